@@ -1,0 +1,97 @@
+//! A whole hw program as plain data: what the interpreter runs and the cost model prices.
+
+use crate::stage::{Access, Space, Stage};
+use std::ops::Range;
+use visa_ir::span::Span;
+use visa_numerics::DType;
+use visa_sequencer::PairedProgram;
+
+/// Distance in bytes between the memories of two chips in a buffer's layout and in a PCIe transfer.
+pub const CHIP_STRIDE: i64 = 1 << 40;
+
+/// An executable program.
+pub struct Program {
+    /// The entry's name.
+    pub name: String,
+    /// Chips that run it, in lockstep.
+    pub chips: usize,
+    /// Arguments in order, then results in order.
+    pub buffers: Vec<Buffer>,
+    /// Commands in program order.
+    pub commands: Vec<Command>,
+}
+
+/// An argument or a result: where a C-order array stands in host memory or HBM.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Buffer {
+    /// Whether it is an argument (else a result).
+    pub argument: bool,
+    /// The name that the user gives data by.
+    pub name: String,
+    /// Host memory or HBM.
+    pub space: Space,
+    /// Element format.
+    pub dtype: DType,
+    /// Extents of the array; empty for a scalar.
+    pub shape: Vec<u64>,
+    /// From element number in the array (read side) to byte address (write side); the packet is one element.
+    pub layout: PairedProgram,
+    /// Where it is declared.
+    pub span: Span,
+}
+
+/// One command.
+pub struct Command {
+    /// Where the work is declared in the kernel.
+    pub span: Span,
+    /// What it does.
+    pub kind: CommandKind,
+}
+
+/// What a command does.
+pub enum CommandKind {
+    /// A transfer between memories, the same on every chip.
+    Dma(Dma),
+    /// A run of a Tensor Unit context.
+    Exec(Exec),
+}
+
+/// A DMA transfer. DM addresses are `slice * dm_bytes_per_slice + byte`, slices counted through the chip's clusters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dma {
+    /// Which engine: the tensor DMA of the chip, or PCIe to the host.
+    pub pcie: bool,
+    /// Memory read.
+    pub from: Space,
+    /// Memory written.
+    pub to: Space,
+    /// Byte addresses; the packet is contiguous on both sides.
+    pub loops: PairedProgram,
+}
+
+/// Which context of the Tensor Unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Context {
+    /// The one that computes.
+    Main,
+    /// The one that prefetches.
+    Sub,
+}
+
+/// A run of the Tensor Unit: one pipeline from fetch to a store, on every active slice.
+pub struct Exec {
+    /// Main or sub.
+    pub context: Context,
+    /// Active slices of each chip, counted through its clusters.
+    pub slices: Vec<Range<usize>>,
+    /// Engines in pipeline order.
+    pub stages: Vec<Box<dyn Stage>>,
+}
+
+impl Exec {
+    /// The slice memories that the run touches.
+    #[must_use]
+    pub fn accesses(&self) -> Vec<Access> {
+        self.stages.iter().flat_map(|stage| stage.accesses()).collect()
+    }
+}

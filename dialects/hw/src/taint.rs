@@ -1,0 +1,74 @@
+//! Shadow marks: for each byte, whether it is defined, and if not, which operations it came through.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+
+/// The mark of a byte: defined, never written, or a chain of operations in a [`TaintLog`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Taint(u32);
+
+impl Taint {
+    /// The byte is defined.
+    pub const DEFINED: Self = Self(0);
+    /// The byte was never written; only in memories.
+    pub const NEVER_WRITTEN: Self = Self(u32::MAX);
+
+    /// Whether the byte is defined.
+    #[must_use]
+    pub fn is_defined(self) -> bool {
+        self == Self::DEFINED
+    }
+}
+
+/// A link of a chain: an operation and what came into it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Link {
+    op: u32,
+    from: Taint,
+}
+
+#[derive(Default)]
+struct Links {
+    ids: HashMap<Link, u32>,
+    list: Vec<Link>,
+}
+
+/// The chains of operations that undefined bytes came through. Operations are numbered by the interpreter.
+#[derive(Default)]
+pub struct TaintLog {
+    links: Mutex<Links>,
+}
+
+impl TaintLog {
+    /// The mark of a byte that operation `op` made from one with the mark `from`.
+    #[must_use]
+    pub fn through(&self, op: u32, from: Taint) -> Taint {
+        if from.is_defined() {
+            return from;
+        }
+        let mut links = self.links.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let link = Link { op, from };
+        if let Some(&id) = links.ids.get(&link) {
+            return Taint(id);
+        }
+        links.list.push(link);
+        let id = links.list.len() as u32;
+        links.ids.insert(link, id);
+        Taint(id)
+    }
+
+    /// The operations that a mark came through, first to last.
+    #[must_use]
+    pub fn chain(&self, mark: Taint) -> Vec<u32> {
+        let links = self.links.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut chain = Vec::new();
+        let mut at = mark;
+        while at != Taint::DEFINED && at != Taint::NEVER_WRITTEN {
+            let link = links.list[at.0 as usize - 1];
+            chain.push(link.op);
+            at = link.from;
+        }
+        chain.reverse();
+        chain
+    }
+}

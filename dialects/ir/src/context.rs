@@ -1,0 +1,322 @@
+//! What a module is read against: the registered dialects, and the interned types and attributes.
+
+use crate::decl::{Body, BodyDef, BodyError, Dialect, OpDecl};
+use std::any::Any;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+
+/// An interned type: equal ids are equal types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TypeId(u32);
+
+/// An interned attribute: equal ids are equal attributes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct AttrId(u32);
+
+/// What a type is.
+#[derive(Clone)]
+pub struct TypeData {
+    /// Its text, e.g. `!tm.dm<bf16, [1], [1 # 2], [I], [J]>`.
+    pub text: Rc<str>,
+    /// Its definition and value; `None` for a type of an unregistered dialect, or of MLIR itself.
+    pub body: Option<(&'static BodyDef, Rc<dyn Body>)>,
+}
+
+/// What an attribute is.
+#[derive(Clone)]
+pub enum Attr {
+    /// A signed 64-bit integer.
+    Int(i64),
+    /// A string or a word.
+    Str(Rc<str>),
+    /// `@name`.
+    Symbol(Rc<str>),
+    /// A list of integers.
+    Ints(Rc<[i64]>),
+    /// A list of strings.
+    Strs(Rc<[Rc<str>]>),
+    /// Present, with no value.
+    Unit,
+    /// A dialect attribute.
+    Body(&'static BodyDef, Rc<dyn Body>),
+    /// An attribute of an unregistered dialect or of MLIR itself, as written.
+    Opaque(Rc<str>),
+}
+
+impl Attr {
+    /// The attribute in MLIR's generic syntax; also its identity.
+    #[must_use]
+    pub fn generic(&self) -> String {
+        match self {
+            Self::Int(value) => format!("{value} : i64"),
+            Self::Str(text) => quote(text),
+            Self::Symbol(name) => format!("@{name}"),
+            Self::Ints(values) if values.is_empty() => "array<i64>".into(),
+            Self::Ints(values) => {
+                let items: Vec<_> = values.iter().map(i64::to_string).collect();
+                format!("array<i64: {}>", items.join(", "))
+            }
+            Self::Strs(values) => {
+                let items: Vec<_> = values.iter().map(|text| quote(text)).collect();
+                format!("[{}]", items.join(", "))
+            }
+            Self::Unit => "unit".into(),
+            Self::Body(def, body) => format!("#{}<{body}>", def.name),
+            Self::Opaque(text) => text.to_string(),
+        }
+    }
+}
+
+/// A string literal in MLIR's syntax.
+#[must_use]
+pub fn quote(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            c if c.is_control() => {
+                let mut bytes = [0; 4];
+                for byte in c.encode_utf8(&mut bytes).bytes() {
+                    out.push_str(&format!("\\{byte:02X}"));
+                }
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// Reads a string literal's inside; `None` when an escape is malformed.
+#[must_use]
+pub fn unquote(inside: &str) -> Option<String> {
+    let mut out = Vec::with_capacity(inside.len());
+    let mut bytes = inside.bytes();
+    while let Some(byte) = bytes.next() {
+        if byte != b'\\' {
+            out.push(byte);
+            continue;
+        }
+        match bytes.next()? {
+            b'n' => out.push(b'\n'),
+            b't' => out.push(b'\t'),
+            c @ (b'"' | b'\\') => out.push(c),
+            high => {
+                let digit = |c: u8| (c as char).to_digit(16);
+                out.push((digit(high)? * 16 + digit(bytes.next()?)?) as u8);
+            }
+        }
+    }
+    String::from_utf8(out).ok()
+}
+
+struct Interner<T> {
+    ids: HashMap<Rc<str>, u32>,
+    items: Vec<T>,
+}
+
+impl<T> Default for Interner<T> {
+    fn default() -> Self {
+        Self { ids: HashMap::new(), items: Vec::new() }
+    }
+}
+
+impl<T: Clone> Interner<T> {
+    fn intern(&mut self, key: Rc<str>, item: T) -> u32 {
+        if let Some(&id) = self.ids.get(&key) {
+            return id;
+        }
+        let id = self.items.len() as u32;
+        self.items.push(item);
+        self.ids.insert(key, id);
+        id
+    }
+}
+
+/// Registered dialects and interned values. A value, not a global: make as many as you like.
+#[derive(Default)]
+pub struct Context {
+    /// Whether operations of unregistered dialects are let through (in the generic form).
+    pub allow_unregistered: bool,
+    dialects: BTreeMap<&'static str, &'static Dialect>,
+    ops: HashMap<&'static str, &'static OpDecl>,
+    types: HashMap<&'static str, &'static BodyDef>,
+    attrs: HashMap<&'static str, &'static BodyDef>,
+    data: RefCell<Vec<Rc<dyn Any>>>,
+    type_interner: RefCell<Interner<TypeData>>,
+    attr_interner: RefCell<Interner<Attr>>,
+}
+
+impl Context {
+    /// A context with `dialects` registered.
+    #[must_use]
+    pub fn new(dialects: &[&'static Dialect]) -> Self {
+        let mut context = Self::default();
+        for dialect in dialects {
+            context.register(dialect);
+        }
+        context
+    }
+
+    /// Adds a dialect. A name registered twice takes the later declaration.
+    pub fn register(&mut self, dialect: &'static Dialect) {
+        self.dialects.insert(dialect.name, dialect);
+        self.ops.extend(dialect.ops.iter().copied().flatten().map(|op| (op.name, *op)));
+        self.types.extend(dialect.types.iter().map(|def| (def.name, *def)));
+        self.attrs.extend(dialect.attrs.iter().map(|def| (def.name, *def)));
+    }
+
+    /// Keeps a value for whoever asks for its type with [`Context::data`], e.g. the machine that limits are read from.
+    pub fn set_data<T: Any>(&mut self, value: T) {
+        let data = self.data.get_mut();
+        data.retain(|any| any.downcast_ref::<T>().is_none());
+        data.push(Rc::new(value));
+    }
+
+    /// The value of type `T` that was kept, or its default.
+    pub fn data<T: Any + Default>(&self) -> Rc<T> {
+        let known = self.data.borrow().iter().find_map(|any| any.clone().downcast().ok());
+        known.unwrap_or_else(|| {
+            let value = Rc::new(T::default());
+            self.data.borrow_mut().push(value.clone());
+            value
+        })
+    }
+
+    /// The registered dialects, by name.
+    pub fn dialects(&self) -> impl Iterator<Item = &'static Dialect> + '_ {
+        self.dialects.values().copied()
+    }
+
+    /// The dialect called `name`.
+    #[must_use]
+    pub fn dialect(&self, name: &str) -> Option<&'static Dialect> {
+        self.dialects.get(name).copied()
+    }
+
+    /// The declaration of the operation `name`.
+    #[must_use]
+    pub fn op(&self, name: &str) -> Option<&'static OpDecl> {
+        self.ops.get(name).copied()
+    }
+
+    /// Every registered operation's name.
+    #[must_use]
+    pub fn op_names(&self) -> Vec<&'static str> {
+        self.dialects().flat_map(|d| d.ops.iter().copied().flatten().map(|op| op.name)).collect()
+    }
+
+    /// The type definition `name`.
+    #[must_use]
+    pub fn type_def(&self, name: &str) -> Option<&'static BodyDef> {
+        self.types.get(name).copied()
+    }
+
+    /// Every registered type's name.
+    #[must_use]
+    pub fn type_names(&self) -> Vec<&'static str> {
+        self.dialects().flat_map(|d| d.types.iter().map(|def| def.name)).collect()
+    }
+
+    /// The attribute definition `name`.
+    #[must_use]
+    pub fn attr_def(&self, name: &str) -> Option<&'static BodyDef> {
+        self.attrs.get(name).copied()
+    }
+
+    /// Interns a type of definition `def`.
+    pub fn intern_type(&self, def: &'static BodyDef, body: Rc<dyn Body>) -> TypeId {
+        let text: Rc<str> = format!("!{}<{body}>", def.name).into();
+        let data = TypeData { text: text.clone(), body: Some((def, body)) };
+        TypeId(self.type_interner.borrow_mut().intern(text, data))
+    }
+
+    /// Interns a type that no registered dialect defines.
+    pub fn opaque_type(&self, text: &str) -> TypeId {
+        let text: Rc<str> = text.into();
+        let data = TypeData { text: text.clone(), body: None };
+        TypeId(self.type_interner.borrow_mut().intern(text, data))
+    }
+
+    /// Reads the type whose whole text is `text`; each distinct text is parsed once.
+    ///
+    /// # Errors
+    /// What the definition's parser says of the body.
+    pub fn parse_type(&self, def: &'static BodyDef, text: &str, body: &str) -> Result<TypeId, BodyError> {
+        if let Some(&id) = self.type_interner.borrow().ids.get(text) {
+            return Ok(TypeId(id));
+        }
+        let id = self.intern_type(def, (def.parse)(body)?);
+        self.type_interner.borrow_mut().ids.insert(text.into(), id.0);
+        Ok(id)
+    }
+
+    /// Reads a dialect attribute from its body; each distinct text is parsed once.
+    ///
+    /// # Errors
+    /// What the definition's parser says of the body.
+    pub fn parse_attr(&self, def: &'static BodyDef, body: &str) -> Result<AttrId, BodyError> {
+        let key: Rc<str> = format!("#{}<{body}>", def.name).into();
+        if let Some(&id) = self.attr_interner.borrow().ids.get(&key) {
+            return Ok(AttrId(id));
+        }
+        let id = self.attr(Attr::Body(def, (def.parse)(body)?));
+        self.attr_interner.borrow_mut().ids.insert(key, id.0);
+        Ok(id)
+    }
+
+    /// Interns an attribute.
+    pub fn attr(&self, attr: Attr) -> AttrId {
+        let key: Rc<str> = attr.generic().into();
+        AttrId(self.attr_interner.borrow_mut().intern(key, attr))
+    }
+
+    /// Interns a dialect attribute.
+    pub fn body_attr(&self, def: &'static BodyDef, value: impl Body) -> AttrId {
+        self.attr(Attr::Body(def, Rc::new(value)))
+    }
+
+    /// What a type is.
+    #[must_use]
+    pub fn type_data(&self, id: TypeId) -> TypeData {
+        self.type_interner.borrow().items[id.0 as usize].clone()
+    }
+
+    /// A type's text.
+    #[must_use]
+    pub fn type_text(&self, id: TypeId) -> Rc<str> {
+        self.type_interner.borrow().items[id.0 as usize].text.clone()
+    }
+
+    /// The name of a type's definition; empty for an opaque one.
+    #[must_use]
+    pub fn type_name(&self, id: TypeId) -> &'static str {
+        self.type_interner.borrow().items[id.0 as usize].body.as_ref().map_or("", |(def, _)| def.name)
+    }
+
+    /// A type's value, if it is a `T`.
+    #[must_use]
+    pub fn type_value<T: Body>(&self, id: TypeId) -> Option<Rc<T>> {
+        let (_, body) = self.type_interner.borrow().items[id.0 as usize].body.clone()?;
+        body.into_any().downcast().ok()
+    }
+
+    /// What an attribute is.
+    #[must_use]
+    pub fn attr_data(&self, id: AttrId) -> Attr {
+        self.attr_interner.borrow().items[id.0 as usize].clone()
+    }
+
+    /// An attribute's value, if it is a `T`.
+    #[must_use]
+    pub fn attr_value<T: Body>(&self, id: AttrId) -> Option<Rc<T>> {
+        match self.attr_data(id) {
+            Attr::Body(_, body) => body.into_any().downcast().ok(),
+            Attr::Int(_) | Attr::Str(_) | Attr::Symbol(_) | Attr::Ints(_) => None,
+            Attr::Strs(_) | Attr::Unit | Attr::Opaque(_) => None,
+        }
+    }
+}

@@ -1,0 +1,330 @@
+//! Declarations: an operation, a type or an attribute is declared once, as data. Parser, printer, verifier messages,
+//! `--show-dialects` and the language reference all read the declaration.
+
+use crate::context::Context;
+use crate::diag::Diagnostic;
+use crate::module::{OpRef, TypeId};
+use crate::verify::VerifyCx;
+use std::any::Any;
+use std::fmt;
+use std::ops::Range;
+use std::rc::Rc;
+
+/// A dialect: a name and what it declares.
+#[derive(Debug)]
+pub struct Dialect {
+    /// Prefix of its names, e.g. `stream`.
+    pub name: &'static str,
+    /// What it is for (Markdown).
+    pub doc: &'static str,
+    /// Its operations, a list a file.
+    pub ops: &'static [&'static [&'static OpDecl]],
+    /// Its types.
+    pub types: &'static [&'static BodyDef],
+    /// Its attributes.
+    pub attrs: &'static [&'static BodyDef],
+}
+
+/// The value inside a dialect type or attribute. Its `Display` is the canonical body text: two bodies are the same
+/// exactly when they print the same.
+pub trait Body: Any + fmt::Display {
+    /// For downcasting.
+    fn into_any(self: Rc<Self>) -> Rc<dyn Any>;
+}
+
+impl<T: Any + fmt::Display> Body for T {
+    fn into_any(self: Rc<Self>) -> Rc<dyn Any> {
+        self
+    }
+}
+
+/// Why a body's text was refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BodyError {
+    /// Stable short name.
+    pub code: String,
+    /// What was found and expected.
+    pub message: String,
+    /// Where in the body's text, if known.
+    pub range: Option<Range<usize>>,
+    /// What to write instead.
+    pub fix: Option<String>,
+}
+
+/// Declares a dialect type (`!tm.dm<...>`) or attribute (`#tm.map<...>`).
+pub struct BodyDef {
+    /// Full name without sigil, e.g. `tm.dm`.
+    pub name: &'static str,
+    /// The body's syntax, for messages and docs, e.g. `DTYPE, CHIP, CLUSTER, SLICE, ELEMENT`.
+    pub syntax: &'static str,
+    /// What it means (Markdown).
+    pub doc: &'static str,
+    /// Reads the body text.
+    pub parse: fn(&str) -> Result<Rc<dyn Body>, BodyError>,
+}
+
+impl fmt::Debug for BodyDef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// What a clause's value is.
+#[derive(Clone, Copy, Debug)]
+pub enum ClauseKind {
+    /// A signed 64-bit integer, decimal or `0x` hexadecimal.
+    Int,
+    /// A quoted string.
+    Str,
+    /// One of a fixed set of words.
+    Word(&'static [&'static str]),
+    /// `@name`.
+    Symbol,
+    /// `[1, 2, 3]`.
+    Ints,
+    /// `["a", "b"]`.
+    Strs,
+    /// No value: the clause is there or it is not.
+    Flag,
+    /// A dialect attribute, written without its `#name<...>` wrapper in the pretty form.
+    Body(&'static BodyDef),
+}
+
+impl ClauseKind {
+    /// The kind in words, for messages and docs.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Int => "integer".into(),
+            Self::Str => "string".into(),
+            Self::Word(words) => format!("one of `{}`", words.join("`, `")),
+            Self::Symbol => "symbol (`@name`)".into(),
+            Self::Ints => "integer list (`[1, 2]`)".into(),
+            Self::Strs => "string list (`[\"a\"]`)".into(),
+            Self::Flag => "flag".into(),
+            Self::Body(def) => format!("`{}` ({})", def.name, def.syntax),
+        }
+    }
+}
+
+/// Whether a clause must be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// It must.
+    Required,
+    /// It may be left out, and then is absent.
+    Optional,
+    /// It may be left out, and then has this value (as written).
+    Default(&'static str),
+}
+
+/// Declares one clause of an operation.
+#[derive(Clone, Copy, Debug)]
+pub struct ClauseDecl {
+    /// The keyword.
+    pub name: &'static str,
+    /// What its value is.
+    pub kind: ClauseKind,
+    /// Whether it must be written.
+    pub presence: Presence,
+    /// A *lead* clause stands right behind the operation's name, without its keyword.
+    pub lead: bool,
+    /// What it means, with its unit.
+    pub doc: &'static str,
+}
+
+impl ClauseDecl {
+    /// A required clause.
+    #[must_use]
+    pub const fn required(name: &'static str, kind: ClauseKind, doc: &'static str) -> Self {
+        Self { name, kind, presence: Presence::Required, lead: false, doc }
+    }
+
+    /// An optional clause.
+    #[must_use]
+    pub const fn optional(name: &'static str, kind: ClauseKind, doc: &'static str) -> Self {
+        Self { name, kind, presence: Presence::Optional, lead: false, doc }
+    }
+
+    /// A clause with a default.
+    #[must_use]
+    pub const fn default(
+        name: &'static str,
+        kind: ClauseKind,
+        default: &'static str,
+        doc: &'static str,
+    ) -> Self {
+        Self { name, kind, presence: Presence::Default(default), lead: false, doc }
+    }
+
+    /// The required clause that stands first, without its keyword.
+    #[must_use]
+    pub const fn lead(name: &'static str, kind: ClauseKind, doc: &'static str) -> Self {
+        Self { name, kind, presence: Presence::Required, lead: true, doc }
+    }
+}
+
+/// Declares one operand.
+#[derive(Clone, Copy, Debug)]
+pub struct OperandDecl {
+    /// Its role, for messages and docs.
+    pub name: &'static str,
+    /// The type definitions it may have; empty means any.
+    pub types: &'static [&'static str],
+    /// How many values it takes.
+    pub arity: Arity,
+}
+
+/// How many values an operand takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arity {
+    /// Exactly one.
+    One,
+    /// None or one; must be the last operand.
+    Optional,
+    /// Any number; must be the last operand.
+    Variadic,
+}
+
+impl OperandDecl {
+    /// One value of one of `types`.
+    #[must_use]
+    pub const fn one(name: &'static str, types: &'static [&'static str]) -> Self {
+        Self { name, types, arity: Arity::One }
+    }
+
+    /// At most one value.
+    #[must_use]
+    pub const fn optional(name: &'static str, types: &'static [&'static str]) -> Self {
+        Self { name, types, arity: Arity::Optional }
+    }
+
+    /// Any number of values.
+    #[must_use]
+    pub const fn variadic(name: &'static str, types: &'static [&'static str]) -> Self {
+        Self { name, types, arity: Arity::Variadic }
+    }
+}
+
+/// Structural facts that the parser, the printer and the verifier act on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trait {
+    /// Has one region with one block.
+    Region,
+    /// Its region's block has named, typed arguments, written as a signature: `(%a: !t, %b: !u)`.
+    Function,
+    /// Ends a block; nothing may follow it.
+    Terminator,
+    /// Its block must end in the terminator of this name.
+    EndsWith(&'static str),
+    /// Has no effect besides its results: may be erased when unused.
+    Pure,
+    /// May stand only directly inside the operation of this name.
+    Inside(&'static str),
+    /// May stand only at the top of a module.
+    TopLevel,
+}
+
+/// A piece of behaviour that another crate looks for on a declaration, found by its Rust type.
+#[derive(Clone, Copy)]
+pub struct Interface(pub &'static (dyn Any + Send + Sync));
+
+impl fmt::Debug for Interface {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Interface")
+    }
+}
+
+/// Result types from operands and clauses. `None` where the result type must be written.
+pub type InferFn = fn(OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic>;
+
+/// Checks what the structure does not say. Findings go to the context.
+pub type VerifyFn = fn(OpRef<'_>, &VerifyCx<'_>) -> Result<(), Diagnostic>;
+
+/// Declares an operation.
+#[derive(Debug)]
+pub struct OpDecl {
+    /// Full name, e.g. `stream.fetch`.
+    pub name: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// What it means (Markdown), with the book chapter of its rules.
+    pub doc: &'static str,
+    /// Numbered constraints: `("C1", "the packet is a multiple of 8 bytes (book 08)")`.
+    pub constraints: &'static [(&'static str, &'static str)],
+    /// Operands in order.
+    pub operands: &'static [OperandDecl],
+    /// Clauses in print order.
+    pub clauses: &'static [ClauseDecl],
+    /// Names of the results.
+    pub results: &'static [&'static str],
+    /// Structural facts.
+    pub traits: &'static [Trait],
+    /// Result types from operands and clauses.
+    pub infer: Option<InferFn>,
+    /// Checks of the constraints.
+    pub verify: Option<VerifyFn>,
+    /// An example in the pretty form, shown in the language reference.
+    pub example: &'static str,
+    /// Behaviour that other crates look for.
+    pub interfaces: &'static [Interface],
+}
+
+impl OpDecl {
+    /// An operation with nothing: the base of a declaration (`..OpDecl::BASE`).
+    pub const BASE: Self = Self {
+        name: "",
+        summary: "",
+        doc: "",
+        constraints: &[],
+        operands: &[],
+        clauses: &[],
+        results: &[],
+        traits: &[],
+        infer: None,
+        verify: None,
+        example: "",
+        interfaces: &[],
+    };
+
+    /// Whether it has a trait.
+    #[must_use]
+    pub fn has(&self, wanted: Trait) -> bool {
+        self.traits.contains(&wanted)
+    }
+
+    /// Whether it has a region.
+    #[must_use]
+    pub fn has_region(&self) -> bool {
+        self.has(Trait::Region) || self.has(Trait::Function)
+    }
+
+    /// The behaviour of Rust type `T`, if declared.
+    #[must_use]
+    pub fn interface<T: Any>(&self) -> Option<&'static T> {
+        self.interfaces.iter().find_map(|interface| interface.0.downcast_ref())
+    }
+
+    /// The clause called `name`.
+    #[must_use]
+    pub fn clause(&self, name: &str) -> Option<&ClauseDecl> {
+        self.clauses.iter().find(|clause| clause.name == name)
+    }
+
+    /// The lead clause, if any.
+    #[must_use]
+    pub fn lead(&self) -> Option<&ClauseDecl> {
+        self.clauses.iter().find(|clause| clause.lead)
+    }
+
+    /// The text of constraint `number`, for messages that cite it.
+    #[must_use]
+    pub fn constraint(&self, number: &str) -> Option<&'static str> {
+        self.constraints.iter().find(|(n, _)| *n == number).map(|&(_, text)| text)
+    }
+}
+
+/// Types that an inference function builds: `make_type(ctx, &DEF, value)`.
+pub fn make_type(ctx: &Context, def: &'static BodyDef, value: impl Body) -> TypeId {
+    ctx.intern_type(def, Rc::new(value))
+}

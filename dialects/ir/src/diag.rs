@@ -1,0 +1,127 @@
+//! Diagnostics are values: what was found, what was expected, where, and the fix. Only tools print.
+
+use crate::span::Span;
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// The input is refused.
+    Error,
+    /// The input is taken, but something in it is likely wrong or slow.
+    Warning,
+    /// Something worth knowing.
+    Remark,
+}
+
+impl Severity {
+    /// The word that tools print and `expected-...` comments use.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Remark => "remark",
+        }
+    }
+}
+
+/// A further remark under a diagnostic, with its own place where it has one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// What to know.
+    pub message: String,
+    /// Where, if somewhere else than the diagnostic.
+    pub span: Option<Span>,
+}
+
+/// One finding about the input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// How bad it is.
+    pub severity: Severity,
+    /// A stable short name, e.g. `syntax`, `unknown-op` or `stream.fetch-C2` (an op's constraint).
+    pub code: String,
+    /// What was found and what was expected, in one line.
+    pub message: String,
+    /// Where.
+    pub span: Span,
+    /// More to know.
+    pub notes: Vec<Note>,
+    /// What to write instead, where there is one answer.
+    pub fix: Option<String>,
+}
+
+impl Diagnostic {
+    /// An error at `span`.
+    #[must_use]
+    pub fn error(code: impl Into<String>, span: Span, message: impl Into<String>) -> Self {
+        Self {
+            severity: Severity::Error,
+            code: code.into(),
+            message: message.into(),
+            span,
+            notes: Vec::new(),
+            fix: None,
+        }
+    }
+
+    /// The same with a note.
+    #[must_use]
+    pub fn note(mut self, message: impl Into<String>, span: Option<Span>) -> Self {
+        self.notes.push(Note { message: message.into(), span });
+        self
+    }
+
+    /// The same with a fix, if there is one.
+    #[must_use]
+    pub fn fix(mut self, fix: impl Into<Option<String>>) -> Self {
+        self.fix = fix.into();
+        self
+    }
+}
+
+/// The candidate nearest to `word` by edit distance, if near enough to be a slip of the pen.
+#[must_use]
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let limit = (word.chars().count() / 3).max(1) + 1;
+    candidates
+        .into_iter()
+        .map(|candidate| (edit_distance(word, candidate), candidate))
+        .filter(|&(distance, _)| distance <= limit)
+        .min()
+        .map(|(_, candidate)| candidate)
+}
+
+/// Levenshtein distance, one row at a time.
+fn edit_distance(left: &str, right: &str) -> usize {
+    let right: Vec<char> = right.chars().collect();
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (i, l) in left.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, r) in right.iter().enumerate() {
+            let substitute = diagonal + usize::from(l != *r);
+            diagonal = row[j + 1];
+            row[j + 1] = substitute.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[right.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nearest_finds_slips_and_refuses_strangers() {
+        assert_eq!(nearest("fech", ["fetch", "commit"]), Some("fetch"));
+        assert_eq!(nearest("tiem", ["time", "packet"]), Some("time"));
+        assert_eq!(nearest("xyzzyq", ["fetch", "commit"]), None);
+    }
+
+    #[test]
+    fn edit_distance_of_worked_words() {
+        assert_eq!(edit_distance("kitten", "sitting"), 3);
+        assert_eq!(edit_distance("", "abc"), 3);
+    }
+}

@@ -1,0 +1,22 @@
+//! The IR core: operations declared once, their text, their structure, and what is said about them.
+//!
+//! A [`Dialect`](decl::Dialect) is data: operations ([`OpDecl`](decl::OpDecl)), types and attributes
+//! ([`BodyDef`](decl::BodyDef)). A [`Context`](context::Context) registers dialects and interns types and attributes. A
+//! [`Module`](module::Module) owns operations; [`parse`](parse::parse) reads one from text, [`print`](print::print)
+//! writes it back, [`verify`](verify::verify) says what is wrong with it. Nothing here prints, and nothing is global.
+
+pub mod context;
+pub mod decl;
+pub mod diag;
+pub mod doc;
+pub mod module;
+pub mod parse;
+pub mod print;
+pub mod span;
+pub mod verify;
+
+/// The version of the text that this crate writes; it reads this one and earlier ones.
+pub const VERSION: u32 = 1;
+
+/// The type of a result that could not be inferred; only while reading a faulty text.
+pub(crate) const ERROR_TYPE: &str = "!error";

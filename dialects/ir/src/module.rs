@@ -1,0 +1,625 @@
+//! The IR: operations with operands, results, clauses and regions, in arenas that a [`Module`] owns.
+
+use crate::context::{Attr, Context};
+pub use crate::context::{AttrId, TypeId};
+use crate::decl::{Body, ClauseDecl, OpDecl, Presence};
+use crate::diag::Diagnostic;
+use crate::span::Span;
+use std::rc::Rc;
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $name(pub(crate) u32);
+        impl $name {
+            pub(crate) fn at(self) -> usize {
+                self.0 as usize
+            }
+        }
+    };
+}
+id!(
+    /// An operation of a module.
+    OpId
+);
+id!(
+    /// An SSA value of a module.
+    ValueId
+);
+id!(
+    /// A block of a module.
+    BlockId
+);
+
+/// Which operation it is.
+#[derive(Clone, Debug)]
+pub enum OpName {
+    /// A declared one.
+    Known(&'static OpDecl),
+    /// One of an unregistered dialect.
+    Unknown(Rc<str>),
+}
+
+/// A clause as it stands on an operation.
+#[derive(Clone, Debug)]
+pub struct Clause {
+    /// The keyword.
+    pub name: Rc<str>,
+    /// The value.
+    pub value: AttrId,
+    /// Where the value stands.
+    pub span: Span,
+}
+
+/// Where a value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValueDef {
+    /// Result `.1` of operation `.0`.
+    Result(OpId, u32),
+    /// Argument `.1` of block `.0`.
+    Argument(BlockId, u32),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct OpData {
+    pub(crate) name: OpName,
+    pub(crate) operands: Vec<ValueId>,
+    pub(crate) results: Vec<ValueId>,
+    pub(crate) clauses: Vec<Clause>,
+    /// Attributes of an operation in the generic form that are not clauses (`{...}` behind the regions).
+    pub(crate) extra: Vec<Clause>,
+    pub(crate) regions: Vec<BlockId>,
+    pub(crate) parent: BlockId,
+    pub(crate) span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct ValueData {
+    pub(crate) ty: TypeId,
+    pub(crate) def: ValueDef,
+    pub(crate) name: Option<Rc<str>>,
+    pub(crate) uses: Vec<OpId>,
+    pub(crate) span: Span,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct BlockData {
+    pub(crate) args: Vec<ValueId>,
+    pub(crate) ops: Vec<OpId>,
+    pub(crate) parent: Option<OpId>,
+}
+
+/// Everything needed to make an operation.
+#[derive(Clone, Debug)]
+pub struct OpSpec {
+    name: OpName,
+    operands: Vec<ValueId>,
+    clauses: Vec<Clause>,
+    extra: Vec<Clause>,
+    result_types: Vec<TypeId>,
+    result_names: Vec<Option<Rc<str>>>,
+    span: Span,
+}
+
+impl OpSpec {
+    /// An operation declared by `decl`, at the source place `span`.
+    #[must_use]
+    pub fn new(decl: &'static OpDecl, span: Span) -> Self {
+        Self::named(OpName::Known(decl), span)
+    }
+
+    /// An operation of any name.
+    #[must_use]
+    pub fn named(name: OpName, span: Span) -> Self {
+        Self {
+            name,
+            operands: Vec::new(),
+            clauses: Vec::new(),
+            extra: Vec::new(),
+            result_types: Vec::new(),
+            result_names: Vec::new(),
+            span,
+        }
+    }
+
+    /// Adds operands.
+    #[must_use]
+    pub fn operands(mut self, operands: impl IntoIterator<Item = ValueId>) -> Self {
+        self.operands.extend(operands);
+        self
+    }
+
+    /// Adds a clause that stands at the operation's own place.
+    #[must_use]
+    pub fn clause(self, name: &str, value: AttrId) -> Self {
+        let span = self.span;
+        self.clause_at(name, value, span)
+    }
+
+    /// Adds a clause that stands at `span`.
+    #[must_use]
+    pub fn clause_at(mut self, name: &str, value: AttrId, span: Span) -> Self {
+        self.clauses.push(Clause { name: name.into(), value, span });
+        self
+    }
+
+    /// Adds an attribute that is not a clause.
+    #[must_use]
+    pub fn extra_at(mut self, name: &str, value: AttrId, span: Span) -> Self {
+        self.extra.push(Clause { name: name.into(), value, span });
+        self
+    }
+
+    /// Adds a result of type `ty`, called `name` if that is still free when printed.
+    #[must_use]
+    pub fn result(mut self, ty: TypeId, name: Option<Rc<str>>) -> Self {
+        self.result_types.push(ty);
+        self.result_names.push(name);
+        self
+    }
+}
+
+/// A module: a block of top-level operations, and every operation, value and block below it.
+#[derive(Clone, Debug)]
+pub struct Module {
+    /// The version of the text that it was read from or will be written in.
+    pub version: u32,
+    /// Attributes of the module itself, besides its version.
+    pub extra: Vec<Clause>,
+    ops: Vec<OpData>,
+    values: Vec<ValueData>,
+    blocks: Vec<BlockData>,
+}
+
+impl Default for Module {
+    fn default() -> Self {
+        Self {
+            version: crate::VERSION,
+            extra: Vec::new(),
+            ops: Vec::new(),
+            values: Vec::new(),
+            blocks: vec![BlockData::default()],
+        }
+    }
+}
+
+impl Module {
+    /// The block of top-level operations.
+    #[must_use]
+    pub fn body(&self) -> BlockId {
+        BlockId(0)
+    }
+
+    /// The operations of a block, in order.
+    #[must_use]
+    pub fn ops(&self, block: BlockId) -> &[OpId] {
+        &self.blocks[block.at()].ops
+    }
+
+    /// The arguments of a block.
+    #[must_use]
+    pub fn args(&self, block: BlockId) -> &[ValueId] {
+        &self.blocks[block.at()].args
+    }
+
+    /// The operation whose region `block` is, unless it is the module's own.
+    #[must_use]
+    pub fn block_parent(&self, block: BlockId) -> Option<OpId> {
+        self.blocks[block.at()].parent
+    }
+
+    /// A view of an operation.
+    #[must_use]
+    pub fn op<'a>(&'a self, ctx: &'a Context, id: OpId) -> OpRef<'a> {
+        OpRef { ctx, module: self, id }
+    }
+
+    /// Every operation below `block`, each before what its regions hold.
+    #[must_use]
+    pub fn walk(&self, block: BlockId) -> Vec<OpId> {
+        let mut out = Vec::new();
+        let mut stack: Vec<OpId> = self.ops(block).iter().rev().copied().collect();
+        while let Some(op) = stack.pop() {
+            out.push(op);
+            for &region in self.ops[op.at()].regions.iter().rev() {
+                stack.extend(self.ops(region).iter().rev());
+            }
+        }
+        out
+    }
+
+    /// Every operation of the module.
+    #[must_use]
+    pub fn walk_all(&self) -> Vec<OpId> {
+        self.walk(self.body())
+    }
+
+    /// Appends an operation to `block`.
+    pub fn append(&mut self, block: BlockId, spec: OpSpec) -> OpId {
+        let at = self.ops(block).len();
+        self.insert(block, at, spec)
+    }
+
+    /// Inserts an operation into `block` before position `at`.
+    pub fn insert(&mut self, block: BlockId, at: usize, spec: OpSpec) -> OpId {
+        let id = OpId(self.ops.len() as u32);
+        let span = spec.span;
+        let mut results = Vec::with_capacity(spec.result_types.len());
+        for (index, (ty, name)) in spec.result_types.into_iter().zip(spec.result_names).enumerate() {
+            results.push(self.new_value(ty, ValueDef::Result(id, index as u32), name, span));
+        }
+        for operand in &spec.operands {
+            self.values[operand.at()].uses.push(id);
+        }
+        self.ops.push(OpData {
+            name: spec.name,
+            operands: spec.operands,
+            results,
+            clauses: spec.clauses,
+            extra: spec.extra,
+            regions: Vec::new(),
+            parent: block,
+            span,
+        });
+        self.blocks[block.at()].ops.insert(at, id);
+        id
+    }
+
+    /// Inserts an operation directly before `anchor`.
+    pub fn insert_before(&mut self, anchor: OpId, spec: OpSpec) -> OpId {
+        let block = self.ops[anchor.at()].parent;
+        let at = self.ops(block).iter().position(|&op| op == anchor).unwrap_or(0);
+        self.insert(block, at, spec)
+    }
+
+    /// Gives an operation one more region, and returns its block.
+    pub fn add_region(&mut self, op: OpId) -> BlockId {
+        let block = BlockId(self.blocks.len() as u32);
+        self.blocks.push(BlockData { parent: Some(op), ..BlockData::default() });
+        self.ops[op.at()].regions.push(block);
+        block
+    }
+
+    /// Gives a block one more argument.
+    pub fn add_arg(&mut self, block: BlockId, ty: TypeId, name: Option<Rc<str>>, span: Span) -> ValueId {
+        let index = self.args(block).len() as u32;
+        let value = self.new_value(ty, ValueDef::Argument(block, index), name, span);
+        self.blocks[block.at()].args.push(value);
+        value
+    }
+
+    /// Gives an operation one more result.
+    pub fn add_result(&mut self, op: OpId, ty: TypeId, name: Option<Rc<str>>, span: Span) -> ValueId {
+        let index = self.ops[op.at()].results.len() as u32;
+        let value = self.new_value(ty, ValueDef::Result(op, index), name, span);
+        self.ops[op.at()].results.push(value);
+        value
+    }
+
+    /// Changes a value's type.
+    pub fn set_type(&mut self, value: ValueId, ty: TypeId) {
+        self.values[value.at()].ty = ty;
+    }
+
+    fn new_value(&mut self, ty: TypeId, def: ValueDef, name: Option<Rc<str>>, span: Span) -> ValueId {
+        let id = ValueId(self.values.len() as u32);
+        self.values.push(ValueData { ty, def, name, uses: Vec::new(), span });
+        id
+    }
+
+    /// A value's type.
+    #[must_use]
+    pub fn ty(&self, value: ValueId) -> TypeId {
+        self.values[value.at()].ty
+    }
+
+    /// Where a value comes from.
+    #[must_use]
+    pub fn def(&self, value: ValueId) -> ValueDef {
+        self.values[value.at()].def
+    }
+
+    /// The operation whose result a value is.
+    #[must_use]
+    pub fn def_op(&self, value: ValueId) -> Option<OpId> {
+        match self.def(value) {
+            ValueDef::Result(op, _) => Some(op),
+            ValueDef::Argument(..) => None,
+        }
+    }
+
+    /// The name that a value was written with.
+    #[must_use]
+    pub fn value_name(&self, value: ValueId) -> Option<&Rc<str>> {
+        self.values[value.at()].name.as_ref()
+    }
+
+    /// Renames a value.
+    pub fn set_value_name(&mut self, value: ValueId, name: Option<Rc<str>>) {
+        self.values[value.at()].name = name;
+    }
+
+    /// Where a value was written.
+    #[must_use]
+    pub fn value_span(&self, value: ValueId) -> Span {
+        self.values[value.at()].span
+    }
+
+    /// The operations that use a value, one entry a use.
+    #[must_use]
+    pub fn uses(&self, value: ValueId) -> &[OpId] {
+        &self.values[value.at()].uses
+    }
+
+    /// Makes every use of `old` a use of `new`.
+    pub fn replace_uses(&mut self, old: ValueId, new: ValueId) {
+        let uses = std::mem::take(&mut self.values[old.at()].uses);
+        for &op in &uses {
+            for operand in &mut self.ops[op.at()].operands {
+                if *operand == old {
+                    *operand = new;
+                }
+            }
+        }
+        self.values[new.at()].uses.extend(uses);
+    }
+
+    /// Removes an operation and everything below it. Its results must have no uses left.
+    pub fn erase(&mut self, op: OpId) {
+        for region in std::mem::take(&mut self.ops[op.at()].regions) {
+            for inner in self.ops(region).to_vec().into_iter().rev() {
+                self.erase(inner);
+            }
+        }
+        for operand in std::mem::take(&mut self.ops[op.at()].operands) {
+            let uses = &mut self.values[operand.at()].uses;
+            if let Some(at) = uses.iter().position(|&user| user == op) {
+                uses.remove(at);
+            }
+        }
+        let parent = self.ops[op.at()].parent;
+        self.blocks[parent.at()].ops.retain(|&other| other != op);
+    }
+
+    /// Sets (or, with `None`, removes) a clause of an operation.
+    pub fn set_clause(&mut self, op: OpId, name: &str, value: Option<AttrId>) {
+        let data = &mut self.ops[op.at()];
+        let span = data.span;
+        let found = data.clauses.iter().position(|clause| &*clause.name == name);
+        match (found, value) {
+            (Some(at), Some(value)) => data.clauses[at].value = value,
+            (Some(at), None) => {
+                data.clauses.remove(at);
+            }
+            (None, Some(value)) => data.clauses.push(Clause { name: name.into(), value, span }),
+            (None, None) => {}
+        }
+    }
+
+    pub(crate) fn data(&self, op: OpId) -> &OpData {
+        &self.ops[op.at()]
+    }
+
+    pub(crate) fn data_mut(&mut self, op: OpId) -> &mut OpData {
+        &mut self.ops[op.at()]
+    }
+}
+
+/// An operation seen together with its module and context.
+#[derive(Clone, Copy)]
+pub struct OpRef<'a> {
+    /// The context.
+    pub ctx: &'a Context,
+    /// The module.
+    pub module: &'a Module,
+    /// The operation.
+    pub id: OpId,
+}
+
+impl<'a> OpRef<'a> {
+    pub(crate) fn data(&self) -> &'a OpData {
+        self.module.data(self.id)
+    }
+
+    /// The operation's full name.
+    #[must_use]
+    pub fn name(&self) -> &'a str {
+        match &self.data().name {
+            OpName::Known(decl) => decl.name,
+            OpName::Unknown(name) => name,
+        }
+    }
+
+    /// Its declaration, unless its dialect is unregistered.
+    #[must_use]
+    pub fn decl(&self) -> Option<&'static OpDecl> {
+        match &self.data().name {
+            OpName::Known(decl) => Some(decl),
+            OpName::Unknown(_) => None,
+        }
+    }
+
+    /// Whether it is the operation that `decl` declares.
+    #[must_use]
+    pub fn is(&self, decl: &OpDecl) -> bool {
+        self.name() == decl.name
+    }
+
+    /// Where it stands.
+    #[must_use]
+    pub fn span(&self) -> Span {
+        self.data().span
+    }
+
+    /// Its operands.
+    #[must_use]
+    pub fn operands(&self) -> &'a [ValueId] {
+        &self.data().operands
+    }
+
+    /// Its results.
+    #[must_use]
+    pub fn results(&self) -> &'a [ValueId] {
+        &self.data().results
+    }
+
+    /// Its clauses, as written.
+    #[must_use]
+    pub fn clauses(&self) -> &'a [Clause] {
+        &self.data().clauses
+    }
+
+    /// The blocks of its regions.
+    #[must_use]
+    pub fn regions(&self) -> &'a [BlockId] {
+        &self.data().regions
+    }
+
+    /// The block that it stands in.
+    #[must_use]
+    pub fn block(&self) -> BlockId {
+        self.data().parent
+    }
+
+    /// The operation around it.
+    #[must_use]
+    pub fn parent(&self) -> Option<OpRef<'a>> {
+        self.module.block_parent(self.block()).map(|id| OpRef { id, ..*self })
+    }
+
+    /// Another operation of the same module.
+    #[must_use]
+    pub fn other(&self, id: OpId) -> OpRef<'a> {
+        OpRef { id, ..*self }
+    }
+
+    /// The operation that makes operand `index`, if an operation does.
+    #[must_use]
+    pub fn operand_def(&self, index: usize) -> Option<OpRef<'a>> {
+        let value = *self.operands().get(index)?;
+        self.module.def_op(value).map(|id| self.other(id))
+    }
+
+    /// The value of operand `index`'s type, if it is a `T`.
+    #[must_use]
+    pub fn operand_type<T: Body>(&self, index: usize) -> Option<Rc<T>> {
+        self.ctx.type_value(self.module.ty(*self.operands().get(index)?))
+    }
+
+    /// The value of result `index`'s type, if it is a `T`.
+    #[must_use]
+    pub fn result_type<T: Body>(&self, index: usize) -> Option<Rc<T>> {
+        self.ctx.type_value(self.module.ty(*self.results().get(index)?))
+    }
+
+    /// Where the clause `name` stands; the operation's own place if it was not written.
+    #[must_use]
+    pub fn clause_span(&self, name: &str) -> Span {
+        self.clauses().iter().find(|clause| &*clause.name == name).map_or(self.span(), |clause| clause.span)
+    }
+
+    /// The clause `name` as written.
+    #[must_use]
+    pub fn attr(&self, name: &str) -> Option<Attr> {
+        let clause = self.clauses().iter().find(|clause| &*clause.name == name)?;
+        Some(self.ctx.attr_data(clause.value))
+    }
+
+    fn default_of(&self, name: &str) -> Option<&'static str> {
+        match self.decl()?.clause(name)? {
+            ClauseDecl { presence: Presence::Default(text), .. } => Some(text),
+            _ => None,
+        }
+    }
+
+    /// An integer clause, or its default.
+    #[must_use]
+    pub fn int(&self, name: &str) -> Option<i64> {
+        match self.attr(name) {
+            Some(Attr::Int(value)) => Some(value),
+            Some(_) => None,
+            None => self.default_of(name)?.parse().ok(),
+        }
+    }
+
+    /// A word or string clause, or its default.
+    #[must_use]
+    pub fn word(&self, name: &str) -> Option<Rc<str>> {
+        match self.attr(name) {
+            Some(Attr::Str(text)) => Some(text),
+            Some(_) => None,
+            None => self.default_of(name).map(Into::into),
+        }
+    }
+
+    /// A symbol clause, without its `@`.
+    #[must_use]
+    pub fn symbol(&self, name: &str) -> Option<Rc<str>> {
+        match self.attr(name)? {
+            Attr::Symbol(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// An integer-list clause; empty if absent.
+    #[must_use]
+    pub fn ints(&self, name: &str) -> Rc<[i64]> {
+        match self.attr(name) {
+            Some(Attr::Ints(values)) => values,
+            Some(_) | None => Rc::from([]),
+        }
+    }
+
+    /// A string-list clause; empty if absent.
+    #[must_use]
+    pub fn strs(&self, name: &str) -> Rc<[Rc<str>]> {
+        match self.attr(name) {
+            Some(Attr::Strs(values)) => values,
+            Some(_) | None => Rc::from([]),
+        }
+    }
+
+    /// Whether a flag clause is there.
+    #[must_use]
+    pub fn flag(&self, name: &str) -> bool {
+        self.attr(name).is_some()
+    }
+
+    /// A dialect attribute clause (or its default), if it is a `T`.
+    #[must_use]
+    pub fn body<T: Body>(&self, name: &str) -> Option<Rc<T>> {
+        match self.attr(name) {
+            Some(Attr::Body(_, body)) => body.into_any().downcast().ok(),
+            Some(_) => None,
+            None => {
+                let decl = self.decl()?.clause(name)?;
+                let (crate::decl::ClauseKind::Body(def), Presence::Default(text)) = (decl.kind, decl.presence) else {
+                    return None;
+                };
+                (def.parse)(text).ok()?.into_any().downcast().ok()
+            }
+        }
+    }
+
+    /// An error of this operation, at its own place.
+    #[must_use]
+    pub fn error(&self, constraint: &str, message: impl Into<String>) -> Diagnostic {
+        self.error_at(constraint, self.span(), message)
+    }
+
+    /// An error of this operation at one of its clauses. `constraint` (e.g. `C2`) becomes part of the code.
+    #[must_use]
+    pub fn clause_error(&self, constraint: &str, clause: &str, message: impl Into<String>) -> Diagnostic {
+        self.error_at(constraint, self.clause_span(clause), message)
+    }
+
+    fn error_at(&self, constraint: &str, span: Span, message: impl Into<String>) -> Diagnostic {
+        let name = self.name();
+        let error = Diagnostic::error(format!("{name}-{constraint}"), span, message);
+        match self.decl().and_then(|decl| decl.constraint(constraint)) {
+            Some(text) => error.note(format!("{name} {constraint}: {text}"), None),
+            None => error,
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! From the pieces of a statement to an operation: what both forms share.
+
+use super::Parser;
+use crate::context::{Attr, AttrId, unquote};
+use crate::decl::{BodyDef, BodyError, ClauseDecl, ClauseKind, OpDecl};
+use crate::diag::{Diagnostic, nearest};
+use crate::module::{OpId, TypeId};
+use crate::span::Span;
+
+impl Parser<'_> {
+    /// The declaration of `name`, or an error that knows the nearest one.
+    pub(super) fn op_decl(&self, name: &str, span: Span) -> Result<&'static OpDecl, Diagnostic> {
+        if let Some(decl) = self.ctx.op(name) {
+            return Ok(decl);
+        }
+        let dialect = name.split('.').next().unwrap_or(name);
+        if self.ctx.dialect(dialect).is_none() {
+            let names: Vec<_> = self.ctx.dialects().map(|d| d.name).collect();
+            let message = format!("unknown dialect `{dialect}`; known are `{}`", names.join("`, `"));
+            return Err(Diagnostic::error("unknown-dialect", span, message)
+                .fix(nearest(dialect, names).map(|near| format!("did you mean `{near}`?"))));
+        }
+        Err(Diagnostic::error("unknown-op", span, format!("unknown operation `{name}`"))
+            .fix(nearest(name, self.ctx.op_names()).map(|near| format!("did you mean `{near}`?"))))
+    }
+
+    /// Reads a type; `!dialect.name<body>` of a registered dialect must be well formed.
+    pub(super) fn ty(&self, text: &str, span: Span) -> Result<TypeId, Diagnostic> {
+        let Some(inside) = text.strip_prefix('!') else { return Ok(self.ctx.opaque_type(text)) };
+        let (name, body) = match inside.split_once('<') {
+            Some((name, body)) => (name, body.strip_suffix('>').unwrap_or(body)),
+            None => (inside, ""),
+        };
+        let Some(def) = self.ctx.type_def(name) else {
+            let dialect = name.split('.').next().unwrap_or(name);
+            if self.ctx.dialect(dialect).is_none() && self.ctx.allow_unregistered {
+                return Ok(self.ctx.opaque_type(text));
+            }
+            return Err(Diagnostic::error("unknown-type", span, format!("unknown type `!{name}`"))
+                .fix(nearest(name, self.ctx.type_names()).map(|near| format!("did you mean `!{near}`?"))));
+        };
+        let offset = 2 + name.len();
+        self.ctx
+            .parse_type(def, text, body)
+            .map_err(|error| body_error(def, '!', error, span.sub(offset..offset + body.len()), span))
+    }
+
+    /// Reads a clause's value in the pretty form.
+    pub(super) fn pretty_value(&self, clause: &ClauseDecl, text: &str, span: Span) -> Result<AttrId, Diagnostic> {
+        let wrong = || wrong_literal(clause, text, span);
+        let attr = match clause.kind {
+            ClauseKind::Int => Attr::Int(integer(text).map_err(|why| wrong().note(why, None))?),
+            ClauseKind::Str => Attr::Str(string(text).ok_or_else(wrong)?.into()),
+            ClauseKind::Word(words) => Attr::Str(known_word(words, text, span, clause)?.into()),
+            ClauseKind::Symbol => Attr::Symbol(text.strip_prefix('@').ok_or_else(wrong)?.into()),
+            ClauseKind::Ints => {
+                let items = list(text).ok_or_else(wrong)?;
+                let values: Result<Vec<_>, _> = items.iter().map(|item| integer(item)).collect();
+                Attr::Ints(values.map_err(|why| wrong().note(why, None))?.into())
+            }
+            ClauseKind::Strs => {
+                let items = list(text).ok_or_else(wrong)?;
+                let values: Option<Vec<_>> = items.iter().map(|item| string(item).map(Into::into)).collect();
+                Attr::Strs(values.ok_or_else(wrong)?.into())
+            }
+            ClauseKind::Flag if text.is_empty() => Attr::Unit,
+            ClauseKind::Flag => return Err(wrong()),
+            ClauseKind::Body(def) => {
+                let parsed = self.ctx.parse_attr(def, text);
+                return parsed.map_err(|error| body_error(def, '#', error, span, span));
+            }
+        };
+        Ok(self.ctx.attr(attr))
+    }
+
+    /// Finds the clause that a keyword names.
+    pub(super) fn clause_decl(
+        &self,
+        decl: &'static OpDecl,
+        name: &str,
+        span: Span,
+    ) -> Result<&'static ClauseDecl, Diagnostic> {
+        decl.clause(name).ok_or_else(|| {
+            let names: Vec<_> = decl.clauses.iter().map(|clause| clause.name).collect();
+            let message = match names.as_slice() {
+                [] => format!("`{}` takes no clauses, found `{name}`", decl.name),
+                _ => format!("`{}` has no clause `{name}`; it has `{}`", decl.name, names.join("`, `")),
+            };
+            let near = nearest(name, names).map(|near| format!("did you mean `{near}`?"));
+            Diagnostic::error("unknown-clause", span, message).fix(near)
+        })
+    }
+
+    /// Gives `op` its results: types inferred where the declaration can, and checked against the written ones.
+    /// `names` are the results' names, `written` the types that the text gives.
+    pub(super) fn attach_results(
+        &mut self,
+        op: OpId,
+        decl: Option<&'static OpDecl>,
+        names: &[(String, Span)],
+        written: &[(TypeId, Span)],
+        span: Span,
+    ) -> Result<(), Diagnostic> {
+        let results = decl.map_or(written.len(), |decl| decl.results.len());
+        let unknown = self.ctx.opaque_type(crate::ERROR_TYPE);
+        for index in 0..results {
+            let ty = written.get(index).map_or(unknown, |&(ty, _)| ty);
+            let name = names.get(index).and_then(|(name, _)| super::kept_name(name));
+            self.module.add_result(op, ty, name, names.get(index).map_or(span, |&(_, span)| span));
+        }
+        for (index, (name, span)) in names.iter().enumerate() {
+            match self.module.data(op).results.get(index) {
+                Some(&value) => self.define(name, value, *span),
+                None => self.too_many_results(decl, results, *span),
+            }
+        }
+        match decl {
+            Some(decl) => self.infer(op, decl, written, span),
+            None => Ok(()),
+        }
+    }
+
+    fn too_many_results(&mut self, decl: Option<&'static OpDecl>, results: usize, span: Span) {
+        let name = decl.map_or("the operation", |decl| decl.name);
+        self.error("results", span, format!("`{name}` has {results} results, more are named here"));
+    }
+
+    fn infer(
+        &mut self,
+        op: OpId,
+        decl: &'static OpDecl,
+        written: &[(TypeId, Span)],
+        span: Span,
+    ) -> Result<(), Diagnostic> {
+        let unknown = self.ctx.opaque_type(crate::ERROR_TYPE);
+        let view = self.module.op(self.ctx, op);
+        if view.operands().iter().any(|&value| self.module.ty(value) == unknown) {
+            return Ok(());
+        }
+        let Some(infer) = decl.infer else {
+            if written.len() != decl.results.len() {
+                let message = format!("`{}` needs {} result types, found {}", decl.name, decl.results.len(), written.len());
+                return Err(Diagnostic::error("result-types", span, message));
+            }
+            return Ok(());
+        };
+        crate::verify::operand_counts(view)?;
+        let inferred = infer(view)?;
+        let results = self.module.data(op).results.clone();
+        for (index, (&ty, value)) in inferred.iter().zip(results).enumerate() {
+            self.module.set_type(value, ty);
+            if let Some(&(found, span)) = written.get(index)
+                && found != ty
+            {
+                let (found, wanted) = (self.ctx.type_text(found), self.ctx.type_text(ty));
+                let message = format!("`{}` gives `{wanted}`, but `{found}` is written", decl.name);
+                return Err(Diagnostic::error("result-types", span, message).fix(Some(format!("write `{wanted}`, or leave the type out"))));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A refused body, placed in the source.
+pub(super) fn body_error(def: &BodyDef, sigil: char, error: BodyError, body: Span, whole: Span) -> Diagnostic {
+    let span = error.range.map_or(whole, |range| body.sub(range));
+    Diagnostic::error(error.code, span, error.message)
+        .note(format!("`{sigil}{}` is written `{}`", def.name, def.syntax), None)
+        .fix(error.fix)
+}
+
+/// A value that is not what its clause takes.
+pub(super) fn wrong_literal(clause: &ClauseDecl, text: &str, span: Span) -> Diagnostic {
+    let found = if text.is_empty() { "nothing".to_owned() } else { format!("`{text}`") };
+    let message = format!("clause `{}`: found {found}, expected {}", clause.name, clause.kind.describe());
+    Diagnostic::error("wrong-literal", span, message)
+}
+
+fn known_word<'t>(
+    words: &[&'static str],
+    text: &'t str,
+    span: Span,
+    clause: &ClauseDecl,
+) -> Result<&'t str, Diagnostic> {
+    if words.contains(&text) {
+        return Ok(text);
+    }
+    let near = nearest(text, words.iter().copied()).map(|near| format!("did you mean `{near}`?"));
+    Err(wrong_literal(clause, text, span).fix(near))
+}
+
+/// Reads a decimal or hexadecimal integer.
+pub(super) fn integer(text: &str) -> Result<i64, String> {
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, text),
+    };
+    let (radix, digits) = match digits.strip_prefix("0x") {
+        Some(digits) => (16, digits),
+        None => (10, digits),
+    };
+    if digits.is_empty() || !digits.chars().all(|c| c.is_digit(radix)) {
+        return Err("an integer is written in decimal digits, or in hexadecimal ones behind `0x`".into());
+    }
+    let magnitude = i128::from_str_radix(digits, radix).unwrap_or(i128::MAX);
+    let value = if negative { -magnitude } else { magnitude };
+    i64::try_from(value).map_err(|_| format!("{text} does not fit a signed 64-bit integer"))
+}
+
+/// Reads a quoted string.
+pub(super) fn string(text: &str) -> Option<String> {
+    unquote(text.strip_prefix('"')?.strip_suffix('"')?)
+}
+
+/// The comma-separated items of `[...]`.
+pub(super) fn list(text: &str) -> Option<Vec<&str>> {
+    let inside = text.strip_prefix('[')?.strip_suffix(']')?;
+    if inside.trim().is_empty() {
+        return Some(Vec::new());
+    }
+    Some(inside.split(',').map(str::trim).collect())
+}

@@ -1,0 +1,231 @@
+//! Text to IR. Both forms are read operation by operation; what is wrong with one does not hide the next.
+
+mod build;
+mod generic;
+pub(crate) use generic::{ARG_NAMES, VERSION_ATTR};
+pub mod limits;
+mod pretty;
+
+use crate::context::Context;
+use crate::diag::Diagnostic;
+use crate::module::{BlockId, Module, ValueId};
+use crate::span::{Source, Span};
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// What reading a text gives: the module as far as it could be read, and everything that was wrong with it.
+pub struct Parsed {
+    /// The module; complete only if there are no errors.
+    pub module: Module,
+    /// Findings in source order.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Reads `range` of `source` as one module, in the pretty or the generic form (they may be mixed).
+#[must_use]
+pub fn parse(ctx: &Context, source: &Source, range: Range<usize>) -> Parsed {
+    let mut parser = Parser {
+        ctx,
+        text: &source.text[..range.end],
+        pos: range.start,
+        module: Module::default(),
+        diagnostics: Vec::new(),
+        scopes: vec![HashMap::new()],
+    };
+    match limits::check(&source.text[range.clone()], range.start) {
+        Ok(()) => parser.module(),
+        Err(error) => parser.diagnostics.push(error),
+    }
+    Parsed { module: parser.module, diagnostics: parser.diagnostics }
+}
+
+/// The state of reading one module.
+struct Parser<'a> {
+    ctx: &'a Context,
+    /// The source up to the end of this module's part.
+    text: &'a str,
+    /// Where reading goes on.
+    pos: usize,
+    module: Module,
+    diagnostics: Vec<Diagnostic>,
+    /// Values by name, innermost region last.
+    scopes: Vec<HashMap<String, ValueId>>,
+}
+
+impl<'a> Parser<'a> {
+    fn rest(&self) -> &'a str {
+        &self.text[self.pos..]
+    }
+
+    fn error(&mut self, code: &str, span: Span, message: impl Into<String>) {
+        self.diagnostics.push(Diagnostic::error(code, span, message));
+    }
+
+    /// Skips blanks, line breaks and comments.
+    fn skip_blank(&mut self) {
+        loop {
+            let rest = self.rest();
+            let trimmed = rest.trim_start();
+            self.pos += rest.len() - trimmed.len();
+            if !trimmed.starts_with("//") {
+                return;
+            }
+            self.pos += trimmed.find('\n').unwrap_or(trimmed.len());
+        }
+    }
+
+    /// Skips blanks within a line.
+    fn skip_spaces(&mut self) {
+        let rest = self.rest();
+        self.pos += rest.len() - rest.trim_start_matches([' ', '\t', '\r']).len();
+    }
+
+    /// Goes on behind `token` if it comes next.
+    fn eat(&mut self, token: &str) -> bool {
+        let found = self.rest().starts_with(token);
+        if found {
+            self.pos += token.len();
+        }
+        found
+    }
+
+    /// The next token, for messages.
+    fn found(&self) -> String {
+        let rest = self.rest();
+        match rest.chars().next() {
+            None => "the end of the input".into(),
+            Some('\n') => "the end of the line".into(),
+            Some(c) if c.is_alphanumeric() || c == '%' || c == '_' => {
+                let word = |c: char| c.is_alphanumeric() || matches!(c, '%' | '_' | '.');
+                let end = rest.find(|c| !word(c)).unwrap_or(rest.len());
+                format!("`{}`", &rest[..end])
+            }
+            Some(c) => format!("`{c}`"),
+        }
+    }
+
+    fn here(&self) -> Span {
+        let length = self.rest().chars().next().map_or(0, char::len_utf8);
+        Span::new(self.pos..self.pos + length)
+    }
+
+    fn module(&mut self) {
+        self.version_line();
+        let body = self.module.body();
+        self.skip_blank();
+        if self.generic_module() {
+            return;
+        }
+        self.block(body);
+        if !self.rest().is_empty() {
+            let message = format!("found {}, expected an operation", self.found());
+            self.error("syntax", self.here(), message);
+        }
+    }
+
+    /// `visa N`, the version of the text.
+    fn version_line(&mut self) {
+        self.skip_blank();
+        let rest = self.rest();
+        let Some(after) = rest.strip_prefix("visa ") else { return };
+        let digits = after.trim_start();
+        let length = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+        let start = self.pos + (rest.len() - digits.len());
+        let span = Span::new(start..start + length);
+        self.pos = start + length;
+        match digits[..length].parse() {
+            Ok(version) => self.version(version, span),
+            Err(_) => self.error("syntax", span, "expected a version number after `visa`"),
+        }
+    }
+
+    fn version(&mut self, version: u32, span: Span) {
+        self.module.version = version;
+        if version == 0 || version > crate::VERSION {
+            let message = format!("text version {version}; this visa reads versions 1 to {}", crate::VERSION);
+            self.error("version", span, message);
+        }
+    }
+
+    /// Operations up to the end of the text or an unmatched `}`.
+    fn block(&mut self, block: BlockId) {
+        loop {
+            self.skip_blank();
+            if self.rest().is_empty() || self.rest().starts_with('}') {
+                return;
+            }
+            if self.diagnostics.len() >= limits::MAX_ERRORS {
+                self.pos = self.text.len();
+                return;
+            }
+            let start = self.pos;
+            let parsed = if self.at_generic() { self.generic_op(block) } else { self.pretty_op(block) };
+            if let Err(error) = parsed {
+                self.diagnostics.push(error);
+                self.recover(start);
+            }
+        }
+    }
+
+    /// Whether the next operation is in the generic form: a quoted name, perhaps behind its results.
+    fn at_generic(&self) -> bool {
+        let rest = self.rest();
+        if !rest.starts_with('%') {
+            return rest.starts_with('"');
+        }
+        let line = &rest[..rest.find('\n').unwrap_or(rest.len())];
+        line.split_once('=').is_some_and(|(_, right)| right.trim_start().starts_with('"'))
+    }
+
+    /// Skips the statement that starts at `start`: its line, and any brackets opened in it.
+    fn recover(&mut self, start: usize) {
+        let bytes = self.text.as_bytes();
+        let mut depth = 0_usize;
+        let mut at = start;
+        while at < bytes.len() {
+            match bytes[at] {
+                b'(' | b'[' | b'{' => depth += 1,
+                b')' | b']' | b'}' if depth == 0 => break,
+                b')' | b']' | b'}' => depth -= 1,
+                b'\n' if depth == 0 && at >= self.pos => break,
+                _ => {}
+            }
+            at += 1;
+        }
+        self.pos = at.max(start + usize::from(at == start && start < bytes.len() && bytes[start] != b'}'));
+    }
+
+    fn lookup(&self, name: &str) -> Option<ValueId> {
+        self.scopes.iter().rev().find_map(|scope| scope.get(name)).copied()
+    }
+
+    fn define(&mut self, name: &str, value: ValueId, span: Span) {
+        let scope = self.scopes.last_mut().expect("a scope is open while reading");
+        if let Some(&earlier) = scope.get(name) {
+            let earlier = self.module.value_span(earlier);
+            self.diagnostics.push(
+                Diagnostic::error("redefinition", span, format!("`{name}` is defined twice"))
+                    .note("first defined here", Some(earlier)),
+            );
+            return;
+        }
+        scope.insert(name.to_owned(), value);
+    }
+
+    fn use_value(&self, name: &str, span: Span) -> Result<ValueId, Diagnostic> {
+        self.lookup(name).ok_or_else(|| {
+            let known = self.scopes.iter().flat_map(|scope| scope.keys().map(String::as_str));
+            let mut known: Vec<_> = known.collect();
+            known.sort_unstable();
+            Diagnostic::error("undefined-value", span, format!("`{name}` is not defined here"))
+                .fix(crate::diag::nearest(name, known).map(|near| format!("did you mean `{near}`?")))
+        })
+    }
+}
+
+/// A value's name as kept on the value: `None` for numbers, which are given anew when printing.
+fn kept_name(name: &str) -> Option<std::rc::Rc<str>> {
+    let bare = name.trim_start_matches('%');
+    let numbered = bare.bytes().all(|byte| byte.is_ascii_digit());
+    (!numbered).then(|| bare.into())
+}

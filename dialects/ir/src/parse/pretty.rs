@@ -1,0 +1,253 @@
+//! The pretty form: `%r = dialect.op lead %operands clause value, ... : type {`.
+
+use super::{Parser, kept_name};
+use crate::context::Context;
+use crate::decl::{OpDecl, Trait};
+use crate::diag::Diagnostic;
+use crate::module::{BlockId, OpId, OpSpec, TypeId};
+use crate::span::Span;
+use pest::Parser as _;
+use pest::iterators::Pair;
+use std::collections::HashMap;
+
+#[derive(pest_derive::Parser)]
+#[grammar = "parse/pretty.pest"]
+struct PrettyGrammar;
+
+/// The pieces of a statement, still text.
+#[derive(Default)]
+struct Statement<'t> {
+    results: Vec<(&'t str, Span)>,
+    name: (&'t str, Span),
+    lead: Option<(&'t str, Span)>,
+    arguments: Option<Vec<(&'t str, Span, &'t str, Span)>>,
+    operands: Vec<(&'t str, Span)>,
+    clauses: Vec<(&'t str, Span, &'t str, Span)>,
+    types: Vec<(&'t str, Span)>,
+}
+
+impl<'a> Parser<'a> {
+    /// Reads one operation in the pretty form, region included.
+    pub(super) fn pretty_op(&mut self, block: BlockId) -> Result<(), Diagnostic> {
+        let statement = self.statement()?;
+        let result = self.pretty_build(block, &statement);
+        let opens_region = self.rest().starts_with('{');
+        match result {
+            Ok(op) if opens_region => self.pretty_region(op, &statement),
+            Ok(op) => self.no_region(op, &statement),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Parses the statement's own line(s) and stops at `{`, a line's end, or the text's end.
+    fn statement(&mut self) -> Result<Statement<'a>, Diagnostic> {
+        let base = self.pos;
+        let mut pairs = PrettyGrammar::parse(Rule::statement, self.rest())
+            .map_err(|error| syntax_error(self.ctx, &error, self.rest(), base))?;
+        let mut statement = Statement::default();
+        if let Some(pair) = pairs.next() {
+            self.pos = base + pair.as_span().end();
+            for piece in pair.into_inner() {
+                statement.take(piece, base);
+            }
+        }
+        self.skip_spaces();
+        let ends = self.rest().is_empty() || self.rest().starts_with(['\n', '{', '}']) || self.rest().starts_with("//");
+        if !ends {
+            let message = format!("found {}, expected a clause, `: type`, `{{` or the end of the line", self.found());
+            return Err(Diagnostic::error("syntax", self.here(), message));
+        }
+        Ok(statement)
+    }
+
+    fn pretty_build(&mut self, block: BlockId, statement: &Statement<'a>) -> Result<OpId, Diagnostic> {
+        let (name, name_span) = statement.name;
+        let decl = self.op_decl(name, name_span)?;
+        let start = statement.results.first().map_or(name_span, |&(_, span)| span).range().start;
+        let span = Span::new(start..start + self.text[start..self.pos].trim_end().len());
+        let mut operands = Vec::with_capacity(statement.operands.len());
+        for &(value, span) in &statement.operands {
+            operands.push(self.use_value(value, span)?);
+        }
+        let mut spec = OpSpec::new(decl, span).operands(operands);
+        spec = self.pretty_clauses(decl, statement, spec)?;
+        let mut written = Vec::new();
+        for &(text, span) in &statement.types {
+            written.push((self.ty(text, span)?, span));
+        }
+        let names: Vec<_> = statement.results.iter().map(|&(name, span)| (name.to_owned(), span)).collect();
+        let op = self.module.append(block, spec);
+        self.attach_results(op, Some(decl), &names, &written, span)?;
+        Ok(op)
+    }
+
+    /// Reads the clauses in the declaration's order, whatever order they were written in.
+    fn pretty_clauses(
+        &mut self,
+        decl: &'static OpDecl,
+        statement: &Statement<'a>,
+        mut spec: OpSpec,
+    ) -> Result<OpSpec, Diagnostic> {
+        let mut found = HashMap::new();
+        match (decl.lead(), statement.lead) {
+            (Some(clause), Some((text, span))) => {
+                found.insert(clause.name, (self.pretty_value(clause, text, span)?, span));
+            }
+            (None, Some((text, span))) => {
+                let message = format!("`{}` takes no `{text}` here: expected operands or clauses", decl.name);
+                return Err(Diagnostic::error("syntax", span, message));
+            }
+            (_, None) => {}
+        }
+        for &(name, name_span, text, span) in &statement.clauses {
+            let clause = self.clause_decl(decl, name, name_span)?;
+            let span = if text.is_empty() { name_span } else { span };
+            let value = self.pretty_value(clause, text, span)?;
+            if found.insert(clause.name, (value, span)).is_some() {
+                let message = format!("clause `{name}` is written twice");
+                return Err(Diagnostic::error("duplicate-clause", name_span.to(span), message));
+            }
+        }
+        for clause in decl.clauses {
+            match found.get(clause.name) {
+                Some(&(value, span)) => spec = spec.clause_at(clause.name, value, span),
+                None => crate::verify::may_be_absent(decl, clause, statement.name.1)?,
+            }
+        }
+        Ok(spec)
+    }
+
+    fn no_region(&mut self, op: OpId, statement: &Statement<'a>) -> Result<(), Diagnostic> {
+        let Some(decl) = self.module.op(self.ctx, op).decl().filter(|decl| decl.has_region()) else {
+            return Ok(());
+        };
+        let message = format!("`{}` needs a body: expected `{{`", decl.name);
+        Err(Diagnostic::error("syntax", statement.name.1, message))
+    }
+
+    fn pretty_region(&mut self, op: OpId, statement: &Statement<'a>) -> Result<(), Diagnostic> {
+        let (name, name_span) = statement.name;
+        let takes = self.module.op(self.ctx, op).decl().is_some_and(OpDecl::has_region);
+        if !takes {
+            let message = format!("`{name}` has no body, found `{{`");
+            return Err(Diagnostic::error("syntax", self.here(), message));
+        }
+        self.eat("{");
+        let block = self.module.add_region(op);
+        self.scopes.push(HashMap::new());
+        let arguments = self.arguments(op, block, statement);
+        self.block(block);
+        self.scopes.pop();
+        if !self.eat("}") {
+            let message = format!("the body of `{name}` is not closed: expected `}}`, found {}", self.found());
+            return Err(Diagnostic::error("syntax", name_span, message));
+        }
+        arguments
+    }
+
+    fn arguments(&mut self, op: OpId, block: BlockId, statement: &Statement<'a>) -> Result<(), Diagnostic> {
+        let function = self.module.op(self.ctx, op).decl().is_some_and(|decl| decl.has(Trait::Function));
+        match &statement.arguments {
+            Some(_) if !function => {
+                let message = format!("`{}` takes no arguments", statement.name.0);
+                Err(Diagnostic::error("syntax", statement.name.1, message))
+            }
+            None if function => {
+                let message = format!("`{}` needs its arguments: expected `(`", statement.name.0);
+                Err(Diagnostic::error("syntax", statement.name.1, message))
+            }
+            None => Ok(()),
+            Some(arguments) => {
+                for &(name, span, text, type_span) in arguments {
+                    let ty: TypeId = match self.ty(text, type_span) {
+                        Ok(ty) => ty,
+                        Err(error) => {
+                            self.diagnostics.push(error);
+                            self.ctx.opaque_type(crate::ERROR_TYPE)
+                        }
+                    };
+                    let value = self.module.add_arg(block, ty, kept_name(name), span);
+                    self.define(name, value, span);
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+impl<'t> Statement<'t> {
+    fn take(&mut self, piece: Pair<'t, Rule>, base: usize) {
+        match piece.as_rule() {
+            Rule::results => self.results = piece.into_inner().map(|p| located(&p, base)).collect(),
+            Rule::op_name => self.name = located(&piece, base),
+            Rule::lead => self.lead = piece.into_inner().next().map(|p| located(&p, base)),
+            Rule::operands => self.operands = piece.into_inner().map(|p| located(&p, base)).collect(),
+            Rule::types => self.types = piece.into_inner().map(|p| located(&p, base)).collect(),
+            Rule::clauses => self.clauses = piece.into_inner().map(|p| pair_of(p, base)).collect(),
+            Rule::signature => {
+                self.arguments = Some(piece.into_inner().map(|p| pair_of(p, base)).collect());
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A piece's text and place, without blanks around it.
+fn located<'t>(pair: &Pair<'t, Rule>, base: usize) -> (&'t str, Span) {
+    let text = pair.as_str().trim();
+    let start = base + pair.as_span().start() + (pair.as_str().len() - pair.as_str().trim_start().len());
+    (text, Span::new(start..start + text.len()))
+}
+
+/// The two pieces of a clause or an argument; the second may be missing.
+fn pair_of(pair: Pair<'_, Rule>, base: usize) -> (&str, Span, &str, Span) {
+    let mut pieces = pair.into_inner();
+    let first = pieces.next().map(|p| located(&p, base));
+    let (name, name_span) = first.unwrap_or(("", Span::new(base..base)));
+    let (text, span) = pieces.next().map_or(("", name_span), |p| located(&p, base));
+    (name, name_span, text, span)
+}
+
+/// What the grammar expected, in words.
+fn syntax_error(ctx: &Context, error: &pest::error::Error<Rule>, text: &str, base: usize) -> Diagnostic {
+    let at = match error.location {
+        pest::error::InputLocation::Pos(at) | pest::error::InputLocation::Span((at, _)) => at,
+    };
+    let rest = &text[at..];
+    let end = rest.find(|c: char| c.is_whitespace() || ",(){}[]:=".contains(c)).unwrap_or(rest.len());
+    let found = match rest.chars().next() {
+        None => "the end of the input".to_owned(),
+        Some('\n') => "the end of the line".to_owned(),
+        Some(c) if end == 0 => format!("`{c}`"),
+        Some(_) => format!("`{}`", &rest[..end]),
+    };
+    let mut expected: Vec<&str> = match &error.variant {
+        pest::error::ErrorVariant::ParsingError { positives, .. } => {
+            positives.iter().map(rule_in_words).collect()
+        }
+        pest::error::ErrorVariant::CustomError { .. } => Vec::new(),
+    };
+    expected.sort_unstable();
+    expected.dedup();
+    let expected = if expected.is_empty() { "an operation".to_owned() } else { expected.join(" or ") };
+    let span = Span::new(base + at..base + at + end.max(rest.chars().next().map_or(0, char::len_utf8)));
+    let diagnostic = Diagnostic::error("syntax", span, format!("found {found}, expected {expected}"));
+    let near = crate::diag::nearest(&rest[..end], ctx.op_names());
+    diagnostic.fix(near.map(|near| format!("did you mean `{near}`?")))
+}
+
+fn rule_in_words(rule: &Rule) -> &'static str {
+    match rule {
+        Rule::op_name | Rule::statement => "an operation (`dialect.op`)",
+        Rule::value | Rule::operands => "a value (`%name`)",
+        Rule::results => "results (`%name =`)",
+        Rule::word | Rule::clause | Rule::clauses => "a clause",
+        Rule::type_text | Rule::types => "a type (`!dialect.name<...>`)",
+        Rule::argument | Rule::signature => "an argument (`%name: type`)",
+        Rule::string => "a string",
+        Rule::lead | Rule::symbol | Rule::group_token | Rule::bare => "a first clause",
+        Rule::raw | Rule::chunk | Rule::group | Rule::inner => "a clause's value",
+        Rule::EOI | Rule::nl | Rule::WHITESPACE | Rule::COMMENT => "the end of the line",
+        Rule::angle | Rule::angle_inner => "`<...>`",
+    }
+}

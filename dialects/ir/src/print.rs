@@ -1,0 +1,293 @@
+//! IR to text, in the pretty and in the generic form. Reading back what is printed gives the same module.
+
+use crate::context::{Attr, Context, quote};
+use crate::decl::{ClauseKind, OpDecl, Trait};
+use crate::module::{BlockId, Module, OpId, OpRef, ValueId};
+use crate::parse::limits;
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write as _;
+
+/// Which textual form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// The one that people write.
+    Pretty,
+    /// MLIR's generic form.
+    Generic,
+}
+
+/// The module as text.
+#[must_use]
+pub fn print(ctx: &Context, module: &Module, form: Form) -> String {
+    let mut printer = Printer::new(ctx, module, form);
+    match form {
+        Form::Pretty => {
+            let _ = writeln!(printer.out, "visa {}", module.version);
+            printer.block(module.body(), 0);
+        }
+        Form::Generic => {
+            printer.out.push_str("\"builtin.module\"() ({\n");
+            printer.block(module.body(), 1);
+            let _ = write!(printer.out, "}}) {{{} = {} : i64", crate::parse::VERSION_ATTR, module.version);
+            for extra in &module.extra {
+                let _ = write!(printer.out, ", {} = {}", extra.name, ctx.attr_data(extra.value).generic());
+            }
+            printer.out.push_str("} : () -> ()\n");
+        }
+    }
+    printer.out
+}
+
+/// One operation and what is below it, as text.
+#[must_use]
+pub fn print_op(ctx: &Context, module: &Module, op: OpId, form: Form) -> String {
+    let mut printer = Printer::new(ctx, module, form);
+    printer.op(op, 0);
+    printer.out
+}
+
+struct Printer<'a> {
+    ctx: &'a Context,
+    module: &'a Module,
+    form: Form,
+    names: HashMap<ValueId, String>,
+    out: String,
+}
+
+impl<'a> Printer<'a> {
+    fn new(ctx: &'a Context, module: &'a Module, form: Form) -> Self {
+        Self { ctx, module, form, names: name_values(ctx, module), out: String::new() }
+    }
+
+    fn block(&mut self, block: BlockId, depth: usize) {
+        for &op in self.module.ops(block) {
+            self.op(op, depth);
+        }
+    }
+
+    fn indent(&mut self, depth: usize) {
+        self.out.extend(std::iter::repeat_n("  ", depth));
+    }
+
+    fn value(&mut self, value: ValueId) {
+        self.out.push('%');
+        match self.names.get(&value) {
+            Some(name) => self.out.push_str(name),
+            None => self.out.push('?'),
+        }
+    }
+
+    fn values(&mut self, values: &[ValueId]) {
+        for (index, &value) in values.iter().enumerate() {
+            if index > 0 {
+                self.out.push_str(", ");
+            }
+            self.value(value);
+        }
+    }
+
+    fn op(&mut self, id: OpId, depth: usize) {
+        let op = self.module.op(self.ctx, id);
+        self.indent(depth);
+        if !op.results().is_empty() {
+            self.values(op.results());
+            self.out.push_str(" = ");
+        }
+        match (self.form, op.decl()) {
+            (Form::Pretty, Some(decl)) => self.pretty(op, decl, depth),
+            (Form::Pretty | Form::Generic, _) => self.generic(op, depth),
+        }
+        self.out.push('\n');
+    }
+
+    fn pretty(&mut self, op: OpRef<'a>, decl: &'static OpDecl, depth: usize) {
+        self.out.push_str(decl.name);
+        let lead = decl.lead().map(|clause| clause.name);
+        if let Some(attr) = lead.and_then(|name| op.attr(name)) {
+            self.out.push(' ');
+            self.pretty_attr(&attr);
+        }
+        if decl.has(Trait::Function) {
+            self.signature(op);
+        }
+        if !op.operands().is_empty() {
+            self.out.push(' ');
+            self.values(op.operands());
+        }
+        // A lead clause directly before the others is set off by a comma: the parser could not tell them apart.
+        let after_lead = op.operands().is_empty() && lead.is_some() && !decl.has(Trait::Function);
+        let mut separator = if after_lead { "," } else { "" };
+        for clause in decl.clauses.iter().filter(|clause| !clause.lead) {
+            let Some(attr) = op.attr(clause.name) else { continue };
+            let _ = write!(self.out, "{separator} {}", clause.name);
+            if !matches!(clause.kind, ClauseKind::Flag) {
+                self.out.push(' ');
+                self.pretty_attr(&attr);
+            }
+            separator = ",";
+        }
+        if decl.infer.is_none() && !op.results().is_empty() {
+            self.out.push_str(" : ");
+            let types: Vec<_> = op.results().iter().map(|&v| self.ctx.type_text(self.module.ty(v))).collect();
+            self.out.push_str(&types.join(", "));
+        }
+        if let Some(&block) = op.regions().first() {
+            self.out.push_str(" {\n");
+            self.block(block, depth + 1);
+            self.indent(depth);
+            self.out.push('}');
+        }
+    }
+
+    fn signature(&mut self, op: OpRef<'a>) {
+        self.out.push('(');
+        let args = op.regions().first().map_or(&[][..], |&block| self.module.args(block));
+        for (index, &arg) in args.iter().enumerate() {
+            if index > 0 {
+                self.out.push_str(", ");
+            }
+            self.value(arg);
+            let _ = write!(self.out, ": {}", self.ctx.type_text(self.module.ty(arg)));
+        }
+        self.out.push(')');
+    }
+
+    fn pretty_attr(&mut self, attr: &Attr) {
+        let _ = match attr {
+            Attr::Int(value) => write!(self.out, "{value}"),
+            Attr::Str(text) if is_word(text) => write!(self.out, "{text}"),
+            Attr::Ints(values) => write!(self.out, "{values:?}"),
+            Attr::Body(_, body) => write!(self.out, "{body}"),
+            Attr::Str(_) | Attr::Symbol(_) | Attr::Strs(_) | Attr::Unit | Attr::Opaque(_) => {
+                write!(self.out, "{}", attr.generic())
+            }
+        };
+    }
+
+    fn generic(&mut self, op: OpRef<'a>, depth: usize) {
+        self.out.push_str(&quote(op.name()));
+        self.out.push('(');
+        self.values(op.operands());
+        self.out.push(')');
+        self.properties(op);
+        if !op.regions().is_empty() {
+            self.out.push_str(" (");
+            for (index, &block) in op.regions().iter().enumerate() {
+                self.out.push_str(if index > 0 { ", {\n" } else { "{\n" });
+                self.label(block, depth);
+                self.block(block, depth + 1);
+                self.indent(depth);
+                self.out.push('}');
+            }
+            self.out.push(')');
+        }
+        self.dictionary(" {", op.data().extra.iter().map(|c| (&*c.name, self.ctx.attr_data(c.value))).collect(), "}");
+        self.out.push_str(" : ");
+        self.type_list(op.operands(), true);
+        self.out.push_str(" -> ");
+        self.type_list(op.results(), op.results().len() != 1);
+    }
+
+    fn properties(&mut self, op: OpRef<'a>) {
+        let mut entries: Vec<(&str, Attr)> =
+            op.clauses().iter().map(|clause| (&*clause.name, self.ctx.attr_data(clause.value))).collect();
+        let block = op.regions().first().filter(|_| op.decl().is_some_and(|decl| decl.has(Trait::Function)));
+        if let Some(&block) = block {
+            let names = self.module.args(block).iter().map(|value| self.names[value].as_str().into());
+            entries.push((crate::parse::ARG_NAMES, Attr::Strs(names.collect::<Vec<_>>().into())));
+        }
+        self.dictionary(" <{", entries, "}>");
+    }
+
+    fn dictionary(&mut self, open: &str, mut entries: Vec<(&str, Attr)>, close: &str) {
+        if entries.is_empty() {
+            return;
+        }
+        entries.sort_by(|left, right| left.0.cmp(right.0));
+        self.out.push_str(open);
+        for (index, (name, attr)) in entries.iter().enumerate() {
+            if index > 0 {
+                self.out.push_str(", ");
+            }
+            self.out.push_str(name);
+            if !matches!(attr, Attr::Unit) {
+                let _ = write!(self.out, " = {}", attr.generic());
+            }
+        }
+        self.out.push_str(close);
+    }
+
+    fn label(&mut self, block: BlockId, depth: usize) {
+        let args = self.module.args(block);
+        if args.is_empty() {
+            return;
+        }
+        self.indent(depth);
+        self.out.push_str("^bb0(");
+        for (index, &arg) in args.iter().enumerate() {
+            if index > 0 {
+                self.out.push_str(", ");
+            }
+            self.value(arg);
+            let _ = write!(self.out, ": {}", self.ctx.type_text(self.module.ty(arg)));
+        }
+        self.out.push_str("):\n");
+    }
+
+    fn type_list(&mut self, values: &[ValueId], parentheses: bool) {
+        let types: Vec<_> = values.iter().map(|&value| self.ctx.type_text(self.module.ty(value))).collect();
+        let list = types.join(", ");
+        let _ = if parentheses { write!(self.out, "({list})") } else { write!(self.out, "{list}") };
+    }
+}
+
+/// Whether a string may stand without quotes in the pretty form.
+fn is_word(text: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    !text.is_empty() && text.len() < limits::MAX_TOKEN_BYTES && text.bytes().all(plain)
+}
+
+/// A name for every value: the one it was written with if that is free in its scope, else a number.
+fn name_values(ctx: &Context, module: &Module) -> HashMap<ValueId, String> {
+    let mut names = HashMap::new();
+    name_block(ctx, module, module.body(), &mut HashSet::new(), &mut 0, &mut names);
+    names
+}
+
+fn name_block(
+    ctx: &Context,
+    module: &Module,
+    block: BlockId,
+    taken: &mut HashSet<String>,
+    next: &mut usize,
+    names: &mut HashMap<ValueId, String>,
+) {
+    let mut give = |value: ValueId, taken: &mut HashSet<String>| {
+        let name = match module.value_name(value) {
+            Some(name) if taken.insert(name.to_string()) => name.to_string(),
+            Some(name) => {
+                let free = (1..).map(|n| format!("{name}_{n}")).find(|name| !taken.contains(name));
+                let name = free.unwrap_or_default();
+                taken.insert(name.clone());
+                name
+            }
+            None => {
+                *next += 1;
+                (*next - 1).to_string()
+            }
+        };
+        names.insert(value, name);
+    };
+    for &arg in module.args(block) {
+        give(arg, taken);
+    }
+    let ops: Vec<_> = module.ops(block).iter().map(|&id| module.op(ctx, id)).collect();
+    for op in &ops {
+        op.results().iter().for_each(|&result| give(result, taken));
+    }
+    for op in &ops {
+        for &region in op.regions() {
+            name_block(ctx, module, region, &mut taken.clone(), &mut next.clone(), names);
+        }
+    }
+}

@@ -1,0 +1,323 @@
+//! The meaning of a mapping, position by position: the reference that everything else is checked against.
+//!
+//! A position holds a *cell*: a live tensor index, padding of some kind, or nothing when it is out of
+//! bounds (book 03). The walk goes from the major side to the minor side, and the first padding that it
+//! meets decides.
+//!
+//! One rule is ours, because the book is silent: **a coordinate that reaches the size of its axis is
+//! don't-care padding**. `A # 8 / 2` steps over A = 5 in twos and `A # 8 % 2` fills the steps, so
+//! `[A # 8 / 2, A # 8 % 2]` would name A = 5 at position 5; no such element exists, and with the rule the
+//! pair equals `A # 8` there.
+
+use std::ops::ControlFlow;
+
+use crate::axes::{Axes, AxisId};
+use crate::error::MapError;
+use crate::expr::{Expr, PadKind};
+
+/// A tensor index: coordinates by axis. Axes at coordinate zero are left out, so that equal indices
+/// compare equal.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Index(Vec<(AxisId, u64)>);
+
+impl Index {
+    /// The empty index: every coordinate is zero.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The coordinate along an axis.
+    pub fn get(&self, axis: AxisId) -> u64 {
+        self.0.binary_search_by_key(&axis, |entry| entry.0).map_or(0, |at| self.0[at].1)
+    }
+
+    /// Adds to the coordinate along an axis and returns the sum.
+    pub fn add(&mut self, axis: AxisId, coordinate: u64) -> u64 {
+        match self.0.binary_search_by_key(&axis, |entry| entry.0) {
+            Ok(at) => {
+                self.0[at].1 = self.0[at].1.saturating_add(coordinate);
+                self.0[at].1
+            }
+            Err(at) => {
+                if coordinate > 0 {
+                    self.0.insert(at, (axis, coordinate));
+                }
+                coordinate
+            }
+        }
+    }
+
+    /// Adds every coordinate of another index.
+    pub fn add_index(&mut self, other: &Index) {
+        for (axis, coordinate) in other.iter() {
+            self.add(axis, coordinate);
+        }
+    }
+
+    /// The non-zero coordinates, in order of axis declaration.
+    pub fn iter(&self) -> impl Iterator<Item = (AxisId, u64)> {
+        self.0.iter().copied()
+    }
+}
+
+impl FromIterator<(AxisId, u64)> for Index {
+    fn from_iter<T: IntoIterator<Item = (AxisId, u64)>>(entries: T) -> Self {
+        let mut index = Index::new();
+        for (axis, coordinate) in entries {
+            index.add(axis, coordinate);
+        }
+        index
+    }
+}
+
+/// What a position of a mapping holds.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Cell {
+    /// The tensor element of this index.
+    Live(Index),
+    /// Padding.
+    Pad(PadKind),
+}
+
+/// A cell as messages show it: `A=1, B=7`, `zero padding`, or `nothing` when out of bounds.
+pub fn describe(cell: Option<&Cell>, axes: &Axes) -> String {
+    match cell {
+        None => "nothing".to_owned(),
+        Some(Cell::Pad(kind)) => kind.to_string(),
+        Some(Cell::Live(index)) if index.0.is_empty() => "the empty index".to_owned(),
+        Some(Cell::Live(index)) => {
+            let terms: Vec<String> =
+                index.iter().map(|(axis, n)| format!("{}={n}", axes.name(axis))).collect();
+            terms.join(", ")
+        }
+    }
+}
+
+/// What position `i` of the mapping holds; `None` when it is out of bounds or the mapping breaks a size
+/// rule. For many positions of one mapping, prepare a [`Map`] once.
+pub fn map(expr: &Expr, axes: &Axes, i: u64) -> Option<Cell> {
+    Map::new(expr, axes).ok()?.cell(i)
+}
+
+/// A mapping with its axes resolved and its sizes checked, ready to be asked for cells.
+#[derive(Clone, Debug)]
+pub struct Map {
+    size: u64,
+    node: Node,
+}
+
+#[derive(Clone, Debug)]
+enum Node {
+    Axis {
+        id: AxisId,
+        size: u64,
+    },
+    Broadcast,
+    Pair(Vec<Map>),
+    Pad {
+        inner: Box<Map>,
+        kind: PadKind,
+    },
+    /// Resize and modulo: the first positions.
+    First(Box<Map>),
+    Stride {
+        inner: Box<Map>,
+        n: u64,
+    },
+}
+
+impl Map {
+    /// Resolves and checks the expression.
+    pub fn new(expr: &Expr, axes: &Axes) -> Result<Map, MapError> {
+        let prepare = |inner: &Expr| -> Result<(Box<Map>, u64), MapError> {
+            let map = Map::new(inner, axes)?;
+            let size = expr.applied(inner, map.size)?;
+            Ok((Box::new(map), size))
+        };
+        let (node, size) = match expr {
+            Expr::Axis(name) => {
+                let id = axes.resolve(name)?;
+                let size = axes.size(id);
+                (Node::Axis { id, size }, size)
+            }
+            Expr::Literal(_) => (Node::Broadcast, expr.size(axes)?),
+            Expr::Pair(terms) => {
+                let terms = terms.iter().map(|term| Map::new(term, axes));
+                let terms = terms.collect::<Result<Vec<Map>, MapError>>()?;
+                let size = terms.iter().try_fold(1, |size, term| expr.times(size, term.size))?;
+                (Node::Pair(terms), size)
+            }
+            Expr::Pad { inner, kind, .. } => {
+                let (inner, size) = prepare(inner)?;
+                (Node::Pad { inner, kind: *kind }, size)
+            }
+            Expr::Resize { inner, .. } | Expr::Modulo { inner, .. } => {
+                let (inner, size) = prepare(inner)?;
+                (Node::First(inner), size)
+            }
+            Expr::Stride { inner, n } => {
+                let (inner, size) = prepare(inner)?;
+                (Node::Stride { inner, n: *n }, size)
+            }
+        };
+        Ok(Map { size, node })
+    }
+
+    /// Positions of the mapping.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// What position `i` holds; `None` from `size` on.
+    pub fn cell(&self, i: u64) -> Option<Cell> {
+        if i >= self.size {
+            return None;
+        }
+        let mut index = Index::new();
+        Some(match self.walk(i, &mut index) {
+            ControlFlow::Continue(()) => Cell::Live(index),
+            ControlFlow::Break(kind) => Cell::Pad(kind),
+        })
+    }
+
+    /// Adds the coordinates of position `i < size` to the index, major side first, and stops at the first
+    /// padding.
+    fn walk(&self, mut i: u64, index: &mut Index) -> ControlFlow<PadKind> {
+        match &self.node {
+            Node::Broadcast => ControlFlow::Continue(()),
+            Node::Axis { id, size } => match index.add(*id, i) < *size {
+                true => ControlFlow::Continue(()),
+                false => ControlFlow::Break(PadKind::Top),
+            },
+            Node::Pair(terms) => {
+                let mut weight = self.size;
+                for term in terms {
+                    weight /= term.size;
+                    term.walk(i / weight, index)?;
+                    i %= weight;
+                }
+                ControlFlow::Continue(())
+            }
+            Node::Pad { inner, kind } if i >= inner.size => ControlFlow::Break(*kind),
+            Node::Pad { inner, .. } | Node::First(inner) => inner.walk(i, index),
+            Node::Stride { inner, n } => inner.walk(i * n, index),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn axes(declared: &[(&str, u64)]) -> Axes {
+        let mut axes = Axes::new();
+        for (name, size) in declared {
+            axes.declare(name, *size).unwrap();
+        }
+        axes
+    }
+
+    /// The cell in words.
+    fn at(text: &str, axes: &Axes, i: u64) -> String {
+        describe(map(&Expr::parse(text).unwrap(), axes, i).as_ref(), axes)
+    }
+
+    #[test]
+    fn m1_pair() {
+        let axes = axes(&[("A", 8), ("B", 512)]);
+        assert_eq!(Expr::parse("[A, B]").unwrap().size(&axes), Ok(4096));
+        assert_eq!(at("[A, B]", &axes, 519), "A=1, B=7");
+        assert_eq!(at("[A, B]", &axes, 0), "the empty index");
+        assert_eq!(at("[A, B]", &axes, 4095), "A=7, B=511");
+        assert_eq!(at("[A, B]", &axes, 4096), "nothing");
+    }
+
+    #[test]
+    fn m2_padding() {
+        let axes = axes(&[("C", 13), ("D", 61)]);
+        assert_eq!(Expr::parse("[C, D # 64]").unwrap().size(&axes), Ok(832));
+        assert_eq!(at("[C, D # 64]", &axes, 60), "D=60");
+        for i in 61..64 {
+            assert_eq!(at("[C, D # 64]", &axes, i), "padding");
+        }
+        assert_eq!(at("[C, D # 64]", &axes, 64), "C=1");
+        assert_eq!(at("[C, D # 64 {0}]", &axes, 61), "zero padding");
+        assert_eq!(at("[C, D # 64 {!}]", &axes, 63), "must-not-write padding");
+    }
+
+    #[test]
+    fn m3_resize() {
+        let axes = axes(&[("C", 2), ("D", 3)]);
+        let cells: Vec<String> = (0..5).map(|i| at("[C, D = 2]", &axes, i)).collect();
+        assert_eq!(cells, ["the empty index", "D=1", "C=1", "C=1, D=1", "nothing"]);
+    }
+
+    #[test]
+    fn m5_rearranged_bits() {
+        let axes = axes(&[("B", 512)]);
+        let text = "[B / 64, B % 32, B / 32 % 2]";
+        assert_eq!(at(text, &axes, 67), "B=97");
+        let map = Map::new(&Expr::parse(text).unwrap(), &axes).unwrap();
+        let b = axes.id("B").unwrap();
+        for (i, j, k) in (0..8).flat_map(|i| (0..64).map(move |jk| (i, jk / 2, jk % 2))) {
+            let expected = Index::from_iter([(b, 64 * i + j + 32 * k)]);
+            assert_eq!(map.cell(64 * i + 2 * j + k), Some(Cell::Live(expected)));
+        }
+        assert_eq!(map.cell(512), None);
+    }
+
+    #[test]
+    fn literals_broadcast() {
+        let axes = axes(&[("A", 8)]);
+        assert_eq!(at("[A / 4, 4]", &axes, 3), "the empty index");
+        assert_eq!(at("[A / 4, 4]", &axes, 4), "A=4");
+        assert_eq!(at("[1 # 2]", &axes, 0), "the empty index");
+        assert_eq!(at("[1 # 2]", &axes, 1), "padding");
+    }
+
+    #[test]
+    fn the_major_padding_wins() {
+        let axes = axes(&[("A", 1), ("B", 1)]);
+        let text = "[A # 2 {0}, B # 2 {!}]";
+        let cells: Vec<String> = (0..4).map(|i| at(text, &axes, i)).collect();
+        let zero = "zero padding";
+        assert_eq!(cells, ["the empty index", "must-not-write padding", zero, zero]);
+    }
+
+    #[test]
+    fn a_composite_operand_stays_whole() {
+        // [A, B] # 64 has 15 live cells; every eighth is 0 = (0,0) and 8 = (1,3).
+        let axes = axes(&[("A", 3), ("B", 5)]);
+        let cells: Vec<String> = (0..4).map(|i| at("[[A, B] # 64 / 8]", &axes, i)).collect();
+        assert_eq!(cells, ["the empty index", "A=1, B=3", "padding", "padding"]);
+    }
+
+    #[test]
+    fn a_coordinate_past_its_axis_is_padding() {
+        let axes = axes(&[("A", 5)]);
+        assert_eq!(at("[A # 8 / 2, A # 8 % 2]", &axes, 4), "A=4");
+        assert_eq!(at("[A # 8 / 2, A # 8 % 2]", &axes, 5), "padding");
+        assert_eq!(at("[A, A]", &axes, 9), "padding");
+        // Position 45 is A = 4, then A = 2: past the axis before the minor side's zero padding.
+        assert_eq!(at("[A, A, 1 # 2 {0}]", &axes, 45), "padding");
+        assert_eq!(at("[A, A, 1 # 2 {0}]", &axes, 1), "zero padding");
+    }
+
+    #[test]
+    fn broken_expressions_hold_nothing() {
+        let axes = axes(&[("A", 5)]);
+        assert_eq!(at("[A / 2]", &axes, 0), "nothing");
+        assert_eq!(at("[B]", &axes, 0), "nothing");
+        assert_eq!(at("[A, 0]", &axes, 0), "nothing");
+    }
+
+    #[test]
+    fn indices_add_by_coordinate() {
+        let axes = axes(&[("A", 5), ("B", 5)]);
+        let (a, b) = (axes.id("A").unwrap(), axes.id("B").unwrap());
+        let mut index = Index::from_iter([(b, 2), (a, 0)]);
+        index.add_index(&Index::from_iter([(a, 1), (b, 1)]));
+        assert_eq!(index.iter().collect::<Vec<_>>(), [(a, 1), (b, 3)]);
+        assert_eq!((index.get(a), index.get(b), Index::new().get(a)), (1, 3, 0));
+    }
+}

@@ -1,0 +1,29 @@
+//! Build script of the dialect and pass crates: every file of `src/ops/` (or `src/pass/`) is a module that declares
+//! `pub static OPS: &[&OpDecl]` (or `pub static PASS: Pass`). Adding one is adding a file.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::{env, fs};
+
+fn main() {
+    let root = env::var("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR");
+    let out = env::var("OUT_DIR").expect("cargo sets OUT_DIR");
+    for (folder, item, list) in [("ops", "OPS", "OPS: &[&[&OpDecl]]"), ("pass", "PASS", "PASSES: &[&Pass]")] {
+        let path = Path::new(&root).join("src").join(folder);
+        println!("cargo:rerun-if-changed={}", path.display());
+        let Ok(entries) = fs::read_dir(&path) else { continue };
+        let mut files: Vec<_> = entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect();
+        files.retain(|file| file.extension().is_some_and(|extension| extension == "rs"));
+        files.sort();
+        let mut text = String::new();
+        let mut names = Vec::new();
+        for file in &files {
+            let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let _ = writeln!(text, "#[path = {file:?}]\npub mod {name};");
+            let reference = if folder == "ops" { format!("{name}::{item}") } else { format!("&{name}::{item}") };
+            names.push(reference);
+        }
+        let _ = writeln!(text, "/// Everything declared in this folder.\npub static {list} = &[{}];", names.join(", "));
+        fs::write(Path::new(&out).join(format!("{folder}.rs")), text).expect("OUT_DIR is writable");
+    }
+}

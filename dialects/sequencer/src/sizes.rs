@@ -1,0 +1,150 @@
+//! Contiguous runs, access sizes, and the step from elements to bytes (book 08, 09).
+
+use crate::error::{SeqError, code};
+use crate::merge::{merge_pair, scaled};
+use crate::program::{Loop, PairedProgram, Program};
+
+/// Length of the innermost contiguous run, in the program's unit: the product of the consecutive
+/// entries, from the innermost outwards, that continue each other (book 08). 1 where the innermost
+/// stride is not 1; entries of one iteration do not count.
+pub fn contiguous(program: &Program) -> u64 {
+    run(&program.entries)
+}
+
+/// [`contiguous`] on the read and the write side at once: the most that one DMA access can move.
+pub fn contiguous_paired(program: &PairedProgram) -> u64 {
+    run(&program.entries)
+}
+
+fn run<const SIDES: usize, L: Loop<SIDES>>(entries: &[L]) -> u64 {
+    let mut outwards = entries.iter().rev().copied().filter(|entry| entry.limit() != 1);
+    let Some(mut run) = outwards.next().filter(|entry| entry.strides() == [1; SIDES]) else {
+        return 1;
+    };
+    for outer in outwards {
+        match merge_pair(outer, run) {
+            Some(longer) => run = longer,
+            None => break,
+        }
+    }
+    run.limit().max(1)
+}
+
+/// Bytes of one fetch: the largest supported size that divides both the packet and the contiguous
+/// run (book 08). `None` where no supported size does.
+pub fn fetch_size(packet_bytes: u64, contiguous_bytes: u64, supported: &[u64]) -> Option<u64> {
+    largest_divisor(gcd(packet_bytes, contiguous_bytes), supported)
+}
+
+/// Bytes of one commit, and whether the context can do it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CommitSize {
+    /// Bytes written at a time.
+    pub bytes: u64,
+    /// Whether `bytes` is one of the supported sizes.
+    pub supported: bool,
+}
+
+/// Bytes of one commit: gcd(contiguous run, commit_in_size), both in bytes (book 09). Supported are 8,
+/// 16, 24 and 32 in the main context, 8 in the sub context.
+pub fn commit_size(contiguous_bytes: u64, commit_in: u64, supported: &[u64]) -> CommitSize {
+    let bytes = gcd(contiguous_bytes, commit_in);
+    CommitSize { bytes, supported: supported.contains(&bytes) }
+}
+
+impl Program {
+    /// The byte program of an element program: strides and base are scaled; an innermost stride of one
+    /// element becomes `limit * element_bytes : 1`, any other gets an entry `element_bytes : 1` below
+    /// it. The packet is scaled too.
+    pub fn to_bytes(&self, element_bytes: u64) -> Result<Self, SeqError> {
+        let bytes = || {
+            Some(Self {
+                entries: entries_to_bytes(&self.entries, element_bytes)?,
+                packet: self.packet.checked_mul(element_bytes)?,
+                base: scale(self.base, element_bytes)?,
+            })
+        };
+        element_size(element_bytes)?;
+        bytes().ok_or_else(|| too_large(&self.to_string(), element_bytes))
+    }
+
+    /// Lets one access transfer more: the packet becomes the largest supported multiple of itself that
+    /// divides the innermost entry, if that has stride 1. This is how merging a time entry into the
+    /// packet's widens the packet (book 07).
+    pub fn widen(&mut self, supported: &[u64]) {
+        let Some(innermost) = self.entries.last().filter(|entry| entry.stride == 1) else {
+            return;
+        };
+        let fits = |size: &u64| {
+            *size > self.packet && size.is_multiple_of(self.packet) && innermost.limit.is_multiple_of(*size)
+        };
+        if let Some(size) = supported.iter().copied().filter(fits).max() {
+            self.packet = size;
+        }
+    }
+}
+
+impl PairedProgram {
+    /// [`Program::to_bytes`]; the innermost entry is contiguous where it is so on both sides.
+    pub fn to_bytes(&self, element_bytes: u64) -> Result<Self, SeqError> {
+        let bytes = || {
+            Some(Self {
+                entries: entries_to_bytes(&self.entries, element_bytes)?,
+                packet: self.packet.checked_mul(element_bytes)?,
+                read_base: scale(self.read_base, element_bytes)?,
+                write_base: scale(self.write_base, element_bytes)?,
+            })
+        };
+        element_size(element_bytes)?;
+        bytes().ok_or_else(|| too_large(&self.to_string(), element_bytes))
+    }
+}
+
+fn entries_to_bytes<const SIDES: usize, L: Loop<SIDES>>(entries: &[L], element_bytes: u64) -> Option<Vec<L>> {
+    if element_bytes == 1 {
+        return Some(entries.to_vec());
+    }
+    let scale_entry = |entry: &L| Some(L::new(entry.limit(), scaled(entry.strides(), element_bytes)?));
+    let unit = [1; SIDES];
+    let (outer, inner) = match entries.split_last() {
+        Some((last, outer)) if last.strides() == unit => {
+            (outer, L::new(last.limit().checked_mul(element_bytes)?, unit))
+        }
+        Some(_) | None => (entries, L::new(element_bytes, unit)),
+    };
+    let mut bytes = outer.iter().map(scale_entry).collect::<Option<Vec<L>>>()?;
+    bytes.push(inner);
+    Some(bytes)
+}
+
+fn scale(base: i64, element_bytes: u64) -> Option<i64> {
+    scaled([base], element_bytes).map(|[base]| base)
+}
+
+fn element_size(element_bytes: u64) -> Result<(), SeqError> {
+    if element_bytes > 0 {
+        return Ok(());
+    }
+    let message = "an element has 0 bytes, expected at least 1".to_string();
+    Err(SeqError::new(code::ELEMENT, message))
+}
+
+fn too_large(program: &str, element_bytes: u64) -> SeqError {
+    let message = format!(
+        "`{program}` with elements of {element_bytes} bytes has limits, strides or a base past 64 bits"
+    );
+    SeqError::new(code::ADDRESS, message)
+}
+
+/// Greatest common divisor; gcd(0, n) = n.
+pub(crate) fn gcd(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+/// The largest of `sizes` that divides `n`; `None` for `n == 0`.
+pub(crate) fn largest_divisor(n: u64, sizes: &[u64]) -> Option<u64> {
+    sizes.iter().copied().filter(|&size| n != 0 && n.is_multiple_of(size)).max()
+}

@@ -1,0 +1,215 @@
+//! The text form: `[8 : 1, 8 : 8, 3 : 64] : 1 @ 0`, packet after the colon, base after the `@`.
+
+use std::fmt;
+use std::ops::Range;
+use std::str::FromStr;
+
+use pest::Parser;
+use pest::error::{Error as PestError, ErrorVariant, InputLocation};
+use pest::iterators::Pair;
+
+use crate::error::{SeqError, code};
+use crate::program::{Entry, Loop, PairedEntry, PairedProgram, Program};
+
+/// Most entries of a program in text. It bounds the work on hostile input and leaves room for
+/// programs that are yet to be merged to the hardware's 8.
+pub const MAX_TEXT_ENTRIES: usize = 64;
+
+/// The parser that pest makes of the grammar; in a module of its own to keep `Rule` private.
+mod grammar {
+    #[derive(pest_derive::Parser)]
+    #[grammar = "sequencer.pest"]
+    pub(super) struct Grammar;
+}
+use grammar::{Grammar, Rule};
+
+/// Entries in brackets.
+pub(crate) struct EntryList<'a, L>(pub(crate) &'a [L]);
+
+impl<L: fmt::Display> fmt::Display for EntryList<'_, L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[")?;
+        for (index, entry) in self.0.iter().enumerate() {
+            let separator = if index == 0 { "" } else { ", " };
+            write!(f, "{separator}{entry}")?;
+        }
+        f.write_str("]")
+    }
+}
+
+impl fmt::Display for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} : {}", self.limit, self.stride)
+    }
+}
+
+impl fmt::Display for PairedEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} : {} -> {}", self.limit, self.read, self.write)
+    }
+}
+
+/// A base of 0 is left out.
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} : {}", EntryList(&self.entries), self.packet)?;
+        match self.base {
+            0 => Ok(()),
+            base => write!(f, " @ {base}"),
+        }
+    }
+}
+
+/// The bases are left out where both are 0.
+impl fmt::Display for PairedProgram {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} : {}", EntryList(&self.entries), self.packet)?;
+        match (self.read_base, self.write_base) {
+            (0, 0) => Ok(()),
+            (read, write) => write!(f, " @ {read} -> {write}"),
+        }
+    }
+}
+
+/// Errors carry byte ranges of the text parsed.
+impl FromStr for Program {
+    type Err = SeqError;
+
+    fn from_str(text: &str) -> Result<Self, SeqError> {
+        let example = "write it like `[8 : 1, 3 : 64] : 1 @ 0`";
+        let (entries, packet, [base]) = parse(Rule::program_text, text, example)?;
+        Ok(Self { entries, packet, base })
+    }
+}
+
+/// Errors carry byte ranges of the text parsed.
+impl FromStr for PairedProgram {
+    type Err = SeqError;
+
+    fn from_str(text: &str) -> Result<Self, SeqError> {
+        let example = "write it like `[256 : 4096 -> 512, 8 : 1 -> 1] : 8 @ 0 -> 1024`";
+        let (entries, packet, [read_base, write_base]) = parse(Rule::paired_program_text, text, example)?;
+        Ok(Self { entries, packet, read_base, write_base })
+    }
+}
+
+/// Entries, packet and bases of a text that is one program.
+fn parse<const SIDES: usize, L: Loop<SIDES>>(
+    rule: Rule,
+    text: &str,
+    example: &str,
+) -> Result<(Vec<L>, u64, [i64; SIDES]), SeqError> {
+    let pairs = Grammar::parse(rule, text).map_err(|error| syntax_error(text, &error, example))?;
+    let mut entries = Vec::new();
+    let mut packet = 0;
+    let mut bases = [0; SIDES];
+    let mut sides = bases.iter_mut();
+    for part in pairs.filter(|pair| pair.as_rule() != Rule::EOI).flat_map(Pair::into_inner) {
+        match part.as_rule() {
+            Rule::entry | Rule::paired_entry if entries.len() == MAX_TEXT_ENTRIES => {
+                return Err(too_many_entries(&part));
+            }
+            Rule::entry | Rule::paired_entry => entries.push(parse_entry(part)?),
+            Rule::packet => packet = literal(&part)?.cast_unsigned(),
+            Rule::base => {
+                if let Some(side) = sides.next() {
+                    *side = literal(&part)?;
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok((entries, packet, bases))
+}
+
+fn parse_entry<const SIDES: usize, L: Loop<SIDES>>(entry: Pair<'_, Rule>) -> Result<L, SeqError> {
+    let mut limit = 0;
+    let mut strides = [0; SIDES];
+    let mut sides = strides.iter_mut();
+    for part in entry.into_inner() {
+        match part.as_rule() {
+            Rule::limit => limit = literal(&part)?.cast_unsigned(),
+            Rule::stride => {
+                if let Some(side) = sides.next() {
+                    *side = literal(&part)?;
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(L::new(limit, strides))
+}
+
+/// Limits and packets have no sign in the grammar, so that they are never negative here.
+fn literal(number: &Pair<'_, Rule>) -> Result<i64, SeqError> {
+    number.as_str().parse().map_err(|_| {
+        let message = format!(
+            "`{}` does not fit a signed 64-bit integer, expected {} to {}",
+            shortened(number.as_str()),
+            i64::MIN,
+            i64::MAX
+        );
+        SeqError::new(code::LITERAL, message).at(range(number))
+    })
+}
+
+/// Digits may go on for megabytes; a message shows the first few.
+fn shortened(digits: &str) -> String {
+    const SHOWN: usize = 24;
+    match digits.get(..SHOWN) {
+        Some(head) if digits.len() > SHOWN => format!("{head}..."),
+        Some(_) | None => digits.to_string(),
+    }
+}
+
+fn range(pair: &Pair<'_, Rule>) -> Range<usize> {
+    let span = pair.as_span();
+    span.start()..span.end()
+}
+
+fn too_many_entries(entry: &Pair<'_, Rule>) -> SeqError {
+    let message =
+        format!("entry {MAX_TEXT_ENTRIES} is one too many, expected at most {MAX_TEXT_ENTRIES} entries");
+    SeqError::new(code::TEXT_ENTRIES, message)
+        .with_fix("merge entries, or split the program in two".to_string())
+        .at(range(entry))
+}
+
+fn syntax_error(text: &str, error: &PestError<Rule>, example: &str) -> SeqError {
+    let start = match error.location {
+        InputLocation::Pos(start) | InputLocation::Span((start, _)) => start,
+    };
+    let next = text.get(start..).and_then(|rest| rest.chars().next());
+    let found = next.map_or("the end".to_string(), |next| format!("`{}`", next.escape_debug()));
+    let expected = match &error.variant {
+        ErrorVariant::ParsingError { positives, .. } => {
+            positives.iter().copied().map(described).collect::<Vec<_>>().join(" or ")
+        }
+        ErrorVariant::CustomError { message } => message.clone(),
+    };
+    SeqError::new(code::SYNTAX, format!("found {found}, expected {expected}"))
+        .with_fix(example.to_string())
+        .at(start..start + next.map_or(0, char::len_utf8))
+}
+
+/// A grammar rule in the words of an error message.
+fn described(rule: Rule) -> &'static str {
+    match rule {
+        Rule::program | Rule::program_text => "a sequencer program",
+        Rule::paired_program | Rule::paired_program_text => "a paired sequencer program",
+        Rule::entry => "an entry `limit : stride`",
+        Rule::paired_entry => "an entry `limit : read -> write`",
+        Rule::limit => "a limit",
+        Rule::stride => "a stride",
+        Rule::packet => "a packet size",
+        Rule::base => "a base address",
+        Rule::open => "`[`",
+        Rule::close => "`]`",
+        Rule::comma => "`,`",
+        Rule::colon => "`:`",
+        Rule::at => "`@`",
+        Rule::arrow => "`->`",
+        Rule::WHITESPACE => "white space",
+        Rule::EOI => "the end",
+    }
+}

@@ -1,0 +1,28 @@
+//! Sequencer programs against the book's figures, a plain loop oracle and the hardware's limits.
+
+mod book;
+mod limits;
+mod oracle;
+mod rewrites;
+mod sizes;
+mod text;
+
+use visa_sequencer::{PairedProgram, Program, SeqError};
+
+fn program(text: &str) -> Program {
+    text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+fn paired(text: &str) -> PairedProgram {
+    text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+fn codes(errors: &[SeqError]) -> Vec<&'static str> {
+    errors.iter().map(|error| error.code).collect()
+}
+
+fn merged(text: &str) -> String {
+    let mut program = program(text);
+    program.merge();
+    program.to_string()
+}

@@ -1,0 +1,155 @@
+//! The text form: round trips, and every way for it to be wrong.
+
+use visa_sequencer::{Entry, MAX_TEXT_ENTRIES, PairedEntry, PairedProgram, Program, SeqError};
+
+use crate::{paired, program};
+
+fn error(text: &str) -> SeqError {
+    text.parse::<Program>().expect_err(text)
+}
+
+fn paired_error(text: &str) -> SeqError {
+    text.parse::<PairedProgram>().expect_err(text)
+}
+
+/// The code and the piece of text that an error points at.
+fn pointed(text: &str, error: &SeqError) -> (&'static str, String) {
+    let range = error.range.clone().expect("text errors have a range");
+    (error.code, text[range].to_string())
+}
+
+#[test]
+fn values_of_a_program() {
+    let entries = vec![Entry { limit: 8, stride: 1 }, Entry { limit: 3, stride: -64 }];
+    let expected = Program { entries, packet: 4, base: -2 };
+    assert_eq!(program("[8 : 1, 3 : -64] : 4 @ -2"), expected);
+    assert_eq!(program("[8:1,3:-64]:4@-2"), expected);
+    assert_eq!(program(" [ 8 : 1 ,\n\t3 : -64 ]\r\n: 4 @ -2 "), expected);
+}
+
+#[test]
+fn values_of_a_paired_program() {
+    let entries = vec![
+        PairedEntry { limit: 256, read: 4096, write: 524_288 },
+        PairedEntry { limit: 512, read: 8, write: -8 },
+    ];
+    let expected = PairedProgram { entries, packet: 8, read_base: 0, write_base: 1024 };
+    let text = "[256 : 4096 -> 524288, 512 : 8 -> -8] : 8 @ 0 -> 1024";
+    assert_eq!(paired(text), expected);
+    assert_eq!(paired("[256:4096->524288,512:8->-8]:8@0->1024"), expected);
+    assert_eq!(expected.to_string(), text);
+}
+
+#[test]
+fn canonical_text_round_trips() {
+    for text in [
+        "[] : 1",
+        "[8 : 1, 8 : 8, 3 : 64] : 1",
+        "[3 : 8, 5 : 24, 8 : 1] : 8 @ 1024",
+        "[2 : -1] : 1 @ -7",
+        "[0 : 0] : 0",
+        "[9223372036854775807 : 9223372036854775807] : 9223372036854775807 @ 9223372036854775807",
+        "[1 : -9223372036854775808] : 1 @ -9223372036854775808",
+    ] {
+        assert_eq!(program(text).to_string(), text);
+    }
+    for text in ["[] : 1", "[2 : 1 -> -1] : 1", "[2 : 0 -> 1] : 8 @ 1 -> 0", "[2 : 0 -> 1] : 8 @ 0 -> -4"] {
+        assert_eq!(paired(text).to_string(), text);
+    }
+}
+
+#[test]
+fn a_base_of_zero_is_left_out() {
+    assert_eq!(program("[8 : 1] : 1 @ 0").to_string(), "[8 : 1] : 1");
+    assert_eq!(paired("[8 : 1 -> 1] : 1 @ 0 -> 0").to_string(), "[8 : 1 -> 1] : 1");
+}
+
+/// (text, found, expected): each points at the first character that cannot be.
+#[test]
+fn syntax_errors() {
+    let cases = [
+        ("", "", "found the end, expected `[`"),
+        ("8 : 1", "8", "found `8`, expected `[`"),
+        ("[8 : 1 : 1", ":", "found `:`, expected `]` or `,`"),
+        ("[8 : 1", "", "found the end, expected `]` or `,`"),
+        ("[8 : 1,] : 1", "]", "found `]`, expected a limit"),
+        ("[8 : 1 8 : 1] : 1", "8", "found `8`, expected `]` or `,`"),
+        ("[8] : 1", "]", "found `]`, expected `:`"),
+        ("[8 : ] : 1", "]", "found `]`, expected a stride"),
+        ("[8 : x] : 1", "x", "found `x`, expected a stride"),
+        ("[8 : 1]", "", "found the end, expected `:`"),
+        ("[8 : 1] : ", "", "found the end, expected a packet size"),
+        ("[8 : 1] : -1", "-", "found `-`, expected a packet size"),
+        ("[8 : 1] : 1 @", "", "found the end, expected a base address"),
+        ("[8 : 1] : 1 1", "1", "found `1`, expected the end or `@`"),
+        ("[8 : 1] : 1 @ 0 -> 1", "-", "found `-`, expected the end"),
+        ("[8 : 1.5] : 1", ".", "found `.`, expected `]` or `,`"),
+        ("[8 : 1] : 1\0", "\0", "found `\\0`, expected the end or `@`"),
+        ("[8 : é] : 1", "é", "found `é`, expected a stride"),
+    ];
+    for (text, at, message) in cases {
+        let error = error(text);
+        assert_eq!(pointed(text, &error), ("P1", at.to_string()), "{text}");
+        assert_eq!(error.message, message, "{text}");
+        assert_eq!(error.fix.as_deref(), Some("write it like `[8 : 1, 3 : 64] : 1 @ 0`"));
+    }
+    for text in ["[-8 : 1] : 1", "[8 : + 1] : 1", "[8 : - 1] : 1", "[[8 : 1]] : 1", "[8 : 1 -> 1] : 1"] {
+        assert_eq!(error(text).code, "P1", "{text}");
+    }
+}
+
+#[test]
+fn paired_syntax_errors() {
+    let cases = [
+        ("[8 : 1] : 1", "]", "found `]`, expected `->`"),
+        ("[8 : 1 -> ] : 1", "]", "found `]`, expected a stride"),
+        ("[8 : 1 -> 1] : 1 @ 0", "", "found the end, expected `->`"),
+        ("[8 : 1 -> 1] : 1 @ 0 ->", "", "found the end, expected a base address"),
+        ("x", "x", "found `x`, expected `[`"),
+    ];
+    for (text, at, message) in cases {
+        let error = paired_error(text);
+        assert_eq!(pointed(text, &error), ("P1", at.to_string()), "{text}");
+        assert_eq!(error.message, message, "{text}");
+    }
+}
+
+#[test]
+fn literals_of_64_bits() {
+    let cases = [
+        ("[9223372036854775808 : 1] : 1", "9223372036854775808"),
+        ("[8 : 9223372036854775808] : 1", "9223372036854775808"),
+        ("[8 : -9223372036854775809] : 1", "-9223372036854775809"),
+        ("[8 : 1] : 9223372036854775808", "9223372036854775808"),
+        ("[8 : 1] : 1 @ 9223372036854775808", "9223372036854775808"),
+    ];
+    for (text, at) in cases {
+        assert_eq!(pointed(text, &error(text)), ("P2", at.to_string()));
+    }
+    let text = "[8 : 1 -> 9223372036854775808] : 1";
+    assert_eq!(pointed(text, &paired_error(text)), ("P2", "9223372036854775808".to_string()));
+    let text = "[8 : 1 -> 1] : 1 @ 0 -> 9223372036854775808";
+    assert_eq!(pointed(text, &paired_error(text)), ("P2", "9223372036854775808".to_string()));
+    // A megabyte of digits makes a short message.
+    let long = error(&format!("[{} : 1] : 1", "9".repeat(1 << 20)));
+    assert_eq!(long.code, "P2");
+    assert!(long.message.len() < 200, "{}", long.message.len());
+}
+
+#[test]
+fn entries_in_text_are_bounded() {
+    let text = |count: usize| format!("[{}] : 1", vec!["2 : 1"; count].join(", "));
+    assert_eq!(program(&text(MAX_TEXT_ENTRIES)).entries.len(), 64);
+    let long = text(MAX_TEXT_ENTRIES + 1);
+    let error = error(&long);
+    assert_eq!(pointed(&long, &error), ("P3", "2 : 1".to_string()));
+    // The 65th entry: `[`, 64 entries of `2 : 1, `.
+    assert_eq!(error.range, Some(449..454));
+    let pairs = vec!["2 : 1 -> 1"; MAX_TEXT_ENTRIES + 1].join(", ");
+    assert_eq!(paired_error(&format!("[{pairs}] : 1")).code, "P3");
+}
+
+#[test]
+fn deep_brackets_are_an_error_not_a_crash() {
+    assert_eq!(error(&"[".repeat(100_000)).code, "P1");
+}

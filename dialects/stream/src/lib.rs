@@ -1,0 +1,1 @@
+//! The stream dialect: the Tensor Unit's pipeline as typed values.

@@ -1,0 +1,1 @@
+//! Prices hw programs in cycles.

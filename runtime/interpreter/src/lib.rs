@@ -1,0 +1,1 @@
+//! Executes hw programs on byte memories.

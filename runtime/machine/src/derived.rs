@@ -1,0 +1,107 @@
+//! Figures that follow from the description.
+
+use visa_numerics::DType;
+
+use crate::Machine;
+
+impl Machine {
+    /// Slices of a chip, which work in lockstep.
+    pub const fn slices_per_chip(&self) -> u64 {
+        self.topology.clusters_per_chip * self.topology.slices_per_cluster
+    }
+
+    /// Processing elements of a chip.
+    pub const fn pes_per_chip(&self) -> u64 {
+        self.topology.clusters_per_chip * self.topology.pes_per_cluster
+    }
+
+    /// Slices of a data memory network.
+    pub const fn slices_per_dmn(&self) -> u64 {
+        self.topology.slices_per_cluster / (self.topology.pes_per_cluster * self.topology.dmns_per_pe)
+    }
+
+    /// Data memory of a chip, bytes.
+    pub const fn dm_bytes_per_chip(&self) -> u64 {
+        self.slices_per_chip() * self.memory.dm_bytes_per_slice
+    }
+
+    /// HBM channels of a chip.
+    pub const fn hbm_channels(&self) -> u64 {
+        self.memory.hbm_stacks * self.memory.hbm_channels_per_stack
+    }
+
+    /// Bytes a cycle of all data memory networks of a chip.
+    pub const fn dm_bytes_per_cycle(&self) -> u64 {
+        self.pes_per_chip() * self.topology.dmns_per_pe * self.timing.dm_bytes_per_cycle_per_dmn
+    }
+
+    /// Elements of `dtype` that a row of the Reducer multiplies in a cycle, or `None` if it cannot enter a contraction.
+    pub fn macs_per_row(&self, dtype: DType) -> Option<u64> {
+        dtype.accumulator()?;
+        Some(self.limits.mac_width_bytes * 8 / u64::from(dtype.bits()))
+    }
+
+    /// Multiplications and additions of a chip in a cycle, or `None` if `dtype` cannot enter a contraction (book 19).
+    pub fn peak_operations_per_cycle(&self, dtype: DType) -> Option<u64> {
+        let macs = self.slices_per_chip() * self.memory.trf_rows * self.macs_per_row(dtype)?;
+        Some(2 * macs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_of_rngd() {
+        let rngd = Machine::rngd();
+        assert_eq!(rngd.slices_per_chip(), 512);
+        assert_eq!(rngd.pes_per_chip(), 8);
+        assert_eq!(rngd.pes_per_chip(), rngd.topology.dma_engines_per_chip);
+        assert_eq!(rngd.slices_per_dmn(), 32);
+        assert_eq!(rngd.dm_bytes_per_chip(), 256 << 20);
+        // Book 11's table: 16 banks of 4096 rows of 8 bytes.
+        assert_eq!(rngd.memory.dm_bytes_per_slice, 16 * 4096 * 8);
+        // Book 18's picture: 2 bank columns of 128 rows of 32 bytes.
+        assert_eq!(rngd.memory.trf_bytes_per_row, 2 * 128 * 32);
+    }
+
+    #[test]
+    fn peak_operations_of_rngd() {
+        let rngd = Machine::rngd();
+        assert_eq!(rngd.peak_operations_per_cycle(DType::Bf16), Some(1 << 18));
+        assert_eq!(rngd.peak_operations_per_cycle(DType::I8), Some(1 << 19));
+        assert_eq!(rngd.peak_operations_per_cycle(DType::I32), None);
+        assert_eq!(rngd.peak_operations_per_cycle(DType::F32), None);
+    }
+
+    /// The MAC width is what the tree of each format can add.
+    #[test]
+    fn trees_take_the_whole_width() {
+        let rngd = Machine::rngd();
+        for dtype in DType::all() {
+            let leaves = dtype.tree_depth().map(|depth| 1 << depth);
+            assert_eq!(rngd.macs_per_row(dtype), leaves, "{dtype}");
+        }
+    }
+
+    /// Case H2 of the book: 32 channels of 64 bytes at 0.75 GHz, counted in cycles of 1 GHz.
+    #[test]
+    fn hbm_bandwidth_of_rngd() {
+        let rngd = Machine::rngd();
+        assert_eq!(rngd.hbm_channels(), 32);
+        let bytes_per_cycle = 32.0 * 64.0 * 0.75 / rngd.timing.clock_ghz;
+        assert_eq!(rngd.timing.hbm_bytes_per_cycle as f64, bytes_per_cycle);
+        assert_eq!(rngd.timing.hbm_bytes_per_cycle, 1536);
+        assert_eq!(rngd.dm_bytes_per_cycle(), 16 * 128);
+    }
+
+    #[test]
+    fn accumulator_of_rngd() {
+        let Machine { limits, memory, .. } = Machine::rngd();
+        // 8 rows, 32 columns, 4 registers each.
+        assert_eq!(limits.accumulator_slots, memory.trf_rows * limits.accumulator_columns * 4);
+        assert_eq!(limits.interleaved_inner_max, limits.accumulator_slots / memory.trf_rows);
+        assert_eq!(limits.sequential_inner_max, limits.accumulator_slots / limits.accumulator_columns);
+    }
+}

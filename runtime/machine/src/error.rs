@@ -1,0 +1,67 @@
+//! What can be wrong with a machine description.
+
+use std::fmt;
+
+/// One field whose value cannot be used.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FieldError {
+    /// Path of the field, as in the JSON description.
+    pub field: &'static str,
+    /// Its value.
+    pub found: String,
+    /// What it may be.
+    pub expected: String,
+}
+
+impl fmt::Display for FieldError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} is {}, expected {}", self.field, self.found, self.expected)
+    }
+}
+
+/// Why a machine description was refused.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum MachineError {
+    /// The text is not JSON, or not of the description's shape.
+    Json {
+        /// What was found and expected, in one line.
+        message: String,
+        /// Line of the text, from 1; 0 if the text is empty.
+        line: usize,
+        /// Column of the line, from 1.
+        column: usize,
+    },
+    /// Fields have values that no machine can have: all of them, in the order of declaration.
+    Invalid(Vec<FieldError>),
+}
+
+impl MachineError {
+    /// Takes the position out of serde's message, which ends in it.
+    pub(crate) fn from_serde(error: serde_json::Error) -> Self {
+        let (line, column) = (error.line(), error.column());
+        let text = error.to_string();
+        let position = format!(" at line {line} column {column}");
+        let message = text.strip_suffix(&position).unwrap_or(&text).to_owned();
+        Self::Json { message, line, column }
+    }
+}
+
+impl fmt::Display for MachineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Json { message, line, column } => {
+                write!(f, "machine description, line {line} column {column}: {message}")
+            }
+            Self::Invalid(fields) => {
+                write!(f, "machine description: ")?;
+                for (index, field) in fields.iter().enumerate() {
+                    let separator = if index == 0 { "" } else { "; " };
+                    write!(f, "{separator}{field}")?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+impl std::error::Error for MachineError {}

@@ -1,0 +1,294 @@
+//! The description itself: every field with its unit and the chapter that gives its value.
+
+use serde::{Deserialize, Serialize};
+use visa_numerics::SumOrder;
+
+use crate::MachineError;
+
+/// A TCP machine. The default is RNGD; a missing field of a JSON description keeps RNGD's value.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Machine {
+    /// What reports call it.
+    pub name: String,
+    /// How many of each unit there are.
+    pub topology: Topology,
+    /// Capacities and geometry of the memories.
+    pub memory: Memory,
+    /// What a configuration of an engine can hold.
+    pub limits: Limits,
+    /// Clocks, bandwidths and latencies.
+    pub timing: Timing,
+    /// The order in which a contraction adds: "tree" or "sequential" (book 19).
+    #[serde(with = "sum_order")]
+    pub sum_order: SumOrder,
+}
+
+/// How many of each unit there are.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Topology {
+    /// Chips in the largest system (book 04). Assumed.
+    pub max_chips: u64,
+    /// Clusters a chip (books 04, 11).
+    pub clusters_per_chip: u64,
+    /// Processing elements a cluster (book 09: 64 slices each).
+    pub pes_per_cluster: u64,
+    /// Slices a cluster (books 04, 11).
+    pub slices_per_cluster: u64,
+    /// Data memory networks a processing element; 32 slices each (book 11).
+    pub dmns_per_pe: u64,
+    /// DMA engines a chip, one for each processing element (book 10).
+    pub dma_engines_per_chip: u64,
+}
+
+/// Capacities and geometry of the memories.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Memory {
+    /// Data memory of a slice, bytes (books 04, 11).
+    pub dm_bytes_per_slice: u64,
+    /// Banks of a slice's data memory (book 11).
+    pub dm_banks: u64,
+    /// Width of a data memory bank, bytes (book 11).
+    pub dm_bank_width: u64,
+    /// Rows of the tensor register file of a slice, one for each row of the Reducer (book 18).
+    pub trf_rows: u64,
+    /// Capacity of one of those rows, bytes (book 04).
+    pub trf_bytes_per_row: u64,
+    /// Vector register file of a slice, bytes (book 04).
+    pub vrf_bytes: u64,
+    /// Scratchpad memory of a processing element, bytes. Assumed.
+    pub spm_bytes_per_pe: u64,
+    /// HBM of a chip, bytes (book 11).
+    pub hbm_bytes: u64,
+    /// HBM stacks of a chip (book 11).
+    pub hbm_stacks: u64,
+    /// Channels of an HBM stack (book 11).
+    pub hbm_channels_per_stack: u64,
+}
+
+/// What a configuration of an engine can hold. Lists are in ascending order.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Limits {
+    /// Entries of a sequencer, time and packet together (book 07).
+    pub sequencer_entries: u64,
+    /// Largest limit (iteration count) of a sequencer entry (book 07).
+    pub sequencer_limit: u64,
+    /// Width of a sequencer entry's signed stride, bits (book 18).
+    pub sequencer_stride_bits: u64,
+    /// Bytes that the main context's Fetch Engine can read at once (book 08).
+    pub fetch_sizes_main: Vec<u64>,
+    /// Bytes that the sub context's Fetch Engine reads at once (book 08).
+    pub fetch_size_sub: u64,
+    /// A fetched packet is a multiple of this many bytes (book 08).
+    pub fetch_align: u64,
+    /// Most bytes that one fetch may grow to when its elements are converted (book 08).
+    pub cast_fetch_max_bytes: u64,
+    /// A flit, the unit behind the Collect Engine, bytes (books 08, 14).
+    pub flit_bytes: u64,
+    /// Bytes of a flit that the main context's Commit Engine can write (book 09).
+    pub commit_sizes: Vec<u64>,
+    /// Bytes that the sub context's Commit Engine writes at once (book 09).
+    pub commit_size_sub: u64,
+    /// A stride of the commit sequencer is a multiple of this many bytes (book 09).
+    pub commit_stride_align: u64,
+    /// Addresses and packets of a DMA into data memory are multiples of this many bytes (book 10).
+    pub dma_dm_align: u64,
+    /// Largest packet of a DMA sequencer, bytes (book 10).
+    pub dma_packet_max_bytes: u64,
+    /// Unit into which a DMA engine splits its packets, bytes (book 10).
+    pub dma_request_bytes: u64,
+    /// Bytes of each operand that a row of the Reducer takes in a cycle (books 17, 18, 19).
+    pub mac_width_bytes: u64,
+    /// Contiguous bytes that the TRF sequencer can read from a row at once (book 18).
+    pub reg_read_sizes: Vec<u64>,
+    /// Alignment of base and strides where such a read takes the whole MAC width, bytes (book 18).
+    pub trf_wide_align: u64,
+    /// Rows of the Reducer that a contraction can use (books 17, 18, 19).
+    pub row_counts: Vec<u64>,
+    /// Slots of the temporal accumulator, 32-bit values (book 19).
+    pub accumulator_slots: u64,
+    /// Columns of the temporal accumulator (book 19).
+    pub accumulator_columns: u64,
+    /// Most elements inner to the outermost reduced axis, interleaved output (book 19).
+    pub interleaved_inner_max: u64,
+    /// Most elements inner to the outermost reduced axis, sequential output (book 19).
+    pub sequential_inner_max: u64,
+    /// 32-bit lanes of the Vector Engine (book 20).
+    pub vector_lanes: u64,
+}
+
+/// Clocks, bandwidths and latencies. A cycle is one of `clock_ghz`.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Timing {
+    /// Clock, GHz (book 10 counts its cycles at this rate).
+    pub clock_ghz: f64,
+    /// Cycles before a DMA command moves its first byte (book 10).
+    pub dma_startup_cycles: u64,
+    /// Bytes a cycle of one DMA engine (book 10).
+    pub dma_bytes_per_cycle: u64,
+    /// Bytes a cycle of a chip's HBM, reads and writes together (books 10, 11).
+    pub hbm_bytes_per_cycle: u64,
+    /// Bytes a cycle of one data memory network (books 10, 11).
+    pub dm_bytes_per_cycle_per_dmn: u64,
+    /// Bytes a cycle of one scratchpad memory (book 11).
+    pub spm_bytes_per_cycle: u64,
+    /// Bytes a cycle between chips (book 10). Assumed.
+    pub pcie_bytes_per_cycle: u64,
+    /// Cycles of one level of the reduction tree (book 19).
+    pub tree_level_cycles: u64,
+    /// Cycles of one ALU of the Vector Engine (book 21).
+    pub alu_latency_cycles: u64,
+}
+
+/// A field whose value the book does not settle.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Assumption {
+    /// Path of the field, as in a JSON description.
+    pub field: &'static str,
+    /// Why it is assumed.
+    pub why: &'static str,
+}
+
+/// The assumed fields; a report whose figures rest on one says so.
+pub const ASSUMED: &[Assumption] = &[
+    Assumption {
+        field: "topology.max_chips",
+        why: "the number of chips depends on the system; 8 is the largest that book 04 mentions",
+    },
+    Assumption {
+        field: "memory.spm_bytes_per_pe",
+        why: "book 11 leaves the capacity pending; the value is the vendor's CPU model's",
+    },
+    Assumption { field: "timing.dma_startup_cycles", why: "book 10 gives the start-up time as approximate" },
+    Assumption {
+        field: "timing.pcie_bytes_per_cycle",
+        why: "book 10 gives bytes a cycle without the link's clock; taken to be the chip's",
+    },
+    Assumption {
+        field: "sum_order",
+        why: "book 19 gives the tree but not which elements are neighbours in it",
+    },
+];
+
+impl Machine {
+    /// RNGD.
+    pub fn rngd() -> Self {
+        Self {
+            name: "rngd".to_owned(),
+            topology: Topology::default(),
+            memory: Memory::default(),
+            limits: Limits::default(),
+            timing: Timing::default(),
+            sum_order: SumOrder::Tree,
+        }
+    }
+
+    /// The machine that a JSON description makes of RNGD, checked.
+    pub fn from_json(text: &str) -> Result<Self, MachineError> {
+        let machine: Self = serde_json::from_str(text).map_err(MachineError::from_serde)?;
+        machine.validate()?;
+        Ok(machine)
+    }
+}
+
+impl Default for Machine {
+    fn default() -> Self {
+        Self::rngd()
+    }
+}
+
+impl Default for Topology {
+    fn default() -> Self {
+        Self {
+            max_chips: 8,
+            clusters_per_chip: 2,
+            pes_per_cluster: 4,
+            slices_per_cluster: 256,
+            dmns_per_pe: 2,
+            dma_engines_per_chip: 8,
+        }
+    }
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self {
+            dm_bytes_per_slice: 512 << 10,
+            dm_banks: 16,
+            dm_bank_width: 8,
+            trf_rows: 8,
+            trf_bytes_per_row: 8 << 10,
+            vrf_bytes: 8 << 10,
+            spm_bytes_per_pe: 4 << 10,
+            hbm_bytes: 48 << 30,
+            hbm_stacks: 2,
+            hbm_channels_per_stack: 16,
+        }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            sequencer_entries: 8,
+            sequencer_limit: 65_536,
+            sequencer_stride_bits: 32,
+            fetch_sizes_main: vec![1, 2, 4, 8, 16, 32],
+            fetch_size_sub: 8,
+            fetch_align: 8,
+            cast_fetch_max_bytes: 32,
+            flit_bytes: 32,
+            commit_sizes: vec![8, 16, 24, 32],
+            commit_size_sub: 8,
+            commit_stride_align: 8,
+            dma_dm_align: 8,
+            dma_packet_max_bytes: 4096,
+            dma_request_bytes: 256,
+            mac_width_bytes: 64,
+            reg_read_sizes: vec![1, 2, 4, 8, 16, 32, 64],
+            trf_wide_align: 64,
+            row_counts: vec![1, 2, 4, 8],
+            accumulator_slots: 1024,
+            accumulator_columns: 32,
+            interleaved_inner_max: 128,
+            sequential_inner_max: 32,
+            vector_lanes: 8,
+        }
+    }
+}
+
+impl Default for Timing {
+    fn default() -> Self {
+        Self {
+            clock_ghz: 1.0,
+            dma_startup_cycles: 500,
+            dma_bytes_per_cycle: 256,
+            hbm_bytes_per_cycle: 1536,
+            dm_bytes_per_cycle_per_dmn: 128,
+            spm_bytes_per_cycle: 128,
+            pcie_bytes_per_cycle: 30,
+            tree_level_cycles: 1,
+            alu_latency_cycles: 1,
+        }
+    }
+}
+
+/// A sum order travels by its name.
+mod sum_order {
+    use serde::de::{Deserialize, Deserializer, Error};
+    use serde::ser::Serializer;
+    use visa_numerics::SumOrder;
+
+    pub(super) fn serialize<S: Serializer>(order: &SumOrder, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(order.name())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SumOrder, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        name.parse().map_err(D::Error::custom)
+    }
+}

@@ -1,0 +1,201 @@
+//! Machine descriptions as JSON: what is taken, what is refused, and with which words.
+
+use serde_json::{Value, json};
+use visa_machine::{ASSUMED, Machine, MachineError};
+use visa_numerics::SumOrder;
+
+/// Fields that may be zero: latencies.
+const MAY_BE_ZERO: [&str; 3] =
+    ["/timing/dma_startup_cycles", "/timing/tree_level_cycles", "/timing/alu_latency_cycles"];
+
+fn load(value: &Value) -> Result<Machine, MachineError> {
+    Machine::from_json(&value.to_string())
+}
+
+fn refusal(text: &str) -> String {
+    let error = Machine::from_json(text).expect_err("a refused description");
+    error.to_string()
+}
+
+/// JSON pointers of all numbers of the description, those in lists included.
+fn numbers(value: &Value, path: &str, found: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                numbers(value, &format!("{path}/{key}"), found);
+            }
+        }
+        Value::Array(values) => {
+            for (index, value) in values.iter().enumerate() {
+                numbers(value, &format!("{path}/{index}"), found);
+            }
+        }
+        Value::Number(_) => found.push(path.to_owned()),
+        Value::Null | Value::Bool(_) | Value::String(_) => {}
+    }
+}
+
+fn rngd_as_json() -> Value {
+    serde_json::to_value(Machine::rngd()).expect("a machine is JSON")
+}
+
+#[test]
+fn an_empty_description_is_rngd() {
+    assert_eq!(Machine::from_json("{}"), Ok(Machine::rngd()));
+    assert_eq!(load(&rngd_as_json()), Ok(Machine::rngd()));
+    assert_eq!(Machine::rngd().validate(), Ok(()));
+}
+
+#[test]
+fn a_description_overrides_single_fields() {
+    let text = r#"{"name": "half", "topology": {"clusters_per_chip": 1}, "timing": {"clock_ghz": 1.5},
+                   "limits": {"fetch_sizes_main": [8, 32]}, "sum_order": "sequential"}"#;
+    let mut expected = Machine::rngd();
+    expected.name = "half".to_owned();
+    expected.topology.clusters_per_chip = 1;
+    expected.timing.clock_ghz = 1.5;
+    expected.limits.fetch_sizes_main = vec![8, 32];
+    expected.sum_order = SumOrder::Sequential;
+    assert_eq!(Machine::from_json(text), Ok(expected));
+}
+
+/// Every number of the description is bounded on both sides: a new field that nobody checks fails here.
+#[test]
+fn every_number_is_bounded() {
+    let rngd = rngd_as_json();
+    let mut paths = Vec::new();
+    numbers(&rngd, "", &mut paths);
+    assert!(paths.len() > 40);
+    for path in paths {
+        for (extreme, taken) in [
+            (json!(0), MAY_BE_ZERO.contains(&path.as_str())),
+            (json!(u64::MAX), false),
+            (json!(u64::MAX / 2 + 1), false),
+            (json!(-1), false),
+        ] {
+            let mut changed = rngd.clone();
+            *changed.pointer_mut(&path).expect("a path of it") = extreme.clone();
+            assert_eq!(load(&changed).is_ok(), taken, "{path} = {extreme}");
+        }
+    }
+}
+
+/// Just inside and just outside; the numbers are worked out from the rules, not from the code's output.
+#[test]
+fn limits_at_their_edges() {
+    for (path, inside, outside) in [
+        ("/topology/max_chips", json!(1024), json!(1025)),
+        ("/topology/clusters_per_chip", json!(16), json!(3)),
+        ("/topology/slices_per_cluster", json!(8), json!(4)), // 8 networks a cluster
+        ("/topology/slices_per_cluster", json!(4096), json!(8192)),
+        ("/memory/dm_bytes_per_slice", json!(128), json!(64)), // 16 banks of 8 bytes
+        ("/memory/trf_rows", json!(4), json!(16)),
+        ("/memory/hbm_bytes", json!(1_u64 << 40), json!((1_u64 << 40) + 1)),
+        ("/limits/fetch_size_sub", json!(32), json!(64)), // a flit
+        ("/limits/mac_width_bytes", json!(64), json!(128)),
+        ("/limits/interleaved_inner_max", json!(128), json!(129)), // 1024 slots, 8 rows
+        ("/limits/sequential_inner_max", json!(32), json!(33)),    // 1024 slots, 32 columns
+        ("/limits/vector_lanes", json!(8), json!(4)),              // 32-byte flits
+        ("/limits/commit_sizes", json!([8, 32]), json!([8, 40])),
+        ("/limits/row_counts", json!([1]), json!([])),
+        ("/limits/row_counts", json!([1, 2]), json!([2, 1])),
+        ("/limits/row_counts", json!([1, 4]), json!([1, 1, 4])),
+        ("/limits/fetch_sizes_main", json!([4, 8]), json!([4, 12])),
+        ("/timing/clock_ghz", json!(100.0), json!(100.5)),
+        ("/timing/clock_ghz", json!(0.001), json!(0.0009)),
+        ("/timing/dma_startup_cycles", json!(0), json!(1_048_577)),
+        ("/sum_order", json!("tree"), json!("pairs")),
+        ("/name", json!("x"), json!("")),
+    ] {
+        for (value, taken) in [(inside, true), (outside, false)] {
+            let mut changed = rngd_as_json();
+            *changed.pointer_mut(path).expect("a field") = value.clone();
+            assert_eq!(load(&changed).is_ok(), taken, "{path} = {value}");
+        }
+    }
+}
+
+#[test]
+fn refusals_name_the_field_and_the_rule() {
+    assert_eq!(
+        refusal(r#"{"topology": {"clusters_per_chip": 3, "max_chips": 0}}"#),
+        "machine description: topology.max_chips is 0, expected 1 to 1024; \
+         topology.clusters_per_chip is 3, expected a power of two from 1 to 16"
+    );
+    assert_eq!(
+        refusal(r#"{"limits": {"row_counts": [2, 1]}}"#),
+        "machine description: limits.row_counts is [2, 1], \
+         expected 1 to 64 ascending values, each a power of two from 1 to 8"
+    );
+    assert_eq!(
+        refusal(r#"{"topology": {"slices_per_cluster": 4}}"#),
+        "machine description: topology.slices_per_cluster is 4, \
+         expected a multiple of the 8 data memory networks of a cluster"
+    );
+}
+
+#[test]
+fn refusals_of_texts_say_where() {
+    for (text, words) in [
+        ("", "line 1 column 0: EOF"),
+        ("[]]", "line 1 column 3: trailing characters"),
+        ("{", "line 1 column 1: EOF"),
+        ("{\n \"cpu\": 1}", "line 2 column 6: unknown field `cpu`"),
+        (r#"{"memory": {"dm": 1}}"#, "unknown field `dm`"),
+        (r#"{"memory": {"vrf_bytes": "8K"}}"#, "invalid type: string \"8K\", expected u64"),
+        (r#"{"memory": {"vrf_bytes": 1.5}}"#, "expected u64"),
+        (r#"{"memory": {"vrf_bytes": 1, "vrf_bytes": 2}}"#, "duplicate field `vrf_bytes`"),
+        (r#"{"timing": {"clock_ghz": 1e999}}"#, "number out of range"),
+        (r#"{"sum_order": "pairs"}"#, "sum order \"pairs\" is unknown, expected \"tree\" or \"sequential\""),
+        ("\u{0}", "line 1 column 1: expected value"),
+    ] {
+        let message = refusal(text);
+        assert!(message.contains(words), "{text:?} gives {message}");
+        assert!(!message.contains(" at line "), "the position stands twice: {message}");
+    }
+    let deep = "[".repeat(100_000);
+    assert!(refusal(&deep).starts_with("machine description, line 1"));
+}
+
+#[test]
+fn long_lists_are_refused_in_one_line() {
+    let values: Vec<u64> = (1..=1000).collect();
+    let message = refusal(&json!({"limits": {"commit_sizes": values}}).to_string());
+    assert!(message.contains("limits.commit_sizes is a list of 1000 values"), "{message}");
+}
+
+#[test]
+fn assumed_fields_exist() {
+    let rngd = rngd_as_json();
+    for assumption in ASSUMED {
+        let path = format!("/{}", assumption.field.replace('.', "/"));
+        assert!(rngd.pointer(&path).is_some(), "{} is no field", assumption.field);
+        assert!(!assumption.why.is_empty());
+    }
+}
+
+/// RNGD's numbers once more, from the book: a changed default must be a decision.
+#[test]
+fn rngd_in_numbers() {
+    let expected = json!({
+        "name": "rngd",
+        "topology": {"max_chips": 8, "clusters_per_chip": 2, "pes_per_cluster": 4, "slices_per_cluster": 256,
+                     "dmns_per_pe": 2, "dma_engines_per_chip": 8},
+        "memory": {"dm_bytes_per_slice": 524_288, "dm_banks": 16, "dm_bank_width": 8, "trf_rows": 8,
+                   "trf_bytes_per_row": 8192, "vrf_bytes": 8192, "spm_bytes_per_pe": 4096,
+                   "hbm_bytes": 51_539_607_552_u64, "hbm_stacks": 2, "hbm_channels_per_stack": 16},
+        "limits": {"sequencer_entries": 8, "sequencer_limit": 65_536, "sequencer_stride_bits": 32,
+                   "fetch_sizes_main": [1, 2, 4, 8, 16, 32], "fetch_size_sub": 8, "fetch_align": 8,
+                   "cast_fetch_max_bytes": 32, "flit_bytes": 32, "commit_sizes": [8, 16, 24, 32],
+                   "commit_size_sub": 8, "commit_stride_align": 8, "dma_dm_align": 8,
+                   "dma_packet_max_bytes": 4096, "dma_request_bytes": 256, "mac_width_bytes": 64,
+                   "reg_read_sizes": [1, 2, 4, 8, 16, 32, 64], "trf_wide_align": 64,
+                   "row_counts": [1, 2, 4, 8], "accumulator_slots": 1024, "accumulator_columns": 32,
+                   "interleaved_inner_max": 128, "sequential_inner_max": 32, "vector_lanes": 8},
+        "timing": {"clock_ghz": 1.0, "dma_startup_cycles": 500, "dma_bytes_per_cycle": 256,
+                   "hbm_bytes_per_cycle": 1536, "dm_bytes_per_cycle_per_dmn": 128, "spm_bytes_per_cycle": 128,
+                   "pcie_bytes_per_cycle": 30, "tree_level_cycles": 1, "alu_latency_cycles": 1},
+        "sum_order": "tree"
+    });
+    assert_eq!(rngd_as_json(), expected);
+}

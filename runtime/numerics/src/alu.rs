@@ -1,0 +1,298 @@
+//! The operations of the vector engine's ALUs, one row each (book 21).
+
+use crate::{Bits, DType};
+
+/// A stage of the vector engine's pipeline (book 21).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum VectorStage {
+    /// Integer and fixed-point arithmetic, 8 lanes wide.
+    Fxp,
+}
+
+/// An ALU, which one pass through the vector engine can use once (book 21).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Alu {
+    /// Adds and subtracts.
+    FxpAdd,
+    /// Shifts left.
+    FxpLshift,
+    /// Multiplies.
+    FxpMul,
+    /// Shifts right.
+    FxpRshift,
+}
+
+impl Alu {
+    /// Its name in the text and in messages.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Alu::FxpAdd => "FxpAdd",
+            Alu::FxpLshift => "FxpLshift",
+            Alu::FxpMul => "FxpMul",
+            Alu::FxpRshift => "FxpRshift",
+        }
+    }
+}
+
+impl std::fmt::Display for Alu {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A binary operation of the vector engine: a row of [`ALU_OPS`].
+#[derive(Clone, Copy, Debug)]
+pub struct AluOp {
+    /// Its name in the text.
+    pub name: &'static str,
+    /// The stage that holds its ALU.
+    pub stage: VectorStage,
+    /// The ALU that it occupies for the pass.
+    pub alu: Alu,
+    /// The format of both operands and of the result.
+    pub dtype: DType,
+    /// What it computes from the stream's element `x` and the operand `y`.
+    pub doc: &'static str,
+    /// Computes one lane from `(x, y)`.
+    pub apply: fn(Bits, Bits) -> Bits,
+}
+
+/// The operation called `name`, exactly as the table spells it.
+pub fn alu_op(name: &str) -> Option<&'static AluOp> {
+    ALU_OPS.iter().find(|op| op.name == name)
+}
+
+/// All operations, in the book's order.
+///
+/// A shift amount is the operand read as an unsigned number. From 32 on (a negative amount is one of these) the shift
+/// means what it means in unbounded arithmetic: every bit leaves, and the sign, the clamp or the rounding remains.
+pub const ALU_OPS: &[AluOp] = &[
+    fxp("AddFxp", Alu::FxpAdd, "x + y, wrapping", |x, y| x.wrapping_add(y)),
+    fxp("AddFxpSat", Alu::FxpAdd, "x + y, saturating", |x, y| i32_op(x, y, i32::saturating_add)),
+    fxp("SubFxp", Alu::FxpAdd, "x - y, wrapping", |x, y| x.wrapping_sub(y)),
+    fxp("SubFxpSat", Alu::FxpAdd, "x - y, saturating", |x, y| i32_op(x, y, i32::saturating_sub)),
+    fxp("LeftShift", Alu::FxpLshift, "x * 2^y, the low 32 bits of it", |x, y| x.checked_shl(y).unwrap_or(0)),
+    fxp("LeftShiftSat", Alu::FxpLshift, "x * 2^y, saturating", left_shift_sat),
+    fxp("MulFxp", Alu::FxpMul, "x * y / 2^31, to nearest, ties up; MIN * MIN gives MAX", mul_fxp),
+    fxp("MulInt", Alu::FxpMul, "x * y, wrapping", |x, y| x.wrapping_mul(y)),
+    fxp("LogicRightShift", Alu::FxpRshift, "x / 2^y of the unsigned x, rounded down", |x, y| {
+        x.checked_shr(y).unwrap_or(0)
+    }),
+    fxp("ArithRightShift", Alu::FxpRshift, "x / 2^y, rounded down", |x, y| {
+        (x.cast_signed() >> y.min(31)).cast_unsigned()
+    }),
+    fxp(
+        "ArithRightShiftRound",
+        Alu::FxpRshift,
+        "x / 2^y, to nearest, ties away from zero",
+        arith_right_shift_round,
+    ),
+];
+
+/// A row of the fixed-point stage, whose operations all work on i32.
+const fn fxp(name: &'static str, alu: Alu, doc: &'static str, apply: fn(Bits, Bits) -> Bits) -> AluOp {
+    AluOp { name, stage: VectorStage::Fxp, alu, dtype: DType::I32, doc, apply }
+}
+
+fn i32_op(x: Bits, y: Bits, op: fn(i32, i32) -> i32) -> Bits {
+    op(x.cast_signed(), y.cast_signed()).cast_unsigned()
+}
+
+fn clamp_to_i32(x: i64) -> Bits {
+    (x.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32).cast_unsigned()
+}
+
+fn left_shift_sat(x: Bits, amount: Bits) -> Bits {
+    // 32 places take any number but zero out of range, and i64 still holds the result.
+    clamp_to_i32(i64::from(x.cast_signed()) << amount.min(32))
+}
+
+fn mul_fxp(x: Bits, y: Bits) -> Bits {
+    let product = i64::from(x.cast_signed()) * i64::from(y.cast_signed());
+    // Only MIN * MIN needs the clamp.
+    clamp_to_i32(((product >> 30) + 1) >> 1)
+}
+
+fn arith_right_shift_round(x: Bits, amount: Bits) -> Bits {
+    // By 33 places every magnitude is below one half.
+    let amount = amount.min(33);
+    let x = i64::from(x.cast_signed());
+    let half = (1_i64 << amount) >> 1;
+    let magnitude = (x.abs() + half) >> amount;
+    clamp_to_i32(magnitude * x.signum())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIN: i32 = i32::MIN;
+    const MAX: i32 = i32::MAX;
+
+    /// Values around every change of behaviour, as elements and as shift amounts.
+    const INTERESTING: [i32; 33] = [
+        0,
+        1,
+        -1,
+        2,
+        -2,
+        3,
+        -3,
+        5,
+        -5,
+        6,
+        7,
+        -7,
+        8,
+        30,
+        31,
+        32,
+        33,
+        34,
+        63,
+        64,
+        65,
+        -32,
+        255,
+        256,
+        0x5555_5555,
+        -0x5555_5555,
+        1 << 30,
+        -(1 << 30),
+        (1 << 30) - 1,
+        MAX,
+        MAX - 1,
+        MIN,
+        MIN + 1,
+    ];
+
+    fn run(name: &str, x: i32, y: i32) -> i32 {
+        let op = alu_op(name).expect("an operation of the table");
+        (op.apply)(x.cast_unsigned(), y.cast_unsigned()).cast_signed()
+    }
+
+    /// Book 21's table of the fixed-point stage.
+    #[test]
+    fn operations_and_their_alus() {
+        let rows: Vec<_> = ALU_OPS.iter().map(|op| (op.name, op.alu.to_string())).collect();
+        let expected = [
+            ("AddFxp", "FxpAdd"),
+            ("AddFxpSat", "FxpAdd"),
+            ("SubFxp", "FxpAdd"),
+            ("SubFxpSat", "FxpAdd"),
+            ("LeftShift", "FxpLshift"),
+            ("LeftShiftSat", "FxpLshift"),
+            ("MulFxp", "FxpMul"),
+            ("MulInt", "FxpMul"),
+            ("LogicRightShift", "FxpRshift"),
+            ("ArithRightShift", "FxpRshift"),
+            ("ArithRightShiftRound", "FxpRshift"),
+        ];
+        assert_eq!(rows, expected.map(|(name, alu)| (name, alu.to_owned())));
+        assert!(ALU_OPS.iter().all(|op| op.dtype == DType::I32 && op.stage == VectorStage::Fxp));
+    }
+
+    #[test]
+    fn unknown_names() {
+        for name in ["", "addfxp", "AddFxp ", "AddF", "BitAnd", "FxpAdd"] {
+            assert!(alu_op(name).is_none(), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn sums_and_products_by_hand() {
+        for (name, x, y, expected) in [
+            ("AddFxp", MAX, 1, MIN),
+            ("AddFxpSat", MAX, 1, MAX),
+            ("AddFxpSat", MIN, -1, MIN),
+            ("SubFxp", 3, 5, -2),
+            ("SubFxp", MIN, 1, MAX),
+            ("SubFxpSat", MIN, 1, MIN),
+            ("SubFxpSat", 0, MIN, MAX),
+            ("MulInt", 65536, 65536, 0),
+            ("MulInt", -3, 7, -21),
+            ("MulFxp", MIN, MIN, MAX),
+            ("MulFxp", 1 << 30, 1 << 30, 1 << 29), // 0.5 * 0.5 = 0.25
+            ("MulFxp", MIN, 5, -5),                // -1 * 5
+            ("MulFxp", 1 << 30, 1, 1),             // half a unit: up
+            ("MulFxp", 1 << 30, -1, 0),            // minus half a unit: up
+            ("MulFxp", 1 << 30, 3, 2),             // 1.5: up
+            ("MulFxp", 1 << 30, -3, -1),           // -1.5: up
+        ] {
+            assert_eq!(run(name, x, y), expected, "{name} {x} {y}");
+        }
+    }
+
+    #[test]
+    fn shifts_by_hand() {
+        for (name, x, y, expected) in [
+            ("LeftShift", 3, 31, MIN),
+            ("LeftShift", 3, 32, 0),
+            ("LeftShift", 3, -1, 0),
+            ("LeftShiftSat", 1, 30, 1 << 30),
+            ("LeftShiftSat", 1, 31, MAX),
+            ("LeftShiftSat", -1, 31, MIN),
+            ("LeftShiftSat", -1, 32, MIN),
+            ("LeftShiftSat", 0, 99, 0),
+            ("LeftShiftSat", 7, -1, MAX),
+            ("LogicRightShift", -1, 31, 1),
+            ("LogicRightShift", -1, 32, 0),
+            ("ArithRightShift", -5, 1, -3),
+            ("ArithRightShift", -5, 31, -1),
+            ("ArithRightShift", -5, 32, -1),
+            ("ArithRightShift", 5, -1, 0),
+            ("ArithRightShiftRound", 5, 0, 5),
+            ("ArithRightShiftRound", MIN, 0, MIN),
+            ("ArithRightShiftRound", 5, 1, 3),
+            ("ArithRightShiftRound", -5, 1, -3),
+            ("ArithRightShiftRound", 5, 2, 1),
+            ("ArithRightShiftRound", 6, 2, 2),
+            ("ArithRightShiftRound", -7, 2, -2),
+            ("ArithRightShiftRound", 1 << 30, 31, 1),
+            ("ArithRightShiftRound", (1 << 30) - 1, 31, 0),
+            ("ArithRightShiftRound", MIN, 32, -1), // minus one half
+            ("ArithRightShiftRound", MIN + 1, 32, 0),
+            ("ArithRightShiftRound", MIN, 33, 0),
+            ("ArithRightShiftRound", MIN, -1, 0),
+        ] {
+            assert_eq!(run(name, x, y), expected, "{name} {x} {y}");
+        }
+    }
+
+    /// The same meanings in i128, by division and remainder instead of shifts.
+    fn oracle(name: &str, x: i32, y: i32) -> i32 {
+        let wrap = |v: i128| v.rem_euclid(1 << 32) as u32 as i32;
+        let clamp = |v: i128| v.clamp(i128::from(MIN), i128::from(MAX)) as i32;
+        let (a, b) = (i128::from(x), i128::from(y));
+        // Past 64 places nothing changes any more.
+        let power = 1_i128 << (y as u32).min(64);
+        match name {
+            "AddFxp" => wrap(a + b),
+            "AddFxpSat" => clamp(a + b),
+            "SubFxp" => wrap(a - b),
+            "SubFxpSat" => clamp(a - b),
+            "LeftShift" => wrap(a * power),
+            "LeftShiftSat" => clamp(a * power),
+            "MulFxp" => clamp((2 * a * b + (1 << 31)).div_euclid(1 << 32)),
+            "MulInt" => wrap(a * b),
+            "LogicRightShift" => wrap(i128::from(x as u32) / power),
+            "ArithRightShift" => wrap(a.div_euclid(power)),
+            "ArithRightShiftRound" => {
+                let away = i128::from(2 * (a % power).abs() >= power);
+                wrap(a / power + away * a.signum())
+            }
+            other => panic!("no oracle for {other}"),
+        }
+    }
+
+    #[test]
+    fn operations_agree_with_wide_arithmetic() {
+        for op in ALU_OPS {
+            for x in INTERESTING {
+                for y in INTERESTING {
+                    assert_eq!(run(op.name, x, y), oracle(op.name, x, y), "{} {x} {y}", op.name);
+                }
+            }
+        }
+    }
+}

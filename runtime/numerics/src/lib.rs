@@ -1,0 +1,27 @@
+//! Number formats and arithmetic of RNGD, bit-exact.
+//!
+//! A scalar travels as [`Bits`], a raw `u32`; a [`DType`] says how to read it. Every property of a number format is
+//! a column of [`DTYPES`], every conversion a row of [`FETCH_CASTS`] or [`CAST_ENGINE`], every operation of a vector
+//! ALU a row of [`ALU_OPS`]. `docs/numerics.md` states the rules for users.
+
+mod alu;
+mod cast;
+mod dtype;
+mod float;
+mod memory;
+mod reduce;
+#[cfg(test)]
+mod testing;
+
+pub use alu::{ALU_OPS, Alu, AluOp, VectorStage, alu_op};
+pub use cast::{CAST_ENGINE, CastRow, FETCH_CASTS, cast_targets, engine_cast, fetch_cast, from_f32, to_f64};
+pub use dtype::{Contraction, DTYPES, DType, DTypeInfo};
+pub use float::{BF16_NAN, F32_NAN, add, bf16_to_f32, canonical, f32_to_bf16, flush, mul, widen_bf16};
+pub use memory::{KindError, decode_f32, decode_i32, load, store};
+pub use reduce::{
+    DOT_MAX, ROWS, SumOrder, SumOrderError, dot8_f32, dot8_f32_flush_free, dot8_i32, dot8_sequential_f32,
+    flush_free, sequential_sum_f32, sequential_sum_i32, tree_sum_f32, tree_sum_i32,
+};
+
+/// A scalar as raw bits: i8 sign-extended to 32 bits, bf16 in the low 16 bits, i32 and f32 as they are.
+pub type Bits = u32;

@@ -1,0 +1,167 @@
+//! Elements in little-endian memory.
+//!
+//! Loading and storing moves bits and changes none of them; the bulk decoders prepare operands of arithmetic and
+//! therefore flush subnormals.
+
+use std::fmt;
+
+use crate::float::{flush, widen_bf16};
+use crate::{Bits, DType};
+
+/// A bulk decoder was asked for a format of the other kind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct KindError {
+    /// The format it was asked for.
+    pub dtype: DType,
+}
+
+impl fmt::Display for KindError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (found, expected) = if self.dtype.is_float() {
+            ("a floating-point", "an integer")
+        } else {
+            ("an integer", "a floating-point")
+        };
+        write!(f, "{} is {found} format, expected {expected} one", self.dtype)
+    }
+}
+
+impl std::error::Error for KindError {}
+
+/// The element at `index` (counted in elements) of packed `bytes`.
+///
+/// # Panics
+/// If the element lies outside `bytes`: callers check ranges once for a whole access.
+#[inline]
+pub fn load(dtype: DType, bytes: &[u8], index: usize) -> Bits {
+    match dtype {
+        DType::I8 => bytes[index].cast_signed() as i32 as u32,
+        DType::Bf16 => u32::from(u16::from_le_bytes([bytes[2 * index], bytes[2 * index + 1]])),
+        DType::I32 | DType::F32 => {
+            let word = &bytes[4 * index..][..4];
+            u32::from_le_bytes([word[0], word[1], word[2], word[3]])
+        }
+    }
+}
+
+/// Puts an element at `index` (counted in elements) of packed `bytes`; bits above the format's width are dropped.
+///
+/// # Panics
+/// If the element lies outside `bytes`: callers check ranges once for a whole access.
+#[inline]
+pub fn store(dtype: DType, bytes: &mut [u8], index: usize, bits: Bits) {
+    match dtype {
+        DType::I8 => bytes[index] = bits as u8,
+        DType::Bf16 => {
+            bytes[2 * index..][..2].copy_from_slice(&(bits as u16).to_le_bytes());
+        }
+        DType::I32 | DType::F32 => bytes[4 * index..][..4].copy_from_slice(&bits.to_le_bytes()),
+    }
+}
+
+/// Replaces `out` by all whole elements of packed `bytes` as f32 operands: exact, subnormals flushed.
+pub fn decode_f32(dtype: DType, bytes: &[u8], out: &mut Vec<f32>) -> Result<(), KindError> {
+    out.clear();
+    match dtype {
+        DType::Bf16 => {
+            let (elements, _) = bytes.as_chunks();
+            let widen = |&b: &[u8; 2]| flush(widen_bf16(u32::from(u16::from_le_bytes(b))));
+            out.extend(elements.iter().map(widen));
+        }
+        DType::F32 => {
+            let (elements, _) = bytes.as_chunks();
+            out.extend(elements.iter().map(|&b| flush(f32::from_le_bytes(b))));
+        }
+        DType::I8 | DType::I32 => return Err(KindError { dtype }),
+    }
+    Ok(())
+}
+
+/// Replaces `out` by all whole elements of packed `bytes` as i32 operands: exact.
+pub fn decode_i32(dtype: DType, bytes: &[u8], out: &mut Vec<i32>) -> Result<(), KindError> {
+    out.clear();
+    match dtype {
+        DType::I8 => out.extend(bytes.iter().map(|&b| i32::from(b.cast_signed()))),
+        DType::I32 => {
+            let (elements, _) = bytes.as_chunks();
+            out.extend(elements.iter().map(|&b| i32::from_le_bytes(b)));
+        }
+        DType::Bf16 | DType::F32 => return Err(KindError { dtype }),
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BYTES: [u8; 8] = [0x01, 0x80, 0xff, 0x7f, 0x01, 0x00, 0xc0, 0xff];
+
+    #[test]
+    fn loads_by_hand() {
+        assert_eq!(load(DType::I8, &BYTES, 0), 1);
+        assert_eq!(load(DType::I8, &BYTES, 1), 0xffff_ff80);
+        assert_eq!(load(DType::I8, &BYTES, 3), 127);
+        assert_eq!(load(DType::Bf16, &BYTES, 1), 0x7fff);
+        assert_eq!(load(DType::Bf16, &BYTES, 2), 0x0001);
+        assert_eq!(load(DType::I32, &BYTES, 0), 0x7fff_8001);
+        assert_eq!(load(DType::F32, &BYTES, 1), 0xffc0_0001);
+    }
+
+    /// Moving data changes no bit: subnormals and NaN payloads survive.
+    #[test]
+    fn stores_what_it_loads() {
+        for dtype in DType::all() {
+            let mut copy = [0; 8];
+            for index in 0..64 / dtype.bits() as usize {
+                store(dtype, &mut copy, index, load(dtype, &BYTES, index));
+            }
+            assert_eq!(copy, BYTES, "{dtype}");
+        }
+    }
+
+    #[test]
+    fn stores_touch_only_their_element() {
+        let mut bytes = [0xaa; 8];
+        store(DType::I8, &mut bytes, 1, 0xffff_ff01);
+        store(DType::Bf16, &mut bytes, 2, 0xffff_1234);
+        assert_eq!(bytes, [0xaa, 0x01, 0xaa, 0xaa, 0x34, 0x12, 0xaa, 0xaa]);
+    }
+
+    #[test]
+    fn decodes_floats() {
+        let mut out = vec![9.0];
+        // -0 from the subnormal 0x8001, a NaN, +0 from the subnormal 0x0001, a negative NaN.
+        assert_eq!(decode_f32(DType::Bf16, &BYTES, &mut out), Ok(()));
+        assert_eq!(out.len(), 4);
+        assert_eq!(out[0].to_bits(), 0x8000_0000);
+        assert!(out[1].is_nan());
+        assert_eq!(out[2].to_bits(), 0);
+        assert_eq!(decode_f32(DType::F32, &[1, 0, 0x80, 0x80, 0, 0, 0x40], &mut out), Ok(()));
+        assert_eq!(out.iter().map(|x| x.to_bits()).collect::<Vec<_>>(), [0x8080_0001]);
+        assert_eq!(decode_f32(DType::F32, &[1, 0, 0x7f, 0x80], &mut out), Ok(()));
+        assert_eq!(out[0].to_bits(), 0x8000_0000);
+    }
+
+    #[test]
+    fn decodes_integers() {
+        let mut out = vec![9];
+        assert_eq!(decode_i32(DType::I8, &BYTES[..4], &mut out), Ok(()));
+        assert_eq!(out, [1, -128, -1, 127]);
+        assert_eq!(decode_i32(DType::I32, &BYTES[..7], &mut out), Ok(()));
+        assert_eq!(out, [0x7fff_8001]);
+    }
+
+    #[test]
+    fn refuses_the_other_kind() {
+        let mut floats = vec![1.0];
+        let error = decode_f32(DType::I8, &BYTES, &mut floats).unwrap_err();
+        assert_eq!(error.to_string(), "i8 is an integer format, expected a floating-point one");
+        assert!(floats.is_empty());
+        assert!(decode_f32(DType::I32, &BYTES, &mut floats).is_err());
+        let mut integers = vec![1];
+        let error = decode_i32(DType::Bf16, &BYTES, &mut integers).unwrap_err();
+        assert_eq!(error.to_string(), "bf16 is a floating-point format, expected an integer one");
+        assert!(decode_i32(DType::F32, &BYTES, &mut integers).is_err());
+    }
+}

@@ -1,0 +1,1 @@
+//! The logical evaluator: what a kernel means, from its mappings alone.

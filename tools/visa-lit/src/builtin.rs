@@ -1,0 +1,85 @@
+//! Commands that run inside this process instead of as a program of their own.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use crate::exec::Status;
+
+/// Stack of the thread an in-process command runs on, in bytes: what a program's main thread ordinarily has, so that deep
+/// recursion fails here exactly when it would fail in the real tool.
+const STACK_BYTES: usize = 8 << 20;
+
+/// A command that runs in this process.
+pub type Builtin = Box<dyn Fn(&Invocation) -> Outcome + Send + Sync>;
+
+/// How an in-process command was called.
+#[derive(Debug, Clone, Default)]
+pub struct Invocation {
+    /// The arguments after the command's name.
+    pub args: Vec<String>,
+    /// All of standard input.
+    pub stdin: Vec<u8>,
+    /// The directory that relative paths are relative to.
+    pub cwd: PathBuf,
+    /// The variables that `env NAME=VALUE` put before the command.
+    pub env: BTreeMap<String, String>,
+}
+
+/// What an in-process command left behind.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// The exit code; 0 is success.
+    pub code: i32,
+    /// All of standard output.
+    pub stdout: Vec<u8>,
+    /// All of standard error.
+    pub stderr: Vec<u8>,
+}
+
+impl Outcome {
+    /// Exit code 0 with this standard output.
+    pub fn success(stdout: impl Into<Vec<u8>>) -> Self {
+        Self { stdout: stdout.into(), ..Self::default() }
+    }
+
+    /// This exit code with a message on standard error.
+    pub fn failure(code: i32, message: impl Into<Vec<u8>>) -> Self {
+        Self { code, stderr: message.into(), ..Self::default() }
+    }
+}
+
+/// Calls `builtin` on a thread of its own, so that a panic is this command's crash and not the runner's.
+///
+/// A stack overflow cannot be caught: it ends the process, as it would end the tool.
+pub(crate) fn call(name: &str, builtin: &Builtin, invocation: &Invocation) -> (Status, Outcome) {
+    let joined = std::thread::scope(|scope| {
+        std::thread::Builder::new()
+            .name(name.to_owned())
+            .stack_size(STACK_BYTES)
+            .spawn_scoped(scope, || builtin(invocation))
+            .map(|thread| thread.join())
+    });
+    match joined {
+        Ok(Ok(outcome)) => (Status::from_code(outcome.code), outcome),
+        Ok(Err(panic)) => {
+            let message = format!("`{name}` panicked: {}", panic_message(panic.as_ref()));
+            (Status::Crash(message), Outcome::default())
+        }
+        Err(error) => {
+            let message = format!("cannot start a thread for `{name}`: {error}");
+            (Status::NotRun(message), Outcome::default())
+        }
+    }
+}
+
+/// The text a panic was raised with; `panic!` makes it a `&str` or a `String`.
+fn panic_message(panic: &(dyn Any + Send)) -> &str {
+    if let Some(text) = panic.downcast_ref::<&str>() {
+        text
+    } else if let Some(text) = panic.downcast_ref::<String>() {
+        text
+    } else {
+        "(no message)"
+    }
+}

@@ -1,0 +1,311 @@
+//! Runs a parsed script: pipelines of in-process commands and programs.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
+
+use crate::builtin::{self, Builtin, Invocation, Outcome};
+use crate::shell::{Command, Redirect, Script};
+
+/// What a Rust program exits with when it panics.
+const PANIC_CODE: i32 = 101;
+
+/// How a command ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Status {
+    Exit(i32),
+    /// A panic or a signal: a failure even under `not`.
+    Crash(String),
+    /// The command could not be started: the test says nothing.
+    NotRun(String),
+}
+
+impl Status {
+    pub(crate) fn from_code(code: i32) -> Self {
+        match code {
+            PANIC_CODE => Self::Crash(format!("exit code {PANIC_CODE}, which means a panic")),
+            code => Self::Exit(code),
+        }
+    }
+
+    fn from_exit(status: ExitStatus) -> Self {
+        match status.code() {
+            Some(code) => Self::from_code(code),
+            None => Self::Crash(status.to_string()),
+        }
+    }
+}
+
+/// The stage that made a script fail.
+#[derive(Debug)]
+pub(crate) struct StageFailure {
+    /// The stage's words, for people.
+    pub(crate) command: String,
+    pub(crate) reason: String,
+    /// Whether the command could not even be started.
+    pub(crate) not_run: bool,
+    /// What the stage wrote to standard output, if it did not go to a file.
+    pub(crate) stdout: Vec<u8>,
+    /// What it and the stages before it wrote to standard error.
+    pub(crate) stderr: Vec<u8>,
+}
+
+/// Where commands are found and run.
+pub(crate) struct Shell<'a> {
+    pub(crate) builtins: &'a BTreeMap<String, Builtin>,
+    pub(crate) tools_dirs: &'a [PathBuf],
+    pub(crate) cwd: &'a Path,
+}
+
+/// What `not` asks of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Expectation {
+    Success,
+    Failure,
+    Crash,
+}
+
+/// A command with `not` and `env` taken off its front.
+struct Call<'a> {
+    expectation: Expectation,
+    env: BTreeMap<String, String>,
+    program: &'a str,
+    args: &'a [String],
+}
+
+impl Shell<'_> {
+    pub(crate) fn run(&self, script: &Script) -> Result<(), StageFailure> {
+        let mut result = Ok(());
+        for step in &script.0 {
+            if step.only_after_success && result.is_err() {
+                continue;
+            }
+            result = self.run_pipeline(&step.pipeline);
+        }
+        result
+    }
+
+    /// Runs the stages one after the other, each on all of the output of the one before, up to the first that fails.
+    /// Not starting the rest keeps `diff-expected` from blessing the output of a tool that failed.
+    fn run_pipeline(&self, pipeline: &[Command]) -> Result<(), StageFailure> {
+        let mut piped = Vec::new();
+        let mut log = Vec::new();
+        for command in pipeline {
+            let fail = |reason, not_run, stdout, stderr| StageFailure {
+                command: command.words.join(" "),
+                reason,
+                not_run,
+                stdout,
+                stderr,
+            };
+            let (call, status, outcome) = match self.run_stage(command, piped) {
+                Ok(ran) => ran,
+                Err(reason) => return Err(fail(reason, true, Vec::new(), log)),
+            };
+            log.extend(outcome.stderr);
+            if let Some(reason) = objection(call.expectation, &status) {
+                let not_run = matches!(status, Status::NotRun(_));
+                return Err(fail(reason, not_run, outcome.stdout, log));
+            }
+            piped = outcome.stdout;
+        }
+        Ok(())
+    }
+
+    /// Runs one stage; the outcome holds what was not redirected to files.
+    fn run_stage<'c>(
+        &self,
+        command: &'c Command,
+        piped: Vec<u8>,
+    ) -> Result<(Call<'c>, Status, Outcome), String> {
+        let call = Call::of(&command.words)?;
+        let mut streams = Streams::open(&command.redirects, self.cwd, piped)?;
+        let invocation = Invocation {
+            args: call.args.to_vec(),
+            stdin: std::mem::take(&mut streams.stdin),
+            cwd: self.cwd.to_owned(),
+            env: call.env.clone(),
+        };
+        let (status, outcome) = match self.builtins.get(call.program) {
+            Some(builtin) => builtin::call(call.program, builtin, &invocation),
+            None => self.spawn(call.program, &invocation),
+        };
+        let outcome = streams.distribute(outcome)?;
+        Ok((call, status, outcome))
+    }
+
+    /// Runs a program as a process of its own.
+    fn spawn(&self, program: &str, invocation: &Invocation) -> (Status, Outcome) {
+        let Some(path) = self.find_program(program) else {
+            let message = format!(
+                "`{program}` is neither an in-process command nor a program in the tools directories or PATH"
+            );
+            return (Status::NotRun(message), Outcome::default());
+        };
+        let run = || -> std::io::Result<(Status, Outcome)> {
+            let mut child = std::process::Command::new(&path)
+                .args(&invocation.args)
+                .envs(&invocation.env)
+                .current_dir(&invocation.cwd)
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn()?;
+            let stdin = child.stdin.take();
+            // A thread feeds the input: a child that fills its output before it has read everything would block us.
+            let output = std::thread::scope(|scope| {
+                // The child may end without reading its input, as `true` does: that is no error.
+                scope.spawn(move || stdin.map(|mut stdin| stdin.write_all(&invocation.stdin)));
+                child.wait_with_output()
+            })?;
+            let status = Status::from_exit(output.status);
+            Ok((status, Outcome { code: 0, stdout: output.stdout, stderr: output.stderr }))
+        };
+        run().unwrap_or_else(|error| {
+            let message = format!("cannot run `{}`: {error}", path.display());
+            (Status::NotRun(message), Outcome::default())
+        })
+    }
+
+    fn find_program(&self, program: &str) -> Option<PathBuf> {
+        let file = format!("{program}{}", std::env::consts::EXE_SUFFIX);
+        if program.contains(std::path::is_separator) {
+            return [program, &file].iter().map(|name| self.cwd.join(name)).find(|path| path.is_file());
+        }
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let dirs = self.tools_dirs.iter().cloned().chain(std::env::split_paths(&path));
+        dirs.map(|dir| dir.join(&file)).find(|path| path.is_file())
+    }
+}
+
+impl<'a> Call<'a> {
+    fn of(words: &'a [String]) -> Result<Self, String> {
+        let mut expectation = Expectation::Success;
+        let mut env = BTreeMap::new();
+        let mut rest = words;
+        loop {
+            rest = match rest {
+                [not, crash, tail @ ..] if not == "not" && crash == "--crash" => {
+                    expectation = Expectation::Crash;
+                    tail
+                }
+                [not, tail @ ..] if not == "not" => {
+                    expectation = match expectation {
+                        Expectation::Success => Expectation::Failure,
+                        Expectation::Failure => Expectation::Success,
+                        Expectation::Crash => {
+                            return Err("`not` cannot follow `not --crash`".to_owned());
+                        }
+                    };
+                    tail
+                }
+                [word, tail @ ..] if word == "env" => take_variables(tail, &mut env),
+                [program, args @ ..] => {
+                    return Ok(Self { expectation, env, program, args });
+                }
+                [] => return Err("expected a command after `not` or `env`".to_owned()),
+            };
+        }
+    }
+}
+
+/// Takes the leading `NAME=VALUE` words off.
+fn take_variables<'a>(words: &'a [String], env: &mut BTreeMap<String, String>) -> &'a [String] {
+    let mut rest = words;
+    while let [word, tail @ ..] = rest
+        && let Some((name, value)) = word.split_once('=')
+    {
+        env.insert(name.to_owned(), value.to_owned());
+        rest = tail;
+    }
+    rest
+}
+
+/// Why a command that ended so did not do what was expected of it, if it did not.
+fn objection(expectation: Expectation, status: &Status) -> Option<String> {
+    match (expectation, status) {
+        (_, Status::NotRun(message)) => Some(message.clone()),
+        (Expectation::Success, Status::Exit(0)) | (Expectation::Crash, Status::Crash(_)) => None,
+        (Expectation::Success, Status::Exit(code)) => Some(format!("exit code {code}")),
+        (Expectation::Failure, Status::Exit(0)) => {
+            Some("exit code 0, but `not` expects a failure".to_owned())
+        }
+        (Expectation::Failure, Status::Exit(_)) => None,
+        (Expectation::Success | Expectation::Failure, Status::Crash(message)) => {
+            Some(format!("crashed: {message}"))
+        }
+        (Expectation::Crash, Status::Exit(code)) => {
+            Some(format!("exit code {code}, but `not --crash` expects a crash"))
+        }
+    }
+}
+
+/// Where a stage's output goes.
+#[derive(Clone)]
+enum Sink {
+    /// Standard output to the next stage, standard error to the log.
+    Default,
+    /// Standard error to wherever standard output went by default.
+    Stdout,
+    /// `File` is shared where `2>&1` makes both streams write to it.
+    File(Arc<File>),
+}
+
+struct Streams {
+    stdin: Vec<u8>,
+    out: Sink,
+    err: Sink,
+}
+
+impl Streams {
+    /// Applies redirections in the order written.
+    fn open(redirects: &[Redirect], cwd: &Path, piped: Vec<u8>) -> Result<Self, String> {
+        let mut streams = Self { stdin: piped, out: Sink::Default, err: Sink::Default };
+        for redirect in redirects {
+            match redirect {
+                Redirect::Stdin(path) => {
+                    streams.stdin = std::fs::read(cwd.join(path))
+                        .map_err(|error| format!("cannot read `{path}`: {error}"))?;
+                }
+                Redirect::Stdout { path, append } => streams.out = create(cwd, path, *append)?,
+                Redirect::Stderr { path, append } => streams.err = create(cwd, path, *append)?,
+                Redirect::StderrToStdout => {
+                    streams.err = match &streams.out {
+                        Sink::Default => Sink::Stdout,
+                        sink => sink.clone(),
+                    };
+                }
+            }
+        }
+        Ok(streams)
+    }
+
+    /// Sends the two outputs on their ways; what remains in the outcome goes to the next stage and to the log.
+    fn distribute(&self, outcome: Outcome) -> Result<Outcome, String> {
+        let mut rest = Outcome { code: outcome.code, ..Outcome::default() };
+        for (bytes, sink, is_stdout) in
+            [(outcome.stdout, &self.out, true), (outcome.stderr, &self.err, false)]
+        {
+            match sink {
+                Sink::File(file) => file
+                    .as_ref()
+                    .write_all(&bytes)
+                    .map_err(|error| format!("cannot write a redirected output: {error}"))?,
+                Sink::Stdout => rest.stdout.extend(bytes),
+                Sink::Default if is_stdout => rest.stdout.extend(bytes),
+                Sink::Default => rest.stderr.extend(bytes),
+            }
+        }
+        Ok(rest)
+    }
+}
+
+fn create(cwd: &Path, path: &str, append: bool) -> Result<Sink, String> {
+    let mut options = OpenOptions::new();
+    options.create(true).write(true).append(append).truncate(!append);
+    let file = options.open(cwd.join(path)).map_err(|error| format!("cannot write `{path}`: {error}"))?;
+    Ok(Sink::File(Arc::new(file)))
+}

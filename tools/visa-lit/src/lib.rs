@@ -1,0 +1,63 @@
+//! Runs the `RUN:` lines of test files, in the manner of LLVM's lit, with FileCheck built in.
+//!
+//! A test is a file (`.visa`, `.mlir` or `.test`) whose comments (`//`, `#` or `;`) say how to run it:
+//!
+//! ```text
+//! // REQUIRES: mlir-opt
+//! // RUN: visa-opt --print-generic %s | FileCheck %s
+//! // RUN: not visa-opt --no-such-flag %s 2>&1 | FileCheck %s --check-prefix=FLAG
+//! ```
+//!
+//! # Directives
+//!
+//! | directive | meaning |
+//! |---|---|
+//! | `RUN: commands` | one script; a trailing `\` continues it on the next `RUN:` line. Scripts run in order until one fails |
+//! | `REQUIRES: a, !b` | the test runs only where feature `a` is present and `b` is absent |
+//! | `UNSUPPORTED: a` | the test does not run where `a` is present |
+//! | `XFAIL: *` or `XFAIL: a` | the test is expected to fail (always, or where `a` is present); passing is then a failure |
+//!
+//! # Substitutions
+//!
+//! `%s` the test file, `%S` and `%p` its directory, `%t` a temporary path of this test's own, `%%` a per cent sign, and
+//! those given by [`Suite::with_substitution`]. A substituted value never splits into several words.
+//!
+//! # Shell
+//!
+//! Words with quotes and backslashes, `|`, `&&`, `;`, `<`, `>`, `>>`, `2>`, `2>>`, `2>&1`, `not`, `not --crash` and
+//! `env NAME=VALUE`. There are no variables, no globs and no subshells: what is not supported is an error, never silently
+//! something else. A pipeline stops at its first failing stage, and that stage's failure is the pipeline's. A command
+//! that panics, dies by a signal or cannot be started fails even under `not`. With `2>&1`, standard error follows
+//! standard output as a whole, so that the order does not depend on buffering.
+//!
+//! Commands are looked up among the in-process commands ([`Suite::with_builtin`]), then in the tools directories, then in
+//! `PATH`. Two commands are always in-process: `FileCheck` (also `filecheck`) and `diff-expected`.
+//!
+//! # FileCheck
+//!
+//! LLVM's directives and options, blanks included: runs of blanks are equal unless `--strict-whitespace` is given.
+//! `[[` starts a variable, so a check of a mapping such as `[[B, C] # 32]` is written with `CHECK{LITERAL}:`, or with
+//! `{{\[\[}}`.
+//!
+//! # Golden files and blessing
+//!
+//! `... | diff-expected %S/name.expected` compares its standard input with a file kept beside the test. When blessing is
+//! on (`VISA_BLESS=1` or `--bless`) it rewrites that file instead and reports that it did. One command blesses everything:
+//! `VISA_BLESS=1 cargo test -p visa-test`. The directory of the file is written as `%S/` in it, so that expected
+//! diagnostics do not depend on where the checkout lies.
+
+mod builtin;
+mod directives;
+mod discover;
+mod exec;
+mod filecheck;
+mod golden;
+mod report;
+mod shell;
+mod substitution;
+mod suite;
+
+pub use builtin::{Builtin, Invocation, Outcome};
+pub use discover::{DEFAULT_SKIPPED_DIRS, TEST_EXTENSIONS};
+pub use report::{Failure, Report, TestResult, Verdict};
+pub use suite::{BLESS_VARIABLE, Suite, bless_requested};

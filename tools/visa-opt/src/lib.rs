@@ -1,0 +1,1 @@
+//! The visa-opt driver, as a library and a binary.

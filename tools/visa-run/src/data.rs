@@ -1,0 +1,120 @@
+//! Argument and result data: arrays from and to files, and the generators that stand in for a file.
+//!
+//! A kernel sees little-endian elements of its own dtype in C order; a file holds an [`Array`] of a
+//! [`FileType`]. [`load`] goes from the one to the other with the rounding of docs/numerics.md,
+//! [`save_npy`] back without any loss.
+
+mod array;
+mod compare;
+mod convert;
+mod npy;
+mod safetensors;
+mod save;
+mod stored;
+mod summary;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use visa_numerics::DType;
+
+pub use array::{Array, FileType, Value};
+pub use compare::{Mismatch, compare};
+pub use save::save_npy;
+pub use summary::{Summary, summary};
+
+/// Why data could not be read, converted or written, in one line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DataError {
+    /// What was found, what was expected and, where there is one, the fix.
+    pub message: String,
+}
+
+impl DataError {
+    fn new(message: impl Into<String>) -> DataError {
+        DataError { message: message.into() }
+    }
+
+    fn in_file(path: &Path, message: impl fmt::Display) -> DataError {
+        DataError::new(format!("`{}`: {message}", path.display()))
+    }
+}
+
+impl fmt::Display for DataError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for DataError {}
+
+/// Where an argument's data comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// `FILE.npy`: a NumPy array file.
+    Npy(PathBuf),
+    /// `FILE.safetensors:KEY`: one tensor of a safetensors file.
+    Safetensors {
+        /// The file.
+        path: PathBuf,
+        /// The tensor's name in it.
+        key: String,
+    },
+    /// `rand:SEED`: SplitMix64 keyed by element index. With
+    /// `z = mix(SEED * G + (k + 1) * G)`, `G = 0x9E3779B97F4A7C15`, modulo 2^64, and `mix` SplitMix64's
+    /// finalizer, element `k` is the low 32 bits of `z` for i32, the low 8 bits for i8, and
+    /// `(z >> 40) / 2^23 - 1` (in `[-1, 1)`, exact in f32) rounded to nearest even for a float.
+    Rand(u64),
+    /// `zeros`: every element is zero.
+    Zeros,
+    /// `iota`: element `k` is `k`; integers wrap, floats round to nearest even.
+    Iota,
+}
+
+impl Source {
+    /// Reads a source as the command line writes it.
+    pub fn parse(text: &str) -> Result<Source, DataError> {
+        if let Some(seed) = text.strip_prefix("rand:") {
+            return seed.parse().map(Source::Rand).map_err(|_| {
+                DataError::new(format!(
+                    "found seed `{seed}` in `{text}`, expected an integer from 0 to {}",
+                    u64::MAX
+                ))
+            });
+        }
+        if let Some((stem, key)) = text.split_once(".safetensors:")
+            && !key.is_empty()
+        {
+            return Ok(Source::Safetensors {
+                path: format!("{stem}.safetensors").into(),
+                key: key.to_string(),
+            });
+        }
+        match text {
+            "zeros" => Ok(Source::Zeros),
+            "iota" => Ok(Source::Iota),
+            _ if text.ends_with(".npy") => Ok(Source::Npy(text.into())),
+            _ => Err(DataError::new(format!(
+                "found `{text}`, expected FILE.npy, FILE.safetensors:KEY, rand:SEED, zeros or iota"
+            ))),
+        }
+    }
+}
+
+/// The elements of an argument of `dtype` and `shape`, little-endian, in C order.
+///
+/// A file must have exactly this shape. Floats round to nearest even; a value that is not exact in an
+/// integer dtype, or an integer that is not exact in a float dtype, is an error that names its index.
+pub fn load(source: &Source, dtype: DType, shape: &[u64]) -> Result<Vec<u8>, DataError> {
+    let generate = |element: &dyn Fn(u64) -> u32| convert::generate(dtype, shape, element);
+    match source {
+        Source::Npy(path) => convert::to_dtype(npy::open(path)?, dtype, shape),
+        Source::Safetensors { path, key } => convert::to_dtype(safetensors::open(path, key)?, dtype, shape),
+        Source::Rand(seed) => generate(&|k| convert::random(*seed, k, dtype)),
+        Source::Zeros => generate(&|_| 0),
+        Source::Iota => generate(&|k| convert::wrapped(k, dtype)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

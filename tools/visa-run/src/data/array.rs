@@ -1,0 +1,184 @@
+//! An array as files hold it.
+
+use std::fmt;
+use std::path::Path;
+
+use visa_numerics::DType;
+
+use super::{DataError, npy, safetensors};
+
+/// An element type of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileType {
+    /// 8-bit signed integer.
+    I8,
+    /// 32-bit signed integer.
+    I32,
+    /// 64-bit signed integer (npy only).
+    I64,
+    /// bfloat16 (safetensors only: NumPy has no such type).
+    Bf16,
+    /// 32-bit float.
+    F32,
+    /// 64-bit float (npy only).
+    F64,
+}
+
+impl FileType {
+    /// The NumPy type that holds every value of `dtype` exactly.
+    pub fn of(dtype: DType) -> FileType {
+        match dtype {
+            DType::I8 => FileType::I8,
+            DType::I32 => FileType::I32,
+            DType::Bf16 | DType::F32 => FileType::F32,
+        }
+    }
+
+    /// Bytes of one element.
+    pub fn width(self) -> usize {
+        match self {
+            FileType::I8 => 1,
+            FileType::Bf16 => 2,
+            FileType::I32 | FileType::F32 => 4,
+            FileType::I64 | FileType::F64 => 8,
+        }
+    }
+
+    /// The value of one little-endian element of [`Self::width`] bytes.
+    pub(super) fn value(self, element: &[u8]) -> Value {
+        let bits = bits(element);
+        match self {
+            FileType::I8 => Value::Int(i64::from(bits as i8)),
+            FileType::I32 => Value::Int(i64::from(bits as i32)),
+            FileType::I64 => Value::Int(bits as i64),
+            FileType::Bf16 => Value::Float(f64::from(f32::from_bits((bits as u32) << 16))),
+            FileType::F32 => Value::Float(f64::from(f32::from_bits(bits as u32))),
+            FileType::F64 => Value::Float(f64::from_bits(bits)),
+        }
+    }
+}
+
+impl fmt::Display for FileType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            FileType::I8 => "i8",
+            FileType::I32 => "i32",
+            FileType::I64 => "i64",
+            FileType::Bf16 => "bf16",
+            FileType::F32 => "f32",
+            FileType::F64 => "f64",
+        })
+    }
+}
+
+/// The value of one element, exact for every file type and every dtype.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Value {
+    /// Of an integer type.
+    Int(i64),
+    /// Of a float type.
+    Float(f64),
+}
+
+impl Value {
+    /// The value as a double, for statistics.
+    pub fn as_f64(self) -> f64 {
+        match self {
+            Value::Int(v) => v as f64,
+            Value::Float(x) => x,
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Value::Int(v) => write!(f, "{v}"),
+            // The shortest digits that name an f32 are fewer than those that name it as a double.
+            Value::Float(x) if f64::from(x as f32) == x => write!(f, "{}", x as f32),
+            Value::Float(x) => write!(f, "{x}"),
+        }
+    }
+}
+
+/// An array as a file holds it: little-endian elements in C order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Array {
+    shape: Vec<u64>,
+    dtype: FileType,
+    data: Vec<u8>,
+}
+
+impl Array {
+    /// An array of `data`, which must be as long as `shape` and `dtype` say.
+    pub fn new(shape: Vec<u64>, dtype: FileType, data: Vec<u8>) -> Result<Array, DataError> {
+        let expected = byte_count(&shape, dtype.width());
+        if expected != Some(data.len() as u64) {
+            let found = data.len();
+            return Err(DataError::new(format!(
+                "found {found} bytes for {dtype} elements of shape {shape:?}"
+            )));
+        }
+        Ok(Array { shape, dtype, data })
+    }
+
+    /// Reads a NumPy file.
+    pub fn read_npy(path: &Path) -> Result<Array, DataError> {
+        npy::open(path)?.read()
+    }
+
+    /// Reads the tensor `key` of a safetensors file.
+    pub fn read_safetensors(path: &Path, key: &str) -> Result<Array, DataError> {
+        safetensors::open(path, key)?.read()
+    }
+
+    /// Elements along each axis, outermost first; empty for a scalar.
+    pub fn shape(&self) -> &[u64] {
+        &self.shape
+    }
+
+    /// The element type.
+    pub fn dtype(&self) -> FileType {
+        self.dtype
+    }
+
+    /// The elements, little-endian, in C order.
+    pub fn data(&self) -> &[u8] {
+        &self.data
+    }
+
+    pub(super) fn into_data(self) -> Vec<u8> {
+        self.data
+    }
+}
+
+/// Bytes of an array of `shape` with elements of `width` bytes; `None` past 2^64.
+pub(super) fn byte_count(shape: &[u64], width: usize) -> Option<u64> {
+    shape.iter().try_fold(width as u64, |product, &extent| product.checked_mul(extent))
+}
+
+/// A little-endian element of at most 8 bytes, zero-extended.
+pub(super) fn bits(element: &[u8]) -> u64 {
+    element.iter().rev().fold(0, |bits, &byte| bits << 8 | u64::from(byte))
+}
+
+/// The coordinates of element `index` of an array of `shape`, outermost first.
+pub(super) fn coordinates(shape: &[u64], mut index: u64) -> Vec<u64> {
+    let mut coordinates: Vec<u64> = shape
+        .iter()
+        .rev()
+        .map(|&extent| {
+            let coordinate = index % extent.max(1);
+            index /= extent.max(1);
+            coordinate
+        })
+        .collect();
+    coordinates.reverse();
+    coordinates
+}
+
+/// Coordinates as a tuple: `(3, 5)`, `(3)`, `()`.
+pub(super) fn tuple(coordinates: &[u64]) -> String {
+    let items: Vec<String> = coordinates.iter().map(u64::to_string).collect();
+    format!("({})", items.join(", "))
+}

@@ -1,0 +1,103 @@
+//! A result against the array that it should be.
+
+use std::fmt;
+
+use visa_numerics::DType;
+
+use super::array::{Array, FileType, Value, bits, coordinates, tuple};
+use super::save::file_bytes;
+
+/// How a result differs from what was expected.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Mismatch {
+    /// Another shape, so no element was compared.
+    Shape {
+        /// The result's.
+        found: Vec<u64>,
+        /// The expected array's.
+        expected: Vec<u64>,
+    },
+    /// Another element type, so no element was compared.
+    Type {
+        /// The type that the result's file would have.
+        found: FileType,
+        /// The expected array's.
+        expected: FileType,
+    },
+    /// Another number of bytes than the shape says, so no element was compared.
+    Length {
+        /// Bytes of the result in its file type.
+        found: usize,
+        /// Bytes that it should have.
+        expected: usize,
+    },
+    /// Other values.
+    Values {
+        /// How many elements differ.
+        differing: usize,
+        /// How many elements there are.
+        total: usize,
+        /// The coordinates of the first that differs.
+        index: Vec<u64>,
+        /// Its value and bit pattern in the result.
+        found: (Value, u64),
+        /// Its value and bit pattern in the expected array.
+        expected: (Value, u64),
+    },
+}
+
+/// Compares little-endian elements of `dtype` in C order with `expected`, bit by bit in the NumPy type that
+/// holds `dtype` exactly: -0 is not 0, and a NaN equals only the same NaN.
+pub fn compare(dtype: DType, shape: &[u64], actual: &[u8], expected: &Array) -> Result<(), Mismatch> {
+    let file_type = FileType::of(dtype);
+    if shape != expected.shape() {
+        return Err(Mismatch::Shape { found: shape.to_vec(), expected: expected.shape().to_vec() });
+    }
+    if file_type != expected.dtype() {
+        return Err(Mismatch::Type { found: file_type, expected: expected.dtype() });
+    }
+    let found = file_bytes(dtype, actual);
+    if found.len() != expected.data().len() {
+        return Err(Mismatch::Length { found: found.len(), expected: expected.data().len() });
+    }
+    let width = file_type.width();
+    let pairs = || found.chunks_exact(width).zip(expected.data().chunks_exact(width)).enumerate();
+    let mut differences = pairs().filter(|(_, (found, expected))| found != expected);
+    let Some((first, (a, b))) = differences.next() else {
+        return Ok(());
+    };
+    Err(Mismatch::Values {
+        differing: 1 + differences.count(),
+        total: found.len() / width,
+        index: coordinates(shape, first as u64),
+        found: (file_type.value(a), bits(a)),
+        expected: (file_type.value(b), bits(b)),
+    })
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Mismatch::Shape { found, expected } => {
+                write!(f, "found shape {found:?}, expected {expected:?}")
+            }
+            Mismatch::Type { found, expected } => {
+                write!(f, "found {found} elements, expected {expected}")
+            }
+            Mismatch::Length { found, expected } => {
+                write!(f, "found {found} bytes, expected {expected}")
+            }
+            Mismatch::Values { differing, total, index, found, expected } => write!(
+                f,
+                "{differing} of {total} elements differ, first at {}: found {} (0x{:x}), expected {} (0x{:x})",
+                tuple(index),
+                found.0,
+                found.1,
+                expected.0,
+                expected.1
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Mismatch {}

@@ -1,0 +1,122 @@
+//! The header of a NumPy file (numpy.lib.format, versions 1.0 to 3.0).
+
+use std::path::Path;
+
+use npyz::{DType as NpyType, NpyHeader, Order};
+
+use super::DataError;
+use super::array::{FileType, byte_count};
+use super::stored::{Opened, Stored};
+
+const MAGIC: &[u8] = b"\x93NUMPY";
+/// Longest header text, in bytes. A header that NumPy writes for a plain array has 118 or 54.
+const MAX_HEADER: u64 = 1 << 16;
+/// Deepest nesting of brackets: a record inside the list inside the dictionary, and its shape.
+const MAX_NESTING: usize = 4;
+
+/// Opens a NumPy file and checks its header against its length.
+pub(super) fn open(path: &Path) -> Result<Stored, DataError> {
+    let mut source = Opened::open(path)?;
+    let head = read_head(&mut source)?;
+    // The parser's message can go on with an excerpt; its first line says enough.
+    let header = NpyHeader::from_reader(head.as_slice()).map_err(|e| {
+        let reason = e.to_string();
+        source.error(format!("wrong npy header: {}", reason.lines().next().unwrap_or_default()))
+    })?;
+    let (dtype, big_endian) = element_type(&header.dtype()).map_err(|e| source.error(e))?;
+    let shape = header.shape().to_vec();
+    if header.order() == Order::Fortran && shape.len() > 1 {
+        return Err(source.error("found Fortran order, expected C order; save numpy.ascontiguousarray(x)"));
+    }
+    let offset = head.len() as u64;
+    let found = source.len - offset;
+    match byte_count(&shape, dtype.width()) {
+        Some(expected) if expected == found => Ok(Stored { source, shape, dtype, offset, big_endian }),
+        Some(expected) if expected < found => {
+            Err(source
+                .error(format!("found {found} bytes of data, expected {expected}: bytes follow the array")))
+        }
+        Some(expected) => {
+            Err(source.error(format!("truncated: found {found} bytes of data, expected {expected}")))
+        }
+        None => Err(source.error(format!("found shape {shape:?}, which is over 2^64 bytes"))),
+    }
+}
+
+/// Everything before the data: magic, version, length, header text.
+fn read_head(source: &mut Opened) -> Result<Vec<u8>, DataError> {
+    let Some(mut head) = source.take(10)?.filter(|head| head.starts_with(MAGIC)) else {
+        return Err(source.error("is no npy file: it does not begin with \\x93NUMPY"));
+    };
+    let truncated = |source: &Opened| source.error("truncated: the file ends within its npy header");
+    let mut length = u64::from(u16::from_le_bytes([head[8], head[9]]));
+    match (head[6], head[7]) {
+        (1, 0) => {}
+        (2, 0) | (3, 0) => {
+            let high = source.take(2)?.ok_or_else(|| truncated(source))?;
+            length |= u64::from(u16::from_le_bytes([high[0], high[1]])) << 16;
+            head.extend(high);
+        }
+        (major, minor) => {
+            return Err(source.error(format!("found npy version {major}.{minor}, expected 1.0, 2.0 or 3.0")));
+        }
+    }
+    if length > MAX_HEADER {
+        return Err(
+            source.error(format!("found an npy header of {length} bytes, expected at most {MAX_HEADER}"))
+        );
+    }
+    let text = source.take(length)?.ok_or_else(|| truncated(source))?;
+    check_text(&text).map_err(|e| source.error(e))?;
+    head.extend(text);
+    Ok(head)
+}
+
+/// Lets only plain literals of bounded depth and product through to the parser, which evaluates sums,
+/// recurses without bound and multiplies the shape without an overflow check.
+fn check_text(text: &[u8]) -> Result<(), String> {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_'\"{}()[]<>|:, \n".contains(&byte);
+    if let Some(&byte) = text.iter().find(|&&byte| !plain(byte)) {
+        return Err(format!("wrong npy header: found byte 0x{byte:02x}, expected a plain dictionary"));
+    }
+    let mut depth = 0_usize;
+    for &byte in text {
+        match byte {
+            b'{' | b'(' | b'[' => depth += 1,
+            b'}' | b')' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > MAX_NESTING {
+            return Err(format!("wrong npy header: found brackets nested deeper than {MAX_NESTING}"));
+        }
+    }
+    let mut product = 1_u64;
+    for word in text.split(|&byte| !byte.is_ascii_alphanumeric() && byte != b'_') {
+        if word.first().is_some_and(u8::is_ascii_digit) {
+            let extent = std::str::from_utf8(word).ok().and_then(|word| word.parse::<u64>().ok());
+            product = extent.and_then(|extent| product.checked_mul(extent.max(1))).ok_or(
+                "wrong npy header: the shape's extents are no integers, or their product is over 2^64",
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// The element type and whether it is big-endian.
+fn element_type(descr: &NpyType) -> Result<(FileType, bool), String> {
+    let descr = descr.descr();
+    let name = descr.trim_matches('\'');
+    let dtype = match name.trim_start_matches(['<', '>', '|']) {
+        "i1" => FileType::I8,
+        "i4" => FileType::I32,
+        "i8" => FileType::I64,
+        "f4" => FileType::F32,
+        "f8" => FileType::F64,
+        _ => {
+            return Err(format!(
+                "found npy dtype {descr}, expected '|i1', '<i4', '<i8', '<f4' or '<f8'; convert it with x.astype(...)"
+            ));
+        }
+    };
+    Ok((dtype, name.starts_with('>')))
+}

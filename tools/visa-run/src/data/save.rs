@@ -1,0 +1,84 @@
+//! Results to NumPy files.
+
+use std::borrow::Cow;
+use std::fs::Permissions;
+use std::io::Write;
+use std::path::Path;
+
+use visa_numerics::DType;
+
+use super::DataError;
+use super::array::{FileType, byte_count};
+use super::convert::width;
+
+/// The data of an npy file begins at a multiple of this many bytes.
+const HEADER_ALIGNMENT: usize = 64;
+/// Bytes of an npy version 1.0 file before the header text: magic, version, length.
+const PREFIX: usize = 10;
+
+/// Writes little-endian elements of `dtype` in C order as a NumPy file of the type that holds them exactly
+/// (bf16 becomes f32), to a temporary file beside `path` that is then renamed: a file that could not be
+/// written whole is not there.
+pub fn save_npy(path: &Path, dtype: DType, shape: &[u64], bytes: &[u8]) -> Result<(), DataError> {
+    if byte_count(shape, width(dtype)) != Some(bytes.len() as u64) {
+        let found = bytes.len();
+        return Err(DataError::in_file(path, format!("found {found} bytes for a result of shape {shape:?}")));
+    }
+    // Renaming onto a device would replace it.
+    if std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+        return Err(DataError::in_file(path, "cannot be written: it exists and is not a regular file"));
+    }
+    write(path, &header(FileType::of(dtype), shape), &file_bytes(dtype, bytes))
+        .map_err(|e| DataError::in_file(path, format!("cannot be written: {}", cause(&e))))
+}
+
+/// The system's own message: tempfile adds the temporary name, which the user never chose.
+fn cause(error: &std::io::Error) -> String {
+    let inner = error.get_ref().and_then(|inner| inner.source());
+    inner.map_or_else(|| error.to_string(), ToString::to_string)
+}
+
+fn write(path: &Path, header: &[u8], data: &[u8]) -> std::io::Result<()> {
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = tempfile::Builder::new().permissions(readable()).tempfile_in(directory)?;
+    file.write_all(header)?;
+    file.write_all(data)?;
+    file.persist(path)?;
+    Ok(())
+}
+
+/// Those of an ordinary new file; the umask narrows them. A temporary file's own would be private.
+fn readable() -> Permissions {
+    std::os::unix::fs::PermissionsExt::from_mode(0o666)
+}
+
+/// The head of an npy version 1.0 file, padded with spaces as the format asks.
+fn header(dtype: FileType, shape: &[u64]) -> Vec<u8> {
+    let descr = match dtype {
+        FileType::I8 => "|i1",
+        FileType::I32 => "<i4",
+        FileType::I64 => "<i8",
+        FileType::Bf16 | FileType::F32 => "<f4",
+        FileType::F64 => "<f8",
+    };
+    // A tuple of one needs its comma; no other may end in a space.
+    let extents = match shape {
+        [extent] => format!("{extent},"),
+        _ => shape.iter().map(u64::to_string).collect::<Vec<_>>().join(", "),
+    };
+    let mut text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({extents}), }}");
+    let total = (PREFIX + text.len() + 1).next_multiple_of(HEADER_ALIGNMENT);
+    text.extend(std::iter::repeat_n(' ', total - PREFIX - 1 - text.len()));
+    text.push('\n');
+    let length = text.len() as u16;
+    [b"\x93NUMPY\x01\x00".as_slice(), &length.to_le_bytes(), text.as_bytes()].concat()
+}
+
+/// Elements of `dtype` as the elements of [`FileType::of`] that a file holds.
+pub(super) fn file_bytes(dtype: DType, bytes: &[u8]) -> Cow<'_, [u8]> {
+    match dtype {
+        DType::I8 | DType::I32 | DType::F32 => Cow::Borrowed(bytes),
+        // A bf16 value is the f32 value with sixteen more zero bits below.
+        DType::Bf16 => bytes.chunks_exact(2).flat_map(|half| [0, 0, half[0], half[1]]).collect(),
+    }
+}

@@ -1,0 +1,90 @@
+//! An array found in a file whose header has been checked, with its elements not yet read.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use super::DataError;
+use super::array::{Array, FileType, byte_count};
+
+/// A regular file and its length: everything a header says is held against the length, so a lying
+/// header can not make us allocate more than the file is long.
+pub(super) struct Opened {
+    pub(super) path: PathBuf,
+    pub(super) file: File,
+    pub(super) len: u64,
+}
+
+impl Opened {
+    pub(super) fn open(path: &Path) -> Result<Opened, DataError> {
+        // A pipe or a device is refused before it is opened: opening a pipe waits for its writer.
+        let metadata = std::fs::metadata(path).map_err(|e| DataError::in_file(path, e))?;
+        if !metadata.is_file() {
+            return Err(DataError::in_file(path, "is not a regular file"));
+        }
+        let file = File::open(path).map_err(|e| DataError::in_file(path, e))?;
+        Ok(Opened { path: path.to_path_buf(), file, len: metadata.len() })
+    }
+
+    /// The next `count` bytes; `None` if the file ends before them.
+    pub(super) fn take(&mut self, count: u64) -> Result<Option<Vec<u8>>, DataError> {
+        if count > self.len {
+            return Ok(None);
+        }
+        let mut bytes = reserve(count).map_err(|e| self.error(e))?;
+        (&mut self.file).take(count).read_to_end(&mut bytes).map_err(|e| self.error(e))?;
+        Ok((bytes.len() as u64 == count).then_some(bytes))
+    }
+
+    pub(super) fn error(&self, message: impl std::fmt::Display) -> DataError {
+        DataError::in_file(&self.path, message)
+    }
+}
+
+/// A checked header: the `byte_count(shape, dtype)` bytes from `offset` are in the file.
+pub(super) struct Stored {
+    pub(super) source: Opened,
+    pub(super) shape: Vec<u64>,
+    pub(super) dtype: FileType,
+    pub(super) offset: u64,
+    pub(super) big_endian: bool,
+}
+
+impl Stored {
+    /// Refuses a shape other than the kernel's, before anything is read.
+    pub(super) fn expect_shape(self, expected: &[u64]) -> Result<Stored, DataError> {
+        if self.shape == expected {
+            return Ok(self);
+        }
+        let fix = match byte_count(&self.shape, 1) == byte_count(expected, 1) {
+            true => "; the element count agrees: reshape the array",
+            false => "",
+        };
+        Err(self.source.error(format!("found shape {:?}, expected {expected:?}{fix}", self.shape)))
+    }
+
+    /// Reads the elements.
+    pub(super) fn read(self) -> Result<Array, DataError> {
+        let Stored { mut source, shape, dtype, offset, big_endian } = self;
+        source.file.seek(SeekFrom::Start(offset)).map_err(|e| source.error(e))?;
+        let count = byte_count(&shape, dtype.width());
+        let data = match count {
+            Some(count) => source.take(count)?,
+            None => None,
+        };
+        let mut data = data.ok_or_else(|| source.error("the file ends before its data does"))?;
+        if big_endian {
+            data.chunks_exact_mut(dtype.width()).for_each(<[u8]>::reverse);
+        }
+        Array::new(shape, dtype, data)
+    }
+}
+
+/// An empty buffer with room for `count` bytes, or an error where memory does not have it.
+pub(super) fn reserve(count: u64) -> Result<Vec<u8>, DataError> {
+    let mut bytes = Vec::new();
+    let reserved = usize::try_from(count).is_ok_and(|count| bytes.try_reserve_exact(count).is_ok());
+    reserved
+        .then_some(bytes)
+        .ok_or_else(|| DataError::new(format!("out of memory: cannot hold {count} bytes")))
+}

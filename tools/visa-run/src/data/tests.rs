@@ -1,0 +1,509 @@
+//! Sources, generators, files good and bad. Expected bytes are worked out by hand or, for the generator, by
+//! `test/kernels/data/make.py`, which shares no code with us.
+
+use std::fs;
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+use visa_numerics::DType;
+
+use super::*;
+
+/// A directory of its own for each test, removed when it ends.
+struct Files(TempDir);
+
+impl Files {
+    fn new() -> Files {
+        Files(tempfile::tempdir().expect("a temporary directory"))
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) -> PathBuf {
+        let path = self.0.path().join(name);
+        fs::write(&path, bytes).expect("a writable directory");
+        path
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.0.path()).expect("a readable directory");
+        entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect()
+    }
+}
+
+/// An npy version 1.0 file, its header not padded.
+fn npy(dict: &str, data: &[u8]) -> Vec<u8> {
+    let length = (dict.len() as u16).to_le_bytes();
+    [b"\x93NUMPY\x01\x00", length.as_slice(), dict.as_bytes(), data].concat()
+}
+
+fn npy_of(descr: &str, shape: &str, data: &[u8]) -> Vec<u8> {
+    npy(&format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}"), data)
+}
+
+fn safetensors(header: &str, data: &[u8]) -> Vec<u8> {
+    [&(header.len() as u64).to_le_bytes(), header.as_bytes(), data].concat()
+}
+
+/// Loads the bytes as `x.npy`.
+fn load_npy(bytes: &[u8], dtype: DType, shape: &[u64]) -> Result<Vec<u8>, String> {
+    let files = Files::new();
+    load(&Source::Npy(files.write("x.npy", bytes)), dtype, shape).map_err(one_line)
+}
+
+/// Loads tensor `x` of the bytes as `x.safetensors`.
+fn load_safetensors(bytes: &[u8], dtype: DType, shape: &[u64]) -> Result<Vec<u8>, String> {
+    let files = Files::new();
+    let path = files.write("x.safetensors", bytes);
+    load(&Source::Safetensors { path, key: "x".into() }, dtype, shape).map_err(one_line)
+}
+
+/// The message, which must be one line.
+fn one_line(error: DataError) -> String {
+    assert!(!error.message.contains('\n'), "one line: {error}");
+    error.message
+}
+
+fn f32s(values: &[f32]) -> Vec<u8> {
+    values.iter().flat_map(|x| x.to_le_bytes()).collect()
+}
+
+fn f64s(values: &[f64]) -> Vec<u8> {
+    values.iter().flat_map(|x| x.to_le_bytes()).collect()
+}
+
+fn i32s(values: &[i32]) -> Vec<u8> {
+    values.iter().flat_map(|x| x.to_le_bytes()).collect()
+}
+
+fn i64s(values: &[i64]) -> Vec<u8> {
+    values.iter().flat_map(|x| x.to_le_bytes()).collect()
+}
+
+/// The error contains each of the parts.
+#[track_caller]
+fn refused<T: std::fmt::Debug>(result: Result<T, String>, parts: &[&str]) {
+    let message = result.expect_err("must be refused");
+    for part in parts {
+        assert!(message.contains(part), "`{message}` lacks `{part}`");
+    }
+}
+
+#[test]
+fn sources_parse() {
+    assert_eq!(Source::parse("a/b.npy"), Ok(Source::Npy("a/b.npy".into())));
+    let tensor = Source::Safetensors { path: "a.safetensors".into(), key: "model.w:0".into() };
+    assert_eq!(Source::parse("a.safetensors:model.w:0"), Ok(tensor));
+    assert_eq!(Source::parse("rand:18446744073709551615"), Ok(Source::Rand(u64::MAX)));
+    assert_eq!(Source::parse("zeros"), Ok(Source::Zeros));
+    assert_eq!(Source::parse("iota"), Ok(Source::Iota));
+}
+
+#[test]
+fn wrong_sources_are_refused() {
+    for text in ["", "ones", "a.txt", "a.safetensors", "a.safetensors:", "npy", "Zeros"] {
+        refused(Source::parse(text).map_err(one_line), &["FILE.safetensors:KEY, rand:SEED, zeros or iota"]);
+    }
+    for text in ["rand:", "rand:-1", "rand:x", "rand:18446744073709551616"] {
+        refused(Source::parse(text).map_err(one_line), &["found seed", "expected an integer"]);
+    }
+}
+
+/// Element 0 of seed 1 is the generator's state 2G: the second output of SplitMix64 seeded with 0, which is
+/// published as 0x6e789e6aa1b965f4.
+#[test]
+fn rand_is_the_documented_generator() {
+    let of = |dtype| load(&Source::Rand(1), dtype, &[1]).expect("generated");
+    assert_eq!(of(DType::I32), [0xf4, 0x65, 0xb9, 0xa1]);
+    assert_eq!(of(DType::I8), [0xf4]);
+    // 0x6e789e / 2^23 - 1 = -0x118762 / 2^23.
+    assert_eq!(of(DType::F32), (-f32::from(0x1187_u16) / 32768.0 - 98.0 / 8388608.0).to_le_bytes());
+    // 0x118762 = 1.0001100_00111... * 2^20: the dropped part is under a half, so -1.0001100 * 2^-3.
+    assert_eq!(of(DType::Bf16), [0x0c, 0xbe]);
+}
+
+/// The committed NumPy oracle adds 1 to `rand:1`, and wrote `rand:3` and `rand:2` to a safetensors file.
+#[test]
+fn rand_agrees_with_the_numpy_oracle() {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../test/kernels/data");
+    let plus_one: Vec<u8> = load(&Source::Rand(1), DType::I32, &[2048])
+        .expect("generated")
+        .chunks_exact(4)
+        .flat_map(|x| i32::from_le_bytes([x[0], x[1], x[2], x[3]]).wrapping_add(1).to_le_bytes())
+        .collect();
+    let expected = Array::read_npy(&data.join("constant_add.out.npy")).expect("committed");
+    assert_eq!(compare(DType::I32, &[2048], &plus_one, &expected), Ok(()));
+    for (key, seed, dtype) in [("lhs", 3, DType::F32), ("rhs", 2, DType::Bf16)] {
+        let file = Source::Safetensors { path: data.join("lhs_rhs.safetensors"), key: key.into() };
+        let generated = load(&Source::Rand(seed), dtype, &[2048]);
+        assert!(generated == load(&file, dtype, &[2048]) && generated.is_ok(), "{key}");
+    }
+}
+
+#[test]
+fn iota_wraps_integers_and_rounds_floats() {
+    let i8s = load(&Source::Iota, DType::I8, &[2, 129]).expect("generated");
+    assert_eq!((i8s[127], i8s[128], i8s[255], i8s[256], i8s[257]), (127, 128, 255, 0, 1));
+    let bf16s = load(&Source::Iota, DType::Bf16, &[260]).expect("generated");
+    // 257 is a tie between 256 (0x4380) and 258 (0x4381), 259 one between 258 and 260 (0x4382): even wins.
+    assert_eq!(bf16s[2 * 257..], [0x80, 0x43, 0x81, 0x43, 0x82, 0x43]);
+    assert_eq!(load(&Source::Iota, DType::I32, &[2]), Ok(i32s(&[0, 1])));
+    assert_eq!(load(&Source::Zeros, DType::F32, &[2]), Ok(vec![0; 8]));
+    assert_eq!(load(&Source::Iota, DType::F32, &[]), Ok(vec![0; 4]));
+}
+
+#[test]
+fn a_shape_past_memory_is_refused() {
+    refused(load(&Source::Zeros, DType::I32, &[1 << 32, 1 << 32]).map_err(one_line), &["over 2^64 bytes"]);
+    refused(load(&Source::Zeros, DType::I32, &[1 << 61]).map_err(one_line), &["out of memory"]);
+}
+
+#[test]
+fn floats_round_to_nearest_even() {
+    const TIE: f32 = 1.0 / 256.0;
+    // In bf16, 1 + 2^-8 lies halfway between 0x3f80 (1, even) and 0x3f81; 1 + 3 * 2^-8 between 0x3f81 and
+    // 0x3f82 (even).
+    let file = npy_of("<f4", "(4,)", &f32s(&[1.0 + TIE, 1.0 + 3.0 * TIE, -1.5, 1.0 + TIE + f32::EPSILON]));
+    let expected = vec![0x80, 0x3f, 0x82, 0x3f, 0xc0, 0xbf, 0x81, 0x3f];
+    assert_eq!(load_npy(&file, DType::Bf16, &[4]), Ok(expected));
+    // Just over that tie, by less than f32 can say: rounding through f32 would give 1.
+    let file = npy_of("<f8", "(3,)", &f64s(&[1.00390625 + 1e-12, 1.00390625, -1.00390625 - 1e-12]));
+    assert_eq!(load_npy(&file, DType::Bf16, &[3]), Ok(vec![0x81, 0x3f, 0x80, 0x3f, 0x81, 0xbf]));
+    // 1e300 is past both; 1 + 2^-24 is a tie in f32.
+    let file = npy_of("<f8", "(2,)", &f64s(&[1e300, 1.0 + f64::from(f32::EPSILON) / 2.0]));
+    assert_eq!(load_npy(&file, DType::F32, &[2]), Ok(f32s(&[f32::INFINITY, 1.0])));
+    assert_eq!(load_npy(&file, DType::Bf16, &[2]), Ok(vec![0x80, 0x7f, 0x80, 0x3f]));
+}
+
+#[test]
+fn integers_convert_when_they_are_exact() {
+    let file = npy_of("<i8", "(2,)", &i64s(&[127, -128]));
+    assert_eq!(load_npy(&file, DType::I8, &[2]), Ok(vec![0x7f, 0x80]));
+    let file = npy_of("|i1", "(2,)", &[0x80, 0x7f]);
+    assert_eq!(load_npy(&file, DType::I32, &[2]), Ok(i32s(&[-128, 127])));
+    assert_eq!(load_npy(&file, DType::Bf16, &[2]), Ok(vec![0x00, 0xc3, 0xfe, 0x42]));
+    let file = npy_of("<f8", "(2,)", &f64s(&[2147483647.0, -2147483648.0]));
+    assert_eq!(load_npy(&file, DType::I32, &[2]), Ok(i32s(&[i32::MAX, i32::MIN])));
+    let file = npy_of("<f4", "(2,)", &f32s(&[-0.0, -128.0]));
+    assert_eq!(load_npy(&file, DType::I8, &[2]), Ok(vec![0, 0x80]));
+}
+
+#[test]
+fn values_out_of_range_are_refused_with_their_index() {
+    let refuse = |descr, data: &[u8], dtype, parts: &[&str]| {
+        refused(load_npy(&npy_of(descr, "(2, 2)", data), dtype, &[2, 2]), parts);
+    };
+    refuse("<i4", &i32s(&[0, 127, 128, 129]), DType::I8, &["element (1, 0) is 128", "exact i8"]);
+    refuse("<i4", &i32s(&[0, -128, 0, -129]), DType::I8, &["element (1, 1) is -129"]);
+    refuse("<i8", &i64s(&[0, 1 << 31, 0, 0]), DType::I32, &["element (0, 1) is 2147483648", "exact i32"]);
+    refuse("<f4", &f32s(&[0.5, 0.0, 0.0, 0.0]), DType::I8, &["element (0, 0) is 0.5"]);
+    refuse("<f4", &f32s(&[0.0, 128.0, 0.0, 0.0]), DType::I8, &["element (0, 1) is 128"]);
+    refuse("<f4", &f32s(&[0.0, 0.0, f32::NAN, 0.0]), DType::I32, &["element (1, 0) is NaN"]);
+    refuse("<f8", &f64s(&[0.0, 0.0, 0.0, f64::INFINITY]), DType::I32, &["element (1, 1) is inf"]);
+    refuse("<f8", &f64s(&[2147483648.0, 0.0, 0.0, 0.0]), DType::I32, &["element (0, 0)"]);
+    refuse("<i4", &i32s(&[256, 257, 0, 0]), DType::Bf16, &["element (0, 1) is 257", "exact bf16"]);
+    refuse("<i8", &i64s(&[0, i64::MAX, 0, 0]), DType::F32, &["element (0, 1) is 9223372036854775807"]);
+}
+
+#[test]
+fn big_endian_and_one_axis_of_fortran_order_are_read() {
+    let file = npy_of(">i4", "(2,)", &[0, 0, 1, 2, 0xff, 0xff, 0xff, 0xfe]);
+    assert_eq!(load_npy(&file, DType::I32, &[2]), Ok(i32s(&[258, -2])));
+    let file = npy("{'descr': '<i4', 'fortran_order': True, 'shape': (2,)}", &i32s(&[1, 2]));
+    assert_eq!(load_npy(&file, DType::I32, &[2]), Ok(i32s(&[1, 2])));
+    let file = npy("{'descr': '<i4', 'fortran_order': True, 'shape': (1, 2)}", &i32s(&[1, 2]));
+    refused(load_npy(&file, DType::I32, &[1, 2]), &["Fortran order", "ascontiguousarray"]);
+}
+
+#[test]
+fn npy_versions_two_and_three_are_read() {
+    let dict = "{'descr': '|i1', 'fortran_order': False, 'shape': ()}";
+    for version in [2, 3] {
+        let head = [b"\x93NUMPY".as_slice(), &[version, 0], &(dict.len() as u32).to_le_bytes()].concat();
+        assert_eq!(load_npy(&[&head, dict.as_bytes(), &[7]].concat(), DType::I8, &[]), Ok(vec![7]));
+    }
+    let file = [b"\x93NUMPY\x04\x00\x00\x00".as_slice(), &[0; 8]].concat();
+    refused(load_npy(&file, DType::I8, &[]), &["found npy version 4.0"]);
+}
+
+#[test]
+fn files_that_are_no_files_are_refused() {
+    let files = Files::new();
+    let of = |path: &Path| load(&Source::Npy(path.to_path_buf()), DType::I8, &[1]).map_err(one_line);
+    refused(of(&files.0.path().join("none.npy")), &["none.npy`: No such file"]);
+    refused(of(files.0.path()), &["not a regular file"]);
+    refused(of(Path::new("/dev/zero")), &["not a regular file"]);
+}
+
+#[test]
+fn another_shape_is_refused() {
+    let file = npy_of("|i1", "(2, 3)", &[0; 6]);
+    let found = "found shape [2, 3], expected";
+    refused(load_npy(&file, DType::I8, &[2, 4]), &["x.npy", found, "[2, 4]"]);
+    refused(load_npy(&file, DType::I8, &[3, 2]), &[found, "[3, 2]", "reshape"]);
+    refused(load_npy(&file, DType::I8, &[6]), &[found, "[6]", "reshape"]);
+    refused(load_npy(&file, DType::I8, &[]), &[found, "[]"]);
+}
+
+#[test]
+fn npy_files_cut_short_or_too_long_are_refused() {
+    let file = npy_of("<i4", "(2,)", &i32s(&[1, 2]));
+    for length in 0..file.len() {
+        refused(load_npy(&file[..length], DType::I32, &[2]), &["x.npy"]);
+    }
+    refused(load_npy(&file[..5], DType::I32, &[2]), &["is no npy file"]);
+    refused(load_npy(&file[..20], DType::I32, &[2]), &["ends within its npy header"]);
+    let one_less = &file[..file.len() - 1];
+    refused(load_npy(one_less, DType::I32, &[2]), &["truncated: found 7 bytes of data, expected 8"]);
+    let one_more = [file.as_slice(), &[0]].concat();
+    refused(load_npy(&one_more, DType::I32, &[2]), &["found 9 bytes of data, expected 8"]);
+    assert_eq!(load_npy(&file, DType::I32, &[2]), Ok(i32s(&[1, 2])));
+}
+
+#[test]
+fn npy_types_that_we_do_not_read_are_refused() {
+    for descr in ["<c8", "<f2", "|u1", "|b1", "<i2", "<u4", "|S4", "|O", "<M8[ns]"] {
+        refused(load_npy(&npy_of(descr, "(1,)", &[0; 8]), DType::I8, &[1]), &["npy"]);
+    }
+    refused(
+        load_npy(&npy_of("<c8", "(1,)", &[0; 8]), DType::I8, &[1]),
+        &["found npy dtype '<c8'", "'<f4' or '<f8'"],
+    );
+    let record = npy("{'descr': [('a', '<i4')], 'fortran_order': False, 'shape': (1,)}", &[0; 4]);
+    refused(load_npy(&record, DType::I32, &[1]), &["found npy dtype [('a', '<i4')"]);
+}
+
+/// Each would make a careless reader allocate, overflow, recurse or evaluate.
+#[test]
+fn lying_npy_headers_are_refused() {
+    let of = |shape: &str| load_npy(&npy_of("<i4", shape, &[0; 8]), DType::I32, &[2]);
+    refused(of("(1152921504606846976,)"), &["truncated: found 8 bytes of data"]);
+    refused(of("(9223372036854775808, 3)"), &["product is over 2^64"]);
+    refused(of("(4294967296, 4294967296, 0)"), &["product is over 2^64"]);
+    refused(of("(4611686018427387904,)"), &["over 2^64 bytes"]);
+    refused(of("(18446744073709551616,)"), &["product is over 2^64"]);
+    refused(of("(0x2,)"), &["no integers"]);
+    refused(of("(-2,)"), &["found byte 0x2d"]);
+    refused(of("(1+1,)"), &["found byte 0x2b"]);
+    refused(of("(2.0,)"), &["found byte 0x2e"]);
+    refused(of("2"), &["wrong npy header"]);
+    refused(of("((2,),)"), &["wrong npy header"]);
+    refused(of(&"(".repeat(60_000)), &["nested deeper than 4"]);
+    let long = [b"\x93NUMPY\x02\x00".as_slice(), &[0xff; 4], b"{}"].concat();
+    refused(load_npy(&long, DType::I32, &[2]), &["header of 4294967295 bytes, expected at most 65536"]);
+    for dict in ["", "{}", "[]", "{'descr': '<i4'}", "{'shape': (2,), 'descr': '<i4', 'fortran_order': 1}"] {
+        refused(load_npy(&npy(dict, &[0; 8]), DType::I32, &[2]), &["wrong npy header"]);
+    }
+}
+
+#[test]
+fn npy_header_limits() {
+    let of = |length: usize| {
+        let mut dict = b"{'descr': '|i1', 'fortran_order': False, 'shape': ()}".to_vec();
+        dict.resize(length, b' ');
+        let head = [b"\x93NUMPY\x02\x00", (length as u32).to_le_bytes().as_slice()].concat();
+        load_npy(&[head, dict, vec![7]].concat(), DType::I8, &[])
+    };
+    assert_eq!(of(65_536), Ok(vec![7]));
+    refused(of(65_537), &["header of 65537 bytes, expected at most 65536"]);
+    // Braces, list, record and its shape are four levels; a shape in a shape is a fifth.
+    let nested = |shape: &str| {
+        npy(&format!("{{'descr': [('a', '<i4', {shape})], 'fortran_order': False, 'shape': ()}}"), &[0; 8])
+    };
+    refused(load_npy(&nested("(2,)"), DType::I32, &[]), &["found npy dtype [('a', '<i4', (2,))"]);
+    refused(load_npy(&nested("((2,),)"), DType::I32, &[]), &["nested deeper than 4"]);
+}
+
+/// Whatever the header's bytes: an answer, no panic.
+#[test]
+fn any_byte_of_a_header_may_be_wrong() {
+    let file = npy_of("<i4", "(2,)", &i32s(&[1, 2]));
+    let files = Files::new();
+    for at in 0..file.len() - 8 {
+        for byte in [0, b'\n', b' ', b'\'', b'(', b',', b'1', b'9', b':', b'>', b'O', b'[', b'}', 0x80, 0xff]
+        {
+            let mut wrong = file.clone();
+            wrong[at] = byte;
+            let source = Source::Npy(files.write("x.npy", &wrong));
+            if let Ok(bytes) = load(&source, DType::I32, &[2]) {
+                assert_eq!(bytes.len(), 8);
+            }
+        }
+    }
+}
+
+#[test]
+fn safetensors_are_read() {
+    let header = r#"{"__metadata__":{"a":"b"},"w":{"dtype":"I8","shape":[1],"data_offsets":[0,1]},
+        "x":{"dtype":"BF16","shape":[1,2],"data_offsets":[1,5]}}"#;
+    let file = safetensors(header, &[9, 0x80, 0x3f, 0x00, 0xc0]);
+    assert_eq!(load_safetensors(&file, DType::Bf16, &[1, 2]), Ok(vec![0x80, 0x3f, 0x00, 0xc0]));
+    assert_eq!(load_safetensors(&file, DType::F32, &[1, 2]), Ok(f32s(&[1.0, -2.0])));
+    assert_eq!(load_safetensors(&file, DType::I8, &[1, 2]), Ok(vec![1, 0xfe]));
+    refused(load_safetensors(&file, DType::I8, &[2]), &["found shape [1, 2], expected [2]"]);
+}
+
+#[test]
+fn wrong_safetensors_are_refused() {
+    let tensor = |dtype, shape, offsets| {
+        format!(r#"{{"x":{{"dtype":"{dtype}","shape":{shape},"data_offsets":{offsets}}}}}"#)
+    };
+    let of = |header: &str, data: &[u8]| load_safetensors(&safetensors(header, data), DType::I8, &[4]);
+    let good = tensor("I8", "[4]", "[0,4]");
+    assert_eq!(of(&good, &[1, 2, 3, 4]), Ok(vec![1, 2, 3, 4]));
+    refused(of(&good, &[1, 2, 3]), &["found 3 bytes of data, expected 4"]);
+    refused(of(&good, &[1, 2, 3, 4, 5]), &["found 5 bytes of data, expected 4"]);
+    refused(
+        of(&tensor("U8", "[4]", "[0,4]"), &[0; 4]),
+        &["tensor `x`", "found dtype U8", "I8, I32, BF16 or F32"],
+    );
+    refused(of(&tensor("F16", "[2]", "[0,4]"), &[0; 4]), &["found dtype F16"]);
+    refused(of(&tensor("I8", "[5]", "[0,4]"), &[0; 4]), &["wrong safetensors header"]);
+    refused(of(&tensor("I8", "[9223372036854775808,2]", "[0,4]"), &[0; 4]), &["wrong safetensors header"]);
+    refused(of(&tensor("I8", "[4]", "[4,8]"), &[0; 8]), &["wrong safetensors header"]);
+    refused(of(&good.replace("\"x\"", "\"y\""), &[0; 4]), &["holds no tensor `x`; it holds `y`"]);
+    refused(of("not json", &[]), &["wrong safetensors header"]);
+    refused(of(&"[".repeat(100_000), &[]), &["wrong safetensors header"]);
+    let file = safetensors(&good, &[0; 4]);
+    refused(load_safetensors(&file[..7], DType::I8, &[4]), &["found 7 bytes"]);
+    refused(load_safetensors(&file[..20], DType::I8, &[4]), &["ends within its header"]);
+    let lying = [(1_u64 << 24).to_le_bytes().as_slice(), b"{}"].concat();
+    refused(load_safetensors(&lying, DType::I8, &[4]), &["ends within its header"]);
+    let lying = [((1_u64 << 24) + 1).to_le_bytes().as_slice(), b"{}"].concat();
+    refused(load_safetensors(&lying, DType::I8, &[4]), &["expected at most 16777216"]);
+}
+
+/// Tensors up to byte 2^64 - 1 of the data: with the header before it the file's length is past 2^64.
+#[test]
+fn safetensors_past_every_address_are_refused() {
+    const STEP: u64 = 1 << 60;
+    let tensors: Vec<String> = (0..16)
+        .map(|k| {
+            let (begin, end) = (k * STEP, (k * STEP).saturating_add(STEP));
+            let key = if k == 0 { "x".to_string() } else { format!("t{k}") };
+            let shape = end - begin;
+            format!(r#""{key}":{{"dtype":"I8","shape":[{shape}],"data_offsets":[{begin},{end}]}}"#)
+        })
+        .collect();
+    let file = safetensors(&format!("{{{}}}", tensors.join(",")), &[]);
+    refused(
+        load_safetensors(&file, DType::I8, &[STEP]),
+        &["found 0 bytes of data, expected 18446744073709551615"],
+    );
+}
+
+#[test]
+fn a_saved_header_is_numpy_s_byte_by_byte() {
+    let files = Files::new();
+    let path = files.0.path().join("x.npy");
+    let cases: [(DType, &[u64], &str); 4] = [
+        (DType::I8, &[3], "{'descr': '|i1', 'fortran_order': False, 'shape': (3,), }"),
+        (DType::I32, &[2, 3], "{'descr': '<i4', 'fortran_order': False, 'shape': (2, 3), }"),
+        (DType::Bf16, &[], "{'descr': '<f4', 'fortran_order': False, 'shape': (), }"),
+        (DType::F32, &[1, 1, 1], "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 1, 1), }"),
+    ];
+    for (dtype, shape, dict) in cases {
+        let bytes = load(&Source::Zeros, dtype, shape).expect("generated");
+        save_npy(&path, dtype, shape, &bytes).expect("written");
+        let file = fs::read(&path).expect("readable");
+        assert_eq!(file[..10], *b"\x93NUMPY\x01\x00\x76\x00", "0x76 = 118 bytes of text make 128");
+        assert_eq!(file[10..127], *format!("{dict:<117}").as_bytes());
+        assert_eq!(file[127], b'\n');
+        assert_eq!(file.len(), 128 + FileType::of(dtype).width() * shape.iter().product::<u64>() as usize);
+    }
+    assert_eq!(files.names(), ["x.npy"]);
+}
+
+#[test]
+fn what_is_saved_loads_the_same() {
+    let files = Files::new();
+    let path = files.0.path().join("x.npy");
+    for dtype in DType::all() {
+        let bytes = load(&Source::Rand(5), dtype, &[3, 7]).expect("generated");
+        save_npy(&path, dtype, &[3, 7], &bytes).expect("written");
+        assert_eq!(load(&Source::Npy(path.clone()), dtype, &[3, 7]), Ok(bytes.clone()), "{dtype}");
+        let array = Array::read_npy(&path).expect("readable");
+        assert_eq!(compare(dtype, &[3, 7], &bytes, &array), Ok(()), "{dtype}");
+    }
+    // 1.5 in bf16 is 0x3fc0, in f32 0x3fc00000.
+    save_npy(&path, DType::Bf16, &[], &[0xc0, 0x3f]).expect("written");
+    assert_eq!(fs::read(&path).expect("readable")[128..], [0, 0, 0xc0, 0x3f]);
+}
+
+#[test]
+fn what_cannot_be_written_leaves_nothing_behind() {
+    let files = Files::new();
+    let directory = files.0.path().join("directory.npy");
+    fs::create_dir(&directory).expect("a writable directory");
+    let save = |path: &Path, bytes: &[u8]| save_npy(path, DType::I8, &[2], bytes).map_err(one_line);
+    refused(save(&directory, &[0; 2]), &["directory.npy", "not a regular file"]);
+    refused(
+        save(&files.0.path().join("none/x.npy"), &[0; 2]),
+        &["none/x.npy`: cannot be written: No such file"],
+    );
+    let socket = files.0.path().join("socket.npy");
+    let _listener = UnixListener::bind(&socket).expect("a socket");
+    refused(save(&socket, &[0; 2]), &["not a regular file"]);
+    refused(save(Path::new(""), &[0; 2]), &["cannot be written"]);
+    let kept = files.write("kept.npy", b"as it was");
+    refused(save(&kept, &[0; 1]), &["found 1 bytes for a result of shape [2]"]);
+    refused(save(&kept, &[0; 3]), &["found 3 bytes"]);
+    assert_eq!(fs::read(&kept).expect("readable"), b"as it was");
+    let mut names = files.names();
+    names.sort();
+    assert_eq!(names, ["directory.npy", "kept.npy", "socket.npy"]);
+}
+
+/// CRC-32 values by Python: `zlib.crc32(numpy.array([...], dtype).tobytes())`.
+#[test]
+fn a_summary_is_one_line() {
+    let of = |dtype, shape: &[u64], bytes: &[u8]| summary(dtype, shape, bytes).to_string();
+    assert_eq!(
+        of(DType::I32, &[2, 2], &i32s(&[3, -5, 2147483647, 1])),
+        "shape [2, 2], first [3, -5, 2147483647, 1], min -5, max 2147483647, mean 536870900, crc32 0xd1d80a29"
+    );
+    // bf16 1.5 and -0.25, summed as the f32 that the file would hold.
+    assert_eq!(
+        of(DType::Bf16, &[2], &[0xc0, 0x3f, 0x80, 0xbe]),
+        "shape [2], first [1.5, -0.25], min -0.25, max 1.5, mean 0.625, crc32 0x40e1e84a"
+    );
+    assert_eq!(
+        of(DType::I8, &[9], &[0, 1, 2, 3, 4, 5, 6, 7, 8]),
+        "shape [9], first [0, 1, 2, 3, 4, 5, 6, 7, ...], min 0, max 8, mean 4, crc32 0xbce14302"
+    );
+    let with_nan = summary(DType::F32, &[3], &f32s(&[1.0, f32::NAN, 0.0]));
+    for value in [with_nan.min, with_nan.max] {
+        assert!(value.is_some_and(|value| value.as_f64().is_nan()));
+    }
+    assert_eq!(summary(DType::F32, &[0], &[]).min, None);
+}
+
+#[test]
+fn comparison_names_the_first_difference() {
+    let expected =
+        Array::new(vec![2, 2], FileType::F32, f32s(&[1.0, 0.0, f32::NAN, 4.0])).expect("consistent");
+    let compare =
+        |values: &[f32]| compare(DType::F32, &[2, 2], &f32s(values), &expected).map_err(|e| e.to_string());
+    assert_eq!(compare(&[1.0, 0.0, f32::NAN, 4.0]), Ok(()));
+    refused(
+        compare(&[1.0, -0.0, f32::NAN, 5.0]),
+        &["2 of 4 elements differ, first at (0, 1): found -0 (0x80000000), expected 0 (0x0)"],
+    );
+    refused(
+        compare(&[1.0, 0.0, f32::NAN, 4.5]),
+        &["1 of 4", "(1, 1): found 4.5 (0x40900000), expected 4 (0x40800000)"],
+    );
+    refused(compare(&[1.0, 0.0, f32::NAN]), &["found 12 bytes, expected 16"]);
+}
+
+#[test]
+fn comparison_refuses_another_shape_or_type() {
+    let expected = Array::new(vec![2], FileType::F32, f32s(&[1.0, 2.0])).expect("consistent");
+    let of = |dtype, shape: &[u64], bytes: &[u8]| {
+        compare(dtype, shape, bytes, &expected).map_err(|e| e.to_string())
+    };
+    assert_eq!(of(DType::Bf16, &[2], &[0x80, 0x3f, 0x00, 0x40]), Ok(()));
+    refused(of(DType::F32, &[1, 2], &[0; 8]), &["found shape [1, 2], expected [2]"]);
+    refused(of(DType::I32, &[2], &[0; 8]), &["found i32 elements, expected f32"]);
+    refused(Array::new(vec![2], FileType::F32, vec![0; 7]).map_err(one_line), &["found 7 bytes"]);
+    refused(Array::new(vec![1 << 63, 2], FileType::I8, vec![]).map_err(one_line), &["found 0 bytes"]);
+}

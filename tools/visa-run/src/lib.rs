@@ -1,0 +1,3 @@
+//! Runs, checks and prices a kernel.
+
+pub mod data;
