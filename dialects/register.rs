@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::{env, fs};
 
+#[expect(clippy::print_stdout, reason = "cargo reads a build script's standard output")]
 fn main() {
     let root = env::var("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR");
     let out = env::var("OUT_DIR").expect("cargo sets OUT_DIR");
@@ -20,10 +21,15 @@ fn main() {
         for file in &files {
             let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             let _ = writeln!(text, "#[path = {file:?}]\npub mod {name};");
-            let reference = if folder == "ops" { format!("{name}::{item}") } else { format!("&{name}::{item}") };
+            let reference =
+                if folder == "ops" { format!("{name}::{item}") } else { format!("&{name}::{item}") };
             names.push(reference);
         }
-        let _ = writeln!(text, "/// Everything declared in this folder.\npub static {list} = &[{}];", names.join(", "));
+        let _ = writeln!(
+            text,
+            "/// Everything declared in this folder.\npub static {list} = &[{}];",
+            names.join(", ")
+        );
         fs::write(Path::new(&out).join(format!("{folder}.rs")), text).expect("OUT_DIR is writable");
     }
 }

@@ -1,1 +1,29 @@
-//! The passes and the pass manager.
+//! The passes, and the manager that runs them.
+//!
+//! A pass is one file of `src/pass/` that declares `pub static PASS: Pass`; the build script registers it. A
+//! [`Pipeline`] is passes with their options, read from text; a [`PassManager`] runs it over a module, verifies what
+//! each pass leaves, and reports. Nothing here prints: whoever wants to see the IR between passes gives an
+//! [`Instrument`].
+
+pub mod doc;
+mod manager;
+mod options;
+mod pass;
+mod pipeline;
+
+pub use manager::{Cause, Failure, Instrument, PassManager, Report, Silent, StepReport};
+pub use options::{OptionDecl, OptionKind, OptionValue, Options};
+pub use pass::{Level, Pass, PassCx};
+pub use pipeline::{Pipeline, Step};
+
+/// Every pass of this crate, a module a file.
+pub mod pass_list {
+    use crate::Pass;
+    include!(concat!(env!("OUT_DIR"), "/pass.rs"));
+}
+
+/// The passes that come with visa, by name.
+#[must_use]
+pub fn standard_passes() -> &'static [&'static Pass] {
+    pass_list::PASSES
+}

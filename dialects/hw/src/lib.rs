@@ -2,7 +2,37 @@
 //!
 //! An hw operation holds addresses, byte counts, loop limits and strides, slice ranges and opcodes. It knows no axes:
 //! this crate cannot name a mapping (the crate graph has no edge to one), and the interpreter executes nothing else.
+//!
+//! [`compile()`] turns an `hw.program` operation into a [`program::Program`]: plain data and [`stage::Stage`]s, which the
+//! interpreter runs and the cost model prices.
 
+pub mod attrs;
+mod clauses;
+mod compile;
+mod loops;
+mod number;
+pub mod ops {
+    //! The operations, a file each or a tight group a file.
+    use visa_ir::decl::OpDecl;
+    include!(concat!(env!("OUT_DIR"), "/ops.rs"));
+}
 pub mod program;
 pub mod stage;
 pub mod taint;
+mod trf;
+
+pub use compile::compile;
+use visa_ir::decl::Dialect;
+
+/// Most bytes of one stream in one slice. Ours, not the hardware's: it bounds what the interpreter allocates.
+pub const MAX_STREAM_BYTES: u64 = 1 << 26;
+
+/// The hw dialect.
+pub static DIALECT: Dialect = Dialect {
+    name: "hw",
+    doc: "The executable program: commands for the Tensor Unit's contexts and the DMA engines, in program order, with \
+          every engine's configuration in bytes. No axis and no mapping can be named here.",
+    ops: ops::OPS,
+    types: &[],
+    attrs: attrs::ATTRS,
+};

@@ -1,8 +1,9 @@
 //! What an engine does: the contract between the hw operations (which implement it), the interpreter (which runs it)
 //! and the cost model (which prices it). Everything is bytes; no axis and no mapping can be named here.
 
-use crate::taint::{Taint, TaintLog};
+use crate::taint::{Marker, Taint, TaintLog};
 use std::ops::Range;
+use std::sync::Arc;
 use visa_ir::span::Span;
 use visa_machine::Machine;
 use visa_numerics::DType;
@@ -22,17 +23,71 @@ pub struct Stream {
     pub operand: Option<Operand>,
 }
 
-/// What the TRF sequencer delivers beside the stream: for every packet, every row reads at the same address.
+/// What the TRF sequencer delivers beside the stream: for every access, every row reads at the same address.
+///
+/// Packets that the aligner repeats in time are not repeated in the stream: packet `p` meets the accesses
+/// `p * repeat .. (p + 1) * repeat`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operand {
-    /// Byte address within a row, a packet.
-    pub addresses: Vec<u32>,
+    /// Byte address of each access, from the start of a row.
+    pub addresses: Arc<[u32]>,
+    /// Accesses that meet the same packet.
+    pub repeat: usize,
     /// Contiguous bytes read a cycle (`reg_read_size`), repeated to fill the packet.
     pub read: usize,
     /// Rows that compute: 1, 2, 4 or 8.
     pub rows: usize,
     /// Bytes of the packet that hold data; the rest contributes zero products.
     pub data: usize,
+    /// Behind the contraction: consecutive values of a packet that the accumulator adds to one. 1 where the tree has
+    /// added them; the whole tree's width where the machine adds in sequential order.
+    pub terms: usize,
+}
+
+/// What flows between two stages, as far as it is known before anything runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wire {
+    /// Format of the elements.
+    pub dtype: DType,
+    /// Packets a slice.
+    pub packets: u64,
+    /// Bytes a packet.
+    pub packet: u64,
+    /// Rows of the register-file operand, between the aligner and the accumulator.
+    pub rows: Option<u64>,
+}
+
+impl Wire {
+    /// Bytes a slice; `None` past `u64`.
+    #[must_use]
+    pub fn bytes(&self) -> Option<u64> {
+        self.packets.checked_mul(self.packet)
+    }
+
+    /// The same as a flow.
+    #[must_use]
+    pub fn flow(&self) -> Flow {
+        Flow { packets: self.packets, packet: self.packet }
+    }
+}
+
+/// Why a stage cannot take what flows into it: a numbered constraint of its operation that does not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mismatch {
+    /// The constraint's number, e.g. `C3`.
+    pub constraint: &'static str,
+    /// The clause at fault.
+    pub clause: &'static str,
+    /// What was found and what was expected.
+    pub message: String,
+}
+
+impl Mismatch {
+    /// A mismatch.
+    #[must_use]
+    pub fn new(constraint: &'static str, clause: &'static str, message: String) -> Self {
+        Self { constraint, clause, message }
+    }
 }
 
 /// The memories of one slice. Data memory grows on demand; what was never written reads as zero and is undefined.
@@ -52,6 +107,21 @@ pub struct Bank {
     bytes: Vec<u8>,
     /// One mark a byte in shadow mode; bytes beyond its end were never written.
     taint: Vec<Taint>,
+}
+
+impl Stream {
+    /// A stream of no bytes: what the fetch gets, and what a slice that takes no part gives to the switch.
+    #[must_use]
+    pub fn empty(dtype: DType) -> Self {
+        Self { dtype, packet: 0, bytes: Vec::new(), taint: None, operand: None }
+    }
+
+    /// Takes every mark through the running operation.
+    pub fn pass_marks(&mut self, cx: RunCx<'_>) {
+        if let (Some(mut marker), Some(marks)) = (cx.marker(), &mut self.taint) {
+            marker.through_all(marks);
+        }
+    }
 }
 
 impl Bank {
@@ -103,6 +173,16 @@ pub struct RunCx<'a> {
     pub machine: &'a Machine,
     /// In shadow mode, where marks are made.
     pub shadow: Option<&'a TaintLog>,
+    /// The number of the operation whose stage runs, for its marks.
+    pub op: u32,
+}
+
+impl<'a> RunCx<'a> {
+    /// Makes the marks of the running stage, in shadow mode.
+    #[must_use]
+    pub fn marker(&self) -> Option<Marker<'a>> {
+        self.shadow.map(|log| Marker::new(log, self.op))
+    }
 }
 
 /// A memory of a slice or of the chip.
@@ -183,6 +263,14 @@ pub trait Stage: Send + Sync {
 
     /// Where the operation stands in the source.
     fn span(&self) -> Span;
+
+    /// What comes out, given what flows in. An engine that changes neither packets nor format hands on its input.
+    ///
+    /// # Errors
+    /// The constraint that does not hold between this stage and those before it.
+    fn connect(&self, _machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
+        Ok(input)
+    }
 
     /// What the engine makes of one slice's stream. The first stage (fetch) gets an empty stream.
     fn run(&self, cx: RunCx<'_>, memory: &SliceMemory, input: Stream) -> Stream;

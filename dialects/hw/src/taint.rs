@@ -20,6 +20,20 @@ impl Taint {
     }
 }
 
+impl Taint {
+    /// The mark of what depends on both: the first undefined one.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        if self.is_defined() { other } else { self }
+    }
+
+    /// The mark of what depends on all of `marks`.
+    #[must_use]
+    pub fn all(marks: &[Self]) -> Self {
+        marks.iter().copied().fold(Self::DEFINED, Self::or)
+    }
+}
+
 /// A link of a chain: an operation and what came into it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Link {
@@ -70,5 +84,35 @@ impl TaintLog {
         }
         chain.reverse();
         chain
+    }
+}
+
+/// Marks that one operation makes. Runs of equal marks ask the log once.
+pub struct Marker<'a> {
+    log: &'a TaintLog,
+    op: u32,
+    last: (Taint, Taint),
+}
+
+impl<'a> Marker<'a> {
+    /// Marks of operation `op`.
+    #[must_use]
+    pub fn new(log: &'a TaintLog, op: u32) -> Self {
+        Self { log, op, last: (Taint::DEFINED, Taint::DEFINED) }
+    }
+
+    /// The mark of a byte made from one with the mark `from`.
+    pub fn through(&mut self, from: Taint) -> Taint {
+        if from != self.last.0 {
+            self.last = (from, self.log.through(self.op, from));
+        }
+        self.last.1
+    }
+
+    /// [`Marker::through`] for each of `marks`.
+    pub fn through_all(&mut self, marks: &mut [Taint]) {
+        for mark in marks {
+            *mark = self.through(*mark);
+        }
     }
 }

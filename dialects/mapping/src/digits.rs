@@ -33,7 +33,8 @@
 //!   either live or, by (5), padding of another kind. If f(l) is live or nothing, e = l.
 //!
 //! The same reading shows that padding and truncation below are exact: they answer `Ragged` only where no
-//! digit list denotes the result.
+//! canonical digit list denotes the result. A stride that skips from one digit into the next is always
+//! answered `Ragged`, though padding may hide the skip.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -197,7 +198,7 @@ impl Digits {
     }
 
     /// The mapping of one digit.
-    fn of(digit: Digit) -> Digits {
+    pub fn of(digit: Digit) -> Digits {
         match digit.extent {
             1 => Digits::unit(),
             _ => Digits(vec![digit.normal()]),
@@ -450,6 +451,7 @@ mod tests {
             ("[[A, F] / 5]", "[A]"),
             ("[[A, F] % 5]", "[F]"),
             ("[A # 16 # 64]", "[A # 64]"),
+            ("[A # 12 # 20]", "[A # 20]"),
             ("[1 # 4, A # 16]", "[A # 64]"),
         ] {
             assert_eq!(form(left), form(right), "{left} {right}");

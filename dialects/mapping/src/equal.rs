@@ -88,13 +88,14 @@ fn first_difference(a: &Digits, b: &Digits) -> Option<u64> {
     None
 }
 
-/// Where two unequal digits part.
+/// Where two unequal digits part. A full digit beside a padded one parts at its extent, which is its live
+/// range.
 fn parting(a: &Digit, b: &Digit) -> u64 {
     if (a.axis, a.stride) != (b.axis, b.stride) {
         1
     } else if a.live != b.live {
         a.live.min(b.live)
-    } else if a.is_full() || b.is_full() || a.kind != b.kind {
+    } else if a.kind != b.kind {
         a.live
     } else {
         a.extent.min(b.extent)

@@ -1,21 +1,74 @@
 //! Mapping expressions and the tm dialect.
 //!
-//! A mapping says what each position of a buffer holds (book 03). This half of the crate is the
-//! algebra: the expression and its text ([`Expr`]), the declared axes ([`Axes`]), the readable meaning
-//! ([`map`], [`Map`]), the digit normal form ([`digits()`]) and equality ([`equal()`]).
+//! A mapping says what each position of a buffer holds (book 03). The algebra: the expression and its text ([`Expr`]),
+//! the declared axes ([`Axes`]), the readable meaning ([`map`], [`Map`]), the digit normal form ([`digits()`]), equality
+//! ([`equal()`]) and division ([`divide()`]). On it stands the tm dialect: tensor types ([`Tensor`]), whole-tensor
+//! transfers, and facts about modules ([`facts`]).
 
+pub mod attrs;
 mod axes;
 mod cell;
 mod digits;
+mod divide;
 mod equal;
 mod error;
 mod expr;
+pub mod facts;
 mod parse;
+mod tensor;
+mod transfer;
+
+/// The operations of the tm dialect, a file a group.
+pub mod ops {
+    use visa_ir::decl::OpDecl;
+    include!(concat!(env!("OUT_DIR"), "/ops.rs"));
+}
 
 pub use axes::{Axes, AxisId, MAX_AXES, MAX_SIZE};
 pub use cell::{Cell, Index, Map, describe, map};
 pub use digits::{Digit, Digits, DigitsError, Ragged, digits};
+pub use divide::{DivideError, Placed, Step, Walk, digit_text, divide, place};
 pub use equal::{ENUMERATION_BOUND, Equality, equal};
 pub use error::{MapError, nearest};
 pub use expr::{Expr, PadKind};
 pub use parse::{MAX_DEPTH, MAX_NODES};
+pub use tensor::{Dim, Tensor, TensorKind, Unit, make, map_error, operand, parse_tensor};
+pub use transfer::{CHIP_STRIDE, TransferError, TransferLoop, transfer};
+
+tensor_kind!(
+    /// Host memory.
+    HOST, "tm.host", "DTYPE, ELEMENT", false, [Element],
+    "A tensor in the host's memory: one flat buffer (book 03)."
+);
+tensor_kind!(
+    /// HBM.
+    HBM, "tm.hbm", "DTYPE, CHIP, ELEMENT", false, [Chip, Element],
+    "A tensor in the HBM of each chip (book 04)."
+);
+tensor_kind!(
+    /// Data memory.
+    DM, "tm.dm", "DTYPE, CHIP, CLUSTER, SLICE, ELEMENT", false, [Chip, Cluster, Slice, Element],
+    "A tensor in the data memory of the slices (book 04)."
+);
+tensor_kind!(
+    /// Tensor register file.
+    TRF, "tm.trf", "DTYPE, CHIP, CLUSTER, SLICE, ROW, ELEMENT", false, [Chip, Cluster, Slice, Row, Element],
+    "A tensor in the tensor register files (book 18): each row holds its own elements."
+);
+tensor_kind!(
+    /// Vector register file.
+    VRF, "tm.vrf", "DTYPE, CHIP, CLUSTER, SLICE, ELEMENT", false, [Chip, Cluster, Slice, Element],
+    "A tensor in the vector register files (book 20)."
+);
+
+/// The tm dialect.
+pub static DIALECT: visa_ir::decl::Dialect = visa_ir::decl::Dialect {
+    name: "tm",
+    doc: "Tensor mapping: axes, tensors in memories, kernels, and transfers of whole tensors.\n\n\
+          A tensor is a function from named axes to elements. Its type says where each element is: a mapping for every \
+          dimension of the memory. A transfer keeps the tensor and changes its mapping (book 05); along an axis that the \
+          tensor does not depend on, it broadcasts.",
+    ops: ops::OPS,
+    types: &[&HOST.def, &HBM.def, &DM.def, &TRF.def, &VRF.def],
+    attrs: &[&attrs::MAP, &attrs::DTYPE, &attrs::SIZES],
+};

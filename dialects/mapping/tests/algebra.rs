@@ -57,7 +57,7 @@ fn spelled(expr: &Expr, axes: &Axes) -> Option<Vec<Vec<Event>>> {
         }
         Expr::Stride { inner, n } | Expr::Modulo { inner, n } => {
             let all = spelled(inner, axes)?;
-            if *n == 0 || all.len() as u64 % *n != 0 {
+            if *n == 0 || !(all.len() as u64).is_multiple_of(*n) {
                 return None;
             }
             match expr {
@@ -137,7 +137,7 @@ fn repair(expr: &Expr, axes: &Axes, picks: &mut impl Iterator<Item = usize>) -> 
     let mut sized = |inner: &Expr| {
         let inner = repair(inner, axes, picks);
         let size = inner.size(axes).unwrap();
-        let divisors: Vec<u64> = (1..=size.min(64)).filter(|n| size % n == 0).collect();
+        let divisors: Vec<u64> = (1..=size.min(64)).filter(|n| size.is_multiple_of(*n)).collect();
         let pick = picks.next().unwrap_or(0);
         (inner, size, divisors[pick % divisors.len()], pick as u64)
     };
@@ -161,7 +161,7 @@ fn repair(expr: &Expr, axes: &Axes, picks: &mut impl Iterator<Item = usize>) -> 
         }
         Expr::Pad { inner, kind, .. } => {
             let (inner, size, _, pick) = sized(inner);
-            let total = if pick % 3 > 0 { size * (1 + pick as u64 % 4) } else { size + pick % 7 };
+            let total = if pick % 3 > 0 { size * (1 + pick % 4) } else { size + pick % 7 };
             inner.pad(total, *kind)
         }
     };
@@ -269,7 +269,7 @@ proptest! {
             if i < low {
                 prop_assert_eq!(minor.cell(i), Some(cell.clone()));
             }
-            if i % low == 0 {
+            if i.is_multiple_of(low) {
                 prop_assert_eq!(major.cell(i / low), Some(cell.clone()));
             }
         }
@@ -322,7 +322,7 @@ fn check_equality(a: &Expr, b: &Expr, axes: &Axes) -> Result<(), TestCaseError> 
 fn operators(expr: &Expr, size: u64) -> Vec<Expr> {
     let mut all = Vec::new();
     for n in 1..=size {
-        if size % n == 0 {
+        if size.is_multiple_of(n) {
             all.push(expr.clone().stride(n));
             all.push(expr.clone().modulo(n));
         }
@@ -336,7 +336,8 @@ fn operators(expr: &Expr, size: u64) -> Vec<Expr> {
     all
 }
 
-/// All expressions of at most two levels over A and B, each with its cells, at most 64 of them.
+/// All expressions of at most two levels over A and B, and all `[E / n, E % n]` over one level, each with
+/// its cells, at most 64 of them.
 fn universe(axes: &Axes) -> Vec<(Expr, Vec<Cell>)> {
     let listed = |exprs: Vec<Expr>| -> Vec<(Expr, Vec<Cell>)> {
         let cells = exprs.into_iter().filter_map(|expr| Some((cells(&expr, axes)?, expr)));
@@ -357,7 +358,14 @@ fn universe(axes: &Axes) -> Vec<(Expr, Vec<Cell>)> {
     let mut seen = HashMap::new();
     let distinct: Vec<_> =
         once.into_iter().filter(|(expr, cells)| seen.insert(cells.clone(), expr.clone()).is_none()).collect();
-    listed(level(&distinct))
+    let mut twice = level(&distinct);
+    for (expr, cells) in &distinct {
+        let size = cells.len() as u64;
+        for n in (1..=size).filter(|n| size.is_multiple_of(*n)) {
+            twice.push(Expr::pair([expr.clone().stride(n), expr.clone().modulo(n)]));
+        }
+    }
+    listed(twice)
 }
 
 /// Digits are equal exactly when cells are, over every pair of a whole universe of expressions.

@@ -1,1 +1,97 @@
-//! The stream dialect: the Tensor Unit's pipeline as typed values.
+//! The stream dialect: the Tensor Unit's pipeline as typed values (book 04, 12).
+//!
+//! Each engine is an operation from stream to stream. A stream's type is named after the engine that it left, so the
+//! order of the pipeline is checked by the types that each operation takes. What a fetch, commit or register-file read
+//! asks of its sequencer is worked out in [`plan`], which the verifier and the lowering share.
+
+pub mod chain;
+pub mod meaning;
+pub mod plan;
+
+/// The operations, a file an engine.
+pub mod ops {
+    use visa_ir::decl::OpDecl;
+    include!(concat!(env!("OUT_DIR"), "/ops.rs"));
+}
+
+use visa_mapping::tensor_kind;
+
+tensor_kind!(
+    /// Before the fetch engine.
+    BEGIN, "stream.begin", "CONTEXT, DTYPE, CHIP, CLUSTER, SLICE, TIME, PACKET", true, [Chip, Cluster, Slice, Time, Packet],
+    "A tensor about to be fetched: one packet that holds a slice's elements."
+);
+tensor_kind!(
+    /// Out of the fetch engine.
+    FETCH, "stream.fetch", "CONTEXT, DTYPE, CHIP, CLUSTER, SLICE, TIME, PACKET", true, [Chip, Cluster, Slice, Time, Packet],
+    "Packets from data memory (book 08)."
+);
+tensor_kind!(
+    /// Out of the switch engine.
+    SWITCH, "stream.switch", "CONTEXT, DTYPE, CHIP, CLUSTER, SLICE, TIME, PACKET", true, [Chip, Cluster, Slice, Time, Packet],
+    "Packets redistributed between slices (book 13)."
+);
+tensor_kind!(
+    /// Out of the collect engine.
+    COLLECT, "stream.collect", "CONTEXT, DTYPE, CHIP, CLUSTER, SLICE, TIME, PACKET", true, [Chip, Cluster, Slice, Time, Packet],
+    "Flits of 32 bytes (book 14)."
+);
+tensor_kind!(
+    /// Out of the aligner.
+    ALIGN, "stream.align", "CONTEXT, DTYPE, CHIP, CLUSTER, SLICE, ROW, TIME, PACKET", true, [Chip, Cluster, Slice, Row, Time, Packet],
+    "Packets of 64 bytes, each paired with what every row reads from its register file (book 16)."
+);
+tensor_kind!(
+    /// Out of the reduction tree.
+    CONTRACT, "stream.contract", "CONTEXT, DTYPE, CHIP, CLUSTER, SLICE, ROW, TIME, PACKET", true, [Chip, Cluster, Slice, Row, Time, Packet],
+    "Partial sums of each row (book 19)."
+);
+tensor_kind!(
+    /// Out of the accumulator.
+    ACCUMULATE, "stream.accumulate", "CONTEXT, DTYPE, CHIP, CLUSTER, SLICE, TIME, PACKET", true, [Chip, Cluster, Slice, Time, Packet],
+    "Flits of sums (book 19)."
+);
+tensor_kind!(
+    /// In the vector engine, before its entry is chosen.
+    INIT, "stream.init", "CONTEXT, DTYPE, CHIP, CLUSTER, SLICE, TIME, PACKET", true, [Chip, Cluster, Slice, Time, Packet],
+    "Flits at the vector engine's entry (book 20)."
+);
+tensor_kind!(
+    /// In the vector engine.
+    VECTOR, "stream.vector", "CONTEXT, DTYPE, CHIP, CLUSTER, SLICE, TIME, PACKET", true, [Chip, Cluster, Slice, Time, Packet],
+    "Flits between stages of the vector engine (book 21)."
+);
+tensor_kind!(
+    /// Out of the vector engine.
+    FINAL, "stream.final", "CONTEXT, DTYPE, CHIP, CLUSTER, SLICE, TIME, PACKET", true, [Chip, Cluster, Slice, Time, Packet],
+    "Flits out of the vector engine (book 21)."
+);
+tensor_kind!(
+    /// Out of the cast engine.
+    CAST, "stream.cast", "CONTEXT, DTYPE, CHIP, CLUSTER, SLICE, TIME, PACKET", true, [Chip, Cluster, Slice, Time, Packet],
+    "Flits of narrow elements (book 26)."
+);
+
+/// The stream dialect.
+pub static DIALECT: visa_ir::decl::Dialect = visa_ir::decl::Dialect {
+    name: "stream",
+    doc: "The Tensor Unit: begin, fetch, switch, collect, then either a register file, or align, contract, accumulate, the \
+          vector engine, cast and commit (book 12).\n\nA stream type is named after the engine that the stream left; it \
+          holds the context, the number format, and a mapping for chip, cluster, slice, time and packet. What an operation \
+          does not change it does not repeat.",
+    ops: ops::OPS,
+    types: &[
+        &BEGIN.def,
+        &FETCH.def,
+        &SWITCH.def,
+        &COLLECT.def,
+        &ALIGN.def,
+        &CONTRACT.def,
+        &ACCUMULATE.def,
+        &INIT.def,
+        &VECTOR.def,
+        &FINAL.def,
+        &CAST.def,
+    ],
+    attrs: &[],
+};

@@ -37,7 +37,7 @@
 //!
 //! LLVM's directives and options, blanks included: runs of blanks are equal unless `--strict-whitespace` is given.
 //! `[[` starts a variable, so a check of a mapping such as `[[B, C] # 32]` is written with `CHECK{LITERAL}:`, or with
-//! `{{\[\[}}`.
+//! `{{\[\[}}`. Under `--strict-whitespace` only one space after a directive's colon is dropped, where LLVM drops all.
 //!
 //! # Golden files and blessing
 //!

@@ -103,6 +103,12 @@ fn regexes_stand_in_braces() {
     let checks = "// CHECK: a{{[0-9]+}}b.c\n";
     matches(checks, "a12b.c\n");
     differs(checks, "ab.c\n");
+    matches("// CHECK: a{{ +}}b{{ |x}}\n", "a  bx\n");
+    differs("// CHECK: a{{ +}}b\n", "ab\n");
+    differs("// CHECK: a{{ }}b\n", "ab\n");
+    differs("// CHECK: a{{x }}b\n", "axb\n");
+    differs("// CHECK: a{{x}}b{{ y}}\n", "axby\n");
+    matches("// CHECK{LITERAL}: a{{ +}}b\n", "a{{ +}}b\n");
     // Outside braces a dot is a dot.
     differs(checks, "a12bxc\n");
 }
@@ -148,6 +154,10 @@ fn literal_checks_may_hold_double_brackets() {
 fn blanks_around_a_pattern_do_not_count() {
     matches("// CHECK:    one \t\n", "one\n");
     differs("// CHECK:    one two \t\n", "one\n");
+    assert!(check_with("--strict-whitespace", "// CHECK: one  \n", "one\n").is_ok());
+    let whole = "--strict-whitespace --match-full-lines";
+    assert!(check_with(whole, "// CHECK:one \n", "one \n").is_ok());
+    assert!(check_with(whole, "// CHECK:one \n", "one\n").is_err());
 }
 
 #[test]

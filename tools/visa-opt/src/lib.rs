@@ -1,1 +1,97 @@
-//! The visa-opt driver, as a library and a binary.
+//! The visa-opt driver as a library: a binary with a dialect or a pass of one's own is a few lines.
+//!
+//! ```
+//! use std::process::ExitCode;
+//! use visa_ir::decl::Dialect;
+//! use visa_passes::Pass;
+//!
+//! static MY_DIALECT: Dialect = Dialect { name: "my", doc: "", ops: &[], types: &[], attrs: &[] };
+//! static MY_PASS: Pass = Pass { name: "my-pass", summary: "does nothing yet", ..Pass::BASE };
+//!
+//! fn main() -> ExitCode {
+//!     visa_opt::Tool::standard().dialect(&MY_DIALECT).pass(&MY_PASS).main()
+//! }
+//! ```
+//!
+//! [`Tool::run`] does all of it in process, from arguments and bytes to bytes and an exit code: tests use that.
+
+mod docs;
+mod dump;
+mod expect;
+mod flags;
+mod io;
+mod load;
+pub mod render;
+mod report;
+mod reproducer;
+mod run;
+mod split;
+
+pub use io::{Io, write_whole};
+pub use load::{Loaded, load_module, read_source};
+pub use render::Renderer;
+pub use reproducer::{pipeline_of, reproducer};
+
+use std::process::ExitCode;
+use visa_ir::decl::Dialect;
+use visa_passes::Pass;
+
+/// What a binary of this driver knows.
+#[derive(Clone, Debug, Default)]
+pub struct Tool {
+    /// The dialects that it registers.
+    pub dialects: Vec<&'static Dialect>,
+    /// The passes that it can run.
+    pub passes: Vec<&'static Pass>,
+}
+
+/// The dialects that come with visa, from the highest level to the lowest.
+#[must_use]
+pub fn standard_dialects() -> Vec<&'static Dialect> {
+    Vec::new()
+}
+
+impl Tool {
+    /// Everything that comes with visa.
+    #[must_use]
+    pub fn standard() -> Self {
+        Self { dialects: standard_dialects(), passes: visa_passes::standard_passes().to_vec() }
+    }
+
+    /// With one more dialect. It takes the place of one with the same name.
+    #[must_use]
+    pub fn dialect(mut self, dialect: &'static Dialect) -> Self {
+        self.dialects.retain(|known| known.name != dialect.name);
+        self.dialects.push(dialect);
+        self
+    }
+
+    /// With one more pass. It takes the place of one with the same name.
+    #[must_use]
+    pub fn pass(mut self, pass: &'static Pass) -> Self {
+        self.passes.retain(|known| known.name != pass.name);
+        self.passes.push(pass);
+        self
+    }
+
+    /// Runs on the process's own arguments and streams.
+    #[must_use]
+    pub fn main(&self) -> ExitCode {
+        let args: Vec<_> = std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect();
+        let mut io = Io::process();
+        let code = self.run(&args, &mut io);
+        io.finish(code)
+    }
+
+    /// Runs on `args` (without the program's name). Returns the exit code: 0 if everything asked for held, else 1.
+    pub fn run(&self, args: &[String], io: &mut Io) -> i32 {
+        match flags::parse(args, &self.passes) {
+            Ok(flags) => run::Driver::new(self, &flags, io).run(),
+            Err(stop) => {
+                let stream = if stop.code == 0 { &mut io.stdout } else { &mut io.stderr };
+                stream.extend(stop.message.into_bytes());
+                stop.code
+            }
+        }
+    }
+}

@@ -54,6 +54,10 @@ fn check(invocation: &Invocation) -> Result<(), Outcome> {
         (FileName::from(args.input_file.as_path()), read(&args.input_file)?)
     };
     let checks = canonical::separate_markers(&read(&args.check_file)?);
+    let mut checks = canonical::keep_regex_blanks(&checks);
+    if !(args.options.strict_whitespace && args.options.match_full_lines) {
+        checks = canonical::trim_line_ends(&checks);
+    }
     let (checks, input) = if args.options.strict_whitespace {
         (checks, input)
     } else {

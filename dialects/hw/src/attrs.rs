@@ -1,0 +1,58 @@
+//! The bodies of hw clauses: number formats and sequencer programs.
+
+use std::rc::Rc;
+use visa_ir::decl::{Body, BodyDef, BodyError};
+use visa_numerics::DType;
+use visa_sequencer::{PairedProgram, Program, SeqError};
+
+/// `#hw.dtype<bf16>`: a [`DType`].
+pub static DTYPE: BodyDef = BodyDef {
+    name: "hw.dtype",
+    syntax: "i8 | i32 | bf16 | f32",
+    doc: "A number format.",
+    parse: parse_dtype,
+};
+
+/// `#hw.program<[128 : 32, 32 : 1] : 32 @ 0>`: a [`Program`].
+pub static PROGRAM: BodyDef = BodyDef {
+    name: "hw.program",
+    syntax: "[LIMIT : STRIDE, ...] : PACKET @ BASE",
+    doc: "A sequencer program (book 07): nested loops, outermost first, with the distance in bytes between two \
+          iterations; the bytes of one access; the first address in bytes (0 if left out).",
+    parse: parse_program::<Program>,
+};
+
+/// `#hw.paired<[256 : 4096 -> 524288, 4096 : 1 -> 1] : 4096 @ 0 -> 0>`: a [`PairedProgram`].
+pub static PAIRED: BodyDef = BodyDef {
+    name: "hw.paired",
+    syntax: "[LIMIT : READ -> WRITE, ...] : PACKET @ READ -> WRITE",
+    doc: "A sequencer program with a read and a write side that iterate together (book 10).",
+    parse: parse_program::<PairedProgram>,
+};
+
+/// Every attribute of the dialect.
+pub(crate) static ATTRS: &[&BodyDef] = &[&DTYPE, &PROGRAM, &PAIRED];
+
+fn parse_dtype(text: &str) -> Result<Rc<dyn Body>, BodyError> {
+    let name = text.trim();
+    let Some(dtype) = DType::parse(name) else {
+        let names: Vec<_> = DType::names().collect();
+        let near = visa_ir::diag::nearest(name, names.iter().copied());
+        return Err(BodyError {
+            code: "dtype".into(),
+            message: format!("unknown number format `{name}`, expected one of `{}`", names.join("`, `")),
+            range: None,
+            fix: near.map(|near| format!("did you mean `{near}`?")),
+        });
+    };
+    Ok(Rc::new(dtype))
+}
+
+fn parse_program<P: Body + std::str::FromStr<Err = SeqError>>(text: &str) -> Result<Rc<dyn Body>, BodyError> {
+    text.parse::<P>().map(|program| Rc::new(program) as Rc<dyn Body>).map_err(|error| BodyError {
+        code: error.code.into(),
+        message: error.message,
+        range: error.range,
+        fix: error.fix,
+    })
+}

@@ -1,0 +1,162 @@
+//! Sequencer programs of the engines: their checks, and their addresses as the engines use them.
+
+use crate::MAX_STREAM_BYTES;
+use crate::clauses::{body, machine};
+use std::ops::Range;
+use std::rc::Rc;
+use std::sync::{Arc, OnceLock};
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::OpRef;
+use visa_machine::Machine;
+use visa_sequencer::{Program, SeqError, SequencerLimits, check};
+
+/// A checked program whose addresses are worked out once, on first use, and shared by all slices.
+pub(crate) struct Loops {
+    /// The program.
+    pub(crate) program: Program,
+    addresses: OnceLock<Arc<[u32]>>,
+    runs: OnceLock<Vec<Range<usize>>>,
+}
+
+impl Loops {
+    pub(crate) fn new(program: Program) -> Self {
+        Self { program, addresses: OnceLock::new(), runs: OnceLock::new() }
+    }
+
+    /// The address of each access, in loop order.
+    pub(crate) fn addresses(&self) -> &Arc<[u32]> {
+        self.addresses.get_or_init(|| self.program.addresses().map(|address| address as u32).collect())
+    }
+
+    /// The bytes of all accesses in loop order, accesses that continue each other as one range.
+    pub(crate) fn runs(&self) -> &[Range<usize>] {
+        self.runs.get_or_init(|| {
+            let mut runs: Vec<Range<usize>> = Vec::new();
+            for address in self.program.addresses() {
+                let start = address as usize;
+                let end = start + self.program.packet as usize;
+                match runs.last_mut() {
+                    Some(last) if last.end == start => last.end = end,
+                    Some(_) | None => runs.push(start..end),
+                }
+            }
+            runs
+        })
+    }
+
+    /// From the first byte touched to one past the last.
+    pub(crate) fn extent(&self) -> Range<u64> {
+        let (start, end) = self.program.extent().unwrap_or_default();
+        start.max(0).cast_unsigned()..end.max(0).cast_unsigned()
+    }
+
+    /// Accesses made; checked when the program was read.
+    pub(crate) fn accesses(&self) -> u64 {
+        self.program.accesses().unwrap_or(0)
+    }
+
+    /// Bytes (or steps) visited; checked when the program was read.
+    pub(crate) fn steps(&self) -> u64 {
+        self.program.steps().unwrap_or(0)
+    }
+}
+
+/// What the sequencers of `machine` can do, with accesses of `packet_bytes`.
+pub(crate) fn limits(machine: &Machine, packet_bytes: &[u64]) -> SequencerLimits {
+    SequencerLimits {
+        entries: machine.limits.sequencer_entries as usize,
+        limit: machine.limits.sequencer_limit,
+        packet_bytes: packet_bytes.to_vec(),
+    }
+}
+
+/// A program as it stands in a clause of an operation, to be checked.
+pub(crate) struct Written<'a> {
+    op: OpRef<'a>,
+    clause: &'static str,
+    /// The program.
+    pub(crate) program: Rc<Program>,
+}
+
+impl<'a> Written<'a> {
+    pub(crate) fn read(op: OpRef<'a>, clause: &'static str) -> Result<Self, Diagnostic> {
+        Ok(Self { op, clause, program: body(op, clause)? })
+    }
+
+    pub(crate) fn loops(&self) -> Loops {
+        Loops::new((*self.program).clone())
+    }
+
+    pub(crate) fn error(&self, constraint: &str, message: String) -> Diagnostic {
+        self.op.clause_error(constraint, self.clause, message)
+    }
+
+    fn finding(&self, constraint: &str, error: SeqError) -> Diagnostic {
+        self.error(constraint, error.message).fix(error.fix)
+    }
+
+    /// Checks that the sequencer can run the program with accesses of one of `packet_bytes`.
+    pub(crate) fn sequencer(&self, constraint: &str, packet_bytes: &[u64]) -> Result<(), Diagnostic> {
+        let program = &self.program;
+        let limits = limits(&machine(self.op), packet_bytes);
+        if let Some(error) = check(program, &limits).into_iter().next() {
+            return Err(self.finding(constraint, error));
+        }
+        let repeats = program.entries.last().is_some_and(|entry| entry.stride == 0 && entry.limit > 1);
+        if repeats && program.packet > 1 {
+            let message = format!(
+                "the innermost entry of `{program}` repeats a byte within an access: expected stride 1, or packets of 1"
+            );
+            return Err(self.error(constraint, message));
+        }
+        match program.steps() {
+            Some(steps) if steps <= MAX_STREAM_BYTES => Ok(()),
+            Some(_) | None => {
+                let message = format!(
+                    "`{program}` takes more than {MAX_STREAM_BYTES} steps, the most that visa runs in a slice"
+                );
+                Err(self.error(constraint, message))
+            }
+        }
+    }
+
+    /// Checks that every address lies in the `capacity` bytes of `memory`.
+    pub(crate) fn within(&self, constraint: &str, capacity: u64, memory: &str) -> Result<(), Diagnostic> {
+        let program = &self.program;
+        let (start, end) = program.extent().map_err(|error| self.finding(constraint, error))?;
+        if start >= 0 && end.cast_unsigned() <= capacity {
+            return Ok(());
+        }
+        let message = format!("`{program}` touches bytes {start} to {end} of {memory}, which has {capacity}");
+        Err(self.error(constraint, message))
+    }
+
+    /// Checks that base and strides are multiples of `align` bytes; the contiguous innermost entry is exempt.
+    pub(crate) fn aligned(&self, constraint: &str, align: u64) -> Result<(), Diagnostic> {
+        match misaligned(&self.program, align) {
+            Some(message) => Err(self.error(constraint, message)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What of `program` is no multiple of `align`: its base, or a stride of more than one iteration, but for the innermost
+/// entry's where that is contiguous.
+pub(crate) fn misaligned(program: &Program, align: u64) -> Option<String> {
+    let aligned = |value: i64| value.unsigned_abs().is_multiple_of(align);
+    if !aligned(program.base) {
+        return Some(format!("the base of `{program}` is {}, expected a multiple of {align}", program.base));
+    }
+    let last = program.entries.len().saturating_sub(1);
+    let (_, entry) = program.entries.iter().enumerate().find(|&(index, entry)| {
+        let contiguous = index == last && entry.stride == 1 && program.packet.is_multiple_of(align);
+        entry.limit > 1 && !contiguous && !aligned(entry.stride)
+    })?;
+    Some(format!("the stride of entry `{entry}` of `{program}` is no multiple of {align}"))
+}
+
+/// Checks that no two iterations of an entry write the same place: a stride of 0.
+pub(crate) fn overwrites(program: &Program) -> Option<String> {
+    let entry = program.entries.iter().find(|entry| entry.limit > 1 && entry.stride == 0)?;
+    Some(format!("entry `{entry}` of `{program}` writes the same bytes {} times", entry.limit))
+}

@@ -1,0 +1,270 @@
+//! `hw.accumulate`: the Reducer's temporal accumulator (book 19).
+
+use crate::attrs::PROGRAM;
+use crate::clauses::{at_least, machine, one_of, word};
+use crate::loops::{Loops, Written};
+use crate::number::Number;
+use crate::stage::{
+    Build, Engine, Flow, Mismatch, Operand, RunCx, SliceMemory, Stage, StageCost, Stream, Wire,
+};
+use crate::taint::Taint;
+use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::OpRef;
+use visa_ir::span::Span;
+use visa_machine::Machine;
+use visa_numerics::DType;
+use visa_sequencer::Program;
+
+/// The operations of this file.
+pub static OPS: &[&OpDecl] = &[&ACCUMULATE];
+
+/// `hw.accumulate`.
+pub static ACCUMULATE: OpDecl = OpDecl {
+    name: "hw.accumulate",
+    summary: "adds packets of sums over time",
+    doc: "Every packet goes to a slot of the buffer; packets of one slot are added in time order (book 19). `slots` has one \
+          step a packet: entries of stride 0 are reduced, the others number the slots in the order they come out. \
+          `interleaved` gives, for each slot and each column, a packet of the rows' 8 values (zeros for rows that are not \
+          there); `sequential` gives, for each slot and each row, its columns in packets of 8, zeros behind the last.",
+    constraints: &[
+        ("C1", "`slots` has one step for each packet that flows in, and packets of 1"),
+        ("C2", "the kept entries of `slots` number the slots 0, 1, 2, ... without gap or overlap"),
+        ("C3", "the rows are the aligner's (book 19)"),
+        ("C4", "a row gives at least `columns` sums (book 19)"),
+        (
+            "C5",
+            "what is kept inside the outermost reduced loop fits the buffer: interleaved, at most 128 and \
+             align_up(rows, 8) * inner <= 1024; sequential, at most 32 and align_up(columns, 32) * inner <= 1024 (book 19)",
+        ),
+    ],
+    clauses: &[
+        ClauseDecl::lead(
+            "kind",
+            ClauseKind::Word(&["interleaved", "sequential"]),
+            "Whether a packet out holds the rows or the columns.",
+        ),
+        ClauseDecl::required("rows", ClauseKind::Int, "Rows that compute."),
+        ClauseDecl::required("columns", ClauseKind::Int, "Sums of a row that are kept."),
+        ClauseDecl::required("slots", ClauseKind::Body(&PROGRAM), "The slot of each packet."),
+    ],
+    traits: &[Trait::Inside("hw.exec")],
+    verify: Some(|op, _| read(op).map(drop)),
+    example: "hw.accumulate interleaved, rows 8, columns 1, slots [2 : 0, 8 : 1] : 1",
+    interfaces: &[Interface(&Build(|op| Ok(Box::new(read(op)?))))],
+    ..OpDecl::BASE
+};
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Interleaved,
+    Sequential,
+}
+
+struct Accumulate {
+    span: Span,
+    kind: Kind,
+    rows: u64,
+    columns: u64,
+    /// Slots that come out.
+    kept: u64,
+    /// Values of a packet out.
+    lanes: u64,
+    slots: Loops,
+}
+
+fn read(op: OpRef<'_>) -> Result<Accumulate, Diagnostic> {
+    let limits = &machine(op).limits;
+    let kind = if &*word(op, "kind")? == "sequential" { Kind::Sequential } else { Kind::Interleaved };
+    let rows = one_of(op, "C3", "rows", &limits.row_counts)?;
+    let columns = at_least(op, "C4", "columns", 1)?;
+    if columns > limits.accumulator_columns {
+        let message = format!("`columns` is {columns}, expected at most {}", limits.accumulator_columns);
+        return Err(op.clause_error("C4", "columns", message));
+    }
+    let written = Written::read(op, "slots")?;
+    written.sequencer("C1", &[1])?;
+    let kept = numbered(&written.program).map_err(|message| written.error("C2", message))?;
+    let lanes = limits.vector_lanes;
+    let accumulate =
+        Accumulate { span: op.span(), kind, rows, columns, kept, lanes, slots: written.loops() };
+    accumulate.check_buffer(op, &machine(op))?;
+    Ok(accumulate)
+}
+
+/// How many slots there are, if the kept entries number them without gap: in ascending order, each stride is the product
+/// of the limits below it.
+fn numbered(slots: &Program) -> Result<u64, String> {
+    let mut kept: Vec<_> = slots.entries.iter().filter(|entry| entry.limit > 1 && entry.stride != 0).collect();
+    kept.sort_by_key(|entry| entry.stride);
+    if slots.base != 0 {
+        return Err(format!("the first slot of `{slots}` is {}, expected 0", slots.base));
+    }
+    let mut count = 1_u64;
+    for entry in kept {
+        if u64::try_from(entry.stride) != Ok(count) {
+            return Err(format!("entry `{entry}` of `{slots}` has stride {}, expected {count}", entry.stride));
+        }
+        count *= entry.limit;
+    }
+    Ok(count)
+}
+
+/// Kept steps inside the outermost reduced loop; `None` where nothing is reduced.
+fn inner(slots: &Program) -> Option<u64> {
+    let outermost = slots.entries.iter().position(|entry| entry.limit > 1 && entry.stride == 0)?;
+    let kept = slots.entries[outermost..].iter().filter(|entry| entry.stride != 0);
+    Some(kept.map(|entry| entry.limit).product())
+}
+
+impl Accumulate {
+    /// C5.
+    fn check_buffer(&self, op: OpRef<'_>, machine: &Machine) -> Result<(), Diagnostic> {
+        let limits = &machine.limits;
+        let Some(kept) = inner(&self.slots.program) else { return Ok(()) };
+        let (name, inner, most, width) = match self.kind {
+            Kind::Interleaved => {
+                let width = self.rows.next_multiple_of(machine.memory.trf_rows);
+                ("columns", kept * self.columns, limits.interleaved_inner_max, width)
+            }
+            Kind::Sequential => {
+                let width = self.columns.next_multiple_of(limits.accumulator_columns);
+                ("rows", kept * self.rows, limits.sequential_inner_max, width)
+            }
+        };
+        if inner <= most && width * inner <= limits.accumulator_slots {
+            return Ok(());
+        }
+        let message = format!(
+            "{inner} values ({kept} slots times {name}) are kept inside the outermost reduced loop, expected at most {}",
+            most.min(limits.accumulator_slots / width)
+        );
+        Err(op.clause_error("C5", "slots", message))
+    }
+
+    /// Packets out for each slot.
+    fn packets_a_slot(&self) -> u64 {
+        match self.kind {
+            Kind::Interleaved => self.columns,
+            Kind::Sequential => self.rows * self.columns.div_ceil(self.lanes),
+        }
+    }
+
+    fn out(&self) -> Flow {
+        Flow { packets: self.kept * self.packets_a_slot(), packet: self.lanes * 4 }
+    }
+
+    /// For each value out, its place in the buffer (`[slot][row][column]`), or `None` for a zero.
+    fn places(&self) -> impl Iterator<Item = Option<usize>> {
+        let (rows, columns, lanes) = (self.rows as usize, self.columns as usize, self.lanes as usize);
+        let (outer, width, row_step, lane_step, last) = match self.kind {
+            Kind::Interleaved => (columns, lanes, 1, columns, rows),
+            Kind::Sequential => (rows, columns.next_multiple_of(lanes), columns, 1, columns),
+        };
+        (0..self.kept as usize).flat_map(move |slot| {
+            (0..outer).flat_map(move |index| {
+                let start = slot * rows * columns + index * row_step;
+                (0..width).map(move |lane| (lane < last).then_some(start + lane * lane_step))
+            })
+        })
+    }
+
+    /// The buffer after all packets, `[slot][row][column]`.
+    fn values<T: Number>(&self, input: &Stream, operand: &Operand) -> Vec<T> {
+        let mut numbers = Vec::new();
+        if T::decode(input.dtype, &input.bytes, &mut numbers).is_err() {
+            return Vec::new();
+        }
+        let (rows, columns, terms) = (self.rows as usize, self.columns as usize, operand.terms);
+        let groups = input.packet / (4 * rows * terms);
+        let mut buffer = vec![T::IDENTITY; self.kept as usize * rows * columns];
+        for (packet, &slot) in numbers.chunks_exact(rows * groups * terms).zip(self.slots.addresses().iter()) {
+            let sums = &mut buffer[slot as usize * rows * columns..][..rows * columns];
+            if columns == groups && terms == 1 {
+                // The usual case, in a form that vectorises.
+                sums.iter_mut().zip(packet).for_each(|(sum, &value)| *sum = sum.sum(value));
+                continue;
+            }
+            for (sums, packet) in sums.chunks_exact_mut(columns).zip(packet.chunks_exact(groups * terms)) {
+                for (sum, values) in sums.iter_mut().zip(packet.chunks_exact(terms)) {
+                    *sum = values.iter().fold(*sum, |sum, &value| sum.sum(value));
+                }
+            }
+        }
+        buffer
+    }
+
+    fn bytes<T: Number>(&self, input: &Stream, operand: &Operand) -> Vec<u8> {
+        let buffer = self.values::<T>(input, operand);
+        let out = self.out();
+        let mut bytes = Vec::with_capacity((out.packets * out.packet) as usize);
+        for place in self.places() {
+            let value = place.and_then(|place| buffer.get(place).copied());
+            bytes.extend_from_slice(&value.unwrap_or(T::ZERO).bytes());
+        }
+        bytes
+    }
+
+    /// One mark a value, on its 4 bytes.
+    fn marks(&self, cx: RunCx<'_>, input: &Stream, operand: &Operand) -> Option<Vec<Taint>> {
+        let (mut marker, marks) = (cx.marker()?, input.taint.as_ref()?);
+        let (rows, columns) = (self.rows as usize, self.columns as usize);
+        let row_bytes = input.packet / rows;
+        let value_bytes = 4 * operand.terms;
+        let mut buffer = vec![Taint::DEFINED; self.kept as usize * rows * columns];
+        for (packet, &slot) in marks.chunks_exact(input.packet).zip(self.slots.addresses().iter()) {
+            let sums = &mut buffer[slot as usize * rows * columns..][..rows * columns];
+            for (sums, row) in sums.chunks_exact_mut(columns).zip(packet.chunks_exact(row_bytes)) {
+                for (sum, value) in sums.iter_mut().zip(row.chunks_exact(value_bytes)) {
+                    *sum = sum.or(Taint::all(value));
+                }
+            }
+        }
+        let mark = |place: Option<usize>| place.map_or(Taint::DEFINED, |place| marker.through(buffer[place]));
+        Some(self.places().map(mark).flat_map(|mark| [mark; 4]).collect())
+    }
+}
+
+impl Stage for Accumulate {
+    fn name(&self) -> &'static str {
+        ACCUMULATE.name
+    }
+
+    fn span(&self) -> Span {
+        self.span
+    }
+
+    fn connect(&self, _machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
+        if input.rows != Some(self.rows) {
+            let message = format!("`rows` is {}, the aligner has {}", self.rows, input.rows.unwrap_or(0));
+            return Err(Mismatch::new("C3", "rows", message));
+        }
+        let groups = input.packet / (4 * self.rows);
+        if self.columns > groups {
+            let message = format!("`columns` is {}, a row gives {groups}", self.columns);
+            return Err(Mismatch::new("C4", "columns", message));
+        }
+        if self.slots.steps() != input.packets {
+            let message = format!("`slots` has {} steps, expected {}, one a packet", self.slots.steps(), input.packets);
+            return Err(Mismatch::new("C1", "slots", message));
+        }
+        let out = self.out();
+        Ok(Wire { dtype: input.dtype, packets: out.packets, packet: out.packet, rows: None })
+    }
+
+    fn run(&self, cx: RunCx<'_>, _memory: &SliceMemory, input: Stream) -> Stream {
+        let Some(operand) = &input.operand else { return Stream::empty(input.dtype) };
+        let bytes = match input.dtype {
+            DType::F32 | DType::Bf16 => self.bytes::<f32>(&input, operand),
+            DType::I32 | DType::I8 => self.bytes::<i32>(&input, operand),
+        };
+        let taint = self.marks(cx, &input, operand);
+        Stream { dtype: input.dtype, packet: self.out().packet as usize, bytes, taint, operand: None }
+    }
+
+    /// The input side costs nothing of its own: it keeps pace with the trees.
+    fn cost(&self, _machine: &Machine, _input: Flow) -> StageCost {
+        let out = self.out();
+        StageCost { engine: Engine::Contraction, cycles: out.packets, latency: 1, macs: 0, out }
+    }
+}

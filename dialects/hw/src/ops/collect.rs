@@ -1,0 +1,92 @@
+//! `hw.collect`: the Collect Engine (book 14).
+
+use crate::clauses::at_least;
+use crate::stage::{
+    Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Wire,
+};
+use crate::taint::Taint;
+use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::OpRef;
+use visa_ir::span::Span;
+use visa_machine::Machine;
+
+/// The operations of this file.
+pub static OPS: &[&OpDecl] = &[&COLLECT];
+
+/// `hw.collect`.
+pub static COLLECT: OpDecl = OpDecl {
+    name: "hw.collect",
+    summary: "cuts packets into flits",
+    doc: "Every packet is filled up with zeros to whole flits of 32 bytes and cut into them (book 14); each flit is a \
+          packet of its own from here on. The zeros are defined.",
+    constraints: &[("C1", "the flits hold a packet, and none of them is padding only (book 14)")],
+    clauses: &[ClauseDecl::required("flits", ClauseKind::Int, "Flits a packet.")],
+    traits: &[Trait::Inside("hw.exec")],
+    verify: Some(|op, _| read(op).map(drop)),
+    example: "hw.collect flits 2",
+    interfaces: &[Interface(&Build(|op| Ok(Box::new(read(op)?))))],
+    ..OpDecl::BASE
+};
+
+struct Collect {
+    span: Span,
+    flits: u64,
+    flit: u64,
+}
+
+fn read(op: OpRef<'_>) -> Result<Collect, Diagnostic> {
+    let flit = crate::clauses::machine(op).limits.flit_bytes;
+    Ok(Collect { span: op.span(), flits: at_least(op, "C1", "flits", 1)?, flit })
+}
+
+impl Stage for Collect {
+    fn name(&self) -> &'static str {
+        COLLECT.name
+    }
+
+    fn span(&self) -> Span {
+        self.span
+    }
+
+    fn connect(&self, _machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
+        let needed = input.packet.div_ceil(self.flit);
+        if self.flits != needed {
+            let message = format!(
+                "`flits` is {}, expected {needed}: a packet is {} bytes, a flit {}",
+                self.flits, input.packet, self.flit
+            );
+            return Err(Mismatch::new("C1", "flits", message));
+        }
+        // Padding less than doubles a packet of at least 1 byte per flit, and packets are bounded before.
+        let packets = input.packets.saturating_mul(self.flits);
+        Ok(Wire { packets, packet: self.flit, ..input })
+    }
+
+    fn run(&self, cx: RunCx<'_>, _memory: &SliceMemory, mut input: Stream) -> Stream {
+        let whole = (self.flits * self.flit) as usize;
+        input.pass_marks(cx);
+        if let Some(marks) = &mut input.taint {
+            *marks = padded(marks, input.packet, whole, Taint::DEFINED);
+        }
+        if input.packet != whole {
+            input.bytes = padded(&input.bytes, input.packet, whole, 0);
+        }
+        Stream { packet: self.flit as usize, ..input }
+    }
+
+    fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
+        let out = Flow { packets: input.packets * self.flits, packet: self.flit };
+        StageCost { engine: Engine::Collect, cycles: out.packets, latency: 1, macs: 0, out }
+    }
+}
+
+/// Every chunk of `from` items filled up with `pad` to `to` items.
+pub(super) fn padded<T: Copy>(items: &[T], from: usize, to: usize, pad: T) -> Vec<T> {
+    let mut out = Vec::with_capacity(items.len().checked_div(from).unwrap_or(0) * to);
+    for chunk in items.chunks(from.max(1)) {
+        out.extend_from_slice(chunk);
+        out.resize(out.len() + to.saturating_sub(chunk.len()), pad);
+    }
+    out
+}

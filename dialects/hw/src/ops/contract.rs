@@ -1,0 +1,324 @@
+//! `hw.contract`: the Reducer's products and trees (book 19).
+
+use crate::MAX_STREAM_BYTES;
+use crate::attrs::DTYPE;
+use crate::clauses::{at_least, body, machine};
+use crate::number::Number;
+use crate::stage::{
+    Bank, Build, Engine, Flow, Mismatch, Operand, RunCx, SliceMemory, Stage, StageCost, Stream, Wire,
+};
+use crate::taint::Taint;
+use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::OpRef;
+use visa_ir::span::Span;
+use visa_machine::Machine;
+use visa_numerics::{DType, ROWS, SumOrder};
+
+/// The operations of this file.
+pub static OPS: &[&OpDecl] = &[&CONTRACT];
+
+/// `hw.contract`.
+pub static CONTRACT: OpDecl = OpDecl {
+    name: "hw.contract",
+    summary: "multiplies packets with register-file data and adds neighbours",
+    doc: "In every row the packet is multiplied element by element with what the row read, and a tree adds each group of \
+          2^depth consecutive products (book 19). Elements behind the packet's data give products of +0.0 (or 0), \
+          whatever the register file holds there. A packet of sums comes out: for each row its groups in order, f32 for \
+          bf16 and i32 for i8. Where the machine adds in sequential order the products themselves go on, and the \
+          accumulator adds them one by one.",
+    constraints: &[
+        ("C1", "the stream's elements are of this format, and the Reducer multiplies it (book 19: i8, bf16)"),
+        ("C2", "the tree is at most as deep as the format's: 6 levels for i8, 5 for bf16 (book 19)"),
+        ("C3", "a row gives at most 32 sums, the accumulator's columns (book 19)"),
+        ("C4", "packet, read and data are whole elements"),
+    ],
+    clauses: &[
+        ClauseDecl::lead("dtype", ClauseKind::Body(&DTYPE), "Format of the operands."),
+        ClauseDecl::required("depth", ClauseKind::Int, "Levels of the tree that add."),
+    ],
+    traits: &[Trait::Inside("hw.exec")],
+    verify: Some(|op, _| read(op).map(drop)),
+    example: "hw.contract bf16, depth 5",
+    interfaces: &[Interface(&Build(|op| Ok(Box::new(read(op)?))))],
+    ..OpDecl::BASE
+};
+
+struct Contract {
+    span: Span,
+    dtype: DType,
+    accumulator: DType,
+    depth: u64,
+    /// Elements of a packet.
+    elements: u64,
+    /// Rows and data bytes of the aligner before it; 0 where there is none.
+    rows: u64,
+    data: u64,
+    /// Bytes from one row of the register file to the next.
+    pitch: u64,
+    order: SumOrder,
+}
+
+fn read(op: OpRef<'_>) -> Result<Contract, Diagnostic> {
+    let machine = machine(op);
+    let dtype = *body::<DType>(op, "dtype")?;
+    let Some(contraction) = dtype.info().contraction else {
+        let names: Vec<_> = DType::all().filter(|dtype| dtype.accumulator().is_some()).map(DType::name).collect();
+        let message = format!("the Reducer does not multiply {dtype}, expected {}", names.join(" or "));
+        return Err(op.clause_error("C1", "dtype", message));
+    };
+    let depth = at_least(op, "C2", "depth", 0)?;
+    let most = u64::from(contraction.tree_depth);
+    if depth > most {
+        let message = format!("`depth` is {depth}, expected at most {most} for {dtype}");
+        return Err(op.clause_error("C2", "depth", message));
+    }
+    let elements = machine.limits.mac_width_bytes * 8 / u64::from(dtype.bits());
+    let (sums, columns) = (elements >> depth, machine.limits.accumulator_columns);
+    if sums > columns {
+        let message = format!("a row gives {sums} sums at depth {depth}, expected at most {columns}");
+        return Err(op.clause_error("C3", "depth", message));
+    }
+    let aligner = super::exec::before(op).filter(|op| op.is(&super::align::ALIGN));
+    let number = |clause| aligner.and_then(|op| op.int(clause)).unwrap_or(0).max(0).cast_unsigned();
+    if let Some(clause) = ["data"].into_iter().find(|clause| !(number(clause) * 8).is_multiple_of(dtype.bits().into())) {
+        let message = format!("`{clause}` of the aligner is {} bytes, not whole {dtype} elements", number(clause));
+        return Err(op.clause_error("C4", "dtype", message));
+    }
+    Ok(Contract {
+        span: op.span(),
+        dtype,
+        accumulator: contraction.accumulator,
+        depth,
+        elements,
+        rows: number("rows"),
+        data: number("data"),
+        pitch: machine.memory.trf_bytes_per_row,
+        order: machine.sum_order,
+    })
+}
+
+impl Stage for Contract {
+    fn name(&self) -> &'static str {
+        CONTRACT.name
+    }
+
+    fn span(&self) -> Span {
+        self.span
+    }
+
+    fn connect(&self, _machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
+        if input.dtype != self.dtype {
+            let message = format!("the stream's elements are {}, expected {}", input.dtype, self.dtype);
+            return Err(Mismatch::new("C1", "dtype", message));
+        }
+        let out = self.out(input.flow());
+        let held = input.packets.checked_mul(out.packet * self.terms());
+        if held.is_none_or(|held| held > MAX_STREAM_BYTES) {
+            let message = format!("{} packets give more than {MAX_STREAM_BYTES} bytes", input.packets);
+            return Err(Mismatch::new("C3", "depth", message));
+        }
+        Ok(Wire { dtype: self.accumulator, packet: out.packet, ..input })
+    }
+
+    fn run(&self, cx: RunCx<'_>, memory: &SliceMemory, input: Stream) -> Stream {
+        let Some(operand) = &input.operand else { return Stream::empty(self.accumulator) };
+        let bytes = match self.accumulator.is_float() {
+            true => self.values::<f32>(&memory.trf, &input, operand),
+            false => self.values::<i32>(&memory.trf, &input, operand),
+        };
+        let taint = cx.shadow.is_some().then(|| self.marks(cx, &memory.trf, &input, operand));
+        let operand = Operand { terms: self.terms() as usize, ..operand.clone() };
+        let packet = operand.rows * self.groups() * operand.terms * 4;
+        Stream { dtype: self.accumulator, packet, bytes, taint, operand: Some(operand) }
+    }
+
+    fn cost(&self, machine: &Machine, input: Flow) -> StageCost {
+        let macs = input.packets * self.rows * (self.data * 8 / u64::from(self.dtype.bits()));
+        let latency = self.depth * machine.timing.tree_level_cycles + 1;
+        let out = self.out(input);
+        StageCost { engine: Engine::Contraction, cycles: input.packets, latency, macs, out }
+    }
+}
+
+impl Contract {
+    fn out(&self, input: Flow) -> Flow {
+        Flow { packets: input.packets, packet: self.rows * self.groups() as u64 * 4 }
+    }
+
+    /// Sums of a row, a packet.
+    fn groups(&self) -> usize {
+        (self.elements >> self.depth) as usize
+    }
+
+    /// Values that come out for each sum: 1, or in sequential order its products.
+    fn terms(&self) -> u64 {
+        match self.order {
+            SumOrder::Tree => 1,
+            SumOrder::Sequential => 1 << self.depth,
+        }
+    }
+
+    fn element_bytes(&self) -> usize {
+        self.dtype.bits() as usize / 8
+    }
+
+    /// The sums (or products) of all packets, as bytes.
+    fn values<T: Number>(&self, trf: &Bank, input: &Stream, operand: &Operand) -> Vec<u8> {
+        let elements = self.elements as usize;
+        let live = operand.data / self.element_bytes();
+        let mut data = decoded::<T>(self.dtype, &input.bytes);
+        if live < elements {
+            // Not only zero weights: an infinity in the data would make them NaN.
+            data.chunks_mut(elements).for_each(|packet| packet[live..].fill(T::ZERO));
+        }
+        let weights = Weights::new(operand, |address| self.lanes::<T>(trf, operand, address));
+        let packets = data.chunks_exact(elements).flat_map(|packet| std::iter::repeat_n(packet, operand.repeat));
+        let pairs = packets.zip(operand.addresses.iter().map(|&address| weights.at(address)));
+        match self.order {
+            SumOrder::Tree => {
+                let free = T::flush_free(&data) && weights.tables.iter().all(|lane| T::flush_free(lane_of(lane)));
+                self.sums(pairs, operand, free)
+            }
+            SumOrder::Sequential => products(pairs, operand),
+        }
+    }
+
+    fn sums<'a, T: Number + 'a>(
+        &self,
+        pairs: impl Iterator<Item = (&'a [T], &'a [[T; ROWS]])>,
+        operand: &Operand,
+        free: bool,
+    ) -> Vec<u8> {
+        let (rows, groups) = (operand.rows, self.groups());
+        let mut out = vec![0; operand.addresses.len() * rows * groups * 4];
+        let mut lanes = [T::ZERO; ROWS];
+        for ((packet, weights), out) in pairs.zip(out.chunks_exact_mut(rows * groups * 4)) {
+            let terms = packet.chunks_exact(1 << self.depth).zip(weights.chunks_exact(1 << self.depth));
+            for (group, (packet, weights)) in terms.enumerate() {
+                T::dot(free, packet, weights, &mut lanes);
+                let sums = out.as_chunks_mut().0.iter_mut().skip(group).step_by(groups);
+                for (out, lane) in sums.zip(lanes) {
+                    *out = lane.bytes();
+                }
+            }
+        }
+        out
+    }
+
+    /// What all rows read at `address`, a lane a row, spread over the packet; zero behind its data.
+    fn lanes<T: Number>(&self, trf: &Bank, operand: &Operand, address: u32) -> Vec<[T; ROWS]> {
+        let live = operand.data / self.element_bytes();
+        let mut lanes = vec![[T::ZERO; ROWS]; self.elements as usize];
+        let mut bytes = Vec::new();
+        for row in 0..operand.rows {
+            let at = row * self.pitch as usize + address as usize;
+            bytes.clear();
+            trf.read(at..at + operand.read, &mut bytes);
+            let read = decoded::<T>(self.dtype, &bytes);
+            for (lane, &value) in lanes[..live].iter_mut().zip(read.iter().cycle()) {
+                lane[row] = value;
+            }
+        }
+        lanes
+    }
+
+    /// One mark for each value that comes out, on its 4 bytes: of the packet's and the row's elements that it is of.
+    fn marks(&self, cx: RunCx<'_>, trf: &Bank, input: &Stream, operand: &Operand) -> Vec<Taint> {
+        let Some(mut marker) = cx.marker() else { return Vec::new() };
+        let span = 1 << (self.depth as usize - self.terms().ilog2() as usize);
+        let no_marks = Vec::new();
+        let data = input.taint.as_ref().unwrap_or(&no_marks);
+        let weights = Weights::new(operand, |address| self.weight_marks(trf, operand, address, span));
+        let mut out = Vec::new();
+        for (access, &address) in operand.addresses.iter().enumerate() {
+            let packet = data.chunks(input.packet).nth(access / operand.repeat).unwrap_or(&[]);
+            let live = &packet[..operand.data.min(packet.len())];
+            let mut groups: Vec<_> = live.chunks(span * self.element_bytes()).map(Taint::all).collect();
+            groups.resize(self.elements as usize / span, Taint::DEFINED);
+            for row in 0..operand.rows {
+                for (group, lanes) in groups.iter().zip(weights.at(address)) {
+                    let mark = marker.through(group.or(lanes[row]));
+                    out.extend([mark; 4]);
+                }
+            }
+        }
+        out
+    }
+
+    /// The marks of what each row reads at `address`, one for each `span` elements of the packet.
+    fn weight_marks(&self, trf: &Bank, operand: &Operand, address: u32, span: usize) -> Vec<[Taint; ROWS]> {
+        let mut lanes = vec![[Taint::DEFINED; ROWS]; self.elements as usize / span];
+        let mut marks = Vec::new();
+        for row in 0..operand.rows {
+            let at = row * self.pitch as usize + address as usize;
+            marks.clear();
+            trf.read_taint(at..at + operand.read, Taint::NEVER_WRITTEN, &mut marks);
+            for (byte, &mark) in marks.iter().cycle().take(operand.data).enumerate() {
+                let lane = &mut lanes[byte / (span * self.element_bytes())];
+                lane[row] = lane[row].or(mark);
+            }
+        }
+        lanes
+    }
+}
+
+/// The elements of `bytes`. The format was checked to have this accumulator when the operation was read.
+fn decoded<T: Number>(dtype: DType, bytes: &[u8]) -> Vec<T> {
+    let mut out = Vec::new();
+    match T::decode(dtype, bytes, &mut out) {
+        Ok(()) => out,
+        Err(_) => Vec::new(),
+    }
+}
+
+fn lane_of<T>(lane: &[T; ROWS]) -> &[T] {
+    lane
+}
+
+/// Every product, for each row in the packet's order.
+fn products<'a, T: Number + 'a>(
+    pairs: impl Iterator<Item = (&'a [T], &'a [[T; ROWS]])>,
+    operand: &Operand,
+) -> Vec<u8> {
+    let mut out = Vec::new();
+    for (packet, weights) in pairs {
+        for row in 0..operand.rows {
+            let products = packet.iter().zip(weights).map(|(value, lanes)| value.product(lanes[row]));
+            out.extend(products.flat_map(Number::bytes));
+        }
+    }
+    out
+}
+
+/// A table for each distinct address of an operand, made once: rows are lanes, so that a dot product reads a slice.
+struct Weights<T> {
+    tables: Vec<[T; ROWS]>,
+    /// Table number of each address that is read.
+    number: Vec<u32>,
+    length: usize,
+}
+
+impl<T> Weights<T> {
+    fn new(operand: &Operand, mut table: impl FnMut(u32) -> Vec<[T; ROWS]>) -> Self {
+        const NONE: u32 = u32::MAX;
+        let highest = operand.addresses.iter().max().map_or(0, |&address| address as usize + 1);
+        let mut weights = Self { tables: Vec::new(), number: vec![NONE; highest], length: 1 };
+        let mut tables = 0;
+        for &address in operand.addresses.iter() {
+            if weights.number[address as usize] == NONE {
+                weights.number[address as usize] = tables;
+                let mut table = table(address);
+                weights.length = table.len();
+                weights.tables.append(&mut table);
+                tables += 1;
+            }
+        }
+        weights
+    }
+
+    #[inline]
+    fn at(&self, address: u32) -> &[[T; ROWS]] {
+        &self.tables[self.number[address as usize] as usize * self.length..][..self.length]
+    }
+}

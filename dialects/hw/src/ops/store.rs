@@ -1,0 +1,173 @@
+//! `hw.store_trf` and `hw.store_vrf`: the ends that fill a register file (books 18, 20).
+
+use crate::clauses::{at_least, machine, one_of};
+use crate::stage::{
+    Access, Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stream, Wire,
+};
+use crate::trf::{REGION, Region};
+use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::OpRef;
+use visa_ir::span::Span;
+use visa_machine::Machine;
+
+/// The operations of this file.
+pub static OPS: &[&OpDecl] = &[&STORE_TRF, &STORE_VRF];
+
+/// `hw.store_trf`.
+pub static STORE_TRF: OpDecl = OpDecl {
+    name: "hw.store_trf",
+    summary: "stores the stream in the tensor register file",
+    doc: "The stream is `rows` chunks of `row_bytes`; chunk r goes to row r, from the start of the region (book 18). The \
+          second half of the file starts in the middle of every row.",
+    constraints: &[
+        ("C1", "the Reducer can use that many rows: 1, 2, 4 or 8 (book 18)"),
+        ("C2", "a chunk fits the region's part of a row (books 04, 18)"),
+        ("C3", "the stream is `rows` times `row_bytes`"),
+    ],
+    clauses: &[
+        ClauseDecl::lead("region", REGION, "The part of every row that is written."),
+        ClauseDecl::required("rows", ClauseKind::Int, "Rows that are written."),
+        ClauseDecl::required("row_bytes", ClauseKind::Int, "Bytes written to each row."),
+    ],
+    traits: &[Trait::Inside("hw.exec")],
+    verify: Some(|op, _| read_trf(op).map(drop)),
+    example: "hw.store_trf full, rows 8, row_bytes 4096",
+    interfaces: &[Interface(&Build(|op| Ok(Box::new(read_trf(op)?))))],
+    ..OpDecl::BASE
+};
+
+/// `hw.store_vrf`.
+pub static STORE_VRF: OpDecl = OpDecl {
+    name: "hw.store_vrf",
+    summary: "stores the stream in the vector register file",
+    doc: "The stream's bytes go to consecutive addresses of the vector register file, from `at` (book 20).",
+    constraints: &[("C1", "the bytes lie in the vector register file (book 04)")],
+    clauses: &[ClauseDecl::required("at", ClauseKind::Int, "Address of the first byte.")],
+    traits: &[Trait::Inside("hw.exec")],
+    verify: Some(|op, _| read_vrf(op).map(drop)),
+    example: "hw.store_vrf at 0",
+    interfaces: &[Interface(&Build(|op| Ok(Box::new(read_vrf(op)?))))],
+    ..OpDecl::BASE
+};
+
+struct StoreTrf {
+    span: Span,
+    region: Region,
+    rows: u64,
+    row_bytes: u64,
+}
+
+fn read_trf(op: OpRef<'_>) -> Result<StoreTrf, Diagnostic> {
+    let region = Region::read(op)?;
+    let rows = one_of(op, "C1", "rows", &machine(op).limits.row_counts)?;
+    let row_bytes = at_least(op, "C2", "row_bytes", 1)?;
+    if row_bytes > region.bytes {
+        let message =
+            format!("a row gets {row_bytes} bytes, expected at most {} in this region", region.bytes);
+        return Err(op.clause_error("C2", "row_bytes", message));
+    }
+    Ok(StoreTrf { span: op.span(), region, rows, row_bytes })
+}
+
+impl Stage for StoreTrf {
+    fn name(&self) -> &'static str {
+        STORE_TRF.name
+    }
+
+    fn span(&self) -> Span {
+        self.span
+    }
+
+    fn connect(&self, _machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
+        let (found, wanted) = (input.packets.saturating_mul(input.packet), self.rows * self.row_bytes);
+        if found != wanted {
+            let message = format!(
+                "the stream is {found} bytes, expected {} rows of {} ({wanted})",
+                self.rows, self.row_bytes
+            );
+            return Err(Mismatch::new("C3", "row_bytes", message));
+        }
+        Ok(input)
+    }
+
+    fn run(&self, _cx: RunCx<'_>, _memory: &SliceMemory, input: Stream) -> Stream {
+        input
+    }
+
+    fn store(&self, cx: RunCx<'_>, memory: &mut SliceMemory, mut stream: Stream) {
+        stream.pass_marks(cx);
+        let row_bytes = self.row_bytes as usize;
+        let at = |row: usize| self.region.at(row as u64, 0) as usize;
+        for (row, chunk) in stream.bytes.chunks(row_bytes).enumerate() {
+            memory.trf.write(at(row), chunk);
+        }
+        for (row, marks) in stream.taint.iter().flat_map(|taint| taint.chunks(row_bytes)).enumerate() {
+            memory.trf.write_taint(at(row), marks);
+        }
+    }
+
+    fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
+        StageCost { engine: Engine::Commit, cycles: input.packets, latency: 1, macs: 0, out: input }
+    }
+
+    fn accesses(&self) -> Vec<Access> {
+        self.region.accesses(self.rows, 0..self.row_bytes, true)
+    }
+}
+
+struct StoreVrf {
+    span: Span,
+    at: u64,
+    /// Bytes of the stream; the operation does not say it, the stages before it do.
+    bytes: u64,
+}
+
+fn read_vrf(op: OpRef<'_>) -> Result<StoreVrf, Diagnostic> {
+    let at = at_least(op, "C1", "at", 0)?;
+    let bytes = super::exec::wire_into(op).and_then(|wire| wire.bytes()).unwrap_or(0);
+    Ok(StoreVrf { span: op.span(), at, bytes })
+}
+
+impl Stage for StoreVrf {
+    fn name(&self) -> &'static str {
+        STORE_VRF.name
+    }
+
+    fn span(&self) -> Span {
+        self.span
+    }
+
+    fn connect(&self, machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
+        let capacity = machine.memory.vrf_bytes;
+        let end = input.bytes().and_then(|bytes| bytes.checked_add(self.at));
+        if end.is_none_or(|end| end > capacity) {
+            let message = format!(
+                "{} packets of {} bytes at {} end past the register file's {capacity} bytes",
+                input.packets, input.packet, self.at
+            );
+            return Err(Mismatch::new("C1", "at", message));
+        }
+        Ok(input)
+    }
+
+    fn run(&self, _cx: RunCx<'_>, _memory: &SliceMemory, input: Stream) -> Stream {
+        input
+    }
+
+    fn store(&self, cx: RunCx<'_>, memory: &mut SliceMemory, mut stream: Stream) {
+        stream.pass_marks(cx);
+        memory.vrf.write(self.at as usize, &stream.bytes);
+        if let Some(marks) = &stream.taint {
+            memory.vrf.write_taint(self.at as usize, marks);
+        }
+    }
+
+    fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
+        StageCost { engine: Engine::Commit, cycles: input.packets, latency: 1, macs: 0, out: input }
+    }
+
+    fn accesses(&self) -> Vec<Access> {
+        vec![Access { space: Space::Vrf, write: true, range: self.at..self.at.saturating_add(self.bytes) }]
+    }
+}

@@ -1,0 +1,173 @@
+//! `tm.axes`, `tm.func`, `tm.return`: what a kernel file consists of.
+
+use crate::attrs::{AxisSizes, SIZES};
+use crate::facts::{DeclaredAxes, check_overlaps, machine, mapping_error};
+use crate::tensor::{Dim, Tensor};
+use std::collections::HashMap;
+use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, OperandDecl, Trait};
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::OpRef;
+use visa_ir::verify::VerifyCx;
+
+/// `tm.axes`.
+pub static AXES: OpDecl = OpDecl {
+    name: "tm.axes",
+    summary: "Declares axes and their sizes.",
+    doc: "Axis names and sizes hold for the whole module (book 03). A name starts with an upper-case letter.",
+    constraints: &[("C1", "an axis is declared once")],
+    clauses: &[ClauseDecl::lead("sizes", ClauseKind::Body(&SIZES), "the axes, each with its size in indices")],
+    traits: &[Trait::TopLevel],
+    verify: Some(verify_axes),
+    example: "tm.axes [I = 256, J = 2048]",
+    ..OpDecl::BASE
+};
+
+/// `tm.func`.
+pub static FUNC: OpDecl = OpDecl {
+    name: "tm.func",
+    summary: "A kernel: a function on tensors in host memory or HBM.",
+    doc: "Arguments and results are `!tm.host` or `!tm.hbm` tensors. An HBM argument is already in place: the clause `at` \
+          lists the addresses of the HBM arguments in order. Results are those of `tm.return`. Operations run in the order \
+          in which they are written (book 28).",
+    constraints: &[
+        ("C1", "arguments are in host memory or HBM"),
+        ("C2", "`at` lists one address for each HBM argument"),
+        ("C3", "1 <= chips <= the machine's chips"),
+        ("C4", "a chip mapping has as many positions as the function has chips (book 04)"),
+        ("C5", "addresses are multiples of the element size (book 04), and the tensor fits the memory"),
+        ("C6", "tensors that are needed at the same time do not overlap (book 01, 28)"),
+    ],
+    clauses: &[
+        ClauseDecl::lead("name", ClauseKind::Symbol, "the kernel's name"),
+        ClauseDecl::optional("at", ClauseKind::Ints, "HBM addresses of the HBM arguments, in bytes"),
+        ClauseDecl::default("chips", ClauseKind::Int, "1", "how many chips run it"),
+    ],
+    traits: &[Trait::Function, Trait::TopLevel, Trait::EndsWith("tm.return")],
+    verify: Some(verify_func),
+    example: "tm.func @kernel(%x: !tm.hbm<i32, [1], [A]>) at [0], chips 1 {\n  tm.return %x\n}",
+    ..OpDecl::BASE
+};
+
+/// `tm.return`.
+pub static RETURN: OpDecl = OpDecl {
+    name: "tm.return",
+    summary: "Ends a kernel and names its results.",
+    doc: "One result is called `out`; several are `out0`, `out1`, ... in data files and reports.",
+    operands: &[OperandDecl::variadic("results", &["tm.host", "tm.hbm"])],
+    traits: &[Trait::Terminator, Trait::Inside("tm.func")],
+    example: "tm.return %y",
+    ..OpDecl::BASE
+};
+
+/// The operations of this file.
+pub static OPS: &[&OpDecl] = &[&AXES, &FUNC, &RETURN];
+
+fn verify_axes(op: OpRef<'_>, _cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
+    let mut seen: HashMap<String, u64> = HashMap::new();
+    for &id in op.module.ops(op.block()) {
+        if id == op.id {
+            break;
+        }
+        if let Some(sizes) = op.other(id).body::<AxisSizes>("sizes") {
+            seen.extend(sizes.0.iter().cloned());
+        }
+    }
+    let Some(own) = op.body::<AxisSizes>("sizes") else { return Ok(()) };
+    match own.0.iter().find(|(name, _)| seen.contains_key(name)) {
+        Some((name, _)) => Err(op.clause_error("C1", "sizes", format!("axis `{name}` is declared twice"))),
+        None => Ok(()),
+    }
+}
+
+fn verify_func(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
+    let machine = machine(op.ctx);
+    let axes = cx.analysis::<DeclaredAxes>();
+    let chips = op.int("chips").unwrap_or(1);
+    let most = machine.topology.max_chips;
+    let Some(chips) = u64::try_from(chips).ok().filter(|chips| (1..=most).contains(chips)) else {
+        return Err(op.clause_error("C3", "chips", format!("{chips} chips, expected 1 to {most}")));
+    };
+    let Some(&block) = op.regions().first() else { return Ok(()) };
+    let addresses = op.ints("at");
+    let mut hbm = 0;
+    for &arg in op.module.args(block) {
+        let span = op.module.value_span(arg);
+        let Some(tensor) = op.ctx.type_value::<Tensor>(op.module.ty(arg)) else {
+            let found = op.ctx.type_text(op.module.ty(arg));
+            return Err(Diagnostic::error("tm.func-C1", span, format!("argument of type `{found}`, expected `!tm.host` or `!tm.hbm`")));
+        };
+        for map in &tensor.maps {
+            map.size(&axes.0).map_err(|error| mapping_error(error, span))?;
+        }
+        match tensor.kind.def.name {
+            "tm.host" => {}
+            "tm.hbm" => {
+                let Some(&address) = addresses.get(hbm) else {
+                    return Err(op.clause_error("C2", "at", format!("{} addresses for {} HBM arguments", addresses.len(), hbm + 1)).fix(Some("write `at [0, ...]` with an address for each".to_owned())));
+                };
+                hbm += 1;
+                check_chips(&tensor, chips, &axes.0, span)?;
+                check_place(op, "at", &tensor, address, machine.memory.hbm_bytes, &axes.0, "C5")?;
+            }
+            other => {
+                let message = format!("argument in `!{other}`, expected `!tm.host` or `!tm.hbm`");
+                return Err(Diagnostic::error("tm.func-C1", span, message));
+            }
+        }
+    }
+    if hbm != addresses.len() {
+        let message = format!("{} addresses for {hbm} HBM arguments", addresses.len());
+        return Err(op.clause_error("C2", "at", message));
+    }
+    check_overlaps(op, &axes.0, &machine, &|finding| cx.report(finding));
+    Ok(())
+}
+
+/// Checks that a tensor's chip mapping has as many positions as its function has chips.
+pub(crate) fn check_chips(tensor: &Tensor, chips: u64, axes: &crate::Axes, span: visa_ir::span::Span) -> Result<(), Diagnostic> {
+    let map = tensor.dim(Dim::Chip);
+    let size = map.size(axes).map_err(|error| mapping_error(error, span))?;
+    if size == chips {
+        return Ok(());
+    }
+    let message = format!("chip mapping `{map}` has {size} positions, but the function runs on {chips} chips (book 04)");
+    let fix = (size < chips).then(|| format!("pad it: `[{} # {chips}]`", map.to_string().trim_matches(['[', ']'])));
+    Err(Diagnostic::error("tm.func-C4", span, message).fix(fix))
+}
+
+/// The chips of the function around `op`.
+pub(crate) fn chips_of(op: OpRef<'_>) -> u64 {
+    let chips = op.parent().and_then(|func| func.int("chips"));
+    chips.and_then(|chips| u64::try_from(chips).ok()).unwrap_or(1)
+}
+
+/// Checks an address: not negative, a multiple of the element size, and the tensor fits the memory behind it.
+pub fn check_place(
+    op: OpRef<'_>,
+    clause: &str,
+    tensor: &Tensor,
+    address: i64,
+    capacity: u64,
+    axes: &crate::Axes,
+    constraint: &str,
+) -> Result<(), Diagnostic> {
+    let element = tensor.element_bytes();
+    let memory = tensor.kind.def.name.trim_start_matches("tm.").to_uppercase();
+    let map = tensor.dim(Dim::Element);
+    let start = u64::try_from(address).map_err(|_| op.clause_error(constraint, clause, format!("address {address} is negative")))?;
+    if !start.is_multiple_of(element) {
+        let message = format!("address {start} is not a multiple of {element}, the size of a `{}` (book 04)", tensor.dtype);
+        let fix = format!("write {}", start.next_multiple_of(element));
+        return Err(op.clause_error(constraint, clause, message).fix(Some(fix)));
+    }
+    let bytes = tensor.dim_bytes(Dim::Element, axes);
+    let end = bytes.and_then(|bytes| start.checked_add(bytes));
+    match (bytes, end) {
+        (Some(_), Some(end)) if end <= capacity => Ok(()),
+        (Some(bytes), _) => {
+            let message = format!("element mapping `{map}` of `{}` takes {bytes} bytes at {start}, but {memory} has {capacity}", tensor.dtype);
+            Err(op.clause_error(constraint, clause, message))
+        }
+        (None, _) => Err(op.clause_error(constraint, clause, format!("element mapping `{map}` is too large to count"))),
+    }
+}

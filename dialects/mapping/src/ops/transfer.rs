@@ -1,0 +1,177 @@
+//! `tm.to_hbm`, `tm.to_dm`, `tm.to_host`: transfers of whole tensors by the DMA engines.
+
+use super::func::{check_chips, check_place, chips_of};
+use crate::attrs::MAP;
+use crate::facts::{DeclaredAxes, Support, check_mappings, machine};
+use crate::tensor::{Dim, Tensor, TensorKind, make, operand};
+use crate::{AxisId, DM, Expr, HBM, HOST, transfer};
+use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, OperandDecl};
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::{OpRef, TypeId};
+use visa_ir::verify::VerifyCx;
+
+const MAPPING: ClauseKind = ClauseKind::Body(&MAP);
+
+/// `tm.to_hbm`.
+pub static TO_HBM: OpDecl = OpDecl {
+    name: "tm.to_hbm",
+    summary: "Moves a tensor to HBM.",
+    doc: "From host memory by PCIe DMA, from data memory by tensor DMA (book 10). From data memory the chip mapping is that \
+          of the source.",
+    constraints: &[
+        ("C1", "the address is a multiple of the element size and the tensor fits (book 04)"),
+        ("C2", "the source holds every element of the result (book 07)"),
+        ("C3", "from data memory, `chip` is not given: each chip moves its own"),
+    ],
+    operands: &[OperandDecl::one("source", &["tm.host", "tm.dm"])],
+    clauses: &[
+        ClauseDecl::required("at", ClauseKind::Int, "HBM address, in bytes"),
+        ClauseDecl::optional("chip", MAPPING, "which part each chip holds; the identity if absent"),
+        ClauseDecl::required("element", MAPPING, "the layout in a chip's HBM, in elements"),
+    ],
+    results: &["tensor"],
+    infer: Some(infer_hbm),
+    verify: Some(verify_hbm),
+    example: "%h = tm.to_hbm %x at 0, element [I, J]",
+    ..OpDecl::BASE
+};
+
+/// `tm.to_dm`.
+pub static TO_DM: OpDecl = OpDecl {
+    name: "tm.to_dm",
+    summary: "Moves a tensor from HBM to data memory.",
+    doc: "Each chip moves its own part by tensor DMA (book 10). Along an axis that the tensor does not depend on, every \
+          position gets a copy.",
+    constraints: &[
+        ("C1", "the address is a multiple of the element size and the tensor fits a slice (book 04)"),
+        ("C2", "the source holds every element of the result (book 07)"),
+        ("C3", "the cluster mapping has as many positions as a chip has clusters: 2 (book 04)"),
+        ("C4", "the slice mapping has as many positions as a cluster has slices: 256 (book 04)"),
+    ],
+    operands: &[OperandDecl::one("source", &["tm.hbm"])],
+    clauses: &[
+        ClauseDecl::required("at", ClauseKind::Int, "address in every slice, in bytes"),
+        ClauseDecl::required("cluster", MAPPING, "which part each cluster holds"),
+        ClauseDecl::required("slice", MAPPING, "which part each slice holds"),
+        ClauseDecl::required("element", MAPPING, "the layout within a slice, in elements"),
+    ],
+    results: &["tensor"],
+    infer: Some(infer_dm),
+    verify: Some(verify_dm),
+    example: "%d = tm.to_dm %h at 0, cluster [1 # 2], slice [I], element [J]",
+    ..OpDecl::BASE
+};
+
+/// `tm.to_host`.
+pub static TO_HOST: OpDecl = OpDecl {
+    name: "tm.to_host",
+    summary: "Moves a tensor from HBM to host memory.",
+    doc: "By PCIe DMA (book 10).",
+    constraints: &[("C1", "the source holds every element of the result (book 07)")],
+    operands: &[OperandDecl::one("source", &["tm.hbm"])],
+    clauses: &[ClauseDecl::required("element", MAPPING, "the layout in host memory, in elements")],
+    results: &["tensor"],
+    infer: Some(infer_host),
+    verify: Some(verify_host),
+    example: "%y = tm.to_host %h element [I]",
+    ..OpDecl::BASE
+};
+
+/// The operations of this file.
+pub static OPS: &[&OpDecl] = &[&TO_HBM, &TO_DM, &TO_HOST];
+
+/// The result's type: dimensions from clauses of their name, then from the source.
+fn infer(op: OpRef<'_>, kind: &'static TensorKind) -> Result<Vec<TypeId>, Diagnostic> {
+    let source = operand(op, 0).ok_or_else(|| op.error("C0", "the operand is no tensor"))?;
+    let given: Vec<(Dim, Expr)> =
+        kind.dims.iter().filter_map(|&dim| Some((dim, (*op.body::<Expr>(dim.name())?).clone()))).collect();
+    let mut given = given;
+    if source.map(Dim::Chip).is_none() && !given.iter().any(|(dim, _)| *dim == Dim::Chip) {
+        given.push((Dim::Chip, Expr::Literal(1)));
+    }
+    let tensor = Tensor::build(kind, None, source.dtype, &given, &source)
+        .map_err(|dim| op.error("C0", format!("the {dim} mapping is not known")))?;
+    Ok(vec![make(op.ctx, tensor)])
+}
+
+fn infer_hbm(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
+    infer(op, &HBM)
+}
+
+fn infer_dm(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
+    infer(op, &DM)
+}
+
+fn infer_host(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
+    infer(op, &HOST)
+}
+
+fn verify_hbm(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
+    let axes = &cx.analysis::<DeclaredAxes>().0;
+    check_mappings(op, axes)?;
+    let (Some(source), Some(result)) = (operand(op, 0), op.result_type::<Tensor>(0)) else { return Ok(()) };
+    if source.map(Dim::Chip).is_some() && op.flag("chip") {
+        return Err(op.clause_error("C3", "chip", "the source already says what each chip holds").fix(Some("leave `chip` out".to_owned())));
+    }
+    check_chips(&result, chips_of(op), axes, op.clause_span("chip"))?;
+    let capacity = machine(op.ctx).memory.hbm_bytes;
+    check_place(op, "at", &result, op.int("at").unwrap_or(0), capacity, axes, "C1")?;
+    check_transfer(op, cx, "C2")
+}
+
+fn verify_dm(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
+    let axes = &cx.analysis::<DeclaredAxes>().0;
+    check_mappings(op, axes)?;
+    let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
+    let machine = machine(op.ctx);
+    check_dimension(op, &result, Dim::Cluster, machine.topology.clusters_per_chip, axes, "C3")?;
+    check_dimension(op, &result, Dim::Slice, machine.topology.slices_per_cluster, axes, "C4")?;
+    check_place(op, "at", &result, op.int("at").unwrap_or(0), machine.memory.dm_bytes_per_slice, axes, "C1")?;
+    check_transfer(op, cx, "C2")
+}
+
+fn verify_host(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
+    check_mappings(op, &cx.analysis::<DeclaredAxes>().0)?;
+    check_transfer(op, cx, "C1")
+}
+
+/// Checks that a dimension has exactly `count` positions (book 04).
+pub fn check_dimension(
+    op: OpRef<'_>,
+    tensor: &Tensor,
+    dim: Dim,
+    count: u64,
+    axes: &crate::Axes,
+    constraint: &str,
+) -> Result<(), Diagnostic> {
+    let map = tensor.dim(dim);
+    let size = map.size(axes).map_err(|error| crate::facts::mapping_error(error, op.clause_span(dim.name())))?;
+    if size == count {
+        return Ok(());
+    }
+    let message = format!("{} mapping `{map}` has {size} positions, expected exactly {count}", dim.name());
+    let fix = (size < count).then(|| {
+        let text = map.to_string();
+        let inside = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(&text);
+        let inside = if inside.contains(',') { text.clone() } else { inside.to_owned() };
+        format!("pad it: `[{inside} # {count}]`")
+    });
+    Err(op.clause_error(constraint, dim.name(), message).fix(fix))
+}
+
+/// The axes that operand `index` does not depend on.
+pub fn free_axes<'a>(op: OpRef<'a>, cx: &VerifyCx<'_>, index: usize) -> impl Fn(AxisId) -> bool + 'a {
+    let support = cx.analysis::<Support>();
+    let axes = cx.analysis::<DeclaredAxes>();
+    let value = op.operands().get(index).copied();
+    move |axis| value.is_none_or(|value| !support.depends(value, axes.0.name(axis)))
+}
+
+fn check_transfer(op: OpRef<'_>, cx: &VerifyCx<'_>, constraint: &str) -> Result<(), Diagnostic> {
+    let axes = &cx.analysis::<DeclaredAxes>().0;
+    let (Some(source), Some(result)) = (operand(op, 0), op.result_type::<Tensor>(0)) else { return Ok(()) };
+    let free = free_axes(op, cx, 0);
+    transfer(&source, &result, &free, axes, &machine(op.ctx))
+        .map(drop)
+        .map_err(|error| op.clause_error(constraint, "element", error.to_string()))
+}

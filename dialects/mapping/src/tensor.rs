@@ -1,0 +1,277 @@
+//! Tensor types: a number format, and a mapping for each dimension of the place that holds the tensor (book 04).
+//!
+//! Memory types (`!tm.dm<...>`) and the stream types of the stream dialect are the same structure with other dimensions.
+
+use crate::{Axes, Expr};
+use std::fmt;
+use std::rc::Rc;
+use visa_ir::context::Context;
+use visa_ir::decl::{Body, BodyDef, BodyError};
+use visa_ir::diag::nearest;
+use visa_ir::module::{OpRef, TypeId};
+use visa_numerics::DType;
+
+/// A dimension of a memory or of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Dim {
+    /// Chips of the system.
+    Chip,
+    /// Clusters of a chip.
+    Cluster,
+    /// Slices of a cluster.
+    Slice,
+    /// Rows of the contraction engine.
+    Row,
+    /// Positions within a memory, in elements.
+    Element,
+    /// Packets one after the other.
+    Time,
+    /// Elements of a packet.
+    Packet,
+}
+
+impl Dim {
+    /// Its name, which is also the name of the clause that gives it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Chip => "chip",
+            Self::Cluster => "cluster",
+            Self::Slice => "slice",
+            Self::Row => "row",
+            Self::Element => "element",
+            Self::Time => "time",
+            Self::Packet => "packet",
+        }
+    }
+}
+
+/// What the types of one name have in common.
+#[derive(Debug)]
+pub struct TensorKind {
+    /// The type's definition.
+    pub def: BodyDef,
+    /// Its dimensions, outermost first.
+    pub dims: &'static [Dim],
+    /// Whether it is a stream, which flows in the main or the sub context.
+    pub stream: bool,
+}
+
+/// The context of the Tensor Unit that a stream flows in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// The one that computes.
+    Main,
+    /// The one that prefetches.
+    Sub,
+}
+
+impl Unit {
+    /// `main` or `sub`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Main => "main",
+            Self::Sub => "sub",
+        }
+    }
+}
+
+/// A tensor type's value.
+#[derive(Clone, Debug)]
+pub struct Tensor {
+    /// What the types of its name have in common.
+    pub kind: &'static TensorKind,
+    /// The context, for streams.
+    pub unit: Option<Unit>,
+    /// Format of the elements.
+    pub dtype: DType,
+    /// A mapping a dimension, in the kind's order.
+    pub maps: Vec<Expr>,
+}
+
+impl fmt::Display for Tensor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(unit) = self.unit {
+            write!(f, "{}, ", unit.name())?;
+        }
+        write!(f, "{}", self.dtype)?;
+        self.maps.iter().try_for_each(|map| write!(f, ", {map}"))
+    }
+}
+
+impl Tensor {
+    /// A type of `kind`, its dimensions taken by name from `given`, then from `base`.
+    ///
+    /// # Errors
+    /// The name of a dimension that neither has.
+    pub fn build(
+        kind: &'static TensorKind,
+        unit: Option<Unit>,
+        dtype: DType,
+        given: &[(Dim, Expr)],
+        base: &Self,
+    ) -> Result<Self, &'static str> {
+        let find = |dim: &Dim| {
+            let own = given.iter().find(|(name, _)| name == dim).map(|(_, map)| map.clone());
+            own.or_else(|| base.map(*dim).cloned()).ok_or(dim.name())
+        };
+        let maps: Result<Vec<_>, _> = kind.dims.iter().map(find).collect();
+        Ok(Self { kind, unit, dtype, maps: maps? })
+    }
+
+    /// The mapping of a dimension, if the type has it.
+    #[must_use]
+    pub fn map(&self, dim: Dim) -> Option<&Expr> {
+        let at = self.kind.dims.iter().position(|&own| own == dim)?;
+        self.maps.get(at)
+    }
+
+    /// The mapping of a dimension; the identity where the type does not have it.
+    #[must_use]
+    pub fn dim(&self, dim: Dim) -> Expr {
+        self.map(dim).cloned().unwrap_or(Expr::Literal(1))
+    }
+
+    /// Bytes of `positions` elements.
+    #[must_use]
+    pub fn bytes(&self, positions: u64) -> Option<u64> {
+        self.dtype.bytes(positions)
+    }
+
+    /// Bytes of one element; every format so far has whole bytes.
+    #[must_use]
+    pub fn element_bytes(&self) -> u64 {
+        u64::from(self.dtype.bits()).div_ceil(8)
+    }
+
+    /// Bytes that a dimension spans, if its mapping is sound.
+    #[must_use]
+    pub fn dim_bytes(&self, dim: Dim, axes: &Axes) -> Option<u64> {
+        self.bytes(self.dim(dim).size(axes).ok()?)
+    }
+
+    /// The names of the axes that its mappings mention.
+    #[must_use]
+    pub fn axis_names(&self) -> Vec<Rc<str>> {
+        let mut names = Vec::new();
+        self.maps.iter().for_each(|map| collect_names(map, &mut names));
+        names.sort();
+        names.dedup();
+        names
+    }
+}
+
+fn collect_names(map: &Expr, names: &mut Vec<Rc<str>>) {
+    match map {
+        Expr::Axis(name) => names.push(Rc::from(&**name)),
+        Expr::Literal(_) => {}
+        Expr::Pair(terms) => terms.iter().for_each(|term| collect_names(term, names)),
+        Expr::Pad { inner, .. } | Expr::Resize { inner, .. } => collect_names(inner, names),
+        Expr::Stride { inner, .. } | Expr::Modulo { inner, .. } => collect_names(inner, names),
+    }
+}
+
+/// Reads a tensor type's body.
+///
+/// # Errors
+/// A wrong context, format or mapping, or a wrong number of dimensions.
+pub fn parse_tensor(kind: &'static TensorKind, text: &str) -> Result<Rc<dyn Body>, BodyError> {
+    let mut fields = split_fields(text).into_iter();
+    let unit = if kind.stream { Some(parse_unit(fields.next())?) } else { None };
+    let dtype = parse_dtype(fields.next())?;
+    let mut maps = Vec::new();
+    for (start, field) in fields {
+        let map = Expr::parse(field).map_err(|error| map_error(error, start))?;
+        maps.push(map);
+    }
+    if maps.len() != kind.dims.len() {
+        let names: Vec<_> = kind.dims.iter().map(|dim| dim.name()).collect();
+        let message = format!("{} mappings, expected {} ({})", maps.len(), names.len(), names.join(", "));
+        return Err(BodyError { code: "tensor-dimensions".into(), message, range: None, fix: None });
+    }
+    Ok(Rc::new(Tensor { kind, unit, dtype, maps }))
+}
+
+/// The comma-separated fields outside brackets, each with its offset.
+fn split_fields(text: &str) -> Vec<(usize, &str)> {
+    let mut fields = Vec::new();
+    let (mut depth, mut start) = (0_i32, 0);
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'[' => depth += 1,
+            b']' => depth -= 1,
+            b',' if depth == 0 => {
+                fields.push((start, &text[start..at]));
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    fields.push((start, &text[start..]));
+    let trim = |(start, field): (usize, &'_ str)| start + field.len() - field.trim_start().len();
+    fields.iter().map(|&(start, field)| (trim((start, field)), field.trim())).collect()
+}
+
+fn field_error(code: &str, message: String, field: Option<(usize, &str)>, fix: Option<String>) -> BodyError {
+    let range = field.map(|(start, text)| start..start + text.len());
+    BodyError { code: code.into(), message, range, fix }
+}
+
+fn parse_unit(field: Option<(usize, &str)>) -> Result<Unit, BodyError> {
+    match field.map_or("", |(_, text)| text) {
+        "main" => Ok(Unit::Main),
+        "sub" => Ok(Unit::Sub),
+        other => Err(field_error("tensor-context", format!("found `{other}`, expected `main` or `sub`"), field, None)),
+    }
+}
+
+fn parse_dtype(field: Option<(usize, &str)>) -> Result<DType, BodyError> {
+    let text = field.map_or("", |(_, text)| text);
+    DType::parse(text).ok_or_else(|| {
+        let known: Vec<_> = DType::names().collect();
+        let message = format!("unknown format `{text}`; known are `{}`", known.join("`, `"));
+        let fix = nearest(text, known).map(|near| format!("did you mean `{near}`?"));
+        field_error("unknown-dtype", message, field, fix)
+    })
+}
+
+/// A mapping's error at its offset in a body.
+#[must_use]
+pub fn map_error(error: crate::MapError, offset: usize) -> BodyError {
+    BodyError {
+        code: error.code.into(),
+        message: error.message,
+        range: error.range.map(|range| range.start + offset..range.end + offset),
+        fix: error.fix,
+    }
+}
+
+/// The tensor type of operand `index`.
+#[must_use]
+pub fn operand(op: OpRef<'_>, index: usize) -> Option<Rc<Tensor>> {
+    op.operand_type(index)
+}
+
+/// Makes the type of `tensor`.
+pub fn make(ctx: &Context, tensor: Tensor) -> TypeId {
+    visa_ir::decl::make_type(ctx, &tensor.kind.def, tensor)
+}
+
+/// Declares a tensor kind with the parser of its body.
+#[macro_export]
+macro_rules! tensor_kind {
+    ($(#[$doc:meta])* $name:ident, $text:literal, $syntax:literal, $stream:literal, [$($dim:ident),*], $about:literal) => {
+        $(#[$doc])*
+        pub static $name: $crate::TensorKind = $crate::TensorKind {
+            def: visa_ir::decl::BodyDef {
+                name: $text,
+                syntax: $syntax,
+                doc: $about,
+                parse: |text| $crate::parse_tensor(&$name, text),
+            },
+            dims: &[$($crate::Dim::$dim),*],
+            stream: $stream,
+        };
+    };
+}

@@ -1,0 +1,101 @@
+//! Helpers that the operations of the pipeline share: types of their results, comparisons of mappings.
+
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::{OpRef, TypeId};
+use visa_ir::verify::VerifyCx;
+use visa_mapping::facts::{DeclaredAxes, mapping_error};
+use visa_mapping::{Axes, Dim, Equality, Expr, Tensor, TensorKind, Unit, describe, equal, make, operand};
+use visa_numerics::DType;
+
+/// The stream that operand 0 is.
+///
+/// # Errors
+/// If it is no tensor type.
+pub fn input(op: OpRef<'_>) -> Result<std::rc::Rc<Tensor>, Diagnostic> {
+    operand(op, 0).ok_or_else(|| op.error("C0", format!("`{}` takes a stream", op.name())))
+}
+
+/// The type of operand 0 with another kind, and the dimensions that clauses of their name give.
+///
+/// # Errors
+/// If a dimension is neither inherited nor given.
+pub fn next(op: OpRef<'_>, kind: &'static TensorKind, dtype: Option<DType>) -> Result<Vec<TypeId>, Diagnostic> {
+    let source = input(op)?;
+    let given: Vec<(Dim, Expr)> =
+        kind.dims.iter().filter_map(|&dim| Some((dim, (*op.body::<Expr>(dim.name())?).clone()))).collect();
+    with_dims(op, kind, source.unit, dtype.unwrap_or(source.dtype), &given, &source)
+}
+
+/// A result type from explicit dimensions.
+///
+/// # Errors
+/// If a dimension is neither inherited nor given.
+pub fn with_dims(
+    op: OpRef<'_>,
+    kind: &'static TensorKind,
+    unit: Option<Unit>,
+    dtype: DType,
+    given: &[(Dim, Expr)],
+    source: &Tensor,
+) -> Result<Vec<TypeId>, Diagnostic> {
+    let tensor = Tensor::build(kind, if kind.stream { unit } else { None }, dtype, given, source)
+        .map_err(|dim| op.error("C0", format!("the {dim} mapping is not known")))?;
+    Ok(vec![make(op.ctx, tensor)])
+}
+
+/// The module's axes.
+#[must_use]
+pub fn axes(cx: &VerifyCx<'_>) -> std::rc::Rc<DeclaredAxes> {
+    cx.analysis()
+}
+
+/// Checks that `found` (a clause) holds the same cells as `wanted`.
+///
+/// # Errors
+/// The first position that differs, with both cells; or that the question cannot be decided.
+pub fn check_same(
+    op: OpRef<'_>,
+    constraint: &str,
+    clause: &str,
+    found: &Expr,
+    wanted: &Expr,
+    axes: &Axes,
+) -> Result<(), Diagnostic> {
+    match equal(found, wanted, axes) {
+        Equality::Equal => Ok(()),
+        Equality::Different { at, left, right } => {
+            let (left, right) = (describe(left.as_ref(), axes), describe(right.as_ref(), axes));
+            let message = format!("`{found}` differs from `{wanted}` at position {at}: {left} instead of {right}");
+            Err(op.clause_error(constraint, clause, message))
+        }
+        Equality::Unknown { why } => {
+            let message = format!("cannot decide whether `{found}` is `{wanted}`: {why}");
+            Err(op.clause_error(constraint, clause, message))
+        }
+    }
+}
+
+/// Bytes of a stream's packet.
+///
+/// # Errors
+/// If the packet's mapping is unsound.
+pub fn packet_bytes(op: OpRef<'_>, stream: &Tensor, axes: &Axes) -> Result<u64, Diagnostic> {
+    let map = stream.dim(Dim::Packet);
+    let size = map.size(axes).map_err(|error| mapping_error(error, op.clause_span("packet")))?;
+    stream
+        .bytes(size)
+        .ok_or_else(|| op.clause_error("C0", "packet", format!("packet `{map}` has too many elements to count")))
+}
+
+/// The compute engines belong to the main context (book 12).
+///
+/// # Errors
+/// If the stream flows in the sub context.
+pub fn main_only(op: OpRef<'_>, constraint: &str) -> Result<(), Diagnostic> {
+    match input(op)?.unit {
+        Some(Unit::Sub) => Err(op
+            .error(constraint, format!("`{}` in the sub context: the compute engines belong to main", op.name()))
+            .fix(Some("begin the pipeline with `stream.begin main`".to_owned()))),
+        Some(Unit::Main) | None => Ok(()),
+    }
+}

@@ -1,0 +1,30 @@
+//! What an operation means for the tensor, whatever the layout (book 05). The logical evaluator reads it from the
+//! declaration; an operation that moves data means nothing at all.
+
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::OpRef;
+use visa_numerics::Bits;
+
+/// The logical meaning of an operation, declared as an interface.
+#[derive(Clone, Copy)]
+pub enum Meaning {
+    /// The same tensor in another place or order, its elements converted to the result's format.
+    Same,
+    /// Two tensors, paired: the product of their elements at each index of the computation.
+    Pair,
+    /// Sums the products of each packet by the reduction tree.
+    SumPacket,
+    /// Sums over time.
+    SumTime,
+    /// A function of each element, and of the element of the second operand or the constant.
+    Elementwise(fn(OpRef<'_>) -> Result<Function, Diagnostic>),
+}
+
+/// An elementwise function on bit patterns, and where its second argument comes from.
+#[derive(Clone, Copy)]
+pub struct Function {
+    /// The function.
+    pub apply: fn(Bits, Bits) -> Bits,
+    /// The second argument, unless it is the operation's second operand.
+    pub constant: Option<Bits>,
+}

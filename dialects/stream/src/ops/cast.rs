@@ -1,0 +1,59 @@
+//! `stream.cast`: the cast engine narrows elements (book 26).
+
+use crate::CAST;
+use crate::chain::{axes, check_same, input, main_only, next};
+use crate::meaning::Meaning;
+use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::{OpRef, TypeId};
+use visa_ir::verify::VerifyCx;
+use visa_mapping::attrs::{DTYPE, MAP};
+use visa_mapping::facts::{check_mappings, machine};
+use visa_mapping::{Dim, PadKind, Tensor};
+use visa_numerics::{CAST_ENGINE, DType, cast_targets, engine_cast};
+
+/// `stream.cast`.
+pub static DECL: OpDecl = OpDecl {
+    name: "stream.cast",
+    summary: "Converts each element to a narrower format and pads the flit back to 32 bytes.",
+    doc: "Time is unchanged (book 26).",
+    constraints: &[
+        ("C1", "the cast engine converts i32 to i8 and f32 to bf16 (book 26)"),
+        ("C2", "the packet is the input's, padded to 32 bytes of the new format (book 26)"),
+        ("C3", "main context only (book 12)"),
+    ],
+    operands: &[OperandDecl::one("stream", &["stream.collect", "stream.accumulate", "stream.final"])],
+    clauses: &[
+        ClauseDecl::lead("dtype", ClauseKind::Body(&DTYPE), "the new format"),
+        ClauseDecl::required("packet", ClauseKind::Body(&MAP), "what each element of the flit holds"),
+    ],
+    results: &["stream"],
+    infer: Some(infer),
+    verify: Some(verify),
+    example: "%n = stream.cast bf16 %a packet [1 # 16]",
+    interfaces: &[Interface(&Meaning::Same)],    ..OpDecl::BASE
+};
+
+/// The operations of this file.
+pub static OPS: &[&OpDecl] = &[&DECL];
+
+fn infer(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
+    next(op, &CAST, op.body::<DType>("dtype").map(|dtype| *dtype))
+}
+
+fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
+    main_only(op, "C3")?;
+    let axes = &axes(cx).0;
+    check_mappings(op, axes)?;
+    let source = input(op)?;
+    let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
+    if engine_cast(source.dtype, result.dtype).is_none() {
+        let targets: Vec<_> = cast_targets(CAST_ENGINE, source.dtype).map(DType::name).collect();
+        let known = if targets.is_empty() { "nothing".to_owned() } else { format!("`{}`", targets.join("`, `")) };
+        let message = format!("the cast engine does not convert {} to {}; it converts {} to {known}", source.dtype, result.dtype, source.dtype);
+        return Err(op.clause_error("C1", "dtype", message));
+    }
+    let elements = machine(op.ctx).limits.flit_bytes / result.element_bytes();
+    let wanted = source.dim(Dim::Packet).pad(elements, PadKind::Top);
+    check_same(op, "C2", "packet", &result.dim(Dim::Packet), &wanted, axes)
+}

@@ -1,0 +1,64 @@
+//! `stream.commit`: the commit engine writes data memory (book 09).
+
+use crate::chain::{axes, input, with_dims};
+use crate::meaning::Meaning;
+use crate::plan;
+use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::{OpRef, TypeId};
+use visa_ir::verify::VerifyCx;
+use visa_mapping::attrs::MAP;
+use visa_mapping::facts::{check_mappings, machine};
+use visa_mapping::ops::func::check_place;
+use visa_mapping::{DM, Dim, Expr, Tensor};
+
+/// `stream.commit`.
+pub static DECL: OpDecl = OpDecl {
+    name: "stream.commit",
+    summary: "Ends a pipeline: writes each slice's elements to data memory.",
+    doc: "Keeps the leading 8, 16, 24 or 32 bytes of each flit and writes them in any order that a sequencer can walk. How \
+          many bytes are kept and how they are cut into writes follows from the element mapping.",
+    constraints: &[
+        ("C1", "the address is a multiple of 8 and the tensor fits a slice (book 04, 09)"),
+        ("C2", "8, 16, 24 or 32 leading bytes of a flit are kept; every live element of the result is written once, and nothing else but its don't-care padding (book 09, 33)"),
+    ],
+    operands: &[OperandDecl::one("stream", &["stream.collect", "stream.accumulate", "stream.final", "stream.cast"])],
+    clauses: &[
+        ClauseDecl::required("at", ClauseKind::Int, "address in every slice, in bytes"),
+        ClauseDecl::required("element", ClauseKind::Body(&MAP), "the layout within a slice, in elements"),
+    ],
+    results: &["tensor"],
+    infer: Some(infer),
+    verify: Some(verify),
+    example: "%y = stream.commit %n at 8192, element [1 # 4]",
+    interfaces: &[Interface(&Meaning::Same)],    ..OpDecl::BASE
+};
+
+/// The operations of this file.
+pub static OPS: &[&OpDecl] = &[&DECL];
+
+fn infer(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
+    let source = input(op)?;
+    let given: Vec<_> = op.body::<Expr>("element").map(|map| (Dim::Element, (*map).clone())).into_iter().collect();
+    with_dims(op, &DM, None, source.dtype, &given, &source)
+}
+
+fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
+    let axes = &axes(cx).0;
+    check_mappings(op, axes)?;
+    let source = input(op)?;
+    let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
+    let machine = machine(op.ctx);
+    let at = op.int("at").unwrap_or(0);
+    let align = i64::try_from(machine.limits.commit_stride_align).unwrap_or(8);
+    if at % align != 0 {
+        let fix = format!("write {}", at / align * align + align);
+        return Err(op.clause_error("C1", "at", format!("address {at} is not a multiple of {align} (book 09)")).fix(Some(fix)));
+    }
+    check_place(op, "at", &result, at, machine.memory.dm_bytes_per_slice, axes, "C1")?;
+    let (time, packet) = (source.dim(Dim::Time), source.dim(Dim::Packet));
+    let sizes = &machine.limits.commit_sizes;
+    plan::commit(&result.dim(Dim::Element), &time, &packet, result.element_bytes(), sizes, axes)
+        .map(drop)
+        .map_err(|why| op.clause_error("C2", "element", why))
+}

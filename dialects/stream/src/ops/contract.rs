@@ -1,0 +1,270 @@
+//! `stream.align`, `stream.contract`, `stream.accumulate`: the contraction engine (book 15 to 19).
+
+use crate::chain::{axes, check_same, input, main_only, next, packet_bytes, with_dims};
+use crate::meaning::Meaning;
+use crate::plan::{self, TimeLoop};
+use crate::{ACCUMULATE, ALIGN, CONTRACT};
+use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::{OpRef, TypeId};
+use visa_ir::verify::VerifyCx;
+use visa_machine::Machine;
+use visa_mapping::attrs::MAP;
+use visa_mapping::facts::{check_mappings, machine};
+use visa_mapping::ops::transfer::free_axes;
+use visa_mapping::{Axes, AxisId, Digits, Dim, Expr, PadKind, Tensor, operand};
+use visa_numerics::DType;
+
+const MAPPING: ClauseKind = ClauseKind::Body(&MAP);
+
+/// `stream.align`.
+pub static ALIGN_DECL: OpDecl = OpDecl {
+    name: "stream.align",
+    summary: "Pairs the stream with a tensor in the register file.",
+    doc: "The stream adapter collects one or two flits into a packet of 64 bytes (one flit is padded with zeros), gives it to \
+          every row, and repeats it along axes of time that only the register file has. The TRF sequencer reads the \
+          register file in the same order (book 16, 17, 18).",
+    constraints: &[
+        ("C1", "the format can enter the contraction: i8 or bf16 (book 19)"),
+        ("C2", "the packet has 64 bytes (book 17)"),
+        ("C3", "[time, packet] is the stream's, one or two flits a packet, with time broadcast innermost (book 17)"),
+        ("C4", "both operands lie in the same chips, clusters and slices, in the same format (book 16)"),
+        ("C5", "the register file holds every element asked for, contiguous within the packet (book 18)"),
+        ("C6", "main context only (book 12)"),
+    ],
+    operands: &[OperandDecl::one("stream", &["stream.collect"]), OperandDecl::one("weights", &["tm.trf"])],
+    clauses: &[
+        ClauseDecl::required("time", MAPPING, "what each time step of the computation holds"),
+        ClauseDecl::required("packet", MAPPING, "what each element of the 64-byte packet holds"),
+    ],
+    results: &["pair"],
+    infer: Some(infer_align),
+    verify: Some(verify_align),
+    example: "%p = stream.align %c, %w time [J / 32], packet [J % 32]",
+    interfaces: &[Interface(&Meaning::Pair)],    ..OpDecl::BASE
+};
+
+/// `stream.contract`.
+pub static CONTRACT_DECL: OpDecl = OpDecl {
+    name: "stream.contract",
+    summary: "Multiplies element by element and sums within each packet by the reduction tree.",
+    doc: "Sums are widened: i8 to i32, bf16 to f32. Each level of the tree adds neighbours (book 19, docs/numerics.md).",
+    constraints: &[
+        ("C1", "the packet is summed in groups of 2^n elements, n up to the depth of the tree: 6 for i8, 5 for bf16 (book 19)"),
+        ("C2", "at most 32 sums a row (book 19)"),
+    ],
+    operands: &[OperandDecl::one("pair", &["stream.align"])],
+    clauses: &[ClauseDecl::required("packet", MAPPING, "what each sum of a row holds")],
+    results: &["sums"],
+    infer: Some(infer_contract),
+    verify: Some(verify_contract),
+    example: "%t = stream.contract %p packet [1]",
+    interfaces: &[Interface(&Meaning::SumPacket)],    ..OpDecl::BASE
+};
+
+/// `stream.accumulate`.
+pub static ACCUMULATE_DECL: OpDecl = OpDecl {
+    name: "stream.accumulate",
+    summary: "Sums over the time loops that the result leaves out.",
+    doc: "Partial sums are added in the order of time. `interleaved` puts one sum of each row into a flit: time is [kept time, \
+          packet], the packet is the row padded to 8. `sequential` puts sums of one row into a flit: time is [kept time, row, \
+          outer packet], the packet has 8 of its sums (book 19).",
+    constraints: &[
+        ("C1", "the kept time loops are those of the input, in order (book 19)"),
+        ("C2", "the rest of [time, packet] is as the mode orders it (book 19)"),
+        ("C3", "buffer: interleaved align_up(row, 8) x inner <= 1024 and inner <= 128; sequential align_up(packet, 32) x inner <= 1024 and inner <= 32, inner being what lies within the outermost summed loop (book 19)"),
+    ],
+    operands: &[OperandDecl::one("sums", &["stream.contract"])],
+    clauses: &[
+        ClauseDecl::lead("mode", ClauseKind::Word(&["interleaved", "sequential"]), "how sums are put into flits"),
+        ClauseDecl::required("time", MAPPING, "what each flit holds"),
+        ClauseDecl::required("packet", MAPPING, "what each element of a flit holds"),
+    ],
+    results: &["stream"],
+    infer: Some(infer_accumulate),
+    verify: Some(verify_accumulate),
+    example: "%a = stream.accumulate interleaved %t time [1], packet [1 # 8]",
+    interfaces: &[Interface(&Meaning::SumTime)],    ..OpDecl::BASE
+};
+
+/// The operations of this file.
+pub static OPS: &[&OpDecl] = &[&ALIGN_DECL, &CONTRACT_DECL, &ACCUMULATE_DECL];
+
+fn infer_align(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
+    let source = input(op)?;
+    let row = operand(op, 1).map_or(Expr::Literal(1), |weights| weights.dim(Dim::Row));
+    let mut given = vec![(Dim::Row, row)];
+    for dim in [Dim::Time, Dim::Packet] {
+        given.extend(op.body::<Expr>(dim.name()).map(|map| (dim, (*map).clone())));
+    }
+    with_dims(op, &ALIGN, source.unit, source.dtype, &given, &source)
+}
+
+fn infer_contract(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
+    let source = input(op)?;
+    next(op, &CONTRACT, source.dtype.accumulator())
+}
+
+fn infer_accumulate(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
+    next(op, &ACCUMULATE, None)
+}
+
+fn verify_align(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
+    main_only(op, "C6")?;
+    let axes = &axes(cx).0;
+    check_mappings(op, axes)?;
+    let (source, Some(weights)) = (input(op)?, operand(op, 1)) else { return Ok(()) };
+    let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
+    check_formats(op, &source, &weights)?;
+    for dim in [Dim::Chip, Dim::Cluster, Dim::Slice] {
+        check_same(op, "C4", dim.name(), &weights.dim(dim), &source.dim(dim), axes)?;
+    }
+    let width = machine(op.ctx).limits.mac_width_bytes;
+    let bytes = packet_bytes(op, &result, axes)?;
+    if bytes != width {
+        let packet = result.dim(Dim::Packet);
+        let elements = width / result.element_bytes();
+        let message = format!("packet `{packet}` of `{}` has {bytes} bytes, expected {width}", result.dtype);
+        return Err(op.clause_error("C2", "packet", message).fix(Some(format!("give it {elements} elements, padded if need be (`# {elements}`)"))));
+    }
+    alignment(op, &source, &result, &free_axes(op, cx, 0), axes, &machine(op.ctx))?;
+    let free = free_axes(op, cx, 1);
+    plan::register_read(&weights.dim(Dim::Element), &result.dim(Dim::Time), &result.dim(Dim::Packet), &free, axes)
+        .map(drop)
+        .map_err(|why| op.clause_error("C5", "time", why))
+}
+
+fn check_formats(op: OpRef<'_>, source: &Tensor, weights: &Tensor) -> Result<(), Diagnostic> {
+    if source.dtype.accumulator().is_none() {
+        let able: Vec<_> = DType::all().filter(|dtype| dtype.accumulator().is_some()).map(DType::name).collect();
+        let message = format!("`{}` cannot enter the contraction, which takes `{}`", source.dtype, able.join("`, `"));
+        let fix = (source.dtype == DType::F32).then(|| "convert at the fetch: `dtype bf16`".to_owned());
+        return Err(op.error("C1", message).fix(fix));
+    }
+    if source.dtype == weights.dtype {
+        return Ok(());
+    }
+    Err(op.error("C4", format!("the stream is `{}`, the register file `{}`", source.dtype, weights.dtype)))
+}
+
+/// How the stream adapter makes the computation's packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Alignment {
+    /// Flits collected into a packet: 1 or 2.
+    pub flits: u64,
+    /// How often each packet is repeated (time broadcast).
+    pub repeat: u64,
+}
+
+/// Finds the number of flits and the time broadcast that turn the stream into the computation.
+///
+/// # Errors
+/// If none does.
+pub fn alignment(
+    op: OpRef<'_>,
+    source: &Tensor,
+    result: &Tensor,
+    free: &dyn Fn(AxisId) -> bool,
+    axes: &Axes,
+    machine: &Machine,
+) -> Result<Alignment, Diagnostic> {
+    let refuse = |why: String| op.clause_error("C3", "time", why);
+    let read = |map: &Expr| plan::digits_of(map, axes).map_err(refuse);
+    let (time, packet) = (source.dim(Dim::Time), source.dim(Dim::Packet));
+    let whole = machine.limits.mac_width_bytes / result.element_bytes();
+    let two = read(&Expr::pair([time.clone(), packet.clone()]))?;
+    let one = read(&Expr::pair([time.clone(), packet.clone().pad(whole, PadKind::Top)]))?;
+    let inner = read(&result.dim(Dim::Packet))?;
+    let outer = read(&result.dim(Dim::Time))?;
+    let digits: Vec<_> = outer.iter().copied().collect();
+    let mut repeat = 1;
+    for tiled in 0..=digits.len() {
+        let mut head = inner.clone();
+        for digit in &digits[tiled..] {
+            head = Digits::concat(&Digits::of(*digit), &head).map_err(|error| refuse(error.to_string()))?;
+        }
+        for (flits, wanted) in [(2, &two), (1, &one)] {
+            if head == *wanted {
+                return Ok(Alignment { flits, repeat });
+            }
+        }
+        match digits.get(tiled) {
+            Some(digit) if digit.axis.is_none_or(free) => repeat *= digit.extent,
+            Some(_) | None => break,
+        }
+    }
+    let found = Expr::pair([result.dim(Dim::Time), result.dim(Dim::Packet)]);
+    Err(refuse(format!("`{found}` is not the stream's time `{time}`, packet `{packet}` with one or two flits a packet")))
+}
+
+fn verify_contract(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
+    let axes = &axes(cx).0;
+    check_mappings(op, axes)?;
+    let source = input(op)?;
+    let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
+    let (packet, sums) = (source.dim(Dim::Packet), result.dim(Dim::Packet));
+    let deepest = source.dtype.tree_depth().unwrap_or(0);
+    plan::tree_depth(&packet, &sums, deepest, axes).map_err(|why| op.clause_error("C1", "packet", why))?;
+    let (count, most) = (sums.size(axes).unwrap_or(0), machine(op.ctx).limits.accumulator_columns);
+    if count <= most {
+        return Ok(());
+    }
+    Err(op.clause_error("C2", "packet", format!("`{sums}` has {count} sums a row, at most {most}")))
+}
+
+/// The time loops of an accumulation and the sums each step has.
+///
+/// # Errors
+/// If the result's mappings are not what the mode makes of the input.
+pub fn accumulation(op: OpRef<'_>, source: &Tensor, result: &Tensor, axes: &Axes) -> Result<Vec<TimeLoop>, Diagnostic> {
+    let interleaved = op.word("mode").as_deref() == Some("interleaved");
+    let (row, packet) = (source.dim(Dim::Row), source.dim(Dim::Packet));
+    let size = |map: &Expr| map.size(axes).map_err(|error| op.clause_error("C2", "packet", error.message));
+    let lanes = 8;
+    let (inner, wanted) = if interleaved {
+        let columns = size(&packet)?;
+        check_same(op, "C2", "packet", &result.dim(Dim::Packet), &row.pad(lanes, PadKind::Top), axes)?;
+        (columns, packet)
+    } else {
+        let columns = size(&packet)?;
+        let whole = columns.next_multiple_of(lanes);
+        let padded = if whole == columns { packet } else { packet.pad(whole, PadKind::Top) };
+        let all = Expr::pair([row.clone(), padded]);
+        check_same(op, "C2", "packet", &result.dim(Dim::Packet), &all.clone().modulo(lanes), axes)?;
+        (size(&row)? * whole / lanes, all.stride(lanes))
+    };
+    let time = result.dim(Dim::Time);
+    if !size(&time)?.is_multiple_of(inner) {
+        return Err(op.clause_error("C2", "time", format!("time `{time}` must end with `{wanted}` ({inner} steps)")));
+    }
+    check_same(op, "C2", "time", &time.clone().modulo(inner), &wanted, axes)?;
+    let kept = plan::digits_of(&time.stride(inner), axes).map_err(|why| op.clause_error("C1", "time", why))?;
+    plan::accumulation(&source.dim(Dim::Time), &kept, axes).map_err(|why| op.clause_error("C1", "time", why))
+}
+
+fn verify_accumulate(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
+    let axes = &axes(cx).0;
+    check_mappings(op, axes)?;
+    let source = input(op)?;
+    let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
+    let loops = accumulation(op, &source, &result, axes)?;
+    let Some(outermost) = loops.iter().position(|time| time.summed) else { return Ok(()) };
+    let steps: u64 = loops[outermost..].iter().filter(|time| !time.summed).map(|time| time.limit).product();
+    let limits = &machine(op.ctx).limits;
+    let (rows, columns) =
+        (source.dim(Dim::Row).size(axes).unwrap_or(1), source.dim(Dim::Packet).size(axes).unwrap_or(1));
+    let (inner, most, used, rule) = if op.word("mode").as_deref() == Some("interleaved") {
+        let inner = steps * columns;
+        (inner, limits.interleaved_inner_max, rows.next_multiple_of(8) * inner, "align_up(row, 8) x inner")
+    } else {
+        let inner = steps * rows;
+        let row = columns.next_multiple_of(limits.accumulator_columns);
+        (inner, limits.sequential_inner_max, row * inner, "align_up(packet, 32) x inner")
+    };
+    let slots = limits.accumulator_slots;
+    if inner <= most && used <= slots {
+        return Ok(());
+    }
+    let message = format!("{inner} sums lie within the outermost summed time loop (at most {most}); {rule} = {used} of {slots} slots");
+    Err(op.clause_error("C3", "time", message))
+}

@@ -1,0 +1,109 @@
+//! `stream.to_trf` and `stream.to_vrf`: a pipeline ends in a register file (book 18, 20).
+
+use crate::chain::{axes, check_same, input, with_dims};
+use crate::meaning::Meaning;
+use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::{OpRef, TypeId};
+use visa_ir::verify::VerifyCx;
+use visa_mapping::attrs::MAP;
+use visa_mapping::facts::{check_mappings, machine};
+use visa_mapping::ops::func::check_place;
+use visa_mapping::{Dim, Expr, TRF, Tensor, TensorKind, VRF};
+
+/// `stream.to_trf`.
+pub static TO_TRF: OpDecl = OpDecl {
+    name: "stream.to_trf",
+    summary: "Stores the stream into the tensor register file.",
+    doc: "The outermost part of the stream chooses the row, the rest is the row's elements in order (book 18). `full` takes \
+          the whole file; the two halves hold two tensors at once.",
+    constraints: &[
+        ("C1", "1, 2, 4 or 8 rows (book 18, 19)"),
+        ("C2", "[row, element] is the stream's [time, packet] (book 18)"),
+        ("C3", "a row's elements fit its register file: 8 KB, half of it for `first` and `second` (book 04, 18)"),
+    ],
+    operands: &[OperandDecl::one("stream", &["stream.collect"])],
+    clauses: &[
+        ClauseDecl::required("at", ClauseKind::Word(&["full", "first", "second"]), "which part of the register file"),
+        ClauseDecl::required("row", ClauseKind::Body(&MAP), "what each row holds"),
+        ClauseDecl::required("element", ClauseKind::Body(&MAP), "the layout within a row, in elements"),
+    ],
+    results: &["tensor"],
+    infer: Some(infer_trf),
+    verify: Some(verify_trf),
+    example: "%w = stream.to_trf %c at full, row [1], element [J]",
+    interfaces: &[Interface(&Meaning::Same)],    ..OpDecl::BASE
+};
+
+/// `stream.to_vrf`.
+pub static TO_VRF: OpDecl = OpDecl {
+    name: "stream.to_vrf",
+    summary: "Stores the stream into the vector register file.",
+    doc: "The vector engine reads it as the second operand of an operation (book 20, 21).",
+    constraints: &[
+        ("C1", "the elements fit the register file: 8 KB (book 04)"),
+        ("C2", "element is the stream's [time, packet]"),
+    ],
+    operands: &[OperandDecl::one("stream", &["stream.collect"])],
+    clauses: &[
+        ClauseDecl::required("at", ClauseKind::Int, "address in the register file, in bytes"),
+        ClauseDecl::required("element", ClauseKind::Body(&MAP), "the layout, in elements"),
+    ],
+    results: &["tensor"],
+    infer: Some(infer_vrf),
+    verify: Some(verify_vrf),
+    example: "%v = stream.to_vrf %c at 0, element [A % 8]",
+    interfaces: &[Interface(&Meaning::Same)],    ..OpDecl::BASE
+};
+
+/// The operations of this file.
+pub static OPS: &[&OpDecl] = &[&TO_TRF, &TO_VRF];
+
+fn infer(op: OpRef<'_>, kind: &'static TensorKind) -> Result<Vec<TypeId>, Diagnostic> {
+    let source = input(op)?;
+    let dims = [Dim::Row, Dim::Element];
+    let given: Vec<_> = dims.iter().filter_map(|&dim| Some((dim, (*op.body::<Expr>(dim.name())?).clone()))).collect();
+    with_dims(op, kind, None, source.dtype, &given, &source)
+}
+
+fn infer_trf(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
+    infer(op, &TRF)
+}
+
+fn infer_vrf(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
+    infer(op, &VRF)
+}
+
+fn verify_trf(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
+    let axes = &axes(cx).0;
+    check_mappings(op, axes)?;
+    let source = input(op)?;
+    let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
+    let machine = machine(op.ctx);
+    let row = result.dim(Dim::Row);
+    let rows = row.size(axes).unwrap_or(0);
+    if !machine.limits.row_counts.contains(&rows) {
+        let counts: Vec<_> = machine.limits.row_counts.iter().map(u64::to_string).collect();
+        return Err(op.clause_error("C1", "row", format!("row mapping `{row}` has {rows} positions, expected {}", counts.join(", "))));
+    }
+    let at = op.word("at").unwrap_or_default();
+    let capacity = if &*at == "full" { machine.memory.trf_bytes_per_row } else { machine.memory.trf_bytes_per_row / 2 };
+    let element = result.dim(Dim::Element);
+    let bytes = result.dim_bytes(Dim::Element, axes).unwrap_or(u64::MAX);
+    if bytes > capacity {
+        let message = format!("element mapping `{element}` of `{}` takes {bytes} bytes of a TRF row, which has {capacity} (`at {at}`)", result.dtype);
+        return Err(op.clause_error("C3", "element", message));
+    }
+    let wanted = Expr::pair([source.dim(Dim::Time), source.dim(Dim::Packet)]);
+    check_same(op, "C2", "element", &Expr::pair([row, element]), &wanted, axes)
+}
+
+fn verify_vrf(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
+    let axes = &axes(cx).0;
+    check_mappings(op, axes)?;
+    let source = input(op)?;
+    let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
+    check_place(op, "at", &result, op.int("at").unwrap_or(0), machine(op.ctx).memory.vrf_bytes, axes, "C1")?;
+    let wanted = Expr::pair([source.dim(Dim::Time), source.dim(Dim::Packet)]);
+    check_same(op, "C2", "element", &result.dim(Dim::Element), &wanted, axes)
+}

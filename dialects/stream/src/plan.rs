@@ -1,0 +1,327 @@
+//! Sequencer plans: the loop nests that a fetch, a commit and the register-file reads need (book 07, 08, 09, 18).
+//!
+//! A plan is loops of (limit, stride) in elements, outermost first. The verifier asks for one to know whether it exists;
+//! lowering asks for the same one and turns it into a sequencer program.
+
+use visa_mapping::{Axes, AxisId, Cell, Digits, DivideError, Expr, PadKind, Placed, Step, Walk, digits, divide, place};
+
+/// A loop nest over elements.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// (limit, stride) in elements, outermost first; the last `packet_loops` of them run within a packet.
+    pub loops: Vec<(u64, i64)>,
+    /// How many loops, counted from the innermost, run within a packet.
+    pub packet_loops: usize,
+    /// Elements of a packet that the loops cover.
+    pub packet: u64,
+}
+
+impl Plan {
+    /// The loops over time, outermost first.
+    #[must_use]
+    pub fn time(&self) -> &[(u64, i64)] {
+        &self.loops[..self.loops.len() - self.packet_loops]
+    }
+}
+
+/// Why there is no plan, in the user's notation.
+pub type PlanError = String;
+
+/// The digits of a mapping.
+///
+/// # Errors
+/// What is wrong with it, or that it has no digit form.
+pub fn digits_of(map: &Expr, axes: &Axes) -> Result<Digits, PlanError> {
+    digits(map, axes).map_err(|error| format!("`{map}`: {error}"))
+}
+
+fn walk(
+    stream: &Digits,
+    buffer: &[Placed],
+    free: &dyn Fn(AxisId) -> bool,
+    axes: &Axes,
+) -> Result<Vec<Step>, PlanError> {
+    divide(stream, buffer, free, axes).map_err(|error: DivideError| error.to_string())
+}
+
+/// How a fetch reads `element` in the order of `time` and `packet`. Padding of the stream is read beyond what is live
+/// (over-fetch, book 33), where that continues a contiguous run; otherwise an element is read again.
+///
+/// # Errors
+/// Why the buffer cannot be read in that order.
+pub fn fetch(
+    element: &Expr,
+    time: &Expr,
+    packet: &Expr,
+    free: &dyn Fn(AxisId) -> bool,
+    axes: &Axes,
+) -> Result<Plan, PlanError> {
+    let buffer = place(&digits_of(element, axes)?, 1);
+    let inner = walk(&digits_of(packet, axes)?, &buffer, free, axes)?;
+    let outer = walk(&digits_of(time, axes)?, &buffer, free, axes)?;
+    let mut loops: Vec<(u64, i64)> = Vec::new();
+    for (at, step) in inner.iter().enumerate() {
+        let stride = match step.walk {
+            Walk::Stride(stride) => stride,
+            Walk::Broadcast => 0,
+            Walk::Padding => over_fetch(&loops, step.extent, inner.get(at + 1)),
+        };
+        loops.push((step.extent, stride));
+    }
+    let packet_loops = loops.len();
+    loops.extend(outer.iter().map(|step| match step.walk {
+        Walk::Stride(stride) => (step.extent, stride),
+        Walk::Broadcast | Walk::Padding => (step.extent, 0),
+    }));
+    loops.reverse();
+    let packet = inner.iter().map(|step| step.extent).product();
+    Ok(Plan { loops, packet_loops, packet })
+}
+
+/// The stride of padding above the loops `below`: on from a contiguous run, if what follows agrees with that.
+fn over_fetch(below: &[(u64, i64)], extent: u64, above: Option<&Step>) -> i64 {
+    let mut run = 1_i64;
+    for &(limit, stride) in below {
+        if stride != run {
+            return 0;
+        }
+        run = run.saturating_mul(i64::try_from(limit).unwrap_or(i64::MAX));
+    }
+    let end = run.saturating_mul(i64::try_from(extent).unwrap_or(i64::MAX));
+    match above.map(|step| step.walk) {
+        None => run,
+        Some(Walk::Stride(stride)) if stride == end => run,
+        Some(Walk::Stride(_) | Walk::Broadcast | Walk::Padding) => 0,
+    }
+}
+
+/// How a commit writes a stream into `element`; `sizes` are the supported numbers of bytes kept of a packet.
+/// Truncation may drop padding and trailing elements; a write may touch only live elements and don't-care padding of the
+/// destination, and must fill every live element once (book 09, 33).
+///
+/// # Errors
+/// Which of these rules no write order keeps.
+pub fn commit(
+    element: &Expr,
+    time: &Expr,
+    packet: &Expr,
+    element_bytes: u64,
+    sizes: &[u64],
+    axes: &Axes,
+) -> Result<Plan, PlanError> {
+    let target = digits_of(element, axes)?;
+    let buffer = place(&target, 1);
+    let packet_digits = clip(&digits_of(packet, axes)?, &target)?;
+    let never = |_: AxisId| false;
+    let inner = walk(&packet_digits, &buffer, &never, axes)?;
+    let outer = walk(&digits_of(time, axes)?, &buffer, &never, axes)?;
+    let mut loops = keep(&inner, &target, element, element_bytes, sizes)?;
+    let packet_loops = loops.len();
+    for step in &outer {
+        let Walk::Stride(stride) = step.walk else {
+            return Err(format!("time `{time}` repeats {} times what `{element}` holds once: every write stride must be non-zero (book 33)", step.extent));
+        };
+        room(&target, element, stride, step.live, step.extent)?;
+        loops.push((step.extent, stride));
+    }
+    let produced: u64 = inner.iter().chain(&outer).map(|step| step.live).product();
+    if target.live_count() != Some(produced) {
+        let wanted = target.live_count().map_or("an unknown number of".to_owned(), |count| count.to_string());
+        return Err(format!("the stream has {produced} elements, `{element}` holds {wanted}: not every element would be written"));
+    }
+    let packet = loops[..packet_loops].iter().map(|&(limit, _)| limit).product();
+    loops.reverse();
+    Ok(Plan { loops, packet_loops, packet })
+}
+
+/// Drops what the destination truncates: a packet digit longer than the destination's digit of the same stride.
+fn clip(packet: &Digits, target: &Digits) -> Result<Digits, PlanError> {
+    let mut clipped = Digits::unit();
+    for digit in packet.iter() {
+        let held = || target.iter().filter(|held| held.axis == digit.axis && held.axis.is_some());
+        let same = held().find(|held| held.stride == digit.stride && held.live < digit.live);
+        let continued = |end: u64| held().any(|held| held.stride == end);
+        let live = match same {
+            Some(held) if !continued(held.stride * held.live) => held.live,
+            Some(_) | None => digit.live,
+        };
+        let digit = Digits::of(visa_mapping::Digit { live, kind: PadKind::Top, ..*digit });
+        clipped = Digits::concat(&digit, &clipped).map_err(|error| error.to_string())?;
+    }
+    Ok(clipped)
+}
+
+/// The loops within a packet, innermost first: how many leading elements are kept.
+fn keep(
+    inner: &[Step],
+    target: &Digits,
+    element: &Expr,
+    element_bytes: u64,
+    sizes: &[u64],
+) -> Result<Vec<(u64, i64)>, PlanError> {
+    let full = inner.iter().take_while(|step| step.live == step.extent).count();
+    let mut loops = Vec::new();
+    let mut kept = 1;
+    for step in &inner[..full] {
+        let Walk::Stride(stride) = step.walk else {
+            return Err(format!("the packet repeats an element {} times, `{element}` holds it once", step.extent));
+        };
+        loops.push((step.extent, stride));
+        kept *= step.extent;
+    }
+    let (live, most, stride) = match inner.get(full) {
+        None => (1, 1, 0),
+        Some(step) => match step.walk {
+            Walk::Stride(stride) => (step.live, step.extent, stride),
+            Walk::Broadcast => return Err(format!("the packet repeats an element, `{element}` holds it once")),
+            Walk::Padding => (1, step.extent, i64::try_from(kept).unwrap_or(i64::MAX)),
+        },
+    };
+    if inner.iter().skip(full + 1).any(|step| step.live > 1) {
+        return Err("padding inside the packet: only trailing elements can be dropped (book 09)".to_owned());
+    }
+    let bytes = |count: u64| kept * count * element_bytes;
+    let count = (live..=most).find(|&count| sizes.contains(&bytes(count)));
+    let Some(count) = count else {
+        let sizes: Vec<_> = sizes.iter().map(u64::to_string).collect();
+        return Err(format!("{} bytes of each packet are live; a commit keeps {} bytes", bytes(live), sizes.join(", ")));
+    };
+    if count > live {
+        room(target, element, stride, live, count).map_err(|why| {
+            format!("a commit keeps {} bytes of each packet, {} of them live: {why}", bytes(count), bytes(live))
+        })?;
+    }
+    if count > 1 {
+        loops.push((count, stride));
+    }
+    Ok(loops)
+}
+
+/// Checks that positions `live * stride`, ..., `(extent - 1) * stride` of the destination are don't-care padding.
+fn room(target: &Digits, element: &Expr, stride: i64, live: u64, extent: u64) -> Result<(), PlanError> {
+    for step in live..extent {
+        let at = u64::try_from(stride).ok().and_then(|stride| stride.checked_mul(step));
+        match at.and_then(|at| target.cell(at)) {
+            Some(Cell::Pad(PadKind::Top)) => {}
+            Some(Cell::Pad(kind)) => return Err(format!("`{element}` has {kind} there, which may not be written")),
+            Some(Cell::Live(_)) => return Err(format!("`{element}` holds other elements there")),
+            None => return Err(format!("`{element}` ends before; pad it (`# n`) so that the bytes are its own")),
+        }
+    }
+    Ok(())
+}
+
+/// How the TRF sequencer reads `element` for each packet of a computation, and how many contiguous elements it reads at
+/// once (`reg_read_size`, book 18): the rest of the packet repeats them.
+///
+/// # Errors
+/// Why the register file cannot be read in that order.
+pub fn register_read(
+    element: &Expr,
+    time: &Expr,
+    packet: &Expr,
+    free: &dyn Fn(AxisId) -> bool,
+    axes: &Axes,
+) -> Result<Plan, PlanError> {
+    let buffer = place(&digits_of(element, axes)?, 1);
+    let inner = walk(&digits_of(packet, axes)?, &buffer, free, axes)?;
+    let outer = walk(&digits_of(time, axes)?, &buffer, free, axes)?;
+    let mut read = 1_u64;
+    let mut rest = inner.iter().peekable();
+    while let Some(step) = rest.peek() {
+        if step.walk != Walk::Stride(i64::try_from(read).unwrap_or(i64::MAX)) {
+            break;
+        }
+        read *= step.live;
+        let padded = step.live < step.extent;
+        rest.next();
+        if padded {
+            break;
+        }
+    }
+    if let Some(step) = rest.find(|step| matches!(step.walk, Walk::Stride(_)) && step.live > 1) {
+        return Err(format!("packet `{packet}` is not contiguous in `{element}`: a loop of {} stands apart from the {read} elements read at once (book 18)", step.live));
+    }
+    let mut loops: Vec<(u64, i64)> = vec![(read, 1)];
+    loops.extend(outer.iter().map(|step| match step.walk {
+        Walk::Stride(stride) => (step.extent, stride),
+        Walk::Broadcast | Walk::Padding => (step.extent, 0),
+    }));
+    loops.reverse();
+    Ok(Plan { loops, packet_loops: 1, packet: read })
+}
+
+/// A loop over time of the accumulator, outermost first: how many steps, and whether they are summed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimeLoop {
+    /// Steps.
+    pub limit: u64,
+    /// Whether the steps are summed.
+    pub summed: bool,
+}
+
+/// Which time loops an accumulation sums: those of `time` that `kept` leaves out. Order is preserved (book 19).
+///
+/// # Errors
+/// If `kept` is no subsequence of `time`, or padding would be summed.
+pub fn accumulation(time: &Expr, kept: &Digits, axes: &Axes) -> Result<Vec<TimeLoop>, PlanError> {
+    let mut wanted = kept.iter().copied().peekable();
+    let mut loops = Vec::new();
+    for digit in digits_of(time, axes)?.iter() {
+        let mut rest = *digit;
+        while rest.extent > 1 {
+            let take = match wanted.peek() {
+                Some(next) if next.axis == rest.axis && next.stride == rest.stride && rest.extent.is_multiple_of(next.extent) => {
+                    let extent = next.extent;
+                    wanted.next();
+                    (extent, false)
+                }
+                Some(next) if inside(&rest, next) => (next.stride / rest.stride, true),
+                Some(_) | None => (rest.extent, true),
+            };
+            let (limit, summed) = take;
+            if summed && rest.live < rest.extent {
+                return Err(format!("time `{time}` has padding in a loop of {} that is summed", rest.extent));
+            }
+            loops.push(TimeLoop { limit, summed });
+            rest.stride *= limit;
+            rest.extent /= limit;
+            rest.live = rest.live.div_ceil(limit);
+        }
+    }
+    match wanted.next() {
+        Some(digit) => Err(format!("`{}` is no loop of time `{time}` that is left in order", visa_mapping::digit_text(&digit, axes))),
+        None => {
+            loops.reverse();
+            Ok(loops)
+        }
+    }
+}
+
+/// Whether `next` counts higher coordinates within `rest`.
+fn inside(rest: &visa_mapping::Digit, next: &visa_mapping::Digit) -> bool {
+    let end = rest.stride * rest.extent;
+    next.axis == rest.axis && rest.axis.is_some() && rest.stride < next.stride && next.stride < end && next.stride.is_multiple_of(rest.stride)
+}
+
+/// How many levels of the reduction tree a contraction uses: the fewest that turn `packet` into `sums`, which may also
+/// drop trailing padding (book 19).
+///
+/// # Errors
+/// If no depth up to `deepest` does.
+pub fn tree_depth(packet: &Expr, sums: &Expr, deepest: u32, axes: &Axes) -> Result<u32, PlanError> {
+    let wanted = digits_of(sums, axes)?;
+    let size = packet.size(axes).map_err(|error| error.message)?;
+    for depth in 0..=deepest {
+        let group = 1_u64 << depth;
+        if !size.is_multiple_of(group) || wanted.size() > size / group {
+            continue;
+        }
+        let Ok(left) = digits_of(&packet.clone().stride(group), axes) else { continue };
+        let Ok(first) = digits_of(&packet.clone().stride(group).resize(wanted.size()), axes) else { continue };
+        if first == wanted && left.live_count() == wanted.live_count() {
+            return Ok(depth);
+        }
+    }
+    Err(format!("packet `{packet}` summed in groups of up to {} gives no `{sums}`", 1_u64 << deepest))
+}

@@ -1,0 +1,160 @@
+//! Runs a pipeline: levels, verification between passes, statistics, and what is known when a pass fails.
+
+use crate::pass::{Level, Pass, PassCx};
+use crate::pipeline::{Pipeline, Step};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
+use visa_ir::context::Context;
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::Module;
+use visa_ir::verify::{has_errors, verify};
+
+/// Sees the module around each pass; a tool prints it from here.
+pub trait Instrument {
+    /// Before `pass` runs.
+    fn before(&mut self, _pass: &'static Pass, _ctx: &Context, _module: &Module) {}
+    /// After `pass` ran; `failed` if it returned errors or left IR that does not verify.
+    fn after(&mut self, _pass: &'static Pass, _ctx: &Context, _module: &Module, _failed: bool) {}
+}
+
+/// The instrument that looks away.
+pub struct Silent;
+
+impl Instrument for Silent {}
+
+/// What one pass did.
+#[derive(Clone, Debug)]
+pub struct StepReport {
+    /// The pass.
+    pub pass: &'static Pass,
+    /// Wall time of the pass itself. The only value that differs from run to run: never part of an output by default.
+    pub elapsed: Duration,
+    /// Each declared statistic, in the order of declaration.
+    pub statistics: Vec<(&'static str, u64)>,
+}
+
+/// What a run did.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// A report a pass, in the order in which they ran.
+    pub steps: Vec<StepReport>,
+    /// Warnings and remarks of passes and of the verifier between them.
+    pub findings: Vec<Diagnostic>,
+}
+
+/// Why a run stopped.
+#[derive(Clone, Debug)]
+pub enum Cause {
+    /// A pass cannot take the module; the finding's span points into the pipeline's text.
+    Level(Diagnostic),
+    /// A pass refused the input.
+    Refused(Vec<Diagnostic>),
+    /// A pass left a module that does not verify: a mistake in the pass.
+    Invalid(Vec<Diagnostic>),
+    /// A pass said it gives one level and left a module at another: a mistake in the pass.
+    WrongLevel {
+        /// What it says it gives.
+        promised: Level,
+        /// What it left.
+        left: Level,
+    },
+    /// A pass panicked, with this message: a mistake in the pass.
+    Panicked(String),
+}
+
+/// A run that stopped.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// The step that failed.
+    pub step: Step,
+    /// Why.
+    pub cause: Cause,
+    /// The module as it was before the failing pass, if [`PassManager::keep_before`] is set.
+    pub before: Option<Module>,
+    /// What the passes before it did.
+    pub report: Report,
+}
+
+/// Runs a pipeline over modules.
+pub struct PassManager<'p> {
+    /// The pipeline.
+    pub pipeline: &'p Pipeline,
+    /// The passes that may be named as a fix.
+    pub known: &'p [&'static Pass],
+    /// Whether the module is verified after each pass.
+    pub verify_each: bool,
+    /// Whether the module before each pass is kept, for [`Failure::before`].
+    pub keep_before: bool,
+}
+
+impl<'p> PassManager<'p> {
+    /// A manager that verifies after each pass.
+    #[must_use]
+    pub fn new(pipeline: &'p Pipeline, known: &'p [&'static Pass]) -> Self {
+        Self { pipeline, known, verify_each: true, keep_before: false }
+    }
+
+    /// Runs every pass of the pipeline on `module`.
+    ///
+    /// # Errors
+    /// The first pass that fails; `module` is then as that pass left it.
+    pub fn run(
+        &self,
+        ctx: &Context,
+        module: &mut Module,
+        instrument: &mut dyn Instrument,
+    ) -> Result<Report, Box<Failure>> {
+        let mut report = Report::default();
+        let Some(first) = self.pipeline.steps.first() else { return Ok(report) };
+        if let Err(finding) = self.pipeline.check_levels(Level::of(ctx, module), self.known) {
+            let (step, cause) = (first.clone(), Cause::Level(finding));
+            return Err(Box::new(Failure { step, cause, before: None, report }));
+        }
+        for step in &self.pipeline.steps {
+            let before = self.keep_before.then(|| module.clone());
+            instrument.before(step.pass, ctx, module);
+            let outcome = self.step(step, ctx, module, &mut report);
+            instrument.after(step.pass, ctx, module, outcome.is_err());
+            if let Err(cause) = outcome {
+                return Err(Box::new(Failure { step: step.clone(), cause, before, report }));
+            }
+        }
+        Ok(report)
+    }
+
+    fn step(&self, step: &Step, ctx: &Context, module: &mut Module, report: &mut Report) -> Result<(), Cause> {
+        let start = Instant::now();
+        let mut cx = PassCx::new(ctx, module, &step.options);
+        // A module that a panic left half rewritten is only ever looked at, never run or printed as a result.
+        let ran = catch_unwind(AssertUnwindSafe(|| (step.pass.run)(&mut cx)));
+        let statistics = step.pass.statistics.iter().map(|&(name, _)| (name, cx.counted(name))).collect();
+        let mut findings = cx.findings;
+        report.steps.push(StepReport { pass: step.pass, elapsed: start.elapsed(), statistics });
+        match ran {
+            Err(payload) => return Err(Cause::Panicked(panic_message(&*payload))),
+            Ok(Err(errors)) => {
+                findings.extend(errors);
+                return Err(Cause::Refused(findings));
+            }
+            Ok(Ok(())) if has_errors(&findings) => return Err(Cause::Refused(findings)),
+            Ok(Ok(())) => report.findings.extend(findings),
+        }
+        if self.verify_each {
+            let found = verify(ctx, module);
+            if has_errors(&found) {
+                return Err(Cause::Invalid(found));
+            }
+        }
+        let left = Level::of(ctx, module);
+        if !step.pass.gives.accepts(left) {
+            return Err(Cause::WrongLevel { promised: step.pass.gives, left });
+        }
+        Ok(())
+    }
+}
+
+fn panic_message(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".into())
+}

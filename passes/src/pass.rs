@@ -1,0 +1,135 @@
+//! What a pass is, and what it sees while it runs.
+
+use crate::options::{OptionDecl, Options};
+use std::collections::BTreeMap;
+use std::fmt;
+use visa_ir::context::Context;
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::Module;
+
+/// How far down a module has been lowered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// No operation of the levels below. As what a pass takes or gives: whatever it gets.
+    Any,
+    /// Tensors and streams: dialects `tm` and `stream`.
+    Tensor,
+    /// Nested-loop programs: dialect `seq`.
+    Sequencer,
+    /// Commands on bytes: dialect `hw`.
+    Hardware,
+}
+
+impl Level {
+    /// The level of a module: the least lowered one that an operation of it belongs to.
+    #[must_use]
+    pub fn of(ctx: &Context, module: &Module) -> Self {
+        let level = |name: &str| match name.split('.').next() {
+            Some("tm" | "stream") => Self::Tensor,
+            Some("seq") => Self::Sequencer,
+            Some("hw") => Self::Hardware,
+            Some(_) | None => Self::Any,
+        };
+        let levels = module.walk_all().into_iter().map(|id| level(module.op(ctx, id).name()));
+        levels.filter(|level| *level != Self::Any).min().unwrap_or(Self::Any)
+    }
+
+    /// Whether a pass that takes this level can run on a module at `found`.
+    #[must_use]
+    pub fn accepts(self, found: Self) -> bool {
+        self == Self::Any || found == Self::Any || self == found
+    }
+
+    /// The level of a module at `before` when a pass that gives this one is through.
+    #[must_use]
+    pub fn after(self, before: Self) -> Self {
+        if self == Self::Any { before } else { self }
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Any => "any",
+            Self::Tensor => "tensor",
+            Self::Sequencer => "sequencer",
+            Self::Hardware => "hardware",
+        })
+    }
+}
+
+/// A pass, declared as data. Its file in `src/pass/`, its name and its test folder are called the same.
+pub struct Pass {
+    /// Its name in pipelines, and behind `--` on the command line.
+    pub name: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// What it does and why that keeps the meaning (Markdown).
+    pub doc: &'static str,
+    /// What can be chosen.
+    pub options: &'static [OptionDecl],
+    /// The level it takes.
+    pub takes: Level,
+    /// The level it gives.
+    pub gives: Level,
+    /// What it counts, with what each count means.
+    pub statistics: &'static [(&'static str, &'static str)],
+    /// Rewrites the module. Errors are about the input; the module is dropped then.
+    pub run: fn(&mut PassCx<'_>) -> Result<(), Vec<Diagnostic>>,
+}
+
+impl Pass {
+    /// A pass that changes nothing: the base of a declaration (`..Pass::BASE`).
+    pub const BASE: Self = Self {
+        name: "",
+        summary: "",
+        doc: "",
+        options: &[],
+        takes: Level::Any,
+        gives: Level::Any,
+        statistics: &[],
+        run: |_| Ok(()),
+    };
+}
+
+impl fmt::Debug for Pass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// What a running pass sees.
+pub struct PassCx<'a> {
+    /// The context.
+    pub ctx: &'a Context,
+    /// The module to rewrite.
+    pub module: &'a mut Module,
+    /// The options of this run.
+    pub options: &'a Options,
+    pub(crate) findings: Vec<Diagnostic>,
+    pub(crate) counts: BTreeMap<&'static str, u64>,
+}
+
+impl<'a> PassCx<'a> {
+    /// What a pass sees when it runs on `module` with `options`; for tests of a pass without a manager.
+    #[must_use]
+    pub fn new(ctx: &'a Context, module: &'a mut Module, options: &'a Options) -> Self {
+        Self { ctx, module, options, findings: Vec::new(), counts: BTreeMap::new() }
+    }
+
+    /// Reports a warning or a remark and goes on. An error reported here refuses the input when the pass ends.
+    pub fn report(&mut self, finding: Diagnostic) {
+        self.findings.push(finding);
+    }
+
+    /// Adds `n` to a declared statistic.
+    pub fn count(&mut self, statistic: &'static str, n: u64) {
+        *self.counts.entry(statistic).or_default() += n;
+    }
+
+    /// The count of a statistic so far.
+    #[must_use]
+    pub fn counted(&self, statistic: &str) -> u64 {
+        self.counts.get(statistic).copied().unwrap_or_default()
+    }
+}

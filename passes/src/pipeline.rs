@@ -1,0 +1,307 @@
+//! Pipelines in text: `builtin.module(a,b{option=value other=value})`, or bare `a,b{...}`.
+
+use crate::options::{OptionKind, OptionValue, Options};
+use crate::pass::{Level, Pass};
+use std::fmt;
+use visa_ir::context::unquote;
+use visa_ir::diag::{Diagnostic, nearest};
+use visa_ir::span::{Source, Span};
+
+/// One pass of a pipeline.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// The pass.
+    pub pass: &'static Pass,
+    /// Its options.
+    pub options: Options,
+    /// Where its name stands in the pipeline's text.
+    pub span: Span,
+}
+
+/// Passes in the order in which they run.
+#[derive(Clone, Debug)]
+pub struct Pipeline {
+    /// The text it was read from, called `<pipeline>`; the spans of its diagnostics point into it.
+    pub source: Source,
+    /// Its passes.
+    pub steps: Vec<Step>,
+}
+
+impl Pipeline {
+    /// The name of a pipeline's source.
+    pub const SOURCE: &'static str = "<pipeline>";
+
+    /// A pipeline of no passes.
+    #[must_use]
+    pub fn empty() -> Self {
+        Self { source: Source::new(Self::SOURCE, ""), steps: Vec::new() }
+    }
+
+    /// Reads a pipeline of passes out of `known`.
+    ///
+    /// # Errors
+    /// Everything wrong with the text; the spans are byte ranges of `text`.
+    pub fn parse(text: &str, known: &[&'static Pass]) -> Result<Self, Vec<Diagnostic>> {
+        let mut reader = Reader { text, pos: 0, known, findings: Vec::new() };
+        let steps = match reader.pipeline() {
+            Ok(steps) => steps,
+            Err(error) => {
+                reader.findings.push(error);
+                Vec::new()
+            }
+        };
+        if reader.findings.is_empty() {
+            Ok(Self { source: Source::new(Self::SOURCE, text), steps })
+        } else {
+            Err(reader.findings)
+        }
+    }
+
+    /// Checks that a module at level `start` suits the first pass, and what each pass gives the next one.
+    ///
+    /// # Errors
+    /// The first pass that would get a module of a level it does not take, and what of `known` leads there.
+    pub fn check_levels(&self, start: Level, known: &[&'static Pass]) -> Result<(), Diagnostic> {
+        let mut level = start;
+        for step in &self.steps {
+            let takes = step.pass.takes;
+            if !takes.accepts(level) {
+                let name = step.pass.name;
+                let message = format!("pass `{name}` takes a module at {takes} level, but here it is at {level} level");
+                return Err(Diagnostic::error("pass-level", step.span, message)
+                    .fix(way(level, takes, known).map(|names| format!("run `{}` before it", names.join(",")))));
+            }
+            level = step.pass.gives.after(level);
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Pipeline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("builtin.module(")?;
+        for (index, step) in self.steps.iter().enumerate() {
+            let separator = if index > 0 { "," } else { "" };
+            write!(f, "{separator}{step}")?;
+        }
+        f.write_str(")")
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.pass.name)?;
+        let options: Vec<_> = self.options.written().map(|(name, value)| format!("{name}={value}")).collect();
+        if options.is_empty() { Ok(()) } else { write!(f, "{{{}}}", options.join(" ")) }
+    }
+}
+
+/// The shortest sequence of passes from one level to another; in order of names where several are as short.
+fn way(from: Level, to: Level, known: &[&'static Pass]) -> Option<Vec<&'static str>> {
+    let mut paths = vec![(from, Vec::new())];
+    let mut next = 0;
+    while let Some((level, names)) = paths.get(next).cloned() {
+        if level == to {
+            return Some(names);
+        }
+        for pass in known.iter().filter(|pass| pass.takes == level && pass.gives != Level::Any) {
+            if paths.iter().all(|(seen, _)| *seen != pass.gives) {
+                paths.push((pass.gives, [&names[..], &[pass.name]].concat()));
+            }
+        }
+        next += 1;
+    }
+    None
+}
+
+/// The state of reading a pipeline's text.
+struct Reader<'t> {
+    text: &'t str,
+    pos: usize,
+    known: &'t [&'static Pass],
+    findings: Vec<Diagnostic>,
+}
+
+impl<'t> Reader<'t> {
+    /// The anchor that MLIR's users write around a pipeline; ours always runs on the module.
+    const ANCHOR: &'static str = "builtin.module";
+
+    fn pipeline(&mut self) -> Result<Vec<Step>, Diagnostic> {
+        self.blanks();
+        let start = self.pos;
+        let anchored = self.rest().starts_with(Self::ANCHOR);
+        if anchored {
+            self.pos += Self::ANCHOR.len();
+            self.blanks();
+        }
+        let open = self.pos;
+        if anchored && !self.eat('(') {
+            return Err(self.expected("`(` behind `builtin.module`"));
+        }
+        self.blanks();
+        if self.rest().is_empty() || self.rest().starts_with(')') {
+            let span = Span::new(start..self.text.len());
+            let known: Vec<_> = self.known.iter().map(|pass| pass.name).collect();
+            let message = "the pipeline is empty: expected a pass";
+            return Err(Diagnostic::error("pipeline-empty", span, message)
+                .note(format!("passes are `{}`", known.join("`, `")), None));
+        }
+        let steps = self.steps()?;
+        if anchored && !self.eat(')') {
+            if self.rest().is_empty() {
+                let message = "`(` is never closed: expected `)`";
+                return Err(Diagnostic::error("pipeline-syntax", Span::new(open..open + 1), message));
+            }
+            return Err(self.expected("`,` or `)`"));
+        }
+        self.blanks();
+        if self.rest().is_empty() { Ok(steps) } else { Err(self.expected("`,` or the end of the pipeline")) }
+    }
+
+    fn steps(&mut self) -> Result<Vec<Step>, Diagnostic> {
+        let mut steps = Vec::new();
+        loop {
+            steps.extend(self.step()?);
+            self.blanks();
+            if !self.eat(',') {
+                return Ok(steps);
+            }
+            self.blanks();
+        }
+    }
+
+    /// A pass with its options; `None` for an unknown one, which is reported.
+    fn step(&mut self) -> Result<Option<Step>, Diagnostic> {
+        let (name, span) = self.word("a pass")?;
+        let pass = self.known.iter().copied().find(|pass| pass.name == name);
+        if pass.is_none() {
+            let near = nearest(name, self.known.iter().map(|pass| pass.name));
+            let error = Diagnostic::error("unknown-pass", span, format!("unknown pass `{name}`"));
+            self.findings.push(error.fix(near.map(|near| format!("did you mean `{near}`?"))));
+        }
+        let mut options = Options::defaults(pass.map_or(&[], |pass| pass.options));
+        self.blanks();
+        let open = self.pos;
+        if self.eat('{') {
+            loop {
+                self.blanks();
+                if self.eat('}') {
+                    break;
+                }
+                if self.rest().is_empty() {
+                    let message = "`{` is never closed: expected `}`";
+                    return Err(Diagnostic::error("pipeline-syntax", Span::new(open..open + 1), message));
+                }
+                self.option(pass, &mut options)?;
+            }
+        }
+        Ok(pass.map(|pass| Step { pass, options, span }))
+    }
+
+    /// `name=value`, or `name` for a boolean. What is wrong with its meaning is reported; the syntax goes on.
+    fn option(&mut self, pass: Option<&'static Pass>, options: &mut Options) -> Result<(), Diagnostic> {
+        let (name, span) = self.word("an option (`name=value`) or `}`")?;
+        let value = if self.eat('=') { Some(self.value()?) } else { None };
+        let Some(pass) = pass else { return Ok(()) };
+        if let Err(finding) = set_option(pass, options, name, span, value) {
+            self.findings.push(finding);
+        }
+        Ok(())
+    }
+
+    /// The value behind `=`: up to a blank, a comma or a brace, or quoted.
+    fn value(&mut self) -> Result<(String, Span), Diagnostic> {
+        let start = self.pos;
+        let rest = self.rest();
+        if !rest.starts_with('"') {
+            let end = rest.find(|c: char| c.is_whitespace() || "{},()".contains(c)).unwrap_or(rest.len());
+            self.pos += end;
+            return Ok((rest[..end].to_owned(), Span::new(start..self.pos)));
+        }
+        let mut escaped = false;
+        let close = rest[1..].find(|c| {
+            let closes = c == '"' && !escaped;
+            escaped = c == '\\' && !escaped;
+            closes
+        });
+        let inside = close.and_then(|close| Some((unquote(&rest[1..=close])?, close + 2)));
+        let Some((text, length)) = inside else {
+            let message = "the string is not closed, or an escape in it is malformed";
+            return Err(Diagnostic::error("pipeline-syntax", Span::new(start..start + 1), message));
+        };
+        self.pos += length;
+        Ok((text, Span::new(start..self.pos)))
+    }
+
+    fn word(&mut self, wanted: &str) -> Result<(&'t str, Span), Diagnostic> {
+        let rest = self.rest();
+        let part = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+        let end = rest.find(|c| !part(c)).unwrap_or(rest.len());
+        if end == 0 {
+            return Err(self.expected(wanted));
+        }
+        let span = Span::new(self.pos..self.pos + end);
+        self.pos += end;
+        Ok((&rest[..end], span))
+    }
+
+    fn rest(&self) -> &'t str {
+        &self.text[self.pos..]
+    }
+
+    fn blanks(&mut self) {
+        self.pos = self.text.len() - self.rest().trim_start().len();
+    }
+
+    fn eat(&mut self, token: char) -> bool {
+        let found = self.rest().starts_with(token);
+        self.pos += if found { token.len_utf8() } else { 0 };
+        found
+    }
+
+    fn expected(&self, wanted: &str) -> Diagnostic {
+        let (found, length) = match self.rest().chars().next() {
+            None => ("the end".to_owned(), 0),
+            Some(c) => (format!("`{c}`"), c.len_utf8()),
+        };
+        let span = Span::new(self.pos..self.pos + length);
+        Diagnostic::error("pipeline-syntax", span, format!("found {found}, expected {wanted}"))
+    }
+}
+
+/// Gives `options` the option that was written.
+fn set_option(
+    pass: &'static Pass,
+    options: &mut Options,
+    name: &str,
+    span: Span,
+    value: Option<(String, Span)>,
+) -> Result<(), Diagnostic> {
+    let Some(decl) = pass.options.iter().find(|decl| decl.name == name) else {
+        let names: Vec<_> = pass.options.iter().map(|decl| decl.name).collect();
+        let message = match names.as_slice() {
+            [] => format!("pass `{}` takes no options, found `{name}`", pass.name),
+            _ => format!("pass `{}` has no option `{name}`; it has `{}`", pass.name, names.join("`, `")),
+        };
+        let near = nearest(name, names).map(|near| format!("did you mean `{near}`?"));
+        return Err(Diagnostic::error("unknown-option", span, message).fix(near));
+    };
+    let (read, text, value_span) = match value {
+        None if decl.kind == OptionKind::Bool => (Some(OptionValue::Bool(true)), "nothing".into(), span),
+        None => (None, "nothing".to_owned(), span),
+        Some((text, value_span)) => (decl.kind.read(&text), format!("`{text}`"), value_span),
+    };
+    let Some(read) = read else {
+        let message = format!("option `{name}`: found {text}, expected {}", decl.kind.describe());
+        let near = match decl.kind {
+            OptionKind::Word(words) => nearest(text.trim_matches('`'), words.iter().copied()),
+            OptionKind::Int | OptionKind::Bool | OptionKind::Str => None,
+        };
+        return Err(Diagnostic::error("option-value", value_span, message)
+            .fix(near.map(|near| format!("did you mean `{near}`?"))));
+    };
+    if options.set(decl, read) {
+        return Ok(());
+    }
+    Err(Diagnostic::error("duplicate-option", span, format!("option `{name}` is written twice")))
+}

@@ -1,0 +1,73 @@
+//! Why a run stopped.
+
+use std::fmt;
+
+/// What can go wrong in a run of a verified program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RunError {
+    /// An argument or result of this name does not exist.
+    UnknownBuffer {
+        /// `"argument"` or `"result"`.
+        role: &'static str,
+        /// The name asked for.
+        found: String,
+        /// The names that exist.
+        expected: Vec<String>,
+    },
+    /// The data of an argument has the wrong length.
+    ArgumentSize {
+        /// The argument.
+        name: String,
+        /// Bytes given.
+        found: u64,
+        /// Bytes of the whole array.
+        expected: u64,
+    },
+    /// Arguments have no data.
+    MissingArguments(Vec<String>),
+    /// A result was asked for before the program ran.
+    NotRun,
+    /// The run would hold more memory than its bound.
+    MemoryBound {
+        /// Bytes that it would hold.
+        needed: u64,
+        /// The bound, bytes.
+        bound: u64,
+    },
+    /// An access lies outside its memory; the verifier refuses such programs.
+    Address(String),
+    /// The threads could not be started.
+    Threads(String),
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownBuffer { role, found, expected } if expected.is_empty() => {
+                write!(f, "no {role} is called `{found}`; the program has none")
+            }
+            Self::UnknownBuffer { role, found, expected } => {
+                write!(f, "no {role} is called `{found}`, expected {}", quoted(expected))
+            }
+            Self::ArgumentSize { name, found, expected } => {
+                write!(f, "argument `{name}` is given {found} bytes, expected {expected}")
+            }
+            Self::MissingArguments(names) => {
+                write!(f, "no data for {}: set every argument before the run", quoted(names))
+            }
+            Self::NotRun => write!(f, "the program has not run, so it has no results: run it first"),
+            Self::MemoryBound { needed, bound } => write!(
+                f,
+                "the run needs {needed} bytes of memory, expected at most {bound}: raise the memory bound"
+            ),
+            Self::Address(message) => f.write_str(message),
+            Self::Threads(message) => write!(f, "the threads could not be started: {message}"),
+        }
+    }
+}
+
+impl std::error::Error for RunError {}
+
+fn quoted(names: &[String]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,138 @@
+//! Runs of the Tensor Unit: every active slice, in parallel.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+use visa_hw::program::Exec;
+use visa_hw::stage::{Bank, Flow, RunCx, SliceMemory, Space, Stage, Stream};
+use visa_hw::taint::TaintLog;
+use visa_machine::Machine;
+use visa_numerics::DType;
+
+use crate::error::RunError;
+use crate::interpreter::MAX_THREADS;
+use crate::memory::{Memories, resident};
+
+/// What all stages of a command share.
+#[derive(Clone, Copy)]
+pub(crate) struct ExecCx<'a> {
+    pub(crate) machine: &'a Machine,
+    pub(crate) log: Option<&'a TaintLog>,
+    /// Number of the first stage; the others follow.
+    pub(crate) first_op: u32,
+}
+
+impl<'a> ExecCx<'a> {
+    fn stage(self, number: usize) -> RunCx<'a> {
+        RunCx { machine: self.machine, shadow: self.log, op: self.first_op + number as u32 }
+    }
+}
+
+type Stages = [Box<dyn Stage>];
+
+/// Runs a command on every chip. Slices do not share what they sum, so the order of threads cannot show.
+pub(crate) fn run(exec: &Exec, memories: &mut Memories, cx: ExecCx<'_>) -> Result<(), RunError> {
+    reserve(exec, memories, cx.machine)?;
+    for slices in &mut memories.chips {
+        match exec.stages.iter().position(|stage| stage.is_switch()) {
+            None => for_active(slices, &exec.slices, |_, memory| {
+                finish(&exec.stages, 0, memory, empty(), cx);
+            }),
+            Some(switch) => run_switched(exec, switch, slices, cx),
+        }
+    }
+    Ok(())
+}
+
+/// The switch needs every slice's stream before it gives any.
+fn run_switched(exec: &Exec, switch: usize, slices: &mut [SliceMemory], cx: ExecCx<'_>) {
+    let inputs: Vec<Stream> = slices
+        .par_iter()
+        .enumerate()
+        .map(|(slice, memory)| {
+            if is_active(&exec.slices, slice) {
+                transform(&exec.stages[..switch], 0, memory, empty(), cx)
+            } else {
+                empty()
+            }
+        })
+        .collect();
+    for_active(slices, &exec.slices, |slice, memory| {
+        let routed = exec.stages[switch].route(cx.stage(switch), &inputs, slice);
+        finish(&exec.stages, switch + 1, memory, routed.unwrap_or_else(empty), cx);
+    });
+}
+
+/// Runs the stages from number `first` on and lets the last one store.
+fn finish(stages: &Stages, first: usize, memory: &mut SliceMemory, input: Stream, cx: ExecCx<'_>) {
+    if let Some((last, inner)) = stages[first..].split_last() {
+        let stream = transform(inner, first, memory, input, cx);
+        last.store(cx.stage(stages.len() - 1), memory, stream);
+    }
+}
+
+/// Sends a stream through `stages`, of which the first has the number `first`.
+fn transform(stages: &Stages, first: usize, memory: &SliceMemory, input: Stream, cx: ExecCx<'_>) -> Stream {
+    let numbered = stages.iter().zip(first..);
+    numbered.fold(input, |stream, (stage, number)| stage.run(cx.stage(number), memory, stream))
+}
+
+fn for_active(
+    slices: &mut [SliceMemory],
+    active: &[Range<usize>],
+    work: impl Fn(usize, &mut SliceMemory) + Sync,
+) {
+    let all = slices.par_iter_mut().enumerate();
+    all.filter(|(slice, _)| is_active(active, *slice)).for_each(|(slice, memory)| work(slice, memory));
+}
+
+fn is_active(active: &[Range<usize>], slice: usize) -> bool {
+    active.iter().any(|range| range.contains(&slice))
+}
+
+/// What the fetch gets, and what a slice that takes no part gives to the switch: the format does not matter.
+fn empty() -> Stream {
+    Stream::empty(DType::I8)
+}
+
+/// Takes what the stores will add to the memories, and checks that the streams fit beside them. The check counts
+/// [`MAX_THREADS`] slices at work, so that it does not depend on the number of threads.
+fn reserve(exec: &Exec, memories: &mut Memories, machine: &Machine) -> Result<(), RunError> {
+    let mut growth = 0u64;
+    for space in [Space::Dm, Space::Trf, Space::Vrf] {
+        let writes = exec.accesses().into_iter().filter(|access| access.write && access.space == space);
+        let end = writes.map(|access| access.range.end).max().unwrap_or(0);
+        let active = exec.slices.iter().cloned().flatten();
+        for memory in memories.chips.iter().flat_map(|chip| active.clone().filter_map(|at| chip.get(at))) {
+            growth = growth.saturating_add(end.saturating_sub(bank(memory, space).bytes().len() as u64));
+        }
+    }
+    memories.budget.charge(resident(growth, memories.shadow))?;
+    let active = exec.slices.iter().map(ExactSizeIterator::len).sum::<usize>() as u64;
+    let streams = stream_bytes(exec, machine, active);
+    memories.budget.check(resident(streams, memories.shadow))
+}
+
+fn bank(memory: &SliceMemory, space: Space) -> &Bank {
+    match space {
+        Space::Trf => &memory.trf,
+        Space::Vrf => &memory.vrf,
+        Space::Host | Space::Hbm | Space::Dm => &memory.dm,
+    }
+}
+
+/// Bytes of all streams that are alive at once, at most.
+fn stream_bytes(exec: &Exec, machine: &Machine, active: u64) -> u64 {
+    let mut flow = Flow { packets: 0, packet: 0 };
+    let (mut peak, mut switched) = (0u64, 0u64);
+    for stage in &exec.stages {
+        let input = flow.packets.saturating_mul(flow.packet);
+        flow = stage.cost(machine, flow).out;
+        peak = peak.max(input.saturating_add(flow.packets.saturating_mul(flow.packet)));
+        if stage.is_switch() {
+            switched = input;
+        }
+    }
+    let at_work = active.min(MAX_THREADS as u64);
+    switched.saturating_mul(active).saturating_add(peak.saturating_mul(at_work))
+}

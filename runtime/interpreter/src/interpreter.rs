@@ -1,0 +1,165 @@
+//! A program with its memories: set the arguments, run, read the results.
+
+use std::num::NonZeroUsize;
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use visa_hw::program::{Buffer, CommandKind, Program};
+use visa_hw::taint::{Taint, TaintLog};
+use visa_machine::Machine;
+
+use crate::buffers;
+use crate::dma;
+use crate::error::RunError;
+use crate::exec::{self, ExecCx};
+use crate::memory::{Chunk, Memories};
+use crate::result::{Origin, ResultData, Step, UndefinedReport, coordinates};
+
+/// Most threads of a run. The memory bound counts this many slices at work, whatever the threads are.
+pub const MAX_THREADS: usize = 64;
+
+/// How to run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Threads, 1 to [`MAX_THREADS`] (others are clamped); by default one a core. The bits do not depend on it.
+    pub threads: Option<usize>,
+    /// Whether every byte carries a mark that says if it is defined; five times the memory.
+    pub shadow: bool,
+    /// Most bytes of memory that the simulated memories and streams may hold.
+    pub memory_bytes: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { threads: None, shadow: false, memory_bytes: 8 << 30 }
+    }
+}
+
+/// An operation by its number in the shadow marks.
+struct Op {
+    step: Step,
+    is_switch: bool,
+}
+
+/// A program ready to run.
+pub struct Interpreter<'a> {
+    program: &'a Program,
+    machine: &'a Machine,
+    memories: Memories,
+    pool: ThreadPool,
+    log: Option<TaintLog>,
+    /// Every transfer and every stage, in program order.
+    ops: Vec<Op>,
+    /// Whether each buffer has data.
+    is_set: Vec<bool>,
+    has_run: bool,
+}
+
+impl<'a> Interpreter<'a> {
+    /// Prepares a verified program: empty memories, no arguments.
+    pub fn new(program: &'a Program, machine: &'a Machine, options: Options) -> Result<Self, RunError> {
+        let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let threads = options.threads.unwrap_or_else(cores).clamp(1, MAX_THREADS);
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+        Ok(Self {
+            program,
+            machine,
+            memories: Memories::new(machine, program.chips, options.shadow, options.memory_bytes),
+            pool: pool.map_err(|error| RunError::Threads(error.to_string()))?,
+            log: options.shadow.then(TaintLog::default),
+            ops: program.commands.iter().flat_map(|command| ops(&command.kind, command.span)).collect(),
+            is_set: vec![false; program.buffers.len()],
+            has_run: false,
+        })
+    }
+
+    /// Puts an argument's data (the C-order array, little-endian elements) into memory.
+    pub fn set_argument(&mut self, name: &str, bytes: &[u8]) -> Result<(), RunError> {
+        let (number, buffer) = self.find(true, name)?;
+        let expected = buffers::array_bytes(buffer)?;
+        let found = bytes.len() as u64;
+        if found != expected {
+            return Err(RunError::ArgumentSize { name: name.to_owned(), found, expected });
+        }
+        buffers::load(buffer, bytes, &mut self.memories)?;
+        self.is_set[number] = true;
+        Ok(())
+    }
+
+    /// Runs every command in program order and tells `progress` how many of how many are done. Memory stays as it is
+    /// at the end, so a second run starts from there.
+    pub fn run(&mut self, progress: &mut dyn FnMut(usize, usize)) -> Result<(), RunError> {
+        let missing = self.program.buffers.iter().zip(&self.is_set);
+        let missing = missing.filter(|(buffer, is_set)| buffer.argument && !**is_set);
+        let missing: Vec<String> = missing.map(|(buffer, _)| buffer.name.clone()).collect();
+        if !missing.is_empty() {
+            return Err(RunError::MissingArguments(missing));
+        }
+        let total = self.program.commands.len();
+        let mut op = 0u32;
+        for (number, command) in self.program.commands.iter().enumerate() {
+            let (memories, log) = (&mut self.memories, self.log.as_ref());
+            match &command.kind {
+                CommandKind::Dma(dma) => {
+                    dma::run(dma, memories, op, log)?;
+                    op += 1;
+                }
+                CommandKind::Exec(exec) => {
+                    let cx = ExecCx { machine: self.machine, log, first_op: op };
+                    self.pool.install(|| exec::run(exec, memories, cx))?;
+                    op += exec.stages.len() as u32;
+                }
+            }
+            progress(number + 1, total);
+        }
+        self.has_run = true;
+        Ok(())
+    }
+
+    /// Reads a result. In shadow mode it says which of its elements is the first that depends on an undefined byte.
+    pub fn result(&mut self, name: &str) -> Result<ResultData, RunError> {
+        let (_, buffer) = self.find(false, name)?;
+        if !self.has_run {
+            return Err(RunError::NotRun);
+        }
+        let Chunk { bytes, marks } = buffers::read(buffer, &mut self.memories)?;
+        let undefined = self.undefined(buffer, &marks);
+        Ok(ResultData { bytes, undefined })
+    }
+
+    fn find(&self, argument: bool, name: &str) -> Result<(usize, &'a Buffer), RunError> {
+        let same_role = || self.program.buffers.iter().enumerate().filter(|(_, b)| b.argument == argument);
+        same_role().find(|(_, buffer)| buffer.name == name).ok_or_else(|| RunError::UnknownBuffer {
+            role: if argument { "argument" } else { "result" },
+            found: name.to_owned(),
+            expected: same_role().map(|(_, buffer)| buffer.name.clone()).collect(),
+        })
+    }
+
+    fn undefined(&self, buffer: &Buffer, marks: &[Taint]) -> Option<UndefinedReport> {
+        let log = self.log.as_ref()?;
+        let at = marks.iter().position(|mark| !mark.is_defined())?;
+        let element = at as u64 * 8 / u64::from(buffer.dtype.bits());
+        let chain: Vec<&Op> = log.chain(marks[at]).iter().filter_map(|&op| self.ops.get(op as usize)).collect();
+        let from_switch = chain.first().is_some_and(|op| op.is_switch);
+        Some(UndefinedReport {
+            result: buffer.name.clone(),
+            index: coordinates(element, &buffer.shape),
+            chain: chain.into_iter().map(|op| op.step.clone()).collect(),
+            origin: if from_switch { Origin::InactiveSlice } else { Origin::NeverWritten },
+        })
+    }
+}
+
+/// The operations of a command that shadow marks can name.
+fn ops(kind: &CommandKind, span: visa_ir::span::Span) -> Vec<Op> {
+    match kind {
+        CommandKind::Dma(_) => vec![Op { step: Step { name: "hw.dma".to_owned(), span }, is_switch: false }],
+        CommandKind::Exec(exec) => {
+            let stages = exec.stages.iter().map(|stage| Op {
+                step: Step { name: stage.name().to_owned(), span: stage.span() },
+                is_switch: stage.is_switch(),
+            });
+            stages.collect()
+        }
+    }
+}

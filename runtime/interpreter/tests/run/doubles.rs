@@ -1,0 +1,175 @@
+//! Programs and engines for tests. Slices move and add single bytes.
+
+use std::ops::Range;
+
+use visa_hw::program::{Buffer, Command, CommandKind, Context, Dma, Exec, Program};
+use visa_hw::stage::{
+    Access, Engine, Flow, RunCx, SliceMemory, Space, Stage, StageCost, Stream,
+};
+use visa_hw::taint::Taint;
+use visa_interpreter::{Interpreter, Options, RunError};
+use visa_ir::span::Span;
+use visa_machine::Machine;
+use visa_numerics::DType;
+
+/// A span that tests tell apart.
+pub(crate) fn span(at: usize) -> Span {
+    Span::new(at..at + 1)
+}
+
+pub(crate) fn program(chips: usize, buffers: Vec<Buffer>, kinds: Vec<CommandKind>) -> Program {
+    let command = |(number, kind)| Command { span: span(number), kind };
+    let commands = kinds.into_iter().enumerate().map(command).collect();
+    Program { name: "test".to_owned(), chips, buffers, commands }
+}
+
+pub(crate) fn buffer(argument: bool, name: &str, space: Space, shape: &[u64], layout: &str) -> Buffer {
+    Buffer {
+        argument,
+        name: name.to_owned(),
+        space,
+        dtype: DType::I8,
+        shape: shape.to_vec(),
+        layout: layout.parse().unwrap(),
+        span: Span::default(),
+    }
+}
+
+pub(crate) fn dma(from: Space, to: Space, loops: &str) -> CommandKind {
+    CommandKind::Dma(Dma { pcie: from == Space::Host || to == Space::Host, from, to, loops: loops.parse().unwrap() })
+}
+
+pub(crate) fn exec(slices: &[Range<usize>], stages: Vec<Box<dyn Stage>>) -> CommandKind {
+    CommandKind::Exec(Exec { context: Context::Main, slices: slices.to_vec(), stages })
+}
+
+pub(crate) fn options(threads: usize, shadow: bool) -> Options {
+    Options { threads: Some(threads), shadow, ..Options::default() }
+}
+
+/// Runs `program` on RNGD with the given arguments.
+pub(crate) fn run<'a>(
+    program: &'a Program,
+    machine: &'a Machine,
+    options: Options,
+    arguments: &[(&str, &[u8])],
+) -> Result<Interpreter<'a>, RunError> {
+    let mut interpreter = Interpreter::new(program, machine, options)?;
+    for (name, bytes) in arguments {
+        interpreter.set_argument(name, bytes)?;
+    }
+    interpreter.run(&mut |_, _| {})?;
+    Ok(interpreter)
+}
+
+fn cost(engine: Engine, flow: Flow) -> StageCost {
+    StageCost { engine, cycles: flow.packets, latency: 0, macs: 0, out: flow }
+}
+
+/// Reads `range` of data memory as packets of 8 bytes.
+pub(crate) struct Fetch(pub(crate) Range<usize>);
+
+impl Stage for Fetch {
+    fn name(&self) -> &'static str {
+        "test.fetch"
+    }
+    fn span(&self) -> Span {
+        span(100)
+    }
+    fn run(&self, cx: RunCx<'_>, memory: &SliceMemory, input: Stream) -> Stream {
+        let mut bytes = Vec::new();
+        memory.dm.read(self.0.clone(), &mut bytes);
+        let taint = cx.marker().map(|mut marker| {
+            let mut marks = Vec::new();
+            memory.dm.read_taint(self.0.clone(), Taint::NEVER_WRITTEN, &mut marks);
+            marker.through_all(&mut marks);
+            marks
+        });
+        Stream { packet: 8, bytes, taint, ..input }
+    }
+    fn cost(&self, _machine: &Machine, _input: Flow) -> StageCost {
+        cost(Engine::Fetch, Flow { packets: self.0.len() as u64 / 8, packet: 8 })
+    }
+}
+
+/// Gives every slice the stream of the slice `0` places further on, around the chip.
+pub(crate) struct Rotate(pub(crate) usize);
+
+impl Stage for Rotate {
+    fn name(&self) -> &'static str {
+        "test.rotate"
+    }
+    fn span(&self) -> Span {
+        span(101)
+    }
+    fn run(&self, _cx: RunCx<'_>, _memory: &SliceMemory, input: Stream) -> Stream {
+        input
+    }
+    fn is_switch(&self) -> bool {
+        true
+    }
+    fn route(&self, cx: RunCx<'_>, inputs: &[Stream], slice: usize) -> Option<Stream> {
+        let input = &inputs[(slice + self.0) % inputs.len()];
+        if !input.bytes.is_empty() {
+            return Some(input.clone());
+        }
+        let taint = cx.marker().map(|mut marker| vec![marker.through(Taint::NEVER_WRITTEN); 8]);
+        Some(Stream { packet: 8, bytes: vec![0; 8], taint, ..input.clone() })
+    }
+    fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
+        cost(Engine::Switch, input)
+    }
+}
+
+/// Adds a number to every byte.
+pub(crate) struct Add(pub(crate) u8);
+
+impl Stage for Add {
+    fn name(&self) -> &'static str {
+        "test.add"
+    }
+    fn span(&self) -> Span {
+        span(102)
+    }
+    fn run(&self, cx: RunCx<'_>, _memory: &SliceMemory, mut input: Stream) -> Stream {
+        for byte in &mut input.bytes {
+            *byte = byte.wrapping_add(self.0);
+        }
+        if let (Some(mut marker), Some(marks)) = (cx.marker(), &mut input.taint) {
+            marker.through_all(marks);
+        }
+        input
+    }
+    fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
+        cost(Engine::Vector, input)
+    }
+}
+
+/// Writes the stream to data memory at an address; claims to write `1` bytes there.
+pub(crate) struct Store(pub(crate) usize, pub(crate) usize);
+
+impl Stage for Store {
+    fn name(&self) -> &'static str {
+        "test.store"
+    }
+    fn span(&self) -> Span {
+        span(103)
+    }
+    fn run(&self, _cx: RunCx<'_>, _memory: &SliceMemory, input: Stream) -> Stream {
+        input
+    }
+    fn store(&self, cx: RunCx<'_>, memory: &mut SliceMemory, mut stream: Stream) {
+        memory.dm.write(self.0, &stream.bytes);
+        if let (Some(mut marker), Some(marks)) = (cx.marker(), &mut stream.taint) {
+            marker.through_all(marks);
+            memory.dm.write_taint(self.0, marks);
+        }
+    }
+    fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
+        cost(Engine::Commit, input)
+    }
+    fn accesses(&self) -> Vec<Access> {
+        let start = self.0 as u64;
+        vec![Access { space: Space::Dm, write: true, range: start..start + self.1 as u64 }]
+    }
+}

@@ -1,0 +1,7 @@
+//! Whole runs of hand-built programs, with stages that are simple enough to work out by hand.
+
+mod bounds;
+mod doubles;
+mod shadow;
+mod transfers;
+mod units;

@@ -1,0 +1,146 @@
+//! Transfers against a plain loop over single bytes.
+
+use visa_hw::program::CHIP_STRIDE;
+use visa_hw::stage::Space::{Dm, Hbm, Host};
+use visa_machine::Machine;
+use visa_sequencer::PairedProgram;
+
+use crate::doubles::{buffer, dma, options, program, run};
+
+/// Bytes of a slice's data memory, the distance of slices in DM addresses.
+const SLICE: u64 = 512 << 10;
+
+/// The oracle: every unit of the loops, one after the other, on a plain array.
+fn copy_units(loops: &str, from: &[u8], to: &mut [u8]) {
+    fn visit(program: &PairedProgram, depth: usize, read: i64, write: i64, from: &[u8], to: &mut [u8]) {
+        let Some(entry) = program.entries.get(depth) else {
+            to[write as usize] = from[read as usize];
+            return;
+        };
+        for i in 0..entry.limit as i64 {
+            visit(program, depth + 1, read + i * entry.read, write + i * entry.write, from, to);
+        }
+    }
+    let program: PairedProgram = loops.parse().unwrap();
+    visit(&program, 0, program.read_base, program.write_base, from, to);
+}
+
+fn numbers(count: usize) -> Vec<u8> {
+    (0..count).map(|i| (i * 31 + i / 256) as u8).collect()
+}
+
+/// Moves 768 bytes HBM to HBM by `loops` and reads the 1024 bytes from 65536 - 512 on, across a page border.
+fn moved(loops: &str) -> Vec<u8> {
+    let buffers = vec![
+        buffer(true, "in", Hbm, &[768], "[768 : 1 -> 1] : 1 @ 0 -> 1024"),
+        buffer(false, "out", Hbm, &[1024], "[1024 : 1 -> 1] : 1 @ 0 -> 65024"),
+    ];
+    let program = program(1, buffers, vec![dma(Hbm, Hbm, loops)]);
+    let machine = Machine::rngd();
+    let mut interpreter = run(&program, &machine, options(1, false), &[("in", &numbers(768))]).unwrap();
+    interpreter.result("out").unwrap().bytes
+}
+
+fn expected(loops: &str) -> Vec<u8> {
+    let mut from = vec![0; 1024];
+    from.extend(numbers(768));
+    let mut to = vec![0; 65024 + 1024];
+    copy_units(loops, &from, &mut to);
+    to.split_off(65024)
+}
+
+#[test]
+fn every_loop_order_moves_what_a_plain_loop_moves() {
+    let programs = [
+        // Case D1 of the book: [N,C,H,W] to [H,C,N,W] with 4, 3, 8, 8.
+        "[8 : 8 -> 96, 3 : 64 -> 32, 4 : 192 -> 8, 8 : 1 -> 1] : 8 @ 1024 -> 65024",
+        "[768 : 1 -> 1] : 256 @ 1024 -> 65100",
+        "[16 : 1 -> 48, 48 : 16 -> 1] : 1 @ 1024 -> 65024",
+        "[768 : -1 -> 1] : 1 @ 1791 -> 65024",
+        "[128 : 0 -> 8, 8 : 1 -> 1] : 8 @ 1032 -> 65024",
+        "[5 : 7 -> 0, 8 : 1 -> 1] : 8 @ 1024 -> 65532",
+        "[1 : 99 -> 99, 3 : 0 -> 1] : 1 @ 1030 -> 65025",
+    ];
+    for loops in programs {
+        assert_eq!(moved(loops), expected(loops), "{loops}");
+    }
+}
+
+#[test]
+fn an_overlapping_copy_within_a_memory_goes_packet_by_packet() {
+    // Each packet reads what the one before wrote: the first 8 bytes spread over all.
+    let buffers = vec![
+        buffer(true, "in", Hbm, &[64], "[64 : 1 -> 1] : 1"),
+        buffer(false, "out", Hbm, &[64], "[64 : 1 -> 1] : 1"),
+    ];
+    let program = program(1, buffers, vec![dma(Hbm, Hbm, "[56 : 1 -> 1] : 8 @ 0 -> 8")]);
+    let machine = Machine::rngd();
+    let input = numbers(64);
+    let mut interpreter = run(&program, &machine, options(1, false), &[("in", &input)]).unwrap();
+    assert_eq!(interpreter.result("out").unwrap().bytes, input[..8].repeat(8));
+}
+
+#[test]
+fn a_broadcast_reaches_every_slice_and_rows_cross_slices() {
+    // 16 bytes into slices 0..512, then 24 bytes of which 8 end slice 1 and 16 begin slice 2.
+    let across = 2 * SLICE - 8;
+    let to_slices = format!("[512 : 0 -> {SLICE}, 16 : 1 -> 1] : 16");
+    let to_border = format!("[24 : 1 -> 1] : 24 @ 0 -> {across}");
+    let back = format!("[512 : {SLICE} -> 16, 16 : 1 -> 1] : 16 @ 0 -> 4096");
+    let end = format!("[8 : 1 -> 1] : 8 @ {across} -> 65536");
+    let buffers = vec![
+        buffer(true, "in", Hbm, &[24], "[24 : 1 -> 1] : 1"),
+        buffer(false, "all", Hbm, &[512, 16], "[8192 : 1 -> 1] : 1 @ 0 -> 4096"),
+        buffer(false, "end", Hbm, &[8], "[8 : 1 -> 1] : 1 @ 0 -> 65536"),
+    ];
+    let kinds = vec![dma(Hbm, Dm, &to_slices), dma(Hbm, Dm, &to_border), dma(Dm, Hbm, &back), dma(Dm, Hbm, &end)];
+    let program = program(1, buffers, kinds);
+    let machine = Machine::rngd();
+    let input = numbers(24);
+    let mut interpreter = run(&program, &machine, options(1, false), &[("in", &input)]).unwrap();
+    let all = interpreter.result("all").unwrap().bytes;
+    for (slice, row) in all.chunks(16).enumerate() {
+        let expected = if slice == 2 { &input[8..24] } else { &input[..16] };
+        assert_eq!(row, expected, "slice {slice}");
+    }
+    assert_eq!(interpreter.result("end").unwrap().bytes, input[..8]);
+}
+
+#[test]
+fn pcie_scatters_over_chips_and_the_tensor_dma_runs_on_each() {
+    // Host bytes 0..8 to chip 0 and 8..16 to chip 1; each chip turns its own bytes round; back to the host.
+    let chip = CHIP_STRIDE;
+    let out = format!("[2 : 8 -> {chip}, 8 : 1 -> 1] : 8 @ 0 -> 64");
+    let back = format!("[2 : {chip} -> 8, 8 : 1 -> 1] : 8 @ 128 -> 32");
+    let buffers = vec![
+        buffer(true, "in", Host, &[16], "[16 : 1 -> 1] : 1"),
+        buffer(false, "out", Host, &[2, 8], "[16 : 1 -> 1] : 1 @ 0 -> 32"),
+        buffer(false, "on_chips", Hbm, &[2, 8], &format!("[2 : 8 -> {chip}, 8 : 1 -> 1] : 1 @ 0 -> 128")),
+    ];
+    let reverse = dma(Hbm, Hbm, "[8 : -1 -> 1] : 1 @ 71 -> 128");
+    let program = program(2, buffers, vec![dma(Host, Hbm, &out), reverse, dma(Hbm, Host, &back)]);
+    let machine = Machine::rngd();
+    let input: Vec<u8> = (0..16).collect();
+    let mut interpreter = run(&program, &machine, options(1, false), &[("in", &input)]).unwrap();
+    let expected = [7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8];
+    assert_eq!(interpreter.result("out").unwrap().bytes, expected);
+    assert_eq!(interpreter.result("on_chips").unwrap().bytes, expected);
+}
+
+#[test]
+fn a_transfer_outside_its_memory_is_an_error() {
+    let machine = Machine::rngd();
+    let chip_dm = 512 * SLICE;
+    for (base, ok) in [(chip_dm - 8, true), (chip_dm - 7, false)] {
+        let loops = format!("[8 : 1 -> 1] : 8 @ 0 -> {base}");
+        let program = program(1, Vec::new(), vec![dma(Hbm, Dm, &loops)]);
+        assert_eq!(run(&program, &machine, options(1, false), &[]).is_ok(), ok, "{base}");
+    }
+    // Register files are out of a transfer's reach, and so is a second chip's HBM for the tensor DMA.
+    let beyond = format!("[8 : 1 -> 1] : 8 @ {CHIP_STRIDE} -> 0");
+    for kind in [dma(Hbm, visa_hw::stage::Space::Trf, "[8 : 1 -> 1] : 8"), dma(Hbm, Dm, &beyond)] {
+        let program = program(2, Vec::new(), vec![kind]);
+        let error = run(&program, &machine, options(1, false), &[]).err().unwrap().to_string();
+        assert!(error.contains("expected within 0 to"), "{error}");
+    }
+}

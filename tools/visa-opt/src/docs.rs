@@ -1,0 +1,76 @@
+//! `--show-dialects`, `--list-passes` and the reference pages: what the declarations say.
+
+use crate::Tool;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use visa_ir::diag::{Diagnostic, nearest};
+use visa_ir::doc::dialect_page;
+use visa_ir::span::Span;
+
+/// A line a pass, with its options below it.
+pub(crate) fn list_passes(tool: &Tool) -> String {
+    let mut out = String::new();
+    for pass in &tool.passes {
+        let _ = writeln!(out, "{} ({} -> {}): {}", pass.name, pass.takes, pass.gives, pass.summary);
+        for option in pass.options {
+            let kind = option.kind.describe();
+            let _ = writeln!(out, "  {}={} ({kind}): {}", option.name, option.default, option.doc);
+        }
+    }
+    out
+}
+
+/// A line a dialect, or the page of the one called `name`.
+pub(crate) fn show_dialects(tool: &Tool, name: Option<&str>) -> Result<String, Diagnostic> {
+    let Some(name) = name else {
+        let mut out = String::new();
+        for dialect in &tool.dialects {
+            let ops = dialect.ops.iter().map(|ops| ops.len()).sum::<usize>();
+            let first = dialect.doc.trim().lines().next().unwrap_or_default();
+            let _ = writeln!(out, "{} ({ops} operations, {} types): {first}", dialect.name, dialect.types.len());
+        }
+        return Ok(out);
+    };
+    if let Some(dialect) = tool.dialects.iter().find(|dialect| dialect.name == name) {
+        return Ok(dialect_page(dialect));
+    }
+    let names: Vec<_> = tool.dialects.iter().map(|dialect| dialect.name).collect();
+    let message = format!("unknown dialect `{name}`; known are `{}`", names.join("`, `"));
+    Err(Diagnostic::error("unknown-dialect", Span::default(), message)
+        .fix(nearest(name, names).map(|near| format!("did you mean `{near}`?"))))
+}
+
+/// The reference: a page a dialect, and one of the passes; by file name.
+fn pages(tool: &Tool) -> BTreeMap<String, String> {
+    let mut pages: BTreeMap<_, _> =
+        tool.dialects.iter().map(|dialect| (format!("{}.md", dialect.name), dialect_page(dialect))).collect();
+    pages.insert("passes.md".into(), visa_passes::doc::passes_page(&tool.passes));
+    pages
+}
+
+/// Writes the reference into `folder`.
+pub(crate) fn write_docs(tool: &Tool, folder: &Path) -> Result<(), Diagnostic> {
+    let failed = |why| crate::load::unwritable(&folder.display().to_string(), &why);
+    fs::create_dir_all(folder).map_err(failed)?;
+    for (name, text) in pages(tool) {
+        crate::write_whole(&folder.join(name), text.as_bytes()).map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// Every page of `folder` that is not what the declarations say now.
+pub(crate) fn check_docs(tool: &Tool, folder: &Path) -> Vec<Diagnostic> {
+    let mut stale = Vec::new();
+    for (name, text) in pages(tool) {
+        let path = folder.join(name);
+        if fs::read(&path).is_ok_and(|found| found == text.as_bytes()) {
+            continue;
+        }
+        let message = format!("`{}` is not what the declarations say", path.display());
+        let fix = format!("run visa-opt --docs {}", folder.display());
+        stale.push(Diagnostic::error("stale-docs", Span::default(), message).fix(fix));
+    }
+    stale
+}

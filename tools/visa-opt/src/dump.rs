@@ -1,0 +1,76 @@
+//! `--print-ir-*`: the module around passes, on standard error.
+
+use std::fmt::Write as _;
+use visa_ir::context::Context;
+use visa_ir::module::Module;
+use visa_ir::print::{Form, print};
+use visa_passes::{Instrument, Pass};
+
+/// Which passes a dump is wanted around.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Filter {
+    /// Around every pass.
+    pub(crate) all: bool,
+    /// Around these.
+    pub(crate) passes: Vec<String>,
+}
+
+impl Filter {
+    fn wants(&self, pass: &Pass) -> bool {
+        self.all || self.passes.iter().any(|name| name == pass.name)
+    }
+}
+
+/// What is dumped.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Wanted {
+    pub(crate) before: Filter,
+    pub(crate) after: Filter,
+    /// After a pass that changed something.
+    pub(crate) after_change: bool,
+    /// After a pass that failed.
+    pub(crate) after_failure: bool,
+}
+
+/// The instrument that dumps.
+pub(crate) struct Dump<'a> {
+    wanted: &'a Wanted,
+    form: Form,
+    last: String,
+    /// What was dumped.
+    pub(crate) out: String,
+}
+
+impl<'a> Dump<'a> {
+    pub(crate) fn new(wanted: &'a Wanted, form: Form) -> Self {
+        Self { wanted, form, last: String::new(), out: String::new() }
+    }
+
+    fn dump(&mut self, when: &str, pass: &Pass, remark: &str, text: &str) {
+        let _ = writeln!(self.out, "// -----// IR Dump {when} {}{remark} //----- //\n{text}", pass.name);
+    }
+}
+
+impl Instrument for Dump<'_> {
+    fn before(&mut self, pass: &'static Pass, ctx: &Context, module: &Module) {
+        let wanted = self.wanted.before.wants(pass);
+        if !wanted && !self.wanted.after_change {
+            return;
+        }
+        self.last = print(ctx, module, self.form);
+        if wanted {
+            self.dump("Before", pass, "", &self.last.clone());
+        }
+    }
+
+    fn after(&mut self, pass: &'static Pass, ctx: &Context, module: &Module, failed: bool) {
+        let wanted = if failed { self.wanted.after_failure } else { self.wanted.after.wants(pass) };
+        if !wanted && (failed || !self.wanted.after_change) {
+            return;
+        }
+        let text = print(ctx, module, self.form);
+        if wanted || text != self.last {
+            self.dump("After", pass, if failed { " Failed" } else { "" }, &text);
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! The command line: a small fixed surface, one flag a pass, and mlir-opt's spellings as hidden aliases.
+
+use crate::dump::{Filter, Wanted};
+use crate::render::Renderer;
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use visa_passes::Pass;
+
+/// What was asked for.
+pub(crate) struct Flags {
+    pub(crate) input: String,
+    pub(crate) output: String,
+    /// The pipeline's text, from `--pass-pipeline` or from the passes' own flags; `None` without either.
+    pub(crate) pipeline: Option<String>,
+    pub(crate) split: bool,
+    pub(crate) verify_diagnostics: bool,
+    pub(crate) wanted: Wanted,
+    pub(crate) timing: bool,
+    pub(crate) statistics: bool,
+    /// `Some(None)`: every dialect.
+    pub(crate) show_dialects: Option<Option<String>>,
+    pub(crate) list_passes: bool,
+    pub(crate) generic: bool,
+    pub(crate) allow_unregistered: bool,
+    pub(crate) verify_each: bool,
+    pub(crate) crash_reproducer: Option<String>,
+    pub(crate) run_reproducer: bool,
+    pub(crate) renderer: Renderer,
+    pub(crate) machine: Option<String>,
+    pub(crate) docs: Option<String>,
+    pub(crate) check_docs: Option<String>,
+}
+
+/// Why nothing is run: wrong flags (code 1), or `--help` and the like (code 0).
+pub(crate) struct Stop {
+    pub(crate) message: String,
+    pub(crate) code: i32,
+}
+
+/// Reads the command line.
+pub(crate) fn parse(args: &[String], passes: &[&'static Pass]) -> Result<Flags, Stop> {
+    let mut command = command();
+    let taken: Vec<_> = command.get_arguments().filter_map(|arg| arg.get_long().map(str::to_owned)).collect();
+    // A pass that is called like a flag of the tool can still be named in `--pass-pipeline`.
+    let flagged: Vec<_> = passes.iter().filter(|pass| !taken.iter().any(|name| name == pass.name)).collect();
+    command = command.args(flagged.iter().map(|pass| pass_flag(pass)));
+    let name = std::iter::once("visa-opt".to_owned());
+    let matches = command.try_get_matches_from(name.chain(args.iter().cloned())).map_err(|error| {
+        let code = i32::from(error.use_stderr());
+        Stop { message: error.render().to_string(), code }
+    })?;
+    let from_flags = pass_flags(&matches, &flagged);
+    if !from_flags.is_empty() && (matches.contains_id("pass-pipeline") || matches.get_flag("run-reproducer")) {
+        let message = "error: a pass's own flag cannot be used with --pass-pipeline or --run-reproducer\n".to_owned();
+        return Err(Stop { message, code: 1 });
+    }
+    let by_flags = (!from_flags.is_empty()).then_some(from_flags);
+    Ok(flags(&matches, by_flags))
+}
+
+fn flags(matches: &ArgMatches, by_flags: Option<String>) -> Flags {
+    let text = |name: &str| matches.get_one::<String>(name).cloned();
+    let on = |name: &str| matches.get_flag(name);
+    let filter = |named: &str, all: &str| {
+        let names: Vec<String> = matches.get_many(named).into_iter().flatten().cloned().collect();
+        Filter { all: on(all) || names.iter().any(String::is_empty), passes: names }
+    };
+    Flags {
+        input: text("input").unwrap_or_default(),
+        output: text("output").unwrap_or_default(),
+        pipeline: text("pass-pipeline").or(by_flags),
+        split: on("split-input-file"),
+        verify_diagnostics: on("verify-diagnostics"),
+        wanted: Wanted {
+            before: filter("print-ir-before", "print-ir-before-all"),
+            after: filter("print-ir-after", "print-ir-after-all"),
+            after_change: on("print-ir-after-change"),
+            after_failure: on("print-ir-after-failure"),
+        },
+        timing: on("timing"),
+        statistics: on("pass-statistics"),
+        show_dialects: text("show-dialects").map(|name| (!name.is_empty()).then_some(name)),
+        list_passes: on("list-passes"),
+        generic: on("print-generic"),
+        allow_unregistered: on("allow-unregistered-dialect"),
+        verify_each: matches.get_one("verify-each").copied().unwrap_or(true),
+        crash_reproducer: text("crash-reproducer"),
+        run_reproducer: on("run-reproducer"),
+        renderer: match text("diagnostics").as_deref() {
+            Some("json") => Renderer::Json,
+            Some(_) | None => Renderer::Text,
+        },
+        machine: text("machine"),
+        docs: text("docs"),
+        check_docs: text("check-docs"),
+    }
+}
+
+fn command() -> Command {
+    Command::new("visa-opt")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("Reads modules of the Virtual ISA, runs passes over them, and writes them")
+        .arg(Arg::new("input").value_name("INPUT").default_value("-").help("Input file; - is standard input"))
+        .arg(
+            value("output", "FILE", "Output file, written whole or not at all; - is standard output")
+                .short('o')
+                .default_value("-"),
+        )
+        .args(pipeline_flags())
+        .args(input_flags())
+        .args(dump_flags())
+        .args(listing_flags())
+}
+
+fn pipeline_flags() -> [Arg; 6] {
+    [
+        value("pass-pipeline", "PIPELINE", "Passes to run: builtin.module(a,b{option=value}), or a,b{...}"),
+        Arg::new("verify-each")
+            .long("verify-each")
+            .value_parser(value_parser!(bool))
+            .num_args(0..=1)
+            .require_equals(true)
+            .default_value("true")
+            .default_missing_value("true")
+            .help("Verify the module after each pass"),
+        value("crash-reproducer", "FILE", "Where a pass fails, write the module before it and its pipeline to FILE")
+            .alias("mlir-pass-pipeline-crash-reproducer"),
+        flag("run-reproducer", "Run the pipeline that the input, a crash reproducer, holds").conflicts_with("pass-pipeline"),
+        flag("timing", "Print the time of each pass").alias("mlir-timing"),
+        flag("pass-statistics", "Print what each pass counted").alias("mlir-pass-statistics"),
+    ]
+}
+
+fn input_flags() -> [Arg; 6] {
+    [
+        flag("split-input-file", "Treat the parts between lines `// -----` as modules of their own"),
+        flag("verify-diagnostics", "Check that what is found is what `expected-error@+1 {{...}}` comments say"),
+        flag("allow-unregistered-dialect", "Let operations of unknown dialects through, in the generic form"),
+        flag("print-generic", "Print the generic form, which mlir-opt reads").alias("mlir-print-op-generic"),
+        value("diagnostics", "FORMAT", "How findings are written").value_parser(["text", "json"]).default_value("text"),
+        value("machine", "FILE", "Machine description (JSON) that limits are read from; the default is RNGD"),
+    ]
+}
+
+fn dump_flags() -> [Arg; 6] {
+    let around = |name: &'static str, alias: &'static str, help: &'static str| {
+        let arg = value(name, "PASS", help).alias(alias);
+        arg.num_args(0..=1).require_equals(true).default_missing_value("").action(ArgAction::Append)
+    };
+    [
+        around("print-ir-before", "mlir-print-ir-before", "Print the module before PASS, or before every pass"),
+        around("print-ir-after", "mlir-print-ir-after", "Print the module after PASS, or after every pass"),
+        flag("print-ir-before-all", "Print the module before every pass").alias("mlir-print-ir-before-all"),
+        flag("print-ir-after-all", "Print the module after every pass").alias("mlir-print-ir-after-all"),
+        flag("print-ir-after-change", "Print the module after every pass that changed it")
+            .alias("mlir-print-ir-after-change"),
+        flag("print-ir-after-failure", "Print the module after a pass that failed")
+            .alias("mlir-print-ir-after-failure"),
+    ]
+}
+
+fn listing_flags() -> [Arg; 4] {
+    [
+        value("show-dialects", "NAME", "Print the dialects, or the page of the one called NAME")
+            .num_args(0..=1)
+            .default_missing_value(""),
+        flag("list-passes", "Print the passes"),
+        value("docs", "DIR", "Write the reference pages of dialects and passes into DIR"),
+        value("check-docs", "DIR", "Fail where the reference pages in DIR are stale"),
+    ]
+}
+
+fn flag(name: &'static str, help: &'static str) -> Arg {
+    Arg::new(name).long(name).help(help).action(ArgAction::SetTrue)
+}
+
+fn value(name: &'static str, value: &'static str, help: &'static str) -> Arg {
+    Arg::new(name).long(name).help(help).value_name(value)
+}
+
+/// `--NAME`, or `--NAME=option=value`.
+fn pass_flag(pass: &'static Pass) -> Arg {
+    value(pass.name, "OPTIONS", pass.summary)
+        .num_args(0..=1)
+        .require_equals(true)
+        .default_missing_value("")
+        .action(ArgAction::Append)
+        .help_heading("Passes (run in the order written)")
+}
+
+/// The pipeline's text that the passes' own flags spell, in the order of the command line.
+fn pass_flags(matches: &ArgMatches, passes: &[&&'static Pass]) -> String {
+    let mut found = Vec::new();
+    for pass in passes {
+        let places = matches.indices_of(pass.name).into_iter().flatten();
+        let values = matches.get_many::<String>(pass.name).into_iter().flatten();
+        found.extend(places.zip(values).map(|(at, options)| (at, pass.name, options)));
+    }
+    found.sort_unstable();
+    let steps = found.iter().map(|(_, name, options)| match options.as_str() {
+        "" => (*name).to_owned(),
+        options => format!("{name}{{{options}}}"),
+    });
+    steps.collect::<Vec<_>>().join(",")
+}

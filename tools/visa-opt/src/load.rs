@@ -1,0 +1,52 @@
+//! From a file name to a verified module.
+
+use crate::io::Io;
+use std::ops::Range;
+use visa_ir::context::Context;
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::Module;
+use visa_ir::parse::{limits, parse};
+use visa_ir::span::{Source, Span};
+use visa_ir::verify::{has_errors, verify};
+
+/// A module that was read, and what was found about it.
+pub struct Loaded {
+    /// The module; `None` if it has errors.
+    pub module: Option<Module>,
+    /// Findings of the parser or the verifier, in source order; their spans point into the source.
+    pub findings: Vec<Diagnostic>,
+}
+
+/// Reads the source text called `name` (`-` is standard input).
+///
+/// # Errors
+/// A file that cannot be read, or is no text; the source then has a name and no text.
+pub fn read_source(io: &mut Io, name: &str) -> Result<Source, (Source, Diagnostic)> {
+    let title = if name == "-" { "<stdin>" } else { name };
+    let refuse = |finding| (Source::new(title, ""), finding);
+    let bytes = io.read(name).map_err(|why| refuse(unreadable(name, &why)))?;
+    let text = limits::decode(bytes).map_err(refuse)?;
+    Ok(Source::new(title, text))
+}
+
+/// Reads one module from `range` of `source` and verifies it.
+#[must_use]
+pub fn load_module(ctx: &Context, source: &Source, range: Range<usize>) -> Loaded {
+    let parsed = parse(ctx, source, range);
+    let mut findings = parsed.diagnostics;
+    if !has_errors(&findings) {
+        findings.extend(verify(ctx, &parsed.module));
+    }
+    let module = (!has_errors(&findings)).then_some(parsed.module);
+    Loaded { module, findings }
+}
+
+/// A file that cannot be read.
+pub(crate) fn unreadable(name: &str, why: &std::io::Error) -> Diagnostic {
+    Diagnostic::error("cannot-read", Span::default(), format!("cannot read `{name}`: {why}"))
+}
+
+/// A file that cannot be written.
+pub(crate) fn unwritable(name: &str, why: &std::io::Error) -> Diagnostic {
+    Diagnostic::error("cannot-write", Span::default(), format!("cannot write `{name}`: {why}"))
+}

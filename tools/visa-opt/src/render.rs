@@ -1,0 +1,153 @@
+//! Diagnostics as people read them (with source excerpts) or as programs do (a JSON object a line).
+
+use crate::io::Io;
+use codespan_reporting::diagnostic as codespan;
+use codespan_reporting::files::SimpleFile;
+use codespan_reporting::term;
+use serde::Serialize;
+use visa_ir::diag::{Diagnostic, Severity};
+use visa_ir::span::{Source, Span};
+
+/// The longest line that an excerpt shows, in bytes; of a longer one only the position is given.
+const MAX_EXCERPT_LINE: usize = 1000;
+
+/// How diagnostics are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Renderer {
+    /// With source excerpts.
+    #[default]
+    Text,
+    /// A JSON object a line: `severity`, `code`, `message`, `file`, `line`, `column`, `end_line`, `end_column` (counted
+    /// from 1, columns in characters), `notes` and `fix`.
+    Json,
+}
+
+impl Renderer {
+    /// Writes `findings`, whose spans point into `source`, to standard error. Without a source (the finding is about the
+    /// run, not about a text) there is no position.
+    pub fn emit(self, io: &mut Io, source: Option<&Source>, findings: &[Diagnostic]) {
+        if findings.is_empty() {
+            return;
+        }
+        let source = source.filter(|source| !source.text.is_empty() || findings.iter().any(|f| f.code == "empty"));
+        match self {
+            Self::Text => text(io, source, findings),
+            Self::Json => json(io, source, findings),
+        }
+    }
+}
+
+fn text(io: &mut Io, source: Option<&Source>, findings: &[Diagnostic]) {
+    let empty = Source::new("", "");
+    let shown = source.unwrap_or(&empty);
+    let file = SimpleFile::new(shown.name.as_str(), shown.text.as_str());
+    let styles = term::Styles::default();
+    for finding in findings {
+        let mut config = term::Config { chars: term::Chars::ascii(), ..term::Config::default() };
+        if line_length(&shown.text, finding.span) > MAX_EXCERPT_LINE {
+            config.display_style = term::DisplayStyle::Medium;
+        }
+        let translated = translate(finding, source);
+        let written = if io.color {
+            let mut ansi = term::termcolor::Ansi::new(&mut io.stderr);
+            let mut writer = term::StylesWriter::new(&mut ansi, &styles);
+            term::emit_to_write_style(&mut writer, &config, &file, &translated)
+        } else {
+            term::emit_to_io_write(&mut io.stderr, &config, &file, &translated)
+        };
+        if written.is_err() {
+            // The excerpt failed, which a span outside of its source would do: the message must still come through.
+            io.stderr.extend(format!("{}: {}\n", finding.severity.word(), finding.message).into_bytes());
+        }
+    }
+}
+
+/// The length of the line that `span` starts on.
+fn line_length(text: &str, span: Span) -> usize {
+    let at = span.range().start.min(text.len());
+    let bytes = text.as_bytes();
+    let start = bytes[..at].iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+    bytes[start..].iter().position(|&byte| byte == b'\n').unwrap_or(bytes.len() - start)
+}
+
+fn translate(finding: &Diagnostic, source: Option<&Source>) -> codespan::Diagnostic<()> {
+    let severity = match finding.severity {
+        Severity::Error => codespan::Severity::Error,
+        Severity::Warning => codespan::Severity::Warning,
+        Severity::Remark => codespan::Severity::Note,
+    };
+    let mut labels = Vec::new();
+    let mut notes = Vec::new();
+    if source.is_some() {
+        labels.push(codespan::Label::primary((), finding.span.range()));
+    }
+    for note in &finding.notes {
+        match note.span.filter(|_| source.is_some()) {
+            Some(span) => labels.push(codespan::Label::secondary((), span.range()).with_message(&note.message)),
+            None => notes.push(format!("note: {}", note.message)),
+        }
+    }
+    notes.extend(finding.fix.iter().map(|fix| format!("fix: {fix}")));
+    codespan::Diagnostic::new(severity)
+        .with_code(&finding.code)
+        .with_message(&finding.message)
+        .with_labels(labels)
+        .with_notes(notes)
+}
+
+#[derive(Serialize)]
+struct JsonFinding<'a> {
+    severity: &'static str,
+    code: &'a str,
+    message: &'a str,
+    #[serde(flatten)]
+    place: Option<Place<'a>>,
+    notes: Vec<JsonNote<'a>>,
+    fix: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct JsonNote<'a> {
+    message: &'a str,
+    #[serde(flatten)]
+    place: Option<Place<'a>>,
+}
+
+#[derive(Serialize)]
+struct Place<'a> {
+    file: &'a str,
+    line: usize,
+    column: usize,
+    end_line: usize,
+    end_column: usize,
+}
+
+impl<'a> Place<'a> {
+    fn new(source: &'a Source, span: Span) -> Self {
+        let (line, column) = source.position(span.range().start);
+        let (end_line, end_column) = source.position(span.range().end);
+        Self { file: &source.name, line, column, end_line, end_column }
+    }
+}
+
+fn json(io: &mut Io, source: Option<&Source>, findings: &[Diagnostic]) {
+    for finding in findings {
+        let notes = finding.notes.iter().map(|note| JsonNote {
+            message: &note.message,
+            place: note.span.zip(source).map(|(span, source)| Place::new(source, span)),
+        });
+        let line = JsonFinding {
+            severity: finding.severity.word(),
+            code: &finding.code,
+            message: &finding.message,
+            place: source.map(|source| Place::new(source, finding.span)),
+            notes: notes.collect(),
+            fix: finding.fix.as_deref(),
+        };
+        // Strings and numbers only: this cannot fail, and if it did the loss would be seen as a missing line.
+        if let Ok(line) = serde_json::to_string(&line) {
+            io.stderr.extend(line.into_bytes());
+            io.stderr.push(b'\n');
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! `--timing` and `--pass-statistics`: what the passes did, on standard error.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+use visa_passes::StepReport;
+
+/// Wall time of reading (parse and verify), of each pass, and of printing.
+#[derive(Default)]
+pub(crate) struct Timing {
+    pub(crate) read: Duration,
+    pub(crate) print: Duration,
+}
+
+impl Timing {
+    /// The table; passes in the order in which they ran, then the rest (pass manager's verification) and the total.
+    pub(crate) fn table(&self, steps: &[StepReport], total: Duration) -> String {
+        let mut out = String::from("===- Execution time report -===\n   time (s)  part\n");
+        let mut row = |time: Duration, name: &str| {
+            let _ = writeln!(out, "{:>11.6}  {name}", time.as_secs_f64());
+        };
+        row(self.read, "parse and verify");
+        steps.iter().for_each(|step| row(step.elapsed, step.pass.name));
+        row(self.print, "print");
+        let named = self.read + self.print + steps.iter().map(|step| step.elapsed).sum::<Duration>();
+        row(total.saturating_sub(named), "rest");
+        row(total, "total");
+        out
+    }
+}
+
+/// The statistics of each pass, in the order in which they ran.
+pub(crate) fn statistics(steps: &[StepReport]) -> String {
+    let mut out = String::from("===- Pass statistics report -===\n");
+    for step in steps {
+        let _ = writeln!(out, "{}", step.pass.name);
+        for (name, count) in &step.statistics {
+            let meaning = step.pass.statistics.iter().find(|(known, _)| known == name).map_or("", |(_, text)| text);
+            let _ = writeln!(out, "  {count:>10} {name} - {meaning}");
+        }
+    }
+    out
+}

@@ -1,0 +1,232 @@
+//! One run of the tool, from flags to an exit code.
+
+use crate::dump::Dump;
+use crate::flags::Flags;
+use crate::io::Io;
+use crate::load::{load_module, read_source, unreadable, unwritable};
+use crate::report::{Timing, statistics};
+use crate::reproducer::{pipeline_of, reproducer};
+use crate::split::{SEPARATOR, split};
+use crate::{Tool, docs, expect};
+use std::ops::Range;
+use std::time::Instant;
+use visa_ir::context::Context;
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::Module;
+use visa_ir::print::{Form, print};
+use visa_ir::span::{Source, Span};
+use visa_ir::verify::has_errors;
+use visa_machine::Machine;
+use visa_passes::{Cause, Failure, PassManager, Pipeline, StepReport};
+
+/// Findings, and the text that their spans point into, if any: not all are about a text.
+type Refusal = (Option<Source>, Vec<Diagnostic>);
+
+/// The state of one run.
+pub(crate) struct Driver<'a> {
+    tool: &'a Tool,
+    flags: &'a Flags,
+    io: &'a mut Io,
+    timing: Timing,
+    steps: Vec<StepReport>,
+}
+
+impl<'a> Driver<'a> {
+    pub(crate) fn new(tool: &'a Tool, flags: &'a Flags, io: &'a mut Io) -> Self {
+        Self { tool, flags, io, timing: Timing::default(), steps: Vec::new() }
+    }
+
+    /// Does what the flags ask for.
+    pub(crate) fn run(mut self) -> i32 {
+        let start = Instant::now();
+        let held = match self.listings() {
+            Some(result) => result.map(|()| true),
+            None => self.modules(),
+        };
+        if self.flags.statistics {
+            self.io.stderr.extend(statistics(&self.steps).into_bytes());
+        }
+        if self.flags.timing {
+            self.io.stderr.extend(self.timing.table(&self.steps, start.elapsed()).into_bytes());
+        }
+        let held = held.unwrap_or_else(|(source, findings)| {
+            self.flags.renderer.emit(self.io, source.as_ref(), &findings);
+            false
+        });
+        i32::from(!held)
+    }
+
+    /// What needs no input; `None` if nothing of that was asked for.
+    fn listings(&mut self) -> Option<Result<(), Refusal>> {
+        let about_run = |findings| (None, findings);
+        let flags = self.flags;
+        if let Some(folder) = &flags.docs {
+            let written = docs::write_docs(self.tool, &self.io.path(folder));
+            return Some(written.map_err(|finding| about_run(vec![finding])));
+        }
+        if let Some(folder) = &flags.check_docs {
+            let stale = docs::check_docs(self.tool, &self.io.path(folder));
+            return Some(if stale.is_empty() { Ok(()) } else { Err(about_run(stale)) });
+        }
+        let text = match &flags.show_dialects {
+            Some(name) => docs::show_dialects(self.tool, name.as_deref()),
+            None if flags.list_passes => Ok(docs::list_passes(self.tool)),
+            None => return None,
+        };
+        Some(text.map_err(|finding| about_run(vec![finding])).and_then(|text| self.write(&text)))
+    }
+
+    /// Reads the input, treats each of its parts, writes the output. Returns whether everything held.
+    fn modules(&mut self) -> Result<bool, Refusal> {
+        let ctx = self.context()?;
+        let source = read_source(self.io, &self.flags.input).map_err(|(source, why)| (Some(source), vec![why]))?;
+        let pipeline = self.pipeline(&source)?;
+        let parts = if self.flags.split { split(&source.text) } else { vec![0..source.text.len()] };
+        let mut outputs = Vec::new();
+        let mut held = true;
+        for range in parts {
+            let (module, findings, good) = self.part(&ctx, &source, range.clone(), &pipeline);
+            held &= good && self.judge(&source, range, &findings);
+            outputs.extend(module.map(|module| self.print(&ctx, &module)));
+        }
+        // A file is the whole answer or is left alone; standard output shows what could be done.
+        if held || self.flags.output == "-" {
+            self.write(&outputs.join(&format!("{SEPARATOR}\n")))?;
+        }
+        Ok(held)
+    }
+
+    fn context(&mut self) -> Result<Context, Refusal> {
+        let mut ctx = Context::new(&self.tool.dialects);
+        ctx.allow_unregistered = self.flags.allow_unregistered;
+        if let Some(name) = &self.flags.machine {
+            let refuse = |finding| (None, vec![finding]);
+            let bytes = self.io.read(name).map_err(|why| refuse(unreadable(name, &why)))?;
+            let machine = Machine::from_json(&String::from_utf8_lossy(&bytes)).map_err(|why| {
+                refuse(Diagnostic::error("machine", Span::default(), format!("`{name}`: {why}")))
+            })?;
+            ctx.set_data(machine);
+        }
+        Ok(ctx)
+    }
+
+    fn pipeline(&self, source: &Source) -> Result<Pipeline, Refusal> {
+        let text = if self.flags.run_reproducer {
+            let Some(text) = pipeline_of(&source.text) else {
+                let message = "the input is no crash reproducer: expected `// visa-reproducer: pipeline=\"...\"`";
+                let first = source.text.lines().next().map_or(0, str::len);
+                let finding = Diagnostic::error("reproducer", Span::new(0..first), message);
+                return Err((Some(source.clone()), vec![finding]));
+            };
+            text
+        } else {
+            let Some(text) = &self.flags.pipeline else { return Ok(Pipeline::empty()) };
+            text.clone()
+        };
+        Pipeline::parse(&text, &self.tool.passes)
+            .map_err(|findings| (Some(Source::new(Pipeline::SOURCE, text)), findings))
+    }
+
+    /// Reads one part and runs the pipeline on it. Returns the module if it came through, what was found about the
+    /// part, and whether the run itself went well.
+    fn part(
+        &mut self,
+        ctx: &Context,
+        source: &Source,
+        range: Range<usize>,
+        pipeline: &Pipeline,
+    ) -> (Option<Module>, Vec<Diagnostic>, bool) {
+        let start = Instant::now();
+        let loaded = load_module(ctx, source, range);
+        self.timing.read += start.elapsed();
+        let mut findings = loaded.findings;
+        let Some(mut module) = loaded.module else { return (None, findings, true) };
+        let mut manager = PassManager::new(pipeline, &self.tool.passes);
+        manager.verify_each = self.flags.verify_each;
+        manager.keep_before = self.flags.crash_reproducer.is_some();
+        let mut dump = Dump::new(&self.flags.wanted, self.form());
+        let outcome = manager.run(ctx, &mut module, &mut dump);
+        self.io.stderr.extend(dump.out.into_bytes());
+        match outcome {
+            Ok(report) => {
+                self.steps.extend(report.steps);
+                findings.extend(report.findings);
+                (Some(module), findings, true)
+            }
+            Err(failure) => {
+                let good = self.failed(ctx, *failure, pipeline, &mut findings);
+                (None, findings, good)
+            }
+        }
+    }
+
+    /// Takes a failure apart: what it says about the module goes to `findings`, what is about the run is written.
+    /// Returns whether there was nothing of the latter.
+    fn failed(
+        &mut self,
+        ctx: &Context,
+        failure: Failure,
+        pipeline: &Pipeline,
+        findings: &mut Vec<Diagnostic>,
+    ) -> bool {
+        let name = failure.step.pass.name;
+        self.steps.extend(failure.report.steps);
+        findings.extend(failure.report.findings);
+        let reproduced = self.write_reproducer(ctx, failure.before.as_ref(), &failure.step);
+        let about_run = match failure.cause {
+            Cause::Refused(found) => {
+                findings.extend(found);
+                return reproduced;
+            }
+            Cause::Invalid(found) => {
+                let message = format!("the module does not verify after pass `{name}`: a mistake in the pass");
+                findings.extend(found.into_iter().map(|finding| finding.note(message.clone(), None)));
+                return reproduced;
+            }
+            Cause::Level(finding) => {
+                self.flags.renderer.emit(self.io, Some(&pipeline.source), &[finding]);
+                return false;
+            }
+            Cause::WrongLevel { promised, left } => {
+                format!("pass `{name}` says it gives {promised} level, but left the module at {left} level")
+            }
+            Cause::Panicked(why) => format!("pass `{name}` panicked: {why}"),
+        };
+        let finding = Diagnostic::error("pass-failed", Span::default(), about_run);
+        self.flags.renderer.emit(self.io, None, &[finding.note("a mistake in the pass", None)]);
+        false
+    }
+
+    fn write_reproducer(&mut self, ctx: &Context, before: Option<&Module>, step: &visa_passes::Step) -> bool {
+        let (Some(name), Some(module)) = (&self.flags.crash_reproducer, before) else { return true };
+        let written = self.io.write(name, reproducer(ctx, module, step).as_bytes());
+        written.map_err(|why| self.flags.renderer.emit(self.io, None, &[unwritable(name, &why)])).is_ok()
+    }
+
+    /// Writes what was found, or compares it with what is expected. Returns whether that part of the input held.
+    fn judge(&mut self, source: &Source, range: Range<usize>, findings: &[Diagnostic]) -> bool {
+        if self.flags.verify_diagnostics {
+            let wrong = expect::compare(source, range, findings);
+            self.flags.renderer.emit(self.io, Some(source), &wrong);
+            return wrong.is_empty();
+        }
+        self.flags.renderer.emit(self.io, Some(source), findings);
+        !has_errors(findings)
+    }
+
+    fn form(&self) -> Form {
+        if self.flags.generic { Form::Generic } else { Form::Pretty }
+    }
+
+    fn print(&mut self, ctx: &Context, module: &Module) -> String {
+        let start = Instant::now();
+        let text = print(ctx, module, self.form());
+        self.timing.print += start.elapsed();
+        text
+    }
+
+    fn write(&mut self, text: &str) -> Result<(), Refusal> {
+        let name = &self.flags.output;
+        self.io.write(name, text.as_bytes()).map_err(|why| (None, vec![unwritable(name, &why)]))
+    }
+}

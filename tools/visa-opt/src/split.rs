@@ -1,0 +1,34 @@
+//! `--split-input-file`: the parts between lines that start with `// -----`.
+
+use std::ops::Range;
+
+/// What separates two parts, in the input and in the output.
+pub(crate) const SEPARATOR: &str = "// -----";
+
+/// The byte ranges of the parts, separator lines left out.
+pub(crate) fn split(text: &str) -> Vec<Range<usize>> {
+    let mut parts = Vec::new();
+    let (mut start, mut at) = (0, 0);
+    for line in text.split_inclusive('\n') {
+        // An IR dump's header starts with the same characters: only the bare separator separates.
+        if line.trim_end() == SEPARATOR {
+            parts.push(start..at);
+            start = at + line.len();
+        }
+        at += line.len();
+    }
+    parts.push(start..text.len());
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_lie_between_separator_lines() {
+        assert_eq!(split("a\nb"), [0..3]);
+        assert_eq!(split("a\n// -----\nb\n"), [0..2, 11..13]);
+        assert_eq!(split("// -----// IR Dump\n // -----\n"), [0..29]);
+    }
+}
