@@ -6,6 +6,7 @@
 //! [`Instrument`].
 
 pub mod doc;
+pub mod lower;
 mod manager;
 mod options;
 mod pass;

@@ -1,7 +1,8 @@
 //! The two number types of a contraction, so that its stages are written once.
 
 use visa_numerics::{
-    DType, KindError, ROWS, add, decode_f32, decode_i32, dot8_f32, dot8_f32_flush_free, dot8_i32, flush_free, mul,
+    DType, KindError, ROWS, add, decode_f32, decode_i32, dot8_f32, dot8_f32_flush_free, dot8_i32, flush_free,
+    mul,
 };
 
 /// An accumulator's number.

@@ -137,7 +137,9 @@ impl Bank {
     /// Copies the marks of `range` into `out`; a byte never written has the mark `unwritten`.
     pub fn read_taint(&self, range: Range<usize>, unwritten: Taint, out: &mut Vec<Taint>) {
         for at in range {
-            out.push(self.taint.get(at).copied().filter(|&mark| mark != Taint::NEVER_WRITTEN).unwrap_or(unwritten));
+            out.push(
+                self.taint.get(at).copied().filter(|&mark| mark != Taint::NEVER_WRITTEN).unwrap_or(unwritten),
+            );
         }
     }
 
@@ -300,3 +302,6 @@ pub trait Stage: Send + Sync {
 
 /// The interface by which an hw operation inside `hw.exec` gives its stage.
 pub struct Build(pub fn(visa_ir::module::OpRef<'_>) -> Result<Box<dyn Stage>, visa_ir::diag::Diagnostic>);
+
+/// The interface by which an operation of another dialect says which hw operation's place it may take in `hw.exec`.
+pub struct StandsFor(pub &'static str);

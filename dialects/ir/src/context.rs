@@ -125,12 +125,13 @@ impl<T> Default for Interner<T> {
 }
 
 impl<T: Clone> Interner<T> {
-    fn intern(&mut self, key: Rc<str>, item: T) -> u32 {
-        if let Some(&id) = self.ids.get(&key) {
+    fn intern(&mut self, key: &str, item: impl FnOnce(Rc<str>) -> T) -> u32 {
+        if let Some(&id) = self.ids.get(key) {
             return id;
         }
         let id = self.items.len() as u32;
-        self.items.push(item);
+        let key: Rc<str> = key.into();
+        self.items.push(item(key.clone()));
         self.ids.insert(key, id);
         id
     }
@@ -229,16 +230,14 @@ impl Context {
 
     /// Interns a type of definition `def`.
     pub fn intern_type(&self, def: &'static BodyDef, body: Rc<dyn Body>) -> TypeId {
-        let text: Rc<str> = format!("!{}<{body}>", def.name).into();
-        let data = TypeData { text: text.clone(), body: Some((def, body)) };
-        TypeId(self.type_interner.borrow_mut().intern(text, data))
+        let text = format!("!{}<{body}>", def.name);
+        let data = |text| TypeData { text, body: Some((def, body)) };
+        TypeId(self.type_interner.borrow_mut().intern(&text, data))
     }
 
     /// Interns a type that no registered dialect defines.
     pub fn opaque_type(&self, text: &str) -> TypeId {
-        let text: Rc<str> = text.into();
-        let data = TypeData { text: text.clone(), body: None };
-        TypeId(self.type_interner.borrow_mut().intern(text, data))
+        TypeId(self.type_interner.borrow_mut().intern(text, |text| TypeData { text, body: None }))
     }
 
     /// Reads the type whose whole text is `text`; each distinct text is parsed once.
@@ -259,19 +258,19 @@ impl Context {
     /// # Errors
     /// What the definition's parser says of the body.
     pub fn parse_attr(&self, def: &'static BodyDef, body: &str) -> Result<AttrId, BodyError> {
-        let key: Rc<str> = format!("#{}<{body}>", def.name).into();
-        if let Some(&id) = self.attr_interner.borrow().ids.get(&key) {
+        let key = format!("#{}<{body}>", def.name);
+        if let Some(&id) = self.attr_interner.borrow().ids.get(key.as_str()) {
             return Ok(AttrId(id));
         }
         let id = self.attr(Attr::Body(def, (def.parse)(body)?));
-        self.attr_interner.borrow_mut().ids.insert(key, id.0);
+        self.attr_interner.borrow_mut().ids.insert(key.into(), id.0);
         Ok(id)
     }
 
     /// Interns an attribute.
     pub fn attr(&self, attr: Attr) -> AttrId {
-        let key: Rc<str> = attr.generic().into();
-        AttrId(self.attr_interner.borrow_mut().intern(key, attr))
+        let key = attr.generic();
+        AttrId(self.attr_interner.borrow_mut().intern(&key, |_| attr))
     }
 
     /// Interns a dialect attribute.

@@ -5,6 +5,7 @@ pub use crate::context::{AttrId, TypeId};
 use crate::decl::{Body, ClauseDecl, OpDecl, Presence};
 use crate::diag::Diagnostic;
 use crate::span::Span;
+use std::borrow::Cow;
 use std::rc::Rc;
 
 macro_rules! id {
@@ -41,11 +42,22 @@ pub enum OpName {
     Unknown(Rc<str>),
 }
 
+impl OpName {
+    /// A clause's keyword as it is kept on the operation.
+    fn clause(&self, name: &str) -> Cow<'static, str> {
+        let declared = match self {
+            Self::Known(decl) => decl.clauses.iter().find(|clause| clause.name == name),
+            Self::Unknown(_) => None,
+        };
+        declared.map_or_else(|| Cow::Owned(name.to_owned()), |clause| Cow::Borrowed(clause.name))
+    }
+}
+
 /// A clause as it stands on an operation.
 #[derive(Clone, Debug)]
 pub struct Clause {
-    /// The keyword.
-    pub name: Rc<str>,
+    /// The keyword; borrowed from the declaration where there is one.
+    pub name: Cow<'static, str>,
     /// The value.
     pub value: AttrId,
     /// Where the value stands.
@@ -140,14 +152,14 @@ impl OpSpec {
     /// Adds a clause that stands at `span`.
     #[must_use]
     pub fn clause_at(mut self, name: &str, value: AttrId, span: Span) -> Self {
-        self.clauses.push(Clause { name: name.into(), value, span });
+        self.clauses.push(Clause { name: self.name.clause(name), value, span });
         self
     }
 
     /// Adds an attribute that is not a clause.
     #[must_use]
     pub fn extra_at(mut self, name: &str, value: AttrId, span: Span) -> Self {
-        self.extra.push(Clause { name: name.into(), value, span });
+        self.extra.push(Clause { name: Cow::Owned(name.to_owned()), value, span });
         self
     }
 
@@ -379,7 +391,11 @@ impl Module {
             }
         }
         let parent = self.ops[op.at()].parent;
-        self.blocks[parent.at()].ops.retain(|&other| other != op);
+        // From the end: passes that erase much walk backwards.
+        let ops = &mut self.blocks[parent.at()].ops;
+        if let Some(at) = ops.iter().rposition(|&other| other == op) {
+            ops.remove(at);
+        }
     }
 
     /// Sets (or, with `None`, removes) a clause of an operation.
@@ -392,7 +408,7 @@ impl Module {
             (Some(at), None) => {
                 data.clauses.remove(at);
             }
-            (None, Some(value)) => data.clauses.push(Clause { name: name.into(), value, span }),
+            (None, Some(value)) => data.clauses.push(Clause { name: data.name.clause(name), value, span }),
             (None, None) => {}
         }
     }

@@ -5,6 +5,7 @@
 //! ([`equal()`]) and division ([`divide()`]). On it stands the tm dialect: tensor types ([`Tensor`]), whole-tensor
 //! transfers, and facts about modules ([`facts`]).
 
+mod array;
 pub mod attrs;
 mod axes;
 mod cell;
@@ -24,6 +25,7 @@ pub mod ops {
     include!(concat!(env!("OUT_DIR"), "/ops.rs"));
 }
 
+pub use array::{ArrayLayout, array_layout};
 pub use axes::{Axes, AxisId, MAX_AXES, MAX_SIZE};
 pub use cell::{Cell, Index, Map, describe, map};
 pub use digits::{Digit, Digits, DigitsError, Ragged, digits};

@@ -1,10 +1,11 @@
 //! Sequencer programs: nested loops over addresses (book 07), as the fetch, commit, DMA and TRF
 //! sequencers run them (book 08, 09, 10, 18).
 //!
-//! Everything here is independent of the IR: a [`Program`] is a value with a text form, an address
+//! A [`Program`] is a value, independent of the IR, with a text form, an address
 //! sequence, rewrites that keep that sequence, and the hardware's limits as rules S1 to S5.
 
 mod addresses;
+mod dialect;
 mod error;
 mod limits;
 mod merge;
@@ -13,7 +14,14 @@ mod retile;
 mod sizes;
 mod text;
 
+/// The operations of the seq dialect.
+pub mod ops {
+    use visa_ir::decl::OpDecl;
+    include!(concat!(env!("OUT_DIR"), "/ops.rs"));
+}
+
 pub use addresses::Addresses;
+pub use dialect::{DIALECT, DTYPE, PAIRED, PROGRAM};
 pub use error::{SeqError, code};
 pub use limits::{SequencerLimits, check, check_paired};
 pub use program::{Entry, PairedEntry, PairedProgram, Program};

@@ -1,1 +1,15 @@
 //! Prices hw programs in cycles.
+//!
+//! [`price`] asks every stage what it costs, places the commands on the machine's resources in program order (book 28)
+//! and returns a [`Report`]: as text for the kernel's author, as JSON by serde for programs.
+
+mod command;
+mod footprint;
+mod price;
+mod report;
+mod schedule;
+mod text;
+mod transfer;
+
+pub use price::price;
+pub use report::{Assumed, Busy, CommandReport, EngineCycles, Report, Resource, Totals, Traffic, Wait, Why};

@@ -139,7 +139,8 @@ impl<'a> Interpreter<'a> {
         let log = self.log.as_ref()?;
         let at = marks.iter().position(|mark| !mark.is_defined())?;
         let element = at as u64 * 8 / u64::from(buffer.dtype.bits());
-        let chain: Vec<&Op> = log.chain(marks[at]).iter().filter_map(|&op| self.ops.get(op as usize)).collect();
+        let chain: Vec<&Op> =
+            log.chain(marks[at]).iter().filter_map(|&op| self.ops.get(op as usize)).collect();
         let from_switch = chain.first().is_some_and(|op| op.is_switch);
         Some(UndefinedReport {
             result: buffer.name.clone(),

@@ -41,7 +41,7 @@ pub(crate) fn compare(source: &Source, range: std::ops::Range<usize>, findings: 
         for note in &finding.notes {
             meet("note", note.span.unwrap_or(finding.span), &note.message);
         }
-        for fix in &finding.fix {
+        if let Some(fix) = &finding.fix {
             meet("note", finding.span, &format!("fix: {fix}"));
         }
     }

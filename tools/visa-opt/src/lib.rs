@@ -48,7 +48,7 @@ pub struct Tool {
 /// The dialects that come with visa, from the highest level to the lowest.
 #[must_use]
 pub fn standard_dialects() -> Vec<&'static Dialect> {
-    Vec::new()
+    vec![&visa_mapping::DIALECT, &visa_stream::DIALECT, &visa_sequencer::DIALECT, &visa_hw::DIALECT]
 }
 
 impl Tool {

@@ -14,6 +14,7 @@ use visa_ir::module::OpRef;
 use visa_ir::span::Span;
 use visa_machine::Machine;
 use visa_numerics::{DType, ROWS, SumOrder};
+use visa_sequencer::Program;
 
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&CONTRACT];
@@ -31,7 +32,7 @@ pub static CONTRACT: OpDecl = OpDecl {
         ("C1", "the stream's elements are of this format, and the Reducer multiplies it (book 19: i8, bf16)"),
         ("C2", "the tree is at most as deep as the format's: 6 levels for i8, 5 for bf16 (book 19)"),
         ("C3", "a row gives at most 32 sums, the accumulator's columns (book 19)"),
-        ("C4", "packet, read and data are whole elements"),
+        ("C4", "the aligner's data and reads are whole elements"),
     ],
     clauses: &[
         ClauseDecl::lead("dtype", ClauseKind::Body(&DTYPE), "Format of the operands."),
@@ -51,8 +52,9 @@ struct Contract {
     depth: u64,
     /// Elements of a packet.
     elements: u64,
-    /// Rows and data bytes of the aligner before it; 0 where there is none.
+    /// Rows of the aligner before it.
     rows: u64,
+    /// Bytes of a packet that hold data, as the aligner says.
     data: u64,
     /// Bytes from one row of the register file to the next.
     pitch: u64,
@@ -79,23 +81,41 @@ fn read(op: OpRef<'_>) -> Result<Contract, Diagnostic> {
         let message = format!("a row gives {sums} sums at depth {depth}, expected at most {columns}");
         return Err(op.clause_error("C3", "depth", message));
     }
-    let aligner = super::exec::before(op).filter(|op| op.is(&super::align::ALIGN));
-    let number = |clause| aligner.and_then(|op| op.int(clause)).unwrap_or(0).max(0).cast_unsigned();
-    if let Some(clause) = ["data"].into_iter().find(|clause| !(number(clause) * 8).is_multiple_of(dtype.bits().into())) {
-        let message = format!("`{clause}` of the aligner is {} bytes, not whole {dtype} elements", number(clause));
-        return Err(op.clause_error("C4", "dtype", message));
-    }
+    let aligner = aligner(op, dtype)?;
     Ok(Contract {
         span: op.span(),
         dtype,
         accumulator: contraction.accumulator,
         depth,
         elements,
-        rows: number("rows"),
-        data: number("data"),
+        rows: aligner.rows,
+        data: aligner.data,
         pitch: machine.memory.trf_bytes_per_row,
         order: machine.sum_order,
     })
+}
+
+/// What the aligner before a contraction says; nothing where there is none, which `hw.exec` reports.
+#[derive(Default)]
+struct Aligner {
+    rows: u64,
+    data: u64,
+}
+
+/// C4.
+fn aligner(op: OpRef<'_>, dtype: DType) -> Result<Aligner, Diagnostic> {
+    let Some(align) = super::exec::before(op).filter(|op| op.is(&super::align::ALIGN)) else {
+        return Ok(Aligner::default());
+    };
+    let number = |clause| align.int(clause).unwrap_or(0).max(0).cast_unsigned();
+    let read = align.body::<Program>("loops").map_or(0, |loops| loops.packet);
+    for (what, bytes) in [("data", number("data")), ("read", read)] {
+        if !bytes.is_multiple_of(u64::from(dtype.bits() / 8)) {
+            let message = format!("the aligner's {what} is {bytes} bytes, expected whole {dtype} elements");
+            return Err(op.clause_error("C4", "dtype", message));
+        }
+    }
+    Ok(Aligner { rows: number("rows"), data: number("data") })
 }
 
 impl Stage for Contract {

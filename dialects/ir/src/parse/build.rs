@@ -6,8 +6,9 @@ use crate::decl::{BodyDef, BodyError, ClauseDecl, ClauseKind, OpDecl};
 use crate::diag::{Diagnostic, nearest};
 use crate::module::{OpId, TypeId};
 use crate::span::Span;
+use std::borrow::Cow;
 
-impl Parser<'_> {
+impl<'a> Parser<'a> {
     /// The declaration of `name`, or an error that knows the nearest one.
     pub(super) fn op_decl(&self, name: &str, span: Span) -> Result<&'static OpDecl, Diagnostic> {
         if let Some(decl) = self.ctx.op(name) {
@@ -17,7 +18,7 @@ impl Parser<'_> {
         if self.ctx.dialect(dialect).is_none() {
             let names: Vec<_> = self.ctx.dialects().map(|d| d.name).collect();
             let message = format!("unknown dialect `{dialect}`; known are `{}`", names.join("`, `"));
-            return Err(Diagnostic::error("unknown-dialect", span, message)
+            return Err(Diagnostic::error("unknown-dialect", span.sub(0..dialect.len()), message)
                 .fix(nearest(dialect, names).map(|near| format!("did you mean `{near}`?"))));
         }
         Err(Diagnostic::error("unknown-op", span, format!("unknown operation `{name}`"))
@@ -97,20 +98,19 @@ impl Parser<'_> {
         &mut self,
         op: OpId,
         decl: Option<&'static OpDecl>,
-        names: &[(String, Span)],
+        names: &[(Cow<'a, str>, Span)],
         written: &[(TypeId, Span)],
         span: Span,
     ) -> Result<(), Diagnostic> {
         let results = decl.map_or(written.len(), |decl| decl.results.len());
-        let unknown = self.ctx.opaque_type(crate::ERROR_TYPE);
         for index in 0..results {
-            let ty = written.get(index).map_or(unknown, |&(ty, _)| ty);
+            let ty = written.get(index).map_or(self.unknown, |&(ty, _)| ty);
             let name = names.get(index).and_then(|(name, _)| super::kept_name(name));
             self.module.add_result(op, ty, name, names.get(index).map_or(span, |&(_, span)| span));
         }
         for (index, (name, span)) in names.iter().enumerate() {
             match self.module.data(op).results.get(index) {
-                Some(&value) => self.define(name, value, *span),
+                Some(&value) => self.define(name.clone(), value, *span),
                 None => self.too_many_results(decl, results, *span),
             }
         }
@@ -132,9 +132,8 @@ impl Parser<'_> {
         written: &[(TypeId, Span)],
         span: Span,
     ) -> Result<(), Diagnostic> {
-        let unknown = self.ctx.opaque_type(crate::ERROR_TYPE);
         let view = self.module.op(self.ctx, op);
-        if view.operands().iter().any(|&value| self.module.ty(value) == unknown) {
+        if view.operands().iter().any(|&value| self.module.ty(value) == self.unknown) {
             return Ok(());
         }
         let Some(infer) = decl.infer else {
@@ -146,8 +145,8 @@ impl Parser<'_> {
         };
         crate::verify::operand_counts(view)?;
         let inferred = infer(view)?;
-        let results = self.module.data(op).results.clone();
-        for (index, (&ty, value)) in inferred.iter().zip(results).enumerate() {
+        for (index, &ty) in inferred.iter().enumerate() {
+            let Some(&value) = self.module.data(op).results.get(index) else { break };
             self.module.set_type(value, ty);
             if let Some(&(found, span)) = written.get(index)
                 && found != ty
@@ -212,11 +211,25 @@ pub(super) fn string(text: &str) -> Option<String> {
     unquote(text.strip_prefix('"')?.strip_suffix('"')?)
 }
 
-/// The comma-separated items of `[...]`.
+/// The comma-separated items of `[...]`; a comma within a string separates nothing.
 pub(super) fn list(text: &str) -> Option<Vec<&str>> {
     let inside = text.strip_prefix('[')?.strip_suffix(']')?;
     if inside.trim().is_empty() {
         return Some(Vec::new());
     }
-    Some(inside.split(',').map(str::trim).collect())
+    let mut items = Vec::new();
+    let (mut start, mut in_string, mut escaped) = (0, false, false);
+    for (at, byte) in inside.bytes().enumerate() {
+        match byte {
+            b'"' if !escaped => in_string = !in_string,
+            b',' if !in_string => {
+                items.push(inside[start..at].trim());
+                start = at + 1;
+            }
+            _ => {}
+        }
+        escaped = byte == b'\\' && !escaped;
+    }
+    items.push(inside[start..].trim());
+    Some(items)
 }

@@ -9,6 +9,7 @@ use crate::module::{BlockId, OpId, OpName, OpSpec, TypeId};
 use crate::span::Span;
 use pest::Parser as _;
 use pest::iterators::Pair;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -126,7 +127,7 @@ impl<'a> Parser<'a> {
         self.ctx.dialect(name.split('.').next().unwrap_or(name)).is_none()
     }
 
-    fn head_piece(&self, pieces: &mut Head, piece: Pair<'a, Rule>, base: usize) -> Result<(), Diagnostic> {
+    fn head_piece(&self, pieces: &mut Head<'a>, piece: Pair<'a, Rule>, base: usize) -> Result<(), Diagnostic> {
         let span = span_of(&piece, base);
         match piece.as_rule() {
             Rule::results => {
@@ -136,10 +137,10 @@ impl<'a> Parser<'a> {
             }
             Rule::string => {
                 pieces.name = string(piece.as_str()).unwrap_or_default();
-                pieces.name_span = span;
+                pieces.name_span = Span { start: span.start + 1, end: span.end - 1 };
             }
             Rule::operands => {
-                pieces.operands = piece.into_inner().map(|p| (p.as_str().to_owned(), span_of(&p, base))).collect();
+                pieces.operands = piece.into_inner().map(|p| (p.as_str(), span_of(&p, base))).collect();
             }
             Rule::properties => {
                 for dictionary in piece.into_inner() {
@@ -155,7 +156,7 @@ impl<'a> Parser<'a> {
     fn generic_clauses(
         &self,
         decl: Option<&'static OpDecl>,
-        pieces: &Head,
+        pieces: &Head<'a>,
         span: Span,
     ) -> Result<(OpSpec, Rc<[Rc<str>]>), Diagnostic> {
         let name = decl.map_or_else(|| OpName::Unknown(pieces.name.as_str().into()), OpName::Known);
@@ -219,7 +220,7 @@ impl<'a> Parser<'a> {
                 let kept = arg_names.get(index).cloned().or_else(|| kept_name(name.as_str()));
                 let ty = self.ty(ty.as_str(), span_of(&ty, base))?;
                 let value = self.module.add_arg(block, ty, kept, span);
-                self.define(name.as_str(), value, span);
+                self.define(Cow::Borrowed(name.as_str()), value, span);
             }
         }
         self.block(block);
@@ -234,7 +235,7 @@ impl<'a> Parser<'a> {
         &mut self,
         op: OpId,
         decl: Option<&'static OpDecl>,
-        pieces: &Head,
+        pieces: &Head<'a>,
         tail: Pair<'a, Rule>,
         base: usize,
         span: Span,
@@ -347,25 +348,25 @@ impl<'a> Parser<'a> {
 
 /// The pieces in front of an operation's regions.
 #[derive(Default)]
-struct Head {
-    results: Vec<(String, Span)>,
+struct Head<'a> {
+    results: Vec<(Cow<'a, str>, Span)>,
     name: String,
     name_span: Span,
-    operands: Vec<(String, Span)>,
+    operands: Vec<(&'a str, Span)>,
     properties: Vec<Entry>,
 }
 
-impl Head {
+impl<'a> Head<'a> {
     /// `%name`, or `%name:2`, which mlir-opt prints for several results and refers to as `%name#0`, `%name#1`.
-    fn pack(&mut self, pair: Pair<'_, Rule>, base: usize) {
+    fn pack(&mut self, pair: Pair<'a, Rule>, base: usize) {
         let mut pieces = pair.into_inner();
         let Some(value) = pieces.next() else { return };
         let (name, span) = (value.as_str(), span_of(&value, base));
         match pieces.next().and_then(|count| count.as_str().parse::<usize>().ok()) {
-            None => self.results.push((name.to_owned(), span)),
+            None => self.results.push((Cow::Borrowed(name), span)),
             Some(count) => {
                 let count = count.min(super::limits::MAX_ERRORS);
-                self.results.extend((0..count).map(|index| (format!("{name}#{index}"), span)));
+                self.results.extend((0..count).map(|index| (Cow::Owned(format!("{name}#{index}")), span)));
             }
         }
     }

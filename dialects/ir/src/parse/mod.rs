@@ -8,8 +8,9 @@ mod pretty;
 
 use crate::context::Context;
 use crate::diag::Diagnostic;
-use crate::module::{BlockId, Module, ValueId};
+use crate::module::{BlockId, Module, TypeId, ValueId};
 use crate::span::{Source, Span};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -31,6 +32,7 @@ pub fn parse(ctx: &Context, source: &Source, range: Range<usize>) -> Parsed {
         module: Module::default(),
         diagnostics: Vec::new(),
         scopes: vec![HashMap::new()],
+        unknown: ctx.opaque_type(crate::ERROR_TYPE),
     };
     match limits::check(&source.text[range.clone()], range.start) {
         Ok(()) => parser.module(),
@@ -49,7 +51,9 @@ struct Parser<'a> {
     module: Module,
     diagnostics: Vec<Diagnostic>,
     /// Values by name, innermost region last.
-    scopes: Vec<HashMap<String, ValueId>>,
+    scopes: Vec<HashMap<Cow<'a, str>, ValueId>>,
+    /// Type of values whose type is not known because of an earlier error.
+    unknown: TypeId,
 }
 
 impl<'a> Parser<'a> {
@@ -129,13 +133,16 @@ impl<'a> Parser<'a> {
         let rest = self.rest();
         let Some(after) = rest.strip_prefix("visa ") else { return };
         let digits = after.trim_start();
-        let length = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+        let length = digits.find(char::is_whitespace).unwrap_or(digits.len());
         let start = self.pos + (rest.len() - digits.len());
         let span = Span::new(start..start + length);
         self.pos = start + length;
-        match digits[..length].parse() {
-            Ok(version) => self.version(version, span),
-            Err(_) => self.error("syntax", span, "expected a version number after `visa`"),
+        let number = &digits[..length];
+        if length > 0 && number.bytes().all(|byte| byte.is_ascii_digit()) {
+            // What does not fit is surely newer than this crate.
+            self.version(number.parse().unwrap_or(u32::MAX), span);
+        } else {
+            self.error("syntax", span, format!("found `{number}`, expected a version number behind `visa`"));
         }
     }
 
@@ -199,9 +206,9 @@ impl<'a> Parser<'a> {
         self.scopes.iter().rev().find_map(|scope| scope.get(name)).copied()
     }
 
-    fn define(&mut self, name: &str, value: ValueId, span: Span) {
+    fn define(&mut self, name: Cow<'a, str>, value: ValueId, span: Span) {
         let scope = self.scopes.last_mut().expect("a scope is open while reading");
-        if let Some(&earlier) = scope.get(name) {
+        if let Some(&earlier) = scope.get(&name) {
             let earlier = self.module.value_span(earlier);
             self.diagnostics.push(
                 Diagnostic::error("redefinition", span, format!("`{name}` is defined twice"))
@@ -209,12 +216,12 @@ impl<'a> Parser<'a> {
             );
             return;
         }
-        scope.insert(name.to_owned(), value);
+        scope.insert(name, value);
     }
 
     fn use_value(&self, name: &str, span: Span) -> Result<ValueId, Diagnostic> {
         self.lookup(name).ok_or_else(|| {
-            let known = self.scopes.iter().flat_map(|scope| scope.keys().map(String::as_str));
+            let known = self.scopes.iter().flat_map(|scope| scope.keys().map(|name| &**name));
             let mut known: Vec<_> = known.collect();
             known.sort_unstable();
             Diagnostic::error("undefined-value", span, format!("`{name}` is not defined here"))

@@ -1,13 +1,14 @@
 //! The pretty form: `%r = dialect.op lead %operands clause value, ... : type {`.
 
 use super::{Parser, kept_name};
-use crate::context::Context;
-use crate::decl::{OpDecl, Trait};
+use crate::context::{AttrId, Context};
+use crate::decl::{ClauseDecl, OpDecl, Trait};
 use crate::diag::Diagnostic;
 use crate::module::{BlockId, OpId, OpSpec, TypeId};
 use crate::span::Span;
 use pest::Parser as _;
 use pest::iterators::Pair;
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 #[derive(pest_derive::Parser)]
@@ -75,7 +76,7 @@ impl<'a> Parser<'a> {
         for &(text, span) in &statement.types {
             written.push((self.ty(text, span)?, span));
         }
-        let names: Vec<_> = statement.results.iter().map(|&(name, span)| (name.to_owned(), span)).collect();
+        let names: Vec<_> = statement.results.iter().map(|&(name, span)| (Cow::Borrowed(name), span)).collect();
         let op = self.module.append(block, spec);
         self.attach_results(op, Some(decl), &names, &written, span)?;
         Ok(op)
@@ -88,10 +89,15 @@ impl<'a> Parser<'a> {
         statement: &Statement<'a>,
         mut spec: OpSpec,
     ) -> Result<OpSpec, Diagnostic> {
-        let mut found = HashMap::new();
+        let mut found: Vec<Option<(AttrId, Span)>> = vec![None; decl.clauses.len()];
         match (decl.lead(), statement.lead) {
             (Some(clause), Some((text, span))) => {
-                found.insert(clause.name, (self.pretty_value(clause, text, span)?, span));
+                put(&mut found, decl, clause, (self.pretty_value(clause, text, span)?, span));
+            }
+            // A first clause without a value looks like a lead clause to the grammar.
+            (None, Some((text, span))) if decl.clause(text).is_some() => {
+                let clause = self.clause_decl(decl, text, span)?;
+                put(&mut found, decl, clause, (self.pretty_value(clause, "", span)?, span));
             }
             (None, Some((text, span))) => {
                 let message = format!("`{}` takes no `{text}` here: expected operands or clauses", decl.name);
@@ -103,14 +109,14 @@ impl<'a> Parser<'a> {
             let clause = self.clause_decl(decl, name, name_span)?;
             let span = if text.is_empty() { name_span } else { span };
             let value = self.pretty_value(clause, text, span)?;
-            if found.insert(clause.name, (value, span)).is_some() {
+            if !put(&mut found, decl, clause, (value, span)) {
                 let message = format!("clause `{name}` is written twice");
                 return Err(Diagnostic::error("duplicate-clause", name_span.to(span), message));
             }
         }
-        for clause in decl.clauses {
-            match found.get(clause.name) {
-                Some(&(value, span)) => spec = spec.clause_at(clause.name, value, span),
+        for (clause, found) in decl.clauses.iter().zip(found) {
+            match found {
+                Some((value, span)) => spec = spec.clause_at(clause.name, value, span),
                 None => crate::verify::may_be_absent(decl, clause, statement.name.1)?,
             }
         }
@@ -163,11 +169,11 @@ impl<'a> Parser<'a> {
                         Ok(ty) => ty,
                         Err(error) => {
                             self.diagnostics.push(error);
-                            self.ctx.opaque_type(crate::ERROR_TYPE)
+                            self.unknown
                         }
                     };
                     let value = self.module.add_arg(block, ty, kept_name(name), span);
-                    self.define(name, value, span);
+                    self.define(Cow::Borrowed(name), value, span);
                 }
                 Ok(())
             }
@@ -190,6 +196,17 @@ impl<'t> Statement<'t> {
             _ => {}
         }
     }
+}
+
+/// Notes the value of a clause at its place in the declaration. Returns whether it is the first one.
+fn put(
+    found: &mut [Option<(AttrId, Span)>],
+    decl: &OpDecl,
+    clause: &ClauseDecl,
+    value: (AttrId, Span),
+) -> bool {
+    let at = decl.clauses.iter().position(|known| known.name == clause.name);
+    at.is_some_and(|at| found[at].replace(value).is_none())
 }
 
 /// A piece's text and place, without blanks around it.
@@ -246,8 +263,8 @@ fn rule_in_words(rule: &Rule) -> &'static str {
         Rule::argument | Rule::signature => "an argument (`%name: type`)",
         Rule::string => "a string",
         Rule::lead | Rule::symbol | Rule::group_token | Rule::bare => "a first clause",
-        Rule::raw | Rule::chunk | Rule::group | Rule::inner => "a clause's value",
-        Rule::EOI | Rule::nl | Rule::WHITESPACE | Rule::COMMENT => "the end of the line",
+        Rule::raw | Rule::stop | Rule::group | Rule::inner => "a clause's value",
+        Rule::EOI | Rule::nl | Rule::sp | Rule::comment => "the end of the line",
         Rule::angle | Rule::angle_inner => "`<...>`",
     }
 }

@@ -37,10 +37,7 @@ fn names_and_sizes_are_checked() {
     assert_eq!(interpreter.result("out"), Err(RunError::NotRun));
     assert_eq!(interpreter.set_argument("in", &[1; 8]), Ok(()));
     assert_eq!(interpreter.run(&mut |_, _| {}), Ok(()));
-    assert_eq!(
-        interpreter.result("in").unwrap_err().to_string(),
-        "no result is called `in`, expected `out`"
-    );
+    assert_eq!(interpreter.result("in").unwrap_err().to_string(), "no result is called `in`, expected `out`");
     assert_eq!(interpreter.result("out").unwrap().bytes, [1; 8]);
 }
 
@@ -56,7 +53,8 @@ fn a_layout_outside_its_array_is_an_error() {
 #[test]
 fn an_array_past_64_bits_is_an_error() {
     let machine = Machine::rngd();
-    let program = program(1, vec![buffer(true, "in", Hbm, &[1 << 40, 1 << 40], "[8 : 1 -> 1] : 1")], Vec::new());
+    let program =
+        program(1, vec![buffer(true, "in", Hbm, &[1 << 40, 1 << 40], "[8 : 1 -> 1] : 1")], Vec::new());
     let mut interpreter = Interpreter::new(&program, &machine, options(1, false)).unwrap();
     assert!(matches!(interpreter.set_argument("in", &[0; 8]), Err(RunError::Address(_))));
 }
@@ -70,7 +68,7 @@ fn memory_needed(bound: u64, rotated: bool) -> Result<(), RunError> {
     if rotated {
         stages.insert(1, Box::new(Rotate(1)));
     }
-    let program = program(1, buffers, vec![dma(Hbm, Dm, "[8 : 1 -> 1] : 8"), exec(&[0..2], stages)]);
+    let program = program(1, buffers, vec![dma(Hbm, Dm, "[8 : 1 -> 1] : 8"), exec(&[[0, 2]], stages)]);
     let options = Options { memory_bytes: bound, ..options(1, false) };
     run(&program, &machine, options, &[("in", &[0; 8])]).map(|_| ())
 }
@@ -92,14 +90,18 @@ fn the_memory_bound_counts_pages_slices_and_streams() {
 fn a_page_and_a_slice_past_the_bound_are_errors() {
     let page = PAGE_BYTES as u64;
     assert_eq!(memory_needed(page - 1, false), Err(RunError::MemoryBound { needed: page, bound: page - 1 }));
-    assert_eq!(memory_needed(page + 7, false), Err(RunError::MemoryBound { needed: page + 8, bound: page + 7 }));
+    assert_eq!(
+        memory_needed(page + 7, false),
+        Err(RunError::MemoryBound { needed: page + 8, bound: page + 7 })
+    );
 }
 
 #[test]
 fn a_stream_past_all_memory_is_an_error_before_it_is_made() {
     let machine = Machine::rngd();
-    let stages: Vec<Box<dyn visa_hw::stage::Stage>> = vec![Box::new(Fetch(0..1 << 60)), Box::new(Store(0, 8))];
-    let program = program(1, Vec::new(), vec![exec(&[0..512], stages)]);
+    let stages: Vec<Box<dyn visa_hw::stage::Stage>> =
+        vec![Box::new(Fetch(0..1 << 60)), Box::new(Store(0, 8))];
+    let program = program(1, Vec::new(), vec![exec(&[[0, 512]], stages)]);
     let error = run(&program, &machine, options(2, false), &[]).err().unwrap();
     assert!(matches!(error, RunError::MemoryBound { .. }), "{error}");
 }

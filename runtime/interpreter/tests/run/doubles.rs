@@ -3,9 +3,7 @@
 use std::ops::Range;
 
 use visa_hw::program::{Buffer, Command, CommandKind, Context, Dma, Exec, Program};
-use visa_hw::stage::{
-    Access, Engine, Flow, RunCx, SliceMemory, Space, Stage, StageCost, Stream,
-};
+use visa_hw::stage::{Access, Engine, Flow, RunCx, SliceMemory, Space, Stage, StageCost, Stream};
 use visa_hw::taint::Taint;
 use visa_interpreter::{Interpreter, Options, RunError};
 use visa_ir::span::Span;
@@ -36,11 +34,18 @@ pub(crate) fn buffer(argument: bool, name: &str, space: Space, shape: &[u64], la
 }
 
 pub(crate) fn dma(from: Space, to: Space, loops: &str) -> CommandKind {
-    CommandKind::Dma(Dma { pcie: from == Space::Host || to == Space::Host, from, to, loops: loops.parse().unwrap() })
+    CommandKind::Dma(Dma {
+        pcie: from == Space::Host || to == Space::Host,
+        from,
+        to,
+        loops: loops.parse().unwrap(),
+    })
 }
 
-pub(crate) fn exec(slices: &[Range<usize>], stages: Vec<Box<dyn Stage>>) -> CommandKind {
-    CommandKind::Exec(Exec { context: Context::Main, slices: slices.to_vec(), stages })
+/// A run on ranges of slices, first and one past the last.
+pub(crate) fn exec(slices: &[[usize; 2]], stages: Vec<Box<dyn Stage>>) -> CommandKind {
+    let slices = slices.iter().map(|&[from, to]| from..to).collect();
+    CommandKind::Exec(Exec { context: Context::Main, slices, stages })
 }
 
 pub(crate) fn options(threads: usize, shadow: bool) -> Options {

@@ -2,6 +2,7 @@
 
 mod bounds;
 mod doubles;
+mod kernel;
 mod shadow;
 mod transfers;
 mod units;

@@ -26,7 +26,7 @@ fn report(kinds: Vec<CommandKind>, shadow: bool) -> Option<UndefinedReport> {
 fn copy(from: usize, length: usize, to: usize) -> CommandKind {
     let stages: Vec<Box<dyn Stage>> =
         vec![Box::new(Fetch(from..from + length)), Box::new(Add(1)), Box::new(Store(to, length))];
-    exec(&[0..1], stages)
+    exec(&[[0, 1]], stages)
 }
 
 fn names(report: &UndefinedReport) -> Vec<&str> {
@@ -76,8 +76,9 @@ fn a_transfer_that_reads_untouched_memory_begins_the_chain() {
 
 #[test]
 fn zeros_of_an_inactive_slice_are_named_as_such() {
-    let stages: Vec<Box<dyn Stage>> = vec![Box::new(Fetch(0..8)), Box::new(Rotate(7)), Box::new(Store(64, 8))];
-    let report = report(vec![exec(&[0..1], stages)], true).unwrap();
+    let stages: Vec<Box<dyn Stage>> =
+        vec![Box::new(Fetch(0..8)), Box::new(Rotate(7)), Box::new(Store(64, 8))];
+    let report = report(vec![exec(&[[0, 1]], stages)], true).unwrap();
     assert_eq!(report.origin, Origin::InactiveSlice);
     assert_eq!(names(&report), ["test.rotate", "test.store", "hw.dma"]);
     assert!(report.to_string().contains("test.rotate took data of a slice that takes no part"), "{report}");

@@ -93,7 +93,8 @@ fn a_broadcast_reaches_every_slice_and_rows_cross_slices() {
         buffer(false, "all", Hbm, &[512, 16], "[8192 : 1 -> 1] : 1 @ 0 -> 4096"),
         buffer(false, "end", Hbm, &[8], "[8 : 1 -> 1] : 1 @ 0 -> 65536"),
     ];
-    let kinds = vec![dma(Hbm, Dm, &to_slices), dma(Hbm, Dm, &to_border), dma(Dm, Hbm, &back), dma(Dm, Hbm, &end)];
+    let kinds =
+        vec![dma(Hbm, Dm, &to_slices), dma(Hbm, Dm, &to_border), dma(Dm, Hbm, &back), dma(Dm, Hbm, &end)];
     let program = program(1, buffers, kinds);
     let machine = Machine::rngd();
     let input = numbers(24);

@@ -29,7 +29,10 @@ fn output(program: &Program, threads: usize) -> Vec<u8> {
 
 #[test]
 fn only_active_slices_store() {
-    let program = around(exec(&[1..3, 511..512], vec![Box::new(Fetch(0..8)), Box::new(Add(5)), Box::new(Store(64, 8))]));
+    let program = around(exec(
+        &[[1, 3], [511, 512]],
+        vec![Box::new(Fetch(0..8)), Box::new(Add(5)), Box::new(Store(64, 8))],
+    ));
     let out = output(&program, 2);
     for slice in 0..512 {
         let active = matches!(slice, 1 | 2 | 511);
@@ -40,20 +43,28 @@ fn only_active_slices_store() {
 
 #[test]
 fn the_switch_moves_between_active_slices_and_inactive_ones_give_zeros() {
-    let stages: Vec<Box<dyn visa_hw::stage::Stage>> =
-        vec![Box::new(Fetch(0..8)), Box::new(Add(1)), Box::new(Rotate(3)), Box::new(Add(2)), Box::new(Store(64, 8))];
-    let program = around(exec(&[10..20, 30..32], stages));
+    let stages: Vec<Box<dyn visa_hw::stage::Stage>> = vec![
+        Box::new(Fetch(0..8)),
+        Box::new(Add(1)),
+        Box::new(Rotate(3)),
+        Box::new(Add(2)),
+        Box::new(Store(64, 8)),
+    ];
+    let program = around(exec(&[[10, 20], [30, 32]], stages));
     let out = output(&program, 1);
     // Slice 12 receives slice 15: 15 + 1 + 2. Slices 17..20 and 30, 31 receive inactive slices: 0 + 2.
-    for (slice, expected) in [(9, 0), (10, 16), (12, 18), (16, 22), (17, 2), (19, 2), (20, 0), (30, 2), (31, 2)] {
+    for (slice, expected) in
+        [(9, 0), (10, 16), (12, 18), (16, 22), (17, 2), (19, 2), (20, 0), (30, 2), (31, 2)]
+    {
         assert_eq!(out[8 * slice..][..8], [expected; 8], "slice {slice}");
     }
 }
 
 #[test]
 fn threads_do_not_show() {
-    let plain = || exec(&[0..512], vec![Box::new(Fetch(0..8)), Box::new(Add(9)), Box::new(Store(64, 8))]);
-    let switched = || exec(&[0..512], vec![Box::new(Fetch(0..8)), Box::new(Rotate(100)), Box::new(Store(64, 8))]);
+    let plain = || exec(&[[0, 512]], vec![Box::new(Fetch(0..8)), Box::new(Add(9)), Box::new(Store(64, 8))]);
+    let switched =
+        || exec(&[[0, 512]], vec![Box::new(Fetch(0..8)), Box::new(Rotate(100)), Box::new(Store(64, 8))]);
     for kind in [plain, switched] as [fn() -> _; 2] {
         let one = output(&around(kind()), 1);
         assert_ne!(one, vec![0; 4096]);
@@ -65,13 +76,16 @@ fn threads_do_not_show() {
 
 #[test]
 fn a_run_of_no_stages_does_nothing() {
-    assert_eq!(output(&around(exec(&[0..512], Vec::new())), 2), vec![0; 4096]);
-    assert_eq!(output(&around(exec(&[], vec![Box::new(Fetch(0..8)), Box::new(Store(64, 8))])), 2), vec![0; 4096]);
+    assert_eq!(output(&around(exec(&[[0, 512]], Vec::new())), 2), vec![0; 4096]);
+    assert_eq!(
+        output(&around(exec(&[], vec![Box::new(Fetch(0..8)), Box::new(Store(64, 8))])), 2),
+        vec![0; 4096]
+    );
 }
 
 #[test]
 fn progress_counts_commands() {
-    let program = around(exec(&[0..1], vec![Box::new(Fetch(0..8)), Box::new(Store(64, 8))]));
+    let program = around(exec(&[[0, 1]], vec![Box::new(Fetch(0..8)), Box::new(Store(64, 8))]));
     let machine = Machine::rngd();
     let mut interpreter = visa_interpreter::Interpreter::new(&program, &machine, options(1, false)).unwrap();
     interpreter.set_argument("in", &input()).unwrap();

@@ -1,0 +1,80 @@
+//! From the IR to plain data.
+
+use crate::ops::{dma, exec, program};
+use crate::program::{Command, CommandKind, Program};
+use visa_ir::context::Context;
+use visa_ir::diag::{Diagnostic, nearest};
+use visa_ir::module::{Module, OpRef};
+use visa_ir::span::Span;
+
+/// The program called `entry` of a module, or its only one.
+///
+/// # Errors
+/// An operation that is not hw (it says which pass lowers it), no program, several and no `entry`, an unknown `entry`, or
+/// whatever an operation's verifier refuses.
+pub fn compile(ctx: &Context, module: &Module, entry: Option<&str>) -> Result<Program, Vec<Diagnostic>> {
+    let ops: Vec<_> = module.ops(module.body()).iter().map(|&id| module.op(ctx, id)).collect();
+    let foreign: Vec<_> = ops.iter().filter(|op| !op.is(&program::PROGRAM)).map(|&op| not_hw(op)).collect();
+    if !foreign.is_empty() {
+        return Err(foreign);
+    }
+    build(select(&ops, entry).map_err(|error| vec![error])?)
+}
+
+fn not_hw(op: OpRef<'_>) -> Diagnostic {
+    let name = op.name();
+    let pass = match name.split('.').next() {
+        Some("tm" | "stream") => "`--lower-to-seq` and then `--lower-to-hw`",
+        Some("seq") => "`--lower-to-hw`",
+        Some(_) | None => "a pass of its dialect",
+    };
+    let message = format!("`{name}` is not hw, and only hw runs");
+    Diagnostic::error("not-hw", op.span(), message).fix(format!("lower it with {pass}"))
+}
+
+fn select<'a>(ops: &[OpRef<'a>], entry: Option<&str>) -> Result<OpRef<'a>, Diagnostic> {
+    let named: Vec<_> = ops.iter().filter_map(|&op| Some((op.symbol("name")?, op))).collect();
+    let names: Vec<_> = named.iter().map(|(name, _)| &**name).collect();
+    let listed = format!("`{}`", names.join("`, `"));
+    let error = |span, message| Err(Diagnostic::error("entry", span, message));
+    match (entry, named.as_slice()) {
+        (_, []) => error(Span::default(), "the module has no `hw.program`".to_owned()),
+        (None, [(_, only)]) => Ok(*only),
+        (None, [(_, first), ..]) => {
+            error(first.span(), format!("the module has several programs, choose an entry: {listed}"))
+        }
+        (Some(entry), _) => match named.iter().find(|(name, _)| **name == *entry) {
+            Some(&(_, op)) => Ok(op),
+            None => {
+                let near =
+                    nearest(entry, names.iter().copied()).map(|near| format!("did you mean `{near}`?"));
+                let message = format!("there is no program `{entry}`; there are {listed}");
+                Err(Diagnostic::error("entry", named[0].1.span(), message).fix(near))
+            }
+        },
+    }
+}
+
+fn build(op: OpRef<'_>) -> Result<Program, Vec<Diagnostic>> {
+    let mut errors = Vec::new();
+    let chips = program::chips(op).map_err(|error| errors.push(error)).unwrap_or(1);
+    let name = op.symbol("name").map_or_else(String::new, |name| name.to_string());
+    let (mut buffers, mut commands) = (Vec::new(), Vec::new());
+    for &id in op.regions().first().into_iter().flat_map(|&block| op.module.ops(block)) {
+        let inner = op.other(id);
+        let read = match inner.name() {
+            name if name == program::BUFFER.name => program::read(inner).map(|buffer| buffers.push(buffer)),
+            name if name == dma::DMA.name => dma::read(inner).map(CommandKind::Dma).map(|kind| {
+                commands.push(Command { span: inner.span(), kind });
+            }),
+            name if name == exec::EXEC.name => exec::read(inner).map(CommandKind::Exec).map(|kind| {
+                commands.push(Command { span: inner.span(), kind });
+            }),
+            _ => Err(not_hw(inner)),
+        };
+        errors.extend(read.err());
+    }
+    // Stable: arguments and results keep their own order.
+    buffers.sort_by_key(|buffer| !buffer.argument);
+    if errors.is_empty() { Ok(Program { name, chips, buffers, commands }) } else { Err(errors) }
+}

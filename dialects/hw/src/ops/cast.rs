@@ -1,0 +1,100 @@
+//! `hw.cast`: the Cast Engine (book 26).
+
+use crate::attrs::DTYPE;
+use crate::clauses::{body, machine};
+use crate::stage::{
+    Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Wire,
+};
+use crate::taint::Taint;
+use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::OpRef;
+use visa_ir::span::Span;
+use visa_machine::Machine;
+use visa_numerics::{CAST_ENGINE, CastRow, DType, load, store};
+
+/// The operations of this file.
+pub static OPS: &[&OpDecl] = &[&CAST];
+
+/// `hw.cast`.
+pub static CAST: OpDecl = OpDecl {
+    name: "hw.cast",
+    summary: "narrows 32-bit elements",
+    doc: "Every packet of 8 values of 32 bits becomes 8 narrower values at its start, filled up with zeros to 32 bytes \
+          (book 26). The zeros are defined.",
+    constraints: &[
+        ("C1", "the Cast Engine has a conversion to this format (book 26)"),
+        ("C2", "the stream's elements are of the format that this conversion takes (book 26)"),
+    ],
+    clauses: &[ClauseDecl::lead("dtype", ClauseKind::Body(&DTYPE), "Format to convert to.")],
+    traits: &[Trait::Inside("hw.exec")],
+    verify: Some(|op, _| read(op).map(drop)),
+    example: "hw.cast bf16",
+    interfaces: &[Interface(&Build(|op| Ok(Box::new(read(op)?))))],
+    ..OpDecl::BASE
+};
+
+struct Cast {
+    span: Span,
+    row: &'static CastRow,
+    flit: usize,
+}
+
+/// Each format has one conversion that gives it, so that the target names the row of the table.
+fn read(op: OpRef<'_>) -> Result<Cast, Diagnostic> {
+    let to = *body::<DType>(op, "dtype")?;
+    let Some(row) = CAST_ENGINE.iter().find(|row| row.to == to) else {
+        let names: Vec<_> = CAST_ENGINE.iter().map(|row| row.to.name()).collect();
+        let message = format!("the Cast Engine does not give {to}, expected {}", names.join(" or "));
+        return Err(op.clause_error("C1", "dtype", message));
+    };
+    Ok(Cast { span: op.span(), row, flit: machine(op).limits.flit_bytes as usize })
+}
+
+impl Cast {
+    /// The values of each packet, narrowed by `narrow` (bytes in, bytes out), then `pad` up to a flit.
+    fn packets<T: Copy>(&self, items: &[T], pad: T, mut narrow: impl FnMut(&[T], &mut [T])) -> Vec<T> {
+        let mut out = vec![pad; items.len()];
+        let (from, to) = (self.row.from.bits() as usize / 8, self.row.to.bits() as usize / 8);
+        for (packet, out) in items.chunks_exact(self.flit).zip(out.chunks_exact_mut(self.flit)) {
+            for (value, out) in packet.chunks_exact(from).zip(out.chunks_exact_mut(to)) {
+                narrow(value, out);
+            }
+        }
+        out
+    }
+}
+
+impl Stage for Cast {
+    fn name(&self) -> &'static str {
+        CAST.name
+    }
+
+    fn span(&self) -> Span {
+        self.span
+    }
+
+    fn connect(&self, _machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
+        if input.dtype != self.row.from {
+            let (to, from) = (self.row.to, self.row.from);
+            let message = format!("the stream's elements are {}, expected {from} for a cast to {to}", input.dtype);
+            return Err(Mismatch::new("C2", "dtype", message));
+        }
+        Ok(Wire { dtype: self.row.to, ..input })
+    }
+
+    fn run(&self, cx: RunCx<'_>, _memory: &SliceMemory, input: Stream) -> Stream {
+        let row = self.row;
+        let bytes = self.packets(&input.bytes, 0, |value, out| {
+            store(row.to, out, 0, (row.apply)(load(row.from, value, 0)));
+        });
+        let taint = cx.marker().zip(input.taint).map(|(mut marker, marks)| {
+            self.packets(&marks, Taint::DEFINED, |value, out| out.fill(marker.through(Taint::all(value))))
+        });
+        Stream { dtype: row.to, bytes, taint, ..input }
+    }
+
+    fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
+        StageCost { engine: Engine::Cast, cycles: input.packets, latency: 1, macs: 0, out: input }
+    }
+}

@@ -1,0 +1,142 @@
+//! `hw.commit`: the Commit Engine (book 09).
+
+use crate::attrs::PROGRAM;
+use crate::clauses::{in_sub_context, machine, one_of};
+use crate::loops::{Loops, Written, overwrites};
+use crate::stage::{
+    Access, Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stream, Wire,
+};
+use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::OpRef;
+use visa_ir::span::Span;
+use visa_machine::Machine;
+
+/// The operations of this file.
+pub static OPS: &[&OpDecl] = &[&COMMIT];
+
+/// `hw.commit`.
+pub static COMMIT: OpDecl = OpDecl {
+    name: "hw.commit",
+    summary: "writes the stream to data memory",
+    doc: "The first `bytes` of every 32-byte packet are kept (commit_in_size) and written, in accesses of the loops' \
+          packet (commit_size), at the loops' addresses in order (book 09).",
+    constraints: &[
+        ("C1", "8, 16, 24 or 32 bytes of a packet are kept (book 09: commit_in_size)"),
+        ("C2", "one access is of a size that the context's Commit Engine writes (book 09: commit_size)"),
+        ("C3", "the kept bytes are a whole number of accesses (book 09)"),
+        ("C4", "the loops fit the sequencer, and are contiguous within an access (book 07)"),
+        ("C5", "base and strides are multiples of 8 bytes (book 09)"),
+        ("C6", "no stride is 0: nothing is written twice (book 33)"),
+        ("C7", "every address lies in the slice's data memory"),
+        ("C8", "the accesses write all kept bytes, and no more"),
+    ],
+    clauses: &[
+        ClauseDecl::required("bytes", ClauseKind::Int, "Bytes of each packet that are kept."),
+        ClauseDecl::required(
+            "loops",
+            ClauseKind::Body(&PROGRAM),
+            "Data memory addresses, bytes; the packet is the size of one access (`commit_size`).",
+        ),
+    ],
+    traits: &[Trait::Inside("hw.exec")],
+    verify: Some(|op, _| read(op).map(drop)),
+    example: "hw.commit bytes 8, loops [4 : 16, 8 : 1] : 8 @ 8192",
+    interfaces: &[Interface(&Build(|op| Ok(Box::new(read(op)?))))],
+    ..OpDecl::BASE
+};
+
+struct Commit {
+    span: Span,
+    /// Bytes kept of a packet.
+    bytes: u64,
+    loops: Loops,
+}
+
+fn read(op: OpRef<'_>) -> Result<Commit, Diagnostic> {
+    let machine = machine(op);
+    let limits = &machine.limits;
+    let bytes = one_of(op, "C1", "bytes", &limits.commit_sizes)?;
+    let written = Written::read(op, "loops")?;
+    let access = written.program.packet;
+    let sub = [limits.commit_size_sub];
+    let sizes = if in_sub_context(op) { &sub } else { limits.commit_sizes.as_slice() };
+    if !sizes.contains(&access) {
+        let sizes = crate::clauses::list(sizes);
+        let message = format!("an access is {access} bytes, expected one of {sizes} in this context");
+        return Err(written.error("C2", message));
+    }
+    if !bytes.is_multiple_of(access) {
+        let message = format!("an access is {access} bytes, which does not divide the {bytes} that are kept");
+        return Err(written.error("C3", message));
+    }
+    written.sequencer("C4", sizes)?;
+    written.aligned("C5", limits.commit_stride_align)?;
+    if let Some(message) = overwrites(&written.program) {
+        return Err(written.error("C6", message));
+    }
+    written.within("C7", machine.memory.dm_bytes_per_slice, "the slice's data memory")?;
+    Ok(Commit { span: op.span(), bytes, loops: written.loops() })
+}
+
+impl Commit {
+    /// Cuts what is kept of `items` (one a byte) into the runs of addresses that it goes to.
+    fn scatter<T: Copy>(&self, items: &[T], packet: usize, mut write: impl FnMut(usize, &[T])) {
+        let kept = self.bytes as usize;
+        let truncated: Vec<T>;
+        let mut rest = if kept == packet {
+            items
+        } else {
+            truncated = items.chunks_exact(packet.max(1)).flat_map(|packet| &packet[..kept]).copied().collect();
+            &truncated
+        };
+        for run in self.loops.runs() {
+            let Some((now, later)) = rest.split_at_checked(run.len()) else { return };
+            write(run.start, now);
+            rest = later;
+        }
+    }
+}
+
+impl Stage for Commit {
+    fn name(&self) -> &'static str {
+        COMMIT.name
+    }
+
+    fn span(&self) -> Span {
+        self.span
+    }
+
+    fn connect(&self, _machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
+        let (found, wanted) = (self.loops.steps(), input.packets.saturating_mul(self.bytes));
+        if found != wanted {
+            let message = format!(
+                "the loops write {found} bytes, expected {wanted}: {} of each of {} packets",
+                self.bytes, input.packets
+            );
+            return Err(Mismatch::new("C8", "loops", message));
+        }
+        Ok(Wire { packet: self.bytes, ..input })
+    }
+
+    fn run(&self, _cx: RunCx<'_>, _memory: &SliceMemory, input: Stream) -> Stream {
+        input
+    }
+
+    fn store(&self, cx: RunCx<'_>, memory: &mut SliceMemory, mut stream: Stream) {
+        stream.pass_marks(cx);
+        self.scatter(&stream.bytes, stream.packet, |at, bytes| memory.dm.write(at, bytes));
+        if let Some(marks) = &stream.taint {
+            self.scatter(marks, stream.packet, |at, marks| memory.dm.write_taint(at, marks));
+        }
+    }
+
+    fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
+        let out = Flow { packets: input.packets, packet: self.bytes };
+        StageCost { engine: Engine::Commit, cycles: self.loops.accesses(), latency: 1, macs: 0, out }
+    }
+
+    fn accesses(&self) -> Vec<Access> {
+        vec![Access { space: Space::Dm, write: true, range: self.loops.extent() }]
+    }
+}

@@ -1,0 +1,197 @@
+//! `hw.dma`: a transfer between memories (book 10).
+
+use crate::attrs::PAIRED;
+use crate::clauses::{body, machine, word};
+use crate::loops::{limits, misaligned, overwrites};
+use crate::program::{CHIP_STRIDE, Dma};
+use crate::stage::Space;
+use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::OpRef;
+use visa_machine::Machine;
+use visa_sequencer::{Entry, PairedEntry, PairedProgram, Program, check_paired};
+
+/// The operations of this file.
+pub static OPS: &[&OpDecl] = &[&DMA];
+
+/// `hw.dma`.
+pub static DMA: OpDecl = OpDecl {
+    name: "hw.dma",
+    summary: "moves bytes between memories",
+    doc: "The loops' read and write side iterate together; each access moves `packet` contiguous bytes (book 10). `tensor` \
+          is the DMA of a chip, the same on every chip in lockstep; `pcie` moves between host and HBM, and its HBM side \
+          counts chips 2^40 bytes apart. A data memory address is `slice * (bytes of a slice's memory) + byte`, slices \
+          counted through the chip's clusters.",
+    constraints: &[
+        ("C1", "`tensor` moves between HBM and data memory or within either, `pcie` between host and HBM (book 10)"),
+        ("C2", "the loops fit the sequencer: at most 8 entries of at most 65536, packets of at most 4096 bytes (book 10)"),
+        ("C3", "writes to data memory are aligned: base, strides and packet are multiples of 8 bytes (book 10)"),
+        ("C4", "no write stride is 0, and no more bytes are moved than the memory holds: nothing is written twice"),
+        ("C5", "every address lies in its memory"),
+    ],
+    clauses: &[
+        ClauseDecl::lead("engine", ClauseKind::Word(&["tensor", "pcie"]), "The engine."),
+        ClauseDecl::required("from", SPACE, "Memory read."),
+        ClauseDecl::required("to", SPACE, "Memory written."),
+        ClauseDecl::required("loops", ClauseKind::Body(&PAIRED), "Byte addresses, read side and write side."),
+    ],
+    traits: &[Trait::Inside("hw.program")],
+    verify: Some(|op, _| read(op).map(drop)),
+    example: "hw.dma tensor, from hbm, to dm, loops [256 : 4096 -> 524288, 4096 : 1 -> 1] : 4096",
+    ..OpDecl::BASE
+};
+
+const SPACE: ClauseKind = ClauseKind::Word(&["host", "hbm", "dm"]);
+
+/// The memory that a clause names.
+pub(crate) fn space(op: OpRef<'_>, clause: &str) -> Result<Space, Diagnostic> {
+    Ok(match &*word(op, clause)? {
+        "host" => Space::Host,
+        "hbm" => Space::Hbm,
+        _ => Space::Dm,
+    })
+}
+
+/// The transfer that the operation describes.
+pub(crate) fn read(op: OpRef<'_>) -> Result<Dma, Diagnostic> {
+    let machine = machine(op);
+    let pcie = &*word(op, "engine")? == "pcie";
+    let (from, to) = (space(op, "from")?, space(op, "to")?);
+    let allowed = match (from, to) {
+        (Space::Host, Space::Hbm) | (Space::Hbm, Space::Host) => pcie,
+        (Space::Hbm | Space::Dm, Space::Hbm | Space::Dm) => !pcie,
+        (Space::Host | Space::Hbm | Space::Dm | Space::Trf | Space::Vrf, _) => false,
+    };
+    if !allowed {
+        let (engine, from, to) = (word(op, "engine")?, word(op, "from")?, word(op, "to")?);
+        let message = format!("`{engine}` does not move from {from} to {to}");
+        return Err(op.clause_error("C1", "engine", message));
+    }
+    let loops = body::<PairedProgram>(op, "loops")?;
+    sequencer(op, &machine, pcie, &loops)?;
+    let write = loops.write();
+    if to == Space::Dm {
+        aligned(op, &write, machine.limits.dma_dm_align)?;
+    }
+    if let Some(message) = overwrites(&write) {
+        return Err(op.clause_error("C4", "loops", message));
+    }
+    let memory = Memories { op, machine: &machine, pcie };
+    memory.check(&loops.read(), from)?;
+    memory.check(&write, to)?;
+    memory.no_more_than_fits(&write, to)?;
+    Ok(Dma { pcie, from, to, loops: (*loops).clone() })
+}
+
+/// C2. A stride between chips is no register of a DMA engine: each chip's HBM has a link of its own.
+fn sequencer(op: OpRef<'_>, machine: &Machine, pcie: bool, loops: &PairedProgram) -> Result<(), Diagnostic> {
+    let mut registers = loops.clone();
+    if pcie {
+        registers.entries.retain(|entry| !between_chips(entry.read) && !between_chips(entry.write));
+        if registers.entries.is_empty() {
+            registers.entries.push(PairedEntry { limit: 1, read: 1, write: 1 });
+        }
+    }
+    let limits = limits(machine, &[]);
+    let error = check_paired(&registers, &limits, machine.limits.dma_packet_max_bytes).into_iter().next();
+    if let Some(error) = error {
+        return Err(op.clause_error("C2", "loops", error.message).fix(error.fix));
+    }
+    if loops.entries.len() > limits.entries {
+        let message = format!("`{loops}` has {} entries, expected at most {}", loops.entries.len(), limits.entries);
+        return Err(op.clause_error("C2", "loops", message));
+    }
+    let contiguous = loops.entries.last().is_some_and(|entry| (entry.read, entry.write) == (1, 1));
+    if loops.packet > 1 && !contiguous {
+        let message = format!(
+            "the innermost entry of `{loops}` is not contiguous on both sides: expected strides 1 -> 1, or packets of 1"
+        );
+        return Err(op.clause_error("C2", "loops", message));
+    }
+    Ok(())
+}
+
+fn between_chips(stride: i64) -> bool {
+    stride != 0 && stride % CHIP_STRIDE == 0
+}
+
+/// C3.
+fn aligned(op: OpRef<'_>, write: &Program, align: u64) -> Result<(), Diagnostic> {
+    if !write.packet.is_multiple_of(align) {
+        let message = format!("a packet is {} bytes, expected a multiple of {align}", write.packet);
+        return Err(op.clause_error("C3", "loops", message));
+    }
+    match misaligned(write, align) {
+        Some(message) => Err(op.clause_error("C3", "loops", format!("the write side: {message}"))),
+        None => Ok(()),
+    }
+}
+
+/// What the sides of a transfer, or of a buffer, are checked against.
+pub(crate) struct Memories<'a> {
+    pub(crate) op: OpRef<'a>,
+    pub(crate) machine: &'a Machine,
+    /// Whether an HBM address counts chips, [`CHIP_STRIDE`] apart.
+    pub(crate) pcie: bool,
+}
+
+impl Memories<'_> {
+    /// Bytes of `space`, of one chip.
+    fn capacity(&self, space: Space) -> u64 {
+        match space {
+            Space::Host => CHIP_STRIDE.cast_unsigned(),
+            Space::Hbm => self.machine.memory.hbm_bytes,
+            Space::Dm => self.machine.dm_bytes_per_chip(),
+            Space::Trf => self.machine.memory.trf_rows * self.machine.memory.trf_bytes_per_row,
+            Space::Vrf => self.machine.memory.vrf_bytes,
+        }
+    }
+
+    /// Chips that an address of `space` can name.
+    fn chips(&self, space: Space) -> u64 {
+        let program = self.op.parent().and_then(|program| program.int("chips")).unwrap_or(1);
+        if self.pcie && space == Space::Hbm { program.max(1).cast_unsigned() } else { 1 }
+    }
+
+    /// C5.
+    pub(crate) fn check(&self, side: &Program, space: Space) -> Result<(), Diagnostic> {
+        self.inside(side, space).map_err(|message| self.op.clause_error("C5", "loops", message))
+    }
+
+    /// Whether every address of one side lies in `space`; else what is wrong.
+    pub(crate) fn inside(&self, side: &Program, space: Space) -> Result<(), String> {
+        let per_chip = self.chips(space) > 1;
+        let is_chip = |entry: &&Entry| per_chip && between_chips(entry.stride);
+        let base_chip = if per_chip { side.base.div_euclid(CHIP_STRIDE) } else { 0 };
+        let chip_entries = side.entries.iter().filter(is_chip);
+        let chips = Program {
+            entries: chip_entries.map(|entry| Entry { stride: entry.stride / CHIP_STRIDE, ..*entry }).collect(),
+            packet: 1,
+            base: base_chip,
+        };
+        let local = Program {
+            entries: side.entries.iter().filter(|entry| !is_chip(entry)).copied().collect(),
+            packet: side.packet,
+            base: side.base - base_chip * CHIP_STRIDE,
+        };
+        for (program, most, what) in [(local, self.capacity(space), "bytes"), (chips, self.chips(space), "chips")] {
+            let (start, end) = program.extent().map_err(|error| error.message)?;
+            if start < 0 || end.cast_unsigned() > most {
+                return Err(format!("`{side}` touches {what} {start} to {end} of {space:?}, expected 0 to {most}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// C4, by counting: more bytes than the memory holds must overlap.
+    fn no_more_than_fits(&self, write: &Program, space: Space) -> Result<(), Diagnostic> {
+        let most = self.capacity(space).saturating_mul(self.chips(space));
+        match write.steps() {
+            Some(steps) if steps <= most => Ok(()),
+            Some(_) | None => {
+                let message = format!("`{write}` writes more than the {most} bytes of {space:?}");
+                Err(self.op.clause_error("C4", "loops", message))
+            }
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! `hw.exec`: a run of a Tensor Unit context (books 12, 28).
+
+use crate::MAX_STREAM_BYTES;
+use crate::clauses::{machine, word};
+use crate::program::{Context, Exec};
+use crate::stage::{Build, Mismatch, Stage, StandsFor, Wire};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::OpRef;
+use visa_numerics::{DType, alu_op};
+
+/// The operations of this file.
+pub static OPS: &[&OpDecl] = &[&EXEC];
+
+/// `hw.exec`.
+pub static EXEC: OpDecl = OpDecl {
+    name: "hw.exec",
+    summary: "runs a pipeline of the Tensor Unit on every active slice",
+    doc: "The stages inside run one behind the other, from a fetch to a store (book 12), on every active slice of every \
+          chip in lockstep. Slices are counted through the chip's clusters.",
+    constraints: &[
+        ("C1", "`slices` is pairs of start and end, in order, apart, not empty, within the chip"),
+        (
+            "C2",
+            "the stages are fetch, [switch], collect, then store_trf or store_vrf, or [align, contract, accumulate], \
+             [vector ...], [cast], commit (book 12)",
+        ),
+        ("C3", "the sub context has no align, contract, accumulate, vector or cast (books 09, 12)"),
+        ("C4", "each ALU of the Vector Engine works once a pass (book 21)"),
+        ("C5", "a stream of a slice has at most 64 MiB (ours: it bounds the interpreter's memory)"),
+    ],
+    clauses: &[
+        ClauseDecl::lead("context", ClauseKind::Word(&["main", "sub"]), "The context that runs."),
+        ClauseDecl::required(
+            "slices",
+            ClauseKind::Ints,
+            "Active slices: start, end (one past), start, end, ...",
+        ),
+    ],
+    traits: &[Trait::Inside("hw.program"), Trait::Region],
+    verify: Some(|op, _| verify(op)),
+    example: "hw.exec sub, slices [0, 256] {\n  hw.fetch i8, packet 32, loops [32 : 1] : 8\n  hw.collect flits 1\n  \
+              hw.store_vrf at 0\n}",
+    ..OpDecl::BASE
+};
+
+/// What may follow each operation; nothing follows the last stages.
+const NEXT: &[(&str, &[&str])] = &[
+    ("hw.exec", &["hw.fetch"]),
+    ("hw.fetch", &["hw.switch", "hw.collect"]),
+    ("hw.switch", &["hw.collect"]),
+    ("hw.collect", &["hw.store_trf", "hw.store_vrf", "hw.align", "hw.vector", "hw.cast", "hw.commit"]),
+    ("hw.align", &["hw.contract"]),
+    ("hw.contract", &["hw.accumulate"]),
+    ("hw.accumulate", &["hw.vector", "hw.cast", "hw.commit"]),
+    ("hw.vector", &["hw.vector", "hw.cast", "hw.commit"]),
+    ("hw.cast", &["hw.commit"]),
+];
+
+/// What only the main context has.
+const MAIN_ONLY: &[&str] = &["hw.align", "hw.contract", "hw.accumulate", "hw.vector", "hw.cast"];
+
+/// Stages that are wrong in themselves are left to their own verifiers.
+fn verify(op: OpRef<'_>) -> Result<(), Diagnostic> {
+    slices(op)?;
+    order(op)?;
+    match stages(op) {
+        Ok(stages) => connect(op, &stages).map(drop),
+        Err(_) => Ok(()),
+    }
+}
+
+/// The run that the operation describes.
+pub(crate) fn read(op: OpRef<'_>) -> Result<Exec, Diagnostic> {
+    let context = if &*word(op, "context")? == "sub" { Context::Sub } else { Context::Main };
+    let slices = slices(op)?;
+    order(op)?;
+    let stages = stages(op)?;
+    connect(op, &stages)?;
+    Ok(Exec { context, slices, stages })
+}
+
+/// C1.
+fn slices(op: OpRef<'_>) -> Result<Vec<Range<usize>>, Diagnostic> {
+    let numbers = op.ints("slices");
+    let most = machine(op).slices_per_chip();
+    let error = |message| Err(op.clause_error("C1", "slices", message));
+    let (pairs, []) = numbers.as_chunks::<2>() else {
+        return error(format!("`slices` has {} numbers, expected pairs of start and end", numbers.len()));
+    };
+    if pairs.is_empty() {
+        return error("`slices` is empty, expected at least one pair of start and end".into());
+    }
+    let mut ranges = Vec::with_capacity(pairs.len());
+    let mut free = 0;
+    for &[start, end] in pairs {
+        if start < free || end <= start || end.cast_unsigned() > most {
+            return error(format!("slices {start} to {end} are empty, out of order or outside {free} to {most}"));
+        }
+        ranges.push(start as usize..end as usize);
+        free = end;
+    }
+    Ok(ranges)
+}
+
+/// The operations inside, in order.
+fn inside(op: OpRef<'_>) -> impl Iterator<Item = OpRef<'_>> {
+    let block = op.regions().first();
+    block.into_iter().flat_map(move |&block| op.module.ops(block)).map(move |&id| op.other(id))
+}
+
+/// The operation right before this one.
+pub(crate) fn before(op: OpRef<'_>) -> Option<OpRef<'_>> {
+    let ops = op.module.ops(op.block());
+    let at = ops.iter().position(|&id| id == op.id)?;
+    Some(op.other(ops[at.checked_sub(1)?]))
+}
+
+/// C2, C3 and C4.
+fn order(op: OpRef<'_>) -> Result<(), Diagnostic> {
+    let sub = &*word(op, "context")? == "sub";
+    let mut last = op;
+    let mut alus = BTreeMap::new();
+    for stage in inside(op) {
+        follows(op, last, Some(stage))?;
+        if sub && MAIN_ONLY.contains(&role(stage).as_str()) {
+            let message = format!("`{}` stands in the sub context, which does not have it", stage.name());
+            return Err(at(op, stage, "C3", message));
+        }
+        let alu = stage.word("op").filter(|_| stage.is(&super::vector::VECTOR)).and_then(|name| alu_op(&name));
+        if let Some(alu) = alu
+            && let Some(first) = alus.insert(alu.alu, stage.span())
+        {
+            let message = format!("`{}` needs {}, which is in use in this pass", alu.name, alu.alu);
+            return Err(at(op, stage, "C4", message).note("it is used here", Some(first)));
+        }
+        last = stage;
+    }
+    follows(op, last, None)
+}
+
+/// The hw operation in whose place this one stands: what its declaration says, its hw counterpart for an operation of
+/// the sequencer level, which is lowered to it, and itself otherwise.
+fn role(op: OpRef<'_>) -> String {
+    match op.decl().and_then(|decl| decl.interface::<StandsFor>()) {
+        Some(StandsFor(name)) => (*name).to_owned(),
+        None => op.name().strip_prefix("seq.").map_or_else(|| op.name().to_owned(), |name| format!("hw.{name}")),
+    }
+}
+
+/// C2: whether `stage` (`None`: the end) may follow `last`.
+fn follows(op: OpRef<'_>, last: OpRef<'_>, stage: Option<OpRef<'_>>) -> Result<(), Diagnostic> {
+    let next = NEXT.iter().find(|(name, _)| *name == role(last)).map_or(&[] as &[&str], |(_, next)| next);
+    let (found, place) = match stage {
+        Some(stage) if next.contains(&role(stage).as_str()) => return Ok(()),
+        None if next.is_empty() => return Ok(()),
+        Some(stage) => (format!("`{}`", stage.name()), stage),
+        None => ("the end".to_owned(), last),
+    };
+    let expected = if next.is_empty() { "the end".to_owned() } else { format!("`{}`", next.join("`, `")) };
+    let message = format!("found {found} behind `{}`, expected {expected}", last.name());
+    Err(at(op, place, "C2", message))
+}
+
+/// An error of the run's constraint, at one of its stages.
+fn at(op: OpRef<'_>, stage: OpRef<'_>, constraint: &str, message: String) -> Diagnostic {
+    Diagnostic { span: stage.span(), ..op.error(constraint, message) }
+}
+
+fn stage(op: OpRef<'_>) -> Result<Box<dyn Stage>, Diagnostic> {
+    match op.decl().and_then(|decl| decl.interface::<Build>()) {
+        Some(build) => (build.0)(op),
+        None => Err(Diagnostic::error("structure", op.span(), format!("`{}` is no stage of hw.exec", op.name()))),
+    }
+}
+
+fn stages(op: OpRef<'_>) -> Result<Vec<Box<dyn Stage>>, Diagnostic> {
+    inside(op).map(stage).collect()
+}
+
+/// Before the fetch nothing flows.
+const NOTHING: Wire = Wire { dtype: DType::I8, packets: 0, packet: 0, rows: None };
+
+/// Checks that each stage takes what the one before gives.
+fn connect(op: OpRef<'_>, stages: &[Box<dyn Stage>]) -> Result<Wire, Diagnostic> {
+    let machine = machine(op);
+    let mut wire = NOTHING;
+    for (child, stage) in inside(op).zip(stages) {
+        wire = stage.connect(&machine, wire).map_err(|mismatch| {
+            let Mismatch { constraint, clause, message } = mismatch;
+            child.clause_error(constraint, clause, message)
+        })?;
+        if wire.bytes().is_none_or(|bytes| bytes > MAX_STREAM_BYTES) {
+            let message = format!(
+                "`{}` gives {} packets of {} bytes, more than {MAX_STREAM_BYTES} bytes a slice",
+                child.name(),
+                wire.packets,
+                wire.packet
+            );
+            return Err(at(op, child, "C5", message));
+        }
+    }
+    Ok(wire)
+}
+
+/// What flows into `op`, if the stages before it agree.
+pub(crate) fn wire_into(op: OpRef<'_>) -> Option<Wire> {
+    let machine = machine(op);
+    let mut wire = NOTHING;
+    for child in inside(op.parent()?).take_while(|child| child.id != op.id) {
+        wire = stage(child).ok()?.connect(&machine, wire).ok()?;
+    }
+    Some(wire)
+}

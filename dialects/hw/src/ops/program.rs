@@ -1,0 +1,142 @@
+//! `hw.program` and `hw.buffer`: an entry and the arrays that it is called with.
+
+use super::dma::{Memories, space};
+use crate::attrs::{DTYPE, PAIRED};
+use crate::clauses::{at_least, body, machine, word};
+use crate::program::Buffer;
+use std::collections::BTreeMap;
+use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::OpRef;
+use visa_numerics::DType;
+use visa_sequencer::PairedProgram;
+
+/// The operations of this file.
+pub static OPS: &[&OpDecl] = &[&PROGRAM, &BUFFER];
+
+/// Most steps of a buffer's layout. Ours: it bounds the time to fill or read one.
+pub const MAX_LAYOUT_STEPS: u64 = 1 << 36;
+
+/// `hw.program`.
+pub static PROGRAM: OpDecl = OpDecl {
+    name: "hw.program",
+    summary: "an executable program",
+    doc: "Buffers, then commands in program order (book 28). Every chip runs the same program in lockstep.",
+    constraints: &[
+        ("C1", "there are as many chips as a system can have (book 04)"),
+        ("C2", "no two buffers have the same name"),
+    ],
+    clauses: &[
+        ClauseDecl::lead("name", ClauseKind::Symbol, "The entry's name."),
+        ClauseDecl::required("chips", ClauseKind::Int, "Chips that run it."),
+    ],
+    traits: &[Trait::TopLevel, Trait::Region],
+    verify: Some(|op, _| chips(op).map(drop).and_then(|()| unique_names(op))),
+    example: "hw.program @copy, chips 1 {\n  hw.buffer \"in\", role arg, space hbm, dtype i8, shape [64], layout [64 : 1 -> \
+              1] : 1\n  hw.dma tensor, from hbm, to dm, loops [64 : 1 -> 1] : 64\n}",
+    ..OpDecl::BASE
+};
+
+/// `hw.buffer`.
+pub static BUFFER: OpDecl = OpDecl {
+    name: "hw.buffer",
+    summary: "an argument or a result of a program",
+    doc: "Where a C-order array stands. The layout's read side is the element's number in the array, its write side the \
+          byte address of the element in host memory or HBM, chips 2^40 bytes apart; the packet is one element.",
+    constraints: &[
+        ("C1", "every extent of the shape is at least 1, and the array fits its memory"),
+        ("C2", "the layout goes element by element (packet 1), within the array, in at most 2^36 steps"),
+        ("C3", "every address lies in the memory"),
+        ("C4", "the layout has a step for every element"),
+    ],
+    clauses: &[
+        ClauseDecl::lead("name", ClauseKind::Str, "The name that data is given by."),
+        ClauseDecl::required("role", ClauseKind::Word(&["arg", "result"]), "Whether it goes in or comes out."),
+        ClauseDecl::required("space", ClauseKind::Word(&["host", "hbm"]), "The memory it stands in."),
+        ClauseDecl::required("dtype", ClauseKind::Body(&DTYPE), "Format of the elements."),
+        ClauseDecl::required("shape", ClauseKind::Ints, "Extents of the array, elements; empty for a scalar."),
+        ClauseDecl::required("layout", ClauseKind::Body(&PAIRED), "From element number to byte address."),
+    ],
+    traits: &[Trait::Inside("hw.program")],
+    verify: Some(|op, _| read(op).map(drop)),
+    example: "hw.buffer \"matrix\", role arg, space hbm, dtype bf16, shape [256, 2048], layout [524288 : 1 -> 2] : 1",
+    ..OpDecl::BASE
+};
+
+/// The chips of a program.
+pub(crate) fn chips(op: OpRef<'_>) -> Result<usize, Diagnostic> {
+    let chips = at_least(op, "C1", "chips", 1)?;
+    let most = machine(op).topology.max_chips;
+    if chips > most {
+        let message = format!("`chips` is {chips}, expected at most {most}");
+        return Err(op.clause_error("C1", "chips", message));
+    }
+    Ok(chips as usize)
+}
+
+/// C2 of the program.
+fn unique_names(op: OpRef<'_>) -> Result<(), Diagnostic> {
+    let mut seen = BTreeMap::new();
+    let block = op.regions().first();
+    for &id in block.into_iter().flat_map(|&block| op.module.ops(block)) {
+        let buffer = op.other(id);
+        let Some(name) = buffer.word("name").filter(|_| buffer.is(&BUFFER)) else { continue };
+        if let Some(first) = seen.insert(name.clone(), buffer.span()) {
+            let error = op.error("C2", format!("two buffers are called \"{name}\""));
+            return Err(Diagnostic { span: buffer.span(), ..error }.note("the first is here", Some(first)));
+        }
+    }
+    Ok(())
+}
+
+/// The buffer that the operation describes.
+pub(crate) fn read(op: OpRef<'_>) -> Result<Buffer, Diagnostic> {
+    let machine = machine(op);
+    let dtype = *body::<DType>(op, "dtype")?;
+    let space = space(op, "space")?;
+    let shape = shape(op)?;
+    let layout = body::<PairedProgram>(op, "layout")?;
+    let elements = shape.iter().try_fold(1_u64, |product, &extent| product.checked_mul(extent));
+    let Some(elements) = elements.filter(|&count| count <= MAX_LAYOUT_STEPS) else {
+        let message = format!("an array of shape {shape:?} has more than {MAX_LAYOUT_STEPS} elements");
+        return Err(op.clause_error("C1", "shape", message));
+    };
+    steps(op, &layout, elements)?;
+    let memories = Memories { op, machine: &machine, pcie: true };
+    let mut write = layout.write();
+    // Each address is the first byte of an element.
+    write.entries.push(visa_sequencer::Entry { limit: u64::from(dtype.bits()).div_ceil(8), stride: 1 });
+    memories.inside(&write, space).map_err(|message| op.clause_error("C3", "layout", message))?;
+    let (argument, name) = (&*word(op, "role")? == "arg", word(op, "name")?.to_string());
+    Ok(Buffer { argument, name, space, dtype, shape, layout: (*layout).clone(), span: op.span() })
+}
+
+/// C1, first half.
+fn shape(op: OpRef<'_>) -> Result<Vec<u64>, Diagnostic> {
+    let extent = |&extent: &i64| u64::try_from(extent).ok().filter(|&extent| extent > 0).ok_or(extent);
+    op.ints("shape").iter().map(extent).collect::<Result<_, _>>().map_err(|extent| {
+        op.clause_error("C1", "shape", format!("an extent is {extent}, expected at least 1"))
+    })
+}
+
+/// C2 and C4 of the buffer.
+fn steps(op: OpRef<'_>, layout: &PairedProgram, elements: u64) -> Result<(), Diagnostic> {
+    let error = |constraint, message| Err(op.clause_error(constraint, "layout", message));
+    if layout.packet != 1 {
+        return error("C2", format!("the packet of the layout is {}, expected 1", layout.packet));
+    }
+    let Some(steps) = layout.steps().filter(|&steps| steps <= MAX_LAYOUT_STEPS) else {
+        return error("C2", format!("`{layout}` has more than {MAX_LAYOUT_STEPS} steps"));
+    };
+    match layout.read_extent() {
+        Ok((start, end)) if start >= 0 && end.cast_unsigned() <= elements => {}
+        Ok((start, end)) => {
+            return error("C2", format!("`{layout}` reads elements {start} to {end} of {elements}"));
+        }
+        Err(problem) => return error("C2", problem.message),
+    }
+    if steps < elements {
+        return error("C4", format!("`{layout}` has {steps} steps for {elements} elements"));
+    }
+    Ok(())
+}

@@ -1,0 +1,164 @@
+//! Marks of undefined bytes: which ones a stage gives, and the operations they name.
+
+use crate::{bf16_bytes, exec, flow, run};
+use visa_hw::stage::{RunCx, SliceMemory, Stream};
+use visa_hw::taint::{Taint, TaintLog};
+use visa_machine::Machine;
+use visa_numerics::DType;
+
+/// Data memory where `undefined` bytes of the first `size` were never written.
+fn holes(bytes: &[u8], undefined: &[usize]) -> SliceMemory {
+    let mut memory = SliceMemory::default();
+    memory.dm.write(0, bytes);
+    for at in (0..bytes.len()).filter(|at| !undefined.contains(at)) {
+        memory.dm.write_taint(at, &[Taint::DEFINED]);
+    }
+    memory
+}
+
+/// Indices of the undefined bytes behind `count` stages.
+fn undefined(stages: &str, memory: &SliceMemory, count: usize) -> (Vec<usize>, Vec<u32>) {
+    let (machine, log) = (Machine::rngd(), TaintLog::default());
+    let stream = flow(&machine, &exec(stages), memory, count, Some(&log));
+    let marks = stream.taint.unwrap_or_default();
+    assert_eq!(marks.len(), stream.bytes.len(), "one mark a byte behind stage {count} of {stages}");
+    let at: Vec<_> = (0..marks.len()).filter(|&at| !marks[at].is_defined()).collect();
+    let chain = at.first().map_or_else(Vec::new, |&at| log.chain(marks[at]));
+    (at, chain)
+}
+
+#[test]
+fn fetch_moves_marks_and_spreads_them_over_converted_elements() {
+    let memory = holes(&[0; 8], &[3]);
+    let end = "; hw.collect flits 1; hw.store_vrf at 0";
+    let (at, chain) = undefined(&format!("hw.fetch i8, packet 8, loops [4 : 1, 2 : 4] : 1{end}"), &memory, 1);
+    assert_eq!((at, chain), (vec![6], vec![0]));
+    let (at, _) = undefined(&format!("hw.fetch i8, packet 8, to i32, loops [8 : 1] : 8{end}"), &memory, 1);
+    assert_eq!(at, [12, 13, 14, 15]);
+    // One byte of two makes a bf16 undefined.
+    let (at, _) = undefined(&format!("hw.fetch bf16, packet 8, to f32, loops [8 : 1] : 8{end}"), &memory, 1);
+    assert_eq!(at, [4, 5, 6, 7]);
+}
+
+#[test]
+fn without_shadow_there_are_no_marks() {
+    let exec = exec("hw.fetch i8, packet 8, loops [8 : 1] : 8; hw.collect flits 1; hw.store_vrf at 0");
+    assert_eq!(flow(&Machine::rngd(), &exec, &SliceMemory::default(), 2, None).taint, None);
+}
+
+#[test]
+fn padding_is_defined() {
+    let stages = "hw.fetch i8, packet 8, loops [16 : 1] : 8; hw.collect flits 1; hw.store_vrf at 0";
+    let (at, chain) = undefined(stages, &holes(&[0; 16], &[0, 9]), 2);
+    assert_eq!((at, chain), (vec![0, 33], vec![0, 1]));
+}
+
+#[test]
+fn switch_carries_marks_and_makes_them_for_inactive_slices() {
+    let (machine, log) = (Machine::rngd(), TaintLog::default());
+    let cx = RunCx { machine: &machine, shadow: Some(&log), op: 7 };
+    let stages = "hw.fetch i8, packet 8, loops [8 : 1] : 8; hw.switch broadcast01, slice1 1, slice0 2, time0 1; \
+                  hw.collect flits 1; hw.store_vrf at 0";
+    let mut taint = vec![Taint::DEFINED; 8];
+    taint[2] = log.through(3, Taint::NEVER_WRITTEN);
+    let active = Stream { packet: 8, bytes: vec![1; 8], taint: Some(taint), ..Stream::empty(DType::I8) };
+    let inputs = [active, Stream::empty(DType::I8)];
+    let Some(out) = exec(stages).stages[1].route(cx, &inputs, 0) else { panic!("a ring of two") };
+    let marks = out.taint.unwrap_or_default();
+    let at: Vec<_> = (0..marks.len()).filter(|&at| !marks[at].is_defined()).collect();
+    assert_eq!(at, [2, 8, 9, 10, 11, 12, 13, 14, 15]);
+    assert_eq!((log.chain(marks[2]), log.chain(marks[8])), (vec![3, 7], vec![7]));
+}
+
+const CONTRACTION: &str = "hw.fetch bf16, packet 32, loops [64 : 1] : 32; hw.collect flits 1; \
+     hw.align full, flits 1, rows 2, data 32, loops [2 : 0, 64 : 1] : 64; hw.contract bf16, depth 3; \
+     hw.accumulate interleaved, rows 2, columns 2, slots [2 : 0] : 1; hw.cast bf16; \
+     hw.commit bytes 8, loops [16 : 1] : 8 @ 4096";
+
+/// Two rows of two live groups of 8 elements (of four groups); the register file is defined as far as data reaches.
+fn with_weights(mut memory: SliceMemory, undefined_row_1: Option<usize>) -> SliceMemory {
+    for row in 0..2 {
+        let at = row * 8192;
+        memory.trf.write(at, &bf16_bytes(vec![1.0; 16]));
+        memory.trf.write_taint(at, &[Taint::DEFINED; 32]);
+    }
+    if let Some(byte) = undefined_row_1 {
+        memory.trf.write_taint(8192 + byte, &[Taint::NEVER_WRITTEN]);
+    }
+    memory
+}
+
+#[test]
+fn nothing_behind_the_data_taints() {
+    let memory = with_weights(holes(&[0; 64], &[]), None);
+    for count in 1..=6 {
+        assert_eq!(undefined(CONTRACTION, &memory, count).0, Vec::<usize>::new(), "stage {count}");
+    }
+}
+
+/// Byte 49 of data memory: packet 1, element 8, group 1, in both rows.
+#[test]
+fn an_undefined_element_taints_its_group_in_every_row() {
+    let memory = with_weights(holes(&[0; 64], &[49]), None);
+    let words = |words: &[usize]| -> Vec<usize> { words.iter().flat_map(|&word| word * 4..word * 4 + 4).collect() };
+    // A packet is 2 rows of 4 groups: 8 words.
+    let (at, chain) = undefined(CONTRACTION, &memory, 4);
+    assert_eq!((at, chain), (words(&[8 + 1, 8 + 4 + 1]), vec![0, 1, 2, 3]));
+    // Column 1 is the second packet, rows 0 and 1 its first lanes.
+    let (at, chain) = undefined(CONTRACTION, &memory, 5);
+    assert_eq!((at, chain), (words(&[8, 9]), vec![0, 1, 2, 3, 4]));
+    // Narrowed: 2 bytes a value.
+    let (at, chain) = undefined(CONTRACTION, &memory, 6);
+    assert_eq!((at, chain), (vec![32, 33, 34, 35], vec![0, 1, 2, 3, 4, 5]));
+}
+
+/// Byte 3 of row 1 of the register file: element 1, group 0, in row 1 only, in both packets.
+#[test]
+fn an_undefined_weight_taints_its_row() {
+    let memory = with_weights(holes(&[0; 64], &[]), Some(3));
+    let (at, chain) = undefined(CONTRACTION, &memory, 4);
+    let words = |word: usize| word * 4..word * 4 + 4;
+    assert_eq!((at, chain), (words(4).chain(words(12)).collect(), vec![3]));
+}
+
+#[test]
+fn vector_takes_marks_of_both_operands() {
+    let memory = {
+        let mut memory = holes(&[0; 32], &[5]);
+        memory.vrf.write_taint(0, &[Taint::DEFINED; 32]);
+        memory.vrf.write_taint(30, &[Taint::NEVER_WRITTEN]);
+        memory
+    };
+    let stages = |operand: &str| {
+        format!(
+            "hw.fetch i32, packet 32, loops [32 : 1] : 32; hw.collect flits 1; hw.vector AddFxp, {operand}; \
+             hw.commit bytes 32, loops [32 : 1] : 32"
+        )
+    };
+    assert_eq!(undefined(&stages("constant 1"), &memory, 3).0, [4, 5, 6, 7]);
+    assert_eq!(undefined(&stages("vrf [32 : 1] : 32"), &memory, 3).0, [4, 5, 6, 7, 28, 29, 30, 31]);
+}
+
+/// Stores write marks where they write bytes, and only there; what is truncated leaves none.
+#[test]
+fn stores_write_marks() {
+    let (machine, log) = (Machine::rngd(), TaintLog::default());
+    let fetch = "hw.fetch i8, packet 32, loops [64 : 1] : 32; hw.collect flits 1";
+    let marks = |bank: &visa_hw::stage::Bank, range: std::ops::Range<usize>| {
+        let mut marks = Vec::new();
+        bank.read_taint(range, Taint::NEVER_WRITTEN, &mut marks);
+        marks
+    };
+    let mut memory = holes(&[0; 64], &[1, 40]);
+    run(&machine, &exec(&format!("{fetch}; hw.store_trf first, rows 2, row_bytes 32")), &mut memory, Some(&log));
+    let row = marks(&memory.trf, 8192..8224);
+    assert!(row[7].is_defined() && log.chain(row[8]) == [0, 1, 2]);
+    run(&machine, &exec(&format!("{fetch}; hw.store_vrf at 8")), &mut memory, Some(&log));
+    assert_eq!(log.chain(marks(&memory.vrf, 9..10)[0]), [0, 1, 2]);
+    let commit = "hw.commit bytes 8, loops [2 : 16, 8 : 1] : 8 @ 128";
+    run(&machine, &exec(&format!("{fetch}; {commit}")), &mut memory, Some(&log));
+    let written = marks(&memory.dm, 128..152);
+    let defined: Vec<_> = (0..24).filter(|&at| written[at].is_defined()).collect();
+    assert_eq!(defined, [0, 2, 3, 4, 5, 6, 7].into_iter().chain([17, 18, 19, 20, 21, 22, 23]).collect::<Vec<_>>());
+    assert_eq!((log.chain(written[16]), written[8]), (vec![0, 1, 2], Taint::NEVER_WRITTEN));
+}

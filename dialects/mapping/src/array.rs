@@ -1,0 +1,124 @@
+//! Tensors as arrays: which extents a host or HBM tensor has in a data file, in which order.
+
+use crate::digits::{Digits, digits};
+use crate::tensor::{Dim, Tensor};
+use crate::{Axes, AxisId, Digit};
+
+/// The array of a host or HBM tensor: axes in the order in which its mappings first name them, major to minor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArrayLayout {
+    /// Extents, outermost first; empty for a scalar.
+    pub shape: Vec<u64>,
+    /// The axis of each extent.
+    pub dims: Vec<(AxisId, u64)>,
+}
+
+/// The array that data files give for a tensor. Each of its axes must be held from coordinate 0 on without a gap, each
+/// index once.
+///
+/// # Errors
+/// If a mapping is unsound, or holds only part of an axis.
+pub fn array_layout(tensor: &Tensor, axes: &Axes) -> Result<ArrayLayout, String> {
+    let mut all: Vec<Digit> = Vec::new();
+    for dim in [Dim::Chip, Dim::Element] {
+        let Some(map) = tensor.map(dim) else { continue };
+        let found: Digits = digits(map, axes).map_err(|error| format!("{} mapping `{map}`: {error}", dim.name()))?;
+        if let Some(copies) = found.iter().find(|digit| digit.axis.is_none() && digit.live > 1) {
+            let (dim, copies) = (dim.name(), copies.live);
+            return Err(format!("{dim} mapping `{map}` holds each element {copies} times, expected once"));
+        }
+        all.extend(found.iter().rev());
+    }
+    let mut dims: Vec<(AxisId, u64)> = Vec::new();
+    for axis in all.iter().filter_map(|digit| digit.axis) {
+        if dims.iter().all(|(seen, _)| *seen != axis) {
+            dims.push((axis, extent(axis, &all, axes)?));
+        }
+    }
+    Ok(ArrayLayout { shape: dims.iter().map(|&(_, extent)| extent).collect(), dims })
+}
+
+/// How many coordinates of the axis are held: digits in order of stride must count on from one another.
+fn extent(axis: AxisId, digits: &[Digit], axes: &Axes) -> Result<u64, String> {
+    let mut own: Vec<_> = digits.iter().filter(|digit| digit.axis == Some(axis)).collect();
+    own.sort_by_key(|digit| digit.stride);
+    let mut held = 1;
+    for digit in own {
+        if digit.stride != held {
+            let name = axes.name(axis);
+            return Err(format!("it holds {name} only in part: coordinates must run from 0 without a gap, each once"));
+        }
+        held = digit.stride * digit.live;
+    }
+    // The topmost digit may run past the end of the axis, where there is padding.
+    Ok(held.min(axes.size(axis)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{HBM, HOST, parse_tensor};
+
+    fn axes() -> Axes {
+        let mut axes = Axes::new();
+        for (name, size) in [("B", 512), ("I", 512), ("J", 256), ("N", 100), ("One", 1), ("Huge", 1 << 40)] {
+            axes.declare(name, size).unwrap();
+        }
+        axes
+    }
+
+    /// The shape of a host tensor, or with two mappings of an HBM tensor.
+    fn shape(maps: &[&str]) -> Result<Vec<(String, u64)>, String> {
+        let kind = if maps.len() == 2 { &HBM } else { &HOST };
+        let body = parse_tensor(kind, &format!("i8, {}", maps.join(", "))).unwrap().into_any();
+        let axes = axes();
+        let layout = array_layout(body.downcast_ref().unwrap(), &axes)?;
+        assert_eq!(layout.shape, layout.dims.iter().map(|dim| dim.1).collect::<Vec<_>>());
+        Ok(layout.dims.iter().map(|&(axis, extent)| (axes.name(axis).to_owned(), extent)).collect())
+    }
+
+    #[test]
+    fn shapes_follow_the_axes() {
+        let cases: [(&[&str], &[(&str, u64)]); 12] = [
+            (&["[1]"], &[]),
+            (&["[B]"], &[("B", 512)]),
+            (&["[I, J]"], &[("I", 512), ("J", 256)]),
+            (&["[I / 32, J / 32, I % 32, J % 32]"], &[("I", 512), ("J", 256)]),
+            (&["[J % 32, I, J / 32]"], &[("J", 256), ("I", 512)]),
+            (&["[B % 4]"], &[("B", 4)]),
+            (&["[B % 4 = 3 # 8]"], &[("B", 3)]),
+            (&["[N # 128 / 32, J, N # 128 % 32]"], &[("N", 100), ("J", 256)]),
+            (&["[One, J # 300]"], &[("J", 256)]),
+            (&["[1 # 8, J]"], &[("J", 256)]),
+            (&["[Huge]"], &[("Huge", 1 << 40)]),
+            (&["[I / 256]", "[J, I % 256]"], &[("I", 512), ("J", 256)]),
+        ];
+        for (maps, expected) in cases {
+            let expected = expected.iter().map(|&(name, extent)| (name.to_owned(), extent)).collect();
+            assert_eq!(shape(maps), Ok(expected), "{maps:?}");
+        }
+    }
+
+    #[test]
+    fn gaps_and_copies_are_refused() {
+        let cases: [(&[&str], &str); 13] = [
+            (&["[B / 4]"], "B only in part"),
+            (&["[B / 2]"], "B only in part"),
+            (&["[B / 8, B % 4]"], "B only in part"),
+            (&["[B / 4, B % 8]"], "B only in part"),
+            (&["[J, B, B]"], "B only in part"),
+            (&["[I / 256]", "[I % 128]"], "I only in part"),
+            (&["[I / 256]", "[I]"], "I only in part"),
+            (&["[2, B]"], "element mapping `[2, B]` holds each element 2 times"),
+            (&["[2]", "[B]"], "chip mapping `[2]` holds each element 2 times"),
+            (&["[B, 3 # 4]"], "holds each element 3 times"),
+            (&["[C]"], "axis `C` is not declared"),
+            (&["[B / 3]"], "3 does not divide 512"),
+            (&["[[N, B] # 51203 / 3]"], "element mapping"),
+        ];
+        for (maps, part) in cases {
+            let error = shape(maps).unwrap_err();
+            assert!(error.contains(part), "{maps:?}: {error}");
+        }
+    }
+}

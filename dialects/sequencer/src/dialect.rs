@@ -1,0 +1,65 @@
+//! The seq dialect: the operations of a pipeline that a sequencer drives, as nested loops over elements.
+
+use crate::{PairedProgram, Program, SeqError};
+use std::rc::Rc;
+use std::str::FromStr;
+use visa_ir::decl::{Body, BodyDef, BodyError, Dialect};
+use visa_ir::diag::nearest;
+use visa_numerics::DType;
+
+/// `#seq.program<[8 : 32, 16 : 1] : 16 @ 0>`.
+pub static PROGRAM: BodyDef = BodyDef {
+    name: "seq.program",
+    syntax: "[LIMIT : STRIDE, ...] : PACKET @ BASE",
+    doc: "Nested loops, outermost first, with the distance in elements between two iterations; the elements of a packet; \
+          the first address in elements (0 if left out) (book 07).",
+    parse: parse::<Program>,
+};
+
+/// `#seq.paired<[256 : 4096 -> 524288, 4096 : 1 -> 1] : 1>`.
+pub static PAIRED: BodyDef = BodyDef {
+    name: "seq.paired",
+    syntax: "[LIMIT : READ -> WRITE, ...] : PACKET @ READ -> WRITE",
+    doc: "Nested loops that read and write together, in bytes (book 10).",
+    parse: parse::<PairedProgram>,
+};
+
+/// `#seq.dtype<bf16>`.
+pub static DTYPE: BodyDef = BodyDef {
+    name: "seq.dtype",
+    syntax: "i8 | i32 | bf16 | f32",
+    doc: "A number format.",
+    parse: |text| {
+        let text = text.trim();
+        let dtype = DType::parse(text).ok_or_else(|| {
+            let known: Vec<_> = DType::names().collect();
+            BodyError {
+                code: "unknown-dtype".into(),
+                message: format!("unknown format `{text}`; known are `{}`", known.join("`, `")),
+                range: None,
+                fix: nearest(text, known).map(|near| format!("did you mean `{near}`?")),
+            }
+        })?;
+        Ok(Rc::new(dtype) as Rc<dyn Body>)
+    },
+};
+
+fn parse<P: Body + FromStr<Err = SeqError>>(text: &str) -> Result<Rc<dyn Body>, BodyError> {
+    text.parse::<P>().map(|program| Rc::new(program) as Rc<dyn Body>).map_err(|error| BodyError {
+        code: error.code.into(),
+        message: error.message,
+        range: error.range,
+        fix: error.fix,
+    })
+}
+
+/// The seq dialect.
+pub static DIALECT: Dialect = Dialect {
+    name: "seq",
+    doc: "Sequencer programs. An operation here stands inside an `hw.program` or `hw.exec` and says in elements what its hw \
+          counterpart says in bytes: loops before they are merged, cut to the sizes of the machine and checked against its \
+          limits. Axes are gone; addresses, limits and strides are left.",
+    ops: crate::ops::OPS,
+    types: &[],
+    attrs: &[&PROGRAM, &PAIRED, &DTYPE],
+};

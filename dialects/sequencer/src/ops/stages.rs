@@ -1,0 +1,71 @@
+//! `seq.fetch`, `seq.align`, `seq.vector`, `seq.commit`: the engines that a sequencer drives.
+
+use crate::dialect::{DTYPE, PROGRAM};
+use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
+
+const LOOPS: ClauseKind = ClauseKind::Body(&PROGRAM);
+const REGION: ClauseKind = ClauseKind::Word(&["full", "first", "second"]);
+
+/// `seq.fetch`.
+pub static FETCH: OpDecl = OpDecl {
+    name: "seq.fetch",
+    summary: "Reads data memory in nested loops.",
+    doc: "The loops cover time and packet; the packet is what the fetch delivers at once (book 07, 08).",
+    clauses: &[
+        ClauseDecl::lead("dtype", ClauseKind::Body(&DTYPE), "format in data memory"),
+        ClauseDecl::optional("to", ClauseKind::Body(&DTYPE), "format to convert to"),
+        ClauseDecl::required("loops", LOOPS, "addresses in elements"),
+    ],
+    traits: &[Trait::Inside("hw.exec")],
+    example: "seq.fetch bf16, loops [64 : 32, 32 : 1] : 32",
+    ..OpDecl::BASE
+};
+
+/// `seq.align`.
+pub static ALIGN: OpDecl = OpDecl {
+    name: "seq.align",
+    summary: "Reads the tensor register file in nested loops, beside the stream.",
+    doc: "The packet is what is read contiguously a cycle (`reg_read_size`, book 18).",
+    clauses: &[
+        ClauseDecl::lead("dtype", ClauseKind::Body(&DTYPE), "format of both operands"),
+        ClauseDecl::required("region", REGION, "which part of the register file"),
+        ClauseDecl::required("flits", ClauseKind::Int, "flits collected into a packet"),
+        ClauseDecl::required("repeat", ClauseKind::Int, "how often each packet is repeated"),
+        ClauseDecl::required("rows", ClauseKind::Int, "rows that compute"),
+        ClauseDecl::required("loops", LOOPS, "addresses within a row, in elements"),
+    ],
+    traits: &[Trait::Inside("hw.exec")],
+    example: "seq.align bf16, region full, flits 2, repeat 1, rows 1, loops [64 : 32, 32 : 1] : 32",
+    ..OpDecl::BASE
+};
+
+/// `seq.vector`.
+pub static VECTOR: OpDecl = OpDecl {
+    name: "seq.vector",
+    summary: "An elementwise operation whose second argument is read from the vector register file in nested loops.",
+    doc: "The packet is the elements of a flit (book 21).",
+    clauses: &[
+        ClauseDecl::lead("op", ClauseKind::Str, "the operation"),
+        ClauseDecl::required("loops", LOOPS, "addresses in elements of 32 bits"),
+    ],
+    traits: &[Trait::Inside("hw.exec")],
+    example: "seq.vector MulInt, loops [8 : 1] : 8",
+    ..OpDecl::BASE
+};
+
+/// `seq.commit`.
+pub static COMMIT: OpDecl = OpDecl {
+    name: "seq.commit",
+    summary: "Writes data memory in nested loops.",
+    doc: "The packet is what is kept of each flit (book 09).",
+    clauses: &[
+        ClauseDecl::lead("dtype", ClauseKind::Body(&DTYPE), "format of the stream"),
+        ClauseDecl::required("loops", LOOPS, "addresses in elements"),
+    ],
+    traits: &[Trait::Inside("hw.exec")],
+    example: "seq.commit bf16, loops [32 : 32, 4 : 8, 8 : 1] : 8",
+    ..OpDecl::BASE
+};
+
+/// The operations of this file.
+pub static OPS: &[&OpDecl] = &[&FETCH, &ALIGN, &VECTOR, &COMMIT];

@@ -1,0 +1,50 @@
+//! Where arguments and results stand: from an array in C order to addresses in host memory or HBM.
+
+use visa_mapping::{Axes, CHIP_STRIDE, Dim, Tensor, array_layout, digits, place};
+use visa_sequencer::{PairedEntry, PairedProgram};
+
+/// An argument's or result's array, and the loops from its elements to their bytes.
+pub struct BufferPlan {
+    /// Extents of the array.
+    pub shape: Vec<u64>,
+    /// Element number (read side) to byte address (write side).
+    pub layout: PairedProgram,
+}
+
+/// Plans the buffer of a host or HBM tensor at `address`. For a result, an element that is stored several times is read
+/// from its first place.
+///
+/// # Errors
+/// If the tensor does not hold whole axes.
+pub fn plan(tensor: &Tensor, address: i64, argument: bool, axes: &Axes) -> Result<BufferPlan, String> {
+    let array = array_layout(tensor, axes)?;
+    let mut stride = 1_i64;
+    let mut strides = Vec::new();
+    for &(axis, extent) in array.dims.iter().rev() {
+        strides.push((axis, stride));
+        stride = stride.saturating_mul(i64::try_from(extent).unwrap_or(i64::MAX));
+    }
+    let element = i64::try_from(tensor.element_bytes()).unwrap_or(i64::MAX);
+    let mut entries = Vec::new();
+    for (dim, unit) in [(Dim::Element, element), (Dim::Chip, CHIP_STRIDE)] {
+        let Some(map) = tensor.map(dim) else { continue };
+        let digits = digits(map, axes).map_err(|error| format!("`{map}`: {error}"))?;
+        for placed in place(&digits, unit) {
+            let digit = placed.digit;
+            let step = strides.iter().find(|(axis, _)| Some(*axis) == digit.axis).map(|&(_, stride)| stride);
+            let read = match step {
+                Some(stride) => stride.saturating_mul(i64::try_from(digit.stride).unwrap_or(i64::MAX)),
+                None if argument && digit.live > 1 => 0,
+                None => continue,
+            };
+            entries.push(PairedEntry { limit: digit.live, read, write: placed.weight });
+        }
+    }
+    entries.reverse();
+    if entries.is_empty() {
+        entries.push(PairedEntry { limit: 1, read: 1, write: element });
+    }
+    let mut layout = PairedProgram { entries, packet: 1, read_base: 0, write_base: address };
+    layout.merge();
+    Ok(BufferPlan { shape: array.shape, layout })
+}

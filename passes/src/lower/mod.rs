@@ -1,0 +1,6 @@
+//! What the lowering passes share: from tensors and mappings to loops and addresses.
+
+pub mod buffers;
+pub mod stages;
+
+pub use stages::{LowerStage, StageCx};

@@ -1,0 +1,255 @@
+//! One engine of a pipeline at a time: from a stream operation to its seq or hw counterpart.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+use visa_ir::context::{Attr, Context};
+use visa_ir::decl::BodyDef;
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::{OpRef, OpSpec, ValueId};
+use visa_machine::Machine;
+use visa_mapping::facts::Support;
+use visa_mapping::{Axes, AxisId, Dim, Expr, Tensor, operand};
+use visa_numerics::DType;
+use visa_sequencer::{Entry, Program};
+use visa_stream::ops::{contract, vector};
+use visa_stream::plan::{self, Plan};
+
+/// What lowering one stage needs to know.
+pub struct StageCx<'a> {
+    /// The context.
+    pub ctx: &'a Context,
+    /// The module's axes.
+    pub axes: &'a Axes,
+    /// The machine.
+    pub machine: &'a Machine,
+    /// Which axes each value depends on.
+    pub support: &'a Support,
+    /// Address of each tensor at rest, in bytes.
+    pub addresses: &'a HashMap<ValueId, i64>,
+}
+
+/// An interface that says what an operation of a pipeline becomes inside `hw.exec`: nothing, or one operation. A dialect
+/// of one's own declares it on its operations; those of `stream` are in this file.
+pub struct LowerStage(pub fn(&StageCx<'_>, OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic>);
+
+type LowerFn = fn(&StageCx<'_>, OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic>;
+
+/// The operations of `stream`, in pipeline order.
+const STAGES: &[(&str, LowerFn)] = &[
+    ("stream.begin", nothing),
+    ("stream.fetch", fetch),
+    ("stream.switch", switch),
+    ("stream.collect", collect),
+    ("stream.to_trf", to_trf),
+    ("stream.to_vrf", to_vrf),
+    ("stream.align", align),
+    ("stream.contract", contract),
+    ("stream.accumulate", accumulate),
+    ("stream.vector_init", nothing),
+    ("stream.vector_branch", nothing),
+    ("stream.vector_fxp", vector_fxp),
+    ("stream.vector_final", nothing),
+    ("stream.cast", cast),
+    ("stream.commit", commit),
+];
+
+/// What `op` becomes.
+///
+/// # Errors
+/// If it cannot be lowered.
+pub fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
+    if let Some(LowerStage(lower)) = op.decl().and_then(|decl| decl.interface()) {
+        return lower(cx, op);
+    }
+    match STAGES.iter().find(|(name, _)| *name == op.name()) {
+        Some((_, lower)) => lower(cx, op),
+        None => {
+            let message = format!("`{}` has no lowering: its declaration lacks the `LowerStage` interface", op.name());
+            Err(Diagnostic::error("lower-to-seq", op.span(), message))
+        }
+    }
+}
+
+impl StageCx<'_> {
+    /// A new operation called `name`, at the place of `op`.
+    ///
+    /// # Errors
+    /// If no registered dialect declares it.
+    pub fn spec(&self, name: &str, op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
+        let decl = self.ctx.op(name).ok_or_else(|| {
+            let message = format!("lowering needs `{name}`, but its dialect is not registered");
+            Diagnostic::error("lower-to-seq", op.span(), message)
+        })?;
+        Ok(OpSpec::new(decl, op.span()))
+    }
+
+    fn free(&self, op: OpRef<'_>, index: usize) -> impl Fn(AxisId) -> bool + '_ {
+        let value = op.operands().get(index).copied();
+        move |axis| value.is_none_or(|value| !self.support.depends(value, self.axes.name(axis)))
+    }
+
+    fn dtype(&self, spec: OpSpec, name: &str, def: &'static BodyDef, dtype: DType) -> OpSpec {
+        spec.clause(name, self.ctx.body_attr(def, dtype))
+    }
+
+    fn int(&self, spec: OpSpec, name: &str, value: u64) -> OpSpec {
+        spec.clause(name, self.ctx.attr(Attr::Int(i64::try_from(value).unwrap_or(i64::MAX))))
+    }
+
+    fn word(&self, spec: OpSpec, name: &str, value: &str) -> OpSpec {
+        spec.clause(name, self.ctx.attr(Attr::Str(value.into())))
+    }
+
+    fn loops(&self, spec: OpSpec, plan: &Plan, base: i64) -> OpSpec {
+        spec.clause("loops", self.ctx.body_attr(&visa_sequencer::PROGRAM, program(plan, base)))
+    }
+
+    /// The address of operand `index`'s tensor, in its elements.
+    fn base(&self, value: Option<&ValueId>, tensor: &Tensor) -> i64 {
+        let bytes = value.and_then(|value| self.addresses.get(value)).copied().unwrap_or(0);
+        bytes / i64::try_from(tensor.element_bytes()).unwrap_or(1)
+    }
+}
+
+fn program(plan: &Plan, base: i64) -> Program {
+    let mut entries: Vec<_> = plan.loops.iter().map(|&(limit, stride)| Entry { limit, stride }).collect();
+    if entries.is_empty() {
+        entries.push(Entry { limit: 1, stride: 1 });
+    }
+    Program { entries, packet: plan.packet, base }
+}
+
+fn types(op: OpRef<'_>) -> Result<(Rc<Tensor>, Rc<Tensor>), Diagnostic> {
+    let result = op.result_type::<Tensor>(0);
+    operand(op, 0).zip(result).ok_or_else(|| op.error("C0", "no tensor type"))
+}
+
+fn nothing(_: &StageCx<'_>, _: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
+    Ok(None)
+}
+
+fn fetch(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
+    let (source, result) = types(op)?;
+    let (element, free) = (source.dim(Dim::Packet), cx.free(op, 0));
+    let plan = plan::fetch(&element, &result.dim(Dim::Time), &result.dim(Dim::Packet), &free, cx.axes)
+        .map_err(|why| op.clause_error("C3", "time", why))?;
+    let tensor = op.operand_def(0).and_then(|begin| begin.operands().first());
+    let mut spec = cx.dtype(cx.spec("seq.fetch", op)?, "dtype", &visa_sequencer::DTYPE, source.dtype);
+    if source.dtype != result.dtype {
+        spec = cx.dtype(spec, "to", &visa_sequencer::DTYPE, result.dtype);
+    }
+    Ok(Some(cx.loops(spec, &plan, cx.base(tensor, &source))))
+}
+
+fn switch(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
+    let mut spec = cx.word(cx.spec("hw.switch", op)?, "topology", &op.word("topology").unwrap_or_default());
+    for clause in ["slice1", "slice0", "time0"] {
+        spec = spec.clause(clause, cx.ctx.attr(Attr::Int(op.int(clause).unwrap_or(1))));
+    }
+    Ok(Some(spec))
+}
+
+fn collect(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
+    let (source, _) = types(op)?;
+    let bytes = source.dim_bytes(Dim::Packet, cx.axes).unwrap_or(0);
+    let flits = bytes.div_ceil(cx.machine.limits.flit_bytes);
+    Ok(Some(cx.int(cx.spec("hw.collect", op)?, "flits", flits)))
+}
+
+fn to_trf(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
+    let (_, result) = types(op)?;
+    let spec = cx.word(cx.spec("hw.store_trf", op)?, "region", &op.word("at").unwrap_or_default());
+    let spec = cx.int(spec, "rows", result.dim(Dim::Row).size(cx.axes).unwrap_or(1));
+    Ok(Some(cx.int(spec, "row_bytes", result.dim_bytes(Dim::Element, cx.axes).unwrap_or(0))))
+}
+
+fn to_vrf(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
+    let at = cx.ctx.attr(Attr::Int(op.int("at").unwrap_or(0)));
+    Ok(Some(cx.spec("hw.store_vrf", op)?.clause("at", at)))
+}
+
+fn align(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
+    let (source, result) = types(op)?;
+    let weights = operand(op, 1).ok_or_else(|| op.error("C0", "no register-file operand"))?;
+    let alignment = contract::alignment(op, &source, &result, &cx.free(op, 0), cx.axes, cx.machine)?;
+    let (element, free) = (weights.dim(Dim::Element), cx.free(op, 1));
+    let plan = plan::register_read(&element, &result.dim(Dim::Time), &result.dim(Dim::Packet), &free, cx.axes)
+        .map_err(|why| op.clause_error("C5", "time", why))?;
+    let half = op.operand_def(1).and_then(|store| store.word("at")).unwrap_or_else(|| "full".into());
+    let mut spec = cx.dtype(cx.spec("seq.align", op)?, "dtype", &visa_sequencer::DTYPE, source.dtype);
+    spec = cx.word(spec, "region", &half);
+    spec = cx.int(spec, "flits", alignment.flits);
+    spec = cx.int(spec, "repeat", alignment.repeat);
+    spec = cx.int(spec, "rows", weights.dim(Dim::Row).size(cx.axes).unwrap_or(1));
+    Ok(Some(cx.loops(spec, &plan, 0)))
+}
+
+fn contract(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
+    let (source, result) = types(op)?;
+    let deepest = source.dtype.tree_depth().unwrap_or(0);
+    let depth = plan::tree_depth(&source.dim(Dim::Packet), &result.dim(Dim::Packet), deepest, cx.axes)
+        .map_err(|why| op.clause_error("C1", "packet", why))?;
+    let spec = cx.dtype(cx.spec("hw.contract", op)?, "dtype", &visa_hw::attrs::DTYPE, source.dtype);
+    Ok(Some(cx.int(spec, "depth", u64::from(depth))))
+}
+
+fn accumulate(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
+    let (source, result) = types(op)?;
+    let loops = contract::accumulation(op, &source, &result, cx.axes)?;
+    let mut entries = Vec::new();
+    let mut slots = 1_i64;
+    for time in loops.iter().rev() {
+        let stride = if time.summed { 0 } else { slots };
+        if !time.summed {
+            slots = slots.saturating_mul(i64::try_from(time.limit).unwrap_or(i64::MAX));
+        }
+        entries.push(Entry { limit: time.limit, stride });
+    }
+    if entries.is_empty() {
+        entries.push(Entry { limit: 1, stride: 1 });
+    }
+    entries.reverse();
+    let mut slots = Program { entries, packet: 1, base: 0 };
+    slots.merge();
+    let size = |dim: Dim| source.dim(dim).size(cx.axes).unwrap_or(1);
+    let mut spec = cx.word(cx.spec("hw.accumulate", op)?, "kind", &op.word("mode").unwrap_or_default());
+    spec = cx.int(spec, "rows", size(Dim::Row));
+    spec = cx.int(spec, "columns", size(Dim::Packet));
+    Ok(Some(spec.clause("slots", cx.ctx.body_attr(&visa_hw::attrs::PROGRAM, slots))))
+}
+
+fn vector_fxp(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
+    let (source, _) = types(op)?;
+    let name = op.word("op").unwrap_or_default();
+    if let Some(bits) = vector::constant(op)? {
+        let spec = cx.word(cx.spec("hw.vector", op)?, "op", &name);
+        return Ok(Some(spec.clause("constant", cx.ctx.attr(Attr::Int(i64::from(bits.cast_signed()))))));
+    }
+    let file = operand(op, 1).ok_or_else(|| op.error("C2", "no second argument"))?;
+    let (time, packet): (Expr, Expr) = (source.dim(Dim::Time), source.dim(Dim::Packet));
+    let mut plan = plan::register_read(&file.dim(Dim::Element), &time, &packet, &cx.free(op, 1), cx.axes)
+        .map_err(|why| op.error("C5", why))?;
+    // A flit is read whole; lanes beyond the live ones read on into what follows and are padding.
+    let lanes = cx.machine.limits.vector_lanes;
+    if let Some(inner) = plan.loops.last_mut() {
+        inner.0 = lanes;
+    }
+    plan.packet = lanes;
+    let spec = cx.word(cx.spec("seq.vector", op)?, "op", &name);
+    Ok(Some(cx.loops(spec, &plan, cx.base(op.operands().get(1), &file))))
+}
+
+fn cast(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
+    let (_, result) = types(op)?;
+    Ok(Some(cx.dtype(cx.spec("hw.cast", op)?, "dtype", &visa_hw::attrs::DTYPE, result.dtype)))
+}
+
+fn commit(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
+    let (source, result) = types(op)?;
+    let sizes = &cx.machine.limits.commit_sizes;
+    let (time, packet) = (source.dim(Dim::Time), source.dim(Dim::Packet));
+    let plan = plan::commit(&result.dim(Dim::Element), &time, &packet, result.element_bytes(), sizes, cx.axes)
+        .map_err(|why| op.clause_error("C2", "element", why))?;
+    let spec = cx.dtype(cx.spec("seq.commit", op)?, "dtype", &visa_sequencer::DTYPE, source.dtype);
+    Ok(Some(cx.loops(spec, &plan, cx.base(op.results().first(), &result))))
+}

@@ -1,0 +1,204 @@
+//! From loops over elements to commands in bytes: merging, access sizes, the limits of the machine.
+
+use crate::{Level, Pass, PassCx};
+use std::rc::Rc;
+use visa_ir::context::Attr;
+use visa_ir::decl::BodyDef;
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::{OpId, OpRef, OpSpec};
+use visa_machine::Machine;
+use visa_numerics::DType;
+use visa_sequencer::{
+    PairedProgram, Program, SeqError, SequencerLimits, commit_size, contiguous, contiguous_paired, fetch_size,
+};
+
+/// The pass.
+pub static PASS: Pass = Pass {
+    name: "lower-to-hw",
+    summary: "lowers sequencer programs to commands in bytes",
+    doc: "Strides become bytes; adjacent loops merge (book 07). Then the sizes follow: `fetch_size` is the largest supported \
+          divisor of packet and contiguous bytes (book 08), `commit_size` the greatest common divisor of contiguous bytes and \
+          `commit_in_size` (book 09), `reg_read_size` what the register file holds contiguously (book 18), and a DMA packet \
+          the largest contiguous run that a transaction carries (book 10).",
+    takes: Level::Sequencer,
+    gives: Level::Hardware,
+    statistics: &[("programs", "sequencer programs lowered")],
+    run,
+    ..Pass::BASE
+};
+
+fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
+    let mut errors = Vec::new();
+    for id in cx.module.walk_all() {
+        let op = cx.module.op(cx.ctx, id);
+        let lowered = match op.name() {
+            "seq.fetch" => fetch(op),
+            "seq.align" => align(op),
+            "seq.vector" => vector(op),
+            "seq.commit" => commit(op),
+            "seq.dma" => dma(op),
+            _ => continue,
+        };
+        match lowered {
+            Ok(spec) => replace(cx, id, spec),
+            Err(error) => errors.push(error),
+        }
+    }
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
+}
+
+fn replace(cx: &mut PassCx<'_>, id: OpId, spec: OpSpec) {
+    cx.module.insert_before(id, spec);
+    cx.module.erase(id);
+    cx.count("programs", 1);
+}
+
+/// The machine's limits for a sequencer whose accesses have one of `sizes` bytes.
+fn limits(machine: &Machine, sizes: &[u64]) -> SequencerLimits {
+    SequencerLimits {
+        entries: usize::try_from(machine.limits.sequencer_entries).unwrap_or(usize::MAX),
+        limit: machine.limits.sequencer_limit,
+        packet_bytes: sizes.to_vec(),
+    }
+}
+
+fn refuse(op: OpRef<'_>, error: &SeqError) -> Diagnostic {
+    Diagnostic::error(format!("seq-{}", error.code), op.span(), error.message.clone()).fix(error.fix.clone())
+}
+
+fn spec(op: OpRef<'_>, name: &str) -> Result<OpSpec, Diagnostic> {
+    let decl = op.ctx.op(name).ok_or_else(|| {
+        Diagnostic::error("lower-to-hw", op.span(), format!("lowering needs `{name}`, but its dialect is not registered"))
+    })?;
+    Ok(OpSpec::new(decl, op.span()))
+}
+
+fn body(op: OpRef<'_>, def: &'static BodyDef, value: impl visa_ir::decl::Body) -> visa_ir::module::AttrId {
+    op.ctx.body_attr(def, value)
+}
+
+fn int(op: OpRef<'_>, value: u64) -> visa_ir::module::AttrId {
+    op.ctx.attr(Attr::Int(i64::try_from(value).unwrap_or(i64::MAX)))
+}
+
+fn machine(op: OpRef<'_>) -> Rc<Machine> {
+    op.ctx.data()
+}
+
+fn dtype(op: OpRef<'_>, clause: &str) -> Result<DType, Diagnostic> {
+    op.body::<DType>(clause).map(|dtype| *dtype).ok_or_else(|| op.clause_error("C0", clause, "no number format"))
+}
+
+fn element_bytes(dtype: DType) -> u64 {
+    u64::from(dtype.bits()).div_ceil(8)
+}
+
+fn in_sub(op: OpRef<'_>) -> bool {
+    op.parent().and_then(|exec| exec.word("context")).as_deref() == Some("sub")
+}
+
+/// The program of `op` in bytes.
+fn bytes(op: OpRef<'_>, element: u64) -> Result<Program, Diagnostic> {
+    let program = op.body::<Program>("loops").ok_or_else(|| op.clause_error("C0", "loops", "no sequencer program"))?;
+    program.to_bytes(element).map_err(|error| refuse(op, &error))
+}
+
+/// The same byte addresses, `access` bytes at a time, in as few loops as the sequencer needs.
+fn cut(op: OpRef<'_>, program: &Program, access: u64, limits: &SequencerLimits) -> Result<Program, Diagnostic> {
+    let cut = program.retile(access).and_then(|program| program.fit(limits));
+    cut.map_err(|error| refuse(op, &error))
+}
+
+fn fetch(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
+    let machine = machine(op);
+    let from = dtype(op, "dtype")?;
+    let to = op.body::<DType>("to").map(|dtype| *dtype);
+    let program = bytes(op, element_bytes(from))?;
+    let main = machine.limits.fetch_sizes_main.clone();
+    let mut sizes = if in_sub(op) { vec![machine.limits.fetch_size_sub] } else { main };
+    if let Some(to) = to {
+        let grown = |size: u64| size * element_bytes(to) / element_bytes(from);
+        sizes.retain(|&size| grown(size) <= machine.limits.cast_fetch_max_bytes);
+    }
+    let run = contiguous(&program);
+    let Some(size) = fetch_size(program.packet, run, &sizes) else {
+        let sizes: Vec<_> = sizes.iter().map(u64::to_string).collect();
+        let message = format!(
+            "a packet of {} bytes with {run} contiguous bytes in data memory allows no fetch of {} bytes",
+            program.packet,
+            sizes.join(", ")
+        );
+        return Err(Diagnostic::error("fetch-size", op.span(), message));
+    };
+    let packet = program.packet;
+    let program = cut(op, &program, size, &limits(&machine, &sizes))?;
+    let mut lowered = spec(op, "hw.fetch")?.clause("dtype", body(op, &visa_hw::attrs::DTYPE, from)).clause("packet", int(op, packet));
+    if let Some(to) = to {
+        lowered = lowered.clause("to", body(op, &visa_hw::attrs::DTYPE, to));
+    }
+    Ok(lowered.clause("loops", body(op, &visa_hw::attrs::PROGRAM, program)))
+}
+
+fn align(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
+    let machine = machine(op);
+    let program = bytes(op, element_bytes(dtype(op, "dtype")?))?;
+    let size = program.packet;
+    let program = cut(op, &program, size, &limits(&machine, &machine.limits.reg_read_sizes))?;
+    let flits = op.int("flits").unwrap_or(1);
+    let data = u64::try_from(flits).unwrap_or(1) * machine.limits.flit_bytes;
+    let mut lowered = spec(op, "hw.align")?;
+    for clause in ["region", "flits", "repeat", "rows"] {
+        lowered = lowered.clause(clause, op.ctx.attr(op.attr(clause).unwrap_or(Attr::Int(1))));
+    }
+    Ok(lowered.clause("data", int(op, data)).clause("loops", body(op, &visa_hw::attrs::PROGRAM, program)))
+}
+
+fn vector(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
+    let machine = machine(op);
+    let program = bytes(op, element_bytes(DType::I32))?;
+    let size = program.packet;
+    let program = cut(op, &program, size, &limits(&machine, &[machine.limits.flit_bytes]))?;
+    let name = op.ctx.attr(op.attr("op").unwrap_or(Attr::Unit));
+    Ok(spec(op, "hw.vector")?.clause("op", name).clause("vrf", body(op, &visa_hw::attrs::PROGRAM, program)))
+}
+
+fn commit(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
+    let machine = machine(op);
+    let program = bytes(op, element_bytes(dtype(op, "dtype")?))?;
+    let (kept, run) = (program.packet, contiguous(&program));
+    let sub = [machine.limits.commit_size_sub];
+    let size = if in_sub(op) {
+        fetch_size(kept, run, &sub)
+    } else {
+        let size = commit_size(run, kept, &machine.limits.commit_sizes);
+        size.supported.then_some(size.bytes)
+    };
+    let sizes = if in_sub(op) { &sub[..] } else { &machine.limits.commit_sizes };
+    let Some(size) = size else {
+        let sizes: Vec<_> = sizes.iter().map(u64::to_string).collect();
+        let message = format!(
+            "{kept} bytes kept of each packet with {run} contiguous bytes in data memory allow no write of {} bytes",
+            sizes.join(", ")
+        );
+        return Err(Diagnostic::error("commit-size", op.span(), message));
+    };
+    let program = cut(op, &program, size, &limits(&machine, sizes))?;
+    Ok(spec(op, "hw.commit")?.clause("bytes", int(op, kept)).clause("loops", body(op, &visa_hw::attrs::PROGRAM, program)))
+}
+
+fn dma(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
+    let machine = machine(op);
+    let program = op.body::<PairedProgram>("loops").ok_or_else(|| op.clause_error("C0", "loops", "no sequencer program"))?;
+    let mut program = (*program).clone();
+    program.merge();
+    let run = contiguous_paired(&program);
+    let most = machine.limits.dma_packet_max_bytes;
+    let size = (1..=most.min(run)).rev().find(|size| run.is_multiple_of(*size)).unwrap_or(1);
+    let cut = program.retile(size).and_then(|program| program.fit(&limits(&machine, &[size])));
+    let program = cut.map_err(|error| refuse(op, &error))?;
+    let mut lowered = spec(op, "hw.dma")?;
+    for clause in ["engine", "from", "to"] {
+        lowered = lowered.clause(clause, op.ctx.attr(op.attr(clause).unwrap_or(Attr::Unit)));
+    }
+    Ok(lowered.clause("loops", body(op, &visa_hw::attrs::PAIRED, program)))
+}

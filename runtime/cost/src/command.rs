@@ -1,0 +1,108 @@
+//! The price of one run of the Tensor Unit.
+
+use std::collections::BTreeMap;
+
+use visa_hw::program::{Context, Exec};
+use visa_hw::stage::{Engine, Flow, Space, Wire};
+use visa_ir::span::Span;
+use visa_machine::Machine;
+use visa_numerics::DType;
+
+use crate::footprint::{Region, exec_regions};
+use crate::report::{EngineCycles, Resource, Traffic};
+
+/// A command priced by itself, before it has its place in the schedule.
+#[derive(Clone, Debug)]
+pub(crate) struct Work {
+    pub(crate) resource: Resource,
+    pub(crate) label: String,
+    pub(crate) span: Span,
+    pub(crate) engines: Vec<EngineCycles>,
+    pub(crate) latency: u64,
+    pub(crate) cycles: u64,
+    pub(crate) bottleneck: &'static str,
+    pub(crate) bytes: Traffic,
+    /// Multiply-accumulates of all slices and chips, by the format multiplied.
+    pub(crate) macs: BTreeMap<DType, u64>,
+    /// What it reads and writes.
+    pub(crate) regions: Vec<Region>,
+}
+
+/// Prices a run: engines are one pipeline, so it takes as long as the busiest, after the pipeline has filled.
+pub(crate) fn exec_work(exec: &Exec, span: Span, machine: &Machine, chips: usize) -> Work {
+    let slices = exec.slices.iter().map(ExactSizeIterator::len).sum::<usize>() as u64;
+    let lanes = slices.saturating_mul(chips as u64);
+    let mut flow = Flow { packets: 0, packet: 0 };
+    let mut wire = Some(Wire { dtype: DType::I8, packets: 0, packet: 0, rows: None });
+    let (mut engines, mut latency) = (Vec::new(), 0u64);
+    let (mut bytes, mut macs) = (Traffic::default(), BTreeMap::new());
+    for stage in &exec.stages {
+        let cost = stage.cost(machine, flow);
+        busy(&mut engines, engine_name(cost.engine), cost.cycles);
+        latency = latency.saturating_add(cost.latency);
+        // A stage that cannot be connected is refused by the verifier; without a format its work has no peak.
+        if let Some(entering) = wire.take() {
+            if cost.macs > 0 {
+                let sum: &mut u64 = macs.entry(entering.dtype).or_default();
+                *sum = sum.saturating_add(cost.macs.saturating_mul(lanes));
+            }
+            wire = stage.connect(machine, entering).ok();
+        }
+        let moved = cost.out.packets.saturating_mul(cost.out.packet).saturating_mul(lanes);
+        for access in stage.accesses().iter().filter(|access| access.space == Space::Dm) {
+            if access.write { bytes.dm_written = moved } else { bytes.dm_read = moved }
+        }
+        flow = cost.out;
+    }
+    let busiest = first_of_busiest(&engines);
+    Work {
+        resource: match exec.context {
+            Context::Main => Resource::Main,
+            Context::Sub => Resource::Sub,
+        },
+        label: exec.stages.iter().map(|stage| short(stage.name())).collect::<Vec<_>>().join(">"),
+        span,
+        cycles: busiest.cycles.saturating_add(latency),
+        bottleneck: busiest.engine,
+        engines,
+        latency,
+        bytes,
+        macs,
+        regions: exec_regions(exec),
+    }
+}
+
+/// Stages of one engine are stations of one pipeline: the slowest counts.
+fn busy(engines: &mut Vec<EngineCycles>, engine: &'static str, cycles: u64) {
+    match engines.iter_mut().find(|entry| entry.engine == engine) {
+        Some(entry) => entry.cycles = entry.cycles.max(cycles),
+        None => engines.push(EngineCycles { engine, cycles }),
+    }
+}
+
+/// The busiest engine; the first in pipeline order of equals.
+pub(crate) fn first_of_busiest(engines: &[EngineCycles]) -> EngineCycles {
+    let none = EngineCycles { engine: "none", cycles: 0 };
+    let first = engines.first().copied().unwrap_or(none);
+    engines
+        .iter()
+        .fold(first, |busiest, &engine| if engine.cycles > busiest.cycles { engine } else { busiest })
+}
+
+fn engine_name(engine: Engine) -> &'static str {
+    match engine {
+        Engine::Fetch => "fetch",
+        Engine::Switch => "switch",
+        Engine::Collect => "collect",
+        Engine::Contraction => "contraction",
+        Engine::Vector => "vector",
+        Engine::Cast => "cast",
+        Engine::Commit => "commit",
+        Engine::Dma => "dma",
+    }
+}
+
+/// An operation's name without its dialect.
+fn short(name: &str) -> &str {
+    name.rsplit_once('.').map_or(name, |(_, short)| short)
+}

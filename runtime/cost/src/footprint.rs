@@ -1,0 +1,173 @@
+//! What a command reads and writes, and whether two commands meet there.
+//!
+//! A footprint may name too much, never too little: loops with gaps count as the range from their first byte to their
+//! last. Commands may then wait where they need not.
+
+use std::ops::Range;
+
+use visa_hw::program::{CHIP_STRIDE, Dma, Exec};
+use visa_hw::stage::Space;
+use visa_machine::Machine;
+use visa_sequencer::Program;
+
+use crate::report::Why;
+
+/// Addresses of one memory, the same on every chip.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Region {
+    pub(crate) space: Space,
+    pub(crate) write: bool,
+    pub(crate) bytes: Range<u64>,
+    /// The slices whose memory it is; host memory and HBM are one memory, "slice" 0.
+    pub(crate) slices: Vec<Range<u64>>,
+}
+
+impl Region {
+    fn meets(&self, other: &Self) -> bool {
+        self.space == other.space
+            && overlap(&self.bytes, &other.bytes)
+            && self.slices.iter().any(|mine| other.slices.iter().any(|theirs| overlap(mine, theirs)))
+    }
+}
+
+fn overlap(a: &Range<u64>, b: &Range<u64>) -> bool {
+    a.start.max(b.start) < a.end.min(b.end)
+}
+
+/// The hazards that order `later` behind `earlier`, in the order of [`Why`].
+pub(crate) fn hazards(earlier: &[Region], later: &[Region]) -> Vec<Why> {
+    let mut found = Vec::new();
+    for before in earlier {
+        for after in later {
+            let why = match (before.write, after.write) {
+                (false, false) => continue,
+                (true, false) => Why::Raw,
+                (false, true) => Why::War,
+                (true, true) => Why::Waw,
+            };
+            if !found.contains(&why) && before.meets(after) {
+                found.push(why);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The regions of a run: every active slice touches the same addresses.
+pub(crate) fn exec_regions(exec: &Exec) -> Vec<Region> {
+    let slices: Vec<_> = exec.slices.iter().map(|range| range.start as u64..range.end as u64).collect();
+    let region = |access: visa_hw::stage::Access| Region {
+        space: access.space,
+        write: access.write,
+        bytes: access.range,
+        slices: slices.clone(),
+    };
+    exec.accesses().into_iter().map(region).collect()
+}
+
+/// The two regions of a transfer.
+pub(crate) fn dma_regions(dma: &Dma, machine: &Machine) -> Vec<Region> {
+    let sides = [(dma.from, false, dma.loops.read()), (dma.to, true, dma.loops.write())];
+    let region = |(space, write, side): (Space, bool, Program)| {
+        let unit = match space {
+            Space::Host => i64::MAX,
+            Space::Hbm => CHIP_STRIDE,
+            Space::Dm | Space::Trf | Space::Vrf => {
+                i64::try_from(machine.memory.dm_bytes_per_slice).unwrap_or(i64::MAX).max(1)
+            }
+        };
+        let (units, bytes) = fold(&side, unit);
+        let slices = if space == Space::Dm { units } else { 0..1 };
+        Region { space, write, bytes, slices: vec![slices] }
+    };
+    sides.into_iter().map(region).collect()
+}
+
+/// Takes the addresses of `side` apart into multiples of `unit` and offsets below it. Exact (but for gaps) where the
+/// loops themselves separate so; otherwise the offsets may be any.
+fn fold(side: &Program, unit: i64) -> (Range<u64>, Range<u64>) {
+    let (mut outer, mut inner) = (side.clone(), side.clone());
+    outer.entries.retain(|entry| entry.stride % unit == 0);
+    inner.entries.retain(|entry| entry.stride % unit != 0);
+    for entry in &mut outer.entries {
+        entry.stride /= unit;
+    }
+    (outer.base, inner.base) = (side.base.div_euclid(unit), side.base.rem_euclid(unit));
+    let is_empty = side.entries.iter().any(|entry| entry.limit == 0);
+    match (outer.extent(), inner.extent(), side.extent()) {
+        _ if is_empty => (0..0, 0..0),
+        (Ok(units), Ok(offsets), _) if offsets.0 >= 0 && offsets.1 <= unit => {
+            (unsigned(units), unsigned(offsets))
+        }
+        (_, _, Ok((from, to))) => {
+            let units = (from.div_euclid(unit), (to - 1).div_euclid(unit) + 1);
+            (unsigned(units), unsigned((0, unit)))
+        }
+        (_, _, Err(_)) => (0..u64::MAX, 0..u64::MAX),
+    }
+}
+
+/// The part of a range that is not negative.
+fn unsigned((from, to): (i64, i64)) -> Range<u64> {
+    from.max(0).cast_unsigned()..to.max(0).cast_unsigned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::slice;
+
+    use super::*;
+
+    fn folded(text: &str, unit: i64) -> (Range<u64>, Range<u64>) {
+        fold(&text.parse().unwrap(), unit)
+    }
+
+    fn region(space: Space, write: bool, bytes: Range<u64>, slices: Range<u64>) -> Region {
+        Region { space, write, bytes, slices: vec![slices] }
+    }
+
+    #[test]
+    fn loops_over_slices_separate_from_loops_within() {
+        // 4 slices from slice 2, 16 bytes each from byte 100.
+        assert_eq!(folded("[4 : 1000, 16 : 1] : 16 @ 2100", 1000), (2..6, 100..116));
+        assert_eq!(folded("[16 : 1, 4 : -1000] : 1 @ 5100", 1000), (2..6, 100..116));
+        assert_eq!(folded("[1000 : 1] : 8 @ 3000", 1000), (3..4, 0..1000));
+    }
+
+    #[test]
+    fn a_run_across_slices_takes_them_whole() {
+        assert_eq!(folded("[1001 : 1] : 1 @ 3000", 1000), (3..5, 0..1000));
+        assert_eq!(folded("[2 : 1500, 8 : 1] : 8 @ 0", 1000), (0..2, 0..1000));
+    }
+
+    #[test]
+    fn no_step_touches_nothing_and_no_extent_everything() {
+        assert_eq!(folded("[0 : 1] : 1 @ 5", 10), (0..0, 0..0));
+        let far = "[9223372036854775807 : 9223372036854775807] : 1";
+        assert_eq!(folded(far, 10), (0..u64::MAX, 0..u64::MAX));
+    }
+
+    #[test]
+    fn regions_meet_only_in_the_same_bytes_of_the_same_slices() {
+        let write = region(Space::Dm, true, 0..64, 0..256);
+        let meets = |space, bytes, slices| {
+            !hazards(slice::from_ref(&write), &[region(space, false, bytes, slices)]).is_empty()
+        };
+        assert!(meets(Space::Dm, 63..64, 255..256));
+        assert!(!meets(Space::Dm, 64..65, 0..256));
+        assert!(!meets(Space::Dm, 0..64, 256..512));
+        assert!(!meets(Space::Trf, 0..64, 0..256));
+        assert!(!meets(Space::Dm, 8..8, 0..256));
+    }
+
+    #[test]
+    fn hazards_by_kind() {
+        let read = [region(Space::Hbm, false, 0..8, 0..1)];
+        let write = [region(Space::Hbm, true, 0..8, 0..1)];
+        assert_eq!(hazards(&read, &read), []);
+        assert_eq!(hazards(&write, &read), [Why::Raw]);
+        assert_eq!(hazards(&read, &write), [Why::War]);
+        assert_eq!(hazards(&[read, write.clone()].concat(), &write), [Why::War, Why::Waw]);
+    }
+}

@@ -1,0 +1,110 @@
+//! From a program to its report.
+
+use std::collections::BTreeMap;
+
+use visa_hw::program::{CommandKind, Program};
+use visa_machine::{ASSUMED, Machine};
+use visa_numerics::DType;
+
+use crate::command::{Work, exec_work};
+use crate::report::{Assumed, Busy, CommandReport, Report, Resource, Totals, Traffic};
+use crate::schedule::{Slot, schedule};
+use crate::transfer::dma_work;
+
+/// Prices a verified program on `machine`.
+#[must_use]
+pub fn price(program: &Program, machine: &Machine) -> Report {
+    let works: Vec<Work> = program
+        .commands
+        .iter()
+        .map(|command| match &command.kind {
+            CommandKind::Dma(dma) => dma_work(dma, command.span, machine, program.chips),
+            CommandKind::Exec(exec) => exec_work(exec, command.span, machine, program.chips),
+        })
+        .collect();
+    let slots = schedule(&works);
+    let totals = totals(&works, &slots, machine, program.chips);
+    let assumptions = assumptions(&works);
+    let commands = works.into_iter().zip(slots).enumerate();
+    Report {
+        program: program.name.clone(),
+        machine: machine.name.clone(),
+        chips: program.chips,
+        clock_ghz: machine.timing.clock_ghz,
+        commands: commands.map(|(index, (work, slot))| command_report(index, work, slot)).collect(),
+        totals,
+        assumptions,
+    }
+}
+
+fn command_report(index: usize, work: Work, slot: Slot) -> CommandReport {
+    CommandReport {
+        index,
+        kind: work.resource,
+        label: work.label,
+        span: work.span,
+        engines: work.engines,
+        latency: work.latency,
+        cycles: work.cycles,
+        bottleneck: work.bottleneck,
+        bytes: work.bytes,
+        macs: sum(work.macs.values()),
+        start: slot.start,
+        end: slot.end,
+        waits: slot.waits,
+    }
+}
+
+fn totals(works: &[Work], slots: &[Slot], machine: &Machine, chips: usize) -> Totals {
+    let cycles = slots.iter().map(|slot| slot.end).max().unwrap_or(0);
+    let mut by_format: BTreeMap<DType, u64> = BTreeMap::new();
+    for (&dtype, &macs) in works.iter().flat_map(|work| &work.macs) {
+        let sum = by_format.entry(dtype).or_default();
+        *sum = sum.saturating_add(macs);
+    }
+    let macs = sum(by_format.values());
+    let bytes = works.iter().fold(Traffic::default(), |sum, work| sum.plus(work.bytes));
+    let hbm_bytes = bytes.hbm_read.saturating_add(bytes.hbm_written);
+    Totals {
+        cycles,
+        microseconds: cycles as f64 / (machine.timing.clock_ghz * 1e3),
+        busy: Resource::ALL.map(|resource| busy(works, resource)).to_vec(),
+        macs,
+        share_of_peak: share_of_peak(&by_format, cycles, machine, chips),
+        bytes,
+        operations_per_hbm_byte: (hbm_bytes > 0).then(|| 2.0 * macs as f64 / hbm_bytes as f64),
+    }
+}
+
+fn busy(works: &[Work], resource: Resource) -> Busy {
+    let cycles = works.iter().filter(|work| work.resource == resource).map(|work| &work.cycles);
+    Busy { resource, cycles: sum(cycles) }
+}
+
+/// Cycles that the multiply-accumulates would take at full rate, over the cycles that the program takes.
+fn share_of_peak(macs: &BTreeMap<DType, u64>, cycles: u64, machine: &Machine, chips: usize) -> Option<f64> {
+    let at_full_rate = macs.iter().map(|(&dtype, &macs)| {
+        let peak = machine.peak_operations_per_cycle(dtype)? as f64;
+        Some(2.0 * macs as f64 / peak)
+    });
+    let available = cycles as f64 * chips as f64;
+    let needed = at_full_rate.sum::<Option<f64>>()?;
+    (!macs.is_empty() && available > 0.0).then(|| needed / available)
+}
+
+/// The assumed fields of the machine description that prices of these commands are made of.
+fn assumptions(works: &[Work]) -> Vec<Assumed> {
+    let is_used = |field: &str| {
+        works.iter().any(|work| match work.resource {
+            Resource::Main | Resource::Sub => false,
+            Resource::Dma => field == "timing.dma_startup_cycles",
+            Resource::Pcie => matches!(field, "timing.dma_startup_cycles" | "timing.pcie_bytes_per_cycle"),
+        })
+    };
+    let used = ASSUMED.iter().filter(|assumption| is_used(assumption.field));
+    used.map(|assumption| Assumed { field: assumption.field, why: assumption.why }).collect()
+}
+
+fn sum<'a>(values: impl Iterator<Item = &'a u64>) -> u64 {
+    values.fold(0, |sum, &value| sum.saturating_add(value))
+}

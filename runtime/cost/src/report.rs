@@ -1,0 +1,204 @@
+//! What a report holds. Cycles are of the machine's clock.
+
+use serde::{Serialize, Serializer};
+use visa_ir::span::Span;
+
+/// The price of a program.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    /// The entry's name.
+    pub program: String,
+    /// The machine's name.
+    pub machine: String,
+    /// Chips that run it, in lockstep.
+    pub chips: usize,
+    /// Clock, GHz.
+    pub clock_ghz: f64,
+    /// Every command in program order.
+    pub commands: Vec<CommandReport>,
+    /// The whole program.
+    pub totals: Totals,
+    /// Assumed values of the machine description that a figure rests on.
+    pub assumptions: Vec<Assumed>,
+}
+
+/// What runs one command at a time, in program order (book 28).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Resource {
+    /// The Tensor Unit's main context.
+    Main,
+    /// The Tensor Unit's sub context.
+    Sub,
+    /// The chip's DMA engines, which share every transfer.
+    Dma,
+    /// The link to the host.
+    Pcie,
+}
+
+impl Resource {
+    /// All resources, in the order of reports.
+    pub const ALL: [Self; 4] = [Self::Main, Self::Sub, Self::Dma, Self::Pcie];
+
+    /// Its name in reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Main => "main",
+            Self::Sub => "sub",
+            Self::Dma => "dma",
+            Self::Pcie => "pcie",
+        }
+    }
+}
+
+/// The price of one command.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CommandReport {
+    /// Its number in program order, from 0.
+    pub index: usize,
+    /// What runs it.
+    pub kind: Resource,
+    /// Its engines in order, e.g. `fetch>collect>store_trf`, or its memories, e.g. `hbm>dm`.
+    pub label: String,
+    /// Where the work stands in the source, bytes.
+    #[serde(serialize_with = "span_bytes")]
+    pub span: Span,
+    /// What each engine (of a transfer: each memory on its way) is busy for, in pipeline order.
+    pub engines: Vec<EngineCycles>,
+    /// Cycles until the first result: the pipeline's fill, or a transfer's start-up.
+    pub latency: u64,
+    /// Cycles from start to end: the busiest engine and the latency.
+    pub cycles: u64,
+    /// The busiest engine, the first of equals; `startup` where a transfer takes longer to start than to move.
+    pub bottleneck: &'static str,
+    /// Bytes moved, all slices and chips.
+    pub bytes: Traffic,
+    /// Multiply-accumulates, all slices and chips.
+    pub macs: u64,
+    /// Cycle in which it starts.
+    pub start: u64,
+    /// Cycle in which it has ended.
+    pub end: u64,
+    /// What kept it from starting earlier; empty where it starts in cycle 0.
+    pub waits: Vec<Wait>,
+}
+
+/// How long an engine is busy with a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct EngineCycles {
+    /// Its name.
+    pub engine: &'static str,
+    /// Cycles.
+    pub cycles: u64,
+}
+
+/// Bytes moved out of and into the memories.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Traffic {
+    /// Read from data memory; what the Fetch Engine delivers counts after its conversion.
+    pub dm_read: u64,
+    /// Written to data memory.
+    pub dm_written: u64,
+    /// Read from HBM.
+    pub hbm_read: u64,
+    /// Written to HBM.
+    pub hbm_written: u64,
+    /// Read from host memory.
+    pub host_read: u64,
+    /// Written to host memory.
+    pub host_written: u64,
+}
+
+impl Traffic {
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            dm_read: self.dm_read.saturating_add(other.dm_read),
+            dm_written: self.dm_written.saturating_add(other.dm_written),
+            hbm_read: self.hbm_read.saturating_add(other.hbm_read),
+            hbm_written: self.hbm_written.saturating_add(other.hbm_written),
+            host_read: self.host_read.saturating_add(other.host_read),
+            host_written: self.host_written.saturating_add(other.host_written),
+        }
+    }
+}
+
+/// A reason for a command to wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Wait {
+    /// The command waited for.
+    pub command: usize,
+    /// Why.
+    pub why: Why,
+}
+
+/// Why one command waits for another (book 28).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Why {
+    /// Both need the same resource.
+    Busy,
+    /// It reads what the other writes.
+    Raw,
+    /// It writes what the other reads.
+    War,
+    /// It writes what the other writes.
+    Waw,
+}
+
+impl Why {
+    /// Its name in reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Busy => "busy",
+            Self::Raw => "RAW",
+            Self::War => "WAR",
+            Self::Waw => "WAW",
+        }
+    }
+}
+
+/// The price of the whole program.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Totals {
+    /// Cycles from the first start to the last end.
+    pub cycles: u64,
+    /// The same in microseconds of the machine's clock.
+    pub microseconds: f64,
+    /// How long each resource is busy.
+    pub busy: Vec<Busy>,
+    /// Multiply-accumulates of all chips.
+    pub macs: u64,
+    /// Part of what the chips could multiply and add in these cycles (0 to 1), each format measured by its own peak;
+    /// `None` without multiply-accumulates.
+    pub share_of_peak: Option<f64>,
+    /// Bytes moved by all chips.
+    pub bytes: Traffic,
+    /// Multiplications and additions for each byte moved to or from HBM; `None` without HBM traffic.
+    pub operations_per_hbm_byte: Option<f64>,
+}
+
+/// How long a resource is busy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Busy {
+    /// The resource.
+    pub resource: Resource,
+    /// Cycles.
+    pub cycles: u64,
+}
+
+/// An assumed value of the machine description.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Assumed {
+    /// Path of the field in a JSON description.
+    pub field: &'static str,
+    /// Why it is assumed.
+    pub why: &'static str,
+}
+
+fn span_bytes<S: Serializer>(span: &Span, serializer: S) -> Result<S::Ok, S::Error> {
+    (span.start..span.end).serialize(serializer)
+}

@@ -1,0 +1,113 @@
+//! The report as a table, for the kernel's author.
+
+use std::fmt::Write;
+
+use visa_ir::span::Span;
+
+use crate::report::{CommandReport, Report, Traffic};
+
+/// Heads of the columns, and whether they hold numbers (aligned right).
+const COLUMNS: [(&str, bool); 9] = [
+    ("#", true),
+    ("line", true),
+    ("context", false),
+    ("command", false),
+    ("start", true),
+    ("end", true),
+    ("cycles", true),
+    ("bottleneck", false),
+    ("waits for", false),
+];
+
+impl Report {
+    /// A table of the commands, then the totals. `lines` gives the line of the source that a span stands in.
+    pub fn text(&self, lines: impl Fn(Span) -> Option<usize>) -> String {
+        let chips = if self.chips == 1 { "chip" } else { "chips" };
+        let mut text = format!("{} on {}, {} {chips}\n\n", self.program, self.machine, self.chips);
+        let rows: Vec<_> = self.commands.iter().map(|command| row(command, lines(command.span))).collect();
+        table(&mut text, &rows);
+        text.push('\n');
+        for (name, value) in self.total_rows() {
+            push_line(&mut text, &format!("{name:<8}  {value}"));
+        }
+        text
+    }
+
+    fn total_rows(&self) -> Vec<(&'static str, String)> {
+        let totals = &self.totals;
+        let time =
+            format!("{} cycles, {:.3} us at {} GHz", totals.cycles, totals.microseconds, self.clock_ghz);
+        let busy = totals.busy.iter().filter(|busy| busy.cycles > 0).map(|busy| {
+            format!("{} {} ({})", busy.resource.name(), busy.cycles, percent(busy.cycles, totals.cycles))
+        });
+        let busy = busy.collect::<Vec<_>>().join(", ");
+        let mut work = format!("{} MACs", totals.macs);
+        if let Some(share) = totals.share_of_peak {
+            let _infallible = write!(work, ", {:.2}% of peak", share * 100.0);
+        }
+        if let Some(intensity) = totals.operations_per_hbm_byte {
+            let _infallible = write!(work, ", {intensity:.2} operations per HBM byte");
+        }
+        let mut rows =
+            vec![("total", time), ("busy", busy), ("work", work), ("bytes", traffic(&totals.bytes))];
+        for assumed in &self.assumptions {
+            rows.push(("assumed", format!("{}: {}", assumed.field, assumed.why)));
+        }
+        rows.retain(|(_, value)| !value.is_empty());
+        rows
+    }
+}
+
+type Row = [String; COLUMNS.len()];
+
+fn row(command: &CommandReport, line: Option<usize>) -> Row {
+    let waits = command.waits.iter().map(|wait| format!("{} {}", wait.command, wait.why.name()));
+    [
+        command.index.to_string(),
+        line.map_or_else(|| "-".to_owned(), |line| line.to_string()),
+        command.kind.name().to_owned(),
+        command.label.clone(),
+        command.start.to_string(),
+        command.end.to_string(),
+        command.cycles.to_string(),
+        command.bottleneck.to_owned(),
+        waits.collect::<Vec<_>>().join(", "),
+    ]
+}
+
+fn table(text: &mut String, rows: &[Row]) {
+    let heads = COLUMNS.map(|(head, _)| head.to_owned());
+    let width = |column: usize| rows.iter().chain([&heads]).map(|row| row[column].len()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..COLUMNS.len()).map(width).collect();
+    for row in [&heads].into_iter().chain(rows) {
+        let cells = row.iter().zip(COLUMNS).zip(&widths);
+        let cells = cells.map(
+            |((cell, (_, is_number)), &width)| {
+                if is_number { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
+            },
+        );
+        push_line(text, &cells.collect::<Vec<_>>().join("  "));
+    }
+}
+
+fn traffic(bytes: &Traffic) -> String {
+    let sides = [
+        ("host", bytes.host_read, bytes.host_written),
+        ("HBM", bytes.hbm_read, bytes.hbm_written),
+        ("DM", bytes.dm_read, bytes.dm_written),
+    ];
+    let moved = sides.iter().filter(|(_, read, written)| *read > 0 || *written > 0);
+    moved
+        .map(|(name, read, written)| format!("{name} {read} read {written} written"))
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+fn percent(part: u64, whole: u64) -> String {
+    format!("{:.1}%", 100.0 * part as f64 / whole.max(1) as f64)
+}
+
+fn push_line(text: &mut String, line: &str) {
+    text.push_str(line.trim_end());
+    text.push('\n');
+}

@@ -1,0 +1,93 @@
+//! The price of a DMA transfer (book 10): start-up, then bytes at the rate of the narrowest place on the way.
+
+use std::collections::BTreeMap;
+
+use visa_hw::program::Dma;
+use visa_hw::stage::Space;
+use visa_ir::span::Span;
+use visa_machine::Machine;
+
+use crate::command::{Work, first_of_busiest};
+use crate::footprint::dma_regions;
+use crate::report::{EngineCycles, Resource, Traffic};
+
+/// Prices a transfer. All chips move at once, each its own bytes. A memory that is read and written carries the bytes
+/// twice, as its reads and writes share one bandwidth (book 11).
+pub(crate) fn dma_work(dma: &Dma, span: Span, machine: &Machine, chips: usize) -> Work {
+    let units = dma.loops.steps().unwrap_or(u64::MAX);
+    let chips = chips.max(1) as u64;
+    // PCIe loops count the chips; the tensor DMA's program is one chip's.
+    let (chip_bytes, all_bytes) =
+        if dma.pcie { (units.div_ceil(chips), units) } else { (units, units.saturating_mul(chips)) };
+    let engines = ways(dma, machine, chip_bytes);
+    let busiest = first_of_busiest(&engines);
+    let startup = machine.timing.dma_startup_cycles;
+    Work {
+        resource: if dma.pcie { Resource::Pcie } else { Resource::Dma },
+        label: format!("{}>{}", space_name(dma.from), space_name(dma.to)),
+        span,
+        cycles: startup.saturating_add(busiest.cycles),
+        bottleneck: if startup > busiest.cycles { "startup" } else { busiest.engine },
+        engines,
+        latency: startup,
+        bytes: read(dma.from, all_bytes).plus(written(dma.to, all_bytes)),
+        macs: BTreeMap::new(),
+        regions: dma_regions(dma, machine),
+    }
+}
+
+/// Every place that the bytes of a chip pass, and how long they take there.
+fn ways(dma: &Dma, machine: &Machine, bytes: u64) -> Vec<EngineCycles> {
+    let timing = &machine.timing;
+    let mut ways = Vec::new();
+    for (space, engine, rate) in
+        [(Space::Hbm, "hbm", timing.hbm_bytes_per_cycle), (Space::Dm, "dm", machine.dm_bytes_per_cycle())]
+    {
+        let times = u64::from(dma.from == space) + u64::from(dma.to == space);
+        if times > 0 {
+            ways.push(EngineCycles { engine, cycles: cycles(bytes.saturating_mul(times), rate) });
+        }
+    }
+    if dma.pcie {
+        ways.push(EngineCycles { engine: "pcie", cycles: cycles(bytes, timing.pcie_bytes_per_cycle) });
+    } else {
+        let rate = machine.topology.dma_engines_per_chip.saturating_mul(timing.dma_bytes_per_cycle);
+        ways.push(EngineCycles { engine: "dma", cycles: cycles(bytes, rate) });
+    }
+    ways
+}
+
+/// A machine description has no rate of 0.
+fn cycles(bytes: u64, bytes_per_cycle: u64) -> u64 {
+    bytes.div_ceil(bytes_per_cycle.max(1))
+}
+
+fn read(space: Space, bytes: u64) -> Traffic {
+    let none = Traffic::default();
+    match space {
+        Space::Host => Traffic { host_read: bytes, ..none },
+        Space::Hbm => Traffic { hbm_read: bytes, ..none },
+        Space::Dm => Traffic { dm_read: bytes, ..none },
+        Space::Trf | Space::Vrf => none,
+    }
+}
+
+fn written(space: Space, bytes: u64) -> Traffic {
+    let none = Traffic::default();
+    match space {
+        Space::Host => Traffic { host_written: bytes, ..none },
+        Space::Hbm => Traffic { hbm_written: bytes, ..none },
+        Space::Dm => Traffic { dm_written: bytes, ..none },
+        Space::Trf | Space::Vrf => none,
+    }
+}
+
+fn space_name(space: Space) -> &'static str {
+    match space {
+        Space::Host => "host",
+        Space::Hbm => "hbm",
+        Space::Dm => "dm",
+        Space::Trf => "trf",
+        Space::Vrf => "vrf",
+    }
+}

@@ -1,0 +1,99 @@
+//! Commands whose every cost is given.
+
+use std::ops::Range;
+
+use visa_cost::{Report, price};
+use visa_hw::program::{Command, CommandKind, Context, Dma, Exec, Program};
+use visa_hw::stage::{
+    Access, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stream, Wire,
+};
+use visa_ir::span::Span;
+use visa_machine::Machine;
+use visa_numerics::DType;
+
+/// A stage of fixed cost.
+#[derive(Clone)]
+pub(crate) struct Fixed {
+    pub(crate) name: &'static str,
+    pub(crate) cost: StageCost,
+    /// The format that it hands on.
+    pub(crate) dtype: DType,
+    pub(crate) accesses: Vec<Access>,
+}
+
+/// A stage that keeps `engine` busy for `cycles` and makes a packet of 8 bytes a cycle.
+pub(crate) fn stage(name: &'static str, engine: Engine, cycles: u64) -> Fixed {
+    let out = Flow { packets: cycles, packet: 8 };
+    let cost = StageCost { engine, cycles, latency: 0, macs: 0, out };
+    Fixed { name, cost, dtype: DType::Bf16, accesses: Vec::new() }
+}
+
+impl Fixed {
+    pub(crate) fn latency(mut self, cycles: u64) -> Self {
+        self.cost.latency = cycles;
+        self
+    }
+
+    pub(crate) fn macs(mut self, macs: u64) -> Self {
+        self.cost.macs = macs;
+        self
+    }
+
+    pub(crate) fn dtype(mut self, dtype: DType) -> Self {
+        self.dtype = dtype;
+        self
+    }
+
+    pub(crate) fn reads(mut self, space: Space, range: Range<u64>) -> Self {
+        self.accesses.push(Access { space, write: false, range });
+        self
+    }
+
+    pub(crate) fn writes(mut self, space: Space, range: Range<u64>) -> Self {
+        self.accesses.push(Access { space, write: true, range });
+        self
+    }
+}
+
+impl Stage for Fixed {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+    fn span(&self) -> Span {
+        Span::default()
+    }
+    fn connect(&self, _machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
+        Ok(Wire { dtype: self.dtype, ..input })
+    }
+    fn run(&self, _cx: RunCx<'_>, _memory: &SliceMemory, input: Stream) -> Stream {
+        input
+    }
+    fn cost(&self, _machine: &Machine, _input: Flow) -> StageCost {
+        self.cost
+    }
+    fn accesses(&self) -> Vec<Access> {
+        self.accesses.clone()
+    }
+}
+
+pub(crate) fn exec(context: Context, slices: Range<usize>, stages: &[Fixed]) -> CommandKind {
+    let stages = stages.iter().map(|stage| Box::new(stage.clone()) as Box<dyn Stage>).collect();
+    CommandKind::Exec(Exec { context, slices: vec![slices], stages })
+}
+
+/// A run of 100 cycles on all slices that reads or writes as `access` says.
+pub(crate) fn busy(context: Context, access: impl Fn(Fixed) -> Fixed) -> CommandKind {
+    exec(context, 0..512, &[access(stage("test.work", Engine::Vector, 100))])
+}
+
+pub(crate) fn dma(from: Space, to: Space, loops: &str) -> CommandKind {
+    let pcie = from == Space::Host || to == Space::Host;
+    CommandKind::Dma(Dma { pcie, from, to, loops: loops.parse().unwrap() })
+}
+
+/// The price on RNGD; command `n` stands at byte `n`.
+pub(crate) fn report(chips: usize, kinds: Vec<CommandKind>) -> Report {
+    let command = |(at, kind)| Command { span: Span::new(at..at + 1), kind };
+    let commands = kinds.into_iter().enumerate().map(command).collect();
+    price(&Program { name: "test".to_owned(), chips, buffers: Vec::new(), commands }, &Machine::rngd())
+}

@@ -1,0 +1,7 @@
+//! Prices of hand-built programs, worked out by hand from the figures of books 10, 11, 19 and 28.
+
+mod doubles;
+mod kernel;
+mod order;
+mod rates;
+mod shown;

@@ -1,0 +1,144 @@
+//! What single commands cost.
+
+use visa_cost::{EngineCycles, Traffic};
+use visa_hw::program::Context::{Main, Sub};
+use visa_hw::stage::Engine;
+use visa_hw::stage::Space::{Dm, Hbm, Host, Trf};
+use visa_numerics::DType;
+
+use crate::doubles::{dma, exec, report, stage};
+
+fn engines(list: &[(&'static str, u64)]) -> Vec<EngineCycles> {
+    list.iter().map(|&(engine, cycles)| EngineCycles { engine, cycles }).collect()
+}
+
+#[test]
+fn a_transfer_of_64_kib_is_mostly_start_up() {
+    let report = report(1, vec![dma(Hbm, Dm, "[16 : 4096 -> 524288, 4096 : 1 -> 1] : 4096")]);
+    let command = &report.commands[0];
+    // 65536 / 1536 = 42.7; 65536 / (16 * 128) = 32; 65536 / (8 * 256) = 32.
+    assert_eq!(command.engines, engines(&[("hbm", 43), ("dm", 32), ("dma", 32)]));
+    assert_eq!((command.latency, command.cycles, command.bottleneck), (500, 543, "startup"));
+    assert_eq!(command.label, "hbm>dm");
+    let expected = Traffic { hbm_read: 65536, dm_written: 65536, ..Traffic::default() };
+    assert_eq!((command.bytes, report.totals.bytes), (expected, expected));
+}
+
+#[test]
+fn a_memory_read_and_written_carries_the_bytes_twice() {
+    // 1,536,000 bytes out of and into HBM: 2000 cycles. 2,048,000 within data memory: 2000 cycles.
+    let hbm = report(1, vec![dma(Hbm, Hbm, "[1536000 : 1 -> 1] : 1 @ 0 -> 2000000")]);
+    let command = &hbm.commands[0];
+    assert_eq!(command.engines, engines(&[("hbm", 2000), ("dma", 750)]));
+    assert_eq!((command.cycles, command.bottleneck), (2500, "hbm"));
+    assert_eq!((command.bytes.hbm_read, command.bytes.hbm_written), (1_536_000, 1_536_000));
+    let dm = report(1, vec![dma(Dm, Dm, "[2048000 : 1 -> 1] : 1")]);
+    assert_eq!((dm.commands[0].cycles, dm.commands[0].bottleneck), (2500, "dm"));
+}
+
+#[test]
+fn every_chip_moves_its_own_bytes_at_once() {
+    let loops = "[1536 : 1 -> 1] : 8";
+    let one = report(1, vec![dma(Hbm, Dm, loops)]);
+    let four = report(4, vec![dma(Hbm, Dm, loops)]);
+    assert_eq!((one.totals.cycles, four.totals.cycles), (501, 501));
+    assert_eq!(four.totals.bytes.hbm_read, 4 * 1536);
+}
+
+#[test]
+fn pcie_moves_thirty_bytes_a_cycle_to_each_chip() {
+    let two = report(2, vec![dma(Host, Hbm, "[2 : 30000 -> 1099511627776, 30000 : 1 -> 1] : 1")]);
+    let command = &two.commands[0];
+    // 30000 bytes to each chip.
+    assert_eq!(command.engines, engines(&[("hbm", 20), ("pcie", 1000)]));
+    assert_eq!((command.cycles, command.bottleneck), (1500, "pcie"));
+    assert_eq!((command.bytes.host_read, command.bytes.hbm_written), (60000, 60000));
+    // One chip: 30001 bytes take a cycle more.
+    let one = report(1, vec![dma(Hbm, Host, "[30001 : 1 -> 1] : 1")]);
+    assert_eq!(one.totals.cycles, 1501);
+    assert_eq!(one.totals.bytes.host_written, 30001);
+}
+
+#[test]
+fn start_up_is_the_bottleneck_only_while_it_is_longer() {
+    for (bytes, bottleneck) in [(499 * 30, "startup"), (499 * 30 + 1, "pcie")] {
+        let report = report(1, vec![dma(Host, Hbm, &format!("[{bytes} : 1 -> 1] : 1"))]);
+        assert_eq!(report.commands[0].bottleneck, bottleneck, "{bytes}");
+    }
+}
+
+#[test]
+fn a_run_takes_its_busiest_engine_and_every_latency() {
+    let stages = [
+        stage("hw.fetch", Engine::Fetch, 40).latency(1).reads(Dm, 0..320),
+        stage("hw.vector", Engine::Vector, 60).latency(2),
+        stage("hw.vector", Engine::Vector, 70).latency(3),
+        stage("hw.commit", Engine::Commit, 70).latency(4).writes(Dm, 512..1072),
+    ];
+    let report = report(2, vec![exec(Main, 0..100, &stages)]);
+    let command = &report.commands[0];
+    // The two ALUs are stations of one pipeline: 70, not 130. Vector comes before commit, which is as busy.
+    assert_eq!(command.engines, engines(&[("fetch", 40), ("vector", 70), ("commit", 70)]));
+    assert_eq!((command.latency, command.cycles, command.bottleneck), (10, 80, "vector"));
+    assert_eq!(command.label, "fetch>vector>vector>commit");
+    // 40 and 70 packets of 8 bytes in 100 slices of 2 chips.
+    let expected = Traffic { dm_read: 64_000, dm_written: 112_000, ..Traffic::default() };
+    assert_eq!(command.bytes, expected);
+    assert_eq!((command.macs, report.totals.share_of_peak), (0, None));
+}
+
+#[test]
+fn register_files_are_not_data_memory() {
+    let report =
+        report(1, vec![exec(Sub, 0..1, &[stage("hw.store_trf", Engine::Commit, 9).writes(Trf, 0..72)])]);
+    assert_eq!(report.commands[0].bytes, Traffic::default());
+    assert_eq!(report.totals.operations_per_hbm_byte, None);
+}
+
+#[test]
+fn a_run_of_no_stages_costs_nothing() {
+    let report = report(1, vec![exec(Main, 0..1, &[])]);
+    assert_eq!((report.commands[0].cycles, report.commands[0].bottleneck), (0, "none"));
+}
+
+/// 1000 cycles of 8 rows of `width` products in `slices` slices of each chip.
+fn share(chips: usize, slices: usize, dtype: DType, width: u64) -> Option<f64> {
+    let stages = [
+        stage("hw.fetch", Engine::Fetch, 1).dtype(dtype),
+        stage("hw.contract", Engine::Contraction, 1000).macs(8 * width * 1000),
+    ];
+    report(chips, vec![exec(Main, 0..slices, &stages)]).totals.share_of_peak
+}
+
+#[test]
+fn the_share_of_peak_measures_each_format_by_its_own_peak() {
+    assert_eq!(share(1, 512, DType::Bf16, 32), Some(1.0));
+    assert_eq!(share(8, 512, DType::Bf16, 32), Some(1.0));
+    assert_eq!(share(1, 512, DType::I8, 64), Some(1.0));
+    assert_eq!(share(1, 512, DType::I8, 32), Some(0.5));
+    assert_eq!(share(1, 128, DType::Bf16, 32), Some(0.25));
+    assert_eq!(share(1, 512, DType::F32, 16), None);
+}
+
+#[test]
+fn totals_count_macs_once_and_intensity_by_hbm_bytes() {
+    let stages =
+        [stage("hw.fetch", Engine::Fetch, 1), stage("hw.contract", Engine::Contraction, 10).macs(600)];
+    let kinds = vec![dma(Hbm, Dm, "[1200 : 1 -> 1] : 8"), exec(Main, 0..2, &stages)];
+    let totals = report(1, kinds).totals;
+    // 2 slices of 600; 2400 operations on 1200 bytes.
+    assert_eq!((totals.macs, totals.operations_per_hbm_byte), (1200, Some(2.0)));
+}
+
+#[test]
+fn figures_too_large_to_count_saturate() {
+    let stages = [stage("hw.contract", Engine::Contraction, u64::MAX)
+        .macs(u64::MAX)
+        .latency(u64::MAX)
+        .reads(Dm, 0..1)];
+    let loops = "[9223372036854775807 : 0 -> 1, 9 : 0 -> 0] : 1";
+    let report =
+        report(8, vec![exec(Main, 0..512, &stages), dma(Hbm, Dm, loops), exec(Main, 0..512, &stages)]);
+    assert_eq!(report.totals.cycles, u64::MAX);
+    assert_eq!(report.totals.macs, u64::MAX);
+}

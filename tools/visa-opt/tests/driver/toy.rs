@@ -1,0 +1,174 @@
+//! A dialect and passes of a researcher's own: what the tests extend the tool with.
+
+use std::rc::Rc;
+use visa_ir::decl::{Body, BodyDef, BodyError, ClauseDecl, ClauseKind, Dialect, OpDecl, OperandDecl, Trait, make_type};
+use visa_ir::diag::{Diagnostic, Severity};
+use visa_opt::{Io, Tool};
+use visa_passes::{Level, OptionDecl, OptionKind, Pass, PassCx};
+
+static SIZED: BodyDef = BodyDef { name: "toy.sized", syntax: "SIZE", doc: "A size.", parse: size };
+
+fn size(text: &str) -> Result<Rc<dyn Body>, BodyError> {
+    let refused = BodyError { code: "size".into(), message: format!("`{text}` is no size"), range: None, fix: None };
+    text.parse::<u32>().map(|size| Rc::new(size) as Rc<dyn Body>).map_err(|_| refused)
+}
+
+static FUNC: OpDecl = OpDecl {
+    name: "toy.func",
+    summary: "a function",
+    clauses: &[ClauseDecl::lead("name", ClauseKind::Symbol, "its name")],
+    traits: &[Trait::Function, Trait::TopLevel, Trait::EndsWith("toy.return")],
+    ..OpDecl::BASE
+};
+static RETURN: OpDecl = OpDecl {
+    name: "toy.return",
+    summary: "ends a function",
+    operands: &[OperandDecl::variadic("values", &["toy.sized"])],
+    traits: &[Trait::Terminator],
+    ..OpDecl::BASE
+};
+static CONST: OpDecl = OpDecl {
+    name: "toy.const",
+    summary: "a constant",
+    constraints: &[("C1", "the value is not 13")],
+    clauses: &[ClauseDecl::required("value", ClauseKind::Int, "the value")],
+    results: &["result"],
+    traits: &[Trait::Pure],
+    infer: Some(|op| Ok(vec![make_type(op.ctx, &SIZED, 1_u32)])),
+    verify: Some(|op, _| match op.int("value") {
+        Some(13) => Err(op.clause_error("C1", "value", "the value is 13").fix("write 12".to_owned())),
+        _ => Ok(()),
+    }),
+    ..OpDecl::BASE
+};
+static ADD: OpDecl = OpDecl {
+    name: "toy.add",
+    summary: "a sum",
+    operands: &[OperandDecl::one("left", &["toy.sized"]), OperandDecl::one("right", &["toy.sized"])],
+    results: &["sum"],
+    traits: &[Trait::Pure],
+    infer: Some(|op| Ok(vec![op.module.ty(op.operands()[0])])),
+    ..OpDecl::BASE
+};
+
+/// The toy dialect.
+pub(crate) static TOY: Dialect = Dialect {
+    name: "toy",
+    doc: "Numbers.",
+    ops: &[&[&FUNC, &RETURN, &CONST, &ADD]],
+    types: &[&SIZED],
+    attrs: &[],
+};
+
+static LOWERED: OpDecl = OpDecl { name: "seq.nothing", summary: "a lowered operation", ..OpDecl::BASE };
+static TENSOR: OpDecl = OpDecl { name: "tm.nothing", summary: "a tensor operation", ..OpDecl::BASE };
+/// A dialect at sequencer level.
+pub(crate) static SEQ: Dialect = Dialect { name: "seq", doc: "", ops: &[&[&LOWERED]], types: &[], attrs: &[] };
+/// A dialect at tensor level.
+pub(crate) static TM: Dialect = Dialect { name: "tm", doc: "", ops: &[&[&TENSOR]], types: &[], attrs: &[] };
+
+static SET: Pass = Pass {
+    name: "set",
+    summary: "sets every constant",
+    options: &[
+        OptionDecl { name: "value", kind: OptionKind::Int, default: "7", doc: "the value" },
+        OptionDecl { name: "twice", kind: OptionKind::Bool, default: "false", doc: "set twice the value" },
+        OptionDecl { name: "mode", kind: OptionKind::Word(&["all", "none"]), default: "all", doc: "which" },
+        OptionDecl { name: "note", kind: OptionKind::Str, default: "", doc: "a remark to make" },
+    ],
+    statistics: &[("set", "constants set")],
+    run: set,
+    ..Pass::BASE
+};
+
+fn set(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
+    let value = cx.options.int("value") * if cx.options.bool("twice") { 2 } else { 1 };
+    let attr = cx.ctx.attr(visa_ir::context::Attr::Int(value));
+    for id in cx.module.walk_all() {
+        let op = cx.module.op(cx.ctx, id);
+        if op.name() != "toy.const" || cx.options.text("mode") == "none" {
+            continue;
+        }
+        let note = cx.options.text("note");
+        if !note.is_empty() {
+            let remark = Diagnostic { severity: Severity::Remark, ..Diagnostic::error("set", op.span(), note) };
+            cx.report(remark);
+        }
+        cx.module.set_clause(id, "value", Some(attr));
+        cx.count("set", 1);
+    }
+    Ok(())
+}
+
+static PANIC: Pass = Pass { name: "boom", summary: "panics", run: |_| panic!("out of luck"), ..Pass::BASE };
+static REFUSE: Pass = Pass { name: "refuse", summary: "refuses constants", run: refuse, ..Pass::BASE };
+static DOWN: Pass =
+    Pass { name: "lower-toy", summary: "lowers", takes: Level::Tensor, gives: Level::Sequencer, run: lower, ..Pass::BASE };
+static NEEDS: Pass = Pass { name: "needs-seq", summary: "needs seq", takes: Level::Sequencer, ..Pass::BASE };
+static LIAR: Pass = Pass { name: "liar", summary: "lowers nothing", takes: Level::Tensor, gives: Level::Hardware, ..Pass::BASE };
+
+fn refuse(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
+    let ops = cx.module.walk_all().into_iter().map(|id| cx.module.op(cx.ctx, id));
+    let found: Vec<_> = ops.filter(|op| op.name() == "toy.const").map(|op| op.error("X", "a constant")).collect();
+    if found.is_empty() { Ok(()) } else { Err(found) }
+}
+
+fn lower(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
+    for id in cx.module.walk_all() {
+        let span = cx.module.op(cx.ctx, id).span();
+        cx.module.insert_before(id, visa_ir::module::OpSpec::new(&LOWERED, span));
+        cx.module.erase(id);
+    }
+    Ok(())
+}
+
+/// The tool with all of that.
+pub(crate) fn tool() -> Tool {
+    let passes = [&SET, &PANIC, &REFUSE, &DOWN, &NEEDS, &LIAR];
+    let tool = Tool { dialects: Vec::new(), passes: visa_passes::standard_passes().to_vec() };
+    passes.into_iter().fold(tool.dialect(&TOY).dialect(&SEQ).dialect(&TM), Tool::pass)
+}
+
+/// What a run gave.
+pub(crate) struct Ran {
+    /// The exit code.
+    pub(crate) code: i32,
+    /// Standard output.
+    pub(crate) out: String,
+    /// Standard error.
+    pub(crate) err: String,
+}
+
+impl Ran {
+    /// Fails unless the run held and said nothing.
+    #[track_caller]
+    pub(crate) fn quiet(&self) -> &str {
+        assert_eq!((self.code, self.err.as_str()), (0, ""), "{}", self.out);
+        &self.out
+    }
+
+    /// Fails unless the run did not hold, and all of `parts` stand on standard error, in this order.
+    #[track_caller]
+    pub(crate) fn refused(&self, parts: &[&str]) {
+        assert_eq!(self.code, 1, "{}\n{}", self.out, self.err);
+        let mut rest = self.err.as_str();
+        for part in parts {
+            let at = rest.find(part).unwrap_or_else(|| panic!("no `{part}` in:\n{}", self.err));
+            rest = &rest[at + part.len()..];
+        }
+    }
+}
+
+/// Runs the tool on `input` in the folder `cwd`.
+pub(crate) fn run_in(cwd: &std::path::Path, args: &[&str], input: &str) -> Ran {
+    let mut io = Io::buffered(input, cwd);
+    let args: Vec<_> = args.iter().map(|arg| (*arg).to_owned()).collect();
+    let code = tool().run(&args, &mut io);
+    let text = |bytes| String::from_utf8(bytes).expect("the tool writes UTF-8");
+    Ran { code, out: text(io.stdout), err: text(io.stderr) }
+}
+
+/// Runs the tool on `input`.
+pub(crate) fn run(args: &[&str], input: &str) -> Ran {
+    run_in(std::path::Path::new("."), args, input)
+}
