@@ -123,7 +123,13 @@ impl<'p> PassManager<'p> {
         Ok(report)
     }
 
-    fn step(&self, step: &Step, ctx: &Context, module: &mut Module, report: &mut Report) -> Result<(), Cause> {
+    fn step(
+        &self,
+        step: &Step,
+        ctx: &Context,
+        module: &mut Module,
+        report: &mut Report,
+    ) -> Result<(), Cause> {
         let start = Instant::now();
         let mut cx = PassCx::new(ctx, module, &step.options);
         // A module that a panic left half rewritten is only ever looked at, never run or printed as a result.

@@ -67,9 +67,11 @@ impl Pipeline {
             let takes = step.pass.takes;
             if !takes.accepts(level) {
                 let name = step.pass.name;
-                let message = format!("pass `{name}` takes a module at {takes} level, but here it is at {level} level");
-                return Err(Diagnostic::error("pass-level", step.span, message)
-                    .fix(way(level, takes, known).map(|names| format!("run `{}` before it", names.join(",")))));
+                let message =
+                    format!("pass `{name}` takes a module at {takes} level, but here it is at {level} level");
+                return Err(Diagnostic::error("pass-level", step.span, message).fix(
+                    way(level, takes, known).map(|names| format!("run `{}` before it", names.join(","))),
+                ));
             }
             level = step.pass.gives.after(level);
         }

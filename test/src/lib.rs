@@ -5,7 +5,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use visa_lit::{Suite, bless_requested};
+use visa_lit::{Builtin, Invocation, Outcome, Suite, bless_requested};
+use visa_opt::Io;
 
 /// The environment variable that, when it is `1`, makes a missing mlir-opt a failure instead of a skip.
 pub const REQUIRE_MLIR_VARIABLE: &str = "VISA_REQUIRE_MLIR";
@@ -66,7 +67,16 @@ pub fn suite(root: &Path, environment: &Environment) -> Suite {
 /// Registers the drivers under the names that RUN lines use. Each is the library function that the tool's `main` calls,
 /// so a test exercises the tool without starting a process.
 fn with_drivers(suite: Suite) -> Suite {
-    suite
+    suite.with_builtin("visa-opt", driver(|args, io| visa_opt::Tool::standard().run(args, io)))
+}
+
+/// A driver as an in-process command: arguments and standard input go in, what it wrote and its exit code come out.
+fn driver(run: fn(&[String], &mut Io) -> i32) -> Builtin {
+    Box::new(move |call: &Invocation| {
+        let mut io = Io::buffered(call.stdin.clone(), call.cwd.clone());
+        let code = run(&call.args, &mut io);
+        Outcome { code, stdout: io.stdout, stderr: io.stderr }
+    })
 }
 
 fn find_mlir_opt() -> Option<PathBuf> {

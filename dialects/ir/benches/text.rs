@@ -1,6 +1,11 @@
 //! `cargo bench -p visa-ir`: parse, verify and print of a 10 MB module, in MB/s of its text on one core (medians).
 
-#![allow(clippy::print_stdout, missing_docs, dead_code, reason = "a benchmark's report; the toy is shared with tests")]
+#![allow(
+    clippy::print_stdout,
+    missing_docs,
+    dead_code,
+    reason = "a benchmark's report; the toy is shared with tests"
+)]
 
 #[path = "../tests/core/toy.rs"]
 mod toy;

@@ -90,11 +90,14 @@ pub fn syntax(op: &OpDecl) -> String {
     }
     let rest = op.clauses.iter().filter(|clause| !clause.lead).map(|clause| match clause.presence {
         Presence::Required => format!("{} {}", clause.name, clause.name.to_uppercase()),
-        Presence::Optional | Presence::Default(_) => format!("[{} {}]", clause.name, clause.name.to_uppercase()),
+        Presence::Optional | Presence::Default(_) => {
+            format!("[{} {}]", clause.name, clause.name.to_uppercase())
+        }
     });
     let rest: Vec<_> = rest.collect();
     if !rest.is_empty() {
-        let comma = if op.operands.is_empty() && op.lead().is_some() && !op.has(Trait::Function) { "," } else { "" };
+        let comma =
+            if op.operands.is_empty() && op.lead().is_some() && !op.has(Trait::Function) { "," } else { "" };
         let _ = write!(out, "{comma} {}", rest.join(", "));
     }
     if op.has_region() {

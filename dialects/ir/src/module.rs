@@ -610,7 +610,9 @@ impl<'a> OpRef<'a> {
             Some(_) => None,
             None => {
                 let decl = self.decl()?.clause(name)?;
-                let (crate::decl::ClauseKind::Body(def), Presence::Default(text)) = (decl.kind, decl.presence) else {
+                let (crate::decl::ClauseKind::Body(def), Presence::Default(text)) =
+                    (decl.kind, decl.presence)
+                else {
                     return None;
                 };
                 (def.parse)(text).ok()?.into_any().downcast().ok()

@@ -181,7 +181,11 @@ impl<'a> Printer<'a> {
             }
             self.out.push(')');
         }
-        self.dictionary(" {", op.data().extra.iter().map(|c| (&*c.name, self.ctx.attr_data(c.value))).collect(), "}");
+        self.dictionary(
+            " {",
+            op.data().extra.iter().map(|c| (&*c.name, self.ctx.attr_data(c.value))).collect(),
+            "}",
+        );
         self.out.push_str(" : ");
         self.type_list(op.operands(), true);
         self.out.push_str(" -> ");

@@ -26,7 +26,7 @@ impl Span {
 
     /// The part of this span that `inner` (relative to its start) names.
     #[must_use]
-    pub fn sub(self, inner: Range<usize>) -> Self {
+    pub fn part(self, inner: Range<usize>) -> Self {
         let clamp = |at: usize| (self.start as usize + at).min(self.end as usize);
         Self::new(clamp(inner.start)..clamp(inner.end).max(clamp(inner.start)))
     }

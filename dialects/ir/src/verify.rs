@@ -106,7 +106,12 @@ pub(crate) fn operand_counts(op: OpRef<'_>) -> Result<(), Diagnostic> {
         return Ok(());
     }
     let names: Vec<_> = decl.operands.iter().map(|operand| operand.name).collect();
-    let message = format!("`{}` takes {} ({}), found {found} operands", decl.name, count(least, most), names.join(", "));
+    let message = format!(
+        "`{}` takes {} ({}), found {found} operands",
+        decl.name,
+        count(least, most),
+        names.join(", ")
+    );
     Err(Diagnostic::error("operands", op.span(), message))
 }
 
@@ -133,7 +138,8 @@ fn operand_types(op: OpRef<'_>, decl: &OpDecl) -> Result<(), Diagnostic> {
                 wanted.types.join("` or `!")
             );
             let defined = Some(op.module.value_span(value));
-            return Err(Diagnostic::error("operand-types", op.span(), message).note("the operand is made here", defined));
+            return Err(Diagnostic::error("operand-types", op.span(), message)
+                .note("the operand is made here", defined));
         }
     }
     Ok(())
@@ -199,7 +205,9 @@ fn places(op: OpRef<'_>, decl: &OpDecl, last: bool) -> Result<(), Diagnostic> {
     let around = op.parent().map(|parent| parent.name().to_owned());
     for wanted in decl.traits {
         match *wanted {
-            Trait::Terminator if !last => return error(format!("nothing may follow `{}` in its block", decl.name)),
+            Trait::Terminator if !last => {
+                return error(format!("nothing may follow `{}` in its block", decl.name));
+            }
             Trait::TopLevel if around.is_some() => {
                 return error(format!("`{}` may only stand at the top of a module", decl.name));
             }

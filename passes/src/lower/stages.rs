@@ -64,7 +64,8 @@ pub fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnost
     match STAGES.iter().find(|(name, _)| *name == op.name()) {
         Some((_, lower)) => lower(cx, op),
         None => {
-            let message = format!("`{}` has no lowering: its declaration lacks the `LowerStage` interface", op.name());
+            let message =
+                format!("`{}` has no lowering: its declaration lacks the `LowerStage` interface", op.name());
             Err(Diagnostic::error("lower-to-seq", op.span(), message))
         }
     }
@@ -173,8 +174,9 @@ fn align(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> 
     let weights = operand(op, 1).ok_or_else(|| op.error("C0", "no register-file operand"))?;
     let alignment = contract::alignment(op, &source, &result, &cx.free(op, 0), cx.axes, cx.machine)?;
     let (element, free) = (weights.dim(Dim::Element), cx.free(op, 1));
-    let plan = plan::register_read(&element, &result.dim(Dim::Time), &result.dim(Dim::Packet), &free, cx.axes)
-        .map_err(|why| op.clause_error("C5", "time", why))?;
+    let plan =
+        plan::register_read(&element, &result.dim(Dim::Time), &result.dim(Dim::Packet), &free, cx.axes)
+            .map_err(|why| op.clause_error("C5", "time", why))?;
     let half = op.operand_def(1).and_then(|store| store.word("at")).unwrap_or_else(|| "full".into());
     let mut spec = cx.dtype(cx.spec("seq.align", op)?, "dtype", &visa_sequencer::DTYPE, source.dtype);
     spec = cx.word(spec, "region", &half);
@@ -248,8 +250,9 @@ fn commit(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic>
     let (source, result) = types(op)?;
     let sizes = &cx.machine.limits.commit_sizes;
     let (time, packet) = (source.dim(Dim::Time), source.dim(Dim::Packet));
-    let plan = plan::commit(&result.dim(Dim::Element), &time, &packet, result.element_bytes(), sizes, cx.axes)
-        .map_err(|why| op.clause_error("C2", "element", why))?;
+    let plan =
+        plan::commit(&result.dim(Dim::Element), &time, &packet, result.element_bytes(), sizes, cx.axes)
+            .map_err(|why| op.clause_error("C2", "element", why))?;
     let spec = cx.dtype(cx.spec("seq.commit", op)?, "dtype", &visa_sequencer::DTYPE, source.dtype);
     Ok(Some(cx.loops(spec, &plan, cx.base(op.results().first(), &result))))
 }

@@ -1,1 +1,23 @@
-//! The logical evaluator: what a kernel means, from its mappings alone.
+//! The logical evaluator: what a kernel means, computed from its mappings alone.
+//!
+//! A tensor is a function from indices to elements. An operation that moves data keeps that function and only limits
+//! which indices the result holds; a contraction sums along the coordinates that its result no longer holds; a vector
+//! operation acts on each element. No loop nest, no address and no byte of the machine takes part, so that a kernel
+//! that was lowered and interpreted can be checked against this (docs/ARCHITECTURE.md, two independent meanings).
+//!
+//! A module must verify before it is evaluated; of one that does not, evaluation gives an error or some value, but it
+//! never panics.
+
+mod contraction;
+mod coverage;
+mod evaluate;
+mod interface;
+mod order;
+mod sum;
+mod tensor;
+
+pub use evaluate::{LogicalResult, Options, evaluate};
+pub use interface::{Signature, TensorInfo, interface};
+
+/// Most elements of one tensor, and most coordinates of one axis, that are evaluated.
+pub const MAX_ELEMENTS: u64 = 1 << 28;

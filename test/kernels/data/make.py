@@ -37,7 +37,10 @@ PACKET = 32  # bf16 elements that one pass of the reduction tree sums
 
 def splitmix64(seed, count):
     index = np.arange(1, count + 1, dtype=np.uint64)
-    z = np.uint64(seed * GOLDEN % 2**64) + index * np.uint64(GOLDEN)
+    return mix(mix(np.array([seed], dtype=np.uint64)) + index * np.uint64(GOLDEN))
+
+
+def mix(z):
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return z ^ (z >> np.uint64(31))

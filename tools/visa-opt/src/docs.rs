@@ -29,7 +29,8 @@ pub(crate) fn show_dialects(tool: &Tool, name: Option<&str>) -> Result<String, D
         for dialect in &tool.dialects {
             let ops = dialect.ops.iter().map(|ops| ops.len()).sum::<usize>();
             let first = dialect.doc.trim().lines().next().unwrap_or_default();
-            let _ = writeln!(out, "{} ({ops} operations, {} types): {first}", dialect.name, dialect.types.len());
+            let _ =
+                writeln!(out, "{} ({ops} operations, {} types): {first}", dialect.name, dialect.types.len());
         }
         return Ok(out);
     };

@@ -22,7 +22,11 @@ struct Expected {
 }
 
 /// Compares `findings` with the expectations in `range` of `source`. Returns what does not agree, as errors.
-pub(crate) fn compare(source: &Source, range: std::ops::Range<usize>, findings: &[Diagnostic]) -> Vec<Diagnostic> {
+pub(crate) fn compare(
+    source: &Source,
+    range: std::ops::Range<usize>,
+    findings: &[Diagnostic],
+) -> Vec<Diagnostic> {
     let (mut expected, mut wrong) = read(source, range);
     let mut meet = |kind: &str, span: Span, text: &str| {
         let line = source.position(span.range().start).0;
@@ -36,7 +40,9 @@ pub(crate) fn compare(source: &Source, range: std::ops::Range<usize>, findings: 
         let text = format!("{}: {}", finding.code, finding.message);
         if !meet(finding.severity.word(), finding.span, &text) {
             let message = format!("unexpected {}: {}", finding.severity.word(), finding.message);
-            wrong.push(Diagnostic::error(finding.code.clone(), finding.span, message).fix(finding.fix.clone()));
+            wrong.push(
+                Diagnostic::error(finding.code.clone(), finding.span, message).fix(finding.fix.clone()),
+            );
         }
         for note in &finding.notes {
             meet("note", note.span.unwrap_or(finding.span), &note.message);
@@ -46,7 +52,8 @@ pub(crate) fn compare(source: &Source, range: std::ops::Range<usize>, findings: 
         }
     }
     for missing in expected.iter().filter(|expected| !expected.met) {
-        let message = format!("expected {} `{}` on line {} was not found", missing.kind, missing.text, missing.line);
+        let message =
+            format!("expected {} `{}` on line {} was not found", missing.kind, missing.text, missing.line);
         wrong.push(Diagnostic::error("expectation", missing.span, message));
     }
     wrong.sort_by_key(|wrong| wrong.span);

@@ -49,8 +49,10 @@ pub(crate) fn parse(args: &[String], passes: &[&'static Pass]) -> Result<Flags, 
         Stop { message: error.render().to_string(), code }
     })?;
     let from_flags = pass_flags(&matches, &flagged);
-    if !from_flags.is_empty() && (matches.contains_id("pass-pipeline") || matches.get_flag("run-reproducer")) {
-        let message = "error: a pass's own flag cannot be used with --pass-pipeline or --run-reproducer\n".to_owned();
+    if !from_flags.is_empty() && (matches.contains_id("pass-pipeline") || matches.get_flag("run-reproducer"))
+    {
+        let message =
+            "error: a pass's own flag cannot be used with --pass-pipeline or --run-reproducer\n".to_owned();
         return Err(Stop { message, code: 1 });
     }
     let by_flags = (!from_flags.is_empty()).then_some(from_flags);
@@ -122,9 +124,14 @@ fn pipeline_flags() -> [Arg; 6] {
             .default_value("true")
             .default_missing_value("true")
             .help("Verify the module after each pass"),
-        value("crash-reproducer", "FILE", "Where a pass fails, write the module before it and its pipeline to FILE")
-            .alias("mlir-pass-pipeline-crash-reproducer"),
-        flag("run-reproducer", "Run the pipeline that the input, a crash reproducer, holds").conflicts_with("pass-pipeline"),
+        value(
+            "crash-reproducer",
+            "FILE",
+            "Where a pass fails, write the module before it and its pipeline to FILE",
+        )
+        .alias("mlir-pass-pipeline-crash-reproducer"),
+        flag("run-reproducer", "Run the pipeline that the input, a crash reproducer, holds")
+            .conflicts_with("pass-pipeline"),
         flag("timing", "Print the time of each pass").alias("mlir-timing"),
         flag("pass-statistics", "Print what each pass counted").alias("mlir-pass-statistics"),
     ]
@@ -133,10 +140,15 @@ fn pipeline_flags() -> [Arg; 6] {
 fn input_flags() -> [Arg; 6] {
     [
         flag("split-input-file", "Treat the parts between lines `// -----` as modules of their own"),
-        flag("verify-diagnostics", "Check that what is found is what `expected-error@+1 {{...}}` comments say"),
+        flag(
+            "verify-diagnostics",
+            "Check that what is found is what `expected-error@+1 {{...}}` comments say",
+        ),
         flag("allow-unregistered-dialect", "Let operations of unknown dialects through, in the generic form"),
         flag("print-generic", "Print the generic form, which mlir-opt reads").alias("mlir-print-op-generic"),
-        value("diagnostics", "FORMAT", "How findings are written").value_parser(["text", "json"]).default_value("text"),
+        value("diagnostics", "FORMAT", "How findings are written")
+            .value_parser(["text", "json"])
+            .default_value("text"),
         value("machine", "FILE", "Machine description (JSON) that limits are read from; the default is RNGD"),
     ]
 }
@@ -147,7 +159,11 @@ fn dump_flags() -> [Arg; 6] {
         arg.num_args(0..=1).require_equals(true).default_missing_value("").action(ArgAction::Append)
     };
     [
-        around("print-ir-before", "mlir-print-ir-before", "Print the module before PASS, or before every pass"),
+        around(
+            "print-ir-before",
+            "mlir-print-ir-before",
+            "Print the module before PASS, or before every pass",
+        ),
         around("print-ir-after", "mlir-print-ir-after", "Print the module after PASS, or after every pass"),
         flag("print-ir-before-all", "Print the module before every pass").alias("mlir-print-ir-before-all"),
         flag("print-ir-after-all", "Print the module after every pass").alias("mlir-print-ir-after-all"),

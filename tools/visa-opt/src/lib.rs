@@ -77,7 +77,8 @@ impl Tool {
     /// Runs on the process's own arguments and streams.
     #[must_use]
     pub fn main(&self) -> ExitCode {
-        let args: Vec<_> = std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect();
+        let args: Vec<_> =
+            std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect();
         let mut io = Io::process();
         let code = self.run(&args, &mut io);
         io.finish(code)

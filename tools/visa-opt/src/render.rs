@@ -29,7 +29,8 @@ impl Renderer {
         if findings.is_empty() {
             return;
         }
-        let source = source.filter(|source| !source.text.is_empty() || findings.iter().any(|f| f.code == "empty"));
+        let source =
+            source.filter(|source| !source.text.is_empty() || findings.iter().any(|f| f.code == "empty"));
         match self {
             Self::Text => text(io, source, findings),
             Self::Json => json(io, source, findings),
@@ -83,7 +84,9 @@ fn translate(finding: &Diagnostic, source: Option<&Source>) -> codespan::Diagnos
     }
     for note in &finding.notes {
         match note.span.filter(|_| source.is_some()) {
-            Some(span) => labels.push(codespan::Label::secondary((), span.range()).with_message(&note.message)),
+            Some(span) => {
+                labels.push(codespan::Label::secondary((), span.range()).with_message(&note.message))
+            }
             None => notes.push(format!("note: {}", note.message)),
         }
     }

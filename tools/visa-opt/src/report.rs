@@ -34,7 +34,8 @@ pub(crate) fn statistics(steps: &[StepReport]) -> String {
     for step in steps {
         let _ = writeln!(out, "{}", step.pass.name);
         for (name, count) in &step.statistics {
-            let meaning = step.pass.statistics.iter().find(|(known, _)| known == name).map_or("", |(_, text)| text);
+            let meaning =
+                step.pass.statistics.iter().find(|(known, _)| known == name).map_or("", |(_, text)| text);
             let _ = writeln!(out, "  {count:>10} {name} - {meaning}");
         }
     }

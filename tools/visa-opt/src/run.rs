@@ -79,7 +79,8 @@ impl<'a> Driver<'a> {
     /// Reads the input, treats each of its parts, writes the output. Returns whether everything held.
     fn modules(&mut self) -> Result<bool, Refusal> {
         let ctx = self.context()?;
-        let source = read_source(self.io, &self.flags.input).map_err(|(source, why)| (Some(source), vec![why]))?;
+        let source =
+            read_source(self.io, &self.flags.input).map_err(|(source, why)| (Some(source), vec![why]))?;
         let pipeline = self.pipeline(&source)?;
         let parts = if self.flags.split { split(&source.text) } else { vec![0..source.text.len()] };
         let mut outputs = Vec::new();
@@ -113,7 +114,8 @@ impl<'a> Driver<'a> {
     fn pipeline(&self, source: &Source) -> Result<Pipeline, Refusal> {
         let text = if self.flags.run_reproducer {
             let Some(text) = pipeline_of(&source.text) else {
-                let message = "the input is no crash reproducer: expected `// visa-reproducer: pipeline=\"...\"`";
+                let message =
+                    "the input is no crash reproducer: expected `// visa-reproducer: pipeline=\"...\"`";
                 let first = source.text.lines().next().map_or(0, str::len);
                 let finding = Diagnostic::error("reproducer", Span::new(0..first), message);
                 return Err((Some(source.clone()), vec![finding]));
@@ -179,7 +181,8 @@ impl<'a> Driver<'a> {
                 return reproduced;
             }
             Cause::Invalid(found) => {
-                let message = format!("the module does not verify after pass `{name}`: a mistake in the pass");
+                let message =
+                    format!("the module does not verify after pass `{name}`: a mistake in the pass");
                 findings.extend(found.into_iter().map(|finding| finding.note(message.clone(), None)));
                 return reproduced;
             }

@@ -61,7 +61,7 @@ pub enum Source {
         key: String,
     },
     /// `rand:SEED`: SplitMix64 keyed by element index. With
-    /// `z = mix(SEED * G + (k + 1) * G)`, `G = 0x9E3779B97F4A7C15`, modulo 2^64, and `mix` SplitMix64's
+    /// `z = mix(mix(SEED) + (k + 1) * G)`, `G = 0x9E3779B97F4A7C15`, modulo 2^64, and `mix` SplitMix64's
     /// finalizer, element `k` is the low 32 bits of `z` for i32, the low 8 bits for i8, and
     /// `(z >> 40) / 2^23 - 1` (in `[-1, 1)`, exact in f32) rounded to nearest even for a float.
     Rand(u64),

@@ -197,7 +197,7 @@ impl Contract {
         let pairs = packets.zip(operand.addresses.iter().map(|&address| weights.at(address)));
         match self.order {
             SumOrder::Tree => {
-                let free = T::flush_free(&data) && weights.tables.iter().all(|lane| T::flush_free(lane_of(lane)));
+                let free = T::flush_free(&data) && T::flush_free(weights.tables.as_flattened());
                 self.sums(pairs, operand, free)
             }
             SumOrder::Sequential => products(pairs, operand),
@@ -217,9 +217,9 @@ impl Contract {
             let terms = packet.chunks_exact(1 << self.depth).zip(weights.chunks_exact(1 << self.depth));
             for (group, (packet, weights)) in terms.enumerate() {
                 T::dot(free, packet, weights, &mut lanes);
-                let sums = out.as_chunks_mut().0.iter_mut().skip(group).step_by(groups);
-                for (out, lane) in sums.zip(lanes) {
-                    *out = lane.bytes();
+                let values = out.as_chunks_mut().0;
+                for (row, lane) in lanes[..rows].iter().enumerate() {
+                    values[row * groups + group] = lane.bytes();
                 }
             }
         }
@@ -290,10 +290,6 @@ fn decoded<T: Number>(dtype: DType, bytes: &[u8]) -> Vec<T> {
         Ok(()) => out,
         Err(_) => Vec::new(),
     }
-}
-
-fn lane_of<T>(lane: &[T; ROWS]) -> &[T] {
-    lane
 }
 
 /// Every product, for each row in the packet's order.

@@ -24,7 +24,9 @@ fn the_example_as_plain_data() {
     let [dma, sub, main] = program.commands.as_slice() else { panic!("three commands") };
     let CommandKind::Dma(dma) = &dma.kind else { panic!("a transfer") };
     assert_eq!((dma.pcie, dma.from, dma.to), (false, Space::Hbm, Space::Dm));
-    let (CommandKind::Exec(sub), CommandKind::Exec(main)) = (&sub.kind, &main.kind) else { panic!("two runs") };
+    let (CommandKind::Exec(sub), CommandKind::Exec(main)) = (&sub.kind, &main.kind) else {
+        panic!("two runs")
+    };
     assert_eq!((sub.context, main.context), (Context::Sub, Context::Main));
     assert_eq!(sub.slices, vec![0..256]);
     let names: Vec<_> = main.stages.iter().map(|stage| stage.name()).collect();
@@ -70,7 +72,9 @@ fn costs_of_the_example() {
 #[test]
 fn results_come_behind_arguments() {
     let buffer = |name: &str, role: &str| {
-        format!("hw.buffer \"{name}\", role {role}, space hbm, dtype i8, shape [8], layout [8 : 1 -> 1] : 1\n")
+        format!(
+            "hw.buffer \"{name}\", role {role}, space hbm, dtype i8, shape [8], layout [8 : 1 -> 1] : 1\n"
+        )
     };
     let buffers = [buffer("r", "result"), buffer("b", "arg"), buffer("a", "arg")].concat();
     let program = program(&format!("visa 1\nhw.program @p, chips 1 {{\n{buffers}}}\n"));
@@ -83,7 +87,8 @@ fn entries_are_chosen_by_name() {
     let two = "visa 1\nhw.program @first, chips 1 {\n}\nhw.program @second, chips 2 {\n}\n";
     let ctx = context();
     let module = parsed(&ctx, two);
-    let second = visa_hw::compile(&ctx, &module, Some("second")).unwrap_or_else(|errors| panic!("{errors:?}"));
+    let second =
+        visa_hw::compile(&ctx, &module, Some("second")).unwrap_or_else(|errors| panic!("{errors:?}"));
     assert_eq!((second.name.as_str(), second.chips), ("second", 2));
     let (message, _) = refused(two, None);
     assert!(message.contains("several programs") && message.contains("`first`, `second`"), "{message}");

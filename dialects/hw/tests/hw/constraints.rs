@@ -1,1 +1,515 @@
-//! To come.
+//! Every numbered constraint, just inside and just outside.
+
+use crate::{codes, exec_text};
+
+/// Checks that a text verifies.
+fn inside(text: &str) {
+    assert_eq!(codes(text), Vec::<String>::new(), "{text}");
+}
+
+/// Checks that exactly `code` is wrong with a text.
+fn outside(code: &str, text: &str) {
+    assert_eq!(codes(text), [code], "{text}");
+}
+
+/// A run of the main context.
+fn main(stages: &str) -> String {
+    exec_text("main", stages)
+}
+
+/// A run that fetches and keeps what it fetched.
+fn fetch(fetch: &str, flits: u64) -> String {
+    main(&format!("hw.fetch {fetch}; hw.collect flits {flits}; hw.store_vrf at 0"))
+}
+
+fn sub_fetch(fetch: &str) -> String {
+    exec_text("sub", &format!("hw.fetch {fetch}; hw.collect flits 1; hw.store_vrf at 0"))
+}
+
+#[test]
+fn fetch_constraints() {
+    inside(&fetch("i8, packet 32, loops [32 : 1] : 32", 1));
+    outside("hw.fetch-C1", &fetch("i8, packet 64, loops [64 : 1] : 64", 2));
+    inside(&sub_fetch("i8, packet 8, loops [8 : 1] : 8"));
+    outside("hw.fetch-C1", &sub_fetch("i8, packet 8, loops [8 : 1] : 4"));
+    outside("hw.fetch-C1", &sub_fetch("i8, packet 16, loops [16 : 1] : 16"));
+    let entries = |ones: usize| format!("i8, packet 8, loops [{}8 : 1] : 8", "1 : 64, ".repeat(ones));
+    inside(&fetch(&entries(7), 1));
+    outside("hw.fetch-C2", &fetch(&entries(8), 1));
+    inside(&fetch("i8, packet 32, loops [32 : 0] : 1", 1));
+    outside("hw.fetch-C2", &fetch("i8, packet 32, loops [32 : 0] : 32", 1));
+    outside("hw.fetch-C2", &fetch("i8, packet 8, loops [4 : 2147483648, 8 : 1] : 8", 1));
+    outside("hw.fetch-C2", &fetch("i8, packet 8, loops [65536 : 0, 65536 : 0, 8 : 1] : 8", 1));
+    inside(&fetch("i8, packet 32, loops [64 : 1] : 8", 1));
+    outside("hw.fetch-C3", &fetch("i8, packet 36, loops [72 : 1] : 8", 2));
+    outside("hw.fetch-C3", &fetch("i8, packet 32, loops [48 : 1] : 8", 1));
+    outside("hw.fetch-C3", &fetch("i8, packet 0, loops [48 : 1] : 8", 1));
+    outside("hw.fetch-C3", &fetch("f32, packet 6, loops [48 : 1] : 2", 1));
+    inside(&fetch("i8, packet 8, loops [8 : 1] : 4", 1));
+    outside("hw.fetch-C4", &fetch("i8, packet 12, loops [12 : 1] : 4", 1));
+    inside(&fetch("i8, packet 2, to i32, loops [2 : 1] : 2", 1));
+    outside("hw.fetch-C4", &fetch("f32, packet 8, to bf16, loops [8 : 1] : 8", 1));
+    inside(&fetch("bf16, packet 16, to f32, loops [16 : 1] : 16", 1));
+    outside("hw.fetch-C5", &fetch("bf16, packet 32, to f32, loops [32 : 1] : 32", 2));
+    inside(&fetch("i8, packet 8, to i32, loops [8 : 1] : 8", 1));
+    outside("hw.fetch-C5", &fetch("i8, packet 16, to i32, loops [16 : 1] : 16", 2));
+    outside("hw.fetch-C5", &fetch("i8, packet 8, to f32, loops [8 : 1] : 8", 1));
+    inside(&fetch("i8, packet 8, loops [8 : 1] : 8 @ 524280", 1));
+    outside("hw.fetch-C6", &fetch("i8, packet 8, loops [8 : 1] : 8 @ 524281", 1));
+    outside("hw.fetch-C6", &fetch("i8, packet 8, loops [8 : 1] : 8 @ -1", 1));
+}
+
+/// `packets` packets of 32 bytes into a switch.
+fn switch(packets: u64, switch: &str) -> String {
+    let bytes = packets * 32;
+    main(&format!(
+        "hw.fetch i8, packet 32, loops [{bytes} : 1] : 32; hw.switch broadcast01, {switch}; hw.collect flits 1; \
+         hw.store_vrf at 0"
+    ))
+}
+
+#[test]
+fn switch_constraints() {
+    inside(&switch(1, "slice1 2, slice0 4, time0 1"));
+    outside("hw.switch-C1", &switch(1, "slice1 2, slice0 3, time0 1"));
+    outside("hw.switch-C1", &switch(1, "slice1 0, slice0 2, time0 1"));
+    inside(&switch(1, "slice1 16, slice0 16, time0 1"));
+    outside("hw.switch-C2", &switch(1, "slice1 32, slice0 16, time0 1"));
+    outside("hw.switch-C2", &switch(1, "slice1 4611686018427387904, slice0 4, time0 1"));
+    inside(&switch(6, "slice1 1, slice0 2, time0 6"));
+    outside("hw.switch-C3", &switch(6, "slice1 1, slice0 2, time0 4"));
+    outside("hw.switch-C3", &switch(6, "slice1 1, slice0 2, time0 0"));
+}
+
+#[test]
+fn collect_constraints() {
+    inside(&fetch("i8, packet 64, loops [64 : 1] : 8", 2));
+    outside("hw.collect-C1", &fetch("i8, packet 64, loops [64 : 1] : 8", 1));
+    outside("hw.collect-C1", &fetch("i8, packet 64, loops [64 : 1] : 8", 3));
+    outside("hw.collect-C1", &fetch("i8, packet 72, loops [72 : 1] : 8", 2));
+    outside("hw.collect-C1", &fetch("i8, packet 8, loops [8 : 1] : 8", 0));
+}
+
+fn store(bytes: u64, store: &str) -> String {
+    main(&format!("hw.fetch i8, packet 32, loops [{bytes} : 1] : 32; hw.collect flits 1; {store}"))
+}
+
+#[test]
+fn store_constraints() {
+    inside(&store(256, "hw.store_trf full, rows 8, row_bytes 32"));
+    outside("hw.store_trf-C1", &store(96, "hw.store_trf full, rows 3, row_bytes 32"));
+    outside("hw.store_trf-C1", &store(512, "hw.store_trf full, rows 16, row_bytes 32"));
+    inside(&store(8192, "hw.store_trf full, rows 1, row_bytes 8192"));
+    outside("hw.store_trf-C2", &store(16384, "hw.store_trf full, rows 1, row_bytes 16384"));
+    for half in ["first", "second"] {
+        inside(&store(4096, &format!("hw.store_trf {half}, rows 1, row_bytes 4096")));
+        outside("hw.store_trf-C2", &store(4128, &format!("hw.store_trf {half}, rows 1, row_bytes 4128")));
+    }
+    outside("hw.store_trf-C2", &store(32, "hw.store_trf full, rows 1, row_bytes 0"));
+    outside("hw.store_trf-C3", &store(64, "hw.store_trf full, rows 1, row_bytes 32"));
+    outside("hw.store_trf-C3", &store(64, "hw.store_trf full, rows 4, row_bytes 32"));
+    inside(&store(8192, "hw.store_vrf at 0"));
+    inside(&store(32, "hw.store_vrf at 8160"));
+    outside("hw.store_vrf-C1", &store(32, "hw.store_vrf at 8161"));
+    outside("hw.store_vrf-C1", &store(8224, "hw.store_vrf at 0"));
+    outside("hw.store_vrf-C1", &store(32, "hw.store_vrf at -1"));
+    outside("hw.store_vrf-C1", &store(32, "hw.store_vrf at 9223372036854775807"));
+}
+
+/// `flits` flits of `dtype` through aligner, contraction and accumulator to one packet a slot.
+struct Contraction {
+    dtype: &'static str,
+    flits: u64,
+    align: String,
+    contract: &'static str,
+    accumulate: String,
+    /// Packets out.
+    out: u64,
+}
+
+impl Contraction {
+    /// Flits of i8, one a packet, all summed.
+    fn reduced(flits: u64) -> Self {
+        Self {
+            dtype: "i8",
+            flits,
+            align: format!("full, flits 1, rows 1, data 32, loops [{flits} : 0, 32 : 1] : 32"),
+            contract: "i8, depth 6",
+            accumulate: format!("interleaved, rows 1, columns 1, slots [{flits} : 0] : 1"),
+            out: 1,
+        }
+    }
+
+    fn align(flits: u64, align: &str, rows: u64) -> Self {
+        let accumulate = format!("interleaved, rows {rows}, columns 1, slots [1 : 1] : 1");
+        Self { align: align.into(), accumulate, ..Self::reduced(flits) }
+    }
+
+    fn accumulate(flits: u64, accumulate: &str, out: u64) -> Self {
+        Self { accumulate: accumulate.into(), out, ..Self::reduced(flits) }
+    }
+
+    fn text(&self) -> String {
+        let Self { dtype, flits, align, contract, accumulate, out } = self;
+        main(&format!(
+            "hw.fetch {dtype}, packet 32, loops [{flits} : 0, 32 : 1] : 32; hw.collect flits 1; hw.align {align}; \
+             hw.contract {contract}; hw.accumulate {accumulate}; \
+             hw.commit bytes 8, loops [{out} : 8, 8 : 1] : 8"
+        ))
+    }
+
+    fn inside(&self) {
+        inside(&self.text());
+    }
+
+    fn outside(&self, code: &str) {
+        outside(code, &self.text());
+    }
+}
+
+#[test]
+fn align_constraints() {
+    let align = Contraction::align;
+    align(2, "full, flits 2, rows 1, data 64, loops [64 : 1] : 64", 1).inside();
+    align(3, "full, flits 3, rows 1, data 64, loops [64 : 1] : 64", 1).outside("hw.align-C1");
+    align(3, "full, flits 2, rows 1, data 64, loops [64 : 1] : 64", 1).outside("hw.align-C1");
+    align(2, "full, flits 2, repeat 0, rows 1, data 64, loops [64 : 1] : 64", 1).outside("hw.align-C1");
+    align(1, "full, flits 1, rows 8, data 32, loops [64 : 1] : 64", 8).inside();
+    align(1, "full, flits 1, rows 5, data 32, loops [64 : 1] : 64", 8).outside("hw.align-C2");
+    align(1, "full, flits 1, rows 1, data 33, loops [64 : 1] : 64", 1).outside("hw.align-C3");
+    align(1, "full, flits 1, rows 1, data 0, loops [64 : 1] : 64", 1).outside("hw.align-C3");
+    align(1, "full, flits 1, rows 1, data 32, loops [1 : 1] : 1", 1).inside();
+    align(1, "full, flits 1, rows 1, data 32, loops [48 : 1] : 48", 1).outside("hw.align-C4");
+    align(1, "full, flits 1, rows 1, data 32, loops [128 : 1] : 128", 1).outside("hw.align-C4");
+    Contraction::reduced(65_536).inside();
+    let long = "full, flits 1, rows 1, data 32, loops [65537 : 0, 32 : 1] : 32";
+    align(1, long, 1).outside("hw.align-C5");
+    align(1, "full, flits 1, rows 1, data 32, loops [64 : 1] : 64 @ 64", 1).inside();
+    align(1, "full, flits 1, rows 1, data 32, loops [64 : 1] : 64 @ 32", 1).outside("hw.align-C6");
+    align(1, "full, flits 1, rows 1, data 32, loops [2 : 32, 64 : 1] : 64", 1).outside("hw.align-C6");
+    align(1, "full, flits 1, rows 1, data 32, loops [32 : 1] : 32 @ 32", 1).inside();
+    align(1, "full, flits 1, rows 1, data 32, loops [64 : 1] : 64 @ 8128", 1).inside();
+    align(1, "full, flits 1, rows 1, data 32, loops [64 : 1] : 64 @ 8192", 1).outside("hw.align-C7");
+    align(1, "second, flits 1, rows 1, data 32, loops [64 : 1] : 64 @ 4032", 1).inside();
+    align(1, "second, flits 1, rows 1, data 32, loops [64 : 1] : 64 @ 4096", 1).outside("hw.align-C7");
+    align(1, "full, flits 1, rows 1, data 32, loops [1 : 1] : 1 @ -1", 1).outside("hw.align-C7");
+    let repeated = |repeat: u64| Contraction {
+        align: format!("full, flits 1, repeat {repeat}, rows 1, data 32, loops [6 : 0, 32 : 1] : 32"),
+        accumulate: "interleaved, rows 1, columns 1, slots [6 : 0] : 1".into(),
+        ..Contraction::reduced(2)
+    };
+    repeated(3).inside();
+    repeated(2).outside("hw.align-C8");
+    repeated(4).outside("hw.align-C8");
+}
+
+#[test]
+fn contract_constraints() {
+    let contract = |dtype, contract| Contraction { dtype, contract, ..Contraction::reduced(1) };
+    contract("i8", "i8, depth 6").inside();
+    contract("bf16", "bf16, depth 5").inside();
+    contract("bf16", "i8, depth 5").outside("hw.contract-C1");
+    contract("i8", "bf16, depth 5").outside("hw.contract-C1");
+    contract("i32", "i32, depth 4").outside("hw.contract-C1");
+    contract("f32", "f32, depth 4").outside("hw.contract-C1");
+    contract("i8", "i8, depth 7").outside("hw.contract-C2");
+    contract("bf16", "bf16, depth 6").outside("hw.contract-C2");
+    contract("i8", "i8, depth -1").outside("hw.contract-C2");
+    contract("i8", "i8, depth 1").inside();
+    contract("i8", "i8, depth 0").outside("hw.contract-C3");
+    contract("bf16", "bf16, depth 0").inside();
+    let odd = |align: &str| Contraction {
+        dtype: "bf16",
+        contract: "bf16, depth 5",
+        ..Contraction::align(1, align, 1)
+    };
+    odd("full, flits 1, rows 1, data 30, loops [2 : 1] : 2").inside();
+    odd("full, flits 1, rows 1, data 31, loops [2 : 1] : 2").outside("hw.contract-C4");
+    odd("full, flits 1, rows 1, data 30, loops [1 : 1] : 1").outside("hw.contract-C4");
+}
+
+#[test]
+fn accumulate_constraints() {
+    let one = Contraction::accumulate;
+    one(16, "interleaved, rows 1, columns 1, slots [2 : 0, 8 : 1] : 1", 8).inside();
+    one(16, "interleaved, rows 1, columns 1, slots [2 : 0, 4 : 1] : 1", 4).outside("hw.accumulate-C1");
+    one(16, "interleaved, rows 1, columns 1, slots [2 : 0, 8 : 1] : 2", 8).outside("hw.accumulate-C1");
+    one(16, "interleaved, rows 1, columns 1, slots [2 : 0, 8 : 2] : 1", 8).outside("hw.accumulate-C2");
+    one(16, "interleaved, rows 1, columns 1, slots [2 : 0, 8 : 1] : 1 @ 1", 8).outside("hw.accumulate-C2");
+    one(16, "interleaved, rows 1, columns 1, slots [8 : -1, 2 : 0] : 1", 8).outside("hw.accumulate-C2");
+    one(16, "interleaved, rows 1, columns 1, slots [4 : 1, 4 : 1] : 1", 16).outside("hw.accumulate-C2");
+    one(16, "interleaved, rows 1, columns 1, slots [4 : 1, 4 : 4] : 1", 16).inside();
+    one(1, "interleaved, rows 2, columns 1, slots [1 : 1] : 1", 1).outside("hw.accumulate-C3");
+    one(1, "interleaved, rows 3, columns 1, slots [1 : 1] : 1", 1).outside("hw.accumulate-C3");
+    one(1, "interleaved, rows 1, columns 2, slots [1 : 1] : 1", 2).outside("hw.accumulate-C4");
+    one(1, "interleaved, rows 1, columns 0, slots [1 : 1] : 1", 1).outside("hw.accumulate-C4");
+    let shallow = |columns: u64| Contraction {
+        contract: "i8, depth 1",
+        ..one(1, &format!("interleaved, rows 1, columns {columns}, slots [1 : 1] : 1"), columns)
+    };
+    shallow(32).inside();
+    shallow(33).outside("hw.accumulate-C4");
+}
+
+/// Book 19: 128 values inside the outermost reduced loop if interleaved, 32 if sequential.
+#[test]
+fn accumulator_buffer() {
+    let one = Contraction::accumulate;
+    one(256, "interleaved, rows 1, columns 1, slots [2 : 0, 128 : 1] : 1", 128).inside();
+    one(258, "interleaved, rows 1, columns 1, slots [2 : 0, 129 : 1] : 1", 129).outside("hw.accumulate-C5");
+    // What is kept outside the reduced loop, or with nothing reduced, does not count.
+    one(258, "interleaved, rows 1, columns 1, slots [129 : 1, 2 : 0] : 1", 129).inside();
+    one(258, "interleaved, rows 1, columns 1, slots [258 : 1] : 1", 258).inside();
+    one(64, "sequential, rows 1, columns 1, slots [2 : 0, 32 : 1] : 1", 32).inside();
+    one(66, "sequential, rows 1, columns 1, slots [2 : 0, 33 : 1] : 1", 33).outside("hw.accumulate-C5");
+    let rows = |kept: u64| Contraction {
+        align: format!("full, flits 1, rows 8, data 32, loops [{} : 0, 32 : 1] : 32", 2 * kept),
+        ..one(2 * kept, &format!("sequential, rows 8, columns 1, slots [2 : 0, {kept} : 1] : 1"), 8 * kept)
+    };
+    rows(4).inside();
+    rows(5).outside("hw.accumulate-C5");
+    let columns = |columns: u64| Contraction {
+        contract: "i8, depth 3",
+        ..one(64, &format!("interleaved, rows 1, columns {columns}, slots [2 : 0, 32 : 1] : 1"), 32 * columns)
+    };
+    columns(4).inside();
+    columns(5).outside("hw.accumulate-C5");
+}
+
+/// A packet of `dtype` through `stages`, written whole.
+fn pass(dtype: &str, stages: &str) -> String {
+    main(&format!(
+        "hw.fetch {dtype}, packet 32, loops [64 : 1] : 32; hw.collect flits 1; {stages}; \
+         hw.commit bytes 32, loops [64 : 1] : 32 @ 64"
+    ))
+}
+
+#[test]
+fn vector_constraints() {
+    let vector = |operand: &str| pass("i32", &format!("hw.vector AddFxp{operand}"));
+    inside(&vector(", constant 1"));
+    outside("hw.vector-C1", &vector(""));
+    outside("hw.vector-C1", &vector(", constant 1, vrf [64 : 1] : 32"));
+    inside(&vector(", constant 2147483647"));
+    outside("hw.vector-C2", &vector(", constant 2147483648"));
+    inside(&vector(", constant -2147483648"));
+    outside("hw.vector-C2", &vector(", constant -2147483649"));
+    outside("hw.vector-C3", &pass("f32", "hw.vector AddFxp, constant 1"));
+    inside(&vector(", vrf [64 : 1] : 32"));
+    outside("hw.vector-C4", &vector(", vrf [32 : 1] : 16"));
+    outside(
+        "hw.vector-C4",
+        &vector(", vrf [1 : 1, 1 : 1, 1 : 1, 1 : 1, 1 : 1, 1 : 1, 1 : 1, 2 : 32, 32 : 1] : 32"),
+    );
+    inside(&vector(", vrf [2 : 0, 32 : 1] : 32 @ 8160"));
+    outside("hw.vector-C5", &vector(", vrf [2 : 0, 32 : 1] : 32 @ 8161"));
+    outside("hw.vector-C6", &vector(", vrf [32 : 1] : 32"));
+    outside("hw.vector-C6", &vector(", vrf [96 : 1] : 32"));
+}
+
+#[test]
+fn cast_constraints() {
+    inside(&pass("i32", "hw.cast i8"));
+    inside(&pass("f32", "hw.cast bf16"));
+    outside("hw.cast-C1", &pass("i32", "hw.cast f32"));
+    outside("hw.cast-C1", &pass("f32", "hw.cast i32"));
+    outside("hw.cast-C2", &pass("f32", "hw.cast i8"));
+    outside("hw.cast-C2", &pass("i32", "hw.cast bf16"));
+    outside("hw.cast-C2", &pass("bf16", "hw.cast bf16"));
+}
+
+fn commit_in(context: &str, commit: &str) -> String {
+    let stages =
+        format!("hw.fetch i8, packet 32, loops [64 : 1] : 8; hw.collect flits 1; hw.commit {commit}");
+    exec_text(context, &stages)
+}
+
+fn commit(text: &str) -> String {
+    commit_in("main", text)
+}
+
+#[test]
+fn commit_constraints() {
+    inside(&commit("bytes 24, loops [2 : 32, 24 : 1] : 24"));
+    outside("hw.commit-C1", &commit("bytes 20, loops [2 : 32, 20 : 1] : 20"));
+    outside("hw.commit-C1", &commit("bytes 40, loops [80 : 1] : 8"));
+    outside("hw.commit-C2", &commit("bytes 8, loops [2 : 8, 8 : 1] : 4"));
+    inside(&commit_in("sub", "bytes 32, loops [64 : 1] : 8"));
+    outside("hw.commit-C2", &commit_in("sub", "bytes 32, loops [64 : 1] : 16"));
+    inside(&commit("bytes 24, loops [48 : 1] : 8"));
+    outside("hw.commit-C3", &commit("bytes 24, loops [48 : 1] : 16"));
+    outside("hw.commit-C4", &commit("bytes 8, loops [2 : 8, 4 : 1, 2 : 8] : 8"));
+    outside("hw.commit-C4", &commit("bytes 8, loops [2 : 8, 8 : 0] : 8"));
+    inside(&commit("bytes 8, loops [2 : 16, 8 : 1] : 8 @ 8"));
+    outside("hw.commit-C5", &commit("bytes 8, loops [2 : 16, 8 : 1] : 8 @ 4"));
+    outside("hw.commit-C5", &commit("bytes 8, loops [2 : 12, 8 : 1] : 8"));
+    inside(&commit("bytes 8, loops [2 : -8, 8 : 1] : 8 @ 8"));
+    outside("hw.commit-C6", &commit("bytes 8, loops [2 : 0, 8 : 1] : 8"));
+    inside(&commit("bytes 32, loops [64 : 1] : 32 @ 524224"));
+    outside("hw.commit-C7", &commit("bytes 32, loops [64 : 1] : 32 @ 524232"));
+    outside("hw.commit-C7", &commit("bytes 8, loops [2 : -8, 8 : 1] : 8"));
+    outside("hw.commit-C8", &commit("bytes 8, loops [8 : 1] : 8"));
+    outside("hw.commit-C8", &commit("bytes 8, loops [3 : 8, 8 : 1] : 8"));
+}
+
+const FETCH: &str = "hw.fetch i32, packet 32, loops [64 : 1] : 8";
+const COMMIT: &str = "hw.commit bytes 32, loops [64 : 1] : 8";
+
+fn sliced(slices: &str) -> String {
+    main(&format!("{FETCH}; hw.collect flits 1; {COMMIT}")).replace("[0, 256]", slices)
+}
+
+#[test]
+fn exec_slices() {
+    for slices in ["[0, 512]", "[511, 512]", "[0, 1, 1, 2]", "[3, 5, 100, 300]"] {
+        inside(&sliced(slices));
+    }
+    for slices in
+        ["[]", "[0]", "[0, 513]", "[0, 0]", "[5, 4]", "[-1, 4]", "[0, 4, 3, 5]", "[4, 8, 0, 2]", "[0, 4, 8]"]
+    {
+        outside("hw.exec-C1", &sliced(slices));
+    }
+}
+
+#[test]
+fn exec_order_and_context() {
+    let add = "hw.vector AddFxp, constant 1";
+    inside(&main(&format!("{FETCH}; hw.collect flits 1; {add}; hw.cast i8; {COMMIT}")));
+    for stages in [
+        String::new(),
+        FETCH.to_owned(),
+        format!("{FETCH}; hw.collect flits 1"),
+        format!("{FETCH}; {COMMIT}"),
+        format!("hw.collect flits 1; {COMMIT}"),
+        format!("{FETCH}; hw.collect flits 1; {COMMIT}; {COMMIT}"),
+        format!("{FETCH}; hw.collect flits 1; hw.cast i8; {add}; {COMMIT}"),
+        format!("{FETCH}; hw.collect flits 1; hw.contract i8, depth 6; {COMMIT}"),
+        format!("{FETCH}; hw.collect flits 1; {add}; hw.store_vrf at 0"),
+        format!("{FETCH}; {FETCH}; hw.collect flits 1; {COMMIT}"),
+    ] {
+        outside("hw.exec-C2", &main(&stages));
+    }
+    inside(&exec_text("sub", &format!("{FETCH}; hw.collect flits 1; {COMMIT}")));
+    outside("hw.exec-C3", &exec_text("sub", &format!("{FETCH}; hw.collect flits 1; {add}; {COMMIT}")));
+    outside("hw.exec-C3", &exec_text("sub", &format!("{FETCH}; hw.collect flits 1; hw.cast i8; {COMMIT}")));
+    let vectors =
+        |ops: [&str; 2]| pass("i32", &ops.map(|op| format!("hw.vector {op}, constant 1")).join(";"));
+    inside(&vectors(["AddFxp", "MulInt"]));
+    // Book 21's case: AddFxp and SubFxp are the same ALU.
+    outside("hw.exec-C4", &vectors(["AddFxp", "SubFxp"]));
+}
+
+/// 65536 packets of 64 bytes, each 16 times, are 2^26 bytes.
+#[test]
+fn exec_stream_bound() {
+    let stages = |repeat: u64| {
+        main(&format!(
+            "hw.fetch i8, packet 8, loops [65536 : 0, 8 : 1] : 8; hw.collect flits 1; \
+             hw.align full, flits 1, repeat {repeat}, rows 1, data 32, loops [65536 : 0, {repeat} : 0, 32 : 1] : 32; \
+             hw.contract i8, depth 6; \
+             hw.accumulate interleaved, rows 1, columns 1, slots [65536 : 0, {repeat} : 0] : 1; \
+             hw.commit bytes 8, loops [8 : 1] : 8"
+        ))
+    };
+    inside(&stages(16));
+    outside("hw.exec-C5", &stages(17));
+}
+
+fn dma_on(chips: u64, dma: &str) -> String {
+    format!("visa 1\nhw.program @p, chips {chips} {{\nhw.dma {dma}\n}}\n")
+}
+
+fn dma(text: &str) -> String {
+    dma_on(1, text)
+}
+
+#[test]
+fn dma_constraints() {
+    for (engine, from, to) in
+        [("tensor", "hbm", "dm"), ("tensor", "dm", "hbm"), ("tensor", "dm", "dm"), ("tensor", "hbm", "hbm")]
+    {
+        inside(&dma(&format!("{engine}, from {from}, to {to}, loops [64 : 1 -> 1] : 64")));
+        outside("hw.dma-C1", &dma(&format!("pcie, from {from}, to {to}, loops [64 : 1 -> 1] : 64")));
+    }
+    inside(&dma("pcie, from host, to hbm, loops [64 : 1 -> 1] : 64"));
+    outside("hw.dma-C1", &dma("tensor, from host, to hbm, loops [64 : 1 -> 1] : 64"));
+    outside("hw.dma-C1", &dma("pcie, from host, to host, loops [64 : 1 -> 1] : 64"));
+    inside(&dma("tensor, from hbm, to hbm, loops [4096 : 1 -> 1] : 4096"));
+    outside("hw.dma-C2", &dma("tensor, from hbm, to hbm, loops [4104 : 1 -> 1] : 4104"));
+    let entries = |ones: usize| {
+        dma(&format!("tensor, from hbm, to dm, loops [{}8 : 1 -> 1] : 8", "1 : 8 -> 8, ".repeat(ones)))
+    };
+    inside(&entries(7));
+    outside("hw.dma-C2", &entries(8));
+    inside(&dma("tensor, from hbm, to hbm, loops [65536 : 8 -> 8, 8 : 1 -> 1] : 8"));
+    outside("hw.dma-C2", &dma("tensor, from hbm, to hbm, loops [65537 : 8 -> 8, 8 : 1 -> 1] : 8"));
+    outside("hw.dma-C2", &dma("tensor, from hbm, to hbm, loops [8 : 0 -> 1] : 8"));
+    inside(&dma("tensor, from hbm, to hbm, loops [2 : 2147483647 -> 8, 8 : 1 -> 1] : 8"));
+    outside("hw.dma-C2", &dma("tensor, from hbm, to hbm, loops [2 : 2147483648 -> 8, 8 : 1 -> 1] : 8"));
+    outside("hw.dma-C2", &dma("tensor, from hbm, to hbm, loops [] : 8"));
+}
+
+#[test]
+fn dma_writes() {
+    inside(&dma("tensor, from hbm, to dm, loops [2 : 1 -> 8, 8 : 1 -> 1] : 8 @ 3 -> 16"));
+    outside("hw.dma-C3", &dma("tensor, from hbm, to dm, loops [8 : 1 -> 1] : 8 @ 0 -> 4"));
+    outside("hw.dma-C3", &dma("tensor, from hbm, to dm, loops [2 : 8 -> 12, 8 : 1 -> 1] : 8"));
+    outside("hw.dma-C3", &dma("tensor, from hbm, to dm, loops [8 : 1 -> 1] : 4"));
+    inside(&dma("tensor, from dm, to hbm, loops [2 : 3 -> 5, 1 : 1 -> 1] : 1 @ 1 -> 1"));
+    inside(&dma("tensor, from hbm, to dm, loops [2 : 0 -> 8, 8 : 1 -> 1] : 8"));
+    outside("hw.dma-C4", &dma("tensor, from hbm, to dm, loops [2 : 8 -> 0, 8 : 1 -> 1] : 8"));
+    let overlapping = "[65536 : 0 -> 8, 65536 : 0 -> 8, 8 : 1 -> 1] : 8";
+    outside("hw.dma-C4", &dma(&format!("tensor, from hbm, to dm, loops {overlapping}")));
+    // 256 MiB of data memory, 48 GiB of HBM.
+    inside(&dma("tensor, from hbm, to dm, loops [8 : 1 -> 1] : 8 @ 51539607544 -> 268435448"));
+    outside("hw.dma-C5", &dma("tensor, from hbm, to dm, loops [8 : 1 -> 1] : 8 @ 51539607545 -> 0"));
+    outside("hw.dma-C5", &dma("tensor, from hbm, to dm, loops [8 : 1 -> 1] : 8 @ 0 -> 268435456"));
+    outside("hw.dma-C5", &dma("tensor, from hbm, to dm, loops [8 : 1 -> 1] : 8 @ -1 -> 0"));
+}
+
+/// Chips stand 2^40 bytes apart on the HBM side of a PCIe transfer, and only there.
+#[test]
+fn dma_chips() {
+    let chips =
+        |count: u64| format!("pcie, from host, to hbm, loops [{count} : 8 -> 1099511627776, 8 : 1 -> 1] : 8");
+    inside(&dma_on(4, &chips(4)));
+    outside("hw.dma-C5", &dma_on(4, &chips(5)));
+    inside(&dma_on(2, "pcie, from hbm, to host, loops [8 : 1 -> 1] : 8 @ 1099511627776 -> 0"));
+    outside("hw.dma-C5", &dma_on(2, "pcie, from hbm, to host, loops [8 : 1 -> 1] : 8 @ 2199023255552 -> 0"));
+    outside("hw.dma-C5", &dma_on(2, "tensor, from hbm, to dm, loops [8 : 1 -> 1] : 8 @ 1099511627776 -> 0"));
+}
+
+fn buffer(rest: &str) -> String {
+    format!("visa 1\nhw.program @p, chips 2 {{\nhw.buffer \"b\", role arg, {rest}\n}}\n")
+}
+
+#[test]
+fn program_and_buffer_constraints() {
+    inside("visa 1\nhw.program @p, chips 8 {\n}\n");
+    outside("hw.program-C1", "visa 1\nhw.program @p, chips 9 {\n}\n");
+    outside("hw.program-C1", "visa 1\nhw.program @p, chips 0 {\n}\n");
+    let one = "hw.buffer \"b\", role arg, space hbm, dtype i8, shape [8], layout [8 : 1 -> 1] : 1\n";
+    outside("hw.program-C2", &format!("visa 1\nhw.program @p, chips 1 {{\n{one}{one}}}\n"));
+    inside(&buffer("space hbm, dtype f32, shape [], layout [1 : 1 -> 4] : 1"));
+    inside(&buffer("space hbm, dtype bf16, shape [2, 4], layout [8 : 1 -> 2] : 1"));
+    outside("hw.buffer-C1", &buffer("space hbm, dtype bf16, shape [2, 0], layout [8 : 1 -> 2] : 1"));
+    outside("hw.buffer-C1", &buffer("space hbm, dtype bf16, shape [-2], layout [8 : 1 -> 2] : 1"));
+    outside(
+        "hw.buffer-C1",
+        &buffer("space hbm, dtype i8, shape [4294967296, 4294967296], layout [8 : 1 -> 1] : 1"),
+    );
+    outside("hw.buffer-C2", &buffer("space hbm, dtype i8, shape [8], layout [8 : 1 -> 1] : 8"));
+    outside("hw.buffer-C2", &buffer("space hbm, dtype i8, shape [8], layout [9 : 1 -> 1] : 1"));
+    outside("hw.buffer-C2", &buffer("space hbm, dtype i8, shape [8], layout [8 : 1 -> 1] : 1 @ -1 -> 0"));
+    inside(&buffer("space hbm, dtype bf16, shape [8], layout [8 : 1 -> 2] : 1 @ 0 -> 51539607536"));
+    outside(
+        "hw.buffer-C3",
+        &buffer("space hbm, dtype bf16, shape [8], layout [8 : 1 -> 2] : 1 @ 0 -> 51539607537"),
+    );
+    inside(&buffer("space hbm, dtype i8, shape [8], layout [2 : 0 -> 1099511627776, 8 : 1 -> 1] : 1"));
+    outside(
+        "hw.buffer-C3",
+        &buffer("space hbm, dtype i8, shape [8], layout [3 : 0 -> 1099511627776, 8 : 1 -> 1] : 1"),
+    );
+    outside("hw.buffer-C4", &buffer("space hbm, dtype i8, shape [8], layout [7 : 1 -> 1] : 1"));
+}

@@ -122,7 +122,8 @@ fn elements_behind_the_data_count_nothing() {
     assert!(f32s(&flow(&machine, &exec(&align(26)), &memory, 4, None).bytes)[0].is_nan());
 }
 
-/// 2^24 swallows a 1 that comes alone, but not two that were added before: tree 2^24 + 2 against 2^24 on the wire.
+/// 2^24 swallows a 1 that comes alone, but not two that were added before. Tree: (2^24 + 1) + (1 + 1), then + (1 + 1) of
+/// the second packet; on the wire every 1 comes alone.
 #[test]
 fn the_machine_chooses_the_order_of_sums() {
     let mut values = vec![0.0; 64];

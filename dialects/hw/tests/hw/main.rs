@@ -68,7 +68,13 @@ fn exec(stages: &str) -> Exec {
 }
 
 /// What flows behind stage `count - 1` of a run; operations are numbered as stages are.
-fn flow(machine: &Machine, exec: &Exec, memory: &SliceMemory, count: usize, log: Option<&TaintLog>) -> Stream {
+fn flow(
+    machine: &Machine,
+    exec: &Exec,
+    memory: &SliceMemory,
+    count: usize,
+    log: Option<&TaintLog>,
+) -> Stream {
     let mut stream = Stream::empty(visa_numerics::DType::I8);
     for (op, stage) in exec.stages[..count].iter().enumerate() {
         stream = stage.run(RunCx { machine, shadow: log, op: op as u32 }, memory, stream);

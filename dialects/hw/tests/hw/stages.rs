@@ -24,7 +24,8 @@ fn fetch_reorders() {
 
 #[test]
 fn fetch_broadcasts_goes_backwards_and_starts_at_its_base() {
-    let stream = fetched("hw.fetch i8, packet 8, loops [2 : 0, 8 : 1] : 8 @ 2", 1, &[9, 9, 0, 1, 2, 3, 4, 5, 6, 7]);
+    let stream =
+        fetched("hw.fetch i8, packet 8, loops [2 : 0, 8 : 1] : 8 @ 2", 1, &[9, 9, 0, 1, 2, 3, 4, 5, 6, 7]);
     assert_eq!(stream.bytes, [0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7]);
     let stream = fetched("hw.fetch i8, packet 8, loops [8 : -1] : 1 @ 7", 1, &[0, 1, 2, 3, 4, 5, 6, 7]);
     assert_eq!(stream.bytes, [7, 6, 5, 4, 3, 2, 1, 0]);
@@ -39,8 +40,11 @@ fn fetch_converts() {
     let stream = fetched("hw.fetch i8, packet 8, to i32, loops [8 : 1] : 8", 1, &bytes);
     assert_eq!(i32s(&stream.bytes), [1, -1, -128, 127, 0, 2, 3, 4]);
     assert_eq!((stream.dtype, stream.packet), (DType::I32, 32));
-    let stream =
-        fetched("hw.fetch bf16, packet 8, to f32, loops [8 : 1] : 8", 1, &[0x80, 0x3f, 0x20, 0xc0, 0, 0, 0x80, 0x7f]);
+    let stream = fetched(
+        "hw.fetch bf16, packet 8, to f32, loops [8 : 1] : 8",
+        1,
+        &[0x80, 0x3f, 0x20, 0xc0, 0, 0, 0x80, 0x7f],
+    );
     assert_eq!(f32s(&stream.bytes), [1.0, -2.5, 0.0, f32::INFINITY]);
     let mut floats = 1.0_f32.to_le_bytes().to_vec();
     floats.extend_from_slice(&(-2.0_f32).to_le_bytes());
@@ -137,8 +141,7 @@ fn register_files_are_filled() {
 
 /// A stream of i32 packets behind a contraction of `rows` rows.
 fn sums(packet: usize, rows: usize, values: impl IntoIterator<Item = i32>) -> Stream {
-    let operand =
-        Operand { addresses: Vec::new().into(), repeat: 1, read: 32, rows, data: 32, terms: 1 };
+    let operand = Operand { addresses: Vec::new().into(), repeat: 1, read: 32, rows, data: 32, terms: 1 };
     Stream { packet, bytes: i32_bytes(values), operand: Some(operand), ..Stream::empty(DType::I32) }
 }
 
@@ -186,8 +189,11 @@ fn accumulate_in_both_output_orders() {
 #[test]
 fn accumulate_slices_columns_and_permutes_slots() {
     let exec = accumulator(4, 1, 5, "interleaved, rows 1, columns 1, slots [2 : 1, 2 : 2] : 1", 4);
-    let out =
-        exec.stages[4].run(cx(&Machine::rngd()), &SliceMemory::default(), sums(8, 1, [1, -1, 2, -2, 3, -3, 4, -4]));
+    let out = exec.stages[4].run(
+        cx(&Machine::rngd()),
+        &SliceMemory::default(),
+        sums(8, 1, [1, -1, 2, -2, 3, -3, 4, -4]),
+    );
     // Packets go to slots 0, 2, 1, 3.
     let firsts: Vec<i32> = i32s(&out.bytes).chunks(8).map(|packet| packet[0]).collect();
     assert_eq!(firsts, [1, 3, 2, 4]);
@@ -233,7 +239,8 @@ fn cast_narrows_and_fills_up() {
     assert_eq!(stream.bytes, expected);
     assert_eq!((stream.dtype, stream.packet), (DType::I8, 32));
 
-    let floats: Vec<u8> = [1.0_f32, -2.0, 0.5, 0.0, 4.0, 8.0, 16.0, -1.0].iter().flat_map(|x| x.to_le_bytes()).collect();
+    let floats: Vec<u8> =
+        [1.0_f32, -2.0, 0.5, 0.0, 4.0, 8.0, 16.0, -1.0].iter().flat_map(|x| x.to_le_bytes()).collect();
     let fetch = fetch.replace("i32", "f32");
     let exec_bf16 = exec(&format!("{fetch}; hw.cast bf16; hw.commit bytes 16, loops [16 : 1] : 16"));
     let stream = flow(&machine, &exec_bf16, &data(&floats), 3, None);

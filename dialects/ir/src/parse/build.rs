@@ -18,7 +18,7 @@ impl<'a> Parser<'a> {
         if self.ctx.dialect(dialect).is_none() {
             let names: Vec<_> = self.ctx.dialects().map(|d| d.name).collect();
             let message = format!("unknown dialect `{dialect}`; known are `{}`", names.join("`, `"));
-            return Err(Diagnostic::error("unknown-dialect", span.sub(0..dialect.len()), message)
+            return Err(Diagnostic::error("unknown-dialect", span.part(0..dialect.len()), message)
                 .fix(nearest(dialect, names).map(|near| format!("did you mean `{near}`?"))));
         }
         Err(Diagnostic::error("unknown-op", span, format!("unknown operation `{name}`"))
@@ -43,11 +43,16 @@ impl<'a> Parser<'a> {
         let offset = 2 + name.len();
         self.ctx
             .parse_type(def, text, body)
-            .map_err(|error| body_error(def, '!', error, span.sub(offset..offset + body.len()), span))
+            .map_err(|error| body_error(def, '!', error, span.part(offset..offset + body.len()), span))
     }
 
     /// Reads a clause's value in the pretty form.
-    pub(super) fn pretty_value(&self, clause: &ClauseDecl, text: &str, span: Span) -> Result<AttrId, Diagnostic> {
+    pub(super) fn pretty_value(
+        &self,
+        clause: &ClauseDecl,
+        text: &str,
+        span: Span,
+    ) -> Result<AttrId, Diagnostic> {
         let wrong = || wrong_literal(clause, text, span);
         let attr = match clause.kind {
             ClauseKind::Int => Attr::Int(integer(text).map_err(|why| wrong().note(why, None))?),
@@ -138,7 +143,12 @@ impl<'a> Parser<'a> {
         }
         let Some(infer) = decl.infer else {
             if written.len() != decl.results.len() {
-                let message = format!("`{}` needs {} result types, found {}", decl.name, decl.results.len(), written.len());
+                let message = format!(
+                    "`{}` needs {} result types, found {}",
+                    decl.name,
+                    decl.results.len(),
+                    written.len()
+                );
                 return Err(Diagnostic::error("result-types", span, message));
             }
             return Ok(());
@@ -153,7 +163,8 @@ impl<'a> Parser<'a> {
             {
                 let (found, wanted) = (self.ctx.type_text(found), self.ctx.type_text(ty));
                 let message = format!("`{}` gives `{wanted}`, but `{found}` is written", decl.name);
-                return Err(Diagnostic::error("result-types", span, message).fix(Some(format!("write `{wanted}`, or leave the type out"))));
+                return Err(Diagnostic::error("result-types", span, message)
+                    .fix(Some(format!("write `{wanted}`, or leave the type out"))));
             }
         }
         Ok(())
@@ -161,8 +172,14 @@ impl<'a> Parser<'a> {
 }
 
 /// A refused body, placed in the source.
-pub(super) fn body_error(def: &BodyDef, sigil: char, error: BodyError, body: Span, whole: Span) -> Diagnostic {
-    let span = error.range.map_or(whole, |range| body.sub(range));
+pub(super) fn body_error(
+    def: &BodyDef,
+    sigil: char,
+    error: BodyError,
+    body: Span,
+    whole: Span,
+) -> Diagnostic {
+    let span = error.range.map_or(whole, |range| body.part(range));
     Diagnostic::error(error.code, span, error.message)
         .note(format!("`{sigil}{}` is written `{}`", def.name, def.syntax), None)
         .fix(error.fix)

@@ -23,6 +23,7 @@ pub(crate) const ARG_NAMES: &str = "arg_names";
 pub(crate) const VERSION_ATTR: &str = "visa.version";
 
 type Entry = (String, AttrId, Span);
+type ArgNames = Rc<[Rc<str>]>;
 
 impl<'a> Parser<'a> {
     fn rule(&mut self, rule: Rule, wanted: &str) -> Result<Pair<'a, Rule>, Diagnostic> {
@@ -127,7 +128,12 @@ impl<'a> Parser<'a> {
         self.ctx.dialect(name.split('.').next().unwrap_or(name)).is_none()
     }
 
-    fn head_piece(&self, pieces: &mut Head<'a>, piece: Pair<'a, Rule>, base: usize) -> Result<(), Diagnostic> {
+    fn head_piece(
+        &self,
+        pieces: &mut Head<'a>,
+        piece: Pair<'a, Rule>,
+        base: usize,
+    ) -> Result<(), Diagnostic> {
         let span = span_of(&piece, base);
         match piece.as_rule() {
             Rule::results => {
@@ -158,10 +164,10 @@ impl<'a> Parser<'a> {
         decl: Option<&'static OpDecl>,
         pieces: &Head<'a>,
         span: Span,
-    ) -> Result<(OpSpec, Rc<[Rc<str>]>), Diagnostic> {
+    ) -> Result<(OpSpec, ArgNames), Diagnostic> {
         let name = decl.map_or_else(|| OpName::Unknown(pieces.name.as_str().into()), OpName::Known);
         let mut spec = OpSpec::named(name, span);
-        let mut arg_names: Rc<[Rc<str>]> = Rc::from([]);
+        let mut arg_names: ArgNames = Rc::from([]);
         let mut found: HashMap<&str, (AttrId, Span)> = HashMap::new();
         for (name, value, span) in &pieces.properties {
             match (self.ctx.attr_data(*value), decl) {
@@ -304,12 +310,17 @@ impl<'a> Parser<'a> {
     fn generic_attr(&self, pair: Pair<'a, Rule>, base: usize) -> Result<AttrId, Diagnostic> {
         let span = span_of(&pair, base);
         let text = pair.as_str();
-        let Some(inner) = pair.into_inner().next() else { return Ok(self.ctx.attr(Attr::Opaque(text.into()))) };
+        let Some(inner) = pair.into_inner().next() else {
+            return Ok(self.ctx.attr(Attr::Opaque(text.into())));
+        };
         let number = |text: &str| integer(text).map_err(|why| Diagnostic::error("wrong-literal", span, why));
         let attr = match inner.as_rule() {
-            Rule::integer => Attr::Int(number(inner.into_inner().as_str().split(':').next().unwrap_or("").trim())?),
+            Rule::integer => {
+                Attr::Int(number(inner.into_inner().as_str().split(':').next().unwrap_or("").trim())?)
+            }
             Rule::dense => {
-                let values: Result<Vec<_>, _> = inner.into_inner().map(|item| number(item.as_str())).collect();
+                let values: Result<Vec<_>, _> =
+                    inner.into_inner().map(|item| number(item.as_str())).collect();
                 Attr::Ints(values?.into())
             }
             Rule::array => {

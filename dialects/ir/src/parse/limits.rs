@@ -18,11 +18,12 @@ pub const MAX_ERRORS: usize = 100;
 /// # Errors
 /// A binary file (a NUL byte or invalid UTF-8), an empty or an oversized one.
 pub fn decode(bytes: Vec<u8>) -> Result<String, Diagnostic> {
-    let refuse = |at: usize, message: String| {
-        Err(Diagnostic::error("not-text", Span::new(at..at), message))
-    };
+    let refuse = |at: usize, message: String| Err(Diagnostic::error("not-text", Span::new(at..at), message));
     if bytes.len() > MAX_SOURCE_BYTES {
-        return refuse(0, format!("the input has {} bytes; at most {MAX_SOURCE_BYTES} are read", bytes.len()));
+        return refuse(
+            0,
+            format!("the input has {} bytes; at most {MAX_SOURCE_BYTES} are read", bytes.len()),
+        );
     }
     if let Some(at) = bytes.iter().position(|&byte| byte == 0) {
         return refuse(0, format!("the input has a NUL byte at offset {at}: it is not a text file"));
@@ -42,7 +43,11 @@ pub fn decode(bytes: Vec<u8>) -> Result<String, Diagnostic> {
 /// The first unbalanced bracket, nesting deeper than [`MAX_NESTING`], or a token longer than [`MAX_TOKEN_BYTES`].
 pub fn check(text: &str, base: usize) -> Result<(), Diagnostic> {
     if text.trim().is_empty() {
-        return Err(Diagnostic::error("empty", Span::new(base..base), "the input is empty: expected operations"));
+        return Err(Diagnostic::error(
+            "empty",
+            Span::new(base..base),
+            "the input is empty: expected operations",
+        ));
     }
     let bytes = text.as_bytes();
     let mut open: Vec<(u8, usize)> = Vec::new();
@@ -54,7 +59,11 @@ pub fn check(text: &str, base: usize) -> Result<(), Diagnostic> {
             word_start = at + 1;
         } else if at - word_start >= MAX_TOKEN_BYTES {
             let message = format!("a token of more than {MAX_TOKEN_BYTES} characters");
-            return Err(Diagnostic::error("token-too-long", Span::new(base + word_start..base + at), message));
+            return Err(Diagnostic::error(
+                "token-too-long",
+                Span::new(base + word_start..base + at),
+                message,
+            ));
         }
         match byte {
             b'/' if bytes.get(at + 1) == Some(&b'/') => at = skip_line(bytes, at),

@@ -53,9 +53,12 @@ impl<'a> Parser<'a> {
             }
         }
         self.skip_spaces();
-        let ends = self.rest().is_empty() || self.rest().starts_with(['\n', '{', '}']) || self.rest().starts_with("//");
+        let ends = self.rest().is_empty()
+            || self.rest().starts_with(['\n', '{', '}'])
+            || self.rest().starts_with("//");
         if !ends {
-            let message = format!("found {}, expected a clause, `: type`, `{{` or the end of the line", self.found());
+            let message =
+                format!("found {}, expected a clause, `: type`, `{{` or the end of the line", self.found());
             return Err(Diagnostic::error("syntax", self.here(), message));
         }
         Ok(statement)
@@ -76,7 +79,8 @@ impl<'a> Parser<'a> {
         for &(text, span) in &statement.types {
             written.push((self.ty(text, span)?, span));
         }
-        let names: Vec<_> = statement.results.iter().map(|&(name, span)| (Cow::Borrowed(name), span)).collect();
+        let names: Vec<_> =
+            statement.results.iter().map(|&(name, span)| (Cow::Borrowed(name), span)).collect();
         let op = self.module.append(block, spec);
         self.attach_results(op, Some(decl), &names, &written, span)?;
         Ok(op)
@@ -145,7 +149,8 @@ impl<'a> Parser<'a> {
         self.block(block);
         self.scopes.pop();
         if !self.eat("}") {
-            let message = format!("the body of `{name}` is not closed: expected `}}`, found {}", self.found());
+            let message =
+                format!("the body of `{name}` is not closed: expected `}}`, found {}", self.found());
             return Err(Diagnostic::error("syntax", name_span, message));
         }
         arguments

@@ -23,7 +23,13 @@ fn syntax_lines() {
 #[test]
 fn a_page_names_everything() {
     let page = dialect_page(&TOY);
-    for part in ["# Dialect `toy`", "### `!toy.tensor<[SIZE, ...]>`", "### `#toy.tile<", "### `toy.make`", "| `mode` | one of `fast`, `exact` | `fast` | how |"] {
+    for part in [
+        "# Dialect `toy`",
+        "### `!toy.tensor<[SIZE, ...]>`",
+        "### `#toy.tile<",
+        "### `toy.make`",
+        "| `mode` | one of `fast`, `exact` | `fast` | how |",
+    ] {
         assert!(page.contains(part), "no `{part}` in:\n{page}");
     }
 }

@@ -2,7 +2,7 @@
 
 mod declarations;
 mod mlir;
-mod round_trip;
 mod rewriting;
+mod round_trip;
 mod syntax_errors;
 mod toy;

@@ -10,7 +10,11 @@ use visa_ir::verify::same;
 fn mlir_opt(text: &str) -> Option<String> {
     let start = |name| {
         let mut command = Command::new(name);
-        command.arg("--allow-unregistered-dialect").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+            .arg("--allow-unregistered-dialect")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         command.spawn().ok()
     };
     let mut child = ["mlir-opt-22", "/usr/lib/llvm-22/bin/mlir-opt"].into_iter().find_map(start)?;
@@ -21,6 +25,7 @@ fn mlir_opt(text: &str) -> Option<String> {
 }
 
 #[test]
+#[allow(clippy::print_stdout, reason = "a skipped test says so")]
 fn mlir_opt_reads_the_generic_form_and_we_read_what_it_prints() {
     let ctx = context();
     let module = good(&ctx, EVERYTHING);

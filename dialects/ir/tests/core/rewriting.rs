@@ -51,7 +51,10 @@ fn inserting_before_and_renaming_on_print() {
         .result(ty, Some("m".into()));
     module.insert_before(mix, spec);
     let printed = print(&ctx, &module, Form::Pretty);
-    assert!(printed.contains("  %m = toy.make size 4\n  %m_1 = toy.make size 4\n  %s, %c = toy.mix"), "{printed}");
+    assert!(
+        printed.contains("  %m = toy.make size 4\n  %m_1 = toy.make size 4\n  %s, %c = toy.mix"),
+        "{printed}"
+    );
     good(&ctx, &printed);
 }
 

@@ -20,7 +20,12 @@ fn one(text: &str, code: &str, covered: &str, fix: Option<&str>) {
 /// The statement inside a function.
 #[track_caller]
 fn inside(statement: &str, code: &str, covered: &str, fix: Option<&str>) {
-    one(&format!("toy.func @f(%a: !toy.tensor<[4]>) {{\n  {statement}\n  toy.return\n}}\n"), code, covered, fix);
+    one(
+        &format!("toy.func @f(%a: !toy.tensor<[4]>) {{\n  {statement}\n  toy.return\n}}\n"),
+        code,
+        covered,
+        fix,
+    );
 }
 
 #[test]
@@ -38,8 +43,18 @@ fn unknown_names() {
     inside("%m = quux.make size 4", "unknown-dialect", "quux", None);
     inside("%m = toy.make size 4, mod fast", "unknown-clause", "mod", Some("did you mean `mode`?"));
     inside("toy.note \"x\", at 1, zzzzzzzz 2", "unknown-clause", "zzzzzzzz", None);
-    inside("%s, %c = toy.mix sum %a : !toy.tensr<[1]>, !toy.tensor<[1]>", "unknown-type", "!toy.tensr<[1]>", Some("did you mean `!toy.tensor`?"));
-    inside("%s, %c = toy.mix sum %b : !toy.tensor<[1]>, !toy.tensor<[1]>", "undefined-value", "%b", Some("did you mean `%a`?"));
+    inside(
+        "%s, %c = toy.mix sum %a : !toy.tensr<[1]>, !toy.tensor<[1]>",
+        "unknown-type",
+        "!toy.tensr<[1]>",
+        Some("did you mean `!toy.tensor`?"),
+    );
+    inside(
+        "%s, %c = toy.mix sum %b : !toy.tensor<[1]>, !toy.tensor<[1]>",
+        "undefined-value",
+        "%b",
+        Some("did you mean `%a`?"),
+    );
     inside("%m = \"toy.mak\"() : () -> ()", "unknown-op", "toy.mak", Some("did you mean `toy.make`?"));
 }
 
@@ -48,8 +63,18 @@ fn clauses_missing_or_twice() {
     inside("%m = toy.make mode fast", "missing-clause", "toy.make", None);
     inside("toy.note at 1", "missing-clause", "toy.note", None);
     inside("%m = toy.make size 4, size 5", "duplicate-clause", "size 5", None);
-    inside("%m = \"toy.make\"() <{mode = \"fast\"}> : () -> !toy.tensor<[4]>", "missing-clause", "toy.make", None);
-    inside("%m = \"toy.make\"() <{size = 4 : i64, size = 4 : i64}> : () -> !toy.tensor<[4]>", "duplicate-clause", "4 : i64", None);
+    inside(
+        "%m = \"toy.make\"() <{mode = \"fast\"}> : () -> !toy.tensor<[4]>",
+        "missing-clause",
+        "toy.make",
+        None,
+    );
+    inside(
+        "%m = \"toy.make\"() <{size = 4 : i64, size = 4 : i64}> : () -> !toy.tensor<[4]>",
+        "duplicate-clause",
+        "4 : i64",
+        None,
+    );
 }
 
 #[test]
@@ -73,7 +98,12 @@ fn integers_are_signed_64_bit() {
     inside(&size("9223372036854775808"), "wrong-literal", "9223372036854775808", None);
     inside(&size("-9223372036854775809"), "wrong-literal", "-9223372036854775809", None);
     inside(&size("0x8000000000000000"), "wrong-literal", "0x8000000000000000", None);
-    inside("%m = toy.make size 4, strides [9223372036854775808]", "wrong-literal", "[9223372036854775808]", None);
+    inside(
+        "%m = toy.make size 4, strides [9223372036854775808]",
+        "wrong-literal",
+        "[9223372036854775808]",
+        None,
+    );
     let ctx = context();
     for text in ["9223372036854775807", "-9223372036854775808", "0x7fffffffffffffff"] {
         crate::toy::good(&ctx, &format!("toy.func @f() {{\n  {}\n  toy.return\n}}\n", size(text)));
@@ -119,7 +149,12 @@ fn words_where_they_do_not_belong() {
     inside("%m = toy.make size 4 {\n  }", "syntax", "{", None);
     inside("%m = toy.make size 4 %a", "wrong-literal", "4 %a", None);
     inside("%x = toy.loop [2] {\n  }", "results", "%x", None);
-    inside("%m = toy.make size 4 : !toy.tensor<[5]>", "result-types", "!toy.tensor<[5]>", Some("write `!toy.tensor<[4]>`, or leave the type out"));
+    inside(
+        "%m = toy.make size 4 : !toy.tensor<[5]>",
+        "result-types",
+        "!toy.tensor<[5]>",
+        Some("write `!toy.tensor<[4]>`, or leave the type out"),
+    );
     inside("%m = toy.make size 4\n  %m = toy.make size 4", "redefinition", "%m", None);
     inside("?", "syntax", "?", None);
     one("toy.func @f {\n  toy.return\n}\n", "syntax", "toy.func", None);
@@ -131,16 +166,34 @@ fn structure() {
     one("toy.func @f() {\n}\n", "structure", "toy.func @f()", None);
     one("toy.return\n", "structure", "toy.return", None);
     inside("toy.loop [1] {\n  toy.return\n  }", "structure", "toy.return", None);
-    one("toy.func @f() {\n  toy.return\n}\ntoy.func @f() {\n  toy.return\n}\n", "duplicate-symbol", "@f", None);
-    inside("%s, %c = toy.mix sum : !toy.tensor<[1]>, !toy.tensor<[1]>", "operands", "%s, %c = toy.mix sum : !toy.tensor<[1]>, !toy.tensor<[1]>", None);
+    one(
+        "toy.func @f() {\n  toy.return\n}\ntoy.func @f() {\n  toy.return\n}\n",
+        "duplicate-symbol",
+        "@f",
+        None,
+    );
+    inside(
+        "%s, %c = toy.mix sum : !toy.tensor<[1]>, !toy.tensor<[1]>",
+        "operands",
+        "%s, %c = toy.mix sum : !toy.tensor<[1]>, !toy.tensor<[1]>",
+        None,
+    );
 }
 
 #[test]
 fn several_errors_in_one_run() {
     let text = "toy.func @f() {\n  %a = toy.mak size 1\n  %b = toy.make siz 1\n  toy.loop [1] {\n    %c = toy.make size x\n  }\n  \
                 toy.return %d\n}\ntoy.fun @g() {\n  toy.note\n}\ntoy.func @h() {\n  toy.return %e\n}\n";
-    let codes: Vec<_> = found(text).into_iter().map(|(code, covered, _)| format!("{code} {covered}")).collect();
-    let wanted = ["unknown-op toy.mak", "unknown-clause siz", "wrong-literal x", "undefined-value %d", "unknown-op toy.fun", "undefined-value %e"];
+    let codes: Vec<_> =
+        found(text).into_iter().map(|(code, covered, _)| format!("{code} {covered}")).collect();
+    let wanted = [
+        "unknown-op toy.mak",
+        "unknown-clause siz",
+        "wrong-literal x",
+        "undefined-value %d",
+        "unknown-op toy.fun",
+        "undefined-value %e",
+    ];
     assert_eq!(codes, wanted);
 }
 

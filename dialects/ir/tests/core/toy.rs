@@ -30,7 +30,8 @@ fn sizes(text: &str) -> Result<Rc<dyn Body>, BodyError> {
             fix: Some("write a number".into()),
         }
     };
-    let inside = text.trim().strip_prefix('[').and_then(|text| text.strip_suffix(']')).ok_or_else(|| refuse(text))?;
+    let inside =
+        text.trim().strip_prefix('[').and_then(|text| text.strip_suffix(']')).ok_or_else(|| refuse(text))?;
     let words = inside.split(',').map(str::trim);
     let sizes: Result<Vec<_>, _> = words.map(|word| word.parse().map_err(|_| refuse(word))).collect();
     Ok(Rc::new(Sizes(sizes?)))
@@ -38,7 +39,8 @@ fn sizes(text: &str) -> Result<Rc<dyn Body>, BodyError> {
 
 pub(crate) static TENSOR: BodyDef =
     BodyDef { name: "toy.tensor", syntax: "[SIZE, ...]", doc: "A tensor.", parse: sizes };
-pub(crate) static TILE: BodyDef = BodyDef { name: "toy.tile", syntax: "[SIZE, ...]", doc: "A tile.", parse: sizes };
+pub(crate) static TILE: BodyDef =
+    BodyDef { name: "toy.tile", syntax: "[SIZE, ...]", doc: "A tile.", parse: sizes };
 
 const ANY: &[&str] = &["toy.tensor"];
 

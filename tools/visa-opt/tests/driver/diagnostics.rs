@@ -20,7 +20,8 @@ fn text_shows_the_source_and_the_fix() {
 #[test]
 fn json_is_an_object_a_line() {
     let ran = run(&["--diagnostics=json"], TWO_ERRORS);
-    let lines: Vec<serde_json::Value> = ran.err.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let lines: Vec<serde_json::Value> =
+        ran.err.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!((ran.code, lines.len()), (1, 2));
     let first = &lines[0];
     assert_eq!(first["severity"], "error");
@@ -56,8 +57,12 @@ fn expectations_that_are_met() {
     expect(&at("", &format!("// expected-error@below {error}\n"), "")).quiet();
     expect(&at("", "", &format!("// expected-error {error}"))).quiet();
     expect(&at(&format!("expected-error @-3 {error}"), "", "")).quiet();
-    expect(&at("", &format!("// expected-error@+2 {error}\n// expected-note@below {{{{fix: did you mean}}}}\n"), ""))
-        .quiet();
+    expect(&at(
+        "",
+        &format!("// expected-error@+2 {error}\n// expected-note@below {{{{fix: did you mean}}}}\n"),
+        "",
+    ))
+    .quiet();
     expect("toy.func @f() {\n  toy.const value 13 // expected-error {{toy.const-C1}} expected-note {{is not 13}}\n  \
             toy.return\n}\n")
     .quiet();
@@ -72,7 +77,9 @@ fn expectations_hold_part_by_part() {
 #[test]
 fn warnings_and_remarks_are_expected_too() {
     let input = |kind: &str| {
-        format!("toy.func @f() {{\n  %a = toy.const value 1 // expected-{kind} {{{{hello}}}}\n  toy.return %a\n}}\n")
+        format!(
+            "toy.func @f() {{\n  %a = toy.const value 1 // expected-{kind} {{{{hello}}}}\n  toy.return %a\n}}\n"
+        )
     };
     let args = ["--verify-diagnostics", "--pass-pipeline=set{note=hello}"];
     assert_eq!(run(&args, &input("remark")).code, 0);
@@ -85,14 +92,24 @@ fn expectations_that_are_not_met() {
     let fine = "toy.func @f() {\n  toy.return\n}\n";
     let not_found = "error[expectation]: expected error `x` on line 4 was not found";
     expect(&format!("{fine}// expected-error {{{{x}}}}\n")).refused(&[not_found, "<stdin>:4:4"]);
-    expect("// expected-error@+1 {{another text}}\ntoy.ad\n").refused(&["`another text`", "unexpected error"]);
-    expect("// expected-error {{toy.ad}}\ntoy.ad\n").refused(&["on line 1 was not found", "unexpected error"]);
-    expect("// expected-error@+1 {{toy.ad}} expected-error@+1 {{toy.ad}}\ntoy.ad\n").refused(&["was not found"]);
+    expect("// expected-error@+1 {{another text}}\ntoy.ad\n")
+        .refused(&["`another text`", "unexpected error"]);
+    expect("// expected-error {{toy.ad}}\ntoy.ad\n")
+        .refused(&["on line 1 was not found", "unexpected error"]);
+    expect("// expected-error@+1 {{toy.ad}} expected-error@+1 {{toy.ad}}\ntoy.ad\n")
+        .refused(&["was not found"]);
 }
 
 #[test]
 fn malformed_expectations_are_errors() {
-    for bad in ["expected-eror {{x}}", "expected-error x", "expected-error@x {{x}}", "expected-error@-9 {{x}}", "expected-error {{x"] {
-        expect(&format!("toy.func @f() {{\n  toy.return\n}}\n// {bad}\n")).refused(&["error[expectation]", "is written"]);
+    for bad in [
+        "expected-eror {{x}}",
+        "expected-error x",
+        "expected-error@x {{x}}",
+        "expected-error@-9 {{x}}",
+        "expected-error {{x",
+    ] {
+        expect(&format!("toy.func @f() {{\n  toy.return\n}}\n// {bad}\n"))
+            .refused(&["error[expectation]", "is written"]);
     }
 }

@@ -6,8 +6,10 @@ use std::fs;
 const CONST: &str = "visa 1\ntoy.func @f() {\n  %a = toy.const value 1\n  toy.return %a\n}\n";
 
 fn names(folder: &std::path::Path) -> Vec<String> {
-    let mut names: Vec<_> =
-        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let mut names: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
     names.sort();
     names
 }
@@ -80,7 +82,8 @@ fn a_machine_description_is_read_and_checked() {
     let args = ["--machine", "machine.json"];
     run_in(folder.path(), &args, CONST).refused(&["error[cannot-read]: cannot read `machine.json`"]);
     fs::write(folder.path().join("machine.json"), "{").unwrap();
-    run_in(folder.path(), &args, CONST).refused(&["error[machine]: `machine.json`: machine description, line 1"]);
+    run_in(folder.path(), &args, CONST)
+        .refused(&["error[machine]: `machine.json`: machine description, line 1"]);
     fs::write(folder.path().join("machine.json"), "{}").unwrap();
     assert_eq!(run_in(folder.path(), &args, CONST).quiet(), CONST);
 }

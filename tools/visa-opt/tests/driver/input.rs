@@ -29,7 +29,8 @@ fn generic_form_under_both_names() {
 
 #[test]
 fn parts_are_modules_of_their_own() {
-    let part = |value: &str| format!("visa 1\ntoy.func @f() {{\n  %a = toy.const value {value}\n  toy.return\n}}\n");
+    let part =
+        |value: &str| format!("visa 1\ntoy.func @f() {{\n  %a = toy.const value {value}\n  toy.return\n}}\n");
     let input = format!("{}// -----\n{}", part("1"), part("2"));
     assert_eq!(run(&["--split-input-file"], &input).quiet(), input);
     run(&[], &input).refused(&["syntax"]);
@@ -39,7 +40,12 @@ fn parts_are_modules_of_their_own() {
 fn a_bad_part_does_not_hide_the_others() {
     let input = "toy.ad\n// -----\ntoy.func @g() {\n  toy.return\n}\n// -----\ntoy.retur\n";
     let ran = run(&["--split-input-file"], input);
-    ran.refused(&["unknown operation `toy.ad`", "<stdin>:1:1", "unknown operation `toy.retur`", "<stdin>:7:1"]);
+    ran.refused(&[
+        "unknown operation `toy.ad`",
+        "<stdin>:1:1",
+        "unknown operation `toy.retur`",
+        "<stdin>:7:1",
+    ]);
     assert_eq!(ran.out, "visa 1\ntoy.func @g() {\n  toy.return\n}\n");
 }
 

@@ -37,7 +37,10 @@ fn flags_run_in_the_order_written() {
 fn wrong_pipelines_get_a_caret_and_the_nearest_name() {
     let wrong = |pipeline: &str, parts: &[&str]| run(&["--pass-pipeline", pipeline], CONST).refused(parts);
     let caret = "  |                    ^^^\n";
-    wrong("builtin.module(set,dec)", &["unknown pass `dec`", "<pipeline>:1:20", caret, "did you mean `dce`?"]);
+    wrong(
+        "builtin.module(set,dec)",
+        &["unknown pass `dec`", "<pipeline>:1:20", caret, "did you mean `dce`?"],
+    );
     wrong("set{valu=1}", &["has no option `valu`", "<pipeline>:1:5", "did you mean `value`?"]);
     wrong("set{value=x}", &["option `value`: found `x`, expected an integer", "<pipeline>:1:11"]);
     wrong("set{twice=1}", &["found `1`, expected `true` or `false`"]);
@@ -58,7 +61,11 @@ fn wrong_pipelines_get_a_caret_and_the_nearest_name() {
 
 #[test]
 fn a_wrong_option_behind_a_flag_is_shown_in_the_pipeline_it_spells() {
-    run(&["--dce", "--set=valu=1"], CONST).refused(&["has no option `valu`", "<pipeline>:1:9", "dce,set{valu=1}"]);
+    run(&["--dce", "--set=valu=1"], CONST).refused(&[
+        "has no option `valu`",
+        "<pipeline>:1:9",
+        "dce,set{valu=1}",
+    ]);
 }
 
 #[test]
@@ -70,20 +77,24 @@ fn levels_must_connect() {
         "fix: run `lower-toy` before it",
     ]);
     assert_eq!(run(&["--lower-toy", "--needs-seq"], "tm.nothing\n").quiet(), "visa 1\nseq.nothing\n");
-    run(&["--lower-toy", "--lower-toy"], "tm.nothing\n").refused(&["takes a module at tensor level", "<pipeline>:1:11"]);
-    run(&["--liar"], "tm.nothing\n").refused(&["says it gives hardware level, but left the module at tensor level"]);
+    run(&["--lower-toy", "--lower-toy"], "tm.nothing\n")
+        .refused(&["takes a module at tensor level", "<pipeline>:1:11"]);
+    run(&["--liar"], "tm.nothing\n")
+        .refused(&["says it gives hardware level, but left the module at tensor level"]);
 }
 
 #[test]
 fn invalid_ir_is_found_after_the_pass_that_left_it() {
-    run(&["--set=value=13"], CONST).refused(&["error[toy.const-C1]: the value is 13", "does not verify after pass `set`"]);
+    run(&["--set=value=13"], CONST)
+        .refused(&["error[toy.const-C1]: the value is 13", "does not verify after pass `set`"]);
     run(&["--set=value=13", "--verify-each"], CONST).refused(&["error[toy.const-C1]"]);
     assert_eq!(run(&["--set=value=13", "--verify-each=false"], CONST).quiet(), with_value(13));
 }
 
 #[test]
 fn ir_around_passes() {
-    let dump = |header: &str, value| format!("// -----// IR Dump {header} //----- //\n{}\n", with_value(value));
+    let dump =
+        |header: &str, value| format!("// -----// IR Dump {header} //----- //\n{}\n", with_value(value));
     let err = |args: &[&str]| run(&[&["--set=value=2", "--set=value=2"], args].concat(), CONST).err;
     let before = [dump("Before set", 1), dump("Before set", 2)].concat();
     let after = [dump("After set", 2), dump("After set", 2)].concat();
@@ -111,5 +122,6 @@ fn timing_only_where_asked_for() {
 
 #[test]
 fn a_panic_is_a_diagnostic() {
-    run(&["--boom"], CONST).refused(&["error[pass-failed]: pass `boom` panicked: out of luck", "a mistake in the pass"]);
+    run(&["--boom"], CONST)
+        .refused(&["error[pass-failed]: pass `boom` panicked: out of luck", "a mistake in the pass"]);
 }

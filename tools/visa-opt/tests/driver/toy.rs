@@ -1,7 +1,9 @@
 //! A dialect and passes of a researcher's own: what the tests extend the tool with.
 
 use std::rc::Rc;
-use visa_ir::decl::{Body, BodyDef, BodyError, ClauseDecl, ClauseKind, Dialect, OpDecl, OperandDecl, Trait, make_type};
+use visa_ir::decl::{
+    Body, BodyDef, BodyError, ClauseDecl, ClauseKind, Dialect, OpDecl, OperandDecl, Trait, make_type,
+};
 use visa_ir::diag::{Diagnostic, Severity};
 use visa_opt::{Io, Tool};
 use visa_passes::{Level, OptionDecl, OptionKind, Pass, PassCx};
@@ -9,7 +11,8 @@ use visa_passes::{Level, OptionDecl, OptionKind, Pass, PassCx};
 static SIZED: BodyDef = BodyDef { name: "toy.sized", syntax: "SIZE", doc: "A size.", parse: size };
 
 fn size(text: &str) -> Result<Rc<dyn Body>, BodyError> {
-    let refused = BodyError { code: "size".into(), message: format!("`{text}` is no size"), range: None, fix: None };
+    let refused =
+        BodyError { code: "size".into(), message: format!("`{text}` is no size"), range: None, fix: None };
     text.parse::<u32>().map(|size| Rc::new(size) as Rc<dyn Body>).map_err(|_| refused)
 }
 
@@ -63,7 +66,8 @@ pub(crate) static TOY: Dialect = Dialect {
 static LOWERED: OpDecl = OpDecl { name: "seq.nothing", summary: "a lowered operation", ..OpDecl::BASE };
 static TENSOR: OpDecl = OpDecl { name: "tm.nothing", summary: "a tensor operation", ..OpDecl::BASE };
 /// A dialect at sequencer level.
-pub(crate) static SEQ: Dialect = Dialect { name: "seq", doc: "", ops: &[&[&LOWERED]], types: &[], attrs: &[] };
+pub(crate) static SEQ: Dialect =
+    Dialect { name: "seq", doc: "", ops: &[&[&LOWERED]], types: &[], attrs: &[] };
 /// A dialect at tensor level.
 pub(crate) static TM: Dialect = Dialect { name: "tm", doc: "", ops: &[&[&TENSOR]], types: &[], attrs: &[] };
 
@@ -91,7 +95,8 @@ fn set(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
         }
         let note = cx.options.text("note");
         if !note.is_empty() {
-            let remark = Diagnostic { severity: Severity::Remark, ..Diagnostic::error("set", op.span(), note) };
+            let remark =
+                Diagnostic { severity: Severity::Remark, ..Diagnostic::error("set", op.span(), note) };
             cx.report(remark);
         }
         cx.module.set_clause(id, "value", Some(attr));
@@ -102,14 +107,27 @@ fn set(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
 
 static PANIC: Pass = Pass { name: "boom", summary: "panics", run: |_| panic!("out of luck"), ..Pass::BASE };
 static REFUSE: Pass = Pass { name: "refuse", summary: "refuses constants", run: refuse, ..Pass::BASE };
-static DOWN: Pass =
-    Pass { name: "lower-toy", summary: "lowers", takes: Level::Tensor, gives: Level::Sequencer, run: lower, ..Pass::BASE };
+static DOWN: Pass = Pass {
+    name: "lower-toy",
+    summary: "lowers",
+    takes: Level::Tensor,
+    gives: Level::Sequencer,
+    run: lower,
+    ..Pass::BASE
+};
 static NEEDS: Pass = Pass { name: "needs-seq", summary: "needs seq", takes: Level::Sequencer, ..Pass::BASE };
-static LIAR: Pass = Pass { name: "liar", summary: "lowers nothing", takes: Level::Tensor, gives: Level::Hardware, ..Pass::BASE };
+static LIAR: Pass = Pass {
+    name: "liar",
+    summary: "lowers nothing",
+    takes: Level::Tensor,
+    gives: Level::Hardware,
+    ..Pass::BASE
+};
 
 fn refuse(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     let ops = cx.module.walk_all().into_iter().map(|id| cx.module.op(cx.ctx, id));
-    let found: Vec<_> = ops.filter(|op| op.name() == "toy.const").map(|op| op.error("X", "a constant")).collect();
+    let found: Vec<_> =
+        ops.filter(|op| op.name() == "toy.const").map(|op| op.error("X", "a constant")).collect();
     if found.is_empty() { Ok(()) } else { Err(found) }
 }
 

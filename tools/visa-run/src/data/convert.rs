@@ -48,15 +48,19 @@ pub(super) fn generate(
 
 /// Element `index` of `rand:seed`; [`super::Source::Rand`] states the formula.
 pub(super) fn random(seed: u64, index: u64, dtype: DType) -> u32 {
-    let z = seed.wrapping_mul(GOLDEN).wrapping_add(index.wrapping_add(1).wrapping_mul(GOLDEN));
-    let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    let z = z ^ (z >> 31);
+    let z = mix(mix(seed).wrapping_add(index.wrapping_add(1).wrapping_mul(GOLDEN)));
     match dtype {
         DType::I8 | DType::I32 => integer(z as i64, dtype),
         // 24 bits, a power of two and a difference of multiples of 2^-23: each step is exact.
         DType::Bf16 | DType::F32 => from_f32(dtype, (z >> 40) as f32 / (1 << 23) as f32 - 1.0),
     }
+}
+
+/// SplitMix64's finalizer. The seed goes through it too: otherwise neighbouring seeds would give the same sequence, shifted.
+fn mix(z: u64) -> u64 {
+    let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
 }
 
 /// `index` as an element: integers wrap, floats round.

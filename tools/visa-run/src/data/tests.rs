@@ -113,12 +113,13 @@ fn wrong_sources_are_refused() {
 #[test]
 fn rand_is_the_documented_generator() {
     let of = |dtype| load(&Source::Rand(1), dtype, &[1]).expect("generated");
-    assert_eq!(of(DType::I32), [0xf4, 0x65, 0xb9, 0xa1]);
-    assert_eq!(of(DType::I8), [0xf4]);
-    // 0x6e789e / 2^23 - 1 = -0x118762 / 2^23.
-    assert_eq!(of(DType::F32), (-f32::from(0x1187_u16) / 32768.0 - 98.0 / 8388608.0).to_le_bytes());
-    // 0x118762 = 1.0001100_00111... * 2^20: the dropped part is under a half, so -1.0001100 * 2^-3.
-    assert_eq!(of(DType::Bf16), [0x0c, 0xbe]);
+    // mix(mix(1) + G) = 0xbfef8030ddc2d772, from a few lines of Python integers.
+    assert_eq!(of(DType::I32), [0x72, 0xd7, 0xc2, 0xdd]);
+    assert_eq!(of(DType::I8), [0x72]);
+    // 0xbfef80 / 2^23 - 1 = 0x3fef80 / 2^23 = 1.1111111 10111110 * 2^-2: bits 0x3effbe00.
+    assert_eq!(of(DType::F32), 0x3eff_be00_u32.to_le_bytes());
+    // The dropped half 0xbe00 is over a half of the last place: up to 0.5.
+    assert_eq!(of(DType::Bf16), [0x00, 0x3f]);
 }
 
 /// The committed NumPy oracle adds 1 to `rand:1`, and wrote `rand:3` and `rand:2` to a safetensors file.

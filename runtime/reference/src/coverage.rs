@@ -1,0 +1,154 @@
+//! Which coordinates of each axis a tensor type holds.
+//!
+//! A position of a mapping is live when each of its digits is, and its coordinate along an axis is the sum of what the
+//! digits of that axis add. So the indices that a type holds are a product: any combination of the coordinates that it
+//! holds along each axis.
+
+use std::collections::BTreeMap;
+
+use visa_ir::diag::Diagnostic;
+use visa_ir::span::Span;
+use visa_mapping::facts::{digits_of, mapping_error};
+use visa_mapping::{Axes, AxisId, Digit, Dim, Tensor};
+
+/// The digits of some mappings of a tensor type, by axis.
+pub(crate) struct Coverage {
+    /// The digits along each axis that the mappings mention, even if they hold coordinate 0 only.
+    along: BTreeMap<AxisId, Vec<Digit>>,
+    /// How many positions hold each index, by broadcast alone.
+    pub(crate) copies: u64,
+}
+
+impl Coverage {
+    /// Of all dimensions of a type.
+    pub(crate) fn new(tensor: &Tensor, axes: &Axes, span: Span) -> Result<Self, Diagnostic> {
+        Self::of(tensor, tensor.kind.dims, axes, span)
+    }
+
+    /// Of some dimensions of a type.
+    pub(crate) fn of(tensor: &Tensor, dims: &[Dim], axes: &Axes, span: Span) -> Result<Self, Diagnostic> {
+        let mut coverage = Self { along: BTreeMap::new(), copies: 1 };
+        for name in tensor.axis_names() {
+            let axis = axes.resolve(&name).map_err(|error| mapping_error(error, span))?;
+            coverage.along.insert(axis, Vec::new());
+        }
+        for &dim in dims {
+            for digit in digits_of(&tensor.dim(dim), axes, span)?.iter() {
+                match digit.axis {
+                    Some(axis) => coverage.along.entry(axis).or_default().push(*digit),
+                    None => coverage.copies = coverage.copies.saturating_mul(digit.live),
+                }
+            }
+        }
+        Ok(coverage)
+    }
+
+    /// The axes that the type mentions.
+    pub(crate) fn axes(&self) -> impl Iterator<Item = AxisId> + '_ {
+        self.along.keys().copied()
+    }
+
+    /// Whether the type mentions an axis.
+    pub(crate) fn mentions(&self, axis: AxisId) -> bool {
+        self.along.contains_key(&axis)
+    }
+
+    /// Which of the coordinates below `end` are held; coordinate 0 alone along an axis that is not mentioned.
+    pub(crate) fn held(&self, axis: AxisId, end: usize) -> Vec<bool> {
+        let start: Vec<bool> = (0..end).map(|coordinate| coordinate == 0).collect();
+        let digits = self.along.get(&axis).map_or(&[][..], Vec::as_slice);
+        digits.iter().fold(start, |held, digit| with_digit(&held, digit))
+    }
+}
+
+/// The coordinates that are one of `held` plus what the digit adds.
+fn with_digit(held: &[bool], digit: &Digit) -> Vec<bool> {
+    let stride = usize::try_from(digit.stride).unwrap_or(usize::MAX);
+    // How many steps of the digit lead from the nearest coordinate of `held` to each one.
+    let mut steps: Vec<Option<u64>> = Vec::with_capacity(held.len());
+    for (coordinate, &here) in held.iter().enumerate() {
+        let before = coordinate.checked_sub(stride).and_then(|before| steps.get(before).copied().flatten());
+        let further = before.map(|count| count + 1).filter(|&count| count < digit.live);
+        steps.push(if here { Some(0) } else { further });
+    }
+    steps.iter().map(Option::is_some).collect()
+}
+
+/// The coordinates that together with `part` make up `whole`: each of `whole` is in one way the sum of one of `part` and
+/// one of the result. Sums past the end are left out. `None` if there is no such set.
+///
+/// There is at most one: the smallest coordinate that is not made up yet can only be its own sum with 0.
+pub(crate) fn complement(whole: &[bool], part: &[bool]) -> Option<Vec<bool>> {
+    let part = coordinates(part);
+    let mut made = vec![false; whole.len()];
+    let mut rest = vec![false; whole.len()];
+    for coordinate in coordinates(whole) {
+        if made[coordinate] {
+            continue;
+        }
+        rest[coordinate] = true;
+        for sum in part.iter().map(|step| coordinate + step).take_while(|&sum| sum < whole.len()) {
+            if made[sum] || !whole[sum] {
+                return None;
+            }
+            made[sum] = true;
+        }
+    }
+    (made == whole).then_some(rest)
+}
+
+/// The coordinates that are marked, in order.
+pub(crate) fn coordinates(marked: &[bool]) -> Vec<usize> {
+    marked.iter().enumerate().filter_map(|(coordinate, &is)| is.then_some(coordinate)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use visa_mapping::{HOST, parse_tensor};
+
+    fn held(map: &str, axis: &str, end: usize) -> Vec<usize> {
+        let mut axes = Axes::new();
+        for (name, size) in [("J", 64), ("N", 100), ("K", 8)] {
+            axes.declare(name, size).unwrap();
+        }
+        let body = parse_tensor(&HOST, &format!("i8, {map}")).unwrap().into_any();
+        let coverage = Coverage::new(body.downcast_ref().unwrap(), &axes, Span::default()).unwrap();
+        coordinates(&coverage.held(axes.id(axis).unwrap(), end))
+    }
+
+    fn marks(end: usize, marked: &[usize]) -> Vec<bool> {
+        (0..end).map(|coordinate| marked.contains(&coordinate)).collect()
+    }
+
+    #[test]
+    fn coordinates_that_mappings_hold() {
+        assert_eq!(held("[J]", "J", 64), (0..64).collect::<Vec<_>>());
+        assert_eq!(held("[J / 16]", "J", 64), [0, 16, 32, 48]);
+        assert_eq!(held("[J / 16, J % 4 = 3]", "J", 64), [0, 1, 2, 16, 17, 18, 32, 33, 34, 48, 49, 50]);
+        assert_eq!(held("[N # 128 / 32, N # 128 % 32]", "N", 100), (0..100).collect::<Vec<_>>());
+        assert_eq!(held("[J]", "J", 3), [0, 1, 2]);
+        assert_eq!(held("[J]", "K", 8), [0]);
+        assert_eq!(held("[K / 4, K % 2, K / 4]", "K", 8), [0, 1, 4, 5]);
+    }
+
+    #[test]
+    fn complements() {
+        // Inner, outer and middle digits are left out.
+        assert_eq!(complement(&marks(8, &[0, 1, 2, 3, 4, 5, 6, 7]), &marks(8, &[0, 4])), Some(marks(8, &[0, 1, 2, 3])));
+        assert_eq!(complement(&[true; 8], &marks(8, &[0, 1, 2, 3])), Some(marks(8, &[0, 4])));
+        assert_eq!(complement(&[true; 8], &marks(8, &[0, 1, 4, 5])), Some(marks(8, &[0, 2])));
+        assert_eq!(complement(&[true; 8], &marks(8, &[0])), Some(vec![true; 8]));
+        assert_eq!(complement(&[true; 8], &[true; 8]), Some(marks(8, &[0])));
+        // 10 = 8 + 2 would be cut off by the axis.
+        assert_eq!(complement(&[true; 10], &marks(10, &[0, 4, 8])), Some(marks(10, &[0, 1, 2, 3])));
+    }
+
+    #[test]
+    fn no_complement() {
+        // 2 would be 0 + 2 and 1 + 1; a gap of the whole would be filled; the part is not within the whole.
+        assert_eq!(complement(&[true; 4], &marks(4, &[0, 1, 2])), None);
+        assert_eq!(complement(&marks(4, &[0, 2, 3]), &marks(4, &[0, 3])), None);
+        assert_eq!(complement(&marks(4, &[0, 2]), &marks(4, &[0, 1])), None);
+    }
+}

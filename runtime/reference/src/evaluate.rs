@@ -1,0 +1,211 @@
+//! Runs a kernel, operation by operation, on tensors as functions.
+
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+
+use visa_ir::context::Context;
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::{Module, OpRef, ValueId};
+use visa_ir::span::Span;
+use visa_ir::verify::Analysis;
+use visa_mapping::facts::DeclaredAxes;
+use visa_mapping::{ArrayLayout, Axes, Tensor};
+use visa_numerics::{Bits, DType, SumOrder, engine_cast, fetch_cast, load, store};
+use visa_stream::meaning::{Function, Meaning};
+
+use crate::contraction::{Contraction, Pair};
+use crate::coverage::Coverage;
+use crate::interface::{Kernel, Port};
+use crate::sum::contract;
+use crate::tensor::{Axis, Logical, element_count, offset, unflatten, union};
+
+/// What the machine decides about a kernel's meaning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// The order in which contractions add.
+    pub sum_order: SumOrder,
+}
+
+/// A result of a kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogicalResult {
+    /// `out`, or `out0`, `out1` and so on if there are several.
+    pub name: String,
+    /// Format of the elements.
+    pub dtype: DType,
+    /// Elements along each axis, outermost first.
+    pub shape: Vec<u64>,
+    /// The elements in C order, little-endian; an undefined one is zero.
+    pub bytes: Vec<u8>,
+    /// Which elements are defined, in C order; `None` if all are. The others no operation produced.
+    pub defined: Option<Vec<bool>>,
+}
+
+/// The results of a kernel: `entry` names it (without `@`), and may be left out where the module has only one.
+/// `arguments` are the elements of each argument in C order, little-endian, by the names of [`crate::interface`].
+///
+/// # Errors
+/// If there is no such kernel, an argument is missing or has the wrong number of bytes, a tensor is too large, or an
+/// operation has no logical meaning.
+pub fn evaluate(
+    ctx: &Context,
+    module: &Module,
+    entry: Option<&str>,
+    arguments: &BTreeMap<String, Vec<u8>>,
+    options: Options,
+) -> Result<Vec<LogicalResult>, Diagnostic> {
+    let axes = DeclaredAxes::build(ctx, module).0;
+    let kernel = Kernel::find(ctx, module, entry, &axes)?;
+    let mut run = Run { axes: &axes, options, values: HashMap::new() };
+    for (port, bytes) in kernel.arguments.iter().zip(kernel.bind(arguments)?) {
+        run.values.insert(port.value, Value::Tensor(argument(port, bytes, kernel.span)?));
+    }
+    for &id in &kernel.ops {
+        let op = module.op(ctx, id);
+        if let [result] = op.results() {
+            let value = run.value(op)?;
+            run.values.insert(*result, value);
+        }
+    }
+    kernel.results.iter().map(|port| result(port, run.tensor_of(port.value, kernel.span)?, kernel.span)).collect()
+}
+
+/// What a value of the kernel is. Products and partial sums are not spelled out: they exist in their sum only.
+#[derive(Clone)]
+enum Value {
+    Tensor(Logical),
+    Pair(Rc<Pair>),
+    /// The pair and the type of its sums within each packet.
+    Sums(Rc<Pair>, Rc<Tensor>),
+}
+
+struct Run<'a> {
+    axes: &'a Axes,
+    options: Options,
+    values: HashMap<ValueId, Value>,
+}
+
+impl Run<'_> {
+    /// The result of an operation.
+    fn value(&self, op: OpRef<'_>) -> Result<Value, Diagnostic> {
+        let to = op.result_type::<Tensor>(0).ok_or_else(|| op.error("C0", "the result is no tensor"))?;
+        Ok(match meaning(op)? {
+            Meaning::Same => Value::Tensor(converted(op, self.held(op, 0, &to)?, to.dtype)?),
+            Meaning::Pair => {
+                let (left, right) = (self.held(op, 0, &to)?, self.held(op, 1, &to)?);
+                Value::Pair(Rc::new(Pair { left, right, tensor: to }))
+            }
+            Meaning::SumPacket => match self.operand(op, 0)? {
+                Value::Pair(pair) => Value::Sums(Rc::clone(pair), to),
+                Value::Tensor(_) | Value::Sums(..) => return Err(op.error("C0", "the operand is no pair of tensors")),
+            },
+            Meaning::SumTime => match self.operand(op, 0)? {
+                Value::Sums(pair, sums) => {
+                    let contraction = Contraction { pair, sums, result: &to, axes: self.axes, span: op.span() };
+                    Value::Tensor(contract(&contraction, self.options.sum_order)?)
+                }
+                Value::Tensor(_) | Value::Pair(_) => return Err(op.error("C0", "the operand is no partial sums")),
+            },
+            Meaning::Elementwise(function) => Value::Tensor(self.elementwise(op, &to, function(op)?)?),
+        })
+    }
+
+    fn elementwise(&self, op: OpRef<'_>, to: &Tensor, function: Function) -> Result<Logical, Diagnostic> {
+        let left = self.held(op, 0, to)?;
+        let apply = function.apply;
+        if let Some(constant) = function.constant {
+            let axes = left.axes.clone();
+            let strides = left.strides(axes.iter().map(|axis| axis.id));
+            return Logical::tabulate(to.dtype, axes, op.span(), |at| apply(left.at(offset(&strides, at)), constant));
+        }
+        let right = self.held(op, 1, to)?;
+        let axes = union(&left, &right);
+        let strides = |tensor: &Logical| tensor.strides(axes.iter().map(|axis| axis.id));
+        let (lefts, rights) = (strides(&left), strides(&right));
+        let element = |at: &[usize]| -> Bits { apply(left.at(offset(&lefts, at)), right.at(offset(&rights, at))) };
+        Logical::tabulate(to.dtype, axes.clone(), op.span(), element)
+    }
+
+    fn operand(&self, op: OpRef<'_>, index: usize) -> Result<&Value, Diagnostic> {
+        let value = op.operands().get(index).and_then(|value| self.values.get(value));
+        value.ok_or_else(|| op.error("C0", format!("`{}` lacks operand {index}", op.name())))
+    }
+
+    /// An operand as far as the type `to` holds it.
+    fn held(&self, op: OpRef<'_>, index: usize, to: &Tensor) -> Result<Logical, Diagnostic> {
+        match self.operand(op, index)? {
+            Value::Tensor(tensor) => tensor.narrow(&Coverage::new(to, self.axes, op.span())?, op.span()),
+            Value::Pair(_) | Value::Sums(..) => Err(op.error("C0", "the operand is no tensor")),
+        }
+    }
+
+    fn tensor_of(&self, value: ValueId, span: Span) -> Result<&Logical, Diagnostic> {
+        match self.values.get(&value) {
+            Some(Value::Tensor(tensor)) => Ok(tensor),
+            Some(Value::Pair(_) | Value::Sums(..)) | None => {
+                Err(Diagnostic::error("no-meaning", span, "a result of the kernel is no tensor"))
+            }
+        }
+    }
+}
+
+/// What an operation means. The transfers of the tm dialect are below the stream dialect, which has the word for it.
+fn meaning(op: OpRef<'_>) -> Result<Meaning, Diagnostic> {
+    let declared = op.decl().and_then(|decl| decl.interface::<Meaning>()).copied();
+    let transfer = op.name().starts_with("tm.to_").then_some(Meaning::Same);
+    declared.or(transfer).ok_or_else(|| {
+        let message = format!("`{}` has no logical meaning: only tm and stream operations can be evaluated", op.name());
+        Diagnostic::error("no-meaning", op.span(), message)
+    })
+}
+
+/// The tensor in another format, as the fetch adapter (book 08) or the cast engine (book 26) converts; where both do,
+/// they do the same.
+fn converted(op: OpRef<'_>, tensor: Logical, to: DType) -> Result<Logical, Diagnostic> {
+    if tensor.dtype == to {
+        return Ok(tensor);
+    }
+    let row = fetch_cast(tensor.dtype, to).or_else(|| engine_cast(tensor.dtype, to));
+    let row = row.ok_or_else(|| op.error("C0", format!("no engine converts {} to {to}", tensor.dtype)))?;
+    Ok(tensor.convert(to, row.apply))
+}
+
+fn argument(port: &Port, bytes: &[u8], span: Span) -> Result<Logical, Diagnostic> {
+    let extents = extents(&port.layout);
+    let count = element_count(&extents, span)?;
+    let axes = port.layout.dims.iter().zip(&extents);
+    let axes = axes.map(|(&(id, _), &extent)| Axis { id, held: vec![true; extent] }).collect();
+    let dtype = port.info.dtype;
+    Ok(Logical::new(dtype, axes, (0..count).map(|at| load(dtype, bytes, at)).collect()))
+}
+
+fn extents(layout: &ArrayLayout) -> Vec<usize> {
+    layout.shape.iter().map(|&extent| usize::try_from(extent).unwrap_or(usize::MAX)).collect()
+}
+
+/// The array of a result: repeated along axes that the tensor does not depend on, undefined where nothing is held.
+fn result(port: &Port, tensor: &Logical, span: Span) -> Result<LogicalResult, Diagnostic> {
+    let extents = extents(&port.layout);
+    let count = element_count(&extents, span)?;
+    let ids = || port.layout.dims.iter().map(|&(id, _)| id);
+    let strides = tensor.strides(ids());
+    let held: Vec<Option<&Axis>> = ids().map(|id| tensor.axis(id)).collect();
+    let dtype = port.info.dtype;
+    let bytes = dtype.bytes(count as u64).and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(0);
+    let mut bytes = vec![0; bytes];
+    let mut defined = vec![false; count];
+    let mut at = Vec::new();
+    for (flat, defined) in defined.iter_mut().enumerate() {
+        unflatten(flat, &extents, &mut at);
+        let holds = |(axis, &coordinate): (&Option<&Axis>, &usize)| {
+            axis.is_none_or(|axis| axis.held.get(coordinate).copied().unwrap_or(false))
+        };
+        *defined = held.iter().zip(&at).all(holds);
+        if *defined {
+            store(dtype, &mut bytes, flat, tensor.at(offset(&strides, &at)));
+        }
+    }
+    let defined = defined.contains(&false).then_some(defined);
+    let info = port.info.clone();
+    Ok(LogicalResult { name: info.name, dtype, shape: info.shape, bytes, defined })
+}

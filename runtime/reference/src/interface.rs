@@ -1,0 +1,178 @@
+//! What a kernel takes and gives, as arrays.
+
+use std::collections::BTreeMap;
+
+use visa_ir::context::Context;
+use visa_ir::diag::{Diagnostic, nearest};
+use visa_ir::module::{Module, OpId, ValueId};
+use visa_ir::span::Span;
+use visa_ir::verify::Analysis;
+use visa_mapping::facts::DeclaredAxes;
+use visa_mapping::{ArrayLayout, Axes, Tensor, array_layout};
+use visa_numerics::DType;
+
+/// An argument or result of a kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TensorInfo {
+    /// Its name in data files and reports.
+    pub name: String,
+    /// Format of the elements.
+    pub dtype: DType,
+    /// Elements along each axis, outermost first.
+    pub shape: Vec<u64>,
+}
+
+impl TensorInfo {
+    /// Bytes of the whole array; `None` past 64 bits.
+    #[must_use]
+    pub fn bytes(&self) -> Option<u64> {
+        let elements = self.shape.iter().try_fold(1_u64, |count, &extent| count.checked_mul(extent))?;
+        self.dtype.bytes(elements)
+    }
+}
+
+/// What a kernel takes and gives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Signature {
+    /// The kernel's name, without `@`.
+    pub entry: String,
+    /// Its arguments, in order, by their names without `%`.
+    pub arguments: Vec<TensorInfo>,
+    /// Its results, in order: `out`, or `out0`, `out1` and so on if there are several.
+    pub results: Vec<TensorInfo>,
+}
+
+/// The signature of a kernel: `entry` names it (without `@`), and may be left out where the module has only one.
+///
+/// # Errors
+/// If there is no such kernel, or a tensor of its signature is no array.
+pub fn interface(ctx: &Context, module: &Module, entry: Option<&str>) -> Result<Signature, Diagnostic> {
+    let axes = DeclaredAxes::build(ctx, module).0;
+    Ok(Kernel::find(ctx, module, entry, &axes)?.signature())
+}
+
+/// A tensor of a signature with its place in the module.
+pub(crate) struct Port {
+    pub(crate) info: TensorInfo,
+    pub(crate) value: ValueId,
+    pub(crate) layout: ArrayLayout,
+}
+
+/// A kernel with its signature.
+pub(crate) struct Kernel {
+    pub(crate) name: String,
+    pub(crate) span: Span,
+    /// The operations up to the return.
+    pub(crate) ops: Vec<OpId>,
+    pub(crate) arguments: Vec<Port>,
+    pub(crate) results: Vec<Port>,
+}
+
+impl Kernel {
+    /// Finds a kernel and works out its signature.
+    pub(crate) fn find(ctx: &Context, module: &Module, entry: Option<&str>, axes: &Axes) -> Result<Self, Diagnostic> {
+        let func = module.op(ctx, entry_point(ctx, module, entry)?);
+        let block = *func.regions().first().ok_or_else(|| func.error("C0", "the kernel has no body"))?;
+        let ops = module.ops(block).to_vec();
+        let end = ops.last().map(|&last| func.other(last)).filter(|last| last.name() == "tm.return");
+        let end = end.ok_or_else(|| func.error("C0", "the kernel does not end with `tm.return`"))?;
+        let mut arguments = Vec::new();
+        for (at, &value) in module.args(block).iter().enumerate() {
+            let name = module.value_name(value).map_or_else(|| format!("arg{at}"), |name| name.to_string());
+            arguments.push(port(ctx, module, value, module.value_span(value), name, "argument", axes)?);
+        }
+        let mut results = Vec::new();
+        for (at, &value) in end.operands().iter().enumerate() {
+            let name = if end.operands().len() == 1 { "out".to_owned() } else { format!("out{at}") };
+            results.push(port(ctx, module, value, end.span(), name, "result", axes)?);
+        }
+        let name = func.symbol("name").map(|name| name.to_string()).unwrap_or_default();
+        let ops = ops[..ops.len() - 1].to_vec();
+        Ok(Self { name, span: func.span(), ops, arguments, results })
+    }
+
+    /// What it takes and gives.
+    pub(crate) fn signature(&self) -> Signature {
+        let infos = |ports: &[Port]| ports.iter().map(|port| port.info.clone()).collect();
+        Signature { entry: self.name.clone(), arguments: infos(&self.arguments), results: infos(&self.results) }
+    }
+
+    /// The bytes of each argument, in order.
+    pub(crate) fn bind<'a>(&self, given: &'a BTreeMap<String, Vec<u8>>) -> Result<Vec<&'a [u8]>, Diagnostic> {
+        let names: Vec<&str> = self.arguments.iter().map(|port| &*port.info.name).collect();
+        if let Some(extra) = given.keys().find(|name| !names.contains(&name.as_str())) {
+            let message = format!("`@{}` has no argument `{extra}`; it takes {}", self.name, list(&names));
+            let fix = nearest(extra, names).map(|near| format!("did you mean `{near}`?"));
+            return Err(Diagnostic::error("argument-unknown", self.span, message).fix(fix));
+        }
+        let bytes = |port: &Port| {
+            let TensorInfo { name, dtype, shape } = &port.info;
+            let span = Span::default();
+            let Some(bytes) = given.get(name) else {
+                let message = format!("argument `{name}` of `@{}` is missing: `{dtype}` of shape {shape:?}", self.name);
+                return Err(Diagnostic::error("argument-missing", span, message));
+            };
+            let wanted = port.info.bytes();
+            if wanted != Some(bytes.len() as u64) {
+                let wanted = wanted.map_or("more than 2^64".to_owned(), |wanted| wanted.to_string());
+                let message = format!(
+                    "argument `{name}` of `@{}` has {} bytes, expected {wanted}: `{dtype}` of shape {shape:?}",
+                    self.name,
+                    bytes.len()
+                );
+                return Err(Diagnostic::error("argument-size", span, message));
+            }
+            Ok(bytes.as_slice())
+        };
+        self.arguments.iter().map(|port| bytes(port).map_err(|error| Diagnostic { span: self.span, ..error })).collect()
+    }
+}
+
+fn entry_point(ctx: &Context, module: &Module, entry: Option<&str>) -> Result<OpId, Diagnostic> {
+    let kernels: Vec<(String, OpId)> = module
+        .ops(module.body())
+        .iter()
+        .map(|&id| module.op(ctx, id))
+        .filter(|op| op.name() == "tm.func")
+        .filter_map(|op| Some((op.symbol("name")?.to_string(), op.id)))
+        .collect();
+    let names: Vec<&str> = kernels.iter().map(|(name, _)| &**name).collect();
+    let error = |message: String| Diagnostic::error("unknown-entry", Span::default(), message);
+    match (entry, &*kernels) {
+        (_, []) => Err(error("the module has no kernel: expected a `tm.func`".to_owned())),
+        (None, [(_, only)]) => Ok(*only),
+        (None, _) => Err(error(format!("the module has {} kernels, choose one: {}", names.len(), list(&names)))),
+        (Some(entry), kernels) => {
+            let wanted = entry.trim_start_matches('@');
+            let found = kernels.iter().find(|(name, _)| name == wanted).map(|&(_, id)| id);
+            found.ok_or_else(|| {
+                let fix = nearest(wanted, names.iter().copied()).map(|near| format!("did you mean `{near}`?"));
+                error(format!("there is no kernel `{wanted}`; the module has {}", list(&names))).fix(fix)
+            })
+        }
+    }
+}
+
+fn list(names: &[&str]) -> String {
+    match names {
+        [] => "none".to_owned(),
+        names => format!("`{}`", names.join("`, `")),
+    }
+}
+
+fn port(
+    ctx: &Context,
+    module: &Module,
+    value: ValueId,
+    span: Span,
+    name: String,
+    role: &str,
+    axes: &Axes,
+) -> Result<Port, Diagnostic> {
+    let ty = module.ty(value);
+    let refuse = |why: String| Diagnostic::error("array-layout", span, format!("{role} `{name}`: {why}"));
+    let tensor = ctx.type_value::<Tensor>(ty).filter(|tensor| ["tm.host", "tm.hbm"].contains(&tensor.kind.def.name));
+    let tensor = tensor.ok_or_else(|| refuse(format!("type `{}`, expected `!tm.host` or `!tm.hbm`", ctx.type_text(ty))))?;
+    let layout = array_layout(&tensor, axes).map_err(refuse)?;
+    Ok(Port { info: TensorInfo { name, dtype: tensor.dtype, shape: layout.shape.clone() }, value, layout })
+}

@@ -1,0 +1,149 @@
+//! The elements of a contraction's result. Where each product's factors are is worked out once, as distances in the two
+//! operands: an index is a sum of what the result's index, the step of time and the member of the packet contribute, and
+//! so is its distance.
+
+use std::collections::BTreeMap;
+
+use visa_ir::diag::Diagnostic;
+use visa_mapping::Index;
+use visa_numerics::{Bits, DType, SumOrder};
+
+use crate::contraction::{Contraction, Group, Pair, Part};
+use crate::order::{Accumulator, Number};
+use crate::tensor::{Axis, Logical, offset};
+
+/// The result of a contraction.
+pub(crate) fn contract(contraction: &Contraction<'_>, order: SumOrder) -> Result<Logical, Diagnostic> {
+    let parts = contraction.parts()?;
+    let steps = contraction.steps(&parts)?;
+    let groups = contraction.groups()?;
+    let outputs = contraction.outputs(&parts)?;
+    let sum = Sum::new(contraction.pair, &parts, &outputs, &steps, &groups);
+    match contraction.pair.left.dtype.accumulator() {
+        Some(DType::F32) => sum.evaluate::<f32>(contraction, outputs, DType::F32, order),
+        Some(DType::I32) => sum.evaluate::<i32>(contraction, outputs, DType::I32, order),
+        Some(DType::I8 | DType::Bf16) | None => {
+            let message = format!("{} cannot enter a contraction", contraction.pair.left.dtype);
+            Err(Diagnostic::error("contraction", contraction.span, message))
+        }
+    }
+}
+
+/// What one contribution to an index adds to the places of the two factors.
+struct Term {
+    /// Elements of the left operand.
+    left: usize,
+    /// Elements of the right operand.
+    right: usize,
+    /// Its coordinates along the axes of [`Sum::ends`].
+    at: Vec<usize>,
+}
+
+/// A contraction with all distances worked out.
+struct Sum<'a> {
+    /// The packets in time order.
+    steps: Vec<Term>,
+    /// The members of each group, by the group's coordinates along the result's axes.
+    groups: BTreeMap<Vec<usize>, Vec<Option<Term>>>,
+    /// The result's axes, each with the distances of its neighbours in both operands.
+    outputs: Vec<(&'a Part, usize, usize)>,
+    /// The axes along which a sum of contributions may pass the end, into padding: where each stands among the
+    /// result's axes, if it is one, and where it ends.
+    ends: Vec<(Option<usize>, usize)>,
+}
+
+impl<'a> Sum<'a> {
+    fn new(pair: &Pair, parts: &'a [Part], outputs: &[Axis], steps: &[Index], groups: &[Group]) -> Self {
+        let strides = |operand: &Logical| operand.strides(parts.iter().map(|part| part.id));
+        let (lefts, rights) = (strides(&pair.left), strides(&pair.right));
+        let ragged: Vec<&Part> = parts.iter().filter(|part| passes_end(part, steps, groups)).collect();
+        let term = |index: &Index| {
+            let at: Vec<usize> = parts.iter().map(|part| coordinate(index, part.id)).collect();
+            let ends = ragged.iter().map(|part| coordinate(index, part.id)).collect();
+            Term { left: offset(&lefts, &at), right: offset(&rights, &at), at: ends }
+        };
+        let terms = |group: &Group| group.members.iter().map(|member| member.as_ref().map(term)).collect();
+        let mut by_place = BTreeMap::new();
+        for group in groups {
+            let place: Vec<usize> = outputs.iter().map(|axis| coordinate(&group.index, axis.id)).collect();
+            // Groups that differ only along axes on which no operand depends have the same members.
+            by_place.entry(place).or_insert_with(|| terms(group));
+        }
+        let output = |axis: &Axis| {
+            let at = parts.iter().position(|part| part.id == axis.id)?;
+            Some((&parts[at], lefts[at], rights[at]))
+        };
+        let end = |part: &&Part| (outputs.iter().position(|axis| axis.id == part.id), part.end);
+        Self {
+            steps: steps.iter().map(term).collect(),
+            groups: by_place,
+            outputs: outputs.iter().filter_map(output).collect(),
+            ends: ragged.iter().map(end).collect(),
+        }
+    }
+
+    fn evaluate<T: Number>(
+        &self,
+        contraction: &Contraction<'_>,
+        outputs: Vec<Axis>,
+        dtype: DType,
+        order: SumOrder,
+    ) -> Result<Logical, Diagnostic> {
+        let numbers =
+            |tensor: &Logical| -> Vec<T> { tensor.elements().iter().map(|&bits| T::operand(bits)).collect() };
+        let (left, right) = (numbers(&contraction.pair.left), numbers(&contraction.pair.right));
+        Logical::tabulate(dtype, outputs, contraction.span, |at| self.element(&left, &right, at, order))
+    }
+
+    /// The element of the result at a coordinate vector.
+    fn element<T: Number>(&self, left: &[T], right: &[T], at: &[usize], order: SumOrder) -> Bits {
+        let outer: Vec<usize> = self.outputs.iter().zip(at).map(|((part, ..), &at)| part.outer[at]).collect();
+        let group: Vec<usize> = at.iter().zip(&outer).map(|(at, outer)| at - outer).collect();
+        let Some(members) = self.groups.get(&group) else { return T::ZERO.bits() };
+        let base = self.base(&outer);
+        let mut products = vec![T::ZERO; members.len()];
+        let mut sum = Accumulator::new(order);
+        for step in &self.steps {
+            for (product, member) in products.iter_mut().zip(members) {
+                *product = match member {
+                    Some(member) if self.inside(&base, step, member) => {
+                        let left = left[base.left + step.left + member.left];
+                        left.product(right[base.right + step.right + member.right])
+                    }
+                    Some(_) | None => T::ZERO,
+                };
+            }
+            sum.add_packet(&mut products);
+        }
+        sum.total().bits()
+    }
+
+    fn base(&self, outer: &[usize]) -> Term {
+        let mut base = Term { left: 0, right: 0, at: Vec::new() };
+        for ((_, left, right), at) in self.outputs.iter().zip(outer) {
+            base.left += left * at;
+            base.right += right * at;
+        }
+        base.at = self.ends.iter().map(|&(output, _)| output.map_or(0, |output| outer[output])).collect();
+        base
+    }
+
+    fn inside(&self, base: &Term, step: &Term, member: &Term) -> bool {
+        let sums = base.at.iter().zip(&step.at).zip(&member.at).map(|((base, step), member)| base + step + member);
+        sums.zip(&self.ends).all(|(sum, &(_, end))| sum < end)
+    }
+}
+
+/// Whether what place, time and packet contribute may pass the end of the axis together.
+fn passes_end(part: &Part, steps: &[Index], groups: &[Group]) -> bool {
+    let outer = part.outer.iter().max().copied().unwrap_or(0);
+    let step = steps.iter().map(|index| coordinate(index, part.id)).max().unwrap_or(0);
+    let members = groups.iter().flat_map(|group| group.members.iter().flatten());
+    let member = members.map(|index| coordinate(index, part.id)).max().unwrap_or(0);
+    outer.saturating_add(step).saturating_add(member) >= part.end
+}
+
+/// A coordinate of a mapping's cell, which lies on an axis that was checked to be short.
+fn coordinate(index: &Index, axis: visa_mapping::AxisId) -> usize {
+    usize::try_from(index.get(axis)).unwrap_or(usize::MAX)
+}

@@ -1,0 +1,140 @@
+//! A tensor as a function: elements by index.
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use visa_ir::diag::Diagnostic;
+use visa_ir::span::Span;
+use visa_mapping::AxisId;
+use visa_numerics::{Bits, DType};
+
+use crate::MAX_ELEMENTS;
+use crate::coverage::Coverage;
+
+/// An axis that a tensor depends on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Axis {
+    /// Which one.
+    pub(crate) id: AxisId,
+    /// The coordinates at which the tensor is defined; past the end it is not.
+    pub(crate) held: Vec<bool>,
+}
+
+/// A tensor: an element for each combination of coordinates; the same along every axis that it does not have.
+#[derive(Clone, Debug)]
+pub(crate) struct Logical {
+    /// Format of the elements.
+    pub(crate) dtype: DType,
+    /// What it depends on.
+    pub(crate) axes: Vec<Axis>,
+    /// Elements in C order of the axes, those of coordinates that are not held included.
+    data: Arc<Vec<Bits>>,
+}
+
+impl Logical {
+    /// A tensor from its elements in C order of `axes`.
+    pub(crate) fn new(dtype: DType, axes: Vec<Axis>, data: Vec<Bits>) -> Self {
+        Self { dtype, axes, data: Arc::new(data) }
+    }
+
+    /// The tensor whose element at each held coordinate vector is `element`.
+    pub(crate) fn tabulate(
+        dtype: DType,
+        axes: Vec<Axis>,
+        span: Span,
+        element: impl Fn(&[usize]) -> Bits + Sync,
+    ) -> Result<Self, Diagnostic> {
+        let extents: Vec<usize> = axes.iter().map(|axis| axis.held.len()).collect();
+        let count = element_count(&extents, span)?;
+        let fill = |at: &mut Vec<usize>, flat: usize| {
+            unflatten(flat, &extents, at);
+            let held = axes.iter().zip(at.iter()).all(|(axis, &coordinate)| axis.held[coordinate]);
+            if held { element(at) } else { 0 }
+        };
+        let data = (0..count).into_par_iter().map_init(Vec::new, fill).collect();
+        Ok(Self::new(dtype, axes, data))
+    }
+
+    /// The element at a distance that [`Logical::strides`] gives.
+    pub(crate) fn at(&self, offset: usize) -> Bits {
+        self.data[offset]
+    }
+
+    /// All elements.
+    pub(crate) fn elements(&self) -> &[Bits] {
+        &self.data
+    }
+
+    /// The distance between neighbours along each of `axes`: 0 where the tensor does not depend on it.
+    pub(crate) fn strides(&self, axes: impl Iterator<Item = AxisId>) -> Vec<usize> {
+        let stride = |id: AxisId| {
+            let at = self.axes.iter().position(|axis| axis.id == id)?;
+            Some(self.axes[at + 1..].iter().map(|axis| axis.held.len()).product())
+        };
+        axes.map(|id| stride(id).unwrap_or(0)).collect()
+    }
+
+    /// The axis, if the tensor depends on it.
+    pub(crate) fn axis(&self, id: AxisId) -> Option<&Axis> {
+        self.axes.iter().find(|axis| axis.id == id)
+    }
+
+    /// The same tensor where a type holds it: along an axis that the type does not mention, coordinate 0.
+    pub(crate) fn narrow(&self, to: &Coverage, span: Span) -> Result<Self, Diagnostic> {
+        let kept = self.axes.iter().filter(|axis| to.mentions(axis.id));
+        let axes: Vec<Axis> = kept.map(|axis| Axis { id: axis.id, held: both(axis, to) }).collect();
+        if axes.len() == self.axes.len() {
+            return Ok(Self { dtype: self.dtype, axes, data: Arc::clone(&self.data) });
+        }
+        let strides = self.strides(axes.iter().map(|axis| axis.id));
+        Self::tabulate(self.dtype, axes, span, |at| self.at(offset(&strides, at)))
+    }
+
+    /// Every element converted.
+    pub(crate) fn convert(&self, dtype: DType, apply: fn(Bits) -> Bits) -> Self {
+        let data = self.data.par_iter().map(|&bits| apply(bits)).collect();
+        Self::new(dtype, self.axes.clone(), data)
+    }
+}
+
+/// The coordinates that the axis holds and the type too.
+fn both(axis: &Axis, to: &Coverage) -> Vec<bool> {
+    let held = to.held(axis.id, axis.held.len());
+    axis.held.iter().zip(held).map(|(&here, there)| here && there).collect()
+}
+
+/// The axes of two tensors together: where both depend on one, the coordinates that both hold.
+pub(crate) fn union(left: &Logical, right: &Logical) -> Vec<Axis> {
+    let mut axes = left.axes.clone();
+    for theirs in &right.axes {
+        match axes.iter_mut().find(|axis| axis.id == theirs.id) {
+            Some(ours) => ours.held = ours.held.iter().zip(&theirs.held).map(|(&ours, &theirs)| ours && theirs).collect(),
+            None => axes.push(theirs.clone()),
+        }
+    }
+    axes
+}
+
+/// The distance of a coordinate vector.
+pub(crate) fn offset(strides: &[usize], at: &[usize]) -> usize {
+    strides.iter().zip(at).map(|(stride, coordinate)| stride * coordinate).sum()
+}
+
+/// The coordinates of element `flat` of an array in C order.
+pub(crate) fn unflatten(mut flat: usize, extents: &[usize], at: &mut Vec<usize>) {
+    at.clear();
+    at.resize(extents.len(), 0);
+    for (coordinate, &extent) in at.iter_mut().zip(extents).rev() {
+        *coordinate = flat % extent;
+        flat /= extent;
+    }
+}
+
+/// The elements of an array, if they are few enough to evaluate.
+pub(crate) fn element_count(extents: &[usize], span: Span) -> Result<usize, Diagnostic> {
+    let count = extents.iter().try_fold(1_usize, |count, &extent| count.checked_mul(extent));
+    count.filter(|&count| count as u64 <= MAX_ELEMENTS).ok_or_else(|| {
+        let message = format!("a tensor of shape {extents:?} has more than {MAX_ELEMENTS} elements, the most that are evaluated");
+        Diagnostic::error("too-large", span, message)
+    })
+}

@@ -1,0 +1,51 @@
+//! The check of a lowering: every defined element against the logical evaluator.
+
+use std::collections::BTreeMap;
+use visa_reference::LogicalResult;
+
+/// What a check found.
+#[derive(Clone, Debug, Default, serde::Serialize)]
+pub struct CheckReport {
+    /// Elements compared, of all results.
+    pub compared: u64,
+    /// Elements that the kernel leaves undefined.
+    pub undefined: u64,
+    /// Elements that differ.
+    pub mismatches: u64,
+    /// The first element that differs, in words.
+    pub first: Option<String>,
+}
+
+/// Compares results (C-order little-endian elements by name) with the evaluator's, bit by bit.
+pub(crate) fn compare(expected: &[LogicalResult], found: &BTreeMap<String, Vec<u8>>) -> CheckReport {
+    let mut report = CheckReport::default();
+    for result in expected {
+        let Some(bytes) = found.get(&result.name) else { continue };
+        let width = (result.dtype.bits() / 8) as usize;
+        let pairs = bytes.chunks_exact(width).zip(result.bytes.chunks_exact(width));
+        for (at, (found, wanted)) in pairs.enumerate() {
+            if result.defined.as_ref().is_some_and(|defined| !defined[at]) {
+                report.undefined += 1;
+                continue;
+            }
+            report.compared += 1;
+            if found != wanted {
+                report.mismatches += 1;
+                report.first.get_or_insert_with(|| describe(result, at, found, wanted));
+            }
+        }
+    }
+    report
+}
+
+fn describe(result: &LogicalResult, at: usize, found: &[u8], wanted: &[u8]) -> String {
+    let value = |bytes: &[u8]| visa_numerics::to_f64(result.dtype, visa_numerics::load(result.dtype, bytes, 0));
+    let mut rest = at as u64;
+    let mut index: Vec<u64> = Vec::new();
+    for &extent in result.shape.iter().rev() {
+        index.push(rest % extent);
+        rest /= extent;
+    }
+    index.reverse();
+    format!("{}{index:?} is {}, the logical evaluator says {}", result.name, value(found), value(wanted))
+}

@@ -1,0 +1,82 @@
+//! The command line.
+
+use crate::data::Source;
+use clap::Parser;
+
+/// What was asked for.
+#[derive(Parser, Debug)]
+#[command(
+    name = "visa-run",
+    version,
+    about = "Runs a kernel on the RNGD interpreter, checks its lowering, and prices it in cycles",
+    after_help = "SOURCE is FILE.npy, FILE.safetensors:KEY, rand:SEED, zeros or iota. Arguments without --arg are random \
+                  (the first is rand:1, the second rand:2, ...). One result is called `out`, several `out0`, `out1`, ..."
+)]
+pub(crate) struct Flags {
+    /// The kernel, at any level; `-` reads standard input.
+    pub(crate) file: String,
+    /// Which kernel of the file to run.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) entry: Option<String>,
+    /// Data of an argument.
+    #[arg(long = "arg", value_name = "NAME=SOURCE")]
+    pub(crate) args: Vec<String>,
+    /// Write a result to a NumPy file instead of summarising it.
+    #[arg(long = "out", value_name = "NAME=FILE.npy")]
+    pub(crate) outs: Vec<String>,
+    /// Compare a result, bit by bit, with a NumPy file.
+    #[arg(long = "expect", value_name = "NAME=FILE.npy")]
+    pub(crate) expects: Vec<String>,
+    /// Compare every defined element with the logical evaluator.
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Report results that depend on undefined bytes.
+    #[arg(long)]
+    pub(crate) shadow: bool,
+    /// Print the price of every command.
+    #[arg(long, value_name = "FORMAT", value_parser = ["text", "json"])]
+    pub(crate) report: Option<String>,
+    /// Threads (the results do not depend on it); one a core if absent.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub(crate) threads: Option<u16>,
+    /// Another machine than RNGD.
+    #[arg(long, value_name = "FILE.json")]
+    pub(crate) machine: Option<String>,
+    /// Most bytes that the simulated memories may hold.
+    #[arg(long, value_name = "BYTES", default_value_t = 8 << 30)]
+    pub(crate) memory: u64,
+    /// How diagnostics are written.
+    #[arg(long, value_name = "FORMAT", value_parser = ["text", "json"], default_value = "text")]
+    pub(crate) diagnostics: String,
+}
+
+/// Why nothing is run: wrong flags (code 1), or `--help` and the like (code 0).
+pub(crate) struct Stop {
+    pub(crate) message: String,
+    pub(crate) code: i32,
+}
+
+/// Reads the command line.
+pub(crate) fn parse(args: &[String]) -> Result<Flags, Stop> {
+    let name = std::iter::once("visa-run".to_owned());
+    Flags::try_parse_from(name.chain(args.iter().cloned())).map_err(|error| Stop {
+        message: error.render().to_string(),
+        code: i32::from(error.use_stderr()),
+    })
+}
+
+/// The two sides of `NAME=VALUE`.
+pub(crate) fn named<'a>(flag: &str, text: &'a str) -> Result<(&'a str, &'a str), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() && !value.is_empty() => Ok((name, value)),
+        Some(_) | None => Err(format!("--{flag} {text}: expected NAME=VALUE")),
+    }
+}
+
+/// The source of an argument: as given, or random with the argument's number as seed.
+pub(crate) fn source(given: Option<&str>, index: usize) -> Result<Source, String> {
+    match given {
+        Some(text) => Source::parse(text).map_err(|error| error.message),
+        None => Ok(Source::Rand(index as u64 + 1)),
+    }
+}

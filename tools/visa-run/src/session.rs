@@ -1,0 +1,329 @@
+//! One run, from the file to the exit code.
+
+use crate::check::{self, CheckReport};
+use crate::data::{self, Array, Summary};
+use crate::flags::{Flags, named, source};
+use crate::kernel;
+use crate::output::{Document, ResultEntry};
+use std::collections::BTreeMap;
+use visa_hw::program::{Buffer, Program};
+use visa_interpreter::{Interpreter, Options, UndefinedReport};
+use visa_ir::context::Context;
+use visa_ir::diag::{Diagnostic, nearest};
+use visa_ir::module::Module;
+use visa_ir::span::{Source, Span};
+use visa_machine::Machine;
+use visa_opt::{Io, Renderer, load_module, read_source, standard_dialects};
+use visa_passes::Level;
+
+/// The run stops here; what there is to say has been said.
+struct Stopped;
+
+type Outcome<T> = Result<T, Stopped>;
+
+/// One run.
+pub(crate) struct Session<'a> {
+    flags: &'a Flags,
+    io: &'a mut Io,
+    renderer: Renderer,
+    source: Option<Source>,
+}
+
+/// What the interpreter made of a kernel.
+struct Finished {
+    results: BTreeMap<String, Vec<u8>>,
+    undefined: Vec<UndefinedReport>,
+}
+
+impl<'a> Session<'a> {
+    pub(crate) fn new(flags: &'a Flags, io: &'a mut Io) -> Self {
+        let renderer = if flags.diagnostics == "json" { Renderer::Json } else { Renderer::Text };
+        Self { flags, io, renderer, source: None }
+    }
+
+    pub(crate) fn run(mut self, progress: &mut dyn FnMut(usize, usize)) -> i32 {
+        match self.steps(progress) {
+            Ok(true) => 0,
+            Ok(false) | Err(Stopped) => 1,
+        }
+    }
+
+    /// Whether everything asked for held.
+    fn steps(&mut self, progress: &mut dyn FnMut(usize, usize)) -> Outcome<bool> {
+        let mut ctx = Context::new(&standard_dialects());
+        if let Some(machine) = self.machine()? {
+            ctx.set_data(machine);
+        }
+        let machine = ctx.data::<Machine>();
+        let mut module = self.load(&ctx)?;
+        let logical = self.flags.check.then(|| module.clone());
+        self.check_level(&ctx, &module)?;
+        let entry = self.flags.entry.as_deref();
+        let compiled = kernel::compile(&ctx, &mut module, entry);
+        let (program, warnings) = compiled.map_err(|findings| self.refuse(findings))?;
+        self.emit(&warnings);
+        let outputs = self.outputs(&program)?;
+        let arguments = self.arguments(&program)?;
+        let finished = self.interpret(&program, &machine, &arguments, progress)?;
+        let check = match logical {
+            Some(module) => Some(self.check(&ctx, &module, &program, &machine, &arguments, &finished)?),
+            None => None,
+        };
+        let report = visa_cost::price(&program, &machine);
+        let summaries = self.summaries(&program, &finished);
+        let expected = self.expectations(&program, &finished)?;
+        self.save(&program, &outputs, &finished)?;
+        let shadow = self.flags.shadow.then_some(finished.undefined.is_empty());
+        match self.flags.report.as_deref() {
+            Some("json") => self.json(&program, &summaries, &outputs, check.as_ref(), shadow, &report)?,
+            Some(_) | None => self.text(&summaries, &outputs, check.as_ref(), &report),
+        }
+        let checked = check.as_ref().is_none_or(|check| check.mismatches == 0);
+        Ok(checked && expected && shadow.unwrap_or(true))
+    }
+
+    fn emit(&mut self, findings: &[Diagnostic]) {
+        self.renderer.emit(self.io, self.source.as_ref(), findings);
+    }
+
+    fn refuse(&mut self, findings: Vec<Diagnostic>) -> Stopped {
+        self.emit(&findings);
+        Stopped
+    }
+
+    /// Stops with an error that has no place in the source.
+    fn stop(&mut self, code: &str, message: impl Into<String>) -> Stopped {
+        self.stop_with(Diagnostic::error(code, Span::default(), message))
+    }
+
+    fn stop_with(&mut self, finding: Diagnostic) -> Stopped {
+        self.renderer.emit(self.io, None, &[finding]);
+        Stopped
+    }
+
+    fn machine(&mut self) -> Outcome<Option<Machine>> {
+        let Some(name) = self.flags.machine.clone() else { return Ok(None) };
+        let bytes = self.io.read(&name);
+        let bytes = bytes.map_err(|why| self.stop("cannot-read", format!("cannot read `{name}`: {why}")))?;
+        let machine = Machine::from_json(&String::from_utf8_lossy(&bytes));
+        machine.map(Some).map_err(|why| self.stop("machine", format!("`{name}`: {why}")))
+    }
+
+    fn load(&mut self, ctx: &Context) -> Outcome<Module> {
+        let name = self.flags.file.clone();
+        let source = read_source(self.io, &name).map_err(|(source, finding)| {
+            self.renderer.emit(self.io, Some(&source), &[finding]);
+            Stopped
+        })?;
+        let loaded = load_module(ctx, &source, 0..source.text.len());
+        self.source = Some(source);
+        self.emit(&loaded.findings);
+        loaded.module.ok_or(Stopped)
+    }
+
+    /// `--check` needs the mappings, which only the tensor level has.
+    fn check_level(&mut self, ctx: &Context, module: &Module) -> Outcome<()> {
+        let level = Level::of(ctx, module);
+        if self.flags.check && level > Level::Tensor {
+            let message = format!("--check compares with the kernel's mappings, but the file is at the {level} level");
+            return Err(self.stop("check", message));
+        }
+        Ok(())
+    }
+
+    /// The value that a `NAME=VALUE` flag gives each buffer of a role; unknown and repeated names are refused.
+    fn by_name(&mut self, flag: &str, values: &[String], program: &Program, role: bool) -> Outcome<BTreeMap<String, String>> {
+        let names: Vec<&str> = buffers(program, role).map(|buffer| buffer.name.as_str()).collect();
+        let mut found = BTreeMap::new();
+        for text in values {
+            let (name, value) = named(flag, text).map_err(|why| self.stop("flags", why))?;
+            if !names.contains(&name) {
+                let kind = if role { "argument" } else { "result" };
+                let message = format!("--{flag} {text}: `{}` has no {kind} `{name}`; it has `{}`", program.name, names.join("`, `"));
+                let near = nearest(name, names.iter().copied()).map(|near| format!("did you mean `{near}`?"));
+                return Err(self.stop_with(Diagnostic::error("flags", Span::default(), message).fix(near)));
+            }
+            if found.insert(name.to_owned(), value.to_owned()).is_some() {
+                return Err(self.stop("flags", format!("--{flag} {text}: `{name}` is given twice")));
+            }
+        }
+        Ok(found)
+    }
+
+    fn outputs(&mut self, program: &Program) -> Outcome<BTreeMap<String, String>> {
+        let outs = self.flags.outs.clone();
+        self.by_name("out", &outs, program, false)
+    }
+
+    fn arguments(&mut self, program: &Program) -> Outcome<BTreeMap<String, Vec<u8>>> {
+        let given = self.flags.args.clone();
+        let given = self.by_name("arg", &given, program, true)?;
+        let mut arguments = BTreeMap::new();
+        for (index, buffer) in buffers(program, true).enumerate() {
+            let text = given.get(&buffer.name).map(String::as_str);
+            let mut source = source(text, index).map_err(|why| self.stop("argument", format!("--arg {}: {why}", buffer.name)))?;
+            match &mut source {
+                data::Source::Npy(path) | data::Source::Safetensors { path, .. } => *path = self.io.cwd.join(&*path),
+                data::Source::Rand(_) | data::Source::Zeros | data::Source::Iota => {}
+            }
+            let bytes = data::load(&source, buffer.dtype, &buffer.shape);
+            let bytes = bytes.map_err(|error| self.stop("argument", format!("--arg {}: {error}", buffer.name)))?;
+            arguments.insert(buffer.name.clone(), bytes);
+        }
+        Ok(arguments)
+    }
+
+    fn interpret(
+        &mut self,
+        program: &Program,
+        machine: &Machine,
+        arguments: &BTreeMap<String, Vec<u8>>,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Outcome<Finished> {
+        let options = Options {
+            threads: self.flags.threads.map(usize::from),
+            shadow: self.flags.shadow,
+            memory_bytes: self.flags.memory,
+        };
+        let attempt = || {
+            let mut interpreter = Interpreter::new(program, machine, options)?;
+            for (name, bytes) in arguments {
+                interpreter.set_argument(name, bytes)?;
+            }
+            interpreter.run(progress)?;
+            let mut finished = Finished { results: BTreeMap::new(), undefined: Vec::new() };
+            for buffer in buffers(program, false) {
+                let result = interpreter.result(&buffer.name)?;
+                finished.results.insert(buffer.name.clone(), result.bytes);
+                finished.undefined.extend(result.undefined);
+            }
+            Ok(finished)
+        };
+        let finished = attempt().map_err(|error: visa_interpreter::RunError| self.stop("run", error.to_string()))?;
+        for report in &finished.undefined {
+            let finding = undefined(report);
+            self.emit(&[finding]);
+        }
+        Ok(finished)
+    }
+
+    fn check(
+        &mut self,
+        ctx: &Context,
+        module: &Module,
+        program: &Program,
+        machine: &Machine,
+        arguments: &BTreeMap<String, Vec<u8>>,
+        finished: &Finished,
+    ) -> Outcome<CheckReport> {
+        let options = visa_reference::Options { sum_order: machine.sum_order };
+        let expected = visa_reference::evaluate(ctx, module, Some(&program.name), arguments, options);
+        let expected = expected.map_err(|finding| self.refuse(vec![finding]))?;
+        let report = check::compare(&expected, &finished.results);
+        if let Some(first) = &report.first {
+            let message = format!("the lowering is wrong: {} of {} elements differ; {first}", report.mismatches, report.compared);
+            self.renderer.emit(self.io, None, &[Diagnostic::error("check", Span::default(), message)]);
+        }
+        Ok(report)
+    }
+
+    fn summaries(&self, program: &Program, finished: &Finished) -> Vec<(String, &'static str, Summary)> {
+        buffers(program, false)
+            .map(|buffer| {
+                let bytes = &finished.results[&buffer.name];
+                (buffer.name.clone(), buffer.dtype.name(), data::summary(buffer.dtype, &buffer.shape, bytes))
+            })
+            .collect()
+    }
+
+    /// Whether every `--expect` held.
+    fn expectations(&mut self, program: &Program, finished: &Finished) -> Outcome<bool> {
+        let expects = self.flags.expects.clone();
+        let expects = self.by_name("expect", &expects, program, false)?;
+        let mut held = true;
+        for buffer in buffers(program, false) {
+            let Some(file) = expects.get(&buffer.name) else { continue };
+            let expected = Array::read_npy(&self.io.path(file));
+            let expected = expected.map_err(|error| self.stop("expect", format!("--expect {}: {error}", buffer.name)))?;
+            let bytes = &finished.results[&buffer.name];
+            if let Err(mismatch) = data::compare(buffer.dtype, &buffer.shape, bytes, &expected) {
+                held = false;
+                let message = format!("--expect {}={file}: {mismatch}", buffer.name);
+                self.renderer.emit(self.io, None, &[Diagnostic::error("expect", Span::default(), message)]);
+            }
+        }
+        Ok(held)
+    }
+
+    fn save(&mut self, program: &Program, outputs: &BTreeMap<String, String>, finished: &Finished) -> Outcome<()> {
+        for buffer in buffers(program, false) {
+            let Some(file) = outputs.get(&buffer.name) else { continue };
+            let bytes = &finished.results[&buffer.name];
+            data::save_npy(&self.io.path(file), buffer.dtype, &buffer.shape, bytes)
+                .map_err(|error| self.stop("output", format!("--out {}: {error}", buffer.name)))?;
+        }
+        Ok(())
+    }
+
+    fn text(
+        &mut self,
+        summaries: &[(String, &'static str, Summary)],
+        outputs: &BTreeMap<String, String>,
+        check: Option<&CheckReport>,
+        report: &visa_cost::Report,
+    ) {
+        let mut out = String::new();
+        for (name, dtype, summary) in summaries {
+            match outputs.get(name) {
+                Some(file) => out.push_str(&format!("{name}: {dtype}, written to {file}\n")),
+                None => out.push_str(&format!("{name}: {dtype}, {summary}\n")),
+            }
+        }
+        if let Some(check) = check {
+            let undefined = if check.undefined > 0 { format!(", {} undefined", check.undefined) } else { String::new() };
+            out.push_str(&format!("check: {} elements compared, {} differ{undefined}\n", check.compared, check.mismatches));
+        }
+        if self.flags.report.is_some() {
+            let source = self.source.as_ref();
+            out.push_str(&report.text(|span| source.map(|source| source.position(span.range().start).0)));
+        } else {
+            out.push_str(&format!("{} cycles on {} ({:.1} us)\n", report.totals.cycles, report.machine, report.totals.cycles as f64 / report.clock_ghz / 1e3));
+        }
+        self.io.stdout.extend(out.into_bytes());
+    }
+
+    fn json(
+        &mut self,
+        program: &Program,
+        summaries: &[(String, &'static str, Summary)],
+        outputs: &BTreeMap<String, String>,
+        check: Option<&CheckReport>,
+        shadow: Option<bool>,
+        report: &visa_cost::Report,
+    ) -> Outcome<()> {
+        let entry = |(name, dtype, summary): &(String, &'static str, Summary)| {
+            ResultEntry::new(name, dtype, summary, outputs.get(name).map(String::as_str))
+        };
+        let results = summaries.iter().map(entry).collect();
+        let document = Document { entry: &program.name, results, check, shadow, report };
+        let text = serde_json::to_string_pretty(&document);
+        let text = text.map_err(|error| self.stop("report", error.to_string()))?;
+        self.io.stdout.extend(text.into_bytes());
+        self.io.stdout.push(b'\n');
+        Ok(())
+    }
+}
+
+/// The buffers of a role: arguments or results.
+fn buffers(program: &Program, argument: bool) -> impl Iterator<Item = &Buffer> {
+    program.buffers.iter().filter(move |buffer| buffer.argument == argument)
+}
+
+fn undefined(report: &UndefinedReport) -> Diagnostic {
+    let span = report.chain.first().map(|step| step.span).unwrap_or_default();
+    let mut finding = Diagnostic::error("shadow", span, report.to_string());
+    for step in report.chain.iter().skip(1) {
+        finding = finding.note(format!("then through {}", step.name), Some(step.span));
+    }
+    finding
+}
