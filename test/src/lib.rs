@@ -67,7 +67,8 @@ pub fn suite(root: &Path, environment: &Environment) -> Suite {
 /// Registers the drivers under the names that RUN lines use. Each is the library function that the tool's `main` calls,
 /// so a test exercises the tool without starting a process.
 fn with_drivers(suite: Suite) -> Suite {
-    suite.with_builtin("visa-opt", driver(|args, io| visa_opt::Tool::standard().run(args, io)))
+    let suite = suite.with_builtin("visa-opt", driver(|args, io| visa_opt::Tool::standard().run(args, io)));
+    suite.with_builtin("visa-run", driver(visa_run::run))
 }
 
 /// A driver as an in-process command: arguments and standard input go in, what it wrote and its exit code come out.

@@ -1,6 +1,7 @@
 //! What a module is read against: the registered dialects, and the interned types and attributes.
 
 use crate::decl::{Body, BodyDef, BodyError, Dialect, OpDecl};
+use crate::hash::Fast;
 use std::any::Any;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -114,13 +115,13 @@ pub fn unquote(inside: &str) -> Option<String> {
 }
 
 struct Interner<T> {
-    ids: HashMap<Rc<str>, u32>,
+    ids: HashMap<Rc<str>, u32, Fast>,
     items: Vec<T>,
 }
 
 impl<T> Default for Interner<T> {
     fn default() -> Self {
-        Self { ids: HashMap::new(), items: Vec::new() }
+        Self { ids: HashMap::default(), items: Vec::new() }
     }
 }
 
@@ -149,6 +150,8 @@ pub struct Context {
     data: RefCell<Vec<Rc<dyn Any>>>,
     type_interner: RefCell<Interner<TypeData>>,
     attr_interner: RefCell<Interner<Attr>>,
+    /// The integers among the attributes: by far the most frequent, and found without writing them out.
+    ints: RefCell<HashMap<i64, AttrId, Fast>>,
 }
 
 impl Context {
@@ -269,8 +272,14 @@ impl Context {
 
     /// Interns an attribute.
     pub fn attr(&self, attr: Attr) -> AttrId {
+        let int = if let Attr::Int(value) = attr { Some(value) } else { None };
+        if let Some(id) = int.and_then(|value| self.ints.borrow().get(&value).copied()) {
+            return id;
+        }
         let key = attr.generic();
-        AttrId(self.attr_interner.borrow_mut().intern(&key, |_| attr))
+        let id = AttrId(self.attr_interner.borrow_mut().intern(&key, |_| attr));
+        self.ints.borrow_mut().extend(int.map(|value| (value, id)));
+        id
     }
 
     /// Interns a dialect attribute.

@@ -9,6 +9,7 @@ pub mod context;
 pub mod decl;
 pub mod diag;
 pub mod doc;
+mod hash;
 pub mod module;
 pub mod parse;
 pub mod print;

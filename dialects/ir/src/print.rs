@@ -2,8 +2,8 @@
 
 use crate::context::{Attr, Context, quote};
 use crate::decl::{ClauseKind, OpDecl, Trait};
+use crate::hash::Fast;
 use crate::module::{BlockId, Module, OpId, OpRef, ValueId};
-use crate::parse::limits;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
@@ -50,7 +50,7 @@ struct Printer<'a> {
     ctx: &'a Context,
     module: &'a Module,
     form: Form,
-    names: HashMap<ValueId, String>,
+    names: HashMap<ValueId, String, Fast>,
     out: String,
 }
 
@@ -102,10 +102,10 @@ impl<'a> Printer<'a> {
 
     fn pretty(&mut self, op: OpRef<'a>, decl: &'static OpDecl, depth: usize) {
         self.out.push_str(decl.name);
-        let lead = decl.lead().map(|clause| clause.name);
-        if let Some(attr) = lead.and_then(|name| op.attr(name)) {
+        let lead = decl.lead();
+        if let Some((clause, attr)) = lead.and_then(|clause| Some((clause, op.attr(clause.name)?))) {
             self.out.push(' ');
-            self.pretty_attr(&attr);
+            self.pretty_attr(clause.kind, &attr);
         }
         if decl.has(Trait::Function) {
             self.signature(op);
@@ -122,7 +122,7 @@ impl<'a> Printer<'a> {
             let _ = write!(self.out, "{separator} {}", clause.name);
             if !matches!(clause.kind, ClauseKind::Flag) {
                 self.out.push(' ');
-                self.pretty_attr(&attr);
+                self.pretty_attr(clause.kind, &attr);
             }
             separator = ",";
         }
@@ -152,10 +152,10 @@ impl<'a> Printer<'a> {
         self.out.push(')');
     }
 
-    fn pretty_attr(&mut self, attr: &Attr) {
+    fn pretty_attr(&mut self, kind: ClauseKind, attr: &Attr) {
         let _ = match attr {
             Attr::Int(value) => write!(self.out, "{value}"),
-            Attr::Str(text) if is_word(text) => write!(self.out, "{text}"),
+            Attr::Str(text) if matches!(kind, ClauseKind::Word(_)) => write!(self.out, "{text}"),
             Attr::Ints(values) => write!(self.out, "{values:?}"),
             Attr::Body(_, body) => write!(self.out, "{body}"),
             Attr::Str(_) | Attr::Symbol(_) | Attr::Strs(_) | Attr::Unit | Attr::Opaque(_) => {
@@ -245,15 +245,9 @@ impl<'a> Printer<'a> {
     }
 }
 
-/// Whether a string may stand without quotes in the pretty form.
-fn is_word(text: &str) -> bool {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
-    !text.is_empty() && text.len() < limits::MAX_TOKEN_BYTES && text.bytes().all(plain)
-}
-
 /// A name for every value: the one it was written with if that is free in its scope, else a number.
-fn name_values(ctx: &Context, module: &Module) -> HashMap<ValueId, String> {
-    let mut names = HashMap::new();
+fn name_values(ctx: &Context, module: &Module) -> HashMap<ValueId, String, Fast> {
+    let mut names = HashMap::default();
     name_block(ctx, module, module.body(), &mut HashSet::new(), &mut 0, &mut names);
     names
 }
@@ -264,11 +258,14 @@ fn name_block(
     block: BlockId,
     taken: &mut HashSet<String>,
     next: &mut usize,
-    names: &mut HashMap<ValueId, String>,
+    names: &mut HashMap<ValueId, String, Fast>,
 ) {
     let mut give = |value: ValueId, taken: &mut HashSet<String>| {
         let name = match module.value_name(value) {
-            Some(name) if taken.insert(name.to_string()) => name.to_string(),
+            Some(name) if !taken.contains(&**name) => {
+                taken.insert(name.to_string());
+                name.to_string()
+            }
             Some(name) => {
                 let free = (1..).map(|n| format!("{name}_{n}")).find(|name| !taken.contains(name));
                 let name = free.unwrap_or_default();

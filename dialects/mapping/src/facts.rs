@@ -138,78 +138,82 @@ struct Resident {
 ///
 /// Positions count the operations of the function; arguments are there from the start.
 pub fn check_overlaps(func: OpRef<'_>, axes: &Axes, machine: &Machine, report: &dyn Fn(Diagnostic)) {
-    let Some(&block) = func.regions().first() else { return };
-    let ops = func.module.ops(block);
-    let position: HashMap<_, _> = ops.iter().enumerate().map(|(at, &op)| (op, at)).collect();
-    let mut residents = Vec::new();
-    let addresses = func.ints("at");
-    let mut hbm_args = 0;
-    for &arg in func.module.args(block) {
-        let Some(tensor) = func.ctx.type_value::<Tensor>(func.module.ty(arg)) else { continue };
-        if tensor.kind.def.name != "tm.hbm" {
-            continue;
-        }
-        let address = addresses.get(hbm_args).copied();
-        hbm_args += 1;
-        residents.extend(resident(func, arg, &tensor, address, None, 0, &position, axes, machine));
-    }
-    for (at, &id) in ops.iter().enumerate() {
-        let op = func.other(id);
-        let Some(&result) = op.results().first() else { continue };
-        let Some(tensor) = op.result_type::<Tensor>(0) else { continue };
-        if tensor.kind.stream {
-            continue;
-        }
-        let half = op.word("at");
-        residents.extend(resident(func, result, &tensor, op.int("at"), half.as_deref(), at, &position, axes, machine));
-    }
-    for (index, later) in residents.iter().enumerate() {
-        for earlier in &residents[..index] {
-            overlap(earlier, later, report);
-        }
+    let needed = needed_until(func);
+    let mut live: Vec<Resident> = Vec::new();
+    for placed in placements(func) {
+        let Some(resident) = resident(func, &placed, &needed, axes, machine) else { continue };
+        live.retain(|earlier| earlier.until >= resident.from);
+        live.iter().for_each(|earlier| overlap(earlier, &resident, report));
+        live.push(resident);
     }
 }
 
-#[expect(clippy::too_many_arguments, reason = "the facts of one tensor, gathered in one place")]
+/// A tensor at rest as the function places it, in the order of definition.
+struct Placement {
+    value: ValueId,
+    address: Option<i64>,
+    half: Option<Rc<str>>,
+    from: usize,
+}
+
+fn placements(func: OpRef<'_>) -> Vec<Placement> {
+    let Some(&block) = func.regions().first() else { return Vec::new() };
+    let addresses = func.ints("at");
+    let args = func.module.args(block).iter().filter(|&&arg| func.ctx.type_name(func.module.ty(arg)) == "tm.hbm");
+    let mut all: Vec<_> = args
+        .enumerate()
+        .map(|(index, &value)| Placement { value, address: addresses.get(index).copied(), half: None, from: 0 })
+        .collect();
+    for (from, &id) in func.module.ops(block).iter().enumerate() {
+        let op = func.other(id);
+        let at_rest = op.result_type::<Tensor>(0).is_some_and(|tensor| !tensor.kind.stream);
+        if let (true, Some(&value)) = (at_rest, op.results().first()) {
+            all.push(Placement { value, address: op.int("at"), half: op.word("at"), from });
+        }
+    }
+    all
+}
+
+/// The position of the last operation that needs each value: through streams, up to the end of the pipeline. Walked from
+/// the end, so that what a stream is needed for is known before what flows into it.
+fn needed_until(func: OpRef<'_>) -> HashMap<ValueId, usize> {
+    let mut needed: HashMap<ValueId, usize> = HashMap::new();
+    let ops = func.regions().first().map_or(&[][..], |&block| func.module.ops(block));
+    for (at, &id) in ops.iter().enumerate().rev() {
+        let op = func.other(id);
+        let stream = op.result_type::<Tensor>(0).filter(|tensor| tensor.kind.stream);
+        let later = stream.and_then(|_| needed.get(op.results().first()?).copied()).unwrap_or(at);
+        for &operand in op.operands() {
+            let until = needed.entry(operand).or_default();
+            *until = (*until).max(later);
+        }
+    }
+    needed
+}
+
 fn resident(
     func: OpRef<'_>,
-    value: ValueId,
-    tensor: &Tensor,
-    address: Option<i64>,
-    half: Option<&str>,
-    from: usize,
-    position: &HashMap<visa_ir::module::OpId, usize>,
+    placed: &Placement,
+    needed: &HashMap<ValueId, usize>,
     axes: &Axes,
     machine: &Machine,
 ) -> Option<Resident> {
+    let value = placed.value;
+    let tensor = func.ctx.type_value::<Tensor>(func.module.ty(value))?;
     let name = func.module.value_name(value).map_or("a tensor".to_owned(), |name| format!("%{name}"));
     Some(Resident {
         name,
         space: tensor.kind.def.name,
-        range: occupied(tensor, address, half, axes, machine)?,
-        from,
-        until: last_use(func, value, position).max(from),
+        range: occupied(&tensor, placed.address, placed.half.as_deref(), axes, machine)?,
+        from: placed.from,
+        until: needed.get(&value).copied().unwrap_or(0).max(placed.from),
         span: func.module.value_span(value),
     })
 }
 
-/// The position of the last operation that needs the value: through streams, up to the end of the pipeline.
-fn last_use(func: OpRef<'_>, value: ValueId, position: &HashMap<visa_ir::module::OpId, usize>) -> usize {
-    let mut last = 0;
-    for &user in func.module.uses(value) {
-        let op = func.other(user);
-        last = last.max(position.get(&user).copied().unwrap_or(usize::MAX));
-        let stream = op.result_type::<Tensor>(0).is_some_and(|tensor| tensor.kind.stream);
-        if let (true, Some(&result)) = (stream, op.results().first()) {
-            last = last.max(last_use(func, result, position));
-        }
-    }
-    last
-}
-
 fn overlap(earlier: &Resident, later: &Resident, report: &dyn Fn(Diagnostic)) {
     let bytes = earlier.range.start < later.range.end && later.range.start < earlier.range.end;
-    if earlier.space != later.space || !bytes || later.from > earlier.until {
+    if earlier.space != later.space || !bytes {
         return;
     }
     let show = |range: &Range<u64>| format!("bytes {} to {}", range.start, range.end);

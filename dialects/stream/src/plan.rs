@@ -232,7 +232,8 @@ pub fn register_read(
         if step.walk != Walk::Stride(i64::try_from(read).unwrap_or(i64::MAX)) {
             break;
         }
-        read *= step.live;
+        // Padding is read along only where the live elements alone are no power of two, which a read must be.
+        read *= if (read * step.live).is_power_of_two() { step.live } else { step.extent };
         let padded = step.live < step.extent;
         rest.next();
         if padded {

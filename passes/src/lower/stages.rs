@@ -1,36 +1,14 @@
 //! One engine of a pipeline at a time: from a stream operation to its seq or hw counterpart.
 
-use std::collections::HashMap;
 use std::rc::Rc;
-use visa_ir::context::{Attr, Context};
-use visa_ir::decl::BodyDef;
+use visa_ir::context::Attr;
 use visa_ir::diag::Diagnostic;
-use visa_ir::module::{OpRef, OpSpec, ValueId};
-use visa_machine::Machine;
-use visa_mapping::facts::Support;
-use visa_mapping::{Axes, AxisId, Dim, Expr, Tensor, operand};
-use visa_numerics::DType;
+use visa_ir::module::{OpRef, OpSpec};
+use visa_mapping::{Dim, Expr, Tensor, operand};
 use visa_sequencer::{Entry, Program};
+pub use visa_stream::lower::{LowerStage, StageCx};
 use visa_stream::ops::{contract, vector};
 use visa_stream::plan::{self, Plan};
-
-/// What lowering one stage needs to know.
-pub struct StageCx<'a> {
-    /// The context.
-    pub ctx: &'a Context,
-    /// The module's axes.
-    pub axes: &'a Axes,
-    /// The machine.
-    pub machine: &'a Machine,
-    /// Which axes each value depends on.
-    pub support: &'a Support,
-    /// Address of each tensor at rest, in bytes.
-    pub addresses: &'a HashMap<ValueId, i64>,
-}
-
-/// An interface that says what an operation of a pipeline becomes inside `hw.exec`: nothing, or one operation. A dialect
-/// of one's own declares it on its operations; those of `stream` are in this file.
-pub struct LowerStage(pub fn(&StageCx<'_>, OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic>);
 
 type LowerFn = fn(&StageCx<'_>, OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic>;
 
@@ -71,45 +49,8 @@ pub fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnost
     }
 }
 
-impl StageCx<'_> {
-    /// A new operation called `name`, at the place of `op`.
-    ///
-    /// # Errors
-    /// If no registered dialect declares it.
-    pub fn spec(&self, name: &str, op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
-        let decl = self.ctx.op(name).ok_or_else(|| {
-            let message = format!("lowering needs `{name}`, but its dialect is not registered");
-            Diagnostic::error("lower-to-seq", op.span(), message)
-        })?;
-        Ok(OpSpec::new(decl, op.span()))
-    }
-
-    fn free(&self, op: OpRef<'_>, index: usize) -> impl Fn(AxisId) -> bool + '_ {
-        let value = op.operands().get(index).copied();
-        move |axis| value.is_none_or(|value| !self.support.depends(value, self.axes.name(axis)))
-    }
-
-    fn dtype(&self, spec: OpSpec, name: &str, def: &'static BodyDef, dtype: DType) -> OpSpec {
-        spec.clause(name, self.ctx.body_attr(def, dtype))
-    }
-
-    fn int(&self, spec: OpSpec, name: &str, value: u64) -> OpSpec {
-        spec.clause(name, self.ctx.attr(Attr::Int(i64::try_from(value).unwrap_or(i64::MAX))))
-    }
-
-    fn word(&self, spec: OpSpec, name: &str, value: &str) -> OpSpec {
-        spec.clause(name, self.ctx.attr(Attr::Str(value.into())))
-    }
-
-    fn loops(&self, spec: OpSpec, plan: &Plan, base: i64) -> OpSpec {
-        spec.clause("loops", self.ctx.body_attr(&visa_sequencer::PROGRAM, program(plan, base)))
-    }
-
-    /// The address of operand `index`'s tensor, in its elements.
-    fn base(&self, value: Option<&ValueId>, tensor: &Tensor) -> i64 {
-        let bytes = value.and_then(|value| self.addresses.get(value)).copied().unwrap_or(0);
-        bytes / i64::try_from(tensor.element_bytes()).unwrap_or(1)
-    }
+fn loops(cx: &StageCx<'_>, spec: OpSpec, plan: &Plan, base: i64) -> OpSpec {
+    cx.body(spec, "loops", &visa_sequencer::PROGRAM, program(plan, base))
 }
 
 fn program(plan: &Plan, base: i64) -> Program {
@@ -135,11 +76,11 @@ fn fetch(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> 
     let plan = plan::fetch(&element, &result.dim(Dim::Time), &result.dim(Dim::Packet), &free, cx.axes)
         .map_err(|why| op.clause_error("C3", "time", why))?;
     let tensor = op.operand_def(0).and_then(|begin| begin.operands().first());
-    let mut spec = cx.dtype(cx.spec("seq.fetch", op)?, "dtype", &visa_sequencer::DTYPE, source.dtype);
+    let mut spec = cx.body(cx.spec("seq.fetch", op)?, "dtype", &visa_sequencer::DTYPE, source.dtype);
     if source.dtype != result.dtype {
-        spec = cx.dtype(spec, "to", &visa_sequencer::DTYPE, result.dtype);
+        spec = cx.body(spec, "to", &visa_sequencer::DTYPE, result.dtype);
     }
-    Ok(Some(cx.loops(spec, &plan, cx.base(tensor, &source))))
+    Ok(Some(loops(cx, spec, &plan, cx.base(tensor, &source))))
 }
 
 fn switch(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
@@ -178,12 +119,12 @@ fn align(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> 
         plan::register_read(&element, &result.dim(Dim::Time), &result.dim(Dim::Packet), &free, cx.axes)
             .map_err(|why| op.clause_error("C5", "time", why))?;
     let half = op.operand_def(1).and_then(|store| store.word("at")).unwrap_or_else(|| "full".into());
-    let mut spec = cx.dtype(cx.spec("seq.align", op)?, "dtype", &visa_sequencer::DTYPE, source.dtype);
+    let mut spec = cx.body(cx.spec("seq.align", op)?, "dtype", &visa_sequencer::DTYPE, source.dtype);
     spec = cx.word(spec, "region", &half);
     spec = cx.int(spec, "flits", alignment.flits);
     spec = cx.int(spec, "repeat", alignment.repeat);
     spec = cx.int(spec, "rows", weights.dim(Dim::Row).size(cx.axes).unwrap_or(1));
-    Ok(Some(cx.loops(spec, &plan, 0)))
+    Ok(Some(loops(cx, spec, &plan, 0)))
 }
 
 fn contract(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
@@ -191,7 +132,7 @@ fn contract(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnosti
     let deepest = source.dtype.tree_depth().unwrap_or(0);
     let depth = plan::tree_depth(&source.dim(Dim::Packet), &result.dim(Dim::Packet), deepest, cx.axes)
         .map_err(|why| op.clause_error("C1", "packet", why))?;
-    let spec = cx.dtype(cx.spec("hw.contract", op)?, "dtype", &visa_hw::attrs::DTYPE, source.dtype);
+    let spec = cx.body(cx.spec("hw.contract", op)?, "dtype", &visa_hw::attrs::DTYPE, source.dtype);
     Ok(Some(cx.int(spec, "depth", u64::from(depth))))
 }
 
@@ -238,12 +179,12 @@ fn vector_fxp(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnos
     }
     plan.packet = lanes;
     let spec = cx.word(cx.spec("seq.vector", op)?, "op", &name);
-    Ok(Some(cx.loops(spec, &plan, cx.base(op.operands().get(1), &file))))
+    Ok(Some(loops(cx, spec, &plan, cx.base(op.operands().get(1), &file))))
 }
 
 fn cast(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
     let (_, result) = types(op)?;
-    Ok(Some(cx.dtype(cx.spec("hw.cast", op)?, "dtype", &visa_hw::attrs::DTYPE, result.dtype)))
+    Ok(Some(cx.body(cx.spec("hw.cast", op)?, "dtype", &visa_hw::attrs::DTYPE, result.dtype)))
 }
 
 fn commit(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
@@ -253,6 +194,6 @@ fn commit(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic>
     let plan =
         plan::commit(&result.dim(Dim::Element), &time, &packet, result.element_bytes(), sizes, cx.axes)
             .map_err(|why| op.clause_error("C2", "element", why))?;
-    let spec = cx.dtype(cx.spec("seq.commit", op)?, "dtype", &visa_sequencer::DTYPE, source.dtype);
-    Ok(Some(cx.loops(spec, &plan, cx.base(op.results().first(), &result))))
+    let spec = cx.body(cx.spec("seq.commit", op)?, "dtype", &visa_sequencer::DTYPE, source.dtype);
+    Ok(Some(loops(cx, spec, &plan, cx.base(op.results().first(), &result))))
 }

@@ -89,6 +89,17 @@ pub const ALU_OPS: &[AluOp] = &[
     ),
 ];
 
+/// The operations' names, in the order of the table: what the text may say.
+pub const ALU_NAMES: [&str; ALU_OPS.len()] = {
+    let mut names = [""; ALU_OPS.len()];
+    let mut at = 0;
+    while at < names.len() {
+        names[at] = ALU_OPS[at].name;
+        at += 1;
+    }
+    names
+};
+
 /// A row of the fixed-point stage, whose operations all work on i32.
 const fn fxp(name: &'static str, alu: Alu, doc: &'static str, apply: fn(Bits, Bits) -> Bits) -> AluOp {
     AluOp { name, stage: VectorStage::Fxp, alu, dtype: DType::I32, doc, apply }

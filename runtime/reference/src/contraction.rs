@@ -46,6 +46,13 @@ pub(crate) struct Part {
     pub(crate) end: usize,
 }
 
+impl Part {
+    /// Whether there is more to sum than coordinate 0.
+    pub(crate) fn sums(&self) -> bool {
+        self.summed.iter().skip(1).any(|&summed| summed)
+    }
+}
+
 /// One sum of a packet.
 pub(crate) struct Group {
     /// Which one.
@@ -101,7 +108,8 @@ impl Contraction<'_> {
             }
             end = end.min(axis.held.len());
         }
-        let no_part = |what: &str| format!("the coordinates of {what} are no part of those that are computed");
+        let no_part =
+            |what: &str| format!("the coordinates of {what} are no part of those that are computed");
         let summed = complement(computed, &kept).ok_or_else(|| no_part("the result"))?;
         let places = complement(&kept, group).ok_or_else(|| no_part("a packet's sums"))?;
         let group = coordinates(group);
@@ -118,7 +126,9 @@ impl Contraction<'_> {
     pub(crate) fn steps(&self, parts: &[Part]) -> Result<Vec<Index>, Diagnostic> {
         let time = self.pair.tensor.dim(Dim::Time);
         let summed = |index: &Index| {
-            let along = |part: &Part| usize::try_from(index.get(part.id)).ok().and_then(|at| part.summed.get(at).copied());
+            let along = |part: &Part| {
+                usize::try_from(index.get(part.id)).ok().and_then(|at| part.summed.get(at).copied())
+            };
             parts.iter().all(|part| along(part) == Some(true))
         };
         let cells = self.cells(&time)?;
@@ -172,7 +182,9 @@ impl Contraction<'_> {
         let prepared = Map::new(map, self.axes).map_err(|error| mapping_error(error, self.span))?;
         let size = prepared.size();
         if size > MAX_ELEMENTS {
-            return Err(self.error(format!("`{map}` has {size} positions, at most {MAX_ELEMENTS} are evaluated")));
+            return Err(
+                self.error(format!("`{map}` has {size} positions, at most {MAX_ELEMENTS} are evaluated"))
+            );
         }
         Ok((0..size).filter_map(|position| prepared.cell(position)).collect())
     }

@@ -135,7 +135,10 @@ mod tests {
     #[test]
     fn complements() {
         // Inner, outer and middle digits are left out.
-        assert_eq!(complement(&marks(8, &[0, 1, 2, 3, 4, 5, 6, 7]), &marks(8, &[0, 4])), Some(marks(8, &[0, 1, 2, 3])));
+        assert_eq!(
+            complement(&marks(8, &[0, 1, 2, 3, 4, 5, 6, 7]), &marks(8, &[0, 4])),
+            Some(marks(8, &[0, 1, 2, 3]))
+        );
         assert_eq!(complement(&[true; 8], &marks(8, &[0, 1, 2, 3])), Some(marks(8, &[0, 4])));
         assert_eq!(complement(&[true; 8], &marks(8, &[0, 1, 4, 5])), Some(marks(8, &[0, 2])));
         assert_eq!(complement(&[true; 8], &marks(8, &[0])), Some(vec![true; 8]));
@@ -146,9 +149,9 @@ mod tests {
 
     #[test]
     fn no_complement() {
-        // 2 would be 0 + 2 and 1 + 1; a gap of the whole would be filled; the part is not within the whole.
-        assert_eq!(complement(&[true; 4], &marks(4, &[0, 1, 2])), None);
-        assert_eq!(complement(&marks(4, &[0, 2, 3]), &marks(4, &[0, 3])), None);
+        // 3 would be 0 + 3 and 2 + 1; a gap of the whole would be filled; the part is not within the whole.
+        assert_eq!(complement(&[true; 4], &marks(4, &[0, 1, 3])), None);
+        assert_eq!(complement(&marks(5, &[0, 1, 3]), &marks(5, &[0, 1])), None);
         assert_eq!(complement(&marks(4, &[0, 2]), &marks(4, &[0, 1])), None);
     }
 }

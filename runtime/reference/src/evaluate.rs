@@ -67,7 +67,11 @@ pub fn evaluate(
             run.values.insert(*result, value);
         }
     }
-    kernel.results.iter().map(|port| result(port, run.tensor_of(port.value, kernel.span)?, kernel.span)).collect()
+    kernel
+        .results
+        .iter()
+        .map(|port| result(port, run.tensor_of(port.value, kernel.span)?, kernel.span))
+        .collect()
 }
 
 /// What a value of the kernel is. Products and partial sums are not spelled out: they exist in their sum only.
@@ -97,14 +101,19 @@ impl Run<'_> {
             }
             Meaning::SumPacket => match self.operand(op, 0)? {
                 Value::Pair(pair) => Value::Sums(Rc::clone(pair), to),
-                Value::Tensor(_) | Value::Sums(..) => return Err(op.error("C0", "the operand is no pair of tensors")),
+                Value::Tensor(_) | Value::Sums(..) => {
+                    return Err(op.error("C0", "the operand is no pair of tensors"));
+                }
             },
             Meaning::SumTime => match self.operand(op, 0)? {
                 Value::Sums(pair, sums) => {
-                    let contraction = Contraction { pair, sums, result: &to, axes: self.axes, span: op.span() };
+                    let contraction =
+                        Contraction { pair, sums, result: &to, axes: self.axes, span: op.span() };
                     Value::Tensor(contract(&contraction, self.options.sum_order)?)
                 }
-                Value::Tensor(_) | Value::Pair(_) => return Err(op.error("C0", "the operand is no partial sums")),
+                Value::Tensor(_) | Value::Pair(_) => {
+                    return Err(op.error("C0", "the operand is no partial sums"));
+                }
             },
             Meaning::Elementwise(function) => Value::Tensor(self.elementwise(op, &to, function(op)?)?),
         })
@@ -116,13 +125,16 @@ impl Run<'_> {
         if let Some(constant) = function.constant {
             let axes = left.axes.clone();
             let strides = left.strides(axes.iter().map(|axis| axis.id));
-            return Logical::tabulate(to.dtype, axes, op.span(), |at| apply(left.at(offset(&strides, at)), constant));
+            return Logical::tabulate(to.dtype, axes, op.span(), |at| {
+                apply(left.at(offset(&strides, at)), constant)
+            });
         }
         let right = self.held(op, 1, to)?;
         let axes = union(&left, &right);
         let strides = |tensor: &Logical| tensor.strides(axes.iter().map(|axis| axis.id));
         let (lefts, rights) = (strides(&left), strides(&right));
-        let element = |at: &[usize]| -> Bits { apply(left.at(offset(&lefts, at)), right.at(offset(&rights, at))) };
+        let element =
+            |at: &[usize]| -> Bits { apply(left.at(offset(&lefts, at)), right.at(offset(&rights, at))) };
         Logical::tabulate(to.dtype, axes.clone(), op.span(), element)
     }
 
@@ -154,7 +166,8 @@ fn meaning(op: OpRef<'_>) -> Result<Meaning, Diagnostic> {
     let declared = op.decl().and_then(|decl| decl.interface::<Meaning>()).copied();
     let transfer = op.name().starts_with("tm.to_").then_some(Meaning::Same);
     declared.or(transfer).ok_or_else(|| {
-        let message = format!("`{}` has no logical meaning: only tm and stream operations can be evaluated", op.name());
+        let message =
+            format!("`{}` has no logical meaning: only tm and stream operations can be evaluated", op.name());
         Diagnostic::error("no-meaning", op.span(), message)
     })
 }

@@ -70,7 +70,12 @@ pub(crate) struct Kernel {
 
 impl Kernel {
     /// Finds a kernel and works out its signature.
-    pub(crate) fn find(ctx: &Context, module: &Module, entry: Option<&str>, axes: &Axes) -> Result<Self, Diagnostic> {
+    pub(crate) fn find(
+        ctx: &Context,
+        module: &Module,
+        entry: Option<&str>,
+        axes: &Axes,
+    ) -> Result<Self, Diagnostic> {
         let func = module.op(ctx, entry_point(ctx, module, entry)?);
         let block = *func.regions().first().ok_or_else(|| func.error("C0", "the kernel has no body"))?;
         let ops = module.ops(block).to_vec();
@@ -94,7 +99,11 @@ impl Kernel {
     /// What it takes and gives.
     pub(crate) fn signature(&self) -> Signature {
         let infos = |ports: &[Port]| ports.iter().map(|port| port.info.clone()).collect();
-        Signature { entry: self.name.clone(), arguments: infos(&self.arguments), results: infos(&self.results) }
+        Signature {
+            entry: self.name.clone(),
+            arguments: infos(&self.arguments),
+            results: infos(&self.results),
+        }
     }
 
     /// The bytes of each argument, in order.
@@ -109,7 +118,8 @@ impl Kernel {
             let TensorInfo { name, dtype, shape } = &port.info;
             let span = Span::default();
             let Some(bytes) = given.get(name) else {
-                let message = format!("argument `{name}` of `@{}` is missing: `{dtype}` of shape {shape:?}", self.name);
+                let message =
+                    format!("argument `{name}` of `@{}` is missing: `{dtype}` of shape {shape:?}", self.name);
                 return Err(Diagnostic::error("argument-missing", span, message));
             };
             let wanted = port.info.bytes();
@@ -124,7 +134,10 @@ impl Kernel {
             }
             Ok(bytes.as_slice())
         };
-        self.arguments.iter().map(|port| bytes(port).map_err(|error| Diagnostic { span: self.span, ..error })).collect()
+        self.arguments
+            .iter()
+            .map(|port| bytes(port).map_err(|error| Diagnostic { span: self.span, ..error }))
+            .collect()
     }
 }
 
@@ -141,12 +154,15 @@ fn entry_point(ctx: &Context, module: &Module, entry: Option<&str>) -> Result<Op
     match (entry, &*kernels) {
         (_, []) => Err(error("the module has no kernel: expected a `tm.func`".to_owned())),
         (None, [(_, only)]) => Ok(*only),
-        (None, _) => Err(error(format!("the module has {} kernels, choose one: {}", names.len(), list(&names)))),
+        (None, _) => {
+            Err(error(format!("the module has {} kernels, choose one: {}", names.len(), list(&names))))
+        }
         (Some(entry), kernels) => {
             let wanted = entry.trim_start_matches('@');
             let found = kernels.iter().find(|(name, _)| name == wanted).map(|&(_, id)| id);
             found.ok_or_else(|| {
-                let fix = nearest(wanted, names.iter().copied()).map(|near| format!("did you mean `{near}`?"));
+                let fix =
+                    nearest(wanted, names.iter().copied()).map(|near| format!("did you mean `{near}`?"));
                 error(format!("there is no kernel `{wanted}`; the module has {}", list(&names))).fix(fix)
             })
         }
@@ -171,8 +187,10 @@ fn port(
 ) -> Result<Port, Diagnostic> {
     let ty = module.ty(value);
     let refuse = |why: String| Diagnostic::error("array-layout", span, format!("{role} `{name}`: {why}"));
-    let tensor = ctx.type_value::<Tensor>(ty).filter(|tensor| ["tm.host", "tm.hbm"].contains(&tensor.kind.def.name));
-    let tensor = tensor.ok_or_else(|| refuse(format!("type `{}`, expected `!tm.host` or `!tm.hbm`", ctx.type_text(ty))))?;
+    let tensor =
+        ctx.type_value::<Tensor>(ty).filter(|tensor| ["tm.host", "tm.hbm"].contains(&tensor.kind.def.name));
+    let tensor = tensor
+        .ok_or_else(|| refuse(format!("type `{}`, expected `!tm.host` or `!tm.hbm`", ctx.type_text(ty))))?;
     let layout = array_layout(&tensor, axes).map_err(refuse)?;
     Ok(Port { info: TensorInfo { name, dtype: tensor.dtype, shape: layout.shape.clone() }, value, layout })
 }

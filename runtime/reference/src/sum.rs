@@ -5,28 +5,34 @@
 use std::collections::BTreeMap;
 
 use visa_ir::diag::Diagnostic;
-use visa_mapping::Index;
+use visa_mapping::{AxisId, Index};
 use visa_numerics::{Bits, DType, SumOrder};
 
-use crate::contraction::{Contraction, Group, Pair, Part};
+use crate::contraction::{Contraction, Group, Part};
 use crate::order::{Accumulator, Number};
 use crate::tensor::{Axis, Logical, offset};
 
 /// The result of a contraction.
 pub(crate) fn contract(contraction: &Contraction<'_>, order: SumOrder) -> Result<Logical, Diagnostic> {
+    let dtype = contraction.pair.left.dtype;
+    let evaluate = match dtype.accumulator() {
+        Some(DType::F32) => Sum::evaluate::<f32>,
+        Some(DType::I32) => Sum::evaluate::<i32>,
+        Some(DType::I8 | DType::Bf16) | None => {
+            let message = format!("{dtype} cannot enter a contraction");
+            return Err(Diagnostic::error("contraction", contraction.span, message));
+        }
+    };
     let parts = contraction.parts()?;
     let steps = contraction.steps(&parts)?;
     let groups = contraction.groups()?;
     let outputs = contraction.outputs(&parts)?;
-    let sum = Sum::new(contraction.pair, &parts, &outputs, &steps, &groups);
-    match contraction.pair.left.dtype.accumulator() {
-        Some(DType::F32) => sum.evaluate::<f32>(contraction, outputs, DType::F32, order),
-        Some(DType::I32) => sum.evaluate::<i32>(contraction, outputs, DType::I32, order),
-        Some(DType::I8 | DType::Bf16) | None => {
-            let message = format!("{} cannot enter a contraction", contraction.pair.left.dtype);
-            Err(Diagnostic::error("contraction", contraction.span, message))
-        }
-    }
+    // What is summed lies innermost in both operands, so that the sum runs through neighbouring elements.
+    let summed = |id: AxisId| parts.iter().any(|part| part.id == id && part.sums());
+    let left = contraction.pair.left.with_inner(summed, contraction.span)?;
+    let right = contraction.pair.right.with_inner(summed, contraction.span)?;
+    let sum = Sum::new(&left, &right, &parts, &outputs, &steps, &groups);
+    evaluate(&sum, contraction, outputs, order)
 }
 
 /// What one contribution to an index adds to the places of the two factors.
@@ -41,6 +47,8 @@ struct Term {
 
 /// A contraction with all distances worked out.
 struct Sum<'a> {
+    left: &'a Logical,
+    right: &'a Logical,
     /// The packets in time order.
     steps: Vec<Term>,
     /// The members of each group, by the group's coordinates along the result's axes.
@@ -53,9 +61,16 @@ struct Sum<'a> {
 }
 
 impl<'a> Sum<'a> {
-    fn new(pair: &Pair, parts: &'a [Part], outputs: &[Axis], steps: &[Index], groups: &[Group]) -> Self {
+    fn new(
+        left: &'a Logical,
+        right: &'a Logical,
+        parts: &'a [Part],
+        outputs: &[Axis],
+        steps: &[Index],
+        groups: &[Group],
+    ) -> Self {
         let strides = |operand: &Logical| operand.strides(parts.iter().map(|part| part.id));
-        let (lefts, rights) = (strides(&pair.left), strides(&pair.right));
+        let (lefts, rights) = (strides(left), strides(right));
         let ragged: Vec<&Part> = parts.iter().filter(|part| passes_end(part, steps, groups)).collect();
         let term = |index: &Index| {
             let at: Vec<usize> = parts.iter().map(|part| coordinate(index, part.id)).collect();
@@ -75,6 +90,8 @@ impl<'a> Sum<'a> {
         };
         let end = |part: &&Part| (outputs.iter().position(|axis| axis.id == part.id), part.end);
         Self {
+            left,
+            right,
             steps: steps.iter().map(term).collect(),
             groups: by_place,
             outputs: outputs.iter().filter_map(output).collect(),
@@ -86,13 +103,14 @@ impl<'a> Sum<'a> {
         &self,
         contraction: &Contraction<'_>,
         outputs: Vec<Axis>,
-        dtype: DType,
         order: SumOrder,
     ) -> Result<Logical, Diagnostic> {
         let numbers =
             |tensor: &Logical| -> Vec<T> { tensor.elements().iter().map(|&bits| T::operand(bits)).collect() };
-        let (left, right) = (numbers(&contraction.pair.left), numbers(&contraction.pair.right));
-        Logical::tabulate(dtype, outputs, contraction.span, |at| self.element(&left, &right, at, order))
+        let (left, right) = (numbers(self.left), numbers(self.right));
+        Logical::tabulate(contraction.result.dtype, outputs, contraction.span, |at| {
+            self.element(&left, &right, at, order)
+        })
     }
 
     /// The element of the result at a coordinate vector.
@@ -104,11 +122,11 @@ impl<'a> Sum<'a> {
         let mut products = vec![T::ZERO; members.len()];
         let mut sum = Accumulator::new(order);
         for step in &self.steps {
+            let (in_left, in_right) = (base.left + step.left, base.right + step.right);
             for (product, member) in products.iter_mut().zip(members) {
                 *product = match member {
                     Some(member) if self.inside(&base, step, member) => {
-                        let left = left[base.left + step.left + member.left];
-                        left.product(right[base.right + step.right + member.right])
+                        left[in_left + member.left].product(right[in_right + member.right])
                     }
                     Some(_) | None => T::ZERO,
                 };
@@ -129,7 +147,11 @@ impl<'a> Sum<'a> {
     }
 
     fn inside(&self, base: &Term, step: &Term, member: &Term) -> bool {
-        let sums = base.at.iter().zip(&step.at).zip(&member.at).map(|((base, step), member)| base + step + member);
+        if self.ends.is_empty() {
+            return true;
+        }
+        let sums =
+            base.at.iter().zip(&step.at).zip(&member.at).map(|((base, step), member)| base + step + member);
         sums.zip(&self.ends).all(|(sum, &(_, end))| sum < end)
     }
 }
@@ -144,6 +166,6 @@ fn passes_end(part: &Part, steps: &[Index], groups: &[Group]) -> bool {
 }
 
 /// A coordinate of a mapping's cell, which lies on an axis that was checked to be short.
-fn coordinate(index: &Index, axis: visa_mapping::AxisId) -> usize {
+fn coordinate(index: &Index, axis: AxisId) -> usize {
     usize::try_from(index.get(axis)).unwrap_or(usize::MAX)
 }

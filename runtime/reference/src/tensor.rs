@@ -90,6 +90,14 @@ impl Logical {
         Self::tabulate(self.dtype, axes, span, |at| self.at(offset(&strides, at)))
     }
 
+    /// The same tensor with the axes that are `inner` innermost in its data.
+    pub(crate) fn with_inner(&self, inner: impl Fn(AxisId) -> bool, span: Span) -> Result<Self, Diagnostic> {
+        let mut axes = self.axes.clone();
+        axes.sort_by_key(|axis| inner(axis.id));
+        let strides = self.strides(axes.iter().map(|axis| axis.id));
+        Self::tabulate(self.dtype, axes, span, |at| self.at(offset(&strides, at)))
+    }
+
     /// Every element converted.
     pub(crate) fn convert(&self, dtype: DType, apply: fn(Bits) -> Bits) -> Self {
         let data = self.data.par_iter().map(|&bits| apply(bits)).collect();
@@ -108,7 +116,10 @@ pub(crate) fn union(left: &Logical, right: &Logical) -> Vec<Axis> {
     let mut axes = left.axes.clone();
     for theirs in &right.axes {
         match axes.iter_mut().find(|axis| axis.id == theirs.id) {
-            Some(ours) => ours.held = ours.held.iter().zip(&theirs.held).map(|(&ours, &theirs)| ours && theirs).collect(),
+            Some(ours) => {
+                ours.held =
+                    ours.held.iter().zip(&theirs.held).map(|(&ours, &theirs)| ours && theirs).collect()
+            }
             None => axes.push(theirs.clone()),
         }
     }
@@ -134,7 +145,9 @@ pub(crate) fn unflatten(mut flat: usize, extents: &[usize], at: &mut Vec<usize>)
 pub(crate) fn element_count(extents: &[usize], span: Span) -> Result<usize, Diagnostic> {
     let count = extents.iter().try_fold(1_usize, |count, &extent| count.checked_mul(extent));
     count.filter(|&count| count as u64 <= MAX_ELEMENTS).ok_or_else(|| {
-        let message = format!("a tensor of shape {extents:?} has more than {MAX_ELEMENTS} elements, the most that are evaluated");
+        let message = format!(
+            "a tensor of shape {extents:?} has more than {MAX_ELEMENTS} elements, the most that are evaluated"
+        );
         Diagnostic::error("too-large", span, message)
     })
 }

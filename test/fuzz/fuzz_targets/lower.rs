@@ -3,8 +3,11 @@
 
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
+mod mutate;
+
+use libfuzzer_sys::{fuzz_mutator, fuzz_target};
 use visa_hw::program::{CommandKind, Program};
+use visa_hw::stage::Flow;
 use visa_interpreter::{Interpreter, Options};
 use visa_ir::context::Context;
 use visa_ir::module::Module;
@@ -14,12 +17,14 @@ use visa_machine::Machine;
 use visa_opt::load_module;
 use visa_passes::{Cause, PassManager, Pipeline, Silent, standard_passes};
 
-/// The largest argument of a program that is run, in bytes.
-const MAX_ARGUMENT_BYTES: u64 = 1 << 16;
 /// The memory bound of a run, in bytes.
 const MAX_MEMORY_BYTES: u64 = 1 << 26;
-/// The most packets of all loops of a program that is run.
-const MAX_PACKETS: u64 = 1 << 16;
+/// The most loop steps and packets of a program that is run, over all its slices.
+const MAX_STEPS: u64 = 1 << 18;
+
+fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
+    mutate::mutate(data, size, max_size, seed)
+});
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(text) = limits::decode(bytes.to_vec()) else { return };
@@ -47,28 +52,42 @@ fn lower(ctx: &Context, module: &mut Module) {
     }
 }
 
+/// Runs a small program on arguments of ones.
 fn run(program: &Program) {
     let machine = Machine::rngd();
-    let bytes = |shape: &[u64], unit: u64| shape.iter().try_fold(unit, |all, &extent| all.checked_mul(extent));
-    let arguments: Vec<_> = program.buffers.iter().filter(|buffer| buffer.argument).collect();
-    let sizes: Vec<_> = arguments
-        .iter()
-        .map(|buffer| buffer.dtype.bytes(bytes(&buffer.shape, 1)?).filter(|&size| size <= MAX_ARGUMENT_BYTES))
-        .collect();
-    if sizes.iter().any(Option::is_none) || packets(program, &machine) > MAX_PACKETS {
+    if steps(program, &machine) > MAX_STEPS {
         return;
     }
     let options = Options { threads: Some(1), shadow: true, memory_bytes: MAX_MEMORY_BYTES };
     let Ok(mut interpreter) = Interpreter::new(program, &machine, options) else { return };
-    for (buffer, size) in arguments.iter().zip(sizes.into_iter().flatten()) {
-        if interpreter.set_argument(&buffer.name, &vec![1; size as usize]).is_err() {
+    for buffer in program.buffers.iter().filter(|buffer| buffer.argument) {
+        let bytes = buffer.layout.steps().and_then(|elements| buffer.dtype.bytes(elements)).unwrap_or(0);
+        if interpreter.set_argument(&buffer.name, &vec![1; bytes as usize]).is_err() {
             return;
         }
     }
-    if interpreter.run(&mut |_, _| ()).is_err() {
-        return;
+    if interpreter.run(&mut |_, _| ()).is_ok() {
+        for buffer in program.buffers.iter().filter(|buffer| !buffer.argument) {
+            let _ = interpreter.result(&buffer.name);
+        }
     }
-    for buffer in program.buffers.iter().filter(|buffer| !buffer.argument) {
-        let _ = interpreter.result(&buffer.name);
-    }
+}
+
+/// An upper bound of the loop steps and packets of a run.
+fn steps(program: &Program, machine: &Machine) -> u64 {
+    let layouts = program.buffers.iter().map(|buffer| buffer.layout.steps().unwrap_or(u64::MAX));
+    let commands = program.commands.iter().map(|command| match &command.kind {
+        CommandKind::Dma(dma) => dma.loops.steps().unwrap_or(u64::MAX),
+        CommandKind::Exec(exec) => {
+            let slices: u64 = exec.slices.iter().map(|range| range.len() as u64).sum();
+            let mut flow = Flow { packets: 0, packet: 0 };
+            let mut packets = 0_u64;
+            for stage in &exec.stages {
+                flow = stage.cost(machine, flow).out;
+                packets = packets.saturating_add(flow.packets.saturating_mul(flow.packet.max(1)));
+            }
+            packets.saturating_mul(slices)
+        }
+    });
+    layouts.chain(commands).fold(0, u64::saturating_add).saturating_mul(program.chips as u64)
 }

@@ -3,27 +3,34 @@
 
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
+mod mutate;
+
+use libfuzzer_sys::{fuzz_mutator, fuzz_target};
 use visa_ir::context::Context;
 use visa_ir::module::Module;
 use visa_ir::parse::{limits, parse};
 use visa_ir::print::{Form, print};
 use visa_ir::span::Source;
-use visa_ir::verify::{has_errors, verify};
+use visa_ir::verify::{has_errors, same, verify};
+
+fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
+    mutate::mutate(data, size, max_size, seed)
+});
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(text) = limits::decode(bytes.to_vec()) else { return };
     let ctx = Context::new(&visa_opt::standard_dialects());
     let Some(module) = read(&ctx, &text) else { return };
-    // Only a module that verifies has a pretty form: a missing clause, for one, cannot be written.
+    // Only a module that verifies has a text: a missing clause, for one, cannot be written.
     if has_errors(&verify(&ctx, &module)) {
         return;
     }
-    let printed = [Form::Pretty, Form::Generic].map(|form| print(&ctx, &module, form));
-    for text in &printed {
-        let again = read(&ctx, text).unwrap_or_else(|| panic!("what was printed does not read:\n{text}"));
-        let twice = [Form::Pretty, Form::Generic].map(|form| print(&ctx, &again, form));
-        assert_eq!(printed, twice, "what was printed reads as another module");
+    for form in [Form::Pretty, Form::Generic] {
+        let printed = print(&ctx, &module, form);
+        let again =
+            read(&ctx, &printed).unwrap_or_else(|| panic!("what was printed does not read:\n{printed}"));
+        assert!(same(&ctx, &module, &again), "what was printed is another module:\n{printed}");
+        assert_eq!(printed, print(&ctx, &again, form), "printing is no fixed point");
     }
 });
 

@@ -1,6 +1,6 @@
 //! The visa-opt driver as a library: a binary with a dialect or a pass of one's own is a few lines.
 //!
-//! ```
+//! ```no_run
 //! use std::process::ExitCode;
 //! use visa_ir::decl::Dialect;
 //! use visa_passes::Pass;

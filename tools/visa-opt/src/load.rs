@@ -21,11 +21,14 @@ pub struct Loaded {
 ///
 /// # Errors
 /// A file that cannot be read, or is no text; the source then has a name and no text.
+#[allow(clippy::result_large_err, reason = "made at most once a run")]
 pub fn read_source(io: &mut Io, name: &str) -> Result<Source, (Source, Diagnostic)> {
     let title = if name == "-" { "<stdin>" } else { name };
     let refuse = |finding| (Source::new(title, ""), finding);
     let bytes = io.read(name).map_err(|why| refuse(unreadable(name, &why)))?;
-    let text = limits::decode(bytes).map_err(refuse)?;
+    let named =
+        |finding: Diagnostic| Diagnostic { message: format!("`{title}`: {}", finding.message), ..finding };
+    let text = limits::decode(bytes).map_err(|finding| refuse(named(finding)))?;
     Ok(Source::new(title, text))
 }
 

@@ -82,7 +82,11 @@ impl<'a> Driver<'a> {
         let source =
             read_source(self.io, &self.flags.input).map_err(|(source, why)| (Some(source), vec![why]))?;
         let pipeline = self.pipeline(&source)?;
-        let parts = if self.flags.split { split(&source.text) } else { vec![0..source.text.len()] };
+        let parts = if self.flags.split {
+            split(&source.text)
+        } else {
+            std::iter::once(0..source.text.len()).collect()
+        };
         let mut outputs = Vec::new();
         let mut held = true;
         for range in parts {

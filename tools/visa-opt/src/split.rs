@@ -25,10 +25,15 @@ pub(crate) fn split(text: &str) -> Vec<Range<usize>> {
 mod tests {
     use super::*;
 
+    fn parts(text: &str) -> Vec<&str> {
+        split(text).into_iter().map(|range| &text[range]).collect()
+    }
+
     #[test]
     fn parts_lie_between_separator_lines() {
-        assert_eq!(split("a\nb"), [0..3]);
-        assert_eq!(split("a\n// -----\nb\n"), [0..2, 11..13]);
-        assert_eq!(split("// -----// IR Dump\n // -----\n"), [0..29]);
+        assert_eq!(parts("a\nb"), ["a\nb"]);
+        assert_eq!(parts("a\n// -----\nb\n"), ["a\n", "b\n"]);
+        assert_eq!(parts("// -----\n"), ["", ""]);
+        assert_eq!(parts("// -----// IR Dump\n // -----\n"), ["// -----// IR Dump\n // -----\n"]);
     }
 }

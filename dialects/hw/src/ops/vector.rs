@@ -12,21 +12,10 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 use visa_ir::span::Span;
 use visa_machine::Machine;
-use visa_numerics::{ALU_OPS, AluOp, Bits, alu_op, load, store};
+use visa_numerics::{ALU_NAMES, AluOp, Bits, alu_op, load, store};
 
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&VECTOR];
-
-/// The operations' names, from the table.
-const NAMES: [&str; ALU_OPS.len()] = {
-    let mut names = [""; ALU_OPS.len()];
-    let mut at = 0;
-    while at < names.len() {
-        names[at] = ALU_OPS[at].name;
-        at += 1;
-    }
-    names
-};
 
 /// `hw.vector`.
 pub static VECTOR: OpDecl = OpDecl {
@@ -43,7 +32,7 @@ pub static VECTOR: OpDecl = OpDecl {
         ("C6", "the loops make one access for each packet"),
     ],
     clauses: &[
-        ClauseDecl::lead("op", ClauseKind::Word(&NAMES), "What the ALU computes."),
+        ClauseDecl::lead("op", ClauseKind::Word(&ALU_NAMES), "What the ALU computes."),
         ClauseDecl::optional("constant", ClauseKind::Int, "The operand: a signed 32-bit integer."),
         ClauseDecl::optional("vrf", ClauseKind::Body(&PROGRAM), "Addresses in the vector register file, bytes."),
     ],
@@ -68,7 +57,7 @@ struct Vector {
 fn read(op: OpRef<'_>) -> Result<Vector, Diagnostic> {
     let name = word(op, "op")?;
     let Some(alu) = alu_op(&name) else {
-        let message = format!("unknown ALU operation `{name}`, expected one of `{}`", NAMES.join("`, `"));
+        let message = format!("unknown ALU operation `{name}`, expected one of `{}`", ALU_NAMES.join("`, `"));
         return Err(op.clause_error("C3", "op", message));
     };
     let source = match (op.int("constant"), op.attr("vrf").is_some()) {

@@ -201,7 +201,7 @@ impl<'a> Parser<'a> {
         loop {
             self.expect("{")?;
             let block = self.module.add_region(op);
-            self.scopes.push(HashMap::new());
+            self.scopes.push(super::Scope::default());
             let inside = self.region(block, arg_names);
             self.scopes.pop();
             inside?;

@@ -8,6 +8,7 @@ mod pretty;
 
 use crate::context::Context;
 use crate::diag::Diagnostic;
+use crate::hash::Fast;
 use crate::module::{BlockId, Module, TypeId, ValueId};
 use crate::span::{Source, Span};
 use std::borrow::Cow;
@@ -31,7 +32,7 @@ pub fn parse(ctx: &Context, source: &Source, range: Range<usize>) -> Parsed {
         pos: range.start,
         module: Module::default(),
         diagnostics: Vec::new(),
-        scopes: vec![HashMap::new()],
+        scopes: vec![Scope::default()],
         unknown: ctx.opaque_type(crate::ERROR_TYPE),
     };
     match limits::check(&source.text[range.clone()], range.start) {
@@ -40,6 +41,9 @@ pub fn parse(ctx: &Context, source: &Source, range: Range<usize>) -> Parsed {
     }
     Parsed { module: parser.module, diagnostics: parser.diagnostics }
 }
+
+/// The values of a region by name.
+type Scope<'a> = HashMap<Cow<'a, str>, ValueId, Fast>;
 
 /// The state of reading one module.
 struct Parser<'a> {
@@ -51,7 +55,7 @@ struct Parser<'a> {
     module: Module,
     diagnostics: Vec<Diagnostic>,
     /// Values by name, innermost region last.
-    scopes: Vec<HashMap<Cow<'a, str>, ValueId>>,
+    scopes: Vec<Scope<'a>>,
     /// Type of values whose type is not known because of an earlier error.
     unknown: TypeId,
 }

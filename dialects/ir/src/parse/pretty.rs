@@ -9,7 +9,6 @@ use crate::span::Span;
 use pest::Parser as _;
 use pest::iterators::Pair;
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 #[derive(pest_derive::Parser)]
 #[grammar = "parse/pretty.pest"]
@@ -144,7 +143,7 @@ impl<'a> Parser<'a> {
         }
         self.eat("{");
         let block = self.module.add_region(op);
-        self.scopes.push(HashMap::new());
+        self.scopes.push(super::Scope::default());
         let arguments = self.arguments(op, block, statement);
         self.block(block);
         self.scopes.pop();

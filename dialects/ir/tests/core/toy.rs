@@ -134,12 +134,13 @@ pub(crate) fn good(ctx: &Context, text: &str) -> Module {
 pub(crate) const EVERYTHING: &str = r#"visa 1
 toy.func @main(%a: !toy.tensor<[4, 8]>, %b: !toy.tensor<[2]>) chips 2 {
   %m = toy.make size -9223372036854775808, label "a \"b\", \\ [ }", mode exact, callee @main, strides [1, -2, 3], names ["x, y", "]"], volatile, tile [8, 16]
-  %0 = toy.make size 9223372036854775807, strides [], names []
+  %0 = toy.make size 9223372036854775807, label "fast", strides [], names []
   %s, %c = toy.mix sum %a : !toy.tensor<[4, 8]>, !toy.tensor<[1]>
   %s_1, %1 = toy.mix max %a, %b : !toy.tensor<[4, 8]>, !toy.tensor<[1]>
   toy.loop [2, 3] {
     toy.loop [] {
       toy.note "in, side: !toy", at 7
+      toy.note "word", at 0
       %m_1 = toy.make size 3
     }
   }

@@ -10,13 +10,7 @@ use visa_ir::verify::VerifyCx;
 use visa_mapping::facts::machine;
 use visa_mapping::ops::transfer::free_axes;
 use visa_mapping::{Dim, Expr, operand};
-use visa_numerics::{AluOp, Bits, DType, alu_op};
-
-/// The operations of the fixed-point cluster.
-const FXP: &[&str] = &[
-    "AddFxp", "AddFxpSat", "SubFxp", "SubFxpSat", "LeftShift", "LeftShiftSat", "MulFxp", "MulInt", "LogicRightShift",
-    "ArithRightShift", "ArithRightShiftRound",
-];
+use visa_numerics::{ALU_NAMES, AluOp, Bits, DType, alu_op};
 
 /// `stream.vector_init`.
 pub static INIT_DECL: OpDecl = OpDecl {
@@ -66,7 +60,7 @@ pub static FXP_DECL: OpDecl = OpDecl {
     ],
     operands: &[OperandDecl::one("stream", &["stream.vector"]), OperandDecl::optional("operand", &["tm.vrf"])],
     clauses: &[
-        ClauseDecl::lead("op", ClauseKind::Word(FXP), "the operation"),
+        ClauseDecl::lead("op", ClauseKind::Word(&ALU_NAMES), "the operation"),
         ClauseDecl::optional("constant", ClauseKind::Int, "the second argument, the same for every element"),
     ],
     results: &["stream"],

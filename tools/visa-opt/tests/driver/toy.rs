@@ -143,7 +143,7 @@ fn lower(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
 /// The tool with all of that.
 pub(crate) fn tool() -> Tool {
     let passes = [&SET, &PANIC, &REFUSE, &DOWN, &NEEDS, &LIAR];
-    let tool = Tool { dialects: Vec::new(), passes: visa_passes::standard_passes().to_vec() };
+    let tool = Tool { dialects: Vec::new(), passes: vec![&visa_passes::pass_list::dce::PASS] };
     passes.into_iter().fold(tool.dialect(&TOY).dialect(&SEQ).dialect(&TM), Tool::pass)
 }
 

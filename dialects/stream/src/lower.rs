@@ -1,0 +1,75 @@
+//! What an operation of a pipeline becomes on the level below. Its declaration says so as an interface, beside its logical
+//! meaning ([`crate::meaning`]); the lowering pass asks. Operations below are named by text and made from the context, so
+//! that this crate does not depend on theirs.
+
+use std::collections::HashMap;
+use visa_ir::context::{Attr, Context};
+use visa_ir::decl::{Body, BodyDef};
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::{OpRef, OpSpec, ValueId};
+use visa_machine::Machine;
+use visa_mapping::facts::Support;
+use visa_mapping::{Axes, AxisId, Tensor};
+
+/// An interface that says what an operation of a pipeline becomes inside `hw.exec`: nothing, or one operation. Those of
+/// `stream` whose loops come from a sequencer are lowered in `visa-passes` instead.
+pub struct LowerStage(pub fn(&StageCx<'_>, OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic>);
+
+/// What lowering one stage needs to know.
+pub struct StageCx<'a> {
+    /// The context.
+    pub ctx: &'a Context,
+    /// The module's axes.
+    pub axes: &'a Axes,
+    /// The machine.
+    pub machine: &'a Machine,
+    /// Which axes each value depends on.
+    pub support: &'a Support,
+    /// Address of each tensor at rest, in bytes.
+    pub addresses: &'a HashMap<ValueId, i64>,
+}
+
+impl StageCx<'_> {
+    /// A new operation called `name`, at the place of `op`.
+    ///
+    /// # Errors
+    /// If no registered dialect declares it.
+    pub fn spec(&self, name: &str, op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
+        let decl = self.ctx.op(name).ok_or_else(|| {
+            let message = format!("lowering needs `{name}`, but its dialect is not registered");
+            Diagnostic::error("lower-to-seq", op.span(), message)
+        })?;
+        Ok(OpSpec::new(decl, op.span()))
+    }
+
+    /// `spec` with an integer clause.
+    #[must_use]
+    pub fn int(&self, spec: OpSpec, name: &str, value: u64) -> OpSpec {
+        spec.clause(name, self.ctx.attr(Attr::Int(i64::try_from(value).unwrap_or(i64::MAX))))
+    }
+
+    /// `spec` with a word clause.
+    #[must_use]
+    pub fn word(&self, spec: OpSpec, name: &str, value: &str) -> OpSpec {
+        spec.clause(name, self.ctx.attr(Attr::Str(value.into())))
+    }
+
+    /// `spec` with a clause that is a dialect attribute.
+    #[must_use]
+    pub fn body(&self, spec: OpSpec, name: &str, def: &'static BodyDef, value: impl Body) -> OpSpec {
+        spec.clause(name, self.ctx.body_attr(def, value))
+    }
+
+    /// The axes along which operand `index` is the same everywhere.
+    pub fn free(&self, op: OpRef<'_>, index: usize) -> impl Fn(AxisId) -> bool + '_ {
+        let value = op.operands().get(index).copied();
+        move |axis| value.is_none_or(|value| !self.support.depends(value, self.axes.name(axis)))
+    }
+
+    /// The address of a tensor at rest, in its elements.
+    #[must_use]
+    pub fn base(&self, value: Option<&ValueId>, tensor: &Tensor) -> i64 {
+        let bytes = value.and_then(|value| self.addresses.get(value)).copied().unwrap_or(0);
+        bytes / i64::try_from(tensor.element_bytes()).unwrap_or(1)
+    }
+}

@@ -1,0 +1,7 @@
+//! Kernels evaluated from their text, against plain loops over arrays.
+
+mod contraction;
+mod defined;
+mod elementwise;
+mod interface;
+mod support;
