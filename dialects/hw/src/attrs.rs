@@ -35,16 +35,8 @@ pub(crate) static ATTRS: &[&BodyDef] = &[&DTYPE, &PROGRAM, &PAIRED];
 
 fn parse_dtype(text: &str) -> Result<Rc<dyn Body>, BodyError> {
     let name = text.trim();
-    let Some(dtype) = DType::parse(name) else {
-        let names: Vec<_> = DType::names().collect();
-        let near = visa_ir::diag::nearest(name, names.iter().copied());
-        return Err(BodyError {
-            code: "dtype".into(),
-            message: format!("unknown number format `{name}`, expected one of `{}`", names.join("`, `")),
-            range: None,
-            fix: near.map(|near| format!("did you mean `{near}`?")),
-        });
-    };
+    let dtype = DType::parse(name)
+        .ok_or_else(|| BodyError::unknown("unknown-dtype", "format", name, DType::names()))?;
     Ok(Rc::new(dtype))
 }
 

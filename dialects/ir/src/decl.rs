@@ -2,7 +2,7 @@
 //! `--show-dialects` and the language reference all read the declaration.
 
 use crate::context::Context;
-use crate::diag::Diagnostic;
+use crate::diag::{Diagnostic, nearest};
 use crate::module::{OpRef, TypeId};
 use crate::verify::VerifyCx;
 use std::any::Any;
@@ -49,6 +49,23 @@ pub struct BodyError {
     pub range: Option<Range<usize>>,
     /// What to write instead.
     pub fix: Option<String>,
+}
+
+impl BodyError {
+    /// An error for the whole body.
+    #[must_use]
+    pub fn new(code: &str, message: impl Into<String>) -> Self {
+        Self { code: code.into(), message: message.into(), range: None, fix: None }
+    }
+
+    /// A `what` that is none of `known`: all of them are listed, and the nearest is the fix.
+    #[must_use]
+    pub fn unknown<'a>(code: &str, what: &str, found: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
+        let known: Vec<_> = known.into_iter().collect();
+        let message = format!("unknown {what} `{found}`; known are `{}`", known.join("`, `"));
+        let fix = nearest(found, known).map(|near| format!("did you mean `{near}`?"));
+        Self { fix, ..Self::new(code, message) }
+    }
 }
 
 /// Declares a dialect type (`!tm.dm<...>`) or attribute (`#tm.map<...>`).

@@ -1,11 +1,13 @@
 //! Attributes of the tm dialect: a mapping, a number format, axis sizes.
 
+use crate::grammar::{Rule, TmGrammar, body_syntax};
 use crate::tensor::map_error;
+use pest::Parser as _;
+use pest::iterators::Pair;
 use crate::{Axes, Expr, MAX_AXES};
 use std::fmt;
 use std::rc::Rc;
 use visa_ir::decl::{Body, BodyDef, BodyError};
-use visa_ir::diag::nearest;
 use visa_numerics::DType;
 
 /// `#tm.map<[A / 8 # 256]>`.
@@ -26,15 +28,8 @@ pub static DTYPE: BodyDef = BodyDef {
     doc: "A number format.",
     parse: |text| {
         let text = text.trim();
-        let dtype = DType::parse(text).ok_or_else(|| {
-            let known: Vec<_> = DType::names().collect();
-            BodyError {
-                code: "unknown-dtype".into(),
-                message: format!("unknown format `{text}`; known are `{}`", known.join("`, `")),
-                range: None,
-                fix: nearest(text, known).map(|near| format!("did you mean `{near}`?")),
-            }
-        })?;
+        let dtype = DType::parse(text)
+            .ok_or_else(|| BodyError::unknown("unknown-dtype", "format", text, DType::names()))?;
         Ok(Rc::new(dtype) as Rc<dyn Body>)
     },
 };
@@ -53,26 +48,36 @@ pub struct AxisSizes(pub Vec<(String, u64)>);
 
 impl AxisSizes {
     fn parse(text: &str) -> Result<Self, BodyError> {
-        let error = |message: String| BodyError { code: "axes".into(), message, range: None, fix: None };
-        let inside = text.trim().strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
-        let inside = inside.ok_or_else(|| error(format!("found `{text}`, expected `[A = 8, B = 512]`")))?;
-        let mut sizes = Vec::new();
-        for item in inside.split(',').map(str::trim) {
-            let (name, size) = item
-                .split_once('=')
-                .ok_or_else(|| error(format!("found `{item}`, expected an axis and its size, like `A = 8`")))?;
-            let (name, size) = (name.trim(), size.trim());
-            let size = size
-                .parse()
-                .map_err(|_| error(format!("axis `{name}`: found size `{size}`, expected an integer below 2^62")))?;
-            sizes.push((name.to_owned(), size));
+        let pieces = TmGrammar::parse(Rule::sizes, text).map_err(|error| body_syntax(&error))?;
+        let entries = pieces.flat_map(Pair::into_inner).filter(|piece| piece.as_rule() == Rule::size);
+        let sizes = Self(entries.map(Self::entry).collect::<Result<_, _>>()?);
+        if sizes.0.len() > MAX_AXES {
+            let message = format!("{} axes; at most {MAX_AXES} are declared", sizes.0.len());
+            return Err(BodyError { code: "axes".into(), message, range: None, fix: None });
         }
-        if sizes.len() > MAX_AXES {
-            return Err(error(format!("{} axes; at most {MAX_AXES} are declared", sizes.len())));
-        }
-        let sizes = Self(sizes);
         sizes.declare().map_err(|error| map_error(error, 0))?;
         Ok(sizes)
+    }
+
+    /// `A = 8`.
+    fn entry(piece: Pair<'_, Rule>) -> Result<(String, u64), BodyError> {
+        let span = piece.as_span();
+        let (mut name, mut size) = ("", "");
+        for part in piece.into_inner() {
+            match part.as_rule() {
+                Rule::name => name = part.as_str().trim(),
+                _ => size = part.as_str().trim(),
+            }
+        }
+        match size.parse() {
+            Ok(size) => Ok((name.to_owned(), size)),
+            Err(_) => Err(BodyError {
+                code: "axes".into(),
+                message: format!("axis `{name}`: found size `{size}`, expected an integer below 2^62"),
+                range: Some(span.start()..span.end()),
+                fix: None,
+            }),
+        }
     }
 
     /// The table of these axes.

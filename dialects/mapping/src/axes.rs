@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::error::{MapError, nearest, quote};
+use crate::error::{MapError, quote};
+use visa_ir::diag::nearest;
 
 /// Largest size of an axis or a mapping, in positions. Far beyond any memory, and small enough that the
 /// sum of two coordinates never leaves 64 bits.

@@ -59,48 +59,9 @@ pub(crate) fn quote(text: impl fmt::Display) -> String {
     }
 }
 
-/// The candidate with the smallest edit distance to `word`, the first among equals; `None` when every
-/// one differs in more than a third of the letters (or in more than one letter of a short word).
-pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let limit = (word.chars().count() / 3).max(1);
-    let measured = candidates.into_iter().map(|name| (edit_distance(word, name), name));
-    measured.filter(|(d, _)| *d <= limit).min_by_key(|(d, _)| *d).map(|(_, name)| name)
-}
-
-/// Insertions, deletions and replacements of one character that turn `a` into `b` (Levenshtein).
-fn edit_distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, to) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(from != *to);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn distance_counts_single_edits() {
-        assert_eq!(edit_distance("kitten", "sitting"), 3);
-        assert_eq!(edit_distance("", "abc"), 3);
-        assert_eq!(edit_distance("Row", "Row"), 0);
-    }
-
-    #[test]
-    fn nearest_takes_the_closest_and_rejects_the_far() {
-        assert_eq!(nearest("Rwo", ["Row", "Rows", "Rw"]), Some("Rw"));
-        assert_eq!(nearest("Batch", ["Batsh", "B"]), Some("Batsh"));
-        assert_eq!(nearest("Batch", ["Bitsh"]), None);
-        assert_eq!(nearest("Q", []), None);
-    }
 
     #[test]
     fn quote_cuts_long_text_between_characters() {

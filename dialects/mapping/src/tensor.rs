@@ -2,12 +2,14 @@
 //!
 //! Memory types (`!tm.dm<...>`) and the stream types of the stream dialect are the same structure with other dimensions.
 
+use crate::grammar::{Rule, TmGrammar, body_syntax};
 use crate::{Axes, Expr};
+use pest::Parser as _;
+use pest::iterators::Pair;
 use std::fmt;
 use std::rc::Rc;
 use visa_ir::context::Context;
 use visa_ir::decl::{Body, BodyDef, BodyError};
-use visa_ir::diag::nearest;
 use visa_ir::module::{OpRef, TypeId};
 use visa_numerics::DType;
 
@@ -177,7 +179,7 @@ fn collect_names(map: &Expr, names: &mut Vec<Rc<str>>) {
 /// # Errors
 /// A wrong context, format or mapping, or a wrong number of dimensions.
 pub fn parse_tensor(kind: &'static TensorKind, text: &str) -> Result<Rc<dyn Body>, BodyError> {
-    let mut fields = split_fields(text).into_iter();
+    let mut fields = split_fields(text)?.into_iter();
     let unit = if kind.stream { Some(parse_unit(fields.next())?) } else { None };
     let dtype = parse_dtype(fields.next())?;
     let mut maps = Vec::new();
@@ -194,23 +196,10 @@ pub fn parse_tensor(kind: &'static TensorKind, text: &str) -> Result<Rc<dyn Body
 }
 
 /// The comma-separated fields outside brackets, each with its offset.
-fn split_fields(text: &str) -> Vec<(usize, &str)> {
-    let mut fields = Vec::new();
-    let (mut depth, mut start) = (0_i32, 0);
-    for (at, byte) in text.bytes().enumerate() {
-        match byte {
-            b'[' => depth += 1,
-            b']' => depth -= 1,
-            b',' if depth == 0 => {
-                fields.push((start, &text[start..at]));
-                start = at + 1;
-            }
-            _ => {}
-        }
-    }
-    fields.push((start, &text[start..]));
-    let trim = |(start, field): (usize, &'_ str)| start + field.len() - field.trim_start().len();
-    fields.iter().map(|&(start, field)| (trim((start, field)), field.trim())).collect()
+fn split_fields(text: &str) -> Result<Vec<(usize, &str)>, BodyError> {
+    let tensor = TmGrammar::parse(Rule::tensor, text).map_err(|error| body_syntax(&error))?;
+    let fields = tensor.flat_map(Pair::into_inner).filter(|piece| piece.as_rule() == Rule::field);
+    Ok(fields.map(|field| (field.as_span().start(), field.as_str().trim())).collect())
 }
 
 fn field_error(code: &str, message: String, field: Option<(usize, &str)>, fix: Option<String>) -> BodyError {
@@ -229,10 +218,8 @@ fn parse_unit(field: Option<(usize, &str)>) -> Result<Unit, BodyError> {
 fn parse_dtype(field: Option<(usize, &str)>) -> Result<DType, BodyError> {
     let text = field.map_or("", |(_, text)| text);
     DType::parse(text).ok_or_else(|| {
-        let known: Vec<_> = DType::names().collect();
-        let message = format!("unknown format `{text}`; known are `{}`", known.join("`, `"));
-        let fix = nearest(text, known).map(|near| format!("did you mean `{near}`?"));
-        field_error("unknown-dtype", message, field, fix)
+        let range = field.map(|(start, text)| start..start + text.len());
+        BodyError { range, ..BodyError::unknown("unknown-dtype", "format", text, DType::names()) }
     })
 }
 

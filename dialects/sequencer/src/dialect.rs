@@ -4,7 +4,6 @@ use crate::{PairedProgram, Program, SeqError};
 use std::rc::Rc;
 use std::str::FromStr;
 use visa_ir::decl::{Body, BodyDef, BodyError, Dialect};
-use visa_ir::diag::nearest;
 use visa_numerics::DType;
 
 /// `#seq.program<[8 : 32, 16 : 1] : 16 @ 0>`.
@@ -31,15 +30,8 @@ pub static DTYPE: BodyDef = BodyDef {
     doc: "A number format.",
     parse: |text| {
         let text = text.trim();
-        let dtype = DType::parse(text).ok_or_else(|| {
-            let known: Vec<_> = DType::names().collect();
-            BodyError {
-                code: "unknown-dtype".into(),
-                message: format!("unknown format `{text}`; known are `{}`", known.join("`, `")),
-                range: None,
-                fix: nearest(text, known).map(|near| format!("did you mean `{near}`?")),
-            }
-        })?;
+        let dtype = DType::parse(text)
+            .ok_or_else(|| BodyError::unknown("unknown-dtype", "format", text, DType::names()))?;
         Ok(Rc::new(dtype) as Rc<dyn Body>)
     },
 };

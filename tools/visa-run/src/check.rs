@@ -39,7 +39,8 @@ pub(crate) fn compare(expected: &[LogicalResult], found: &BTreeMap<String, Vec<u
 }
 
 fn describe(result: &LogicalResult, at: usize, found: &[u8], wanted: &[u8]) -> String {
-    let value = |bytes: &[u8]| visa_numerics::to_f64(result.dtype, visa_numerics::load(result.dtype, bytes, 0));
+    let value =
+        |bytes: &[u8]| visa_numerics::to_f64(result.dtype, visa_numerics::load(result.dtype, bytes, 0));
     let mut rest = at as u64;
     let mut index: Vec<u64> = Vec::new();
     for &extent in result.shape.iter().rev() {

@@ -59,10 +59,8 @@ pub(crate) struct Stop {
 /// Reads the command line.
 pub(crate) fn parse(args: &[String]) -> Result<Flags, Stop> {
     let name = std::iter::once("visa-run".to_owned());
-    Flags::try_parse_from(name.chain(args.iter().cloned())).map_err(|error| Stop {
-        message: error.render().to_string(),
-        code: i32::from(error.use_stderr()),
-    })
+    Flags::try_parse_from(name.chain(args.iter().cloned()))
+        .map_err(|error| Stop { message: error.render().to_string(), code: i32::from(error.use_stderr()) })
 }
 
 /// The two sides of `NAME=VALUE`.

@@ -27,16 +27,16 @@ pub(crate) fn compile(
     let text = remaining(Level::of(ctx, module));
     if !text.is_empty() {
         let pipeline = Pipeline::parse(text, passes)?;
-        let report = PassManager::new(&pipeline, passes).run(ctx, module, &mut Silent).map_err(|failure| {
-            match failure.cause {
+        let report = PassManager::new(&pipeline, passes).run(ctx, module, &mut Silent).map_err(
+            |failure| match failure.cause {
                 Cause::Level(finding) => vec![finding],
                 Cause::Refused(findings) | Cause::Invalid(findings) => findings,
                 Cause::WrongLevel { .. } | Cause::Panicked(_) => {
                     let message = format!("pass `{}` failed: {:?}", failure.step.pass.name, failure.cause);
                     vec![Diagnostic::error("pass", visa_ir::span::Span::default(), message)]
                 }
-            }
-        })?;
+            },
+        )?;
         warnings = report.findings;
     }
     let program = visa_hw::compile(ctx, module, entry)?;

@@ -125,21 +125,32 @@ impl<'a> Session<'a> {
     fn check_level(&mut self, ctx: &Context, module: &Module) -> Outcome<()> {
         let level = Level::of(ctx, module);
         if self.flags.check && level > Level::Tensor {
-            let message = format!("--check compares with the kernel's mappings, but the file is at the {level} level");
+            let message =
+                format!("--check compares with the kernel's mappings, but the file is at the {level} level");
             return Err(self.stop("check", message));
         }
         Ok(())
     }
 
     /// The value that a `NAME=VALUE` flag gives each buffer of a role; unknown and repeated names are refused.
-    fn by_name(&mut self, flag: &str, values: &[String], program: &Program, role: bool) -> Outcome<BTreeMap<String, String>> {
+    fn by_name(
+        &mut self,
+        flag: &str,
+        values: &[String],
+        program: &Program,
+        role: bool,
+    ) -> Outcome<BTreeMap<String, String>> {
         let names: Vec<&str> = buffers(program, role).map(|buffer| buffer.name.as_str()).collect();
         let mut found = BTreeMap::new();
         for text in values {
             let (name, value) = named(flag, text).map_err(|why| self.stop("flags", why))?;
             if !names.contains(&name) {
                 let kind = if role { "argument" } else { "result" };
-                let message = format!("--{flag} {text}: `{}` has no {kind} `{name}`; it has `{}`", program.name, names.join("`, `"));
+                let message = format!(
+                    "--{flag} {text}: `{}` has no {kind} `{name}`; it has `{}`",
+                    program.name,
+                    names.join("`, `")
+                );
                 let near = nearest(name, names.iter().copied()).map(|near| format!("did you mean `{near}`?"));
                 return Err(self.stop_with(Diagnostic::error("flags", Span::default(), message).fix(near)));
             }
@@ -161,13 +172,17 @@ impl<'a> Session<'a> {
         let mut arguments = BTreeMap::new();
         for (index, buffer) in buffers(program, true).enumerate() {
             let text = given.get(&buffer.name).map(String::as_str);
-            let mut source = source(text, index).map_err(|why| self.stop("argument", format!("--arg {}: {why}", buffer.name)))?;
+            let mut source = source(text, index)
+                .map_err(|why| self.stop("argument", format!("--arg {}: {why}", buffer.name)))?;
             match &mut source {
-                data::Source::Npy(path) | data::Source::Safetensors { path, .. } => *path = self.io.cwd.join(&*path),
+                data::Source::Npy(path) | data::Source::Safetensors { path, .. } => {
+                    *path = self.io.cwd.join(&*path)
+                }
                 data::Source::Rand(_) | data::Source::Zeros | data::Source::Iota => {}
             }
             let bytes = data::load(&source, buffer.dtype, &buffer.shape);
-            let bytes = bytes.map_err(|error| self.stop("argument", format!("--arg {}: {error}", buffer.name)))?;
+            let bytes =
+                bytes.map_err(|error| self.stop("argument", format!("--arg {}: {error}", buffer.name)))?;
             arguments.insert(buffer.name.clone(), bytes);
         }
         Ok(arguments)
@@ -199,7 +214,8 @@ impl<'a> Session<'a> {
             }
             Ok(finished)
         };
-        let finished = attempt().map_err(|error: visa_interpreter::RunError| self.stop("run", error.to_string()))?;
+        let finished =
+            attempt().map_err(|error: visa_interpreter::RunError| self.stop("run", error.to_string()))?;
         for report in &finished.undefined {
             let finding = undefined(report);
             self.emit(&[finding]);
@@ -221,7 +237,10 @@ impl<'a> Session<'a> {
         let expected = expected.map_err(|finding| self.refuse(vec![finding]))?;
         let report = check::compare(&expected, &finished.results);
         if let Some(first) = &report.first {
-            let message = format!("the lowering is wrong: {} of {} elements differ; {first}", report.mismatches, report.compared);
+            let message = format!(
+                "the lowering is wrong: {} of {} elements differ; {first}",
+                report.mismatches, report.compared
+            );
             self.renderer.emit(self.io, None, &[Diagnostic::error("check", Span::default(), message)]);
         }
         Ok(report)
@@ -244,7 +263,8 @@ impl<'a> Session<'a> {
         for buffer in buffers(program, false) {
             let Some(file) = expects.get(&buffer.name) else { continue };
             let expected = Array::read_npy(&self.io.path(file));
-            let expected = expected.map_err(|error| self.stop("expect", format!("--expect {}: {error}", buffer.name)))?;
+            let expected = expected
+                .map_err(|error| self.stop("expect", format!("--expect {}: {error}", buffer.name)))?;
             let bytes = &finished.results[&buffer.name];
             if let Err(mismatch) = data::compare(buffer.dtype, &buffer.shape, bytes, &expected) {
                 held = false;
@@ -255,7 +275,12 @@ impl<'a> Session<'a> {
         Ok(held)
     }
 
-    fn save(&mut self, program: &Program, outputs: &BTreeMap<String, String>, finished: &Finished) -> Outcome<()> {
+    fn save(
+        &mut self,
+        program: &Program,
+        outputs: &BTreeMap<String, String>,
+        finished: &Finished,
+    ) -> Outcome<()> {
         for buffer in buffers(program, false) {
             let Some(file) = outputs.get(&buffer.name) else { continue };
             let bytes = &finished.results[&buffer.name];
@@ -280,14 +305,23 @@ impl<'a> Session<'a> {
             }
         }
         if let Some(check) = check {
-            let undefined = if check.undefined > 0 { format!(", {} undefined", check.undefined) } else { String::new() };
-            out.push_str(&format!("check: {} elements compared, {} differ{undefined}\n", check.compared, check.mismatches));
+            let undefined =
+                if check.undefined > 0 { format!(", {} undefined", check.undefined) } else { String::new() };
+            out.push_str(&format!(
+                "check: {} elements compared, {} differ{undefined}\n",
+                check.compared, check.mismatches
+            ));
         }
         if self.flags.report.is_some() {
             let source = self.source.as_ref();
             out.push_str(&report.text(|span| source.map(|source| source.position(span.range().start).0)));
         } else {
-            out.push_str(&format!("{} cycles on {} ({:.1} us)\n", report.totals.cycles, report.machine, report.totals.cycles as f64 / report.clock_ghz / 1e3));
+            out.push_str(&format!(
+                "{} cycles on {} ({:.1} us)\n",
+                report.totals.cycles,
+                report.machine,
+                report.totals.cycles as f64 / report.clock_ghz / 1e3
+            ));
         }
         self.io.stdout.extend(out.into_bytes());
     }
