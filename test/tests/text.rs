@@ -50,7 +50,8 @@ fn read(ctx: &Context, text: &str) -> Option<Module> {
 /// Prints and parses in one form, twice.
 fn check_form(ctx: &Context, module: &Module, form: Form, place: &str) {
     let once = print(ctx, module, form);
-    let again = read(ctx, &once).unwrap_or_else(|| panic!("{place}: what is printed does not parse:\n{once}"));
+    let again =
+        read(ctx, &once).unwrap_or_else(|| panic!("{place}: what is printed does not parse:\n{once}"));
     assert!(same(ctx, module, &again), "{place}: what is printed is another module:\n{once}");
     assert_eq!(once, print(ctx, &again, form), "{place}: printing is no fixed point");
 }
@@ -87,7 +88,8 @@ fn check_file(path: &Path, mlir_opt: Option<&Path>) -> usize {
         let printed = through_mlir(program, &texts, &place);
         assert_eq!(printed.len(), found.len(), "{place}: mlir-opt prints another number of modules");
         for (module, text) in found.iter().zip(&printed) {
-            let back = read(&ctx, text).unwrap_or_else(|| panic!("{place}: mlir-opt's text does not parse:\n{text}"));
+            let back = read(&ctx, text)
+                .unwrap_or_else(|| panic!("{place}: mlir-opt's text does not parse:\n{text}"));
             assert!(same(&ctx, module, &back), "{place}: mlir-opt's text is another module:\n{text}");
         }
     }
@@ -107,7 +109,11 @@ fn every_file_prints_and_parses_to_itself_and_through_mlir_opt() {
     let mut files = Vec::new();
     visa_files(Path::new(env!("CARGO_MANIFEST_DIR")), &mut files);
     let count: usize = files.par_iter().map(|path| check_file(path, environment.mlir_opt.as_deref())).sum();
-    assert!(count >= LEAST_MODULES, "{count} modules in {} files, expected at least {LEAST_MODULES}", files.len());
+    assert!(
+        count >= LEAST_MODULES,
+        "{count} modules in {} files, expected at least {LEAST_MODULES}",
+        files.len()
+    );
 }
 
 #[test]

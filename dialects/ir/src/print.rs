@@ -21,11 +21,12 @@ pub enum Form {
 pub fn print(ctx: &Context, module: &Module, form: Form) -> String {
     let mut printer = Printer::new(ctx, module, form);
     match form {
-        Form::Pretty => {
+        Form::Pretty if module.extra.is_empty() => {
             let _ = writeln!(printer.out, "visa {}", module.version);
             printer.block(module.body(), 0);
         }
-        Form::Generic => {
+        // The pretty form has no place for a module's attributes: around it stands the generic module.
+        Form::Pretty | Form::Generic => {
             printer.out.push_str("\"builtin.module\"() ({\n");
             printer.block(module.body(), 1);
             let _ = write!(printer.out, "}}) {{{} = {} : i64", crate::parse::VERSION_ATTR, module.version);
@@ -94,7 +95,8 @@ impl<'a> Printer<'a> {
             self.out.push_str(" = ");
         }
         match (self.form, op.decl()) {
-            (Form::Pretty, Some(decl)) => self.pretty(op, decl, depth),
+            // Nor has it one for attributes that no clause declares.
+            (Form::Pretty, Some(decl)) if op.data().extra.is_empty() => self.pretty(op, decl, depth),
             (Form::Pretty | Form::Generic, _) => self.generic(op, depth),
         }
         self.out.push('\n');

@@ -6,6 +6,7 @@ use visa_ir::context::Attr;
 use visa_ir::decl::BodyDef;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpId, OpRef, OpSpec};
+use visa_ir::verify::{has_errors, verify};
 use visa_machine::Machine;
 use visa_numerics::DType;
 use visa_sequencer::{
@@ -44,7 +45,12 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
             Err(error) => errors.push(error),
         }
     }
-    if errors.is_empty() { Ok(()) } else { Err(errors) }
+    if errors.is_empty() {
+        // Alignment and capacity show in bytes only, and the verifiers of hw know them: a kernel that breaks them is
+        // refused, not lowered to what does not verify.
+        errors = verify(cx.ctx, cx.module);
+    }
+    if has_errors(&errors) { Err(errors) } else { Ok(()) }
 }
 
 fn replace(cx: &mut PassCx<'_>, id: OpId, spec: OpSpec) {

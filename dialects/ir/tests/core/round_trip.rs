@@ -64,3 +64,14 @@ fn unregistered_operations_come_through() {
     let printed = print(&ctx, &module, Form::Generic);
     assert!(same(&ctx, &module, &good(&ctx, &printed)), "{printed}");
 }
+
+#[test]
+fn attributes_that_the_pretty_form_has_no_place_for_are_kept() {
+    let ctx = context();
+    let text = "\"builtin.module\"() ({\n  toy.func @f() {\n    %a = \"toy.make\"() <{size = 4 : i64}> {note = \"kept\"} \
+                : () -> !toy.tensor<[4]>\n    toy.return %a\n  }\n}) {visa.version = 1 : i64, origin = \"a tool\"} : () -> ()\n";
+    let module = good(&ctx, text);
+    let pretty = print(&ctx, &module, Form::Pretty);
+    assert_eq!(pretty, text);
+    assert!(same(&ctx, &module, &good(&ctx, &pretty)));
+}

@@ -181,6 +181,15 @@ fn structure() {
 }
 
 #[test]
+fn the_version_of_a_generic_module_is_an_integer() {
+    let module = |version| format!("\"builtin.module\"() ({{\n}}) {{visa.version = {version}}} : () -> ()\n");
+    assert_eq!(found(&module("1 : i64")), []);
+    for version in ["1 : i32", "\"1\"", "unit"] {
+        one(&module(version), "version", version, None);
+    }
+}
+
+#[test]
 fn several_errors_in_one_run() {
     let text = "toy.func @f() {\n  %a = toy.mak size 1\n  %b = toy.make siz 1\n  toy.loop [1] {\n    %c = toy.make size x\n  }\n  \
                 toy.return %d\n}\ntoy.fun @g() {\n  toy.note\n}\ntoy.func @h() {\n  toy.return %e\n}\n";
