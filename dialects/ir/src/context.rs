@@ -2,6 +2,7 @@
 
 use crate::decl::{Body, BodyDef, BodyError, Dialect, OpDecl};
 use crate::hash::Fast;
+use crate::infer::Inferred;
 use std::any::Any;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -152,6 +153,7 @@ pub struct Context {
     attr_interner: RefCell<Interner<Attr>>,
     /// The integers among the attributes: by far the most frequent, and found without writing them out.
     ints: RefCell<HashMap<i64, AttrId, Fast>>,
+    pub(crate) inferred: Inferred,
 }
 
 impl Context {
@@ -175,6 +177,8 @@ impl Context {
 
     /// Keeps a value for whoever asks for its type with [`Context::data`], e.g. the machine that limits are read from.
     pub fn set_data<T: Any>(&mut self, value: T) {
+        // Inference may have asked for the earlier value.
+        self.inferred = Inferred::default();
         let data = self.data.get_mut();
         data.retain(|any| any.downcast_ref::<T>().is_none());
         data.push(Rc::new(value));

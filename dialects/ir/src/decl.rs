@@ -60,7 +60,12 @@ impl BodyError {
 
     /// A `what` that is none of `known`: all of them are listed, and the nearest is the fix.
     #[must_use]
-    pub fn unknown<'a>(code: &str, what: &str, found: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
+    pub fn unknown<'a>(
+        code: &str,
+        what: &str,
+        found: &str,
+        known: impl IntoIterator<Item = &'a str>,
+    ) -> Self {
         let known: Vec<_> = known.into_iter().collect();
         let message = format!("unknown {what} `{found}`; known are `{}`", known.join("`, `"));
         let fix = nearest(found, known).map(|near| format!("did you mean `{near}`?"));
@@ -277,7 +282,8 @@ pub struct OpDecl {
     pub results: &'static [&'static str],
     /// Structural facts.
     pub traits: &'static [Trait],
-    /// Result types from operands and clauses.
+    /// Result types from the types of the operands and from the clauses, and nothing else: asked once for each
+    /// combination of them.
     pub infer: Option<InferFn>,
     /// Checks of the constraints.
     pub verify: Option<VerifyFn>,

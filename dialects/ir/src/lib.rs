@@ -10,6 +10,7 @@ pub mod decl;
 pub mod diag;
 pub mod doc;
 mod hash;
+mod infer;
 pub mod module;
 pub mod parse;
 pub mod print;

@@ -3,6 +3,8 @@
 use crate::context::Context;
 use crate::decl::{Arity, ClauseDecl, OpDecl, Presence, Trait};
 use crate::diag::{Diagnostic, Severity};
+use crate::hash::Fast;
+use crate::infer::result_types;
 use crate::module::{BlockId, Module, OpId, OpRef, ValueDef, ValueId};
 use crate::parse::limits::MAX_ERRORS;
 use crate::span::Span;
@@ -59,7 +61,7 @@ impl<'a> VerifyCx<'a> {
 pub fn verify(ctx: &Context, module: &Module) -> Vec<Diagnostic> {
     let cx = VerifyCx::new(ctx, module);
     symbols(&cx);
-    structure(&cx, module.body(), &mut HashSet::new());
+    structure(&cx, module.body(), &mut HashSet::default());
     if cx.found.borrow().is_empty() {
         for id in module.walk_all() {
             let op = module.op(ctx, id);
@@ -124,7 +126,8 @@ fn count(least: usize, most: usize) -> String {
     }
 }
 
-fn operand_types(op: OpRef<'_>, decl: &OpDecl) -> Result<(), Diagnostic> {
+/// Whether operands have the types that the declaration takes.
+pub(crate) fn operand_types(op: OpRef<'_>, decl: &OpDecl) -> Result<(), Diagnostic> {
     let last = decl.operands.len().saturating_sub(1);
     for (index, &value) in op.operands().iter().enumerate() {
         let Some(wanted) = decl.operands.get(index.min(last)) else { continue };
@@ -164,7 +167,7 @@ fn symbols(cx: &VerifyCx<'_>) {
 }
 
 /// Checks a block: definitions before uses, counts, types, clauses, places and terminators.
-fn structure(cx: &VerifyCx<'_>, block: BlockId, defined: &mut HashSet<ValueId>) {
+fn structure(cx: &VerifyCx<'_>, block: BlockId, defined: &mut HashSet<ValueId, Fast>) {
     defined.extend(cx.module.args(block));
     let ops = cx.module.ops(block);
     for (index, &id) in ops.iter().enumerate() {
@@ -183,7 +186,7 @@ fn structure(cx: &VerifyCx<'_>, block: BlockId, defined: &mut HashSet<ValueId>) 
     }
 }
 
-fn one(op: OpRef<'_>, defined: &HashSet<ValueId>, last: bool) -> Result<(), Diagnostic> {
+fn one(op: OpRef<'_>, defined: &HashSet<ValueId, Fast>, last: bool) -> Result<(), Diagnostic> {
     if let Some(&value) = op.operands().iter().find(|value| !defined.contains(value)) {
         let place = op.module.value_span(value);
         let message = format!("`{}` uses a value before it is defined", op.name());
@@ -231,9 +234,9 @@ fn places(op: OpRef<'_>, decl: &OpDecl, last: bool) -> Result<(), Diagnostic> {
 }
 
 /// Result types are those that the declaration infers.
-fn inferred(op: OpRef<'_>, decl: &OpDecl) -> Result<(), Diagnostic> {
+fn inferred(op: OpRef<'_>, decl: &'static OpDecl) -> Result<(), Diagnostic> {
     let Some(infer) = decl.infer else { return Ok(()) };
-    let types = infer(op)?;
+    let types = result_types(op, decl, infer)?;
     for (&wanted, &value) in types.iter().zip(op.results()) {
         let found = op.module.ty(value);
         if found != wanted {

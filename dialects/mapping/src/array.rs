@@ -22,7 +22,8 @@ pub fn array_layout(tensor: &Tensor, axes: &Axes) -> Result<ArrayLayout, String>
     let mut all: Vec<Digit> = Vec::new();
     for dim in [Dim::Chip, Dim::Element] {
         let Some(map) = tensor.map(dim) else { continue };
-        let found: Digits = digits(map, axes).map_err(|error| format!("{} mapping `{map}`: {error}", dim.name()))?;
+        let found: Digits =
+            digits(map, axes).map_err(|error| format!("{} mapping `{map}`: {error}", dim.name()))?;
         if let Some(copies) = found.iter().find(|digit| digit.axis.is_none() && digit.live > 1) {
             let (dim, copies) = (dim.name(), copies.live);
             return Err(format!("{dim} mapping `{map}` holds each element {copies} times, expected once"));
@@ -46,7 +47,9 @@ fn extent(axis: AxisId, digits: &[Digit], axes: &Axes) -> Result<u64, String> {
     for digit in own {
         if digit.stride != held {
             let name = axes.name(axis);
-            return Err(format!("it holds {name} only in part: coordinates must run from 0 without a gap, each once"));
+            return Err(format!(
+                "it holds {name} only in part: coordinates must run from 0 without a gap, each once"
+            ));
         }
         held = digit.stride * digit.live;
     }
@@ -79,7 +82,8 @@ mod tests {
 
     #[test]
     fn shapes_follow_the_axes() {
-        let cases: [(&[&str], &[(&str, u64)]); 12] = [
+        type Case = (&'static [&'static str], &'static [(&'static str, u64)]);
+        let cases: [Case; 12] = [
             (&["[1]"], &[]),
             (&["[B]"], &[("B", 512)]),
             (&["[I, J]"], &[("I", 512), ("J", 256)]),

@@ -2,9 +2,9 @@
 
 use crate::grammar::{Rule, TmGrammar, body_syntax};
 use crate::tensor::map_error;
+use crate::{Axes, Expr, MAX_AXES};
 use pest::Parser as _;
 use pest::iterators::Pair;
-use crate::{Axes, Expr, MAX_AXES};
 use std::fmt;
 use std::rc::Rc;
 use visa_ir::decl::{Body, BodyDef, BodyError};

@@ -83,11 +83,18 @@ impl fmt::Display for DivideError {
                 write!(f, "`{wanted}` is not held there")
             }
             Self::Missing { wanted, held } => {
-                write!(f, "`{wanted}` is not held there, which holds only `{}` of that axis", held.join("`, `"))
+                write!(
+                    f,
+                    "`{wanted}` is not held there, which holds only `{}` of that axis",
+                    held.join("`, `")
+                )
             }
             Self::Incompatible { wanted, held, axis, radices } => {
                 let (stream, buffer) = radices;
-                write!(f, "`{wanted}` cannot be read from `{held}`: radices {stream} and {buffer} of {axis} have no common refinement")
+                write!(
+                    f,
+                    "`{wanted}` cannot be read from `{held}`: radices {stream} and {buffer} of {axis} have no common refinement"
+                )
             }
         }
     }
@@ -180,12 +187,8 @@ fn cut(
             return Err(incompatible());
         }
         steps.push(Step { extent: held, live: held, walk });
-        rest = Digit {
-            stride: rest.stride * held,
-            extent: rest.extent / held,
-            live: rest.live / held,
-            ..rest
-        };
+        rest =
+            Digit { stride: rest.stride * held, extent: rest.extent / held, live: rest.live / held, ..rest };
     }
 }
 
@@ -282,7 +285,11 @@ mod tests {
                     address += stride * (rest % step.extent) as i64;
                     rest /= step.extent;
                 }
-                assert_eq!(held.cell(address as u64), Some(crate::Cell::Live(index)), "{stream} at {position}");
+                assert_eq!(
+                    held.cell(address as u64),
+                    Some(crate::Cell::Live(index)),
+                    "{stream} at {position}"
+                );
             }
         }
     }

@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::rc::Rc;
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
-use visa_ir::module::{Module, OpRef, ValueId};
+use visa_ir::module::{Module, OpRef, TypeId, ValueId};
 use visa_ir::span::Span;
 use visa_ir::verify::Analysis;
 use visa_machine::Machine;
@@ -34,7 +34,9 @@ impl Analysis for DeclaredAxes {
 /// The axes that each value's elements depend on. Along any other axis a mapping mentions, the tensor is constant: a
 /// transfer or fetch that introduces the axis broadcasts. An argument depends on the axes of its type; a result on the
 /// axes of its operands that its type still mentions (a reduced axis is gone).
-pub struct Support(HashMap<ValueId, BTreeSet<Rc<str>>>);
+pub struct Support(HashMap<ValueId, Rc<Names>>);
+
+type Names = BTreeSet<Rc<str>>;
 
 impl Support {
     /// Whether `value` depends on the axis called `name`.
@@ -46,10 +48,14 @@ impl Support {
 
 impl Analysis for Support {
     fn build(ctx: &Context, module: &Module) -> Self {
-        let mut support = HashMap::new();
-        let names = |value: ValueId| -> BTreeSet<Rc<str>> {
-            let tensor = ctx.type_value::<Tensor>(module.ty(value));
-            tensor.map(|tensor| tensor.axis_names().into_iter().collect()).unwrap_or_default()
+        let mut support: HashMap<ValueId, Rc<Names>> = HashMap::new();
+        let mut of_types: HashMap<TypeId, Rc<Names>> = HashMap::new();
+        let mut names = |value: ValueId| {
+            let ty = module.ty(value);
+            let tensor = || ctx.type_value::<Tensor>(ty);
+            let of_type =
+                || tensor().map_or_else(Names::new, |tensor| tensor.axis_names().into_iter().collect());
+            of_types.entry(ty).or_insert_with(|| Rc::new(of_type())).clone()
         };
         for id in module.walk_all() {
             let op = module.op(ctx, id);
@@ -58,12 +64,18 @@ impl Analysis for Support {
                     support.insert(arg, names(arg));
                 }
             }
-            let mut of_operands: BTreeSet<Rc<str>> = BTreeSet::new();
-            for operand in op.operands() {
-                of_operands.extend(support.get(operand).into_iter().flatten().cloned());
-            }
             for &result in op.results() {
-                support.insert(result, names(result).intersection(&of_operands).cloned().collect());
+                let mentioned = names(result);
+                let operands: Vec<_> =
+                    op.operands().iter().filter_map(|operand| support.get(operand)).collect();
+                let reaches = |name: &Rc<str>| operands.iter().any(|axes| axes.contains(name));
+                // Most operations keep every axis: such values share one set.
+                let kept = if mentioned.iter().all(reaches) {
+                    mentioned
+                } else {
+                    Rc::new(mentioned.iter().filter(|name| reaches(name)).cloned().collect())
+                };
+                support.insert(result, kept);
             }
         }
         Self(support)
@@ -83,9 +95,11 @@ pub fn machine(ctx: &Context) -> Rc<Machine> {
 pub fn digits_of(map: &Expr, axes: &Axes, span: Span) -> Result<Digits, Diagnostic> {
     digits(map, axes).map_err(|error| match error {
         crate::DigitsError::Map(error) => mapping_error(error, span),
-        crate::DigitsError::Ragged(ragged) => {
-            Diagnostic::error("ragged", span, format!("padding or truncation that is no whole digit: {ragged}"))
-        }
+        crate::DigitsError::Ragged(ragged) => Diagnostic::error(
+            "ragged",
+            span,
+            format!("padding or truncation that is no whole digit: {ragged}"),
+        ),
     })
 }
 
@@ -111,7 +125,13 @@ pub fn check_mappings(op: OpRef<'_>, axes: &Axes) -> Result<(), Diagnostic> {
 /// The bytes of its memory that a tensor occupies (book 04): of a chip's HBM, of a slice's data memory or vector
 /// register file, of a row's tensor register file. `None` where it has no address.
 #[must_use]
-pub fn occupied(tensor: &Tensor, address: Option<i64>, half: Option<&str>, axes: &Axes, machine: &Machine) -> Option<Range<u64>> {
+pub fn occupied(
+    tensor: &Tensor,
+    address: Option<i64>,
+    half: Option<&str>,
+    axes: &Axes,
+    machine: &Machine,
+) -> Option<Range<u64>> {
     let row = machine.memory.trf_bytes_per_row;
     match half {
         Some("full") => return Some(0..row),
@@ -159,10 +179,16 @@ struct Placement {
 fn placements(func: OpRef<'_>) -> Vec<Placement> {
     let Some(&block) = func.regions().first() else { return Vec::new() };
     let addresses = func.ints("at");
-    let args = func.module.args(block).iter().filter(|&&arg| func.ctx.type_name(func.module.ty(arg)) == "tm.hbm");
+    let args =
+        func.module.args(block).iter().filter(|&&arg| func.ctx.type_name(func.module.ty(arg)) == "tm.hbm");
     let mut all: Vec<_> = args
         .enumerate()
-        .map(|(index, &value)| Placement { value, address: addresses.get(index).copied(), half: None, from: 0 })
+        .map(|(index, &value)| Placement {
+            value,
+            address: addresses.get(index).copied(),
+            half: None,
+            from: 0,
+        })
         .collect();
     for (from, &id) in func.module.ops(block).iter().enumerate() {
         let op = func.other(id);

@@ -21,7 +21,12 @@ pub(crate) fn body_syntax(error: &pest::error::Error<Rule>) -> BodyError {
         pest::error::ErrorVariant::CustomError { .. } => Vec::new(),
     };
     let expected = if expected.is_empty() { "`[`, `,` or `]`".to_owned() } else { expected.join(" or ") };
-    BodyError { code: "syntax".into(), message: format!("expected {expected}"), range: Some(at..at + 1), fix: None }
+    BodyError {
+        code: "syntax".into(),
+        message: format!("expected {expected}"),
+        range: Some(at..at + 1),
+        fix: None,
+    }
 }
 
 fn in_words(rule: &Rule) -> &'static str {

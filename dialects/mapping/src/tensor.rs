@@ -150,7 +150,8 @@ impl Tensor {
     /// Bytes that a dimension spans, if its mapping is sound.
     #[must_use]
     pub fn dim_bytes(&self, dim: Dim, axes: &Axes) -> Option<u64> {
-        self.bytes(self.dim(dim).size(axes).ok()?)
+        let positions = self.map(dim).map_or(Ok(1), |map| map.size(axes));
+        self.bytes(positions.ok()?)
     }
 
     /// The names of the axes that its mappings mention.
@@ -211,7 +212,12 @@ fn parse_unit(field: Option<(usize, &str)>) -> Result<Unit, BodyError> {
     match field.map_or("", |(_, text)| text) {
         "main" => Ok(Unit::Main),
         "sub" => Ok(Unit::Sub),
-        other => Err(field_error("tensor-context", format!("found `{other}`, expected `main` or `sub`"), field, None)),
+        other => Err(field_error(
+            "tensor-context",
+            format!("found `{other}`, expected `main` or `sub`"),
+            field,
+            None,
+        )),
     }
 }
 

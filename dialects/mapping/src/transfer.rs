@@ -40,7 +40,12 @@ impl fmt::Display for TransferError {
 
 /// A memory tensor's digits with their distances in bytes, minor first: element within a slice or chip, then slices
 /// (`dm_bytes_per_slice` apart, clusters behind one another), then, if `chips`, chips.
-fn placed(tensor: &Tensor, axes: &Axes, machine: &Machine, chips: bool) -> Result<Vec<Placed>, TransferError> {
+fn placed(
+    tensor: &Tensor,
+    axes: &Axes,
+    machine: &Machine,
+    chips: bool,
+) -> Result<Vec<Placed>, TransferError> {
     let slice = i64::try_from(machine.memory.dm_bytes_per_slice).unwrap_or(i64::MAX);
     let slices = i64::try_from(machine.topology.slices_per_cluster).unwrap_or(i64::MAX);
     let element = i64::try_from(tensor.element_bytes()).unwrap_or(i64::MAX);

@@ -19,7 +19,11 @@ pub fn input(op: OpRef<'_>) -> Result<std::rc::Rc<Tensor>, Diagnostic> {
 ///
 /// # Errors
 /// If a dimension is neither inherited nor given.
-pub fn next(op: OpRef<'_>, kind: &'static TensorKind, dtype: Option<DType>) -> Result<Vec<TypeId>, Diagnostic> {
+pub fn next(
+    op: OpRef<'_>,
+    kind: &'static TensorKind,
+    dtype: Option<DType>,
+) -> Result<Vec<TypeId>, Diagnostic> {
     let source = input(op)?;
     let given: Vec<(Dim, Expr)> =
         kind.dims.iter().filter_map(|&dim| Some((dim, (*op.body::<Expr>(dim.name())?).clone()))).collect();
@@ -65,7 +69,8 @@ pub fn check_same(
         Equality::Equal => Ok(()),
         Equality::Different { at, left, right } => {
             let (left, right) = (describe(left.as_ref(), axes), describe(right.as_ref(), axes));
-            let message = format!("`{found}` differs from `{wanted}` at position {at}: {left} instead of {right}");
+            let message =
+                format!("`{found}` differs from `{wanted}` at position {at}: {left} instead of {right}");
             Err(op.clause_error(constraint, clause, message))
         }
         Equality::Unknown { why } => {
@@ -82,9 +87,9 @@ pub fn check_same(
 pub fn packet_bytes(op: OpRef<'_>, stream: &Tensor, axes: &Axes) -> Result<u64, Diagnostic> {
     let map = stream.dim(Dim::Packet);
     let size = map.size(axes).map_err(|error| mapping_error(error, op.clause_span("packet")))?;
-    stream
-        .bytes(size)
-        .ok_or_else(|| op.clause_error("C0", "packet", format!("packet `{map}` has too many elements to count")))
+    stream.bytes(size).ok_or_else(|| {
+        op.clause_error("C0", "packet", format!("packet `{map}` has too many elements to count"))
+    })
 }
 
 /// The compute engines belong to the main context (book 12).
@@ -94,7 +99,10 @@ pub fn packet_bytes(op: OpRef<'_>, stream: &Tensor, axes: &Axes) -> Result<u64, 
 pub fn main_only(op: OpRef<'_>, constraint: &str) -> Result<(), Diagnostic> {
     match input(op)?.unit {
         Some(Unit::Sub) => Err(op
-            .error(constraint, format!("`{}` in the sub context: the compute engines belong to main", op.name()))
+            .error(
+                constraint,
+                format!("`{}` in the sub context: the compute engines belong to main", op.name()),
+            )
             .fix(Some("begin the pipeline with `stream.begin main`".to_owned()))),
         Some(Unit::Main) | None => Ok(()),
     }

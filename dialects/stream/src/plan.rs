@@ -3,7 +3,9 @@
 //! A plan is loops of (limit, stride) in elements, outermost first. The verifier asks for one to know whether it exists;
 //! lowering asks for the same one and turns it into a sequencer program.
 
-use visa_mapping::{Axes, AxisId, Cell, Digits, DivideError, Expr, PadKind, Placed, Step, Walk, digits, divide, place};
+use visa_mapping::{
+    Axes, AxisId, Cell, Digits, DivideError, Expr, PadKind, Placed, Step, Walk, digits, divide, place,
+};
 
 /// A loop nest over elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,7 +121,10 @@ pub fn commit(
     let packet_loops = loops.len();
     for step in &outer {
         let Walk::Stride(stride) = step.walk else {
-            return Err(format!("time `{time}` repeats {} times what `{element}` holds once: every write stride must be non-zero (book 33)", step.extent));
+            return Err(format!(
+                "time `{time}` repeats {} times what `{element}` holds once: every write stride must be non-zero (book 33)",
+                step.extent
+            ));
         };
         room(&target, element, stride, step.live, step.extent)?;
         loops.push((step.extent, stride));
@@ -127,7 +132,9 @@ pub fn commit(
     let produced: u64 = inner.iter().chain(&outer).map(|step| step.live).product();
     if target.live_count() != Some(produced) {
         let wanted = target.live_count().map_or("an unknown number of".to_owned(), |count| count.to_string());
-        return Err(format!("the stream has {produced} elements, `{element}` holds {wanted}: not every element would be written"));
+        return Err(format!(
+            "the stream has {produced} elements, `{element}` holds {wanted}: not every element would be written"
+        ));
     }
     let packet = loops[..packet_loops].iter().map(|&(limit, _)| limit).product();
     loops.reverse();
@@ -164,7 +171,10 @@ fn keep(
     let mut kept = 1;
     for step in &inner[..full] {
         let Walk::Stride(stride) = step.walk else {
-            return Err(format!("the packet repeats an element {} times, `{element}` holds it once", step.extent));
+            return Err(format!(
+                "the packet repeats an element {} times, `{element}` holds it once",
+                step.extent
+            ));
         };
         loops.push((step.extent, stride));
         kept *= step.extent;
@@ -173,7 +183,9 @@ fn keep(
         None => (1, 1, 0),
         Some(step) => match step.walk {
             Walk::Stride(stride) => (step.live, step.extent, stride),
-            Walk::Broadcast => return Err(format!("the packet repeats an element, `{element}` holds it once")),
+            Walk::Broadcast => {
+                return Err(format!("the packet repeats an element, `{element}` holds it once"));
+            }
             Walk::Padding => (1, step.extent, i64::try_from(kept).unwrap_or(i64::MAX)),
         },
     };
@@ -184,11 +196,19 @@ fn keep(
     let count = (live..=most).find(|&count| sizes.contains(&bytes(count)));
     let Some(count) = count else {
         let sizes: Vec<_> = sizes.iter().map(u64::to_string).collect();
-        return Err(format!("{} bytes of each packet are live; a commit keeps {} bytes", bytes(live), sizes.join(", ")));
+        return Err(format!(
+            "{} bytes of each packet are live; a commit keeps {} bytes",
+            bytes(live),
+            sizes.join(", ")
+        ));
     };
     if count > live {
         room(target, element, stride, live, count).map_err(|why| {
-            format!("a commit keeps {} bytes of each packet, {} of them live: {why}", bytes(count), bytes(live))
+            format!(
+                "a commit keeps {} bytes of each packet, {} of them live: {why}",
+                bytes(count),
+                bytes(live)
+            )
         })?;
     }
     if count > 1 {
@@ -203,9 +223,13 @@ fn room(target: &Digits, element: &Expr, stride: i64, live: u64, extent: u64) ->
         let at = u64::try_from(stride).ok().and_then(|stride| stride.checked_mul(step));
         match at.and_then(|at| target.cell(at)) {
             Some(Cell::Pad(PadKind::Top)) => {}
-            Some(Cell::Pad(kind)) => return Err(format!("`{element}` has {kind} there, which may not be written")),
+            Some(Cell::Pad(kind)) => {
+                return Err(format!("`{element}` has {kind} there, which may not be written"));
+            }
             Some(Cell::Live(_)) => return Err(format!("`{element}` holds other elements there")),
-            None => return Err(format!("`{element}` ends before; pad it (`# n`) so that the bytes are its own")),
+            None => {
+                return Err(format!("`{element}` ends before; pad it (`# n`) so that the bytes are its own"));
+            }
         }
     }
     Ok(())
@@ -241,7 +265,10 @@ pub fn register_read(
         }
     }
     if let Some(step) = rest.find(|step| matches!(step.walk, Walk::Stride(_)) && step.live > 1) {
-        return Err(format!("packet `{packet}` is not contiguous in `{element}`: a loop of {} stands apart from the {read} elements read at once (book 18)", step.live));
+        return Err(format!(
+            "packet `{packet}` is not contiguous in `{element}`: a loop of {} stands apart from the {read} elements read at once (book 18)",
+            step.live
+        ));
     }
     let mut loops: Vec<(u64, i64)> = vec![(read, 1)];
     loops.extend(outer.iter().map(|step| match step.walk {
@@ -272,7 +299,11 @@ pub fn accumulation(time: &Expr, kept: &Digits, axes: &Axes) -> Result<Vec<TimeL
         let mut rest = *digit;
         while rest.extent > 1 {
             let take = match wanted.peek() {
-                Some(next) if next.axis == rest.axis && next.stride == rest.stride && rest.extent.is_multiple_of(next.extent) => {
+                Some(next)
+                    if next.axis == rest.axis
+                        && next.stride == rest.stride
+                        && rest.extent.is_multiple_of(next.extent) =>
+                {
                     let extent = next.extent;
                     wanted.next();
                     (extent, false)
@@ -291,7 +322,10 @@ pub fn accumulation(time: &Expr, kept: &Digits, axes: &Axes) -> Result<Vec<TimeL
         }
     }
     match wanted.next() {
-        Some(digit) => Err(format!("`{}` is no loop of time `{time}` that is left in order", visa_mapping::digit_text(&digit, axes))),
+        Some(digit) => Err(format!(
+            "`{}` is no loop of time `{time}` that is left in order",
+            visa_mapping::digit_text(&digit, axes)
+        )),
         None => {
             loops.reverse();
             Ok(loops)
@@ -302,7 +336,11 @@ pub fn accumulation(time: &Expr, kept: &Digits, axes: &Axes) -> Result<Vec<TimeL
 /// Whether `next` counts higher coordinates within `rest`.
 fn inside(rest: &visa_mapping::Digit, next: &visa_mapping::Digit) -> bool {
     let end = rest.stride * rest.extent;
-    next.axis == rest.axis && rest.axis.is_some() && rest.stride < next.stride && next.stride < end && next.stride.is_multiple_of(rest.stride)
+    next.axis == rest.axis
+        && rest.axis.is_some()
+        && rest.stride < next.stride
+        && next.stride < end
+        && next.stride.is_multiple_of(rest.stride)
 }
 
 /// How many levels of the reduction tree a contraction uses: the fewest that turn `packet` into `sums`, which may also
@@ -319,7 +357,9 @@ pub fn tree_depth(packet: &Expr, sums: &Expr, deepest: u32, axes: &Axes) -> Resu
             continue;
         }
         let Ok(left) = digits_of(&packet.clone().stride(group), axes) else { continue };
-        let Ok(first) = digits_of(&packet.clone().stride(group).resize(wanted.size()), axes) else { continue };
+        let Ok(first) = digits_of(&packet.clone().stride(group).resize(wanted.size()), axes) else {
+            continue;
+        };
         if first == wanted && left.live_count() == wanted.live_count() {
             return Ok(depth);
         }

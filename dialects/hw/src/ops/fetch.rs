@@ -164,8 +164,10 @@ impl Stage for Fetch {
 
     fn run(&self, cx: RunCx<'_>, memory: &SliceMemory, _input: Stream) -> Stream {
         let mut bytes = Vec::with_capacity(self.loops.steps() as usize);
-        for run in self.loops.runs() {
-            memory.dm.read(run.clone(), &mut bytes);
+        if self.loops.runs().len() as u64 == self.loops.accesses() {
+            memory.dm.gather(self.loops.addresses(), self.loops.program.packet as usize, &mut bytes);
+        } else {
+            self.loops.runs().iter().for_each(|run| memory.dm.read(run.clone(), &mut bytes));
         }
         let taint = cx.marker().map(|marker| self.marks(marker, memory));
         if let Some(row) = self.cast {

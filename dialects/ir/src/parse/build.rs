@@ -154,7 +154,8 @@ impl<'a> Parser<'a> {
             return Ok(());
         };
         crate::verify::operand_counts(view)?;
-        let inferred = infer(view)?;
+        crate::verify::operand_types(view, decl)?;
+        let inferred = crate::infer::result_types(view, decl, infer)?;
         for (index, &ty) in inferred.iter().enumerate() {
             let Some(&value) = self.module.data(op).results.get(index) else { break };
             self.module.set_type(value, ty);

@@ -84,7 +84,8 @@ impl<'a> Parser<'a> {
                         self.version(u32::try_from(version).unwrap_or(u32::MAX), span);
                     }
                     other if name == VERSION_ATTR => {
-                        let message = format!("`{name}` is `{}`, expected an integer (`1 : i64`)", other.generic());
+                        let message =
+                            format!("`{name}` is `{}`, expected an integer (`1 : i64`)", other.generic());
                         return Err(Diagnostic::error("version", span, message));
                     }
                     _ => self.module.extra.push(crate::module::Clause { name: name.into(), value, span }),

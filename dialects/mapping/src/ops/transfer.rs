@@ -4,7 +4,7 @@ use super::func::{check_chips, check_place, chips_of};
 use crate::attrs::MAP;
 use crate::facts::{DeclaredAxes, Support, check_mappings, machine};
 use crate::tensor::{Dim, Tensor, TensorKind, make, operand};
-use crate::{AxisId, DM, Expr, HBM, HOST, transfer};
+use crate::{AxisId, DM, Expr, HBM, HOST, TransferLoop, transfer};
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, TypeId};
@@ -47,6 +47,7 @@ pub static TO_DM: OpDecl = OpDecl {
         ("C2", "the source holds every element of the result (book 07)"),
         ("C3", "the cluster mapping has as many positions as a chip has clusters: 2 (book 04)"),
         ("C4", "the slice mapping has as many positions as a cluster has slices: 256 (book 04)"),
+        ("C5", "what is contiguous on both sides, and every distance between such runs, is a multiple of 8 bytes (book 10)"),
     ],
     operands: &[OperandDecl::one("source", &["tm.hbm"])],
     clauses: &[
@@ -116,7 +117,7 @@ fn verify_hbm(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     check_chips(&result, chips_of(op), axes, op.clause_span("chip"))?;
     let capacity = machine(op.ctx).memory.hbm_bytes;
     check_place(op, "at", &result, op.int("at").unwrap_or(0), capacity, axes, "C1")?;
-    check_transfer(op, cx, "C2")
+    check_transfer(op, cx, "C2").map(drop)
 }
 
 fn verify_dm(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
@@ -127,12 +128,42 @@ fn verify_dm(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     check_dimension(op, &result, Dim::Cluster, machine.topology.clusters_per_chip, axes, "C3")?;
     check_dimension(op, &result, Dim::Slice, machine.topology.slices_per_cluster, axes, "C4")?;
     check_place(op, "at", &result, op.int("at").unwrap_or(0), machine.memory.dm_bytes_per_slice, axes, "C1")?;
-    check_transfer(op, cx, "C2")
+    let loops = check_transfer(op, cx, "C2")?;
+    check_alignment(op, &loops, i64::try_from(machine.limits.dma_dm_align).unwrap_or(1))
+}
+
+/// Data memory is written in whole groups of bytes: the runs that are contiguous on both sides, and where they start.
+fn check_alignment(op: OpRef<'_>, loops: &[TransferLoop], align: i64) -> Result<(), Diagnostic> {
+    let mut run = 1_i64;
+    let mut rest = loops.iter().rev();
+    let outer = rest.find(|step| {
+        let contiguous = (step.read, step.write) == (run, run);
+        if contiguous {
+            run = run.saturating_mul(i64::try_from(step.limit).unwrap_or(i64::MAX));
+        }
+        !contiguous
+    });
+    if run % align != 0 {
+        let message = format!("the transfer writes runs of {run} bytes, expected multiples of {align}");
+        let fix = format!("keep at least {align} bytes that are contiguous on both sides innermost in `element`");
+        return Err(op.clause_error("C5", "element", message).fix(Some(fix)));
+    }
+    if let Some(step) = outer.into_iter().chain(rest).find(|step| step.write % align != 0) {
+        let message = format!("runs of {run} bytes are written {} bytes apart, expected multiples of {align}", step.write);
+        let fix = format!("pad `element` so that runs start at multiples of {align} bytes");
+        return Err(op.clause_error("C5", "element", message).fix(Some(fix)));
+    }
+    let at = op.int("at").unwrap_or(0);
+    if at % align != 0 {
+        let message = format!("address {at} is not a multiple of {align}");
+        return Err(op.clause_error("C5", "at", message).fix(Some(format!("write {}", at / align * align + align))));
+    }
+    Ok(())
 }
 
 fn verify_host(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     check_mappings(op, &cx.analysis::<DeclaredAxes>().0)?;
-    check_transfer(op, cx, "C1")
+    check_transfer(op, cx, "C1").map(drop)
 }
 
 /// Checks that a dimension has exactly `count` positions (book 04).
@@ -167,11 +198,11 @@ pub fn free_axes<'a>(op: OpRef<'a>, cx: &VerifyCx<'_>, index: usize) -> impl Fn(
     move |axis| value.is_none_or(|value| !support.depends(value, axes.0.name(axis)))
 }
 
-fn check_transfer(op: OpRef<'_>, cx: &VerifyCx<'_>, constraint: &str) -> Result<(), Diagnostic> {
+/// The loops of the transfer.
+fn check_transfer(op: OpRef<'_>, cx: &VerifyCx<'_>, constraint: &str) -> Result<Vec<TransferLoop>, Diagnostic> {
     let axes = &cx.analysis::<DeclaredAxes>().0;
-    let (Some(source), Some(result)) = (operand(op, 0), op.result_type::<Tensor>(0)) else { return Ok(()) };
+    let (Some(source), Some(result)) = (operand(op, 0), op.result_type::<Tensor>(0)) else { return Ok(Vec::new()) };
     let free = free_axes(op, cx, 0);
     transfer(&source, &result, &free, axes, &machine(op.ctx))
-        .map(drop)
         .map_err(|error| op.clause_error(constraint, "element", error.to_string()))
 }

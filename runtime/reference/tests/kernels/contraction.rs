@@ -92,9 +92,9 @@ fn padding_is_positive_zero() {
 #[test]
 fn the_axis_ends_within_a_packet() {
     let flits = "time [A # 96 / 16], packet [A # 96 % 16]";
-    let text = dot(70, flits, flits, "time [A # 96 / 32], packet [A # 96 % 32]", "[A # 96]");
+    let text = dot(72, flits, flits, "time [A # 96 / 32], packet [A # 96 % 32]", "[A # 96]");
     for order in ORDERS {
-        let (lhs, rhs) = (Random(35).bf16s(70), Random(36).bf16s(70));
+        let (lhs, rhs) = (Random(35).bf16s(72), Random(36).bf16s(72));
         let mut expected = products(&lhs, &rhs);
         expected.resize(96, 0.0);
         assert_eq!(run_dot(&text, order, &lhs, &rhs), total(&expected, 32, order).to_bits(), "{order}");
