@@ -328,3 +328,25 @@ pub struct Build(pub fn(visa_ir::module::OpRef<'_>) -> Result<Box<dyn Stage>, vi
 
 /// The interface by which an operation of another dialect says which hw operation's place it may take in `hw.exec`.
 pub struct StandsFor(pub &'static str);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gathering_reads_what_reading_does() {
+        let mut bank = Bank::default();
+        bank.write(0, &(1..=20).collect::<Vec<u8>>());
+        for size in [1, 2, 4, 8, 16] {
+            // Inside, the last whole access, across the end, and never written.
+            let addresses = [3, 20 - size as u32, 19, 20, 1000];
+            let (mut gathered, mut read) = (vec![7], vec![7]);
+            bank.gather(&addresses, size, &mut gathered);
+            addresses.iter().for_each(|&at| bank.read(at as usize..at as usize + size, &mut read));
+            assert_eq!(gathered, read, "{size}");
+        }
+        let mut two = Vec::new();
+        bank.gather(&[18, 19, 20], 2, &mut two);
+        assert_eq!(two, [19, 20, 20, 0, 0, 0]);
+    }
+}

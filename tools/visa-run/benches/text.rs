@@ -8,7 +8,7 @@
 mod common;
 
 use std::hint::black_box;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use common::{context, median, module, ratio};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
@@ -41,27 +41,45 @@ fn text(criterion: &mut Criterion) {
         if let (Form::Generic, Some(path)) = (form, std::env::var_os("VISA_BENCH_MODULE")) {
             std::fs::write(path, &*source.text).expect("VISA_BENCH_MODULE can be written");
         }
-        let ctx = context();
-        let module = module(&ctx, &source.text);
         let mut group = criterion.benchmark_group(format!("text, {form:?}"));
         group.sample_size(10).throughput(Throughput::Bytes(length as u64));
-        median(&mut group, "parse", || {
-            black_box(parse(&context(), &source, 0..length));
-        });
-        median(&mut group, "verify", || assert!(verify(&ctx, &module).is_empty()));
-        median(&mut group, "print", || assert_eq!(print(&ctx, &module, form).len(), length));
-        let whole = median(&mut group, "parse + verify + print", || {
-            let ctx = context();
-            let parsed = parse(&ctx, &source, 0..length);
-            assert!(parsed.diagnostics.is_empty());
-            assert!(verify(&ctx, &parsed.module).is_empty());
-            assert_eq!(print(&ctx, &parsed.module, form).len(), length);
-        });
+        let mut parts = Vec::new();
+        let whole = median(&mut group, "parse + verify + print", || parts.push(round_trip(&source, form)));
+        report(length, &parts);
         let baseline = median(&mut group, "byte scan", || {
             black_box(black_box(&source.text).bytes().filter(|&byte| byte == b'\n').count());
         });
         ratio("parse + verify + print", whole, "a byte scan", baseline);
     }
+}
+
+/// Parses, verifies and prints; the time of each.
+fn round_trip(source: &Source, form: Form) -> [Duration; 3] {
+    let start = Instant::now();
+    let ctx = context();
+    let parsed = parse(&ctx, source, 0..source.text.len());
+    assert!(parsed.diagnostics.is_empty());
+    let read = Instant::now();
+    assert!(verify(&ctx, &parsed.module).is_empty());
+    let verified = Instant::now();
+    assert_eq!(print(&ctx, &parsed.module, form).len(), source.text.len());
+    [read - start, verified - read, verified.elapsed()]
+}
+
+/// Prints the median of each part and of the whole in MB/s.
+#[expect(clippy::print_stdout, reason = "a benchmark's report")]
+fn report(length: usize, parts: &[[Duration; 3]]) {
+    let median = |time: &dyn Fn(&[Duration; 3]) -> Duration| {
+        let mut times: Vec<_> = parts.iter().map(time).collect();
+        times.sort_unstable();
+        times.get(times.len() / 2).map_or(f64::NAN, |time| length as f64 / 1e6 / time.as_secs_f64())
+    };
+    let [parse, verify, print] = [0, 1, 2].map(|part| median(&|times| times[part]));
+    let whole = median(&|times| times.iter().sum());
+    let megabytes = length as f64 / 1e6;
+    println!(
+        "{megabytes:.1} MB: parse {parse:.1}, verify {verify:.1}, print {print:.1}, together {whole:.1} MB/s"
+    );
 }
 
 criterion_group! {

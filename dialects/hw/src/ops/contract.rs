@@ -192,7 +192,10 @@ impl Contract {
             // Not only zero weights: an infinity in the data would make them NaN.
             data.chunks_mut(elements).for_each(|packet| packet[live..].fill(T::ZERO));
         }
-        let weights = Weights::new(operand, |address| self.lanes::<T>(trf, operand, address));
+        let mut buffers = (Vec::new(), Vec::new());
+        let weights = Weights::new(operand, elements, T::ZERO, |address, lanes| {
+            self.read_lanes(trf, operand, address, &mut buffers, lanes);
+        });
         let packets = data.chunks_exact(elements).flat_map(|packet| std::iter::repeat_n(packet, operand.repeat));
         let pairs = packets.zip(operand.addresses.iter().map(|&address| weights.at(address)));
         match self.order {
@@ -226,21 +229,25 @@ impl Contract {
         out
     }
 
-    /// What all rows read at `address`, a lane a row, spread over the packet; zero behind its data.
-    fn lanes<T: Number>(&self, trf: &Bank, operand: &Operand, address: u32) -> Vec<[T; ROWS]> {
+    /// What all rows read at `address`, a lane a row, spread over the packet; behind its data `lanes` stay zero.
+    fn read_lanes<T: Number>(
+        &self,
+        trf: &Bank,
+        operand: &Operand,
+        address: u32,
+        (bytes, read): &mut (Vec<u8>, Vec<T>),
+        lanes: &mut [[T; ROWS]],
+    ) {
         let live = operand.data / self.element_bytes();
-        let mut lanes = vec![[T::ZERO; ROWS]; self.elements as usize];
-        let mut bytes = Vec::new();
         for row in 0..operand.rows {
             let at = row * self.pitch as usize + address as usize;
             bytes.clear();
-            trf.read(at..at + operand.read, &mut bytes);
-            let read = decoded::<T>(self.dtype, &bytes);
+            trf.read(at..at + operand.read, bytes);
+            decode_into(self.dtype, bytes, read);
             for (lane, &value) in lanes[..live].iter_mut().zip(read.iter().cycle()) {
                 lane[row] = value;
             }
         }
-        lanes
     }
 
     /// One mark for each value that comes out, on its 4 bytes: of the packet's and the row's elements that it is of.
@@ -249,7 +256,10 @@ impl Contract {
         let span = 1 << (self.depth as usize - self.terms().ilog2() as usize);
         let no_marks = Vec::new();
         let data = input.taint.as_ref().unwrap_or(&no_marks);
-        let weights = Weights::new(operand, |address| self.weight_marks(trf, operand, address, span));
+        let packet_groups = self.elements as usize / span;
+        let weights = Weights::new(operand, packet_groups, Taint::DEFINED, |address, lanes| {
+            self.read_marks(trf, operand, address, span, lanes);
+        });
         let mut out = Vec::new();
         for (access, &address) in operand.addresses.iter().enumerate() {
             let packet = data.chunks(input.packet).nth(access / operand.repeat).unwrap_or(&[]);
@@ -267,8 +277,14 @@ impl Contract {
     }
 
     /// The marks of what each row reads at `address`, one for each `span` elements of the packet.
-    fn weight_marks(&self, trf: &Bank, operand: &Operand, address: u32, span: usize) -> Vec<[Taint; ROWS]> {
-        let mut lanes = vec![[Taint::DEFINED; ROWS]; self.elements as usize / span];
+    fn read_marks(
+        &self,
+        trf: &Bank,
+        operand: &Operand,
+        address: u32,
+        span: usize,
+        lanes: &mut [[Taint; ROWS]],
+    ) {
         let mut marks = Vec::new();
         for row in 0..operand.rows {
             let at = row * self.pitch as usize + address as usize;
@@ -279,16 +295,20 @@ impl Contract {
                 lane[row] = lane[row].or(mark);
             }
         }
-        lanes
     }
 }
 
-/// The elements of `bytes`. The format was checked to have this accumulator when the operation was read.
+/// The elements of `bytes`.
 fn decoded<T: Number>(dtype: DType, bytes: &[u8]) -> Vec<T> {
     let mut out = Vec::new();
-    match T::decode(dtype, bytes, &mut out) {
-        Ok(()) => out,
-        Err(_) => Vec::new(),
+    decode_into(dtype, bytes, &mut out);
+    out
+}
+
+/// Replaces `out` by the elements of `bytes`. The format was checked to have this accumulator when the operation was read.
+fn decode_into<T: Number>(dtype: DType, bytes: &[u8], out: &mut Vec<T>) {
+    if T::decode(dtype, bytes, out).is_err() {
+        out.clear();
     }
 }
 
@@ -315,22 +335,24 @@ struct Weights<T> {
     length: usize,
 }
 
-impl<T> Weights<T> {
-    fn new(operand: &Operand, mut table: impl FnMut(u32) -> Vec<[T; ROWS]>) -> Self {
+impl<T: Copy> Weights<T> {
+    /// Tables of `length` lanes that start as `zero`; `fill` makes the one of an address.
+    fn new(operand: &Operand, length: usize, zero: T, mut fill: impl FnMut(u32, &mut [[T; ROWS]])) -> Self {
         const NONE: u32 = u32::MAX;
         let highest = operand.addresses.iter().max().map_or(0, |&address| address as usize + 1);
-        let mut weights = Self { tables: Vec::new(), number: vec![NONE; highest], length: 1 };
-        let mut tables = 0;
+        let mut number = vec![NONE; highest];
+        let mut distinct = Vec::new();
         for &address in operand.addresses.iter() {
-            if weights.number[address as usize] == NONE {
-                weights.number[address as usize] = tables;
-                let mut table = table(address);
-                weights.length = table.len();
-                weights.tables.append(&mut table);
-                tables += 1;
+            if number[address as usize] == NONE {
+                number[address as usize] = distinct.len() as u32;
+                distinct.push(address);
             }
         }
-        weights
+        let mut tables = vec![[zero; ROWS]; distinct.len() * length];
+        for (table, address) in tables.chunks_exact_mut(length).zip(distinct) {
+            fill(address, table);
+        }
+        Self { tables, number, length }
     }
 
     #[inline]

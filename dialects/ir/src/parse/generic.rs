@@ -176,7 +176,14 @@ impl<'a> Parser<'a> {
         let mut found: HashMap<&str, (AttrId, Span)> = HashMap::new();
         for (name, value, span) in &pieces.properties {
             match (self.ctx.attr_data(*value), decl) {
-                (Attr::Strs(names), _) if name == ARG_NAMES => arg_names = names,
+                (Attr::Strs(names), _) if name == ARG_NAMES => {
+                    if let Some(name) = names.iter().find(|name| !super::is_value_name(name)) {
+                        let message =
+                            format!("`{name}` is no value name, expected letters, digits, `_`, `$` and `-`");
+                        return Err(Diagnostic::error("wrong-literal", *span, message));
+                    }
+                    arg_names = names;
+                }
                 (attr, Some(decl)) => {
                     let clause = self.clause_decl(decl, name, *span)?;
                     check_kind(clause, &attr, *span)?;
@@ -228,7 +235,7 @@ impl<'a> Parser<'a> {
                 let mut pieces = argument.into_inner();
                 let (Some(name), Some(ty)) = (pieces.next(), pieces.next()) else { continue };
                 let span = span_of(&name, base);
-                let kept = arg_names.get(index).cloned().or_else(|| kept_name(name.as_str()));
+                let kept = kept_name(arg_names.get(index).map_or(name.as_str(), |name| name));
                 let ty = self.ty(ty.as_str(), span_of(&ty, base))?;
                 let value = self.module.add_arg(block, ty, kept, span);
                 self.define(Cow::Borrowed(name.as_str()), value, span);

@@ -12,7 +12,7 @@ use crate::hash::Fast;
 use crate::module::{BlockId, Module, TypeId, ValueId};
 use crate::span::{Source, Span};
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 /// What reading a text gives: the module as far as it could be read, and everything that was wrong with it.
@@ -32,6 +32,7 @@ pub fn parse(ctx: &Context, source: &Source, range: Range<usize>) -> Parsed {
         pos: range.start,
         module: Module::default(),
         diagnostics: Vec::new(),
+        poisoned: HashSet::new(),
         scopes: vec![Scope::default()],
         unknown: ctx.opaque_type(crate::ERROR_TYPE),
     };
@@ -45,6 +46,9 @@ pub fn parse(ctx: &Context, source: &Source, range: Range<usize>) -> Parsed {
 /// The values of a region by name.
 type Scope<'a> = HashMap<Cow<'a, str>, ValueId, Fast>;
 
+/// The code of errors that only follow from one already reported, and are not reported themselves.
+const POISONED: &str = "follows";
+
 /// The state of reading one module.
 struct Parser<'a> {
     ctx: &'a Context,
@@ -54,6 +58,8 @@ struct Parser<'a> {
     pos: usize,
     module: Module,
     diagnostics: Vec<Diagnostic>,
+    /// Names of results of faulty statements.
+    poisoned: HashSet<String>,
     /// Values by name, innermost region last.
     scopes: Vec<Scope<'a>>,
     /// Type of values whose type is not known because of an earlier error.
@@ -172,7 +178,10 @@ impl<'a> Parser<'a> {
             let start = self.pos;
             let parsed = if self.at_generic() { self.generic_op(block) } else { self.pretty_op(block) };
             if let Err(error) = parsed {
-                self.diagnostics.push(error);
+                if error.code != POISONED {
+                    self.diagnostics.push(error);
+                }
+                self.poison(start);
                 self.recover(start);
             }
         }
@@ -223,7 +232,18 @@ impl<'a> Parser<'a> {
         scope.insert(name, value);
     }
 
+    /// Remembers the results of the faulty statement at `start`, so that their uses are not reported as well.
+    fn poison(&mut self, start: usize) {
+        let Some((left, _)) = self.text[start..].split_once('=') else { return };
+        let names = left.split(',').map(str::trim);
+        let is_name = |name: &&str| name.starts_with('%') && !name.contains(char::is_whitespace);
+        self.poisoned.extend(names.take_while(is_name).map(str::to_owned));
+    }
+
     fn use_value(&self, name: &str, span: Span) -> Result<ValueId, Diagnostic> {
+        if self.lookup(name).is_none() && self.poisoned.contains(name) {
+            return Err(Diagnostic::error(POISONED, span, format!("`{name}` comes from a faulty operation")));
+        }
         self.lookup(name).ok_or_else(|| {
             let known = self.scopes.iter().flat_map(|scope| scope.keys().map(|name| &**name));
             let mut known: Vec<_> = known.collect();
@@ -234,9 +254,15 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// A value's name as kept on the value: `None` for numbers, which are given anew when printing.
+/// A value's name as kept on the value: `None` for numbers, which are given anew when printing, and for names that have
+/// no room left for the number that sets equal names apart.
 fn kept_name(name: &str) -> Option<std::rc::Rc<str>> {
     let bare = name.trim_start_matches('%');
     let numbered = bare.bytes().all(|byte| byte.is_ascii_digit());
-    (!numbered).then(|| bare.into())
+    (!numbered && bare.len() <= limits::MAX_TOKEN_BYTES / 2).then(|| bare.into())
+}
+
+/// Whether a text may stand behind the `%` of a value.
+fn is_value_name(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_$-".contains(&byte))
 }

@@ -75,3 +75,24 @@ fn attributes_that_the_pretty_form_has_no_place_for_are_kept() {
     assert_eq!(pretty, text);
     assert!(same(&ctx, &module, &good(&ctx, &pretty)));
 }
+
+#[test]
+fn numbered_and_very_long_names_are_given_anew() {
+    let ctx = context();
+    let generic = |name: &str| {
+        format!(
+            "\"toy.func\"() <{{arg_names = [\"{name}\"], name = @f}}> ({{\n^bb0(%x: !toy.tensor<[4]>):\n  %y = \"toy.make\"() \
+             <{{size = 4 : i64}}> : () -> !toy.tensor<[4]>\n  %{name} = \"toy.make\"() <{{size = 4 : i64}}> : () -> !toy.tensor<[4]>\n  \
+             \"toy.return\"(%x, %y) : (!toy.tensor<[4]>, !toy.tensor<[4]>) -> ()\n}}) : () -> ()\n"
+        )
+    };
+    let (kept, dropped) = ("n".repeat(2048), "n".repeat(2049));
+    for (name, shown) in [("a", "%a:"), ("0", "%0:"), (&kept, &format!("%{kept}:")), (&dropped, "%0:")] {
+        let module = good(&ctx, &generic(name));
+        for form in [Form::Pretty, Form::Generic] {
+            let printed = print(&ctx, &module, form);
+            assert!(printed.contains(shown), "{printed}");
+            assert!(same(&ctx, &module, &good(&ctx, &printed)), "{printed}");
+        }
+    }
+}

@@ -190,6 +190,15 @@ fn the_version_of_a_generic_module_is_an_integer() {
 }
 
 #[test]
+fn argument_names_are_value_names() {
+    for name in ["", "#a", "a b", "%a", "ä"] {
+        let names = format!("[\"{name}\"]");
+        let text = format!("\"toy.func\"() <{{arg_names = {names}, name = @f}}> ({{\n}}) : () -> ()\n");
+        one(&text, "wrong-literal", &names, None);
+    }
+}
+
+#[test]
 fn several_errors_in_one_run() {
     let text = "toy.func @f() {\n  %a = toy.mak size 1\n  %b = toy.make siz 1\n  toy.loop [1] {\n    %c = toy.make size x\n  }\n  \
                 toy.return %d\n}\ntoy.fun @g() {\n  toy.note\n}\ntoy.func @h() {\n  toy.return %e\n}\n";
@@ -204,6 +213,16 @@ fn several_errors_in_one_run() {
         "undefined-value %e",
     ];
     assert_eq!(codes, wanted);
+}
+
+/// A faulty operation's results are known to be missing: only names that nothing defines are reported.
+#[test]
+fn what_follows_from_an_error_is_not_reported() {
+    let text =
+        "toy.func @f() {\n  %a = toy.mak size 1\n  toy.return %a\n}\ntoy.func @g() {\n  toy.return %b\n}\n";
+    let codes: Vec<_> =
+        found(text).into_iter().map(|(code, covered, _)| format!("{code} {covered}")).collect();
+    assert_eq!(codes, ["unknown-op toy.mak", "undefined-value %b"]);
 }
 
 #[test]
