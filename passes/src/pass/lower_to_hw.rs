@@ -28,19 +28,23 @@ pub static PASS: Pass = Pass {
     ..Pass::BASE
 };
 
+type LowerFn = fn(OpRef<'_>) -> Result<OpSpec, Diagnostic>;
+
+/// Every operation of seq, and what makes its hw counterpart. Operations of hw are left as they are.
+const LOWERINGS: &[(&str, LowerFn)] = &[
+    ("seq.fetch", fetch),
+    ("seq.align", align),
+    ("seq.vector", vector),
+    ("seq.commit", commit),
+    ("seq.dma", dma),
+];
+
 fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     let mut errors = Vec::new();
     for id in cx.module.walk_all() {
         let op = cx.module.op(cx.ctx, id);
-        let lowered = match op.name() {
-            "seq.fetch" => fetch(op),
-            "seq.align" => align(op),
-            "seq.vector" => vector(op),
-            "seq.commit" => commit(op),
-            "seq.dma" => dma(op),
-            _ => continue,
-        };
-        match lowered {
+        let Some((_, lower)) = LOWERINGS.iter().find(|(name, _)| *name == op.name()) else { continue };
+        match lower(op) {
             Ok(spec) => replace(cx, id, spec),
             Err(error) => errors.push(error),
         }
