@@ -46,6 +46,27 @@ fn walk(
     divide(stream, buffer, free, axes).map_err(|error: DivideError| error.to_string())
 }
 
+/// How a read walks `element`: within a packet, and over time. Minor first.
+fn walks(
+    element: &Expr,
+    time: &Expr,
+    packet: &Expr,
+    free: &dyn Fn(AxisId) -> bool,
+    axes: &Axes,
+) -> Result<(Vec<Step>, Vec<Step>), PlanError> {
+    let buffer = place(&digits_of(element, axes)?, 1);
+    let inner = walk(&digits_of(packet, axes)?, &buffer, free, axes)?;
+    Ok((inner, walk(&digits_of(time, axes)?, &buffer, free, axes)?))
+}
+
+/// A loop over time: what needs no other element reads the same one again.
+fn repeated(step: &Step) -> (u64, i64) {
+    match step.walk {
+        Walk::Stride(stride) => (step.extent, stride),
+        Walk::Broadcast | Walk::Padding => (step.extent, 0),
+    }
+}
+
 /// How a fetch reads `element` in the order of `time` and `packet`. Padding of the stream is read beyond what is live
 /// (over-fetch, book 33), where that continues a contiguous run; otherwise an element is read again.
 ///
@@ -58,9 +79,7 @@ pub fn fetch(
     free: &dyn Fn(AxisId) -> bool,
     axes: &Axes,
 ) -> Result<Plan, PlanError> {
-    let buffer = place(&digits_of(element, axes)?, 1);
-    let inner = walk(&digits_of(packet, axes)?, &buffer, free, axes)?;
-    let outer = walk(&digits_of(time, axes)?, &buffer, free, axes)?;
+    let (inner, outer) = walks(element, time, packet, free, axes)?;
     let mut loops: Vec<(u64, i64)> = Vec::new();
     for (at, step) in inner.iter().enumerate() {
         let stride = match step.walk {
@@ -71,10 +90,7 @@ pub fn fetch(
         loops.push((step.extent, stride));
     }
     let packet_loops = loops.len();
-    loops.extend(outer.iter().map(|step| match step.walk {
-        Walk::Stride(stride) => (step.extent, stride),
-        Walk::Broadcast | Walk::Padding => (step.extent, 0),
-    }));
+    loops.extend(outer.iter().map(repeated));
     loops.reverse();
     let packet = inner.iter().map(|step| step.extent).product();
     Ok(Plan { loops, packet_loops, packet })
@@ -247,9 +263,7 @@ pub fn register_read(
     free: &dyn Fn(AxisId) -> bool,
     axes: &Axes,
 ) -> Result<Plan, PlanError> {
-    let buffer = place(&digits_of(element, axes)?, 1);
-    let inner = walk(&digits_of(packet, axes)?, &buffer, free, axes)?;
-    let outer = walk(&digits_of(time, axes)?, &buffer, free, axes)?;
+    let (inner, outer) = walks(element, time, packet, free, axes)?;
     let mut read = 1_u64;
     let mut rest = inner.iter().peekable();
     while let Some(step) = rest.peek() {
@@ -271,10 +285,7 @@ pub fn register_read(
         ));
     }
     let mut loops: Vec<(u64, i64)> = vec![(read, 1)];
-    loops.extend(outer.iter().map(|step| match step.walk {
-        Walk::Stride(stride) => (step.extent, stride),
-        Walk::Broadcast | Walk::Padding => (step.extent, 0),
-    }));
+    loops.extend(outer.iter().map(repeated));
     loops.reverse();
     Ok(Plan { loops, packet_loops: 1, packet: read })
 }

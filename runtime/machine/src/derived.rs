@@ -4,7 +4,53 @@ use visa_numerics::DType;
 
 use crate::Machine;
 
+/// What a temporal accumulation asks of the accumulator's buffer (book 19).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BufferUse {
+    /// Sums kept within the outermost loop that is summed.
+    pub inner: u64,
+    /// Most of them that the mode keeps.
+    pub most: u64,
+    /// Slots that each takes, idle ones included.
+    pub width: u64,
+    /// Slots of the buffer.
+    pub slots: u64,
+}
+
+impl BufferUse {
+    /// Slots taken.
+    pub const fn used(&self) -> u64 {
+        self.width.saturating_mul(self.inner)
+    }
+
+    /// Most sums that fit.
+    pub fn limit(&self) -> u64 {
+        self.most.min(self.slots / self.width.max(1))
+    }
+
+    /// Whether it fits.
+    pub fn fits(&self) -> bool {
+        self.inner <= self.limit()
+    }
+}
+
 impl Machine {
+    /// The buffer rule of an accumulation of `rows` x `columns` sums that keeps `kept` steps within the outermost loop
+    /// that is summed (book 19): interleaved, `align_up(rows, 8) x inner` slots, at most 128 inner; sequential,
+    /// `align_up(columns, 32) x inner`, at most 32.
+    pub fn accumulator(&self, interleaved: bool, rows: u64, columns: u64, kept: u64) -> BufferUse {
+        let limits = &self.limits;
+        let slots = limits.accumulator_slots;
+        if interleaved {
+            let (inner, width) = (kept.saturating_mul(columns), rows.next_multiple_of(self.memory.trf_rows));
+            BufferUse { inner, most: limits.interleaved_inner_max, width, slots }
+        } else {
+            let (inner, width) =
+                (kept.saturating_mul(rows), columns.next_multiple_of(limits.accumulator_columns));
+            BufferUse { inner, most: limits.sequential_inner_max, width, slots }
+        }
+    }
+
     /// Slices of a chip, which work in lockstep.
     pub const fn slices_per_chip(&self) -> u64 {
         self.topology.clusters_per_chip * self.topology.slices_per_cluster

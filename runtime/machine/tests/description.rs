@@ -199,3 +199,17 @@ fn rngd_in_numbers() {
     });
     assert_eq!(rngd_as_json(), expected);
 }
+
+/// Book 19: 1024 slots; interleaved keeps at most 128 inner sums of 8 rows, sequential 32 of 32 columns.
+#[test]
+fn the_accumulator_buffer_holds_what_the_book_says() {
+    let machine = Machine::rngd();
+    let fits =
+        |interleaved, rows, columns, kept| machine.accumulator(interleaved, rows, columns, kept).fits();
+    assert!(fits(true, 8, 1, 128) && !fits(true, 8, 1, 129));
+    // Idle rows take slots all the same.
+    assert!(fits(true, 1, 4, 32) && !fits(true, 1, 4, 33));
+    assert!(fits(false, 8, 4, 4) && !fits(false, 8, 4, 5));
+    assert!(fits(false, 1, 32, 32) && !fits(false, 1, 32, 33));
+    assert!(!fits(true, 8, u64::MAX, 2), "products saturate");
+}

@@ -120,24 +120,17 @@ fn inner(slots: &Program) -> Option<u64> {
 impl Accumulate {
     /// C5.
     fn check_buffer(&self, op: OpRef<'_>, machine: &Machine) -> Result<(), Diagnostic> {
-        let limits = &machine.limits;
         let Some(kept) = inner(&self.slots.program) else { return Ok(()) };
-        let (name, inner, most, width) = match self.kind {
-            Kind::Interleaved => {
-                let width = self.rows.next_multiple_of(machine.memory.trf_rows);
-                ("columns", kept * self.columns, limits.interleaved_inner_max, width)
-            }
-            Kind::Sequential => {
-                let width = self.columns.next_multiple_of(limits.accumulator_columns);
-                ("rows", kept * self.rows, limits.sequential_inner_max, width)
-            }
-        };
-        if inner <= most && width * inner <= limits.accumulator_slots {
+        let interleaved = self.kind == Kind::Interleaved;
+        let buffer = machine.accumulator(interleaved, self.rows, self.columns, kept);
+        if buffer.fits() {
             return Ok(());
         }
         let message = format!(
-            "{inner} values ({kept} slots times {name}) are kept inside the outermost reduced loop, expected at most {}",
-            most.min(limits.accumulator_slots / width)
+            "{} values ({kept} slots times {}) are kept inside the outermost reduced loop, expected at most {}",
+            buffer.inner,
+            if interleaved { "columns" } else { "rows" },
+            buffer.limit()
         );
         Err(op.clause_error("C5", "slots", message))
     }

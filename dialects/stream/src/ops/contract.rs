@@ -250,21 +250,19 @@ fn verify_accumulate(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic>
     let loops = accumulation(op, &source, &result, axes)?;
     let Some(outermost) = loops.iter().position(|time| time.summed) else { return Ok(()) };
     let steps: u64 = loops[outermost..].iter().filter(|time| !time.summed).map(|time| time.limit).product();
-    let limits = &machine(op.ctx).limits;
-    let (rows, columns) =
-        (source.dim(Dim::Row).size(axes).unwrap_or(1), source.dim(Dim::Packet).size(axes).unwrap_or(1));
-    let (inner, most, used, rule) = if op.word("mode").as_deref() == Some("interleaved") {
-        let inner = steps * columns;
-        (inner, limits.interleaved_inner_max, rows.next_multiple_of(8) * inner, "align_up(row, 8) x inner")
-    } else {
-        let inner = steps * rows;
-        let row = columns.next_multiple_of(limits.accumulator_columns);
-        (inner, limits.sequential_inner_max, row * inner, "align_up(packet, 32) x inner")
-    };
-    let slots = limits.accumulator_slots;
-    if inner <= most && used <= slots {
+    let size = |dim: Dim| source.dim(dim).size(axes).unwrap_or(1);
+    let interleaved = op.word("mode").as_deref() == Some("interleaved");
+    let buffer = machine(op.ctx).accumulator(interleaved, size(Dim::Row), size(Dim::Packet), steps);
+    if buffer.fits() {
         return Ok(());
     }
-    let message = format!("{inner} sums lie within the outermost summed time loop (at most {most}); {rule} = {used} of {slots} slots");
+    let rule = if interleaved { "align_up(row, 8) x inner" } else { "align_up(packet, 32) x inner" };
+    let message = format!(
+        "{} sums lie within the outermost summed time loop (at most {}); {rule} = {} of {} slots",
+        buffer.inner,
+        buffer.most,
+        buffer.used(),
+        buffer.slots
+    );
     Err(op.clause_error("C3", "time", message))
 }
