@@ -3,11 +3,11 @@
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// Builds [`FastHasher`]s.
-pub(crate) type Fast = BuildHasherDefault<FastHasher>;
+pub type Fast = BuildHasherDefault<FastHasher>;
 
 /// Multiply and rotate, eight bytes a step (the Fx hash). Not for maps whose order anybody sees.
 #[derive(Default)]
-pub(crate) struct FastHasher(u64);
+pub struct FastHasher(u64);
 
 /// 2^64 divided by the golden ratio, odd.
 const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;

@@ -9,7 +9,7 @@ pub mod context;
 pub mod decl;
 pub mod diag;
 pub mod doc;
-mod hash;
+pub mod hash;
 mod infer;
 pub mod module;
 pub mod parse;

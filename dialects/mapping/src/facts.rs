@@ -8,6 +8,7 @@ use std::ops::Range;
 use std::rc::Rc;
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
+use visa_ir::hash::Fast;
 use visa_ir::module::{Module, OpRef, TypeId, ValueId};
 use visa_ir::span::Span;
 use visa_ir::verify::Analysis;
@@ -34,7 +35,7 @@ impl Analysis for DeclaredAxes {
 /// The axes that each value's elements depend on. Along any other axis a mapping mentions, the tensor is constant: a
 /// transfer or fetch that introduces the axis broadcasts. An argument depends on the axes of its type; a result on the
 /// axes of its operands that its type still mentions (a reduced axis is gone).
-pub struct Support(HashMap<ValueId, Rc<Names>>);
+pub struct Support(HashMap<ValueId, Rc<Names>, Fast>);
 
 type Names = BTreeSet<Rc<str>>;
 
@@ -48,8 +49,8 @@ impl Support {
 
 impl Analysis for Support {
     fn build(ctx: &Context, module: &Module) -> Self {
-        let mut support: HashMap<ValueId, Rc<Names>> = HashMap::new();
-        let mut of_types: HashMap<TypeId, Rc<Names>> = HashMap::new();
+        let mut support: HashMap<ValueId, Rc<Names>, Fast> = HashMap::default();
+        let mut of_types: HashMap<TypeId, Rc<Names>, Fast> = HashMap::default();
         let mut names = |value: ValueId| {
             let ty = module.ty(value);
             let tensor = || ctx.type_value::<Tensor>(ty);
@@ -202,8 +203,8 @@ fn placements(func: OpRef<'_>) -> Vec<Placement> {
 
 /// The position of the last operation that needs each value: through streams, up to the end of the pipeline. Walked from
 /// the end, so that what a stream is needed for is known before what flows into it.
-fn needed_until(func: OpRef<'_>) -> HashMap<ValueId, usize> {
-    let mut needed: HashMap<ValueId, usize> = HashMap::new();
+fn needed_until(func: OpRef<'_>) -> HashMap<ValueId, usize, Fast> {
+    let mut needed: HashMap<ValueId, usize, Fast> = HashMap::default();
     let ops = func.regions().first().map_or(&[][..], |&block| func.module.ops(block));
     for (at, &id) in ops.iter().enumerate().rev() {
         let op = func.other(id);
@@ -220,7 +221,7 @@ fn needed_until(func: OpRef<'_>) -> HashMap<ValueId, usize> {
 fn resident(
     func: OpRef<'_>,
     placed: &Placement,
-    needed: &HashMap<ValueId, usize>,
+    needed: &HashMap<ValueId, usize, Fast>,
     axes: &Axes,
     machine: &Machine,
 ) -> Option<Resident> {

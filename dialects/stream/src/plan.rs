@@ -367,11 +367,12 @@ pub fn tree_depth(packet: &Expr, sums: &Expr, deepest: u32, axes: &Axes) -> Resu
         if !size.is_multiple_of(group) || wanted.size() > size / group {
             continue;
         }
-        let Ok(left) = digits_of(&packet.clone().stride(group), axes) else { continue };
-        let Ok(first) = digits_of(&packet.clone().stride(group).resize(wanted.size()), axes) else {
+        let left = packet.clone().stride(group);
+        let live = digits_of(&left, axes).ok().and_then(|left| left.live_count());
+        if live != wanted.live_count() {
             continue;
-        };
-        if first == wanted && left.live_count() == wanted.live_count() {
+        }
+        if digits_of(&left.resize(wanted.size()), axes).is_ok_and(|first| first == wanted) {
             return Ok(depth);
         }
     }
