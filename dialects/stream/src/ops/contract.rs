@@ -220,7 +220,7 @@ pub fn accumulation(op: OpRef<'_>, source: &Tensor, result: &Tensor, axes: &Axes
     let interleaved = op.word("mode").as_deref() == Some("interleaved");
     let (row, packet) = (source.dim(Dim::Row), source.dim(Dim::Packet));
     let size = |map: &Expr| map.size(axes).map_err(|error| op.clause_error("C2", "packet", error.message));
-    let lanes = 8;
+    let lanes = machine(op.ctx).limits.vector_lanes;
     let (inner, wanted) = if interleaved {
         let columns = size(&packet)?;
         check_same(op, "C2", "packet", &result.dim(Dim::Packet), &row.pad(lanes, PadKind::Top), axes)?;
