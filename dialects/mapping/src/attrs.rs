@@ -37,17 +37,40 @@ pub static DTYPE: BodyDef = BodyDef {
 /// `#tm.sizes<[A = 8, B = 512]>`.
 pub static SIZES: BodyDef = BodyDef {
     name: "tm.sizes",
-    syntax: "[A = 8, B = 512]",
-    doc: "Axes and their sizes.",
+    syntax: "[A = 8, B = 512, B' = B - A]",
+    doc: "Axes and their sizes, and skewed axes (book 03): `B' = B - A` has the size of `B`, and wraps.",
     parse: |text| AxisSizes::parse(text).map(|sizes| Rc::new(sizes) as Rc<dyn Body>),
 };
 
+/// What a declaration says of an axis.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AxisSize {
+    /// Its size in positions.
+    Size(u64),
+    /// It is skewed: the difference of two axes, by name.
+    Skew(String, String),
+}
+
+impl fmt::Display for AxisSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Size(size) => size.fmt(f),
+            Self::Skew(of, by) => write!(f, "{of} - {by}"),
+        }
+    }
+}
+
 /// The axes that a module declares, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AxisSizes(pub Vec<(String, u64)>);
+pub struct AxisSizes(pub Vec<(String, AxisSize)>);
 
 impl AxisSizes {
-    fn parse(text: &str) -> Result<Self, BodyError> {
+    /// Reads `[A = 8, B = 512, B' = B - A]`. A skewed axis may name axes of other declarations, so those are checked
+    /// where all are known.
+    ///
+    /// # Errors
+    /// Bad syntax, a malformed or repeated name, a size out of bounds.
+    pub fn parse(text: &str) -> Result<Self, BodyError> {
         let pieces = TmGrammar::parse(Rule::sizes, text).map_err(|error| body_syntax(&error))?;
         let entries = pieces.flat_map(Pair::into_inner).filter(|piece| piece.as_rule() == Rule::size);
         let sizes = Self(entries.map(Self::entry).collect::<Result<_, _>>()?);
@@ -55,12 +78,16 @@ impl AxisSizes {
             let message = format!("{} axes; at most {MAX_AXES} are declared", sizes.0.len());
             return Err(BodyError { code: "axes".into(), message, range: None, fix: None });
         }
-        sizes.declare().map_err(|error| map_error(error, 0))?;
+        let mut axes = Axes::new();
+        for (name, size) in &sizes.0 {
+            let size = if let AxisSize::Size(size) = size { *size } else { 1 };
+            axes.declare(name, size).map_err(|error| map_error(error, 0))?;
+        }
         Ok(sizes)
     }
 
-    /// `A = 8`.
-    fn entry(piece: Pair<'_, Rule>) -> Result<(String, u64), BodyError> {
+    /// `A = 8` or `B' = B - A`.
+    fn entry(piece: Pair<'_, Rule>) -> Result<(String, AxisSize), BodyError> {
         let span = piece.as_span();
         let (mut name, mut size) = ("", "");
         for part in piece.into_inner() {
@@ -69,27 +96,38 @@ impl AxisSizes {
                 _ => size = part.as_str().trim(),
             }
         }
-        match size.parse() {
-            Ok(size) => Ok((name.to_owned(), size)),
-            Err(_) => Err(BodyError {
+        if let Ok(positions) = size.parse() {
+            return Ok((name.to_owned(), AxisSize::Size(positions)));
+        }
+        match size.split_once('-') {
+            Some((of, by)) if !of.trim().is_empty() => {
+                Ok((name.to_owned(), AxisSize::Skew(of.trim().to_owned(), by.trim().to_owned())))
+            }
+            _ => Err(BodyError {
                 code: "axes".into(),
-                message: format!("axis `{name}`: found size `{size}`, expected an integer below 2^62"),
+                message: format!(
+                    "axis `{name}`: found size `{size}`, expected an integer below 2^62, or a difference `B - A`"
+                ),
                 range: Some(span.start()..span.end()),
                 fix: None,
             }),
         }
     }
 
-    /// The table of these axes.
+    /// Adds these axes to a table.
     ///
     /// # Errors
-    /// A malformed or repeated name, or a size out of bounds.
-    pub fn declare(&self) -> Result<Axes, crate::MapError> {
-        let mut axes = Axes::new();
+    /// The first one that cannot be declared; the others are.
+    pub fn declare_in(&self, axes: &mut Axes) -> Result<(), crate::MapError> {
+        let mut first = Ok(());
         for (name, size) in &self.0 {
-            axes.declare(name, *size)?;
+            let declared = match size {
+                AxisSize::Size(size) => axes.declare(name, *size),
+                AxisSize::Skew(of, by) => axes.declare_skew(name, of, by),
+            };
+            first = first.and(declared.map(drop));
         }
-        Ok(axes)
+        first
     }
 }
 

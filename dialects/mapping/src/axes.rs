@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::error::{MapError, quote};
+use crate::expr::Expr;
+use crate::parse::{MAX_DEPTH, MAX_NODES};
 use visa_ir::diag::nearest;
 
 /// Largest size of an axis or a mapping, in positions. Far beyond any memory, and small enough that the
@@ -17,11 +19,29 @@ pub const MAX_AXES: usize = 4096;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AxisId(u32);
 
-/// The declared axes, in order.
+/// What makes an axis a skewed one (book 03): `B' = B - A`. Its coordinate together with that of `by` gives the
+/// coordinate of `of`: `B = (B' + A) mod |B|`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Skew {
+    /// The axis that is skewed.
+    pub of: AxisId,
+    /// The axis that is subtracted.
+    pub by: AxisId,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Declared {
+    name: Arc<str>,
+    size: u64,
+    skew: Option<Skew>,
+}
+
+/// The declared axes, in order, and the aliases of mappings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Axes {
-    declared: Vec<(Arc<str>, u64)>,
+    declared: Vec<Declared>,
     by_name: BTreeMap<Arc<str>, AxisId>,
+    aliases: BTreeMap<Arc<str>, Expr>,
 }
 
 impl Axes {
@@ -33,16 +53,72 @@ impl Axes {
     /// Declares an axis of `size` positions. A name starts with an uppercase letter, goes on with
     /// letters, digits and `_`, and may end in `'`; it can be declared once.
     pub fn declare(&mut self, name: &str, size: u64) -> Result<AxisId, MapError> {
+        self.add(name, size, None)
+    }
+
+    /// Declares `name` as `of - by`, a skewed axis with as many positions as `of`: coordinates wrap (book 03).
+    ///
+    /// # Errors
+    /// Unless `of` and `by` are two different declared axes that are not skewed themselves.
+    pub fn declare_skew(&mut self, name: &str, of: &str, by: &str) -> Result<AxisId, MapError> {
+        let quoted = quote(name);
+        let refuse = |why: String| MapError::new("map-skew", format!("skewed axis {quoted}: {why}"));
+        let plain = |part: &str| {
+            let id = self.resolve(part)?;
+            match self.skew(id) {
+                Some(_) => Err(refuse(format!("{} is skewed itself; skew a plain axis", quote(part)))),
+                None => Ok(id),
+            }
+        };
+        let skew = Skew { of: plain(of)?, by: plain(by)? };
+        if skew.of == skew.by {
+            return Err(refuse(format!("`{of} - {by}` is always 0; subtract another axis")));
+        }
+        self.add(name, self.size(skew.of), Some(skew))
+    }
+
+    /// Names a mapping, to be used as `{name}`. It may use aliases that are defined already.
+    ///
+    /// # Errors
+    /// If the name is taken or no name, an alias in it is not defined, or it is larger than [`MAX_NODES`] or deeper
+    /// than [`MAX_DEPTH`] with its aliases written out.
+    pub fn define(&mut self, name: &str, mapping: &Expr) -> Result<(), MapError> {
+        self.check_name(name, "alias")?;
+        let expanded = mapping.expanded(self)?;
+        let (nodes, depth) = (expanded.nodes(), expanded.depth());
+        if nodes > MAX_NODES || depth > MAX_DEPTH {
+            let message = format!(
+                "alias {} has {nodes} nodes in {depth} levels when written out; the most are {MAX_NODES} in {MAX_DEPTH}",
+                quote(name)
+            );
+            return Err(MapError::new("map-alias-size", message));
+        }
+        self.aliases.insert(name.into(), expanded);
+        Ok(())
+    }
+
+    /// Checks that `name` is an axis name that neither an axis nor an alias has.
+    fn check_name(&self, name: &str, what: &str) -> Result<(), MapError> {
         let quoted = quote(name);
         if !is_axis_name(name) {
             let rule = "starts with an uppercase letter, followed by letters, digits or `_`";
-            return Err(MapError::new("map-axis-name", format!("{quoted} is no axis name: one {rule}")));
+            return Err(MapError::new("map-axis-name", format!("{quoted} is no {what} name: one {rule}")));
         }
         if let Some(id) = self.id(name) {
             let size = self.size(id);
             let message = format!("axis {quoted} is declared already, with size {size}");
             return Err(MapError::new("map-duplicate-axis", message));
         }
+        if let Some(mapping) = self.aliases.get(name) {
+            let message = format!("alias {quoted} is defined already, as {}", quote(mapping));
+            return Err(MapError::new("map-duplicate-alias", message));
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, name: &str, size: u64, skew: Option<Skew>) -> Result<AxisId, MapError> {
+        let quoted = quote(name);
+        self.check_name(name, "axis")?;
         if !(1..=MAX_SIZE).contains(&size) {
             let message = format!("axis {quoted} has size {size}; it must be 1 to {MAX_SIZE} (2^62)");
             return Err(MapError::new("map-axis-size", message));
@@ -53,7 +129,7 @@ impl Axes {
         }
         let id = AxisId(self.declared.len() as u32);
         let name: Arc<str> = name.into();
-        self.declared.push((name.clone(), size));
+        self.declared.push(Declared { name: name.clone(), size, skew });
         self.by_name.insert(name, id);
         Ok(id)
     }
@@ -80,7 +156,7 @@ impl Axes {
     /// # Panics
     /// When `id` comes from another, longer table.
     pub fn name(&self, id: AxisId) -> &str {
-        &self.declared[id.0 as usize].0
+        &self.declared[id.0 as usize].name
     }
 
     /// The size of an axis of this table, in positions.
@@ -88,13 +164,33 @@ impl Axes {
     /// # Panics
     /// When `id` comes from another, longer table.
     pub fn size(&self, id: AxisId) -> u64 {
-        self.declared[id.0 as usize].1
+        self.declared[id.0 as usize].size
     }
 
     /// All axes with name and size, in order of declaration.
     pub fn iter(&self) -> impl Iterator<Item = (AxisId, &str, u64)> {
         let numbered = self.declared.iter().enumerate();
-        numbered.map(|(i, (name, size))| (AxisId(i as u32), &**name, *size))
+        numbered.map(|(i, axis)| (AxisId(i as u32), &*axis.name, axis.size))
+    }
+
+    /// What the axis is the difference of, if it is a skewed one.
+    ///
+    /// # Panics
+    /// When `id` comes from another, longer table.
+    pub fn skew(&self, id: AxisId) -> Option<Skew> {
+        self.declared[id.0 as usize].skew
+    }
+
+    /// The mapping of that name, without aliases of its own, or an error whose fix is the nearest name.
+    pub fn alias(&self, name: &str) -> Result<&Expr, MapError> {
+        self.aliases.get(name).ok_or_else(|| {
+            let message = format!("alias `{{{name}}}` is not defined");
+            let error = MapError::new("map-undefined-alias", message);
+            match nearest(name, self.aliases.keys().map(|name| &**name)) {
+                Some(near) => error.with_fix(format!("{{{near}}}")),
+                None => error,
+            }
+        })
     }
 }
 

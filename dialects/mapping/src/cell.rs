@@ -8,12 +8,18 @@
 //! don't-care padding**. `A # 8 / 2` steps over A = 5 in twos and `A # 8 % 2` fills the steps, so
 //! `[A # 8 / 2, A # 8 % 2]` would name A = 5 at position 5; no such element exists, and with the rule the
 //! pair equals `A # 8` there.
+//!
+//! A sliding expression lets several indices share a position. Then the terms below it continue for each of them, and
+//! an index that meets padding is dropped; where none is left, the strictest padding that was met decides.
+//!
+//! Coordinates of a skewed axis (`B' = B - A`) are kept as they are: which B they mean depends on A, which another
+//! mapping of the same tensor may hold. [`Index::resolved`] answers for a mapping that stands alone.
 
 use std::ops::ControlFlow;
 
-use crate::axes::{Axes, AxisId};
+use crate::axes::{Axes, AxisId, Skew};
 use crate::error::MapError;
-use crate::expr::{Expr, PadKind};
+use crate::expr::{Expr, PadKind, Side};
 
 /// A tensor index: coordinates by axis. Axes at coordinate zero are left out, so that equal indices
 /// compare equal.
@@ -24,6 +30,11 @@ impl Index {
     /// The empty index: every coordinate is zero.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Whether every coordinate is zero.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// The coordinate along an axis.
@@ -54,6 +65,25 @@ impl Index {
         }
     }
 
+    /// The same element without skewed axes (book 03): with `B' = B - A`, B is `(B' + A) mod |B|`. An axis that is not
+    /// mentioned is at 0.
+    pub fn resolved(&self, axes: &Axes) -> Index {
+        let mut resolved: Index = self.iter().filter(|(axis, _)| axes.skew(*axis).is_none()).collect();
+        for (axis, coordinate) in self.iter() {
+            if let Some(Skew { of, by }) = axes.skew(axis) {
+                let size = axes.size(of);
+                let sum = (resolved.get(of) % size + coordinate % size + self.get(by) % size) % size;
+                resolved.set(of, sum);
+            }
+        }
+        resolved
+    }
+
+    fn set(&mut self, axis: AxisId, coordinate: u64) {
+        self.0.retain(|entry| entry.0 != axis);
+        self.add(axis, coordinate);
+    }
+
     /// The non-zero coordinates, in order of axis declaration.
     pub fn iter(&self) -> impl Iterator<Item = (AxisId, u64)> {
         self.0.iter().copied()
@@ -75,22 +105,31 @@ impl FromIterator<(AxisId, u64)> for Index {
 pub enum Cell {
     /// The tensor element of this index.
     Live(Index),
+    /// One element that several indices name, in order: a sliding expression overlaps there.
+    Shared(Vec<Index>),
     /// Padding.
     Pad(PadKind),
 }
 
-/// A cell as messages show it: `A=1, B=7`, `zero padding`, or `nothing` when out of bounds.
+/// A cell as messages show it: `A=1, B=7`, `zero padding`, or `nothing` when out of bounds. Indices that share a
+/// position stand in braces.
 pub fn describe(cell: Option<&Cell>, axes: &Axes) -> String {
     match cell {
         None => "nothing".to_owned(),
         Some(Cell::Pad(kind)) => kind.to_string(),
         Some(Cell::Live(index)) if index.0.is_empty() => "the empty index".to_owned(),
-        Some(Cell::Live(index)) => {
-            let terms: Vec<String> =
-                index.iter().map(|(axis, n)| format!("{}={n}", axes.name(axis))).collect();
-            terms.join(", ")
+        Some(Cell::Live(index)) => coordinates(index, axes),
+        Some(Cell::Shared(indices)) => {
+            let shown: Vec<String> =
+                indices.iter().map(|index| format!("{{{}}}", coordinates(index, axes))).collect();
+            shown.join(" ")
         }
     }
+}
+
+fn coordinates(index: &Index, axes: &Axes) -> String {
+    let terms: Vec<String> = index.iter().map(|(axis, n)| format!("{}={n}", axes.name(axis))).collect();
+    terms.join(", ")
 }
 
 /// What position `i` of the mapping holds; `None` when it is out of bounds or the mapping breaks a size
@@ -114,9 +153,16 @@ enum Node {
     },
     Broadcast,
     Pair(Vec<Map>),
+    /// Positions from the inner size on are padding.
     Pad {
         inner: Box<Map>,
         kind: PadKind,
+    },
+    /// Positions before `lead` are padding.
+    PadLeft {
+        inner: Box<Map>,
+        kind: PadKind,
+        lead: u64,
     },
     /// Resize and modulo: the first positions.
     First(Box<Map>),
@@ -124,6 +170,16 @@ enum Node {
         inner: Box<Map>,
         n: u64,
     },
+    Slice {
+        inner: Box<Map>,
+        offset: u64,
+    },
+    Gather {
+        inner: Box<Map>,
+        table: std::sync::Arc<[u64]>,
+    },
+    /// Terms with their strides, largest stride first.
+    Slide(Vec<(Map, u64)>),
 }
 
 impl Map {
@@ -140,6 +196,7 @@ impl Map {
                 let size = axes.size(id);
                 (Node::Axis { id, size }, size)
             }
+            Expr::Alias(name) => return Map::new(axes.alias(name)?, axes),
             Expr::Literal(_) => (Node::Broadcast, expr.size(axes)?),
             Expr::Pair(terms) => {
                 let terms = terms.iter().map(|term| Map::new(term, axes));
@@ -147,9 +204,13 @@ impl Map {
                 let size = terms.iter().try_fold(1, |size, term| expr.times(size, term.size))?;
                 (Node::Pair(terms), size)
             }
-            Expr::Pad { inner, kind, .. } => {
+            Expr::Pad { inner, kind, side, .. } => {
                 let (inner, size) = prepare(inner)?;
-                (Node::Pad { inner, kind: *kind }, size)
+                let (kind, lead) = (*kind, size - inner.size);
+                match side {
+                    Side::High => (Node::Pad { inner, kind }, size),
+                    Side::Low => (Node::PadLeft { inner, kind, lead }, size),
+                }
             }
             Expr::Resize { inner, .. } | Expr::Modulo { inner, .. } => {
                 let (inner, size) = prepare(inner)?;
@@ -158,6 +219,22 @@ impl Map {
             Expr::Stride { inner, n } => {
                 let (inner, size) = prepare(inner)?;
                 (Node::Stride { inner, n: *n }, size)
+            }
+            Expr::Slice { inner, offset } => {
+                let (inner, size) = prepare(inner)?;
+                (Node::Slice { inner, offset: *offset }, size)
+            }
+            Expr::Gather { inner, table } => {
+                let (inner, size) = prepare(inner)?;
+                (Node::Gather { inner, table: table.clone() }, size)
+            }
+            Expr::Slide(terms) => {
+                let prepared = terms.iter().map(|(term, stride)| Ok((Map::new(term, axes)?, *stride)));
+                let mut prepared = prepared.collect::<Result<Vec<_>, MapError>>()?;
+                let sizes: Vec<u64> = prepared.iter().map(|(term, _)| term.size).collect();
+                let size = expr.slid(&sizes)?;
+                prepared.sort_by_key(|(_, stride)| std::cmp::Reverse(*stride));
+                (Node::Slide(prepared), size)
             }
         };
         Ok(Map { size, node })
@@ -173,36 +250,92 @@ impl Map {
         if i >= self.size {
             return None;
         }
-        let mut index = Index::new();
-        Some(match self.walk(i, &mut index) {
-            ControlFlow::Continue(()) => Cell::Live(index),
+        let mut found = vec![Index::new()];
+        Some(match self.walk(i, &mut found) {
             ControlFlow::Break(kind) => Cell::Pad(kind),
+            ControlFlow::Continue(()) => {
+                found.sort();
+                found.dedup();
+                match found.pop() {
+                    Some(index) if found.is_empty() => Cell::Live(index),
+                    last => {
+                        found.extend(last);
+                        Cell::Shared(found)
+                    }
+                }
+            }
         })
     }
 
-    /// Adds the coordinates of position `i < size` to the index, major side first, and stops at the first
-    /// padding.
-    fn walk(&self, mut i: u64, index: &mut Index) -> ControlFlow<PadKind> {
+    /// Adds the coordinates of position `i < size` to every index found so far, major side first, and stops at
+    /// padding: where it meets all of them.
+    fn walk(&self, mut i: u64, found: &mut Vec<Index>) -> ControlFlow<PadKind> {
         match &self.node {
             Node::Broadcast => ControlFlow::Continue(()),
-            Node::Axis { id, size } => match index.add(*id, i) < *size {
-                true => ControlFlow::Continue(()),
-                false => ControlFlow::Break(PadKind::Top),
-            },
+            Node::Axis { id, size } => {
+                found.retain_mut(|index| index.add(*id, i) < *size);
+                if found.is_empty() { ControlFlow::Break(PadKind::Top) } else { ControlFlow::Continue(()) }
+            }
             Node::Pair(terms) => {
                 let mut weight = self.size;
                 for term in terms {
                     weight /= term.size;
-                    term.walk(i / weight, index)?;
+                    term.walk(i / weight, found)?;
                     i %= weight;
                 }
                 ControlFlow::Continue(())
             }
             Node::Pad { inner, kind } if i >= inner.size => ControlFlow::Break(*kind),
-            Node::Pad { inner, .. } | Node::First(inner) => inner.walk(i, index),
-            Node::Stride { inner, n } => inner.walk(i * n, index),
+            Node::PadLeft { kind, lead, .. } if i < *lead => ControlFlow::Break(*kind),
+            Node::PadLeft { inner, lead, .. } => inner.walk(i - lead, found),
+            Node::Pad { inner, .. } | Node::First(inner) => inner.walk(i, found),
+            Node::Stride { inner, n } => inner.walk(i * n, found),
+            Node::Slice { inner, offset } => inner.walk(i + offset, found),
+            Node::Gather { inner, table } => inner.walk(table[i as usize], found),
+            Node::Slide(terms) => slide(terms, i, found),
         }
     }
+}
+
+/// Continues with every combination of the terms that reaches `i`.
+fn slide(terms: &[(Map, u64)], i: u64, found: &mut Vec<Index>) -> ControlFlow<PadKind> {
+    let before = std::mem::take(found);
+    let mut strictest = None;
+    for combination in combinations(terms, i) {
+        let mut part = before.clone();
+        let mut steps = terms.iter().zip(&combination);
+        match steps.try_for_each(|((term, _), &at)| term.walk(at, &mut part)) {
+            ControlFlow::Continue(()) => found.extend(part),
+            ControlFlow::Break(kind) => strictest = strictest.min(Some(kind)).or(Some(kind)),
+        }
+    }
+    if found.is_empty() {
+        return ControlFlow::Break(strictest.unwrap_or(PadKind::Top));
+    }
+    ControlFlow::Continue(())
+}
+
+/// The positions of the terms, in their order, whose strides add up to `i`.
+fn combinations(terms: &[(Map, u64)], i: u64) -> Vec<Vec<u64>> {
+    let Some(((term, stride), rest)) = terms.split_first() else {
+        return if i == 0 { vec![Vec::new()] } else { Vec::new() };
+    };
+    if rest.is_empty() {
+        let reached = i.is_multiple_of(*stride) && i / stride < term.size;
+        return if reached { vec![vec![i / stride]] } else { Vec::new() };
+    }
+    let reach: u64 = rest.iter().map(|(term, stride)| (term.size - 1) * stride).sum();
+    let first = i.saturating_sub(reach).div_ceil(*stride);
+    let last = (i / stride).min(term.size - 1);
+    let mut all = Vec::new();
+    for at in first..=last {
+        for tail in combinations(rest, i - at * stride) {
+            let mut combination = vec![at];
+            combination.extend(tail);
+            all.push(combination);
+        }
+    }
+    all
 }
 
 #[cfg(test)]

@@ -7,6 +7,10 @@
 //! axis, and a coordinate that reaches the axis size makes the cell don't-care padding. The first padding
 //! met decides, as in [`Map`](crate::Map).
 //!
+//! The form also has an *offset*, the index at position 0: `A @ 1024` is the digit of `A` from 1024 on. Coordinates are
+//! offset plus steps. An axis with an offset never leaves its axis (a mapping that would is [`Ragged`]), so where on the
+//! way down the offset is added makes no difference.
+//!
 //! # Canonical digits
 //! 1. extent >= 2, and 1 <= live <= extent;
 //! 2. a digit has no axis and stride 0 exactly when all its live positions hold the empty index; a digit
@@ -21,9 +25,9 @@
 //!      to don't-care to kind K, which no digit holds, and the form is [`Ragged`].
 //!
 //! # Uniqueness
-//! *Two canonical digit lists denote the same cells iff they are equal.* The minor digit (a, s, e, l, k) can
-//! be read off the cells f(0), f(1), ..., and f(e*y) is the cell function of the digits above it, so
-//! induction does the rest. Reading: f(0) is live and empty.
+//! *Two canonical forms denote the same cells iff they are equal.* f(0) is live, and it is the offset; subtract it from
+//! every live index. The minor digit (a, s, e, l, k) can be read off the cells f(0), f(1), ..., and f(e*y) is the
+//! cell function of the digits above it, so induction does the rest. Reading: f(0) is live and now empty.
 //! - If f(1) is padding, l = 1, because by (4) only l makes padding while the digits above are zero. If f(1)
 //!   is live, its index is a and s.
 //! - l is the length of the longest run f(i) = i * f(1). Within the digit, position l < e is padding.
@@ -42,7 +46,7 @@ use std::fmt;
 use crate::axes::{Axes, AxisId, MAX_SIZE};
 use crate::cell::{Cell, Index};
 use crate::error::MapError;
-use crate::expr::{Expr, PadKind};
+use crate::expr::{Expr, PadKind, Side};
 
 /// One digit of a position; see the module's page for its meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -61,9 +65,23 @@ pub struct Digit {
     pub axis_size: u64,
 }
 
-/// A mapping's canonical digits, minor to major.
+/// A mapping's canonical digits, minor to major, and the index at position 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Digits(Vec<Digit>);
+pub struct Digits {
+    offset: Vec<Offset>,
+    digits: Vec<Digit>,
+}
+
+/// The coordinate of position 0 along an axis; not zero. A mapping has one an axis, in order of axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Offset {
+    /// The axis.
+    pub axis: AxisId,
+    /// The coordinate.
+    pub coordinate: u64,
+    /// Size of the axis in positions.
+    pub axis_size: u64,
+}
 
 /// No digit list denotes the mapping: a padding, truncation or split falls inside a digit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -125,6 +143,7 @@ fn derive(expr: &Expr, axes: &Axes) -> Result<Digits, DigitsError> {
             let id = axes.resolve(axis)?;
             Digits::of(Digit::axis(id, axes.size(id)))
         }
+        Expr::Alias(alias) => derive(axes.alias(alias)?, axes)?,
         Expr::Literal(n) => Digits::of(Digit::bare(*n, *n, PadKind::Top)),
         Expr::Pair(terms) => {
             let mut all = Digits::unit();
@@ -133,12 +152,45 @@ fn derive(expr: &Expr, axes: &Axes) -> Result<Digits, DigitsError> {
             }
             all
         }
-        Expr::Pad { inner, size, kind } => derive(inner, axes)?.padded(*size, *kind).map_err(name)?,
+        Expr::Pad { inner, size, kind, side: Side::High } => {
+            derive(inner, axes)?.padded(*size, *kind).map_err(name)?
+        }
+        Expr::Pad { inner, size, side: Side::Low, .. } if inner.size(axes)? == *size => derive(inner, axes)?,
+        Expr::Pad { side: Side::Low, .. } => {
+            return Err(name(Ragged { at: "padding stands before the live positions".to_owned() }).into());
+        }
         Expr::Resize { inner, size: n } | Expr::Modulo { inner, n } => {
             derive(inner, axes)?.first(*n).map_err(name)?
         }
         Expr::Stride { inner, n } => derive(inner, axes)?.every(*n).map_err(name)?,
+        Expr::Slice { inner, offset } => derive(inner, axes)?.from(*offset).map_err(name)?,
+        Expr::Gather { inner, table } => gathered(&derive(inner, axes)?, table).map_err(name)?,
+        Expr::Slide(terms) => slid(terms, axes)?
+            .ok_or_else(|| name(Ragged { at: "the terms overlap or leave gaps".to_owned() }))?,
     })
+}
+
+/// A table that counts up by one is a slice.
+fn gathered(inner: &Digits, table: &[u64]) -> Result<Digits, Ragged> {
+    let counts_up = table.windows(2).all(|pair| pair[1] == pair[0] + 1);
+    match table.first() {
+        Some(&first) if counts_up => inner.from(first)?.first(table.len() as u64),
+        _ => Err(Ragged { at: "the offset table does not count up by one".to_owned() }),
+    }
+}
+
+/// A sliding expression whose strides are the sizes of the terms below is their pair, larger stride first.
+fn slid(terms: &[(Expr, u64)], axes: &Axes) -> Result<Option<Digits>, DigitsError> {
+    let mut terms: Vec<&(Expr, u64)> = terms.iter().collect();
+    terms.sort_by_key(|(_, stride)| *stride);
+    let mut all = Digits::unit();
+    for (term, stride) in terms {
+        if *stride != all.size() {
+            return Ok(None);
+        }
+        all.extend(&derive(term, axes)?)?;
+    }
+    Ok(Some(all))
 }
 
 impl Digit {
@@ -201,24 +253,44 @@ impl Digits {
     pub fn of(digit: Digit) -> Digits {
         match digit.extent {
             1 => Digits::unit(),
-            _ => Digits(vec![digit.normal()]),
+            _ => Digits { offset: Vec::new(), digits: vec![digit.normal()] },
         }
     }
 
     /// Positions, padding included.
     pub fn size(&self) -> u64 {
-        self.0.iter().map(|digit| digit.extent).product()
+        self.digits.iter().map(|digit| digit.extent).product()
+    }
+
+    /// The index at position 0, axis by axis; every other live index counts from it.
+    pub fn offset(&self) -> &[Offset] {
+        &self.offset
+    }
+
+    /// The same digits from the empty index on.
+    pub fn without_offset(self) -> Digits {
+        Digits { offset: Vec::new(), ..self }
+    }
+
+    fn move_by(&mut self, offset: Offset) {
+        match self.offset.binary_search_by_key(&offset.axis, |own| own.axis) {
+            Ok(at) => {
+                self.offset[at].coordinate = self.offset[at].coordinate.saturating_add(offset.coordinate)
+            }
+            Err(at) if offset.coordinate > 0 => self.offset.insert(at, offset),
+            Err(_) => {}
+        }
     }
 
     /// The digits, minor to major.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Digit> + ExactSizeIterator {
-        self.0.iter()
+        self.digits.iter()
     }
 
     /// The axes that it moves along, in order of declaration, each with its digits minor to major.
     pub fn axes(&self) -> BTreeMap<AxisId, Vec<Digit>> {
         let mut axes: BTreeMap<AxisId, Vec<Digit>> = BTreeMap::new();
-        for digit in &self.0 {
+        for digit in &self.digits {
             if let Some(axis) = digit.axis {
                 axes.entry(axis).or_default().push(*digit);
             }
@@ -238,13 +310,14 @@ impl Digits {
         Ok(all)
     }
 
-    /// The low digits of `low` positions and the digits above, which `concat` puts together again.
+    /// The low digits of `low` positions and the digits above, which `concat` puts together again. The offset stays with
+    /// the low digits.
     pub fn split(&self, low: u64) -> Result<(Digits, Digits), Ragged> {
         let size = self.size();
         if low == 0 || !size.is_multiple_of(low) {
             return Err(Ragged { at: format!("{low} does not divide {size} positions") });
         }
-        let (minor, major) = (self.first(low)?, self.every(low)?);
+        let (minor, major) = (self.first(low)?, self.every(low)?.without_offset());
         match Digits::concat(&major, &minor) {
             Ok(whole) if whole == *self => Ok((minor, major)),
             _ => Err(Ragged { at: format!("the split at {low} falls between live positions and padding") }),
@@ -257,8 +330,8 @@ impl Digits {
         if i >= weight {
             return None;
         }
-        let mut index = Index::new();
-        for digit in self.0.iter().rev() {
+        let mut index: Index = self.offset.iter().map(|offset| (offset.axis, offset.coordinate)).collect();
+        for digit in self.digits.iter().rev() {
             weight /= digit.extent;
             let d = i / weight;
             i %= weight;
@@ -277,10 +350,12 @@ impl Digits {
     /// How many positions are live. `None` where digits of one axis overlap and also leave it, as in
     /// `[A, A]`: which of their sums stay inside is a subset-sum question, and no layout asks it.
     pub fn live_count(&self) -> Option<u64> {
-        let bare = self.0.iter().filter(|digit| digit.axis.is_none()).map(|digit| digit.live).product();
+        let bare = self.digits.iter().filter(|digit| digit.axis.is_none()).map(|digit| digit.live).product();
         self.axes().into_values().try_fold(bare, |count: u64, mut digits| {
             digits.sort_by_key(|digit| std::cmp::Reverse(digit.stride));
-            Some(count * in_room(&digits, digits[0].axis_size)?)
+            let start = self.offset.iter().find(|offset| Some(offset.axis) == digits[0].axis);
+            let room = digits[0].axis_size - start.map_or(0, |offset| offset.coordinate);
+            Some(count * in_room(&digits, room)?)
         })
     }
 
@@ -293,26 +368,73 @@ impl Digits {
         if digit.extent == 1 {
             return Ok(());
         }
-        if let Some(top) = self.0.last_mut()
+        if let Some(top) = self.digits.last_mut()
             && let Some(merged) = top.merge(&digit)?
         {
             *top = merged;
         } else {
-            self.0.push(digit);
+            self.digits.push(digit);
         }
         Ok(())
     }
 
     /// Puts all digits of `major` on top.
     fn extend(&mut self, major: &Digits) -> Result<(), Ragged> {
-        major.0.iter().try_for_each(|digit| self.push(*digit))
+        if !self.offset.is_empty() || !major.offset.is_empty() {
+            major.offset.iter().for_each(|offset| self.move_by(*offset));
+            self.check_offset(major)?;
+        }
+        major.digits.iter().try_for_each(|digit| self.push(*digit))
+    }
+
+    /// Checks that no axis with an offset is left, the digits of `major` included.
+    fn check_offset(&self, major: &Digits) -> Result<(), Ragged> {
+        for offset in &self.offset {
+            let own = self.digits.iter().chain(&major.digits).filter(|digit| digit.axis == Some(offset.axis));
+            let last = own.fold(offset.coordinate, |reach, digit| {
+                reach.saturating_add(digit.stride.saturating_mul(digit.live - 1))
+            });
+            if last >= offset.axis_size {
+                let from = offset.coordinate;
+                return Err(Ragged { at: format!("a slice from {from} on runs past the end of its axis") });
+            }
+        }
+        Ok(())
+    }
+
+    /// The positions from `n` on, `n` less than the size.
+    fn from(&self, n: u64) -> Result<Digits, Ragged> {
+        let mut sliced = self.clone();
+        let mut left = n;
+        let mut weight = self.size();
+        while left > 0 {
+            let Some(top) = sliced.digits.pop() else { break };
+            weight /= top.extent;
+            let step = left / weight;
+            left %= weight;
+            if step >= top.live {
+                return Err(Ragged { at: format!("the slice from {n} on starts in padding") });
+            }
+            if left > 0 && step + 1 < top.extent {
+                return Err(Ragged {
+                    at: format!("the slice from {n} on starts inside a block of {weight}"),
+                });
+            }
+            if let Some(axis) = top.axis {
+                sliced.move_by(Offset { axis, coordinate: top.stride * step, axis_size: top.axis_size });
+            }
+            let rest = Digit { extent: top.extent - step, live: top.live - step, ..top };
+            sliced.push(rest)?;
+        }
+        sliced.check_offset(&Digits::unit())?;
+        Ok(sliced)
     }
 
     /// The first `n >= 1` positions, `n` at most the size.
     fn first(&self, n: u64) -> Result<Digits, Ragged> {
-        let mut kept = Digits::unit();
+        let mut kept = Digits { offset: self.offset.clone(), digits: Vec::new() };
         let mut left = n;
-        for digit in &self.0 {
+        for digit in &self.digits {
             if left <= digit.extent {
                 kept.push(Digit { extent: left, live: digit.live.min(left), ..*digit })?;
                 break;
@@ -325,9 +447,9 @@ impl Digits {
 
     /// Every n-th position, `n` a divisor of the size.
     fn every(&self, n: u64) -> Result<Digits, Ragged> {
-        let mut kept = Digits::unit();
+        let mut kept = Digits { offset: self.offset.clone(), digits: Vec::new() };
         let mut left = n;
-        for digit in &self.0 {
+        for digit in &self.digits {
             if left.is_multiple_of(digit.extent) {
                 left /= digit.extent;
                 continue;
@@ -350,8 +472,8 @@ impl Digits {
         if n == size {
             return Ok(self);
         }
-        let Some(top) = self.0.pop() else {
-            return Ok(Digits::of(Digit::bare(n, 1, kind)));
+        let Some(top) = self.digits.pop() else {
+            return Ok(Digits { offset: self.offset, ..Digits::of(Digit::bare(n, 1, kind)) });
         };
         if top.is_full() || top.kind == kind {
             let extent = multiple(n, size / top.extent, "the end of the padding")?;

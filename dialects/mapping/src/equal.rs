@@ -78,6 +78,9 @@ fn enumerate(left: &Map, right: &Map, ragged: &DigitsError) -> Equality {
 /// place where the two digits part. Why they part exactly there is the uniqueness argument of the
 /// `digits` module.
 fn first_difference(a: &Digits, b: &Digits) -> Option<u64> {
+    if a.offset() != b.offset() {
+        return Some(0);
+    }
     let mut weight = 1;
     for (a, b) in a.iter().zip(b.iter()) {
         if a != b {

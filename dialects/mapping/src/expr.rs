@@ -28,16 +28,27 @@ impl fmt::Display for PadKind {
     }
 }
 
+/// At which end padding is added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Side {
+    /// Behind the last position; the plain `#`.
+    High,
+    /// Before the first position; `{left}` in the text. Masking needs it (book 08).
+    Low,
+}
+
 /// A mapping expression, as written. `[A]` is the axis alone: a group of one term is that term.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Expr {
-    /// `A`: every position of the axis, in order.
+    /// `A`: every position of the axis, in order. A skewed axis (`B' = B - A`) is an axis of its own.
     Axis(Arc<str>),
+    /// `{L}`: the mapping that the alias names (book 03, "escape").
+    Alias(Arc<str>),
     /// `n`: a broadcast of n positions that all hold the empty index; `1` is the identity.
     Literal(u64),
     /// `[E, F, ...]`: major to minor. Nested groups stay nested.
     Pair(Vec<Expr>),
-    /// `E # size`: padding of that kind from the end of E up to `size` positions in total.
+    /// `E # size`: padding of that kind from the end of E up to `size` positions in total; with `{left}` before E.
     Pad {
         /// What is padded.
         inner: Box<Expr>,
@@ -45,6 +56,8 @@ pub enum Expr {
         size: u64,
         /// What the new positions demand.
         kind: PadKind,
+        /// Where the new positions are.
+        side: Side,
     },
     /// `E = size`: the first `size` positions.
     Resize {
@@ -67,7 +80,27 @@ pub enum Expr {
         /// Positions in a block.
         n: u64,
     },
+    /// `E @ offset`: the positions from `offset` on (book 33, segmentation).
+    Slice {
+        /// What is cut.
+        inner: Box<Expr>,
+        /// Positions dropped.
+        offset: u64,
+    },
+    /// `E @ (o, p, ...)`: indirect sequencing (book 03, 07): one position an entry, which holds what E holds there.
+    Gather {
+        /// What is picked from.
+        inner: Box<Expr>,
+        /// The offset table, in positions of E.
+        table: Arc<[u64]>,
+    },
+    /// `$(E:m, F:n, ...)`: the linear combination of book 03. Position p holds every union of E(i), F(j), ... with
+    /// `p = i * m + j * n + ...`: one position, several indices. A position that no combination reaches is don't-care.
+    Slide(Vec<(Expr, u64)>),
 }
+
+/// Most combinations of a sliding expression's terms, without its largest term: so many indices may share a position.
+pub const MAX_SHARED: u64 = 1 << 16;
 
 impl Expr {
     /// The axis of that name.
@@ -87,7 +120,12 @@ impl Expr {
 
     /// `self # size` with padding of that kind.
     pub fn pad(self, size: u64, kind: PadKind) -> Expr {
-        Expr::Pad { inner: Box::new(self), size, kind }
+        Expr::Pad { inner: Box::new(self), size, kind, side: Side::High }
+    }
+
+    /// `self # size {left}` with padding of that kind.
+    pub fn pad_left(self, size: u64, kind: PadKind) -> Expr {
+        Expr::Pad { inner: Box::new(self), size, kind, side: Side::Low }
     }
 
     /// `self = size`.
@@ -105,33 +143,152 @@ impl Expr {
         Expr::Modulo { inner: Box::new(self), n }
     }
 
+    /// `self @ offset`.
+    pub fn slice(self, offset: u64) -> Expr {
+        Expr::Slice { inner: Box::new(self), offset }
+    }
+
+    /// `self @ (o, p, ...)`.
+    pub fn gather(self, table: impl Into<Arc<[u64]>>) -> Expr {
+        Expr::Gather { inner: Box::new(self), table: table.into() }
+    }
+
+    /// The expressions that this one is made of, as written: terms of a group, the operand of an operator.
+    pub fn children(&self) -> Vec<&Expr> {
+        match self {
+            Expr::Axis(_) | Expr::Alias(_) | Expr::Literal(_) => Vec::new(),
+            Expr::Pair(terms) => terms.iter().collect(),
+            Expr::Slide(terms) => terms.iter().map(|(term, _)| term).collect(),
+            Expr::Pad { inner, .. }
+            | Expr::Resize { inner, .. }
+            | Expr::Stride { inner, .. }
+            | Expr::Modulo { inner, .. }
+            | Expr::Slice { inner, .. }
+            | Expr::Gather { inner, .. } => vec![inner],
+        }
+    }
+
+    /// The same expression with each child replaced by what `with` makes of it.
+    pub fn map_children<E>(&self, mut with: impl FnMut(&Expr) -> Result<Expr, E>) -> Result<Expr, E> {
+        Ok(match self {
+            Expr::Axis(_) | Expr::Alias(_) | Expr::Literal(_) => self.clone(),
+            Expr::Pair(terms) => Expr::Pair(terms.iter().map(with).collect::<Result<_, E>>()?),
+            Expr::Slide(terms) => {
+                let terms = terms.iter().map(|(term, stride)| Ok((with(term)?, *stride)));
+                Expr::Slide(terms.collect::<Result<_, E>>()?)
+            }
+            Expr::Pad { inner, size, kind, side } => {
+                Expr::Pad { inner: Box::new(with(inner)?), size: *size, kind: *kind, side: *side }
+            }
+            Expr::Resize { inner, size } => with(inner)?.resize(*size),
+            Expr::Stride { inner, n } => with(inner)?.stride(*n),
+            Expr::Modulo { inner, n } => with(inner)?.modulo(*n),
+            Expr::Slice { inner, offset } => with(inner)?.slice(*offset),
+            Expr::Gather { inner, table } => with(inner)?.gather(table.clone()),
+        })
+    }
+
+    /// The same expression without aliases.
+    ///
+    /// # Errors
+    /// An alias that is not defined.
+    pub fn expanded(&self, axes: &Axes) -> Result<Expr, MapError> {
+        match self {
+            Expr::Alias(name) => axes.alias(name).cloned(),
+            _ => self.map_children(|child| child.expanded(axes)),
+        }
+    }
+
+    /// Axes, numbers, groups and operators, aliases counted as one.
+    pub fn nodes(&self) -> usize {
+        let table = match self {
+            Expr::Gather { table, .. } => table.len(),
+            _ => 0,
+        };
+        1 + table + self.children().into_iter().map(Expr::nodes).sum::<usize>()
+    }
+
+    /// Levels of nesting: a group and an operator is one each.
+    pub fn depth(&self) -> usize {
+        let below = self.children().into_iter().map(Expr::depth).max();
+        below.map_or(0, |depth| depth + 1)
+    }
+
     /// Positions of the mapping: at least 1, at most [`MAX_SIZE`], or the rule that it breaks. `/ n` and
     /// `% n` need n to divide the size, `= n` needs n <= size and `# n` needs n >= size.
     pub fn size(&self, axes: &Axes) -> Result<u64, MapError> {
         match self {
             Expr::Axis(name) => Ok(axes.size(axes.resolve(name)?)),
+            Expr::Alias(name) => axes.alias(name)?.size(axes),
             Expr::Literal(n) => positive(*n, self),
             Expr::Pair(terms) => terms.iter().try_fold(1, |size, term| self.times(size, term.size(axes)?)),
+            Expr::Slide(terms) => {
+                let sizes = terms.iter().map(|(term, _)| term.size(axes)).collect::<Result<Vec<_>, _>>()?;
+                self.slid(&sizes)
+            }
             Expr::Pad { inner, .. }
             | Expr::Resize { inner, .. }
             | Expr::Stride { inner, .. }
-            | Expr::Modulo { inner, .. } => self.applied(inner, inner.size(axes)?),
+            | Expr::Modulo { inner, .. }
+            | Expr::Slice { inner, .. }
+            | Expr::Gather { inner, .. } => self.applied(inner, inner.size(axes)?),
         }
     }
 
     /// The size so far of the group `self`, one term further.
     pub(crate) fn times(&self, size: u64, term: u64) -> Result<u64, MapError> {
         let product = size.checked_mul(term).filter(|product| *product <= MAX_SIZE);
-        product.ok_or_else(|| {
-            let message = format!("{} has more than {MAX_SIZE} (2^62) positions", self.quoted());
-            MapError::new("map-size-overflow", message)
-        })
+        product.ok_or_else(|| self.too_large())
+    }
+
+    fn too_large(&self) -> MapError {
+        let message = format!("{} has more than {MAX_SIZE} (2^62) positions", self.quoted());
+        MapError::new("map-size-overflow", message)
+    }
+
+    /// The size of the sliding expression `self` whose terms have these sizes: one more than the sum of the steps.
+    pub(crate) fn slid(&self, sizes: &[u64]) -> Result<u64, MapError> {
+        let Expr::Slide(terms) = self else { return Ok(1) };
+        let mut size = 1_u64;
+        for ((term, stride), count) in terms.iter().zip(sizes) {
+            if *stride == 0 {
+                let message =
+                    format!("{}: {} slides by 0; a stride is 1 or more", self.quoted(), term.quoted());
+                return Err(MapError::new("map-slide-stride", message));
+            }
+            let steps = (count - 1).checked_mul(*stride).and_then(|steps| size.checked_add(steps));
+            size = steps.filter(|size| *size <= MAX_SIZE).ok_or_else(|| self.too_large())?;
+        }
+        let largest = sizes.iter().copied().max().unwrap_or(1);
+        let shared =
+            sizes.iter().try_fold(1_u64, |all, size| all.checked_mul(*size)).map(|all| all / largest);
+        if shared.is_none_or(|shared| shared > MAX_SHARED) {
+            let message = format!("{}: more than {MAX_SHARED} indices may share a position", self.quoted());
+            return Err(MapError::new("map-slide-wide", message));
+        }
+        Ok(size)
     }
 
     /// The size of the operator `self` on `inner` of that size.
     pub(crate) fn applied(&self, inner: &Expr, size: u64) -> Result<u64, MapError> {
         match *self {
-            Expr::Axis(_) | Expr::Literal(_) | Expr::Pair(_) => Ok(size),
+            Expr::Axis(_) | Expr::Alias(_) | Expr::Literal(_) | Expr::Pair(_) | Expr::Slide(_) => Ok(size),
+            Expr::Slice { offset, .. } if offset >= size => {
+                let (name, inner_name) = (self.quoted(), inner.quoted());
+                let message = format!("{name}: {offset} is outside {inner_name}, which has {size} positions");
+                Err(MapError::new("map-slice", message))
+            }
+            Expr::Slice { offset, .. } => Ok(size - offset),
+            Expr::Gather { ref table, .. } => match table.iter().position(|offset| *offset >= size) {
+                Some(at) => {
+                    let (inner_name, offset) = (inner.quoted(), table[at]);
+                    let message = format!(
+                        "entry {at} of the offset table, {offset}, is outside {inner_name}, which has {size} positions"
+                    );
+                    Err(MapError::new("map-gather", message))
+                }
+                None => positive(table.len() as u64, self),
+            },
             Expr::Stride { n, .. } => {
                 self.divides(inner, n, size, "map-stride", Expr::stride).map(|()| size / n)
             }
@@ -195,11 +352,15 @@ impl fmt::Display for Expr {
         match self {
             Expr::Pair(terms) => group(terms, f),
             Expr::Axis(_)
+            | Expr::Alias(_)
             | Expr::Literal(_)
             | Expr::Pad { .. }
             | Expr::Resize { .. }
             | Expr::Stride { .. }
-            | Expr::Modulo { .. } => write!(f, "[{}]", Term(self)),
+            | Expr::Modulo { .. }
+            | Expr::Slice { .. }
+            | Expr::Gather { .. }
+            | Expr::Slide(_) => write!(f, "[{}]", Term(self)),
         }
     }
 }
@@ -211,15 +372,32 @@ impl fmt::Display for Term<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Expr::Axis(name) => f.write_str(name),
+            Expr::Alias(name) => write!(f, "{{{name}}}"),
             Expr::Literal(n) => write!(f, "{n}"),
             Expr::Pair(terms) => group(terms, f),
-            Expr::Pad { inner, size, kind } => {
-                let mark = match kind {
-                    PadKind::Bottom => " {!}",
-                    PadKind::Zero => " {0}",
-                    PadKind::Top => "",
+            Expr::Pad { inner, size, kind, side } => {
+                let mark = match (side, kind) {
+                    (Side::High, PadKind::Bottom) => " {!}",
+                    (Side::High, PadKind::Zero) => " {0}",
+                    (Side::High, PadKind::Top) => "",
+                    (Side::Low, PadKind::Bottom) => " {left !}",
+                    (Side::Low, PadKind::Zero) => " {left 0}",
+                    (Side::Low, PadKind::Top) => " {left}",
                 };
                 write!(f, "{} # {size}{mark}", Term(inner))
+            }
+            Expr::Slice { inner, offset } => write!(f, "{} @ {offset}", Term(inner)),
+            Expr::Gather { inner, table } => {
+                let entries: Vec<String> = table.iter().map(u64::to_string).collect();
+                write!(f, "{} @ ({})", Term(inner), entries.join(", "))
+            }
+            Expr::Slide(terms) => {
+                f.write_str("$(")?;
+                for (i, (term, stride)) in terms.iter().enumerate() {
+                    let comma = if i == 0 { "" } else { ", " };
+                    write!(f, "{comma}{}:{stride}", Term(term))?;
+                }
+                f.write_str(")")
             }
             Expr::Resize { inner, size } => write!(f, "{} = {size}", Term(inner)),
             Expr::Stride { inner, n } => write!(f, "{} / {n}", Term(inner)),

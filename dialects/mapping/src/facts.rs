@@ -14,7 +14,7 @@ use visa_ir::span::Span;
 use visa_ir::verify::Analysis;
 use visa_machine::Machine;
 
-/// The axes that the module declares (all its `tm.axes` together).
+/// The axes that the module declares and its aliases of mappings (all its `tm.axes` and `tm.alias` together).
 pub struct DeclaredAxes(pub Axes);
 
 impl Analysis for DeclaredAxes {
@@ -22,10 +22,13 @@ impl Analysis for DeclaredAxes {
         let mut axes = Axes::new();
         for &id in module.ops(module.body()) {
             let op = module.op(ctx, id);
-            let Some(sizes) = op.body::<crate::attrs::AxisSizes>("sizes") else { continue };
-            for (name, size) in &sizes.0 {
+            if let Some(sizes) = op.body::<crate::attrs::AxisSizes>("sizes") {
                 // A repeated name keeps its first size; `tm.axes` reports it.
-                let _ = axes.declare(name, *size);
+                let _ = sizes.declare_in(&mut axes);
+            }
+            if let (Some(name), Some(mapping)) = (op.symbol("name"), op.body::<Expr>("map")) {
+                // Likewise `tm.alias`.
+                let _ = axes.define(&name, &mapping);
             }
         }
         Self(axes)
@@ -49,13 +52,14 @@ impl Support {
 
 impl Analysis for Support {
     fn build(ctx: &Context, module: &Module) -> Self {
+        let axes = DeclaredAxes::build(ctx, module).0;
         let mut support: HashMap<ValueId, Rc<Names>, Fast> = HashMap::default();
         let mut of_types: HashMap<TypeId, Rc<Names>, Fast> = HashMap::default();
         let mut names = |value: ValueId| {
             let ty = module.ty(value);
             let tensor = || ctx.type_value::<Tensor>(ty);
             let of_type =
-                || tensor().map_or_else(Names::new, |tensor| tensor.axis_names().into_iter().collect());
+                || tensor().map_or_else(Names::new, |tensor| tensor.axis_names(&axes).into_iter().collect());
             of_types.entry(ty).or_insert_with(|| Rc::new(of_type())).clone()
         };
         for id in module.walk_all() {

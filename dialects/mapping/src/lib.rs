@@ -27,13 +27,13 @@ pub mod ops {
 }
 
 pub use array::{ArrayLayout, array_layout};
-pub use axes::{Axes, AxisId, MAX_AXES, MAX_SIZE};
+pub use axes::{Axes, AxisId, MAX_AXES, MAX_SIZE, Skew};
 pub use cell::{Cell, Index, Map, describe, map};
-pub use digits::{Digit, Digits, DigitsError, Ragged, digits};
+pub use digits::{Digit, Digits, DigitsError, Offset, Ragged, digits};
 pub use divide::{DivideError, Placed, Step, Walk, digit_text, divide, place};
 pub use equal::{ENUMERATION_BOUND, Equality, equal};
 pub use error::MapError;
-pub use expr::{Expr, PadKind};
+pub use expr::{Expr, MAX_SHARED, PadKind, Side};
 pub use parse::{MAX_DEPTH, MAX_NODES};
 pub use tensor::{Dim, Tensor, TensorKind, Unit, make, map_error, operand, parse_tensor};
 pub use transfer::{CHIP_STRIDE, TransferError, TransferLoop, transfer};

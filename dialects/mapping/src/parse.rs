@@ -69,7 +69,7 @@ impl Builder {
             let message = "`[]` holds no term; the mapping of one position is `[1]`";
             return Err(MapError::new("map-empty", message).with_fix("[1]").with_range(range));
         }
-        self.count(&range)?;
+        self.count(1, &range)?;
         Ok(Deep { expr: Expr::pair(terms), depth: deeper(depth, &range)? })
     }
 
@@ -80,17 +80,45 @@ impl Builder {
             let rule = part.as_rule();
             deep = match rule {
                 Rule::mapping => self.group(part)?,
+                Rule::map_slide => self.slide(part)?,
+                Rule::map_alias => Deep { expr: alias(part), depth: 0 },
                 Rule::map_axis => Deep { expr: Expr::axis(part.as_str()), depth: 0 },
                 Rule::map_number => Deep { expr: Expr::Literal(number(&part)?), depth: 0 },
+                Rule::map_gather => self.gather(deep, part)?,
                 _ => Deep { expr: operator(deep.expr, part)?, depth: deeper(deep.depth, &range)? },
             };
-            self.count(&range)?;
+            self.count(1, &range)?;
         }
         Ok(deep)
     }
 
-    fn count(&mut self, range: &Range<usize>) -> Result<(), MapError> {
-        self.nodes += 1;
+    /// `$(N:1, F:2)`.
+    fn slide(&mut self, pair: Pair<'_, Rule>) -> Result<Deep, MapError> {
+        let range = range(&pair);
+        let mut terms = Vec::new();
+        let mut depth = 0;
+        for slider in pair.into_inner() {
+            let mut parts = slider.into_inner();
+            let (Some(term), Some(by)) = (parts.next(), parts.next()) else { continue };
+            let Some(stride) = by.into_inner().next() else { continue };
+            let term = self.term(term)?;
+            depth = depth.max(term.depth);
+            terms.push((term.expr, number(&stride)?));
+        }
+        Ok(Deep { expr: Expr::Slide(terms), depth: deeper(depth, &range)? })
+    }
+
+    /// `@ (0, 3, 1)`; each entry of the table counts as a node.
+    fn gather(&mut self, inner: Deep, pair: Pair<'_, Rule>) -> Result<Deep, MapError> {
+        let range = range(&pair);
+        let entries = pair.into_inner().filter(|entry| entry.as_rule() == Rule::map_number);
+        let table = entries.map(|entry| number(&entry)).collect::<Result<Vec<u64>, _>>()?;
+        self.count(table.len(), &range)?;
+        Ok(Deep { expr: inner.expr.gather(table), depth: deeper(inner.depth, &range)? })
+    }
+
+    fn count(&mut self, more: usize, range: &Range<usize>) -> Result<(), MapError> {
+        self.nodes += more;
         if self.nodes <= MAX_NODES {
             return Ok(());
         }
@@ -104,8 +132,10 @@ fn operator(inner: Expr, pair: Pair<'_, Rule>) -> Result<Expr, MapError> {
     let rule = pair.as_rule();
     let mut n = 0;
     let mut kind = PadKind::Top;
+    let mut left = false;
     for part in pair.into_inner() {
         match part.as_rule() {
+            Rule::map_left => left = true,
             Rule::map_zero => kind = PadKind::Zero,
             Rule::map_bottom => kind = PadKind::Bottom,
             _ => n = number(&part)?,
@@ -115,8 +145,15 @@ fn operator(inner: Expr, pair: Pair<'_, Rule>) -> Result<Expr, MapError> {
         Rule::map_stride => inner.stride(n),
         Rule::map_modulo => inner.modulo(n),
         Rule::map_resize => inner.resize(n),
+        Rule::map_slice => inner.slice(n),
+        _ if left => inner.pad_left(n, kind),
         _ => inner.pad(n, kind),
     })
+}
+
+/// `{L}`.
+fn alias(pair: Pair<'_, Rule>) -> Expr {
+    Expr::Alias(pair.into_inner().next().map_or("", |name| name.as_str()).into())
 }
 
 /// The value of a `map_number`.
@@ -148,8 +185,8 @@ fn check_nesting(text: &str) -> Result<(), MapError> {
     let mut depth = 0;
     for (at, byte) in text.bytes().enumerate() {
         match byte {
-            b'[' => depth = deeper(depth, &(at..at + 1))?,
-            b']' => depth = depth.saturating_sub(1),
+            b'[' | b'(' => depth = deeper(depth, &(at..at + 1))?,
+            b']' | b')' => depth = depth.saturating_sub(1),
             _ => {}
         }
     }
@@ -170,17 +207,25 @@ fn syntax_error(text: &str, error: &pest::error::Error<Rule>) -> MapError {
         ErrorVariant::CustomError { .. } => &[],
     };
     let word = word_at(&text[at..]);
-    let wants_term = rules.contains(&Rule::map_term) || rules.contains(&Rule::map_axis);
+    let wants_term = rules.contains(&Rule::map_term) || rules.contains(&Rule::map_slide);
     let expected = if wants_term {
-        "an axis, a number or `[`"
+        "an axis, a number, `[`, `{` or `$(`"
+    } else if rules.contains(&Rule::map_axis) {
+        "the name of an alias"
+    } else if rules.contains(&Rule::map_left) || rules.contains(&Rule::map_zero) {
+        "`left`, `0` or `!`"
     } else if rules.contains(&Rule::map_number) {
         "a number"
     } else if rules.contains(&Rule::mapping) {
         "`[`"
+    } else if rules.contains(&Rule::map_close) {
+        "`,` or `)`"
     } else if rules.contains(&Rule::EOI) {
         "the end of the mapping"
+    } else if rules.contains(&Rule::map_by) {
+        "`:` and a stride, or an operator `/ % = # @`"
     } else if rules.contains(&Rule::map_stride) {
-        "`,`, `]` or an operator `/ % = #`"
+        "`,`, `]` or an operator `/ % = # @`"
     } else {
         "`{0}` or `{!}`"
     };
@@ -225,6 +270,13 @@ mod tests {
             ("[[A]]", "[A]"),
             ("[[[A, B]]]", "[A, B]"),
             ("[[A, B], C]", "[[A, B], C]"),
+            ("[ { L },{R}/2 ]", "[{L}, {R} / 2]"),
+            ("[A@1024=512]", "[A @ 1024 = 512]"),
+            ("[A@( 3,0 , 2 )/1]", "[A @ (3, 0, 2) / 1]"),
+            ("[$(N:1,F / 2 : 2) % 3]", "[$(N:1, F / 2:2) % 3]"),
+            ("[$($(A:1,B:2):3)]", "[$($(A:1, B:2):3)]"),
+            ("[A#64{left}#96{left   0}]", "[A # 64 {left} # 96 {left 0}]"),
+            ("[A # 64 {left!}]", "[A # 64 {left !}]"),
             ("[\n  Batch_1',\n\tC\n]", "[Batch_1', C]"),
         ];
         for (text, canonical) in cases {
@@ -243,8 +295,8 @@ mod tests {
 
     #[test]
     fn syntax_errors_say_what_was_expected_and_where() {
-        let term = "expected an axis, a number or `[`, found ";
-        let after = "expected `,`, `]` or an operator `/ % = #`, found ";
+        let term = "expected an axis, a number, `[`, `{` or `$(`, found ";
+        let after = "expected `,`, `]` or an operator `/ % = # @`, found ";
         let cases = [
             ("", "expected `[`, found the end of the text".to_owned(), 0..0),
             ("A", "expected `[`, found `A`".to_owned(), 0..1),
@@ -256,7 +308,12 @@ mod tests {
             ("[A # ]", "expected a number, found `]`".to_owned(), 5..6),
             ("[A # -8]", "expected a number, found `-`".to_owned(), 5..6),
             ("[A]]", "expected the end of the mapping, found `]`".to_owned(), 3..4),
-            ("[A # 8 {?}]", format!("{after}`{{`"), 7..8),
+            ("[A # 8 {?}]", "expected `left`, `0` or `!`, found `?`".to_owned(), 8..9),
+            ("[{a}]", "expected the name of an alias, found `a`".to_owned(), 2..3),
+            ("[A @ (1, )]", "expected a number, found `)`".to_owned(), 9..10),
+            ("[$(A:1]", "expected `,` or `)`, found `]`".to_owned(), 6..7),
+            ("[A @ (1]", "expected `,` or `)`, found `]`".to_owned(), 7..8),
+            ("[$(A)]", "expected `:` and a stride, or an operator `/ % = # @`, found `)`".to_owned(), 4..5),
             ("[8A]", format!("{after}`A`"), 2..3),
             ("[A\0]", format!("{after}`\0`"), 2..3),
             ("[é]", format!("{term}`é`"), 1..3),

@@ -156,22 +156,33 @@ impl Tensor {
 
     /// The names of the axes that its mappings mention.
     #[must_use]
-    pub fn axis_names(&self) -> Vec<Rc<str>> {
+    pub fn axis_names(&self, axes: &Axes) -> Vec<Rc<str>> {
         let mut names = Vec::new();
-        self.maps.iter().for_each(|map| collect_names(map, &mut names));
+        self.maps.iter().for_each(|map| collect_names(map, axes, &mut names));
         names.sort();
         names.dedup();
         names
     }
 }
 
-fn collect_names(map: &Expr, names: &mut Vec<Rc<str>>) {
+fn collect_names(map: &Expr, axes: &Axes, names: &mut Vec<Rc<str>>) {
     match map {
         Expr::Axis(name) => names.push(Rc::from(&**name)),
-        Expr::Literal(_) => {}
-        Expr::Pair(terms) => terms.iter().for_each(|term| collect_names(term, names)),
-        Expr::Pad { inner, .. } | Expr::Resize { inner, .. } => collect_names(inner, names),
-        Expr::Stride { inner, .. } | Expr::Modulo { inner, .. } => collect_names(inner, names),
+        Expr::Alias(name) => {
+            // An alias that is not defined is reported where the mapping's size is checked.
+            if let Ok(mapping) = axes.alias(name) {
+                collect_names(mapping, axes, names);
+            }
+        }
+        Expr::Literal(_)
+        | Expr::Pair(_)
+        | Expr::Pad { .. }
+        | Expr::Resize { .. }
+        | Expr::Stride { .. }
+        | Expr::Modulo { .. }
+        | Expr::Slice { .. }
+        | Expr::Gather { .. }
+        | Expr::Slide(_) => map.children().into_iter().for_each(|child| collect_names(child, axes, names)),
     }
 }
 

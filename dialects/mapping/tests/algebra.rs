@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use proptest::prelude::*;
 use proptest::sample::select;
-use visa_mapping::{Axes, Cell, Digits, DigitsError, Equality, Expr, Index, PadKind, digits, equal, map};
+use visa_mapping::{
+    Axes, Cell, Digits, DigitsError, Equality, Expr, Index, PadKind, Side, digits, equal, map,
+};
 
 /// Largest size that the oracle spells out.
 const LARGEST: u64 = 4096;
@@ -39,14 +41,33 @@ fn spelled(expr: &Expr, axes: &Axes) -> Option<Vec<Vec<Event>>> {
             }
             all
         }
-        Expr::Pad { inner, size, kind } => {
+        Expr::Alias(name) => spelled(axes.alias(name).ok()?, axes)?,
+        Expr::Pad { inner, size, kind, side } => {
             let mut all = spelled(inner, axes)?;
             if *size < all.len() as u64 || *size > LARGEST {
                 return None;
             }
-            all.resize(*size as usize, vec![Event::Pad(*kind)]);
+            let more = *size as usize - all.len();
+            let padding = vec![vec![Event::Pad(*kind)]; more];
+            match side {
+                Side::High => all.extend(padding),
+                Side::Low => all = [padding, all].concat(),
+            }
             all
         }
+        Expr::Slice { inner, offset } => {
+            let all = spelled(inner, axes)?;
+            if *offset >= all.len() as u64 {
+                return None;
+            }
+            all[*offset as usize..].to_vec()
+        }
+        Expr::Gather { inner, table } => {
+            let all = spelled(inner, axes)?;
+            table.iter().map(|at| all.get(*at as usize).cloned()).collect::<Option<Vec<_>>>()?
+        }
+        // Only sliding expressions without overlap are a list of single cells; the others have a test of their own.
+        Expr::Slide(_) => return None,
         Expr::Resize { inner, size } => {
             let mut all = spelled(inner, axes)?;
             if *size == 0 || *size > all.len() as u64 {
@@ -118,7 +139,10 @@ fn any_expr() -> impl Strategy<Value = Expr> {
             2 => (inner.clone(), 1u64..5).prop_map(|(e, n)| e.stride(n)),
             2 => (inner.clone(), 1u64..5).prop_map(|(e, n)| e.modulo(n)),
             2 => (inner.clone(), 1u64..9).prop_map(|(e, n)| e.resize(n)),
-            3 => (inner, 2u64..40, select(KINDS.to_vec())).prop_map(|(e, n, kind)| e.pad(n, kind)),
+            3 => (inner.clone(), 2u64..40, select(KINDS.to_vec())).prop_map(|(e, n, kind)| e.pad(n, kind)),
+            1 => (inner.clone(), 2u64..40, select(KINDS.to_vec())).prop_map(|(e, n, kind)| e.pad_left(n, kind)),
+            2 => (inner.clone(), 0u64..8).prop_map(|(e, n)| e.slice(n)),
+            1 => (inner, prop::collection::vec(0u64..8, 1..5)).prop_map(|(e, table)| e.gather(table)),
         ]
     })
 }
@@ -142,7 +166,20 @@ fn repair(expr: &Expr, axes: &Axes, picks: &mut impl Iterator<Item = usize>) -> 
         (inner, size, divisors[pick % divisors.len()], pick as u64)
     };
     let repaired = match expr {
-        Expr::Axis(_) => expr.clone(),
+        Expr::Axis(_) | Expr::Alias(_) | Expr::Slide(_) => expr.clone(),
+        Expr::Slice { inner, offset } => {
+            let (inner, size, divisor, pick) = sized(inner);
+            inner.slice(if pick % 2 == 0 { (size - divisor) % size } else { offset % size })
+        }
+        Expr::Gather { inner, table } => {
+            let (inner, size, _, pick) = sized(inner);
+            let start = table[0] % size;
+            let up = (start..size).take(table.len());
+            inner.gather(match pick % 2 {
+                0 => up.collect::<Vec<_>>(),
+                _ => table.iter().map(|at| at % size).collect(),
+            })
+        }
         Expr::Literal(n) => Expr::Literal(*n.max(&1)),
         Expr::Pair(terms) => {
             Expr::pair(terms.iter().map(|term| repair(term, axes, picks)).collect::<Vec<_>>())
@@ -159,10 +196,13 @@ fn repair(expr: &Expr, axes: &Axes, picks: &mut impl Iterator<Item = usize>) -> 
             let (inner, size, divisor, pick) = sized(inner);
             inner.resize(if pick % 2 == 0 { divisor } else { 1 + pick % size })
         }
-        Expr::Pad { inner, kind, .. } => {
+        Expr::Pad { inner, kind, side, .. } => {
             let (inner, size, _, pick) = sized(inner);
             let total = if pick % 3 > 0 { size * (1 + pick % 4) } else { size + pick % 7 };
-            inner.pad(total, *kind)
+            match side {
+                Side::High => inner.pad(total, *kind),
+                Side::Low => inner.pad_left(total, *kind),
+            }
         }
     };
     // Keep the lists short.
@@ -233,6 +273,8 @@ proptest! {
 
     #[test]
     fn m6_holds_for_any_expression((axes, e) in sound(), (f, g) in (select(vec!["A", "B"]), select(vec!["B", "C"])), at in 0usize..64) {
+        // The book's mappings start with the empty index; a slice or left padding may not, and then these do not hold.
+        prop_assume!(map(&e, &axes, 0) == Some(Cell::Live(Index::new())));
         let (f, g) = (Expr::axis(f), Expr::axis(g).pad(9, PadKind::Zero));
         let size = e.size(&axes).unwrap();
         let one = || Expr::Literal(1);
@@ -264,12 +306,13 @@ proptest! {
         let divisors: Vec<u64> = (1..=whole.size()).filter(|n| whole.size() % n == 0).collect();
         let low = divisors[at % divisors.len()];
         let Ok((minor, major)) = whole.split(low) else { return Ok(()) };
+        prop_assert!(whole.offset() == minor.offset() && major.offset().is_empty());
         for (i, cell) in list.iter().enumerate() {
             let i = i as u64;
             if i < low {
                 prop_assert_eq!(minor.cell(i), Some(cell.clone()));
             }
-            if i.is_multiple_of(low) {
+            if i.is_multiple_of(low) && whole.offset().is_empty() {
                 prop_assert_eq!(major.cell(i / low), Some(cell.clone()));
             }
         }
@@ -280,15 +323,8 @@ proptest! {
 /// Whether some part is longer than the oracle spells out.
 fn too_long(expr: &Expr, axes: &Axes) -> bool {
     expr.size(axes).is_ok_and(|size| size > LARGEST)
-        || match expr {
-            Expr::Axis(_) | Expr::Literal(_) => false,
-            // The oracle builds prefixes, and the full product is the longest.
-            Expr::Pair(terms) => terms.iter().any(|term| too_long(term, axes)),
-            Expr::Pad { inner, .. }
-            | Expr::Resize { inner, .. }
-            | Expr::Stride { inner, .. }
-            | Expr::Modulo { inner, .. } => too_long(inner, axes),
-        }
+        // The oracle builds prefixes of a pair, and the full product is the longest.
+        || expr.children().into_iter().any(|child| too_long(child, axes))
 }
 
 fn prop_equal(a: &Expr, b: &Expr, axes: &Axes) -> Result<(), TestCaseError> {

@@ -242,7 +242,9 @@ fn room(target: &Digits, element: &Expr, stride: i64, live: u64, extent: u64) ->
             Some(Cell::Pad(kind)) => {
                 return Err(format!("`{element}` has {kind} there, which may not be written"));
             }
-            Some(Cell::Live(_)) => return Err(format!("`{element}` holds other elements there")),
+            Some(Cell::Live(_) | Cell::Shared(_)) => {
+                return Err(format!("`{element}` holds other elements there"));
+            }
             None => {
                 return Err(format!("`{element}` ends before; pad it (`# n`) so that the bytes are its own"));
             }

@@ -193,6 +193,6 @@ impl Contraction<'_> {
 fn live(cell: Cell) -> Option<Index> {
     match cell {
         Cell::Live(index) => Some(index),
-        Cell::Pad(_) => None,
+        Cell::Shared(_) | Cell::Pad(_) => None,
     }
 }

@@ -28,7 +28,7 @@ impl Coverage {
     /// Of some dimensions of a type.
     pub(crate) fn of(tensor: &Tensor, dims: &[Dim], axes: &Axes, span: Span) -> Result<Self, Diagnostic> {
         let mut coverage = Self { along: BTreeMap::new(), copies: 1 };
-        for name in tensor.axis_names() {
+        for name in tensor.axis_names(axes) {
             let axis = axes.resolve(&name).map_err(|error| mapping_error(error, span))?;
             coverage.along.insert(axis, Vec::new());
         }

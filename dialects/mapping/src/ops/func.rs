@@ -1,9 +1,9 @@
 //! `tm.axes`, `tm.func`, `tm.return`: what a kernel file consists of.
 
-use crate::attrs::{AxisSizes, SIZES};
+use crate::attrs::{AxisSizes, MAP, SIZES};
+use crate::{Axes, Expr};
 use crate::facts::{DeclaredAxes, check_overlaps, machine, mapping_error};
 use crate::tensor::{Dim, Tensor};
-use std::collections::HashMap;
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, OperandDecl, Trait};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
@@ -13,12 +13,30 @@ use visa_ir::verify::VerifyCx;
 pub static AXES: OpDecl = OpDecl {
     name: "tm.axes",
     summary: "Declares axes and their sizes.",
-    doc: "Axis names and sizes hold for the whole module (book 03). A name starts with an upper-case letter.",
-    constraints: &[("C1", "an axis is declared once")],
+    doc: "Axis names and sizes hold for the whole module (book 03). A name starts with an upper-case letter. A skewed axis, as in \
+          `B' = B - A`, has the size of `B`; its coordinate b together with that of `A` means `B = (b + A) mod |B|`.",
+    constraints: &[("C1", "an axis is declared once; a skewed axis is the difference of two different axes declared before it")],
     clauses: &[ClauseDecl::lead("sizes", ClauseKind::Body(&SIZES), "the axes, each with its size in indices")],
     traits: &[Trait::TopLevel],
     verify: Some(verify_axes),
     example: "tm.axes [I = 256, J = 2048]",
+    ..OpDecl::BASE
+};
+
+/// `tm.alias`.
+pub static ALIAS: OpDecl = OpDecl {
+    name: "tm.alias",
+    summary: "Names a mapping.",
+    doc: "Below it, `{L}` in a mapping stands for the mapping named `@L` (book 03, \"escape\"), as one term: `[{L}, {R}]` is the \
+          pair of the two. An alias may use aliases above it.",
+    constraints: &[("C1", "the name is an axis name that no axis and no alias has, and the mapping's axes are declared above")],
+    clauses: &[
+        ClauseDecl::lead("name", ClauseKind::Symbol, "the alias"),
+        ClauseDecl::required("map", ClauseKind::Body(&MAP), "the mapping it stands for"),
+    ],
+    traits: &[Trait::TopLevel],
+    verify: Some(verify_alias),
+    example: "tm.alias @L map [A / 8 # 256]",
     ..OpDecl::BASE
 };
 
@@ -60,23 +78,41 @@ pub static RETURN: OpDecl = OpDecl {
 };
 
 /// The operations of this file.
-pub static OPS: &[&OpDecl] = &[&AXES, &FUNC, &RETURN];
+pub static OPS: &[&OpDecl] = &[&AXES, &ALIAS, &FUNC, &RETURN];
 
 fn verify_axes(op: OpRef<'_>, _cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
-    let mut seen: HashMap<String, u64> = HashMap::new();
+    let mut axes = declared_above(op);
+    let Some(own) = op.body::<AxisSizes>("sizes") else { return Ok(()) };
+    own.declare_in(&mut axes).map_err(|error| refused(op, "sizes", error))
+}
+
+fn verify_alias(op: OpRef<'_>, _cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
+    let mut axes = declared_above(op);
+    let (Some(name), Some(mapping)) = (op.symbol("name"), op.body::<Expr>("map")) else { return Ok(()) };
+    axes.define(&name, &mapping).map_err(|error| refused(op, "name", error))?;
+    mapping.size(&axes).map(drop).map_err(|error| mapping_error(error, op.clause_span("map")))
+}
+
+fn refused(op: OpRef<'_>, clause: &str, error: crate::MapError) -> Diagnostic {
+    op.clause_error("C1", clause, error.message).fix(error.fix.map(|fix| format!("write `{fix}`")))
+}
+
+/// The axes and aliases that stand above `op`. What cannot be declared is reported at its own declaration.
+fn declared_above(op: OpRef<'_>) -> Axes {
+    let mut axes = Axes::new();
     for &id in op.module.ops(op.block()) {
         if id == op.id {
             break;
         }
-        if let Some(sizes) = op.other(id).body::<AxisSizes>("sizes") {
-            seen.extend(sizes.0.iter().cloned());
+        let other = op.other(id);
+        if let Some(sizes) = other.body::<AxisSizes>("sizes") {
+            let _ = sizes.declare_in(&mut axes);
+        }
+        if let (Some(name), Some(mapping)) = (other.symbol("name"), other.body::<Expr>("map")) {
+            let _ = axes.define(&name, &mapping);
         }
     }
-    let Some(own) = op.body::<AxisSizes>("sizes") else { return Ok(()) };
-    match own.0.iter().find(|(name, _)| seen.contains_key(name)) {
-        Some((name, _)) => Err(op.clause_error("C1", "sizes", format!("axis `{name}` is declared twice"))),
-        None => Ok(()),
-    }
+    axes
 }
 
 fn verify_func(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
