@@ -1,12 +1,13 @@
 //! The table of declared axes: names and sizes, in order of declaration (book 03).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use crate::error::{MapError, quote};
 use crate::expr::Expr;
 use crate::parse::{MAX_DEPTH, MAX_NODES};
 use visa_ir::diag::nearest;
+use visa_ir::hash::Fast;
 
 /// Largest size of an axis or a mapping, in positions. Far beyond any memory, and small enough that the
 /// sum of two coordinates never leaves 64 bits.
@@ -40,7 +41,7 @@ struct Declared {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Axes {
     declared: Vec<Declared>,
-    by_name: BTreeMap<Arc<str>, AxisId>,
+    by_name: HashMap<Arc<str>, AxisId, Fast>,
     aliases: BTreeMap<Arc<str>, Expr>,
 }
 

@@ -131,8 +131,60 @@ impl std::error::Error for DigitsError {}
 
 /// The canonical digits of a mapping.
 pub fn digits(expr: &Expr, axes: &Axes) -> Result<Digits, DigitsError> {
+    if let Some(digits) = one_digit_terms(expr, axes) {
+        return Ok(digits);
+    }
     expr.size(axes)?;
     derive(expr, axes)
+}
+
+/// The same as [`derive`] where each term is a single digit: nearly always, and without a list a term. `None` where it is
+/// not so, or something is wrong.
+fn one_digit_terms(expr: &Expr, axes: &Axes) -> Option<Digits> {
+    let mut all = Digits::unit();
+    let mut size = 1;
+    push_terms(expr, axes, &mut all, &mut size)?;
+    Some(all)
+}
+
+fn push_terms(expr: &Expr, axes: &Axes, all: &mut Digits, size: &mut u64) -> Option<()> {
+    if let Expr::Pair(terms) = expr {
+        all.digits.reserve(terms.len());
+        return terms.iter().rev().try_for_each(|term| push_terms(term, axes, all, size));
+    }
+    let digit = one_digit(expr, axes)?;
+    *size = size.checked_mul(digit.extent).filter(|size| *size <= MAX_SIZE)?;
+    all.push(digit).ok()
+}
+
+/// The digit of a term that has one; its extent may be 1.
+fn one_digit(expr: &Expr, axes: &Axes) -> Option<Digit> {
+    let inner = |inner: &Expr| one_digit(inner, axes);
+    match expr {
+        Expr::Axis(name) => axes.id(name).map(|id| Digit::axis(id, axes.size(id)).normal()),
+        Expr::Literal(n) => (1..=MAX_SIZE).contains(n).then(|| Digit::bare(*n, *n, PadKind::Top)),
+        Expr::Stride { inner: of, n } => {
+            let digit = inner(of)?;
+            (*n > 0 && digit.extent.is_multiple_of(*n)).then(|| digit.every(*n))
+        }
+        Expr::Modulo { inner: of, n } => {
+            let digit = inner(of)?;
+            (*n > 0 && digit.extent.is_multiple_of(*n)).then(|| digit.first(*n))
+        }
+        Expr::Resize { inner: of, size } => {
+            let digit = inner(of)?;
+            (1..=digit.extent).contains(size).then(|| digit.first(*size))
+        }
+        Expr::Pad { inner: of, size, kind, side: Side::High } => {
+            let digit = inner(of)?;
+            let room = (digit.extent..=MAX_SIZE).contains(size);
+            let one = digit.extent == 1 || digit.is_full() || digit.kind == *kind || digit.extent == *size;
+            let kind = if digit.extent == *size { digit.kind } else { *kind };
+            (room && one).then(|| Digit { extent: *size, kind, ..digit }.normal())
+        }
+        Expr::Alias(_) | Expr::Pair(_) | Expr::Pad { .. } | Expr::Slice { .. } | Expr::Gather { .. } => None,
+        Expr::Slide(_) => None,
+    }
 }
 
 /// The digits of an expression whose sizes are checked.
@@ -208,6 +260,18 @@ impl Digit {
     /// Whether the digit has no padding.
     pub fn is_full(&self) -> bool {
         self.live == self.extent
+    }
+
+    /// Every n-th position, `n` a divisor of the extent.
+    fn every(self, n: u64) -> Digit {
+        // Saturation is harmless: a digit whose second step is live keeps stride * n inside its axis.
+        let (stride, extent) = (self.stride.saturating_mul(n), self.extent / n);
+        Digit { stride, extent, live: self.live.div_ceil(n), ..self }.normal()
+    }
+
+    /// The first `n` positions, `n` at most the extent.
+    fn first(self, n: u64) -> Digit {
+        Digit { extent: n, live: self.live.min(n), ..self }.normal()
     }
 
     /// The same cells with rules 2 and 3 of the canonical form.
@@ -436,7 +500,7 @@ impl Digits {
         let mut left = n;
         for digit in &self.digits {
             if left <= digit.extent {
-                kept.push(Digit { extent: left, live: digit.live.min(left), ..*digit })?;
+                kept.push(digit.first(left))?;
                 break;
             }
             left = multiple(left, digit.extent, "the end of the truncation")?;
@@ -454,13 +518,8 @@ impl Digits {
                 left /= digit.extent;
                 continue;
             }
-            // Saturation is harmless: a digit whose second step is live keeps stride * left inside its axis.
-            kept.push(Digit {
-                stride: digit.stride.saturating_mul(left),
-                extent: multiple(digit.extent, left, "the digit")?,
-                live: digit.live.div_ceil(left),
-                ..*digit
-            })?;
+            multiple(digit.extent, left, "the digit")?;
+            kept.push(digit.every(left))?;
             left = 1;
         }
         Ok(kept)

@@ -1,12 +1,17 @@
-//! Equality of mappings: same size and the same cell at every position (book 03).
+//! Equality of mappings: same size and the same cell at every position (book 03); and refinement.
 //!
-//! First by the digit normal form, which decides at any size; where one side has none, position by
-//! position up to a bound. Past the bound the answer is *unknown*, never a guess.
+//! Three tiers, each exact: the digit normal form decides at any size; where a side has none, the runs of both are
+//! compared over their common mixed radix; where those are too many, or indices share positions, position by position
+//! up to a bound. Past the bound the answer is *unknown*, never a guess.
 
-use crate::axes::Axes;
-use crate::cell::{Cell, Map};
+use std::fmt;
+
+use crate::axes::{Axes, MAX_SIZE};
+use crate::cell::{Cell, Index, Map};
 use crate::digits::{Digit, Digits, DigitsError, digits};
-use crate::expr::Expr;
+use crate::error::MapError;
+use crate::expr::{Expr, PadKind};
+use crate::runs::{Relation, Runs};
 
 /// Most positions that are compared one by one.
 pub const ENUMERATION_BOUND: u64 = 1 << 16;
@@ -32,44 +37,231 @@ pub enum Equality {
     },
 }
 
+/// The answer of [`refines()`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refinement {
+    /// Same size, and every cell refines the other's.
+    Refines,
+    /// It does not.
+    Violated {
+        /// The first position where it does not; for different sizes, the smaller size.
+        at: u64,
+        /// What the left side holds there.
+        left: Option<Cell>,
+        /// What the right side holds there.
+        right: Option<Cell>,
+    },
+    /// Not decided.
+    Unknown {
+        /// What stood in the way.
+        why: String,
+    },
+}
+
+/// What decided a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Tier {
+    /// The sizes differ, or the two are written alike.
+    Shape,
+    /// The digit normal forms.
+    Digits,
+    /// The runs over a common mixed radix.
+    Runs,
+    /// All positions, one by one.
+    Enumeration,
+    /// Nothing.
+    Undecided,
+}
+
+impl fmt::Display for Tier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Shape => "shape",
+            Self::Digits => "digits",
+            Self::Runs => "runs",
+            Self::Enumeration => "enumeration",
+            Self::Undecided => "undecided",
+        })
+    }
+}
+
 /// Whether two mappings hold the same cells. A mapping that breaks a size rule equals nothing and differs
 /// from nothing: the answer is [`Equality::Unknown`] with the rule.
 pub fn equal(a: &Expr, b: &Expr, axes: &Axes) -> Equality {
-    let (left, right) = match (Map::new(a, axes), Map::new(b, axes)) {
-        (Ok(left), Ok(right)) => (left, right),
-        (Err(error), _) | (_, Err(error)) => return Equality::Unknown { why: error.message },
-    };
-    if left.size() != right.size() {
-        return different(&left, &right, left.size().min(right.size()));
-    }
-    if a == b {
-        return Equality::Equal;
-    }
+    decide(a, b, axes).0
+}
+
+/// [`equal()`], and what decided it.
+pub fn decide(a: &Expr, b: &Expr, axes: &Axes) -> (Equality, Tier) {
     match (digits(a, axes), digits(b, axes)) {
-        (Ok(a), Ok(b)) => match first_difference(&a, &b) {
-            Some(at) => different(&left, &right, at),
-            None => Equality::Equal,
-        },
-        (Err(ragged), _) | (_, Err(ragged)) => enumerate(&left, &right, &ragged),
+        (Ok(a), Ok(b)) => by_digits(&a, &b),
+        (Err(DigitsError::Map(error)), _) | (_, Err(DigitsError::Map(error))) => {
+            (Equality::Unknown { why: error.message }, Tier::Undecided)
+        }
+        (Err(ragged), _) | (_, Err(ragged)) => {
+            let (found, tier) = first_violation(a, b, Relation::Same, &ragged, axes);
+            let answer = match found {
+                Found::Nowhere => Equality::Equal,
+                Found::At(at, left, right) => Equality::Different { at, left, right },
+                Found::Unknown(why) => Equality::Unknown { why },
+            };
+            (answer, tier)
+        }
     }
 }
 
-fn different(left: &Map, right: &Map, at: u64) -> Equality {
-    Equality::Different { at, left: left.cell(at), right: right.cell(at) }
+/// Whether `a` may stand where `b` is asked for: the same size, and at every position the same live cell, or padding at
+/// least as strict as the padding of `b`, or anything where `b` does not care. Strict to loose: must-not-write, zero,
+/// don't-care. One way only: it orders mappings, and [`equal()`] is refinement both ways.
+pub fn refines(a: &Expr, b: &Expr, axes: &Axes) -> Refinement {
+    let undecided = |error: MapError| Refinement::Unknown { why: error.message };
+    let why = match (digits(a, axes), digits(b, axes)) {
+        (Err(DigitsError::Map(error)), _) | (_, Err(DigitsError::Map(error))) => return undecided(error),
+        (Ok(a), Ok(b)) if a == b => return Refinement::Refines,
+        (Err(ragged), _) | (_, Err(ragged)) => ragged.to_string(),
+        (Ok(_), Ok(_)) => "the padding differs".to_owned(),
+    };
+    match first_violation(a, b, Relation::Refines, &why, axes).0 {
+        Found::Nowhere => Refinement::Refines,
+        Found::At(at, left, right) => Refinement::Violated { at, left, right },
+        Found::Unknown(why) => Refinement::Unknown { why },
+    }
+}
+
+/// The first position `i` of `part` that is live and does not hold, `shift` added, what `whole` holds at `start + i`:
+/// whether a view of that mapping may stand there. `None` if there is none.
+///
+/// # Errors
+/// A mapping that breaks a size rule, or a question that the runs do not answer.
+pub fn first_missing(
+    part: &Expr,
+    shift: &Index,
+    whole: &Expr,
+    start: u64,
+    axes: &Axes,
+) -> Result<Option<u64>, MapError> {
+    let (size, own) = (whole.size(axes)?, part.size(axes)?);
+    let end = start.checked_add(own).filter(|end| *end <= MAX_SIZE).ok_or_else(|| {
+        MapError::new("map-size-overflow", format!("{} from {start} on ends behind 2^62", part.quoted()))
+    })?;
+    // Behind the end of the source, the view may hold padding only.
+    let padded = whole.clone().pad(end.max(size), PadKind::Bottom);
+    let runs = Runs::new(part, axes).and_then(|view| Ok((view, Runs::new(&padded, axes)?)));
+    match runs {
+        // Only where no coordinate is shifted past its axis: there, cells would turn into padding.
+        Ok((view, source)) if view.fits(shift) => {
+            if let Ok(found) = view.first_violation(shift, &source, start, Relation::Holds, axes) {
+                return Ok(found);
+            }
+        }
+        Ok(_) | Err(_) => {}
+    }
+    first_missing_listed(part, shift, &padded, start, axes)
+}
+
+/// [`first_missing`] position by position.
+fn first_missing_listed(
+    part: &Expr,
+    shift: &Index,
+    whole: &Expr,
+    start: u64,
+    axes: &Axes,
+) -> Result<Option<u64>, MapError> {
+    let (view, source) = (Map::new(part, axes)?, Map::new(whole, axes)?);
+    if view.size() > ENUMERATION_BOUND {
+        let message =
+            format!("{}: {} positions are too many to compare one by one", part.quoted(), view.size());
+        return Err(MapError::new("map-undecided", message));
+    }
+    let shifted = |index: &Index| {
+        let mut index = index.clone();
+        index.add_index(shift);
+        index
+    };
+    let missing = |i: &u64| match view.cell(*i) {
+        Some(Cell::Live(index)) => source.cell(start + i) != Some(Cell::Live(shifted(&index))),
+        Some(Cell::Shared(all)) => {
+            source.cell(start + i) != Some(Cell::Shared(all.iter().map(shifted).collect()))
+        }
+        Some(Cell::Pad(_)) | None => false,
+    };
+    Ok((0..view.size()).find(missing))
+}
+
+fn by_digits(a: &Digits, b: &Digits) -> (Equality, Tier) {
+    let different = |at: u64| Equality::Different { at, left: a.cell(at), right: b.cell(at) };
+    let (left, right) = (a.size(), b.size());
+    if left != right {
+        return (different(left.min(right)), Tier::Shape);
+    }
+    let answer = match first_difference(a, b) {
+        Some(at) => different(at),
+        None => Equality::Equal,
+    };
+    (answer, Tier::Digits)
+}
+
+/// Where a relation is broken first.
+enum Found {
+    Nowhere,
+    At(u64, Option<Cell>, Option<Cell>),
+    Unknown(String),
+}
+
+/// Tiers 2 and 3: where `relation` does not hold between two mappings whose sizes are checked.
+fn first_violation(
+    a: &Expr,
+    b: &Expr,
+    relation: Relation,
+    why: &dyn fmt::Display,
+    axes: &Axes,
+) -> (Found, Tier) {
+    let (left, right) = match (Map::new(a, axes), Map::new(b, axes)) {
+        (Ok(left), Ok(right)) => (left, right),
+        (Err(error), _) | (_, Err(error)) => return (Found::Unknown(error.message), Tier::Undecided),
+    };
+    let at = |at: u64| Found::At(at, left.cell(at), right.cell(at));
+    if left.size() != right.size() {
+        return (at(left.size().min(right.size())), Tier::Shape);
+    }
+    if a == b {
+        return (Found::Nowhere, Tier::Shape);
+    }
+    let runs = Runs::new(a, axes).and_then(|a| Ok((a, Runs::new(b, axes)?)));
+    match runs.and_then(|(a, b)| a.first_violation(&Index::new(), &b, 0, relation, axes)) {
+        Ok(Some(position)) => (at(position), Tier::Runs),
+        Ok(None) => (Found::Nowhere, Tier::Runs),
+        Err(no_runs) => enumerate(&left, &right, relation, &format!("{why}; {no_runs}")),
+    }
 }
 
 /// Compares the first positions one by one, for mappings of one size.
-fn enumerate(left: &Map, right: &Map, ragged: &DigitsError) -> Equality {
+fn enumerate(left: &Map, right: &Map, relation: Relation, why: &str) -> (Found, Tier) {
     let positions = left.size().min(ENUMERATION_BOUND);
-    if let Some(at) = (0..positions).find(|&i| left.cell(i) != right.cell(i)) {
-        return different(left, right, at);
+    for i in 0..positions {
+        let (ours, theirs) = (left.cell(i), right.cell(i));
+        if !related(ours.as_ref(), theirs.as_ref(), relation) {
+            return (Found::At(i, ours, theirs), Tier::Enumeration);
+        }
     }
     if positions == left.size() {
-        return Equality::Equal;
+        return (Found::Nowhere, Tier::Enumeration);
     }
     let size = left.size();
-    let compared = format!("the first {ENUMERATION_BOUND} of {size} positions are equal");
-    Equality::Unknown { why: format!("{ragged}; {compared}, the others were not compared") }
+    let compared = format!("the first {ENUMERATION_BOUND} of {size} positions are alike");
+    (Found::Unknown(format!("{why}; {compared}, the others were not compared")), Tier::Undecided)
+}
+
+fn related(left: Option<&Cell>, right: Option<&Cell>, relation: Relation) -> bool {
+    let padding = |cell: Option<&Cell>| match cell {
+        Some(Cell::Pad(kind)) => Some(*kind),
+        Some(Cell::Live(_) | Cell::Shared(_)) | None => None,
+    };
+    let (ours, theirs) = (padding(left), padding(right));
+    match (ours, theirs) {
+        (None, None) => left == right,
+        _ => relation.allows(ours, theirs),
+    }
 }
 
 /// The first position at which two canonical forms of one size differ.
@@ -176,13 +368,88 @@ mod tests {
         assert_eq!(compare("[[A, C] # 128]", "[[A, C] # 112 # 128]"), Equality::Equal);
         assert_eq!(witness("[[A, C] # 128]", "[[A, C] # 112 {0} # 128]"), "104: padding / zero padding");
         // Inside and just outside: 65536 positions, then 65537.
-        assert_eq!(compare("[[A, C] # 65536]", "[[A, C] # 107 # 65536]"), Equality::Equal);
-        let Equality::Unknown { why } = compare("[[A, C] # 65537]", "[[A, C] # 107 # 65537]") else {
-            panic!("decided past the bound");
+        let slide = |size: u64| (format!("[$(A:1, C:2) # {size}]"), format!("[$(C:2, A:1) # 40 # {size}]"));
+        let (a, b) = slide(65536);
+        assert_eq!(compare(&a, &b), Equality::Equal);
+        let (a, b) = slide(65537);
+        let Equality::Unknown { why } = compare(&a, &b) else { panic!("decided past the bound") };
+        assert!(why.starts_with("`$(A:1, C:2)`") && why.contains("first 65536 of 65537"), "{why}");
+        assert_eq!(compare(&a, &a), Equality::Equal);
+        assert_eq!(witness(&a, "[$(C:1, A:2) # 65537]"), "1: A=1 / C=1");
+    }
+
+    /// Who decided, for mappings that are no digit lists, and far beyond enumeration.
+    fn by(a: &str, b: &str) -> (bool, Tier) {
+        let (answer, tier) = decide(&Expr::parse(a).unwrap(), &Expr::parse(b).unwrap(), &axes());
+        (answer == Equality::Equal, tier)
+    }
+
+    #[test]
+    fn runs_decide_ragged_mappings_of_any_size() {
+        // [A, C] has 104 positions, no multiple of 13 times anything of these.
+        assert_eq!(by("[E, [A, C] # 128]", "[E, [A, C] # 112 # 128]"), (true, Tier::Runs));
+        assert_eq!(by("[E, [A, C] # 128]", "[E, [A, C] # 112 {0} # 128]"), (false, Tier::Runs));
+        assert_eq!(by("[[E, C] # 2097152 {left}]", "[[E, C] # 2000000 {left} # 2097152 {left}]").1, Tier::Undecided);
+        assert_eq!(by("[E # 2097152 {left}]", "[E # 2000000 {left} # 2097152 {left}]"), (true, Tier::Runs));
+        // Halves of a padded pair: carries run from one half into the other.
+        assert_eq!(by("[[E, C] # 13631500 / 2 / 5]", "[[E, C] # 13631500 / 10]"), (true, Tier::Runs));
+        assert_eq!(by("[[E, C] # 13631500 / 2 / 5]", "[[E, C] # 13631500 {0} / 10]"), (false, Tier::Runs));
+        assert_eq!(by("[E, D = 60 @ 3, B]", "[E, D @ 3 = 57, B]"), (true, Tier::Digits));
+        assert_eq!(by("[E @ (5, 4, 3), B, C # 16]", "[E @ (5, 4, 2), B, C # 16]"), (false, Tier::Runs));
+    }
+
+    #[test]
+    fn runs_name_the_first_difference() {
+        assert_eq!(witness("[E, [A, C] # 128]", "[E, [A, C] # 112 {0} # 128]"), "104: padding / zero padding");
+        assert_eq!(witness("[E, [A, C] # 128]", "[E, [A, C] = 103 # 128]"), "103: A=7, C=12 / padding");
+        assert_eq!(witness("[E, [A, C] # 128]", "[E % 1024, 1024, [A, C] # 128]"), "128: E=1 / the empty index");
+    }
+
+    #[test]
+    fn refinement_is_one_way() {
+        let refine = |a: &str, b: &str| refines(&Expr::parse(a).unwrap(), &Expr::parse(b).unwrap(), &axes());
+        let violated = |a: &str, b: &str| match refine(a, b) {
+            Refinement::Violated { at, .. } => at,
+            other => panic!("{a} {b}: {other:?}"),
         };
-        assert!(why.starts_with("`[A, C] # 65537`") && why.contains("first 65536 of 65537"), "{why}");
-        assert_eq!(compare("[[A, C] # 65537]", "[[A, C] # 65537]"), Equality::Equal);
-        assert_eq!(witness("[[A, C] # 65537]", "[[C, A] # 65537]"), "1: C=1 / A=1");
+        for (a, b) in [
+            ("[A # 16]", "[A # 16]"),
+            ("[A # 16 {0}]", "[A # 16]"),
+            ("[A # 16 {!}]", "[A # 16 {0}]"),
+            ("[A # 16 {!}]", "[A # 16]"),
+            ("[B = 16]", "[B = 8 # 16]"),
+            ("[E, [A, C] # 120 {!} # 128 {0}]", "[E, [A, C] # 128]"),
+        ] {
+            assert_eq!(refine(a, b), Refinement::Refines, "{a} {b}");
+        }
+        assert_eq!(violated("[A # 16]", "[A # 16 {0}]"), 8);
+        assert_eq!(violated("[A # 16 {0}]", "[A # 16 {!}]"), 8);
+        // Zero padding is promised to read as zero: it cannot be filled.
+        assert_eq!(violated("[B = 16]", "[B = 8 # 16 {0}]"), 8);
+        assert_eq!(violated("[B = 8 # 16]", "[B = 16]"), 8);
+        assert_eq!(violated("[A]", "[A # 16]"), 8);
+        assert_eq!(violated("[B, A]", "[A, B]"), 1);
+        assert!(matches!(refine("[A / 3]", "[A]"), Refinement::Unknown { .. }));
+    }
+
+    #[test]
+    fn views_are_held_where_they_stand() {
+        let table = axes();
+        let (a, b) = (table.id("A").unwrap(), table.id("B").unwrap());
+        let missing = |part: &str, shift: &[(crate::AxisId, u64)], whole: &str, start: u64| {
+            let (part, whole) = (Expr::parse(part).unwrap(), Expr::parse(whole).unwrap());
+            first_missing(&part, &Index::from_iter(shift.iter().copied()), &whole, start, &table)
+        };
+        // Book 03: the tile [A, B = 2 # 4] of [A, B], here with B of 512.
+        assert_eq!(missing("[A, B = 2 # 512]", &[(b, 2)], "[A, B]", 2), Ok(None));
+        assert_eq!(missing("[A, B = 2 # 512]", &[(b, 1)], "[A, B]", 2), Ok(Some(0)));
+        assert_eq!(missing("[A, B = 2 # 256]", &[(b, 2)], "[A, B]", 2), Ok(Some(256)));
+        assert_eq!(missing("[A, B = 2 # 512]", &[(b, 511)], "[A, B]", 511), Ok(Some(1)));
+        assert_eq!(missing("[A = 2, B]", &[(a, 6)], "[A, B]", 6 * 512), Ok(None));
+        assert_eq!(missing("[A = 2, B]", &[(a, 7)], "[A, B]", 7 * 512), Ok(Some(512)));
+        assert_eq!(missing("[A @ 6, B]", &[], "[A, B]", 6 * 512), Ok(None));
+        assert_eq!(missing("[A # 16, B]", &[], "[A, B]", 0), Ok(None));
+        assert_eq!(missing("[A]", &[], "[A]", 8), Ok(Some(0)));
     }
 
     #[test]

@@ -16,7 +16,10 @@ mod error;
 mod expr;
 pub mod facts;
 mod grammar;
+mod normal;
 mod parse;
+mod rebuild;
+mod runs;
 mod tensor;
 mod transfer;
 
@@ -31,10 +34,13 @@ pub use axes::{Axes, AxisId, MAX_AXES, MAX_SIZE, Skew};
 pub use cell::{Cell, Index, Map, describe, map};
 pub use digits::{Digit, Digits, DigitsError, Offset, Ragged, digits};
 pub use divide::{DivideError, Placed, Step, Walk, digit_text, divide, place};
-pub use equal::{ENUMERATION_BOUND, Equality, equal};
+pub use equal::{ENUMERATION_BOUND, Equality, Refinement, Tier, decide, equal, first_missing, refines};
 pub use error::MapError;
 pub use expr::{Expr, MAX_SHARED, PadKind, Side};
+pub use normal::normalize;
 pub use parse::{MAX_DEPTH, MAX_NODES};
+pub use rebuild::rebuild;
+pub use runs::{MAX_RUN_NODES, MAX_RUN_STEPS};
 pub use tensor::{Dim, Tensor, TensorKind, Unit, make, map_error, operand, parse_tensor};
 pub use transfer::{CHIP_STRIDE, TransferError, TransferLoop, transfer};
 

@@ -1,0 +1,50 @@
+//! `equal` and `refines`: yes, no with the first position and both cells, or unknown.
+
+use super::{Answer, NO, Query, UNKNOWN, YES, cell};
+use crate::io::Io;
+use crate::run::Refusal;
+use serde_json::json;
+use visa_mapping::{Axes, Cell, Equality, Refinement, describe};
+
+/// Whether two mappings hold the same cells.
+pub(super) fn equal(query: &Query, _: &mut Io) -> Result<Answer, Refusal> {
+    let (axes, [left, right]) = query.mappings()?;
+    Ok(match visa_mapping::equal(&left, &right, &axes) {
+        Equality::Equal => yes("equal"),
+        Equality::Different { at, left, right } => no("different", at, left.as_ref(), right.as_ref(), &axes),
+        Equality::Unknown { why } => unknown(&why),
+    })
+}
+
+/// Whether the left mapping may stand where the right one is asked for.
+pub(super) fn refines(query: &Query, _: &mut Io) -> Result<Answer, Refusal> {
+    let (axes, [left, right]) = query.mappings()?;
+    Ok(match visa_mapping::refines(&left, &right, &axes) {
+        Refinement::Refines => yes("refines"),
+        Refinement::Violated { at, left, right } => {
+            no("does not refine", at, left.as_ref(), right.as_ref(), &axes)
+        }
+        Refinement::Unknown { why } => unknown(&why),
+    })
+}
+
+fn yes(answer: &str) -> Answer {
+    Answer { text: format!("{answer}\n"), json: json!({ "answer": answer }), code: YES }
+}
+
+fn no(answer: &str, at: u64, left: Option<&Cell>, right: Option<&Cell>, axes: &Axes) -> Answer {
+    let (left_json, right_json) = (cell::json(left, axes), cell::json(right, axes));
+    Answer {
+        text: format!("{answer} at {at}: {} vs {}\n", describe(left, axes), describe(right, axes)),
+        json: json!({ "answer": answer, "at": at, "left": left_json, "right": right_json }),
+        code: NO,
+    }
+}
+
+fn unknown(why: &str) -> Answer {
+    Answer {
+        text: format!("unknown ({why})\n"),
+        json: json!({ "answer": "unknown", "why": why }),
+        code: UNKNOWN,
+    }
+}

@@ -1,0 +1,125 @@
+//! Axes, aliases and mappings of the command line, with findings that point into its texts.
+
+use crate::run::Refusal;
+use std::ops::Range;
+use visa_ir::diag::Diagnostic;
+use visa_ir::span::{Source, Span};
+use visa_mapping::attrs::AxisSizes;
+use visa_mapping::facts::mapping_error;
+use visa_mapping::{Axes, Expr, MapError};
+
+/// A refusal about all of a text, or about the run.
+pub(super) fn refusal(code: &str, source: Option<Source>, message: String) -> Refusal {
+    let span = source.as_ref().map(|source| Span::new(0..source.text.len())).unwrap_or_default();
+    (source, vec![Diagnostic::error(code, span, message)])
+}
+
+/// The axes of `--axes A=8,B=512`, brackets around them or not, and the aliases.
+pub(super) fn axes(declared: &str, aliases: &[String]) -> Result<Axes, Refusal> {
+    let bracketed = declared.trim_start().starts_with('[');
+    let (text, added) =
+        if bracketed { (declared.to_owned(), 0) } else { (format!("[{}]", declared.trim_end()), 1) };
+    let refuse = |finding| (Some(Source::new("--axes", declared)), vec![finding]);
+    let whole = Span::new(0..declared.len());
+    let sizes = AxisSizes::parse(&text).map_err(|error| {
+        let shown = |range: Range<usize>| range.start.saturating_sub(added)..range.end.saturating_sub(added);
+        let span = error.range.map_or(whole, |range| whole.part(shown(range)));
+        refuse(Diagnostic::error(error.code, span, error.message).fix(error.fix))
+    })?;
+    let mut axes = Axes::new();
+    sizes.declare_in(&mut axes).map_err(|error| refuse(mapping_error(error, whole)))?;
+    aliases.iter().try_for_each(|alias| define(alias, &mut axes))?;
+    Ok(axes)
+}
+
+/// `L=[A / 8]`.
+fn define(text: &str, axes: &mut Axes) -> Result<(), Refusal> {
+    let source = Source::new("--alias", text);
+    let Some((name, body)) = text.split_once('=') else {
+        let message = format!("found `{text}`, expected NAME=EXPR, as in L=[A / 8]");
+        return Err(refusal("flags", Some(source), message));
+    };
+    let place = Span::new(name.len() + 1..text.len());
+    let order = "an alias may use the aliases before it, not itself";
+    let mapping = parsed(&source, place, body)?;
+    axes.define(name.trim(), &mapping).map_err(|error| {
+        let at = if error.code == "map-undefined-alias" { place } else { Span::new(0..text.len()) };
+        (Some(source.clone()), vec![mapping_error(error, at).note(order, None)])
+    })?;
+    sized(&source, place, body, &mapping, axes)
+}
+
+/// The mapping `text`, the operand called `name`, with its sizes checked.
+pub(super) fn mapping(name: &str, text: &str, axes: &Axes) -> Result<Expr, Refusal> {
+    let source = Source::new(name, text);
+    let place = Span::new(0..text.len());
+    let mapping = parsed(&source, place, text)?;
+    sized(&source, place, text, &mapping, axes)?;
+    Ok(mapping)
+}
+
+/// Reads `text`, which stands at `place` of the source.
+fn parsed(source: &Source, place: Span, text: &str) -> Result<Expr, Refusal> {
+    Expr::parse(text).map_err(|error| {
+        let span = error.range.clone().map_or(place, |range| place.part(range));
+        let error = match (&error.fix, bracketed(text)) {
+            (None, Some(fix)) if error.code == "map-syntax" => error.with_fix(fix),
+            _ => error,
+        };
+        (Some(source.clone()), vec![mapping_error(error, span)])
+    })
+}
+
+/// The text with the brackets that it lacks, if that is all that it lacks.
+fn bracketed(text: &str) -> Option<String> {
+    let text = text.trim();
+    let candidates = [format!("[{text}]"), format!("{text}]"), format!("[{text}")];
+    candidates.into_iter().find(|candidate| Expr::parse(candidate).is_ok())
+}
+
+/// Checks the size rules, and points at the part that breaks one.
+fn sized(source: &Source, place: Span, text: &str, mapping: &Expr, axes: &Axes) -> Result<(), Refusal> {
+    let refuse = |error: MapError| {
+        let part = find(text, &culprit(mapping, axes).to_string());
+        let span = part.map_or(place, |range| place.part(range));
+        (Some(source.clone()), vec![mapping_error(error, span)])
+    };
+    mapping.size(axes).map(drop).map_err(refuse)
+}
+
+/// The innermost, first part that breaks a size rule.
+fn culprit<'e>(mapping: &'e Expr, axes: &Axes) -> &'e Expr {
+    let broken = mapping.children().into_iter().find(|child| child.size(axes).is_err());
+    broken.map_or(mapping, |child| culprit(child, axes))
+}
+
+/// Where `text`, blanks aside, has the expression that is written `[part]`: with the brackets if it has them, else
+/// without, and then not inside a longer name or number.
+fn find(text: &str, part: &str) -> Option<Range<usize>> {
+    let bare = part.strip_prefix('[')?.strip_suffix(']')?;
+    let inside = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_' || c == '\'');
+    let starts = |from: usize, wanted: &str| {
+        let end = matched(&text[from..], wanted).map(|length| from + length)?;
+        let cut = inside(text[..from].chars().next_back()) || inside(text[end..].chars().next());
+        (!cut).then_some(from..end)
+    };
+    let places = || text.char_indices().map(|(at, _)| at);
+    places().find_map(|at| starts(at, part)).or_else(|| places().find_map(|at| starts(at, bare)))
+}
+
+/// The length of the start of `text` that is `wanted`, blanks aside.
+fn matched(text: &str, wanted: &str) -> Option<usize> {
+    let mut wanted = wanted.chars().filter(|c| !c.is_whitespace()).peekable();
+    for (at, found) in text.char_indices() {
+        if wanted.peek().is_none() {
+            return Some(at);
+        }
+        if found.is_whitespace() && at > 0 {
+            continue;
+        }
+        if wanted.next() != Some(found) {
+            return None;
+        }
+    }
+    wanted.peek().is_none().then_some(text.len())
+}

@@ -1,0 +1,152 @@
+//! `visa-opt query`: questions about mapping expressions, answered as text or JSON, with an exit code that says yes or no.
+
+mod cell;
+mod compare;
+mod digits;
+pub(crate) mod flags;
+mod forms;
+mod input;
+mod positions;
+
+use crate::io::Io;
+use crate::render::Renderer;
+use crate::run::Refusal;
+use clap::Arg;
+use serde_json::Value;
+use visa_mapping::{Axes, Expr};
+
+/// Exit code of an answered question: done, or yes.
+const YES: i32 = 0;
+/// Exit code of a no, and of bad input.
+const NO: i32 = 1;
+/// Exit code of a question that is not decided.
+const UNKNOWN: i32 = 2;
+
+/// A question that can be asked.
+#[derive(Debug)]
+pub(crate) struct Verb {
+    name: &'static str,
+    about: &'static str,
+    /// What follows `query NAME`.
+    example: &'static str,
+    /// The names of its mappings.
+    takes: &'static [&'static str],
+    /// Flags beyond those that all have.
+    flags: fn() -> Vec<Arg>,
+    answer: fn(&Query, &mut Io) -> Result<Answer, Refusal>,
+}
+
+impl Verb {
+    /// What most verbs share.
+    const BASE: Verb = Verb {
+        name: "",
+        about: "",
+        example: "",
+        takes: &["EXPR"],
+        flags: Vec::new,
+        answer: |_, _| Ok(Answer { text: String::new(), json: Value::Null, code: YES }),
+    };
+}
+
+/// The questions, as the help lists them.
+static VERBS: &[Verb] = &[
+    Verb {
+        name: "normalize",
+        about: "The mapping rebuilt from its digit normal form",
+        example: "normalize '[B / 64, B % 64]' --axes B=512",
+        answer: forms::normalize,
+        ..Verb::BASE
+    },
+    Verb {
+        name: "equal",
+        about: "Whether two mappings hold the same cells; a no has the first position that differs",
+        example: "equal '[B / 64, B % 64]' '[B]' --axes B=512",
+        takes: &["LEFT", "RIGHT"],
+        answer: compare::equal,
+        ..Verb::BASE
+    },
+    Verb {
+        name: "refines",
+        about: "Whether LEFT may stand where RIGHT is asked for: padding may be stricter, or filled where it does not matter",
+        example: "refines '[A # 16 {0}]' '[A # 16]' --axes A=8",
+        takes: &["LEFT", "RIGHT"],
+        answer: compare::refines,
+        ..Verb::BASE
+    },
+    Verb {
+        name: "map",
+        about: "What each position holds",
+        example: "map '[A, B]' --axes A=8,B=512 --at 519",
+        flags: positions::flags,
+        answer: positions::answer,
+        ..Verb::BASE
+    },
+    Verb {
+        name: "size",
+        about: "The number of positions",
+        example: "size '[C, D # 64]' --axes C=13,D=61",
+        answer: forms::size,
+        ..Verb::BASE
+    },
+    Verb {
+        name: "digits",
+        about: "The digit normal form, major digit first",
+        example: "digits '[A, B # 1024 {0}]' --axes A=8,B=512",
+        answer: digits::answer,
+        ..Verb::BASE
+    },
+];
+
+/// One question.
+#[derive(Debug)]
+pub(crate) struct Query {
+    verb: &'static Verb,
+    /// Its mappings, by the names that the verb gives them.
+    operands: Vec<(&'static str, String)>,
+    axes: String,
+    aliases: Vec<String>,
+    json: bool,
+    at: Option<String>,
+    explain: bool,
+    stats: bool,
+    mapping_rules: Option<String>,
+    renderer: Renderer,
+}
+
+/// What is found, in both forms.
+pub(crate) struct Answer {
+    /// Lines, each ended.
+    text: String,
+    json: Value,
+    code: i32,
+}
+
+impl Query {
+    /// The table of axes and the mappings.
+    fn mappings<const N: usize>(&self) -> Result<(Axes, [Expr; N]), Refusal> {
+        let axes = input::axes(&self.axes, &self.aliases)?;
+        let read = |(name, text): &(&str, String)| input::mapping(name, text, &axes);
+        let found = self.operands.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+        let count = found.len();
+        let mappings = found.try_into().map_err(|_| {
+            let message = format!("{count} mappings, expected {N}");
+            input::refusal("flags", None, message)
+        })?;
+        Ok((axes, mappings))
+    }
+}
+
+/// Answers. Bad input leaves standard output empty.
+pub(crate) fn run(query: &Query, io: &mut Io) -> i32 {
+    match (query.verb.answer)(query, io) {
+        Ok(answer) => {
+            let text = if query.json { format!("{}\n", answer.json) } else { answer.text };
+            io.stdout.extend(text.into_bytes());
+            answer.code
+        }
+        Err((source, findings)) => {
+            query.renderer.emit(io, source.as_ref(), &findings);
+            NO
+        }
+    }
+}
