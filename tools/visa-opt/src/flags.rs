@@ -1,11 +1,21 @@
 //! The command line: a small fixed surface, one flag a pass, and mlir-opt's spellings as hidden aliases.
 
 use crate::dump::{Filter, Wanted};
+use crate::query::{self, Query};
 use crate::render::Renderer;
+use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use visa_passes::Pass;
 
 /// What was asked for.
+pub(crate) enum Asked {
+    /// To read modules.
+    Modules(Box<Flags>),
+    /// To answer a question about mappings.
+    Query(Box<Query>),
+}
+
+/// What was asked for of modules.
 pub(crate) struct Flags {
     pub(crate) input: String,
     pub(crate) output: String,
@@ -26,6 +36,7 @@ pub(crate) struct Flags {
     pub(crate) run_reproducer: bool,
     pub(crate) renderer: Renderer,
     pub(crate) machine: Option<String>,
+    pub(crate) mapping_rules: Option<String>,
     pub(crate) docs: Option<String>,
     pub(crate) check_docs: Option<String>,
 }
@@ -37,7 +48,7 @@ pub(crate) struct Stop {
 }
 
 /// Reads the command line.
-pub(crate) fn parse(args: &[String], passes: &[&'static Pass]) -> Result<Flags, Stop> {
+pub(crate) fn parse(args: &[String], passes: &[&'static Pass]) -> Result<Asked, Stop> {
     let mut command = command();
     let taken: Vec<_> = command.get_arguments().filter_map(|arg| arg.get_long().map(str::to_owned)).collect();
     // A pass that is called like a flag of the tool can still be named in `--pass-pipeline`.
@@ -48,6 +59,9 @@ pub(crate) fn parse(args: &[String], passes: &[&'static Pass]) -> Result<Flags, 
         let code = i32::from(error.use_stderr());
         Stop { message: error.render().to_string(), code }
     })?;
+    if let Some(query) = query(&matches)? {
+        return Ok(Asked::Query(Box::new(query)));
+    }
     let from_flags = pass_flags(&matches, &flagged);
     if !from_flags.is_empty() && (matches.contains_id("pass-pipeline") || matches.get_flag("run-reproducer"))
     {
@@ -56,7 +70,30 @@ pub(crate) fn parse(args: &[String], passes: &[&'static Pass]) -> Result<Flags, 
         return Err(Stop { message, code: 1 });
     }
     let by_flags = (!from_flags.is_empty()).then_some(from_flags);
-    Ok(flags(&matches, by_flags))
+    Ok(Asked::Modules(Box::new(flags(&matches, by_flags))))
+}
+
+/// The flags that modules and questions share.
+const SHARED: [&str; 2] = ["diagnostics", "mapping-rules"];
+
+/// The question, if one is asked. Flags that say nothing to it are refused.
+fn query(matches: &ArgMatches) -> Result<Option<Query>, Stop> {
+    let Some((query::flags::NAME, asked)) = matches.subcommand() else { return Ok(None) };
+    let written = |name: &&str| matches.value_source(name) == Some(ValueSource::CommandLine);
+    let names = matches.ids().map(clap::Id::as_str);
+    if let Some(name) = names.filter(|name| !SHARED.contains(name)).find(written) {
+        let message = format!("error: --{name} says nothing to `query`; a file called query is ./query\n");
+        return Err(Stop { message, code: 1 });
+    }
+    let rules = matches.get_one::<String>("mapping-rules").cloned();
+    Ok(query::flags::read(asked, renderer(matches), rules))
+}
+
+fn renderer(matches: &ArgMatches) -> Renderer {
+    match matches.get_one::<String>("diagnostics").map(String::as_str) {
+        Some("json") => Renderer::Json,
+        Some(_) | None => Renderer::Text,
+    }
 }
 
 fn flags(matches: &ArgMatches, by_flags: Option<String>) -> Flags {
@@ -87,11 +124,9 @@ fn flags(matches: &ArgMatches, by_flags: Option<String>) -> Flags {
         verify_each: matches.get_one("verify-each").copied().unwrap_or(true),
         crash_reproducer: text("crash-reproducer"),
         run_reproducer: on("run-reproducer"),
-        renderer: match text("diagnostics").as_deref() {
-            Some("json") => Renderer::Json,
-            Some(_) | None => Renderer::Text,
-        },
+        renderer: renderer(matches),
         machine: text("machine"),
+        mapping_rules: text("mapping-rules"),
         docs: text("docs"),
         check_docs: text("check-docs"),
     }
@@ -111,6 +146,8 @@ fn command() -> Command {
         .args(input_flags())
         .args(dump_flags())
         .args(listing_flags())
+        .disable_help_subcommand(true)
+        .subcommand(query::flags::command())
 }
 
 fn pipeline_flags() -> [Arg; 6] {
@@ -137,7 +174,7 @@ fn pipeline_flags() -> [Arg; 6] {
     ]
 }
 
-fn input_flags() -> [Arg; 6] {
+fn input_flags() -> [Arg; 7] {
     [
         flag("split-input-file", "Treat the parts between lines `// -----` as modules of their own"),
         flag(
@@ -148,8 +185,11 @@ fn input_flags() -> [Arg; 6] {
         flag("print-generic", "Print the generic form, which mlir-opt reads").alias("mlir-print-op-generic"),
         value("diagnostics", "FORMAT", "How findings are written")
             .value_parser(["text", "json"])
-            .default_value("text"),
+            .default_value("text")
+            .global(true),
         value("machine", "FILE", "Machine description (JSON) that limits are read from; the default is RNGD"),
+        value("mapping-rules", "FILE", "Rewrite rules of mappings beside those built in; each is checked when it is read")
+            .global(true),
     ]
 }
 

@@ -73,7 +73,8 @@ impl Io {
     pub fn finish(self, code: i32) -> ExitCode {
         let told = io::stderr().write_all(&self.stderr);
         let out = io::stdout().write_all(&self.stdout).and_then(|()| io::stdout().flush());
-        if code == 0 && told.is_ok() && out.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        let code = u8::try_from(code).unwrap_or(1);
+        if told.is_ok() && out.is_ok() { ExitCode::from(code) } else { ExitCode::FAILURE }
     }
 }
 

@@ -21,6 +21,7 @@ mod expect;
 mod flags;
 mod io;
 mod load;
+mod query;
 pub mod render;
 mod report;
 mod reproducer;
@@ -32,6 +33,7 @@ pub use load::{Loaded, load_module, read_source};
 pub use render::Renderer;
 pub use reproducer::{pipeline_of, reproducer};
 
+use flags::Asked;
 use std::process::ExitCode;
 use visa_ir::decl::Dialect;
 use visa_passes::Pass;
@@ -84,10 +86,12 @@ impl Tool {
         io.finish(code)
     }
 
-    /// Runs on `args` (without the program's name). Returns the exit code: 0 if everything asked for held, else 1.
+    /// Runs on `args` (without the program's name). Returns the exit code: 0 if everything asked for held, 2 if a `query` is
+    /// not decided, else 1.
     pub fn run(&self, args: &[String], io: &mut Io) -> i32 {
         match flags::parse(args, &self.passes) {
-            Ok(flags) => run::Driver::new(self, &flags, io).run(),
+            Ok(Asked::Modules(flags)) => run::Driver::new(self, &flags, io).run(),
+            Ok(Asked::Query(asked)) => query::run(&asked, io),
             Err(stop) => {
                 let stream = if stop.code == 0 { &mut io.stdout } else { &mut io.stderr };
                 stream.extend(stop.message.into_bytes());

@@ -20,7 +20,7 @@ use visa_machine::Machine;
 use visa_passes::{Cause, Failure, PassManager, Pipeline, StepReport};
 
 /// Findings, and the text that their spans point into, if any: not all are about a text.
-type Refusal = (Option<Source>, Vec<Diagnostic>);
+pub(crate) type Refusal = (Option<Source>, Vec<Diagnostic>);
 
 /// The state of one run.
 pub(crate) struct Driver<'a> {

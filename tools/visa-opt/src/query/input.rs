@@ -80,7 +80,7 @@ fn bracketed(text: &str) -> Option<String> {
 /// Checks the size rules, and points at the part that breaks one.
 fn sized(source: &Source, place: Span, text: &str, mapping: &Expr, axes: &Axes) -> Result<(), Refusal> {
     let refuse = |error: MapError| {
-        let part = find(text, &culprit(mapping, axes).to_string());
+        let part = find(text, culprit(mapping, axes));
         let span = part.map_or(place, |range| place.part(range));
         (Some(source.clone()), vec![mapping_error(error, span)])
     };
@@ -93,18 +93,22 @@ fn culprit<'e>(mapping: &'e Expr, axes: &Axes) -> &'e Expr {
     broken.map_or(mapping, |child| culprit(child, axes))
 }
 
-/// Where `text`, blanks aside, has the expression that is written `[part]`: with the brackets if it has them, else
-/// without, and then not inside a longer name or number.
-fn find(text: &str, part: &str) -> Option<Range<usize>> {
-    let bare = part.strip_prefix('[')?.strip_suffix(']')?;
+/// Where `text`, blanks aside, first has the expression: not inside a longer name or number.
+fn find(text: &str, part: &Expr) -> Option<Range<usize>> {
+    let written = part.to_string();
+    // The text of a mapping has brackets, that of a term only where it is a group.
+    let wanted = if matches!(part, Expr::Pair(_)) {
+        &written
+    } else {
+        written.strip_prefix('[')?.strip_suffix(']')?
+    };
     let inside = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_' || c == '\'');
-    let starts = |from: usize, wanted: &str| {
-        let end = matched(&text[from..], wanted).map(|length| from + length)?;
+    let starts = |from: usize| {
+        let end = from + matched(&text[from..], wanted)?;
         let cut = inside(text[..from].chars().next_back()) || inside(text[end..].chars().next());
         (!cut).then_some(from..end)
     };
-    let places = || text.char_indices().map(|(at, _)| at);
-    places().find_map(|at| starts(at, part)).or_else(|| places().find_map(|at| starts(at, bare)))
+    text.char_indices().find_map(|(at, _)| starts(at))
 }
 
 /// The length of the start of `text` that is `wanted`, blanks aside.

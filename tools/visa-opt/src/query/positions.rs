@@ -41,23 +41,22 @@ pub(super) fn answer(query: &Query, _: &mut Io) -> Result<Answer, Refusal> {
 /// The positions that are asked for: all, or those of `--at`.
 fn wanted(at: Option<&str>, mapping: &Expr, size: u64) -> Result<Range<u64>, Refusal> {
     let refuse = |message: String| {
-        Err(input::refusal("query-positions", at.map(|text| Source::new("--at", text)), message))
+        input::refusal("query-positions", at.map(|text| Source::new("--at", text)), message)
     };
-    let Some(range) = at.map_or(Some(0..size), read) else {
-        return refuse("expected a position N or a range N..M".to_owned());
-    };
-    let mapping = mapping.to_string();
+    let range = at.map_or(Some(0..size), read);
+    let range = range.ok_or_else(|| refuse("expected a position N or a range N..M".to_owned()))?;
     if range.is_empty() {
-        return refuse(format!("{}..{} holds no position", range.start, range.end));
+        return Err(refuse(format!("{}..{} holds no position", range.start, range.end)));
     }
     if range.end > size {
         let outside = range.start.max(size);
-        return refuse(format!("position {outside} is outside `{mapping}`, which has {size} positions"));
+        let message = format!("position {outside} is outside `{mapping}`, which has {size} positions");
+        return Err(refuse(message));
     }
     let count = range.end - range.start;
     if count > MAX_POSITIONS {
         let message = format!("{count} positions of `{mapping}`; one query prints at most {MAX_POSITIONS}");
-        let (source, mut findings) = refuse(message).unwrap_or_else(|refusal: Refusal| refusal);
+        let (source, mut findings) = refuse(message);
         let some = format!("ask for some of them: --at {}..{}", range.start, range.start + MAX_POSITIONS);
         findings.iter_mut().for_each(|finding| finding.fix = Some(some.clone()));
         return Err((source, findings));
@@ -90,7 +89,15 @@ fn named(mapping: &Expr, axes: &Axes) -> Vec<AxisId> {
     match mapping {
         Expr::Axis(name) => axes.id(name).into_iter().collect(),
         Expr::Alias(name) => axes.alias(name).map(|mapping| named(mapping, axes)).unwrap_or_default(),
-        _ => mapping.children().into_iter().flat_map(|child| named(child, axes)).collect(),
+        Expr::Literal(_)
+        | Expr::Pair(_)
+        | Expr::Pad { .. }
+        | Expr::Resize { .. }
+        | Expr::Stride { .. }
+        | Expr::Modulo { .. }
+        | Expr::Slice { .. }
+        | Expr::Gather { .. }
+        | Expr::Slide(_) => mapping.children().into_iter().flat_map(|child| named(child, axes)).collect(),
     }
 }
 
