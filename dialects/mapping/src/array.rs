@@ -28,6 +28,10 @@ pub fn array_layout(tensor: &Tensor, axes: &Axes) -> Result<ArrayLayout, String>
             let (dim, copies) = (dim.name(), copies.live);
             return Err(format!("{dim} mapping `{map}` holds each element {copies} times, expected once"));
         }
+        if let Some(offset) = found.offset().first() {
+            let (dim, name, from) = (dim.name(), axes.name(offset.axis), offset.coordinate);
+            return Err(format!("{dim} mapping `{map}` holds {name} from {from} on; an array starts at 0"));
+        }
         all.extend(found.iter().rev());
     }
     let mut dims: Vec<(AxisId, u64)> = Vec::new();
@@ -83,13 +87,14 @@ mod tests {
     #[test]
     fn shapes_follow_the_axes() {
         type Case = (&'static [&'static str], &'static [(&'static str, u64)]);
-        let cases: [Case; 12] = [
+        let cases: [Case; 13] = [
             (&["[1]"], &[]),
             (&["[B]"], &[("B", 512)]),
             (&["[I, J]"], &[("I", 512), ("J", 256)]),
             (&["[I / 32, J / 32, I % 32, J % 32]"], &[("I", 512), ("J", 256)]),
             (&["[J % 32, I, J / 32]"], &[("J", 256), ("I", 512)]),
             (&["[B % 4]"], &[("B", 4)]),
+            (&["[B @ 0]"], &[("B", 512)]),
             (&["[B % 4 = 3 # 8]"], &[("B", 3)]),
             (&["[N # 128 / 32, J, N # 128 % 32]"], &[("N", 100), ("J", 256)]),
             (&["[One, J # 300]"], &[("J", 256)]),
@@ -105,7 +110,7 @@ mod tests {
 
     #[test]
     fn gaps_and_copies_are_refused() {
-        let cases: [(&[&str], &str); 13] = [
+        let cases: [(&[&str], &str); 17] = [
             (&["[B / 4]"], "B only in part"),
             (&["[B / 2]"], "B only in part"),
             (&["[B / 8, B % 4]"], "B only in part"),
@@ -116,6 +121,10 @@ mod tests {
             (&["[2, B]"], "element mapping `[2, B]` holds each element 2 times"),
             (&["[2]", "[B]"], "chip mapping `[2]` holds each element 2 times"),
             (&["[B, 3 # 4]"], "holds each element 3 times"),
+            (&["[B @ 8]"], "element mapping `[B @ 8]` holds B from 8 on; an array starts at 0"),
+            (&["[J, B @ 511]"], "holds B from 511 on"),
+            (&["[I / 256 @ 1]", "[I % 256]"], "chip mapping `[I / 256 @ 1]` holds I from 256 on"),
+            (&["[$(I:1, J:2)]"], "element mapping"),
             (&["[C]"], "axis `C` is not declared"),
             (&["[B / 3]"], "3 does not divide 512"),
             (&["[[N, B] # 51203 / 3]"], "element mapping"),

@@ -4,32 +4,20 @@
 //! mixed-radix numbers, so the walk is one loop a stream digit: its stride is that of the buffer digit which counts the
 //! same coordinates. A stream digit that runs over several buffer digits is cut at their boundaries; where a cut falls
 //! inside a step the two radices have no common refinement and no loop nest exists.
+//!
+//! The walk starts where the buffer holds the stream's first index. The loops are right only if no digit of the buffer
+//! carries into the next: its start and all steps on it stay below its live count. Past the end of an axis there is
+//! padding, which may be read as anything, so the topmost digit may run on there.
+//!
+//! *Relaxed* division is what streams do: an axis that the tensor does not depend on is broadcast, the stream may be padded,
+//! and what it leaves of the buffer is the rest. *Exact* division reads each live element of the buffer once.
+//!
+//! *Law.* Let position i of the stream hold index t, and i = sum of d_k * at_k over the steps. Then the buffer holds t at
+//! base + sum of d_k * stride_k.
 
-use crate::{Axes, AxisId, Digit, Digits};
+use crate::placement::times;
+use crate::{Axes, AxisId, Digit, Placed, Placement};
 use std::fmt;
-
-/// A buffer digit and the distance between its positions, in any unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Placed {
-    /// The digit.
-    pub digit: Digit,
-    /// Distance between its neighbours.
-    pub weight: i64,
-}
-
-/// The digits of a contiguous buffer whose positions are `unit` apart.
-#[must_use]
-pub fn place(digits: &Digits, unit: i64) -> Vec<Placed> {
-    let mut weight = unit;
-    digits
-        .iter()
-        .map(|digit| {
-            let placed = Placed { digit: *digit, weight };
-            weight = weight.saturating_mul(i64::try_from(digit.extent).unwrap_or(i64::MAX));
-            placed
-        })
-        .collect()
-}
 
 /// One loop of the walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +26,9 @@ pub struct Step {
     pub extent: u64,
     /// Iterations that reach live positions: the first ones.
     pub live: u64,
-    /// How far each goes.
+    /// How far each goes in the stream.
+    pub at: i64,
+    /// How far each goes in the buffer.
     pub walk: Walk,
 }
 
@@ -53,49 +43,66 @@ pub enum Walk {
     Padding,
 }
 
-/// Why a stream cannot be read from a buffer.
+/// A stream divided by a buffer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Division {
+    /// Where the buffer holds the stream's first index.
+    pub base: i64,
+    /// The loops, minor first.
+    pub steps: Vec<Step>,
+    /// What the stream leaves of the buffer (book 07, "Buf After"): its digits, each factor that was read as padding
+    /// `1 # n`. A slice that is no factor (`= 3` of 4) takes the whole digit along.
+    pub rest: Vec<Placed>,
+    /// Why the division is relaxed; none if it is exact.
+    pub relaxed: Option<String>,
+}
+
+/// Why a stream cannot be read from a buffer: what is at fault, in the user's notation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DivideError {
-    /// The buffer does not hold the indices that the stream asks for (book 07, "insufficient input").
+    /// The buffer does not hold these indices (book 07, "insufficient input").
     Missing {
-        /// What is asked for, in the user's notation.
+        /// The factor that is asked for.
         wanted: String,
-        /// What the buffer holds of that axis.
-        held: Vec<String>,
     },
     /// Two radices of an axis have no common refinement (book 07, "incompatible shapes").
     Incompatible {
-        /// What the stream asks for.
-        wanted: String,
-        /// The buffer's digit that it runs into.
-        held: String,
         /// The axis.
         axis: String,
         /// Radix of the stream and of the buffer.
         radices: (u64, u64),
+    },
+    /// Steps of the stream run from one block of the buffer into the next.
+    Carry {
+        /// The axis.
+        axis: String,
+        /// Coordinates of a block.
+        block: u64,
+    },
+    /// One side has a skewed axis, the other the axis that it is made of: coordinates wrap (book 03).
+    Skewed {
+        /// The skewed axis.
+        axis: String,
+    },
+    /// Exact division was asked for.
+    Inexact {
+        /// What makes it relaxed.
+        why: String,
     },
 }
 
 impl fmt::Display for DivideError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Missing { wanted, held } if held.is_empty() => {
-                write!(f, "`{wanted}` is not held there")
+            Self::Missing { wanted } => write!(f, "it does not hold `{wanted}`"),
+            Self::Incompatible { axis, radices: (stream, buffer) } => {
+                write!(f, "radices {stream} and {buffer} of {axis} have no common refinement")
             }
-            Self::Missing { wanted, held } => {
-                write!(
-                    f,
-                    "`{wanted}` is not held there, which holds only `{}` of that axis",
-                    held.join("`, `")
-                )
+            Self::Carry { axis, block } => {
+                write!(f, "steps along {axis} run from one of its blocks of {block} into the next")
             }
-            Self::Incompatible { wanted, held, axis, radices } => {
-                let (stream, buffer) = radices;
-                write!(
-                    f,
-                    "`{wanted}` cannot be read from `{held}`: radices {stream} and {buffer} of {axis} have no common refinement"
-                )
-            }
+            Self::Skewed { axis } => write!(f, "{axis} is skewed and wraps around, which no loop nest does"),
+            Self::Inexact { why } => f.write_str(why),
         }
     }
 }
@@ -111,7 +118,7 @@ pub fn digit_text(digit: &Digit, axes: &Axes) -> String {
     if digit.stride > 1 {
         text.push_str(&format!(" / {}", digit.stride));
     }
-    let whole = axes.size(axis) / digit.stride;
+    let whole = axes.size(axis).div_ceil(digit.stride);
     if digit.live < whole && digit.live == digit.extent {
         text.push_str(&format!(" % {}", digit.extent));
     } else if digit.live < digit.extent {
@@ -123,174 +130,279 @@ pub fn digit_text(digit: &Digit, axes: &Axes) -> String {
     text
 }
 
-/// The loops, minor first, that walk `buffer` in the order of `stream`. `free` names the axes that the tensor does not
-/// depend on: whatever their index, the same element is meant.
+/// Divides a stream by a buffer, relaxed: the loops that walk the buffer in the order of the stream. Digits of several
+/// mappings (time and packet) are joined, not merged, so that loops never run across their boundary. `free` names the
+/// axes that the tensor does not depend on: whatever their index, the same element is meant.
 ///
 /// # Errors
 /// What the buffer does not hold, or holds in a radix that does not fit.
 pub fn divide(
-    stream: &Digits,
-    buffer: &[Placed],
+    stream: &Placement,
+    buffer: &Placement,
     free: &dyn Fn(AxisId) -> bool,
     axes: &Axes,
-) -> Result<Vec<Step>, DivideError> {
-    let mut steps = Vec::new();
-    for digit in stream.iter() {
-        match digit.axis {
-            None if digit.live == 1 => {
-                steps.push(Step { extent: digit.extent, live: 1, walk: Walk::Padding });
+) -> Result<Division, DivideError> {
+    let mut walker = Walker::start(stream, buffer, free, axes)?;
+    for placed in &stream.digits {
+        let Placed { digit, weight } = *placed;
+        let walk = match digit.axis {
+            Some(axis) if !free(axis) => {
+                walker.cut(placed, axis)?;
+                continue;
             }
-            None => steps.push(Step { extent: digit.extent, live: digit.live, walk: Walk::Broadcast }),
-            Some(axis) if free(axis) => {
-                steps.push(Step { extent: digit.extent, live: digit.live, walk: Walk::Broadcast });
-            }
-            Some(axis) => cut(*digit, axis, buffer, axes, &mut steps)?,
-        }
-    }
-    Ok(steps)
-}
-
-/// Cuts one stream digit at the boundaries of the buffer digits of its axis.
-fn cut(
-    digit: Digit,
-    axis: AxisId,
-    buffer: &[Placed],
-    axes: &Axes,
-    steps: &mut Vec<Step>,
-) -> Result<(), DivideError> {
-    let whole = digit;
-    let mut rest = digit;
-    loop {
-        let placed = holder(&rest, axis, buffer).ok_or_else(|| DivideError::Missing {
-            wanted: digit_text(&whole, axes),
-            held: of_axis(axis, buffer).map(|placed| digit_text(&placed.digit, axes)).collect(),
-        })?;
-        let incompatible = || DivideError::Incompatible {
-            wanted: digit_text(&whole, axes),
-            held: digit_text(&placed.digit, axes),
-            axis: axes.name(axis).to_owned(),
-            radices: (rest.stride, placed.digit.stride * placed.digit.live),
+            None if digit.live == 1 => Walk::Padding,
+            Some(_) | None => Walk::Broadcast,
         };
-        let reach = placed.digit.stride * placed.digit.live;
-        if !rest.stride.is_multiple_of(placed.digit.stride) {
-            return Err(incompatible());
-        }
-        let factor = i64::try_from(rest.stride / placed.digit.stride).unwrap_or(i64::MAX);
-        let walk = Walk::Stride(placed.weight.saturating_mul(factor));
-        let held = reach.div_ceil(rest.stride);
-        if rest.live <= held {
-            steps.push(Step { extent: rest.extent, live: rest.live, walk });
-            return Ok(());
-        }
-        let exact = reach.is_multiple_of(rest.stride) && rest.live.is_multiple_of(held);
-        if !exact || !rest.extent.is_multiple_of(held) {
-            return Err(incompatible());
-        }
-        steps.push(Step { extent: held, live: held, walk });
-        rest =
-            Digit { stride: rest.stride * held, extent: rest.extent / held, live: rest.live / held, ..rest };
+        walker.steps.push(Step { extent: digit.extent, live: digit.live, at: weight, walk });
+    }
+    walker.check_carries()?;
+    Ok(walker.finish())
+}
+
+/// Divides a stream by a buffer so that each live element of the buffer is read once: nothing is left over, repeated or
+/// left out. Padding on either side is no element.
+///
+/// # Errors
+/// As [`divide`], and what makes the division relaxed.
+pub fn divide_exact(
+    stream: &Placement,
+    buffer: &Placement,
+    free: &dyn Fn(AxisId) -> bool,
+    axes: &Axes,
+) -> Result<Division, DivideError> {
+    let division = divide(stream, buffer, free, axes)?;
+    match division.relaxed {
+        Some(why) => Err(DivideError::Inexact { why }),
+        None => Ok(division),
     }
 }
 
-fn of_axis(axis: AxisId, buffer: &[Placed]) -> impl Iterator<Item = &Placed> {
-    buffer.iter().filter(move |placed| placed.digit.axis == Some(axis))
+/// What the stream has asked of one buffer digit.
+#[derive(Clone, Debug, Default)]
+struct Used {
+    /// The digit's value at the stream's first index.
+    start: u64,
+    /// Steps: how far each moves the digit, and how often.
+    steps: Vec<(u64, u64)>,
 }
 
-/// The buffer digit in whose range of coordinates the stream digit starts to count.
-fn holder<'b>(digit: &Digit, axis: AxisId, buffer: &'b [Placed]) -> Option<&'b Placed> {
-    of_axis(axis, buffer).find(|placed| {
-        placed.digit.stride <= digit.stride && digit.stride < placed.digit.stride * placed.digit.live
-    })
+struct Walker<'a> {
+    buffer: &'a Placement,
+    axes: &'a Axes,
+    base: i64,
+    used: Vec<Used>,
+    steps: Vec<Step>,
+}
+
+impl<'a> Walker<'a> {
+    /// Finds the stream's first index in the buffer.
+    fn start(
+        stream: &Placement,
+        buffer: &'a Placement,
+        free: &dyn Fn(AxisId) -> bool,
+        axes: &'a Axes,
+    ) -> Result<Self, DivideError> {
+        let mut used = vec![Used::default(); buffer.digits.len()];
+        let mut base = buffer.base;
+        let offsets = || stream.origin.iter().chain(&buffer.origin).map(|offset| offset.axis);
+        for axis in stream.digits.iter().filter_map(|placed| placed.digit.axis).chain(offsets()) {
+            check_skew(axis, free, axes)?;
+        }
+        let mut starts: Vec<AxisId> = offsets().filter(|&axis| !free(axis)).collect();
+        starts.sort();
+        starts.dedup();
+        for axis in starts {
+            let (wanted, held) = (stream.start(axis), buffer.start(axis));
+            let missing = |end| DivideError::Missing { wanted: range_text(axis, wanted, end, axes) };
+            let distance = wanted.checked_sub(held).ok_or_else(|| missing(Some(held)))?;
+            let values = buffer.reach(axis, distance).ok_or_else(|| missing(None))?;
+            for (at, value) in values {
+                used[at].start = value;
+                base = base.saturating_add(times(buffer.digits[at].weight, value));
+            }
+        }
+        Ok(Self { buffer, axes, base, used, steps: Vec::new() })
+    }
+
+    /// Cuts one stream digit at the boundaries of the buffer digits of its axis.
+    fn cut(&mut self, stream: &Placed, axis: AxisId) -> Result<(), DivideError> {
+        let Placed { digit: mut rest, weight: mut at } = *stream;
+        loop {
+            let (number, placed) = self.holder(&rest, axis).ok_or_else(|| self.missing(rest, axis))?;
+            let incompatible =
+                |radices| DivideError::Incompatible { axis: self.axes.name(axis).to_owned(), radices };
+            let held_digit = placed.digit;
+            let end = held_digit.stride.saturating_mul(held_digit.live);
+            if !rest.stride.is_multiple_of(held_digit.stride) {
+                return Err(incompatible((rest.stride, held_digit.stride)));
+            }
+            let factor = rest.stride / held_digit.stride;
+            let walk = Walk::Stride(times(placed.weight, factor));
+            let held = end.div_ceil(rest.stride);
+            if rest.live <= held {
+                self.used[number].steps.push((factor, rest.live));
+                self.steps.push(Step { extent: rest.extent, live: rest.live, at, walk });
+                return Ok(());
+            }
+            if !end.is_multiple_of(rest.stride) {
+                return Err(incompatible((rest.stride, end)));
+            }
+            let goes_on = |placed: &Placed| placed.digit.stride >= end;
+            if !rest.live.is_multiple_of(held)
+                && !self.buffer.of_axis(axis).any(|(_, placed)| goes_on(placed))
+            {
+                let from = self.buffer.start(axis).saturating_add(end);
+                return Err(DivideError::Missing { wanted: range_text(axis, from, None, self.axes) });
+            }
+            if !rest.live.is_multiple_of(held) || !rest.extent.is_multiple_of(held) {
+                return Err(incompatible((rest.stride.saturating_mul(rest.live), end)));
+            }
+            self.used[number].steps.push((factor, held));
+            self.steps.push(Step { extent: held, live: held, at, walk });
+            let (extent, live) = (rest.extent / held, rest.live / held);
+            rest = Digit { stride: rest.stride * held, extent, live, ..rest };
+            at = times(at, held);
+        }
+    }
+
+    /// What no digit of the buffer counts: the stream's digit up to where the next one starts.
+    fn missing(&self, digit: Digit, axis: AxisId) -> DivideError {
+        let above = self.buffer.of_axis(axis).map(|(_, placed)| placed.digit.stride);
+        let next = above.filter(|stride| *stride > digit.stride && stride.is_multiple_of(digit.stride)).min();
+        let wanted = match next.map(|next| next / digit.stride) {
+            Some(count) if count < digit.live => Digit { extent: count, live: count, ..digit },
+            Some(_) | None => digit,
+        };
+        DivideError::Missing { wanted: digit_text(&wanted, self.axes) }
+    }
+
+    /// The buffer digit in whose range of coordinates the stream digit starts to count.
+    fn holder(&self, digit: &Digit, axis: AxisId) -> Option<(usize, Placed)> {
+        let counts = |placed: &Placed| {
+            let Digit { stride, live, .. } = placed.digit;
+            stride <= digit.stride && digit.stride < stride.saturating_mul(live)
+        };
+        self.buffer.of_axis(axis).find(|(_, placed)| counts(placed)).map(|(number, placed)| (number, *placed))
+    }
+
+    /// Checks that no digit of the buffer runs past its live positions, unless the axis ends there.
+    fn check_carries(&self) -> Result<(), DivideError> {
+        for (placed, used) in self.buffer.digits.iter().zip(&self.used) {
+            let Some(axis) = placed.digit.axis else { continue };
+            let steps = used.steps.iter().map(|&(factor, live)| factor.saturating_mul(live - 1));
+            let last = steps.fold(used.start, u64::saturating_add);
+            let block = placed.digit.stride.saturating_mul(placed.digit.live);
+            let end = self.buffer.start(axis).saturating_add(block);
+            if last < placed.digit.live || end >= placed.digit.axis_size {
+                continue;
+            }
+            let topmost =
+                self.buffer.of_axis(axis).all(|(_, other)| other.digit.stride <= placed.digit.stride);
+            return Err(match topmost {
+                true => DivideError::Missing { wanted: range_text(axis, end, None, self.axes) },
+                false => DivideError::Carry { axis: self.axes.name(axis).to_owned(), block },
+            });
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Division {
+        let mut rest = Vec::new();
+        let mut relaxed = self
+            .steps
+            .iter()
+            .find(|step| step.walk == Walk::Broadcast)
+            .map(|step| format!("it is repeated {} times", step.live));
+        for (placed, used) in self.buffer.digits.iter().zip(&self.used) {
+            let left = leftover(placed, used);
+            let partial = match left.iter().find(|left| left.digit.live > 1) {
+                Some(left) => Some(format!("`{}` is left over", digit_text(&left.digit, self.axes))),
+                None if !counts_once(placed.digit, used) => {
+                    Some(format!("not each of `{}` is read once", digit_text(&placed.digit, self.axes)))
+                }
+                None => None,
+            };
+            relaxed = relaxed.or(partial);
+            rest.extend(left);
+        }
+        Division { base: self.base, steps: self.steps, rest, relaxed }
+    }
+}
+
+/// The factors of a buffer digit, minor first, with those that were read as padding.
+fn leftover(placed: &Placed, used: &Used) -> Vec<Placed> {
+    let Placed { digit, weight } = *placed;
+    let mut steps = used.steps.clone();
+    steps.sort();
+    let mut all: Vec<Placed> = Vec::new();
+    let mut done = 1;
+    let mut push = |from: u64, extent: u64, live: u64| {
+        let stride = digit.stride.saturating_mul(from);
+        let factor = match live {
+            1 => Digit { axis: None, stride: 0, live: 1, axis_size: 1, extent, ..digit },
+            _ => Digit { stride, extent, live, ..digit },
+        };
+        if extent > 1 {
+            all.push(Placed { digit: factor, weight: times(weight, from) });
+        }
+    };
+    for (number, &(factor, live)) in steps.iter().enumerate() {
+        // What lies below the step is left over where it is a factor.
+        if factor > done && factor.is_multiple_of(done) {
+            push(done, factor / done, factor / done);
+            done = factor;
+        }
+        let end = factor.saturating_mul(live);
+        let above = steps[number + 1..].iter().map(|step| step.0).find(|above| *above >= end);
+        let block = above.unwrap_or(digit.extent);
+        let end = if digit.live.is_multiple_of(end) { end } else { block };
+        if end > done && end.is_multiple_of(done) {
+            push(done, end / done, 1);
+            done = end;
+        }
+    }
+    if done < digit.extent {
+        push(done, digit.extent.div_ceil(done), digit.live.div_ceil(done));
+    }
+    all
+}
+
+/// Whether the steps count through all values of the digit, each once.
+fn counts_once(digit: Digit, used: &Used) -> bool {
+    let mut steps = used.steps.clone();
+    steps.sort();
+    let end = steps
+        .iter()
+        .try_fold(1_u64, |done, &(factor, live)| (factor == done).then(|| done.saturating_mul(live)));
+    used.start == 0 && end.is_some_and(|end| end >= digit.live)
+}
+
+/// Refuses to read one axis of a skewed pair where the tensor depends on the other.
+fn check_skew(axis: AxisId, free: &dyn Fn(AxisId) -> bool, axes: &Axes) -> Result<(), DivideError> {
+    if !free(axis) {
+        return Ok(());
+    }
+    let of = axes.skew(axis).filter(|skew| !free(skew.of)).map(|_| axis);
+    let made_of = || {
+        axes.iter()
+            .map(|(id, ..)| id)
+            .find(|&id| axes.skew(id).is_some_and(|skew| skew.of == axis) && !free(id))
+    };
+    match of.or_else(made_of) {
+        Some(skewed) => Err(DivideError::Skewed { axis: axes.name(skewed).to_owned() }),
+        None => Ok(()),
+    }
+}
+
+/// The coordinates of an axis from one on, up to another, in the user's notation.
+fn range_text(axis: AxisId, from: u64, end: Option<u64>, axes: &Axes) -> String {
+    let name = axes.name(axis);
+    match end {
+        Some(end) if from == 0 => format!("{name} = {end}"),
+        Some(end) => format!("{name} @ {from} = {}", end - from),
+        None => format!("{name} @ {from}"),
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Expr, digits};
-
-    fn axes() -> Axes {
-        let mut axes = Axes::new();
-        for (name, size) in [("A", 8), ("B", 8), ("C", 8), ("N", 2048), ("F", 15), ("T", 4)] {
-            axes.declare(name, size).unwrap();
-        }
-        axes
-    }
-
-    fn walk(buffer: &str, stream: &str) -> Result<Vec<(u64, Walk)>, String> {
-        let axes = axes();
-        let read = |text: &str| digits(&Expr::parse(text).unwrap(), &axes).unwrap();
-        let buffer = place(&read(buffer), 1);
-        let held: Vec<_> = buffer.iter().filter_map(|placed| placed.digit.axis).collect();
-        let steps = divide(&read(stream), &buffer, &|axis| !held.contains(&axis), &axes);
-        steps
-            .map(|steps| steps.iter().rev().map(|step| (step.extent, step.walk)).collect())
-            .map_err(|error| error.to_string())
-    }
-
-    #[test]
-    fn book_07_rearranging() {
-        let entries = walk("[A, B, C # 32]", "[B, A, C # 16]").unwrap();
-        assert_eq!(entries, [(8, Walk::Stride(32)), (8, Walk::Stride(256)), (16, Walk::Stride(1))]);
-    }
-
-    #[test]
-    fn book_07_splitting() {
-        let entries = walk("[A, B, C # 8]", "[A % 2, B % 4, A / 2, B / 4, C # 32]").unwrap();
-        let strides = [(2, 64), (4, 8), (4, 128), (2, 32), (32, 1)].map(|(n, s)| (n, Walk::Stride(s)));
-        assert_eq!(entries, strides);
-    }
-
-    #[test]
-    fn a_stream_digit_is_cut_where_the_buffer_changes_order() {
-        let entries = walk("[N % 512, N / 512]", "[N]").unwrap();
-        assert_eq!(entries, [(4, Walk::Stride(1)), (512, Walk::Stride(4))]);
-    }
-
-    #[test]
-    fn axes_the_tensor_does_not_depend_on_broadcast() {
-        assert_eq!(walk("[A]", "[T, A]").unwrap(), [(4, Walk::Broadcast), (8, Walk::Stride(1))]);
-    }
-
-    #[test]
-    fn missing_and_incompatible_are_named() {
-        assert_eq!(
-            walk("[N % 512]", "[N / 512, N % 512]").unwrap_err(),
-            "`N` is not held there, which holds only `N % 512` of that axis"
-        );
-        assert_eq!(
-            walk("[F % 5, F / 5]", "[F % 3, F / 3]").unwrap_err(),
-            "`F / 3` cannot be read from `F % 5`: radices 3 and 5 of F have no common refinement"
-        );
-    }
-
-    /// The walk against enumeration: position i of the stream must be read where the buffer holds its index.
-    #[test]
-    fn walks_agree_with_enumeration() {
-        let axes = axes();
-        let cases = [
-            ("[A, B]", "[B, A]"),
-            ("[A / 2, B, A % 2]", "[A, B % 4, B / 4]"),
-            ("[B / 4, A, B % 4]", "[A % 4, B, A / 4]"),
-            ("[A # 16, B]", "[B / 2, A # 16, B % 2]"),
-        ];
-        for (buffer, stream) in cases {
-            let read = |text: &str| digits(&Expr::parse(text).unwrap(), &axes).unwrap();
-            let (held, order) = (read(buffer), read(stream));
-            let steps = divide(&order, &place(&held, 1), &|_| false, &axes).unwrap();
-            for position in 0..order.size() {
-                let Some(crate::Cell::Live(index)) = order.cell(position) else { continue };
-                let (mut rest, mut address) = (position, 0);
-                for step in &steps {
-                    let Walk::Stride(stride) = step.walk else { continue };
-                    address += stride * (rest % step.extent) as i64;
-                    rest /= step.extent;
-                }
-                assert_eq!(
-                    held.cell(address as u64),
-                    Some(crate::Cell::Live(index)),
-                    "{stream} at {position}"
-                );
-            }
-        }
-    }
-}
+mod tests;

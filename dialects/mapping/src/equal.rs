@@ -23,7 +23,7 @@ pub enum Equality {
     Equal,
     /// Not the same.
     Different {
-        /// The first position that differs; for different sizes, the smaller size.
+        /// The first position that differs; the smaller size where one is the beginning of the other.
         at: u64,
         /// What the left side holds there.
         left: Option<Cell>,
@@ -44,7 +44,7 @@ pub enum Refinement {
     Refines,
     /// It does not.
     Violated {
-        /// The first position where it does not; for different sizes, the smaller size.
+        /// The first position where it does not; the smaller size where it does on all positions of both.
         at: u64,
         /// What the left side holds there.
         left: Option<Cell>,
@@ -61,7 +61,7 @@ pub enum Refinement {
 /// What decided a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tier {
-    /// The sizes differ, or the two are written alike.
+    /// The two are written alike.
     Shape,
     /// The digit normal forms.
     Digits,
@@ -188,14 +188,26 @@ fn first_missing_listed(
     Ok((0..view.size()).find(missing))
 }
 
-fn by_digits(a: &Digits, b: &Digits) -> (Equality, Tier) {
-    let different = |at: u64| Equality::Different { at, left: a.cell(at), right: b.cell(at) };
-    let (left, right) = (a.size(), b.size());
-    if left != right {
-        return (different(left.min(right)), Tier::Shape);
+/// The first position that is live in one mapping and not in the other, or padding of another kind: whether one is the
+/// other under other axes. For different sizes, the smaller size.
+///
+/// # Errors
+/// A mapping that breaks a size rule, or a question that is not decided.
+pub fn first_unlike(a: &Expr, b: &Expr, axes: &Axes) -> Result<Option<u64>, MapError> {
+    a.size(axes)?;
+    b.size(axes)?;
+    match first_violation(a, b, Relation::Alike, &"the axes differ", axes).0 {
+        Found::Nowhere => Ok(None),
+        Found::At(at, ..) => Ok(Some(at)),
+        Found::Unknown(why) => Err(MapError::new("map-undecided", why)),
     }
-    let answer = match first_difference(a, b) {
-        Some(at) => different(at),
+}
+
+fn by_digits(a: &Digits, b: &Digits) -> (Equality, Tier) {
+    let (left, right) = (a.size(), b.size());
+    let beginning = || (left != right).then_some(left.min(right));
+    let answer = match first_difference(a, b).or_else(beginning) {
+        Some(at) => Equality::Different { at, left: a.cell(at), right: b.cell(at) },
         None => Equality::Equal,
     };
     (answer, Tier::Digits)
@@ -221,33 +233,32 @@ fn first_violation(
         (Err(error), _) | (_, Err(error)) => return (Found::Unknown(error.message), Tier::Undecided),
     };
     let at = |at: u64| Found::At(at, left.cell(at), right.cell(at));
-    if left.size() != right.size() {
-        return (at(left.size().min(right.size())), Tier::Shape);
-    }
     if a == b {
         return (Found::Nowhere, Tier::Shape);
     }
+    let common = left.size().min(right.size());
     let runs = Runs::new(a, axes).and_then(|a| Ok((a, Runs::new(b, axes)?)));
     match runs.and_then(|(a, b)| a.first_violation(&Index::new(), &b, 0, relation, axes)) {
         Ok(Some(position)) => (at(position), Tier::Runs),
+        Ok(None) if left.size() != right.size() => (at(common), Tier::Runs),
         Ok(None) => (Found::Nowhere, Tier::Runs),
         Err(no_runs) => enumerate(&left, &right, relation, &format!("{why}; {no_runs}")),
     }
 }
 
-/// Compares the first positions one by one, for mappings of one size.
+/// Compares the first positions one by one.
 fn enumerate(left: &Map, right: &Map, relation: Relation, why: &str) -> (Found, Tier) {
-    let positions = left.size().min(ENUMERATION_BOUND);
+    let size = left.size().max(right.size());
+    let positions = size.min(ENUMERATION_BOUND);
     for i in 0..positions {
         let (ours, theirs) = (left.cell(i), right.cell(i));
         if !related(ours.as_ref(), theirs.as_ref(), relation) {
             return (Found::At(i, ours, theirs), Tier::Enumeration);
         }
     }
-    if positions == left.size() {
+    if positions == size {
         return (Found::Nowhere, Tier::Enumeration);
     }
-    let size = left.size();
     let compared = format!("the first {ENUMERATION_BOUND} of {size} positions are alike");
     (Found::Unknown(format!("{why}; {compared}, the others were not compared")), Tier::Undecided)
 }
@@ -259,12 +270,13 @@ fn related(left: Option<&Cell>, right: Option<&Cell>, relation: Relation) -> boo
     };
     let (ours, theirs) = (padding(left), padding(right));
     match (ours, theirs) {
-        (None, None) => left == right,
+        _ if left.is_none() || right.is_none() => left.is_none() && right.is_none(),
+        (None, None) => relation == Relation::Alike || left == right,
         _ => relation.allows(ours, theirs),
     }
 }
 
-/// The first position at which two canonical forms of one size differ.
+/// The first position at which two canonical forms differ; none where one is the beginning of the other.
 ///
 /// Below the first unequal digit everything agrees, so the position is that digit's weight times the
 /// place where the two digits part. Why they part exactly there is the uniqueness argument of the
@@ -348,7 +360,10 @@ mod tests {
     #[test]
     fn a_difference_has_its_first_witness() {
         assert_eq!(witness("[A, B]", "[B, A]"), "1: B=1 / A=1");
-        assert_eq!(witness("[A]", "[B]"), "8: nothing / B=8");
+        assert_eq!(witness("[A]", "[B]"), "1: A=1 / B=1");
+        assert_eq!(witness("[B % 8]", "[B]"), "8: nothing / B=8");
+        assert_eq!(witness("[B % 8, A]", "[A]"), "8: B=1 / nothing");
+        assert_eq!(witness("[[A, C] # 128]", "[[A, C] # 120]"), "120: padding / nothing");
         assert_eq!(witness("[A # 16]", "[A # 16 {0}]"), "8: padding / zero padding");
         assert_eq!(witness("[A # 16 {!}]", "[2, A]"), "8: must-not-write padding / the empty index");
         assert_eq!(witness("[C, D # 64]", "[C, D # 64 {0}]"), "61: padding / zero padding");

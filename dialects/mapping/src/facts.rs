@@ -2,6 +2,7 @@
 //! depends on, and how long each tensor must stay where it is.
 
 use crate::tensor::{Dim, Tensor};
+use crate::view::{self, ViewKind};
 use crate::{Axes, Digits, Expr, digits};
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
@@ -73,7 +74,11 @@ impl Analysis for Support {
                 let mentioned = names(result);
                 let operands: Vec<_> =
                     op.operands().iter().filter_map(|operand| support.get(operand)).collect();
-                let reaches = |name: &Rc<str>| operands.iter().any(|axes| axes.contains(name));
+                let relabelled = relabels(op, &axes);
+                let reaches = |name: &Rc<str>| match &relabelled {
+                    Some(relabelled) => relabelled.depends(name, &operands),
+                    None => operands.iter().any(|axes| axes.contains(name)),
+                };
                 // Most operations keep every axis: such values share one set.
                 let kept = if mentioned.iter().all(reaches) {
                     mentioned
@@ -84,6 +89,44 @@ impl Analysis for Support {
             }
         }
         Self(support)
+    }
+}
+
+/// Which axes of a view under other axes stand for axes of its source.
+enum Relabelled {
+    /// Those of the new element mapping, all together, for those of the old one.
+    Reshaped(Names, Names),
+    /// New name to old name.
+    Renamed(Vec<(String, String)>),
+}
+
+impl Relabelled {
+    /// Whether the view depends on the axis, given what its source depends on.
+    fn depends(&self, name: &Rc<str>, source: &[&Rc<Names>]) -> bool {
+        let held = |name: &str| source.iter().any(|axes| axes.contains(name));
+        match self {
+            Self::Reshaped(new, old) if new.contains(name) => old.iter().any(|name| held(name)),
+            Self::Reshaped(..) => held(name),
+            Self::Renamed(pairs) => match pairs.iter().find(|(to, _)| **to == **name) {
+                Some((_, from)) => held(from),
+                None => held(name),
+            },
+        }
+    }
+}
+
+fn relabels(op: OpRef<'_>, axes: &Axes) -> Option<Relabelled> {
+    let kind = view::kind(op)?;
+    match kind {
+        ViewKind::Slice | ViewKind::Tile | ViewKind::Padding => None,
+        ViewKind::Reshape => {
+            let names = |map: Expr| crate::tensor::mapping_axes(&map, axes).into_iter().collect();
+            Some(Relabelled::Reshaped(names(view::own_element(op)), names(view::element(op, 0))))
+        }
+        ViewKind::Transpose => {
+            let (from, to) = (view::axis_names(op, "axes").ok()?, view::axis_names(op, "to").ok()?);
+            Some(Relabelled::Renamed(to.into_iter().zip(from).collect()))
+        }
     }
 }
 
@@ -122,6 +165,30 @@ pub fn check_mappings(op: OpRef<'_>, axes: &Axes) -> Result<(), Diagnostic> {
     for clause in op.clauses() {
         if let Some(map) = op.body::<Expr>(&clause.name) {
             map.size(axes).map_err(|error| mapping_error(error, clause.span))?;
+        }
+    }
+    match op.result_type::<Tensor>(0) {
+        Some(tensor) => check_skew(&tensor, axes, op.span()),
+        None => Ok(()),
+    }
+}
+
+/// Checks that a tensor with a skewed axis also has the axis that is subtracted: without it, which elements are meant is
+/// not known (book 03).
+///
+/// # Errors
+/// The skewed axis and what it lacks.
+pub fn check_skew(tensor: &Tensor, axes: &Axes, span: Span) -> Result<(), Diagnostic> {
+    let names = tensor.axis_names(axes);
+    for name in &names {
+        let Some(skew) = axes.id(name).and_then(|id| axes.skew(id)) else { continue };
+        let (of, by) = (axes.name(skew.of), axes.name(skew.by));
+        if names.iter().all(|other| **other != *by) {
+            let message = format!(
+                "`{name}` is `{of} - {by}`, but no mapping of this tensor mentions `{by}`: which `{of}` it holds is not known"
+            );
+            let fix = format!("map `{by}` too, or use `{of}`");
+            return Err(Diagnostic::error("map-skew-alone", span, message).fix(Some(fix)));
         }
     }
     Ok(())
@@ -205,14 +272,16 @@ fn placements(func: OpRef<'_>) -> Vec<Placement> {
     all
 }
 
-/// The position of the last operation that needs each value: through streams, up to the end of the pipeline. Walked from
+/// The position of the last operation that needs each value: through views, and through streams up to the end of the pipeline. Walked from
 /// the end, so that what a stream is needed for is known before what flows into it.
 fn needed_until(func: OpRef<'_>) -> HashMap<ValueId, usize, Fast> {
     let mut needed: HashMap<ValueId, usize, Fast> = HashMap::default();
     let ops = func.regions().first().map_or(&[][..], |&block| func.module.ops(block));
     for (at, &id) in ops.iter().enumerate().rev() {
         let op = func.other(id);
-        let stream = op.result_type::<Tensor>(0).filter(|tensor| tensor.kind.stream);
+        // What a view is needed for, its source is needed for: the bytes are the same.
+        let stream =
+            op.result_type::<Tensor>(0).filter(|tensor| tensor.kind.stream || view::kind(op).is_some());
         let later = stream.and_then(|_| needed.get(op.results().first()?).copied()).unwrap_or(at);
         for &operand in op.operands() {
             let until = needed.entry(operand).or_default();

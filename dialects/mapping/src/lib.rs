@@ -9,6 +9,9 @@ mod array;
 pub mod attrs;
 mod axes;
 mod cell;
+mod common;
+mod complement;
+mod compose;
 mod digits;
 mod divide;
 mod equal;
@@ -16,12 +19,15 @@ mod error;
 mod expr;
 pub mod facts;
 mod grammar;
+mod inverse;
 mod normal;
 mod parse;
+mod placement;
 mod rebuild;
 mod runs;
 mod tensor;
 mod transfer;
+pub mod view;
 
 /// The operations of the tm dialect, a file a group.
 pub mod ops {
@@ -32,17 +38,22 @@ pub mod ops {
 pub use array::{ArrayLayout, array_layout};
 pub use axes::{Axes, AxisId, MAX_AXES, MAX_SIZE, Skew};
 pub use cell::{Cell, Index, Map, describe, map};
+pub use common::{FactorError, common};
+pub use complement::{ComplementError, complement};
+pub use compose::compose;
 pub use digits::{Digit, Digits, DigitsError, Offset, Ragged, digits};
-pub use divide::{DivideError, Placed, Step, Walk, digit_text, divide, place};
-pub use equal::{ENUMERATION_BOUND, Equality, Refinement, Tier, decide, equal, first_missing, refines};
+pub use divide::{DivideError, Division, Step, Walk, digit_text, divide, divide_exact};
+pub use equal::{ENUMERATION_BOUND, Equality, Refinement, Tier, decide, equal, first_missing, first_unlike, refines};
 pub use error::MapError;
 pub use expr::{Expr, MAX_SHARED, PadKind, Side};
+pub use inverse::{Inverse, inverse};
 pub use normal::normalize;
 pub use parse::{MAX_DEPTH, MAX_NODES};
+pub use placement::{MAX_CHOICES, Placed, Placement, place, place_expr};
 pub use rebuild::rebuild;
 pub use runs::{MAX_RUN_NODES, MAX_RUN_STEPS};
 pub use tensor::{Dim, Tensor, TensorKind, Unit, make, map_error, operand, parse_tensor};
-pub use transfer::{CHIP_STRIDE, TransferError, TransferLoop, transfer};
+pub use transfer::{CHIP_STRIDE, Transfer, TransferError, TransferLoop, flat, transfer};
 
 tensor_kind!(
     /// Host memory.

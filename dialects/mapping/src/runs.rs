@@ -66,13 +66,15 @@ pub(crate) enum Relation {
     Refines,
     /// Where the left is live, the right is the same.
     Holds,
+    /// Both live, whatever the indices, or the same padding.
+    Alike,
 }
 
 impl Relation {
     /// Whether it holds for two padding cells, or a live one (`None`) and padding.
     pub(crate) fn allows(self, left: Option<PadKind>, right: Option<PadKind>) -> bool {
         match (self, left, right) {
-            (Self::Same, left, right) => left == right,
+            (Self::Same | Self::Alike, left, right) => left == right,
             (Self::Refines, Some(left), Some(right)) => left <= right,
             (Self::Refines, None, Some(right)) => right == PadKind::Top,
             (Self::Refines, Some(_), None) => false,
@@ -540,7 +542,7 @@ impl Comparison<'_> {
             }
             // One position each: a repetition is longer, and moved runs are opened.
             (Kind::Point | Kind::Moved { .. }, _) | (_, Kind::Point | Kind::Moved { .. }) => {
-                Ok(if left.at == right.at { None } else { Some(0) })
+                Ok(if self.relation == Relation::Alike || left.at == right.at { None } else { Some(0) })
             }
         }
     }

@@ -165,6 +165,13 @@ impl Tensor {
     }
 }
 
+/// The names of the axes that a mapping mentions.
+pub(crate) fn mapping_axes(map: &Expr, axes: &Axes) -> Vec<Rc<str>> {
+    let mut names = Vec::new();
+    collect_names(map, axes, &mut names);
+    names
+}
+
 fn collect_names(map: &Expr, axes: &Axes, names: &mut Vec<Rc<str>>) {
     match map {
         Expr::Axis(name) => names.push(Rc::from(&**name)),

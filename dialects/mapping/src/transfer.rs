@@ -1,8 +1,9 @@
 //! Transfers between memories: the loop nest that reads a tensor in one layout and writes it in another (book 06, 10).
 
-use crate::divide::{DivideError, Placed, Walk, divide, place};
+use crate::divide::{DivideError, Walk, divide};
+use crate::placement::times;
 use crate::tensor::{Dim, Tensor};
-use crate::{Axes, AxisId, digits};
+use crate::{Axes, AxisId, Expr, Placement, digits, place, place_expr};
 use std::fmt;
 use visa_machine::Machine;
 
@@ -17,6 +18,17 @@ pub struct TransferLoop {
     pub write: i64,
 }
 
+/// The loops of a transfer and where they start, relative to the addresses of the two tensors.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transfer {
+    /// The loops, outermost first; the last one runs over the bytes of an element.
+    pub loops: Vec<TransferLoop>,
+    /// First byte read.
+    pub read_base: i64,
+    /// First byte written.
+    pub write_base: i64,
+}
+
 /// Distance between the memories of two chips in host-to-HBM transfers; the hw level has the same figure.
 pub const CHIP_STRIDE: i64 = 1 << 40;
 
@@ -24,7 +36,14 @@ pub const CHIP_STRIDE: i64 = 1 << 40;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TransferError {
     /// The source does not hold what the destination asks for.
-    Divide(DivideError),
+    Divide {
+        /// What is asked for, as the user wrote it.
+        wanted: Expr,
+        /// What there is.
+        held: Expr,
+        /// What is at fault.
+        error: DivideError,
+    },
     /// A mapping has no digit form.
     Mapping(String),
 }
@@ -32,41 +51,53 @@ pub enum TransferError {
 impl fmt::Display for TransferError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Divide(error) => error.fmt(f),
+            Self::Divide { wanted, held, error } => {
+                write!(f, "`{wanted}` cannot be read from `{held}`: {error}")
+            }
             Self::Mapping(why) => f.write_str(why),
         }
     }
 }
 
-/// A memory tensor's digits with their distances in bytes, minor first: element within a slice or chip, then slices
+/// Whether a tensor is read or written. A position that several indices share can be read as each of them, but not written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Access {
+    Read,
+    Write,
+}
+
+/// Where a memory tensor holds each index, in bytes: element within a slice or chip, then slices
 /// (`dm_bytes_per_slice` apart, clusters behind one another), then, if `chips`, chips.
 fn placed(
     tensor: &Tensor,
     axes: &Axes,
     machine: &Machine,
     chips: bool,
-) -> Result<Vec<Placed>, TransferError> {
+    access: Access,
+) -> Result<Placement, TransferError> {
     let slice = i64::try_from(machine.memory.dm_bytes_per_slice).unwrap_or(i64::MAX);
-    let slices = i64::try_from(machine.topology.slices_per_cluster).unwrap_or(i64::MAX);
     let element = i64::try_from(tensor.element_bytes()).unwrap_or(i64::MAX);
     let units = [
         (Dim::Element, element),
         (Dim::Slice, slice),
-        (Dim::Cluster, slice.saturating_mul(slices)),
+        (Dim::Cluster, times(slice, machine.topology.slices_per_cluster)),
         (Dim::Chip, CHIP_STRIDE),
     ];
-    let mut all = Vec::new();
+    let mut all = Placement::default();
     for (dim, unit) in units {
         let Some(map) = tensor.map(dim).filter(|_| chips || dim != Dim::Chip) else { continue };
-        let digits = digits(map, axes)
-            .map_err(|error| TransferError::Mapping(format!("{} mapping `{map}`: {error}", dim.name())))?;
-        all.extend(place(&digits, unit));
+        let found = match access {
+            Access::Read => place_expr(map, axes, unit),
+            Access::Write => digits(map, axes).map(|digits| place(&digits, unit)),
+        };
+        let refuse = |error| TransferError::Mapping(format!("{} mapping `{map}`: {error}", dim.name()));
+        all = all.join(found.map_err(refuse)?);
     }
     Ok(all)
 }
 
-/// The loops, outermost first, that fill every live element of `to` from `from`. `free` names the axes that the tensor
-/// does not depend on. Chips take part where one side is host memory; otherwise each chip does the same in its own.
+/// The loops that fill every live element of `to` from `from`. `free` names the axes that the tensor does not depend on.
+/// Chips take part where one side is host memory; otherwise each chip does the same in its own.
 ///
 /// # Errors
 /// Where `from` does not hold an element of `to`, or an order has no loop nest.
@@ -76,26 +107,45 @@ pub fn transfer(
     free: &dyn Fn(AxisId) -> bool,
     axes: &Axes,
     machine: &Machine,
-) -> Result<Vec<TransferLoop>, TransferError> {
+) -> Result<Transfer, TransferError> {
     let chips = from.map(Dim::Chip).is_none() || to.map(Dim::Chip).is_none();
-    let source = placed(from, axes, machine, chips)?;
-    let mut loops = Vec::new();
-    for target in placed(to, axes, machine, chips)? {
-        let one = crate::Digits::of(target.digit);
-        let steps = divide(&one, &source, free, axes).map_err(TransferError::Divide)?;
-        let mut write = target.weight;
-        for step in steps {
+    let source = placed(from, axes, machine, chips, Access::Read)?;
+    let target = placed(to, axes, machine, chips, Access::Write)?;
+    let whole = |tensor: &Tensor| {
+        let dims = tensor.kind.dims.iter().filter(|&&dim| chips || dim != Dim::Chip);
+        flat(dims.map(|&dim| tensor.dim(dim)))
+    };
+    let division = divide(&target, &source, free, axes).map_err(|error| TransferError::Divide {
+        wanted: whole(to),
+        held: whole(from),
+        error,
+    })?;
+    let live = division.steps.iter().filter(|step| step.live > 1);
+    let mut loops: Vec<TransferLoop> = live
+        .map(|step| {
             let read = match step.walk {
                 Walk::Stride(stride) => stride,
                 Walk::Broadcast | Walk::Padding => 0,
             };
-            if step.live > 1 {
-                loops.push(TransferLoop { limit: step.live, read, write });
-            }
-            write = write.saturating_mul(i64::try_from(step.extent).unwrap_or(i64::MAX));
-        }
-    }
+            TransferLoop { limit: step.live, read, write: step.at }
+        })
+        .collect();
     loops.reverse();
     loops.push(TransferLoop { limit: from.element_bytes(), read: 1, write: 1 });
-    Ok(loops)
+    Ok(Transfer { loops, read_base: division.base, write_base: target.base })
+}
+
+/// The terms of several mappings, major first, as one group without identities and terms that only pad: what messages
+/// show of a stream, or of a tensor that several mappings hold.
+#[must_use]
+pub fn flat(maps: impl IntoIterator<Item = Expr>) -> Expr {
+    let terms = maps.into_iter().flat_map(|map| match map {
+        Expr::Pair(terms) => terms,
+        term => vec![term],
+    });
+    let bare = |term: &Expr| match term {
+        Expr::Pad { inner, .. } => **inner == Expr::Literal(1),
+        term => *term == Expr::Literal(1),
+    };
+    Expr::pair(terms.filter(|term| !bare(term)))
 }

@@ -338,12 +338,8 @@ fn prop_equal(a: &Expr, b: &Expr, axes: &Axes) -> Result<(), TestCaseError> {
 
 fn check_equality(a: &Expr, b: &Expr, axes: &Axes) -> Result<(), TestCaseError> {
     let (Some(left), Some(right)) = (cells(a, axes), cells(b, axes)) else { return Ok(()) };
-    let expected = if left.len() != right.len() {
-        let at = left.len().min(right.len());
-        Some(at)
-    } else {
-        left.iter().zip(&right).position(|(a, b)| a != b)
-    };
+    let beginning = (left.len() != right.len()).then_some(left.len().min(right.len()));
+    let expected = left.iter().zip(&right).position(|(a, b)| a != b).or(beginning);
     let expected = match expected {
         None => Equality::Equal,
         Some(at) => {

@@ -4,12 +4,15 @@
 //! lowering asks for the same one and turns it into a sequencer program.
 
 use visa_mapping::{
-    Axes, AxisId, Cell, Digits, DivideError, Expr, PadKind, Placed, Step, Walk, digits, divide, place,
+    Axes, AxisId, Cell, Digits, Division, Expr, PadKind, Placement, Step, Walk, digits, divide, flat, place,
+    place_expr,
 };
 
 /// A loop nest over elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
+    /// Where they start, in elements from the buffer's first.
+    pub base: i64,
     /// (limit, stride) in elements, outermost first; the last `packet_loops` of them run within a packet.
     pub loops: Vec<(u64, i64)>,
     /// How many loops, counted from the innermost, run within a packet.
@@ -37,26 +40,52 @@ pub fn digits_of(map: &Expr, axes: &Axes) -> Result<Digits, PlanError> {
     digits(map, axes).map_err(|error| format!("`{map}`: {error}"))
 }
 
-fn walk(
-    stream: &Digits,
-    buffer: &[Placed],
-    free: &dyn Fn(AxisId) -> bool,
-    axes: &Axes,
-) -> Result<Vec<Step>, PlanError> {
-    divide(stream, buffer, free, axes).map_err(|error: DivideError| error.to_string())
+/// A read or a write of a buffer in the order of a stream.
+struct Access<'a> {
+    element: &'a Expr,
+    time: &'a Expr,
+    packet: &'a Expr,
+    axes: &'a Axes,
 }
 
-/// How a read walks `element`: within a packet, and over time. Minor first.
-fn walks(
-    element: &Expr,
-    time: &Expr,
-    packet: &Expr,
-    free: &dyn Fn(AxisId) -> bool,
-    axes: &Axes,
-) -> Result<(Vec<Step>, Vec<Step>), PlanError> {
-    let buffer = place(&digits_of(element, axes)?, 1);
-    let inner = walk(&digits_of(packet, axes)?, &buffer, free, axes)?;
-    Ok((inner, walk(&digits_of(time, axes)?, &buffer, free, axes)?))
+impl Access<'_> {
+    /// Where the stream holds each index, with a packet of these digits.
+    fn stream(&self, packet: Placement) -> Result<Placement, PlanError> {
+        let size = self.packet.size(self.axes).map_err(|error| error.to_string())?;
+        let unit = i64::try_from(size).unwrap_or(i64::MAX);
+        Ok(packet.join(place(&digits_of(self.time, self.axes)?, unit)))
+    }
+
+    /// The stream divided by the buffer. `done` is what the message says of it.
+    fn divide(
+        &self,
+        stream: &Placement,
+        buffer: &Placement,
+        free: &dyn Fn(AxisId) -> bool,
+        done: &str,
+    ) -> Result<Division, PlanError> {
+        divide(stream, buffer, free, self.axes).map_err(|error| {
+            let stream = flat([self.time.clone(), self.packet.clone()]);
+            format!("`{stream}` cannot be {done} `{}`: {error}", self.element)
+        })
+    }
+
+    /// How a read walks the buffer: where it starts, the steps within a packet, and those over time. Minor first.
+    fn read(&self, free: &dyn Fn(AxisId) -> bool) -> Result<(i64, Vec<Step>, Vec<Step>), PlanError> {
+        let buffer = place_expr(self.element, self.axes, 1);
+        let buffer = buffer.map_err(|error| format!("`{}`: {error}", self.element))?;
+        let packet = digits_of(self.packet, self.axes)?;
+        let stream = self.stream(place(&packet, 1))?;
+        let division = self.divide(&stream, &buffer, free, "read from")?;
+        let (inner, outer) = within(division.steps, packet.size());
+        Ok((division.base, inner, outer))
+    }
+}
+
+/// The steps within a packet of that size, and those over time.
+fn within(steps: Vec<Step>, packet: u64) -> (Vec<Step>, Vec<Step>) {
+    let packet = i64::try_from(packet).unwrap_or(i64::MAX);
+    steps.into_iter().partition(|step| step.at < packet)
 }
 
 /// A loop over time: what needs no other element reads the same one again.
@@ -79,7 +108,7 @@ pub fn fetch(
     free: &dyn Fn(AxisId) -> bool,
     axes: &Axes,
 ) -> Result<Plan, PlanError> {
-    let (inner, outer) = walks(element, time, packet, free, axes)?;
+    let (base, inner, outer) = Access { element, time, packet, axes }.read(free)?;
     let mut loops: Vec<(u64, i64)> = Vec::new();
     for (at, step) in inner.iter().enumerate() {
         let stride = match step.walk {
@@ -93,7 +122,7 @@ pub fn fetch(
     loops.extend(outer.iter().map(repeated));
     loops.reverse();
     let packet = inner.iter().map(|step| step.extent).product();
-    Ok(Plan { loops, packet_loops, packet })
+    Ok(Plan { base, loops, packet_loops, packet })
 }
 
 /// The stride of padding above the loops `below`: on from a contiguous run, if what follows agrees with that.
@@ -128,11 +157,11 @@ pub fn commit(
     axes: &Axes,
 ) -> Result<Plan, PlanError> {
     let target = digits_of(element, axes)?;
-    let buffer = place(&target, 1);
-    let packet_digits = clip(&digits_of(packet, axes)?, &target)?;
-    let never = |_: AxisId| false;
-    let inner = walk(&packet_digits, &buffer, &never, axes)?;
-    let outer = walk(&digits_of(time, axes)?, &buffer, &never, axes)?;
+    let access = Access { element, time, packet, axes };
+    let written = digits_of(packet, axes)?;
+    let clipped = Placement { origin: written.offset().to_vec(), ..place(&clip(&written, &target)?, 1) };
+    let division = access.divide(&access.stream(clipped)?, &place(&target, 1), &|_| false, "written to")?;
+    let (inner, outer) = within(division.steps, written.size());
     let mut loops = keep(&inner, &target, element, element_bytes, sizes)?;
     let packet_loops = loops.len();
     for step in &outer {
@@ -154,7 +183,7 @@ pub fn commit(
     }
     let packet = loops[..packet_loops].iter().map(|&(limit, _)| limit).product();
     loops.reverse();
-    Ok(Plan { loops, packet_loops, packet })
+    Ok(Plan { base: division.base, loops, packet_loops, packet })
 }
 
 /// Drops what the destination truncates: a packet digit longer than the destination's digit of the same stride.
@@ -265,7 +294,7 @@ pub fn register_read(
     free: &dyn Fn(AxisId) -> bool,
     axes: &Axes,
 ) -> Result<Plan, PlanError> {
-    let (inner, outer) = walks(element, time, packet, free, axes)?;
+    let (base, inner, outer) = Access { element, time, packet, axes }.read(free)?;
     let mut read = 1_u64;
     let mut rest = inner.iter().peekable();
     while let Some(step) = rest.peek() {
@@ -289,7 +318,7 @@ pub fn register_read(
     let mut loops: Vec<(u64, i64)> = vec![(read, 1)];
     loops.extend(outer.iter().map(repeated));
     loops.reverse();
-    Ok(Plan { loops, packet_loops: 1, packet: read })
+    Ok(Plan { base, loops, packet_loops: 1, packet: read })
 }
 
 /// A loop over time of the accumulator, outermost first: how many steps, and whether they are summed.
@@ -306,9 +335,16 @@ pub struct TimeLoop {
 /// # Errors
 /// If `kept` is no subsequence of `time`, or padding would be summed.
 pub fn accumulation(time: &Expr, kept: &Digits, axes: &Axes) -> Result<Vec<TimeLoop>, PlanError> {
+    let found = digits_of(time, axes)?;
+    if let Some(axis) = moved(&found, kept) {
+        return Err(format!(
+            "time `{time}` and what is kept of it start at different coordinates of {}",
+            axes.name(axis)
+        ));
+    }
     let mut wanted = kept.iter().copied().peekable();
     let mut loops = Vec::new();
-    for digit in digits_of(time, axes)?.iter() {
+    for digit in found.iter() {
         let mut rest = *digit;
         while rest.extent > 1 {
             let take = match wanted.peek() {
@@ -346,6 +382,14 @@ pub fn accumulation(time: &Expr, kept: &Digits, axes: &Axes) -> Result<Vec<TimeL
     }
 }
 
+/// An axis that `kept` mentions and `whole` starts at another coordinate of.
+fn moved(whole: &Digits, kept: &Digits) -> Option<AxisId> {
+    let mentioned =
+        kept.iter().filter_map(|digit| digit.axis).chain(kept.offset().iter().map(|offset| offset.axis));
+    let (whole, kept) = (place(whole, 1), place(kept, 1));
+    mentioned.into_iter().find(|&axis| whole.start(axis) != kept.start(axis))
+}
+
 /// Whether `next` counts higher coordinates within `rest`.
 fn inside(rest: &visa_mapping::Digit, next: &visa_mapping::Digit) -> bool {
     let end = rest.stride * rest.extent;
@@ -374,7 +418,9 @@ pub fn tree_depth(packet: &Expr, sums: &Expr, deepest: u32, axes: &Axes) -> Resu
         if live != wanted.live_count() {
             continue;
         }
-        if digits_of(&left.resize(wanted.size()), axes).is_ok_and(|first| first == wanted) {
+        let Ok(first) = digits_of(&left.resize(wanted.size()), axes) else { continue };
+        // A slice of an axis that is summed away leaves its offset behind.
+        if moved(&first, &wanted).is_none() && first.without_offset() == wanted.clone().without_offset() {
             return Ok(depth);
         }
     }

@@ -29,7 +29,7 @@ pub fn plan(tensor: &Tensor, address: i64, argument: bool, axes: &Axes) -> Resul
     for (dim, unit) in [(Dim::Element, element), (Dim::Chip, CHIP_STRIDE)] {
         let Some(map) = tensor.map(dim) else { continue };
         let digits = digits(map, axes).map_err(|error| format!("`{map}`: {error}"))?;
-        for placed in place(&digits, unit) {
+        for placed in place(&digits, unit).digits {
             let digit = placed.digit;
             let step = strides.iter().find(|(axis, _)| Some(*axis) == digit.axis).map(|&(_, stride)| stride);
             let read = match step {

@@ -53,12 +53,13 @@ fn loops(cx: &StageCx<'_>, spec: OpSpec, plan: &Plan, base: i64) -> OpSpec {
     cx.body(spec, "loops", &visa_sequencer::PROGRAM, program(plan, base))
 }
 
+/// The program of a plan for a tensor that stands at `base`, in elements.
 fn program(plan: &Plan, base: i64) -> Program {
     let mut entries: Vec<_> = plan.loops.iter().map(|&(limit, stride)| Entry { limit, stride }).collect();
     if entries.is_empty() {
         entries.push(Entry { limit: 1, stride: 1 });
     }
-    Program { entries, packet: plan.packet, base }
+    Program { entries, packet: plan.packet, base: base.saturating_add(plan.base) }
 }
 
 fn types(op: OpRef<'_>) -> Result<(Rc<Tensor>, Rc<Tensor>), Diagnostic> {

@@ -114,11 +114,12 @@ fn result_name(index: usize, count: usize) -> String {
     if count == 1 { "out".into() } else { format!("out{index}") }
 }
 
-/// The address of every tensor at rest: as written, or for host tensors one behind the other.
+/// The address of every tensor at rest: as written, for host tensors one behind the other, and for a view some positions
+/// into its source.
 fn addresses(func: OpRef<'_>, axes: &DeclaredAxes) -> HashMap<ValueId, i64> {
     let mut addresses = HashMap::new();
     let mut host = 0_i64;
-    let mut place = |value: ValueId, given: Option<i64>| {
+    let mut place = |addresses: &mut HashMap<ValueId, i64>, value: ValueId, given: Option<i64>| {
         let Some(tensor) = func.ctx.type_value::<Tensor>(func.module.ty(value)) else { return };
         if tensor.kind.def.name == "tm.host" {
             addresses.insert(value, host);
@@ -134,15 +135,29 @@ fn addresses(func: OpRef<'_>, axes: &DeclaredAxes) -> HashMap<ValueId, i64> {
     let mut hbm = written.iter().copied();
     for &arg in func.module.args(block) {
         let in_hbm = func.ctx.type_name(func.module.ty(arg)) == "tm.hbm";
-        place(arg, if in_hbm { hbm.next() } else { None });
+        place(&mut addresses, arg, if in_hbm { hbm.next() } else { None });
     }
     for &id in func.module.ops(block) {
         let op = func.other(id);
+        let address = if visa_mapping::view::kind(op).is_some() {
+            view_address(op, &addresses, axes)
+        } else {
+            op.int("at")
+        };
         for &result in op.results() {
-            place(result, op.int("at"));
+            place(&mut addresses, result, address);
         }
     }
     addresses
+}
+
+/// Where a view stands: its source's address and the bytes before its first position.
+fn view_address(op: OpRef<'_>, addresses: &HashMap<ValueId, i64>, axes: &DeclaredAxes) -> Option<i64> {
+    let kind = visa_mapping::view::kind(op)?;
+    let source = addresses.get(op.operands().first()?)?;
+    let start = visa_mapping::view::start(op, kind, &axes.0).ok()?;
+    let bytes = op.result_type::<Tensor>(0)?.bytes(start)?;
+    source.checked_add(i64::try_from(bytes).ok()?)
 }
 
 fn header(cx: &StageCx<'_>, func: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
@@ -204,15 +219,15 @@ fn dma(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     };
     let value = op.operands()[0];
     let free = |axis| !cx.support.depends(value, cx.axes.name(axis));
-    let loops = transfer(&source, &result, &free, cx.axes, cx.machine)
+    let plan = transfer(&source, &result, &free, cx.axes, cx.machine)
         .map_err(|error| op.clause_error("C2", "element", error.to_string()))?;
-    let entries = loops.iter().map(|step| PairedEntry { limit: step.limit, read: step.read, write: step.write });
+    let entries = plan.loops.iter().map(|step| PairedEntry { limit: step.limit, read: step.read, write: step.write });
     let address = |value: Option<&ValueId>| value.and_then(|value| cx.addresses.get(value)).copied().unwrap_or(0);
     let program = PairedProgram {
         entries: entries.collect(),
         packet: 1,
-        read_base: address(Some(&value)),
-        write_base: address(op.results().first()),
+        read_base: address(Some(&value)).saturating_add(plan.read_base),
+        write_base: address(op.results().first()).saturating_add(plan.write_base),
     };
     let host = source.kind.def.name == "tm.host" || result.kind.def.name == "tm.host";
     let text = |text: &str| cx.ctx.attr(Attr::Str(text.into()));

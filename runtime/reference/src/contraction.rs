@@ -123,17 +123,27 @@ impl Contraction<'_> {
     }
 
     /// The packets that are summed, in time order: what each adds to the index.
+    ///
+    /// Along an axis that is sliced (`K @ 16`) coordinates count from an offset, which place and packet contribute where
+    /// the result or the packet's sums keep it; a step contributes the rest.
     pub(crate) fn steps(&self, parts: &[Part]) -> Result<Vec<Index>, Diagnostic> {
         let time = self.pair.tensor.dim(Dim::Time);
-        let summed = |index: &Index| {
+        let starts = self.coverage(&self.pair.tensor, &[Dim::Time])?;
+        let (packet, group) =
+            (self.coverage(&self.pair.tensor, &[Dim::Packet])?, self.coverage(self.sums, &[Dim::Packet])?);
+        let contribution = |index: &Index| -> Option<Index> {
             let along = |part: &Part| {
-                usize::try_from(index.get(part.id)).ok().and_then(|at| part.summed.get(at).copied())
+                let least = part.summed.iter().position(|&summed| summed)? as u64;
+                let sum = index.get(part.id).checked_sub(starts.start(part.id))? + least;
+                let summed = usize::try_from(sum).ok().and_then(|at| part.summed.get(at).copied());
+                let within = packet.start(part.id).checked_sub(group.start(part.id))?;
+                Some((part.id, sum.checked_sub(within).filter(|_| summed == Some(true))?))
             };
-            parts.iter().all(|part| along(part) == Some(true))
+            parts.iter().map(along).collect()
         };
         let cells = self.cells(&time)?;
         let indices = cells.into_iter().zip(0..).filter_map(|(cell, at)| Some((live(cell)?, at)));
-        let indices = indices.filter(|(index, _)| summed(index));
+        let indices = indices.filter_map(|(index, at)| Some((contribution(&index)?, at)));
         Ok(match self.keeps_copies(&time)? {
             false => indices.map(|(index, _)| index).collect(),
             true => {

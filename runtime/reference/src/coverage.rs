@@ -8,13 +8,15 @@ use std::collections::BTreeMap;
 
 use visa_ir::diag::Diagnostic;
 use visa_ir::span::Span;
-use visa_mapping::facts::{digits_of, mapping_error};
-use visa_mapping::{Axes, AxisId, Digit, Dim, Tensor};
+use visa_mapping::facts::mapping_error;
+use visa_mapping::{Axes, AxisId, Digit, Dim, Placement, Tensor, place_expr};
 
 /// The digits of some mappings of a tensor type, by axis.
 pub(crate) struct Coverage {
     /// The digits along each axis that the mappings mention, even if they hold coordinate 0 only.
     along: BTreeMap<AxisId, Vec<Digit>>,
+    /// All digits with the index that they count from.
+    placement: Placement,
     /// How many positions hold each index, by broadcast alone.
     pub(crate) copies: u64,
 }
@@ -27,17 +29,20 @@ impl Coverage {
 
     /// Of some dimensions of a type.
     pub(crate) fn of(tensor: &Tensor, dims: &[Dim], axes: &Axes, span: Span) -> Result<Self, Diagnostic> {
-        let mut coverage = Self { along: BTreeMap::new(), copies: 1 };
+        let mut coverage = Self { along: BTreeMap::new(), placement: Placement::default(), copies: 1 };
         for name in tensor.axis_names(axes) {
             let axis = axes.resolve(&name).map_err(|error| mapping_error(error, span))?;
             coverage.along.insert(axis, Vec::new());
         }
         for &dim in dims {
-            for digit in digits_of(&tensor.dim(dim), axes, span)?.iter() {
-                match digit.axis {
-                    Some(axis) => coverage.along.entry(axis).or_default().push(*digit),
-                    None => coverage.copies = coverage.copies.saturating_mul(digit.live),
-                }
+            let map = tensor.dim(dim);
+            let refuse = |error| Diagnostic::error("ragged", span, format!("`{map}`: {error}"));
+            coverage.placement = coverage.placement.join(place_expr(&map, axes, 1).map_err(refuse)?);
+        }
+        for digit in coverage.placement.digits.iter().map(|placed| placed.digit) {
+            match digit.axis {
+                Some(axis) => coverage.along.entry(axis).or_default().push(digit),
+                None => coverage.copies = coverage.copies.saturating_mul(digit.live),
             }
         }
         Ok(coverage)
@@ -53,9 +58,15 @@ impl Coverage {
         self.along.contains_key(&axis)
     }
 
+    /// The first coordinate that is held.
+    pub(crate) fn start(&self, axis: AxisId) -> u64 {
+        self.placement.start(axis)
+    }
+
     /// Which of the coordinates below `end` are held; coordinate 0 alone along an axis that is not mentioned.
     pub(crate) fn held(&self, axis: AxisId, end: usize) -> Vec<bool> {
-        let start: Vec<bool> = (0..end).map(|coordinate| coordinate == 0).collect();
+        let first = self.start(axis);
+        let start: Vec<bool> = (0..end).map(|coordinate| coordinate as u64 == first).collect();
         let digits = self.along.get(&axis).map_or(&[][..], Vec::as_slice);
         digits.iter().fold(start, |held, digit| with_digit(&held, digit))
     }
@@ -77,17 +88,19 @@ fn with_digit(held: &[bool], digit: &Digit) -> Vec<bool> {
 /// The coordinates that together with `part` make up `whole`: each of `whole` is in one way the sum of one of `part` and
 /// one of the result. Sums past the end are left out. `None` if there is no such set.
 ///
-/// There is at most one: the smallest coordinate that is not made up yet can only be its own sum with 0.
+/// There is at most one: the smallest coordinate that is not made up yet can only be a sum with the smallest of the part.
 pub(crate) fn complement(whole: &[bool], part: &[bool]) -> Option<Vec<bool>> {
     let part = coordinates(part);
+    let least = *part.first()?;
     let mut made = vec![false; whole.len()];
     let mut rest = vec![false; whole.len()];
     for coordinate in coordinates(whole) {
         if made[coordinate] {
             continue;
         }
-        rest[coordinate] = true;
-        for sum in part.iter().map(|step| coordinate + step).take_while(|&sum| sum < whole.len()) {
+        let start = coordinate.checked_sub(least)?;
+        rest[start] = true;
+        for sum in part.iter().map(|step| start + step).take_while(|&sum| sum < whole.len()) {
             if made[sum] || !whole[sum] {
                 return None;
             }
@@ -130,6 +143,10 @@ mod tests {
         assert_eq!(held("[J]", "J", 3), [0, 1, 2]);
         assert_eq!(held("[J]", "K", 8), [0]);
         assert_eq!(held("[K / 4, K % 2, K / 4]", "K", 8), [0, 1, 4, 5]);
+        assert_eq!(held("[J @ 60]", "J", 64), [60, 61, 62, 63]);
+        assert_eq!(held("[J / 16 @ 1, J % 16 @ 14]", "J", 64), [30, 31, 46, 47, 62, 63]);
+        // A sliding window holds each coordinate with each of the other axis.
+        assert_eq!(held("[$(J % 4:1, K:2)]", "K", 8), [0, 1, 2, 3, 4, 5, 6, 7]);
     }
 
     #[test]
@@ -144,6 +161,10 @@ mod tests {
         assert_eq!(complement(&[true; 8], &marks(8, &[0])), Some(vec![true; 8]));
         assert_eq!(complement(&[true; 8], &[true; 8]), Some(marks(8, &[0])));
         // 10 = 8 + 2 would be cut off by the axis.
+        // What starts at 4 is 4 from 0 on, or the part that starts there.
+        assert_eq!(complement(&marks(8, &[4, 5, 6, 7]), &marks(8, &[4, 5, 6, 7])), Some(marks(8, &[0])));
+        assert_eq!(complement(&marks(8, &[4, 5, 6, 7]), &marks(8, &[0])), Some(marks(8, &[4, 5, 6, 7])));
+        assert_eq!(complement(&marks(8, &[4, 5, 6, 7]), &marks(8, &[4, 6])), Some(marks(8, &[0, 1])));
         assert_eq!(complement(&[true; 10], &marks(10, &[0, 4, 8])), Some(marks(10, &[0, 1, 2, 3])));
     }
 
@@ -152,6 +173,7 @@ mod tests {
         // 3 would be 0 + 3 and 2 + 1; a gap of the whole would be filled; the part is not within the whole.
         assert_eq!(complement(&[true; 4], &marks(4, &[0, 1, 3])), None);
         assert_eq!(complement(&marks(5, &[0, 1, 3]), &marks(5, &[0, 1])), None);
+        assert_eq!(complement(&marks(4, &[1, 2]), &marks(4, &[2])), None);
         assert_eq!(complement(&marks(4, &[0, 2]), &marks(4, &[0, 1])), None);
     }
 }

@@ -9,6 +9,7 @@ use visa_ir::module::{Module, OpRef, ValueId};
 use visa_ir::span::Span;
 use visa_ir::verify::Analysis;
 use visa_mapping::facts::DeclaredAxes;
+use visa_mapping::view::{Meaning as View, ViewKind};
 use visa_mapping::{ArrayLayout, Axes, Tensor};
 use visa_numerics::{Bits, DType, SumOrder, engine_cast, fetch_cast, load, store};
 use visa_stream::meaning::{Function, Meaning};
@@ -18,6 +19,7 @@ use crate::coverage::Coverage;
 use crate::interface::{Kernel, Port};
 use crate::sum::contract;
 use crate::tensor::{Axis, Logical, element_count, offset, unflatten, union};
+use crate::view;
 
 /// What the machine decides about a kernel's meaning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -93,6 +95,9 @@ impl Run<'_> {
     /// The result of an operation.
     fn value(&self, op: OpRef<'_>) -> Result<Value, Diagnostic> {
         let to = op.result_type::<Tensor>(0).ok_or_else(|| op.error("C0", "the result is no tensor"))?;
+        if let Some(kind) = visa_mapping::view::kind(op) {
+            return self.view(op, kind, &to).map(Value::Tensor);
+        }
         Ok(match meaning(op)? {
             Meaning::Same => Value::Tensor(converted(op, self.held(op, 0, &to)?, to.dtype)?),
             Meaning::Pair => {
@@ -117,6 +122,22 @@ impl Run<'_> {
             },
             Meaning::Elementwise(function) => Value::Tensor(self.elementwise(op, &to, function(op)?)?),
         })
+    }
+
+    /// A view: the operand under the indices of the result.
+    fn view(&self, op: OpRef<'_>, kind: ViewKind, to: &Tensor) -> Result<Logical, Diagnostic> {
+        let Some(&source) = op.operands().first() else {
+            return Err(op.error("C0", format!("`{}` lacks operand 0", op.name())));
+        };
+        let source = self.tensor_of(source, op.span())?;
+        let span = op.span();
+        let seen = match visa_mapping::view::meaning(op, kind, self.axes)? {
+            View::Same => source.clone(),
+            View::Shifted(shift) => view::shifted(source, &shift, span)?,
+            View::Renamed(pairs) => view::renamed(source, &pairs, span)?,
+            View::Relabelled(old, new) => view::relabelled(source, &old, &new, self.axes, span)?,
+        };
+        seen.narrow(&Coverage::new(to, self.axes, span)?, span)
     }
 
     fn elementwise(&self, op: OpRef<'_>, to: &Tensor, function: Function) -> Result<Logical, Diagnostic> {

@@ -15,6 +15,7 @@ mod interface;
 mod order;
 mod sum;
 mod tensor;
+mod view;
 
 pub use evaluate::{LogicalResult, Options, evaluate};
 pub use interface::{Signature, TensorInfo, interface};

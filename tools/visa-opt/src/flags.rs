@@ -82,7 +82,8 @@ fn query(matches: &ArgMatches) -> Result<Option<Query>, Stop> {
     let written = |name: &&str| matches.value_source(name) == Some(ValueSource::CommandLine);
     let names = matches.ids().map(clap::Id::as_str);
     if let Some(name) = names.filter(|name| !SHARED.contains(name)).find(written) {
-        let message = format!("error: --{name} says nothing to `query`; a file called query is ./query\n");
+        let name = if name == "input" { "INPUT".to_owned() } else { format!("--{name}") };
+        let message = format!("error: {name} says nothing to `query`; a file called query is ./query\n");
         return Err(Stop { message, code: 1 });
     }
     let rules = matches.get_one::<String>("mapping-rules").cloned();
@@ -188,8 +189,12 @@ fn input_flags() -> [Arg; 7] {
             .default_value("text")
             .global(true),
         value("machine", "FILE", "Machine description (JSON) that limits are read from; the default is RNGD"),
-        value("mapping-rules", "FILE", "Rewrite rules of mappings beside those built in; each is checked when it is read")
-            .global(true),
+        value(
+            "mapping-rules",
+            "FILE",
+            "Rewrite rules of mappings beside those built in; each is checked when it is read",
+        )
+        .global(true),
     ]
 }
 

@@ -91,7 +91,7 @@ impl Tool {
     pub fn run(&self, args: &[String], io: &mut Io) -> i32 {
         match flags::parse(args, &self.passes) {
             Ok(Asked::Modules(flags)) => run::Driver::new(self, &flags, io).run(),
-            Ok(Asked::Query(asked)) => query::run(&asked, io),
+            Ok(Asked::Query(asked)) => query::run(*asked, io),
             Err(stop) => {
                 let stream = if stop.code == 0 { &mut io.stdout } else { &mut io.stderr };
                 stream.extend(stop.message.into_bytes());

@@ -4,6 +4,7 @@ use crate::dump::Dump;
 use crate::flags::Flags;
 use crate::io::Io;
 use crate::load::{load_module, read_source, unreadable, unwritable};
+use crate::query::rules;
 use crate::report::{Timing, statistics};
 use crate::reproducer::{pipeline_of, reproducer};
 use crate::split::{SEPARATOR, split};
@@ -111,6 +112,9 @@ impl<'a> Driver<'a> {
                 refuse(Diagnostic::error("machine", Span::default(), format!("`{name}`: {why}")))
             })?;
             ctx.set_data(machine);
+        }
+        if let Some(file) = &self.flags.mapping_rules {
+            ctx.set_data(rules::load(self.io, file)?);
         }
         Ok(ctx)
     }

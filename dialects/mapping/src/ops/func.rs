@@ -2,7 +2,7 @@
 
 use crate::attrs::{AxisSizes, MAP, SIZES};
 use crate::{Axes, Expr};
-use crate::facts::{DeclaredAxes, check_overlaps, machine, mapping_error};
+use crate::facts::{DeclaredAxes, check_overlaps, check_skew, machine, mapping_error};
 use crate::tensor::{Dim, Tensor};
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, OperandDecl, Trait};
 use visa_ir::diag::Diagnostic;
@@ -36,7 +36,7 @@ pub static ALIAS: OpDecl = OpDecl {
     ],
     traits: &[Trait::TopLevel],
     verify: Some(verify_alias),
-    example: "tm.alias @L map [A / 8 # 256]",
+    example: "tm.alias @L, map [A / 8 # 256]",
     ..OpDecl::BASE
 };
 
@@ -135,6 +135,7 @@ fn verify_func(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         for map in &tensor.maps {
             map.size(&axes.0).map_err(|error| mapping_error(error, span))?;
         }
+        check_skew(&tensor, &axes.0, span)?;
         match tensor.kind.def.name {
             "tm.host" => {}
             "tm.hbm" => {

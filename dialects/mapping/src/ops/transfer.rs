@@ -4,7 +4,7 @@ use super::func::{check_chips, check_place, chips_of};
 use crate::attrs::MAP;
 use crate::facts::{DeclaredAxes, Support, check_mappings, machine};
 use crate::tensor::{Dim, Tensor, TensorKind, make, operand};
-use crate::{AxisId, DM, Expr, HBM, HOST, TransferLoop, transfer};
+use crate::{AxisId, DM, Expr, HBM, HOST, Transfer, TransferLoop, transfer};
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, TypeId};
@@ -128,8 +128,8 @@ fn verify_dm(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     check_dimension(op, &result, Dim::Cluster, machine.topology.clusters_per_chip, axes, "C3")?;
     check_dimension(op, &result, Dim::Slice, machine.topology.slices_per_cluster, axes, "C4")?;
     check_place(op, "at", &result, op.int("at").unwrap_or(0), machine.memory.dm_bytes_per_slice, axes, "C1")?;
-    let loops = check_transfer(op, cx, "C2")?;
-    check_alignment(op, &loops, i64::try_from(machine.limits.dma_dm_align).unwrap_or(1))
+    let Some(transfer) = check_transfer(op, cx, "C2")? else { return Ok(()) };
+    check_alignment(op, &transfer.loops, i64::try_from(machine.limits.dma_dm_align).unwrap_or(1))
 }
 
 /// Data memory is written in whole groups of bytes: the runs that are contiguous on both sides, and where they start.
@@ -198,11 +198,12 @@ pub fn free_axes<'a>(op: OpRef<'a>, cx: &VerifyCx<'_>, index: usize) -> impl Fn(
     move |axis| value.is_none_or(|value| !support.depends(value, axes.0.name(axis)))
 }
 
-/// The loops of the transfer.
-fn check_transfer(op: OpRef<'_>, cx: &VerifyCx<'_>, constraint: &str) -> Result<Vec<TransferLoop>, Diagnostic> {
+/// The loops of the transfer, if it has types.
+fn check_transfer(op: OpRef<'_>, cx: &VerifyCx<'_>, constraint: &str) -> Result<Option<Transfer>, Diagnostic> {
     let axes = &cx.analysis::<DeclaredAxes>().0;
-    let (Some(source), Some(result)) = (operand(op, 0), op.result_type::<Tensor>(0)) else { return Ok(Vec::new()) };
+    let (Some(source), Some(result)) = (operand(op, 0), op.result_type::<Tensor>(0)) else { return Ok(None) };
     let free = free_axes(op, cx, 0);
     transfer(&source, &result, &free, axes, &machine(op.ctx))
+        .map(Some)
         .map_err(|error| op.clause_error(constraint, "element", error.to_string()))
 }

@@ -12,7 +12,7 @@ use visa_machine::Machine;
 use visa_mapping::attrs::MAP;
 use visa_mapping::facts::{check_mappings, machine};
 use visa_mapping::ops::transfer::free_axes;
-use visa_mapping::{Axes, AxisId, Digits, Dim, Expr, PadKind, Tensor, operand};
+use visa_mapping::{Axes, AxisId, Digits, Dim, Expr, PadKind, Placement, Tensor, operand, place};
 use visa_numerics::DType;
 
 const MAPPING: ClauseKind = ClauseKind::Body(&MAP);
@@ -177,14 +177,19 @@ pub fn alignment(
     let inner = read(&result.dim(Dim::Packet))?;
     let outer = read(&result.dim(Dim::Time))?;
     let digits: Vec<_> = outer.iter().copied().collect();
+    let start = |digits: &[&Digits]| -> Vec<_> {
+        let all = digits.iter().fold(Placement::default(), |all, digits| all.join(place(digits, 1)));
+        all.origin.into_iter().filter(|offset| !free(offset.axis)).collect()
+    };
+    let starts = start(&[&inner, &outer]);
     let mut repeat = 1;
     for tiled in 0..=digits.len() {
-        let mut head = inner.clone();
+        let mut head = inner.clone().without_offset();
         for digit in &digits[tiled..] {
             head = Digits::concat(&Digits::of(*digit), &head).map_err(|error| refuse(error.to_string()))?;
         }
         for (flits, wanted) in [(2, &two), (1, &one)] {
-            if head == *wanted {
+            if head == wanted.clone().without_offset() && starts == start(&[wanted]) {
                 return Ok(Alignment { flits, repeat });
             }
         }

@@ -1,13 +1,12 @@
 //! `equal` and `refines`: yes, no with the first position and both cells, or unknown.
 
 use super::{Answer, NO, Query, UNKNOWN, YES, cell};
-use crate::io::Io;
 use crate::run::Refusal;
 use serde_json::json;
 use visa_mapping::{Axes, Cell, Equality, Refinement, describe};
 
 /// Whether two mappings hold the same cells.
-pub(super) fn equal(query: &Query, _: &mut Io) -> Result<Answer, Refusal> {
+pub(super) fn equal(query: &Query) -> Result<Answer, Refusal> {
     let (axes, [left, right]) = query.mappings()?;
     Ok(match visa_mapping::equal(&left, &right, &axes) {
         Equality::Equal => yes("equal"),
@@ -17,7 +16,7 @@ pub(super) fn equal(query: &Query, _: &mut Io) -> Result<Answer, Refusal> {
 }
 
 /// Whether the left mapping may stand where the right one is asked for.
-pub(super) fn refines(query: &Query, _: &mut Io) -> Result<Answer, Refusal> {
+pub(super) fn refines(query: &Query) -> Result<Answer, Refusal> {
     let (axes, [left, right]) = query.mappings()?;
     Ok(match visa_mapping::refines(&left, &right, &axes) {
         Refinement::Refines => yes("refines"),
@@ -41,7 +40,8 @@ fn no(answer: &str, at: u64, left: Option<&Cell>, right: Option<&Cell>, axes: &A
     }
 }
 
-fn unknown(why: &str) -> Answer {
+/// Not decided.
+pub(super) fn unknown(why: &str) -> Answer {
     Answer {
         text: format!("unknown ({why})\n"),
         json: json!({ "answer": "unknown", "why": why }),

@@ -1,14 +1,13 @@
 //! `digits`: the digit normal form as a table, or why there is none.
 
 use super::{Answer, Query, UNKNOWN, YES, cell, input};
-use crate::io::Io;
 use crate::run::Refusal;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use visa_mapping::{Axes, Cell, Digit, Digits, DigitsError, Index, describe};
 
 /// A line a digit, major first, and the offset.
-pub(super) fn answer(query: &Query, _: &mut Io) -> Result<Answer, Refusal> {
+pub(super) fn answer(query: &Query) -> Result<Answer, Refusal> {
     let (axes, [mapping]) = query.mappings()?;
     match visa_mapping::digits(&mapping, &axes) {
         Ok(digits) => Ok(Answer { text: table(&digits, &axes), json: json(&digits, &axes), code: YES }),

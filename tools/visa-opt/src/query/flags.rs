@@ -7,6 +7,10 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 /// The subcommand's name.
 pub(crate) const NAME: &str = "query";
 
+/// Names of flags of `canonical`.
+pub(super) const EXPLAIN: &str = "explain";
+pub(super) const STATS: &str = "stats";
+
 const EXIT_CODES: &str = "Exit codes: 0 done, or yes; 1 no, or bad input (then nothing is on standard output); \
                           2 unknown.\nA mapping is written in brackets, as in [A / 8, B # 64]; a file called query is read \
                           as ./query.";
@@ -61,9 +65,10 @@ pub(crate) fn read(matches: &ArgMatches, renderer: Renderer, mapping_rules: Opti
         aliases: aliases.into_iter().flatten().cloned().collect(),
         json: on("json"),
         at: text("at"),
-        explain: on("explain"),
-        stats: on("stats"),
+        explain: on(EXPLAIN),
+        stats: on(STATS),
         mapping_rules,
+        rules: None,
         renderer,
     })
 }

@@ -6,7 +6,7 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::span::{Source, Span};
 use visa_mapping::attrs::AxisSizes;
 use visa_mapping::facts::mapping_error;
-use visa_mapping::{Axes, Expr, MapError};
+use visa_mapping::{Axes, AxisId, Expr, MapError};
 
 /// A refusal about all of a text, or about the run.
 pub(super) fn refusal(code: &str, source: Option<Source>, message: String) -> Refusal {
@@ -70,9 +70,30 @@ fn parsed(source: &Source, place: Span, text: &str) -> Result<Expr, Refusal> {
     })
 }
 
+/// The axes that a mapping names, in order, those of its aliases too.
+pub(super) fn named(mapping: &Expr, axes: &Axes) -> Vec<AxisId> {
+    match mapping {
+        Expr::Axis(name) => axes.id(name).into_iter().collect(),
+        Expr::Alias(name) => axes.alias(name).map(|mapping| named(mapping, axes)).unwrap_or_default(),
+        Expr::Literal(_)
+        | Expr::Pair(_)
+        | Expr::Pad { .. }
+        | Expr::Resize { .. }
+        | Expr::Stride { .. }
+        | Expr::Modulo { .. }
+        | Expr::Slice { .. }
+        | Expr::Gather { .. }
+        | Expr::Slide(_) => mapping.children().into_iter().flat_map(|child| named(child, axes)).collect(),
+    }
+}
+
 /// The text with the brackets that it lacks, if that is all that it lacks.
 fn bracketed(text: &str) -> Option<String> {
     let text = text.trim();
+    // `[A]]` has one too many.
+    if text.starts_with('[') && text.matches('[').count() < text.matches(']').count() {
+        return None;
+    }
     let candidates = [format!("[{text}]"), format!("{text}]"), format!("[{text}")];
     candidates.into_iter().find(|candidate| Expr::parse(candidate).is_ok())
 }

@@ -1,12 +1,15 @@
 //! `visa-opt query`: questions about mapping expressions, answered as text or JSON, with an exit code that says yes or no.
 
+mod canonical;
 mod cell;
 mod compare;
 mod digits;
+mod divide;
 pub(crate) mod flags;
 mod forms;
 mod input;
 mod positions;
+pub(crate) mod rules;
 
 use crate::io::Io;
 use crate::render::Renderer;
@@ -14,6 +17,7 @@ use crate::run::Refusal;
 use clap::Arg;
 use serde_json::Value;
 use visa_mapping::{Axes, Expr};
+use visa_passes::canonical::RuleSet;
 
 /// Exit code of an answered question: done, or yes.
 const YES: i32 = 0;
@@ -33,7 +37,7 @@ pub(crate) struct Verb {
     takes: &'static [&'static str],
     /// Flags beyond those that all have.
     flags: fn() -> Vec<Arg>,
-    answer: fn(&Query, &mut Io) -> Result<Answer, Refusal>,
+    answer: fn(&Query) -> Result<Answer, Refusal>,
 }
 
 impl Verb {
@@ -44,7 +48,7 @@ impl Verb {
         example: "",
         takes: &["EXPR"],
         flags: Vec::new,
-        answer: |_, _| Ok(Answer { text: String::new(), json: Value::Null, code: YES }),
+        answer: |_| Ok(Answer { text: String::new(), json: Value::Null, code: YES }),
     };
 }
 
@@ -55,6 +59,14 @@ static VERBS: &[Verb] = &[
         about: "The mapping rebuilt from its digit normal form",
         example: "normalize '[B / 64, B % 64]' --axes B=512",
         answer: forms::normalize,
+        ..Verb::BASE
+    },
+    Verb {
+        name: "canonical",
+        about: "The shortest text of a mapping that the rewrite rules find",
+        example: "canonical '[[B / 64, B % 64], 1]' --axes B=512 --explain",
+        flags: canonical::flags,
+        answer: canonical::answer,
         ..Verb::BASE
     },
     Verb {
@@ -95,6 +107,22 @@ static VERBS: &[Verb] = &[
         answer: digits::answer,
         ..Verb::BASE
     },
+    Verb {
+        name: "divide",
+        about: "The loops that read STREAM from BUFFER, outermost first, as limit : stride in elements",
+        example: "divide '[B, A]' '[A, B # 16]' --axes A=8,B=12",
+        takes: &["STREAM", "BUFFER"],
+        answer: divide::answer,
+        ..Verb::BASE
+    },
+    Verb {
+        name: "rules",
+        about: "The rewrite rules, each with the number of instances that its check enumerates",
+        example: "rules --mapping-rules my.rules",
+        takes: &[],
+        answer: rules::answer,
+        ..Verb::BASE
+    },
 ];
 
 /// One question.
@@ -110,6 +138,8 @@ pub(crate) struct Query {
     explain: bool,
     stats: bool,
     mapping_rules: Option<String>,
+    /// The rules of that file and the built-in ones, once it is read.
+    rules: Option<RuleSet>,
     renderer: Renderer,
 }
 
@@ -137,8 +167,8 @@ impl Query {
 }
 
 /// Answers. Bad input leaves standard output empty.
-pub(crate) fn run(query: &Query, io: &mut Io) -> i32 {
-    match (query.verb.answer)(query, io) {
+pub(crate) fn run(mut query: Query, io: &mut Io) -> i32 {
+    match answer(&mut query, io) {
         Ok(answer) => {
             let text = if query.json { format!("{}\n", answer.json) } else { answer.text };
             io.stdout.extend(text.into_bytes());
@@ -149,4 +179,11 @@ pub(crate) fn run(query: &Query, io: &mut Io) -> i32 {
             NO
         }
     }
+}
+
+fn answer(query: &mut Query, io: &mut Io) -> Result<Answer, Refusal> {
+    if let Some(file) = &query.mapping_rules {
+        query.rules = Some(rules::load(io, file)?);
+    }
+    (query.verb.answer)(query)
 }

@@ -1,7 +1,6 @@
 //! `map`: what each position holds, skewed axes resolved (book 03).
 
 use super::{Answer, Query, YES, cell, flags, input};
-use crate::io::Io;
 use crate::run::Refusal;
 use clap::Arg;
 use serde_json::Value;
@@ -19,7 +18,7 @@ pub(super) fn flags() -> Vec<Arg> {
 }
 
 /// A line a position, or an array with a cell a position.
-pub(super) fn answer(query: &Query, _: &mut Io) -> Result<Answer, Refusal> {
+pub(super) fn answer(query: &Query) -> Result<Answer, Refusal> {
     let (axes, [mapping]) = query.mappings()?;
     let map = Map::new(&mapping, &axes).map_err(|error| input::refusal(error.code, None, error.message))?;
     let wanted = wanted(query.at.as_deref(), &mapping, map.size())?;
@@ -79,26 +78,10 @@ fn skewed(mapping: &Expr, axes: &Axes) -> Vec<(AxisId, Skew)> {
         Ok(digits) => {
             digits.axes().into_keys().chain(digits.offset().iter().map(|offset| offset.axis)).collect()
         }
-        Err(_) => named(mapping, axes),
+        Err(_) => input::named(mapping, axes),
     };
     let all = axes.iter().filter_map(|(axis, _, _)| Some((axis, axes.skew(axis)?)));
     all.filter(|(axis, _)| moves.contains(axis)).collect()
-}
-
-fn named(mapping: &Expr, axes: &Axes) -> Vec<AxisId> {
-    match mapping {
-        Expr::Axis(name) => axes.id(name).into_iter().collect(),
-        Expr::Alias(name) => axes.alias(name).map(|mapping| named(mapping, axes)).unwrap_or_default(),
-        Expr::Literal(_)
-        | Expr::Pair(_)
-        | Expr::Pad { .. }
-        | Expr::Resize { .. }
-        | Expr::Stride { .. }
-        | Expr::Modulo { .. }
-        | Expr::Slice { .. }
-        | Expr::Gather { .. }
-        | Expr::Slide(_) => mapping.children().into_iter().flat_map(|child| named(child, axes)).collect(),
-    }
 }
 
 /// The cell in plain axes. Indices that then name the same element are one.

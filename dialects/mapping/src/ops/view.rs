@@ -1,0 +1,309 @@
+//! `tm.slice`, `tm.tile`, `tm.pad`, `tm.unpad`, `tm.reshape`, `tm.transpose`: views, which move no byte.
+
+use crate::attrs::MAP;
+use crate::cell::Index;
+use crate::digits::digits;
+use crate::error::MapError;
+use crate::facts::{DeclaredAxes, check_mappings, mapping_error};
+use crate::tensor::{Dim, Tensor, make, operand};
+use crate::view::{self, ELEMENT, Meaning, ViewKind, axis_names, element, own_element, renamed, renaming};
+use crate::{Axes, Digits, Expr, Refinement, describe, first_missing, first_unlike, refines};
+use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl, Trait};
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::{OpRef, TypeId};
+use visa_ir::verify::VerifyCx;
+
+/// What all views have in common.
+const VIEW: OpDecl = OpDecl {
+    operands: &[OperandDecl::one("source", &["tm.hbm", "tm.dm"])],
+    clauses: &[ELEMENT],
+    results: &["view"],
+    traits: &[Trait::Pure],
+    infer: Some(infer),
+    verify: Some(verify),
+    ..OpDecl::BASE
+};
+
+const CHIPS: &str = "chip, cluster and slice mappings are those of the source";
+
+/// `tm.slice`.
+pub static SLICE: OpDecl = OpDecl {
+    name: "tm.slice",
+    summary: "A part of a tensor, under its own indices.",
+    doc: "The view starts where the source holds the first index of `element`, and holds what stands there (book 33, segmentation). \
+          `[A @ 1024, B]` of `[A, B]` is the part from A = 1024 on. A part of an inner axis keeps the source's distances by \
+          padding: `[A, B @ 2 = 2 # 4]`. What that padding covers is the rest of the source, so a view is read, never written.",
+    constraints: &[
+        ("C1", CHIPS),
+        ("C2", "the source holds, at every live position of the view, the same index (book 03)"),
+    ],
+    interfaces: &[Interface(&ViewKind::Slice)],
+    example: "%s = tm.slice %x element [A @ 1024 = 512, B]",
+    ..VIEW
+};
+
+/// `tm.tile`.
+pub static TILE: OpDecl = OpDecl {
+    name: "tm.tile",
+    summary: "A tile of a tensor, its indices counted from the tile's first.",
+    doc: "The positions `index`, ..., `index + size - 1` of the dimension `along` (book 03). Tiles may overlap. In the view the \
+          tile starts at coordinate 0, so every tile of a dimension has the same mapping: `along [B / 32], size 2, index i, \
+          element [A, B / 32 = 2 # 16, B % 32]`.",
+    constraints: &[
+        ("C1", CHIPS),
+        ("C2", "the source holds, at every live position of the view, that index moved by the tile's first (book 03)"),
+        ("C3", "the tile lies inside `along`, and starts with an element"),
+    ],
+    clauses: &[
+        ClauseDecl::required("along", ClauseKind::Body(&MAP), "the dimension that is cut into tiles"),
+        ClauseDecl::required("size", ClauseKind::Int, "positions of `along` in a tile"),
+        ClauseDecl::required("index", ClauseKind::Int, "the first position of `along` in this tile"),
+        ELEMENT,
+    ],
+    interfaces: &[Interface(&ViewKind::Tile)],
+    example: "%t = tm.tile %x along [B], size 2, index 2, element [A, B = 2 # 4]",
+    ..VIEW
+};
+
+/// `tm.pad`.
+pub static PAD: OpDecl = OpDecl {
+    name: "tm.pad",
+    summary: "A tensor with more padding behind it.",
+    doc: "The same elements at the same positions, and padding behind the source's end (semantics: an extent changes by pad and \
+          unpad, never by reshape). Padding inside may become stricter.",
+    constraints: &[
+        ("C1", CHIPS),
+        ("C2", "the view's elements are the source's, at their positions, and its padding is at least as strict"),
+        ("C3", "the view is at least as long as the source"),
+    ],
+    interfaces: &[Interface(&ViewKind::Padding)],
+    example: "%p = tm.pad %x element [[A, B] # 64]",
+    ..VIEW
+};
+
+/// `tm.unpad`.
+pub static UNPAD: OpDecl = OpDecl {
+    name: "tm.unpad",
+    summary: "A tensor without the padding behind it.",
+    doc: "The same elements at the same positions; only padding at the source's end is left out.",
+    constraints: &[
+        ("C1", CHIPS),
+        ("C2", "the view's elements are the source's, at their positions, and its padding is at least as strict"),
+        ("C3", "the view is at most as long as the source, and what it leaves out is padding"),
+    ],
+    interfaces: &[Interface(&ViewKind::Padding)],
+    example: "%u = tm.unpad %x element [A, B]",
+    ..VIEW
+};
+
+/// `tm.reshape`.
+pub static RESHAPE: OpDecl = OpDecl {
+    name: "tm.reshape",
+    summary: "The same positions under other axes.",
+    doc: "Every cell keeps its position and its padding, and gets another index: `[A, B]` as `[C]` with |C| = |A| |B| (semantics: \
+          relabelling). Changing an extent is `tm.pad`, `tm.unpad`, `tm.tile` or `tm.slice`.",
+    constraints: &[
+        ("C1", CHIPS),
+        ("C2", "view and source have the same size, live positions and padding"),
+        ("C3", "each index stands at one position, in the source and in the view"),
+        ("C4", "axes of `element`, old or new, occur in no other dimension of the tensor"),
+    ],
+    interfaces: &[Interface(&ViewKind::Reshape)],
+    example: "%r = tm.reshape %x element [C]",
+    ..VIEW
+};
+
+/// `tm.transpose`.
+pub static TRANSPOSE: OpDecl = OpDecl {
+    name: "tm.transpose",
+    summary: "A tensor whose axes exchange their names.",
+    doc: "The element at B = i, A = j of the view is the source's at A = i, B = j: the transposed matrix without moving it. `to` \
+          names, for each axis of `axes`, what it is called in the view; other axes of the same sizes will do as well.",
+    constraints: &[
+        ("C1", "`axes` and `to` list as many axes, each once, of the same sizes, and `to` names none that the rest of the tensor has"),
+        ("C2", "the mappings use no alias: it stands for its own axes"),
+    ],
+    clauses: &[
+        ClauseDecl::required("axes", ClauseKind::Body(&MAP), "the axes that are renamed"),
+        ClauseDecl::required("to", ClauseKind::Body(&MAP), "their names in the view, in the same order"),
+    ],
+    infer: Some(infer_transpose),
+    interfaces: &[Interface(&ViewKind::Transpose)],
+    example: "%t = tm.transpose %x axes [A, B], to [B, A]",
+    ..VIEW
+};
+
+/// The operations of this file.
+pub static OPS: &[&OpDecl] = &[&SLICE, &TILE, &PAD, &UNPAD, &RESHAPE, &TRANSPOSE];
+
+/// The source's type with the element mapping of the clause.
+fn infer(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
+    let source = source(op)?;
+    let given: Vec<(Dim, Expr)> = op.body::<Expr>("element").map(|map| (Dim::Element, (*map).clone())).into_iter().collect();
+    let view = Tensor::build(source.kind, None, source.dtype, &given, &source)
+        .map_err(|dim| op.error("C1", format!("the {dim} mapping is not known")))?;
+    Ok(vec![make(op.ctx, view)])
+}
+
+fn infer_transpose(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
+    let source = source(op)?;
+    let names: Vec<(String, String)> = axis_names(op, "axes")?.into_iter().zip(axis_names(op, "to")?).collect();
+    let maps = source.maps.iter().map(|map| {
+        renamed(map, &names).ok_or_else(|| op.error("C2", format!("`{map}` uses an alias, which cannot be renamed: write it out")))
+    });
+    let maps = maps.collect::<Result<Vec<_>, _>>()?;
+    Ok(vec![make(op.ctx, Tensor { maps, ..(*source).clone() })])
+}
+
+fn source(op: OpRef<'_>) -> Result<std::rc::Rc<Tensor>, Diagnostic> {
+    operand(op, 0).ok_or_else(|| op.error("C1", "the operand is no tensor"))
+}
+
+fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
+    let axes = &cx.analysis::<DeclaredAxes>().0;
+    check_mappings(op, axes)?;
+    let Some(kind) = view::kind(op) else { return Ok(()) };
+    match kind {
+        ViewKind::Slice | ViewKind::Tile => check_part(op, kind, axes),
+        ViewKind::Padding => check_padding(op, axes),
+        ViewKind::Reshape => check_reshape(op, axes),
+        ViewKind::Transpose => check_transpose(op, axes),
+    }
+}
+
+fn undecided(op: OpRef<'_>, error: MapError) -> Diagnostic {
+    mapping_error(error, op.clause_span("element"))
+}
+
+/// Slices and tiles: what the view holds stands in the source, `start` positions further.
+fn check_part(op: OpRef<'_>, kind: ViewKind, axes: &Axes) -> Result<(), Diagnostic> {
+    let start = view::start(op, kind, axes)?;
+    let shift = match view::meaning(op, kind, axes)? {
+        Meaning::Shifted(shift) => shift,
+        Meaning::Same | Meaning::Relabelled(..) | Meaning::Renamed(_) => Index::new(),
+    };
+    let (part, whole) = (own_element(op), element(op, 0));
+    let missing = first_missing(&part, &shift, &whole, start, axes).map_err(|error| undecided(op, error))?;
+    let Some(at) = missing else { return Ok(()) };
+    let cell = |map: &Expr, at: u64| describe(crate::map(map, axes, at).as_ref(), axes);
+    let (ours, theirs) = (cell(&part, at), cell(&whole, start + at));
+    let moved = if shift.is_empty() { "" } else { " before it is moved to the tile" };
+    let message = format!(
+        "`{part}` holds {ours}{moved} at position {at}, but `{whole}` holds {theirs} {start} positions further"
+    );
+    let fix = "pad inner terms to the source's size (`# n`), so that positions keep their distances";
+    Err(op.clause_error("C2", "element", message).fix(Some(fix.to_owned())))
+}
+
+/// Pad and unpad: the same elements at the same positions.
+fn check_padding(op: OpRef<'_>, axes: &Axes) -> Result<(), Diagnostic> {
+    let (ours, theirs) = (own_element(op), element(op, 0));
+    let size = |map: &Expr| map.size(axes).map_err(|error| undecided(op, error));
+    let (long, short) = (size(&ours)?, size(&theirs)?);
+    let pads = op.is(&PAD);
+    if (pads && long < short) || (!pads && long > short) {
+        let (other, than) = if pads { ("tm.unpad", "fewer") } else { ("tm.pad", "more") };
+        let message = format!("`{ours}` has {long} positions, {than} than `{theirs}` with {short}");
+        return Err(op.clause_error("C3", "element", message).fix(Some(format!("use `{other}`"))));
+    }
+    let common = long.min(short);
+    let cut = |map: &Expr| map.clone().resize(common);
+    match refines(&cut(&ours), &cut(&theirs), axes) {
+        Refinement::Refines => {}
+        Refinement::Violated { at, left, right } => {
+            let (left, right) = (describe(left.as_ref(), axes), describe(right.as_ref(), axes));
+            let message = format!("`{ours}` holds {left} at position {at}, where `{theirs}` holds {right}");
+            return Err(op.clause_error("C2", "element", message));
+        }
+        Refinement::Unknown { why } => return Err(op.clause_error("C2", "element", why)),
+    }
+    // Refinement may fill don't-care padding; a view may not. And what is left out or added must be padding.
+    let missing = |part: &Expr, whole: &Expr| {
+        first_missing(part, &Index::new(), whole, 0, axes).map_err(|error| undecided(op, error))
+    };
+    if let Some(at) = missing(&ours, &theirs)? {
+        let message = format!("`{ours}` holds an element at position {at}, `{theirs}` does not");
+        return Err(op.clause_error("C2", "element", message));
+    }
+    match missing(&theirs, &ours)? {
+        Some(at) => {
+            let message = format!("`{theirs}` holds an element at position {at}, which `{ours}` leaves out");
+            Err(op.clause_error("C3", "element", message).fix(Some("use `tm.slice` for a part".to_owned())))
+        }
+        None => Ok(()),
+    }
+}
+
+fn check_reshape(op: OpRef<'_>, axes: &Axes) -> Result<(), Diagnostic> {
+    let (ours, theirs) = (own_element(op), element(op, 0));
+    let unlike = first_unlike(&ours, &theirs, axes).map_err(|error| undecided(op, error))?;
+    if let Some(at) = unlike {
+        let cell = |map: &Expr| describe(crate::map(map, axes, at).as_ref(), axes);
+        let (left, right) = (cell(&ours), cell(&theirs));
+        let message = format!("`{ours}` holds {left} at position {at}, where `{theirs}` holds {right}");
+        return Err(op.clause_error("C2", "element", message).fix(Some(
+            "use `tm.pad`, `tm.unpad`, `tm.tile` or `tm.slice` to change an extent".to_owned(),
+        )));
+    }
+    for map in [&ours, &theirs] {
+        let found = digits(map, axes).map_err(|error| {
+            op.clause_error("C3", "element", format!("cannot relabel `{map}`: {error}"))
+        })?;
+        if !is_injective(&found) {
+            return Err(op.clause_error("C3", "element", format!("`{map}` holds an index at several positions")));
+        }
+    }
+    let Some(source) = operand(op, 0) else { return Ok(()) };
+    let of = |maps: &[Expr]| Tensor { maps: maps.to_vec(), ..(*source).clone() }.axis_names(axes);
+    let others: Vec<Expr> = source.kind.dims.iter().zip(&source.maps).filter(|(dim, _)| **dim != Dim::Element).map(|(_, map)| map.clone()).collect();
+    let others = of(&others);
+    match of(&[ours, theirs]).into_iter().find(|name| others.contains(name)) {
+        Some(name) => {
+            let message = format!("axis `{name}` occurs in another dimension of the tensor too, where it keeps its name");
+            Err(op.clause_error("C4", "element", message))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Whether each index has one position: no broadcast, and no digits of an axis that overlap.
+fn is_injective(digits: &Digits) -> bool {
+    let broadcast = digits.iter().any(|digit| digit.axis.is_none() && digit.live > 1);
+    let apart = digits.axes().into_values().all(|mut own| {
+        own.sort_by_key(|digit| digit.stride);
+        let mut reach = 0;
+        own.iter().all(|digit| {
+            let above = digit.stride > reach;
+            reach += digit.stride * (digit.live - 1);
+            above
+        })
+    });
+    !broadcast && apart
+}
+
+fn check_transpose(op: OpRef<'_>, axes: &Axes) -> Result<(), Diagnostic> {
+    let pairs = renaming(op, axes)?;
+    let (from, to) = (axis_names(op, "axes")?, axis_names(op, "to")?);
+    let refuse = |why: String| Err(op.clause_error("C1", "to", why));
+    if from.len() != to.len() {
+        return refuse(format!("{} axes are renamed to {}", from.len(), to.len()));
+    }
+    for names in [&from, &to] {
+        if let Some(twice) = names.iter().enumerate().find(|(at, name)| names[..*at].contains(name)) {
+            return refuse(format!("axis `{}` is listed twice", twice.1));
+        }
+    }
+    if let Some((a, b)) = pairs.iter().find(|(a, b)| axes.size(*a) != axes.size(*b)) {
+        let (name, size) = (|id| axes.name(id).to_owned(), |id| axes.size(id));
+        return refuse(format!("`{}` has {} positions, `{}` has {}", name(*a), size(*a), name(*b), size(*b)));
+    }
+    let mentioned = operand(op, 0).map(|source| source.axis_names(axes)).unwrap_or_default();
+    let skewed = |name: &str| axes.id(name).is_some_and(|id| axes.skew(id).is_some());
+    if let Some(name) = mentioned.iter().map(|name| &**name).chain(to.iter().map(|name| &**name)).find(|name| skewed(name)) {
+        return refuse(format!("`{name}` is a skewed axis, which follows from others: such a tensor is not transposed"));
+    }
+    match to.iter().find(|name| !from.contains(name) && mentioned.iter().any(|own| **own == ***name)) {
+        Some(name) => refuse(format!("the tensor has an axis `{name}` already")),
+        None => Ok(()),
+    }
+}

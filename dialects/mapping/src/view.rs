@@ -1,0 +1,171 @@
+//! Views: the same bytes under another mapping (book 03, "tiling"; book 33, segmentation).
+//!
+//! A view moves nothing. It starts some positions into its source and has an element mapping of its own; everything that
+//! reads it works with that mapping and that address. What the view *means* is its source's tensor restricted to what
+//! the mapping holds, with coordinates counted from the tile (a tile), or with other axes (reshape, transposition).
+
+use crate::attrs::MAP;
+use crate::axes::{Axes, AxisId};
+use crate::cell::{Cell, Index, Map};
+use crate::digits::digits;
+use crate::expr::Expr;
+use crate::inverse::inverse;
+use crate::tensor::{Dim, Tensor, operand};
+use visa_ir::decl::{ClauseDecl, ClauseKind};
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::OpRef;
+
+/// Which view an operation is; declared as an interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ViewKind {
+    /// `tm.slice`: part of the tensor, under its own indices.
+    Slice,
+    /// `tm.tile`: part of the tensor, indices counted from the tile's first.
+    Tile,
+    /// `tm.pad`, `tm.unpad`: other padding around the same elements.
+    Padding,
+    /// `tm.reshape`: the same positions under other axes.
+    Reshape,
+    /// `tm.transpose`: axes exchange their names.
+    Transpose,
+}
+
+/// How the tensor of a view follows from that of its source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Meaning {
+    /// The element at x is the source's at x.
+    Same,
+    /// The element at x is the source's at x plus this.
+    Shifted(Index),
+    /// The element that the second mapping holds at a position is the source's that the first one holds there.
+    Relabelled(Expr, Expr),
+    /// The coordinate along the second axis of a pair is the source's along the first.
+    Renamed(Vec<(AxisId, AxisId)>),
+}
+
+/// The element mapping of a view, the clause that most views have.
+pub(crate) const ELEMENT: ClauseDecl =
+    ClauseDecl::required("element", ClauseKind::Body(&MAP), "the view's layout, in elements");
+
+/// The view that an operation is.
+#[must_use]
+pub fn kind(op: OpRef<'_>) -> Option<ViewKind> {
+    op.decl().and_then(|decl| decl.interface::<ViewKind>()).copied()
+}
+
+/// What the view means.
+///
+/// # Errors
+/// A tile whose index or dimension is no position, or an axis that is not declared.
+pub fn meaning(op: OpRef<'_>, kind: ViewKind, axes: &Axes) -> Result<Meaning, Diagnostic> {
+    Ok(match kind {
+        ViewKind::Slice | ViewKind::Padding => Meaning::Same,
+        ViewKind::Tile => Meaning::Shifted(tile_start(op, axes)?),
+        ViewKind::Reshape => Meaning::Relabelled(element(op, 0), own_element(op)),
+        ViewKind::Transpose => Meaning::Renamed(renaming(op, axes)?),
+    })
+}
+
+/// How many positions into its source a view starts.
+///
+/// # Errors
+/// If the source holds the view's first index nowhere, or has no digit form.
+pub fn start(op: OpRef<'_>, kind: ViewKind, axes: &Axes) -> Result<u64, Diagnostic> {
+    let first = match kind {
+        ViewKind::Padding | ViewKind::Reshape | ViewKind::Transpose => return Ok(0),
+        ViewKind::Tile => tile_start(op, axes)?,
+        ViewKind::Slice => match crate::cell::map(&own_element(op), axes, 0) {
+            Some(Cell::Live(index)) => index,
+            Some(Cell::Shared(_) | Cell::Pad(_)) | None => {
+                let message = format!("`{}` does not start with an element", own_element(op));
+                return Err(op.clause_error("C2", "element", message));
+            }
+        },
+    };
+    let source = element(op, 0);
+    let held = digits(&source, axes)
+        .map_err(|error| op.clause_error("C2", "element", format!("cannot place a view in `{source}`: {error}")))?;
+    inverse(&held).position(&first).ok_or_else(|| {
+        let at = crate::describe(Some(&Cell::Live(first)), axes);
+        op.clause_error("C2", "element", format!("the view starts at {at}, which `{source}` does not hold"))
+    })
+}
+
+/// The source's element mapping.
+pub(crate) fn element(op: OpRef<'_>, index: usize) -> Expr {
+    operand(op, index).map_or(Expr::Literal(1), |tensor| tensor.dim(Dim::Element))
+}
+
+/// The view's own element mapping.
+pub(crate) fn own_element(op: OpRef<'_>) -> Expr {
+    op.result_type::<Tensor>(0).map_or(Expr::Literal(1), |tensor| tensor.dim(Dim::Element))
+}
+
+/// The index of a tile's first element.
+fn tile_start(op: OpRef<'_>, axes: &Axes) -> Result<Index, Diagnostic> {
+    let Some(along) = op.body::<Expr>("along") else { return Ok(Index::new()) };
+    let index = op.int("index").unwrap_or(0);
+    let refuse = |why: String| op.clause_error("C3", "index", why);
+    let map = Map::new(&along, axes)
+        .map_err(|error| crate::facts::mapping_error(error, op.clause_span("along")))?;
+    let size = op.int("size").and_then(|size| u64::try_from(size).ok()).unwrap_or(0);
+    let at = u64::try_from(index).map_err(|_| refuse(format!("tile {index} is negative")))?;
+    let end = at.checked_add(size).filter(|end| *end <= map.size());
+    if size == 0 || end.is_none() {
+        let positions = map.size();
+        return Err(refuse(format!("`{along}` has {positions} positions, a tile of {size} from {at} on is not inside")));
+    }
+    match map.cell(at) {
+        Some(Cell::Live(index)) => Ok(index),
+        Some(Cell::Shared(_) | Cell::Pad(_)) | None => {
+            Err(refuse(format!("`{along}` holds no element at {at}")))
+        }
+    }
+}
+
+/// The pairs of axes of a transposition: from, to.
+pub(crate) fn renaming(op: OpRef<'_>, axes: &Axes) -> Result<Vec<(AxisId, AxisId)>, Diagnostic> {
+    let ids = |clause: &str| -> Result<Vec<AxisId>, Diagnostic> {
+        let names = axis_names(op, clause)?;
+        let resolve = |name: &String| {
+            axes.resolve(name).map_err(|error| crate::facts::mapping_error(error, op.clause_span(clause)))
+        };
+        names.iter().map(resolve).collect()
+    };
+    let (from, to) = (ids("axes")?, ids("to")?);
+    Ok(from.into_iter().zip(to).collect())
+}
+
+/// The axes that a clause such as `[A, B]` lists.
+pub(crate) fn axis_names(op: OpRef<'_>, clause: &str) -> Result<Vec<String>, Diagnostic> {
+    let Some(list) = op.body::<Expr>(clause) else { return Ok(Vec::new()) };
+    let terms = if let Expr::Pair(terms) = &*list { terms.clone() } else { vec![(*list).clone()] };
+    let name = |term: &Expr| {
+        if let Expr::Axis(name) = term {
+            return Ok(name.to_string());
+        }
+        let message = format!("`{list}` is no list of axes: expected names such as `[A, B]`");
+        Err(op.clause_error("C1", clause, message))
+    };
+    terms.iter().map(name).collect()
+}
+
+/// The same mapping with its axes renamed; `None` if it uses an alias, which stands for its own axes.
+pub(crate) fn renamed(map: &Expr, names: &[(String, String)]) -> Option<Expr> {
+    match map {
+        Expr::Alias(_) => None,
+        Expr::Axis(name) => {
+            let to = names.iter().find(|(from, _)| **from == **name);
+            Some(to.map_or_else(|| map.clone(), |(_, to)| Expr::axis(to)))
+        }
+        Expr::Literal(_)
+        | Expr::Pair(_)
+        | Expr::Pad { .. }
+        | Expr::Resize { .. }
+        | Expr::Stride { .. }
+        | Expr::Modulo { .. }
+        | Expr::Slice { .. }
+        | Expr::Gather { .. }
+        | Expr::Slide(_) => map.map_children(|child| renamed(child, names).ok_or(())).ok(),
+    }
+}

@@ -1,0 +1,167 @@
+//! Canonicalisation: an e-graph of equal expressions, and the shortest text in it.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use egg::{Extractor, Id, RecExpr, Runner, SimpleScheduler, StopReason};
+use visa_mapping::{Axes, Equality, Expr, MapError, digits, equal, rebuild};
+
+use super::analysis::{Conflict, Graph, Meaning};
+use super::extract::Text;
+use super::language::{Node, Piece, lower};
+use super::ruleset::RuleSet;
+
+/// Most rounds of rewriting.
+pub const MAX_ITERATIONS: usize = 16;
+
+/// Most nodes of an e-graph; checked after each round.
+pub const MAX_E_NODES: usize = 5_000;
+
+/// Never reached: results must not depend on the clock.
+const NO_TIME_LIMIT: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// A canonical mapping and how it was found.
+#[derive(Clone, Debug)]
+pub struct Canonical {
+    /// The mapping.
+    pub expr: Expr,
+    /// How large the e-graph became.
+    pub statistics: Statistics,
+}
+
+/// How large an e-graph became, and why rewriting stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Statistics {
+    /// Classes of equal terms.
+    pub e_classes: usize,
+    /// Terms.
+    pub e_nodes: usize,
+    /// Rounds of rewriting.
+    pub iterations: usize,
+    /// Why it stopped.
+    pub stop: Stop,
+}
+
+/// Why rewriting stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// No rule had anything more to say.
+    Saturated,
+    /// [`MAX_E_NODES`] was reached.
+    NodeLimit,
+    /// [`MAX_ITERATIONS`] was reached.
+    IterationLimit,
+}
+
+impl fmt::Display for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Saturated => "saturated",
+            Self::NodeLimit => "node limit",
+            Self::IterationLimit => "iteration limit",
+        })
+    }
+}
+
+/// Why there is no canonical form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CanonicalError {
+    /// The mapping is broken.
+    Map(MapError),
+    /// A rule equates mappings of different meaning.
+    Unsound(Conflict),
+}
+
+impl fmt::Display for CanonicalError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Map(error) => error.fmt(f),
+            Self::Unsound(conflict) => write!(f, "internal error: {conflict}"),
+        }
+    }
+}
+
+impl std::error::Error for CanonicalError {}
+
+impl From<MapError> for CanonicalError {
+    fn from(error: MapError) -> Self {
+        Self::Map(error)
+    }
+}
+
+/// The canonical form of a mapping: of all texts that the rules find, the shortest, and of those the first in the order of
+/// bytes. Mappings that have a normal form and hold the same cells have the same canonical form.
+///
+/// # Errors
+/// A mapping that breaks a size rule; a rule that turns out not to be sound.
+pub fn canonicalize(expr: &Expr, axes: &Axes, rules: &RuleSet) -> Result<Canonical, CanonicalError> {
+    expr.size(axes)?;
+    let seed = tidy(&expr.expanded(axes)?, axes);
+    let axes = Arc::new(axes.clone());
+    let (graph, roots, statistics) = saturate(Graph::new(Meaning::new(axes.clone())), &[lower(&seed)], rules)?;
+    let expr = best(&graph, roots[0]).unwrap_or_else(|| seed.clone());
+    if let Equality::Different { at, .. } = equal(&seed, &expr, &axes) {
+        let why = format!("they differ at position {at}");
+        return Err(CanonicalError::Unsound(Conflict { rule: None, left: seed, right: expr, why }));
+    }
+    Ok(Canonical { expr, statistics })
+}
+
+/// The same mapping with every part that has a normal form written as that says, and sliding terms by falling stride: so
+/// equal parts start out equal.
+fn tidy(expr: &Expr, axes: &Axes) -> Expr {
+    if let Ok(rebuilt) = digits(expr, axes).map(|digits| rebuild(&digits, axes)) {
+        return rebuilt.unwrap_or_else(|_| expr.clone());
+    }
+    let children = expr.map_children(|child| Ok::<Expr, std::convert::Infallible>(tidy(child, axes)));
+    let mut tidied = children.unwrap_or_else(|never| match never {});
+    if let Expr::Slide(terms) = &mut tidied {
+        terms.sort_by_key(|(_, stride)| std::cmp::Reverse(*stride));
+    }
+    tidied
+}
+
+/// Applies the rules until nothing changes or a bound is reached.
+pub(crate) fn saturate(
+    graph: Graph,
+    terms: &[RecExpr<Node>],
+    rules: &RuleSet,
+) -> Result<(Graph, Vec<Id>, Statistics), CanonicalError> {
+    let runner = Runner::<Node, Meaning, ()>::new(Meaning::new(graph.analysis.axes.clone()))
+        .with_egraph(graph)
+        .with_iter_limit(MAX_ITERATIONS)
+        .with_node_limit(MAX_E_NODES)
+        .with_time_limit(NO_TIME_LIMIT)
+        .with_scheduler(SimpleScheduler)
+        .with_hook(|runner| match runner.egraph.analysis.conflict {
+            Some(_) => Err("a rule is not sound".to_owned()),
+            None => Ok(()),
+        });
+    let runner = terms.iter().fold(runner, |runner, term| runner.with_expr(term)).run(rules.rewrites());
+    if let Some(conflict) = runner.egraph.analysis.conflict {
+        return Err(CanonicalError::Unsound(conflict));
+    }
+    let stop = match runner.stop_reason {
+        Some(StopReason::Saturated) => Stop::Saturated,
+        Some(StopReason::NodeLimit(_)) => Stop::NodeLimit,
+        Some(StopReason::IterationLimit(_) | StopReason::TimeLimit(_) | StopReason::Other(_)) | None => {
+            Stop::IterationLimit
+        }
+    };
+    let statistics = Statistics {
+        e_classes: runner.egraph.number_of_classes(),
+        e_nodes: runner.egraph.total_size(),
+        iterations: runner.iterations.len(),
+        stop,
+    };
+    Ok((runner.egraph, runner.roots, statistics))
+}
+
+/// The mapping with the shortest text of a class.
+pub(crate) fn best(graph: &Graph, class: Id) -> Option<Expr> {
+    match Extractor::new(graph, Text).find_best_cost(class).3 {
+        Some(Piece::Mapping(expr)) => Some((*expr).clone()),
+        Some(Piece::Number(_) | Piece::Kind(_) | Piece::Table(_) | Piece::Terms(_)) | None => None,
+    }
+}

@@ -1,0 +1,275 @@
+//! Is a rule sound? Both sides are compared position by position on every small example that fits.
+//!
+//! Examples are grown from the left side: a metavariable for mappings takes each expression of a pool, a divisor each
+//! divisor of what it divides, and so on, so that every example keeps the size rules. A condition is asked as soon as its
+//! metavariables are known. Cells are those of [`Map`], the readable meaning of a mapping, not those of the normal form.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use visa_mapping::{Axes, Expr, Map, PadKind, describe};
+
+use super::language::{Piece, group};
+use super::pool::{self, Pool};
+use super::rule::{Condition, Kind, Num, Operator, Rule, Term};
+
+/// Most examples of one rule.
+pub const MAX_INSTANCES: u64 = 20_000;
+
+/// Most positions of an example.
+const MAX_POSITIONS: u64 = 512;
+
+/// What the check found.
+pub(crate) enum Verdict {
+    /// Both sides agreed on every example.
+    Sound { instances: u64, positions: u64 },
+    /// They did not.
+    Unsound(Counterexample),
+}
+
+/// An example on which the sides of a rule differ.
+pub(crate) struct Counterexample {
+    /// The axes with their sizes.
+    pub(crate) axes: Vec<String>,
+    /// The left side.
+    pub(crate) left: Expr,
+    /// The right side, unless it cannot be computed.
+    pub(crate) right: Option<Expr>,
+    /// What differs, and where.
+    pub(crate) why: String,
+}
+
+/// Checks a rule, both ways if it is used both ways.
+pub(crate) fn check(rule: &Rule) -> Verdict {
+    let pool = Pool::new();
+    let first = check_one(rule, &pool);
+    match first {
+        Verdict::Sound { instances, positions } if rule.both_ways => match check_one(&rule.reversed(), &pool) {
+            Verdict::Sound { instances: more, positions: others } => {
+                // A direction that no example covers is not checked.
+                let instances = if more == 0 { 0 } else { instances + more };
+                Verdict::Sound { instances, positions: positions + others }
+            }
+            unsound @ Verdict::Unsound(_) => unsound,
+        },
+        verdict @ (Verdict::Sound { .. } | Verdict::Unsound(_)) => verdict,
+    }
+}
+
+fn check_one(rule: &Rule, pool: &Pool) -> Verdict {
+    // A long list of examples is thinned out evenly: a stride through it, prime so that no choice is left out.
+    let mut every = 1;
+    loop {
+        let check = Check { rule, pool, every, state: RefCell::default() };
+        let env = vec![None; rule.scope.0.len()];
+        check.term(&rule.left, &env, &mut |env, left| check.instance(env, left));
+        let state = check.state.into_inner();
+        if let Some(example) = state.counterexample {
+            return Verdict::Unsound(example);
+        }
+        if state.instances <= MAX_INSTANCES {
+            return Verdict::Sound { instances: state.instances, positions: state.positions };
+        }
+        every = [7, 61, 509, 4093].into_iter().find(|prime| *prime > every).unwrap_or(every * 8 + 1);
+    }
+}
+
+#[derive(Default)]
+struct State {
+    seen: u64,
+    instances: u64,
+    positions: u64,
+    counterexample: Option<Counterexample>,
+}
+
+impl State {
+    fn done(&self) -> bool {
+        self.counterexample.is_some() || self.instances > MAX_INSTANCES
+    }
+}
+
+struct Check<'a> {
+    rule: &'a Rule,
+    pool: &'a Pool,
+    every: u64,
+    state: RefCell<State>,
+}
+
+/// What each slot stands for so far.
+type Slots = [Option<Piece>];
+/// Takes the slots and the mapping that they make.
+type Then<'a> = &'a mut dyn FnMut(&Slots, &Expr);
+
+impl Check<'_> {
+    fn axes(&self) -> &Axes {
+        &self.pool.axes
+    }
+
+    /// The slots with one more known, unless a condition that can be asked now fails.
+    fn bind(&self, slots: &Slots, slot: usize, piece: Piece) -> Option<Vec<Option<Piece>>> {
+        let mut slots = slots.to_vec();
+        slots[slot] = Some(piece);
+        let env = |slot: usize| slots[slot].as_ref();
+        let fails = |condition: &Condition| condition.holds(&env, self.axes()) == Some(false);
+        if self.rule.conditions.iter().any(fails) { None } else { Some(slots) }
+    }
+
+    /// Every example of a term that fits the slots known so far.
+    fn term(&self, term: &Term, slots: &Slots, then: Then<'_>) {
+        if self.state.borrow().done() {
+            return;
+        }
+        match term {
+            Term::Var(slot) => self.variable(*slot, &self.pool.expressions, slots, then),
+            Term::Literal(n) => self.number(n, &[1, 2, 3, 4, 6], slots, &mut |slots, n| then(slots, &Expr::Literal(n))),
+            Term::Group(terms, rest) => self.group(terms, *rest, slots, then),
+            Term::Pad { inner, size, kind, side } => self.term(inner, slots, &mut |slots, inner| {
+                self.kind(kind, slots, &mut |slots, kind| {
+                    let Ok(least) = inner.size(self.axes()) else { return };
+                    self.number(size, &pool::sizes_from(least), slots, &mut |slots, size| {
+                        then(slots, &Expr::Pad { inner: Box::new(inner.clone()), size, kind, side: *side });
+                    });
+                });
+            }),
+            Term::Apply(inner, operator, n) => self.term(inner, slots, &mut |slots, inner| {
+                let Ok(size) = inner.size(self.axes()) else { return };
+                let numbers = match operator {
+                    Operator::Stride | Operator::Modulo => pool::divisors(size),
+                    Operator::Resize => pool::sizes_to(size),
+                    Operator::Slice => pool::offsets(size),
+                };
+                self.number(n, &numbers, slots, &mut |slots, n| then(slots, &operator.apply(inner.clone(), n)));
+            }),
+            Term::Gather(inner, table) => self.term(inner, slots, &mut |slots, inner| {
+                let Ok(size) = inner.size(self.axes()) else { return };
+                self.table(*table, size, slots, &mut |slots, table| then(slots, &inner.clone().gather(table)));
+            }),
+            Term::Slide(terms, rest) => self.slide(terms, *rest, Vec::new(), slots, then),
+        }
+    }
+
+    fn variable(&self, slot: usize, choices: &[Rc<Expr>], slots: &Slots, then: Then<'_>) {
+        if let Some(Piece::Mapping(known)) = &slots[slot] {
+            return then(slots, &known.clone());
+        }
+        for expr in choices {
+            if let Some(slots) = self.bind(slots, slot, Piece::Mapping(expr.clone())) {
+                then(&slots, expr);
+            }
+        }
+    }
+
+    fn group(&self, terms: &[Term], rest: Option<usize>, slots: &Slots, then: Then<'_>) {
+        match (terms.split_first(), rest) {
+            (Some((first, others)), _) => self.term(first, slots, &mut |slots, first| {
+                self.group(others, rest, slots, &mut |slots, others| then(slots, &group(first.clone(), others)));
+            }),
+            (None, Some(slot)) => self.variable(slot, &self.pool.rests, slots, then),
+            (None, None) => then(slots, &Expr::Literal(1)),
+        }
+    }
+
+    fn slide(&self, terms: &[(Term, Num)], rest: Option<usize>, before: Vec<(Expr, u64)>, slots: &Slots, then: Then<'_>) {
+        if let Some(((first, stride), others)) = terms.split_first() {
+            return self.term(first, slots, &mut |slots, first| {
+                self.number(stride, &[1, 2, 3, 4, 5, 6], slots, &mut |slots, stride| {
+                    let mut before = before.clone();
+                    before.push((first.clone(), stride));
+                    self.slide(others, rest, before, slots, then);
+                });
+            });
+        }
+        let Some(slot) = rest else { return then(slots, &Expr::Slide(before)) };
+        for more in &self.pool.terms {
+            if let Some(slots) = self.bind(slots, slot, Piece::Terms(more.clone())) {
+                then(&slots, &Expr::Slide(before.iter().chain(more.iter()).cloned().collect()));
+            }
+        }
+    }
+
+    /// Every choice of a number: on the left side a number is written or a metavariable.
+    fn number(&self, number: &Num, choices: &[u64], slots: &Slots, then: &mut dyn FnMut(&Slots, u64)) {
+        let Num::Var(slot) = number else {
+            let env = |slot: usize| slots[slot].as_ref();
+            return number.value(&env, self.axes()).map_or((), |n| then(slots, n));
+        };
+        if let Some(known) = slots[*slot].as_ref().and_then(Piece::number) {
+            return then(slots, known);
+        }
+        for &n in choices {
+            if let Some(slots) = self.bind(slots, *slot, Piece::Number(n)) {
+                then(&slots, n);
+            }
+        }
+    }
+
+    fn kind(&self, kind: &Kind, slots: &Slots, then: &mut dyn FnMut(&Slots, PadKind)) {
+        let slot = match kind {
+            Kind::Is(kind) => return then(slots, *kind),
+            Kind::Var(slot) => *slot,
+        };
+        if let Some(Piece::Kind(known)) = slots[slot] {
+            return then(slots, known);
+        }
+        for kind in [PadKind::Top, PadKind::Zero, PadKind::Bottom] {
+            if let Some(slots) = self.bind(slots, slot, Piece::Kind(kind)) {
+                then(&slots, kind);
+            }
+        }
+    }
+
+    fn table(&self, slot: usize, size: u64, slots: &Slots, then: &mut dyn FnMut(&Slots, Arc<[u64]>)) {
+        if let Some(Piece::Table(known)) = &slots[slot] {
+            return then(slots, known.clone());
+        }
+        for table in pool::tables(size) {
+            if let Some(slots) = self.bind(slots, slot, Piece::Table(table.clone())) {
+                then(&slots, table);
+            }
+        }
+    }
+
+    /// Compares the two sides of one example.
+    fn instance(&self, slots: &Slots, left: &Expr) {
+        let mut state = self.state.borrow_mut();
+        state.seen += 1;
+        if state.done() || !state.seen.is_multiple_of(self.every) {
+            return;
+        }
+        let env = |slot: usize| slots[slot].as_ref();
+        // Left sides that break a size rule, and those too long to spell out, are no examples.
+        let Ok(map) = Map::new(left, self.axes()) else { return };
+        let asked = self.rule.conditions.iter().all(|condition| condition.holds(&env, self.axes()) == Some(true));
+        if map.size() > MAX_POSITIONS || !asked {
+            return;
+        }
+        let right = self.rule.right.build(&env, self.axes());
+        match self.difference(&map, right.as_ref()) {
+            None => {
+                state.instances += 1;
+                state.positions += map.size();
+            }
+            Some(why) => {
+                let axes = self.axes().iter().map(|(_, name, size)| format!("{name} = {size}")).collect();
+                state.counterexample = Some(Counterexample { axes, left: left.clone(), right, why });
+            }
+        }
+    }
+
+    fn difference(&self, left: &Map, right: Option<&Expr>) -> Option<String> {
+        let Some(right) = right else {
+            return Some("a number of its right side cannot be computed (not whole, negative or too large)".to_owned());
+        };
+        let right = match Map::new(right, self.axes()) {
+            Ok(right) => right,
+            Err(error) => return Some(format!("its right side is broken, {}", error.message)),
+        };
+        if left.size() != right.size() {
+            return Some(format!("its sides have {} and {} positions", left.size(), right.size()));
+        }
+        let at = (0..left.size()).find(|&at| left.cell(at) != right.cell(at))?;
+        let shown = |map: &Map| describe(map.cell(at).as_ref(), self.axes());
+        Some(format!("position {at} holds {} on the left side and {} on the right side", shown(left), shown(&right)))
+    }
+}

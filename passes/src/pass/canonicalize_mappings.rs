@@ -1,0 +1,42 @@
+//! Writes every mapping of a clause in its canonical form.
+
+use crate::canonical::{MAPPING_OPTIONS, MAPPING_STATISTICS, MappingRewriter, infer_again};
+use crate::{Pass, PassCx};
+use visa_ir::diag::Diagnostic;
+use visa_mapping::Expr;
+use visa_mapping::attrs::MAP;
+
+/// The pass.
+pub static PASS: Pass = Pass {
+    name: "canonicalize-mappings",
+    summary: "writes the mappings of clauses in their canonical form",
+    doc: "Each mapping in a clause becomes the shortest equal text that the rules find (docs/rationale/canonical-mappings.md); \
+          aliases are written out. Equal means the same cell at every position (book 03), so whatever an operation reads off \
+          the mapping stays true. Result types are inferred again, since they repeat clauses; the types of arguments are left to \
+          `simplify-types`.\n\n\
+          Two kinds of mappings stay as they are: one that breaks a size rule, which the verifier reports, and one whose \
+          canonical form mentions fewer axes. `[A = 1, B]` holds the cells of `[B]`, but says that the tensor depends on A: \
+          without it, a transfer to `[A, B]` would broadcast.",
+    options: MAPPING_OPTIONS,
+    statistics: MAPPING_STATISTICS,
+    run,
+    ..Pass::BASE
+};
+
+fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
+    let mut rewriter = MappingRewriter::new(cx);
+    for id in cx.module.walk_all() {
+        let op = cx.module.op(cx.ctx, id);
+        let clauses = op.clauses().iter();
+        let mappings: Vec<_> = clauses
+            .filter_map(|clause| Some((clause.name.to_string(), clause.span, op.body::<Expr>(&clause.name)?)))
+            .collect();
+        for (clause, span, mapping) in mappings {
+            if let Some(canonical) = rewriter.replacement(cx, &mapping, span)? {
+                let attr = cx.ctx.body_attr(&MAP, canonical);
+                cx.module.set_clause(id, &clause, Some(attr));
+            }
+        }
+    }
+    infer_again(cx)
+}

@@ -1,0 +1,56 @@
+//! Writes the mappings in the types of a kernel's arguments in their canonical form.
+
+use crate::canonical::{MAPPING_OPTIONS, MAPPING_STATISTICS, MappingRewriter, infer_again};
+use crate::{Pass, PassCx};
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::ValueId;
+use visa_mapping::{Tensor, make};
+
+/// The pass.
+pub static PASS: Pass = Pass {
+    name: "simplify-types",
+    summary: "writes the mappings in tensor types in their canonical form",
+    doc: "Types are written where nothing else says them: at the arguments of kernels, and at results of operations that do not \
+          infer theirs. Their mappings become canonical; all other types are inferred again, so what they take over from an \
+          argument, its chip mapping for one, follows. The results of a kernel have the types of what `tm.return` is given. A type \
+          that repeats a clause changes with the clause: that is `canonicalize-mappings`.\n\n\
+          A canonical mapping holds the same cell at every position (book 03), so callers pass the same bytes as before. A mapping \
+          that would mention fewer axes stays, as in `canonicalize-mappings`.",
+    options: MAPPING_OPTIONS,
+    statistics: MAPPING_STATISTICS,
+    run,
+    ..Pass::BASE
+};
+
+fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
+    let mut rewriter = MappingRewriter::new(cx);
+    for value in written(cx) {
+        let Some(tensor) = cx.ctx.type_value::<Tensor>(cx.module.ty(value)) else { continue };
+        let span = cx.module.value_span(value);
+        let mut simple = (*tensor).clone();
+        let mut changed = false;
+        for mapping in &mut simple.maps {
+            if let Some(canonical) = rewriter.replacement(cx, mapping, span)? {
+                *mapping = canonical;
+                changed = true;
+            }
+        }
+        if changed {
+            cx.module.set_type(value, make(cx.ctx, simple));
+        }
+    }
+    infer_again(cx)
+}
+
+/// The values whose types are written: block arguments, and results that are not inferred.
+fn written(cx: &PassCx<'_>) -> Vec<ValueId> {
+    let mut values = Vec::new();
+    for id in cx.module.walk_all() {
+        let op = cx.module.op(cx.ctx, id);
+        op.regions().iter().for_each(|&region| values.extend(cx.module.args(region)));
+        if op.decl().is_none_or(|decl| decl.infer.is_none()) {
+            values.extend(op.results());
+        }
+    }
+    values
+}

@@ -1,0 +1,143 @@
+//! Views: the same elements under other indices (book 03, tiling; semantics, relabelling).
+
+use std::collections::BTreeMap;
+
+use visa_ir::diag::Diagnostic;
+use visa_ir::span::Span;
+use visa_mapping::{Axes, AxisId, Cell, Expr, Index, Map};
+
+use crate::tensor::{Axis, Logical, element_count, offset};
+
+/// The tensor whose element at x is the given one's at x plus `shift`.
+pub(crate) fn shifted(tensor: &Logical, shift: &Index, span: Span) -> Result<Logical, Diagnostic> {
+    let by = |axis: AxisId| usize::try_from(shift.get(axis)).unwrap_or(usize::MAX);
+    let cut = |axis: &Axis| Axis { id: axis.id, held: axis.held.iter().skip(by(axis.id)).copied().collect() };
+    let axes: Vec<Axis> = tensor.axes.iter().map(cut).collect();
+    let strides = tensor.strides(axes.iter().map(|axis| axis.id));
+    let base: usize = axes.iter().zip(&strides).map(|(axis, stride)| by(axis.id).saturating_mul(*stride)).sum();
+    Logical::tabulate(tensor.dtype, axes, span, |at| tensor.at(base + offset(&strides, at)))
+}
+
+/// The tensor whose coordinate along the second axis of each pair is the given one's along the first.
+pub(crate) fn renamed(tensor: &Logical, pairs: &[(AxisId, AxisId)], span: Span) -> Result<Logical, Diagnostic> {
+    let name = |id: AxisId| pairs.iter().find(|(from, _)| *from == id).map_or(id, |(_, to)| *to);
+    let axes: Vec<Axis> =
+        tensor.axes.iter().map(|axis| Axis { id: name(axis.id), held: axis.held.clone() }).collect();
+    let strides = tensor.strides(tensor.axes.iter().map(|axis| axis.id));
+    Logical::tabulate(tensor.dtype, axes, span, |at| tensor.at(offset(&strides, at)))
+}
+
+/// The tensor that holds at index `new(i)` what the given one holds at `old(i)`, for every position i of the two mappings.
+/// Along axes that neither mentions nothing changes.
+pub(crate) fn relabelled(
+    tensor: &Logical,
+    old: &Expr,
+    new: &Expr,
+    axes: &Axes,
+    span: Span,
+) -> Result<Logical, Diagnostic> {
+    let refuse = |why: String| Diagnostic::error("no-meaning", span, why);
+    let map = |expr: &Expr| Map::new(expr, axes).map_err(|error| refuse(error.message));
+    let (old, new) = (map(old)?, map(new)?);
+    let positions = element_count(&[usize::try_from(new.size()).unwrap_or(usize::MAX)], span)? as u64;
+    let pairs: Vec<(Index, Index)> = (0..positions)
+        .filter_map(|i| match (old.cell(i), new.cell(i)) {
+            (Some(Cell::Live(from)), Some(Cell::Live(to))) => Some((from, to)),
+            _ => None,
+        })
+        .collect();
+    let moved = |id: AxisId| pairs.iter().any(|(from, _)| from.get(id) > 0);
+    if !tensor.axes.iter().any(|axis| moved(axis.id)) {
+        return Ok(tensor.clone());
+    }
+    let mut ends: BTreeMap<AxisId, usize> = BTreeMap::new();
+    for (id, coordinate) in pairs.iter().flat_map(|(_, to)| to.iter()) {
+        let end = ends.entry(id).or_insert(1);
+        *end = (*end).max(usize::try_from(coordinate).unwrap_or(usize::MAX).saturating_add(1));
+    }
+    let kept: Vec<Axis> = tensor.axes.iter().filter(|axis| !moved(axis.id)).cloned().collect();
+    let count = kept.len();
+    let mut result = kept;
+    result.extend(ends.iter().map(|(&id, &end)| Axis { id, held: vec![false; end] }));
+    for (id, coordinate) in pairs.iter().flat_map(|(_, to)| ends.keys().map(|id| (*id, to.get(*id)))) {
+        if let Some(axis) = result[count..].iter_mut().find(|axis| axis.id == id) {
+            axis.held[coordinate as usize] = true;
+        }
+    }
+    let places = places(tensor, &pairs, &ends, span)?;
+    let strides = tensor.strides(result[..count].iter().map(|axis| axis.id));
+    let extents: Vec<usize> = ends.values().copied().collect();
+    Logical::tabulate(tensor.dtype, result, span, |at| {
+        let flat = at[count..].iter().zip(&extents).fold(0, |flat, (coordinate, extent)| flat * extent + coordinate);
+        tensor.at(places[flat] + offset(&strides, &at[..count]))
+    })
+}
+
+/// For each combination of new coordinates, in C order, where the old tensor has its element.
+fn places(
+    tensor: &Logical,
+    pairs: &[(Index, Index)],
+    ends: &BTreeMap<AxisId, usize>,
+    span: Span,
+) -> Result<Vec<usize>, Diagnostic> {
+    let extents: Vec<usize> = ends.values().copied().collect();
+    let mut places = vec![0; element_count(&extents, span)?];
+    for (from, to) in pairs {
+        let flat = ends.iter().fold(0, |flat, (&id, extent)| flat * extent + to.get(id) as usize);
+        let strides = tensor.strides(from.iter().map(|(id, _)| id));
+        places[flat] = from.iter().zip(strides).map(|((_, coordinate), stride)| coordinate as usize * stride).sum();
+    }
+    Ok(places)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use visa_numerics::DType;
+
+    fn axes() -> Axes {
+        let mut axes = Axes::new();
+        for (name, size) in [("A", 2), ("B", 3), ("C", 6), ("D", 2)] {
+            axes.declare(name, size).unwrap();
+        }
+        axes
+    }
+
+    /// A tensor over A and B with elements 10 * a + b.
+    fn tensor(table: &Axes) -> Logical {
+        let axis = |name: &str, end| Axis { id: table.id(name).unwrap(), held: vec![true; end] };
+        Logical::new(DType::I32, vec![axis("A", 2), axis("B", 3)], vec![0, 1, 2, 10, 11, 12])
+    }
+
+    #[test]
+    fn a_shift_counts_from_the_tile() {
+        let table = axes();
+        let shift = Index::from_iter([(table.id("B").unwrap(), 1)]);
+        let tile = shifted(&tensor(&table), &shift, Span::default()).unwrap();
+        assert_eq!(tile.elements(), [1, 2, 11, 12]);
+    }
+
+    #[test]
+    fn a_renaming_keeps_the_elements() {
+        let table = axes();
+        let (a, d) = (table.id("A").unwrap(), table.id("D").unwrap());
+        let view = renamed(&tensor(&table), &[(a, d)], Span::default()).unwrap();
+        assert_eq!(view.elements(), [0, 1, 2, 10, 11, 12]);
+        assert_eq!(view.axes[0].id, d);
+    }
+
+    #[test]
+    fn relabelling_follows_the_positions() {
+        let table = axes();
+        let expr = |text: &str| Expr::parse(text).unwrap();
+        let relabel = |old: &str, new: &str| {
+            relabelled(&tensor(&table), &expr(old), &expr(new), &table, Span::default()).unwrap()
+        };
+        // Column-major positions: (0,0) (1,0) (0,1) (1,1) (0,2) (1,2).
+        assert_eq!(relabel("[B, A]", "[C]").elements(), [0, 10, 1, 11, 2, 12]);
+        assert_eq!(relabel("[A, B]", "[C]").elements(), [0, 1, 2, 10, 11, 12]);
+        // B stays as it is: D takes the place of A.
+        assert_eq!(relabel("[A]", "[D]").elements(), [0, 10, 1, 11, 2, 12]);
+        assert_eq!(relabel("[A, B # 4]", "[C / 3, C % 3 # 4]").elements(), [0, 1, 2, 10, 11, 12]);
+    }
+}

@@ -1,0 +1,101 @@
+//! `divide`: the loops that read a stream from a buffer (book 07), or the factor that is at fault.
+
+use super::{Answer, NO, Query, YES, compare, input};
+use crate::run::Refusal;
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use visa_mapping::{
+    Axes, AxisId, Digit, DigitsError, Division, Expr, Placed, Placement, Step, Walk, digit_text, place_expr,
+};
+
+/// A line a loop, outermost first. Axes that the buffer does not name are broadcast.
+pub(super) fn answer(query: &Query) -> Result<Answer, Refusal> {
+    let (axes, [stream, buffer]) = query.mappings()?;
+    let place = |mapping: &Expr| match place_expr(mapping, &axes, 1) {
+        Ok(placement) => Ok(Ok(placement)),
+        Err(DigitsError::Ragged(ragged)) => Ok(Err(compare::unknown(&ragged.to_string()))),
+        Err(DigitsError::Map(error)) => Err(input::refusal(error.code, None, error.message)),
+    };
+    let (order, held) = match (place(&stream)?, place(&buffer)?) {
+        (Ok(order), Ok(held)) => (order, held),
+        (Err(unknown), _) | (_, Err(unknown)) => return Ok(unknown),
+    };
+    let named = input::named(&buffer, &axes);
+    let free = |axis: AxisId| !named.contains(&axis);
+    Ok(match visa_mapping::divide(&order, &held, &free, &axes) {
+        Ok(division) => {
+            Answer { text: text(&division, &order, &axes), json: json(&division, &order, &axes), code: YES }
+        }
+        Err(error) => {
+            let why = format!("`{stream}` cannot be read from `{buffer}`: {error}");
+            Answer { text: format!("{why}\n"), json: json!({ "answer": "no", "why": why }), code: NO }
+        }
+    })
+}
+
+/// The part of the stream that a loop counts, in the user's notation.
+fn factor(step: &Step, stream: &Placement, axes: &Axes) -> String {
+    let counts = |placed: &&Placed| {
+        let Placed { digit, weight } = placed;
+        let steps = step.at.checked_div(*weight).and_then(|steps| u64::try_from(steps).ok());
+        steps.is_some_and(|steps| (1..digit.extent).contains(&steps))
+    };
+    let Some(whole) = stream.digits.iter().filter(counts).max_by_key(|placed| placed.weight) else {
+        return step.extent.to_string();
+    };
+    let steps = u64::try_from(step.at / whole.weight).unwrap_or(1);
+    let (extent, live) = (step.extent, step.live);
+    digit_text(&Digit { stride: whole.digit.stride.saturating_mul(steps), extent, live, ..whole.digit }, axes)
+}
+
+/// Elements from one iteration to the next, and a word for a loop that does not step.
+fn walk(step: &Step) -> (Option<i64>, Option<&'static str>) {
+    match step.walk {
+        Walk::Stride(stride) => (Some(stride), None),
+        Walk::Broadcast => (Some(0), Some("broadcast")),
+        Walk::Padding => (None, Some("padding")),
+    }
+}
+
+/// What is left over, major first.
+fn rest(division: &Division, axes: &Axes) -> String {
+    let factors: Vec<_> = division.rest.iter().rev().map(|placed| digit_text(&placed.digit, axes)).collect();
+    if factors.is_empty() { "[1]".to_owned() } else { format!("[{}]", factors.join(", ")) }
+}
+
+fn text(division: &Division, stream: &Placement, axes: &Axes) -> String {
+    let mut text = String::new();
+    for step in division.steps.iter().rev() {
+        let (stride, word) = walk(step);
+        let stride = stride.map_or("-".to_owned(), |stride| stride.to_string());
+        let _ = write!(text, "{} : {stride}  {}", step.extent, factor(step, stream, axes));
+        text.push_str(&word.map_or(String::new(), |word| format!(" ({word})")));
+        text.push('\n');
+    }
+    let _ = writeln!(text, "base: {}\nleft over: {}", division.base, rest(division, axes));
+    let _ = match &division.relaxed {
+        Some(why) => writeln!(text, "relaxed: {why}"),
+        None => writeln!(text, "exact"),
+    };
+    text
+}
+
+fn json(division: &Division, stream: &Placement, axes: &Axes) -> Value {
+    let loops = division.steps.iter().rev().map(|step| {
+        let (stride, word) = walk(step);
+        json!({
+            "limit": step.extent,
+            "live": step.live,
+            "stride": stride,
+            "walk": word.unwrap_or("stride"),
+            "factor": factor(step, stream, axes),
+        })
+    });
+    json!({
+        "answer": "yes",
+        "loops": loops.collect::<Vec<_>>(),
+        "base": division.base,
+        "left_over": rest(division, axes),
+        "relaxed": division.relaxed,
+    })
+}
