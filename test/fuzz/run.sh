@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.."
 
 seconds=${1:-60}
 targets=("${@:2}")
-if [ ${#targets[@]} -eq 0 ]; then targets=(parse lower); fi
+if [ ${#targets[@]} -eq 0 ]; then targets=(parse lower mapping); fi
 
 seeds=$(mktemp -d)
 trap 'rm -rf "$seeds"' EXIT
@@ -25,6 +25,9 @@ for seed in "$seeds"/*; do
     "$visa_opt" --lower-to-seq "$seed" -o "$seed.seq" 2>/dev/null || true
     "$visa_opt" --lower-to-seq --lower-to-hw "$seed" -o "$seed.hw" 2>/dev/null || true
 done
+# For the target `mapping`: every mapping of the tests, two lines a seed.
+grep -rhoE '\[[][A-Za-z0-9_ /%=#@{}!$(),:'"'"']*\]' test --include='*.visa' | sort -u | paste -d '\n' - - |
+    split -l 2 - "$seeds/mapping."
 
 export RUSTC_BOOTSTRAP=1
 for target in "${targets[@]}"; do

@@ -28,6 +28,10 @@ pub fn print(ctx: &Context, module: &Module, form: Form) -> String {
         // The pretty form has no place for a module's attributes: around it stands the generic module.
         Form::Pretty | Form::Generic => {
             printer.out.push_str("\"builtin.module\"() ({\n");
+            if module.ops(module.body()).is_empty() {
+                // Without it, MLIR reads a region without a block, which a module may not have.
+                printer.out.push_str("^bb0:\n");
+            }
             printer.block(module.body(), 1);
             let _ = write!(printer.out, "}}) {{{} = {} : i64", crate::parse::VERSION_ATTR, module.version);
             for extra in &module.extra {

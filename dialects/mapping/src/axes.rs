@@ -182,6 +182,11 @@ impl Axes {
         self.declared[id.0 as usize].skew
     }
 
+    /// Whether some axis is skewed.
+    pub fn has_skew(&self) -> bool {
+        self.declared.iter().any(|axis| axis.skew.is_some())
+    }
+
     /// The mapping of that name, without aliases of its own, or an error whose fix is the nearest name.
     pub fn alias(&self, name: &str) -> Result<&Expr, MapError> {
         self.aliases.get(name).ok_or_else(|| {

@@ -65,14 +65,14 @@ impl Index {
         }
     }
 
-    /// The same element without skewed axes (book 03): with `B' = B - A`, B is `(B' + A) mod |B|`. An axis that is not
-    /// mentioned is at 0.
-    pub fn resolved(&self, axes: &Axes) -> Index {
-        let mut resolved: Index = self.iter().filter(|(axis, _)| axes.skew(*axis).is_none()).collect();
-        for (axis, coordinate) in self.iter() {
+    /// The same element without the skewed axes listed (book 03): with `B' = B - A`, B is `(B' + A) mod |B|`, also where B' is
+    /// 0. So the axes listed are those that the mapping mentions. Axes that are not mentioned are at 0.
+    pub fn resolved(&self, skewed: &[AxisId], axes: &Axes) -> Index {
+        let mut resolved: Index = self.iter().filter(|(axis, _)| !skewed.contains(axis)).collect();
+        for &axis in skewed {
             if let Some(Skew { of, by }) = axes.skew(axis) {
                 let size = axes.size(of);
-                let sum = (resolved.get(of) % size + coordinate % size + self.get(by) % size) % size;
+                let sum = (resolved.get(of) % size + self.get(axis) % size + self.get(by) % size) % size;
                 resolved.set(of, sum);
             }
         }
@@ -231,8 +231,7 @@ impl Map {
             Expr::Slide(terms) => {
                 let prepared = terms.iter().map(|(term, stride)| Ok((Map::new(term, axes)?, *stride)));
                 let mut prepared = prepared.collect::<Result<Vec<_>, MapError>>()?;
-                let sizes: Vec<u64> = prepared.iter().map(|(term, _)| term.size).collect();
-                let size = expr.slid(&sizes)?;
+                let size = expr.size(axes)?;
                 prepared.sort_by_key(|(_, stride)| std::cmp::Reverse(*stride));
                 (Node::Slide(prepared), size)
             }
@@ -434,6 +433,49 @@ mod tests {
         // Position 45 is A = 4, then A = 2: past the axis before the minor side's zero padding.
         assert_eq!(at("[A, A, 1 # 2 {0}]", &axes, 45), "padding");
         assert_eq!(at("[A, A, 1 # 2 {0}]", &axes, 1), "zero padding");
+    }
+
+    #[test]
+    fn m8_a_skewed_axis_wraps() {
+        let mut axes = axes(&[("A", 4), ("B", 4)]);
+        let skewed = axes.declare_skew("B'", "B", "A").unwrap();
+        let b = axes.id("B").unwrap();
+        let map = Map::new(&Expr::parse("[A, B' = 4]").unwrap(), &axes).unwrap();
+        for (a, step) in (0..4).flat_map(|a| (0..4).map(move |step| (a, step))) {
+            let Some(Cell::Live(index)) = map.cell(4 * a + step) else { panic!("{a} {step}") };
+            assert_eq!(index.resolved(&[skewed], &axes).get(b), (a + step) % 4, "{a} {step}");
+        }
+    }
+
+    #[test]
+    fn m9_a_sliding_position_holds_several_indices() {
+        let axes = axes(&[("N", 5), ("F", 3)]);
+        assert_eq!(Expr::parse("[$(N:1, F:2)]").unwrap().size(&axes), Ok(9));
+        let cells = ["the empty index", "N=1", "{N=2} {F=1}", "{N=1, F=1} {N=3}"];
+        for (i, cell) in cells.into_iter().enumerate() {
+            assert_eq!(at("[$(N:1, F:2)]", &axes, i as u64), cell);
+        }
+        assert_eq!(at("[$(N:1, F:2)]", &axes, 4), "{N=2, F=1} {N=4} {F=2}");
+        assert_eq!(at("[$(N:1, F:2)]", &axes, 8), "N=4, F=2");
+        // Nothing reaches an odd position; a term's padding drops its combinations.
+        assert_eq!(at("[$(N:2)]", &axes, 3), "padding");
+        assert_eq!(at("[$(N:1, F # 4 {0}:5)]", &axes, 15), "zero padding");
+        assert_eq!(at("[$(N:1, F # 4 {0}:1)]", &axes, 3), "{N=1, F=2} {N=2, F=1} {N=3}");
+        // Major padding wins over a minor slide, and a slide over minor padding.
+        assert_eq!(at("[1 # 2 {!}, $(N:1, F:2)]", &axes, 13), "must-not-write padding");
+    }
+
+    #[test]
+    fn shared_positions_are_bounded() {
+        let axes = axes(&[("A", 65536), ("B", 65537)]);
+        let size = |text: &str| Expr::parse(text).unwrap().size(&axes).map_err(|error| error.code);
+        assert_eq!(size("[$(A:1, B:1)]"), Ok(131072));
+        assert_eq!(size("[$(B:1, B:1)]"), Err("map-slide-wide"));
+        assert_eq!(size("[$(A / 256:1, A / 256:1), $(A / 256:1, A / 256:1)]"), Ok(511 * 511));
+        assert_eq!(size("[$(A / 256:1, A / 256:1), $(A / 128:1, A / 128:1)]"), Err("map-slide-wide"));
+        assert_eq!(size("[$($(A / 256:1, A / 256:1):1, $(A / 256:1, A / 256:1):1)]"), Err("map-slide-wide"));
+        assert_eq!(size("[$(A:0)]"), Err("map-slide-stride"));
+        assert_eq!(size("[$(A:4611686018427387904)]"), Err("map-size-overflow"));
     }
 
     #[test]

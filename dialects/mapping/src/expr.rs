@@ -99,7 +99,14 @@ pub enum Expr {
     Slide(Vec<(Expr, u64)>),
 }
 
-/// Most combinations of a sliding expression's terms, without its largest term: so many indices may share a position.
+/// How many positions an expression has, and how many indices may share one of them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Extent {
+    pub(crate) size: u64,
+    pub(crate) shared: u64,
+}
+
+/// Most indices that may share a position: the combinations of the terms of a sliding expression, without the largest.
 pub const MAX_SHARED: u64 = 1 << 16;
 
 impl Expr {
@@ -217,22 +224,39 @@ impl Expr {
     /// Positions of the mapping: at least 1, at most [`MAX_SIZE`], or the rule that it breaks. `/ n` and
     /// `% n` need n to divide the size, `= n` needs n <= size and `# n` needs n >= size.
     pub fn size(&self, axes: &Axes) -> Result<u64, MapError> {
-        match self {
-            Expr::Axis(name) => Ok(axes.size(axes.resolve(name)?)),
-            Expr::Alias(name) => axes.alias(name)?.size(axes),
-            Expr::Literal(n) => positive(*n, self),
-            Expr::Pair(terms) => terms.iter().try_fold(1, |size, term| self.times(size, term.size(axes)?)),
+        self.extent(axes).map(|extent| extent.size)
+    }
+
+    /// Its positions, and how many indices may share one.
+    fn extent(&self, axes: &Axes) -> Result<Extent, MapError> {
+        let alone = |size: u64| Extent { size, shared: 1 };
+        Ok(match self {
+            Expr::Axis(name) => alone(axes.size(axes.resolve(name)?)),
+            Expr::Alias(name) => axes.alias(name)?.extent(axes)?,
+            Expr::Literal(n) => alone(positive(*n, self)?),
+            Expr::Pair(terms) => {
+                let mut all = alone(1);
+                for term in terms {
+                    let term = term.extent(axes)?;
+                    all.size = self.times(all.size, term.size)?;
+                    all.shared = self.share(all.shared, term.shared)?;
+                }
+                all
+            }
             Expr::Slide(terms) => {
-                let sizes = terms.iter().map(|(term, _)| term.size(axes)).collect::<Result<Vec<_>, _>>()?;
-                self.slid(&sizes)
+                let terms = terms.iter().map(|(term, _)| term.extent(axes)).collect::<Result<Vec<_>, _>>()?;
+                self.slid(&terms)?
             }
             Expr::Pad { inner, .. }
             | Expr::Resize { inner, .. }
             | Expr::Stride { inner, .. }
             | Expr::Modulo { inner, .. }
             | Expr::Slice { inner, .. }
-            | Expr::Gather { inner, .. } => self.applied(inner, inner.size(axes)?),
-        }
+            | Expr::Gather { inner, .. } => {
+                let inside = inner.extent(axes)?;
+                Extent { size: self.applied(inner, inside.size)?, ..inside }
+            }
+        })
     }
 
     /// The size so far of the group `self`, one term further.
@@ -246,27 +270,35 @@ impl Expr {
         MapError::new("map-size-overflow", message)
     }
 
-    /// The size of the sliding expression `self` whose terms have these sizes: one more than the sum of the steps.
-    pub(crate) fn slid(&self, sizes: &[u64]) -> Result<u64, MapError> {
-        let Expr::Slide(terms) = self else { return Ok(1) };
-        let mut size = 1_u64;
-        for ((term, stride), count) in terms.iter().zip(sizes) {
+    /// The sliding expression `self` whose terms are these: one position more than the sum of the steps.
+    pub(crate) fn slid(&self, parts: &[Extent]) -> Result<Extent, MapError> {
+        let mut all = Extent { size: 1, shared: 1 };
+        let Expr::Slide(terms) = self else { return Ok(all) };
+        for ((term, stride), part) in terms.iter().zip(parts) {
             if *stride == 0 {
-                let message =
-                    format!("{}: {} slides by 0; a stride is 1 or more", self.quoted(), term.quoted());
+                let message = format!("{}: {} slides by 0; a stride is 1 or more", self.quoted(), term.quoted());
                 return Err(MapError::new("map-slide-stride", message));
             }
-            let steps = (count - 1).checked_mul(*stride).and_then(|steps| size.checked_add(steps));
-            size = steps.filter(|size| *size <= MAX_SIZE).ok_or_else(|| self.too_large())?;
+            let steps = (part.size - 1).checked_mul(*stride).and_then(|steps| all.size.checked_add(steps));
+            all.size = steps.filter(|size| *size <= MAX_SIZE).ok_or_else(|| self.too_large())?;
+            all.shared = self.share(all.shared, part.shared)?;
         }
-        let largest = sizes.iter().copied().max().unwrap_or(1);
-        let shared =
-            sizes.iter().try_fold(1_u64, |all, size| all.checked_mul(*size)).map(|all| all / largest);
-        if shared.is_none_or(|shared| shared > MAX_SHARED) {
+        // The position and all terms but one settle the last term.
+        let largest = parts.iter().enumerate().max_by_key(|(_, part)| part.size).map(|(at, _)| at);
+        for (at, part) in parts.iter().enumerate() {
+            if Some(at) != largest {
+                all.shared = self.share(all.shared, part.size)?;
+            }
+        }
+        Ok(all)
+    }
+
+    /// The product of two numbers of indices that share a position of `self`.
+    pub(crate) fn share(&self, a: u64, b: u64) -> Result<u64, MapError> {
+        a.checked_mul(b).filter(|shared| *shared <= MAX_SHARED).ok_or_else(|| {
             let message = format!("{}: more than {MAX_SHARED} indices may share a position", self.quoted());
-            return Err(MapError::new("map-slide-wide", message));
-        }
-        Ok(size)
+            MapError::new("map-slide-wide", message)
+        })
     }
 
     /// The size of the operator `self` on `inner` of that size.

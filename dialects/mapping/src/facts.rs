@@ -179,6 +179,9 @@ pub fn check_mappings(op: OpRef<'_>, axes: &Axes) -> Result<(), Diagnostic> {
 /// # Errors
 /// The skewed axis and what it lacks.
 pub fn check_skew(tensor: &Tensor, axes: &Axes, span: Span) -> Result<(), Diagnostic> {
+    if !axes.has_skew() {
+        return Ok(());
+    }
     let names = tensor.axis_names(axes);
     for name in &names {
         let Some(skew) = axes.id(name).and_then(|id| axes.skew(id)) else { continue };

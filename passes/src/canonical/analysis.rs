@@ -69,7 +69,7 @@ impl Meaning {
     }
 
     fn clash(&mut self, left: &Piece, right: &Piece, why: impl Into<String>) {
-        let shown = |piece: &Piece| piece.mapping().cloned().unwrap_or(Expr::Literal(1));
+        let shown = |piece: &Piece| piece.mapping().cloned().unwrap_or(Expr::Literal(piece.number().unwrap_or(1)));
         let rule = self.rule.map(|rule| rule.as_str().trim_end_matches(REVERSED).to_owned());
         let conflict = Conflict { rule, left: shown(left), right: shown(right), why: why.into() };
         self.conflict.get_or_insert(conflict);
@@ -103,6 +103,8 @@ impl Analysis<Node> for Meaning {
     fn merge(&mut self, to: &mut Known, from: Known) -> DidMerge {
         let (left, right) = (&to.facts, &from.facts);
         match (left, right) {
+            // Terms of sliding expressions are equal because what they are made of is.
+            (None, None) if matches!((&to.piece, &from.piece), (Piece::Terms(_), Piece::Terms(_))) => {}
             (None, None) if to.piece == from.piece => {}
             (Some(left), Some(right)) if left.size != right.size => {
                 let why = format!("they have {} and {} positions", left.size, right.size);

@@ -18,6 +18,9 @@ pub const MAX_ITERATIONS: usize = 16;
 /// Most nodes of an e-graph; checked after each round.
 pub const MAX_E_NODES: usize = 5_000;
 
+/// Most e-graphs for one mapping. A second one is only needed where the rules find a normal form for a part that had none.
+pub const MAX_E_GRAPHS: usize = 4;
+
 /// Never reached: results must not depend on the clock.
 const NO_TIME_LIMIT: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -97,14 +100,32 @@ impl From<MapError> for CanonicalError {
 /// A mapping that breaks a size rule; a rule that turns out not to be sound.
 pub fn canonicalize(expr: &Expr, axes: &Axes, rules: &RuleSet) -> Result<Canonical, CanonicalError> {
     expr.size(axes)?;
-    let seed = tidy(&expr.expanded(axes)?, axes);
     let axes = Arc::new(axes.clone());
-    let (graph, roots, statistics) = saturate(Graph::new(Meaning::new(axes.clone())), &[lower(&seed)], rules)?;
-    let expr = best(&graph, roots[0]).unwrap_or_else(|| seed.clone());
-    if let Equality::Different { at, .. } = equal(&seed, &expr, &axes) {
-        let why = format!("they differ at position {at}");
-        return Err(CanonicalError::Unsound(Conflict { rule: None, left: seed, right: expr, why }));
+    let start = tidy(&expr.expanded(&axes)?, &axes);
+    let mut canonical = shortest(&start, &axes, rules)?;
+    let mut seed = start.clone();
+    for _ in 1..MAX_E_GRAPHS {
+        let next = tidy(&canonical.expr, &axes);
+        if next == seed {
+            break;
+        }
+        canonical = shortest(&next, &axes, rules)?;
+        seed = next;
     }
+    match equal(&start, &canonical.expr, &axes) {
+        Equality::Different { at, .. } => {
+            let why = format!("they differ at position {at}");
+            Err(CanonicalError::Unsound(Conflict { rule: None, left: start, right: canonical.expr, why }))
+        }
+        Equality::Equal | Equality::Unknown { .. } => Ok(canonical),
+    }
+}
+
+/// The shortest text of one e-graph.
+fn shortest(seed: &Expr, axes: &Arc<Axes>, rules: &RuleSet) -> Result<Canonical, CanonicalError> {
+    let graph = Graph::new(Meaning::new(axes.clone()));
+    let (graph, roots, statistics) = saturate(graph, &[lower(seed)], rules)?;
+    let expr = best(&graph, roots[0]).unwrap_or_else(|| seed.clone());
     Ok(Canonical { expr, statistics })
 }
 

@@ -117,7 +117,6 @@ fn read_rule(piece: Pair<'_, Syntax>, doc: String) -> Result<Rule, Diagnostic> {
     let mut reader = Reader { scope: Scope::default(), binding: true };
     let (mut name, mut both_ways, mut conditions) = (String::new(), false, Vec::new());
     let mut sides = Vec::new();
-    // Both sides first know what is bound on the left; with `<=>` the right side has to bind everything too.
     for part in parts.by_ref() {
         match part.as_rule() {
             Syntax::name => name = part.as_str().to_owned(),
@@ -128,7 +127,7 @@ fn read_rule(piece: Pair<'_, Syntax>, doc: String) -> Result<Rule, Diagnostic> {
             Syntax::conditions => conditions = reader.conditions(part)?,
             _ => {
                 if both_ways {
-                    Reader { scope: Scope::default(), binding: true }.term(part.clone())?;
+                    reader.binds_all(&part)?;
                 }
                 sides.push(reader.term(part)?);
             }
@@ -168,6 +167,20 @@ impl Reader {
                 let message = format!("`{name}` is not bound: it does not occur on the left side");
                 Err(error("rule-unbound", piece, message))
             }
+        }
+    }
+
+    /// Checks that a right side binds all that the left side does: a rule is used from right to left too.
+    fn binds_all(&self, right: &Pair<'_, Syntax>) -> Result<(), Diagnostic> {
+        let mut reversed = Reader { scope: Scope::default(), binding: true };
+        reversed.term(right.clone())?;
+        let bound = |name: &String| reversed.scope.0.iter().any(|(own, _)| own == name);
+        match self.scope.0.iter().find(|(name, _)| !bound(name)) {
+            Some((name, _)) => {
+                let message = format!("`{name}` is not bound from right to left: it does not occur on the right side");
+                Err(error("rule-unbound", right, message).fix("write `=>`".to_owned()))
+            }
+            None => Ok(()),
         }
     }
 

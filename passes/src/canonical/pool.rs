@@ -14,6 +14,8 @@ pub(crate) struct Pool {
     pub(crate) expressions: Vec<Rc<Expr>>,
     /// What the rest of a group takes.
     pub(crate) rests: Vec<Rc<Expr>>,
+    /// What a term of a sliding expression takes: few, because there are several.
+    pub(crate) sliding: Vec<Rc<Expr>>,
     /// What the rest of a sliding expression takes.
     pub(crate) terms: Vec<Rc<[(Expr, u64)]>>,
 }
@@ -64,6 +66,9 @@ const EXPRESSIONS: &[&str] = &[
 
 const RESTS: &[&str] = &["[1]", "[A]", "[B % 2, 3]", "[C # 6 {0}]", "[A # 6 {left}]", "[B @ 2]", "[1 # 2 {!}]"];
 
+const SLIDING: &[&str] =
+    &["[A]", "[C]", "[B % 3]", "[1]", "[C # 6 {0}]", "[A # 6 {left}]", "[B @ 2]", "[1 # 2 {!}]"];
+
 const TERMS: &[&[(&str, u64)]] = &[&[], &[("[A]", 1)], &[("[C # 6]", 2), ("[A % 2]", 1)]];
 
 impl Pool {
@@ -77,9 +82,13 @@ impl Pool {
         let read = |texts: &[&str]| texts.iter().filter_map(|text| Expr::parse(text).ok().map(Rc::new)).collect();
         let term = |(text, stride): &(&str, u64)| Some((Expr::parse(text).ok()?, *stride));
         let terms = TERMS.iter().map(|terms| terms.iter().filter_map(term).collect()).collect();
-        Self { axes, expressions: read(EXPRESSIONS), rests: read(RESTS), terms }
+        let (expressions, rests, sliding) = (read(EXPRESSIONS), read(RESTS), read(SLIDING));
+        Self { axes, expressions, rests, sliding, terms }
     }
 }
+
+/// Strides of a sliding expression's terms.
+pub(crate) const STRIDES: [u64; 5] = [1, 2, 3, 4, 6];
 
 /// Divisors of a size.
 pub(crate) fn divisors(size: u64) -> Vec<u64> {
@@ -124,8 +133,8 @@ mod tests {
     fn every_example_is_there_and_sound() {
         let pool = Pool::new();
         assert_eq!(pool.axes.iter().count(), 3);
-        assert_eq!((pool.expressions.len(), pool.rests.len()), (EXPRESSIONS.len(), RESTS.len()));
-        for expr in pool.expressions.iter().chain(&pool.rests) {
+        assert_eq!((pool.expressions.len(), pool.rests.len(), pool.sliding.len()), (EXPRESSIONS.len(), RESTS.len(), SLIDING.len()));
+        for expr in pool.expressions.iter().chain(&pool.rests).chain(&pool.sliding) {
             assert!(expr.size(&pool.axes).is_ok_and(|size| size <= 24), "{expr}");
         }
         for (terms, written) in pool.terms.iter().zip(TERMS) {

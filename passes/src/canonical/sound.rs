@@ -172,13 +172,17 @@ impl Check<'_> {
 
     fn slide(&self, terms: &[(Term, Num)], rest: Option<usize>, before: Vec<(Expr, u64)>, slots: &Slots, then: Then<'_>) {
         if let Some(((first, stride), others)) = terms.split_first() {
-            return self.term(first, slots, &mut |slots, first| {
-                self.number(stride, &[1, 2, 3, 4, 5, 6], slots, &mut |slots, stride| {
+            let mut with = |slots: &Slots, first: &Expr| {
+                self.number(stride, &pool::STRIDES, slots, &mut |slots, stride| {
                     let mut before = before.clone();
                     before.push((first.clone(), stride));
                     self.slide(others, rest, before, slots, then);
                 });
-            });
+            };
+            return match first {
+                Term::Var(slot) => self.variable(*slot, &self.pool.sliding, slots, &mut with),
+                _ => self.term(first, slots, &mut with),
+            };
         }
         let Some(slot) = rest else { return then(slots, &Expr::Slide(before)) };
         for more in &self.pool.terms {

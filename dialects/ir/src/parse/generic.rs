@@ -59,6 +59,7 @@ impl<'a> Parser<'a> {
             self.expect("(")?;
             self.expect("{")?;
         }
+        self.module_label()?;
         self.block(body);
         self.expect("}")?;
         if quoted {
@@ -74,6 +75,23 @@ impl<'a> Parser<'a> {
         }
         let message = format!("found {} behind the module, expected the end of the input", self.found());
         Err(Diagnostic::error("syntax", self.here(), message))
+    }
+
+    /// The label of the module's block, which an empty module needs in MLIR.
+    fn module_label(&mut self) -> Result<(), Diagnostic> {
+        self.skip_blank();
+        if !self.rest().starts_with('^') {
+            return Ok(());
+        }
+        let base = self.pos;
+        let label = self.rule(Rule::label, "a block label (`^bb0:`)")?;
+        match label.into_inner().find(|piece| piece.as_rule() == Rule::argument) {
+            Some(argument) => {
+                let message = "a module has no arguments";
+                Err(Diagnostic::error("syntax", span_of(&argument, base), message))
+            }
+            None => Ok(()),
+        }
     }
 
     fn module_attributes(&mut self, pair: Pair<'a, Rule>, base: usize) -> Result<(), Diagnostic> {

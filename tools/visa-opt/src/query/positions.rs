@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::fmt::Write as _;
 use std::ops::Range;
 use visa_ir::span::Source;
-use visa_mapping::{Axes, AxisId, Cell, Expr, Index, Map, Skew, describe, digits};
+use visa_mapping::{Axes, AxisId, Cell, Expr, Index, Map, describe, digits};
 
 /// Most positions that one query prints.
 const MAX_POSITIONS: u64 = 1 << 16;
@@ -73,24 +73,24 @@ fn read(text: &str) -> Option<Range<u64>> {
 }
 
 /// The skewed axes that the mapping moves along. A mapping without digits is taken to move along those that it names.
-fn skewed(mapping: &Expr, axes: &Axes) -> Vec<(AxisId, Skew)> {
+fn skewed(mapping: &Expr, axes: &Axes) -> Vec<AxisId> {
     let moves: Vec<AxisId> = match digits(mapping, axes) {
         Ok(digits) => {
             digits.axes().into_keys().chain(digits.offset().iter().map(|offset| offset.axis)).collect()
         }
         Err(_) => input::named(mapping, axes),
     };
-    let all = axes.iter().filter_map(|(axis, _, _)| Some((axis, axes.skew(axis)?)));
-    all.filter(|(axis, _)| moves.contains(axis)).collect()
+    let all = axes.iter().map(|(axis, _, _)| axis).filter(|axis| axes.skew(*axis).is_some());
+    all.filter(|axis| moves.contains(axis)).collect()
 }
 
 /// The cell in plain axes. Indices that then name the same element are one.
-fn resolved(cell: Cell, skewed: &[(AxisId, Skew)], axes: &Axes) -> Cell {
+fn resolved(cell: Cell, skewed: &[AxisId], axes: &Axes) -> Cell {
     match cell {
         Cell::Pad(kind) => Cell::Pad(kind),
-        Cell::Live(index) => Cell::Live(plain(&index, skewed, axes)),
+        Cell::Live(index) => Cell::Live(index.resolved(skewed, axes)),
         Cell::Shared(indices) => {
-            let mut indices: Vec<_> = indices.iter().map(|index| plain(index, skewed, axes)).collect();
+            let mut indices: Vec<_> = indices.iter().map(|index| index.resolved(skewed, axes)).collect();
             indices.sort();
             indices.dedup();
             match <[Index; 1]>::try_from(indices) {
@@ -101,25 +101,10 @@ fn resolved(cell: Cell, skewed: &[(AxisId, Skew)], axes: &Axes) -> Cell {
     }
 }
 
-/// With `B' = B - A`, B is `(B' + A) mod |B|`, also where B' is 0.
-fn plain(index: &Index, skewed: &[(AxisId, Skew)], axes: &Axes) -> Index {
-    let is_skewed = |axis: AxisId| skewed.iter().any(|(skewed, _)| *skewed == axis);
-    let mut coordinates: Vec<(AxisId, u64)> = index.iter().filter(|(axis, _)| !is_skewed(*axis)).collect();
-    for (axis, skew) in skewed {
-        let size = axes.size(skew.of);
-        let step = (index.get(*axis) % size + index.get(skew.by) % size) % size;
-        match coordinates.iter_mut().find(|(of, _)| *of == skew.of) {
-            Some((_, at)) => *at = (*at % size + step) % size,
-            None => coordinates.push((skew.of, step)),
-        }
-    }
-    coordinates.into_iter().collect()
-}
-
 /// The coordinates of the skewed axes as the mapping writes them, zeros too: ` (B'=3)`.
-fn written(cell: &Cell, skewed: &[(AxisId, Skew)], axes: &Axes) -> String {
+fn written(cell: &Cell, skewed: &[AxisId], axes: &Axes) -> String {
     let one = |index: &Index| {
-        let terms = skewed.iter().map(|(axis, _)| format!("{}={}", axes.name(*axis), index.get(*axis)));
+        let terms = skewed.iter().map(|axis| format!("{}={}", axes.name(*axis), index.get(*axis)));
         terms.collect::<Vec<_>>().join(", ")
     };
     match cell {
