@@ -24,9 +24,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).map(|entries| entries.filter_map(Result::ok).collect::<Vec<_>>());
     let mut paths: Vec<PathBuf> = entries.unwrap_or_default().iter().map(fs::DirEntry::path).collect();
     paths.sort();
-    let below = paths.iter().flat_map(|path| {
-        if path.is_dir() { files(path) } else { vec![path.clone()] }
-    });
+    let below = paths.iter().flat_map(|path| if path.is_dir() { files(path) } else { vec![path.clone()] });
     below.filter(|path| path.extension().is_some_and(|extension| extension == "visa")).collect()
 }
 
@@ -41,7 +39,8 @@ fn mappings(text: &str, into: &mut Vec<(Axes, Vec<Expr>)>) {
     let mut found = BTreeSet::new();
     for id in module.walk_all() {
         let op = module.op(&ctx, id);
-        found.extend(op.clauses().iter().filter_map(|clause| Some((*op.body::<Expr>(&clause.name)?).clone())));
+        found
+            .extend(op.clauses().iter().filter_map(|clause| Some((*op.body::<Expr>(&clause.name)?).clone())));
         let args = op.regions().iter().flat_map(|&region| module.args(region));
         for &value in op.results().iter().chain(args) {
             let tensor = ctx.type_value::<Tensor>(module.ty(value));

@@ -35,7 +35,8 @@ fn mappings(ctx: &Context, module: &Module) -> Vec<Expr> {
     let mut found = Vec::new();
     for id in module.walk_all() {
         let op = module.op(ctx, id);
-        found.extend(op.clauses().iter().filter_map(|clause| Some((*op.body::<Expr>(&clause.name)?).clone())));
+        found
+            .extend(op.clauses().iter().filter_map(|clause| Some((*op.body::<Expr>(&clause.name)?).clone())));
         let args = op.regions().iter().flat_map(|&region| module.args(region));
         for &value in op.results().iter().chain(args) {
             let tensor = ctx.type_value::<Tensor>(module.ty(value));

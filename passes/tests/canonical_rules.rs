@@ -67,6 +67,8 @@ fn each_unsound_rule_is_refused() {
         // A sliding expression with gaps is no pair.
         ("$(E:m, F:n) => [E, F] if m == |$(F:n)|", "position"),
         ("E @ (...T) => E @ first(T) = count(T)", "position"),
+        // True alone, but not in a group: below C = 4, `C @ 4` leaves the axis before or after the padding is met.
+        ("[E # n {!}, F] => [F, E # n {!}] if |E| == 1 and |F| == 1", "must-not-write padding"),
     ] {
         let (code, .., message) = refused(&format!("rule wrong: {rule}"));
         assert_eq!(code, "rule-unsound", "{rule}: {message}");
@@ -88,7 +90,13 @@ fn unbound_metavariables_are_named() {
     let (code, line, column, message) = refused("rule a: E / 1 => E\nrule b: E / n => E / m");
     assert_eq!((code.as_str(), line, column), ("rule-unbound", 2, 22));
     assert_eq!(message, "`m` is not bound: it does not occur on the left side");
-    for rule in ["E / 1 => F", "[E] => [E, ...R]", "E # n => E # n {k}", "E / 1 => E if n == 1", "E / 1 => E @ (...T)"] {
+    for rule in [
+        "E / 1 => F",
+        "[E] => [E, ...R]",
+        "E # n => E # n {k}",
+        "E / 1 => E if n == 1",
+        "E / 1 => E @ (...T)",
+    ] {
         assert_eq!(refused(&format!("rule b: {rule}")).0, "rule-unbound", "{rule}");
     }
 }
@@ -122,7 +130,11 @@ fn malformed_text_is_placed() {
         ("rule a: E / 1 => E if exact(E)", 1, 29),
     ] {
         let (code, found_line, found_column, message) = refused(text);
-        assert_eq!((code.as_str(), found_line, found_column), ("rule-syntax", line, column), "{text}: {message}");
+        assert_eq!(
+            (code.as_str(), found_line, found_column),
+            ("rule-syntax", line, column),
+            "{text}: {message}"
+        );
     }
     let deep = |levels: usize| format!("rule a: {}E{} / 1 => E", "[".repeat(levels), "]".repeat(levels));
     assert!(findings(&deep(64)).is_empty());

@@ -33,11 +33,13 @@ pub fn compose(f: &Digits, g: &Digits, axis: AxisId, axes: &Axes) -> Result<Digi
     for digit in g.iter() {
         match digit.axis {
             Some(own) if own == axis => composer.cut(*digit, name)?,
-            Some(_) | None => composer.push(*digit, Source::Outer),
+            Some(_) | None => {
+                composer.result.push(Part { digit: *digit, from: Source::Outer, pads: Source::Outer });
+            }
         }
     }
     composer.check_carries(name)?;
-    composer.check_padding(f)?;
+    composer.check_padding()?;
     composer.finish(f, g, axis, axes)
 }
 
@@ -66,10 +68,19 @@ struct Held {
     steps: usize,
 }
 
+/// A digit of the result.
+struct Part {
+    digit: Digit,
+    /// Whose coordinates it counts.
+    from: Source,
+    /// Whose padding it has.
+    pads: Source,
+}
+
 struct Composer {
     held: Vec<Held>,
     /// Minor first.
-    result: Vec<(Digit, Source)>,
+    result: Vec<Part>,
 }
 
 impl Composer {
@@ -84,10 +95,6 @@ impl Composer {
             held
         });
         Self { held: held.collect(), result: Vec::new() }
-    }
-
-    fn push(&mut self, digit: Digit, source: Source) {
-        self.result.push((digit, source));
     }
 
     /// Cuts one digit of g at the boundaries of the digits of f.
@@ -135,12 +142,14 @@ impl Composer {
         let live = asked.live.min((own.live - held.start).div_ceil(step));
         let stride = own.stride.saturating_mul(step);
         let digit = Digit { stride, extent: asked.extent, live, ..own };
+        let from = Source::Inner(number);
+        let mut push = |digit, pads| self.result.push(Part { digit, from, pads });
         if live == asked.live {
-            self.push(Digit { kind: asked.kind, ..digit }, Source::Outer);
+            push(Digit { kind: asked.kind, ..digit }, Source::Outer);
         } else if asked.live == asked.extent || asked.kind == own.kind {
-            self.push(digit, Source::Inner(number));
+            push(digit, from);
         } else if asked.extent.is_multiple_of(asked.live) {
-            self.push(Digit { extent: asked.live, ..digit }, Source::Inner(number));
+            push(Digit { extent: asked.live, ..digit }, from);
             let above = Digit {
                 axis: None,
                 stride: 0,
@@ -149,7 +158,7 @@ impl Composer {
                 axis_size: 1,
                 ..asked
             };
-            self.push(above, Source::Outer);
+            push(above, Source::Outer);
         } else {
             return Err(ragged(format!("{} and {} share a digit", own.kind, asked.kind)));
         }
@@ -179,20 +188,11 @@ impl Composer {
     }
 
     /// Checks that padding of different kinds is met in the order in which g, then f, would meet it.
-    fn check_padding(&self, f: &Digits) -> Result<(), DigitsError> {
-        let mut ends: Vec<AxisId> = Vec::new();
-        for (axis, digits) in f.axes() {
-            let reach = digits.iter().map(|digit| digit.stride.saturating_mul(digit.live - 1));
-            if reach.fold(0, u64::saturating_add) >= digits[0].axis_size {
-                ends.push(axis);
-            }
-        }
+    fn check_padding(&self) -> Result<(), DigitsError> {
         let mut met: Vec<(Source, PadKind)> = Vec::new();
-        for (digit, source) in self.result.iter().rev() {
-            let cut_off = digit.axis.is_some_and(|axis| ends.contains(&axis));
-            let pads = (!digit.is_full()).then_some((*source, digit.kind));
-            let found = pads.into_iter().chain(cut_off.then_some((Source::Inner(usize::MAX), PadKind::Top)));
-            for (source, kind) in found {
+        for part in self.result.iter().rev() {
+            let pads = (!part.digit.is_full()).then_some((part.pads, part.digit.kind));
+            for (source, kind) in pads.into_iter().chain(self.past_the_axis(part)) {
                 if met.iter().any(|&(above, other)| above > source && other != kind) {
                     return Err(ragged("two kinds of padding change their order".to_owned()));
                 }
@@ -200,6 +200,24 @@ impl Composer {
             }
         }
         Ok(())
+    }
+
+    /// The don't-care padding that a digit may meet past the end of its axis: among the digits of g or those of f alone as
+    /// they meet it, and past all other padding where only both together leave the axis.
+    fn past_the_axis(&self, part: &Part) -> Vec<(Source, PadKind)> {
+        let leaves = |counts: &dyn Fn(&Part) -> bool| {
+            let own = self.result.iter().filter(|other| other.digit.axis == part.digit.axis && counts(other));
+            let reach = own.map(|other| other.digit.stride.saturating_mul(other.digit.live - 1));
+            part.digit.axis.is_some() && reach.fold(0, u64::saturating_add) >= part.digit.axis_size
+        };
+        let outer = |part: &Part| part.from == Source::Outer;
+        let mixed = [true, false].map(|side| {
+            self.result.iter().any(|other| other.digit.axis == part.digit.axis && outer(other) == side)
+        });
+        let alone = leaves(&|other| outer(other) == outer(part)).then_some((part.from, PadKind::Top));
+        let together =
+            (mixed == [true; 2] && leaves(&|_| true)).then_some((Source::Inner(usize::MAX), PadKind::Top));
+        alone.into_iter().chain(together).collect()
     }
 
     /// The digits with their offset: what f holds at the first position, and what g says of other axes.
@@ -215,8 +233,8 @@ impl Composer {
             let start = Expr::axis(axes.name(axis)).slice(coordinate).resize(1);
             all = Digits::concat(&all, &crate::digits(&start, axes)?)?;
         }
-        for (digit, _) in self.result {
-            all = Digits::concat(&Digits::of(digit), &all)?;
+        for part in self.result {
+            all = Digits::concat(&Digits::of(part.digit), &all)?;
         }
         Ok(all)
     }

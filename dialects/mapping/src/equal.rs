@@ -404,7 +404,10 @@ mod tests {
         // [A, C] has 104 positions, no multiple of 13 times anything of these.
         assert_eq!(by("[E, [A, C] # 128]", "[E, [A, C] # 112 # 128]"), (true, Tier::Runs));
         assert_eq!(by("[E, [A, C] # 128]", "[E, [A, C] # 112 {0} # 128]"), (false, Tier::Runs));
-        assert_eq!(by("[[E, C] # 2097152 {left}]", "[[E, C] # 2000000 {left} # 2097152 {left}]").1, Tier::Undecided);
+        assert_eq!(
+            by("[[E, C] # 2097152 {left}]", "[[E, C] # 2000000 {left} # 2097152 {left}]").1,
+            Tier::Undecided
+        );
         assert_eq!(by("[E # 2097152 {left}]", "[E # 2000000 {left} # 2097152 {left}]"), (true, Tier::Runs));
         // Halves of a padded pair: carries run from one half into the other.
         assert_eq!(by("[[E, C] # 13631500 / 2 / 5]", "[[E, C] # 13631500 / 10]"), (true, Tier::Runs));
@@ -415,9 +418,15 @@ mod tests {
 
     #[test]
     fn runs_name_the_first_difference() {
-        assert_eq!(witness("[E, [A, C] # 128]", "[E, [A, C] # 112 {0} # 128]"), "104: padding / zero padding");
+        assert_eq!(
+            witness("[E, [A, C] # 128]", "[E, [A, C] # 112 {0} # 128]"),
+            "104: padding / zero padding"
+        );
         assert_eq!(witness("[E, [A, C] # 128]", "[E, [A, C] = 103 # 128]"), "103: A=7, C=12 / padding");
-        assert_eq!(witness("[E, [A, C] # 128]", "[E % 1024, 1024, [A, C] # 128]"), "128: E=1 / the empty index");
+        assert_eq!(
+            witness("[E, [A, C] # 128]", "[E % 1024, 1024, [A, C] # 128]"),
+            "128: E=1 / the empty index"
+        );
     }
 
     #[test]

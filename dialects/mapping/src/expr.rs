@@ -276,7 +276,8 @@ impl Expr {
         let Expr::Slide(terms) = self else { return Ok(all) };
         for ((term, stride), part) in terms.iter().zip(parts) {
             if *stride == 0 {
-                let message = format!("{}: {} slides by 0; a stride is 1 or more", self.quoted(), term.quoted());
+                let message =
+                    format!("{}: {} slides by 0; a stride is 1 or more", self.quoted(), term.quoted());
                 return Err(MapError::new("map-slide-stride", message));
             }
             let steps = (part.size - 1).checked_mul(*stride).and_then(|steps| all.size.checked_add(steps));

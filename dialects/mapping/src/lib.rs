@@ -43,7 +43,9 @@ pub use complement::{ComplementError, complement};
 pub use compose::compose;
 pub use digits::{Digit, Digits, DigitsError, Offset, Ragged, digits};
 pub use divide::{DivideError, Division, Step, Walk, digit_text, divide, divide_exact};
-pub use equal::{ENUMERATION_BOUND, Equality, Refinement, Tier, decide, equal, first_missing, first_unlike, refines};
+pub use equal::{
+    ENUMERATION_BOUND, Equality, Refinement, Tier, decide, equal, first_missing, first_unlike, refines,
+};
 pub use error::MapError;
 pub use expr::{Expr, MAX_SHARED, PadKind, Side};
 pub use inverse::{Inverse, inverse};

@@ -89,7 +89,8 @@ mod tests {
     }
 
     fn normal_text(text: &str) -> String {
-        normalize(&Expr::parse(text).unwrap(), &axes()).map_or_else(|error| error.code.into(), |e| e.to_string())
+        normalize(&Expr::parse(text).unwrap(), &axes())
+            .map_or_else(|error| error.code.into(), |e| e.to_string())
     }
 
     #[test]
@@ -121,7 +122,9 @@ mod tests {
 
     #[test]
     fn broken_mappings_have_none() {
-        for (text, code) in [("[A / 3]", "map-stride"), ("[Q]", "map-undeclared-axis"), ("[{Q}]", "map-undefined-alias")] {
+        for (text, code) in
+            [("[A / 3]", "map-stride"), ("[Q]", "map-undeclared-axis"), ("[{Q}]", "map-undefined-alias")]
+        {
             assert_eq!(normal_text(text), code, "{text}");
         }
     }

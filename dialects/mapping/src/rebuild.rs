@@ -147,10 +147,7 @@ mod tests {
     #[test]
     fn a_stride_past_the_largest_size_is_an_error() {
         // 2^62 - 1 is a multiple of 3 but not of 2; its next multiple of 2 is the largest size.
-        assert_eq!(
-            rebuilt("[H # 4611686018427387904 / 2]").as_deref(),
-            Ok("[H # 4611686018427387904 / 2]")
-        );
+        assert_eq!(rebuilt("[H # 4611686018427387904 / 2]").as_deref(), Ok("[H # 4611686018427387904 / 2]"));
         // Every third of them, then every other: 6 does not divide 2^62 - 1, and the next multiple is past 2^62.
         assert_eq!((MAX_SIZE - 1) % 6, 3);
         let error = rebuilt("[H / 3 # 1537228672809129302 / 2]").unwrap_err();

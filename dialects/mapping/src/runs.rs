@@ -417,7 +417,14 @@ impl Builder<'_> {
         }
     }
 
-    fn every_repeat(&mut self, count: u64, step: Step, body: &Run, n: u64, phase: u64) -> Result<Run, NoRuns> {
+    fn every_repeat(
+        &mut self,
+        count: u64,
+        step: Step,
+        body: &Run,
+        n: u64,
+        phase: u64,
+    ) -> Result<Run, NoRuns> {
         let len = body.len;
         if phase >= len {
             let gone = phase / len;
@@ -601,10 +608,8 @@ impl Comparison<'_> {
 
     /// Compares two repetitions over their common period, then over the next one.
     fn repetitions(&mut self, left: &Placed, right: &Placed) -> Result<Option<u64>, NoRuns> {
-        let (
-            Kind::Repeat { step: ours, body: mine, .. },
-            Kind::Repeat { step: theirs, body: yours, .. },
-        ) = (&left.run.kind, &right.run.kind)
+        let (Kind::Repeat { step: ours, body: mine, .. }, Kind::Repeat { step: theirs, body: yours, .. }) =
+            (&left.run.kind, &right.run.kind)
         else {
             return self.compare(left, right);
         };

@@ -83,8 +83,9 @@ pub fn start(op: OpRef<'_>, kind: ViewKind, axes: &Axes) -> Result<u64, Diagnost
         },
     };
     let source = element(op, 0);
-    let held = digits(&source, axes)
-        .map_err(|error| op.clause_error("C2", "element", format!("cannot place a view in `{source}`: {error}")))?;
+    let held = digits(&source, axes).map_err(|error| {
+        op.clause_error("C2", "element", format!("cannot place a view in `{source}`: {error}"))
+    })?;
     inverse(&held).position(&first).ok_or_else(|| {
         let at = crate::describe(Some(&Cell::Live(first)), axes);
         op.clause_error("C2", "element", format!("the view starts at {at}, which `{source}` does not hold"))
@@ -113,7 +114,9 @@ fn tile_start(op: OpRef<'_>, axes: &Axes) -> Result<Index, Diagnostic> {
     let end = at.checked_add(size).filter(|end| *end <= map.size());
     if size == 0 || end.is_none() {
         let positions = map.size();
-        return Err(refuse(format!("`{along}` has {positions} positions, a tile of {size} from {at} on is not inside")));
+        return Err(refuse(format!(
+            "`{along}` has {positions} positions, a tile of {size} from {at} on is not inside"
+        )));
     }
     match map.cell(at) {
         Some(Cell::Live(index)) => Ok(index),

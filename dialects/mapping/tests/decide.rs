@@ -161,7 +161,8 @@ fn every_pair_of_nesting_two() {
         // All pairs of some 26,000 functions would be 3 * 10^8: every fourth function keeps it at 2 * 10^7.
         all = all.into_iter().step_by(4).collect();
     }
-    let listed: Vec<(Expr, Vec<Cell>)> = all.into_iter().map(|(expr, _)| (expr.clone(), cells(&expr, &axes))).collect();
+    let listed: Vec<(Expr, Vec<Cell>)> =
+        all.into_iter().map(|(expr, _)| (expr.clone(), cells(&expr, &axes))).collect();
     let mut count = Count::default();
     for (at, (a, left)) in listed.iter().enumerate() {
         for (b, right) in &listed[at..] {

@@ -110,7 +110,7 @@ fn composed(f: &[Cell], g: &[Cell], p: AxisId, axes: &Axes) -> Vec<Cell> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 5000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn the_inverse_finds_what_is_held(expr in pair(&SIZES)) {
@@ -175,10 +175,12 @@ proptest! {
     }
 
     #[test]
-    fn composition_is_substitution((f, g) in (pair(&SIZES), pair(&[("P", 24), ("T", 2)]))) {
+    fn composition_is_substitution(
+        (f, kind, g) in (pair(&SIZES), select(KINDS.to_vec()), pair(&[("P", 24), ("P", 24), ("T", 2)])),
+    ) {
         let mut axes = axes();
         let Ok(inner) = digits(&f, &axes) else { return Ok(()) };
-        let f = if inner.size() < 24 { f.pad(24, PadKind::Top) } else { f.resize(24) };
+        let f = if inner.size() < 24 { f.pad(24, kind) } else { f.resize(24) };
         let p = axes.declare("P", 24).unwrap();
         axes.declare("T", 2).unwrap();
         let (Ok(inner), Ok(outer)) = (digits(&f, &axes), digits(&g, &axes)) else { return Ok(()) };

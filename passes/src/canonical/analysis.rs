@@ -38,7 +38,10 @@ pub struct Conflict {
 
 impl fmt::Display for Conflict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let rule = self.rule.as_ref().map_or("what follows from the rules".to_owned(), |rule| format!("rule `{rule}`"));
+        let rule = self
+            .rule
+            .as_ref()
+            .map_or("what follows from the rules".to_owned(), |rule| format!("rule `{rule}`"));
         write!(f, "{rule} makes `{}` equal to `{}`, but {}", self.left, self.right, self.why)
     }
 }
@@ -69,7 +72,8 @@ impl Meaning {
     }
 
     fn clash(&mut self, left: &Piece, right: &Piece, why: impl Into<String>) {
-        let shown = |piece: &Piece| piece.mapping().cloned().unwrap_or(Expr::Literal(piece.number().unwrap_or(1)));
+        let shown =
+            |piece: &Piece| piece.mapping().cloned().unwrap_or(Expr::Literal(piece.number().unwrap_or(1)));
         let rule = self.rule.map(|rule| rule.as_str().trim_end_matches(REVERSED).to_owned());
         let conflict = Conflict { rule, left: shown(left), right: shown(right), why: why.into() };
         self.conflict.get_or_insert(conflict);

@@ -1,11 +1,12 @@
 //! Canonicalisation: an e-graph of equal expressions, and the shortest text in it.
 
+use std::convert::Infallible;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use egg::{Extractor, Id, RecExpr, Runner, SimpleScheduler, StopReason};
-use visa_mapping::{Axes, Equality, Expr, MapError, digits, equal, rebuild};
+use visa_mapping::{Axes, Digit, Digits, Equality, Expr, MapError, PadKind, digits, equal, rebuild};
 
 use super::analysis::{Conflict, Graph, Meaning};
 use super::extract::Text;
@@ -132,15 +133,30 @@ fn shortest(seed: &Expr, axes: &Arc<Axes>, rules: &RuleSet) -> Result<Canonical,
 /// The same mapping with every part that has a normal form written as that says, and sliding terms by falling stride: so
 /// equal parts start out equal.
 fn tidy(expr: &Expr, axes: &Axes) -> Expr {
-    if let Ok(rebuilt) = digits(expr, axes).map(|digits| rebuild(&digits, axes)) {
-        return rebuilt.unwrap_or_else(|_| expr.clone());
-    }
-    let children = expr.map_children(|child| Ok::<Expr, std::convert::Infallible>(tidy(child, axes)));
-    let mut tidied = children.unwrap_or_else(|never| match never {});
+    digits(expr, axes)
+        .ok()
+        .and_then(|digits| rebuild(&digits, axes).ok())
+        .unwrap_or_else(|| tidy_parts(expr, axes))
+}
+
+fn tidy_parts(expr: &Expr, axes: &Axes) -> Expr {
+    let part = |child: &Expr| {
+        let rebuilt = digits(child, axes).ok().filter(holds_in_groups);
+        let rebuilt = rebuilt.and_then(|digits| rebuild(&digits, axes).ok());
+        Ok::<Expr, Infallible>(rebuilt.unwrap_or_else(|| tidy_parts(child, axes)))
+    };
+    let mut tidied = expr.map_children(part).unwrap_or_else(|never| match never {});
     if let Expr::Slide(terms) = &mut tidied {
         terms.sort_by_key(|(_, stride)| std::cmp::Reverse(*stride));
     }
     tidied
+}
+
+/// Whether what the digits say stays true below other terms of a group. Those may be along the same axis: then a position can
+/// leave the axis before or after it meets a strict padding, and with an offset the digits don't say which comes first.
+fn holds_in_groups(digits: &Digits) -> bool {
+    let strict = |digit: &Digit| !digit.is_full() && digit.kind != PadKind::Top;
+    digits.offset().is_empty() || !digits.iter().any(strict)
 }
 
 /// Applies the rules until nothing changes or a bound is reached.

@@ -101,7 +101,9 @@ fn steps(from: &Expr, proof: &[FlatTerm<Node>], rules: &RuleSet) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     let mut before = from.to_string();
     for term in proof {
-        let (Some((name, backwards)), Some(Piece::Mapping(expr))) = (rule_of(term), piece(term)) else { continue };
+        let (Some((name, backwards)), Some(Piece::Mapping(expr))) = (rule_of(term), piece(term)) else {
+            continue;
+        };
         let text = expr.to_string();
         if text == before {
             continue;

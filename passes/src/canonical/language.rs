@@ -263,7 +263,10 @@ mod tests {
             let expr = Expr::parse(text).unwrap();
             let back = raise(&lower(&expr)).unwrap();
             // The last term of a group that is a group itself becomes flat, as in the e-graph.
-            assert_eq!(back.to_string().replace("[A, B, C]", "[A, [B, C]]"), text.replace("[A, B, C]", "[A, [B, C]]"));
+            assert_eq!(
+                back.to_string().replace("[A, B, C]", "[A, [B, C]]"),
+                text.replace("[A, B, C]", "[A, [B, C]]")
+            );
         }
     }
 

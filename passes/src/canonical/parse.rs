@@ -91,14 +91,18 @@ fn in_words(syntax: &Syntax) -> &'static str {
         Syntax::name => "a name (`stride-of-stride`)",
         Syntax::arrow => "`=>`",
         Syntax::conditions => "`if`",
-        Syntax::condition | Syntax::compare | Syntax::exact | Syntax::anchored | Syntax::consecutive => "a condition",
+        Syntax::condition | Syntax::compare | Syntax::exact | Syntax::anchored | Syntax::consecutive => {
+            "a condition"
+        }
         Syntax::relation => "`==`, `<=`, `<` or `divides`",
         Syntax::mapping | Syntax::rest => "a metavariable for mappings (`E`)",
         Syntax::term | Syntax::group | Syntax::slide | Syntax::item | Syntax::slide_item => "a mapping",
         Syntax::operator | Syntax::gather | Syntax::pad | Syntax::stride => "an operator",
         Syntax::modulo | Syntax::slice | Syntax::resize => "an operator",
         Syntax::mark | Syntax::left | Syntax::kind => "a kind of padding (`{0}`)",
-        Syntax::number | Syntax::literal | Syntax::integer | Syntax::variable | Syntax::name_rest => "a number",
+        Syntax::number | Syntax::literal | Syntax::integer | Syntax::variable | Syntax::name_rest => {
+            "a number"
+        }
         Syntax::size | Syntax::call | Syntax::function | Syntax::keyword => "a number",
         Syntax::sum | Syntax::product | Syntax::sign | Syntax::factor => "arithmetic",
         Syntax::WHITESPACE | Syntax::EOI => "the end",
@@ -177,7 +181,8 @@ impl Reader {
         let bound = |name: &String| reversed.scope.0.iter().any(|(own, _)| own == name);
         match self.scope.0.iter().find(|(name, _)| !bound(name)) {
             Some((name, _)) => {
-                let message = format!("`{name}` is not bound from right to left: it does not occur on the right side");
+                let message =
+                    format!("`{name}` is not bound from right to left: it does not occur on the right side");
                 Err(error("rule-unbound", right, message).fix("write `=>`".to_owned()))
             }
             None => Ok(()),

@@ -16,6 +16,8 @@ pub(crate) struct Pool {
     pub(crate) rests: Vec<Rc<Expr>>,
     /// What a term of a sliding expression takes: few, because there are several.
     pub(crate) sliding: Vec<Rc<Expr>>,
+    /// What both sides are put under: terms of one position near the ends of all axes.
+    pub(crate) contexts: Vec<Expr>,
     /// What the rest of a sliding expression takes.
     pub(crate) terms: Vec<Rc<[(Expr, u64)]>>,
 }
@@ -64,10 +66,13 @@ const EXPRESSIONS: &[&str] = &[
     "[$(A:2, B % 2:1)]",
 ];
 
-const RESTS: &[&str] = &["[1]", "[A]", "[B % 2, 3]", "[C # 6 {0}]", "[A # 6 {left}]", "[B @ 2]", "[1 # 2 {!}]"];
+const RESTS: &[&str] =
+    &["[1]", "[A]", "[B % 2, 3]", "[C # 6 {0}]", "[A # 6 {left}]", "[B @ 2]", "[1 # 2 {!}]"];
 
 const SLIDING: &[&str] =
     &["[A]", "[C]", "[B % 3]", "[1]", "[C # 6 {0}]", "[A # 6 {left}]", "[B @ 2]", "[1 # 2 {!}]"];
+
+const CONTEXTS: &[&str] = &["[A @ 3, B @ 5, C @ 4]", "[A @ 2 = 1, B @ 3 = 1, C @ 2 = 1]"];
 
 const TERMS: &[&[(&str, u64)]] = &[&[], &[("[A]", 1)], &[("[C # 6]", 2), ("[A % 2]", 1)]];
 
@@ -79,11 +84,13 @@ impl Pool {
             // Three different names.
             let _ = axes.declare(name, size);
         }
-        let read = |texts: &[&str]| texts.iter().filter_map(|text| Expr::parse(text).ok().map(Rc::new)).collect();
+        let read =
+            |texts: &[&str]| texts.iter().filter_map(|text| Expr::parse(text).ok().map(Rc::new)).collect();
         let term = |(text, stride): &(&str, u64)| Some((Expr::parse(text).ok()?, *stride));
         let terms = TERMS.iter().map(|terms| terms.iter().filter_map(term).collect()).collect();
         let (expressions, rests, sliding) = (read(EXPRESSIONS), read(RESTS), read(SLIDING));
-        Self { axes, expressions, rests, sliding, terms }
+        let contexts = CONTEXTS.iter().filter_map(|text| Expr::parse(text).ok()).collect();
+        Self { axes, expressions, rests, sliding, contexts, terms }
     }
 }
 
@@ -133,10 +140,15 @@ mod tests {
     fn every_example_is_there_and_sound() {
         let pool = Pool::new();
         assert_eq!(pool.axes.iter().count(), 3);
-        assert_eq!((pool.expressions.len(), pool.rests.len(), pool.sliding.len()), (EXPRESSIONS.len(), RESTS.len(), SLIDING.len()));
+        assert_eq!(
+            (pool.expressions.len(), pool.rests.len(), pool.sliding.len()),
+            (EXPRESSIONS.len(), RESTS.len(), SLIDING.len())
+        );
         for expr in pool.expressions.iter().chain(&pool.rests).chain(&pool.sliding) {
             assert!(expr.size(&pool.axes).is_ok_and(|size| size <= 24), "{expr}");
         }
+        assert_eq!(pool.contexts.len(), CONTEXTS.len());
+        assert!(pool.contexts.iter().all(|context| context.size(&pool.axes) == Ok(1)));
         for (terms, written) in pool.terms.iter().zip(TERMS) {
             assert_eq!(terms.len(), written.len());
         }

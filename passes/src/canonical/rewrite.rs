@@ -80,12 +80,7 @@ impl MappingRewriter {
         Ok(replacement)
     }
 
-    fn find(
-        &self,
-        cx: &mut PassCx<'_>,
-        mapping: &Expr,
-        span: Span,
-    ) -> Result<Option<Expr>, Vec<Diagnostic>> {
+    fn find(&self, cx: &mut PassCx<'_>, mapping: &Expr, span: Span) -> Result<Option<Expr>, Vec<Diagnostic>> {
         let Canonical { expr, statistics } = match canonicalize(mapping, &self.axes, &self.rules) {
             Ok(canonical) => canonical,
             Err(CanonicalError::Map(_)) => return Ok(None),
@@ -108,7 +103,8 @@ impl MappingRewriter {
     fn proof(&self, from: &Expr, to: &Expr, span: Span) -> Result<Diagnostic, Vec<Diagnostic>> {
         let proof = explain(from, to, &self.axes, &self.rules).map_err(|error| internal(&error, span))?;
         let message = format!("`{from}` is `{to}`");
-        let remark = Diagnostic { severity: Severity::Remark, ..Diagnostic::error("canonical", span, message) };
+        let remark =
+            Diagnostic { severity: Severity::Remark, ..Diagnostic::error("canonical", span, message) };
         Ok(proof.to_string().lines().fold(remark, |remark, line| remark.note(line, None)))
     }
 }

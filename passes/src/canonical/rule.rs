@@ -169,18 +169,19 @@ impl Term {
                     Kind::Is(kind) => *kind,
                     Kind::Var(slot) => match env(*slot)? {
                         Piece::Kind(kind) => *kind,
-                        Piece::Number(_) | Piece::Table(_) | Piece::Mapping(_) | Piece::Terms(_) => return None,
+                        Piece::Number(_) | Piece::Table(_) | Piece::Mapping(_) | Piece::Terms(_) => {
+                            return None;
+                        }
                     },
                 };
                 let (inner, size) = (Box::new(inner.build(env, axes)?), size.value(env, axes)?);
                 Expr::Pad { inner, size, kind, side: *side }
             }
-            Self::Apply(inner, operator, n) => {
-                operator.apply(inner.build(env, axes)?, n.value(env, axes)?)
-            }
+            Self::Apply(inner, operator, n) => operator.apply(inner.build(env, axes)?, n.value(env, axes)?),
             Self::Gather(inner, table) => inner.build(env, axes)?.gather(env(*table)?.table()?.clone()),
             Self::Slide(terms, rest) => {
-                let term = |(term, stride): &(Term, Num)| Some((term.build(env, axes)?, stride.value(env, axes)?));
+                let term =
+                    |(term, stride): &(Term, Num)| Some((term.build(env, axes)?, stride.value(env, axes)?));
                 let mut all = terms.iter().map(term).collect::<Option<Vec<_>>>()?;
                 if let Some(slot) = rest {
                     let Piece::Terms(rest) = env(*slot)? else { return None };

@@ -52,7 +52,8 @@ impl RuleSet {
         let builtin = Self::default();
         let known = builtin.rules.len();
         let all = Self::unchecked(text, builtin.rules)?;
-        let findings: Vec<Diagnostic> = all.rules[known..].iter().filter_map(|rule| verdict(rule).err()).collect();
+        let findings: Vec<Diagnostic> =
+            all.rules[known..].iter().filter_map(|rule| verdict(rule).err()).collect();
         if findings.is_empty() { Ok(all) } else { Err(findings) }
     }
 
@@ -77,7 +78,9 @@ impl RuleSet {
         for rule in &rules {
             match compile(rule) {
                 Ok(own) => rewrites.extend(own),
-                Err(why) => findings.push(Diagnostic::error("rule-unbound", Span::new(rule.range.clone()), why)),
+                Err(why) => {
+                    findings.push(Diagnostic::error("rule-unbound", Span::new(rule.range.clone()), why))
+                }
             }
         }
         if findings.is_empty() { Ok(Self { rules, rewrites }) } else { Err(findings) }
@@ -121,10 +124,14 @@ fn verdict(rule: &Rule) -> Result<RuleReport, Diagnostic> {
     let name = &rule.name;
     match check(rule) {
         Verdict::Sound { instances: 0, .. } => {
-            let message = format!("rule `{name}` cannot be checked: no small example fits its left side and conditions");
+            let message = format!(
+                "rule `{name}` cannot be checked: no small example fits its left side and conditions"
+            );
             Err(Diagnostic::error("rule-unchecked", span, message))
         }
-        Verdict::Sound { instances, positions } => Ok(RuleReport { name: name.clone(), instances, positions }),
+        Verdict::Sound { instances, positions } => {
+            Ok(RuleReport { name: name.clone(), instances, positions })
+        }
         Verdict::Unsound(example) => {
             let message = format!("rule `{name}` is not sound: {}", example.why);
             let axes = example.axes.join(", ");

@@ -3,6 +3,10 @@
 //! Examples are grown from the left side: a metavariable for mappings takes each expression of a pool, a divisor each
 //! divisor of what it divides, and so on, so that every example keeps the size rules. A condition is asked as soon as its
 //! metavariables are known. Cells are those of [`Map`], the readable meaning of a mapping, not those of the normal form.
+//!
+//! A rule is used inside groups too, and there equal cells are not enough: below another term of the same axis a position may
+//! leave the axis, and then it matters whether a strict padding is met before or after. So both sides are also compared below
+//! terms that stand near the ends of all axes.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -45,7 +49,8 @@ pub(crate) fn check(rule: &Rule) -> Verdict {
     let pool = Pool::new();
     let first = check_one(rule, &pool);
     match first {
-        Verdict::Sound { instances, positions } if rule.both_ways => match check_one(&rule.reversed(), &pool) {
+        Verdict::Sound { instances, positions } if rule.both_ways => match check_one(&rule.reversed(), &pool)
+        {
             Verdict::Sound { instances: more, positions: others } => {
                 // A direction that no example covers is not checked.
                 let instances = if more == 0 { 0 } else { instances + more };
@@ -122,7 +127,9 @@ impl Check<'_> {
         }
         match term {
             Term::Var(slot) => self.variable(*slot, &self.pool.expressions, slots, then),
-            Term::Literal(n) => self.number(n, &[1, 2, 3, 4, 6], slots, &mut |slots, n| then(slots, &Expr::Literal(n))),
+            Term::Literal(n) => {
+                self.number(n, &[1, 2, 3, 4, 6], slots, &mut |slots, n| then(slots, &Expr::Literal(n)))
+            }
             Term::Group(terms, rest) => self.group(terms, *rest, slots, then),
             Term::Pad { inner, size, kind, side } => self.term(inner, slots, &mut |slots, inner| {
                 self.kind(kind, slots, &mut |slots, kind| {
@@ -139,11 +146,15 @@ impl Check<'_> {
                     Operator::Resize => pool::sizes_to(size),
                     Operator::Slice => pool::offsets(size),
                 };
-                self.number(n, &numbers, slots, &mut |slots, n| then(slots, &operator.apply(inner.clone(), n)));
+                self.number(n, &numbers, slots, &mut |slots, n| {
+                    then(slots, &operator.apply(inner.clone(), n))
+                });
             }),
             Term::Gather(inner, table) => self.term(inner, slots, &mut |slots, inner| {
                 let Ok(size) = inner.size(self.axes()) else { return };
-                self.table(*table, size, slots, &mut |slots, table| then(slots, &inner.clone().gather(table)));
+                self.table(*table, size, slots, &mut |slots, table| {
+                    then(slots, &inner.clone().gather(table))
+                });
             }),
             Term::Slide(terms, rest) => self.slide(terms, *rest, Vec::new(), slots, then),
         }
@@ -163,14 +174,23 @@ impl Check<'_> {
     fn group(&self, terms: &[Term], rest: Option<usize>, slots: &Slots, then: Then<'_>) {
         match (terms.split_first(), rest) {
             (Some((first, others)), _) => self.term(first, slots, &mut |slots, first| {
-                self.group(others, rest, slots, &mut |slots, others| then(slots, &group(first.clone(), others)));
+                self.group(others, rest, slots, &mut |slots, others| {
+                    then(slots, &group(first.clone(), others))
+                });
             }),
             (None, Some(slot)) => self.variable(slot, &self.pool.rests, slots, then),
             (None, None) => then(slots, &Expr::Literal(1)),
         }
     }
 
-    fn slide(&self, terms: &[(Term, Num)], rest: Option<usize>, before: Vec<(Expr, u64)>, slots: &Slots, then: Then<'_>) {
+    fn slide(
+        &self,
+        terms: &[(Term, Num)],
+        rest: Option<usize>,
+        before: Vec<(Expr, u64)>,
+        slots: &Slots,
+        then: Then<'_>,
+    ) {
         if let Some(((first, stride), others)) = terms.split_first() {
             let mut with = |slots: &Slots, first: &Expr| {
                 self.number(stride, &pool::STRIDES, slots, &mut |slots, stride| {
@@ -244,26 +264,42 @@ impl Check<'_> {
         let env = |slot: usize| slots[slot].as_ref();
         // Left sides that break a size rule, and those too long to spell out, are no examples.
         let Ok(map) = Map::new(left, self.axes()) else { return };
-        let asked = self.rule.conditions.iter().all(|condition| condition.holds(&env, self.axes()) == Some(true));
+        let asked =
+            self.rule.conditions.iter().all(|condition| condition.holds(&env, self.axes()) == Some(true));
         if map.size() > MAX_POSITIONS || !asked {
             return;
         }
         let right = self.rule.right.build(&env, self.axes());
-        match self.difference(&map, right.as_ref()) {
+        match self.anywhere(left, &map, right.as_ref()) {
             None => {
                 state.instances += 1;
                 state.positions += map.size();
             }
-            Some(why) => {
+            Some((left, right, why)) => {
                 let axes = self.axes().iter().map(|(_, name, size)| format!("{name} = {size}")).collect();
-                state.counterexample = Some(Counterexample { axes, left: left.clone(), right, why });
+                state.counterexample = Some(Counterexample { axes, left, right, why });
             }
         }
     }
 
+    /// Where the sides differ, alone or inside a group, and how.
+    fn anywhere(&self, left: &Expr, map: &Map, right: Option<&Expr>) -> Option<(Expr, Option<Expr>, String)> {
+        if let Some(why) = self.difference(map, right) {
+            return Some((left.clone(), right.cloned(), why));
+        }
+        let right = right?;
+        self.pool.contexts.iter().find_map(|context| {
+            let (left, right) = (group(context.clone(), left), group(context.clone(), right));
+            let why = self.difference(&Map::new(&left, self.axes()).ok()?, Some(&right))?;
+            Some((left, Some(right), why))
+        })
+    }
+
     fn difference(&self, left: &Map, right: Option<&Expr>) -> Option<String> {
         let Some(right) = right else {
-            return Some("a number of its right side cannot be computed (not whole, negative or too large)".to_owned());
+            return Some(
+                "a number of its right side cannot be computed (not whole, negative or too large)".to_owned(),
+            );
         };
         let right = match Map::new(right, self.axes()) {
             Ok(right) => right,
@@ -274,6 +310,10 @@ impl Check<'_> {
         }
         let at = (0..left.size()).find(|&at| left.cell(at) != right.cell(at))?;
         let shown = |map: &Map| describe(map.cell(at).as_ref(), self.axes());
-        Some(format!("position {at} holds {} on the left side and {} on the right side", shown(left), shown(&right)))
+        Some(format!(
+            "position {at} holds {} on the left side and {} on the right side",
+            shown(left),
+            shown(&right)
+        ))
     }
 }

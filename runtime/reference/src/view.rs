@@ -14,12 +14,17 @@ pub(crate) fn shifted(tensor: &Logical, shift: &Index, span: Span) -> Result<Log
     let cut = |axis: &Axis| Axis { id: axis.id, held: axis.held.iter().skip(by(axis.id)).copied().collect() };
     let axes: Vec<Axis> = tensor.axes.iter().map(cut).collect();
     let strides = tensor.strides(axes.iter().map(|axis| axis.id));
-    let base: usize = axes.iter().zip(&strides).map(|(axis, stride)| by(axis.id).saturating_mul(*stride)).sum();
+    let base: usize =
+        axes.iter().zip(&strides).map(|(axis, stride)| by(axis.id).saturating_mul(*stride)).sum();
     Logical::tabulate(tensor.dtype, axes, span, |at| tensor.at(base + offset(&strides, at)))
 }
 
 /// The tensor whose coordinate along the second axis of each pair is the given one's along the first.
-pub(crate) fn renamed(tensor: &Logical, pairs: &[(AxisId, AxisId)], span: Span) -> Result<Logical, Diagnostic> {
+pub(crate) fn renamed(
+    tensor: &Logical,
+    pairs: &[(AxisId, AxisId)],
+    span: Span,
+) -> Result<Logical, Diagnostic> {
     let name = |id: AxisId| pairs.iter().find(|(from, _)| *from == id).map_or(id, |(_, to)| *to);
     let axes: Vec<Axis> =
         tensor.axes.iter().map(|axis| Axis { id: name(axis.id), held: axis.held.clone() }).collect();
@@ -68,7 +73,8 @@ pub(crate) fn relabelled(
     let strides = tensor.strides(result[..count].iter().map(|axis| axis.id));
     let extents: Vec<usize> = ends.values().copied().collect();
     Logical::tabulate(tensor.dtype, result, span, |at| {
-        let flat = at[count..].iter().zip(&extents).fold(0, |flat, (coordinate, extent)| flat * extent + coordinate);
+        let flat =
+            at[count..].iter().zip(&extents).fold(0, |flat, (coordinate, extent)| flat * extent + coordinate);
         tensor.at(places[flat] + offset(&strides, &at[..count]))
     })
 }
@@ -85,7 +91,8 @@ fn places(
     for (from, to) in pairs {
         let flat = ends.iter().fold(0, |flat, (&id, extent)| flat * extent + to.get(id) as usize);
         let strides = tensor.strides(from.iter().map(|(id, _)| id));
-        places[flat] = from.iter().zip(strides).map(|((_, coordinate), stride)| coordinate as usize * stride).sum();
+        places[flat] =
+            from.iter().zip(strides).map(|((_, coordinate), stride)| coordinate as usize * stride).sum();
     }
     Ok(places)
 }

@@ -9,12 +9,10 @@ fn axes() -> Axes {
     axes
 }
 
+type Divide = fn(&Placement, &Placement, &dyn Fn(AxisId) -> bool, &Axes) -> Result<Division, DivideError>;
+
 /// Divides; the tensor depends on what the buffer names.
-fn divided(
-    divide: fn(&Placement, &Placement, &dyn Fn(AxisId) -> bool, &Axes) -> Result<Division, DivideError>,
-    buffer: &str,
-    stream: &str,
-) -> Result<Division, DivideError> {
+fn divided(divide: Divide, buffer: &str, stream: &str) -> Result<Division, DivideError> {
     let axes = axes();
     let read = |text: &str| place_expr(&Expr::parse(text).unwrap(), &axes, 1).unwrap();
     let (stream, buffer) = (read(stream), read(buffer));

@@ -59,8 +59,26 @@ fn walk(step: &Step) -> (Option<i64>, Option<&'static str>) {
 
 /// What is left over, major first.
 fn rest(division: &Division, axes: &Axes) -> String {
-    let factors: Vec<_> = division.rest.iter().rev().map(|placed| digit_text(&placed.digit, axes)).collect();
-    if factors.is_empty() { "[1]".to_owned() } else { format!("[{}]", factors.join(", ")) }
+    let mut factors: Vec<Digit> = Vec::new();
+    for placed in division.rest.iter().rev() {
+        // What was read is padding, and neighbouring padding is one factor.
+        match factors.last_mut() {
+            Some(above) if is_padding(above) && is_padding(&placed.digit) => {
+                above.extent *= placed.digit.extent
+            }
+            Some(_) | None => factors.push(placed.digit),
+        }
+    }
+    let factors: Vec<_> = factors.iter().map(|digit| digit_text(digit, axes)).collect();
+    if factors.is_empty() {
+        "[1]".to_owned()
+    } else {
+        format!("[{}]", factors.join(", "))
+    }
+
+    fn is_padding(digit: &Digit) -> bool {
+        digit.axis.is_none() && digit.live == 1
+    }
 }
 
 fn text(division: &Division, stream: &Placement, axes: &Axes) -> String {
