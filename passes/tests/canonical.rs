@@ -2,7 +2,7 @@
 
 use visa_mapping::{Axes, Expr};
 use visa_passes::canonical::{
-    CanonicalError, MAX_E_NODES, MAX_ITERATIONS, Reason, RuleSet, Stop, canonicalize, explain,
+    CanonicalError, MAX_E_NODES, MAX_ITERATIONS, MAX_SEED_NODES, Reason, RuleSet, Stop, canonicalize, explain,
 };
 
 fn axes() -> Axes {
@@ -214,4 +214,29 @@ fn runs_are_alike() {
     let once = canonicalize(&text, &axes(), &RuleSet::default()).unwrap();
     let again = canonicalize(&text, &axes(), &RuleSet::default()).unwrap();
     assert_eq!((once.expr, once.statistics), (again.expr, again.statistics));
+}
+
+#[test]
+fn long_expressions_are_only_tidied() {
+    // A ragged group of `nodes` nodes: the group itself, `[A, C] # 128` of 4 nodes, and terms `F @ (1, 0)` of 4.
+    let group = |nodes: usize| {
+        let ragged = Expr::parse("[[A, C] # 128]").unwrap();
+        let padding = vec![Expr::Literal(1); nodes - 5];
+        Expr::pair([ragged, Expr::pair(padding)])
+    };
+    let run = |nodes: usize| {
+        let expr = group(nodes - 1);
+        assert_eq!(expr.nodes(), nodes);
+        canonicalize(&expr, &axes(), &RuleSet::default()).unwrap()
+    };
+    assert_eq!(run(100).expr.to_string(), "[[A, C] # 128]");
+    // The inner group has digits and is rebuilt first, so only terms that are ragged themselves stay many.
+    let many =
+        |terms: usize| Expr::pair(vec![Expr::parse("[A @ (0)]").unwrap().gather([0, 0]).resize(1); terms]);
+    let inside = many((MAX_SEED_NODES - 1) / many(2).children()[0].nodes());
+    assert!(inside.nodes() <= MAX_SEED_NODES);
+    assert_eq!(canonicalize(&inside, &axes(), &RuleSet::default()).unwrap().statistics.stop, Stop::Saturated);
+    let huge = many(20_000);
+    let outside = canonicalize(&huge, &axes(), &RuleSet::default()).unwrap();
+    assert_eq!((outside.statistics.stop, outside.statistics.e_nodes), (Stop::NodeLimit, 0));
 }

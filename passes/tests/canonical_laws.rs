@@ -59,18 +59,18 @@ fn apply(inner: Expr, operator: usize, pick: u64, kind: PadKind, axes: &Axes) ->
     let size = inner.size(axes).unwrap();
     let divisors: Vec<u64> = (1..=size).filter(|n| size.is_multiple_of(*n)).collect();
     let divisor = divisors[pick as usize % divisors.len()];
-    let total = if pick % 3 > 0 { size * (1 + pick % 4) } else { size + pick % 7 };
+    let total = if pick.is_multiple_of(3) { size + pick % 7 } else { size * (1 + pick % 4) };
     match operator {
         0 => inner.stride(divisor),
         1 => inner.modulo(divisor),
         2 => inner.resize(1 + pick % size),
         3 | 4 => inner.pad(total, kind),
         5 => inner.pad_left(total, kind),
-        6 => inner.slice(if pick % 2 == 0 { (size - divisor) % size } else { pick % size }),
+        6 => inner.slice(if pick.is_multiple_of(2) { (size - divisor) % size } else { pick % size }),
         _ => {
             let start = pick % size;
             let up = (start..size).take(3).collect::<Vec<_>>();
-            inner.gather(if pick % 2 == 0 { up } else { up.into_iter().rev().collect() })
+            inner.gather(if pick.is_multiple_of(2) { up } else { up.into_iter().rev().collect() })
         }
     }
 }

@@ -170,3 +170,14 @@ fn all_findings_are_reported() {
     let codes: Vec<String> = findings(text).into_iter().map(|finding| finding.code).collect();
     assert_eq!(codes, ["rule-unsound", "rule-unsound"]);
 }
+
+#[test]
+fn many_metavariables_are_checked_on_a_thinner_pool() {
+    let names = ["E", "F", "G", "H", "I", "J"];
+    let group = |names: &[&str]| format!("[{}, ...R]", names.join(", "));
+    let rule = format!("rule wide: [1, {} => {}", &group(&names)[1..], group(&names));
+    assert!(findings(&rule).is_empty());
+    let swapped = ["E", "F", "G", "H", "J", "I"];
+    let rule = format!("rule wide: {} => {}", group(&names), group(&swapped));
+    assert_eq!(refused(&rule).0, "rule-unsound");
+}

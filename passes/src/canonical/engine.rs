@@ -19,6 +19,10 @@ pub const MAX_ITERATIONS: usize = 16;
 /// Most nodes of an e-graph; checked after each round.
 pub const MAX_E_NODES: usize = 5_000;
 
+/// Most nodes of an expression that is put into an e-graph. Only ragged ones get so long: digits are at most 62. A longer one
+/// gets its parts rebuilt and nothing else.
+pub const MAX_SEED_NODES: usize = 512;
+
 /// Most e-graphs for one mapping. A second one is only needed where the rules find a normal form for a part that had none.
 pub const MAX_E_GRAPHS: usize = 4;
 
@@ -52,7 +56,7 @@ pub struct Statistics {
 pub enum Stop {
     /// No rule had anything more to say.
     Saturated,
-    /// [`MAX_E_NODES`] was reached.
+    /// [`MAX_E_NODES`] was reached, or the expression has more than [`MAX_SEED_NODES`].
     NodeLimit,
     /// [`MAX_ITERATIONS`] was reached.
     IterationLimit,
@@ -124,6 +128,10 @@ pub fn canonicalize(expr: &Expr, axes: &Axes, rules: &RuleSet) -> Result<Canonic
 
 /// The shortest text of one e-graph.
 fn shortest(seed: &Expr, axes: &Arc<Axes>, rules: &RuleSet) -> Result<Canonical, CanonicalError> {
+    if seed.nodes() > MAX_SEED_NODES {
+        let statistics = Statistics { e_classes: 0, e_nodes: 0, iterations: 0, stop: Stop::NodeLimit };
+        return Ok(Canonical { expr: seed.clone(), statistics });
+    }
     let graph = Graph::new(Meaning::new(axes.clone()));
     let (graph, roots, statistics) = saturate(graph, &[lower(seed)], rules)?;
     let expr = best(&graph, roots[0]).unwrap_or_else(|| seed.clone());

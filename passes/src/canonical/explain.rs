@@ -7,7 +7,7 @@ use egg::{FlatTerm, Symbol};
 use visa_mapping::{Axes, Expr};
 
 use super::analysis::{Graph, Meaning, REVERSED};
-use super::engine::{CanonicalError, best, saturate};
+use super::engine::{CanonicalError, MAX_SEED_NODES, best, saturate};
 use super::language::{Node, Piece, assemble, lower};
 use super::ruleset::RuleSet;
 
@@ -41,7 +41,8 @@ pub enum Reason {
         /// Whether it was used from right to left.
         backwards: bool,
     },
-    /// Both have the same digits; the rules alone do not connect them.
+    /// Both have the same digits, or so do their parts; the rules alone do not connect them, or were not tried because an
+    /// expression has more than [`MAX_SEED_NODES`].
     NormalForm,
 }
 
@@ -80,6 +81,10 @@ pub fn explain(from: &Expr, to: &Expr, axes: &Axes, rules: &RuleSet) -> Result<E
     let (from, to) = (from.expanded(axes)?, to.expanded(axes)?);
     let mut explanation = Explanation { from: from.clone(), steps: Vec::new() };
     if from == to {
+        return Ok(explanation);
+    }
+    if from.nodes().max(to.nodes()) > MAX_SEED_NODES {
+        explanation.steps.push(Step { expr: to, reason: Reason::NormalForm });
         return Ok(explanation);
     }
     let graph = Graph::new(Meaning::new(Arc::new(axes.clone()))).with_explanations_enabled();

@@ -19,7 +19,8 @@ mod sound;
 
 pub use analysis::Conflict;
 pub use engine::{
-    Canonical, CanonicalError, MAX_E_GRAPHS, MAX_E_NODES, MAX_ITERATIONS, Statistics, Stop, canonicalize,
+    Canonical, CanonicalError, MAX_E_GRAPHS, MAX_E_NODES, MAX_ITERATIONS, MAX_SEED_NODES, Statistics, Stop,
+    canonicalize,
 };
 pub use explain::{Explanation, Reason, Step, explain};
 pub use rewrite::{

@@ -16,10 +16,16 @@ use visa_mapping::{Axes, Expr, Map, PadKind, describe};
 
 use super::language::{Piece, group};
 use super::pool::{self, Pool};
-use super::rule::{Condition, Kind, Num, Operator, Rule, Term};
+use super::rule::{Condition, Kind, Num, Operator, Rule, Sort, Term};
 
 /// Most examples of one rule.
 pub const MAX_INSTANCES: u64 = 20_000;
+
+/// Most choices that are tried for one rule before the pool is thinned.
+const MAX_CHOICES: u64 = 300_000;
+
+/// The thinnest pool has every so-manieth expression.
+const MAX_THINNING: usize = 32;
 
 /// Most positions of an example.
 const MAX_POSITIONS: u64 = 512;
@@ -63,41 +69,55 @@ pub(crate) fn check(rule: &Rule) -> Verdict {
 }
 
 fn check_one(rule: &Rule, pool: &Pool) -> Verdict {
-    // A long list of examples is thinned out evenly: a stride through it, prime so that no choice is left out.
-    let mut every = 1;
+    // Many metavariables have too many examples: then of the pool every second expression is taken, every fourth, ...
+    let mut thinning = least_thinning(rule, pool);
     loop {
-        let check = Check { rule, pool, every, state: RefCell::default() };
+        let check = Check { rule, pool, thinning, state: RefCell::default() };
         let env = vec![None; rule.scope.0.len()];
         check.term(&rule.left, &env, &mut |env, left| check.instance(env, left));
         let state = check.state.into_inner();
         if let Some(example) = state.counterexample {
             return Verdict::Unsound(example);
         }
-        if state.instances <= MAX_INSTANCES {
+        if !state.full() || thinning == MAX_THINNING {
             return Verdict::Sound { instances: state.instances, positions: state.positions };
         }
-        every = [7, 61, 509, 4093].into_iter().find(|prime| *prime > every).unwrap_or(every * 8 + 1);
+        thinning *= 2;
     }
+}
+
+/// The thinning at which the metavariables for mappings alone stay below [`MAX_CHOICES`].
+fn least_thinning(rule: &Rule, pool: &Pool) -> usize {
+    let mappings = rule.scope.0.iter().filter(|(_, sort)| *sort == Sort::Mapping).count() as u32;
+    let choices = |thinning: usize| (pool.expressions.len().div_ceil(thinning) as u64).checked_pow(mappings);
+    let fits = |thinning: &usize| choices(*thinning).is_some_and(|choices| choices <= MAX_CHOICES);
+    let mut thinnings =
+        std::iter::successors(Some(1), |thinning| Some(thinning * 2)).take_while(|n| *n < MAX_THINNING);
+    thinnings.find(fits).unwrap_or(MAX_THINNING)
 }
 
 #[derive(Default)]
 struct State {
-    seen: u64,
+    choices: u64,
     instances: u64,
     positions: u64,
     counterexample: Option<Counterexample>,
 }
 
 impl State {
+    fn full(&self) -> bool {
+        self.instances > MAX_INSTANCES || self.choices > MAX_CHOICES
+    }
+
     fn done(&self) -> bool {
-        self.counterexample.is_some() || self.instances > MAX_INSTANCES
+        self.counterexample.is_some() || self.full()
     }
 }
 
 struct Check<'a> {
     rule: &'a Rule,
     pool: &'a Pool,
-    every: u64,
+    thinning: usize,
     state: RefCell<State>,
 }
 
@@ -113,6 +133,11 @@ impl Check<'_> {
 
     /// The slots with one more known, unless a condition that can be asked now fails.
     fn bind(&self, slots: &Slots, slot: usize, piece: Piece) -> Option<Vec<Option<Piece>>> {
+        let mut state = self.state.borrow_mut();
+        state.choices += 1;
+        if state.done() {
+            return None;
+        }
         let mut slots = slots.to_vec();
         slots[slot] = Some(piece);
         let env = |slot: usize| slots[slot].as_ref();
@@ -164,7 +189,7 @@ impl Check<'_> {
         if let Some(Piece::Mapping(known)) = &slots[slot] {
             return then(slots, &known.clone());
         }
-        for expr in choices {
+        for expr in choices.iter().step_by(self.thinning) {
             if let Some(slots) = self.bind(slots, slot, Piece::Mapping(expr.clone())) {
                 then(&slots, expr);
             }
@@ -205,7 +230,7 @@ impl Check<'_> {
             };
         }
         let Some(slot) = rest else { return then(slots, &Expr::Slide(before)) };
-        for more in &self.pool.terms {
+        for more in self.pool.terms.iter().step_by(self.thinning) {
             if let Some(slots) = self.bind(slots, slot, Piece::Terms(more.clone())) {
                 then(&slots, &Expr::Slide(before.iter().chain(more.iter()).cloned().collect()));
             }
@@ -257,8 +282,7 @@ impl Check<'_> {
     /// Compares the two sides of one example.
     fn instance(&self, slots: &Slots, left: &Expr) {
         let mut state = self.state.borrow_mut();
-        state.seen += 1;
-        if state.done() || !state.seen.is_multiple_of(self.every) {
+        if state.done() {
             return;
         }
         let env = |slot: usize| slots[slot].as_ref();

@@ -63,22 +63,16 @@ fn rest(division: &Division, axes: &Axes) -> String {
     for placed in division.rest.iter().rev() {
         // What was read is padding, and neighbouring padding is one factor.
         match factors.last_mut() {
-            Some(above) if is_padding(above) && is_padding(&placed.digit) => {
-                above.extent *= placed.digit.extent
-            }
+            Some(above) if is_padding(above) && is_padding(&placed.digit) => above.extent *= placed.digit.extent,
             Some(_) | None => factors.push(placed.digit),
         }
     }
     let factors: Vec<_> = factors.iter().map(|digit| digit_text(digit, axes)).collect();
-    if factors.is_empty() {
-        "[1]".to_owned()
-    } else {
-        format!("[{}]", factors.join(", "))
-    }
+    if factors.is_empty() { "[1]".to_owned() } else { format!("[{}]", factors.join(", ")) }
+}
 
-    fn is_padding(digit: &Digit) -> bool {
-        digit.axis.is_none() && digit.live == 1
-    }
+fn is_padding(digit: &Digit) -> bool {
+    digit.axis.is_none() && digit.live == 1
 }
 
 fn text(division: &Division, stream: &Placement, axes: &Axes) -> String {
