@@ -55,7 +55,6 @@ fn every_built_in_rule_is_sound_and_covered() {
     let reports = rules.report().unwrap_or_else(|findings| panic!("{findings:#?}"));
     assert_eq!(reports.len(), rules.rules().len());
     for report in reports {
-        println!("{:24} {:6} {:8}", report.name, report.instances, report.positions);
         assert!(report.instances > 0 && report.positions >= report.instances, "{}", report.name);
     }
     for rule in rules.rules() {

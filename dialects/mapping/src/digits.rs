@@ -388,6 +388,14 @@ impl Digits {
         }
     }
 
+    /// Whether what the digits say stays true below other terms of a group. Those may be along the same axis: then a
+    /// position can leave the axis before or after it meets strict padding, and with an offset the digits don't say which
+    /// comes first. So such a part of an expression is not replaced by its digits.
+    pub fn holds_in_groups(&self) -> bool {
+        let strict = |digit: &Digit| !digit.is_full() && digit.kind != PadKind::Top;
+        self.offset.is_empty() || !self.digits.iter().any(strict)
+    }
+
     /// What position `i` holds; `None` from `size` on.
     pub fn cell(&self, mut i: u64) -> Option<Cell> {
         let mut weight = self.size();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use egg::{Extractor, Id, RecExpr, Runner, SimpleScheduler, StopReason};
-use visa_mapping::{Axes, Digit, Digits, Equality, Expr, MapError, PadKind, digits, equal, rebuild};
+use visa_mapping::{Axes, Digits, Equality, Expr, MapError, digits, equal, rebuild};
 
 use super::analysis::{Conflict, Graph, Meaning};
 use super::extract::Text;
@@ -149,7 +149,7 @@ fn tidy(expr: &Expr, axes: &Axes) -> Expr {
 
 fn tidy_parts(expr: &Expr, axes: &Axes) -> Expr {
     let part = |child: &Expr| {
-        let rebuilt = digits(child, axes).ok().filter(holds_in_groups);
+        let rebuilt = digits(child, axes).ok().filter(Digits::holds_in_groups);
         let rebuilt = rebuilt.and_then(|digits| rebuild(&digits, axes).ok());
         Ok::<Expr, Infallible>(rebuilt.unwrap_or_else(|| tidy_parts(child, axes)))
     };
@@ -158,13 +158,6 @@ fn tidy_parts(expr: &Expr, axes: &Axes) -> Expr {
         terms.sort_by_key(|(_, stride)| std::cmp::Reverse(*stride));
     }
     tidied
-}
-
-/// Whether what the digits say stays true below other terms of a group. Those may be along the same axis: then a position can
-/// leave the axis before or after it meets a strict padding, and with an offset the digits don't say which comes first.
-fn holds_in_groups(digits: &Digits) -> bool {
-    let strict = |digit: &Digit| !digit.is_full() && digit.kind != PadKind::Top;
-    digits.offset().is_empty() || !digits.iter().any(strict)
 }
 
 /// Applies the rules until nothing changes or a bound is reached.

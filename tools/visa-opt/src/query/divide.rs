@@ -63,7 +63,9 @@ fn rest(division: &Division, axes: &Axes) -> String {
     for placed in division.rest.iter().rev() {
         // What was read is padding, and neighbouring padding is one factor.
         match factors.last_mut() {
-            Some(above) if is_padding(above) && is_padding(&placed.digit) => above.extent *= placed.digit.extent,
+            Some(above) if is_padding(above) && is_padding(&placed.digit) => {
+                above.extent *= placed.digit.extent
+            }
             Some(_) | None => factors.push(placed.digit),
         }
     }
