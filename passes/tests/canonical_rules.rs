@@ -181,3 +181,27 @@ fn many_metavariables_are_checked_on_a_thinner_pool() {
     let rule = format!("rule wide: {} => {}", group(&names), group(&swapped));
     assert_eq!(refused(&rule).0, "rule-unsound");
 }
+
+#[test]
+fn every_mistake_of_a_file_is_reported_at_its_line() {
+    let text = "rule bad: E # n {k} / m => E / m\n\
+                rule unbound: E / 1 => F\n\
+                // a comment\n\
+                rule malformed: E / => E\n\
+                rule fine: E @ 0 @ 0 => E\n\
+                rule endless: E = 1\n\
+                rule bad: E / 1 => E\n";
+    let findings = RuleSet::with_user_rules(text).map(drop).expect_err("five rules are wrong");
+    let line = |offset: usize| text[..offset].matches('\n').count() + 1;
+    let found: Vec<(String, usize)> =
+        findings.iter().map(|finding| (finding.code.to_string(), line(finding.span.range().start))).collect();
+    let expected = [
+        ("rule-unsound", 1),
+        ("rule-unbound", 2),
+        ("rule-syntax", 4),
+        // It ends where the next rule begins.
+        ("rule-syntax", 7),
+        ("rule-duplicate", 7),
+    ];
+    assert_eq!(found, expected.map(|(code, line)| (code.to_owned(), line)));
+}

@@ -20,11 +20,24 @@ use derived::{Rule as Syntax, RuleGrammar};
 /// Deepest nesting of brackets: the grammar is recursive.
 const MAX_NESTING: usize = 64;
 
-/// The rules of a file, in order.
-pub(crate) fn parse(text: &str) -> Result<Vec<Rule>, Vec<Diagnostic>> {
-    nesting(text).map_err(|finding| vec![finding])?;
-    let pieces = RuleGrammar::parse(Syntax::file, text).map_err(|error| vec![syntax(&error)])?;
+/// Most mistakes of syntax that are reported for one file.
+const MAX_SYNTAX_ERRORS: usize = 20;
+
+/// The rules of a file that can be read, in order, and what is wrong with the others.
+pub(crate) fn parse(text: &str) -> (Vec<Rule>, Vec<Diagnostic>) {
+    if let Err(finding) = nesting(text) {
+        return (Vec::new(), vec![finding]);
+    }
     let (mut rules, mut findings) = (Vec::new(), Vec::new());
+    let mut readable = text.to_owned();
+    while let Err(error) = RuleGrammar::parse(Syntax::file, &readable) {
+        findings.push(syntax(&error));
+        readable = without(&readable, start(&error));
+        if findings.len() == MAX_SYNTAX_ERRORS {
+            return (rules, findings);
+        }
+    }
+    let Ok(pieces) = RuleGrammar::parse(Syntax::file, &readable) else { return (rules, findings) };
     let mut above: Vec<(usize, String)> = Vec::new();
     for piece in pieces {
         let span = piece.as_span();
@@ -50,7 +63,25 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Rule>, Vec<Diagnostic>> {
             _ => above.clear(),
         }
     }
-    if findings.is_empty() { Ok(rules) } else { Err(findings) }
+    (rules, findings)
+}
+
+/// The text with the rule around `at` blanked out, so that the others keep their places.
+fn without(text: &str, at: usize) -> String {
+    let starts = |from: usize| text[from..].trim_start().starts_with("rule ");
+    let lines = || std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1));
+    // A rule that lacks its end is found out at the start of the next one.
+    let start = lines().take_while(|&line| line < at.max(1)).filter(|&line| starts(line)).last().unwrap_or(0);
+    let end = lines().find(|&line| line >= at.max(1) && starts(line)).unwrap_or(text.len());
+    let blank =
+        text[start..end].chars().map(|c| if c == '\n' { "\n".to_owned() } else { " ".repeat(c.len_utf8()) });
+    [&text[..start], &blank.collect::<String>(), &text[end..]].concat()
+}
+
+fn start(error: &pest::error::Error<Syntax>) -> usize {
+    match error.location {
+        pest::error::InputLocation::Pos(at) | pest::error::InputLocation::Span((at, _)) => at,
+    }
 }
 
 fn nesting(text: &str) -> Result<(), Diagnostic> {

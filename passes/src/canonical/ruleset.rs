@@ -35,10 +35,9 @@ pub struct RuleReport {
 impl Default for RuleSet {
     /// The built-in rules. They are checked by a test of this crate, not on every start.
     fn default() -> Self {
-        match Self::unchecked(BUILTIN, Vec::new()) {
-            Ok(rules) => rules,
-            Err(findings) => unreachable!("the built-in rules do not parse: {findings:?}"),
-        }
+        let (rules, findings) = Self::unchecked(BUILTIN, Vec::new());
+        assert!(findings.is_empty(), "the built-in rules do not parse: {findings:?}");
+        rules
     }
 }
 
@@ -47,43 +46,41 @@ impl RuleSet {
     ///
     /// # Errors
     /// Text that is no rule, unbound or misused metavariables, names that are taken, no rule at all, rules that no example
-    /// covers, and rules that are not sound, each with a counterexample. Spans point into `text`.
+    /// covers, and rules that are not sound, each with a counterexample. All of them at once; spans point into `text`.
     pub fn with_user_rules(text: &str) -> Result<Self, Vec<Diagnostic>> {
         let builtin = Self::default();
         let known = builtin.rules.len();
-        let all = Self::unchecked(text, builtin.rules)?;
-        let findings: Vec<Diagnostic> =
-            all.rules[known..].iter().filter_map(|rule| verdict(rule).err()).collect();
+        let (all, mut findings) = Self::unchecked(text, builtin.rules);
+        findings.extend(all.rules[known..].iter().filter_map(|rule| verdict(rule).err()));
+        findings.sort_by_key(|finding| finding.span.start);
         if findings.is_empty() { Ok(all) } else { Err(findings) }
     }
 
-    fn unchecked(text: &str, mut rules: Vec<Rule>) -> Result<Self, Vec<Diagnostic>> {
-        let mut findings = Vec::new();
-        let own = parse(text)?;
-        if own.is_empty() {
+    /// These rules and those of `text` that can be read, and what is wrong with the others.
+    fn unchecked(text: &str, mut rules: Vec<Rule>) -> (Self, Vec<Diagnostic>) {
+        let (own, mut findings) = parse(text);
+        if own.is_empty() && findings.is_empty() {
             let message = "no rule in this file";
             let note = "a rule is written `rule NAME: MAPPING => MAPPING if CONDITION and ...`";
-            return Err(vec![Diagnostic::error("rule-none", Span::new(0..0), message).note(note, None)]);
+            findings.push(Diagnostic::error("rule-none", Span::new(0..0), message).note(note, None));
         }
+        let mut rewrites: Vec<_> = rules.iter().flat_map(compile).flatten().collect();
         for rule in own {
             let span = Span::new(rule.range.clone());
             if rules.iter().any(|known| known.name == rule.name) {
                 let message = format!("rule `{}`: there is a rule of that name already", rule.name);
                 findings.push(Diagnostic::error("rule-duplicate", span, message));
-            } else {
-                rules.push(rule);
+                continue;
             }
-        }
-        let mut rewrites = Vec::new();
-        for rule in &rules {
-            match compile(rule) {
-                Ok(own) => rewrites.extend(own),
-                Err(why) => {
-                    findings.push(Diagnostic::error("rule-unbound", Span::new(rule.range.clone()), why))
+            match compile(&rule) {
+                Ok(own) => {
+                    rewrites.extend(own);
+                    rules.push(rule);
                 }
+                Err(why) => findings.push(Diagnostic::error("rule-unbound", span, why)),
             }
         }
-        if findings.is_empty() { Ok(Self { rules, rewrites }) } else { Err(findings) }
+        (Self { rules, rewrites }, findings)
     }
 
     /// The rules, in order: built-in ones first.
