@@ -118,6 +118,9 @@ pub struct Limits {
     pub sequential_inner_max: u64,
     /// 32-bit lanes of the Vector Engine (book 20).
     pub vector_lanes: u64,
+    /// Consecutive accesses to one bank of data memory that starve a DMA: (256 / 128) n 32 reaches the 4096 cycles after
+    /// which the network gives up (book 11).
+    pub dm_bank_starvation: u64,
 }
 
 /// Clocks, bandwidths and latencies. A cycle is one of `clock_ghz`.
@@ -257,6 +260,7 @@ impl Default for Limits {
             interleaved_inner_max: 128,
             sequential_inner_max: 32,
             vector_lanes: 8,
+            dm_bank_starvation: 64,
         }
     }
 }

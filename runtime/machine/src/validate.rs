@@ -202,6 +202,7 @@ fn limits(limits: &Limits) -> Vec<Check> {
         interleaved_inner_max,
         sequential_inner_max,
         vector_lanes,
+        dm_bank_starvation,
     } = limits;
     let flit = Rule::Power(1, flit_bytes);
     let engines = [
@@ -217,6 +218,7 @@ fn limits(limits: &Limits) -> Vec<Check> {
         ("limits.dma_dm_align", dma_dm_align, Rule::Power(1, 256)),
         ("limits.dma_packet_max_bytes", dma_packet_max_bytes, Rule::Within(1, 1 << 20)),
         ("limits.dma_request_bytes", dma_request_bytes, Rule::Power(1, 4096)),
+        ("limits.dm_bank_starvation", dm_bank_starvation, Rule::Within(1, 1 << 20)),
     ];
     let contraction = [
         // The reduction trees add 64 bytes of each format and no more (book 19).

@@ -191,13 +191,29 @@ fn rngd_in_numbers() {
                    "dma_packet_max_bytes": 4096, "dma_request_bytes": 256, "mac_width_bytes": 64,
                    "reg_read_sizes": [1, 2, 4, 8, 16, 32, 64], "trf_wide_align": 64,
                    "row_counts": [1, 2, 4, 8], "accumulator_slots": 1024, "accumulator_columns": 32,
-                   "interleaved_inner_max": 128, "sequential_inner_max": 32, "vector_lanes": 8},
+                   "interleaved_inner_max": 128, "sequential_inner_max": 32, "vector_lanes": 8,
+                   "dm_bank_starvation": 64},
         "timing": {"clock_ghz": 1.0, "dma_startup_cycles": 500, "dma_bytes_per_cycle": 256,
                    "hbm_bytes_per_cycle": 1536, "dm_bytes_per_cycle_per_dmn": 128, "spm_bytes_per_cycle": 128,
                    "pcie_bytes_per_cycle": 30, "tree_level_cycles": 1, "alu_latency_cycles": 1},
         "sum_order": "tree"
     });
     assert_eq!(rngd_as_json(), expected);
+}
+
+/// Book 11: a DMA waits at most (256 / 128) n 32 cycles behind n accesses of each of 32 slices, and is given up after 4096.
+#[test]
+fn b2_the_64_access_rule_follows_from_the_network() {
+    let rngd = Machine::rngd();
+    let (timing, topology) = (&rngd.timing, &rngd.topology);
+    let dmns = topology.pes_per_cluster * topology.dmns_per_pe;
+    let cycles = |accesses: u64| {
+        timing.dma_bytes_per_cycle / timing.dm_bytes_per_cycle_per_dmn
+            * accesses
+            * (topology.slices_per_cluster / dmns)
+    };
+    let starving = rngd.limits.dm_bank_starvation;
+    assert!(cycles(starving - 1) < 4096 && cycles(starving) >= 4096, "{}", cycles(starving));
 }
 
 /// Book 19: 1024 slots; interleaved keeps at most 128 inner sums of 8 rows, sequential 32 of 32 columns.

@@ -1,0 +1,147 @@
+//! Warns about what is legal and slow, or legal and dangerous: the rules of book 08, 09 and 11.
+
+use crate::{Level, Pass, PassCx};
+use visa_ir::diag::{Diagnostic, Severity};
+use visa_ir::module::OpRef;
+use visa_machine::Machine;
+use visa_mapping::facts::machine;
+use visa_numerics::DType;
+use visa_sequencer::{Program, contiguous, fetch_size};
+
+/// The pass.
+pub static PASS: Pass = Pass {
+    name: "lint",
+    summary: "warns about slow and dangerous accesses to data memory",
+    doc: "Changes nothing. Each warning has a number:\n\n\
+          - L1: a fetched packet is no multiple of a flit, 32 bytes: the Collect Engine fills up with zeros (book 08).\n\
+          - L2: a fetch reads fewer bytes at once than it would if its packets were padded (book 08, padding packets).\n\
+          - L3: a fetch or a commit accesses one bank of data memory 64 times in a row or more. A DMA that waits for the bank \
+          is given up after 4096 cycles, which resets the cluster; so the command may not run beside a DMA (book 11). The limit holds \
+          for all commands together; here each is looked at alone.\n\n\
+          Partial bank writes need no warning: what writes data memory is refused unless it writes whole groups of 8 bytes \
+          (`hw.commit` C5, `tm.to_dm` C5).",
+    takes: Level::Hardware,
+    gives: Level::Hardware,
+    statistics: &[("warnings", "warnings given")],
+    run,
+    ..Pass::BASE
+};
+
+/// Most accesses of a command that are looked at. Loops repeat their pattern long before.
+const MAX_ACCESSES: usize = 1 << 20;
+
+fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
+    for id in cx.module.walk_all() {
+        let op = cx.module.op(cx.ctx, id);
+        let machine = machine(cx.ctx);
+        let found = match op.name() {
+            "hw.fetch" => [flits(op, &machine), padding(op, &machine), starvation(op, &machine)],
+            "hw.commit" => [None, None, starvation(op, &machine)],
+            _ => continue,
+        };
+        for warning in found.into_iter().flatten() {
+            cx.count("warnings", 1);
+            cx.report(warning);
+        }
+    }
+    Ok(())
+}
+
+fn warning(op: OpRef<'_>, number: &str, message: String, fix: &str) -> Diagnostic {
+    let mut warning = Diagnostic::error(format!("lint-{number}"), op.span(), message).fix(Some(fix.to_owned()));
+    warning.severity = Severity::Warning;
+    warning
+}
+
+/// What a fetch reads, in bytes: its packet before and behind the conversion.
+struct Packets {
+    before: u64,
+    /// How much the conversion grows an element: behind over before.
+    growth: (u64, u64),
+}
+
+impl Packets {
+    fn of(op: OpRef<'_>) -> Option<Self> {
+        let from = op.body::<DType>("dtype")?;
+        let to = op.body::<DType>("to").map_or(*from, |to| *to);
+        let before = op.int("packet").and_then(|packet| u64::try_from(packet).ok())?;
+        Some(Self { before, growth: (u64::from(to.bits()), u64::from(from.bits())) })
+    }
+
+    fn behind(&self, bytes: u64) -> u64 {
+        bytes * self.growth.0 / self.growth.1
+    }
+}
+
+/// L1.
+fn flits(op: OpRef<'_>, machine: &Machine) -> Option<Diagnostic> {
+    let packets = Packets::of(op)?;
+    let (flit, bytes) = (machine.limits.flit_bytes, packets.behind(packets.before));
+    if bytes.is_multiple_of(flit) {
+        return None;
+    }
+    let (count, zeros) = (bytes.div_ceil(flit), bytes.next_multiple_of(flit) - bytes);
+    let message = format!(
+        "packets of {bytes} bytes: the Collect Engine adds {zeros} bytes of zeros to fill {count} flit(s) (book 08)"
+    );
+    Some(warning(op, "L1", message, &format!("fetch packets of a multiple of {flit} bytes")))
+}
+
+/// L2: the packet lies in memory in one piece, and only its length keeps the access small.
+fn padding(op: OpRef<'_>, machine: &Machine) -> Option<Diagnostic> {
+    let packets = Packets::of(op)?;
+    let program = op.body::<Program>("loops")?;
+    let (packet, access) = (packets.before, program.packet);
+    let limits = &machine.limits;
+    let sub = [limits.fetch_size_sub];
+    let in_sub = op.parent().is_some_and(|exec| exec.word("context").as_deref() == Some("sub"));
+    let sizes: &[u64] = if in_sub { &sub } else { &limits.fetch_sizes_main };
+    let sizes: Vec<u64> =
+        sizes.iter().copied().filter(|size| packets.behind(*size) <= limits.cast_fetch_max_bytes).collect();
+    let largest = sizes.iter().copied().max()?;
+    let padded = if packet < largest { packet.next_power_of_two() } else { packet.next_multiple_of(largest) };
+    let better = fetch_size(padded, padded, &sizes)?;
+    let (now, then) = (packet / access, padded / better);
+    if padded == packet || !contiguous(&program).is_multiple_of(packet) || then >= now {
+        return None;
+    }
+    let message = format!(
+        "a packet of {packet} bytes takes {now} accesses of {access} bytes; padded to {padded} bytes it would take {then} of {better} (book 08)"
+    );
+    Some(warning(op, "L2", message, "pad the packet (`# n`): reading past its end is safe"))
+}
+
+/// L3.
+fn starvation(op: OpRef<'_>, machine: &Machine) -> Option<Diagnostic> {
+    let program = op.body::<Program>("loops")?;
+    let most = machine.limits.dm_bank_starvation;
+    let (bank, run) = longest_run(&program, machine)?;
+    if run < most {
+        return None;
+    }
+    let all = machine.memory.dm_banks * machine.memory.dm_bank_width;
+    let message = format!(
+        "`{program}` accesses bank {bank} of data memory {run} times in a row; beside a DMA, fewer than {most} are safe (book 11)"
+    );
+    let fix = format!("make inner strides no multiple of {all} bytes, which all fall into one bank: pad the buffer, or reorder time");
+    Some(warning(op, "L3", message, &fix))
+}
+
+/// The bank that is accessed most often in a row, and how often.
+fn longest_run(program: &Program, machine: &Machine) -> Option<(usize, u64)> {
+    let (banks, width) = (usize::try_from(machine.memory.dm_banks).ok()?, machine.memory.dm_bank_width);
+    let mut runs = vec![0_u64; banks];
+    let mut longest = (0, 0);
+    for address in program.addresses().take(MAX_ACCESSES) {
+        let first = u64::try_from(address).ok()?;
+        let (start, end) = (first / width, (first + program.packet.max(1) - 1) / width);
+        for (bank, run) in runs.iter_mut().enumerate() {
+            let touched = (start..=end).any(|word| word % banks as u64 == bank as u64);
+            *run = if touched { *run + 1 } else { 0 };
+            if *run > longest.1 {
+                longest = (bank, *run);
+            }
+        }
+    }
+    Some(longest)
+}
