@@ -5,7 +5,7 @@
 
 use visa_mapping::{
     Axes, AxisId, Cell, Digits, Division, Expr, PadKind, Placement, Step, Walk, digits, divide, flat, place,
-    place_expr,
+    place_expr, step_text,
 };
 
 /// A loop nest over elements.
@@ -70,6 +70,23 @@ impl Access<'_> {
         })
     }
 
+    /// What each step of a read walks through, minor first: a factor of the stream, iterations and distance.
+    fn factors(&self, free: &dyn Fn(AxisId) -> bool) -> Result<Vec<String>, PlanError> {
+        let buffer = place_expr(self.element, self.axes, 1);
+        let buffer = buffer.map_err(|error| format!("`{}`: {error}", self.element))?;
+        let stream = self.stream(place(&digits_of(self.packet, self.axes)?, 1))?;
+        let division = self.divide(&stream, &buffer, free, "read from")?;
+        let shown = division.steps.iter().map(|step| {
+            let factor = step_text(step, &stream, self.axes);
+            match step.walk {
+                Walk::Stride(stride) => format!("`{factor}` {} : {stride}", step.extent),
+                Walk::Broadcast => format!("`{factor}` {} : 0", step.extent),
+                Walk::Padding => format!("padding {}", step.extent),
+            }
+        });
+        Ok(shown.collect())
+    }
+
     /// How a read walks the buffer: where it starts, the steps within a packet, and those over time. Minor first.
     fn read(&self, free: &dyn Fn(AxisId) -> bool) -> Result<(i64, Vec<Step>, Vec<Step>), PlanError> {
         let buffer = place_expr(self.element, self.axes, 1);
@@ -94,6 +111,21 @@ fn repeated(step: &Step) -> (u64, i64) {
         Walk::Stride(stride) => (step.extent, stride),
         Walk::Broadcast | Walk::Padding => (step.extent, 0),
     }
+}
+
+/// The entries of a fetch before they merge, outermost first, each with the factor of the stream that makes it: for
+/// messages.
+#[must_use]
+pub fn fetch_factors(
+    element: &Expr,
+    time: &Expr,
+    packet: &Expr,
+    free: &dyn Fn(AxisId) -> bool,
+    axes: &Axes,
+) -> Vec<String> {
+    let mut factors = Access { element, time, packet, axes }.factors(free).unwrap_or_default();
+    factors.reverse();
+    factors
 }
 
 /// How a fetch reads `element` in the order of `time` and `packet`. Padding of the stream is read beyond what is live

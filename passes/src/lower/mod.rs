@@ -1,5 +1,6 @@
 //! What the lowering passes share: from tensors and mappings to loops and addresses.
 
+pub mod access;
 pub mod buffers;
 pub mod stages;
 

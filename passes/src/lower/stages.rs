@@ -1,11 +1,12 @@
 //! One engine of a pipeline at a time: from a stream operation to its seq or hw counterpart.
 
+use crate::lower::access::{self, AccessError, element_bytes};
 use std::rc::Rc;
 use visa_ir::context::Attr;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, OpSpec};
-use visa_mapping::{Dim, Expr, Tensor, operand};
-use visa_sequencer::{Entry, Program};
+use visa_mapping::{Dim, Expr, Tensor, Unit, operand};
+use visa_sequencer::{Entry, Program, SeqError};
 pub use visa_stream::lower::{LowerStage, StageCx};
 use visa_stream::ops::{contract, vector};
 use visa_stream::plan::{self, Plan};
@@ -77,11 +78,36 @@ fn fetch(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> 
     let plan = plan::fetch(&element, &result.dim(Dim::Time), &result.dim(Dim::Packet), &free, cx.axes)
         .map_err(|why| op.clause_error("C3", "time", why))?;
     let tensor = op.operand_def(0).and_then(|begin| begin.operands().first());
+    check_fetch(cx, op, &program(&plan, cx.base(tensor, &source)), (&source, &result))?;
     let mut spec = cx.body(cx.spec("seq.fetch", op)?, "dtype", &visa_sequencer::DTYPE, source.dtype);
     if source.dtype != result.dtype {
         spec = cx.body(spec, "to", &visa_sequencer::DTYPE, result.dtype);
     }
     Ok(Some(loops(cx, spec, &plan, cx.base(tensor, &source))))
+}
+
+/// Refuses what no sequencer runs (book 07) here, where the factors of the stream have their names.
+fn check_fetch(
+    cx: &StageCx<'_>,
+    op: OpRef<'_>,
+    program: &Program,
+    (source, result): (&Tensor, &Tensor),
+) -> Result<(), Diagnostic> {
+    let refuse = |error: &SeqError| {
+        let (element, free) = (source.dim(Dim::Packet), cx.free(op, 0));
+        let (time, packet) = (result.dim(Dim::Time), result.dim(Dim::Packet));
+        let factors = plan::fetch_factors(&element, &time, &packet, &free, cx.axes);
+        Diagnostic::error(format!("seq-{}", error.code), op.span(), error.message.clone())
+            .note(format!("before merging, in elements: {}", factors.join(", ")), None)
+            .fix(error.fix.clone())
+    };
+    let bytes = program.to_bytes(element_bytes(source.dtype)).map_err(|error| refuse(&error))?;
+    let to = (source.dtype != result.dtype).then_some(result.dtype);
+    match access::fetch(&bytes, source.dtype, to, result.unit == Some(Unit::Sub), cx.machine) {
+        Ok(_) => Ok(()),
+        Err(AccessError::Sequencer(error)) => Err(refuse(&error)),
+        Err(AccessError::Size(message)) => Err(Diagnostic::error("fetch-size", op.span(), message)),
+    }
 }
 
 fn switch(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {

@@ -1,5 +1,6 @@
 //! From loops over elements to commands in bytes: merging, access sizes, the limits of the machine.
 
+use crate::lower::access::{self, AccessError, element_bytes, limits};
 use crate::{Level, Pass, PassCx};
 use std::rc::Rc;
 use visa_ir::context::Attr;
@@ -63,15 +64,6 @@ fn replace(cx: &mut PassCx<'_>, id: OpId, spec: OpSpec) {
     cx.count("programs", 1);
 }
 
-/// The machine's limits for a sequencer whose accesses have one of `sizes` bytes.
-fn limits(machine: &Machine, sizes: &[u64]) -> SequencerLimits {
-    SequencerLimits {
-        entries: usize::try_from(machine.limits.sequencer_entries).unwrap_or(usize::MAX),
-        limit: machine.limits.sequencer_limit,
-        packet_bytes: sizes.to_vec(),
-    }
-}
-
 fn refuse(op: OpRef<'_>, error: &SeqError) -> Diagnostic {
     Diagnostic::error(format!("seq-{}", error.code), op.span(), error.message.clone()).fix(error.fix.clone())
 }
@@ -99,10 +91,6 @@ fn dtype(op: OpRef<'_>, clause: &str) -> Result<DType, Diagnostic> {
     op.body::<DType>(clause).map(|dtype| *dtype).ok_or_else(|| op.clause_error("C0", clause, "no number format"))
 }
 
-fn element_bytes(dtype: DType) -> u64 {
-    u64::from(dtype.bits()).div_ceil(8)
-}
-
 fn in_sub(op: OpRef<'_>) -> bool {
     op.parent().and_then(|exec| exec.word("context")).as_deref() == Some("sub")
 }
@@ -124,24 +112,11 @@ fn fetch(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let from = dtype(op, "dtype")?;
     let to = op.body::<DType>("to").map(|dtype| *dtype);
     let program = bytes(op, element_bytes(from))?;
-    let main = machine.limits.fetch_sizes_main.clone();
-    let mut sizes = if in_sub(op) { vec![machine.limits.fetch_size_sub] } else { main };
-    if let Some(to) = to {
-        let grown = |size: u64| size * element_bytes(to) / element_bytes(from);
-        sizes.retain(|&size| grown(size) <= machine.limits.cast_fetch_max_bytes);
-    }
-    let run = contiguous(&program);
-    let Some(size) = fetch_size(program.packet, run, &sizes) else {
-        let sizes: Vec<_> = sizes.iter().map(u64::to_string).collect();
-        let message = format!(
-            "a packet of {} bytes with {run} contiguous bytes in data memory allows no fetch of {} bytes",
-            program.packet,
-            sizes.join(", ")
-        );
-        return Err(Diagnostic::error("fetch-size", op.span(), message));
-    };
     let packet = program.packet;
-    let program = cut(op, &program, size, &limits(&machine, &sizes))?;
+    let program = access::fetch(&program, from, to, in_sub(op), &machine).map_err(|error| match error {
+        AccessError::Sequencer(error) => refuse(op, &error),
+        AccessError::Size(message) => Diagnostic::error("fetch-size", op.span(), message),
+    })?;
     let mut lowered = spec(op, "hw.fetch")?.clause("dtype", body(op, &visa_hw::attrs::DTYPE, from)).clause("packet", int(op, packet));
     if let Some(to) = to {
         lowered = lowered.clause("to", body(op, &visa_hw::attrs::DTYPE, to));

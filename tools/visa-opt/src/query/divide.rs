@@ -5,7 +5,8 @@ use crate::run::Refusal;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use visa_mapping::{
-    Axes, AxisId, Digit, DigitsError, Division, Expr, Placed, Placement, Step, Walk, digit_text, place_expr,
+    Axes, AxisId, Digit, DigitsError, Division, Expr, Placement, Step, Walk, digit_text, place_expr,
+    step_text,
 };
 
 /// A line a loop, outermost first. Axes that the buffer does not name are broadcast.
@@ -31,21 +32,6 @@ pub(super) fn answer(query: &Query) -> Result<Answer, Refusal> {
             Answer { text: format!("{why}\n"), json: json!({ "answer": "no", "why": why }), code: NO }
         }
     })
-}
-
-/// The part of the stream that a loop counts, in the user's notation.
-fn factor(step: &Step, stream: &Placement, axes: &Axes) -> String {
-    let counts = |placed: &&Placed| {
-        let Placed { digit, weight } = placed;
-        let steps = step.at.checked_div(*weight).and_then(|steps| u64::try_from(steps).ok());
-        steps.is_some_and(|steps| (1..digit.extent).contains(&steps))
-    };
-    let Some(whole) = stream.digits.iter().filter(counts).max_by_key(|placed| placed.weight) else {
-        return step.extent.to_string();
-    };
-    let steps = u64::try_from(step.at / whole.weight).unwrap_or(1);
-    let (extent, live) = (step.extent, step.live);
-    digit_text(&Digit { stride: whole.digit.stride.saturating_mul(steps), extent, live, ..whole.digit }, axes)
 }
 
 /// Elements from one iteration to the next, and a word for a loop that does not step.
@@ -82,7 +68,7 @@ fn text(division: &Division, stream: &Placement, axes: &Axes) -> String {
     for step in division.steps.iter().rev() {
         let (stride, word) = walk(step);
         let stride = stride.map_or("-".to_owned(), |stride| stride.to_string());
-        let _ = write!(text, "{} : {stride}  {}", step.extent, factor(step, stream, axes));
+        let _ = write!(text, "{} : {stride}  {}", step.extent, step_text(step, stream, axes));
         text.push_str(&word.map_or(String::new(), |word| format!(" ({word})")));
         text.push('\n');
     }
@@ -102,7 +88,7 @@ fn json(division: &Division, stream: &Placement, axes: &Axes) -> Value {
             "live": step.live,
             "stride": stride,
             "walk": word.unwrap_or("stride"),
-            "factor": factor(step, stream, axes),
+            "factor": step_text(step, stream, axes),
         })
     });
     json!({
