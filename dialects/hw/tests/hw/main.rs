@@ -3,7 +3,9 @@
 mod compile;
 mod constraints;
 mod contraction;
+mod ring;
 mod shadow;
+mod switch;
 mod stages;
 mod text;
 
