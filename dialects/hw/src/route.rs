@@ -72,22 +72,20 @@ impl Route {
         self.pick.is_none_or(|Pick { parts, packets, width }| time / packets % parts == slice / width % parts)
     }
 
-    /// The packets that `slice` outputs, in order, of `packets` that each slice sends: `[time / burst, group, time %
+    /// Names the packets that `slice` outputs, in order, of `packets` that each slice sends: `[time / burst, group, time %
     /// burst, member]`, without those that it does not snoop.
-    pub fn packets(&self, slice: usize, packets: usize) -> impl Iterator<Item = Packet> + '_ {
+    pub fn deliver(&self, slice: usize, packets: usize, mut output: impl FnMut(Packet)) {
         let rows = self.snoop.rows.len();
         let first = slice / rows * rows;
         let row = &self.snoop.rows[slice % rows];
         let groups: Vec<&[usize]> = row.chunk_by(|a, b| a / self.group == b / self.group).collect();
-        (0..packets / self.burst).flat_map(move |turn| {
+        for turn in 0..packets / self.burst {
             let times = turn * self.burst..(turn + 1) * self.burst;
-            let sends = groups.clone().into_iter().flat_map(move |group| {
-                let taken = times.clone().filter(move |&time| self.takes(slice, time));
-                taken.flat_map(move |time| {
-                    group.iter().map(move |source| Packet { source: first + source, time })
-                })
-            });
-            sends
-        })
+            for group in &groups {
+                for time in times.clone().filter(|&time| self.takes(slice, time)) {
+                    group.iter().for_each(|source| output(Packet { source: first + source, time }));
+                }
+            }
+        }
     }
 }

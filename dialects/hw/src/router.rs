@@ -1,4 +1,4 @@
-//! The ring network, router by router (book 13): the hardware that [`Route::packets`] is the short form of. Tests hold the two
+//! The ring network, router by router (book 13): the hardware that [`Route::deliver`] is the short form of. Tests hold the two
 //! equal; the interpreter runs the short form.
 //!
 //! The first router of a ring is its root, the last its leaf. Every packet travels left to the root, turns, and travels

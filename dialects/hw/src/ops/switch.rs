@@ -263,11 +263,11 @@ impl Stage for Switch {
         let start = slice / ring * ring;
         let model = inputs.get(start..start + ring)?.iter().find(|member| !member.bytes.is_empty())?;
         let (size, count) = (model.packet, model.bytes.len() / model.packet);
-        let packets = self.route.packets(slice, count);
-        let mut bytes = Vec::with_capacity(self.route.delivered(count as u64).unwrap_or(0) as usize * size);
+        let expected = self.route.delivered(count as u64).unwrap_or(0) as usize * size;
+        let mut bytes = Vec::with_capacity(expected);
         let mut marker = cx.marker();
-        let mut taint = marker.is_some().then(|| Vec::with_capacity(bytes.capacity()));
-        for Packet { source, time } in packets {
+        let mut taint = marker.is_some().then(|| Vec::with_capacity(expected));
+        self.route.deliver(slice, count, |Packet { source, time }| {
             let (member, range) = (&inputs[source], time * size..(time + 1) * size);
             match member.bytes.get(range.clone()) {
                 Some(found) => bytes.extend_from_slice(found),
@@ -279,7 +279,7 @@ impl Stage for Switch {
                     None => taint.resize(bytes.len(), marker.through(Taint::NEVER_WRITTEN)),
                 }
             }
-        }
+        });
         Some(Stream { dtype: model.dtype, packet: size, bytes, taint, operand: None })
     }
 
