@@ -5,8 +5,8 @@ mod constraints;
 mod contraction;
 mod ring;
 mod shadow;
-mod switch;
 mod stages;
+mod switch;
 mod text;
 
 use visa_hw::program::{CommandKind, Exec, Program};
