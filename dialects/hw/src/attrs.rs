@@ -1,5 +1,6 @@
 //! The bodies of hw clauses: number formats and sequencer programs.
 
+pub use crate::snoop::SNOOP;
 use std::rc::Rc;
 use visa_ir::decl::{Body, BodyDef, BodyError};
 use visa_numerics::DType;
@@ -31,7 +32,7 @@ pub static PAIRED: BodyDef = BodyDef {
 };
 
 /// Every attribute of the dialect.
-pub(crate) static ATTRS: &[&BodyDef] = &[&DTYPE, &PROGRAM, &PAIRED];
+pub(crate) static ATTRS: &[&BodyDef] = &[&DTYPE, &PROGRAM, &PAIRED, &SNOOP];
 
 fn parse_dtype(text: &str) -> Result<Rc<dyn Body>, BodyError> {
     let name = text.trim();

@@ -17,6 +17,9 @@ pub mod ops {
     include!(concat!(env!("OUT_DIR"), "/ops.rs"));
 }
 pub mod program;
+pub mod route;
+pub mod router;
+pub mod snoop;
 pub mod stage;
 pub mod taint;
 mod trf;

@@ -8,6 +8,8 @@ pub mod chain;
 pub mod lower;
 pub mod meaning;
 pub mod plan;
+pub mod snoop;
+pub mod topology;
 
 /// The operations, a file an engine.
 pub mod ops {

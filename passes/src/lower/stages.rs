@@ -10,6 +10,7 @@ use visa_sequencer::{Entry, Program, SeqError};
 pub use visa_stream::lower::{LowerStage, StageCx};
 use visa_stream::ops::{contract, vector};
 use visa_stream::plan::{self, Plan};
+use visa_stream::snoop;
 
 type LowerFn = fn(&StageCx<'_>, OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic>;
 
@@ -111,9 +112,21 @@ fn check_fetch(
 }
 
 fn switch(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
-    let mut spec = cx.word(cx.spec("hw.switch", op)?, "topology", &op.word("topology").unwrap_or_default());
+    let topology = op.word("topology").unwrap_or_default();
+    let mut spec = cx.word(cx.spec("hw.switch", op)?, "topology", &topology);
+    if &*topology == "custom" {
+        let (source, result) = types(op)?;
+        let (free, slices) = (cx.free(op, 0), cx.machine.topology.slices_per_cluster);
+        let switch =
+            snoop::Switch { op, source: &source, result: &result, free: &free, axes: cx.axes, slices };
+        let snoop::Snooping { ring, rows } = switch.snooping()?;
+        spec = cx.int(spec, "ring", ring as u64);
+        return Ok(Some(cx.body(spec, "snoop", &visa_hw::snoop::SNOOP, visa_hw::snoop::Snoop { rows })));
+    }
     for clause in ["slice1", "slice0", "time0"] {
-        spec = spec.clause(clause, cx.ctx.attr(Attr::Int(op.int(clause).unwrap_or(1))));
+        if let Some(value) = op.int(clause) {
+            spec = spec.clause(clause, cx.ctx.attr(Attr::Int(value)));
+        }
     }
     Ok(Some(spec))
 }

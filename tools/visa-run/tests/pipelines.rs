@@ -1,5 +1,6 @@
-//! Random pipelines through lowering, interpreter and logical evaluator: data memory in one order, fetched in another,
-//! committed in a third, stored to HBM in a fourth. What the verifier accepts must check.
+//! Random pipelines through lowering, interpreter and logical evaluator: data memory in one order, fetched in another, in two
+//! of three cases switched between slices by any topology, committed in a third order, stored to HBM in a fourth. What the
+//! verifier accepts must check.
 
 use std::fmt::Write as _;
 use visa_opt::Io;
@@ -52,6 +53,124 @@ fn mapping(digits: &[Digit]) -> String {
     }
 }
 
+/// The slices are S; U to Z stand for copies.
+const AXES: &str = "visa 1
+tm.axes [S = 256, A = 8, B = 4, C = 6, T = 3, U = 2, V = 4, W = 8, X = 16, Y = 32, Z = 64]
+";
+
+/// A switch of slices `[S]`, as its line in the kernel and what is behind it.
+struct Switch {
+    line: String,
+    /// Time behind it.
+    time: String,
+    /// What each slice gets over time.
+    held: Vec<Digit>,
+    /// What moved from time into the slices.
+    taken: Option<Digit>,
+}
+
+impl Switch {
+    fn none(steps: &[Digit]) -> Self {
+        let (line, time) = (String::new(), mapping(steps));
+        Self { line, time, held: steps.to_vec(), taken: None }
+    }
+
+    /// Any topology; the recipes stand here a second time, from book 13.
+    fn any(random: &mut Random, steps: &[Digit]) -> Self {
+        let mut switch = Self::none(steps);
+        let (one, zero) = (1 << random.below(4), 1 << random.below(3));
+        let (outer, inner) = (part(zero, one), part(1, zero));
+        let rest = format!("S / {}", one * zero);
+        let (copies1, copies0) = (copies(one), copies(zero));
+        let parts = format!("slice1 {one}, slice0 {zero}");
+        let time = mapping(steps);
+        let all: u64 = steps.iter().map(|(_, size)| size).product();
+        let (name, slice) = match random.below(7) {
+            0 => ("forwarding %1".to_owned(), "[S]".to_owned()),
+            1 => {
+                let times: Vec<u64> = (1..=all).filter(|time0| all.is_multiple_of(*time0)).collect();
+                let time0 = times[random.below(times.len())];
+                switch.time = format!("[{time} / {time0}, {}, {time} % {time0}, {}]", outer.0, inner.0);
+                switch.held.extend([outer, inner]);
+                let slice = format!("[{rest}, {}, {}]", copies1.0, copies0.0);
+                (format!("broadcast01 %1 {parts}, time0 {time0}"), slice)
+            }
+            2 => {
+                let slice = format!("[{rest}, {}, {}]", copies1.0, inner.0);
+                switch.gets(vec![outer]);
+                (format!("broadcast1 %1 {parts}"), slice)
+            }
+            3 => (format!("transpose %1 {parts}"), format!("[{rest}, {}, {}]", inner.0, outer.0)),
+            4 => {
+                let slice = format!("[{rest}, {}, {}]", copies0.0, outer.0);
+                switch.gets(vec![inner]);
+                (format!("transposed_broadcast1 %1 {parts}"), slice)
+            }
+            5 if !steps.is_empty() => switch.exchange(random.below(steps.len()), zero),
+            _ => switch.custom(random),
+        };
+        let written = if name.starts_with("custom") || random.below(2) == 0 {
+            format!(" slice {slice}, time {}", switch.time)
+        } else {
+            String::new()
+        };
+        let comma = if written.is_empty() || name.ends_with("%1") { "" } else { "," };
+        switch.line = format!("  %s = stream.switch {name}{comma}{written}\n");
+        switch
+    }
+
+    /// Parts of the slices that move into time, innermost.
+    fn gets(&mut self, moved: Vec<Digit>) {
+        self.held.extend(moved);
+        self.time = mapping(&self.held);
+    }
+
+    /// Inter-transpose: step number `at` changes places with a part of the slices of its size.
+    fn exchange(&mut self, at: usize, zero: u64) -> (String, String) {
+        let taken = self.held.remove(at);
+        let time0: u64 = self.held[at..].iter().map(|(_, size)| size).product();
+        let (one, inner) = (taken.1, part(1, zero));
+        self.gets(vec![part(zero, one)]);
+        let slice = format!("[S / {}, {}, {}]", one * zero, taken.0, inner.0);
+        self.taken = Some(taken);
+        (format!("inter_transpose %1 slice1 {one}, slice0 {zero}, time0 {time0}"), slice)
+    }
+
+    /// Parts of the slices stay, in any order, or move into time; sometimes in another order, which is refused.
+    fn custom(&mut self, random: &mut Random) -> (String, String) {
+        let (mut slices, mut moved) = (Vec::new(), Vec::new());
+        let mut stride = 256;
+        while stride > 1 {
+            let size = (1 << (random.below(3) + 2)).min(stride);
+            stride /= size;
+            let total: u64 = moved.iter().map(|(_, size): &Digit| size).product();
+            if random.below(3) == 0 && total * size <= 16 {
+                slices.push(copies(size));
+                moved.push(part(stride, size));
+            } else {
+                slices.push(part(stride, size));
+            }
+        }
+        random.shuffle(&mut slices);
+        if random.below(8) == 0 {
+            random.shuffle(&mut moved);
+        }
+        self.gets(moved);
+        ("custom %1".to_owned(), mapping(&slices))
+    }
+}
+
+/// `S / stride % size`.
+fn part(stride: u64, size: u64) -> Digit {
+    (format!("S / {stride} % {size}"), size)
+}
+
+/// An axis of that size that the tensor does not depend on.
+fn copies(size: u64) -> Digit {
+    let name = ["1", "U", "V", "W", "X", "Y", "Z"].get(size.ilog2() as usize).unwrap_or(&"1");
+    ((*name).to_owned(), size)
+}
+
 /// A kernel that moves `x` through one pipeline.
 fn kernel(random: &mut Random) -> String {
     let (dtype, width) = [("i8", 1), ("bf16", 2), ("i32", 4), ("f32", 4)][random.below(4)];
@@ -77,28 +196,34 @@ fn kernel(random: &mut Random) -> String {
         steps.insert(random.below(steps.len() + 1), ("T".to_owned(), 3));
     }
     let padded = format!("{} # {whole}", mapping(packet));
-    let mut target = steps.clone();
+    let switch = if random.below(3) == 0 { Switch::none(&steps) } else { Switch::any(random, &steps) };
+    let mut target = switch.held.clone();
     if random.below(2) == 0 {
         random.shuffle(&mut target);
     }
     target.extend_from_slice(packet);
-    let mut result = target.clone();
+    // One copy is read back; test/kernels/switch_copies.visa reads them all.
+    let mut result: Vec<Digit> = target.iter().filter(|(text, _)| !text.starts_with('S')).cloned().collect();
+    result.extend(switch.taken.clone());
     random.shuffle(&mut result);
     let unit = if random.below(3) == 0 { "sub" } else { "main" };
     let (steps_text, packet_text) = (mapping(&steps), mapping(packet));
-    let mut text = String::from("visa 1\ntm.axes [S = 256, A = 8, B = 4, C = 6, T = 3]\n");
+    let mut text = String::from(AXES);
     let _ = write!(
         text,
         "tm.func @f(%x: !tm.hbm<{dtype}, [1], [S, {array}]>) at [0] {{
   %d = tm.to_dm %x at 0, cluster [1 # 2], slice [S], element {memory}
   %0 = stream.begin {unit} %d
   %1 = stream.fetch %0 time {steps_text}, packet {packet_text}
-  %2 = stream.collect %1 time [{steps_text}, {padded} / {flit}], packet [{padded} % {flit}]
+{line}  %2 = stream.collect %{last} time [{time}, {padded} / {flit}], packet [{padded} % {flit}]
   %y = stream.commit %2 at 8192, element {target}
   %out = tm.to_hbm %y at 16777216, element [S, {result}]
   tm.return %out
 }}
 ",
+        line = switch.line,
+        last = if switch.line.is_empty() { "1" } else { "s" },
+        time = switch.time,
         array = mapping(&memory).trim_matches(['[', ']']),
         memory = mapping(&memory),
         target = mapping(&target),

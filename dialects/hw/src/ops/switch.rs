@@ -1,9 +1,9 @@
 //! `hw.switch`: the Switch Engine (book 13).
 
-use crate::clauses::{at_least, machine};
-use crate::stage::{
-    Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Wire,
-};
+use crate::clauses::{at_least, body, machine, word};
+use crate::route::{Packet, Pick, Route};
+use crate::snoop::{SNOOP, Snoop};
+use crate::stage::{Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Wire};
 use crate::taint::Taint;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::Diagnostic;
@@ -14,24 +14,55 @@ use visa_machine::Machine;
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&SWITCH];
 
+/// The topologies, in the book's order.
+const TOPOLOGIES: &[&str] = &[
+    "forwarding",
+    "broadcast01",
+    "broadcast1",
+    "transpose",
+    "inter_transpose",
+    "transposed_broadcast1",
+    "custom",
+];
+
 /// `hw.switch`.
 pub static SWITCH: OpDecl = OpDecl {
     name: "hw.switch",
     summary: "exchanges packets between the slices of a ring",
-    doc: "`broadcast01` (book 13): a ring is `slice1 * slice0` consecutive slices of a cluster, numbered `s1 * slice0 + \
-          s0`; the input's time is `[time1, time0]`. Every slice of the ring receives, for each time1, s1, time0 and s0 \
-          in this nesting, the packet that member (s1, s0) has at time (time1, time0). A member that is not active \
-          gives packets of zeros.",
+    doc: "A ring is `slice1 * slice0` consecutive slices of a cluster (book 13), numbered `s1 * slice0 + s0`; slice n has the \
+          packets P(n, t). What a slice d = (d1, d0) receives, in this nesting:\n\n\
+          - `forwarding`: its own packets; a ring is one slice.\n\
+          - `broadcast01`, time `[time1, time0]`: every slice receives, for each time1, s1, time0 and s0, P((s1, s0), (time1, time0)).\n\
+          - `broadcast1`: for each t and s1, P((s1, d0), t).\n\
+          - `transpose`: for each t, P((s1, s0), t), where d is `s0 * slice1 + s1`.\n\
+          - `inter_transpose`, time `[time2, slice1, time0]`: for each time2, time0 and s1, P((s1, d0), (time2, d1, time0)).\n\
+          - `transposed_broadcast1`: for each t and s0, P((s1, s0), t), where s1 is d % slice1.\n\
+          - `custom`: for each t, the packet of every slice that d's row of the bitmap `snoop` names, in order; a ring is `ring` \
+          slices.\n\n\
+          A member that is not active gives packets of zeros.",
     constraints: &[
-        ("C1", "slice1 and slice0 are powers of two (book 13)"),
-        ("C2", "the ring lies within a cluster: slice1 * slice0 divides its slices (book 13)"),
-        ("C3", "time0 divides the packets that flow in (book 13)"),
+        ("C1", "slice1, slice0 and ring are powers of two (book 13)"),
+        ("C2", "the ring lies within a cluster: its slices divide those of a cluster (book 13)"),
+        ("C3", "time0, for inter_transpose slice1 * time0, divides the packets that flow in (book 13)"),
+        (
+            "C4",
+            "a topology has its own registers: custom has ring and snoop, forwarding none, all others slice1 and slice0, \
+             broadcast01 and inter_transpose time0 besides",
+        ),
+        (
+            "C5",
+            "the bitmap's rows are those of whole rings, and all rows together are repeated without a rest (book 13)",
+        ),
+        ("C6", "a slice snoops slices of its own ring (book 13)"),
+        ("C7", "every slice snoops as many slices as any other, at least one: streams run in lockstep"),
     ],
     clauses: &[
-        ClauseDecl::lead("topology", ClauseKind::Word(&["broadcast01"]), "How packets travel."),
-        ClauseDecl::required("slice1", ClauseKind::Int, "Extent of the ring's outer digit."),
-        ClauseDecl::required("slice0", ClauseKind::Int, "Extent of the ring's inner digit."),
-        ClauseDecl::required("time0", ClauseKind::Int, "Packets between two visits of the inner digit."),
+        ClauseDecl::lead("topology", ClauseKind::Word(TOPOLOGIES), "How packets travel."),
+        ClauseDecl::optional("slice1", ClauseKind::Int, "Extent of the ring's outer digit."),
+        ClauseDecl::optional("slice0", ClauseKind::Int, "Extent of the ring's inner digit."),
+        ClauseDecl::optional("time0", ClauseKind::Int, "Packets between two visits of the inner digit."),
+        ClauseDecl::optional("ring", ClauseKind::Int, "Slices of a ring."),
+        ClauseDecl::optional("snoop", ClauseKind::Body(&SNOOP), "Whose packets each slice outputs."),
     ],
     traits: &[Trait::Inside("hw.exec")],
     verify: Some(|op, _| read(op).map(drop)),
@@ -42,34 +73,148 @@ pub static SWITCH: OpDecl = OpDecl {
 
 struct Switch {
     span: Span,
-    slice1: u64,
-    slice0: u64,
-    time0: u64,
+    route: Route,
 }
 
 fn read(op: OpRef<'_>) -> Result<Switch, Diagnostic> {
-    let power = |clause| {
-        let value = at_least(op, "C1", clause, 1)?;
-        if value.is_power_of_two() {
-            return Ok(value);
+    let topology = word(op, "topology")?;
+    let has = |clauses| registers(op, &topology, clauses);
+    let route = match &*topology {
+        "forwarding" => has(&[]).map(|()| Route::forwarding())?,
+        "custom" => has(&["ring", "snoop"]).and_then(|()| custom(op))?,
+        "broadcast01" => {
+            has(&["slice1", "slice0", "time0"]).and_then(|()| Shape::read(op)?.broadcast01(op))?
         }
-        let message = format!("`{clause}` is {value}, expected a power of two");
-        Err(op.clause_error("C1", clause, message))
+        "inter_transpose" => {
+            has(&["slice1", "slice0", "time0"]).and_then(|()| Shape::read(op)?.inter_transpose(op))?
+        }
+        "broadcast1" => has(&["slice1", "slice0"]).and_then(|()| Shape::read(op)).map(Shape::broadcast1)?,
+        "transpose" => has(&["slice1", "slice0"]).and_then(|()| Shape::read(op)).map(Shape::transpose)?,
+        "transposed_broadcast1" => {
+            has(&["slice1", "slice0"]).and_then(|()| Shape::read(op)).map(Shape::transposed_broadcast1)?
+        }
+        other => return Err(op.clause_error("C4", "topology", format!("there is no topology `{other}`"))),
     };
-    let (slice1, slice0) = (power("slice1")?, power("slice0")?);
-    let slices = machine(op).topology.slices_per_cluster;
-    let ring = slice1.checked_mul(slice0).filter(|&ring| slices.is_multiple_of(ring));
-    if ring.is_none() {
-        let message = format!("a ring of {slice1} * {slice0} slices does not divide the {slices} of a cluster");
-        return Err(op.clause_error("C2", "slice1", message));
-    }
-    Ok(Switch { span: op.span(), slice1, slice0, time0: at_least(op, "C3", "time0", 1)? })
+    Ok(Switch { span: op.span(), route })
 }
 
-impl Switch {
-    fn ring(&self) -> u64 {
+/// C4: the registers of the topology are there, and no others.
+fn registers(op: OpRef<'_>, topology: &str, wanted: &[&str]) -> Result<(), Diagnostic> {
+    for clause in ["slice1", "slice0", "time0", "ring", "snoop"] {
+        let (found, needed) = (op.flag(clause), wanted.contains(&clause));
+        if found && !needed {
+            let message = format!("`{clause}` is no register of `{topology}`");
+            return Err(op.clause_error("C4", clause, message).fix(Some(format!("leave `{clause}` out"))));
+        }
+        if needed && !found {
+            return Err(op.clause_error("C4", "topology", format!("`{topology}` needs `{clause}`")));
+        }
+    }
+    Ok(())
+}
+
+/// C1.
+fn power(op: OpRef<'_>, clause: &str) -> Result<u64, Diagnostic> {
+    let value = at_least(op, "C1", clause, 1)?;
+    if value.is_power_of_two() {
+        return Ok(value);
+    }
+    Err(op.clause_error("C1", clause, format!("`{clause}` is {value}, expected a power of two")))
+}
+
+/// The digits of a ring of a predefined topology.
+#[derive(Clone, Copy)]
+struct Shape {
+    slice1: usize,
+    slice0: usize,
+}
+
+impl Shape {
+    fn read(op: OpRef<'_>) -> Result<Self, Diagnostic> {
+        let (slice1, slice0) = (power(op, "slice1")?, power(op, "slice0")?);
+        let slices = machine(op).topology.slices_per_cluster;
+        match slice1.checked_mul(slice0).filter(|&ring| slices.is_multiple_of(ring)) {
+            Some(_) => Ok(Self { slice1: slice1 as usize, slice0: slice0 as usize }),
+            None => {
+                let message =
+                    format!("a ring of {slice1} * {slice0} slices does not divide the {slices} of a cluster");
+                Err(op.clause_error("C2", "slice1", message))
+            }
+        }
+    }
+
+    fn ring(self) -> usize {
         self.slice1 * self.slice0
     }
+
+    /// The bitmap of one ring, which every ring repeats: row by row.
+    fn plain(self, row: impl Fn(usize) -> Vec<usize>) -> Route {
+        Route::plain(self.ring(), Snoop { rows: (0..self.ring()).map(row).collect() })
+    }
+
+    /// The ring's members with the inner digit of this one.
+    fn column(self, member: usize) -> Vec<usize> {
+        (0..self.slice1).map(|s1| s1 * self.slice0 + member % self.slice0).collect()
+    }
+
+    fn broadcast01(self, op: OpRef<'_>) -> Result<Route, Diagnostic> {
+        let burst = at_least(op, "C3", "time0", 1)? as usize;
+        Ok(Route { group: self.slice0, burst, ..self.plain(|_| (0..self.ring()).collect()) })
+    }
+
+    fn broadcast1(self) -> Route {
+        self.plain(|member| self.column(member))
+    }
+
+    fn transpose(self) -> Route {
+        self.plain(|member| vec![member % self.slice1 * self.slice0 + member / self.slice1])
+    }
+
+    fn inter_transpose(self, op: OpRef<'_>) -> Result<Route, Diagnostic> {
+        let packets = at_least(op, "C3", "time0", 1)? as usize;
+        let pick = Pick { parts: self.slice1, packets, width: self.slice0 };
+        Ok(Route { pick: Some(pick), ..self.plain(|member| self.column(member)) })
+    }
+
+    fn transposed_broadcast1(self) -> Route {
+        self.plain(|member| {
+            let first = member % self.slice1 * self.slice0;
+            (first..first + self.slice0).collect()
+        })
+    }
+}
+
+fn custom(op: OpRef<'_>) -> Result<Route, Diagnostic> {
+    let (ring, slices) = (power(op, "ring")?, machine(op).topology.slices_per_cluster);
+    if !slices.is_multiple_of(ring) {
+        let message = format!("a ring of {ring} slices does not divide the {slices} of a cluster");
+        return Err(op.clause_error("C2", "ring", message));
+    }
+    let snoop = body::<Snoop>(op, "snoop")?;
+    let error = |constraint, message| Err(op.clause_error(constraint, "snoop", message));
+    let (rows, ring) = (snoop.rows.len(), ring as usize);
+    if !rows.is_multiple_of(ring) || !(slices as usize).is_multiple_of(rows) {
+        let message = format!(
+            "{rows} rows, expected whole rings of {ring} slices that divide the {slices} of a cluster"
+        );
+        return error("C5", message);
+    }
+    let sources = snoop.rows[0].len();
+    for (slice, row) in snoop.rows.iter().enumerate() {
+        let members = slice / ring * ring..(slice / ring + 1) * ring;
+        if let Some(source) = row.iter().find(|source| !members.contains(source)) {
+            let (first, last) = (members.start, members.end - 1);
+            let message =
+                format!("row {slice} names slice {source}, expected a member of its ring, {first} to {last}");
+            return error("C6", message);
+        }
+        if row.is_empty() || row.len() != sources {
+            let expected =
+                if sources == 0 { "at least 1".to_owned() } else { format!("{sources} as in row 0") };
+            return error("C7", format!("row {slice} names {} slices, expected {expected}", row.len()));
+        }
+    }
+    Ok(Route::plain(ring, (*snoop).clone()))
 }
 
 impl Stage for Switch {
@@ -82,19 +227,31 @@ impl Stage for Switch {
     }
 
     fn connect(&self, _machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
-        if !input.packets.is_multiple_of(self.time0) {
-            let message = format!("`time0` is {}, which does not divide {} packets", self.time0, input.packets);
+        let route = &self.route;
+        let (parts, time0) = route.pick.map_or((1, route.burst), |pick| (pick.parts, pick.packets));
+        let step = (parts as u64).checked_mul(time0 as u64);
+        if step.is_none_or(|step| !input.packets.is_multiple_of(step)) {
+            let times = if parts > 1 {
+                format!("{parts} times `time0`, {time0},")
+            } else {
+                format!("`time0` is {time0}, which")
+            };
+            let message = format!("{times} does not divide {} packets", input.packets);
             return Err(Mismatch::new("C3", "time0", message));
         }
-        let packets = input.packets.checked_mul(self.ring()).ok_or_else(|| {
-            Mismatch::new("C2", "slice1", format!("{} packets from each of {} slices", input.packets, self.ring()))
+        let packets = route.delivered(input.packets).ok_or_else(|| {
+            Mismatch::new(
+                "C2",
+                "topology",
+                format!("{} packets from each of {} slices", input.packets, route.ring),
+            )
         })?;
         Ok(Wire { packets, ..input })
     }
 
-    /// A slice alone: a ring of one.
+    /// A slice alone: nobody else sends.
     fn run(&self, cx: RunCx<'_>, _memory: &SliceMemory, input: Stream) -> Stream {
-        let alone = Switch { span: self.span, slice1: 1, slice0: 1, time0: 1 };
+        let alone = Switch { span: self.span, route: Route::forwarding() };
         let inputs = [input];
         let routed = alone.route(cx, &inputs, 0);
         let [input] = inputs;
@@ -102,47 +259,41 @@ impl Stage for Switch {
     }
 
     fn route(&self, cx: RunCx<'_>, inputs: &[Stream], slice: usize) -> Option<Stream> {
-        let ring = self.ring() as usize;
+        let ring = self.route.ring;
         let start = slice / ring * ring;
-        let members = inputs.get(start..start + ring)?;
-        let model = members.iter().find(|member| !member.bytes.is_empty())?;
-        let (packet, time0) = (model.packet, self.time0 as usize);
-        let mut bytes = Vec::with_capacity(model.bytes.len() * ring);
+        let model = inputs.get(start..start + ring)?.iter().find(|member| !member.bytes.is_empty())?;
+        let (size, count) = (model.packet, model.bytes.len() / model.packet);
+        let expected = self.route.delivered(count as u64).unwrap_or(0) as usize * size;
+        let mut bytes = Vec::with_capacity(expected);
         let mut marker = cx.marker();
-        let mut taint = marker.is_some().then(|| Vec::with_capacity(bytes.capacity()));
-        for time1 in 0..model.bytes.len() / (packet * time0) {
-            for s1 in 0..self.slice1 as usize {
-                let outer = &members[s1 * self.slice0 as usize..][..self.slice0 as usize];
-                for time in time1 * time0..(time1 + 1) * time0 {
-                    let range = time * packet..(time + 1) * packet;
-                    for member in outer {
-                        match member.bytes.get(range.clone()) {
-                            Some(found) => bytes.extend_from_slice(found),
-                            None => bytes.resize(bytes.len() + packet, 0),
-                        }
-                        if let (Some(marker), Some(taint)) = (&mut marker, &mut taint) {
-                            let marks = member.taint.as_deref().and_then(|marks| marks.get(range.clone()));
-                            match marks {
-                                Some(marks) => taint.extend(marks.iter().map(|&mark| marker.through(mark))),
-                                None => taint.resize(bytes.len(), marker.through(Taint::NEVER_WRITTEN)),
-                            }
-                        }
-                    }
+        let mut taint = marker.is_some().then(|| Vec::with_capacity(expected));
+        self.route.deliver(slice, count, |Packet { source, time }| {
+            let (member, range) = (&inputs[source], time * size..(time + 1) * size);
+            match member.bytes.get(range.clone()) {
+                Some(found) => bytes.extend_from_slice(found),
+                None => bytes.resize(bytes.len() + size, 0),
+            }
+            if let (Some(marker), Some(taint)) = (&mut marker, &mut taint) {
+                match member.taint.as_deref().and_then(|marks| marks.get(range)) {
+                    Some(marks) => taint.extend(marks.iter().map(|&mark| marker.through(mark))),
+                    None => taint.resize(bytes.len(), marker.through(Taint::NEVER_WRITTEN)),
                 }
             }
-        }
-        Some(Stream { dtype: model.dtype, packet, bytes, taint, operand: None })
+        });
+        Some(Stream { dtype: model.dtype, packet: size, bytes, taint, operand: None })
     }
 
     fn is_switch(&self) -> bool {
         true
     }
 
-    /// Book 13: ring size * input packets * cycles a packet, a cycle for each flit.
+    /// Book 13: ring size * input packets * cycles a packet, a cycle for each flit; the way along the ring comes on top.
     fn cost(&self, machine: &Machine, input: Flow) -> StageCost {
-        let packets = self.ring() * input.packets;
-        let cycles = packets * input.packet.div_ceil(machine.limits.flit_bytes);
+        let flits = input.packet.div_ceil(machine.limits.flit_bytes);
+        let ring = self.route.ring as u64;
+        let cycles = ring.saturating_mul(input.packets).saturating_mul(flits);
+        let packets = self.route.delivered(input.packets).unwrap_or(u64::MAX);
         let out = Flow { packets, packet: input.packet };
-        StageCost { engine: Engine::Switch, cycles, latency: 1, macs: 0, out }
+        StageCost { engine: Engine::Switch, cycles, latency: ring - 1, macs: 0, out }
     }
 }

@@ -3,8 +3,10 @@
 mod compile;
 mod constraints;
 mod contraction;
+mod ring;
 mod shadow;
 mod stages;
+mod switch;
 mod text;
 
 use visa_hw::program::{CommandKind, Exec, Program};

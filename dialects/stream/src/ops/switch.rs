@@ -1,50 +1,99 @@
 //! `stream.switch`: the switch engine moves packets between slices (book 13).
 
-use crate::chain::{axes, check_same, input, next};
+use crate::SWITCH;
+use crate::chain::{axes, input, next, with_dims};
 use crate::meaning::Meaning;
-use crate::{SWITCH, plan};
+use crate::snoop::Switch;
+use crate::topology::{TOPOLOGIES, Topology, same};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_mapping::attrs::MAP;
-use visa_mapping::facts::{check_mappings, machine};
+use visa_mapping::facts::{check_mappings, machine, mapping_error};
 use visa_mapping::ops::transfer::{check_dimension, free_axes};
-use visa_mapping::{Axes, Dim, Expr, Tensor};
+use visa_mapping::{Dim, Expr, Tensor};
 
 /// `stream.switch`.
 pub static DECL: OpDecl = OpDecl {
     name: "stream.switch",
-    summary: "Redistributes packets between slices by a named topology.",
-    doc: "`broadcast01` takes the slices as [slice2, slice1, slice0] and time as [time1, time0]. Every slice of a ring (slice1 \
-          x slice0 neighbours) receives what all of them sent, in the order [time1, slice1, time0, slice0]. Packets pass \
-          through unchanged. Without a switch, packets stay in their slice: go straight to `stream.collect`.",
+    summary: "Redistributes packets between slices by a topology.",
+    doc: "The topology takes the slices as [slice2, slice1, slice0] and makes of slice | time (book 13), outermost first; a \
+          number stands for a broadcast, in whose place may stand axes that the tensor does not depend on:\n\n\
+          | topology | time before | slice behind | time behind |\n\
+          |---|---|---|---|\n\
+          | `forwarding` | time | as before | as before |\n\
+          | `broadcast01` | [time1, time0] | [slice2, n1, n0] | [time1, slice1, time0, slice0] |\n\
+          | `broadcast1` | time | [slice2, n1, slice0] | [time, slice1] |\n\
+          | `transpose` | time | [slice2, slice0, slice1] | time |\n\
+          | `inter_transpose` | [time2, time1, time0] | [slice2, time1, slice0] | [time2, time0, slice1] |\n\
+          | `transposed_broadcast1` | time | [slice2, n0, slice1] | [time, slice0] |\n\
+          | `custom` | time | any | [time, what moves] |\n\n\
+          The result's mappings follow; `slice` and `time` may say the same in other words. A `custom` switch has them written, \
+          and its ring size and snoop bitmap follow: a slice outputs, for each time step, a packet of each slice that it \
+          snoops, in the order of the slices. Its bitmap has to be written to registers, while DMA and the sub context wait.\n\n\
+          Packets pass through unchanged. Without a switch, packets stay in their slice: go straight to `stream.collect`.",
     constraints: &[
-        ("C1", "slice1 and slice0 are powers of two whose product divides the slices; time0 divides time (book 13)"),
-        ("C2", "the slice mapping has 256 positions: its outer part unchanged, its ring part axes that the tensor does not depend on"),
-        ("C3", "time is [time1, slice1, time0, slice0] (book 13)"),
+        (
+            "C1",
+            "sizes of rings and of their parts are powers of two and divide the slices; time0, for inter_transpose slice1 x time0, divides time (book 13)",
+        ),
+        ("C2", "the slice mapping has 256 positions, and holds what the topology makes (book 13)"),
+        ("C3", "the time mapping holds what the topology makes (book 13)"),
+        (
+            "C4",
+            "a topology has its own parameters: slice1 and slice0, time0 for broadcast01 and inter_transpose, ring for custom, none for forwarding; custom has slice and time written (book 13)",
+        ),
+        ("C5", "custom: time is the time before, and innermost what moves from the slices (book 13)"),
+        ("C6", "custom: what moves into time keeps the order that it has in the slices (book 13)"),
+        ("C7", "custom: every slice receives what some slice holds, in every step"),
+        ("C8", "custom: what a slice holds arrives somewhere, unless `= n` cuts it off"),
+        ("C9", "custom: a slice receives a packet once"),
+        ("C10", "custom: the ring is as large as the way of the packets needs (book 13)"),
     ],
     operands: &[OperandDecl::one("stream", &["stream.fetch"])],
     clauses: &[
-        ClauseDecl::lead("topology", ClauseKind::Word(&["broadcast01"]), "how packets travel"),
-        ClauseDecl::required("slice1", ClauseKind::Int, "outer ring slices"),
-        ClauseDecl::required("slice0", ClauseKind::Int, "inner ring slices"),
-        ClauseDecl::required("time0", ClauseKind::Int, "time steps between the two moved parts"),
-        ClauseDecl::required("slice", ClauseKind::Body(&MAP), "what each slice holds afterwards"),
-        ClauseDecl::required("time", ClauseKind::Body(&MAP), "what each time step holds afterwards"),
+        ClauseDecl::lead("topology", ClauseKind::Word(TOPOLOGIES), "how packets travel"),
+        ClauseDecl::optional("slice1", ClauseKind::Int, "outer ring slices"),
+        ClauseDecl::optional("slice0", ClauseKind::Int, "inner ring slices"),
+        ClauseDecl::optional(
+            "time0",
+            ClauseKind::Int,
+            "time steps between the two moved parts, or inside the one that moves",
+        ),
+        ClauseDecl::optional(
+            "ring",
+            ClauseKind::Int,
+            "slices of a custom ring; the smallest that does if absent",
+        ),
+        ClauseDecl::optional("slice", ClauseKind::Body(&MAP), "what each slice holds afterwards"),
+        ClauseDecl::optional("time", ClauseKind::Body(&MAP), "what each time step holds afterwards"),
     ],
     results: &["stream"],
     infer: Some(infer),
     verify: Some(verify),
     example: "%s = stream.switch broadcast01 %f slice1 256, slice0 1, time0 1, slice [I], time [1 # 256]",
-    interfaces: &[Interface(&Meaning::Same)],    ..OpDecl::BASE
+    interfaces: &[Interface(&Meaning::Same)],
+    ..OpDecl::BASE
 };
 
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&DECL];
 
 fn infer(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
-    next(op, &SWITCH, None)
+    let (slice, time) = (op.body::<Expr>("slice"), op.body::<Expr>("time"));
+    if slice.is_some() && time.is_some() {
+        return next(op, &SWITCH, None);
+    }
+    let source = input(op)?;
+    // A custom switch without its mappings is refused by `Topology::read`.
+    let Some(topology) = Topology::read(op, machine(op.ctx).topology.slices_per_cluster)? else {
+        return next(op, &SWITCH, None);
+    };
+    let made = topology.result(&source.dim(Dim::Slice), &source.dim(Dim::Time));
+    let slice = slice.map_or(made.0, |slice| (*slice).clone());
+    let time = time.map_or(made.1, |time| (*time).clone());
+    with_dims(op, &SWITCH, source.unit, source.dtype, &[(Dim::Slice, slice), (Dim::Time, time)], &source)
 }
 
 fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
@@ -53,53 +102,33 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let source = input(op)?;
     let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
     let slices = machine(op.ctx).topology.slices_per_cluster;
-    check_dimension(op, &result, Dim::Slice, slices, axes, "C2")?;
-    let (slice1, slice0) = (ring_part(op, "slice1", slices)?, ring_part(op, "slice0", slices)?);
-    let ring = slice1 * slice0;
-    if !slices.is_multiple_of(ring) {
-        return Err(op.clause_error("C1", "slice1", format!("a ring of {slice1} x {slice0} slices does not divide {slices}")));
-    }
-    let time = source.dim(Dim::Time);
-    let steps = time.size(axes).map_err(|error| op.clause_error("C1", "time0", error.message))?;
-    let time0 = op.int("time0").and_then(|time0| u64::try_from(time0).ok()).filter(|&time0| time0 > 0 && steps.is_multiple_of(time0));
-    let Some(time0) = time0 else {
-        return Err(op.clause_error("C1", "time0", format!("time0 does not divide the {steps} time steps of `{time}`")));
-    };
-    check_ring(op, cx, &source, &result, ring, axes)?;
-    let slice = source.dim(Dim::Slice);
-    let wanted = Expr::pair([
-        time.clone().stride(time0),
-        slice.clone().stride(slice0).modulo(slice1),
-        time.modulo(time0),
-        slice.modulo(slice0),
-    ]);
-    check_same(op, "C3", "time", &result.dim(Dim::Time), &wanted, axes)
-}
-
-fn ring_part(op: OpRef<'_>, clause: &str, slices: u64) -> Result<u64, Diagnostic> {
-    let value = op.int(clause).unwrap_or(0);
-    let part = u64::try_from(value).ok().filter(|part| part.is_power_of_two() && *part <= slices);
-    part.ok_or_else(|| op.clause_error("C1", clause, format!("{clause} is {value}, expected a power of two up to {slices}")))
-}
-
-/// Slices outside the ring keep what they hold; within a ring every slice receives the same.
-fn check_ring(
-    op: OpRef<'_>,
-    cx: &VerifyCx<'_>,
-    source: &Tensor,
-    result: &Tensor,
-    ring: u64,
-    axes: &Axes,
-) -> Result<(), Diagnostic> {
-    let (old, new) = (source.dim(Dim::Slice), result.dim(Dim::Slice));
-    check_same(op, "C2", "slice", &new.clone().stride(ring), &old.stride(ring), axes)?;
-    let inner = plan::digits_of(&new.clone().modulo(ring), axes).map_err(|why| op.clause_error("C2", "slice", why))?;
-    let free = free_axes(op, cx, 0);
-    match inner.iter().find_map(|digit| digit.axis.filter(|&axis| !free(axis))) {
-        Some(axis) => {
-            let message = format!("slice mapping `{new}`: all {ring} slices of a ring receive the same, but the tensor depends on {}", axes.name(axis));
-            Err(op.clause_error("C2", "slice", message))
+    let topology = Topology::read(op, slices)?;
+    let (slice, time) = (source.dim(Dim::Slice), source.dim(Dim::Time));
+    if let Some(topology) = &topology {
+        let steps = time.size(axes).map_err(|error| mapping_error(error, op.clause_span("time")))?;
+        let step = topology.time_step();
+        if !steps.is_multiple_of(step) {
+            let divisor = if step == topology.time0 {
+                "time0 does".to_owned()
+            } else {
+                format!("slice1 x time0 = {step} does")
+            };
+            let message = format!("{divisor} not divide the {steps} time steps of `{time}`");
+            return Err(op.clause_error("C1", "time0", message));
         }
-        None => Ok(()),
     }
+    check_dimension(op, &result, Dim::Slice, slices, axes, "C2")?;
+    let free = free_axes(op, cx, 0);
+    let Some(topology) = topology else {
+        let switch = Switch { op, source: &source, result: &result, free: &free, axes, slices };
+        return switch.snooping().map(drop);
+    };
+    let made = topology.result(&slice, &time);
+    for (dim, constraint, wanted) in [(Dim::Slice, "C2", made.0), (Dim::Time, "C3", made.1)] {
+        same(&result.dim(dim), &wanted, &free, axes).map_err(|why| {
+            let message = format!("{} mapping: {why}", dim.name());
+            op.clause_error(constraint, dim.name(), message)
+        })?;
+    }
+    Ok(())
 }

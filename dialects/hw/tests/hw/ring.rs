@@ -1,0 +1,117 @@
+//! The ring network router by router, and the short form that runs: the book's table, and equality on random rings.
+
+use crate::exec;
+use visa_hw::route::{Packet, Pick, Route};
+use visa_hw::router::{Action, Collision, Neighbour, Origin, simulate};
+use visa_hw::snoop::Snoop;
+use visa_hw::stage::Flow;
+use visa_machine::Machine;
+
+/// Book 13's table of two slices: slice 0 is the root, slice 1 the leaf; packets 0 and 1 are slice 0's, 2 and 3 slice 1's.
+#[test]
+fn w1() {
+    // Both packets of slice 0 first: [slice1, time0].
+    let route = Route { burst: 2, group: 1, ..Route::plain(2, Snoop { rows: vec![vec![0, 1]; 2] }) };
+    let trace = simulate(&route, 0, 2).expect("no collision");
+    let expected = "\
+0 | 0: from input, to (output, right) |  | 0: [0] 1: []
+1 | 1: from input, to (output, right) | 0: from left, to output; 2: from input, to left | 0: [0, 1] 1: [0]
+2 | 2: from right, to (output, right) | 1: from left, to output; 3: from input, to left | 0: [0, 1, 2] 1: [0, 1]
+3 | 3: from right, to (output, right) | 2: from left, to output | 0: [0, 1, 2, 3] 1: [0, 1, 2]
+4 |  | 3: from left, to output | 0: [0, 1, 2, 3] 1: [0, 1, 2, 3]
+";
+    assert_eq!(trace.to_string(), expected);
+}
+
+/// The same with the registers of `hw.switch`, and its price: 4 cycles and a hop.
+#[test]
+fn w1_as_configured() {
+    let stages = "hw.fetch i8, packet 32, loops [64 : 1] : 32; hw.switch broadcast01, slice1 2, slice0 1, time0 2; \
+                  hw.collect flits 1; hw.store_vrf at 0";
+    let cost = exec(stages).stages[1].cost(&Machine::rngd(), Flow { packets: 2, packet: 32 });
+    assert_eq!((cost.cycles, cost.latency), (4, 1));
+    assert_eq!(cost.out, Flow { packets: 4, packet: 32 });
+}
+
+/// A ring of four, packet by packet: the middle routers hand on in both directions at once.
+#[test]
+fn middle_routers_hand_on_both_ways() {
+    let route = Route::plain(4, Snoop { rows: vec![vec![0, 1, 2, 3], vec![3], vec![0, 2], vec![1]] });
+    let trace = simulate(&route, 0, 1).expect("no collision");
+    let packet = |source| Packet { source, time: 0 };
+    // Cycle 2: slice 1's packet, turned in cycle 1, is at slice 1 again; slice 3's is there on its way to the root.
+    let to = |packet, from, to, output| Action { packet, from, output, to: Some(to) };
+    let expected = [
+        to(packet(1), Origin::Left, Neighbour::Right, false),
+        to(packet(3), Origin::Right, Neighbour::Left, false),
+    ];
+    assert_eq!(trace.cycles[2][1], expected);
+    assert_eq!(trace.outputs()[2], [packet(0), packet(2)]);
+    assert_eq!(trace.outputs()[3], [packet(1)]);
+    // Four packets turn in cycles 0 to 3, and the last one takes three hops.
+    assert_eq!(trace.cycles.len(), 4 + 3);
+}
+
+/// Registers that no topology has: a group's members would all send in the same cycles.
+#[test]
+fn packets_that_meet_are_reported() {
+    let route = Route { group: 3, ..Route::plain(4, Snoop { rows: vec![vec![0]; 4] }) };
+    assert!(matches!(simulate(&route, 0, 2), Err(Collision { .. })));
+}
+
+/// SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((z ^ (z >> 31)) % bound as u64) as usize
+    }
+
+    fn power(&mut self, most: u32) -> usize {
+        1 << self.below(most as usize + 1)
+    }
+}
+
+/// A ring of up to 16 slices, one of up to 4, a bitmap with random bits, random order registers, and packets to send.
+fn random_ring(random: &mut Random) -> (Route, usize, usize) {
+    let ring = random.power(4);
+    let rings = random.power(2);
+    let rows = (0..ring * rings).map(|slice| {
+        let first = slice / ring * ring;
+        (first..first + ring).filter(|_| random.below(2) == 0).collect()
+    });
+    let snoop = Snoop { rows: rows.collect() };
+    let group = random.power(ring.ilog2());
+    let burst = random.below(4) + 1;
+    let pick = (random.below(3) == 0).then(|| {
+        let (parts, packets) = (random.power(ring.ilog2()), random.below(3) + 1);
+        Pick { parts, packets, width: ring / parts }
+    });
+    let step = burst * pick.map_or(1, |pick| pick.parts * pick.packets);
+    let packets = step * (random.below(3) + 1);
+    (Route { ring, snoop, group, burst, pick }, rings, packets)
+}
+
+/// The interpreter's short form delivers what the routers do, no two packets meet, and the price is the routers' cycles.
+#[test]
+fn short_form_and_routers_agree() {
+    let seed = 13;
+    let mut random = Random(seed);
+    for case in 0..600 {
+        let (route, rings, packets) = random_ring(&mut random);
+        for ring in 0..rings {
+            let trace = simulate(&route, ring, packets);
+            let trace = trace
+                .unwrap_or_else(|collision| panic!("seed {seed}, case {case}: {collision:?}\n{route:?}"));
+            for (member, output) in trace.outputs().into_iter().enumerate() {
+                let mut short = Vec::new();
+                route.deliver(ring * route.ring + member, packets, |packet| short.push(packet));
+                assert_eq!(output, short, "seed {seed}, case {case}, slice {member}: {route:?}");
+            }
+            assert_eq!(trace.cycles.len(), route.ring * packets + route.ring - 1, "{route:?}");
+        }
+    }
+}

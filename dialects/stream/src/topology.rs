@@ -1,0 +1,209 @@
+//! The switch's topologies (book 13): what slices and time hold behind each, given what they hold before.
+
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::OpRef;
+use visa_mapping::{Axes, AxisId, Cell, Equality, Expr, describe, equal};
+
+/// The topologies, in the book's order.
+pub const TOPOLOGIES: &[&str] = &[
+    "forwarding",
+    "broadcast01",
+    "broadcast1",
+    "transpose",
+    "inter_transpose",
+    "transposed_broadcast1",
+    "custom",
+];
+
+/// The parameters that each topology takes.
+fn parameters(topology: &str) -> &'static [&'static str] {
+    match topology {
+        "broadcast01" | "inter_transpose" => &["slice1", "slice0", "time0"],
+        "broadcast1" | "transpose" | "transposed_broadcast1" => &["slice1", "slice0"],
+        "custom" => &["ring"],
+        _ => &[],
+    }
+}
+
+/// A predefined topology with its parameters: sizes of parts of slice and time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Topology {
+    kind: Kind,
+    /// Outer ring slices.
+    pub slice1: u64,
+    /// Inner ring slices.
+    pub slice0: u64,
+    /// Innermost time steps.
+    pub time0: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Forwarding,
+    Broadcast01,
+    Broadcast1,
+    Transpose,
+    InterTranspose,
+    TransposedBroadcast1,
+}
+
+impl Topology {
+    /// The topology of a switch; `None` if it is custom. `slices` are those of a cluster.
+    ///
+    /// # Errors
+    /// C1: a parameter that is no power of two, or too large; C4: one too few or too many.
+    pub fn read(op: OpRef<'_>, slices: u64) -> Result<Option<Self>, Diagnostic> {
+        let name = op.word("topology").unwrap_or_default();
+        check_parameters(op, &name)?;
+        let kind = match &*name {
+            "forwarding" => return Ok(Some(Self { kind: Kind::Forwarding, slice1: 1, slice0: 1, time0: 1 })),
+            "broadcast01" => Kind::Broadcast01,
+            "broadcast1" => Kind::Broadcast1,
+            "transpose" => Kind::Transpose,
+            "inter_transpose" => Kind::InterTranspose,
+            "transposed_broadcast1" => Kind::TransposedBroadcast1,
+            _ => return Ok(None),
+        };
+        let (slice1, slice0) = (power(op, "slice1", slices)?, power(op, "slice0", slices)?);
+        if !slices.is_multiple_of(slice1 * slice0) {
+            let message = format!("a ring of {slice1} x {slice0} slices does not divide {slices}");
+            return Err(op.clause_error("C1", "slice1", message));
+        }
+        let time0 = match op.int("time0") {
+            None => 1,
+            Some(time0) => u64::try_from(time0).ok().filter(|&time0| time0 > 0).ok_or_else(|| {
+                op.clause_error("C1", "time0", format!("time0 is {time0}, expected at least 1"))
+            })?,
+        };
+        Ok(Some(Self { kind, slice1, slice0, time0 }))
+    }
+
+    /// Time steps that must divide time.
+    #[must_use]
+    pub fn time_step(&self) -> u64 {
+        match self.kind {
+            Kind::InterTranspose => self.slice1.saturating_mul(self.time0),
+            Kind::Broadcast01 => self.time0,
+            Kind::Forwarding | Kind::Broadcast1 | Kind::Transpose | Kind::TransposedBroadcast1 => 1,
+        }
+    }
+
+    /// Slice and time behind the switch. New broadcast parts are literals.
+    #[must_use]
+    pub fn result(&self, slice: &Expr, time: &Expr) -> (Expr, Expr) {
+        let Self { kind, slice1, slice0, time0 } = *self;
+        let slice2 = every(slice, slice1.saturating_mul(slice0));
+        let (outer, inner) = (part(slice, slice0, slice1), part(slice, 1, slice0));
+        let (tile1, tile0) = (Expr::Literal(slice1), Expr::Literal(slice0));
+        let whole = time.clone();
+        let (slice, time) = match kind {
+            Kind::Forwarding => return (slice.clone(), whole),
+            Kind::Broadcast01 => {
+                (vec![slice2, tile1, tile0], vec![every(time, time0), outer, part(time, 1, time0), inner])
+            }
+            Kind::Broadcast1 => (vec![slice2, tile1, inner], vec![whole, outer]),
+            Kind::Transpose => (vec![slice2, inner, outer], vec![whole]),
+            Kind::InterTranspose => {
+                let moved = part(time, time0, slice1);
+                let outermost = every(time, slice1.saturating_mul(time0));
+                (vec![slice2, moved, inner], vec![outermost, part(time, 1, time0), outer])
+            }
+            Kind::TransposedBroadcast1 => (vec![slice2, tile0, outer], vec![whole, inner]),
+        };
+        (group(slice), group(time))
+    }
+}
+
+/// A group without the parts of one position.
+fn group(terms: Vec<Expr>) -> Expr {
+    Expr::pair(terms.into_iter().filter(|term| !matches!(term, Expr::Literal(1))))
+}
+
+fn every(map: &Expr, n: u64) -> Expr {
+    if n == 1 { map.clone() } else { map.clone().stride(n) }
+}
+
+/// `map / low % count`.
+fn part(map: &Expr, low: u64, count: u64) -> Expr {
+    if count == 1 { Expr::Literal(1) } else { every(map, low).modulo(count) }
+}
+
+/// C4: the topology's parameters are there, and no others.
+fn check_parameters(op: OpRef<'_>, topology: &str) -> Result<(), Diagnostic> {
+    let wanted = parameters(topology);
+    for clause in ["slice1", "slice0", "time0", "ring"] {
+        let (found, known) = (op.flag(clause), wanted.contains(&clause));
+        if found && !known {
+            let message = format!("`{clause}` is no parameter of `{topology}`");
+            return Err(op.clause_error("C4", clause, message).fix(Some(format!("leave `{clause}` out"))));
+        }
+        // The ring of a custom topology follows from the mappings.
+        if known && !found && clause != "ring" {
+            return Err(op.clause_error("C4", "topology", format!("`{topology}` needs `{clause}`")));
+        }
+    }
+    if topology == "custom" && !(op.flag("slice") && op.flag("time")) {
+        return Err(op.clause_error(
+            "C4",
+            "topology",
+            "`custom` needs `slice` and `time`: nothing else says where packets go",
+        ));
+    }
+    Ok(())
+}
+
+/// C1: a size within the slices of a cluster.
+pub(crate) fn power(op: OpRef<'_>, clause: &str, slices: u64) -> Result<u64, Diagnostic> {
+    let value = op.int(clause).unwrap_or(0);
+    let part = u64::try_from(value).ok().filter(|part| part.is_power_of_two() && *part <= slices);
+    part.ok_or_else(|| {
+        op.clause_error("C1", clause, format!("{clause} is {value}, expected a power of two up to {slices}"))
+    })
+}
+
+/// The mapping with a broadcast in place of each axis that the tensor does not depend on: whatever its index, the same
+/// element is meant.
+///
+/// # Errors
+/// An alias that is not defined.
+pub fn blanked(map: &Expr, free: &dyn Fn(AxisId) -> bool, axes: &Axes) -> Result<Expr, String> {
+    fn blank(map: &Expr, free: &dyn Fn(AxisId) -> bool, axes: &Axes) -> Result<Expr, ()> {
+        match map {
+            Expr::Axis(name) => match axes.id(name).filter(|&axis| axes.skew(axis).is_none() && free(axis)) {
+                Some(axis) => Ok(Expr::Literal(axes.size(axis))),
+                None => Ok(map.clone()),
+            },
+            _ => map.map_children(|child| blank(child, free, axes)),
+        }
+    }
+    let plain = map.expanded(axes).map_err(|error| error.to_string())?;
+    Ok(blank(&plain, free, axes).unwrap_or(plain))
+}
+
+/// How `found`, as the user wrote it, differs from `wanted`; it names the axis at fault. Both may use other axes where
+/// the tensor is the same anyway.
+///
+/// # Errors
+/// The first position that differs; or that the question cannot be decided.
+pub fn same(found: &Expr, wanted: &Expr, free: &dyn Fn(AxisId) -> bool, axes: &Axes) -> Result<(), String> {
+    match equal(&blanked(found, free, axes)?, &blanked(wanted, free, axes)?, axes) {
+        Equality::Equal => Ok(()),
+        Equality::Unknown { why } => Err(format!("cannot decide whether `{found}` is `{wanted}`: {why}")),
+        Equality::Different { at, left, right } => {
+            let axis = at_fault(left.as_ref(), right.as_ref(), axes);
+            let (left, right) = (describe(left.as_ref(), axes), describe(right.as_ref(), axes));
+            Err(format!("{axis}`{found}` has {left} at position {at}, expected {right} as in `{wanted}`"))
+        }
+    }
+}
+
+/// `axis A: `, the first axis along which two cells differ.
+fn at_fault(left: Option<&Cell>, right: Option<&Cell>, axes: &Axes) -> String {
+    let index = |cell: Option<&Cell>| match cell {
+        Some(Cell::Live(index)) => index.clone(),
+        Some(Cell::Shared(_) | Cell::Pad(_)) | None => visa_mapping::Index::new(),
+    };
+    let (left, right) = (index(left), index(right));
+    let differs = axes.iter().find(|&(axis, ..)| left.get(axis) != right.get(axis));
+    differs.map_or_else(String::new, |(_, name, _)| format!("axis {name}: "))
+}
