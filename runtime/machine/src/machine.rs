@@ -118,6 +118,14 @@ pub struct Limits {
     pub sequential_inner_max: u64,
     /// 32-bit lanes of the Vector Engine (book 20).
     pub vector_lanes: u64,
+    /// Elements of 8 bits and more that the Transpose Engine takes of a flit (book 27: elements_per_packet).
+    pub transpose_elements: u64,
+    /// Most rows of a matrix that the Transpose Engine takes, in bytes of one column (book 27: in_rows times the width).
+    pub transpose_row_bytes: u64,
+    /// Columns of a matrix that the Transpose Engine takes (book 27: in_cols).
+    pub transpose_columns: Vec<u64>,
+    /// Columns of each of its two buffers (book 27: num_buffer_cols).
+    pub transpose_buffer_columns: u64,
 }
 
 /// Clocks, bandwidths and latencies. A cycle is one of `clock_ghz`.
@@ -257,6 +265,10 @@ impl Default for Limits {
             interleaved_inner_max: 128,
             sequential_inner_max: 32,
             vector_lanes: 8,
+            transpose_elements: 8,
+            transpose_row_bytes: 8,
+            transpose_columns: vec![8, 16, 32],
+            transpose_buffer_columns: 16,
         }
     }
 }
