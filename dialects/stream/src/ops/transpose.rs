@@ -92,10 +92,7 @@ fn matrix(op: OpRef<'_>, source: &Tensor, result: &Tensor, axes: &Axes, machine:
     check_unpacked(op, source, &shape, axes)?;
     let search = Search { op, source, result, axes, shape: &shape };
     let found = search.matrix()?;
-    if found.rows > shape.rows {
-        let message = format!("a matrix has {} rows of `{}`, expected at most {}", found.rows, source.dtype, shape.rows);
-        return Err(op.clause_error("C1", "packet", message).fix(Some("leave the outer part of the rows in time".to_owned())));
-    }
+    search.check_rows(found.rows)?;
     let columns = found.packets * shape.elements;
     if !shape.columns.contains(&columns) {
         let sizes: Vec<_> = shape.columns.iter().map(u64::to_string).collect();
@@ -148,7 +145,9 @@ impl Search<'_> {
     /// The first candidate that gives the result's mapping; limits of the engine aside.
     fn matrix(&self) -> Result<Matrix, Diagnostic> {
         let found = Expr::pair([self.result.dim(Dim::Time), self.result.dim(Dim::Packet)]);
-        let candidates = self.candidates()?;
+        let least = self.least_rows()?;
+        self.check_rows(least)?;
+        let candidates = self.candidates(least)?;
         let fitting = || candidates.iter().copied().filter(|matrix| matrix.kept <= matrix.packets * self.shape.elements);
         // What agrees with the result for longest is what was meant.
         let mut nearest: Option<(u64, Expr)> = None;
@@ -166,7 +165,8 @@ impl Search<'_> {
                 nearest = Some((agrees, wanted));
             }
         }
-        match (nearest, candidates.first()) {
+        let (before, after) = (self.source.dim(Dim::Time), self.result.dim(Dim::Time));
+        match (nearest, candidates.iter().find(|matrix| matrix.rows <= self.shape.rows)) {
             (Some((_, wanted)), _) => {
                 let wanted = normalize(&wanted, self.axes).unwrap_or(wanted);
                 check_same(self.op, "C5", "time", &found, &wanted, self.axes)?;
@@ -174,30 +174,40 @@ impl Search<'_> {
             }
             (None, Some(matrix)) => {
                 let columns = matrix.packets * self.shape.elements;
-                let message = format!("time `{}` keeps {} columns of {columns}", self.result.dim(Dim::Time), matrix.kept);
+                let message = format!("time `{after}` keeps {} columns of {columns}", matrix.kept);
                 Err(self.op.clause_error("C4", "time", message))
             }
             (None, None) => {
-                let message = format!(
-                    "time `{}` cannot be cut into the matrices that `{}` comes from",
-                    self.source.dim(Dim::Time),
-                    Expr::pair([self.result.dim(Dim::Time), self.result.dim(Dim::Packet)])
-                );
+                let message = format!("no matrix of {least} rows or more makes time `{after}` of time `{before}`");
                 Err(self.op.clause_error("C5", "time", message))
             }
         }
     }
 
-    /// Every matrix that the sizes allow, fewest columns first: as many rows as the packet holds live elements, or more,
-    /// which are padding.
-    fn candidates(&self) -> Result<Vec<Matrix>, Diagnostic> {
-        let size = |map: &Expr| map.size(self.axes).map_err(|error| mapping_error(error, self.op.span()));
-        let (steps, kept) = (size(&self.source.dim(Dim::Time))?, size(&self.result.dim(Dim::Time))?);
+    /// C1.
+    fn check_rows(&self, rows: u64) -> Result<(), Diagnostic> {
+        let most = self.shape.rows;
+        if rows <= most {
+            return Ok(());
+        }
+        let message = format!("a matrix has {rows} rows of `{}`, expected at most {most}", self.source.dtype);
+        let fix = "leave the outer part of the rows in time".to_owned();
+        Err(self.op.clause_error("C1", "packet", message).fix(Some(fix)))
+    }
+
+    /// Rows up to the last that the result holds.
+    fn least_rows(&self) -> Result<u64, Diagnostic> {
         let packet = Map::new(&self.result.dim(Dim::Packet), self.axes);
         let packet = packet.map_err(|error| mapping_error(error, self.op.span()))?;
-        let live = (0..packet.size()).rev().find(|&at| held(&packet, at, self.axes).is_some());
-        let least = live.map_or(1, |last| last + 1);
-        let pairs = (1..=MOST_PACKETS).flat_map(|packets| (least..=packet.size()).map(move |rows| (packets, rows)));
+        let last = (0..packet.size()).rev().find(|&at| held(&packet, at, self.axes).is_some());
+        Ok(last.map_or(1, |last| last + 1))
+    }
+
+    /// Every matrix that the sizes allow, fewest columns first: of `least` rows or more, the others being padding.
+    fn candidates(&self, least: u64) -> Result<Vec<Matrix>, Diagnostic> {
+        let size = |map: &Expr| map.size(self.axes).map_err(|error| mapping_error(error, self.op.span()));
+        let (steps, kept) = (size(&self.source.dim(Dim::Time))?, size(&self.result.dim(Dim::Time))?);
+        let pairs = (1..=MOST_PACKETS).flat_map(|packets| (least..=self.shape.alignment).map(move |rows| (packets, rows)));
         let fitting = pairs.filter(|(packets, rows)| steps.is_multiple_of(packets * rows));
         let matrices = fitting.filter_map(|(packets, rows)| {
             let count = steps / (packets * rows);
