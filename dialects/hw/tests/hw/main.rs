@@ -6,6 +6,7 @@ mod contraction;
 mod shadow;
 mod stages;
 mod text;
+mod transpose;
 
 use visa_hw::program::{CommandKind, Exec, Program};
 use visa_hw::stage::{RunCx, SliceMemory, Stream};
