@@ -53,7 +53,8 @@ impl Machine {
     pub fn transpose(&self, bits: u64) -> TransposeShape {
         let limits = &self.limits;
         let elements = limits.transpose_elements.max(limits.transpose_elements * 8 / bits);
-        let columns = limits.transpose_columns.iter().copied().filter(|columns| columns.is_multiple_of(elements));
+        let columns =
+            limits.transpose_columns.iter().copied().filter(|columns| columns.is_multiple_of(elements));
         TransposeShape {
             elements,
             rows: limits.transpose_row_bytes * 8 / bits,

@@ -1,9 +1,7 @@
 //! `hw.transpose`: the Transpose Engine (book 27).
 
 use crate::clauses::{at_least, machine, one_of, word};
-use crate::stage::{
-    Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Wire,
-};
+use crate::stage::{Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Wire};
 use crate::taint::Taint;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::Diagnostic;
@@ -31,7 +29,11 @@ pub static TRANSPOSE: OpDecl = OpDecl {
         ("C6", "whole matrices of flits flow in (book 27)"),
     ],
     clauses: &[
-        ClauseDecl::lead("buffering", ClauseKind::Word(&["double", "single"]), "How the two buffers are used."),
+        ClauseDecl::lead(
+            "buffering",
+            ClauseKind::Word(&["double", "single"]),
+            "How the two buffers are used.",
+        ),
         ClauseDecl::required("element", ClauseKind::Int, "Bytes of an element."),
         ClauseDecl::required("rows", ClauseKind::Int, "Rows of a matrix that comes in (`in_rows`)."),
         ClauseDecl::required("columns", ClauseKind::Int, "Its columns (`in_cols`)."),
@@ -70,7 +72,11 @@ fn read(op: OpRef<'_>) -> Result<Transpose, Diagnostic> {
     let columns = one_of(op, "C3", "columns", &shape.columns)?;
     let kept = at_least(op, "C4", "kept", 1)?;
     if kept > columns {
-        return Err(op.clause_error("C4", "kept", format!("`kept` is {kept}, expected at most the {columns} columns")));
+        return Err(op.clause_error(
+            "C4",
+            "kept",
+            format!("`kept` is {kept}, expected at most the {columns} columns"),
+        ));
     }
     let double = machine.transposes_twice(columns);
     let (found, wanted) = (word(op, "buffering")?, if double { "double" } else { "single" });
@@ -99,7 +105,8 @@ impl Transpose {
             for (column, out) in (0..self.kept as usize).zip(&mut flits) {
                 let at = column / taken * flit + column % taken * element;
                 let rows = matrix.chunks_exact(row);
-                rows.zip(out.chunks_exact_mut(element)).for_each(|(row, out)| copy(&row[at..at + element], out));
+                rows.zip(out.chunks_exact_mut(element))
+                    .for_each(|(row, out)| copy(&row[at..at + element], out));
             }
         }
         out
@@ -117,7 +124,8 @@ impl Stage for Transpose {
 
     fn connect(&self, _machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
         if u64::from(input.dtype.bits()) != self.element * 8 {
-            let message = format!("`element` is {} bytes, but the stream's elements are {}", self.element, input.dtype);
+            let message =
+                format!("`element` is {} bytes, but the stream's elements are {}", self.element, input.dtype);
             return Err(Mismatch::new("C1", "element", message));
         }
         if input.packet != self.flit || !input.packets.is_multiple_of(self.flits_in()) {

@@ -65,9 +65,8 @@ fn columns_go_out_as_flits() {
     for config in configs() {
         let input: Vec<u8> = (0..2 * config.flits_in() * 32).map(|at| (at % 251 + 1) as u8).collect();
         let stream = flow(&Machine::rngd(), &config.exec(2), &data(&input), 3, None);
-        let wanted: Vec<u8> = (0..2 * config.kept * 32)
-            .map(|at| expected(config, &input, at / 32, at % 32))
-            .collect();
+        let wanted: Vec<u8> =
+            (0..2 * config.kept * 32).map(|at| expected(config, &input, at / 32, at % 32)).collect();
         assert_eq!(stream.bytes, wanted, "{config:?}");
         assert_eq!(stream.packet, 32);
     }

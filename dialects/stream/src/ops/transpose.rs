@@ -25,15 +25,32 @@ pub static DECL: OpDecl = OpDecl {
     constraints: &[
         ("C1", "a matrix has at most 8 rows of 1 byte, 4 of 2 or 2 of 4 (book 27: in_rows)"),
         ("C2", "it has 8, 16 or 32 columns (book 27: in_cols)"),
-        ("C3", "what a flit holds behind its first 8 elements is padding, which is left out (book 27: unpack)"),
+        (
+            "C3",
+            "what a flit holds behind its first 8 elements is padding, which is left out (book 27: unpack)",
+        ),
         ("C4", "at most all columns are kept, and those left out at the end are padding (book 27: trim)"),
-        ("C5", "[time, packet] is the input's with rows and columns swapped, the rows padded to a flit (book 27: align)"),
+        (
+            "C5",
+            "[time, packet] is the input's with rows and columns swapped, the rows padded to a flit (book 27: align)",
+        ),
         ("C6", "main context only (book 09, 12)"),
     ],
-    operands: &[OperandDecl::one("stream", &["stream.collect", "stream.accumulate", "stream.final", "stream.cast"])],
+    operands: &[OperandDecl::one(
+        "stream",
+        &["stream.collect", "stream.accumulate", "stream.final", "stream.cast"],
+    )],
     clauses: &[
-        ClauseDecl::required("time", ClauseKind::Body(&MAP), "what each time step holds afterwards: the columns, innermost"),
-        ClauseDecl::required("packet", ClauseKind::Body(&MAP), "what each element of a flit holds afterwards: the rows, padded"),
+        ClauseDecl::required(
+            "time",
+            ClauseKind::Body(&MAP),
+            "what each time step holds afterwards: the columns, innermost",
+        ),
+        ClauseDecl::required(
+            "packet",
+            ClauseKind::Body(&MAP),
+            "what each element of a flit holds afterwards: the rows, padded",
+        ),
     ],
     results: &["stream"],
     infer: Some(|op| next(op, &TRANSPOSE, None)),
@@ -73,7 +90,12 @@ fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> 
     let columns = found.packets * cx.machine.transpose(u64::from(source.dtype.bits())).elements;
     let buffering = if cx.machine.transposes_twice(columns) { "double" } else { "single" };
     let mut spec = cx.word(cx.spec("hw.transpose", op)?, "buffering", buffering);
-    let clauses = [("element", source.element_bytes()), ("rows", found.rows), ("columns", columns), ("kept", found.kept)];
+    let clauses = [
+        ("element", source.element_bytes()),
+        ("rows", found.rows),
+        ("columns", columns),
+        ("kept", found.kept),
+    ];
     for (clause, value) in clauses {
         spec = cx.int(spec, clause, value);
     }
@@ -81,11 +103,18 @@ fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> 
 }
 
 /// The matrices that the engine has to be set to, the same for the verifier and for lowering.
-fn matrix(op: OpRef<'_>, source: &Tensor, result: &Tensor, axes: &Axes, machine: &Machine) -> Result<Matrix, Diagnostic> {
+fn matrix(
+    op: OpRef<'_>,
+    source: &Tensor,
+    result: &Tensor,
+    axes: &Axes,
+    machine: &Machine,
+) -> Result<Matrix, Diagnostic> {
     let shape = machine.transpose(u64::from(source.dtype.bits()));
     let (flit, bytes) = (machine.limits.flit_bytes, packet_bytes(op, result, axes)?);
     if bytes != flit {
-        let message = format!("packet `{}` has {bytes} bytes, expected one flit of {flit}", result.dim(Dim::Packet));
+        let message =
+            format!("packet `{}` has {bytes} bytes, expected one flit of {flit}", result.dim(Dim::Packet));
         let fix = format!("pad the rows to {} elements (`# {}`)", shape.alignment, shape.alignment);
         return Err(op.clause_error("C5", "packet", message).fix((bytes < flit).then_some(fix)));
     }
@@ -96,7 +125,12 @@ fn matrix(op: OpRef<'_>, source: &Tensor, result: &Tensor, axes: &Axes, machine:
     let columns = found.packets * shape.elements;
     if !shape.columns.contains(&columns) {
         let sizes: Vec<_> = shape.columns.iter().map(u64::to_string).collect();
-        let message = format!("a row is {} flits of {} columns, {columns} in all, expected {}", found.packets, shape.elements, sizes.join(" or "));
+        let message = format!(
+            "a row is {} flits of {} columns, {columns} in all, expected {}",
+            found.packets,
+            shape.elements,
+            sizes.join(" or ")
+        );
         return Err(op.clause_error("C2", "time", message));
     }
     search.check_trimmed(found)?;
@@ -104,7 +138,12 @@ fn matrix(op: OpRef<'_>, source: &Tensor, result: &Tensor, axes: &Axes, machine:
 }
 
 /// C3: nothing but padding stands where the engine does not look.
-fn check_unpacked(op: OpRef<'_>, source: &Tensor, shape: &TransposeShape, axes: &Axes) -> Result<(), Diagnostic> {
+fn check_unpacked(
+    op: OpRef<'_>,
+    source: &Tensor,
+    shape: &TransposeShape,
+    axes: &Axes,
+) -> Result<(), Diagnostic> {
     let packet = source.dim(Dim::Packet);
     let map = Map::new(&packet, axes).map_err(|error| mapping_error(error, op.span()))?;
     let lost = (shape.elements..map.size()).find_map(|at| Some((at, held(&map, at, axes)?)));
@@ -148,7 +187,9 @@ impl Search<'_> {
         let least = self.least_rows()?;
         self.check_rows(least)?;
         let candidates = self.candidates(least)?;
-        let fitting = || candidates.iter().copied().filter(|matrix| matrix.kept <= matrix.packets * self.shape.elements);
+        let fitting = || {
+            candidates.iter().copied().filter(|matrix| matrix.kept <= matrix.packets * self.shape.elements)
+        };
         // What agrees with the result for longest is what was meant.
         let mut nearest: Option<(u64, Expr)> = None;
         for matrix in fitting() {
@@ -178,7 +219,8 @@ impl Search<'_> {
                 Err(self.op.clause_error("C4", "time", message))
             }
             (None, None) => {
-                let message = format!("no matrix of {least} rows or more makes time `{after}` of time `{before}`");
+                let message =
+                    format!("no matrix of {least} rows or more makes time `{after}` of time `{before}`");
                 Err(self.op.clause_error("C5", "time", message))
             }
         }
@@ -207,7 +249,8 @@ impl Search<'_> {
     fn candidates(&self, least: u64) -> Result<Vec<Matrix>, Diagnostic> {
         let size = |map: &Expr| map.size(self.axes).map_err(|error| mapping_error(error, self.op.span()));
         let (steps, kept) = (size(&self.source.dim(Dim::Time))?, size(&self.result.dim(Dim::Time))?);
-        let pairs = (1..=MOST_PACKETS).flat_map(|packets| (least..=self.shape.alignment).map(move |rows| (packets, rows)));
+        let pairs = (1..=MOST_PACKETS)
+            .flat_map(|packets| (least..=self.shape.alignment).map(move |rows| (packets, rows)));
         let fitting = pairs.filter(|(packets, rows)| steps.is_multiple_of(packets * rows));
         let matrices = fitting.filter_map(|(packets, rows)| {
             let count = steps / (packets * rows);
@@ -253,7 +296,11 @@ impl Search<'_> {
         match (matrix.kept..map.size()).find_map(|at| held(&map, at, self.axes)) {
             None => Ok(()),
             Some(cell) => {
-                let message = format!("{} of {} columns are kept, but {cell} is in one of the others", matrix.kept, map.size());
+                let message = format!(
+                    "{} of {} columns are kept, but {cell} is in one of the others",
+                    matrix.kept,
+                    map.size()
+                );
                 Err(self.op.clause_error("C4", "time", message))
             }
         }
