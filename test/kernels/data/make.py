@@ -133,6 +133,7 @@ def transposed():
     products = np.einsum("pfk,ek->pef", iota(np.int8, 256, 4, 64).astype(np.int32), iota(np.int8, 8, 64).astype(np.int32))
     return {
         "basic": swapped(iota(np.int8, 256, 8, 8, 8)),
+        "recommitted": np.transpose(iota(np.int8, 256, 8, 8, 8), (0, 3, 1, 2)),
         "small": swapped(iota(np.int8, 64, 4, 2)),
         "large": np.moveaxis(large, 2, -1),
         "half": swapped(round_to_bf16(iota(np.float32, 256, 8, 4, 8))),

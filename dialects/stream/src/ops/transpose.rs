@@ -27,7 +27,7 @@ pub static DECL: OpDecl = OpDecl {
         ("C2", "it has 8, 16 or 32 columns (book 27: in_cols)"),
         (
             "C3",
-            "what a flit holds behind its first 8 elements is padding, which is left out (book 27: unpack)",
+            "the input comes in flits; what one holds behind its first 8 elements is padding, which is left out (book 27: unpack)",
         ),
         ("C4", "at most all columns are kept, and those left out at the end are padding (book 27: trim)"),
         (
@@ -118,7 +118,7 @@ fn matrix(
         let fix = format!("pad the rows to {} elements (`# {}`)", shape.alignment, shape.alignment);
         return Err(op.clause_error("C5", "packet", message).fix((bytes < flit).then_some(fix)));
     }
-    check_unpacked(op, source, &shape, axes)?;
+    check_unpacked(op, source, &shape, axes, flit)?;
     let search = Search { op, source, result, axes, shape: &shape };
     let found = search.matrix()?;
     search.check_rows(found.rows)?;
@@ -143,8 +143,15 @@ fn check_unpacked(
     source: &Tensor,
     shape: &TransposeShape,
     axes: &Axes,
+    flit: u64,
 ) -> Result<(), Diagnostic> {
-    let packet = source.dim(Dim::Packet);
+    let (packet, bytes) = (source.dim(Dim::Packet), packet_bytes(op, source, axes)?);
+    if bytes != flit {
+        return Err(op.error(
+            "C3",
+            format!("the input's packet `{packet}` has {bytes} bytes, expected one flit of {flit}"),
+        ));
+    }
     let map = Map::new(&packet, axes).map_err(|error| mapping_error(error, op.span()))?;
     let lost = (shape.elements..map.size()).find_map(|at| Some((at, held(&map, at, axes)?)));
     match lost {
@@ -177,8 +184,8 @@ struct Search<'a> {
     shape: &'a TransposeShape,
 }
 
-/// Most flits of a row that are tried: more than the engine takes, so that a message can say how many there would be.
-const MOST_PACKETS: u64 = 16;
+/// Rows of so many times the flits that the engine takes are tried too, so that a message can say how many there would be.
+const BEYOND: u64 = 4;
 
 impl Search<'_> {
     /// The first candidate that gives the result's mapping; limits of the engine aside.
@@ -249,8 +256,9 @@ impl Search<'_> {
     fn candidates(&self, least: u64) -> Result<Vec<Matrix>, Diagnostic> {
         let size = |map: &Expr| map.size(self.axes).map_err(|error| mapping_error(error, self.op.span()));
         let (steps, kept) = (size(&self.source.dim(Dim::Time))?, size(&self.result.dim(Dim::Time))?);
-        let pairs = (1..=MOST_PACKETS)
-            .flat_map(|packets| (least..=self.shape.alignment).map(move |rows| (packets, rows)));
+        let most = self.shape.columns.last().map_or(1, |columns| columns / self.shape.elements * BEYOND);
+        let pairs =
+            (1..=most).flat_map(|packets| (least..=self.shape.alignment).map(move |rows| (packets, rows)));
         let fitting = pairs.filter(|(packets, rows)| steps.is_multiple_of(packets * rows));
         let matrices = fitting.filter_map(|(packets, rows)| {
             let count = steps / (packets * rows);
