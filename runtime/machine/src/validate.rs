@@ -205,6 +205,10 @@ fn limits(limits: &Limits) -> Vec<Check> {
         dma_dm_align,
         dma_packet_max_bytes,
         dma_request_bytes,
+        transpose_elements,
+        transpose_row_bytes,
+        transpose_columns: _,
+        transpose_buffer_columns,
         mac_width_bytes,
         reg_read_sizes: _,
         trf_wide_align,
@@ -214,10 +218,6 @@ fn limits(limits: &Limits) -> Vec<Check> {
         interleaved_inner_max,
         sequential_inner_max,
         vector_lanes,
-        transpose_elements,
-        transpose_row_bytes,
-        transpose_columns: _,
-        transpose_buffer_columns,
     } = limits;
     let flit = Rule::Power(1, flit_bytes);
     let engines = [
