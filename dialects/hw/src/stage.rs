@@ -251,6 +251,8 @@ pub enum Engine {
     Vector,
     /// Narrows the result.
     Cast,
+    /// Swaps rows and columns of small matrices.
+    Transpose,
     /// Writes data memory, or a register file.
     Commit,
     /// Moves memory to memory.

@@ -74,12 +74,17 @@ tensor_kind!(
     CAST, "stream.cast", "CONTEXT, DTYPE, CHIP, CLUSTER, SLICE, TIME, PACKET", true, [Chip, Cluster, Slice, Time, Packet],
     "Flits of narrow elements (book 26)."
 );
+tensor_kind!(
+    /// Out of the transpose engine.
+    TRANSPOSE, "stream.transpose", "CONTEXT, DTYPE, CHIP, CLUSTER, SLICE, TIME, PACKET", true, [Chip, Cluster, Slice, Time, Packet],
+    "Flits that hold a transposed row each (book 27)."
+);
 
 /// The stream dialect.
 pub static DIALECT: visa_ir::decl::Dialect = visa_ir::decl::Dialect {
     name: "stream",
     doc: "The Tensor Unit: begin, fetch, switch, collect, then either a register file, or align, contract, accumulate, the \
-          vector engine, cast and commit (book 12).\n\nA stream type is named after the engine that the stream left; it \
+          vector engine, cast, transpose and commit (book 12).\n\nA stream type is named after the engine that the stream left; it \
           holds the context, the number format, and a mapping for chip, cluster, slice, time and packet. What an operation \
           does not change it does not repeat.",
     ops: ops::OPS,
@@ -95,6 +100,7 @@ pub static DIALECT: visa_ir::decl::Dialect = visa_ir::decl::Dialect {
         &VECTOR.def,
         &FINAL.def,
         &CAST.def,
+        &TRANSPOSE.def,
     ],
     attrs: &[],
 };

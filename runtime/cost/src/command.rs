@@ -97,6 +97,7 @@ fn engine_name(engine: Engine) -> &'static str {
         Engine::Contraction => "contraction",
         Engine::Vector => "vector",
         Engine::Cast => "cast",
+        Engine::Transpose => "transpose",
         Engine::Commit => "commit",
         Engine::Dma => "dma",
     }

@@ -34,7 +34,41 @@ impl BufferUse {
     }
 }
 
+/// The matrices that the Transpose Engine takes of elements of one width (book 27).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TransposeShape {
+    /// Elements that it takes of each flit, from the first on: columns that one flit brings.
+    pub elements: u64,
+    /// Most rows.
+    pub rows: u64,
+    /// Columns, in ascending order.
+    pub columns: Vec<u64>,
+    /// Elements of a flit: those of a transposed row, and padding behind them.
+    pub alignment: u64,
+}
+
 impl Machine {
+    /// The matrices that the Transpose Engine takes of elements of `bits` bits (book 27). Elements narrower than a byte
+    /// fill as many bytes of a flit as bytes do, so that there are more of them.
+    pub fn transpose(&self, bits: u64) -> TransposeShape {
+        let limits = &self.limits;
+        let elements = limits.transpose_elements.max(limits.transpose_elements * 8 / bits);
+        let columns =
+            limits.transpose_columns.iter().copied().filter(|columns| columns.is_multiple_of(elements));
+        TransposeShape {
+            elements,
+            rows: limits.transpose_row_bytes * 8 / bits,
+            columns: columns.collect(),
+            alignment: limits.flit_bytes * 8 / bits,
+        }
+    }
+
+    /// Whether the Transpose Engine buffers twice, so that a matrix of that many columns comes in while the one before
+    /// goes out (book 27).
+    pub const fn transposes_twice(&self, columns: u64) -> bool {
+        columns <= self.limits.transpose_buffer_columns
+    }
+
     /// The buffer rule of an accumulation of `rows` x `columns` sums that keeps `kept` steps within the outermost loop
     /// that is summed (book 19): interleaved, `align_up(rows, 8) x inner` slots, at most 128 inner; sequential,
     /// `align_up(columns, 32) x inner`, at most 32.
@@ -140,6 +174,23 @@ mod tests {
         assert_eq!(rngd.timing.hbm_bytes_per_cycle as f64, bytes_per_cycle);
         assert_eq!(rngd.timing.hbm_bytes_per_cycle, 1536);
         assert_eq!(rngd.dm_bytes_per_cycle(), 16 * 128);
+    }
+
+    /// Book 27's table of data types, and its buffering modes.
+    #[test]
+    fn transposes_of_rngd() {
+        let rngd = Machine::rngd();
+        let shape = |elements, alignment, rows, columns: &[u64]| TransposeShape {
+            elements,
+            rows,
+            columns: columns.to_vec(),
+            alignment,
+        };
+        assert_eq!(rngd.transpose(4), shape(16, 64, 16, &[16, 32]));
+        assert_eq!(rngd.transpose(8), shape(8, 32, 8, &[8, 16, 32]));
+        assert_eq!(rngd.transpose(16), shape(8, 16, 4, &[8, 16, 32]));
+        assert_eq!(rngd.transpose(32), shape(8, 8, 2, &[8, 16, 32]));
+        assert_eq!([8, 16, 17, 32].map(|columns| rngd.transposes_twice(columns)), [true, true, false, false]);
     }
 
     #[test]

@@ -8,6 +8,6 @@ mod error;
 mod machine;
 mod validate;
 
-pub use derived::BufferUse;
+pub use derived::{BufferUse, TransposeShape};
 pub use error::{FieldError, MachineError};
 pub use machine::{ASSUMED, Assumption, Limits, Machine, Memory, Timing, Topology};

@@ -100,6 +100,14 @@ pub struct Limits {
     pub dma_packet_max_bytes: u64,
     /// Unit into which a DMA engine splits its packets, bytes (book 10).
     pub dma_request_bytes: u64,
+    /// Elements of 8 bits and more that the Transpose Engine takes of a flit (book 27: elements_per_packet).
+    pub transpose_elements: u64,
+    /// Most rows of a matrix that the Transpose Engine takes, in bytes of one column (book 27: in_rows times the width).
+    pub transpose_row_bytes: u64,
+    /// Columns of a matrix that the Transpose Engine takes (book 27: in_cols).
+    pub transpose_columns: Vec<u64>,
+    /// Columns of each of its two buffers (book 27: num_buffer_cols).
+    pub transpose_buffer_columns: u64,
     /// Bytes of each operand that a row of the Reducer takes in a cycle (books 17, 18, 19).
     pub mac_width_bytes: u64,
     /// Contiguous bytes that the TRF sequencer can read from a row at once (book 18).
@@ -251,6 +259,10 @@ impl Default for Limits {
             dma_dm_align: 8,
             dma_packet_max_bytes: 4096,
             dma_request_bytes: 256,
+            transpose_elements: 8,
+            transpose_row_bytes: 8,
+            transpose_columns: vec![8, 16, 32],
+            transpose_buffer_columns: 16,
             mac_width_bytes: 64,
             reg_read_sizes: vec![1, 2, 4, 8, 16, 32, 64],
             trf_wide_align: 64,

@@ -98,6 +98,18 @@ impl Machine {
                 "the 32-bit elements of one flit (limits.flit_bytes / 4)".to_owned(),
             ),
             (
+                "limits.transpose_elements",
+                limits.transpose_elements,
+                limits.transpose_elements * 4 <= limits.flit_bytes,
+                "at most the 32-bit elements of one flit (limits.flit_bytes / 4)".to_owned(),
+            ),
+            (
+                "limits.transpose_row_bytes",
+                limits.transpose_row_bytes,
+                limits.transpose_row_bytes <= limits.flit_bytes,
+                "at most one flit (limits.flit_bytes)".to_owned(),
+            ),
+            (
                 "memory.trf_rows",
                 memory.trf_rows,
                 memory.trf_rows <= limits.vector_lanes,
@@ -193,6 +205,10 @@ fn limits(limits: &Limits) -> Vec<Check> {
         dma_dm_align,
         dma_packet_max_bytes,
         dma_request_bytes,
+        transpose_elements,
+        transpose_row_bytes,
+        transpose_columns: _,
+        transpose_buffer_columns,
         mac_width_bytes,
         reg_read_sizes: _,
         trf_wide_align,
@@ -230,7 +246,12 @@ fn limits(limits: &Limits) -> Vec<Check> {
         ("limits.sequential_inner_max", sequential_inner_max, Rule::Within(1, accumulator_slots)),
         ("limits.vector_lanes", vector_lanes, Rule::Power(2, 8)),
     ];
-    engines.into_iter().chain(contraction).collect()
+    let transpose = [
+        ("limits.transpose_elements", transpose_elements, flit),
+        ("limits.transpose_row_bytes", transpose_row_bytes, Rule::Power(4, 32)),
+        ("limits.transpose_buffer_columns", transpose_buffer_columns, Rule::Within(1, 256)),
+    ];
+    engines.into_iter().chain(contraction).chain(transpose).collect()
 }
 
 fn timing(timing: &Timing) -> Vec<Check> {
@@ -266,6 +287,7 @@ fn wrong_lists(limits: &Limits) -> Vec<FieldError> {
         ("limits.commit_sizes", &limits.commit_sizes, Rule::Within(1, limits.flit_bytes)),
         ("limits.reg_read_sizes", &limits.reg_read_sizes, Rule::Power(1, limits.mac_width_bytes)),
         ("limits.row_counts", &limits.row_counts, Rule::Power(1, 8)),
+        ("limits.transpose_columns", &limits.transpose_columns, Rule::Within(1, 256)),
     ];
     lists
         .into_iter()

@@ -96,6 +96,11 @@ fn limits_at_their_edges() {
         ("/limits/interleaved_inner_max", json!(128), json!(129)), // 1024 slots, 8 rows
         ("/limits/sequential_inner_max", json!(32), json!(33)),    // 1024 slots, 32 columns
         ("/limits/vector_lanes", json!(8), json!(4)),              // 32-byte flits
+        ("/limits/transpose_elements", json!(8), json!(16)),       // of 4 bytes in a flit of 32
+        ("/limits/transpose_row_bytes", json!(32), json!(64)),     // a flit
+        ("/limits/transpose_row_bytes", json!(4), json!(2)),       // a row of 4-byte elements
+        ("/limits/transpose_columns", json!([8, 256]), json!([8, 257])),
+        ("/limits/transpose_buffer_columns", json!(256), json!(257)),
         ("/limits/commit_sizes", json!([8, 32]), json!([8, 40])),
         ("/limits/row_counts", json!([1]), json!([])),
         ("/limits/row_counts", json!([1, 2]), json!([2, 1])),
@@ -188,6 +193,8 @@ fn rngd_in_numbers() {
                    "fetch_sizes_main": [1, 2, 4, 8, 16, 32], "fetch_size_sub": 8, "fetch_align": 8,
                    "cast_fetch_max_bytes": 32, "flit_bytes": 32, "commit_sizes": [8, 16, 24, 32],
                    "commit_size_sub": 8, "commit_stride_align": 8, "dma_dm_align": 8,
+                   "transpose_elements": 8, "transpose_row_bytes": 8, "transpose_columns": [8, 16, 32],
+                   "transpose_buffer_columns": 16,
                    "dma_packet_max_bytes": 4096, "dma_request_bytes": 256, "mac_width_bytes": 64,
                    "reg_read_sizes": [1, 2, 4, 8, 16, 32, 64], "trf_wide_align": 64,
                    "row_counts": [1, 2, 4, 8], "accumulator_slots": 1024, "accumulator_columns": 32,

@@ -9,6 +9,8 @@ A kernel's first argument is `rand:1` and its second `rand:2`, the generator of 
 committed. `NAME.out.npy` is the result of kernel NAME in the NumPy dtype that visa-run writes. The result of
 `gemm` would be 1 MiB, so `gemm.expected.txt` holds the line that visa-run prints for it instead.
 
+The kernels of `transpose.visa` get `iota` (element k is k); `transpose.expected.txt` holds the line for each.
+
 `lhs_f32.npy` and `lhs_rhs.safetensors` feed `dot` from files: `lhs` is f32 values that are no bf16 values
 (rand:3 before rounding), `rhs` is rand:2; `dot_from_files.out.npy` is the result for both. `bad_*.npy` must be refused.
 
@@ -120,6 +122,29 @@ def gemm(a, b):
     return np.stack([contract(row, columns) for row in a])
 
 
+def iota(dtype, *shape):
+    return np.arange(np.prod(shape)).astype(dtype).reshape(shape)
+
+
+def transposed():
+    """Results of the kernels of transpose.visa, by name."""
+    swapped = lambda array: np.swapaxes(array, -1, -2)
+    large = iota(np.int8, 256, 2, 8, 4, 8)  # P, B, C, F, E
+    products = np.einsum("pfk,ek->pef", iota(np.int8, 256, 4, 64).astype(np.int32), iota(np.int8, 8, 64).astype(np.int32))
+    return {
+        "basic": swapped(iota(np.int8, 256, 8, 8, 8)),
+        "recommitted": np.transpose(iota(np.int8, 256, 8, 8, 8), (0, 3, 1, 2)),
+        "small": swapped(iota(np.int8, 64, 4, 2)),
+        "large": np.moveaxis(large, 2, -1),
+        "half": swapped(round_to_bf16(iota(np.float32, 256, 8, 4, 8))),
+        "words": swapped(iota(np.int32, 256, 8, 2, 16)),
+        "untrimmed": swapped(iota(np.int8, 256, 4, 6)),
+        "padded_rows": swapped(iota(np.int8, 256, 4, 6)),
+        "narrowed": swapped((iota(np.int32, 256, 8, 8) + 1).astype(np.int8)),
+        "products": products,
+    }
+
+
 # The files.
 
 
@@ -145,7 +170,7 @@ def bf16_bytes(x):
 
 
 def summary(array):
-    """The line that visa-run prints for an f32 array; the mean is summed in f64 in index order."""
+    """The line that visa-run prints for an array of numbers that f32 holds; the mean is summed in f64 in index order."""
 
     def text(value):
         return np.format_float_positional(np.float32(value), unique=True, trim="-")
@@ -173,6 +198,9 @@ def files():
         "dot.out.npy": npy(dot(rand_bf16(1, 2048), rhs)),
         "gemv.out.npy": npy(gemv(matrix, rhs)),
         "gemm.expected.txt": summary(gemm(rand_bf16(1, 512, 1024), rand_bf16(2, 1024, 512))),
+        "transpose.expected.txt": b"".join(
+            f"{name}: ".encode() + summary(np.ascontiguousarray(array)) for name, array in transposed().items()
+        ),
         "lhs_f32.npy": npy(lhs_f32),
         "lhs_rhs.safetensors": safetensors(
             [("lhs", "F32", [2048], lhs_f32.tobytes()), ("rhs", "BF16", [2048], bf16_bytes(rhs))]

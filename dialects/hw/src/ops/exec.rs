@@ -25,9 +25,9 @@ pub static EXEC: OpDecl = OpDecl {
         (
             "C2",
             "the stages are fetch, [switch], collect, then store_trf or store_vrf, or [align, contract, accumulate], \
-             [vector ...], [cast], commit (book 12)",
+             [vector ...], [cast], [transpose], commit (book 12)",
         ),
-        ("C3", "the sub context has no align, contract, accumulate, vector or cast (books 09, 12)"),
+        ("C3", "the sub context has no align, contract, accumulate, vector, cast or transpose (books 09, 12)"),
         ("C4", "each ALU of the Vector Engine works once a pass (book 21)"),
         ("C5", "a stream of a slice has at most 64 MiB (ours: it bounds the interpreter's memory)"),
     ],
@@ -51,16 +51,17 @@ const NEXT: &[(&str, &[&str])] = &[
     ("hw.exec", &["hw.fetch"]),
     ("hw.fetch", &["hw.switch", "hw.collect"]),
     ("hw.switch", &["hw.collect"]),
-    ("hw.collect", &["hw.store_trf", "hw.store_vrf", "hw.align", "hw.vector", "hw.cast", "hw.commit"]),
+    ("hw.collect", &["hw.store_trf", "hw.store_vrf", "hw.align", "hw.vector", "hw.cast", "hw.transpose", "hw.commit"]),
     ("hw.align", &["hw.contract"]),
     ("hw.contract", &["hw.accumulate"]),
-    ("hw.accumulate", &["hw.vector", "hw.cast", "hw.commit"]),
-    ("hw.vector", &["hw.vector", "hw.cast", "hw.commit"]),
-    ("hw.cast", &["hw.commit"]),
+    ("hw.accumulate", &["hw.vector", "hw.cast", "hw.transpose", "hw.commit"]),
+    ("hw.vector", &["hw.vector", "hw.cast", "hw.transpose", "hw.commit"]),
+    ("hw.cast", &["hw.transpose", "hw.commit"]),
+    ("hw.transpose", &["hw.commit"]),
 ];
 
 /// What only the main context has.
-const MAIN_ONLY: &[&str] = &["hw.align", "hw.contract", "hw.accumulate", "hw.vector", "hw.cast"];
+const MAIN_ONLY: &[&str] = &["hw.align", "hw.contract", "hw.accumulate", "hw.vector", "hw.cast", "hw.transpose"];
 
 /// Stages that are wrong in themselves are left to their own verifiers.
 fn verify(op: OpRef<'_>) -> Result<(), Diagnostic> {

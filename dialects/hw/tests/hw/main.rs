@@ -8,6 +8,7 @@ mod shadow;
 mod stages;
 mod switch;
 mod text;
+mod transpose;
 
 use visa_hw::program::{CommandKind, Exec, Program};
 use visa_hw::stage::{RunCx, SliceMemory, Stream};

@@ -22,7 +22,7 @@ pub static DECL: OpDecl = OpDecl {
         ("C1", "the address is a multiple of 8 and the tensor fits a slice (book 04, 09)"),
         ("C2", "8, 16, 24 or 32 leading bytes of a flit are kept; every live element of the result is written once, and nothing else but its don't-care padding (book 09, 33)"),
     ],
-    operands: &[OperandDecl::one("stream", &["stream.collect", "stream.accumulate", "stream.final", "stream.cast"])],
+    operands: &[OperandDecl::one("stream", &["stream.collect", "stream.accumulate", "stream.final", "stream.cast", "stream.transpose"])],
     clauses: &[
         ClauseDecl::required("at", ClauseKind::Int, "address in every slice, in bytes"),
         ClauseDecl::required("element", ClauseKind::Body(&MAP), "the layout within a slice, in elements"),

@@ -1,0 +1,171 @@
+//! `hw.transpose`: the Transpose Engine (book 27).
+
+use crate::clauses::{at_least, machine, one_of, word};
+use crate::stage::{Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Wire};
+use crate::taint::Taint;
+use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::OpRef;
+use visa_ir::span::Span;
+use visa_machine::Machine;
+
+/// The operations of this file.
+pub static OPS: &[&OpDecl] = &[&TRANSPOSE];
+
+/// `hw.transpose`.
+pub static TRANSPOSE: OpDecl = OpDecl {
+    name: "hw.transpose",
+    summary: "swaps the rows and columns of matrices",
+    doc: "Row after row, a matrix of `rows` x `columns` elements of `element` bytes comes in, 8 elements at the start of \
+          each flit; what stands behind them is dropped. Out go its first `kept` columns, a flit each: the elements of \
+          all rows, filled up with zeros. The zeros are defined. With `double` buffering a matrix comes in while the one \
+          before goes out; with `single` both buffers hold one matrix, and the engine takes turns (book 27).",
+    constraints: &[
+        ("C1", "elements have 1, 2 or 4 bytes, as those of the stream"),
+        ("C2", "a matrix has at most 8 rows of 1 byte, 4 of 2 or 2 of 4 (book 27: in_rows)"),
+        ("C3", "it has 8, 16 or 32 columns (book 27: in_cols)"),
+        ("C4", "at least one column is kept, and at most all (book 27: out_rows)"),
+        ("C5", "up to 16 columns are buffered twice, more of them once (book 27)"),
+        ("C6", "whole matrices of flits flow in (book 27)"),
+    ],
+    clauses: &[
+        ClauseDecl::lead(
+            "buffering",
+            ClauseKind::Word(&["double", "single"]),
+            "How the two buffers are used.",
+        ),
+        ClauseDecl::required("element", ClauseKind::Int, "Bytes of an element."),
+        ClauseDecl::required("rows", ClauseKind::Int, "Rows of a matrix that comes in (`in_rows`)."),
+        ClauseDecl::required("columns", ClauseKind::Int, "Its columns (`in_cols`)."),
+        ClauseDecl::required("kept", ClauseKind::Int, "Columns that go out (`out_rows`)."),
+    ],
+    traits: &[Trait::Inside("hw.exec")],
+    verify: Some(|op, _| read(op).map(drop)),
+    example: "hw.transpose double, element 1, rows 8, columns 8, kept 8",
+    interfaces: &[Interface(&Build(|op| Ok(Box::new(read(op)?))))],
+    ..OpDecl::BASE
+};
+
+struct Transpose {
+    span: Span,
+    double: bool,
+    /// Bytes of an element.
+    element: u64,
+    rows: u64,
+    /// Flits of a row.
+    packets: u64,
+    /// Elements taken of a flit.
+    taken: u64,
+    kept: u64,
+    flit: u64,
+}
+
+fn read(op: OpRef<'_>) -> Result<Transpose, Diagnostic> {
+    let machine = machine(op);
+    let element = one_of(op, "C1", "element", &[1, 2, 4])?;
+    let shape = machine.transpose(element * 8);
+    let rows = at_least(op, "C2", "rows", 1)?;
+    if rows > shape.rows {
+        let message = format!("`rows` is {rows}, expected at most {} of {element} bytes", shape.rows);
+        return Err(op.clause_error("C2", "rows", message));
+    }
+    let columns = one_of(op, "C3", "columns", &shape.columns)?;
+    let kept = at_least(op, "C4", "kept", 1)?;
+    if kept > columns {
+        return Err(op.clause_error(
+            "C4",
+            "kept",
+            format!("`kept` is {kept}, expected at most the {columns} columns"),
+        ));
+    }
+    let double = machine.transposes_twice(columns);
+    let (found, wanted) = (word(op, "buffering")?, if double { "double" } else { "single" });
+    if *found != *wanted {
+        let message = format!("{columns} columns are buffered {found}, expected {wanted}");
+        return Err(op.clause_error("C5", "buffering", message));
+    }
+    let (taken, flit) = (shape.elements, machine.limits.flit_bytes);
+    Ok(Transpose { span: op.span(), double, element, rows, packets: columns / taken, taken, kept, flit })
+}
+
+impl Transpose {
+    /// Flits that a matrix comes in.
+    fn flits_in(&self) -> u64 {
+        self.rows * self.packets
+    }
+
+    /// The columns of each matrix (`items` are one a byte), filled up with `pad`; `copy` copies an element.
+    fn columns<T: Copy>(&self, items: &[T], pad: T, mut copy: impl FnMut(&[T], &mut [T])) -> Vec<T> {
+        let (element, taken, flit) = (self.element as usize, self.taken as usize, self.flit as usize);
+        let row = self.packets as usize * flit;
+        let matrices = items.chunks_exact(self.rows as usize * row);
+        let mut out = vec![pad; matrices.len() * self.kept as usize * flit];
+        let mut flits = out.chunks_exact_mut(flit);
+        for matrix in matrices {
+            for (column, out) in (0..self.kept as usize).zip(&mut flits) {
+                let at = column / taken * flit + column % taken * element;
+                let rows = matrix.chunks_exact(row);
+                rows.zip(out.chunks_exact_mut(element))
+                    .for_each(|(row, out)| copy(&row[at..at + element], out));
+            }
+        }
+        out
+    }
+}
+
+impl Stage for Transpose {
+    fn name(&self) -> &'static str {
+        TRANSPOSE.name
+    }
+
+    fn span(&self) -> Span {
+        self.span
+    }
+
+    fn connect(&self, _machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
+        if u64::from(input.dtype.bits()) != self.element * 8 {
+            let message =
+                format!("`element` is {} bytes, but the stream's elements are {}", self.element, input.dtype);
+            return Err(Mismatch::new("C1", "element", message));
+        }
+        if input.packet != self.flit || !input.packets.is_multiple_of(self.flits_in()) {
+            let message = format!(
+                "{} packets of {} bytes flow in, expected a multiple of {} flits of {} ({} rows of {})",
+                input.packets,
+                input.packet,
+                self.flits_in(),
+                self.flit,
+                self.rows,
+                self.packets,
+            );
+            return Err(Mismatch::new("C6", "rows", message));
+        }
+        // At most 8 elements of a flit become a flit each, and what flows in is bounded.
+        let packets = (input.packets / self.flits_in()).saturating_mul(self.kept);
+        Ok(Wire { packets, ..input })
+    }
+
+    fn run(&self, cx: RunCx<'_>, _memory: &SliceMemory, input: Stream) -> Stream {
+        let bytes = self.columns(&input.bytes, 0, |element, out| out.copy_from_slice(element));
+        let taint = cx.marker().zip(input.taint).map(|(mut marker, marks)| {
+            self.columns(&marks, Taint::DEFINED, |element, out| {
+                element.iter().zip(out).for_each(|(&mark, out)| *out = marker.through(mark));
+            })
+        });
+        Stream { bytes, taint, ..input }
+    }
+
+    /// Book 27. Twice buffered: the first matrix comes in, then each goes out while the next comes in, then the last goes
+    /// out. Once buffered, each comes in and goes out by itself. The fill is in these cycles, so there is no latency.
+    fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
+        let (flits_in, flits_out) = (self.flits_in(), self.kept);
+        let matrices = input.packets / flits_in;
+        let cycles = match (self.double, matrices.checked_sub(1)) {
+            (_, None) => 0,
+            (true, Some(between)) => flits_in + between * flits_in.max(flits_out) + flits_out,
+            (false, Some(_)) => matrices * (flits_in + flits_out),
+        };
+        let out = Flow { packets: matrices * self.kept, packet: self.flit };
+        StageCost { engine: Engine::Transpose, cycles, latency: 0, macs: 0, out }
+    }
+}
