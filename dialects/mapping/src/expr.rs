@@ -206,6 +206,26 @@ impl Expr {
         }
     }
 
+    /// The names of the axes that it mentions, through aliases too, in order and each as often as it stands there. An alias
+    /// that is not defined mentions none.
+    pub fn axis_names(&self, axes: &Axes) -> Vec<Arc<str>> {
+        match self {
+            Expr::Axis(name) => vec![name.clone()],
+            Expr::Alias(name) => axes.alias(name).map(|mapping| mapping.axis_names(axes)).unwrap_or_default(),
+            Expr::Literal(_)
+            | Expr::Pair(_)
+            | Expr::Pad { .. }
+            | Expr::Resize { .. }
+            | Expr::Stride { .. }
+            | Expr::Modulo { .. }
+            | Expr::Slice { .. }
+            | Expr::Gather { .. }
+            | Expr::Slide(_) => {
+                self.children().into_iter().flat_map(|child| child.axis_names(axes)).collect()
+            }
+        }
+    }
+
     /// Axes, numbers, groups and operators, aliases counted as one.
     pub fn nodes(&self) -> usize {
         let table = match self {

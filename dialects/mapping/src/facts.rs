@@ -7,6 +7,7 @@ use crate::{Axes, Digits, Expr, digits};
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::rc::Rc;
+use std::sync::Arc;
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::hash::Fast;
@@ -41,7 +42,7 @@ impl Analysis for DeclaredAxes {
 /// axes of its operands that its type still mentions (a reduced axis is gone).
 pub struct Support(HashMap<ValueId, Rc<Names>, Fast>);
 
-type Names = BTreeSet<Rc<str>>;
+type Names = BTreeSet<Arc<str>>;
 
 impl Support {
     /// Whether `value` depends on the axis called `name`.
@@ -75,7 +76,7 @@ impl Analysis for Support {
                 let operands: Vec<_> =
                     op.operands().iter().filter_map(|operand| support.get(operand)).collect();
                 let relabelled = relabels(op, &axes);
-                let reaches = |name: &Rc<str>| match &relabelled {
+                let reaches = |name: &Arc<str>| match &relabelled {
                     Some(relabelled) => relabelled.depends(name, &operands),
                     None => operands.iter().any(|axes| axes.contains(name)),
                 };
@@ -102,7 +103,7 @@ enum Relabelled {
 
 impl Relabelled {
     /// Whether the view depends on the axis, given what its source depends on.
-    fn depends(&self, name: &Rc<str>, source: &[&Rc<Names>]) -> bool {
+    fn depends(&self, name: &Arc<str>, source: &[&Rc<Names>]) -> bool {
         let held = |name: &str| source.iter().any(|axes| axes.contains(name));
         match self {
             Self::Reshaped(new, old) if new.contains(name) => old.iter().any(|name| held(name)),
@@ -120,7 +121,7 @@ fn relabels(op: OpRef<'_>, axes: &Axes) -> Option<Relabelled> {
     match kind {
         ViewKind::Slice | ViewKind::Tile | ViewKind::Padding => None,
         ViewKind::Reshape => {
-            let names = |map: Expr| crate::tensor::mapping_axes(&map, axes).into_iter().collect();
+            let names = |map: Expr| map.axis_names(axes).into_iter().collect();
             Some(Relabelled::Reshaped(names(view::own_element(op)), names(view::element(op, 0))))
         }
         ViewKind::Transpose => {

@@ -8,6 +8,7 @@ use pest::Parser as _;
 use pest::iterators::Pair;
 use std::fmt;
 use std::rc::Rc;
+use std::sync::Arc;
 use visa_ir::context::Context;
 use visa_ir::decl::{Body, BodyDef, BodyError};
 use visa_ir::module::{OpRef, TypeId};
@@ -154,42 +155,13 @@ impl Tensor {
         self.bytes(positions.ok()?)
     }
 
-    /// The names of the axes that its mappings mention.
+    /// The names of the axes that its mappings mention, in order of name.
     #[must_use]
-    pub fn axis_names(&self, axes: &Axes) -> Vec<Rc<str>> {
-        let mut names = Vec::new();
-        self.maps.iter().for_each(|map| collect_names(map, axes, &mut names));
+    pub fn axis_names(&self, axes: &Axes) -> Vec<Arc<str>> {
+        let mut names: Vec<_> = self.maps.iter().flat_map(|map| map.axis_names(axes)).collect();
         names.sort();
         names.dedup();
         names
-    }
-}
-
-/// The names of the axes that a mapping mentions.
-pub(crate) fn mapping_axes(map: &Expr, axes: &Axes) -> Vec<Rc<str>> {
-    let mut names = Vec::new();
-    collect_names(map, axes, &mut names);
-    names
-}
-
-fn collect_names(map: &Expr, axes: &Axes, names: &mut Vec<Rc<str>>) {
-    match map {
-        Expr::Axis(name) => names.push(Rc::from(&**name)),
-        Expr::Alias(name) => {
-            // An alias that is not defined is reported where the mapping's size is checked.
-            if let Ok(mapping) = axes.alias(name) {
-                collect_names(mapping, axes, names);
-            }
-        }
-        Expr::Literal(_)
-        | Expr::Pair(_)
-        | Expr::Pad { .. }
-        | Expr::Resize { .. }
-        | Expr::Stride { .. }
-        | Expr::Modulo { .. }
-        | Expr::Slice { .. }
-        | Expr::Gather { .. }
-        | Expr::Slide(_) => map.children().into_iter().for_each(|child| collect_names(child, axes, names)),
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
-use std::sync::Arc;
 
 use visa_ir::diag::{Diagnostic, Severity};
 use visa_ir::span::Span;
@@ -93,7 +92,8 @@ impl MappingRewriter {
         if expr == *mapping {
             return Ok(None);
         }
-        if mentioned(&expr, &self.axes) != mentioned(mapping, &self.axes) {
+        let mentioned = |mapping: &Expr| mapping.axis_names(&self.axes).into_iter().collect::<BTreeSet<_>>();
+        if mentioned(&expr) != mentioned(mapping) {
             cx.count("kept", 1);
             return Ok(None);
         }
@@ -111,35 +111,6 @@ impl MappingRewriter {
 
 fn internal(error: &CanonicalError, span: Span) -> Vec<Diagnostic> {
     vec![Diagnostic::error("unsound-rule", span, error.to_string())]
-}
-
-/// The axes that a mapping mentions, through aliases too.
-fn mentioned(mapping: &Expr, axes: &Axes) -> BTreeSet<Arc<str>> {
-    let mut names = BTreeSet::new();
-    collect(mapping, axes, &mut names);
-    names
-}
-
-fn collect(mapping: &Expr, axes: &Axes, names: &mut BTreeSet<Arc<str>>) {
-    match mapping {
-        Expr::Axis(name) => {
-            names.insert(name.clone());
-        }
-        Expr::Alias(name) => {
-            if let Ok(mapping) = axes.alias(name) {
-                collect(mapping, axes, names);
-            }
-        }
-        Expr::Literal(_)
-        | Expr::Pair(_)
-        | Expr::Pad { .. }
-        | Expr::Resize { .. }
-        | Expr::Stride { .. }
-        | Expr::Modulo { .. }
-        | Expr::Slice { .. }
-        | Expr::Gather { .. }
-        | Expr::Slide(_) => mapping.children().into_iter().for_each(|child| collect(child, axes, names)),
-    }
 }
 
 /// Infers every result type again, from the first operation to the last: types follow from clauses and operands.

@@ -72,19 +72,7 @@ fn parsed(source: &Source, place: Span, text: &str) -> Result<Expr, Refusal> {
 
 /// The axes that a mapping names, in order, those of its aliases too.
 pub(super) fn named(mapping: &Expr, axes: &Axes) -> Vec<AxisId> {
-    match mapping {
-        Expr::Axis(name) => axes.id(name).into_iter().collect(),
-        Expr::Alias(name) => axes.alias(name).map(|mapping| named(mapping, axes)).unwrap_or_default(),
-        Expr::Literal(_)
-        | Expr::Pair(_)
-        | Expr::Pad { .. }
-        | Expr::Resize { .. }
-        | Expr::Stride { .. }
-        | Expr::Modulo { .. }
-        | Expr::Slice { .. }
-        | Expr::Gather { .. }
-        | Expr::Slide(_) => mapping.children().into_iter().flat_map(|child| named(child, axes)).collect(),
-    }
+    mapping.axis_names(axes).iter().filter_map(|name| axes.id(name)).collect()
 }
 
 /// The text with the brackets that it lacks, if that is all that it lacks.
