@@ -11,8 +11,8 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 use visa_mapping::facts::mapping_error;
 use visa_mapping::{
-    Axes, AxisId, Cell, Digits, Dim, Expr, Index, Map, PadKind, Placement, Tensor, describe, digit_text,
-    digits, place,
+    Axes, AxisId, Cell, Digits, Dim, Expr, Index, Map, PadKind, Placed, Placement, Tensor, describe,
+    digit_text, digits, place,
 };
 
 /// Ring size and bitmap of a custom switch.
@@ -50,7 +50,7 @@ impl Switch<'_> {
         let old = self.map(self.source, Dim::Slice)?;
         self.check_order(&moved, &old)?;
         let rows = self.sources(&moved, &old)?;
-        self.check_kept(&old)?;
+        self.check_kept(&moved, &old)?;
         let ring = self.ring(&rows)?;
         Ok(Snooping { ring, rows: repeating(self.filled(rows, ring, moved.len()), ring) })
     }
@@ -241,13 +241,14 @@ impl Switch<'_> {
         }
     }
 
-    /// C8: every slice's packets arrive somewhere, unless a mapping cuts them off.
-    fn check_kept(&self, old: &Expr) -> Result<(), Diagnostic> {
-        let (slice, time) = (self.whole(Dim::Slice)?, self.whole(Dim::Time)?);
-        let unit = i64::try_from(time.size()).unwrap_or(i64::MAX);
-        let all = place(&time, 1).join(place(&slice, unit));
-        let first = place(&self.digits(&self.map(self.source, Dim::Time)?, Dim::Time)?, 1);
-        let start: Index = first.origin.iter().map(|offset| (offset.axis, offset.coordinate)).collect();
+    /// C8: every slice's packets arrive somewhere. Only what moves into time may be a part of its factor (book 13, partial axis
+    /// extraction), and it has to be more than one position: what holds only one is no factor any more.
+    fn check_kept(&self, moved: &Moved, old: &Expr) -> Result<(), Diagnostic> {
+        let slice = self.digits(&self.map(self.result, Dim::Slice)?, Dim::Slice)?;
+        let own = self.digits(&self.map(self.source, Dim::Time)?, Dim::Time)?;
+        let start: Index = own.offset().iter().map(|offset| (offset.axis, offset.coordinate)).collect();
+        let whole = whole(moved, &slice, &own);
+        let all = place(&own, 1).join(place(&slice, 1)).join(whole);
         for (slice, cell) in self.cells(old)?.into_iter().enumerate() {
             let Cell::Live(index) = cell else { continue };
             if all.address(&sum(&index, &start)).is_none() {
@@ -255,12 +256,6 @@ impl Switch<'_> {
             }
         }
         Ok(())
-    }
-
-    /// A mapping of the result as it were without its truncations, where there is such a mapping.
-    fn whole(&self, dim: Dim) -> Result<Digits, Diagnostic> {
-        let map = self.map(self.result, dim)?;
-        digits(&uncut(&map), self.axes).or_else(|_| self.digits(&map, dim))
     }
 
     fn dropped(&self, slice: usize, index: &Index, all: &Placement) -> Diagnostic {
@@ -273,7 +268,7 @@ impl Switch<'_> {
         let message = format!(
             "{axis}what slice {slice} of `{old}` holds ({found}) arrives nowhere: neither slice `{slices}` nor time `{time}` has it"
         );
-        let fix = "keep it in `slice` or `time`; cut off what is not wanted with `= n`".to_owned();
+        let fix = "keep it in `slice`, or move it into `time`, whole or its first `= n`".to_owned();
         self.op.clause_error("C8", "slice", message).fix(Some(fix))
     }
 
@@ -330,12 +325,18 @@ fn sum(a: &Index, b: &Index) -> Index {
     sum
 }
 
-/// The mapping without its truncations.
-fn uncut(map: &Expr) -> Expr {
-    match map {
-        Expr::Resize { inner, .. } | Expr::Slice { inner, .. } => uncut(inner),
-        _ => map.map_children(|child| Ok::<_, ()>(uncut(child))).unwrap_or_else(|()| map.clone()),
+/// What moves into time as it were if nothing of it were cut off: each digit up to where the next one of its axis starts.
+fn whole(moved: &Moved, slice: &Digits, own: &Digits) -> Placement {
+    let others: Vec<_> = slice.iter().chain(own.iter()).chain(moved.digits.iter()).copied().collect();
+    let mut placed = place(&moved.digits, 1);
+    placed.origin.clear();
+    for Placed { digit, .. } in &mut placed.digits {
+        let above = others.iter().filter(|other| other.axis == digit.axis && other.stride > digit.stride);
+        let end = above.map(|other| other.stride).min().unwrap_or(digit.axis_size);
+        digit.live = digit.live.max(end.div_ceil(digit.stride.max(1)));
+        digit.extent = digit.extent.max(digit.live);
     }
+    placed
 }
 
 /// The fewest rows, of whole rings, that all others repeat; sources count from the first of them.

@@ -47,7 +47,7 @@ pub static DECL: OpDecl = OpDecl {
         ("C5", "custom: time is the time before, and innermost what moves from the slices (book 13)"),
         ("C6", "custom: what moves into time keeps the order that it has in the slices (book 13)"),
         ("C7", "custom: every slice receives what some slice holds, in every step"),
-        ("C8", "custom: what a slice holds arrives somewhere, unless `= n` cuts it off"),
+        ("C8", "custom: what a slice holds arrives somewhere; only of what moves into time a part may be cut off, not all of it (book 13)"),
         ("C9", "custom: a slice receives a packet once"),
         ("C10", "custom: the ring is as large as the way of the packets needs (book 13)"),
     ],
