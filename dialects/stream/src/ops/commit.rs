@@ -1,8 +1,8 @@
 //! `stream.commit`: the commit engine writes data memory (book 09).
 
 use crate::chain::{axes, input, with_dims};
+use crate::commit::Write;
 use crate::meaning::Meaning;
-use crate::plan;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, TypeId};
@@ -57,8 +57,13 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     }
     check_place(op, "at", &result, at, machine.memory.dm_bytes_per_slice, axes, "C1")?;
     let (time, packet) = (source.dim(Dim::Time), source.dim(Dim::Packet));
-    let sizes = &machine.limits.commit_sizes;
-    plan::commit(&result.dim(Dim::Element), &time, &packet, result.element_bytes(), sizes, axes)
-        .map(drop)
-        .map_err(|why| op.clause_error("C2", "element", why))
+    let write = Write {
+        element: &result.dim(Dim::Element),
+        time: &time,
+        packet: &packet,
+        element_bytes: result.element_bytes(),
+        sizes: &machine.limits.commit_sizes,
+        axes,
+    };
+    write.plan().map(drop).map_err(|why| op.clause_error("C2", "element", why))
 }
