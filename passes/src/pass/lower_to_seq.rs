@@ -257,12 +257,27 @@ fn exec(cx: &StageCx<'_>, last: OpRef<'_>) -> Result<Command, Diagnostic> {
     for (at, live) in active(cx, last, chain[0].result_type::<Tensor>(0).as_deref())?.into_iter().enumerate() {
         slices[at] |= live;
     }
+    let ends_in_dm = last.result_type::<Tensor>(0).is_some_and(|tensor| tensor.kind.def.name == "tm.dm");
+    let written = written(cx, last)?;
+    if ends_in_dm && written != slices && let Some(commit) = ops.pop() {
+        // The slice bitmap (book 09): slices that only send, or whose part is not wanted, keep what they have.
+        ops.push(commit.clause("slices", cx.ctx.attr(Attr::Ints(ranges(&written).into()))));
+    }
     let unit = chain[0].word("context").unwrap_or_else(|| "main".into());
     let spec = cx
         .spec("hw.exec", last)?
         .clause("context", cx.ctx.attr(Attr::Str(unit)))
         .clause("slices", cx.ctx.attr(Attr::Ints(ranges(&slices).into())));
     Ok(Command::Exec(spec, ops))
+}
+
+/// The slices that a pipeline's end writes: those that its stream holds, as far as its slice mapping wants them.
+fn written(cx: &StageCx<'_>, last: OpRef<'_>) -> Result<Vec<bool>, Diagnostic> {
+    let mut written = active(cx, last, last.operand_type::<Tensor>(0).as_deref())?;
+    for (at, wanted) in active(cx, last, last.result_type::<Tensor>(0).as_deref())?.into_iter().enumerate() {
+        written[at] &= wanted;
+    }
+    Ok(written)
 }
 
 /// Which slices of a chip hold something, counted through its clusters.
