@@ -17,6 +17,17 @@ pub struct Write<'a> {
     pub sizes: &'a [u64],
     /// The module's axes.
     pub axes: &'a Axes,
+    /// The tensor that it becomes a part of; none if it is a tensor by itself.
+    pub into: Option<Whole<'a>>,
+}
+
+/// A tensor in data memory of which a part is written.
+#[derive(Clone, Copy)]
+pub struct Whole<'a> {
+    /// Its layout.
+    pub element: &'a Expr,
+    /// Where the part starts, in elements.
+    pub start: u64,
 }
 
 /// The leading elements of a packet, and where they go.
@@ -64,7 +75,11 @@ impl Write<'_> {
         for &count in &kept.counts {
             let plan = kept.plan(count, &time_loops, division.base);
             match self.check_safe(&plan, &target) {
-                Ok(()) => return Ok(plan),
+                Ok(()) => {
+                    let start = self.into.map_or(0, |whole| whole.start);
+                    let base = plan.base.saturating_add(i64::try_from(start).unwrap_or(i64::MAX));
+                    return Ok(Plan { base, ..plan });
+                }
                 Err(why) => refused = kept.explain(count, why),
             }
         }
@@ -145,38 +160,51 @@ impl Write<'_> {
         ))
     }
 
-    /// Checks, position by position, that nothing is written twice and nothing but live elements and don't-care padding.
+    /// Checks, position by position, that nothing is written twice and nothing but live elements and don't-care padding. Of a
+    /// tensor that is written in part, what lies between is not padding but its other elements.
     ///
     /// The division sends every element of the stream to its own position, and there are as many as live positions. So each
     /// live position gets its element, and anything else that came there would be a second write.
     fn check_safe(&self, plan: &Plan, target: &Digits) -> Result<(), PlanError> {
-        let element = self.element;
-        let size = usize::try_from(target.size()).unwrap_or(usize::MAX);
-        let mut written = vec![false; size];
-        let mut counts = vec![0; plan.loops.len()];
-        let mut at = plan.base;
-        loop {
-            let position = usize::try_from(at).ok().filter(|&position| position < size);
-            let Some(position) = position else {
-                return Err(format!("`{element}` ends before; pad it (`# n`) so that the bytes are its own"));
-            };
-            if std::mem::replace(&mut written[position], true) {
-                return Err(format!("`{element}` holds other elements there"));
+        let held = self.into.map(|whole| digits_of(whole.element, self.axes)).transpose()?;
+        let (held, start) = (held.as_ref().unwrap_or(target), self.into.map_or(0, |whole| whole.start));
+        let element = self.into.map_or(self.element, |whole| whole.element);
+        let others = || format!("`{element}` holds other elements there");
+        let room = held.size().saturating_sub(start);
+        for at in positions(plan, room, element, &others)? {
+            if let Some(Cell::Live(_)) = target.cell(at) {
+                continue;
             }
-            if !advance(&plan.loops, &mut counts, &mut at) {
-                break;
+            match held.cell(start + at) {
+                Some(Cell::Pad(PadKind::Top)) | None => {}
+                Some(Cell::Pad(kind)) => {
+                    return Err(format!("`{element}` has {kind} there, which may not be written"));
+                }
+                Some(Cell::Live(_) | Cell::Shared(_)) => return Err(others()),
             }
         }
-        let padding =
-            (0..target.size()).filter(|&at| written[at as usize]).find_map(|at| match target.cell(at) {
-                Some(Cell::Pad(kind)) if kind != PadKind::Top => Some(kind),
-                Some(Cell::Live(_) | Cell::Shared(_) | Cell::Pad(_)) | None => None,
-            });
-        match padding {
-            Some(kind) => Err(format!("`{element}` has {kind} there, which may not be written")),
-            None => Ok(()),
+        Ok(())
+    }
+}
+
+/// The positions that a plan writes, in order of position; none of them twice, and none from `room` on.
+fn positions(plan: &Plan, room: u64, element: &Expr, others: &dyn Fn() -> String) -> Result<Vec<u64>, PlanError> {
+    let mut written = vec![false; usize::try_from(room).unwrap_or(usize::MAX)];
+    let mut counts = vec![0; plan.loops.len()];
+    let mut at = plan.base;
+    loop {
+        let place = usize::try_from(at).ok().and_then(|at| written.get_mut(at));
+        let Some(place) = place else {
+            return Err(format!("`{element}` ends before; pad it (`# n`) so that the bytes are its own"));
+        };
+        if std::mem::replace(place, true) {
+            return Err(others());
+        }
+        if !advance(&plan.loops, &mut counts, &mut at) {
+            break;
         }
     }
+    Ok((0..).zip(written).filter_map(|(at, written)| written.then_some(at)).collect())
 }
 
 impl Packet {

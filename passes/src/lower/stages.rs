@@ -8,7 +8,7 @@ use visa_mapping::{Dim, Expr, Tensor, operand};
 use visa_sequencer::{Entry, Program};
 use visa_stream::commit::Write;
 pub use visa_stream::lower::{LowerStage, StageCx};
-use visa_stream::ops::{contract, vector};
+use visa_stream::ops::{commit_view, contract, vector};
 use visa_stream::plan::{self, Plan};
 
 type LowerFn = fn(&StageCx<'_>, OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic>;
@@ -30,6 +30,7 @@ const STAGES: &[(&str, LowerFn)] = &[
     ("stream.vector_final", nothing),
     ("stream.cast", cast),
     ("stream.commit", commit),
+    ("stream.commit_view", commit_view),
 ];
 
 /// What `op` becomes.
@@ -198,8 +199,16 @@ fn commit(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic>
         element_bytes: result.element_bytes(),
         sizes: &cx.machine.limits.commit_sizes,
         axes: cx.axes,
+        into: None,
     };
     let plan = write.plan().map_err(|why| op.clause_error("C2", "element", why))?;
+    let spec = cx.body(cx.spec("seq.commit", op)?, "dtype", &visa_sequencer::DTYPE, source.dtype);
+    Ok(Some(loops(cx, spec, &plan, cx.base(op.results().first(), &result))))
+}
+
+fn commit_view(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
+    let (source, result) = types(op)?;
+    let plan = commit_view::plan(op, &source, &result, cx.axes, cx.machine)?;
     let spec = cx.body(cx.spec("seq.commit", op)?, "dtype", &visa_sequencer::DTYPE, source.dtype);
     Ok(Some(loops(cx, spec, &plan, cx.base(op.results().first(), &result))))
 }

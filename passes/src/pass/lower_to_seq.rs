@@ -141,6 +141,8 @@ fn addresses(func: OpRef<'_>, axes: &DeclaredAxes) -> HashMap<ValueId, i64> {
         let op = func.other(id);
         let address = if visa_mapping::view::kind(op).is_some() {
             view_address(op, &addresses, axes)
+        } else if let Some(before) = visa_mapping::view::changed(op) {
+            addresses.get(&before).copied()
         } else {
             op.int("at")
         };
