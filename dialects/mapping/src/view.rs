@@ -103,7 +103,9 @@ pub fn part_start(part: &Expr, whole: &Expr, axes: &Axes) -> Result<u64, String>
 fn first_index(part: &Expr, axes: &Axes) -> Result<Index, String> {
     match crate::cell::map(part, axes, 0) {
         Some(Cell::Live(index)) => Ok(index),
-        Some(Cell::Shared(_) | Cell::Pad(_)) | None => Err(format!("`{part}` does not start with an element")),
+        Some(Cell::Shared(_) | Cell::Pad(_)) | None => {
+            Err(format!("`{part}` does not start with an element"))
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Write plans: the loop nest of a commit, and that it writes what it must and nothing else (book 09, 33).
 
 use crate::plan::{Access, Plan, PlanError, digits_of, within};
-use visa_mapping::{Axes, Cell, Digit, Digits, Expr, PadKind, Placement, Step, Walk, place};
+use visa_mapping::{Axes, Cell, Digit, Digits, Expr, PadKind, Placement, Step, Unit, Walk, place};
 
 /// A stream on its way into data memory.
 pub struct Write<'a> {
@@ -13,6 +13,8 @@ pub struct Write<'a> {
     pub packet: &'a Expr,
     /// Bytes of an element.
     pub element_bytes: u64,
+    /// The context: the sub context writes 8 bytes at a time, however many are kept (book 09).
+    pub unit: Option<Unit>,
     /// Supported numbers of bytes kept of a packet (`commit_in_size`, book 09).
     pub sizes: &'a [u64],
     /// The module's axes.
@@ -124,7 +126,7 @@ impl Write<'_> {
     }
 
     /// How many iterations of `bytes` the engine can keep so that the live ones are among them: the fewest, or the most
-    /// first if all of them are one run.
+    /// first where all of them are one run and one write.
     fn counts(&self, bytes: u64, live: u64, most: u64, is_run: bool) -> Result<Vec<u64>, PlanError> {
         let whole = self.sizes.iter().filter(|size| size.is_multiple_of(bytes)).map(|size| size / bytes);
         let mut counts: Vec<u64> = whole.filter(|count| (live..=most).contains(count)).collect();
@@ -137,9 +139,9 @@ impl Write<'_> {
                 sizes.join(", ")
             ));
         }
-        match is_run {
-            true => counts.reverse(),
-            false => counts.truncate(1),
+        match self.unit {
+            Some(Unit::Main) | None if is_run => counts.reverse(),
+            Some(Unit::Main | Unit::Sub) | None => counts.truncate(1),
         }
         Ok(counts)
     }
@@ -171,8 +173,9 @@ impl Write<'_> {
         let element = self.into.map_or(self.element, |whole| whole.element);
         let others = || format!("`{element}` holds other elements there");
         let room = held.size().saturating_sub(start);
+        let full = target.live_count() == Some(target.size());
         for at in positions(plan, room, element, &others)? {
-            if let Some(Cell::Live(_)) = target.cell(at) {
+            if at < target.size() && (full || matches!(target.cell(at), Some(Cell::Live(_)))) {
                 continue;
             }
             match held.cell(start + at) {
@@ -188,7 +191,12 @@ impl Write<'_> {
 }
 
 /// The positions that a plan writes, in order of position; none of them twice, and none from `room` on.
-fn positions(plan: &Plan, room: u64, element: &Expr, others: &dyn Fn() -> String) -> Result<Vec<u64>, PlanError> {
+fn positions(
+    plan: &Plan,
+    room: u64,
+    element: &Expr,
+    others: &dyn Fn() -> String,
+) -> Result<Vec<u64>, PlanError> {
     let mut written = vec![false; usize::try_from(room).unwrap_or(usize::MAX)];
     let mut counts = vec![0; plan.loops.len()];
     let mut at = plan.base;

@@ -197,6 +197,7 @@ fn commit(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic>
         time: &source.dim(Dim::Time),
         packet: &source.dim(Dim::Packet),
         element_bytes: result.element_bytes(),
+        unit: source.unit,
         sizes: &cx.machine.limits.commit_sizes,
         axes: cx.axes,
         into: None,

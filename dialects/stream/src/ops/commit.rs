@@ -68,6 +68,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         time: &time,
         packet: &packet,
         element_bytes: result.element_bytes(),
+        unit: source.unit,
         sizes: &machine.limits.commit_sizes,
         axes,
         into: None,

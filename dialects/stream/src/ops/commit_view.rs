@@ -107,6 +107,7 @@ pub fn plan(op: OpRef<'_>, source: &Tensor, whole: &Tensor, axes: &Axes, machine
         time: &source.dim(Dim::Time),
         packet: &source.dim(Dim::Packet),
         element_bytes: source.element_bytes(),
+        unit: source.unit,
         sizes: &machine.limits.commit_sizes,
         axes,
         into: Some(Whole { element: &whole, start }),
