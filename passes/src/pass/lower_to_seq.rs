@@ -11,6 +11,7 @@ use visa_ir::verify::Analysis;
 use visa_mapping::facts::{DeclaredAxes, Support, machine};
 use visa_mapping::{Dim, Map, Tensor, transfer};
 use visa_sequencer::{PairedEntry, PairedProgram};
+use visa_stream::ops::commit_view;
 
 /// The pass.
 pub static PASS: Pass = Pass {
@@ -276,7 +277,9 @@ fn exec(cx: &StageCx<'_>, last: OpRef<'_>) -> Result<Command, Diagnostic> {
 /// The slices that a pipeline's end writes: those that its stream holds, as far as its slice mapping wants them.
 fn written(cx: &StageCx<'_>, last: OpRef<'_>) -> Result<Vec<bool>, Diagnostic> {
     let mut written = active(cx, last, last.operand_type::<Tensor>(0).as_deref())?;
-    for (at, wanted) in active(cx, last, last.result_type::<Tensor>(0).as_deref())?.into_iter().enumerate() {
+    let result = last.result_type::<Tensor>(0).map(|result| (*result).clone());
+    let wanted = if last.is(&commit_view::DECL) { Some(commit_view::part(last)?) } else { result };
+    for (at, wanted) in active(cx, last, wanted.as_ref())?.into_iter().enumerate() {
         written[at] &= wanted;
     }
     Ok(written)

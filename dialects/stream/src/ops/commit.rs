@@ -61,7 +61,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         return Err(op.clause_error("C1", "at", format!("address {at} is not a multiple of {align} (book 09)")).fix(Some(fix)));
     }
     check_place(op, "at", &result, at, machine.memory.dm_bytes_per_slice, axes, "C1")?;
-    check_slices(op, &source, &result, axes)?;
+    check_slices(op, &source, &result, axes, "C3")?;
     let (time, packet) = (source.dim(Dim::Time), source.dim(Dim::Packet));
     let write = Write {
         element: &result.dim(Dim::Element),
@@ -76,13 +76,19 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     write.plan().map(drop).map_err(|why| op.clause_error("C2", "element", why))
 }
 
-/// C3.
-fn check_slices(op: OpRef<'_>, source: &Tensor, result: &Tensor, axes: &Axes) -> Result<(), Diagnostic> {
-    check_dimension(op, result, Dim::Slice, machine(op.ctx).topology.slices_per_cluster, axes, "C3")?;
+/// Checks the slice bitmap: the stream holds, in every slice that is live in `result`, the same.
+pub(crate) fn check_slices(
+    op: OpRef<'_>,
+    source: &Tensor,
+    result: &Tensor,
+    axes: &Axes,
+    constraint: &str,
+) -> Result<(), Diagnostic> {
+    check_dimension(op, result, Dim::Slice, machine(op.ctx).topology.slices_per_cluster, axes, constraint)?;
     let (kept, held) = (result.dim(Dim::Slice), source.dim(Dim::Slice));
     let missing = first_missing(&kept, &Index::new(), &held, 0, axes);
     let Some(at) = missing.map_err(|error| mapping_error(error, op.clause_span("slice")))? else { return Ok(()) };
     let cell = |map: &Expr| describe(visa_mapping::map(map, axes, at).as_ref(), axes);
     let message = format!("`{kept}` holds {} in slice {at}, where the stream's `{held}` holds {}", cell(&kept), cell(&held));
-    Err(op.clause_error("C3", "slice", message))
+    Err(op.clause_error(constraint, "slice", message))
 }

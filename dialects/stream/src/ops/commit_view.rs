@@ -3,6 +3,7 @@
 use crate::chain::{axes, input};
 use crate::commit::{Whole, Write};
 use crate::meaning::Meaning;
+use crate::ops::commit::check_slices;
 use crate::plan::Plan;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
@@ -22,18 +23,22 @@ pub static DECL: OpDecl = OpDecl {
           stood, in place: whatever still needs `tensor` behind this operation, the pipeline itself included, overlaps the \
           result and is refused. The part has the tensor's own indices, and pads inner terms to the tensor's sizes, like \
           `tm.slice`: `[A @ 1024, B]` of `[A, B]`, `[A, B @ 8 = 8 # 32]` of `[A, B = 32]`. Only slices that the stream holds are \
-          written (slice bitmap).",
+          written; `slice` leaves out more of them (slice bitmap).",
     constraints: &[
         ("C1", "`tensor` is no view, and has the stream's number format"),
         ("C2", "`tensor` holds, at every live position of the part, the same index; so do its chip, cluster and slice mappings for the stream's"),
         ("C3", "the part starts a multiple of 8 bytes into the tensor (book 09)"),
         ("C4", "8, 16, 24 or 32 leading bytes of a flit are kept; every live element of the part is written once, and nothing else but the tensor's don't-care padding (book 09, 33)"),
+        ("C5", "`slice` has a position for each slice of a cluster, and the stream holds in every live one the same (book 09)"),
     ],
     operands: &[
         OperandDecl::one("stream", &["stream.collect", "stream.accumulate", "stream.final", "stream.cast"]),
         OperandDecl::one("tensor", &["tm.dm"]),
     ],
-    clauses: &[ClauseDecl::required("element", ClauseKind::Body(&MAP), "the part's layout within a slice, in elements")],
+    clauses: &[
+        ClauseDecl::optional("slice", ClauseKind::Body(&MAP), "what the slices that are written hold: a part of the stream's"),
+        ClauseDecl::required("element", ClauseKind::Body(&MAP), "the part's layout within a slice, in elements"),
+    ],
     results: &["tensor"],
     infer: Some(infer),
     verify: Some(verify),
@@ -54,9 +59,13 @@ fn infer(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
 }
 
 /// The part as a tensor by itself.
-fn part(op: OpRef<'_>) -> Result<Tensor, Diagnostic> {
+///
+/// # Errors
+/// If an operand is no tensor.
+pub fn part(op: OpRef<'_>) -> Result<Tensor, Diagnostic> {
     let source = input(op)?;
-    let given: Vec<(Dim, Expr)> = op.body::<Expr>("element").map(|map| (Dim::Element, (*map).clone())).into_iter().collect();
+    let clause = |dim: Dim| Some((dim, (*op.body::<Expr>(dim.name())?).clone()));
+    let given: Vec<_> = [Dim::Slice, Dim::Element].into_iter().filter_map(clause).collect();
     Tensor::build(&DM, None, source.dtype, &given, &source)
         .map_err(|dim| op.error("C2", format!("the {dim} mapping is not known")))
 }
@@ -73,6 +82,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         return Err(op.error("C1", format!("the stream is `{}`, the tensor `{}`", source.dtype, whole.dtype)));
     }
     let part = part(op)?;
+    check_slices(op, &source, &part, axes, "C5")?;
     for dim in [Dim::Chip, Dim::Cluster, Dim::Slice] {
         check_held(op, &part.dim(dim), &whole.dim(dim), 0, axes)?;
     }

@@ -46,6 +46,11 @@ impl Fixed {
         self
     }
 
+    pub(crate) fn stores_in(mut self, slices: Range<usize>) -> Self {
+        self.stored = Some(vec![slices]);
+        self
+    }
+
     pub(crate) fn reads(mut self, space: Space, range: Range<u64>) -> Self {
         self.accesses.push(Access { space, write: false, range });
         self
@@ -53,13 +58,6 @@ impl Fixed {
 
     pub(crate) fn writes(mut self, space: Space, range: Range<u64>) -> Self {
         self.accesses.push(Access { space, write: true, range });
-        self
-    }
-}
-
-impl Fixed {
-    pub(crate) fn stores_in(mut self, slices: Range<usize>) -> Self {
-        self.stored = Some(vec![slices]);
         self
     }
 }
