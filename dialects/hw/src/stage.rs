@@ -316,6 +316,12 @@ pub trait Stage: Send + Sync {
     /// For the last stage: stores the stream into the slice's memories.
     fn store(&self, _cx: RunCx<'_>, _memory: &mut SliceMemory, _stream: Stream) {}
 
+    /// For the last stage: the slices that it stores into, counted through the chip's clusters; `None` for all that are
+    /// active.
+    fn stored_slices(&self) -> Option<&[Range<usize>]> {
+        None
+    }
+
     /// What it costs, given what flows in.
     fn cost(&self, machine: &Machine, input: Flow) -> StageCost;
 

@@ -47,6 +47,7 @@ use crate::axes::{Axes, AxisId, MAX_SIZE};
 use crate::cell::{Cell, Index};
 use crate::error::MapError;
 use crate::expr::{Expr, PadKind, Side};
+use crate::placement::place;
 
 /// One digit of a position; see the module's page for its meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -422,13 +423,7 @@ impl Digits {
     /// How many positions are live. `None` where digits of one axis overlap and also leave it, as in
     /// `[A, A]`: which of their sums stay inside is a subset-sum question, and no layout asks it.
     pub fn live_count(&self) -> Option<u64> {
-        let bare = self.digits.iter().filter(|digit| digit.axis.is_none()).map(|digit| digit.live).product();
-        self.axes().into_values().try_fold(bare, |count: u64, mut digits| {
-            digits.sort_by_key(|digit| std::cmp::Reverse(digit.stride));
-            let start = self.offset.iter().find(|offset| Some(offset.axis) == digits[0].axis);
-            let room = digits[0].axis_size - start.map_or(0, |offset| offset.coordinate);
-            Some(count * in_room(&digits, room)?)
-        })
+        place(self, 1).live_count()
     }
 
     /// Puts one digit on top, merged with the digit below where they count as one.
@@ -562,7 +557,7 @@ fn multiple(n: u64, unit: u64, what: &str) -> Result<u64, Ragged> {
 }
 
 /// How many coordinates of the digits, largest stride first, are below `room`.
-fn in_room(digits: &[Digit], room: u64) -> Option<u64> {
+pub(crate) fn in_room(digits: &[Digit], room: u64) -> Option<u64> {
     let all = |digits: &[Digit]| -> u64 { digits.iter().map(|digit| digit.live).product() };
     let reach = |digits: &[Digit]| {
         let steps = digits.iter().map(|digit| digit.stride * (digit.live - 1));

@@ -221,6 +221,9 @@ pub fn occupied(
 
 /// A tensor at rest, and the operations between which its bytes must not change.
 struct Resident {
+    value: ValueId,
+    /// The tensor that it was before it was changed in place.
+    before: Option<ValueId>,
     name: String,
     space: &'static str,
     range: Range<u64>,
@@ -247,6 +250,7 @@ pub fn check_overlaps(func: OpRef<'_>, axes: &Axes, machine: &Machine, report: &
 /// A tensor at rest as the function places it, in the order of definition.
 struct Placement {
     value: ValueId,
+    before: Option<ValueId>,
     address: Option<i64>,
     half: Option<Rc<str>>,
     from: usize,
@@ -261,6 +265,7 @@ fn placements(func: OpRef<'_>) -> Vec<Placement> {
         .enumerate()
         .map(|(index, &value)| Placement {
             value,
+            before: None,
             address: addresses.get(index).copied(),
             half: None,
             from: 0,
@@ -270,7 +275,10 @@ fn placements(func: OpRef<'_>) -> Vec<Placement> {
         let op = func.other(id);
         let at_rest = op.result_type::<Tensor>(0).is_some_and(|tensor| !tensor.kind.stream);
         if let (true, Some(&value)) = (at_rest, op.results().first()) {
-            all.push(Placement { value, address: op.int("at"), half: op.word("at"), from });
+            let before = view::changed(op);
+            let known = before.and_then(|before| all.iter().find(|placed| placed.value == before));
+            let address = known.map_or(op.int("at"), |known| known.address);
+            all.push(Placement { value, before, address, half: op.word("at"), from });
         }
     }
     all
@@ -287,7 +295,10 @@ fn needed_until(func: OpRef<'_>) -> HashMap<ValueId, usize, Fast> {
         let stream =
             op.result_type::<Tensor>(0).filter(|tensor| tensor.kind.stream || view::kind(op).is_some());
         let later = stream.and_then(|_| needed.get(op.results().first()?).copied()).unwrap_or(at);
+        let changed = view::changed(op);
         for &operand in op.operands() {
+            // What is changed in place is needed up to then: behind, the result stands there.
+            let later = if changed == Some(operand) { at.saturating_sub(1) } else { later };
             let until = needed.entry(operand).or_default();
             *until = (*until).max(later);
         }
@@ -306,6 +317,8 @@ fn resident(
     let tensor = func.ctx.type_value::<Tensor>(func.module.ty(value))?;
     let name = func.module.value_name(value).map_or("a tensor".to_owned(), |name| format!("%{name}"));
     Some(Resident {
+        value,
+        before: placed.before,
         name,
         space: tensor.kind.def.name,
         range: occupied(&tensor, placed.address, placed.half.as_deref(), axes, machine)?,
@@ -329,9 +342,13 @@ fn overlap(earlier: &Resident, later: &Resident, report: &dyn Fn(Diagnostic)) {
         earlier.name,
         show(&earlier.range)
     );
+    let fix = match later.before == Some(earlier.value) {
+        true => format!("read {} behind it, which is the tensor from then on", later.name),
+        false => format!("place it at {} or beyond", earlier.range.end),
+    };
     report(
         Diagnostic::error("overlap", later.span, message)
             .note(format!("{} is placed here", earlier.name), Some(earlier.span))
-            .fix(Some(format!("place it at {} or beyond", earlier.range.end))),
+            .fix(Some(fix)),
     );
 }

@@ -3,7 +3,9 @@
 //!
 //! A tensor in memory is several mappings (chip, cluster, slice, element). Their placements join to one.
 
+use crate::digits::in_room;
 use crate::{Axes, AxisId, Digit, Digits, DigitsError, Expr, Index, Offset, Side, digits};
+use std::collections::BTreeMap;
 
 /// A buffer digit and the distance between its positions, in any unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,6 +114,25 @@ impl Placement {
         self.origin.iter().find(|offset| offset.axis == axis).map_or(0, |offset| offset.coordinate)
     }
 
+    /// How many positions are live. `None` where digits of one axis overlap and also leave it, as in `[A, A]`: which of
+    /// their sums stay inside is a subset-sum question, and no layout asks it.
+    #[must_use]
+    pub fn live_count(&self) -> Option<u64> {
+        let mut bare: u64 = 1;
+        let mut axes: BTreeMap<AxisId, Vec<Digit>> = BTreeMap::new();
+        for digit in self.digits.iter().map(|placed| placed.digit) {
+            match digit.axis {
+                Some(axis) => axes.entry(axis).or_default().push(digit),
+                None => bare = bare.checked_mul(digit.live)?,
+            }
+        }
+        axes.into_iter().try_fold(bare, |count, (axis, mut digits)| {
+            digits.sort_by_key(|digit| std::cmp::Reverse(digit.stride));
+            let room = digits[0].axis_size.checked_sub(self.start(axis))?;
+            count.checked_mul(in_room(&digits, room)?)
+        })
+    }
+
     /// The digits of an axis with their numbers.
     pub fn of_axis(&self, axis: AxisId) -> impl Iterator<Item = (usize, &Placed)> {
         self.digits.iter().enumerate().filter(move |(_, placed)| placed.digit.axis == Some(axis))
@@ -193,6 +214,20 @@ mod tests {
         let axes = axes();
         let index = index.iter().map(|(name, at)| (axes.id(name).unwrap(), *at)).collect();
         place_expr(&Expr::parse(map).unwrap(), &axes, 1).unwrap().address(&index)
+    }
+
+    #[test]
+    fn joined_digits_count_within_their_axis() {
+        let axes = axes();
+        let placed = |map: &str| place_expr(&Expr::parse(map).unwrap(), &axes, 1).unwrap();
+        let joined = |time: &str, packet: &str| placed(packet).join(placed(time)).live_count();
+        // N has 5 coordinates: 0, 1 | 2, 3 | 4, and the last packet's second place is none.
+        assert_eq!(joined("[N # 6 / 2]", "[N # 6 % 2]"), Some(5));
+        assert_eq!(joined("[N # 8 / 2]", "[N # 8 % 2 # 4]"), Some(5));
+        assert_eq!(joined("[N # 6 / 2, B]", "[N # 6 % 2]"), Some(15));
+        // From 2 on: 2, 3 | 4.
+        assert_eq!(joined("[N @ 2 # 4 / 2]", "[N # 6 % 2]"), Some(3));
+        assert_eq!(joined("[N, 3]", "[N]"), None);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::inverse::inverse;
 use crate::tensor::{Dim, Tensor, operand};
 use visa_ir::decl::{ClauseDecl, ClauseKind};
 use visa_ir::diag::Diagnostic;
-use visa_ir::module::OpRef;
+use visa_ir::module::{OpRef, ValueId};
 
 /// Which view an operation is; declared as an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +28,18 @@ pub enum ViewKind {
     Reshape,
     /// `tm.transpose`: axes exchange their names.
     Transpose,
+}
+
+/// An operation whose result stands where this operand stood, changed in place: nothing may need the operand behind it.
+/// Declared as an interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InPlace(pub usize);
+
+/// The tensor that an operation changes in place.
+#[must_use]
+pub fn changed(op: OpRef<'_>) -> Option<ValueId> {
+    let InPlace(operand) = op.decl().and_then(|decl| decl.interface::<InPlace>()).copied()?;
+    op.operands().get(operand).copied()
 }
 
 /// How the tensor of a view follows from that of its source.
@@ -71,24 +83,38 @@ pub fn meaning(op: OpRef<'_>, kind: ViewKind, axes: &Axes) -> Result<Meaning, Di
 /// # Errors
 /// If the source holds the view's first index nowhere, or has no digit form.
 pub fn start(op: OpRef<'_>, kind: ViewKind, axes: &Axes) -> Result<u64, Diagnostic> {
+    let refuse = |why: String| op.clause_error("C2", "element", why);
     let first = match kind {
         ViewKind::Padding | ViewKind::Reshape | ViewKind::Transpose => return Ok(0),
         ViewKind::Tile => tile_start(op, axes)?,
-        ViewKind::Slice => match crate::cell::map(&own_element(op), axes, 0) {
-            Some(Cell::Live(index)) => index,
-            Some(Cell::Shared(_) | Cell::Pad(_)) | None => {
-                let message = format!("`{}` does not start with an element", own_element(op));
-                return Err(op.clause_error("C2", "element", message));
-            }
-        },
+        ViewKind::Slice => first_index(&own_element(op), axes).map_err(refuse)?,
     };
-    let source = element(op, 0);
-    let held = digits(&source, axes).map_err(|error| {
-        op.clause_error("C2", "element", format!("cannot place a view in `{source}`: {error}"))
-    })?;
+    position(&element(op, 0), first, axes).map_err(refuse)
+}
+
+/// How many positions into `whole` a part of it starts, under the same indices.
+///
+/// # Errors
+/// If `whole` holds the part's first index nowhere, or has no digit form.
+pub fn part_start(part: &Expr, whole: &Expr, axes: &Axes) -> Result<u64, String> {
+    position(whole, first_index(part, axes)?, axes)
+}
+
+fn first_index(part: &Expr, axes: &Axes) -> Result<Index, String> {
+    match crate::cell::map(part, axes, 0) {
+        Some(Cell::Live(index)) => Ok(index),
+        Some(Cell::Shared(_) | Cell::Pad(_)) | None => {
+            Err(format!("`{part}` does not start with an element"))
+        }
+    }
+}
+
+/// Where `source` holds the first index of a view.
+fn position(source: &Expr, first: Index, axes: &Axes) -> Result<u64, String> {
+    let held = digits(source, axes).map_err(|error| format!("cannot place a view in `{source}`: {error}"))?;
     inverse(&held).position(&first).ok_or_else(|| {
         let at = crate::describe(Some(&Cell::Live(first)), axes);
-        op.clause_error("C2", "element", format!("the view starts at {at}, which `{source}` does not hold"))
+        format!("the view starts at {at}, which `{source}` does not hold")
     })
 }
 

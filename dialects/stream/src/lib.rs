@@ -5,6 +5,7 @@
 //! asks of its sequencer is worked out in [`plan`], which the verifier and the lowering share.
 
 pub mod chain;
+pub mod commit;
 pub mod lower;
 pub mod meaning;
 pub mod plan;

@@ -3,6 +3,7 @@
 
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
+use visa_mapping::Tensor;
 use visa_numerics::Bits;
 
 /// The logical meaning of an operation, declared as an interface.
@@ -16,6 +17,8 @@ pub enum Meaning {
     SumPacket,
     /// Sums over time.
     SumTime,
+    /// Operand 1, the elements of this part of it replaced by those of operand 0.
+    Overwrite(fn(OpRef<'_>) -> Result<Tensor, Diagnostic>),
     /// A function of each element, and of the element of the second operand or the constant.
     Elementwise(fn(OpRef<'_>) -> Result<Function, Diagnostic>),
 }

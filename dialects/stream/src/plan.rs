@@ -4,8 +4,8 @@
 //! lowering asks for the same one and turns it into a sequencer program.
 
 use visa_mapping::{
-    Axes, AxisId, Cell, Digits, Division, Expr, PadKind, Placement, Step, Walk, digits, divide, flat, place,
-    place_expr, step_text,
+    Axes, AxisId, Digits, Division, Expr, Placement, Step, Walk, digits, divide, flat, place, place_expr,
+    step_text,
 };
 
 /// A loop nest over elements.
@@ -41,23 +41,23 @@ pub fn digits_of(map: &Expr, axes: &Axes) -> Result<Digits, PlanError> {
 }
 
 /// A read or a write of a buffer in the order of a stream.
-struct Access<'a> {
-    element: &'a Expr,
-    time: &'a Expr,
-    packet: &'a Expr,
-    axes: &'a Axes,
+pub(crate) struct Access<'a> {
+    pub(crate) element: &'a Expr,
+    pub(crate) time: &'a Expr,
+    pub(crate) packet: &'a Expr,
+    pub(crate) axes: &'a Axes,
 }
 
 impl Access<'_> {
     /// Where the stream holds each index, with a packet of these digits.
-    fn stream(&self, packet: Placement) -> Result<Placement, PlanError> {
+    pub(crate) fn stream(&self, packet: Placement) -> Result<Placement, PlanError> {
         let size = self.packet.size(self.axes).map_err(|error| error.to_string())?;
         let unit = i64::try_from(size).unwrap_or(i64::MAX);
         Ok(packet.join(place(&digits_of(self.time, self.axes)?, unit)))
     }
 
     /// The stream divided by the buffer. `done` is what the message says of it.
-    fn divide(
+    pub(crate) fn divide(
         &self,
         stream: &Placement,
         buffer: &Placement,
@@ -100,7 +100,7 @@ impl Access<'_> {
 }
 
 /// The steps within a packet of that size, and those over time.
-fn within(steps: Vec<Step>, packet: u64) -> (Vec<Step>, Vec<Step>) {
+pub(crate) fn within(steps: Vec<Step>, packet: u64) -> (Vec<Step>, Vec<Step>) {
     let packet = i64::try_from(packet).unwrap_or(i64::MAX);
     steps.into_iter().partition(|step| step.at < packet)
 }
@@ -172,146 +172,6 @@ fn over_fetch(below: &[(u64, i64)], extent: u64, above: Option<&Step>) -> i64 {
         Some(Walk::Stride(stride)) if stride == end => run,
         Some(Walk::Stride(_) | Walk::Broadcast | Walk::Padding) => 0,
     }
-}
-
-/// How a commit writes a stream into `element`; `sizes` are the supported numbers of bytes kept of a packet.
-/// Truncation may drop padding and trailing elements; a write may touch only live elements and don't-care padding of the
-/// destination, and must fill every live element once (book 09, 33).
-///
-/// # Errors
-/// Which of these rules no write order keeps.
-pub fn commit(
-    element: &Expr,
-    time: &Expr,
-    packet: &Expr,
-    element_bytes: u64,
-    sizes: &[u64],
-    axes: &Axes,
-) -> Result<Plan, PlanError> {
-    let target = digits_of(element, axes)?;
-    let access = Access { element, time, packet, axes };
-    let written = digits_of(packet, axes)?;
-    let clipped = Placement { origin: written.offset().to_vec(), ..place(&clip(&written, &target)?, 1) };
-    let division = access.divide(&access.stream(clipped)?, &place(&target, 1), &|_| false, "written to")?;
-    let (inner, outer) = within(division.steps, written.size());
-    let mut loops = keep(&inner, &target, element, element_bytes, sizes)?;
-    let packet_loops = loops.len();
-    for step in &outer {
-        let Walk::Stride(stride) = step.walk else {
-            return Err(format!(
-                "time `{time}` repeats {} times what `{element}` holds once: every write stride must be non-zero (book 33)",
-                step.extent
-            ));
-        };
-        room(&target, element, stride, step.live, step.extent)?;
-        loops.push((step.extent, stride));
-    }
-    let produced: u64 = inner.iter().chain(&outer).map(|step| step.live).product();
-    if target.live_count() != Some(produced) {
-        let wanted = target.live_count().map_or("an unknown number of".to_owned(), |count| count.to_string());
-        return Err(format!(
-            "the stream has {produced} elements, `{element}` holds {wanted}: not every element would be written"
-        ));
-    }
-    let packet = loops[..packet_loops].iter().map(|&(limit, _)| limit).product();
-    loops.reverse();
-    Ok(Plan { base: division.base, loops, packet_loops, packet })
-}
-
-/// Drops what the destination truncates: a packet digit longer than the destination's digit of the same stride.
-fn clip(packet: &Digits, target: &Digits) -> Result<Digits, PlanError> {
-    let mut clipped = Digits::unit();
-    for digit in packet.iter() {
-        let held = || target.iter().filter(|held| held.axis == digit.axis && held.axis.is_some());
-        let same = held().find(|held| held.stride == digit.stride && held.live < digit.live);
-        let continued = |end: u64| held().any(|held| held.stride == end);
-        let live = match same {
-            Some(held) if !continued(held.stride * held.live) => held.live,
-            Some(_) | None => digit.live,
-        };
-        let digit = Digits::of(visa_mapping::Digit { live, kind: PadKind::Top, ..*digit });
-        clipped = Digits::concat(&digit, &clipped).map_err(|error| error.to_string())?;
-    }
-    Ok(clipped)
-}
-
-/// The loops within a packet, innermost first: how many leading elements are kept.
-fn keep(
-    inner: &[Step],
-    target: &Digits,
-    element: &Expr,
-    element_bytes: u64,
-    sizes: &[u64],
-) -> Result<Vec<(u64, i64)>, PlanError> {
-    let full = inner.iter().take_while(|step| step.live == step.extent).count();
-    let mut loops = Vec::new();
-    let mut kept = 1;
-    for step in &inner[..full] {
-        let Walk::Stride(stride) = step.walk else {
-            return Err(format!(
-                "the packet repeats an element {} times, `{element}` holds it once",
-                step.extent
-            ));
-        };
-        loops.push((step.extent, stride));
-        kept *= step.extent;
-    }
-    let (live, most, stride) = match inner.get(full) {
-        None => (1, 1, 0),
-        Some(step) => match step.walk {
-            Walk::Stride(stride) => (step.live, step.extent, stride),
-            Walk::Broadcast => {
-                return Err(format!("the packet repeats an element, `{element}` holds it once"));
-            }
-            Walk::Padding => (1, step.extent, i64::try_from(kept).unwrap_or(i64::MAX)),
-        },
-    };
-    if inner.iter().skip(full + 1).any(|step| step.live > 1) {
-        return Err("padding inside the packet: only trailing elements can be dropped (book 09)".to_owned());
-    }
-    let bytes = |count: u64| kept * count * element_bytes;
-    let count = (live..=most).find(|&count| sizes.contains(&bytes(count)));
-    let Some(count) = count else {
-        let sizes: Vec<_> = sizes.iter().map(u64::to_string).collect();
-        return Err(format!(
-            "{} bytes of each packet are live; a commit keeps {} bytes",
-            bytes(live),
-            sizes.join(", ")
-        ));
-    };
-    if count > live {
-        room(target, element, stride, live, count).map_err(|why| {
-            format!(
-                "a commit keeps {} bytes of each packet, {} of them live: {why}",
-                bytes(count),
-                bytes(live)
-            )
-        })?;
-    }
-    if count > 1 {
-        loops.push((count, stride));
-    }
-    Ok(loops)
-}
-
-/// Checks that positions `live * stride`, ..., `(extent - 1) * stride` of the destination are don't-care padding.
-fn room(target: &Digits, element: &Expr, stride: i64, live: u64, extent: u64) -> Result<(), PlanError> {
-    for step in live..extent {
-        let at = u64::try_from(stride).ok().and_then(|stride| stride.checked_mul(step));
-        match at.and_then(|at| target.cell(at)) {
-            Some(Cell::Pad(PadKind::Top)) => {}
-            Some(Cell::Pad(kind)) => {
-                return Err(format!("`{element}` has {kind} there, which may not be written"));
-            }
-            Some(Cell::Live(_) | Cell::Shared(_)) => {
-                return Err(format!("`{element}` holds other elements there"));
-            }
-            None => {
-                return Err(format!("`{element}` ends before; pad it (`# n`) so that the bytes are its own"));
-            }
-        }
-    }
-    Ok(())
 }
 
 /// How the TRF sequencer reads `element` for each packet of a computation, and how many contiguous elements it reads at

@@ -7,8 +7,9 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, OpSpec};
 use visa_mapping::{Dim, Expr, Tensor, Unit, operand};
 use visa_sequencer::{Entry, Program, SeqError};
+use visa_stream::commit::Write;
 pub use visa_stream::lower::{LowerStage, StageCx};
-use visa_stream::ops::{contract, vector};
+use visa_stream::ops::{commit_view, contract, vector};
 use visa_stream::plan::{self, Plan};
 use visa_stream::snoop;
 
@@ -31,6 +32,7 @@ const STAGES: &[(&str, LowerFn)] = &[
     ("stream.vector_final", nothing),
     ("stream.cast", cast),
     ("stream.commit", commit),
+    ("stream.commit_view", commit_view),
 ];
 
 /// What `op` becomes.
@@ -229,11 +231,24 @@ fn cast(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
 
 fn commit(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
     let (source, result) = types(op)?;
-    let sizes = &cx.machine.limits.commit_sizes;
-    let (time, packet) = (source.dim(Dim::Time), source.dim(Dim::Packet));
-    let plan =
-        plan::commit(&result.dim(Dim::Element), &time, &packet, result.element_bytes(), sizes, cx.axes)
-            .map_err(|why| op.clause_error("C2", "element", why))?;
+    let write = Write {
+        element: &result.dim(Dim::Element),
+        time: &source.dim(Dim::Time),
+        packet: &source.dim(Dim::Packet),
+        element_bytes: result.element_bytes(),
+        unit: source.unit,
+        sizes: &cx.machine.limits.commit_sizes,
+        axes: cx.axes,
+        into: None,
+    };
+    let plan = write.plan().map_err(|why| op.clause_error("C2", "element", why))?;
+    let spec = cx.body(cx.spec("seq.commit", op)?, "dtype", &visa_sequencer::DTYPE, source.dtype);
+    Ok(Some(loops(cx, spec, &plan, cx.base(op.results().first(), &result))))
+}
+
+fn commit_view(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
+    let (source, result) = types(op)?;
+    let plan = commit_view::plan(op, &source, &result, cx.axes, cx.machine)?;
     let spec = cx.body(cx.spec("seq.commit", op)?, "dtype", &visa_sequencer::DTYPE, source.dtype);
     Ok(Some(loops(cx, spec, &plan, cx.base(op.results().first(), &result))))
 }

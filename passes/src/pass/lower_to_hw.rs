@@ -168,7 +168,12 @@ fn commit(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
         return Err(Diagnostic::error("commit-size", op.span(), message));
     };
     let program = cut(op, &program, size, &limits(&machine, sizes))?;
-    Ok(spec(op, "hw.commit")?.clause("bytes", int(op, kept)).clause("loops", body(op, &visa_hw::attrs::PROGRAM, program)))
+    let lowered = spec(op, "hw.commit")?.clause("bytes", int(op, kept));
+    let lowered = lowered.clause("loops", body(op, &visa_hw::attrs::PROGRAM, program));
+    Ok(match op.attr("slices") {
+        Some(slices) => lowered.clause("slices", op.ctx.attr(slices)),
+        None => lowered,
+    })
 }
 
 fn dma(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {

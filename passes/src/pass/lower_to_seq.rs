@@ -11,6 +11,7 @@ use visa_ir::verify::Analysis;
 use visa_mapping::facts::{DeclaredAxes, Support, machine};
 use visa_mapping::{Dim, Map, Tensor, transfer};
 use visa_sequencer::{PairedEntry, PairedProgram};
+use visa_stream::ops::commit_view;
 
 /// The pass.
 pub static PASS: Pass = Pass {
@@ -141,6 +142,8 @@ fn addresses(func: OpRef<'_>, axes: &DeclaredAxes) -> HashMap<ValueId, i64> {
         let op = func.other(id);
         let address = if visa_mapping::view::kind(op).is_some() {
             view_address(op, &addresses, axes)
+        } else if let Some(before) = visa_mapping::view::changed(op) {
+            addresses.get(&before).copied()
         } else {
             op.int("at")
         };
@@ -257,12 +260,29 @@ fn exec(cx: &StageCx<'_>, last: OpRef<'_>) -> Result<Command, Diagnostic> {
     for (at, live) in active(cx, last, chain[0].result_type::<Tensor>(0).as_deref())?.into_iter().enumerate() {
         slices[at] |= live;
     }
+    let ends_in_dm = last.result_type::<Tensor>(0).is_some_and(|tensor| tensor.kind.def.name == "tm.dm");
+    let written = written(cx, last)?;
+    if ends_in_dm && written != slices && let Some(commit) = ops.pop() {
+        // The slice bitmap (book 09): slices that only send, or whose part is not wanted, keep what they have.
+        ops.push(commit.clause("slices", cx.ctx.attr(Attr::Ints(ranges(&written).into()))));
+    }
     let unit = chain[0].word("context").unwrap_or_else(|| "main".into());
     let spec = cx
         .spec("hw.exec", last)?
         .clause("context", cx.ctx.attr(Attr::Str(unit)))
         .clause("slices", cx.ctx.attr(Attr::Ints(ranges(&slices).into())));
     Ok(Command::Exec(spec, ops))
+}
+
+/// The slices that a pipeline's end writes: those that its stream holds, as far as its slice mapping wants them.
+fn written(cx: &StageCx<'_>, last: OpRef<'_>) -> Result<Vec<bool>, Diagnostic> {
+    let mut written = active(cx, last, last.operand_type::<Tensor>(0).as_deref())?;
+    let result = last.result_type::<Tensor>(0).map(|result| (*result).clone());
+    let wanted = if last.is(&commit_view::DECL) { Some(commit_view::part(last)?) } else { result };
+    for (at, wanted) in active(cx, last, wanted.as_ref())?.into_iter().enumerate() {
+        written[at] &= wanted;
+    }
+    Ok(written)
 }
 
 /// Which slices of a chip hold something, counted through its clusters.

@@ -1,6 +1,7 @@
 //! The price of one run of the Tensor Unit.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use visa_hw::program::{Context, Exec};
 use visa_hw::stage::{Engine, Flow, Space, Wire};
@@ -30,8 +31,11 @@ pub(crate) struct Work {
 
 /// Prices a run: engines are one pipeline, so it takes as long as the busiest, after the pipeline has filled.
 pub(crate) fn exec_work(exec: &Exec, span: Span, machine: &Machine, chips: usize) -> Work {
-    let slices = exec.slices.iter().map(ExactSizeIterator::len).sum::<usize>() as u64;
-    let lanes = slices.saturating_mul(chips as u64);
+    let count = |slices: &[Range<usize>]| {
+        let slices = slices.iter().map(ExactSizeIterator::len).sum::<usize>() as u64;
+        slices.saturating_mul(chips as u64)
+    };
+    let lanes = count(&exec.slices);
     let mut flow = Flow { packets: 0, packet: 0 };
     let mut wire = Some(Wire { dtype: DType::I8, packets: 0, packet: 0, rows: None });
     let (mut engines, mut latency) = (Vec::new(), 0u64);
@@ -48,9 +52,14 @@ pub(crate) fn exec_work(exec: &Exec, span: Span, machine: &Machine, chips: usize
             }
             wire = stage.connect(machine, entering).ok();
         }
-        let moved = cost.out.packets.saturating_mul(cost.out.packet).saturating_mul(lanes);
+        let moved = cost.out.packets.saturating_mul(cost.out.packet);
+        let stored = stage.stored_slices().map_or(lanes, count);
         for access in stage.accesses().iter().filter(|access| access.space == Space::Dm) {
-            if access.write { bytes.dm_written = moved } else { bytes.dm_read = moved }
+            if access.write {
+                bytes.dm_written = moved.saturating_mul(stored);
+            } else {
+                bytes.dm_read = moved.saturating_mul(lanes);
+            }
         }
         flow = cost.out;
     }

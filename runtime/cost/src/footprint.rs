@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use visa_hw::program::{CHIP_STRIDE, Dma, Exec};
-use visa_hw::stage::Space;
+use visa_hw::stage::{Access, Space, Stage};
 use visa_machine::Machine;
 use visa_sequencer::Program;
 
@@ -54,16 +54,15 @@ pub(crate) fn hazards(earlier: &[Region], later: &[Region]) -> Vec<Why> {
     found
 }
 
-/// The regions of a run: every active slice touches the same addresses.
+/// The regions of a run: every active slice touches the same addresses, but where a slice bitmap leaves slices out.
 pub(crate) fn exec_regions(exec: &Exec) -> Vec<Region> {
-    let slices: Vec<_> = exec.slices.iter().map(|range| range.start as u64..range.end as u64).collect();
-    let region = |access: visa_hw::stage::Access| Region {
-        space: access.space,
-        write: access.write,
-        bytes: access.range,
-        slices: slices.clone(),
+    let region = |stage: &dyn Stage, access: Access| {
+        let touched = stage.stored_slices().filter(|_| access.write).unwrap_or(&exec.slices);
+        let slices = touched.iter().map(|range| range.start as u64..range.end as u64).collect();
+        Region { space: access.space, write: access.write, bytes: access.range, slices }
     };
-    exec.accesses().into_iter().map(region).collect()
+    let stages = exec.stages.iter().map(|stage| &**stage);
+    stages.flat_map(|stage| stage.accesses().into_iter().map(move |access| region(stage, access))).collect()
 }
 
 /// The two regions of a transfer.

@@ -35,7 +35,7 @@ pub(crate) fn run(exec: &Exec, memories: &mut Memories, cx: ExecCx<'_>) -> Resul
     reserve(exec, memories, cx.machine)?;
     for slices in &mut memories.chips {
         match exec.stages.iter().position(|stage| stage.is_switch()) {
-            None => for_active(slices, &exec.slices, |_, memory| {
+            None => for_active(slices, stored(exec), |_, memory| {
                 finish(&exec.stages, 0, memory, empty(), cx);
             }),
             Some(switch) => run_switched(exec, switch, slices, cx),
@@ -57,10 +57,15 @@ fn run_switched(exec: &Exec, switch: usize, slices: &mut [SliceMemory], cx: Exec
             }
         })
         .collect();
-    for_active(slices, &exec.slices, |slice, memory| {
+    for_active(slices, stored(exec), |slice, memory| {
         let routed = exec.stages[switch].route(cx.stage(switch), &inputs, slice);
         finish(&exec.stages, switch + 1, memory, routed.unwrap_or_else(empty), cx);
     });
+}
+
+/// The slices that the last stage stores into. What the others make of their streams nobody sees.
+fn stored(exec: &Exec) -> &[Range<usize>] {
+    exec.stages.last().and_then(|last| last.stored_slices()).unwrap_or(&exec.slices)
 }
 
 /// Runs the stages from number `first` on and lets the last one store.

@@ -120,6 +120,7 @@ impl Run<'_> {
                     return Err(op.error("C0", "the operand is no partial sums"));
                 }
             },
+            Meaning::Overwrite(part) => Value::Tensor(self.overwritten(op, &to, &part(op)?)?),
             Meaning::Elementwise(function) => Value::Tensor(self.elementwise(op, &to, function(op)?)?),
         })
     }
@@ -138,6 +139,31 @@ impl Run<'_> {
             View::Relabelled(old, new) => view::relabelled(source, &old, &new, self.axes, span)?,
         };
         seen.narrow(&Coverage::new(to, self.axes, span)?, span)
+    }
+
+    /// Operand 1 where `part` does not hold the element, operand 0 where it does.
+    fn overwritten(&self, op: OpRef<'_>, to: &Tensor, part: &Tensor) -> Result<Logical, Diagnostic> {
+        let span = op.span();
+        let (new, old) = (self.held(op, 0, part)?, self.held(op, 1, to)?);
+        let (part, whole) = (Coverage::new(part, self.axes, span)?, Coverage::new(to, self.axes, span)?);
+        let mut axes = old.axes.clone();
+        for axis in new.axes.iter().filter(|axis| old.axis(axis.id).is_none()) {
+            axes.push(Axis { id: axis.id, held: whole.held(axis.id, axis.held.len()) });
+        }
+        let inside = |axis: &Axis| match new.axis(axis.id) {
+            Some(own) => own.held.clone(),
+            None => part.held(axis.id, axis.held.len()),
+        };
+        let inside: Vec<Vec<bool>> = axes.iter().map(inside).collect();
+        let strides = |tensor: &Logical| tensor.strides(axes.iter().map(|axis| axis.id));
+        let (news, olds) = (strides(&new), strides(&old));
+        Logical::tabulate(to.dtype, axes.clone(), span, |at| {
+            let mut held = inside.iter().zip(at).map(|(held, &coordinate)| held.get(coordinate));
+            match held.all(|held| held == Some(&true)) {
+                true => new.at(offset(&news, at)),
+                false => old.at(offset(&olds, at)),
+            }
+        })
     }
 
     fn elementwise(&self, op: OpRef<'_>, to: &Tensor, function: Function) -> Result<Logical, Diagnostic> {

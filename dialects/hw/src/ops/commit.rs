@@ -3,9 +3,11 @@
 use crate::attrs::PROGRAM;
 use crate::clauses::{in_sub_context, machine, one_of};
 use crate::loops::{Loops, Written, overwrites};
+use crate::ops::exec;
 use crate::stage::{
     Access, Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stream, Wire,
 };
+use std::ops::Range;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
@@ -30,6 +32,7 @@ pub static COMMIT: OpDecl = OpDecl {
         ("C6", "no stride is 0: nothing is written twice (book 33)"),
         ("C7", "every address lies in the slice's data memory"),
         ("C8", "the accesses write all kept bytes, and no more"),
+        ("C9", "`slices` is pairs of start and end, in order, apart, not empty, within the run's slices (book 09: slice bitmap)"),
     ],
     clauses: &[
         ClauseDecl::required("bytes", ClauseKind::Int, "Bytes of each packet that are kept."),
@@ -37,6 +40,11 @@ pub static COMMIT: OpDecl = OpDecl {
             "loops",
             ClauseKind::Body(&PROGRAM),
             "Data memory addresses, bytes; the packet is the size of one access (`commit_size`).",
+        ),
+        ClauseDecl::optional(
+            "slices",
+            ClauseKind::Ints,
+            "Slices that are written, if not all of the run's: start, end (one past), start, end, ... (slice bitmap).",
         ),
     ],
     traits: &[Trait::Inside("hw.exec")],
@@ -51,6 +59,8 @@ struct Commit {
     /// Bytes kept of a packet.
     bytes: u64,
     loops: Loops,
+    /// The slice bitmap, as ranges; `None` where all active slices are written.
+    slices: Option<Vec<Range<usize>>>,
 }
 
 fn read(op: OpRef<'_>) -> Result<Commit, Diagnostic> {
@@ -76,7 +86,26 @@ fn read(op: OpRef<'_>) -> Result<Commit, Diagnostic> {
         return Err(written.error("C6", message));
     }
     written.within("C7", machine.memory.dm_bytes_per_slice, "the slice's data memory")?;
-    Ok(Commit { span: op.span(), bytes, loops: written.loops() })
+    let slices = bitmap(op)?;
+    Ok(Commit { span: op.span(), bytes, loops: written.loops(), slices })
+}
+
+/// C9.
+fn bitmap(op: OpRef<'_>) -> Result<Option<Vec<Range<usize>>>, Diagnostic> {
+    if op.attr("slices").is_none() {
+        return Ok(None);
+    }
+    let slices = exec::slices(op, "C9")?;
+    // A run whose own slices are wrong says so itself.
+    let active = op.parent().and_then(|run| exec::slices(run, "C1").ok());
+    let is_active = |slice: usize| active.iter().flatten().any(|range| range.contains(&slice));
+    match slices.iter().cloned().flatten().find(|&slice| active.is_some() && !is_active(slice)) {
+        Some(slice) => {
+            let message = format!("slice {slice} is written, but the run is not active there");
+            Err(op.clause_error("C9", "slices", message))
+        }
+        None => Ok(Some(slices)),
+    }
 }
 
 impl Commit {
@@ -134,6 +163,10 @@ impl Stage for Commit {
     fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
         let out = Flow { packets: input.packets, packet: self.bytes };
         StageCost { engine: Engine::Commit, cycles: self.loops.accesses(), latency: 1, macs: 0, out }
+    }
+
+    fn stored_slices(&self) -> Option<&[Range<usize>]> {
+        self.slices.as_deref()
     }
 
     fn accesses(&self) -> Vec<Access> {

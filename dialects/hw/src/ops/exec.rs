@@ -65,7 +65,7 @@ const MAIN_ONLY: &[&str] = &["hw.align", "hw.contract", "hw.accumulate", "hw.vec
 
 /// Stages that are wrong in themselves are left to their own verifiers.
 fn verify(op: OpRef<'_>) -> Result<(), Diagnostic> {
-    slices(op)?;
+    slices(op, "C1")?;
     order(op)?;
     match stages(op) {
         Ok(stages) => connect(op, &stages).map(drop),
@@ -76,18 +76,18 @@ fn verify(op: OpRef<'_>) -> Result<(), Diagnostic> {
 /// The run that the operation describes.
 pub(crate) fn read(op: OpRef<'_>) -> Result<Exec, Diagnostic> {
     let context = if &*word(op, "context")? == "sub" { Context::Sub } else { Context::Main };
-    let slices = slices(op)?;
+    let slices = slices(op, "C1")?;
     order(op)?;
     let stages = stages(op)?;
     connect(op, &stages)?;
     Ok(Exec { context, slices, stages })
 }
 
-/// C1.
-fn slices(op: OpRef<'_>) -> Result<Vec<Range<usize>>, Diagnostic> {
+/// The ranges of the clause `slices`, which `constraint` wants to be pairs in order, apart, not empty, within the chip.
+pub(crate) fn slices(op: OpRef<'_>, constraint: &str) -> Result<Vec<Range<usize>>, Diagnostic> {
     let numbers = op.ints("slices");
     let most = machine(op).slices_per_chip();
-    let error = |message| Err(op.clause_error("C1", "slices", message));
+    let error = |message| Err(op.clause_error(constraint, "slices", message));
     let (pairs, []) = numbers.as_chunks::<2>() else {
         return error(format!("`slices` has {} numbers, expected pairs of start and end", numbers.len()));
     };

@@ -61,6 +61,7 @@ pub static COMMIT: OpDecl = OpDecl {
     clauses: &[
         ClauseDecl::lead("dtype", ClauseKind::Body(&DTYPE), "format of the stream"),
         ClauseDecl::required("loops", LOOPS, "addresses in elements"),
+        ClauseDecl::optional("slices", ClauseKind::Ints, "slices that are written, as `hw.commit` has them"),
     ],
     traits: &[Trait::Inside("hw.exec")],
     example: "seq.commit bf16, loops [32 : 32, 4 : 8, 8 : 1] : 8",

@@ -1,30 +1,34 @@
 //! `stream.commit`: the commit engine writes data memory (book 09).
 
 use crate::chain::{axes, input, with_dims};
+use crate::commit::Write;
 use crate::meaning::Meaning;
-use crate::plan;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_mapping::attrs::MAP;
-use visa_mapping::facts::{check_mappings, machine};
+use visa_mapping::facts::{check_mappings, machine, mapping_error};
 use visa_mapping::ops::func::check_place;
-use visa_mapping::{DM, Dim, Expr, Tensor};
+use visa_mapping::ops::transfer::check_dimension;
+use visa_mapping::{Axes, DM, Dim, Expr, Index, Tensor, describe, first_missing};
 
 /// `stream.commit`.
 pub static DECL: OpDecl = OpDecl {
     name: "stream.commit",
     summary: "Ends a pipeline: writes each slice's elements to data memory.",
     doc: "Keeps the leading 8, 16, 24 or 32 bytes of each flit and writes them in any order that a sequencer can walk. How \
-          many bytes are kept and how they are cut into writes follows from the element mapping.",
+          many bytes are kept and how they are cut into writes follows from the element mapping. Only slices that hold \
+          something are written; `slice` leaves out more of them (slice bitmap).",
     constraints: &[
         ("C1", "the address is a multiple of 8 and the tensor fits a slice (book 04, 09)"),
         ("C2", "8, 16, 24 or 32 leading bytes of a flit are kept; every live element of the result is written once, and nothing else but its don't-care padding (book 09, 33)"),
+        ("C3", "`slice` has a position for each slice of a cluster, and the stream holds in every live one the same (book 09)"),
     ],
     operands: &[OperandDecl::one("stream", &["stream.collect", "stream.accumulate", "stream.final", "stream.cast", "stream.transpose"])],
     clauses: &[
         ClauseDecl::required("at", ClauseKind::Int, "address in every slice, in bytes"),
+        ClauseDecl::optional("slice", ClauseKind::Body(&MAP), "what the slices that are written hold: a part of the stream's"),
         ClauseDecl::required("element", ClauseKind::Body(&MAP), "the layout within a slice, in elements"),
     ],
     results: &["tensor"],
@@ -39,7 +43,8 @@ pub static OPS: &[&OpDecl] = &[&DECL];
 
 fn infer(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
     let source = input(op)?;
-    let given: Vec<_> = op.body::<Expr>("element").map(|map| (Dim::Element, (*map).clone())).into_iter().collect();
+    let clause = |dim: Dim| Some((dim, (*op.body::<Expr>(dim.name())?).clone()));
+    let given: Vec<_> = [Dim::Slice, Dim::Element].into_iter().filter_map(clause).collect();
     with_dims(op, &DM, None, source.dtype, &given, &source)
 }
 
@@ -56,9 +61,34 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         return Err(op.clause_error("C1", "at", format!("address {at} is not a multiple of {align} (book 09)")).fix(Some(fix)));
     }
     check_place(op, "at", &result, at, machine.memory.dm_bytes_per_slice, axes, "C1")?;
+    check_slices(op, &source, &result, axes, "C3")?;
     let (time, packet) = (source.dim(Dim::Time), source.dim(Dim::Packet));
-    let sizes = &machine.limits.commit_sizes;
-    plan::commit(&result.dim(Dim::Element), &time, &packet, result.element_bytes(), sizes, axes)
-        .map(drop)
-        .map_err(|why| op.clause_error("C2", "element", why))
+    let write = Write {
+        element: &result.dim(Dim::Element),
+        time: &time,
+        packet: &packet,
+        element_bytes: result.element_bytes(),
+        unit: source.unit,
+        sizes: &machine.limits.commit_sizes,
+        axes,
+        into: None,
+    };
+    write.plan().map(drop).map_err(|why| op.clause_error("C2", "element", why))
+}
+
+/// Checks the slice bitmap: the stream holds, in every slice that is live in `result`, the same.
+pub(crate) fn check_slices(
+    op: OpRef<'_>,
+    source: &Tensor,
+    result: &Tensor,
+    axes: &Axes,
+    constraint: &str,
+) -> Result<(), Diagnostic> {
+    check_dimension(op, result, Dim::Slice, machine(op.ctx).topology.slices_per_cluster, axes, constraint)?;
+    let (kept, held) = (result.dim(Dim::Slice), source.dim(Dim::Slice));
+    let missing = first_missing(&kept, &Index::new(), &held, 0, axes);
+    let Some(at) = missing.map_err(|error| mapping_error(error, op.clause_span("slice")))? else { return Ok(()) };
+    let cell = |map: &Expr| describe(visa_mapping::map(map, axes, at).as_ref(), axes);
+    let message = format!("`{kept}` holds {} in slice {at}, where the stream's `{held}` holds {}", cell(&kept), cell(&held));
+    Err(op.clause_error(constraint, "slice", message))
 }

@@ -19,13 +19,15 @@ pub(crate) struct Fixed {
     /// The format that it hands on.
     pub(crate) dtype: DType,
     pub(crate) accesses: Vec<Access>,
+    /// The slice bitmap, if it has one.
+    pub(crate) stored: Option<Vec<Range<usize>>>,
 }
 
 /// A stage that keeps `engine` busy for `cycles` and makes a packet of 8 bytes a cycle.
 pub(crate) fn stage(name: &'static str, engine: Engine, cycles: u64) -> Fixed {
     let out = Flow { packets: cycles, packet: 8 };
     let cost = StageCost { engine, cycles, latency: 0, macs: 0, out };
-    Fixed { name, cost, dtype: DType::Bf16, accesses: Vec::new() }
+    Fixed { name, cost, dtype: DType::Bf16, accesses: Vec::new(), stored: None }
 }
 
 impl Fixed {
@@ -41,6 +43,11 @@ impl Fixed {
 
     pub(crate) fn dtype(mut self, dtype: DType) -> Self {
         self.dtype = dtype;
+        self
+    }
+
+    pub(crate) fn stores_in(mut self, slices: Range<usize>) -> Self {
+        self.stored = Some(vec![slices]);
         self
     }
 
@@ -70,6 +77,9 @@ impl Stage for Fixed {
     }
     fn cost(&self, _machine: &Machine, _input: Flow) -> StageCost {
         self.cost
+    }
+    fn stored_slices(&self) -> Option<&[Range<usize>]> {
+        self.stored.as_deref()
     }
     fn accesses(&self) -> Vec<Access> {
         self.accesses.clone()

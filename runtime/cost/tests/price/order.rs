@@ -77,6 +77,19 @@ fn other_slices_are_other_memories() {
 }
 
 #[test]
+fn a_slice_bitmap_narrows_what_is_written_but_not_what_is_read() {
+    let run = || {
+        let commit = stage("w", Engine::Commit, 100).reads(Dm, 64..128).writes(Dm, 0..64).stores_in(0..8);
+        exec(Main, 0..16, &[commit])
+    };
+    let read = |slices| exec(Sub, slices, &[stage("r", Engine::Fetch, 100).reads(Dm, 0..64)]);
+    let write = |slices| exec(Sub, slices, &[stage("x", Engine::Commit, 100).writes(Dm, 64..128)]);
+    assert_eq!(second(run(), read(7..8)), (100, vec![(0, Why::Raw)]));
+    assert_eq!(second(run(), read(8..16)), (0, vec![]));
+    assert_eq!(second(run(), write(15..16)), (100, vec![(0, Why::War)]));
+}
+
+#[test]
 fn a_transfer_orders_only_the_slices_and_bytes_that_it_writes() {
     // Bytes 64..72 of slices 256..512: 2048 bytes, 502 cycles.
     let load = || dma(Hbm, Dm, "[256 : 8 -> 524288, 8 : 1 -> 1] : 8 @ 0 -> 134217792");

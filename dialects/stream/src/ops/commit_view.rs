@@ -1,0 +1,126 @@
+//! `stream.commit_view`: the commit engine overwrites a part of a tensor in data memory (book 09).
+
+use crate::chain::{axes, input};
+use crate::commit::{Whole, Write};
+use crate::meaning::Meaning;
+use crate::ops::commit::check_slices;
+use crate::plan::Plan;
+use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::{OpRef, TypeId};
+use visa_ir::verify::VerifyCx;
+use visa_machine::Machine;
+use visa_mapping::attrs::MAP;
+use visa_mapping::facts::{check_mappings, machine, mapping_error};
+use visa_mapping::view::{self, InPlace, part_start};
+use visa_mapping::{Axes, DM, Dim, Expr, Index, Tensor, describe, first_missing, make, operand};
+
+/// `stream.commit_view`.
+pub static DECL: OpDecl = OpDecl {
+    name: "stream.commit_view",
+    summary: "Ends a pipeline: overwrites a part of a tensor in data memory.",
+    doc: "The result is `tensor` with the elements that `element` holds replaced by the stream's. It stands where `tensor` \
+          stood, in place: whatever still needs `tensor` behind this operation, the pipeline itself included, overlaps the \
+          result and is refused. The part has the tensor's own indices, and pads inner terms to the tensor's sizes, like \
+          `tm.slice`: `[A @ 1024, B]` of `[A, B]`, `[A, B @ 8 = 8 # 32]` of `[A, B = 32]`. Only slices that the stream holds are \
+          written; `slice` leaves out more of them (slice bitmap).",
+    constraints: &[
+        ("C1", "`tensor` is no view, and has the stream's number format"),
+        ("C2", "`tensor` holds, at every live position of the part, the same index; so do its chip, cluster and slice mappings for the stream's"),
+        ("C3", "the part starts a multiple of 8 bytes into the tensor (book 09)"),
+        ("C4", "8, 16, 24 or 32 leading bytes of a flit are kept; every live element of the part is written once, and nothing else but the tensor's don't-care padding (book 09, 33)"),
+        ("C5", "`slice` has a position for each slice of a cluster, and the stream holds in every live one the same (book 09)"),
+    ],
+    operands: &[
+        OperandDecl::one("stream", &["stream.collect", "stream.accumulate", "stream.final", "stream.cast"]),
+        OperandDecl::one("tensor", &["tm.dm"]),
+    ],
+    clauses: &[
+        ClauseDecl::optional("slice", ClauseKind::Body(&MAP), "what the slices that are written hold: a part of the stream's"),
+        ClauseDecl::required("element", ClauseKind::Body(&MAP), "the part's layout within a slice, in elements"),
+    ],
+    results: &["tensor"],
+    infer: Some(infer),
+    verify: Some(verify),
+    example: "%z = stream.commit_view %n, %y element [A @ 1024, B]",
+    interfaces: &[Interface(&Meaning::Overwrite(part)), Interface(&InPlace(1))],
+    ..OpDecl::BASE
+};
+
+/// The operations of this file.
+pub static OPS: &[&OpDecl] = &[&DECL];
+
+fn whole(op: OpRef<'_>) -> Result<std::rc::Rc<Tensor>, Diagnostic> {
+    operand(op, 1).ok_or_else(|| op.error("C1", "operand 1 is no tensor"))
+}
+
+fn infer(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
+    Ok(vec![make(op.ctx, (*whole(op)?).clone())])
+}
+
+/// The part as a tensor by itself.
+///
+/// # Errors
+/// If an operand is no tensor.
+pub fn part(op: OpRef<'_>) -> Result<Tensor, Diagnostic> {
+    let source = input(op)?;
+    let clause = |dim: Dim| Some((dim, (*op.body::<Expr>(dim.name())?).clone()));
+    let given: Vec<_> = [Dim::Slice, Dim::Element].into_iter().filter_map(clause).collect();
+    Tensor::build(&DM, None, source.dtype, &given, &source)
+        .map_err(|dim| op.error("C2", format!("the {dim} mapping is not known")))
+}
+
+fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
+    let axes = &axes(cx).0;
+    check_mappings(op, axes)?;
+    let (source, whole) = (input(op)?, whole(op)?);
+    if op.operand_def(1).is_some_and(|def| view::kind(def).is_some()) {
+        let error = op.error("C1", "the tensor is a view: what it does not show would change too");
+        return Err(error.fix(Some("commit into the view's source, with the part as `element`".to_owned())));
+    }
+    if source.dtype != whole.dtype {
+        return Err(op.error("C1", format!("the stream is `{}`, the tensor `{}`", source.dtype, whole.dtype)));
+    }
+    let part = part(op)?;
+    check_slices(op, &source, &part, axes, "C5")?;
+    for dim in [Dim::Chip, Dim::Cluster, Dim::Slice] {
+        check_held(op, &part.dim(dim), &whole.dim(dim), 0, axes)?;
+    }
+    plan(op, &source, &whole, axes, &machine(op.ctx)).map(drop)
+}
+
+/// C2: what `part` holds at a position, `whole` holds `start` positions further.
+fn check_held(op: OpRef<'_>, part: &Expr, whole: &Expr, start: u64, axes: &Axes) -> Result<(), Diagnostic> {
+    let missing = first_missing(part, &Index::new(), whole, start, axes);
+    let Some(at) = missing.map_err(|error| mapping_error(error, op.clause_span("element")))? else { return Ok(()) };
+    let cell = |map: &Expr, at: u64| describe(visa_mapping::map(map, axes, at).as_ref(), axes);
+    let (ours, theirs) = (cell(part, at), cell(whole, start + at));
+    let message = format!("`{part}` holds {ours} at position {at}, but `{whole}` holds {theirs} {start} positions further");
+    Err(op.clause_error("C2", "element", message))
+}
+
+/// The loops of the write, from the tensor's first element on.
+///
+/// # Errors
+/// The constraint that the part does not keep.
+pub fn plan(op: OpRef<'_>, source: &Tensor, whole: &Tensor, axes: &Axes, machine: &Machine) -> Result<Plan, Diagnostic> {
+    let (part, whole) = (part(op)?.dim(Dim::Element), whole.dim(Dim::Element));
+    let start = part_start(&part, &whole, axes).map_err(|why| op.clause_error("C2", "element", why))?;
+    check_held(op, &part, &whole, start, axes)?;
+    let (bytes, align) = (start.saturating_mul(source.element_bytes()), machine.limits.commit_stride_align);
+    if !bytes.is_multiple_of(align) {
+        let message = format!("`{part}` starts {bytes} bytes into `{whole}`, expected a multiple of {align} (book 09)");
+        return Err(op.clause_error("C3", "element", message));
+    }
+    let write = Write {
+        element: &part,
+        time: &source.dim(Dim::Time),
+        packet: &source.dim(Dim::Packet),
+        element_bytes: source.element_bytes(),
+        unit: source.unit,
+        sizes: &machine.limits.commit_sizes,
+        axes,
+        into: Some(Whole { element: &whole, start }),
+    };
+    write.plan().map_err(|why| op.clause_error("C4", "element", why))
+}
