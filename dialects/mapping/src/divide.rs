@@ -18,7 +18,7 @@
 mod rest;
 
 use crate::placement::times;
-use crate::{Axes, AxisId, Digit, Placed, Placement};
+use crate::{Axes, AxisId, Digit, Index, MAX_CHOICES, Placed, Placement};
 use rest::{Used, counts_once, leftover};
 use std::fmt;
 
@@ -197,6 +197,7 @@ pub fn divide_exact(
 }
 
 struct Walker<'a> {
+    stream: &'a Placement,
     buffer: &'a Placement,
     axes: &'a Axes,
     base: i64,
@@ -207,7 +208,7 @@ struct Walker<'a> {
 impl<'a> Walker<'a> {
     /// Finds the stream's first index in the buffer.
     fn start(
-        stream: &Placement,
+        stream: &'a Placement,
         buffer: &'a Placement,
         free: &dyn Fn(AxisId) -> bool,
         axes: &'a Axes,
@@ -231,7 +232,7 @@ impl<'a> Walker<'a> {
                 base = base.saturating_add(times(buffer.digits[at].weight, value));
             }
         }
-        Ok(Self { buffer, axes, base, used, steps: Vec::new() })
+        Ok(Self { stream, buffer, axes, base, used, steps: Vec::new() })
     }
 
     /// Cuts one stream digit at the boundaries of the buffer digits of its axis.
@@ -275,8 +276,14 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// What no digit of the buffer counts: the stream's digit up to where the next one starts.
+    /// What no digit of the buffer counts: the stream's digit up to where the next one starts. Behind an offset all of its
+    /// coordinates may be held even so, in blocks that its steps cross.
     fn missing(&self, digit: Digit, axis: AxisId) -> DivideError {
+        let strides = self.buffer.of_axis(axis).map(|(_, placed)| placed.digit.stride);
+        let block = strides.filter(|stride| *stride > digit.stride).min();
+        if let Some(block) = block.filter(|_| self.holds(digit, axis)) {
+            return DivideError::Carry { axis: self.axes.name(axis).to_owned(), block };
+        }
         let above = self.buffer.of_axis(axis).map(|(_, placed)| placed.digit.stride);
         let next = above.filter(|stride| *stride > digit.stride && stride.is_multiple_of(digit.stride)).min();
         let wanted = match next.map(|next| next / digit.stride) {
@@ -284,6 +291,18 @@ impl<'a> Walker<'a> {
             Some(_) | None => digit,
         };
         DivideError::Missing { wanted: digit_text(&wanted, self.axes) }
+    }
+
+    /// Whether the buffer holds every coordinate that a stream digit reaches, as far as they are looked at.
+    fn holds(&self, digit: Digit, axis: AxisId) -> bool {
+        let others = self.buffer.origin.iter().filter(|offset| offset.axis != axis);
+        let others: Index = others.map(|offset| (offset.axis, offset.coordinate)).collect();
+        let first = self.stream.start(axis);
+        (0..digit.live.min(MAX_CHOICES as u64)).all(|step| {
+            let mut index = others.clone();
+            index.add(axis, first.saturating_add(digit.stride.saturating_mul(step)));
+            self.buffer.address(&index).is_some()
+        })
     }
 
     /// The buffer digit in whose range of coordinates the stream digit starts to count.

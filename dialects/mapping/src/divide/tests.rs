@@ -237,3 +237,13 @@ fn walks_agree_with_enumeration() {
         }
     }
 }
+
+/// The buffer holds F = 1, 2, 4, 5: both 2 and 4 are there, but the step from one to the other crosses a block of 3.
+#[test]
+fn what_is_held_across_blocks_is_not_missing() {
+    let error = divided(divide, "[F = 6 / 3, F = 3 @ 1]", "[F = 6 / 2 @ 1]").unwrap_err();
+    assert!(matches!(error, DivideError::Carry { block: 3, .. }), "{error:?}");
+    // From 2 to 6 the radices do not fit at all.
+    let error = divided(divide, "[F = 6 / 3, F = 3 @ 1]", "[F @ 2 = 8 / 4]").unwrap_err();
+    assert!(matches!(error, DivideError::Incompatible { radices: (4, 3), .. }), "{error:?}");
+}
