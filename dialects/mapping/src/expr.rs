@@ -200,10 +200,10 @@ impl Expr {
     /// # Errors
     /// An alias that is not defined.
     pub fn expanded(&self, axes: &Axes) -> Result<Expr, MapError> {
-        match self {
-            Expr::Alias(name) => axes.alias(name).cloned(),
-            _ => self.map_children(|child| child.expanded(axes)),
+        if let Expr::Alias(name) = self {
+            return axes.alias(name).cloned();
         }
+        self.map_children(|child| child.expanded(axes))
     }
 
     /// The names of the axes that it mentions, through aliases too, in order and each as often as it stands there. An alias
@@ -228,10 +228,7 @@ impl Expr {
 
     /// Axes, numbers, groups and operators, aliases counted as one.
     pub fn nodes(&self) -> usize {
-        let table = match self {
-            Expr::Gather { table, .. } => table.len(),
-            _ => 0,
-        };
+        let table = if let Expr::Gather { table, .. } = self { table.len() } else { 0 };
         1 + table + self.children().into_iter().map(Expr::nodes).sum::<usize>()
     }
 
