@@ -176,10 +176,7 @@ impl Builder<'_> {
                 parts.iter().flat_map(|part| &part.reach).for_each(|&(axis, by, size)| widen(axis, by, size));
             }
             Kind::Repeat { step, body, .. } | Kind::Moved { step, body } => {
-                let moves = match &kind {
-                    Kind::Repeat { count, .. } => count - 1,
-                    _ => 1,
-                };
+                let moves = if let Kind::Repeat { count, .. } = &kind { count - 1 } else { 1 };
                 body.reach.iter().for_each(|&(axis, by, size)| widen(axis, by, size));
                 if let Some(axis) = step.axis {
                     let own = body.reach.iter().find(|own| own.0 == axis).map_or(0, |own| own.1);

@@ -168,12 +168,12 @@ pub(crate) fn power(op: OpRef<'_>, clause: &str, slices: u64) -> Result<u64, Dia
 /// An alias that is not defined.
 pub fn blanked(map: &Expr, free: &dyn Fn(AxisId) -> bool, axes: &Axes) -> Result<Expr, String> {
     fn blank(map: &Expr, free: &dyn Fn(AxisId) -> bool, axes: &Axes) -> Result<Expr, ()> {
-        match map {
-            Expr::Axis(name) => match axes.id(name).filter(|&axis| axes.skew(axis).is_none() && free(axis)) {
-                Some(axis) => Ok(Expr::Literal(axes.size(axis))),
-                None => Ok(map.clone()),
-            },
-            _ => map.map_children(|child| blank(child, free, axes)),
+        let Expr::Axis(name) = map else {
+            return map.map_children(|child| blank(child, free, axes));
+        };
+        match axes.id(name).filter(|&axis| axes.skew(axis).is_none() && free(axis)) {
+            Some(axis) => Ok(Expr::Literal(axes.size(axis))),
+            None => Ok(map.clone()),
         }
     }
     let plain = map.expanded(axes).map_err(|error| error.to_string())?;
