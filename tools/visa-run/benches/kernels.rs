@@ -7,25 +7,15 @@ mod common;
 use std::hint::black_box;
 use std::time::Duration;
 
-use common::{context, median, module, ratio};
+use common::{compiled, median, ratio};
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, criterion_group, criterion_main};
-use visa_hw::program::Program;
 use visa_interpreter::{Interpreter, Options};
 use visa_machine::Machine;
 use visa_numerics::f32_to_bf16;
-use visa_passes::{PassManager, Pipeline, Silent, standard_passes};
 
 const GEMV: &str = include_str!("../../../test/kernels/gemv.visa");
 const GEMM: &str = include_str!("../../../test/kernels/gemm.visa");
-
-fn compiled(text: &str) -> Program {
-    let ctx = context();
-    let mut module = module(&ctx, text);
-    let pipeline = Pipeline::parse("lower-to-seq,lower-to-hw", standard_passes()).expect("a pipeline");
-    PassManager::new(&pipeline, standard_passes()).run(&ctx, &mut module, &mut Silent).expect("it lowers");
-    visa_hw::compile(&ctx, &module, None).unwrap_or_else(|errors| panic!("{errors:?}"))
-}
 
 /// Numbers in -1..1 without a pattern.
 fn numbers(count: usize) -> Vec<f32> {

@@ -83,10 +83,9 @@ impl Stage for Collect {
 
 /// Every chunk of `from` items filled up with `pad` to `to` items.
 pub(super) fn padded<T: Copy>(items: &[T], from: usize, to: usize, pad: T) -> Vec<T> {
-    let mut out = Vec::with_capacity(items.len().checked_div(from).unwrap_or(0) * to);
-    for chunk in items.chunks(from.max(1)) {
-        out.extend_from_slice(chunk);
-        out.resize(out.len() + to.saturating_sub(chunk.len()), pad);
+    let mut out = vec![pad; items.len().div_ceil(from.max(1)) * to];
+    for (out, chunk) in out.chunks_exact_mut(to.max(1)).zip(items.chunks(from.max(1))) {
+        out[..chunk.len()].copy_from_slice(chunk);
     }
     out
 }

@@ -112,11 +112,12 @@ impl Commit {
     /// Cuts what is kept of `items` (one a byte) into the runs of addresses that it goes to.
     fn scatter<T: Copy>(&self, items: &[T], packet: usize, mut write: impl FnMut(usize, &[T])) {
         let kept = self.bytes as usize;
-        let truncated: Vec<T>;
+        let mut truncated = Vec::new();
         let mut rest = if kept == packet {
             items
         } else {
-            truncated = items.chunks_exact(packet.max(1)).flat_map(|packet| &packet[..kept]).copied().collect();
+            truncated.reserve(items.len() / packet.max(1) * kept);
+            items.chunks_exact(packet.max(1)).for_each(|packet| truncated.extend_from_slice(&packet[..kept]));
             &truncated
         };
         for run in self.loops.runs() {

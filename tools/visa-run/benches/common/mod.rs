@@ -7,10 +7,12 @@ use std::time::{Duration, Instant};
 
 use criterion::BenchmarkGroup;
 use criterion::measurement::WallTime;
+use visa_hw::program::Program;
 use visa_ir::context::Context;
 use visa_ir::module::Module;
 use visa_ir::span::Source;
 use visa_opt::load_module;
+use visa_passes::{PassManager, Pipeline, Silent, standard_passes};
 
 /// Measures `work` and returns its median time; `None` if the command line leaves it out.
 pub(crate) fn median(
@@ -18,12 +20,23 @@ pub(crate) fn median(
     name: &str,
     mut work: impl FnMut(),
 ) -> Option<Duration> {
+    median_of(group, name, || {
+        let start = Instant::now();
+        work();
+        start.elapsed()
+    })
+}
+
+/// The median of the times that `work` measures itself; `None` if the command line leaves it out.
+pub(crate) fn median_of(
+    group: &mut BenchmarkGroup<'_, WallTime>,
+    name: &str,
+    mut work: impl FnMut() -> Duration,
+) -> Option<Duration> {
     let times = RefCell::new(Vec::new());
     group.bench_function(name, |bencher| {
         bencher.iter_custom(|runs| {
-            let start = Instant::now();
-            (0..runs).for_each(|_| work());
-            let elapsed = start.elapsed();
+            let elapsed = (0..runs).map(|_| work()).sum::<Duration>();
             times.borrow_mut().push(elapsed.div_f64(runs as f64));
             elapsed
         });
@@ -47,6 +60,15 @@ pub(crate) fn module(ctx: &Context, text: &str) -> Module {
     let source = Source::new("bench", text);
     let loaded = load_module(ctx, &source, 0..text.len());
     loaded.module.unwrap_or_else(|| panic!("{:?}", loaded.findings))
+}
+
+/// A kernel as the interpreter takes it.
+pub(crate) fn compiled(text: &str) -> Program {
+    let ctx = context();
+    let mut module = module(&ctx, text);
+    let pipeline = Pipeline::parse("lower-to-seq,lower-to-hw", standard_passes()).expect("a pipeline");
+    PassManager::new(&pipeline, standard_passes()).run(&ctx, &mut module, &mut Silent).expect("it lowers");
+    visa_hw::compile(&ctx, &module, None).unwrap_or_else(|errors| panic!("{errors:?}"))
 }
 
 /// A context of the four dialects.
