@@ -3,6 +3,9 @@
 //! verifier accepts must check.
 
 use std::fmt::Write as _;
+use std::panic::resume_unwind;
+use std::path::PathBuf;
+use visa_machine::Machine;
 use visa_opt::Io;
 
 /// SplitMix64: small, and the same everywhere.
@@ -53,13 +56,19 @@ fn mapping(digits: &[Digit]) -> String {
     }
 }
 
+/// Slices of a cluster: those of RNGD in one case of sixteen; otherwise few, since work grows with them and rules do not change.
+const SLICES: [u64; 2] = [16, 256];
+
 /// The slices are S; U to Z stand for copies.
-const AXES: &str = "visa 1
-tm.axes [S = 256, A = 8, B = 4, C = 6, T = 3, R = 3, U = 2, V = 4, W = 8, X = 16, Y = 32, Z = 64]
-";
+fn axes(slices: u64) -> String {
+    format!(
+        "visa 1\ntm.axes [S = {slices}, A = 8, B = 4, C = 6, T = 3, R = 3, U = 2, V = 4, W = 8, X = 16, Y = 32, Z = 64]\n"
+    )
+}
 
 /// A switch of slices `[S]`, as its line in the kernel and what is behind it.
 struct Switch {
+    slices: u64,
     line: String,
     /// Time behind it.
     time: String,
@@ -70,15 +79,15 @@ struct Switch {
 }
 
 impl Switch {
-    fn none(steps: &[Digit]) -> Self {
+    fn none(slices: u64, steps: &[Digit]) -> Self {
         let (line, time) = (String::new(), mapping(steps));
-        Self { line, time, held: steps.to_vec(), taken: None }
+        Self { slices, line, time, held: steps.to_vec(), taken: None }
     }
 
     /// Any topology; the recipes stand here a second time, from book 13.
-    fn any(random: &mut Random, steps: &[Digit]) -> Self {
-        let mut switch = Self::none(steps);
-        let (one, zero) = (1 << random.below(4), 1 << random.below(3));
+    fn any(random: &mut Random, slices: u64, steps: &[Digit]) -> Self {
+        let mut switch = Self::none(slices, steps);
+        let (one, zero) = (1 << random.below(4), 1 << random.below(if slices < 32 { 2 } else { 3 }));
         let (outer, inner) = (part(zero, one), part(1, zero));
         let rest = format!("S / {}", one * zero);
         let (copies1, copies0) = (copies(one), copies(zero));
@@ -139,7 +148,7 @@ impl Switch {
     /// Parts of the slices stay, in any order, or move into time; sometimes in another order, which is refused.
     fn custom(&mut self, random: &mut Random) -> (String, String) {
         let (mut slices, mut moved) = (Vec::new(), Vec::new());
-        let mut stride = 256;
+        let mut stride = self.slices;
         while stride > 1 {
             let size = (1 << (random.below(3) + 2)).min(stride);
             stride /= size;
@@ -171,8 +180,8 @@ fn copies(size: u64) -> Digit {
     ((*name).to_owned(), size)
 }
 
-/// A kernel that moves `x` through one pipeline.
-fn kernel(random: &mut Random) -> String {
+/// A kernel that moves `x` through one pipeline of `slices` slices.
+fn kernel(random: &mut Random, slices: u64) -> String {
     let (dtype, width) = [("i8", 1), ("bf16", 2), ("i32", 4), ("f32", 4)][random.below(4)];
     let mut order = digits(random);
     // Mostly the same split on both sides, so that radices agree; sometimes another, which may have to be cut.
@@ -196,7 +205,8 @@ fn kernel(random: &mut Random) -> String {
         steps.insert(random.below(steps.len() + 1), ("T".to_owned(), 3));
     }
     let padded = format!("{} # {whole}", mapping(packet));
-    let switch = if random.below(3) == 0 { Switch::none(&steps) } else { Switch::any(random, &steps) };
+    let switch =
+        if random.below(3) == 0 { Switch::none(slices, &steps) } else { Switch::any(random, slices, &steps) };
     let mut target = switch.held.clone();
     if random.below(2) == 0 {
         random.shuffle(&mut target);
@@ -230,7 +240,7 @@ fn kernel(random: &mut Random) -> String {
     }
     let unit = if random.below(3) == 0 { "sub" } else { "main" };
     let (steps_text, packet_text) = (mapping(&steps), mapping(packet));
-    let mut text = String::from(AXES);
+    let mut text = axes(slices);
     let _ = write!(
         text,
         "tm.func @f(%x: !tm.hbm<{dtype}, [1], [S, {array}]>{argument}) at {places} {{
@@ -253,34 +263,76 @@ fn kernel(random: &mut Random) -> String {
     text
 }
 
+/// What became of some cases.
+#[derive(Clone, Copy, Default)]
+struct Tally {
+    accepted: usize,
+    refused: usize,
+    /// Accepted ones that commit into a part.
+    views: usize,
+}
+
+impl Tally {
+    fn add(self, other: Self) -> Self {
+        Self {
+            accepted: self.accepted + other.accepted,
+            refused: self.refused + other.refused,
+            views: self.views + other.views,
+        }
+    }
+}
+
+/// The cases are seeded by their number, so that each can be run alone.
+fn run_case(seed: u64, case: u64, machines: &[PathBuf; 2]) -> Tally {
+    let mut random = Random(seed.wrapping_shl(32) ^ case);
+    let size = usize::from(random.below(16) == 0);
+    let text = kernel(&mut random, SLICES[size]);
+    let mut io = Io::buffered(text.clone(), ".");
+    let machine = machines[size].to_string_lossy().into_owned();
+    let flags = ["-", "--check", "--threads", "1", "--machine", &machine];
+    let code = visa_run::run(&flags.map(str::to_owned), &mut io);
+    if code == 0 {
+        return Tally { accepted: 1, views: usize::from(text.contains("commit_view")), refused: 0 };
+    }
+    // A refusal names a rule of the kernel, never a mistake of a pass or a mismatch.
+    let said = String::from_utf8_lossy(&io.stderr).into_owned();
+    let wrong = ["error[check]", "mistake in the pass", "error[pass]", "error[run]"];
+    let found = wrong.iter().find(|word| said.contains(*word));
+    assert!(found.is_none(), "seed {seed}, case {case}: {said}\n{text}");
+    Tally { refused: 1, ..Tally::default() }
+}
+
+/// A number from the environment.
+fn setting(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
 #[test]
 #[expect(clippy::print_stdout, reason = "how many kernels were legal, for whoever runs more of them")]
 fn what_the_verifier_accepts_lowers_to_the_same_values() {
-    // `VISA_PIPELINES=100000 cargo test -p visa-run --release --test pipelines` runs more.
-    let count = std::env::var("VISA_PIPELINES").ok().and_then(|text| text.parse().ok()).unwrap_or(600);
-    let seed = 2026;
-    let mut random = Random(seed);
-    let (mut accepted, mut refused, mut views) = (0, 0, 0);
-    for case in 0..count {
-        let text = kernel(&mut random);
-        let mut io = Io::buffered(text.clone(), ".");
-        let code = visa_run::run(&["-".into(), "--check".into(), "--threads".into(), "1".into()], &mut io);
-        let said = String::from_utf8_lossy(&io.stderr).into_owned();
-        match code {
-            0 => {
-                accepted += 1;
-                views += usize::from(text.contains("commit_view"));
-            }
-            _ => {
-                // A refusal names a rule of the kernel, never a mistake of a pass or a mismatch.
-                let wrong = ["error[check]", "mistake in the pass", "error[pass]", "error[run]"];
-                let found = wrong.iter().find(|word| said.contains(*word));
-                assert!(found.is_none(), "seed {seed}, case {case}: {said}\n{text}");
-                refused += 1;
-            }
-        }
-    }
+    // `VISA_PIPELINES=1000000 VISA_SEED=7 cargo test -p visa-run --release --test pipelines -- --nocapture` runs more.
+    let (count, seed) = (setting("VISA_PIPELINES", 10_000), setting("VISA_SEED", 2026));
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let machines = SLICES.map(|slices| {
+        let mut machine = Machine::rngd();
+        machine.topology.slices_per_cluster = slices;
+        let path = folder.path().join(format!("{slices}.json"));
+        std::fs::write(&path, serde_json::to_string(&machine).expect("JSON")).expect("a file");
+        path
+    });
+    // Threads of our own: a pool whose worker waits for a case's inner parallelism would start the next case on its stack.
+    let workers = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
+    let share = |worker: u64| {
+        let cases = (worker..count).step_by(workers as usize);
+        cases.map(|case| run_case(seed, case, &machines)).fold(Tally::default(), Tally::add)
+    };
+    let Tally { accepted, refused, views } = std::thread::scope(|scope| {
+        let running: Vec<_> = (0..workers).map(|worker| scope.spawn(move || share(worker))).collect();
+        let done =
+            running.into_iter().map(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        done.fold(Tally::default(), Tally::add)
+    });
     println!("seed {seed}: {accepted} accepted and checked ({views} commit into a part), {refused} refused");
-    assert!(accepted >= count / 10, "seed {seed}: only {accepted} of {count} kernels are legal");
-    assert!(views >= count / 100, "seed {seed}: only {views} of {count} kernels commit into a part");
+    assert!(accepted as u64 >= count / 10, "seed {seed}: only {accepted} of {count} kernels are legal");
+    assert!(views as u64 >= count / 100, "seed {seed}: only {views} of {count} kernels commit into a part");
 }
