@@ -137,6 +137,12 @@ impl DType {
         u64::try_from(elements).unwrap_or(u64::MAX)
     }
 
+    /// What byte addresses of its elements are multiples of: an element's bytes, or 1 where two share a byte.
+    pub const fn align(self) -> u64 {
+        let bytes = self.bits() as u64 / 8;
+        if bytes == 0 { 1 } else { bytes }
+    }
+
     /// Whether memories hold it. i5 and i9 exist in streams and in the tensor register file only: their sideband bit has
     /// no place elsewhere (book 19).
     pub const fn is_stored(self) -> bool {
@@ -161,7 +167,7 @@ impl DType {
     }
 
     /// `value` in an integer format's width: its low bits, read as a signed number.
-    pub(crate) const fn wrap(self, value: i32) -> i32 {
+    pub const fn wrap(self, value: i32) -> i32 {
         let unused = 32 - self.info().value_bits;
         (value << unused) >> unused
     }
@@ -257,6 +263,12 @@ mod tests {
             assert_eq!(dtype.is_stored(), !extended, "{dtype}");
             assert_eq!(dtype.wire_scale(), if extended { 2 } else { 1 }, "{dtype}");
         }
+    }
+
+    #[test]
+    fn alignments() {
+        let expected = [1, 1, 1, 1, 2, 4, 1, 1, 2, 2, 4];
+        assert!(DType::all().map(DType::align).eq(expected));
     }
 
     #[test]

@@ -162,8 +162,7 @@ mod tests {
 
     /// The values of each format's finite codes: 448, 57344 and 65504 are the last.
     fn tables() -> [Vec<f64>; 3] {
-        let tables =
-            [magnitudes(4, 3, 7, 0x7f), magnitudes(5, 2, 15, 0x7c), magnitudes(5, 10, 15, 0x7c00)];
+        let tables = [magnitudes(4, 3, 7, 0x7f), magnitudes(5, 2, 15, 0x7c), magnitudes(5, 10, 15, 0x7c00)];
         assert_eq!([448.0, 57344.0, 65504.0], [0, 1, 2].map(|at| *tables[at].last().unwrap()));
         tables
     }
@@ -210,7 +209,8 @@ mod tests {
         let pairs = table.windows(2).map(|pair| (pair[0], pair[1])).chain(ends);
         let halves = pairs.map(|(a, b)| (f64::midpoint(a, b)) as f32);
         let past = [464.0, 480.0, 61440.0, 65519.0, 65520.0, 65536.0, 1e9].map(|x: f32| x);
-        let mut samples: Vec<f32> = halves.chain(past).flat_map(|x| [x.next_down(), x, x.next_up()]).collect();
+        let mut samples: Vec<f32> =
+            halves.chain(past).flat_map(|x| [x.next_down(), x, x.next_up()]).collect();
         samples.extend(table.iter().map(|&x| x as f32));
         samples.extend(INTERESTING_F32.map(f32::from_bits));
         samples.extend((0..20_000).map(|_| random.any_f32()));
@@ -263,18 +263,18 @@ mod tests {
         for (x, f8e4m3, f8e5m2, f16) in [
             (1.0_f32, 0x38, 0x3c, 0x3c00),
             (-1.5, 0xbc, 0xbe, 0xbe00),
-            (1.125, 0x39, 0x3d, 0x3c80),          // e5m2: a tie between 1 and 1.25, away from zero
-            (1.0625, 0x38, 0x3c, 0x3c40),         // e4m3: a tie between 1 and 1.125, to even
-            (1.1875, 0x3a, 0x3d, 0x3cc0),         // e4m3: a tie between 1.125 and 1.25, to even
-            (448.0, 0x7e, 0x5f, 0x5f00),          // e4m3: the largest
-            (1000.0, 0x7e, 0x64, 0x63d0),         // e4m3: past it; e5m2: 896 is 104 away, 1024 24
-            (61440.0, 0x7e, 0x7c, 0x7b80),        // e5m2: the tie between the largest and infinity
-            (61439.0, 0x7e, 0x7b, 0x7b80),        // f16: 61440 is the nearest multiple of 32
-            (65519.0, 0x7e, 0x7c, 0x7bff),        // f16: just below the tie with infinity
-            (65520.0, 0x7e, 0x7c, 0x7c00),        // f16: the tie, to even
+            (1.125, 0x39, 0x3d, 0x3c80), // e5m2: a tie between 1 and 1.25, away from zero
+            (1.0625, 0x38, 0x3c, 0x3c40), // e4m3: a tie between 1 and 1.125, to even
+            (1.1875, 0x3a, 0x3d, 0x3cc0), // e4m3: a tie between 1.125 and 1.25, to even
+            (448.0, 0x7e, 0x5f, 0x5f00), // e4m3: the largest
+            (1000.0, 0x7e, 0x64, 0x63d0), // e4m3: past it; e5m2: 896 is 104 away, 1024 24
+            (61440.0, 0x7e, 0x7c, 0x7b80), // e5m2: the tie between the largest and infinity
+            (61439.0, 0x7e, 0x7b, 0x7b80), // f16: 61440 is the nearest multiple of 32
+            (65519.0, 0x7e, 0x7c, 0x7bff), // f16: just below the tie with infinity
+            (65520.0, 0x7e, 0x7c, 0x7c00), // f16: the tie, to even
             (f32::NEG_INFINITY, 0xfe, 0xfc, 0xfc00),
             (f32::NAN, 0x7f, 0x7e, 0x7e00),
-            (0.001_953_125, 0x01, 0x18, 0x1800),  // 2^-9: the smallest subnormal of e4m3
+            (0.001_953_125, 0x01, 0x18, 0x1800), // 2^-9: the smallest subnormal of e4m3
             (0.000_976_562_5, 0x00, 0x14, 0x1400), // 2^-10: its half, a tie to even 0
             (7.629_394_5e-6, 0x00, 0x01, 0x0080), // 2^-17: e5m2: half the smallest, away from zero
             (5.960_464_5e-8, 0x00, 0x00, 0x0001), // 2^-24: the smallest subnormal of f16
