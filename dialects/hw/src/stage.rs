@@ -13,7 +13,7 @@ use visa_numerics::DType;
 pub struct Stream {
     /// Format of its elements.
     pub dtype: DType,
-    /// Bytes a packet.
+    /// Bytes held of a packet: its nominal bytes times [`DType::wire_scale`].
     pub packet: usize,
     /// The packets.
     pub bytes: Vec<u8>,
@@ -64,6 +64,18 @@ impl Wire {
         self.packets.checked_mul(self.packet)
     }
 
+    /// Whether memories hold the elements: those of i5 and i9 exist in streams and in the tensor register file only.
+    ///
+    /// # Errors
+    /// `constraint`, of the memory's operation, at fault in `clause`.
+    pub fn stored(&self, constraint: &'static str, clause: &'static str) -> Result<(), Mismatch> {
+        if self.dtype.is_stored() {
+            return Ok(());
+        }
+        let message = format!("the stream's elements are {}, whose sideband bit no memory holds", self.dtype);
+        Err(Mismatch::new(constraint, clause, message))
+    }
+
     /// The same as a flow.
     #[must_use]
     pub fn flow(&self) -> Flow {
@@ -97,6 +109,9 @@ pub struct SliceMemory {
     pub dm: Bank,
     /// Tensor register file, row after row (`row * trf_bytes_per_row + address`).
     pub trf: Bank,
+    /// The same with the sideband bits of i5 and i9, which the file holds beside its bytes (book 19): such elements
+    /// stand here, at [`DType::wire_scale`] times their address.
+    pub trf_extended: Bank,
     /// Vector register file.
     pub vrf: Bank,
 }
@@ -107,6 +122,19 @@ pub struct Bank {
     bytes: Vec<u8>,
     /// One mark a byte in shadow mode; bytes beyond its end were never written.
     taint: Vec<Taint>,
+}
+
+impl SliceMemory {
+    /// The tensor register file as elements of `dtype` see it, [`DType::wire_scale`] bytes an address.
+    #[must_use]
+    pub fn trf_of(&self, dtype: DType) -> &Bank {
+        if dtype.is_stored() { &self.trf } else { &self.trf_extended }
+    }
+
+    /// [`SliceMemory::trf_of`], to write.
+    pub fn trf_of_mut(&mut self, dtype: DType) -> &mut Bank {
+        if dtype.is_stored() { &mut self.trf } else { &mut self.trf_extended }
+    }
 }
 
 impl Stream {

@@ -142,12 +142,6 @@ impl Tensor {
         self.dtype.bytes(positions)
     }
 
-    /// Bytes of one element; every format so far has whole bytes.
-    #[must_use]
-    pub fn element_bytes(&self) -> u64 {
-        u64::from(self.dtype.bits()).div_ceil(8)
-    }
-
     /// Bytes that a dimension spans, if its mapping is sound.
     #[must_use]
     pub fn dim_bytes(&self, dim: Dim, axes: &Axes) -> Option<u64> {
@@ -172,7 +166,14 @@ impl Tensor {
 pub fn parse_tensor(kind: &'static TensorKind, text: &str) -> Result<Rc<dyn Body>, BodyError> {
     let mut fields = split_fields(text)?.into_iter();
     let unit = if kind.stream { Some(parse_unit(fields.next())?) } else { None };
-    let dtype = parse_dtype(fields.next())?;
+    let (place, field) = (kind.def.name, fields.next());
+    let dtype = parse_dtype(field)?;
+    // The tensor register file holds the sideband bits (book 19).
+    if !dtype.is_stored() && !kind.stream && place != "tm.trf" {
+        let message =
+            format!("`{dtype}` has a sideband bit, which only streams and the tensor register file hold");
+        return Err(field_error("tensor-format", message, field, None));
+    }
     let mut maps = Vec::new();
     for (start, field) in fields {
         let map = Expr::parse(field).map_err(|error| map_error(error, start))?;

@@ -6,6 +6,7 @@ use crate::tensor::{Dim, Tensor};
 use crate::{Axes, AxisId, Expr, Placement, digits, place, place_expr};
 use std::fmt;
 use visa_machine::Machine;
+use visa_numerics::DType;
 
 /// One loop of a transfer, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +47,8 @@ pub enum TransferError {
     },
     /// A mapping has no digit form.
     Mapping(String),
+    /// 4-bit elements that share a byte on one side do not on the other.
+    HalfByte(String),
 }
 
 impl fmt::Display for TransferError {
@@ -54,7 +57,7 @@ impl fmt::Display for TransferError {
             Self::Divide { wanted, held, error } => {
                 write!(f, "`{wanted}` cannot be read from `{held}`: {error}")
             }
-            Self::Mapping(why) => f.write_str(why),
+            Self::Mapping(why) | Self::HalfByte(why) => f.write_str(why),
         }
     }
 }
@@ -66,7 +69,7 @@ enum Access {
     Write,
 }
 
-/// Where a memory tensor holds each index, in bytes: element within a slice or chip, then slices
+/// Where a memory tensor holds each index, in bytes, or for 4-bit elements in half bytes: element within a slice or chip, then slices
 /// (`dm_bytes_per_slice` apart, clusters behind one another), then, if `chips`, chips.
 fn placed(
     tensor: &Tensor,
@@ -76,12 +79,13 @@ fn placed(
     access: Access,
 ) -> Result<Placement, TransferError> {
     let slice = i64::try_from(machine.memory.dm_bytes_per_slice).unwrap_or(i64::MAX);
-    let element = i64::try_from(tensor.element_bytes()).unwrap_or(i64::MAX);
+    let element = i64::try_from(tensor.dtype.align()).unwrap_or(i64::MAX);
+    let byte = byte_units(tensor.dtype);
     let units = [
         (Dim::Element, element),
-        (Dim::Slice, slice),
-        (Dim::Cluster, times(slice, machine.topology.slices_per_cluster)),
-        (Dim::Chip, CHIP_STRIDE),
+        (Dim::Slice, times(byte, machine.memory.dm_bytes_per_slice)),
+        (Dim::Cluster, times(times(slice, machine.topology.slices_per_cluster), byte.cast_unsigned())),
+        (Dim::Chip, byte * CHIP_STRIDE),
     ];
     let mut all = Placement::default();
     for (dim, unit) in units {
@@ -131,8 +135,52 @@ pub fn transfer(
         })
         .collect();
     loops.reverse();
-    loops.push(TransferLoop { limit: from.element_bytes(), read: 1, write: 1 });
-    Ok(Transfer { loops, read_base: division.base, write_base: target.base })
+    loops.push(TransferLoop { limit: from.dtype.align(), read: 1, write: 1 });
+    let transfer = Transfer { loops, read_base: division.base, write_base: target.base };
+    if byte_units(from.dtype) == 1 { Ok(transfer) } else { transfer.halved() }
+}
+
+/// What a byte counts in addresses of this format: 2 half bytes for 4-bit elements, otherwise 1.
+#[must_use]
+pub fn byte_units(dtype: DType) -> i64 {
+    if dtype.bits() < 8 { 2 } else { 1 }
+}
+
+impl Transfer {
+    /// The same in bytes, where this is in half bytes: pairs of elements share a byte on both sides.
+    fn halved(mut self) -> Result<Self, TransferError> {
+        let refuse = |found: String| {
+            let message =
+                format!("4-bit elements share bytes in pairs, and a transfer moves whole bytes: {found}");
+            Err(TransferError::HalfByte(message))
+        };
+        let mut run = 1_i64;
+        while let Some(step) = self.loops.pop_if(|step| (step.read, step.write) == (run, run)) {
+            run = times(run, step.limit);
+        }
+        if run % 2 != 0 {
+            return refuse(format!(
+                "runs of {run} elements are contiguous on both sides, expected an even number"
+            ));
+        }
+        for step in &mut self.loops {
+            if step.read % 2 != 0 || step.write % 2 != 0 {
+                return refuse(format!(
+                    "runs are read {} and written {} elements apart, expected even distances",
+                    step.read, step.write
+                ));
+            }
+            (step.read, step.write) = (step.read / 2, step.write / 2);
+        }
+        if self.read_base % 2 != 0 || self.write_base % 2 != 0 {
+            return refuse(format!(
+                "it reads from element {} and writes from element {}, expected even ones",
+                self.read_base, self.write_base
+            ));
+        }
+        self.loops.push(TransferLoop { limit: run.cast_unsigned() / 2, read: 1, write: 1 });
+        Ok(Self { read_base: self.read_base / 2, write_base: self.write_base / 2, ..self })
+    }
 }
 
 /// The terms of several mappings, major first, as one group without identities and terms that only pad: what messages

@@ -1,8 +1,9 @@
 //! Contiguous runs, access sizes, and the step from elements to bytes (book 08, 09).
 
 use crate::error::{SeqError, code};
-use crate::merge::{merge_pair, scaled};
-use crate::program::{Loop, PairedProgram, Program};
+use crate::merge::{merge_pair, merged, scaled};
+use crate::program::{Entry, Loop, PairedProgram, Program};
+use visa_numerics::DType;
 
 /// Length of the innermost contiguous run, in the program's unit: the product of the consecutive
 /// entries, from the innermost outwards, that continue each other (book 08). 1 where the innermost
@@ -66,6 +67,54 @@ impl Program {
         };
         element_size(element_bytes)?;
         bytes().ok_or_else(|| too_large(&self.to_string(), element_bytes))
+    }
+
+    /// The byte program of a program over elements of `dtype`: [`Program::to_bytes`], and for 4-bit elements, of which two
+    /// share a byte, half of everything.
+    ///
+    /// # Errors
+    /// Numbers past 64 bits (A1), or a place that is half a byte (A4).
+    pub fn in_bytes(&self, dtype: DType) -> Result<Self, SeqError> {
+        match dtype.bits() {
+            4 => self.halved(),
+            bits => self.to_bytes(u64::from(bits) / 8),
+        }
+    }
+
+    /// The byte program of a program over half bytes: the innermost loop goes through whole bytes, and everything else
+    /// starts at one.
+    fn halved(&self) -> Result<Self, SeqError> {
+        let half = |found: String, expected: &str| {
+            let message =
+                format!("`{self}` of 4-bit elements stands at half a byte: {found}, expected {expected}");
+            let fix =
+                "keep pairs of elements that share a byte together, innermost in both mappings".to_owned();
+            Err(SeqError::new(code::HALF_BYTE, message).with_fix(Some(fix)))
+        };
+        if self.base % 2 != 0 {
+            return half(format!("the base is {}", self.base), "an even number");
+        }
+        if !self.packet.is_multiple_of(2) {
+            return half(format!("the packet is {}", self.packet), "an even number");
+        }
+        let mut entries = merged(&self.entries);
+        match entries.pop() {
+            Some(Entry { limit, stride: 1 }) if limit.is_multiple_of(2) => {
+                if let Some(odd) = entries.iter().find(|entry| entry.stride % 2 != 0) {
+                    return half(format!("a loop is {} : {}", odd.limit, odd.stride), "an even stride");
+                }
+                for entry in &mut entries {
+                    entry.stride /= 2;
+                }
+                entries.push(Entry { limit: limit / 2, stride: 1 });
+                Ok(Self { entries, packet: self.packet / 2, base: self.base / 2 })
+            }
+            Some(Entry { limit, stride }) => half(
+                format!("the innermost loop is {limit} : {stride}"),
+                "an even number of neighbours, `n : 1`",
+            ),
+            None => half("there is no loop".to_owned(), "an even number of neighbours, `n : 1`"),
+        }
     }
 
     /// Lets one access transfer more: the packet becomes the largest supported multiple of itself that

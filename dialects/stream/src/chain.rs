@@ -92,6 +92,22 @@ pub fn packet_bytes(op: OpRef<'_>, stream: &Tensor, axes: &Axes) -> Result<u64, 
     })
 }
 
+/// Checks that a memory can hold the stream's format: i5 and i9 have a sideband bit (book 19).
+///
+/// # Errors
+/// If it cannot.
+pub fn check_stored(op: OpRef<'_>, stream: &Tensor, constraint: &str) -> Result<(), Diagnostic> {
+    let dtype = stream.dtype;
+    if dtype.is_stored() {
+        return Ok(());
+    }
+    let message =
+        format!("`{dtype}` has a sideband bit, which only streams and the tensor register file hold");
+    Err(op
+        .error(constraint, message)
+        .fix(Some("convert at the fetch to a format that is stored: `dtype i32`".to_owned())))
+}
+
 /// The compute engines belong to the main context (book 12).
 ///
 /// # Errors

@@ -2,6 +2,7 @@
 
 use crate::plan::{Access, Plan, PlanError, digits_of, within};
 use visa_mapping::{Axes, Cell, Digit, Digits, Expr, PadKind, Placement, Step, Unit, Walk, place};
+use visa_numerics::DType;
 
 /// A stream on its way into data memory.
 pub struct Write<'a> {
@@ -11,8 +12,8 @@ pub struct Write<'a> {
     pub time: &'a Expr,
     /// Packet of the stream.
     pub packet: &'a Expr,
-    /// Bytes of an element.
-    pub element_bytes: u64,
+    /// Format of the elements.
+    pub dtype: DType,
     /// The context: the sub context writes 8 bytes at a time, however many are kept (book 09).
     pub unit: Option<Unit>,
     /// Supported numbers of bytes kept of a packet (`commit_in_size`, book 09).
@@ -42,8 +43,8 @@ struct Packet {
     live: u64,
     /// How many may be kept, in order of preference.
     counts: Vec<u64>,
-    /// Bytes of one iteration.
-    bytes: u64,
+    /// Bits of one iteration.
+    bits: u64,
 }
 
 impl Write<'_> {
@@ -120,20 +121,21 @@ impl Write<'_> {
                 "padding inside the packet: only trailing elements can be dropped (book 09)".to_owned()
             );
         }
-        let bytes = kept * self.element_bytes;
-        let counts = self.counts(bytes, live, most, run == Some(stride))?;
-        Ok(Packet { loops, stride, live, counts, bytes })
+        let bits = kept * u64::from(self.dtype.bits());
+        let counts = self.counts(bits, live, most, run == Some(stride))?;
+        Ok(Packet { loops, stride, live, counts, bits })
     }
 
-    /// How many iterations of `bytes` the engine can keep so that the live ones are among them: the fewest, or the most
+    /// How many iterations of `bits` bits the engine can keep so that the live ones are among them: the fewest, or the most
     /// first where all of them are one run and one write.
-    fn counts(&self, bytes: u64, live: u64, most: u64, is_run: bool) -> Result<Vec<u64>, PlanError> {
-        let whole = self.sizes.iter().filter(|size| size.is_multiple_of(bytes)).map(|size| size / bytes);
+    fn counts(&self, bits: u64, live: u64, most: u64, is_run: bool) -> Result<Vec<u64>, PlanError> {
+        let sizes = self.sizes.iter().map(|size| size * 8);
+        let whole = sizes.filter(|size| size.is_multiple_of(bits)).map(|size| size / bits);
         let mut counts: Vec<u64> = whole.filter(|count| (live..=most).contains(count)).collect();
         counts.sort_unstable();
         if counts.is_empty() {
             let sizes: Vec<_> = self.sizes.iter().map(u64::to_string).collect();
-            let found = bytes.saturating_mul(live);
+            let found = bits.saturating_mul(live).div_ceil(8);
             return Err(format!(
                 "{found} bytes of each packet are live; a commit keeps {} bytes",
                 sizes.join(", ")
@@ -234,7 +236,8 @@ impl Packet {
         if count == self.live {
             return why;
         }
-        let (kept, live) = (self.bytes * count, self.bytes * self.live);
+        let bytes = |count: u64| (self.bits * count).div_ceil(8);
+        let (kept, live) = (bytes(count), bytes(self.live));
         format!("a commit keeps {kept} bytes of each packet, {live} of them live: {why}")
     }
 }

@@ -70,6 +70,6 @@ impl StageCx<'_> {
     #[must_use]
     pub fn base(&self, value: Option<&ValueId>, tensor: &Tensor) -> i64 {
         let bytes = value.and_then(|value| self.addresses.get(value)).copied().unwrap_or(0);
-        bytes / i64::try_from(tensor.element_bytes()).unwrap_or(1)
+        bytes.saturating_mul(8) / i64::from(tensor.dtype.bits())
     }
 }

@@ -20,12 +20,6 @@ impl From<SeqError> for AccessError {
     }
 }
 
-/// The bytes of an element in data memory.
-#[must_use]
-pub fn element_bytes(dtype: DType) -> u64 {
-    u64::from(dtype.bits()).div_ceil(8)
-}
-
 /// The machine's limits for a sequencer whose accesses have one of `sizes` bytes.
 #[must_use]
 pub fn limits(machine: &Machine, sizes: &[u64]) -> SequencerLimits {
@@ -47,11 +41,10 @@ pub fn fetch(
     sub: bool,
     machine: &Machine,
 ) -> Result<Program, AccessError> {
-    let limit = &machine.limits;
-    let mut sizes = if sub { vec![limit.fetch_size_sub] } else { limit.fetch_sizes_main.clone() };
+    let mut sizes = machine.fetch_sizes(sub, from, to.unwrap_or(from));
     if let Some(to) = to {
-        let grown = |size: u64| size * element_bytes(to) / element_bytes(from);
-        sizes.retain(|&size| grown(size) <= limit.cast_fetch_max_bytes);
+        let grown = |size: u64| size * u64::from(to.bits()) / u64::from(from.bits());
+        sizes.retain(|&size| grown(size) <= machine.limits.cast_fetch_max_bytes);
     }
     let run = contiguous(program);
     let Some(size) = fetch_size(program.packet, run, &sizes) else {

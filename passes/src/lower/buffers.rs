@@ -1,13 +1,13 @@
 //! Where arguments and results stand: from an array in C order to addresses in host memory or HBM.
 
-use visa_mapping::{Axes, CHIP_STRIDE, Dim, Tensor, array_layout, digits, place};
+use visa_mapping::{Axes, CHIP_STRIDE, Dim, Tensor, array_layout, byte_units, digits, place};
 use visa_sequencer::{PairedEntry, PairedProgram};
 
 /// An argument's or result's array, and the loops from its elements to their bytes.
 pub struct BufferPlan {
     /// Extents of the array.
     pub shape: Vec<u64>,
-    /// Element number (read side) to byte address (write side).
+    /// Element number (read side) to byte address (write side); half bytes for 4-bit elements.
     pub layout: PairedProgram,
 }
 
@@ -24,9 +24,10 @@ pub fn plan(tensor: &Tensor, address: i64, argument: bool, axes: &Axes) -> Resul
         strides.push((axis, stride));
         stride = stride.saturating_mul(i64::try_from(extent).unwrap_or(i64::MAX));
     }
-    let element = i64::try_from(tensor.element_bytes()).unwrap_or(i64::MAX);
+    let element = i64::try_from(tensor.dtype.align()).unwrap_or(i64::MAX);
+    let byte = byte_units(tensor.dtype);
     let mut entries = Vec::new();
-    for (dim, unit) in [(Dim::Element, element), (Dim::Chip, CHIP_STRIDE)] {
+    for (dim, unit) in [(Dim::Element, element), (Dim::Chip, byte * CHIP_STRIDE)] {
         let Some(map) = tensor.map(dim) else { continue };
         let digits = digits(map, axes).map_err(|error| format!("`{map}`: {error}"))?;
         for placed in place(&digits, unit).digits {
@@ -44,7 +45,8 @@ pub fn plan(tensor: &Tensor, address: i64, argument: bool, axes: &Axes) -> Resul
     if entries.is_empty() {
         entries.push(PairedEntry { limit: 1, read: 1, write: element });
     }
-    let mut layout = PairedProgram { entries, packet: 1, read_base: 0, write_base: address };
+    let mut layout =
+        PairedProgram { entries, packet: 1, read_base: 0, write_base: address.saturating_mul(byte) };
     layout.merge();
     Ok(BufferPlan { shape: array.shape, layout })
 }

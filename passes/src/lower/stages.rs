@@ -1,6 +1,6 @@
 //! One engine of a pipeline at a time: from a stream operation to its seq or hw counterpart.
 
-use crate::lower::access::{self, AccessError, element_bytes};
+use crate::lower::access::{self, AccessError};
 use std::rc::Rc;
 use visa_ir::context::Attr;
 use visa_ir::diag::Diagnostic;
@@ -104,7 +104,7 @@ fn check_fetch(
             .note(format!("before merging, in elements: {}", factors.join(", ")), None)
             .fix(error.fix.clone())
     };
-    let bytes = program.to_bytes(element_bytes(source.dtype)).map_err(|error| refuse(&error))?;
+    let bytes = program.in_bytes(source.dtype).map_err(|error| refuse(&error))?;
     let to = (source.dtype != result.dtype).then_some(result.dtype);
     match access::fetch(&bytes, source.dtype, to, result.unit == Some(Unit::Sub), cx.machine) {
         Ok(_) => Ok(()),
@@ -235,7 +235,7 @@ fn commit(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic>
         element: &result.dim(Dim::Element),
         time: &source.dim(Dim::Time),
         packet: &source.dim(Dim::Packet),
-        element_bytes: result.element_bytes(),
+        dtype: result.dtype,
         unit: source.unit,
         sizes: &cx.machine.limits.commit_sizes,
         axes: cx.axes,

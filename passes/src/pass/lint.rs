@@ -93,11 +93,10 @@ fn padding(op: OpRef<'_>, machine: &Machine) -> Option<Diagnostic> {
     let program = op.body::<Program>("loops")?;
     let (packet, access) = (packets.before, program.packet);
     let limits = &machine.limits;
-    let sub = [limits.fetch_size_sub];
     let in_sub = op.parent().is_some_and(|exec| exec.word("context").as_deref() == Some("sub"));
-    let sizes: &[u64] = if in_sub { &sub } else { &limits.fetch_sizes_main };
-    let sizes: Vec<u64> =
-        sizes.iter().copied().filter(|size| packets.behind(*size) <= limits.cast_fetch_max_bytes).collect();
+    let from = op.body::<DType>("dtype")?;
+    let mut sizes = machine.fetch_sizes(in_sub, *from, op.body::<DType>("to").map_or(*from, |to| *to));
+    sizes.retain(|size| packets.behind(*size) <= limits.cast_fetch_max_bytes);
     let largest = sizes.iter().copied().max()?;
     let padded = if packet < largest { packet.next_power_of_two() } else { packet.next_multiple_of(largest) };
     let better = fetch_size(padded, padded, &sizes)?;

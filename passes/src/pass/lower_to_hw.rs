@@ -1,6 +1,6 @@
 //! From loops over elements to commands in bytes: merging, access sizes, the limits of the machine.
 
-use crate::lower::access::{self, AccessError, element_bytes, limits};
+use crate::lower::access::{self, AccessError, limits};
 use crate::{Level, Pass, PassCx};
 use std::rc::Rc;
 use visa_ir::context::Attr;
@@ -96,9 +96,9 @@ fn in_sub(op: OpRef<'_>) -> bool {
 }
 
 /// The program of `op` in bytes.
-fn bytes(op: OpRef<'_>, element: u64) -> Result<Program, Diagnostic> {
+fn bytes(op: OpRef<'_>, dtype: DType) -> Result<Program, Diagnostic> {
     let program = op.body::<Program>("loops").ok_or_else(|| op.clause_error("C0", "loops", "no sequencer program"))?;
-    program.to_bytes(element).map_err(|error| refuse(op, &error))
+    program.in_bytes(dtype).map_err(|error| refuse(op, &error))
 }
 
 /// The same byte addresses, `access` bytes at a time, in as few loops as the sequencer needs.
@@ -111,7 +111,7 @@ fn fetch(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let machine = machine(op);
     let from = dtype(op, "dtype")?;
     let to = op.body::<DType>("to").map(|dtype| *dtype);
-    let program = bytes(op, element_bytes(from))?;
+    let program = bytes(op, from)?;
     let packet = program.packet;
     let program = access::fetch(&program, from, to, in_sub(op), &machine).map_err(|error| match error {
         AccessError::Sequencer(error) => refuse(op, &error),
@@ -126,7 +126,7 @@ fn fetch(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
 
 fn align(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let machine = machine(op);
-    let program = bytes(op, element_bytes(dtype(op, "dtype")?))?;
+    let program = bytes(op, dtype(op, "dtype")?)?;
     let size = program.packet;
     let program = cut(op, &program, size, &limits(&machine, &machine.limits.reg_read_sizes))?;
     let flits = op.int("flits").unwrap_or(1);
@@ -140,7 +140,7 @@ fn align(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
 
 fn vector(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let machine = machine(op);
-    let program = bytes(op, element_bytes(DType::I32))?;
+    let program = bytes(op, DType::I32)?;
     let size = program.packet;
     let program = cut(op, &program, size, &limits(&machine, &[machine.limits.flit_bytes]))?;
     let name = op.ctx.attr(op.attr("op").unwrap_or(Attr::Unit));
@@ -149,7 +149,7 @@ fn vector(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
 
 fn commit(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let machine = machine(op);
-    let program = bytes(op, element_bytes(dtype(op, "dtype")?))?;
+    let program = bytes(op, dtype(op, "dtype")?)?;
     let (kept, run) = (program.packet, contiguous(&program));
     let sub = [machine.limits.commit_size_sub];
     let size = if in_sub(op) {

@@ -5,7 +5,8 @@ use visa_hw::taint::Taint;
 
 use crate::error::RunError;
 use crate::memory::{Chunk, Memories, PAGE_BYTES, Place, resident};
-use crate::runs::{Runs, layout_bytes};
+use crate::runs::{Copy, Runs, layout_bytes};
+use visa_numerics::{DType, store};
 
 /// Bytes of the whole C-order array.
 pub(crate) fn array_bytes(buffer: &Buffer) -> Result<u64, RunError> {
@@ -20,6 +21,10 @@ pub(crate) fn load(buffer: &Buffer, data: &[u8], memories: &mut Memories) -> Res
     let mut chunk = Chunk::default();
     for copy in runs.copies() {
         chunk.clear();
+        if is_half(buffer) {
+            load_halves(copy, data, place, memories)?;
+            continue;
+        }
         let start = copy.read as usize;
         chunk.bytes.extend_from_slice(&data[start..start + copy.length]);
         if memories.shadow {
@@ -28,6 +33,44 @@ pub(crate) fn load(buffer: &Buffer, data: &[u8], memories: &mut Memories) -> Res
         memories.write(place, copy.write, &chunk)?;
     }
     Ok(())
+}
+
+/// Whether the layout counts half bytes: that of i4, of which two share a byte.
+pub(crate) fn is_half(buffer: &Buffer) -> bool {
+    buffer.dtype == DType::I4
+}
+
+/// The bytes of memory that half bytes lie in: the first, and how many.
+fn bytes_of(first: u64, halves: usize) -> (u64, usize) {
+    let end = (first + halves as u64).div_ceil(2);
+    (first / 2, (end - first / 2) as usize)
+}
+
+/// Writes neighbouring half bytes; the other half of a byte at either end stays, and the byte counts as written.
+fn load_halves(copy: Copy, data: &[u8], place: Place, memories: &mut Memories) -> Result<(), RunError> {
+    let (first, count) = bytes_of(copy.write, copy.length);
+    let mut chunk = Chunk::default();
+    memories.read(place, first, count, &mut chunk);
+    for half in 0..copy.length {
+        let value = visa_numerics::load(DType::I4, data, copy.read as usize + half);
+        store(DType::I4, &mut chunk.bytes, (copy.write % 2) as usize + half, value);
+    }
+    chunk.marks.fill(Taint::DEFINED);
+    memories.write(place, first, &chunk)
+}
+
+/// Reads neighbouring half bytes. The mark of an array's byte is that of both its elements.
+fn read_halves(copy: Copy, place: Place, memories: &mut Memories, array: &mut Chunk) {
+    let (first, count) = bytes_of(copy.write, copy.length);
+    let mut chunk = Chunk::default();
+    memories.read(place, first, count, &mut chunk);
+    for half in 0..copy.length {
+        let (from, to) = ((copy.write % 2) as usize + half, copy.read as usize + half);
+        store(DType::I4, &mut array.bytes, to, visa_numerics::load(DType::I4, &chunk.bytes, from));
+        if let (Some(mark), Some(&found)) = (array.marks.get_mut(to / 2), chunk.marks.get(from / 2)) {
+            *mark = if *mark == Taint::NEVER_WRITTEN { found } else { mark.or(found) };
+        }
+    }
 }
 
 /// Reads the array back, with its marks in shadow mode. What the layout does not name was never written.
@@ -43,6 +86,10 @@ pub(crate) fn read(buffer: &Buffer, memories: &mut Memories) -> Result<Chunk, Ru
     let mut chunk = Chunk::default();
     for copy in runs.copies() {
         chunk.clear();
+        if is_half(buffer) {
+            read_halves(copy, place, memories, &mut array);
+            continue;
+        }
         memories.read(place, copy.write, copy.length, &mut chunk);
         let range = copy.read as usize..copy.read as usize + copy.length;
         array.bytes[range.clone()].copy_from_slice(&chunk.bytes);
@@ -54,9 +101,9 @@ pub(crate) fn read(buffer: &Buffer, memories: &mut Memories) -> Result<Chunk, Ru
 }
 
 fn layout_runs(buffer: &Buffer, memories: &Memories) -> Result<Runs, RunError> {
-    let element = buffer.dtype.bytes(1).ok_or_else(|| too_large(buffer))?;
-    let layout = layout_bytes(&buffer.layout, element).ok_or_else(|| too_large(buffer))?;
-    let capacity = [array_bytes(buffer)?, memories.capacity(buffer.space, true)];
+    let layout = layout_bytes(&buffer.layout, buffer.dtype.align()).ok_or_else(|| too_large(buffer))?;
+    let units = if is_half(buffer) { 2 } else { 1 };
+    let capacity = [array_bytes(buffer)?, memories.capacity(buffer.space, true)].map(|bytes| bytes * units);
     Runs::new(&layout, PAGE_BYTES as u64, capacity)
 }
 

@@ -1,6 +1,6 @@
 //! Figures that follow from the description.
 
-use visa_numerics::DType;
+use visa_numerics::{CastRow, DType, fetch_cast};
 
 use crate::Machine;
 
@@ -85,6 +85,35 @@ impl Machine {
         }
     }
 
+    /// The Fetch Adapter's conversion, or `None` where this machine has none (book 08).
+    pub fn fetch_cast(&self, from: DType, to: DType) -> Option<&'static CastRow> {
+        if self.limits.fetch_casts.contains(&(from, to)) { fetch_cast(from, to) } else { None }
+    }
+
+    /// Why the Fetch Adapter cannot convert: what it converts `from` to, and which other machine could.
+    pub fn no_fetch_cast(&self, from: DType, to: DType) -> String {
+        let casts = self.limits.fetch_casts.iter().filter(|cast| cast.0 == from);
+        let targets: Vec<_> = casts.map(|(_, to)| format!("`{to}`")).collect();
+        let known = if targets.is_empty() { "nothing".to_owned() } else { targets.join(", ") };
+        let other = Machine::builtin().find(|other| other.fetch_cast(from, to).is_some());
+        let other = other.map(|other| format!("; {} could (`--machine {}`)", other.name, other.name));
+        let name = &self.name;
+        format!(
+            "the fetch adapter of {name} does not convert {from} to {to}; it converts {from} to {known}{}",
+            other.unwrap_or_default()
+        )
+    }
+
+    /// Bytes that the Fetch Engine can read at once (book 08), in ascending order: how much they grow is not looked at.
+    pub fn fetch_sizes(&self, sub: bool, from: DType, to: DType) -> Vec<u64> {
+        let limits = &self.limits;
+        match (sub, from, to) {
+            (false, _, _) => limits.fetch_sizes_main.clone(),
+            (true, DType::I4, DType::I32) => vec![limits.fetch_size_sub_i4_to_i32],
+            (true, _, _) => vec![limits.fetch_size_sub],
+        }
+    }
+
     /// Slices of a chip, which work in lockstep.
     pub const fn slices_per_chip(&self) -> u64 {
         self.topology.clusters_per_chip * self.topology.slices_per_cluster
@@ -146,11 +175,58 @@ mod tests {
         assert_eq!(rngd.memory.trf_bytes_per_row, 2 * 128 * 32);
     }
 
+    /// Book 08's tables, and what the message about a missing conversion offers.
+    #[test]
+    fn conversions_of_the_machines() {
+        use DType::{Bf16, F8e4m3, F8e5m2, F16, F32, I4, I5, I8, I9, I16, I32};
+        let rngd = [
+            (I4, I5),
+            (I4, I32),
+            (I8, I9),
+            (I8, I32),
+            (I16, I32),
+            (F8e4m3, F32),
+            (F8e5m2, F32),
+            (Bf16, F32),
+            (F16, F32),
+            (F32, Bf16),
+        ];
+        let more = [(I4, I9), (I16, I9), (F8e4m3, Bf16), (F8e5m2, Bf16)];
+        for from in DType::all() {
+            for to in DType::all() {
+                let common = rngd.contains(&(from, to));
+                assert_eq!(Machine::rngd().fetch_cast(from, to).is_some(), common, "{from} to {to}");
+                let found = Machine::rngd_s().fetch_cast(from, to).is_some();
+                assert_eq!(found, common || more.contains(&(from, to)), "{from} to {to} on RNGD-S");
+            }
+        }
+        assert_eq!(
+            Machine::rngd().no_fetch_cast(I4, I9),
+            "the fetch adapter of rngd does not convert i4 to i9; it converts i4 to `i5`, `i32`; \
+             rngd-s could (`--machine rngd-s`)"
+        );
+        assert_eq!(
+            Machine::rngd_s().no_fetch_cast(I32, F32),
+            "the fetch adapter of rngd-s does not convert i32 to f32; it converts i32 to nothing"
+        );
+    }
+
+    #[test]
+    fn fetch_sizes_of_rngd() {
+        let rngd = Machine::rngd();
+        assert_eq!(rngd.fetch_sizes(false, DType::I4, DType::I32), [1, 2, 4, 8, 16, 32]);
+        assert_eq!(rngd.fetch_sizes(true, DType::I4, DType::I32), [4]);
+        assert_eq!(rngd.fetch_sizes(true, DType::I4, DType::I5), [8]);
+        assert_eq!(rngd.fetch_sizes(true, DType::I8, DType::I32), [8]);
+    }
+
     #[test]
     fn peak_operations_of_rngd() {
         let rngd = Machine::rngd();
         assert_eq!(rngd.peak_operations_per_cycle(DType::Bf16), Some(1 << 18));
         assert_eq!(rngd.peak_operations_per_cycle(DType::I8), Some(1 << 19));
+        assert_eq!(rngd.peak_operations_per_cycle(DType::F8e4m3), Some(1 << 19));
+        assert_eq!(rngd.peak_operations_per_cycle(DType::I4), Some(1 << 20));
         assert_eq!(rngd.peak_operations_per_cycle(DType::I32), None);
         assert_eq!(rngd.peak_operations_per_cycle(DType::F32), None);
     }

@@ -1,7 +1,7 @@
 //! The description itself: every field with its unit and the chapter that gives its value.
 
 use serde::{Deserialize, Serialize};
-use visa_numerics::SumOrder;
+use visa_numerics::{DType, SumOrder};
 
 use crate::MachineError;
 
@@ -82,6 +82,11 @@ pub struct Limits {
     pub fetch_sizes_main: Vec<u64>,
     /// Bytes that the sub context's Fetch Engine reads at once (book 08).
     pub fetch_size_sub: u64,
+    /// The same where it converts i4 to i32 (book 08).
+    pub fetch_size_sub_i4_to_i32: u64,
+    /// What the Fetch Adapter converts to what (book 08); in JSON a list of pairs of names.
+    #[serde(with = "casts")]
+    pub fetch_casts: Vec<(DType, DType)>,
     /// A fetched packet is a multiple of this many bytes (book 08).
     pub fetch_align: u64,
     /// Most bytes that one fetch may grow to when its elements are converted (book 08).
@@ -185,7 +190,47 @@ pub const ASSUMED: &[Assumption] = &[
     },
 ];
 
+/// The conversions of RNGD's Fetch Adapter (book 08).
+const RNGD_CASTS: &[(DType, DType)] = &[
+    (DType::I4, DType::I5),
+    (DType::I4, DType::I32),
+    (DType::I8, DType::I9),
+    (DType::I8, DType::I32),
+    (DType::I16, DType::I32),
+    (DType::F8e4m3, DType::F32),
+    (DType::F8e5m2, DType::F32),
+    (DType::Bf16, DType::F32),
+    (DType::F16, DType::F32),
+    (DType::F32, DType::Bf16),
+];
+
+/// What RNGD-S's has besides (book 08).
+const RNGD_S_CASTS: &[(DType, DType)] = &[
+    (DType::I4, DType::I9),
+    (DType::I16, DType::I9),
+    (DType::F8e4m3, DType::Bf16),
+    (DType::F8e5m2, DType::Bf16),
+];
+
 impl Machine {
+    /// The machines that have a name, which stands for their description.
+    pub fn builtin() -> impl Iterator<Item = Self> {
+        [Self::rngd(), Self::rngd_s()].into_iter()
+    }
+
+    /// The machine that has this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::builtin().find(|machine| machine.name == name)
+    }
+
+    /// RNGD-S: RNGD with more conversions at the fetch (book 08). The book says nothing else of it, so that all other
+    /// figures are assumed to be RNGD's.
+    pub fn rngd_s() -> Self {
+        let mut machine = Self { name: "rngd-s".to_owned(), ..Self::rngd() };
+        machine.limits.fetch_casts.extend(RNGD_S_CASTS);
+        machine
+    }
+
     /// RNGD.
     pub fn rngd() -> Self {
         Self {
@@ -250,6 +295,8 @@ impl Default for Limits {
             sequencer_stride_bits: 32,
             fetch_sizes_main: vec![1, 2, 4, 8, 16, 32],
             fetch_size_sub: 8,
+            fetch_size_sub_i4_to_i32: 4,
+            fetch_casts: RNGD_CASTS.to_vec(),
             fetch_align: 8,
             cast_fetch_max_bytes: 32,
             flit_bytes: 32,
@@ -290,6 +337,34 @@ impl Default for Timing {
             tree_level_cycles: 1,
             alu_latency_cycles: 1,
         }
+    }
+}
+
+/// Conversions travel as pairs of names.
+mod casts {
+    use serde::de::{Deserialize, Deserializer, Error};
+    use serde::ser::{Serialize, Serializer};
+    use visa_numerics::DType;
+
+    pub(super) fn serialize<S: Serializer>(
+        casts: &[(DType, DType)],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let names: Vec<_> = casts.iter().map(|(from, to)| [from.name(), to.name()]).collect();
+        names.serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<(DType, DType)>, D::Error> {
+        let format = |name: &String| {
+            DType::parse(name).ok_or_else(|| {
+                let known: Vec<_> = DType::names().collect();
+                D::Error::custom(format!("format {name:?} is unknown, expected one of {}", known.join(", ")))
+            })
+        };
+        let names = Vec::<[String; 2]>::deserialize(deserializer)?;
+        names.iter().map(|[from, to]| Ok((format(from)?, format(to)?))).collect()
     }
 }
 

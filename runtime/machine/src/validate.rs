@@ -2,6 +2,8 @@
 //!
 //! The bounds keep every derived figure within `u64` and every allocation within reason; they are far above RNGD.
 
+use visa_numerics::{DType, FETCH_CASTS, cast_targets, fetch_cast};
+
 use crate::machine::{Limits, Machine, Memory, Timing, Topology};
 use crate::{FieldError, MachineError};
 
@@ -71,6 +73,7 @@ impl Machine {
             errors.push(error("timing.clock_ghz", clock.to_string(), "0.001 to 100 GHz"));
         }
         errors.extend(wrong_lists(&self.limits));
+        errors.extend(wrong_casts(&self.limits));
         errors
     }
 
@@ -196,6 +199,8 @@ fn limits(limits: &Limits) -> Vec<Check> {
         sequencer_stride_bits,
         fetch_sizes_main: _,
         fetch_size_sub,
+        fetch_size_sub_i4_to_i32,
+        fetch_casts: _,
         fetch_align,
         cast_fetch_max_bytes,
         flit_bytes,
@@ -226,6 +231,7 @@ fn limits(limits: &Limits) -> Vec<Check> {
         ("limits.sequencer_limit", sequencer_limit, Rule::Within(1, 1 << 24)),
         ("limits.sequencer_stride_bits", sequencer_stride_bits, Rule::Within(8, 48)),
         ("limits.fetch_size_sub", fetch_size_sub, flit),
+        ("limits.fetch_size_sub_i4_to_i32", fetch_size_sub_i4_to_i32, flit),
         ("limits.fetch_align", fetch_align, flit),
         ("limits.cast_fetch_max_bytes", cast_fetch_max_bytes, flit),
         ("limits.flit_bytes", flit_bytes, Rule::Power(8, 32)),
@@ -278,6 +284,17 @@ fn timing(timing: &Timing) -> Vec<Check> {
         ("timing.tree_level_cycles", tree_level_cycles, latency),
         ("timing.alu_latency_cycles", alu_latency_cycles, latency),
     ]
+}
+
+/// A machine can leave conversions out, or have those that another machine has.
+fn wrong_casts(limits: &Limits) -> Option<FieldError> {
+    let (from, to) = limits.fetch_casts.iter().find(|(from, to)| fetch_cast(*from, *to).is_none())?;
+    let targets: Vec<_> = cast_targets(FETCH_CASTS, *from).map(DType::name).collect();
+    let expected = match targets.is_empty() {
+        true => format!("none from {from}, which no machine converts"),
+        false => format!("{from} to {}", targets.join(", ")),
+    };
+    Some(error("limits.fetch_casts", format!("{from} to {to}"), &expected))
 }
 
 /// Lists ascend strictly, hold at least one value, and each value obeys the list's rule.

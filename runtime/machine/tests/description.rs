@@ -43,7 +43,9 @@ fn rngd_as_json() -> Value {
 fn an_empty_description_is_rngd() {
     assert_eq!(Machine::from_json("{}"), Ok(Machine::rngd()));
     assert_eq!(load(&rngd_as_json()), Ok(Machine::rngd()));
-    assert_eq!(Machine::rngd().validate(), Ok(()));
+    for machine in Machine::builtin() {
+        assert_eq!(machine.validate(), Ok(()), "{}", machine.name);
+    }
 }
 
 #[test]
@@ -92,6 +94,10 @@ fn limits_at_their_edges() {
         ("/memory/trf_rows", json!(4), json!(16)),
         ("/memory/hbm_bytes", json!(1_u64 << 40), json!((1_u64 << 40) + 1)),
         ("/limits/fetch_size_sub", json!(32), json!(64)), // a flit
+        ("/limits/fetch_casts", json!([["i4", "i9"]]), json!([["i9", "i4"]])),
+        ("/limits/fetch_casts", json!([]), json!([["i4"]])),
+        ("/limits/fetch_casts", json!([["f8e5m2", "bf16"]]), json!([["i8", "f32"]])),
+        ("/limits/fetch_casts", json!([["f16", "f32"]]), json!([["f64", "f32"]])),
         ("/limits/mac_width_bytes", json!(64), json!(128)),
         ("/limits/interleaved_inner_max", json!(128), json!(129)), // 1024 slots, 8 rows
         ("/limits/sequential_inner_max", json!(32), json!(33)),    // 1024 slots, 32 columns
@@ -137,6 +143,16 @@ fn refusals_name_the_field_and_the_rule() {
         "machine description: topology.slices_per_cluster is 4, \
          expected a multiple of the 8 data memory networks of a cluster"
     );
+}
+
+#[test]
+fn refusals_of_conversions_say_what_there_is() {
+    assert_eq!(
+        refusal(r#"{"limits": {"fetch_casts": [["i8", "f32"]]}}"#),
+        "machine description: limits.fetch_casts is i8 to f32, expected i8 to i9, i32"
+    );
+    let message = refusal(r#"{"limits": {"fetch_casts": [["f8", "f32"]]}}"#);
+    assert!(message.contains("format \"f8\" is unknown, expected one of i4, i5, i8"), "{message}");
 }
 
 #[test]
@@ -190,7 +206,11 @@ fn rngd_in_numbers() {
                    "trf_bytes_per_row": 8192, "vrf_bytes": 8192, "spm_bytes_per_pe": 4096,
                    "hbm_bytes": 51_539_607_552_u64, "hbm_stacks": 2, "hbm_channels_per_stack": 16},
         "limits": {"sequencer_entries": 8, "sequencer_limit": 65_536, "sequencer_stride_bits": 32,
-                   "fetch_sizes_main": [1, 2, 4, 8, 16, 32], "fetch_size_sub": 8, "fetch_align": 8,
+                   "fetch_sizes_main": [1, 2, 4, 8, 16, 32], "fetch_size_sub": 8,
+                   "fetch_size_sub_i4_to_i32": 4, "fetch_align": 8,
+                   "fetch_casts": [["i4", "i5"], ["i4", "i32"], ["i8", "i9"], ["i8", "i32"], ["i16", "i32"],
+                                   ["f8e4m3", "f32"], ["f8e5m2", "f32"], ["bf16", "f32"], ["f16", "f32"],
+                                   ["f32", "bf16"]],
                    "cast_fetch_max_bytes": 32, "flit_bytes": 32, "commit_sizes": [8, 16, 24, 32],
                    "commit_size_sub": 8, "commit_stride_align": 8, "dma_dm_align": 8,
                    "transpose_elements": 8, "transpose_row_bytes": 8, "transpose_columns": [8, 16, 32],

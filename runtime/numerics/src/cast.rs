@@ -1,6 +1,7 @@
 //! Conversions between number formats: what the Fetch and Cast Engines do, and what data files need.
 
 use crate::float::{bf16_to_f32, f32_to_bf16, widen_bf16};
+use crate::minifloat::{f8e4m3_to_f32, f8e5m2_to_f32, f16_to_f32, f32_to_f8e4m3, f32_to_f8e5m2, f32_to_f16};
 use crate::{Bits, DType};
 
 /// One conversion that an engine supports.
@@ -14,26 +15,54 @@ pub struct CastRow {
     pub apply: fn(Bits) -> Bits,
 }
 
-/// The conversions of the Fetch Adapter (book 08).
+/// The conversions of the Fetch Adapter, those of RNGD-S included: the machine says which of them it has (book 08).
 pub const FETCH_CASTS: &[CastRow] = &[
-    CastRow { from: DType::I8, to: DType::I32, apply: sign_extend_i8 },
+    CastRow { from: DType::I4, to: DType::I5, apply: unchanged },
+    CastRow { from: DType::I4, to: DType::I9, apply: unchanged },
+    CastRow { from: DType::I4, to: DType::I32, apply: unchanged },
+    CastRow { from: DType::I8, to: DType::I9, apply: unchanged },
+    CastRow { from: DType::I8, to: DType::I32, apply: unchanged },
+    CastRow { from: DType::I16, to: DType::I9, apply: wrap_i9 },
+    CastRow { from: DType::I16, to: DType::I32, apply: unchanged },
+    CastRow { from: DType::F8e4m3, to: DType::Bf16, apply: |bits| f32_to_bf16(f8e4m3_to_f32(bits)) },
+    CastRow { from: DType::F8e4m3, to: DType::F32, apply: |bits| f8e4m3_to_f32(bits).to_bits() },
+    CastRow { from: DType::F8e5m2, to: DType::Bf16, apply: |bits| f32_to_bf16(f8e5m2_to_f32(bits)) },
+    CastRow { from: DType::F8e5m2, to: DType::F32, apply: |bits| f8e5m2_to_f32(bits).to_bits() },
+    CastRow { from: DType::F16, to: DType::F32, apply: |bits| f16_to_f32(bits).to_bits() },
     CastRow { from: DType::Bf16, to: DType::F32, apply: |bits| bf16_to_f32(bits).to_bits() },
-    CastRow { from: DType::F32, to: DType::Bf16, apply: narrow_f32 },
+    CastRow { from: DType::F32, to: DType::Bf16, apply: |bits| f32_to_bf16(f32::from_bits(bits)) },
 ];
 
-/// The conversions of the Cast Engine (book 26).
+/// The conversions of the Cast Engine (book 26). Integers wrap: the low bits are kept and read as a signed number.
 pub const CAST_ENGINE: &[CastRow] = &[
-    // Wraps: the low 8 bits are kept and read as a signed number.
-    CastRow { from: DType::I32, to: DType::I8, apply: sign_extend_i8 },
-    CastRow { from: DType::F32, to: DType::Bf16, apply: narrow_f32 },
+    CastRow { from: DType::I32, to: DType::I4, apply: wrap_i4 },
+    CastRow { from: DType::I32, to: DType::I8, apply: wrap_i8 },
+    CastRow { from: DType::I32, to: DType::I16, apply: wrap_i16 },
+    CastRow { from: DType::F32, to: DType::F8e4m3, apply: |bits| f32_to_f8e4m3(f32::from_bits(bits)) },
+    CastRow { from: DType::F32, to: DType::F8e5m2, apply: |bits| f32_to_f8e5m2(f32::from_bits(bits)) },
+    CastRow { from: DType::F32, to: DType::F16, apply: |bits| f32_to_f16(f32::from_bits(bits)) },
+    CastRow { from: DType::F32, to: DType::Bf16, apply: |bits| f32_to_bf16(f32::from_bits(bits)) },
 ];
 
-fn sign_extend_i8(bits: Bits) -> Bits {
-    (bits as u8).cast_signed() as i32 as u32
+/// Integers are sign-extended already.
+fn unchanged(bits: Bits) -> Bits {
+    bits
 }
 
-fn narrow_f32(bits: Bits) -> Bits {
-    f32_to_bf16(f32::from_bits(bits))
+fn wrap_i4(bits: Bits) -> Bits {
+    DType::I4.wrap(bits.cast_signed()).cast_unsigned()
+}
+
+fn wrap_i8(bits: Bits) -> Bits {
+    DType::I8.wrap(bits.cast_signed()).cast_unsigned()
+}
+
+fn wrap_i9(bits: Bits) -> Bits {
+    DType::I9.wrap(bits.cast_signed()).cast_unsigned()
+}
+
+fn wrap_i16(bits: Bits) -> Bits {
+    DType::I16.wrap(bits.cast_signed()).cast_unsigned()
 }
 
 /// The Fetch Adapter's conversion, or `None` where it has none; equal formats need no conversion and have no row.
@@ -58,13 +87,18 @@ fn find(table: &'static [CastRow], from: DType, to: DType) -> Option<&'static Ca
 
 /// A number of a data file as an element of `dtype`.
 ///
-/// Integers: rounded to the nearest, ties to even, then clamped to the range; NaN gives 0. bf16: as every narrowing.
+/// Integers: rounded to the nearest, ties to even, then clamped to the range; NaN gives 0. Floats: as every narrowing.
 /// f32: unchanged, since a file is data and not arithmetic.
 pub fn from_f32(dtype: DType, x: f32) -> Bits {
-    // A float-to-integer `as` clamps and takes NaN to 0.
     match dtype {
-        DType::I8 => x.round_ties_even() as i8 as i32 as u32,
-        DType::I32 => x.round_ties_even() as i32 as u32,
+        DType::I4 | DType::I5 | DType::I8 | DType::I9 | DType::I16 | DType::I32 => {
+            let (least, greatest) = dtype.range().unwrap_or((i32::MIN, i32::MAX));
+            // A float-to-integer `as` clamps and takes NaN to 0.
+            (x.round_ties_even() as i32).clamp(least, greatest).cast_unsigned()
+        }
+        DType::F8e4m3 => f32_to_f8e4m3(x),
+        DType::F8e5m2 => f32_to_f8e5m2(x),
+        DType::F16 => f32_to_f16(x),
         DType::Bf16 => f32_to_bf16(x),
         DType::F32 => x.to_bits(),
     }
@@ -73,7 +107,12 @@ pub fn from_f32(dtype: DType, x: f32) -> Bits {
 /// The exact value of an element, subnormals included; NaN stays NaN.
 pub fn to_f64(dtype: DType, bits: Bits) -> f64 {
     match dtype {
-        DType::I8 | DType::I32 => f64::from(bits.cast_signed()),
+        DType::I4 | DType::I5 | DType::I8 | DType::I9 | DType::I16 | DType::I32 => {
+            f64::from(bits.cast_signed())
+        }
+        DType::F8e4m3 => f64::from(f8e4m3_to_f32(bits)),
+        DType::F8e5m2 => f64::from(f8e5m2_to_f32(bits)),
+        DType::F16 => f64::from(f16_to_f32(bits)),
         DType::Bf16 => f64::from(widen_bf16(bits)),
         DType::F32 => f64::from(f32::from_bits(bits)),
     }
@@ -87,14 +126,22 @@ mod tests {
         (find(table, from, to).expect("a supported conversion").apply)(bits)
     }
 
-    /// The whole tables of books 08 and 26 as far as their formats exist: nothing else is supported.
+    /// The tables of books 08 (both machines') and 26: nothing else is supported.
     #[test]
     fn exactly_the_supported_pairs() {
-        use DType::{Bf16, F32, I8, I32};
+        use DType::{Bf16, F8e4m3, F8e5m2, F16, F32, I4, I5, I8, I9, I16, I32};
         for from in DType::all() {
             for to in DType::all() {
-                let fetch = matches!((from, to), (I8, I32) | (Bf16, F32) | (F32, Bf16));
-                let cast = matches!((from, to), (I32, I8) | (F32, Bf16));
+                let fetch = matches!(
+                    (from, to),
+                    (I4, I5 | I9 | I32)
+                        | (I8, I9 | I32)
+                        | (I16, I9 | I32)
+                        | (F8e4m3 | F8e5m2, Bf16 | F32)
+                        | (Bf16 | F16, F32)
+                        | (F32, Bf16)
+                );
+                let cast = matches!((from, to), (I32, I4 | I8 | I16) | (F32, F8e5m2 | F8e4m3 | F16 | Bf16));
                 assert_eq!(fetch_cast(from, to).is_some(), fetch, "fetch {from} -> {to}");
                 assert_eq!(engine_cast(from, to).is_some(), cast, "cast {from} -> {to}");
             }
@@ -106,32 +153,85 @@ mod tests {
         let targets = |table, from| cast_targets(table, from).collect::<Vec<_>>();
         assert_eq!(targets(FETCH_CASTS, DType::Bf16), [DType::F32]);
         assert_eq!(targets(FETCH_CASTS, DType::I32), []);
-        assert_eq!(targets(CAST_ENGINE, DType::I32), [DType::I8]);
+        assert_eq!(targets(CAST_ENGINE, DType::I32), [DType::I4, DType::I8, DType::I16]);
         assert_eq!(targets(CAST_ENGINE, DType::Bf16), []);
     }
 
+    /// A remainder in i64 rather than shifts.
+    fn wrapped(value: i32, bits: u32) -> i64 {
+        let (value, modulus) = (i64::from(value), 1_i64 << bits);
+        let low = value.rem_euclid(modulus);
+        if low >= modulus / 2 { low - modulus } else { low }
+    }
+
+    /// Every number of every integer source of up to 16 bits.
     #[test]
-    fn i8_widens_exactly() {
-        for value in i8::MIN..=i8::MAX {
-            let bits = i32::from(value) as u32;
-            assert_eq!(apply(FETCH_CASTS, DType::I8, DType::I32, bits), bits);
+    fn fetched_integers() {
+        for row in FETCH_CASTS.iter().filter(|row| !row.from.is_float()) {
+            let (least, greatest) = row.from.range().expect("an integer");
+            for value in least..=greatest {
+                let expected = if row.to == DType::I9 { wrapped(value, 9) } else { i64::from(value) };
+                let found = (row.apply)(value as u32).cast_signed();
+                assert_eq!(i64::from(found), expected, "{value} from {} to {}", row.from, row.to);
+            }
         }
     }
 
     #[test]
-    fn i32_wraps_to_i8() {
-        for (value, expected) in [
-            (127, 127),
-            (128, -128),
-            (255, -1),
-            (256, 0),
-            (-128, -128),
-            (-129, 127),
-            (i32::MAX, -1),
-            (i32::MIN, 0),
+    fn narrowed_integers_wrap() {
+        let near = |center: i64| (center - 300..=center + 300).filter_map(|value| i32::try_from(value).ok());
+        let grid = (0..4096_i64).map(|step| (i64::from(i32::MIN) + step * 1_048_573) as i32);
+        let ends = [i64::from(i32::MIN), -65536, -32768, 0, 32768, 65536, i64::from(i32::MAX)];
+        let samples: Vec<i32> = ends.into_iter().flat_map(near).chain(grid).collect();
+        for (to, bits) in [(DType::I4, 4), (DType::I8, 8), (DType::I16, 16)] {
+            for &value in &samples {
+                let found = apply(CAST_ENGINE, DType::I32, to, value as u32).cast_signed();
+                assert_eq!(i64::from(found), wrapped(value, bits), "{value} to {to}");
+            }
+        }
+    }
+
+    #[test]
+    fn wraps_by_hand() {
+        for (value, i4, i8, i16) in [
+            (7, 7, 7, 7),
+            (8, -8, 8, 8),
+            (-9, 7, -9, -9),
+            (127, -1, 127, 127),
+            (128, 0, -128, 128),
+            (-129, -1, 127, -129),
+            (32768, 0, 0, -32768),
+            (i32::MAX, -1, -1, -1),
+            (i32::MIN, 0, 0, 0),
         ] {
-            let found = apply(CAST_ENGINE, DType::I32, DType::I8, value as u32);
-            assert_eq!(found.cast_signed(), expected, "{value}");
+            for (to, expected) in [(DType::I4, i4), (DType::I8, i8), (DType::I16, i16)] {
+                let found = apply(CAST_ENGINE, DType::I32, to, value as u32);
+                assert_eq!(found.cast_signed(), expected, "{value} to {to}");
+            }
+        }
+        for (value, expected) in [(255, 255), (256, -256), (-257, 255), (32767, -1)] {
+            let found = apply(FETCH_CASTS, DType::I16, DType::I9, value as u32);
+            assert_eq!(found.cast_signed(), expected, "{value} to i9");
+        }
+    }
+
+    /// Every pattern of the 8- and 16-bit floats has its own value in the wider format; subnormal bf16 alone flushes.
+    #[test]
+    fn fetched_floats_keep_their_value() {
+        for row in FETCH_CASTS.iter().filter(|row| row.from.is_float() && row.from != DType::F32) {
+            for bits in 0..1_u32 << row.from.bits() {
+                let (value, found) = (to_f64(row.from, bits), (row.apply)(bits));
+                let flushes = row.from == DType::Bf16 && value.abs() < 2_f64.powi(-126);
+                let expected = if flushes { value.signum() * 0.0 } else { value };
+                if value.is_nan() {
+                    let nan = if row.to == DType::F32 { 0x7fc0_0000 } else { 0x7fc0 };
+                    assert_eq!(found, nan, "{bits:#x} from {} to {}", row.from, row.to);
+                } else {
+                    let found = to_f64(row.to, found);
+                    let same = (found, found.is_sign_negative()) == (expected, value.is_sign_negative());
+                    assert!(same, "{bits:#x} from {} to {}: {found}, {expected}", row.from, row.to);
+                }
+            }
         }
     }
 
@@ -163,6 +263,10 @@ mod tests {
         ] {
             assert_eq!(from_f32(DType::I8, x).cast_signed(), expected, "{x}");
         }
+        for (x, i4, i16) in [(7.5, 7, 8), (-8.5, -8, -8), (1e9, 7, 32767), (f32::NAN, 0, 0)] {
+            assert_eq!(from_f32(DType::I4, x).cast_signed(), i4, "{x}");
+            assert_eq!(from_f32(DType::I16, x).cast_signed(), i16, "{x}");
+        }
         for (x, expected) in [
             (2.5, 2),
             (3.5, 4),
@@ -180,6 +284,9 @@ mod tests {
     fn file_numbers_to_floats() {
         assert_eq!(from_f32(DType::Bf16, f32::from_bits(0x3f80_8000)), 0x3f80);
         assert_eq!(from_f32(DType::Bf16, -f32::NAN), 0x7fc0);
+        assert_eq!(from_f32(DType::F8e4m3, 1000.0), 0x7e);
+        assert_eq!(from_f32(DType::F8e5m2, 1.125), 0x3d);
+        assert_eq!(from_f32(DType::F16, 65520.0), 0x7c00);
         for bits in [0x0000_0001, 0x8000_0000, 0x7f80_0000, 0x3f80_0001] {
             assert_eq!(from_f32(DType::F32, f32::from_bits(bits)), bits);
         }

@@ -5,10 +5,24 @@ use std::fmt;
 /// A number format of RNGD.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum DType {
+    /// 4-bit two's complement integer; two share a byte, the first in the low half.
+    I4,
+    /// 5-bit two's complement integer: an `i4` and a sideband bit, in streams and the TRF only (book 19).
+    I5,
     /// 8-bit two's complement integer.
     I8,
+    /// 9-bit two's complement integer: an `i8` and a sideband bit, in streams and the TRF only (book 19).
+    I9,
+    /// 16-bit two's complement integer.
+    I16,
     /// 32-bit two's complement integer.
     I32,
+    /// 8-bit float: 1 sign, 4 exponent and 3 fraction bits; one NaN a sign, no infinity.
+    F8e4m3,
+    /// 8-bit float: 1 sign, 5 exponent and 2 fraction bits.
+    F8e5m2,
+    /// IEEE 754 binary16.
+    F16,
     /// bfloat16: 1 sign, 8 exponent and 7 fraction bits.
     Bf16,
     /// IEEE 754 binary32, without subnormals.
@@ -31,8 +45,10 @@ pub struct DTypeInfo {
     pub dtype: DType,
     /// Its name in the text, in reports and in messages.
     pub name: &'static str,
-    /// Width of one element in memory, in bits.
+    /// Width of one element in every size, packet and flit, in bits.
     pub bits: u32,
+    /// Width of its values, in bits: more than `bits` where a sideband bit of the wires carries the sign (book 19).
+    pub value_bits: u32,
     /// Whether it is a floating-point format; otherwise a signed integer.
     pub is_float: bool,
     /// Its part in a contraction, or `None` where the Contraction Engine does not take it (book 19).
@@ -41,40 +57,38 @@ pub struct DTypeInfo {
     pub numpy: &'static str,
 }
 
+impl DTypeInfo {
+    const fn integer(dtype: DType, name: &'static str, bits: u32, numpy: &'static str) -> Self {
+        Self { dtype, name, bits, value_bits: bits, is_float: false, contraction: None, numpy }
+    }
+
+    const fn float(dtype: DType, name: &'static str, bits: u32, numpy: &'static str) -> Self {
+        Self { is_float: true, ..Self::integer(dtype, name, bits, numpy) }
+    }
+
+    /// With a sideband bit.
+    const fn extended(self) -> Self {
+        Self { value_bits: self.bits + 1, ..self }
+    }
+
+    const fn contracts(self, accumulator: DType, tree_depth: u32) -> Self {
+        Self { contraction: Some(Contraction { accumulator, tree_depth }), ..self }
+    }
+}
+
 /// All number formats, in the order of the variants of [`DType`].
 pub const DTYPES: &[DTypeInfo] = &[
-    DTypeInfo {
-        dtype: DType::I8,
-        name: "i8",
-        bits: 8,
-        is_float: false,
-        contraction: Some(Contraction { accumulator: DType::I32, tree_depth: 6 }),
-        numpy: "int8",
-    },
-    DTypeInfo {
-        dtype: DType::I32,
-        name: "i32",
-        bits: 32,
-        is_float: false,
-        contraction: None,
-        numpy: "int32",
-    },
-    DTypeInfo {
-        dtype: DType::Bf16,
-        name: "bf16",
-        bits: 16,
-        is_float: true,
-        contraction: Some(Contraction { accumulator: DType::F32, tree_depth: 5 }),
-        numpy: "float32",
-    },
-    DTypeInfo {
-        dtype: DType::F32,
-        name: "f32",
-        bits: 32,
-        is_float: true,
-        contraction: None,
-        numpy: "float32",
-    },
+    DTypeInfo::integer(DType::I4, "i4", 4, "int8").contracts(DType::I32, 7),
+    DTypeInfo::integer(DType::I5, "i5", 4, "int8").extended().contracts(DType::I32, 7),
+    DTypeInfo::integer(DType::I8, "i8", 8, "int8").contracts(DType::I32, 6),
+    DTypeInfo::integer(DType::I9, "i9", 8, "int16").extended().contracts(DType::I32, 6),
+    DTypeInfo::integer(DType::I16, "i16", 16, "int16"),
+    DTypeInfo::integer(DType::I32, "i32", 32, "int32"),
+    DTypeInfo::float(DType::F8e4m3, "f8e4m3", 8, "float32").contracts(DType::F32, 6),
+    DTypeInfo::float(DType::F8e5m2, "f8e5m2", 8, "float32").contracts(DType::F32, 6),
+    DTypeInfo::float(DType::F16, "f16", 16, "float16"),
+    DTypeInfo::float(DType::Bf16, "bf16", 16, "float32").contracts(DType::F32, 5),
+    DTypeInfo::float(DType::F32, "f32", 32, "float32"),
 ];
 
 impl DType {
@@ -105,7 +119,7 @@ impl DType {
         self.info().name
     }
 
-    /// Width of one element in bits.
+    /// Width of one element in every size, packet and flit, in bits: i5 counts as 4 and i9 as 8 (book 19).
     #[inline]
     pub const fn bits(self) -> u32 {
         self.info().bits
@@ -115,6 +129,47 @@ impl DType {
     pub fn bytes(self, elements: u64) -> Option<u64> {
         let bits = u128::from(elements) * u128::from(self.bits());
         u64::try_from(bits.div_ceil(8)).ok()
+    }
+
+    /// Whole packed elements in `bytes` bytes; saturates at the end of `u64`.
+    pub fn elements(self, bytes: u64) -> u64 {
+        let elements = u128::from(bytes) * 8 / u128::from(self.bits());
+        u64::try_from(elements).unwrap_or(u64::MAX)
+    }
+
+    /// What byte addresses of its elements are multiples of: an element's bytes, or 1 where two share a byte.
+    pub const fn align(self) -> u64 {
+        let bytes = self.bits() as u64 / 8;
+        if bytes == 0 { 1 } else { bytes }
+    }
+
+    /// Whether memories hold it. i5 and i9 exist in streams and in the tensor register file only: their sideband bit has
+    /// no place elsewhere (book 19).
+    pub const fn is_stored(self) -> bool {
+        self.info().value_bits == self.bits()
+    }
+
+    /// The bytes that the interpreter holds for each nominal byte of a stream or of the tensor register file: 2 for i5
+    /// (a byte an element) and i9 (2 bytes an element), 1 for all others. A stage that moves whole packets scales its
+    /// sizes by it; sizes, flows and costs never do.
+    #[inline]
+    pub const fn wire_scale(self) -> usize {
+        if self.is_stored() { 1 } else { 2 }
+    }
+
+    /// The least and the greatest value of an integer format; `None` for a float.
+    pub const fn range(self) -> Option<(i32, i32)> {
+        if self.is_float() {
+            return None;
+        }
+        let unused = 32 - self.info().value_bits;
+        Some((i32::MIN >> unused, i32::MAX >> unused))
+    }
+
+    /// `value` in an integer format's width: its low bits, read as a signed number.
+    pub const fn wrap(self, value: i32) -> i32 {
+        let unused = 32 - self.info().value_bits;
+        (value << unused) >> unused
     }
 
     /// Whether it is a floating-point format.
@@ -162,12 +217,13 @@ mod tests {
             assert_eq!(DType::parse(dtype.name()), Some(dtype));
             assert_eq!(dtype.to_string(), dtype.name());
         }
-        assert_eq!(DType::names().collect::<Vec<_>>(), ["i8", "i32", "bf16", "f32"]);
+        let names = ["i4", "i5", "i8", "i9", "i16", "i32", "f8e4m3", "f8e5m2", "f16", "bf16", "f32"];
+        assert_eq!(DType::names().collect::<Vec<_>>(), names);
     }
 
     #[test]
     fn other_names_do_not_parse() {
-        for name in ["", "I8", " i8", "i8 ", "int8", "f64", "bf", "bf16x", "i\0"] {
+        for name in ["", "I8", " i8", "i8 ", "int8", "f64", "bf", "bf16x", "i\0", "f8", "i6", "F8e4m3"] {
             assert_eq!(DType::parse(name), None, "{name:?}");
         }
     }
@@ -178,32 +234,96 @@ mod tests {
         assert_eq!(DType::Bf16.bytes(3), Some(6));
         assert_eq!(DType::I32.bytes(3), Some(12));
         assert_eq!(DType::F32.bytes(0), Some(0));
+        // Half a byte takes a whole one.
+        assert_eq!([0, 1, 2, 3].map(|count| DType::I4.bytes(count)), [0, 1, 1, 2].map(Some));
+        assert_eq!(DType::F16.elements(7), 3);
+        assert_eq!(DType::I4.elements(7), 14);
+    }
+
+    /// Book 19: a 320-bit flit holds 64 i4 or i5, or 32 i8 or i9; the other formats follow from their width.
+    #[test]
+    fn elements_of_a_flit() {
+        use DType::{Bf16, F8e4m3, F8e5m2, F16, F32, I4, I5, I8, I9, I16, I32};
+        for (dtypes, expected) in [
+            (&[I4, I5][..], 64),
+            (&[I8, I9, F8e4m3, F8e5m2][..], 32),
+            (&[I16, F16, Bf16][..], 16),
+            (&[I32, F32][..], 8),
+        ] {
+            for dtype in dtypes {
+                assert_eq!(dtype.elements(32), expected, "{dtype}");
+            }
+        }
+    }
+
+    #[test]
+    fn only_extended_integers_are_not_stored() {
+        for dtype in DType::all() {
+            let extended = matches!(dtype, DType::I5 | DType::I9);
+            assert_eq!(dtype.is_stored(), !extended, "{dtype}");
+            assert_eq!(dtype.wire_scale(), if extended { 2 } else { 1 }, "{dtype}");
+        }
+    }
+
+    #[test]
+    fn alignments() {
+        let expected = [1, 1, 1, 1, 2, 4, 1, 1, 2, 2, 4];
+        assert!(DType::all().map(DType::align).eq(expected));
+    }
+
+    #[test]
+    fn ranges() {
+        assert_eq!(DType::I4.range(), Some((-8, 7)));
+        assert_eq!(DType::I5.range(), Some((-16, 15)));
+        assert_eq!(DType::I8.range(), Some((-128, 127)));
+        assert_eq!(DType::I9.range(), Some((-256, 255)));
+        assert_eq!(DType::I16.range(), Some((-32768, 32767)));
+        assert_eq!(DType::I32.range(), Some((i32::MIN, i32::MAX)));
+        for dtype in DType::all() {
+            assert_eq!(dtype.range().is_none(), dtype.is_float());
+        }
+    }
+
+    #[test]
+    fn values_wrap_into_a_range() {
+        for dtype in DType::all() {
+            let Some((least, greatest)) = dtype.range() else { continue };
+            assert_eq!((dtype.wrap(least), dtype.wrap(greatest)), (least, greatest));
+            assert_eq!(dtype.wrap(greatest.wrapping_add(1)), least, "{dtype}");
+            assert_eq!(dtype.wrap(least.wrapping_sub(1)), greatest, "{dtype}");
+        }
     }
 
     #[test]
     fn sizes_at_the_end_of_u64() {
         assert_eq!(DType::I8.bytes(u64::MAX), Some(u64::MAX));
+        assert_eq!(DType::I4.bytes(u64::MAX), Some(1 << 63));
+        assert_eq!(DType::I4.elements(1 << 63), u64::MAX);
         assert_eq!(DType::Bf16.bytes((1 << 63) - 1), Some(u64::MAX - 1));
         assert_eq!(DType::Bf16.bytes(1 << 63), None);
         assert_eq!(DType::F32.bytes((1 << 62) - 1), Some(u64::MAX - 3));
         assert_eq!(DType::F32.bytes(1 << 62), None);
     }
 
-    /// Case N1 of the book: depth 6 for i8, 5 for bf16, one 64-byte packet each; i8 -> i32, bf16 -> f32.
+    /// Case N1 of the book: tree depths, one 64-byte packet each, and what each format widens to.
     #[test]
     fn contraction_formats() {
-        assert_eq!(DType::I8.accumulator(), Some(DType::I32));
-        assert_eq!(DType::Bf16.accumulator(), Some(DType::F32));
-        assert_eq!(DType::I8.tree_depth(), Some(6));
-        assert_eq!(DType::Bf16.tree_depth(), Some(5));
-        for dtype in [DType::I32, DType::F32] {
-            assert_eq!(dtype.accumulator(), None);
-            assert_eq!(dtype.tree_depth(), None);
+        use DType::{Bf16, F8e4m3, F8e5m2, F16, F32, I4, I5, I8, I9, I16, I32};
+        for (dtype, accumulator, depth) in [
+            (I4, I32, 7),
+            (I5, I32, 7),
+            (I8, I32, 6),
+            (I9, I32, 6),
+            (F8e4m3, F32, 6),
+            (F8e5m2, F32, 6),
+            (Bf16, F32, 5),
+        ] {
+            assert_eq!(dtype.accumulator(), Some(accumulator), "{dtype}");
+            assert_eq!(dtype.tree_depth(), Some(depth), "{dtype}");
+            assert_eq!(dtype.bytes(1 << depth), Some(64), "{dtype}");
         }
-        for dtype in DType::all() {
-            if let Some(depth) = dtype.tree_depth() {
-                assert_eq!(dtype.bytes(1 << depth), Some(64), "{dtype}");
-            }
+        for dtype in [I16, I32, F16, F32] {
+            assert_eq!((dtype.accumulator(), dtype.tree_depth()), (None, None), "{dtype}");
         }
     }
 }

@@ -12,8 +12,8 @@ use crate::float::{add, canonical, flush};
 /// Rows of the Reducer, which the kernels treat as vector lanes (book 19).
 pub const ROWS: usize = 8;
 
-/// The most products that the kernels add at once: the i8 tree, 6 levels (book 19).
-pub const DOT_MAX: usize = 64;
+/// The most products that the kernels add at once: the i4 tree, 7 levels (book 19).
+pub const DOT_MAX: usize = 128;
 
 /// The order in which a contraction adds the products of one packet.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -368,9 +368,9 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "length 128 is not a power of two up to 64")]
+    #[should_panic(expected = "length 256 is not a power of two up to 128")]
     fn kernel_refuses_more_than_the_tree_adds() {
-        dot8_f32(&[1.0; 128], &[[1.0; ROWS]; 128], &mut [0.0; ROWS]);
+        dot8_f32(&[1.0; 256], &[[1.0; ROWS]; 256], &mut [0.0; ROWS]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The order of a contraction's sum (book 19, docs/numerics.md), on the two kinds of numbers that it adds.
 
-use visa_numerics::{Bits, SumOrder, add, mul, widen_bf16};
+use visa_numerics::{Bits, DType, SumOrder, add, mul, to_f64};
 
 /// An accumulator's number.
 pub(crate) trait Number: Copy + Send + Sync {
@@ -8,8 +8,8 @@ pub(crate) trait Number: Copy + Send + Sync {
     const ZERO: Self;
     /// What a running sum starts from: it changes nothing that is added to it.
     const START: Self;
-    /// An operand: i8 or bf16.
-    fn operand(bits: Bits) -> Self;
+    /// An operand of a format that this number accumulates.
+    fn operand(dtype: DType, bits: Bits) -> Self;
     /// One product.
     fn product(self, other: Self) -> Self;
     /// One sum.
@@ -22,8 +22,9 @@ impl Number for f32 {
     const ZERO: Self = 0.0;
     const START: Self = -0.0;
 
-    fn operand(bits: Bits) -> Self {
-        widen_bf16(bits)
+    /// Exact: f32 has every value of the narrower floats.
+    fn operand(dtype: DType, bits: Bits) -> Self {
+        to_f64(dtype, bits) as f32
     }
 
     fn product(self, other: Self) -> Self {
@@ -43,7 +44,7 @@ impl Number for i32 {
     const ZERO: Self = 0;
     const START: Self = 0;
 
-    fn operand(bits: Bits) -> Self {
+    fn operand(_dtype: DType, bits: Bits) -> Self {
         bits.cast_signed()
     }
 

@@ -15,10 +15,10 @@ use crate::tensor::{Axis, Logical, offset};
 /// The result of a contraction.
 pub(crate) fn contract(contraction: &Contraction<'_>, order: SumOrder) -> Result<Logical, Diagnostic> {
     let dtype = contraction.pair.left.dtype;
-    let evaluate = match dtype.accumulator() {
-        Some(DType::F32) => Sum::evaluate::<f32>,
-        Some(DType::I32) => Sum::evaluate::<i32>,
-        Some(DType::I8 | DType::Bf16) | None => {
+    let evaluate = match dtype.accumulator().map(DType::is_float) {
+        Some(true) => Sum::evaluate::<f32>,
+        Some(false) => Sum::evaluate::<i32>,
+        None => {
             let message = format!("{dtype} cannot enter a contraction");
             return Err(Diagnostic::error("contraction", contraction.span, message));
         }
@@ -105,8 +105,9 @@ impl<'a> Sum<'a> {
         outputs: Vec<Axis>,
         order: SumOrder,
     ) -> Result<Logical, Diagnostic> {
-        let numbers =
-            |tensor: &Logical| -> Vec<T> { tensor.elements().iter().map(|&bits| T::operand(bits)).collect() };
+        let numbers = |tensor: &Logical| -> Vec<T> {
+            tensor.elements().iter().map(|&bits| T::operand(tensor.dtype, bits)).collect()
+        };
         let (left, right) = (numbers(self.left), numbers(self.right));
         Logical::tabulate(contraction.result.dtype, outputs, contraction.span, |at| {
             self.element(&left, &right, at, order)

@@ -188,7 +188,11 @@ fn input_flags() -> [Arg; 7] {
             .value_parser(["text", "json"])
             .default_value("text")
             .global(true),
-        value("machine", "FILE", "Machine description (JSON) that limits are read from; the default is RNGD"),
+        value(
+            "machine",
+            "NAME|FILE",
+            "Machine that limits are read from: rngd, rngd-s or a description (JSON); the default is rngd",
+        ),
         value(
             "mapping-rules",
             "FILE",

@@ -107,10 +107,15 @@ impl<'a> Driver<'a> {
         ctx.allow_unregistered = self.flags.allow_unregistered;
         if let Some(name) = &self.flags.machine {
             let refuse = |finding| (None, vec![finding]);
-            let bytes = self.io.read(name).map_err(|why| refuse(unreadable(name, &why)))?;
-            let machine = Machine::from_json(&String::from_utf8_lossy(&bytes)).map_err(|why| {
-                refuse(Diagnostic::error("machine", Span::default(), format!("`{name}`: {why}")))
-            })?;
+            let machine = match Machine::named(name) {
+                Some(machine) => machine,
+                None => {
+                    let bytes = self.io.read(name).map_err(|why| refuse(unreadable(name, &why)))?;
+                    Machine::from_json(&String::from_utf8_lossy(&bytes)).map_err(|why| {
+                        refuse(Diagnostic::error("machine", Span::default(), format!("`{name}`: {why}")))
+                    })?
+                }
+            };
             ctx.set_data(machine);
         }
         if let Some(file) = &self.flags.mapping_rules {

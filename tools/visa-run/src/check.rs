@@ -1,6 +1,7 @@
 //! The check of a lowering: every defined element against the logical evaluator.
 
 use std::collections::BTreeMap;
+use visa_numerics::{Bits, load, to_f64};
 use visa_reference::LogicalResult;
 
 /// What a check found.
@@ -21,14 +22,14 @@ pub(crate) fn compare(expected: &[LogicalResult], found: &BTreeMap<String, Vec<u
     let mut report = CheckReport::default();
     for result in expected {
         let Some(bytes) = found.get(&result.name) else { continue };
-        let width = (result.dtype.bits() / 8) as usize;
-        let pairs = bytes.chunks_exact(width).zip(result.bytes.chunks_exact(width));
-        for (at, (found, wanted)) in pairs.enumerate() {
+        let count = result.shape.iter().product::<u64>().min(result.dtype.elements(bytes.len() as u64));
+        for at in 0..count as usize {
             if result.defined.as_ref().is_some_and(|defined| !defined[at]) {
                 report.undefined += 1;
                 continue;
             }
             report.compared += 1;
+            let (found, wanted) = (load(result.dtype, bytes, at), load(result.dtype, &result.bytes, at));
             if found != wanted {
                 report.mismatches += 1;
                 report.first.get_or_insert_with(|| describe(result, at, found, wanted));
@@ -38,9 +39,8 @@ pub(crate) fn compare(expected: &[LogicalResult], found: &BTreeMap<String, Vec<u
     report
 }
 
-fn describe(result: &LogicalResult, at: usize, found: &[u8], wanted: &[u8]) -> String {
-    let value =
-        |bytes: &[u8]| visa_numerics::to_f64(result.dtype, visa_numerics::load(result.dtype, bytes, 0));
+fn describe(result: &LogicalResult, at: usize, found: Bits, wanted: Bits) -> String {
+    let value = |bits: Bits| to_f64(result.dtype, bits);
     let mut rest = at as u64;
     let mut index: Vec<u64> = Vec::new();
     for &extent in result.shape.iter().rev() {

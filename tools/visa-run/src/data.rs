@@ -62,12 +62,12 @@ pub enum Source {
     },
     /// `rand:SEED`: SplitMix64 keyed by element index. With
     /// `z = mix(mix(SEED) + (k + 1) * G)`, `G = 0x9E3779B97F4A7C15`, modulo 2^64, and `mix` SplitMix64's
-    /// finalizer, element `k` is the low 32 bits of `z` for i32, the low 8 bits for i8, and
-    /// `(z >> 40) / 2^23 - 1` (in `[-1, 1)`, exact in f32) rounded to nearest even for a float.
+    /// finalizer, element `k` is the low bits of `z` for an integer (32 for i32, 4 for i4), and
+    /// `(z >> 40) / 2^23 - 1` (in `[-1, 1)`, exact in f32) rounded as docs/numerics.md says for a float.
     Rand(u64),
     /// `zeros`: every element is zero.
     Zeros,
-    /// `iota`: element `k` is `k`; integers wrap, floats round to nearest even.
+    /// `iota`: element `k` is `k`; integers wrap, floats round.
     Iota,
 }
 
@@ -103,7 +103,7 @@ impl Source {
 
 /// The elements of an argument of `dtype` and `shape`, little-endian, in C order.
 ///
-/// A file must have exactly this shape. Floats round to nearest even; a value that is not exact in an
+/// A file must have exactly this shape. Floats round; a value that is not exact in an
 /// integer dtype, or an integer that is not exact in a float dtype, is an error that names its index.
 pub fn load(source: &Source, dtype: DType, shape: &[u64]) -> Result<Vec<u8>, DataError> {
     let generate = |element: &dyn Fn(u64) -> u32| convert::generate(dtype, shape, element);

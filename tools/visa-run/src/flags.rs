@@ -39,8 +39,8 @@ pub(crate) struct Flags {
     /// Threads (the results do not depend on it); one a core if absent.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
     pub(crate) threads: Option<u16>,
-    /// Another machine than RNGD.
-    #[arg(long, value_name = "FILE.json")]
+    /// Another machine than RNGD: rngd-s, or a description.
+    #[arg(long, value_name = "NAME|FILE.json")]
     pub(crate) machine: Option<String>,
     /// Most bytes that the simulated memories may hold.
     #[arg(long, value_name = "BYTES", default_value_t = 8 << 30)]

@@ -103,6 +103,9 @@ impl<'a> Session<'a> {
 
     fn machine(&mut self) -> Outcome<Option<Machine>> {
         let Some(name) = self.flags.machine.clone() else { return Ok(None) };
+        if let Some(machine) = Machine::named(&name) {
+            return Ok(Some(machine));
+        }
         let bytes = self.io.read(&name);
         let bytes = bytes.map_err(|why| self.stop("cannot-read", format!("cannot read `{name}`: {why}")))?;
         let machine = Machine::from_json(&String::from_utf8_lossy(&bytes));

@@ -13,7 +13,6 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 use visa_ir::span::Span;
 use visa_machine::Machine;
-use visa_numerics::DType;
 use visa_sequencer::Program;
 
 /// The operations of this file.
@@ -247,9 +246,9 @@ impl Stage for Accumulate {
 
     fn run(&self, cx: RunCx<'_>, _memory: &SliceMemory, input: Stream) -> Stream {
         let Some(operand) = &input.operand else { return Stream::empty(input.dtype) };
-        let bytes = match input.dtype {
-            DType::F32 | DType::Bf16 => self.bytes::<f32>(&input, operand),
-            DType::I32 | DType::I8 => self.bytes::<i32>(&input, operand),
+        let bytes = match input.dtype.is_float() {
+            true => self.bytes::<f32>(&input, operand),
+            false => self.bytes::<i32>(&input, operand),
         };
         let taint = self.marks(cx, &input, operand);
         Stream { dtype: input.dtype, packet: self.out().packet as usize, bytes, taint, operand: None }

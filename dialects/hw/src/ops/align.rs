@@ -120,7 +120,7 @@ impl Stage for Align {
     }
 
     fn run(&self, cx: RunCx<'_>, _memory: &SliceMemory, mut input: Stream) -> Stream {
-        let (from, to) = (self.flits as usize * input.packet, self.width as usize);
+        let (from, to) = (self.flits as usize * input.packet, self.width as usize * input.dtype.wire_scale());
         input.pass_marks(cx);
         if from != to {
             input.bytes = padded(&input.bytes, from, to, 0);

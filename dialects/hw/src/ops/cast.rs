@@ -52,10 +52,12 @@ fn read(op: OpRef<'_>) -> Result<Cast, Diagnostic> {
 }
 
 impl Cast {
-    /// The values of each packet, narrowed by `narrow` (bytes in, bytes out), then `pad` up to a flit.
+    /// The values of each packet, narrowed by `narrow` (the values of one byte, or of one element of more: bytes in, bytes
+    /// out), then `pad` up to a flit.
     fn packets<T: Copy>(&self, items: &[T], pad: T, mut narrow: impl FnMut(&[T], &mut [T])) -> Vec<T> {
         let mut out = vec![pad; items.len()];
-        let (from, to) = (self.row.from.bits() as usize / 8, self.row.to.bits() as usize / 8);
+        let to = self.row.to.align() as usize;
+        let from = to * self.row.from.bits() as usize / self.row.to.bits() as usize;
         for (packet, out) in items.chunks_exact(self.flit).zip(out.chunks_exact_mut(self.flit)) {
             for (value, out) in packet.chunks_exact(from).zip(out.chunks_exact_mut(to)) {
                 narrow(value, out);
@@ -85,8 +87,10 @@ impl Stage for Cast {
 
     fn run(&self, cx: RunCx<'_>, _memory: &SliceMemory, input: Stream) -> Stream {
         let row = self.row;
-        let bytes = self.packets(&input.bytes, 0, |value, out| {
-            store(row.to, out, 0, (row.apply)(load(row.from, value, 0)));
+        let bytes = self.packets(&input.bytes, 0, |values, out| {
+            for index in 0..row.from.elements(values.len() as u64) as usize {
+                store(row.to, out, index, (row.apply)(load(row.from, values, index)));
+            }
         });
         let taint = cx.marker().zip(input.taint).map(|(mut marker, marks)| {
             self.packets(&marks, Taint::DEFINED, |value, out| out.fill(marker.through(Taint::all(value))))

@@ -64,7 +64,8 @@ impl Stage for Collect {
     }
 
     fn run(&self, cx: RunCx<'_>, _memory: &SliceMemory, mut input: Stream) -> Stream {
-        let whole = (self.flits * self.flit) as usize;
+        let flit = self.flit as usize * input.dtype.wire_scale();
+        let whole = self.flits as usize * flit;
         input.pass_marks(cx);
         if let Some(marks) = &mut input.taint {
             *marks = padded(marks, input.packet, whole, Taint::DEFINED);
@@ -72,7 +73,7 @@ impl Stage for Collect {
         if input.packet != whole {
             input.bytes = padded(&input.bytes, input.packet, whole, 0);
         }
-        Stream { packet: self.flit as usize, ..input }
+        Stream { packet: flit, ..input }
     }
 
     fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {

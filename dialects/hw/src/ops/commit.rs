@@ -33,6 +33,7 @@ pub static COMMIT: OpDecl = OpDecl {
         ("C7", "every address lies in the slice's data memory"),
         ("C8", "the accesses write all kept bytes, and no more"),
         ("C9", "`slices` is pairs of start and end, in order, apart, not empty, within the run's slices (book 09: slice bitmap)"),
+        ("C10", "the elements are not i5 or i9, whose sideband bit data memory does not hold (book 19)"),
     ],
     clauses: &[
         ClauseDecl::required("bytes", ClauseKind::Int, "Bytes of each packet that are kept."),
@@ -138,6 +139,7 @@ impl Stage for Commit {
     }
 
     fn connect(&self, _machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
+        input.stored("C10", "bytes")?;
         let (found, wanted) = (self.loops.steps(), input.packets.saturating_mul(self.bytes));
         if found != wanted {
             let message = format!(

@@ -8,6 +8,7 @@ use crate::stage::{
     Bank, Build, Engine, Flow, Mismatch, Operand, RunCx, SliceMemory, Stage, StageCost, Stream, Wire,
 };
 use crate::taint::Taint;
+use std::ops::Range;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
@@ -26,11 +27,11 @@ pub static CONTRACT: OpDecl = OpDecl {
     doc: "In every row the packet is multiplied element by element with what the row read, and a tree adds each group of \
           2^depth consecutive products (book 19). Elements behind the packet's data give products of +0.0 (or 0), \
           whatever the register file holds there. A packet of sums comes out: for each row its groups in order, f32 for \
-          bf16 and i32 for i8. Where the machine adds in sequential order the products themselves go on, and the \
+          floats and i32 for integers. Where the machine adds in sequential order the products themselves go on, and the \
           accumulator adds them one by one.",
     constraints: &[
-        ("C1", "the stream's elements are of this format, and the Reducer multiplies it (book 19: i8, bf16)"),
-        ("C2", "the tree is at most as deep as the format's: 6 levels for i8, 5 for bf16 (book 19)"),
+        ("C1", "the stream's elements are of this format, and the Reducer multiplies it (book 19: i4, i5, i8, i9, f8e4m3, f8e5m2, bf16)"),
+        ("C2", "the tree is at most as deep as the format's: 7 levels for i4 and i5, 6 for i8, i9 and f8, 5 for bf16 (book 19)"),
         ("C3", "a row gives at most 32 sums, the accumulator's columns (book 19)"),
         ("C4", "the aligner's data and reads are whole elements"),
     ],
@@ -75,7 +76,7 @@ fn read(op: OpRef<'_>) -> Result<Contract, Diagnostic> {
         let message = format!("`depth` is {depth}, expected at most {most} for {dtype}");
         return Err(op.clause_error("C2", "depth", message));
     }
-    let elements = machine.limits.mac_width_bytes * 8 / u64::from(dtype.bits());
+    let elements = dtype.elements(machine.limits.mac_width_bytes);
     let (sums, columns) = (elements >> depth, machine.limits.accumulator_columns);
     if sums > columns {
         let message = format!("a row gives {sums} sums at depth {depth}, expected at most {columns}");
@@ -110,7 +111,7 @@ fn aligner(op: OpRef<'_>, dtype: DType) -> Result<Aligner, Diagnostic> {
     let number = |clause| align.int(clause).unwrap_or(0).max(0).cast_unsigned();
     let read = align.body::<Program>("loops").map_or(0, |loops| loops.packet);
     for (what, bytes) in [("data", number("data")), ("read", read)] {
-        if !bytes.is_multiple_of(u64::from(dtype.bits() / 8)) {
+        if !bytes.is_multiple_of(dtype.align()) {
             let message = format!("the aligner's {what} is {bytes} bytes, expected whole {dtype} elements");
             return Err(op.clause_error("C4", "dtype", message));
         }
@@ -143,18 +144,19 @@ impl Stage for Contract {
 
     fn run(&self, cx: RunCx<'_>, memory: &SliceMemory, input: Stream) -> Stream {
         let Some(operand) = &input.operand else { return Stream::empty(self.accumulator) };
+        let trf = memory.trf_of(self.dtype);
         let bytes = match self.accumulator.is_float() {
-            true => self.values::<f32>(&memory.trf, &input, operand),
-            false => self.values::<i32>(&memory.trf, &input, operand),
+            true => self.values::<f32>(trf, &input, operand),
+            false => self.values::<i32>(trf, &input, operand),
         };
-        let taint = cx.shadow.is_some().then(|| self.marks(cx, &memory.trf, &input, operand));
+        let taint = cx.shadow.is_some().then(|| self.marks(cx, trf, &input, operand));
         let operand = Operand { terms: self.terms() as usize, ..operand.clone() };
         let packet = operand.rows * self.groups() * operand.terms * 4;
         Stream { dtype: self.accumulator, packet, bytes, taint, operand: Some(operand) }
     }
 
     fn cost(&self, machine: &Machine, input: Flow) -> StageCost {
-        let macs = input.packets * self.rows * (self.data * 8 / u64::from(self.dtype.bits()));
+        let macs = input.packets * self.rows * self.dtype.elements(self.data);
         let latency = self.depth * machine.timing.tree_level_cycles + 1;
         let out = self.out(input);
         StageCost { engine: Engine::Contraction, cycles: input.packets, latency, macs, out }
@@ -179,14 +181,30 @@ impl Contract {
         }
     }
 
-    fn element_bytes(&self) -> usize {
-        self.dtype.bits() as usize / 8
+    /// Elements of a packet that are data.
+    fn live(&self, operand: &Operand) -> usize {
+        self.dtype.elements(operand.data as u64) as usize
+    }
+
+    /// Where row `row` reads at `address`, in bytes of the register file as this format sees it.
+    fn range(&self, operand: &Operand, row: usize, address: u32) -> Range<usize> {
+        let scale = self.dtype.wire_scale();
+        let at = (row * self.pitch as usize + address as usize) * scale;
+        at..at + operand.read * scale
+    }
+
+    /// A mark an element, of marks a byte.
+    fn by_element(&self, marks: &[Taint]) -> Vec<Taint> {
+        match self.dtype.bits() as usize * self.dtype.wire_scale() {
+            4 => marks.iter().flat_map(|&mark| [mark; 2]).collect(),
+            bits => marks.chunks(bits / 8).map(Taint::all).collect(),
+        }
     }
 
     /// The sums (or products) of all packets, as bytes.
     fn values<T: Number>(&self, trf: &Bank, input: &Stream, operand: &Operand) -> Vec<u8> {
         let elements = self.elements as usize;
-        let live = operand.data / self.element_bytes();
+        let live = self.live(operand);
         let mut data = decoded::<T>(self.dtype, &input.bytes);
         if live < elements {
             // Not only zero weights: an infinity in the data would make them NaN.
@@ -238,11 +256,10 @@ impl Contract {
         (bytes, read): &mut (Vec<u8>, Vec<T>),
         lanes: &mut [[T; ROWS]],
     ) {
-        let live = operand.data / self.element_bytes();
+        let live = self.live(operand);
         for row in 0..operand.rows {
-            let at = row * self.pitch as usize + address as usize;
             bytes.clear();
-            trf.read(at..at + operand.read, bytes);
+            trf.read(self.range(operand, row, address), bytes);
             decode_into(self.dtype, bytes, read);
             for (lane, &value) in lanes[..live].iter_mut().zip(read.iter().cycle()) {
                 lane[row] = value;
@@ -263,8 +280,9 @@ impl Contract {
         let mut out = Vec::new();
         for (access, &address) in operand.addresses.iter().enumerate() {
             let packet = data.chunks(input.packet).nth(access / operand.repeat).unwrap_or(&[]);
-            let live = &packet[..operand.data.min(packet.len())];
-            let mut groups: Vec<_> = live.chunks(span * self.element_bytes()).map(Taint::all).collect();
+            let mut live = self.by_element(packet);
+            live.truncate(self.live(operand));
+            let mut groups: Vec<_> = live.chunks(span).map(Taint::all).collect();
             groups.resize(self.elements as usize / span, Taint::DEFINED);
             for row in 0..operand.rows {
                 for (group, lanes) in groups.iter().zip(weights.at(address)) {
@@ -287,11 +305,11 @@ impl Contract {
     ) {
         let mut marks = Vec::new();
         for row in 0..operand.rows {
-            let at = row * self.pitch as usize + address as usize;
             marks.clear();
-            trf.read_taint(at..at + operand.read, Taint::NEVER_WRITTEN, &mut marks);
-            for (byte, &mark) in marks.iter().cycle().take(operand.data).enumerate() {
-                let lane = &mut lanes[byte / (span * self.element_bytes())];
+            trf.read_taint(self.range(operand, row, address), Taint::NEVER_WRITTEN, &mut marks);
+            let read = self.by_element(&marks);
+            for (element, &mark) in read.iter().cycle().take(self.live(operand)).enumerate() {
+                let lane = &mut lanes[element / span];
                 lane[row] = lane[row].or(mark);
             }
         }

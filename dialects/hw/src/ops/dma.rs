@@ -76,7 +76,7 @@ pub(crate) fn read(op: OpRef<'_>) -> Result<Dma, Diagnostic> {
     if let Some(message) = overwrites(&write) {
         return Err(op.clause_error("C4", "loops", message));
     }
-    let memory = Memories { op, machine: &machine, pcie };
+    let memory = Memories { op, machine: &machine, pcie, per_byte: 1 };
     memory.check(&loops.read(), from)?;
     memory.check(&write, to)?;
     memory.no_more_than_fits(&write, to)?;
@@ -87,7 +87,8 @@ pub(crate) fn read(op: OpRef<'_>) -> Result<Dma, Diagnostic> {
 fn sequencer(op: OpRef<'_>, machine: &Machine, pcie: bool, loops: &PairedProgram) -> Result<(), Diagnostic> {
     let mut registers = loops.clone();
     if pcie {
-        registers.entries.retain(|entry| !between_chips(entry.read) && !between_chips(entry.write));
+        let between = |stride| between_chips(stride, CHIP_STRIDE);
+        registers.entries.retain(|entry| !between(entry.read) && !between(entry.write));
         if registers.entries.is_empty() {
             registers.entries.push(PairedEntry { limit: 1, read: 1, write: 1 });
         }
@@ -111,8 +112,8 @@ fn sequencer(op: OpRef<'_>, machine: &Machine, pcie: bool, loops: &PairedProgram
     Ok(())
 }
 
-fn between_chips(stride: i64) -> bool {
-    stride != 0 && stride % CHIP_STRIDE == 0
+fn between_chips(stride: i64, chip_stride: i64) -> bool {
+    stride != 0 && stride % chip_stride == 0
 }
 
 /// C3.
@@ -133,6 +134,8 @@ pub(crate) struct Memories<'a> {
     pub(crate) machine: &'a Machine,
     /// Whether an HBM address counts chips, [`CHIP_STRIDE`] apart.
     pub(crate) pcie: bool,
+    /// Units of an address that make a byte: 2 where it counts half bytes, otherwise 1.
+    pub(crate) per_byte: u64,
 }
 
 impl Memories<'_> {
@@ -161,20 +164,22 @@ impl Memories<'_> {
     /// Whether every address of one side lies in `space`; else what is wrong.
     pub(crate) fn inside(&self, side: &Program, space: Space) -> Result<(), String> {
         let per_chip = self.chips(space) > 1;
-        let is_chip = |entry: &&Entry| per_chip && between_chips(entry.stride);
-        let base_chip = if per_chip { side.base.div_euclid(CHIP_STRIDE) } else { 0 };
+        let chip_stride = CHIP_STRIDE * self.per_byte.cast_signed();
+        let is_chip = |entry: &&Entry| per_chip && between_chips(entry.stride, chip_stride);
+        let base_chip = if per_chip { side.base.div_euclid(chip_stride) } else { 0 };
         let chip_entries = side.entries.iter().filter(is_chip);
         let chips = Program {
-            entries: chip_entries.map(|entry| Entry { stride: entry.stride / CHIP_STRIDE, ..*entry }).collect(),
+            entries: chip_entries.map(|entry| Entry { stride: entry.stride / chip_stride, ..*entry }).collect(),
             packet: 1,
             base: base_chip,
         };
         let local = Program {
             entries: side.entries.iter().filter(|entry| !is_chip(entry)).copied().collect(),
             packet: side.packet,
-            base: side.base - base_chip * CHIP_STRIDE,
+            base: side.base - base_chip * chip_stride,
         };
-        for (program, most, what) in [(local, self.capacity(space), "bytes"), (chips, self.chips(space), "chips")] {
+        let (capacity, unit) = (self.capacity(space) * self.per_byte, if self.per_byte == 1 { "bytes" } else { "half bytes" });
+        for (program, most, what) in [(local, capacity, unit), (chips, self.chips(space), "chips")] {
             let (start, end) = program.extent().map_err(|error| error.message)?;
             if start < 0 || end.cast_unsigned() > most {
                 return Err(format!("`{side}` touches {what} {start} to {end} of {space:?}, expected 0 to {most}"));

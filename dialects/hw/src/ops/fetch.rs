@@ -12,7 +12,7 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 use visa_ir::span::Span;
 use visa_machine::Machine;
-use visa_numerics::{CastRow, DType, FETCH_CASTS, cast_targets, fetch_cast, load, store};
+use visa_numerics::{CastRow, DType, load, store};
 
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&FETCH];
@@ -28,7 +28,7 @@ pub static FETCH: OpDecl = OpDecl {
         ("C2", "the loops fit the sequencer, and are contiguous within an access (book 07)"),
         ("C3", "a packet is a whole number of accesses and elements, and the loops a whole number of packets"),
         ("C4", "a packet behind the conversion is a multiple of 8 bytes (book 08: fetch_align)"),
-        ("C5", "the Fetch Adapter has the conversion, and one access grows to 32 bytes at most (book 08)"),
+        ("C5", "data memory holds the format (not i5 or i9), the machine's Fetch Adapter has the conversion, and one access grows to 32 bytes at most (book 08)"),
         ("C6", "every address lies in the slice's data memory"),
     ],
     clauses: &[
@@ -60,19 +60,18 @@ struct Fetch {
 fn read(op: OpRef<'_>) -> Result<Fetch, Diagnostic> {
     let machine = machine(op);
     let written = Written::read(op, "loops")?;
-    let main = &machine.limits.fetch_sizes_main;
-    let sub = [machine.limits.fetch_size_sub];
-    let sizes = if in_sub_context(op) { &sub } else { main.as_slice() };
+    let from = *body::<DType>(op, "dtype")?;
+    let to = op.body::<DType>("to").map_or(from, |to| *to);
+    let sizes = machine.fetch_sizes(in_sub_context(op), from, to);
     let size = written.program.packet;
     if !sizes.contains(&size) {
         let message =
-            format!("an access is {size} bytes, expected one of {} in this context", crate::clauses::list(sizes));
+            format!("an access is {size} bytes, expected one of {} in this context", crate::clauses::list(&sizes));
         return Err(written.error("C1", message));
     }
-    written.sequencer("C2", sizes)?;
-    let from = *body::<DType>(op, "dtype")?;
+    written.sequencer("C2", &sizes)?;
     let packet = whole_packets(op, &written, from)?;
-    let cast = conversion(op, from)?;
+    let cast = conversion(op, &machine, from)?;
     let fetch = Fetch { span: op.span(), from, cast, packet, loops: written.loops() };
     fetch.check_sizes(op, &machine)?;
     written.within("C6", machine.memory.dm_bytes_per_slice, "the slice's data memory")?;
@@ -83,7 +82,7 @@ fn read(op: OpRef<'_>) -> Result<Fetch, Diagnostic> {
 fn whole_packets(op: OpRef<'_>, written: &Written<'_>, dtype: DType) -> Result<u64, Diagnostic> {
     let packet = at_least(op, "C3", "packet", 1)?;
     let size = written.program.packet;
-    let element = u64::from(dtype.bits() / 8);
+    let element = dtype.align();
     if !packet.is_multiple_of(size) || !packet.is_multiple_of(element) {
         let message = format!(
             "a packet is {packet} bytes, expected a multiple of the access ({size}) and of the {dtype} element ({element})"
@@ -99,15 +98,16 @@ fn whole_packets(op: OpRef<'_>, written: &Written<'_>, dtype: DType) -> Result<u
 }
 
 /// C5, first half.
-fn conversion(op: OpRef<'_>, from: DType) -> Result<Option<&'static CastRow>, Diagnostic> {
-    let Some(to) = op.body::<DType>("to") else { return Ok(None) };
-    if let Some(row) = fetch_cast(from, *to) {
-        return Ok(Some(row));
+fn conversion(op: OpRef<'_>, machine: &Machine, from: DType) -> Result<Option<&'static CastRow>, Diagnostic> {
+    if !from.is_stored() {
+        let message = format!("{from} has a sideband bit, which data memory does not hold");
+        return Err(op.clause_error("C5", "dtype", message));
     }
-    let targets: Vec<_> = cast_targets(FETCH_CASTS, from).map(|dtype| format!("`{dtype}`")).collect();
-    let expected = if targets.is_empty() { "no conversion".to_owned() } else { targets.join(" or ") };
-    let message = format!("the Fetch Adapter does not convert {from} to {to}, expected {expected}");
-    Err(op.clause_error("C5", "to", message))
+    let Some(to) = op.body::<DType>("to") else { return Ok(None) };
+    match machine.fetch_cast(from, *to) {
+        Some(row) => Ok(Some(row)),
+        None => Err(op.clause_error("C5", "to", machine.no_fetch_cast(from, *to))),
+    }
 }
 
 impl Fetch {
@@ -143,7 +143,8 @@ impl Fetch {
         }
         marker.through_all(&mut marks);
         let Some(row) = self.cast else { return marks };
-        let (from, to) = (row.from.bits() as usize / 8, row.to.bits() as usize / 8);
+        let from = row.from.align() as usize;
+        let to = converted_bytes(row, from);
         marks.chunks_exact(from).flat_map(|element| std::iter::repeat_n(Taint::all(element), to)).collect()
     }
 }
@@ -173,7 +174,8 @@ impl Stage for Fetch {
         if let Some(row) = self.cast {
             bytes = convert(row, &bytes);
         }
-        Stream { dtype: self.to(), packet: self.converted(self.packet) as usize, bytes, taint, operand: None }
+        let packet = self.converted(self.packet) as usize * self.to().wire_scale();
+        Stream { dtype: self.to(), packet, bytes, taint, operand: None }
     }
 
     fn cost(&self, _machine: &Machine, _input: Flow) -> StageCost {
@@ -187,10 +189,14 @@ impl Stage for Fetch {
     }
 }
 
+/// Bytes that the stream holds of the elements in `bytes` bytes of memory.
+fn converted_bytes(row: &CastRow, bytes: usize) -> usize {
+    bytes * row.to.bits() as usize / row.from.bits() as usize * row.to.wire_scale()
+}
+
 fn convert(row: &CastRow, bytes: &[u8]) -> Vec<u8> {
-    let elements = bytes.len() * 8 / row.from.bits() as usize;
-    let mut out = vec![0; elements * row.to.bits() as usize / 8];
-    for index in 0..elements {
+    let mut out = vec![0; converted_bytes(row, bytes.len())];
+    for index in 0..row.from.elements(bytes.len() as u64) as usize {
         store(row.to, &mut out, index, (row.apply)(load(row.from, bytes, index)));
     }
     out

@@ -42,12 +42,14 @@ pub static BUFFER: OpDecl = OpDecl {
     name: "hw.buffer",
     summary: "an argument or a result of a program",
     doc: "Where a C-order array stands. The layout's read side is the element's number in the array, its write side the \
-          byte address of the element in host memory or HBM, chips 2^40 bytes apart; the packet is one element.",
+          byte address of the element in host memory or HBM, chips 2^40 bytes apart; the packet is one element. For i4, of \
+          which two share a byte, the write side counts half bytes.",
     constraints: &[
         ("C1", "every extent of the shape is at least 1, and the array fits its memory"),
         ("C2", "the layout goes element by element (packet 1), within the array, in at most 2^36 steps"),
         ("C3", "every address lies in the memory"),
         ("C4", "the layout has a step for every element"),
+        ("C5", "the elements are not i5 or i9, whose sideband bit no memory holds (book 19)"),
     ],
     clauses: &[
         ClauseDecl::lead("name", ClauseKind::Str, "The name that data is given by."),
@@ -93,6 +95,9 @@ fn unique_names(op: OpRef<'_>) -> Result<(), Diagnostic> {
 pub(crate) fn read(op: OpRef<'_>) -> Result<Buffer, Diagnostic> {
     let machine = machine(op);
     let dtype = *body::<DType>(op, "dtype")?;
+    if !dtype.is_stored() {
+        return Err(op.clause_error("C5", "dtype", format!("{dtype} has a sideband bit, which no memory holds")));
+    }
     let space = space(op, "space")?;
     let shape = shape(op)?;
     let layout = body::<PairedProgram>(op, "layout")?;
@@ -102,10 +107,10 @@ pub(crate) fn read(op: OpRef<'_>) -> Result<Buffer, Diagnostic> {
         return Err(op.clause_error("C1", "shape", message));
     };
     steps(op, &layout, elements)?;
-    let memories = Memories { op, machine: &machine, pcie: true };
     let mut write = layout.write();
     // Each address is the first byte of an element.
-    write.entries.push(visa_sequencer::Entry { limit: u64::from(dtype.bits()).div_ceil(8), stride: 1 });
+    write.entries.push(visa_sequencer::Entry { limit: dtype.align(), stride: 1 });
+    let memories = Memories { op, machine: &machine, pcie: true, per_byte: 8 / u64::from(dtype.bits()).min(8) };
     memories.inside(&write, space).map_err(|message| op.clause_error("C3", "layout", message))?;
     let (argument, name) = (&*word(op, "role")? == "arg", word(op, "name")?.to_string());
     Ok(Buffer { argument, name, space, dtype, shape, layout: (*layout).clone(), span: op.span() })

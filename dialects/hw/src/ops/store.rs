@@ -19,7 +19,8 @@ pub static STORE_TRF: OpDecl = OpDecl {
     name: "hw.store_trf",
     summary: "stores the stream in the tensor register file",
     doc: "The stream is `rows` chunks of `row_bytes`; chunk r goes to row r, from the start of the region (book 18). The \
-          second half of the file starts in the middle of every row.",
+          second half of the file starts in the middle of every row. i5 and i9 keep their sideband bits there, so that an i5 \
+          takes half a byte of a row and an i9 a byte (book 19); as other formats they read as never written.",
     constraints: &[
         ("C1", "the Reducer can use that many rows: 1, 2, 4 or 8 (book 18)"),
         ("C2", "a chunk fits the region's part of a row (books 04, 18)"),
@@ -42,7 +43,10 @@ pub static STORE_VRF: OpDecl = OpDecl {
     name: "hw.store_vrf",
     summary: "stores the stream in the vector register file",
     doc: "The stream's bytes go to consecutive addresses of the vector register file, from `at` (book 20).",
-    constraints: &[("C1", "the bytes lie in the vector register file (book 04)")],
+    constraints: &[
+        ("C1", "the bytes lie in the vector register file (book 04)"),
+        ("C2", "the elements are not i5 or i9, whose sideband bit has no place there (book 19)"),
+    ],
     clauses: &[ClauseDecl::required("at", ClauseKind::Int, "Address of the first byte.")],
     traits: &[Trait::Inside("hw.exec")],
     verify: Some(|op, _| read_vrf(op).map(drop)),
@@ -97,13 +101,14 @@ impl Stage for StoreTrf {
 
     fn store(&self, cx: RunCx<'_>, memory: &mut SliceMemory, mut stream: Stream) {
         stream.pass_marks(cx);
-        let row_bytes = self.row_bytes as usize;
-        let at = |row: usize| self.region.at(row as u64, 0) as usize;
+        let (trf, scale) = (memory.trf_of_mut(stream.dtype), stream.dtype.wire_scale());
+        let row_bytes = self.row_bytes as usize * scale;
+        let at = |row: usize| self.region.at(row as u64, 0) as usize * scale;
         for (row, chunk) in stream.bytes.chunks(row_bytes).enumerate() {
-            memory.trf.write(at(row), chunk);
+            trf.write(at(row), chunk);
         }
         for (row, marks) in stream.taint.iter().flat_map(|taint| taint.chunks(row_bytes)).enumerate() {
-            memory.trf.write_taint(at(row), marks);
+            trf.write_taint(at(row), marks);
         }
     }
 
@@ -139,6 +144,7 @@ impl Stage for StoreVrf {
     }
 
     fn connect(&self, machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
+        input.stored("C2", "at")?;
         let capacity = machine.memory.vrf_bytes;
         let end = input.bytes().and_then(|bytes| bytes.checked_add(self.at));
         if end.is_none_or(|end| end > capacity) {

@@ -16,14 +16,14 @@ pub static OPS: &[&OpDecl] = &[&TRANSPOSE];
 pub static TRANSPOSE: OpDecl = OpDecl {
     name: "hw.transpose",
     summary: "swaps the rows and columns of matrices",
-    doc: "Row after row, a matrix of `rows` x `columns` elements of `element` bytes comes in, 8 elements at the start of \
-          each flit; what stands behind them is dropped. Out go its first `kept` columns, a flit each: the elements of \
+    doc: "Row after row, a matrix of `rows` x `columns` elements of `bits` bits comes in, 8 elements (16 of 4 bits) at the \
+          start of each flit; what stands behind them is dropped. Out go its first `kept` columns, a flit each: the elements of \
           all rows, filled up with zeros. The zeros are defined. With `double` buffering a matrix comes in while the one \
           before goes out; with `single` both buffers hold one matrix, and the engine takes turns (book 27).",
     constraints: &[
-        ("C1", "elements have 1, 2 or 4 bytes, as those of the stream"),
-        ("C2", "a matrix has at most 8 rows of 1 byte, 4 of 2 or 2 of 4 (book 27: in_rows)"),
-        ("C3", "it has 8, 16 or 32 columns (book 27: in_cols)"),
+        ("C1", "elements have 4, 8, 16 or 32 bits, as those of the stream, and are not i5 or i9"),
+        ("C2", "a matrix has at most 16 rows of 4 bits, 8 of 8, 4 of 16 or 2 of 32 (book 27: in_rows)"),
+        ("C3", "it has 8, 16 or 32 columns, 16 or 32 of 4 bits (book 27: in_cols)"),
         ("C4", "at least one column is kept, and at most all (book 27: out_rows)"),
         ("C5", "up to 16 columns are buffered twice, more of them once (book 27)"),
         ("C6", "whole matrices of flits flow in (book 27)"),
@@ -34,14 +34,14 @@ pub static TRANSPOSE: OpDecl = OpDecl {
             ClauseKind::Word(&["double", "single"]),
             "How the two buffers are used.",
         ),
-        ClauseDecl::required("element", ClauseKind::Int, "Bytes of an element."),
+        ClauseDecl::required("bits", ClauseKind::Int, "Bits of an element."),
         ClauseDecl::required("rows", ClauseKind::Int, "Rows of a matrix that comes in (`in_rows`)."),
         ClauseDecl::required("columns", ClauseKind::Int, "Its columns (`in_cols`)."),
         ClauseDecl::required("kept", ClauseKind::Int, "Columns that go out (`out_rows`)."),
     ],
     traits: &[Trait::Inside("hw.exec")],
     verify: Some(|op, _| read(op).map(drop)),
-    example: "hw.transpose double, element 1, rows 8, columns 8, kept 8",
+    example: "hw.transpose double, bits 8, rows 8, columns 8, kept 8",
     interfaces: &[Interface(&Build(|op| Ok(Box::new(read(op)?))))],
     ..OpDecl::BASE
 };
@@ -49,8 +49,8 @@ pub static TRANSPOSE: OpDecl = OpDecl {
 struct Transpose {
     span: Span,
     double: bool,
-    /// Bytes of an element.
-    element: u64,
+    /// Bits of an element.
+    bits: u64,
     rows: u64,
     /// Flits of a row.
     packets: u64,
@@ -62,11 +62,11 @@ struct Transpose {
 
 fn read(op: OpRef<'_>) -> Result<Transpose, Diagnostic> {
     let machine = machine(op);
-    let element = one_of(op, "C1", "element", &[1, 2, 4])?;
-    let shape = machine.transpose(element * 8);
+    let bits = one_of(op, "C1", "bits", &[4, 8, 16, 32])?;
+    let shape = machine.transpose(bits);
     let rows = at_least(op, "C2", "rows", 1)?;
     if rows > shape.rows {
-        let message = format!("`rows` is {rows}, expected at most {} of {element} bytes", shape.rows);
+        let message = format!("`rows` is {rows}, expected at most {} of {bits} bits", shape.rows);
         return Err(op.clause_error("C2", "rows", message));
     }
     let columns = one_of(op, "C3", "columns", &shape.columns)?;
@@ -85,7 +85,7 @@ fn read(op: OpRef<'_>) -> Result<Transpose, Diagnostic> {
         return Err(op.clause_error("C5", "buffering", message));
     }
     let (taken, flit) = (shape.elements, machine.limits.flit_bytes);
-    Ok(Transpose { span: op.span(), double, element, rows, packets: columns / taken, taken, kept, flit })
+    Ok(Transpose { span: op.span(), double, bits, rows, packets: columns / taken, taken, kept, flit })
 }
 
 impl Transpose {
@@ -94,9 +94,11 @@ impl Transpose {
         self.rows * self.packets
     }
 
-    /// The columns of each matrix (`items` are one a byte), filled up with `pad`; `copy` copies an element.
+    /// The columns of each matrix, filled up with `pad`; `copy` copies an element. `items` are one a byte, or for 4-bit
+    /// elements one an element.
     fn columns<T: Copy>(&self, items: &[T], pad: T, mut copy: impl FnMut(&[T], &mut [T])) -> Vec<T> {
-        let (element, taken, flit) = (self.element as usize, self.taken as usize, self.flit as usize);
+        let (element, per_byte) = if self.bits == 4 { (1, 2) } else { (self.bits as usize / 8, 1) };
+        let (taken, flit) = (self.taken as usize, self.flit as usize * per_byte);
         let row = self.packets as usize * flit;
         let matrices = items.chunks_exact(self.rows as usize * row);
         let mut out = vec![pad; matrices.len() * self.kept as usize * flit];
@@ -123,10 +125,10 @@ impl Stage for Transpose {
     }
 
     fn connect(&self, _machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
-        if u64::from(input.dtype.bits()) != self.element * 8 {
-            let message =
-                format!("`element` is {} bytes, but the stream's elements are {}", self.element, input.dtype);
-            return Err(Mismatch::new("C1", "element", message));
+        input.stored("C1", "bits")?;
+        if u64::from(input.dtype.bits()) != self.bits {
+            let message = format!("`bits` is {}, but the stream's elements are {}", self.bits, input.dtype);
+            return Err(Mismatch::new("C1", "bits", message));
         }
         if input.packet != self.flit || !input.packets.is_multiple_of(self.flits_in()) {
             let message = format!(
@@ -146,11 +148,25 @@ impl Stage for Transpose {
     }
 
     fn run(&self, cx: RunCx<'_>, _memory: &SliceMemory, input: Stream) -> Stream {
-        let bytes = self.columns(&input.bytes, 0, |element, out| out.copy_from_slice(element));
+        let copy = |element: &[u8], out: &mut [u8]| out.copy_from_slice(element);
+        let bytes = match self.bits {
+            4 => {
+                let halves: Vec<u8> = input.bytes.iter().flat_map(|byte| [byte & 0xf, byte >> 4]).collect();
+                self.columns(&halves, 0, copy).chunks(2).map(|pair| pair[0] | pair[1] << 4).collect()
+            }
+            _ => self.columns(&input.bytes, 0, copy),
+        };
         let taint = cx.marker().zip(input.taint).map(|(mut marker, marks)| {
-            self.columns(&marks, Taint::DEFINED, |element, out| {
-                element.iter().zip(out).for_each(|(&mark, out)| *out = marker.through(mark));
-            })
+            let mut through = |marks: &[Taint], out: &mut [Taint]| {
+                marks.iter().zip(out).for_each(|(&mark, out)| *out = marker.through(mark));
+            };
+            match self.bits {
+                4 => {
+                    let halves: Vec<_> = marks.iter().flat_map(|&mark| [mark; 2]).collect();
+                    self.columns(&halves, Taint::DEFINED, &mut through).chunks(2).map(Taint::all).collect()
+                }
+                _ => self.columns(&marks, Taint::DEFINED, &mut through),
+            }
         });
         Stream { bytes, taint, ..input }
     }

@@ -23,11 +23,12 @@ impl Config {
     /// A run over `matrices` matrices of it; transposition is stage 2.
     fn exec(self, matrices: usize) -> Exec {
         let Self { element, rows, columns, kept } = self;
+        let bits = 8 * element;
         let dtype = ["", "i8", "bf16", "", "i32"][element];
         let buffering = if columns <= 16 { "double" } else { "single" };
         exec(&format!(
             "hw.fetch {dtype}, packet 32, loops [{} : 1] : 32; hw.collect flits 1; \
-             hw.transpose {buffering}, element {element}, rows {rows}, columns {columns}, kept {kept}; \
+             hw.transpose {buffering}, bits {bits}, rows {rows}, columns {columns}, kept {kept}; \
              hw.commit bytes 8, loops [{} : 1] : 8 @ 65536",
             matrices * self.flits_in() * 32,
             matrices * kept * 8

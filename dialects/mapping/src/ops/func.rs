@@ -188,7 +188,7 @@ pub fn check_place(
     axes: &crate::Axes,
     constraint: &str,
 ) -> Result<(), Diagnostic> {
-    let element = tensor.element_bytes();
+    let element = tensor.dtype.align();
     let memory = tensor.kind.def.name.trim_start_matches("tm.").to_uppercase();
     let map = tensor.dim(Dim::Element);
     let start = u64::try_from(address).map_err(|_| op.clause_error(constraint, clause, format!("address {address} is negative")))?;

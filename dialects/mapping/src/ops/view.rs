@@ -36,6 +36,7 @@ pub static SLICE: OpDecl = OpDecl {
     constraints: &[
         ("C1", CHIPS),
         ("C2", "the source holds, at every live position of the view, the same index (book 03)"),
+        ("C3", "a view of 4-bit elements, of which two share a byte, starts at a whole byte"),
     ],
     interfaces: &[Interface(&ViewKind::Slice)],
     example: "%s = tm.slice %x element [A @ 1024 = 512, B]",
@@ -53,6 +54,7 @@ pub static TILE: OpDecl = OpDecl {
         ("C1", CHIPS),
         ("C2", "the source holds, at every live position of the view, that index moved by the tile's first (book 03)"),
         ("C3", "the tile lies inside `along`, and starts with an element"),
+        ("C4", "a view of 4-bit elements, of which two share a byte, starts at a whole byte"),
     ],
     clauses: &[
         ClauseDecl::required("along", ClauseKind::Body(&MAP), "the dimension that is cut into tiles"),
@@ -175,9 +177,21 @@ fn undecided(op: OpRef<'_>, error: MapError) -> Diagnostic {
     mapping_error(error, op.clause_span("element"))
 }
 
+/// A view stands at an address, which is a byte's.
+fn check_whole_byte(op: OpRef<'_>, kind: ViewKind, start: u64) -> Result<(), Diagnostic> {
+    let dtype = source(op)?.dtype;
+    if dtype.bits() >= 8 || start.is_multiple_of(2) {
+        return Ok(());
+    }
+    let constraint = if kind == ViewKind::Tile { "C4" } else { "C3" };
+    let message = format!("the view starts at element {start} of `{dtype}`, in the middle of a byte");
+    Err(op.clause_error(constraint, "element", message).fix(Some("start it at an even element".to_owned())))
+}
+
 /// Slices and tiles: what the view holds stands in the source, `start` positions further.
 fn check_part(op: OpRef<'_>, kind: ViewKind, axes: &Axes) -> Result<(), Diagnostic> {
     let start = view::start(op, kind, axes)?;
+    check_whole_byte(op, kind, start)?;
     let shift = match view::meaning(op, kind, axes)? {
         Meaning::Shifted(shift) => shift,
         Meaning::Same | Meaning::Relabelled(..) | Meaning::Renamed(_) => Index::new(),

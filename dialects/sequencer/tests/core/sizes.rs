@@ -1,5 +1,6 @@
 //! Contiguous runs, fetch and commit sizes, elements to bytes.
 
+use visa_numerics::DType;
 use visa_sequencer::{CommitSize, Entry, Program, commit_size, contiguous, contiguous_paired, fetch_size};
 
 use crate::{paired, program};
@@ -71,6 +72,53 @@ fn bytes_by_hand() {
         dma.map(|program| program.to_string()).as_deref(),
         Ok("[4 : 16 -> 4, 8 : 2 -> 16, 2 : 1 -> 1] : 2 @ 6 -> -10")
     );
+}
+
+#[test]
+fn half_bytes_by_hand() {
+    let bytes = |text: &str| program(text).in_bytes(DType::I4);
+    let text = |text: &str| bytes(text).map(|program| program.to_string());
+    assert_eq!(text("[4 : 8, 8 : 1] : 8 @ 6").as_deref(), Ok("[16 : 1] : 4 @ 3"));
+    assert_eq!(text("[4 : 0, 3 : -2, 2 : 1] : 2").as_deref(), Ok("[4 : 0, 3 : -1, 1 : 1] : 1"));
+    // Merging makes six neighbours of two threes.
+    assert_eq!(text("[2 : 3, 3 : 1] : 6").as_deref(), Ok("[3 : 1] : 3"));
+    for (odd, words) in [
+        ("[4 : 8, 8 : 1] : 8 @ 5", "the base is 5"),
+        ("[6 : 1] : 3", "the packet is 3"),
+        ("[4 : 9, 8 : 1] : 8", "a loop is 4 : 9"),
+        ("[4 : 8, 3 : 1] : 6", "the innermost loop is 3 : 1"),
+        ("[4 : 9, 4 : 2] : 4", "the innermost loop is 4 : 2"),
+        ("[8 : 0] : 8", "the innermost loop is 8 : 0"),
+        ("[1 : 1] : 2", "the innermost loop is 1 : 1"),
+    ] {
+        let error = bytes(odd).expect_err(odd);
+        assert_eq!(error.code, "A4");
+        assert!(error.message.contains(words), "{odd}: {error}");
+    }
+    assert_eq!(program("[8 : 1] : 8").in_bytes(DType::F16), program("[8 : 1] : 8").to_bytes(2));
+}
+
+/// The bytes of a halved program are those of its elements, each named by its first half.
+#[test]
+fn half_bytes_are_the_bytes_of_the_elements() {
+    let mut halved = 0;
+    for program in all_programs_in_halves() {
+        let Ok(bytes) = program.in_bytes(DType::I4) else { continue };
+        let elements: Vec<i64> = program.positions().collect();
+        let firsts: Vec<i64> = elements.chunks(2).map(|pair| pair[0] / 2).collect();
+        assert!(elements.chunks(2).all(|pair| pair[0] % 2 == 0 && pair[1] == pair[0] + 1), "{program}");
+        assert_eq!(bytes.positions().collect::<Vec<_>>(), firsts, "{program} -> {bytes}");
+        halved += 1;
+    }
+    assert!(halved > 50, "only {halved} programs");
+}
+
+/// Two loops of limits up to 4 and strides up to 6.
+fn all_programs_in_halves() -> impl Iterator<Item = Program> {
+    let entries = || (1..=4).flat_map(|limit| [-2, 0, 1, 2, 4, 6].map(|stride| Entry { limit, stride }));
+    entries().flat_map(move |outer| {
+        entries().map(move |inner| Program { entries: vec![outer, inner], packet: 2, base: 4 })
+    })
 }
 
 #[test]

@@ -18,7 +18,7 @@ pub static DECL: OpDecl = OpDecl {
     summary: "Converts each element to a narrower format and pads the flit back to 32 bytes.",
     doc: "Time is unchanged (book 26).",
     constraints: &[
-        ("C1", "the cast engine converts i32 to i8 and f32 to bf16 (book 26)"),
+        ("C1", "the cast engine converts i32 to i4, i8 and i16, and f32 to f8e4m3, f8e5m2, f16 and bf16 (book 26)"),
         ("C2", "the packet is the input's, padded to 32 bytes of the new format (book 26)"),
         ("C3", "main context only (book 12)"),
     ],
@@ -53,7 +53,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         let message = format!("the cast engine does not convert {} to {}; it converts {} to {known}", source.dtype, result.dtype, source.dtype);
         return Err(op.clause_error("C1", "dtype", message));
     }
-    let elements = machine(op.ctx).limits.flit_bytes / result.element_bytes();
+    let elements = result.dtype.elements(machine(op.ctx).limits.flit_bytes);
     let wanted = source.dim(Dim::Packet).pad(elements, PadKind::Top);
     check_same(op, "C2", "packet", &result.dim(Dim::Packet), &wanted, axes)
 }

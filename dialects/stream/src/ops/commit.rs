@@ -1,6 +1,6 @@
 //! `stream.commit`: the commit engine writes data memory (book 09).
 
-use crate::chain::{axes, input, with_dims};
+use crate::chain::{axes, check_stored, input, with_dims};
 use crate::commit::Write;
 use crate::meaning::Meaning;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
@@ -24,6 +24,7 @@ pub static DECL: OpDecl = OpDecl {
         ("C1", "the address is a multiple of 8 and the tensor fits a slice (book 04, 09)"),
         ("C2", "8, 16, 24 or 32 leading bytes of a flit are kept; every live element of the result is written once, and nothing else but its don't-care padding (book 09, 33)"),
         ("C3", "`slice` has a position for each slice of a cluster, and the stream holds in every live one the same (book 09)"),
+        ("C4", "the elements are not i5 or i9, whose sideband bit data memory does not hold (book 19)"),
     ],
     operands: &[OperandDecl::one("stream", &["stream.collect", "stream.accumulate", "stream.final", "stream.cast", "stream.transpose"])],
     clauses: &[
@@ -53,6 +54,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     check_mappings(op, axes)?;
     let source = input(op)?;
     let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
+    check_stored(op, &source, "C4")?;
     let machine = machine(op.ctx);
     let at = op.int("at").unwrap_or(0);
     let align = i64::try_from(machine.limits.commit_stride_align).unwrap_or(8);
@@ -67,7 +69,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         element: &result.dim(Dim::Element),
         time: &time,
         packet: &packet,
-        element_bytes: result.element_bytes(),
+        dtype: result.dtype,
         unit: source.unit,
         sizes: &machine.limits.commit_sizes,
         axes,

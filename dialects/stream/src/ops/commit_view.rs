@@ -107,8 +107,9 @@ pub fn plan(op: OpRef<'_>, source: &Tensor, whole: &Tensor, axes: &Axes, machine
     let (part, whole) = (part(op)?.dim(Dim::Element), whole.dim(Dim::Element));
     let start = part_start(&part, &whole, axes).map_err(|why| op.clause_error("C2", "element", why))?;
     check_held(op, &part, &whole, start, axes)?;
-    let (bytes, align) = (start.saturating_mul(source.element_bytes()), machine.limits.commit_stride_align);
-    if !bytes.is_multiple_of(align) {
+    let (bits, align) = (start.saturating_mul(u64::from(source.dtype.bits())), machine.limits.commit_stride_align);
+    let bytes = bits / 8;
+    if !bits.is_multiple_of(align * 8) {
         let message = format!("`{part}` starts {bytes} bytes into `{whole}`, expected a multiple of {align} (book 09)");
         return Err(op.clause_error("C3", "element", message));
     }
@@ -116,7 +117,7 @@ pub fn plan(op: OpRef<'_>, source: &Tensor, whole: &Tensor, axes: &Axes, machine
         element: &part,
         time: &source.dim(Dim::Time),
         packet: &source.dim(Dim::Packet),
-        element_bytes: source.element_bytes(),
+        dtype: source.dtype,
         unit: source.unit,
         sizes: &machine.limits.commit_sizes,
         axes,

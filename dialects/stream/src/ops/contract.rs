@@ -123,7 +123,7 @@ fn verify_align(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let bytes = packet_bytes(op, &result, axes)?;
     if bytes != width {
         let packet = result.dim(Dim::Packet);
-        let elements = width / result.element_bytes();
+        let elements = result.dtype.elements(width);
         let message = format!("packet `{packet}` of `{}` has {bytes} bytes, expected {width}", result.dtype);
         return Err(op.clause_error("C2", "packet", message).fix(Some(format!("give it {elements} elements, padded if need be (`# {elements}`)"))));
     }
@@ -171,7 +171,7 @@ pub fn alignment(
     let refuse = |why: String| op.clause_error("C3", "time", why);
     let read = |map: &Expr| plan::digits_of(map, axes).map_err(refuse);
     let (time, packet) = (source.dim(Dim::Time), source.dim(Dim::Packet));
-    let whole = machine.limits.mac_width_bytes / result.element_bytes();
+    let whole = result.dtype.elements(machine.limits.mac_width_bytes);
     let two = read(&Expr::pair([time.clone(), packet.clone()]))?;
     let one = read(&Expr::pair([time.clone(), packet.clone().pad(whole, PadKind::Top)]))?;
     let inner = read(&result.dim(Dim::Packet))?;

@@ -11,7 +11,7 @@ use visa_mapping::attrs::{DTYPE, MAP};
 use visa_mapping::facts::{check_mappings, machine};
 use visa_mapping::ops::transfer::free_axes;
 use visa_mapping::{Dim, Tensor};
-use visa_numerics::{DType, FETCH_CASTS, cast_targets, fetch_cast};
+use visa_numerics::DType;
 
 /// `stream.fetch`.
 pub static DECL: OpDecl = OpDecl {
@@ -21,7 +21,7 @@ pub static DECL: OpDecl = OpDecl {
           is read beyond the tensor (over-fetch). With `dtype`, the fetch adapter converts each element.",
     constraints: &[
         ("C1", "the output packet is a multiple of 8 bytes (book 08)"),
-        ("C2", "the fetch adapter converts i8 to i32, bf16 to f32 and f32 to bf16 (book 08)"),
+        ("C2", "the machine's fetch adapter has the conversion: RNGD's i4 to i5 and i32, i8 to i9 and i32, i16 to i32, f8e4m3, f8e5m2, f16 and bf16 to f32, f32 to bf16; RNGD-S's also i4 and i16 to i9, f8e4m3 and f8e5m2 to bf16 (book 08)"),
         ("C3", "the slice holds every element asked for, in radices that agree (book 07)"),
     ],
     operands: &[OperandDecl::one("stream", &["stream.begin"])],
@@ -49,17 +49,16 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     check_mappings(op, axes)?;
     let source = input(op)?;
     let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
-    if source.dtype != result.dtype && fetch_cast(source.dtype, result.dtype).is_none() {
-        let targets: Vec<_> = cast_targets(FETCH_CASTS, source.dtype).map(DType::name).collect();
-        let message = format!("the fetch adapter does not convert {} to {}; it converts {} to `{}`", source.dtype, result.dtype, source.dtype, targets.join("`, `"));
-        return Err(op.clause_error("C2", "dtype", message));
+    let (from, to) = (source.dtype, result.dtype);
+    if from != to && machine(op.ctx).fetch_cast(from, to).is_none() {
+        return Err(op.clause_error("C2", "dtype", machine(op.ctx).no_fetch_cast(from, to)));
     }
     let bytes = packet_bytes(op, &result, axes)?;
     let align = machine(op.ctx).limits.fetch_align;
     if !bytes.is_multiple_of(align) {
         let packet = result.dim(Dim::Packet);
         let message = format!("packet `{packet}` of `{}` has {bytes} bytes, expected a multiple of {align}", result.dtype);
-        let padded = bytes.next_multiple_of(align) / result.element_bytes();
+        let padded = result.dtype.elements(bytes.next_multiple_of(align));
         let fix = format!("pad the packet to {padded} elements (`# {padded}`)");
         return Err(op.clause_error("C1", "packet", message).fix(Some(fix)));
     }

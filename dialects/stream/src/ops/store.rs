@@ -1,6 +1,6 @@
 //! `stream.to_trf` and `stream.to_vrf`: a pipeline ends in a register file (book 18, 20).
 
-use crate::chain::{axes, check_same, input, with_dims};
+use crate::chain::{axes, check_same, check_stored, input, with_dims};
 use crate::meaning::Meaning;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
@@ -41,7 +41,7 @@ pub static TO_VRF: OpDecl = OpDecl {
     summary: "Stores the stream into the vector register file.",
     doc: "The vector engine reads it as the second operand of an operation (book 20, 21).",
     constraints: &[
-        ("C1", "the elements fit the register file: 8 KB (book 04)"),
+        ("C1", "the elements fit the register file: 8 KB; they are not i5 or i9, whose sideband bit it does not hold (books 04, 19)"),
         ("C2", "element is the stream's [time, packet]"),
     ],
     operands: &[OperandDecl::one("stream", &["stream.collect"])],
@@ -103,6 +103,7 @@ fn verify_vrf(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     check_mappings(op, axes)?;
     let source = input(op)?;
     let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
+    check_stored(op, &result, "C1")?;
     check_place(op, "at", &result, op.int("at").unwrap_or(0), machine(op.ctx).memory.vrf_bytes, axes, "C1")?;
     let wanted = Expr::pair([source.dim(Dim::Time), source.dim(Dim::Packet)]);
     check_same(op, "C2", "element", &result.dim(Dim::Element), &wanted, axes)

@@ -1,7 +1,7 @@
 //! `stream.transpose`: the transpose engine swaps rows and columns of small matrices (book 27).
 
 use crate::TRANSPOSE;
-use crate::chain::{axes, check_same, input, main_only, next, packet_bytes};
+use crate::chain::{axes, check_same, check_stored, input, main_only, next, packet_bytes};
 use crate::lower::{LowerStage, StageCx};
 use crate::meaning::Meaning;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
@@ -18,16 +18,16 @@ pub static DECL: OpDecl = OpDecl {
     name: "stream.transpose",
     summary: "Swaps the rows and columns of the matrices that time and packet make up.",
     doc: "Innermost in time stand the rows of a matrix (in_rows), within a row the flits that hold its columns (packets_per_col); \
-          of each flit the first 8 elements are columns (in_cols). Out come the columns, one a time step: the first ones \
+          of each flit the first 8 elements, 16 of 4 bits, are columns (in_cols). Out come the columns, one a time step: the first ones \
           (out_rows), each with its rows at the start of a flit. Rows, columns and how many are kept follow from the two \
           mappings; where several fit, the fewest columns. Up to 16 columns a matrix comes in while the one before goes \
           out (book 27).",
     constraints: &[
-        ("C1", "a matrix has at most 8 rows of 1 byte, 4 of 2 or 2 of 4 (book 27: in_rows)"),
-        ("C2", "it has 8, 16 or 32 columns (book 27: in_cols)"),
+        ("C1", "a matrix has at most 16 rows of 4 bits, 8 of 8, 4 of 16 or 2 of 32; its elements are not i5 or i9 (book 27: in_rows)"),
+        ("C2", "it has 8, 16 or 32 columns, 16 or 32 of 4 bits (book 27: in_cols)"),
         (
             "C3",
-            "the input comes in flits; what one holds behind its first 8 elements is padding, which is left out (book 27: unpack)",
+            "the input comes in flits; what one holds behind its first 8 elements (16 of 4 bits) is padding, which is left out (book 27: unpack)",
         ),
         ("C4", "at most all columns are kept, and those left out at the end are padding (book 27: trim)"),
         (
@@ -91,7 +91,7 @@ fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> 
     let buffering = if cx.machine.transposes_twice(columns) { "double" } else { "single" };
     let mut spec = cx.word(cx.spec("hw.transpose", op)?, "buffering", buffering);
     let clauses = [
-        ("element", source.element_bytes()),
+        ("bits", u64::from(source.dtype.bits())),
         ("rows", found.rows),
         ("columns", columns),
         ("kept", found.kept),
@@ -110,6 +110,7 @@ fn matrix(
     axes: &Axes,
     machine: &Machine,
 ) -> Result<Matrix, Diagnostic> {
+    check_stored(op, source, "C1")?;
     let shape = machine.transpose(u64::from(source.dtype.bits()));
     let (flit, bytes) = (machine.limits.flit_bytes, packet_bytes(op, result, axes)?);
     if bytes != flit {

@@ -90,13 +90,10 @@ pub static OPS: &[&OpDecl] = &[&INIT_DECL, &BRANCH_DECL, &FXP_DECL, &FINAL_DECL]
 fn verify_init(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     main_only(op, "C2")?;
     let source = input(op)?;
-    match source.dtype {
-        DType::I32 | DType::F32 => {}
-        DType::I8 | DType::Bf16 => {
-            let wide = if source.dtype == DType::I8 { "i32" } else { "f32" };
-            let message = format!("`{}` cannot enter the vector engine, which takes `i32` and `f32`", source.dtype);
-            return Err(op.error("C1", message).fix(Some(format!("convert at the fetch: `dtype {wide}`"))));
-        }
+    if !matches!(source.dtype, DType::I32 | DType::F32) {
+        let wide = if source.dtype.is_float() { "f32" } else { "i32" };
+        let message = format!("`{}` cannot enter the vector engine, which takes `i32` and `f32`", source.dtype);
+        return Err(op.error("C1", message).fix(Some(format!("convert at the fetch: `dtype {wide}`"))));
     }
     packet_bytes(op, &source, &axes(cx).0).map(drop)
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
-use visa_numerics::DType;
+use visa_numerics::{DType, to_f64};
 
 use super::{DataError, npy, safetensors};
 
@@ -12,11 +12,19 @@ use super::{DataError, npy, safetensors};
 pub enum FileType {
     /// 8-bit signed integer.
     I8,
+    /// 16-bit signed integer.
+    I16,
     /// 32-bit signed integer.
     I32,
     /// 64-bit signed integer (npy only).
     I64,
-    /// bfloat16 (safetensors only: NumPy has no such type).
+    /// 8-bit float with 4 exponent bits (safetensors only: NumPy has no such type).
+    F8e4m3,
+    /// 8-bit float with 5 exponent bits (safetensors only).
+    F8e5m2,
+    /// 16-bit float.
+    F16,
+    /// bfloat16 (safetensors only).
     Bf16,
     /// 32-bit float.
     F32,
@@ -28,17 +36,19 @@ impl FileType {
     /// The NumPy type that holds every value of `dtype` exactly.
     pub fn of(dtype: DType) -> FileType {
         match dtype {
-            DType::I8 => FileType::I8,
+            DType::I4 | DType::I5 | DType::I8 => FileType::I8,
+            DType::I9 | DType::I16 => FileType::I16,
             DType::I32 => FileType::I32,
-            DType::Bf16 | DType::F32 => FileType::F32,
+            DType::F16 => FileType::F16,
+            DType::F8e4m3 | DType::F8e5m2 | DType::Bf16 | DType::F32 => FileType::F32,
         }
     }
 
     /// Bytes of one element.
     pub fn width(self) -> usize {
         match self {
-            FileType::I8 => 1,
-            FileType::Bf16 => 2,
+            FileType::I8 | FileType::F8e4m3 | FileType::F8e5m2 => 1,
+            FileType::I16 | FileType::F16 | FileType::Bf16 => 2,
             FileType::I32 | FileType::F32 => 4,
             FileType::I64 | FileType::F64 => 8,
         }
@@ -49,9 +59,13 @@ impl FileType {
         let bits = bits(element);
         match self {
             FileType::I8 => Value::Int(i64::from(bits as i8)),
+            FileType::I16 => Value::Int(i64::from(bits as i16)),
             FileType::I32 => Value::Int(i64::from(bits as i32)),
             FileType::I64 => Value::Int(bits as i64),
-            FileType::Bf16 => Value::Float(f64::from(f32::from_bits((bits as u32) << 16))),
+            FileType::F8e4m3 => Value::Float(to_f64(DType::F8e4m3, bits as u32)),
+            FileType::F8e5m2 => Value::Float(to_f64(DType::F8e5m2, bits as u32)),
+            FileType::F16 => Value::Float(to_f64(DType::F16, bits as u32)),
+            FileType::Bf16 => Value::Float(to_f64(DType::Bf16, bits as u32)),
             FileType::F32 => Value::Float(f64::from(f32::from_bits(bits as u32))),
             FileType::F64 => Value::Float(f64::from_bits(bits)),
         }
@@ -62,8 +76,12 @@ impl fmt::Display for FileType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             FileType::I8 => "i8",
+            FileType::I16 => "i16",
             FileType::I32 => "i32",
             FileType::I64 => "i64",
+            FileType::F8e4m3 => "f8e4m3",
+            FileType::F8e5m2 => "f8e5m2",
+            FileType::F16 => "f16",
             FileType::Bf16 => "bf16",
             FileType::F32 => "f32",
             FileType::F64 => "f64",

@@ -56,7 +56,7 @@ pub fn compare(dtype: DType, shape: &[u64], actual: &[u8], expected: &Array) -> 
     if file_type != expected.dtype() {
         return Err(Mismatch::Type { found: file_type, expected: expected.dtype() });
     }
-    let found = file_bytes(dtype, actual);
+    let found = file_bytes(dtype, shape, actual);
     if found.len() != expected.data().len() {
         return Err(Mismatch::Length { found: found.len(), expected: expected.data().len() });
     }

@@ -1,6 +1,6 @@
 //! From a file's elements, or an element's index, to a kernel's dtype.
 
-use visa_numerics::{DType, from_f32, to_f64};
+use visa_numerics::{DType, from_f32, store, to_f64};
 
 use super::DataError;
 use super::array::{FileType, Value, byte_count, coordinates, tuple};
@@ -14,19 +14,18 @@ pub(super) fn to_dtype(stored: Stored, dtype: DType, shape: &[u64]) -> Result<Ve
     let stored = stored.expect_shape(shape)?;
     let path = stored.source.path.clone();
     let array = stored.read()?;
-    if array.dtype() == same(dtype) {
+    if same(dtype) == Some(array.dtype()) {
         return Ok(array.into_data());
     }
     let from = array.dtype();
-    let elements = array.data().chunks_exact(from.width());
-    let mut bytes = reserve((elements.len() * width(dtype)) as u64)?;
-    for (index, element) in elements.enumerate() {
+    let mut bytes = zeros(dtype, shape)?;
+    for (index, element) in array.data().chunks_exact(from.width()).enumerate() {
         let value = from.value(element);
         let bits = encode(value, dtype).ok_or_else(|| {
             let at = tuple(&coordinates(shape, index as u64));
             DataError::in_file(&path, format!("element {at} is {value}, which has no exact {dtype}"))
         })?;
-        bytes.extend_from_slice(&bits.to_le_bytes()[..width(dtype)]);
+        store(dtype, &mut bytes, index, bits);
     }
     Ok(bytes)
 }
@@ -37,22 +36,30 @@ pub(super) fn generate(
     shape: &[u64],
     element: &dyn Fn(u64) -> u32,
 ) -> Result<Vec<u8>, DataError> {
-    let count = byte_count(shape, width(dtype))
+    let mut bytes = zeros(dtype, shape)?;
+    for index in 0..byte_count(shape, 1).unwrap_or(0) {
+        store(dtype, &mut bytes, index as usize, element(index));
+    }
+    Ok(bytes)
+}
+
+/// The bytes of an array of zeros.
+fn zeros(dtype: DType, shape: &[u64]) -> Result<Vec<u8>, DataError> {
+    let count = packed_bytes(dtype, shape)
         .ok_or_else(|| DataError::new(format!("shape {shape:?} of {dtype} is over 2^64 bytes")))?;
     let mut bytes = reserve(count)?;
-    for index in 0..count / width(dtype) as u64 {
-        bytes.extend_from_slice(&element(index).to_le_bytes()[..width(dtype)]);
-    }
+    bytes.resize(count as usize, 0);
     Ok(bytes)
 }
 
 /// Element `index` of `rand:seed`; [`super::Source::Rand`] states the formula.
 pub(super) fn random(seed: u64, index: u64, dtype: DType) -> u32 {
     let z = mix(mix(seed).wrapping_add(index.wrapping_add(1).wrapping_mul(GOLDEN)));
-    match dtype {
-        DType::I8 | DType::I32 => integer(z as i64, dtype),
+    if dtype.is_float() {
         // 24 bits, a power of two and a difference of multiples of 2^-23: each step is exact.
-        DType::Bf16 | DType::F32 => from_f32(dtype, (z >> 40) as f32 / (1 << 23) as f32 - 1.0),
+        from_f32(dtype, (z >> 40) as f32 / (1 << 23) as f32 - 1.0)
+    } else {
+        integer(z as i64, dtype)
     }
 }
 
@@ -65,42 +72,35 @@ fn mix(z: u64) -> u64 {
 
 /// `index` as an element: integers wrap, floats round.
 pub(super) fn wrapped(index: u64, dtype: DType) -> u32 {
-    match dtype {
-        DType::I8 | DType::I32 => integer(index as i64, dtype),
-        DType::Bf16 | DType::F32 => round(index as f64, dtype),
-    }
+    if dtype.is_float() { round(index as f64, dtype) } else { integer(index as i64, dtype) }
 }
 
-/// The low bits of `value` as an element of an integer dtype: i8 is sign-extended.
+/// The low bits of `value` as an element of an integer dtype, sign-extended.
 fn integer(value: i64, dtype: DType) -> u32 {
-    match dtype {
-        DType::I8 => i32::from(value as i8) as u32,
-        DType::I32 | DType::Bf16 | DType::F32 => value as u32,
-    }
+    dtype.wrap(value as i32).cast_unsigned()
 }
 
 /// `value` as an element of `dtype`, or `None` where only an inexact one exists and rounding is not meant.
 fn encode(value: Value, dtype: DType) -> Option<u32> {
-    match (dtype, value) {
-        (DType::I8, Value::Int(v)) => i8::try_from(v).ok().map(|v| i32::from(v) as u32),
-        (DType::I32, Value::Int(v)) => i32::try_from(v).ok().map(|v| v as u32),
-        // A value past i64 saturates there, which is past both integer dtypes as well.
-        (DType::I8 | DType::I32, Value::Float(x)) if x.fract() == 0.0 => encode(Value::Int(x as i64), dtype),
-        (DType::I8 | DType::I32, Value::Float(_)) => None,
-        (DType::Bf16 | DType::F32, Value::Float(x)) => Some(round(x, dtype)),
-        (DType::Bf16 | DType::F32, Value::Int(v)) => {
+    match (dtype.range(), value) {
+        (Some((least, greatest)), Value::Int(v)) => {
+            let v = i32::try_from(v).ok()?;
+            (least..=greatest).contains(&v).then_some(v.cast_unsigned())
+        }
+        // A value past i64 saturates there, which is past every integer dtype as well.
+        (Some(_), Value::Float(x)) if x.fract() == 0.0 => encode(Value::Int(x as i64), dtype),
+        (Some(_), Value::Float(_)) => None,
+        (None, Value::Float(x)) => Some(round(x, dtype)),
+        (None, Value::Int(v)) => {
             let bits = round(v as f64, dtype);
             (to_f64(dtype, bits) as i128 == i128::from(v)).then_some(bits)
         }
     }
 }
 
-/// `x` in a float dtype, to nearest, ties to even, rounded once.
+/// `x` in a float dtype as [`from_f32`] rounds, but rounded once.
 fn round(x: f64, dtype: DType) -> u32 {
-    match dtype {
-        DType::Bf16 => from_f32(dtype, to_odd(x)),
-        DType::I8 | DType::I32 | DType::F32 => from_f32(dtype, x as f32),
-    }
+    if dtype == DType::F32 { from_f32(dtype, x as f32) } else { from_f32(dtype, to_odd(x)) }
 }
 
 /// `x` in f32 rounded to odd: of the two neighbours of an inexact value the one with an odd significand.
@@ -116,17 +116,22 @@ fn to_odd(x: f64) -> f32 {
     f32::from_bits(if below { bits + 1 } else { bits - 1 })
 }
 
-/// Bytes of one element of `dtype`.
-pub(super) fn width(dtype: DType) -> usize {
-    same(dtype).width()
+/// Bytes of a packed array of `dtype`; `None` past 2^64.
+pub(super) fn packed_bytes(dtype: DType, shape: &[u64]) -> Option<u64> {
+    dtype.bytes(byte_count(shape, 1)?)
 }
 
-/// The file type with the very bits of `dtype`.
-pub(super) fn same(dtype: DType) -> FileType {
+/// The file type with the very bits of `dtype`, if there is one.
+fn same(dtype: DType) -> Option<FileType> {
     match dtype {
-        DType::I8 => FileType::I8,
-        DType::I32 => FileType::I32,
-        DType::Bf16 => FileType::Bf16,
-        DType::F32 => FileType::F32,
+        DType::I4 | DType::I5 | DType::I9 => None,
+        DType::I8 => Some(FileType::I8),
+        DType::I16 => Some(FileType::I16),
+        DType::I32 => Some(FileType::I32),
+        DType::F8e4m3 => Some(FileType::F8e4m3),
+        DType::F8e5m2 => Some(FileType::F8e5m2),
+        DType::F16 => Some(FileType::F16),
+        DType::Bf16 => Some(FileType::Bf16),
+        DType::F32 => Some(FileType::F32),
     }
 }

@@ -108,13 +108,15 @@ fn element_type(descr: &NpyType) -> Result<(FileType, bool), String> {
     let name = descr.trim_matches('\'');
     let dtype = match name.trim_start_matches(['<', '>', '|']) {
         "i1" => FileType::I8,
+        "i2" => FileType::I16,
         "i4" => FileType::I32,
         "i8" => FileType::I64,
+        "f2" => FileType::F16,
         "f4" => FileType::F32,
         "f8" => FileType::F64,
         _ => {
             return Err(format!(
-                "found npy dtype {descr}, expected '|i1', '<i4', '<i8', '<f4' or '<f8'; convert it with x.astype(...)"
+                "found npy dtype {descr}, expected '|i1', '<i2', '<i4', '<i8', '<f2', '<f4' or '<f8'; convert it with x.astype(...)"
             ));
         }
     };

@@ -67,10 +67,16 @@ fn missing(metadata: &Metadata, key: &str) -> String {
 fn element_type(info: &TensorInfo) -> Result<FileType, String> {
     match info.dtype {
         Dtype::I8 => Ok(FileType::I8),
+        Dtype::I16 => Ok(FileType::I16),
         Dtype::I32 => Ok(FileType::I32),
+        Dtype::F8_E4M3 => Ok(FileType::F8e4m3),
+        Dtype::F8_E5M2 => Ok(FileType::F8e5m2),
+        Dtype::F16 => Ok(FileType::F16),
         Dtype::BF16 => Ok(FileType::Bf16),
         Dtype::F32 => Ok(FileType::F32),
         // `Dtype` is non-exhaustive, so this arm must be here.
-        other => Err(format!("found dtype {other}, expected I8, I32, BF16 or F32")),
+        other => {
+            Err(format!("found dtype {other}, expected I8, I16, I32, F8_E4M3, F8_E5M2, F16, BF16 or F32"))
+        }
     }
 }

@@ -5,11 +5,11 @@ use std::fs::Permissions;
 use std::io::Write;
 use std::path::Path;
 
-use visa_numerics::DType;
+use visa_numerics::{DType, load, to_f64};
 
 use super::DataError;
 use super::array::{FileType, byte_count};
-use super::convert::width;
+use super::convert::packed_bytes;
 
 /// The data of an npy file begins at a multiple of this many bytes.
 const HEADER_ALIGNMENT: usize = 64;
@@ -17,10 +17,10 @@ const HEADER_ALIGNMENT: usize = 64;
 const PREFIX: usize = 10;
 
 /// Writes little-endian elements of `dtype` in C order as a NumPy file of the type that holds them exactly
-/// (bf16 becomes f32), to a temporary file beside `path` that is then renamed: a file that could not be
+/// (bf16 and f8 become f32, i4 becomes i8), to a temporary file beside `path` that is then renamed: a file that could not be
 /// written whole is not there.
 pub fn save_npy(path: &Path, dtype: DType, shape: &[u64], bytes: &[u8]) -> Result<(), DataError> {
-    if byte_count(shape, width(dtype)) != Some(bytes.len() as u64) {
+    if packed_bytes(dtype, shape) != Some(bytes.len() as u64) {
         let found = bytes.len();
         return Err(DataError::in_file(path, format!("found {found} bytes for a result of shape {shape:?}")));
     }
@@ -28,7 +28,7 @@ pub fn save_npy(path: &Path, dtype: DType, shape: &[u64], bytes: &[u8]) -> Resul
     if std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
         return Err(DataError::in_file(path, "cannot be written: it exists and is not a regular file"));
     }
-    write(path, &header(FileType::of(dtype), shape), &file_bytes(dtype, bytes))
+    write(path, &header(FileType::of(dtype), shape), &file_bytes(dtype, shape, bytes))
         .map_err(|e| DataError::in_file(path, format!("cannot be written: {}", cause(&e))))
 }
 
@@ -56,9 +56,11 @@ fn readable() -> Permissions {
 fn header(dtype: FileType, shape: &[u64]) -> Vec<u8> {
     let descr = match dtype {
         FileType::I8 => "|i1",
+        FileType::I16 => "<i2",
         FileType::I32 => "<i4",
         FileType::I64 => "<i8",
-        FileType::Bf16 | FileType::F32 => "<f4",
+        FileType::F16 => "<f2",
+        FileType::F8e4m3 | FileType::F8e5m2 | FileType::Bf16 | FileType::F32 => "<f4",
         FileType::F64 => "<f8",
     };
     // A tuple of one needs its comma; no other may end in a space.
@@ -75,9 +77,20 @@ fn header(dtype: FileType, shape: &[u64]) -> Vec<u8> {
 }
 
 /// Elements of `dtype` as the elements of [`FileType::of`] that a file holds.
-pub(super) fn file_bytes(dtype: DType, bytes: &[u8]) -> Cow<'_, [u8]> {
+pub(super) fn file_bytes<'a>(dtype: DType, shape: &[u64], bytes: &'a [u8]) -> Cow<'a, [u8]> {
     match dtype {
-        DType::I8 | DType::I32 | DType::F32 => Cow::Borrowed(bytes),
+        DType::I5 | DType::I8 | DType::I9 | DType::I16 | DType::I32 | DType::F16 | DType::F32 => {
+            Cow::Borrowed(bytes)
+        }
+        // The last byte may hold one element only.
+        DType::I4 => {
+            let count = byte_count(shape, 1).unwrap_or(0).min(dtype.elements(bytes.len() as u64));
+            (0..count as usize).map(|index| load(dtype, bytes, index) as u8).collect()
+        }
+        DType::F8e4m3 | DType::F8e5m2 => {
+            let value = |&bits: &u8| (to_f64(dtype, u32::from(bits)) as f32).to_le_bytes();
+            bytes.iter().flat_map(value).collect()
+        }
         // A bf16 value is the f32 value with sixteen more zero bits below.
         DType::Bf16 => bytes.chunks_exact(2).flat_map(|half| [0, 0, half[0], half[1]]).collect(),
     }

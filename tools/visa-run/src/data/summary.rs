@@ -31,7 +31,7 @@ pub struct Summary {
 
 /// Summarises little-endian elements of `dtype` in C order.
 pub fn summary(dtype: DType, shape: &[u64], bytes: &[u8]) -> Summary {
-    let (file_type, data) = (FileType::of(dtype), file_bytes(dtype, bytes));
+    let (file_type, data) = (FileType::of(dtype), file_bytes(dtype, shape, bytes));
     let values = || data.chunks_exact(file_type.width()).map(|element| file_type.value(element));
     let count = values().len();
     Summary {
