@@ -8,7 +8,7 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::{Module, OpRef, ValueId};
 use visa_ir::span::Span;
 use visa_ir::verify::Analysis;
-use visa_mapping::facts::DeclaredAxes;
+use visa_mapping::facts::{DeclaredAxes, mapping_error};
 use visa_mapping::view::{Meaning as View, ViewKind};
 use visa_mapping::{ArrayLayout, Axes, Tensor};
 use visa_numerics::{Bits, DType, SumOrder, engine_cast, fetch_cast, load, store};
@@ -100,6 +100,7 @@ impl Run<'_> {
         }
         Ok(match meaning(op)? {
             Meaning::Same => Value::Tensor(converted(op, self.held(op, 0, &to)?, to.dtype)?),
+            Meaning::Interleave(axis) => Value::Tensor(self.interleaved(op, &to, &axis(op)?)?),
             Meaning::Pair => {
                 let (left, right) = (self.held(op, 0, &to)?, self.held(op, 1, &to)?);
                 Value::Pair(Rc::new(Pair { left, right, tensor: to }))
@@ -163,6 +164,20 @@ impl Run<'_> {
                 true => new.at(offset(&news, at)),
                 false => old.at(offset(&olds, at)),
             }
+        })
+    }
+
+    /// Operand 0 at the first coordinate along the axis called `name`, operand 1 at the second.
+    fn interleaved(&self, op: OpRef<'_>, to: &Tensor, name: &str) -> Result<Logical, Diagnostic> {
+        let id = self.axes.resolve(name).map_err(|error| mapping_error(error, op.span()))?;
+        let (first, second) = (self.held(op, 0, to)?, self.held(op, 1, to)?);
+        let mut axes = union(&first, &second);
+        axes.push(Axis { id, held: vec![true; 2] });
+        let strides = |tensor: &Logical| tensor.strides(axes.iter().map(|axis| axis.id));
+        let (firsts, seconds) = (strides(&first), strides(&second));
+        Logical::tabulate(to.dtype, axes.clone(), op.span(), |at| match at.last() {
+            Some(0) => first.at(offset(&firsts, at)),
+            Some(_) | None => second.at(offset(&seconds, at)),
         })
     }
 

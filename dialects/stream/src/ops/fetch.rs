@@ -2,7 +2,9 @@
 
 use crate::chain::{axes, input, next, packet_bytes};
 use crate::meaning::Meaning;
-use crate::{FETCH, plan};
+use crate::ops::begin_interleaved;
+use crate::plan::{self, Plan};
+use crate::FETCH;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, TypeId};
@@ -10,7 +12,7 @@ use visa_ir::verify::VerifyCx;
 use visa_mapping::attrs::{DTYPE, MAP};
 use visa_mapping::facts::{check_mappings, machine};
 use visa_mapping::ops::transfer::free_axes;
-use visa_mapping::{Dim, Tensor};
+use visa_mapping::{Axes, AxisId, Dim, Expr, Tensor};
 use visa_numerics::{DType, FETCH_CASTS, cast_targets, fetch_cast};
 
 /// `stream.fetch`.
@@ -23,6 +25,7 @@ pub static DECL: OpDecl = OpDecl {
         ("C1", "the output packet is a multiple of 8 bytes (book 08)"),
         ("C2", "the fetch adapter converts i8 to i32, bf16 to f32 and f32 to bf16 (book 08)"),
         ("C3", "the slice holds every element asked for, in radices that agree (book 07)"),
+        ("C4", "of two interleaved tensors, the axis between them is the innermost term of time: packets alternate (book 08)"),
     ],
     operands: &[OperandDecl::one("stream", &["stream.begin"])],
     clauses: &[
@@ -63,8 +66,35 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         let fix = format!("pad the packet to {padded} elements (`# {padded}`)");
         return Err(op.clause_error("C1", "packet", message).fix(Some(fix)));
     }
-    let free = free_axes(op, cx, 0);
-    plan::fetch(&source.dim(Dim::Packet), &result.dim(Dim::Time), &result.dim(Dim::Packet), &free, axes)
-        .map(drop)
+    plan(op, &source, &result, &free_axes(op, cx, 0), axes).map(drop)
+}
+
+/// The time of one tensor: that of the stream, but for the axis between two interleaved ones.
+///
+/// # Errors
+/// C4.
+pub fn own_time(op: OpRef<'_>, result: &Tensor, axes: &Axes) -> Result<Expr, Diagnostic> {
+    let time = result.dim(Dim::Time);
+    match begin_interleaved::axis_of(op) {
+        Some(axis) => {
+            begin_interleaved::without_axis(&axis, &time, axes).map_err(|why| op.clause_error("C4", "time", why))
+        }
+        None => Ok(time),
+    }
+}
+
+/// The loops of the read of one tensor.
+///
+/// # Errors
+/// C3 or C4.
+pub fn plan(
+    op: OpRef<'_>,
+    source: &Tensor,
+    result: &Tensor,
+    free: &dyn Fn(AxisId) -> bool,
+    axes: &Axes,
+) -> Result<Plan, Diagnostic> {
+    let time = own_time(op, result, axes)?;
+    plan::fetch(&source.dim(Dim::Packet), &time, &result.dim(Dim::Packet), free, axes)
         .map_err(|why| op.clause_error("C3", "time", why))
 }
