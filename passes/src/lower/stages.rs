@@ -7,6 +7,7 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, OpSpec};
 use visa_mapping::{Dim, Expr, Tensor, Unit, operand};
 use visa_sequencer::{Entry, Program, SeqError};
+use visa_stream::adapter::adapter;
 use visa_stream::commit::Write;
 pub use visa_stream::lower::{LowerStage, StageCx};
 use visa_stream::ops::{begin_interleaved, commit_view, contract, fetch, vector};
@@ -87,8 +88,16 @@ fn lower_fetch(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagno
     }
     check_fetch(cx, op, &program(&plan, base), (&source, &result))?;
     let mut spec = cx.body(cx.spec("seq.fetch", op)?, "dtype", &visa_sequencer::DTYPE, source.dtype);
-    if source.dtype != result.dtype {
-        spec = cx.body(spec, "to", &visa_sequencer::DTYPE, result.dtype);
+    let adapter = adapter(op)?;
+    if let Some(table) = adapter.table {
+        spec = cx.body(spec, "table", &visa_sequencer::TABLE, table);
+    }
+    if let Some(row) = adapter.cast {
+        spec = cx.body(spec, "to", &visa_sequencer::DTYPE, row.to);
+    }
+    if !adapter.zero.is_empty() {
+        let zero: Vec<i64> = adapter.zero.into_iter().map(i64::from).collect();
+        spec = spec.clause("zero", cx.ctx.attr(Attr::Ints(zero.into())));
     }
     Ok(Some(loops(cx, spec, &plan, base)))
 }

@@ -1,6 +1,7 @@
 //! `stream.fetch`: the fetch engine reads data memory into packets (book 08).
 
 use crate::chain::{axes, input, next, packet_bytes};
+use crate::adapter::adapter;
 use crate::meaning::Meaning;
 use crate::ops::begin_interleaved;
 use crate::plan::{self, Plan};
@@ -13,23 +14,29 @@ use visa_mapping::attrs::{DTYPE, MAP};
 use visa_mapping::facts::{check_mappings, machine};
 use visa_mapping::ops::transfer::free_axes;
 use visa_mapping::{Axes, AxisId, Dim, Expr, Tensor};
-use visa_numerics::{DType, FETCH_CASTS, cast_targets, fetch_cast};
+use visa_numerics::DType;
 
 /// `stream.fetch`.
 pub static DECL: OpDecl = OpDecl {
     name: "stream.fetch",
     summary: "Reads each slice's elements as packets, in any order that a sequencer can walk.",
     doc: "Every time step delivers a packet to each slice. An axis that the tensor does not depend on is broadcast; padding \
-          is read beyond the tensor (over-fetch). With `dtype`, the fetch adapter converts each element.",
+          is read beyond the tensor (over-fetch).\n\nThe fetch adapter works on each element, in this order: with `table`, it \
+          becomes the value that a `tm.table` has for it; with `dtype`, it is converted, from the table's format if there is one; \
+          the zero point is subtracted, and the result wraps.",
     constraints: &[
         ("C1", "the output packet is a multiple of 8 bytes (book 08)"),
         ("C2", "the fetch adapter converts i8 to i32, bf16 to f32 and f32 to bf16 (book 08)"),
         ("C3", "the slice holds every element asked for, in radices that agree (book 07)"),
         ("C4", "of two interleaved tensors, the axis between them is the innermost term of time: packets alternate (book 08)"),
+        ("C5", "`table` names a `tm.table` for the tensor's format; tables belong to main (book 08)"),
+        ("C6", "zero points are subtracted behind a conversion of an integer of up to 8 bits to a wider one, and lie in the range of the latter; one for each of two interleaved tensors, or one for all (book 08)"),
     ],
     operands: &[OperandDecl::one("stream", &["stream.begin"])],
     clauses: &[
+        ClauseDecl::optional("table", ClauseKind::Symbol, "look each element up in this table"),
         ClauseDecl::optional("dtype", ClauseKind::Body(&DTYPE), "convert elements to this format"),
+        ClauseDecl::optional("zero_points", ClauseKind::Ints, "subtract this from each converted element; `[n]`, or `[n, m]` of two interleaved tensors"),
         ClauseDecl::required("time", ClauseKind::Body(&MAP), "what each time step holds"),
         ClauseDecl::required("packet", ClauseKind::Body(&MAP), "what each element of a packet holds"),
     ],
@@ -37,7 +44,8 @@ pub static DECL: OpDecl = OpDecl {
     infer: Some(infer),
     verify: Some(verify),
     example: "%f = stream.fetch %b time [J / 16], packet [J % 16]",
-    interfaces: &[Interface(&Meaning::Same)],    ..OpDecl::BASE
+    interfaces: &[Interface(&Meaning::Fetch(adapter))],
+    ..OpDecl::BASE
 };
 
 /// The operations of this file.
@@ -52,11 +60,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     check_mappings(op, axes)?;
     let source = input(op)?;
     let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
-    if source.dtype != result.dtype && fetch_cast(source.dtype, result.dtype).is_none() {
-        let targets: Vec<_> = cast_targets(FETCH_CASTS, source.dtype).map(DType::name).collect();
-        let message = format!("the fetch adapter does not convert {} to {}; it converts {} to `{}`", source.dtype, result.dtype, source.dtype, targets.join("`, `"));
-        return Err(op.clause_error("C2", "dtype", message));
-    }
+    adapter(op)?;
     let bytes = packet_bytes(op, &result, axes)?;
     let align = machine(op.ctx).limits.fetch_align;
     if !bytes.is_multiple_of(align) {

@@ -1,0 +1,166 @@
+//! The Fetch Adapter (book 08): what happens to each element between data memory and the packets, in pipeline order:
+//! table indexing, conversion, zero-point subtraction. Batching is the packet itself.
+
+use crate::clauses::in_sub_context;
+use crate::taint::{Marker, Taint};
+use std::rc::Rc;
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::OpRef;
+use visa_machine::Machine;
+use visa_numerics::{
+    Bits, CastRow, DType, FETCH_CASTS, LookupTable, TABLE_INDEX_BITS, cast_targets, fetch_cast,
+    integer_range, load, store, subtract_zero_point, zero_point_cast,
+};
+
+/// The adapter's registers.
+pub(crate) struct Adapter {
+    /// Format in data memory.
+    from: DType,
+    table: Option<LookupTable>,
+    cast: Option<&'static CastRow>,
+    /// None, one for all packets, or one for even and one for odd packets.
+    zero: Vec<i32>,
+}
+
+impl Adapter {
+    /// Reads the clauses `table`, `to` and `zero`: C5's first half, C7 and C8 of `hw.fetch`.
+    pub(crate) fn read(op: OpRef<'_>, from: DType) -> Result<Self, Diagnostic> {
+        let table = table(op, from)?;
+        let cast = conversion(op, table.as_ref().map_or(from, |table| table.to))?;
+        Ok(Self { from, table, cast, zero: zero_points(op, cast)? })
+    }
+
+    /// Format behind it.
+    pub(crate) fn to(&self) -> DType {
+        let indexed = self.table.as_ref().map_or(self.from, |table| table.to);
+        self.cast.map_or(indexed, |row| row.to)
+    }
+
+    /// Whether elements change their width.
+    pub(crate) fn converts(&self) -> bool {
+        self.table.is_some() || self.cast.is_some()
+    }
+
+    /// Bytes behind it of `bytes` before.
+    pub(crate) fn converted(&self, bytes: u64) -> u64 {
+        bytes * u64::from(self.to().bits()) / u64::from(self.from.bits())
+    }
+
+    /// What it makes of a stream whose packets have `packet` bytes. An index outside the table gives 0.
+    pub(crate) fn apply(&self, bytes: Vec<u8>, packet: u64) -> Vec<u8> {
+        if !self.converts() {
+            return bytes;
+        }
+        let (to, elements) = (self.to(), bytes.len() * 8 / self.from.bits() as usize);
+        let per_packet = (packet as usize * 8 / self.from.bits() as usize).max(1);
+        let mut out = vec![0; (elements * to.bits() as usize).div_ceil(8)];
+        for index in 0..elements {
+            let zero = self.zero.get((index / per_packet) % self.zero.len().max(1)).copied();
+            store(to, &mut out, index, self.element(load(self.from, &bytes, index), zero));
+        }
+        out
+    }
+
+    fn element(&self, bits: Bits, zero: Option<i32>) -> Bits {
+        let bits = self.table.as_ref().map_or(bits, |table| table.get(self.from, bits).unwrap_or(0));
+        match self.cast {
+            Some(row) => {
+                zero.map_or((row.apply)(bits), |zero| subtract_zero_point(row.to, (row.apply)(bits), zero))
+            }
+            None => bits,
+        }
+    }
+
+    /// The marks behind it of bytes with these marks: one mark for all bytes of an element, undefined where its index is
+    /// outside the table.
+    pub(crate) fn marks(&self, marks: Vec<Taint>, bytes: &[u8], marker: &mut Marker<'_>) -> Vec<Taint> {
+        if !self.converts() {
+            return marks;
+        }
+        let (from, to) = (self.from.bits() as usize, self.to().bits() as usize);
+        let elements = bytes.len() * 8 / from;
+        let mut out = vec![Taint::DEFINED; (elements * to).div_ceil(8)];
+        for index in 0..elements {
+            let mut mark = Taint::all(&marks[index * from / 8..((index + 1) * from).div_ceil(8)]);
+            let outside = |table: &LookupTable| table.get(self.from, load(self.from, bytes, index)).is_none();
+            if mark.is_defined() && self.table.as_ref().is_some_and(outside) {
+                mark = marker.through(Taint::OUTSIDE_TABLE);
+            }
+            for byte in &mut out[index * to / 8..((index + 1) * to).div_ceil(8)] {
+                *byte = byte.or(mark);
+            }
+        }
+        out
+    }
+
+    /// Cycles from an element's entry to its exit.
+    pub(crate) fn latency(&self, machine: &Machine) -> u64 {
+        let table = self.table.as_ref().map_or(0, |_| machine.timing.fetch_table_cycles);
+        table + self.cast.map_or(0, |_| machine.timing.fetch_cast_cycles)
+    }
+
+    /// The assumed fields of the machine description that [`Adapter::latency`] rests on.
+    pub(crate) fn assumed(&self) -> Vec<&'static str> {
+        let table = self.table.as_ref().map(|_| "timing.fetch_table_cycles");
+        table.into_iter().chain(self.cast.map(|_| "timing.fetch_cast_cycles")).collect()
+    }
+}
+
+/// C7.
+fn table(op: OpRef<'_>, from: DType) -> Result<Option<LookupTable>, Diagnostic> {
+    let Some(table): Option<Rc<LookupTable>> = op.body("table") else { return Ok(None) };
+    let refuse = |message: String| Err(op.clause_error("C7", "table", message));
+    if in_sub_context(op) {
+        return refuse("a table in the sub context, which has no table indexing".to_owned());
+    }
+    if from.bits() > TABLE_INDEX_BITS {
+        return refuse(format!(
+            "{from} has {} bits, expected at most {TABLE_INDEX_BITS} for an index",
+            from.bits()
+        ));
+    }
+    let (found, most) = (table.entries.len(), 1_usize << from.bits());
+    if !(1..=most).contains(&found) {
+        return refuse(format!("{found} entries, expected 1 to {most}: one for each bit pattern of {from}"));
+    }
+    Ok(Some((*table).clone()))
+}
+
+/// C5, first half.
+fn conversion(op: OpRef<'_>, from: DType) -> Result<Option<&'static CastRow>, Diagnostic> {
+    let Some(to) = op.body::<DType>("to") else { return Ok(None) };
+    if let Some(row) = fetch_cast(from, *to) {
+        return Ok(Some(row));
+    }
+    let targets: Vec<_> = cast_targets(FETCH_CASTS, from).map(|dtype| format!("`{dtype}`")).collect();
+    let expected = if targets.is_empty() { "no conversion".to_owned() } else { targets.join(" or ") };
+    let message = format!("the Fetch Adapter does not convert {from} to {to}, expected {expected}");
+    Err(op.clause_error("C5", "to", message))
+}
+
+/// C8.
+fn zero_points(op: OpRef<'_>, cast: Option<&'static CastRow>) -> Result<Vec<i32>, Diagnostic> {
+    let numbers = op.ints("zero");
+    if op.attr("zero").is_none() {
+        return Ok(Vec::new());
+    }
+    let refuse = |message: String| Err(op.clause_error("C8", "zero", message));
+    if !(1..=2).contains(&numbers.len()) {
+        return refuse(format!(
+            "{} zero points, expected one, or two for even and odd packets",
+            numbers.len()
+        ));
+    }
+    let Some(row) = cast.and_then(|row| zero_point_cast(row.from, row.to)) else {
+        let found = cast.map_or("none".to_owned(), |row| format!("{} to {}", row.from, row.to));
+        return refuse(format!(
+            "a zero point is subtracted behind a conversion of an integer of up to 8 bits to a wider one, found {found}"
+        ));
+    };
+    let (least, most) = integer_range(row.to).unwrap_or((0, 0));
+    let fits = |&zero: &i64| i32::try_from(zero).ok().filter(|_| (least..=most).contains(&zero)).ok_or(zero);
+    match numbers.iter().map(fits).collect() {
+        Ok(zero) => Ok(zero),
+        Err(zero) => refuse(format!("zero point {zero} does not fit {}, expected {least} to {most}", row.to)),
+    }
+}
