@@ -1,9 +1,9 @@
-//! The bodies of hw clauses: number formats and sequencer programs.
+//! The bodies of hw clauses: number formats, sequencer programs, lookup tables.
 
 pub use crate::snoop::SNOOP;
 use std::rc::Rc;
 use visa_ir::decl::{Body, BodyDef, BodyError};
-use visa_numerics::DType;
+use visa_numerics::{DType, LookupTable};
 use visa_sequencer::{PairedProgram, Program, SeqError};
 
 /// `#hw.dtype<bf16>`: a [`DType`].
@@ -31,8 +31,19 @@ pub static PAIRED: BodyDef = BodyDef {
     parse: parse_program::<PairedProgram>,
 };
 
+/// `#hw.table<i8 [0x00, 0x02]>`: a [`LookupTable`].
+pub static TABLE: BodyDef = BodyDef {
+    name: "hw.table",
+    syntax: "DTYPE [BITS, ...]",
+    doc: "A lookup table of the Fetch Adapter (book 08): the format of its entries and their bit patterns, from index 0 on.",
+    parse: |text| {
+        let table = text.parse::<LookupTable>().map_err(|why| BodyError::new("table-text", why))?;
+        Ok(Rc::new(table) as Rc<dyn Body>)
+    },
+};
+
 /// Every attribute of the dialect.
-pub(crate) static ATTRS: &[&BodyDef] = &[&DTYPE, &PROGRAM, &PAIRED, &SNOOP];
+pub(crate) static ATTRS: &[&BodyDef] = &[&DTYPE, &PROGRAM, &PAIRED, &SNOOP, &TABLE];
 
 fn parse_dtype(text: &str) -> Result<Rc<dyn Body>, BodyError> {
     let name = text.trim();

@@ -6,6 +6,7 @@
 //! [`compile()`] turns an `hw.program` operation into a [`program::Program`]: plain data and [`stage::Stage`]s, which the
 //! interpreter runs and the cost model prices.
 
+mod adapter;
 pub mod attrs;
 mod clauses;
 mod compile;

@@ -353,6 +353,11 @@ pub trait Stage: Send + Sync {
     /// What it costs, given what flows in.
     fn cost(&self, machine: &Machine, input: Flow) -> StageCost;
 
+    /// The fields of the machine description that are assumed and its cost rests on.
+    fn assumed(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+
     /// The slice memories that it touches.
     fn accesses(&self) -> Vec<Access> {
         Vec::new()

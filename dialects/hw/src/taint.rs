@@ -12,6 +12,8 @@ impl Taint {
     pub const DEFINED: Self = Self(0);
     /// The byte was never written; only in memories.
     pub const NEVER_WRITTEN: Self = Self(u32::MAX);
+    /// The byte is of an element that indexed past the end of a table; only where a chain begins.
+    pub const OUTSIDE_TABLE: Self = Self(u32::MAX - 1);
 
     /// Whether the byte is defined.
     #[must_use]
@@ -74,16 +76,26 @@ impl TaintLog {
     /// The operations that a mark came through, first to last.
     #[must_use]
     pub fn chain(&self, mark: Taint) -> Vec<u32> {
+        self.walk(mark).0
+    }
+
+    /// Where the chain of a mark begins: one of the constants of [`Taint`].
+    #[must_use]
+    pub fn origin(&self, mark: Taint) -> Taint {
+        self.walk(mark).1
+    }
+
+    fn walk(&self, mark: Taint) -> (Vec<u32>, Taint) {
         let links = self.links.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let mut chain = Vec::new();
         let mut at = mark;
-        while at != Taint::DEFINED && at != Taint::NEVER_WRITTEN {
+        while !matches!(at, Taint::DEFINED | Taint::NEVER_WRITTEN | Taint::OUTSIDE_TABLE) {
             let link = links.list[at.0 as usize - 1];
             chain.push(link.op);
             at = link.from;
         }
         chain.reverse();
-        chain
+        (chain, at)
     }
 }
 

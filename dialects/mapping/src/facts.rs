@@ -52,6 +52,17 @@ impl Support {
     }
 }
 
+/// A clause whose axes the result depends on, whatever the operands do. Declared as an interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Introduces(pub &'static str);
+
+/// Whether the operation's result depends on an axis that no operand has.
+fn introduces(op: OpRef<'_>, name: &Arc<str>, axes: &Axes) -> bool {
+    let clause = op.decl().and_then(|decl| decl.interface::<Introduces>());
+    let map = clause.and_then(|Introduces(clause)| op.body::<Expr>(clause));
+    map.is_some_and(|map| map.axis_names(axes).contains(name))
+}
+
 impl Analysis for Support {
     fn build(ctx: &Context, module: &Module) -> Self {
         let axes = DeclaredAxes::build(ctx, module).0;
@@ -78,7 +89,7 @@ impl Analysis for Support {
                 let relabelled = relabels(op, &axes);
                 let reaches = |name: &Arc<str>| match &relabelled {
                     Some(relabelled) => relabelled.depends(name, &operands),
-                    None => operands.iter().any(|axes| axes.contains(name)),
+                    None => operands.iter().any(|axes| axes.contains(name)) || introduces(op, name, &axes),
                 };
                 // Most operations keep every axis: such values share one set.
                 let kept = if mentioned.iter().all(reaches) {

@@ -4,7 +4,7 @@ use crate::{PairedProgram, Program, SeqError};
 use std::rc::Rc;
 use std::str::FromStr;
 use visa_ir::decl::{Body, BodyDef, BodyError, Dialect};
-use visa_numerics::DType;
+use visa_numerics::{DType, LookupTable};
 
 /// `#seq.program<[8 : 32, 16 : 1] : 16 @ 0>`.
 pub static PROGRAM: BodyDef = BodyDef {
@@ -36,6 +36,17 @@ pub static DTYPE: BodyDef = BodyDef {
     },
 };
 
+/// `#seq.table<i8 [0x00, 0x02]>`.
+pub static TABLE: BodyDef = BodyDef {
+    name: "seq.table",
+    syntax: "DTYPE [BITS, ...]",
+    doc: "A lookup table (book 08): the format of its entries and their bit patterns, from index 0 on.",
+    parse: |text| {
+        let table = text.parse::<LookupTable>().map_err(|why| BodyError::new("table-text", why))?;
+        Ok(Rc::new(table) as Rc<dyn Body>)
+    },
+};
+
 fn parse<P: Body + FromStr<Err = SeqError>>(text: &str) -> Result<Rc<dyn Body>, BodyError> {
     text.parse::<P>().map(|program| Rc::new(program) as Rc<dyn Body>).map_err(|error| BodyError {
         code: error.code.into(),
@@ -53,5 +64,5 @@ pub static DIALECT: Dialect = Dialect {
           limits. Axes are gone; addresses, limits and strides are left.",
     ops: crate::ops::OPS,
     types: &[],
-    attrs: &[&PROGRAM, &PAIRED, &DTYPE],
+    attrs: &[&PROGRAM, &PAIRED, &DTYPE, &TABLE],
 };

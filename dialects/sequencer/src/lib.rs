@@ -21,7 +21,7 @@ pub mod ops {
 }
 
 pub use addresses::Addresses;
-pub use dialect::{DIALECT, DTYPE, PAIRED, PROGRAM};
+pub use dialect::{DIALECT, DTYPE, PAIRED, PROGRAM, TABLE};
 pub use error::{SeqError, code};
 pub use limits::{SequencerLimits, check, check_paired};
 pub use program::{Entry, PairedEntry, PairedProgram, Program};

@@ -4,6 +4,7 @@
 //! order of the pipeline is checked by the types that each operation takes. What a fetch, commit or register-file read
 //! asks of its sequencer is worked out in [`plan`], which the verifier and the lowering share.
 
+pub mod adapter;
 pub mod chain;
 pub mod commit;
 pub mod lower;

@@ -1,6 +1,8 @@
 //! What an operation means for the tensor, whatever the layout (book 05). The logical evaluator reads it from the
 //! declaration; an operation that moves data means nothing at all.
 
+use crate::adapter::Adapter;
+use std::sync::Arc;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 use visa_mapping::Tensor;
@@ -11,6 +13,10 @@ use visa_numerics::Bits;
 pub enum Meaning {
     /// The same tensor in another place or order, its elements converted to the result's format.
     Same,
+    /// The same tensor, each element changed by the fetch adapter on its way.
+    Fetch(fn(OpRef<'_>) -> Result<Adapter, Diagnostic>),
+    /// Operands 0 and 1 as one tensor: which of them, is the coordinate along this axis.
+    Interleave(fn(OpRef<'_>) -> Result<Arc<str>, Diagnostic>),
     /// Two tensors, paired: the product of their elements at each index of the computation.
     Pair,
     /// Sums the products of each packet by the reduction tree.

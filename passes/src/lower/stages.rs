@@ -7,9 +7,10 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, OpSpec};
 use visa_mapping::{Dim, Expr, Tensor, Unit, operand};
 use visa_sequencer::{Entry, Program, SeqError};
+use visa_stream::adapter::adapter;
 use visa_stream::commit::Write;
 pub use visa_stream::lower::{LowerStage, StageCx};
-use visa_stream::ops::{commit_view, contract, vector};
+use visa_stream::ops::{begin_interleaved, commit_view, contract, fetch, vector};
 use visa_stream::plan::{self, Plan};
 use visa_stream::snoop;
 
@@ -18,7 +19,8 @@ type LowerFn = fn(&StageCx<'_>, OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic>
 /// The operations of `stream`, in pipeline order.
 const STAGES: &[(&str, LowerFn)] = &[
     ("stream.begin", nothing),
-    ("stream.fetch", fetch),
+    ("stream.begin_interleaved", nothing),
+    ("stream.fetch", lower_fetch),
     ("stream.switch", switch),
     ("stream.collect", collect),
     ("stream.to_trf", to_trf),
@@ -75,18 +77,29 @@ fn nothing(_: &StageCx<'_>, _: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> 
     Ok(None)
 }
 
-fn fetch(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
+fn lower_fetch(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
     let (source, result) = types(op)?;
-    let (element, free) = (source.dim(Dim::Packet), cx.free(op, 0));
-    let plan = plan::fetch(&element, &result.dim(Dim::Time), &result.dim(Dim::Packet), &free, cx.axes)
-        .map_err(|why| op.clause_error("C3", "time", why))?;
-    let tensor = op.operand_def(0).and_then(|begin| begin.operands().first());
-    check_fetch(cx, op, &program(&plan, cx.base(tensor, &source)), (&source, &result))?;
-    let mut spec = cx.body(cx.spec("seq.fetch", op)?, "dtype", &visa_sequencer::DTYPE, source.dtype);
-    if source.dtype != result.dtype {
-        spec = cx.body(spec, "to", &visa_sequencer::DTYPE, result.dtype);
+    let mut plan = fetch::plan(op, &source, &result, &cx.free(op, 0), cx.axes)?;
+    let tensors = op.operand_def(0).map_or(&[][..], |begin| begin.operands());
+    let base = cx.base(tensors.first(), &source);
+    if begin_interleaved::axis_of(op).is_some() {
+        let distance = cx.base(tensors.get(1), &source).saturating_sub(base);
+        plan = begin_interleaved::alternating(plan, distance);
     }
-    Ok(Some(loops(cx, spec, &plan, cx.base(tensor, &source))))
+    check_fetch(cx, op, &program(&plan, base), (&source, &result))?;
+    let mut spec = cx.body(cx.spec("seq.fetch", op)?, "dtype", &visa_sequencer::DTYPE, source.dtype);
+    let adapter = adapter(op)?;
+    if let Some(table) = adapter.table {
+        spec = cx.body(spec, "table", &visa_sequencer::TABLE, table);
+    }
+    if let Some(row) = adapter.cast {
+        spec = cx.body(spec, "to", &visa_sequencer::DTYPE, row.to);
+    }
+    if !adapter.zero.is_empty() {
+        let zero: Vec<i64> = adapter.zero.into_iter().map(i64::from).collect();
+        spec = spec.clause("zero", cx.ctx.attr(Attr::Ints(zero.into())));
+    }
+    Ok(Some(loops(cx, spec, &plan, base)))
 }
 
 /// Refuses what no sequencer runs (book 07) here, where the factors of the stream have their names.
@@ -98,7 +111,8 @@ fn check_fetch(
 ) -> Result<(), Diagnostic> {
     let refuse = |error: &SeqError| {
         let (element, free) = (source.dim(Dim::Packet), cx.free(op, 0));
-        let (time, packet) = (result.dim(Dim::Time), result.dim(Dim::Packet));
+        let (time, packet) = (fetch::own_time(op, result, cx.axes), result.dim(Dim::Packet));
+        let time = time.unwrap_or_else(|_| result.dim(Dim::Time));
         let factors = plan::fetch_factors(&element, &time, &packet, &free, cx.axes);
         Diagnostic::error(format!("seq-{}", error.code), op.span(), error.message.clone())
             .note(format!("before merging, in elements: {}", factors.join(", ")), None)

@@ -5,7 +5,7 @@ use visa_ir::diag::{Diagnostic, Severity};
 use visa_ir::module::OpRef;
 use visa_machine::Machine;
 use visa_mapping::facts::machine;
-use visa_numerics::DType;
+use visa_numerics::{DType, LookupTable};
 use visa_sequencer::{Program, contiguous, fetch_size};
 
 /// The pass.
@@ -63,7 +63,8 @@ struct Packets {
 impl Packets {
     fn of(op: OpRef<'_>) -> Option<Self> {
         let from = op.body::<DType>("dtype")?;
-        let to = op.body::<DType>("to").map_or(*from, |to| *to);
+        let indexed = op.body::<LookupTable>("table").map_or(*from, |table| table.to);
+        let to = op.body::<DType>("to").map_or(indexed, |to| *to);
         let before = op.int("packet").and_then(|packet| u64::try_from(packet).ok())?;
         Some(Self { before, growth: (u64::from(to.bits()), u64::from(from.bits())) })
     }

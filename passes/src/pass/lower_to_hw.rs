@@ -9,7 +9,7 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpId, OpRef, OpSpec};
 use visa_ir::verify::{has_errors, verify};
 use visa_machine::Machine;
-use visa_numerics::DType;
+use visa_numerics::{DType, LookupTable};
 use visa_sequencer::{
     PairedProgram, Program, SeqError, SequencerLimits, commit_size, contiguous, contiguous_paired, fetch_size,
 };
@@ -111,15 +111,23 @@ fn fetch(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let machine = machine(op);
     let from = dtype(op, "dtype")?;
     let to = op.body::<DType>("to").map(|dtype| *dtype);
+    let table = op.body::<LookupTable>("table");
+    let grown = to.or(table.as_ref().map(|table| table.to));
     let program = bytes(op, from)?;
     let packet = program.packet;
-    let program = access::fetch(&program, from, to, in_sub(op), &machine).map_err(|error| match error {
+    let program = access::fetch(&program, from, grown, in_sub(op), &machine).map_err(|error| match error {
         AccessError::Sequencer(error) => refuse(op, &error),
         AccessError::Size(message) => Diagnostic::error("fetch-size", op.span(), message),
     })?;
     let mut lowered = spec(op, "hw.fetch")?.clause("dtype", body(op, &visa_hw::attrs::DTYPE, from)).clause("packet", int(op, packet));
+    if let Some(table) = table {
+        lowered = lowered.clause("table", body(op, &visa_hw::attrs::TABLE, (*table).clone()));
+    }
     if let Some(to) = to {
         lowered = lowered.clause("to", body(op, &visa_hw::attrs::DTYPE, to));
+    }
+    if let Some(zero) = op.attr("zero") {
+        lowered = lowered.clause("zero", op.ctx.attr(zero));
     }
     Ok(lowered.clause("loops", body(op, &visa_hw::attrs::PROGRAM, program)))
 }

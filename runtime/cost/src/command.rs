@@ -25,6 +25,8 @@ pub(crate) struct Work {
     pub(crate) bytes: Traffic,
     /// Multiply-accumulates of all slices and chips, by the format multiplied.
     pub(crate) macs: BTreeMap<DType, u64>,
+    /// The assumed fields of the machine description that its price rests on.
+    pub(crate) assumed: Vec<&'static str>,
     /// What it reads and writes.
     pub(crate) regions: Vec<Region>,
 }
@@ -77,6 +79,7 @@ pub(crate) fn exec_work(exec: &Exec, span: Span, machine: &Machine, chips: usize
         latency,
         bytes,
         macs,
+        assumed: exec.stages.iter().flat_map(|stage| stage.assumed()).collect(),
         regions: exec_regions(exec),
     }
 }

@@ -32,6 +32,10 @@ pub(crate) fn dma_work(dma: &Dma, span: Span, machine: &Machine, chips: usize) -
         latency: startup,
         bytes: read(dma.from, all_bytes).plus(written(dma.to, all_bytes)),
         macs: BTreeMap::new(),
+        assumed: match dma.pcie {
+            true => vec!["timing.dma_startup_cycles", "timing.pcie_bytes_per_cycle"],
+            false => vec!["timing.dma_startup_cycles"],
+        },
         regions: dma_regions(dma, machine),
     }
 }

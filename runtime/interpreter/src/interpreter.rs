@@ -146,7 +146,13 @@ impl<'a> Interpreter<'a> {
             result: buffer.name.clone(),
             index: coordinates(element, &buffer.shape),
             chain: chain.into_iter().map(|op| op.step.clone()).collect(),
-            origin: if from_switch { Origin::InactiveSlice } else { Origin::NeverWritten },
+            origin: if log.origin(marks[at]) == Taint::OUTSIDE_TABLE {
+                Origin::OutsideTable
+            } else if from_switch {
+                Origin::InactiveSlice
+            } else {
+                Origin::NeverWritten
+            },
         })
     }
 }

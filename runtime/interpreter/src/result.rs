@@ -27,6 +27,8 @@ pub struct Step {
 pub enum Origin {
     /// Memory that nothing wrote; the chain's first operation read it.
     NeverWritten,
+    /// A table that has no entry for an element, which the fetch, the chain's first operation, indexed it with.
+    OutsideTable,
     /// A slice that takes no part in the command; the switch, the chain's first operation, took its place as zeros.
     InactiveSlice,
 }
@@ -52,6 +54,7 @@ impl fmt::Display for UndefinedReport {
         };
         match self.origin {
             Origin::NeverWritten => write!(f, "{} read memory that was never written", first.name)?,
+            Origin::OutsideTable => write!(f, "{} indexed outside the table", first.name)?,
             Origin::InactiveSlice => {
                 write!(f, "{} took data of a slice that takes no part in the command", first.name)?;
             }

@@ -154,6 +154,10 @@ pub struct Timing {
     pub spm_bytes_per_cycle: u64,
     /// Bytes a cycle between chips (book 10). Assumed.
     pub pcie_bytes_per_cycle: u64,
+    /// Cycles that an element takes longer through the Fetch Adapter for a table lookup (book 08 has no figure). Assumed.
+    pub fetch_table_cycles: u64,
+    /// Cycles that an element takes longer through the Fetch Adapter for a conversion (book 08: 1 to 2). Assumed.
+    pub fetch_cast_cycles: u64,
     /// Cycles of one level of the reduction tree (book 19).
     pub tree_level_cycles: u64,
     /// Cycles of one ALU of the Vector Engine (book 21).
@@ -183,6 +187,14 @@ pub const ASSUMED: &[Assumption] = &[
     Assumption {
         field: "timing.pcie_bytes_per_cycle",
         why: "book 10 gives bytes a cycle without the link's clock; taken to be the chip's",
+    },
+    Assumption {
+        field: "timing.fetch_table_cycles",
+        why: "book 08 says that a table lookup has a latency, and gives no figure",
+    },
+    Assumption {
+        field: "timing.fetch_cast_cycles",
+        why: "book 08 gives 1 to 2 cycles for a conversion; the longer is taken",
     },
     Assumption {
         field: "sum_order",
@@ -334,6 +346,8 @@ impl Default for Timing {
             dm_bytes_per_cycle_per_dmn: 128,
             spm_bytes_per_cycle: 128,
             pcie_bytes_per_cycle: 30,
+            fetch_table_cycles: 1,
+            fetch_cast_cycles: 2,
             tree_level_cycles: 1,
             alu_latency_cycles: 1,
         }

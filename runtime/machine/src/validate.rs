@@ -269,6 +269,8 @@ fn timing(timing: &Timing) -> Vec<Check> {
         dm_bytes_per_cycle_per_dmn,
         spm_bytes_per_cycle,
         pcie_bytes_per_cycle,
+        fetch_table_cycles,
+        fetch_cast_cycles,
         tree_level_cycles,
         alu_latency_cycles,
     } = timing;
@@ -281,6 +283,8 @@ fn timing(timing: &Timing) -> Vec<Check> {
         ("timing.dm_bytes_per_cycle_per_dmn", dm_bytes_per_cycle_per_dmn, bandwidth),
         ("timing.spm_bytes_per_cycle", spm_bytes_per_cycle, bandwidth),
         ("timing.pcie_bytes_per_cycle", pcie_bytes_per_cycle, bandwidth),
+        ("timing.fetch_table_cycles", fetch_table_cycles, latency),
+        ("timing.fetch_cast_cycles", fetch_cast_cycles, latency),
         ("timing.tree_level_cycles", tree_level_cycles, latency),
         ("timing.alu_latency_cycles", alu_latency_cycles, latency),
     ]

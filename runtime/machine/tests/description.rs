@@ -5,8 +5,13 @@ use visa_machine::{ASSUMED, Machine, MachineError};
 use visa_numerics::SumOrder;
 
 /// Fields that may be zero: latencies.
-const MAY_BE_ZERO: [&str; 3] =
-    ["/timing/dma_startup_cycles", "/timing/tree_level_cycles", "/timing/alu_latency_cycles"];
+const MAY_BE_ZERO: [&str; 5] = [
+    "/timing/dma_startup_cycles",
+    "/timing/fetch_table_cycles",
+    "/timing/fetch_cast_cycles",
+    "/timing/tree_level_cycles",
+    "/timing/alu_latency_cycles",
+];
 
 fn load(value: &Value) -> Result<Machine, MachineError> {
     Machine::from_json(&value.to_string())
@@ -222,7 +227,8 @@ fn rngd_in_numbers() {
                    "dm_bank_starvation": 64},
         "timing": {"clock_ghz": 1.0, "dma_startup_cycles": 500, "dma_bytes_per_cycle": 256,
                    "hbm_bytes_per_cycle": 1536, "dm_bytes_per_cycle_per_dmn": 128, "spm_bytes_per_cycle": 128,
-                   "pcie_bytes_per_cycle": 30, "tree_level_cycles": 1, "alu_latency_cycles": 1},
+                   "pcie_bytes_per_cycle": 30, "fetch_table_cycles": 1, "fetch_cast_cycles": 2,
+                   "tree_level_cycles": 1, "alu_latency_cycles": 1},
         "sum_order": "tree"
     });
     assert_eq!(rngd_as_json(), expected);

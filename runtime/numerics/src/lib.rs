@@ -4,6 +4,7 @@
 //! a column of [`DTYPES`], every conversion a row of [`FETCH_CASTS`] or [`CAST_ENGINE`], every operation of a vector
 //! ALU a row of [`ALU_OPS`]. `docs/numerics.md` states the rules for users.
 
+mod adapter;
 mod alu;
 mod cast;
 mod dtype;
@@ -14,6 +15,10 @@ mod reduce;
 #[cfg(test)]
 mod testing;
 
+pub use adapter::{
+    LookupTable, TABLE_INDEX_BITS, from_f64, from_number, from_pattern, pattern,
+    subtract_zero_point, zero_point_cast,
+};
 pub use alu::{ALU_NAMES, ALU_OPS, Alu, AluOp, VectorStage, alu_op};
 pub use cast::{CAST_ENGINE, CastRow, FETCH_CASTS, cast_targets, engine_cast, fetch_cast, from_f32, to_f64};
 pub use dtype::{Contraction, DTYPES, DType, DTypeInfo};

@@ -8,10 +8,14 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::{Module, OpRef, ValueId};
 use visa_ir::span::Span;
 use visa_ir::verify::Analysis;
-use visa_mapping::facts::DeclaredAxes;
+use visa_mapping::facts::{DeclaredAxes, mapping_error};
 use visa_mapping::view::{Meaning as View, ViewKind};
 use visa_mapping::{ArrayLayout, Axes, Tensor};
-use visa_numerics::{Bits, DType, SumOrder, engine_cast, fetch_cast, load, store};
+use visa_numerics::{
+    Bits, DType, LookupTable, SumOrder, engine_cast, fetch_cast, load, pattern, store, subtract_zero_point,
+    to_f64,
+};
+use visa_stream::adapter::Adapter;
 use visa_stream::meaning::{Function, Meaning};
 
 use crate::contraction::{Contraction, Pair};
@@ -100,6 +104,8 @@ impl Run<'_> {
         }
         Ok(match meaning(op)? {
             Meaning::Same => Value::Tensor(converted(op, self.held(op, 0, &to)?, to.dtype)?),
+            Meaning::Fetch(adapter) => Value::Tensor(self.fetched(op, &to, &adapter(op)?)?),
+            Meaning::Interleave(axis) => Value::Tensor(self.interleaved(op, &to, &axis(op)?)?),
             Meaning::Pair => {
                 let (left, right) = (self.held(op, 0, &to)?, self.held(op, 1, &to)?);
                 Value::Pair(Rc::new(Pair { left, right, tensor: to }))
@@ -166,6 +172,62 @@ impl Run<'_> {
         })
     }
 
+    /// Operand 0, each element looked up, converted, and its zero point subtracted.
+    fn fetched(&self, op: OpRef<'_>, to: &Tensor, adapter: &Adapter) -> Result<Logical, Diagnostic> {
+        let mut tensor = self.held(op, 0, to)?;
+        if let Some(table) = &adapter.table {
+            self.check_indices(op, &tensor, table)?;
+            let from = tensor.dtype;
+            tensor = tensor.map(table.to, |bits| table.get(from, bits).unwrap_or(0));
+        }
+        let tensor = converted(op, tensor, to.dtype)?;
+        let Some(&first) = adapter.zero.first() else { return Ok(tensor) };
+        let axis = adapter.axis.as_deref().and_then(|name| self.axes.id(name));
+        let at = axis.and_then(|id| tensor.axes.iter().position(|axis| axis.id == id));
+        let strides = tensor.strides(tensor.axes.iter().map(|axis| axis.id));
+        Logical::tabulate(to.dtype, tensor.axes.clone(), op.span(), |index| {
+            let which = at.map_or(0, |at| index[at]);
+            let zero = adapter.zero.get(which).copied().unwrap_or(first);
+            subtract_zero_point(to.dtype, tensor.at(offset(&strides, index)), zero)
+        })
+    }
+
+    /// Every element of the tensor has an entry in the table.
+    fn check_indices(&self, op: OpRef<'_>, tensor: &Logical, table: &LookupTable) -> Result<(), Diagnostic> {
+        let outside = |&bits: &Bits| table.get(tensor.dtype, bits).is_none();
+        let extents: Vec<usize> = tensor.axes.iter().map(|axis| axis.held.len()).collect();
+        let mut at = Vec::new();
+        for (flat, &bits) in tensor.elements().iter().enumerate().filter(|(_, bits)| outside(bits)) {
+            unflatten(flat, &extents, &mut at);
+            if !tensor.axes.iter().zip(&at).all(|(axis, &coordinate)| axis.held[coordinate]) {
+                continue;
+            }
+            let names = tensor.axes.iter().map(|axis| self.axes.name(axis.id));
+            let index: Vec<String> = names.zip(&at).map(|(name, at)| format!("{name} = {at}")).collect();
+            let (value, entry) = (to_f64(tensor.dtype, bits), pattern(tensor.dtype, bits));
+            let place = if index.is_empty() { String::new() } else { format!(" at {}", index.join(", ")) };
+            let count = table.entries.len();
+            let message =
+                format!("the element{place} is {value}, index {entry}, outside the table of {count} values");
+            return Err(Diagnostic::error("outside-table", op.clause_span("table"), message));
+        }
+        Ok(())
+    }
+
+    /// Operand 0 at the first coordinate along the axis called `name`, operand 1 at the second.
+    fn interleaved(&self, op: OpRef<'_>, to: &Tensor, name: &str) -> Result<Logical, Diagnostic> {
+        let id = self.axes.resolve(name).map_err(|error| mapping_error(error, op.span()))?;
+        let (first, second) = (self.held(op, 0, to)?, self.held(op, 1, to)?);
+        let mut axes = union(&first, &second);
+        axes.push(Axis { id, held: vec![true; 2] });
+        let strides = |tensor: &Logical| tensor.strides(axes.iter().map(|axis| axis.id));
+        let (firsts, seconds) = (strides(&first), strides(&second));
+        Logical::tabulate(to.dtype, axes.clone(), op.span(), |at| match at.last() {
+            Some(0) => first.at(offset(&firsts, at)),
+            Some(_) | None => second.at(offset(&seconds, at)),
+        })
+    }
+
     fn elementwise(&self, op: OpRef<'_>, to: &Tensor, function: Function) -> Result<Logical, Diagnostic> {
         let left = self.held(op, 0, to)?;
         let apply = function.apply;
@@ -227,7 +289,7 @@ fn converted(op: OpRef<'_>, tensor: Logical, to: DType) -> Result<Logical, Diagn
     }
     let row = fetch_cast(tensor.dtype, to).or_else(|| engine_cast(tensor.dtype, to));
     let row = row.ok_or_else(|| op.error("C0", format!("no engine converts {} to {to}", tensor.dtype)))?;
-    Ok(tensor.convert(to, row.apply))
+    Ok(tensor.map(to, row.apply))
 }
 
 fn argument(port: &Port, bytes: &[u8], span: Span) -> Result<Logical, Diagnostic> {

@@ -99,7 +99,7 @@ impl Logical {
     }
 
     /// Every element converted.
-    pub(crate) fn convert(&self, dtype: DType, apply: fn(Bits) -> Bits) -> Self {
+    pub(crate) fn map(&self, dtype: DType, apply: impl Fn(Bits) -> Bits + Sync) -> Self {
         let data = self.data.par_iter().map(|&bits| apply(bits)).collect();
         Self::new(dtype, self.axes.clone(), data)
     }

@@ -104,6 +104,17 @@ def constant_add(x):
     return x + np.int32(1)
 
 
+def rand_i8(seed, *shape):
+    return splitmix64(seed, int(np.prod(shape))).astype(np.uint8).view(np.int8).reshape(shape)
+
+
+def sigmoids(x):
+    """Results of the kernels of sigmoid.visa, by name. NumPy computes each element; the kernels look it up."""
+    exact = 1 / (1 + np.exp(-x.astype(np.float64) / 16))
+    narrow = np.minimum(np.floor(256 * exact + 0.5) - 128, 127).astype(np.int8)
+    return {"narrow": narrow, "shifted": narrow.astype(np.int32) + 128, "wide": round_to_bf16(exact.astype(np.float32))}
+
+
 def elementwise_mul(lhs, rhs):
     return (lhs.astype(np.int64) * rhs.astype(np.int64)).astype(np.uint32).view(np.int32)
 
@@ -197,6 +208,7 @@ def files():
         "elementwise_mul.out.npy": npy(elementwise_mul(rand_i32(1, 2048), rand_i32(2, 2048))),
         "dot.out.npy": npy(dot(rand_bf16(1, 2048), rhs)),
         "gemv.out.npy": npy(gemv(matrix, rhs)),
+        **{f"sigmoid.{name}.npy": npy(array) for name, array in sigmoids(rand_i8(1, 256, 64)).items()},
         "gemm.expected.txt": summary(gemm(rand_bf16(1, 512, 1024), rand_bf16(2, 1024, 512))),
         "transpose.expected.txt": b"".join(
             f"{name}: ".encode() + summary(np.ascontiguousarray(array)) for name, array in transposed().items()

@@ -1,6 +1,7 @@
 //! `hw.fetch`: the Fetch Engine (book 08).
 
-use crate::attrs::{DTYPE, PROGRAM};
+use crate::adapter::Adapter;
+use crate::attrs::{DTYPE, PROGRAM, TABLE};
 use crate::clauses::{at_least, body, in_sub_context, machine};
 use crate::loops::{Loops, Written};
 use crate::stage::{
@@ -12,7 +13,7 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 use visa_ir::span::Span;
 use visa_machine::Machine;
-use visa_numerics::{CastRow, DType, load, store};
+use visa_numerics::DType;
 
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&FETCH];
@@ -22,7 +23,8 @@ pub static FETCH: OpDecl = OpDecl {
     name: "hw.fetch",
     summary: "reads data memory as a stream of packets",
     doc: "Every slice runs the same loops over its own data memory (book 08). The bytes come in loop order and are cut \
-          into packets; with `to`, every element is converted on its way and the packets grow or shrink with it.",
+          into packets. On its way, every element is the index of a `table`'s entry, is converted with `to`, and has a zero point \
+          subtracted, in this order; packets grow or shrink with it.",
     constraints: &[
         ("C1", "one access is of a size that the context's Fetch Engine reads (book 08)"),
         ("C2", "the loops fit the sequencer, and are contiguous within an access (book 07)"),
@@ -30,11 +32,27 @@ pub static FETCH: OpDecl = OpDecl {
         ("C4", "a packet behind the conversion is a multiple of 8 bytes (book 08: fetch_align)"),
         ("C5", "data memory holds the format (not i5 or i9), the machine's Fetch Adapter has the conversion, and one access grows to 32 bytes at most (book 08)"),
         ("C6", "every address lies in the slice's data memory"),
+        ("C7", "a table is of the main context, and has 1 to 2^n entries for elements of n bits, 8 at most (book 08)"),
+        (
+            "C8",
+            "one or two zero points, in the range of the format behind the conversion, which is of an integer of up to 8 \
+             bits to a wider one (book 08)",
+        ),
     ],
     clauses: &[
         ClauseDecl::lead("dtype", ClauseKind::Body(&DTYPE), "Format of the elements in data memory."),
         ClauseDecl::required("packet", ClauseKind::Int, "Bytes of a packet before the conversion."),
+        ClauseDecl::optional(
+            "table",
+            ClauseKind::Body(&TABLE),
+            "Lookup table: an element's bit pattern, read as an unsigned number, is the index of what takes its place.",
+        ),
         ClauseDecl::optional("to", ClauseKind::Body(&DTYPE), "Format to convert to."),
+        ClauseDecl::optional(
+            "zero",
+            ClauseKind::Ints,
+            "Zero point subtracted from each element behind the conversion; of two, the second in every second packet.",
+        ),
         ClauseDecl::required(
             "loops",
             ClauseKind::Body(&PROGRAM),
@@ -50,8 +68,7 @@ pub static FETCH: OpDecl = OpDecl {
 
 struct Fetch {
     span: Span,
-    from: DType,
-    cast: Option<&'static CastRow>,
+    adapter: Adapter,
     /// Bytes of a packet in data memory.
     packet: u64,
     loops: Loops,
@@ -61,8 +78,8 @@ fn read(op: OpRef<'_>) -> Result<Fetch, Diagnostic> {
     let machine = machine(op);
     let written = Written::read(op, "loops")?;
     let from = *body::<DType>(op, "dtype")?;
-    let to = op.body::<DType>("to").map_or(from, |to| *to);
-    let sizes = machine.fetch_sizes(in_sub_context(op), from, to);
+    let adapter = Adapter::read(op, from)?;
+    let sizes = machine.fetch_sizes(in_sub_context(op), from, adapter.to());
     let size = written.program.packet;
     if !sizes.contains(&size) {
         let message =
@@ -71,8 +88,7 @@ fn read(op: OpRef<'_>) -> Result<Fetch, Diagnostic> {
     }
     written.sequencer("C2", &sizes)?;
     let packet = whole_packets(op, &written, from)?;
-    let cast = conversion(op, &machine, from)?;
-    let fetch = Fetch { span: op.span(), from, cast, packet, loops: written.loops() };
+    let fetch = Fetch { span: op.span(), adapter, packet, loops: written.loops() };
     fetch.check_sizes(op, &machine)?;
     written.within("C6", machine.memory.dm_bytes_per_slice, "the slice's data memory")?;
     Ok(fetch)
@@ -97,55 +113,30 @@ fn whole_packets(op: OpRef<'_>, written: &Written<'_>, dtype: DType) -> Result<u
     Ok(packet)
 }
 
-/// C5, first half.
-fn conversion(op: OpRef<'_>, machine: &Machine, from: DType) -> Result<Option<&'static CastRow>, Diagnostic> {
-    if !from.is_stored() {
-        let message = format!("{from} has a sideband bit, which data memory does not hold");
-        return Err(op.clause_error("C5", "dtype", message));
-    }
-    let Some(to) = op.body::<DType>("to") else { return Ok(None) };
-    match machine.fetch_cast(from, *to) {
-        Some(row) => Ok(Some(row)),
-        None => Err(op.clause_error("C5", "to", machine.no_fetch_cast(from, *to))),
-    }
-}
-
 impl Fetch {
-    fn to(&self) -> DType {
-        self.cast.map_or(self.from, |row| row.to)
-    }
-
-    /// Bytes behind the conversion of `bytes` before it.
-    fn converted(&self, bytes: u64) -> u64 {
-        bytes * u64::from(self.to().bits()) / u64::from(self.from.bits())
-    }
-
     /// C4, and C5's second half.
     fn check_sizes(&self, op: OpRef<'_>, machine: &Machine) -> Result<(), Diagnostic> {
-        let (packet, align) = (self.converted(self.packet), machine.limits.fetch_align);
+        let (packet, align) = (self.adapter.converted(self.packet), machine.limits.fetch_align);
         if !packet.is_multiple_of(align) {
             let message = format!("a packet is {packet} bytes behind the fetch, expected a multiple of {align}");
             return Err(op.clause_error("C4", "packet", message));
         }
-        let (access, most) = (self.converted(self.loops.program.packet), machine.limits.cast_fetch_max_bytes);
-        if self.cast.is_some() && access > most {
+        let (access, most) = (self.adapter.converted(self.loops.program.packet), machine.limits.cast_fetch_max_bytes);
+        if self.adapter.converts() && access > most {
             let message = format!("an access grows to {access} bytes, expected at most {most}");
             return Err(op.clause_error("C5", "to", message));
         }
         Ok(())
     }
 
-    /// The bytes' marks, one a byte; a converted element's bytes share one.
-    fn marks(&self, mut marker: Marker<'_>, memory: &SliceMemory) -> Vec<Taint> {
+    /// The marks behind the adapter of the bytes that were read.
+    fn marks(&self, mut marker: Marker<'_>, memory: &SliceMemory, bytes: &[u8]) -> Vec<Taint> {
         let mut marks = Vec::with_capacity(self.loops.steps() as usize);
         for run in self.loops.runs() {
             memory.dm.read_taint(run.clone(), Taint::NEVER_WRITTEN, &mut marks);
         }
         marker.through_all(&mut marks);
-        let Some(row) = self.cast else { return marks };
-        let from = row.from.align() as usize;
-        let to = converted_bytes(row, from);
-        marks.chunks_exact(from).flat_map(|element| std::iter::repeat_n(Taint::all(element), to)).collect()
+        self.adapter.marks(marks, bytes, &mut marker)
     }
 }
 
@@ -160,7 +151,7 @@ impl Stage for Fetch {
 
     fn connect(&self, _machine: &Machine, _input: Wire) -> Result<Wire, Mismatch> {
         let packets = self.loops.steps() / self.packet;
-        Ok(Wire { dtype: self.to(), packets, packet: self.converted(self.packet), rows: None })
+        Ok(Wire { dtype: self.adapter.to(), packets, packet: self.adapter.converted(self.packet), rows: None })
     }
 
     fn run(&self, cx: RunCx<'_>, memory: &SliceMemory, _input: Stream) -> Stream {
@@ -170,34 +161,25 @@ impl Stage for Fetch {
         } else {
             self.loops.runs().iter().for_each(|run| memory.dm.read(run.clone(), &mut bytes));
         }
-        let taint = cx.marker().map(|marker| self.marks(marker, memory));
-        if let Some(row) = self.cast {
-            bytes = convert(row, &bytes);
-        }
-        let packet = self.converted(self.packet) as usize * self.to().wire_scale();
-        Stream { dtype: self.to(), packet, bytes, taint, operand: None }
+        let taint = cx.marker().map(|marker| self.marks(marker, memory, &bytes));
+        let bytes = self.adapter.apply(bytes, self.packet);
+        let to = self.adapter.to();
+        let packet = self.adapter.converted(self.packet) as usize * to.wire_scale();
+        Stream { dtype: to, packet, bytes, taint, operand: None }
     }
 
-    fn cost(&self, _machine: &Machine, _input: Flow) -> StageCost {
-        let packet = self.converted(self.packet);
+    fn cost(&self, machine: &Machine, _input: Flow) -> StageCost {
+        let packet = self.adapter.converted(self.packet);
         let out = Flow { packets: self.loops.steps() / self.packet, packet };
-        StageCost { engine: Engine::Fetch, cycles: self.loops.accesses(), latency: 1, macs: 0, out }
+        let latency = 1 + self.adapter.latency(machine);
+        StageCost { engine: Engine::Fetch, cycles: self.loops.accesses(), latency, macs: 0, out }
+    }
+
+    fn assumed(&self) -> Vec<&'static str> {
+        self.adapter.assumed()
     }
 
     fn accesses(&self) -> Vec<Access> {
         vec![Access { space: Space::Dm, write: false, range: self.loops.extent() }]
     }
-}
-
-/// Bytes that the stream holds of the elements in `bytes` bytes of memory.
-fn converted_bytes(row: &CastRow, bytes: usize) -> usize {
-    bytes * row.to.bits() as usize / row.from.bits() as usize * row.to.wire_scale()
-}
-
-fn convert(row: &CastRow, bytes: &[u8]) -> Vec<u8> {
-    let mut out = vec![0; converted_bytes(row, bytes.len())];
-    for index in 0..row.from.elements(bytes.len() as u64) as usize {
-        store(row.to, &mut out, index, (row.apply)(load(row.from, bytes, index)));
-    }
-    out
 }

@@ -40,6 +40,22 @@ fn fetch_moves_marks_and_spreads_them_over_converted_elements() {
     assert_eq!(at, [4, 5, 6, 7]);
 }
 
+/// An undefined index is undefined as it was; one outside the table begins a chain of its own.
+#[test]
+fn fetch_marks_what_it_looks_up_outside_the_table() {
+    let mut memory = holes(&[0, 1, 2, 0, 0, 0, 0, 0], &[4]);
+    memory.dm.write(5, &[9]);
+    let stages = "hw.fetch i8, packet 8, table bf16 [0x3f80, 0x4000], loops [8 : 1] : 8; hw.collect flits 1; hw.store_vrf at 0";
+    let (machine, log) = (Machine::rngd(), TaintLog::default());
+    let stream = flow(&machine, &exec(stages), &memory, 2, Some(&log));
+    let marks = stream.taint.unwrap_or_default();
+    let at: Vec<_> = (0..16).filter(|&at| !marks[at].is_defined()).collect();
+    assert_eq!(at, [4, 5, 8, 9, 10, 11]);
+    assert_eq!((log.origin(marks[4]), log.chain(marks[4])), (Taint::OUTSIDE_TABLE, vec![0, 1]));
+    assert_eq!((log.origin(marks[8]), log.chain(marks[8])), (Taint::NEVER_WRITTEN, vec![0, 1]));
+    assert_eq!(log.origin(marks[10]), Taint::OUTSIDE_TABLE);
+}
+
 #[test]
 fn without_shadow_there_are_no_marks() {
     let exec = exec("hw.fetch i8, packet 8, loops [8 : 1] : 8; hw.collect flits 1; hw.store_vrf at 0");

@@ -1,7 +1,7 @@
 //! What each stage computes, against cases worked out by hand.
 
 use crate::{data, exec, f32s, flow, i32_bytes, i32s, run};
-use visa_hw::stage::{Operand, RunCx, SliceMemory, Stream};
+use visa_hw::stage::{Flow, Operand, RunCx, SliceMemory, Stream};
 use visa_machine::Machine;
 use visa_numerics::DType;
 
@@ -51,6 +51,56 @@ fn fetch_converts() {
     let stream = fetched("hw.fetch f32, packet 16, to bf16, loops [16 : 1] : 16", 1, &floats);
     assert_eq!(stream.bytes, [0x80, 0x3f, 0x00, 0xc0, 0, 0, 0, 0]);
     assert_eq!((stream.dtype, stream.packet), (DType::Bf16, 8));
+}
+
+/// An i8 pattern is an unsigned index: -1 is 255. Beyond a table stands 0.
+#[test]
+fn fetch_looks_up() {
+    let table = (0..=255).map(|index| format!("{:#04x}", 255 - index)).collect::<Vec<_>>().join(", ");
+    let bytes = [0, 1, 0x7f, 0x80, 0xff, 2, 3, 4];
+    let stream = fetched(&format!("hw.fetch i8, packet 8, table i8 [{table}], loops [8 : 1] : 8"), 1, &bytes);
+    assert_eq!(stream.bytes, [0xff, 0xfe, 0x80, 0x7f, 0, 0xfd, 0xfc, 0xfb]);
+    let stream = fetched("hw.fetch i8, packet 8, table bf16 [0x3f80, 0x4000], loops [8 : 1] : 8", 1, &bytes);
+    assert_eq!(stream.bytes, [0x80, 0x3f, 0, 0x40, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    assert_eq!((stream.dtype, stream.packet), (DType::Bf16, 16));
+}
+
+/// Table, conversion, zero point, in this order: 0 and 1 become -2 and 5, then 32 bits wide, then 10 less.
+#[test]
+fn the_adapters_stages_stand_in_pipeline_order() {
+    let fetch = "hw.fetch i8, packet 2, table i8 [0xfe, 0x05], to i32, zero [10], loops [4 : 1] : 2";
+    let stream = fetched(fetch, 1, &[0, 1, 1, 0]);
+    assert_eq!(i32s(&stream.bytes), [-12, -5, -5, -12]);
+}
+
+/// Of two zero points the second belongs to every second packet, of however many accesses: here two.
+#[test]
+fn zero_points_alternate_by_packet() {
+    let fetch = "hw.fetch i8, packet 2, to i32, zero [100, -100], loops [4 : 2, 2 : 1] : 1";
+    let stream = fetched(fetch, 1, &[0, 1, 2, 3, 4, 5, 6, 7]);
+    assert_eq!(i32s(&stream.bytes), [-100, -99, 102, 103, -96, -95, 106, 107]);
+    // 32 bits wrap.
+    let stream =
+        fetched("hw.fetch i8, packet 2, to i32, zero [2147483647], loops [2 : 1] : 1", 1, &[0xff, 0xfe]);
+    assert_eq!(i32s(&stream.bytes), [i32::MIN, i32::MAX]);
+}
+
+/// A lookup and a conversion take longer, and need no more cycles an access (book 08).
+#[test]
+fn the_adapter_costs_latency_only() {
+    let cost = |clauses: &str| {
+        let fetch = format!(
+            "hw.fetch i8, packet 8, {clauses}loops [64 : 1] : 8; hw.collect flits 1; hw.store_vrf at 0"
+        );
+        let exec = exec(&fetch);
+        let cost = exec.stages[0].cost(&Machine::rngd(), Flow { packets: 0, packet: 0 });
+        (cost.cycles, cost.latency, exec.stages[0].assumed())
+    };
+    assert_eq!(cost(""), (8, 1, vec![]));
+    assert_eq!(cost("table i8 [0x00], "), (8, 2, vec!["timing.fetch_table_cycles"]));
+    assert_eq!(cost("to i32, zero [1], "), (8, 3, vec!["timing.fetch_cast_cycles"]));
+    let both = vec!["timing.fetch_table_cycles", "timing.fetch_cast_cycles"];
+    assert_eq!(cost("table i8 [0x00], to i32, "), (8, 4, both));
 }
 
 #[test]

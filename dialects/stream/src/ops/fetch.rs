@@ -1,8 +1,11 @@
 //! `stream.fetch`: the fetch engine reads data memory into packets (book 08).
 
 use crate::chain::{axes, input, next, packet_bytes};
+use crate::adapter::adapter;
 use crate::meaning::Meaning;
-use crate::{FETCH, plan};
+use crate::ops::begin_interleaved;
+use crate::plan::{self, Plan};
+use crate::FETCH;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, TypeId};
@@ -10,7 +13,7 @@ use visa_ir::verify::VerifyCx;
 use visa_mapping::attrs::{DTYPE, MAP};
 use visa_mapping::facts::{check_mappings, machine};
 use visa_mapping::ops::transfer::free_axes;
-use visa_mapping::{Dim, Tensor};
+use visa_mapping::{Axes, AxisId, Dim, Expr, Tensor};
 use visa_numerics::DType;
 
 /// `stream.fetch`.
@@ -18,15 +21,22 @@ pub static DECL: OpDecl = OpDecl {
     name: "stream.fetch",
     summary: "Reads each slice's elements as packets, in any order that a sequencer can walk.",
     doc: "Every time step delivers a packet to each slice. An axis that the tensor does not depend on is broadcast; padding \
-          is read beyond the tensor (over-fetch). With `dtype`, the fetch adapter converts each element.",
+          is read beyond the tensor (over-fetch).\n\nThe fetch adapter works on each element, in this order: with `table`, it \
+          becomes the value that a `tm.table` has for it; with `dtype`, it is converted, from the table's format if there is one; \
+          the zero point is subtracted, and the result wraps.",
     constraints: &[
         ("C1", "the output packet is a multiple of 8 bytes (book 08)"),
         ("C2", "the machine's fetch adapter has the conversion: RNGD's i4 to i5 and i32, i8 to i9 and i32, i16 to i32, f8e4m3, f8e5m2, f16 and bf16 to f32, f32 to bf16; RNGD-S's also i4 and i16 to i9, f8e4m3 and f8e5m2 to bf16 (book 08)"),
         ("C3", "the slice holds every element asked for, in radices that agree (book 07)"),
+        ("C4", "of two interleaved tensors, the axis between them is the innermost term of time: packets alternate (book 08)"),
+        ("C5", "`table` names a `tm.table` for the tensor's format; tables belong to main (book 08)"),
+        ("C6", "zero points are subtracted behind a conversion of an integer of up to 8 bits to a wider one, and lie in the range of the latter; one for each of two interleaved tensors, or one for all (book 08)"),
     ],
     operands: &[OperandDecl::one("stream", &["stream.begin"])],
     clauses: &[
+        ClauseDecl::optional("table", ClauseKind::Symbol, "look each element up in this table"),
         ClauseDecl::optional("dtype", ClauseKind::Body(&DTYPE), "convert elements to this format"),
+        ClauseDecl::optional("zero_points", ClauseKind::Ints, "subtract this from each converted element; `[n]`, or `[n, m]` of two interleaved tensors"),
         ClauseDecl::required("time", ClauseKind::Body(&MAP), "what each time step holds"),
         ClauseDecl::required("packet", ClauseKind::Body(&MAP), "what each element of a packet holds"),
     ],
@@ -34,7 +44,8 @@ pub static DECL: OpDecl = OpDecl {
     infer: Some(infer),
     verify: Some(verify),
     example: "%f = stream.fetch %b time [J / 16], packet [J % 16]",
-    interfaces: &[Interface(&Meaning::Same)],    ..OpDecl::BASE
+    interfaces: &[Interface(&Meaning::Fetch(adapter))],
+    ..OpDecl::BASE
 };
 
 /// The operations of this file.
@@ -49,10 +60,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     check_mappings(op, axes)?;
     let source = input(op)?;
     let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
-    let (from, to) = (source.dtype, result.dtype);
-    if from != to && machine(op.ctx).fetch_cast(from, to).is_none() {
-        return Err(op.clause_error("C2", "dtype", machine(op.ctx).no_fetch_cast(from, to)));
-    }
+    adapter(op)?;
     let bytes = packet_bytes(op, &result, axes)?;
     let align = machine(op.ctx).limits.fetch_align;
     if !bytes.is_multiple_of(align) {
@@ -62,8 +70,35 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         let fix = format!("pad the packet to {padded} elements (`# {padded}`)");
         return Err(op.clause_error("C1", "packet", message).fix(Some(fix)));
     }
-    let free = free_axes(op, cx, 0);
-    plan::fetch(&source.dim(Dim::Packet), &result.dim(Dim::Time), &result.dim(Dim::Packet), &free, axes)
-        .map(drop)
+    plan(op, &source, &result, &free_axes(op, cx, 0), axes).map(drop)
+}
+
+/// The time of one tensor: that of the stream, but for the axis between two interleaved ones.
+///
+/// # Errors
+/// C4.
+pub fn own_time(op: OpRef<'_>, result: &Tensor, axes: &Axes) -> Result<Expr, Diagnostic> {
+    let time = result.dim(Dim::Time);
+    match begin_interleaved::axis_of(op) {
+        Some(axis) => {
+            begin_interleaved::without_axis(&axis, &time, axes).map_err(|why| op.clause_error("C4", "time", why))
+        }
+        None => Ok(time),
+    }
+}
+
+/// The loops of the read of one tensor.
+///
+/// # Errors
+/// C3 or C4.
+pub fn plan(
+    op: OpRef<'_>,
+    source: &Tensor,
+    result: &Tensor,
+    free: &dyn Fn(AxisId) -> bool,
+    axes: &Axes,
+) -> Result<Plan, Diagnostic> {
+    let time = own_time(op, result, axes)?;
+    plan::fetch(&source.dim(Dim::Packet), &time, &result.dim(Dim::Packet), free, axes)
         .map_err(|why| op.clause_error("C3", "time", why))
 }

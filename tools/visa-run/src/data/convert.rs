@@ -1,6 +1,6 @@
 //! From a file's elements, or an element's index, to a kernel's dtype.
 
-use visa_numerics::{DType, from_f32, store, to_f64};
+use visa_numerics::{DType, from_f32, from_f64, store, to_f64};
 
 use super::DataError;
 use super::array::{FileType, Value, byte_count, coordinates, tuple};
@@ -72,7 +72,7 @@ fn mix(z: u64) -> u64 {
 
 /// `index` as an element: integers wrap, floats round.
 pub(super) fn wrapped(index: u64, dtype: DType) -> u32 {
-    if dtype.is_float() { round(index as f64, dtype) } else { integer(index as i64, dtype) }
+    if dtype.is_float() { from_f64(dtype, index as f64) } else { integer(index as i64, dtype) }
 }
 
 /// The low bits of `value` as an element of an integer dtype, sign-extended.
@@ -90,30 +90,12 @@ fn encode(value: Value, dtype: DType) -> Option<u32> {
         // A value past i64 saturates there, which is past every integer dtype as well.
         (Some(_), Value::Float(x)) if x.fract() == 0.0 => encode(Value::Int(x as i64), dtype),
         (Some(_), Value::Float(_)) => None,
-        (None, Value::Float(x)) => Some(round(x, dtype)),
+        (None, Value::Float(x)) => Some(from_f64(dtype, x)),
         (None, Value::Int(v)) => {
-            let bits = round(v as f64, dtype);
+            let bits = from_f64(dtype, v as f64);
             (to_f64(dtype, bits) as i128 == i128::from(v)).then_some(bits)
         }
     }
-}
-
-/// `x` in a float dtype as [`from_f32`] rounds, but rounded once.
-fn round(x: f64, dtype: DType) -> u32 {
-    if dtype == DType::F32 { from_f32(dtype, x as f32) } else { from_f32(dtype, to_odd(x)) }
-}
-
-/// `x` in f32 rounded to odd: of the two neighbours of an inexact value the one with an odd significand.
-/// Rounding that to a format of at least two bits less gives what rounding `x` itself would
-/// (Boldo and Melquiond 2008), whereas two roundings to nearest can be off by one.
-fn to_odd(x: f64) -> f32 {
-    let nearest = x as f32;
-    let bits = nearest.to_bits();
-    if x.is_nan() || f64::from(nearest) == x || bits & 1 == 1 {
-        return nearest;
-    }
-    let below = f64::from(nearest).abs() < x.abs();
-    f32::from_bits(if below { bits + 1 } else { bits - 1 })
 }
 
 /// Bytes of a packed array of `dtype`; `None` past 2^64.

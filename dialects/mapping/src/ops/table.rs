@@ -1,0 +1,82 @@
+//! `tm.table`: a lookup table for fetches (book 08).
+
+use crate::attrs::DTYPE;
+use crate::numbers::{NUMBERS, Numbers};
+use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
+use visa_ir::diag::{Diagnostic, nearest};
+use visa_ir::module::OpRef;
+use visa_numerics::{DType, LookupTable, TABLE_INDEX_BITS, from_number};
+
+/// `tm.table`.
+pub static TABLE: OpDecl = OpDecl {
+    name: "tm.table",
+    summary: "A lookup table for fetches.",
+    doc: "With `table`, `stream.fetch` takes each element of format `from` as an index: its bit pattern, read as an unsigned number, \
+          says which of `values` takes its place (book 08). For i8 that is the element itself from 0 to 127, and 128 to 255 for \
+          -128 to -1. Values of a floating-point format are rounded to it, to nearest, ties to even.",
+    constraints: &[
+        ("C1", "`from` has 8 bits at most"),
+        ("C2", "there are 1 to 2^n values for a `from` of n bits; elements beyond the last one may not be looked up"),
+        ("C3", "every value lies in the format `to`; of an integer format it is an integer"),
+    ],
+    clauses: &[
+        ClauseDecl::lead("name", ClauseKind::Symbol, "the table"),
+        ClauseDecl::required("from", ClauseKind::Body(&DTYPE), "format of the elements that are looked up"),
+        ClauseDecl::required("to", ClauseKind::Body(&DTYPE), "format of the values"),
+        ClauseDecl::required("values", ClauseKind::Body(&NUMBERS), "what each pattern stands for, from index 0 on"),
+    ],
+    traits: &[Trait::TopLevel],
+    verify: Some(|op, _| read(op).map(drop)),
+    example: "tm.table @double, from i8, to i8, values [0, 2, 4, 6, 8, 10, 12, 14]",
+    ..OpDecl::BASE
+};
+
+/// The operations of this file.
+pub static OPS: &[&OpDecl] = &[&TABLE];
+
+/// The format of a table's indices, and the table.
+///
+/// # Errors
+/// C1, C2 or C3.
+pub fn read(op: OpRef<'_>) -> Result<(DType, LookupTable), Diagnostic> {
+    let dtype = |clause: &str| op.body::<DType>(clause).map(|dtype| *dtype).ok_or_else(|| op.error("C1", "no format"));
+    let (from, to) = (dtype("from")?, dtype("to")?);
+    if from.info().value_bits > TABLE_INDEX_BITS || !from.is_stored() {
+        let bits = from.info().value_bits;
+        let message = format!("`{from}` has {bits} bits, expected a format of data memory of at most {TABLE_INDEX_BITS}");
+        return Err(op.clause_error("C1", "from", message));
+    }
+    let values = op.body::<Numbers>("values").ok_or_else(|| op.error("C2", "no values"))?;
+    let (found, most) = (values.0.len(), 1_usize << from.bits());
+    if !(1..=most).contains(&found) {
+        let message = format!("{found} values, expected 1 to {most}: one for each bit pattern of `{from}`");
+        return Err(op.clause_error("C2", "values", message));
+    }
+    let entry = |(index, &value): (usize, &f64)| {
+        from_number(to, value).ok_or_else(|| {
+            let expected = match to.range() {
+                Some((least, most)) => format!("expected an integer from {least} to {most}"),
+                None => "expected a number that it has, or one between two of its numbers".to_owned(),
+            };
+            let message = format!("value {index} is {value}, which is no `{to}`: {expected}");
+            op.clause_error("C3", "values", message)
+        })
+    };
+    let entries = values.0.iter().enumerate().map(entry).collect::<Result<_, _>>()?;
+    Ok((from, LookupTable { to, entries }))
+}
+
+/// The table called `name` of the module around `op`.
+///
+/// # Errors
+/// In words, if there is none.
+pub fn find<'a>(op: OpRef<'a>, name: &str) -> Result<OpRef<'a>, String> {
+    let all = op.module.ops(op.module.body()).iter().map(|&id| op.other(id));
+    let tables: Vec<_> = all.filter(|op| op.is(&TABLE)).filter_map(|op| Some((op.symbol("name")?, op))).collect();
+    if let Some((_, table)) = tables.iter().find(|(own, _)| **own == *name) {
+        return Ok(*table);
+    }
+    let known = tables.iter().map(|(name, _)| &**name);
+    let near = nearest(name, known).map_or_else(String::new, |near| format!("; did you mean `@{near}`?"));
+    Err(format!("there is no `tm.table @{name}`{near}"))
+}

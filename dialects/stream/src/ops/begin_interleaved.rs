@@ -1,0 +1,122 @@
+//! `stream.begin_interleaved`: two tensors in data memory enter the main context as one (book 08).
+
+use crate::BEGIN;
+use crate::chain::{axes, check_same, input, with_dims};
+use crate::meaning::Meaning;
+use crate::plan::{Plan, PlanError, digits_of};
+use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::{OpRef, TypeId};
+use visa_ir::verify::VerifyCx;
+use visa_mapping::attrs::MAP;
+use visa_mapping::facts::{Introduces, check_mappings};
+use visa_mapping::{Axes, Dim, Expr, Tensor, Unit, normalize, operand};
+
+/// `stream.begin_interleaved`.
+pub static DECL: OpDecl = OpDecl {
+    name: "stream.begin_interleaved",
+    summary: "Starts a pipeline of the main context on two tensors of the same mappings, which take turns.",
+    doc: "The stream is one tensor with one more axis, of size 2: at its first coordinate it is the first tensor, at its second \
+          the second (book 08). The fetch keeps that axis innermost in time, and takes a packet of each in turn.",
+    constraints: &[
+        ("C1", "the context is main (book 08)"),
+        ("C2", "two tensors are interleaved, no more (book 08)"),
+        ("C3", "both have the same number format, and the same chip, cluster, slice and element mapping (book 08)"),
+        ("C4", "`axis` is an axis of 2 positions that the tensors do not have"),
+    ],
+    operands: &[OperandDecl::variadic("tensors", &["tm.dm"])],
+    clauses: &[
+        ClauseDecl::lead("context", ClauseKind::Word(&["main", "sub"]), "which context runs the pipeline: main"),
+        ClauseDecl::required("axis", ClauseKind::Body(&MAP), "the axis that says which of the tensors, as `[I]`"),
+    ],
+    results: &["stream"],
+    infer: Some(infer),
+    verify: Some(verify),
+    example: "%b = stream.begin_interleaved main %lhs, %rhs axis [I]",
+    interfaces: &[Interface(&Meaning::Interleave(axis_name)), Interface(&Introduces("axis"))],
+    ..OpDecl::BASE
+};
+
+/// The operations of this file.
+pub static OPS: &[&OpDecl] = &[&DECL];
+
+fn infer(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
+    let source = input(op)?;
+    let time = op.body::<Expr>("axis").map_or(Expr::Literal(2), |axis| (*axis).clone());
+    let given = [(Dim::Time, time), (Dim::Packet, source.dim(Dim::Element))];
+    with_dims(op, &BEGIN, Some(Unit::Main), source.dtype, &given, &source)
+}
+
+/// The name of the axis between the two tensors.
+fn axis_name(op: OpRef<'_>) -> Result<std::sync::Arc<str>, Diagnostic> {
+    match op.body::<Expr>("axis").as_deref() {
+        Some(Expr::Axis(name)) => Ok(name.clone()),
+        Some(other) => Err(op.clause_error("C4", "axis", format!("`{other}` is no axis: expected one such as `[I]`"))),
+        None => Err(op.error("C4", "no axis")),
+    }
+}
+
+fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
+    let axes = &axes(cx).0;
+    check_mappings(op, axes)?;
+    if op.word("context").as_deref() == Some("sub") {
+        let error = op.clause_error("C1", "context", "tensors are interleaved in the main context only");
+        return Err(error.fix(Some("write `main`, or begin a pipeline for each tensor".to_owned())));
+    }
+    let (2, Some(lhs), Some(rhs)) = (op.operands().len(), operand(op, 0), operand(op, 1)) else {
+        let message = format!("{} tensor(s), expected two: a fetch interleaves at most two", op.operands().len());
+        return Err(op.error("C2", message));
+    };
+    if lhs.dtype != rhs.dtype {
+        return Err(op.error("C3", format!("the first tensor is `{}`, the second `{}`", lhs.dtype, rhs.dtype)));
+    }
+    for dim in [Dim::Chip, Dim::Cluster, Dim::Slice, Dim::Element] {
+        check_same(op, "C3", dim.name(), &rhs.dim(dim), &lhs.dim(dim), axes).map_err(|mut error| {
+            error.message = format!("the {} mappings are not the same: {}", dim.name(), error.message);
+            error
+        })?;
+    }
+    check_axis(op, &[&lhs, &rhs], axes)
+}
+
+/// C4.
+fn check_axis(op: OpRef<'_>, tensors: &[&Tensor], axes: &Axes) -> Result<(), Diagnostic> {
+    let name = axis_name(op)?;
+    let refuse = |message: String| Err(op.clause_error("C4", "axis", message));
+    match axes.id(&name) {
+        Some(id) if axes.skew(id).is_some() => refuse(format!("axis `{name}` is skewed")),
+        Some(id) if axes.size(id) != 2 => {
+            refuse(format!("axis `{name}` has {} positions, expected 2: one for each tensor", axes.size(id)))
+        }
+        Some(_) | None if tensors.iter().any(|tensor| tensor.axis_names(axes).contains(&name)) => {
+            refuse(format!("axis `{name}` is one of the tensors' own, expected another of size 2"))
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// The axis between the two tensors that a fetch reads in turn; `None` if it reads one.
+#[must_use]
+pub fn axis_of(fetch: OpRef<'_>) -> Option<std::rc::Rc<Expr>> {
+    fetch.operand_def(0).filter(|begin| begin.is(&DECL)).and_then(|begin| begin.body("axis"))
+}
+
+/// What is left of `time` without `axis`, which must be innermost in it and whole.
+///
+/// # Errors
+/// If it is not.
+pub fn without_axis(axis: &Expr, time: &Expr, axes: &Axes) -> Result<Expr, PlanError> {
+    let (whole, digits) = (digits_of(axis, axes)?, digits_of(time, axes)?);
+    if digits.iter().next() != whole.iter().next() {
+        return Err(format!("time `{time}` does not end in `{axis}`: packets of the two tensors alternate (book 08)"));
+    }
+    normalize(&time.clone().stride(whole.size()), axes).map_err(|error| error.message)
+}
+
+/// The loops of a fetch of one tensor, with a step to the other, `distance` elements further, after each packet.
+#[must_use]
+pub fn alternating(mut plan: Plan, distance: i64) -> Plan {
+    let time = plan.time().len();
+    plan.loops.insert(time, (2, distance));
+    plan
+}
