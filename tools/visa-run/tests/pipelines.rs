@@ -3,6 +3,8 @@
 //! verifier accepts must check.
 
 use std::fmt::Write as _;
+use visa_machine::Machine;
+use visa_numerics::{CAST_ENGINE, DType, cast_targets};
 use visa_opt::Io;
 
 /// SplitMix64: small, and the same everywhere.
@@ -171,20 +173,61 @@ fn copies(size: u64) -> Digit {
     ((*name).to_owned(), size)
 }
 
+/// The formats along a pipeline of the main context.
+struct Formats {
+    /// In data memory.
+    stored: DType,
+    /// Behind the fetch, which may convert.
+    fetched: DType,
+    /// Behind the Cast Engine, if it takes part.
+    cast: Option<DType>,
+}
+
+impl Formats {
+    /// Any format that memories hold, in one of three cases converted at the fetch, in one of three cast where possible.
+    fn any(random: &mut Random) -> Self {
+        let all: Vec<DType> = DType::all().filter(|dtype| dtype.is_stored()).collect();
+        let stored = all[random.below(all.len())];
+        let casts = Machine::rngd().limits.fetch_casts;
+        let targets = casts.iter().filter(|(from, to)| *from == stored && to.is_stored()).map(|(_, to)| *to);
+        let fetched = Self::maybe(random, targets.collect()).unwrap_or(stored);
+        let cast = Self::maybe(random, cast_targets(CAST_ENGINE, fetched).collect());
+        Self { stored, fetched, cast }
+    }
+
+    fn maybe(random: &mut Random, targets: Vec<DType>) -> Option<DType> {
+        let at = random.below(3 * targets.len().max(1));
+        targets.get(at).copied()
+    }
+
+    /// What the fetch says of its format.
+    fn fetch(&self) -> String {
+        if self.fetched == self.stored { String::new() } else { format!("dtype {}, ", self.fetched) }
+    }
+
+    /// The cast of packets of that mapping, as a line.
+    fn cast(&self, packet: &str) -> String {
+        self.cast.map_or_else(String::new, |to| {
+            format!("  %c = stream.cast {to} %2 packet {packet} # {}\n", to.elements(32))
+        })
+    }
+}
+
 /// A kernel that moves `x` through one pipeline.
 fn kernel(random: &mut Random) -> String {
-    let (dtype, width) = [("i8", 1), ("bf16", 2), ("i32", 4), ("f32", 4)][random.below(4)];
+    let formats = Formats::any(random);
+    let (dtype, bits) = (formats.stored, u64::from(formats.fetched.bits()));
     let mut order = digits(random);
     // Mostly the same split on both sides, so that radices agree; sometimes another, which may have to be cut.
     let mut memory = if random.below(4) == 0 { digits(random) } else { order.clone() };
     random.shuffle(&mut order);
     random.shuffle(&mut memory);
-    let flit = 32 / width;
+    let flit = 256 / bits;
     let elements = |inner: usize| order[order.len() - inner..].iter().map(|(_, size)| size).product::<u64>();
     // A packet of whole 8 bytes that fills whole flits or fits into one.
     let fits = |&inner: &usize| {
         let count: u64 = elements(inner);
-        (count * width).is_multiple_of(8) && (count <= flit || count.is_multiple_of(flit))
+        (count * bits).is_multiple_of(64) && (count <= flit || count.is_multiple_of(flit))
     };
     let inner: Vec<usize> = (1..=order.len()).filter(fits).collect();
     let inner = if inner.is_empty() { 1 } else { inner[random.below(inner.len())] };
@@ -215,20 +258,23 @@ fn kernel(random: &mut Random) -> String {
         mapping(&list)
     };
     let bare = |text: String| text.trim_matches(['[', ']']).to_owned();
+    let end = if formats.cast.is_some() { "c" } else { "2" };
     let (mut argument, mut base, mut commit) =
-        (String::new(), String::new(), format!("stream.commit %2 at 8192, element {}", mapping(&target)));
+        (String::new(), String::new(), format!("stream.commit %{end} at 8192, element {}", mapping(&target)));
     let mut places = String::from("[0]");
     if let Some(at) = view {
         let whole = with(&target, at, "R");
         let part = with(&target, at, if at == 0 { "R @ 1 = 1" } else { "R @ 1 = 1 # 3" });
-        argument = format!(", %z: !tm.hbm<{dtype}, [1], [S, {}]>", bare(whole.clone()));
+        let written = formats.cast.unwrap_or(formats.fetched);
+        argument = format!(", %z: !tm.hbm<{written}, [1], [S, {}]>", bare(whole.clone()));
         base = format!("  %w = tm.to_dm %z at 8192, cluster [1 # 2], slice [S], element {whole}\n");
-        commit = format!("stream.commit_view %2, %w element {part}");
+        commit = format!("stream.commit_view %{end}, %w element {part}");
         places = String::from("[0, 1073741824]");
         steps.insert(0, ("R @ 1 = 1".to_owned(), 1));
         result.insert(0, ("R".to_owned(), 3));
     }
-    let unit = if random.below(3) == 0 { "sub" } else { "main" };
+    // The Cast Engine belongs to the main context.
+    let unit = if random.below(3) == 0 && formats.cast.is_none() { "sub" } else { "main" };
     let (steps_text, packet_text) = (mapping(&steps), mapping(packet));
     let mut text = String::from(AXES);
     let _ = write!(
@@ -236,13 +282,15 @@ fn kernel(random: &mut Random) -> String {
         "tm.func @f(%x: !tm.hbm<{dtype}, [1], [S, {array}]>{argument}) at {places} {{
   %d = tm.to_dm %x at 0, cluster [1 # 2], slice [S], element {memory}
 {base}  %0 = stream.begin {unit} %d
-  %1 = stream.fetch %0 time {steps_text}, packet {packet_text}
+  %1 = stream.fetch %0 {fetch}time {steps_text}, packet {packet_text}
 {line}  %2 = stream.collect %{last} time [{time}, {padded} / {flit}], packet [{padded} % {flit}]
-  %y = {commit}
+{cast}  %y = {commit}
   %out = tm.to_hbm %y at 16777216, element [S, {result}]
   tm.return %out
 }}
 ",
+        fetch = formats.fetch(),
+        cast = formats.cast(&format!("[{padded} % {flit}]")),
         line = switch.line,
         last = if switch.line.is_empty() { "1" } else { "s" },
         time = if switch.line.is_empty() { &steps_text } else { &switch.time },
@@ -260,7 +308,7 @@ fn what_the_verifier_accepts_lowers_to_the_same_values() {
     let count = std::env::var("VISA_PIPELINES").ok().and_then(|text| text.parse().ok()).unwrap_or(600);
     let seed = 2026;
     let mut random = Random(seed);
-    let (mut accepted, mut refused, mut views) = (0, 0, 0);
+    let (mut accepted, mut refused, mut views, mut conversions) = (0, 0, 0, 0);
     for case in 0..count {
         let text = kernel(&mut random);
         let mut io = Io::buffered(text.clone(), ".");
@@ -270,6 +318,7 @@ fn what_the_verifier_accepts_lowers_to_the_same_values() {
             0 => {
                 accepted += 1;
                 views += usize::from(text.contains("commit_view"));
+                conversions += usize::from(text.contains("%0 dtype") || text.contains("stream.cast"));
             }
             _ => {
                 // A refusal names a rule of the kernel, never a mistake of a pass or a mismatch.
@@ -280,7 +329,8 @@ fn what_the_verifier_accepts_lowers_to_the_same_values() {
             }
         }
     }
-    println!("seed {seed}: {accepted} accepted and checked ({views} commit into a part), {refused} refused");
+    println!("seed {seed}: {accepted} accepted and checked ({views} commit into a part, {conversions} convert), {refused} refused");
     assert!(accepted >= count / 10, "seed {seed}: only {accepted} of {count} kernels are legal");
+    assert!(conversions >= count / 100, "seed {seed}: only {conversions} of {count} kernels convert");
     assert!(views >= count / 100, "seed {seed}: only {views} of {count} kernels commit into a part");
 }
