@@ -101,7 +101,8 @@ impl Adapter {
 
     /// Whether one of these elements indexes beyond the table.
     fn is_outside(&self, bytes: &[u8]) -> bool {
-        let outside = |table: &LookupTable, index| table.get(self.from, load(self.from, bytes, index)).is_none();
+        let outside =
+            |table: &LookupTable, index| table.get(self.from, load(self.from, bytes, index)).is_none();
         let mut elements = 0..self.from.elements(bytes.len() as u64) as usize;
         self.table.as_ref().is_some_and(|table| elements.any(|index| outside(table, index)))
     }
@@ -169,7 +170,8 @@ fn zero_points(op: OpRef<'_>, cast: Option<&'static CastRow>) -> Result<Vec<i32>
         ));
     };
     let (least, most) = row.to.range().unwrap_or((0, 0));
-    let fits = |&zero: &i64| i32::try_from(zero).ok().filter(|zero| (least..=most).contains(zero)).ok_or(zero);
+    let fits =
+        |&zero: &i64| i32::try_from(zero).ok().filter(|zero| (least..=most).contains(zero)).ok_or(zero);
     match numbers.iter().map(fits).collect() {
         Ok(zero) => Ok(zero),
         Err(zero) => refuse(format!("zero point {zero} does not fit {}, expected {least} to {most}", row.to)),

@@ -99,7 +99,8 @@ fn zero_points(
         ));
     };
     let (least, most) = row.to.range().unwrap_or((0, 0));
-    let fits = |&zero: &i64| i32::try_from(zero).ok().filter(|zero| (least..=most).contains(zero)).ok_or(zero);
+    let fits =
+        |&zero: &i64| i32::try_from(zero).ok().filter(|zero| (least..=most).contains(zero)).ok_or(zero);
     match numbers.iter().map(fits).collect() {
         Ok(zero) => Ok(zero),
         Err(zero) => {

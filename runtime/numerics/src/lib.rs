@@ -16,8 +16,8 @@ mod reduce;
 mod testing;
 
 pub use adapter::{
-    LookupTable, TABLE_INDEX_BITS, from_f64, from_number, from_pattern, pattern,
-    subtract_zero_point, zero_point_cast,
+    LookupTable, TABLE_INDEX_BITS, from_f64, from_number, from_pattern, pattern, subtract_zero_point,
+    zero_point_cast,
 };
 pub use alu::{ALU_NAMES, ALU_OPS, Alu, AluOp, VectorStage, alu_op};
 pub use cast::{CAST_ENGINE, CastRow, FETCH_CASTS, cast_targets, engine_cast, fetch_cast, from_f32, to_f64};

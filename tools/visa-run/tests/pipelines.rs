@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use std::panic::resume_unwind;
 use std::path::PathBuf;
 use visa_machine::Machine;
+use visa_numerics::{CAST_ENGINE, DType, cast_targets};
 use visa_opt::Io;
 
 /// SplitMix64: small, and the same everywhere.
@@ -196,20 +197,61 @@ fn copies(size: u64) -> Digit {
     ((*name).to_owned(), size)
 }
 
+/// The formats along a pipeline of the main context.
+struct Formats {
+    /// In data memory.
+    stored: DType,
+    /// Behind the fetch, which may convert.
+    fetched: DType,
+    /// Behind the Cast Engine, if it takes part.
+    cast: Option<DType>,
+}
+
+impl Formats {
+    /// Any format that memories hold, in one of three cases converted at the fetch, in one of three cast where possible.
+    fn any(random: &mut Random) -> Self {
+        let all: Vec<DType> = DType::all().filter(|dtype| dtype.is_stored()).collect();
+        let stored = all[random.below(all.len())];
+        let casts = Machine::rngd().limits.fetch_casts;
+        let targets = casts.iter().filter(|(from, to)| *from == stored && to.is_stored()).map(|(_, to)| *to);
+        let fetched = Self::maybe(random, targets.collect()).unwrap_or(stored);
+        let cast = Self::maybe(random, cast_targets(CAST_ENGINE, fetched).collect());
+        Self { stored, fetched, cast }
+    }
+
+    fn maybe(random: &mut Random, targets: Vec<DType>) -> Option<DType> {
+        let at = random.below(3 * targets.len().max(1));
+        targets.get(at).copied()
+    }
+
+    /// What the fetch says of its format.
+    fn fetch(&self) -> String {
+        if self.fetched == self.stored { String::new() } else { format!("dtype {}, ", self.fetched) }
+    }
+
+    /// The cast of packets of that mapping, as a line.
+    fn cast(&self, packet: &str) -> String {
+        self.cast.map_or_else(String::new, |to| {
+            format!("  %c = stream.cast {to} %2 packet {packet} # {}\n", to.elements(32))
+        })
+    }
+}
+
 /// A kernel that moves `x` through one pipeline of `slices` slices.
 fn kernel(random: &mut Random, slices: u64) -> String {
-    let (dtype, width) = [("i8", 1), ("bf16", 2), ("i32", 4), ("f32", 4)][random.below(4)];
+    let formats = Formats::any(random);
+    let (dtype, bits) = (formats.stored, u64::from(formats.fetched.bits()));
     let mut order = digits(random);
     // Mostly the same split on both sides, so that radices agree; sometimes another, which may have to be cut.
     let mut memory = if random.below(4) == 0 { digits(random) } else { order.clone() };
     random.shuffle(&mut order);
     random.shuffle(&mut memory);
-    let flit = 32 / width;
+    let flit = 256 / bits;
     let elements = |inner: usize| order[order.len() - inner..].iter().map(|(_, size)| size).product::<u64>();
     // A packet of whole 8 bytes that fills whole flits or fits into one.
     let fits = |&inner: &usize| {
         let count: u64 = elements(inner);
-        (count * width).is_multiple_of(8) && (count <= flit || splits(&order[order.len() - inner..], flit))
+        (count * bits).is_multiple_of(64) && (count <= flit || splits(&order[order.len() - inner..], flit))
     };
     let inner: Vec<usize> = (1..=order.len()).filter(fits).collect();
     let inner = if inner.is_empty() { 1 } else { inner[random.below(inner.len())] };
@@ -241,20 +283,23 @@ fn kernel(random: &mut Random, slices: u64) -> String {
         mapping(&list)
     };
     let bare = |text: String| text.trim_matches(['[', ']']).to_owned();
+    let end = if formats.cast.is_some() { "c" } else { "2" };
     let (mut argument, mut base, mut commit) =
-        (String::new(), String::new(), format!("stream.commit %2 at 8192, element {}", mapping(&target)));
+        (String::new(), String::new(), format!("stream.commit %{end} at 8192, element {}", mapping(&target)));
     let mut places = String::from("[0]");
     if let Some(at) = view {
         let whole = with(&target, at, "R");
         let part = with(&target, at, if at == 0 { "R @ 1 = 1" } else { "R @ 1 = 1 # 3" });
-        argument = format!(", %z: !tm.hbm<{dtype}, [1], [S, {}]>", bare(whole.clone()));
+        let written = formats.cast.unwrap_or(formats.fetched);
+        argument = format!(", %z: !tm.hbm<{written}, [1], [S, {}]>", bare(whole.clone()));
         base = format!("  %w = tm.to_dm %z at 8192, cluster [1 # 2], slice [S], element {whole}\n");
-        commit = format!("stream.commit_view %2, %w element {part}");
+        commit = format!("stream.commit_view %{end}, %w element {part}");
         places = String::from("[0, 1073741824]");
         steps.insert(0, ("R @ 1 = 1".to_owned(), 1));
         result.insert(0, ("R".to_owned(), 3));
     }
-    let unit = if random.below(8) == 0 { "sub" } else { "main" };
+    // The Cast Engine belongs to the main context.
+    let unit = if random.below(8) == 0 && formats.cast.is_none() { "sub" } else { "main" };
     let (steps_text, packet_text) = (mapping(&steps), mapping(packet));
     let mut text = axes(slices);
     let _ = write!(
@@ -262,13 +307,15 @@ fn kernel(random: &mut Random, slices: u64) -> String {
         "tm.func @f(%x: !tm.hbm<{dtype}, [1], [S, {array}]>{argument}) at {places} {{
   %d = tm.to_dm %x at 0, cluster [1 # 2], slice [S], element {memory}
 {base}  %0 = stream.begin {unit} %d
-  %1 = stream.fetch %0 time {steps_text}, packet {packet_text}
+  %1 = stream.fetch %0 {fetch}time {steps_text}, packet {packet_text}
 {line}  %2 = stream.collect %{last} time [{time}, {padded} / {flit}], packet [{padded} % {flit}]
-  %y = {commit}
+{cast}  %y = {commit}
   %out = tm.to_hbm %y at 16777216, element [S, {result}]
   tm.return %out
 }}
 ",
+        fetch = formats.fetch(),
+        cast = formats.cast(&format!("[{padded} % {flit}]")),
         line = switch.line,
         last = if switch.line.is_empty() { "1" } else { "s" },
         time = if switch.line.is_empty() { &steps_text } else { &switch.time },
@@ -279,21 +326,33 @@ fn kernel(random: &mut Random, slices: u64) -> String {
     text
 }
 
+/// What a kernel can have, and the words in its text that show it. One in a hundred at least must have it and be accepted.
+const FEATURES: [(&str, &[&str]); 3] = [
+    ("switched", &["stream.switch"]),
+    ("committed into a part", &["commit_view"]),
+    ("converted", &["%0 dtype", "stream.cast"]),
+];
+
 /// What became of some cases.
 #[derive(Clone, Copy, Default)]
 struct Tally {
-    accepted: usize,
-    refused: usize,
-    /// Accepted ones that commit into a part.
-    views: usize,
+    accepted: u64,
+    refused: u64,
+    /// Accepted ones with each of [`FEATURES`].
+    with: [u64; FEATURES.len()],
 }
 
 impl Tally {
+    fn accepted(text: &str) -> Self {
+        let has = |words: &[&str]| u64::from(words.iter().any(|word| text.contains(word)));
+        Self { accepted: 1, refused: 0, with: FEATURES.map(|(_, words)| has(words)) }
+    }
+
     fn add(self, other: Self) -> Self {
         Self {
             accepted: self.accepted + other.accepted,
             refused: self.refused + other.refused,
-            views: self.views + other.views,
+            with: std::array::from_fn(|at| self.with[at] + other.with[at]),
         }
     }
 }
@@ -308,7 +367,7 @@ fn run_case(seed: u64, case: u64, machines: &[PathBuf; 2]) -> Tally {
     let flags = ["-", "--check", "--threads", "1", "--machine", &machine];
     let code = visa_run::run(&flags.map(str::to_owned), &mut io);
     if code == 0 {
-        return Tally { accepted: 1, views: usize::from(text.contains("commit_view")), refused: 0 };
+        return Tally::accepted(&text);
     }
     // A refusal names a rule of the kernel, never a mistake of a pass or a mismatch.
     let said = String::from_utf8_lossy(&io.stderr).into_owned();
@@ -342,13 +401,16 @@ fn what_the_verifier_accepts_lowers_to_the_same_values() {
         let cases = (worker..count).step_by(workers as usize);
         cases.map(|case| run_case(seed, case, &machines)).fold(Tally::default(), Tally::add)
     };
-    let Tally { accepted, refused, views } = std::thread::scope(|scope| {
+    let Tally { accepted, refused, with } = std::thread::scope(|scope| {
         let running: Vec<_> = (0..workers).map(|worker| scope.spawn(move || share(worker))).collect();
         let done =
             running.into_iter().map(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic)));
         done.fold(Tally::default(), Tally::add)
     });
-    println!("seed {seed}: {accepted} accepted and checked ({views} commit into a part), {refused} refused");
-    assert!(accepted as u64 >= count / 10, "seed {seed}: only {accepted} of {count} kernels are legal");
-    assert!(views as u64 >= count / 100, "seed {seed}: only {views} of {count} kernels commit into a part");
+    println!("seed {seed}: {accepted} accepted and checked, {refused} refused");
+    assert!(accepted >= count / 10, "seed {seed}: only {accepted} of {count} kernels are legal");
+    for ((name, _), found) in FEATURES.iter().zip(with) {
+        println!("  {found} {name}");
+        assert!(found >= count / 100, "seed {seed}: only {found} of {count} kernels are {name}");
+    }
 }

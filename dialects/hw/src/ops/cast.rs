@@ -45,7 +45,7 @@ fn read(op: OpRef<'_>) -> Result<Cast, Diagnostic> {
     let to = *body::<DType>(op, "dtype")?;
     let Some(row) = CAST_ENGINE.iter().find(|row| row.to == to) else {
         let names: Vec<_> = CAST_ENGINE.iter().map(|row| row.to.name()).collect();
-        let message = format!("the Cast Engine does not give {to}, expected {}", names.join(" or "));
+        let message = format!("the Cast Engine does not give {to}, expected {}", names.join(", "));
         return Err(op.clause_error("C1", "dtype", message));
     };
     Ok(Cast { span: op.span(), row, flit: machine(op).limits.flit_bytes as usize })

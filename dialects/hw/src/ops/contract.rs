@@ -67,7 +67,7 @@ fn read(op: OpRef<'_>) -> Result<Contract, Diagnostic> {
     let dtype = *body::<DType>(op, "dtype")?;
     let Some(contraction) = dtype.info().contraction else {
         let names: Vec<_> = DType::all().filter(|dtype| dtype.accumulator().is_some()).map(DType::name).collect();
-        let message = format!("the Reducer does not multiply {dtype}, expected {}", names.join(" or "));
+        let message = format!("the Reducer does not multiply {dtype}, expected {}", names.join(", "));
         return Err(op.clause_error("C1", "dtype", message));
     };
     let depth = at_least(op, "C2", "depth", 0)?;

@@ -169,6 +169,9 @@ fn floats_round_to_nearest_even() {
     // Just over that tie, by less than f32 can say: rounding through f32 would give 1.
     let file = npy_of("<f8", "(3,)", &f64s(&[1.00390625 + 1e-12, 1.00390625, -1.00390625 - 1e-12]));
     assert_eq!(load_npy(&file, DType::Bf16, &[3]), Ok(vec![0x81, 0x3f, 0x80, 0x3f, 0x81, 0xbf]));
+    // The tie between 1 and 1.125 of f8e4m3, and just over it by less than f32 can say.
+    let file = npy_of("<f8", "(2,)", &f64s(&[1.0625, 1.0625 + 1e-12]));
+    assert_eq!(load_npy(&file, DType::F8e4m3, &[2]), Ok(vec![0x38, 0x39]));
     // 1e300 is past both; 1 + 2^-24 is a tie in f32.
     let file = npy_of("<f8", "(2,)", &f64s(&[1e300, 1.0 + f64::from(f32::EPSILON) / 2.0]));
     assert_eq!(load_npy(&file, DType::F32, &[2]), Ok(f32s(&[f32::INFINITY, 1.0])));
@@ -184,6 +187,14 @@ fn integers_convert_when_they_are_exact() {
     assert_eq!(load_npy(&file, DType::Bf16, &[2]), Ok(vec![0x00, 0xc3, 0xfe, 0x42]));
     let file = npy_of("<f8", "(2,)", &f64s(&[2147483647.0, -2147483648.0]));
     assert_eq!(load_npy(&file, DType::I32, &[2]), Ok(i32s(&[i32::MAX, i32::MIN])));
+    // 7 and -8 share a byte, -1 has half of the next.
+    let file = npy_of("|i1", "(3,)", &[7, 0xf8, 0xff]);
+    assert_eq!(load_npy(&file, DType::I4, &[3]), Ok(vec![0x87, 0x0f]));
+    let file = npy_of("<i2", "(2,)", &[0x00, 0x80, 0xff, 0x7f]);
+    assert_eq!(load_npy(&file, DType::I16, &[2]), Ok(vec![0x00, 0x80, 0xff, 0x7f]));
+    let file = npy_of("<f2", "(2,)", &[0x00, 0x3e, 0x01, 0x80]);
+    assert_eq!(load_npy(&file, DType::F16, &[2]), Ok(vec![0x00, 0x3e, 0x01, 0x80]));
+    assert_eq!(load_npy(&file, DType::F8e5m2, &[2]), Ok(vec![0x3e, 0x80]));
     let file = npy_of("<f4", "(2,)", &f32s(&[-0.0, -128.0]));
     assert_eq!(load_npy(&file, DType::I8, &[2]), Ok(vec![0, 0x80]));
 }
@@ -201,6 +212,10 @@ fn values_out_of_range_are_refused_with_their_index() {
     refuse("<f4", &f32s(&[0.0, 0.0, f32::NAN, 0.0]), DType::I32, &["element (1, 0) is NaN"]);
     refuse("<f8", &f64s(&[0.0, 0.0, 0.0, f64::INFINITY]), DType::I32, &["element (1, 1) is inf"]);
     refuse("<f8", &f64s(&[2147483648.0, 0.0, 0.0, 0.0]), DType::I32, &["element (0, 0)"]);
+    refuse("|i1", &[7, 0xf8, 8, 9], DType::I4, &["element (1, 0) is 8", "exact i4"]);
+    refuse("|i1", &[0, 0xf7, 0, 0], DType::I4, &["element (0, 1) is -9"]);
+    refuse("<i4", &i32s(&[32767, 32768, 0, 0]), DType::I16, &["element (0, 1) is 32768", "exact i16"]);
+    refuse("<i4", &i32s(&[448, 449, 0, 0]), DType::F8e4m3, &["element (0, 1) is 449", "exact f8e4m3"]);
     refuse("<i4", &i32s(&[256, 257, 0, 0]), DType::Bf16, &["element (0, 1) is 257", "exact bf16"]);
     refuse("<i8", &i64s(&[0, i64::MAX, 0, 0]), DType::F32, &["element (0, 1) is 9223372036854775807"]);
 }
@@ -355,9 +370,9 @@ fn wrong_safetensors_are_refused() {
     refused(of(&good, &[1, 2, 3, 4, 5]), &["found 5 bytes of data, expected 4"]);
     refused(
         of(&tensor("U8", "[4]", "[0,4]"), &[0; 4]),
-        &["tensor `x`", "found dtype U8", "I8, I32, BF16 or F32"],
+        &["tensor `x`", "found dtype U8", "I8, I16, I32, F8_E4M3, F8_E5M2, F16, BF16 or F32"],
     );
-    refused(of(&tensor("F16", "[2]", "[0,4]"), &[0; 4]), &["found dtype F16"]);
+    refused(of(&tensor("U16", "[2]", "[0,4]"), &[0; 4]), &["found dtype U16"]);
     refused(of(&tensor("I8", "[5]", "[0,4]"), &[0; 4]), &["wrong safetensors header"]);
     refused(of(&tensor("I8", "[9223372036854775808,2]", "[0,4]"), &[0; 4]), &["wrong safetensors header"]);
     refused(of(&tensor("I8", "[4]", "[4,8]"), &[0; 8]), &["wrong safetensors header"]);
@@ -396,8 +411,12 @@ fn safetensors_past_every_address_are_refused() {
 fn a_saved_header_is_numpy_s_byte_by_byte() {
     let files = Files::new();
     let path = files.0.path().join("x.npy");
-    let cases: [(DType, &[u64], &str); 4] = [
+    let cases: [(DType, &[u64], &str); 8] = [
         (DType::I8, &[3], "{'descr': '|i1', 'fortran_order': False, 'shape': (3,), }"),
+        (DType::I4, &[3], "{'descr': '|i1', 'fortran_order': False, 'shape': (3,), }"),
+        (DType::I16, &[2], "{'descr': '<i2', 'fortran_order': False, 'shape': (2,), }"),
+        (DType::F8e4m3, &[2], "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }"),
+        (DType::F16, &[2], "{'descr': '<f2', 'fortran_order': False, 'shape': (2,), }"),
         (DType::I32, &[2, 3], "{'descr': '<i4', 'fortran_order': False, 'shape': (2, 3), }"),
         (DType::Bf16, &[], "{'descr': '<f4', 'fortran_order': False, 'shape': (), }"),
         (DType::F32, &[1, 1, 1], "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 1, 1), }"),
@@ -418,13 +437,19 @@ fn a_saved_header_is_numpy_s_byte_by_byte() {
 fn what_is_saved_loads_the_same() {
     let files = Files::new();
     let path = files.0.path().join("x.npy");
-    for dtype in DType::all() {
+    for dtype in DType::all().filter(|dtype| dtype.is_stored()) {
         let bytes = load(&Source::Rand(5), dtype, &[3, 7]).expect("generated");
         save_npy(&path, dtype, &[3, 7], &bytes).expect("written");
         assert_eq!(load(&Source::Npy(path.clone()), dtype, &[3, 7]), Ok(bytes.clone()), "{dtype}");
         let array = Array::read_npy(&path).expect("readable");
         assert_eq!(compare(dtype, &[3, 7], &bytes, &array), Ok(()), "{dtype}");
     }
+    // -3 and 5 in one byte, -1 in half of another; int8 in the file.
+    save_npy(&path, DType::I4, &[3], &[0x5d, 0x0f]).expect("written");
+    assert_eq!(fs::read(&path).expect("readable")[128..], [0xfd, 0x05, 0xff]);
+    // 1.5 in f8e5m2 is 0x3e.
+    save_npy(&path, DType::F8e5m2, &[1], &[0x3e]).expect("written");
+    assert_eq!(fs::read(&path).expect("readable")[128..], [0, 0, 0xc0, 0x3f]);
     // 1.5 in bf16 is 0x3fc0, in f32 0x3fc00000.
     save_npy(&path, DType::Bf16, &[], &[0xc0, 0x3f]).expect("written");
     assert_eq!(fs::read(&path).expect("readable")[128..], [0, 0, 0xc0, 0x3f]);
