@@ -7,9 +7,10 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, OpSpec};
 use visa_mapping::{Dim, Expr, Tensor, Unit, operand};
 use visa_sequencer::{Entry, Program, SeqError};
-use visa_stream::commit::Write;
+use visa_stream::commit::{Write, zeros_kept};
 pub use visa_stream::lower::{LowerStage, StageCx};
 use visa_stream::ops::{commit_view, contract, vector};
+use visa_stream::mask::{Fetch, Mask};
 use visa_stream::plan::{self, Plan};
 use visa_stream::snoop;
 
@@ -77,37 +78,62 @@ fn nothing(_: &StageCx<'_>, _: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> 
 
 fn fetch(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
     let (source, result) = types(op)?;
-    let (element, free) = (source.dim(Dim::Packet), cx.free(op, 0));
-    let plan = plan::fetch(&element, &result.dim(Dim::Time), &result.dim(Dim::Packet), &free, cx.axes)
-        .map_err(|why| op.clause_error("C3", "time", why))?;
+    let free = cx.free(op, 0);
+    let fetch = Fetch::new(&source, &result, &free, cx.axes, cx.machine);
+    let (plan, mask) = fetch.plan().map_err(|refused| refused.at(op))?;
     let tensor = op.operand_def(0).and_then(|begin| begin.operands().first());
-    check_fetch(cx, op, &program(&plan, cx.base(tensor, &source)), (&source, &result))?;
+    let base = cx.base(tensor, &source);
+    let mask = mask.map(|Mask { dim, left, by, valid }| visa_sequencer::Mask { dim, left, by, valid, value: 0 });
+    check_start(op, &plan, mask.as_ref(), base, source.element_bytes())?;
+    check_fetch(cx, op, (&program(&plan, base), mask.as_ref()), (&source, &result), &fetch)?;
     let mut spec = cx.body(cx.spec("seq.fetch", op)?, "dtype", &visa_sequencer::DTYPE, source.dtype);
     if source.dtype != result.dtype {
         spec = cx.body(spec, "to", &visa_sequencer::DTYPE, result.dtype);
     }
-    Ok(Some(loops(cx, spec, &plan, cx.base(tensor, &source))))
+    if let Some(mask) = mask {
+        spec = cx.body(spec, "mask", &visa_sequencer::MASK, mask);
+    }
+    Ok(Some(loops(cx, spec, &plan, base)))
+}
+
+/// C7: what is read before the elements of a masked term must be memory of the slice.
+fn check_start(
+    op: OpRef<'_>,
+    plan: &Plan,
+    mask: Option<&visa_sequencer::Mask>,
+    base: i64,
+    element_bytes: u64,
+) -> Result<(), Diagnostic> {
+    let Some(mask) = mask.filter(|mask| mask.left > 0 && base.saturating_add(plan.base) < 0) else { return Ok(()) };
+    let bytes = |elements: i64| elements.saturating_mul(i64::try_from(element_bytes).unwrap_or(i64::MAX));
+    let (left, first) = (mask.left, bytes(base.saturating_add(plan.base)));
+    let message = format!("{left} masked elements are read before the others, from address {first} on: no memory is there");
+    let fix = format!("place the tensor at {} or higher", bytes(-plan.base));
+    Err(op.clause_error("C7", "packet", message).fix(Some(fix)))
 }
 
 /// Refuses what no sequencer runs (book 07) here, where the factors of the stream have their names.
 fn check_fetch(
     cx: &StageCx<'_>,
     op: OpRef<'_>,
-    program: &Program,
+    (program, mask): (&Program, Option<&visa_sequencer::Mask>),
     (source, result): (&Tensor, &Tensor),
+    fetch: &Fetch<'_>,
 ) -> Result<(), Diagnostic> {
     let refuse = |error: &SeqError| {
-        let (element, free) = (source.dim(Dim::Packet), cx.free(op, 0));
-        let (time, packet) = (result.dim(Dim::Time), result.dim(Dim::Packet));
-        let factors = plan::fetch_factors(&element, &time, &packet, &free, cx.axes);
         Diagnostic::error(format!("seq-{}", error.code), op.span(), error.message.clone())
-            .note(format!("before merging, in elements: {}", factors.join(", ")), None)
+            .note(format!("before merging, in elements: {}", fetch.factors().join(", ")), None)
             .fix(error.fix.clone())
     };
     let bytes = program.to_bytes(element_bytes(source.dtype)).map_err(|error| refuse(&error))?;
     let to = (source.dtype != result.dtype).then_some(result.dtype);
-    match access::fetch(&bytes, source.dtype, to, result.unit == Some(Unit::Sub), cx.machine) {
-        Ok(_) => Ok(()),
+    let sub = result.unit == Some(Unit::Sub);
+    let accesses = match mask {
+        Some(mask) => access::masked_fetch(&bytes, mask, source.dtype, to, cx.machine).map(drop),
+        None => access::fetch(&bytes, source.dtype, to, sub, cx.machine).map(drop),
+    };
+    match accesses {
+        Ok(()) => Ok(()),
         Err(AccessError::Sequencer(error)) => Err(refuse(&error)),
         Err(AccessError::Size(message)) => Err(Diagnostic::error("fetch-size", op.span(), message)),
     }
@@ -239,6 +265,7 @@ fn commit(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic>
         unit: source.unit,
         sizes: &cx.machine.limits.commit_sizes,
         axes: cx.axes,
+        zeros: zeros_kept(op),
         into: None,
     };
     let plan = write.plan().map_err(|why| op.clause_error("C2", "element", why))?;

@@ -11,7 +11,7 @@ use visa_ir::verify::{has_errors, verify};
 use visa_machine::Machine;
 use visa_numerics::DType;
 use visa_sequencer::{
-    PairedProgram, Program, SeqError, SequencerLimits, commit_size, contiguous, contiguous_paired, fetch_size,
+    Mask, PairedProgram, Program, SeqError, SequencerLimits, commit_size, contiguous, contiguous_paired, fetch_size,
 };
 
 /// The pass.
@@ -113,13 +113,21 @@ fn fetch(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let to = op.body::<DType>("to").map(|dtype| *dtype);
     let program = bytes(op, element_bytes(from))?;
     let packet = program.packet;
-    let program = access::fetch(&program, from, to, in_sub(op), &machine).map_err(|error| match error {
+    let mask = op.body::<Mask>("mask");
+    let accesses = match &mask {
+        Some(mask) => access::masked_fetch(&program, mask, from, to, &machine).map(|(program, mask)| (program, Some(mask))),
+        None => access::fetch(&program, from, to, in_sub(op), &machine).map(|program| (program, None)),
+    };
+    let (program, mask) = accesses.map_err(|error| match error {
         AccessError::Sequencer(error) => refuse(op, &error),
         AccessError::Size(message) => Diagnostic::error("fetch-size", op.span(), message),
     })?;
     let mut lowered = spec(op, "hw.fetch")?.clause("dtype", body(op, &visa_hw::attrs::DTYPE, from)).clause("packet", int(op, packet));
     if let Some(to) = to {
         lowered = lowered.clause("to", body(op, &visa_hw::attrs::DTYPE, to));
+    }
+    if let Some(mask) = mask {
+        lowered = lowered.clause("mask", body(op, &visa_hw::attrs::MASK, mask));
     }
     Ok(lowered.clause("loops", body(op, &visa_hw::attrs::PROGRAM, program)))
 }

@@ -1,8 +1,9 @@
 //! `hw.fetch`: the Fetch Engine (book 08).
 
-use crate::attrs::{DTYPE, PROGRAM};
+use crate::attrs::{DTYPE, MASK, PROGRAM};
 use crate::clauses::{at_least, body, in_sub_context, machine};
 use crate::loops::{Loops, Written};
+use crate::mask::Masking;
 use crate::stage::{
     Access, Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stream, Wire,
 };
@@ -22,7 +23,8 @@ pub static FETCH: OpDecl = OpDecl {
     name: "hw.fetch",
     summary: "reads data memory as a stream of packets",
     doc: "Every slice runs the same loops over its own data memory (book 08). The bytes come in loop order and are cut \
-          into packets; with `to`, every element is converted on its way and the packets grow or shrink with it.",
+          into packets; with `mask`, some elements are replaced by a value, and then with `to`, every element is converted on its way and \
+          the packets grow or shrink with it.",
     constraints: &[
         ("C1", "one access is of a size that the context's Fetch Engine reads (book 08)"),
         ("C2", "the loops fit the sequencer, and are contiguous within an access (book 07)"),
@@ -30,11 +32,15 @@ pub static FETCH: OpDecl = OpDecl {
         ("C4", "a packet behind the conversion is a multiple of 8 bytes (book 08: fetch_align)"),
         ("C5", "the Fetch Adapter has the conversion, and one access grows to 32 bytes at most (book 08)"),
         ("C6", "every address lies in the slice's data memory"),
+        ("C7", "the mask names entries outside the innermost loop, two different ones if it names two (book 08: last_dim)"),
+        ("C8", "counts of the mask reach as far as the innermost loop; there is one, masking at most 255 x 4 bits, or one for each iteration of `by`, at most 8; `value` is an element (book 08)"),
+        ("C9", "the main context masks, in packets of at most 256 bytes (book 08)"),
     ],
     clauses: &[
         ClauseDecl::lead("dtype", ClauseKind::Body(&DTYPE), "Format of the elements in data memory."),
         ClauseDecl::required("packet", ClauseKind::Int, "Bytes of a packet before the conversion."),
         ClauseDecl::optional("to", ClauseKind::Body(&DTYPE), "Format to convert to."),
+        ClauseDecl::optional("mask", ClauseKind::Body(&MASK), "Elements that are masked, before the conversion."),
         ClauseDecl::required(
             "loops",
             ClauseKind::Body(&PROGRAM),
@@ -54,6 +60,7 @@ struct Fetch {
     cast: Option<&'static CastRow>,
     /// Bytes of a packet in data memory.
     packet: u64,
+    mask: Option<Masking>,
     loops: Loops,
 }
 
@@ -73,9 +80,10 @@ fn read(op: OpRef<'_>) -> Result<Fetch, Diagnostic> {
     let from = *body::<DType>(op, "dtype")?;
     let packet = whole_packets(op, &written, from)?;
     let cast = conversion(op, from)?;
-    let fetch = Fetch { span: op.span(), from, cast, packet, loops: written.loops() };
+    let mut fetch = Fetch { span: op.span(), from, cast, packet, mask: None, loops: written.loops() };
     fetch.check_sizes(op, &machine)?;
     written.within("C6", machine.memory.dm_bytes_per_slice, "the slice's data memory")?;
+    fetch.mask = Masking::read(op, from, fetch.converted(packet), &written.program)?;
     Ok(fetch)
 }
 
@@ -141,6 +149,9 @@ impl Fetch {
         for run in self.loops.runs() {
             memory.dm.read_taint(run.clone(), Taint::NEVER_WRITTEN, &mut marks);
         }
+        if let Some(mask) = &self.mask {
+            mask.apply_marks(&mut marks);
+        }
         marker.through_all(&mut marks);
         let Some(row) = self.cast else { return marks };
         let (from, to) = (row.from.bits() as usize / 8, row.to.bits() as usize / 8);
@@ -168,6 +179,9 @@ impl Stage for Fetch {
             memory.dm.gather(self.loops.addresses(), self.loops.program.packet as usize, &mut bytes);
         } else {
             self.loops.runs().iter().for_each(|run| memory.dm.read(run.clone(), &mut bytes));
+        }
+        if let Some(mask) = &self.mask {
+            mask.apply(&mut bytes);
         }
         let taint = cx.marker().map(|marker| self.marks(marker, memory));
         if let Some(row) = self.cast {

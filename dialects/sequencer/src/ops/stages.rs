@@ -1,6 +1,6 @@
 //! `seq.fetch`, `seq.align`, `seq.vector`, `seq.commit`: the engines that a sequencer drives.
 
-use crate::dialect::{DTYPE, PROGRAM};
+use crate::dialect::{DTYPE, MASK, PROGRAM};
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
 
 const LOOPS: ClauseKind = ClauseKind::Body(&PROGRAM);
@@ -14,6 +14,7 @@ pub static FETCH: OpDecl = OpDecl {
     clauses: &[
         ClauseDecl::lead("dtype", ClauseKind::Body(&DTYPE), "format in data memory"),
         ClauseDecl::optional("to", ClauseKind::Body(&DTYPE), "format to convert to"),
+        ClauseDecl::optional("mask", ClauseKind::Body(&MASK), "elements that are masked; its entries stay apart from the others"),
         ClauseDecl::required("loops", LOOPS, "addresses in elements"),
     ],
     traits: &[Trait::Inside("hw.exec")],

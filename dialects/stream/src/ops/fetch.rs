@@ -2,7 +2,8 @@
 
 use crate::chain::{axes, input, next, packet_bytes};
 use crate::meaning::Meaning;
-use crate::{FETCH, plan};
+use crate::FETCH;
+use crate::mask::Fetch;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, TypeId};
@@ -18,11 +19,18 @@ pub static DECL: OpDecl = OpDecl {
     name: "stream.fetch",
     summary: "Reads each slice's elements as packets, in any order that a sequencer can walk.",
     doc: "Every time step delivers a packet to each slice. An axis that the tensor does not depend on is broadcast; padding \
-          is read beyond the tensor (over-fetch). With `dtype`, the fetch adapter converts each element.",
+          is read beyond the tensor (over-fetch). With `dtype`, the fetch adapter converts each element.\n\n\
+          Zero padding is masked: its positions are zero, whatever memory holds. A padded term such as \
+          `B # 92 {left 0} # 96 {0}`, best under an alias, may be cut into time and packet anywhere: `{P} / 32` and `{P} % 32`. \
+          Its parts then count its positions, up to the end of the pipeline or to where the zeros behind are forgotten.",
     constraints: &[
         ("C1", "the output packet is a multiple of 8 bytes (book 08)"),
         ("C2", "the fetch adapter converts i8 to i32, bf16 to f32 and f32 to bf16 (book 08)"),
         ("C3", "the slice holds every element asked for, in radices that agree (book 07)"),
+        ("C4", "one term has zero padding; its elements are evenly spaced in memory, it is cut into the innermost loop of the packet and at most one loop around that, or stands whole in one loop, and what is cut ends its axis (book 08)"),
+        ("C5", "masked are, in the first iteration of that loop, at most all of the innermost one on the left, and in the last iteration on the right as many, but at most 255 x 4 bits; or, without padding on the left and with at most 8 iterations, any number on the right of each (book 08)"),
+        ("C6", "the main context masks, in packets of at most 256 bytes (book 08)"),
+        ("C7", "what is read before the elements, to be masked, lies in the slice's memory"),
     ],
     operands: &[OperandDecl::one("stream", &["stream.begin"])],
     clauses: &[
@@ -63,8 +71,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         let fix = format!("pad the packet to {padded} elements (`# {padded}`)");
         return Err(op.clause_error("C1", "packet", message).fix(Some(fix)));
     }
-    let free = free_axes(op, cx, 0);
-    plan::fetch(&source.dim(Dim::Packet), &result.dim(Dim::Time), &result.dim(Dim::Packet), &free, axes)
-        .map(drop)
-        .map_err(|why| op.clause_error("C3", "time", why))
+    let (free, machine) = (free_axes(op, cx, 0), machine(op.ctx));
+    let fetch = Fetch::new(&source, &result, &free, axes, &machine);
+    fetch.plan().map(drop).map_err(|refused| refused.at(op))
 }
