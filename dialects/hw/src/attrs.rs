@@ -4,7 +4,7 @@ pub use crate::snoop::SNOOP;
 use std::rc::Rc;
 use visa_ir::decl::{Body, BodyDef, BodyError};
 use visa_numerics::{DType, LookupTable};
-use visa_sequencer::{PairedProgram, Program, SeqError};
+use visa_sequencer::{Mask, PairedProgram, Program, SeqError};
 
 /// `#hw.dtype<bf16>`: a [`DType`].
 pub static DTYPE: BodyDef = BodyDef {
@@ -42,8 +42,19 @@ pub static TABLE: BodyDef = BodyDef {
     },
 };
 
+/// `#hw.mask<[dim 1, left 2, valid [28]]>`: a [`Mask`].
+pub static MASK: BodyDef = BodyDef {
+    name: "hw.mask",
+    syntax: "[dim ENTRY, left COUNT, by ENTRY, valid [COUNT, ...], value BITS]",
+    doc: "Which elements the fetch adapter replaces by `value` (bits of the format in data memory, 0 if left out; book 08). In the \
+          first iteration of loop `dim`, the first `left` elements of the innermost loop; in its last iteration, those from the \
+          valid count on. There is one count, or one for each iteration of loop `by`. Loops count from the outermost; the \
+          innermost is the one over elements: where the innermost entry is an element's bytes, the one above it.",
+    parse: parse_program::<Mask>,
+};
+
 /// Every attribute of the dialect.
-pub(crate) static ATTRS: &[&BodyDef] = &[&DTYPE, &PROGRAM, &PAIRED, &SNOOP, &TABLE];
+pub(crate) static ATTRS: &[&BodyDef] = &[&DTYPE, &PROGRAM, &PAIRED, &MASK, &SNOOP, &TABLE];
 
 fn parse_dtype(text: &str) -> Result<Rc<dyn Body>, BodyError> {
     let name = text.trim();

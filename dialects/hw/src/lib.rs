@@ -11,6 +11,7 @@ pub mod attrs;
 mod clauses;
 mod compile;
 mod loops;
+mod mask;
 mod number;
 pub mod ops {
     //! The operations, a file each or a tight group a file.

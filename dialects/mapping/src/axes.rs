@@ -135,6 +135,16 @@ impl Axes {
         Ok(id)
     }
 
+    /// An axis that stands for a term, under the term's text: no axis has such a name. The table is a working copy, so that
+    /// it is not counted among [`MAX_AXES`].
+    pub(crate) fn stand_in(&mut self, text: &str, size: u64) -> AxisId {
+        let id = AxisId(self.declared.len() as u32);
+        let name: Arc<str> = text.into();
+        self.declared.push(Declared { name: name.clone(), size, skew: None });
+        self.by_name.insert(name, id);
+        id
+    }
+
     /// The axis of that name, if it is declared.
     pub fn id(&self, name: &str) -> Option<AxisId> {
         self.by_name.get(name).copied()

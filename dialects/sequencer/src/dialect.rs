@@ -1,6 +1,6 @@
 //! The seq dialect: the operations of a pipeline that a sequencer drives, as nested loops over elements.
 
-use crate::{PairedProgram, Program, SeqError};
+use crate::{Mask, PairedProgram, Program, SeqError};
 use std::rc::Rc;
 use std::str::FromStr;
 use visa_ir::decl::{Body, BodyDef, BodyError, Dialect};
@@ -21,6 +21,16 @@ pub static PAIRED: BodyDef = BodyDef {
     syntax: "[LIMIT : READ -> WRITE, ...] : PACKET @ READ -> WRITE",
     doc: "Nested loops that read and write together, in bytes (book 10).",
     parse: parse::<PairedProgram>,
+};
+
+/// `#seq.mask<[dim 1, left 2, valid [28]]>`.
+pub static MASK: BodyDef = BodyDef {
+    name: "seq.mask",
+    syntax: "[dim ENTRY, left COUNT, by ENTRY, valid [COUNT, ...], value BITS]",
+    doc: "Which elements of each run of the innermost loop are replaced by `value` (0 if left out), in elements (book 08): in \
+          the first iteration of entry `dim` those before `left`, in its last one those from the valid count on. There is one \
+          count, or one for each iteration of entry `by`. Entries count from the outermost.",
+    parse: parse::<Mask>,
 };
 
 /// `#seq.dtype<bf16>`.
@@ -64,5 +74,5 @@ pub static DIALECT: Dialect = Dialect {
           limits. Axes are gone; addresses, limits and strides are left.",
     ops: crate::ops::OPS,
     types: &[],
-    attrs: &[&PROGRAM, &PAIRED, &DTYPE, &TABLE],
+    attrs: &[&PROGRAM, &PAIRED, &MASK, &DTYPE, &TABLE],
 };

@@ -8,6 +8,7 @@ mod addresses;
 mod dialect;
 mod error;
 mod limits;
+mod mask;
 mod merge;
 mod program;
 mod retile;
@@ -21,9 +22,10 @@ pub mod ops {
 }
 
 pub use addresses::Addresses;
-pub use dialect::{DIALECT, DTYPE, PAIRED, PROGRAM, TABLE};
+pub use dialect::{DIALECT, DTYPE, MASK, PAIRED, PROGRAM, TABLE};
 pub use error::{SeqError, code};
 pub use limits::{SequencerLimits, check, check_paired};
+pub use mask::{Mask, innermost};
 pub use program::{Entry, PairedEntry, PairedProgram, Program};
 pub use sizes::{CommitSize, commit_size, contiguous, contiguous_paired, fetch_size};
 pub use text::MAX_TEXT_ENTRIES;

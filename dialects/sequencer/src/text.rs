@@ -1,4 +1,4 @@
-//! The text form: `[8 : 1, 8 : 8, 3 : 64] : 1 @ 0`, packet after the colon, base after the `@`.
+//! The text forms: `[8 : 1, 8 : 8, 3 : 64] : 1 @ 0`, packet after the colon, base after the `@`; and masks.
 
 use std::fmt;
 use std::ops::Range;
@@ -9,6 +9,7 @@ use pest::error::{Error as PestError, ErrorVariant, InputLocation};
 use pest::iterators::Pair;
 
 use crate::error::{SeqError, code};
+use crate::mask::Mask;
 use crate::program::{Entry, Loop, PairedEntry, PairedProgram, Program};
 
 /// Most entries of a program in text. It bounds the work on hostile input and leaves room for
@@ -68,6 +69,56 @@ impl fmt::Display for PairedProgram {
             (0, 0) => Ok(()),
             (read, write) => write!(f, " @ {read} -> {write}"),
         }
+    }
+}
+
+/// What is at its default is left out.
+impl fmt::Display for Mask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "[dim {}", self.dim)?;
+        if self.left > 0 {
+            write!(f, ", left {}", self.left)?;
+        }
+        if let Some(by) = self.by {
+            write!(f, ", by {by}")?;
+        }
+        let valid: Vec<String> = self.valid.iter().map(u64::to_string).collect();
+        write!(f, ", valid [{}]", valid.join(", "))?;
+        match self.value {
+            0 => f.write_str("]"),
+            value => write!(f, ", value {value}]"),
+        }
+    }
+}
+
+/// Errors carry byte ranges of the text parsed.
+impl FromStr for Mask {
+    type Err = SeqError;
+
+    fn from_str(text: &str) -> Result<Self, SeqError> {
+        let example = "write it like `[dim 1, left 2, valid [28]]`";
+        let pairs =
+            Grammar::parse(Rule::mask_text, text).map_err(|error| syntax_error(text, &error, example))?;
+        let mut mask = Self::default();
+        for field in pairs.filter(|pair| pair.as_rule() == Rule::mask).flat_map(Pair::into_inner) {
+            let rule = field.as_rule();
+            for count in field.into_inner().filter(|pair| pair.as_rule() == Rule::count) {
+                let number = literal(&count)?.cast_unsigned();
+                let entry = usize::try_from(number).unwrap_or(usize::MAX);
+                match rule {
+                    Rule::dim => mask.dim = entry,
+                    Rule::left => mask.left = number,
+                    Rule::by => mask.by = Some(entry),
+                    Rule::valid if mask.valid.len() == MAX_TEXT_ENTRIES => {
+                        return Err(too_many_entries(&count));
+                    }
+                    Rule::valid => mask.valid.push(number),
+                    Rule::value => mask.value = number,
+                    _ => {}
+                }
+            }
+        }
+        Ok(mask)
     }
 }
 
@@ -197,6 +248,13 @@ fn described(rule: Rule) -> &'static str {
     match rule {
         Rule::program | Rule::program_text => "a sequencer program",
         Rule::paired_program | Rule::paired_program_text => "a paired sequencer program",
+        Rule::mask | Rule::mask_text => "a mask",
+        Rule::dim => "`dim`",
+        Rule::left => "`left`",
+        Rule::by => "`by`",
+        Rule::valid => "`valid`",
+        Rule::value => "`value`",
+        Rule::count => "a number",
         Rule::entry => "an entry `limit : stride`",
         Rule::paired_entry => "an entry `limit : read -> write`",
         Rule::limit => "a limit",

@@ -4,7 +4,9 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_mapping::facts::{DeclaredAxes, mapping_error};
-use visa_mapping::{Axes, Dim, Equality, Expr, Tensor, TensorKind, Unit, describe, equal, make, operand};
+use visa_mapping::{
+    Axes, Dim, Equality, Expr, Tensor, TensorKind, Unit, describe, equal_streams, make, operand,
+};
 use visa_numerics::DType;
 
 /// The stream that operand 0 is.
@@ -65,7 +67,7 @@ pub fn check_same(
     wanted: &Expr,
     axes: &Axes,
 ) -> Result<(), Diagnostic> {
-    match equal(found, wanted, axes) {
+    match equal_streams(found, wanted, axes) {
         Equality::Equal => Ok(()),
         Equality::Different { at, left, right } => {
             let (left, right) = (describe(left.as_ref(), axes), describe(right.as_ref(), axes));

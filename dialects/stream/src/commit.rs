@@ -1,7 +1,11 @@
 //! Write plans: the loop nest of a commit, and that it writes what it must and nothing else (book 09, 33).
 
 use crate::plan::{Access, Plan, PlanError, digits_of, within};
-use visa_mapping::{Axes, Cell, Digit, Digits, Expr, PadKind, Placement, Step, Unit, Walk, place};
+use visa_ir::module::OpRef;
+use visa_mapping::{
+    Axes, Cell, Digit, Digits, Expr, MapError, Opaque, PadKind, Padded, Placement, Step, Unit, Walk,
+    padded_terms, place,
+};
 use visa_numerics::DType;
 
 /// A stream on its way into data memory.
@@ -20,8 +24,25 @@ pub struct Write<'a> {
     pub sizes: &'a [u64],
     /// The module's axes.
     pub axes: &'a Axes,
+    /// Whether the zero padding of the stream is zero: the fetch has masked it, and nothing behind the fetch has computed with it.
+    pub zeros: bool,
     /// The tensor that it becomes a part of; none if it is a tensor by itself.
     pub into: Option<Whole<'a>>,
+}
+
+/// Whether zero padding of the stream that `op` takes is still what the fetch made of it: only engines that move packets lie
+/// between.
+#[must_use]
+pub fn zeros_kept(op: OpRef<'_>) -> bool {
+    let mut before = op.operand_def(0);
+    while let Some(engine) = before {
+        match engine.name() {
+            "stream.fetch" => return true,
+            "stream.switch" | "stream.collect" => before = engine.operand_def(0),
+            _ => return false,
+        }
+    }
+    false
 }
 
 /// A tensor in data memory of which a part is written.
@@ -49,11 +70,45 @@ struct Packet {
 
 impl Write<'_> {
     /// The loops of the write. Truncation may drop padding and trailing elements. A write may touch only live elements and
-    /// don't-care padding of the destination, and must fill every live element once.
+    /// don't-care padding of the destination, and must fill every live element once. Zero padding that stream and destination
+    /// both have is written along, as zeros.
     ///
     /// # Errors
     /// Which of these rules no write order keeps.
     pub fn plan(&self) -> Result<Plan, PlanError> {
+        let shared = self.shared_padding().map_err(|error| error.message)?;
+        if shared.is_empty() {
+            return self.elements_only();
+        }
+        let with_zeros = self.with_zeros(shared);
+        with_zeros.or_else(|why| self.elements_only().map_err(|_| why))
+    }
+
+    /// The terms with zero padding that the stream brings and the destination has.
+    fn shared_padding(&self) -> Result<Vec<Padded>, MapError> {
+        if !self.zeros {
+            return Ok(Vec::new());
+        }
+        let brought = padded_terms(&[self.time, self.packet], self.axes)?;
+        let mut shared = padded_terms(&[self.element], self.axes)?;
+        shared.retain(|term| brought.iter().any(|own| own.term == term.term));
+        Ok(shared)
+    }
+
+    /// The write with these terms as data, padding included.
+    fn with_zeros(&self, terms: Vec<Padded>) -> Result<Plan, PlanError> {
+        let opaque = Opaque::new(terms, self.axes);
+        let view = |map: &Expr| opaque.view(map).map_err(|error| error.message);
+        let (element, time, packet) = (view(self.element)?, view(self.time)?, view(self.packet)?);
+        let whole =
+            self.into.map(|whole| Ok::<_, PlanError>((view(whole.element)?, whole.start))).transpose()?;
+        let into = whole.as_ref().map(|(element, start)| Whole { element, start: *start });
+        let axes = &opaque.axes;
+        Write { element: &element, time: &time, packet: &packet, axes, into, ..*self }.elements_only()
+    }
+
+    /// The write of what is live.
+    fn elements_only(&self) -> Result<Plan, PlanError> {
         let Self { element, time, packet, axes, .. } = *self;
         let target = digits_of(element, axes)?;
         let written = digits_of(packet, axes)?;

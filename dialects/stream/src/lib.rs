@@ -8,6 +8,7 @@ pub mod adapter;
 pub mod chain;
 pub mod commit;
 pub mod lower;
+pub mod mask;
 pub mod meaning;
 pub mod plan;
 pub mod snoop;

@@ -70,13 +70,20 @@ impl Access<'_> {
         })
     }
 
-    /// What each step of a read walks through, minor first: a factor of the stream, iterations and distance.
-    fn factors(&self, free: &dyn Fn(AxisId) -> bool) -> Result<Vec<String>, PlanError> {
-        let buffer = place_expr(self.element, self.axes, 1);
-        let buffer = buffer.map_err(|error| format!("`{}`: {error}", self.element))?;
+    /// Where the buffer holds each index.
+    pub(crate) fn buffer(&self) -> Result<Placement, PlanError> {
+        place_expr(self.element, self.axes, 1).map_err(|error| format!("`{}`: {error}", self.element))
+    }
+
+    /// What each loop of a read walks through, outermost first: a factor of the stream, iterations and distance.
+    pub(crate) fn factors(
+        &self,
+        buffer: &Placement,
+        free: &dyn Fn(AxisId) -> bool,
+    ) -> Result<Vec<String>, PlanError> {
         let stream = self.stream(place(&digits_of(self.packet, self.axes)?, 1))?;
-        let division = self.divide(&stream, &buffer, free, "read from")?;
-        let shown = division.steps.iter().map(|step| {
+        let division = self.divide(&stream, buffer, free, "read from")?;
+        let shown = division.steps.iter().rev().map(|step| {
             let factor = step_text(step, &stream, self.axes);
             match step.walk {
                 Walk::Stride(stride) => format!("`{factor}` {} : {stride}", step.extent),
@@ -88,12 +95,14 @@ impl Access<'_> {
     }
 
     /// How a read walks the buffer: where it starts, the steps within a packet, and those over time. Minor first.
-    fn read(&self, free: &dyn Fn(AxisId) -> bool) -> Result<(i64, Vec<Step>, Vec<Step>), PlanError> {
-        let buffer = place_expr(self.element, self.axes, 1);
-        let buffer = buffer.map_err(|error| format!("`{}`: {error}", self.element))?;
+    pub(crate) fn read(
+        &self,
+        buffer: &Placement,
+        free: &dyn Fn(AxisId) -> bool,
+    ) -> Result<(i64, Vec<Step>, Vec<Step>), PlanError> {
         let packet = digits_of(self.packet, self.axes)?;
         let stream = self.stream(place(&packet, 1))?;
-        let division = self.divide(&stream, &buffer, free, "read from")?;
+        let division = self.divide(&stream, buffer, free, "read from")?;
         let (inner, outer) = within(division.steps, packet.size());
         Ok((division.base, inner, outer))
     }
@@ -113,34 +122,10 @@ fn repeated(step: &Step) -> (u64, i64) {
     }
 }
 
-/// The entries of a fetch before they merge, outermost first, each with the factor of the stream that makes it: for
-/// messages.
-#[must_use]
-pub fn fetch_factors(
-    element: &Expr,
-    time: &Expr,
-    packet: &Expr,
-    free: &dyn Fn(AxisId) -> bool,
-    axes: &Axes,
-) -> Vec<String> {
-    let mut factors = Access { element, time, packet, axes }.factors(free).unwrap_or_default();
-    factors.reverse();
-    factors
-}
-
-/// How a fetch reads `element` in the order of `time` and `packet`. Padding of the stream is read beyond what is live
-/// (over-fetch, book 33), where that continues a contiguous run; otherwise an element is read again.
-///
-/// # Errors
-/// Why the buffer cannot be read in that order.
-pub fn fetch(
-    element: &Expr,
-    time: &Expr,
-    packet: &Expr,
-    free: &dyn Fn(AxisId) -> bool,
-    axes: &Axes,
-) -> Result<Plan, PlanError> {
-    let (base, inner, outer) = Access { element, time, packet, axes }.read(free)?;
+/// The loops of a fetch that starts at `base` and takes these steps, minor first, within a packet and over time. Padding of the
+/// stream is read beyond what is live (over-fetch, book 33), where that continues a contiguous run; otherwise an element is
+/// read again.
+pub(crate) fn fetch(base: i64, inner: &[Step], outer: &[Step]) -> Plan {
     let mut loops: Vec<(u64, i64)> = Vec::new();
     for (at, step) in inner.iter().enumerate() {
         let stride = match step.walk {
@@ -154,7 +139,7 @@ pub fn fetch(
     loops.extend(outer.iter().map(repeated));
     loops.reverse();
     let packet = inner.iter().map(|step| step.extent).product();
-    Ok(Plan { base, loops, packet_loops, packet })
+    Plan { base, loops, packet_loops, packet }
 }
 
 /// The stride of padding above the loops `below`: on from a contiguous run, if what follows agrees with that.
@@ -186,7 +171,8 @@ pub fn register_read(
     free: &dyn Fn(AxisId) -> bool,
     axes: &Axes,
 ) -> Result<Plan, PlanError> {
-    let (base, inner, outer) = Access { element, time, packet, axes }.read(free)?;
+    let access = Access { element, time, packet, axes };
+    let (base, inner, outer) = access.read(&access.buffer()?, free)?;
     let mut read = 1_u64;
     let mut rest = inner.iter().peekable();
     while let Some(step) = rest.peek() {

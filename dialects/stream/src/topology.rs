@@ -2,7 +2,7 @@
 
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
-use visa_mapping::{Axes, AxisId, Cell, Equality, Expr, describe, equal};
+use visa_mapping::{Axes, AxisId, Cell, Equality, Expr, describe, equal_streams};
 
 /// The topologies, in the book's order.
 pub const TOPOLOGIES: &[&str] = &[
@@ -186,7 +186,7 @@ pub fn blanked(map: &Expr, free: &dyn Fn(AxisId) -> bool, axes: &Axes) -> Result
 /// # Errors
 /// The first position that differs; or that the question cannot be decided.
 pub fn same(found: &Expr, wanted: &Expr, free: &dyn Fn(AxisId) -> bool, axes: &Axes) -> Result<(), String> {
-    match equal(&blanked(found, free, axes)?, &blanked(wanted, free, axes)?, axes) {
+    match equal_streams(&blanked(found, free, axes)?, &blanked(wanted, free, axes)?, axes) {
         Equality::Equal => Ok(()),
         Equality::Unknown { why } => Err(format!("cannot decide whether `{found}` is `{wanted}`: {why}")),
         Equality::Different { at, left, right } => {

@@ -6,10 +6,12 @@ use visa_ir::context::Attr;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, OpSpec};
 use visa_mapping::{Dim, Expr, Tensor, Unit, operand};
+use visa_numerics::DType;
 use visa_sequencer::{Entry, Program, SeqError};
 use visa_stream::adapter::adapter;
-use visa_stream::commit::Write;
+use visa_stream::commit::{Write, zeros_kept};
 pub use visa_stream::lower::{LowerStage, StageCx};
+use visa_stream::mask::{Fetch, Mask};
 use visa_stream::ops::{begin_interleaved, commit_view, contract, fetch, vector};
 use visa_stream::plan::{self, Plan};
 use visa_stream::snoop;
@@ -79,16 +81,26 @@ fn nothing(_: &StageCx<'_>, _: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> 
 
 fn lower_fetch(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
     let (source, result) = types(op)?;
-    let mut plan = fetch::plan(op, &source, &result, &cx.free(op, 0), cx.axes)?;
+    let free = cx.free(op, 0);
+    let fetch =
+        Fetch::new(&source, &result, fetch::own_time(op, &result, cx.axes)?, &free, cx.axes, cx.machine);
+    let (mut plan, mask) = fetch.plan().map_err(|refused| refused.at(op))?;
     let tensors = op.operand_def(0).map_or(&[][..], |begin| begin.operands());
     let base = cx.base(tensors.first(), &source);
+    let mut mask =
+        mask.map(|Mask { dim, left, by, valid }| visa_sequencer::Mask { dim, left, by, valid, value: 0 });
+    check_start(op, &plan, mask.as_ref(), base, source.dtype)?;
     if begin_interleaved::axis_of(op).is_some() {
         let distance = cx.base(tensors.get(1), &source).saturating_sub(base);
+        mask = mask.map(|mask| mask.below(plan.time().len()));
         plan = begin_interleaved::alternating(plan, distance);
     }
-    check_fetch(cx, op, &program(&plan, base), (&source, &result))?;
+    check_fetch(cx, op, (&program(&plan, base), mask.as_ref()), (&source, &result), &fetch)?;
     let mut spec = cx.body(cx.spec("seq.fetch", op)?, "dtype", &visa_sequencer::DTYPE, source.dtype);
     let adapter = adapter(op)?;
+    if let Some(mask) = mask {
+        spec = cx.body(spec, "mask", &visa_sequencer::MASK, mask);
+    }
     if let Some(table) = adapter.table {
         spec = cx.body(spec, "table", &visa_sequencer::TABLE, table);
     }
@@ -102,26 +114,48 @@ fn lower_fetch(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagno
     Ok(Some(loops(cx, spec, &plan, base)))
 }
 
+/// C10: what is read before the elements of a masked term must be memory of the slice.
+fn check_start(
+    op: OpRef<'_>,
+    plan: &Plan,
+    mask: Option<&visa_sequencer::Mask>,
+    base: i64,
+    dtype: DType,
+) -> Result<(), Diagnostic> {
+    let Some(mask) = mask.filter(|mask| mask.left > 0 && base.saturating_add(plan.base) < 0) else {
+        return Ok(());
+    };
+    let bytes = |elements: i64| elements.saturating_mul(i64::from(dtype.bits())).div_euclid(8);
+    let (left, first) = (mask.left, bytes(base.saturating_add(plan.base)));
+    let message = format!(
+        "{left} masked elements are read before the others, from address {first} on: no memory is there"
+    );
+    let fix = format!("place the tensor at {} or higher", -bytes(plan.base));
+    Err(op.clause_error("C10", "packet", message).fix(Some(fix)))
+}
+
 /// Refuses what no sequencer runs (book 07) here, where the factors of the stream have their names.
 fn check_fetch(
     cx: &StageCx<'_>,
     op: OpRef<'_>,
-    program: &Program,
+    (program, mask): (&Program, Option<&visa_sequencer::Mask>),
     (source, result): (&Tensor, &Tensor),
+    fetch: &Fetch<'_>,
 ) -> Result<(), Diagnostic> {
     let refuse = |error: &SeqError| {
-        let (element, free) = (source.dim(Dim::Packet), cx.free(op, 0));
-        let (time, packet) = (fetch::own_time(op, result, cx.axes), result.dim(Dim::Packet));
-        let time = time.unwrap_or_else(|_| result.dim(Dim::Time));
-        let factors = plan::fetch_factors(&element, &time, &packet, &free, cx.axes);
         Diagnostic::error(format!("seq-{}", error.code), op.span(), error.message.clone())
-            .note(format!("before merging, in elements: {}", factors.join(", ")), None)
+            .note(format!("before merging, in elements: {}", fetch.factors().join(", ")), None)
             .fix(error.fix.clone())
     };
     let bytes = program.in_bytes(source.dtype).map_err(|error| refuse(&error))?;
     let to = (source.dtype != result.dtype).then_some(result.dtype);
-    match access::fetch(&bytes, source.dtype, to, result.unit == Some(Unit::Sub), cx.machine) {
-        Ok(_) => Ok(()),
+    let sub = result.unit == Some(Unit::Sub);
+    let accesses = match mask {
+        Some(mask) => access::masked_fetch(&bytes, mask, source.dtype, to, cx.machine).map(drop),
+        None => access::fetch(&bytes, source.dtype, to, sub, cx.machine).map(drop),
+    };
+    match accesses {
+        Ok(()) => Ok(()),
         Err(AccessError::Sequencer(error)) => Err(refuse(&error)),
         Err(AccessError::Size(message)) => Err(Diagnostic::error("fetch-size", op.span(), message)),
     }
@@ -253,6 +287,7 @@ fn commit(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic>
         unit: source.unit,
         sizes: &cx.machine.limits.commit_sizes,
         axes: cx.axes,
+        zeros: zeros_kept(op),
         into: None,
     };
     let plan = write.plan().map_err(|why| op.clause_error("C2", "element", why))?;

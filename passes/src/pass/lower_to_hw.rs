@@ -11,7 +11,7 @@ use visa_ir::verify::{has_errors, verify};
 use visa_machine::Machine;
 use visa_numerics::{DType, LookupTable};
 use visa_sequencer::{
-    PairedProgram, Program, SeqError, SequencerLimits, commit_size, contiguous, contiguous_paired, fetch_size,
+    Mask, PairedProgram, Program, SeqError, SequencerLimits, commit_size, contiguous, contiguous_paired, fetch_size,
 };
 
 /// The pass.
@@ -115,7 +115,12 @@ fn fetch(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let grown = to.or(table.as_ref().map(|table| table.to));
     let program = bytes(op, from)?;
     let packet = program.packet;
-    let program = access::fetch(&program, from, grown, in_sub(op), &machine).map_err(|error| match error {
+    let mask = op.body::<Mask>("mask");
+    let accesses = match &mask {
+        Some(mask) => access::masked_fetch(&program, mask, from, grown, &machine).map(|(program, mask)| (program, Some(mask))),
+        None => access::fetch(&program, from, grown, in_sub(op), &machine).map(|program| (program, None)),
+    };
+    let (program, mask) = accesses.map_err(|error| match error {
         AccessError::Sequencer(error) => refuse(op, &error),
         AccessError::Size(message) => Diagnostic::error("fetch-size", op.span(), message),
     })?;
@@ -128,6 +133,9 @@ fn fetch(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     }
     if let Some(zero) = op.attr("zero") {
         lowered = lowered.clause("zero", op.ctx.attr(zero));
+    }
+    if let Some(mask) = mask {
+        lowered = lowered.clause("mask", body(op, &visa_hw::attrs::MASK, mask));
     }
     Ok(lowered.clause("loops", body(op, &visa_hw::attrs::PROGRAM, program)))
 }

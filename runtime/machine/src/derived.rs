@@ -48,6 +48,11 @@ pub struct TransposeShape {
 }
 
 impl Machine {
+    /// Most elements of that many bits that a fetch masks at the right end of an axis by one count (book 08).
+    pub const fn masked_right_max(&self, bits: u64) -> u64 {
+        self.limits.mask_right_nibbles * 4 / bits
+    }
+
     /// The matrices that the Transpose Engine takes of elements of `bits` bits (book 27). Elements narrower than a byte
     /// fill as many bytes of a flit as bytes do, so that there are more of them.
     pub fn transpose(&self, bits: u64) -> TransposeShape {

@@ -91,6 +91,12 @@ pub struct Limits {
     pub fetch_align: u64,
     /// Most bytes that one fetch may grow to when its elements are converted (book 08).
     pub cast_fetch_max_bytes: u64,
+    /// Most that a fetch masks at the right end of an axis by one count, in units of 4 bits (book 08).
+    pub mask_right_nibbles: u64,
+    /// Most counts of a mask, one for each iteration of an entry (book 08: last_dim_rightmost_valid_count).
+    pub mask_counts: u64,
+    /// Largest packet of a fetch that masks, bytes (book 08).
+    pub mask_packet_max_bytes: u64,
     /// A flit, the unit behind the Collect Engine, bytes (books 08, 14).
     pub flit_bytes: u64,
     /// Bytes of a flit that the main context's Commit Engine can write (book 09).
@@ -311,6 +317,9 @@ impl Default for Limits {
             fetch_casts: RNGD_CASTS.to_vec(),
             fetch_align: 8,
             cast_fetch_max_bytes: 32,
+            mask_right_nibbles: 255,
+            mask_counts: 8,
+            mask_packet_max_bytes: 256,
             flit_bytes: 32,
             commit_sizes: vec![8, 16, 24, 32],
             commit_size_sub: 8,

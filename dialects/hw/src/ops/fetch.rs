@@ -1,9 +1,10 @@
 //! `hw.fetch`: the Fetch Engine (book 08).
 
 use crate::adapter::Adapter;
-use crate::attrs::{DTYPE, PROGRAM, TABLE};
+use crate::attrs::{DTYPE, MASK, PROGRAM, TABLE};
 use crate::clauses::{at_least, body, in_sub_context, machine};
 use crate::loops::{Loops, Written};
+use crate::mask::Masking;
 use crate::stage::{
     Access, Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stream, Wire,
 };
@@ -23,8 +24,8 @@ pub static FETCH: OpDecl = OpDecl {
     name: "hw.fetch",
     summary: "reads data memory as a stream of packets",
     doc: "Every slice runs the same loops over its own data memory (book 08). The bytes come in loop order and are cut \
-          into packets. On its way, every element is the index of a `table`'s entry, is converted with `to`, and has a zero point \
-          subtracted, in this order; packets grow or shrink with it.",
+          into packets. On its way, elements that a `mask` names are replaced by a value; then every element is the index of a `table`'s \
+          entry, is converted with `to`, and has a zero point subtracted, in this order; packets grow or shrink with it.",
     constraints: &[
         ("C1", "one access is of a size that the context's Fetch Engine reads (book 08)"),
         ("C2", "the loops fit the sequencer, and are contiguous within an access (book 07)"),
@@ -38,10 +39,18 @@ pub static FETCH: OpDecl = OpDecl {
             "one or two zero points, in the range of the format behind the conversion, which is of an integer of up to 8 \
              bits to a wider one (book 08)",
         ),
+        ("C9", "the mask names entries outside the innermost loop, two different ones if it names two (book 08: last_dim)"),
+        (
+            "C10",
+            "counts of the mask reach as far as the innermost loop; there is one, masking at most 255 x 4 bits, or one for each \
+             iteration of `by`, at most 8; `value` is an element (book 08)",
+        ),
+        ("C11", "the main context masks, in packets of at most 256 bytes (book 08)"),
     ],
     clauses: &[
         ClauseDecl::lead("dtype", ClauseKind::Body(&DTYPE), "Format of the elements in data memory."),
         ClauseDecl::required("packet", ClauseKind::Int, "Bytes of a packet before the conversion."),
+        ClauseDecl::optional("mask", ClauseKind::Body(&MASK), "Elements that are masked, before all else."),
         ClauseDecl::optional(
             "table",
             ClauseKind::Body(&TABLE),
@@ -71,6 +80,7 @@ struct Fetch {
     adapter: Adapter,
     /// Bytes of a packet in data memory.
     packet: u64,
+    mask: Option<Masking>,
     loops: Loops,
 }
 
@@ -88,9 +98,10 @@ fn read(op: OpRef<'_>) -> Result<Fetch, Diagnostic> {
     }
     written.sequencer("C2", &sizes)?;
     let packet = whole_packets(op, &written, from)?;
-    let fetch = Fetch { span: op.span(), adapter, packet, loops: written.loops() };
+    let mut fetch = Fetch { span: op.span(), adapter, packet, mask: None, loops: written.loops() };
     fetch.check_sizes(op, &machine)?;
     written.within("C6", machine.memory.dm_bytes_per_slice, "the slice's data memory")?;
+    fetch.mask = Masking::read(op, from, fetch.adapter.converted(packet), &written.program)?;
     Ok(fetch)
 }
 
@@ -135,6 +146,9 @@ impl Fetch {
         for run in self.loops.runs() {
             memory.dm.read_taint(run.clone(), Taint::NEVER_WRITTEN, &mut marks);
         }
+        if let Some(mask) = &self.mask {
+            mask.apply_marks(&mut marks);
+        }
         marker.through_all(&mut marks);
         self.adapter.marks(marks, bytes, &mut marker)
     }
@@ -160,6 +174,9 @@ impl Stage for Fetch {
             memory.dm.gather(self.loops.addresses(), self.loops.program.packet as usize, &mut bytes);
         } else {
             self.loops.runs().iter().for_each(|run| memory.dm.read(run.clone(), &mut bytes));
+        }
+        if let Some(mask) = &self.mask {
+            mask.apply(&mut bytes);
         }
         let taint = cx.marker().map(|marker| self.marks(marker, memory, &bytes));
         let bytes = self.adapter.apply(bytes, self.packet);

@@ -1,6 +1,6 @@
 //! `seq.fetch`, `seq.align`, `seq.vector`, `seq.commit`: the engines that a sequencer drives.
 
-use crate::dialect::{DTYPE, PROGRAM, TABLE};
+use crate::dialect::{DTYPE, MASK, PROGRAM, TABLE};
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
 
 const LOOPS: ClauseKind = ClauseKind::Body(&PROGRAM);
@@ -13,6 +13,7 @@ pub static FETCH: OpDecl = OpDecl {
     doc: "The loops cover time and packet; the packet is what the fetch delivers at once (book 07, 08).",
     clauses: &[
         ClauseDecl::lead("dtype", ClauseKind::Body(&DTYPE), "format in data memory"),
+        ClauseDecl::optional("mask", ClauseKind::Body(&MASK), "elements that are masked; its entries stay apart from the others"),
         ClauseDecl::optional("table", ClauseKind::Body(&TABLE), "what each element is looked up in, as `hw.fetch` has it"),
         ClauseDecl::optional("to", ClauseKind::Body(&DTYPE), "format to convert to"),
         ClauseDecl::optional("zero", ClauseKind::Ints, "zero points, as `hw.fetch` has them"),

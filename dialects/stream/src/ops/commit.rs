@@ -1,7 +1,7 @@
 //! `stream.commit`: the commit engine writes data memory (book 09).
 
 use crate::chain::{axes, check_stored, input, with_dims};
-use crate::commit::Write;
+use crate::commit::{Write, zeros_kept};
 use crate::meaning::Meaning;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
@@ -18,7 +18,8 @@ pub static DECL: OpDecl = OpDecl {
     name: "stream.commit",
     summary: "Ends a pipeline: writes each slice's elements to data memory.",
     doc: "Keeps the leading 8, 16, 24 or 32 bytes of each flit and writes them in any order that a sequencer can walk. How \
-          many bytes are kept and how they are cut into writes follows from the element mapping. Only slices that hold \
+          many bytes are kept and how they are cut into writes follows from the element mapping. Zero padding that the stream has from \
+          its fetch, and `element` has in the same words, is written along as zeros. Only slices that hold \
           something are written; `slice` leaves out more of them (slice bitmap).",
     constraints: &[
         ("C1", "the address is a multiple of 8 and the tensor fits a slice (book 04, 09)"),
@@ -73,6 +74,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         unit: source.unit,
         sizes: &machine.limits.commit_sizes,
         axes,
+        zeros: zeros_kept(op),
         into: None,
     };
     write.plan().map(drop).map_err(|why| op.clause_error("C2", "element", why))

@@ -1,7 +1,7 @@
 //! `stream.commit_view`: the commit engine overwrites a part of a tensor in data memory (book 09).
 
 use crate::chain::{axes, input};
-use crate::commit::{Whole, Write};
+use crate::commit::{Whole, Write, zeros_kept};
 use crate::meaning::Meaning;
 use crate::ops::commit::check_slices;
 use crate::plan::Plan;
@@ -121,6 +121,7 @@ pub fn plan(op: OpRef<'_>, source: &Tensor, whole: &Tensor, axes: &Axes, machine
         unit: source.unit,
         sizes: &machine.limits.commit_sizes,
         axes,
+        zeros: zeros_kept(op),
         into: Some(Whole { element: &whole, start }),
     };
     write.plan().map_err(|why| op.clause_error("C4", "element", why))

@@ -4,8 +4,8 @@ use crate::chain::{axes, input, next, packet_bytes};
 use crate::adapter::adapter;
 use crate::meaning::Meaning;
 use crate::ops::begin_interleaved;
-use crate::plan::{self, Plan};
 use crate::FETCH;
+use crate::mask::Fetch;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, TypeId};
@@ -13,7 +13,7 @@ use visa_ir::verify::VerifyCx;
 use visa_mapping::attrs::{DTYPE, MAP};
 use visa_mapping::facts::{check_mappings, machine};
 use visa_mapping::ops::transfer::free_axes;
-use visa_mapping::{Axes, AxisId, Dim, Expr, Tensor};
+use visa_mapping::{Axes, Dim, Expr, Tensor};
 use visa_numerics::DType;
 
 /// `stream.fetch`.
@@ -21,9 +21,12 @@ pub static DECL: OpDecl = OpDecl {
     name: "stream.fetch",
     summary: "Reads each slice's elements as packets, in any order that a sequencer can walk.",
     doc: "Every time step delivers a packet to each slice. An axis that the tensor does not depend on is broadcast; padding \
-          is read beyond the tensor (over-fetch).\n\nThe fetch adapter works on each element, in this order: with `table`, it \
-          becomes the value that a `tm.table` has for it; with `dtype`, it is converted, from the table's format if there is one; \
-          the zero point is subtracted, and the result wraps.",
+          is read beyond the tensor (over-fetch).\n\nThe fetch adapter works on each element, in this order: zero padding is masked; with \
+          `table`, an element becomes the value that a `tm.table` has for it; with `dtype`, it is converted, from the table's format if \
+          there is one; the zero point is subtracted, and the result wraps.\n\n\
+          Masked positions are zero, whatever memory holds. A padded term such as \
+          `B # 92 {left 0} # 96 {0}`, best under an alias, may be cut into time and packet anywhere: `{P} / 32` and `{P} % 32`. \
+          Its parts then count its positions, up to the end of the pipeline or to where the zeros behind are forgotten.",
     constraints: &[
         ("C1", "the output packet is a multiple of 8 bytes (book 08)"),
         ("C2", "the machine's fetch adapter has the conversion: RNGD's i4 to i5 and i32, i8 to i9 and i32, i16 to i32, f8e4m3, f8e5m2, f16 and bf16 to f32, f32 to bf16; RNGD-S's also i4 and i16 to i9, f8e4m3 and f8e5m2 to bf16 (book 08)"),
@@ -31,6 +34,10 @@ pub static DECL: OpDecl = OpDecl {
         ("C4", "of two interleaved tensors, the axis between them is the innermost term of time: packets alternate (book 08)"),
         ("C5", "`table` names a `tm.table` for the tensor's format; tables belong to main (book 08)"),
         ("C6", "zero points are subtracted behind a conversion of an integer of up to 8 bits to a wider one, and lie in the range of the latter; one for each of two interleaved tensors, or one for all (book 08)"),
+        ("C7", "one term has zero padding; its elements are evenly spaced in memory, it is cut into the innermost loop of the packet and at most one loop around that, or stands whole in one loop, and what is cut ends its axis (book 08)"),
+        ("C8", "masked are, in the first iteration of that loop, at most all of the innermost one on the left, and in the last iteration on the right as many, but at most 255 x 4 bits; or, without padding on the left and with at most 8 iterations, any number on the right of each (book 08)"),
+        ("C9", "the main context masks, in packets of at most 256 bytes (book 08)"),
+        ("C10", "what is read before the elements, to be masked, lies in the slice's memory"),
     ],
     operands: &[OperandDecl::one("stream", &["stream.begin"])],
     clauses: &[
@@ -70,7 +77,10 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         let fix = format!("pad the packet to {padded} elements (`# {padded}`)");
         return Err(op.clause_error("C1", "packet", message).fix(Some(fix)));
     }
-    plan(op, &source, &result, &free_axes(op, cx, 0), axes).map(drop)
+    let (free, machine) = (free_axes(op, cx, 0), machine(op.ctx));
+    let time = own_time(op, &result, axes)?;
+    let fetch = Fetch::new(&source, &result, time, &free, axes, &machine);
+    fetch.plan().map(drop).map_err(|refused| refused.at(op))
 }
 
 /// The time of one tensor: that of the stream, but for the axis between two interleaved ones.
@@ -85,20 +95,4 @@ pub fn own_time(op: OpRef<'_>, result: &Tensor, axes: &Axes) -> Result<Expr, Dia
         }
         None => Ok(time),
     }
-}
-
-/// The loops of the read of one tensor.
-///
-/// # Errors
-/// C3 or C4.
-pub fn plan(
-    op: OpRef<'_>,
-    source: &Tensor,
-    result: &Tensor,
-    free: &dyn Fn(AxisId) -> bool,
-    axes: &Axes,
-) -> Result<Plan, Diagnostic> {
-    let time = own_time(op, result, axes)?;
-    plan::fetch(&source.dim(Dim::Packet), &time, &result.dim(Dim::Packet), free, axes)
-        .map_err(|why| op.clause_error("C3", "time", why))
 }

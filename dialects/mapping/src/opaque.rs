@@ -1,0 +1,239 @@
+//! Zero padding that travels with its elements (book 08, masking).
+//!
+//! `E # n {0}` says that zeros stand around the elements of E. A stream may cut such a term anywhere, by `/` and `%` between time
+//! and packet: `B # 92 {left 0} # 96 {0}` into three packets of 32. Read position by position, the parts do not say what
+//! the term says: `/ 32` of it starts with padding, and padding of a major part wins over what stands below. So a stream
+//! reads a padded term as an *opaque axis* of n positions: its parts count those positions, and a position holds what
+//! the term holds there. With the axis in place of the term, the ordinary algebra does the rest.
+
+use crate::axes::{Axes, AxisId};
+use crate::digits::digits;
+use crate::equal::{Equality, equal};
+use crate::error::MapError;
+use crate::expr::{Expr, PadKind, Side};
+
+/// A term with zero padding behind its elements, before them, or both.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Padded {
+    /// The term, aliases written out.
+    pub term: Expr,
+    /// As it was first written, for messages.
+    pub text: String,
+    /// The elements.
+    pub inner: Expr,
+    /// Positions before the elements.
+    pub left: u64,
+    /// Positions of the elements.
+    pub live: u64,
+    /// Positions in total.
+    pub size: u64,
+    /// Whether `/` or `%` cut it somewhere.
+    pub split: bool,
+}
+
+impl Padded {
+    /// The padded term that `expr` is. Don't-care padding inside or before it belongs to it; around it, it does not.
+    fn of(expr: &Expr, axes: &Axes) -> Result<Option<Self>, MapError> {
+        if !matches!(expr, Expr::Pad { .. } | Expr::Alias(_)) {
+            return Ok(None);
+        }
+        let term = expr.expanded(axes)?;
+        let (mut inner, mut left, mut zero) = (&term, 0, false);
+        while let Expr::Pad { inner: padded, size, kind, side } = inner {
+            let outermost = std::ptr::eq(inner, &term);
+            if *kind == PadKind::Bottom || (outermost && (*kind, *side) == (PadKind::Top, Side::High)) {
+                break;
+            }
+            let amount = size.saturating_sub(padded.size(axes)?);
+            left += if *side == Side::Low { amount } else { 0 };
+            zero |= *kind == PadKind::Zero && amount > 0;
+            inner = padded;
+        }
+        let (live, size) = (inner.size(axes)?, term.size(axes)?);
+        let text = expr.quoted().trim_matches('`').to_owned();
+        let inner = inner.clone();
+        Ok(zero.then_some(Self { term, text, inner, left, live, size, split: false }))
+    }
+
+    /// Whether the elements end where their axis ends: what a cut counts beyond them is no element. Otherwise it would be one
+    /// that the term does not hold.
+    #[must_use]
+    pub fn ends_axis(&self, axes: &Axes) -> bool {
+        let Ok(digits) = digits(&self.inner, axes) else { return true };
+        let Some(top) = digits.iter().next_back() else { return true };
+        let Some(axis) = top.axis else { return top.live == 1 };
+        let start = digits.offset().iter().find(|offset| offset.axis == axis);
+        let start = start.map_or(0, |offset| offset.coordinate);
+        start.saturating_add(top.stride.saturating_mul(top.live)) >= top.axis_size
+    }
+
+    /// The same term with don't-care padding.
+    fn loosened(&self) -> Expr {
+        let end = self.left + self.live;
+        let inner =
+            if self.left == 0 { self.inner.clone() } else { self.inner.clone().pad_left(end, PadKind::Top) };
+        inner.pad(self.size, PadKind::Top)
+    }
+}
+
+/// The padded terms of some mappings, each once, in order of appearance. One inside another is not listed.
+///
+/// # Errors
+/// A mapping that breaks a size rule.
+pub fn padded_terms(maps: &[&Expr], axes: &Axes) -> Result<Vec<Padded>, MapError> {
+    let mut found = Vec::new();
+    maps.iter().try_for_each(|map| collect(map, false, axes, &mut found))?;
+    Ok(found)
+}
+
+fn collect(expr: &Expr, split: bool, axes: &Axes, found: &mut Vec<Padded>) -> Result<(), MapError> {
+    if let Some(padded) = Padded::of(expr, axes)? {
+        match found.iter_mut().find(|known| known.term == padded.term) {
+            Some(known) => known.split |= split,
+            None => found.push(Padded { split, ..padded }),
+        }
+        return Ok(());
+    }
+    if let Expr::Alias(name) = expr {
+        return collect(axes.alias(name)?, split, axes, found);
+    }
+    let split = split || matches!(expr, Expr::Stride { .. } | Expr::Modulo { .. });
+    expr.children().into_iter().try_for_each(|child| collect(child, split, axes, found))
+}
+
+/// Mappings with an opaque axis in place of each of some padded terms.
+#[derive(Clone, Debug)]
+pub struct Opaque {
+    /// The axes, opaque ones included.
+    pub axes: Axes,
+    terms: Vec<Padded>,
+}
+
+impl Opaque {
+    /// Gives each term an axis, named as the term is written.
+    #[must_use]
+    pub fn new(terms: Vec<Padded>, axes: &Axes) -> Self {
+        let mut axes = axes.clone();
+        for term in &terms {
+            axes.stand_in(&term.text, term.size);
+        }
+        Self { axes, terms }
+    }
+
+    /// The axis of a term.
+    #[must_use]
+    pub fn axis(&self, term: &Padded) -> Option<AxisId> {
+        self.axes.id(&term.text)
+    }
+
+    /// A mapping with the terms' axes in their place. Other aliases are written out.
+    ///
+    /// # Errors
+    /// A mapping that breaks a size rule.
+    pub fn view(&self, expr: &Expr) -> Result<Expr, MapError> {
+        self.replaced(expr, &|term| Expr::axis(&term.text))
+    }
+
+    fn replaced(&self, expr: &Expr, with: &dyn Fn(&Padded) -> Expr) -> Result<Expr, MapError> {
+        if let Some(padded) = Padded::of(expr, &self.axes)? {
+            let known = self.terms.iter().find(|known| known.term == padded.term);
+            return Ok(known.map_or_else(|| expr.clone(), with));
+        }
+        match expr {
+            Expr::Alias(name) => self.replaced(self.axes.alias(name)?, with),
+            Expr::Axis(_)
+            | Expr::Literal(_)
+            | Expr::Pair(_)
+            | Expr::Pad { .. }
+            | Expr::Resize { .. }
+            | Expr::Stride { .. }
+            | Expr::Modulo { .. }
+            | Expr::Slice { .. }
+            | Expr::Gather { .. }
+            | Expr::Slide(_) => expr.map_children(|child| self.replaced(child, with)),
+        }
+    }
+}
+
+/// [`equal()`] for mappings of a stream: whether what is `wanted` may be called `found`. Padded terms that either of them
+/// cuts are opaque. `found` may claim less: don't-care padding for the zeros behind the elements.
+#[must_use]
+pub fn equal_streams(found: &Expr, wanted: &Expr, axes: &Axes) -> Equality {
+    let unknown = |error: MapError| Equality::Unknown { why: error.message };
+    let terms = match padded_terms(&[found, wanted], axes) {
+        Ok(terms) => terms.into_iter().filter(|term| term.split).collect::<Vec<_>>(),
+        Err(error) => return unknown(error),
+    };
+    if terms.is_empty() {
+        return equal(found, wanted, axes);
+    }
+    let claimed = padded_terms(&[found], axes).unwrap_or_default();
+    let claims = |term: &Padded| claimed.iter().any(|own| own.term == term.term);
+    let loose = !terms.iter().any(|term| claims(term) || term.left > 0);
+    let opaque = Opaque::new(terms, axes);
+    let compared = if loose {
+        opaque.replaced(wanted, &Padded::loosened).map(|wanted| equal(found, &wanted, axes))
+    } else {
+        opaque.view(found).and_then(|found| Ok(equal(&found, &opaque.view(wanted)?, &opaque.axes)))
+    };
+    compared.unwrap_or_else(unknown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn axes() -> Axes {
+        let mut axes = Axes::new();
+        for (name, size) in [("A", 4), ("B", 90)] {
+            axes.declare(name, size).unwrap();
+        }
+        axes.define("P", &parse("[B # 92 {left 0} # 96 {0}]")).unwrap();
+        axes
+    }
+
+    fn parse(text: &str) -> Expr {
+        Expr::parse(text).unwrap()
+    }
+
+    fn terms(text: &str) -> Vec<(String, u64, u64, u64, bool)> {
+        let found = padded_terms(&[&parse(text)], &axes()).unwrap();
+        found.into_iter().map(|term| (term.text, term.left, term.live, term.size, term.split)).collect()
+    }
+
+    #[test]
+    fn padded_terms_are_found_whole() {
+        assert_eq!(terms("[A, B # 96]"), []);
+        assert_eq!(terms("[A # 4 {0}]"), [], "nothing is added");
+        assert_eq!(terms("[A, B # 96 {!}]"), []);
+        assert_eq!(terms("[A, {P} / 32, {P} % 32]"), [("{P}".into(), 2, 90, 96, true)]);
+        assert_eq!(terms("[B # 96 {0} # 128, A]"), [("B # 96 {0}".into(), 0, 90, 96, false)]);
+        assert_eq!(terms("[B # 92 {left} # 96 {0}]"), [("B # 92 {left} # 96 {0}".into(), 2, 90, 96, false)]);
+        assert_eq!(terms("[A # 8 {0}, B # 96 {0} % 32]").len(), 2);
+    }
+
+    #[test]
+    fn the_end_of_the_axis_is_seen() {
+        let ends = |text: &str| padded_terms(&[&parse(text)], &axes()).unwrap()[0].ends_axis(&axes());
+        assert!(ends("[B # 96 {0}]") && ends("[[A, B] # 400 {0}]") && ends("[B @ 30 # 64 {0}]"));
+        assert!(!ends("[B % 30 # 32 {0}]") && !ends("[[A % 2, B] # 184 {0}]"));
+    }
+
+    #[test]
+    fn parts_of_a_padded_term_make_it_up() {
+        let same = |found: &str, wanted: &str| equal_streams(&parse(found), &parse(wanted), &axes());
+        assert_eq!(same("[A, {P} / 32, {P} % 32]", "[A, {P}]"), Equality::Equal);
+        assert_eq!(same("[A, {P} / 48, {P} / 16 % 3, {P} % 16]", "[A, {P} / 32, {P} % 32]"), Equality::Equal);
+        // The zeros behind may be forgotten, those before the elements not, and none may be made up.
+        let zeros = "[B # 96 {0} / 32, B # 96 {0} % 32]";
+        assert_eq!(same("[B # 96 / 32, B # 96 % 32]", zeros), Equality::Equal);
+        let refused = [
+            ("[B # 96]", "[{P} / 32, {P} % 32]"),
+            (zeros, "[B # 96]"),
+            (zeros, "[B # 96 / 32, B # 96 % 32]"),
+        ];
+        for (found, wanted) in refused {
+            assert!(matches!(same(found, wanted), Equality::Different { .. }), "{found} {wanted}");
+        }
+    }
+}

@@ -1,0 +1,391 @@
+//! What a fetch reads and what its adapter masks (book 08).
+//!
+//! Zero padding in the time or packet of a fetch says that these positions are zero. A padded term is read as an opaque axis
+//! of its own ([`visa_mapping::Opaque`]), which stands in the buffer where its elements do: position p at
+//! `first element + (p - left) * stride`. What is read before and behind the elements is over-fetch, and masked.
+//!
+//! At most two loops count the positions of the term: the innermost one, and one around it. In iteration t of that, the
+//! positions left of the elements are a beginning of the innermost loop and those right of them an end of it. So there is
+//! one left count for the first iteration and one right count for the last (the book's cases 1 and 2), or, without padding
+//! on the left, a right count for each iteration (case 3).
+
+use crate::plan::{self, Access, Plan, digits_of};
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::OpRef;
+use visa_machine::Machine;
+use visa_mapping::{
+    Axes, AxisId, Digit, Dim, Division, Expr, Opaque, PadKind, Padded, Placed, Placement, Step, Tensor, Unit,
+    Walk, divide, padded_terms, place, place_expr,
+};
+
+/// Which elements of a fetch are masked, in terms of the loops of its plan, numbered from the outermost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mask {
+    /// The loop whose first iteration is masked on the left, and whose last one on the right.
+    pub dim: usize,
+    /// Elements of the innermost loop that are masked on the left.
+    pub left: u64,
+    /// The loop whose iterations have a count each.
+    pub by: Option<usize>,
+    /// Elements of the innermost loop that are not masked on the right: one count, or one an iteration of `by`.
+    pub valid: Vec<u64>,
+}
+
+/// Why there is no such fetch: the constraint of `stream.fetch` that does not hold, and the way out if there is one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// The constraint.
+    pub constraint: &'static str,
+    /// What was found and what was expected.
+    pub message: String,
+    /// What to write instead.
+    pub fix: Option<String>,
+}
+
+impl Refused {
+    /// The finding at a `stream.fetch`.
+    #[must_use]
+    pub fn at(self, op: OpRef<'_>) -> Diagnostic {
+        let clause = if self.constraint == "C3" { "time" } else { "packet" };
+        op.clause_error(self.constraint, clause, self.message).fix(self.fix)
+    }
+}
+
+/// A read of the fetch engine.
+pub struct Fetch<'a> {
+    element: Expr,
+    time: Expr,
+    packet: Expr,
+    /// Bits of an element in data memory.
+    bits: u64,
+    /// Bytes of a packet behind the fetch.
+    packet_bytes: u64,
+    unit: Option<Unit>,
+    free: &'a dyn Fn(AxisId) -> bool,
+    axes: &'a Axes,
+    machine: &'a Machine,
+}
+
+/// The opaque view of a fetch with one padded term.
+struct Masked {
+    term: Padded,
+    opaque: Opaque,
+    axis: AxisId,
+    time: Expr,
+    packet: Expr,
+    buffer: Placement,
+}
+
+fn shape(message: String) -> Refused {
+    Refused { constraint: "C7", message, fix: None }
+}
+
+fn width(message: String) -> Refused {
+    Refused { constraint: "C8", message, fix: None }
+}
+
+fn unreadable(message: String) -> Refused {
+    Refused { constraint: "C3", message, fix: None }
+}
+
+impl<'a> Fetch<'a> {
+    /// The fetch that makes the stream `result` of the tensor `source`, in the order of `time` if that is only a part of the
+    /// stream's; the tensor does not depend on the axes that are `free`.
+    #[must_use]
+    pub fn new(
+        source: &Tensor,
+        result: &Tensor,
+        time: Expr,
+        free: &'a dyn Fn(AxisId) -> bool,
+        axes: &'a Axes,
+        machine: &'a Machine,
+    ) -> Self {
+        Self {
+            element: source.dim(Dim::Packet),
+            time,
+            packet: result.dim(Dim::Packet),
+            bits: u64::from(source.dtype.bits()),
+            packet_bytes: result.dim_bytes(Dim::Packet, axes).unwrap_or(u64::MAX),
+            unit: result.unit,
+            free,
+            axes,
+            machine,
+        }
+    }
+
+    /// The loops of the fetch, and its mask if something is masked.
+    ///
+    /// # Errors
+    /// The constraint that does not hold: C3, C7 to C9 of `stream.fetch`.
+    pub fn plan(&self) -> Result<(Plan, Option<Mask>), Refused> {
+        match self.masked()? {
+            Some(masked) => self.masked_plan(&masked),
+            None => {
+                let access = self.access();
+                let read = access.buffer().and_then(|buffer| access.read(&buffer, self.free));
+                let (base, inner, outer) = read.map_err(unreadable)?;
+                Ok((plan::fetch(base, &inner, &outer), None))
+            }
+        }
+    }
+
+    /// The entries of the fetch before they merge, outermost first, each with the factor of the stream that makes it: for
+    /// messages.
+    #[must_use]
+    pub fn factors(&self) -> Vec<String> {
+        let factors = match self.masked() {
+            Ok(Some(masked)) => masked.access(self).factors(&masked.buffer, &masked.free(self)),
+            Ok(None) => self.access().buffer().and_then(|buffer| self.access().factors(&buffer, self.free)),
+            Err(refused) => Err(refused.message),
+        };
+        factors.unwrap_or_default()
+    }
+
+    fn access(&self) -> Access<'_> {
+        Access { element: &self.element, time: &self.time, packet: &self.packet, axes: self.axes }
+    }
+
+    /// The one padded term, if there is one, and how the fetch sees it.
+    fn masked(&self) -> Result<Option<Masked>, Refused> {
+        let read = |maps: &[&Expr]| padded_terms(maps, self.axes).map_err(|error| unreadable(error.message));
+        let mut terms = read(&[&self.time, &self.packet])?;
+        let Some(term) = terms.pop() else { return Ok(None) };
+        let inside = read(&[&term.inner])?;
+        if let Some(other) = terms.first().or(inside.first()) {
+            let (one, two) = (&other.text, &term.text);
+            return Err(shape(format!(
+                "`{one}` and `{two}` both have zero padding: a fetch masks one term (book 08)"
+            )));
+        }
+        if term.split && !term.ends_axis(self.axes) {
+            let (text, inner) = (&term.text, &term.inner);
+            return Err(shape(format!(
+                "`{text}` is cut, and where `{inner}` ends other elements follow: only padding behind the end of an axis is cut"
+            )));
+        }
+        let opaque = Opaque::new(vec![term.clone()], self.axes);
+        let view = |map: &Expr| opaque.view(map).map_err(|error| unreadable(error.message));
+        let (time, packet) = (view(&self.time)?, view(&self.packet)?);
+        let axis = opaque.axis(&term).ok_or_else(|| unreadable(format!("`{}` has no axis", term.text)))?;
+        let buffer = self.with_axis(&term, axis)?;
+        Ok(Some(Masked { term, opaque, axis, time, packet, buffer }))
+    }
+
+    /// The buffer with the opaque axis of `term` where it holds the term's elements.
+    fn with_axis(&self, term: &Padded, axis: AxisId) -> Result<Placement, Refused> {
+        let buffer = self.access().buffer().map_err(unreadable)?;
+        let mut elements = place_expr(&term.inner, self.axes, 1)
+            .map_err(|error| shape(format!("`{}`: {error}", term.inner)))?;
+        let own: Vec<_> =
+            term.inner.axis_names(self.axes).iter().filter_map(|name| self.axes.id(name)).collect();
+        let others = buffer.origin.iter().filter(|offset| !own.contains(&offset.axis)).copied();
+        elements.origin.extend(others.clone());
+        elements.origin.sort_by_key(|offset| offset.axis);
+        let division = divide(&elements, &buffer, self.free, self.axes).map_err(|error| {
+            unreadable(format!("`{}` cannot be read from `{}`: {error}", term.inner, self.element))
+        })?;
+        let stride = single_stride(&division).ok_or_else(|| {
+            shape(format!(
+                "the elements of `{}` are not evenly spaced in `{}`: they are masked in one loop",
+                term.text, self.element
+            ))
+        })?;
+        let before = stride.saturating_mul(i64::try_from(term.left).unwrap_or(i64::MAX));
+        let (extent, kind) = (term.size, PadKind::Top);
+        let digit = Digit { axis: Some(axis), stride: 1, extent, live: extent, kind, axis_size: extent };
+        let mut digits = division.rest;
+        digits.push(Placed { digit, weight: stride });
+        Ok(Placement { base: division.base.saturating_sub(before), origin: others.collect(), digits })
+    }
+
+    fn masked_plan(&self, masked: &Masked) -> Result<(Plan, Option<Mask>), Refused> {
+        let access = masked.access(self);
+        let (base, inner, outer) = access.read(&masked.buffer, &masked.free(self)).map_err(unreadable)?;
+        let plan = plan::fetch(base, &inner, &outer);
+        let stream =
+            digits_of(&masked.packet, access.axes).and_then(|packet| access.stream(place(&packet, 1)));
+        let steps: Vec<Step> = inner.into_iter().chain(outer).collect();
+        let counted = masked.counted(&stream.map_err(unreadable)?, &steps)?;
+        if counted.left(0) == 0 && counted.right(counted.steps - 1) == 0 {
+            return Ok((plan, None));
+        }
+        let most = self.machine.limits.mask_packet_max_bytes;
+        if self.unit == Some(Unit::Sub) {
+            let message =
+                format!("`{}` has zero padding, which the sub context cannot mask", masked.term.text);
+            let fix = Some("begin the pipeline with `stream.begin main`, or leave `{0}` out".to_owned());
+            return Err(Refused { constraint: "C9", message, fix });
+        }
+        if self.packet_bytes > most {
+            let (packet, text, bytes) = (&self.packet, &masked.term.text, self.packet_bytes);
+            let message = format!("packet `{packet}` has {bytes} bytes, at most {most} with `{text}` masked");
+            return Err(Refused { constraint: "C9", message, fix: None });
+        }
+        let (plan, mask) = self.mask(plan, &counted)?;
+        Ok((plan, Some(mask)))
+    }
+
+    /// The registers of the mask; a mask without a loop for `dim` gets one of a single iteration.
+    fn mask(&self, mut plan: Plan, counted: &Counted<'_>) -> Result<(Plan, Mask), Refused> {
+        let single = counted.single(self.machine.masked_right_max(self.bits));
+        let valid = match &single {
+            Ok(_) => Vec::new(),
+            Err(why) => counted.each(self.machine.limits.mask_counts, why)?,
+        };
+        let dummy = plan.loops.len() - plan.packet_loops.max(1);
+        let moved = |index: usize| index + usize::from(index >= dummy);
+        let mask = match (single, counted.outer) {
+            (Ok((left, valid)), Some(dim)) => {
+                return Ok((plan, Mask { dim, left, by: None, valid: vec![valid] }));
+            }
+            (Ok((left, valid)), None) => Mask { dim: dummy, left, by: None, valid: vec![valid] },
+            (Err(_), outer) => Mask { dim: dummy, left: 0, by: outer.map(moved), valid },
+        };
+        plan.loops.insert(dummy, (1, 0));
+        plan.packet_loops += usize::from(plan.packet_loops > 1);
+        Ok((plan, mask))
+    }
+}
+
+/// The distance in the buffer between neighbours of what was divided, if it is everywhere the same.
+fn single_stride(division: &Division) -> Option<i64> {
+    let mut single = None;
+    for step in &division.steps {
+        let stride = match step.walk {
+            Walk::Stride(stride) => stride,
+            Walk::Broadcast => 0,
+            Walk::Padding => return None,
+        };
+        let first = *single.get_or_insert(stride);
+        if step.live < step.extent || Some(stride) != step.at.checked_mul(first) {
+            return None;
+        }
+    }
+    Some(single.unwrap_or(1))
+}
+
+impl Masked {
+    fn access<'b>(&'b self, fetch: &'b Fetch<'_>) -> Access<'b> {
+        Access { element: &fetch.element, time: &self.time, packet: &self.packet, axes: &self.opaque.axes }
+    }
+
+    fn free<'b>(&'b self, fetch: &'b Fetch<'_>) -> impl Fn(AxisId) -> bool + 'b {
+        move |axis| axis != self.axis && (fetch.free)(axis)
+    }
+
+    /// How the loops of the stream, minor first, count the positions of the term.
+    fn counted(&self, stream: &Placement, steps: &[Step]) -> Result<Counted<'_>, Refused> {
+        let mut counted = Counted {
+            term: &self.term,
+            start: stream.start(self.axis),
+            innermost: steps.first().map_or(1, |step| step.extent),
+            step: 0,
+            outer: None,
+            stride: 0,
+            steps: 1,
+        };
+        for (_, placed) in stream.of_axis(self.axis) {
+            let Placed { digit, weight } = *placed;
+            if weight == 1 {
+                counted.step = digit.stride;
+            } else if counted.outer.is_some() {
+                return Err(shape(format!(
+                    "`{}` is cut into more than two loops: masked are the innermost one and one around it (book 08)",
+                    self.term.text
+                )));
+            } else {
+                // The buffer holds the axis in one digit, so that the stream's is one loop.
+                counted.outer = steps.iter().rev().position(|step| step.at == weight);
+                (counted.stride, counted.steps) = (digit.stride, digit.extent);
+            }
+        }
+        Ok(counted)
+    }
+}
+
+/// How the loops of a fetch count the positions of a padded term: from `start` on, in iteration t of the outer loop and d of
+/// the innermost one position start + t * stride + d * step.
+struct Counted<'a> {
+    term: &'a Padded,
+    start: u64,
+    /// Iterations of the innermost loop of the fetch.
+    innermost: u64,
+    /// Positions that one of them goes on; 0 where it counts something else.
+    step: u64,
+    /// The outer loop, numbered from the outermost of the fetch, if there is one.
+    outer: Option<usize>,
+    /// Positions that one of its iterations goes on.
+    stride: u64,
+    /// Its iterations.
+    steps: u64,
+}
+
+impl Counted<'_> {
+    /// Iterations of the innermost loop whose position lies below `end`, in iteration t of the outer one.
+    fn below(&self, end: u64, t: u64) -> u64 {
+        let first = self.start.saturating_add(self.stride.saturating_mul(t));
+        let room = end.saturating_sub(first);
+        match self.step {
+            0 if room > 0 => self.innermost,
+            0 => 0,
+            step => room.div_ceil(step).min(self.innermost),
+        }
+    }
+
+    /// Elements masked on the left.
+    fn left(&self, t: u64) -> u64 {
+        self.below(self.term.left, t)
+    }
+
+    /// Elements masked on the right.
+    fn right(&self, t: u64) -> u64 {
+        self.innermost - self.below(self.term.left + self.term.live, t)
+    }
+
+    /// The left count of the first iteration and the valid count of the last one, where no other iteration is masked: the
+    /// book's cases 1 and 2. At most `most` elements are masked on the right.
+    fn single(&self, most: u64) -> Result<(u64, u64), String> {
+        let (text, last) = (&self.term.text, self.steps - 1);
+        if last > 0 && self.left(1) > 0 {
+            return Err(format!(
+                "{} positions of `{text}` stand before its elements, but the innermost loop has {}",
+                self.term.left, self.innermost
+            ));
+        }
+        if last > 0 && self.right(last - 1) > 0 {
+            return Err(format!(
+                "{} positions of `{text}` stand behind its elements, but the innermost loop has {}",
+                self.term.size - self.term.left - self.term.live,
+                self.innermost
+            ));
+        }
+        let masked = self.right(last);
+        if masked > most {
+            return Err(format!(
+                "{masked} elements are masked behind those of `{text}`, at most {most} at once"
+            ));
+        }
+        Ok((self.left(0), self.innermost - masked))
+    }
+
+    /// A valid count for each iteration of the outer loop: case 3, needed for the reason `why`.
+    fn each(&self, most: u64, why: &str) -> Result<Vec<u64>, Refused> {
+        if self.left(0) > 0 {
+            return Err(width(format!(
+                "{why}; with padding before the elements nothing else will do (book 08)"
+            )));
+        }
+        if self.outer.is_none() {
+            return Err(width(format!(
+                "{why}; more takes a loop of at most {most} iterations around it (book 08)"
+            )));
+        }
+        if self.steps > most {
+            return Err(width(format!(
+                "{why}; and there are at most {most} counts, where the loop around it has {} iterations (book 08)",
+                self.steps
+            )));
+        }
+        Ok((0..self.steps).map(|t| self.innermost - self.right(t)).collect())
+    }
+}
