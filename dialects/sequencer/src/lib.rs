@@ -2,7 +2,7 @@
 //! sequencers run them (book 08, 09, 10, 18).
 //!
 //! A [`Program`] is a value, independent of the IR, with a text form, an address
-//! sequence, rewrites that keep that sequence, and the hardware's limits as rules S1 to S5.
+//! sequence, rewrites that keep that sequence, and the hardware's limits as rules S1 to S6.
 
 mod addresses;
 mod dialect;
@@ -12,6 +12,7 @@ mod merge;
 mod program;
 mod retile;
 mod sizes;
+mod stride;
 mod text;
 
 /// The operations of the seq dialect.
@@ -25,5 +26,6 @@ pub use dialect::{DIALECT, DTYPE, PAIRED, PROGRAM};
 pub use error::{SeqError, code};
 pub use limits::{SequencerLimits, check, check_paired};
 pub use program::{Entry, PairedEntry, PairedProgram, Program};
+pub use stride::Stride;
 pub use sizes::{CommitSize, commit_size, contiguous, contiguous_paired, fetch_size};
 pub use text::MAX_TEXT_ENTRIES;

@@ -59,9 +59,9 @@ fn loops(cx: &StageCx<'_>, spec: OpSpec, plan: &Plan, base: i64) -> OpSpec {
 
 /// The program of a plan for a tensor that stands at `base`, in elements.
 fn program(plan: &Plan, base: i64) -> Program {
-    let mut entries: Vec<_> = plan.loops.iter().map(|&(limit, stride)| Entry { limit, stride }).collect();
+    let mut entries: Vec<_> = plan.loops.iter().map(|&(limit, stride)| Entry::new(limit, stride)).collect();
     if entries.is_empty() {
-        entries.push(Entry { limit: 1, stride: 1 });
+        entries.push(Entry::new(1, 1));
     }
     Program { entries, packet: plan.packet, base: base.saturating_add(plan.base) }
 }
@@ -188,10 +188,10 @@ fn accumulate(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnos
         if !time.summed {
             slots = slots.saturating_mul(i64::try_from(time.limit).unwrap_or(i64::MAX));
         }
-        entries.push(Entry { limit: time.limit, stride });
+        entries.push(Entry::new(time.limit, stride));
     }
     if entries.is_empty() {
-        entries.push(Entry { limit: 1, stride: 1 });
+        entries.push(Entry::new(1, 1));
     }
     entries.reverse();
     let mut slots = Program { entries, packet: 1, base: 0 };

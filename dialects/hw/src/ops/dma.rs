@@ -9,7 +9,7 @@ use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 use visa_machine::Machine;
-use visa_sequencer::{Entry, PairedEntry, PairedProgram, Program, check_paired};
+use visa_sequencer::{Entry, PairedEntry, PairedProgram, Program, Stride, check_paired};
 
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&DMA];
@@ -87,9 +87,9 @@ pub(crate) fn read(op: OpRef<'_>) -> Result<Dma, Diagnostic> {
 fn sequencer(op: OpRef<'_>, machine: &Machine, pcie: bool, loops: &PairedProgram) -> Result<(), Diagnostic> {
     let mut registers = loops.clone();
     if pcie {
-        registers.entries.retain(|entry| !between_chips(entry.read) && !between_chips(entry.write));
+        registers.entries.retain(|entry| !between_chips(&entry.read) && !between_chips(&entry.write));
         if registers.entries.is_empty() {
-            registers.entries.push(PairedEntry { limit: 1, read: 1, write: 1 });
+            registers.entries.push(PairedEntry::new(1, 1, 1));
         }
     }
     let limits = limits(machine, &[]);
@@ -101,7 +101,7 @@ fn sequencer(op: OpRef<'_>, machine: &Machine, pcie: bool, loops: &PairedProgram
         let message = format!("`{loops}` has {} entries, expected at most {}", loops.entries.len(), limits.entries);
         return Err(op.clause_error("C2", "loops", message));
     }
-    let contiguous = loops.entries.last().is_some_and(|entry| (entry.read, entry.write) == (1, 1));
+    let contiguous = loops.entries.last().is_some_and(|entry| (entry.read.fixed(), entry.write.fixed()) == (Some(1), Some(1)));
     if loops.packet > 1 && !contiguous {
         let message = format!(
             "the innermost entry of `{loops}` is not contiguous on both sides: expected strides 1 -> 1, or packets of 1"
@@ -111,8 +111,9 @@ fn sequencer(op: OpRef<'_>, machine: &Machine, pcie: bool, loops: &PairedProgram
     Ok(())
 }
 
-fn between_chips(stride: i64) -> bool {
-    stride != 0 && stride % CHIP_STRIDE == 0
+/// Whether iterations go from chip to chip. A table does not: chips are as far apart as their numbers.
+fn between_chips(stride: &Stride) -> bool {
+    stride.fixed().is_some_and(|stride| stride != 0 && stride % CHIP_STRIDE == 0)
 }
 
 /// C3.
@@ -161,16 +162,18 @@ impl Memories<'_> {
     /// Whether every address of one side lies in `space`; else what is wrong.
     pub(crate) fn inside(&self, side: &Program, space: Space) -> Result<(), String> {
         let per_chip = self.chips(space) > 1;
-        let is_chip = |entry: &&Entry| per_chip && between_chips(entry.stride);
+        let is_chip = |entry: &&Entry| per_chip && between_chips(&entry.stride);
         let base_chip = if per_chip { side.base.div_euclid(CHIP_STRIDE) } else { 0 };
         let chip_entries = side.entries.iter().filter(is_chip);
         let chips = Program {
-            entries: chip_entries.map(|entry| Entry { stride: entry.stride / CHIP_STRIDE, ..*entry }).collect(),
+            entries: chip_entries
+                .filter_map(|entry| Some(Entry { limit: entry.limit, stride: entry.stride.divided(CHIP_STRIDE)? }))
+                .collect(),
             packet: 1,
             base: base_chip,
         };
         let local = Program {
-            entries: side.entries.iter().filter(|entry| !is_chip(entry)).copied().collect(),
+            entries: side.entries.iter().filter(|entry| !is_chip(entry)).cloned().collect(),
             packet: side.packet,
             base: side.base - base_chip * CHIP_STRIDE,
         };

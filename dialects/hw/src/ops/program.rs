@@ -105,7 +105,7 @@ pub(crate) fn read(op: OpRef<'_>) -> Result<Buffer, Diagnostic> {
     let memories = Memories { op, machine: &machine, pcie: true };
     let mut write = layout.write();
     // Each address is the first byte of an element.
-    write.entries.push(visa_sequencer::Entry { limit: u64::from(dtype.bits()).div_ceil(8), stride: 1 });
+    write.entries.push(visa_sequencer::Entry::new(u64::from(dtype.bits()).div_ceil(8), 1));
     memories.inside(&write, space).map_err(|message| op.clause_error("C3", "layout", message))?;
     let (argument, name) = (&*word(op, "role")? == "arg", word(op, "name")?.to_string());
     Ok(Buffer { argument, name, space, dtype, shape, layout: (*layout).clone(), span: op.span() })

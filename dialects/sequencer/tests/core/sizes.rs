@@ -81,7 +81,7 @@ fn bytes_past_64_bits() {
     assert_eq!(code("[2 : -4611686018427387904] : 1"), Ok(()));
     assert_eq!(code("[2 : -4611686018427387905] : 1"), Err("A1"));
     assert_eq!(code("[2 : 1] : 1 @ 4611686018427387904"), Err("A1"));
-    let inner = Entry { limit: u64::MAX, stride: 1 };
+    let inner = Entry::new(u64::MAX, 1);
     let long = Program { entries: vec![inner], packet: 1, base: 0 };
     assert_eq!(long.to_bytes(2).map_err(|error| error.code), Err("A1"));
     let wide = Program { entries: Vec::new(), packet: u64::MAX, base: 0 };
