@@ -135,6 +135,19 @@ impl Axes {
         Ok(id)
     }
 
+    /// An axis that stands for a part of a mapping, `text`, and that no text can name.
+    pub(crate) fn declare_scratch(&mut self, text: &str, size: u64) -> AxisId {
+        let mut name = text.to_owned();
+        while self.by_name.contains_key(&*name) {
+            name.push('\'');
+        }
+        let id = AxisId(self.declared.len() as u32);
+        let name: Arc<str> = name.into();
+        self.declared.push(Declared { name: name.clone(), size, skew: None });
+        self.by_name.insert(name, id);
+        id
+    }
+
     /// The axis of that name, if it is declared.
     pub fn id(&self, name: &str) -> Option<AxisId> {
         self.by_name.get(name).copied()

@@ -5,8 +5,8 @@ use std::rc::Rc;
 use visa_ir::context::Attr;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, OpSpec};
-use visa_mapping::{Dim, Expr, Tensor, Unit, operand};
-use visa_sequencer::{Entry, Program, SeqError};
+use visa_mapping::{Dim, Expr, Pace, Tensor, Unit, operand};
+use visa_sequencer::{Entry, Program, SeqError, Stride};
 use visa_stream::commit::Write;
 pub use visa_stream::lower::{LowerStage, StageCx};
 use visa_stream::ops::{commit_view, contract, vector};
@@ -57,9 +57,17 @@ fn loops(cx: &StageCx<'_>, spec: OpSpec, plan: &Plan, base: i64) -> OpSpec {
     cx.body(spec, "loops", &visa_sequencer::PROGRAM, program(plan, base))
 }
 
+/// What a loop of a plan is in a program.
+pub fn stride(pace: &Pace) -> Stride {
+    match pace {
+        Pace::Even(stride) => Stride::Fixed(*stride),
+        Pace::Table(table) => Stride::Table(table.clone()),
+    }
+}
+
 /// The program of a plan for a tensor that stands at `base`, in elements.
 fn program(plan: &Plan, base: i64) -> Program {
-    let mut entries: Vec<_> = plan.loops.iter().map(|&(limit, stride)| Entry::new(limit, stride)).collect();
+    let mut entries: Vec<_> = plan.loops.iter().map(|(limit, pace)| Entry { limit: *limit, stride: stride(pace) }).collect();
     if entries.is_empty() {
         entries.push(Entry::new(1, 1));
     }

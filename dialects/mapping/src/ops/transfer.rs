@@ -4,7 +4,7 @@ use super::func::{check_chips, check_place, chips_of};
 use crate::attrs::MAP;
 use crate::facts::{DeclaredAxes, Support, check_mappings, machine};
 use crate::tensor::{Dim, Tensor, TensorKind, make, operand};
-use crate::{AxisId, DM, Expr, HBM, HOST, Transfer, TransferLoop, transfer};
+use crate::{AxisId, DM, Expr, HBM, HOST, Pace, Transfer, TransferLoop, transfer};
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, TypeId};
@@ -137,7 +137,7 @@ fn check_alignment(op: OpRef<'_>, loops: &[TransferLoop], align: i64) -> Result<
     let mut run = 1_i64;
     let mut rest = loops.iter().rev();
     let outer = rest.find(|step| {
-        let contiguous = (step.read, step.write) == (run, run);
+        let contiguous = (&step.read, step.write) == (&Pace::Even(run), run);
         if contiguous {
             run = run.saturating_mul(i64::try_from(step.limit).unwrap_or(i64::MAX));
         }
