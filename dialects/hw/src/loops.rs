@@ -102,7 +102,8 @@ impl<'a> Written<'a> {
         if let Some(error) = check(program, &limits).into_iter().next() {
             return Err(self.finding(constraint, error));
         }
-        let repeats = program.entries.last().is_some_and(|entry| entry.stride == Stride::Fixed(0) && entry.limit > 1);
+        let repeats =
+            program.entries.last().is_some_and(|entry| entry.stride == Stride::Fixed(0) && entry.limit > 1);
         if repeats && program.packet > 1 {
             let message = format!(
                 "the innermost entry of `{program}` repeats a byte within an access: expected stride 1, or packets of 1"

@@ -9,7 +9,9 @@
 
 use crate::cell::{Cell, Index, Map};
 use crate::expr::Term;
-use crate::{Axes, AxisId, Digit, DivideError, Division, Expr, Offset, Placed, Placement, Step, Walk, divide};
+use crate::{
+    Axes, AxisId, Digit, DivideError, Division, Expr, Offset, Placed, Placement, Step, Walk, divide,
+};
 use std::borrow::Cow;
 use std::sync::Arc;
 

@@ -87,7 +87,8 @@ fn placed(
     let mut all = Placement::default();
     for (dim, unit) in units {
         let Some(map) = tensor.map(dim).filter(|_| chips || dim != Dim::Chip) else { continue };
-        let refuse = |error: String| TransferError::Mapping(format!("{} mapping `{map}`: {error}", dim.name()));
+        let refuse =
+            |error: String| TransferError::Mapping(format!("{} mapping `{map}`: {error}", dim.name()));
         let replaced = match access {
             Access::Read => gathers.buffer(map),
             Access::Write => gathers.stream(map),

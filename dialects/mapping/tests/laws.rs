@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use proptest::sample::select;
 use visa_mapping::{
-    Axes, AxisId, Cell, Digit, Digits, DivideError, Expr, Gathers, Index, PadKind, Walk, common, complement, compose,
-    digits, divide, divide_exact, inverse, map, place, place_expr,
+    Axes, AxisId, Cell, Digit, Digits, DivideError, Expr, Gathers, Index, PadKind, Walk, common, complement,
+    compose, digits, divide, divide_exact, inverse, map, place, place_expr,
 };
 
 const SIZES: [(&str, u64); 3] = [("A", 12), ("B", 6), ("K", 7)];
@@ -91,7 +91,9 @@ fn read_at(division: &visa_mapping::Division, mut at: u64) -> i64 {
     for step in &division.steps {
         match &step.walk {
             Walk::Stride(stride) => address += stride * (at % step.extent).cast_signed(),
-            Walk::Table(table) => address += table.get((at % step.extent) as usize).copied().unwrap_or_default(),
+            Walk::Table(table) => {
+                address += table.get((at % step.extent) as usize).copied().unwrap_or_default()
+            }
             Walk::Broadcast | Walk::Padding => {}
         }
         at /= step.extent;

@@ -5,8 +5,8 @@ use std::fmt;
 use crate::error::{SeqError, code};
 use crate::merge::{merged, split_entry};
 use crate::program::{Loop, PairedProgram, Program};
-use crate::stride::Stride;
 use crate::sizes::{gcd, largest_divisor};
+use crate::stride::Stride;
 use crate::text::EntryList;
 
 /// What one sequencer can do. The caller fills it from the machine description, with the packet sizes

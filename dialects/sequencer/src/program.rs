@@ -176,7 +176,8 @@ impl PairedProgram {
     }
 
     fn side(&self, base: i64, stride: impl Fn(&PairedEntry) -> &Stride) -> Program {
-        let entries = self.entries.iter().map(|e| Entry { limit: e.limit, stride: stride(e).clone() }).collect();
+        let entries =
+            self.entries.iter().map(|e| Entry { limit: e.limit, stride: stride(e).clone() }).collect();
         Program { entries, packet: self.packet, base }
     }
 }

@@ -218,7 +218,7 @@ fn positions(
             return Err(format!("`{element}` ends before; pad it (`# n`) so that the bytes are its own"));
         };
         if std::mem::replace(place, true) {
-            return Err(others());
+            return Err(format!("{}: position {at} is written twice", others()));
         }
         if !advance(&plan.loops, &mut counts, &mut at) {
             break;
@@ -268,7 +268,7 @@ fn advance(loops: &[(u64, Pace)], counts: &mut [u64], at: &mut i64) -> bool {
 /// Why padding in time cannot be committed.
 fn padded_time(time: &Expr, extent: u64, live: u64) -> PlanError {
     format!(
-        "time `{time}` has padding: of {extent} steps the first {live} bring elements, and a commit writes what each step \
+        "time `{time}` has padding: of {extent} steps only the first {live} bring elements, and a commit writes what each step \
          brings (book 09)"
     )
 }

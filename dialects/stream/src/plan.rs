@@ -227,7 +227,9 @@ pub fn register_read(
             break;
         }
     }
-    if let Some(step) = rest.find(|step| matches!(step.walk, Walk::Stride(_) | Walk::Table(_)) && step.live > 1) {
+    if let Some(step) =
+        rest.find(|step| matches!(step.walk, Walk::Stride(_) | Walk::Table(_)) && step.live > 1)
+    {
         return Err(format!(
             "packet `{packet}` is not contiguous in `{element}`: a loop of {} stands apart from the {read} elements read at once (book 18)",
             step.live

@@ -67,7 +67,8 @@ pub fn stride(pace: &Pace) -> Stride {
 
 /// The program of a plan for a tensor that stands at `base`, in elements.
 fn program(plan: &Plan, base: i64) -> Program {
-    let mut entries: Vec<_> = plan.loops.iter().map(|(limit, pace)| Entry { limit: *limit, stride: stride(pace) }).collect();
+    let mut entries: Vec<_> =
+        plan.loops.iter().map(|(limit, pace)| Entry { limit: *limit, stride: stride(pace) }).collect();
     if entries.is_empty() {
         entries.push(Entry::new(1, 1));
     }

@@ -61,7 +61,9 @@ fn added(term: &Expr, axes: &Axes) -> Result<Option<Gathered>, String> {
         if let Some((moved, _)) = first {
             let along = *axis.get_or_insert(moved);
             if second.is_some() || along != moved {
-                return Err("a table that picks along several axes is more than the evaluator follows".to_owned());
+                return Err(
+                    "a table that picks along several axes is more than the evaluator follows".to_owned()
+                );
             }
         }
         adds.push(first.map_or(0, |(_, coordinate)| coordinate));

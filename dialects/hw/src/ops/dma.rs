@@ -26,7 +26,7 @@ pub static DMA: OpDecl = OpDecl {
         ("C1", "`tensor` moves between HBM and data memory or within either, `pcie` between host and HBM (book 10)"),
         ("C2", "the loops fit the sequencer: at most 8 entries of at most 65536, packets of at most 4096 bytes (book 10)"),
         ("C3", "writes to data memory are aligned: base, strides and packet are multiples of 8 bytes (book 10)"),
-        ("C4", "no write stride is 0, and no more bytes are moved than the memory holds: nothing is written twice"),
+        ("C4", "no write stride is 0, no two offsets of a table are nearer than a packet, and no more bytes are moved than the memory holds: nothing is written twice"),
         ("C5", "every address lies in its memory"),
     ],
     clauses: &[

@@ -37,7 +37,12 @@ fn check(buffer: &str, stream: &str, base: i64, loops: &[&str]) {
 fn offsets_are_relative_to_the_first_entry() {
     check("[A, C]", "[A @ (0, 2, 1), C]", 0, &["3 : [0, 16, 8]", "8 : 1"]);
     check("[A, C]", "[A @ (3, 1, 5), C]", 24, &["3 : [0, -16, 16]", "8 : 1"]);
-    check("[A, C]", "[T, A @ (3, 1), A @ (1, 3, 0) # 4, C]", 32, &["2 : broadcast", "2 : -16", "4 : [0, 16, -8]", "8 : 1"]);
+    check(
+        "[A, C]",
+        "[T, A @ (3, 1), A @ (1, 3, 0) # 4, C]",
+        32,
+        &["2 : broadcast", "2 : -16", "4 : [0, 16, -8]", "8 : 1"],
+    );
     // A = 6 of blocks of 4 is 2 further in the second block.
     check("[A / 4, C, A % 4]", "[A @ (1, 6, 0)]", 1, &["3 : [0, 33, -1]"]);
     // A table that counts up, across the blocks.
@@ -63,7 +68,12 @@ fn parts_of_a_table_are_tables() {
     check("[A, C]", "[A @ (3, 1, 5, 0, 2, 2) @ 3, C]", 0, &["3 : [0, 16, 16]", "8 : 1"]);
     check("[A, B]", "[[A, B] @ (9, 3, 30)]", 9, &["3 : [0, -6, 21]"]);
     // Of a group that is split across, the rest steps as ever.
-    check("[A, C]", "[[A @ (3, 1, 4), C] / 4, T, C % 4]", 24, &["3 : [0, -16, 8]", "2 : 4", "2 : broadcast", "4 : 1"]);
+    check(
+        "[A, C]",
+        "[[A @ (3, 1, 4), C] / 4, T, C % 4]",
+        24,
+        &["3 : [0, -16, 8]", "2 : 4", "2 : broadcast", "4 : 1"],
+    );
 }
 
 #[test]
@@ -106,6 +116,9 @@ fn picks_are_bounded() {
     let stream = |a: u64, c: u64| format!("[A @ ({}), C @ ({})]", long(a), long(c));
     assert!(walks("[A, C]", &stream(256, 256)).is_ok());
     let why = walks("[A, C]", &stream(256, 257)).unwrap_err();
-    assert!(why.ends_with("cannot be read by offset tables: there are more than 65536 picks together"), "{why}");
+    assert!(
+        why.ends_with("cannot be read by offset tables: there are more than 65536 picks together"),
+        "{why}"
+    );
     assert!(why.starts_with("`A @ (0, 1, 4, 1, 0, 1, 4, 1, ...)`, `C @ ("), "{why}");
 }

@@ -40,7 +40,8 @@ pub static TO_HBM: OpDecl = OpDecl {
 pub static TO_DM: OpDecl = OpDecl {
     name: "tm.to_dm",
     summary: "Moves a tensor from HBM to data memory.",
-    doc: "Each chip moves its own part by tensor DMA (book 10). Along an axis that the tensor does not depend on, every \
+    doc: "Each chip moves its own part by tensor DMA (book 10). A gathered term of `element`, `R @ (3, 1, 5)`, is read by an \
+          offset table (book 07). Along an axis that the tensor does not depend on, every \
           position gets a copy.",
     constraints: &[
         ("C1", "the address is a multiple of the element size and the tensor fits a slice (book 04)"),

@@ -46,7 +46,9 @@ fn all_programs() -> Vec<Program> {
     for _ in 0..3 {
         last = last
             .iter()
-            .flat_map(|nest| choices.iter().map(|entry| [nest.as_slice(), std::slice::from_ref(entry)].concat()))
+            .flat_map(|nest| {
+                choices.iter().map(|entry| [nest.as_slice(), std::slice::from_ref(entry)].concat())
+            })
             .collect();
         nests.extend_from_slice(&last);
     }
@@ -85,7 +87,9 @@ fn merge_keeps_addresses_and_leaves_nothing_to_merge() {
         for pair in short.entries.windows(2) {
             let moves = |entry: &Entry| entry.limit != 1 || entry.stride.table().is_some();
             assert!(pair.iter().all(moves), "{program} -> {short}");
-            let (Some(outer), Some(inner)) = (pair[0].stride.fixed(), pair[1].stride.fixed()) else { continue };
+            let (Some(outer), Some(inner)) = (pair[0].stride.fixed(), pair[1].stride.fixed()) else {
+                continue;
+            };
             assert_ne!(outer, pair[1].limit as i64 * inner, "{program} -> {short}");
         }
         let mut again = short.clone();
@@ -144,7 +148,11 @@ fn retile_keeps_bytes_wherever_it_can_be_done() {
             let retiled = program.retile(access as u64);
             // An access never goes on past an indirect entry, even where its offsets happen to be evenly apart.
             assert!(possible || retiled.is_err(), "{program} in accesses of {access}");
-            assert_eq!(retiled.is_ok() || is_indirect(&program), possible || is_indirect(&program), "{program}");
+            assert_eq!(
+                retiled.is_ok() || is_indirect(&program),
+                possible || is_indirect(&program),
+                "{program}"
+            );
             let Ok(retiled) = retiled else { continue };
             let spelt: Vec<i64> = retiled.addresses().flat_map(|start| (start..).take(access)).collect();
             assert_eq!(spelt, bytes, "{program} -> {retiled}");
@@ -177,10 +185,8 @@ fn paired_rewrites_keep_both_sides() {
     for &(read0, write0) in &strides {
         for &(read1, write1) in &strides {
             for (outer, inner) in [(1, 4), (2, 1), (2, 2), (3, 4), (4, 6)] {
-                let entries = vec![
-                    PairedEntry::new(outer, read0, write0),
-                    PairedEntry::new(inner, read1, write1),
-                ];
+                let entries =
+                    vec![PairedEntry::new(outer, read0, write0), PairedEntry::new(inner, read1, write1)];
                 keeps_both_sides(&PairedProgram { entries, packet: 1, read_base: 7, write_base: 90 });
                 let table = Stride::from((0..outer as i64).map(|at| (at - 1) * at * 8).collect::<Vec<_>>());
                 let gather = PairedEntry { limit: outer, read: table, write: write0.into() };

@@ -29,10 +29,7 @@ fn values_of_a_program() {
 
 #[test]
 fn values_of_a_paired_program() {
-    let entries = vec![
-        PairedEntry::new(256, 4096, 524_288),
-        PairedEntry::new(512, 8, -8),
-    ];
+    let entries = vec![PairedEntry::new(256, 4096, 524_288), PairedEntry::new(512, 8, -8)];
     let expected = PairedProgram { entries, packet: 8, read_base: 0, write_base: 1024 };
     let text = "[256 : 4096 -> 524288, 512 : 8 -> -8] : 8 @ 0 -> 1024";
     assert_eq!(paired(text), expected);
@@ -54,7 +51,13 @@ fn canonical_text_round_trips() {
     ] {
         assert_eq!(program(text).to_string(), text);
     }
-    for text in ["[2 : (0, 9) -> 8, 2 : 1 -> (3, 0), 2 : (0, 1) -> (1, 0)] : 1", "[] : 1", "[2 : 1 -> -1] : 1", "[2 : 0 -> 1] : 8 @ 1 -> 0", "[2 : 0 -> 1] : 8 @ 0 -> -4"] {
+    for text in [
+        "[2 : (0, 9) -> 8, 2 : 1 -> (3, 0), 2 : (0, 1) -> (1, 0)] : 1",
+        "[] : 1",
+        "[2 : 1 -> -1] : 1",
+        "[2 : 0 -> 1] : 8 @ 1 -> 0",
+        "[2 : 0 -> 1] : 8 @ 0 -> -4",
+    ] {
         assert_eq!(paired(text).to_string(), text);
     }
 }

@@ -18,7 +18,8 @@ pub static DECL: OpDecl = OpDecl {
     name: "stream.fetch",
     summary: "Reads each slice's elements as packets, in any order that a sequencer can walk.",
     doc: "Every time step delivers a packet to each slice. An axis that the tensor does not depend on is broadcast; padding \
-          is read beyond the tensor (over-fetch). With `dtype`, the fetch adapter converts each element.",
+          is read beyond the tensor (over-fetch). A gathered term, `R @ (3, 1, 5)`, is read by an offset table (book 07, indirect \
+          access). With `dtype`, the fetch adapter converts each element.",
     constraints: &[
         ("C1", "the output packet is a multiple of 8 bytes (book 08)"),
         ("C2", "the fetch adapter converts i8 to i32, bf16 to f32 and f32 to bf16 (book 08)"),
