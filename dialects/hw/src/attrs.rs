@@ -17,9 +17,9 @@ pub static DTYPE: BodyDef = BodyDef {
 /// `#hw.program<[128 : 32, 32 : 1] : 32 @ 0>`: a [`Program`].
 pub static PROGRAM: BodyDef = BodyDef {
     name: "hw.program",
-    syntax: "[LIMIT : STRIDE, ...] : PACKET @ BASE",
+    syntax: "[LIMIT : STRIDE, LIMIT : (OFFSET, ...), ...] : PACKET @ BASE",
     doc: "A sequencer program (book 07): nested loops, outermost first, with the distance in bytes between two \
-          iterations; the bytes of one access; the first address in bytes (0 if left out).",
+          iterations, or the offset in bytes of each; the bytes of one access; the first address in bytes (0 if left out).",
     parse: parse_program::<Program>,
 };
 
@@ -27,7 +27,8 @@ pub static PROGRAM: BodyDef = BodyDef {
 pub static PAIRED: BodyDef = BodyDef {
     name: "hw.paired",
     syntax: "[LIMIT : READ -> WRITE, ...] : PACKET @ READ -> WRITE",
-    doc: "A sequencer program with a read and a write side that iterate together (book 10).",
+    doc: "A sequencer program with a read and a write side that iterate together; either may have an \
+          offset table (book 07, 10).",
     parse: parse_program::<PairedProgram>,
 };
 

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 use visa_machine::Machine;
-use visa_sequencer::{Program, SeqError, SequencerLimits, check};
+use visa_sequencer::{Entry, Program, SeqError, SequencerLimits, Stride, check};
 
 /// A checked program whose addresses are worked out once, on first use, and shared by all slices.
 pub(crate) struct Loops {
@@ -102,7 +102,8 @@ impl<'a> Written<'a> {
         if let Some(error) = check(program, &limits).into_iter().next() {
             return Err(self.finding(constraint, error));
         }
-        let repeats = program.entries.last().is_some_and(|entry| entry.stride == 0 && entry.limit > 1);
+        let repeats =
+            program.entries.last().is_some_and(|entry| entry.stride == Stride::Fixed(0) && entry.limit > 1);
         if repeats && program.packet > 1 {
             let message = format!(
                 "the innermost entry of `{program}` repeats a byte within an access: expected stride 1, or packets of 1"
@@ -140,7 +141,7 @@ impl<'a> Written<'a> {
     }
 }
 
-/// What of `program` is no multiple of `align`: its base, or a stride of more than one iteration, but for the innermost
+/// What of `program` is no multiple of `align`: its base, a stride of more than one iteration or an offset of a table, but for the innermost
 /// entry's where that is contiguous.
 pub(crate) fn misaligned(program: &Program, align: u64) -> Option<String> {
     let aligned = |value: i64| value.unsigned_abs().is_multiple_of(align);
@@ -149,14 +150,26 @@ pub(crate) fn misaligned(program: &Program, align: u64) -> Option<String> {
     }
     let last = program.entries.len().saturating_sub(1);
     let (_, entry) = program.entries.iter().enumerate().find(|&(index, entry)| {
-        let contiguous = index == last && entry.stride == 1 && program.packet.is_multiple_of(align);
-        entry.limit > 1 && !contiguous && !aligned(entry.stride)
+        let contiguous =
+            index == last && entry.stride == Stride::Fixed(1) && program.packet.is_multiple_of(align);
+        let moves = entry.limit > 1 || entry.stride.table().is_some();
+        moves && !contiguous && !entry.stride.numbers().iter().copied().all(aligned)
     })?;
     Some(format!("the stride of entry `{entry}` of `{program}` is no multiple of {align}"))
 }
 
-/// Checks that no two iterations of an entry write the same place: a stride of 0.
+/// Checks that no two iterations of an entry write the same place: a stride of 0, or offsets of a table that are nearer
+/// than one access.
 pub(crate) fn overwrites(program: &Program) -> Option<String> {
-    let entry = program.entries.iter().find(|entry| entry.limit > 1 && entry.stride == 0)?;
-    Some(format!("entry `{entry}` of `{program}` writes the same bytes {} times", entry.limit))
+    let clash = |entry: &Entry| entry.stride.clash(entry.limit, program.packet);
+    let (entry, clash) = program.entries.iter().find_map(|entry| Some((entry, clash(entry)?)))?;
+    Some(match &entry.stride {
+        Stride::Fixed(_) => {
+            format!("entry `{entry}` of `{program}` writes the same bytes {} times", entry.limit)
+        }
+        Stride::Table(_) => format!(
+            "iterations {} and {} of entry `{entry}` of `{program}` write the same bytes",
+            clash.start, clash.end
+        ),
+    })
 }

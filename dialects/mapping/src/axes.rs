@@ -135,11 +135,15 @@ impl Axes {
         Ok(id)
     }
 
-    /// An axis that stands for a term, under the term's text: no axis has such a name. The table is a working copy, so that
+    /// An axis that stands for a part of a mapping, `text`, and that no text can name. The table is a working copy, so that
     /// it is not counted among [`MAX_AXES`].
     pub(crate) fn stand_in(&mut self, text: &str, size: u64) -> AxisId {
+        let mut name = text.to_owned();
+        while self.by_name.contains_key(&*name) {
+            name.push('\'');
+        }
         let id = AxisId(self.declared.len() as u32);
-        let name: Arc<str> = text.into();
+        let name: Arc<str> = name.into();
         self.declared.push(Declared { name: name.clone(), size, skew: None });
         self.by_name.insert(name, id);
         id

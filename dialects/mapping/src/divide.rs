@@ -21,9 +21,10 @@ use crate::placement::times;
 use crate::{Axes, AxisId, Digit, Index, MAX_CHOICES, Placed, Placement};
 use rest::{Used, counts_once, leftover};
 use std::fmt;
+use std::sync::Arc;
 
 /// One loop of the walk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     /// Iterations, padding included.
     pub extent: u64,
@@ -36,14 +37,79 @@ pub struct Step {
 }
 
 /// How a loop moves through the buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Walk {
     /// By this distance.
     Stride(i64),
+    /// To these places, an offset for each live iteration; the first is 0 (book 07, indirect access).
+    Table(Arc<[i64]>),
     /// Not at all: the tensor does not depend on what the loop counts.
     Broadcast,
     /// Anywhere: only its first iteration is live.
     Padding,
+}
+
+/// How far apart the iterations of a loop are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// All this far; 0 where the same is visited again.
+    Even(i64),
+    /// Each at its own offset from the first, one for each iteration (book 07, indirect access).
+    Table(Arc<[i64]>),
+}
+
+impl Pace {
+    /// How far iteration `at` is from the first. A table ends with its last entry.
+    #[must_use]
+    pub fn offset(&self, at: u64) -> i64 {
+        match self {
+            Self::Even(stride) => times(*stride, at),
+            Self::Table(table) => {
+                usize::try_from(at).ok().and_then(|at| table.get(at)).copied().unwrap_or_default()
+            }
+        }
+    }
+}
+
+impl Pace {
+    /// Half of every distance, if all are even.
+    #[must_use]
+    pub fn halved(&self) -> Option<Self> {
+        let half = |distance: &i64| (distance % 2 == 0).then(|| distance / 2);
+        match self {
+            Self::Even(stride) => half(stride).map(Self::Even),
+            Self::Table(table) => table.iter().map(half).collect::<Option<Arc<[i64]>>>().map(Self::Table),
+        }
+    }
+}
+
+impl fmt::Display for Pace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Even(stride) => write!(f, "{stride}"),
+            Self::Table(table) => {
+                let offsets: Vec<_> = table.iter().map(i64::to_string).collect();
+                write!(f, "({})", offsets.join(", "))
+            }
+        }
+    }
+}
+
+impl Walk {
+    /// How a read follows it for `extent` iterations: what needs no other element reads the same one again, and so does the
+    /// padding behind the entries of a table.
+    #[must_use]
+    pub fn read(&self, extent: u64) -> Pace {
+        match self {
+            Self::Stride(stride) => Pace::Even(*stride),
+            Self::Broadcast | Self::Padding => Pace::Even(0),
+            Self::Table(table) if table.len() as u64 == extent => Pace::Table(table.clone()),
+            Self::Table(table) => {
+                let padding = (table.len() as u64..extent).map(|_| 0);
+                Pace::Table(table.iter().copied().chain(padding).collect())
+            }
+        }
+    }
 }
 
 /// A stream divided by a buffer.
@@ -87,6 +153,13 @@ pub enum DivideError {
         /// The skewed axis.
         axis: String,
     },
+    /// Gathered terms are no loops with a table each.
+    Gathered {
+        /// The terms.
+        terms: String,
+        /// What keeps them from that.
+        why: String,
+    },
     /// Exact division was asked for.
     Inexact {
         /// What makes it relaxed.
@@ -105,6 +178,7 @@ impl fmt::Display for DivideError {
                 write!(f, "steps along {axis} run from one of its blocks of {block} into the next")
             }
             Self::Skewed { axis } => write!(f, "{axis} is skewed and wraps around, which no loop nest does"),
+            Self::Gathered { terms, why } => write!(f, "`{terms}` cannot be read by offset tables: {why}"),
             Self::Inexact { why } => f.write_str(why),
         }
     }

@@ -416,7 +416,7 @@ impl fmt::Display for Expr {
 }
 
 /// An expression as a term of a group: without brackets of its own unless it is a group.
-struct Term<'a>(&'a Expr);
+pub(crate) struct Term<'a>(pub(crate) &'a Expr);
 
 impl fmt::Display for Term<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

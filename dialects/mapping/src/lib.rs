@@ -18,6 +18,7 @@ mod equal;
 mod error;
 mod expr;
 pub mod facts;
+mod gather;
 mod grammar;
 mod inverse;
 mod normal;
@@ -44,12 +45,13 @@ pub use common::{FactorError, common};
 pub use complement::{ComplementError, complement};
 pub use compose::compose;
 pub use digits::{Digit, Digits, DigitsError, Offset, Ragged, digits};
-pub use divide::{DivideError, Division, Step, Walk, digit_text, divide, divide_exact, step_text};
+pub use divide::{DivideError, Division, Pace, Step, Walk, digit_text, divide, divide_exact, step_text};
 pub use equal::{
     ENUMERATION_BOUND, Equality, Refinement, Tier, decide, equal, first_missing, first_unlike, refines,
 };
 pub use error::MapError;
 pub use expr::{Expr, MAX_SHARED, PadKind, Side};
+pub use gather::{Gathers, MAX_PICKS};
 pub use inverse::{Inverse, inverse};
 pub use normal::normalize;
 pub use opaque::{Opaque, Padded, equal_streams, padded_terms};

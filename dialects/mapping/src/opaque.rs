@@ -106,7 +106,7 @@ fn collect(expr: &Expr, split: bool, axes: &Axes, found: &mut Vec<Padded>) -> Re
 pub struct Opaque {
     /// The axes, opaque ones included.
     pub axes: Axes,
-    terms: Vec<Padded>,
+    terms: Vec<(Padded, AxisId)>,
 }
 
 impl Opaque {
@@ -114,16 +114,18 @@ impl Opaque {
     #[must_use]
     pub fn new(terms: Vec<Padded>, axes: &Axes) -> Self {
         let mut axes = axes.clone();
-        for term in &terms {
-            axes.stand_in(&term.text, term.size);
-        }
+        let stand_in = |term: Padded| {
+            let axis = axes.stand_in(&term.text, term.size);
+            (term, axis)
+        };
+        let terms = terms.into_iter().map(stand_in).collect();
         Self { axes, terms }
     }
 
     /// The axis of a term.
     #[must_use]
     pub fn axis(&self, term: &Padded) -> Option<AxisId> {
-        self.axes.id(&term.text)
+        self.terms.iter().find(|(known, _)| known.term == term.term).map(|(_, axis)| *axis)
     }
 
     /// A mapping with the terms' axes in their place. Other aliases are written out.
@@ -131,13 +133,13 @@ impl Opaque {
     /// # Errors
     /// A mapping that breaks a size rule.
     pub fn view(&self, expr: &Expr) -> Result<Expr, MapError> {
-        self.replaced(expr, &|term| Expr::axis(&term.text))
+        self.replaced(expr, &|_, axis| Expr::axis(self.axes.name(axis)))
     }
 
-    fn replaced(&self, expr: &Expr, with: &dyn Fn(&Padded) -> Expr) -> Result<Expr, MapError> {
+    fn replaced(&self, expr: &Expr, with: &dyn Fn(&Padded, AxisId) -> Expr) -> Result<Expr, MapError> {
         if let Some(padded) = Padded::of(expr, &self.axes)? {
-            let known = self.terms.iter().find(|known| known.term == padded.term);
-            return Ok(known.map_or_else(|| expr.clone(), with));
+            let known = self.terms.iter().find(|(known, _)| known.term == padded.term);
+            return Ok(known.map_or_else(|| expr.clone(), |(term, axis)| with(term, *axis)));
         }
         match expr {
             Expr::Alias(name) => self.replaced(self.axes.alias(name)?, with),
@@ -172,7 +174,7 @@ pub fn equal_streams(found: &Expr, wanted: &Expr, axes: &Axes) -> Equality {
     let loose = !terms.iter().any(|term| claims(term) || term.left > 0);
     let opaque = Opaque::new(terms, axes);
     let compared = if loose {
-        opaque.replaced(wanted, &Padded::loosened).map(|wanted| equal(found, &wanted, axes))
+        opaque.replaced(wanted, &|term, _| term.loosened()).map(|wanted| equal(found, &wanted, axes))
     } else {
         opaque.view(found).and_then(|found| Ok(equal(&found, &opaque.view(wanted)?, &opaque.axes)))
     };

@@ -1,6 +1,7 @@
 //! Transfers between memories: the loop nest that reads a tensor in one layout and writes it in another (book 06, 10).
 
-use crate::divide::{DivideError, Walk, divide};
+use crate::divide::{DivideError, Pace};
+use crate::gather::Gathers;
 use crate::placement::times;
 use crate::tensor::{Dim, Tensor};
 use crate::{Axes, AxisId, Expr, Placement, digits, place, place_expr};
@@ -9,12 +10,12 @@ use visa_machine::Machine;
 use visa_numerics::DType;
 
 /// One loop of a transfer, in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransferLoop {
     /// Iterations.
     pub limit: u64,
-    /// Distance between bytes read.
-    pub read: i64,
+    /// How far apart the bytes read are.
+    pub read: Pace,
     /// Distance between bytes written.
     pub write: i64,
 }
@@ -73,7 +74,7 @@ enum Access {
 /// (`dm_bytes_per_slice` apart, clusters behind one another), then, if `chips`, chips.
 fn placed(
     tensor: &Tensor,
-    axes: &Axes,
+    gathers: &mut Gathers<'_>,
     machine: &Machine,
     chips: bool,
     access: Access,
@@ -90,17 +91,23 @@ fn placed(
     let mut all = Placement::default();
     for (dim, unit) in units {
         let Some(map) = tensor.map(dim).filter(|_| chips || dim != Dim::Chip) else { continue };
-        let found = match access {
-            Access::Read => place_expr(map, axes, unit),
-            Access::Write => digits(map, axes).map(|digits| place(&digits, unit)),
+        let refuse =
+            |error: String| TransferError::Mapping(format!("{} mapping `{map}`: {error}", dim.name()));
+        let replaced = match access {
+            Access::Read => gathers.buffer(map),
+            Access::Write => gathers.stream(map),
         };
-        let refuse = |error| TransferError::Mapping(format!("{} mapping `{map}`: {error}", dim.name()));
-        all = all.join(found.map_err(refuse)?);
+        let replaced = replaced.map_err(refuse)?;
+        let found = match access {
+            Access::Read => place_expr(&replaced, gathers.axes(), unit),
+            Access::Write => digits(&replaced, gathers.axes()).map(|digits| place(&digits, unit)),
+        };
+        all = all.join(found.map_err(|error| refuse(error.to_string()))?);
     }
     Ok(all)
 }
 
-/// The loops that fill every live element of `to` from `from`. `free` names the axes that the tensor does not depend on.
+/// The loops that fill every live element of `to` from `from`. A gathered term of `to` reads by an offset table. `free` names the axes that the tensor does not depend on.
 /// Chips take part where one side is host memory; otherwise each chip does the same in its own.
 ///
 /// # Errors
@@ -113,29 +120,24 @@ pub fn transfer(
     machine: &Machine,
 ) -> Result<Transfer, TransferError> {
     let chips = from.map(Dim::Chip).is_none() || to.map(Dim::Chip).is_none();
-    let source = placed(from, axes, machine, chips, Access::Read)?;
-    let target = placed(to, axes, machine, chips, Access::Write)?;
+    let mut gathers = Gathers::new(axes);
+    let target = placed(to, &mut gathers, machine, chips, Access::Write)?;
+    let source = placed(from, &mut gathers, machine, chips, Access::Read)?;
     let whole = |tensor: &Tensor| {
         let dims = tensor.kind.dims.iter().filter(|&&dim| chips || dim != Dim::Chip);
         flat(dims.map(|&dim| tensor.dim(dim)))
     };
-    let division = divide(&target, &source, free, axes).map_err(|error| TransferError::Divide {
+    let division = gathers.divide(&target, &source, free).map_err(|error| TransferError::Divide {
         wanted: whole(to),
         held: whole(from),
         error,
     })?;
     let live = division.steps.iter().filter(|step| step.live > 1);
     let mut loops: Vec<TransferLoop> = live
-        .map(|step| {
-            let read = match step.walk {
-                Walk::Stride(stride) => stride,
-                Walk::Broadcast | Walk::Padding => 0,
-            };
-            TransferLoop { limit: step.live, read, write: step.at }
-        })
+        .map(|step| TransferLoop { limit: step.live, read: step.walk.read(step.live), write: step.at })
         .collect();
     loops.reverse();
-    loops.push(TransferLoop { limit: from.dtype.align(), read: 1, write: 1 });
+    loops.push(TransferLoop { limit: from.dtype.align(), read: Pace::Even(1), write: 1 });
     let transfer = Transfer { loops, read_base: division.base, write_base: target.base };
     if byte_units(from.dtype) == 1 { Ok(transfer) } else { transfer.halved() }
 }
@@ -155,7 +157,7 @@ impl Transfer {
             Err(TransferError::HalfByte(message))
         };
         let mut run = 1_i64;
-        while let Some(step) = self.loops.pop_if(|step| (step.read, step.write) == (run, run)) {
+        while let Some(step) = self.loops.pop_if(|step| step.read == Pace::Even(run) && step.write == run) {
             run = times(run, step.limit);
         }
         if run % 2 != 0 {
@@ -164,13 +166,13 @@ impl Transfer {
             ));
         }
         for step in &mut self.loops {
-            if step.read % 2 != 0 || step.write % 2 != 0 {
+            let Some(read) = step.read.halved().filter(|_| step.write % 2 == 0) else {
                 return refuse(format!(
                     "runs are read {} and written {} elements apart, expected even distances",
                     step.read, step.write
                 ));
-            }
-            (step.read, step.write) = (step.read / 2, step.write / 2);
+            };
+            (step.read, step.write) = (read, step.write / 2);
         }
         if self.read_base % 2 != 0 || self.write_base % 2 != 0 {
             return refuse(format!(
@@ -178,7 +180,7 @@ impl Transfer {
                 self.read_base, self.write_base
             ));
         }
-        self.loops.push(TransferLoop { limit: run.cast_unsigned() / 2, read: 1, write: 1 });
+        self.loops.push(TransferLoop { limit: run.cast_unsigned() / 2, read: Pace::Even(1), write: 1 });
         Ok(Self { read_base: self.read_base / 2, write_base: self.write_base / 2, ..self })
     }
 }

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use proptest::sample::select;
 use visa_mapping::{
-    Axes, AxisId, Cell, Digit, Digits, DivideError, Expr, Index, PadKind, Walk, common, complement, compose,
-    digits, divide, divide_exact, inverse, map, place, place_expr,
+    Axes, AxisId, Cell, Digit, Digits, DivideError, Expr, Gathers, Index, PadKind, Walk, common, complement,
+    compose, digits, divide, divide_exact, inverse, map, place, place_expr,
 };
 
 const SIZES: [(&str, u64); 3] = [("A", 12), ("B", 6), ("K", 7)];
@@ -89,12 +89,60 @@ fn indices(axes: &[(AxisId, u64)]) -> Vec<Index> {
 fn read_at(division: &visa_mapping::Division, mut at: u64) -> i64 {
     let mut address = division.base;
     for step in &division.steps {
-        if let Walk::Stride(stride) = step.walk {
-            address += stride * (at % step.extent).cast_signed();
+        match &step.walk {
+            Walk::Stride(stride) => address += stride * (at % step.extent).cast_signed(),
+            Walk::Table(table) => {
+                address += table.get((at % step.extent) as usize).copied().unwrap_or_default()
+            }
+            Walk::Broadcast | Walk::Padding => {}
         }
         at /= step.extent;
     }
     address
+}
+
+/// A term of which a table picks some positions, perhaps split or padded afterwards.
+fn gathered(names: &'static [(&'static str, u64)]) -> impl Strategy<Value = Expr> {
+    (term(names), prop::collection::vec(any::<u64>(), 1..7), 0..5).prop_map(|(inner, picks, what)| {
+        let size = inner.size(&axes()).unwrap();
+        let table: Vec<u64> = picks.iter().map(|pick| pick % size).collect();
+        let count = table.len() as u64;
+        let term = inner.gather(table);
+        match what {
+            0 if count % 2 == 0 => term.stride(2),
+            1 if count % 2 == 0 => term.modulo(2),
+            2 => term.pad(count + 2, PadKind::Top),
+            3 if count > 1 => term.slice(1),
+            _ => term,
+        }
+    })
+}
+
+/// Streams with one or two gathered terms among others.
+fn gathering() -> impl Strategy<Value = Expr> {
+    let one = prop_oneof![2 => gathered(&SIZES), 1 => term(&SIZES)];
+    prop::collection::vec(one, 1..4).prop_map(Expr::pair)
+}
+
+/// Buffers that hold all three axes, in many orders and radices.
+const WHOLE: [&str; 8] = [
+    "[A, B, K]",
+    "[K, A % 4, B, A / 4]",
+    "[B % 3, A # 16, K # 8, B / 3]",
+    "[A / 6, A % 2, K, A / 2 % 3, B]",
+    "[B, A % 3, K, A / 3 # 5]",
+    "[A, $(B:1, K:6)]",
+    "[A, B # 9 {left}, K]",
+    "[K # 8 % 4, B / 2, A, B % 2, K # 8 / 4]",
+];
+
+/// The division of a stream with gathered terms by a buffer; `None` where a term picks no element.
+fn gather(stream: &Expr, buffer: &Expr, axes: &Axes) -> Option<Result<visa_mapping::Division, DivideError>> {
+    let mut gathers = Gathers::new(axes);
+    let (stream, buffer) = (gathers.stream(stream).ok()?, gathers.buffer(buffer).ok()?);
+    let order = place(&digits(&stream, gathers.axes()).ok()?, 1);
+    let held = place_expr(&buffer, gathers.axes(), 1).ok()?;
+    Some(gathers.divide(&order, &held, &|_| false))
 }
 
 /// f(g(i).P), from the cells of both.
@@ -163,6 +211,38 @@ proptest! {
         let exact = divide_exact(&place(&s, 1), &place(&b, 1), &|_| false, &axes);
         prop_assert_eq!(exact.is_ok(), once, "{} from {}: {:?}", stream, buffer, read);
         prop_assert_eq!(exact.is_ok(), division.relaxed.is_none());
+    }
+
+    #[test]
+    fn gathered_terms_read_each_index_where_it_is((stream, whole) in (gathering(), select(WHOLE.to_vec()))) {
+        let axes = axes();
+        let buffer = Expr::parse(whole).unwrap();
+        let Some(Ok(division)) = gather(&stream, &buffer, &axes) else { return Ok(()) };
+        let held = place_expr(&buffer, &axes, 1).unwrap();
+        for (cell, at) in cells(&stream, &axes).iter().zip(0..) {
+            let Cell::Live(index) = cell else { continue };
+            prop_assert_eq!(Some(read_at(&division, at)), held.address(index), "{} from {} at {}", stream, whole, at);
+        }
+    }
+
+    #[test]
+    fn a_table_of_each_axis_can_always_be_read(
+        tables in prop::collection::vec(prop::collection::vec(any::<u64>(), 1..9), 3),
+        whole in select(WHOLE.to_vec()),
+    ) {
+        let axes = axes();
+        let pick = |(table, (name, size)): (&Vec<u64>, (&str, u64))| {
+            Expr::axis(name).gather(table.iter().map(|pick| pick % size).collect::<Vec<_>>())
+        };
+        let stream = Expr::pair(tables.iter().zip(SIZES).map(pick));
+        let buffer = Expr::parse(whole).unwrap();
+        let division = gather(&stream, &buffer, &axes).expect("whole axes hold elements");
+        let division = division.map_err(|error| TestCaseError::fail(format!("{stream} from {whole}: {error}")))?;
+        let held = place_expr(&buffer, &axes, 1).unwrap();
+        for (cell, at) in cells(&stream, &axes).iter().zip(0..) {
+            let Cell::Live(index) = cell else { continue };
+            prop_assert_eq!(Some(read_at(&division, at)), held.address(index), "{} from {} at {}", stream, whole, at);
+        }
     }
 
     #[test]

@@ -30,7 +30,7 @@ impl<'a> Addresses<'a> {
     fn new(program: &'a Program, step: u64) -> Self {
         let entries = &program.entries;
         let empty = step == 0 || entries.iter().any(|entry| entry.limit == 0);
-        Self { entries, counters: vec![0; entries.len()], step, next: (!empty).then_some(program.base) }
+        Self { entries, counters: vec![0; entries.len()], step, next: (!empty).then(|| first(program)) }
     }
 
     /// Adds `step` to the counters, a mixed-radix number whose least digit is the innermost loop.
@@ -40,11 +40,11 @@ impl<'a> Addresses<'a> {
             let room = entry.limit - *counter;
             if carry < room {
                 *counter += carry;
-                return Some(moved(address, carry, entry.stride));
+                return Some(moved(address, entry, *counter - carry, *counter));
             }
             let past = carry - room;
             let wrapped = past % entry.limit;
-            address = moved(address, wrapped.wrapping_sub(*counter), entry.stride);
+            address = moved(address, entry, *counter, wrapped);
             *counter = wrapped;
             carry = 1 + past / entry.limit;
         }
@@ -62,7 +62,12 @@ impl Iterator for Addresses<'_> {
     }
 }
 
-/// `address + iterations * stride` modulo 2^64, where negative iterations are their two's complement.
-fn moved(address: i64, iterations: u64, stride: i64) -> i64 {
-    address.wrapping_add(iterations.cast_signed().wrapping_mul(stride))
+/// The address of the first iteration: a table need not start at 0.
+fn first(program: &Program) -> i64 {
+    program.entries.iter().fold(program.base, |address, entry| address.wrapping_add(entry.stride.offset(0)))
+}
+
+/// `address`, moved from one iteration of `entry` to another, modulo 2^64.
+fn moved(address: i64, entry: &Entry, from: u64, to: u64) -> i64 {
+    address.wrapping_sub(entry.stride.offset(from)).wrapping_add(entry.stride.offset(to))
 }

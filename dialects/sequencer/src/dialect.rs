@@ -9,9 +9,9 @@ use visa_numerics::{DType, LookupTable};
 /// `#seq.program<[8 : 32, 16 : 1] : 16 @ 0>`.
 pub static PROGRAM: BodyDef = BodyDef {
     name: "seq.program",
-    syntax: "[LIMIT : STRIDE, ...] : PACKET @ BASE",
-    doc: "Nested loops, outermost first, with the distance in elements between two iterations; the elements of a packet; \
-          the first address in elements (0 if left out) (book 07).",
+    syntax: "[LIMIT : STRIDE, LIMIT : (OFFSET, ...), ...] : PACKET @ BASE",
+    doc: "Nested loops, outermost first, with the distance in elements between two iterations, or for an indirect loop \
+          the offset in elements of each; the elements of a packet; the first address in elements (0 if left out) (book 07).",
     parse: parse::<Program>,
 };
 
@@ -19,7 +19,7 @@ pub static PROGRAM: BodyDef = BodyDef {
 pub static PAIRED: BodyDef = BodyDef {
     name: "seq.paired",
     syntax: "[LIMIT : READ -> WRITE, ...] : PACKET @ READ -> WRITE",
-    doc: "Nested loops that read and write together, in bytes (book 10).",
+    doc: "Nested loops that read and write together, in bytes; either side may have an offset table (book 07, 10).",
     parse: parse::<PairedProgram>,
 };
 

@@ -20,8 +20,10 @@ pub mod code {
     pub const PACKET: &str = "S3";
     /// S4: the innermost entry is neither contiguous nor are the packets single units (book 07).
     pub const INNERMOST: &str = "S4";
-    /// S5: a stride does not fit a signed 32-bit register (book 18).
+    /// S5: a stride or an offset of a table does not fit a signed 32-bit register (book 18).
     pub const STRIDE: &str = "S5";
+    /// S6: the table of an indirect entry has not one offset for each iteration (book 07).
+    pub const TABLE: &str = "S6";
     /// A1: an address or stride does not fit a signed 64-bit integer.
     pub const ADDRESS: &str = "A1";
     /// A2: an element size of 0 bytes.

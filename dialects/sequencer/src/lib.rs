@@ -2,7 +2,7 @@
 //! sequencers run them (book 08, 09, 10, 18).
 //!
 //! A [`Program`] is a value, independent of the IR, with a text form, an address
-//! sequence, rewrites that keep that sequence, and the hardware's limits as rules S1 to S5.
+//! sequence, rewrites that keep that sequence, and the hardware's limits as rules S1 to S6.
 
 mod addresses;
 mod dialect;
@@ -13,6 +13,7 @@ mod merge;
 mod program;
 mod retile;
 mod sizes;
+mod stride;
 mod text;
 
 /// The operations of the seq dialect.
@@ -28,4 +29,5 @@ pub use limits::{SequencerLimits, check, check_paired};
 pub use mask::{Mask, innermost};
 pub use program::{Entry, PairedEntry, PairedProgram, Program};
 pub use sizes::{CommitSize, commit_size, contiguous, contiguous_paired, fetch_size};
+pub use stride::Stride;
 pub use text::MAX_TEXT_ENTRIES;

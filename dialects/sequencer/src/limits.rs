@@ -1,4 +1,4 @@
-//! The sequencer's limits as rules S1 to S5 (book 07, "Configuration Failures"; book 18).
+//! The sequencer's limits as rules S1 to S6 (book 07, "Configuration Failures"; book 18).
 
 use std::fmt;
 
@@ -6,6 +6,7 @@ use crate::error::{SeqError, code};
 use crate::merge::{merged, split_entry};
 use crate::program::{Loop, PairedProgram, Program};
 use crate::sizes::{gcd, largest_divisor};
+use crate::stride::Stride;
 use crate::text::EntryList;
 
 /// What one sequencer can do. The caller fills it from the machine description, with the packet sizes
@@ -34,12 +35,14 @@ impl SequencerLimits {
 /// - S3: the packet is one of `limits.packet_bytes`.
 /// - S4: the innermost entry is contiguous (stride 0 or 1, its limit a multiple of the packet), or
 ///   the packet is 1.
-/// - S5: each stride fits signed 32 bits.
+/// - S5: each stride, and each offset of a table, fits signed 32 bits.
+/// - S6: an indirect entry has an offset for each iteration.
 pub fn check(program: &Program, limits: &SequencerLimits) -> Vec<SeqError> {
     let mut errors = check_entries(&program.entries, program.packet, program, limits);
     errors.extend(check_packet(program, limits));
     errors.extend(check_innermost(&program.entries, program.packet, program));
     errors.extend(check_strides(&program.entries, program));
+    errors.extend(check_tables(&program.entries));
     errors
 }
 
@@ -54,6 +57,7 @@ pub fn check_paired(program: &PairedProgram, limits: &SequencerLimits, max_packe
     }
     errors.extend(check_innermost(&program.entries, program.packet, program));
     errors.extend(check_strides(&program.entries, program));
+    errors.extend(check_tables(&program.entries));
     errors
 }
 
@@ -67,7 +71,7 @@ pub(crate) fn check_entries<const SIDES: usize, L: Loop<SIDES>>(
     let mut errors = Vec::new();
     if entries.is_empty() {
         let message = format!("`{program}` has no entry, expected 1 to {}", limits.entries);
-        let once = L::new(1, [1; SIDES]);
+        let once = L::even(1, [1; SIDES]);
         let fix = format!("write `[{once}]` for a single step");
         errors.push(SeqError::new(code::ENTRIES, message).with_fix(fix));
     } else if entries.len() > limits.entries {
@@ -126,7 +130,7 @@ fn check_innermost<const SIDES: usize, L: Loop<SIDES>>(
     program: &dyn fmt::Display,
 ) -> Option<SeqError> {
     let innermost = entries.last()?;
-    let contiguous = innermost.strides().iter().all(|stride| matches!(stride, 0 | 1));
+    let contiguous = innermost.strides().iter().all(|stride| matches!(stride.fixed(), Some(0 | 1)));
     if packet == 1 || (contiguous && innermost.limit().is_multiple_of(packet)) {
         return None;
     }
@@ -148,7 +152,8 @@ fn check_strides<const SIDES: usize, L: Loop<SIDES>>(
     let fits = |stride: i64| i32::try_from(stride).is_ok();
     let mut errors = Vec::new();
     for (index, entry) in entries.iter().enumerate() {
-        if let Some(stride) = entry.strides().into_iter().find(|&stride| !fits(stride)) {
+        let mut numbers = entry.strides().into_iter().flat_map(Stride::numbers);
+        if let Some(stride) = numbers.find(|&&stride| !fits(stride)) {
             let message = format!(
                 "stride {stride} of entry {index}, `{entry}`, of `{program}` does not fit 32 bits, \
                  expected {} to {}",
@@ -159,4 +164,20 @@ fn check_strides<const SIDES: usize, L: Loop<SIDES>>(
         }
     }
     errors
+}
+
+/// S6.
+fn check_tables<const SIDES: usize, L: Loop<SIDES>>(entries: &[L]) -> Vec<SeqError> {
+    entries.iter().filter_map(check_table).collect()
+}
+
+/// S6 of one entry.
+pub(crate) fn check_table<const SIDES: usize, L: Loop<SIDES>>(entry: &L) -> Option<SeqError> {
+    let counts = entry.strides().into_iter().filter_map(Stride::table).map(|table| table.len() as u64);
+    let wrong = counts.filter(|&count| count != entry.limit()).last()?;
+    let message = format!(
+        "the table of an entry of {} iterations has {wrong} offsets, expected one for each iteration",
+        entry.limit()
+    );
+    Some(SeqError::new(code::TABLE, message).with_fix(format!("write {wrong} for {}", entry.limit())))
 }

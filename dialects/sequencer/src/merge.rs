@@ -50,31 +50,32 @@ fn first_error(errors: Vec<SeqError>) -> Result<(), SeqError> {
 /// as `(n1 * n2) * s2 == n1 * s1`.
 pub(crate) fn merged<const SIDES: usize, L: Loop<SIDES>>(entries: &[L]) -> Vec<L> {
     let mut result: Vec<L> = Vec::with_capacity(entries.len());
-    for &entry in entries.iter().filter(|entry| entry.limit() != 1) {
-        match result.last().and_then(|&outer| merge_pair(outer, entry)) {
+    for entry in entries.iter().filter(|entry| !entry.is_idle()) {
+        match result.last().and_then(|outer| merge_pair(outer, entry)) {
             Some(both) => {
                 result.pop();
                 result.push(both);
             }
-            None => result.push(entry),
+            None => result.push(entry.clone()),
         }
     }
     // The sequencer has at least one entry (book 18), so a single step keeps one.
     if result.is_empty() {
-        result.extend(entries.last());
+        result.extend(entries.last().cloned());
     }
     result
 }
 
-/// The single loop that does what `outer` around `inner` does, if there is one.
-pub(crate) fn merge_pair<const SIDES: usize, L: Loop<SIDES>>(outer: L, inner: L) -> Option<L> {
+/// The single loop that does what `outer` around `inner` does, if there is one. An indirect entry never merges.
+pub(crate) fn merge_pair<const SIDES: usize, L: Loop<SIDES>>(outer: &L, inner: &L) -> Option<L> {
+    let strides = inner.fixed()?;
     let continues = outer
-        .strides()
+        .fixed()?
         .into_iter()
-        .zip(inner.strides())
+        .zip(strides)
         .all(|(s1, s2)| i128::from(s1) == i128::from(inner.limit()) * i128::from(s2));
     let limit = outer.limit().checked_mul(inner.limit()).filter(|&limit| limit <= MAX_LIMIT)?;
-    continues.then(|| L::new(limit, inner.strides()))
+    continues.then(|| L::even(limit, strides))
 }
 
 /// Merged entries, those above the limit split where they have fitting factors.
@@ -85,7 +86,7 @@ fn fitted<const SIDES: usize, L: Loop<SIDES>>(
 ) -> Vec<L> {
     let merged = merged(entries);
     let pieces = |index: usize| {
-        split_entry(&merged, index, packet, limits.limit).unwrap_or_else(|| vec![merged[index]])
+        split_entry(&merged, index, packet, limits.limit).unwrap_or_else(|| vec![merged[index].clone()])
     };
     (0..merged.len()).flat_map(pieces).collect()
 }
@@ -98,20 +99,20 @@ pub(crate) fn split_entry<const SIDES: usize, L: Loop<SIDES>>(
     packet: u64,
     max: u64,
 ) -> Option<Vec<L>> {
-    let entry = *entries.get(index)?;
+    let entry = entries.get(index)?.clone();
     let whole_packets = index + 1 == entries.len() && entry.limit().is_multiple_of(packet);
     split(entry, max, if whole_packets { packet.max(1) } else { 1 })
 }
 
 /// Splits a loop into nested loops of at most `max` iterations, the innermost a multiple of
-/// `multiple`. Taking the largest factor first needs two loops wherever two can do.
+/// `multiple`; an indirect one only where it needs no split. Taking the largest factor first needs two loops wherever two can do.
 fn split<const SIDES: usize, L: Loop<SIDES>>(entry: L, max: u64, mut multiple: u64) -> Option<Vec<L>> {
     let mut pieces = Vec::new();
     let mut rest = entry;
     while rest.limit() > max {
-        let factor = largest_factor(rest.limit(), max, multiple)?;
-        pieces.push(L::new(factor, rest.strides()));
-        rest = L::new(rest.limit() / factor, scaled(rest.strides(), factor)?);
+        let (factor, strides) = (largest_factor(rest.limit(), max, multiple)?, rest.fixed()?);
+        pieces.push(L::even(factor, strides));
+        rest = L::even(rest.limit() / factor, scaled(strides, factor)?);
         multiple = 1;
     }
     pieces.push(rest);

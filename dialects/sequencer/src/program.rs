@@ -3,14 +3,15 @@
 use std::fmt;
 
 use crate::error::{SeqError, code};
+use crate::stride::Stride;
 
 /// One loop of a program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Entry {
     /// Iterations.
     pub limit: u64,
-    /// Distance between the addresses of two iterations, in the program's unit; 0 is a broadcast.
-    pub stride: i64,
+    /// How far they are apart, in the program's unit.
+    pub stride: Stride,
 }
 
 /// Nested loops over addresses (book 07).
@@ -28,14 +29,14 @@ pub struct Program {
 }
 
 /// One loop of a DMA program: a read and a write side that iterate together (book 10).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PairedEntry {
     /// Iterations.
     pub limit: u64,
-    /// Distance between the read addresses of two iterations, in the program's unit.
-    pub read: i64,
-    /// Distance between the write addresses of two iterations, in the program's unit.
-    pub write: i64,
+    /// How far the read addresses of the iterations are apart, in the program's unit.
+    pub read: Stride,
+    /// How far the write addresses of the iterations are apart, in the program's unit.
+    pub write: Stride,
 }
 
 /// A DMA engine's program: what the read side delivers, the write side stores (book 10).
@@ -53,14 +54,40 @@ pub struct PairedProgram {
 
 /// What the rewrites and rules need of a loop with `SIDES` address streams, so that each is written
 /// once for [`Entry`] and [`PairedEntry`].
-pub(crate) trait Loop<const SIDES: usize>: Copy + fmt::Display {
-    fn new(limit: u64, strides: [i64; SIDES]) -> Self;
+pub(crate) trait Loop<const SIDES: usize>: Clone + fmt::Display {
+    fn of(limit: u64, strides: [Stride; SIDES]) -> Self;
     fn limit(&self) -> u64;
-    fn strides(&self) -> [i64; SIDES];
+    fn strides(&self) -> [&Stride; SIDES];
+
+    /// With these distances.
+    fn even(limit: u64, strides: [i64; SIDES]) -> Self {
+        Self::of(limit, strides.map(Stride::Fixed))
+    }
+
+    /// The distances, if the iterations are evenly apart on all sides.
+    fn fixed(&self) -> Option<[i64; SIDES]> {
+        let mut strides = [0; SIDES];
+        for (fixed, stride) in strides.iter_mut().zip(self.strides()) {
+            *fixed = stride.fixed()?;
+        }
+        Some(strides)
+    }
+
+    /// Whether it is a loop of one iteration that moves nothing.
+    fn is_idle(&self) -> bool {
+        self.limit() == 1 && self.strides().iter().all(|stride| stride.offset(0) == 0)
+    }
+}
+
+impl Entry {
+    /// An entry of iterations that are evenly apart.
+    pub fn new(limit: u64, stride: i64) -> Self {
+        Self::even(limit, [stride])
+    }
 }
 
 impl Loop<1> for Entry {
-    fn new(limit: u64, [stride]: [i64; 1]) -> Self {
+    fn of(limit: u64, [stride]: [Stride; 1]) -> Self {
         Self { limit, stride }
     }
 
@@ -68,13 +95,20 @@ impl Loop<1> for Entry {
         self.limit
     }
 
-    fn strides(&self) -> [i64; 1] {
-        [self.stride]
+    fn strides(&self) -> [&Stride; 1] {
+        [&self.stride]
+    }
+}
+
+impl PairedEntry {
+    /// An entry of iterations that are evenly apart on both sides.
+    pub fn new(limit: u64, read: i64, write: i64) -> Self {
+        Self::even(limit, [read, write])
     }
 }
 
 impl Loop<2> for PairedEntry {
-    fn new(limit: u64, [read, write]: [i64; 2]) -> Self {
+    fn of(limit: u64, [read, write]: [Stride; 2]) -> Self {
         Self { limit, read, write }
     }
 
@@ -82,8 +116,8 @@ impl Loop<2> for PairedEntry {
         self.limit
     }
 
-    fn strides(&self) -> [i64; 2] {
-        [self.read, self.write]
+    fn strides(&self) -> [&Stride; 2] {
+        [&self.read, &self.write]
     }
 }
 
@@ -123,12 +157,12 @@ impl PairedProgram {
 
     /// The read side alone.
     pub fn read(&self) -> Program {
-        self.side(self.read_base, |entry| entry.read)
+        self.side(self.read_base, |entry| &entry.read)
     }
 
     /// The write side alone.
     pub fn write(&self) -> Program {
-        self.side(self.write_base, |entry| entry.write)
+        self.side(self.write_base, |entry| &entry.write)
     }
 
     /// [`Program::extent`] of the read side.
@@ -141,8 +175,9 @@ impl PairedProgram {
         self.write().extent()
     }
 
-    fn side(&self, base: i64, stride: impl Fn(&PairedEntry) -> i64) -> Program {
-        let entries = self.entries.iter().map(|e| Entry { limit: e.limit, stride: stride(e) }).collect();
+    fn side(&self, base: i64, stride: impl Fn(&PairedEntry) -> &Stride) -> Program {
+        let entries =
+            self.entries.iter().map(|e| Entry { limit: e.limit, stride: stride(e).clone() }).collect();
         Program { entries, packet: self.packet, base }
     }
 }
@@ -165,9 +200,8 @@ fn extent(base: i64, entries: &[Entry]) -> Option<(i64, i64)> {
     }
     let (mut min, mut max) = (i128::from(base), i128::from(base));
     for entry in entries {
-        let last = i128::from(entry.limit - 1) * i128::from(entry.stride);
-        let end = if last < 0 { &mut min } else { &mut max };
-        *end = end.checked_add(last)?;
+        let (least, largest) = entry.stride.reach(entry.limit)?;
+        (min, max) = (min.checked_add(least)?, max.checked_add(largest)?);
     }
     Some((i64::try_from(min).ok()?, i64::try_from(max.checked_add(1)?).ok()?))
 }

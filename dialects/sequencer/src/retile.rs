@@ -10,7 +10,7 @@ use crate::sizes::{contiguous, contiguous_paired, gcd};
 impl Program {
     /// The same bytes in the same order, `access` bytes at a time: the innermost contiguous run is cut
     /// into `(run / access : access, access : 1)`, and outer entries are merged into it only as far as
-    /// that needs. An error (A3) where `access` does not divide the whole contiguous run.
+    /// that needs. An error (A3) where `access` does not divide the whole contiguous run, which ends at an indirect entry.
     pub fn retile(&self, access: u64) -> Result<Self, SeqError> {
         let entries = cut(&self.entries, access).ok_or_else(|| cannot_cut(self, access, contiguous(self)))?;
         Ok(Self { entries, packet: access, base: self.base })
@@ -22,7 +22,7 @@ impl PairedProgram {
     pub fn retile(&self, access: u64) -> Result<Self, SeqError> {
         let entries =
             cut(&self.entries, access).ok_or_else(|| cannot_cut(self, access, contiguous_paired(self)))?;
-        Ok(Self { entries, packet: access, ..*self })
+        Ok(Self { entries, packet: access, ..self.clone() })
     }
 }
 
@@ -31,15 +31,15 @@ fn cut<const SIDES: usize, L: Loop<SIDES>>(entries: &[L], access: u64) -> Option
         return Some(entries.to_vec());
     }
     let stride = i64::try_from(access).ok().filter(|&stride| stride != 0)?;
-    let mut outer: Vec<L> = entries.iter().copied().filter(|entry| entry.limit() != 1).collect();
-    let mut run = outer.pop().filter(|entry| entry.strides() == [1; SIDES])?;
+    let mut outer: Vec<L> = entries.iter().filter(|entry| !entry.is_idle()).cloned().collect();
+    let mut run = outer.pop().filter(|entry| entry.fixed() == Some([1; SIDES]))?;
     while !run.limit().is_multiple_of(access) {
-        run = merge_pair(outer.pop()?, run)?;
+        run = merge_pair(&outer.pop()?, &run)?;
     }
     if run.limit() != access {
-        outer.push(L::new(run.limit() / access, [stride; SIDES]));
+        outer.push(L::even(run.limit() / access, [stride; SIDES]));
     }
-    outer.push(L::new(access, [1; SIDES]));
+    outer.push(L::even(access, [1; SIDES]));
     Some(outer)
 }
 

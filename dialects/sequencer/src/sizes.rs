@@ -3,11 +3,12 @@
 use crate::error::{SeqError, code};
 use crate::merge::{merge_pair, merged, scaled};
 use crate::program::{Entry, Loop, PairedProgram, Program};
+use crate::stride::Stride;
 use visa_numerics::DType;
 
 /// Length of the innermost contiguous run, in the program's unit: the product of the consecutive
 /// entries, from the innermost outwards, that continue each other (book 08). 1 where the innermost
-/// stride is not 1; entries of one iteration do not count.
+/// stride is not 1; entries of one iteration do not count, and an indirect one ends the run.
 pub fn contiguous(program: &Program) -> u64 {
     run(&program.entries)
 }
@@ -18,12 +19,12 @@ pub fn contiguous_paired(program: &PairedProgram) -> u64 {
 }
 
 fn run<const SIDES: usize, L: Loop<SIDES>>(entries: &[L]) -> u64 {
-    let mut outwards = entries.iter().rev().copied().filter(|entry| entry.limit() != 1);
-    let Some(mut run) = outwards.next().filter(|entry| entry.strides() == [1; SIDES]) else {
+    let mut outwards = entries.iter().rev().filter(|entry| !entry.is_idle());
+    let Some(mut run) = outwards.next().filter(|entry| entry.fixed() == Some([1; SIDES])).cloned() else {
         return 1;
     };
     for outer in outwards {
-        match merge_pair(outer, run) {
+        match merge_pair(outer, &run) {
             Some(longer) => run = longer,
             None => break,
         }
@@ -98,30 +99,26 @@ impl Program {
             return half(format!("the packet is {}", self.packet), "an even number");
         }
         let mut entries = merged(&self.entries);
-        match entries.pop() {
-            Some(Entry { limit, stride: 1 }) if limit.is_multiple_of(2) => {
-                if let Some(odd) = entries.iter().find(|entry| entry.stride % 2 != 0) {
-                    return half(format!("a loop is {} : {}", odd.limit, odd.stride), "an even stride");
-                }
-                for entry in &mut entries {
-                    entry.stride /= 2;
-                }
-                entries.push(Entry { limit: limit / 2, stride: 1 });
-                Ok(Self { entries, packet: self.packet / 2, base: self.base / 2 })
-            }
-            Some(Entry { limit, stride }) => half(
-                format!("the innermost loop is {limit} : {stride}"),
-                "an even number of neighbours, `n : 1`",
-            ),
-            None => half("there is no loop".to_owned(), "an even number of neighbours, `n : 1`"),
+        let neighbours = "an even number of neighbours, `n : 1`";
+        let Some(inner) = entries.pop() else { return half("there is no loop".to_owned(), neighbours) };
+        if inner.stride != Stride::Fixed(1) || !inner.limit.is_multiple_of(2) {
+            return half(format!("the innermost loop is {inner}"), neighbours);
         }
+        for entry in &mut entries {
+            let Some(stride) = entry.stride.divided(2) else {
+                return half(format!("a loop is {entry}"), "an even stride");
+            };
+            entry.stride = stride;
+        }
+        entries.push(Entry::new(inner.limit / 2, 1));
+        Ok(Self { entries, packet: self.packet / 2, base: self.base / 2 })
     }
 
     /// Lets one access transfer more: the packet becomes the largest supported multiple of itself that
     /// divides the innermost entry, if that has stride 1. This is how merging a time entry into the
     /// packet's widens the packet (book 07).
     pub fn widen(&mut self, supported: &[u64]) {
-        let Some(innermost) = self.entries.last().filter(|entry| entry.stride == 1) else {
+        let Some(innermost) = self.entries.last().filter(|entry| entry.stride == Stride::Fixed(1)) else {
             return;
         };
         let fits = |size: &u64| {
@@ -153,13 +150,19 @@ fn entries_to_bytes<const SIDES: usize, L: Loop<SIDES>>(entries: &[L], element_b
     if element_bytes == 1 {
         return Some(entries.to_vec());
     }
-    let scale_entry = |entry: &L| Some(L::new(entry.limit(), scaled(entry.strides(), element_bytes)?));
+    let scale_entry = |entry: &L| {
+        let mut strides = [const { Stride::Fixed(0) }; SIDES];
+        for (scaled, stride) in strides.iter_mut().zip(entry.strides()) {
+            *scaled = stride.scaled(element_bytes)?;
+        }
+        Some(L::of(entry.limit(), strides))
+    };
     let unit = [1; SIDES];
     let (outer, inner) = match entries.split_last() {
-        Some((last, outer)) if last.strides() == unit => {
-            (outer, L::new(last.limit().checked_mul(element_bytes)?, unit))
+        Some((last, outer)) if last.fixed() == Some(unit) => {
+            (outer, L::even(last.limit().checked_mul(element_bytes)?, unit))
         }
-        Some(_) | None => (entries, L::new(element_bytes, unit)),
+        Some(_) | None => (entries, L::even(element_bytes, unit)),
     };
     let mut bytes = outer.iter().map(scale_entry).collect::<Option<Vec<L>>>()?;
     bytes.push(inner);

@@ -1,4 +1,4 @@
-//! The text forms: `[8 : 1, 8 : 8, 3 : 64] : 1 @ 0`, packet after the colon, base after the `@`; and masks.
+//! The text forms: `[8 : 1, 8 : 8, 3 : (0, 128, 64)] : 1 @ 0`, packet after the colon, base after the `@`; and masks.
 
 use std::fmt;
 use std::ops::Range;
@@ -9,8 +9,10 @@ use pest::error::{Error as PestError, ErrorVariant, InputLocation};
 use pest::iterators::Pair;
 
 use crate::error::{SeqError, code};
+use crate::limits::check_table;
 use crate::mask::Mask;
 use crate::program::{Entry, Loop, PairedEntry, PairedProgram, Program};
+use crate::stride::Stride;
 
 /// Most entries of a program in text. It bounds the work on hostile input and leaves room for
 /// programs that are yet to be merged to the hardware's 8.
@@ -174,21 +176,33 @@ fn parse<const SIDES: usize, L: Loop<SIDES>>(
 }
 
 fn parse_entry<const SIDES: usize, L: Loop<SIDES>>(entry: Pair<'_, Rule>) -> Result<L, SeqError> {
-    let mut limit = 0;
-    let mut strides = [0; SIDES];
+    let (mut limit, whole) = (0, range(&entry));
+    let mut strides = [const { Stride::Fixed(0) }; SIDES];
     let mut sides = strides.iter_mut();
     for part in entry.into_inner() {
         match part.as_rule() {
             Rule::limit => limit = literal(&part)?.cast_unsigned(),
-            Rule::stride => {
+            Rule::stride | Rule::table => {
                 if let Some(side) = sides.next() {
-                    *side = literal(&part)?;
+                    *side = parse_stride(part)?;
                 }
             }
             _ => {}
         }
     }
-    Ok(L::new(limit, strides))
+    let entry = L::of(limit, strides);
+    match check_table(&entry) {
+        Some(error) => Err(error.at(whole)),
+        None => Ok(entry),
+    }
+}
+
+fn parse_stride(stride: Pair<'_, Rule>) -> Result<Stride, SeqError> {
+    if stride.as_rule() != Rule::table {
+        return literal(&stride).map(Stride::Fixed);
+    }
+    let offsets = stride.into_inner().filter(|part| part.as_rule() == Rule::offset);
+    offsets.map(|offset| literal(&offset)).collect::<Result<Vec<_>, _>>().map(Stride::from)
 }
 
 /// Limits and packets have no sign in the grammar, so that they are never negative here.
@@ -259,10 +273,13 @@ fn described(rule: Rule) -> &'static str {
         Rule::paired_entry => "an entry `limit : read -> write`",
         Rule::limit => "a limit",
         Rule::stride => "a stride",
+        Rule::table => "an offset table `(o, p, ...)`",
+        Rule::offset => "an offset",
         Rule::packet => "a packet size",
         Rule::base => "a base address",
         Rule::open => "`[`",
         Rule::close => "`]`",
+        Rule::shut => "`)`",
         Rule::comma => "`,`",
         Rule::colon => "`:`",
         Rule::at => "`@`",

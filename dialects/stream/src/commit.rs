@@ -3,7 +3,7 @@
 use crate::plan::{Access, Plan, PlanError, digits_of, within};
 use visa_ir::module::OpRef;
 use visa_mapping::{
-    Axes, Cell, Digit, Digits, Expr, MapError, Opaque, PadKind, Padded, Placement, Step, Unit, Walk,
+    Axes, Cell, Digit, Digits, Expr, MapError, Opaque, Pace, PadKind, Padded, Placement, Step, Unit, Walk,
     padded_terms, place,
 };
 use visa_numerics::DType;
@@ -57,9 +57,9 @@ pub struct Whole<'a> {
 /// The leading elements of a packet, and where they go.
 struct Packet {
     /// The loops over whole steps, innermost first.
-    loops: Vec<(u64, i64)>,
+    loops: Vec<(u64, Pace)>,
     /// How far the step above them goes in the destination.
-    stride: i64,
+    pace: Pace,
     /// How many iterations of that step are live.
     live: u64,
     /// How many may be kept, in order of preference.
@@ -110,24 +110,16 @@ impl Write<'_> {
     /// The write of what is live.
     fn elements_only(&self) -> Result<Plan, PlanError> {
         let Self { element, time, packet, axes, .. } = *self;
-        let target = digits_of(element, axes)?;
-        let written = digits_of(packet, axes)?;
-        let clipped = clip(&written, &target)?;
         let access = Access { element, time, packet, axes };
-        let stream = access.stream(Placement { origin: written.offset().to_vec(), ..place(&clipped, 1) })?;
-        let division = access.divide(&stream, &place(&target, 1), &|_| false, "written to")?;
+        let order = access.order()?;
+        let target = digits_of(&order.element, order.axes())?;
+        let written = digits_of(&order.packet, order.axes())?;
+        let clipped = clip(&written, &target)?;
+        let stream = order.stream(Placement { origin: written.offset().to_vec(), ..place(&clipped, 1) })?;
+        let division = order.divide(&stream, &place(&target, 1), &|_| false, "written to")?;
         let (inner, outer) = within(division.steps, written.size());
         let kept = self.packet(&inner)?;
-        let mut time_loops = Vec::new();
-        for step in &outer {
-            let Walk::Stride(stride) = step.walk else {
-                return Err(format!(
-                    "time `{time}` repeats {} times what `{element}` holds once: every write stride must be non-zero (book 33)",
-                    step.extent
-                ));
-            };
-            time_loops.push((step.extent, stride));
-        }
+        let time_loops = outer.iter().map(|step| self.time_loop(step)).collect::<Result<Vec<_>, _>>()?;
         self.check_complete(&stream, &target)?;
         let mut refused = String::new();
         for &count in &kept.counts {
@@ -144,6 +136,21 @@ impl Write<'_> {
         Err(refused)
     }
 
+    /// A loop over time, each iteration of which writes a packet.
+    fn time_loop(&self, step: &Step) -> Result<(u64, Pace), PlanError> {
+        let Self { element, time, .. } = *self;
+        let extent = step.extent;
+        match &step.walk {
+            Walk::Stride(stride) => Ok((extent, Pace::Even(*stride))),
+            Walk::Table(table) if step.live == extent => Ok((extent, Pace::Table(table.clone()))),
+            Walk::Table(_) => Err(padded_time(time, extent, step.live)),
+            Walk::Padding => Err(padded_time(time, extent, 1)),
+            Walk::Broadcast => Err(format!(
+                "time `{time}` repeats {extent} times what `{element}` holds once: every write stride must be non-zero (book 33)"
+            )),
+        }
+    }
+
     /// What is kept of a packet. All live elements are; padding behind them is kept too as far as the destination has room
     /// for it in the same run, as a longer write costs no more (book 33, full-flit commit).
     fn packet(&self, inner: &[Step]) -> Result<Packet, PlanError> {
@@ -151,24 +158,29 @@ impl Write<'_> {
         let full = inner.iter().take_while(|step| step.live == step.extent).count();
         let (mut loops, mut kept, mut run) = (Vec::new(), 1, Some(1));
         for step in &inner[..full] {
-            let Walk::Stride(stride) = step.walk else {
-                return Err(format!(
-                    "the packet repeats an element {} times, `{element}` holds it once",
-                    step.extent
-                ));
+            let pace = match &step.walk {
+                Walk::Stride(stride) => Pace::Even(*stride),
+                Walk::Table(table) => Pace::Table(table.clone()),
+                Walk::Broadcast | Walk::Padding => {
+                    return Err(format!(
+                        "the packet repeats an element {} times, `{element}` holds it once",
+                        step.extent
+                    ));
+                }
             };
-            loops.push((step.extent, stride));
             kept *= step.extent;
-            run = run.filter(|&run| run == stride).and_then(|_| i64::try_from(kept).ok());
+            run = run.filter(|&run| pace == Pace::Even(run)).and_then(|_| i64::try_from(kept).ok());
+            loops.push((step.extent, pace));
         }
-        let (live, most, stride) = match inner.get(full) {
-            None => (1, 1, 0),
-            Some(step) => match step.walk {
-                Walk::Stride(stride) => (step.live, step.extent, stride),
+        let (live, most, pace) = match inner.get(full) {
+            None => (1, 1, Pace::Even(0)),
+            Some(step) => match &step.walk {
+                Walk::Stride(stride) => (step.live, step.extent, Pace::Even(*stride)),
+                Walk::Table(table) => (step.live, step.live, Pace::Table(table.clone())),
                 Walk::Broadcast => {
                     return Err(format!("the packet repeats an element, `{element}` holds it once"));
                 }
-                Walk::Padding => (1, step.extent, i64::try_from(kept).unwrap_or(i64::MAX)),
+                Walk::Padding => (1, step.extent, Pace::Even(i64::try_from(kept).unwrap_or(i64::MAX))),
             },
         };
         if inner.iter().skip(full + 1).any(|step| step.live > 1) {
@@ -177,8 +189,8 @@ impl Write<'_> {
             );
         }
         let bits = kept * u64::from(self.dtype.bits());
-        let counts = self.counts(bits, live, most, run == Some(stride))?;
-        Ok(Packet { loops, stride, live, counts, bits })
+        let counts = self.counts(bits, live, most, run.is_some_and(|run| pace == Pace::Even(run)))?;
+        Ok(Packet { loops, pace, live, counts, bits })
     }
 
     /// How many iterations of `bits` bits the engine can keep so that the live ones are among them: the fewest, or the most
@@ -263,7 +275,7 @@ fn positions(
             return Err(format!("`{element}` ends before; pad it (`# n`) so that the bytes are its own"));
         };
         if std::mem::replace(place, true) {
-            return Err(others());
+            return Err(format!("{}: position {at} is written twice", others()));
         }
         if !advance(&plan.loops, &mut counts, &mut at) {
             break;
@@ -274,14 +286,14 @@ fn positions(
 
 impl Packet {
     /// The loop nest that keeps `count` iterations, under the loops over `time`, innermost first.
-    fn plan(&self, count: u64, time: &[(u64, i64)], base: i64) -> Plan {
+    fn plan(&self, count: u64, time: &[(u64, Pace)], base: i64) -> Plan {
         let mut loops = self.loops.clone();
         if count > 1 {
-            loops.push((count, self.stride));
+            loops.push((count, self.pace.clone()));
         }
         let packet_loops = loops.len();
-        let packet = loops.iter().map(|&(limit, _)| limit).product();
-        loops.extend(time);
+        let packet = loops.iter().map(|(limit, _)| limit).product();
+        loops.extend_from_slice(time);
         loops.reverse();
         Plan { base, loops, packet_loops, packet }
     }
@@ -298,18 +310,25 @@ impl Packet {
 }
 
 /// Goes to the next position of a loop nest, outermost loop first; `false` behind the last one.
-fn advance(loops: &[(u64, i64)], counts: &mut [u64], at: &mut i64) -> bool {
-    for (&(limit, stride), count) in loops.iter().zip(counts).rev() {
+fn advance(loops: &[(u64, Pace)], counts: &mut [u64], at: &mut i64) -> bool {
+    for ((limit, pace), count) in loops.iter().zip(counts).rev() {
+        *at = at.saturating_sub(pace.offset(*count));
         *count += 1;
-        *at = at.saturating_add(stride);
-        if *count < limit {
+        if *count < *limit {
+            *at = at.saturating_add(pace.offset(*count));
             return true;
         }
-        let back = stride.saturating_mul(i64::try_from(*count).unwrap_or(i64::MAX));
-        *at = at.saturating_sub(back);
         *count = 0;
     }
     false
+}
+
+/// Why padding in time cannot be committed.
+fn padded_time(time: &Expr, extent: u64, live: u64) -> PlanError {
+    format!(
+        "time `{time}` has padding: of {extent} steps only the first {live} bring elements, and a commit writes what each step \
+         brings (book 09)"
+    )
 }
 
 /// Drops what the destination truncates: a packet digit longer than the destination's digit of the same stride.

@@ -14,8 +14,8 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 use visa_machine::Machine;
 use visa_mapping::{
-    Axes, AxisId, Digit, Dim, Division, Expr, Opaque, PadKind, Padded, Placed, Placement, Step, Tensor, Unit,
-    Walk, divide, padded_terms, place, place_expr,
+    Axes, AxisId, Digit, Dim, Division, Expr, Opaque, Pace, PadKind, Padded, Placed, Placement, Step, Tensor,
+    Unit, Walk, divide, padded_terms, place, place_expr,
 };
 
 /// Which elements of a fetch are masked, in terms of the loops of its plan, numbered from the outermost.
@@ -122,7 +122,8 @@ impl<'a> Fetch<'a> {
             Some(masked) => self.masked_plan(&masked),
             None => {
                 let access = self.access();
-                let read = access.buffer().and_then(|buffer| access.read(&buffer, self.free));
+                let order = access.order().map_err(unreadable)?;
+                let read = order.buffer().and_then(|buffer| order.read(&buffer, self.free));
                 let (base, inner, outer) = read.map_err(unreadable)?;
                 Ok((plan::fetch(base, &inner, &outer), None))
             }
@@ -134,8 +135,14 @@ impl<'a> Fetch<'a> {
     #[must_use]
     pub fn factors(&self) -> Vec<String> {
         let factors = match self.masked() {
-            Ok(Some(masked)) => masked.access(self).factors(&masked.buffer, &masked.free(self)),
-            Ok(None) => self.access().buffer().and_then(|buffer| self.access().factors(&buffer, self.free)),
+            Ok(Some(masked)) => {
+                let access = masked.access(self);
+                access.order().and_then(|order| order.factors(&masked.buffer, &masked.free(self)))
+            }
+            Ok(None) => {
+                let access = self.access();
+                access.order().and_then(|order| order.factors(&order.buffer()?, self.free))
+            }
             Err(refused) => Err(refused.message),
         };
         factors.unwrap_or_default()
@@ -173,7 +180,8 @@ impl<'a> Fetch<'a> {
 
     /// The buffer with the opaque axis of `term` where it holds the term's elements.
     fn with_axis(&self, term: &Padded, axis: AxisId) -> Result<Placement, Refused> {
-        let buffer = self.access().buffer().map_err(unreadable)?;
+        let access = self.access();
+        let buffer = access.order().and_then(|order| order.buffer()).map_err(unreadable)?;
         let mut elements = place_expr(&term.inner, self.axes, 1)
             .map_err(|error| shape(format!("`{}`: {error}", term.inner)))?;
         let own: Vec<_> =
@@ -200,10 +208,11 @@ impl<'a> Fetch<'a> {
 
     fn masked_plan(&self, masked: &Masked) -> Result<(Plan, Option<Mask>), Refused> {
         let access = masked.access(self);
-        let (base, inner, outer) = access.read(&masked.buffer, &masked.free(self)).map_err(unreadable)?;
+        let order = access.order().map_err(unreadable)?;
+        let (base, inner, outer) = order.read(&masked.buffer, &masked.free(self)).map_err(unreadable)?;
         let plan = plan::fetch(base, &inner, &outer);
         let stream =
-            digits_of(&masked.packet, access.axes).and_then(|packet| access.stream(place(&packet, 1)));
+            digits_of(&order.packet, order.axes()).and_then(|packet| order.stream(place(&packet, 1)));
         let steps: Vec<Step> = inner.into_iter().chain(outer).collect();
         let counted = masked.counted(&stream.map_err(unreadable)?, &steps)?;
         if counted.left(0) == 0 && counted.right(counted.steps - 1) == 0 {
@@ -241,7 +250,7 @@ impl<'a> Fetch<'a> {
             (Ok((left, valid)), None) => Mask { dim: dummy, left, by: None, valid: vec![valid] },
             (Err(_), outer) => Mask { dim: dummy, left: 0, by: outer.map(moved), valid },
         };
-        plan.loops.insert(dummy, (1, 0));
+        plan.loops.insert(dummy, (1, Pace::Even(0)));
         plan.packet_loops += usize::from(plan.packet_loops > 1);
         Ok((plan, mask))
     }
@@ -254,7 +263,7 @@ fn single_stride(division: &Division) -> Option<i64> {
         let stride = match step.walk {
             Walk::Stride(stride) => stride,
             Walk::Broadcast => 0,
-            Walk::Padding => return None,
+            Walk::Padding | Walk::Table(_) => return None,
         };
         let first = *single.get_or_insert(stride);
         if step.live < step.extent || Some(stride) != step.at.checked_mul(first) {

@@ -1,11 +1,11 @@
 //! Sequencer plans: the loop nests that a fetch, a commit and the register-file reads need (book 07, 08, 09, 18).
 //!
-//! A plan is loops of (limit, stride) in elements, outermost first. The verifier asks for one to know whether it exists;
+//! A plan is loops of (limit, stride or offset table) in elements, outermost first. The verifier asks for one to know whether it exists;
 //! lowering asks for the same one and turns it into a sequencer program.
 
 use visa_mapping::{
-    Axes, AxisId, Digits, Division, Expr, Placement, Step, Walk, digits, divide, flat, place, place_expr,
-    step_text,
+    Axes, AxisId, Digits, Division, Expr, Gathers, Pace, Placement, Step, Walk, digits, flat, place,
+    place_expr, step_text,
 };
 
 /// A loop nest over elements.
@@ -13,8 +13,8 @@ use visa_mapping::{
 pub struct Plan {
     /// Where they start, in elements from the buffer's first.
     pub base: i64,
-    /// (limit, stride) in elements, outermost first; the last `packet_loops` of them run within a packet.
-    pub loops: Vec<(u64, i64)>,
+    /// Limit and distance in elements, outermost first; the last `packet_loops` of them run within a packet.
+    pub loops: Vec<(u64, Pace)>,
     /// How many loops, counted from the innermost, run within a packet.
     pub packet_loops: usize,
     /// Elements of a packet that the loops cover.
@@ -24,7 +24,7 @@ pub struct Plan {
 impl Plan {
     /// The loops over time, outermost first.
     #[must_use]
-    pub fn time(&self) -> &[(u64, i64)] {
+    pub fn time(&self) -> &[(u64, Pace)] {
         &self.loops[..self.loops.len() - self.packet_loops]
     }
 }
@@ -48,12 +48,37 @@ pub(crate) struct Access<'a> {
     pub(crate) axes: &'a Axes,
 }
 
+/// An access whose gathered terms have given way to scratch axes.
+pub(crate) struct Order<'a> {
+    access: &'a Access<'a>,
+    gathers: Gathers<'a>,
+    pub(crate) element: Expr,
+    pub(crate) time: Expr,
+    pub(crate) packet: Expr,
+}
+
 impl Access<'_> {
+    /// The access without gathered terms.
+    pub(crate) fn order(&self) -> Result<Order<'_>, PlanError> {
+        let mut gathers = Gathers::new(self.axes);
+        let time = gathers.stream(self.time)?;
+        let packet = gathers.stream(self.packet)?;
+        let element = gathers.buffer(self.element)?;
+        Ok(Order { access: self, gathers, element, time, packet })
+    }
+}
+
+impl Order<'_> {
+    /// The axes, with scratch axes.
+    pub(crate) fn axes(&self) -> &Axes {
+        self.gathers.axes()
+    }
+
     /// Where the stream holds each index, with a packet of these digits.
     pub(crate) fn stream(&self, packet: Placement) -> Result<Placement, PlanError> {
-        let size = self.packet.size(self.axes).map_err(|error| error.to_string())?;
+        let size = self.packet.size(self.axes()).map_err(|error| error.to_string())?;
         let unit = i64::try_from(size).unwrap_or(i64::MAX);
-        Ok(packet.join(place(&digits_of(self.time, self.axes)?, unit)))
+        Ok(packet.join(place(&digits_of(&self.time, self.axes())?, unit)))
     }
 
     /// The stream divided by the buffer. `done` is what the message says of it.
@@ -64,15 +89,17 @@ impl Access<'_> {
         free: &dyn Fn(AxisId) -> bool,
         done: &str,
     ) -> Result<Division, PlanError> {
-        divide(stream, buffer, free, self.axes).map_err(|error| {
-            let stream = flat([self.time.clone(), self.packet.clone()]);
-            format!("`{stream}` cannot be {done} `{}`: {error}", self.element)
+        self.gathers.divide(stream, buffer, free).map_err(|error| {
+            let Access { element, time, packet, .. } = *self.access;
+            let stream = flat([time.clone(), packet.clone()]);
+            format!("`{stream}` cannot be {done} `{element}`: {error}")
         })
     }
 
     /// Where the buffer holds each index.
     pub(crate) fn buffer(&self) -> Result<Placement, PlanError> {
-        place_expr(self.element, self.axes, 1).map_err(|error| format!("`{}`: {error}", self.element))
+        place_expr(&self.element, self.axes(), 1)
+            .map_err(|error| format!("`{}`: {error}", self.access.element))
     }
 
     /// What each loop of a read walks through, outermost first: a factor of the stream, iterations and distance.
@@ -81,12 +108,13 @@ impl Access<'_> {
         buffer: &Placement,
         free: &dyn Fn(AxisId) -> bool,
     ) -> Result<Vec<String>, PlanError> {
-        let stream = self.stream(place(&digits_of(self.packet, self.axes)?, 1))?;
+        let stream = self.stream(place(&digits_of(&self.packet, self.axes())?, 1))?;
         let division = self.divide(&stream, buffer, free, "read from")?;
         let shown = division.steps.iter().rev().map(|step| {
-            let factor = step_text(step, &stream, self.axes);
-            match step.walk {
+            let factor = step_text(step, &stream, self.axes());
+            match &step.walk {
                 Walk::Stride(stride) => format!("`{factor}` {} : {stride}", step.extent),
+                Walk::Table(_) => format!("`{factor}` {} : table", step.extent),
                 Walk::Broadcast => format!("`{factor}` {} : 0", step.extent),
                 Walk::Padding => format!("padding {}", step.extent),
             }
@@ -100,7 +128,7 @@ impl Access<'_> {
         buffer: &Placement,
         free: &dyn Fn(AxisId) -> bool,
     ) -> Result<(i64, Vec<Step>, Vec<Step>), PlanError> {
-        let packet = digits_of(self.packet, self.axes)?;
+        let packet = digits_of(&self.packet, self.axes())?;
         let stream = self.stream(place(&packet, 1))?;
         let division = self.divide(&stream, buffer, free, "read from")?;
         let (inner, outer) = within(division.steps, packet.size());
@@ -115,25 +143,21 @@ pub(crate) fn within(steps: Vec<Step>, packet: u64) -> (Vec<Step>, Vec<Step>) {
 }
 
 /// A loop over time: what needs no other element reads the same one again.
-fn repeated(step: &Step) -> (u64, i64) {
-    match step.walk {
-        Walk::Stride(stride) => (step.extent, stride),
-        Walk::Broadcast | Walk::Padding => (step.extent, 0),
-    }
+fn repeated(step: &Step) -> (u64, Pace) {
+    (step.extent, step.walk.read(step.extent))
 }
 
 /// The loops of a fetch that starts at `base` and takes these steps, minor first, within a packet and over time. Padding of the
 /// stream is read beyond what is live (over-fetch, book 33), where that continues a contiguous run; otherwise an element is
 /// read again.
 pub(crate) fn fetch(base: i64, inner: &[Step], outer: &[Step]) -> Plan {
-    let mut loops: Vec<(u64, i64)> = Vec::new();
+    let mut loops: Vec<(u64, Pace)> = Vec::new();
     for (at, step) in inner.iter().enumerate() {
-        let stride = match step.walk {
-            Walk::Stride(stride) => stride,
-            Walk::Broadcast => 0,
-            Walk::Padding => over_fetch(&loops, step.extent, inner.get(at + 1)),
+        let pace = match step.walk {
+            Walk::Padding => Pace::Even(over_fetch(&loops, step.extent, inner.get(at + 1))),
+            Walk::Stride(_) | Walk::Table(_) | Walk::Broadcast => step.walk.read(step.extent),
         };
-        loops.push((step.extent, stride));
+        loops.push((step.extent, pace));
     }
     let packet_loops = loops.len();
     loops.extend(outer.iter().map(repeated));
@@ -143,19 +167,19 @@ pub(crate) fn fetch(base: i64, inner: &[Step], outer: &[Step]) -> Plan {
 }
 
 /// The stride of padding above the loops `below`: on from a contiguous run, if what follows agrees with that.
-fn over_fetch(below: &[(u64, i64)], extent: u64, above: Option<&Step>) -> i64 {
+fn over_fetch(below: &[(u64, Pace)], extent: u64, above: Option<&Step>) -> i64 {
     let mut run = 1_i64;
-    for &(limit, stride) in below {
-        if stride != run {
+    for (limit, pace) in below {
+        if *pace != Pace::Even(run) {
             return 0;
         }
-        run = run.saturating_mul(i64::try_from(limit).unwrap_or(i64::MAX));
+        run = run.saturating_mul(i64::try_from(*limit).unwrap_or(i64::MAX));
     }
     let end = run.saturating_mul(i64::try_from(extent).unwrap_or(i64::MAX));
-    match above.map(|step| step.walk) {
+    match above.map(|step| &step.walk) {
         None => run,
-        Some(Walk::Stride(stride)) if stride == end => run,
-        Some(Walk::Stride(_) | Walk::Broadcast | Walk::Padding) => 0,
+        Some(Walk::Stride(stride)) if *stride == end => run,
+        Some(Walk::Stride(_) | Walk::Table(_) | Walk::Broadcast | Walk::Padding) => 0,
     }
 }
 
@@ -172,7 +196,8 @@ pub fn register_read(
     axes: &Axes,
 ) -> Result<Plan, PlanError> {
     let access = Access { element, time, packet, axes };
-    let (base, inner, outer) = access.read(&access.buffer()?, free)?;
+    let order = access.order()?;
+    let (base, inner, outer) = order.read(&order.buffer()?, free)?;
     let mut read = 1_u64;
     let mut rest = inner.iter().peekable();
     while let Some(step) = rest.peek() {
@@ -187,13 +212,15 @@ pub fn register_read(
             break;
         }
     }
-    if let Some(step) = rest.find(|step| matches!(step.walk, Walk::Stride(_)) && step.live > 1) {
+    if let Some(step) =
+        rest.find(|step| matches!(step.walk, Walk::Stride(_) | Walk::Table(_)) && step.live > 1)
+    {
         return Err(format!(
             "packet `{packet}` is not contiguous in `{element}`: a loop of {} stands apart from the {read} elements read at once (book 18)",
             step.live
         ));
     }
-    let mut loops: Vec<(u64, i64)> = vec![(read, 1)];
+    let mut loops = vec![(read, Pace::Even(1))];
     loops.extend(outer.iter().map(repeated));
     loops.reverse();
     Ok(Plan { base, loops, packet_loops: 1, packet: read })

@@ -70,7 +70,7 @@ pub fn masked_fetch(
     let mut moved = mask.clone();
     for (index, entry) in outer.iter().enumerate() {
         if index != mask.dim && Some(index) != mask.by {
-            free.push(*entry);
+            free.push(entry.clone());
             continue;
         }
         entries.extend(fitted(&mut free, &limits)?);
@@ -79,7 +79,7 @@ pub fn masked_fetch(
         } else {
             moved.by = Some(entries.len());
         }
-        entries.push(*entry);
+        entries.push(entry.clone());
     }
     entries.extend(fitted(&mut free, &limits)?);
     entries.extend(inner.retile(size)?.fit(&limits)?.entries);

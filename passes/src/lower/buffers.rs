@@ -38,12 +38,12 @@ pub fn plan(tensor: &Tensor, address: i64, argument: bool, axes: &Axes) -> Resul
                 None if argument && digit.live > 1 => 0,
                 None => continue,
             };
-            entries.push(PairedEntry { limit: digit.live, read, write: placed.weight });
+            entries.push(PairedEntry::new(digit.live, read, placed.weight));
         }
     }
     entries.reverse();
     if entries.is_empty() {
-        entries.push(PairedEntry { limit: 1, read: 1, write: element });
+        entries.push(PairedEntry::new(1, 1, element));
     }
     let mut layout =
         PairedProgram { entries, packet: 1, read_base: 0, write_base: address.saturating_mul(byte) };

@@ -5,9 +5,9 @@ use std::rc::Rc;
 use visa_ir::context::Attr;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, OpSpec};
-use visa_mapping::{Dim, Expr, Tensor, Unit, operand};
+use visa_mapping::{Dim, Expr, Pace, Tensor, Unit, operand};
 use visa_numerics::DType;
-use visa_sequencer::{Entry, Program, SeqError};
+use visa_sequencer::{Entry, Program, SeqError, Stride};
 use visa_stream::adapter::adapter;
 use visa_stream::commit::{Write, zeros_kept};
 pub use visa_stream::lower::{LowerStage, StageCx};
@@ -61,11 +61,20 @@ fn loops(cx: &StageCx<'_>, spec: OpSpec, plan: &Plan, base: i64) -> OpSpec {
     cx.body(spec, "loops", &visa_sequencer::PROGRAM, program(plan, base))
 }
 
+/// What a loop of a plan is in a program.
+pub fn stride(pace: &Pace) -> Stride {
+    match pace {
+        Pace::Even(stride) => Stride::Fixed(*stride),
+        Pace::Table(table) => Stride::Table(table.clone()),
+    }
+}
+
 /// The program of a plan for a tensor that stands at `base`, in elements.
 fn program(plan: &Plan, base: i64) -> Program {
-    let mut entries: Vec<_> = plan.loops.iter().map(|&(limit, stride)| Entry { limit, stride }).collect();
+    let mut entries: Vec<_> =
+        plan.loops.iter().map(|(limit, pace)| Entry { limit: *limit, stride: stride(pace) }).collect();
     if entries.is_empty() {
-        entries.push(Entry { limit: 1, stride: 1 });
+        entries.push(Entry::new(1, 1));
     }
     Program { entries, packet: plan.packet, base: base.saturating_add(plan.base) }
 }
@@ -236,10 +245,10 @@ fn accumulate(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnos
         if !time.summed {
             slots = slots.saturating_mul(i64::try_from(time.limit).unwrap_or(i64::MAX));
         }
-        entries.push(Entry { limit: time.limit, stride });
+        entries.push(Entry::new(time.limit, stride));
     }
     if entries.is_empty() {
-        entries.push(Entry { limit: 1, stride: 1 });
+        entries.push(Entry::new(1, 1));
     }
     entries.reverse();
     let mut slots = Program { entries, packet: 1, base: 0 };

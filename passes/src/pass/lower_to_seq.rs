@@ -224,7 +224,11 @@ fn dma(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let free = |axis| !cx.support.depends(value, cx.axes.name(axis));
     let plan = transfer(&source, &result, &free, cx.axes, cx.machine)
         .map_err(|error| op.clause_error("C2", "element", error.to_string()))?;
-    let entries = plan.loops.iter().map(|step| PairedEntry { limit: step.limit, read: step.read, write: step.write });
+    let entries = plan.loops.iter().map(|step| PairedEntry {
+        limit: step.limit,
+        read: stages::stride(&step.read),
+        write: step.write.into(),
+    });
     let address = |value: Option<&ValueId>| value.and_then(|value| cx.addresses.get(value)).copied().unwrap_or(0);
     let program = PairedProgram {
         entries: entries.collect(),

@@ -8,7 +8,7 @@ use std::ops::Range;
 use visa_hw::program::{CHIP_STRIDE, Dma, Exec};
 use visa_hw::stage::{Access, Space, Stage};
 use visa_machine::Machine;
-use visa_sequencer::Program;
+use visa_sequencer::{Entry, Program};
 
 use crate::report::Why;
 
@@ -87,10 +87,13 @@ pub(crate) fn dma_regions(dma: &Dma, machine: &Machine) -> Vec<Region> {
 /// loops themselves separate so; otherwise the offsets may be any.
 fn fold(side: &Program, unit: i64) -> (Range<u64>, Range<u64>) {
     let (mut outer, mut inner) = (side.clone(), side.clone());
-    outer.entries.retain(|entry| entry.stride % unit == 0);
-    inner.entries.retain(|entry| entry.stride % unit != 0);
-    for entry in &mut outer.entries {
-        entry.stride /= unit;
+    outer.entries.clear();
+    inner.entries.clear();
+    for entry in &side.entries {
+        match entry.stride.divided(unit) {
+            Some(stride) => outer.entries.push(Entry { stride, ..entry.clone() }),
+            None => inner.entries.push(entry.clone()),
+        }
     }
     (outer.base, inner.base) = (side.base.div_euclid(unit), side.base.rem_euclid(unit));
     let is_empty = side.entries.iter().any(|entry| entry.limit == 0);

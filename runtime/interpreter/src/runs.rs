@@ -64,9 +64,9 @@ pub(crate) fn layout_bytes(layout: &PairedProgram, element: u64) -> Option<Paire
     let element_stride = i64::try_from(element).ok()?;
     let mut entries = Vec::with_capacity(layout.entries.len() + 1);
     for entry in &layout.entries {
-        entries.push(PairedEntry { read: entry.read.checked_mul(element_stride)?, ..*entry });
+        entries.push(PairedEntry { read: entry.read.scaled(element)?, ..entry.clone() });
     }
-    entries.push(PairedEntry { limit: element, read: 1, write: 1 });
+    entries.push(PairedEntry::new(element, 1, 1));
     Some(PairedProgram {
         entries,
         packet: 1,

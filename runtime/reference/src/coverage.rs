@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::gathered::{self, Gathered};
 use visa_ir::diag::Diagnostic;
 use visa_ir::span::Span;
 use visa_mapping::facts::mapping_error;
@@ -15,6 +16,8 @@ use visa_mapping::{Axes, AxisId, Digit, Dim, Placement, Tensor, place_expr};
 pub(crate) struct Coverage {
     /// The digits along each axis that the mappings mention, even if they hold coordinate 0 only.
     along: BTreeMap<AxisId, Vec<Digit>>,
+    /// What gathered terms add along each axis.
+    gathered: Vec<Gathered>,
     /// All digits with the index that they count from.
     placement: Placement,
     /// How many positions hold each index, by broadcast alone.
@@ -29,15 +32,19 @@ impl Coverage {
 
     /// Of some dimensions of a type.
     pub(crate) fn of(tensor: &Tensor, dims: &[Dim], axes: &Axes, span: Span) -> Result<Self, Diagnostic> {
-        let mut coverage = Self { along: BTreeMap::new(), placement: Placement::default(), copies: 1 };
+        let mut coverage =
+            Self { along: BTreeMap::new(), gathered: Vec::new(), placement: Placement::default(), copies: 1 };
         for name in tensor.axis_names(axes) {
             let axis = axes.resolve(&name).map_err(|error| mapping_error(error, span))?;
             coverage.along.insert(axis, Vec::new());
         }
         for &dim in dims {
             let map = tensor.dim(dim);
-            let refuse = |error| Diagnostic::error("ragged", span, format!("`{map}`: {error}"));
-            coverage.placement = coverage.placement.join(place_expr(&map, axes, 1).map_err(refuse)?);
+            let refuse = |error: String| Diagnostic::error("ragged", span, format!("`{map}`: {error}"));
+            let (map, gathered) = gathered::split(&map, axes).map_err(refuse)?;
+            let placed = place_expr(&map, axes, 1).map_err(|error| refuse(error.to_string()))?;
+            coverage.placement = coverage.placement.join(placed);
+            coverage.gathered.extend(gathered);
         }
         for digit in coverage.placement.digits.iter().map(|placed| placed.digit) {
             match digit.axis {
@@ -68,7 +75,9 @@ impl Coverage {
         let first = self.start(axis);
         let start: Vec<bool> = (0..end).map(|coordinate| coordinate as u64 == first).collect();
         let digits = self.along.get(&axis).map_or(&[][..], Vec::as_slice);
-        digits.iter().fold(start, |held, digit| with_digit(&held, digit))
+        let held = digits.iter().fold(start, |held, digit| with_digit(&held, digit));
+        let own = self.gathered.iter().filter(|gathered| gathered.axis == axis);
+        own.fold(held, |held, gathered| with_entries(&held, &gathered.adds))
     }
 }
 
@@ -83,6 +92,19 @@ fn with_digit(held: &[bool], digit: &Digit) -> Vec<bool> {
         steps.push(if here { Some(0) } else { further });
     }
     steps.iter().map(Option::is_some).collect()
+}
+
+/// The coordinates that are one of `held` plus one of `adds`.
+fn with_entries(held: &[bool], adds: &[u64]) -> Vec<bool> {
+    let mut all = vec![false; held.len()];
+    for coordinate in coordinates(held) {
+        for add in adds.iter().filter_map(|&add| usize::try_from(add).ok()) {
+            if let Some(marked) = all.get_mut(coordinate.saturating_add(add)) {
+                *marked = true;
+            }
+        }
+    }
+    all
 }
 
 /// The coordinates that together with `part` make up `whole`: each of `whole` is in one way the sum of one of `part` and
@@ -145,6 +167,10 @@ mod tests {
         assert_eq!(held("[K / 4, K % 2, K / 4]", "K", 8), [0, 1, 4, 5]);
         assert_eq!(held("[J @ 60]", "J", 64), [60, 61, 62, 63]);
         assert_eq!(held("[J / 16 @ 1, J % 16 @ 14]", "J", 64), [30, 31, 46, 47, 62, 63]);
+        // A table adds its entries, in whatever order.
+        assert_eq!(held("[K @ (6, 1, 6)]", "K", 8), [1, 6]);
+        assert_eq!(held("[J / 16 @ (3, 0), J % 16 @ (5, 2) # 4]", "J", 64), [2, 5, 50, 53]);
+        assert_eq!(held("[J / 16 @ (2, 0, 3), N]", "J", 64), [0, 32, 48]);
         // A sliding window holds each coordinate with each of the other axis.
         assert_eq!(held("[$(J % 4:1, K:2)]", "K", 8), [0, 1, 2, 3, 4, 5, 6, 7]);
     }

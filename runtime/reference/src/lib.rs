@@ -11,6 +11,7 @@
 mod contraction;
 mod coverage;
 mod evaluate;
+mod gathered;
 mod interface;
 mod order;
 mod sum;

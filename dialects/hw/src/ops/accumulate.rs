@@ -13,7 +13,7 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 use visa_ir::span::Span;
 use visa_machine::Machine;
-use visa_sequencer::Program;
+use visa_sequencer::{Entry, Program, Stride};
 
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&ACCUMULATE];
@@ -94,14 +94,18 @@ fn read(op: OpRef<'_>) -> Result<Accumulate, Diagnostic> {
 /// How many slots there are, if the kept entries number them without gap: in ascending order, each stride is the product
 /// of the limits below it.
 fn numbered(slots: &Program) -> Result<u64, String> {
-    let mut kept: Vec<_> = slots.entries.iter().filter(|entry| entry.limit > 1 && entry.stride != 0).collect();
-    kept.sort_by_key(|entry| entry.stride);
+    let indirect = |entry: &&Entry| entry.stride.table().is_some();
+    if let Some(entry) = slots.entries.iter().find(indirect) {
+        return Err(format!("entry `{entry}` of `{slots}` has an offset table, expected a stride"));
+    }
+    let mut kept: Vec<_> = slots.entries.iter().filter(|entry| entry.limit > 1 && !is_summed(entry)).collect();
+    kept.sort_by_key(|entry| entry.stride.fixed());
     if slots.base != 0 {
         return Err(format!("the first slot of `{slots}` is {}, expected 0", slots.base));
     }
     let mut count = 1_u64;
     for entry in kept {
-        if u64::try_from(entry.stride) != Ok(count) {
+        if entry.stride.fixed().and_then(|stride| u64::try_from(stride).ok()) != Some(count) {
             return Err(format!("entry `{entry}` of `{slots}` has stride {}, expected {count}", entry.stride));
         }
         count *= entry.limit;
@@ -109,10 +113,15 @@ fn numbered(slots: &Program) -> Result<u64, String> {
     Ok(count)
 }
 
+/// Whether the iterations of an entry add to the same slots.
+fn is_summed(entry: &Entry) -> bool {
+    entry.stride == Stride::Fixed(0)
+}
+
 /// Kept steps inside the outermost reduced loop; `None` where nothing is reduced.
 fn inner(slots: &Program) -> Option<u64> {
-    let outermost = slots.entries.iter().position(|entry| entry.limit > 1 && entry.stride == 0)?;
-    let kept = slots.entries[outermost..].iter().filter(|entry| entry.stride != 0);
+    let outermost = slots.entries.iter().position(|entry| entry.limit > 1 && is_summed(entry))?;
+    let kept = slots.entries[outermost..].iter().filter(|entry| !is_summed(entry));
     Some(kept.map(|entry| entry.limit).product())
 }
 

@@ -29,7 +29,7 @@ pub static COMMIT: OpDecl = OpDecl {
         ("C3", "the kept bytes are a whole number of accesses (book 09)"),
         ("C4", "the loops fit the sequencer, and are contiguous within an access (book 07)"),
         ("C5", "base and strides are multiples of 8 bytes (book 09)"),
-        ("C6", "no stride is 0: nothing is written twice (book 33)"),
+        ("C6", "no stride is 0, and no two offsets of a table are nearer than a write: nothing is written twice (book 33)"),
         ("C7", "every address lies in the slice's data memory"),
         ("C8", "the accesses write all kept bytes, and no more"),
         ("C9", "`slices` is pairs of start and end, in order, apart, not empty, within the run's slices (book 09: slice bitmap)"),

@@ -9,7 +9,7 @@ use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 use visa_machine::Machine;
-use visa_sequencer::{Entry, PairedEntry, PairedProgram, Program, check_paired};
+use visa_sequencer::{Entry, PairedEntry, PairedProgram, Program, Stride, check_paired};
 
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&DMA];
@@ -26,7 +26,7 @@ pub static DMA: OpDecl = OpDecl {
         ("C1", "`tensor` moves between HBM and data memory or within either, `pcie` between host and HBM (book 10)"),
         ("C2", "the loops fit the sequencer: at most 8 entries of at most 65536, packets of at most 4096 bytes (book 10)"),
         ("C3", "writes to data memory are aligned: base, strides and packet are multiples of 8 bytes (book 10)"),
-        ("C4", "no write stride is 0, and no more bytes are moved than the memory holds: nothing is written twice"),
+        ("C4", "no write stride is 0, no two offsets of a table are nearer than a packet, and no more bytes are moved than the memory holds: nothing is written twice"),
         ("C5", "every address lies in its memory"),
     ],
     clauses: &[
@@ -87,10 +87,10 @@ pub(crate) fn read(op: OpRef<'_>) -> Result<Dma, Diagnostic> {
 fn sequencer(op: OpRef<'_>, machine: &Machine, pcie: bool, loops: &PairedProgram) -> Result<(), Diagnostic> {
     let mut registers = loops.clone();
     if pcie {
-        let between = |stride| between_chips(stride, CHIP_STRIDE);
-        registers.entries.retain(|entry| !between(entry.read) && !between(entry.write));
+        let between = |stride: &Stride| between_chips(stride, CHIP_STRIDE);
+        registers.entries.retain(|entry| !between(&entry.read) && !between(&entry.write));
         if registers.entries.is_empty() {
-            registers.entries.push(PairedEntry { limit: 1, read: 1, write: 1 });
+            registers.entries.push(PairedEntry::new(1, 1, 1));
         }
     }
     let limits = limits(machine, &[]);
@@ -102,7 +102,7 @@ fn sequencer(op: OpRef<'_>, machine: &Machine, pcie: bool, loops: &PairedProgram
         let message = format!("`{loops}` has {} entries, expected at most {}", loops.entries.len(), limits.entries);
         return Err(op.clause_error("C2", "loops", message));
     }
-    let contiguous = loops.entries.last().is_some_and(|entry| (entry.read, entry.write) == (1, 1));
+    let contiguous = loops.entries.last().is_some_and(|entry| (entry.read.fixed(), entry.write.fixed()) == (Some(1), Some(1)));
     if loops.packet > 1 && !contiguous {
         let message = format!(
             "the innermost entry of `{loops}` is not contiguous on both sides: expected strides 1 -> 1, or packets of 1"
@@ -112,8 +112,9 @@ fn sequencer(op: OpRef<'_>, machine: &Machine, pcie: bool, loops: &PairedProgram
     Ok(())
 }
 
-fn between_chips(stride: i64, chip_stride: i64) -> bool {
-    stride != 0 && stride % chip_stride == 0
+/// Whether iterations go from chip to chip, `chip_stride` apart. A table does not: chips are as far apart as their numbers.
+fn between_chips(stride: &Stride, chip_stride: i64) -> bool {
+    stride.fixed().is_some_and(|stride| stride != 0 && stride % chip_stride == 0)
 }
 
 /// C3.
@@ -165,16 +166,18 @@ impl Memories<'_> {
     pub(crate) fn inside(&self, side: &Program, space: Space) -> Result<(), String> {
         let per_chip = self.chips(space) > 1;
         let chip_stride = CHIP_STRIDE * self.per_byte.cast_signed();
-        let is_chip = |entry: &&Entry| per_chip && between_chips(entry.stride, chip_stride);
+        let is_chip = |entry: &&Entry| per_chip && between_chips(&entry.stride, chip_stride);
         let base_chip = if per_chip { side.base.div_euclid(chip_stride) } else { 0 };
         let chip_entries = side.entries.iter().filter(is_chip);
         let chips = Program {
-            entries: chip_entries.map(|entry| Entry { stride: entry.stride / chip_stride, ..*entry }).collect(),
+            entries: chip_entries
+                .filter_map(|entry| Some(Entry { limit: entry.limit, stride: entry.stride.divided(chip_stride)? }))
+                .collect(),
             packet: 1,
             base: base_chip,
         };
         let local = Program {
-            entries: side.entries.iter().filter(|entry| !is_chip(entry)).copied().collect(),
+            entries: side.entries.iter().filter(|entry| !is_chip(entry)).cloned().collect(),
             packet: side.packet,
             base: side.base - base_chip * chip_stride,
         };

@@ -109,7 +109,7 @@ pub(crate) fn read(op: OpRef<'_>) -> Result<Buffer, Diagnostic> {
     steps(op, &layout, elements)?;
     let mut write = layout.write();
     // Each address is the first byte of an element.
-    write.entries.push(visa_sequencer::Entry { limit: dtype.align(), stride: 1 });
+    write.entries.push(visa_sequencer::Entry::new(dtype.align(), 1));
     let memories = Memories { op, machine: &machine, pcie: true, per_byte: 8 / u64::from(dtype.bits()).min(8) };
     memories.inside(&write, space).map_err(|message| op.clause_error("C3", "layout", message))?;
     let (argument, name) = (&*word(op, "role")? == "arg", word(op, "name")?.to_string());

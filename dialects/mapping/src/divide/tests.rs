@@ -22,7 +22,7 @@ fn divided(divide: Divide, buffer: &str, stream: &str) -> Result<Division, Divid
 
 fn walk(buffer: &str, stream: &str) -> Result<Vec<(u64, Walk)>, String> {
     let division = divided(divide, buffer, stream).map_err(|error| error.to_string())?;
-    Ok(division.steps.iter().rev().map(|step| (step.extent, step.walk)).collect())
+    Ok(division.steps.iter().rev().map(|step| (step.extent, step.walk.clone())).collect())
 }
 
 fn base(buffer: &str, stream: &str) -> Result<i64, String> {
@@ -33,7 +33,7 @@ fn base(buffer: &str, stream: &str) -> Result<i64, String> {
 fn strides(buffer: &str, stream: &str) -> Vec<i64> {
     let stride = |(_, walk)| match walk {
         Walk::Stride(stride) => stride,
-        Walk::Broadcast | Walk::Padding => 0,
+        Walk::Table(_) | Walk::Broadcast | Walk::Padding => 0,
     };
     walk(buffer, stream).unwrap().into_iter().map(stride).collect()
 }

@@ -4,7 +4,7 @@ use super::func::{check_chips, check_place, chips_of};
 use crate::attrs::MAP;
 use crate::facts::{DeclaredAxes, Support, check_mappings, machine};
 use crate::tensor::{Dim, Tensor, TensorKind, make, operand};
-use crate::{AxisId, DM, Expr, HBM, HOST, Transfer, TransferLoop, transfer};
+use crate::{AxisId, DM, Expr, HBM, HOST, Pace, Transfer, TransferLoop, transfer};
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, TypeId};
@@ -40,7 +40,8 @@ pub static TO_HBM: OpDecl = OpDecl {
 pub static TO_DM: OpDecl = OpDecl {
     name: "tm.to_dm",
     summary: "Moves a tensor from HBM to data memory.",
-    doc: "Each chip moves its own part by tensor DMA (book 10). Along an axis that the tensor does not depend on, every \
+    doc: "Each chip moves its own part by tensor DMA (book 10). A gathered term of `element`, `R @ (3, 1, 5)`, is read by an \
+          offset table (book 07). Along an axis that the tensor does not depend on, every \
           position gets a copy.",
     constraints: &[
         ("C1", "the address is a multiple of the element size and the tensor fits a slice (book 04)"),
@@ -137,7 +138,7 @@ fn check_alignment(op: OpRef<'_>, loops: &[TransferLoop], align: i64) -> Result<
     let mut run = 1_i64;
     let mut rest = loops.iter().rev();
     let outer = rest.find(|step| {
-        let contiguous = (step.read, step.write) == (run, run);
+        let contiguous = (&step.read, step.write) == (&Pace::Even(run), run);
         if contiguous {
             run = run.saturating_mul(i64::try_from(step.limit).unwrap_or(i64::MAX));
         }

@@ -1,6 +1,6 @@
-//! Rules S1-S5, each just inside and just outside, and what the messages say.
+//! Rules S1-S6, each just inside and just outside, and what the messages say.
 
-use visa_sequencer::{SequencerLimits, check, check_paired};
+use visa_sequencer::{Entry, Program, SequencerLimits, Stride, check, check_paired};
 
 use crate::{codes, paired, program};
 
@@ -141,4 +141,24 @@ fn paired_rules_hold_on_both_sides() {
     assert_eq!(broken("[2 : 8 -> -2147483649, 8 : 1 -> 1] : 8"), ["S5"]);
     assert_eq!(broken("[65537 : 8 -> 8, 8 : 1 -> 1] : 8"), ["S2"]);
     assert_eq!(broken("[] : 1"), ["S1"]);
+}
+
+/// An indirect entry is one entry, its table is its limit, and it is neither contiguous nor split.
+#[test]
+fn indirect_entries_obey_the_rules() {
+    let table = |count: usize| (0..count).map(|at| (at * at).to_string()).collect::<Vec<_>>().join(", ");
+    assert_eq!(broken(&format!("[65536 : ({}), 8 : 1] : 8", vec!["8"; 65_536].join(", "))), [""; 0]);
+    let long = format!("[65537 : ({}), 8 : 1] : 8", vec!["8"; 65_537].join(", "));
+    assert_eq!(broken(&long), ["S2"]);
+    assert_eq!(check(&program(&long), &SequencerLimits::rngd())[0].fix, None);
+    let nine = vec![format!("3 : ({})", table(3)); 9].join(", ");
+    assert_eq!(broken(&format!("[{nine}] : 1")), ["S1"]);
+    assert_eq!(broken("[3 : (0, 1, 2)] : 1"), [""; 0]);
+    assert_eq!(broken("[2 : (0, 1)] : 2"), ["S4"]);
+    assert_eq!(broken("[2 : (0, 2147483647), 8 : 1] : 8"), [""; 0]);
+    assert_eq!(broken("[2 : (0, 2147483648), 8 : 1] : 8"), ["S5"]);
+    assert_eq!(broken("[2 : (-2147483649, 0), 8 : 1] : 8"), ["S5"]);
+    let entries = vec![Entry { limit: 3, stride: Stride::from(vec![0, 8]) }];
+    let short = Program { entries, packet: 1, base: 0 };
+    assert_eq!(codes(&check(&short, &SequencerLimits::rngd())), ["S6"]);
 }

@@ -144,7 +144,7 @@ fn extents_up_to_64_bits_and_not_past() {
     assert_eq!(extent("[2 : -1] : 1 @ -9223372036854775807"), Ok((i64::MIN, i64::MIN + 2)));
     assert_eq!(extent("[3 : -1] : 1 @ -9223372036854775807"), Err("A1"));
     // Past 128 bits, too.
-    let huge = Entry { limit: u64::MAX, stride: i64::MAX };
+    let huge = Entry::new(u64::MAX, i64::MAX);
     let program = Program { entries: vec![huge; 8], packet: 1, base: 0 };
     assert_eq!(program.extent().map_err(|error| error.code), Err("A1"));
 }

@@ -115,9 +115,9 @@ fn half_bytes_are_the_bytes_of_the_elements() {
 
 /// Two loops of limits up to 4 and strides up to 6.
 fn all_programs_in_halves() -> impl Iterator<Item = Program> {
-    let entries = || (1..=4).flat_map(|limit| [-2, 0, 1, 2, 4, 6].map(|stride| Entry { limit, stride }));
+    let entries = || (1..=4).flat_map(|limit| [-2, 0, 1, 2, 4, 6].map(|stride| Entry::new(limit, stride)));
     entries().flat_map(move |outer| {
-        entries().map(move |inner| Program { entries: vec![outer, inner], packet: 2, base: 4 })
+        entries().map(move |inner| Program { entries: vec![outer.clone(), inner], packet: 2, base: 4 })
     })
 }
 
@@ -129,7 +129,7 @@ fn bytes_past_64_bits() {
     assert_eq!(code("[2 : -4611686018427387904] : 1"), Ok(()));
     assert_eq!(code("[2 : -4611686018427387905] : 1"), Err("A1"));
     assert_eq!(code("[2 : 1] : 1 @ 4611686018427387904"), Err("A1"));
-    let inner = Entry { limit: u64::MAX, stride: 1 };
+    let inner = Entry::new(u64::MAX, 1);
     let long = Program { entries: vec![inner], packet: 1, base: 0 };
     assert_eq!(long.to_bytes(2).map_err(|error| error.code), Err("A1"));
     let wide = Program { entries: Vec::new(), packet: u64::MAX, base: 0 };

@@ -20,7 +20,7 @@ fn pointed(text: &str, error: &SeqError) -> (&'static str, String) {
 
 #[test]
 fn values_of_a_program() {
-    let entries = vec![Entry { limit: 8, stride: 1 }, Entry { limit: 3, stride: -64 }];
+    let entries = vec![Entry::new(8, 1), Entry::new(3, -64)];
     let expected = Program { entries, packet: 4, base: -2 };
     assert_eq!(program("[8 : 1, 3 : -64] : 4 @ -2"), expected);
     assert_eq!(program("[8:1,3:-64]:4@-2"), expected);
@@ -29,10 +29,7 @@ fn values_of_a_program() {
 
 #[test]
 fn values_of_a_paired_program() {
-    let entries = vec![
-        PairedEntry { limit: 256, read: 4096, write: 524_288 },
-        PairedEntry { limit: 512, read: 8, write: -8 },
-    ];
+    let entries = vec![PairedEntry::new(256, 4096, 524_288), PairedEntry::new(512, 8, -8)];
     let expected = PairedProgram { entries, packet: 8, read_base: 0, write_base: 1024 };
     let text = "[256 : 4096 -> 524288, 512 : 8 -> -8] : 8 @ 0 -> 1024";
     assert_eq!(paired(text), expected);
@@ -46,6 +43,7 @@ fn canonical_text_round_trips() {
         "[] : 1",
         "[8 : 1, 8 : 8, 3 : 64] : 1",
         "[3 : 8, 5 : 24, 8 : 1] : 8 @ 1024",
+        "[3 : (0, 128, -64), 1 : (5), 8 : 1] : 8 @ 64",
         "[2 : -1] : 1 @ -7",
         "[0 : 0] : 0",
         "[9223372036854775807 : 9223372036854775807] : 9223372036854775807 @ 9223372036854775807",
@@ -53,7 +51,13 @@ fn canonical_text_round_trips() {
     ] {
         assert_eq!(program(text).to_string(), text);
     }
-    for text in ["[] : 1", "[2 : 1 -> -1] : 1", "[2 : 0 -> 1] : 8 @ 1 -> 0", "[2 : 0 -> 1] : 8 @ 0 -> -4"] {
+    for text in [
+        "[2 : (0, 9) -> 8, 2 : 1 -> (3, 0), 2 : (0, 1) -> (1, 0)] : 1",
+        "[] : 1",
+        "[2 : 1 -> -1] : 1",
+        "[2 : 0 -> 1] : 8 @ 1 -> 0",
+        "[2 : 0 -> 1] : 8 @ 0 -> -4",
+    ] {
         assert_eq!(paired(text).to_string(), text);
     }
 }
@@ -75,17 +79,21 @@ fn syntax_errors() {
         ("[8 : 1,] : 1", "]", "found `]`, expected a limit"),
         ("[8 : 1 8 : 1] : 1", "8", "found `8`, expected `]` or `,`"),
         ("[8] : 1", "]", "found `]`, expected `:`"),
-        ("[8 : ] : 1", "]", "found `]`, expected a stride"),
-        ("[8 : x] : 1", "x", "found `x`, expected a stride"),
+        ("[8 : ] : 1", "]", "found `]`, expected an offset table `(o, p, ...)` or a stride"),
+        ("[8 : x] : 1", "x", "found `x`, expected an offset table `(o, p, ...)` or a stride"),
         ("[8 : 1]", "", "found the end, expected `:`"),
         ("[8 : 1] : ", "", "found the end, expected a packet size"),
         ("[8 : 1] : -1", "-", "found `-`, expected a packet size"),
         ("[8 : 1] : 1 @", "", "found the end, expected a base address"),
         ("[8 : 1] : 1 1", "1", "found `1`, expected the end or `@`"),
         ("[8 : 1] : 1 @ 0 -> 1", "-", "found `-`, expected the end"),
+        ("[2 : (0 4)] : 1", "4", "found `4`, expected `)` or `,`"),
+        ("[2 : ()] : 1", ")", "found `)`, expected an offset"),
+        ("[2 : (0, 4] : 1", "]", "found `]`, expected `)` or `,`"),
+        ("[2 : (0, (4))] : 1", "(", "found `(`, expected an offset"),
         ("[8 : 1.5] : 1", ".", "found `.`, expected `]` or `,`"),
         ("[8 : 1] : 1\0", "\0", "found `\\0`, expected the end or `@`"),
-        ("[8 : é] : 1", "é", "found `é`, expected a stride"),
+        ("[8 : é] : 1", "é", "found `é`, expected an offset table `(o, p, ...)` or a stride"),
     ];
     for (text, at, message) in cases {
         let error = error(text);
@@ -102,7 +110,7 @@ fn syntax_errors() {
 fn paired_syntax_errors() {
     let cases = [
         ("[8 : 1] : 1", "]", "found `]`, expected `->`"),
-        ("[8 : 1 -> ] : 1", "]", "found `]`, expected a stride"),
+        ("[8 : 1 -> ] : 1", "]", "found `]`, expected an offset table `(o, p, ...)` or a stride"),
         ("[8 : 1 -> 1] : 1 @ 0", "", "found the end, expected `->`"),
         ("[8 : 1 -> 1] : 1 @ 0 ->", "", "found the end, expected a base address"),
         ("x", "x", "found `x`, expected `[`"),
@@ -152,4 +160,35 @@ fn entries_in_text_are_bounded() {
 #[test]
 fn deep_brackets_are_an_error_not_a_crash() {
     assert_eq!(error(&"[".repeat(100_000)).code, "P1");
+}
+
+/// S6: the entry is pointed at, and the fix counts its offsets.
+#[test]
+fn tables_have_an_offset_an_iteration() {
+    for (text, at, message, fix) in [
+        ("[4 : 8, 3 : (0, 8)] : 1", "3 : (0, 8)", "of 3 iterations has 2 offsets", "write 2 for 3"),
+        ("[2 : (0, 8, 8)] : 1", "2 : (0, 8, 8)", "of 2 iterations has 3 offsets", "write 3 for 2"),
+        ("[0 : (0)] : 1", "0 : (0)", "of 0 iterations has 1 offsets", "write 1 for 0"),
+    ] {
+        let error = error(text);
+        assert_eq!(pointed(text, &error), ("S6", at.to_string()));
+        assert!(error.message.contains(message), "{}", error.message);
+        assert_eq!(error.fix.as_deref(), Some(fix));
+    }
+    assert_eq!(paired_error("[2 : 8 -> (0, 8, 9)] : 1").code, "S6");
+    let text = "[2 : (0, 9223372036854775808)] : 1";
+    assert_eq!(pointed(text, &error(text)), ("P2", "9223372036854775808".to_string()));
+}
+
+/// Book 07, "Indirect Access": (limit, [offset0, offset1, ...]).
+#[test]
+fn an_indirect_entry_visits_its_offsets() {
+    let gather = program("[3 : (0, 128, 64), 2 : 1] : 2 @ 1000");
+    assert_eq!(gather.positions().collect::<Vec<_>>(), [1000, 1001, 1128, 1129, 1064, 1065]);
+    assert_eq!(gather.addresses().collect::<Vec<_>>(), [1000, 1128, 1064]);
+    assert_eq!(gather.extent(), Ok((1000, 1130)));
+    // The first offset need not be 0, nor the least.
+    let gather = program("[2 : 10, 2 : (7, -3)] : 1");
+    assert_eq!(gather.positions().collect::<Vec<_>>(), [7, -3, 17, 7]);
+    assert_eq!(gather.extent(), Ok((-3, 18)));
 }

@@ -10,7 +10,7 @@ use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_mapping::attrs::MAP;
 use visa_mapping::facts::{Introduces, check_mappings};
-use visa_mapping::{Axes, Dim, Expr, Tensor, Unit, normalize, operand};
+use visa_mapping::{Axes, Dim, Expr, Pace, Tensor, Unit, normalize, operand};
 
 /// `stream.begin_interleaved`.
 pub static DECL: OpDecl = OpDecl {
@@ -117,6 +117,6 @@ pub fn without_axis(axis: &Expr, time: &Expr, axes: &Axes) -> Result<Expr, PlanE
 #[must_use]
 pub fn alternating(mut plan: Plan, distance: i64) -> Plan {
     let time = plan.time().len();
-    plan.loops.insert(time, (2, distance));
+    plan.loops.insert(time, (2, Pace::Even(distance)));
     plan
 }

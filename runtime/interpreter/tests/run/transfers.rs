@@ -3,7 +3,7 @@
 use visa_hw::program::CHIP_STRIDE;
 use visa_hw::stage::Space::{Dm, Hbm, Host};
 use visa_machine::Machine;
-use visa_sequencer::PairedProgram;
+use visa_sequencer::{PairedProgram, Stride};
 
 use crate::doubles::{buffer, dma, options, program, run};
 
@@ -18,7 +18,12 @@ fn copy_units(loops: &str, from: &[u8], to: &mut [u8]) {
             return;
         };
         for i in 0..entry.limit as i64 {
-            visit(program, depth + 1, read + i * entry.read, write + i * entry.write, from, to);
+            let offset = |stride: &Stride| match stride {
+                Stride::Fixed(stride) => i * stride,
+                Stride::Table(table) => table[i as usize],
+            };
+            let (read, write) = (read + offset(&entry.read), write + offset(&entry.write));
+            visit(program, depth + 1, read, write, from, to);
         }
     }
     let program: PairedProgram = loops.parse().unwrap();
@@ -60,6 +65,8 @@ fn every_loop_order_moves_what_a_plain_loop_moves() {
         "[128 : 0 -> 8, 8 : 1 -> 1] : 8 @ 1032 -> 65024",
         "[5 : 7 -> 0, 8 : 1 -> 1] : 8 @ 1024 -> 65532",
         "[1 : 99 -> 99, 3 : 0 -> 1] : 1 @ 1030 -> 65025",
+        "[3 : (0, 128, 64) -> (16, 0, 8), 8 : 1 -> 1] : 8 @ 1024 -> 65024",
+        "[2 : 256 -> 24, 3 : (8, 0, 24) -> 8, 8 : 1 -> 1] : 8 @ 1100 -> 65520",
     ];
     for loops in programs {
         assert_eq!(moved(loops), expected(loops), "{loops}");

@@ -38,6 +38,7 @@ pub(super) fn answer(query: &Query) -> Result<Answer, Refusal> {
 fn walk(step: &Step) -> (Option<i64>, Option<&'static str>) {
     match step.walk {
         Walk::Stride(stride) => (Some(stride), None),
+        Walk::Table(_) => (None, Some("table")),
         Walk::Broadcast => (Some(0), Some("broadcast")),
         Walk::Padding => (None, Some("padding")),
     }
