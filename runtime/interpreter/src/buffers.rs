@@ -103,7 +103,8 @@ pub(crate) fn read(buffer: &Buffer, memories: &mut Memories) -> Result<Chunk, Ru
 fn layout_runs(buffer: &Buffer, memories: &Memories) -> Result<Runs, RunError> {
     let layout = layout_bytes(&buffer.layout, buffer.dtype.align()).ok_or_else(|| too_large(buffer))?;
     let units: u64 = if is_half(buffer) { 2 } else { 1 };
-    let capacity = [array_bytes(buffer)?, memories.capacity(buffer.space, true)].map(|bytes| bytes.saturating_mul(units));
+    let capacity = [array_bytes(buffer)?, memories.capacity(buffer.space, true)]
+        .map(|bytes| bytes.saturating_mul(units));
     Runs::new(&layout, PAGE_BYTES as u64, capacity)
 }
 

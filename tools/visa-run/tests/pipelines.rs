@@ -339,7 +339,9 @@ fn what_the_verifier_accepts_lowers_to_the_same_values() {
             }
         }
     }
-    println!("seed {seed}: {accepted} accepted and checked ({views} commit into a part, {conversions} convert), {refused} refused");
+    println!(
+        "seed {seed}: {accepted} accepted and checked ({views} commit into a part, {conversions} convert), {refused} refused"
+    );
     assert!(accepted >= count / 10, "seed {seed}: only {accepted} of {count} kernels are legal");
     assert!(conversions >= count / 100, "seed {seed}: only {conversions} of {count} kernels convert");
     assert!(views >= count / 100, "seed {seed}: only {views} of {count} kernels commit into a part");
