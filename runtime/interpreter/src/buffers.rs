@@ -2,11 +2,11 @@
 
 use visa_hw::program::Buffer;
 use visa_hw::taint::Taint;
+use visa_numerics::{DType, store};
 
 use crate::error::RunError;
 use crate::memory::{Chunk, Memories, PAGE_BYTES, Place, resident};
 use crate::runs::{Copy, Runs, layout_bytes};
-use visa_numerics::{DType, store};
 
 /// Bytes of the whole C-order array.
 pub(crate) fn array_bytes(buffer: &Buffer) -> Result<u64, RunError> {
