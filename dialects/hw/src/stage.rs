@@ -25,6 +25,8 @@ pub struct Stream {
 
 /// What the TRF sequencer delivers beside the stream: for every access, every row reads at the same address.
 ///
+/// Addresses and sizes are nominal bytes, as everywhere but in a stream's own bytes ([`DType::wire_scale`]).
+///
 /// Packets that the aligner repeats in time are not repeated in the stream: packet `p` meets the accesses
 /// `p * repeat .. (p + 1) * repeat`.
 #[derive(Clone, Debug, PartialEq, Eq)]
