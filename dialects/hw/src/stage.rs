@@ -25,6 +25,8 @@ pub struct Stream {
 
 /// What the TRF sequencer delivers beside the stream: for every access, every row reads at the same address.
 ///
+/// Addresses and sizes are nominal bytes, as everywhere but in a stream's own bytes ([`DType::wire_scale`]).
+///
 /// Packets that the aligner repeats in time are not repeated in the stream: packet `p` meets the accesses
 /// `p * repeat .. (p + 1) * repeat`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -131,9 +133,22 @@ impl SliceMemory {
         if dtype.is_stored() { &self.trf } else { &self.trf_extended }
     }
 
-    /// [`SliceMemory::trf_of`], to write.
-    pub fn trf_of_mut(&mut self, dtype: DType) -> &mut Bank {
-        if dtype.is_stored() { &mut self.trf } else { &mut self.trf_extended }
+    /// Writes elements of `dtype` into the tensor register file, at a nominal address, with their marks in shadow mode. What
+    /// a format with sideband bits, or without, had there before is gone.
+    pub fn write_trf(&mut self, dtype: DType, at: usize, bytes: &[u8], marks: Option<&[Taint]>) {
+        let (own, other, per_own) = match dtype.is_stored() {
+            true => (&mut self.trf, &mut self.trf_extended, 2),
+            false => (&mut self.trf_extended, &mut self.trf, 1),
+        };
+        let scale = dtype.wire_scale();
+        own.write(at * scale, bytes);
+        if let Some(marks) = marks {
+            own.write_taint(at * scale, marks);
+            if !other.bytes.is_empty() {
+                let gone = bytes.len() / scale * per_own;
+                other.write_taint(at * per_own, &vec![Taint::NEVER_WRITTEN; gone]);
+            }
+        }
     }
 }
 

@@ -70,8 +70,8 @@ enum Access {
     Write,
 }
 
-/// Where a memory tensor holds each index, in bytes, or for 4-bit elements in half bytes: element within a slice or chip, then slices
-/// (`dm_bytes_per_slice` apart, clusters behind one another), then, if `chips`, chips.
+/// Where a memory tensor holds each index, in bytes, or for 4-bit elements in half bytes: element within a slice or chip,
+/// then slices (`dm_bytes_per_slice` apart, clusters behind one another), then, if `chips`, chips.
 fn placed(
     tensor: &Tensor,
     gathers: &mut Gathers<'_>,

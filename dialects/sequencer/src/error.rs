@@ -28,10 +28,10 @@ pub mod code {
     pub const ADDRESS: &str = "A1";
     /// A2: an element size of 0 bytes.
     pub const ELEMENT: &str = "A2";
-    /// A4: a loop, packet or base of 4-bit elements stands at half a byte.
-    pub const HALF_BYTE: &str = "A4";
     /// A3: the program cannot be cut into accesses of the wanted size.
     pub const ACCESS: &str = "A3";
+    /// A4: a loop, packet or base of 4-bit elements stands at half a byte.
+    pub const HALF_BYTE: &str = "A4";
 }
 
 /// One thing that is wrong with a program, and how to mend it where there is one way.

@@ -2,11 +2,11 @@
 
 use visa_hw::program::Buffer;
 use visa_hw::taint::Taint;
+use visa_numerics::{DType, store};
 
 use crate::error::RunError;
 use crate::memory::{Chunk, Memories, PAGE_BYTES, Place, resident};
 use crate::runs::{Copy, Runs, layout_bytes};
-use visa_numerics::{DType, store};
 
 /// Bytes of the whole C-order array.
 pub(crate) fn array_bytes(buffer: &Buffer) -> Result<u64, RunError> {
@@ -102,8 +102,9 @@ pub(crate) fn read(buffer: &Buffer, memories: &mut Memories) -> Result<Chunk, Ru
 
 fn layout_runs(buffer: &Buffer, memories: &Memories) -> Result<Runs, RunError> {
     let layout = layout_bytes(&buffer.layout, buffer.dtype.align()).ok_or_else(|| too_large(buffer))?;
-    let units = if is_half(buffer) { 2 } else { 1 };
-    let capacity = [array_bytes(buffer)?, memories.capacity(buffer.space, true)].map(|bytes| bytes * units);
+    let units: u64 = if is_half(buffer) { 2 } else { 1 };
+    let capacity = [array_bytes(buffer)?, memories.capacity(buffer.space, true)]
+        .map(|bytes| bytes.saturating_mul(units));
     Runs::new(&layout, PAGE_BYTES as u64, capacity)
 }
 

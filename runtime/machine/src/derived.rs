@@ -112,10 +112,12 @@ impl Machine {
     /// Bytes that the Fetch Engine can read at once (book 08), in ascending order: how much they grow is not looked at.
     pub fn fetch_sizes(&self, sub: bool, from: DType, to: DType) -> Vec<u64> {
         let limits = &self.limits;
-        match (sub, from, to) {
-            (false, _, _) => limits.fetch_sizes_main.clone(),
-            (true, DType::I4, DType::I32) => vec![limits.fetch_size_sub_i4_to_i32],
-            (true, _, _) => vec![limits.fetch_size_sub],
+        if !sub {
+            limits.fetch_sizes_main.clone()
+        } else if (from, to) == (DType::I4, DType::I32) {
+            vec![limits.fetch_size_sub_i4_to_i32]
+        } else {
+            vec![limits.fetch_size_sub]
         }
     }
 

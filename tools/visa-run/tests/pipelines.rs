@@ -224,6 +224,11 @@ impl Formats {
         targets.get(at).copied()
     }
 
+    /// Of the result.
+    fn committed(&self) -> DType {
+        self.cast.unwrap_or(self.fetched)
+    }
+
     /// What the fetch says of its format.
     fn fetch(&self) -> String {
         if self.fetched == self.stored { String::new() } else { format!("dtype {}, ", self.fetched) }
@@ -232,7 +237,7 @@ impl Formats {
     /// The cast of packets of that mapping, as a line.
     fn cast(&self, packet: &str) -> String {
         self.cast.map_or_else(String::new, |to| {
-            format!("  %c = stream.cast {to} %2 packet {packet} # {}\n", to.elements(32))
+            format!("  %c = stream.cast {to} %2 packet [{packet} # {}]\n", to.elements(32))
         })
     }
 }
@@ -274,6 +279,12 @@ fn kernel(random: &mut Random, slices: u64) -> String {
     let mut result: Vec<Digit> = target.iter().filter(|(text, _)| !text.starts_with('S')).cloned().collect();
     result.extend(switch.taken.clone());
     random.shuffle(&mut result);
+    // Mostly pairs of 4-bit elements stay together, as a transfer must have it.
+    let innermost = result.iter().position(|digit| target.last() == Some(digit));
+    if let Some(at) = innermost.filter(|_| formats.committed() == DType::I4 && random.below(4) > 0) {
+        let digit = result.remove(at);
+        result.push(digit);
+    }
     // Half of the kernels without a switch commit into a part of a tensor: what R = 1 holds of three.
     let view = (switch.line.is_empty() && random.below(2) == 0)
         .then(|| random.below(target.len() - packet.len() + 1));
@@ -290,8 +301,7 @@ fn kernel(random: &mut Random, slices: u64) -> String {
     if let Some(at) = view {
         let whole = with(&target, at, "R");
         let part = with(&target, at, if at == 0 { "R @ 1 = 1" } else { "R @ 1 = 1 # 3" });
-        let written = formats.cast.unwrap_or(formats.fetched);
-        argument = format!(", %z: !tm.hbm<{written}, [1], [S, {}]>", bare(whole.clone()));
+        argument = format!(", %z: !tm.hbm<{}, [1], [S, {}]>", formats.committed(), bare(whole.clone()));
         base = format!("  %w = tm.to_dm %z at 8192, cluster [1 # 2], slice [S], element {whole}\n");
         commit = format!("stream.commit_view %{end}, %w element {part}");
         places = String::from("[0, 1073741824]");

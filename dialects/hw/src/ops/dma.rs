@@ -181,7 +181,7 @@ impl Memories<'_> {
             packet: side.packet,
             base: side.base - base_chip * chip_stride,
         };
-        let (capacity, unit) = (self.capacity(space) * self.per_byte, if self.per_byte == 1 { "bytes" } else { "half bytes" });
+        let (capacity, unit) = (self.capacity(space).saturating_mul(self.per_byte), if self.per_byte == 1 { "bytes" } else { "half bytes" });
         for (program, most, what) in [(local, capacity, unit), (chips, self.chips(space), "chips")] {
             let (start, end) = program.extent().map_err(|error| error.message)?;
             if start < 0 || end.cast_unsigned() > most {

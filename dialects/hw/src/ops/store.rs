@@ -101,14 +101,11 @@ impl Stage for StoreTrf {
 
     fn store(&self, cx: RunCx<'_>, memory: &mut SliceMemory, mut stream: Stream) {
         stream.pass_marks(cx);
-        let (trf, scale) = (memory.trf_of_mut(stream.dtype), stream.dtype.wire_scale());
-        let row_bytes = self.row_bytes as usize * scale;
-        let at = |row: usize| self.region.at(row as u64, 0) as usize * scale;
+        let row_bytes = self.row_bytes as usize * stream.dtype.wire_scale();
+        let mut marks = stream.taint.as_deref().map(|marks| marks.chunks(row_bytes));
         for (row, chunk) in stream.bytes.chunks(row_bytes).enumerate() {
-            trf.write(at(row), chunk);
-        }
-        for (row, marks) in stream.taint.iter().flat_map(|taint| taint.chunks(row_bytes)).enumerate() {
-            trf.write_taint(at(row), marks);
+            let at = self.region.at(row as u64, 0) as usize;
+            memory.write_trf(stream.dtype, at, chunk, marks.as_mut().and_then(Iterator::next));
         }
     }
 

@@ -3,6 +3,7 @@
 mod compile;
 mod constraints;
 mod contraction;
+mod formats;
 mod ring;
 mod shadow;
 mod stages;
