@@ -104,6 +104,7 @@ impl Run<'_> {
         }
         Ok(match meaning(op)? {
             Meaning::Same => Value::Tensor(converted(op, self.held(op, 0, &to)?, to.dtype)?),
+            Meaning::Constant(bits) => Value::Tensor(Logical::new(to.dtype, Vec::new(), vec![bits(op)?])),
             Meaning::Fetch(adapter) => Value::Tensor(self.fetched(op, &to, &adapter(op)?)?),
             Meaning::Interleave(axis) => Value::Tensor(self.interleaved(op, &to, &axis(op)?)?),
             Meaning::Pair => {

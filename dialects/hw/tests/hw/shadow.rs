@@ -156,6 +156,26 @@ fn vector_takes_marks_of_both_operands() {
     assert_eq!(undefined(&stages("vrf [32 : 1] : 32"), &memory, 3).0, [4, 5, 6, 7, 28, 29, 30, 31]);
 }
 
+/// Four bytes are written and defined, and none beside them.
+#[test]
+fn generate_writes_one_number() {
+    let text = crate::exec_text("sub", "hw.generate 305419896, at 4");
+    let program = crate::program(&text);
+    let visa_hw::program::CommandKind::Exec(exec) = &program.commands[0].kind else { panic!("a run") };
+    let (machine, log) = (Machine::rngd(), TaintLog::default());
+    let mut memory = SliceMemory::default();
+    run(&machine, exec, &mut memory, Some(&log));
+    assert_eq!(memory.dm.bytes(), [0, 0, 0, 0, 0x78, 0x56, 0x34, 0x12]);
+    let mut marks = Vec::new();
+    memory.dm.read_taint(0..12, Taint::NEVER_WRITTEN, &mut marks);
+    let defined: Vec<_> = (0..12).filter(|&at| marks[at].is_defined()).collect();
+    assert_eq!(defined, [4, 5, 6, 7]);
+    assert_eq!(
+        exec.accesses(),
+        [visa_hw::stage::Access { space: visa_hw::stage::Space::Dm, write: true, range: 4..8 }]
+    );
+}
+
 /// Stores write marks where they write bytes, and only there; what is truncated leaves none.
 #[test]
 fn stores_write_marks() {
