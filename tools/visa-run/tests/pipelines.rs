@@ -1,6 +1,6 @@
 //! Random pipelines through lowering, interpreter and logical evaluator: data memory in one order, fetched in another, in two
 //! of three cases switched between slices by any topology, committed in a third order, stored to HBM in a fourth. What the
-//! verifier accepts must check.
+//! verifier accepts must check. Half of the i8 tensors come with a second one, in turn, each with its zero point.
 
 use std::fmt::Write as _;
 use visa_opt::Io;
@@ -55,7 +55,7 @@ fn mapping(digits: &[Digit]) -> String {
 
 /// The slices are S; U to Z stand for copies.
 const AXES: &str = "visa 1
-tm.axes [S = 256, A = 8, B = 4, C = 6, T = 3, R = 3, U = 2, V = 4, W = 8, X = 16, Y = 32, Z = 64]
+tm.axes [S = 256, A = 8, B = 4, C = 6, T = 3, R = 3, I = 2, U = 2, V = 4, W = 8, X = 16, Y = 32, Z = 64]
 ";
 
 /// A switch of slices `[S]`, as its line in the kernel and what is behind it.
@@ -174,6 +174,9 @@ fn copies(size: u64) -> Digit {
 /// A kernel that moves `x` through one pipeline.
 fn kernel(random: &mut Random) -> String {
     let (dtype, width) = [("i8", 1), ("bf16", 2), ("i32", 4), ("f32", 4)][random.below(4)];
+    // Two tensors in turn, widened.
+    let zeros = (dtype == "i8" && random.below(2) == 0).then(|| [random.below(200), random.below(200)]);
+    let width = if zeros.is_some() { 4 } else { width };
     let mut order = digits(random);
     // Mostly the same split on both sides, so that radices agree; sometimes another, which may have to be cut.
     let mut memory = if random.below(4) == 0 { digits(random) } else { order.clone() };
@@ -195,6 +198,9 @@ fn kernel(random: &mut Random) -> String {
     if broadcast {
         steps.insert(random.below(steps.len() + 1), ("T".to_owned(), 3));
     }
+    if zeros.is_some() {
+        steps.push(("I".to_owned(), 2));
+    }
     let padded = format!("{} # {whole}", mapping(packet));
     let switch = if random.below(3) == 0 { Switch::none(&steps) } else { Switch::any(random, &steps) };
     let mut target = switch.held.clone();
@@ -207,7 +213,7 @@ fn kernel(random: &mut Random) -> String {
     result.extend(switch.taken.clone());
     random.shuffle(&mut result);
     // Half of the kernels without a switch commit into a part of a tensor: what R = 1 holds of three.
-    let view = (switch.line.is_empty() && random.below(2) == 0)
+    let view = (switch.line.is_empty() && zeros.is_none() && random.below(2) == 0)
         .then(|| random.below(target.len() - packet.len() + 1));
     let with = |list: &[(String, u64)], at: usize, term: &str| {
         let mut list = list.to_vec();
@@ -229,14 +235,23 @@ fn kernel(random: &mut Random) -> String {
         result.insert(0, ("R".to_owned(), 3));
     }
     let unit = if random.below(3) == 0 { "sub" } else { "main" };
+    let (mut begin, mut convert) = (format!("stream.begin {unit} %d"), String::new());
+    if let Some([first, second]) = zeros {
+        let memory = mapping(&memory);
+        argument = format!(", %z: !tm.hbm<i8, [1], [S, {}]>", bare(memory.clone()));
+        base = format!("  %e = tm.to_dm %z at 4096, cluster [1 # 2], slice [S], element {memory}\n");
+        begin = "stream.begin_interleaved main %d, %e axis [I]".to_owned();
+        convert = format!(" dtype i32, zero_points [{first}, -{second}],");
+        places = String::from("[0, 1073741824]");
+    }
     let (steps_text, packet_text) = (mapping(&steps), mapping(packet));
     let mut text = String::from(AXES);
     let _ = write!(
         text,
         "tm.func @f(%x: !tm.hbm<{dtype}, [1], [S, {array}]>{argument}) at {places} {{
   %d = tm.to_dm %x at 0, cluster [1 # 2], slice [S], element {memory}
-{base}  %0 = stream.begin {unit} %d
-  %1 = stream.fetch %0 time {steps_text}, packet {packet_text}
+{base}  %0 = {begin}
+  %1 = stream.fetch %0{convert} time {steps_text}, packet {packet_text}
 {line}  %2 = stream.collect %{last} time [{time}, {padded} / {flit}], packet [{padded} % {flit}]
   %y = {commit}
   %out = tm.to_hbm %y at 16777216, element [S, {result}]
@@ -260,7 +275,7 @@ fn what_the_verifier_accepts_lowers_to_the_same_values() {
     let count = std::env::var("VISA_PIPELINES").ok().and_then(|text| text.parse().ok()).unwrap_or(600);
     let seed = 2026;
     let mut random = Random(seed);
-    let (mut accepted, mut refused, mut views) = (0, 0, 0);
+    let (mut accepted, mut refused, mut views, mut pairs) = (0, 0, 0, 0);
     for case in 0..count {
         let text = kernel(&mut random);
         let mut io = Io::buffered(text.clone(), ".");
@@ -270,6 +285,7 @@ fn what_the_verifier_accepts_lowers_to_the_same_values() {
             0 => {
                 accepted += 1;
                 views += usize::from(text.contains("commit_view"));
+                pairs += usize::from(text.contains("begin_interleaved"));
             }
             _ => {
                 // A refusal names a rule of the kernel, never a mistake of a pass or a mismatch.
@@ -280,7 +296,10 @@ fn what_the_verifier_accepts_lowers_to_the_same_values() {
             }
         }
     }
-    println!("seed {seed}: {accepted} accepted and checked ({views} commit into a part), {refused} refused");
+    println!(
+        "seed {seed}: {accepted} accepted and checked ({views} commit into a part, {pairs} read two tensors), {refused} refused"
+    );
     assert!(accepted >= count / 10, "seed {seed}: only {accepted} of {count} kernels are legal");
     assert!(views >= count / 100, "seed {seed}: only {views} of {count} kernels commit into a part");
+    assert!(pairs >= count / 100, "seed {seed}: only {pairs} of {count} kernels read two tensors");
 }
