@@ -13,6 +13,7 @@ mod coverage;
 mod evaluate;
 mod interface;
 mod order;
+mod packing;
 mod sum;
 mod tensor;
 mod view;

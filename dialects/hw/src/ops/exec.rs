@@ -25,12 +25,12 @@ pub static EXEC: OpDecl = OpDecl {
         (
             "C2",
             "the stages are generate alone, or fetch, [switch], collect, then store_trf or store_vrf, or [align, contract, accumulate], \
-             [vector ...], [cast], [transpose], commit (book 12)",
+             [vector ...], [cast], [transpose], commit; commit_packed right behind collect (books 09, 12)",
         ),
         (
             "C3",
             "the sub context has no align, contract, accumulate, vector, cast or transpose, the main context no generate \
-             (books 09, 12)",
+             and no commit_packed (books 09, 12)",
         ),
         ("C4", "each ALU of the Vector Engine works once a pass (book 21)"),
         ("C5", "a stream of a slice has at most 64 MiB (ours: it bounds the interpreter's memory)"),
@@ -55,7 +55,19 @@ const NEXT: &[(&str, &[&str])] = &[
     ("hw.exec", &["hw.fetch", "hw.generate"]),
     ("hw.fetch", &["hw.switch", "hw.collect"]),
     ("hw.switch", &["hw.collect"]),
-    ("hw.collect", &["hw.store_trf", "hw.store_vrf", "hw.align", "hw.vector", "hw.cast", "hw.transpose", "hw.commit"]),
+    (
+        "hw.collect",
+        &[
+            "hw.store_trf",
+            "hw.store_vrf",
+            "hw.align",
+            "hw.vector",
+            "hw.cast",
+            "hw.transpose",
+            "hw.commit",
+            "hw.commit_packed",
+        ],
+    ),
     ("hw.align", &["hw.contract"]),
     ("hw.contract", &["hw.accumulate"]),
     ("hw.accumulate", &["hw.vector", "hw.cast", "hw.transpose", "hw.commit"]),
@@ -68,7 +80,7 @@ const NEXT: &[(&str, &[&str])] = &[
 const MAIN_ONLY: &[&str] = &["hw.align", "hw.contract", "hw.accumulate", "hw.vector", "hw.cast", "hw.transpose"];
 
 /// What only the sub context has.
-const SUB_ONLY: &[&str] = &["hw.generate"];
+const SUB_ONLY: &[&str] = &["hw.generate", "hw.commit_packed"];
 
 /// Stages that are wrong in themselves are left to their own verifiers.
 fn verify(op: OpRef<'_>) -> Result<(), Diagnostic> {

@@ -176,6 +176,54 @@ fn generate_writes_one_number() {
     );
 }
 
+/// A run of the sub context that packs three flits of i8, five live elements each.
+fn packed(counts: [Option<i32>; 3]) -> (SliceMemory, TaintLog) {
+    let stages = "hw.fetch i8, packet 8, loops [24 : 1] : 8; hw.collect flits 1; \
+                  hw.commit_packed most 5, counts 64, stride 4, loops [24 : 1] : 8 @ 128";
+    let program = crate::program(&crate::exec_text("sub", stages));
+    let visa_hw::program::CommandKind::Exec(exec) = &program.commands[0].kind else { panic!("a run") };
+    let (machine, log) = (Machine::rngd(), TaintLog::default());
+    let mut memory = holes(&(1..=24).collect::<Vec<u8>>(), &[9]);
+    memory.dm.write(128, &[0xaa; 24]);
+    for (at, count) in counts.iter().enumerate().filter_map(|(at, count)| Some((at, (*count)?))) {
+        memory.dm.write(64 + 4 * at, &count.to_le_bytes());
+        memory.dm.write_taint(64 + 4 * at, &[Taint::DEFINED; 4]);
+    }
+    run(&machine, exec, &mut memory, Some(&log));
+    (memory, log)
+}
+
+/// Two of the first flit, none of the second, all five of the third; 7 bytes and a zero.
+#[test]
+fn packing_keeps_what_counts_say() {
+    let (memory, _) = packed([Some(2), Some(-1), Some(99)]);
+    assert_eq!(
+        memory.dm.bytes()[128..144],
+        [1, 2, 17, 18, 19, 20, 21, 0, 0xaa, 0xaa, 0xaa, 0xaa, 0xaa, 0xaa, 0xaa, 0xaa]
+    );
+    // Nothing kept is nothing written.
+    let (memory, _) = packed([Some(0), Some(0), Some(i32::MIN)]);
+    assert_eq!(memory.dm.bytes()[128..136], [0xaa; 8]);
+}
+
+/// An undefined element (byte 9, the second of the second flit) stays one; an undefined count makes all that follows so.
+#[test]
+fn packing_marks() {
+    let undefined = |counts| {
+        let (memory, log) = packed(counts);
+        let mut marks = Vec::new();
+        memory.dm.read_taint(128..152, Taint::NEVER_WRITTEN, &mut marks);
+        let at: Vec<_> = (0..24).filter(|&at| !marks[at].is_defined()).collect();
+        (at.clone(), at.first().map_or_else(Vec::new, |&at| log.chain(marks[at])))
+    };
+    // Bytes 0 to 2 of the first flit, then two of the second: the fourth place. What was never written stays so.
+    assert_eq!(
+        undefined([Some(3), Some(2), Some(0)]),
+        ([vec![4], (8..24).collect()].concat(), vec![0, 1, 2])
+    );
+    assert_eq!(undefined([Some(3), None, Some(5)]), ((3..24).collect(), vec![2]));
+}
+
 /// Stores write marks where they write bytes, and only there; what is truncated leaves none.
 #[test]
 fn stores_write_marks() {
