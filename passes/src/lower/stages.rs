@@ -115,7 +115,9 @@ fn check_fetch(
         let (element, free) = (source.dim(Dim::Packet), cx.free(op, 0));
         let (time, packet) = (fetch::own_time(op, result, cx.axes), result.dim(Dim::Packet));
         let time = time.unwrap_or_else(|_| result.dim(Dim::Time));
-        let factors = plan::fetch_factors(&element, &time, &packet, &free, cx.axes);
+        let mut factors = plan::fetch_factors(&element, &time, &packet, &free, cx.axes);
+        factors
+            .extend(begin_interleaved::axis_of(op).map(|axis| format!("`{axis}` 2 : from tensor to tensor")));
         Diagnostic::error(format!("seq-{}", error.code), op.span(), error.message.clone())
             .note(format!("before merging, in elements: {}", factors.join(", ")), None)
             .fix(error.fix.clone())

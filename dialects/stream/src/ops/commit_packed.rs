@@ -132,7 +132,7 @@ fn live(op: OpRef<'_>, source: &Tensor, axes: &Axes) -> Result<u64, Diagnostic> 
     if held.live_count() != Some(live) {
         return Err(op.error("C3", format!("packet `{packet}` has padding before live elements")));
     }
-    if source.dtype.bits() % 8 != 0 {
+    if !source.dtype.bits().is_multiple_of(8) {
         return Err(op.error("C3", format!("elements of {} bits, expected whole bytes", source.dtype.bits())));
     }
     Ok(live)
