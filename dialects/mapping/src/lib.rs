@@ -97,5 +97,5 @@ pub static DIALECT: visa_ir::decl::Dialect = visa_ir::decl::Dialect {
           tensor does not depend on, it broadcasts.",
     ops: ops::OPS,
     types: &[&HOST.def, &HBM.def, &DM.def, &TRF.def, &VRF.def],
-    attrs: &[&attrs::MAP, &attrs::DTYPE, &attrs::SIZES, &numbers::NUMBERS],
+    attrs: &[&attrs::MAP, &attrs::DTYPE, &attrs::SIZES, &numbers::NUMBER, &numbers::NUMBERS],
 };

@@ -17,6 +17,24 @@ pub static NUMBERS: BodyDef = BodyDef {
     },
 };
 
+/// `#tm.number<0.5>`: a [`Number`].
+pub static NUMBER: BodyDef = BodyDef {
+    name: "tm.number",
+    syntax: "0.5",
+    doc: "A number, as in `tm.numbers`.",
+    parse: |text| Ok(Rc::new(Number(number(text)?)) as Rc<dyn Body>),
+};
+
+/// A number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Number(pub f64);
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
 /// A list of numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Numbers(pub Vec<f64>);

@@ -13,8 +13,12 @@ use visa_numerics::Bits;
 pub enum Meaning {
     /// The same tensor in another place or order, its elements converted to the result's format.
     Same,
+    /// The same number at every index.
+    Constant(fn(OpRef<'_>) -> Result<Bits, Diagnostic>),
     /// The same tensor, each element changed by the fetch adapter on its way.
     Fetch(fn(OpRef<'_>) -> Result<Adapter, Diagnostic>),
+    /// Of each packet of operand 0 as many leading elements as operand 1 says, numbered along the axis of `element`.
+    Pack,
     /// Operands 0 and 1 as one tensor: which of them, is the coordinate along this axis.
     Interleave(fn(OpRef<'_>) -> Result<Arc<str>, Diagnostic>),
     /// Two tensors, paired: the product of their elements at each index of the computation.

@@ -4,7 +4,7 @@ use crate::lower::access::{self, AccessError};
 use std::rc::Rc;
 use visa_ir::context::Attr;
 use visa_ir::diag::Diagnostic;
-use visa_ir::module::{OpRef, OpSpec};
+use visa_ir::module::{OpRef, OpSpec, ValueId};
 use visa_mapping::{Dim, Expr, Pace, Tensor, Unit, operand};
 use visa_numerics::DType;
 use visa_sequencer::{Entry, Program, SeqError, Stride};
@@ -12,7 +12,7 @@ use visa_stream::adapter::adapter;
 use visa_stream::commit::{Write, zeros_kept};
 pub use visa_stream::lower::{LowerStage, StageCx};
 use visa_stream::mask::{Fetch, Mask};
-use visa_stream::ops::{begin_interleaved, commit_view, contract, fetch, vector};
+use visa_stream::ops::{begin_interleaved, commit_packed, commit_view, contract, fetch, vector};
 use visa_stream::plan::{self, Plan};
 use visa_stream::snoop;
 
@@ -37,6 +37,7 @@ const STAGES: &[(&str, LowerFn)] = &[
     ("stream.cast", cast),
     ("stream.commit", commit),
     ("stream.commit_view", commit_view),
+    ("stream.commit_packed", lower_commit_packed),
 ];
 
 /// What `op` becomes.
@@ -152,8 +153,11 @@ fn check_fetch(
     fetch: &Fetch<'_>,
 ) -> Result<(), Diagnostic> {
     let refuse = |error: &SeqError| {
+        let mut factors = fetch.factors();
+        factors
+            .extend(begin_interleaved::axis_of(op).map(|axis| format!("`{axis}` 2 : from tensor to tensor")));
         Diagnostic::error(format!("seq-{}", error.code), op.span(), error.message.clone())
-            .note(format!("before merging, in elements: {}", fetch.factors().join(", ")), None)
+            .note(format!("before merging, in elements: {}", factors.join(", ")), None)
             .fix(error.fix.clone())
     };
     let bytes = program.in_bytes(source.dtype).map_err(|error| refuse(&error))?;
@@ -309,4 +313,19 @@ fn commit_view(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagno
     let plan = commit_view::plan(op, &source, &result, cx.axes, cx.machine)?;
     let spec = cx.body(cx.spec("seq.commit", op)?, "dtype", &visa_sequencer::DTYPE, source.dtype);
     Ok(Some(loops(cx, spec, &plan, cx.base(op.results().first(), &result))))
+}
+
+fn lower_commit_packed(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
+    let (_, result) = types(op)?;
+    let packing = commit_packed::packing(op, cx.axes)?;
+    let address =
+        |value: Option<&ValueId>| value.and_then(|value| cx.addresses.get(value)).copied().unwrap_or(0);
+    let counts = u64::try_from(address(op.operands().get(1))).unwrap_or(0);
+    let run = Entry::new(packing.room.saturating_mul(result.dtype.align()), 1);
+    let base = address(op.results().first());
+    let loops = Program { entries: vec![run], packet: cx.machine.limits.commit_size_sub, base };
+    let mut spec = cx.int(cx.spec("hw.commit_packed", op)?, "most", packing.most);
+    spec = cx.int(spec, "counts", counts);
+    spec = cx.int(spec, "stride", packing.stride * DType::I32.align());
+    Ok(Some(cx.body(spec, "loops", &visa_hw::attrs::PROGRAM, loops)))
 }

@@ -18,8 +18,8 @@ pub static PASS: Pass = Pass {
           - L3: a fetch or a commit accesses one bank of data memory 64 times in a row or more. A DMA that waits for the bank \
           is given up after 4096 cycles, which resets the cluster; so the command may not run beside a DMA (book 11). The limit holds \
           for all commands together; here each is looked at alone.\n\n\
-          Partial bank writes need no warning: what writes data memory is refused unless it writes whole groups of 8 bytes \
-          (`hw.commit` C5, `tm.to_dm` C5).",
+          - L4: a write takes a part of the width of a bank, 8 bytes (book 11). Only generate mode can: whatever else writes data memory is \
+          refused unless it writes whole groups of 8 bytes (`hw.commit` C5, `tm.to_dm` C5).",
     takes: Level::Hardware,
     gives: Level::Hardware,
     statistics: &[("warnings", "warnings given")],
@@ -37,6 +37,7 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
         let found = match op.name() {
             "hw.fetch" => [flits(op, &machine), padding(op, &machine), starvation(op, &machine)],
             "hw.commit" => [None, None, starvation(op, &machine)],
+            "hw.generate" => [Some(partial(op, &machine)), None, None],
             _ => continue,
         };
         for warning in found.into_iter().flatten() {
@@ -109,6 +110,13 @@ fn padding(op: OpRef<'_>, machine: &Machine) -> Option<Diagnostic> {
         "a packet of {packet} bytes takes {now} accesses of {access} bytes; padded to {padded} bytes it would take {then} of {better} (book 08)"
     );
     Some(warning(op, "L2", message, "pad the packet (`# n`): reading past its end is safe"))
+}
+
+/// L4.
+fn partial(op: OpRef<'_>, machine: &Machine) -> Diagnostic {
+    let (at, width) = (op.int("at").unwrap_or(0), machine.memory.dm_bank_width);
+    let message = format!("4 bytes are written at {at}, where a bank of data memory is {width} bytes wide: a partial bank write (book 11)");
+    warning(op, "L4", message, "commit the number with others, in groups of 8 bytes, where many are written")
 }
 
 /// L3.

@@ -4,6 +4,7 @@ use crate::lower::stages::{self, StageCx};
 use crate::lower::buffers;
 use crate::{Level, Pass, PassCx};
 use std::collections::HashMap;
+use std::rc::Rc;
 use visa_ir::context::Attr;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{BlockId, OpId, OpRef, OpSpec, ValueId};
@@ -11,7 +12,7 @@ use visa_ir::verify::Analysis;
 use visa_mapping::facts::{DeclaredAxes, Support, machine};
 use visa_mapping::{Dim, Map, Tensor, transfer};
 use visa_sequencer::{PairedEntry, PairedProgram};
-use visa_stream::ops::commit_view;
+use visa_stream::ops::{commit_view, generate};
 
 /// The pass.
 pub static PASS: Pass = Pass {
@@ -204,7 +205,9 @@ fn command(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<Command>, Diagnosti
     }
     let ends = op.result_type::<Tensor>(0).is_some_and(|tensor| !tensor.kind.stream);
     let stream = op.operand_type::<Tensor>(0).is_some_and(|tensor| tensor.kind.stream);
-    if ends && stream { exec(cx, op).map(Some) } else { Ok(None) }
+    // A number is written to data memory without a stream.
+    let generated = op.is(&generate::DECL);
+    if ends && stream || generated { exec(cx, op).map(Some) } else { Ok(None) }
 }
 
 /// A stream that nobody takes further is work without an effect.
@@ -260,7 +263,7 @@ fn exec(cx: &StageCx<'_>, last: OpRef<'_>) -> Result<Command, Diagnostic> {
     for &op in &chain {
         ops.extend(stages::lower(cx, op)?);
     }
-    let mut slices = active(cx, last, last.operand_type::<Tensor>(0).as_deref())?;
+    let mut slices = active(cx, last, entering(last).as_deref())?;
     for (at, live) in active(cx, last, chain[0].result_type::<Tensor>(0).as_deref())?.into_iter().enumerate() {
         slices[at] |= live;
     }
@@ -270,7 +273,8 @@ fn exec(cx: &StageCx<'_>, last: OpRef<'_>) -> Result<Command, Diagnostic> {
         // The slice bitmap (book 09): slices that only send, or whose part is not wanted, keep what they have.
         ops.push(commit.clause("slices", cx.ctx.attr(Attr::Ints(ranges(&written).into()))));
     }
-    let unit = chain[0].word("context").unwrap_or_else(|| "main".into());
+    // What has no beginning is a command of the sub context (book 09, generate mode).
+    let unit = chain[0].word("context").unwrap_or_else(|| "sub".into());
     let spec = cx
         .spec("hw.exec", last)?
         .clause("context", cx.ctx.attr(Attr::Str(unit)))
@@ -278,9 +282,14 @@ fn exec(cx: &StageCx<'_>, last: OpRef<'_>) -> Result<Command, Diagnostic> {
     Ok(Command::Exec(spec, ops))
 }
 
+/// The stream that a pipeline's end takes; what it writes, if it takes none.
+fn entering(last: OpRef<'_>) -> Option<Rc<Tensor>> {
+    last.operand_type(0).or_else(|| last.result_type(0))
+}
+
 /// The slices that a pipeline's end writes: those that its stream holds, as far as its slice mapping wants them.
 fn written(cx: &StageCx<'_>, last: OpRef<'_>) -> Result<Vec<bool>, Diagnostic> {
-    let mut written = active(cx, last, last.operand_type::<Tensor>(0).as_deref())?;
+    let mut written = active(cx, last, entering(last).as_deref())?;
     let result = last.result_type::<Tensor>(0).map(|result| (*result).clone());
     let wanted = if last.is(&commit_view::DECL) { Some(commit_view::part(last)?) } else { result };
     for (at, wanted) in active(cx, last, wanted.as_ref())?.into_iter().enumerate() {

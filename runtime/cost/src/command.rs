@@ -56,9 +56,16 @@ pub(crate) fn exec_work(exec: &Exec, span: Span, machine: &Machine, chips: usize
         }
         let moved = cost.out.packets.saturating_mul(cost.out.packet);
         let stored = stage.stored_slices().map_or(lanes, count);
-        for access in stage.accesses().iter().filter(|access| access.space == Space::Dm) {
+        let accesses: Vec<_> =
+            stage.accesses().into_iter().filter(|access| access.space == Space::Dm).collect();
+        let writes = accesses.iter().any(|access| access.write);
+        for access in &accesses {
             if access.write {
                 bytes.dm_written = moved.saturating_mul(stored);
+            } else if writes {
+                // What a store reads beside the stream: its counts.
+                let read = access.range.end.saturating_sub(access.range.start).saturating_mul(stored);
+                bytes.dm_read = bytes.dm_read.saturating_add(read);
             } else {
                 bytes.dm_read = moved.saturating_mul(lanes);
             }

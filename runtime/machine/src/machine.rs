@@ -164,6 +164,8 @@ pub struct Timing {
     pub fetch_table_cycles: u64,
     /// Cycles that an element takes longer through the Fetch Adapter for a conversion (book 08: 1 to 2). Assumed.
     pub fetch_cast_cycles: u64,
+    /// Cycles of writing one number by generate mode (book 09 has no figure). Assumed: those of one access.
+    pub generate_cycles: u64,
     /// Cycles of one level of the reduction tree (book 19).
     pub tree_level_cycles: u64,
     /// Cycles of one ALU of the Vector Engine (book 21).
@@ -201,6 +203,10 @@ pub const ASSUMED: &[Assumption] = &[
     Assumption {
         field: "timing.fetch_cast_cycles",
         why: "book 08 gives 1 to 2 cycles for a conversion; the longer is taken",
+    },
+    Assumption {
+        field: "timing.generate_cycles",
+        why: "book 09 gives no cycles for generate mode; the value is one access",
     },
     Assumption {
         field: "sum_order",
@@ -357,6 +363,7 @@ impl Default for Timing {
             pcie_bytes_per_cycle: 30,
             fetch_table_cycles: 1,
             fetch_cast_cycles: 2,
+            generate_cycles: 1,
             tree_level_cycles: 1,
             alu_latency_cycles: 1,
         }

@@ -277,6 +277,7 @@ fn timing(timing: &Timing) -> Vec<Check> {
         pcie_bytes_per_cycle,
         fetch_table_cycles,
         fetch_cast_cycles,
+        generate_cycles,
         tree_level_cycles,
         alu_latency_cycles,
     } = timing;
@@ -291,6 +292,7 @@ fn timing(timing: &Timing) -> Vec<Check> {
         ("timing.pcie_bytes_per_cycle", pcie_bytes_per_cycle, bandwidth),
         ("timing.fetch_table_cycles", fetch_table_cycles, latency),
         ("timing.fetch_cast_cycles", fetch_cast_cycles, latency),
+        ("timing.generate_cycles", generate_cycles, Rule::Within(1, LATENCY_MAX)),
         ("timing.tree_level_cycles", tree_level_cycles, latency),
         ("timing.alu_latency_cycles", alu_latency_cycles, latency),
     ]

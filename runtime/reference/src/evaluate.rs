@@ -10,7 +10,7 @@ use visa_ir::span::Span;
 use visa_ir::verify::Analysis;
 use visa_mapping::facts::{DeclaredAxes, mapping_error};
 use visa_mapping::view::{Meaning as View, ViewKind};
-use visa_mapping::{ArrayLayout, Axes, Tensor};
+use visa_mapping::{ArrayLayout, Axes, Dim, Expr, Tensor};
 use visa_numerics::{
     Bits, DType, LookupTable, SumOrder, engine_cast, fetch_cast, load, pattern, store, subtract_zero_point,
     to_f64,
@@ -21,6 +21,7 @@ use visa_stream::meaning::{Function, Meaning};
 use crate::contraction::{Contraction, Pair};
 use crate::coverage::Coverage;
 use crate::interface::{Kernel, Port};
+use crate::packing::Packing;
 use crate::sum::contract;
 use crate::tensor::{Axis, Logical, element_count, offset, unflatten, union};
 use crate::view;
@@ -104,10 +105,12 @@ impl Run<'_> {
         }
         Ok(match meaning(op)? {
             Meaning::Same => Value::Tensor(converted(op, self.held(op, 0, &to)?, to.dtype)?),
+            Meaning::Constant(bits) => Value::Tensor(Logical::new(to.dtype, Vec::new(), vec![bits(op)?])),
             Meaning::Fetch(adapter) => Value::Tensor(self.fetched(op, &to, &adapter(op)?)?),
+            Meaning::Pack => Value::Tensor(self.packed(op, &to)?),
             Meaning::Interleave(axis) => Value::Tensor(self.interleaved(op, &to, &axis(op)?)?),
             Meaning::Pair => {
-                let (left, right) = (self.held(op, 0, &to)?, self.held(op, 1, &to)?);
+                let (left, right) = (self.even(op, 0, &to)?, self.even(op, 1, &to)?);
                 Value::Pair(Rc::new(Pair { left, right, tensor: to }))
             }
             Meaning::SumPacket => match self.operand(op, 0)? {
@@ -138,11 +141,12 @@ impl Run<'_> {
         };
         let source = self.tensor_of(source, op.span())?;
         let span = op.span();
+        let even = || source.clone().even();
         let seen = match visa_mapping::view::meaning(op, kind, self.axes)? {
             View::Same => source.clone(),
-            View::Shifted(shift) => view::shifted(source, &shift, span)?,
-            View::Renamed(pairs) => view::renamed(source, &pairs, span)?,
-            View::Relabelled(old, new) => view::relabelled(source, &old, &new, self.axes, span)?,
+            View::Shifted(shift) => view::shifted(&even(), &shift, span)?,
+            View::Renamed(pairs) => view::renamed(&even(), &pairs, span)?,
+            View::Relabelled(old, new) => view::relabelled(&even(), &old, &new, self.axes, span)?,
         };
         seen.narrow(&Coverage::new(to, self.axes, span)?, span)
     }
@@ -150,7 +154,7 @@ impl Run<'_> {
     /// Operand 1 where `part` does not hold the element, operand 0 where it does.
     fn overwritten(&self, op: OpRef<'_>, to: &Tensor, part: &Tensor) -> Result<Logical, Diagnostic> {
         let span = op.span();
-        let (new, old) = (self.held(op, 0, part)?, self.held(op, 1, to)?);
+        let (new, old) = (self.even(op, 0, part)?, self.even(op, 1, to)?);
         let (part, whole) = (Coverage::new(part, self.axes, span)?, Coverage::new(to, self.axes, span)?);
         let mut axes = old.axes.clone();
         for axis in new.axes.iter().filter(|axis| old.axis(axis.id).is_none()) {
@@ -182,6 +186,7 @@ impl Run<'_> {
         }
         let tensor = converted(op, tensor, to.dtype)?;
         let Some(&first) = adapter.zero.first() else { return Ok(tensor) };
+        let tensor = tensor.even();
         let axis = adapter.axis.as_deref().and_then(|name| self.axes.id(name));
         let at = axis.and_then(|id| tensor.axes.iter().position(|axis| axis.id == id));
         let strides = tensor.strides(tensor.axes.iter().map(|axis| axis.id));
@@ -199,7 +204,8 @@ impl Run<'_> {
         let mut at = Vec::new();
         for (flat, &bits) in tensor.elements().iter().enumerate().filter(|(_, bits)| outside(bits)) {
             unflatten(flat, &extents, &mut at);
-            if !tensor.axes.iter().zip(&at).all(|(axis, &coordinate)| axis.held[coordinate]) {
+            let held = tensor.axes.iter().zip(&at).all(|(axis, &coordinate)| axis.held[coordinate]);
+            if !held || !tensor.is_defined(flat) {
                 continue;
             }
             let names = tensor.axes.iter().map(|axis| self.axes.name(axis.id));
@@ -214,10 +220,24 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// What is kept of operand 0 by the counts in operand 1.
+    fn packed(&self, op: OpRef<'_>, to: &Tensor) -> Result<Logical, Diagnostic> {
+        let lacking = || op.error("C0", "an operand is no tensor");
+        let (stream, counts) =
+            (op.operand_type::<Tensor>(0).ok_or_else(lacking)?, op.operand_type(1).ok_or_else(lacking)?);
+        let (tensor, counts) = (self.held(op, 0, &stream)?, self.held(op, 1, &counts)?);
+        let element = to.dim(Dim::Element);
+        let Expr::Axis(name) = &element else {
+            return Err(op.clause_error("C4", "element", format!("`{element}` is no axis")));
+        };
+        let onto = self.axes.resolve(name).map_err(|error| mapping_error(error, op.span()))?;
+        Packing { stream: &stream, counts: &counts, onto, axes: self.axes, span: op.span() }.pack(&tensor)
+    }
+
     /// Operand 0 at the first coordinate along the axis called `name`, operand 1 at the second.
     fn interleaved(&self, op: OpRef<'_>, to: &Tensor, name: &str) -> Result<Logical, Diagnostic> {
         let id = self.axes.resolve(name).map_err(|error| mapping_error(error, op.span()))?;
-        let (first, second) = (self.held(op, 0, to)?, self.held(op, 1, to)?);
+        let (first, second) = (self.even(op, 0, to)?, self.even(op, 1, to)?);
         let mut axes = union(&first, &second);
         axes.push(Axis { id, held: vec![true; 2] });
         let strides = |tensor: &Logical| tensor.strides(axes.iter().map(|axis| axis.id));
@@ -229,7 +249,7 @@ impl Run<'_> {
     }
 
     fn elementwise(&self, op: OpRef<'_>, to: &Tensor, function: Function) -> Result<Logical, Diagnostic> {
-        let left = self.held(op, 0, to)?;
+        let left = self.even(op, 0, to)?;
         let apply = function.apply;
         if let Some(constant) = function.constant {
             let axes = left.axes.clone();
@@ -238,7 +258,7 @@ impl Run<'_> {
                 apply(left.at(offset(&strides, at)), constant)
             });
         }
-        let right = self.held(op, 1, to)?;
+        let right = self.even(op, 1, to)?;
         let axes = union(&left, &right);
         let strides = |tensor: &Logical| tensor.strides(axes.iter().map(|axis| axis.id));
         let (lefts, rights) = (strides(&left), strides(&right));
@@ -258,6 +278,11 @@ impl Run<'_> {
             Value::Tensor(tensor) => tensor.narrow(&Coverage::new(to, self.axes, op.span())?, op.span()),
             Value::Pair(_) | Value::Sums(..) => Err(op.error("C0", "the operand is no tensor")),
         }
+    }
+
+    /// An operand for a meaning that takes several elements together.
+    fn even(&self, op: OpRef<'_>, index: usize, to: &Tensor) -> Result<Logical, Diagnostic> {
+        self.held(op, index, to).map(Logical::even)
     }
 
     fn tensor_of(&self, value: ValueId, span: Span) -> Result<&Logical, Diagnostic> {
@@ -322,7 +347,7 @@ fn result(port: &Port, tensor: &Logical, span: Span) -> Result<LogicalResult, Di
         let holds = |(axis, &coordinate): (&Option<&Axis>, &usize)| {
             axis.is_none_or(|axis| axis.held.get(coordinate).copied().unwrap_or(false))
         };
-        *defined = held.iter().zip(&at).all(holds);
+        *defined = held.iter().zip(&at).all(holds) && tensor.is_defined(offset(&strides, &at));
         if *defined {
             store(dtype, &mut bytes, flat, tensor.at(offset(&strides, &at)));
         }

@@ -14,6 +14,7 @@ mod evaluate;
 mod gathered;
 mod interface;
 mod order;
+mod packing;
 mod sum;
 mod tensor;
 mod view;

@@ -29,12 +29,45 @@ pub(crate) struct Logical {
     pub(crate) axes: Vec<Axis>,
     /// Elements in C order of the axes, those of coordinates that are not held included.
     data: Arc<Vec<Bits>>,
+    /// Which of them are defined, where not all are that the axes hold.
+    defined: Option<Arc<Vec<bool>>>,
 }
 
 impl Logical {
     /// A tensor from its elements in C order of `axes`.
     pub(crate) fn new(dtype: DType, axes: Vec<Axis>, data: Vec<Bits>) -> Self {
-        Self { dtype, axes, data: Arc::new(data) }
+        Self { dtype, axes, data: Arc::new(data), defined: None }
+    }
+
+    /// A tensor of whose elements, in C order of `axes`, only some are defined.
+    pub(crate) fn partial(dtype: DType, axes: Vec<Axis>, data: Vec<Bits>, defined: Vec<bool>) -> Self {
+        let defined = defined.contains(&false).then(|| Arc::new(defined));
+        Self { dtype, axes, data: Arc::new(data), defined }
+    }
+
+    /// Whether the element at a distance that [`Logical::strides`] gives is defined, if the axes hold it.
+    pub(crate) fn is_defined(&self, offset: usize) -> bool {
+        self.defined.as_ref().is_none_or(|defined| defined[offset])
+    }
+
+    /// The same tensor with every coordinate left out along the last axis at which some element is undefined. What depends on
+    /// several elements asks for it: then fewer of its results are defined than might be.
+    pub(crate) fn even(mut self) -> Self {
+        let Some(last) = self.axes.last().map(|axis| axis.held.len()) else { return self };
+        let Some(defined) = self.defined.take() else { return self };
+        let extents: Vec<usize> = self.axes.iter().map(|axis| axis.held.len()).collect();
+        let mut at = Vec::new();
+        let mut kept = vec![true; last];
+        for flat in (0..defined.len()).filter(|&flat| !defined[flat]) {
+            unflatten(flat, &extents, &mut at);
+            if self.axes.iter().zip(&at).all(|(axis, &coordinate)| axis.held[coordinate]) {
+                kept[flat % last] = false;
+            }
+        }
+        if let Some(axis) = self.axes.last_mut() {
+            axis.held.iter_mut().zip(kept).for_each(|(held, kept)| *held = *held && kept);
+        }
+        self
     }
 
     /// The tensor whose element at each held coordinate vector is `element`.
@@ -84,10 +117,17 @@ impl Logical {
         let kept = self.axes.iter().filter(|axis| to.mentions(axis.id));
         let axes: Vec<Axis> = kept.map(|axis| Axis { id: axis.id, held: both(axis, to) }).collect();
         if axes.len() == self.axes.len() {
-            return Ok(Self { dtype: self.dtype, axes, data: Arc::clone(&self.data) });
+            return Ok(Self { axes, ..self.clone() });
         }
         let strides = self.strides(axes.iter().map(|axis| axis.id));
-        Self::tabulate(self.dtype, axes, span, |at| self.at(offset(&strides, at)))
+        let narrowed = Self::tabulate(self.dtype, axes.clone(), span, |at| self.at(offset(&strides, at)))?;
+        if self.defined.is_none() {
+            return Ok(narrowed);
+        }
+        let defined = |at: &[usize]| Bits::from(self.is_defined(offset(&strides, at)));
+        let defined = Self::tabulate(self.dtype, axes, span, defined)?;
+        let defined = Arc::new(defined.data.iter().map(|&bits| bits == 1).collect());
+        Ok(Self { defined: Some(defined), ..narrowed })
     }
 
     /// The same tensor with the axes that are `inner` innermost in its data.
@@ -101,7 +141,8 @@ impl Logical {
     /// Every element converted.
     pub(crate) fn map(&self, dtype: DType, apply: impl Fn(Bits) -> Bits + Sync) -> Self {
         let data = self.data.par_iter().map(|&bits| apply(bits)).collect();
-        Self::new(dtype, self.axes.clone(), data)
+        let axes = self.axes.clone();
+        Self { dtype, axes, data: Arc::new(data), defined: self.defined.clone() }
     }
 }
 

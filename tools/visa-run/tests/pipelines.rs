@@ -1,12 +1,12 @@
 //! Random pipelines through lowering, interpreter and logical evaluator: data memory in one order, fetched in another, in two
 //! of three cases switched between slices by any topology, committed in a third order, stored to HBM in a fourth. What the
-//! verifier accepts must check.
+//! verifier accepts must check. One in four comes with a second tensor, in turn; converted integers with zero points.
 
 use std::fmt::Write as _;
 use std::panic::resume_unwind;
 use std::path::PathBuf;
 use visa_machine::Machine;
-use visa_numerics::{CAST_ENGINE, DType, cast_targets};
+use visa_numerics::{CAST_ENGINE, DType, cast_targets, zero_point_cast};
 use visa_opt::Io;
 
 /// SplitMix64: small, and the same everywhere.
@@ -63,7 +63,7 @@ const SLICES: [u64; 2] = [16, 256];
 /// The slices are S; U to Z stand for copies.
 fn axes(slices: u64) -> String {
     format!(
-        "visa 1\ntm.axes [S = {slices}, A = 8, B = 4, C = 6, T = 3, R = 3, U = 2, V = 4, W = 8, X = 16, Y = 32, Z = 64]\n"
+        "visa 1\ntm.axes [S = {slices}, A = 8, B = 4, C = 6, T = 3, R = 3, I = 2, U = 2, V = 4, W = 8, X = 16, Y = 32, Z = 64]\n"
     )
 }
 
@@ -246,6 +246,10 @@ impl Formats {
 fn kernel(random: &mut Random, slices: u64) -> String {
     let formats = Formats::any(random);
     let (dtype, bits) = (formats.stored, u64::from(formats.fetched.bits()));
+    // Two tensors in turn; where the conversion allows, each with a zero point.
+    let interleaved = random.below(4) == 0;
+    let zeros = zero_point_cast(formats.stored, formats.fetched).filter(|_| random.below(3) > 0);
+    let zeros = zeros.map(|_| [random.below(200), random.below(200)]);
     let mut order = digits(random);
     // Mostly the same split on both sides, so that radices agree; sometimes another, which may have to be cut.
     let mut memory = if random.below(4) == 0 { digits(random) } else { order.clone() };
@@ -267,6 +271,9 @@ fn kernel(random: &mut Random, slices: u64) -> String {
     if broadcast {
         steps.insert(random.below(steps.len() + 1), ("T".to_owned(), 3));
     }
+    if interleaved {
+        steps.push(("I".to_owned(), 2));
+    }
     let padded = format!("{} # {whole}", mapping(packet));
     let switch =
         if random.below(3) == 0 { Switch::none(slices, &steps) } else { Switch::any(random, slices, &steps) };
@@ -286,7 +293,7 @@ fn kernel(random: &mut Random, slices: u64) -> String {
         result.push(digit);
     }
     // Half of the kernels without a switch commit into a part of a tensor: what R = 1 holds of three.
-    let view = (switch.line.is_empty() && random.below(2) == 0)
+    let view = (switch.line.is_empty() && !interleaved && random.below(2) == 0)
         .then(|| random.below(target.len() - packet.len() + 1));
     let with = |list: &[(String, u64)], at: usize, term: &str| {
         let mut list = list.to_vec();
@@ -308,16 +315,29 @@ fn kernel(random: &mut Random, slices: u64) -> String {
         steps.insert(0, ("R @ 1 = 1".to_owned(), 1));
         result.insert(0, ("R".to_owned(), 3));
     }
-    // The Cast Engine belongs to the main context.
-    let unit = if random.below(8) == 0 && formats.cast.is_none() { "sub" } else { "main" };
+    // The Cast Engine belongs to the main context, and so do two tensors.
+    let unit = if random.below(8) == 0 && formats.cast.is_none() && !interleaved { "sub" } else { "main" };
+    let mut begin = format!("stream.begin {unit} %d");
+    if interleaved {
+        let memory = mapping(&memory);
+        argument = format!(", %z: !tm.hbm<{dtype}, [1], [S, {}]>", bare(memory.clone()));
+        base = format!("  %e = tm.to_dm %z at 4096, cluster [1 # 2], slice [S], element {memory}\n");
+        begin = "stream.begin_interleaved main %d, %e axis [I]".to_owned();
+        places = String::from("[0, 1073741824]");
+    }
+    let zero_points = match zeros {
+        Some([first, second]) if interleaved => format!("zero_points [{first}, -{second}], "),
+        Some([only, _]) => format!("zero_points [{only}], "),
+        None => String::new(),
+    };
     let (steps_text, packet_text) = (mapping(&steps), mapping(packet));
     let mut text = axes(slices);
     let _ = write!(
         text,
         "tm.func @f(%x: !tm.hbm<{dtype}, [1], [S, {array}]>{argument}) at {places} {{
   %d = tm.to_dm %x at 0, cluster [1 # 2], slice [S], element {memory}
-{base}  %0 = stream.begin {unit} %d
-  %1 = stream.fetch %0 {fetch}time {steps_text}, packet {packet_text}
+{base}  %0 = {begin}
+  %1 = stream.fetch %0 {fetch}{zero_points}time {steps_text}, packet {packet_text}
 {line}  %2 = stream.collect %{last} time [{time}, {padded} / {flit}], packet [{padded} % {flit}]
 {cast}  %y = {commit}
   %out = tm.to_hbm %y at 16777216, element [S, {result}]
@@ -337,10 +357,12 @@ fn kernel(random: &mut Random, slices: u64) -> String {
 }
 
 /// What a kernel can have, and the words in its text that show it. One in a hundred at least must have it and be accepted.
-const FEATURES: [(&str, &[&str]); 3] = [
+const FEATURES: [(&str, &[&str]); 5] = [
     ("switched", &["stream.switch"]),
     ("committed into a part", &["commit_view"]),
     ("converted", &["%0 dtype", "stream.cast"]),
+    ("two tensors in turn", &["begin_interleaved"]),
+    ("shifted by zero points", &["zero_points"]),
 ];
 
 /// What became of some cases.

@@ -87,23 +87,23 @@ fn read(op: OpRef<'_>) -> Result<Commit, Diagnostic> {
         return Err(written.error("C6", message));
     }
     written.within("C7", machine.memory.dm_bytes_per_slice, "the slice's data memory")?;
-    let slices = bitmap(op)?;
+    let slices = bitmap(op, "C9")?;
     Ok(Commit { span: op.span(), bytes, loops: written.loops(), slices })
 }
 
-/// C9.
-fn bitmap(op: OpRef<'_>) -> Result<Option<Vec<Range<usize>>>, Diagnostic> {
+/// The slice bitmap; `constraint` wants its ranges in order, within the run's slices.
+pub(crate) fn bitmap(op: OpRef<'_>, constraint: &str) -> Result<Option<Vec<Range<usize>>>, Diagnostic> {
     if op.attr("slices").is_none() {
         return Ok(None);
     }
-    let slices = exec::slices(op, "C9")?;
+    let slices = exec::slices(op, constraint)?;
     // A run whose own slices are wrong says so itself.
     let active = op.parent().and_then(|run| exec::slices(run, "C1").ok());
     let is_active = |slice: usize| active.iter().flatten().any(|range| range.contains(&slice));
     match slices.iter().cloned().flatten().find(|&slice| active.is_some() && !is_active(slice)) {
         Some(slice) => {
             let message = format!("slice {slice} is written, but the run is not active there");
-            Err(op.clause_error("C9", "slices", message))
+            Err(op.clause_error(constraint, "slices", message))
         }
         None => Ok(Some(slices)),
     }

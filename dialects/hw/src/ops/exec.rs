@@ -24,10 +24,14 @@ pub static EXEC: OpDecl = OpDecl {
         ("C1", "`slices` is pairs of start and end, in order, apart, not empty, within the chip"),
         (
             "C2",
-            "the stages are fetch, [switch], collect, then store_trf or store_vrf, or [align, contract, accumulate], \
-             [vector ...], [cast], [transpose], commit (book 12)",
+            "the stages are generate alone, or fetch, [switch], collect, then store_trf or store_vrf, or [align, contract, accumulate], \
+             [vector ...], [cast], [transpose], commit; commit_packed right behind collect (books 09, 12)",
         ),
-        ("C3", "the sub context has no align, contract, accumulate, vector, cast or transpose (books 09, 12)"),
+        (
+            "C3",
+            "the sub context has no align, contract, accumulate, vector, cast or transpose, the main context no generate \
+             and no commit_packed (books 09, 12)",
+        ),
         ("C4", "each ALU of the Vector Engine works once a pass (book 21)"),
         ("C5", "a stream of a slice has at most 64 MiB (ours: it bounds the interpreter's memory)"),
     ],
@@ -48,10 +52,22 @@ pub static EXEC: OpDecl = OpDecl {
 
 /// What may follow each operation; nothing follows the last stages.
 const NEXT: &[(&str, &[&str])] = &[
-    ("hw.exec", &["hw.fetch"]),
+    ("hw.exec", &["hw.fetch", "hw.generate"]),
     ("hw.fetch", &["hw.switch", "hw.collect"]),
     ("hw.switch", &["hw.collect"]),
-    ("hw.collect", &["hw.store_trf", "hw.store_vrf", "hw.align", "hw.vector", "hw.cast", "hw.transpose", "hw.commit"]),
+    (
+        "hw.collect",
+        &[
+            "hw.store_trf",
+            "hw.store_vrf",
+            "hw.align",
+            "hw.vector",
+            "hw.cast",
+            "hw.transpose",
+            "hw.commit",
+            "hw.commit_packed",
+        ],
+    ),
     ("hw.align", &["hw.contract"]),
     ("hw.contract", &["hw.accumulate"]),
     ("hw.accumulate", &["hw.vector", "hw.cast", "hw.transpose", "hw.commit"]),
@@ -62,6 +78,9 @@ const NEXT: &[(&str, &[&str])] = &[
 
 /// What only the main context has.
 const MAIN_ONLY: &[&str] = &["hw.align", "hw.contract", "hw.accumulate", "hw.vector", "hw.cast", "hw.transpose"];
+
+/// What only the sub context has.
+const SUB_ONLY: &[&str] = &["hw.generate", "hw.commit_packed"];
 
 /// Stages that are wrong in themselves are left to their own verifiers.
 fn verify(op: OpRef<'_>) -> Result<(), Diagnostic> {
@@ -126,8 +145,9 @@ fn order(op: OpRef<'_>) -> Result<(), Diagnostic> {
     let mut alus = BTreeMap::new();
     for stage in inside(op) {
         follows(op, last, Some(stage))?;
-        if sub && MAIN_ONLY.contains(&role(stage).as_str()) {
-            let message = format!("`{}` stands in the sub context, which does not have it", stage.name());
+        let (context, others) = if sub { ("sub", MAIN_ONLY) } else { ("main", SUB_ONLY) };
+        if others.contains(&role(stage).as_str()) {
+            let message = format!("`{}` stands in the {context} context, which does not have it", stage.name());
             return Err(at(op, stage, "C3", message));
         }
         let alu = stage.word("op").filter(|_| stage.is(&super::vector::VECTOR)).and_then(|name| alu_op(&name));

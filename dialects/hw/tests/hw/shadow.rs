@@ -156,6 +156,74 @@ fn vector_takes_marks_of_both_operands() {
     assert_eq!(undefined(&stages("vrf [32 : 1] : 32"), &memory, 3).0, [4, 5, 6, 7, 28, 29, 30, 31]);
 }
 
+/// Four bytes are written and defined, and none beside them.
+#[test]
+fn generate_writes_one_number() {
+    let text = crate::exec_text("sub", "hw.generate 305419896, at 4");
+    let program = crate::program(&text);
+    let visa_hw::program::CommandKind::Exec(exec) = &program.commands[0].kind else { panic!("a run") };
+    let (machine, log) = (Machine::rngd(), TaintLog::default());
+    let mut memory = SliceMemory::default();
+    run(&machine, exec, &mut memory, Some(&log));
+    assert_eq!(memory.dm.bytes(), [0, 0, 0, 0, 0x78, 0x56, 0x34, 0x12]);
+    let mut marks = Vec::new();
+    memory.dm.read_taint(0..12, Taint::NEVER_WRITTEN, &mut marks);
+    let defined: Vec<_> = (0..12).filter(|&at| marks[at].is_defined()).collect();
+    assert_eq!(defined, [4, 5, 6, 7]);
+    assert_eq!(
+        exec.accesses(),
+        [visa_hw::stage::Access { space: visa_hw::stage::Space::Dm, write: true, range: 4..8 }]
+    );
+}
+
+/// A run of the sub context that packs three flits of i8, five live elements each.
+fn packed(counts: [Option<i32>; 3]) -> (SliceMemory, TaintLog) {
+    let stages = "hw.fetch i8, packet 8, loops [24 : 1] : 8; hw.collect flits 1; \
+                  hw.commit_packed most 5, counts 64, stride 4, loops [24 : 1] : 8 @ 128";
+    let program = crate::program(&crate::exec_text("sub", stages));
+    let visa_hw::program::CommandKind::Exec(exec) = &program.commands[0].kind else { panic!("a run") };
+    let (machine, log) = (Machine::rngd(), TaintLog::default());
+    let mut memory = holes(&(1..=24).collect::<Vec<u8>>(), &[9]);
+    memory.dm.write(128, &[0xaa; 24]);
+    for (at, count) in counts.iter().enumerate().filter_map(|(at, count)| Some((at, (*count)?))) {
+        memory.dm.write(64 + 4 * at, &count.to_le_bytes());
+        memory.dm.write_taint(64 + 4 * at, &[Taint::DEFINED; 4]);
+    }
+    run(&machine, exec, &mut memory, Some(&log));
+    (memory, log)
+}
+
+/// Two of the first flit, none of the second, all five of the third; 7 bytes and a zero.
+#[test]
+fn packing_keeps_what_counts_say() {
+    let (memory, _) = packed([Some(2), Some(-1), Some(99)]);
+    assert_eq!(
+        memory.dm.bytes()[128..144],
+        [1, 2, 17, 18, 19, 20, 21, 0, 0xaa, 0xaa, 0xaa, 0xaa, 0xaa, 0xaa, 0xaa, 0xaa]
+    );
+    // Nothing kept is nothing written.
+    let (memory, _) = packed([Some(0), Some(0), Some(i32::MIN)]);
+    assert_eq!(memory.dm.bytes()[128..136], [0xaa; 8]);
+}
+
+/// An undefined element (byte 9, the second of the second flit) stays one; an undefined count makes all that follows so.
+#[test]
+fn packing_marks() {
+    let undefined = |counts| {
+        let (memory, log) = packed(counts);
+        let mut marks = Vec::new();
+        memory.dm.read_taint(128..152, Taint::NEVER_WRITTEN, &mut marks);
+        let at: Vec<_> = (0..24).filter(|&at| !marks[at].is_defined()).collect();
+        (at.clone(), at.first().map_or_else(Vec::new, |&at| log.chain(marks[at])))
+    };
+    // Bytes 0 to 2 of the first flit, then two of the second: the fourth place. What was never written stays so.
+    assert_eq!(
+        undefined([Some(3), Some(2), Some(0)]),
+        ([vec![4], (8..24).collect()].concat(), vec![0, 1, 2])
+    );
+    assert_eq!(undefined([Some(3), None, Some(5)]), ((3..24).collect(), vec![2]));
+}
+
 /// Stores write marks where they write bytes, and only there; what is truncated leaves none.
 #[test]
 fn stores_write_marks() {

@@ -161,7 +161,10 @@ fn verify_func(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
 }
 
 /// Checks that a tensor's chip mapping has as many positions as its function has chips.
-pub(crate) fn check_chips(tensor: &Tensor, chips: u64, axes: &crate::Axes, span: visa_ir::span::Span) -> Result<(), Diagnostic> {
+///
+/// # Errors
+/// `tm.func` C4.
+pub fn check_chips(tensor: &Tensor, chips: u64, axes: &crate::Axes, span: visa_ir::span::Span) -> Result<(), Diagnostic> {
     let map = tensor.dim(Dim::Chip);
     let size = map.size(axes).map_err(|error| mapping_error(error, span))?;
     if size == chips {
@@ -173,7 +176,8 @@ pub(crate) fn check_chips(tensor: &Tensor, chips: u64, axes: &crate::Axes, span:
 }
 
 /// The chips of the function around `op`.
-pub(crate) fn chips_of(op: OpRef<'_>) -> u64 {
+#[must_use]
+pub fn chips_of(op: OpRef<'_>) -> u64 {
     let chips = op.parent().and_then(|func| func.int("chips"));
     chips.and_then(|chips| u64::try_from(chips).ok()).unwrap_or(1)
 }

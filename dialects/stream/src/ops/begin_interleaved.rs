@@ -49,10 +49,21 @@ fn infer(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
 
 /// The name of the axis between the two tensors.
 fn axis_name(op: OpRef<'_>) -> Result<std::sync::Arc<str>, Diagnostic> {
-    match op.body::<Expr>("axis").as_deref() {
-        Some(Expr::Axis(name)) => Ok(name.clone()),
-        Some(other) => Err(op.clause_error("C4", "axis", format!("`{other}` is no axis: expected one such as `[I]`"))),
-        None => Err(op.error("C4", "no axis")),
+    let axis = op.body::<Expr>("axis").ok_or_else(|| op.error("C4", "no axis"))?;
+    match &*axis {
+        Expr::Axis(name) => Ok(name.clone()),
+        Expr::Literal(_)
+        | Expr::Alias(_)
+        | Expr::Pair(_)
+        | Expr::Pad { .. }
+        | Expr::Resize { .. }
+        | Expr::Stride { .. }
+        | Expr::Modulo { .. }
+        | Expr::Slice { .. }
+        | Expr::Gather { .. }
+        | Expr::Slide(_) => {
+            Err(op.clause_error("C4", "axis", format!("`{axis}` is no axis: expected one such as `[I]`")))
+        }
     }
 }
 

@@ -1,0 +1,201 @@
+//! `hw.commit_packed`: valid count packing of the Commit Engine (book 09).
+
+use crate::attrs::PROGRAM;
+use crate::clauses::{at_least, machine};
+use crate::loops::{Loops, Written};
+use crate::ops::commit::bitmap;
+use crate::stage::{Access, Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stream, Wire};
+use crate::taint::Taint;
+use std::ops::Range;
+use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::OpRef;
+use visa_ir::span::Span;
+use visa_machine::Machine;
+use visa_sequencer::Stride;
+
+/// Bytes of a count.
+const COUNT_BYTES: u64 = 4;
+
+/// The operations of this file.
+pub static OPS: &[&OpDecl] = &[&COMMIT_PACKED];
+
+/// `hw.commit_packed`.
+pub static COMMIT_PACKED: OpDecl = OpDecl {
+    name: "hw.commit_packed",
+    summary: "writes the leading elements of each packet to data memory, as many as a count says",
+    doc: "The counts, signed numbers of 32 bits, stand in data memory, `stride` bytes apart. Of each packet as many elements are kept as \
+          its count says, none where it is negative, `most` where it is larger. They are written without gaps, in order, from the \
+          loops' first address on; the last access is filled up with zeros, and what is behind it stays (book 09).",
+    constraints: &[
+        ("C1", "the loops are one contiguous run, in accesses of the size that the sub context writes (book 09: commit_size)"),
+        ("C2", "its base is a multiple of 8 bytes (book 09), and it lies in the slice's data memory"),
+        ("C3", "`most` elements are a packet at most, each of whole bytes; they are not i5 or i9, whose sideband bit no memory holds"),
+        ("C4", "the loops have room for `most` elements of each packet"),
+        ("C5", "counts stand at multiples of 4 bytes in the slice's data memory"),
+        ("C6", "`slices` is as in `hw.commit`"),
+    ],
+    clauses: &[
+        ClauseDecl::required("most", ClauseKind::Int, "Elements of a packet that are kept at most."),
+        ClauseDecl::required("counts", ClauseKind::Int, "Data memory address of the first packet's count, bytes."),
+        ClauseDecl::required("stride", ClauseKind::Int, "Bytes from the count of a packet to that of the next; 0: one for all."),
+        ClauseDecl::required("loops", ClauseKind::Body(&PROGRAM), "Data memory that may be written, bytes."),
+        ClauseDecl::optional("slices", ClauseKind::Ints, "Slices that are written, as `hw.commit` has them."),
+    ],
+    traits: &[Trait::Inside("hw.exec")],
+    verify: Some(|op, _| read(op).map(drop)),
+    example: "hw.commit_packed most 8, counts 8192, stride 4, loops [128 : 1] : 8 @ 4096",
+    interfaces: &[Interface(&Build(|op| Ok(Box::new(read(op)?))))],
+    ..OpDecl::BASE
+};
+
+struct CommitPacked {
+    span: Span,
+    most: u64,
+    counts: u64,
+    stride: u64,
+    loops: Loops,
+    slices: Option<Vec<Range<usize>>>,
+    /// Packets, and the bytes of all that may be kept; the operation does not say it, the stages before it do.
+    packets: u64,
+    bytes: u64,
+}
+
+fn read(op: OpRef<'_>) -> Result<CommitPacked, Diagnostic> {
+    let machine = machine(op);
+    let written = Written::read(op, "loops")?;
+    let size = machine.limits.commit_size_sub;
+    written.sequencer("C1", &[size])?;
+    let program = &written.program;
+    if program.entries.len() != 1 || program.packet != size || program.entries.iter().any(|entry| entry.stride != Stride::Fixed(1)) {
+        let message = format!("`{program}`, expected one contiguous run as `[64 : 1] : {size}`");
+        return Err(written.error("C1", message));
+    }
+    written.aligned("C2", machine.limits.commit_stride_align)?;
+    written.within("C2", machine.memory.dm_bytes_per_slice, "the slice's data memory")?;
+    let most = at_least(op, "C3", "most", 1)?;
+    let wire = super::exec::wire_into(op);
+    let (packets, bits) = wire.map_or((0, 0), |wire| (wire.packets, u64::from(wire.dtype.bits())));
+    let commit = CommitPacked {
+        span: op.span(),
+        most,
+        counts: at_least(op, "C5", "counts", 0)?,
+        stride: at_least(op, "C5", "stride", 0)?,
+        loops: written.loops(),
+        slices: bitmap(op, "C6")?,
+        packets,
+        bytes: (most.saturating_mul(bits) / 8).saturating_mul(packets),
+    };
+    let (range, capacity) = (commit.count_range(), machine.memory.dm_bytes_per_slice);
+    if !commit.counts.is_multiple_of(COUNT_BYTES) || !commit.stride.is_multiple_of(COUNT_BYTES) || range.end > capacity {
+        let message = format!(
+            "counts at {}, {} apart, to {}: expected multiples of {COUNT_BYTES}, and the last one to end at {capacity} or before",
+            commit.counts, commit.stride, range.end
+        );
+        return Err(op.clause_error("C5", "counts", message));
+    }
+    Ok(commit)
+}
+
+impl CommitPacked {
+    /// The bytes from the first count to the end of the last.
+    fn count_range(&self) -> Range<u64> {
+        let last = self.stride.saturating_mul(self.packets.saturating_sub(1));
+        self.counts..self.counts.saturating_add(last).saturating_add(COUNT_BYTES)
+    }
+
+    /// The count of a packet, clamped, and its mark.
+    fn count(&self, cx: RunCx<'_>, memory: &SliceMemory, packet: usize) -> (usize, Taint) {
+        let at = (self.counts + self.stride * packet as u64) as usize;
+        let (mut bytes, mut marks) = (Vec::new(), Vec::new());
+        memory.dm.read(at..at + COUNT_BYTES as usize, &mut bytes);
+        let count = bytes.first_chunk().map_or(0, |&bytes| i32::from_le_bytes(bytes));
+        if cx.shadow.is_some() {
+            memory.dm.read_taint(at..at + COUNT_BYTES as usize, Taint::NEVER_WRITTEN, &mut marks);
+        }
+        let most = i64::try_from(self.most).unwrap_or(i64::MAX);
+        (i64::from(count).clamp(0, most) as usize, Taint::all(&marks))
+    }
+
+    /// Marks what was kept. Behind an undefined count nothing is certain: everything that may be written is undefined.
+    fn mark(&self, cx: RunCx<'_>, memory: &mut SliceMemory, mut kept: Vec<Taint>, certain: Option<(usize, Taint)>) {
+        let Some(mut marker) = cx.marker() else { return };
+        marker.through_all(&mut kept);
+        if let Some((from, count)) = certain {
+            kept.truncate(from);
+            kept.resize(self.loops.steps() as usize, marker.through(count));
+        }
+        memory.dm.write_taint(self.loops.extent().start as usize, &kept);
+    }
+}
+
+impl Stage for CommitPacked {
+    fn name(&self) -> &'static str {
+        COMMIT_PACKED.name
+    }
+
+    fn span(&self) -> Span {
+        self.span
+    }
+
+    fn connect(&self, _machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
+        input.stored("C3", "most")?;
+        let bits = u64::from(input.dtype.bits());
+        let kept = self.most.saturating_mul(bits) / 8;
+        if !bits.is_multiple_of(8) || kept > input.packet {
+            let message = format!("{} elements of {} are no part of a packet of {} bytes", self.most, input.dtype, input.packet);
+            return Err(Mismatch::new("C3", "most", message));
+        }
+        let (room, needed) = (self.loops.steps(), input.packets.saturating_mul(kept));
+        if room < needed {
+            let message = format!("room for {room} bytes, expected {needed}: {kept} of each of {} packets", input.packets);
+            return Err(Mismatch::new("C4", "loops", message));
+        }
+        let packet = self.loops.program.packet;
+        Ok(Wire { packets: needed.div_ceil(packet), packet, ..input })
+    }
+
+    fn run(&self, _cx: RunCx<'_>, _memory: &SliceMemory, input: Stream) -> Stream {
+        input
+    }
+
+    fn store(&self, cx: RunCx<'_>, memory: &mut SliceMemory, stream: Stream) {
+        let width = stream.dtype.bits() as usize / 8;
+        let (mut kept, mut marks, mut uncertain) = (Vec::new(), Vec::new(), None);
+        for (number, packet) in stream.bytes.chunks(stream.packet.max(1)).enumerate() {
+            let (count, mark) = self.count(cx, memory, number);
+            if !mark.is_defined() {
+                uncertain.get_or_insert((kept.len(), mark));
+            }
+            let end = (count * width).min(packet.len());
+            kept.extend_from_slice(&packet[..end]);
+            if let Some(taint) = &stream.taint {
+                marks.extend_from_slice(&taint[number * stream.packet..][..end]);
+            }
+        }
+        let whole = kept.len().next_multiple_of(self.loops.program.packet as usize);
+        kept.resize(whole, 0);
+        marks.resize(whole, Taint::DEFINED);
+        memory.dm.write(self.loops.extent().start as usize, &kept);
+        self.mark(cx, memory, marks, uncertain);
+    }
+
+    /// The worst case: all is kept.
+    fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
+        let packet = self.loops.program.packet;
+        let packets = self.bytes.div_ceil(packet);
+        let out = Flow { packets, packet };
+        StageCost { engine: Engine::Commit, cycles: packets.max(input.packets), latency: 1, macs: 0, out }
+    }
+
+    fn stored_slices(&self) -> Option<&[Range<usize>]> {
+        self.slices.as_deref()
+    }
+
+    fn accesses(&self) -> Vec<Access> {
+        vec![
+            Access { space: Space::Dm, write: false, range: self.count_range() },
+            Access { space: Space::Dm, write: true, range: self.loops.extent() },
+        ]
+    }
+}

@@ -1,0 +1,164 @@
+//! `stream.commit_packed`: the sub context writes what counts say is valid, without gaps (book 09, valid count packing).
+
+use crate::chain::{axes, check_same, check_stored, input, packet_bytes, with_dims};
+use crate::meaning::Meaning;
+use crate::plan::digits_of;
+use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::{OpRef, TypeId};
+use visa_ir::verify::VerifyCx;
+use visa_mapping::attrs::MAP;
+use visa_mapping::facts::{Introduces, check_mappings, machine};
+use visa_mapping::ops::func::check_place;
+use visa_mapping::{Axes, Cell, DM, Dim, Expr, Tensor, Unit, operand};
+use visa_numerics::DType;
+
+/// `stream.commit_packed`.
+pub static DECL: OpDecl = OpDecl {
+    name: "stream.commit_packed",
+    summary: "Ends a pipeline of the sub context: writes the first elements of each flit, as many as a count says, one behind the other.",
+    doc: "Of each flit the leading elements are kept, as many as its count says: from none, for a count below 0, to all live ones. What \
+          is kept is written without gaps, in the order of the stream, each slice by itself (book 09, valid count packing). The \
+          result has one axis, the number of the element in that order; beyond what is kept, it is undefined.\n\n\
+          Writes have 8 bytes; the last one is filled up with zeros.",
+    constraints: &[
+        ("C1", "the context is sub (book 09)"),
+        ("C2", "counts are i32, in the stream's chips, clusters and slices; one for each time step, in their order, or one for all, as `[1 # 2]`"),
+        ("C3", "time has no padding; the live elements of a packet, of whole bytes each and not i5 or i9, are its first"),
+        ("C4", "`element` is an axis that stream and counts do not have, of a multiple of 8 bytes, with room for every live element"),
+        ("C5", "the address is a multiple of 8 and the tensor fits a slice (book 04, 09)"),
+    ],
+    operands: &[OperandDecl::one("stream", &["stream.collect"]), OperandDecl::one("counts", &["tm.dm"])],
+    clauses: &[
+        ClauseDecl::required("at", ClauseKind::Int, "address in every slice, in bytes"),
+        ClauseDecl::required("element", ClauseKind::Body(&MAP), "the axis that numbers what is kept, as `[P]`"),
+    ],
+    results: &["tensor"],
+    infer: Some(infer),
+    verify: Some(verify),
+    example: "%y = stream.commit_packed %c, %n at 4096, element [P]",
+    interfaces: &[Interface(&Meaning::Pack), Interface(&Introduces("element"))],
+    ..OpDecl::BASE
+};
+
+/// The operations of this file.
+pub static OPS: &[&OpDecl] = &[&DECL];
+
+/// The registers of the packing commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packing {
+    /// Live elements of a packet.
+    pub most: u64,
+    /// Elements from the count of a packet to that of the next; 0 where one count holds for all.
+    pub stride: u64,
+    /// Elements that the result has room for.
+    pub room: u64,
+}
+
+fn infer(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
+    let source = input(op)?;
+    let element = op.body::<Expr>("element").map_or(Expr::Literal(1), |map| (*map).clone());
+    with_dims(op, &DM, None, source.dtype, &[(Dim::Element, element)], &source)
+}
+
+fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
+    let axes = &axes(cx).0;
+    check_mappings(op, axes)?;
+    let (machine, at) = (machine(op.ctx), op.int("at").unwrap_or(0));
+    let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
+    let align = i64::try_from(machine.limits.commit_stride_align).unwrap_or(8);
+    if at % align != 0 {
+        let fix = format!("write {}", at / align * align + align);
+        return Err(op.clause_error("C5", "at", format!("address {at} is not a multiple of {align} (book 09)")).fix(Some(fix)));
+    }
+    check_place(op, "at", &result, at, machine.memory.dm_bytes_per_slice, axes, "C5")?;
+    packing(op, axes).map(drop)
+}
+
+/// What the commit engine is set to.
+///
+/// # Errors
+/// C1 to C4.
+pub fn packing(op: OpRef<'_>, axes: &Axes) -> Result<Packing, Diagnostic> {
+    let (source, counts) = (input(op)?, operand(op, 1).ok_or_else(|| op.error("C2", "no counts"))?);
+    if source.unit != Some(Unit::Sub) {
+        let error = op.error("C1", "valid count packing in the main context, which does not have it");
+        return Err(error.fix(Some("begin the pipeline with `stream.begin sub`".to_owned())));
+    }
+    let stride = count_stride(op, &source, &counts, axes)?;
+    let most = live(op, &source, axes)?;
+    let time = source.dim(Dim::Time).size(axes).unwrap_or(1);
+    let room = room(op, [&source, &counts], time.saturating_mul(most), axes)?;
+    Ok(Packing { most, stride, room })
+}
+
+/// C2.
+fn count_stride(op: OpRef<'_>, source: &Tensor, counts: &Tensor, axes: &Axes) -> Result<u64, Diagnostic> {
+    if counts.dtype != DType::I32 {
+        return Err(op.error("C2", format!("counts are `{}`, expected `{}`", counts.dtype, DType::I32)));
+    }
+    for dim in [Dim::Chip, Dim::Cluster, Dim::Slice] {
+        check_same(op, "C2", dim.name(), &counts.dim(dim), &source.dim(dim), axes).map_err(|mut error| {
+            error.message = format!("counts in other {}s: {}", dim.name(), error.message);
+            error
+        })?;
+    }
+    let (element, time) = (counts.dim(Dim::Element), source.dim(Dim::Time));
+    let digits = digits_of(&element, axes).map_err(|why| op.error("C2", why))?;
+    if digits.live_count() == Some(1) && matches!(digits.cell(0), Some(Cell::Live(index)) if index.is_empty()) {
+        return Ok(0);
+    }
+    let (steps, held) = (time.size(axes).unwrap_or(1), element.size(axes).unwrap_or(0));
+    if held < steps {
+        let message = format!("counts `{element}` have {held} positions, time `{time}` has {steps} steps");
+        return Err(op.error("C2", message));
+    }
+    let first = if held == steps { element } else { element.resize(steps) };
+    check_same(op, "C2", "counts", &first, &time, axes)?;
+    Ok(1)
+}
+
+/// C3: the live elements of a packet.
+fn live(op: OpRef<'_>, source: &Tensor, axes: &Axes) -> Result<u64, Diagnostic> {
+    let (time, packet) = (source.dim(Dim::Time), source.dim(Dim::Packet));
+    let digits = |map: &Expr| digits_of(map, axes).map_err(|why| op.error("C3", why));
+    let steps = digits(&time)?;
+    if steps.live_count() != Some(steps.size()) {
+        return Err(op.error("C3", format!("time `{time}` has padding, for which there would be counts")));
+    }
+    packet_bytes(op, source, axes)?;
+    check_stored(op, source, "C3")?;
+    let held = digits(&packet)?;
+    let live = (0..held.size()).take_while(|&at| matches!(held.cell(at), Some(Cell::Live(_)))).count() as u64;
+    if held.live_count() != Some(live) {
+        return Err(op.error("C3", format!("packet `{packet}` has padding before live elements")));
+    }
+    if !source.dtype.bits().is_multiple_of(8) {
+        return Err(op.error("C3", format!("elements of {} bits, expected whole bytes", source.dtype.bits())));
+    }
+    Ok(live)
+}
+
+/// C4: the elements that the result has room for.
+fn room(op: OpRef<'_>, operands: [&Tensor; 2], needed: u64, axes: &Axes) -> Result<u64, Diagnostic> {
+    let refuse = |message: String| Err(op.clause_error("C4", "element", message));
+    let element = op.body::<Expr>("element").map_or(Expr::Literal(1), |map| (*map).clone());
+    let Expr::Axis(name) = &element else {
+        return refuse(format!("`{element}` is no axis: expected one such as `[P]`"));
+    };
+    if axes.id(name).is_some_and(|id| axes.skew(id).is_some()) {
+        return refuse(format!("axis `{name}` is skewed"));
+    }
+    if operands.iter().any(|tensor| tensor.axis_names(axes).contains(name)) {
+        return refuse(format!("axis `{name}` is one of the stream's or the counts', expected another"));
+    }
+    let (room, width) = (element.size(axes).unwrap_or(0), operands[0].dtype.align());
+    let align = machine(op.ctx).limits.commit_size_sub;
+    if room < needed {
+        return refuse(format!("axis `{name}` has {room} positions, expected {needed} or more: that many elements may be kept"));
+    }
+    if !room.saturating_mul(width).is_multiple_of(align) {
+        return refuse(format!("axis `{name}` has {room} positions of {width} bytes, expected a multiple of {align} bytes"));
+    }
+    Ok(room)
+}

@@ -1,0 +1,100 @@
+//! `stream.generate`: the sub context writes one number to data memory (book 09, generate mode).
+
+use crate::chain::axes;
+use crate::lower::{LowerStage, StageCx};
+use crate::meaning::Meaning;
+use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl};
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::{OpRef, OpSpec, TypeId};
+use visa_ir::verify::VerifyCx;
+use visa_mapping::attrs::{DTYPE, MAP};
+use visa_mapping::facts::{check_mappings, machine};
+use visa_mapping::numbers::{NUMBER, Number};
+use visa_mapping::ops::func::{check_chips, check_place, chips_of};
+use visa_mapping::ops::transfer::check_dimension;
+use visa_mapping::{Cell, DM, Dim, Expr, PadKind, Tensor, make};
+use visa_numerics::{Bits, DType, from_number};
+
+const MAPPING: ClauseKind = ClauseKind::Body(&MAP);
+
+/// `stream.generate`.
+pub static DECL: OpDecl = OpDecl {
+    name: "stream.generate",
+    summary: "Writes one number of 32 bits to an address in data memory.",
+    doc: "A command of the sub context by itself: nothing flows through the Tensor Unit (book 09, generate mode). Every slice that \
+          `cluster` and `slice` hold gets the same number, a tensor that is the same everywhere. A bank of data memory is 8 bytes \
+          wide: this writes half of one (book 11).",
+    constraints: &[
+        ("C1", "the format has 32 bits: i32 or f32 (book 09)"),
+        ("C2", "the number lies in the format; of i32 it is an integer"),
+        ("C3", "the address is a multiple of 4 and the tensor fits a slice (book 04)"),
+        ("C4", "the cluster mapping has as many positions as a chip has clusters, 2, the slice mapping as many as a cluster has slices, 256 (book 04)"),
+        ("C5", "`element` holds one element, at its first position; what follows is don't-care padding"),
+    ],
+    clauses: &[
+        ClauseDecl::lead("value", ClauseKind::Body(&NUMBER), "the number"),
+        ClauseDecl::required("at", ClauseKind::Int, "address in every slice, in bytes"),
+        ClauseDecl::required("dtype", ClauseKind::Body(&DTYPE), "its format"),
+        ClauseDecl::optional("chip", MAPPING, "the chips that write it; one if absent"),
+        ClauseDecl::required("cluster", MAPPING, "the clusters that write it"),
+        ClauseDecl::required("slice", MAPPING, "the slices that write it"),
+        ClauseDecl::required("element", MAPPING, "the layout within a slice, in elements"),
+    ],
+    results: &["tensor"],
+    infer: Some(infer),
+    verify: Some(verify),
+    example: "%n = stream.generate 5, at 4096, dtype i32, cluster [1 # 2], slice [1 # 256], element [1 # 2]",
+    interfaces: &[Interface(&Meaning::Constant(bits)), Interface(&LowerStage(lower))],
+    ..OpDecl::BASE
+};
+
+/// The operations of this file.
+pub static OPS: &[&OpDecl] = &[&DECL];
+
+fn dtype(op: OpRef<'_>) -> Result<DType, Diagnostic> {
+    op.body::<DType>("dtype").map(|dtype| *dtype).ok_or_else(|| op.error("C1", "no format"))
+}
+
+fn infer(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
+    let map = |dim: &Dim| op.body::<Expr>(dim.name()).map_or(Expr::Literal(1), |map| (*map).clone());
+    let tensor = Tensor { kind: &DM, unit: None, dtype: dtype(op)?, maps: DM.dims.iter().map(map).collect() };
+    Ok(vec![make(op.ctx, tensor)])
+}
+
+/// The number's bits: C1 and C2.
+fn bits(op: OpRef<'_>) -> Result<Bits, Diagnostic> {
+    let dtype = dtype(op)?;
+    if dtype.bits() != Bits::BITS {
+        let message = format!("`{dtype}` has {} bits, expected {}", dtype.bits(), Bits::BITS);
+        return Err(op.clause_error("C1", "dtype", message));
+    }
+    let value = op.body::<Number>("value").ok_or_else(|| op.error("C2", "no number"))?;
+    from_number(dtype, value.0).ok_or_else(|| op.clause_error("C2", "value", format!("{value} is no `{dtype}`")))
+}
+
+fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
+    let axes = &axes(cx).0;
+    check_mappings(op, axes)?;
+    bits(op)?;
+    let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
+    let machine = machine(op.ctx);
+    check_place(op, "at", &result, op.int("at").unwrap_or(0), machine.memory.dm_bytes_per_slice, axes, "C3")?;
+    check_chips(&result, chips_of(op), axes, op.clause_span("chip"))?;
+    check_dimension(op, &result, Dim::Cluster, machine.topology.clusters_per_chip, axes, "C4")?;
+    check_dimension(op, &result, Dim::Slice, machine.topology.slices_per_cluster, axes, "C4")?;
+    let element = result.dim(Dim::Element);
+    let digits = crate::plan::digits_of(&element, axes).map_err(|why| op.clause_error("C5", "element", why))?;
+    let first = matches!(digits.cell(0), Some(Cell::Live(_)));
+    let strict = digits.iter().find(|digit| digit.live < digit.extent && digit.kind != PadKind::Top);
+    if digits.live_count() == Some(1) && first && strict.is_none() {
+        return Ok(());
+    }
+    let message = format!("`{element}` is not one element and don't-care padding behind it, as `[1 # 2]`");
+    Err(op.clause_error("C5", "element", message))
+}
+
+fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
+    let spec = cx.int(cx.spec("hw.generate", op)?, "value", u64::from(bits(op)?));
+    let at = op.results().first().and_then(|tensor| cx.addresses.get(tensor)).copied().unwrap_or(0);
+    Ok(Some(cx.int(spec, "at", u64::try_from(at).unwrap_or(0))))
+}

@@ -1,0 +1,95 @@
+//! Valid count packing (book 09): the leading elements of each packet, as many as its count says, one behind the other.
+
+use visa_ir::diag::Diagnostic;
+use visa_ir::span::Span;
+use visa_mapping::facts::mapping_error;
+use visa_mapping::{Axes, AxisId, Cell, Dim, Expr, Index, Map, Tensor};
+use visa_numerics::Bits;
+
+use crate::coverage::Coverage;
+use crate::tensor::{Axis, Logical, element_count, offset, unflatten, union};
+
+/// A packing: of the stream with this type, by these counts, onto an axis.
+pub(crate) struct Packing<'a> {
+    pub(crate) stream: &'a Tensor,
+    pub(crate) counts: &'a Logical,
+    pub(crate) onto: AxisId,
+    pub(crate) axes: &'a Axes,
+    pub(crate) span: Span,
+}
+
+impl Packing<'_> {
+    /// The packed tensor. Every combination of coordinates that a slice holds is packed by itself.
+    pub(crate) fn pack(&self, tensor: &Logical) -> Result<Logical, Diagnostic> {
+        let places = Coverage::of(self.stream, &[Dim::Chip, Dim::Cluster, Dim::Slice], self.axes, self.span)?;
+        let outer = union(tensor, self.counts).into_iter().filter(|axis| places.mentions(axis.id));
+        let outer = outer.map(|axis| Axis { held: places.held(axis.id, axis.held.len()), id: axis.id });
+        let mut axes: Vec<Axis> = outer.collect();
+        let extents: Vec<usize> = axes.iter().map(|axis| axis.held.len()).collect();
+        let room = usize::try_from(self.axes.size(self.onto)).unwrap_or(usize::MAX);
+        let slices = element_count(&extents, self.span)?;
+        let size = element_count(&[slices, room], self.span)?;
+        let packets = self.packets()?;
+        let (mut data, mut defined) = (vec![0; size], vec![false; size]);
+        let mut at = Vec::new();
+        for slice in 0..slices {
+            unflatten(slice, &extents, &mut at);
+            if !axes.iter().zip(&at).all(|(axis, &coordinate)| axis.held[coordinate]) {
+                continue;
+            }
+            let place: Vec<_> = axes.iter().map(|axis| axis.id).zip(at.iter().copied()).collect();
+            let kept = self.kept(tensor, &packets, &place);
+            for (number, bits) in kept.into_iter().enumerate().take(room) {
+                data[slice * room + number] = bits.unwrap_or(0);
+                defined[slice * room + number] = bits.is_some();
+            }
+        }
+        axes.push(Axis { id: self.onto, held: vec![true; room] });
+        Ok(Logical::partial(tensor.dtype, axes, data, defined))
+    }
+
+    /// The index of each packet, and of each live element within one.
+    fn packets(&self) -> Result<(Vec<Index>, Vec<Index>), Diagnostic> {
+        let live = |map: Expr| -> Result<Vec<Index>, Diagnostic> {
+            let map = Map::new(&map, self.axes).map_err(|error| mapping_error(error, self.span))?;
+            element_count(&[usize::try_from(map.size()).unwrap_or(usize::MAX)], self.span)?;
+            let index = |at: u64| match map.cell(at) {
+                Some(Cell::Live(index)) => Some(index),
+                Some(Cell::Shared(_) | Cell::Pad(_)) | None => None,
+            };
+            Ok((0..map.size()).filter_map(index).collect())
+        };
+        Ok((live(self.stream.dim(Dim::Time))?, live(self.stream.dim(Dim::Packet))?))
+    }
+
+    /// What one slice keeps, in order; `None` for an undefined element. Behind an undefined count nothing has a place.
+    fn kept(
+        &self,
+        tensor: &Logical,
+        (times, elements): &(Vec<Index>, Vec<Index>),
+        place: &[(AxisId, usize)],
+    ) -> Vec<Option<Bits>> {
+        let mut kept = Vec::new();
+        for time in times {
+            let Some(count) = element(self.counts, place, &[time]) else { break };
+            let count = usize::try_from(count.cast_signed()).unwrap_or(0);
+            kept.extend(elements.iter().take(count).map(|within| element(tensor, place, &[time, within])));
+        }
+        kept
+    }
+}
+
+/// The element of a tensor at the sum of coordinates, if it is defined.
+fn element(tensor: &Logical, place: &[(AxisId, usize)], indices: &[&Index]) -> Option<Bits> {
+    let mut at = Vec::with_capacity(tensor.axes.len());
+    for axis in &tensor.axes {
+        let outer = place.iter().find(|(id, _)| *id == axis.id).map_or(0, |(_, coordinate)| *coordinate);
+        let inner: u64 = indices.iter().map(|index| index.get(axis.id)).sum();
+        let coordinate = outer + usize::try_from(inner).ok()?;
+        axis.held.get(coordinate).filter(|held| **held)?;
+        at.push(coordinate);
+    }
+    let strides = tensor.strides(tensor.axes.iter().map(|axis| axis.id));
+    let flat = offset(&strides, &at);
+    tensor.is_defined(flat).then(|| tensor.at(flat))
+}
