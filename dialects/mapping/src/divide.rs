@@ -71,6 +71,23 @@ impl Pace {
     }
 }
 
+/// The entries of a table that a message shows.
+const SHOWN: usize = 8;
+
+/// As a sequencer's entry has it: `64`, or `(0, 128, 64)`; of a long table the first offsets.
+impl fmt::Display for Pace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Even(stride) => write!(f, "{stride}"),
+            Self::Table(table) => {
+                let shown: Vec<_> = table.iter().take(SHOWN).map(i64::to_string).collect();
+                let more = if table.len() > SHOWN { ", ..." } else { "" };
+                write!(f, "({}{more})", shown.join(", "))
+            }
+        }
+    }
+}
+
 impl Walk {
     /// How a read follows it for `extent` iterations: what needs no other element reads the same one again, and so does the
     /// padding behind the entries of a table.

@@ -1,6 +1,6 @@
 //! Transfers between memories: the loop nest that reads a tensor in one layout and writes it in another (book 06, 10).
 
-use crate::divide::{DivideError, Pace};
+use crate::divide::{DivideError, Pace, step_text};
 use crate::gather::Gathers;
 use crate::placement::times;
 use crate::tensor::{Dim, Tensor};
@@ -17,6 +17,15 @@ pub struct TransferLoop {
     pub read: Pace,
     /// Distance between bytes written.
     pub write: i64,
+    /// The factor of the destination that it counts, in the user's notation.
+    pub factor: String,
+}
+
+/// As messages show it: `` `R / 4` 2 : 128 -> 64``.
+impl fmt::Display for TransferLoop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` {} : {} -> {}", self.factor, self.limit, self.read, self.write)
+    }
 }
 
 /// The loops of a transfer and where they start, relative to the addresses of the two tensors.
@@ -130,10 +139,20 @@ pub fn transfer(
     })?;
     let live = division.steps.iter().filter(|step| step.live > 1);
     let mut loops: Vec<TransferLoop> = live
-        .map(|step| TransferLoop { limit: step.live, read: step.walk.read(step.live), write: step.at })
+        .map(|step| TransferLoop {
+            limit: step.live,
+            read: step.walk.read(step.live),
+            write: step.at,
+            factor: step_text(step, &target, gathers.axes()),
+        })
         .collect();
     loops.reverse();
-    loops.push(TransferLoop { limit: from.element_bytes(), read: Pace::Even(1), write: 1 });
+    loops.push(TransferLoop {
+        limit: from.element_bytes(),
+        read: Pace::Even(1),
+        write: 1,
+        factor: "an element".to_owned(),
+    });
     Ok(Transfer { loops, read_base: division.base, write_base: target.base })
 }
 

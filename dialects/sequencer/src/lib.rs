@@ -26,6 +26,6 @@ pub use dialect::{DIALECT, DTYPE, PAIRED, PROGRAM};
 pub use error::{SeqError, code};
 pub use limits::{SequencerLimits, check, check_paired};
 pub use program::{Entry, PairedEntry, PairedProgram, Program};
-pub use sizes::{CommitSize, commit_size, contiguous, contiguous_paired, fetch_size};
+pub use sizes::{CommitSize, commit_size, contiguous, contiguous_paired, fetch_size, misaligned};
 pub use stride::Stride;
 pub use text::MAX_TEXT_ENTRIES;

@@ -143,6 +143,24 @@ fn too_large(program: &str, element_bytes: u64) -> SeqError {
     SeqError::new(code::ADDRESS, message)
 }
 
+/// What of `program` is no multiple of `align`: its base, a stride of more than one iteration or an offset of a table, but for the innermost
+/// entry's where that is contiguous.
+#[must_use]
+pub fn misaligned(program: &Program, align: u64) -> Option<String> {
+    let aligned = |value: i64| value.unsigned_abs().is_multiple_of(align);
+    if !aligned(program.base) {
+        return Some(format!("the base of `{program}` is {}, expected a multiple of {align}", program.base));
+    }
+    let last = program.entries.len().saturating_sub(1);
+    let (_, entry) = program.entries.iter().enumerate().find(|&(index, entry)| {
+        let contiguous =
+            index == last && entry.stride == Stride::Fixed(1) && program.packet.is_multiple_of(align);
+        let moves = entry.limit > 1 || entry.stride.table().is_some();
+        moves && !contiguous && !entry.stride.numbers().iter().copied().all(aligned)
+    })?;
+    Some(format!("the stride of entry `{entry}` of `{program}` is no multiple of {align}"))
+}
+
 /// Greatest common divisor; gcd(0, n) = n.
 pub(crate) fn gcd(mut a: u64, mut b: u64) -> u64 {
     while b != 0 {

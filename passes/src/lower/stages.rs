@@ -1,12 +1,14 @@
 //! One engine of a pipeline at a time: from a stream operation to its seq or hw counterpart.
 
-use crate::lower::access::{self, AccessError, element_bytes};
+use crate::lower::access::{self, element_bytes};
+use crate::lower::origin;
 use std::rc::Rc;
 use visa_ir::context::Attr;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, OpSpec};
 use visa_mapping::{Dim, Expr, Pace, Tensor, Unit, operand};
-use visa_sequencer::{Entry, Program, SeqError, Stride};
+use visa_numerics::DType;
+use visa_sequencer::{Entry, Program, Stride};
 use visa_stream::commit::Write;
 pub use visa_stream::lower::{LowerStage, StageCx};
 use visa_stream::ops::{commit_view, contract, vector};
@@ -66,9 +68,9 @@ pub fn stride(pace: &Pace) -> Stride {
 }
 
 /// The program of a plan for a tensor that stands at `base`, in elements.
-fn program(plan: &Plan, base: i64) -> Program {
+pub fn program(plan: &Plan, base: i64) -> Program {
     let mut entries: Vec<_> =
-        plan.loops.iter().map(|(limit, pace)| Entry { limit: *limit, stride: stride(pace) }).collect();
+        plan.loops.iter().map(|step| Entry { limit: step.limit, stride: stride(&step.pace) }).collect();
     if entries.is_empty() {
         entries.push(Entry::new(1, 1));
     }
@@ -90,36 +92,16 @@ fn fetch(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> 
     let plan = plan::fetch(&element, &result.dim(Dim::Time), &result.dim(Dim::Packet), &free, cx.axes)
         .map_err(|why| op.clause_error("C3", "time", why))?;
     let tensor = op.operand_def(0).and_then(|begin| begin.operands().first());
-    check_fetch(cx, op, &program(&plan, cx.base(tensor, &source)), (&source, &result))?;
+    let base = cx.base(tensor, &source);
+    let (to, sub) = ((source.dtype != result.dtype).then_some(result.dtype), result.unit == Some(Unit::Sub));
+    origin::check(op, &plan, base, element_bytes(source.dtype), |program| {
+        access::fetch(program, source.dtype, to, sub, cx.machine)
+    })?;
     let mut spec = cx.body(cx.spec("seq.fetch", op)?, "dtype", &visa_sequencer::DTYPE, source.dtype);
     if source.dtype != result.dtype {
         spec = cx.body(spec, "to", &visa_sequencer::DTYPE, result.dtype);
     }
-    Ok(Some(loops(cx, spec, &plan, cx.base(tensor, &source))))
-}
-
-/// Refuses what no sequencer runs (book 07) here, where the factors of the stream have their names.
-fn check_fetch(
-    cx: &StageCx<'_>,
-    op: OpRef<'_>,
-    program: &Program,
-    (source, result): (&Tensor, &Tensor),
-) -> Result<(), Diagnostic> {
-    let refuse = |error: &SeqError| {
-        let (element, free) = (source.dim(Dim::Packet), cx.free(op, 0));
-        let (time, packet) = (result.dim(Dim::Time), result.dim(Dim::Packet));
-        let factors = plan::fetch_factors(&element, &time, &packet, &free, cx.axes);
-        Diagnostic::error(format!("seq-{}", error.code), op.span(), error.message.clone())
-            .note(format!("before merging, in elements: {}", factors.join(", ")), None)
-            .fix(error.fix.clone())
-    };
-    let bytes = program.to_bytes(element_bytes(source.dtype)).map_err(|error| refuse(&error))?;
-    let to = (source.dtype != result.dtype).then_some(result.dtype);
-    match access::fetch(&bytes, source.dtype, to, result.unit == Some(Unit::Sub), cx.machine) {
-        Ok(_) => Ok(()),
-        Err(AccessError::Sequencer(error)) => Err(refuse(&error)),
-        Err(AccessError::Size(message)) => Err(Diagnostic::error("fetch-size", op.span(), message)),
-    }
+    Ok(Some(loops(cx, spec, &plan, base)))
 }
 
 fn switch(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
@@ -169,6 +151,7 @@ fn align(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> 
     let plan =
         plan::register_read(&element, &result.dim(Dim::Time), &result.dim(Dim::Packet), &free, cx.axes)
             .map_err(|why| op.clause_error("C5", "time", why))?;
+    origin::check(op, &plan, 0, element_bytes(source.dtype), |program| access::align(program, cx.machine))?;
     let half = op.operand_def(1).and_then(|store| store.word("at")).unwrap_or_else(|| "full".into());
     let mut spec = cx.body(cx.spec("seq.align", op)?, "dtype", &visa_sequencer::DTYPE, source.dtype);
     spec = cx.word(spec, "region", &half);
@@ -226,11 +209,13 @@ fn vector_fxp(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnos
     // A flit is read whole; lanes beyond the live ones read on into what follows and are padding.
     let lanes = cx.machine.limits.vector_lanes;
     if let Some(inner) = plan.loops.last_mut() {
-        inner.0 = lanes;
+        inner.limit = lanes;
     }
     plan.packet = lanes;
+    let base = cx.base(op.operands().get(1), &file);
+    origin::check(op, &plan, base, element_bytes(DType::I32), |program| access::vector(program, cx.machine))?;
     let spec = cx.word(cx.spec("seq.vector", op)?, "op", &name);
-    Ok(Some(loops(cx, spec, &plan, cx.base(op.operands().get(1), &file))))
+    Ok(Some(loops(cx, spec, &plan, base)))
 }
 
 fn cast(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
@@ -251,13 +236,27 @@ fn commit(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic>
         into: None,
     };
     let plan = write.plan().map_err(|why| op.clause_error("C2", "element", why))?;
-    let spec = cx.body(cx.spec("seq.commit", op)?, "dtype", &visa_sequencer::DTYPE, source.dtype);
-    Ok(Some(loops(cx, spec, &plan, cx.base(op.results().first(), &result))))
+    write_loops(cx, op, &plan, (&source, &result))
 }
 
 fn commit_view(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
     let (source, result) = types(op)?;
     let plan = commit_view::plan(op, &source, &result, cx.axes, cx.machine)?;
+    write_loops(cx, op, &plan, (&source, &result))
+}
+
+/// The commit that writes in these loops.
+fn write_loops(
+    cx: &StageCx<'_>,
+    op: OpRef<'_>,
+    plan: &Plan,
+    (source, result): (&Tensor, &Tensor),
+) -> Result<Option<OpSpec>, Diagnostic> {
+    let base = cx.base(op.results().first(), result);
+    let sub = source.unit == Some(Unit::Sub);
+    origin::check(op, plan, base, element_bytes(source.dtype), |program| {
+        access::commit(program, sub, cx.machine)
+    })?;
     let spec = cx.body(cx.spec("seq.commit", op)?, "dtype", &visa_sequencer::DTYPE, source.dtype);
-    Ok(Some(loops(cx, spec, &plan, cx.base(op.results().first(), &result))))
+    Ok(Some(loops(cx, spec, plan, base)))
 }
