@@ -119,6 +119,26 @@ pub struct Division {
     pub relaxed: Option<String>,
 }
 
+impl Division {
+    /// What is left over of the buffer, in the user's notation, major first.
+    #[must_use]
+    pub fn left_over(&self, axes: &Axes) -> String {
+        let is_padding = |digit: &Digit| digit.axis.is_none() && digit.live == 1;
+        let mut factors: Vec<Digit> = Vec::new();
+        for placed in self.rest.iter().rev() {
+            // What was read is padding, and neighbouring padding is one factor.
+            match factors.last_mut() {
+                Some(above) if is_padding(above) && is_padding(&placed.digit) => {
+                    above.extent *= placed.digit.extent
+                }
+                Some(_) | None => factors.push(placed.digit),
+            }
+        }
+        let factors: Vec<_> = factors.iter().map(|digit| digit_text(digit, axes)).collect();
+        if factors.is_empty() { "[1]".to_owned() } else { format!("[{}]", factors.join(", ")) }
+    }
+}
+
 /// Why a stream cannot be read from a buffer: what is at fault, in the user's notation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DivideError {

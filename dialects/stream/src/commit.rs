@@ -61,6 +61,7 @@ impl Write<'_> {
         let clipped = clip(&written, &target)?;
         let stream = order.stream(Placement { origin: written.offset().to_vec(), ..place(&clipped, 1) })?;
         let division = order.divide(&stream, &place(&target, 1), &|_| false, "written to")?;
+        let left_over = division.left_over(order.axes());
         let (inner, outer) = order.within(division.steps, &stream, written.size());
         let kept = self.packet(&inner)?;
         let time_loops = outer.iter().map(|factor| self.time_loop(factor)).collect::<Result<Vec<_>, _>>()?;
@@ -72,7 +73,7 @@ impl Write<'_> {
                 Ok(()) => {
                     let start = self.into.map_or(0, |whole| whole.start);
                     let base = plan.base.saturating_add(i64::try_from(start).unwrap_or(i64::MAX));
-                    return Ok(Plan { base, ..plan });
+                    return Ok(Plan { base, left_over, ..plan });
                 }
                 Err(why) => refused = kept.explain(count, why),
             }
@@ -240,7 +241,7 @@ impl Packet {
         let packet = loops.iter().map(|step| step.limit).product();
         loops.extend_from_slice(time);
         loops.reverse();
-        Plan { base, loops, packet_loops, packet }
+        Plan { base, loops, packet_loops, packet, left_over: String::new() }
     }
 
     /// Says of what is kept beyond the live elements that it is.

@@ -45,6 +45,8 @@ pub struct Plan {
     pub packet_loops: usize,
     /// Elements of a packet that the loops cover.
     pub packet: u64,
+    /// What they leave of the buffer, in the user's notation (book 07, "Buf After").
+    pub left_over: String,
 }
 
 impl Plan {
@@ -160,13 +162,24 @@ impl Order<'_> {
     }
 
     /// How a read walks the buffer: where it starts, the steps within a packet, and those over time. Minor first.
-    fn read(&self, free: &dyn Fn(AxisId) -> bool) -> Result<(i64, Vec<Factor>, Vec<Factor>), PlanError> {
+    fn read(&self, free: &dyn Fn(AxisId) -> bool) -> Result<Walked, PlanError> {
         let packet = digits_of(&self.packet, self.axes())?;
         let stream = self.stream(place(&packet, 1))?;
         let division = self.divide(&stream, &self.buffer()?, free, "read from")?;
+        let left_over = division.left_over(self.axes());
         let (inner, outer) = self.within(division.steps, &stream, packet.size());
-        Ok((division.base, inner, outer))
+        Ok(Walked { base: division.base, inner, outer, left_over })
     }
+}
+
+/// How a read walks the buffer.
+struct Walked {
+    base: i64,
+    /// The steps within a packet, minor first.
+    inner: Vec<Factor>,
+    /// The steps over time, minor first.
+    outer: Vec<Factor>,
+    left_over: String,
 }
 
 /// A step of a walk, and the factor of the stream that it counts.
@@ -199,7 +212,8 @@ pub fn fetch(
     free: &dyn Fn(AxisId) -> bool,
     axes: &Axes,
 ) -> Result<Plan, PlanError> {
-    let (base, inner, outer) = Access { element, time, packet, axes }.order()?.read(free)?;
+    let access = Access { element, time, packet, axes };
+    let Walked { base, inner, outer, left_over } = access.order()?.read(free)?;
     let mut loops: Vec<Loop> = Vec::new();
     for (at, factor) in inner.iter().enumerate() {
         let Step { extent, ref walk, .. } = factor.step;
@@ -212,7 +226,7 @@ pub fn fetch(
     loops.extend(outer.iter().map(Factor::read));
     loops.reverse();
     let packet = inner.iter().map(|factor| factor.step.extent).product();
-    Ok(Plan { base, loops, packet_loops, packet })
+    Ok(Plan { base, loops, packet_loops, packet, left_over })
 }
 
 /// The stride of padding above the loops `below`: on from a contiguous run, if what follows agrees with that.
@@ -244,7 +258,8 @@ pub fn register_read(
     free: &dyn Fn(AxisId) -> bool,
     axes: &Axes,
 ) -> Result<Plan, PlanError> {
-    let (base, inner, outer) = Access { element, time, packet, axes }.order()?.read(free)?;
+    let access = Access { element, time, packet, axes };
+    let Walked { base, inner, outer, left_over } = access.order()?.read(free)?;
     let mut read = 1_u64;
     let mut factors = Vec::new();
     let mut rest = inner.iter().peekable();
@@ -273,7 +288,7 @@ pub fn register_read(
     let mut loops = vec![Loop { limit: read, pace: Pace::Even(1), factor }];
     loops.extend(outer.iter().map(Factor::read));
     loops.reverse();
-    Ok(Plan { base, loops, packet_loops: 1, packet: read })
+    Ok(Plan { base, loops, packet_loops: 1, packet: read, left_over })
 }
 
 /// A loop over time of the accumulator, outermost first: how many steps, and whether they are summed.

@@ -27,6 +27,15 @@ pub enum AccessError {
 }
 
 impl AccessError {
+    /// What is wrong, in one line.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        match self {
+            Self::Sequencer(error) => &error.message,
+            Self::Size { message, .. } | Self::Aligned(message) => message,
+        }
+    }
+
     /// The finding at `span`.
     #[must_use]
     pub fn diagnostic(&self, span: Span) -> Diagnostic {
