@@ -4,9 +4,7 @@ use super::{Answer, NO, Query, YES, compare, input};
 use crate::run::Refusal;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
-use visa_mapping::{
-    Axes, AxisId, DigitsError, Division, Expr, Placement, Step, Walk, place_expr, step_text,
-};
+use visa_mapping::{Axes, AxisId, DigitsError, Division, Expr, Placement, Step, Walk, place_expr, step_text};
 
 /// A line a loop, outermost first. Axes that the buffer does not name are broadcast.
 pub(super) fn answer(query: &Query) -> Result<Answer, Refusal> {

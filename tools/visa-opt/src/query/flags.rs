@@ -68,12 +68,7 @@ pub(crate) fn read(matches: &ArgMatches, renderer: Renderer, mapping_rules: Opti
         at: text("at"),
         explain: on(EXPLAIN),
         stats: on(STATS),
-        asked: Asked {
-            dtype: text("dtype"),
-            to: text("to"),
-            context: text("context"),
-            commit: on("commit"),
-        },
+        asked: Asked { dtype: text("dtype"), to: text("to"), context: text("context"), commit: on("commit") },
         mapping_rules,
         rules: None,
         renderer,

@@ -31,7 +31,10 @@ pub(super) fn flags() -> Vec<Arg> {
         flags::value("dtype", "DTYPE", "The number format in data memory").required(true),
         flags::value("to", "DTYPE", "The number format that the fetch adapter converts to"),
         flags::value("context", "main|sub", "The context").default_value("main"),
-        Arg::new("commit").long("commit").action(ArgAction::SetTrue).help("Write the stream instead of reading it"),
+        Arg::new("commit")
+            .long("commit")
+            .action(ArgAction::SetTrue)
+            .help("Write the stream instead of reading it"),
     ]
 }
 
@@ -50,7 +53,8 @@ impl Access {
         };
         let dtype = |flag: &str, text: &str| {
             let names: Vec<_> = DType::names().collect();
-            let message = || format!("`{text}` is no number format, expected one of `{}`", names.join("`, `"));
+            let message =
+                || format!("`{text}` is no number format, expected one of `{}`", names.join("`, `"));
             DType::parse(text).ok_or_else(|| refuse(flag, text, message()))
         };
         let from = dtype("--dtype", asked.dtype.as_deref().unwrap_or_default())?;
@@ -70,7 +74,12 @@ impl Access {
     }
 
     /// The loops over elements, as the verifiers ask for them.
-    fn plan(&self, [buffer, time, packet]: &[Expr; 3], axes: &Axes, machine: &Machine) -> Result<Plan, String> {
+    fn plan(
+        &self,
+        [buffer, time, packet]: &[Expr; 3],
+        axes: &Axes,
+        machine: &Machine,
+    ) -> Result<Plan, String> {
         if let Some(to) = self.to.filter(|to| fetch_cast(self.from, *to).is_none()) {
             let targets: Vec<_> = cast_targets(FETCH_CASTS, self.from).map(DType::name).collect();
             let targets = targets.join("`, `");
@@ -138,8 +147,8 @@ fn found(asked: &Access, mappings: &[Expr; 3], axes: &Axes) -> Result<Found, Str
         let program = asked.lowered(&bytes, &machine)?;
         Ok((contiguous(&bytes), bytes.packet, program))
     });
-    let (contiguous, packet, program) =
-        lowered.map_err(|error| format!("{}; {}", error.message(), origin::entries(&plan.loops, "elements")))?;
+    let (contiguous, packet, program) = lowered
+        .map_err(|error| format!("{}; {}", error.message(), origin::entries(&plan.loops, "elements")))?;
     merged.merge();
     Ok(Found { plan, merged, contiguous, packet, program })
 }
@@ -162,7 +171,10 @@ fn text(asked: &Access, found: &Found) -> String {
     let cycles = program.accesses().unwrap_or(0);
     let _ = writeln!(text, "merged: {merged}\ncontiguous: {contiguous} bytes");
     let _ = match asked.commit {
-        true => writeln!(text, "commit_in_size: {packet} bytes\ncommit_size: {size} bytes\nwrites a packet: {count}"),
+        true => writeln!(
+            text,
+            "commit_in_size: {packet} bytes\ncommit_size: {size} bytes\nwrites a packet: {count}"
+        ),
         false => writeln!(text, "fetch_size: {size} bytes\nfetches a packet: {count}"),
     };
     let _ = writeln!(text, "in bytes: {program}\ncycles: {cycles}\nleft over: {}", plan.left_over);
