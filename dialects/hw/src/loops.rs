@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 use visa_machine::Machine;
-use visa_sequencer::{Entry, Program, SeqError, SequencerLimits, Stride, check};
+use visa_sequencer::{Entry, Program, SeqError, SequencerLimits, Stride, check, misaligned};
 
 /// A checked program whose addresses are worked out once, on first use, and shared by all slices.
 pub(crate) struct Loops {
@@ -139,23 +139,6 @@ impl<'a> Written<'a> {
             None => Ok(()),
         }
     }
-}
-
-/// What of `program` is no multiple of `align`: its base, a stride of more than one iteration or an offset of a table, but for the innermost
-/// entry's where that is contiguous.
-pub(crate) fn misaligned(program: &Program, align: u64) -> Option<String> {
-    let aligned = |value: i64| value.unsigned_abs().is_multiple_of(align);
-    if !aligned(program.base) {
-        return Some(format!("the base of `{program}` is {}, expected a multiple of {align}", program.base));
-    }
-    let last = program.entries.len().saturating_sub(1);
-    let (_, entry) = program.entries.iter().enumerate().find(|&(index, entry)| {
-        let contiguous =
-            index == last && entry.stride == Stride::Fixed(1) && program.packet.is_multiple_of(align);
-        let moves = entry.limit > 1 || entry.stride.table().is_some();
-        moves && !contiguous && !entry.stride.numbers().iter().copied().all(aligned)
-    })?;
-    Some(format!("the stride of entry `{entry}` of `{program}` is no multiple of {align}"))
 }
 
 /// Checks that no two iterations of an entry write the same place: a stride of 0, or offsets of a table that are nearer

@@ -83,13 +83,18 @@ impl Pace {
     }
 }
 
+/// The entries of a table that a message shows.
+const SHOWN: usize = 8;
+
+/// As a sequencer's entry has it: `64`, or `(0, 128, 64)`; of a long table the first offsets.
 impl fmt::Display for Pace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Even(stride) => write!(f, "{stride}"),
             Self::Table(table) => {
-                let offsets: Vec<_> = table.iter().map(i64::to_string).collect();
-                write!(f, "({})", offsets.join(", "))
+                let shown: Vec<_> = table.iter().take(SHOWN).map(i64::to_string).collect();
+                let more = if table.len() > SHOWN { ", ..." } else { "" };
+                write!(f, "({}{more})", shown.join(", "))
             }
         }
     }
@@ -124,6 +129,26 @@ pub struct Division {
     pub rest: Vec<Placed>,
     /// Why the division is relaxed; none if it is exact.
     pub relaxed: Option<String>,
+}
+
+impl Division {
+    /// What is left over of the buffer, in the user's notation, major first.
+    #[must_use]
+    pub fn left_over(&self, axes: &Axes) -> String {
+        let is_padding = |digit: &Digit| digit.axis.is_none() && digit.live == 1;
+        let mut factors: Vec<Digit> = Vec::new();
+        for placed in self.rest.iter().rev() {
+            // What was read is padding, and neighbouring padding is one factor.
+            match factors.last_mut() {
+                Some(above) if is_padding(above) && is_padding(&placed.digit) => {
+                    above.extent *= placed.digit.extent
+                }
+                Some(_) | None => factors.push(placed.digit),
+            }
+        }
+        let factors: Vec<_> = factors.iter().map(|digit| digit_text(digit, axes)).collect();
+        if factors.is_empty() { "[1]".to_owned() } else { format!("[{}]", factors.join(", ")) }
+    }
 }
 
 /// Why a stream cannot be read from a buffer: what is at fault, in the user's notation.

@@ -1,6 +1,6 @@
 //! Transfers between memories: the loop nest that reads a tensor in one layout and writes it in another (book 06, 10).
 
-use crate::divide::{DivideError, Pace};
+use crate::divide::{DivideError, Pace, step_text};
 use crate::gather::Gathers;
 use crate::placement::times;
 use crate::tensor::{Dim, Tensor};
@@ -18,6 +18,15 @@ pub struct TransferLoop {
     pub read: Pace,
     /// Distance between bytes written.
     pub write: i64,
+    /// The factor of the destination that it counts, in the user's notation.
+    pub factor: String,
+}
+
+/// As messages show it: `` `R / 4` 2 : 128 -> 64``.
+impl fmt::Display for TransferLoop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` {} : {} -> {}", self.factor, self.limit, self.read, self.write)
+    }
 }
 
 /// The loops of a transfer and where they start, relative to the addresses of the two tensors.
@@ -134,10 +143,20 @@ pub fn transfer(
     })?;
     let live = division.steps.iter().filter(|step| step.live > 1);
     let mut loops: Vec<TransferLoop> = live
-        .map(|step| TransferLoop { limit: step.live, read: step.walk.read(step.live), write: step.at })
+        .map(|step| TransferLoop {
+            limit: step.live,
+            read: step.walk.read(step.live),
+            write: step.at,
+            factor: step_text(step, &target, gathers.axes()),
+        })
         .collect();
     loops.reverse();
-    loops.push(TransferLoop { limit: from.dtype.align(), read: Pace::Even(1), write: 1 });
+    loops.push(TransferLoop {
+        limit: from.dtype.align(),
+        read: Pace::Even(1),
+        write: 1,
+        factor: "an element".to_owned(),
+    });
     let transfer = Transfer { loops, read_base: division.base, write_base: target.base };
     if byte_units(from.dtype) == 1 { Ok(transfer) } else { transfer.halved() }
 }
@@ -156,9 +175,10 @@ impl Transfer {
                 format!("4-bit elements share bytes in pairs, and a transfer moves whole bytes: {found}");
             Err(TransferError::HalfByte(message))
         };
-        let mut run = 1_i64;
+        let (mut run, mut factors) = (1_i64, Vec::new());
         while let Some(step) = self.loops.pop_if(|step| step.read == Pace::Even(run) && step.write == run) {
             run = times(run, step.limit);
+            factors.insert(0, step.factor);
         }
         if run % 2 != 0 {
             return refuse(format!(
@@ -180,7 +200,13 @@ impl Transfer {
                 self.read_base, self.write_base
             ));
         }
-        self.loops.push(TransferLoop { limit: run.cast_unsigned() / 2, read: Pace::Even(1), write: 1 });
+        let factor = factors.join("`, `");
+        self.loops.push(TransferLoop {
+            limit: run.cast_unsigned() / 2,
+            read: Pace::Even(1),
+            write: 1,
+            factor,
+        });
         Ok(Self { read_base: self.read_base / 2, write_base: self.write_base / 2, ..self })
     }
 }

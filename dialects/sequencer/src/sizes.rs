@@ -77,14 +77,25 @@ impl Program {
     /// Numbers past 64 bits (A1), or a place that is half a byte (A4).
     pub fn in_bytes(&self, dtype: DType) -> Result<Self, SeqError> {
         match dtype.bits() {
-            4 => self.halved(),
+            4 => self.halved(merged(&self.entries)),
             bits => self.to_bytes(u64::from(bits) / 8),
         }
     }
 
-    /// The byte program of a program over half bytes: the innermost loop goes through whole bytes, and everything else
-    /// starts at one.
-    fn halved(&self) -> Result<Self, SeqError> {
+    /// [`Program::in_bytes`], each entry by itself: outer entries keep their number.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn in_bytes_apart(&self, dtype: DType) -> Result<Self, SeqError> {
+        match dtype.bits() {
+            4 => self.halved(self.entries.clone()),
+            bits => self.to_bytes(u64::from(bits) / 8),
+        }
+    }
+
+    /// The byte program of a program over half bytes, written with `entries`: the innermost loop goes through whole bytes, and
+    /// everything else starts at one.
+    fn halved(&self, mut entries: Vec<Entry>) -> Result<Self, SeqError> {
         let half = |found: String, expected: &str| {
             let message =
                 format!("`{self}` of 4-bit elements stands at half a byte: {found}, expected {expected}");
@@ -98,7 +109,6 @@ impl Program {
         if !self.packet.is_multiple_of(2) {
             return half(format!("the packet is {}", self.packet), "an even number");
         }
-        let mut entries = merged(&self.entries);
         let neighbours = "an even number of neighbours, `n : 1`";
         let Some(inner) = entries.pop() else { return half("there is no loop".to_owned(), neighbours) };
         if inner.stride != Stride::Fixed(1) || !inner.limit.is_multiple_of(2) {
@@ -186,6 +196,24 @@ fn too_large(program: &str, element_bytes: u64) -> SeqError {
         "`{program}` with elements of {element_bytes} bytes has limits, strides or a base past 64 bits"
     );
     SeqError::new(code::ADDRESS, message)
+}
+
+/// What of `program` is no multiple of `align`: its base, a stride of more than one iteration or an offset of a table, but for the innermost
+/// entry's where that is contiguous.
+#[must_use]
+pub fn misaligned(program: &Program, align: u64) -> Option<String> {
+    let aligned = |value: i64| value.unsigned_abs().is_multiple_of(align);
+    if !aligned(program.base) {
+        return Some(format!("the base of `{program}` is {}, expected a multiple of {align}", program.base));
+    }
+    let last = program.entries.len().saturating_sub(1);
+    let (_, entry) = program.entries.iter().enumerate().find(|&(index, entry)| {
+        let contiguous =
+            index == last && entry.stride == Stride::Fixed(1) && program.packet.is_multiple_of(align);
+        let moves = entry.limit > 1 || entry.stride.table().is_some();
+        moves && !contiguous && !entry.stride.numbers().iter().copied().all(aligned)
+    })?;
+    Some(format!("the stride of entry `{entry}` of `{program}` is no multiple of {align}"))
 }
 
 /// Greatest common divisor; gcd(0, n) = n.

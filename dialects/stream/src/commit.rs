@@ -1,6 +1,6 @@
 //! Write plans: the loop nest of a commit, and that it writes what it must and nothing else (book 09, 33).
 
-use crate::plan::{Access, Plan, PlanError, digits_of, within};
+use crate::plan::{Access, Factor, Loop, Plan, PlanError, digits_of};
 use visa_ir::module::OpRef;
 use visa_mapping::{
     Axes, Cell, Digit, Digits, Expr, MapError, Opaque, Pace, PadKind, Padded, Placement, Step, Unit, Walk,
@@ -57,9 +57,9 @@ pub struct Whole<'a> {
 /// The leading elements of a packet, and where they go.
 struct Packet {
     /// The loops over whole steps, innermost first.
-    loops: Vec<(u64, Pace)>,
-    /// How far the step above them goes in the destination.
-    pace: Pace,
+    loops: Vec<Loop>,
+    /// The loop above them: how far it goes in the destination.
+    above: Option<Loop>,
     /// How many iterations of that step are live.
     live: u64,
     /// How many may be kept, in order of preference.
@@ -117,9 +117,10 @@ impl Write<'_> {
         let clipped = clip(&written, &target)?;
         let stream = order.stream(Placement { origin: written.offset().to_vec(), ..place(&clipped, 1) })?;
         let division = order.divide(&stream, &place(&target, 1), &|_| false, "written to")?;
-        let (inner, outer) = within(division.steps, written.size());
+        let left_over = division.left_over(order.axes());
+        let (inner, outer) = order.within(division.steps, &stream, written.size());
         let kept = self.packet(&inner)?;
-        let time_loops = outer.iter().map(|step| self.time_loop(step)).collect::<Result<Vec<_>, _>>()?;
+        let time_loops = outer.iter().map(|factor| self.time_loop(factor)).collect::<Result<Vec<_>, _>>()?;
         self.check_complete(&stream, &target)?;
         let mut refused = String::new();
         for &count in &kept.counts {
@@ -128,7 +129,7 @@ impl Write<'_> {
                 Ok(()) => {
                     let start = self.into.map_or(0, |whole| whole.start);
                     let base = plan.base.saturating_add(i64::try_from(start).unwrap_or(i64::MAX));
-                    return Ok(Plan { base, ..plan });
+                    return Ok(Plan { base, left_over, ..plan });
                 }
                 Err(why) => refused = kept.explain(count, why),
             }
@@ -137,13 +138,13 @@ impl Write<'_> {
     }
 
     /// A loop over time, each iteration of which writes a packet.
-    fn time_loop(&self, step: &Step) -> Result<(u64, Pace), PlanError> {
+    fn time_loop(&self, factor: &Factor) -> Result<Loop, PlanError> {
         let Self { element, time, .. } = *self;
-        let extent = step.extent;
-        match &step.walk {
-            Walk::Stride(stride) => Ok((extent, Pace::Even(*stride))),
-            Walk::Table(table) if step.live == extent => Ok((extent, Pace::Table(table.clone()))),
-            Walk::Table(_) => Err(padded_time(time, extent, step.live)),
+        let Step { extent, live, ref walk, .. } = factor.step;
+        match walk {
+            Walk::Stride(stride) => Ok(factor.paced(extent, Pace::Even(*stride))),
+            Walk::Table(table) if live == extent => Ok(factor.paced(extent, Pace::Table(table.clone()))),
+            Walk::Table(_) => Err(padded_time(time, extent, live)),
             Walk::Padding => Err(padded_time(time, extent, 1)),
             Walk::Broadcast => Err(format!(
                 "time `{time}` repeats {extent} times what `{element}` holds once: every write stride must be non-zero (book 33)"
@@ -153,11 +154,12 @@ impl Write<'_> {
 
     /// What is kept of a packet. All live elements are; padding behind them is kept too as far as the destination has room
     /// for it in the same run, as a longer write costs no more (book 33, full-flit commit).
-    fn packet(&self, inner: &[Step]) -> Result<Packet, PlanError> {
+    fn packet(&self, inner: &[Factor]) -> Result<Packet, PlanError> {
         let element = self.element;
-        let full = inner.iter().take_while(|step| step.live == step.extent).count();
+        let full = inner.iter().take_while(|factor| factor.step.live == factor.step.extent).count();
         let (mut loops, mut kept, mut run) = (Vec::new(), 1, Some(1));
-        for step in &inner[..full] {
+        for factor in &inner[..full] {
+            let step = &factor.step;
             let pace = match &step.walk {
                 Walk::Stride(stride) => Pace::Even(*stride),
                 Walk::Table(table) => Pace::Table(table.clone()),
@@ -170,11 +172,11 @@ impl Write<'_> {
             };
             kept *= step.extent;
             run = run.filter(|&run| pace == Pace::Even(run)).and_then(|_| i64::try_from(kept).ok());
-            loops.push((step.extent, pace));
+            loops.push(factor.paced(step.extent, pace));
         }
         let (live, most, pace) = match inner.get(full) {
             None => (1, 1, Pace::Even(0)),
-            Some(step) => match &step.walk {
+            Some(Factor { step, .. }) => match &step.walk {
                 Walk::Stride(stride) => (step.live, step.extent, Pace::Even(*stride)),
                 Walk::Table(table) => (step.live, step.live, Pace::Table(table.clone())),
                 Walk::Broadcast => {
@@ -183,14 +185,15 @@ impl Write<'_> {
                 Walk::Padding => (1, step.extent, Pace::Even(i64::try_from(kept).unwrap_or(i64::MAX))),
             },
         };
-        if inner.iter().skip(full + 1).any(|step| step.live > 1) {
+        if inner.iter().skip(full + 1).any(|factor| factor.step.live > 1) {
             return Err(
                 "padding inside the packet: only trailing elements can be dropped (book 09)".to_owned()
             );
         }
         let bits = kept * u64::from(self.dtype.bits());
         let counts = self.counts(bits, live, most, run.is_some_and(|run| pace == Pace::Even(run)))?;
-        Ok(Packet { loops, pace, live, counts, bits })
+        let above = inner.get(full).map(|factor| factor.paced(live, pace));
+        Ok(Packet { loops, above, live, counts, bits })
     }
 
     /// How many iterations of `bits` bits the engine can keep so that the live ones are among them: the fewest, or the most
@@ -286,16 +289,16 @@ fn positions(
 
 impl Packet {
     /// The loop nest that keeps `count` iterations, under the loops over `time`, innermost first.
-    fn plan(&self, count: u64, time: &[(u64, Pace)], base: i64) -> Plan {
+    fn plan(&self, count: u64, time: &[Loop], base: i64) -> Plan {
         let mut loops = self.loops.clone();
         if count > 1 {
-            loops.push((count, self.pace.clone()));
+            loops.extend(self.above.iter().map(|above| Loop { limit: count, ..above.clone() }));
         }
         let packet_loops = loops.len();
-        let packet = loops.iter().map(|(limit, _)| limit).product();
+        let packet = loops.iter().map(|step| step.limit).product();
         loops.extend_from_slice(time);
         loops.reverse();
-        Plan { base, loops, packet_loops, packet }
+        Plan { base, loops, packet_loops, packet, left_over: String::new() }
     }
 
     /// Says of what is kept beyond the live elements that it is.
@@ -310,8 +313,8 @@ impl Packet {
 }
 
 /// Goes to the next position of a loop nest, outermost loop first; `false` behind the last one.
-fn advance(loops: &[(u64, Pace)], counts: &mut [u64], at: &mut i64) -> bool {
-    for ((limit, pace), count) in loops.iter().zip(counts).rev() {
+fn advance(loops: &[Loop], counts: &mut [u64], at: &mut i64) -> bool {
+    for (Loop { limit, pace, .. }, count) in loops.iter().zip(counts).rev() {
         *at = at.saturating_sub(pace.offset(*count));
         *count += 1;
         if *count < *limit {

@@ -9,7 +9,7 @@
 //! one left count for the first iteration and one right count for the last (the book's cases 1 and 2), or, without padding
 //! on the left, a right count for each iteration (case 3).
 
-use crate::plan::{self, Access, Plan, digits_of};
+use crate::plan::{self, Access, Loop, Plan, digits_of};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 use visa_machine::Machine;
@@ -124,28 +124,9 @@ impl<'a> Fetch<'a> {
                 let access = self.access();
                 let order = access.order().map_err(unreadable)?;
                 let read = order.buffer().and_then(|buffer| order.read(&buffer, self.free));
-                let (base, inner, outer) = read.map_err(unreadable)?;
-                Ok((plan::fetch(base, &inner, &outer), None))
+                Ok((plan::fetch_loops(read.map_err(unreadable)?), None))
             }
         }
-    }
-
-    /// The entries of the fetch before they merge, outermost first, each with the factor of the stream that makes it: for
-    /// messages.
-    #[must_use]
-    pub fn factors(&self) -> Vec<String> {
-        let factors = match self.masked() {
-            Ok(Some(masked)) => {
-                let access = masked.access(self);
-                access.order().and_then(|order| order.factors(&masked.buffer, &masked.free(self)))
-            }
-            Ok(None) => {
-                let access = self.access();
-                access.order().and_then(|order| order.factors(&order.buffer()?, self.free))
-            }
-            Err(refused) => Err(refused.message),
-        };
-        factors.unwrap_or_default()
     }
 
     fn access(&self) -> Access<'_> {
@@ -209,11 +190,12 @@ impl<'a> Fetch<'a> {
     fn masked_plan(&self, masked: &Masked) -> Result<(Plan, Option<Mask>), Refused> {
         let access = masked.access(self);
         let order = access.order().map_err(unreadable)?;
-        let (base, inner, outer) = order.read(&masked.buffer, &masked.free(self)).map_err(unreadable)?;
-        let plan = plan::fetch(base, &inner, &outer);
+        let walked = order.read(&masked.buffer, &masked.free(self)).map_err(unreadable)?;
         let stream =
             digits_of(&order.packet, order.axes()).and_then(|packet| order.stream(place(&packet, 1)));
-        let steps: Vec<Step> = inner.into_iter().chain(outer).collect();
+        let steps: Vec<Step> =
+            walked.inner.iter().chain(&walked.outer).map(|factor| factor.step.clone()).collect();
+        let plan = plan::fetch_loops(walked);
         let counted = masked.counted(&stream.map_err(unreadable)?, &steps)?;
         if counted.left(0) == 0 && counted.right(counted.steps - 1) == 0 {
             return Ok((plan, None));
@@ -250,7 +232,8 @@ impl<'a> Fetch<'a> {
             (Ok((left, valid)), None) => Mask { dim: dummy, left, by: None, valid: vec![valid] },
             (Err(_), outer) => Mask { dim: dummy, left: 0, by: outer.map(moved), valid },
         };
-        plan.loops.insert(dummy, (1, Pace::Even(0)));
+        let factor = plan::PADDING.to_owned();
+        plan.loops.insert(dummy, Loop { limit: 1, pace: Pace::Even(0), factor });
         plan.packet_loops += usize::from(plan.packet_loops > 1);
         Ok((plan, mask))
     }

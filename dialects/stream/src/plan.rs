@@ -3,29 +3,70 @@
 //! A plan is loops of (limit, stride or offset table) in elements, outermost first. The verifier asks for one to know whether it exists;
 //! lowering asks for the same one and turns it into a sequencer program.
 
+use std::fmt;
 use visa_mapping::{
     Axes, AxisId, Digits, Division, Expr, Gathers, Pace, Placement, Step, Walk, digits, flat, place,
     place_expr, step_text,
 };
+
+/// A loop of a plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loop {
+    /// Iterations.
+    pub limit: u64,
+    /// How far they are apart, in elements.
+    pub pace: Pace,
+    /// The factor of the stream that it counts, in the user's notation; `padding` where it counts none.
+    pub factor: String,
+}
+
+/// As messages show it: `` `N / 512` 8 : 96``.
+impl fmt::Display for Loop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { limit, pace, factor } = self;
+        match factor.as_str() {
+            PADDING => write!(f, "{factor} {limit} : {pace}"),
+            _ => write!(f, "`{factor}` {limit} : {pace}"),
+        }
+    }
+}
+
+/// What a loop counts that counts no element.
+pub(crate) const PADDING: &str = "padding";
 
 /// A loop nest over elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// Where they start, in elements from the buffer's first.
     pub base: i64,
-    /// Limit and distance in elements, outermost first; the last `packet_loops` of them run within a packet.
-    pub loops: Vec<(u64, Pace)>,
+    /// Outermost first; the last `packet_loops` of them run within a packet.
+    pub loops: Vec<Loop>,
     /// How many loops, counted from the innermost, run within a packet.
     pub packet_loops: usize,
     /// Elements of a packet that the loops cover.
     pub packet: u64,
+    /// What they leave of the buffer, in the user's notation (book 07, "Buf After").
+    pub left_over: String,
 }
 
 impl Plan {
     /// The loops over time, outermost first.
     #[must_use]
-    pub fn time(&self) -> &[(u64, Pace)] {
+    pub fn time(&self) -> &[Loop] {
         &self.loops[..self.loops.len() - self.packet_loops]
+    }
+
+    /// The elements that the innermost loops walk in one run, and the loop that does not continue it, if one is left.
+    #[must_use]
+    pub fn run(&self) -> (u64, Option<&Loop>) {
+        let mut run = 1_u64;
+        for step in self.loops.iter().rev().filter(|step| step.limit > 1) {
+            if step.pace != Pace::Even(i64::try_from(run).unwrap_or(i64::MAX)) {
+                return (run, Some(step));
+            }
+            run = run.saturating_mul(step.limit);
+        }
+        (run, None)
     }
 }
 
@@ -96,30 +137,28 @@ impl Order<'_> {
         })
     }
 
+    /// The steps within a packet of that size, and those over time.
+    pub(crate) fn within(
+        &self,
+        steps: Vec<Step>,
+        stream: &Placement,
+        packet: u64,
+    ) -> (Vec<Factor>, Vec<Factor>) {
+        let packet = i64::try_from(packet).unwrap_or(i64::MAX);
+        let factor = |step: Step| {
+            let text = match step.walk {
+                Walk::Padding => PADDING.to_owned(),
+                Walk::Stride(_) | Walk::Table(_) | Walk::Broadcast => step_text(&step, stream, self.axes()),
+            };
+            Factor { step, text }
+        };
+        steps.into_iter().map(factor).partition(|factor| factor.step.at < packet)
+    }
+
     /// Where the buffer holds each index.
     pub(crate) fn buffer(&self) -> Result<Placement, PlanError> {
         place_expr(&self.element, self.axes(), 1)
             .map_err(|error| format!("`{}`: {error}", self.access.element))
-    }
-
-    /// What each loop of a read walks through, outermost first: a factor of the stream, iterations and distance.
-    pub(crate) fn factors(
-        &self,
-        buffer: &Placement,
-        free: &dyn Fn(AxisId) -> bool,
-    ) -> Result<Vec<String>, PlanError> {
-        let stream = self.stream(place(&digits_of(&self.packet, self.axes())?, 1))?;
-        let division = self.divide(&stream, buffer, free, "read from")?;
-        let shown = division.steps.iter().rev().map(|step| {
-            let factor = step_text(step, &stream, self.axes());
-            match &step.walk {
-                Walk::Stride(stride) => format!("`{factor}` {} : {stride}", step.extent),
-                Walk::Table(_) => format!("`{factor}` {} : table", step.extent),
-                Walk::Broadcast => format!("`{factor}` {} : 0", step.extent),
-                Walk::Padding => format!("padding {}", step.extent),
-            }
-        });
-        Ok(shown.collect())
     }
 
     /// How a read walks the buffer: where it starts, the steps within a packet, and those over time. Minor first.
@@ -127,56 +166,90 @@ impl Order<'_> {
         &self,
         buffer: &Placement,
         free: &dyn Fn(AxisId) -> bool,
-    ) -> Result<(i64, Vec<Step>, Vec<Step>), PlanError> {
+    ) -> Result<Walked, PlanError> {
         let packet = digits_of(&self.packet, self.axes())?;
         let stream = self.stream(place(&packet, 1))?;
         let division = self.divide(&stream, buffer, free, "read from")?;
-        let (inner, outer) = within(division.steps, packet.size());
-        Ok((division.base, inner, outer))
+        let left_over = division.left_over(self.axes());
+        let (inner, outer) = self.within(division.steps, &stream, packet.size());
+        Ok(Walked { base: division.base, inner, outer, left_over })
     }
 }
 
-/// The steps within a packet of that size, and those over time.
-pub(crate) fn within(steps: Vec<Step>, packet: u64) -> (Vec<Step>, Vec<Step>) {
-    let packet = i64::try_from(packet).unwrap_or(i64::MAX);
-    steps.into_iter().partition(|step| step.at < packet)
+/// How a read walks the buffer.
+pub(crate) struct Walked {
+    pub(crate) base: i64,
+    /// The steps within a packet, minor first.
+    pub(crate) inner: Vec<Factor>,
+    /// The steps over time, minor first.
+    pub(crate) outer: Vec<Factor>,
+    pub(crate) left_over: String,
 }
 
-/// A loop over time: what needs no other element reads the same one again.
-fn repeated(step: &Step) -> (u64, Pace) {
-    (step.extent, step.walk.read(step.extent))
+/// A step of a walk, and the factor of the stream that it counts.
+pub(crate) struct Factor {
+    pub(crate) step: Step,
+    text: String,
 }
 
-/// The loops of a fetch that starts at `base` and takes these steps, minor first, within a packet and over time. Padding of the
-/// stream is read beyond what is live (over-fetch, book 33), where that continues a contiguous run; otherwise an element is
-/// read again.
-pub(crate) fn fetch(base: i64, inner: &[Step], outer: &[Step]) -> Plan {
-    let mut loops: Vec<(u64, Pace)> = Vec::new();
-    for (at, step) in inner.iter().enumerate() {
-        let pace = match step.walk {
-            Walk::Padding => Pace::Even(over_fetch(&loops, step.extent, inner.get(at + 1))),
-            Walk::Stride(_) | Walk::Table(_) | Walk::Broadcast => step.walk.read(step.extent),
-        };
-        loops.push((step.extent, pace));
+impl Factor {
+    /// The loop that goes so far.
+    pub(crate) fn paced(&self, limit: u64, pace: Pace) -> Loop {
+        Loop { limit, pace, factor: self.text.clone() }
+    }
+
+    /// The loop of a read: what needs no other element reads the same one again.
+    fn read(&self) -> Loop {
+        self.paced(self.step.extent, self.step.walk.read(self.step.extent))
+    }
+}
+
+/// How a fetch reads `element` in the order of `time` and `packet`, where nothing is masked.
+///
+/// # Errors
+/// Why the buffer cannot be read in that order.
+pub fn fetch(
+    element: &Expr,
+    time: &Expr,
+    packet: &Expr,
+    free: &dyn Fn(AxisId) -> bool,
+    axes: &Axes,
+) -> Result<Plan, PlanError> {
+    let access = Access { element, time, packet, axes };
+    let order = access.order()?;
+    order.read(&order.buffer()?, free).map(fetch_loops)
+}
+
+/// The loops of a fetch. Padding of the stream is read beyond what is live (over-fetch, book 33), where that continues a
+/// contiguous run; otherwise an element is read again.
+pub(crate) fn fetch_loops(walked: Walked) -> Plan {
+    let Walked { base, inner, outer, left_over } = walked;
+    let mut loops: Vec<Loop> = Vec::new();
+    for (at, factor) in inner.iter().enumerate() {
+        let Step { extent, ref walk, .. } = factor.step;
+        loops.push(match walk {
+            Walk::Padding => factor.paced(extent, Pace::Even(over_fetch(&loops, extent, inner.get(at + 1)))),
+            Walk::Stride(_) | Walk::Table(_) | Walk::Broadcast => factor.read(),
+        });
     }
     let packet_loops = loops.len();
-    loops.extend(outer.iter().map(repeated));
+    loops.extend(outer.iter().map(Factor::read));
     loops.reverse();
-    let packet = inner.iter().map(|step| step.extent).product();
-    Plan { base, loops, packet_loops, packet }
+    let packet = inner.iter().map(|factor| factor.step.extent).product();
+    Plan { base, loops, packet_loops, packet, left_over }
 }
 
 /// The stride of padding above the loops `below`: on from a contiguous run, if what follows agrees with that.
-fn over_fetch(below: &[(u64, Pace)], extent: u64, above: Option<&Step>) -> i64 {
+fn over_fetch(below: &[Loop], extent: u64, above: Option<&Factor>) -> i64 {
     let mut run = 1_i64;
-    for (limit, pace) in below {
+    for Loop { limit, pace, .. } in below {
         if *pace != Pace::Even(run) {
             return 0;
         }
         run = run.saturating_mul(i64::try_from(*limit).unwrap_or(i64::MAX));
     }
     let end = run.saturating_mul(i64::try_from(extent).unwrap_or(i64::MAX));
-    match above.map(|step| &step.walk) {
+    match above.map(|factor| &factor.step.walk) {
         None => run,
         Some(Walk::Stride(stride)) if *stride == end => run,
         Some(Walk::Stride(_) | Walk::Table(_) | Walk::Broadcast | Walk::Padding) => 0,
@@ -197,33 +270,36 @@ pub fn register_read(
 ) -> Result<Plan, PlanError> {
     let access = Access { element, time, packet, axes };
     let order = access.order()?;
-    let (base, inner, outer) = order.read(&order.buffer()?, free)?;
+    let Walked { base, inner, outer, left_over } = order.read(&order.buffer()?, free)?;
     let mut read = 1_u64;
+    let mut factors = Vec::new();
     let mut rest = inner.iter().peekable();
-    while let Some(step) = rest.peek() {
+    while let Some(Factor { step, text }) = rest.peek() {
         if step.walk != Walk::Stride(i64::try_from(read).unwrap_or(i64::MAX)) {
             break;
         }
         // Padding is read along only where the live elements alone are no power of two, which a read must be.
         read *= if (read * step.live).is_power_of_two() { step.live } else { step.extent };
         let padded = step.live < step.extent;
+        factors.push(text.as_str());
         rest.next();
         if padded {
             break;
         }
     }
-    if let Some(step) =
-        rest.find(|step| matches!(step.walk, Walk::Stride(_) | Walk::Table(_)) && step.live > 1)
-    {
+    let reads = |factor: &&Factor| matches!(factor.step.walk, Walk::Stride(_) | Walk::Table(_));
+    if let Some(Factor { step, text }) = rest.find(|factor| reads(factor) && factor.step.live > 1) {
         return Err(format!(
-            "packet `{packet}` is not contiguous in `{element}`: a loop of {} stands apart from the {read} elements read at once (book 18)",
+            "packet `{packet}` is not contiguous in `{element}`: a loop of {} stands apart from the {read} elements read at once, `{text}` (book 18)",
             step.live
         ));
     }
-    let mut loops = vec![(read, Pace::Even(1))];
-    loops.extend(outer.iter().map(repeated));
+    factors.reverse();
+    let factor = if factors.is_empty() { PADDING.to_owned() } else { factors.join("`, `") };
+    let mut loops = vec![Loop { limit: read, pace: Pace::Even(1), factor }];
+    loops.extend(outer.iter().map(Factor::read));
     loops.reverse();
-    Ok(Plan { base, loops, packet_loops: 1, packet: read })
+    Ok(Plan { base, loops, packet_loops: 1, packet: read, left_over })
 }
 
 /// A loop over time of the accumulator, outermost first: how many steps, and whether they are summed.

@@ -1,10 +1,13 @@
-//! What a fetch reads at once: the size of its accesses and its program in bytes (book 07, 08). Both lowering passes ask: the
-//! first to refuse what no sequencer can run while the mappings are at hand, the second to write it.
+//! What a sequencer reads or writes at once: the size of its accesses and its program in bytes (book 07 to 10, 18). Both lowering
+//! passes ask: the first to refuse what no sequencer can run while the mappings are at hand, the second to write it.
 
+use visa_ir::diag::Diagnostic;
+use visa_ir::span::Span;
 use visa_machine::Machine;
 use visa_numerics::DType;
 use visa_sequencer::{
-    Entry, Mask, Program, SeqError, SequencerLimits, check, contiguous, fetch_size, innermost,
+    Entry, Mask, PairedProgram, Program, SeqError, SequencerLimits, check, commit_size, contiguous,
+    contiguous_paired, fetch_size, innermost, misaligned,
 };
 
 /// Why a fetch cannot be done.
@@ -13,7 +16,38 @@ pub enum AccessError {
     /// A limit of the sequencer.
     Sequencer(SeqError),
     /// No access size divides packet and contiguous bytes.
-    Size(String),
+    Size {
+        /// Of the diagnostic.
+        code: &'static str,
+        /// What was found.
+        message: String,
+    },
+    /// A stride or the base is no multiple of what the memory asks for.
+    Aligned(String),
+}
+
+impl AccessError {
+    /// What is wrong, in one line.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        match self {
+            Self::Sequencer(error) => &error.message,
+            Self::Size { message, .. } | Self::Aligned(message) => message,
+        }
+    }
+
+    /// The finding at `span`.
+    #[must_use]
+    pub fn diagnostic(&self, span: Span) -> Diagnostic {
+        match self {
+            Self::Sequencer(error) => {
+                let code = format!("seq-{}", error.code);
+                Diagnostic::error(code, span, error.message.clone()).fix(error.fix.clone())
+            }
+            Self::Size { code, message } => Diagnostic::error(*code, span, message.clone()),
+            Self::Aligned(message) => Diagnostic::error("seq-aligned", span, message.clone()),
+        }
+    }
 }
 
 impl From<SeqError> for AccessError {
@@ -32,6 +66,27 @@ pub fn limits(machine: &Machine, sizes: &[u64]) -> SequencerLimits {
     }
 }
 
+/// The same byte addresses, `access` bytes at a time, in as few entries as the sequencer needs, if it runs them.
+fn cut(program: &Program, access: u64, limits: &SequencerLimits) -> Result<Program, AccessError> {
+    let program = program.retile(access)?.fit(limits)?;
+    match check(&program, limits).into_iter().next() {
+        Some(error) => Err(error.into()),
+        None => Ok(program),
+    }
+}
+
+/// The sizes that a fetch may have, in bytes: those of its context whose elements, converted, are no more than the adapter
+/// passes on at once (book 08).
+#[must_use]
+pub fn fetch_sizes(from: DType, to: Option<DType>, sub: bool, machine: &Machine) -> Vec<u64> {
+    let mut sizes = machine.fetch_sizes(sub, from, to.unwrap_or(from));
+    if let Some(to) = to {
+        let grown = |size: u64| size * u64::from(to.bits()) / u64::from(from.bits());
+        sizes.retain(|&size| grown(size) <= machine.limits.cast_fetch_max_bytes);
+    }
+    sizes
+}
+
 /// The program of a fetch in bytes, cut into accesses, in as few entries as the sequencer needs.
 ///
 /// # Errors
@@ -43,9 +98,9 @@ pub fn fetch(
     sub: bool,
     machine: &Machine,
 ) -> Result<Program, AccessError> {
-    let sizes = sizes(from, to, sub, machine);
+    let sizes = fetch_sizes(from, to, sub, machine);
     let size = access_size(program.packet, contiguous(program), &sizes)?;
-    Ok(program.retile(size)?.fit(&limits(machine, &sizes))?)
+    cut(program, size, &limits(machine, &sizes))
 }
 
 /// [`fetch`] with a mask, in the main context: the entries that the mask names, and the innermost loop, stay apart from the others.
@@ -60,7 +115,7 @@ pub fn masked_fetch(
     to: Option<DType>,
     machine: &Machine,
 ) -> Result<(Program, Mask), AccessError> {
-    let sizes = sizes(from, to, false, machine);
+    let sizes = fetch_sizes(from, to, false, machine);
     let limits = limits(machine, &sizes);
     let (outer, inner) = program.entries.split_at(innermost(&program.entries, u64::from(from.bits())));
     let inner = Program { entries: inner.to_vec(), ..program.clone() };
@@ -99,22 +154,80 @@ fn fitted(free: &mut Vec<Entry>, limits: &SequencerLimits) -> Result<Vec<Entry>,
     Ok(Program { entries, packet: 1, base: 0 }.fit(limits)?.entries)
 }
 
-/// The access sizes of a context, with a conversion that lets them grow.
-fn sizes(from: DType, to: Option<DType>, sub: bool, machine: &Machine) -> Vec<u64> {
-    let mut sizes = machine.fetch_sizes(sub, from, to.unwrap_or(from));
-    if let Some(to) = to {
-        let grown = |size: u64| size * u64::from(to.bits()) / u64::from(from.bits());
-        sizes.retain(|&size| grown(size) <= machine.limits.cast_fetch_max_bytes);
+/// The program of a commit in bytes: `commit_size` is the greatest common divisor of contiguous bytes and `commit_in_size`,
+/// the packet (book 09); the sub context has a size of its own.
+///
+/// # Errors
+/// A limit of the sequencer, that no write size fits, or a stride that is not aligned.
+pub fn commit(program: &Program, sub: bool, machine: &Machine) -> Result<Program, AccessError> {
+    let (kept, run) = (program.packet, contiguous(program));
+    let own = [machine.limits.commit_size_sub];
+    let sizes = if sub { &own[..] } else { &machine.limits.commit_sizes };
+    let size = if sub {
+        fetch_size(kept, run, sizes)
+    } else {
+        let size = commit_size(run, kept, sizes);
+        size.supported.then_some(size.bytes)
+    };
+    let Some(size) = size else {
+        let message = format!(
+            "{kept} bytes kept of each packet with {run} contiguous bytes in data memory allow no write of {} bytes",
+            listed(sizes)
+        );
+        return Err(AccessError::Size { code: "commit-size", message });
+    };
+    let program = cut(program, size, &limits(machine, sizes))?;
+    match misaligned(&program, machine.limits.commit_stride_align) {
+        Some(message) => Err(AccessError::Aligned(message)),
+        None => Ok(program),
     }
-    sizes
+}
+
+/// The program of a read of the tensor register file in bytes: an access is what it reads contiguously (book 18).
+///
+/// # Errors
+/// A limit of the sequencer, or a wide read that is not aligned.
+pub fn align(program: &Program, machine: &Machine) -> Result<Program, AccessError> {
+    let read = program.packet;
+    let program = cut(program, read, &limits(machine, &machine.limits.reg_read_sizes))?;
+    let wide = read == machine.limits.mac_width_bytes;
+    match misaligned(&program, machine.limits.trf_wide_align).filter(|_| wide) {
+        Some(message) => Err(AccessError::Aligned(message)),
+        None => Ok(program),
+    }
+}
+
+/// The program of a read of the vector register file in bytes: a flit at once.
+///
+/// # Errors
+/// A limit of the sequencer.
+pub fn vector(program: &Program, machine: &Machine) -> Result<Program, AccessError> {
+    cut(program, program.packet, &limits(machine, &[machine.limits.flit_bytes]))
+}
+
+/// The program of a DMA: a packet is the largest contiguous run that a transaction carries (book 10).
+///
+/// # Errors
+/// A limit of the sequencer.
+pub fn dma(program: &PairedProgram, machine: &Machine) -> Result<PairedProgram, AccessError> {
+    let mut program = program.clone();
+    program.merge();
+    let run = contiguous_paired(&program);
+    let most = machine.limits.dma_packet_max_bytes;
+    let size = (1..=most.min(run)).rev().find(|size| run.is_multiple_of(*size)).unwrap_or(1);
+    Ok(program.retile(size)?.fit(&limits(machine, &[size]))?)
 }
 
 fn access_size(packet: u64, run: u64, sizes: &[u64]) -> Result<u64, AccessError> {
     fetch_size(packet, run, sizes).ok_or_else(|| {
-        let sizes: Vec<_> = sizes.iter().map(u64::to_string).collect();
-        AccessError::Size(format!(
+        let message = format!(
             "a packet of {packet} bytes with {run} contiguous bytes in data memory allows no fetch of {} bytes",
-            sizes.join(", ")
-        ))
+            listed(sizes)
+        );
+        AccessError::Size { code: "fetch-size", message }
     })
+}
+
+fn listed(sizes: &[u64]) -> String {
+    sizes.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
 }

@@ -2,6 +2,7 @@
 
 pub mod access;
 pub mod buffers;
+pub mod origin;
 pub mod stages;
 
 pub use stages::{LowerStage, StageCx};

@@ -1,13 +1,13 @@
 //! One engine of a pipeline at a time: from a stream operation to its seq or hw counterpart.
 
-use crate::lower::access::{self, AccessError};
+use crate::lower::{access, origin};
 use std::rc::Rc;
 use visa_ir::context::Attr;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, OpSpec, ValueId};
 use visa_mapping::{Dim, Expr, Pace, Tensor, Unit, operand};
 use visa_numerics::DType;
-use visa_sequencer::{Entry, Program, SeqError, Stride};
+use visa_sequencer::{Entry, Program, Stride};
 use visa_stream::adapter::adapter;
 use visa_stream::commit::{Write, zeros_kept};
 pub use visa_stream::lower::{LowerStage, StageCx};
@@ -71,9 +71,9 @@ pub fn stride(pace: &Pace) -> Stride {
 }
 
 /// The program of a plan for a tensor that stands at `base`, in elements.
-fn program(plan: &Plan, base: i64) -> Program {
+pub fn program(plan: &Plan, base: i64) -> Program {
     let mut entries: Vec<_> =
-        plan.loops.iter().map(|(limit, pace)| Entry { limit: *limit, stride: stride(pace) }).collect();
+        plan.loops.iter().map(|step| Entry { limit: step.limit, stride: stride(&step.pace) }).collect();
     if entries.is_empty() {
         entries.push(Entry::new(1, 1));
     }
@@ -100,14 +100,24 @@ fn lower_fetch(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagno
     let mut mask =
         mask.map(|Mask { dim, left, by, valid }| visa_sequencer::Mask { dim, left, by, valid, value: 0 });
     check_start(op, &plan, mask.as_ref(), base, source.dtype)?;
-    if begin_interleaved::axis_of(op).is_some() {
+    if let Some(axis) = begin_interleaved::axis_of(op) {
         let distance = cx.base(tensors.get(1), &source).saturating_sub(base);
         mask = mask.map(|mask| mask.below(plan.time().len()));
-        plan = begin_interleaved::alternating(plan, distance);
+        plan = begin_interleaved::alternating(plan, &axis, distance);
     }
-    check_fetch(cx, op, (&program(&plan, base), mask.as_ref()), (&source, &result), &fetch)?;
-    let mut spec = cx.body(cx.spec("seq.fetch", op)?, "dtype", &visa_sequencer::DTYPE, source.dtype);
+    let sub = result.unit == Some(Unit::Sub);
     let adapter = adapter(op)?;
+    let to = (adapter.from != result.dtype).then_some(result.dtype);
+    let (from, elements) = (source.dtype, program(&plan, base));
+    match &mask {
+        Some(mask) => origin::check(op, &plan, from, elements.in_bytes_apart(from), |program| {
+            access::masked_fetch(program, mask, from, to, cx.machine).map(|(program, _)| program)
+        })?,
+        None => origin::check(op, &plan, from, elements.in_bytes(from), |program| {
+            access::fetch(program, from, to, sub, cx.machine)
+        })?,
+    }
+    let mut spec = cx.body(cx.spec("seq.fetch", op)?, "dtype", &visa_sequencer::DTYPE, source.dtype);
     if let Some(mask) = mask {
         spec = cx.body(spec, "mask", &visa_sequencer::MASK, mask);
     }
@@ -142,36 +152,6 @@ fn check_start(
     );
     let fix = format!("place the tensor at {} or higher", -bytes(plan.base));
     Err(op.clause_error("C10", "packet", message).fix(Some(fix)))
-}
-
-/// Refuses what no sequencer runs (book 07) here, where the factors of the stream have their names.
-fn check_fetch(
-    cx: &StageCx<'_>,
-    op: OpRef<'_>,
-    (program, mask): (&Program, Option<&visa_sequencer::Mask>),
-    (source, result): (&Tensor, &Tensor),
-    fetch: &Fetch<'_>,
-) -> Result<(), Diagnostic> {
-    let refuse = |error: &SeqError| {
-        let mut factors = fetch.factors();
-        factors
-            .extend(begin_interleaved::axis_of(op).map(|axis| format!("`{axis}` 2 : from tensor to tensor")));
-        Diagnostic::error(format!("seq-{}", error.code), op.span(), error.message.clone())
-            .note(format!("before merging, in elements: {}", factors.join(", ")), None)
-            .fix(error.fix.clone())
-    };
-    let bytes = program.in_bytes(source.dtype).map_err(|error| refuse(&error))?;
-    let to = (source.dtype != result.dtype).then_some(result.dtype);
-    let sub = result.unit == Some(Unit::Sub);
-    let accesses = match mask {
-        Some(mask) => access::masked_fetch(&bytes, mask, source.dtype, to, cx.machine).map(drop),
-        None => access::fetch(&bytes, source.dtype, to, sub, cx.machine).map(drop),
-    };
-    match accesses {
-        Ok(()) => Ok(()),
-        Err(AccessError::Sequencer(error)) => Err(refuse(&error)),
-        Err(AccessError::Size(message)) => Err(Diagnostic::error("fetch-size", op.span(), message)),
-    }
 }
 
 fn switch(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
@@ -221,6 +201,8 @@ fn align(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> 
     let plan =
         plan::register_read(&element, &result.dim(Dim::Time), &result.dim(Dim::Packet), &free, cx.axes)
             .map_err(|why| op.clause_error("C5", "time", why))?;
+    let bytes = program(&plan, 0).in_bytes(source.dtype);
+    origin::check(op, &plan, source.dtype, bytes, |program| access::align(program, cx.machine))?;
     let half = op.operand_def(1).and_then(|store| store.word("at")).unwrap_or_else(|| "full".into());
     let mut spec = cx.body(cx.spec("seq.align", op)?, "dtype", &visa_sequencer::DTYPE, source.dtype);
     spec = cx.word(spec, "region", &half);
@@ -278,11 +260,14 @@ fn vector_fxp(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnos
     // A flit is read whole; lanes beyond the live ones read on into what follows and are padding.
     let lanes = cx.machine.limits.vector_lanes;
     if let Some(inner) = plan.loops.last_mut() {
-        inner.0 = lanes;
+        inner.limit = lanes;
     }
     plan.packet = lanes;
+    let base = cx.base(op.operands().get(1), &file);
+    let bytes = program(&plan, base).in_bytes(DType::I32);
+    origin::check(op, &plan, DType::I32, bytes, |program| access::vector(program, cx.machine))?;
     let spec = cx.word(cx.spec("seq.vector", op)?, "op", &name);
-    Ok(Some(loops(cx, spec, &plan, cx.base(op.operands().get(1), &file))))
+    Ok(Some(loops(cx, spec, &plan, base)))
 }
 
 fn cast(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
@@ -304,15 +289,28 @@ fn commit(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic>
         into: None,
     };
     let plan = write.plan().map_err(|why| op.clause_error("C2", "element", why))?;
-    let spec = cx.body(cx.spec("seq.commit", op)?, "dtype", &visa_sequencer::DTYPE, source.dtype);
-    Ok(Some(loops(cx, spec, &plan, cx.base(op.results().first(), &result))))
+    write_loops(cx, op, &plan, (&source, &result))
 }
 
 fn commit_view(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
     let (source, result) = types(op)?;
     let plan = commit_view::plan(op, &source, &result, cx.axes, cx.machine)?;
+    write_loops(cx, op, &plan, (&source, &result))
+}
+
+/// The commit that writes in these loops.
+fn write_loops(
+    cx: &StageCx<'_>,
+    op: OpRef<'_>,
+    plan: &Plan,
+    (source, result): (&Tensor, &Tensor),
+) -> Result<Option<OpSpec>, Diagnostic> {
+    let base = cx.base(op.results().first(), result);
+    let sub = source.unit == Some(Unit::Sub);
+    let bytes = program(plan, base).in_bytes(source.dtype);
+    origin::check(op, plan, source.dtype, bytes, |program| access::commit(program, sub, cx.machine))?;
     let spec = cx.body(cx.spec("seq.commit", op)?, "dtype", &visa_sequencer::DTYPE, source.dtype);
-    Ok(Some(loops(cx, spec, &plan, cx.base(op.results().first(), &result))))
+    Ok(Some(loops(cx, spec, plan, base)))
 }
 
 fn lower_commit_packed(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {

@@ -1,6 +1,6 @@
 //! From loops over elements to commands in bytes: merging, access sizes, the limits of the machine.
 
-use crate::lower::access::{self, AccessError, limits};
+use crate::lower::access::{self, AccessError};
 use crate::{Level, Pass, PassCx};
 use std::rc::Rc;
 use visa_ir::context::Attr;
@@ -10,9 +10,7 @@ use visa_ir::module::{OpId, OpRef, OpSpec};
 use visa_ir::verify::{has_errors, verify};
 use visa_machine::Machine;
 use visa_numerics::{DType, LookupTable};
-use visa_sequencer::{
-    Mask, PairedProgram, Program, SeqError, SequencerLimits, commit_size, contiguous, contiguous_paired, fetch_size,
-};
+use visa_sequencer::{Mask, PairedProgram, Program, SeqError};
 
 /// The pass.
 pub static PASS: Pass = Pass {
@@ -64,10 +62,6 @@ fn replace(cx: &mut PassCx<'_>, id: OpId, spec: OpSpec) {
     cx.count("programs", 1);
 }
 
-fn refuse(op: OpRef<'_>, error: &SeqError) -> Diagnostic {
-    Diagnostic::error(format!("seq-{}", error.code), op.span(), error.message.clone()).fix(error.fix.clone())
-}
-
 fn spec(op: OpRef<'_>, name: &str) -> Result<OpSpec, Diagnostic> {
     let decl = op.ctx.op(name).ok_or_else(|| {
         Diagnostic::error("lower-to-hw", op.span(), format!("lowering needs `{name}`, but its dialect is not registered"))
@@ -95,16 +89,18 @@ fn in_sub(op: OpRef<'_>) -> bool {
     op.parent().and_then(|exec| exec.word("context")).as_deref() == Some("sub")
 }
 
-/// The program of `op` in bytes.
-fn bytes(op: OpRef<'_>, dtype: DType) -> Result<Program, Diagnostic> {
-    let program = op.body::<Program>("loops").ok_or_else(|| op.clause_error("C0", "loops", "no sequencer program"))?;
-    program.in_bytes(dtype).map_err(|error| refuse(op, &error))
+fn refuse(op: OpRef<'_>, error: SeqError) -> Diagnostic {
+    AccessError::from(error).diagnostic(op.span())
 }
 
-/// The same byte addresses, `access` bytes at a time, in as few loops as the sequencer needs.
-fn cut(op: OpRef<'_>, program: &Program, access: u64, limits: &SequencerLimits) -> Result<Program, Diagnostic> {
-    let cut = program.retile(access).and_then(|program| program.fit(limits));
-    cut.map_err(|error| refuse(op, &error))
+/// The program of `op`, over elements.
+fn program(op: OpRef<'_>) -> Result<Rc<Program>, Diagnostic> {
+    op.body::<Program>("loops").ok_or_else(|| op.clause_error("C0", "loops", "no sequencer program"))
+}
+
+/// The program of `op` in bytes.
+fn bytes(op: OpRef<'_>, dtype: DType) -> Result<Program, Diagnostic> {
+    program(op)?.in_bytes(dtype).map_err(|error| refuse(op, error))
 }
 
 fn fetch(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
@@ -113,17 +109,21 @@ fn fetch(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let to = op.body::<DType>("to").map(|dtype| *dtype);
     let table = op.body::<LookupTable>("table");
     let grown = to.or(table.as_ref().map(|table| table.to));
-    let program = bytes(op, from)?;
-    let packet = program.packet;
+    let elements = program(op)?;
     let mask = op.body::<Mask>("mask");
-    let accesses = match &mask {
-        Some(mask) => access::masked_fetch(&program, mask, from, grown, &machine).map(|(program, mask)| (program, Some(mask))),
-        None => access::fetch(&program, from, grown, in_sub(op), &machine).map(|program| (program, None)),
+    let (packet, accesses) = match &mask {
+        Some(mask) => {
+            let program = elements.in_bytes_apart(from).map_err(|error| refuse(op, error))?;
+            let masked = access::masked_fetch(&program, mask, from, grown, &machine);
+            (program.packet, masked.map(|(program, mask)| (program, Some(mask))))
+        }
+        None => {
+            let program = elements.in_bytes(from).map_err(|error| refuse(op, error))?;
+            let fetched = access::fetch(&program, from, grown, in_sub(op), &machine);
+            (program.packet, fetched.map(|program| (program, None)))
+        }
     };
-    let (program, mask) = accesses.map_err(|error| match error {
-        AccessError::Sequencer(error) => refuse(op, &error),
-        AccessError::Size(message) => Diagnostic::error("fetch-size", op.span(), message),
-    })?;
+    let (program, mask) = accesses.map_err(|error| error.diagnostic(op.span()))?;
     let mut lowered = spec(op, "hw.fetch")?.clause("dtype", body(op, &visa_hw::attrs::DTYPE, from)).clause("packet", int(op, packet));
     if let Some(table) = table {
         lowered = lowered.clause("table", body(op, &visa_hw::attrs::TABLE, (*table).clone()));
@@ -143,8 +143,7 @@ fn fetch(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
 fn align(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let machine = machine(op);
     let program = bytes(op, dtype(op, "dtype")?)?;
-    let size = program.packet;
-    let program = cut(op, &program, size, &limits(&machine, &machine.limits.reg_read_sizes))?;
+    let program = access::align(&program, &machine).map_err(|error| error.diagnostic(op.span()))?;
     let flits = op.int("flits").unwrap_or(1);
     let data = u64::try_from(flits).unwrap_or(1) * machine.limits.flit_bytes;
     let mut lowered = spec(op, "hw.align")?;
@@ -157,8 +156,7 @@ fn align(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
 fn vector(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let machine = machine(op);
     let program = bytes(op, DType::I32)?;
-    let size = program.packet;
-    let program = cut(op, &program, size, &limits(&machine, &[machine.limits.flit_bytes]))?;
+    let program = access::vector(&program, &machine).map_err(|error| error.diagnostic(op.span()))?;
     let name = op.ctx.attr(op.attr("op").unwrap_or(Attr::Unit));
     Ok(spec(op, "hw.vector")?.clause("op", name).clause("vrf", body(op, &visa_hw::attrs::PROGRAM, program)))
 }
@@ -166,24 +164,8 @@ fn vector(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
 fn commit(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let machine = machine(op);
     let program = bytes(op, dtype(op, "dtype")?)?;
-    let (kept, run) = (program.packet, contiguous(&program));
-    let sub = [machine.limits.commit_size_sub];
-    let size = if in_sub(op) {
-        fetch_size(kept, run, &sub)
-    } else {
-        let size = commit_size(run, kept, &machine.limits.commit_sizes);
-        size.supported.then_some(size.bytes)
-    };
-    let sizes = if in_sub(op) { &sub[..] } else { &machine.limits.commit_sizes };
-    let Some(size) = size else {
-        let sizes: Vec<_> = sizes.iter().map(u64::to_string).collect();
-        let message = format!(
-            "{kept} bytes kept of each packet with {run} contiguous bytes in data memory allow no write of {} bytes",
-            sizes.join(", ")
-        );
-        return Err(Diagnostic::error("commit-size", op.span(), message));
-    };
-    let program = cut(op, &program, size, &limits(&machine, sizes))?;
+    let kept = program.packet;
+    let program = access::commit(&program, in_sub(op), &machine).map_err(|error| error.diagnostic(op.span()))?;
     let lowered = spec(op, "hw.commit")?.clause("bytes", int(op, kept));
     let lowered = lowered.clause("loops", body(op, &visa_hw::attrs::PROGRAM, program));
     Ok(match op.attr("slices") {
@@ -195,13 +177,7 @@ fn commit(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
 fn dma(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let machine = machine(op);
     let program = op.body::<PairedProgram>("loops").ok_or_else(|| op.clause_error("C0", "loops", "no sequencer program"))?;
-    let mut program = (*program).clone();
-    program.merge();
-    let run = contiguous_paired(&program);
-    let most = machine.limits.dma_packet_max_bytes;
-    let size = (1..=most.min(run)).rev().find(|size| run.is_multiple_of(*size)).unwrap_or(1);
-    let cut = program.retile(size).and_then(|program| program.fit(&limits(&machine, &[size])));
-    let program = cut.map_err(|error| refuse(op, &error))?;
+    let program = access::dma(&program, &machine).map_err(|error| error.diagnostic(op.span()))?;
     let mut lowered = spec(op, "hw.dma")?;
     for clause in ["engine", "from", "to"] {
         lowered = lowered.clause(clause, op.ctx.attr(op.attr(clause).unwrap_or(Attr::Unit)));

@@ -1,7 +1,7 @@
 //! From tensors and streams to nested loops: mappings become sequencer programs over elements, and the axes are gone.
 
 use crate::lower::stages::{self, StageCx};
-use crate::lower::buffers;
+use crate::lower::{access, buffers, origin};
 use crate::{Level, Pass, PassCx};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -239,6 +239,9 @@ fn dma(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
         read_base: address(Some(&value)).saturating_add(plan.read_base),
         write_base: address(op.results().first()).saturating_add(plan.write_base),
     };
+    access::dma(&program, cx.machine).map_err(|error| {
+        error.diagnostic(op.span()).note(origin::entries(&plan.loops, "bytes"), None)
+    })?;
     let host = source.kind.def.name == "tm.host" || result.kind.def.name == "tm.host";
     let text = |text: &str| cx.ctx.attr(Attr::Str(text.into()));
     Ok(cx

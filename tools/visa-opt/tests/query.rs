@@ -38,6 +38,8 @@ fn exit_codes_are_yes_no_and_unknown() {
     assert_eq!(code(&["divide", "[B, A]", "[A, B]"]), 0);
     assert_eq!(code(&["divide", "[A]", "[A % 4]"]), 1);
     assert_eq!(code(&["divide", "[A @ (1, 0)]", "[A]"]), 2);
+    assert_eq!(code(&["sequencer", "[A, B]", "[B]", "[A]", "--dtype", "i8"]), 0);
+    assert_eq!(code(&["sequencer", "[A, B]", "[B]", "[A]", "--dtype", "i8", "--context", "sub"]), 1);
     for verb in ["size", "map", "normalize"] {
         assert_eq!(code(&[verb, "[A, B # 16]"]), 0, "{verb}");
     }
@@ -45,7 +47,7 @@ fn exit_codes_are_yes_no_and_unknown() {
 
 #[test]
 fn bad_input_is_code_1_and_leaves_standard_output_empty() {
-    let cases: [&[&str]; 9] = [
+    let cases: [&[&str]; 11] = [
         &[],
         &["sise", "[1]"],
         &["size"],
@@ -55,6 +57,8 @@ fn bad_input_is_code_1_and_leaves_standard_output_empty() {
         &["equal", "[A / 3]", "[A / 3]", "--axes", "A=8"],
         &["map", "[A]", "--axes", "A=65537", "--json"],
         &["size", "[A]", "--axes", "A=0"],
+        &["sequencer", "[A]", "[1]", "[A]", "--axes", "A=8", "--dtype", "i7"],
+        &["sequencer", "[A]", "[1]", "[A]", "--axes", "A=8"],
     ];
     for args in cases {
         let (code, out, err) = query(args);
@@ -79,6 +83,8 @@ fn every_verb_prints_one_json_value() {
     );
     assert_eq!(of(&["divide", "[B, A]", "[A, B]"])["loops"][0]["limit"], 13);
     assert_eq!(of(&["divide", "[A]", "[A % 4]"])["answer"], "no");
+    assert_eq!(of(&["sequencer", "[A, B]", "[B]", "[A]", "--dtype", "i8"])["cycles"], 104);
+    assert_eq!(of(&["sequencer", "[A]", "[B]", "[A]", "--dtype", "i8", "--commit"])["answer"], "no");
     assert_eq!(of(&["divide", "[A @ (1, 0)]", "[A]"])["answer"], "unknown");
 }
 

@@ -2,14 +2,14 @@
 
 use crate::attrs::PAIRED;
 use crate::clauses::{body, machine, word};
-use crate::loops::{limits, misaligned, overwrites};
+use crate::loops::{limits, overwrites};
 use crate::program::{CHIP_STRIDE, Dma};
 use crate::stage::Space;
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 use visa_machine::Machine;
-use visa_sequencer::{Entry, PairedEntry, PairedProgram, Program, Stride, check_paired};
+use visa_sequencer::{Entry, PairedEntry, PairedProgram, Program, Stride, check_paired, misaligned};
 
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&DMA];

@@ -3,7 +3,7 @@
 use crate::BEGIN;
 use crate::chain::{axes, check_same, input, with_dims};
 use crate::meaning::Meaning;
-use crate::plan::{Plan, PlanError, digits_of};
+use crate::plan::{Loop, Plan, PlanError, digits_of};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, TypeId};
@@ -126,8 +126,8 @@ pub fn without_axis(axis: &Expr, time: &Expr, axes: &Axes) -> Result<Expr, PlanE
 
 /// The loops of a fetch of one tensor, with a step to the other, `distance` elements further, after each packet.
 #[must_use]
-pub fn alternating(mut plan: Plan, distance: i64) -> Plan {
+pub fn alternating(mut plan: Plan, axis: &Expr, distance: i64) -> Plan {
     let time = plan.time().len();
-    plan.loops.insert(time, (2, Pace::Even(distance)));
+    plan.loops.insert(time, Loop { limit: 2, pace: Pace::Even(distance), factor: axis.to_string().trim_matches(['[', ']']).to_owned() });
     plan
 }

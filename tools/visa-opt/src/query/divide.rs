@@ -4,10 +4,7 @@ use super::{Answer, NO, Query, YES, compare, input};
 use crate::run::Refusal;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
-use visa_mapping::{
-    Axes, AxisId, Digit, DigitsError, Division, Expr, Placement, Step, Walk, digit_text, place_expr,
-    step_text,
-};
+use visa_mapping::{Axes, AxisId, DigitsError, Division, Expr, Placement, Step, Walk, place_expr, step_text};
 
 /// A line a loop, outermost first. Axes that the buffer does not name are broadcast.
 pub(super) fn answer(query: &Query) -> Result<Answer, Refusal> {
@@ -44,26 +41,6 @@ fn walk(step: &Step) -> (Option<i64>, Option<&'static str>) {
     }
 }
 
-/// What is left over, major first.
-fn rest(division: &Division, axes: &Axes) -> String {
-    let mut factors: Vec<Digit> = Vec::new();
-    for placed in division.rest.iter().rev() {
-        // What was read is padding, and neighbouring padding is one factor.
-        match factors.last_mut() {
-            Some(above) if is_padding(above) && is_padding(&placed.digit) => {
-                above.extent *= placed.digit.extent
-            }
-            Some(_) | None => factors.push(placed.digit),
-        }
-    }
-    let factors: Vec<_> = factors.iter().map(|digit| digit_text(digit, axes)).collect();
-    if factors.is_empty() { "[1]".to_owned() } else { format!("[{}]", factors.join(", ")) }
-}
-
-fn is_padding(digit: &Digit) -> bool {
-    digit.axis.is_none() && digit.live == 1
-}
-
 fn text(division: &Division, stream: &Placement, axes: &Axes) -> String {
     let mut text = String::new();
     for step in division.steps.iter().rev() {
@@ -73,7 +50,7 @@ fn text(division: &Division, stream: &Placement, axes: &Axes) -> String {
         text.push_str(&word.map_or(String::new(), |word| format!(" ({word})")));
         text.push('\n');
     }
-    let _ = writeln!(text, "base: {}\nleft over: {}", division.base, rest(division, axes));
+    let _ = writeln!(text, "base: {}\nleft over: {}", division.base, division.left_over(axes));
     let _ = match &division.relaxed {
         Some(why) => writeln!(text, "relaxed: {why}"),
         None => writeln!(text, "exact"),
@@ -96,7 +73,7 @@ fn json(division: &Division, stream: &Placement, axes: &Axes) -> Value {
         "answer": "yes",
         "loops": loops.collect::<Vec<_>>(),
         "base": division.base,
-        "left_over": rest(division, axes),
+        "left_over": division.left_over(axes),
         "relaxed": division.relaxed,
     })
 }

@@ -1,5 +1,6 @@
 //! The command line of `visa-opt query`: a subcommand a verb.
 
+use super::sequencer::Asked;
 use super::{Query, VERBS, Verb};
 use crate::render::Renderer;
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -67,6 +68,7 @@ pub(crate) fn read(matches: &ArgMatches, renderer: Renderer, mapping_rules: Opti
         at: text("at"),
         explain: on(EXPLAIN),
         stats: on(STATS),
+        asked: Asked { dtype: text("dtype"), to: text("to"), context: text("context"), commit: on("commit") },
         mapping_rules,
         rules: None,
         renderer,

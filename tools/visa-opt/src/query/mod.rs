@@ -10,6 +10,7 @@ mod forms;
 mod input;
 mod positions;
 pub(crate) mod rules;
+mod sequencer;
 
 use crate::io::Io;
 use crate::render::Renderer;
@@ -116,6 +117,14 @@ static VERBS: &[Verb] = &[
         ..Verb::BASE
     },
     Verb {
+        name: "sequencer",
+        about: "The sequencer program that reads BUFFER as TIME and PACKET, or with --commit writes it: entries with the factor of each, access sizes, cycles",
+        example: "sequencer '[A, B]' '[B / 8, A]' '[B % 8]' --axes A=8,B=16 --dtype i8",
+        takes: &["BUFFER", "TIME", "PACKET"],
+        flags: sequencer::flags,
+        answer: sequencer::answer,
+    },
+    Verb {
         name: "rules",
         about: "The rewrite rules, each with the number of instances that its check enumerates",
         example: "rules --mapping-rules my.rules",
@@ -137,6 +146,7 @@ pub(crate) struct Query {
     at: Option<String>,
     explain: bool,
     stats: bool,
+    asked: sequencer::Asked,
     mapping_rules: Option<String>,
     /// The rules of that file and the built-in ones, once it is read.
     rules: Option<RuleSet>,

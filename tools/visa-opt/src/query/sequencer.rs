@@ -1,0 +1,211 @@
+//! `sequencer`: the program that reads a buffer as a stream or writes a stream into it, from the entries that each factor makes to
+//! accesses and cycles (book 07, 08, 09). The lowering passes ask the same functions.
+
+use super::{Answer, NO, Query, YES, flags, input};
+use crate::run::Refusal;
+use clap::{Arg, ArgAction};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use visa_ir::span::Source;
+use visa_machine::Machine;
+use visa_mapping::{Axes, AxisId, Expr, Pace, Unit};
+use visa_numerics::DType;
+use visa_passes::lower::access::{self, AccessError};
+use visa_passes::lower::{origin, stages};
+use visa_sequencer::{Program, contiguous};
+use visa_stream::commit::Write;
+use visa_stream::plan::{self, Loop, Plan};
+
+/// What is asked about, beside the mappings.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Asked {
+    pub(super) dtype: Option<String>,
+    pub(super) to: Option<String>,
+    pub(super) context: Option<String>,
+    pub(super) commit: bool,
+}
+
+/// `--dtype`, `--to`, `--context` and `--commit`.
+pub(super) fn flags() -> Vec<Arg> {
+    vec![
+        flags::value("dtype", "DTYPE", "The number format in data memory").required(true),
+        flags::value("to", "DTYPE", "The number format that the fetch adapter converts to"),
+        flags::value("context", "main|sub", "The context").default_value("main"),
+        Arg::new("commit")
+            .long("commit")
+            .action(ArgAction::SetTrue)
+            .help("Write the stream instead of reading it"),
+    ]
+}
+
+/// What the flags say.
+struct Access {
+    from: DType,
+    to: Option<DType>,
+    unit: Unit,
+    commit: bool,
+}
+
+impl Access {
+    fn read(asked: &Asked) -> Result<Self, Refusal> {
+        let refuse = |flag: &str, text: &str, message: String| {
+            input::refusal("flags", Some(Source::new(flag, text)), message)
+        };
+        let dtype = |flag: &str, text: &str| {
+            let names: Vec<_> = DType::names().collect();
+            let message =
+                || format!("`{text}` is no number format, expected one of `{}`", names.join("`, `"));
+            DType::parse(text).ok_or_else(|| refuse(flag, text, message()))
+        };
+        let named = asked.dtype.as_deref().unwrap_or_default();
+        let from = dtype("--dtype", named)?;
+        if !from.is_stored() {
+            let message = format!("`{from}` has a sideband bit, which data memory does not hold");
+            return Err(refuse("--dtype", named, message));
+        }
+        let to = asked.to.as_deref().map(|text| dtype("--to", text)).transpose()?;
+        let unit = match asked.context.as_deref() {
+            Some("main") | None => Unit::Main,
+            Some("sub") => Unit::Sub,
+            Some(other) => {
+                let message = format!("`{other}` is no context, expected `main` or `sub`");
+                return Err(refuse("--context", other, message));
+            }
+        };
+        if let Some(to) = asked.to.as_deref().filter(|_| asked.commit) {
+            return Err(refuse("--to", to, "a commit converts nothing".to_owned()));
+        }
+        Ok(Self { from, to: to.filter(|to| *to != from), unit, commit: asked.commit })
+    }
+
+    /// The loops over elements, as the verifiers ask for them.
+    fn plan(
+        &self,
+        [buffer, time, packet]: &[Expr; 3],
+        axes: &Axes,
+        machine: &Machine,
+    ) -> Result<Plan, String> {
+        if let Some(to) = self.to.filter(|to| machine.fetch_cast(self.from, *to).is_none()) {
+            return Err(machine.no_fetch_cast(self.from, to));
+        }
+        if self.commit {
+            let write = Write {
+                element: buffer,
+                time,
+                packet,
+                dtype: self.from,
+                zeros: false,
+                unit: Some(self.unit),
+                sizes: &machine.limits.commit_sizes,
+                axes,
+                into: None,
+            };
+            return write.plan();
+        }
+        let named = input::named(buffer, axes);
+        let free = |axis: AxisId| !named.contains(&axis);
+        plan::fetch(buffer, time, packet, &free, axes)
+    }
+
+    /// The program that runs.
+    fn lowered(&self, bytes: &Program, machine: &Machine) -> Result<Program, AccessError> {
+        let sub = self.unit == Unit::Sub;
+        match self.commit {
+            true => access::commit(bytes, sub, machine),
+            false => access::fetch(bytes, self.from, self.to, sub, machine),
+        }
+    }
+}
+
+/// What is found.
+struct Found {
+    plan: Plan,
+    /// The program over elements, its entries merged.
+    merged: Program,
+    contiguous: u64,
+    /// Bytes of a packet, or what is kept of it.
+    packet: u64,
+    /// The program in bytes that runs.
+    program: Program,
+}
+
+/// A line an entry before merging, outermost first, then what follows from them. Axes that the buffer does not name are
+/// broadcast.
+pub(super) fn answer(query: &Query) -> Result<Answer, Refusal> {
+    let (axes, mappings) = query.mappings::<3>()?;
+    let asked = Access::read(&query.asked)?;
+    Ok(match found(&asked, &mappings, &axes) {
+        Ok(found) => Answer { text: text(&asked, &found), json: json(&asked, &found), code: YES },
+        Err(why) => {
+            Answer { text: format!("{why}\n"), json: json!({ "answer": "no", "why": why }), code: NO }
+        }
+    })
+}
+
+fn found(asked: &Access, mappings: &[Expr; 3], axes: &Axes) -> Result<Found, String> {
+    let machine = Machine::rngd();
+    let plan = asked.plan(mappings, axes, &machine)?;
+    let mut merged = stages::program(&plan, 0);
+    let bytes = merged.in_bytes(asked.from).map_err(AccessError::from);
+    let lowered = bytes.and_then(|bytes| {
+        let program = asked.lowered(&bytes, &machine)?;
+        Ok((contiguous(&bytes), bytes.packet, program))
+    });
+    let (contiguous, packet, program) = lowered
+        .map_err(|error| format!("{}; {}", error.message(), origin::entries(&plan.loops, "elements")))?;
+    merged.merge();
+    Ok(Found { plan, merged, contiguous, packet, program })
+}
+
+impl Found {
+    /// What the engine transfers at once, in bytes, and how often for a packet.
+    fn accesses(&self) -> (u64, u64) {
+        let size = self.program.packet;
+        (size, self.packet / size.max(1))
+    }
+}
+
+fn text(asked: &Access, found: &Found) -> String {
+    let mut text = String::new();
+    for Loop { limit, pace, factor } in &found.plan.loops {
+        let _ = writeln!(text, "{limit} : {pace}  {factor}");
+    }
+    let (size, count) = found.accesses();
+    let Found { plan, merged, contiguous, packet, program } = found;
+    let cycles = program.accesses().unwrap_or(0);
+    let _ = writeln!(text, "merged: {merged}\ncontiguous: {contiguous} bytes");
+    let _ = match asked.commit {
+        true => writeln!(
+            text,
+            "commit_in_size: {packet} bytes\ncommit_size: {size} bytes\nwrites a packet: {count}"
+        ),
+        false => writeln!(text, "fetch_size: {size} bytes\nfetches a packet: {count}"),
+    };
+    let _ = writeln!(text, "in bytes: {program}\ncycles: {cycles}\nleft over: {}", plan.left_over);
+    text
+}
+
+fn json(asked: &Access, found: &Found) -> Value {
+    let entries = found.plan.loops.iter().map(|Loop { limit, pace, factor }| match pace {
+        Pace::Even(stride) => json!({ "factor": factor, "limit": limit, "stride": stride }),
+        Pace::Table(table) => json!({ "factor": factor, "limit": limit, "table": table.as_ref() }),
+    });
+    let (size, count) = found.accesses();
+    let mut json = json!({
+        "answer": "yes",
+        "entries": entries.collect::<Vec<_>>(),
+        "merged": found.merged.to_string(),
+        "contiguous_bytes": found.contiguous,
+        "program": found.program.to_string(),
+        "cycles": found.program.accesses(),
+        "left_over": found.plan.left_over,
+    });
+    let sizes = match asked.commit {
+        true => json!({ "commit_in_size": found.packet, "commit_size": size, "writes_per_packet": count }),
+        false => json!({ "fetch_size": size, "fetches_per_packet": count }),
+    };
+    if let (Value::Object(json), Value::Object(sizes)) = (&mut json, sizes) {
+        json.extend(sizes);
+    }
+    json
+}
