@@ -4,4 +4,5 @@ mod contraction;
 mod defined;
 mod elementwise;
 mod interface;
+mod packing;
 mod support;
