@@ -49,13 +49,19 @@ impl Masking {
         let machine = machine(op);
         written.check_entries()?;
         if !bytes.is_multiple_of(element) {
-            let message = format!("the innermost loop of `{program}` has {bytes} bytes, no whole elements of {dtype}");
+            let message =
+                format!("the innermost loop of `{program}` has {bytes} bytes, no whole elements of {dtype}");
             return Err(written.error("C8", message));
         }
         written.check_counts(&machine)?;
         written.check_context(packet, &machine)?;
         let value = written.value()?;
-        Ok(Some(Self { mask: (*mask).clone(), entries: program.entries.clone(), ranges: OnceLock::new(), value }))
+        Ok(Some(Self {
+            mask: (*mask).clone(),
+            entries: program.entries.clone(),
+            ranges: OnceLock::new(),
+            value,
+        }))
     }
 
     /// The bytes of the stream that are masked.
@@ -92,12 +98,15 @@ impl Written<'_> {
     fn check_entries(&self) -> Result<(), Diagnostic> {
         let (dim, count) = (self.mask.dim, self.outer.len());
         if let Some(entry) = [Some(dim), self.mask.by].into_iter().flatten().find(|entry| *entry >= count) {
-            let message = format!("entry {entry} is not outside the innermost loop: the loops have {count} such entries");
+            let message = format!(
+                "entry {entry} is not outside the innermost loop: the loops have {count} such entries"
+            );
             let fix = "put `1 : 0` above the innermost entry and name that".to_owned();
             return Err(self.error("C7", message).fix((count == 0).then_some(fix)));
         }
         if self.mask.by == Some(dim) {
-            let message = format!("`dim` and `by` are both entry {dim}: in the last iteration there is one count only");
+            let message =
+                format!("`dim` and `by` are both entry {dim}: in the last iteration there is one count only");
             let fix = "put `1 : 0` above the innermost entry and let `dim` name that".to_owned();
             return Err(self.error("C7", message).fix(Some(fix)));
         }
@@ -125,7 +134,8 @@ impl Written<'_> {
         }
         let (masked, most) = (width - mask.valid[0], machine.masked_right_max(u64::from(dtype.bits())));
         if mask.by.is_none() && masked > most {
-            let message = format!("{masked} elements of {dtype} are masked on the right, expected at most {most}");
+            let message =
+                format!("{masked} elements of {dtype} are masked on the right, expected at most {most}");
             return Err(self.error("C8", message));
         }
         Ok(())
@@ -138,7 +148,8 @@ impl Written<'_> {
         }
         let most = machine.limits.mask_packet_max_bytes;
         if packet > most {
-            let message = format!("a packet of {packet} bytes behind the fetch, expected at most {most} with a mask");
+            let message =
+                format!("a packet of {packet} bytes behind the fetch, expected at most {most} with a mask");
             return Err(self.error("C9", message));
         }
         Ok(())

@@ -5,14 +5,18 @@
 //! the term says: `/ 32` of it starts with padding, and padding of a major part wins over what stands below. So a stream
 //! reads a padded term as an *opaque axis* of n positions: its parts count those positions, and a position holds what
 //! the term holds there. With the axis in place of the term, the ordinary algebra does the rest.
+//!
+//! The same goes for don't-care padding that falls inside a digit, such as `[A, B, C] # 32` of 30 elements: it has no digit form,
+//! and one axis of 32 positions has.
 
 use crate::axes::{Axes, AxisId};
-use crate::digits::digits;
+use crate::cell::{Cell, Index, map};
+use crate::digits::{DigitsError, digits};
 use crate::equal::{Equality, equal};
 use crate::error::MapError;
 use crate::expr::{Expr, PadKind, Side};
 
-/// A term with zero padding behind its elements, before them, or both.
+/// A term with padding behind its elements, before them, or both, that is read as one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Padded {
     /// The term, aliases written out.
@@ -27,32 +31,37 @@ pub struct Padded {
     pub live: u64,
     /// Positions in total.
     pub size: u64,
+    /// Whether some of the padding is zero.
+    pub zero: bool,
     /// Whether `/` or `%` cut it somewhere.
     pub split: bool,
 }
 
 impl Padded {
-    /// The padded term that `expr` is. Don't-care padding inside or before it belongs to it; around it, it does not.
+    /// The padded term that `expr` is: one with zero padding, or one without a digit form whose elements have one. Don't-care
+    /// padding inside or before zero padding belongs to the term; around it, it does not.
     fn of(expr: &Expr, axes: &Axes) -> Result<Option<Self>, MapError> {
         if !matches!(expr, Expr::Pad { .. } | Expr::Alias(_)) {
             return Ok(None);
         }
         let term = expr.expanded(axes)?;
         let (mut inner, mut left, mut zero) = (&term, 0, false);
-        while let Expr::Pad { inner: padded, size, kind, side } = inner {
-            let outermost = std::ptr::eq(inner, &term);
-            if *kind == PadKind::Bottom || (outermost && (*kind, *side) == (PadKind::Top, Side::High)) {
-                break;
-            }
+        while let Expr::Pad { inner: padded, size, kind: kind @ (PadKind::Zero | PadKind::Top), side } = inner
+        {
             let amount = size.saturating_sub(padded.size(axes)?);
             left += if *side == Side::Low { amount } else { 0 };
             zero |= *kind == PadKind::Zero && amount > 0;
             inner = padded;
         }
+        let around = matches!(term, Expr::Pad { kind: PadKind::Top, side: Side::High, .. });
+        let ragged =
+            || matches!(digits(&term, axes), Err(DigitsError::Ragged(_))) && digits(inner, axes).is_ok();
+        if (zero && around) || (!zero && !ragged()) {
+            return Ok(None);
+        }
         let (live, size) = (inner.size(axes)?, term.size(axes)?);
         let text = expr.quoted().trim_matches('`').to_owned();
-        let inner = inner.clone();
-        Ok(zero.then_some(Self { term, text, inner, left, live, size, split: false }))
+        Ok(Some(Self { inner: inner.clone(), term, text, left, live, size, zero, split: false }))
     }
 
     /// Whether the elements end where their axis ends: what a cut counts beyond them is no element. Otherwise it would be one
@@ -70,7 +79,8 @@ impl Padded {
     /// The same term with don't-care padding.
     fn loosened(&self) -> Expr {
         let end = self.left + self.live;
-        let inner = if self.left == 0 { self.inner.clone() } else { self.inner.clone().pad_left(end, PadKind::Top) };
+        let inner =
+            if self.left == 0 { self.inner.clone() } else { self.inner.clone().pad_left(end, PadKind::Top) };
         inner.pad(self.size, PadKind::Top)
     }
 }
@@ -133,6 +143,33 @@ impl Opaque {
         self.replaced(expr, &|term| Expr::axis(&term.text))
     }
 
+    /// An answer about views, with the cells that the terms hold in place of their positions.
+    fn read(&self, answer: Equality) -> Equality {
+        match answer {
+            Equality::Different { at, left, right } => Equality::Different {
+                at,
+                left: left.and_then(|cell| self.cell(cell)),
+                right: right.and_then(|cell| self.cell(cell)),
+            },
+            Equality::Equal | Equality::Unknown { .. } => answer,
+        }
+    }
+
+    /// What the terms hold at the positions that a cell names.
+    fn cell(&self, cell: Cell) -> Option<Cell> {
+        let Cell::Live(index) = cell else { return Some(cell) };
+        let opaque = |axis: AxisId| self.terms.iter().find(|term| self.axis(term) == Some(axis));
+        let mut named: Index = index.iter().filter(|&(axis, _)| opaque(axis).is_none()).collect();
+        for term in &self.terms {
+            let position = self.axis(term).map_or(0, |axis| index.get(axis));
+            match map(&term.term, &self.axes, position)? {
+                Cell::Live(elements) => named.add_index(&elements),
+                padding @ (Cell::Pad(_) | Cell::Shared(_)) => return Some(padding),
+            }
+        }
+        Some(Cell::Live(named))
+    }
+
     fn replaced(&self, expr: &Expr, with: &dyn Fn(&Padded) -> Expr) -> Result<Expr, MapError> {
         if let Some(padded) = Padded::of(expr, &self.axes)? {
             let known = self.terms.iter().find(|known| known.term == padded.term);
@@ -154,6 +191,16 @@ impl Opaque {
     }
 }
 
+/// A mapping with don't-care padding for zero padding: what it says of elements alone. Aliases are written out.
+///
+/// # Errors
+/// An alias that is not defined.
+pub fn without_zeros(expr: &Expr, axes: &Axes) -> Result<Expr, MapError> {
+    let loosened = expr.expanded(axes)?.map_children(|child| without_zeros(child, axes))?;
+    let Expr::Pad { inner, size, kind: PadKind::Zero, side } = loosened else { return Ok(loosened) };
+    Ok(Expr::Pad { inner, size, kind: PadKind::Top, side })
+}
+
 /// [`equal()`] for mappings of a stream: whether what is `wanted` may be called `found`. Padded terms that either of them
 /// cuts are opaque. `found` may claim less: don't-care padding for the zeros behind the elements.
 #[must_use]
@@ -168,12 +215,14 @@ pub fn equal_streams(found: &Expr, wanted: &Expr, axes: &Axes) -> Equality {
     }
     let claimed = padded_terms(&[found], axes).unwrap_or_default();
     let claims = |term: &Padded| claimed.iter().any(|own| own.term == term.term);
-    let loose = !terms.iter().any(|term| claims(term) || term.left > 0);
+    let loose = !terms.iter().any(|term| claims(term) || term.left > 0 || !term.zero);
     let opaque = Opaque::new(terms, axes);
     let compared = if loose {
         opaque.replaced(wanted, &Padded::loosened).map(|wanted| equal(found, &wanted, axes))
     } else {
-        opaque.view(found).and_then(|found| Ok(equal(&found, &opaque.view(wanted)?, &opaque.axes)))
+        opaque
+            .view(found)
+            .and_then(|found| Ok(opaque.read(equal(&found, &opaque.view(wanted)?, &opaque.axes))))
     };
     compared.unwrap_or_else(unknown)
 }
@@ -209,6 +258,16 @@ mod tests {
         assert_eq!(terms("[B # 96 {0} # 128, A]"), [("B # 96 {0}".into(), 0, 90, 96, false)]);
         assert_eq!(terms("[B # 92 {left} # 96 {0}]"), [("B # 92 {left} # 96 {0}".into(), 2, 90, 96, false)]);
         assert_eq!(terms("[A # 8 {0}, B # 96 {0} % 32]").len(), 2);
+        // Without a digit form: 360 elements in 400, and don't-care padding before.
+        assert_eq!(terms("[[A, B] # 400 / 2]"), [("[A, B] # 400".into(), 0, 360, 400, true)]);
+        assert_eq!(terms("[B # 92 {left}]"), [("B # 92 {left}".into(), 2, 90, 92, false)]);
+        assert_eq!(terms("[[A, B] # 540, [[A, B] # 400 / 8] # 128]").len(), 1);
+    }
+
+    #[test]
+    fn zeros_are_forgotten() {
+        let loosened = |text: &str| without_zeros(&parse(text), &axes()).unwrap().to_string();
+        assert_eq!(loosened("[A # 8 {!}, {P} / 32]"), "[A # 8 {!}, B # 92 {left} # 96 / 32]");
     }
 
     #[test]
@@ -226,7 +285,11 @@ mod tests {
         // The zeros behind may be forgotten, those before the elements not, and none may be made up.
         let zeros = "[B # 96 {0} / 32, B # 96 {0} % 32]";
         assert_eq!(same("[B # 96 / 32, B # 96 % 32]", zeros), Equality::Equal);
-        let refused = [("[B # 96]", "[{P} / 32, {P} % 32]"), (zeros, "[B # 96]"), (zeros, "[B # 96 / 32, B # 96 % 32]")];
+        let refused = [
+            ("[B # 96]", "[{P} / 32, {P} % 32]"),
+            (zeros, "[B # 96]"),
+            (zeros, "[B # 96 / 32, B # 96 % 32]"),
+        ];
         for (found, wanted) in refused {
             assert!(matches!(same(found, wanted), Equality::Different { .. }), "{found} {wanted}");
         }

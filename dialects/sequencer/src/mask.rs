@@ -45,7 +45,8 @@ impl Mask {
         for run in 0..outer.iter().map(|entry| entry.limit).product() {
             let start = run * bytes;
             let left = if at.get(self.dim) == Some(&0) { self.left * element_bytes } else { 0 };
-            let is_last = at.get(self.dim).zip(outer.get(self.dim)).is_some_and(|(at, entry)| at + 1 == entry.limit);
+            let is_last =
+                at.get(self.dim).zip(outer.get(self.dim)).is_some_and(|(at, entry)| at + 1 == entry.limit);
             let count = self.by.map_or(0, |by| at.get(by).copied().unwrap_or(0));
             let count = usize::try_from(count).ok().and_then(|count| self.valid.get(count));
             let valid = count.filter(|_| is_last).map_or(bytes, |count| count * element_bytes);
@@ -112,7 +113,15 @@ mod tests {
         assert_eq!(read("[ dim 1,left 0, valid[28] ]").as_deref(), Ok("[dim 1, valid [28]]"));
         let full = "[dim 2, left 1, by 1, valid [16, 0], value 128]";
         assert_eq!(read(full).as_deref(), Ok(full));
-        for text in ["", "[]", "[dim 1]", "[valid [1]]", "[dim 1, valid []]", "[dim -1, valid [1]]", "[dim 1, valid 3]"] {
+        for text in [
+            "",
+            "[]",
+            "[dim 1]",
+            "[valid [1]]",
+            "[dim 1, valid []]",
+            "[dim -1, valid [1]]",
+            "[dim 1, valid 3]",
+        ] {
             assert_eq!(read(text), Err("P1"), "{text}");
         }
         assert_eq!(read("[dim 1, valid [9223372036854775808]]"), Err("P2"));

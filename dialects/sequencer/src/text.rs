@@ -109,7 +109,9 @@ impl FromStr for Mask {
                     Rule::dim => mask.dim = entry,
                     Rule::left => mask.left = number,
                     Rule::by => mask.by = Some(entry),
-                    Rule::valid if mask.valid.len() == MAX_TEXT_ENTRIES => return Err(too_many_entries(&count)),
+                    Rule::valid if mask.valid.len() == MAX_TEXT_ENTRIES => {
+                        return Err(too_many_entries(&count));
+                    }
                     Rule::valid => mask.valid.push(number),
                     Rule::value => mask.value = number,
                     _ => {}

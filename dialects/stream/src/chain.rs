@@ -4,7 +4,9 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_mapping::facts::{DeclaredAxes, mapping_error};
-use visa_mapping::{Axes, Dim, Equality, Expr, Tensor, TensorKind, Unit, describe, equal_streams, make, operand};
+use visa_mapping::{
+    Axes, Dim, Equality, Expr, Tensor, TensorKind, Unit, describe, equal_streams, make, operand,
+};
 use visa_numerics::DType;
 
 /// The stream that operand 0 is.

@@ -3,7 +3,8 @@
 use crate::plan::{Access, Plan, PlanError, digits_of, within};
 use visa_ir::module::OpRef;
 use visa_mapping::{
-    Axes, Cell, Digit, Digits, Expr, MapError, Opaque, PadKind, Padded, Placement, Step, Unit, Walk, padded_terms, place,
+    Axes, Cell, Digit, Digits, Expr, MapError, Opaque, PadKind, Padded, Placement, Step, Unit, Walk,
+    padded_terms, place,
 };
 
 /// A stream on its way into data memory.
@@ -78,27 +79,25 @@ impl Write<'_> {
         if shared.is_empty() {
             return self.elements_only();
         }
-        let with_zeros = self.with_zeros(shared);
-        with_zeros.or_else(|why| self.elements_only().map_err(|_| why))
+        let with_padding = self.with_padding(shared);
+        with_padding.or_else(|why| self.elements_only().map_err(|_| why))
     }
 
-    /// The terms with zero padding that the stream brings and the destination has.
+    /// The padded terms that the stream brings and the destination has.
     fn shared_padding(&self) -> Result<Vec<Padded>, MapError> {
-        if !self.zeros {
-            return Ok(Vec::new());
-        }
         let brought = padded_terms(&[self.time, self.packet], self.axes)?;
         let mut shared = padded_terms(&[self.element], self.axes)?;
-        shared.retain(|term| brought.iter().any(|own| own.term == term.term));
+        shared.retain(|term| (self.zeros || !term.zero) && brought.iter().any(|own| own.term == term.term));
         Ok(shared)
     }
 
     /// The write with these terms as data, padding included.
-    fn with_zeros(&self, terms: Vec<Padded>) -> Result<Plan, PlanError> {
+    fn with_padding(&self, terms: Vec<Padded>) -> Result<Plan, PlanError> {
         let opaque = Opaque::new(terms, self.axes);
         let view = |map: &Expr| opaque.view(map).map_err(|error| error.message);
         let (element, time, packet) = (view(self.element)?, view(self.time)?, view(self.packet)?);
-        let whole = self.into.map(|whole| Ok::<_, PlanError>((view(whole.element)?, whole.start))).transpose()?;
+        let whole =
+            self.into.map(|whole| Ok::<_, PlanError>((view(whole.element)?, whole.start))).transpose()?;
         let into = whole.as_ref().map(|(element, start)| Whole { element, start: *start });
         let axes = &opaque.axes;
         Write { element: &element, time: &time, packet: &packet, axes, into, ..*self }.elements_only()

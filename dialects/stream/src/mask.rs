@@ -8,14 +8,16 @@
 //! positions left of the elements are a beginning of the innermost loop and those right of them an end of it. So there is
 //! one left count for the first iteration and one right count for the last (the book's cases 1 and 2), or, without padding
 //! on the left, a right count for each iteration (case 3).
+//!
+//! Don't-care padding without a digit form is read the same way, and not masked.
 
 use crate::plan::{self, Access, Plan, digits_of};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 use visa_machine::Machine;
 use visa_mapping::{
-    Axes, AxisId, Digit, Dim, Division, Expr, Opaque, PadKind, Padded, Placed, Placement, Step, Tensor, Unit, Walk,
-    divide, padded_terms, place, place_expr,
+    Axes, AxisId, Digit, Dim, Division, Expr, Opaque, PadKind, Padded, Placed, Placement, Step, Tensor, Unit,
+    Walk, divide, padded_terms, place, place_expr,
 };
 
 /// Which elements of a fetch are masked, in terms of the loops of its plan, numbered from the outermost.
@@ -151,7 +153,10 @@ impl<'a> Fetch<'a> {
         let inside = read(&[&term.inner])?;
         if let Some(other) = terms.first().or(inside.first()) {
             let (one, two) = (&other.text, &term.text);
-            return Err(shape(format!("`{one}` and `{two}` both have zero padding: a fetch masks one term (book 08)")));
+            let what = if other.zero && term.zero { "zero padding" } else { "padding that is read as one" };
+            return Err(shape(format!(
+                "`{one}` and `{two}` both have {what}: a fetch has one such term (book 08)"
+            )));
         }
         if term.split && !term.ends_axis(self.axes) {
             let (text, inner) = (&term.text, &term.inner);
@@ -172,7 +177,8 @@ impl<'a> Fetch<'a> {
         let buffer = self.access().buffer().map_err(unreadable)?;
         let mut elements = place_expr(&term.inner, self.axes, 1)
             .map_err(|error| shape(format!("`{}`: {error}", term.inner)))?;
-        let own: Vec<_> = term.inner.axis_names(self.axes).iter().filter_map(|name| self.axes.id(name)).collect();
+        let own: Vec<_> =
+            term.inner.axis_names(self.axes).iter().filter_map(|name| self.axes.id(name)).collect();
         let others = buffer.origin.iter().filter(|offset| !own.contains(&offset.axis)).copied();
         elements.origin.extend(others.clone());
         elements.origin.sort_by_key(|offset| offset.axis);
@@ -197,15 +203,17 @@ impl<'a> Fetch<'a> {
         let access = masked.access(self);
         let (base, inner, outer) = access.read(&masked.buffer, &masked.free(self)).map_err(unreadable)?;
         let plan = plan::fetch(base, &inner, &outer);
-        let stream = digits_of(&masked.packet, access.axes).and_then(|packet| access.stream(place(&packet, 1)));
+        let stream =
+            digits_of(&masked.packet, access.axes).and_then(|packet| access.stream(place(&packet, 1)));
         let steps: Vec<Step> = inner.into_iter().chain(outer).collect();
         let counted = masked.counted(&stream.map_err(unreadable)?, &steps)?;
-        if counted.left(0) == 0 && counted.right(counted.steps - 1) == 0 {
+        if !masked.term.zero || counted.left(0) == 0 && counted.right(counted.steps - 1) == 0 {
             return Ok((plan, None));
         }
         let most = self.machine.limits.mask_packet_max_bytes;
         if self.unit == Some(Unit::Sub) {
-            let message = format!("`{}` has zero padding, which the sub context cannot mask", masked.term.text);
+            let message =
+                format!("`{}` has zero padding, which the sub context cannot mask", masked.term.text);
             let fix = Some("begin the pipeline with `stream.begin main`, or leave `{0}` out".to_owned());
             return Err(Refused { constraint: "C6", message, fix });
         }
@@ -228,7 +236,9 @@ impl<'a> Fetch<'a> {
         let dummy = plan.loops.len() - plan.packet_loops.max(1);
         let moved = |index: usize| index + usize::from(index >= dummy);
         let mask = match (single, counted.outer) {
-            (Ok((left, valid)), Some(dim)) => return Ok((plan, Mask { dim, left, by: None, valid: vec![valid] })),
+            (Ok((left, valid)), Some(dim)) => {
+                return Ok((plan, Mask { dim, left, by: None, valid: vec![valid] }));
+            }
             (Ok((left, valid)), None) => Mask { dim: dummy, left, by: None, valid: vec![valid] },
             (Err(_), outer) => Mask { dim: dummy, left: 0, by: outer.map(moved), valid },
         };
@@ -352,7 +362,9 @@ impl Counted<'_> {
         }
         let masked = self.right(last);
         if masked > most {
-            return Err(format!("{masked} elements are masked behind those of `{text}`, at most {most} at once"));
+            return Err(format!(
+                "{masked} elements are masked behind those of `{text}`, at most {most} at once"
+            ));
         }
         Ok((self.left(0), self.innermost - masked))
     }
@@ -360,10 +372,14 @@ impl Counted<'_> {
     /// A valid count for each iteration of the outer loop: case 3, needed for the reason `why`.
     fn each(&self, most: u64, why: &str) -> Result<Vec<u64>, Refused> {
         if self.left(0) > 0 {
-            return Err(width(format!("{why}; with padding before the elements nothing else will do (book 08)")));
+            return Err(width(format!(
+                "{why}; with padding before the elements nothing else will do (book 08)"
+            )));
         }
         if self.outer.is_none() {
-            return Err(width(format!("{why}; more takes a loop of at most {most} iterations around it (book 08)")));
+            return Err(width(format!(
+                "{why}; more takes a loop of at most {most} iterations around it (book 08)"
+            )));
         }
         if self.steps > most {
             return Err(width(format!(
@@ -374,3 +390,6 @@ impl Counted<'_> {
         Ok((0..self.steps).map(|t| self.innermost - self.right(t)).collect())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,7 +3,9 @@
 
 use visa_machine::Machine;
 use visa_numerics::DType;
-use visa_sequencer::{Entry, Mask, Program, SeqError, SequencerLimits, check, contiguous, fetch_size, innermost};
+use visa_sequencer::{
+    Entry, Mask, Program, SeqError, SequencerLimits, check, contiguous, fetch_size, innermost,
+};
 
 /// Why a fetch cannot be done.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,8 +9,8 @@ use visa_mapping::{Dim, Expr, Tensor, Unit, operand};
 use visa_sequencer::{Entry, Program, SeqError};
 use visa_stream::commit::{Write, zeros_kept};
 pub use visa_stream::lower::{LowerStage, StageCx};
-use visa_stream::ops::{commit_view, contract, vector};
 use visa_stream::mask::{Fetch, Mask};
+use visa_stream::ops::{commit_view, contract, vector};
 use visa_stream::plan::{self, Plan};
 use visa_stream::snoop;
 
@@ -83,7 +83,8 @@ fn fetch(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> 
     let (plan, mask) = fetch.plan().map_err(|refused| refused.at(op))?;
     let tensor = op.operand_def(0).and_then(|begin| begin.operands().first());
     let base = cx.base(tensor, &source);
-    let mask = mask.map(|Mask { dim, left, by, valid }| visa_sequencer::Mask { dim, left, by, valid, value: 0 });
+    let mask =
+        mask.map(|Mask { dim, left, by, valid }| visa_sequencer::Mask { dim, left, by, valid, value: 0 });
     check_start(op, &plan, mask.as_ref(), base, source.element_bytes())?;
     check_fetch(cx, op, (&program(&plan, base), mask.as_ref()), (&source, &result), &fetch)?;
     let mut spec = cx.body(cx.spec("seq.fetch", op)?, "dtype", &visa_sequencer::DTYPE, source.dtype);
@@ -104,10 +105,14 @@ fn check_start(
     base: i64,
     element_bytes: u64,
 ) -> Result<(), Diagnostic> {
-    let Some(mask) = mask.filter(|mask| mask.left > 0 && base.saturating_add(plan.base) < 0) else { return Ok(()) };
+    let Some(mask) = mask.filter(|mask| mask.left > 0 && base.saturating_add(plan.base) < 0) else {
+        return Ok(());
+    };
     let bytes = |elements: i64| elements.saturating_mul(i64::try_from(element_bytes).unwrap_or(i64::MAX));
     let (left, first) = (mask.left, bytes(base.saturating_add(plan.base)));
-    let message = format!("{left} masked elements are read before the others, from address {first} on: no memory is there");
+    let message = format!(
+        "{left} masked elements are read before the others, from address {first} on: no memory is there"
+    );
     let fix = format!("place the tensor at {} or higher", bytes(-plan.base));
     Err(op.clause_error("C7", "packet", message).fix(Some(fix)))
 }
