@@ -171,9 +171,10 @@ impl Opaque {
     }
 
     fn replaced(&self, expr: &Expr, with: &dyn Fn(&Padded) -> Expr) -> Result<Expr, MapError> {
-        if let Some(padded) = Padded::of(expr, &self.axes)? {
-            let known = self.terms.iter().find(|known| known.term == padded.term);
-            return Ok(known.map_or_else(|| expr.clone(), with));
+        let padded = Padded::of(expr, &self.axes)?;
+        let known = padded.and_then(|padded| self.terms.iter().find(|known| known.term == padded.term));
+        if let Some(known) = known {
+            return Ok(with(known));
         }
         match expr {
             Expr::Alias(name) => self.replaced(self.axes.alias(name)?, with),
