@@ -29,15 +29,15 @@ pub struct Write<'a> {
     pub into: Option<Whole<'a>>,
 }
 
-/// Whether zero padding of the stream that `op` takes is still what the fetch made of it: only engines that move packets lie
-/// between.
+/// Whether zero padding of the stream that `op` takes is still what the fetch made of it: only engines that move packets, or
+/// convert zeros to zeros, lie between.
 #[must_use]
 pub fn zeros_kept(op: OpRef<'_>) -> bool {
     let mut before = op.operand_def(0);
     while let Some(engine) = before {
         match engine.name() {
             "stream.fetch" => return true,
-            "stream.switch" | "stream.collect" => before = engine.operand_def(0),
+            "stream.switch" | "stream.collect" | "stream.cast" => before = engine.operand_def(0),
             _ => return false,
         }
     }

@@ -161,10 +161,10 @@ impl<'a> Fetch<'a> {
                 "`{one}` and `{two}` both have {what}: a fetch has one such term (book 08)"
             )));
         }
-        if term.split && !term.ends_axis(self.axes) {
+        if term.split && !term.ends_axes(self.axes) {
             let (text, inner) = (&term.text, &term.inner);
             return Err(shape(format!(
-                "`{text}` is cut, and where `{inner}` ends other elements follow: only padding behind the end of an axis is cut"
+                "`{text}` is cut, but `{inner}` starts or ends inside an axis, where the parts count other elements: only whole axes are cut"
             )));
         }
         let opaque = Opaque::new(vec![term.clone()], self.axes);

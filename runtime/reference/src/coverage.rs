@@ -13,7 +13,8 @@ use visa_mapping::{
     Axes, AxisId, Digit, Dim, Expr, Opaque, Padded, Placement, Tensor, padded_terms, place_expr,
 };
 
-use crate::MAX_ELEMENTS;
+/// Most positions of a padded term that are put together. No more fit the data memory of a slice.
+pub(crate) const MAX_POSITIONS: u64 = 1 << 20;
 
 /// The digits of some mappings of a tensor type, by axis.
 pub(crate) struct Coverage {
@@ -76,8 +77,8 @@ impl Coverage {
             .extract_if(.., |placed| placed.digit.axis == opaque.axis(term))
             .map(|part| part.digit)
             .collect();
-        let size = usize::try_from(term.size).ok().filter(|&size| size as u64 <= MAX_ELEMENTS);
-        let size = size.ok_or_else(|| refuse(format!("more than {MAX_ELEMENTS} positions")))?;
+        let size = usize::try_from(term.size).ok().filter(|&size| size as u64 <= MAX_POSITIONS);
+        let size = size.ok_or_else(|| refuse(format!("more than {MAX_POSITIONS} positions")))?;
         let first: Vec<bool> = (0..size).map(|position| position == 0).collect();
         if !parts.iter().fold(first, |held, part| with_digit(&held, part)).into_iter().all(|held| held) {
             return Err(refuse("not all of its positions are held".to_owned()));

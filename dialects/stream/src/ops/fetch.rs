@@ -27,7 +27,7 @@ pub static DECL: OpDecl = OpDecl {
         ("C1", "the output packet is a multiple of 8 bytes (book 08)"),
         ("C2", "the fetch adapter converts i8 to i32, bf16 to f32 and f32 to bf16 (book 08)"),
         ("C3", "the slice holds every element asked for, in radices that agree (book 07)"),
-        ("C4", "one term has zero padding; its elements are evenly spaced in memory, it is cut into the innermost loop of the packet and at most one loop around that, or stands whole in one loop, and what is cut ends its axis (book 08)"),
+        ("C4", "one term has zero padding; its elements are evenly spaced in memory, it is cut into the innermost loop of the packet and at most one loop around that, or stands whole in one loop, and what is cut are whole axes (book 08)"),
         ("C5", "masked are, in the first iteration of that loop, at most all of the innermost one on the left, and in the last iteration on the right as many, but at most 255 x 4 bits; or, without padding on the left and with at most 8 iterations, any number on the right of each (book 08)"),
         ("C6", "the main context masks, in packets of at most 256 bytes (book 08)"),
         ("C7", "what is read before the elements, to be masked, lies in the slice's memory"),
