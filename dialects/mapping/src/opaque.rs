@@ -38,8 +38,8 @@ pub struct Padded {
 }
 
 impl Padded {
-    /// The padded term that `expr` is: one with zero padding, or one without a digit form whose elements have one. Don't-care
-    /// padding inside or before zero padding belongs to the term; around it, it does not.
+    /// The padded term that `expr` is: one with zero padding, or one without a digit form whose elements have one. Other padding
+    /// inside or before belongs to the term; don't-care padding around it does not.
     fn of(expr: &Expr, axes: &Axes) -> Result<Option<Self>, MapError> {
         if !matches!(expr, Expr::Pad { .. } | Expr::Alias(_)) {
             return Ok(None);
@@ -53,10 +53,13 @@ impl Padded {
             zero |= *kind == PadKind::Zero && amount > 0;
             inner = padded;
         }
-        let around = matches!(term, Expr::Pad { kind: PadKind::Top, side: Side::High, .. });
-        let ragged =
-            || matches!(digits(&term, axes), Err(DigitsError::Ragged(_))) && digits(inner, axes).is_ok();
-        if (zero && around) || (!zero && !ragged()) {
+        let ragged = |map: &Expr| matches!(digits(map, axes), Err(DigitsError::Ragged(_)));
+        if let Expr::Pad { inner: inside, kind: PadKind::Top, side: Side::High, .. } = &term
+            && (zero || ragged(inside))
+        {
+            return Ok(None);
+        }
+        if !zero && (!ragged(&term) || digits(inner, axes).is_err()) {
             return Ok(None);
         }
         let (live, size) = (inner.size(axes)?, term.size(axes)?);
@@ -262,6 +265,7 @@ mod tests {
         assert_eq!(terms("[A # 8 {0}, B # 96 {0} % 32]").len(), 2);
         // Without a digit form: 360 elements in 400, and don't-care padding before.
         assert_eq!(terms("[[A, B] # 400 / 2]"), [("[A, B] # 400".into(), 0, 360, 400, true)]);
+        assert_eq!(terms("[[A, B] # 400 # 512]"), [("[A, B] # 400".into(), 0, 360, 400, false)]);
         assert_eq!(terms("[B # 92 {left}]"), [("B # 92 {left}".into(), 2, 90, 92, false)]);
         assert_eq!(terms("[[A, B] # 540, [[A, B] # 400 / 8] # 128]").len(), 1);
     }

@@ -85,7 +85,7 @@ fn fetch(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> 
     let base = cx.base(tensor, &source);
     let mask =
         mask.map(|Mask { dim, left, by, valid }| visa_sequencer::Mask { dim, left, by, valid, value: 0 });
-    check_start(op, &plan, mask.as_ref(), base, source.element_bytes())?;
+    check_start(op, &plan, base, source.element_bytes())?;
     check_fetch(cx, op, (&program(&plan, base), mask.as_ref()), (&source, &result), &fetch)?;
     let mut spec = cx.body(cx.spec("seq.fetch", op)?, "dtype", &visa_sequencer::DTYPE, source.dtype);
     if source.dtype != result.dtype {
@@ -97,23 +97,17 @@ fn fetch(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> 
     Ok(Some(loops(cx, spec, &plan, base)))
 }
 
-/// C7: what is read before the elements of a masked term must be memory of the slice.
-fn check_start(
-    op: OpRef<'_>,
-    plan: &Plan,
-    mask: Option<&visa_sequencer::Mask>,
-    base: i64,
-    element_bytes: u64,
-) -> Result<(), Diagnostic> {
-    let Some(mask) = mask.filter(|mask| mask.left > 0 && base.saturating_add(plan.base) < 0) else {
-        return Ok(());
-    };
+/// C7: what is read before the elements of a padded term must be memory of the slice. Only such a term makes a fetch start
+/// before its tensor.
+fn check_start(op: OpRef<'_>, plan: &Plan, base: i64, element_bytes: u64) -> Result<(), Diagnostic> {
     let bytes = |elements: i64| elements.saturating_mul(i64::try_from(element_bytes).unwrap_or(i64::MAX));
-    let (left, first) = (mask.left, bytes(base.saturating_add(plan.base)));
-    let message = format!(
-        "{left} masked elements are read before the others, from address {first} on: no memory is there"
-    );
-    let fix = format!("place the tensor at {} or higher", bytes(-plan.base));
+    let first = bytes(base.saturating_add(plan.base));
+    if first >= 0 {
+        return Ok(());
+    }
+    let message =
+        format!("padding before the elements is read from address {first} on, where no memory is (book 08)");
+    let fix = format!("place the tensor at {} or higher", bytes(plan.base.saturating_neg()));
     Err(op.clause_error("C7", "packet", message).fix(Some(fix)))
 }
 

@@ -30,7 +30,7 @@ pub static DECL: OpDecl = OpDecl {
         ("C4", "one term has zero padding; its elements are evenly spaced in memory, it is cut into the innermost loop of the packet and at most one loop around that, or stands whole in one loop, and what is cut are whole axes (book 08)"),
         ("C5", "masked are, in the first iteration of that loop, at most all of the innermost one on the left, and in the last iteration on the right as many, but at most 255 x 4 bits; or, without padding on the left and with at most 8 iterations, any number on the right of each (book 08)"),
         ("C6", "the main context masks, in packets of at most 256 bytes (book 08)"),
-        ("C7", "what is read before the elements, to be masked, lies in the slice's memory"),
+        ("C7", "padding before the elements is read from the slice's memory, masked or not (book 08)"),
     ],
     operands: &[OperandDecl::one("stream", &["stream.begin"])],
     clauses: &[
