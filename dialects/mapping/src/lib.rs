@@ -54,7 +54,7 @@ pub use expr::{Expr, MAX_SHARED, PadKind, Side};
 pub use gather::{Gathers, MAX_PICKS};
 pub use inverse::{Inverse, inverse};
 pub use normal::normalize;
-pub use opaque::{Opaque, Padded, equal_streams, padded_terms};
+pub use opaque::{Opaque, Padded, equal_streams, padded_terms, without_zeros};
 pub use parse::{MAX_DEPTH, MAX_NODES};
 pub use placement::{MAX_CHOICES, Placed, Placement, place, place_expr};
 pub use rebuild::rebuild;

@@ -5,14 +5,18 @@
 //! the term says: `/ 32` of it starts with padding, and padding of a major part wins over what stands below. So a stream
 //! reads a padded term as an *opaque axis* of n positions: its parts count those positions, and a position holds what
 //! the term holds there. With the axis in place of the term, the ordinary algebra does the rest.
+//!
+//! The same goes for don't-care padding that falls inside a digit, such as `[A, B, C] # 32` of 30 elements: it has no digit form,
+//! and one axis of 32 positions has.
 
 use crate::axes::{Axes, AxisId};
-use crate::digits::digits;
+use crate::cell::{Cell, Index, map};
+use crate::digits::{Digit, DigitsError, digits};
 use crate::equal::{Equality, equal};
 use crate::error::MapError;
 use crate::expr::{Expr, PadKind, Side};
 
-/// A term with zero padding behind its elements, before them, or both.
+/// A term with padding behind its elements, before them, or both, that is read as one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Padded {
     /// The term, aliases written out.
@@ -27,44 +31,52 @@ pub struct Padded {
     pub live: u64,
     /// Positions in total.
     pub size: u64,
+    /// Whether some of the padding is zero.
+    pub zero: bool,
     /// Whether `/` or `%` cut it somewhere.
     pub split: bool,
 }
 
 impl Padded {
-    /// The padded term that `expr` is. Don't-care padding inside or before it belongs to it; around it, it does not.
+    /// The padded term that `expr` is: one with zero padding, or one without a digit form whose elements have one. Other padding
+    /// inside or before belongs to the term; don't-care padding around it does not.
     fn of(expr: &Expr, axes: &Axes) -> Result<Option<Self>, MapError> {
         if !matches!(expr, Expr::Pad { .. } | Expr::Alias(_)) {
             return Ok(None);
         }
         let term = expr.expanded(axes)?;
         let (mut inner, mut left, mut zero) = (&term, 0, false);
-        while let Expr::Pad { inner: padded, size, kind, side } = inner {
-            let outermost = std::ptr::eq(inner, &term);
-            if *kind == PadKind::Bottom || (outermost && (*kind, *side) == (PadKind::Top, Side::High)) {
-                break;
-            }
+        while let Expr::Pad { inner: padded, size, kind: kind @ (PadKind::Zero | PadKind::Top), side } = inner
+        {
             let amount = size.saturating_sub(padded.size(axes)?);
             left += if *side == Side::Low { amount } else { 0 };
             zero |= *kind == PadKind::Zero && amount > 0;
             inner = padded;
         }
+        let ragged = |map: &Expr| matches!(digits(map, axes), Err(DigitsError::Ragged(_)));
+        if let Expr::Pad { inner: inside, kind: PadKind::Top, side: Side::High, .. } = &term
+            && (zero || ragged(inside))
+        {
+            return Ok(None);
+        }
+        if !zero && (!ragged(&term) || digits(inner, axes).is_err()) {
+            return Ok(None);
+        }
         let (live, size) = (inner.size(axes)?, term.size(axes)?);
         let text = expr.quoted().trim_matches('`').to_owned();
-        let inner = inner.clone();
-        Ok(zero.then_some(Self { term, text, inner, left, live, size, split: false }))
+        Ok(Some(Self { inner: inner.clone(), term, text, left, live, size, zero, split: false }))
     }
 
-    /// Whether the elements end where their axis ends: what a cut counts beyond them is no element. Otherwise it would be one
-    /// that the term does not hold.
+    /// Whether a cut term reads position by position as it reads as a whole, but for padding that becomes don't-care: if each digit
+    /// of the elements starts and ends with its axis, what the parts count beyond is no element. Otherwise it would be one that
+    /// the term does not hold. Padding before the elements is another matter.
     #[must_use]
-    pub fn ends_axis(&self, axes: &Axes) -> bool {
-        let Ok(digits) = digits(&self.inner, axes) else { return true };
-        let Some(top) = digits.iter().next_back() else { return true };
-        let Some(axis) = top.axis else { return top.live == 1 };
-        let start = digits.offset().iter().find(|offset| offset.axis == axis);
-        let start = start.map_or(0, |offset| offset.coordinate);
-        start.saturating_add(top.stride.saturating_mul(top.live)) >= top.axis_size
+    pub fn ends_axes(&self, axes: &Axes) -> bool {
+        let ends = |digit: &Digit| match digit.axis {
+            Some(_) => digit.stride.saturating_mul(digit.live) >= digit.axis_size,
+            None => digit.live == 1,
+        };
+        digits(&self.inner, axes).is_ok_and(|digits| digits.offset().is_empty() && digits.iter().all(ends))
     }
 
     /// The same term with don't-care padding.
@@ -136,10 +148,37 @@ impl Opaque {
         self.replaced(expr, &|_, axis| Expr::axis(self.axes.name(axis)))
     }
 
+    /// An answer about views, with the cells that the terms hold in place of their positions.
+    fn read(&self, answer: Equality) -> Equality {
+        match answer {
+            Equality::Different { at, left, right } => Equality::Different {
+                at,
+                left: left.and_then(|cell| self.cell(cell)),
+                right: right.and_then(|cell| self.cell(cell)),
+            },
+            Equality::Equal | Equality::Unknown { .. } => answer,
+        }
+    }
+
+    /// What the terms hold at the positions that a cell names.
+    fn cell(&self, cell: Cell) -> Option<Cell> {
+        let Cell::Live(index) = cell else { return Some(cell) };
+        let is_opaque = |axis: AxisId| self.terms.iter().any(|(_, own)| *own == axis);
+        let mut named: Index = index.iter().filter(|&(axis, _)| !is_opaque(axis)).collect();
+        for (term, axis) in &self.terms {
+            match map(&term.term, &self.axes, index.get(*axis))? {
+                Cell::Live(elements) => named.add_index(&elements),
+                padding @ (Cell::Pad(_) | Cell::Shared(_)) => return Some(padding),
+            }
+        }
+        Some(Cell::Live(named))
+    }
+
     fn replaced(&self, expr: &Expr, with: &dyn Fn(&Padded, AxisId) -> Expr) -> Result<Expr, MapError> {
-        if let Some(padded) = Padded::of(expr, &self.axes)? {
-            let known = self.terms.iter().find(|(known, _)| known.term == padded.term);
-            return Ok(known.map_or_else(|| expr.clone(), |(term, axis)| with(term, *axis)));
+        let padded = Padded::of(expr, &self.axes)?;
+        let known = padded.and_then(|padded| self.terms.iter().find(|(known, _)| known.term == padded.term));
+        if let Some((known, axis)) = known {
+            return Ok(with(known, *axis));
         }
         match expr {
             Expr::Alias(name) => self.replaced(self.axes.alias(name)?, with),
@@ -157,6 +196,16 @@ impl Opaque {
     }
 }
 
+/// A mapping with don't-care padding for zero padding: what it says of elements alone. Aliases are written out.
+///
+/// # Errors
+/// An alias that is not defined.
+pub fn without_zeros(expr: &Expr, axes: &Axes) -> Result<Expr, MapError> {
+    let loosened = expr.expanded(axes)?.map_children(|child| without_zeros(child, axes))?;
+    let Expr::Pad { inner, size, kind: PadKind::Zero, side } = loosened else { return Ok(loosened) };
+    Ok(Expr::Pad { inner, size, kind: PadKind::Top, side })
+}
+
 /// [`equal()`] for mappings of a stream: whether what is `wanted` may be called `found`. Padded terms that either of them
 /// cuts are opaque. `found` may claim less: don't-care padding for the zeros behind the elements.
 #[must_use]
@@ -170,15 +219,18 @@ pub fn equal_streams(found: &Expr, wanted: &Expr, axes: &Axes) -> Equality {
         return equal(found, wanted, axes);
     }
     let claimed = padded_terms(&[found], axes).unwrap_or_default();
-    let claims = |term: &Padded| claimed.iter().any(|own| own.term == term.term);
-    let loose = !terms.iter().any(|term| claims(term) || term.left > 0);
+    let claims = |term: &Padded| term.zero && claimed.iter().any(|own| own.term == term.term);
+    let strict = terms.iter().any(|term| claims(term) || term.left > 0);
     let opaque = Opaque::new(terms, axes);
-    let compared = if loose {
-        opaque.replaced(wanted, &|term, _| term.loosened()).map(|wanted| equal(found, &wanted, axes))
-    } else {
-        opaque.view(found).and_then(|found| Ok(equal(&found, &opaque.view(wanted)?, &opaque.axes)))
-    };
-    compared.unwrap_or_else(unknown)
+    let views = opaque.view(found).and_then(|found| Ok((found, opaque.view(wanted)?)));
+    match views.map(|(found, wanted)| opaque.read(equal(&found, &wanted, &opaque.axes))) {
+        Err(error) => unknown(error),
+        Ok(answer) if strict || answer == Equality::Equal => answer,
+        Ok(_) => {
+            let elements = opaque.replaced(wanted, &|term, _| term.loosened());
+            elements.map_or_else(unknown, |wanted| equal(found, &wanted, axes))
+        }
+    }
 }
 
 #[cfg(test)]
@@ -212,13 +264,25 @@ mod tests {
         assert_eq!(terms("[B # 96 {0} # 128, A]"), [("B # 96 {0}".into(), 0, 90, 96, false)]);
         assert_eq!(terms("[B # 92 {left} # 96 {0}]"), [("B # 92 {left} # 96 {0}".into(), 2, 90, 96, false)]);
         assert_eq!(terms("[A # 8 {0}, B # 96 {0} % 32]").len(), 2);
+        // Without a digit form: 360 elements in 400, and don't-care padding before.
+        assert_eq!(terms("[[A, B] # 400 / 2]"), [("[A, B] # 400".into(), 0, 360, 400, true)]);
+        assert_eq!(terms("[[A, B] # 400 # 512]"), [("[A, B] # 400".into(), 0, 360, 400, false)]);
+        assert_eq!(terms("[B # 92 {left}]"), [("B # 92 {left}".into(), 2, 90, 92, false)]);
+        assert_eq!(terms("[[A, B] # 540, [[A, B] # 400 / 8] # 128]").len(), 1);
+    }
+
+    #[test]
+    fn zeros_are_forgotten() {
+        let loosened = |text: &str| without_zeros(&parse(text), &axes()).unwrap().to_string();
+        assert_eq!(loosened("[A # 8 {!}, {P} / 32]"), "[A # 8 {!}, B # 92 {left} # 96 / 32]");
     }
 
     #[test]
     fn the_end_of_the_axis_is_seen() {
-        let ends = |text: &str| padded_terms(&[&parse(text)], &axes()).unwrap()[0].ends_axis(&axes());
-        assert!(ends("[B # 96 {0}]") && ends("[[A, B] # 400 {0}]") && ends("[B @ 30 # 64 {0}]"));
-        assert!(!ends("[B % 30 # 32 {0}]") && !ends("[[A % 2, B] # 184 {0}]"));
+        let ends = |text: &str| padded_terms(&[&parse(text)], &axes()).unwrap()[0].ends_axes(&axes());
+        assert!(ends("[B # 96 {0}]") && ends("[[A, B] # 400 {0}]") && ends("[1 # 4 {0}]"));
+        assert!(!ends("[B % 30 # 32 {0}]") && !ends("[B @ 30 # 64 {0}]"));
+        assert!(!ends("[[A % 2, B] # 184 {0}]") && !ends("[[A, B % 30] # 128 {0}]"));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use visa_ir::module::OpRef;
 use visa_mapping::facts::machine;
 use visa_mapping::ops::table;
 use visa_mapping::{Expr, Tensor, Unit, operand};
-use visa_numerics::{CastRow, DType, LookupTable, zero_point_cast};
+use visa_numerics::{Bits, CastRow, DType, LookupTable, from_pattern, zero_point_cast};
 
 /// What happens to each element, in this order.
 pub struct Adapter {
@@ -22,6 +22,29 @@ pub struct Adapter {
     pub zero: Vec<i32>,
     /// The axis between two interleaved tensors.
     pub axis: Option<Arc<str>>,
+}
+
+impl Adapter {
+    /// The bit pattern in data memory that is zero behind the adapter, whatever the coordinate along [`Adapter::axis`]: what
+    /// masked elements become first (book 08: pad_value). `None` if there is none.
+    #[must_use]
+    pub fn zero(&self) -> Option<Bits> {
+        if self.table.is_none() && self.zero.is_empty() {
+            return Some(0);
+        }
+        let behind = |bits: Bits| {
+            let indexed = self.table.as_ref().map_or(Some(bits), |table| table.get(self.from, bits))?;
+            Some(self.cast.map_or(indexed, |row| (row.apply)(indexed)))
+        };
+        // Tables and zero points are for formats of up to 8 bits.
+        let patterns = 0..1_u32.checked_shl(self.from.bits()).unwrap_or(0);
+        patterns.into_iter().find(|&pattern| {
+            let zero = behind(from_pattern(self.from, pattern)).map(Bits::cast_signed);
+            zero.is_some_and(|zero| {
+                if self.zero.is_empty() { zero == 0 } else { self.zero.iter().all(|own| *own == zero) }
+            })
+        })
+    }
 }
 
 /// The adapter of a `stream.fetch`.

@@ -30,15 +30,15 @@ pub struct Write<'a> {
     pub into: Option<Whole<'a>>,
 }
 
-/// Whether zero padding of the stream that `op` takes is still what the fetch made of it: only engines that move packets lie
-/// between.
+/// Whether zero padding of the stream that `op` takes is still what the fetch made of it: only engines that move packets, or
+/// convert zeros to zeros, lie between.
 #[must_use]
 pub fn zeros_kept(op: OpRef<'_>) -> bool {
     let mut before = op.operand_def(0);
     while let Some(engine) = before {
         match engine.name() {
             "stream.fetch" => return true,
-            "stream.switch" | "stream.collect" => before = engine.operand_def(0),
+            "stream.switch" | "stream.collect" | "stream.cast" => before = engine.operand_def(0),
             _ => return false,
         }
     }
@@ -80,23 +80,20 @@ impl Write<'_> {
         if shared.is_empty() {
             return self.elements_only();
         }
-        let with_zeros = self.with_zeros(shared);
-        with_zeros.or_else(|why| self.elements_only().map_err(|_| why))
+        let with_padding = self.with_padding(shared);
+        with_padding.or_else(|why| self.elements_only().map_err(|_| why))
     }
 
-    /// The terms with zero padding that the stream brings and the destination has.
+    /// The padded terms that the stream brings and the destination has.
     fn shared_padding(&self) -> Result<Vec<Padded>, MapError> {
-        if !self.zeros {
-            return Ok(Vec::new());
-        }
         let brought = padded_terms(&[self.time, self.packet], self.axes)?;
         let mut shared = padded_terms(&[self.element], self.axes)?;
-        shared.retain(|term| brought.iter().any(|own| own.term == term.term));
+        shared.retain(|term| (self.zeros || !term.zero) && brought.iter().any(|own| own.term == term.term));
         Ok(shared)
     }
 
     /// The write with these terms as data, padding included.
-    fn with_zeros(&self, terms: Vec<Padded>) -> Result<Plan, PlanError> {
+    fn with_padding(&self, terms: Vec<Padded>) -> Result<Plan, PlanError> {
         let opaque = Opaque::new(terms, self.axes);
         let view = |map: &Expr| opaque.view(map).map_err(|error| error.message);
         let (element, time, packet) = (view(self.element)?, view(self.time)?, view(self.packet)?);

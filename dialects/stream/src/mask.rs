@@ -8,8 +8,13 @@
 //! positions left of the elements are a beginning of the innermost loop and those right of them an end of it. So there is
 //! one left count for the first iteration and one right count for the last (the book's cases 1 and 2), or, without padding
 //! on the left, a right count for each iteration (case 3).
+//!
+//! Don't-care padding without a digit form is read the same way, and not masked.
+
+mod counted;
 
 use crate::plan::{self, Access, Loop, Plan, digits_of};
+use counted::Counted;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 use visa_machine::Machine;
@@ -141,14 +146,15 @@ impl<'a> Fetch<'a> {
         let inside = read(&[&term.inner])?;
         if let Some(other) = terms.first().or(inside.first()) {
             let (one, two) = (&other.text, &term.text);
+            let what = if other.zero && term.zero { "zero padding" } else { "padding that is read as one" };
             return Err(shape(format!(
-                "`{one}` and `{two}` both have zero padding: a fetch masks one term (book 08)"
+                "`{one}` and `{two}` both have {what}: a fetch has one such term (book 08)"
             )));
         }
-        if term.split && !term.ends_axis(self.axes) {
+        if term.split && !term.ends_axes(self.axes) {
             let (text, inner) = (&term.text, &term.inner);
             return Err(shape(format!(
-                "`{text}` is cut, and where `{inner}` ends other elements follow: only padding behind the end of an axis is cut"
+                "`{text}` is cut, but `{inner}` starts or ends inside an axis, where the parts count other elements: only whole axes are cut"
             )));
         }
         let opaque = Opaque::new(vec![term.clone()], self.axes);
@@ -197,7 +203,7 @@ impl<'a> Fetch<'a> {
             walked.inner.iter().chain(&walked.outer).map(|factor| factor.step.clone()).collect();
         let plan = plan::fetch_loops(walked);
         let counted = masked.counted(&stream.map_err(unreadable)?, &steps)?;
-        if counted.left(0) == 0 && counted.right(counted.steps - 1) == 0 {
+        if !masked.term.zero || counted.left(0) == 0 && counted.right(counted.steps - 1) == 0 {
             return Ok((plan, None));
         }
         let most = self.machine.limits.mask_packet_max_bytes;
@@ -295,89 +301,5 @@ impl Masked {
     }
 }
 
-/// How the loops of a fetch count the positions of a padded term: from `start` on, in iteration t of the outer loop and d of
-/// the innermost one position start + t * stride + d * step.
-struct Counted<'a> {
-    term: &'a Padded,
-    start: u64,
-    /// Iterations of the innermost loop of the fetch.
-    innermost: u64,
-    /// Positions that one of them goes on; 0 where it counts something else.
-    step: u64,
-    /// The outer loop, numbered from the outermost of the fetch, if there is one.
-    outer: Option<usize>,
-    /// Positions that one of its iterations goes on.
-    stride: u64,
-    /// Its iterations.
-    steps: u64,
-}
-
-impl Counted<'_> {
-    /// Iterations of the innermost loop whose position lies below `end`, in iteration t of the outer one.
-    fn below(&self, end: u64, t: u64) -> u64 {
-        let first = self.start.saturating_add(self.stride.saturating_mul(t));
-        let room = end.saturating_sub(first);
-        match self.step {
-            0 if room > 0 => self.innermost,
-            0 => 0,
-            step => room.div_ceil(step).min(self.innermost),
-        }
-    }
-
-    /// Elements masked on the left.
-    fn left(&self, t: u64) -> u64 {
-        self.below(self.term.left, t)
-    }
-
-    /// Elements masked on the right.
-    fn right(&self, t: u64) -> u64 {
-        self.innermost - self.below(self.term.left + self.term.live, t)
-    }
-
-    /// The left count of the first iteration and the valid count of the last one, where no other iteration is masked: the
-    /// book's cases 1 and 2. At most `most` elements are masked on the right.
-    fn single(&self, most: u64) -> Result<(u64, u64), String> {
-        let (text, last) = (&self.term.text, self.steps - 1);
-        if last > 0 && self.left(1) > 0 {
-            return Err(format!(
-                "{} positions of `{text}` stand before its elements, but the innermost loop has {}",
-                self.term.left, self.innermost
-            ));
-        }
-        if last > 0 && self.right(last - 1) > 0 {
-            return Err(format!(
-                "{} positions of `{text}` stand behind its elements, but the innermost loop has {}",
-                self.term.size - self.term.left - self.term.live,
-                self.innermost
-            ));
-        }
-        let masked = self.right(last);
-        if masked > most {
-            return Err(format!(
-                "{masked} elements are masked behind those of `{text}`, at most {most} at once"
-            ));
-        }
-        Ok((self.left(0), self.innermost - masked))
-    }
-
-    /// A valid count for each iteration of the outer loop: case 3, needed for the reason `why`.
-    fn each(&self, most: u64, why: &str) -> Result<Vec<u64>, Refused> {
-        if self.left(0) > 0 {
-            return Err(width(format!(
-                "{why}; with padding before the elements nothing else will do (book 08)"
-            )));
-        }
-        if self.outer.is_none() {
-            return Err(width(format!(
-                "{why}; more takes a loop of at most {most} iterations around it (book 08)"
-            )));
-        }
-        if self.steps > most {
-            return Err(width(format!(
-                "{why}; and there are at most {most} counts, where the loop around it has {} iterations (book 08)",
-                self.steps
-            )));
-        }
-        Ok((0..self.steps).map(|t| self.innermost - self.right(t)).collect())
-    }
-}
+#[cfg(test)]
+mod tests;

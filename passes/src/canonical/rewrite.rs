@@ -7,7 +7,7 @@ use visa_ir::diag::{Diagnostic, Severity};
 use visa_ir::span::Span;
 use visa_ir::verify::Analysis;
 use visa_mapping::facts::DeclaredAxes;
-use visa_mapping::{Axes, Expr};
+use visa_mapping::{Axes, Expr, padded_terms};
 
 use super::engine::{Canonical, CanonicalError, Stop, canonicalize};
 use super::explain::explain;
@@ -80,6 +80,10 @@ impl MappingRewriter {
     }
 
     fn find(&self, cx: &mut PassCx<'_>, mapping: &Expr, span: Span) -> Result<Option<Expr>, Vec<Diagnostic>> {
+        // Streams know a padded term by its text, in whatever parts (visa_mapping::Opaque).
+        if padded_terms(&[mapping], &self.axes).is_ok_and(|terms| !terms.is_empty()) {
+            return Ok(None);
+        }
         let Canonical { expr, statistics } = match canonicalize(mapping, &self.axes, &self.rules) {
             Ok(canonical) => canonical,
             Err(CanonicalError::Map(_)) => return Ok(None),

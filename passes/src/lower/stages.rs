@@ -97,16 +97,17 @@ fn lower_fetch(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagno
     let (mut plan, mask) = fetch.plan().map_err(|refused| refused.at(op))?;
     let tensors = op.operand_def(0).map_or(&[][..], |begin| begin.operands());
     let base = cx.base(tensors.first(), &source);
+    let adapter = adapter(op)?;
+    let value = u64::from(adapter.zero().unwrap_or(0));
     let mut mask =
-        mask.map(|Mask { dim, left, by, valid }| visa_sequencer::Mask { dim, left, by, valid, value: 0 });
-    check_start(op, &plan, mask.as_ref(), base, source.dtype)?;
+        mask.map(|Mask { dim, left, by, valid }| visa_sequencer::Mask { dim, left, by, valid, value });
+    check_start(op, &plan, base, source.dtype)?;
     if let Some(axis) = begin_interleaved::axis_of(op) {
         let distance = cx.base(tensors.get(1), &source).saturating_sub(base);
         mask = mask.map(|mask| mask.below(plan.time().len()));
         plan = begin_interleaved::alternating(plan, &axis, distance);
     }
     let sub = result.unit == Some(Unit::Sub);
-    let adapter = adapter(op)?;
     let to = (adapter.from != result.dtype).then_some(result.dtype);
     let (from, elements) = (source.dtype, program(&plan, base));
     match &mask {
@@ -134,23 +135,17 @@ fn lower_fetch(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagno
     Ok(Some(loops(cx, spec, &plan, base)))
 }
 
-/// C10: what is read before the elements of a masked term must be memory of the slice.
-fn check_start(
-    op: OpRef<'_>,
-    plan: &Plan,
-    mask: Option<&visa_sequencer::Mask>,
-    base: i64,
-    dtype: DType,
-) -> Result<(), Diagnostic> {
-    let Some(mask) = mask.filter(|mask| mask.left > 0 && base.saturating_add(plan.base) < 0) else {
-        return Ok(());
-    };
+/// C10: what is read before the elements of a padded term must be memory of the slice. Only such a term makes a fetch start
+/// before its tensor.
+fn check_start(op: OpRef<'_>, plan: &Plan, base: i64, dtype: DType) -> Result<(), Diagnostic> {
     let bytes = |elements: i64| elements.saturating_mul(i64::from(dtype.bits())).div_euclid(8);
-    let (left, first) = (mask.left, bytes(base.saturating_add(plan.base)));
-    let message = format!(
-        "{left} masked elements are read before the others, from address {first} on: no memory is there"
-    );
-    let fix = format!("place the tensor at {} or higher", -bytes(plan.base));
+    let first = bytes(base.saturating_add(plan.base));
+    if first >= 0 {
+        return Ok(());
+    }
+    let message =
+        format!("padding before the elements is read from address {first} on, where no memory is (book 08)");
+    let fix = format!("place the tensor at {} or higher", bytes(plan.base).saturating_neg());
     Err(op.clause_error("C10", "packet", message).fix(Some(fix)))
 }
 

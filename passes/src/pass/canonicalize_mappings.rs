@@ -14,8 +14,8 @@ pub static PASS: Pass = Pass {
           aliases are written out. Equal means the same cell at every position (book 03), so whatever an operation reads off \
           the mapping stays true. Result types are inferred again, since they repeat clauses; the types of arguments are left to \
           `simplify-types`.\n\n\
-          Two kinds of mappings stay as they are: one that breaks a size rule, which the verifier reports, and one whose \
-          canonical form mentions fewer axes. `[A = 1, B]` holds the cells of `[B]`, but says that the tensor depends on A: \
+          Three kinds of mappings stay as they are: one that breaks a size rule, which the verifier reports; one with zero padding, whose \
+          parts a stream reads together (`stream.fetch`); and one whose canonical form mentions fewer axes. `[A = 1, B]` holds the cells of `[B]`, but says that the tensor depends on A: \
           without it, a transfer to `[A, B]` would broadcast.",
     options: MAPPING_OPTIONS,
     statistics: MAPPING_STATISTICS,

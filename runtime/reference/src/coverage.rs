@@ -10,7 +10,10 @@ use crate::gathered::{self, Gathered};
 use visa_ir::diag::Diagnostic;
 use visa_ir::span::Span;
 use visa_mapping::facts::mapping_error;
-use visa_mapping::{Axes, AxisId, Digit, Dim, Placement, Tensor, place_expr};
+use visa_mapping::{Axes, AxisId, Digit, Dim, Opaque, Padded, Placement, Tensor, padded_terms, place_expr};
+
+/// Most positions of a padded term that are put together. No more fit the data memory of a slice.
+pub(crate) const MAX_POSITIONS: u64 = 1 << 20;
 
 /// The digits of some mappings of a tensor type, by axis.
 pub(crate) struct Coverage {
@@ -38,13 +41,27 @@ impl Coverage {
             let axis = axes.resolve(&name).map_err(|error| mapping_error(error, span))?;
             coverage.along.insert(axis, Vec::new());
         }
+        let mut maps = Vec::new();
         for &dim in dims {
             let map = tensor.dim(dim);
-            let refuse = |error: String| Diagnostic::error("ragged", span, format!("`{map}`: {error}"));
-            let (map, gathered) = gathered::split(&map, axes).map_err(refuse)?;
-            let placed = place_expr(&map, axes, 1).map_err(|error| refuse(error.to_string()))?;
-            coverage.placement = coverage.placement.join(placed);
+            let refuse = |why: String| Diagnostic::error("ragged", span, format!("`{map}`: {why}"));
+            let (rest, gathered) = gathered::split(&map, axes).map_err(refuse)?;
             coverage.gathered.extend(gathered);
+            maps.push(rest);
+        }
+        let wrong = |error| mapping_error(error, span);
+        let mut terms = padded_terms(&maps.iter().collect::<Vec<_>>(), axes).map_err(wrong)?;
+        let whole = maps.iter().all(|map| place_expr(map, axes, 1).is_ok());
+        terms.retain(|term| term.split && !whole);
+        let opaque = Opaque::new(terms.clone(), axes);
+        for map in &maps {
+            let refuse = |error| Diagnostic::error("ragged", span, format!("`{map}`: {error}"));
+            let view = opaque.view(map).map_err(wrong)?;
+            let placed = place_expr(&view, &opaque.axes, 1).map_err(refuse)?;
+            coverage.placement = coverage.placement.join(placed);
+        }
+        for term in &terms {
+            coverage.put_together(term, &opaque, axes, span)?;
         }
         for digit in coverage.placement.digits.iter().map(|placed| placed.digit) {
             match digit.axis {
@@ -53,6 +70,31 @@ impl Coverage {
             }
         }
         Ok(coverage)
+    }
+
+    /// Puts the elements of a padded term in the place of its parts, which must make it up.
+    fn put_together(
+        &mut self,
+        term: &Padded,
+        opaque: &Opaque,
+        axes: &Axes,
+        span: Span,
+    ) -> Result<(), Diagnostic> {
+        let refuse = |why: String| Diagnostic::error("ragged", span, format!("`{}`: {why}", term.text));
+        let digits = &mut self.placement.digits;
+        let parts: Vec<Digit> = digits
+            .extract_if(.., |placed| placed.digit.axis == opaque.axis(term))
+            .map(|part| part.digit)
+            .collect();
+        let size = usize::try_from(term.size).ok().filter(|&size| size as u64 <= MAX_POSITIONS);
+        let size = size.ok_or_else(|| refuse(format!("more than {MAX_POSITIONS} positions")))?;
+        let first: Vec<bool> = (0..size).map(|position| position == 0).collect();
+        if !parts.iter().fold(first, |held, part| with_digit(&held, part)).into_iter().all(|held| held) {
+            return Err(refuse("not all of its positions are held".to_owned()));
+        }
+        let elements = place_expr(&term.inner, axes, 1).map_err(|error| refuse(error.to_string()))?;
+        self.placement = std::mem::take(&mut self.placement).join(elements);
+        Ok(())
     }
 
     /// The axes that the type mentions.

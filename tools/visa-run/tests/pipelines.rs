@@ -356,13 +356,59 @@ fn kernel(random: &mut Random, slices: u64) -> String {
     text
 }
 
+/// A kernel whose fetch pads the axis C with zeros, on either side, and cuts it anywhere (book 08, masking); the commit stores
+/// it with its padding, and the elements are read back.
+fn padded_kernel(random: &mut Random, slices: u64) -> String {
+    let dtype = [DType::I4, DType::I8, DType::F8e5m2, DType::Bf16, DType::I32, DType::F32][random.below(6)];
+    let left = [0, 0, 1, 2][random.below(4)];
+    let size = [8, 12, 16, 24, 32][random.below(5)];
+    let cuts: Vec<usize> = (1..=size).filter(|cut| size % cut == 0).collect();
+    let cut = cuts[random.below(cuts.len())];
+    let term = |text: &str| (text.to_owned(), 1);
+    let mut memory = vec![term("A"), term("B"), term("C")];
+    random.shuffle(&mut memory);
+    let mut steps = vec![term("A"), term("B"), (format!("{{P}} / {cut}"), 1)];
+    random.shuffle(&mut steps);
+    // Sometimes an axis more in the packet.
+    let mut packet = vec![(format!("{{P}} % {cut}"), cut as u64)];
+    if random.below(3) == 0 {
+        steps.retain(|(text, _)| text != "B");
+        packet.insert(random.below(2), ("B".to_owned(), 4));
+    }
+    let mut target = vec![term("A"), term("B"), term("{P}")];
+    random.shuffle(&mut target[..2]);
+    let flit = dtype.elements(32);
+    let elements: u64 = packet.iter().map(|(_, size)| size).product();
+    let (packet, whole) = (mapping(&packet), elements.next_multiple_of(flit));
+    let bare = |terms: &[Digit]| mapping(terms).trim_matches(['[', ']']).to_owned();
+    format!(
+        "{axes}tm.alias @P, map [C # {near} {{left 0}} # {size} {{0}}]
+tm.func @f(%x: !tm.hbm<{dtype}, [1], [S, {array}]>) at [0] {{
+  %d = tm.to_dm %x at 1024, cluster [1 # 2], slice [S], element [{array}]
+  %0 = stream.begin main %d
+  %1 = stream.fetch %0 time [{time}], packet {packet}
+  %2 = stream.collect %1 time [{time}, {packet} # {whole} / {flit}], packet [{packet} # {whole} % {flit}]
+  %y = stream.commit %2 at 32768, element [{target}]
+  %out = tm.to_hbm %y at 16777216, element [S, A, B, C]
+  tm.return %out
+}}
+",
+        axes = axes(slices),
+        near = 6 + left,
+        array = bare(&memory),
+        time = bare(&steps),
+        target = bare(&target),
+    )
+}
+
 /// What a kernel can have, and the words in its text that show it. One in a hundred at least must have it and be accepted.
-const FEATURES: [(&str, &[&str]); 5] = [
+const FEATURES: [(&str, &[&str]); 6] = [
     ("switched", &["stream.switch"]),
     ("committed into a part", &["commit_view"]),
     ("converted", &["%0 dtype", "stream.cast"]),
     ("two tensors in turn", &["begin_interleaved"]),
     ("shifted by zero points", &["zero_points"]),
+    ("masked", &["{left 0}"]),
 ];
 
 /// What became of some cases.
@@ -393,7 +439,9 @@ impl Tally {
 fn run_case(seed: u64, case: u64, machines: &[PathBuf; 2]) -> Tally {
     let mut random = Random(seed.wrapping_shl(32) ^ case);
     let size = usize::from(random.below(16) == 0);
-    let text = kernel(&mut random, SLICES[size]);
+    let slices = SLICES[size];
+    let text =
+        if random.below(8) == 0 { padded_kernel(&mut random, slices) } else { kernel(&mut random, slices) };
     let mut io = Io::buffered(text.clone(), ".");
     let machine = machines[size].to_string_lossy().into_owned();
     let flags = ["-", "--check", "--threads", "1", "--machine", &machine];

@@ -59,6 +59,70 @@ fn fetch_constraints() {
     outside("hw.fetch-C6", &fetch("i8, packet 8, loops [8 : 1] : 8 @ -1", 1));
 }
 
+#[test]
+fn masks() {
+    let masked = |mask: &str, loops: &str| format!("i8, packet 32, mask {mask}, loops {loops} : 32");
+    let nested = "[4 : 64, 2 : 32, 32 : 1]";
+    // C9: entries 0 and 1 are outside the innermost loop.
+    inside(&fetch(&masked("[dim 1, valid [31]]", nested), 1));
+    outside("hw.fetch-C9", &fetch(&masked("[dim 2, valid [31]]", nested), 1));
+    inside(&fetch(&masked("[dim 0, by 1, valid [32, 31]]", nested), 1));
+    outside("hw.fetch-C9", &fetch(&masked("[dim 0, by 2, valid [32, 31]]", nested), 1));
+    outside("hw.fetch-C9", &fetch(&masked("[dim 1, by 1, valid [32, 31]]", nested), 1));
+    outside("hw.fetch-C9", &fetch(&masked("[dim 0, valid [31]]", "[32 : 1]"), 1));
+    // Elements of two bytes apart from each other: the innermost loop is the one above their bytes.
+    let apart =
+        |dim: u64| format!("bf16, packet 8, mask [dim {dim}, valid [3]], loops [2 : 64, 4 : 8, 2 : 1] : 2");
+    inside(&fetch(&apart(0), 1));
+    outside("hw.fetch-C9", &fetch(&apart(1), 1));
+    // C10: as many counts as iterations, each within the innermost loop.
+    inside(&fetch(&masked("[dim 1, left 32, valid [32]]", nested), 1));
+    outside("hw.fetch-C10", &fetch(&masked("[dim 1, left 33, valid [32]]", nested), 1));
+    inside(&fetch(&masked("[dim 1, valid [0]]", nested), 1));
+    outside("hw.fetch-C10", &fetch(&masked("[dim 1, valid [33]]", nested), 1));
+    outside("hw.fetch-C10", &fetch(&masked("[dim 1, valid [32, 31]]", nested), 1));
+    outside("hw.fetch-C10", &fetch(&masked("[dim 1, by 0, valid [32, 31]]", nested), 1));
+    let counts = |count: u64| {
+        let valid = vec!["1"; count as usize].join(", ");
+        masked(&format!("[dim 1, by 0, valid [{valid}]]"), &format!("[{count} : 32, 1 : 0, 32 : 1]"))
+    };
+    inside(&fetch(&counts(8), 1));
+    outside("hw.fetch-C10", &fetch(&counts(9), 1));
+    inside(&fetch(&masked("[dim 1, valid [31], value 255]", nested), 1));
+    outside("hw.fetch-C10", &fetch(&masked("[dim 1, valid [31], value 256]", nested), 1));
+    outside("hw.fetch-C10", &fetch("bf16, packet 8, mask [dim 0, valid [0]], loops [8 : 8, 3 : 1] : 1", 1));
+    // C11: main, 256 bytes, counted behind the conversion.
+    outside("hw.fetch-C11", &sub_fetch("i8, packet 8, mask [dim 0, valid [7]], loops [1 : 0, 8 : 1] : 8"));
+    let long = |to: &str, packet: u64, size: u64| {
+        format!(
+            "i8, packet {packet}{to}, mask [dim 0, valid [{packet}]], loops [1 : 0, {packet} : 1] : {size}"
+        )
+    };
+    inside(&fetch(&long("", 256, 32), 8));
+    outside("hw.fetch-C11", &fetch(&long("", 288, 32), 9));
+    inside(&fetch(&long(", to i32", 64, 8), 8));
+    outside("hw.fetch-C11", &fetch(&long(", to i32", 72, 8), 9));
+}
+
+/// At most 255 x 4 bits: 127 bytes, 63 elements of two bytes, 31 of four.
+#[test]
+fn masks_on_the_right_are_narrow() {
+    for (dtype, width, most) in [("i8", 1, 127), ("bf16", 2, 63), ("f32", 4, 31), ("i32", 4, 31)] {
+        let elements = 256 / width;
+        let masked = |count: u64| {
+            let valid = elements - count;
+            format!("{dtype}, packet 256, mask [dim 0, valid [{valid}]], loops [1 : 0, 256 : 1] : 32")
+        };
+        inside(&fetch(&masked(most), 8));
+        outside("hw.fetch-C10", &fetch(&masked(most + 1), 8));
+        // One count an iteration has no such limit.
+        let each = format!(
+            "{dtype}, packet 256, mask [dim 1, by 0, valid [{elements}, 0]], loops [2 : 256, 1 : 0, 256 : 1] : 32"
+        );
+        inside(&fetch(&each, 8));
+    }
+}
+
 /// `packets` packets of 32 bytes into a switch.
 fn switch(packets: u64, switch: &str) -> String {
     let bytes = packets * 32;

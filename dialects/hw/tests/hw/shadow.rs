@@ -57,6 +57,13 @@ fn fetch_marks_what_it_looks_up_outside_the_table() {
 }
 
 #[test]
+fn masked_bytes_are_defined() {
+    let end = "; hw.collect flits 1; hw.store_vrf at 0";
+    let masked = "hw.fetch i8, packet 8, mask [dim 0, left 1, valid [6]], loops [1 : 0, 8 : 1] : 8";
+    assert_eq!(undefined(&format!("{masked}{end}"), &holes(&[1; 8], &[0, 3, 7]), 1).0, [3]);
+}
+
+#[test]
 fn without_shadow_there_are_no_marks() {
     let exec = exec("hw.fetch i8, packet 8, loops [8 : 1] : 8; hw.collect flits 1; hw.store_vrf at 0");
     assert_eq!(flow(&Machine::rngd(), &exec, &SliceMemory::default(), 2, None).taint, None);

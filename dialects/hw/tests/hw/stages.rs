@@ -35,6 +35,25 @@ fn fetch_broadcasts_goes_backwards_and_starts_at_its_base() {
 }
 
 #[test]
+fn fetch_masks_before_it_converts() {
+    let bytes: Vec<u8> = (1..=16).collect();
+    // Rows of 4: two on the left of the first, one on the right of the last.
+    let ends = "hw.fetch i8, packet 8, mask [dim 0, left 2, valid [3]], loops [4 : 4, 4 : 1] : 4";
+    assert_eq!(fetched(ends, 1, &bytes).bytes, [0, 0, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0]);
+    // A count for each of the 4 rows.
+    let each = "hw.fetch i8, packet 8, mask [dim 1, by 0, valid [4, 3, 0, 1], value 200], loops [4 : 4, 1 : 0, 4 : 1] : 4";
+    let expected = [1, 2, 3, 4, 5, 6, 7, 200, 200, 200, 200, 200, 13, 200, 200, 200];
+    assert_eq!(fetched(each, 1, &bytes).bytes, expected);
+    // The smallest i8 is the smallest i32 behind the conversion, not 0x80.
+    let smallest =
+        "hw.fetch i8, packet 8, to i32, mask [dim 0, valid [6], value 128], loops [1 : 0, 8 : 1] : 8";
+    assert_eq!(i32s(&fetched(smallest, 1, &bytes).bytes), [1, 2, 3, 4, 5, 6, -128, -128]);
+    // Elements of two bytes that stand 4 bytes apart.
+    let apart = "hw.fetch bf16, packet 8, mask [dim 0, left 1, valid [3], value 258], loops [1 : 0, 4 : 4, 2 : 1] : 2";
+    assert_eq!(fetched(apart, 1, &bytes).bytes, [2, 1, 5, 6, 9, 10, 2, 1]);
+}
+
+#[test]
 fn fetch_converts() {
     let bytes = [1, 0xff, 0x80, 0x7f, 0, 2, 3, 4];
     let stream = fetched("hw.fetch i8, packet 8, to i32, loops [8 : 1] : 8", 1, &bytes);

@@ -12,7 +12,7 @@ use visa_machine::Machine;
 use visa_mapping::attrs::MAP;
 use visa_mapping::facts::{check_mappings, machine};
 use visa_mapping::ops::transfer::free_axes;
-use visa_mapping::{Axes, AxisId, Digits, Dim, Expr, PadKind, Placement, Tensor, operand, place};
+use visa_mapping::{Axes, AxisId, Digits, Dim, Expr, PadKind, Placement, Tensor, operand, place, without_zeros};
 use visa_numerics::DType;
 
 const MAPPING: ClauseKind = ClauseKind::Body(&MAP);
@@ -169,7 +169,11 @@ pub fn alignment(
     machine: &Machine,
 ) -> Result<Alignment, Diagnostic> {
     let refuse = |why: String| op.clause_error("C3", "time", why);
-    let read = |map: &Expr| plan::digits_of(map, axes).map_err(refuse);
+    // A sum takes elements; whether the padding between them is zero is the fetch's affair.
+    let read = |map: &Expr| {
+        let elements = without_zeros(map, axes).map_err(|error| refuse(error.message))?;
+        plan::digits_of(&elements, axes).map_err(refuse)
+    };
     let (time, packet) = (source.dim(Dim::Time), source.dim(Dim::Packet));
     let whole = result.dtype.elements(machine.limits.mac_width_bytes);
     let two = read(&Expr::pair([time.clone(), packet.clone()]))?;

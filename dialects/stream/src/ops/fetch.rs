@@ -35,10 +35,11 @@ pub static DECL: OpDecl = OpDecl {
         ("C4", "of two interleaved tensors, the axis between them is the innermost term of time: packets alternate (book 08)"),
         ("C5", "`table` names a `tm.table` for the tensor's format; tables belong to main (book 08)"),
         ("C6", "zero points are subtracted behind a conversion of an integer of up to 8 bits to a wider one, and lie in the range of the latter; one for each of two interleaved tensors, or one for all (book 08)"),
-        ("C7", "one term has zero padding; its elements are evenly spaced in memory, it is cut into the innermost loop of the packet and at most one loop around that, or stands whole in one loop, and what is cut ends its axis (book 08)"),
+        ("C7", "one term has zero padding; its elements are evenly spaced in memory, it is cut into the innermost loop of the packet and at most one loop around that, or stands whole in one loop, and what is cut are whole axes (book 08)"),
         ("C8", "masked are, in the first iteration of that loop, at most all of the innermost one on the left, and in the last iteration on the right as many, but at most 255 x 4 bits; or, without padding on the left and with at most 8 iterations, any number on the right of each (book 08)"),
         ("C9", "the main context masks, in packets of at most 256 bytes (book 08)"),
-        ("C10", "what is read before the elements, to be masked, lies in the slice's memory"),
+        ("C10", "padding before the elements is read from the slice's memory, masked or not (book 08)"),
+        ("C11", "zero padding is zero behind the adapter: some number of the tensor's format becomes zero by the table and every zero point (book 08: pad_value)"),
     ],
     operands: &[OperandDecl::one("stream", &["stream.begin"])],
     clauses: &[
@@ -68,7 +69,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     check_mappings(op, axes)?;
     let source = input(op)?;
     let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
-    adapter(op)?;
+    let adapter = adapter(op)?;
     let bytes = packet_bytes(op, &result, axes)?;
     let align = machine(op.ctx).limits.fetch_align;
     if !bytes.is_multiple_of(align) {
@@ -81,7 +82,14 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let (free, machine) = (free_axes(op, cx, 0), machine(op.ctx));
     let time = own_time(op, &result, axes)?;
     let fetch = Fetch::new(&source, &result, time, &free, axes, &machine);
-    fetch.plan().map(drop).map_err(|refused| refused.at(op))
+    let (_, mask) = fetch.plan().map_err(|refused| refused.at(op))?;
+    match mask {
+        Some(_) if adapter.zero().is_none() => {
+            let message = "zero padding is not zero behind the table and the zero points: no number becomes zero by all of them";
+            Err(op.clause_error("C11", "packet", message.to_owned()))
+        }
+        Some(_) | None => Ok(()),
+    }
 }
 
 /// The time of one tensor: that of the stream, but for the axis between two interleaved ones.
