@@ -1,6 +1,6 @@
 //! Random pipelines through lowering, interpreter and logical evaluator: data memory in one order, fetched in another, in two
 //! of three cases switched between slices by any topology, committed in a third order, stored to HBM in a fourth. What the
-//! verifier accepts must check.
+//! verifier accepts must check. Some time steps go through an offset table.
 
 use std::fmt::Write as _;
 use visa_opt::Io;
@@ -171,6 +171,20 @@ fn copies(size: u64) -> Digit {
     ((*name).to_owned(), size)
 }
 
+/// Puts a table in any order on a step of the tensor's own: read in that order, and written back.
+fn permute(random: &mut Random, steps: &mut [Digit]) {
+    let own = |(text, size): &&mut Digit| *size > 1 && text.starts_with(['A', 'B', 'C']);
+    let mut own: Vec<&mut Digit> = steps.iter_mut().filter(own).collect();
+    if own.is_empty() {
+        return;
+    }
+    let at = random.below(own.len());
+    let (text, size) = &mut own[at];
+    let mut table: Vec<String> = (0..*size).map(|entry| entry.to_string()).collect();
+    random.shuffle(&mut table);
+    let _ = write!(text, " @ ({})", table.join(", "));
+}
+
 /// A kernel that moves `x` through one pipeline.
 fn kernel(random: &mut Random) -> String {
     let (dtype, width) = [("i8", 1), ("bf16", 2), ("i32", 4), ("f32", 4)][random.below(4)];
@@ -228,6 +242,9 @@ fn kernel(random: &mut Random) -> String {
         steps.insert(0, ("R @ 1 = 1".to_owned(), 1));
         result.insert(0, ("R".to_owned(), 3));
     }
+    if switch.line.is_empty() && random.below(2) == 0 {
+        permute(random, &mut steps);
+    }
     let unit = if random.below(3) == 0 { "sub" } else { "main" };
     let (steps_text, packet_text) = (mapping(&steps), mapping(packet));
     let mut text = String::from(AXES);
@@ -260,7 +277,7 @@ fn what_the_verifier_accepts_lowers_to_the_same_values() {
     let count = std::env::var("VISA_PIPELINES").ok().and_then(|text| text.parse().ok()).unwrap_or(600);
     let seed = 2026;
     let mut random = Random(seed);
-    let (mut accepted, mut refused, mut views) = (0, 0, 0);
+    let (mut accepted, mut refused, mut views, mut tables) = (0, 0, 0, 0);
     for case in 0..count {
         let text = kernel(&mut random);
         let mut io = Io::buffered(text.clone(), ".");
@@ -270,6 +287,7 @@ fn what_the_verifier_accepts_lowers_to_the_same_values() {
             0 => {
                 accepted += 1;
                 views += usize::from(text.contains("commit_view"));
+                tables += usize::from(text.contains("@ ("));
             }
             _ => {
                 // A refusal names a rule of the kernel, never a mistake of a pass or a mismatch.
@@ -280,7 +298,8 @@ fn what_the_verifier_accepts_lowers_to_the_same_values() {
             }
         }
     }
-    println!("seed {seed}: {accepted} accepted and checked ({views} commit into a part), {refused} refused");
+    println!("seed {seed}: {accepted} accepted and checked ({views} commit into a part, {tables} have a table), {refused} refused");
     assert!(accepted >= count / 10, "seed {seed}: only {accepted} of {count} kernels are legal");
     assert!(views >= count / 100, "seed {seed}: only {views} of {count} kernels commit into a part");
+    assert!(tables >= count / 100, "seed {seed}: only {tables} of {count} kernels have a table");
 }

@@ -59,9 +59,10 @@ fn every_operation_shows_an_example_that_parses() {
 fn wrong_bodies_are_refused_with_their_codes() {
     for (line, code, message) in [
         ("hw.cast bf17", "dtype", "unknown format `bf17`"),
-        ("hw.commit bytes 8, loops [8 : ] : 8", "P1", "expected a stride"),
+        ("hw.commit bytes 8, loops [8 : ] : 8", "P1", "expected an offset table `(o, p, ...)` or a stride"),
         ("hw.commit bytes 8, loops [8 : 1]", "P1", "expected"),
         ("hw.dma tensor, from hbm, to dm, loops [8 : 1] : 8", "P1", "expected"),
+        ("hw.commit bytes 8, loops [3 : (0, 8)] : 8", "S6", "has 2 offsets"),
         ("hw.commit bytes 8, loops [99999999999999999999 : 1] : 8", "P2", "64-bit"),
     ] {
         let ctx = context();
