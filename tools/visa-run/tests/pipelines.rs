@@ -298,7 +298,9 @@ fn what_the_verifier_accepts_lowers_to_the_same_values() {
             }
         }
     }
-    println!("seed {seed}: {accepted} accepted and checked ({views} commit into a part, {tables} have a table), {refused} refused");
+    println!(
+        "seed {seed}: {accepted} accepted and checked ({views} commit into a part, {tables} have a table), {refused} refused"
+    );
     assert!(accepted >= count / 10, "seed {seed}: only {accepted} of {count} kernels are legal");
     assert!(views >= count / 100, "seed {seed}: only {views} of {count} kernels commit into a part");
     assert!(tables >= count / 100, "seed {seed}: only {tables} of {count} kernels have a table");
