@@ -38,6 +38,9 @@ struct Gathered {
     held: bool,
 }
 
+/// What stands in place of a gathered term; none where it stays.
+type Replace<'r, 'a> = &'r mut dyn FnMut(&mut Gathers<'a>, &Expr) -> Result<Option<Expr>, String>;
+
 /// A digit of the stream that counts entries of a table.
 struct Counter<'a> {
     placed: Placed,
@@ -84,11 +87,7 @@ impl<'a> Gathers<'a> {
         })
     }
 
-    fn replaced(
-        &mut self,
-        map: &Expr,
-        with: &mut dyn FnMut(&mut Self, &Expr) -> Result<Option<Expr>, String>,
-    ) -> Result<Expr, String> {
+    fn replaced(&mut self, map: &Expr, with: Replace<'_, 'a>) -> Result<Expr, String> {
         if !is_gathered(map, &self.axes) {
             return Ok(map.clone());
         }
@@ -180,8 +179,8 @@ impl Picking<'_> {
         // Several tables of one axis may carry: then the offset of two entries is not the sum of theirs.
         for number in if tables.len() > 1 { 0..picks } else { 0..0 } {
             let at = mixed(number, &lives);
-            let parts = tables.iter().zip(&at).map(|(table, &at)| table.get(at as usize).copied());
-            let sum = parts.fold(Some(0_i64), |sum, part| sum?.checked_add(part?));
+            let mut parts = tables.iter().zip(&at).map(|(table, &at)| table.get(at as usize).copied());
+            let sum = parts.try_fold(0_i64, |sum, part| sum.checked_add(part?));
             if sum != Some(self.offset(&at, &division)?) {
                 return Err(self.refuse("their entries stand at no sum of an offset each".to_owned()));
             }

@@ -109,8 +109,8 @@ fn gathered(names: &'static [(&'static str, u64)]) -> impl Strategy<Value = Expr
         let count = table.len() as u64;
         let term = inner.gather(table);
         match what {
-            0 if count % 2 == 0 => term.stride(2),
-            1 if count % 2 == 0 => term.modulo(2),
+            0 if count.is_multiple_of(2) => term.stride(2),
+            1 if count.is_multiple_of(2) => term.modulo(2),
             2 => term.pad(count + 2, PadKind::Top),
             3 if count > 1 => term.slice(1),
             _ => term,

@@ -1,6 +1,7 @@
 //! Random pipelines through lowering, interpreter and logical evaluator: data memory in one order, fetched in another, in two
 //! of three cases switched between slices by any topology, committed in a third order, stored to HBM in a fourth. What the
-//! verifier accepts must check. One in four comes with a second tensor, in turn; converted integers with zero points.
+//! verifier accepts must check. One in four comes with a second tensor, in turn; converted integers with zero points; some time
+//! steps go through an offset table.
 
 use std::fmt::Write as _;
 use std::panic::resume_unwind;
@@ -197,6 +198,20 @@ fn copies(size: u64) -> Digit {
     ((*name).to_owned(), size)
 }
 
+/// Puts a table in any order on a step of the tensor's own: read in that order, and written back.
+fn permute(random: &mut Random, steps: &mut [Digit]) {
+    let own = |(text, size): &&mut Digit| *size > 1 && text.starts_with(['A', 'B', 'C']);
+    let mut own: Vec<&mut Digit> = steps.iter_mut().filter(own).collect();
+    if own.is_empty() {
+        return;
+    }
+    let at = random.below(own.len());
+    let (text, size) = &mut own[at];
+    let mut table: Vec<String> = (0..*size).map(|entry| entry.to_string()).collect();
+    random.shuffle(&mut table);
+    let _ = write!(text, " @ ({})", table.join(", "));
+}
+
 /// The formats along a pipeline of the main context.
 struct Formats {
     /// In data memory.
@@ -315,6 +330,9 @@ fn kernel(random: &mut Random, slices: u64) -> String {
         steps.insert(0, ("R @ 1 = 1".to_owned(), 1));
         result.insert(0, ("R".to_owned(), 3));
     }
+    if switch.line.is_empty() && random.below(2) == 0 {
+        permute(random, &mut steps);
+    }
     // The Cast Engine belongs to the main context, and so do two tensors.
     let unit = if random.below(8) == 0 && formats.cast.is_none() && !interleaved { "sub" } else { "main" };
     let mut begin = format!("stream.begin {unit} %d");
@@ -402,13 +420,14 @@ tm.func @f(%x: !tm.hbm<{dtype}, [1], [S, {array}]>) at [0] {{
 }
 
 /// What a kernel can have, and the words in its text that show it. One in a hundred at least must have it and be accepted.
-const FEATURES: [(&str, &[&str]); 6] = [
+const FEATURES: [(&str, &[&str]); 7] = [
     ("switched", &["stream.switch"]),
     ("committed into a part", &["commit_view"]),
     ("converted", &["%0 dtype", "stream.cast"]),
     ("two tensors in turn", &["begin_interleaved"]),
     ("shifted by zero points", &["zero_points"]),
     ("masked", &["{left 0}"]),
+    ("read by a table", &["@ ("]),
 ];
 
 /// What became of some cases.

@@ -62,6 +62,7 @@ fn wrong_bodies_are_refused_with_their_codes() {
         ("hw.commit bytes 8, loops [8 : ] : 8", "P1", "expected an offset table `(o, p, ...)` or a stride"),
         ("hw.commit bytes 8, loops [8 : 1]", "P1", "expected"),
         ("hw.dma tensor, from hbm, to dm, loops [8 : 1] : 8", "P1", "expected"),
+        ("hw.commit bytes 8, loops [3 : (0, 8)] : 8", "S6", "has 2 offsets"),
         ("hw.commit bytes 8, loops [99999999999999999999 : 1] : 8", "P2", "64-bit"),
     ] {
         let ctx = context();
