@@ -59,7 +59,8 @@ impl Padded {
         {
             return Ok(None);
         }
-        if !zero && (!ragged(&term) || digits(inner, axes).is_err()) {
+        // Zeros inside are a term of their own, which is cut there.
+        if !zero && (!ragged(&term) || digits(inner, axes).is_err() || has_zeros(inner, axes)?) {
             return Ok(None);
         }
         let (live, size) = (inner.size(axes)?, term.size(axes)?);
@@ -86,6 +87,21 @@ impl Padded {
             if self.left == 0 { self.inner.clone() } else { self.inner.clone().pad_left(end, PadKind::Top) };
         inner.pad(self.size, PadKind::Top)
     }
+}
+
+/// Whether a mapping without aliases has zero padding anywhere.
+fn has_zeros(expr: &Expr, axes: &Axes) -> Result<bool, MapError> {
+    if let Expr::Pad { inner, size, kind: PadKind::Zero, .. } = expr
+        && inner.size(axes)? < *size
+    {
+        return Ok(true);
+    }
+    for child in expr.children() {
+        if has_zeros(child, axes)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The padded terms of some mappings, each once, in order of appearance. One inside another is not listed.
@@ -264,6 +280,8 @@ mod tests {
         assert_eq!(terms("[B # 96 {0} # 128, A]"), [("B # 96 {0}".into(), 0, 90, 96, false)]);
         assert_eq!(terms("[B # 92 {left} # 96 {0}]"), [("B # 92 {left} # 96 {0}".into(), 2, 90, 96, false)]);
         assert_eq!(terms("[A # 8 {0}, B # 96 {0} % 32]").len(), 2);
+        // Don't-care padding around a part of it is no term of its own.
+        assert_eq!(terms("[B # 96 {0} % 96 # 100]"), [("B # 96 {0}".into(), 0, 90, 96, true)]);
         // Without a digit form: 360 elements in 400, and don't-care padding before.
         assert_eq!(terms("[[A, B] # 400 / 2]"), [("[A, B] # 400".into(), 0, 360, 400, true)]);
         assert_eq!(terms("[[A, B] # 400 # 512]"), [("[A, B] # 400".into(), 0, 360, 400, false)]);
