@@ -1,5 +1,6 @@
 //! Write plans: the loop nest of a commit, and that it writes what it must and nothing else (book 09, 33).
 
+use crate::ops::fetch;
 use crate::plan::{Access, Factor, Loop, Plan, PlanError, digits_of};
 use visa_ir::module::OpRef;
 use visa_mapping::{
@@ -34,15 +35,12 @@ pub struct Write<'a> {
 /// convert zeros to zeros, lie between.
 #[must_use]
 pub fn zeros_kept(op: OpRef<'_>) -> bool {
-    let mut before = op.operand_def(0);
-    while let Some(engine) = before {
-        match engine.name() {
-            "stream.fetch" => return true,
-            "stream.switch" | "stream.collect" | "stream.cast" => before = engine.operand_def(0),
-            _ => return false,
-        }
+    const ZERO_TO_ZERO: [&str; 3] = ["stream.switch", "stream.collect", "stream.cast"];
+    let mut engine = op.operand_def(0);
+    while let Some(before) = engine.filter(|engine| ZERO_TO_ZERO.contains(&engine.name())) {
+        engine = before.operand_def(0);
     }
-    false
+    engine.is_some_and(|engine| engine.is(&fetch::DECL))
 }
 
 /// A tensor in data memory of which a part is written.
