@@ -103,7 +103,9 @@ fn lower_fetch(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagno
         mask.map(|Mask { dim, left, by, valid }| visa_sequencer::Mask { dim, left, by, valid, value });
     check_start(op, &plan, base, source.dtype)?;
     if let Some(axis) = begin_interleaved::axis_of(op) {
-        let distance = cx.base(tensors.get(1), &source).saturating_sub(base);
+        let second = cx.base(tensors.get(1), &source);
+        check_start(op, &plan, second, source.dtype)?;
+        let distance = second.saturating_sub(base);
         mask = mask.map(|mask| mask.below(plan.time().len()));
         plan = begin_interleaved::alternating(plan, &axis, distance);
     }

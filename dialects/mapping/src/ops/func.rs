@@ -182,6 +182,13 @@ pub fn chips_of(op: OpRef<'_>) -> u64 {
     chips.and_then(|chips| u64::try_from(chips).ok()).unwrap_or(1)
 }
 
+/// The fix for an address that is no multiple of `align`: the next one, if there is one.
+#[must_use]
+pub fn aligned_fix(address: i64, align: i64) -> Option<String> {
+    let next = address.checked_div_euclid(align)?.checked_add(1)?.checked_mul(align)?;
+    Some(format!("write {next}"))
+}
+
 /// Checks an address: not negative, a multiple of the element size, and the tensor fits the memory behind it.
 pub fn check_place(
     op: OpRef<'_>,
@@ -198,8 +205,8 @@ pub fn check_place(
     let start = u64::try_from(address).map_err(|_| op.clause_error(constraint, clause, format!("address {address} is negative")))?;
     if !start.is_multiple_of(element) {
         let message = format!("address {start} is not a multiple of {element}, the size of a `{}` (book 04)", tensor.dtype);
-        let fix = format!("write {}", start.next_multiple_of(element));
-        return Err(op.clause_error(constraint, clause, message).fix(Some(fix)));
+        let fix = i64::try_from(element).ok().and_then(|align| aligned_fix(address, align));
+        return Err(op.clause_error(constraint, clause, message).fix(fix));
     }
     let bytes = tensor.dim_bytes(Dim::Element, axes);
     let end = bytes.and_then(|bytes| start.checked_add(bytes));

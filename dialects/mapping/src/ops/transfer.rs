@@ -1,6 +1,6 @@
 //! `tm.to_hbm`, `tm.to_dm`, `tm.to_host`: transfers of whole tensors by the DMA engines.
 
-use super::func::{check_chips, check_place, chips_of};
+use super::func::{aligned_fix, check_chips, check_place, chips_of};
 use crate::attrs::MAP;
 use crate::facts::{DeclaredAxes, Support, check_mappings, machine};
 use crate::tensor::{Dim, Tensor, TensorKind, make, operand};
@@ -157,7 +157,7 @@ fn check_alignment(op: OpRef<'_>, loops: &[TransferLoop], align: i64) -> Result<
     let at = op.int("at").unwrap_or(0);
     if at % align != 0 {
         let message = format!("address {at} is not a multiple of {align}");
-        return Err(op.clause_error("C5", "at", message).fix(Some(format!("write {}", at / align * align + align))));
+        return Err(op.clause_error("C5", "at", message).fix(aligned_fix(at, align)));
     }
     Ok(())
 }

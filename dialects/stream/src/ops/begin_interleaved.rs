@@ -117,6 +117,13 @@ pub fn axis_of(fetch: OpRef<'_>) -> Option<std::rc::Rc<Expr>> {
 /// # Errors
 /// If it is not.
 pub fn without_axis(axis: &Expr, time: &Expr, axes: &Axes) -> Result<Expr, PlanError> {
+    // As it is written, so that padded and gathered terms, which are no digits, may stand before the axis.
+    if let Expr::Pair(terms) = time
+        && let Some((last, outer)) = terms.split_last()
+        && last == axis
+    {
+        return Ok(Expr::pair(outer.iter().cloned()));
+    }
     let (whole, digits) = (digits_of(axis, axes)?, digits_of(time, axes)?);
     if digits.iter().next() != whole.iter().next() {
         return Err(format!("time `{time}` does not end in `{axis}`: packets of the two tensors alternate (book 08)"));

@@ -9,7 +9,7 @@ use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_mapping::attrs::MAP;
 use visa_mapping::facts::{check_mappings, machine, mapping_error};
-use visa_mapping::ops::func::check_place;
+use visa_mapping::ops::func::{aligned_fix, check_place};
 use visa_mapping::ops::transfer::check_dimension;
 use visa_mapping::{Axes, DM, Dim, Expr, Index, Tensor, describe, first_missing};
 
@@ -61,8 +61,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let at = op.int("at").unwrap_or(0);
     let align = i64::try_from(machine.limits.commit_stride_align).unwrap_or(8);
     if at % align != 0 {
-        let fix = format!("write {}", at / align * align + align);
-        return Err(op.clause_error("C1", "at", format!("address {at} is not a multiple of {align} (book 09)")).fix(Some(fix)));
+        return Err(op.clause_error("C1", "at", format!("address {at} is not a multiple of {align} (book 09)")).fix(aligned_fix(at, align)));
     }
     check_place(op, "at", &result, at, machine.memory.dm_bytes_per_slice, axes, "C1")?;
     check_slices(op, &source, &result, axes, "C3")?;

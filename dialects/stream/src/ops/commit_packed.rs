@@ -9,7 +9,7 @@ use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_mapping::attrs::MAP;
 use visa_mapping::facts::{Introduces, check_mappings, machine};
-use visa_mapping::ops::func::check_place;
+use visa_mapping::ops::func::{aligned_fix, check_place};
 use visa_mapping::{Axes, Cell, DM, Dim, Expr, Tensor, Unit, operand};
 use visa_numerics::DType;
 
@@ -68,8 +68,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
     let align = i64::try_from(machine.limits.commit_stride_align).unwrap_or(8);
     if at % align != 0 {
-        let fix = format!("write {}", at / align * align + align);
-        return Err(op.clause_error("C5", "at", format!("address {at} is not a multiple of {align} (book 09)")).fix(Some(fix)));
+        return Err(op.clause_error("C5", "at", format!("address {at} is not a multiple of {align} (book 09)")).fix(aligned_fix(at, align)));
     }
     check_place(op, "at", &result, at, machine.memory.dm_bytes_per_slice, axes, "C5")?;
     packing(op, axes).map(drop)
