@@ -98,8 +98,8 @@ pub fn subtract_zero_point(dtype: DType, bits: Bits, zero: i32) -> Bits {
     from_pattern(dtype, bits.wrapping_sub(zero.cast_unsigned()))
 }
 
-/// A number as an element: an integer that the format has, or the nearest number of a floating-point format, ties to
-/// even. `None` where there is none.
+/// A number as an element: an integer that the format has, or the nearest number of a floating-point format, as
+/// [`from_f32`] rounds. `None` where there is none.
 pub fn from_number(dtype: DType, x: f64) -> Option<Bits> {
     match dtype.range() {
         Some((least, most)) => {
@@ -113,7 +113,7 @@ pub fn from_number(dtype: DType, x: f64) -> Option<Bits> {
     }
 }
 
-/// A number of a floating-point format, to nearest, ties to even, rounded once.
+/// A number of a floating-point format, rounded once, as [`from_f32`] does.
 pub fn from_f64(dtype: DType, x: f64) -> Bits {
     from_f32(dtype, if dtype.bits() < 32 { f64_to_odd_f32(x) } else { x as f32 })
 }

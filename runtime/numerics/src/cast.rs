@@ -85,10 +85,11 @@ fn find(table: &'static [CastRow], from: DType, to: DType) -> Option<&'static Ca
     table.iter().find(|row| row.from == from && row.to == to)
 }
 
-/// A number of a data file as an element of `dtype`.
+/// A number that comes from outside the machine, as the nearest element of `dtype`.
 ///
-/// Integers: rounded to the nearest, ties to even, then clamped to the range; NaN gives 0. Floats: as every narrowing.
-/// f32: unchanged, since a file is data and not arithmetic.
+/// Floats: as every narrowing. f32: unchanged, since it is data and not arithmetic. Integers: ties to even, then clamped
+/// to the range; NaN gives 0. Files and tables come here with numbers for floats only: integers they take as they are
+/// or not at all.
 pub fn from_f32(dtype: DType, x: f32) -> Bits {
     match dtype {
         DType::I4 | DType::I5 | DType::I8 | DType::I9 | DType::I16 | DType::I32 => {
@@ -247,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn file_numbers_round_to_integers() {
+    fn numbers_from_outside_to_integers() {
         for (x, expected) in [
             (0.5, 0),
             (1.5, 2),
@@ -281,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn file_numbers_to_floats() {
+    fn numbers_from_outside_to_floats() {
         assert_eq!(from_f32(DType::Bf16, f32::from_bits(0x3f80_8000)), 0x3f80);
         assert_eq!(from_f32(DType::Bf16, -f32::NAN), 0x7fc0);
         assert_eq!(from_f32(DType::F8e4m3, 1000.0), 0x7e);

@@ -25,7 +25,7 @@ pub static ALIGN_DECL: OpDecl = OpDecl {
           every row, and repeats it along axes of time that only the register file has. The TRF sequencer reads the \
           register file in the same order (book 16, 17, 18).",
     constraints: &[
-        ("C1", "the format can enter the contraction: i8 or bf16 (book 19)"),
+        ("C1", "the format can enter the contraction: i4, i5, i8, i9, f8e4m3, f8e5m2 or bf16 (book 19)"),
         ("C2", "the packet has 64 bytes (book 17)"),
         ("C3", "[time, packet] is the stream's, one or two flits a packet, with time broadcast innermost (book 17)"),
         ("C4", "both operands lie in the same chips, clusters and slices, in the same format (book 16)"),
@@ -48,9 +48,9 @@ pub static ALIGN_DECL: OpDecl = OpDecl {
 pub static CONTRACT_DECL: OpDecl = OpDecl {
     name: "stream.contract",
     summary: "Multiplies element by element and sums within each packet by the reduction tree.",
-    doc: "Sums are widened: i8 to i32, bf16 to f32. Each level of the tree adds neighbours (book 19, docs/numerics.md).",
+    doc: "Sums are widened: integers to i32, f8 and bf16 to f32. Each level of the tree adds neighbours (book 19, docs/numerics.md).",
     constraints: &[
-        ("C1", "the packet is summed in groups of 2^n elements, n up to the depth of the tree: 6 for i8, 5 for bf16 (book 19)"),
+        ("C1", "the packet is summed in groups of 2^n elements, n up to the depth of the tree: 7 for i4 and i5, 6 for i8, i9 and f8, 5 for bf16 (book 19)"),
         ("C2", "at most 32 sums a row (book 19)"),
     ],
     operands: &[OperandDecl::one("pair", &["stream.align"])],
