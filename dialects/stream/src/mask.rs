@@ -22,6 +22,7 @@ use visa_mapping::{
     Axes, AxisId, Digit, Dim, Division, Expr, Opaque, Pace, PadKind, Padded, Placed, Placement, Step, Tensor,
     Unit, Walk, divide, padded_terms, place, place_expr,
 };
+use visa_numerics::DType;
 
 /// Which elements of a fetch are masked, in terms of the loops of its plan, numbered from the outermost.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,17 +59,22 @@ impl Refused {
 
 /// A read of the fetch engine.
 pub struct Fetch<'a> {
-    element: Expr,
-    time: Expr,
-    packet: Expr,
-    /// Bits of an element in data memory.
-    bits: u64,
-    /// Bytes of a packet behind the fetch.
-    packet_bytes: u64,
-    unit: Option<Unit>,
-    free: &'a dyn Fn(AxisId) -> bool,
-    axes: &'a Axes,
-    machine: &'a Machine,
+    /// The buffer.
+    pub element: Expr,
+    /// The order of the stream; of interleaved tensors, that of one.
+    pub time: Expr,
+    /// A packet of the stream.
+    pub packet: Expr,
+    /// Formats in data memory and behind the fetch.
+    pub formats: (DType, DType),
+    /// The context.
+    pub unit: Option<Unit>,
+    /// The axes that the tensor does not depend on.
+    pub free: &'a dyn Fn(AxisId) -> bool,
+    /// The declared axes.
+    pub axes: &'a Axes,
+    /// The machine.
+    pub machine: &'a Machine,
 }
 
 /// The opaque view of a fetch with one padded term.
@@ -109,8 +115,7 @@ impl<'a> Fetch<'a> {
             element: source.dim(Dim::Packet),
             time,
             packet: result.dim(Dim::Packet),
-            bits: u64::from(source.dtype.bits()),
-            packet_bytes: result.dim_bytes(Dim::Packet, axes).unwrap_or(u64::MAX),
+            formats: (source.dtype, result.dtype),
             unit: result.unit,
             free,
             axes,
@@ -129,7 +134,7 @@ impl<'a> Fetch<'a> {
                 let access = self.access();
                 let order = access.order().map_err(unreadable)?;
                 let read = order.buffer().and_then(|buffer| order.read(&buffer, self.free));
-                Ok((plan::fetch_loops(read.map_err(unreadable)?), None))
+                Ok((plan::fetch(read.map_err(unreadable)?), None))
             }
         }
     }
@@ -201,7 +206,7 @@ impl<'a> Fetch<'a> {
             digits_of(&order.packet, order.axes()).and_then(|packet| order.stream(place(&packet, 1)));
         let steps: Vec<Step> =
             walked.inner.iter().chain(&walked.outer).map(|factor| factor.step.clone()).collect();
-        let plan = plan::fetch_loops(walked);
+        let plan = plan::fetch(walked);
         let counted = masked.counted(&stream.map_err(unreadable)?, &steps)?;
         if !masked.term.zero || counted.left(0) == 0 && counted.right(counted.steps - 1) == 0 {
             return Ok((plan, None));
@@ -213,8 +218,10 @@ impl<'a> Fetch<'a> {
             let fix = Some("begin the pipeline with `stream.begin main`, or leave `{0}` out".to_owned());
             return Err(Refused { constraint: "C9", message, fix });
         }
-        if self.packet_bytes > most {
-            let (packet, text, bytes) = (&self.packet, &masked.term.text, self.packet_bytes);
+        let bytes = self.packet.size(self.axes).ok().and_then(|size| self.formats.1.bytes(size));
+        let bytes = bytes.unwrap_or(u64::MAX);
+        if bytes > most {
+            let (packet, text) = (&self.packet, &masked.term.text);
             let message = format!("packet `{packet}` has {bytes} bytes, at most {most} with `{text}` masked");
             return Err(Refused { constraint: "C9", message, fix: None });
         }
@@ -224,7 +231,7 @@ impl<'a> Fetch<'a> {
 
     /// The registers of the mask; a mask without a loop for `dim` gets one of a single iteration.
     fn mask(&self, mut plan: Plan, counted: &Counted<'_>) -> Result<(Plan, Mask), Refused> {
-        let single = counted.single(self.machine.masked_right_max(self.bits));
+        let single = counted.single(self.machine.masked_right_max(u64::from(self.formats.0.bits())));
         let valid = match &single {
             Ok(_) => Vec::new(),
             Err(why) => counted.each(self.machine.limits.mask_counts, why)?,

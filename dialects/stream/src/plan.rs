@@ -204,25 +204,9 @@ impl Factor {
     }
 }
 
-/// How a fetch reads `element` in the order of `time` and `packet`, where nothing is masked.
-///
-/// # Errors
-/// Why the buffer cannot be read in that order.
-pub fn fetch(
-    element: &Expr,
-    time: &Expr,
-    packet: &Expr,
-    free: &dyn Fn(AxisId) -> bool,
-    axes: &Axes,
-) -> Result<Plan, PlanError> {
-    let access = Access { element, time, packet, axes };
-    let order = access.order()?;
-    order.read(&order.buffer()?, free).map(fetch_loops)
-}
-
 /// The loops of a fetch. Padding of the stream is read beyond what is live (over-fetch, book 33), where that continues a
 /// contiguous run; otherwise an element is read again.
-pub(crate) fn fetch_loops(walked: Walked) -> Plan {
+pub(crate) fn fetch(walked: Walked) -> Plan {
     let Walked { base, inner, outer, left_over } = walked;
     let mut loops: Vec<Loop> = Vec::new();
     for (at, factor) in inner.iter().enumerate() {

@@ -12,9 +12,10 @@ use visa_mapping::{Axes, AxisId, Expr, Pace, Unit};
 use visa_numerics::DType;
 use visa_passes::lower::access::{self, AccessError};
 use visa_passes::lower::{origin, stages};
-use visa_sequencer::{Program, contiguous};
+use visa_sequencer::{Mask, Program, contiguous};
 use visa_stream::commit::Write;
-use visa_stream::plan::{self, Loop, Plan};
+use visa_stream::mask::Fetch;
+use visa_stream::plan::{Loop, Plan};
 
 /// What is asked about, beside the mappings.
 #[derive(Clone, Debug, Default)]
@@ -78,13 +79,13 @@ impl Access {
         Ok(Self { from, to: to.filter(|to| *to != from), unit, commit: asked.commit })
     }
 
-    /// The loops over elements, as the verifiers ask for them.
+    /// The loops over elements and what is masked, as the verifiers ask for them.
     fn plan(
         &self,
         [buffer, time, packet]: &[Expr; 3],
         axes: &Axes,
         machine: &Machine,
-    ) -> Result<Plan, String> {
+    ) -> Result<(Plan, Option<Mask>), String> {
         if let Some(to) = self.to.filter(|to| machine.fetch_cast(self.from, *to).is_none()) {
             return Err(machine.no_fetch_cast(self.from, to));
         }
@@ -100,19 +101,35 @@ impl Access {
                 axes,
                 into: None,
             };
-            return write.plan();
+            return Ok((write.plan()?, None));
         }
         let named = input::named(buffer, axes);
         let free = |axis: AxisId| !named.contains(&axis);
-        plan::fetch(buffer, time, packet, &free, axes)
+        let [element, time, packet] = [buffer, time, packet].map(Expr::clone);
+        let formats = (self.from, self.to.unwrap_or(self.from));
+        let unit = Some(self.unit);
+        let fetch = Fetch { element, time, packet, formats, unit, free: &free, axes, machine };
+        let (plan, mask) = fetch.plan().map_err(|refused| refused.message)?;
+        let registers = |mask: visa_stream::mask::Mask| {
+            let visa_stream::mask::Mask { dim, left, by, valid } = mask;
+            Mask { dim, left, by, valid, value: 0 }
+        };
+        Ok((plan, mask.map(registers)))
     }
 
-    /// The program that runs.
-    fn lowered(&self, bytes: &Program, machine: &Machine) -> Result<Program, AccessError> {
+    /// The program that runs, and its mask.
+    fn lowered(
+        &self,
+        bytes: &Program,
+        mask: Option<&Mask>,
+        machine: &Machine,
+    ) -> Result<(Program, Option<Mask>), AccessError> {
         let sub = self.unit == Unit::Sub;
-        match self.commit {
-            true => access::commit(bytes, sub, machine),
-            false => access::fetch(bytes, self.from, self.to, sub, machine),
+        match mask {
+            Some(mask) => access::masked_fetch(bytes, mask, self.from, self.to, machine)
+                .map(|(program, mask)| (program, Some(mask))),
+            None if self.commit => access::commit(bytes, sub, machine).map(|program| (program, None)),
+            None => access::fetch(bytes, self.from, self.to, sub, machine).map(|program| (program, None)),
         }
     }
 }
@@ -120,8 +137,10 @@ impl Access {
 /// What is found.
 struct Found {
     plan: Plan,
-    /// The program over elements, its entries merged.
+    /// The program over elements, its entries merged where the mask leaves them free.
     merged: Program,
+    /// What is masked, in terms of the entries of `program`.
+    mask: Option<Mask>,
     contiguous: u64,
     /// Bytes of a packet, or what is kept of it.
     packet: u64,
@@ -144,17 +163,22 @@ pub(super) fn answer(query: &Query) -> Result<Answer, Refusal> {
 
 fn found(asked: &Access, mappings: &[Expr; 3], axes: &Axes) -> Result<Found, String> {
     let machine = Machine::rngd();
-    let plan = asked.plan(mappings, axes, &machine)?;
+    let (plan, mask) = asked.plan(mappings, axes, &machine)?;
     let mut merged = stages::program(&plan, 0);
-    let bytes = merged.in_bytes(asked.from).map_err(AccessError::from);
-    let lowered = bytes.and_then(|bytes| {
-        let program = asked.lowered(&bytes, &machine)?;
-        Ok((contiguous(&bytes), bytes.packet, program))
+    let bytes = match mask {
+        Some(_) => merged.in_bytes_apart(asked.from),
+        None => merged.in_bytes(asked.from),
+    };
+    let lowered = bytes.map_err(AccessError::from).and_then(|bytes| {
+        let (program, mask) = asked.lowered(&bytes, mask.as_ref(), &machine)?;
+        Ok((contiguous(&bytes), bytes.packet, program, mask))
     });
-    let (contiguous, packet, program) = lowered
+    let (contiguous, packet, program, mask) = lowered
         .map_err(|error| format!("{}; {}", error.message(), origin::entries(&plan.loops, "elements")))?;
-    merged.merge();
-    Ok(Found { plan, merged, contiguous, packet, program })
+    if mask.is_none() {
+        merged.merge();
+    }
+    Ok(Found { plan, merged, mask, contiguous, packet, program })
 }
 
 impl Found {
@@ -171,7 +195,7 @@ fn text(asked: &Access, found: &Found) -> String {
         let _ = writeln!(text, "{limit} : {pace}  {factor}");
     }
     let (size, count) = found.accesses();
-    let Found { plan, merged, contiguous, packet, program } = found;
+    let Found { plan, merged, mask, contiguous, packet, program } = found;
     let cycles = program.accesses().unwrap_or(0);
     let _ = writeln!(text, "merged: {merged}\ncontiguous: {contiguous} bytes");
     let _ = match asked.commit {
@@ -181,6 +205,9 @@ fn text(asked: &Access, found: &Found) -> String {
         ),
         false => writeln!(text, "fetch_size: {size} bytes\nfetches a packet: {count}"),
     };
+    if let Some(mask) = mask {
+        let _ = writeln!(text, "mask: {mask}");
+    }
     let _ = writeln!(text, "in bytes: {program}\ncycles: {cycles}\nleft over: {}", plan.left_over);
     text
 }
@@ -197,6 +224,7 @@ fn json(asked: &Access, found: &Found) -> Value {
         "merged": found.merged.to_string(),
         "contiguous_bytes": found.contiguous,
         "program": found.program.to_string(),
+        "mask": found.mask.as_ref().map(Mask::to_string),
         "cycles": found.program.accesses(),
         "left_over": found.plan.left_over,
     });
