@@ -24,7 +24,7 @@ pub static DECL: OpDecl = OpDecl {
     constraints: &[
         ("C1", "the context is sub (book 09)"),
         ("C2", "counts are i32, in the stream's chips, clusters and slices; one for each time step, in their order, or one for all, as `[1 # 2]`"),
-        ("C3", "time has no padding; the live elements of a packet, of whole bytes each and not i5 or i9, are its first"),
+        ("C3", "time has no padding; a packet is one flit at most; its live elements, of whole bytes each and not i5 or i9, are its first"),
         ("C4", "`element` is an axis that stream and counts do not have, of a multiple of 8 bytes, with room for every live element"),
         ("C5", "the address is a multiple of 8 and the tensor fits a slice (book 04, 09)"),
     ],
@@ -125,7 +125,10 @@ fn live(op: OpRef<'_>, source: &Tensor, axes: &Axes) -> Result<u64, Diagnostic> 
     if steps.live_count() != Some(steps.size()) {
         return Err(op.error("C3", format!("time `{time}` has padding, for which there would be counts")));
     }
-    packet_bytes(op, source, axes)?;
+    let (bytes, flit) = (packet_bytes(op, source, axes)?, machine(op.ctx).limits.flit_bytes);
+    if bytes > flit {
+        return Err(op.error("C3", format!("packet `{packet}` has {bytes} bytes, expected at most one flit of {flit}")));
+    }
     check_stored(op, source, "C3")?;
     let held = digits(&packet)?;
     let live = (0..held.size()).take_while(|&at| matches!(held.cell(at), Some(Cell::Live(_)))).count() as u64;

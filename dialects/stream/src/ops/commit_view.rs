@@ -32,7 +32,7 @@ pub static DECL: OpDecl = OpDecl {
         ("C5", "`slice` has a position for each slice of a cluster, and the stream holds in every live one the same (book 09)"),
     ],
     operands: &[
-        OperandDecl::one("stream", &["stream.collect", "stream.accumulate", "stream.final", "stream.cast"]),
+        OperandDecl::one("stream", &["stream.collect", "stream.accumulate", "stream.final", "stream.cast", "stream.transpose"]),
         OperandDecl::one("tensor", &["tm.dm"]),
     ],
     clauses: &[
