@@ -470,7 +470,7 @@ fn run_case(seed: u64, case: u64, machines: &[PathBuf; 3]) -> Tally {
     let machine = machines[size].to_string_lossy().into_owned();
     let mut flags = vec!["-", "--check", "--threads", "1", "--machine", &machine];
     // One in four also asks whether the result rests on a byte that nobody wrote.
-    flags.extend((case % 4 == 0).then_some("--shadow"));
+    flags.extend(case.is_multiple_of(4).then_some("--shadow"));
     let flags: Vec<String> = flags.into_iter().map(str::to_owned).collect();
     let code = visa_run::run(&flags, &mut io);
     if code == 0 {
