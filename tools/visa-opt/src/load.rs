@@ -8,6 +8,7 @@ use visa_ir::module::Module;
 use visa_ir::parse::{limits, parse};
 use visa_ir::span::{Source, Span};
 use visa_ir::verify::{has_errors, verify};
+use visa_machine::Machine;
 
 /// A module that was read, and what was found about it.
 pub struct Loaded {
@@ -42,6 +43,23 @@ pub fn load_module(ctx: &Context, source: &Source, range: Range<usize>) -> Loade
     }
     let module = (!has_errors(&findings)).then_some(parsed.module);
     Loaded { module, findings }
+}
+
+/// The machine that a `--machine` flag names: one with a name of its own, or the description in a file.
+///
+/// # Errors
+/// If the file cannot be read or describes no machine.
+pub fn load_machine(io: &mut Io, name: &str) -> Result<Machine, Diagnostic> {
+    if let Some(machine) = Machine::named(name) {
+        return Ok(machine);
+    }
+    let bytes = io.read(name).map_err(|why| {
+        let known: Vec<_> = Machine::builtin().map(|machine| format!("`{}`", machine.name)).collect();
+        unreadable(name, &why)
+            .fix(Some(format!("give a file, or the name of a machine: {}", known.join(" or "))))
+    })?;
+    Machine::from_json(&String::from_utf8_lossy(&bytes))
+        .map_err(|why| Diagnostic::error("machine", Span::default(), format!("`{name}`: {why}")))
 }
 
 /// A file that cannot be read.

@@ -3,7 +3,7 @@
 use crate::dump::Dump;
 use crate::flags::Flags;
 use crate::io::Io;
-use crate::load::{load_module, read_source, unreadable, unwritable};
+use crate::load::{load_machine, load_module, read_source, unwritable};
 use crate::query::rules;
 use crate::report::{Timing, statistics};
 use crate::reproducer::{pipeline_of, reproducer};
@@ -17,7 +17,6 @@ use visa_ir::module::Module;
 use visa_ir::print::{Form, print};
 use visa_ir::span::{Source, Span};
 use visa_ir::verify::has_errors;
-use visa_machine::Machine;
 use visa_passes::{Cause, Failure, PassManager, Pipeline, StepReport};
 
 /// Findings, and the text that their spans point into, if any: not all are about a text.
@@ -106,16 +105,7 @@ impl<'a> Driver<'a> {
         let mut ctx = Context::new(&self.tool.dialects);
         ctx.allow_unregistered = self.flags.allow_unregistered;
         if let Some(name) = &self.flags.machine {
-            let refuse = |finding| (None, vec![finding]);
-            let machine = match Machine::named(name) {
-                Some(machine) => machine,
-                None => {
-                    let bytes = self.io.read(name).map_err(|why| refuse(unreadable(name, &why)))?;
-                    Machine::from_json(&String::from_utf8_lossy(&bytes)).map_err(|why| {
-                        refuse(Diagnostic::error("machine", Span::default(), format!("`{name}`: {why}")))
-                    })?
-                }
-            };
+            let machine = load_machine(self.io, name).map_err(|finding| (None, vec![finding]))?;
             ctx.set_data(machine);
         }
         if let Some(file) = &self.flags.mapping_rules {

@@ -13,7 +13,7 @@ use visa_ir::diag::{Diagnostic, nearest};
 use visa_ir::module::Module;
 use visa_ir::span::{Source, Span};
 use visa_machine::Machine;
-use visa_opt::{Io, Renderer, load_module, read_source, standard_dialects};
+use visa_opt::{Io, Renderer, load_machine, load_module, read_source, standard_dialects};
 use visa_passes::Level;
 
 /// The run stops here; what there is to say has been said.
@@ -103,13 +103,7 @@ impl<'a> Session<'a> {
 
     fn machine(&mut self) -> Outcome<Option<Machine>> {
         let Some(name) = self.flags.machine.clone() else { return Ok(None) };
-        if let Some(machine) = Machine::named(&name) {
-            return Ok(Some(machine));
-        }
-        let bytes = self.io.read(&name);
-        let bytes = bytes.map_err(|why| self.stop("cannot-read", format!("cannot read `{name}`: {why}")))?;
-        let machine = Machine::from_json(&String::from_utf8_lossy(&bytes));
-        machine.map(Some).map_err(|why| self.stop("machine", format!("`{name}`: {why}")))
+        load_machine(self.io, &name).map(Some).map_err(|finding| self.stop_with(finding))
     }
 
     fn load(&mut self, ctx: &Context) -> Outcome<Module> {

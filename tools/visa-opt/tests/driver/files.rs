@@ -80,7 +80,10 @@ fn what_is_no_reproducer() {
 fn a_machine_description_is_read_and_checked() {
     let folder = tempfile::tempdir().unwrap();
     let args = ["--machine", "machine.json"];
-    run_in(folder.path(), &args, CONST).refused(&["error[cannot-read]: cannot read `machine.json`"]);
+    run_in(folder.path(), &args, CONST).refused(&[
+        "error[cannot-read]: cannot read `machine.json`",
+        "fix: give a file, or the name of a machine: `rngd` or `rngd-s`",
+    ]);
     fs::write(folder.path().join("machine.json"), "{").unwrap();
     run_in(folder.path(), &args, CONST)
         .refused(&["error[machine]: `machine.json`: machine description, line 1"]);
