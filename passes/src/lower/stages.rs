@@ -8,7 +8,7 @@ use visa_ir::module::{OpRef, OpSpec, ValueId};
 use visa_mapping::{Dim, Expr, Pace, Tensor, Unit, operand};
 use visa_numerics::DType;
 use visa_sequencer::{Entry, Program, Stride};
-use visa_stream::adapter::adapter;
+use visa_stream::adapter::{Adapter, adapter};
 use visa_stream::commit::{Write, zeros_kept};
 pub use visa_stream::lower::{LowerStage, StageCx};
 use visa_stream::mask::{Fetch, Mask};
@@ -99,8 +99,7 @@ fn lower_fetch(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagno
     let base = cx.base(tensors.first(), &source);
     let adapter = adapter(op)?;
     let value = u64::from(adapter.zero().unwrap_or(0));
-    let mut mask =
-        mask.map(|Mask { dim, left, by, valid }| visa_sequencer::Mask { dim, left, by, valid, value });
+    let mut mask = mask.map(|mask| mask_registers(mask, value));
     check_start(op, &plan, base, source.dtype)?;
     if let Some(axis) = begin_interleaved::axis_of(op) {
         let second = cx.base(tensors.get(1), &source);
@@ -124,6 +123,18 @@ fn lower_fetch(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagno
     if let Some(mask) = mask {
         spec = cx.body(spec, "mask", &visa_sequencer::MASK, mask);
     }
+    Ok(Some(loops(cx, adapter_registers(cx, spec, adapter), &plan, base)))
+}
+
+/// The registers of a mask whose elements become `value`, the bits of a number in data memory.
+#[must_use]
+pub fn mask_registers(mask: Mask, value: u64) -> visa_sequencer::Mask {
+    let Mask { dim, left, by, valid } = mask;
+    visa_sequencer::Mask { dim, left, by, valid, value }
+}
+
+/// The registers of the stages behind the mask.
+fn adapter_registers(cx: &StageCx<'_>, mut spec: OpSpec, adapter: Adapter) -> OpSpec {
     if let Some(table) = adapter.table {
         spec = cx.body(spec, "table", &visa_sequencer::TABLE, table);
     }
@@ -134,7 +145,7 @@ fn lower_fetch(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagno
         let zero: Vec<i64> = adapter.zero.into_iter().map(i64::from).collect();
         spec = spec.clause("zero", cx.ctx.attr(Attr::Ints(zero.into())));
     }
-    Ok(Some(loops(cx, spec, &plan, base)))
+    spec
 }
 
 /// C10: what is read before the elements of a padded term must be memory of the slice. Only such a term makes a fetch start

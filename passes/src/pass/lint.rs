@@ -1,5 +1,6 @@
 //! Warns about what is legal and slow, or legal and dangerous: the rules of book 08, 09 and 11.
 
+use crate::lower::access;
 use crate::{Level, Pass, PassCx};
 use visa_ir::diag::{Diagnostic, Severity};
 use visa_ir::module::OpRef;
@@ -57,8 +58,8 @@ fn warning(op: OpRef<'_>, number: &str, message: String, fix: &str) -> Diagnosti
 /// What a fetch reads, in bytes: its packet before and behind the conversion.
 struct Packets {
     before: u64,
-    /// How much the conversion grows an element: behind over before.
-    growth: (u64, u64),
+    /// Formats before and behind the adapter.
+    formats: (DType, DType),
 }
 
 impl Packets {
@@ -67,11 +68,11 @@ impl Packets {
         let indexed = op.body::<LookupTable>("table").map_or(*from, |table| table.to);
         let to = op.body::<DType>("to").map_or(indexed, |to| *to);
         let before = op.int("packet").and_then(|packet| u64::try_from(packet).ok())?;
-        Some(Self { before, growth: (u64::from(to.bits()), u64::from(from.bits())) })
+        Some(Self { before, formats: (*from, to) })
     }
 
     fn behind(&self, bytes: u64) -> u64 {
-        bytes * self.growth.0 / self.growth.1
+        bytes * u64::from(self.formats.1.bits()) / u64::from(self.formats.0.bits())
     }
 }
 
@@ -94,11 +95,9 @@ fn padding(op: OpRef<'_>, machine: &Machine) -> Option<Diagnostic> {
     let packets = Packets::of(op)?;
     let program = op.body::<Program>("loops")?;
     let (packet, access) = (packets.before, program.packet);
-    let limits = &machine.limits;
     let in_sub = op.parent().is_some_and(|exec| exec.word("context").as_deref() == Some("sub"));
-    let from = op.body::<DType>("dtype")?;
-    let mut sizes = machine.fetch_sizes(in_sub, *from, op.body::<DType>("to").map_or(*from, |to| *to));
-    sizes.retain(|size| packets.behind(*size) <= limits.cast_fetch_max_bytes);
+    let (from, to) = packets.formats;
+    let sizes = access::fetch_sizes(from, (from != to).then_some(to), in_sub, machine);
     let largest = sizes.iter().copied().max()?;
     let padded = if packet < largest { packet.next_power_of_two() } else { packet.next_multiple_of(largest) };
     let better = fetch_size(padded, padded, &sizes)?;

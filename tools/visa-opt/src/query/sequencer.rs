@@ -110,11 +110,7 @@ impl Access {
         let unit = Some(self.unit);
         let fetch = Fetch { element, time, packet, formats, unit, free: &free, axes, machine };
         let (plan, mask) = fetch.plan().map_err(|refused| refused.message)?;
-        let registers = |mask: visa_stream::mask::Mask| {
-            let visa_stream::mask::Mask { dim, left, by, valid } = mask;
-            Mask { dim, left, by, valid, value: 0 }
-        };
-        Ok((plan, mask.map(registers)))
+        Ok((plan, mask.map(|mask| stages::mask_registers(mask, 0))))
     }
 
     /// The program that runs, and its mask.
