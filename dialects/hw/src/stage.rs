@@ -21,6 +21,28 @@ pub struct Stream {
     pub taint: Option<Vec<Taint>>,
     /// The register-file operand that the aligner pairs with each packet.
     pub operand: Option<Operand>,
+    /// What travels beside the elements inside the vector engine, where anything does.
+    pub lanes: Option<Box<Lanes>>,
+}
+
+/// What travels beside a stream's elements inside the vector engine (book 21, 24).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lanes {
+    /// The execution id of each element, 4 bits; empty where all are 0.
+    pub ids: Vec<u8>,
+    /// The valid count of each packet; empty where all elements are valid.
+    pub valid: Vec<u8>,
+    /// What the stash holds.
+    pub stash: Option<Stash>,
+}
+
+/// A copy of the stream, kept for an operand further on (book 21).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stash {
+    /// Its elements.
+    pub bytes: Vec<u8>,
+    /// Their marks, in shadow mode.
+    pub taint: Option<Vec<Taint>>,
 }
 
 /// What the TRF sequencer delivers beside the stream: for every access, every row reads at the same address.
@@ -57,9 +79,13 @@ pub struct Wire {
     pub packet: u64,
     /// Rows of the register-file operand, between the aligner and the accumulator.
     pub rows: Option<u64>,
+    /// What the stash of the vector engine holds: format, packets and bytes a packet.
+    pub stash: Option<(DType, Flow)>,
 }
 
 impl Wire {
+    /// Nothing, as before the fetch.
+    pub const NOTHING: Self = Self { dtype: DType::I8, packets: 0, packet: 0, rows: None, stash: None };
     /// Bytes a slice; `None` past `u64`.
     #[must_use]
     pub fn bytes(&self) -> Option<u64> {
@@ -156,7 +182,7 @@ impl Stream {
     /// A stream of no bytes: what the fetch gets, and what a slice that takes no part gives to the switch.
     #[must_use]
     pub fn empty(dtype: DType) -> Self {
-        Self { dtype, packet: 0, bytes: Vec::new(), taint: None, operand: None }
+        Self { dtype, packet: 0, bytes: Vec::new(), taint: None, operand: None, lanes: None }
     }
 
     /// Takes every mark through the running operation.
@@ -243,6 +269,8 @@ pub struct RunCx<'a> {
     pub shadow: Option<&'a TaintLog>,
     /// The number of the operation whose stage runs, for its marks.
     pub op: u32,
+    /// The slice that it runs in, counted through the chip's clusters.
+    pub slice: usize,
 }
 
 impl<'a> RunCx<'a> {
@@ -381,6 +409,10 @@ pub trait Stage: Send + Sync {
 
 /// The interface by which an hw operation inside `hw.exec` gives its stage.
 pub struct Build(pub fn(visa_ir::module::OpRef<'_>) -> Result<Box<dyn Stage>, visa_ir::diag::Diagnostic>);
+
+/// The interface by which an operation inside `hw.exec` says at which stage of the Vector Engine it works; the stages stand in
+/// their order (book 21).
+pub struct Station(pub fn(visa_ir::module::OpRef<'_>) -> Option<visa_numerics::VectorStage>);
 
 /// The interface by which an operation of another dialect says which hw operation's place it may take in `hw.exec`.
 pub struct StandsFor(pub &'static str);

@@ -32,6 +32,14 @@ pub fn next(
     with_dims(op, kind, source.unit, dtype.unwrap_or(source.dtype), &given, &source)
 }
 
+/// The type of operand 0.
+///
+/// # Errors
+/// If it is no tensor type.
+pub fn next_same(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
+    Ok(vec![make(op.ctx, (*input(op)?).clone())])
+}
+
 /// A result type from explicit dimensions.
 ///
 /// # Errors

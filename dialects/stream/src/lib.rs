@@ -13,6 +13,7 @@ pub mod meaning;
 pub mod plan;
 pub mod snoop;
 pub mod topology;
+pub mod vector;
 
 /// The operations, a file an engine.
 pub mod ops {
@@ -65,7 +66,12 @@ tensor_kind!(
 tensor_kind!(
     /// In the vector engine.
     VECTOR, "stream.vector", "CONTEXT, DTYPE, CHIP, CLUSTER, SLICE, TIME, PACKET", true, [Chip, Cluster, Slice, Time, Packet],
-    "Flits between stages of the vector engine (book 21)."
+    "Packets of 8 lanes between stages of the vector engine, Way8 (book 21)."
+);
+tensor_kind!(
+    /// In the vector engine, between Narrow and Widen.
+    VECTOR4, "stream.vector4", "CONTEXT, DTYPE, CHIP, CLUSTER, SLICE, TIME, PACKET", true, [Chip, Cluster, Slice, Time, Packet],
+    "Packets of 4 lanes between stages of the vector engine, Way4 (book 21)."
 );
 tensor_kind!(
     /// Out of the vector engine.
@@ -101,6 +107,7 @@ pub static DIALECT: visa_ir::decl::Dialect = visa_ir::decl::Dialect {
         &ACCUMULATE.def,
         &INIT.def,
         &VECTOR.def,
+        &VECTOR4.def,
         &FINAL.def,
         &CAST.def,
         &TRANSPOSE.def,

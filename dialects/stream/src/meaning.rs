@@ -6,7 +6,7 @@ use std::sync::Arc;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 use visa_mapping::Tensor;
-use visa_numerics::Bits;
+use visa_numerics::{Apply, ArgMode, Bits, default_mode};
 
 /// The logical meaning of an operation, declared as an interface.
 #[derive(Clone, Copy)]
@@ -29,15 +29,25 @@ pub enum Meaning {
     SumTime,
     /// Operand 1, the elements of this part of it replaced by those of operand 0.
     Overwrite(fn(OpRef<'_>) -> Result<Tensor, Diagnostic>),
-    /// A function of each element, and of the element of the second operand or the constant.
+    /// A function of each element, and of constants or the element of the second operand.
     Elementwise(fn(OpRef<'_>) -> Result<Function, Diagnostic>),
 }
 
-/// An elementwise function on bit patterns, and where its second argument comes from.
+/// An elementwise function on bit patterns, and where its operands come from.
 #[derive(Clone, Copy)]
 pub struct Function {
     /// The function.
-    pub apply: fn(Bits, Bits) -> Bits,
-    /// The second argument, unless it is the operation's second operand.
-    pub constant: Option<Bits>,
+    pub apply: Apply,
+    /// Which of stream and operands each of its arguments is.
+    pub mode: &'static ArgMode,
+    /// The operands that are constants; one that the mode reads and is none here is the operation's second operand.
+    pub constants: [Option<Bits>; 2],
+}
+
+impl Function {
+    /// A function of the stream's element alone.
+    #[must_use]
+    pub fn unary(apply: fn(Bits) -> Bits) -> Self {
+        Self { apply: Apply::Unary(apply), mode: default_mode(1), constants: [None; 2] }
+    }
 }

@@ -197,12 +197,13 @@ pub fn align(program: &Program, machine: &Machine) -> Result<Program, AccessErro
     }
 }
 
-/// The program of a read of the vector register file in bytes: a flit at once.
+/// The program of a read of the vector register file in bytes: a packet of the vector engine at once, a flit or half of one.
 ///
 /// # Errors
 /// A limit of the sequencer.
 pub fn vector(program: &Program, machine: &Machine) -> Result<Program, AccessError> {
-    cut(program, program.packet, &limits(machine, &[machine.limits.flit_bytes]))
+    let flit = machine.limits.flit_bytes;
+    cut(program, program.packet, &limits(machine, &[flit / 2, flit]))
 }
 
 /// The program of a DMA: a packet is the largest contiguous run that a transaction carries (book 10).

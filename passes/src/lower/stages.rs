@@ -6,15 +6,16 @@ use visa_ir::context::Attr;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, OpSpec, ValueId};
 use visa_mapping::{Dim, Expr, Pace, Tensor, Unit, operand};
-use visa_numerics::DType;
+use visa_numerics::{DType, VectorStage, default_mode};
 use visa_sequencer::{Entry, Program, Stride};
 use visa_stream::adapter::{Adapter, adapter};
 use visa_stream::commit::{Write, zeros_kept};
 pub use visa_stream::lower::{LowerStage, StageCx};
 use visa_stream::mask::{Fetch, Mask};
-use visa_stream::ops::{begin_interleaved, commit_packed, commit_view, contract, fetch, vector};
+use visa_stream::ops::{begin_interleaved, commit_packed, commit_view, contract, fetch, vector_alu};
 use visa_stream::plan::{self, Plan};
 use visa_stream::snoop;
+use visa_stream::vector::Arguments;
 
 type LowerFn = fn(&StageCx<'_>, OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic>;
 
@@ -30,10 +31,13 @@ const STAGES: &[(&str, LowerFn)] = &[
     ("stream.align", align),
     ("stream.contract", contract),
     ("stream.accumulate", accumulate),
-    ("stream.vector_init", nothing),
-    ("stream.vector_branch", nothing),
-    ("stream.vector_fxp", vector_fxp),
-    ("stream.vector_final", nothing),
+    ("stream.vector_logic", alu),
+    ("stream.vector_fxp", alu),
+    ("stream.vector_fxp_to_fp", alu),
+    ("stream.vector_fp", alu),
+    ("stream.vector_fp_div", alu),
+    ("stream.vector_fp_to_fxp", alu),
+    ("stream.vector_clip", alu),
     ("stream.cast", cast),
     ("stream.commit", commit),
     ("stream.commit_view", commit_view),
@@ -254,28 +258,50 @@ fn accumulate(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnos
     Ok(Some(spec.clause("slots", cx.ctx.body_attr(&visa_hw::attrs::PROGRAM, slots))))
 }
 
-fn vector_fxp(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
-    let (source, _) = types(op)?;
-    let name = op.word("op").unwrap_or_default();
-    if let Some(bits) = vector::constant(op)? {
-        let spec = cx.word(cx.spec("hw.vector", op)?, "op", &name);
-        return Ok(Some(spec.clause("constant", cx.ctx.attr(Attr::Int(i64::from(bits.cast_signed()))))));
+fn alu(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
+    let (row, Arguments { mode, constants, .. }) = visa_stream::vector::configuration(op)?;
+    let file = operand(op, 1).filter(|value| !value.kind.stream);
+    let mut spec = cx.spec(if file.is_some() { "seq.vector" } else { "hw.vector" }, op)?;
+    spec = cx.word(spec, "op", row.name);
+    if row.stage != VectorStage::Fxp {
+        spec = cx.word(spec, "stage", row.stage.name());
     }
-    let file = operand(op, 1).ok_or_else(|| op.error("C2", "no second argument"))?;
+    if *mode != *default_mode(row.apply.arity()) {
+        spec = cx.word(spec, "mode", mode.name);
+    }
+    for (clause, constant) in ["constant", "constant1"].into_iter().zip(constants) {
+        if let Some(bits) = constant {
+            spec = spec.clause(clause, cx.ctx.attr(Attr::Int(i64::from(bits.cast_signed()))));
+        }
+    }
+    match file {
+        Some(file) => vector_operand(cx, op, &file, spec).map(Some),
+        None if operand(op, 1).is_some() => Ok(Some(spec.clause("stash", cx.ctx.attr(Attr::Unit)))),
+        None => Ok(Some(spec)),
+    }
+}
+
+/// `spec` with the loops over the vector register file.
+fn vector_operand(
+    cx: &StageCx<'_>,
+    op: OpRef<'_>,
+    file: &Tensor,
+    spec: OpSpec,
+) -> Result<OpSpec, Diagnostic> {
+    let (source, _) = types(op)?;
     let (time, packet): (Expr, Expr) = (source.dim(Dim::Time), source.dim(Dim::Packet));
     let mut plan = plan::register_read(&file.dim(Dim::Element), &time, &packet, &cx.free(op, 1), cx.axes)
         .map_err(|why| op.error("C5", why))?;
-    // A flit is read whole; lanes beyond the live ones read on into what follows and are padding.
-    let lanes = cx.machine.limits.vector_lanes;
+    // A packet is read whole; lanes beyond the live ones read on into what follows and are padding.
+    let lanes = vector_alu::lanes(op);
     if let Some(inner) = plan.loops.last_mut() {
         inner.limit = lanes;
     }
     plan.packet = lanes;
-    let base = cx.base(op.operands().get(1), &file);
+    let base = cx.base(op.operands().get(1), file);
     let bytes = program(&plan, base).in_bytes(DType::I32);
     origin::check(op, &plan, DType::I32, bytes, |program| access::vector(program, cx.machine))?;
-    let spec = cx.word(cx.spec("seq.vector", op)?, "op", &name);
-    Ok(Some(loops(cx, spec, &plan, base)))
+    Ok(loops(cx, spec, &plan, base))
 }
 
 fn cast(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {

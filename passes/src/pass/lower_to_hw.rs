@@ -157,8 +157,13 @@ fn vector(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let machine = machine(op);
     let program = bytes(op, DType::I32)?;
     let program = access::vector(&program, &machine).map_err(|error| error.diagnostic(op.span()))?;
-    let name = op.ctx.attr(op.attr("op").unwrap_or(Attr::Unit));
-    Ok(spec(op, "hw.vector")?.clause("op", name).clause("vrf", body(op, &visa_hw::attrs::PROGRAM, program)))
+    let mut lowered = spec(op, "hw.vector")?;
+    for clause in ["op", "stage", "mode", "constant", "constant1"] {
+        if let Some(value) = op.attr(clause) {
+            lowered = lowered.clause(clause, op.ctx.attr(value));
+        }
+    }
+    Ok(lowered.clause("vrf", body(op, &visa_hw::attrs::PROGRAM, program)))
 }
 
 fn commit(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {

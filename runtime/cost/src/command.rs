@@ -39,7 +39,7 @@ pub(crate) fn exec_work(exec: &Exec, span: Span, machine: &Machine, chips: usize
     };
     let lanes = count(&exec.slices);
     let mut flow = Flow { packets: 0, packet: 0 };
-    let mut wire = Some(Wire { dtype: DType::I8, packets: 0, packet: 0, rows: None });
+    let mut wire = Some(Wire::NOTHING);
     let (mut engines, mut latency) = (Vec::new(), 0u64);
     let (mut bytes, mut macs) = (Traffic::default(), BTreeMap::new());
     for stage in &exec.stages {

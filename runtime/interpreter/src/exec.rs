@@ -23,8 +23,9 @@ pub(crate) struct ExecCx<'a> {
 }
 
 impl<'a> ExecCx<'a> {
-    fn stage(self, number: usize) -> RunCx<'a> {
-        RunCx { machine: self.machine, shadow: self.log, op: self.first_op + number as u32 }
+    /// For stage `number` in slice `slice`.
+    fn stage(self, number: usize, slice: usize) -> RunCx<'a> {
+        RunCx { machine: self.machine, shadow: self.log, op: self.first_op + number as u32, slice }
     }
 }
 
@@ -35,8 +36,8 @@ pub(crate) fn run(exec: &Exec, memories: &mut Memories, cx: ExecCx<'_>) -> Resul
     reserve(exec, memories, cx.machine)?;
     for slices in &mut memories.chips {
         match exec.stages.iter().position(|stage| stage.is_switch()) {
-            None => for_active(slices, stored(exec), |_, memory| {
-                finish(&exec.stages, 0, memory, empty(), cx);
+            None => for_active(slices, stored(exec), |slice, memory| {
+                finish(&exec.stages, 0, (slice, memory), empty(), cx);
             }),
             Some(switch) => run_switched(exec, switch, slices, cx),
         }
@@ -51,15 +52,15 @@ fn run_switched(exec: &Exec, switch: usize, slices: &mut [SliceMemory], cx: Exec
         .enumerate()
         .map(|(slice, memory)| {
             if is_active(&exec.slices, slice) {
-                transform(&exec.stages[..switch], 0, memory, empty(), cx)
+                transform(&exec.stages[..switch], 0, (slice, memory), empty(), cx)
             } else {
                 empty()
             }
         })
         .collect();
     for_active(slices, stored(exec), |slice, memory| {
-        let routed = exec.stages[switch].route(cx.stage(switch), &inputs, slice);
-        finish(&exec.stages, switch + 1, memory, routed.unwrap_or_else(empty), cx);
+        let routed = exec.stages[switch].route(cx.stage(switch, slice), &inputs, slice);
+        finish(&exec.stages, switch + 1, (slice, memory), routed.unwrap_or_else(empty), cx);
     });
 }
 
@@ -69,17 +70,29 @@ fn stored(exec: &Exec) -> &[Range<usize>] {
 }
 
 /// Runs the stages from number `first` on and lets the last one store.
-fn finish(stages: &Stages, first: usize, memory: &mut SliceMemory, input: Stream, cx: ExecCx<'_>) {
+fn finish(
+    stages: &Stages,
+    first: usize,
+    (slice, memory): (usize, &mut SliceMemory),
+    input: Stream,
+    cx: ExecCx<'_>,
+) {
     if let Some((last, inner)) = stages[first..].split_last() {
-        let stream = transform(inner, first, memory, input, cx);
-        last.store(cx.stage(stages.len() - 1), memory, stream);
+        let stream = transform(inner, first, (slice, memory), input, cx);
+        last.store(cx.stage(stages.len() - 1, slice), memory, stream);
     }
 }
 
 /// Sends a stream through `stages`, of which the first has the number `first`.
-fn transform(stages: &Stages, first: usize, memory: &SliceMemory, input: Stream, cx: ExecCx<'_>) -> Stream {
+fn transform(
+    stages: &Stages,
+    first: usize,
+    (slice, memory): (usize, &SliceMemory),
+    input: Stream,
+    cx: ExecCx<'_>,
+) -> Stream {
     let numbered = stages.iter().zip(first..);
-    numbered.fold(input, |stream, (stage, number)| stage.run(cx.stage(number), memory, stream))
+    numbered.fold(input, |stream, (stage, number)| stage.run(cx.stage(number, slice), memory, stream))
 }
 
 fn for_active(

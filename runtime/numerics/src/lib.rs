@@ -2,10 +2,9 @@
 //!
 //! A scalar travels as [`Bits`], a raw `u32`; a [`DType`] says how to read it. Every property of a number format is
 //! a column of [`DTYPES`], every conversion a row of [`FETCH_CASTS`] or [`CAST_ENGINE`], every operation of a vector
-//! ALU a row of [`ALU_OPS`]. `docs/numerics.md` states the rules for users.
+//! ALU a row of [`alu_ops`]. `docs/numerics.md` states the rules for users.
 
 mod adapter;
-mod alu;
 mod cast;
 mod dtype;
 mod float;
@@ -14,12 +13,12 @@ mod minifloat;
 mod reduce;
 #[cfg(test)]
 mod testing;
+mod vector;
 
 pub use adapter::{
     LookupTable, TABLE_INDEX_BITS, from_f64, from_number, from_pattern, pattern, subtract_zero_point,
     zero_point_cast,
 };
-pub use alu::{ALU_NAMES, ALU_OPS, Alu, AluOp, VectorStage, alu_op};
 pub use cast::{CAST_ENGINE, CastRow, FETCH_CASTS, cast_targets, engine_cast, fetch_cast, from_f32, to_f64};
 pub use dtype::{Contraction, DTYPES, DType, DTypeInfo};
 pub use float::{BF16_NAN, F32_NAN, add, bf16_to_f32, canonical, f32_to_bf16, flush, mul, widen_bf16};
@@ -28,6 +27,11 @@ pub use minifloat::{f8e4m3_to_f32, f8e5m2_to_f32, f16_to_f32, f32_to_f8e4m3, f32
 pub use reduce::{
     DOT_MAX, ROWS, SumOrder, SumOrderError, dot8_f32, dot8_f32_flush_free, dot8_i32, dot8_sequential_f32,
     flush_free, sequential_sum_f32, sequential_sum_i32, tree_sum_f32, tree_sum_i32,
+};
+
+pub use vector::{
+    ALU_NAMES, ALU_STAGES, ARG_MODE_NAMES, Alu, AluOp, Apply, Arg, ArgMode, CLIP_NAMES, FP_DIV_NAMES,
+    FP_NAMES, FXP_NAMES, LOGIC_NAMES, VectorStage, alu_op, alu_ops, alu_stage, arg_mode, default_mode,
 };
 
 /// A scalar as raw bits: integers sign-extended to 32 bits, floats in the low bits.

@@ -249,22 +249,27 @@ impl Run<'_> {
     }
 
     fn elementwise(&self, op: OpRef<'_>, to: &Tensor, function: Function) -> Result<Logical, Diagnostic> {
+        let Function { apply, mode, constants } = function;
         let left = self.even(op, 0, to)?;
-        let apply = function.apply;
-        if let Some(constant) = function.constant {
+        let read = mode.operands();
+        let value = [0, 1].into_iter().find(|&at| read[at] && constants[at].is_none());
+        let operands = constants.map(|constant| constant.unwrap_or(0));
+        let Some(value) = value else {
             let axes = left.axes.clone();
             let strides = left.strides(axes.iter().map(|axis| axis.id));
             return Logical::tabulate(to.dtype, axes, op.span(), |at| {
-                apply(left.at(offset(&strides, at)), constant)
+                apply.eval(mode, left.at(offset(&strides, at)), operands)
             });
-        }
+        };
         let right = self.even(op, 1, to)?;
         let axes = union(&left, &right);
         let strides = |tensor: &Logical| tensor.strides(axes.iter().map(|axis| axis.id));
         let (lefts, rights) = (strides(&left), strides(&right));
-        let element =
-            |at: &[usize]| -> Bits { apply(left.at(offset(&lefts, at)), right.at(offset(&rights, at))) };
-        Logical::tabulate(to.dtype, axes.clone(), op.span(), element)
+        Logical::tabulate(to.dtype, axes.clone(), op.span(), |at| {
+            let mut operands = operands;
+            operands[value] = right.at(offset(&rights, at));
+            apply.eval(mode, left.at(offset(&lefts, at)), operands)
+        })
     }
 
     fn operand(&self, op: OpRef<'_>, index: usize) -> Result<&Value, Diagnostic> {

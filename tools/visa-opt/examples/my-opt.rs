@@ -36,8 +36,8 @@ static MY: Dialect = Dialect {
     attrs: &[],
 };
 
-/// What both operations compute: of one element; there is no second argument.
-fn negate(x: Bits, _: Bits) -> Bits {
+/// What both operations compute of an element.
+fn negate(x: Bits) -> Bits {
     x.wrapping_neg()
 }
 
@@ -53,7 +53,7 @@ static NEGATE: OpDecl = OpDecl {
     verify: Some(verify),
     example: "%n = my.negate %x",
     interfaces: &[
-        Interface(&Meaning::Elementwise(|_| Ok(Function { apply: negate, constant: Some(0) }))),
+        Interface(&Meaning::Elementwise(|_| Ok(Function::unary(negate)))),
         Interface(&LowerStage(|cx, op| cx.spec("my.hw_negate", op).map(Some))),
     ],
     ..OpDecl::BASE
@@ -103,7 +103,7 @@ impl Stage for HwNegate {
 
     fn run(&self, cx: RunCx<'_>, _: &SliceMemory, mut stream: Stream) -> Stream {
         for index in 0..stream.bytes.len() / 4 {
-            let value = negate(load(DType::I32, &stream.bytes, index), 0);
+            let value = negate(load(DType::I32, &stream.bytes, index));
             store(DType::I32, &mut stream.bytes, index, value);
         }
         // In shadow mode every byte has a mark; an element that is undefined in part is undefined.

@@ -250,7 +250,7 @@ impl Stage for Accumulate {
             return Err(Mismatch::new("C1", "slots", message));
         }
         let out = self.out();
-        Ok(Wire { dtype: input.dtype, packets: out.packets, packet: out.packet, rows: None })
+        Ok(Wire { dtype: input.dtype, packets: out.packets, packet: out.packet, rows: None, ..Wire::NOTHING })
     }
 
     fn run(&self, cx: RunCx<'_>, _memory: &SliceMemory, input: Stream) -> Stream {
@@ -260,7 +260,7 @@ impl Stage for Accumulate {
             false => self.bytes::<i32>(&input, operand),
         };
         let taint = self.marks(cx, &input, operand);
-        Stream { dtype: input.dtype, packet: self.out().packet as usize, bytes, taint, operand: None }
+        Stream { dtype: input.dtype, packet: self.out().packet as usize, bytes, taint, operand: None, lanes: None }
     }
 
     /// The input side costs nothing of its own: it keeps pace with the trees.

@@ -152,7 +152,7 @@ impl Stage for Contract {
         let taint = cx.shadow.is_some().then(|| self.marks(cx, trf, &input, operand));
         let operand = Operand { terms: self.terms() as usize, ..operand.clone() };
         let packet = operand.rows * self.groups() * operand.terms * 4;
-        Stream { dtype: self.accumulator, packet, bytes, taint, operand: Some(operand) }
+        Stream { dtype: self.accumulator, packet, bytes, taint, operand: Some(operand), lanes: None }
     }
 
     fn cost(&self, machine: &Machine, input: Flow) -> StageCost {

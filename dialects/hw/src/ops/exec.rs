@@ -3,13 +3,15 @@
 use crate::MAX_STREAM_BYTES;
 use crate::clauses::{machine, word};
 use crate::program::{Context, Exec};
-use crate::stage::{Build, Mismatch, Stage, StandsFor, Wire};
+use super::vector::VECTOR;
+use crate::stage::{Build, Mismatch, Stage, StandsFor, Station, Wire};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
-use visa_numerics::{DType, alu_op};
+use visa_ir::span::Span;
+use visa_numerics::{Alu, VectorStage, alu_ops, alu_stage};
 
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&EXEC];
@@ -32,7 +34,7 @@ pub static EXEC: OpDecl = OpDecl {
             "the sub context has no align, contract, accumulate, vector, cast or transpose, the main context no generate \
              and no commit_packed (books 09, 12)",
         ),
-        ("C4", "each ALU of the Vector Engine works once a pass (book 21)"),
+        ("C4", "the stages of the Vector Engine stand in their order, each ALU works once a pass, the stash is read once (book 21)"),
         ("C5", "a stream of a slice has at most 64 MiB (ours: it bounds the interpreter's memory)"),
     ],
     clauses: &[
@@ -142,24 +144,64 @@ pub(crate) fn before(op: OpRef<'_>) -> Option<OpRef<'_>> {
 fn order(op: OpRef<'_>) -> Result<(), Diagnostic> {
     let sub = &*word(op, "context")? == "sub";
     let mut last = op;
-    let mut alus = BTreeMap::new();
+    let mut vector = VectorOrder::default();
     for stage in inside(op) {
         follows(op, last, Some(stage))?;
         let (context, others) = if sub { ("sub", MAIN_ONLY) } else { ("main", SUB_ONLY) };
-        if others.contains(&role(stage).as_str()) {
+        if others.contains(&family(stage).as_str()) {
             let message = format!("`{}` stands in the {context} context, which does not have it", stage.name());
             return Err(at(op, stage, "C3", message));
         }
-        let alu = stage.word("op").filter(|_| stage.is(&super::vector::VECTOR)).and_then(|name| alu_op(&name));
-        if let Some(alu) = alu
-            && let Some(first) = alus.insert(alu.alu, stage.span())
-        {
-            let message = format!("`{}` needs {}, which is in use in this pass", alu.name, alu.alu);
-            return Err(at(op, stage, "C4", message).note("it is used here", Some(first)));
-        }
+        vector.take(op, stage)?;
         last = stage;
     }
     follows(op, last, None)
+}
+
+/// What a pass through the Vector Engine has used so far: C4.
+#[derive(Default)]
+struct VectorOrder {
+    last: Option<(VectorStage, Span)>,
+    alus: BTreeMap<Alu, Span>,
+    stash_read: Option<Span>,
+}
+
+impl VectorOrder {
+    fn take(&mut self, op: OpRef<'_>, stage: OpRef<'_>) -> Result<(), Diagnostic> {
+        let Some(now) = station(stage) else { return Ok(()) };
+        let span = stage.span();
+        if let Some((before, place)) = self.last.replace((now, span))
+            && before > now
+        {
+            let message = format!("the stage {now} stands behind {before}");
+            return Err(at(op, stage, "C4", message).note("which stands here", Some(place)));
+        }
+        let name = stage.word("op").unwrap_or_default();
+        let row = alu_ops().find(|row| row.stage == now && *row.name == *name);
+        if let Some(row) = row
+            && let Some(first) = self.alus.insert(row.alu, span)
+        {
+            let message = format!("`{name}` needs {}, which is in use in this pass", row.alu);
+            return Err(at(op, stage, "C4", message).note("it is used here", Some(first)));
+        }
+        if stage.flag("stash")
+            && let Some(first) = self.stash_read.replace(span)
+        {
+            let message = "the stash is read a second time".to_owned();
+            return Err(at(op, stage, "C4", message).note("it is read here", Some(first)));
+        }
+        Ok(())
+    }
+}
+
+/// The stage of the Vector Engine at which `op` works, or would once it is lowered.
+fn station(op: OpRef<'_>) -> Option<VectorStage> {
+    let own = op.decl().and_then(|decl| decl.interface::<Station>());
+    match own {
+        Some(Station(stage)) => stage(op),
+        None if role(op) == VECTOR.name => alu_stage(&op.word("stage")?),
+        None => None,
+    }
 }
 
 /// The hw operation in whose place this one stands: what its declaration says, its hw counterpart for an operation of
@@ -171,11 +213,17 @@ fn role(op: OpRef<'_>) -> String {
     }
 }
 
+/// The entry of [`NEXT`] that `op` falls under: the operations of the Vector Engine share one, their own order is [`VectorOrder`].
+fn family(op: OpRef<'_>) -> String {
+    let role = role(op);
+    if role.starts_with(VECTOR.name) { VECTOR.name.to_owned() } else { role }
+}
+
 /// C2: whether `stage` (`None`: the end) may follow `last`.
 fn follows(op: OpRef<'_>, last: OpRef<'_>, stage: Option<OpRef<'_>>) -> Result<(), Diagnostic> {
-    let next = NEXT.iter().find(|(name, _)| *name == role(last)).map_or(&[] as &[&str], |(_, next)| next);
+    let next = NEXT.iter().find(|(name, _)| *name == family(last)).map_or(&[] as &[&str], |(_, next)| next);
     let (found, place) = match stage {
-        Some(stage) if next.contains(&role(stage).as_str()) => return Ok(()),
+        Some(stage) if next.contains(&family(stage).as_str()) => return Ok(()),
         None if next.is_empty() => return Ok(()),
         Some(stage) => (format!("`{}`", stage.name()), stage),
         None => ("the end".to_owned(), last),
@@ -201,13 +249,10 @@ fn stages(op: OpRef<'_>) -> Result<Vec<Box<dyn Stage>>, Diagnostic> {
     inside(op).map(stage).collect()
 }
 
-/// Before the fetch nothing flows.
-const NOTHING: Wire = Wire { dtype: DType::I8, packets: 0, packet: 0, rows: None };
-
 /// Checks that each stage takes what the one before gives.
 fn connect(op: OpRef<'_>, stages: &[Box<dyn Stage>]) -> Result<Wire, Diagnostic> {
     let machine = machine(op);
-    let mut wire = NOTHING;
+    let mut wire = Wire::NOTHING;
     for (child, stage) in inside(op).zip(stages) {
         wire = stage.connect(&machine, wire).map_err(|mismatch| {
             let Mismatch { constraint, clause, message } = mismatch;
@@ -229,7 +274,7 @@ fn connect(op: OpRef<'_>, stages: &[Box<dyn Stage>]) -> Result<Wire, Diagnostic>
 /// What flows into `op`, if the stages before it agree.
 pub(crate) fn wire_into(op: OpRef<'_>) -> Option<Wire> {
     let machine = machine(op);
-    let mut wire = NOTHING;
+    let mut wire = Wire::NOTHING;
     for child in inside(op.parent()?).take_while(|child| child.id != op.id) {
         wire = stage(child).ok()?.connect(&machine, wire).ok()?;
     }

@@ -165,7 +165,7 @@ impl Stage for Fetch {
 
     fn connect(&self, _machine: &Machine, _input: Wire) -> Result<Wire, Mismatch> {
         let packets = self.loops.steps() / self.packet;
-        Ok(Wire { dtype: self.adapter.to(), packets, packet: self.adapter.converted(self.packet), rows: None })
+        Ok(Wire { dtype: self.adapter.to(), packets, packet: self.adapter.converted(self.packet), rows: None, ..Wire::NOTHING })
     }
 
     fn run(&self, cx: RunCx<'_>, memory: &SliceMemory, _input: Stream) -> Stream {
@@ -182,7 +182,7 @@ impl Stage for Fetch {
         let bytes = self.adapter.apply(bytes, self.packet);
         let to = self.adapter.to();
         let packet = self.adapter.converted(self.packet) as usize * to.wire_scale();
-        Stream { dtype: to, packet, bytes, taint, operand: None }
+        Stream { dtype: to, packet, bytes, taint, operand: None, lanes: None }
     }
 
     fn cost(&self, machine: &Machine, _input: Flow) -> StageCost {

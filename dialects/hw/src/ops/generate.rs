@@ -66,7 +66,7 @@ impl Stage for Generate {
     }
 
     fn connect(&self, _machine: &Machine, _input: Wire) -> Result<Wire, Mismatch> {
-        Ok(Wire { dtype: DType::I32, packets: 1, packet: BYTES, rows: None })
+        Ok(Wire { dtype: DType::I32, packets: 1, packet: BYTES, rows: None, ..Wire::NOTHING })
     }
 
     fn run(&self, _cx: RunCx<'_>, _memory: &SliceMemory, input: Stream) -> Stream {

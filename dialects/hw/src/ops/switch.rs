@@ -280,7 +280,7 @@ impl Stage for Switch {
                 }
             }
         });
-        Some(Stream { dtype: model.dtype, packet: size, bytes, taint, operand: None })
+        Some(Stream { dtype: model.dtype, packet: size, bytes, taint, operand: None, lanes: None })
     }
 
     fn is_switch(&self) -> bool {

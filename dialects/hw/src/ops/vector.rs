@@ -4,15 +4,19 @@ use crate::attrs::PROGRAM;
 use crate::clauses::{machine, word};
 use crate::loops::{Loops, Written};
 use crate::stage::{
-    Access, Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stream, Wire,
+    Access, Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stash, Station, Stream, Wire,
 };
 use crate::taint::Taint;
+use std::borrow::Cow;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 use visa_ir::span::Span;
 use visa_machine::Machine;
-use visa_numerics::{ALU_NAMES, AluOp, Bits, alu_op, load, store};
+use visa_numerics::{
+    ALU_NAMES, ALU_STAGES, ARG_MODE_NAMES, AluOp, Apply, ArgMode, Bits, DType, VectorStage, alu_op, alu_ops, alu_stage, arg_mode,
+    default_mode,
+};
 
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&VECTOR];
@@ -21,68 +25,239 @@ pub static OPS: &[&OpDecl] = &[&VECTOR];
 pub static VECTOR: OpDecl = OpDecl {
     name: "hw.vector",
     summary: "applies one ALU to every element",
-    doc: "Every element x of the stream becomes `op(x, y)` (book 21). The operand y is a constant, or the element at the \
-          same place of what the vector register file delivers: one access of a packet's size for each packet (book 20).",
+    doc: "Every element of the stream becomes what the ALU computes of it and of up to two operands; `mode` says which of them \
+          stands at which place (book 21, argument modes). An operand is a constant, or comes from the ALU's one port: the element \
+          at the same place of what the vector register file delivers, one access of a packet's size for each packet (book 20), or \
+          of the stash.",
     constraints: &[
-        ("C1", "the operand is either a constant or a register-file program"),
-        ("C2", "the constant fits a signed 32-bit integer"),
-        ("C3", "the stream's elements are of the operation's format (book 21)"),
+        ("C1", "the operands that the mode reads are given, the others are not; one at most is `vrf` or `stash`"),
+        ("C2", "a constant fits a signed 32-bit integer; that of a float is its bit pattern"),
+        ("C3", "the stage has the operation, for elements of the stream's format (book 21)"),
         ("C4", "the loops fit the sequencer, with accesses of one packet (book 07)"),
         ("C5", "every address lies in the vector register file (book 04)"),
         ("C6", "the loops make one access for each packet"),
+        ("C7", "a packet is 8 elements, in the stages fp and fp_div 4 (book 21)"),
+        ("C8", "the stash holds as many packets of the stream's size and format (book 21)"),
+        ("C9", "the mode is one of an operation with that many arguments (book 21)"),
     ],
     clauses: &[
         ClauseDecl::lead("op", ClauseKind::Word(&ALU_NAMES), "What the ALU computes."),
-        ClauseDecl::optional("constant", ClauseKind::Int, "The operand: a signed 32-bit integer."),
+        ClauseDecl::default("stage", ClauseKind::Word(&ALU_STAGES), "fxp", "The stage that holds the ALU."),
+        ClauseDecl::optional("mode", ClauseKind::Word(&ARG_MODE_NAMES), "The arguments; if absent the stream, then the operands."),
+        ClauseDecl::optional("constant", ClauseKind::Int, "Operand 0: a signed 32-bit integer."),
+        ClauseDecl::optional("constant1", ClauseKind::Int, "Operand 1, of three arguments: a signed 32-bit integer."),
         ClauseDecl::optional("vrf", ClauseKind::Body(&PROGRAM), "Addresses in the vector register file, bytes."),
+        ClauseDecl::optional("stash", ClauseKind::Flag, "The operand is what the stash holds."),
     ],
     traits: &[Trait::Inside("hw.exec")],
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.vector AddFxp, constant 1",
-    interfaces: &[Interface(&Build(|op| Ok(Box::new(read(op)?))))],
+    interfaces: &[Interface(&Build(|op| Ok(Box::new(read(op)?)))), Interface(&Station(stage))],
     ..OpDecl::BASE
 };
 
+/// Where an operand comes from.
+#[derive(Clone, Copy)]
 enum Source {
+    /// The mode does not read it.
+    Unused,
     Constant(Bits),
+    Port,
+}
+
+/// What the ALU's port reads.
+enum Port {
     Vrf(Loops),
+    Stash,
 }
 
 struct Vector {
     span: Span,
-    op: &'static AluOp,
-    source: Source,
+    name: &'static str,
+    stage: VectorStage,
+    mode: &'static ArgMode,
+    sources: [Source; 2],
+    port: Option<Port>,
+}
+
+/// The stage that the text names.
+fn stage(op: OpRef<'_>) -> Option<VectorStage> {
+    alu_stage(&op.word("stage")?)
+}
+
+/// The row of `stage` called as the text says, whatever its format; they all have as many arguments.
+fn row(op: OpRef<'_>, stage: VectorStage) -> Result<&'static AluOp, Diagnostic> {
+    let name = word(op, "op")?;
+    alu_ops().find(|row| row.stage == stage && *row.name == *name).ok_or_else(|| {
+        let here: Vec<&str> = alu_ops().filter(|row| row.stage == stage).map(|row| row.name).collect();
+        let message = format!("the stage {stage} has no `{name}`, expected one of `{}`", here.join("`, `"));
+        op.clause_error("C3", "op", message)
+    })
 }
 
 fn read(op: OpRef<'_>) -> Result<Vector, Diagnostic> {
-    let name = word(op, "op")?;
-    let Some(alu) = alu_op(&name) else {
-        let message = format!("unknown ALU operation `{name}`, expected one of `{}`", ALU_NAMES.join("`, `"));
-        return Err(op.clause_error("C3", "op", message));
+    let stage = stage(op).ok_or_else(|| op.clause_error("C3", "stage", "no such stage"))?;
+    let row = row(op, stage)?;
+    let mode = mode(op, row)?;
+    let port = port(op)?;
+    let mut free = port.is_some();
+    let mut sources = [Source::Unused; 2];
+    for ((source, clause), read) in sources.iter_mut().zip(["constant", "constant1"]).zip(mode.operands()) {
+        *source = match (read, constant(op, clause)?) {
+            (true, Some(bits)) => Source::Constant(bits),
+            (true, None) if std::mem::take(&mut free) => Source::Port,
+            (true, None) => {
+                let message = format!("there is no operand, expected `{clause}`, `vrf` or `stash`");
+                return Err(op.error("C1", message));
+            }
+            (false, None) => Source::Unused,
+            (false, Some(_)) => {
+                let message = format!("`{clause}` is there, but `{}` does not read it", mode.name);
+                return Err(op.clause_error("C1", clause, message));
+            }
+        };
+    }
+    if free {
+        let clause = if op.flag("stash") { "stash" } else { "vrf" };
+        let message = match op.attr("constant") {
+            Some(_) => format!("`constant` and `{clause}` are both there, expected one of them"),
+            None => format!("`{clause}` is there, but `{}` reads no operand", mode.name),
+        };
+        return Err(op.clause_error("C1", clause, message));
+    }
+    Ok(Vector { span: op.span(), name: row.name, stage, mode, sources, port })
+}
+
+fn mode(op: OpRef<'_>, row: &AluOp) -> Result<&'static ArgMode, Diagnostic> {
+    let Some(name) = op.word("mode") else { return Ok(default_mode(row.apply.arity())) };
+    arg_mode(&name).filter(|mode| mode.args.len() == row.apply.arity()).ok_or_else(|| {
+        let message = format!("`{name}` does not fit `{}`, which has {} arguments", row.name, row.apply.arity());
+        op.clause_error("C9", "mode", message)
+    })
+}
+
+fn constant(op: OpRef<'_>, clause: &str) -> Result<Option<Bits>, Diagnostic> {
+    let Some(constant) = op.int(clause) else { return Ok(None) };
+    let Ok(constant) = i32::try_from(constant) else {
+        let message = format!("`{clause}` is {constant}, expected {} to {}", i32::MIN, i32::MAX);
+        return Err(op.clause_error("C2", clause, message));
     };
-    let source = match (op.int("constant"), op.attr("vrf").is_some()) {
-        (Some(constant), false) => {
-            let Ok(constant) = i32::try_from(constant) else {
-                let message = format!("`constant` is {constant}, expected {} to {}", i32::MIN, i32::MAX);
-                return Err(op.clause_error("C2", "constant", message));
-            };
-            Source::Constant(constant.cast_unsigned())
-        }
-        (None, true) => Source::Vrf(register_file(op)?),
-        (Some(_), true) => {
-            return Err(op.clause_error("C1", "vrf", "`constant` and `vrf` are both there, expected one of them"));
-        }
-        (None, false) => return Err(op.error("C1", "there is no operand, expected `constant` or `vrf`")),
-    };
-    Ok(Vector { span: op.span(), op: alu, source })
+    Ok(Some(constant.cast_unsigned()))
+}
+
+fn port(op: OpRef<'_>) -> Result<Option<Port>, Diagnostic> {
+    match (op.attr("vrf").is_some(), op.flag("stash")) {
+        (true, true) => Err(op.clause_error("C1", "stash", "`vrf` and `stash` are both there, expected one of them")),
+        (true, false) => register_file(op).map(|loops| Some(Port::Vrf(loops))),
+        (false, true) => Ok(Some(Port::Stash)),
+        (false, false) => Ok(None),
+    }
 }
 
 fn register_file(op: OpRef<'_>) -> Result<Loops, Diagnostic> {
     let machine = machine(op);
     let written = Written::read(op, "vrf")?;
-    written.sequencer("C4", &[machine.limits.flit_bytes])?;
+    let flit = machine.limits.flit_bytes;
+    written.sequencer("C4", &[flit / 2, flit])?;
     written.within("C5", machine.memory.vrf_bytes, "the vector register file")?;
     Ok(written.loops())
+}
+
+/// Bytes of a packet at `stage`: 8 lanes of 32 bits, or 4.
+pub(crate) fn way_bytes(stage: VectorStage, machine: &Machine) -> u64 {
+    let wide = machine.limits.flit_bytes;
+    if stage.is_narrow() { wide / 2 } else { wide }
+}
+
+impl Vector {
+    fn check_port(&self, input: &Wire) -> Result<(), Mismatch> {
+        match &self.port {
+            Some(Port::Vrf(loops)) if loops.program.packet != input.packet => {
+                let message =
+                    format!("accesses of {} bytes, expected packets of {}", loops.program.packet, input.packet);
+                Err(Mismatch::new("C4", "vrf", message))
+            }
+            Some(Port::Vrf(loops)) if loops.accesses() != input.packets => {
+                let message =
+                    format!("the loops make {} accesses, expected {}, one a packet", loops.accesses(), input.packets);
+                Err(Mismatch::new("C6", "vrf", message))
+            }
+            Some(Port::Stash) if input.stash != Some((input.dtype, input.flow())) => {
+                let found = match input.stash {
+                    Some((dtype, flow)) => format!("{} packets of {} bytes of {dtype}", flow.packets, flow.packet),
+                    None => "nothing".to_owned(),
+                };
+                let Wire { dtype, packets, packet, .. } = input;
+                let message = format!("the stash holds {found}, the stream is {packets} packets of {packet} bytes of {dtype}");
+                Err(Mismatch::new("C8", "stash", message))
+            }
+            Some(Port::Vrf(_) | Port::Stash) | None => Ok(()),
+        }
+    }
+
+    /// What the port delivers, element by element.
+    fn operand<'a>(&self, memory: &SliceMemory, stash: Option<&'a Stash>, length: usize) -> Cow<'a, [u8]> {
+        match &self.port {
+            None => Cow::Borrowed(&[]),
+            Some(Port::Stash) => Cow::Borrowed(stash.map_or(&[], |stash| &stash.bytes)),
+            Some(Port::Vrf(loops)) => {
+                let mut operands = Vec::with_capacity(length);
+                loops.runs().iter().for_each(|run| memory.vrf.read(run.clone(), &mut operands));
+                Cow::Owned(operands)
+            }
+        }
+    }
+
+    /// Applies the ALU to every element of `bytes`.
+    fn apply(&self, row: &AluOp, bytes: &mut [u8], port: &[u8]) {
+        let (elements, _) = bytes.as_chunks_mut::<4>();
+        let constant = |source| if let Source::Constant(bits) = source { bits } else { 0 };
+        let constants = self.sources.map(constant);
+        let at_port = self.sources.map(|source| matches!(source, Source::Port));
+        if port.is_empty() {
+            for element in elements {
+                *element = row.apply.eval(self.mode, Bits::from_le_bytes(*element), constants).to_le_bytes();
+            }
+            return;
+        }
+        let (operands, _) = port.as_chunks::<4>();
+        let pairs = elements.iter_mut().zip(operands);
+        // The usual case without its choices.
+        if let (Apply::Binary(apply), true) = (row.apply, self.mode == default_mode(2)) {
+            for (element, operand) in pairs {
+                *element = apply(Bits::from_le_bytes(*element), Bits::from_le_bytes(*operand)).to_le_bytes();
+            }
+            return;
+        }
+        for (element, operand) in pairs {
+            let operand = Bits::from_le_bytes(*operand);
+            let operands = [0, 1].map(|at| if at_port[at] { operand } else { constants[at] });
+            *element = row.apply.eval(self.mode, Bits::from_le_bytes(*element), operands).to_le_bytes();
+        }
+    }
+
+    /// One mark an element: of the stream's element where it is an argument, and of what the port delivers.
+    fn mark(&self, cx: RunCx<'_>, memory: &SliceMemory, stream: &mut Stream) {
+        let (Some(mut marker), Some(marks)) = (cx.marker(), &mut stream.taint) else { return };
+        let mut operands = Vec::new();
+        match &self.port {
+            None => {}
+            Some(Port::Stash) => {
+                let stash = stream.lanes.as_ref().and_then(|lanes| lanes.stash.as_ref()?.taint.as_ref());
+                operands.extend(stash.into_iter().flatten());
+            }
+            Some(Port::Vrf(loops)) => {
+                for run in loops.runs() {
+                    memory.vrf.read_taint(run.clone(), Taint::NEVER_WRITTEN, &mut operands);
+                }
+            }
+        }
+        operands.resize(marks.len(), Taint::DEFINED);
+        for (element, operand) in marks.chunks_mut(4).zip(operands.chunks(4)) {
+            let own = if self.mode.reads_stream() { Taint::all(element) } else { Taint::DEFINED };
+            element.fill(marker.through(own.or(Taint::all(operand))));
+        }
+    }
 }
 
 impl Stage for Vector {
@@ -94,38 +269,33 @@ impl Stage for Vector {
         self.span
     }
 
-    fn connect(&self, _machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
-        if input.dtype != self.op.dtype {
-            let message = format!("{} works on {}, the stream's elements are {}", self.op.name, self.op.dtype, input.dtype);
+    fn connect(&self, machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
+        let Some(row) = alu_op(self.stage, self.name, input.dtype) else {
+            let able: Vec<&str> = DType::all()
+                .filter(|&dtype| alu_op(self.stage, self.name, dtype).is_some())
+                .map(DType::name)
+                .collect();
+            let message = format!("{} works on {}, the stream's elements are {}", self.name, able.join(" and "), input.dtype);
             return Err(Mismatch::new("C3", "op", message));
+        };
+        let wanted = way_bytes(self.stage, machine);
+        if input.packet != wanted {
+            let message = format!("the stage {} takes packets of {wanted} bytes, found {}", self.stage, input.packet);
+            return Err(Mismatch::new("C7", "stage", message));
         }
-        match &self.source {
-            Source::Vrf(loops) if loops.accesses() != input.packets => {
-                let message =
-                    format!("the loops make {} accesses, expected {}, one a packet", loops.accesses(), input.packets);
-                Err(Mismatch::new("C6", "vrf", message))
-            }
-            Source::Vrf(_) | Source::Constant(_) => Ok(input),
-        }
+        self.check_port(&input)?;
+        Ok(Wire { dtype: row.to, ..input })
     }
 
     fn run(&self, cx: RunCx<'_>, memory: &SliceMemory, mut input: Stream) -> Stream {
-        let dtype = self.op.dtype;
-        let elements = input.bytes.len() * 8 / dtype.bits() as usize;
-        let mut operands = Vec::new();
-        if let Source::Vrf(loops) = &self.source {
-            loops.runs().iter().for_each(|run| memory.vrf.read(run.clone(), &mut operands));
-            operands.resize(input.bytes.len(), 0);
-        }
-        for index in 0..elements {
-            let operand = match &self.source {
-                Source::Constant(constant) => *constant,
-                Source::Vrf(_) => load(dtype, &operands, index),
-            };
-            let value = (self.op.apply)(load(dtype, &input.bytes, index), operand);
-            store(dtype, &mut input.bytes, index, value);
-        }
+        let Some(row) = alu_op(self.stage, self.name, input.dtype) else { return input };
+        let length = input.bytes.len();
+        let stash = input.lanes.as_ref().and_then(|lanes| lanes.stash.as_ref());
+        let port = self.operand(memory, stash, length);
+        self.apply(row, &mut input.bytes, &port);
+        drop(port);
         self.mark(cx, memory, &mut input);
+        input.dtype = row.to;
         input
     }
 
@@ -135,28 +305,9 @@ impl Stage for Vector {
     }
 
     fn accesses(&self) -> Vec<Access> {
-        match &self.source {
-            Source::Constant(_) => Vec::new(),
-            Source::Vrf(loops) => vec![Access { space: Space::Vrf, write: false, range: loops.extent() }],
-        }
-    }
-}
-
-impl Vector {
-    /// One mark an element: of the stream's element and the operand's.
-    fn mark(&self, cx: RunCx<'_>, memory: &SliceMemory, stream: &mut Stream) {
-        let (Some(mut marker), Some(marks)) = (cx.marker(), &mut stream.taint) else { return };
-        let size = self.op.dtype.bits() as usize / 8;
-        let mut operands = Vec::new();
-        if let Source::Vrf(loops) = &self.source {
-            for run in loops.runs() {
-                memory.vrf.read_taint(run.clone(), Taint::NEVER_WRITTEN, &mut operands);
-            }
-        }
-        operands.resize(marks.len(), Taint::DEFINED);
-        for (element, operand) in marks.chunks_mut(size).zip(operands.chunks(size)) {
-            let mark = marker.through(Taint::all(element).or(Taint::all(operand)));
-            element.fill(mark);
+        match &self.port {
+            Some(Port::Vrf(loops)) => vec![Access { space: Space::Vrf, write: false, range: loops.extent() }],
+            Some(Port::Stash) | None => Vec::new(),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::dialect::{DTYPE, MASK, PROGRAM, TABLE};
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
+use visa_numerics::{ALU_STAGES, ARG_MODE_NAMES};
 
 const LOOPS: ClauseKind = ClauseKind::Body(&PROGRAM);
 const REGION: ClauseKind = ClauseKind::Word(&["full", "first", "second"]);
@@ -45,10 +46,14 @@ pub static ALIGN: OpDecl = OpDecl {
 /// `seq.vector`.
 pub static VECTOR: OpDecl = OpDecl {
     name: "seq.vector",
-    summary: "An elementwise operation whose second argument is read from the vector register file in nested loops.",
-    doc: "The packet is the elements of a flit (book 21).",
+    summary: "An elementwise operation of which one operand is read from the vector register file in nested loops.",
+    doc: "The packet is the elements of the stream's packet, 8 or 4 (book 21).",
     clauses: &[
         ClauseDecl::lead("op", ClauseKind::Str, "the operation"),
+        ClauseDecl::default("stage", ClauseKind::Word(&ALU_STAGES), "fxp", "the stage that holds the ALU"),
+        ClauseDecl::optional("mode", ClauseKind::Word(&ARG_MODE_NAMES), "the arguments, as `hw.vector` has it"),
+        ClauseDecl::optional("constant", ClauseKind::Int, "operand 0, as `hw.vector` has it"),
+        ClauseDecl::optional("constant1", ClauseKind::Int, "operand 1, as `hw.vector` has it"),
         ClauseDecl::required("loops", LOOPS, "addresses in elements of 32 bits"),
     ],
     traits: &[Trait::Inside("hw.exec")],

@@ -1,87 +1,24 @@
-//! The operations of the vector engine's ALUs, one row each (book 21).
+//! The fixed-point stage: integers of 32 bits (book 21).
 
+use super::{Alu, AluOp, Apply, VectorStage};
 use crate::{Bits, DType};
 
-/// A stage of the vector engine's pipeline (book 21).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum VectorStage {
-    /// Integer and fixed-point arithmetic, 8 lanes wide.
-    Fxp,
-}
-
-/// An ALU, which one pass through the vector engine can use once (book 21).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Alu {
-    /// Adds and subtracts.
-    FxpAdd,
-    /// Shifts left.
-    FxpLshift,
-    /// Multiplies.
-    FxpMul,
-    /// Shifts right.
-    FxpRshift,
-}
-
-impl Alu {
-    /// Its name in the text and in messages.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Alu::FxpAdd => "FxpAdd",
-            Alu::FxpLshift => "FxpLshift",
-            Alu::FxpMul => "FxpMul",
-            Alu::FxpRshift => "FxpRshift",
-        }
-    }
-}
-
-impl std::fmt::Display for Alu {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-/// A binary operation of the vector engine: a row of [`ALU_OPS`].
-#[derive(Clone, Copy, Debug)]
-pub struct AluOp {
-    /// Its name in the text.
-    pub name: &'static str,
-    /// The stage that holds its ALU.
-    pub stage: VectorStage,
-    /// The ALU that it occupies for the pass.
-    pub alu: Alu,
-    /// The format of both operands and of the result.
-    pub dtype: DType,
-    /// What it computes from the stream's element `x` and the operand `y`.
-    pub doc: &'static str,
-    /// Computes one lane from `(x, y)`.
-    pub apply: fn(Bits, Bits) -> Bits,
-}
-
-/// The operation called `name`, exactly as the table spells it.
-pub fn alu_op(name: &str) -> Option<&'static AluOp> {
-    ALU_OPS.iter().find(|op| op.name == name)
-}
-
-/// All operations, in the book's order.
+/// Its operations, in the book's order.
 ///
 /// A shift amount is the operand read as an unsigned number. From 32 on (a negative amount is one of these) the shift
 /// means what it means in unbounded arithmetic: every bit leaves, and the sign, the clamp or the rounding remains.
-pub const ALU_OPS: &[AluOp] = &[
-    fxp("AddFxp", Alu::FxpAdd, "x + y, wrapping", |x, y| x.wrapping_add(y)),
-    fxp("AddFxpSat", Alu::FxpAdd, "x + y, saturating", |x, y| i32_op(x, y, i32::saturating_add)),
-    fxp("SubFxp", Alu::FxpAdd, "x - y, wrapping", |x, y| x.wrapping_sub(y)),
-    fxp("SubFxpSat", Alu::FxpAdd, "x - y, saturating", |x, y| i32_op(x, y, i32::saturating_sub)),
-    fxp("LeftShift", Alu::FxpLshift, "x * 2^y, the low 32 bits of it", |x, y| x.checked_shl(y).unwrap_or(0)),
-    fxp("LeftShiftSat", Alu::FxpLshift, "x * 2^y, saturating", left_shift_sat),
-    fxp("MulFxp", Alu::FxpMul, "x * y / 2^31, to nearest, ties up; MIN * MIN gives MAX", mul_fxp),
-    fxp("MulInt", Alu::FxpMul, "x * y, wrapping", |x, y| x.wrapping_mul(y)),
-    fxp("LogicRightShift", Alu::FxpRshift, "x / 2^y of the unsigned x, rounded down", |x, y| {
-        x.checked_shr(y).unwrap_or(0)
-    }),
-    fxp("ArithRightShift", Alu::FxpRshift, "x / 2^y, rounded down", |x, y| {
-        (x.cast_signed() >> y.min(31)).cast_unsigned()
-    }),
-    fxp(
+pub(super) const OPS: &[AluOp] = &[
+    row("AddFxp", Alu::FxpAdd, "x + y, wrapping", add),
+    row("AddFxpSat", Alu::FxpAdd, "x + y, saturating", add_sat),
+    row("SubFxp", Alu::FxpAdd, "x - y, wrapping", |x, y| x.wrapping_sub(y)),
+    row("SubFxpSat", Alu::FxpAdd, "x - y, saturating", |x, y| i32_op(x, y, i32::saturating_sub)),
+    row("LeftShift", Alu::FxpLshift, "x * 2^y, the low 32 bits of it", left_shift),
+    row("LeftShiftSat", Alu::FxpLshift, "x * 2^y, saturating", left_shift_sat),
+    row("MulFxp", Alu::FxpMul, "x * y / 2^31, to nearest, ties up; MIN * MIN gives MAX", mul_fxp),
+    row("MulInt", Alu::FxpMul, "x * y, wrapping", |x, y| x.wrapping_mul(y)),
+    row("LogicRightShift", Alu::FxpRshift, "x / 2^y of the unsigned x, rounded down", logic_right_shift),
+    row("ArithRightShift", Alu::FxpRshift, "x / 2^y, rounded down", arith_right_shift),
+    row(
         "ArithRightShiftRound",
         Alu::FxpRshift,
         "x / 2^y, to nearest, ties away from zero",
@@ -89,23 +26,33 @@ pub const ALU_OPS: &[AluOp] = &[
     ),
 ];
 
-/// The operations' names, in the order of the table: what the text may say.
-pub const ALU_NAMES: [&str; ALU_OPS.len()] = {
-    let mut names = [""; ALU_OPS.len()];
-    let mut at = 0;
-    while at < names.len() {
-        names[at] = ALU_OPS[at].name;
-        at += 1;
-    }
-    names
-};
-
-/// A row of the fixed-point stage, whose operations all work on i32.
-const fn fxp(name: &'static str, alu: Alu, doc: &'static str, apply: fn(Bits, Bits) -> Bits) -> AluOp {
-    AluOp { name, stage: VectorStage::Fxp, alu, dtype: DType::I32, doc, apply }
+/// A row of the stage, whose operations all work on i32.
+const fn row(name: &'static str, alu: Alu, doc: &'static str, apply: fn(Bits, Bits) -> Bits) -> AluOp {
+    let apply = Apply::Binary(apply);
+    AluOp { name, stage: VectorStage::Fxp, alu, from: DType::I32, to: DType::I32, doc, apply }
 }
 
-fn i32_op(x: Bits, y: Bits, op: fn(i32, i32) -> i32) -> Bits {
+pub(super) fn add(x: Bits, y: Bits) -> Bits {
+    x.wrapping_add(y)
+}
+
+pub(super) fn add_sat(x: Bits, y: Bits) -> Bits {
+    i32_op(x, y, i32::saturating_add)
+}
+
+pub(super) fn left_shift(x: Bits, amount: Bits) -> Bits {
+    x.checked_shl(amount).unwrap_or(0)
+}
+
+pub(super) fn logic_right_shift(x: Bits, amount: Bits) -> Bits {
+    x.checked_shr(amount).unwrap_or(0)
+}
+
+pub(super) fn arith_right_shift(x: Bits, amount: Bits) -> Bits {
+    (x.cast_signed() >> amount.min(31)).cast_unsigned()
+}
+
+pub(super) fn i32_op(x: Bits, y: Bits, op: fn(i32, i32) -> i32) -> Bits {
     op(x.cast_signed(), y.cast_signed()).cast_unsigned()
 }
 
@@ -136,6 +83,7 @@ fn arith_right_shift_round(x: Bits, amount: Bits) -> Bits {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{alu_op, default_mode};
 
     const MIN: i32 = i32::MIN;
     const MAX: i32 = i32::MAX;
@@ -178,14 +126,14 @@ mod tests {
     ];
 
     fn run(name: &str, x: i32, y: i32) -> i32 {
-        let op = alu_op(name).expect("an operation of the table");
-        (op.apply)(x.cast_unsigned(), y.cast_unsigned()).cast_signed()
+        let op = alu_op(VectorStage::Fxp, name, DType::I32).expect("an operation of the table");
+        op.apply.eval(default_mode(2), x.cast_unsigned(), [y.cast_unsigned(), 0]).cast_signed()
     }
 
     /// Book 21's table of the fixed-point stage.
     #[test]
     fn operations_and_their_alus() {
-        let rows: Vec<_> = ALU_OPS.iter().map(|op| (op.name, op.alu.to_string())).collect();
+        let rows: Vec<_> = OPS.iter().map(|op| (op.name, op.alu.to_string())).collect();
         let expected = [
             ("AddFxp", "FxpAdd"),
             ("AddFxpSat", "FxpAdd"),
@@ -200,14 +148,7 @@ mod tests {
             ("ArithRightShiftRound", "FxpRshift"),
         ];
         assert_eq!(rows, expected.map(|(name, alu)| (name, alu.to_owned())));
-        assert!(ALU_OPS.iter().all(|op| op.dtype == DType::I32 && op.stage == VectorStage::Fxp));
-    }
-
-    #[test]
-    fn unknown_names() {
-        for name in ["", "addfxp", "AddFxp ", "AddF", "BitAnd", "FxpAdd"] {
-            assert!(alu_op(name).is_none(), "{name:?}");
-        }
+        assert!(OPS.iter().all(|op| op.from == DType::I32 && op.to == DType::I32));
     }
 
     #[test]
@@ -298,7 +239,7 @@ mod tests {
 
     #[test]
     fn operations_agree_with_wide_arithmetic() {
-        for op in ALU_OPS {
+        for op in OPS {
             for x in INTERESTING {
                 for y in INTERESTING {
                     assert_eq!(run(op.name, x, y), oracle(op.name, x, y), "{} {x} {y}", op.name);

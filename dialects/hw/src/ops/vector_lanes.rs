@@ -1,0 +1,151 @@
+//! `hw.vector_lanes`: the Narrow and Widen stages of the Vector Engine, and what becomes of valid counts there (books 21, 24).
+
+use super::vector::way_bytes;
+use crate::clauses::word;
+use crate::stage::{
+    Build, Engine, Flow, Lanes, Mismatch, RunCx, SliceMemory, Stage, StageCost, Station, Stream, Wire,
+};
+use crate::taint::Taint;
+use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::OpRef;
+use visa_ir::span::Span;
+use visa_machine::Machine;
+use visa_numerics::VectorStage;
+
+/// The operations of this file.
+pub static OPS: &[&OpDecl] = &[&VECTOR_LANES];
+
+/// `hw.vector_lanes`.
+pub static VECTOR_LANES: OpDecl = OpDecl {
+    name: "hw.vector_lanes",
+    summary: "changes between packets of 8 lanes and of 4",
+    doc: "`split` makes two packets of 4 lanes of each of 8, `concat` undoes it; `trim` drops the upper 4 lanes of each packet, `pad` \
+          adds 4 that are undefined (book 21). Of a valid count v, `split` gives min(v, 4) and max(v - 4, 0), `concat` the sum; \
+          `trim` and `pad` keep it (book 24).",
+    constraints: &[
+        ("C1", "`split` and `trim` take packets of 8 lanes, `concat` and `pad` of 4, of 32 bits each (book 21)"),
+        ("C2", "`concat` takes an even number of packets"),
+    ],
+    clauses: &[ClauseDecl::lead("how", ClauseKind::Word(&["split", "trim", "concat", "pad"]), "What happens to the lanes.")],
+    traits: &[Trait::Inside("hw.exec")],
+    verify: Some(|op, _| read(op).map(drop)),
+    example: "hw.vector_lanes split",
+    interfaces: &[Interface(&Build(|op| Ok(Box::new(read(op)?)))), Interface(&Station(|op| Some(how(&op.word("how")?).stage())))],
+    ..OpDecl::BASE
+};
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum How {
+    Split,
+    Trim,
+    Concat,
+    Pad,
+}
+
+fn how(word: &str) -> How {
+    match word {
+        "split" => How::Split,
+        "trim" => How::Trim,
+        "concat" => How::Concat,
+        _ => How::Pad,
+    }
+}
+
+impl How {
+    fn stage(self) -> VectorStage {
+        match self {
+            Self::Split | Self::Trim => VectorStage::Narrow,
+            Self::Concat | Self::Pad => VectorStage::Widen,
+        }
+    }
+
+    /// What it makes of a flow whose packets have the size that it takes.
+    fn out(self, Flow { packets, packet }: Flow) -> Flow {
+        match self {
+            Self::Split => Flow { packets: packets * 2, packet: packet / 2 },
+            Self::Trim => Flow { packets, packet: packet / 2 },
+            Self::Concat => Flow { packets: packets / 2, packet: packet * 2 },
+            Self::Pad => Flow { packets, packet: packet * 2 },
+        }
+    }
+
+    /// `bytes` in packets of `size` items each, `fill` where lanes are new.
+    fn items<T: Copy>(self, items: Vec<T>, size: usize, fill: T) -> Vec<T> {
+        match self {
+            Self::Split | Self::Concat => items,
+            Self::Trim => items.chunks(size).flat_map(|packet| &packet[..packet.len() / 2]).copied().collect(),
+            Self::Pad => {
+                let padded = |packet: &[T]| packet.iter().copied().chain(vec![fill; size]).collect::<Vec<_>>();
+                items.chunks(size).flat_map(padded).collect()
+            }
+        }
+    }
+
+    /// Valid counts of the packets behind it, of those with `narrow` lanes at most.
+    fn valid(self, counts: Vec<u8>, narrow: u8) -> Vec<u8> {
+        match self {
+            Self::Split => counts.into_iter().flat_map(|v| [v.min(narrow), v.saturating_sub(narrow)]).collect(),
+            Self::Concat => counts.chunks(2).map(|pair| pair.iter().sum()).collect(),
+            Self::Trim => counts.into_iter().map(|v| v.min(narrow)).collect(),
+            Self::Pad => counts,
+        }
+    }
+}
+
+struct VectorLanes {
+    span: Span,
+    how: How,
+}
+
+fn read(op: OpRef<'_>) -> Result<VectorLanes, Diagnostic> {
+    Ok(VectorLanes { span: op.span(), how: how(&word(op, "how")?) })
+}
+
+impl Stage for VectorLanes {
+    fn name(&self) -> &'static str {
+        VECTOR_LANES.name
+    }
+
+    fn span(&self) -> Span {
+        self.span
+    }
+
+    fn connect(&self, machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
+        let wide = way_bytes(VectorStage::Branch, machine);
+        let wanted = if self.how.stage() == VectorStage::Narrow { wide } else { wide / 2 };
+        if input.packet != wanted || input.dtype.bits() != 32 {
+            let message = format!("found packets of {} bytes of {}, expected {wanted} bytes of i32 or f32", input.packet, input.dtype);
+            return Err(Mismatch::new("C1", "how", message));
+        }
+        if self.how == How::Concat && !input.packets.is_multiple_of(2) {
+            let message = format!("found {} packets, expected an even number", input.packets);
+            return Err(Mismatch::new("C2", "how", message));
+        }
+        let out = self.how.out(input.flow());
+        Ok(Wire { packets: out.packets, packet: out.packet, ..input })
+    }
+
+    fn run(&self, cx: RunCx<'_>, _memory: &SliceMemory, input: Stream) -> Stream {
+        let (size, lanes) = (input.packet, input.packet / 4);
+        let taint = input.taint.map(|mut marks| {
+            let Some(mut marker) = cx.marker() else { return marks };
+            marker.through_all(&mut marks);
+            let fill = marker.through(Taint::NEVER_WRITTEN);
+            self.how.items(marks, size, fill)
+        });
+        let narrow = (cx.machine.limits.vector_lanes / 2) as u8;
+        let beside = input.lanes.map(|beside| {
+            let Lanes { ids, valid, stash } = *beside;
+            Box::new(Lanes { ids: self.how.items(ids, lanes, 0), valid: self.how.valid(valid, narrow), stash })
+        });
+        let packet = self.how.out(Flow { packets: 0, packet: size as u64 }).packet as usize;
+        Stream { packet, bytes: self.how.items(input.bytes, size, 0), taint, lanes: beside, ..Stream::empty(input.dtype) }
+    }
+
+    /// Wires only: what follows runs at half the rate, with twice the packets.
+    fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
+        let out = self.how.out(input);
+        StageCost { engine: Engine::Vector, cycles: input.packets.max(out.packets), latency: 0, macs: 0, out }
+    }
+}

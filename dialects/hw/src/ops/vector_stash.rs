@@ -1,0 +1,54 @@
+//! `hw.vector_stash`: keeps a copy of the stream for an operand further on (book 21).
+
+use crate::stage::{Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stash, Stream, Wire};
+use visa_ir::decl::{Interface, OpDecl, Trait};
+use visa_ir::span::Span;
+use visa_machine::Machine;
+
+/// The operations of this file.
+pub static OPS: &[&OpDecl] = &[&VECTOR_STASH];
+
+/// `hw.vector_stash`.
+pub static VECTOR_STASH: OpDecl = OpDecl {
+    name: "hw.vector_stash",
+    summary: "keeps a copy of the stream",
+    doc: "The stream goes on unchanged; an `hw.vector` further on in the pass reads the copy as its operand `stash`, packet by packet \
+          (book 21).",
+    constraints: &[("C1", "the stash is written once a pass (book 21)")],
+    traits: &[Trait::Inside("hw.exec")],
+    example: "hw.vector_stash",
+    interfaces: &[Interface(&Build(|op| Ok(Box::new(VectorStash { span: op.span() }))))],
+    ..OpDecl::BASE
+};
+
+struct VectorStash {
+    span: Span,
+}
+
+impl Stage for VectorStash {
+    fn name(&self) -> &'static str {
+        VECTOR_STASH.name
+    }
+
+    fn span(&self) -> Span {
+        self.span
+    }
+
+    fn connect(&self, _machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
+        if input.stash.is_some() {
+            return Err(Mismatch::new("C1", "", "the stash already holds an earlier stream of this pass".to_owned()));
+        }
+        Ok(Wire { stash: Some((input.dtype, input.flow())), ..input })
+    }
+
+    fn run(&self, cx: RunCx<'_>, _memory: &SliceMemory, mut input: Stream) -> Stream {
+        input.pass_marks(cx);
+        let stash = Stash { bytes: input.bytes.clone(), taint: input.taint.clone() };
+        input.lanes.get_or_insert_default().stash = Some(stash);
+        input
+    }
+
+    fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
+        StageCost { engine: Engine::Vector, cycles: input.packets, latency: 0, macs: 0, out: input }
+    }
+}

@@ -1,0 +1,222 @@
+//! The stages of the vector engine that hold ALUs: logic, fxp, fxp_to_fp, fp, fp_div, fp_to_fxp, clip (book 21).
+
+use crate::chain::{axes, check_same, input, next};
+use crate::meaning::Meaning;
+use crate::vector::{self, Arguments, Station, arguments, check_alu, check_order, function, row, station};
+use crate::{VECTOR, VECTOR4, plan};
+use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::OpRef;
+use visa_ir::verify::VerifyCx;
+use visa_mapping::facts::machine;
+use visa_mapping::numbers::NUMBER;
+use visa_mapping::ops::transfer::free_axes;
+use visa_mapping::{Dim, Expr, Tensor, operand};
+use visa_numerics::{ARG_MODE_NAMES, CLIP_NAMES, DType, FP_DIV_NAMES, FP_NAMES, FXP_NAMES, LOGIC_NAMES, VectorStage};
+
+const WAY8: OperandDecl = OperandDecl::one("stream", &["stream.vector"]);
+const WAY4: OperandDecl = OperandDecl::one("stream", &["stream.vector4"]);
+const VALUE8: OperandDecl = OperandDecl::optional("operand", &["tm.vrf", "stream.vector"]);
+const VALUE4: OperandDecl = OperandDecl::optional("operand", &["tm.vrf", "stream.vector4"]);
+const MODE: ClauseDecl =
+    ClauseDecl::optional("mode", ClauseKind::Word(&ARG_MODE_NAMES), "which argument is the stream (0), operand 0 (1) and operand 1 (2)");
+const CONSTANT: ClauseDecl =
+    ClauseDecl::optional("constant", ClauseKind::Body(&NUMBER), "operand 0, the same for every element");
+const CONSTANT1: ClauseDecl =
+    ClauseDecl::optional("constant1", ClauseKind::Body(&NUMBER), "operand 1 of three arguments, the same for every element");
+
+const fn op_clause(names: &'static [&'static str]) -> ClauseDecl {
+    ClauseDecl::lead("op", ClauseKind::Word(names), "the operation")
+}
+
+const DOC: &str = "The other arguments than the stream are constants, or one of them a value: an element of the vector register file, \
+                   the one with the same index, along axes that the register file does not depend on the same for all; or the same \
+                   element of a stream stashed before in this pass (book 21; semantics in docs/numerics.md).";
+
+/// What all operations of this file keep.
+const CONSTRAINTS: &[(&str, &str)] = &[
+    ("C1", "the operation works on the stream's format (book 21)"),
+    ("C2", "every operand that the mode reads is given, as a constant or, one of them, as a value; no other is"),
+    ("C3", "the stages stand in the engine's order, and each ALU is used once a pass (book 21)"),
+    ("C4", "the register file lies in the same chips, clusters and slices, in the same format"),
+    ("C5", "the register file holds every element asked for, a packet at a time (book 21)"),
+    ("C6", "a constant lies in the stream's format"),
+    ("C7", "the stash was written in this pass, holds the stream's elements in its format, and is read once (book 21)"),
+    ("C8", "the mode has as many arguments as the operation (book 21)"),
+];
+
+const BASE: OpDecl = OpDecl {
+    doc: DOC,
+    constraints: CONSTRAINTS,
+    operands: &[WAY8, VALUE8],
+    results: &["stream"],
+    infer: Some(|op| next(op, &VECTOR, None)),
+    verify: Some(verify),
+    ..OpDecl::BASE
+};
+
+/// `stream.vector_logic`.
+pub static LOGIC_DECL: OpDecl = OpDecl {
+    name: "stream.vector_logic",
+    summary: "A bitwise operation on every element, 8 lanes wide.",
+    clauses: &[op_clause(&LOGIC_NAMES), MODE, CONSTANT],
+    example: "%x = stream.vector_logic BitAnd %b constant 255",
+    interfaces: &[Interface(&Meaning::Elementwise(function)), Interface(&Station(VectorStage::Logic))],
+    ..BASE
+};
+
+/// `stream.vector_fxp`.
+pub static FXP_DECL: OpDecl = OpDecl {
+    name: "stream.vector_fxp",
+    summary: "An integer or fixed-point operation on every element, 8 lanes wide.",
+    clauses: &[op_clause(&FXP_NAMES), MODE, CONSTANT],
+    example: "%x = stream.vector_fxp AddFxp %b constant 1",
+    interfaces: &[Interface(&Meaning::Elementwise(function)), Interface(&Station(VectorStage::Fxp))],
+    ..BASE
+};
+
+/// `stream.vector_fp`.
+pub static FP_DECL: OpDecl = OpDecl {
+    name: "stream.vector_fp",
+    summary: "A floating-point operation or function of every element, 4 lanes wide.",
+    operands: &[WAY4, VALUE4],
+    clauses: &[op_clause(&FP_NAMES), MODE, CONSTANT, CONSTANT1],
+    infer: Some(|op| next(op, &VECTOR4, None)),
+    example: "%x = stream.vector_fp FmaF %n constant 2, constant1 0.5",
+    interfaces: &[Interface(&Meaning::Elementwise(function)), Interface(&Station(VectorStage::Float))],
+    ..BASE
+};
+
+/// `stream.vector_fp_div`.
+pub static FP_DIV_DECL: OpDecl = OpDecl {
+    name: "stream.vector_fp_div",
+    summary: "A division of every element, behind the reduction, 4 lanes wide.",
+    operands: &[WAY4, VALUE4],
+    clauses: &[op_clause(&FP_DIV_NAMES), MODE, CONSTANT],
+    infer: Some(|op| next(op, &VECTOR4, None)),
+    example: "%x = stream.vector_fp_div DivF %n constant 3",
+    interfaces: &[Interface(&Meaning::Elementwise(function)), Interface(&Station(VectorStage::FpDiv))],
+    ..BASE
+};
+
+/// `stream.vector_clip`.
+pub static CLIP_DECL: OpDecl = OpDecl {
+    name: "stream.vector_clip",
+    summary: "A minimum, a maximum or a last addition on every element, 8 lanes wide.",
+    clauses: &[op_clause(&CLIP_NAMES), MODE, CONSTANT],
+    example: "%x = stream.vector_clip Max %b constant 0",
+    interfaces: &[Interface(&Meaning::Elementwise(function)), Interface(&Station(VectorStage::Clip))],
+    ..BASE
+};
+
+const WIDTH: ClauseDecl = ClauseDecl::required(
+    "int_width",
+    ClauseKind::Int,
+    "the integer width w, 0 to 31 bits: the integer counts units of 2^(w - 31)",
+);
+
+const WIDTH_CONSTRAINTS: &[(&str, &str)] = &[
+    ("C1", "the operation works on the stream's format (book 21)"),
+    ("C3", "the stages stand in the engine's order, and each is used once a pass (book 21)"),
+    ("C6", "the integer width is 0 to 31"),
+];
+
+/// `stream.vector_fxp_to_fp`.
+pub static FXP_TO_FP_DECL: OpDecl = OpDecl {
+    name: "stream.vector_fxp_to_fp",
+    summary: "Converts i32, a fixed-point number, to f32, 8 lanes wide.",
+    doc: "With an integer width of 31 the number is an integer, with 0 it lies between -1 and 1 (book 21; docs/numerics.md).",
+    constraints: WIDTH_CONSTRAINTS,
+    operands: &[WAY8],
+    clauses: &[WIDTH],
+    infer: Some(|op| next(op, &VECTOR, Some(DType::F32))),
+    verify: Some(verify_conversion),
+    example: "%x = stream.vector_fxp_to_fp %b int_width 31",
+    interfaces: &[Interface(&Meaning::Elementwise(function)), Interface(&Station(VectorStage::FxpToFp))],
+    ..BASE
+};
+
+/// `stream.vector_fp_to_fxp`.
+pub static FP_TO_FXP_DECL: OpDecl = OpDecl {
+    name: "stream.vector_fp_to_fxp",
+    summary: "Converts f32 to i32, a fixed-point number, 8 lanes wide.",
+    doc: "With an integer width of 31 the number is an integer, with 0 it lies between -1 and 1 (book 21; docs/numerics.md).",
+    constraints: WIDTH_CONSTRAINTS,
+    operands: &[WAY8],
+    clauses: &[WIDTH],
+    infer: Some(|op| next(op, &VECTOR, Some(DType::I32))),
+    verify: Some(verify_conversion),
+    example: "%x = stream.vector_fp_to_fxp %b int_width 31",
+    interfaces: &[Interface(&Meaning::Elementwise(function)), Interface(&Station(VectorStage::FpToFxp))],
+    ..BASE
+};
+
+/// The operations of this file.
+pub static OPS: &[&OpDecl] =
+    &[&LOGIC_DECL, &FXP_DECL, &FXP_TO_FP_DECL, &FP_DECL, &FP_DIV_DECL, &FP_TO_FXP_DECL, &CLIP_DECL];
+
+/// C1, C3 and the arguments.
+fn checked(op: OpRef<'_>) -> Result<Arguments, Diagnostic> {
+    let source = input(op)?;
+    let stage = station(op).ok_or_else(|| op.error("C1", "no stage of the vector engine"))?;
+    let row = row(op, stage, source.dtype)?;
+    check_order(op, stage, "C3")?;
+    check_alu(op, row, "C3")?;
+    arguments(op, row)
+}
+
+fn verify_conversion(op: OpRef<'_>, _cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
+    checked(op).map(drop)
+}
+
+fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
+    let arguments = checked(op)?;
+    match operand(op, 1).filter(|_| arguments.value) {
+        None => Ok(()),
+        Some(file) if !file.kind.stream => verify_register_file(op, &file, cx),
+        Some(stash) => verify_stash(op, &stash, cx),
+    }
+}
+
+fn verify_register_file(op: OpRef<'_>, file: &Tensor, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
+    let axes = &axes(cx).0;
+    let source = input(op)?;
+    if source.dtype != file.dtype {
+        return Err(op.error("C4", format!("the stream is `{}`, the register file `{}`", source.dtype, file.dtype)));
+    }
+    for dim in [Dim::Chip, Dim::Cluster, Dim::Slice] {
+        check_same(op, "C4", dim.name(), &file.dim(dim), &source.dim(dim), axes)?;
+    }
+    let free = free_axes(op, cx, 1);
+    let (element, packet): (Expr, Expr) = (file.dim(Dim::Element), source.dim(Dim::Packet));
+    let read = plan::register_read(&element, &source.dim(Dim::Time), &packet, &free, axes)
+        .map_err(|why| op.error("C5", why))?;
+    let lanes = lanes(op);
+    let live = plan::digits_of(&packet, axes).ok().and_then(|digits| digits.live_count());
+    if read.packet == lanes || live.is_some_and(|live| read.packet >= live) {
+        return Ok(());
+    }
+    let message = format!("packet `{packet}` reads {} contiguous elements of `{element}`, expected all {lanes}", read.packet);
+    Err(op.error("C5", message))
+}
+
+/// The lanes at the stage of `op`.
+#[must_use]
+pub fn lanes(op: OpRef<'_>) -> u64 {
+    let wide = machine(op.ctx).limits.vector_lanes;
+    if station(op).is_some_and(VectorStage::is_narrow) { wide / 2 } else { wide }
+}
+
+/// C7.
+fn verify_stash(op: OpRef<'_>, stash: &Tensor, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
+    let axes = &axes(cx).0;
+    let source = input(op)?;
+    vector::check_stashed(op)?;
+    if source.dtype != stash.dtype {
+        return Err(op.error("C7", format!("the stash holds `{}`, the stream is `{}`", stash.dtype, source.dtype)));
+    }
+    for dim in [Dim::Time, Dim::Packet] {
+        check_same(op, "C7", dim.name(), &stash.dim(dim), &source.dim(dim), axes)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,62 @@
+//! `stream.vector_stash`: keeps the stream for an operand further on (book 21).
+
+use crate::chain::{input, next_same};
+use crate::lower::LowerStage;
+use crate::meaning::Meaning;
+use crate::vector::{earlier, stage_before};
+use visa_ir::decl::{Interface, OpDecl, OperandDecl};
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::OpRef;
+use visa_numerics::VectorStage;
+
+/// `stream.vector_stash`.
+pub static DECL: OpDecl = OpDecl {
+    name: "stream.vector_stash",
+    summary: "Keeps the stream for an operand further on.",
+    doc: "The stream goes on unchanged. An operation further on in the same pass takes the result of this one as its second operand \
+          and so reads what was kept, element by element (book 21).",
+    constraints: &[
+        ("C1", "the stash is written once a pass (book 21)"),
+        ("C2", "behind branch, logic, fxp, narrow, fp, fp_div or clip (book 21)"),
+    ],
+    operands: &[OperandDecl::one("stream", &["stream.vector", "stream.vector4"])],
+    results: &["stream"],
+    infer: Some(|op| next_same(op)),
+    verify: Some(|op, _| verify(op)),
+    example: "%s = stream.vector_stash %b",
+    interfaces: &[
+        Interface(&Meaning::Same),
+        Interface(&LowerStage(|cx, op| cx.spec("hw.vector_stash", op).map(Some))),
+    ],
+    ..OpDecl::BASE
+};
+
+/// The operations of this file.
+pub static OPS: &[&OpDecl] = &[&DECL];
+
+/// The stages whose output the stash can take (book 21).
+const STASHABLE: [VectorStage; 7] = [
+    VectorStage::Branch,
+    VectorStage::Logic,
+    VectorStage::Fxp,
+    VectorStage::Narrow,
+    VectorStage::Float,
+    VectorStage::FpDiv,
+    VectorStage::Clip,
+];
+
+fn verify(op: OpRef<'_>) -> Result<(), Diagnostic> {
+    input(op)?;
+    if let Some(first) = earlier(op).find(|earlier| earlier.is(&DECL)) {
+        let message = "the stash already holds an earlier stream of this pass";
+        return Err(op.error("C1", message).note("which was stashed here", Some(first.span())));
+    }
+    match stage_before(op) {
+        Some(stage) if !STASHABLE.contains(&stage) => {
+            let message = format!("the stash cannot take what comes out of the stage {stage}");
+            let fix = "stash before it, or behind the next operation of logic, fxp, narrow, fp, fp_div or clip";
+            Err(op.error("C2", message).fix(Some(fix.to_owned())))
+        }
+        Some(_) | None => Ok(()),
+    }
+}

@@ -1,0 +1,222 @@
+//! A pass through the vector engine: which stages and ALUs it has used, what its stash holds, and what the arguments of an
+//! operation are (book 21).
+
+use crate::meaning::Function;
+use crate::ops::vector_stash::DECL as STASH;
+use crate::{VECTOR, VECTOR4};
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::OpRef;
+use visa_mapping::numbers::Number;
+use visa_mapping::{Tensor, operand};
+use visa_numerics::{
+    AluOp, ArgMode, Bits, DType, VectorStage, alu_op, alu_ops, arg_mode, default_mode, from_number,
+};
+
+/// An interface that says at which stage of the vector engine an operation works. The stages stand in their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Station(pub VectorStage);
+
+/// The stage at which `op` works, if it is one of the vector engine's that has a fixed place.
+#[must_use]
+pub fn station(op: OpRef<'_>) -> Option<VectorStage> {
+    op.decl()?.interface::<Station>().map(|Station(stage)| *stage)
+}
+
+/// Whether `op` gives a stream between stages of the vector engine.
+fn inside(op: OpRef<'_>) -> bool {
+    op.result_type::<Tensor>(0)
+        .is_some_and(|tensor| [VECTOR.def.name, VECTOR4.def.name].contains(&tensor.kind.def.name))
+}
+
+/// The operations of the pass before `op`, the last one first.
+pub fn earlier<'a>(op: OpRef<'a>) -> impl Iterator<Item = OpRef<'a>> {
+    std::iter::successors(op.operand_def(0), |earlier| earlier.operand_def(0))
+        .take_while(|&earlier| inside(earlier))
+}
+
+/// The last stage of the pass before `op`.
+#[must_use]
+pub fn stage_before(op: OpRef<'_>) -> Option<VectorStage> {
+    earlier(op).find_map(station)
+}
+
+/// Checks that no later stage stands before `op`, whose own stage is `stage`.
+///
+/// # Errors
+/// The stage that does.
+pub fn check_order(op: OpRef<'_>, stage: VectorStage, constraint: &str) -> Result<(), Diagnostic> {
+    let before = earlier(op).find_map(|earlier| Some((station(earlier)?, earlier)));
+    match before.filter(|(before, _)| *before > stage) {
+        None => Ok(()),
+        Some((before, earlier)) => {
+            let message = format!("the stage {stage} stands behind {before}, the engine has it before");
+            let fix = "commit and start another pass, or change the order".to_owned();
+            Err(op.error(constraint, message).note("which stands here", Some(earlier.span())).fix(Some(fix)))
+        }
+    }
+}
+
+/// The row of the operation that `op` names, for elements of its stream.
+///
+/// # Errors
+/// If its stage has no such operation for that format.
+pub fn row(op: OpRef<'_>, stage: VectorStage, dtype: DType) -> Result<&'static AluOp, Diagnostic> {
+    let only = || alu_ops().find(|row| row.stage == stage).map(|row| row.name.into());
+    let name = op.word("op").or_else(only).unwrap_or_default();
+    alu_op(stage, &name, dtype).ok_or_else(|| {
+        let able: Vec<_> = alu_ops()
+            .filter(|row| row.stage == stage && *row.name == *name)
+            .map(|row| format!("`{}`", row.from))
+            .collect();
+        op.error("C1", format!("`{name}` works on {}, the stream is `{dtype}`", able.join(" and ")))
+    })
+}
+
+/// Checks that no operation before `op` in the pass has used the ALU of `row`.
+///
+/// # Errors
+/// The one that has.
+pub fn check_alu(op: OpRef<'_>, row: &AluOp, constraint: &str) -> Result<(), Diagnostic> {
+    for earlier in earlier(op) {
+        let (Some(stage), Some(tensor)) = (station(earlier), earlier.operand_type::<Tensor>(0)) else {
+            continue;
+        };
+        let used = self::row(earlier, stage, tensor.dtype).ok();
+        if let Some(used) = used.filter(|used| used.alu == row.alu) {
+            let message = format!("`{}` needs {}, which is in use by `{}`", row.name, row.alu, used.name);
+            let fix = "commit and start another pass for one of them".to_owned();
+            return Err(op
+                .clause_error(constraint, "op", message)
+                .note("used here", Some(earlier.span()))
+                .fix(Some(fix)));
+        }
+    }
+    Ok(())
+}
+
+/// The arguments of an operation: its mode, its constants, and the operand of `op` that is the other one.
+#[derive(Clone, Copy, Debug)]
+pub struct Arguments {
+    /// Which of stream and operands each argument is.
+    pub mode: &'static ArgMode,
+    /// Operand 0 and operand 1, where they are constants.
+    pub constants: [Option<Bits>; 2],
+    /// Whether one is a value: the second operand of the operation.
+    pub value: bool,
+}
+
+/// The arguments of `op`, whose ALU's row is `row`.
+///
+/// # Errors
+/// C2 if an operand is missing or left over, C6 if a constant does not fit, C8 if the mode has another number of arguments.
+pub fn arguments(op: OpRef<'_>, row: &AluOp) -> Result<Arguments, Diagnostic> {
+    let mode = mode(op, row)?;
+    let mut value = operand(op, 1).is_some();
+    let takes_value = value;
+    let mut constants = [None; 2];
+    for ((constant, clause), read) in constants.iter_mut().zip(["constant", "constant1"]).zip(mode.operands())
+    {
+        *constant = self::constant(op, clause, row)?;
+        if constant.is_some() && !read {
+            let message = format!("`{}` in {} has no argument for `{clause}`", row.name, mode.name);
+            return Err(op.clause_error("C2", clause, message));
+        }
+        if read && constant.is_none() && !std::mem::take(&mut value) {
+            return Err(missing(op, row, mode, clause));
+        }
+    }
+    if value {
+        let message = match op.attr("constant") {
+            Some(_) => "both a constant and a register-file operand".to_owned(),
+            None => format!("`{}` in {} has no argument for a value", row.name, mode.name),
+        };
+        return Err(op.error("C2", message));
+    }
+    Ok(Arguments { mode, constants, value: takes_value })
+}
+
+fn missing(op: OpRef<'_>, row: &AluOp, mode: &ArgMode, clause: &str) -> Diagnostic {
+    let which =
+        if row.apply.arity() == 2 && mode.reads_stream() { "the second argument" } else { "an argument" };
+    let fix = match operand(op, 1) {
+        Some(_) => format!("add `{clause} N`: one of the operands can be a value"),
+        None => format!("add `{clause} N`, a `!tm.vrf` operand or a stashed stream"),
+    };
+    op.error("C2", format!("{which} is missing")).fix(Some(fix))
+}
+
+fn mode(op: OpRef<'_>, row: &AluOp) -> Result<&'static ArgMode, Diagnostic> {
+    let Some(name) = op.word("mode") else { return Ok(default_mode(row.apply.arity())) };
+    arg_mode(&name).filter(|mode| mode.args.len() == row.apply.arity()).ok_or_else(|| {
+        let message = format!(
+            "`{name}` names {} arguments, `{}` has {}",
+            name.len() - "Mode".len(),
+            row.name,
+            row.apply.arity()
+        );
+        op.clause_error("C8", "mode", message)
+    })
+}
+
+/// A constant as bits of the row's format; the operand of a conversion is its integer width.
+fn constant(op: OpRef<'_>, clause: &str, row: &AluOp) -> Result<Option<Bits>, Diagnostic> {
+    if clause == "constant" && row.from != row.to {
+        return int_width(op).map(Some);
+    }
+    let dtype = row.from;
+    let Some(value) = op.body::<Number>(clause) else { return Ok(None) };
+    match from_number(dtype, value.0) {
+        Some(bits) => Ok(Some(bits)),
+        None if dtype.is_float() => Err(op.clause_error("C6", clause, format!("{value} is no `{dtype}`"))),
+        None => Err(op.clause_error("C6", clause, format!("{value} does not fit a 32-bit integer"))),
+    }
+}
+
+/// The integer width of a conversion.
+fn int_width(op: OpRef<'_>) -> Result<Bits, Diagnostic> {
+    let width = op.int("int_width").unwrap_or_default();
+    let found = || format!("an integer width of {width}, expected 0 to 31 bits");
+    Bits::try_from(width)
+        .ok()
+        .filter(|&width| width < 32)
+        .ok_or_else(|| op.clause_error("C6", "int_width", found()))
+}
+
+/// What `op` computes of each element.
+///
+/// # Errors
+/// Whatever its verifier refuses.
+pub fn function(op: OpRef<'_>) -> Result<Function, Diagnostic> {
+    let (row, Arguments { mode, constants, .. }) = configuration(op)?;
+    Ok(Function { apply: row.apply, mode, constants })
+}
+
+/// The ALU that `op` uses, and its arguments.
+///
+/// # Errors
+/// Whatever its verifier refuses.
+pub fn configuration(op: OpRef<'_>) -> Result<(&'static AluOp, Arguments), Diagnostic> {
+    let stage = station(op).ok_or_else(|| op.error("C1", "no stage of the vector engine"))?;
+    let source = operand(op, 0).ok_or_else(|| op.error("C1", "no stream"))?;
+    let row = row(op, stage, source.dtype)?;
+    Ok((row, arguments(op, row)?))
+}
+
+/// Checks that the second operand of `op` is a stash of its pass that no operation before has read: C7.
+///
+/// # Errors
+/// What it is instead.
+pub fn check_stashed(op: OpRef<'_>) -> Result<(), Diagnostic> {
+    let stashed = op.operands().get(1).copied();
+    if !earlier(op).any(|earlier| earlier.is(&STASH) && earlier.results().first().copied() == stashed) {
+        let fix = "stash it before in this pass: `%s = stream.vector_stash %x`".to_owned();
+        return Err(op.error("C7", "this stream was not stashed in this pass").fix(Some(fix)));
+    }
+    let reads = |earlier: &OpRef<'_>| earlier.operands().get(1).copied() == stashed;
+    match earlier(op).find(reads) {
+        None => Ok(()),
+        Some(first) => {
+            Err(op.error("C7", "the stash is read a second time").note("it is read here", Some(first.span())))
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! The ALUs of the vector engine: a row an operation (book 21).
+
+mod args;
+mod clip;
+mod convert;
+mod fixed;
+mod float;
+mod logic;
+mod names;
+
+pub use args::{ARG_MODE_NAMES, Arg, ArgMode, arg_mode, default_mode};
+
+use crate::{Bits, DType};
+
+/// A stage of the vector engine's pipeline, in its order (book 21).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum VectorStage {
+    /// Gives every element its execution id.
+    Branch,
+    /// Bitwise operations, 8 lanes wide.
+    Logic,
+    /// Integer and fixed-point arithmetic, 8 lanes wide.
+    Fxp,
+    /// From fixed point to floating point, 8 lanes wide.
+    FxpToFp,
+    /// From 8 lanes to 4.
+    Narrow,
+    /// Floating-point arithmetic and functions, 4 lanes wide.
+    Float,
+    /// Reduces an axis within a slice, 4 lanes wide.
+    Reduce,
+    /// Floating-point division, 4 lanes wide.
+    FpDiv,
+    /// From 4 lanes to 8.
+    Widen,
+    /// From floating point to fixed point, 8 lanes wide.
+    FpToFxp,
+    /// Minimum, maximum and a last addition, 8 lanes wide.
+    Clip,
+    /// Drops elements, 8 lanes wide.
+    Filter,
+}
+
+impl VectorStage {
+    /// Its name in messages and in the text of hw.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Branch => "branch",
+            Self::Logic => "logic",
+            Self::Fxp => "fxp",
+            Self::FxpToFp => "fxp_to_fp",
+            Self::Narrow => "narrow",
+            Self::Float => "fp",
+            Self::Reduce => "reduce",
+            Self::FpDiv => "fp_div",
+            Self::Widen => "widen",
+            Self::FpToFxp => "fp_to_fxp",
+            Self::Clip => "clip",
+            Self::Filter => "filter",
+        }
+    }
+
+    /// Whether it works on 4 lanes (Way4); the others work on 8 (Way8).
+    #[must_use]
+    pub const fn is_narrow(self) -> bool {
+        matches!(self, Self::Float | Self::Reduce | Self::FpDiv)
+    }
+}
+
+impl std::fmt::Display for VectorStage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// The stages that hold ALUs, as the text of hw names them.
+pub const ALU_STAGES: [&str; 7] = ["logic", "fxp", "fxp_to_fp", "fp", "fp_div", "fp_to_fxp", "clip"];
+
+/// An ALU, which one pass through the vector engine can use once (book 21).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[allow(missing_docs)] // Their names are the book's, and what each computes stands in the rows that use it.
+pub enum Alu {
+    LogicAnd,
+    LogicOr,
+    LogicXor,
+    LogicLshift,
+    LogicRshift,
+    FxpAdd,
+    FxpLshift,
+    FxpMul,
+    FxpRshift,
+    FxpToFp,
+    FpFma,
+    FpFpu,
+    FpExp,
+    FpMul0,
+    FpMul1,
+    FpDiv,
+    FpToFxp,
+    ClipAdd,
+    ClipMax,
+    ClipMin,
+}
+
+impl std::fmt::Display for Alu {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Debug::fmt(self, f)
+    }
+}
+
+/// What an ALU computes, a lane at a time.
+#[derive(Clone, Copy, Debug)]
+pub enum Apply {
+    /// Of one argument.
+    Unary(fn(Bits) -> Bits),
+    /// Of two.
+    Binary(fn(Bits, Bits) -> Bits),
+    /// Of three.
+    Ternary(fn(Bits, Bits, Bits) -> Bits),
+}
+
+/// An operation of the vector engine: a row of [`alu_ops`].
+#[derive(Clone, Copy, Debug)]
+pub struct AluOp {
+    /// Its name in the text.
+    pub name: &'static str,
+    /// The stage that holds its ALU.
+    pub stage: VectorStage,
+    /// The ALU that it occupies for the pass.
+    pub alu: Alu,
+    /// The format of its arguments.
+    pub from: DType,
+    /// The format of its result.
+    pub to: DType,
+    /// What it computes from its arguments `x`, `y` and `z`.
+    pub doc: &'static str,
+    /// Computes one lane.
+    pub apply: Apply,
+}
+
+impl Apply {
+    /// How many arguments it has.
+    #[must_use]
+    pub const fn arity(&self) -> usize {
+        match self {
+            Self::Unary(_) => 1,
+            Self::Binary(_) => 2,
+            Self::Ternary(_) => 3,
+        }
+    }
+
+    /// The result for an element of the stream and the two operands; `mode` says which of them is which argument.
+    #[must_use]
+    pub fn eval(&self, mode: &ArgMode, stream: Bits, operands: [Bits; 2]) -> Bits {
+        let argument = |at: usize| mode.args.get(at).copied().unwrap_or(Arg::Stream).pick(stream, operands);
+        match self {
+            Self::Unary(apply) => apply(argument(0)),
+            Self::Binary(apply) => apply(argument(0), argument(1)),
+            Self::Ternary(apply) => apply(argument(0), argument(1), argument(2)),
+        }
+    }
+}
+
+/// All operations, in the order of the pipeline, then the book's.
+pub fn alu_ops() -> impl Iterator<Item = &'static AluOp> {
+    TABLES.into_iter().flatten()
+}
+
+/// The operation called `name` of a stage on elements of `dtype`, exactly as the table spells it.
+#[must_use]
+pub fn alu_op(stage: VectorStage, name: &str, dtype: DType) -> Option<&'static AluOp> {
+    alu_ops().find(|op| op.stage == stage && op.name == name && op.from == dtype)
+}
+
+/// Every row, in the order of the pipeline, then the book's.
+const TABLES: [&[AluOp]; 7] =
+    [logic::OPS, fixed::OPS, convert::TO_FP, float::OPS, float::DIV, convert::TO_FXP, clip::OPS];
+
+/// What the text may call an operation of the logic stage.
+pub const LOGIC_NAMES: [&str; names::count(&[logic::OPS])] = names::distinct(&[logic::OPS]);
+/// What the text may call an operation of the fixed-point stage.
+pub const FXP_NAMES: [&str; names::count(&[fixed::OPS])] = names::distinct(&[fixed::OPS]);
+/// What the text may call an operation of the float stage. The book's `MulF(FpMulAlu::Mul0)` is `MulF0`.
+pub const FP_NAMES: [&str; names::count(&[float::OPS])] = names::distinct(&[float::OPS]);
+/// What the text may call the operation of the division stage.
+pub const FP_DIV_NAMES: [&str; names::count(&[float::DIV])] = names::distinct(&[float::DIV]);
+/// What the text may call an operation of the clip stage.
+pub const CLIP_NAMES: [&str; names::count(&[clip::OPS])] = names::distinct(&[clip::OPS]);
+/// Every name of an operation once: what the text of hw may say.
+pub const ALU_NAMES: [&str; names::count(&TABLES)] = names::distinct(&TABLES);
+
+/// The stage with ALUs called `name`.
+#[must_use]
+pub fn alu_stage(name: &str) -> Option<VectorStage> {
+    alu_ops().map(|op| op.stage).find(|stage| stage.name() == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_knows_every_operation() {
+        assert_eq!(LOGIC_NAMES.len(), 6);
+        assert_eq!(FXP_NAMES.len(), 11);
+        assert_eq!(FP_NAMES.len(), 18);
+        assert_eq!(CLIP_NAMES, ["Min", "Max", "AbsMin", "AbsMax", "AddFxp", "AddFxpSat", "Add"]);
+        assert!(alu_ops().all(|op| ALU_NAMES.contains(&op.name)));
+        let distinct: std::collections::BTreeSet<_> = ALU_NAMES.into_iter().collect();
+        assert_eq!(distinct.len(), ALU_NAMES.len());
+        assert!(ALU_STAGES.iter().all(|name| alu_stage(name).is_some_and(|stage| stage.name() == *name)));
+        assert!(alu_ops().all(|op| ALU_STAGES.contains(&op.stage.name())));
+    }
+
+    /// Semantics, "most operations in one pass": logic 5, fxp 4, float 5, clip 3.
+    #[test]
+    fn alus_of_each_stage() {
+        for (stage, expected) in [
+            (VectorStage::Logic, 5),
+            (VectorStage::Fxp, 4),
+            (VectorStage::FxpToFp, 1),
+            (VectorStage::Float, 5),
+            (VectorStage::FpDiv, 1),
+            (VectorStage::FpToFxp, 1),
+            (VectorStage::Clip, 3),
+        ] {
+            let alus: std::collections::BTreeSet<Alu> =
+                alu_ops().filter(|op| op.stage == stage).map(|op| op.alu).collect();
+            assert_eq!(alus.len(), expected, "{stage}");
+        }
+    }
+
+    #[test]
+    fn lookup_is_by_stage_name_and_format() {
+        let find = |stage, name, dtype| alu_op(stage, name, dtype).is_some();
+        assert!(find(VectorStage::Clip, "Max", DType::F32) && find(VectorStage::Clip, "Max", DType::I32));
+        assert!(
+            find(VectorStage::Clip, "AddFxp", DType::I32) && !find(VectorStage::Clip, "AddFxp", DType::F32)
+        );
+        assert!(find(VectorStage::Clip, "Add", DType::F32) && !find(VectorStage::Clip, "Add", DType::I32));
+        assert!(
+            !find(VectorStage::Logic, "LeftShift", DType::F32)
+                && find(VectorStage::Logic, "BitXor", DType::F32)
+        );
+        for name in ["", "addfxp", "AddFxp ", "FxpAdd"] {
+            assert!(!find(VectorStage::Fxp, name, DType::I32), "{name:?}");
+        }
+    }
+}
