@@ -27,6 +27,9 @@ pub(crate) struct Flags {
     /// Compare a result, bit by bit, with a NumPy file.
     #[arg(long = "expect", value_name = "NAME=FILE.npy")]
     pub(crate) expects: Vec<String>,
+    /// With --expect: floating-point numbers may be that many numbers of their format apart.
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "expects")]
+    pub(crate) ulps: u32,
     /// Compare every defined element with the logical evaluator.
     #[arg(long)]
     pub(crate) check: bool,

@@ -263,7 +263,9 @@ impl<'a> Session<'a> {
             let expected = expected
                 .map_err(|error| self.stop("expect", format!("--expect {}: {error}", buffer.name)))?;
             let bytes = &finished.results[&buffer.name];
-            if let Err(mismatch) = data::compare(buffer.dtype, &buffer.shape, bytes, &expected) {
+            if let Err(mismatch) =
+                data::compare(buffer.dtype, &buffer.shape, bytes, &expected, self.flags.ulps)
+            {
                 held = false;
                 let message = format!("--expect {}={file}: {mismatch}", buffer.name);
                 self.renderer.emit(self.io, None, &[Diagnostic::error("expect", Span::default(), message)]);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use visa_numerics::DType;
+use visa_numerics::{Bits, DType, from_f64, to_f64};
 
 use super::array::{Array, FileType, Value, bits, coordinates, tuple};
 use super::save::file_bytes;
@@ -46,9 +46,19 @@ pub enum Mismatch {
     },
 }
 
-/// Compares little-endian elements of `dtype` in C order with `expected`, bit by bit in the NumPy type that
-/// holds `dtype` exactly: -0 is not 0, and a NaN equals only the same NaN.
-pub fn compare(dtype: DType, shape: &[u64], actual: &[u8], expected: &Array) -> Result<(), Mismatch> {
+/// Compares little-endian elements of `dtype` in C order with `expected`, in the NumPy type that holds `dtype` exactly. With
+/// `ulps` 0 bit by bit: -0 is not 0, and a NaN equals only the same NaN. With more, elements of a floating-point format
+/// are equal if at most `ulps` of its numbers apart, and NaN equals NaN.
+///
+/// # Errors
+/// How they differ.
+pub fn compare(
+    dtype: DType,
+    shape: &[u64],
+    actual: &[u8],
+    expected: &Array,
+    ulps: u32,
+) -> Result<(), Mismatch> {
     let file_type = FileType::of(dtype);
     if shape != expected.shape() {
         return Err(Mismatch::Shape { found: shape.to_vec(), expected: expected.shape().to_vec() });
@@ -62,7 +72,12 @@ pub fn compare(dtype: DType, shape: &[u64], actual: &[u8], expected: &Array) -> 
     }
     let width = file_type.width();
     let pairs = || found.chunks_exact(width).zip(expected.data().chunks_exact(width)).enumerate();
-    let mut differences = pairs().filter(|(_, (found, expected))| found != expected);
+    let near = |found: &[u8], expected: &[u8]| {
+        let number = |bytes| from_f64(dtype, file_type.value(bytes).as_f64());
+        ulps > 0 && dtype.is_float() && distance(dtype, number(found), number(expected)) <= u64::from(ulps)
+    };
+    let mut differences =
+        pairs().filter(|(_, (found, expected))| found != expected && !near(found, expected));
     let Some((first, (a, b))) = differences.next() else {
         return Ok(());
     };
@@ -73,6 +88,21 @@ pub fn compare(dtype: DType, shape: &[u64], actual: &[u8], expected: &Array) -> 
         found: (file_type.value(a), bits(a)),
         expected: (file_type.value(b), bits(b)),
     })
+}
+
+/// How many numbers of a floating-point format lie between two, counting one of them; both zeros are one number.
+fn distance(dtype: DType, left: Bits, right: Bits) -> u64 {
+    match (to_f64(dtype, left).is_nan(), to_f64(dtype, right).is_nan()) {
+        (true, true) => return 0,
+        (true, false) | (false, true) => return u64::MAX,
+        (false, false) => {}
+    }
+    let sign = 1_u32 << (dtype.bits() - 1);
+    let rank = |bits: Bits| {
+        let magnitude = i64::from(bits & (sign - 1));
+        if bits & sign == 0 { magnitude } else { -magnitude }
+    };
+    rank(left).abs_diff(rank(right))
 }
 
 impl fmt::Display for Mismatch {

@@ -132,7 +132,7 @@ fn rand_agrees_with_the_numpy_oracle() {
         .flat_map(|x| i32::from_le_bytes([x[0], x[1], x[2], x[3]]).wrapping_add(1).to_le_bytes())
         .collect();
     let expected = Array::read_npy(&data.join("constant_add.out.npy")).expect("committed");
-    assert_eq!(compare(DType::I32, &[2048], &plus_one, &expected), Ok(()));
+    assert_eq!(compare(DType::I32, &[2048], &plus_one, &expected, 0), Ok(()));
     for (key, seed, dtype) in [("lhs", 3, DType::F32), ("rhs", 2, DType::Bf16)] {
         let file = Source::Safetensors { path: data.join("lhs_rhs.safetensors"), key: key.into() };
         let generated = load(&Source::Rand(seed), dtype, &[2048]);
@@ -442,7 +442,7 @@ fn what_is_saved_loads_the_same() {
         save_npy(&path, dtype, &[3, 7], &bytes).expect("written");
         assert_eq!(load(&Source::Npy(path.clone()), dtype, &[3, 7]), Ok(bytes.clone()), "{dtype}");
         let array = Array::read_npy(&path).expect("readable");
-        assert_eq!(compare(dtype, &[3, 7], &bytes, &array), Ok(()), "{dtype}");
+        assert_eq!(compare(dtype, &[3, 7], &bytes, &array, 0), Ok(()), "{dtype}");
     }
     // -3 and 5 in one byte, -1 in half of another; int8 in the file.
     save_npy(&path, DType::I4, &[3], &[0x5d, 0x0f]).expect("written");
@@ -508,7 +508,7 @@ fn comparison_names_the_first_difference() {
     let expected =
         Array::new(vec![2, 2], FileType::F32, f32s(&[1.0, 0.0, f32::NAN, 4.0])).expect("consistent");
     let compare =
-        |values: &[f32]| compare(DType::F32, &[2, 2], &f32s(values), &expected).map_err(|e| e.to_string());
+        |values: &[f32]| compare(DType::F32, &[2, 2], &f32s(values), &expected, 0).map_err(|e| e.to_string());
     assert_eq!(compare(&[1.0, 0.0, f32::NAN, 4.0]), Ok(()));
     refused(
         compare(&[1.0, -0.0, f32::NAN, 5.0]),
@@ -522,10 +522,30 @@ fn comparison_names_the_first_difference() {
 }
 
 #[test]
+fn comparison_with_a_tolerance_counts_numbers_of_the_format() {
+    let values = [1.0, -0.0, f32::NAN, f32::MAX];
+    let expected = Array::new(vec![4], FileType::F32, f32s(&values)).expect("consistent");
+    let compare = |values: [f32; 4], ulps| compare(DType::F32, &[4], &f32s(&values), &expected, ulps).is_ok();
+    let up = |x: f32, steps: u32| f32::from_bits(x.to_bits() + steps);
+    assert!(compare([up(1.0, 2), 0.0, -f32::NAN, f32::MAX], 2));
+    assert!(!compare([up(1.0, 3), 0.0, f32::NAN, f32::MAX], 2));
+    assert!(!compare([1.0, 0.0, 1.0, f32::MAX], 1000));
+    assert!(!compare([1.0, 0.0, f32::NAN, f32::MAX], 0));
+    // Infinity is the number behind the largest; the smallest of either sign are two apart.
+    assert!(compare([1.0, -0.0, f32::NAN, f32::INFINITY], 1));
+    assert!(compare([1.0, up(0.0, 1), f32::NAN, f32::MAX], 1));
+    // A bf16 is 2^16 numbers of f32 from the next.
+    let next = 1.0 + 1.0 / 128.0;
+    let array = Array::new(vec![1], FileType::F32, f32s(&[next])).expect("consistent");
+    let bf16 = |ulps| super::compare(DType::Bf16, &[1], &[0x80, 0x3f], &array, ulps).is_ok();
+    assert!(bf16(1) && !bf16(0));
+}
+
+#[test]
 fn comparison_refuses_another_shape_or_type() {
     let expected = Array::new(vec![2], FileType::F32, f32s(&[1.0, 2.0])).expect("consistent");
     let of = |dtype, shape: &[u64], bytes: &[u8]| {
-        compare(dtype, shape, bytes, &expected).map_err(|e| e.to_string())
+        compare(dtype, shape, bytes, &expected, 0).map_err(|e| e.to_string())
     };
     assert_eq!(of(DType::Bf16, &[2], &[0x80, 0x3f, 0x00, 0x40]), Ok(()));
     refused(of(DType::F32, &[1, 2], &[0; 8]), &["found shape [1, 2], expected [2]"]);
