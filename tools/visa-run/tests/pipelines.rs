@@ -3,37 +3,12 @@
 //! verifier accepts must check. One in four comes with a second tensor, in turn; converted integers with zero points; some time
 //! steps go through an offset table.
 
+mod random;
+
+use random::{Digit, Feature, Random, mapping};
 use std::fmt::Write as _;
-use std::panic::resume_unwind;
-use std::path::PathBuf;
 use visa_machine::Machine;
 use visa_numerics::{CAST_ENGINE, DType, cast_targets, zero_point_cast};
-use visa_opt::Io;
-
-/// SplitMix64: small, and the same everywhere.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound as u64) as usize
-    }
-
-    fn shuffle<T>(&mut self, items: &mut [T]) {
-        for at in (1..items.len()).rev() {
-            items.swap(at, self.below(at + 1));
-        }
-    }
-}
-
-/// A digit as text and its size.
-type Digit = (String, u64);
 
 /// The axes A = 8, B = 4, C = 6, each whole or split.
 fn digits(random: &mut Random) -> Vec<Digit> {
@@ -50,16 +25,6 @@ fn digits(random: &mut Random) -> Vec<Digit> {
     }
     all
 }
-
-fn mapping(digits: &[Digit]) -> String {
-    match digits {
-        [] => "[1]".to_owned(),
-        _ => format!("[{}]", digits.iter().map(|(text, _)| text.as_str()).collect::<Vec<_>>().join(", ")),
-    }
-}
-
-/// Slices of a cluster: those of RNGD in one case of 64; otherwise few, since work grows with them and rules do not change.
-const SLICES: [u64; 3] = [8, 16, 256];
 
 /// The slices are S; U to Z stand for copies.
 fn axes(slices: u64) -> String {
@@ -421,7 +386,7 @@ tm.func @f(%x: !tm.hbm<{dtype}, [1], [S, {array}]>) at [0] {{
 }
 
 /// What a kernel can have, and the words in its text that show it. One in a hundred at least must have it and be accepted.
-const FEATURES: [(&str, &[&str]); 7] = [
+const FEATURES: &[Feature] = &[
     ("switched", &["stream.switch"]),
     ("committed into a part", &["commit_view"]),
     ("converted", &["%0 dtype", "stream.cast"]),
@@ -431,100 +396,12 @@ const FEATURES: [(&str, &[&str]); 7] = [
     ("read by a table", &["@ ("]),
 ];
 
-/// What became of some cases.
-#[derive(Clone, Copy, Default)]
-struct Tally {
-    accepted: u64,
-    refused: u64,
-    /// Accepted ones with each of [`FEATURES`].
-    with: [u64; FEATURES.len()],
-}
-
-impl Tally {
-    fn accepted(text: &str) -> Self {
-        let has = |words: &[&str]| u64::from(words.iter().any(|word| text.contains(word)));
-        Self { accepted: 1, refused: 0, with: FEATURES.map(|(_, words)| has(words)) }
-    }
-
-    fn add(self, other: Self) -> Self {
-        Self {
-            accepted: self.accepted + other.accepted,
-            refused: self.refused + other.refused,
-            with: std::array::from_fn(|at| self.with[at] + other.with[at]),
-        }
-    }
-}
-
-/// The cases are seeded by their number, so that each can be run alone.
-fn run_case(seed: u64, case: u64, machines: &[PathBuf; 3]) -> Tally {
-    let mut random = Random(seed.wrapping_shl(32) ^ case);
-    let size = match random.below(64) {
-        0 => 2,
-        1..24 => 1,
-        _ => 0,
-    };
-    let slices = SLICES[size];
-    let text =
-        if random.below(8) == 0 { padded_kernel(&mut random, slices) } else { kernel(&mut random, slices) };
-    let mut io = Io::buffered(text.clone(), ".");
-    let machine = machines[size].to_string_lossy().into_owned();
-    let mut flags = vec!["-", "--check", "--threads", "1", "--machine", &machine];
-    // One in four also asks whether the result rests on a byte that nobody wrote.
-    flags.extend(case.is_multiple_of(4).then_some("--shadow"));
-    let flags: Vec<String> = flags.into_iter().map(str::to_owned).collect();
-    let code = visa_run::run(&flags, &mut io);
-    if code == 0 {
-        return Tally::accepted(&text);
-    }
-    // A refusal names a rule of the kernel, never a mistake of a pass, a mismatch, or what only the evaluator does not know.
-    let said = String::from_utf8_lossy(&io.stderr).into_owned();
-    let wrong = [
-        "error[check]",
-        "mistake in the pass",
-        "error[pass]",
-        "error[run]",
-        "error[ragged]",
-        "error[shadow]",
-    ];
-    let found = wrong.iter().find(|word| said.contains(*word));
-    assert!(found.is_none(), "seed {seed}, case {case}: {said}\n{text}");
-    Tally { refused: 1, ..Tally::default() }
-}
-
-/// A number from the environment.
-fn setting(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-}
-
 #[test]
-#[expect(clippy::print_stdout, reason = "how many kernels were legal, for whoever runs more of them")]
 fn what_the_verifier_accepts_lowers_to_the_same_values() {
-    // `VISA_PIPELINES=1000000 VISA_SEED=7 cargo test -p visa-run --release --test pipelines -- --nocapture` runs more.
-    let (count, seed) = (setting("VISA_PIPELINES", 10_000), setting("VISA_SEED", 2026));
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let machines = SLICES.map(|slices| {
-        let mut machine = Machine::rngd();
-        machine.topology.slices_per_cluster = slices;
-        let path = folder.path().join(format!("{slices}.json"));
-        std::fs::write(&path, serde_json::to_string(&machine).expect("JSON")).expect("a file");
-        path
-    });
-    // Threads of our own: a pool whose worker waits for a case's inner parallelism would start the next case on its stack.
-    let workers = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
-    let share = |worker: u64| {
-        let cases = (worker..count).step_by(workers as usize);
-        cases.map(|case| run_case(seed, case, &machines)).fold(Tally::default(), Tally::add)
+    let generate = |random: &mut Random, slices| match random.below(8) {
+        0 => padded_kernel(random, slices),
+        _ => kernel(random, slices),
     };
-    let Tally { accepted, refused, with } = std::thread::scope(|scope| {
-        let running: Vec<_> = (0..workers).map(|worker| scope.spawn(move || share(worker))).collect();
-        let done =
-            running.into_iter().map(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic)));
-        done.fold(Tally::default(), Tally::add)
-    });
-    println!("seed {seed}: {accepted} accepted and checked, {refused} refused");
-    assert!(accepted >= count / 10, "seed {seed}: only {accepted} of {count} kernels are legal");
-    for ((name, _), found) in FEATURES.iter().zip(with) {
-        println!("  {found} {name}");
-        assert!(found >= count / 100, "seed {seed}: only {found} of {count} kernels are {name}");
-    }
+    // `VISA_PIPELINES=1000000 VISA_SEED=7 cargo test -p visa-run --release --test pipelines -- --nocapture` runs more.
+    random::campaign("pipelines", generate, FEATURES);
 }
