@@ -73,7 +73,17 @@ impl Padded {
         }
         let (live, size) = (inner.size(axes)?, term.size(axes)?);
         let text = expr.quoted().trim_matches('`').to_owned();
-        Ok(Some(Self { inner: inner.clone(), term, text, left, live, size, zero, slides: false, split: false }))
+        Ok(Some(Self {
+            inner: inner.clone(),
+            term,
+            text,
+            left,
+            live,
+            size,
+            zero,
+            slides: false,
+            split: false,
+        }))
     }
 
     /// A sliding term, written as `expr`. The order of its terms does not matter, so that here it is that of their strides.

@@ -182,9 +182,10 @@ impl<'a> Fetch<'a> {
             unreadable(format!("`{}` cannot be read from `{}`: {error}", term.inner, self.element))
         })?;
         let stride = single_stride(&division).ok_or_else(|| {
+            let done = if term.slides { "a window is read" } else { "they are masked" };
+            let (text, element) = (&term.text, &self.element);
             shape(format!(
-                "the elements of `{}` are not evenly spaced in `{}`: they are masked in one loop",
-                term.text, self.element
+                "the elements of `{text}` are not evenly spaced in `{element}`: {done} in one loop"
             ))
         })?;
         let before = stride.saturating_mul(i64::try_from(term.left).unwrap_or(i64::MAX));

@@ -17,7 +17,7 @@ use visa_mapping::{
 pub struct Shifts {
     /// Flits collected: what it feeds into the shift buffer.
     pub flits: u64,
-    /// Packets emitted from them, without repetition.
+    /// Packets emitted from them besides the first, without repetition.
     pub count: u64,
     /// Elements from one to the next.
     pub distance: u64,
@@ -72,7 +72,9 @@ impl<'a> Windows<'a> {
     pub fn shifts(&self, free: &dyn Fn(AxisId) -> bool, flit: u64, most: u64) -> Result<Shifts, String> {
         if let Some(term) = self.terms.iter().find(|term| term.size > flit.saturating_mul(most)) {
             let (text, size, held) = (&term.text, term.size, flit * most);
-            return Err(format!("`{text}` has {size} positions, and the shift buffer holds {held} elements, {most} flits"));
+            return Err(format!(
+                "`{text}` has {size} positions, and the shift buffer holds {held} elements, {most} flits"
+            ));
         }
         let mut why = None;
         for flits in 1..=most {
@@ -91,7 +93,9 @@ impl<'a> Windows<'a> {
         let all = Expr::pair([self.stream.dim(Dim::Time), self.stream.dim(Dim::Packet)]);
         let elements_only = without_zeros(&all, self.axes).map_err(|error| error.message)?;
         let view = self.opaque.view(&elements_only).map_err(|error| error.message)?;
-        let Ok((inner, outer)) = digits_of(&view, &self.opaque.axes)?.split(elements) else { return Ok(None) };
+        let Ok((inner, outer)) = digits_of(&view, &self.opaque.axes)?.split(elements) else {
+            return Ok(None);
+        };
         let slides = |digit: &Digit| self.term(digit).is_some();
         if outer.iter().any(slides) {
             return Ok(None);
@@ -109,7 +113,10 @@ impl<'a> Windows<'a> {
         }
         // Where the elements start that do not slide. A window is taken apart from its first position on.
         let origin = inner.offset().to_vec();
-        if origin.iter().any(|offset| self.terms.iter().any(|term| self.opaque.axis(term) == Some(offset.axis))) {
+        if origin
+            .iter()
+            .any(|offset| self.terms.iter().any(|term| self.opaque.axis(term) == Some(offset.axis)))
+        {
             return Ok(None);
         }
         Ok(Some(Collected { window: window.join(Placement { origin, ..Placement::default() }), outer }))
@@ -148,7 +155,8 @@ impl<'a> Windows<'a> {
         stream.origin = collected.window.origin.clone();
         let division = divide_exact(&stream, &collected.window, &|_| false, self.axes)
             .map_err(|error| format!("the window is not taken apart: {error}"))?;
-        let (packet, shifts): (Vec<Step>, Vec<Step>) = division.steps.into_iter().partition(|step| step.at < size);
+        let (packet, shifts): (Vec<Step>, Vec<Step>) =
+            division.steps.into_iter().partition(|step| step.at < size);
         if let Some(step) = packet.iter().find(|step| !stays(step)) {
             return Err(format!("a loop of {} of the packet is not where the window has it", step.live));
         }
@@ -167,20 +175,20 @@ fn stays(step: &Step) -> bool {
 
 /// One loop of shifts that goes as far as these steps together.
 fn even(steps: &[Step]) -> Result<Shifts, String> {
-    let mut shifts = Shifts { flits: 1, count: 1, distance: 0, repeat: 1 };
+    let (mut packets, mut distance) = (1_u64, 0_u64);
     for step in steps {
         let Walk::Stride(stride) = step.walk else { return Err("a shift goes nowhere".to_owned()) };
         let stride = u64::try_from(stride).unwrap_or(0);
-        if shifts.count == 1 {
-            shifts.distance = stride;
+        if packets == 1 {
+            distance = stride;
         }
-        if step.live < step.extent || stride != shifts.distance.saturating_mul(shifts.count) {
+        if step.live < step.extent || stride != distance.saturating_mul(packets) {
+            let extent = step.extent;
             return Err(format!(
-                "shifts are one loop of even distances: {} of {} come before a loop of {} of {stride}",
-                shifts.count, shifts.distance, step.extent
+                "its shifts are not even: {packets} by {distance}, within {extent} by {stride}"
             ));
         }
-        shifts.count = shifts.count.saturating_mul(step.extent);
+        packets = packets.saturating_mul(step.extent);
     }
-    Ok(shifts)
+    Ok(Shifts { flits: 1, count: packets - 1, distance, repeat: 1 })
 }

@@ -212,7 +212,7 @@ fn align(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> 
     let mut spec = cx.body(cx.spec("seq.align", op)?, "dtype", &visa_sequencer::DTYPE, source.dtype);
     spec = cx.word(spec, "region", &half);
     spec = cx.int(spec, "flits", shifts.flits);
-    if shifts.count > 1 {
+    if shifts.count > 0 {
         spec = cx.int(cx.int(spec, "shifts", shifts.count), "distance", shifts.distance);
     }
     spec = cx.int(spec, "repeat", shifts.repeat);

@@ -24,8 +24,9 @@ pub static ALIGN: OpDecl = OpDecl {
     summary: "pairs packets with register-file data",
     doc: "The Stream Adapter joins `flits` flits to one packet of the MAC width (64 bytes, zeros behind them) and \
           repeats each packet `repeat` times in a row (book 17). The TRF Sequencer gives every such packet one address; \
-          all rows read there, and what they read is repeated to fill the packet's width (book 18).\n\nWith `shifts` it makes as many packets of \
-          the same flits, each from `shift_bytes` further on (shift-reuse, book 15). Behind the flits such a packet is undefined.",
+          all rows read there, and what they read is repeated to fill the packet's width (book 18).\n\nWith `shifts` it makes that \
+          many more packets of the same flits, each from `shift_bytes` further on (shift-reuse, book 15). Behind the flits such a \
+          packet is undefined.",
     constraints: &[
         ("C1", "1, 2 or 3 flits are collected, and they divide the flits that flow in (book 17)"),
         ("C2", "the Reducer can use that many rows: 1, 2, 4 or 8 (book 18)"),
@@ -40,7 +41,7 @@ pub static ALIGN: OpDecl = OpDecl {
     clauses: &[
         ClauseDecl::lead("region", REGION, "The part of every row that is read."),
         ClauseDecl::required("flits", ClauseKind::Int, "Flits a packet."),
-        ClauseDecl::default("shifts", ClauseKind::Int, "1", "Packets that are made of the flits."),
+        ClauseDecl::default("shifts", ClauseKind::Int, "0", "Packets that are made of the flits besides the first."),
         ClauseDecl::default("shift_bytes", ClauseKind::Int, "0", "Bytes from the start of one to the start of the next."),
         ClauseDecl::default("repeat", ClauseKind::Int, "1", "Times that each packet is given."),
         ClauseDecl::required("rows", ClauseKind::Int, "Rows that compute."),
@@ -108,10 +109,10 @@ fn read(op: OpRef<'_>) -> Result<Align, Diagnostic> {
     Ok(Align { span: op.span(), region, flits, flit, shifts, shift_bytes, repeat, rows, data, width, loops })
 }
 
-/// C9: how many packets of `width` bytes are made of the flits, and how far they are apart.
+/// C9: how often packets of `width` bytes are shifted within the flits, and how far each time.
 fn shifts(op: OpRef<'_>, flits: u64, flit: u64, width: u64) -> Result<(u64, u64), Diagnostic> {
-    let (count, bytes) = (at_least(op, "C9", "shifts", 1)?, at_least(op, "C9", "shift_bytes", 0)?);
-    let (last, collected) = ((count - 1).saturating_mul(bytes), flits * flit);
+    let (shifts, bytes) = (at_least(op, "C9", "shifts", 0)?, at_least(op, "C9", "shift_bytes", 0)?);
+    let (last, collected) = (shifts.saturating_mul(bytes), flits * flit);
     if last >= collected {
         let message = format!("the last packet starts at byte {last}, expected less than {collected} of {flits} flits");
         return Err(op.clause_error("C9", "shifts", message));
@@ -120,7 +121,7 @@ fn shifts(op: OpRef<'_>, flits: u64, flit: u64, width: u64) -> Result<(u64, u64)
         let message = format!("the last packet ends at byte {}, and the last of {flits} flits starts at {}", last + width, collected - flit);
         return Err(op.clause_error("C9", "flits", message));
     }
-    Ok((count, bytes))
+    Ok((shifts, bytes))
 }
 
 impl Align {
@@ -131,22 +132,23 @@ impl Align {
 
     /// Packets of the computation made of `flits` that flow in.
     fn packets(&self, flits: u64) -> u64 {
-        (flits / self.flits).saturating_mul(self.shifts).saturating_mul(self.repeat)
+        (flits / self.flits).saturating_mul(self.shifts.saturating_add(1)).saturating_mul(self.repeat)
     }
+}
 
-    /// The packets of `size` values, one for each shift by `distance`, of each `group` of collected ones. Behind those there is `beyond`.
-    fn windows<T: Copy>(&self, values: &[T], group: usize, distance: usize, size: usize, beyond: T) -> Vec<T> {
-        let mut out = Vec::with_capacity(values.len() / group * self.shifts as usize * size);
-        for collected in values.chunks(group) {
-            for shift in 0..self.shifts as usize {
-                let window = &collected[shift * distance..collected.len().min(shift * distance + size)];
-                let end = out.len() + size;
-                out.extend_from_slice(window);
-                out.resize(end, beyond);
-            }
+/// What shifts make of each `group` of values that is collected: packets of `size`, the first and one for each shift by
+/// `distance`. Behind the group there is `beyond`.
+fn windows<T: Copy>(values: &[T], group: usize, (shifts, distance): (u64, usize), size: usize, beyond: T) -> Vec<T> {
+    let shifts = shifts as usize;
+    let mut out = Vec::with_capacity(values.len() / group * (shifts + 1) * size);
+    for collected in values.chunks(group) {
+        for start in (0..=shifts).map(|shift| shift * distance) {
+            let end = out.len() + size;
+            out.extend_from_slice(&collected[start..collected.len().min(start + size)]);
+            out.resize(end, beyond);
         }
-        out
     }
+    out
 }
 
 impl Stage for Align {
@@ -176,11 +178,11 @@ impl Stage for Align {
         let scale = input.dtype.wire_scale();
         let (from, to) = (self.flits as usize * input.packet, self.width as usize * scale);
         input.pass_marks(cx);
-        if self.shifts > 1 {
-            let distance = self.shift_bytes as usize * scale;
+        if self.shifts > 0 {
+            let shifts = (self.shifts, self.shift_bytes as usize * scale);
             let beyond = cx.marker().map_or(Taint::DEFINED, |mut marker| marker.through(Taint::NEVER_WRITTEN));
-            input.bytes = self.windows(&input.bytes, from, distance, to, 0);
-            input.taint = input.taint.map(|marks| self.windows(&marks, from, distance, to, beyond));
+            input.bytes = windows(&input.bytes, from, shifts, to, 0);
+            input.taint = input.taint.map(|marks| windows(&marks, from, shifts, to, beyond));
         } else if from != to {
             input.bytes = padded(&input.bytes, from, to, 0);
             input.taint = input.taint.map(|marks| padded(&marks, from, to, Taint::DEFINED));
@@ -211,5 +213,18 @@ impl Stage for Align {
         let extent = self.loops.extent();
         let start = self.region.start;
         self.region.accesses(self.rows, extent.start - start..extent.end - start, false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_are_shifted_within_what_is_collected() {
+        // Two groups of four, packets of three, shifted twice by one: the last one ends past its group.
+        let made = windows(&[1, 2, 3, 4, 5, 6, 7, 8], 4, (2, 1), 3, 0);
+        assert_eq!(made, [1, 2, 3, 2, 3, 4, 3, 4, 0, 5, 6, 7, 6, 7, 8, 7, 8, 0]);
+        assert_eq!(windows(&[1, 2, 3, 4], 4, (1, 3), 2, 9), [1, 2, 4, 9]);
     }
 }

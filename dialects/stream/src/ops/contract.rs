@@ -261,7 +261,7 @@ fn joined(
         }
         for (flits, wanted) in [(2, &two), (1, &one)] {
             if head == wanted.clone().without_offset() && starts == start(&[wanted]) {
-                return Ok(Shifts { flits, repeat, count: 1, distance: 0 });
+                return Ok(Shifts { flits, repeat, count: 0, distance: 0 });
             }
         }
         match digits.get(tiled) {
