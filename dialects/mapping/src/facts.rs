@@ -131,7 +131,7 @@ fn relabels(op: OpRef<'_>, axes: &Axes) -> Option<Relabelled> {
     let kind = view::kind(op)?;
     match kind {
         ViewKind::Slice | ViewKind::Tile | ViewKind::Padding => None,
-        ViewKind::Reshape => {
+        ViewKind::Reshape | ViewKind::Window => {
             let names = |map: Expr| map.axis_names(axes).into_iter().collect();
             Some(Relabelled::Reshaped(names(view::own_element(op)), names(view::element(op, 0))))
         }

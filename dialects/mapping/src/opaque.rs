@@ -8,6 +8,9 @@
 //!
 //! The same goes for don't-care padding that falls inside a digit, such as `[A, B, C] # 32` of 30 elements: it has no digit form,
 //! and one axis of 32 positions has.
+//!
+//! A sliding term whose positions hold several indices, such as `$(W:1, F:1)`, is a third case: cut by collect, its parts count
+//! positions of the window, which the aligner takes apart (book 15, shift-reuse).
 
 use crate::axes::{Axes, AxisId};
 use crate::cell::{Cell, Index, map};
@@ -16,7 +19,7 @@ use crate::equal::{Equality, equal};
 use crate::error::MapError;
 use crate::expr::{Expr, PadKind, Side};
 
-/// A term with padding behind its elements, before them, or both, that is read as one.
+/// A term that is read as one: with padding behind its elements, before them, or both; or a sliding one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Padded {
     /// The term, aliases written out.
@@ -33,18 +36,23 @@ pub struct Padded {
     pub size: u64,
     /// Whether some of the padding is zero.
     pub zero: bool,
+    /// Whether it is a sliding term, whose positions hold several indices.
+    pub slides: bool,
     /// Whether `/` or `%` cut it somewhere.
     pub split: bool,
 }
 
 impl Padded {
     /// The padded term that `expr` is: one with zero padding, or one without a digit form whose elements have one. Other padding
-    /// inside or before belongs to the term; don't-care padding around it does not.
+    /// inside or before belongs to the term; don't-care padding around it does not. Or the sliding term, if it has no digit form.
     fn of(expr: &Expr, axes: &Axes) -> Result<Option<Self>, MapError> {
-        if !matches!(expr, Expr::Pad { .. } | Expr::Alias(_)) {
+        if !matches!(expr, Expr::Pad { .. } | Expr::Alias(_) | Expr::Slide(_)) {
             return Ok(None);
         }
         let term = expr.expanded(axes)?;
+        if let Expr::Slide(terms) = &term {
+            return Self::sliding(terms, expr, axes);
+        }
         let (mut inner, mut left, mut zero) = (&term, 0, false);
         while let Expr::Pad { inner: padded, size, kind: kind @ (PadKind::Zero | PadKind::Top), side } = inner
         {
@@ -65,14 +73,41 @@ impl Padded {
         }
         let (live, size) = (inner.size(axes)?, term.size(axes)?);
         let text = expr.quoted().trim_matches('`').to_owned();
-        Ok(Some(Self { inner: inner.clone(), term, text, left, live, size, zero, split: false }))
+        Ok(Some(Self {
+            inner: inner.clone(),
+            term,
+            text,
+            left,
+            live,
+            size,
+            zero,
+            slides: false,
+            split: false,
+        }))
+    }
+
+    /// A sliding term, written as `expr`. The order of its terms does not matter, so that here it is that of their strides.
+    fn sliding(terms: &[(Expr, u64)], expr: &Expr, axes: &Axes) -> Result<Option<Self>, MapError> {
+        let mut terms = terms.to_vec();
+        terms.sort_by(|(one, near), (two, far)| far.cmp(near).then_with(|| one.cmp(two)));
+        let term = Expr::Slide(terms);
+        if digits(&term, axes).is_ok() {
+            return Ok(None);
+        }
+        let size = term.size(axes)?;
+        let text = expr.quoted().trim_matches('`').to_owned();
+        let (left, zero, slides, split) = (0, false, true, false);
+        Ok(Some(Self { inner: term.clone(), term, text, left, live: size, size, zero, slides, split }))
     }
 
     /// Whether a cut term reads position by position as it reads as a whole, but for padding that becomes don't-care: if each digit
     /// of the elements starts and ends with its axis, what the parts count beyond is no element. Otherwise it would be one that
-    /// the term does not hold. Padding before the elements is another matter.
+    /// the term does not hold. Padding before the elements is another matter. The parts of a sliding term never count elements.
     #[must_use]
     pub fn ends_axes(&self, axes: &Axes) -> bool {
+        if self.slides {
+            return true;
+        }
         let ends = |digit: &Digit| match digit.axis {
             Some(_) => digit.stride.saturating_mul(digit.live) >= digit.axis_size,
             None => digit.live == 1,
@@ -184,7 +219,8 @@ impl Opaque {
         for (term, axis) in &self.terms {
             match map(&term.term, &self.axes, index.get(*axis))? {
                 Cell::Live(elements) => named.add_index(&elements),
-                padding @ (Cell::Pad(_) | Cell::Shared(_)) => return Some(padding),
+                // A message shows what the window holds; the rest of the index is the same for all of it.
+                shown @ (Cell::Pad(_) | Cell::Shared(_)) => return Some(shown),
             }
         }
         Some(Cell::Live(named))
@@ -228,7 +264,7 @@ pub fn without_zeros(expr: &Expr, axes: &Axes) -> Result<Expr, MapError> {
 pub fn equal_streams(found: &Expr, wanted: &Expr, axes: &Axes) -> Equality {
     let unknown = |error: MapError| Equality::Unknown { why: error.message };
     let terms = match padded_terms(&[found, wanted], axes) {
-        Ok(terms) => terms.into_iter().filter(|term| term.split).collect::<Vec<_>>(),
+        Ok(terms) => terms.into_iter().filter(|term| term.split || term.slides).collect::<Vec<_>>(),
         Err(error) => return unknown(error),
     };
     if terms.is_empty() {
@@ -236,7 +272,7 @@ pub fn equal_streams(found: &Expr, wanted: &Expr, axes: &Axes) -> Equality {
     }
     let claimed = padded_terms(&[found], axes).unwrap_or_default();
     let claims = |term: &Padded| term.zero && claimed.iter().any(|own| own.term == term.term);
-    let strict = terms.iter().any(|term| claims(term) || term.left > 0);
+    let strict = terms.iter().any(|term| claims(term) || term.slides || term.left > 0);
     let opaque = Opaque::new(terms, axes);
     let views = opaque.view(found).and_then(|found| Ok((found, opaque.view(wanted)?)));
     match views.map(|(found, wanted)| opaque.read(equal(&found, &wanted, &opaque.axes))) {

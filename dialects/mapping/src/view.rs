@@ -26,6 +26,8 @@ pub enum ViewKind {
     Padding,
     /// `tm.reshape`: the same positions under other axes.
     Reshape,
+    /// `tm.window`: the same positions as windows that overlap.
+    Window,
     /// `tm.transpose`: axes exchange their names.
     Transpose,
 }
@@ -49,7 +51,7 @@ pub enum Meaning {
     Same,
     /// The element at x is the source's at x plus this.
     Shifted(Index),
-    /// The element that the second mapping holds at a position is the source's that the first one holds there.
+    /// Each element that the second mapping holds at a position is the source's that the first one holds there.
     Relabelled(Expr, Expr),
     /// The coordinate along the second axis of a pair is the source's along the first.
     Renamed(Vec<(AxisId, AxisId)>),
@@ -73,7 +75,7 @@ pub fn meaning(op: OpRef<'_>, kind: ViewKind, axes: &Axes) -> Result<Meaning, Di
     Ok(match kind {
         ViewKind::Slice | ViewKind::Padding => Meaning::Same,
         ViewKind::Tile => Meaning::Shifted(tile_start(op, axes)?),
-        ViewKind::Reshape => Meaning::Relabelled(element(op, 0), own_element(op)),
+        ViewKind::Reshape | ViewKind::Window => Meaning::Relabelled(element(op, 0), own_element(op)),
         ViewKind::Transpose => Meaning::Renamed(renaming(op, axes)?),
     })
 }
@@ -85,7 +87,7 @@ pub fn meaning(op: OpRef<'_>, kind: ViewKind, axes: &Axes) -> Result<Meaning, Di
 pub fn start(op: OpRef<'_>, kind: ViewKind, axes: &Axes) -> Result<u64, Diagnostic> {
     let refuse = |why: String| op.clause_error("C2", "element", why);
     let first = match kind {
-        ViewKind::Padding | ViewKind::Reshape | ViewKind::Transpose => return Ok(0),
+        ViewKind::Padding | ViewKind::Reshape | ViewKind::Window | ViewKind::Transpose => return Ok(0),
         ViewKind::Tile => tile_start(op, axes)?,
         ViewKind::Slice => first_index(&own_element(op), axes).map_err(refuse)?,
     };

@@ -11,6 +11,7 @@ pub mod lower;
 pub mod mask;
 pub mod meaning;
 pub mod plan;
+pub mod shift;
 pub mod snoop;
 pub mod topology;
 pub mod vector;

@@ -9,7 +9,8 @@
 //! one left count for the first iteration and one right count for the last (the book's cases 1 and 2), or, without padding
 //! on the left, a right count for each iteration (case 3).
 //!
-//! Don't-care padding without a digit form is read the same way, and not masked.
+//! Don't-care padding without a digit form is read the same way, and not masked; and so is a sliding term, whose window
+//! the aligner takes apart (book 15, shift-reuse).
 
 mod counted;
 
@@ -148,13 +149,9 @@ impl<'a> Fetch<'a> {
         let read = |maps: &[&Expr]| padded_terms(maps, self.axes).map_err(|error| unreadable(error.message));
         let mut terms = read(&[&self.time, &self.packet])?;
         let Some(term) = terms.pop() else { return Ok(None) };
-        let inside = read(&[&term.inner])?;
+        let inside = if term.slides { read(&term.inner.children())? } else { read(&[&term.inner])? };
         if let Some(other) = terms.first().or(inside.first()) {
-            let (one, two) = (&other.text, &term.text);
-            let what = if other.zero && term.zero { "zero padding" } else { "padding that is read as one" };
-            return Err(shape(format!(
-                "`{one}` and `{two}` both have {what}: a fetch has one such term (book 08)"
-            )));
+            return Err(second(other, &term));
         }
         if term.split && !term.ends_axes(self.axes) {
             let (text, inner) = (&term.text, &term.inner);
@@ -185,9 +182,10 @@ impl<'a> Fetch<'a> {
             unreadable(format!("`{}` cannot be read from `{}`: {error}", term.inner, self.element))
         })?;
         let stride = single_stride(&division).ok_or_else(|| {
+            let done = if term.slides { "a window is read" } else { "they are masked" };
+            let (text, element) = (&term.text, &self.element);
             shape(format!(
-                "the elements of `{}` are not evenly spaced in `{}`: they are masked in one loop",
-                term.text, self.element
+                "the elements of `{text}` are not evenly spaced in `{element}`: {done} in one loop"
             ))
         })?;
         let before = stride.saturating_mul(i64::try_from(term.left).unwrap_or(i64::MAX));
@@ -207,6 +205,9 @@ impl<'a> Fetch<'a> {
         let steps: Vec<Step> =
             walked.inner.iter().chain(&walked.outer).map(|factor| factor.step.clone()).collect();
         let plan = plan::fetch(walked);
+        if masked.term.slides {
+            return Ok((plan, None));
+        }
         let counted = masked.counted(&stream.map_err(unreadable)?, &steps)?;
         if !masked.term.zero || counted.left(0) == 0 && counted.right(counted.steps - 1) == 0 {
             return Ok((plan, None));
@@ -252,6 +253,17 @@ impl<'a> Fetch<'a> {
     }
 }
 
+/// Why a fetch cannot have both terms.
+fn second(one: &Padded, two: &Padded) -> Refused {
+    let what = match (one, two) {
+        _ if one.zero && two.zero => "both have zero padding",
+        _ if one.slides && two.slides => "both slide",
+        _ if one.slides || two.slides => "slide, or have padding that is read as one",
+        _ => "both have padding that is read as one",
+    };
+    shape(format!("`{}` and `{}` {what}: a fetch has one such term (book 08)", one.text, two.text))
+}
+
 /// The distance in the buffer between neighbours of what was divided, if it is everywhere the same.
 fn single_stride(division: &Division) -> Option<i64> {
     let mut single = None;
@@ -261,8 +273,9 @@ fn single_stride(division: &Division) -> Option<i64> {
             Walk::Broadcast => 0,
             Walk::Padding | Walk::Table(_) => return None,
         };
-        let first = *single.get_or_insert(stride);
-        if step.live < step.extent || Some(stride) != step.at.checked_mul(first) {
+        // Of a sliding term the first step may be of several positions.
+        let unit = *single.get_or_insert(stride.checked_div(step.at)?);
+        if step.live < step.extent || Some(stride) != step.at.checked_mul(unit) {
             return None;
         }
     }

@@ -208,18 +208,18 @@ fn to_vrf(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic>
 fn align(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
     let (source, result) = types(op)?;
     let weights = operand(op, 1).ok_or_else(|| op.error("C0", "no register-file operand"))?;
-    let alignment = contract::alignment(op, &source, &result, &cx.free(op, 0), cx.axes, cx.machine)?;
-    let (element, free) = (weights.dim(Dim::Element), cx.free(op, 1));
-    let plan =
-        plan::register_read(&element, &result.dim(Dim::Time), &result.dim(Dim::Packet), &free, cx.axes)
-            .map_err(|why| op.clause_error("C5", "time", why))?;
+    let shifts = contract::alignment(op, &source, &result, &cx.free(op, 0), cx.axes, cx.machine)?;
+    let plan = contract::register_read(op, &source, &weights, &result, &cx.free(op, 1), cx.axes)?;
     let bytes = program(&plan, 0).in_bytes(source.dtype);
     origin::check(op, &plan, source.dtype, bytes, |program| access::align(program, cx.machine))?;
     let half = op.operand_def(1).and_then(|store| store.word("at")).unwrap_or_else(|| "full".into());
     let mut spec = cx.body(cx.spec("seq.align", op)?, "dtype", &visa_sequencer::DTYPE, source.dtype);
     spec = cx.word(spec, "region", &half);
-    spec = cx.int(spec, "flits", alignment.flits);
-    spec = cx.int(spec, "repeat", alignment.repeat);
+    spec = cx.int(spec, "flits", shifts.flits);
+    if shifts.count > 0 {
+        spec = cx.int(cx.int(spec, "shifts", shifts.count), "distance", shifts.distance);
+    }
+    spec = cx.int(spec, "repeat", shifts.repeat);
     spec = cx.int(spec, "rows", weights.dim(Dim::Row).size(cx.axes).unwrap_or(1));
     Ok(Some(loops(cx, spec, &plan, 0)))
 }

@@ -142,14 +142,19 @@ fn fetch(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
 
 fn align(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let machine = machine(op);
-    let program = bytes(op, dtype(op, "dtype")?)?;
-    let program = access::align(&program, &machine).map_err(|error| error.diagnostic(op.span()))?;
-    let flits = op.int("flits").unwrap_or(1);
-    let data = u64::try_from(flits).unwrap_or(1) * machine.limits.flit_bytes;
-    let mut lowered = spec(op, "hw.align")?;
-    for clause in ["region", "flits", "repeat", "rows"] {
-        lowered = lowered.clause(clause, op.ctx.attr(op.attr(clause).unwrap_or(Attr::Int(1))));
+    let dtype = dtype(op, "dtype")?;
+    let program = access::align(&bytes(op, dtype)?, &machine).map_err(|error| error.diagnostic(op.span()))?;
+    let count = |clause: &str| op.int(clause).and_then(|count| u64::try_from(count).ok());
+    let data = (count("flits").unwrap_or(1) * machine.limits.flit_bytes).min(machine.limits.mac_width_bytes);
+    let copied = |lowered: OpSpec, clause: &'static str| {
+        lowered.clause(clause, op.ctx.attr(op.attr(clause).unwrap_or(Attr::Int(1))))
+    };
+    let mut lowered = copied(copied(spec(op, "hw.align")?, "region"), "flits");
+    if let (Some(shifts), Some(distance)) = (count("shifts"), count("distance")) {
+        let bytes = distance.saturating_mul(u64::from(dtype.bits())) / 8;
+        lowered = lowered.clause("shifts", int(op, shifts)).clause("shift_bytes", int(op, bytes));
     }
+    lowered = copied(copied(lowered, "repeat"), "rows");
     Ok(lowered.clause("data", int(op, data)).clause("loops", body(op, &visa_hw::attrs::PROGRAM, program)))
 }
 

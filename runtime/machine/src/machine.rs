@@ -121,6 +121,8 @@ pub struct Limits {
     pub transpose_buffer_columns: u64,
     /// Bytes of each operand that a row of the Reducer takes in a cycle (books 17, 18, 19).
     pub mac_width_bytes: u64,
+    /// Bytes that the Stream Adapter collects at once, of which shifts take the width (book 17: Flit Buffer).
+    pub shift_buffer_bytes: u64,
     /// Contiguous bytes that the TRF sequencer can read from a row at once (book 18).
     pub reg_read_sizes: Vec<u64>,
     /// Alignment of base and strides where such a read takes the whole MAC width, bytes (book 18).
@@ -166,6 +168,9 @@ pub struct Timing {
     pub fetch_cast_cycles: u64,
     /// Cycles of writing one number by generate mode (book 09 has no figure). Assumed: those of one access.
     pub generate_cycles: u64,
+    /// Cycles that a packet takes longer through the Stream Adapter where more flits are collected than the width takes (book 17 has no
+    /// figure). Assumed.
+    pub shift_reuse_cycles: u64,
     /// Cycles of one level of the reduction tree (book 19).
     pub tree_level_cycles: u64,
     /// Cycles of one ALU of the Vector Engine (book 21).
@@ -207,6 +212,10 @@ pub const ASSUMED: &[Assumption] = &[
     Assumption {
         field: "timing.generate_cycles",
         why: "book 09 gives no cycles for generate mode; the value is one access",
+    },
+    Assumption {
+        field: "timing.shift_reuse_cycles",
+        why: "book 17 says that collecting three flits has a latency, and gives no figure; the value is the third flit's",
     },
     Assumption {
         field: "sum_order",
@@ -338,6 +347,7 @@ impl Default for Limits {
             transpose_columns: vec![8, 16, 32],
             transpose_buffer_columns: 16,
             mac_width_bytes: 64,
+            shift_buffer_bytes: 96,
             reg_read_sizes: vec![1, 2, 4, 8, 16, 32, 64],
             trf_wide_align: 64,
             row_counts: vec![1, 2, 4, 8],
@@ -364,6 +374,7 @@ impl Default for Timing {
             fetch_table_cycles: 1,
             fetch_cast_cycles: 2,
             generate_cycles: 1,
+            shift_reuse_cycles: 1,
             tree_level_cycles: 1,
             alu_latency_cycles: 1,
         }

@@ -218,6 +218,7 @@ fn limits(limits: &Limits) -> Vec<Check> {
         transpose_columns: _,
         transpose_buffer_columns,
         mac_width_bytes,
+        shift_buffer_bytes,
         reg_read_sizes: _,
         trf_wide_align,
         row_counts: _,
@@ -251,6 +252,7 @@ fn limits(limits: &Limits) -> Vec<Check> {
     let contraction = [
         // The reduction trees add 64 bytes of each format and no more (book 19).
         ("limits.mac_width_bytes", mac_width_bytes, Rule::Power(4, 64)),
+        ("limits.shift_buffer_bytes", shift_buffer_bytes, Rule::Within(mac_width_bytes, 4 * mac_width_bytes)),
         ("limits.trf_wide_align", trf_wide_align, Rule::Power(1, mac_width_bytes)),
         ("limits.accumulator_slots", accumulator_slots, Rule::Power(8, 1 << 16)),
         ("limits.accumulator_columns", accumulator_columns, Rule::Power(1, 256)),
@@ -278,6 +280,7 @@ fn timing(timing: &Timing) -> Vec<Check> {
         fetch_table_cycles,
         fetch_cast_cycles,
         generate_cycles,
+        shift_reuse_cycles,
         tree_level_cycles,
         alu_latency_cycles,
     } = timing;
@@ -293,6 +296,7 @@ fn timing(timing: &Timing) -> Vec<Check> {
         ("timing.fetch_table_cycles", fetch_table_cycles, latency),
         ("timing.fetch_cast_cycles", fetch_cast_cycles, latency),
         ("timing.generate_cycles", generate_cycles, Rule::Within(1, LATENCY_MAX)),
+        ("timing.shift_reuse_cycles", shift_reuse_cycles, latency),
         ("timing.tree_level_cycles", tree_level_cycles, latency),
         ("timing.alu_latency_cycles", alu_latency_cycles, latency),
     ]

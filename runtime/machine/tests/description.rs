@@ -5,10 +5,11 @@ use visa_machine::{ASSUMED, Machine, MachineError};
 use visa_numerics::SumOrder;
 
 /// Fields that may be zero: latencies.
-const MAY_BE_ZERO: [&str; 5] = [
+const MAY_BE_ZERO: [&str; 6] = [
     "/timing/dma_startup_cycles",
     "/timing/fetch_table_cycles",
     "/timing/fetch_cast_cycles",
+    "/timing/shift_reuse_cycles",
     "/timing/tree_level_cycles",
     "/timing/alu_latency_cycles",
 ];
@@ -104,6 +105,7 @@ fn limits_at_their_edges() {
         ("/limits/fetch_casts", json!([["f8e5m2", "bf16"]]), json!([["i8", "f32"]])),
         ("/limits/fetch_casts", json!([["f16", "f32"]]), json!([["f64", "f32"]])),
         ("/limits/mac_width_bytes", json!(64), json!(128)),
+        ("/limits/shift_buffer_bytes", json!(64), json!(63)), // the width
         ("/limits/interleaved_inner_max", json!(128), json!(129)), // 1024 slots, 8 rows
         ("/limits/sequential_inner_max", json!(32), json!(33)),    // 1024 slots, 32 columns
         ("/limits/vector_lanes", json!(8), json!(4)),              // 32-byte flits
@@ -221,7 +223,7 @@ fn rngd_in_numbers() {
                    "commit_size_sub": 8, "commit_stride_align": 8, "dma_dm_align": 8,
                    "transpose_elements": 8, "transpose_row_bytes": 8, "transpose_columns": [8, 16, 32],
                    "transpose_buffer_columns": 16,
-                   "dma_packet_max_bytes": 4096, "dma_request_bytes": 256, "mac_width_bytes": 64,
+                   "dma_packet_max_bytes": 4096, "dma_request_bytes": 256, "mac_width_bytes": 64, "shift_buffer_bytes": 96,
                    "reg_read_sizes": [1, 2, 4, 8, 16, 32, 64], "trf_wide_align": 64,
                    "row_counts": [1, 2, 4, 8], "accumulator_slots": 1024, "accumulator_columns": 32,
                    "interleaved_inner_max": 128, "sequential_inner_max": 32, "vector_lanes": 8,
@@ -229,7 +231,7 @@ fn rngd_in_numbers() {
         "timing": {"clock_ghz": 1.0, "dma_startup_cycles": 500, "dma_bytes_per_cycle": 256,
                    "hbm_bytes_per_cycle": 1536, "dm_bytes_per_cycle_per_dmn": 128, "spm_bytes_per_cycle": 128,
                    "pcie_bytes_per_cycle": 30, "fetch_table_cycles": 1, "fetch_cast_cycles": 2, "generate_cycles": 1,
-                   "tree_level_cycles": 1, "alu_latency_cycles": 1},
+                   "shift_reuse_cycles": 1, "tree_level_cycles": 1, "alu_latency_cycles": 1},
         "sum_order": "tree"
     });
     assert_eq!(rngd_as_json(), expected);

@@ -215,6 +215,8 @@ mod tests {
         assert_eq!(held("[J / 16 @ (2, 0, 3), N]", "J", 64), [0, 32, 48]);
         // A sliding window holds each coordinate with each of the other axis.
         assert_eq!(held("[$(J % 4:1, K:2)]", "K", 8), [0, 1, 2, 3, 4, 5, 6, 7]);
+        // Cut, its parts make up the whole.
+        assert_eq!(held("[$(J % 4:1, K:2) # 20 / 4, $(J % 4:1, K:2) # 20 % 4]", "J", 64), [0, 1, 2, 3]);
     }
 
     #[test]

@@ -32,8 +32,8 @@ pub(crate) fn renamed(
     Logical::tabulate(tensor.dtype, axes, span, |at| tensor.at(offset(&strides, at)))
 }
 
-/// The tensor that holds at index `new(i)` what the given one holds at `old(i)`, for every position i of the two mappings.
-/// Along axes that neither mentions nothing changes.
+/// The tensor that holds at index `new(i)` what the given one holds at `old(i)`, for every position i of the two mappings; at
+/// each of them, where windows share a position. Along axes that neither mentions nothing changes.
 pub(crate) fn relabelled(
     tensor: &Logical,
     old: &Expr,
@@ -46,9 +46,9 @@ pub(crate) fn relabelled(
     let (old, new) = (map(old)?, map(new)?);
     let positions = element_count(&[usize::try_from(new.size()).unwrap_or(usize::MAX)], span)? as u64;
     let pairs: Vec<(Index, Index)> = (0..positions)
-        .filter_map(|i| match (old.cell(i), new.cell(i)) {
-            (Some(Cell::Live(from)), Some(Cell::Live(to))) => Some((from, to)),
-            _ => None,
+        .flat_map(|i| match old.cell(i) {
+            Some(Cell::Live(from)) => held(new.cell(i)).into_iter().map(|to| (from.clone(), to)).collect(),
+            Some(Cell::Shared(_) | Cell::Pad(_)) | None => Vec::new(),
         })
         .collect();
     let moved = |id: AxisId| pairs.iter().any(|(from, _)| from.get(id) > 0);
@@ -77,6 +77,15 @@ pub(crate) fn relabelled(
             at[count..].iter().zip(&extents).fold(0, |flat, (coordinate, extent)| flat * extent + coordinate);
         tensor.at(places[flat] + offset(&strides, &at[..count]))
     })
+}
+
+/// The indices that a cell holds.
+fn held(cell: Option<Cell>) -> Vec<Index> {
+    match cell {
+        Some(Cell::Live(index)) => vec![index],
+        Some(Cell::Shared(indices)) => indices,
+        Some(Cell::Pad(_)) | None => Vec::new(),
+    }
 }
 
 /// For each combination of new coordinates, in C order, where the old tensor has its element.
@@ -146,5 +155,7 @@ mod tests {
         // B stays as it is: D takes the place of A.
         assert_eq!(relabel("[A]", "[D]").elements(), [0, 10, 1, 11, 2, 12]);
         assert_eq!(relabel("[A, B # 4]", "[C / 3, C % 3 # 4]").elements(), [0, 1, 2, 10, 11, 12]);
+        // Windows of two: the element at A = a, D = d is that at B = a + d, here of A = 0.
+        assert_eq!(relabel("[B]", "[$(C % 2:1, D:1)]").elements()[..4], [0, 1, 1, 2]);
     }
 }

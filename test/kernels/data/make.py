@@ -9,6 +9,8 @@ A kernel's first argument is `rand:1` and its second `rand:2`, the generator of 
 committed. `NAME.out.npy` is the result of kernel NAME in the NumPy dtype that visa-run writes. The result of
 `gemm` would be 1 MiB, so `gemm.expected.txt` holds the line that visa-run prints for it instead.
 
+The five kernels `conv2d_*.visa` have a line each in `conv2d.expected.txt`.
+
 The kernels of `transpose.visa` get `iota` (element k is k); `transpose.expected.txt` holds the line for each.
 
 `lhs_f32.npy` and `lhs_rhs.safetensors` feed `dot` from files: `lhs` is f32 values that are no bf16 values
@@ -136,6 +138,41 @@ def gemm(a, b):
     return np.stack([contract(row, columns) for row in a])
 
 
+def convolution(x, w, stride, dilation, pair=1):
+    """out[P, H, C, W] of x[P, K, Y, X] and w[C, K, Fh, Fw]. Packets come in the order of Fh, K, and Fw in steps of `pair`; the
+    tree adds the `pair` products of a packet."""
+    x, w = flush(x), flush(w)
+    taps = w.shape[-1]
+    size = lambda pixels: (pixels - 1 - dilation * (taps - 1)) // stride + 1
+    height, width = size(x.shape[2]), size(x.shape[3])
+    window = lambda first, count: slice(first * dilation, first * dilation + stride * (count - 1) + 1, stride)
+
+    def product(k, fh, fw):
+        pixels = x[:, k, window(fh, height), window(fw, width)]
+        return flush(pixels[:, :, None, :] * w[None, None, :, k, fh, fw, None])
+
+    accumulator = None
+    for fh in range(taps):
+        for k in range(x.shape[1]):
+            for fw in range(0, taps, pair):
+                partial = tree_sum(np.stack([product(k, fh, fw + of) for of in range(pair)], axis=-1))
+                accumulator = partial if accumulator is None else flush(accumulator + partial)
+    return round_to_bf16(accumulator)
+
+
+def convolutions():
+    """Results of the conv2d kernels, by name."""
+    image = lambda height, width: rand_bf16(1, 2, 16, height, width)
+    taps = lambda size: rand_bf16(2, 24, 16, size, size)
+    return {
+        "stride1": convolution(image(32, 32), taps(3), 1, 1),
+        "stride2": convolution(image(32, 32), taps(4), 2, 1, pair=2),
+        "stride2_feed3": convolution(image(34, 36)[..., :34], taps(4), 2, 1, pair=2),
+        "dilation2": convolution(image(32, 32)[:, :, :31, :31], taps(3), 1, 2),
+        "stride2_dilation2": convolution(image(32, 32)[:, :, :31, :31], taps(3), 2, 2),
+    }
+
+
 def iota(dtype, *shape):
     return np.arange(np.prod(shape)).astype(dtype).reshape(shape)
 
@@ -216,6 +253,7 @@ def files():
         "transpose.expected.txt": b"".join(
             f"{name}: ".encode() + summary(np.ascontiguousarray(array)) for name, array in transposed().items()
         ),
+        "conv2d.expected.txt": b"".join(f"{name}: ".encode() + summary(array) for name, array in convolutions().items()),
         "lhs_f32.npy": npy(lhs_f32),
         "lhs_rhs.safetensors": safetensors(
             [("lhs", "F32", [2048], lhs_f32.tobytes()), ("rhs", "BF16", [2048], bf16_bytes(rhs))]

@@ -24,20 +24,25 @@ pub static ALIGN: OpDecl = OpDecl {
     summary: "pairs packets with register-file data",
     doc: "The Stream Adapter joins `flits` flits to one packet of the MAC width (64 bytes, zeros behind them) and \
           repeats each packet `repeat` times in a row (book 17). The TRF Sequencer gives every such packet one address; \
-          all rows read there, and what they read is repeated to fill the packet's width (book 18).",
+          all rows read there, and what they read is repeated to fill the packet's width (book 18).\n\nWith `shifts` it makes that \
+          many more packets of the same flits, each from `shift_bytes` further on (shift-reuse, book 15). Behind the flits such a \
+          packet is undefined.",
     constraints: &[
-        ("C1", "one packet takes 1 or 2 flits, and they divide the flits that flow in (book 17)"),
+        ("C1", "1, 2 or 3 flits are collected, and they divide the flits that flow in (book 17)"),
         ("C2", "the Reducer can use that many rows: 1, 2, 4 or 8 (book 18)"),
         ("C3", "the data lies in the packet's flits"),
         ("C4", "the register file reads 1, 2, 4, 8, 16, 32 or 64 bytes at once (book 18: reg_read_size)"),
         ("C5", "the loops fit the sequencer (books 07, 18)"),
         ("C6", "base and strides of 64-byte reads are multiples of 64 (book 18)"),
         ("C7", "every address lies in the region's part of a row (books 04, 18)"),
-        ("C8", "the sequencer makes one access for each packet, repeats included (book 18)"),
+        ("C8", "the sequencer makes one access for each packet, shifts and repeats included (book 18)"),
+        ("C9", "every packet starts in the flits, and the last one reaches the third flit where three are collected (book 15, 17)"),
     ],
     clauses: &[
         ClauseDecl::lead("region", REGION, "The part of every row that is read."),
         ClauseDecl::required("flits", ClauseKind::Int, "Flits a packet."),
+        ClauseDecl::default("shifts", ClauseKind::Int, "0", "Packets that are made of the flits besides the first."),
+        ClauseDecl::default("shift_bytes", ClauseKind::Int, "0", "Bytes from the start of one to the start of the next."),
         ClauseDecl::default("repeat", ClauseKind::Int, "1", "Times that each packet is given."),
         ClauseDecl::required("rows", ClauseKind::Int, "Rows that compute."),
         ClauseDecl::required("data", ClauseKind::Int, "Bytes of a packet that hold data."),
@@ -58,6 +63,10 @@ struct Align {
     span: Span,
     region: Region,
     flits: u64,
+    /// Bytes of a flit.
+    flit: u64,
+    shifts: u64,
+    shift_bytes: u64,
     repeat: u64,
     rows: u64,
     data: u64,
@@ -71,13 +80,15 @@ fn read(op: OpRef<'_>) -> Result<Align, Diagnostic> {
     let limits = &machine(op).limits;
     let region = Region::read(op)?;
     let width = limits.mac_width_bytes;
-    let flits: Vec<u64> = (1..=width / limits.flit_bytes).collect();
+    let flits: Vec<u64> = (1..=limits.shift_buffer_bytes / limits.flit_bytes).collect();
     let flits = one_of(op, "C1", "flits", &flits)?;
+    let (shifts, shift_bytes) = shifts(op, flits, limits.flit_bytes, width)?;
     let repeat = at_least(op, "C1", "repeat", 1)?;
     let rows = one_of(op, "C2", "rows", &limits.row_counts)?;
     let data = at_least(op, "C3", "data", 1)?;
-    if data > flits * limits.flit_bytes {
-        let message = format!("`data` is {data} bytes, expected at most {} of {flits} flits", flits * limits.flit_bytes);
+    let most = width.min(flits * limits.flit_bytes);
+    if data > most {
+        let message = format!("`data` is {data} bytes, expected at most {most} of {flits} flits");
         return Err(op.clause_error("C3", "data", message));
     }
     let written = Written::read(op, "loops")?;
@@ -93,7 +104,51 @@ fn read(op: OpRef<'_>) -> Result<Align, Diagnostic> {
     written.within("C7", region.bytes, "the region's part of a row")?;
     let mut program = (*written.program).clone();
     program.base += region.start.cast_signed();
-    Ok(Align { span: op.span(), region, flits, repeat, rows, data, width, loops: Loops::new(program) })
+    let loops = Loops::new(program);
+    let flit = limits.flit_bytes;
+    Ok(Align { span: op.span(), region, flits, flit, shifts, shift_bytes, repeat, rows, data, width, loops })
+}
+
+/// C9: how often packets of `width` bytes are shifted within the flits, and how far each time.
+fn shifts(op: OpRef<'_>, flits: u64, flit: u64, width: u64) -> Result<(u64, u64), Diagnostic> {
+    let (shifts, bytes) = (at_least(op, "C9", "shifts", 0)?, at_least(op, "C9", "shift_bytes", 0)?);
+    let (last, collected) = (shifts.saturating_mul(bytes), flits * flit);
+    if last >= collected {
+        let message = format!("the last packet starts at byte {last}, expected less than {collected} of {flits} flits");
+        return Err(op.clause_error("C9", "shifts", message));
+    }
+    if collected > width && last + width <= collected - flit {
+        let message = format!("the last packet ends at byte {}, and the last of {flits} flits starts at {}", last + width, collected - flit);
+        return Err(op.clause_error("C9", "flits", message));
+    }
+    Ok((shifts, bytes))
+}
+
+impl Align {
+    /// Whether more is collected than a packet takes.
+    fn overfills(&self) -> bool {
+        self.flits * self.flit > self.width
+    }
+
+    /// Packets of the computation made of `flits` that flow in.
+    fn packets(&self, flits: u64) -> u64 {
+        (flits / self.flits).saturating_mul(self.shifts.saturating_add(1)).saturating_mul(self.repeat)
+    }
+}
+
+/// What shifts make of each `group` of values that is collected: packets of `size`, the first and one for each shift by
+/// `distance`. Behind the group there is `beyond`.
+fn windows<T: Copy>(values: &[T], group: usize, (shifts, distance): (u64, usize), size: usize, beyond: T) -> Vec<T> {
+    let shifts = shifts as usize;
+    let mut out = Vec::with_capacity(values.len() / group * (shifts + 1) * size);
+    for collected in values.chunks(group) {
+        for start in (0..=shifts).map(|shift| shift * distance) {
+            let end = out.len() + size;
+            out.extend_from_slice(&collected[start..collected.len().min(start + size)]);
+            out.resize(end, beyond);
+        }
+    }
+    out
 }
 
 impl Stage for Align {
@@ -110,7 +165,7 @@ impl Stage for Align {
             let message = format!("{} flits flow in, expected a multiple of {}", input.packets, self.flits);
             return Err(Mismatch::new("C1", "flits", message));
         }
-        let packets = (input.packets / self.flits).saturating_mul(self.repeat);
+        let packets = self.packets(input.packets);
         if self.loops.accesses() != packets {
             let message =
                 format!("the loops make {} accesses, expected {packets}, one a packet", self.loops.accesses());
@@ -120,9 +175,15 @@ impl Stage for Align {
     }
 
     fn run(&self, cx: RunCx<'_>, _memory: &SliceMemory, mut input: Stream) -> Stream {
-        let (from, to) = (self.flits as usize * input.packet, self.width as usize * input.dtype.wire_scale());
+        let scale = input.dtype.wire_scale();
+        let (from, to) = (self.flits as usize * input.packet, self.width as usize * scale);
         input.pass_marks(cx);
-        if from != to {
+        if self.shifts > 0 {
+            let shifts = (self.shifts, self.shift_bytes as usize * scale);
+            let beyond = cx.marker().map_or(Taint::DEFINED, |mut marker| marker.through(Taint::NEVER_WRITTEN));
+            input.bytes = windows(&input.bytes, from, shifts, to, 0);
+            input.taint = input.taint.map(|marks| windows(&marks, from, shifts, to, beyond));
+        } else if from != to {
             input.bytes = padded(&input.bytes, from, to, 0);
             input.taint = input.taint.map(|marks| padded(&marks, from, to, Taint::DEFINED));
         }
@@ -137,14 +198,33 @@ impl Stage for Align {
         Stream { packet: to, operand: Some(operand), ..input }
     }
 
-    fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
-        let out = Flow { packets: input.packets / self.flits * self.repeat, packet: self.width };
-        StageCost { engine: Engine::Contraction, cycles: out.packets, latency: 1, macs: 0, out }
+    fn cost(&self, machine: &Machine, input: Flow) -> StageCost {
+        let out = Flow { packets: self.packets(input.packets), packet: self.width };
+        let waits = if self.overfills() { machine.timing.shift_reuse_cycles } else { 0 };
+        let latency = 1u64.saturating_add(waits);
+        StageCost { engine: Engine::Contraction, cycles: out.packets, latency, macs: 0, out }
+    }
+
+    fn assumed(&self) -> Vec<&'static str> {
+        if self.overfills() { vec!["timing.shift_reuse_cycles"] } else { Vec::new() }
     }
 
     fn accesses(&self) -> Vec<Access> {
         let extent = self.loops.extent();
         let start = self.region.start;
         self.region.accesses(self.rows, extent.start - start..extent.end - start, false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_are_shifted_within_what_is_collected() {
+        // Two groups of four, packets of three, shifted twice by one: the last one ends past its group.
+        let made = windows(&[1, 2, 3, 4, 5, 6, 7, 8], 4, (2, 1), 3, 0);
+        assert_eq!(made, [1, 2, 3, 2, 3, 4, 3, 4, 0, 5, 6, 7, 6, 7, 8, 7, 8, 0]);
+        assert_eq!(windows(&[1, 2, 3, 4], 4, (1, 3), 2, 9), [1, 2, 4, 9]);
     }
 }

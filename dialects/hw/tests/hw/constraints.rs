@@ -235,7 +235,8 @@ impl Contraction {
 fn align_constraints() {
     let align = Contraction::align;
     align(2, "full, flits 2, rows 1, data 64, loops [64 : 1] : 64", 1).inside();
-    align(3, "full, flits 3, rows 1, data 64, loops [64 : 1] : 64", 1).outside("hw.align-C1");
+    align(4, "full, flits 4, rows 1, data 64, loops [64 : 1] : 64", 1).outside("hw.align-C1");
+    align(3, "full, flits 3, rows 1, data 64, loops [64 : 1] : 64", 1).outside("hw.align-C9");
     align(3, "full, flits 2, rows 1, data 64, loops [64 : 1] : 64", 1).outside("hw.align-C1");
     align(2, "full, flits 2, repeat 0, rows 1, data 64, loops [64 : 1] : 64", 1).outside("hw.align-C1");
     align(1, "full, flits 1, rows 8, data 32, loops [64 : 1] : 64", 8).inside();

@@ -1,4 +1,4 @@
-//! `tm.slice`, `tm.tile`, `tm.pad`, `tm.unpad`, `tm.reshape`, `tm.transpose`: views, which move no byte.
+//! `tm.slice`, `tm.tile`, `tm.pad`, `tm.unpad`, `tm.reshape`, `tm.window`, `tm.transpose`: views, which move no byte.
 
 use crate::attrs::MAP;
 use crate::cell::Index;
@@ -7,7 +7,11 @@ use crate::error::MapError;
 use crate::facts::{DeclaredAxes, check_mappings, mapping_error};
 use crate::tensor::{Dim, Tensor, make, operand};
 use crate::view::{self, ELEMENT, Meaning, ViewKind, axis_names, element, own_element, renamed, renaming};
-use crate::{Axes, Digits, Expr, Refinement, describe, first_missing, first_unlike, refines};
+use crate::{
+    Axes, AxisId, Digit, Expr, Opaque, Placement, Refinement, describe, first_missing, first_unlike, padded_terms, place,
+    place_expr, refines,
+};
+use std::collections::BTreeMap;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl, Trait};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, TypeId};
@@ -115,6 +119,25 @@ pub static RESHAPE: OpDecl = OpDecl {
     ..VIEW
 };
 
+/// `tm.window`.
+pub static WINDOW: OpDecl = OpDecl {
+    name: "tm.window",
+    summary: "The same positions as windows that overlap.",
+    doc: "Where `element` slides, as `$(W:1, F:1)` does, a position holds several indices, and the source's element there is \
+          the view's at each of them (book 03, sliding): with the source's `[X]` of 32, `[$(W:1, F:1)]` with |W| = 30 and |F| = 3 \
+          is at W, F the source's element at X = W + F. That is what a convolution multiplies with its filter (book 15). Positions that no window \
+          reaches, as with `$(W:2, F:2)`, are left out.",
+    constraints: &[
+        ("C1", CHIPS),
+        ("C2", "view and source have the same size, live positions and padding, where all of a sliding term counts as live"),
+        ("C3", "each index stands at one position, in the source and in the view"),
+        ("C4", "axes of `element`, old or new, occur in no other dimension of the tensor"),
+    ],
+    interfaces: &[Interface(&ViewKind::Window)],
+    example: "%w = tm.window %x element [C, $(H:1, Fh:1), $(W:1, Fw:1)]",
+    ..VIEW
+};
+
 /// `tm.transpose`.
 pub static TRANSPOSE: OpDecl = OpDecl {
     name: "tm.transpose",
@@ -136,7 +159,7 @@ pub static TRANSPOSE: OpDecl = OpDecl {
 };
 
 /// The operations of this file.
-pub static OPS: &[&OpDecl] = &[&SLICE, &TILE, &PAD, &UNPAD, &RESHAPE, &TRANSPOSE];
+pub static OPS: &[&OpDecl] = &[&SLICE, &TILE, &PAD, &UNPAD, &RESHAPE, &WINDOW, &TRANSPOSE];
 
 /// The source's type with the element mapping of the clause.
 fn infer(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
@@ -168,7 +191,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     match kind {
         ViewKind::Slice | ViewKind::Tile => check_part(op, kind, axes),
         ViewKind::Padding => check_padding(op, axes),
-        ViewKind::Reshape => check_reshape(op, axes),
+        ViewKind::Reshape | ViewKind::Window => check_relabelled(op, kind, axes),
         ViewKind::Transpose => check_transpose(op, axes),
     }
 }
@@ -248,9 +271,13 @@ fn check_padding(op: OpRef<'_>, axes: &Axes) -> Result<(), Diagnostic> {
     }
 }
 
-fn check_reshape(op: OpRef<'_>, axes: &Axes) -> Result<(), Diagnostic> {
+/// Reshapes and windows: the same positions under other axes.
+fn check_relabelled(op: OpRef<'_>, kind: ViewKind, axes: &Axes) -> Result<(), Diagnostic> {
     let (ours, theirs) = (own_element(op), element(op, 0));
-    let unlike = first_unlike(&ours, &theirs, axes).map_err(|error| undecided(op, error))?;
+    let windows = if kind == ViewKind::Window { windows(&ours, axes) } else { Ok(Opaque::new(Vec::new(), axes)) };
+    let windows = windows.map_err(|error| undecided(op, error))?;
+    let whole = windows.view(&ours).map_err(|error| undecided(op, error))?;
+    let unlike = first_unlike(&whole, &theirs, &windows.axes).map_err(|error| undecided(op, error))?;
     if let Some(at) = unlike {
         let cell = |map: &Expr| describe(crate::map(map, axes, at).as_ref(), axes);
         let (left, right) = (cell(&ours), cell(&theirs));
@@ -259,14 +286,26 @@ fn check_reshape(op: OpRef<'_>, axes: &Axes) -> Result<(), Diagnostic> {
             "use `tm.pad`, `tm.unpad`, `tm.tile` or `tm.slice` to change an extent".to_owned(),
         )));
     }
-    for map in [&ours, &theirs] {
-        let found = digits(map, axes).map_err(|error| {
+    for (map, slides) in [(&ours, kind == ViewKind::Window), (&theirs, false)] {
+        let placed = if slides { place_expr(map, axes, 1) } else { digits(map, axes).map(|found| place(&found, 1)) };
+        let placed = placed.map_err(|error| {
             op.clause_error("C3", "element", format!("cannot relabel `{map}`: {error}"))
         })?;
-        if !is_injective(&found) {
+        if !is_injective(&placed) {
             return Err(op.clause_error("C3", "element", format!("`{map}` holds an index at several positions")));
         }
     }
+    check_others_keep_names(op, ours, theirs, axes)
+}
+
+/// The sliding terms of a mapping as opaque axes.
+fn windows(map: &Expr, axes: &Axes) -> Result<Opaque, MapError> {
+    let terms = padded_terms(&[map], axes)?.into_iter().filter(|term| term.slides);
+    Ok(Opaque::new(terms.collect(), axes))
+}
+
+/// C4 of a reshape and of a window.
+fn check_others_keep_names(op: OpRef<'_>, ours: Expr, theirs: Expr, axes: &Axes) -> Result<(), Diagnostic> {
     let Some(source) = operand(op, 0) else { return Ok(()) };
     let of = |maps: &[Expr]| Tensor { maps: maps.to_vec(), ..(*source).clone() }.axis_names(axes);
     let others: Vec<Expr> = source.kind.dims.iter().zip(&source.maps).filter(|(dim, _)| **dim != Dim::Element).map(|(_, map)| map.clone()).collect();
@@ -281,9 +320,14 @@ fn check_reshape(op: OpRef<'_>, axes: &Axes) -> Result<(), Diagnostic> {
 }
 
 /// Whether each index has one position: no broadcast, and no digits of an axis that overlap.
-fn is_injective(digits: &Digits) -> bool {
-    let broadcast = digits.iter().any(|digit| digit.axis.is_none() && digit.live > 1);
-    let apart = digits.axes().into_values().all(|mut own| {
+fn is_injective(placed: &Placement) -> bool {
+    let digits = || placed.digits.iter().map(|placed| &placed.digit);
+    let broadcast = digits().any(|digit| digit.axis.is_none() && digit.live > 1);
+    let mut axes: BTreeMap<AxisId, Vec<&Digit>> = BTreeMap::new();
+    for (axis, digit) in digits().filter_map(|digit| Some((digit.axis?, digit))) {
+        axes.entry(axis).or_default().push(digit);
+    }
+    let apart = axes.into_values().all(|mut own| {
         own.sort_by_key(|digit| digit.stride);
         let mut reach = 0;
         own.iter().all(|digit| {

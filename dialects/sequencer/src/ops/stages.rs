@@ -34,6 +34,8 @@ pub static ALIGN: OpDecl = OpDecl {
         ClauseDecl::lead("dtype", ClauseKind::Body(&DTYPE), "format of both operands"),
         ClauseDecl::required("region", REGION, "which part of the register file"),
         ClauseDecl::required("flits", ClauseKind::Int, "flits collected into a packet"),
+        ClauseDecl::optional("shifts", ClauseKind::Int, "packets that are made of the flits besides the first (shift-reuse)"),
+        ClauseDecl::optional("distance", ClauseKind::Int, "elements from one of them to the next"),
         ClauseDecl::required("repeat", ClauseKind::Int, "how often each packet is repeated"),
         ClauseDecl::required("rows", ClauseKind::Int, "rows that compute"),
         ClauseDecl::required("loops", LOOPS, "addresses within a row, in elements"),

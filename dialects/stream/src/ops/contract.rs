@@ -2,7 +2,8 @@
 
 use crate::chain::{axes, check_same, input, main_only, next, packet_bytes, with_dims};
 use crate::meaning::Meaning;
-use crate::plan::{self, TimeLoop};
+use crate::plan::{self, Plan, TimeLoop};
+use crate::shift::{Shifts, Windows};
 use crate::{ACCUMULATE, ALIGN, CONTRACT};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
@@ -10,9 +11,11 @@ use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_machine::Machine;
 use visa_mapping::attrs::MAP;
-use visa_mapping::facts::{check_mappings, machine};
+use visa_mapping::facts::{check_mappings, machine, mapping_error};
 use visa_mapping::ops::transfer::free_axes;
-use visa_mapping::{Axes, AxisId, Digits, Dim, Expr, PadKind, Placement, Tensor, operand, place, without_zeros};
+use visa_mapping::{
+    Axes, AxisId, Digits, Dim, Expr, Opaque, PadKind, Padded, Placement, Tensor, operand, padded_terms, place, without_zeros,
+};
 use visa_numerics::DType;
 
 const MAPPING: ClauseKind = ClauseKind::Body(&MAP);
@@ -23,7 +26,9 @@ pub static ALIGN_DECL: OpDecl = OpDecl {
     summary: "Pairs the stream with a tensor in the register file.",
     doc: "The stream adapter collects one or two flits into a packet of 64 bytes (one flit is padded with zeros), gives it to \
           every row, and repeats it along axes of time that only the register file has. The TRF sequencer reads the \
-          register file in the same order (book 16, 17, 18).",
+          register file in the same order (book 16, 17, 18).\n\nOf a stream that slides, `$(W:1, F:1)`, it collects up to three flits \
+          and emits a packet for each F, shifted by as many elements: time `[..., F]`, packet `[W # 32]` (shift-reuse, book 15). \
+          The packet may split F too: of `$(W:2, F:1)` with |F| = 4, time `[..., F / 2]` and packet `[W, F % 2]`.",
     constraints: &[
         ("C1", "the format can enter the contraction: i4, i5, i8, i9, f8e4m3, f8e5m2 or bf16 (book 19)"),
         ("C2", "the packet has 64 bytes (book 17)"),
@@ -31,6 +36,8 @@ pub static ALIGN_DECL: OpDecl = OpDecl {
         ("C4", "both operands lie in the same chips, clusters and slices, in the same format (book 16)"),
         ("C5", "the register file holds every element asked for, contiguous within the packet (book 18)"),
         ("C6", "main context only (book 12)"),
+        ("C7", "of a stream that slides, each window lies in one to three flits, and [time, packet] is the stream's time, then one loop of shifts by whole bytes, then time broadcast; the packet's elements stand as in the window, and each index of it is taken once (book 15, 17)"),
+        ("C8", "zeros that the packet claims are zeros of the stream or of the register file, or those behind a single flit (book 15, 17)"),
     ],
     operands: &[OperandDecl::one("stream", &["stream.collect"]), OperandDecl::one("weights", &["tm.trf"])],
     clauses: &[
@@ -128,9 +135,45 @@ fn verify_align(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         return Err(op.clause_error("C2", "packet", message).fix(Some(format!("give it {elements} elements, padded if need be (`# {elements}`)"))));
     }
     alignment(op, &source, &result, &free_axes(op, cx, 0), axes, &machine(op.ctx))?;
-    let free = free_axes(op, cx, 1);
-    plan::register_read(&weights.dim(Dim::Element), &result.dim(Dim::Time), &result.dim(Dim::Packet), &free, axes)
-        .map(drop)
+    register_read(op, &source, &weights, &result, &free_axes(op, cx, 1), axes).map(drop)
+}
+
+/// How the TRF sequencer reads the register file for the computation. Where it is the register file that holds the zeros that the packet
+/// claims, they are read: the stream has anything there, and the products are zero (book 15, the case of stride and
+/// dilation 2).
+///
+/// # Errors
+/// C5, and C8 for zeros that neither operand has.
+pub fn register_read(
+    op: OpRef<'_>,
+    source: &Tensor,
+    weights: &Tensor,
+    result: &Tensor,
+    free: &dyn Fn(AxisId) -> bool,
+    axes: &Axes,
+) -> Result<Plan, Diagnostic> {
+    let wrong = |error: visa_mapping::MapError| mapping_error(error, op.clause_span("packet"));
+    let zeros = |maps: &[&Expr]| -> Result<Vec<Padded>, Diagnostic> {
+        Ok(padded_terms(maps, axes).map_err(wrong)?.into_iter().filter(|term| term.zero).collect())
+    };
+    let (element, time, packet) = (weights.dim(Dim::Element), result.dim(Dim::Time), result.dim(Dim::Packet));
+    let streamed = zeros(&[&source.dim(Dim::Time), &source.dim(Dim::Packet)])?;
+    let (held, mut claimed) = (zeros(&[&element])?, zeros(&[&packet])?);
+    claimed.retain(|term| streamed.iter().all(|own| own.term != term.term));
+    // Behind a single flit the adapter puts zeros itself (book 17).
+    let flit = source.dtype.elements(machine(op.ctx).limits.flit_bytes);
+    let whole = packet.expanded(axes).map_err(wrong)?;
+    claimed.retain(|term| term.term != whole || term.left > 0 || term.live != flit);
+    if let Some(term) = claimed.iter().find(|term| held.iter().all(|own| own.term != term.term)) {
+        let message = format!("`{}` of packet `{packet}` is zero neither in the stream nor in the register file", term.text);
+        let fix = "mask it at the fetch of either: its packet has the same term".to_owned();
+        return Err(op.clause_error("C8", "packet", message).fix(Some(fix)));
+    }
+    let opaque = Opaque::new(claimed.clone(), axes);
+    let view = |map: &Expr| opaque.view(map).map_err(wrong);
+    let own: Vec<AxisId> = claimed.iter().filter_map(|term| opaque.axis(term)).collect();
+    let free = |axis: AxisId| !own.contains(&axis) && free(axis);
+    plan::register_read(&view(&element)?, &view(&time)?, &view(&packet)?, &free, &opaque.axes)
         .map_err(|why| op.clause_error("C5", "time", why))
 }
 
@@ -147,19 +190,10 @@ fn check_formats(op: OpRef<'_>, source: &Tensor, weights: &Tensor) -> Result<(),
     Err(op.error("C4", format!("the stream is `{}`, the register file `{}`", source.dtype, weights.dtype)))
 }
 
-/// How the stream adapter makes the computation's packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Alignment {
-    /// Flits collected into a packet: 1 or 2.
-    pub flits: u64,
-    /// How often each packet is repeated (time broadcast).
-    pub repeat: u64,
-}
-
-/// Finds the number of flits and the time broadcast that turn the stream into the computation.
+/// Finds the flits, shifts and repetitions by which the stream adapter turns the stream into the computation.
 ///
 /// # Errors
-/// If none does.
+/// If none do.
 pub fn alignment(
     op: OpRef<'_>,
     source: &Tensor,
@@ -167,7 +201,40 @@ pub fn alignment(
     free: &dyn Fn(AxisId) -> bool,
     axes: &Axes,
     machine: &Machine,
-) -> Result<Alignment, Diagnostic> {
+) -> Result<Shifts, Diagnostic> {
+    let found = Expr::pair([result.dim(Dim::Time), result.dim(Dim::Packet)]);
+    let (time, packet) = (source.dim(Dim::Time), source.dim(Dim::Packet));
+    let slides = |why: String| {
+        let message = format!("`{found}` is not what shifts make of the stream's time `{time}`, packet `{packet}`: {why}");
+        op.clause_error("C7", "time", message)
+    };
+    if let Some(windows) = Windows::new(source, result, axes).map_err(slides)? {
+        let limits = &machine.limits;
+        let flit = source.dtype.elements(limits.flit_bytes);
+        let shifts = windows.shifts(free, flit, limits.shift_buffer_bytes / limits.flit_bytes).map_err(slides)?;
+        return whole_bytes(shifts, source.dtype).map_err(slides);
+    }
+    joined(op, source, result, free, axes, machine)
+}
+
+/// Shifts by whole bytes.
+fn whole_bytes(shifts: Shifts, dtype: DType) -> Result<Shifts, String> {
+    let bits = shifts.distance.saturating_mul(u64::from(dtype.bits()));
+    if bits.is_multiple_of(8) {
+        return Ok(shifts);
+    }
+    Err(format!("a shift of {} elements of `{dtype}` ends in the middle of a byte", shifts.distance))
+}
+
+/// [`alignment`] without shifts.
+fn joined(
+    op: OpRef<'_>,
+    source: &Tensor,
+    result: &Tensor,
+    free: &dyn Fn(AxisId) -> bool,
+    axes: &Axes,
+    machine: &Machine,
+) -> Result<Shifts, Diagnostic> {
     let refuse = |why: String| op.clause_error("C3", "time", why);
     // A sum takes elements; whether the padding between them is zero is the fetch's affair.
     let read = |map: &Expr| {
@@ -194,7 +261,7 @@ pub fn alignment(
         }
         for (flits, wanted) in [(2, &two), (1, &one)] {
             if head == wanted.clone().without_offset() && starts == start(&[wanted]) {
-                return Ok(Alignment { flits, repeat });
+                return Ok(Shifts { flits, repeat, count: 0, distance: 0 });
             }
         }
         match digits.get(tiled) {

@@ -27,7 +27,8 @@ pub static DECL: OpDecl = OpDecl {
           there is one; the zero point is subtracted, and the result wraps.\n\n\
           Masked positions are zero, whatever memory holds. A padded term such as \
           `B # 92 {left 0} # 96 {0}`, best under an alias, may be cut into time and packet anywhere: `{P} / 32` and `{P} % 32`. \
-          Its parts then count its positions, up to the end of the pipeline or to where the zeros behind are forgotten.",
+          Its parts then count its positions, up to the end of the pipeline or to where the zeros behind are forgotten. A sliding term, \
+          `$(W:1, F:1)` of a `tm.window`, is read as one in the same way; the aligner takes it apart.",
     constraints: &[
         ("C1", "the output packet is a multiple of 8 bytes (book 08)"),
         ("C2", "the machine's fetch adapter has the conversion: RNGD's i4 to i5 and i32, i8 to i9 and i32, i16 to i32, f8e4m3, f8e5m2, f16 and bf16 to f32, f32 to bf16; RNGD-S's also i4 and i16 to i9, f8e4m3 and f8e5m2 to bf16 (book 08)"),
@@ -35,7 +36,7 @@ pub static DECL: OpDecl = OpDecl {
         ("C4", "of two interleaved tensors, the axis between them is the innermost term of time: packets alternate (book 08)"),
         ("C5", "`table` names a `tm.table` for the tensor's format; tables belong to main (book 08)"),
         ("C6", "zero points are subtracted behind a conversion of an integer of up to 8 bits to a wider one, and lie in the range of the latter; one for each of two interleaved tensors, or one for all (book 08)"),
-        ("C7", "one term has zero padding; its elements are evenly spaced in memory, it is cut into the innermost loop of the packet and at most one loop around that, or stands whole in one loop, and what is cut are whole axes (book 08)"),
+        ("C7", "one term slides or has zero padding; its elements are evenly spaced in memory, it is cut into the innermost loop of the packet and at most one loop around that, or stands whole in one loop, and what is cut are whole axes (book 08)"),
         ("C8", "masked are, in the first iteration of that loop, at most all of the innermost one on the left, and in the last iteration on the right as many, but at most 255 x 4 bits; or, without padding on the left and with at most 8 iterations, any number on the right of each (book 08)"),
         ("C9", "the main context masks, in packets of at most 256 bytes (book 08)"),
         ("C10", "padding before the elements is read from the slice's memory, masked or not (book 08)"),
