@@ -7,9 +7,11 @@
 //! interpreter runs and the cost model prices.
 
 mod adapter;
+mod addresses;
 pub mod attrs;
 mod clauses;
 mod compile;
+mod gather;
 mod loops;
 mod mask;
 mod number;

@@ -2,6 +2,8 @@
 
 use crate::MAX_STREAM_BYTES;
 use crate::clauses::{body, machine};
+use crate::gather::Gather;
+use crate::stage::Bank;
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
@@ -16,11 +18,12 @@ pub(crate) struct Loops {
     pub(crate) program: Program,
     addresses: OnceLock<Arc<[u32]>>,
     runs: OnceLock<Vec<Range<usize>>>,
+    gather: OnceLock<Option<Gather>>,
 }
 
 impl Loops {
     pub(crate) fn new(program: Program) -> Self {
-        Self { program, addresses: OnceLock::new(), runs: OnceLock::new() }
+        Self { program, addresses: OnceLock::new(), runs: OnceLock::new(), gather: OnceLock::new() }
     }
 
     /// The address of each access, in loop order.
@@ -42,6 +45,18 @@ impl Loops {
             }
             runs
         })
+    }
+
+    /// Appends the bytes of all accesses in loop order; bytes never written read as zero.
+    pub(crate) fn read(&self, bank: &Bank, out: &mut Vec<u8>) {
+        if self.runs().len() as u64 != self.accesses() {
+            return self.runs().iter().for_each(|run| bank.read(run.clone(), out));
+        }
+        let size = self.program.packet as usize;
+        let gather = self.gather.get_or_init(|| Gather::new(&self.program));
+        if !gather.as_ref().is_some_and(|gather| gather.read(bank, self.extent(), size, out)) {
+            bank.gather(self.addresses(), size, out);
+        }
     }
 
     /// From the first byte touched to one past the last.

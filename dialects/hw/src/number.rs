@@ -1,12 +1,9 @@
 //! The two number types of a contraction, so that its stages are written once.
 
-use visa_numerics::{
-    DType, KindError, ROWS, add, decode_f32, decode_i32, dot8_f32, dot8_f32_flush_free, dot8_i32, flush_free,
-    mul,
-};
+use visa_numerics::{DType, KindError, ROWS, Summand, add, canonical, decode_f32, decode_i32, flush, mul};
 
 /// An accumulator's number.
-pub(crate) trait Number: Copy + Send + Sync {
+pub(crate) trait Number: Summand + Send + Sync {
     /// Zero padding: `+0.0` or `0`.
     const ZERO: Self;
     /// What a sum starts from: it changes nothing that is added to it.
@@ -15,14 +12,14 @@ pub(crate) trait Number: Copy + Send + Sync {
     fn bytes(self) -> [u8; 4];
     /// Replaces `out` by the elements of `bytes`.
     fn decode(dtype: DType, bytes: &[u8], out: &mut Vec<Self>) -> Result<(), KindError>;
-    /// Whether products and sums of these with others of their kind never need a flush.
-    fn flush_free(numbers: &[Self]) -> bool;
-    /// For each of eight rows the tree's sum of `a[k] * w[k][row]`; `free` if all operands are flush-free.
-    fn dot(free: bool, a: &[Self], w: &[[Self; ROWS]], out: &mut [Self; ROWS]);
+    /// A number of a stream.
+    fn read(bytes: [u8; 4]) -> Self;
     /// One product.
     fn product(self, other: Self) -> Self;
     /// One sum.
     fn sum(self, other: Self) -> Self;
+    /// `sums` and then each of `packets` in turn, lane by lane.
+    fn sum_lanes<'a>(sums: [Self; ROWS], packets: impl Iterator<Item = &'a [[u8; 4]; ROWS]>) -> [Self; ROWS];
 }
 
 impl Number for f32 {
@@ -37,13 +34,9 @@ impl Number for f32 {
         decode_f32(dtype, bytes, out)
     }
 
-    fn flush_free(numbers: &[Self]) -> bool {
-        flush_free(numbers)
-    }
-
     #[inline]
-    fn dot(free: bool, a: &[Self], w: &[[Self; ROWS]], out: &mut [Self; ROWS]) {
-        if free { dot8_f32_flush_free(a, w, out) } else { dot8_f32(a, w, out) }
+    fn read(bytes: [u8; 4]) -> Self {
+        Self::from_le_bytes(bytes)
     }
 
     #[inline]
@@ -54,6 +47,16 @@ impl Number for f32 {
     #[inline]
     fn sum(self, other: Self) -> Self {
         add(self, other)
+    }
+
+    /// NaN is made canonical at the end only: it stays NaN whatever is added.
+    #[inline]
+    fn sum_lanes<'a>(sums: [Self; ROWS], packets: impl Iterator<Item = &'a [[u8; 4]; ROWS]>) -> [Self; ROWS] {
+        let mut total = sums.map(flush);
+        for packet in packets {
+            total.iter_mut().zip(packet).for_each(|(total, &bytes)| *total = flush(*total + flush(Self::read(bytes))));
+        }
+        total.map(canonical)
     }
 }
 
@@ -69,13 +72,9 @@ impl Number for i32 {
         decode_i32(dtype, bytes, out)
     }
 
-    fn flush_free(_numbers: &[Self]) -> bool {
-        true
-    }
-
     #[inline]
-    fn dot(_free: bool, a: &[Self], w: &[[Self; ROWS]], out: &mut [Self; ROWS]) {
-        dot8_i32(a, w, out);
+    fn read(bytes: [u8; 4]) -> Self {
+        Self::from_le_bytes(bytes)
     }
 
     #[inline]
@@ -86,5 +85,14 @@ impl Number for i32 {
     #[inline]
     fn sum(self, other: Self) -> Self {
         self.wrapping_add(other)
+    }
+
+    #[inline]
+    fn sum_lanes<'a>(sums: [Self; ROWS], packets: impl Iterator<Item = &'a [[u8; 4]; ROWS]>) -> [Self; ROWS] {
+        let mut total = sums;
+        for packet in packets {
+            total.iter_mut().zip(packet).for_each(|(total, &bytes)| *total = total.wrapping_add(Self::read(bytes)));
+        }
+        total
     }
 }

@@ -253,6 +253,14 @@ impl Bank {
         self.taint[at..end].copy_from_slice(marks);
     }
 
+    /// The bytes from address 0, at least `length` of them, to be written.
+    pub fn bytes_mut(&mut self, length: usize) -> &mut [u8] {
+        if self.bytes.len() < length {
+            self.bytes.resize(length, 0);
+        }
+        &mut self.bytes
+    }
+
     /// The bytes written so far, from address 0.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {

@@ -1,10 +1,11 @@
 //! Transfers between memories.
 
 use visa_hw::program::Dma;
+use visa_hw::stage::Space;
 use visa_hw::taint::{Marker, TaintLog};
 
 use crate::error::RunError;
-use crate::memory::{Chunk, Memories, PAGE_BYTES, Place};
+use crate::memory::{Chunk, Memories, PAGE_BYTES, Place, SliceParts};
 use crate::runs::Runs;
 
 /// Runs a transfer: PCIe once, its loops count the chips; the tensor DMA on every chip alike (book 10).
@@ -21,6 +22,15 @@ pub(crate) fn run(
     let chips = if dma.pcie { 1 } else { memories.chips.len() };
     let mut chunk = Chunk::default();
     for chip in 0..chips {
+        let slices = memories.chips.get(chip).map_or(0, Vec::len);
+        if log.is_none()
+            && dma.from == Space::Hbm
+            && dma.to == Space::Dm
+            && let Some((parts, inner)) = by_slice(&runs, slices, memories.dm_bytes_per_slice)
+        {
+            memories.scatter(chip, &runs, inner, &parts)?;
+            continue;
+        }
         let (from, to) = (Place { space: dma.from, chip }, Place { space: dma.to, chip });
         for copy in runs.copies() {
             chunk.clear();
@@ -32,4 +42,50 @@ pub(crate) fn run(
         }
     }
     Ok(())
+}
+
+/// Most parts that a transfer is cut into.
+const MAX_PARTS: u64 = 1 << 16;
+
+/// What a transfer writes into each of `slices` slices of `bytes` bytes, as parts of the loops from some number on: the fewest
+/// outer loops are split off so that no part leaves its slice. `None` if there are too many parts.
+fn by_slice(runs: &Runs, slices: usize, bytes: u64) -> Option<(Vec<SliceParts>, usize)> {
+    let few = runs.splits().take_while(|&(_, parts)| parts <= MAX_PARTS);
+    few.map(|(inner, _)| inner).find_map(|inner| {
+        let extent = runs.written(inner)?;
+        let mut parts = vec![SliceParts::default(); slices];
+        for (read, write) in runs.starts(inner) {
+            let (first, last) = (write.checked_add_signed(extent.start)?, write.checked_add_signed(extent.end - 1)?);
+            let part = parts.get_mut((first / bytes) as usize).filter(|_| first / bytes == last / bytes)?;
+            // A part may write below its start, in a slice before that.
+            part.starts.push((read, write.wrapping_sub(first / bytes * bytes)));
+            part.end = part.end.max(last % bytes + 1);
+        }
+        Some((parts, inner))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts(text: &str) -> Option<Vec<(usize, Vec<(u64, u64)>, u64)>> {
+        let runs = Runs::new(&text.parse().unwrap(), 1 << 16, [1 << 20, 1 << 20]).unwrap();
+        let (parts, _) = by_slice(&runs, 4, 64)?;
+        let used = parts.into_iter().enumerate().filter(|(_, part)| !part.starts.is_empty());
+        Some(used.map(|(slice, part)| (slice, part.starts, part.end)).collect())
+    }
+
+    #[test]
+    fn a_transfer_is_cut_at_slices() {
+        // Slices are 64 bytes apart: the outer loop goes from slice to slice, the second one stays in it.
+        let found = parts("[2 : 8 -> 64, 3 : 100 -> 16, 8 : 1 -> 1] : 8 @ 5 -> 72");
+        assert_eq!(found, Some(vec![(1, vec![(5, 8)], 48), (2, vec![(13, 8)], 48)]));
+        // The inner loop does: each packet is a part, in program order for its slice.
+        let found = parts("[2 : 100 -> 16, 2 : 8 -> 64, 8 : 1 -> 1] : 8");
+        assert_eq!(found, Some(vec![(0, vec![(0, 0), (100, 16)], 24), (1, vec![(8, 0), (108, 16)], 24)]));
+        // A packet across the border belongs to no slice, and there is no fifth slice.
+        assert_eq!(parts("[2 : 16 -> 16, 16 : 1 -> 1] : 16 @ 0 -> 56"), None);
+        assert_eq!(parts("[5 : 16 -> 64, 16 : 1 -> 1] : 16"), None);
+    }
 }

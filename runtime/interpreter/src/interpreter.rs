@@ -100,7 +100,7 @@ impl<'a> Interpreter<'a> {
             let (memories, log) = (&mut self.memories, self.log.as_ref());
             match &command.kind {
                 CommandKind::Dma(dma) => {
-                    dma::run(dma, memories, op, log)?;
+                    self.pool.install(|| dma::run(dma, memories, op, log))?;
                     op += 1;
                 }
                 CommandKind::Exec(exec) => {

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use rayon::prelude::*;
 use visa_hw::program::CHIP_STRIDE;
 use visa_hw::stage::{SliceMemory, Space};
 use visa_hw::taint::Taint;
 use visa_machine::Machine;
 
 use crate::error::RunError;
+use crate::runs::Runs;
 
 /// Bytes of a page of host memory or HBM.
 pub const PAGE_BYTES: usize = 64 << 10;
@@ -147,6 +149,38 @@ impl PagedMemory {
     }
 }
 
+/// Reads pages of a memory that nobody writes meanwhile, each looked up once for the accesses that follow each other in it.
+pub(crate) struct PageReader<'a> {
+    memory: &'a PagedMemory,
+    last: Option<(u64, Option<&'a [u8]>)>,
+}
+
+impl<'a> PageReader<'a> {
+    /// Copies the bytes from `at` to `out`; bytes never written read as zero.
+    pub(crate) fn read(&mut self, at: u64, out: &mut [u8]) {
+        let mut done = 0;
+        for (number, offset, count) in pieces(at, out.len()) {
+            let out = &mut out[done..done + count];
+            match self.page(number) {
+                Some(page) => out.copy_from_slice(&page[offset..offset + count]),
+                None => out.fill(0),
+            }
+            done += count;
+        }
+    }
+
+    fn page(&mut self, number: u64) -> Option<&'a [u8]> {
+        if let Some((last, page)) = self.last
+            && last == number
+        {
+            return page;
+        }
+        let page = self.memory.index.get(&number).map(|&slot| &*self.memory.pages[slot].bytes);
+        self.last = Some((number, page));
+        page
+    }
+}
+
 /// An access cut at the borders of pages: page number, offset in it, bytes.
 fn pieces(at: u64, length: usize) -> impl Iterator<Item = (u64, usize, usize)> {
     split(at, length, PAGE_BYTES as u64)
@@ -175,7 +209,7 @@ pub(crate) struct Memories {
     pub(crate) chips: Vec<Vec<SliceMemory>>,
     pub(crate) budget: Budget,
     pub(crate) shadow: bool,
-    dm_bytes_per_slice: u64,
+    pub(crate) dm_bytes_per_slice: u64,
 }
 
 /// A memory that a transfer reads or writes, seen from a chip.
@@ -250,6 +284,42 @@ impl Memories {
             }
             done += count;
         }
+        Ok(())
+    }
+}
+
+/// What a transfer writes into one slice: where its parts begin on both sides, in program order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SliceParts {
+    /// Read address, and write address in the slice's data memory.
+    pub(crate) starts: Vec<(u64, u64)>,
+    /// One past the last byte written.
+    pub(crate) end: u64,
+}
+
+impl Memories {
+    /// Copies HBM of chip `chip` into its slices, each by one thread: the loops of `runs` from number `inner` on, once for
+    /// each part of a slice. No marks: shadow mode copies in program order.
+    pub(crate) fn scatter(
+        &mut self,
+        chip: usize,
+        runs: &Runs,
+        inner: usize,
+        parts: &[SliceParts],
+    ) -> Result<(), RunError> {
+        let slices = &mut self.chips[chip];
+        let growth = |(slice, part): (&SliceMemory, &SliceParts)| part.end.saturating_sub(slice.dm.bytes().len() as u64);
+        self.budget.charge(slices.iter().zip(parts).map(growth).sum())?;
+        let memory = &self.hbm;
+        slices.par_iter_mut().zip(parts).for_each(|(slice, part)| {
+            let mut pages = PageReader { memory, last: None };
+            let bytes = slice.dm.bytes_mut(part.end as usize);
+            for &start in &part.starts {
+                runs.each_of(inner, start, |copy| {
+                    pages.read(chip_base(chip) + copy.read, &mut bytes[copy.write as usize..][..copy.length]);
+                });
+            }
+        });
         Ok(())
     }
 }

@@ -1,6 +1,8 @@
 //! A paired program as copies of contiguous bytes.
 
-use visa_sequencer::{PairedEntry, PairedProgram, Program, contiguous_paired};
+use std::ops::Range;
+
+use visa_sequencer::{Entry, PairedEntry, PairedProgram, Program, contiguous_paired};
 
 use crate::error::RunError;
 
@@ -43,18 +45,57 @@ impl Runs {
         Ok(Self { read: program.read(), write: program.write(), run, piece: piece.max(1) })
     }
 
+    /// Every copy, in loop order.
     pub(crate) fn copies(&self) -> impl Iterator<Item = Copy> {
         let starts = self.read.addresses().zip(self.write.addresses());
-        starts.flat_map(move |(read, write)| {
-            (0..self.run.div_ceil(self.piece)).map(move |number| {
-                let offset = number * self.piece;
-                Copy {
-                    read: read.cast_unsigned() + offset,
-                    write: write.cast_unsigned() + offset,
-                    length: self.piece.min(self.run - offset) as usize,
-                }
-            })
+        starts.flat_map(move |(read, write)| self.pieces(read.cast_unsigned(), write.cast_unsigned()))
+    }
+
+    /// Calls `copy` for every copy of the loops from number `inner` on, where those outside have come to `start`.
+    pub(crate) fn each_of(&self, inner: usize, start: (u64, u64), mut copy: impl FnMut(Copy)) {
+        let part = |program: &Program, base: u64| Program {
+            entries: program.entries[inner..].to_vec(),
+            packet: self.run,
+            base: base.cast_signed(),
+        };
+        let (read, write) = (part(&self.read, start.0), part(&self.write, start.1));
+        for (read, write) in read.addresses().zip(write.addresses()) {
+            self.pieces(read.cast_unsigned(), write.cast_unsigned()).for_each(&mut copy);
+        }
+    }
+
+    /// A run, in pieces.
+    fn pieces(&self, read: u64, write: u64) -> impl Iterator<Item = Copy> + use<> {
+        let (run, piece) = (self.run, self.piece);
+        (0..run.div_ceil(piece)).map(move |number| {
+            let offset = number * piece;
+            Copy { read: read + offset, write: write + offset, length: piece.min(run - offset) as usize }
         })
+    }
+
+    /// Ways to split the loops: numbers of outer loops that leave whole runs to the inner ones, with the times that those
+    /// are run then.
+    pub(crate) fn splits(&self) -> impl Iterator<Item = (usize, u64)> {
+        let steps = |entries: &[Entry]| entries.iter().map(|entry| entry.limit).product::<u64>();
+        let splits = (0..=self.write.entries.len()).map(move |inner| self.write.entries.split_at(inner));
+        splits
+            .take_while(move |(_, inner)| steps(inner).is_multiple_of(self.run))
+            .map(move |(outer, _)| (outer.len(), steps(outer)))
+    }
+
+    /// Where the loops from number `inner` on begin, on both sides, each time they are run.
+    pub(crate) fn starts(&self, inner: usize) -> Vec<(u64, u64)> {
+        let outer =
+            |program: &Program| Program { entries: program.entries[..inner].to_vec(), packet: 1, base: program.base };
+        let (read, write) = (outer(&self.read), outer(&self.write));
+        let starts = read.addresses().zip(write.addresses());
+        starts.map(|(read, write)| (read.cast_unsigned(), write.cast_unsigned())).collect()
+    }
+
+    /// The bytes that the loops from number `inner` on write, from where they begin.
+    pub(crate) fn written(&self, inner: usize) -> Option<Range<i64>> {
+        let inner = Program { entries: self.write.entries[inner..].to_vec(), packet: self.run, base: 0 };
+        inner.extent().ok().map(|(start, end)| start..end)
     }
 }
 

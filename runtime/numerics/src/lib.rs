@@ -6,6 +6,7 @@
 
 mod adapter;
 mod cast;
+mod dot;
 mod dtype;
 mod float;
 mod memory;
@@ -20,13 +21,13 @@ pub use adapter::{
     zero_point_cast,
 };
 pub use cast::{CAST_ENGINE, CastRow, FETCH_CASTS, cast_targets, engine_cast, fetch_cast, from_f32, to_f64};
+pub use dot::{Packets, Summand, Table, Trees, tree_sums};
 pub use dtype::{Contraction, DTYPES, DType, DTypeInfo};
 pub use float::{BF16_NAN, F32_NAN, add, bf16_to_f32, canonical, f32_to_bf16, flush, mul, widen_bf16};
 pub use memory::{KindError, decode_f32, decode_i32, load, store};
 pub use minifloat::{f8e4m3_to_f32, f8e5m2_to_f32, f16_to_f32, f32_to_f8e4m3, f32_to_f8e5m2, f32_to_f16};
 pub use reduce::{
-    DOT_MAX, ROWS, SumOrder, SumOrderError, dot8_f32, dot8_f32_flush_free, dot8_i32, dot8_sequential_f32,
-    flush_free, sequential_sum_f32, sequential_sum_i32, tree_sum_f32, tree_sum_i32,
+    ROWS, SumOrder, SumOrderError, sequential_sum_f32, sequential_sum_i32, tree_sum_f32, tree_sum_i32,
 };
 
 pub use vector::{

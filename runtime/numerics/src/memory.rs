@@ -54,7 +54,7 @@ fn half(bytes: &[u8], index: usize) -> u16 {
 }
 
 /// The two i4 of a byte, the low half first.
-fn nibbles(byte: u8) -> [i32; 2] {
+pub(crate) fn nibbles(byte: u8) -> [i32; 2] {
     let byte = i32::from(byte);
     [DType::I4.wrap(byte), DType::I4.wrap(byte >> 4)]
 }

@@ -10,6 +10,8 @@ committed. `NAME.out.npy` is the result of kernel NAME in the NumPy dtype that v
 `gemm` would be 1 MiB, so `gemm.expected.txt` holds the line that visa-run prints for it instead.
 
 The five kernels `conv2d_*.visa` have a line each in `conv2d.expected.txt`.
+`gemm_i8`, `gemm_f8` and `matmul_quantized` have a line for each kernel of theirs. Integers are summed exactly; an f8 packet
+has 64 elements, and its sums stay f32.
 
 The kernels of `transpose.visa` get `iota` (element k is k); `transpose.expected.txt` holds the line for each.
 
@@ -173,6 +175,50 @@ def convolutions():
     }
 
 
+def integer_matmul(a, b):
+    """a[I, K] times b[J, K] in i32; nothing here comes near 2^53, so f64 is exact."""
+    return (a.astype(np.float64) @ b.astype(np.float64).T).astype(np.int64).astype(np.int32)
+
+
+def round_to_f8(x, fraction, least, away):
+    """f32 of magnitude at most 1 to an f8 of `fraction` fraction bits whose least normal number is 2^least."""
+    _, exponent = np.frexp(np.where(x == 0, np.float32(1), x))
+    step = np.exp2(np.maximum(exponent - 1, least) - fraction)
+    scaled = x.astype(np.float64) / step
+    rounded = np.copysign(np.floor(np.abs(scaled) + 0.5), scaled) if away else np.rint(scaled)
+    return (rounded * step).astype(np.float32)
+
+
+def rand_f8(name, seed, *shape):
+    """e5m2 rounds ties away from zero, e4m3 to even (docs/numerics.md)."""
+    fraction, least, away = {"f8e4m3": (3, -6, False), "f8e5m2": (2, -14, True)}[name]
+    return round_to_f8(rand_f32(seed, *shape), fraction, least, away)
+
+
+def gemm_f8(name, sequential):
+    """Two tensors of 128 x 256, multiplied; packets of 64, or one product after the other."""
+    a, b = rand_f8(name, 1, 128, 256), rand_f8(name, 2, 128, 256)
+    out = np.full((128, 128), np.float32(-0.0))
+    for start in range(0, 256, 1 if sequential else 64):
+        packet = slice(start, start + (1 if sequential else 64))
+        out = flush(out + tree_sum(flush(a[:, None, packet] * b[None, :, packet])))
+    return out
+
+
+def rand_i4(seed, *shape):
+    nibbles = splitmix64(seed, int(np.prod(shape))).astype(np.uint8) & np.uint8(15)
+    return ((nibbles ^ np.uint8(8)).astype(np.int8) - np.int8(8)).reshape(shape)
+
+
+def quantized():
+    """Results of the kernels of matmul_quantized.visa, by name: differences fit i9 and i5."""
+    operands = {"i8": (rand_i8, -128, 17), "i4": (rand_i4, -8, 3)}
+    return {
+        name: integer_matmul(rand(1, 128, 256).astype(np.int32) - za, rand(2, 128, 256).astype(np.int32) - zb)
+        for name, (rand, za, zb) in operands.items()
+    }
+
+
 def iota(dtype, *shape):
     return np.arange(np.prod(shape)).astype(dtype).reshape(shape)
 
@@ -237,10 +283,16 @@ def summary(array):
     ).encode()
 
 
+def lines(arrays):
+    """A line for each array, by name."""
+    return b"".join(f"{name}: ".encode() + summary(np.ascontiguousarray(array)) for name, array in arrays.items())
+
+
 def files():
     """Every file, by name."""
     lhs_f32, rhs = rand_f32(3, 2048), rand_bf16(2, 2048)
     matrix = rand_bf16(1, 256, 2048)
+    wide = integer_matmul(rand_i8(1, 512, 1024), rand_i8(2, 1024, 512).T)
     too_large = np.arange(2048, dtype=np.int64)
     too_large[7] = 2**31
     return {
@@ -250,10 +302,17 @@ def files():
         "gemv.out.npy": npy(gemv(matrix, rhs)),
         **{f"sigmoid.{name}.npy": npy(array) for name, array in sigmoids(rand_i8(1, 256, 64)).items()},
         "gemm.expected.txt": summary(gemm(rand_bf16(1, 512, 1024), rand_bf16(2, 1024, 512))),
-        "transpose.expected.txt": b"".join(
-            f"{name}: ".encode() + summary(np.ascontiguousarray(array)) for name, array in transposed().items()
+        "gemm_i8.expected.txt": lines({"wide": wide, "narrow": wide.astype(np.int8)}),
+        "gemm_f8.expected.txt": lines(
+            {
+                f"{name} {order}": gemm_f8(name, order == "sequential")
+                for name in ("f8e4m3", "f8e5m2")
+                for order in ("tree", "sequential")
+            }
         ),
-        "conv2d.expected.txt": b"".join(f"{name}: ".encode() + summary(array) for name, array in convolutions().items()),
+        "conv2d.expected.txt": lines(convolutions()),
+        "matmul_quantized.expected.txt": lines(quantized()),
+        "transpose.expected.txt": lines(transposed()),
         "lhs_f32.npy": npy(lhs_f32),
         "lhs_rhs.safetensors": safetensors(
             [("lhs", "F32", [2048], lhs_f32.tobytes()), ("rhs", "BF16", [2048], bf16_bytes(rhs))]

@@ -34,7 +34,7 @@ tm.func @move(%x: !tm.hbm<i8, [1], [S, {element}]>) at [0] {{
 
 /// The run of the only pipeline of `text` on `threads` threads.
 fn pipeline(text: &str, threads: usize) -> impl FnMut() -> Duration {
-    let program = Box::leak(Box::new(compiled(text)));
+    let program = Box::leak(Box::new(compiled(text, None)));
     let machine = Box::leak(Box::new(Machine::rngd()));
     let options = Options { threads: Some(threads), ..Options::default() };
     let mut interpreter = Interpreter::new(program, machine, options).expect("it fits");

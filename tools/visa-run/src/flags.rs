@@ -45,6 +45,9 @@ pub(crate) struct Flags {
     /// Another machine than RNGD: rngd-s, or a description.
     #[arg(long, value_name = "NAME|FILE.json")]
     pub(crate) machine: Option<String>,
+    /// Order in which a contraction adds, instead of the machine's: a tree's levels, or one product after the other.
+    #[arg(long, value_name = "ORDER", value_parser = ["tree", "sequential"])]
+    pub(crate) sum_order: Option<String>,
     /// Most bytes that the simulated memories may hold.
     #[arg(long, value_name = "BYTES", default_value_t = 8 << 30)]
     pub(crate) memory: u64,

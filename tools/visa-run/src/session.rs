@@ -101,9 +101,18 @@ impl<'a> Session<'a> {
         Stopped
     }
 
+    /// The machine that the flags name; `None` for RNGD as it is.
     fn machine(&mut self) -> Outcome<Option<Machine>> {
-        let Some(name) = self.flags.machine.clone() else { return Ok(None) };
-        load_machine(self.io, &name).map(Some).map_err(|finding| self.stop_with(finding))
+        let machine = match self.flags.machine.clone() {
+            Some(name) => Some(load_machine(self.io, &name).map_err(|finding| self.stop_with(finding))?),
+            None => None,
+        };
+        // The command line takes no other word.
+        let order = self.flags.sum_order.as_deref().and_then(|order| order.parse().ok());
+        Ok(match order {
+            Some(sum_order) => Some(Machine { sum_order, ..machine.unwrap_or_else(Machine::rngd) }),
+            None => machine,
+        })
     }
 
     fn load(&mut self, ctx: &Context) -> Outcome<Module> {

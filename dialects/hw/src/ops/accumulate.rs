@@ -13,6 +13,7 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 use visa_ir::span::Span;
 use visa_machine::Machine;
+use visa_numerics::ROWS;
 use visa_sequencer::{Entry, Program, Stride};
 
 /// The operations of this file.
@@ -170,25 +171,32 @@ impl Accumulate {
         })
     }
 
+    /// Consecutive packets that go to the same slot.
+    fn run(&self) -> usize {
+        let inner = self.slots.program.entries.iter().rev().take_while(|entry| is_summed(entry));
+        inner.map(|entry| entry.limit as usize).product()
+    }
+
     /// The buffer after all packets, `[slot][row][column]`.
     fn values<T: Number>(&self, input: &Stream, operand: &Operand) -> Vec<T> {
-        let mut numbers = Vec::new();
-        if T::decode(input.dtype, &input.bytes, &mut numbers).is_err() {
-            return Vec::new();
-        }
+        let numbers = input.bytes.as_chunks().0;
         let (rows, columns, terms) = (self.rows as usize, self.columns as usize, operand.terms);
         let groups = input.packet / (4 * rows * terms);
+        let (size, run) = (rows * groups * terms, self.run());
         let mut buffer = vec![T::IDENTITY; self.kept as usize * rows * columns];
-        for (packet, &slot) in numbers.chunks_exact(rows * groups * terms).zip(self.slots.addresses().iter()) {
+        let slots = self.slots.addresses().iter().step_by(run);
+        for (packets, &slot) in numbers.chunks_exact(size * run).zip(slots) {
             let sums = &mut buffer[slot as usize * rows * columns..][..rows * columns];
+            let packets = packets.chunks_exact(size);
             if columns == groups && terms == 1 {
-                // The usual case, in a form that vectorises.
-                sums.iter_mut().zip(packet).for_each(|(sum, &value)| *sum = sum.sum(value));
+                add_whole(sums, packets);
                 continue;
             }
-            for (sums, packet) in sums.chunks_exact_mut(columns).zip(packet.chunks_exact(groups * terms)) {
-                for (sum, values) in sums.iter_mut().zip(packet.chunks_exact(terms)) {
-                    *sum = values.iter().fold(*sum, |sum, &value| sum.sum(value));
+            for packet in packets {
+                for (sums, packet) in sums.chunks_exact_mut(columns).zip(packet.chunks_exact(groups * terms)) {
+                    for (sum, values) in sums.iter_mut().zip(packet.chunks_exact(terms)) {
+                        *sum = values.iter().fold(*sum, |sum, &value| sum.sum(T::read(value)));
+                    }
                 }
             }
         }
@@ -223,6 +231,19 @@ impl Accumulate {
         }
         let mark = |place: Option<usize>| place.map_or(Taint::DEFINED, |place| marker.through(buffer[place]));
         Some(self.places().map(mark).flat_map(|mark| [mark; 4]).collect())
+    }
+}
+
+/// Adds packets that have a value for each sum, eight sums at a time: they stay in registers.
+fn add_whole<'a, T: Number>(sums: &mut [T], packets: impl Iterator<Item = &'a [[u8; 4]]> + Clone) {
+    let (lanes, rest) = sums.as_chunks_mut::<ROWS>();
+    for (at, lanes) in lanes.iter_mut().enumerate() {
+        let values = packets.clone().filter_map(|packet| packet.as_chunks().0.get(at));
+        *lanes = T::sum_lanes(*lanes, values);
+    }
+    for packet in packets {
+        let values = packet.as_chunks::<ROWS>().1;
+        rest.iter_mut().zip(values).for_each(|(sum, &value)| *sum = sum.sum(T::read(value)));
     }
 }
 

@@ -1,6 +1,7 @@
 //! `hw.contract`: the Reducer's products and trees (book 19).
 
 use crate::MAX_STREAM_BYTES;
+use crate::addresses::ByAddress;
 use crate::attrs::DTYPE;
 use crate::clauses::{at_least, body, machine};
 use crate::number::Number;
@@ -9,12 +10,13 @@ use crate::stage::{
 };
 use crate::taint::Taint;
 use std::ops::Range;
+use std::sync::OnceLock;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 use visa_ir::span::Span;
 use visa_machine::Machine;
-use visa_numerics::{DType, ROWS, SumOrder};
+use visa_numerics::{DType, Packets, ROWS, SumOrder, Table, Trees, tree_sums};
 use visa_sequencer::Program;
 
 /// The operations of this file.
@@ -60,6 +62,8 @@ struct Contract {
     /// Bytes from one row of the register file to the next.
     pitch: u64,
     order: SumOrder,
+    /// Made on first use: every slice reads the same addresses.
+    by_address: OnceLock<ByAddress>,
 }
 
 fn read(op: OpRef<'_>) -> Result<Contract, Diagnostic> {
@@ -93,6 +97,7 @@ fn read(op: OpRef<'_>) -> Result<Contract, Diagnostic> {
         data: aligner.data,
         pitch: machine.memory.trf_bytes_per_row,
         order: machine.sum_order,
+        by_address: OnceLock::new(),
     })
 }
 
@@ -201,8 +206,40 @@ impl Contract {
         }
     }
 
-    /// The sums (or products) of all packets, as bytes.
+    /// What comes out. Without a tree the products are the sums.
     fn values<T: Number>(&self, trf: &Bank, input: &Stream, operand: &Operand) -> Vec<u8> {
+        match self.order {
+            SumOrder::Tree if self.depth > 0 => self.sums::<T>(trf, input, operand),
+            SumOrder::Tree | SumOrder::Sequential => self.products::<T>(trf, input, operand),
+        }
+    }
+
+    /// The sums of all packets, as bytes.
+    fn sums<T: Number>(&self, trf: &Bank, input: &Stream, operand: &Operand) -> Vec<u8> {
+        let data = operand.data * self.dtype.wire_scale();
+        let packets = Packets { dtype: self.dtype, bytes: &input.bytes, packet: input.packet, data };
+        let trees = Trees { depth: self.depth as u32, rows: operand.rows, repeat: operand.repeat };
+        let mut table = Table::<T>::new(self.dtype, self.elements as usize, self.live(operand));
+        let mut out = vec![0; operand.addresses.len() * operand.rows * self.groups() * 4];
+        let mut bytes = Vec::new();
+        for (address, accesses) in self.by_address.get_or_init(|| ByAddress::new(&operand.addresses)).iter() {
+            for row in 0..operand.rows {
+                let range = self.range(operand, row, address);
+                if let Some(read) = trf.bytes().get(range.clone()) {
+                    table.set(row, read);
+                    continue;
+                }
+                bytes.clear();
+                trf.read(range, &mut bytes);
+                table.set(row, &bytes);
+            }
+            tree_sums(packets, accesses, &table, trees, out.as_chunks_mut().0);
+        }
+        out
+    }
+
+    /// The products of all packets, as bytes.
+    fn products<T: Number>(&self, trf: &Bank, input: &Stream, operand: &Operand) -> Vec<u8> {
         let elements = self.elements as usize;
         let live = self.live(operand);
         let mut data = decoded::<T>(self.dtype, &input.bytes);
@@ -216,35 +253,7 @@ impl Contract {
         });
         let packets = data.chunks_exact(elements).flat_map(|packet| std::iter::repeat_n(packet, operand.repeat));
         let pairs = packets.zip(operand.addresses.iter().map(|&address| weights.at(address)));
-        match self.order {
-            SumOrder::Tree => {
-                let free = T::flush_free(&data) && T::flush_free(weights.tables.as_flattened());
-                self.sums(pairs, operand, free)
-            }
-            SumOrder::Sequential => products(pairs, operand),
-        }
-    }
-
-    fn sums<'a, T: Number + 'a>(
-        &self,
-        pairs: impl Iterator<Item = (&'a [T], &'a [[T; ROWS]])>,
-        operand: &Operand,
-        free: bool,
-    ) -> Vec<u8> {
-        let (rows, groups) = (operand.rows, self.groups());
-        let mut out = vec![0; operand.addresses.len() * rows * groups * 4];
-        let mut lanes = [T::ZERO; ROWS];
-        for ((packet, weights), out) in pairs.zip(out.chunks_exact_mut(rows * groups * 4)) {
-            let terms = packet.chunks_exact(1 << self.depth).zip(weights.chunks_exact(1 << self.depth));
-            for (group, (packet, weights)) in terms.enumerate() {
-                T::dot(free, packet, weights, &mut lanes);
-                let values = out.as_chunks_mut().0;
-                for (row, lane) in lanes[..rows].iter().enumerate() {
-                    values[row * groups + group] = lane.bytes();
-                }
-            }
-        }
-        out
+        products(pairs, operand)
     }
 
     /// What all rows read at `address`, a lane a row, spread over the packet; behind its data `lanes` stay zero.

@@ -170,11 +170,7 @@ impl Stage for Fetch {
 
     fn run(&self, cx: RunCx<'_>, memory: &SliceMemory, _input: Stream) -> Stream {
         let mut bytes = Vec::with_capacity(self.loops.steps() as usize);
-        if self.loops.runs().len() as u64 == self.loops.accesses() {
-            memory.dm.gather(self.loops.addresses(), self.loops.program.packet as usize, &mut bytes);
-        } else {
-            self.loops.runs().iter().for_each(|run| memory.dm.read(run.clone(), &mut bytes));
-        }
+        self.loops.read(&memory.dm, &mut bytes);
         if let Some(mask) = &self.mask {
             mask.apply(&mut bytes);
         }

@@ -62,13 +62,13 @@ pub(crate) fn module(ctx: &Context, text: &str) -> Module {
     loaded.module.unwrap_or_else(|| panic!("{:?}", loaded.findings))
 }
 
-/// A kernel as the interpreter takes it.
-pub(crate) fn compiled(text: &str) -> Program {
+/// A kernel as the interpreter takes it; `entry` names it where the text has several.
+pub(crate) fn compiled(text: &str, entry: Option<&str>) -> Program {
     let ctx = context();
     let mut module = module(&ctx, text);
     let pipeline = Pipeline::parse("lower-to-seq,lower-to-hw", standard_passes()).expect("a pipeline");
     PassManager::new(&pipeline, standard_passes()).run(&ctx, &mut module, &mut Silent).expect("it lowers");
-    visa_hw::compile(&ctx, &module, None).unwrap_or_else(|errors| panic!("{errors:?}"))
+    visa_hw::compile(&ctx, &module, entry).unwrap_or_else(|errors| panic!("{errors:?}"))
 }
 
 /// A context of the four dialects.
