@@ -252,7 +252,7 @@ fn limits(limits: &Limits) -> Vec<Check> {
     let contraction = [
         // The reduction trees add 64 bytes of each format and no more (book 19).
         ("limits.mac_width_bytes", mac_width_bytes, Rule::Power(4, 64)),
-        ("limits.shift_buffer_bytes", shift_buffer_bytes, Rule::Within(mac_width_bytes, 4 * mac_width_bytes)),
+        ("limits.shift_buffer_bytes", shift_buffer_bytes, Rule::Within(mac_width_bytes, 256)),
         ("limits.trf_wide_align", trf_wide_align, Rule::Power(1, mac_width_bytes)),
         ("limits.accumulator_slots", accumulator_slots, Rule::Power(8, 1 << 16)),
         ("limits.accumulator_columns", accumulator_columns, Rule::Power(1, 256)),
