@@ -2,13 +2,14 @@
 //! lowering and logical evaluator read them here.
 
 use crate::ops::begin_interleaved;
+use crate::pad::Pad;
 use std::sync::Arc;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 use visa_mapping::facts::machine;
 use visa_mapping::ops::table;
 use visa_mapping::{Expr, Tensor, Unit, operand};
-use visa_numerics::{Bits, CastRow, DType, LookupTable, from_pattern, zero_point_cast};
+use visa_numerics::{Bits, CastRow, DType, LookupTable, from_pattern, to_f64, zero_point_cast};
 
 /// What happens to each element, in this order.
 pub struct Adapter {
@@ -25,6 +26,25 @@ pub struct Adapter {
 }
 
 impl Adapter {
+    /// The bit pattern in data memory that masked elements become first, for what they are behind the adapter. `None` if there
+    /// is none: the lowest and highest number of the tensor's format have to come through unchanged, but for the zero point.
+    #[must_use]
+    pub fn masked(&self, pad: Pad) -> Option<Bits> {
+        let extreme = match pad {
+            Pad::Zero => return self.zero(),
+            Pad::Lowest => self.from.lowest(),
+            Pad::Highest => self.from.highest(),
+        };
+        let to = self.cast.map_or(self.from, |row| row.to);
+        let behind = self.cast.map_or(extreme, |row| (row.apply)(extreme));
+        let unchanged = self.table.is_none() && to_f64(to, behind) == to_f64(self.from, extreme);
+        let (least, most) = to.range().unwrap_or((i32::MIN, i32::MAX));
+        let fits = |zero: &i32| {
+            behind.cast_signed().checked_sub(*zero).is_some_and(|shifted| (least..=most).contains(&shifted))
+        };
+        (unchanged && self.zero.iter().all(fits)).then_some(extreme)
+    }
+
     /// The bit pattern in data memory that is zero behind the adapter, whatever the coordinate along [`Adapter::axis`]: what
     /// masked elements become first (book 08: pad_value). `None` if there is none.
     #[must_use]

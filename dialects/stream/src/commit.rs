@@ -1,6 +1,6 @@
 //! Write plans: the loop nest of a commit, and that it writes what it must and nothing else (book 09, 33).
 
-use crate::ops::fetch;
+use crate::pad::{Pad, padding_kept};
 use crate::plan::{Access, Factor, Loop, Plan, PlanError, digits_of};
 use visa_ir::module::OpRef;
 use visa_mapping::{
@@ -31,16 +31,10 @@ pub struct Write<'a> {
     pub into: Option<Whole<'a>>,
 }
 
-/// Whether zero padding of the stream that `op` takes is still what the fetch made of it: only engines that move packets, or
-/// convert zeros to zeros, lie between.
+/// Whether zero padding of the stream that `op` takes is still what the fetch made of it, and zero.
 #[must_use]
 pub fn zeros_kept(op: OpRef<'_>) -> bool {
-    const ZERO_TO_ZERO: [&str; 3] = ["stream.switch", "stream.collect", "stream.cast"];
-    let mut engine = op.operand_def(0);
-    while let Some(before) = engine.filter(|engine| ZERO_TO_ZERO.contains(&engine.name())) {
-        engine = before.operand_def(0);
-    }
-    engine.is_some_and(|engine| engine.is(&fetch::DECL))
+    padding_kept(op) == Some(Pad::Zero)
 }
 
 /// A tensor in data memory of which a part is written.

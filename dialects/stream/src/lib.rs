@@ -10,6 +10,7 @@ pub mod commit;
 pub mod lower;
 pub mod mask;
 pub mod meaning;
+pub mod pad;
 pub mod plan;
 pub mod shift;
 pub mod snoop;

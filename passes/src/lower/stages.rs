@@ -6,13 +6,14 @@ use visa_ir::context::Attr;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, OpSpec, ValueId};
 use visa_mapping::{Dim, Expr, Pace, Tensor, Unit, operand};
-use visa_numerics::{DType, VectorStage, default_mode};
+use visa_numerics::{DType, VectorStage, default_mode, pattern};
 use visa_sequencer::{Entry, Program, Stride};
 use visa_stream::adapter::{Adapter, adapter};
 use visa_stream::commit::{Write, zeros_kept};
 pub use visa_stream::lower::{LowerStage, StageCx};
 use visa_stream::mask::{Fetch, Mask};
 use visa_stream::ops::{begin_interleaved, commit_packed, commit_view, contract, fetch, vector_alu};
+use visa_stream::pad::Pad;
 use visa_stream::plan::{self, Plan};
 use visa_stream::snoop;
 use visa_stream::vector::Arguments;
@@ -102,7 +103,7 @@ fn lower_fetch(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagno
     let tensors = op.operand_def(0).map_or(&[][..], |begin| begin.operands());
     let base = cx.base(tensors.first(), &source);
     let adapter = adapter(op)?;
-    let value = u64::from(adapter.zero().unwrap_or(0));
+    let value = u64::from(pattern(adapter.from, adapter.masked(Pad::of(op)).unwrap_or(0)));
     let mut mask = mask.map(|mask| mask_registers(mask, value));
     check_start(op, &plan, base, source.dtype)?;
     if let Some(axis) = begin_interleaved::axis_of(op) {

@@ -107,11 +107,11 @@ fn limits_at_their_edges() {
         ("/limits/mac_width_bytes", json!(64), json!(128)),
         ("/limits/shift_buffer_bytes", json!(64), json!(63)), // the width
         ("/limits/interleaved_inner_max", json!(128), json!(129)), // 1024 slots, 8 rows
-        ("/limits/sequential_inner_max", json!(32), json!(33)),    // 1024 slots, 32 columns
-        ("/limits/vector_lanes", json!(8), json!(4)),              // 32-byte flits
-        ("/limits/transpose_elements", json!(8), json!(16)),       // of 4 bytes in a flit of 32
-        ("/limits/transpose_row_bytes", json!(32), json!(64)),     // a flit
-        ("/limits/transpose_row_bytes", json!(4), json!(2)),       // a row of 4-byte elements
+        ("/limits/sequential_inner_max", json!(32), json!(33)), // 1024 slots, 32 columns
+        ("/limits/vector_lanes", json!(8), json!(4)),         // 32-byte flits
+        ("/limits/transpose_elements", json!(8), json!(16)),  // of 4 bytes in a flit of 32
+        ("/limits/transpose_row_bytes", json!(32), json!(64)), // a flit
+        ("/limits/transpose_row_bytes", json!(4), json!(2)),  // a row of 4-byte elements
         ("/limits/transpose_columns", json!([8, 256]), json!([8, 257])),
         ("/limits/transpose_buffer_columns", json!(256), json!(257)),
         ("/limits/commit_sizes", json!([8, 32]), json!([8, 40])),

@@ -166,6 +166,34 @@ impl DType {
         Some((i32::MIN >> unused, i32::MAX >> unused))
     }
 
+    /// The bits of its least number: negative infinity where there is one, for `f8e4m3` -448.
+    pub const fn lowest(self) -> u32 {
+        match self {
+            DType::I4 | DType::I5 | DType::I8 | DType::I9 | DType::I16 | DType::I32 => {
+                (i32::MIN >> (32 - self.info().value_bits)).cast_unsigned()
+            }
+            DType::F8e4m3 => 0xfe,
+            DType::F8e5m2 => 0xfc,
+            DType::F16 => 0xfc00,
+            DType::Bf16 => 0xff80,
+            DType::F32 => 0xff80_0000,
+        }
+    }
+
+    /// The bits of its greatest number: infinity where there is one, for `f8e4m3` 448.
+    pub const fn highest(self) -> u32 {
+        match self {
+            DType::I4 | DType::I5 | DType::I8 | DType::I9 | DType::I16 | DType::I32 => {
+                (i32::MAX >> (32 - self.info().value_bits)).cast_unsigned()
+            }
+            DType::F8e4m3 => 0x7e,
+            DType::F8e5m2 => 0x7c,
+            DType::F16 => 0x7c00,
+            DType::Bf16 => 0x7f80,
+            DType::F32 => 0x7f80_0000,
+        }
+    }
+
     /// `value` in an integer format's width: its low bits, read as a signed number.
     pub const fn wrap(self, value: i32) -> i32 {
         let unused = 32 - self.info().value_bits;
@@ -202,6 +230,7 @@ impl fmt::Display for DType {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{from_pattern, to_f64};
 
     #[test]
     fn rows_stand_in_variant_order() {
@@ -325,5 +354,24 @@ mod tests {
         for dtype in [I16, I32, F16, F32] {
             assert_eq!((dtype.accumulator(), dtype.tree_depth()), (None, None), "{dtype}");
         }
+    }
+
+    #[test]
+    fn the_least_and_the_greatest_number_of_each_format() {
+        for dtype in DType::all() {
+            let (least, greatest) = (to_f64(dtype, dtype.lowest()), to_f64(dtype, dtype.highest()));
+            let patterns = 0..1_u32.checked_shl(dtype.info().value_bits.min(16)).unwrap_or(0);
+            // Of 32-bit formats, the patterns that differ in the upper half.
+            let wide = dtype.info().value_bits.saturating_sub(16);
+            for number in patterns.map(|pattern| to_f64(dtype, from_pattern(dtype, pattern << wide))) {
+                assert!(number.is_nan() || (least..=greatest).contains(&number), "{dtype}: {number}");
+            }
+        }
+        assert_eq!(
+            DType::I32.range(),
+            Some((DType::I32.lowest().cast_signed(), DType::I32.highest().cast_signed()))
+        );
+        assert_eq!(to_f64(DType::F8e4m3, DType::F8e4m3.lowest()), -448.0);
+        assert_eq!(to_f64(DType::F32, DType::F32.highest()), f64::INFINITY);
     }
 }

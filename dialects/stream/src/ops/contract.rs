@@ -2,6 +2,7 @@
 
 use crate::chain::{axes, check_same, input, main_only, next, packet_bytes, with_dims};
 use crate::meaning::Meaning;
+use crate::pad::{Pad, padding_kept};
 use crate::plan::{self, Plan, TimeLoop};
 use crate::shift::{Shifts, Windows};
 use crate::{ACCUMULATE, ALIGN, CONTRACT};
@@ -37,7 +38,7 @@ pub static ALIGN_DECL: OpDecl = OpDecl {
         ("C5", "the register file holds every element asked for, contiguous within the packet (book 18)"),
         ("C6", "main context only (book 12)"),
         ("C7", "of a stream that slides, each window lies in one to three flits, and [time, packet] is the stream's time, then one loop of shifts by whole bytes, then time broadcast; the packet's elements stand as in the window, and each index of it is taken once (book 15, 17)"),
-        ("C8", "zeros that the packet claims are zeros of the stream or of the register file, or those behind a single flit (book 15, 17)"),
+        ("C8", "masked padding of the stream is zero, and zeros that the packet claims are zeros of the stream or of the register file, or those behind a single flit (book 15, 17)"),
     ],
     operands: &[OperandDecl::one("stream", &["stream.collect"]), OperandDecl::one("weights", &["tm.trf"])],
     clauses: &[
@@ -125,6 +126,10 @@ fn verify_align(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     check_formats(op, &source, &weights)?;
     for dim in [Dim::Chip, Dim::Cluster, Dim::Slice] {
         check_same(op, "C4", dim.name(), &weights.dim(dim), &source.dim(dim), axes)?;
+    }
+    if let Some(pad @ (Pad::Lowest | Pad::Highest)) = padding_kept(op) {
+        let message = format!("the stream's fetch masks with `pad {pad}`, and products of that are not zero");
+        return Err(op.error("C8", message).fix(Some("leave `pad` out at the fetch".to_owned())));
     }
     let width = machine(op.ctx).limits.mac_width_bytes;
     let bytes = packet_bytes(op, &result, axes)?;

@@ -1,11 +1,12 @@
 //! `stream.fetch`: the fetch engine reads data memory into packets (book 08).
 
 use crate::chain::{axes, input, next, packet_bytes};
-use crate::adapter::adapter;
+use crate::adapter::{Adapter, adapter};
 use crate::meaning::Meaning;
 use crate::ops::begin_interleaved;
 use crate::FETCH;
 use crate::mask::Fetch;
+use crate::pad::{PADS, Pad};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, TypeId};
@@ -25,7 +26,8 @@ pub static DECL: OpDecl = OpDecl {
           access).\n\nThe fetch adapter works on each element, in this order: zero padding is masked; with \
           `table`, an element becomes the value that a `tm.table` has for it; with `dtype`, it is converted, from the table's format if \
           there is one; the zero point is subtracted, and the result wraps.\n\n\
-          Masked positions are zero, whatever memory holds. A padded term such as \
+          Masked positions are zero, whatever memory holds; with `pad lowest` or `pad highest` the least or greatest number of the \
+          tensor's format, converted with the others: the identity of a maximum or minimum (book 22). A padded term such as \
           `B # 92 {left 0} # 96 {0}`, best under an alias, may be cut into time and packet anywhere: `{P} / 32` and `{P} % 32`. \
           Its parts then count its positions, up to the end of the pipeline or to where the zeros behind are forgotten. A sliding term, \
           `$(W:1, F:1)` of a `tm.window`, is read as one in the same way; the aligner takes it apart.",
@@ -41,12 +43,14 @@ pub static DECL: OpDecl = OpDecl {
         ("C9", "the main context masks, in packets of at most 256 bytes (book 08)"),
         ("C10", "padding before the elements is read from the slice's memory, masked or not (book 08)"),
         ("C11", "zero padding is zero behind the adapter: some number of the tensor's format becomes zero by the table and every zero point (book 08: pad_value)"),
+        ("C12", "`pad` masks something; and the least or greatest number of the tensor's format stays that behind the adapter: no table, an exact conversion, no zero point that makes it wrap (book 08, 22)"),
     ],
     operands: &[OperandDecl::one("stream", &["stream.begin"])],
     clauses: &[
         ClauseDecl::optional("table", ClauseKind::Symbol, "look each element up in this table"),
         ClauseDecl::optional("dtype", ClauseKind::Body(&DTYPE), "convert elements to this format"),
         ClauseDecl::optional("zero_points", ClauseKind::Ints, "subtract this from each converted element; `[n]`, or `[n, m]` of two interleaved tensors"),
+        ClauseDecl::optional("pad", ClauseKind::Word(PADS), "what masked padding holds: `zero` unless it says so"),
         ClauseDecl::required("time", ClauseKind::Body(&MAP), "what each time step holds"),
         ClauseDecl::required("packet", ClauseKind::Body(&MAP), "what each element of a packet holds"),
     ],
@@ -84,13 +88,27 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let time = own_time(op, &result, axes)?;
     let fetch = Fetch::new(&source, &result, time, &free, axes, &machine);
     let (_, mask) = fetch.plan().map_err(|refused| refused.at(op))?;
-    match mask {
-        Some(_) if adapter.zero().is_none() => {
-            let message = "zero padding is not zero behind the table and the zero points: no number becomes zero by all of them";
-            Err(op.clause_error("C11", "packet", message.to_owned()))
-        }
-        Some(_) | None => Ok(()),
+    check_pad(op, &adapter, mask.is_some())
+}
+
+/// C11 and C12: masked padding can be what it is to be.
+fn check_pad(op: OpRef<'_>, adapter: &Adapter, masks: bool) -> Result<(), Diagnostic> {
+    let pad = Pad::of(op);
+    if !masks {
+        return match op.attr("pad") {
+            Some(_) => Err(op.clause_error("C12", "pad", "nothing is masked: time and packet have no `{0}`".to_owned())),
+            None => Ok(()),
+        };
     }
+    if adapter.masked(pad).is_some() {
+        return Ok(());
+    }
+    if pad == Pad::Zero {
+        let message = "zero padding is not zero behind the table and the zero points: no number becomes zero by all of them";
+        return Err(op.clause_error("C11", "packet", message.to_owned()));
+    }
+    let message = format!("the {pad} number of `{}` is another behind the table, the conversion and the zero points", adapter.from);
+    Err(op.clause_error("C12", "pad", message))
 }
 
 /// The time of one tensor: that of the stream, but for the axis between two interleaved ones.

@@ -2,6 +2,7 @@
 
 use crate::chain::{axes, check_same, check_stored, input, with_dims};
 use crate::meaning::Meaning;
+use crate::pad::check_zeros;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, TypeId};
@@ -21,6 +22,7 @@ pub static TO_TRF: OpDecl = OpDecl {
         ("C1", "1, 2, 4 or 8 rows (book 18, 19)"),
         ("C2", "[row, element] is the stream's [time, packet] (book 18)"),
         ("C3", "a row's elements fit its register file: 8 KB, half of it for `first` and `second` (book 04, 18)"),
+        ("C4", "what the mappings call zero is zero in the stream, not another `pad` of its fetch"),
     ],
     operands: &[OperandDecl::one("stream", &["stream.collect"])],
     clauses: &[
@@ -43,6 +45,7 @@ pub static TO_VRF: OpDecl = OpDecl {
     constraints: &[
         ("C1", "the elements fit the register file: 8 KB; they are not i5 or i9, whose sideband bit it does not hold (books 04, 19)"),
         ("C2", "element is the stream's [time, packet]"),
+        ("C3", "what the mapping calls zero is zero in the stream, not another `pad` of its fetch"),
     ],
     operands: &[OperandDecl::one("stream", &["stream.collect"])],
     clauses: &[
@@ -95,7 +98,8 @@ fn verify_trf(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         return Err(op.clause_error("C3", "element", message));
     }
     let wanted = Expr::pair([source.dim(Dim::Time), source.dim(Dim::Packet)]);
-    check_same(op, "C2", "element", &Expr::pair([row, element]), &wanted, axes)
+    check_same(op, "C2", "element", &Expr::pair([row, element]), &wanted, axes)?;
+    check_zeros(op, &result, "C4", axes)
 }
 
 fn verify_vrf(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
@@ -106,5 +110,6 @@ fn verify_vrf(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     check_stored(op, &result, "C1")?;
     check_place(op, "at", &result, op.int("at").unwrap_or(0), machine(op.ctx).memory.vrf_bytes, axes, "C1")?;
     let wanted = Expr::pair([source.dim(Dim::Time), source.dim(Dim::Packet)]);
-    check_same(op, "C2", "element", &result.dim(Dim::Element), &wanted, axes)
+    check_same(op, "C2", "element", &result.dim(Dim::Element), &wanted, axes)?;
+    check_zeros(op, &result, "C3", axes)
 }
