@@ -4,8 +4,9 @@ use super::collect::padded;
 use crate::attrs::PROGRAM;
 use crate::clauses::{at_least, machine, one_of};
 use crate::loops::{Loops, Written};
+use crate::read_cache::CacheReads;
 use crate::stage::{
-    Access, Build, Engine, Flow, Mismatch, Operand, RunCx, SliceMemory, Stage, StageCost, Stream, Wire,
+    Access, BankUse, Build, Engine, Flow, Mismatch, Operand, RunCx, SliceMemory, Stage, StageCost, Stream, Wire,
 };
 use crate::taint::Taint;
 use crate::trf::{REGION, Region};
@@ -140,6 +141,10 @@ impl Stage for Align {
     fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
         let out = Flow { packets: input.packets / self.flits * self.repeat, packet: self.width };
         StageCost { engine: Engine::Contraction, cycles: out.packets, latency: 1, macs: 0, out }
+    }
+
+    fn bank_use(&self, machine: &Machine, _input: Flow) -> Option<BankUse> {
+        Some(BankUse::Reads(CacheReads::of(&self.loops.program, machine)))
     }
 
     fn accesses(&self) -> Vec<Access> {
