@@ -21,6 +21,7 @@ pub mod ops {
     include!(concat!(env!("OUT_DIR"), "/ops.rs"));
 }
 pub mod program;
+pub mod read_cache;
 pub mod route;
 pub mod router;
 pub mod snoop;

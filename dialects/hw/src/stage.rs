@@ -1,6 +1,7 @@
 //! What an engine does: the contract between the hw operations (which implement it), the interpreter (which runs it)
 //! and the cost model (which prices it). Everything is bytes; no axis and no mapping can be named here.
 
+use crate::read_cache::CacheReads;
 use crate::taint::{Marker, Taint, TaintLog};
 use std::ops::Range;
 use std::sync::Arc;
@@ -362,6 +363,30 @@ pub struct StageCost {
     pub out: Flow,
 }
 
+/// What a stage does with the banks of the tensor register file (book 18).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BankUse {
+    /// Reads through the cache.
+    Reads(CacheReads),
+    /// Writes that many flits, one a cycle at most, each to the column after the last one's.
+    Writes(u64),
+}
+
+/// How much of the Reducer a contraction uses (book 19).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TreeUse {
+    /// Rows that compute.
+    pub rows: u64,
+    /// Rows that there are.
+    pub all_rows: u64,
+    /// Levels of the tree that add.
+    pub depth: u64,
+    /// Cycles that they take.
+    pub latency: u64,
+    /// Multiply-accumulates of a slice in as many cycles with every row and every element at work.
+    pub most_macs: u64,
+}
+
 /// One engine's configuration in a command, ready to run. Made from an hw operation by its [`Build`] interface.
 pub trait Stage: Send + Sync {
     /// The operation's name, for reports and marks.
@@ -403,6 +428,16 @@ pub trait Stage: Send + Sync {
 
     /// What it costs, given what flows in.
     fn cost(&self, machine: &Machine, input: Flow) -> StageCost;
+
+    /// What it does with the banks of the tensor register file.
+    fn bank_use(&self, _machine: &Machine, _input: Flow) -> Option<BankUse> {
+        None
+    }
+
+    /// For the contraction: how much of the Reducer it uses.
+    fn tree_use(&self, _machine: &Machine, _input: Flow) -> Option<TreeUse> {
+        None
+    }
 
     /// The fields of the machine description that are assumed and its cost rests on.
     fn assumed(&self) -> Vec<&'static str> {

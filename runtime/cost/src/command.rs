@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use visa_hw::program::{Context, Exec};
-use visa_hw::stage::{Engine, Flow, Space, Wire};
+use visa_hw::read_cache::CacheReads;
+use visa_hw::stage::{BankUse, Engine, Flow, Space, TreeUse, Wire};
 use visa_ir::span::Span;
 use visa_machine::Machine;
 use visa_numerics::DType;
@@ -29,6 +30,14 @@ pub(crate) struct Work {
     pub(crate) assumed: Vec<&'static str>,
     /// What it reads and writes.
     pub(crate) regions: Vec<Region>,
+    /// How much of the Reducer it uses, with its multiply-accumulates of a slice.
+    pub(crate) trees: Option<(TreeUse, u64)>,
+    /// Its reads of the tensor register file.
+    pub(crate) bank_reads: Option<CacheReads>,
+    /// Flits that it writes to the tensor register file.
+    pub(crate) bank_writes: u64,
+    /// Cycles among `cycles` that its writes wait for reads of the other context.
+    pub(crate) stalls: u64,
 }
 
 /// Prices a run: engines are one pipeline, so it takes as long as the busiest, after the pipeline has filled.
@@ -42,8 +51,15 @@ pub(crate) fn exec_work(exec: &Exec, span: Span, machine: &Machine, chips: usize
     let mut wire = Some(Wire::NOTHING);
     let (mut engines, mut latency) = (Vec::new(), 0u64);
     let (mut bytes, mut macs) = (Traffic::default(), BTreeMap::new());
+    let (mut trees, mut bank_reads, mut bank_writes) = (None, None, 0);
     for stage in &exec.stages {
         let cost = stage.cost(machine, flow);
+        trees = stage.tree_use(machine, flow).map(|trees| (trees, cost.macs)).or(trees);
+        match stage.bank_use(machine, flow) {
+            Some(BankUse::Reads(reads)) => bank_reads = Some(reads),
+            Some(BankUse::Writes(flits)) => bank_writes = flits,
+            None => {}
+        }
         busy(&mut engines, engine_name(cost.engine), cost.cycles);
         latency = latency.saturating_add(cost.latency);
         // A stage that cannot be connected is refused by the verifier; without a format its work has no peak.
@@ -88,6 +104,10 @@ pub(crate) fn exec_work(exec: &Exec, span: Span, machine: &Machine, chips: usize
         macs,
         assumed: exec.stages.iter().flat_map(|stage| stage.assumed()).collect(),
         regions: exec_regions(exec),
+        trees,
+        bank_reads,
+        bank_writes,
+        stalls: 0,
     }
 }
 

@@ -4,6 +4,7 @@
 //! and returns a [`Report`]: as text for the kernel's author, as JSON by serde for programs.
 
 mod command;
+mod conflicts;
 mod footprint;
 mod price;
 mod report;
@@ -12,4 +13,4 @@ mod text;
 mod transfer;
 
 pub use price::price;
-pub use report::{Assumed, Busy, CommandReport, EngineCycles, Report, Resource, Totals, Traffic, Wait, Why};
+pub use report::{Assumed, Busy, CommandReport, ContractionReport, EngineCycles, Report, Resource, Totals, Traffic, Wait, Why};

@@ -7,14 +7,15 @@ use visa_machine::{ASSUMED, Machine};
 use visa_numerics::DType;
 
 use crate::command::{Work, exec_work};
-use crate::report::{Assumed, Busy, CommandReport, Report, Resource, Totals, Traffic};
-use crate::schedule::{Slot, schedule};
+use crate::conflicts::schedule_with_stalls;
+use crate::report::{Assumed, Busy, CommandReport, ContractionReport, Report, Resource, Totals, Traffic};
+use crate::schedule::Slot;
 use crate::transfer::dma_work;
 
 /// Prices a verified program on `machine`.
 #[must_use]
 pub fn price(program: &Program, machine: &Machine) -> Report {
-    let works: Vec<Work> = program
+    let mut works: Vec<Work> = program
         .commands
         .iter()
         .map(|command| match &command.kind {
@@ -22,7 +23,7 @@ pub fn price(program: &Program, machine: &Machine) -> Report {
             CommandKind::Exec(exec) => exec_work(exec, command.span, machine, program.chips),
         })
         .collect();
-    let slots = schedule(&works);
+    let slots = schedule_with_stalls(&mut works);
     let totals = totals(&works, &slots, machine, program.chips);
     let assumptions = assumptions(&works);
     let commands = works.into_iter().zip(slots).enumerate();
@@ -38,6 +39,7 @@ pub fn price(program: &Program, machine: &Machine) -> Report {
 }
 
 fn command_report(index: usize, work: Work, slot: Slot) -> CommandReport {
+    let contraction = contraction(&work);
     CommandReport {
         index,
         kind: work.resource,
@@ -49,10 +51,25 @@ fn command_report(index: usize, work: Work, slot: Slot) -> CommandReport {
         bottleneck: work.bottleneck,
         bytes: work.bytes,
         macs: sum(work.macs.values()),
+        contraction,
+        stalls: work.stalls,
         start: slot.start,
         end: slot.end,
         waits: slot.waits,
     }
+}
+
+fn contraction(work: &Work) -> Option<ContractionReport> {
+    let ((trees, macs), reads) = (work.trees?, work.bank_reads?);
+    Some(ContractionReport {
+        rows: trees.rows,
+        all_rows: trees.all_rows,
+        share_of_macs: macs as f64 / trees.most_macs.max(1) as f64,
+        tree_levels: trees.depth,
+        tree_cycles: trees.latency,
+        reads: reads.reads,
+        misses: reads.misses,
+    })
 }
 
 fn totals(works: &[Work], slots: &[Slot], machine: &Machine, chips: usize) -> Totals {

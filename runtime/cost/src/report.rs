@@ -76,12 +76,44 @@ pub struct CommandReport {
     pub bytes: Traffic,
     /// Multiply-accumulates, all slices and chips.
     pub macs: u64,
+    /// Of a contraction: how it uses the Reducer and the register file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contraction: Option<ContractionReport>,
+    /// Cycles among `cycles` in which its writes to the tensor register file wait for reads of a contraction (book 18).
+    pub stalls: u64,
     /// Cycle in which it starts.
     pub start: u64,
     /// Cycle in which it has ended.
     pub end: u64,
     /// What kept it from starting earlier; empty where it starts in cycle 0.
     pub waits: Vec<Wait>,
+}
+
+/// How a contraction uses the Reducer and the register file (books 18, 19). All slices are alike.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ContractionReport {
+    /// Rows that compute.
+    pub rows: u64,
+    /// Rows that there are.
+    pub all_rows: u64,
+    /// Multiply-accumulates over those of as many cycles with every row and every element at work (0 to 1).
+    pub share_of_macs: f64,
+    /// Levels of the tree that add.
+    pub tree_levels: u64,
+    /// Cycles that they take.
+    pub tree_cycles: u64,
+    /// Packets that meet the register file: cycles, and additions in time.
+    pub reads: u64,
+    /// Reads that miss the cache.
+    pub misses: u64,
+}
+
+impl ContractionReport {
+    /// Part of the reads that hit the cache (0 to 1); 0 without reads.
+    #[must_use]
+    pub fn hit_rate(&self) -> f64 {
+        (self.reads - self.misses.min(self.reads)) as f64 / self.reads.max(1) as f64
+    }
 }
 
 /// How long an engine is busy with a command.

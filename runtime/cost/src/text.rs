@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use visa_ir::span::Span;
 
-use crate::report::{CommandReport, Report, Traffic};
+use crate::report::{CommandReport, ContractionReport, Report, Traffic};
 
 /// Heads of the columns, and whether they hold numbers (aligned right).
 const COLUMNS: [(&str, bool); 9] = [
@@ -50,6 +50,13 @@ impl Report {
         }
         let mut rows =
             vec![("total", time), ("busy", busy), ("work", work), ("bytes", traffic(&totals.bytes))];
+        for command in &self.commands {
+            rows.extend(command.contraction.map(|found| ("reducer", reducer(command.index, &found))));
+            if command.stalls > 0 {
+                let stalls = format!("{}: {} cycles behind reads of the register file", command.index, command.stalls);
+                rows.push(("stalls", stalls));
+            }
+        }
         for assumed in &self.assumptions {
             rows.push(("assumed", format!("{}: {}", assumed.field, assumed.why)));
         }
@@ -88,6 +95,20 @@ fn table(text: &mut String, rows: &[Row]) {
         );
         push_line(text, &cells.collect::<Vec<_>>().join("  "));
     }
+}
+
+/// How a contraction uses the Reducer.
+fn reducer(index: usize, found: &ContractionReport) -> String {
+    format!(
+        "{index}: {} of {} rows, {:.1}% of the MACs, {} tree levels in {} cycles, {} packets, {:.1}% of the reads hit the cache",
+        found.rows,
+        found.all_rows,
+        found.share_of_macs * 100.0,
+        found.tree_levels,
+        found.tree_cycles,
+        found.reads,
+        found.hit_rate() * 100.0
+    )
 }
 
 fn traffic(bytes: &Traffic) -> String {

@@ -37,6 +37,10 @@ pub(crate) fn dma_work(dma: &Dma, span: Span, machine: &Machine, chips: usize) -
             false => vec!["timing.dma_startup_cycles"],
         },
         regions: dma_regions(dma, machine),
+        trees: None,
+        bank_reads: None,
+        bank_writes: 0,
+        stalls: 0,
     }
 }
 

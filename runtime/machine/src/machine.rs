@@ -56,6 +56,12 @@ pub struct Memory {
     pub trf_rows: u64,
     /// Capacity of one of those rows, bytes (book 04).
     pub trf_bytes_per_row: u64,
+    /// Columns of banks of a row, which take turns every `trf_bank_width` bytes (book 18).
+    pub trf_bank_columns: u64,
+    /// Bytes that a bank of the tensor register file reads or writes at once, and a cache entry holds (book 18).
+    pub trf_bank_width: u64,
+    /// Rows of banks, one entry a column each, that the read cache of a row holds (book 18: 4 rows x 2 columns x 32 bytes).
+    pub trf_cache_rows: u64,
     /// Vector register file of a slice, bytes (book 04).
     pub vrf_bytes: u64,
     /// Scratchpad memory of a processing element, bytes. Assumed.
@@ -311,6 +317,9 @@ impl Default for Memory {
             dm_bank_width: 8,
             trf_rows: 8,
             trf_bytes_per_row: 8 << 10,
+            trf_bank_columns: 2,
+            trf_bank_width: 32,
+            trf_cache_rows: 4,
             vrf_bytes: 8 << 10,
             spm_bytes_per_pe: 4 << 10,
             hbm_bytes: 48 << 30,

@@ -210,7 +210,7 @@ fn rngd_in_numbers() {
         "topology": {"max_chips": 8, "clusters_per_chip": 2, "pes_per_cluster": 4, "slices_per_cluster": 256,
                      "dmns_per_pe": 2, "dma_engines_per_chip": 8},
         "memory": {"dm_bytes_per_slice": 524_288, "dm_banks": 16, "dm_bank_width": 8, "trf_rows": 8,
-                   "trf_bytes_per_row": 8192, "vrf_bytes": 8192, "spm_bytes_per_pe": 4096,
+                   "trf_bytes_per_row": 8192, "trf_bank_columns": 2, "trf_bank_width": 32, "trf_cache_rows": 4, "vrf_bytes": 8192, "spm_bytes_per_pe": 4096,
                    "hbm_bytes": 51_539_607_552_u64, "hbm_stacks": 2, "hbm_channels_per_stack": 16},
         "limits": {"sequencer_entries": 8, "sequencer_limit": 65_536, "sequencer_stride_bits": 32,
                    "fetch_sizes_main": [1, 2, 4, 8, 16, 32], "fetch_size_sub": 8,

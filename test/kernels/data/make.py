@@ -18,6 +18,8 @@ The kernels of `transpose.visa` get `iota` (element k is k); `transpose.expected
 `lhs_f32.npy` and `lhs_rhs.safetensors` feed `dot` from files: `lhs` is f32 values that are no bf16 values
 (rand:3 before rounding), `rhs` is rand:2; `dot_from_files.out.npy` is the result for both. `bad_*.npy` must be refused.
 
+`sum_order.npy` has squares of 2^24 and 1, whose sum depends on the order; sum_order.visa works it out by hand.
+
 `casts_f32.npy` and `casts_i32.npy` hold numbers at which the conversions of casts.visa and fetch_casts.visa round, saturate
 and wrap; their results stand in these files, worked out by hand.
 
@@ -320,6 +322,7 @@ def files():
         "dot_from_files.out.npy": npy(dot(round_to_bf16(lhs_f32), rhs)),
         "casts_f32.npy": npy(np.array([1.125, -1.0625, 61440, 65520, 61439, 2**-17, 2**-10, -257], np.float32)),
         "casts_i32.npy": npy(np.array([7, 8, -9, 127, 128, -129, 32768, -(2**31)], np.int32)),
+        "sum_order.npy": npy(np.array([4096] + [1] * 63, np.float32)),
         "bad_truncated.npy": npy(lhs_f32)[:4096],
         "bad_shape.npy": npy(lhs_f32[:2047]),
         "bad_dtype.npy": npy(lhs_f32.astype(np.complex64)),

@@ -4,8 +4,9 @@ use super::collect::padded;
 use crate::attrs::PROGRAM;
 use crate::clauses::{at_least, machine, one_of};
 use crate::loops::{Loops, Written};
+use crate::read_cache::CacheReads;
 use crate::stage::{
-    Access, Build, Engine, Flow, Mismatch, Operand, RunCx, SliceMemory, Stage, StageCost, Stream, Wire,
+    Access, BankUse, Build, Engine, Flow, Mismatch, Operand, RunCx, SliceMemory, Stage, StageCost, Stream, Wire,
 };
 use crate::taint::Taint;
 use crate::trf::{REGION, Region};
@@ -207,6 +208,10 @@ impl Stage for Align {
 
     fn assumed(&self) -> Vec<&'static str> {
         if self.overfills() { vec!["timing.shift_reuse_cycles"] } else { Vec::new() }
+    }
+
+    fn bank_use(&self, machine: &Machine, _input: Flow) -> Option<BankUse> {
+        Some(BankUse::Reads(CacheReads::of(&self.loops.program, machine)))
     }
 
     fn accesses(&self) -> Vec<Access> {

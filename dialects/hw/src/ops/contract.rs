@@ -6,7 +6,7 @@ use crate::attrs::DTYPE;
 use crate::clauses::{at_least, body, machine};
 use crate::number::Number;
 use crate::stage::{
-    Bank, Build, Engine, Flow, Mismatch, Operand, RunCx, SliceMemory, Stage, StageCost, Stream, Wire,
+    Bank, Build, Engine, Flow, Mismatch, Operand, RunCx, SliceMemory, Stage, StageCost, Stream, TreeUse, Wire,
 };
 use crate::taint::Taint;
 use std::ops::Range;
@@ -162,13 +162,28 @@ impl Stage for Contract {
 
     fn cost(&self, machine: &Machine, input: Flow) -> StageCost {
         let macs = input.packets * self.rows * self.dtype.elements(self.data);
-        let latency = self.depth * machine.timing.tree_level_cycles + 1;
+        let latency = self.tree_latency(machine) + 1;
         let out = self.out(input);
         StageCost { engine: Engine::Contraction, cycles: input.packets, latency, macs, out }
+    }
+
+    fn tree_use(&self, machine: &Machine, input: Flow) -> Option<TreeUse> {
+        let all_rows = machine.memory.trf_rows;
+        Some(TreeUse {
+            rows: self.rows,
+            all_rows,
+            depth: self.depth,
+            latency: self.tree_latency(machine),
+            most_macs: input.packets * all_rows * self.elements,
+        })
     }
 }
 
 impl Contract {
+    fn tree_latency(&self, machine: &Machine) -> u64 {
+        self.depth * machine.timing.tree_level_cycles
+    }
+
     fn out(&self, input: Flow) -> Flow {
         Flow { packets: input.packets, packet: self.rows * self.groups() as u64 * 4 }
     }

@@ -2,7 +2,7 @@
 
 use crate::clauses::{at_least, machine, one_of};
 use crate::stage::{
-    Access, Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stream, Wire,
+    Access, BankUse, Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stream, Wire,
 };
 use crate::trf::{REGION, Region};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
@@ -111,6 +111,11 @@ impl Stage for StoreTrf {
 
     fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
         StageCost { engine: Engine::Commit, cycles: input.packets, latency: 1, macs: 0, out: input }
+    }
+
+    fn bank_use(&self, machine: &Machine, input: Flow) -> Option<BankUse> {
+        let bytes = input.packets.saturating_mul(input.packet);
+        Some(BankUse::Writes(bytes.div_ceil(machine.memory.trf_bank_width)))
     }
 
     fn accesses(&self) -> Vec<Access> {

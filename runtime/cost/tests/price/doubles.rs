@@ -5,7 +5,7 @@ use std::ops::Range;
 use visa_cost::{Report, price};
 use visa_hw::program::{Command, CommandKind, Context, Dma, Exec, Program};
 use visa_hw::stage::{
-    Access, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stream, Wire,
+    Access, BankUse, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stream, TreeUse, Wire,
 };
 use visa_ir::span::Span;
 use visa_machine::Machine;
@@ -19,6 +19,8 @@ pub(crate) struct Fixed {
     /// The format that it hands on.
     pub(crate) dtype: DType,
     pub(crate) accesses: Vec<Access>,
+    pub(crate) bank: Option<BankUse>,
+    pub(crate) trees: Option<TreeUse>,
     /// The slice bitmap, if it has one.
     pub(crate) stored: Option<Vec<Range<usize>>>,
 }
@@ -27,7 +29,7 @@ pub(crate) struct Fixed {
 pub(crate) fn stage(name: &'static str, engine: Engine, cycles: u64) -> Fixed {
     let out = Flow { packets: cycles, packet: 8 };
     let cost = StageCost { engine, cycles, latency: 0, macs: 0, out };
-    Fixed { name, cost, dtype: DType::Bf16, accesses: Vec::new(), stored: None }
+    Fixed { name, cost, dtype: DType::Bf16, accesses: Vec::new(), bank: None, trees: None, stored: None }
 }
 
 impl Fixed {
@@ -43,6 +45,16 @@ impl Fixed {
 
     pub(crate) fn dtype(mut self, dtype: DType) -> Self {
         self.dtype = dtype;
+        self
+    }
+
+    pub(crate) fn bank(mut self, bank: BankUse) -> Self {
+        self.bank = Some(bank);
+        self
+    }
+
+    pub(crate) fn trees(mut self, trees: TreeUse) -> Self {
+        self.trees = Some(trees);
         self
     }
 
@@ -77,6 +89,12 @@ impl Stage for Fixed {
     }
     fn cost(&self, _machine: &Machine, _input: Flow) -> StageCost {
         self.cost
+    }
+    fn bank_use(&self, _machine: &Machine, _input: Flow) -> Option<BankUse> {
+        self.bank
+    }
+    fn tree_use(&self, _machine: &Machine, _input: Flow) -> Option<TreeUse> {
+        self.trees
     }
     fn stored_slices(&self) -> Option<&[Range<usize>]> {
         self.stored.as_deref()

@@ -1,0 +1,75 @@
+//! Loads of the tensor register file beside contractions, and what a contraction uses (books 18, 19).
+
+use visa_cost::Report;
+use visa_hw::program::CommandKind;
+use visa_hw::program::Context::{Main, Sub};
+use visa_hw::read_cache::CacheReads;
+use visa_hw::stage::Engine;
+use visa_hw::stage::Space::Trf;
+use visa_hw::stage::{BankUse, TreeUse};
+
+use crate::doubles::{exec, report, stage};
+
+/// A load of `writes` flits, a flit a cycle, fetched in `fetched` cycles.
+fn load(fetched: u64, writes: u64) -> CommandKind {
+    let store = stage("hw.store_trf", Engine::Commit, writes).bank(BankUse::Writes(writes)).writes(Trf, 4096..8192);
+    exec(Sub, 0..512, &[stage("hw.fetch", Engine::Fetch, fetched), store])
+}
+
+/// 100 cycles of a contraction that misses `misses` times in both columns.
+fn contraction(misses: u64, in_step: bool) -> CommandKind {
+    let reads = CacheReads { reads: 100, misses, columns: 2, occupied: [misses; 2], in_step };
+    let align = stage("hw.align", Engine::Contraction, 100).bank(BankUse::Reads(reads)).reads(Trf, 0..4096);
+    let trees = TreeUse { rows: 4, all_rows: 8, depth: 5, latency: 5, most_macs: 25_600 };
+    exec(Main, 0..512, &[align, stage("hw.contract", Engine::Contraction, 100).macs(6400).trees(trees)])
+}
+
+/// Stalls and end of the load, which is command `number`.
+fn stalls(report: &Report, number: usize) -> (u64, u64) {
+    (report.commands[number].stalls, report.commands[number].end)
+}
+
+#[test]
+fn a_load_gives_way_to_misses() {
+    let beside = |fetched, writes, misses| stalls(&report(1, vec![contraction(misses, false), load(fetched, writes)]), 1);
+    // 20 writes to each column, and it is free every second cycle: 80 cycles.
+    assert_eq!(beside(40, 40, 50), (40, 80));
+    // 80 writes would take 160. In the 100 cycles of the contraction 50 are done, then 30 more.
+    assert_eq!(beside(80, 80, 50), (50, 130));
+    // Every read misses: nothing is written until the contraction has ended.
+    assert_eq!(beside(40, 40, 100), (100, 140));
+    // The fetch brings a flit every 4 cycles, so that the writes have time to wait.
+    assert_eq!(beside(160, 40, 50), (0, 160));
+    assert_eq!(beside(40, 40, 0), (0, 40));
+}
+
+#[test]
+fn reads_in_step_leave_a_column_free() {
+    assert_eq!(stalls(&report(1, vec![contraction(100, true), load(40, 40)]), 1), (0, 40));
+}
+
+#[test]
+fn what_waits_for_a_load_waits_for_its_stalls() {
+    // The order in the program does not matter to who waits; the last contraction reads what the load writes.
+    let user = stage("hw.align", Engine::Contraction, 10).reads(Trf, 4096..8192);
+    let report = report(1, vec![load(40, 40), contraction(50, false), exec(Main, 0..512, &[user])]);
+    assert_eq!(stalls(&report, 0), (40, 80));
+    assert_eq!((report.commands[1].start, report.commands[1].end), (0, 100));
+    assert_eq!(report.commands[2].start, 100);
+    let alone = crate::doubles::report(1, vec![load(40, 40)]);
+    assert_eq!(stalls(&alone, 0), (0, 40));
+}
+
+#[test]
+fn the_text_says_what_a_contraction_uses() {
+    let report = report(1, vec![contraction(50, false), load(40, 40)]);
+    let text = report.text(|_| None);
+    // 4 of 8 rows, and half of a packet's elements.
+    let reducer = "reducer   0: 4 of 8 rows, 25.0% of the MACs, 5 tree levels in 5 cycles, 100 packets, 50.0% of the reads hit the cache\n";
+    assert!(text.contains(reducer), "{text}");
+    assert!(text.contains("stalls    1: 40 cycles behind reads of the register file\n"), "{text}");
+    let json = serde_json::to_value(&report).unwrap();
+    assert_eq!(json["commands"][0]["contraction"]["misses"], 50);
+    assert_eq!(json["commands"][1]["stalls"], 40);
+    assert!(json["commands"][1].get("contraction").is_none());
+}
