@@ -1,6 +1,7 @@
 //! The bodies of hw clauses: number formats, sequencer programs, lookup tables.
 
 pub use crate::snoop::SNOOP;
+pub use crate::valid_count::{COUNTERS, GATES};
 use std::rc::Rc;
 use visa_ir::decl::{Body, BodyDef, BodyError};
 use visa_numerics::{DType, LookupTable};
@@ -55,7 +56,7 @@ pub static MASK: BodyDef = BodyDef {
 };
 
 /// Every attribute of the dialect.
-pub(crate) static ATTRS: &[&BodyDef] = &[&DTYPE, &PROGRAM, &PAIRED, &MASK, &SNOOP, &TABLE];
+pub(crate) static ATTRS: &[&BodyDef] = &[&DTYPE, &PROGRAM, &PAIRED, &MASK, &SNOOP, &TABLE, &COUNTERS, &GATES];
 
 fn parse_dtype(text: &str) -> Result<Rc<dyn Body>, BodyError> {
     let name = text.trim();

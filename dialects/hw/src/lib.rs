@@ -28,6 +28,7 @@ pub mod snoop;
 pub mod stage;
 pub mod taint;
 mod trf;
+pub mod valid_count;
 
 pub use compile::compile;
 use visa_ir::decl::Dialect;

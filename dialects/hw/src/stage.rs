@@ -439,6 +439,11 @@ pub trait Stage: Send + Sync {
         None
     }
 
+    /// For a stage that makes one element of several: what keeps undefined ones out, for the report on shadow marks.
+    fn excludes(&self) -> Option<&'static str> {
+        None
+    }
+
     /// The fields of the machine description that are assumed and its cost rests on.
     fn assumed(&self) -> Vec<&'static str> {
         Vec::new()

@@ -160,10 +160,12 @@ impl<'a> Interpreter<'a> {
 /// The operations of a command that shadow marks can name.
 fn ops(kind: &CommandKind, span: visa_ir::span::Span) -> Vec<Op> {
     match kind {
-        CommandKind::Dma(_) => vec![Op { step: Step { name: "hw.dma".to_owned(), span }, is_switch: false }],
+        CommandKind::Dma(_) => {
+            vec![Op { step: Step { name: "hw.dma".to_owned(), span, excludes: None }, is_switch: false }]
+        }
         CommandKind::Exec(exec) => {
             let stages = exec.stages.iter().map(|stage| Op {
-                step: Step { name: stage.name().to_owned(), span: stage.span() },
+                step: Step { name: stage.name().to_owned(), span: stage.span(), excludes: stage.excludes() },
                 is_switch: stage.is_switch(),
             });
             stages.collect()

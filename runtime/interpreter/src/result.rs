@@ -20,6 +20,8 @@ pub struct Step {
     pub name: String,
     /// Where it stands in the source.
     pub span: Span,
+    /// What keeps undefined elements out of what it makes of several.
+    pub excludes: Option<&'static str>,
 }
 
 /// Where undefined data begins.
@@ -62,6 +64,9 @@ impl fmt::Display for UndefinedReport {
         if self.chain.len() > 1 {
             let names: Vec<&str> = self.chain.iter().map(|step| step.name.as_str()).collect();
             write!(f, "; it came through {}", names.join(", "))?;
+        }
+        if let Some(excludes) = self.chain.iter().find_map(|step| step.excludes) {
+            write!(f, "; {excludes}")?;
         }
         Ok(())
     }

@@ -145,6 +145,12 @@ pub struct Limits {
     pub sequential_inner_max: u64,
     /// 32-bit lanes of the Vector Engine (book 20).
     pub vector_lanes: u64,
+    /// Slots of the accumulator that reduces within a slice (book 22).
+    pub reduce_slots: u64,
+    /// Counters of the Valid Count Generator (book 24).
+    pub valid_count_counters: u64,
+    /// Gates of the Valid Count Generator (book 24).
+    pub valid_count_gates: u64,
     /// Consecutive accesses to one bank of data memory that starve a DMA: (256 / 128) n 32 reaches the 4096 cycles after
     /// which the network gives up (book 11).
     pub dm_bank_starvation: u64,
@@ -365,6 +371,9 @@ impl Default for Limits {
             interleaved_inner_max: 128,
             sequential_inner_max: 32,
             vector_lanes: 8,
+            reduce_slots: 8,
+            valid_count_counters: 8,
+            valid_count_gates: 3,
             dm_bank_starvation: 64,
         }
     }

@@ -233,6 +233,9 @@ fn limits(limits: &Limits) -> Vec<Check> {
         interleaved_inner_max,
         sequential_inner_max,
         vector_lanes,
+        reduce_slots,
+        valid_count_counters,
+        valid_count_gates,
         dm_bank_starvation,
     } = limits;
     let flit = Rule::Power(1, flit_bytes);
@@ -265,6 +268,9 @@ fn limits(limits: &Limits) -> Vec<Check> {
         ("limits.interleaved_inner_max", interleaved_inner_max, Rule::Within(1, accumulator_slots)),
         ("limits.sequential_inner_max", sequential_inner_max, Rule::Within(1, accumulator_slots)),
         ("limits.vector_lanes", vector_lanes, Rule::Power(2, 8)),
+        ("limits.reduce_slots", reduce_slots, Rule::Within(1, 1024)),
+        ("limits.valid_count_counters", valid_count_counters, Rule::Within(1, 32)),
+        ("limits.valid_count_gates", valid_count_gates, Rule::Within(0, 32)),
     ];
     let transpose = [
         ("limits.transpose_elements", transpose_elements, flit),

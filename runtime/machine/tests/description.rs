@@ -107,11 +107,14 @@ fn limits_at_their_edges() {
         ("/limits/mac_width_bytes", json!(64), json!(128)),
         ("/limits/shift_buffer_bytes", json!(64), json!(63)), // the width
         ("/limits/interleaved_inner_max", json!(128), json!(129)), // 1024 slots, 8 rows
-        ("/limits/sequential_inner_max", json!(32), json!(33)), // 1024 slots, 32 columns
-        ("/limits/vector_lanes", json!(8), json!(4)),         // 32-byte flits
-        ("/limits/transpose_elements", json!(8), json!(16)),  // of 4 bytes in a flit of 32
+        ("/limits/sequential_inner_max", json!(32), json!(33)),    // 1024 slots, 32 columns
+        ("/limits/vector_lanes", json!(8), json!(4)),              // 32-byte flits
+        ("/limits/reduce_slots", json!(1024), json!(0)),
+        ("/limits/valid_count_counters", json!(32), json!(33)),
+        ("/limits/valid_count_gates", json!(0), json!(33)),
+        ("/limits/transpose_elements", json!(8), json!(16)), // of 4 bytes in a flit of 32
         ("/limits/transpose_row_bytes", json!(32), json!(64)), // a flit
-        ("/limits/transpose_row_bytes", json!(4), json!(2)),  // a row of 4-byte elements
+        ("/limits/transpose_row_bytes", json!(4), json!(2)), // a row of 4-byte elements
         ("/limits/transpose_columns", json!([8, 256]), json!([8, 257])),
         ("/limits/transpose_buffer_columns", json!(256), json!(257)),
         ("/limits/commit_sizes", json!([8, 32]), json!([8, 40])),
@@ -227,6 +230,7 @@ fn rngd_in_numbers() {
                    "reg_read_sizes": [1, 2, 4, 8, 16, 32, 64], "trf_wide_align": 64,
                    "row_counts": [1, 2, 4, 8], "accumulator_slots": 1024, "accumulator_columns": 32,
                    "interleaved_inner_max": 128, "sequential_inner_max": 32, "vector_lanes": 8,
+                   "reduce_slots": 8, "valid_count_counters": 8, "valid_count_gates": 3,
                    "dm_bank_starvation": 64},
         "timing": {"clock_ghz": 1.0, "dma_startup_cycles": 500, "dma_bytes_per_cycle": 256,
                    "hbm_bytes_per_cycle": 1536, "dm_bytes_per_cycle_per_dmn": 128, "spm_bytes_per_cycle": 128,

@@ -94,7 +94,7 @@ fn read(op: OpRef<'_>) -> Result<Accumulate, Diagnostic> {
 
 /// How many slots there are, if the kept entries number them without gap: in ascending order, each stride is the product
 /// of the limits below it.
-fn numbered(slots: &Program) -> Result<u64, String> {
+pub(crate) fn numbered(slots: &Program) -> Result<u64, String> {
     let indirect = |entry: &&Entry| entry.stride.table().is_some();
     if let Some(entry) = slots.entries.iter().find(indirect) {
         return Err(format!("entry `{entry}` of `{slots}` has an offset table, expected a stride"));
@@ -120,7 +120,7 @@ fn is_summed(entry: &Entry) -> bool {
 }
 
 /// Kept steps inside the outermost reduced loop; `None` where nothing is reduced.
-fn inner(slots: &Program) -> Option<u64> {
+pub(crate) fn inner(slots: &Program) -> Option<u64> {
     let outermost = slots.entries.iter().position(|entry| entry.limit > 1 && is_summed(entry))?;
     let kept = slots.entries[outermost..].iter().filter(|entry| !is_summed(entry));
     Some(kept.map(|entry| entry.limit).product())

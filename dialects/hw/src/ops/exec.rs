@@ -164,6 +164,7 @@ struct VectorOrder {
     last: Option<(VectorStage, Span)>,
     alus: BTreeMap<Alu, Span>,
     stash_read: Option<Span>,
+    reduced: Option<Span>,
 }
 
 impl VectorOrder {
@@ -175,6 +176,12 @@ impl VectorOrder {
         {
             let message = format!("the stage {now} stands behind {before}");
             return Err(at(op, stage, "C4", message).note("which stands here", Some(place)));
+        }
+        if now == VectorStage::Reduce
+            && let Some(first) = self.reduced.replace(span)
+        {
+            let message = "the stage reduce works a second time".to_owned();
+            return Err(at(op, stage, "C4", message).note("it works here", Some(first)));
         }
         let name = stage.word("op").unwrap_or_default();
         let row = alu_ops().find(|row| row.stage == now && *row.name == *name);

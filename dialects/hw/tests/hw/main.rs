@@ -4,6 +4,7 @@ mod compile;
 mod constraints;
 mod contraction;
 mod formats;
+mod reduce;
 mod ring;
 mod shadow;
 mod stages;

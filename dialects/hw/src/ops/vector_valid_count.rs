@@ -1,0 +1,155 @@
+//! `hw.vector_valid_count`: the Valid Count Generator at the entry of the Vector Engine (book 24).
+
+use super::vector::way_bytes;
+use crate::attrs::{COUNTERS, GATES};
+use crate::clauses::{body, machine};
+use crate::stage::{
+    Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Stage, StageCost, Station, Stream, Wire,
+};
+use crate::valid_count::{CountDim, Counters, Gates, ValidCount};
+use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::OpRef;
+use visa_ir::span::Span;
+use visa_machine::Machine;
+use visa_numerics::VectorStage;
+
+/// The operations of this file.
+pub static OPS: &[&OpDecl] = &[&VECTOR_VALID_COUNT];
+
+/// `hw.vector_valid_count`.
+pub static VECTOR_VALID_COUNT: OpDecl = OpDecl {
+    name: "hw.vector_valid_count",
+    summary: "says how many leading elements of each packet are valid",
+    doc: "The elements go on unchanged; beside each packet goes its valid count, from 0 to 8, by which the reduction within the \
+          slice leaves out what is padding (book 24). The count is min(stride, max(0, packet - index)) of the packet dimension, \
+          with the stride of its innermost counter, or 8 where it has no counter; and 0 where a gate is closed. A gate sees the \
+          slice's number within its cluster. Counters count packets, outermost first.",
+    constraints: &[
+        ("C1", "packets of 8 elements of 32 bits (book 24)"),
+        ("C2", "at most 8 counters, of limits from 1 to 65536, which together count the packets (book 24)"),
+        ("C3", "at most 3 gates; a counter's dimension is `p` or one of them (book 24)"),
+        ("C4", "`packet` is given if a counter has the dimension `p`, and then only; the innermost such stride is 1 to 8 (book 24)"),
+        ("C5", "`mask` has no bit that no slice number of a cluster has"),
+    ],
+    clauses: &[
+        ClauseDecl::required("counters", ClauseKind::Body(&COUNTERS), "The counters, outermost first."),
+        ClauseDecl::optional("packet", ClauseKind::Int, "Valid elements along the packet dimension."),
+        ClauseDecl::optional("gates", ClauseKind::Body(&GATES), "The gates, from `g0` on."),
+    ],
+    traits: &[Trait::Inside("hw.exec")],
+    verify: Some(|op, _| read(op).map(drop)),
+    example: "hw.vector_valid_count counters [2 : 1 g0, 3 : 8 p], packet 19, gates [mask 0x3 match 2 valid 1]",
+    interfaces: &[
+        Interface(&Build(|op| Ok(Box::new(read(op)?)))),
+        Interface(&Station(|_| Some(VectorStage::Branch))),
+    ],
+    ..OpDecl::BASE
+};
+
+struct VectorValidCount {
+    span: Span,
+    generator: ValidCount,
+}
+
+fn read(op: OpRef<'_>) -> Result<VectorValidCount, Diagnostic> {
+    let gates = op.body::<Gates>("gates").map_or_else(Gates::default, |gates| (*gates).clone());
+    let counters = (*body::<Counters>(op, "counters")?).clone();
+    let packet = op.int("packet").map(|packet| u64::try_from(packet).unwrap_or(0));
+    let generator = ValidCount { counters, packet: packet.unwrap_or(0), gates };
+    let machine = machine(op);
+    check_counters(op, &generator, &machine)?;
+    check_packet(op, &generator, packet.is_some(), &machine)?;
+    check_gates(op, &generator.gates, &machine)?;
+    Ok(VectorValidCount { span: op.span(), generator })
+}
+
+/// C2 and C3.
+fn check_counters(op: OpRef<'_>, generator: &ValidCount, machine: &Machine) -> Result<(), Diagnostic> {
+    let (counters, limits) = (&generator.counters.0, &machine.limits);
+    let error = |constraint, message| Err(op.clause_error(constraint, "counters", message));
+    if counters.len() as u64 > limits.valid_count_counters {
+        let message = format!("{} counters, expected at most {}", counters.len(), limits.valid_count_counters);
+        return error("C2", message);
+    }
+    for counter in counters {
+        if !(1..=limits.sequencer_limit).contains(&counter.limit) {
+            let message = format!("a counter's limit is {}, expected 1 to {}", counter.limit, limits.sequencer_limit);
+            return error("C2", message);
+        }
+        if let Some(CountDim::Gate(gate)) = counter.dim
+            && gate >= generator.gates.0.len()
+        {
+            return error("C3", format!("a counter belongs to `g{gate}`, of {} gate(s)", generator.gates.0.len()));
+        }
+    }
+    Ok(())
+}
+
+/// C4.
+fn check_packet(op: OpRef<'_>, generator: &ValidCount, given: bool, machine: &Machine) -> Result<(), Diagnostic> {
+    let lanes = machine.limits.vector_lanes;
+    let error = |message| Err(op.clause_error("C4", "packet", message));
+    match generator.packet_stride() {
+        Some(_) if !given => error("`packet` is missing: a counter has the dimension `p`".to_owned()),
+        None if given => error("`packet` without a counter of the dimension `p`".to_owned()),
+        Some(stride) if !(1..=lanes).contains(&stride) => {
+            error(format!("the innermost counter of `p` has stride {stride}, expected 1 to {lanes}"))
+        }
+        Some(_) if op.int("packet").is_some_and(|packet| packet < 0) => error("`packet` is negative".to_owned()),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// C3 and C5.
+fn check_gates(op: OpRef<'_>, gates: &Gates, machine: &Machine) -> Result<(), Diagnostic> {
+    let error = |constraint, message| Err(op.clause_error(constraint, "gates", message));
+    let most = machine.limits.valid_count_gates;
+    if gates.0.len() as u64 > most {
+        return error("C3", format!("{} gates, expected at most {most}", gates.0.len()));
+    }
+    let bits = machine.topology.slices_per_cluster.next_power_of_two() - 1;
+    match gates.0.iter().find(|gate| gate.mask & !bits != 0) {
+        None => Ok(()),
+        Some(gate) => error("C5", format!("mask {:#x} has bits outside {bits:#x}", gate.mask)),
+    }
+}
+
+impl Stage for VectorValidCount {
+    fn name(&self) -> &'static str {
+        VECTOR_VALID_COUNT.name
+    }
+
+    fn span(&self) -> Span {
+        self.span
+    }
+
+    fn connect(&self, machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
+        let wide = way_bytes(VectorStage::Branch, machine);
+        if input.packet != wide || input.dtype.bits() != 32 {
+            let message = format!("found packets of {} bytes of {}, expected {wide} bytes of i32 or f32", input.packet, input.dtype);
+            return Err(Mismatch::new("C1", "counters", message));
+        }
+        let limits = self.generator.counters.0.iter().map(|counter| counter.limit);
+        let steps = limits.into_iter().try_fold(1_u64, u64::checked_mul);
+        if steps == Some(input.packets) {
+            return Ok(input);
+        }
+        let steps = steps.map_or_else(|| "too many".to_owned(), |steps| steps.to_string());
+        let message = format!("the counters count {steps} packets, found {}", input.packets);
+        Err(Mismatch::new("C2", "counters", message))
+    }
+
+    fn run(&self, cx: RunCx<'_>, _memory: &SliceMemory, mut input: Stream) -> Stream {
+        input.pass_marks(cx);
+        let slice = cx.slice as u64 % cx.machine.topology.slices_per_cluster;
+        let counts = self.generator.counts(slice, cx.machine.limits.vector_lanes);
+        input.lanes.get_or_insert_default().valid = counts;
+        input
+    }
+
+    /// It works beside the elements.
+    fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
+        StageCost { engine: Engine::Vector, cycles: input.packets, latency: 0, macs: 0, out: input }
+    }
+}
