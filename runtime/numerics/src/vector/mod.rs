@@ -7,8 +7,10 @@ mod fixed;
 mod float;
 mod logic;
 mod names;
+mod reduce;
 
 pub use args::{ARG_MODE_NAMES, Arg, ArgMode, arg_mode, default_mode};
+pub use reduce::{REDUCE_NAMES, ReduceOp, SLICE_REDUCE_NAMES, reduce_op, reduce_ops};
 
 use crate::{Bits, DType};
 
