@@ -280,6 +280,7 @@ fn timing(timing: &Timing) -> Vec<Check> {
         generate_cycles,
         tree_level_cycles,
         alu_latency_cycles,
+        inter_slice_cycles,
     } = timing;
     let latency = Rule::Within(0, LATENCY_MAX);
     let bandwidth = Rule::Within(1, BANDWIDTH_MAX);
@@ -295,6 +296,7 @@ fn timing(timing: &Timing) -> Vec<Check> {
         ("timing.generate_cycles", generate_cycles, Rule::Within(1, LATENCY_MAX)),
         ("timing.tree_level_cycles", tree_level_cycles, latency),
         ("timing.alu_latency_cycles", alu_latency_cycles, latency),
+        ("timing.inter_slice_cycles", inter_slice_cycles, latency),
     ]
 }
 
