@@ -7,6 +7,7 @@
 pub mod adapter;
 pub mod chain;
 pub mod commit;
+pub mod inter_slice;
 pub mod lower;
 pub mod mask;
 pub mod meaning;
@@ -76,6 +77,11 @@ tensor_kind!(
     "Packets of 4 lanes between stages of the vector engine, Way4 (book 21)."
 );
 tensor_kind!(
+    /// Out of the inter-slice block of the vector engine.
+    INTER, "stream.inter", "CONTEXT, DTYPE, CHIP, CLUSTER, SLICE, TIME, PACKET", true, [Chip, Cluster, Slice, Time, Packet],
+    "Packets reduced between slices, in the vector engine (book 25)."
+);
+tensor_kind!(
     /// Out of the vector engine.
     FINAL, "stream.final", "CONTEXT, DTYPE, CHIP, CLUSTER, SLICE, TIME, PACKET", true, [Chip, Cluster, Slice, Time, Packet],
     "Flits out of the vector engine (book 21)."
@@ -110,6 +116,7 @@ pub static DIALECT: visa_ir::decl::Dialect = visa_ir::decl::Dialect {
         &INIT.def,
         &VECTOR.def,
         &VECTOR4.def,
+        &INTER.def,
         &FINAL.def,
         &CAST.def,
         &TRANSPOSE.def,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 use visa_mapping::Tensor;
-use visa_numerics::{Apply, ArgMode, Bits, default_mode};
+use visa_numerics::{Apply, ArgMode, Bits, ReduceOp, default_mode};
 
 /// The logical meaning of an operation, declared as an interface.
 #[derive(Clone, Copy)]
@@ -29,6 +29,8 @@ pub enum Meaning {
     SumTime,
     /// Operand 1, the elements of this part of it replaced by those of operand 0.
     Overwrite(fn(OpRef<'_>) -> Result<Tensor, Diagnostic>),
+    /// Reduces what the slices hold before and not behind, in the order of the slices.
+    ReduceSlices(fn(OpRef<'_>) -> Result<&'static ReduceOp, Diagnostic>),
     /// A function of each element, and of constants or the element of the second operand.
     Elementwise(fn(OpRef<'_>) -> Result<Function, Diagnostic>),
 }

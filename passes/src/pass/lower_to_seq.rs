@@ -266,9 +266,12 @@ fn exec(cx: &StageCx<'_>, last: OpRef<'_>) -> Result<Command, Diagnostic> {
     for &op in &chain {
         ops.extend(stages::lower(cx, op)?);
     }
+    // A slice that takes part anywhere is active: it may hold something between two exchanges only.
     let mut slices = active(cx, last, entering(last).as_deref())?;
-    for (at, live) in active(cx, last, chain[0].result_type::<Tensor>(0).as_deref())?.into_iter().enumerate() {
-        slices[at] |= live;
+    for &op in &chain[..chain.len() - 1] {
+        for (at, live) in active(cx, last, op.result_type::<Tensor>(0).as_deref())?.into_iter().enumerate() {
+            slices[at] |= live;
+        }
     }
     let ends_in_dm = last.result_type::<Tensor>(0).is_some_and(|tensor| tensor.kind.def.name == "tm.dm");
     let written = written(cx, last)?;

@@ -35,33 +35,51 @@ type Stages = [Box<dyn Stage>];
 pub(crate) fn run(exec: &Exec, memories: &mut Memories, cx: ExecCx<'_>) -> Result<(), RunError> {
     reserve(exec, memories, cx.machine)?;
     for slices in &mut memories.chips {
-        match exec.stages.iter().position(|stage| stage.is_switch()) {
-            None => for_active(slices, stored(exec), |slice, memory| {
-                finish(&exec.stages, 0, (slice, memory), empty(), cx);
-            }),
-            Some(switch) => run_switched(exec, switch, slices, cx),
+        let mut exchange = None;
+        for (at, _) in exec.stages.iter().enumerate().filter(|(_, stage)| stage.is_switch()) {
+            exchange = Some(Exchange { at, inputs: streams(exec, exchange.as_ref(), at, slices, cx) });
         }
+        for_active(slices, stored(exec), |slice, memory| {
+            let (first, input) = Exchange::received(exchange.as_ref(), exec, slice, cx);
+            finish(&exec.stages, first, (slice, memory), input, cx);
+        });
     }
     Ok(())
 }
 
-/// The switch needs every slice's stream before it gives any.
-fn run_switched(exec: &Exec, switch: usize, slices: &mut [SliceMemory], cx: ExecCx<'_>) {
-    let inputs: Vec<Stream> = slices
-        .par_iter()
-        .enumerate()
-        .map(|(slice, memory)| {
-            if is_active(&exec.slices, slice) {
-                transform(&exec.stages[..switch], 0, (slice, memory), empty(), cx)
-            } else {
-                empty()
-            }
-        })
-        .collect();
-    for_active(slices, stored(exec), |slice, memory| {
-        let routed = exec.stages[switch].route(cx.stage(switch, slice), &inputs, slice);
-        finish(&exec.stages, switch + 1, (slice, memory), routed.unwrap_or_else(empty), cx);
-    });
+/// A stage that exchanges data between slices. It needs every slice's stream before it gives any.
+struct Exchange {
+    /// The stage's number.
+    at: usize,
+    /// What each slice gives to it.
+    inputs: Vec<Stream>,
+}
+
+impl Exchange {
+    /// The number of the stage behind an exchange, the first if there is none, and what flows into it in a slice.
+    fn received(exchange: Option<&Self>, exec: &Exec, slice: usize, cx: ExecCx<'_>) -> (usize, Stream) {
+        let Some(Self { at, inputs }) = exchange else { return (0, empty()) };
+        let routed = exec.stages[*at].route(cx.stage(*at, slice), inputs, slice);
+        (at + 1, routed.unwrap_or_else(empty))
+    }
+}
+
+/// What each slice makes, from one exchange up to the stage number `end`.
+fn streams(
+    exec: &Exec,
+    from: Option<&Exchange>,
+    end: usize,
+    slices: &[SliceMemory],
+    cx: ExecCx<'_>,
+) -> Vec<Stream> {
+    let stream = |(slice, memory): (usize, &SliceMemory)| {
+        if !is_active(&exec.slices, slice) {
+            return empty();
+        }
+        let (first, input) = Exchange::received(from, exec, slice, cx);
+        transform(&exec.stages[first..end], first, (slice, memory), input, cx)
+    };
+    slices.par_iter().enumerate().map(stream).collect()
 }
 
 /// The slices that the last stage stores into. What the others make of their streams nobody sees.
@@ -142,15 +160,17 @@ fn bank(memory: &SliceMemory, space: Space) -> &Bank {
 /// Bytes of all streams that are alive at once, at most.
 fn stream_bytes(exec: &Exec, machine: &Machine, active: u64) -> u64 {
     let mut flow = Flow { packets: 0, packet: 0 };
-    let (mut peak, mut switched) = (0u64, 0u64);
+    let (mut peak, mut before, mut exchanged) = (0u64, 0u64, 0u64);
     for stage in &exec.stages {
         let input = flow.packets.saturating_mul(flow.packet);
         flow = stage.cost(machine, flow).out;
         peak = peak.max(input.saturating_add(flow.packets.saturating_mul(flow.packet)));
         if stage.is_switch() {
-            switched = input;
+            // The inputs of one exchange are there until those of the next are.
+            exchanged = exchanged.max(before.saturating_add(input));
+            before = input;
         }
     }
     let at_work = active.min(MAX_THREADS as u64);
-    switched.saturating_mul(active).saturating_add(peak.saturating_mul(at_work))
+    exchanged.saturating_mul(active).saturating_add(peak.saturating_mul(at_work))
 }

@@ -187,6 +187,9 @@ pub struct Timing {
     pub tree_level_cycles: u64,
     /// Cycles of one ALU of the Vector Engine (book 21).
     pub alu_latency_cycles: u64,
+    /// Cycles of an inter-slice reduction for each slice of its ring, once a command (book 25: about one ring traversal).
+    /// Assumed.
+    pub inter_slice_cycles: u64,
 }
 
 /// A field whose value the book does not settle.
@@ -228,6 +231,10 @@ pub const ASSUMED: &[Assumption] = &[
     Assumption {
         field: "timing.shift_reuse_cycles",
         why: "book 17 says that collecting three flits has a latency, and gives no figure; the value is the third flit's",
+    },
+    Assumption {
+        field: "timing.inter_slice_cycles",
+        why: "book 25 gives the tail of an inter-slice reduction as about one ring traversal; a cycle a slice is taken",
     },
     Assumption {
         field: "sum_order",
@@ -395,6 +402,7 @@ impl Default for Timing {
             shift_reuse_cycles: 1,
             tree_level_cycles: 1,
             alu_latency_cycles: 1,
+            inter_slice_cycles: 1,
         }
     }
 }

@@ -295,6 +295,7 @@ fn timing(timing: &Timing) -> Vec<Check> {
         shift_reuse_cycles,
         tree_level_cycles,
         alu_latency_cycles,
+        inter_slice_cycles,
     } = timing;
     let latency = Rule::Within(0, LATENCY_MAX);
     let bandwidth = Rule::Within(1, BANDWIDTH_MAX);
@@ -311,6 +312,7 @@ fn timing(timing: &Timing) -> Vec<Check> {
         ("timing.shift_reuse_cycles", shift_reuse_cycles, latency),
         ("timing.tree_level_cycles", tree_level_cycles, latency),
         ("timing.alu_latency_cycles", alu_latency_cycles, latency),
+        ("timing.inter_slice_cycles", inter_slice_cycles, latency),
     ]
 }
 

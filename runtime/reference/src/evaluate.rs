@@ -12,8 +12,8 @@ use visa_mapping::facts::{DeclaredAxes, mapping_error};
 use visa_mapping::view::{Meaning as View, ViewKind};
 use visa_mapping::{ArrayLayout, Axes, Dim, Expr, Tensor};
 use visa_numerics::{
-    Bits, DType, LookupTable, SumOrder, engine_cast, fetch_cast, load, pattern, store, subtract_zero_point,
-    to_f64,
+    Bits, DType, LookupTable, ReduceOp, SumOrder, engine_cast, fetch_cast, load, pattern, store,
+    subtract_zero_point, to_f64,
 };
 use visa_stream::adapter::Adapter;
 use visa_stream::meaning::{Function, Meaning};
@@ -22,6 +22,7 @@ use crate::contraction::{Contraction, Pair};
 use crate::coverage::Coverage;
 use crate::interface::{Kernel, Port};
 use crate::packing::Packing;
+use crate::slices::Slices;
 use crate::sum::contract;
 use crate::tensor::{Axis, Logical, element_count, offset, unflatten, union};
 use crate::view;
@@ -130,6 +131,9 @@ impl Run<'_> {
                 }
             },
             Meaning::Overwrite(part) => Value::Tensor(self.overwritten(op, &to, &part(op)?)?),
+            Meaning::ReduceSlices(reduction) => {
+                Value::Tensor(self.slices_reduced(op, &to, reduction(op)?)?)
+            }
             Meaning::Elementwise(function) => Value::Tensor(self.elementwise(op, &to, function(op)?)?),
         })
     }
@@ -246,6 +250,19 @@ impl Run<'_> {
             Some(0) => first.at(offset(&firsts, at)),
             Some(_) | None => second.at(offset(&seconds, at)),
         })
+    }
+
+    /// Operand 0, what its slices hold and the result's do not reduced.
+    fn slices_reduced(
+        &self,
+        op: OpRef<'_>,
+        to: &Tensor,
+        reduction: &ReduceOp,
+    ) -> Result<Logical, Diagnostic> {
+        let source =
+            op.operand_type::<Tensor>(0).ok_or_else(|| op.error("C0", "the operand is no tensor"))?;
+        let tensor = self.even(op, 0, &source)?;
+        Slices { source: &source, result: to, axes: self.axes, span: op.span() }.reduce(&tensor, reduction)
     }
 
     fn elementwise(&self, op: OpRef<'_>, to: &Tensor, function: Function) -> Result<Logical, Diagnostic> {

@@ -4,6 +4,7 @@ use crate::MAX_STREAM_BYTES;
 use crate::clauses::{machine, word};
 use crate::program::{Context, Exec};
 use super::vector::VECTOR;
+use super::vector_inter_reduce::VECTOR_INTER_REDUCE;
 use crate::stage::{Build, Mismatch, Stage, StandsFor, Station, Wire};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -34,7 +35,11 @@ pub static EXEC: OpDecl = OpDecl {
             "the sub context has no align, contract, accumulate, vector, cast or transpose, the main context no generate \
              and no commit_packed (books 09, 12)",
         ),
-        ("C4", "the stages of the Vector Engine stand in their order, each ALU works once a pass, the stash is read once (book 21)"),
+        (
+            "C4",
+            "the stages of the Vector Engine stand in their order, each ALU works once a pass, the stash is read once (book 21); \
+             slices are reduced once a pass, in front of all its stages or behind them (books 20, 25)",
+        ),
         ("C5", "a stream of a slice has at most 64 MiB (ours: it bounds the interpreter's memory)"),
     ],
     clauses: &[
@@ -165,10 +170,14 @@ struct VectorOrder {
     alus: BTreeMap<Alu, Span>,
     stash_read: Option<Span>,
     reduced: Option<Span>,
+    /// The first stage of the pass.
+    first: Option<Span>,
+    inter_reduce: Option<Span>,
 }
 
 impl VectorOrder {
     fn take(&mut self, op: OpRef<'_>, stage: OpRef<'_>) -> Result<(), Diagnostic> {
+        self.take_inter_reduce(op, stage)?;
         let Some(now) = station(stage) else { return Ok(()) };
         let span = stage.span();
         if let Some((before, place)) = self.last.replace((now, span))
@@ -198,6 +207,30 @@ impl VectorOrder {
             return Err(at(op, stage, "C4", message).note("it is read here", Some(first)));
         }
         Ok(())
+    }
+}
+
+impl VectorOrder {
+    /// The inter-slice block comes first or last: behind it stands nothing if something stands in front.
+    fn take_inter_reduce(&mut self, op: OpRef<'_>, stage: OpRef<'_>) -> Result<(), Diagnostic> {
+        if family(stage) != VECTOR.name {
+            return Ok(());
+        }
+        let span = stage.span();
+        let first = *self.first.get_or_insert(span);
+        let refuse = |message: &str, note: &str, place| Err(at(op, stage, "C4", message.to_owned()).note(note, Some(place)));
+        let reduces = role(stage) == VECTOR_INTER_REDUCE.name;
+        match self.inter_reduce {
+            Some(before) if reduces => refuse("slices are reduced a second time", "they are reduced here", before),
+            Some(before) if before != first => {
+                refuse("a stage stands behind the reduction of slices, which has stages in front", "it stands here", before)
+            }
+            Some(_) => Ok(()),
+            None => {
+                self.inter_reduce = reduces.then_some(span);
+                Ok(())
+            }
+        }
     }
 }
 

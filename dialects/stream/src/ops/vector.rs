@@ -3,6 +3,7 @@
 use crate::chain::{axes, input, main_only, next, packet_bytes};
 use crate::lower::LowerStage;
 use crate::meaning::Meaning;
+use crate::ops::vector_inter;
 use crate::vector::Station;
 use crate::{FINAL, INIT, VECTOR};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
@@ -34,10 +35,12 @@ pub static BRANCH_DECL: OpDecl = OpDecl {
     name: "stream.vector_branch",
     summary: "Chooses how elements get their execution ids.",
     doc: "`unconditional` gives every element id 0: every operation applies to every element (book 21).",
-    operands: &[OperandDecl::one("stream", &["stream.init"])],
+    constraints: &[("C1", "not behind an inter-slice reduction that stands behind stages of its pass (book 20)")],
+    operands: &[OperandDecl::one("stream", &["stream.init", "stream.inter"])],
     clauses: &[ClauseDecl::lead("mode", ClauseKind::Word(&["unconditional"]), "the branch mode")],
     results: &["stream"],
     infer: Some(|op| next(op, &VECTOR, None)),
+    verify: Some(|op, _| verify_branch(op)),
     example: "%b = stream.vector_branch unconditional %i",
     interfaces: &[
         Interface(&Meaning::Same),
@@ -52,7 +55,7 @@ pub static FINAL_DECL: OpDecl = OpDecl {
     name: "stream.vector_final",
     summary: "Leaves the vector engine.",
     doc: "The stream goes on to the cast engine, the transpose engine or the commit engine (book 21).",
-    operands: &[OperandDecl::one("stream", &["stream.vector"])],
+    operands: &[OperandDecl::one("stream", &["stream.vector", "stream.inter"])],
     results: &["stream"],
     infer: Some(|op| next(op, &FINAL, None)),
     example: "%o = stream.vector_final %x",
@@ -62,6 +65,17 @@ pub static FINAL_DECL: OpDecl = OpDecl {
 
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&INIT_DECL, &BRANCH_DECL, &FINAL_DECL];
+
+fn verify_branch(op: OpRef<'_>) -> Result<(), Diagnostic> {
+    match op.operand_def(0).filter(|&before| vector_inter::stands_last(before)) {
+        None => Ok(()),
+        Some(before) => {
+            let message = "the pass has been through its stages, and then through the inter-slice block";
+            let fix = "go on with `stream.vector_final`, or reduce between slices first, right behind `stream.vector_init`";
+            Err(op.error("C1", message).note("the slices are reduced here", Some(before.span())).fix(Some(fix.to_owned())))
+        }
+    }
+}
 
 fn verify_init(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     main_only(op, "C2")?;

@@ -1,0 +1,214 @@
+//! `hw.vector_inter_reduce`: the inter-slice block of the Vector Engine (book 25).
+
+use super::vector::way_bytes;
+use crate::clauses::{at_least, machine, word};
+use crate::route::Pick;
+use crate::stage::{Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Wire};
+use crate::taint::Taint;
+use std::ops::Range;
+use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::OpRef;
+use visa_ir::span::Span;
+use visa_machine::Machine;
+use visa_numerics::{Bits, DType, REDUCE_NAMES, ReduceOp, VectorStage, reduce_op};
+
+/// The operations of this file.
+pub static OPS: &[&OpDecl] = &[&VECTOR_INTER_REDUCE];
+
+/// `hw.vector_inter_reduce`.
+pub static VECTOR_INTER_REDUCE: OpDecl = OpDecl {
+    name: "hw.vector_inter_reduce",
+    summary: "reduces the streams of groups of slices to one",
+    doc: "The slices of a group differ in no other bits of their numbers than those of `bits`. Element by element, their packets are \
+          reduced to one, in the order of the slices: that of the first with that of the second, the result with that of the third, \
+          and so on (docs/numerics.md). Every slice of the group receives the result; one that is not active gives packets of zeros.\n\n\
+          With `parts`, a slice receives a part of the time only: time is [outer, parts, packets], and slice n receives the packets of \
+          part n / width % parts.\n\n\
+          Execution ids, valid counts and the stash end here.",
+    constraints: &[
+        ("C1", "`bits` is at least one bit of a slice's number within its cluster (book 25)"),
+        ("C2", "parts, packets and width are all there or none; parts and width are powers of two, parts at least 2"),
+        ("C3", "the bits that number the parts, width * (parts - 1), are among `bits`: a group's slices together keep all packets"),
+        ("C4", "the operation works on the stream's format (book 25)"),
+        ("C5", "a packet is 8 elements (book 25)"),
+        ("C6", "parts * packets divides the packets that flow in"),
+    ],
+    clauses: &[
+        ClauseDecl::lead("op", ClauseKind::Word(&REDUCE_NAMES), "How two elements become one."),
+        ClauseDecl::required("bits", ClauseKind::Int, "The bits in which the numbers of a group's slices differ."),
+        ClauseDecl::optional("parts", ClauseKind::Int, "Parts of the time, of which a slice receives one."),
+        ClauseDecl::optional("packets", ClauseKind::Int, "Consecutive packets of a part."),
+        ClauseDecl::optional("width", ClauseKind::Int, "Neighbouring slices that receive the same part."),
+    ],
+    traits: &[Trait::Inside("hw.exec")],
+    verify: Some(|op, _| read(op).map(drop)),
+    example: "hw.vector_inter_reduce Add, bits 3",
+    interfaces: &[Interface(&Build(|op| Ok(Box::new(read(op)?))))],
+    ..OpDecl::BASE
+};
+
+struct InterReduce {
+    span: Span,
+    name: String,
+    /// The bits in which the slices of a group differ.
+    bits: usize,
+    pick: Option<Pick>,
+}
+
+fn read(op: OpRef<'_>) -> Result<InterReduce, Diagnostic> {
+    let slices = machine(op).topology.slices_per_cluster;
+    let bits = at_least(op, "C1", "bits", 1)?;
+    if bits >= slices {
+        let message = format!("`bits` is {bits}, expected 1 to {}: a cluster has {slices} slices", slices - 1);
+        return Err(op.clause_error("C1", "bits", message));
+    }
+    let pick = pick(op, bits)?;
+    Ok(InterReduce { span: op.span(), name: word(op, "op")?.to_string(), bits: bits as usize, pick })
+}
+
+/// C2 and C3.
+fn pick(op: OpRef<'_>, bits: u64) -> Result<Option<Pick>, Diagnostic> {
+    const CLAUSES: [&str; 3] = ["parts", "packets", "width"];
+    let Some(first) = CLAUSES.into_iter().find(|clause| op.flag(clause)) else { return Ok(None) };
+    if let Some(missing) = CLAUSES.into_iter().find(|clause| !op.flag(clause)) {
+        return Err(op.clause_error("C2", first, format!("`{first}` is there, but `{missing}` is not")));
+    }
+    let packets = at_least(op, "C2", "packets", 1)?;
+    let (parts, width) = (power(op, "parts", 2)?, power(op, "width", 1)?);
+    let numbering = width.checked_mul(parts - 1).filter(|numbering| numbering & !bits == 0);
+    if numbering.is_none() {
+        let message = format!("{parts} parts of {width} neighbouring slices are numbered by other bits than `bits`, {bits}");
+        return Err(op.clause_error("C3", "parts", message));
+    }
+    Ok(Some(Pick { parts: parts as usize, packets: packets as usize, width: width as usize }))
+}
+
+fn power(op: OpRef<'_>, clause: &str, least: u64) -> Result<u64, Diagnostic> {
+    let value = at_least(op, "C2", clause, least)?;
+    if value.is_power_of_two() {
+        return Ok(value);
+    }
+    Err(op.clause_error("C2", clause, format!("`{clause}` is {value}, expected a power of two")))
+}
+
+impl InterReduce {
+    /// Parts of the time, of which a slice receives one.
+    fn parts(&self) -> u64 {
+        self.pick.map_or(1, |pick| pick.parts as u64)
+    }
+
+    /// The slices of the group of `slice`, in order, of `slices` that there are.
+    fn group(&self, slice: usize, slices: usize) -> impl Iterator<Item = usize> + Clone {
+        let bits = self.bits;
+        (0..slices).filter(move |member| (member ^ slice) & !bits == 0)
+    }
+
+    /// Slices of the smallest ring of neighbours that holds a group.
+    fn ring(&self) -> u64 {
+        (self.bits as u64 + 1).next_power_of_two()
+    }
+
+    /// The ranges, in items, of what `slice` receives of `count` packets of `size` items each.
+    fn received(&self, slice: usize, count: usize, size: usize) -> Vec<Range<usize>> {
+        let Some(Pick { parts, packets, width }) = self.pick else { return vec![0..count * size] };
+        let own = slice / width % parts;
+        let range = |outer: usize| (outer * parts + own) * packets * size;
+        (0..count / (parts * packets)).map(range).map(|start| start..start + packets * size).collect()
+    }
+}
+
+/// What a slice that is not active gives.
+const ABSENT: Bits = 0;
+
+/// Reduces `other` into `result`, element by element.
+fn reduce(op: &ReduceOp, result: &mut [u8], other: Option<&[u8]>) {
+    let (results, _) = result.as_chunks_mut::<4>();
+    let (others, _) = other.unwrap_or(&[]).as_chunks::<4>();
+    let others = others.iter().map(|other| Bits::from_le_bytes(*other)).chain(std::iter::repeat(ABSENT));
+    for (result, other) in results.iter_mut().zip(others) {
+        *result = (op.apply)(Bits::from_le_bytes(*result), other).to_le_bytes();
+    }
+}
+
+/// The bytes or marks of these ranges, one behind the other.
+fn gathered<T: Copy>(items: &[T], ranges: &[Range<usize>]) -> Vec<T> {
+    ranges.iter().filter_map(|range| items.get(range.clone())).flatten().copied().collect()
+}
+
+impl Stage for InterReduce {
+    fn name(&self) -> &'static str {
+        VECTOR_INTER_REDUCE.name
+    }
+
+    fn span(&self) -> Span {
+        self.span
+    }
+
+    fn connect(&self, machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
+        if reduce_op(&self.name, input.dtype).is_none() {
+            let able = DType::all().filter(|&dtype| reduce_op(&self.name, dtype).is_some()).map(DType::name);
+            let able = able.collect::<Vec<_>>().join(" and ");
+            let message = format!("{} works on {able}, the stream's elements are {}", self.name, input.dtype);
+            return Err(Mismatch::new("C4", "op", message));
+        }
+        let wanted = way_bytes(VectorStage::Branch, machine);
+        if input.packet != wanted {
+            let message = format!("found packets of {} bytes, expected {wanted}", input.packet);
+            return Err(Mismatch::new("C5", "op", message));
+        }
+        let step = self.pick.map_or(Some(1), |pick| (pick.parts as u64).checked_mul(pick.packets as u64));
+        if step.is_none_or(|step| !input.packets.is_multiple_of(step)) {
+            let message = format!("parts * packets does not divide {} packets", input.packets);
+            return Err(Mismatch::new("C6", "parts", message));
+        }
+        Ok(Wire { packets: input.packets / self.parts(), stash: None, ..input })
+    }
+
+    /// A slice alone is a group of its own.
+    fn run(&self, cx: RunCx<'_>, _memory: &SliceMemory, mut input: Stream) -> Stream {
+        input.pass_marks(cx);
+        Stream { lanes: None, ..input }
+    }
+
+    fn route(&self, cx: RunCx<'_>, inputs: &[Stream], slice: usize) -> Option<Stream> {
+        let members = || self.group(slice, inputs.len()).map(|member| &inputs[member]);
+        let model = members().find(|member| !member.bytes.is_empty())?;
+        let op = reduce_op(&self.name, model.dtype)?;
+        let ranges = self.received(slice, model.bytes.len() / model.packet, model.packet);
+        let length = ranges.iter().map(ExactSizeIterator::len).sum();
+        let given = |member: &Stream| (!member.bytes.is_empty()).then(|| gathered(&member.bytes, &ranges));
+        let mut streams = members().map(given);
+        let mut bytes = streams.next().flatten().unwrap_or_else(|| vec![0; length]);
+        streams.for_each(|other| reduce(op, &mut bytes, other.as_deref()));
+        let taint = cx.marker().map(|mut marker| {
+            let mut marks = vec![Taint::DEFINED; length];
+            for member in members() {
+                let own = member.taint.as_deref().map(|marks| gathered(marks, &ranges));
+                let own = own.filter(|own| own.len() == length);
+                let own = own.unwrap_or_else(|| vec![Taint::NEVER_WRITTEN; length]);
+                marks.iter_mut().zip(own).for_each(|(mark, own)| *mark = mark.or(own));
+            }
+            for element in marks.chunks_mut(4) {
+                element.fill(marker.through(Taint::all(element)));
+            }
+            marks
+        });
+        Some(Stream { packet: model.packet, bytes, taint, ..Stream::empty(model.dtype) })
+    }
+
+    fn is_switch(&self) -> bool {
+        true
+    }
+
+    /// Book 25: the input streams in, and the way along the ring comes on top.
+    fn cost(&self, machine: &Machine, input: Flow) -> StageCost {
+        let latency = self.ring().saturating_mul(machine.timing.inter_slice_cycles);
+        let out = Flow { packets: input.packets / self.parts(), ..input };
+        StageCost { engine: Engine::Vector, cycles: input.packets, latency, macs: 0, out }
+    }
+
+    fn assumed(&self) -> Vec<&'static str> {
+        vec!["timing.inter_slice_cycles"]
+    }
+}

@@ -1,0 +1,133 @@
+//! `stream.vector_inter_slice_reduce`: the inter-slice block of the vector engine (book 25).
+
+use crate::INTER;
+use crate::chain::{axes, input, next};
+use crate::inter_slice::{InterSlice, Reduction};
+use crate::lower::{LowerStage, StageCx};
+use crate::meaning::Meaning;
+use crate::vector::{earlier, stage_before};
+use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::{OpRef, OpSpec};
+use visa_ir::verify::VerifyCx;
+use visa_mapping::attrs::MAP;
+use visa_mapping::facts::{check_mappings, machine};
+use visa_mapping::ops::transfer::{check_dimension, free_axes};
+use visa_mapping::{Dim, Tensor};
+use visa_numerics::{REDUCE_NAMES, ReduceOp, VectorStage, reduce_op, reduce_ops};
+
+/// `stream.vector_inter_slice_reduce`.
+pub static DECL: OpDecl = OpDecl {
+    name: "stream.vector_inter_slice_reduce",
+    summary: "Reduces a factor of the slices to one.",
+    doc: "A factor of the slice mapping is reduced where the result's holds something else in its place (book 25). With slice [A, R] and \
+          time [C], n slices in R:\n\n\
+          | rule | slice behind | time behind | each slice of a group ends up with |\n\
+          |---|---|---|---|\n\
+          | dummy | [A, 1 # n] | [C] | the first slice the result, the others nothing that counts |\n\
+          | broadcast | [A, X] | [C] | the result; X is an axis that the tensor does not depend on, or a number |\n\
+          | promotion | [A, C] | [1] | its part of the result: C, of n positions, leaves time |\n\n\
+          Elements are reduced in the order of the slices, the group's first slice first (docs/numerics.md). Chip, cluster and packet \
+          stay.\n\n\
+          It stands first in a pass, and then `stream.vector_branch` may follow, or behind the stages of 8 lanes, and then only \
+          `stream.vector_final` follows.",
+    constraints: &[
+        ("C1", "the operation works on the stream's format: Add, AddSat, Max, Min on i32; Add, Max, Min, Mul on f32 (book 25)"),
+        ("C2", "the slice mapping has 256 positions (book 25)"),
+        ("C3", "what a reduced factor's slices hold behind follows one of the three rules (book 25)"),
+        ("C4", "some factor of the slices is reduced"),
+        ("C5", "every slice of a group holds elements: padding would be reduced with them"),
+        ("C6", "time is as before, without what is promoted: one factor of it, which keeps its size (book 25)"),
+        ("C7", "it stands first, or behind branch, logic, fxp, fxp_to_fp, widen, fp_to_fxp or clip, once a pass (book 25)"),
+    ],
+    operands: &[OperandDecl::one("stream", &["stream.init", "stream.vector"])],
+    clauses: &[
+        ClauseDecl::lead("op", ClauseKind::Word(&REDUCE_NAMES), "how two elements become one"),
+        ClauseDecl::required("slice", ClauseKind::Body(&MAP), "what each slice holds afterwards"),
+        ClauseDecl::optional("time", ClauseKind::Body(&MAP), "what each time step holds afterwards; as before if absent"),
+    ],
+    results: &["stream"],
+    infer: Some(|op| next(op, &INTER, None)),
+    verify: Some(verify),
+    example: "%r = stream.vector_inter_slice_reduce Add %i slice [A / 8, 1 # 4]",
+    interfaces: &[Interface(&Meaning::ReduceSlices(reduction)), Interface(&LowerStage(lower))],
+    ..OpDecl::BASE
+};
+
+/// The operations of this file.
+pub static OPS: &[&OpDecl] = &[&DECL];
+
+/// The stages that it may stand behind (book 25).
+const BEHIND: [VectorStage; 7] = [
+    VectorStage::Branch,
+    VectorStage::Logic,
+    VectorStage::Fxp,
+    VectorStage::FxpToFp,
+    VectorStage::Widen,
+    VectorStage::FpToFxp,
+    VectorStage::Clip,
+];
+
+/// The operation that two elements are reduced by: C1.
+fn reduction(op: OpRef<'_>) -> Result<&'static ReduceOp, Diagnostic> {
+    let (name, dtype) = (op.word("op").unwrap_or_default(), input(op)?.dtype);
+    reduce_op(&name, dtype).ok_or_else(|| {
+        let able: Vec<_> =
+            reduce_ops().filter(|row| *row.name == *name).map(|row| format!("`{}`", row.dtype)).collect();
+        op.clause_error("C1", "op", format!("`{name}` works on {}, the stream is `{dtype}`", able.join(" and ")))
+    })
+}
+
+fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
+    let axes = &axes(cx).0;
+    check_mappings(op, axes)?;
+    reduction(op)?;
+    check_place(op)?;
+    let source = input(op)?;
+    let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
+    check_dimension(op, &result, Dim::Slice, machine(op.ctx).topology.slices_per_cluster, axes, "C2")?;
+    let free = free_axes(op, cx, 0);
+    Reduction { op, source: &source, result: &result, free: &free, axes }.derive().map(drop)
+}
+
+/// C7.
+fn check_place(op: OpRef<'_>) -> Result<(), Diagnostic> {
+    if let Some(first) = of_pass(op) {
+        let fix = "commit and start another pass for one of them".to_owned();
+        let error = op.error("C7", "slices are reduced a second time in this pass");
+        return Err(error.note("they are reduced here", Some(first.span())).fix(Some(fix)));
+    }
+    match stage_before(op) {
+        Some(stage) if !BEHIND.contains(&stage) => {
+            Err(op.error("C7", format!("slices cannot be reduced behind the stage {stage}")))
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// The inter-slice reduction that the pass begins with, before `op`.
+fn of_pass(op: OpRef<'_>) -> Option<OpRef<'_>> {
+    earlier(op).last()?.operand_def(0).filter(|first| first.is(&DECL))
+}
+
+/// Whether `op`, an inter-slice reduction, stands behind stages of its pass.
+#[must_use]
+pub fn stands_last(op: OpRef<'_>) -> bool {
+    op.is(&DECL) && earlier(op).next().is_some()
+}
+
+fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
+    let source = input(op)?;
+    let result = op.result_type::<Tensor>(0).ok_or_else(|| op.error("C0", "no tensor type"))?;
+    let free = cx.free(op, 0);
+    let reduction = Reduction { op, source: &source, result: &result, free: &free, axes: cx.axes };
+    let InterSlice { bits, promotion } = reduction.derive()?;
+    let spec = cx.word(cx.spec("hw.vector_inter_reduce", op)?, "op", &op.word("op").unwrap_or_default());
+    let mut spec = cx.int(spec, "bits", bits);
+    if let Some(promotion) = promotion {
+        for (clause, value) in [("parts", promotion.parts), ("packets", promotion.packets), ("width", promotion.width)] {
+            spec = cx.int(spec, clause, value);
+        }
+    }
+    Ok(Some(spec))
+}
