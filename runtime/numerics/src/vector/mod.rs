@@ -2,13 +2,17 @@
 
 mod args;
 mod clip;
+mod compare;
 mod convert;
 mod fixed;
 mod float;
+mod guard;
 mod logic;
 mod names;
 
 pub use args::{ARG_MODE_NAMES, Arg, ArgMode, arg_mode, default_mode};
+pub use compare::{Compare, Comparisons};
+pub use guard::{Guard, GuardFault, Guards, IdSet, Slot};
 
 use crate::{Bits, DType};
 
