@@ -48,8 +48,11 @@ fn stalls(works: &[Work], slots: &[Slot], number: usize, alone: u64) -> u64 {
             now = slot.start;
         }
         let window = slot.end - now;
-        let slowed = reads.beside(work.bank_writes).map(|cycles| alone.max(cycles.saturating_add(work.latency)));
-        let scaled = |cycles: u64, by: u64, of: u64| (u128::from(cycles) * u128::from(by) / u128::from(of.max(1))) as u64;
+        let slowed =
+            reads.beside(work.bank_writes).map(|cycles| alone.max(cycles.saturating_add(work.latency)));
+        let scaled = |cycles: u64, by: u64, of: u64| {
+            (u128::from(cycles) * u128::from(by) / u128::from(of.max(1))) as u64
+        };
         match slowed {
             Some(slowed) if scaled(left, slowed, alone) <= window => {
                 now += scaled(left, slowed, alone);

@@ -55,7 +55,8 @@ fn by_slice(runs: &Runs, slices: usize, bytes: u64) -> Option<(Vec<SliceParts>, 
         let extent = runs.written(inner)?;
         let mut parts = vec![SliceParts::default(); slices];
         for (read, write) in runs.starts(inner) {
-            let (first, last) = (write.checked_add_signed(extent.start)?, write.checked_add_signed(extent.end - 1)?);
+            let (first, last) =
+                (write.checked_add_signed(extent.start)?, write.checked_add_signed(extent.end - 1)?);
             let part = parts.get_mut((first / bytes) as usize).filter(|_| first / bytes == last / bytes)?;
             // A part may write below its start, in a slice before that.
             part.starts.push((read, write.wrapping_sub(first / bytes * bytes)));

@@ -308,7 +308,9 @@ impl Memories {
         parts: &[SliceParts],
     ) -> Result<(), RunError> {
         let slices = &mut self.chips[chip];
-        let growth = |(slice, part): (&SliceMemory, &SliceParts)| part.end.saturating_sub(slice.dm.bytes().len() as u64);
+        let growth = |(slice, part): (&SliceMemory, &SliceParts)| {
+            part.end.saturating_sub(slice.dm.bytes().len() as u64)
+        };
         self.budget.charge(slices.iter().zip(parts).map(growth).sum())?;
         let memory = &self.hbm;
         slices.par_iter_mut().zip(parts).for_each(|(slice, part)| {

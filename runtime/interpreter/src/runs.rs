@@ -85,8 +85,11 @@ impl Runs {
 
     /// Where the loops from number `inner` on begin, on both sides, each time they are run.
     pub(crate) fn starts(&self, inner: usize) -> Vec<(u64, u64)> {
-        let outer =
-            |program: &Program| Program { entries: program.entries[..inner].to_vec(), packet: 1, base: program.base };
+        let outer = |program: &Program| Program {
+            entries: program.entries[..inner].to_vec(),
+            packet: 1,
+            base: program.base,
+        };
         let (read, write) = (outer(&self.read), outer(&self.write));
         let starts = read.addresses().zip(write.addresses());
         starts.map(|(read, write)| (read.cast_unsigned(), write.cast_unsigned())).collect()

@@ -236,6 +236,7 @@ fn limits(limits: &Limits) -> Vec<Check> {
         reduce_slots,
         valid_count_counters,
         valid_count_gates,
+        vector_immediates,
         dm_bank_starvation,
     } = limits;
     let flit = Rule::Power(1, flit_bytes);
@@ -271,6 +272,7 @@ fn limits(limits: &Limits) -> Vec<Check> {
         ("limits.reduce_slots", reduce_slots, Rule::Within(1, 1024)),
         ("limits.valid_count_counters", valid_count_counters, Rule::Within(1, 32)),
         ("limits.valid_count_gates", valid_count_gates, Rule::Within(0, 32)),
+        ("limits.vector_immediates", vector_immediates, Rule::Within(1, 16)),
     ];
     let transpose = [
         ("limits.transpose_elements", transpose_elements, flit),

@@ -99,7 +99,10 @@ pub fn tree_sums<T: Summand>(
 ) {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") {
-        #[expect(unsafe_code, reason = "the processor was just asked; measured, AVX2 halves the time of a GEMM")]
+        #[expect(
+            unsafe_code,
+            reason = "the processor was just asked; measured, AVX2 halves the time of a GEMM"
+        )]
         // SAFETY: the function's only precondition is that the processor has AVX2.
         unsafe {
             return avx2::<T>(packets, accesses, table, trees, out);
@@ -410,7 +413,10 @@ fn word([low, high]: [i16; 2]) -> i32 {
 #[inline(always)]
 fn pair_sums(elements: i32, weights: &Lanes<i32>) -> Lanes<i32> {
     use std::arch::x86_64::{__m128i, _mm_madd_epi16, _mm_set1_epi32};
-    #[expect(unsafe_code, reason = "the compiler does not find this instruction; measured, it is four times as fast")]
+    #[expect(
+        unsafe_code,
+        reason = "the compiler does not find this instruction; measured, it is four times as fast"
+    )]
     // SAFETY: every x86-64 processor has SSE2, and both types are 32 bytes for which every bit pattern is valid.
     unsafe {
         let elements = _mm_set1_epi32(elements);
@@ -499,7 +505,9 @@ mod tests {
                 let mut portable = vec![[0; 4]; 4 * rows * groups];
                 any(packets, &[0, 1, 3], &table, trees, &mut portable);
                 assert_eq!(fast, portable);
-                for (access, found) in fast.chunks(rows * groups).enumerate().filter(|&(access, _)| access != 2) {
+                for (access, found) in
+                    fast.chunks(rows * groups).enumerate().filter(|&(access, _)| access != 2)
+                {
                     let packet = &stream[access / 2 * packet..][..packet];
                     for (row, found) in row.iter().zip(found.chunks(groups)) {
                         let found: Vec<_> = found.iter().map(|&sum| u32::from_le_bytes(sum)).collect();
@@ -551,7 +559,8 @@ mod tests {
     fn pairs_are_exact_at_the_ends_of_their_range() {
         for low in [-256, -1, 0, 255] {
             for high in [-256, 1, 255] {
-                let weights = [word([-256, -256]), word([255, -256]), word([0, 1]), 0, 1, -1, 2, word([255, 255])];
+                let weights =
+                    [word([-256, -256]), word([255, -256]), word([0, 1]), 0, 1, -1, 2, word([255, 255])];
                 let found = pair_sums(word([low, high]), &weights);
                 assert_eq!(found, portable_pair_sums(word([low, high]), &weights));
                 assert_eq!(found[0], -256 * (i32::from(low) + i32::from(high)));
