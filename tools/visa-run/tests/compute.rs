@@ -20,6 +20,8 @@ const FEATURES: &[Feature] = &[
     ("with the register file", &["stream.to_vrf"]),
     ("in an argument mode", &["mode Mode"]),
     ("cast", &["stream.cast"]),
+    ("conditional", &["when ["]),
+    ("reduced between slices", &["inter_slice_reduce"]),
 ];
 
 /// A stream under construction: the kernel's lines so far and what the stream is.
@@ -31,8 +33,12 @@ struct Pipe {
     /// The packet's mapping, and how many of its positions hold elements.
     packet: String,
     live: u64,
+    /// What the slices hold.
+    slice: Vec<Digit>,
     /// ALUs of the pass that are in use.
     used: Vec<Alu>,
+    /// Guards that its execution ids can meet.
+    guards: &'static [&'static str],
 }
 
 impl Pipe {
@@ -43,6 +49,20 @@ impl Pipe {
         let _ = writeln!(self.lines, "  {value} = {}", text.replace('@', &self.value));
         self.value = value;
     }
+}
+
+/// Digits as the inside of a mapping.
+fn bare(digits: &[Digit]) -> String {
+    mapping(digits).trim_matches(['[', ']']).to_owned()
+}
+
+fn digit(text: &str, size: u64) -> Digit {
+    (text.to_owned(), size)
+}
+
+/// Before anything is reduced.
+fn all_slices(slices: u64) -> Vec<Digit> {
+    vec![digit("S", slices / 4), digit("R", 4)]
 }
 
 fn pick<T: Copy>(random: &mut Random, items: &[T]) -> T {
@@ -98,13 +118,80 @@ fn alu(random: &mut Random, pipe: &mut Pipe, stage: VectorStage, values: &[Strin
             clauses.push(format!("{clause} {}", number(random, pipe.dtype)));
         }
     }
+    if random.below(3) == 0 {
+        guarded(random, pipe, &mut clauses, &value);
+    }
     pipe.push(&format!("stream.vector_{name} {} @{value} {}", row.name, clauses.join(", ")));
+}
+
+/// Makes the operation conditional: the constant it has, or its value, or that it applies, under guards.
+fn guarded(random: &mut Random, pipe: &Pipe, clauses: &mut Vec<String>, value: &str) {
+    let count = random.below(3) + 1;
+    let guards: Vec<&str> = (0..count).map(|_| pick(random, pipe.guards)).collect();
+    let constant = clauses.iter().position(|clause| clause.starts_with("constant "));
+    let slots: Vec<String> = match constant {
+        Some(at) => {
+            clauses.remove(at);
+            let slot = |guard: &&str| format!("{guard}: {}", number(random, pipe.dtype));
+            guards.iter().map(slot).collect()
+        }
+        None if value.is_empty() => guards.iter().map(|guard| (*guard).to_owned()).collect(),
+        None => vec![format!("{}: value", guards[0])],
+    };
+    clauses.push(format!("when [{}]", slots.join(", ")));
+}
+
+/// Enters the stages by any branch mode but that of a register file.
+fn branch(random: &mut Random, pipe: &mut Pipe) {
+    match random.below(4) {
+        0 => {
+            let zero = number(random, pipe.dtype);
+            pipe.push(&format!("stream.vector_branch comparison @ compare [less {zero}, greater 3]"));
+            pipe.guards = &["xxx1", "xx1x", "xx00", "xx10"];
+        }
+        1 => {
+            let axes: Vec<&Digit> = pipe.time.iter().filter(|(_, size)| *size > 1).collect();
+            let axis = if axes.is_empty() { "S".to_owned() } else { pick(random, &axes).0.clone() };
+            pipe.push(&format!("stream.vector_branch axis_toggle @ axis [{axis}]"));
+            pipe.guards = &["1xxx", "0xxx"];
+        }
+        _ => {
+            pipe.push("stream.vector_branch unconditional @");
+            pipe.guards = &["0000", "x0xx"];
+        }
+    }
+}
+
+/// Reduces between slices: to one of them, to a new axis in all, or with a factor of time in their place.
+fn between_slices(random: &mut Random, pipe: &mut Pipe) {
+    let ops: &[&str] = match pipe.dtype.is_float() {
+        true => &["Add", "Max", "Min", "Mul"],
+        false => &["Add", "AddSat", "Max", "Min"],
+    };
+    let fours: Vec<usize> = (0..pipe.time.len()).filter(|&at| pipe.time[at].1 == 4).collect();
+    let place = match random.below(3) {
+        0 => digit("1 # 4", 1),
+        1 => digit("X", 4),
+        _ if fours.is_empty() => digit("1 # 4", 1),
+        _ => {
+            let at = pick(random, &fours);
+            pipe.time.remove(at)
+        }
+    };
+    pipe.slice = vec![pipe.slice[0].clone(), place];
+    let (op, slice, time) = (pick(random, ops), mapping(&pipe.slice), mapping(&pipe.time));
+    pipe.push(&format!("stream.vector_inter_slice_reduce {op} @ slice {slice}, time {time}"));
 }
 
 /// A chain of vector operations. `file` is a register file that fits the stream in Way8, in the format beside it.
 fn vector(random: &mut Random, pipe: &mut Pipe, file: Option<(&str, DType)>) {
     pipe.push("stream.vector_init @");
-    pipe.push("stream.vector_branch unconditional @");
+    let reduced = random.below(6);
+    if reduced == 0 {
+        between_slices(random, pipe);
+    }
+    let file = file.filter(|_| reduced > 0);
+    branch(random, pipe);
     let mut stash: Option<(String, DType, bool)> = None;
     let maybe_stash =
         |random: &mut Random, pipe: &mut Pipe, stash: &mut Option<(String, DType, bool)>, narrow: bool| {
@@ -161,6 +248,9 @@ fn vector(random: &mut Random, pipe: &mut Pipe, file: Option<(&str, DType)>) {
         let values = values(pipe, &stash, false);
         alu(random, pipe, VectorStage::Clip, &values);
     }
+    if reduced == 1 {
+        between_slices(random, pipe);
+    }
     pipe.push("stream.vector_final @");
 }
 
@@ -176,15 +266,17 @@ fn finish(random: &mut Random, mut pipe: Pipe, head: String, last: &str) -> Stri
     random.shuffle(&mut order);
     let mut array = order.clone();
     array.push((last.to_owned(), pipe.live));
-    let inside = mapping(&array);
-    let inside = inside.trim_matches(['[', ']']);
+    let mut held = pipe.slice.clone();
+    held.retain(|(text, _)| text != "1 # 4");
+    array.splice(0..0, held);
+    let inside = bare(&array);
     // Mostly with the padding of a packet, so that whole packets are written.
     let padded = if pipe.live < 8 && random.below(8) > 0 { format!("{last} # 8") } else { last.to_owned() };
     order.push((padded, 8));
     let order = mapping(&order);
     format!(
         "{head}{lines}  %y = stream.commit {value} at 65536, element {order}
-  %out = tm.to_hbm %y at 0x40000000, element [S, {inside}]
+  %out = tm.to_hbm %y at 0x40000000, element [{inside}]
   tm.return %out
 }}
 ",
@@ -205,11 +297,11 @@ fn contraction(random: &mut Random, slices: u64) -> String {
     let sums = pick(random, &[1, 1, 2, 4]);
     let inner = width / sums;
     let axes = format!(
-        "visa 1\ntm.axes [S = {slices}, M = 4, N = {rows}, L = {sums}, K = {}, T = 3]\n",
+        "visa 1\ntm.axes [S = {}, R = 4, X = 4, M = 4, N = {rows}, L = {sums}, K = {}, T = 3]\n",
+        slices / 4,
         inner * steps
     );
     let tiled = (inner * steps * 3).is_multiple_of(flit) && random.below(2) == 0;
-    let digit = |text: &str, size: u64| (text.to_owned(), size);
     let outer = format!("K / {inner}");
     let mut weights = vec![digit(&outer, steps)];
     if tiled {
@@ -226,9 +318,9 @@ fn contraction(random: &mut Random, slices: u64) -> String {
     let computed = if tiled { format!("[{inside}, T]") } else { time_text.clone() };
     let whole = if two { packet.clone() } else { format!("[{packet} # {}]", 2 * flit) };
     let head = format!(
-        "{axes}tm.func @f(%x: !tm.hbm<{dtype}, [1], [S, {inside}, L, K % {inner}]>, %w: !tm.hbm<{dtype}, [1], [S, N, {held}]>) at [0, 0x10000000] {{
-  %d = tm.to_dm %x at 0, cluster [1 # 2], slice [S], element [{inside}, L, K % {inner}]
-  %e = tm.to_dm %w at 32768, cluster [1 # 2], slice [S], element [N, {held}]
+        "{axes}tm.func @f(%x: !tm.hbm<{dtype}, [1], [S, R, {inside}, L, K % {inner}]>, %w: !tm.hbm<{dtype}, [1], [S, R, N, {held}]>) at [0, 0x10000000] {{
+  %d = tm.to_dm %x at 0, cluster [1 # 2], slice [S, R], element [{inside}, L, K % {inner}]
+  %e = tm.to_dm %w at 32768, cluster [1 # 2], slice [S, R], element [N, {held}]
   %w0 = stream.begin sub %e
   %w1 = stream.fetch %w0 time [N], packet {elements}
   %w2 = stream.collect %w1 time [N, {elements} / {flit}], packet [{elements} % {flit}]
@@ -242,7 +334,9 @@ fn contraction(random: &mut Random, slices: u64) -> String {
         time: vec![digit("M", 4)],
         packet: String::new(),
         live: 0,
+        slice: all_slices(slices),
         used: Vec::new(),
+        guards: &[],
     };
     pipe.push("stream.begin main @");
     pipe.push(&format!("stream.fetch @ time {time_text}, packet {packet}"));
@@ -278,7 +372,6 @@ fn elementwise(random: &mut Random, slices: u64) -> String {
     // The packet is whole, or holds 1 to 7 elements and padding.
     let live = pick(random, &[8, 8, 8, 8, 4, 4, 2, 6, 6, 3]);
     let packet = if live == 8 { "[P]".to_owned() } else { "[P # 8]".to_owned() };
-    let digit = |text: &str, size: u64| (text.to_owned(), size);
     let mut time = vec![digit("A", 3), digit("B", 4)];
     random.shuffle(&mut time);
     let with_file = random.below(2) == 0;
@@ -290,20 +383,21 @@ fn elementwise(random: &mut Random, slices: u64) -> String {
     let file_inside = file_time.trim_matches(['[', ']']).to_owned();
     let (memory, inside) = (mapping(&time), mapping(&time).trim_matches(['[', ']']).to_owned());
     let argument = if with_file {
-        format!(", %w: !tm.hbm<{file_dtype}, [1], [S, {file_inside}, P]>) at [0, 0x10000000]")
+        format!(", %w: !tm.hbm<{file_dtype}, [1], [S, R, {file_inside}, P]>) at [0, 0x10000000]")
     } else {
         ") at [0]".to_owned()
     };
     let mut head = format!(
-        "visa 1\ntm.axes [S = {slices}, A = 3, B = 4, P = {live}]
-tm.func @f(%x: !tm.hbm<{dtype}, [1], [S, {inside}, P]>{argument} {{
-  %d = tm.to_dm %x at 0, cluster [1 # 2], slice [S], element [{memory}, {packet}]
-"
+        "visa 1\ntm.axes [S = {}, R = 4, X = 4, A = 3, B = 4, P = {live}]
+tm.func @f(%x: !tm.hbm<{dtype}, [1], [S, R, {inside}, P]>{argument} {{
+  %d = tm.to_dm %x at 0, cluster [1 # 2], slice [S, R], element [{memory}, {packet}]
+",
+        slices / 4
     );
     if with_file {
         let _ = write!(
             head,
-            "  %e = tm.to_dm %w at 4096, cluster [1 # 2], slice [S], element [{file_time}, {packet}]
+            "  %e = tm.to_dm %w at 4096, cluster [1 # 2], slice [S, R], element [{file_time}, {packet}]
   %w0 = stream.begin sub %e
   %w1 = stream.fetch %w0 time {file_time}, packet {packet}
   %w2 = stream.collect %w1 time {file_time}, packet {packet}
@@ -313,7 +407,17 @@ tm.func @f(%x: !tm.hbm<{dtype}, [1], [S, {inside}, P]>{argument} {{
         );
     }
     let (lines, value) = (String::new(), "%d".to_owned());
-    let mut pipe = Pipe { lines, value, dtype, time, packet: packet.clone(), live, used: Vec::new() };
+    let mut pipe = Pipe {
+        lines,
+        value,
+        dtype,
+        time,
+        packet: packet.clone(),
+        live,
+        slice: all_slices(slices),
+        used: Vec::new(),
+        guards: &[],
+    };
     pipe.push("stream.begin main @");
     pipe.push(&format!("stream.fetch @ time {memory}, packet {packet}"));
     pipe.push(&format!("stream.collect @ time {memory}, packet {packet}"));
