@@ -9,7 +9,7 @@ A kernel's first argument is `rand:1` and its second `rand:2`, the generator of 
 committed. `NAME.out.npy` is the result of kernel NAME in the NumPy dtype that visa-run writes. The result of
 `gemm` would be 1 MiB, so `gemm.expected.txt` holds the line that visa-run prints for it instead.
 
-The five kernels `conv2d_*.visa` have a line each in `conv2d.expected.txt`.
+The kernels `conv2d_*.visa` and `batched_matmul_*.visa` have a line each in `conv2d.expected.txt` and `batched_matmul.expected.txt`.
 
 The kernels of `transpose.visa` get `iota` (element k is k); `transpose.expected.txt` holds the line for each.
 
@@ -138,6 +138,26 @@ def gemm(a, b):
     return np.stack([contract(row, columns) for row in a])
 
 
+def in_time(products):
+    """Sum over the first axis, one after the other, as bf16."""
+    accumulator = products[0]
+    for product in products[1:]:
+        accumulator = flush(accumulator + product)
+    return round_to_bf16(accumulator)
+
+
+def batched_matmuls():
+    """Results of the batched_matmul kernels, by name. The tree sums K = 32 in a packet; where K is in time, it is summed in order."""
+    x, w = rand_bf16(1, 8, 16, 32), rand_bf16(2, 8, 24, 32)  # VMK, VNK
+    by_v, with_v = rand_bf16(1, 8, 32, 32), rand_bf16(2, 24, 32, 32)  # MKV, NKV
+    by_m, with_m = rand_bf16(1, 8, 32, 32), rand_bf16(2, 8, 24, 32)  # VKM, VNK
+    return {
+        "k": contract(x[:, :, None, :], w[:, None, :, :]),
+        "v": in_time([flush(by_v[:, None, k, :] * with_v[None, :, k, :]) for k in range(32)]),
+        "nm": in_time([flush(by_m[:, None, k, :] * with_m[:, :, k, None]) for k in range(32)]),
+    }
+
+
 def convolution(x, w, stride, dilation, pair=1):
     """out[P, H, C, W] of x[P, K, Y, X] and w[C, K, Fh, Fw]. Packets come in the order of Fh, K, and Fw in steps of `pair`; the
     tree adds the `pair` products of a packet."""
@@ -252,6 +272,9 @@ def files():
         "gemm.expected.txt": summary(gemm(rand_bf16(1, 512, 1024), rand_bf16(2, 1024, 512))),
         "transpose.expected.txt": b"".join(
             f"{name}: ".encode() + summary(np.ascontiguousarray(array)) for name, array in transposed().items()
+        ),
+        "batched_matmul.expected.txt": b"".join(
+            f"{name}: ".encode() + summary(array) for name, array in batched_matmuls().items()
         ),
         "conv2d.expected.txt": b"".join(f"{name}: ".encode() + summary(array) for name, array in convolutions().items()),
         "lhs_f32.npy": npy(lhs_f32),
