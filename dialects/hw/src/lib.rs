@@ -10,6 +10,7 @@ mod adapter;
 pub mod attrs;
 mod clauses;
 mod compile;
+mod greatest;
 mod loops;
 mod mask;
 mod number;

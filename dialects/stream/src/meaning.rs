@@ -23,14 +23,23 @@ pub enum Meaning {
     Interleave(fn(OpRef<'_>) -> Result<Arc<str>, Diagnostic>),
     /// Two tensors, paired: the product of their elements at each index of the computation.
     Pair,
-    /// Sums the products of each packet by the reduction tree.
-    SumPacket,
+    /// Sums the products of each packet by the reduction tree, or takes the greatest.
+    SumPacket(fn(OpRef<'_>) -> Reduction),
     /// Sums over time.
     SumTime,
     /// Operand 1, the elements of this part of it replaced by those of operand 0.
     Overwrite(fn(OpRef<'_>) -> Result<Tensor, Diagnostic>),
     /// A function of each element, and of the element of the second operand or the constant.
     Elementwise(fn(OpRef<'_>) -> Result<Function, Diagnostic>),
+}
+
+/// What a contraction makes of its products, in the packet and over time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reduction {
+    /// Their sum.
+    Add,
+    /// The greatest.
+    Max,
 }
 
 /// An elementwise function on bit patterns, and where its second argument comes from.
