@@ -281,6 +281,7 @@ fn timing(timing: &Timing) -> Vec<Check> {
         fetch_cast_cycles,
         generate_cycles,
         shift_reuse_cycles,
+        trf_load_setup_cycles,
         tree_level_cycles,
         alu_latency_cycles,
     } = timing;
@@ -297,6 +298,7 @@ fn timing(timing: &Timing) -> Vec<Check> {
         ("timing.fetch_cast_cycles", fetch_cast_cycles, latency),
         ("timing.generate_cycles", generate_cycles, Rule::Within(1, LATENCY_MAX)),
         ("timing.shift_reuse_cycles", shift_reuse_cycles, latency),
+        ("timing.trf_load_setup_cycles", trf_load_setup_cycles, latency),
         ("timing.tree_level_cycles", tree_level_cycles, latency),
         ("timing.alu_latency_cycles", alu_latency_cycles, latency),
     ]
