@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 use visa_ir::decl::Body;
+use visa_ir::decl::ClauseKind;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 use visa_machine::Machine;
@@ -59,4 +60,12 @@ pub(crate) fn one_of(
 /// Numbers, for a message.
 pub(crate) fn list(numbers: &[u64]) -> String {
     numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// The clause kind of what a contraction makes of its products.
+pub(crate) const REDUCTION: ClauseKind = ClauseKind::Word(&["add", "max"]);
+
+/// Whether the greatest is taken instead of a sum.
+pub(crate) fn takes_max(op: OpRef<'_>) -> Result<bool, Diagnostic> {
+    Ok(&*word(op, "op")? == "max")
 }

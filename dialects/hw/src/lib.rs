@@ -12,6 +12,7 @@ pub mod attrs;
 mod clauses;
 mod compile;
 mod gather;
+mod greatest;
 mod loops;
 mod mask;
 mod number;

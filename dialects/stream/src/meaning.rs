@@ -24,8 +24,8 @@ pub enum Meaning {
     Interleave(fn(OpRef<'_>) -> Result<Arc<str>, Diagnostic>),
     /// Two tensors, paired: the product of their elements at each index of the computation.
     Pair,
-    /// Sums the products of each packet by the reduction tree.
-    SumPacket,
+    /// Sums the products of each packet by the reduction tree, or takes the greatest.
+    SumPacket(fn(OpRef<'_>) -> Reduction),
     /// Sums over time.
     SumTime,
     /// Operand 1, the elements of this part of it replaced by those of operand 0.
@@ -36,6 +36,15 @@ pub enum Meaning {
     Elementwise(fn(OpRef<'_>) -> Result<Function, Diagnostic>),
     /// The same tensor, each element with an execution id from now on.
     Branch(fn(OpRef<'_>) -> Result<BranchMode, Diagnostic>),
+}
+
+/// What a contraction makes of its products, in the packet and over time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reduction {
+    /// Their sum.
+    Add,
+    /// The greatest.
+    Max,
 }
 
 /// An elementwise function on bit patterns, and where its operands come from.

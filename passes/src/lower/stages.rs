@@ -13,6 +13,7 @@ use visa_stream::branch::BranchMode;
 use visa_stream::commit::{Write, zeros_kept};
 pub use visa_stream::lower::{LowerStage, StageCx};
 use visa_stream::mask::{Fetch, Mask};
+use visa_stream::meaning::Reduction;
 use visa_stream::ops::{begin_interleaved, commit_packed, commit_view, contract, fetch, vector_alu};
 use visa_stream::pad::Pad;
 use visa_stream::plan::{self, Plan};
@@ -233,7 +234,16 @@ fn contract(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnosti
     let depth = plan::tree_depth(&source.dim(Dim::Packet), &result.dim(Dim::Packet), deepest, cx.axes)
         .map_err(|why| op.clause_error("C1", "packet", why))?;
     let spec = cx.body(cx.spec("hw.contract", op)?, "dtype", &visa_hw::attrs::DTYPE, source.dtype);
+    let spec = reduction(cx, spec, op);
     Ok(Some(cx.int(spec, "depth", u64::from(depth))))
+}
+
+/// The clause of a reduction that is no sum.
+fn reduction(cx: &StageCx<'_>, spec: OpSpec, op: OpRef<'_>) -> OpSpec {
+    match contract::reduction(op) {
+        Reduction::Add => spec,
+        Reduction::Max => cx.word(spec, "op", "max"),
+    }
 }
 
 fn accumulate(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
@@ -256,6 +266,7 @@ fn accumulate(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnos
     slots.merge();
     let size = |dim: Dim| source.dim(dim).size(cx.axes).unwrap_or(1);
     let mut spec = cx.word(cx.spec("hw.accumulate", op)?, "kind", &op.word("mode").unwrap_or_default());
+    spec = reduction(cx, spec, op);
     spec = cx.int(spec, "rows", size(Dim::Row));
     spec = cx.int(spec, "columns", size(Dim::Packet));
     Ok(Some(spec.clause("slots", cx.ctx.body_attr(&visa_hw::attrs::PROGRAM, slots))))

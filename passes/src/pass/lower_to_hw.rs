@@ -7,6 +7,7 @@ use visa_ir::context::Attr;
 use visa_ir::decl::BodyDef;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpId, OpRef, OpSpec};
+use visa_hw::ops::store;
 use visa_ir::verify::{has_errors, verify};
 use visa_machine::Machine;
 use visa_numerics::{DType, LookupTable};
@@ -19,7 +20,8 @@ pub static PASS: Pass = Pass {
     doc: "Strides become bytes; adjacent loops merge (book 07). Then the sizes follow: `fetch_size` is the largest supported \
           divisor of packet and contiguous bytes (book 08), `commit_size` the greatest common divisor of contiguous bytes and \
           `commit_in_size` (book 09), `reg_read_size` what the register file holds contiguously (book 18), and a DMA packet \
-          the largest contiguous run that a transaction carries (book 10).",
+          the largest contiguous run that a transaction carries (book 10). A load of the register file from one contiguous run becomes a short \
+          command (book 18).",
     takes: Level::Sequencer,
     gives: Level::Hardware,
     statistics: &[("programs", "sequencer programs lowered")],
@@ -50,11 +52,29 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
         }
     }
     if errors.is_empty() {
+        shorten_loads(cx);
         // Alignment and capacity show in bytes only, and the verifiers of hw know them: a kernel that breaks them is
         // refused, not lowered to what does not verify.
         errors = verify(cx.ctx, cx.module);
     }
     if has_errors(&errors) { Err(errors) } else { Ok(()) }
+}
+
+/// Loads of the tensor register file that can be a short command (book 18) become one.
+fn shorten_loads(cx: &mut PassCx<'_>) {
+    for id in cx.module.walk_all() {
+        let op = cx.module.op(cx.ctx, id);
+        if !op.is(&store::STORE_TRF) || op.attr("load").is_some() || !store::contiguous_load(op) {
+            continue;
+        }
+        let mut short = OpSpec::new(&store::STORE_TRF, op.span());
+        for clause in ["region", "rows", "row_bytes"] {
+            short = short.clause(clause, op.ctx.attr(op.attr(clause).unwrap_or(Attr::Unit)));
+        }
+        let short = short.clause("load", op.ctx.attr(Attr::Str("short".into())));
+        cx.module.insert_before(id, short);
+        cx.module.erase(id);
+    }
 }
 
 fn replace(cx: &mut PassCx<'_>, id: OpId, spec: OpSpec) {

@@ -185,6 +185,9 @@ pub struct Timing {
     /// Cycles that a packet takes longer through the Stream Adapter where more flits are collected than the width takes (book 17 has no
     /// figure). Assumed.
     pub shift_reuse_cycles: u64,
+    /// Cycles that a load of the tensor register file takes to set up where it goes through the whole pipeline, more than a short
+    /// command (book 18 has no figure). Assumed.
+    pub trf_load_setup_cycles: u64,
     /// Cycles of one level of the reduction tree (book 19).
     pub tree_level_cycles: u64,
     /// Cycles of one ALU of the Vector Engine (book 21).
@@ -241,6 +244,10 @@ pub const ASSUMED: &[Assumption] = &[
     Assumption {
         field: "timing.inter_slice_cycles",
         why: "book 25 gives the tail of an inter-slice reduction as about one ring traversal; a cycle a slice is taken",
+    },
+    Assumption {
+        field: "timing.trf_load_setup_cycles",
+        why: "book 18 says that a load through the pipeline has a higher set-up than a short command, and gives no figure",
     },
     Assumption {
         field: "sum_order",
@@ -407,6 +414,7 @@ impl Default for Timing {
             fetch_cast_cycles: 2,
             generate_cycles: 1,
             shift_reuse_cycles: 1,
+            trf_load_setup_cycles: 16,
             tree_level_cycles: 1,
             alu_latency_cycles: 1,
             inter_slice_cycles: 1,

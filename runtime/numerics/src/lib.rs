@@ -9,6 +9,7 @@ mod cast;
 mod dot;
 mod dtype;
 mod float;
+mod maximum;
 mod memory;
 mod minifloat;
 mod reduce;
@@ -24,6 +25,7 @@ pub use cast::{CAST_ENGINE, CastRow, FETCH_CASTS, cast_targets, engine_cast, fet
 pub use dot::{Packets, Summand, Table, Trees, tree_sums};
 pub use dtype::{Contraction, DTYPES, DType, DTypeInfo};
 pub use float::{BF16_NAN, F32_NAN, add, bf16_to_f32, canonical, f32_to_bf16, flush, mul, widen_bf16};
+pub use maximum::maximum;
 pub use memory::{KindError, decode_f32, decode_i32, load, store};
 pub use minifloat::{f8e4m3_to_f32, f8e5m2_to_f32, f16_to_f32, f32_to_f8e4m3, f32_to_f8e5m2, f32_to_f16};
 pub use reduce::{

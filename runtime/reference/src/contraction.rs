@@ -11,6 +11,7 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::span::Span;
 use visa_mapping::facts::{digits_of, mapping_error};
 use visa_mapping::{Axes, AxisId, Cell, Dim, Expr, Index, Map, Tensor};
+use visa_stream::meaning::Reduction;
 use visa_stream::plan::tree_depth;
 
 use crate::MAX_ELEMENTS;
@@ -24,10 +25,11 @@ pub(crate) struct Pair {
     pub(crate) tensor: Rc<Tensor>,
 }
 
-/// A pair that is summed within each packet to `sums`, and over time to `result`.
+/// A pair that is summed within each packet to `sums`, and over time to `result`; or of which the greatest products are taken.
 pub(crate) struct Contraction<'a> {
     pub(crate) pair: &'a Pair,
     pub(crate) sums: &'a Tensor,
+    pub(crate) reduction: Reduction,
     pub(crate) result: &'a Tensor,
     pub(crate) axes: &'a Axes,
     pub(crate) span: Span,

@@ -17,7 +17,7 @@ use visa_numerics::{
 };
 use visa_stream::adapter::Adapter;
 use visa_stream::branch::{BranchMode, GROUP_BIT};
-use visa_stream::meaning::{Function, Meaning};
+use visa_stream::meaning::{Function, Meaning, Reduction};
 
 use crate::contraction::{Contraction, Pair};
 use crate::coverage::Coverage;
@@ -91,8 +91,8 @@ pub fn evaluate(
 enum Value {
     Tensor(Logical),
     Pair(Rc<Pair>),
-    /// The pair and the type of its sums within each packet.
-    Sums(Rc<Pair>, Rc<Tensor>),
+    /// The pair and the type of its sums within each packet, or of its maxima.
+    Sums(Rc<Pair>, Rc<Tensor>, Reduction),
 }
 
 struct Run<'a> {
@@ -120,16 +120,17 @@ impl Run<'_> {
                 let (left, right) = (self.even(op, 0, &to)?, self.even(op, 1, &to)?);
                 Value::Pair(Rc::new(Pair { left, right, tensor: to }))
             }
-            Meaning::SumPacket => match self.operand(op, 0)? {
-                Value::Pair(pair) => Value::Sums(Rc::clone(pair), to),
+            Meaning::SumPacket(reduction) => match self.operand(op, 0)? {
+                Value::Pair(pair) => Value::Sums(Rc::clone(pair), to, reduction(op)),
                 Value::Tensor(_) | Value::Sums(..) => {
                     return Err(op.error("C0", "the operand is no pair of tensors"));
                 }
             },
             Meaning::SumTime => match self.operand(op, 0)? {
-                Value::Sums(pair, sums) => {
+                Value::Sums(pair, sums, reduction) => {
+                    let (axes, span) = (self.axes, op.span());
                     let contraction =
-                        Contraction { pair, sums, result: &to, axes: self.axes, span: op.span() };
+                        Contraction { pair, sums, reduction: *reduction, result: &to, axes, span };
                     Value::Tensor(contract(&contraction, self.options.sum_order)?)
                 }
                 Value::Tensor(_) | Value::Pair(_) => {

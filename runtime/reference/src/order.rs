@@ -1,6 +1,9 @@
 //! The order of a contraction's sum (book 19, docs/numerics.md), on the two kinds of numbers that it adds.
 
-use visa_numerics::{Bits, DType, SumOrder, add, mul, to_f64};
+use std::cmp::Ordering;
+
+use visa_numerics::{Bits, DType, SumOrder, add, canonical, mul, to_f64};
+use visa_stream::meaning::Reduction;
 
 /// An accumulator's number.
 pub(crate) trait Number: Copy + Send + Sync {
@@ -14,6 +17,8 @@ pub(crate) trait Number: Copy + Send + Sync {
     fn product(self, other: Self) -> Self;
     /// One sum.
     fn sum(self, other: Self) -> Self;
+    /// The greater of both.
+    fn greater(self, other: Self) -> Self;
     /// The accumulator's element: i32 or f32.
     fn bits(self) -> Bits;
 }
@@ -33,6 +38,22 @@ impl Number for f32 {
 
     fn sum(self, other: Self) -> Self {
         add(self, other)
+    }
+
+    /// NaN if one is; +0.0 is greater than -0.0.
+    fn greater(self, other: Self) -> Self {
+        match self.partial_cmp(&other) {
+            None => canonical(Self::NAN),
+            Some(Ordering::Less) => other,
+            Some(Ordering::Greater) => self,
+            Some(Ordering::Equal) => {
+                if self.is_sign_negative() {
+                    other
+                } else {
+                    self
+                }
+            }
+        }
     }
 
     fn bits(self) -> Bits {
@@ -56,25 +77,34 @@ impl Number for i32 {
         self.wrapping_add(other)
     }
 
+    fn greater(self, other: Self) -> Self {
+        Ord::max(self, other)
+    }
+
     fn bits(self) -> Bits {
         self.cast_unsigned()
     }
 }
 
-/// A sum that packets join in time order.
+/// A sum that packets join in time order, or the greatest of their products.
 pub(crate) struct Accumulator<T> {
+    reduction: Reduction,
     order: SumOrder,
     sum: Option<T>,
 }
 
 impl<T: Number> Accumulator<T> {
     /// Nothing added yet.
-    pub(crate) fn new(order: SumOrder) -> Self {
-        Self { order, sum: None }
+    pub(crate) fn new(reduction: Reduction, order: SumOrder) -> Self {
+        Self { reduction, order, sum: None }
     }
 
     /// Adds the products of one packet, a power of two many; they are overwritten.
     pub(crate) fn add_packet(&mut self, products: &mut [T]) {
+        if self.reduction == Reduction::Max {
+            self.sum = self.sum.into_iter().chain(products.iter().copied()).reduce(T::greater);
+            return;
+        }
         self.sum = Some(match self.order {
             SumOrder::Tree => {
                 let partial = tree(products);
@@ -111,7 +141,7 @@ mod tests {
     const BIG: f32 = 16_777_216.0; // 2^24: adding 1 changes nothing, adding 2 does
 
     fn total(order: SumOrder, packets: &[&[f32]]) -> u32 {
-        let mut accumulator = Accumulator::new(order);
+        let mut accumulator = Accumulator::new(Reduction::Add, order);
         for packet in packets {
             accumulator.add_packet(&mut packet.to_vec());
         }
@@ -149,9 +179,21 @@ mod tests {
     }
 
     #[test]
+    fn the_greatest_product() {
+        let greatest = |packets: &[&[f32]]| {
+            let mut accumulator = Accumulator::new(Reduction::Max, SumOrder::Tree);
+            packets.iter().for_each(|packet| accumulator.add_packet(&mut packet.to_vec()));
+            accumulator.total().to_bits()
+        };
+        assert_eq!(greatest(&[&[-3.0, -1.0], &[-2.0, -7.0]]), (-1.0_f32).to_bits());
+        assert_eq!(greatest(&[&[-0.0], &[0.0], &[-0.0]]), 0);
+        assert_eq!(greatest(&[&[1.0, f32::NAN], &[2.0, 3.0]]), 0x7fc0_0000);
+    }
+
+    #[test]
     fn integers_wrap() {
         for order in [SumOrder::Tree, SumOrder::Sequential] {
-            let mut accumulator = Accumulator::new(order);
+            let mut accumulator = Accumulator::new(Reduction::Add, order);
             accumulator.add_packet(&mut [i32::MAX, 1]);
             accumulator.add_packet(&mut [-1, 0]);
             assert_eq!(accumulator.total(), i32::MAX, "{order}");

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use visa_ir::diag::Diagnostic;
 use visa_mapping::{AxisId, Index};
 use visa_numerics::{Bits, DType, SumOrder};
+use visa_stream::meaning::Reduction;
 
 use crate::contraction::{Contraction, Group, Part};
 use crate::order::{Accumulator, Number};
@@ -109,19 +110,26 @@ impl<'a> Sum<'a> {
             tensor.elements().iter().map(|&bits| T::operand(tensor.dtype, bits)).collect()
         };
         let (left, right) = (numbers(self.left), numbers(self.right));
+        let reduction = contraction.reduction;
         Logical::tabulate(contraction.result.dtype, outputs, contraction.span, |at| {
-            self.element(&left, &right, at, order)
+            self.element(&left, &right, at, (reduction, order))
         })
     }
 
     /// The element of the result at a coordinate vector.
-    fn element<T: Number>(&self, left: &[T], right: &[T], at: &[usize], order: SumOrder) -> Bits {
+    fn element<T: Number>(
+        &self,
+        left: &[T],
+        right: &[T],
+        at: &[usize],
+        (reduction, order): (Reduction, SumOrder),
+    ) -> Bits {
         let outer: Vec<usize> = self.outputs.iter().zip(at).map(|((part, ..), &at)| part.outer[at]).collect();
         let group: Vec<usize> = at.iter().zip(&outer).map(|(at, outer)| at - outer).collect();
         let Some(members) = self.groups.get(&group) else { return T::ZERO.bits() };
         let base = self.base(&outer);
         let mut products = vec![T::ZERO; members.len()];
-        let mut sum = Accumulator::new(order);
+        let mut sum = Accumulator::new(reduction, order);
         for step in &self.steps {
             let (in_left, in_right) = (base.left + step.left, base.right + step.right);
             for (product, member) in products.iter_mut().zip(members) {

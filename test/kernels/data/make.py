@@ -9,7 +9,7 @@ A kernel's first argument is `rand:1` and its second `rand:2`, the generator of 
 committed. `NAME.out.npy` is the result of kernel NAME in the NumPy dtype that visa-run writes. The result of
 `gemm` would be 1 MiB, so `gemm.expected.txt` holds the line that visa-run prints for it instead.
 
-The five kernels `conv2d_*.visa` have a line each in `conv2d.expected.txt`.
+The kernels `conv2d_*.visa` and `batched_matmul_*.visa` have a line each in `conv2d.expected.txt` and `batched_matmul.expected.txt`.
 `gemm_i8`, `gemm_f8` and `matmul_quantized` have a line for each kernel of theirs. Integers are summed exactly; an f8 packet
 has 64 elements, and its sums stay f32.
 
@@ -140,6 +140,26 @@ def gemm(a, b):
     # A row of the result at a time, so that the products of one packet stay small.
     columns = np.ascontiguousarray(b.T)
     return np.stack([contract(row, columns) for row in a])
+
+
+def in_time(products):
+    """Sum over the first axis, one after the other, as bf16."""
+    accumulator = products[0]
+    for product in products[1:]:
+        accumulator = flush(accumulator + product)
+    return round_to_bf16(accumulator)
+
+
+def batched_matmuls():
+    """Results of the batched_matmul kernels, by name. The tree sums K = 32 in a packet; where K is in time, it is summed in order."""
+    x, w = rand_bf16(1, 8, 16, 32), rand_bf16(2, 8, 24, 32)  # VMK, VNK
+    by_v, with_v = rand_bf16(1, 8, 32, 32), rand_bf16(2, 24, 32, 32)  # MKV, NKV
+    by_m, with_m = rand_bf16(1, 8, 32, 32), rand_bf16(2, 8, 24, 32)  # VKM, VNK
+    return {
+        "k": contract(x[:, :, None, :], w[:, None, :, :]),
+        "v": in_time([flush(by_v[:, None, k, :] * with_v[None, :, k, :]) for k in range(32)]),
+        "nm": in_time([flush(by_m[:, None, k, :] * with_m[:, :, k, None]) for k in range(32)]),
+    }
 
 
 def convolution(x, w, stride, dilation, pair=1):
@@ -312,6 +332,7 @@ def files():
                 for order in ("tree", "sequential")
             }
         ),
+        "batched_matmul.expected.txt": lines(batched_matmuls()),
         "conv2d.expected.txt": lines(convolutions()),
         "matmul_quantized.expected.txt": lines(quantized()),
         "transpose.expected.txt": lines(transposed()),

@@ -1,7 +1,8 @@
 //! `hw.accumulate`: the Reducer's temporal accumulator (book 19).
 
 use crate::attrs::PROGRAM;
-use crate::clauses::{at_least, machine, one_of, word};
+use crate::clauses::{REDUCTION, at_least, machine, one_of, takes_max, word};
+use crate::greatest::{Greatest, greatest};
 use crate::loops::{Loops, Written};
 use crate::number::Number;
 use crate::stage::{
@@ -37,6 +38,7 @@ pub static ACCUMULATE: OpDecl = OpDecl {
             "what is kept inside the outermost reduced loop fits the buffer: interleaved, at most 128 and \
              align_up(rows, 8) * inner <= 1024; sequential, at most 32 and align_up(columns, 32) * inner <= 1024 (book 19)",
         ),
+        ("C6", "`op` is the contraction's"),
     ],
     clauses: &[
         ClauseDecl::lead(
@@ -44,6 +46,7 @@ pub static ACCUMULATE: OpDecl = OpDecl {
             ClauseKind::Word(&["interleaved", "sequential"]),
             "Whether a packet out holds the rows or the columns.",
         ),
+        ClauseDecl::default("op", REDUCTION, "add", "What becomes of packets of one slot."),
         ClauseDecl::required("rows", ClauseKind::Int, "Rows that compute."),
         ClauseDecl::required("columns", ClauseKind::Int, "Sums of a row that are kept."),
         ClauseDecl::required("slots", ClauseKind::Body(&PROGRAM), "The slot of each packet."),
@@ -64,6 +67,8 @@ enum Kind {
 struct Accumulate {
     span: Span,
     kind: Kind,
+    /// Whether the greatest is taken instead of a sum.
+    max: bool,
     rows: u64,
     columns: u64,
     /// Slots that come out.
@@ -85,9 +90,13 @@ fn read(op: OpRef<'_>) -> Result<Accumulate, Diagnostic> {
     let written = Written::read(op, "slots")?;
     written.sequencer("C1", &[1])?;
     let kept = numbered(&written.program).map_err(|message| written.error("C2", message))?;
-    let lanes = limits.vector_lanes;
+    let (lanes, max) = (limits.vector_lanes, takes_max(op)?);
+    let contraction = super::exec::before(op).filter(|before| before.is(&super::contract::CONTRACT));
+    if contraction.map(takes_max).transpose()?.is_some_and(|before| before != max) {
+        return Err(op.clause_error("C6", "op", "the contraction before it has another `op`".to_owned()));
+    }
     let accumulate =
-        Accumulate { span: op.span(), kind, rows, columns, kept, lanes, slots: written.loops() };
+        Accumulate { span: op.span(), kind, max, rows, columns, kept, lanes, slots: written.loops() };
     accumulate.check_buffer(op, &machine(op))?;
     Ok(accumulate)
 }
@@ -203,8 +212,18 @@ impl Accumulate {
         buffer
     }
 
-    fn bytes<T: Number>(&self, input: &Stream, operand: &Operand) -> Vec<u8> {
-        let buffer = self.values::<T>(input, operand);
+    /// The same with the greatest of each in place of the sum.
+    fn maxima<T: Greatest>(&self, input: &Stream, operand: &Operand) -> Vec<T> {
+        let mut numbers = Vec::new();
+        if T::decode(input.dtype, &input.bytes, &mut numbers).is_err() {
+            return Vec::new();
+        }
+        let slots = (&self.slots.addresses()[..], self.kept as usize);
+        greatest(&numbers, input.packet / 4, slots, self.columns as usize, operand.terms)
+    }
+
+    fn bytes<T: Greatest>(&self, input: &Stream, operand: &Operand) -> Vec<u8> {
+        let buffer = if self.max { self.maxima::<T>(input, operand) } else { self.values::<T>(input, operand) };
         let out = self.out();
         let mut bytes = Vec::with_capacity((out.packets * out.packet) as usize);
         for place in self.places() {

@@ -3,7 +3,7 @@
 use crate::MAX_STREAM_BYTES;
 use crate::addresses::ByAddress;
 use crate::attrs::DTYPE;
-use crate::clauses::{at_least, body, machine};
+use crate::clauses::{REDUCTION, at_least, body, machine, takes_max};
 use crate::number::Number;
 use crate::stage::{
     Bank, Build, Engine, Flow, Mismatch, Operand, RunCx, SliceMemory, Stage, StageCost, Stream, TreeUse, Wire,
@@ -30,15 +30,17 @@ pub static CONTRACT: OpDecl = OpDecl {
           2^depth consecutive products (book 19). Elements behind the packet's data give products of +0.0 (or 0), \
           whatever the register file holds there. A packet of sums comes out: for each row its groups in order, f32 for \
           floats and i32 for integers. Where the machine adds in sequential order the products themselves go on, and the \
-          accumulator adds them one by one.",
+          accumulator adds them one by one. So they do with `op max`, by which the accumulator takes the greatest (book 19: max mode).",
     constraints: &[
         ("C1", "the stream's elements are of this format, and the Reducer multiplies it (book 19: i4, i5, i8, i9, f8e4m3, f8e5m2, bf16)"),
         ("C2", "the tree is at most as deep as the format's: 7 levels for i4 and i5, 6 for i8, i9 and f8, 5 for bf16 (book 19)"),
         ("C3", "a row gives at most 32 sums, the accumulator's columns (book 19)"),
         ("C4", "the aligner's data and reads are whole elements"),
+        ("C5", "`op max` is for a single row, and its groups hold data or none (book 19: zeros would count)"),
     ],
     clauses: &[
         ClauseDecl::lead("dtype", ClauseKind::Body(&DTYPE), "Format of the operands."),
+        ClauseDecl::default("op", REDUCTION, "add", "What the tree and the accumulator make of products."),
         ClauseDecl::required("depth", ClauseKind::Int, "Levels of the tree that add."),
     ],
     traits: &[Trait::Inside("hw.exec")],
@@ -87,6 +89,10 @@ fn read(op: OpRef<'_>) -> Result<Contract, Diagnostic> {
         return Err(op.clause_error("C3", "depth", message));
     }
     let aligner = aligner(op, dtype)?;
+    let max = takes_max(op)?;
+    if max {
+        check_max(op, &aligner, dtype.elements(aligner.data), 1 << depth)?;
+    }
     Ok(Contract {
         span: op.span(),
         dtype,
@@ -96,7 +102,8 @@ fn read(op: OpRef<'_>) -> Result<Contract, Diagnostic> {
         rows: aligner.rows,
         data: aligner.data,
         pitch: machine.memory.trf_bytes_per_row,
-        order: machine.sum_order,
+        // A maximum is the same in any order: its products go on to the accumulator, as those of a sequential sum.
+        order: if max { SumOrder::Sequential } else { machine.sum_order },
         by_address: OnceLock::new(),
     })
 }
@@ -122,6 +129,19 @@ fn aligner(op: OpRef<'_>, dtype: DType) -> Result<Aligner, Diagnostic> {
         }
     }
     Ok(Aligner { rows: number("rows"), data: number("data") })
+}
+
+/// C5.
+fn check_max(op: OpRef<'_>, aligner: &Aligner, live: u64, group: u64) -> Result<(), Diagnostic> {
+    if aligner.rows > 1 {
+        let message = format!("`op max` with {} rows, expected 1", aligner.rows);
+        return Err(op.clause_error("C5", "op", message));
+    }
+    if !live.is_multiple_of(group) {
+        let message = format!("`op max` in groups of {group} of {live} elements with data");
+        return Err(op.clause_error("C5", "op", message));
+    }
+    Ok(())
 }
 
 impl Stage for Contract {

@@ -1,6 +1,6 @@
 //! `hw.store_trf` and `hw.store_vrf`: the ends that fill a register file (books 18, 20).
 
-use crate::clauses::{at_least, machine, one_of};
+use crate::clauses::{at_least, machine, one_of, word};
 use crate::stage::{
     Access, BankUse, Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stream, Wire,
 };
@@ -10,6 +10,7 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 use visa_ir::span::Span;
 use visa_machine::Machine;
+use visa_sequencer::{Program, contiguous};
 
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&STORE_TRF, &STORE_VRF];
@@ -20,16 +21,19 @@ pub static STORE_TRF: OpDecl = OpDecl {
     summary: "stores the stream in the tensor register file",
     doc: "The stream is `rows` chunks of `row_bytes`; chunk r goes to row r, from the start of the region (book 18). The \
           second half of the file starts in the middle of every row. i5 and i9 keep their sideband bits there, so that an i5 \
-          takes half a byte of a row and an i9 a byte (book 19); as other formats they read as never written.",
+          takes half a byte of a row and an i9 a byte (book 19); as other formats they read as never written.\n\nA load is `short`, a command that \
+          bypasses the pipeline, or goes through all of it, which takes longer to set up (book 18).",
     constraints: &[
         ("C1", "the Reducer can use that many rows: 1, 2, 4 or 8 (book 18)"),
         ("C2", "a chunk fits the region's part of a row (books 04, 18)"),
         ("C3", "the stream is `rows` times `row_bytes`"),
+        ("C4", "a short load is of one contiguous run of data memory, as it is there: no mask, table, conversion or zero point, and no engine but collect (book 18)"),
     ],
     clauses: &[
         ClauseDecl::lead("region", REGION, "The part of every row that is written."),
         ClauseDecl::required("rows", ClauseKind::Int, "Rows that are written."),
         ClauseDecl::required("row_bytes", ClauseKind::Int, "Bytes written to each row."),
+        ClauseDecl::default("load", ClauseKind::Word(&["full", "short"]), "full", "Which path the data takes."),
     ],
     traits: &[Trait::Inside("hw.exec")],
     verify: Some(|op, _| read_trf(op).map(drop)),
@@ -60,6 +64,23 @@ struct StoreTrf {
     region: Region,
     rows: u64,
     row_bytes: u64,
+    /// Whether it is a short command.
+    short: bool,
+}
+
+/// Whether the load that a `hw.store_trf` ends can be a short command (book 18): its fetch reads as many contiguous bytes as are stored,
+/// and nothing changes them.
+#[must_use]
+pub fn contiguous_load(op: OpRef<'_>) -> bool {
+    const CHANGES: [&str; 4] = ["mask", "table", "to", "zero"];
+    let collect = super::exec::before(op).filter(|collect| collect.is(&super::collect::COLLECT));
+    let fetch = collect.and_then(super::exec::before).filter(|fetch| fetch.is(&super::fetch::FETCH));
+    let Some(fetch) = fetch.filter(|fetch| CHANGES.iter().all(|clause| fetch.attr(clause).is_none())) else {
+        return false;
+    };
+    let bytes = |clause: &str| op.int(clause).and_then(|bytes| u64::try_from(bytes).ok());
+    let stored = bytes("rows").zip(bytes("row_bytes")).and_then(|(rows, row)| rows.checked_mul(row));
+    fetch.body::<Program>("loops").is_some_and(|loops| Some(contiguous(&loops)) == stored)
 }
 
 fn read_trf(op: OpRef<'_>) -> Result<StoreTrf, Diagnostic> {
@@ -71,7 +92,12 @@ fn read_trf(op: OpRef<'_>) -> Result<StoreTrf, Diagnostic> {
             format!("a row gets {row_bytes} bytes, expected at most {} in this region", region.bytes);
         return Err(op.clause_error("C2", "row_bytes", message));
     }
-    Ok(StoreTrf { span: op.span(), region, rows, row_bytes })
+    let short = &*word(op, "load")? == "short";
+    if short && !contiguous_load(op) {
+        let message = "a short load, but its fetch is not one contiguous run of what is stored".to_owned();
+        return Err(op.clause_error("C4", "load", message).fix(Some("leave `load short` out".to_owned())));
+    }
+    Ok(StoreTrf { span: op.span(), region, rows, row_bytes, short })
 }
 
 impl Stage for StoreTrf {
@@ -109,8 +135,14 @@ impl Stage for StoreTrf {
         }
     }
 
-    fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
-        StageCost { engine: Engine::Commit, cycles: input.packets, latency: 1, macs: 0, out: input }
+    fn cost(&self, machine: &Machine, input: Flow) -> StageCost {
+        let setup = if self.short { 0 } else { machine.timing.trf_load_setup_cycles };
+        let latency = 1u64.saturating_add(setup);
+        StageCost { engine: Engine::Commit, cycles: input.packets, latency, macs: 0, out: input }
+    }
+
+    fn assumed(&self) -> Vec<&'static str> {
+        if self.short { Vec::new() } else { vec!["timing.trf_load_setup_cycles"] }
     }
 
     fn bank_use(&self, machine: &Machine, input: Flow) -> Option<BankUse> {

@@ -1,7 +1,7 @@
 //! `stream.align`, `stream.contract`, `stream.accumulate`: the contraction engine (book 15 to 19).
 
 use crate::chain::{axes, check_same, input, main_only, next, packet_bytes, with_dims};
-use crate::meaning::Meaning;
+use crate::meaning::{Meaning, Reduction};
 use crate::pad::{Pad, padding_kept};
 use crate::plan::{self, Plan, TimeLoop};
 use crate::shift::{Shifts, Windows};
@@ -56,18 +56,23 @@ pub static ALIGN_DECL: OpDecl = OpDecl {
 pub static CONTRACT_DECL: OpDecl = OpDecl {
     name: "stream.contract",
     summary: "Multiplies element by element and sums within each packet by the reduction tree.",
-    doc: "Sums are widened: integers to i32, f8 and bf16 to f32. Each level of the tree adds neighbours (book 19, docs/numerics.md).",
+    doc: "Sums are widened: integers to i32, f8 and bf16 to f32. Each level of the tree adds neighbours (book 19, docs/numerics.md). With \
+          `op max` the tree takes the greatest of the products instead, and so does the accumulator behind it.",
     constraints: &[
         ("C1", "the packet is summed in groups of 2^n elements, n up to the depth of the tree: 7 for i4 and i5, 6 for i8, i9 and f8, 5 for bf16 (book 19)"),
         ("C2", "at most 32 sums a row (book 19)"),
+        ("C3", "`op max` is for a single row, and no padding is in its groups: a zero would count (book 19)"),
     ],
     operands: &[OperandDecl::one("pair", &["stream.align"])],
-    clauses: &[ClauseDecl::required("packet", MAPPING, "what each sum of a row holds")],
+    clauses: &[
+        ClauseDecl::default("op", ClauseKind::Word(&["add", "max"]), "add", "what becomes of products, in the packet and over time"),
+        ClauseDecl::required("packet", MAPPING, "what each sum of a row holds"),
+    ],
     results: &["sums"],
     infer: Some(infer_contract),
     verify: Some(verify_contract),
     example: "%t = stream.contract %p packet [1]",
-    interfaces: &[Interface(&Meaning::SumPacket)],    ..OpDecl::BASE
+    interfaces: &[Interface(&Meaning::SumPacket(reduction))],    ..OpDecl::BASE
 };
 
 /// `stream.accumulate`.
@@ -287,10 +292,42 @@ fn verify_contract(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let deepest = source.dtype.tree_depth().unwrap_or(0);
     plan::tree_depth(&packet, &sums, deepest, axes).map_err(|why| op.clause_error("C1", "packet", why))?;
     let (count, most) = (sums.size(axes).unwrap_or(0), machine(op.ctx).limits.accumulator_columns);
-    if count <= most {
+    if count > most {
+        return Err(op.clause_error("C2", "packet", format!("`{sums}` has {count} sums a row, at most {most}")));
+    }
+    match reduction(op) {
+        Reduction::Add => Ok(()),
+        Reduction::Max => check_max(op, &source, &sums, axes),
+    }
+}
+
+/// What `stream.contract`, or the one before a `stream.accumulate`, makes of products.
+#[must_use]
+pub fn reduction(op: OpRef<'_>) -> Reduction {
+    let contraction = if op.is(&CONTRACT_DECL) { Some(op) } else { op.operand_def(0) };
+    match contraction.and_then(|contraction| contraction.word("op")).as_deref() {
+        Some("max") => Reduction::Max,
+        Some(_) | None => Reduction::Add,
+    }
+}
+
+/// C3 of `stream.contract`.
+fn check_max(op: OpRef<'_>, source: &Tensor, sums: &Expr, axes: &Axes) -> Result<(), Diagnostic> {
+    let (row, packet) = (source.dim(Dim::Row), source.dim(Dim::Packet));
+    let rows = row.size(axes).unwrap_or(0);
+    if rows != 1 {
+        let message = format!("`op max` with {rows} rows, `{row}`: only row 0 takes maxima (book 19)");
+        let fix = "give the register file `row [1]`, and the other rows in time".to_owned();
+        return Err(op.clause_error("C3", "op", message).fix(Some(fix)));
+    }
+    let live = |map: &Expr| plan::digits_of(map, axes).ok().and_then(|digits| digits.live_count());
+    let depth = plan::tree_depth(&packet, sums, source.dtype.tree_depth().unwrap_or(0), axes);
+    let whole = depth.ok().zip(live(sums)).map(|(depth, sums)| sums << depth);
+    if whole.is_some() && whole == live(&packet) {
         return Ok(());
     }
-    Err(op.clause_error("C2", "packet", format!("`{sums}` has {count} sums a row, at most {most}")))
+    let message = format!("`op max` over padding of packet `{packet}`, which is no element: a zero would be the greatest of negative products");
+    Err(op.clause_error("C3", "op", message))
 }
 
 /// The time loops of an accumulation and the sums each step has.
