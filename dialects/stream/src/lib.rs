@@ -13,6 +13,7 @@ pub mod meaning;
 pub mod plan;
 pub mod snoop;
 pub mod topology;
+pub mod unmasked;
 
 /// The operations, a file an engine.
 pub mod ops {
