@@ -16,6 +16,8 @@ pub(crate) trait Number: Summand + Send + Sync {
     fn read(bytes: [u8; 4]) -> Self;
     /// One product.
     fn product(self, other: Self) -> Self;
+    /// Whether this is a zero that makes the product with `other` a zero. A zero times an infinity or NaN is NaN.
+    fn absorbs(self, other: Self) -> bool;
     /// One sum.
     fn sum(self, other: Self) -> Self;
     /// `sums` and then each of `packets` in turn, lane by lane.
@@ -42,6 +44,11 @@ impl Number for f32 {
     #[inline]
     fn product(self, other: Self) -> Self {
         mul(self, other)
+    }
+
+    #[inline]
+    fn absorbs(self, other: Self) -> bool {
+        self == 0.0 && other.is_finite()
     }
 
     #[inline]
@@ -83,6 +90,11 @@ impl Number for i32 {
     #[inline]
     fn product(self, other: Self) -> Self {
         self.wrapping_mul(other)
+    }
+
+    #[inline]
+    fn absorbs(self, _other: Self) -> bool {
+        self == 0
     }
 
     #[inline]

@@ -51,20 +51,20 @@ impl CacheReads {
         Self { reads, misses: reads, columns, occupied: [reads; COLUMNS_MAX], in_step: false }
     }
 
-    /// Cycles that `writes` flits of a load take beside these reads: a read goes first (book 18). `None` if one of the
-    /// columns is never free.
+    /// Cycles that `writes` flits of a load take beside these reads, which are spread over `cycles` cycles: a read goes first
+    /// (book 18). `None` if one of the columns is never free.
     #[must_use]
-    pub fn beside(&self, writes: u64) -> Option<u64> {
+    pub fn beside(&self, writes: u64, cycles: u64) -> Option<u64> {
         if self.in_step || self.misses == 0 {
             return Some(writes);
         }
         let share = u128::from(writes.div_ceil(self.columns as u64));
-        let mut cycles = 0_u128;
+        let mut taken = 0_u128;
         for &occupied in &self.occupied[..self.columns] {
-            let free = self.reads.checked_sub(occupied).filter(|&free| free > 0)?;
-            cycles += (share * u128::from(self.reads)).div_ceil(u128::from(free));
+            let free = cycles.checked_sub(occupied).filter(|&free| free > 0)?;
+            taken += (share * u128::from(cycles)).div_ceil(u128::from(free));
         }
-        u64::try_from(cycles).ok()
+        u64::try_from(taken).ok()
     }
 }
 
@@ -187,14 +187,14 @@ mod tests {
 
     #[test]
     fn a_load_waits_for_the_misses() {
-        // Both columns occupied in every cycle: no write.
-        assert_eq!(reads("[2 : 0, 8192 : 1] : 64").beside(10), None);
+        // Both columns occupied in every cycle: no write. With a read every second cycle: each write takes two.
+        assert_eq!(reads("[2 : 0, 8192 : 1] : 64").beside(10, 256), None);
+        assert_eq!(reads("[2 : 0, 8192 : 1] : 64").beside(10, 512), Some(20));
         // One column occupied in every cycle: half of the writes never go.
-        assert_eq!(reads("[4 : 64, 32 : 1] : 32").beside(10), None);
-        // In step, or all hits but the first.
-        assert_eq!(reads("[2 : 0, 8192 : 1] : 32").beside(10), Some(10));
-        assert_eq!(reads("[400 : 0, 64 : 1] : 64").beside(10), Some(5 * 400 / 399 + 1 + 5 * 400 / 399 + 1));
+        assert_eq!(reads("[4 : 64, 32 : 1] : 32").beside(10, 4), None);
+        // In step.
+        assert_eq!(reads("[2 : 0, 8192 : 1] : 32").beside(10, 512), Some(10));
         // 45 writes to each column: 45 * 900 / (900 - 203) = 58.1, 45 * 900 / (900 - 4) = 45.2.
-        assert_eq!(reads("[100 : 0, 288 : 1] : 32").beside(90), Some(59 + 46));
+        assert_eq!(reads("[100 : 0, 288 : 1] : 32").beside(90, 900), Some(59 + 46));
     }
 }

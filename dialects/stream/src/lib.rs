@@ -18,6 +18,7 @@ pub mod plan;
 pub mod shift;
 pub mod snoop;
 pub mod topology;
+pub mod unmasked;
 pub mod vector;
 
 /// The operations, a file an engine.

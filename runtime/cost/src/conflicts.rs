@@ -34,12 +34,17 @@ fn stalls(works: &[Work], slots: &[Slot], number: usize, alone: u64) -> u64 {
     if work.bank_writes == 0 || work.resource != Resource::Sub {
         return 0;
     }
-    let mut beside: Vec<(&Slot, CacheReads)> =
-        works.iter().zip(slots).filter_map(|(other, slot)| Some((slot, other.bank_reads?))).collect();
-    beside.sort_by_key(|(slot, _)| slot.start);
-    let start = slots[number].start;
+    let Slot { start, end, .. } = slots[number];
+    // What starts when it has ended may have waited for it: should it not have, it will be met in the next round.
+    let meanwhile = works.iter().zip(slots).filter(|(_, slot)| slot.start < end);
+    let mut beside: Vec<(&Slot, CacheReads, u64)> = meanwhile
+        .filter_map(|(other, slot)| {
+            Some((slot, other.bank_reads?, other.cycles.saturating_sub(other.latency)))
+        })
+        .collect();
+    beside.sort_by_key(|(slot, ..)| slot.start);
     let (mut now, mut left) = (start, alone);
-    for (slot, reads) in beside {
+    for (slot, reads, cycles) in beside {
         if slot.end <= now || slot.start >= now.saturating_add(left) {
             continue;
         }
@@ -49,7 +54,7 @@ fn stalls(works: &[Work], slots: &[Slot], number: usize, alone: u64) -> u64 {
         }
         let window = slot.end - now;
         let slowed =
-            reads.beside(work.bank_writes).map(|cycles| alone.max(cycles.saturating_add(work.latency)));
+            reads.beside(work.bank_writes, cycles).map(|taken| alone.max(taken.saturating_add(work.latency)));
         let scaled = |cycles: u64, by: u64, of: u64| {
             (u128::from(cycles) * u128::from(by) / u128::from(of.max(1))) as u64
         };

@@ -12,9 +12,12 @@ use visa_ir::context::Context;
 use visa_ir::diag::{Diagnostic, nearest};
 use visa_ir::module::Module;
 use visa_ir::span::{Source, Span};
+use visa_ir::verify::Analysis;
 use visa_machine::Machine;
+use visa_mapping::facts::DeclaredAxes;
 use visa_opt::{Io, Renderer, load_machine, load_module, read_source, standard_dialects};
 use visa_passes::Level;
+use visa_stream::unmasked::of_fetch;
 
 /// The run stops here; what there is to say has been said.
 struct Stopped;
@@ -56,7 +59,7 @@ impl<'a> Session<'a> {
         }
         let machine = ctx.data::<Machine>();
         let mut module = self.load(&ctx)?;
-        let logical = self.flags.check.then(|| module.clone());
+        let logical = (self.flags.check || self.flags.shadow).then(|| module.clone());
         self.check_level(&ctx, &module)?;
         let entry = self.flags.entry.as_deref();
         let compiled = kernel::compile(&ctx, &mut module, entry);
@@ -65,7 +68,8 @@ impl<'a> Session<'a> {
         let outputs = self.outputs(&program)?;
         let arguments = self.arguments(&program)?;
         let finished = self.interpret(&program, &machine, &arguments, progress)?;
-        let check = match logical {
+        self.undefined(&ctx, logical.as_ref(), &finished);
+        let check = match logical.filter(|_| self.flags.check) {
             Some(module) => Some(self.check(&ctx, &module, &program, &machine, &arguments, &finished)?),
             None => None,
         };
@@ -220,13 +224,14 @@ impl<'a> Session<'a> {
             }
             Ok(finished)
         };
-        let finished =
-            attempt().map_err(|error: visa_interpreter::RunError| self.stop("run", error.to_string()))?;
-        for report in &finished.undefined {
-            let finding = undefined(report);
-            self.emit(&[finding]);
-        }
-        Ok(finished)
+        attempt().map_err(|error: visa_interpreter::RunError| self.stop("run", error.to_string()))
+    }
+
+    /// Reports the results that depend on undefined data.
+    fn undefined(&mut self, ctx: &Context, kernel: Option<&Module>, finished: &Finished) {
+        let findings: Vec<_> =
+            finished.undefined.iter().map(|report| undefined(ctx, kernel, report)).collect();
+        self.emit(&findings);
     }
 
     fn check(
@@ -361,11 +366,24 @@ fn buffers(program: &Program, argument: bool) -> impl Iterator<Item = &Buffer> {
     program.buffers.iter().filter(move |buffer| buffer.argument == argument)
 }
 
-fn undefined(report: &UndefinedReport) -> Diagnostic {
+/// A result that depends on undefined data. If a sum took it in, the kernel says which padding that was, and where a mask is missing.
+fn undefined(ctx: &Context, kernel: Option<&Module>, report: &UndefinedReport) -> Diagnostic {
     let span = report.chain.first().map(|step| step.span).unwrap_or_default();
     let mut finding = Diagnostic::error("shadow", span, report.to_string());
     for step in report.chain.iter().skip(1) {
         finding = finding.note(format!("then through {}", step.name), Some(step.span));
     }
-    finding
+    let sum = report.chain.iter().find(|step| step.name == "hw.contract");
+    let (Some(sum), Some(kernel)) = (sum, kernel) else { return finding };
+    let axes = DeclaredAxes::build(ctx, kernel).0;
+    let ops = kernel.walk_all().into_iter().map(|id| kernel.op(ctx, id));
+    let fetch = ops.into_iter().find(|op| op.span() == span);
+    let Some(unmasked) = fetch.and_then(|fetch| of_fetch(fetch, &axes).into_iter().next()) else {
+        return finding;
+    };
+    let note = format!(
+        "the sum takes in the padding of axis `{}`: `{}` is fetched unmasked",
+        unmasked.axis, unmasked.padding
+    );
+    finding.note(note, Some(sum.span)).fix(Some(unmasked.fix()))
 }

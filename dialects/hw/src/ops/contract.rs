@@ -170,11 +170,10 @@ impl Stage for Contract {
     fn run(&self, cx: RunCx<'_>, memory: &SliceMemory, input: Stream) -> Stream {
         let Some(operand) = &input.operand else { return Stream::empty(self.accumulator) };
         let trf = memory.trf_of(self.dtype);
-        let bytes = match self.accumulator.is_float() {
-            true => self.values::<f32>(trf, &input, operand),
-            false => self.values::<i32>(trf, &input, operand),
+        let (bytes, taint) = match self.accumulator.is_float() {
+            true => (self.values::<f32>(trf, &input, operand), self.marks::<f32>(cx, trf, &input, operand)),
+            false => (self.values::<i32>(trf, &input, operand), self.marks::<i32>(cx, trf, &input, operand)),
         };
-        let taint = cx.shadow.is_some().then(|| self.marks(cx, trf, &input, operand));
         let operand = Operand { terms: self.terms() as usize, ..operand.clone() };
         let packet = operand.rows * self.groups() * operand.terms * 4;
         Stream { dtype: self.accumulator, packet, bytes, taint, operand: Some(operand), lanes: None }
@@ -312,52 +311,60 @@ impl Contract {
     }
 
     /// One mark for each value that comes out, on its 4 bytes: of the packet's and the row's elements that it is of.
-    fn marks(&self, cx: RunCx<'_>, trf: &Bank, input: &Stream, operand: &Operand) -> Vec<Taint> {
-        let Some(mut marker) = cx.marker() else { return Vec::new() };
+    fn marks<T: Number>(&self, cx: RunCx<'_>, trf: &Bank, input: &Stream, operand: &Operand) -> Option<Vec<Taint>> {
+        let mut marker = cx.marker()?;
         let span = 1 << (self.depth as usize - self.terms().ilog2() as usize);
+        let (elements, live) = (self.elements as usize, self.live(operand));
         let no_marks = Vec::new();
         let data = input.taint.as_ref().unwrap_or(&no_marks);
-        let packet_groups = self.elements as usize / span;
-        let weights = Weights::new(operand, packet_groups, Taint::DEFINED, |address, lanes| {
-            self.read_marks(trf, operand, address, span, lanes);
+        let weights = Weights::new(operand, elements, Taint::DEFINED, |address, lanes| {
+            self.read_marks(trf, operand, address, lanes);
         });
+        let mut buffers = (Vec::new(), Vec::new());
+        let mut values = vec![[T::ZERO; ROWS]; elements];
         let mut out = Vec::new();
         for (access, &address) in operand.addresses.iter().enumerate() {
-            let packet = data.chunks(input.packet).nth(access / operand.repeat).unwrap_or(&[]);
-            let mut live = self.by_element(packet);
-            live.truncate(self.live(operand));
-            let mut groups: Vec<_> = live.chunks(span).map(Taint::all).collect();
-            groups.resize(self.elements as usize / span, Taint::DEFINED);
+            let packet = access / operand.repeat;
+            let mut marks = self.by_element(data.chunks(input.packet).nth(packet).unwrap_or(&[]));
+            marks.resize(elements, Taint::DEFINED);
+            marks[live..].fill(Taint::DEFINED);
+            let weights = weights.at(address);
+            if marks.iter().chain(weights.as_flattened()).all(|mark| mark.is_defined()) {
+                out.resize(out.len() + operand.rows * (elements / span) * 4, Taint::DEFINED);
+                continue;
+            }
+            let numbers: Vec<T> = decoded(self.dtype, &input.bytes[packet * input.packet..][..input.packet]);
+            self.read_lanes(trf, operand, address, &mut buffers, &mut values);
             for row in 0..operand.rows {
-                for (group, lanes) in groups.iter().zip(weights.at(address)) {
-                    let mark = marker.through(group.or(lanes[row]));
-                    out.extend([mark; 4]);
-                }
+                let products = (0..elements).map(|at| {
+                    product_mark((numbers[at], marks[at]), (values[at][row], weights[at][row]))
+                });
+                let products: Vec<_> = products.collect();
+                out.extend(products.chunks(span).flat_map(|group| [marker.through(Taint::all(group)); 4]));
             }
         }
-        out
+        Some(out)
     }
 
-    /// The marks of what each row reads at `address`, one for each `span` elements of the packet.
-    fn read_marks(
-        &self,
-        trf: &Bank,
-        operand: &Operand,
-        address: u32,
-        span: usize,
-        lanes: &mut [[Taint; ROWS]],
-    ) {
+    /// The marks of what each row reads at `address`, one for each element of the packet.
+    fn read_marks(&self, trf: &Bank, operand: &Operand, address: u32, lanes: &mut [[Taint; ROWS]]) {
         let mut marks = Vec::new();
         for row in 0..operand.rows {
             marks.clear();
             trf.read_taint(self.range(operand, row, address), Taint::NEVER_WRITTEN, &mut marks);
             let read = self.by_element(&marks);
-            for (element, &mark) in read.iter().cycle().take(self.live(operand)).enumerate() {
-                let lane = &mut lanes[element / span];
-                lane[row] = lane[row].or(mark);
+            for (lane, &mark) in lanes[..self.live(operand)].iter_mut().zip(read.iter().cycle()) {
+                lane[row] = mark;
             }
         }
     }
+}
+
+/// The mark of a product. It does not depend on what stands beside a zero that is defined, but for an infinity or NaN.
+fn product_mark<T: Number>((left, left_mark): (T, Taint), (right, right_mark): (T, Taint)) -> Taint {
+    let left_zero = left_mark.is_defined() && left.absorbs(right);
+    let right_zero = right_mark.is_defined() && right.absorbs(left);
+    if left_zero || right_zero { Taint::DEFINED } else { left_mark.or(right_mark) }
 }
 
 /// The elements of `bytes`.

@@ -280,6 +280,14 @@ fn contract_constraints() {
     contract("i8", "i8, depth 7").outside("hw.contract-C2");
     contract("bf16", "bf16, depth 6").outside("hw.contract-C2");
     contract("i8", "i8, depth -1").outside("hw.contract-C2");
+    contract("i4", "i4, depth 7").inside();
+    contract("i4", "i4, depth 8").outside("hw.contract-C2");
+    contract("f8e4m3", "f8e4m3, depth 6").inside();
+    contract("f8e4m3", "f8e4m3, depth 7").outside("hw.contract-C2");
+    contract("f8e5m2", "f8e5m2, depth 6").inside();
+    contract("f8e5m2", "f8e5m2, depth 7").outside("hw.contract-C2");
+    contract("i4", "i4, depth 2").inside();
+    contract("i4", "i4, depth 1").outside("hw.contract-C3");
     contract("i8", "i8, depth 1").inside();
     contract("i8", "i8, depth 0").outside("hw.contract-C3");
     contract("bf16", "bf16, depth 0").inside();

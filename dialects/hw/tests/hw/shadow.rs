@@ -139,10 +139,27 @@ fn an_undefined_element_taints_its_group_in_every_row() {
 /// Byte 3 of row 1 of the register file: element 1, group 0, in row 1 only, in both packets.
 #[test]
 fn an_undefined_weight_taints_its_row() {
-    let memory = with_weights(holes(&[0; 64], &[]), Some(3));
+    let memory = with_weights(holes(&bf16_bytes(vec![1.0; 32]), &[]), Some(3));
     let (at, chain) = undefined(CONTRACTION, &memory, 4);
     let words = |word: usize| word * 4..word * 4 + 4;
     assert_eq!((at, chain), (words(4).chain(words(12)).collect(), vec![3]));
+}
+
+/// The same beside zeros, which make the product zero, whatever number stands there; but not beside an infinity.
+#[test]
+fn a_defined_zero_hides_what_is_undefined() {
+    let finite = with_weights(holes(&[0; 64], &[]), Some(3));
+    assert_eq!(undefined(CONTRACTION, &finite, 4).0, Vec::<usize>::new());
+    let mut infinite = finite.clone();
+    infinite.trf.write(8192 + 2, &[0x80, 0x7f]);
+    assert_eq!(undefined(CONTRACTION, &infinite, 4).0.len(), 8);
+    // The zero itself is undefined.
+    let zeros = with_weights(holes(&[0; 64], &[49]), None);
+    assert_eq!(undefined(CONTRACTION, &zeros, 4).0.len(), 8);
+    // The other way round: an undefined 1 in data memory beside a weight of zero, in row 0 only.
+    let mut weights = with_weights(holes(&bf16_bytes(vec![1.0; 32]), &[49]), None);
+    weights.trf.write(2 * 8, &[0, 0]);
+    assert_eq!(undefined(CONTRACTION, &weights, 4).0, (13 * 4..14 * 4).collect::<Vec<_>>());
 }
 
 #[test]

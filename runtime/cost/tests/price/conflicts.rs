@@ -47,14 +47,25 @@ fn a_load_gives_way_to_misses() {
 }
 
 #[test]
+fn a_contraction_that_waits_for_its_fetch_leaves_the_banks_free() {
+    // 100 reads in 200 cycles: every second cycle is free.
+    let reads = CacheReads { reads: 100, misses: 100, columns: 2, occupied: [100; 2], in_step: false };
+    let align = stage("hw.align", Engine::Contraction, 100).bank(BankUse::Reads(reads)).reads(Trf, 0..4096);
+    let slow = exec(Main, 0..512, &[stage("hw.fetch", Engine::Fetch, 200), align]);
+    assert_eq!(stalls(&report(1, vec![slow, load(40, 40)]), 1), (40, 80));
+}
+
+#[test]
 fn reads_in_step_leave_a_column_free() {
     assert_eq!(stalls(&report(1, vec![contraction(100, true), load(40, 40)]), 1), (0, 40));
 }
 
 #[test]
 fn what_waits_for_a_load_waits_for_its_stalls() {
-    // The order in the program does not matter to who waits; the last contraction reads what the load writes.
-    let user = stage("hw.align", Engine::Contraction, 10).reads(Trf, 4096..8192);
+    // The order in the program does not matter to who waits. The last contraction reads what the load writes, so that it
+    // is no reason to wait, however much it misses.
+    let reads = CacheReads { reads: 10, misses: 10, columns: 2, occupied: [10; 2], in_step: false };
+    let user = stage("hw.align", Engine::Contraction, 10).bank(BankUse::Reads(reads)).reads(Trf, 4096..8192);
     let report = report(1, vec![load(40, 40), contraction(50, false), exec(Main, 0..512, &[user])]);
     assert_eq!(stalls(&report, 0), (40, 80));
     assert_eq!((report.commands[1].start, report.commands[1].end), (0, 100));

@@ -1,0 +1,113 @@
+//! Padding that a contraction sums although nobody masked it (books 08, 15).
+//!
+//! A sum takes in every element of a packet, and what the padding of data memory holds is anybody's guess. Whoever fetches
+//! it says with `{0}` that it is to be zero, and the Fetch Adapter masks it.
+
+use crate::ops::contract::{ACCUMULATE_DECL, ALIGN_DECL, CONTRACT_DECL};
+use crate::ops::fetch::DECL as FETCH_DECL;
+use std::sync::Arc;
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::OpRef;
+use visa_mapping::{Axes, Dim, Expr, PadKind, Tensor, operand};
+
+/// Don't-care padding of a fetch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unmasked {
+    /// The axis that is padded, the first where several are.
+    pub axis: Arc<str>,
+    /// The padding as it stands there.
+    pub padding: Expr,
+    /// The clauses that name it, with zeros in its place.
+    pub masked: Vec<(Dim, Expr)>,
+}
+
+impl Unmasked {
+    /// What to write instead.
+    #[must_use]
+    pub fn fix(&self) -> String {
+        let clauses: Vec<_> =
+            self.masked.iter().map(|(dim, map)| format!("`{} {map}`", dim.name())).collect();
+        format!("mask it at the fetch: {}", clauses.join(", "))
+    }
+}
+
+/// The don't-care padding that a `stream.fetch` asks for, of each axis that is padded.
+#[must_use]
+pub fn of_fetch(fetch: OpRef<'_>, axes: &Axes) -> Vec<Unmasked> {
+    let Some(stream) = fetch.result_type::<Tensor>(0).filter(|_| fetch.is(&FETCH_DECL)) else {
+        return Vec::new();
+    };
+    let clauses = [Dim::Time, Dim::Packet].map(|dim| (dim, stream.dim(dim).expanded(axes)));
+    let clauses: Vec<(Dim, Expr)> =
+        clauses.into_iter().filter_map(|(dim, map)| Some((dim, map.ok()?))).collect();
+    let mut found: Vec<Unmasked> = Vec::new();
+    for padding in clauses.iter().flat_map(|(_, map)| paddings(map, PadKind::Top, axes)) {
+        let axis = padding.axis_names(axes).into_iter().next();
+        let Some(axis) = axis.filter(|axis| found.iter().all(|found| found.axis != *axis)) else { continue };
+        let masked = clauses.iter().map(|(dim, map)| (*dim, masking(map, &padding)));
+        let masked =
+            masked.zip(&clauses).filter(|(masked, clause)| masked != *clause).map(|(masked, _)| masked);
+        found.push(Unmasked { axis, masked: masked.collect(), padding });
+    }
+    found
+}
+
+/// The terms of a mapping that are padded with that kind; a term that fills its size is not.
+fn paddings(map: &Expr, wanted: PadKind, axes: &Axes) -> Vec<Expr> {
+    let is_padded = matches!(map, Expr::Pad { inner, size, kind, .. }
+        if *kind == wanted && inner.size(axes).is_ok_and(|inner| inner < *size));
+    let below = map.children().into_iter().flat_map(|child| paddings(child, wanted, axes));
+    is_padded.then(|| map.clone()).into_iter().chain(below).collect()
+}
+
+/// The mapping with `padding` as zeros.
+fn masking(map: &Expr, padding: &Expr) -> Expr {
+    if let Expr::Pad { inner, size, side, .. } = map
+        && map == padding
+    {
+        return Expr::Pad { inner: inner.clone(), size: *size, kind: PadKind::Zero, side: *side };
+    }
+    let children = map.map_children(|child| Ok::<_, std::convert::Infallible>(masking(child, padding)));
+    children.unwrap_or_else(|never| match never {})
+}
+
+/// A warning for each axis that a `stream.accumulate` has summed away, whose padding was fetched as don't-care, and that the
+/// register file does not pad with zeros either: a zero on one side makes the product zero (book 15: `1 + 1#` with `1 + 1z`).
+#[must_use]
+pub fn warnings(accumulate: OpRef<'_>, axes: &Axes) -> Vec<Diagnostic> {
+    let Some(result) = accumulate.result_type::<Tensor>(0).filter(|_| accumulate.is(&ACCUMULATE_DECL)) else {
+        return Vec::new();
+    };
+    let contract = accumulate.operand_def(0).filter(|op| op.is(&CONTRACT_DECL));
+    let align = contract.and_then(|op| op.operand_def(0)).filter(|op| op.is(&ALIGN_DECL));
+    let (Some(contract), Some(align)) = (contract, align) else { return Vec::new() };
+    let Some(fetch) = fetch_of(align) else { return Vec::new() };
+    let kept: Vec<_> = result.maps.iter().flat_map(|map| map.axis_names(axes)).collect();
+    let weights = operand(align, 1).map(|weights| weights.dim(Dim::Element));
+    let zeros = weights
+        .and_then(|map| map.expanded(axes).ok())
+        .map_or(Vec::new(), |map| paddings(&map, PadKind::Zero, axes));
+    let is_zero = |axis: &Arc<str>| zeros.iter().any(|padding| padding.axis_names(axes).contains(axis));
+    let unmasked = of_fetch(fetch, axes).into_iter();
+    let summed = unmasked.filter(|found| !kept.contains(&found.axis) && !is_zero(&found.axis));
+    summed.map(|found| warning(contract, fetch, &found)).collect()
+}
+
+/// The fetch of a stream that is aligned.
+fn fetch_of(align: OpRef<'_>) -> Option<OpRef<'_>> {
+    let mut op = align.operand_def(0)?;
+    while !op.is(&FETCH_DECL) {
+        op = op.operand_def(0)?;
+    }
+    Some(op)
+}
+
+fn warning(contract: OpRef<'_>, fetch: OpRef<'_>, found: &Unmasked) -> Diagnostic {
+    let message = format!(
+        "the sum along `{}` takes in padding that is don't-care on both sides: `{}` is fetched unmasked",
+        found.axis, found.padding
+    );
+    let mut warning = Diagnostic::error("lint-M1", contract.span(), message).fix(Some(found.fix()));
+    warning.severity = visa_ir::diag::Severity::Warning;
+    warning.note("fetched here", Some(fetch.span()))
+}

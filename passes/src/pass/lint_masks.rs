@@ -1,0 +1,32 @@
+//! Warns about sums that take in padding which nobody masked.
+
+use crate::{Level, Pass, PassCx};
+use visa_ir::diag::Diagnostic;
+use visa_ir::verify::Analysis;
+use visa_mapping::facts::DeclaredAxes;
+use visa_stream::unmasked;
+
+/// The pass.
+pub static PASS: Pass = Pass {
+    name: "lint-masks",
+    summary: "warns about sums that take in unmasked padding",
+    doc: "Changes nothing. The warning:\n\n\
+          - M1: a contraction sums away an axis whose padding is don't-care where it is fetched, and is not zero in the register \
+          file either (books 08, 15). What the sum is then depends on what data memory holds there. A zero on one side is enough: \
+          a product with it is zero, unless the other side happens to hold an infinity or a NaN (docs/numerics.md).\n\n\
+          An axis that is summed in part is not looked at; `visa-run --shadow` sees the sum itself.",
+    takes: Level::Tensor,
+    gives: Level::Tensor,
+    statistics: &[("warnings", "warnings given")],
+    run,
+    ..Pass::BASE
+};
+
+fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
+    let axes = DeclaredAxes::build(cx.ctx, cx.module).0;
+    let ops = cx.module.walk_all().into_iter().map(|id| cx.module.op(cx.ctx, id));
+    let warnings: Vec<_> = ops.flat_map(|op| unmasked::warnings(op, &axes)).collect();
+    cx.count("warnings", warnings.len() as u64);
+    warnings.into_iter().for_each(|warning| cx.report(warning));
+    Ok(())
+}
