@@ -76,6 +76,11 @@ tensor_kind!(
     "Packets of 4 lanes between stages of the vector engine, Way4 (book 21)."
 );
 tensor_kind!(
+    /// Out of the vector engine's filter.
+    FILTERED, "stream.filtered", "CONTEXT, DTYPE, CHIP, CLUSTER, SLICE, TIME, PACKET", true, [Chip, Cluster, Slice, Time, Packet],
+    "Flits out of the vector engine, of whose elements only some are left (book 21)."
+);
+tensor_kind!(
     /// Out of the vector engine.
     FINAL, "stream.final", "CONTEXT, DTYPE, CHIP, CLUSTER, SLICE, TIME, PACKET", true, [Chip, Cluster, Slice, Time, Packet],
     "Flits out of the vector engine (book 21)."
@@ -110,6 +115,7 @@ pub static DIALECT: visa_ir::decl::Dialect = visa_ir::decl::Dialect {
         &INIT.def,
         &VECTOR.def,
         &VECTOR4.def,
+        &FILTERED.def,
         &FINAL.def,
         &CAST.def,
         &TRANSPOSE.def,

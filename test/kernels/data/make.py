@@ -136,6 +136,11 @@ def gemm(a, b):
     return np.stack([contract(row, columns) for row in a])
 
 
+def branch_ids(n):
+    """The static branch logger of book 35, section 4."""
+    return np.array([0] + [1] * (n - 2) + [2], np.int32)
+
+
 def iota(dtype, *shape):
     return np.arange(np.prod(shape)).astype(dtype).reshape(shape)
 
@@ -216,6 +221,9 @@ def files():
         "transpose.expected.txt": b"".join(
             f"{name}: ".encode() + summary(np.ascontiguousarray(array)) for name, array in transposed().items()
         ),
+        "cumsum.ids.npy": npy(np.repeat(branch_ids(16)[:, None], 8, axis=1)),
+        "cumsum.n.npy": npy(np.repeat(np.arange(16, dtype=np.int32)[:, None], 8, axis=1)),
+        "cumsum.out.npy": npy(np.cumsum(rand_i32(1, 4, 16, 8), axis=1, dtype=np.int32)),
         "lhs_f32.npy": npy(lhs_f32),
         "lhs_rhs.safetensors": safetensors(
             [("lhs", "F32", [2048], lhs_f32.tobytes()), ("rhs", "BF16", [2048], bf16_bytes(rhs))]
