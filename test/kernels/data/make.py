@@ -280,6 +280,7 @@ def files():
         "top_k.ids.npy": npy(np.repeat(branch_ids(16)[:, None], 16, axis=1)),
         "top_k.out0.npy": npy(top_k(top_k_scores(), 4)[0]),
         "top_k.out1.npy": npy(top_k(top_k_scores(), 4)[1]),
+        "v1.x.npy": npy(np.arange(512, dtype=np.int32) - 356),
         "lhs_f32.npy": npy(lhs_f32),
         "lhs_rhs.safetensors": safetensors(
             [("lhs", "F32", [2048], lhs_f32.tobytes()), ("rhs", "BF16", [2048], bf16_bytes(rhs))]
