@@ -37,6 +37,8 @@ pub struct Lanes {
     pub valid: Vec<u8>,
     /// What the stash holds.
     pub stash: Option<Stash>,
+    /// The vector register file as an operation has left it that wrote to it, until the interpreter has put it in its place.
+    pub written: Option<Bank>,
 }
 
 /// A copy of the stream, kept for an operand further on (book 21).
@@ -148,7 +150,7 @@ pub struct SliceMemory {
 }
 
 /// A byte memory that grows when written.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bank {
     bytes: Vec<u8>,
     /// One mark a byte in shadow mode; bytes beyond its end were never written.

@@ -85,6 +85,11 @@ tensor_kind!(
     "Packets reduced between slices, in the vector engine (book 25)."
 );
 tensor_kind!(
+    /// Out of the vector engine's filter.
+    FILTERED, "stream.filtered", "CONTEXT, DTYPE, CHIP, CLUSTER, SLICE, TIME, PACKET", true, [Chip, Cluster, Slice, Time, Packet],
+    "Flits out of the vector engine, of whose elements only some are left (book 21)."
+);
+tensor_kind!(
     /// Out of the vector engine.
     FINAL, "stream.final", "CONTEXT, DTYPE, CHIP, CLUSTER, SLICE, TIME, PACKET", true, [Chip, Cluster, Slice, Time, Packet],
     "Flits out of the vector engine (book 21)."
@@ -120,6 +125,7 @@ pub static DIALECT: visa_ir::decl::Dialect = visa_ir::decl::Dialect {
         &VECTOR.def,
         &VECTOR4.def,
         &INTER.def,
+        &FILTERED.def,
         &FINAL.def,
         &CAST.def,
         &TRANSPOSE.def,

@@ -18,8 +18,11 @@ pub enum Meaning {
     Constant(fn(OpRef<'_>) -> Result<Bits, Diagnostic>),
     /// The same tensor, each element changed by the fetch adapter on its way.
     Fetch(fn(OpRef<'_>) -> Result<Adapter, Diagnostic>),
-    /// Of each packet of operand 0 as many leading elements as operand 1 says, numbered along the axis of `element`.
-    Pack,
+    /// Of each packet of operand 0 as many leading elements as operand 1 says, or those for whose execution id one of these
+    /// guards holds, numbered along the axis of `element`.
+    Pack(fn(OpRef<'_>) -> Result<Option<Guards<Bits>>, Diagnostic>),
+    /// The execution ids of operand 0.
+    Ids,
     /// Operands 0 and 1 as one tensor: which of them, is the coordinate along this axis.
     Interleave(fn(OpRef<'_>) -> Result<Arc<str>, Diagnostic>),
     /// Two tensors, paired: the product of their elements at each index of the computation.
@@ -58,12 +61,20 @@ pub struct Function {
     pub constants: [Option<Bits>; 2],
     /// Where it applies, the others pass unchanged; slots with an operand stand for the one that is no constant.
     pub guards: Option<Arc<Guards<Bits>>>,
+    /// Where its result also replaces the element of the second operand that it read, one packet after the other.
+    pub write_back: Option<Arc<Guards<Bits>>>,
 }
 
 impl Function {
     /// A function of the stream's element alone.
     #[must_use]
     pub fn unary(apply: fn(Bits) -> Bits) -> Self {
-        Self { apply: Apply::Unary(apply), mode: default_mode(1), constants: [None; 2], guards: None }
+        Self {
+            apply: Apply::Unary(apply),
+            mode: default_mode(1),
+            constants: [None; 2],
+            guards: None,
+            write_back: None,
+        }
     }
 }

@@ -109,6 +109,8 @@ pub struct Arguments {
     pub value: bool,
     /// Where the operation applies; its slots give the operand that is no constant, unless they have none.
     pub guards: Option<Guards<Bits>>,
+    /// Where the result also replaces the value that was read.
+    pub write_back: Option<Guards<Bits>>,
 }
 
 /// The arguments of `op`, whose ALU's row is `row`.
@@ -149,7 +151,30 @@ pub fn arguments(op: OpRef<'_>, row: &AluOp) -> Result<Arguments, Diagnostic> {
         };
         return Err(op.error("C2", message));
     }
-    Ok(Arguments { mode, constants, value, guards })
+    Ok(Arguments { mode, constants, value, guards, write_back: write_back(op)? })
+}
+
+/// C11.
+fn write_back(op: OpRef<'_>) -> Result<Option<Guards<Bits>>, Diagnostic> {
+    let Some(written) = op.body::<Guards<Number>>("write_back") else { return Ok(None) };
+    let refuse = |message: &str| op.clause_error("C11", "write_back", message);
+    let guards = written.try_map(|_| Err(refuse("a guard of `write_back` has no operand")))?;
+    if guards.0.iter().any(|(_, slot)| *slot != Slot::Apply) {
+        return Err(refuse("a guard of `write_back` has no operand"));
+    }
+    let Some(&file) = op.operands().get(1).filter(|_| operand(op, 1).is_some_and(|file| !file.kind.stream))
+    else {
+        return Err(refuse("there is no register-file operand to write to"));
+    };
+    if op.module.uses(file).len() > 1 {
+        let message = "the register file is overwritten here, and another operation reads it";
+        return Err(refuse(message).fix(Some("store what the other reads at another address".to_owned())));
+    }
+    match guards.check(0, ids_before(op)) {
+        Ok(()) => Ok(Some(guards)),
+        Err(GuardFault::Slots(message)) => Err(refuse(&message)),
+        Err(GuardFault::Dead(message, fix)) => Err(refuse(&message).fix(Some(fix))),
+    }
 }
 
 /// The guards, as bits of the row's format: C6, C9 and C10.
@@ -232,8 +257,9 @@ fn int_width(op: OpRef<'_>) -> Result<Bits, Diagnostic> {
 /// # Errors
 /// Whatever its verifier refuses.
 pub fn function(op: OpRef<'_>) -> Result<Function, Diagnostic> {
-    let (row, Arguments { mode, constants, guards, .. }) = configuration(op)?;
-    Ok(Function { apply: row.apply, mode, constants, guards: guards.map(Arc::new) })
+    let (row, Arguments { mode, constants, guards, write_back, .. }) = configuration(op)?;
+    let (guards, write_back) = (guards.map(Arc::new), write_back.map(Arc::new));
+    Ok(Function { apply: row.apply, mode, constants, guards, write_back })
 }
 
 /// The ALU that `op` uses, and its arguments.

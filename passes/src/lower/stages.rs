@@ -14,7 +14,9 @@ use visa_stream::commit::{Write, zeros_kept};
 pub use visa_stream::lower::{LowerStage, StageCx};
 use visa_stream::mask::{Fetch, Mask};
 use visa_stream::meaning::Reduction;
-use visa_stream::ops::{begin_interleaved, commit_packed, commit_view, contract, fetch, vector_alu};
+use visa_stream::ops::{
+    begin_interleaved, commit_packed, commit_view, contract, fetch, vector_alu, vector_filter,
+};
 use visa_stream::pad::Pad;
 use visa_stream::plan::{self, Plan};
 use visa_stream::snoop;
@@ -42,6 +44,7 @@ const STAGES: &[(&str, LowerFn)] = &[
     ("stream.vector_fp_div", alu),
     ("stream.vector_fp_to_fxp", alu),
     ("stream.vector_clip", alu),
+    ("stream.vector_filter", filter),
     ("stream.cast", cast),
     ("stream.commit", commit),
     ("stream.commit_view", commit_view),
@@ -297,7 +300,8 @@ fn branch(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic>
 }
 
 fn alu(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
-    let (row, Arguments { mode, constants, guards, .. }) = visa_stream::vector::configuration(op)?;
+    let (row, Arguments { mode, constants, guards, write_back, .. }) =
+        visa_stream::vector::configuration(op)?;
     let file = operand(op, 1).filter(|value| !value.kind.stream);
     let mut spec = cx.spec(if file.is_some() { "seq.vector" } else { "hw.vector" }, op)?;
     spec = cx.word(spec, "op", row.name);
@@ -312,15 +316,22 @@ fn alu(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
             spec = spec.clause(clause, cx.ctx.attr(Attr::Int(i64::from(bits.cast_signed()))));
         }
     }
-    if let Some(guards) = guards {
-        let guards = guards.try_map(|bits| Ok::<_, Diagnostic>(bits.cast_signed()))?;
-        spec = cx.body(spec, "when", &visa_sequencer::GUARDS, guards);
+    for (clause, guards) in [("when", guards), ("write_back", write_back)] {
+        if let Some(guards) = guards {
+            let guards = guards.try_map(|bits| Ok::<_, Diagnostic>(bits.cast_signed()))?;
+            spec = cx.body(spec, clause, &visa_sequencer::GUARDS, guards);
+        }
     }
     match file {
         Some(file) => vector_operand(cx, op, &file, spec).map(Some),
         None if operand(op, 1).is_some() => Ok(Some(spec.clause("stash", cx.ctx.attr(Attr::Unit)))),
         None => Ok(Some(spec)),
     }
+}
+
+fn filter(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
+    let keep = vector_filter::kept(op)?.try_map(|bits| Ok::<_, Diagnostic>(bits.cast_signed()))?;
+    Ok(Some(cx.body(cx.spec("hw.filter", op)?, "keep", &visa_sequencer::GUARDS, keep)))
 }
 
 /// `spec` with the loops over the vector register file.
@@ -399,7 +410,9 @@ fn lower_commit_packed(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>
     let base = address(op.results().first());
     let loops = Program { entries: vec![run], packet: cx.machine.limits.commit_size_sub, base };
     let mut spec = cx.int(cx.spec("hw.commit_packed", op)?, "most", packing.most);
-    spec = cx.int(spec, "counts", counts);
-    spec = cx.int(spec, "stride", packing.stride * DType::I32.align());
+    if let Some(stride) = packing.stride {
+        spec = cx.int(spec, "counts", counts);
+        spec = cx.int(spec, "stride", stride * DType::I32.align());
+    }
     Ok(Some(cx.body(spec, "loops", &visa_hw::attrs::PROGRAM, loops)))
 }

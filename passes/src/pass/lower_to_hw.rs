@@ -184,7 +184,7 @@ fn vector(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let program = bytes(op, DType::I32)?;
     let program = access::vector(&program, &machine).map_err(|error| error.diagnostic(op.span()))?;
     let mut lowered = spec(op, "hw.vector")?;
-    for clause in ["op", "stage", "mode", "constant", "constant1", "when"] {
+    for clause in ["op", "stage", "mode", "constant", "constant1", "when", "write_back"] {
         if let Some(value) = op.attr(clause) {
             lowered = lowered.clause(clause, op.ctx.attr(value));
         }

@@ -96,7 +96,13 @@ fn finish(
     cx: ExecCx<'_>,
 ) {
     if let Some((last, inner)) = stages[first..].split_last() {
-        let stream = transform(inner, first, (slice, memory), input, cx);
+        let mut stream = input;
+        for (stage, number) in inner.iter().zip(first..) {
+            stream = stage.run(cx.stage(number, slice), memory, stream);
+            if let Some(written) = stream.lanes.as_mut().and_then(|lanes| lanes.written.take()) {
+                memory.vrf = written;
+            }
+        }
         last.store(cx.stage(stages.len() - 1, slice), memory, stream);
     }
 }

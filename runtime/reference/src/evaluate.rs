@@ -12,8 +12,8 @@ use visa_mapping::facts::{DeclaredAxes, mapping_error};
 use visa_mapping::view::{Meaning as View, ViewKind};
 use visa_mapping::{ArrayLayout, Axes, Dim, Expr, Tensor};
 use visa_numerics::{
-    Bits, DType, LookupTable, ReduceOp, Slot, SumOrder, engine_cast, fetch_cast, load, pattern, store,
-    subtract_zero_point, to_f64,
+    Bits, DType, Guards, LookupTable, ReduceOp, Slot, SumOrder, engine_cast, fetch_cast, load, pattern,
+    store, subtract_zero_point, to_f64,
 };
 use visa_stream::adapter::Adapter;
 use visa_stream::branch::{BranchMode, GROUP_BIT};
@@ -22,7 +22,8 @@ use visa_stream::meaning::{Function, Meaning, Reduction};
 use crate::contraction::{Contraction, Pair};
 use crate::coverage::Coverage;
 use crate::interface::{Kernel, Port};
-use crate::packing::Packing;
+use crate::packing::{Kept, Packing};
+use crate::running::Running;
 use crate::slices::Slices;
 use crate::sum::contract;
 use crate::tensor::{Axis, Logical, element_count, offset, unflatten, union, union_axes};
@@ -114,7 +115,8 @@ impl Run<'_> {
             Meaning::Same => Value::Tensor(converted(op, self.held(op, 0, &to)?, to.dtype)?),
             Meaning::Constant(bits) => Value::Tensor(Logical::new(to.dtype, Vec::new(), vec![bits(op)?])),
             Meaning::Fetch(adapter) => Value::Tensor(self.fetched(op, &to, &adapter(op)?)?),
-            Meaning::Pack => Value::Tensor(self.packed(op, &to)?),
+            Meaning::Pack(filter) => Value::Tensor(self.packed(op, &to, filter(op)?)?),
+            Meaning::Ids => Value::Tensor(self.logged(op, &to)?),
             Meaning::Interleave(axis) => Value::Tensor(self.interleaved(op, &to, &axis(op)?)?),
             Meaning::Pair => {
                 let (left, right) = (self.even(op, 0, &to)?, self.even(op, 1, &to)?);
@@ -232,18 +234,29 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// What is kept of operand 0 by the counts in operand 1.
-    fn packed(&self, op: OpRef<'_>, to: &Tensor) -> Result<Logical, Diagnostic> {
+    /// What is kept of operand 0, by the counts in operand 1 or by a filter's guards.
+    fn packed(
+        &self,
+        op: OpRef<'_>,
+        to: &Tensor,
+        filter: Option<Guards<Bits>>,
+    ) -> Result<Logical, Diagnostic> {
         let lacking = || op.error("C0", "an operand is no tensor");
-        let (stream, counts) =
-            (op.operand_type::<Tensor>(0).ok_or_else(lacking)?, op.operand_type(1).ok_or_else(lacking)?);
-        let (tensor, counts) = (self.held(op, 0, &stream)?, self.held(op, 1, &counts)?);
+        let stream = op.operand_type::<Tensor>(0).ok_or_else(lacking)?;
+        let tensor = self.held(op, 0, &stream)?;
+        let kept = match filter {
+            Some(guards) => {
+                let ids = op.operands().first().and_then(|stream| self.ids.get(stream)).cloned();
+                Kept::Where(ids.unwrap_or_else(no_ids), guards)
+            }
+            None => Kept::Counted(self.held(op, 1, &*op.operand_type::<Tensor>(1).ok_or_else(lacking)?)?),
+        };
         let element = to.dim(Dim::Element);
         let Expr::Axis(name) = &element else {
             return Err(op.clause_error("C4", "element", format!("`{element}` is no axis")));
         };
         let onto = self.axes.resolve(name).map_err(|error| mapping_error(error, op.span()))?;
-        Packing { stream: &stream, counts: &counts, onto, axes: self.axes, span: op.span() }.pack(&tensor)
+        Packing { stream: &stream, kept: &kept, onto, axes: self.axes, span: op.span() }.pack(&tensor)
     }
 
     /// Operand 0 at the first coordinate along the axis called `name`, operand 1 at the second.
@@ -275,8 +288,11 @@ impl Run<'_> {
 
     /// A function of each element; where no guard holds for its execution id, the element itself.
     fn elementwise(&self, op: OpRef<'_>, to: &Tensor, function: Function) -> Result<Logical, Diagnostic> {
-        let Function { apply, mode, constants, guards } = function;
         let left = self.even(op, 0, to)?;
+        if function.write_back.is_some() {
+            return self.running(op, to, &function, &left);
+        }
+        let Function { apply, mode, constants, guards, .. } = function;
         let read = mode.operands();
         let open = [0, 1].into_iter().find(|&at| read[at] && constants[at].is_none());
         let right = if op.operands().len() > 1 { Some(self.even(op, 1, to)?) } else { None };
@@ -305,6 +321,23 @@ impl Run<'_> {
             }
             apply.eval(mode, stream, operands)
         })
+    }
+
+    /// An elementwise function whose results replace elements of the register file that later packets read.
+    fn running(
+        &self,
+        op: OpRef<'_>,
+        to: &Tensor,
+        function: &Function,
+        left: &Logical,
+    ) -> Result<Logical, Diagnostic> {
+        let lacking = || op.error("C0", "there is no register file");
+        let file = op.operand_type::<Tensor>(1).ok_or_else(lacking)?;
+        let ids =
+            op.operands().first().and_then(|stream| self.ids.get(stream)).cloned().unwrap_or_else(no_ids);
+        let initial = self.even(op, 1, to)?;
+        Running { stream: to, file: &file, function, ids: &ids, axes: self.axes, span: op.span() }
+            .run(left, &initial)
     }
 
     /// The execution ids beside the result of `op`: those that it gives, or those beside its stream.
@@ -336,6 +369,16 @@ impl Run<'_> {
                 Some(Logical::new(DType::I32, vec![axis], groups))
             }
         })
+    }
+
+    /// The execution ids of operand 0, where its elements are.
+    fn logged(&self, op: OpRef<'_>, to: &Tensor) -> Result<Logical, Diagnostic> {
+        let tensor = self.even(op, 0, to)?;
+        let ids =
+            op.operands().first().and_then(|stream| self.ids.get(stream)).cloned().unwrap_or_else(no_ids);
+        let axes = union(&tensor, &ids);
+        let strides = ids.strides(axes.iter().map(|axis| axis.id));
+        Logical::tabulate(DType::I32, axes, op.span(), |at| ids.at(offset(&strides, at)))
     }
 
     /// Operand 0, as far as its execution ids, those of the result, are defined.
@@ -376,6 +419,11 @@ impl Run<'_> {
             }
         }
     }
+}
+
+/// The id of every element where no operation gave any.
+fn no_ids() -> Logical {
+    Logical::new(DType::I32, Vec::new(), vec![0])
 }
 
 /// What an operation means. The transfers of the tm dialect are below the stream dialect, which has the word for it.

@@ -15,6 +15,7 @@ mod gathered;
 mod interface;
 mod order;
 mod packing;
+mod running;
 mod slices;
 mod sum;
 mod tensor;

@@ -4,15 +4,32 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::span::Span;
 use visa_mapping::facts::mapping_error;
 use visa_mapping::{Axes, AxisId, Cell, Dim, Expr, Index, Map, Tensor};
-use visa_numerics::Bits;
+use visa_numerics::{Bits, Guards};
 
 use crate::coverage::Coverage;
 use crate::tensor::{Axis, Logical, element_count, offset, unflatten, union};
 
-/// A packing: of the stream with this type, by these counts, onto an axis.
+/// What is kept of each packet.
+pub(crate) enum Kept {
+    /// As many leading elements as this tensor says.
+    Counted(Logical),
+    /// The elements for whose execution id a guard holds.
+    Where(Logical, Guards<Bits>),
+}
+
+impl Kept {
+    /// The tensor that decides.
+    fn deciding(&self) -> &Logical {
+        match self {
+            Self::Counted(tensor) | Self::Where(tensor, _) => tensor,
+        }
+    }
+}
+
+/// A packing: of the stream with this type, onto an axis.
 pub(crate) struct Packing<'a> {
     pub(crate) stream: &'a Tensor,
-    pub(crate) counts: &'a Logical,
+    pub(crate) kept: &'a Kept,
     pub(crate) onto: AxisId,
     pub(crate) axes: &'a Axes,
     pub(crate) span: Span,
@@ -22,7 +39,7 @@ impl Packing<'_> {
     /// The packed tensor. Every combination of coordinates that a slice holds is packed by itself.
     pub(crate) fn pack(&self, tensor: &Logical) -> Result<Logical, Diagnostic> {
         let places = Coverage::of(self.stream, &[Dim::Chip, Dim::Cluster, Dim::Slice], self.axes, self.span)?;
-        let outer = union(tensor, self.counts).into_iter().filter(|axis| places.mentions(axis.id));
+        let outer = union(tensor, self.kept.deciding()).into_iter().filter(|axis| places.mentions(axis.id));
         let outer = outer.map(|axis| Axis { held: places.held(axis.id, axis.held.len()), id: axis.id });
         let mut axes: Vec<Axis> = outer.collect();
         let extents: Vec<usize> = axes.iter().map(|axis| axis.held.len()).collect();
@@ -50,19 +67,11 @@ impl Packing<'_> {
 
     /// The index of each packet, and of each live element within one.
     fn packets(&self) -> Result<(Vec<Index>, Vec<Index>), Diagnostic> {
-        let live = |map: Expr| -> Result<Vec<Index>, Diagnostic> {
-            let map = Map::new(&map, self.axes).map_err(|error| mapping_error(error, self.span))?;
-            element_count(&[usize::try_from(map.size()).unwrap_or(usize::MAX)], self.span)?;
-            let index = |at: u64| match map.cell(at) {
-                Some(Cell::Live(index)) => Some(index),
-                Some(Cell::Shared(_) | Cell::Pad(_)) | None => None,
-            };
-            Ok((0..map.size()).filter_map(index).collect())
-        };
-        Ok((live(self.stream.dim(Dim::Time))?, live(self.stream.dim(Dim::Packet))?))
+        let live = |dim: Dim| live(&self.stream.dim(dim), self.axes, self.span);
+        Ok((live(Dim::Time)?, live(Dim::Packet)?))
     }
 
-    /// What one slice keeps, in order; `None` for an undefined element. Behind an undefined count nothing has a place.
+    /// What one slice keeps, in order; `None` for an undefined element. Behind an undefined count or id nothing has a place.
     fn kept(
         &self,
         tensor: &Logical,
@@ -71,16 +80,40 @@ impl Packing<'_> {
     ) -> Vec<Option<Bits>> {
         let mut kept = Vec::new();
         for time in times {
-            let Some(count) = element(self.counts, place, &[time]) else { break };
-            let count = usize::try_from(count.cast_signed()).unwrap_or(0);
-            kept.extend(elements.iter().take(count).map(|within| element(tensor, place, &[time, within])));
+            let of_packet = match self.kept {
+                Kept::Counted(counts) => element(counts, place, &[time]).map(|count| {
+                    elements.iter().take(usize::try_from(count.cast_signed()).unwrap_or(0)).collect()
+                }),
+                Kept::Where(ids, guards) => {
+                    let id = |within| element(ids, place, &[time, within]);
+                    let all: Option<Vec<Bits>> = elements.iter().map(id).collect();
+                    let holds = |(within, id): (_, Bits)| guards.slot(id as u8).map(|_| within);
+                    all.map(|ids| elements.iter().zip(ids).filter_map(holds).collect())
+                }
+            };
+            let of_packet: Vec<&Index> = match of_packet {
+                Some(of_packet) => of_packet,
+                None => break,
+            };
+            kept.extend(of_packet.into_iter().map(|within| element(tensor, place, &[time, within])));
         }
         kept
     }
 }
 
+/// The index at each live position of a mapping, in order.
+pub(crate) fn live(map: &Expr, axes: &Axes, span: Span) -> Result<Vec<Index>, Diagnostic> {
+    let map = Map::new(map, axes).map_err(|error| mapping_error(error, span))?;
+    element_count(&[usize::try_from(map.size()).unwrap_or(usize::MAX)], span)?;
+    let index = |at: u64| match map.cell(at) {
+        Some(Cell::Live(index)) => Some(index),
+        Some(Cell::Shared(_) | Cell::Pad(_)) | None => None,
+    };
+    Ok((0..map.size()).filter_map(index).collect())
+}
+
 /// The element of a tensor at the sum of coordinates, if it is defined.
-fn element(tensor: &Logical, place: &[(AxisId, usize)], indices: &[&Index]) -> Option<Bits> {
+pub(crate) fn element(tensor: &Logical, place: &[(AxisId, usize)], indices: &[&Index]) -> Option<Bits> {
     let mut at = Vec::with_capacity(tensor.axes.len());
     for axis in &tensor.axes {
         let outer = place.iter().find(|(id, _)| *id == axis.id).map_or(0, |(_, coordinate)| *coordinate);

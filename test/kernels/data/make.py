@@ -31,6 +31,7 @@ same sign; the result is rounded to bf16 to nearest, ties to even.
 
 import io
 import json
+import math
 import pathlib
 import struct
 import sys
@@ -241,6 +242,58 @@ def quantized():
     }
 
 
+def of_f64(function, x):
+    """A function taken in 64 bits and rounded to f32."""
+    return flush(function(flush(x).astype(np.float64)).astype(np.float32))
+
+
+def relu(x):
+    return np.maximum(flush(x), np.float32(0))
+
+
+def gelu(x):
+    erf = of_f64(np.vectorize(math.erf), flush(x * np.float32(0.70710678)))
+    half = of_f64(lambda e: e * 0.5 + 0.5, erf)  # a product by 0.5 is exact, so that this rounds once
+    return flush(half * x)
+
+
+def silu(x):
+    return flush(of_f64(lambda x: 1 / (1 + np.exp(-x)), x) * x)
+
+
+def leaky(x):
+    return np.where(x < 0, flush(x * np.float32(0.1)), x)
+
+
+def rotations(positions, pairs):
+    """cos and sin of each position and pair, as [position, row, pair, column] of a 2 x 2 matrix, in bf16."""
+    angle = np.arange(positions)[:, None] / 10000 ** (np.arange(pairs) / pairs)
+    cos, sin = np.cos(angle), np.sin(angle)
+    matrix = np.stack([np.stack([cos, -sin], axis=-1), np.stack([sin, cos], axis=-1)], axis=1)
+    return round_to_bf16(matrix.astype(np.float32))
+
+
+def rope(q, w):
+    """q[t, h, d, f] times w[t, o, d, f], summed over the pair f."""
+    return round_to_bf16(tree_sum(flush(flush(q)[:, :, None] * flush(w)[:, None])))
+
+
+def top_k(score, k):
+    """For each row of bf16 bits the k best columns, in the order of the columns, and their bits."""
+    value = (score.astype(np.int32) << 16).view(np.float32)
+    best = np.sort(np.argsort(-value, axis=1, kind="stable")[:, :k], axis=1).astype(np.int32)
+    return best, np.take_along_axis(score, best, axis=1).astype(np.int32)
+
+
+def top_k_scores():
+    return (round_to_bf16(rand_f32(1, 4, 16)).view(np.int32) >> 16).astype(np.int16)
+
+
+def branch_ids(n):
+    """The static branch logger of book 35, section 4."""
+    return np.array([0] + [1] * (n - 2) + [2], np.int32)
+
+
 def iota(dtype, *shape):
     return np.arange(np.prod(shape)).astype(dtype).reshape(shape)
 
@@ -336,6 +389,18 @@ def files():
         "conv2d.expected.txt": lines(convolutions()),
         "matmul_quantized.expected.txt": lines(quantized()),
         "transpose.expected.txt": lines(transposed()),
+        "cumsum.ids.npy": npy(np.repeat(branch_ids(16)[:, None], 8, axis=1)),
+        "cumsum.n.npy": npy(np.repeat(np.arange(16, dtype=np.int32)[:, None], 8, axis=1)),
+        "cumsum.out.npy": npy(np.cumsum(rand_i32(1, 4, 16, 8), axis=1, dtype=np.int32)),
+        **{f"{f.__name__}.out.npy": npy(f(rand_f32(1, 2048))) for f in (relu, gelu, silu, leaky)},
+        "rope.w.npy": npy(rotations(4, 16)),
+        "rope.out.npy": npy(rope(rand_bf16(1, 4, 2, 16, 2), rotations(4, 16))),
+        "top_k.score.npy": npy(top_k_scores()),
+        "top_k.index.npy": npy(np.arange(16, dtype=np.int32)),
+        "top_k.ids.npy": npy(np.repeat(branch_ids(16)[:, None], 16, axis=1)),
+        "top_k.out0.npy": npy(top_k(top_k_scores(), 4)[0]),
+        "top_k.out1.npy": npy(top_k(top_k_scores(), 4)[1]),
+        "v1.x.npy": npy(np.arange(512, dtype=np.int32) - 356),
         "lhs_f32.npy": npy(lhs_f32),
         "lhs_rhs.safetensors": safetensors(
             [("lhs", "F32", [2048], lhs_f32.tobytes()), ("rhs", "BF16", [2048], bf16_bytes(rhs))]

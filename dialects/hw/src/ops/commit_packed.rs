@@ -4,6 +4,7 @@ use crate::attrs::PROGRAM;
 use crate::clauses::{at_least, machine};
 use crate::loops::{Loops, Written};
 use crate::ops::commit::bitmap;
+use crate::ops::filter::FILTER;
 use crate::stage::{Access, Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stream, Wire};
 use crate::taint::Taint;
 use std::ops::Range;
@@ -23,8 +24,8 @@ pub static OPS: &[&OpDecl] = &[&COMMIT_PACKED];
 /// `hw.commit_packed`.
 pub static COMMIT_PACKED: OpDecl = OpDecl {
     name: "hw.commit_packed",
-    summary: "writes the leading elements of each packet to data memory, as many as a count says",
-    doc: "The counts, signed numbers of 32 bits, stand in data memory, `stride` bytes apart. Of each packet as many elements are kept as \
+    summary: "writes the leading elements of each packet to data memory, as many as are valid",
+    doc: "Behind `hw.filter` the stream has its own valid counts. Elsewhere the counts, signed numbers of 32 bits, stand in data memory, `stride` bytes apart. Of each packet as many elements are kept as \
           its count says, none where it is negative, `most` where it is larger. They are written without gaps, in order, from the \
           loops' first address on; the last access is filled up with zeros, and what is behind it stays (book 09).",
     constraints: &[
@@ -34,11 +35,12 @@ pub static COMMIT_PACKED: OpDecl = OpDecl {
         ("C4", "the loops have room for `most` elements of each packet"),
         ("C5", "counts stand at multiples of 4 bytes in the slice's data memory"),
         ("C6", "`slices` is as in `hw.commit`"),
+        ("C7", "`counts` and `stride` are there, but not behind `hw.filter`"),
     ],
     clauses: &[
         ClauseDecl::required("most", ClauseKind::Int, "Elements of a packet that are kept at most."),
-        ClauseDecl::required("counts", ClauseKind::Int, "Data memory address of the first packet's count, bytes."),
-        ClauseDecl::required("stride", ClauseKind::Int, "Bytes from the count of a packet to that of the next; 0: one for all."),
+        ClauseDecl::optional("counts", ClauseKind::Int, "Data memory address of the first packet's count, bytes."),
+        ClauseDecl::optional("stride", ClauseKind::Int, "Bytes from the count of a packet to that of the next; 0: one for all."),
         ClauseDecl::required("loops", ClauseKind::Body(&PROGRAM), "Data memory that may be written, bytes."),
         ClauseDecl::optional("slices", ClauseKind::Ints, "Slices that are written, as `hw.commit` has them."),
     ],
@@ -49,11 +51,18 @@ pub static COMMIT_PACKED: OpDecl = OpDecl {
     ..OpDecl::BASE
 };
 
+/// Counts in data memory.
+struct Counts {
+    /// The address of the first.
+    first: u64,
+    /// Bytes to the next.
+    stride: u64,
+}
+
 struct CommitPacked {
     span: Span,
     most: u64,
-    counts: u64,
-    stride: u64,
+    counts: Option<Counts>,
     loops: Loops,
     slices: Option<Vec<Range<usize>>>,
     /// Packets, and the bytes of all that may be kept; the operation does not say it, the stages before it do.
@@ -79,34 +88,67 @@ fn read(op: OpRef<'_>) -> Result<CommitPacked, Diagnostic> {
     let commit = CommitPacked {
         span: op.span(),
         most,
-        counts: at_least(op, "C5", "counts", 0)?,
-        stride: at_least(op, "C5", "stride", 0)?,
+        counts: counts(op)?,
         loops: written.loops(),
         slices: bitmap(op, "C6")?,
         packets,
         bytes: (most.saturating_mul(bits) / 8).saturating_mul(packets),
     };
-    let (range, capacity) = (commit.count_range(), machine.memory.dm_bytes_per_slice);
-    if !commit.counts.is_multiple_of(COUNT_BYTES) || !commit.stride.is_multiple_of(COUNT_BYTES) || range.end > capacity {
-        let message = format!(
-            "counts at {}, {} apart, to {}: expected multiples of {COUNT_BYTES}, and the last one to end at {capacity} or before",
-            commit.counts, commit.stride, range.end
-        );
-        return Err(op.clause_error("C5", "counts", message));
-    }
+    commit.check_counts(op, machine.memory.dm_bytes_per_slice)?;
     Ok(commit)
 }
 
+/// C7, and the counts' registers.
+fn counts(op: OpRef<'_>) -> Result<Option<Counts>, Diagnostic> {
+    let filtered = super::exec::before(op).is_some_and(|before| before.is(&FILTER));
+    for clause in ["counts", "stride"] {
+        if op.attr(clause).is_some() == filtered {
+            let message = match filtered {
+                true => format!("`{clause}` behind `{}`, which counts what it keeps", FILTER.name),
+                false => format!("there is no `{clause}`"),
+            };
+            return Err(op.error("C7", message));
+        }
+    }
+    if filtered {
+        return Ok(None);
+    }
+    Ok(Some(Counts { first: at_least(op, "C5", "counts", 0)?, stride: at_least(op, "C5", "stride", 0)? }))
+}
+
+/// What a filter kept of a packet; it is certain where all its ids are.
+fn filtered(stream: &Stream, packet: usize) -> (usize, Taint) {
+    let Some(lanes) = stream.lanes.as_deref() else { return (0, Taint::DEFINED) };
+    let count = lanes.valid.get(packet).copied().unwrap_or(0);
+    let marks = lanes.id_marks.chunks((stream.packet / 4).max(1)).nth(packet);
+    (usize::from(count), marks.map_or(Taint::DEFINED, Taint::all))
+}
+
 impl CommitPacked {
+    /// C5.
+    fn check_counts(&self, op: OpRef<'_>, capacity: u64) -> Result<(), Diagnostic> {
+        let Some(counts) = &self.counts else { return Ok(()) };
+        let range = self.count_range(counts);
+        if counts.first.is_multiple_of(COUNT_BYTES) && counts.stride.is_multiple_of(COUNT_BYTES) && range.end <= capacity {
+            return Ok(());
+        }
+        let message = format!(
+            "counts at {}, {} apart, to {}: expected multiples of {COUNT_BYTES}, and the last one to end at {capacity} or before",
+            counts.first, counts.stride, range.end
+        );
+        Err(op.clause_error("C5", "counts", message))
+    }
+
     /// The bytes from the first count to the end of the last.
-    fn count_range(&self) -> Range<u64> {
-        let last = self.stride.saturating_mul(self.packets.saturating_sub(1));
-        self.counts..self.counts.saturating_add(last).saturating_add(COUNT_BYTES)
+    fn count_range(&self, counts: &Counts) -> Range<u64> {
+        let last = counts.stride.saturating_mul(self.packets.saturating_sub(1));
+        counts.first..counts.first.saturating_add(last).saturating_add(COUNT_BYTES)
     }
 
     /// The count of a packet, clamped, and its mark.
-    fn count(&self, cx: RunCx<'_>, memory: &SliceMemory, packet: usize) -> (usize, Taint) {
-        let at = (self.counts + self.stride * packet as u64) as usize;
+    fn count(&self, cx: RunCx<'_>, memory: &SliceMemory, stream: &Stream, packet: usize) -> (usize, Taint) {
+        let Some(counts) = &self.counts else { return filtered(stream, packet) };
+        let at = (counts.first + counts.stride * packet as u64) as usize;
         let (mut bytes, mut marks) = (Vec::new(), Vec::new());
         memory.dm.read(at..at + COUNT_BYTES as usize, &mut bytes);
         let count = bytes.first_chunk().map_or(0, |&bytes| i32::from_le_bytes(bytes));
@@ -163,7 +205,7 @@ impl Stage for CommitPacked {
         let width = stream.dtype.bits() as usize / 8;
         let (mut kept, mut marks, mut uncertain) = (Vec::new(), Vec::new(), None);
         for (number, packet) in stream.bytes.chunks(stream.packet.max(1)).enumerate() {
-            let (count, mark) = self.count(cx, memory, number);
+            let (count, mark) = self.count(cx, memory, &stream, number);
             if !mark.is_defined() {
                 uncertain.get_or_insert((kept.len(), mark));
             }
@@ -193,9 +235,8 @@ impl Stage for CommitPacked {
     }
 
     fn accesses(&self) -> Vec<Access> {
-        vec![
-            Access { space: Space::Dm, write: false, range: self.count_range() },
-            Access { space: Space::Dm, write: true, range: self.loops.extent() },
-        ]
+        let counts = self.counts.as_ref();
+        let read = counts.map(|counts| Access { space: Space::Dm, write: false, range: self.count_range(counts) });
+        read.into_iter().chain([Access { space: Space::Dm, write: true, range: self.loops.extent() }]).collect()
     }
 }

@@ -28,12 +28,13 @@ pub static EXEC: OpDecl = OpDecl {
         (
             "C2",
             "the stages are generate alone, or fetch, [switch], collect, then store_trf or store_vrf, or [align, contract, accumulate], \
-             [vector ...], [cast], [transpose], commit; commit_packed right behind collect (books 09, 12)",
+             [vector ...], then store_ids, or filter and commit_packed, or [cast], [transpose], commit; or commit_packed right behind \
+             collect (books 09, 12, 21)",
         ),
         (
             "C3",
             "the sub context has no align, contract, accumulate, vector, cast or transpose, the main context no generate \
-             and no commit_packed (books 09, 12)",
+             and commit_packed behind filter only (books 09, 12)",
         ),
         (
             "C4",
@@ -69,6 +70,8 @@ const NEXT: &[(&str, &[&str])] = &[
             "hw.store_vrf",
             "hw.align",
             "hw.vector",
+            "hw.filter",
+            "hw.store_ids",
             "hw.cast",
             "hw.transpose",
             "hw.commit",
@@ -77,14 +80,24 @@ const NEXT: &[(&str, &[&str])] = &[
     ),
     ("hw.align", &["hw.contract"]),
     ("hw.contract", &["hw.accumulate"]),
-    ("hw.accumulate", &["hw.vector", "hw.cast", "hw.transpose", "hw.commit"]),
-    ("hw.vector", &["hw.vector", "hw.cast", "hw.transpose", "hw.commit"]),
+    ("hw.accumulate", &["hw.vector", "hw.filter", "hw.store_ids", "hw.cast", "hw.transpose", "hw.commit"]),
+    ("hw.vector", &["hw.vector", "hw.filter", "hw.store_ids", "hw.cast", "hw.transpose", "hw.commit"]),
+    ("hw.filter", &["hw.commit_packed"]),
     ("hw.cast", &["hw.transpose", "hw.commit"]),
     ("hw.transpose", &["hw.commit"]),
 ];
 
 /// What only the main context has.
-const MAIN_ONLY: &[&str] = &["hw.align", "hw.contract", "hw.accumulate", "hw.vector", "hw.cast", "hw.transpose"];
+const MAIN_ONLY: &[&str] = &[
+    "hw.align",
+    "hw.contract",
+    "hw.accumulate",
+    "hw.vector",
+    "hw.filter",
+    "hw.store_ids",
+    "hw.cast",
+    "hw.transpose",
+];
 
 /// What only the sub context has.
 const SUB_ONLY: &[&str] = &["hw.generate", "hw.commit_packed"];
@@ -153,7 +166,9 @@ fn order(op: OpRef<'_>) -> Result<(), Diagnostic> {
     for stage in inside(op) {
         follows(op, last, Some(stage))?;
         let (context, others) = if sub { ("sub", MAIN_ONLY) } else { ("main", SUB_ONLY) };
-        if others.contains(&family(stage).as_str()) {
+        // Behind a filter there is packing in the main context too.
+        let filtered = family(last) == "hw.filter";
+        if others.contains(&family(stage).as_str()) && !filtered {
             let message = format!("`{}` stands in the {context} context, which does not have it", stage.name());
             return Err(at(op, stage, "C3", message));
         }

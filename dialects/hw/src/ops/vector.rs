@@ -4,9 +4,9 @@ use crate::attrs::{GUARDS, PROGRAM};
 use crate::clauses::{machine, word};
 use crate::loops::{Loops, Written};
 use crate::stage::{
-    Access, Build, Engine, Flow, Lanes, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stash, Station, Stream, Wire,
+    Access, Bank, Build, Engine, Flow, Lanes, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stash, Station, Stream, Wire,
 };
-use crate::taint::Taint;
+use crate::taint::{Marker, Taint};
 use std::borrow::Cow;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::Diagnostic;
@@ -29,7 +29,9 @@ pub static VECTOR: OpDecl = OpDecl {
           stands at which place (book 21, argument modes). An operand is a constant, or comes from the ALU's one port: the element \
           at the same place of what the vector register file delivers, one access of a packet's size for each packet (book 20), or \
           of the stash. With `when` the operation is conditional: the first guard that holds for an element's execution id counts, its \
-          operand stands where no constant does, and an element for which none holds passes unchanged.",
+          operand stands where no constant does, and an element for which none holds passes unchanged. With `write_back` the results for \
+          whose ids a guard holds also replace the words of the register file that the packet read, before the next packet reads \
+          (book 35, section 4).",
     constraints: &[
         ("C1", "the operands that the mode reads are given, the others are not; one at most is `vrf` or `stash`"),
         ("C2", "a constant fits a signed 32-bit integer; that of a float is its bit pattern"),
@@ -42,6 +44,7 @@ pub static VECTOR: OpDecl = OpDecl {
         ("C9", "the mode is one of an operation with that many arguments (book 21)"),
         ("C10", "the slots of `when` all have an operand or none has: 3 immediates at most, then the port's; conversions have no `when`"),
         ("C11", "every guard holds for an execution id that no guard before it takes"),
+        ("C12", "`write_back` has guards without operands, and `vrf` is there"),
     ],
     clauses: &[
         ClauseDecl::lead("op", ClauseKind::Word(&ALU_NAMES), "What the ALU computes."),
@@ -50,6 +53,7 @@ pub static VECTOR: OpDecl = OpDecl {
         ClauseDecl::optional("constant", ClauseKind::Int, "Operand 0: a signed 32-bit integer."),
         ClauseDecl::optional("constant1", ClauseKind::Int, "Operand 1, of three arguments: a signed 32-bit integer."),
         ClauseDecl::optional("when", ClauseKind::Body(&GUARDS), "Where it applies, by execution id, and with which operand."),
+        ClauseDecl::optional("write_back", ClauseKind::Body(&GUARDS), "Where results go to the register file, by execution id."),
         ClauseDecl::optional("vrf", ClauseKind::Body(&PROGRAM), "Addresses in the vector register file, bytes."),
         ClauseDecl::optional("stash", ClauseKind::Flag, "The operand is what the stash holds."),
     ],
@@ -85,6 +89,7 @@ struct Vector {
     sources: [Source; 2],
     port: Option<Port>,
     guards: Option<Guards<Bits>>,
+    write_back: Option<Guards<i32>>,
 }
 
 /// The stage that the text names.
@@ -141,7 +146,7 @@ fn read(op: OpRef<'_>) -> Result<Vector, Diagnostic> {
         };
         return Err(op.clause_error("C1", clause, message));
     }
-    Ok(Vector { span: op.span(), name: row.name, stage, mode, sources, port, guards })
+    Ok(Vector { span: op.span(), name: row.name, stage, mode, sources, port, guards, write_back: write_back(op)? })
 }
 
 fn mode(op: OpRef<'_>, row: &AluOp) -> Result<&'static ArgMode, Diagnostic> {
@@ -189,6 +194,22 @@ fn guards(op: OpRef<'_>, row: &AluOp, port: bool) -> Result<Option<Guards<Bits>>
         Ok(()) => written.try_map(|value| Ok(value.cast_unsigned())).map(Some),
         Err(GuardFault::Slots(message)) => refuse(message),
         Err(GuardFault::Dead(message, fix)) => Err(op.clause_error("C11", "when", message).fix(Some(fix))),
+    }
+}
+
+/// C12.
+fn write_back(op: OpRef<'_>) -> Result<Option<Guards<i32>>, Diagnostic> {
+    let Some(written) = op.body::<Guards<i32>>("write_back") else { return Ok(None) };
+    let refuse = |message: String| Err(op.clause_error("C12", "write_back", message));
+    if op.attr("vrf").is_none() {
+        return refuse("there is no `vrf` to write to".to_owned());
+    }
+    if written.0.iter().any(|(_, slot)| *slot != Slot::Apply) {
+        return refuse("a guard of `write_back` has no operand".to_owned());
+    }
+    match written.check(0, IdSet::MAX) {
+        Ok(()) => Ok(Some((*written).clone())),
+        Err(GuardFault::Slots(message) | GuardFault::Dead(message, _)) => refuse(message),
     }
 }
 
@@ -307,32 +328,73 @@ impl Vector {
         }
     }
 
-    /// One mark an element: of its id where the operation is conditional, of the stream's element where it is an argument, and of what the port delivers.
-    fn mark(&self, cx: RunCx<'_>, memory: &SliceMemory, stream: &mut Stream) {
-        let (Some(mut marker), Some(marks)) = (cx.marker(), &mut stream.taint) else { return };
-        let mut operands = Vec::new();
+    /// One mark an element: of its id where the operation is conditional, of the stream's element where it is an argument, and of
+    /// what the port delivers. `first` is the number of the first element in its stream.
+    fn mark(&self, marker: &mut Marker<'_>, marks: &mut [Taint], port: &[Taint], beside: Option<&Lanes>, first: usize) {
+        let beside = beside.filter(|_| self.guards.is_some());
+        for (at, element) in marks.chunks_mut(4).enumerate() {
+            let of_id = |lanes: &Lanes| (lanes.ids.get(first + at).copied(), lanes.id_marks.get(first + at).copied());
+            let (id, id_mark) = beside.map_or((None, None), of_id);
+            let (own, read) = self.depends(id.unwrap_or(0));
+            let used = |used: bool, marks: &[Taint]| if used { Taint::all(marks) } else { Taint::DEFINED };
+            let operand = port.get(4 * at..4 * at + 4).unwrap_or_default();
+            let mark = used(own, element).or(used(read, operand)).or(id_mark.unwrap_or(Taint::DEFINED));
+            element.fill(marker.through(mark));
+        }
+    }
+
+    /// The marks of what the port delivers.
+    fn port_marks(&self, memory: &SliceMemory, stream: &Stream) -> Vec<Taint> {
+        let mut marks = Vec::new();
         match &self.port {
             None => {}
             Some(Port::Stash) => {
                 let stash = stream.lanes.as_ref().and_then(|lanes| lanes.stash.as_ref()?.taint.as_ref());
-                operands.extend(stash.into_iter().flatten());
+                marks.extend(stash.into_iter().flatten());
             }
             Some(Port::Vrf(loops)) => {
                 for run in loops.runs() {
-                    memory.vrf.read_taint(run.clone(), Taint::NEVER_WRITTEN, &mut operands);
+                    memory.vrf.read_taint(run.clone(), Taint::NEVER_WRITTEN, &mut marks);
                 }
             }
         }
-        operands.resize(marks.len(), Taint::DEFINED);
-        let lanes = stream.lanes.as_deref().filter(|_| self.guards.is_some());
-        for (at, (element, operand)) in marks.chunks_mut(4).zip(operands.chunks(4)).enumerate() {
-            let beside = |lanes: &Lanes| (lanes.ids.get(at).copied(), lanes.id_marks.get(at).copied());
-            let (id, id_mark) = lanes.map_or((None, None), beside);
-            let (own, port) = self.depends(id.unwrap_or(0));
-            let mark = |used: bool, marks: &[Taint]| if used { Taint::all(marks) } else { Taint::DEFINED };
-            let mark = mark(own, element).or(mark(port, operand)).or(id_mark.unwrap_or(Taint::DEFINED));
-            element.fill(marker.through(mark));
+        marks
+    }
+
+    /// One packet after the other, each of which leaves results in the register file for the next.
+    fn run_writing(&self, cx: RunCx<'_>, (row, loops): (&AluOp, &Loops), file: &Bank, input: &mut Stream) {
+        let Some(write_back) = &self.write_back else { return };
+        let size = input.packet.max(1);
+        let mut file = file.clone();
+        let mut lanes = input.lanes.take().unwrap_or_default();
+        let mut marker = cx.marker();
+        for ((number, packet), &address) in input.bytes.chunks_mut(size).enumerate().zip(loops.addresses().iter()) {
+            let (address, first) = (address as usize, number * size / 4);
+            let range = address..address + packet.len();
+            let mut port = Vec::with_capacity(size);
+            file.read(range.clone(), &mut port);
+            self.apply(row, packet, &port, lanes.ids.get(first..).unwrap_or_default());
+            let marks = input.taint.as_mut().and_then(|marks| marks.get_mut(number * size..number * size + packet.len()));
+            let mut marks = marker.as_mut().zip(marks).map(|(marker, marks)| {
+                let mut port = Vec::with_capacity(size);
+                file.read_taint(range, Taint::NEVER_WRITTEN, &mut port);
+                self.mark(marker, marks, &port, Some(&lanes), first);
+                marks
+            });
+            for (lane, word) in packet.chunks(4).enumerate() {
+                let id = lanes.ids.get(first + lane).copied().unwrap_or(0);
+                if write_back.slot(id).is_none() {
+                    continue;
+                }
+                file.write(address + 4 * lane, word);
+                if let Some(marks) = &mut marks {
+                    let id_mark = lanes.id_marks.get(first + lane).copied().unwrap_or(Taint::DEFINED);
+                    file.write_taint(address + 4 * lane, &[Taint::all(&marks[4 * lane..4 * lane + 4]).or(id_mark); 4]);
+                }
+            }
         }
+        lanes.written = Some(file);
+        input.lanes = Some(lanes);
     }
 }
 
@@ -365,14 +427,23 @@ impl Stage for Vector {
 
     fn run(&self, cx: RunCx<'_>, memory: &SliceMemory, mut input: Stream) -> Stream {
         let Some(row) = alu_op(self.stage, self.name, input.dtype) else { return input };
+        input.dtype = row.to;
+        if let (Some(Port::Vrf(loops)), Some(_)) = (&self.port, &self.write_back) {
+            self.run_writing(cx, (row, loops), &memory.vrf, &mut input);
+            return input;
+        }
         let length = input.bytes.len();
         let stash = input.lanes.as_ref().and_then(|lanes| lanes.stash.as_ref());
         let port = self.operand(memory, stash, length);
         let ids = input.lanes.as_ref().map_or(&[][..], |lanes| &lanes.ids);
         self.apply(row, &mut input.bytes, &port, ids);
         drop(port);
-        self.mark(cx, memory, &mut input);
-        input.dtype = row.to;
+        if let Some(mut marker) = cx.marker() {
+            let port = self.port_marks(memory, &input);
+            if let Some(marks) = &mut input.taint {
+                self.mark(&mut marker, marks, &port, input.lanes.as_deref(), 0);
+            }
+        }
         input
     }
 
@@ -383,7 +454,10 @@ impl Stage for Vector {
 
     fn accesses(&self) -> Vec<Access> {
         match &self.port {
-            Some(Port::Vrf(loops)) => vec![Access { space: Space::Vrf, write: false, range: loops.extent() }],
+            Some(Port::Vrf(loops)) => {
+                let access = |write| Access { space: Space::Vrf, write, range: loops.extent() };
+                [Some(access(false)), self.write_back.is_some().then(|| access(true))].into_iter().flatten().collect()
+            }
             Some(Port::Stash) | None => Vec::new(),
         }
     }

@@ -57,6 +57,7 @@ pub static VECTOR: OpDecl = OpDecl {
         ClauseDecl::optional("constant", ClauseKind::Int, "operand 0, as `hw.vector` has it"),
         ClauseDecl::optional("constant1", ClauseKind::Int, "operand 1, as `hw.vector` has it"),
         ClauseDecl::optional("when", ClauseKind::Body(&GUARDS), "where it applies, as `hw.vector` has it"),
+        ClauseDecl::optional("write_back", ClauseKind::Body(&GUARDS), "where the result goes to the register file, as `hw.vector` has it"),
         ClauseDecl::required("loops", LOOPS, "addresses in elements of 32 bits"),
     ],
     traits: &[Trait::Inside("hw.exec")],

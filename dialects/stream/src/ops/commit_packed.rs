@@ -11,24 +11,27 @@ use visa_mapping::attrs::MAP;
 use visa_mapping::facts::{Introduces, check_mappings, machine};
 use visa_mapping::ops::func::{aligned_fix, check_place};
 use visa_mapping::{Axes, Cell, DM, Dim, Expr, Tensor, Unit, operand};
-use visa_numerics::DType;
+use visa_numerics::{Bits, DType, Guards};
+use crate::FILTERED;
+use crate::ops::vector_filter;
 
 /// `stream.commit_packed`.
 pub static DECL: OpDecl = OpDecl {
     name: "stream.commit_packed",
-    summary: "Ends a pipeline of the sub context: writes the first elements of each flit, as many as a count says, one behind the other.",
+    summary: "Ends a pipeline: writes the elements of each flit that counts or a filter keep, one behind the other.",
     doc: "Of each flit the leading elements are kept, as many as its count says: from none, for a count below 0, to all live ones. What \
           is kept is written without gaps, in the order of the stream, each slice by itself (book 09, valid count packing). The \
           result has one axis, the number of the element in that order; beyond what is kept, it is undefined.\n\n\
+          Behind `stream.vector_filter` there are no counts: what the filter keeps of each flit is written (book 35, section 2.3).\n\n\
           Writes have 8 bytes; the last one is filled up with zeros.",
     constraints: &[
-        ("C1", "the context is sub (book 09)"),
+        ("C1", "with counts the context is sub (book 09); without them the stream comes out of a filter"),
         ("C2", "counts are i32, in the stream's chips, clusters and slices; one for each time step, in their order, or one for all, as `[1 # 2]`"),
         ("C3", "time has no padding; a packet is one flit at most; its live elements, of whole bytes each and not i5 or i9, are its first"),
         ("C4", "`element` is an axis that stream and counts do not have, of a multiple of 8 bytes, with room for every live element"),
         ("C5", "the address is a multiple of 8 and the tensor fits a slice (book 04, 09)"),
     ],
-    operands: &[OperandDecl::one("stream", &["stream.collect"]), OperandDecl::one("counts", &["tm.dm"])],
+    operands: &[OperandDecl::one("stream", &["stream.collect", "stream.filtered"]), OperandDecl::optional("counts", &["tm.dm"])],
     clauses: &[
         ClauseDecl::required("at", ClauseKind::Int, "address in every slice, in bytes"),
         ClauseDecl::required("element", ClauseKind::Body(&MAP), "the axis that numbers what is kept, as `[P]`"),
@@ -37,7 +40,7 @@ pub static DECL: OpDecl = OpDecl {
     infer: Some(infer),
     verify: Some(verify),
     example: "%y = stream.commit_packed %c, %n at 4096, element [P]",
-    interfaces: &[Interface(&Meaning::Pack), Interface(&Introduces("element"))],
+    interfaces: &[Interface(&Meaning::Pack(filter)), Interface(&Introduces("element"))],
     ..OpDecl::BASE
 };
 
@@ -49,8 +52,8 @@ pub static OPS: &[&OpDecl] = &[&DECL];
 pub struct Packing {
     /// Live elements of a packet.
     pub most: u64,
-    /// Elements from the count of a packet to that of the next; 0 where one count holds for all.
-    pub stride: u64,
+    /// Elements from the count of a packet to that of the next; 0 where one count holds for all. None behind a filter.
+    pub stride: Option<u64>,
     /// Elements that the result has room for.
     pub room: u64,
 }
@@ -79,16 +82,36 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
 /// # Errors
 /// C1 to C4.
 pub fn packing(op: OpRef<'_>, axes: &Axes) -> Result<Packing, Diagnostic> {
-    let (source, counts) = (input(op)?, operand(op, 1).ok_or_else(|| op.error("C2", "no counts"))?);
-    if source.unit != Some(Unit::Sub) {
+    let (source, counts) = (input(op)?, operand(op, 1));
+    check_counted(op, &source, counts.is_some())?;
+    let stride = counts.as_ref().map(|counts| count_stride(op, &source, counts, axes)).transpose()?;
+    let most = live(op, &source, axes)?;
+    let time = source.dim(Dim::Time).size(axes).unwrap_or(1);
+    let room = room(op, [Some(&*source), counts.as_deref()], time.saturating_mul(most), axes)?;
+    Ok(Packing { most, stride, room })
+}
+
+/// C1.
+fn check_counted(op: OpRef<'_>, source: &Tensor, counted: bool) -> Result<(), Diagnostic> {
+    let filtered = source.kind.def.name == FILTERED.def.name;
+    if counted && filtered {
+        return Err(op.error("C1", "counts behind a filter, which has its own").fix(Some("leave out the counts".to_owned())));
+    }
+    if !counted && !filtered {
+        let message = "neither counts nor a filter say what is kept";
+        let fix = "add counts, a `!tm.dm` of i32, or filter the stream: `stream.vector_filter`";
+        return Err(op.error("C1", message).fix(Some(fix.to_owned())));
+    }
+    if counted && source.unit != Some(Unit::Sub) {
         let error = op.error("C1", "valid count packing in the main context, which does not have it");
         return Err(error.fix(Some("begin the pipeline with `stream.begin sub`".to_owned())));
     }
-    let stride = count_stride(op, &source, &counts, axes)?;
-    let most = live(op, &source, axes)?;
-    let time = source.dim(Dim::Time).size(axes).unwrap_or(1);
-    let room = room(op, [&source, &counts], time.saturating_mul(most), axes)?;
-    Ok(Packing { most, stride, room })
+    Ok(())
+}
+
+/// The filter in front of `op`, and the guards of what it keeps.
+fn filter(op: OpRef<'_>) -> Result<Option<Guards<Bits>>, Diagnostic> {
+    op.operand_def(0).filter(|before| before.is(&vector_filter::DECL)).map(vector_filter::kept).transpose()
 }
 
 /// C2.
@@ -142,7 +165,7 @@ fn live(op: OpRef<'_>, source: &Tensor, axes: &Axes) -> Result<u64, Diagnostic> 
 }
 
 /// C4: the elements that the result has room for.
-fn room(op: OpRef<'_>, operands: [&Tensor; 2], needed: u64, axes: &Axes) -> Result<u64, Diagnostic> {
+fn room(op: OpRef<'_>, operands: [Option<&Tensor>; 2], needed: u64, axes: &Axes) -> Result<u64, Diagnostic> {
     let refuse = |message: String| Err(op.clause_error("C4", "element", message));
     let element = op.body::<Expr>("element").map_or(Expr::Literal(1), |map| (*map).clone());
     let Expr::Axis(name) = &element else {
@@ -151,10 +174,10 @@ fn room(op: OpRef<'_>, operands: [&Tensor; 2], needed: u64, axes: &Axes) -> Resu
     if axes.id(name).is_some_and(|id| axes.skew(id).is_some()) {
         return refuse(format!("axis `{name}` is skewed"));
     }
-    if operands.iter().any(|tensor| tensor.axis_names(axes).contains(name)) {
+    if operands.iter().flatten().any(|tensor| tensor.axis_names(axes).contains(name)) {
         return refuse(format!("axis `{name}` is one of the stream's or the counts', expected another"));
     }
-    let (room, width) = (element.size(axes).unwrap_or(0), operands[0].dtype.align());
+    let (room, width) = (element.size(axes).unwrap_or(0), operands[0].map_or(1, |source| source.dtype.align()));
     let align = machine(op.ctx).limits.commit_size_sub;
     if room < needed {
         return refuse(format!("axis `{name}` has {room} positions, expected {needed} or more: that many elements may be kept"));

@@ -29,6 +29,12 @@ const CONSTANT1: ClauseDecl =
 const WHEN: ClauseDecl =
     ClauseDecl::optional("when", ClauseKind::Body(&GUARDS), "where it applies, by execution id, and with which operand");
 
+const WRITE_BACK: ClauseDecl = ClauseDecl::optional(
+    "write_back",
+    ClauseKind::Body(&GUARDS),
+    "where the result also replaces the register-file element that was read, by execution id",
+);
+
 const fn op_clause(names: &'static [&'static str]) -> ClauseDecl {
     ClauseDecl::lead("op", ClauseKind::Word(names), "the operation")
 }
@@ -36,7 +42,9 @@ const fn op_clause(names: &'static [&'static str]) -> ClauseDecl {
 const DOC: &str = "The other arguments than the stream are constants, or one of them a value: an element of the vector register file, \
                    the one with the same index, along axes that the register file does not depend on the same for all; or the same \
                    element of a stream stashed before in this pass (book 21; semantics in docs/numerics.md). With `when` the operation \
-                   is conditional: where no guard holds, the element passes unchanged (docs/compute.md).";
+                   is conditional: where no guard holds, the element passes unchanged. With `write_back` the \
+                   result of a packet goes to the register file too, before the next packet reads it: a running sum, say \
+                   (book 35, section 4; docs/compute.md).";
 
 /// What all operations of this file keep.
 const CONSTRAINTS: &[(&str, &str)] = &[
@@ -50,6 +58,7 @@ const CONSTRAINTS: &[(&str, &str)] = &[
     ("C8", "the mode has as many arguments as the operation (book 21)"),
     ("C9", "the slots of `when` all have an operand or none has: 3 immediates at most, then the value (book 21)"),
     ("C10", "every guard holds for an execution id that the branch mode gives and that no guard before it takes"),
+    ("C11", "`write_back` has guards without operands that can hold, and a register-file operand that nothing else reads"),
 ];
 
 const BASE: OpDecl = OpDecl {
@@ -66,7 +75,7 @@ const BASE: OpDecl = OpDecl {
 pub static LOGIC_DECL: OpDecl = OpDecl {
     name: "stream.vector_logic",
     summary: "A bitwise operation on every element, 8 lanes wide.",
-    clauses: &[op_clause(&LOGIC_NAMES), MODE, CONSTANT, WHEN],
+    clauses: &[op_clause(&LOGIC_NAMES), MODE, CONSTANT, WHEN, WRITE_BACK],
     example: "%x = stream.vector_logic BitAnd %b constant 255",
     interfaces: &[Interface(&Meaning::Elementwise(function)), Interface(&Station(VectorStage::Logic))],
     ..BASE
@@ -76,7 +85,7 @@ pub static LOGIC_DECL: OpDecl = OpDecl {
 pub static FXP_DECL: OpDecl = OpDecl {
     name: "stream.vector_fxp",
     summary: "An integer or fixed-point operation on every element, 8 lanes wide.",
-    clauses: &[op_clause(&FXP_NAMES), MODE, CONSTANT, WHEN],
+    clauses: &[op_clause(&FXP_NAMES), MODE, CONSTANT, WHEN, WRITE_BACK],
     example: "%x = stream.vector_fxp AddFxp %b constant 1",
     interfaces: &[Interface(&Meaning::Elementwise(function)), Interface(&Station(VectorStage::Fxp))],
     ..BASE
@@ -87,7 +96,7 @@ pub static FP_DECL: OpDecl = OpDecl {
     name: "stream.vector_fp",
     summary: "A floating-point operation or function of every element, 4 lanes wide.",
     operands: &[WAY4, VALUE4],
-    clauses: &[op_clause(&FP_NAMES), MODE, CONSTANT, CONSTANT1, WHEN],
+    clauses: &[op_clause(&FP_NAMES), MODE, CONSTANT, CONSTANT1, WHEN, WRITE_BACK],
     infer: Some(|op| next(op, &VECTOR4, None)),
     example: "%x = stream.vector_fp FmaF %n constant 2, constant1 0.5",
     interfaces: &[Interface(&Meaning::Elementwise(function)), Interface(&Station(VectorStage::Float))],
@@ -99,7 +108,7 @@ pub static FP_DIV_DECL: OpDecl = OpDecl {
     name: "stream.vector_fp_div",
     summary: "A division of every element, behind the reduction, 4 lanes wide.",
     operands: &[WAY4, VALUE4],
-    clauses: &[op_clause(&FP_DIV_NAMES), MODE, CONSTANT, WHEN],
+    clauses: &[op_clause(&FP_DIV_NAMES), MODE, CONSTANT, WHEN, WRITE_BACK],
     infer: Some(|op| next(op, &VECTOR4, None)),
     example: "%x = stream.vector_fp_div DivF %n constant 3",
     interfaces: &[Interface(&Meaning::Elementwise(function)), Interface(&Station(VectorStage::FpDiv))],
@@ -110,7 +119,7 @@ pub static FP_DIV_DECL: OpDecl = OpDecl {
 pub static CLIP_DECL: OpDecl = OpDecl {
     name: "stream.vector_clip",
     summary: "A minimum, a maximum or a last addition on every element, 8 lanes wide.",
-    clauses: &[op_clause(&CLIP_NAMES), MODE, CONSTANT, WHEN],
+    clauses: &[op_clause(&CLIP_NAMES), MODE, CONSTANT, WHEN, WRITE_BACK],
     example: "%x = stream.vector_clip Max %b constant 0",
     interfaces: &[Interface(&Meaning::Elementwise(function)), Interface(&Station(VectorStage::Clip))],
     ..BASE

@@ -13,7 +13,7 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 use visa_ir::verify::VerifyCx;
 use visa_mapping::attrs::MAP;
-use visa_mapping::facts::check_mappings;
+use visa_mapping::facts::{Introduces, check_mappings};
 use visa_mapping::operand;
 use visa_numerics::{DType, VectorStage};
 
@@ -49,7 +49,12 @@ pub static DECL: OpDecl = OpDecl {
     infer: Some(|op| next(op, &VECTOR, None)),
     verify: Some(verify),
     example: "%b = stream.vector_branch comparison %i compare [less 0, greater 255]",
-    interfaces: &[Interface(&Meaning::Branch(branch::mode)), Interface(&Station(VectorStage::Branch)), GIVES_OWN],
+    interfaces: &[
+        Interface(&Meaning::Branch(branch::mode)),
+        Interface(&Station(VectorStage::Branch)),
+        Interface(&Introduces("axis")),
+        GIVES_OWN,
+    ],
     ..OpDecl::BASE
 };
 

@@ -1,0 +1,102 @@
+//! `hw.filter`: the filter of the Vector Engine, and the compaction of what it keeps (book 21; book 35, section 2.3).
+
+use super::vector::way_bytes;
+use crate::attrs::GUARDS;
+use crate::clauses::body;
+use crate::stage::{Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Stage, StageCost, Station, Stream, Wire};
+use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::OpRef;
+use visa_ir::span::Span;
+use visa_machine::Machine;
+use visa_numerics::{GuardFault, Guards, IdSet, Slot, VectorStage};
+
+/// The operations of this file.
+pub static OPS: &[&OpDecl] = &[&FILTER];
+
+/// `hw.filter`.
+pub static FILTER: OpDecl = OpDecl {
+    name: "hw.filter",
+    summary: "keeps elements by their execution ids",
+    doc: "Elements for whose execution id a guard holds move to the front of their packet, in order; their number is the packet's valid \
+          count from now on. What is behind them is zero.",
+    constraints: &[
+        ("C1", "the guards of `keep` have no operands"),
+        ("C2", "every guard holds for an execution id that no guard before it takes"),
+        ("C3", "a packet is 8 elements of 32 bits (book 21)"),
+    ],
+    clauses: &[ClauseDecl::required("keep", ClauseKind::Body(&GUARDS), "Which elements are kept, by execution id.")],
+    traits: &[Trait::Inside("hw.exec")],
+    verify: Some(|op, _| read(op).map(drop)),
+    example: "hw.filter keep [xxx1]",
+    interfaces: &[Interface(&Build(|op| Ok(Box::new(read(op)?)))), Interface(&Station(|_| Some(VectorStage::Filter)))],
+    ..OpDecl::BASE
+};
+
+struct Filter {
+    span: Span,
+    keep: Guards<i32>,
+}
+
+fn read(op: OpRef<'_>) -> Result<Filter, Diagnostic> {
+    let keep: std::rc::Rc<Guards<i32>> = body(op, "keep")?;
+    if keep.0.iter().any(|(_, slot)| *slot != Slot::Apply) {
+        return Err(op.clause_error("C1", "keep", "a guard of a filter has no operand"));
+    }
+    match keep.check(0, IdSet::MAX) {
+        Ok(()) => Ok(Filter { span: op.span(), keep: (*keep).clone() }),
+        Err(GuardFault::Slots(message)) => Err(op.clause_error("C1", "keep", message)),
+        Err(GuardFault::Dead(message, fix)) => Err(op.clause_error("C2", "keep", message).fix(Some(fix))),
+    }
+}
+
+/// Moves the elements of `width` items at the places `kept` to the front of a packet; the others become `fill`.
+fn compact<T: Copy>(packet: &mut [T], width: usize, kept: &[usize], fill: T) {
+    for (to, &from) in kept.iter().enumerate() {
+        packet.copy_within(from * width..(from + 1) * width, to * width);
+    }
+    packet[kept.len() * width..].fill(fill);
+}
+
+impl Stage for Filter {
+    fn name(&self) -> &'static str {
+        FILTER.name
+    }
+
+    fn span(&self) -> Span {
+        self.span
+    }
+
+    fn connect(&self, machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
+        let wanted = way_bytes(VectorStage::Filter, machine);
+        if input.packet == wanted && input.dtype.bits() == 32 {
+            return Ok(input);
+        }
+        let message = format!("found packets of {} bytes of {}, expected {wanted} bytes of i32 or f32", input.packet, input.dtype);
+        Err(Mismatch::new("C3", "keep", message))
+    }
+
+    fn run(&self, cx: RunCx<'_>, _memory: &SliceMemory, mut input: Stream) -> Stream {
+        input.pass_marks(cx);
+        let size = input.packet.max(1);
+        let mut lanes = input.lanes.take().unwrap_or_default();
+        lanes.valid = Vec::with_capacity(input.bytes.len() / size);
+        for (number, packet) in input.bytes.chunks_mut(size).enumerate() {
+            let first = number * size / 4;
+            let id = |lane: usize| lanes.ids.get(first + lane).copied().unwrap_or(0);
+            let kept: Vec<usize> = (0..packet.len() / 4).filter(|&lane| self.keep.slot(id(lane)).is_some()).collect();
+            compact(packet, 4, &kept, 0);
+            if let Some(marks) = input.taint.as_mut().and_then(|marks| marks.get_mut(number * size..)) {
+                let length = packet.len().min(marks.len());
+                compact(&mut marks[..length], 4, &kept, crate::taint::Taint::DEFINED);
+            }
+            lanes.valid.push(kept.len() as u8);
+        }
+        input.lanes = Some(lanes);
+        input
+    }
+
+    fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
+        StageCost { engine: Engine::Vector, cycles: input.packets, latency: 0, macs: 0, out: input }
+    }
+}

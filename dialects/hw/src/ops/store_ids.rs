@@ -1,0 +1,95 @@
+//! `hw.store_ids`: the branch logger (book 21).
+
+use crate::clauses::at_least;
+use crate::stage::{
+    Access, Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stream, Wire,
+};
+use crate::taint::Taint;
+use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::OpRef;
+use visa_ir::span::Span;
+use visa_machine::Machine;
+
+/// The operations of this file.
+pub static OPS: &[&OpDecl] = &[&STORE_IDS];
+
+/// `hw.store_ids`.
+pub static STORE_IDS: OpDecl = OpDecl {
+    name: "hw.store_ids",
+    summary: "stores the execution ids of the stream in the vector register file",
+    doc: "Ids go to consecutive words of 32 bits, from `at`, where a later `hw.vector_branch vrf` reads them (book 21).",
+    constraints: &[
+        ("C1", "the words lie in the vector register file (book 04)"),
+        ("C2", "the stream's elements have 32 bits"),
+    ],
+    clauses: &[ClauseDecl::required("at", ClauseKind::Int, "Address of the first byte.")],
+    traits: &[Trait::Inside("hw.exec")],
+    verify: Some(|op, _| read(op).map(drop)),
+    example: "hw.store_ids at 0",
+    interfaces: &[Interface(&Build(|op| Ok(Box::new(read(op)?))))],
+    ..OpDecl::BASE
+};
+
+struct StoreIds {
+    span: Span,
+    at: u64,
+    /// Bytes of the stream; the operation does not say it, the stages before it do.
+    bytes: u64,
+}
+
+fn read(op: OpRef<'_>) -> Result<StoreIds, Diagnostic> {
+    let at = at_least(op, "C1", "at", 0)?;
+    let bytes = super::exec::wire_into(op).and_then(|wire| wire.bytes()).unwrap_or(0);
+    Ok(StoreIds { span: op.span(), at, bytes })
+}
+
+impl Stage for StoreIds {
+    fn name(&self) -> &'static str {
+        STORE_IDS.name
+    }
+
+    fn span(&self) -> Span {
+        self.span
+    }
+
+    fn connect(&self, machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
+        if input.dtype.bits() != 32 {
+            return Err(Mismatch::new("C2", "at", format!("elements of {}, expected i32 or f32", input.dtype)));
+        }
+        let capacity = machine.memory.vrf_bytes;
+        let end = input.bytes().and_then(|bytes| bytes.checked_add(self.at));
+        if end.is_none_or(|end| end > capacity) {
+            let (packets, packet, at) = (input.packets, input.packet, self.at);
+            let message = format!("{packets} packets of {packet} bytes at {at} end past the register file's {capacity} bytes");
+            return Err(Mismatch::new("C1", "at", message));
+        }
+        Ok(input)
+    }
+
+    fn run(&self, _cx: RunCx<'_>, _memory: &SliceMemory, input: Stream) -> Stream {
+        input
+    }
+
+    fn store(&self, cx: RunCx<'_>, memory: &mut SliceMemory, stream: Stream) {
+        let elements = stream.bytes.len() / 4;
+        let lanes = stream.lanes.unwrap_or_default();
+        let id = |at: usize| u32::from(lanes.ids.get(at).copied().unwrap_or(0));
+        let words: Vec<u8> = (0..elements).flat_map(|at| id(at).to_le_bytes()).collect();
+        memory.vrf.write(self.at as usize, &words);
+        if let Some(mut marker) = cx.marker() {
+            let mark = |at: usize| lanes.id_marks.get(at).copied().unwrap_or(Taint::DEFINED);
+            let mut marks: Vec<Taint> = (0..elements).flat_map(|at| [mark(at); 4]).collect();
+            marker.through_all(&mut marks);
+            memory.vrf.write_taint(self.at as usize, &marks);
+        }
+    }
+
+    fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
+        StageCost { engine: Engine::Commit, cycles: input.packets, latency: 1, macs: 0, out: input }
+    }
+
+    fn accesses(&self) -> Vec<Access> {
+        vec![Access { space: Space::Vrf, write: true, range: self.at..self.at.saturating_add(self.bytes) }]
+    }
+}

@@ -1,0 +1,60 @@
+//! `stream.vector_filter`: drops elements by their execution ids (book 21).
+
+use crate::FILTERED;
+use crate::attrs::GUARDS;
+use crate::branch::ids_before;
+use crate::chain::next;
+use crate::meaning::Meaning;
+use crate::vector::Station;
+use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::OpRef;
+use visa_mapping::numbers::Number;
+use visa_numerics::{Bits, GuardFault, Guards, Slot, VectorStage};
+
+/// `stream.vector_filter`.
+pub static DECL: OpDecl = OpDecl {
+    name: "stream.vector_filter",
+    summary: "Drops elements by their execution ids, and leaves the vector engine.",
+    doc: "Elements for whose id one of the guards holds are kept. How many those are depends on the data: in each packet they move to the \
+          front, and `stream.commit_packed` writes them without gaps (book 21; book 35, section 2.3).",
+    constraints: &[
+        ("C1", "the guards of `keep` have no operands"),
+        ("C2", "every guard holds for an execution id that the branch mode gives and that no guard before it takes"),
+    ],
+    operands: &[OperandDecl::one("stream", &["stream.vector"])],
+    clauses: &[ClauseDecl::required("keep", ClauseKind::Body(&GUARDS), "which elements are kept, by execution id")],
+    results: &["stream"],
+    infer: Some(|op| next(op, &FILTERED, None)),
+    verify: Some(|op, _| verify(op)),
+    example: "%f = stream.vector_filter %x keep [xxx1]",
+    interfaces: &[
+        Interface(&Meaning::Same),
+        Interface(&Station(VectorStage::Filter)),
+    ],
+    ..OpDecl::BASE
+};
+
+/// The operations of this file.
+pub static OPS: &[&OpDecl] = &[&DECL];
+
+/// The guards of a filter.
+///
+/// # Errors
+/// If it has none.
+pub fn kept(op: OpRef<'_>) -> Result<Guards<Bits>, Diagnostic> {
+    let keep = op.body::<Guards<Number>>("keep").ok_or_else(|| op.error("C1", "no guards"))?;
+    keep.try_map(|_| Err(op.clause_error("C1", "keep", "a guard of a filter has no operand")))
+}
+
+fn verify(op: OpRef<'_>) -> Result<(), Diagnostic> {
+    let keep = kept(op)?;
+    if keep.0.iter().any(|(_, slot)| *slot != Slot::Apply) {
+        return Err(op.clause_error("C1", "keep", "a guard of a filter has no operand"));
+    }
+    match keep.check(0, ids_before(op)) {
+        Ok(()) => Ok(()),
+        Err(GuardFault::Slots(message)) => Err(op.clause_error("C1", "keep", message)),
+        Err(GuardFault::Dead(message, fix)) => Err(op.clause_error("C2", "keep", message).fix(Some(fix))),
+    }
+}

@@ -1,0 +1,61 @@
+//! `stream.vector_log`: the branch logger, which keeps execution ids for another pass (book 21).
+
+use crate::VECTOR;
+use crate::chain::{axes, check_same, input, with_dims};
+use crate::lower::LowerStage;
+use crate::meaning::Meaning;
+use visa_ir::context::Attr;
+use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::OpRef;
+use visa_ir::verify::VerifyCx;
+use visa_mapping::attrs::MAP;
+use visa_mapping::facts::{check_mappings, machine};
+use visa_mapping::ops::func::check_place;
+use visa_mapping::{Dim, Expr, Tensor, VRF};
+use visa_numerics::DType;
+
+/// `stream.vector_log`.
+pub static DECL: OpDecl = OpDecl {
+    name: "stream.vector_log",
+    summary: "Ends a pipeline: stores the execution ids of its elements into the vector register file.",
+    doc: "A later pass takes them by `stream.vector_branch vrf`. Each id is an i32 at the place of its element (book 21, branch \
+          logger; the layout is ours).",
+    constraints: &[
+        ("C1", "the ids fit the register file: 8 KB (book 04)"),
+        ("C2", "element is the stream's [time, packet]"),
+    ],
+    operands: &[OperandDecl::one("stream", &[VECTOR.def.name])],
+    clauses: &[
+        ClauseDecl::required("at", ClauseKind::Int, "address in the register file, in bytes"),
+        ClauseDecl::required("element", ClauseKind::Body(&MAP), "the layout, in elements"),
+    ],
+    results: &["ids"],
+    infer: Some(|op| {
+        let element = op.body::<Expr>("element").map_or(Expr::Literal(1), |map| (*map).clone());
+        with_dims(op, &VRF, None, DType::I32, &[(Dim::Element, element)], &*input(op)?)
+    }),
+    verify: Some(verify),
+    example: "%ids = stream.vector_log %b at 0, element [A % 8]",
+    interfaces: &[
+        Interface(&Meaning::Ids),
+        Interface(&LowerStage(|cx, op| {
+            let at = cx.ctx.attr(Attr::Int(op.int("at").unwrap_or(0)));
+            Ok(Some(cx.spec("hw.store_ids", op)?.clause("at", at)))
+        })),
+    ],
+    ..OpDecl::BASE
+};
+
+/// The operations of this file.
+pub static OPS: &[&OpDecl] = &[&DECL];
+
+fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
+    let axes = &axes(cx).0;
+    check_mappings(op, axes)?;
+    let source = input(op)?;
+    let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
+    check_place(op, "at", &result, op.int("at").unwrap_or(0), machine(op.ctx).memory.vrf_bytes, axes, "C1")?;
+    let wanted = Expr::pair([source.dim(Dim::Time), source.dim(Dim::Packet)]);
+    check_same(op, "C2", "element", &result.dim(Dim::Element), &wanted, axes)
+}

@@ -1,0 +1,123 @@
+//! A function whose results replace elements of the register file, which later packets read (book 35, section 4): a running sum.
+
+use std::collections::HashMap;
+
+use visa_ir::diag::Diagnostic;
+use visa_ir::span::Span;
+use visa_mapping::{Axes, AxisId, Dim, Index, Tensor};
+use visa_numerics::{Bits, Slot};
+use visa_stream::meaning::Function;
+
+use crate::coverage::Coverage;
+use crate::packing::{element, live};
+use crate::tensor::{Axis, Logical, element_count, offset, unflatten, union, union_axes};
+
+/// A run over a stream of this type, with a register file of that type.
+pub(crate) struct Running<'a> {
+    pub(crate) stream: &'a Tensor,
+    pub(crate) file: &'a Tensor,
+    pub(crate) function: &'a Function,
+    pub(crate) ids: &'a Logical,
+    pub(crate) axes: &'a Axes,
+    pub(crate) span: Span,
+}
+
+impl Running<'_> {
+    /// The results for the stream's elements, each slice by itself, in the order of time.
+    pub(crate) fn run(&self, stream: &Logical, initial: &Logical) -> Result<Logical, Diagnostic> {
+        let axes = union_axes(union(stream, initial), self.ids);
+        let extents: Vec<usize> = axes.iter().map(|axis| axis.held.len()).collect();
+        let size = element_count(&extents, self.span)?;
+        let (mut data, mut defined) = (vec![0; size], vec![false; size]);
+        let out = Logical::new(stream.dtype, axes.clone(), Vec::new());
+        let strides = out.strides(axes.iter().map(|axis| axis.id));
+        let (times, lanes) = (self.live(Dim::Time)?, self.live(Dim::Packet)?);
+        for place in self.places(&axes)? {
+            let mut file = HashMap::new();
+            for time in &times {
+                for lane in &lanes {
+                    let Some(result) = self.step(stream, initial, &mut file, (&place, time, lane)) else {
+                        continue;
+                    };
+                    let at: Vec<usize> =
+                        axes.iter().map(|axis| coordinate(axis.id, &place, &[time, lane])).collect();
+                    if at.iter().zip(&extents).all(|(at, extent)| at < extent) {
+                        data[offset(&strides, &at)] = result;
+                        defined[offset(&strides, &at)] = true;
+                    }
+                }
+            }
+        }
+        Ok(Logical::partial(stream.dtype, axes, data, defined))
+    }
+
+    fn live(&self, dim: Dim) -> Result<Vec<Index>, Diagnostic> {
+        live(&self.stream.dim(dim), self.axes, self.span)
+    }
+
+    /// The coordinates of each slice that holds something, along the axes that tell slices apart.
+    fn places(&self, axes: &[Axis]) -> Result<Vec<Vec<(AxisId, usize)>>, Diagnostic> {
+        let slices = Coverage::of(self.stream, &[Dim::Chip, Dim::Cluster, Dim::Slice], self.axes, self.span)?;
+        let outer: Vec<(AxisId, Vec<bool>)> = axes
+            .iter()
+            .filter(|axis| slices.mentions(axis.id))
+            .map(|axis| (axis.id, slices.held(axis.id, axis.held.len())))
+            .collect();
+        let extents: Vec<usize> = outer.iter().map(|(_, held)| held.len()).collect();
+        let mut places = Vec::new();
+        let mut at = Vec::new();
+        for flat in 0..element_count(&extents, self.span)? {
+            unflatten(flat, &extents, &mut at);
+            if outer.iter().zip(&at).all(|((_, held), &coordinate)| held[coordinate]) {
+                places.push(outer.iter().map(|(id, _)| *id).zip(at.iter().copied()).collect());
+            }
+        }
+        Ok(places)
+    }
+
+    /// The result for one element, which may replace an element of the register file; `None` where it is undefined.
+    fn step(
+        &self,
+        stream: &Logical,
+        initial: &Logical,
+        file: &mut HashMap<Vec<usize>, Bits>,
+        (place, time, lane): (&[(AxisId, usize)], &Index, &Index),
+    ) -> Option<Bits> {
+        let Function { apply, mode, constants, guards, write_back } = self.function;
+        let value = element(stream, place, &[time, lane])?;
+        let id = element(self.ids, place, &[time, lane])? as u8;
+        let names = self.file.axis_names(self.axes);
+        let ids = names.iter().filter_map(|name| self.axes.id(name));
+        let key: Vec<usize> = ids.map(|axis| coordinate(axis, place, &[time, lane])).collect();
+        let slot = match guards {
+            None => Some(&Slot::Value),
+            Some(guards) => guards.slot(id),
+        };
+        let read = || file.get(&key).copied().or_else(|| element(initial, place, &[time, lane]));
+        let result = match slot {
+            None => value,
+            Some(slot) => {
+                let open = (0..2).find(|&at| mode.operands()[at] && constants[at].is_none());
+                let mut operands = constants.map(|constant| constant.unwrap_or(0));
+                if let Some(open) = open {
+                    operands[open] = match slot {
+                        Slot::Immediate(bits) => *bits,
+                        Slot::Apply | Slot::Value => read()?,
+                    };
+                }
+                apply.eval(mode, value, operands)
+            }
+        };
+        if write_back.as_ref().is_some_and(|guards| guards.slot(id).is_some()) {
+            file.insert(key, result);
+        }
+        Some(result)
+    }
+}
+
+/// The coordinate along an axis: of the slice, plus those of time and lane.
+fn coordinate(axis: AxisId, place: &[(AxisId, usize)], indices: &[&Index]) -> usize {
+    let outer = place.iter().find(|(id, _)| *id == axis).map_or(0, |(_, coordinate)| *coordinate);
+    let inner: u64 = indices.iter().map(|index| index.get(axis)).sum();
+    outer + usize::try_from(inner).unwrap_or(usize::MAX)
+}
