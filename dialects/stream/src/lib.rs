@@ -11,8 +11,10 @@ pub mod lower;
 pub mod mask;
 pub mod meaning;
 pub mod plan;
+pub mod reduce;
 pub mod snoop;
 pub mod topology;
+pub mod valid_count;
 pub mod vector;
 
 /// The operations, a file an engine.

@@ -5,8 +5,8 @@ use crate::adapter::Adapter;
 use std::sync::Arc;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
-use visa_mapping::Tensor;
-use visa_numerics::{Apply, ArgMode, Bits, default_mode};
+use visa_mapping::{Axes, AxisId, Tensor};
+use visa_numerics::{Apply, ArgMode, Bits, ReduceOp, default_mode};
 
 /// The logical meaning of an operation, declared as an interface.
 #[derive(Clone, Copy)]
@@ -31,6 +31,17 @@ pub enum Meaning {
     Overwrite(fn(OpRef<'_>) -> Result<Tensor, Diagnostic>),
     /// A function of each element, and of constants or the element of the second operand.
     Elementwise(fn(OpRef<'_>) -> Result<Function, Diagnostic>),
+    /// One element of all those along an axis that time and packet hold together.
+    Reduce(fn(OpRef<'_>, &Axes) -> Result<Reduced, Diagnostic>),
+}
+
+/// What is reduced, and how.
+#[derive(Clone, Copy)]
+pub struct Reduced {
+    /// The operation.
+    pub row: &'static ReduceOp,
+    /// The axis.
+    pub axis: AxisId,
 }
 
 /// An elementwise function on bit patterns, and where its operands come from.

@@ -2,6 +2,7 @@
 
 use crate::lower::{access, origin};
 use std::rc::Rc;
+use visa_hw::valid_count as hw;
 use visa_ir::context::Attr;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, OpSpec, ValueId};
@@ -12,9 +13,12 @@ use visa_stream::adapter::{Adapter, adapter};
 use visa_stream::commit::{Write, zeros_kept};
 pub use visa_stream::lower::{LowerStage, StageCx};
 use visa_stream::mask::{Fetch, Mask};
+use visa_stream::ops::vector_intra_slice_reduce as intra_slice;
 use visa_stream::ops::{begin_interleaved, commit_packed, commit_view, contract, fetch, vector_alu};
-use visa_stream::plan::{self, Plan};
+use visa_stream::plan::{self, Plan, TimeLoop};
+use visa_stream::reduce::{Reduction, reduction};
 use visa_stream::snoop;
+use visa_stream::valid_count::{CountDim, Counter, Counting, Gate};
 use visa_stream::vector::Arguments;
 
 type LowerFn = fn(&StageCx<'_>, OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic>;
@@ -38,6 +42,7 @@ const STAGES: &[(&str, LowerFn)] = &[
     ("stream.vector_fp_div", alu),
     ("stream.vector_fp_to_fxp", alu),
     ("stream.vector_clip", alu),
+    ("stream.vector_intra_slice_reduce", reduce),
     ("stream.cast", cast),
     ("stream.commit", commit),
     ("stream.commit_view", commit_view),
@@ -235,7 +240,16 @@ fn contract(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnosti
 
 fn accumulate(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
     let (source, result) = types(op)?;
-    let loops = contract::accumulation(op, &source, &result, cx.axes)?;
+    let slots = slots(&contract::accumulation(op, &source, &result, cx.axes)?);
+    let size = |dim: Dim| source.dim(dim).size(cx.axes).unwrap_or(1);
+    let mut spec = cx.word(cx.spec("hw.accumulate", op)?, "kind", &op.word("mode").unwrap_or_default());
+    spec = cx.int(spec, "rows", size(Dim::Row));
+    spec = cx.int(spec, "columns", size(Dim::Packet));
+    Ok(Some(spec.clause("slots", cx.ctx.body_attr(&visa_hw::attrs::PROGRAM, slots))))
+}
+
+/// The slot of each step: loops that are summed stay on theirs, the others number them in the order they come out.
+fn slots(loops: &[TimeLoop]) -> Program {
     let mut entries = Vec::new();
     let mut slots = 1_i64;
     for time in loops.iter().rev() {
@@ -251,11 +265,55 @@ fn accumulate(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnos
     entries.reverse();
     let mut slots = Program { entries, packet: 1, base: 0 };
     slots.merge();
-    let size = |dim: Dim| source.dim(dim).size(cx.axes).unwrap_or(1);
-    let mut spec = cx.word(cx.spec("hw.accumulate", op)?, "kind", &op.word("mode").unwrap_or_default());
-    spec = cx.int(spec, "rows", size(Dim::Row));
-    spec = cx.int(spec, "columns", size(Dim::Packet));
-    Ok(Some(spec.clause("slots", cx.ctx.body_attr(&visa_hw::attrs::PROGRAM, slots))))
+    slots
+}
+
+fn reduce(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
+    let Reduction { row, loops, tree, .. } = reduction(op, cx.axes)?;
+    let spec = cx.word(cx.spec("hw.vector_reduce", op)?, "op", row.name);
+    let spec = cx.word(spec, "lanes", if tree { "tree" } else { "apart" });
+    Ok(Some(spec.clause("slots", cx.ctx.body_attr(&visa_hw::attrs::PROGRAM, slots(&loops)))))
+}
+
+/// The Valid Count Generator in front of `op`, if a reduction of its pipeline needs it there.
+///
+/// # Errors
+/// C7 of the reduction.
+pub fn valid_count(
+    cx: &StageCx<'_>,
+    op: OpRef<'_>,
+    chain: &[OpRef<'_>],
+) -> Result<Option<OpSpec>, Diagnostic> {
+    let Some(reduce) = intra_slice::in_chain(chain).filter(|&reduce| intra_slice::enters(op, reduce)) else {
+        return Ok(None);
+    };
+    let reduction = reduction(reduce, cx.axes)?;
+    let Some(counting) = intra_slice::valid_count(reduce, &reduction, cx.axes, cx.machine)? else {
+        return Ok(None);
+    };
+    let (counters, packet, gates) = valid_count_registers(counting);
+    let spec = cx.spec("hw.vector_valid_count", reduce)?;
+    let mut spec = spec.clause("counters", cx.ctx.body_attr(&visa_hw::attrs::COUNTERS, counters));
+    if let Some(packet) = packet {
+        spec = cx.int(spec, "packet", packet);
+    }
+    if !gates.0.is_empty() {
+        spec = spec.clause("gates", cx.ctx.body_attr(&visa_hw::attrs::GATES, gates));
+    }
+    Ok(Some(spec))
+}
+
+/// The registers of the Valid Count Generator: counters, valid elements along the packet dimension, gates.
+#[must_use]
+pub fn valid_count_registers(counting: Counting) -> (hw::Counters, Option<u64>, hw::Gates) {
+    let dim = |dim| match dim {
+        CountDim::Packet => hw::CountDim::Packet,
+        CountDim::Gate(gate) => hw::CountDim::Gate(gate),
+    };
+    let counter = |Counter { limit, stride, dim: own }| hw::Counter { limit, stride, dim: own.map(dim) };
+    let gate = |Gate { mask, matches, valid, transposed }| hw::Gate { mask, matches, valid, transposed };
+    let counters = hw::Counters(counting.counters.into_iter().map(counter).collect());
+    (counters, counting.packet, hw::Gates(counting.gates.into_iter().map(gate).collect()))
 }
 
 fn alu(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {

@@ -264,6 +264,7 @@ fn exec(cx: &StageCx<'_>, last: OpRef<'_>) -> Result<Command, Diagnostic> {
     chain.reverse();
     let mut ops = Vec::new();
     for &op in &chain {
+        ops.extend(stages::valid_count(cx, op, &chain)?);
         ops.extend(stages::lower(cx, op)?);
     }
     let mut slices = active(cx, last, entering(last).as_deref())?;

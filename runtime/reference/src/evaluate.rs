@@ -16,12 +16,13 @@ use visa_numerics::{
     to_f64,
 };
 use visa_stream::adapter::Adapter;
-use visa_stream::meaning::{Function, Meaning};
+use visa_stream::meaning::{Function, Meaning, Reduced};
 
 use crate::contraction::{Contraction, Pair};
 use crate::coverage::Coverage;
 use crate::interface::{Kernel, Port};
 use crate::packing::Packing;
+use crate::reduce::Reduction;
 use crate::sum::contract;
 use crate::tensor::{Axis, Logical, element_count, offset, unflatten, union};
 use crate::view;
@@ -131,6 +132,7 @@ impl Run<'_> {
             },
             Meaning::Overwrite(part) => Value::Tensor(self.overwritten(op, &to, &part(op)?)?),
             Meaning::Elementwise(function) => Value::Tensor(self.elementwise(op, &to, function(op)?)?),
+            Meaning::Reduce(reduced) => Value::Tensor(self.reduced(op, &to, reduced(op, self.axes)?)?),
         })
     }
 
@@ -270,6 +272,14 @@ impl Run<'_> {
             operands[value] = right.at(offset(&rights, at));
             apply.eval(mode, left.at(offset(&lefts, at)), operands)
         })
+    }
+
+    /// Operand 0 without what time and packet hold of an axis.
+    fn reduced(&self, op: OpRef<'_>, to: &Tensor, reduced: Reduced) -> Result<Logical, Diagnostic> {
+        let stream =
+            op.operand_type::<Tensor>(0).ok_or_else(|| op.error("C0", "the operand is no stream"))?;
+        let tensor = self.even(op, 0, &stream)?;
+        Reduction { reduced, stream: &stream, to, axes: self.axes, span: op.span() }.evaluate(&tensor)
     }
 
     fn operand(&self, op: OpRef<'_>, index: usize) -> Result<&Value, Diagnostic> {

@@ -15,6 +15,7 @@ mod gathered;
 mod interface;
 mod order;
 mod packing;
+mod reduce;
 mod sum;
 mod tensor;
 mod view;
