@@ -16,7 +16,7 @@ mod refusal;
 
 use crate::plan::digits_of;
 use crate::reduce::{factors, mentions};
-use refusal::Refusal;
+pub use refusal::Refusal;
 use std::collections::BTreeMap;
 use visa_machine::Machine;
 use visa_mapping::{Axes, AxisId, Cell, Digit, Dim, Expr, Map, Tensor, without_zeros};

@@ -40,6 +40,19 @@ impl Placement<'_> {
         ))
     }
 
+    /// To how many positions the axis is padded where the mappings write it so; `None` where they pad otherwise.
+    fn written(&self) -> Option<u64> {
+        fn find(map: &Expr, name: &str) -> Option<u64> {
+            let axis = |inner: &Expr| matches!(inner, Expr::Axis(found) if **found == *name);
+            match map {
+                Expr::Pad { inner, size, .. } if axis(inner) => Some(*size),
+                other => other.children().into_iter().find_map(|child| find(child, name)),
+            }
+        }
+        let maps = [Dim::Slice, Dim::Time, Dim::Packet].map(|dim| self.dim(dim));
+        maps.into_iter().flatten().find_map(|map| find(&map, self.name()))
+    }
+
     /// The axis from its size up, in whole packets.
     fn whole_packets(&self) -> (u64, u64) {
         let lanes = self.machine.limits.vector_lanes;
@@ -89,7 +102,7 @@ impl Placement<'_> {
     pub(super) fn slice_and_packet(&self, padded: u64) -> Refusal {
         let lanes = self.machine.limits.vector_lanes;
         let why = "a partial packet has the same valid count in all slices, and they need different ones";
-        let fix = self.cut("slice", "time", padded, lanes);
+        let fix = self.cut("slice", "time", self.written().unwrap_or(padded), lanes);
         let whole = format!(
             "or make {} a multiple of the packet's part, which leaves no partial packet",
             self.name()
@@ -109,7 +122,7 @@ impl Placement<'_> {
 
     pub(super) fn interleaved(&self, time: u64, padded: u64) -> Refusal {
         let why = "time holds parts both outside and inside the slices' part, so slices have different numbers of valid steps, and a gate has one threshold";
-        self.refuse(why, self.cut("slice", "time", padded, time))
+        self.refuse(why, self.cut("slice", "time", self.written().unwrap_or(padded), time))
     }
 
     pub(super) fn unordered(&self) -> Refusal {
