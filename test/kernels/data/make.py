@@ -17,6 +17,8 @@ The kernels of `transpose.visa` get `iota` (element k is k); `transpose.expected
 `casts_f32.npy` and `casts_i32.npy` hold numbers at which the conversions of casts.visa and fetch_casts.visa round, saturate
 and wrap; their results stand in these files, worked out by hand.
 
+`counts_*.npy` are the valid counts of book 24's tables (test/book/v5-*.visa, v6-*.visa).
+
 Arithmetic: a product of two bf16 values is exact in f32. Within each 32-element packet along the contracted
 axis, each of the 5 tree levels adds element 2k to element 2k+1 in f32. The first packet's sum is stored in the
 accumulator and the others are added to it in time order. Inputs and results flush subnormals to a zero of the
