@@ -15,10 +15,12 @@ pub mod mask;
 pub mod meaning;
 pub mod pad;
 pub mod plan;
+pub mod reduce;
 pub mod shift;
 pub mod snoop;
 pub mod topology;
 pub mod unmasked;
+pub mod valid_count;
 pub mod vector;
 
 /// The operations, a file an engine.

@@ -6,7 +6,7 @@ use crate::branch::BranchMode;
 use std::sync::Arc;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
-use visa_mapping::Tensor;
+use visa_mapping::{Axes, AxisId, Tensor};
 use visa_numerics::{Apply, ArgMode, Bits, Guards, ReduceOp, default_mode};
 
 /// The logical meaning of an operation, declared as an interface.
@@ -28,7 +28,7 @@ pub enum Meaning {
     /// Two tensors, paired: the product of their elements at each index of the computation.
     Pair,
     /// Sums the products of each packet by the reduction tree, or takes the greatest.
-    SumPacket(fn(OpRef<'_>) -> Reduction),
+    SumPacket(fn(OpRef<'_>) -> ContractionKind),
     /// Sums over time.
     SumTime,
     /// Operand 1, the elements of this part of it replaced by those of operand 0.
@@ -39,15 +39,26 @@ pub enum Meaning {
     Elementwise(fn(OpRef<'_>) -> Result<Function, Diagnostic>),
     /// The same tensor, each element with an execution id from now on.
     Branch(fn(OpRef<'_>) -> Result<BranchMode, Diagnostic>),
+    /// One element of all those along an axis that time and packet hold together.
+    Reduce(fn(OpRef<'_>, &Axes) -> Result<Reduced, Diagnostic>),
 }
 
 /// What a contraction makes of its products, in the packet and over time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reduction {
+pub enum ContractionKind {
     /// Their sum.
     Add,
     /// The greatest.
     Max,
+}
+
+/// What is reduced, and how.
+#[derive(Clone, Copy)]
+pub struct Reduced {
+    /// The operation.
+    pub row: &'static ReduceOp,
+    /// The axis.
+    pub axis: AxisId,
 }
 
 /// An elementwise function on bit patterns, and where its operands come from.

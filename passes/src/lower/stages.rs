@@ -2,6 +2,7 @@
 
 use crate::lower::{access, origin};
 use std::rc::Rc;
+use visa_hw::valid_count as hw;
 use visa_ir::context::Attr;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, OpSpec, ValueId};
@@ -13,13 +14,16 @@ use visa_stream::branch::BranchMode;
 use visa_stream::commit::{Write, zeros_kept};
 pub use visa_stream::lower::{LowerStage, StageCx};
 use visa_stream::mask::{Fetch, Mask};
-use visa_stream::meaning::Reduction;
+use visa_stream::meaning::ContractionKind;
+use visa_stream::ops::vector_intra_slice_reduce as intra_slice;
 use visa_stream::ops::{
     begin_interleaved, commit_packed, commit_view, contract, fetch, vector_alu, vector_filter,
 };
 use visa_stream::pad::Pad;
-use visa_stream::plan::{self, Plan};
+use visa_stream::plan::{self, Plan, TimeLoop};
+use visa_stream::reduce::{Reduction, reduction};
 use visa_stream::snoop;
+use visa_stream::valid_count::{CountDim, Counter, Counting, Gate};
 use visa_stream::vector::Arguments;
 
 type LowerFn = fn(&StageCx<'_>, OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic>;
@@ -45,6 +49,7 @@ const STAGES: &[(&str, LowerFn)] = &[
     ("stream.vector_fp_to_fxp", alu),
     ("stream.vector_clip", alu),
     ("stream.vector_filter", filter),
+    ("stream.vector_intra_slice_reduce", reduce),
     ("stream.cast", cast),
     ("stream.commit", commit),
     ("stream.commit_view", commit_view),
@@ -237,21 +242,31 @@ fn contract(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnosti
     let depth = plan::tree_depth(&source.dim(Dim::Packet), &result.dim(Dim::Packet), deepest, cx.axes)
         .map_err(|why| op.clause_error("C1", "packet", why))?;
     let spec = cx.body(cx.spec("hw.contract", op)?, "dtype", &visa_hw::attrs::DTYPE, source.dtype);
-    let spec = reduction(cx, spec, op);
+    let spec = kind(cx, spec, op);
     Ok(Some(cx.int(spec, "depth", u64::from(depth))))
 }
 
-/// The clause of a reduction that is no sum.
-fn reduction(cx: &StageCx<'_>, spec: OpSpec, op: OpRef<'_>) -> OpSpec {
+/// The clause of a contraction that is no sum.
+fn kind(cx: &StageCx<'_>, spec: OpSpec, op: OpRef<'_>) -> OpSpec {
     match contract::reduction(op) {
-        Reduction::Add => spec,
-        Reduction::Max => cx.word(spec, "op", "max"),
+        ContractionKind::Add => spec,
+        ContractionKind::Max => cx.word(spec, "op", "max"),
     }
 }
 
 fn accumulate(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
     let (source, result) = types(op)?;
-    let loops = contract::accumulation(op, &source, &result, cx.axes)?;
+    let slots = slots(&contract::accumulation(op, &source, &result, cx.axes)?);
+    let size = |dim: Dim| source.dim(dim).size(cx.axes).unwrap_or(1);
+    let mut spec = cx.word(cx.spec("hw.accumulate", op)?, "kind", &op.word("mode").unwrap_or_default());
+    spec = kind(cx, spec, op);
+    spec = cx.int(spec, "rows", size(Dim::Row));
+    spec = cx.int(spec, "columns", size(Dim::Packet));
+    Ok(Some(spec.clause("slots", cx.ctx.body_attr(&visa_hw::attrs::PROGRAM, slots))))
+}
+
+/// The slot of each step: loops that are summed stay on theirs, the others number them in the order they come out.
+fn slots(loops: &[TimeLoop]) -> Program {
     let mut entries = Vec::new();
     let mut slots = 1_i64;
     for time in loops.iter().rev() {
@@ -267,12 +282,55 @@ fn accumulate(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnos
     entries.reverse();
     let mut slots = Program { entries, packet: 1, base: 0 };
     slots.merge();
-    let size = |dim: Dim| source.dim(dim).size(cx.axes).unwrap_or(1);
-    let mut spec = cx.word(cx.spec("hw.accumulate", op)?, "kind", &op.word("mode").unwrap_or_default());
-    spec = reduction(cx, spec, op);
-    spec = cx.int(spec, "rows", size(Dim::Row));
-    spec = cx.int(spec, "columns", size(Dim::Packet));
-    Ok(Some(spec.clause("slots", cx.ctx.body_attr(&visa_hw::attrs::PROGRAM, slots))))
+    slots
+}
+
+fn reduce(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
+    let Reduction { row, loops, tree, .. } = reduction(op, cx.axes)?;
+    let spec = cx.word(cx.spec("hw.vector_reduce", op)?, "op", row.name);
+    let spec = cx.word(spec, "lanes", if tree { "tree" } else { "apart" });
+    Ok(Some(spec.clause("slots", cx.ctx.body_attr(&visa_hw::attrs::PROGRAM, slots(&loops)))))
+}
+
+/// The Valid Count Generator in front of `op`, if a reduction of its pipeline needs it there.
+///
+/// # Errors
+/// C7 of the reduction.
+pub fn valid_count(
+    cx: &StageCx<'_>,
+    op: OpRef<'_>,
+    chain: &[OpRef<'_>],
+) -> Result<Option<OpSpec>, Diagnostic> {
+    let Some(reduce) = intra_slice::in_chain(chain).filter(|&reduce| intra_slice::enters(op, reduce)) else {
+        return Ok(None);
+    };
+    let reduction = reduction(reduce, cx.axes)?;
+    let Some(counting) = intra_slice::valid_count(reduce, &reduction, cx.axes, cx.machine)? else {
+        return Ok(None);
+    };
+    let (counters, packet, gates) = valid_count_registers(counting);
+    let spec = cx.spec("hw.vector_valid_count", reduce)?;
+    let mut spec = spec.clause("counters", cx.ctx.body_attr(&visa_hw::attrs::COUNTERS, counters));
+    if let Some(packet) = packet {
+        spec = cx.int(spec, "packet", packet);
+    }
+    if !gates.0.is_empty() {
+        spec = spec.clause("gates", cx.ctx.body_attr(&visa_hw::attrs::GATES, gates));
+    }
+    Ok(Some(spec))
+}
+
+/// The registers of the Valid Count Generator: counters, valid elements along the packet dimension, gates.
+#[must_use]
+pub fn valid_count_registers(counting: Counting) -> (hw::Counters, Option<u64>, hw::Gates) {
+    let dim = |dim| match dim {
+        CountDim::Packet => hw::CountDim::Packet,
+        CountDim::Gate(gate) => hw::CountDim::Gate(gate),
+    };
+    let counter = |Counter { limit, stride, dim: own }| hw::Counter { limit, stride, dim: own.map(dim) };
+    let gate = |Gate { mask, matches, valid, transposed }| hw::Gate { mask, matches, valid, transposed };
+    let counters = hw::Counters(counting.counters.into_iter().map(counter).collect());
+    (counters, counting.packet, hw::Gates(counting.gates.into_iter().map(gate).collect()))
 }
 
 fn branch(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {

@@ -264,6 +264,7 @@ fn exec(cx: &StageCx<'_>, last: OpRef<'_>) -> Result<Command, Diagnostic> {
     chain.reverse();
     let mut ops = Vec::new();
     for &op in &chain {
+        ops.extend(stages::valid_count(cx, op, &chain)?);
         ops.extend(stages::lower(cx, op)?);
     }
     // A slice that takes part anywhere is active: it may hold something between two exchanges only.

@@ -11,7 +11,7 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::span::Span;
 use visa_mapping::facts::{digits_of, mapping_error};
 use visa_mapping::{Axes, AxisId, Cell, Dim, Expr, Index, Map, Tensor};
-use visa_stream::meaning::Reduction;
+use visa_stream::meaning::ContractionKind;
 use visa_stream::plan::tree_depth;
 
 use crate::MAX_ELEMENTS;
@@ -29,7 +29,7 @@ pub(crate) struct Pair {
 pub(crate) struct Contraction<'a> {
     pub(crate) pair: &'a Pair,
     pub(crate) sums: &'a Tensor,
-    pub(crate) reduction: Reduction,
+    pub(crate) reduction: ContractionKind,
     pub(crate) result: &'a Tensor,
     pub(crate) axes: &'a Axes,
     pub(crate) span: Span,

@@ -17,12 +17,13 @@ use visa_numerics::{
 };
 use visa_stream::adapter::Adapter;
 use visa_stream::branch::{BranchMode, GROUP_BIT};
-use visa_stream::meaning::{Function, Meaning, Reduction};
+use visa_stream::meaning::{ContractionKind, Function, Meaning, Reduced};
 
 use crate::contraction::{Contraction, Pair};
 use crate::coverage::Coverage;
 use crate::interface::{Kernel, Port};
 use crate::packing::{Kept, Packing};
+use crate::reduce::Reduction;
 use crate::running::Running;
 use crate::slices::Slices;
 use crate::sum::contract;
@@ -93,7 +94,7 @@ enum Value {
     Tensor(Logical),
     Pair(Rc<Pair>),
     /// The pair and the type of its sums within each packet, or of its maxima.
-    Sums(Rc<Pair>, Rc<Tensor>, Reduction),
+    Sums(Rc<Pair>, Rc<Tensor>, ContractionKind),
 }
 
 struct Run<'a> {
@@ -145,6 +146,7 @@ impl Run<'_> {
             }
             Meaning::Elementwise(function) => Value::Tensor(self.elementwise(op, &to, function(op)?)?),
             Meaning::Branch(_) => Value::Tensor(self.with_ids(op, &to)?),
+            Meaning::Reduce(reduced) => Value::Tensor(self.reduced(op, &to, reduced(op, self.axes)?)?),
         })
     }
 
@@ -391,6 +393,14 @@ impl Run<'_> {
         let axes = union(&tensor, ids);
         let strides = tensor.strides(axes.iter().map(|axis| axis.id));
         Logical::tabulate(to.dtype, axes, op.span(), |at| tensor.at(offset(&strides, at)))
+    }
+
+    /// Operand 0 without what time and packet hold of an axis.
+    fn reduced(&self, op: OpRef<'_>, to: &Tensor, reduced: Reduced) -> Result<Logical, Diagnostic> {
+        let stream =
+            op.operand_type::<Tensor>(0).ok_or_else(|| op.error("C0", "the operand is no stream"))?;
+        let tensor = self.even(op, 0, &stream)?;
+        Reduction { reduced, stream: &stream, to, axes: self.axes, span: op.span() }.evaluate(&tensor)
     }
 
     fn operand(&self, op: OpRef<'_>, index: usize) -> Result<&Value, Diagnostic> {

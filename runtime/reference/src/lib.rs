@@ -15,6 +15,7 @@ mod gathered;
 mod interface;
 mod order;
 mod packing;
+mod reduce;
 mod running;
 mod slices;
 mod sum;

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use visa_numerics::{Bits, DType, SumOrder, add, canonical, mul, to_f64};
-use visa_stream::meaning::Reduction;
+use visa_stream::meaning::ContractionKind;
 
 /// An accumulator's number.
 pub(crate) trait Number: Copy + Send + Sync {
@@ -88,20 +88,20 @@ impl Number for i32 {
 
 /// A sum that packets join in time order, or the greatest of their products.
 pub(crate) struct Accumulator<T> {
-    reduction: Reduction,
+    reduction: ContractionKind,
     order: SumOrder,
     sum: Option<T>,
 }
 
 impl<T: Number> Accumulator<T> {
     /// Nothing added yet.
-    pub(crate) fn new(reduction: Reduction, order: SumOrder) -> Self {
+    pub(crate) fn new(reduction: ContractionKind, order: SumOrder) -> Self {
         Self { reduction, order, sum: None }
     }
 
     /// Adds the products of one packet, a power of two many; they are overwritten.
     pub(crate) fn add_packet(&mut self, products: &mut [T]) {
-        if self.reduction == Reduction::Max {
+        if self.reduction == ContractionKind::Max {
             self.sum = self.sum.into_iter().chain(products.iter().copied()).reduce(T::greater);
             return;
         }
@@ -141,7 +141,7 @@ mod tests {
     const BIG: f32 = 16_777_216.0; // 2^24: adding 1 changes nothing, adding 2 does
 
     fn total(order: SumOrder, packets: &[&[f32]]) -> u32 {
-        let mut accumulator = Accumulator::new(Reduction::Add, order);
+        let mut accumulator = Accumulator::new(ContractionKind::Add, order);
         for packet in packets {
             accumulator.add_packet(&mut packet.to_vec());
         }
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn the_greatest_product() {
         let greatest = |packets: &[&[f32]]| {
-            let mut accumulator = Accumulator::new(Reduction::Max, SumOrder::Tree);
+            let mut accumulator = Accumulator::new(ContractionKind::Max, SumOrder::Tree);
             packets.iter().for_each(|packet| accumulator.add_packet(&mut packet.to_vec()));
             accumulator.total().to_bits()
         };
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn integers_wrap() {
         for order in [SumOrder::Tree, SumOrder::Sequential] {
-            let mut accumulator = Accumulator::new(Reduction::Add, order);
+            let mut accumulator = Accumulator::new(ContractionKind::Add, order);
             accumulator.add_packet(&mut [i32::MAX, 1]);
             accumulator.add_packet(&mut [-1, 0]);
             assert_eq!(accumulator.total(), i32::MAX, "{order}");

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use visa_ir::diag::Diagnostic;
 use visa_mapping::{AxisId, Index};
 use visa_numerics::{Bits, DType, SumOrder};
-use visa_stream::meaning::Reduction;
+use visa_stream::meaning::ContractionKind;
 
 use crate::contraction::{Contraction, Group, Part};
 use crate::order::{Accumulator, Number};
@@ -122,7 +122,7 @@ impl<'a> Sum<'a> {
         left: &[T],
         right: &[T],
         at: &[usize],
-        (reduction, order): (Reduction, SumOrder),
+        (reduction, order): (ContractionKind, SumOrder),
     ) -> Bits {
         let outer: Vec<usize> = self.outputs.iter().zip(at).map(|((part, ..), &at)| part.outer[at]).collect();
         let group: Vec<usize> = at.iter().zip(&outer).map(|(at, outer)| at - outer).collect();

@@ -23,6 +23,8 @@ The kernels of `transpose.visa` get `iota` (element k is k); `transpose.expected
 `casts_f32.npy` and `casts_i32.npy` hold numbers at which the conversions of casts.visa and fetch_casts.visa round, saturate
 and wrap; their results stand in these files, worked out by hand.
 
+`counts_*.npy` are the valid counts of book 24's tables (test/book/v5-*.visa, v6-*.visa).
+
 Arithmetic: a product of two bf16 values is exact in f32. Within each 32-element packet along the contracted
 axis, each of the 5 tree levels adds element 2k to element 2k+1 in f32. The first packet's sum is stored in the
 accumulator and the others are added to it in time order. Inputs and results flush subnormals to a zero of the
@@ -294,6 +296,54 @@ def branch_ids(n):
     return np.array([0] + [1] * (n - 2) + [2], np.int32)
 
 
+def exactly(function, x):
+    """A function of f32, rounded once: the unit's correctly rounded reference (docs/numerics.md)."""
+    return function(x.astype(np.float64)).astype(np.float32)
+
+
+def sum_over_time(x):
+    """Sum over the first axis, one element after the other."""
+    total = x[0]
+    for element in x[1:]:
+        total = flush(total + element)
+    return total
+
+
+def softmax(x):
+    shifted = exactly(np.exp, flush(x - x.max(axis=0)))
+    return shifted / sum_over_time(shifted)
+
+
+def layer_norm(x):
+    count, epsilon = np.float32(len(x)), np.float32(0.00001)
+    centred = x - sum_over_time(x) / count
+    variance = sum_over_time(centred * centred) / count
+    return centred / np.sqrt(variance + epsilon)
+
+
+def rms_norm(x, gamma):
+    count, epsilon = np.float32(len(x)), np.float32(0.00001)
+    packets = np.zeros((64, x.shape[1]), np.float32)
+    packets[: len(x)] = x * x
+    fours = packets.reshape(16, 4, -1)
+    squares = sum_over_time((fours[:, 0] + fours[:, 1]) + (fours[:, 2] + fours[:, 3])) / count
+    return np.ascontiguousarray((x / np.sqrt(squares + epsilon) * gamma[:, None]).T)
+
+
+def valid_counts():
+    """Elements in each packet of 8 (along rows) of each slice, for the tables of book 24, counted one by one."""
+    lanes = np.arange(8)
+    standard = [[8 * (slice * 3 + step < 14) for step in range(3)] for slice in range(8)]
+    transposed = [[8 * (step * 8 + slice < 19) for step in range(3)] for slice in range(8)]
+    w = [np.sum(packet * 8 + lanes < 19) for packet in range(3)]
+    c = lambda slice: [(slice * 2 + step < 5) for step in range(2)]
+    cw = [[inside * count for inside in c(slice) for count in w] for slice in range(4)]
+    hcw = [[inside * count for inside in c(slice // 4) for count in cw[slice % 4]] for slice in range(16)]
+    packet = [[np.sum(outer * 24 + inner * 8 + lanes < 50) for outer in range(3) for inner in range(3)]]
+    tables = {"w": [w] * 4, "cw": cw, "hcw": hcw, "standard": standard, "transposed": transposed, "packet": packet}
+    return {name: np.array(table, np.int32) for name, table in tables.items()}
+
+
 def iota(dtype, *shape):
     return np.arange(np.prod(shape)).astype(dtype).reshape(shape)
 
@@ -376,6 +426,10 @@ def files():
         "dot.out.npy": npy(dot(rand_bf16(1, 2048), rhs)),
         "gemv.out.npy": npy(gemv(matrix, rhs)),
         **{f"sigmoid.{name}.npy": npy(array) for name, array in sigmoids(rand_i8(1, 256, 64)).items()},
+        **{f"counts_{name}.npy": npy(array) for name, array in valid_counts().items()},
+        "softmax.out.npy": npy(softmax(rand_f32(1, 60, 64))),
+        "layer_norm.out.npy": npy(layer_norm(rand_f32(1, 60, 64))),
+        "rms_norm.out.npy": npy(rms_norm(rand_f32(1, 60, 64), rand_f32(2, 60))),
         "gemm.expected.txt": summary(gemm(rand_bf16(1, 512, 1024), rand_bf16(2, 1024, 512))),
         "gemm_i8.expected.txt": lines({"wide": wide, "narrow": wide.astype(np.int8)}),
         "gemm_f8.expected.txt": lines(

@@ -1,7 +1,7 @@
 //! `stream.align`, `stream.contract`, `stream.accumulate`: the contraction engine (book 15 to 19).
 
 use crate::chain::{axes, check_same, input, main_only, next, packet_bytes, with_dims};
-use crate::meaning::{Meaning, Reduction};
+use crate::meaning::{Meaning, ContractionKind};
 use crate::pad::{Pad, padding_kept};
 use crate::plan::{self, Plan, TimeLoop};
 use crate::shift::{Shifts, Windows};
@@ -296,18 +296,18 @@ fn verify_contract(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         return Err(op.clause_error("C2", "packet", format!("`{sums}` has {count} sums a row, at most {most}")));
     }
     match reduction(op) {
-        Reduction::Add => Ok(()),
-        Reduction::Max => check_max(op, &source, &sums, axes),
+        ContractionKind::Add => Ok(()),
+        ContractionKind::Max => check_max(op, &source, &sums, axes),
     }
 }
 
 /// What `stream.contract`, or the one before a `stream.accumulate`, makes of products.
 #[must_use]
-pub fn reduction(op: OpRef<'_>) -> Reduction {
+pub fn reduction(op: OpRef<'_>) -> ContractionKind {
     let contraction = if op.is(&CONTRACT_DECL) { Some(op) } else { op.operand_def(0) };
     match contraction.and_then(|contraction| contraction.word("op")).as_deref() {
-        Some("max") => Reduction::Max,
-        Some(_) | None => Reduction::Add,
+        Some("max") => ContractionKind::Max,
+        Some(_) | None => ContractionKind::Add,
     }
 }
 

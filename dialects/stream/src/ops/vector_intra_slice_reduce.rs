@@ -1,0 +1,104 @@
+//! `stream.vector_intra_slice_reduce`: the Reduce stage of the vector engine (books 22, 23).
+
+use crate::VECTOR4;
+use crate::chain::{axes, next};
+use crate::meaning::{Meaning, Reduced};
+use crate::reduce::{Reduction, axis_of, padding_is_identity, reduction};
+use crate::valid_count::{Counting, Placement, counting};
+use crate::vector::{Station, check_order, earlier, station};
+use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::OpRef;
+use visa_ir::verify::VerifyCx;
+use visa_machine::Machine;
+use visa_mapping::attrs::MAP;
+use visa_mapping::facts::{check_mappings, machine};
+use visa_mapping::{Axes, Tensor};
+use visa_numerics::{SLICE_REDUCE_NAMES, VectorStage};
+
+/// `stream.vector_intra_slice_reduce`.
+pub static DECL: OpDecl = OpDecl {
+    name: "stream.vector_intra_slice_reduce",
+    summary: "Reduces an axis within each slice, 4 lanes wide.",
+    doc: "Every factor of the axis leaves time and packet; what slices hold of it stays, each slice reducing its own (book 22). A packet \
+          that holds the axis is reduced by a tree, neighbours first, into its first lane; packets then follow in time order. \
+          Padding of the axis takes no part: it counts as the identity element of the operation. Either it is that element already, \
+          zeros of the fetch in a sum, or the Valid Count Generator at the engine's entry leaves it out, as the mappings there \
+          tell it (book 23); where it cannot, C7 says what to write instead.",
+    constraints: &[
+        ("C1", "AddSat, Max and Min of i32, Add, Max and Min of f32 (book 22)"),
+        ("C2", "`axis` is one axis that time or packet has (book 22)"),
+        ("C3", "time is the stream's without the factors of the axis, and nothing else is missing (book 22)"),
+        ("C4", "the packet is the stream's, or, where that holds the axis, nothing but the axis, and `1 # 4` (book 22)"),
+        ("C5", "at most 8 accumulator slots: positions of other factors inside the outermost factor of the axis in time (book 22)"),
+        ("C6", "the stages stand in the engine's order, and each is used once a pass (book 21)"),
+        ("C7", "padding of the axis is the identity element, or a valid count excludes it (books 22, 23, 24)"),
+    ],
+    operands: &[OperandDecl::one("stream", &["stream.vector4"])],
+    clauses: &[
+        ClauseDecl::lead("op", ClauseKind::Word(&SLICE_REDUCE_NAMES), "what is computed of two elements"),
+        ClauseDecl::required("axis", ClauseKind::Body(&MAP), "the axis that is reduced, as `[R]`"),
+        ClauseDecl::required("time", ClauseKind::Body(&MAP), "time without the axis"),
+        ClauseDecl::required("packet", ClauseKind::Body(&MAP), "the packet without the axis"),
+    ],
+    results: &["stream"],
+    infer: Some(|op| next(op, &VECTOR4, None)),
+    verify: Some(verify),
+    example: "%r = stream.vector_intra_slice_reduce Max %n axis [R], time [1], packet [1 # 4]",
+    interfaces: &[Interface(&Meaning::Reduce(meaning)), Interface(&Station(VectorStage::Reduce))],
+    ..OpDecl::BASE
+};
+
+/// The operations of this file.
+pub static OPS: &[&OpDecl] = &[&DECL];
+
+fn meaning(op: OpRef<'_>, axes: &Axes) -> Result<Reduced, Diagnostic> {
+    let row = reduction(op, axes)?.row;
+    Ok(Reduced { row, axis: axis_of(op, axes)? })
+}
+
+fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
+    let axes = &axes(cx).0;
+    check_mappings(op, axes)?;
+    check_order(op, VectorStage::Reduce, "C6")?;
+    if let Some(first) = earlier(op).find(|&earlier| earlier.is(&DECL)) {
+        let message = "a pass reduces once within the slice";
+        let fix = "commit and start another pass".to_owned();
+        return Err(op.error("C6", message).note("it reduces here", Some(first.span())).fix(Some(fix)));
+    }
+    let reduction = reduction(op, axes)?;
+    valid_count(op, &reduction, axes, &machine(op.ctx)).map(drop)
+}
+
+/// The operation that enters the block of stages that `op` stands in: where the Valid Count Generator works.
+fn entry(op: OpRef<'_>) -> Option<OpRef<'_>> {
+    earlier(op).find(|&earlier| station(earlier) == Some(VectorStage::Branch))
+}
+
+/// The configuration of the Valid Count Generator for `op`; `None` where nothing has to be left out.
+///
+/// # Errors
+/// C7.
+pub fn valid_count(op: OpRef<'_>, reduction: &Reduction, axes: &Axes, machine: &Machine) -> Result<Option<Counting>, Diagnostic> {
+    let Some(entry) = entry(op).and_then(|entry| entry.result_type::<Tensor>(0)) else { return Ok(None) };
+    if padding_is_identity(op, reduction, axes) {
+        return Ok(None);
+    }
+    let wide = machine.limits.vector_lanes;
+    let trimmed = earlier(op).any(|earlier| earlier.is(&crate::ops::vector_lanes::TRIM_DECL));
+    let lanes = if trimmed { wide / 2 } else { wide };
+    let placement = Placement { entry: &entry, axis: reduction.axis, lanes, axes, machine };
+    counting(&placement).map_err(|refusal| op.clause_error("C7", "axis", refusal.message).fix(refusal.fix))
+}
+
+/// The reduction within the slice of a pipeline, if it has one.
+#[must_use]
+pub fn in_chain<'a>(chain: &[OpRef<'a>]) -> Option<OpRef<'a>> {
+    chain.iter().copied().find(|op| op.is(&DECL))
+}
+
+/// Whether the Valid Count Generator stands before `op`: the entry of the block in which `reduce` stands.
+#[must_use]
+pub fn enters(op: OpRef<'_>, reduce: OpRef<'_>) -> bool {
+    entry(reduce).is_some_and(|entry| entry.id == op.id)
+}

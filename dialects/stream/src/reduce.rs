@@ -1,0 +1,257 @@
+//! The reduction within a slice (book 22): which loops over time it reduces, whether it reduces the lanes of a packet, and
+//! whether the padding of its axis may take part. Verifier and lowering ask the same questions.
+
+use crate::chain::{check_same, input};
+use crate::ops::vector_stash;
+use crate::plan::TimeLoop;
+use crate::vector::{earlier, station};
+use std::sync::Arc;
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::OpRef;
+use visa_mapping::facts::{machine, mapping_error};
+use visa_mapping::{Axes, AxisId, Dim, Expr, PadKind, Tensor, normalize};
+use visa_numerics::{ReduceOp, VectorStage, reduce_op, reduce_ops};
+
+/// A term of a mapping, in its order.
+pub(crate) struct Factor {
+    /// As it is written, aliases written out.
+    pub(crate) term: Expr,
+    /// Positions.
+    pub(crate) size: u64,
+    /// Whether it is of the axis that is reduced.
+    pub(crate) reduced: bool,
+}
+
+/// A reduction within a slice.
+pub struct Reduction {
+    /// What is computed.
+    pub row: &'static ReduceOp,
+    /// The axis that is reduced.
+    pub axis: AxisId,
+    /// The loops over time, outermost first.
+    pub loops: Vec<TimeLoop>,
+    /// Whether the lanes of a packet are reduced to one; otherwise each lane is reduced by itself.
+    pub tree: bool,
+}
+
+/// The axis that `op` names.
+///
+/// # Errors
+/// C2 if its clause is no axis, or a skewed one.
+pub fn axis_of(op: OpRef<'_>, axes: &Axes) -> Result<AxisId, Diagnostic> {
+    let clause = op.body::<Expr>("axis").ok_or_else(|| op.error("C2", "no axis"))?;
+    let one =
+        |found: String| op.clause_error("C2", "axis", format!("{found}, expected one axis such as `[R]`"));
+    let Expr::Axis(name) = &*clause else { return Err(one(format!("found `{clause}`"))) };
+    let axis = axes.resolve(name).map_err(|error| mapping_error(error, op.clause_span("axis")))?;
+    if axes.skew(axis).is_some() {
+        return Err(one(format!("axis `{name}` is skewed")));
+    }
+    Ok(axis)
+}
+
+/// Whether a mapping mentions an axis.
+pub(crate) fn mentions(map: &Expr, axis: AxisId, axes: &Axes) -> bool {
+    map.axis_names(axes).iter().any(|name| **name == *axes.name(axis))
+}
+
+/// The terms of a mapping: each of the axis or without it.
+///
+/// # Errors
+/// A term that mixes the axis with others so that it cannot be taken apart.
+pub(crate) fn factors(map: &Expr, axis: AxisId, axes: &Axes) -> Result<Vec<Factor>, String> {
+    let expanded = map.expanded(axes).map_err(|error| error.message)?;
+    let mut found = Vec::new();
+    for term in terms(&expanded) {
+        if only(term, axis, axes) {
+            found.push(factor(term, axis, axes)?);
+            continue;
+        }
+        let apart = normalize(term, axes).map_err(|error| error.message)?;
+        for part in terms(&apart) {
+            if !only(part, axis, axes) {
+                let name = axes.name(axis);
+                return Err(format!(
+                    "`{}` mixes {name} with other axes: write them as terms of their own",
+                    Expr::pair([part.clone()])
+                ));
+            }
+            found.push(factor(part, axis, axes)?);
+        }
+    }
+    Ok(found)
+}
+
+fn factor(term: &Expr, axis: AxisId, axes: &Axes) -> Result<Factor, String> {
+    let size = term.size(axes).map_err(|error| error.message)?;
+    Ok(Factor { term: term.clone(), size, reduced: mentions(term, axis, axes) })
+}
+
+/// Whether a term is of the axis alone, or without it.
+fn only(term: &Expr, axis: AxisId, axes: &Axes) -> bool {
+    let names: Vec<Arc<str>> = term.axis_names(axes);
+    let own = names.iter().filter(|name| ***name == *axes.name(axis)).count();
+    own == 0 || own == names.len()
+}
+
+/// The terms of nested groups.
+fn terms(map: &Expr) -> Vec<&Expr> {
+    match map {
+        Expr::Pair(inner) => inner.iter().flat_map(terms).collect(),
+        Expr::Axis(_)
+        | Expr::Alias(_)
+        | Expr::Literal(_)
+        | Expr::Pad { .. }
+        | Expr::Resize { .. }
+        | Expr::Stride { .. }
+        | Expr::Modulo { .. }
+        | Expr::Slice { .. }
+        | Expr::Gather { .. }
+        | Expr::Slide(_) => vec![map],
+    }
+}
+
+/// The reduction that `op` describes, its own constraints checked; that of its padding is another question.
+///
+/// # Errors
+/// C1 to C6.
+pub fn reduction(op: OpRef<'_>, axes: &Axes) -> Result<Reduction, Diagnostic> {
+    let source = input(op)?;
+    let result = op.result_type::<Tensor>(0).ok_or_else(|| op.error("C0", "no tensor type"))?;
+    let row = row(op, &source)?;
+    let axis = axis_of(op, axes)?;
+    let (time, packet) = (source.dim(Dim::Time), source.dim(Dim::Packet));
+    if !mentions(&time, axis, axes) && !mentions(&packet, axis, axes) {
+        let message = format!("neither time `{time}` nor packet `{packet}` has axis `{}`", axes.name(axis));
+        return Err(op.clause_error("C2", "axis", message));
+    }
+    let factors = factors(&time, axis, axes).map_err(|why| op.clause_error("C3", "time", why))?;
+    let kept = Expr::pair(factors.iter().filter(|factor| !factor.reduced).map(|factor| factor.term.clone()));
+    check_left(op, axis, &result, axes)?;
+    check_same(op, "C3", "time", &result.dim(Dim::Time), &kept, axes)?;
+    let tree = check_packet(op, axis, &packet, &result.dim(Dim::Packet), axes)?;
+    let loops: Vec<TimeLoop> =
+        factors.iter().map(|factor| TimeLoop { limit: factor.size, summed: factor.reduced }).collect();
+    check_slots(op, &loops, &factors)?;
+    Ok(Reduction { row, axis, loops, tree })
+}
+
+/// C1.
+fn row(op: OpRef<'_>, source: &Tensor) -> Result<&'static ReduceOp, Diagnostic> {
+    let name = op.word("op").unwrap_or_default();
+    let row = reduce_op(&name, source.dtype).filter(|row| row.within_slice);
+    row.ok_or_else(|| {
+        let able = reduce_ops().filter(|row| row.within_slice && row.dtype == source.dtype);
+        let able: Vec<&str> = able.map(|row| row.name).collect();
+        let message =
+            format!("`{name}` does not reduce `{}`, expected one of `{}`", source.dtype, able.join("`, `"));
+        op.clause_error("C1", "op", message)
+    })
+}
+
+/// C3 and C4: the axis is gone from time and packet.
+fn check_left(op: OpRef<'_>, axis: AxisId, result: &Tensor, axes: &Axes) -> Result<(), Diagnostic> {
+    for (constraint, dim) in [("C3", Dim::Time), ("C4", Dim::Packet)] {
+        let map = result.dim(dim);
+        if mentions(&map, axis, axes) {
+            let name = axes.name(axis);
+            let message =
+                format!("{} `{map}` still has axis `{name}`, which is reduced as a whole", dim.name());
+            let fix = format!("leave every term of {name} out");
+            return Err(op.clause_error(constraint, dim.name(), message).fix(Some(fix)));
+        }
+    }
+    Ok(())
+}
+
+/// C4: whether the lanes of a packet are reduced.
+fn check_packet(
+    op: OpRef<'_>,
+    axis: AxisId,
+    packet: &Expr,
+    result: &Expr,
+    axes: &Axes,
+) -> Result<bool, Diagnostic> {
+    if !mentions(packet, axis, axes) {
+        return check_same(op, "C4", "packet", result, packet, axes).map(|()| false);
+    }
+    let name = axes.name(axis);
+    if let Some(other) = packet.axis_names(axes).into_iter().find(|other| **other != *name) {
+        let message = format!(
+            "packet `{packet}` holds {other} beside {name}: the tree reduces all lanes of a packet to one, and a valid count takes \
+             leading lanes only"
+        );
+        let lanes = machine(op.ctx).limits.vector_lanes;
+        let whole = axes.size(axis).next_multiple_of(lanes);
+        let fix = format!(
+            "put {other} outside the packet, or let {name} fill it: time `{name} # {whole} / {lanes}`, packet `{name} # {whole} % {lanes}` at the engine's entry"
+        );
+        return Err(op.error("C4", message).fix(Some(fix)));
+    }
+    let lanes = packet.size(axes).unwrap_or(1);
+    check_same(op, "C4", "packet", result, &Expr::Literal(1).pad(lanes, PadKind::Top), axes).map(|()| true)
+}
+
+/// C5.
+fn check_slots(op: OpRef<'_>, loops: &[TimeLoop], factors: &[Factor]) -> Result<(), Diagnostic> {
+    let Some(outermost) = loops.iter().position(|time| time.summed && time.limit > 1) else { return Ok(()) };
+    let inner = || {
+        loops[outermost..]
+            .iter()
+            .zip(&factors[outermost..])
+            .filter(|(time, _)| !time.summed && time.limit > 1)
+    };
+    let slots = inner().map(|(time, _)| time.limit).fold(1, u64::saturating_mul);
+    let most = machine(op.ctx).limits.reduce_slots;
+    if slots <= most {
+        return Ok(());
+    }
+    let kept = Expr::pair(inner().map(|(_, factor)| factor.term.clone()));
+    let outer = Expr::pair([factors[outermost].term.clone()]);
+    let message = format!(
+        "`{kept}` lies within the outermost reduced factor `{outer}`: {slots} accumulator slots, at most {most}"
+    );
+    let fix =
+        format!("move factors in front of `{outer}`, as far as at most {most} positions stay behind it");
+    Err(op.clause_error("C5", "time", message).fix(Some(fix)))
+}
+
+/// Whether all padding of the axis in the stream that `op` reduces is the identity element of its operation already: zeros
+/// that the fetch put there, which no operation since has changed (book 22, padding strategy 2).
+#[must_use]
+pub fn padding_is_identity(op: OpRef<'_>, reduction: &Reduction, axes: &Axes) -> bool {
+    let Ok(source) = input(op) else { return false };
+    let moved_only = |earlier: OpRef<'_>| match station(earlier) {
+        Some(stage) => matches!(stage, VectorStage::Branch | VectorStage::Narrow),
+        None => earlier.is(&vector_stash::DECL),
+    };
+    let identity = |kind: PadKind| match kind {
+        PadKind::Zero => reduction.row.identity == 0,
+        PadKind::Top | PadKind::Bottom => false,
+    };
+    let maps = [Dim::Slice, Dim::Time, Dim::Packet].map(|dim| source.dim(dim));
+    earlier(op).all(moved_only) && maps.iter().all(|map| padding_is(map, reduction.axis, axes, &identity))
+}
+
+/// Whether every padding of the axis in a mapping is of a kind.
+fn padding_is(map: &Expr, axis: AxisId, axes: &Axes, wanted: &dyn Fn(PadKind) -> bool) -> bool {
+    let Ok(map) = map.expanded(axes) else { return false };
+    let grows = |inner: &Expr, size: u64| inner.size(axes).is_ok_and(|inner| inner < size);
+    let own = match &map {
+        Expr::Pad { inner, size, kind, .. } if grows(inner, *size) && mentions(inner, axis, axes) => {
+            wanted(*kind)
+        }
+        Expr::Axis(_)
+        | Expr::Alias(_)
+        | Expr::Literal(_)
+        | Expr::Pair(_)
+        | Expr::Pad { .. }
+        | Expr::Resize { .. }
+        | Expr::Stride { .. }
+        | Expr::Modulo { .. }
+        | Expr::Slice { .. }
+        | Expr::Gather { .. }
+        | Expr::Slide(_) => true,
+    };
+    own && map.children().into_iter().all(|child| padding_is(child, axis, axes, wanted))
+}

@@ -1,0 +1,144 @@
+//! The reduction within a slice (book 22): which elements make up each element of the result, and in which order.
+//!
+//! What slices hold of the axis stays; what time and packet add to it is reduced. So an element at a kept coordinate c is made of
+//! those at c + t + l, for what each time step adds (t, in time order) and each lane of a packet (l, by a tree of neighbours).
+//! A position without an element counts as the identity element.
+
+use visa_ir::diag::Diagnostic;
+use visa_ir::span::Span;
+use visa_mapping::facts::mapping_error;
+use visa_mapping::{Axes, AxisId, Cell, Dim, Expr, Index, Map, Tensor, without_zeros};
+use visa_numerics::{Bits, ReduceOp};
+use visa_stream::meaning::Reduced;
+
+use crate::MAX_ELEMENTS;
+use crate::coverage::Coverage;
+use crate::tensor::{Axis, Logical, offset};
+
+/// A reduction of a tensor in a stream.
+pub(crate) struct Reduction<'a> {
+    pub(crate) reduced: Reduced,
+    /// The stream that is reduced.
+    pub(crate) stream: &'a Tensor,
+    /// The result.
+    pub(crate) to: &'a Tensor,
+    pub(crate) axes: &'a Axes,
+    pub(crate) span: Span,
+}
+
+/// What time and packet add along the axis.
+struct Steps {
+    /// Of each time step that holds elements, in order.
+    time: Vec<u64>,
+    /// Whether there are time steps that hold none.
+    idle: bool,
+    /// Of each lane, if the lanes are reduced.
+    lanes: Vec<Option<u64>>,
+}
+
+impl Reduction<'_> {
+    /// The reduced tensor.
+    pub(crate) fn evaluate(&self, tensor: &Logical) -> Result<Logical, Diagnostic> {
+        let Reduced { row, axis } = self.reduced;
+        let steps = self.steps()?;
+        let kept = Coverage::new(self.to, self.axes, self.span)?;
+        let size = usize::try_from(self.axes.size(axis)).ok().filter(|&size| size as u64 <= MAX_ELEMENTS);
+        let size =
+            size.ok_or_else(|| self.error(format!("the axis has more than {MAX_ELEMENTS} coordinates")))?;
+        let mut axes: Vec<Axis> = tensor.axes.iter().filter(|own| own.id != axis).cloned().collect();
+        let spread = kept.mentions(axis).then(|| axes.len());
+        if spread.is_some() {
+            axes.push(Axis { id: axis, held: kept.held(axis, size) });
+        }
+        let own = tensor.axes.iter().find(|own| own.id == axis);
+        let along = tensor.strides(std::iter::once(axis)).first().copied().unwrap_or(0);
+        let strides = tensor.strides(axes.iter().map(|other| other.id));
+        let strides: Vec<usize> = strides
+            .iter()
+            .enumerate()
+            .map(|(at, &stride)| if Some(at) == spread { 0 } else { stride })
+            .collect();
+        Logical::tabulate(self.to.dtype, axes, self.span, |at| {
+            let base = offset(&strides, at);
+            let place = spread.map_or(0, |spread| at[spread]) as u64;
+            let element = |distance: u64| {
+                let coordinate =
+                    usize::try_from(place + distance).ok().filter(|&coordinate| coordinate < size)?;
+                let held = own.is_none_or(|own| own.held.get(coordinate) == Some(&true));
+                held.then(|| tensor.at(base + coordinate * along))
+            };
+            steps.element(row, &element)
+        })
+    }
+
+    fn steps(&self) -> Result<Steps, Diagnostic> {
+        let axis = self.reduced.axis;
+        let (time, packet) = (self.stream.dim(Dim::Time), self.stream.dim(Dim::Packet));
+        let cells = self.cells(&time)?;
+        let idle_or_kept = cells.len() as u64;
+        let indices: Vec<Index> = cells.into_iter().filter_map(live).collect();
+        let others =
+            |index: &Index| -> Vec<(AxisId, u64)> { index.iter().filter(|(id, _)| *id != axis).collect() };
+        let first = indices.first().map(others).unwrap_or_default();
+        let mut added = Vec::new();
+        let mut seen = std::collections::BTreeSet::new();
+        for index in indices.iter().filter(|index| others(index) == first) {
+            if seen.insert(index.get(axis)) {
+                added.push(index.get(axis));
+            }
+        }
+        let results = self.cells(&self.to.dim(Dim::Time))?.len() as u64;
+        let idle = idle_or_kept / results.max(1) > added.len() as u64;
+        let holds = packet.axis_names(self.axes).iter().any(|name| **name == *self.axes.name(axis));
+        let lane = |cell: Cell| live(cell).map(|index| index.get(axis));
+        let lanes = if holds { self.cells(&packet)?.into_iter().map(lane).collect() } else { vec![Some(0)] };
+        Ok(Steps { time: added, idle, lanes })
+    }
+
+    /// All cells of a mapping, zeros as other padding.
+    fn cells(&self, map: &Expr) -> Result<Vec<Cell>, Diagnostic> {
+        let wrong = |error| mapping_error(error, self.span);
+        let prepared = Map::new(&without_zeros(map, self.axes).map_err(wrong)?, self.axes).map_err(wrong)?;
+        let size = prepared.size();
+        if size > MAX_ELEMENTS {
+            return Err(
+                self.error(format!("`{map}` has {size} positions, at most {MAX_ELEMENTS} are evaluated"))
+            );
+        }
+        Ok((0..size).filter_map(|position| prepared.cell(position)).collect())
+    }
+
+    fn error(&self, message: String) -> Diagnostic {
+        Diagnostic::error("reduction", self.span, message)
+    }
+}
+
+impl Steps {
+    fn element(&self, row: &ReduceOp, element: &dyn Fn(u64) -> Option<Bits>) -> Bits {
+        let lane =
+            |time: u64, lane: Option<u64>| lane.and_then(|lane| element(time + lane)).unwrap_or(row.identity);
+        let steps = self.time.iter().map(|&time| {
+            let lanes = self.lanes.iter().map(|&own| lane(time, own)).collect();
+            neighbours(row, lanes)
+        });
+        let idle = self.idle.then_some(row.identity);
+        steps.chain(idle).reduce(|held, next| (row.apply)(held, next)).unwrap_or(row.identity)
+    }
+}
+
+/// A tree: each level reduces neighbours.
+fn neighbours(row: &ReduceOp, mut lanes: Vec<Bits>) -> Bits {
+    while lanes.len() > 1 {
+        let pair =
+            |pair: &[Bits]| pair.iter().copied().reduce(|x, y| (row.apply)(x, y)).unwrap_or(row.identity);
+        lanes = lanes.chunks(2).map(pair).collect();
+    }
+    lanes.first().copied().unwrap_or(row.identity)
+}
+
+fn live(cell: Cell) -> Option<Index> {
+    match cell {
+        Cell::Live(index) => Some(index),
+        Cell::Shared(_) | Cell::Pad(_) => None,
+    }
+}
