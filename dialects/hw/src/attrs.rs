@@ -4,6 +4,7 @@ pub use crate::snoop::SNOOP;
 use std::rc::Rc;
 use visa_ir::decl::{Body, BodyDef, BodyError};
 use visa_numerics::{DType, LookupTable};
+pub use visa_sequencer::{COMPARISONS, GUARDS};
 use visa_sequencer::{Mask, PairedProgram, Program, SeqError};
 
 /// `#hw.dtype<bf16>`: a [`DType`].

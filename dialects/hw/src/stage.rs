@@ -30,6 +30,8 @@ pub struct Stream {
 pub struct Lanes {
     /// The execution id of each element, 4 bits; empty where all are 0.
     pub ids: Vec<u8>,
+    /// The mark of each id, in shadow mode; empty where all are defined.
+    pub id_marks: Vec<Taint>,
     /// The valid count of each packet; empty where all elements are valid.
     pub valid: Vec<u8>,
     /// What the stash holds.

@@ -4,7 +4,7 @@ use crate::{Mask, PairedProgram, Program, SeqError};
 use std::rc::Rc;
 use std::str::FromStr;
 use visa_ir::decl::{Body, BodyDef, BodyError, Dialect};
-use visa_numerics::{DType, LookupTable};
+use visa_numerics::{Comparisons, DType, Guards, LookupTable};
 
 /// `#seq.program<[8 : 32, 16 : 1] : 16 @ 0>`.
 pub static PROGRAM: BodyDef = BodyDef {
@@ -57,6 +57,35 @@ pub static TABLE: BodyDef = BodyDef {
     },
 };
 
+/// `#seq.guards<[0xxx: 10, 1xxx: value]>`: [`Guards`] of i32.
+pub static GUARDS: BodyDef = BodyDef {
+    name: "seq.guards",
+    syntax: "[GUARD, ...] or [GUARD: INTEGER, ..., GUARD: value]",
+    doc: "Where an operation of the vector engine applies, by the 4 bits of an element's execution id, bit 3 first; and with which operand: \
+          a signed 32-bit integer, for a float its bit pattern, or what the port reads (book 21).",
+    parse: |text| {
+        let guards = Guards::parse(text, signed).map_err(|why| BodyError::new("guards", why))?;
+        Ok(Rc::new(guards) as Rc<dyn Body>)
+    },
+};
+
+/// `#seq.comparisons<[less 0, true]>`: [`Comparisons`] of i32.
+pub static COMPARISONS: BodyDef = BodyDef {
+    name: "seq.comparisons",
+    syntax: "[less INTEGER, equal INTEGER, greater INTEGER, less_unsigned INTEGER, greater_unsigned INTEGER, true, false]",
+    doc: "What sets the bits of an execution id, bit 0 first: comparisons with signed 32-bit integers, for floats their bit patterns (book 21).",
+    parse: |text| {
+        let comparisons =
+            Comparisons::parse(text, signed).map_err(|why| BodyError::new("comparisons", why))?;
+        Ok(Rc::new(comparisons) as Rc<dyn Body>)
+    },
+};
+
+/// A register of 32 bits.
+fn signed(text: &str) -> Option<i32> {
+    text.parse().ok()
+}
+
 fn parse<P: Body + FromStr<Err = SeqError>>(text: &str) -> Result<Rc<dyn Body>, BodyError> {
     text.parse::<P>().map(|program| Rc::new(program) as Rc<dyn Body>).map_err(|error| BodyError {
         code: error.code.into(),
@@ -74,5 +103,5 @@ pub static DIALECT: Dialect = Dialect {
           limits. Axes are gone; addresses, limits and strides are left.",
     ops: crate::ops::OPS,
     types: &[],
-    attrs: &[&PROGRAM, &PAIRED, &MASK, &DTYPE, &TABLE],
+    attrs: &[&PROGRAM, &PAIRED, &MASK, &DTYPE, &TABLE, &GUARDS, &COMPARISONS],
 };

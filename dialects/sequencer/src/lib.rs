@@ -23,7 +23,7 @@ pub mod ops {
 }
 
 pub use addresses::Addresses;
-pub use dialect::{DIALECT, DTYPE, MASK, PAIRED, PROGRAM, TABLE};
+pub use dialect::{COMPARISONS, DIALECT, DTYPE, GUARDS, MASK, PAIRED, PROGRAM, TABLE};
 pub use error::{SeqError, code};
 pub use limits::{SequencerLimits, check, check_paired};
 pub use mask::{Mask, innermost};

@@ -5,6 +5,8 @@
 //! asks of its sequencer is worked out in [`plan`], which the verifier and the lowering share.
 
 pub mod adapter;
+pub mod attrs;
+pub mod branch;
 pub mod chain;
 pub mod commit;
 pub mod inter_slice;
@@ -119,5 +121,5 @@ pub static DIALECT: visa_ir::decl::Dialect = visa_ir::decl::Dialect {
         &CAST.def,
         &TRANSPOSE.def,
     ],
-    attrs: &[],
+    attrs: &[&attrs::GUARDS, &attrs::COMPARISONS],
 };

@@ -2,11 +2,12 @@
 //! declaration; an operation that moves data means nothing at all.
 
 use crate::adapter::Adapter;
+use crate::branch::BranchMode;
 use std::sync::Arc;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 use visa_mapping::Tensor;
-use visa_numerics::{Apply, ArgMode, Bits, ReduceOp, default_mode};
+use visa_numerics::{Apply, ArgMode, Bits, Guards, ReduceOp, default_mode};
 
 /// The logical meaning of an operation, declared as an interface.
 #[derive(Clone, Copy)]
@@ -33,10 +34,12 @@ pub enum Meaning {
     ReduceSlices(fn(OpRef<'_>) -> Result<&'static ReduceOp, Diagnostic>),
     /// A function of each element, and of constants or the element of the second operand.
     Elementwise(fn(OpRef<'_>) -> Result<Function, Diagnostic>),
+    /// The same tensor, each element with an execution id from now on.
+    Branch(fn(OpRef<'_>) -> Result<BranchMode, Diagnostic>),
 }
 
 /// An elementwise function on bit patterns, and where its operands come from.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Function {
     /// The function.
     pub apply: Apply,
@@ -44,12 +47,14 @@ pub struct Function {
     pub mode: &'static ArgMode,
     /// The operands that are constants; one that the mode reads and is none here is the operation's second operand.
     pub constants: [Option<Bits>; 2],
+    /// Where it applies, the others pass unchanged; slots with an operand stand for the one that is no constant.
+    pub guards: Option<Arc<Guards<Bits>>>,
 }
 
 impl Function {
     /// A function of the stream's element alone.
     #[must_use]
     pub fn unary(apply: fn(Bits) -> Bits) -> Self {
-        Self { apply: Apply::Unary(apply), mode: default_mode(1), constants: [None; 2] }
+        Self { apply: Apply::Unary(apply), mode: default_mode(1), constants: [None; 2], guards: None }
     }
 }

@@ -1,15 +1,19 @@
 //! A pass through the vector engine: which stages and ALUs it has used, what its stash holds, and what the arguments of an
 //! operation are (book 21).
 
+use crate::branch::ids_before;
 use crate::meaning::Function;
 use crate::ops::vector_stash::DECL as STASH;
 use crate::{VECTOR, VECTOR4};
+use std::sync::Arc;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
+use visa_mapping::facts::machine;
 use visa_mapping::numbers::Number;
 use visa_mapping::{Tensor, operand};
 use visa_numerics::{
-    AluOp, ArgMode, Bits, DType, VectorStage, alu_op, alu_ops, arg_mode, default_mode, from_number,
+    AluOp, ArgMode, Bits, DType, GuardFault, Guards, Slot, VectorStage, alu_op, alu_ops, arg_mode,
+    default_mode, from_number,
 };
 
 /// An interface that says at which stage of the vector engine an operation works. The stages stand in their order.
@@ -95,24 +99,30 @@ pub fn check_alu(op: OpRef<'_>, row: &AluOp, constraint: &str) -> Result<(), Dia
 }
 
 /// The arguments of an operation: its mode, its constants, and the operand of `op` that is the other one.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Arguments {
     /// Which of stream and operands each argument is.
     pub mode: &'static ArgMode,
     /// Operand 0 and operand 1, where they are constants.
     pub constants: [Option<Bits>; 2],
-    /// Whether one is a value: the second operand of the operation.
+    /// Whether there is a value: the second operand of the operation.
     pub value: bool,
+    /// Where the operation applies; its slots give the operand that is no constant, unless they have none.
+    pub guards: Option<Guards<Bits>>,
 }
 
 /// The arguments of `op`, whose ALU's row is `row`.
 ///
 /// # Errors
-/// C2 if an operand is missing or left over, C6 if a constant does not fit, C8 if the mode has another number of arguments.
+/// C2 if an operand is missing or left over, C6 if a constant does not fit, C8 if the mode has another number of arguments,
+/// C9 and C10 if the guards are at fault.
 pub fn arguments(op: OpRef<'_>, row: &AluOp) -> Result<Arguments, Diagnostic> {
     let mode = mode(op, row)?;
-    let mut value = operand(op, 1).is_some();
-    let takes_value = value;
+    let value = operand(op, 1).is_some();
+    let guards = guards(op, row)?;
+    // What fills the one operand that is no constant: the slots of the guards, or the value.
+    let chosen = guards.as_ref().is_some_and(|guards| guards.0.iter().any(|(_, slot)| *slot != Slot::Apply));
+    let mut open = value || chosen;
     let mut constants = [None; 2];
     for ((constant, clause), read) in constants.iter_mut().zip(["constant", "constant1"]).zip(mode.operands())
     {
@@ -121,18 +131,49 @@ pub fn arguments(op: OpRef<'_>, row: &AluOp) -> Result<Arguments, Diagnostic> {
             let message = format!("`{}` in {} has no argument for `{clause}`", row.name, mode.name);
             return Err(op.clause_error("C2", clause, message));
         }
-        if read && constant.is_none() && !std::mem::take(&mut value) {
+        if read && constant.is_none() && !std::mem::take(&mut open) {
             return Err(missing(op, row, mode, clause));
         }
     }
-    if value {
+    if open && chosen {
+        let message = format!(
+            "the guards choose an operand, but `{}` in {} has no argument left for it",
+            row.name, mode.name
+        );
+        return Err(op.clause_error("C2", "when", message).fix(Some("leave out `constant`".to_owned())));
+    }
+    if open {
         let message = match op.attr("constant") {
             Some(_) => "both a constant and a register-file operand".to_owned(),
             None => format!("`{}` in {} has no argument for a value", row.name, mode.name),
         };
         return Err(op.error("C2", message));
     }
-    Ok(Arguments { mode, constants, value: takes_value })
+    Ok(Arguments { mode, constants, value, guards })
+}
+
+/// The guards, as bits of the row's format: C6, C9 and C10.
+fn guards(op: OpRef<'_>, row: &AluOp) -> Result<Option<Guards<Bits>>, Diagnostic> {
+    let Some(written) = op.body::<Guards<Number>>("when") else { return Ok(None) };
+    let guards = written.try_map(|value| bits(op, "when", *value, row.from))?;
+    let has = |wanted: fn(&Slot<Bits>) -> bool| guards.0.iter().any(|(_, slot)| wanted(slot));
+    let (bare, value) = (has(|slot| *slot == Slot::Apply), has(|slot| *slot == Slot::Value));
+    if bare && guards.0.iter().any(|(_, slot)| *slot != Slot::Apply) {
+        let message = "some guards choose an operand, others do not".to_owned();
+        return Err(op.clause_error("C9", "when", message));
+    }
+    if value != operand(op, 1).is_some() && !bare {
+        let message = match value {
+            true => "a guard chooses `value`, but the operation has no value operand",
+            false => "the operation has a value operand, which no guard chooses",
+        };
+        return Err(op.clause_error("C9", "when", message.to_owned()));
+    }
+    match guards.check(machine(op.ctx).limits.vector_immediates, ids_before(op)) {
+        Ok(()) => Ok(Some(guards)),
+        Err(GuardFault::Slots(message)) => Err(op.clause_error("C9", "when", message)),
+        Err(GuardFault::Dead(message, fix)) => Err(op.clause_error("C10", "when", message).fix(Some(fix))),
+    }
 }
 
 fn missing(op: OpRef<'_>, row: &AluOp, mode: &ArgMode, clause: &str) -> Diagnostic {
@@ -163,10 +204,14 @@ fn constant(op: OpRef<'_>, clause: &str, row: &AluOp) -> Result<Option<Bits>, Di
     if clause == "constant" && row.from != row.to {
         return int_width(op).map(Some);
     }
-    let dtype = row.from;
     let Some(value) = op.body::<Number>(clause) else { return Ok(None) };
+    bits(op, clause, *value, row.from).map(Some)
+}
+
+/// A number of `clause` as bits of `dtype`: C6.
+fn bits(op: OpRef<'_>, clause: &str, value: Number, dtype: DType) -> Result<Bits, Diagnostic> {
     match from_number(dtype, value.0) {
-        Some(bits) => Ok(Some(bits)),
+        Some(bits) => Ok(bits),
         None if dtype.is_float() => Err(op.clause_error("C6", clause, format!("{value} is no `{dtype}`"))),
         None => Err(op.clause_error("C6", clause, format!("{value} does not fit a 32-bit integer"))),
     }
@@ -187,8 +232,8 @@ fn int_width(op: OpRef<'_>) -> Result<Bits, Diagnostic> {
 /// # Errors
 /// Whatever its verifier refuses.
 pub fn function(op: OpRef<'_>) -> Result<Function, Diagnostic> {
-    let (row, Arguments { mode, constants, .. }) = configuration(op)?;
-    Ok(Function { apply: row.apply, mode, constants })
+    let (row, Arguments { mode, constants, guards, .. }) = configuration(op)?;
+    Ok(Function { apply: row.apply, mode, constants, guards: guards.map(Arc::new) })
 }
 
 /// The ALU that `op` uses, and its arguments.

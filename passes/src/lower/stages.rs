@@ -9,6 +9,7 @@ use visa_mapping::{Dim, Expr, Pace, Tensor, Unit, operand};
 use visa_numerics::{DType, VectorStage, default_mode};
 use visa_sequencer::{Entry, Program, Stride};
 use visa_stream::adapter::{Adapter, adapter};
+use visa_stream::branch::BranchMode;
 use visa_stream::commit::{Write, zeros_kept};
 pub use visa_stream::lower::{LowerStage, StageCx};
 use visa_stream::mask::{Fetch, Mask};
@@ -31,6 +32,7 @@ const STAGES: &[(&str, LowerFn)] = &[
     ("stream.align", align),
     ("stream.contract", contract),
     ("stream.accumulate", accumulate),
+    ("stream.vector_branch", branch),
     ("stream.vector_logic", alu),
     ("stream.vector_fxp", alu),
     ("stream.vector_fxp_to_fp", alu),
@@ -258,8 +260,32 @@ fn accumulate(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnos
     Ok(Some(spec.clause("slots", cx.ctx.body_attr(&visa_hw::attrs::PROGRAM, slots))))
 }
 
+fn branch(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
+    let start = |mode: &str| Ok::<_, Diagnostic>(cx.word(cx.spec("hw.vector_branch", op)?, "mode", mode));
+    let (source, _) = types(op)?;
+    Ok(Some(match visa_stream::branch::mode(op)? {
+        // Ids are 0 unless something sets them.
+        BranchMode::Unconditional => return Ok(None),
+        BranchMode::AxisToggle(axis) => {
+            let toggles = visa_stream::branch::toggles(op, &source, &axis, cx.axes)?;
+            let pairs = toggles.iter().flat_map(|toggle| [toggle.apart, toggle.limit]);
+            let pairs: Vec<i64> = pairs.map(|number| i64::try_from(number).unwrap_or(i64::MAX)).collect();
+            start("toggle")?.clause("toggle", cx.ctx.attr(Attr::Ints(pairs.into())))
+        }
+        BranchMode::ValidCount => start("valid_count")?,
+        BranchMode::Comparison(comparisons) => {
+            let comparisons = comparisons.try_map(|bits| Ok::<_, Diagnostic>(bits.cast_signed()))?;
+            cx.body(start("comparison")?, "compare", &visa_sequencer::COMPARISONS, comparisons)
+        }
+        BranchMode::RegisterFile => {
+            let file = operand(op, 1).ok_or_else(|| op.error("C1", "no register file"))?;
+            vector_operand(cx, op, &file, cx.spec("seq.vector_branch", op)?)?
+        }
+    }))
+}
+
 fn alu(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
-    let (row, Arguments { mode, constants, .. }) = visa_stream::vector::configuration(op)?;
+    let (row, Arguments { mode, constants, guards, .. }) = visa_stream::vector::configuration(op)?;
     let file = operand(op, 1).filter(|value| !value.kind.stream);
     let mut spec = cx.spec(if file.is_some() { "seq.vector" } else { "hw.vector" }, op)?;
     spec = cx.word(spec, "op", row.name);
@@ -273,6 +299,10 @@ fn alu(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
         if let Some(bits) = constant {
             spec = spec.clause(clause, cx.ctx.attr(Attr::Int(i64::from(bits.cast_signed()))));
         }
+    }
+    if let Some(guards) = guards {
+        let guards = guards.try_map(|bits| Ok::<_, Diagnostic>(bits.cast_signed()))?;
+        spec = cx.body(spec, "when", &visa_sequencer::GUARDS, guards);
     }
     match file {
         Some(file) => vector_operand(cx, op, &file, spec).map(Some),

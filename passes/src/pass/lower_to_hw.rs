@@ -34,6 +34,7 @@ const LOWERINGS: &[(&str, LowerFn)] = &[
     ("seq.fetch", fetch),
     ("seq.align", align),
     ("seq.vector", vector),
+    ("seq.vector_branch", vector_branch),
     ("seq.commit", commit),
     ("seq.dma", dma),
 ];
@@ -158,11 +159,18 @@ fn vector(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let program = bytes(op, DType::I32)?;
     let program = access::vector(&program, &machine).map_err(|error| error.diagnostic(op.span()))?;
     let mut lowered = spec(op, "hw.vector")?;
-    for clause in ["op", "stage", "mode", "constant", "constant1"] {
+    for clause in ["op", "stage", "mode", "constant", "constant1", "when"] {
         if let Some(value) = op.attr(clause) {
             lowered = lowered.clause(clause, op.ctx.attr(value));
         }
     }
+    Ok(lowered.clause("vrf", body(op, &visa_hw::attrs::PROGRAM, program)))
+}
+
+fn vector_branch(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
+    let program = bytes(op, DType::I32)?;
+    let program = access::vector(&program, &machine(op)).map_err(|error| error.diagnostic(op.span()))?;
+    let lowered = spec(op, "hw.vector_branch")?.clause("mode", op.ctx.attr(Attr::Str("vrf".into())));
     Ok(lowered.clause("vrf", body(op, &visa_hw::attrs::PROGRAM, program)))
 }
 

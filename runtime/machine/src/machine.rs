@@ -137,6 +137,8 @@ pub struct Limits {
     pub sequential_inner_max: u64,
     /// 32-bit lanes of the Vector Engine (book 20).
     pub vector_lanes: u64,
+    /// Immediates of a conditional operand of the Vector Engine. Assumed.
+    pub vector_immediates: u64,
     /// Consecutive accesses to one bank of data memory that starve a DMA: (256 / 128) n 32 reaches the 4096 cycles after
     /// which the network gives up (book 11).
     pub dm_bank_starvation: u64,
@@ -193,6 +195,10 @@ pub const ASSUMED: &[Assumption] = &[
     Assumption {
         field: "memory.spm_bytes_per_pe",
         why: "book 11 leaves the capacity pending; the value is the vendor's CPU model's",
+    },
+    Assumption {
+        field: "limits.vector_immediates",
+        why: "book 21 shows conditional operands without a limit; the value is ours",
     },
     Assumption { field: "timing.dma_startup_cycles", why: "book 10 gives the start-up time as approximate" },
     Assumption {
@@ -353,6 +359,7 @@ impl Default for Limits {
             interleaved_inner_max: 128,
             sequential_inner_max: 32,
             vector_lanes: 8,
+            vector_immediates: 3,
             dm_bank_starvation: 64,
         }
     }

@@ -226,6 +226,7 @@ fn limits(limits: &Limits) -> Vec<Check> {
         interleaved_inner_max,
         sequential_inner_max,
         vector_lanes,
+        vector_immediates,
         dm_bank_starvation,
     } = limits;
     let flit = Rule::Power(1, flit_bytes);
@@ -257,6 +258,7 @@ fn limits(limits: &Limits) -> Vec<Check> {
         ("limits.interleaved_inner_max", interleaved_inner_max, Rule::Within(1, accumulator_slots)),
         ("limits.sequential_inner_max", sequential_inner_max, Rule::Within(1, accumulator_slots)),
         ("limits.vector_lanes", vector_lanes, Rule::Power(2, 8)),
+        ("limits.vector_immediates", vector_immediates, Rule::Within(1, 16)),
     ];
     let transpose = [
         ("limits.transpose_elements", transpose_elements, flit),

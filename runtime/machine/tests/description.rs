@@ -93,6 +93,7 @@ fn every_number_is_bounded() {
 fn limits_at_their_edges() {
     for (path, inside, outside) in [
         ("/topology/max_chips", json!(1024), json!(1025)),
+        ("/limits/vector_immediates", json!(16), json!(17)),
         ("/topology/clusters_per_chip", json!(16), json!(3)),
         ("/topology/slices_per_cluster", json!(8), json!(4)), // 8 networks a cluster
         ("/topology/slices_per_cluster", json!(4096), json!(8192)),
@@ -226,7 +227,7 @@ fn rngd_in_numbers() {
                    "reg_read_sizes": [1, 2, 4, 8, 16, 32, 64], "trf_wide_align": 64,
                    "row_counts": [1, 2, 4, 8], "accumulator_slots": 1024, "accumulator_columns": 32,
                    "interleaved_inner_max": 128, "sequential_inner_max": 32, "vector_lanes": 8,
-                   "dm_bank_starvation": 64},
+                   "vector_immediates": 3, "dm_bank_starvation": 64},
         "timing": {"clock_ghz": 1.0, "dma_startup_cycles": 500, "dma_bytes_per_cycle": 256,
                    "hbm_bytes_per_cycle": 1536, "dm_bytes_per_cycle_per_dmn": 128, "spm_bytes_per_cycle": 128,
                    "pcie_bytes_per_cycle": 30, "fetch_table_cycles": 1, "fetch_cast_cycles": 2, "generate_cycles": 1,

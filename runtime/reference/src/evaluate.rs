@@ -12,10 +12,11 @@ use visa_mapping::facts::{DeclaredAxes, mapping_error};
 use visa_mapping::view::{Meaning as View, ViewKind};
 use visa_mapping::{ArrayLayout, Axes, Dim, Expr, Tensor};
 use visa_numerics::{
-    Bits, DType, LookupTable, ReduceOp, SumOrder, engine_cast, fetch_cast, load, pattern, store,
+    Bits, DType, LookupTable, ReduceOp, Slot, SumOrder, engine_cast, fetch_cast, load, pattern, store,
     subtract_zero_point, to_f64,
 };
 use visa_stream::adapter::Adapter;
+use visa_stream::branch::{BranchMode, GROUP_BIT};
 use visa_stream::meaning::{Function, Meaning};
 
 use crate::contraction::{Contraction, Pair};
@@ -24,7 +25,7 @@ use crate::interface::{Kernel, Port};
 use crate::packing::Packing;
 use crate::slices::Slices;
 use crate::sum::contract;
-use crate::tensor::{Axis, Logical, element_count, offset, unflatten, union};
+use crate::tensor::{Axis, Logical, element_count, offset, unflatten, union, union_axes};
 use crate::view;
 
 /// What the machine decides about a kernel's meaning.
@@ -64,13 +65,16 @@ pub fn evaluate(
 ) -> Result<Vec<LogicalResult>, Diagnostic> {
     let axes = DeclaredAxes::build(ctx, module).0;
     let kernel = Kernel::find(ctx, module, entry, &axes)?;
-    let mut run = Run { axes: &axes, options, values: HashMap::new() };
+    let mut run = Run { axes: &axes, options, values: HashMap::new(), ids: HashMap::new() };
     for (port, bytes) in kernel.arguments.iter().zip(kernel.bind(arguments)?) {
         run.values.insert(port.value, Value::Tensor(argument(port, bytes, kernel.span)?));
     }
     for &id in &kernel.ops {
         let op = module.op(ctx, id);
         if let [result] = op.results() {
+            if let Some(ids) = run.ids(op)? {
+                run.ids.insert(*result, ids);
+            }
             let value = run.value(op)?;
             run.values.insert(*result, value);
         }
@@ -95,6 +99,8 @@ struct Run<'a> {
     axes: &'a Axes,
     options: Options,
     values: HashMap<ValueId, Value>,
+    /// The execution ids beside a stream in the vector engine; all are 0 where there are none.
+    ids: HashMap<ValueId, Logical>,
 }
 
 impl Run<'_> {
@@ -135,6 +141,7 @@ impl Run<'_> {
                 Value::Tensor(self.slices_reduced(op, &to, reduction(op)?)?)
             }
             Meaning::Elementwise(function) => Value::Tensor(self.elementwise(op, &to, function(op)?)?),
+            Meaning::Branch(_) => Value::Tensor(self.with_ids(op, &to)?),
         })
     }
 
@@ -265,28 +272,81 @@ impl Run<'_> {
         Slices { source: &source, result: to, axes: self.axes, span: op.span() }.reduce(&tensor, reduction)
     }
 
+    /// A function of each element; where no guard holds for its execution id, the element itself.
     fn elementwise(&self, op: OpRef<'_>, to: &Tensor, function: Function) -> Result<Logical, Diagnostic> {
-        let Function { apply, mode, constants } = function;
+        let Function { apply, mode, constants, guards } = function;
         let left = self.even(op, 0, to)?;
         let read = mode.operands();
-        let value = [0, 1].into_iter().find(|&at| read[at] && constants[at].is_none());
-        let operands = constants.map(|constant| constant.unwrap_or(0));
-        let Some(value) = value else {
-            let axes = left.axes.clone();
-            let strides = left.strides(axes.iter().map(|axis| axis.id));
-            return Logical::tabulate(to.dtype, axes, op.span(), |at| {
-                apply.eval(mode, left.at(offset(&strides, at)), operands)
-            });
-        };
-        let right = self.even(op, 1, to)?;
-        let axes = union(&left, &right);
+        let open = [0, 1].into_iter().find(|&at| read[at] && constants[at].is_none());
+        let right = if op.operands().len() > 1 { Some(self.even(op, 1, to)?) } else { None };
+        let ids = op.operands().first().and_then(|stream| self.ids.get(stream)).filter(|_| guards.is_some());
+        let axes = [right.as_ref(), ids].into_iter().flatten().fold(left.axes.clone(), union_axes);
         let strides = |tensor: &Logical| tensor.strides(axes.iter().map(|axis| axis.id));
-        let (lefts, rights) = (strides(&left), strides(&right));
+        let lefts = strides(&left);
+        let (rights, of_ids) = (right.as_ref().map(strides), ids.map(strides));
+        let element = |tensor: Option<&Logical>, strides: &Option<Vec<usize>>, at: &[usize]| {
+            tensor.zip(strides.as_ref()).map_or(0, |(tensor, strides)| tensor.at(offset(strides, at)))
+        };
         Logical::tabulate(to.dtype, axes.clone(), op.span(), |at| {
-            let mut operands = operands;
-            operands[value] = right.at(offset(&rights, at));
-            apply.eval(mode, left.at(offset(&lefts, at)), operands)
+            let stream = left.at(offset(&lefts, at));
+            let value = || element(right.as_ref(), &rights, at);
+            let mut operands = constants.map(|constant| constant.unwrap_or(0));
+            let chosen = match &guards {
+                None => value(),
+                Some(guards) => match guards.slot(element(ids, &of_ids, at) as u8) {
+                    None => return stream,
+                    Some(Slot::Immediate(bits)) => *bits,
+                    Some(Slot::Apply | Slot::Value) => value(),
+                },
+            };
+            if let Some(open) = open {
+                operands[open] = chosen;
+            }
+            apply.eval(mode, stream, operands)
         })
+    }
+
+    /// The execution ids beside the result of `op`: those that it gives, or those beside its stream.
+    fn ids(&self, op: OpRef<'_>) -> Result<Option<Logical>, Diagnostic> {
+        let Some(to) = op.result_type::<Tensor>(0).filter(|to| to.kind.stream) else { return Ok(None) };
+        let mode = match op.decl().and_then(|decl| decl.interface::<Meaning>()) {
+            Some(Meaning::Branch(mode)) => mode(op)?,
+            Some(_) | None => {
+                let before = op.operands().first().and_then(|stream| self.ids.get(stream));
+                let coverage = Coverage::new(&to, self.axes, op.span())?;
+                return before.map(|ids| ids.narrow(&coverage, op.span())).transpose();
+            }
+        };
+        let of_elements = |of: &dyn Fn(DType, Bits) -> Bits, index: usize| -> Result<Logical, Diagnostic> {
+            let tensor = self.even(op, index, &to)?;
+            let ids = tensor.elements().iter().map(|&bits| of(tensor.dtype, bits)).collect();
+            Ok(Logical::new(DType::I32, tensor.axes.clone(), ids))
+        };
+        Ok(match mode {
+            BranchMode::Unconditional => None,
+            BranchMode::ValidCount => Some(Logical::new(DType::I32, Vec::new(), vec![1])),
+            BranchMode::Comparison(list) => Some(of_elements(&|dtype, bits| list.id(dtype, bits).into(), 0)?),
+            BranchMode::RegisterFile => Some(of_elements(&|_, bits| bits & 15, 1)?),
+            BranchMode::AxisToggle(name) => {
+                let id = self.axes.resolve(&name).map_err(|error| mapping_error(error, op.span()))?;
+                let extent = usize::try_from(self.axes.size(id)).unwrap_or(usize::MAX);
+                let axis = Axis { id, held: vec![true; element_count(&[extent], op.span())?] };
+                let groups = (0..extent).map(|coordinate| (coordinate as Bits % 2) << GROUP_BIT).collect();
+                Some(Logical::new(DType::I32, vec![axis], groups))
+            }
+        })
+    }
+
+    /// Operand 0, as far as its execution ids, those of the result, are defined.
+    fn with_ids(&self, op: OpRef<'_>, to: &Tensor) -> Result<Logical, Diagnostic> {
+        let tensor = self.held(op, 0, to)?;
+        let Some(ids) = op.results().first().and_then(|result| self.ids.get(result)) else {
+            return Ok(tensor);
+        };
+        let tensor = tensor.even();
+        let axes = union(&tensor, ids);
+        let strides = tensor.strides(axes.iter().map(|axis| axis.id));
+        Logical::tabulate(to.dtype, axes, op.span(), |at| tensor.at(offset(&strides, at)))
     }
 
     fn operand(&self, op: OpRef<'_>, index: usize) -> Result<&Value, Diagnostic> {

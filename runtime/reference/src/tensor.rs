@@ -154,7 +154,11 @@ fn both(axis: &Axis, to: &Coverage) -> Vec<bool> {
 
 /// The axes of two tensors together: where both depend on one, the coordinates that both hold.
 pub(crate) fn union(left: &Logical, right: &Logical) -> Vec<Axis> {
-    let mut axes = left.axes.clone();
+    union_axes(left.axes.clone(), right)
+}
+
+/// `axes` together with those of a tensor.
+pub(crate) fn union_axes(mut axes: Vec<Axis>, right: &Logical) -> Vec<Axis> {
     for theirs in &right.axes {
         match axes.iter_mut().find(|axis| axis.id == theirs.id) {
             Some(ours) => {

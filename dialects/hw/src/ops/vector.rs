@@ -1,10 +1,10 @@
 //! `hw.vector`: an ALU of the Vector Engine (books 20, 21).
 
-use crate::attrs::PROGRAM;
+use crate::attrs::{GUARDS, PROGRAM};
 use crate::clauses::{machine, word};
 use crate::loops::{Loops, Written};
 use crate::stage::{
-    Access, Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stash, Station, Stream, Wire,
+    Access, Build, Engine, Flow, Lanes, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stash, Station, Stream, Wire,
 };
 use crate::taint::Taint;
 use std::borrow::Cow;
@@ -14,7 +14,7 @@ use visa_ir::module::OpRef;
 use visa_ir::span::Span;
 use visa_machine::Machine;
 use visa_numerics::{
-    ALU_NAMES, ALU_STAGES, ARG_MODE_NAMES, AluOp, Apply, ArgMode, Bits, DType, VectorStage, alu_op, alu_ops, alu_stage, arg_mode,
+    ALU_NAMES, ALU_STAGES, ARG_MODE_NAMES, AluOp, Apply, ArgMode, Bits, DType, GuardFault, Guards, IdSet, Slot, VectorStage, alu_op, alu_ops, alu_stage, arg_mode,
     default_mode,
 };
 
@@ -28,7 +28,8 @@ pub static VECTOR: OpDecl = OpDecl {
     doc: "Every element of the stream becomes what the ALU computes of it and of up to two operands; `mode` says which of them \
           stands at which place (book 21, argument modes). An operand is a constant, or comes from the ALU's one port: the element \
           at the same place of what the vector register file delivers, one access of a packet's size for each packet (book 20), or \
-          of the stash.",
+          of the stash. With `when` the operation is conditional: the first guard that holds for an element's execution id counts, its \
+          operand stands where no constant does, and an element for which none holds passes unchanged.",
     constraints: &[
         ("C1", "the operands that the mode reads are given, the others are not; one at most is `vrf` or `stash`"),
         ("C2", "a constant fits a signed 32-bit integer; that of a float is its bit pattern"),
@@ -39,6 +40,8 @@ pub static VECTOR: OpDecl = OpDecl {
         ("C7", "a packet is 8 elements, in the stages fp and fp_div 4 (book 21)"),
         ("C8", "the stash holds as many packets of the stream's size and format (book 21)"),
         ("C9", "the mode is one of an operation with that many arguments (book 21)"),
+        ("C10", "the slots of `when` all have an operand or none has: 3 immediates at most, then the port's; conversions have no `when`"),
+        ("C11", "every guard holds for an execution id that no guard before it takes"),
     ],
     clauses: &[
         ClauseDecl::lead("op", ClauseKind::Word(&ALU_NAMES), "What the ALU computes."),
@@ -46,6 +49,7 @@ pub static VECTOR: OpDecl = OpDecl {
         ClauseDecl::optional("mode", ClauseKind::Word(&ARG_MODE_NAMES), "The arguments; if absent the stream, then the operands."),
         ClauseDecl::optional("constant", ClauseKind::Int, "Operand 0: a signed 32-bit integer."),
         ClauseDecl::optional("constant1", ClauseKind::Int, "Operand 1, of three arguments: a signed 32-bit integer."),
+        ClauseDecl::optional("when", ClauseKind::Body(&GUARDS), "Where it applies, by execution id, and with which operand."),
         ClauseDecl::optional("vrf", ClauseKind::Body(&PROGRAM), "Addresses in the vector register file, bytes."),
         ClauseDecl::optional("stash", ClauseKind::Flag, "The operand is what the stash holds."),
     ],
@@ -63,6 +67,8 @@ enum Source {
     Unused,
     Constant(Bits),
     Port,
+    /// The slot of the guard that holds.
+    Chosen,
 }
 
 /// What the ALU's port reads.
@@ -78,6 +84,7 @@ struct Vector {
     mode: &'static ArgMode,
     sources: [Source; 2],
     port: Option<Port>,
+    guards: Option<Guards<Bits>>,
 }
 
 /// The stage that the text names.
@@ -100,12 +107,17 @@ fn read(op: OpRef<'_>) -> Result<Vector, Diagnostic> {
     let row = row(op, stage)?;
     let mode = mode(op, row)?;
     let port = port(op)?;
-    let mut free = port.is_some();
+    let guards = guards(op, row, port.is_some())?;
+    let filler = match guards.as_ref().is_some_and(|guards| guards.0.iter().any(|(_, slot)| *slot != Slot::Apply)) {
+        true => Some(Source::Chosen),
+        false => port.as_ref().map(|_| Source::Port),
+    };
+    let mut free = filler;
     let mut sources = [Source::Unused; 2];
     for ((source, clause), read) in sources.iter_mut().zip(["constant", "constant1"]).zip(mode.operands()) {
         *source = match (read, constant(op, clause)?) {
             (true, Some(bits)) => Source::Constant(bits),
-            (true, None) if std::mem::take(&mut free) => Source::Port,
+            (true, None) if let Some(filler) = free.take() => filler,
             (true, None) => {
                 let message = format!("there is no operand, expected `{clause}`, `vrf` or `stash`");
                 return Err(op.error("C1", message));
@@ -117,15 +129,19 @@ fn read(op: OpRef<'_>) -> Result<Vector, Diagnostic> {
             }
         };
     }
-    if free {
-        let clause = if op.flag("stash") { "stash" } else { "vrf" };
+    if let Some(filler) = free {
+        let clause = match filler {
+            Source::Chosen => "when",
+            _ if op.flag("stash") => "stash",
+            _ => "vrf",
+        };
         let message = match op.attr("constant") {
             Some(_) => format!("`constant` and `{clause}` are both there, expected one of them"),
             None => format!("`{clause}` is there, but `{}` reads no operand", mode.name),
         };
         return Err(op.clause_error("C1", clause, message));
     }
-    Ok(Vector { span: op.span(), name: row.name, stage, mode, sources, port })
+    Ok(Vector { span: op.span(), name: row.name, stage, mode, sources, port, guards })
 }
 
 fn mode(op: OpRef<'_>, row: &AluOp) -> Result<&'static ArgMode, Diagnostic> {
@@ -154,7 +170,30 @@ fn port(op: OpRef<'_>) -> Result<Option<Port>, Diagnostic> {
     }
 }
 
-fn register_file(op: OpRef<'_>) -> Result<Loops, Diagnostic> {
+/// C10 and C11.
+fn guards(op: OpRef<'_>, row: &AluOp, port: bool) -> Result<Option<Guards<Bits>>, Diagnostic> {
+    let Some(written) = op.body::<Guards<i32>>("when") else { return Ok(None) };
+    let refuse = |message: String| Err(op.clause_error("C10", "when", message));
+    if row.from != row.to {
+        return refuse(format!("{} converts: an element that passes unchanged would have the other format", row.name));
+    }
+    let has = |wanted: fn(&Slot<i32>) -> bool| written.0.iter().any(|(_, slot)| wanted(slot));
+    let (bare, value) = (has(|slot| *slot == Slot::Apply), has(|slot| *slot == Slot::Value));
+    if bare && has(|slot| *slot != Slot::Apply) {
+        return refuse("some guards choose an operand, others do not".to_owned());
+    }
+    if !bare && value != port {
+        return refuse(format!("`value` is {}chosen, but the port {}", if value { "" } else { "not " }, if port { "reads" } else { "does not read" }));
+    }
+    match written.check(machine(op).limits.vector_immediates, IdSet::MAX) {
+        Ok(()) => written.try_map(|value| Ok(value.cast_unsigned())).map(Some),
+        Err(GuardFault::Slots(message)) => refuse(message),
+        Err(GuardFault::Dead(message, fix)) => Err(op.clause_error("C11", "when", message).fix(Some(fix))),
+    }
+}
+
+/// The loops of the clause `vrf`, whose accesses are packets of 8 or 4 lanes: C4 and C5.
+pub(crate) fn register_file(op: OpRef<'_>) -> Result<Loops, Diagnostic> {
     let machine = machine(op);
     let written = Written::read(op, "vrf")?;
     let flit = machine.limits.flit_bytes;
@@ -209,7 +248,10 @@ impl Vector {
     }
 
     /// Applies the ALU to every element of `bytes`.
-    fn apply(&self, row: &AluOp, bytes: &mut [u8], port: &[u8]) {
+    fn apply(&self, row: &AluOp, bytes: &mut [u8], port: &[u8], ids: &[u8]) {
+        if let Some(guards) = &self.guards {
+            return self.apply_guarded(row, guards, bytes, port, ids);
+        }
         let (elements, _) = bytes.as_chunks_mut::<4>();
         let constant = |source| if let Source::Constant(bits) = source { bits } else { 0 };
         let constants = self.sources.map(constant);
@@ -236,7 +278,36 @@ impl Vector {
         }
     }
 
-    /// One mark an element: of the stream's element where it is an argument, and of what the port delivers.
+    /// Applies the ALU where a guard holds.
+    fn apply_guarded(&self, row: &AluOp, guards: &Guards<Bits>, bytes: &mut [u8], port: &[u8], ids: &[u8]) {
+        let slots: [Option<Slot<Bits>>; 16] = std::array::from_fn(|id| guards.slot(id as u8).copied());
+        let ((elements, _), (ports, _)) = (bytes.as_chunks_mut::<4>(), port.as_chunks::<4>());
+        for (at, element) in elements.iter_mut().enumerate() {
+            let Some(slot) = slots[usize::from(ids.get(at).copied().unwrap_or(0) & 15)] else { continue };
+            let port = || ports.get(at).map_or(0, |port| Bits::from_le_bytes(*port));
+            let operands = self.sources.map(|source| match (source, slot) {
+                (Source::Unused, _) => 0,
+                (Source::Constant(bits), _) | (Source::Chosen, Slot::Immediate(bits)) => bits,
+                (Source::Port, _) | (Source::Chosen, Slot::Value | Slot::Apply) => port(),
+            });
+            *element = row.apply.eval(self.mode, Bits::from_le_bytes(*element), operands).to_le_bytes();
+        }
+    }
+
+    /// The arguments that an element with this id has: of its own and of the port's element, which it depends on.
+    fn depends(&self, id: u8) -> (bool, bool) {
+        let own = self.mode.reads_stream();
+        match &self.guards {
+            None => (own, self.port.is_some()),
+            Some(guards) => match guards.slot(id) {
+                None => (true, false),
+                Some(Slot::Immediate(_)) => (own, false),
+                Some(Slot::Apply | Slot::Value) => (own, self.port.is_some()),
+            },
+        }
+    }
+
+    /// One mark an element: of its id where the operation is conditional, of the stream's element where it is an argument, and of what the port delivers.
     fn mark(&self, cx: RunCx<'_>, memory: &SliceMemory, stream: &mut Stream) {
         let (Some(mut marker), Some(marks)) = (cx.marker(), &mut stream.taint) else { return };
         let mut operands = Vec::new();
@@ -253,9 +324,14 @@ impl Vector {
             }
         }
         operands.resize(marks.len(), Taint::DEFINED);
-        for (element, operand) in marks.chunks_mut(4).zip(operands.chunks(4)) {
-            let own = if self.mode.reads_stream() { Taint::all(element) } else { Taint::DEFINED };
-            element.fill(marker.through(own.or(Taint::all(operand))));
+        let lanes = stream.lanes.as_deref().filter(|_| self.guards.is_some());
+        for (at, (element, operand)) in marks.chunks_mut(4).zip(operands.chunks(4)).enumerate() {
+            let beside = |lanes: &Lanes| (lanes.ids.get(at).copied(), lanes.id_marks.get(at).copied());
+            let (id, id_mark) = lanes.map_or((None, None), beside);
+            let (own, port) = self.depends(id.unwrap_or(0));
+            let mark = |used: bool, marks: &[Taint]| if used { Taint::all(marks) } else { Taint::DEFINED };
+            let mark = mark(own, element).or(mark(port, operand)).or(id_mark.unwrap_or(Taint::DEFINED));
+            element.fill(marker.through(mark));
         }
     }
 }
@@ -292,7 +368,8 @@ impl Stage for Vector {
         let length = input.bytes.len();
         let stash = input.lanes.as_ref().and_then(|lanes| lanes.stash.as_ref());
         let port = self.operand(memory, stash, length);
-        self.apply(row, &mut input.bytes, &port);
+        let ids = input.lanes.as_ref().map_or(&[][..], |lanes| &lanes.ids);
+        self.apply(row, &mut input.bytes, &port, ids);
         drop(port);
         self.mark(cx, memory, &mut input);
         input.dtype = row.to;

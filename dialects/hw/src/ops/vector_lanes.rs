@@ -136,8 +136,9 @@ impl Stage for VectorLanes {
         });
         let narrow = (cx.machine.limits.vector_lanes / 2) as u8;
         let beside = input.lanes.map(|beside| {
-            let Lanes { ids, valid, stash } = *beside;
-            Box::new(Lanes { ids: self.how.items(ids, lanes, 0), valid: self.how.valid(valid, narrow), stash })
+            let Lanes { ids, id_marks, valid, stash } = *beside;
+            let (ids, id_marks) = (self.how.items(ids, lanes, 0), self.how.items(id_marks, lanes, Taint::DEFINED));
+            Box::new(Lanes { ids, id_marks, valid: self.how.valid(valid, narrow), stash })
         });
         let packet = self.how.out(Flow { packets: 0, packet: size as u64 }).packet as usize;
         Stream { packet, bytes: self.how.items(input.bytes, size, 0), taint, lanes: beside, ..Stream::empty(input.dtype) }

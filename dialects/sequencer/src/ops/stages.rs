@@ -1,6 +1,6 @@
-//! `seq.fetch`, `seq.align`, `seq.vector`, `seq.commit`: the engines that a sequencer drives.
+//! `seq.fetch`, `seq.align`, `seq.vector`, `seq.vector_branch`, `seq.commit`: the engines that a sequencer drives.
 
-use crate::dialect::{DTYPE, MASK, PROGRAM, TABLE};
+use crate::dialect::{DTYPE, GUARDS, MASK, PROGRAM, TABLE};
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
 use visa_numerics::{ALU_STAGES, ARG_MODE_NAMES};
 
@@ -54,10 +54,22 @@ pub static VECTOR: OpDecl = OpDecl {
         ClauseDecl::optional("mode", ClauseKind::Word(&ARG_MODE_NAMES), "the arguments, as `hw.vector` has it"),
         ClauseDecl::optional("constant", ClauseKind::Int, "operand 0, as `hw.vector` has it"),
         ClauseDecl::optional("constant1", ClauseKind::Int, "operand 1, as `hw.vector` has it"),
+        ClauseDecl::optional("when", ClauseKind::Body(&GUARDS), "where it applies, as `hw.vector` has it"),
         ClauseDecl::required("loops", LOOPS, "addresses in elements of 32 bits"),
     ],
     traits: &[Trait::Inside("hw.exec")],
     example: "seq.vector MulInt, loops [8 : 1] : 8",
+    ..OpDecl::BASE
+};
+
+/// `seq.vector_branch`.
+pub static VECTOR_BRANCH: OpDecl = OpDecl {
+    name: "seq.vector_branch",
+    summary: "Reads the execution ids of the stream from the vector register file in nested loops.",
+    doc: "The packet is the elements of the stream's packet (book 21).",
+    clauses: &[ClauseDecl::required("loops", LOOPS, "addresses in elements of 32 bits")],
+    traits: &[Trait::Inside("hw.exec")],
+    example: "seq.vector_branch loops [8 : 1] : 8",
     ..OpDecl::BASE
 };
 
@@ -77,4 +89,4 @@ pub static COMMIT: OpDecl = OpDecl {
 };
 
 /// The operations of this file.
-pub static OPS: &[&OpDecl] = &[&FETCH, &ALIGN, &VECTOR, &COMMIT];
+pub static OPS: &[&OpDecl] = &[&FETCH, &ALIGN, &VECTOR, &VECTOR_BRANCH, &COMMIT];

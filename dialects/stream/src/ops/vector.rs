@@ -1,16 +1,14 @@
-//! `stream.vector_init`, `stream.vector_branch`, `stream.vector_final`: into the vector engine and out of it (book 20, 21).
+//! `stream.vector_init`, `stream.vector_final`: into the vector engine and out of it (book 20, 21).
 
 use crate::chain::{axes, input, main_only, next, packet_bytes};
 use crate::lower::LowerStage;
 use crate::meaning::Meaning;
-use crate::ops::vector_inter;
-use crate::vector::Station;
-use crate::{FINAL, INIT, VECTOR};
-use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
+use crate::{FINAL, INIT};
+use visa_ir::decl::{Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 use visa_ir::verify::VerifyCx;
-use visa_numerics::{DType, VectorStage};
+use visa_numerics::DType;
 
 /// `stream.vector_init`.
 pub static INIT_DECL: OpDecl = OpDecl {
@@ -30,26 +28,6 @@ pub static INIT_DECL: OpDecl = OpDecl {
     ..OpDecl::BASE
 };
 
-/// `stream.vector_branch`.
-pub static BRANCH_DECL: OpDecl = OpDecl {
-    name: "stream.vector_branch",
-    summary: "Chooses how elements get their execution ids.",
-    doc: "`unconditional` gives every element id 0: every operation applies to every element (book 21).",
-    constraints: &[("C1", "not behind an inter-slice reduction that stands behind stages of its pass (book 20)")],
-    operands: &[OperandDecl::one("stream", &["stream.init", "stream.inter"])],
-    clauses: &[ClauseDecl::lead("mode", ClauseKind::Word(&["unconditional"]), "the branch mode")],
-    results: &["stream"],
-    infer: Some(|op| next(op, &VECTOR, None)),
-    verify: Some(|op, _| verify_branch(op)),
-    example: "%b = stream.vector_branch unconditional %i",
-    interfaces: &[
-        Interface(&Meaning::Same),
-        Interface(&Station(VectorStage::Branch)),
-        Interface(&LowerStage(|_, _| Ok(None))),
-    ],
-    ..OpDecl::BASE
-};
-
 /// `stream.vector_final`.
 pub static FINAL_DECL: OpDecl = OpDecl {
     name: "stream.vector_final",
@@ -64,18 +42,7 @@ pub static FINAL_DECL: OpDecl = OpDecl {
 };
 
 /// The operations of this file.
-pub static OPS: &[&OpDecl] = &[&INIT_DECL, &BRANCH_DECL, &FINAL_DECL];
-
-fn verify_branch(op: OpRef<'_>) -> Result<(), Diagnostic> {
-    match op.operand_def(0).filter(|&before| vector_inter::stands_last(before)) {
-        None => Ok(()),
-        Some(before) => {
-            let message = "the pass has been through its stages, and then through the inter-slice block";
-            let fix = "go on with `stream.vector_final`, or reduce between slices first, right behind `stream.vector_init`";
-            Err(op.error("C1", message).note("the slices are reduced here", Some(before.span())).fix(Some(fix.to_owned())))
-        }
-    }
-}
+pub static OPS: &[&OpDecl] = &[&INIT_DECL, &FINAL_DECL];
 
 fn verify_init(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     main_only(op, "C2")?;

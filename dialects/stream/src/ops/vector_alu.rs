@@ -1,5 +1,6 @@
 //! The stages of the vector engine that hold ALUs: logic, fxp, fxp_to_fp, fp, fp_div, fp_to_fxp, clip (book 21).
 
+use crate::attrs::GUARDS;
 use crate::chain::{axes, check_same, input, next};
 use crate::meaning::Meaning;
 use crate::vector::{self, Arguments, Station, arguments, check_alu, check_order, function, row, station};
@@ -25,13 +26,17 @@ const CONSTANT: ClauseDecl =
 const CONSTANT1: ClauseDecl =
     ClauseDecl::optional("constant1", ClauseKind::Body(&NUMBER), "operand 1 of three arguments, the same for every element");
 
+const WHEN: ClauseDecl =
+    ClauseDecl::optional("when", ClauseKind::Body(&GUARDS), "where it applies, by execution id, and with which operand");
+
 const fn op_clause(names: &'static [&'static str]) -> ClauseDecl {
     ClauseDecl::lead("op", ClauseKind::Word(names), "the operation")
 }
 
 const DOC: &str = "The other arguments than the stream are constants, or one of them a value: an element of the vector register file, \
                    the one with the same index, along axes that the register file does not depend on the same for all; or the same \
-                   element of a stream stashed before in this pass (book 21; semantics in docs/numerics.md).";
+                   element of a stream stashed before in this pass (book 21; semantics in docs/numerics.md). With `when` the operation \
+                   is conditional: where no guard holds, the element passes unchanged (docs/compute.md).";
 
 /// What all operations of this file keep.
 const CONSTRAINTS: &[(&str, &str)] = &[
@@ -43,6 +48,8 @@ const CONSTRAINTS: &[(&str, &str)] = &[
     ("C6", "a constant lies in the stream's format"),
     ("C7", "the stash was written in this pass, holds the stream's elements in its format, and is read once (book 21)"),
     ("C8", "the mode has as many arguments as the operation (book 21)"),
+    ("C9", "the slots of `when` all have an operand or none has: 3 immediates at most, then the value (book 21)"),
+    ("C10", "every guard holds for an execution id that the branch mode gives and that no guard before it takes"),
 ];
 
 const BASE: OpDecl = OpDecl {
@@ -59,7 +66,7 @@ const BASE: OpDecl = OpDecl {
 pub static LOGIC_DECL: OpDecl = OpDecl {
     name: "stream.vector_logic",
     summary: "A bitwise operation on every element, 8 lanes wide.",
-    clauses: &[op_clause(&LOGIC_NAMES), MODE, CONSTANT],
+    clauses: &[op_clause(&LOGIC_NAMES), MODE, CONSTANT, WHEN],
     example: "%x = stream.vector_logic BitAnd %b constant 255",
     interfaces: &[Interface(&Meaning::Elementwise(function)), Interface(&Station(VectorStage::Logic))],
     ..BASE
@@ -69,7 +76,7 @@ pub static LOGIC_DECL: OpDecl = OpDecl {
 pub static FXP_DECL: OpDecl = OpDecl {
     name: "stream.vector_fxp",
     summary: "An integer or fixed-point operation on every element, 8 lanes wide.",
-    clauses: &[op_clause(&FXP_NAMES), MODE, CONSTANT],
+    clauses: &[op_clause(&FXP_NAMES), MODE, CONSTANT, WHEN],
     example: "%x = stream.vector_fxp AddFxp %b constant 1",
     interfaces: &[Interface(&Meaning::Elementwise(function)), Interface(&Station(VectorStage::Fxp))],
     ..BASE
@@ -80,7 +87,7 @@ pub static FP_DECL: OpDecl = OpDecl {
     name: "stream.vector_fp",
     summary: "A floating-point operation or function of every element, 4 lanes wide.",
     operands: &[WAY4, VALUE4],
-    clauses: &[op_clause(&FP_NAMES), MODE, CONSTANT, CONSTANT1],
+    clauses: &[op_clause(&FP_NAMES), MODE, CONSTANT, CONSTANT1, WHEN],
     infer: Some(|op| next(op, &VECTOR4, None)),
     example: "%x = stream.vector_fp FmaF %n constant 2, constant1 0.5",
     interfaces: &[Interface(&Meaning::Elementwise(function)), Interface(&Station(VectorStage::Float))],
@@ -92,7 +99,7 @@ pub static FP_DIV_DECL: OpDecl = OpDecl {
     name: "stream.vector_fp_div",
     summary: "A division of every element, behind the reduction, 4 lanes wide.",
     operands: &[WAY4, VALUE4],
-    clauses: &[op_clause(&FP_DIV_NAMES), MODE, CONSTANT],
+    clauses: &[op_clause(&FP_DIV_NAMES), MODE, CONSTANT, WHEN],
     infer: Some(|op| next(op, &VECTOR4, None)),
     example: "%x = stream.vector_fp_div DivF %n constant 3",
     interfaces: &[Interface(&Meaning::Elementwise(function)), Interface(&Station(VectorStage::FpDiv))],
@@ -103,7 +110,7 @@ pub static FP_DIV_DECL: OpDecl = OpDecl {
 pub static CLIP_DECL: OpDecl = OpDecl {
     name: "stream.vector_clip",
     summary: "A minimum, a maximum or a last addition on every element, 8 lanes wide.",
-    clauses: &[op_clause(&CLIP_NAMES), MODE, CONSTANT],
+    clauses: &[op_clause(&CLIP_NAMES), MODE, CONSTANT, WHEN],
     example: "%x = stream.vector_clip Max %b constant 0",
     interfaces: &[Interface(&Meaning::Elementwise(function)), Interface(&Station(VectorStage::Clip))],
     ..BASE
@@ -173,17 +180,24 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let arguments = checked(op)?;
     match operand(op, 1).filter(|_| arguments.value) {
         None => Ok(()),
-        Some(file) if !file.kind.stream => verify_register_file(op, &file, cx),
+        Some(file) if !file.kind.stream => {
+            let source = input(op)?;
+            if source.dtype != file.dtype {
+                return Err(op.error("C4", format!("the stream is `{}`, the register file `{}`", source.dtype, file.dtype)));
+            }
+            verify_register_file(op, &file, cx)
+        }
         Some(stash) => verify_stash(op, &stash, cx),
     }
 }
 
-fn verify_register_file(op: OpRef<'_>, file: &Tensor, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
+/// C4 and C5: the second operand of `op` lies in the stream's slices and holds what each packet asks for.
+///
+/// # Errors
+/// What it lacks.
+pub fn verify_register_file(op: OpRef<'_>, file: &Tensor, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let axes = &axes(cx).0;
     let source = input(op)?;
-    if source.dtype != file.dtype {
-        return Err(op.error("C4", format!("the stream is `{}`, the register file `{}`", source.dtype, file.dtype)));
-    }
     for dim in [Dim::Chip, Dim::Cluster, Dim::Slice] {
         check_same(op, "C4", dim.name(), &file.dim(dim), &source.dim(dim), axes)?;
     }

@@ -2,14 +2,18 @@
 
 mod args;
 mod clip;
+mod compare;
 mod convert;
 mod fixed;
 mod float;
+mod guard;
 mod logic;
 mod names;
 mod reduce;
 
 pub use args::{ARG_MODE_NAMES, Arg, ArgMode, arg_mode, default_mode};
+pub use compare::{Compare, Comparisons};
+pub use guard::{Guard, GuardFault, Guards, IdSet, Slot};
 pub use reduce::{REDUCE_NAMES, ReduceOp, SLICE_REDUCE_NAMES, reduce_op, reduce_ops};
 
 use crate::{Bits, DType};

@@ -1,0 +1,205 @@
+//! `hw.vector_branch`: gives every element of a stream its execution id (book 21).
+
+use super::vector::{register_file, way_bytes};
+use crate::attrs::{COMPARISONS, PROGRAM};
+use crate::clauses::word;
+use crate::loops::Loops;
+use crate::stage::{
+    Access, Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Station, Stream, Wire,
+};
+use crate::taint::Taint;
+use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::OpRef;
+use visa_ir::span::Span;
+use visa_machine::Machine;
+use visa_numerics::{Bits, Comparisons, DType, VectorStage};
+
+/// The bits of an execution id.
+const ID_BITS: usize = 4;
+/// What the toggle sets: bit 3, the group.
+const GROUP: u8 = 1 << 3;
+
+/// The operations of this file.
+pub static OPS: &[&OpDecl] = &[&VECTOR_BRANCH];
+
+/// `hw.vector_branch`.
+pub static VECTOR_BRANCH: OpDecl = OpDecl {
+    name: "hw.vector_branch",
+    summary: "gives every element its execution id",
+    doc: "An execution id has 4 bits; without this operation they are 0. `toggle` sets bit 3, the group, from the element's position in \
+          the stream: for each pair of numbers d and n the parity of position / d % n, and the group is whether an odd number of them \
+          is odd. `valid_count` sets bit 0 of elements within the valid count of their packet, `comparison` each bit by comparing the \
+          element, and `vrf` takes the low 4 bits of what the vector register file delivers, a packet at a time (book 21).",
+    constraints: &[
+        ("C1", "`toggle`, `compare` and `vrf` are there in their modes and in no other"),
+        ("C2", "`toggle` is pairs of at least 1 and at least 2"),
+        ("C3", "there are 4 comparisons at most"),
+        ("C4", "the loops fit the sequencer, with accesses of one packet (book 07)"),
+        ("C5", "every address lies in the vector register file (book 04)"),
+        ("C6", "the loops make one access for each packet"),
+        ("C7", "a packet is 8 elements of i32 or f32 (book 21)"),
+    ],
+    clauses: &[
+        ClauseDecl::lead("mode", ClauseKind::Word(&["toggle", "valid_count", "comparison", "vrf"]), "Where ids come from."),
+        ClauseDecl::optional("toggle", ClauseKind::Ints, "Elements between two steps, steps; and so on."),
+        ClauseDecl::optional("compare", ClauseKind::Body(&COMPARISONS), "What sets the bits, bit 0 first."),
+        ClauseDecl::optional("vrf", ClauseKind::Body(&PROGRAM), "Addresses in the vector register file, bytes."),
+    ],
+    traits: &[Trait::Inside("hw.exec")],
+    verify: Some(|op, _| read(op).map(drop)),
+    example: "hw.vector_branch comparison, compare [less 0, greater 255]",
+    interfaces: &[Interface(&Build(|op| Ok(Box::new(read(op)?)))), Interface(&Station(|_| Some(VectorStage::Branch)))],
+    ..OpDecl::BASE
+};
+
+enum Mode {
+    /// Distances and steps.
+    Toggle(Vec<[u64; 2]>),
+    ValidCount,
+    Comparison(Comparisons<Bits>),
+    Vrf(Loops),
+}
+
+struct VectorBranch {
+    span: Span,
+    mode: Mode,
+}
+
+fn read(op: OpRef<'_>) -> Result<VectorBranch, Diagnostic> {
+    let word = word(op, "mode")?;
+    for (clause, owner) in [("toggle", "toggle"), ("compare", "comparison"), ("vrf", "vrf")] {
+        if op.attr(clause).is_some() != (*word == *owner) {
+            let what = if *word == *owner { "needs" } else { "has no" };
+            return Err(op.error("C1", format!("`{word}` {what} clause `{clause}`")));
+        }
+    }
+    let mode = match &*word {
+        "toggle" => Mode::Toggle(toggle(op)?),
+        "comparison" => Mode::Comparison(comparisons(op)?),
+        "vrf" => Mode::Vrf(register_file(op)?),
+        _ => Mode::ValidCount,
+    };
+    Ok(VectorBranch { span: op.span(), mode })
+}
+
+fn toggle(op: OpRef<'_>) -> Result<Vec<[u64; 2]>, Diagnostic> {
+    let numbers = op.ints("toggle");
+    let (pairs, rest) = numbers.as_chunks::<2>();
+    if pairs.is_empty() || !rest.is_empty() || pairs.iter().any(|&[apart, limit]| apart < 1 || limit < 2) {
+        let message = format!("`toggle` is {numbers:?}, expected pairs of at least 1 and at least 2");
+        return Err(op.clause_error("C2", "toggle", message));
+    }
+    Ok(pairs.iter().map(|pair| pair.map(i64::cast_unsigned)).collect())
+}
+
+fn comparisons(op: OpRef<'_>) -> Result<Comparisons<Bits>, Diagnostic> {
+    let written = op.body::<Comparisons<i32>>("compare").ok_or_else(|| op.error("C1", "no comparisons"))?;
+    if written.0.len() > ID_BITS {
+        let message = format!("{} comparisons, expected {ID_BITS} at most", written.0.len());
+        return Err(op.clause_error("C3", "compare", message));
+    }
+    written.try_map(|value| Ok(value.cast_unsigned()))
+}
+
+/// The group of the element at `position`.
+fn group(toggles: &[[u64; 2]], position: u64) -> u8 {
+    let odd = toggles.iter().filter(|[apart, limit]| position / apart % limit % 2 == 1).count();
+    if odd % 2 == 1 { GROUP } else { 0 }
+}
+
+/// Bit 0 for the elements of each packet within its valid count; no counts: all are.
+fn valid(counts: &[u8], elements: usize, lanes: usize) -> Vec<u8> {
+    let within = |at: usize| counts.get(at / lanes).is_none_or(|&count| at % lanes < usize::from(count));
+    (0..elements).map(|at| u8::from(within(at))).collect()
+}
+
+impl VectorBranch {
+    fn ids(&self, memory: &SliceMemory, stream: &Stream) -> Vec<u8> {
+        let (elements, _) = stream.bytes.as_chunks::<4>();
+        match &self.mode {
+            Mode::Toggle(toggles) => (0..elements.len() as u64).map(|at| group(toggles, at)).collect(),
+            Mode::ValidCount => {
+                let counts = stream.lanes.as_ref().map_or(&[][..], |lanes| &lanes.valid);
+                valid(counts, elements.len(), (stream.packet / 4).max(1))
+            }
+            Mode::Comparison(comparisons) => {
+                elements.iter().map(|element| comparisons.id(stream.dtype, Bits::from_le_bytes(*element))).collect()
+            }
+            Mode::Vrf(loops) => {
+                let mut words = Vec::with_capacity(stream.bytes.len());
+                loops.runs().iter().for_each(|run| memory.vrf.read(run.clone(), &mut words));
+                words.chunks(4).map(|word| word[0] & 15).collect()
+            }
+        }
+    }
+
+    /// The marks of the ids: those of what they come from.
+    fn marks(&self, memory: &SliceMemory, stream: &Stream) -> Vec<Taint> {
+        match &self.mode {
+            Mode::Toggle(_) | Mode::ValidCount => Vec::new(),
+            Mode::Comparison(_) => {
+                let marks = stream.taint.as_deref().unwrap_or_default();
+                marks.chunks(4).map(Taint::all).collect()
+            }
+            Mode::Vrf(loops) => {
+                let mut marks = Vec::with_capacity(stream.bytes.len());
+                for run in loops.runs() {
+                    memory.vrf.read_taint(run.clone(), Taint::NEVER_WRITTEN, &mut marks);
+                }
+                marks.chunks(4).map(Taint::all).collect()
+            }
+        }
+    }
+}
+
+impl Stage for VectorBranch {
+    fn name(&self) -> &'static str {
+        VECTOR_BRANCH.name
+    }
+
+    fn span(&self) -> Span {
+        self.span
+    }
+
+    fn connect(&self, machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
+        let wanted = way_bytes(VectorStage::Branch, machine);
+        if input.packet != wanted || !matches!(input.dtype, DType::I32 | DType::F32) {
+            let message = format!("found packets of {} bytes of {}, expected {wanted} bytes of i32 or f32", input.packet, input.dtype);
+            return Err(Mismatch::new("C7", "mode", message));
+        }
+        let Mode::Vrf(loops) = &self.mode else { return Ok(input) };
+        if loops.program.packet != input.packet {
+            let message = format!("accesses of {} bytes, expected packets of {}", loops.program.packet, input.packet);
+            return Err(Mismatch::new("C4", "vrf", message));
+        }
+        if loops.accesses() != input.packets {
+            let message = format!("the loops make {} accesses, expected {}, one a packet", loops.accesses(), input.packets);
+            return Err(Mismatch::new("C6", "vrf", message));
+        }
+        Ok(input)
+    }
+
+    fn run(&self, cx: RunCx<'_>, memory: &SliceMemory, mut input: Stream) -> Stream {
+        let ids = self.ids(memory, &input);
+        let mut id_marks = if cx.shadow.is_some() { self.marks(memory, &input) } else { Vec::new() };
+        if let Some(mut marker) = cx.marker() {
+            marker.through_all(&mut id_marks);
+        }
+        input.pass_marks(cx);
+        let lanes = input.lanes.get_or_insert_default();
+        (lanes.ids, lanes.id_marks) = (ids, id_marks);
+        input
+    }
+
+    fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
+        StageCost { engine: Engine::Vector, cycles: input.packets, latency: 0, macs: 0, out: input }
+    }
+
+    fn accesses(&self) -> Vec<Access> {
+        match &self.mode {
+            Mode::Vrf(loops) => vec![Access { space: Space::Vrf, write: false, range: loops.extent() }],
+            Mode::Toggle(_) | Mode::ValidCount | Mode::Comparison(_) => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Execution ids: 4 bits beside each element, which say where a conditional operation applies (book 21, branch stage).
+
+use crate::plan::digits_of;
+use crate::vector::earlier;
+use std::sync::Arc;
+use visa_ir::decl::Interface;
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::OpRef;
+use visa_mapping::numbers::Number;
+use visa_mapping::{Axes, Digits, Dim, Expr, Tensor, operand};
+use visa_numerics::{Bits, Comparisons, DType, IdSet, from_number};
+
+/// The bit of an execution id that is the group.
+pub const GROUP_BIT: u32 = 3;
+
+/// Where execution ids come from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum BranchMode {
+    /// Every element has id 0.
+    Unconditional,
+    /// The group is the coordinate along this axis, modulo 2.
+    AxisToggle(Arc<str>),
+    /// Bit 0 says whether the element is valid.
+    ValidCount,
+    /// Each bit is a comparison of the element.
+    Comparison(Comparisons<Bits>),
+    /// Ids stand in the vector register file: operand 1.
+    RegisterFile,
+}
+
+/// An interface that says which execution ids an operation gives its elements.
+#[derive(Clone, Copy)]
+pub struct GivesIds(pub fn(OpRef<'_>) -> IdSet);
+
+/// The interface of an operation that gives the ids of its own branch mode.
+pub const GIVES_OWN: Interface = Interface(&GivesIds(|op| mode(op).map_or(IdSet::MAX, |mode| mode.ids())));
+
+/// The ids that elements have in front of `op`: those of the last operation that gave some.
+#[must_use]
+pub fn ids_before(op: OpRef<'_>) -> IdSet {
+    let given = |op: OpRef<'_>| op.decl()?.interface::<GivesIds>().map(|GivesIds(ids)| ids(op));
+    earlier(op).find_map(given).unwrap_or(1)
+}
+
+impl BranchMode {
+    /// The ids that it can give.
+    #[must_use]
+    pub fn ids(&self) -> IdSet {
+        match self {
+            Self::Unconditional => 1,
+            Self::AxisToggle(_) => 1 | 1 << (1 << GROUP_BIT),
+            Self::ValidCount => 0b11,
+            Self::Comparison(comparisons) => comparisons.ids(),
+            Self::RegisterFile => IdSet::MAX,
+        }
+    }
+}
+
+/// The branch mode of `stream.vector_branch`.
+///
+/// # Errors
+/// C1 and C2.
+pub fn mode(op: OpRef<'_>) -> Result<BranchMode, Diagnostic> {
+    let word = op.word("mode").unwrap_or_default();
+    for (clause, owner) in [("axis", "axis_toggle"), ("compare", "comparison")] {
+        if op.attr(clause).is_some() != (*word == *owner) {
+            let what = if *word == *owner { "needs" } else { "has no" };
+            let message = format!("`{word}` {what} clause `{clause}`");
+            return Err(op.error("C1", message));
+        }
+    }
+    if operand(op, 1).is_some() != (&*word == "vrf") {
+        let what = if &*word == "vrf" { "needs" } else { "has no" };
+        return Err(op.error("C1", format!("`{word}` {what} register-file operand")));
+    }
+    Ok(match &*word {
+        "axis_toggle" => BranchMode::AxisToggle(axis(op)?),
+        "valid_count" => BranchMode::ValidCount,
+        "comparison" => BranchMode::Comparison(comparisons(op)?),
+        "vrf" => BranchMode::RegisterFile,
+        _ => BranchMode::Unconditional,
+    })
+}
+
+fn axis(op: OpRef<'_>) -> Result<Arc<str>, Diagnostic> {
+    let map = op.body::<Expr>("axis").map_or(Expr::Literal(1), |map| (*map).clone());
+    match map {
+        Expr::Axis(name) => Ok(name.as_ref().into()),
+        other => {
+            Err(op.clause_error("C1", "axis", format!("`{other}` is no axis: expected one such as `[A]`")))
+        }
+    }
+}
+
+/// C2.
+fn comparisons(op: OpRef<'_>) -> Result<Comparisons<Bits>, Diagnostic> {
+    let written =
+        op.body::<Comparisons<Number>>("compare").ok_or_else(|| op.error("C1", "no comparisons"))?;
+    let dtype = operand(op, 0).map_or(DType::I32, |source| source.dtype);
+    if written.0.len() > GROUP_BIT as usize + 1 {
+        let message = format!("{} comparisons, expected 4 at most: one for each bit", written.0.len());
+        return Err(op.clause_error("C2", "compare", message));
+    }
+    written.try_map(|value| {
+        let refuse = || op.clause_error("C2", "compare", format!("{value} is no `{dtype}`"));
+        from_number(dtype, value.0).ok_or_else(refuse)
+    })
+}
+
+/// A digit of the stream's position, counted in elements, whose parity is part of the group: `position / apart % limit`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Toggle {
+    /// Elements between its steps.
+    pub apart: u64,
+    /// Its steps.
+    pub limit: u64,
+}
+
+/// The digits of the stream whose parities together are that of the coordinate along `name`.
+///
+/// # Errors
+/// C3, if the parity is not one of positions within the stream.
+pub fn toggles(op: OpRef<'_>, source: &Tensor, name: &str, axes: &Axes) -> Result<Vec<Toggle>, Diagnostic> {
+    let refuse = |message: String| op.clause_error("C3", "axis", message);
+    let digits = |map: &Expr| digits_of(map, axes).map_err(refuse);
+    let id = axes.resolve(name).map_err(|error| refuse(error.to_string()))?;
+    let odd = |digits: &Digits| {
+        let counts =
+            |digit: &visa_mapping::Digit| digit.axis == Some(id) && digit.stride % 2 == 1 && digit.live > 1;
+        digits.iter().any(counts)
+            || digits.offset().iter().any(|start| start.axis == id && start.coordinate % 2 == 1)
+    };
+    for dim in [Dim::Chip, Dim::Cluster, Dim::Slice] {
+        let map = source.dim(dim);
+        if odd(&digits(&map)?) {
+            let message = format!("whether `{name}` is odd depends on the {} `{map}`", dim.name());
+            let fix = format!("place `{name} % 2` in time or in the packet");
+            return Err(refuse(message).fix(Some(fix)));
+        }
+    }
+    let stream = Expr::pair([source.dim(Dim::Time), source.dim(Dim::Packet)]);
+    let digits = digits(&stream)?;
+    if digits.offset().iter().any(|start| start.axis == id && start.coordinate % 2 == 1) {
+        return Err(refuse(format!("`{stream}` begins at an odd `{name}`")));
+    }
+    let mut toggles = Vec::new();
+    let mut apart = 1_u64;
+    for digit in digits.iter() {
+        if digit.axis == Some(id) && digit.stride % 2 == 1 && digit.live > 1 {
+            toggles.push(Toggle { apart, limit: digit.extent });
+        }
+        apart = apart.saturating_mul(digit.extent);
+    }
+    if toggles.is_empty() {
+        return Err(refuse(format!("no part of `{stream}` tells even and odd `{name}` apart")));
+    }
+    Ok(toggles)
+}
