@@ -34,6 +34,8 @@ pub enum Meaning {
     ReduceSlices(fn(OpRef<'_>) -> Result<&'static ReduceOp, Diagnostic>),
     /// A function of each element, and of constants or the element of the second operand.
     Elementwise(fn(OpRef<'_>) -> Result<Function, Diagnostic>),
+    /// A function of the elements of two groups with the same index.
+    Zip(fn(OpRef<'_>) -> Result<Zip, Diagnostic>),
     /// The same tensor, each element with an execution id from now on.
     Branch(fn(OpRef<'_>) -> Result<BranchMode, Diagnostic>),
 }
@@ -49,6 +51,15 @@ pub struct Function {
     pub constants: [Option<Bits>; 2],
     /// Where it applies, the others pass unchanged; slots with an operand stand for the one that is no constant.
     pub guards: Option<Arc<Guards<Bits>>>,
+}
+
+/// A function of the elements of two groups: group 0 is its stream, group 1 its operand.
+#[derive(Clone)]
+pub struct Zip {
+    /// The function.
+    pub function: Function,
+    /// The axis that says which group.
+    pub axis: Arc<str>,
 }
 
 impl Function {
