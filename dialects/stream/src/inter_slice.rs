@@ -108,7 +108,7 @@ impl Reduction<'_> {
         let mut pieces = Vec::new();
         let mut weight = 1;
         while let [Some(old), Some(new)] = [0, 1].map(|at: usize| rest[at].iter().next().copied()) {
-            let size = old.extent.min(new.extent);
+            let size = first_part(&old).min(first_part(&new));
             let mut digits = [old, new];
             for ((digit, rest), map) in digits.iter_mut().zip(&mut rest).zip(&maps) {
                 let (low, high) = rest.split(size).map_err(|ragged| {
@@ -186,7 +186,7 @@ impl Reduction<'_> {
     fn rule(&self, piece: &Piece) -> Result<Rule, Diagnostic> {
         let digit = &piece.new;
         if !digit.is_full() && digit.kind != PadKind::Top {
-            return Err(self.no_rule(piece, &format!("{} padding", digit.kind)));
+            return Err(self.no_rule(piece, &digit.kind.to_string()));
         }
         if digit.live == 1 {
             return Ok(Rule::Dummy);
@@ -305,6 +305,11 @@ impl Reduction<'_> {
             }
         }
     }
+}
+
+/// Positions of a digit up to where its padding starts, if they are a part of it.
+fn first_part(digit: &Digit) -> u64 {
+    if digit.live > 1 && digit.extent.is_multiple_of(digit.live) { digit.live } else { digit.extent }
 }
 
 /// Below how many steps of time a factor may stand whose lowest digit is `lowest`.

@@ -82,6 +82,16 @@ tensor_kind!(
     "Packets of 4 lanes between stages of the vector engine, Way4 (book 21)."
 );
 tensor_kind!(
+    /// In the vector engine, in two-group mode.
+    PAIR, "stream.pair", "CONTEXT, DTYPE, CHIP, CLUSTER, SLICE, TIME, PACKET", true, [Chip, Cluster, Slice, Time, Packet],
+    "Packets of 8 lanes of two groups, which alternate, between stages of the vector engine (book 21)."
+);
+tensor_kind!(
+    /// In the vector engine, in two-group mode, between Narrow and Widen.
+    PAIR4, "stream.pair4", "CONTEXT, DTYPE, CHIP, CLUSTER, SLICE, TIME, PACKET", true, [Chip, Cluster, Slice, Time, Packet],
+    "Packets of 4 lanes of two groups, between stages of the vector engine (book 21)."
+);
+tensor_kind!(
     /// Out of the inter-slice block of the vector engine.
     INTER, "stream.inter", "CONTEXT, DTYPE, CHIP, CLUSTER, SLICE, TIME, PACKET", true, [Chip, Cluster, Slice, Time, Packet],
     "Packets reduced between slices, in the vector engine (book 25)."
@@ -126,6 +136,8 @@ pub static DIALECT: visa_ir::decl::Dialect = visa_ir::decl::Dialect {
         &INIT.def,
         &VECTOR.def,
         &VECTOR4.def,
+        &PAIR.def,
+        &PAIR4.def,
         &INTER.def,
         &FILTERED.def,
         &FINAL.def,

@@ -37,6 +37,8 @@ pub enum Meaning {
     ReduceSlices(fn(OpRef<'_>) -> Result<&'static ReduceOp, Diagnostic>),
     /// A function of each element, and of constants or the element of the second operand.
     Elementwise(fn(OpRef<'_>) -> Result<Function, Diagnostic>),
+    /// A function of the elements of two groups with the same index.
+    Zip(fn(OpRef<'_>) -> Result<Zip, Diagnostic>),
     /// The same tensor, each element with an execution id from now on.
     Branch(fn(OpRef<'_>) -> Result<BranchMode, Diagnostic>),
     /// One element of all those along an axis that time and packet hold together.
@@ -74,6 +76,15 @@ pub struct Function {
     pub guards: Option<Arc<Guards<Bits>>>,
     /// Where its result also replaces the element of the second operand that it read, one packet after the other.
     pub write_back: Option<Arc<Guards<Bits>>>,
+}
+
+/// A function of the elements of two groups: group 0 is its stream, group 1 its operand.
+#[derive(Clone)]
+pub struct Zip {
+    /// The function.
+    pub function: Function,
+    /// The axis that says which group.
+    pub axis: Arc<str>,
 }
 
 impl Function {

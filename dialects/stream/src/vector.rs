@@ -2,15 +2,16 @@
 //! operation are (book 21).
 
 use crate::branch::ids_before;
+use crate::chain::{input, next};
 use crate::meaning::Function;
 use crate::ops::vector_stash::DECL as STASH;
-use crate::{VECTOR, VECTOR4};
+use crate::{PAIR, PAIR4, VECTOR, VECTOR4};
 use std::sync::Arc;
 use visa_ir::diag::Diagnostic;
-use visa_ir::module::OpRef;
+use visa_ir::module::{OpRef, TypeId};
 use visa_mapping::facts::machine;
 use visa_mapping::numbers::Number;
-use visa_mapping::{Tensor, operand};
+use visa_mapping::{Tensor, TensorKind, operand};
 use visa_numerics::{
     AluOp, ArgMode, Bits, DType, GuardFault, Guards, Slot, VectorStage, alu_op, alu_ops, arg_mode,
     default_mode, from_number,
@@ -26,10 +27,27 @@ pub fn station(op: OpRef<'_>) -> Option<VectorStage> {
     op.decl()?.interface::<Station>().map(|Station(stage)| *stage)
 }
 
+/// The types between stages of the vector engine: 8 lanes and 4, of a stream and of two groups.
+const INSIDE: [[&TensorKind; 2]; 2] = [[&VECTOR, &VECTOR4], [&PAIR, &PAIR4]];
+
 /// Whether `op` gives a stream between stages of the vector engine.
 fn inside(op: OpRef<'_>) -> bool {
     op.result_type::<Tensor>(0)
-        .is_some_and(|tensor| [VECTOR.def.name, VECTOR4.def.name].contains(&tensor.kind.def.name))
+        .is_some_and(|tensor| INSIDE.as_flattened().iter().any(|kind| is(&tensor, kind)))
+}
+
+fn is(tensor: &Tensor, kind: &TensorKind) -> bool {
+    tensor.kind.def.name == kind.def.name
+}
+
+/// The type behind a stage: that of operand 0, of 8 lanes or 4, with the dimensions that clauses give.
+///
+/// # Errors
+/// If operand 0 is no tensor, or a dimension is neither inherited nor given.
+pub fn next_stage(op: OpRef<'_>, narrow: bool, dtype: Option<DType>) -> Result<Vec<TypeId>, Diagnostic> {
+    let source = input(op)?;
+    let pair = INSIDE[1].iter().any(|kind| is(&source, kind));
+    next(op, INSIDE[usize::from(pair)][usize::from(narrow)], dtype)
 }
 
 /// The operations of the pass before `op`, the last one first.

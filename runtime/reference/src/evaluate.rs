@@ -17,7 +17,7 @@ use visa_numerics::{
 };
 use visa_stream::adapter::Adapter;
 use visa_stream::branch::{BranchMode, GROUP_BIT};
-use visa_stream::meaning::{ContractionKind, Function, Meaning, Reduced};
+use visa_stream::meaning::{ContractionKind, Function, Meaning, Reduced, Zip};
 
 use crate::contraction::{Contraction, Pair};
 use crate::coverage::Coverage;
@@ -145,6 +145,7 @@ impl Run<'_> {
                 Value::Tensor(self.slices_reduced(op, &to, reduction(op)?)?)
             }
             Meaning::Elementwise(function) => Value::Tensor(self.elementwise(op, &to, function(op)?)?),
+            Meaning::Zip(zip) => Value::Tensor(self.zipped(op, &to, &zip(op)?)?),
             Meaning::Branch(_) => Value::Tensor(self.with_ids(op, &to)?),
             Meaning::Reduce(reduced) => Value::Tensor(self.reduced(op, &to, reduced(op, self.axes)?)?),
         })
@@ -340,6 +341,23 @@ impl Run<'_> {
         let initial = self.even(op, 1, to)?;
         Running { stream: to, file: &file, function, ids: &ids, axes: self.axes, span: op.span() }
             .run(left, &initial)
+    }
+
+    /// Operand 0 at the first coordinate along the axis of the groups, with the same at the second.
+    fn zipped(&self, op: OpRef<'_>, to: &Tensor, zip: &Zip) -> Result<Logical, Diagnostic> {
+        let lacking = || op.error("C0", "the operand is no tensor");
+        let source = op.operand_type::<Tensor>(0).ok_or_else(lacking)?;
+        let pair = self.even(op, 0, &source)?;
+        let group = self.axes.resolve(&zip.axis).map_err(|error| mapping_error(error, op.span()))?;
+        let axes: Vec<Axis> = pair.axes.iter().filter(|axis| axis.id != group).cloned().collect();
+        let strides = pair.strides(axes.iter().map(|axis| axis.id));
+        let distance = pair.strides([group].into_iter()).first().copied().unwrap_or(0);
+        let Function { apply, mode, .. } = &zip.function;
+        let zipped = Logical::tabulate(to.dtype, axes, op.span(), |at| {
+            let zero = offset(&strides, at);
+            apply.eval(mode, pair.at(zero), [pair.at(zero + distance), 0])
+        })?;
+        zipped.narrow(&Coverage::new(to, self.axes, op.span())?, op.span())
     }
 
     /// The execution ids beside the result of `op`: those that it gives, or those beside its stream.

@@ -131,6 +131,10 @@ def elementwise_mul(lhs, rhs):
     return (lhs.astype(np.int64) * rhs.astype(np.int64)).astype(np.uint32).view(np.int32)
 
 
+def argmax(x):
+    return np.argmax(x, axis=0).astype(np.int32)
+
+
 def dot(lhs, rhs):
     return contract(lhs, rhs)
 
@@ -423,6 +427,7 @@ def files():
     return {
         "constant_add.out.npy": npy(constant_add(rand_i32(1, 2048))),
         "elementwise_mul.out.npy": npy(elementwise_mul(rand_i32(1, 2048), rand_i32(2, 2048))),
+        "argmax.out.npy": npy(argmax(rand_i8(1, 256, 8))),
         "dot.out.npy": npy(dot(rand_bf16(1, 2048), rhs)),
         "gemv.out.npy": npy(gemv(matrix, rhs)),
         **{f"sigmoid.{name}.npy": npy(array) for name, array in sigmoids(rand_i8(1, 256, 64)).items()},

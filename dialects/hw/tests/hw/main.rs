@@ -1,5 +1,6 @@
 //! The hw dialect: text, constraints, what each stage computes, and its marks.
 
+mod between_slices;
 mod compile;
 mod constraints;
 mod contraction;

@@ -1,10 +1,10 @@
 //! The stages of the vector engine that hold ALUs: logic, fxp, fxp_to_fp, fp, fp_div, fp_to_fxp, clip (book 21).
 
 use crate::attrs::GUARDS;
-use crate::chain::{axes, check_same, input, next};
+use crate::chain::{axes, check_same, input};
 use crate::meaning::Meaning;
-use crate::vector::{self, Arguments, Station, arguments, check_alu, check_order, function, row, station};
-use crate::{VECTOR, VECTOR4, plan};
+use crate::vector::{self, Arguments, Station, arguments, check_alu, check_order, function, row, station, next_stage};
+use crate::plan;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
@@ -15,8 +15,8 @@ use visa_mapping::ops::transfer::free_axes;
 use visa_mapping::{Dim, Expr, Tensor, operand};
 use visa_numerics::{ARG_MODE_NAMES, CLIP_NAMES, DType, FP_DIV_NAMES, FP_NAMES, FXP_NAMES, LOGIC_NAMES, VectorStage};
 
-const WAY8: OperandDecl = OperandDecl::one("stream", &["stream.vector"]);
-const WAY4: OperandDecl = OperandDecl::one("stream", &["stream.vector4"]);
+const WAY8: OperandDecl = OperandDecl::one("stream", &["stream.vector", "stream.pair"]);
+const WAY4: OperandDecl = OperandDecl::one("stream", &["stream.vector4", "stream.pair4"]);
 const VALUE8: OperandDecl = OperandDecl::optional("operand", &["tm.vrf", "stream.vector"]);
 const VALUE4: OperandDecl = OperandDecl::optional("operand", &["tm.vrf", "stream.vector4"]);
 const MODE: ClauseDecl =
@@ -66,7 +66,7 @@ const BASE: OpDecl = OpDecl {
     constraints: CONSTRAINTS,
     operands: &[WAY8, VALUE8],
     results: &["stream"],
-    infer: Some(|op| next(op, &VECTOR, None)),
+    infer: Some(|op| next_stage(op, false, None)),
     verify: Some(verify),
     ..OpDecl::BASE
 };
@@ -97,7 +97,7 @@ pub static FP_DECL: OpDecl = OpDecl {
     summary: "A floating-point operation or function of every element, 4 lanes wide.",
     operands: &[WAY4, VALUE4],
     clauses: &[op_clause(&FP_NAMES), MODE, CONSTANT, CONSTANT1, WHEN, WRITE_BACK],
-    infer: Some(|op| next(op, &VECTOR4, None)),
+    infer: Some(|op| next_stage(op, true, None)),
     example: "%x = stream.vector_fp FmaF %n constant 2, constant1 0.5",
     interfaces: &[Interface(&Meaning::Elementwise(function)), Interface(&Station(VectorStage::Float))],
     ..BASE
@@ -109,7 +109,7 @@ pub static FP_DIV_DECL: OpDecl = OpDecl {
     summary: "A division of every element, behind the reduction, 4 lanes wide.",
     operands: &[WAY4, VALUE4],
     clauses: &[op_clause(&FP_DIV_NAMES), MODE, CONSTANT, WHEN, WRITE_BACK],
-    infer: Some(|op| next(op, &VECTOR4, None)),
+    infer: Some(|op| next_stage(op, true, None)),
     example: "%x = stream.vector_fp_div DivF %n constant 3",
     interfaces: &[Interface(&Meaning::Elementwise(function)), Interface(&Station(VectorStage::FpDiv))],
     ..BASE
@@ -145,7 +145,7 @@ pub static FXP_TO_FP_DECL: OpDecl = OpDecl {
     constraints: WIDTH_CONSTRAINTS,
     operands: &[WAY8],
     clauses: &[WIDTH],
-    infer: Some(|op| next(op, &VECTOR, Some(DType::F32))),
+    infer: Some(|op| next_stage(op, false, Some(DType::F32))),
     verify: Some(verify_conversion),
     example: "%x = stream.vector_fxp_to_fp %b int_width 31",
     interfaces: &[Interface(&Meaning::Elementwise(function)), Interface(&Station(VectorStage::FxpToFp))],
@@ -160,7 +160,7 @@ pub static FP_TO_FXP_DECL: OpDecl = OpDecl {
     constraints: WIDTH_CONSTRAINTS,
     operands: &[WAY8],
     clauses: &[WIDTH],
-    infer: Some(|op| next(op, &VECTOR, Some(DType::I32))),
+    infer: Some(|op| next_stage(op, false, Some(DType::I32))),
     verify: Some(verify_conversion),
     example: "%x = stream.vector_fp_to_fxp %b int_width 31",
     interfaces: &[Interface(&Meaning::Elementwise(function)), Interface(&Station(VectorStage::FpToFxp))],

@@ -1,11 +1,11 @@
 //! The stages Narrow and Widen of the vector engine: `stream.vector_split`, `stream.vector_trim`, `stream.vector_concat`,
 //! `stream.vector_pad` (book 21).
 
-use crate::chain::{axes, check_same, input, next};
+use crate::chain::{axes, check_same, input};
 use crate::lower::LowerStage;
 use crate::meaning::Meaning;
-use crate::vector::{Station, check_order, station};
-use crate::{VECTOR, VECTOR4, plan};
+use crate::vector::{Station, check_order, next_stage, station};
+use crate::plan;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
@@ -28,10 +28,10 @@ pub static SPLIT_DECL: OpDecl = OpDecl {
         ("C2", "[time, packet] is the stream's (book 21)"),
         ("C3", "the stages stand in the engine's order (book 21)"),
     ],
-    operands: &[OperandDecl::one("stream", &["stream.vector"])],
+    operands: &[OperandDecl::one("stream", &["stream.vector", "stream.pair"])],
     clauses: &[TIME, PACKET],
     results: &["stream"],
-    infer: Some(|op| next(op, &VECTOR4, None)),
+    infer: Some(|op| next_stage(op, true, None)),
     verify: Some(verify_regrouped),
     example: "%n = stream.vector_split %x time [A / 4 % 2], packet [A % 4]",
     interfaces: &[Interface(&Meaning::Same), Interface(&Station(VectorStage::Narrow)), Interface(&LowerStage(|cx, op| {
@@ -51,10 +51,10 @@ pub static TRIM_DECL: OpDecl = OpDecl {
         ("C3", "the stages stand in the engine's order (book 21)"),
         ("C4", "the upper half of the stream's packet holds no element (book 24)"),
     ],
-    operands: &[OperandDecl::one("stream", &["stream.vector"])],
+    operands: &[OperandDecl::one("stream", &["stream.vector", "stream.pair"])],
     clauses: &[PACKET],
     results: &["stream"],
-    infer: Some(|op| next(op, &VECTOR4, None)),
+    infer: Some(|op| next_stage(op, true, None)),
     verify: Some(verify_trim),
     example: "%n = stream.vector_trim %x packet [A % 2 # 4]",
     interfaces: &[Interface(&Meaning::Same), Interface(&Station(VectorStage::Narrow)), Interface(&LowerStage(|cx, op| {
@@ -73,10 +73,10 @@ pub static CONCAT_DECL: OpDecl = OpDecl {
         ("C2", "[time, packet] is the stream's (book 21)"),
         ("C3", "the stages stand in the engine's order (book 21)"),
     ],
-    operands: &[OperandDecl::one("stream", &["stream.vector4"])],
+    operands: &[OperandDecl::one("stream", &["stream.vector4", "stream.pair4"])],
     clauses: &[TIME, PACKET],
     results: &["stream"],
-    infer: Some(|op| next(op, &VECTOR, None)),
+    infer: Some(|op| next_stage(op, false, None)),
     verify: Some(verify_regrouped),
     example: "%w = stream.vector_concat %n time [1], packet [A % 8]",
     interfaces: &[Interface(&Meaning::Same), Interface(&Station(VectorStage::Widen)), Interface(&LowerStage(|cx, op| {
@@ -95,10 +95,10 @@ pub static PAD_DECL: OpDecl = OpDecl {
         ("C2", "the packet is the stream's, with don't-care padding behind it (book 21)"),
         ("C3", "the stages stand in the engine's order (book 21)"),
     ],
-    operands: &[OperandDecl::one("stream", &["stream.vector4"])],
+    operands: &[OperandDecl::one("stream", &["stream.vector4", "stream.pair4"])],
     clauses: &[PACKET],
     results: &["stream"],
-    infer: Some(|op| next(op, &VECTOR, None)),
+    infer: Some(|op| next_stage(op, false, None)),
     verify: Some(verify_pad),
     example: "%w = stream.vector_pad %n packet [A % 2 # 8]",
     interfaces: &[Interface(&Meaning::Same), Interface(&Station(VectorStage::Widen)), Interface(&LowerStage(|cx, op| {

@@ -3,6 +3,7 @@
 use crate::chain::{input, next_same};
 use crate::lower::LowerStage;
 use crate::meaning::Meaning;
+use crate::ops::vector_pair::unzip;
 use crate::vector::{earlier, stage_before};
 use visa_ir::decl::{Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
@@ -18,6 +19,7 @@ pub static DECL: OpDecl = OpDecl {
     constraints: &[
         ("C1", "the stash is written once a pass (book 21)"),
         ("C2", "behind branch, logic, fxp, narrow, fp, fp_div or clip (book 21)"),
+        ("C3", "not in two-group mode, nor behind it in the same pass (book 21)"),
     ],
     operands: &[OperandDecl::one("stream", &["stream.vector", "stream.vector4"])],
     results: &["stream"],
@@ -50,6 +52,10 @@ fn verify(op: OpRef<'_>) -> Result<(), Diagnostic> {
     if let Some(first) = earlier(op).find(|earlier| earlier.is(&DECL)) {
         let message = "the stash already holds an earlier stream of this pass";
         return Err(op.error("C1", message).note("which was stashed here", Some(first.span())));
+    }
+    if let Some(unzip) = unzip(op) {
+        let error = op.error("C3", "there is no stash in two-group mode, nor behind it");
+        return Err(error.note("which begins here", Some(unzip.span())));
     }
     match stage_before(op) {
         Some(stage) if !STASHABLE.contains(&stage) => {
