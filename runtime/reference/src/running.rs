@@ -38,9 +38,9 @@ impl Running<'_> {
             let mut file = HashMap::new();
             for time in &times {
                 for lane in &lanes {
-                    let Some(result) = self.step(stream, initial, &mut file, (&place, time, lane)) else {
-                        continue;
-                    };
+                    let key = keys.iter().map(|&axis| coordinate(axis, &place, &[time, lane])).collect();
+                    let element = self.step(stream, initial, &mut file, key, (&place, time, lane));
+                    let Some(result) = element else { continue };
                     let at: Vec<usize> =
                         axes.iter().map(|axis| coordinate(axis.id, &place, &[time, lane])).collect();
                     if at.iter().zip(&extents).all(|(at, extent)| at < extent) {
