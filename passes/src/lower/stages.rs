@@ -389,7 +389,12 @@ fn alu(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
 
 fn filter(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
     let keep = vector_filter::kept(op)?.try_map(|bits| Ok::<_, Diagnostic>(bits.cast_signed()))?;
-    Ok(Some(cx.body(cx.spec("hw.filter", op)?, "keep", &visa_sequencer::GUARDS, keep)))
+    let spec = cx.body(cx.spec("hw.filter", op)?, "keep", &visa_sequencer::GUARDS, keep);
+    let (source, _) = types(op)?;
+    let digits = plan::digits_of(&source.dim(Dim::Packet), cx.axes).map_err(|why| op.error("C3", why))?;
+    let lanes = cx.machine.limits.vector_lanes;
+    let live = digits.live_count().unwrap_or(lanes);
+    Ok(Some(if live < lanes { cx.int(spec, "lanes", live) } else { spec }))
 }
 
 /// `spec` with the loops over the vector register file.

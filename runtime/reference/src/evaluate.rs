@@ -12,8 +12,8 @@ use visa_mapping::facts::{DeclaredAxes, mapping_error};
 use visa_mapping::view::{Meaning as View, ViewKind};
 use visa_mapping::{ArrayLayout, Axes, Dim, Expr, Tensor};
 use visa_numerics::{
-    Bits, DType, Guards, LookupTable, ReduceOp, Slot, SumOrder, engine_cast, fetch_cast, load, pattern,
-    store, subtract_zero_point, to_f64,
+    Bits, DType, Guards, LookupTable, ReduceOp, SumOrder, engine_cast, fetch_cast, load, pattern, store,
+    subtract_zero_point, to_f64,
 };
 use visa_stream::adapter::Adapter;
 use visa_stream::branch::{BranchMode, GROUP_BIT};
@@ -24,7 +24,7 @@ use crate::coverage::Coverage;
 use crate::interface::{Kernel, Port};
 use crate::packing::{Kept, Packing};
 use crate::reduce::Reduction;
-use crate::running::Running;
+use crate::running::{self, Running};
 use crate::slices::Slices;
 use crate::sum::contract;
 use crate::tensor::{Axis, Logical, element_count, offset, unflatten, union, union_axes};
@@ -144,7 +144,7 @@ impl Run<'_> {
             Meaning::ReduceSlices(reduction) => {
                 Value::Tensor(self.slices_reduced(op, &to, reduction(op)?)?)
             }
-            Meaning::Elementwise(function) => Value::Tensor(self.elementwise(op, &to, function(op)?)?),
+            Meaning::Elementwise(function) => Value::Tensor(self.elementwise(op, &to, &function(op)?)?),
             Meaning::Zip(zip) => Value::Tensor(self.zipped(op, &to, &zip(op)?)?),
             Meaning::Branch(_) => Value::Tensor(self.with_ids(op, &to)?),
             Meaning::Reduce(reduced) => Value::Tensor(self.reduced(op, &to, reduced(op, self.axes)?)?),
@@ -290,16 +290,14 @@ impl Run<'_> {
     }
 
     /// A function of each element; where no guard holds for its execution id, the element itself.
-    fn elementwise(&self, op: OpRef<'_>, to: &Tensor, function: Function) -> Result<Logical, Diagnostic> {
+    fn elementwise(&self, op: OpRef<'_>, to: &Tensor, function: &Function) -> Result<Logical, Diagnostic> {
         let left = self.even(op, 0, to)?;
         if function.write_back.is_some() {
-            return self.running(op, to, &function, &left);
+            return self.running(op, to, function, &left);
         }
-        let Function { apply, mode, constants, guards, .. } = function;
-        let read = mode.operands();
-        let open = [0, 1].into_iter().find(|&at| read[at] && constants[at].is_none());
         let right = if op.operands().len() > 1 { Some(self.even(op, 1, to)?) } else { None };
-        let ids = op.operands().first().and_then(|stream| self.ids.get(stream)).filter(|_| guards.is_some());
+        let conditional = function.guards.is_some();
+        let ids = op.operands().first().and_then(|stream| self.ids.get(stream)).filter(|_| conditional);
         let axes = [right.as_ref(), ids].into_iter().flatten().fold(left.axes.clone(), union_axes);
         let strides = |tensor: &Logical| tensor.strides(axes.iter().map(|axis| axis.id));
         let lefts = strides(&left);
@@ -308,21 +306,8 @@ impl Run<'_> {
             tensor.zip(strides.as_ref()).map_or(0, |(tensor, strides)| tensor.at(offset(strides, at)))
         };
         Logical::tabulate(to.dtype, axes.clone(), op.span(), |at| {
-            let stream = left.at(offset(&lefts, at));
-            let value = || element(right.as_ref(), &rights, at);
-            let mut operands = constants.map(|constant| constant.unwrap_or(0));
-            let chosen = match &guards {
-                None => value(),
-                Some(guards) => match guards.slot(element(ids, &of_ids, at) as u8) {
-                    None => return stream,
-                    Some(Slot::Immediate(bits)) => *bits,
-                    Some(Slot::Apply | Slot::Value) => value(),
-                },
-            };
-            if let Some(open) = open {
-                operands[open] = chosen;
-            }
-            apply.eval(mode, stream, operands)
+            let (stream, id) = (left.at(offset(&lefts, at)), element(ids, &of_ids, at) as u8);
+            running::result(function, stream, id, || Some(element(right.as_ref(), &rights, at))).unwrap_or(0)
         })
     }
 
@@ -367,8 +352,8 @@ impl Run<'_> {
             Some(Meaning::Branch(mode)) => mode(op)?,
             Some(_) | None => {
                 let before = op.operands().first().and_then(|stream| self.ids.get(stream));
-                let coverage = Coverage::new(&to, self.axes, op.span())?;
-                return before.map(|ids| ids.narrow(&coverage, op.span())).transpose();
+                let Some(ids) = before else { return Ok(None) };
+                return ids.narrow(&Coverage::new(&to, self.axes, op.span())?, op.span()).map(Some);
             }
         };
         let of_elements = |of: &dyn Fn(DType, Bits) -> Bits, index: usize| -> Result<Logical, Diagnostic> {

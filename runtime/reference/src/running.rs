@@ -32,13 +32,15 @@ impl Running<'_> {
         let out = Logical::new(stream.dtype, axes.clone(), Vec::new());
         let strides = out.strides(axes.iter().map(|axis| axis.id));
         let (times, lanes) = (self.live(Dim::Time)?, self.live(Dim::Packet)?);
+        let names = self.file.axis_names(self.axes);
+        let keys: Vec<AxisId> = names.iter().filter_map(|name| self.axes.id(name)).collect();
         for place in self.places(&axes)? {
             let mut file = HashMap::new();
             for time in &times {
                 for lane in &lanes {
-                    let Some(result) = self.step(stream, initial, &mut file, (&place, time, lane)) else {
-                        continue;
-                    };
+                    let key = keys.iter().map(|&axis| coordinate(axis, &place, &[time, lane])).collect();
+                    let element = self.step(stream, initial, &mut file, key, (&place, time, lane));
+                    let Some(result) = element else { continue };
                     let at: Vec<usize> =
                         axes.iter().map(|axis| coordinate(axis.id, &place, &[time, lane])).collect();
                     if at.iter().zip(&extents).all(|(at, extent)| at < extent) {
@@ -81,38 +83,44 @@ impl Running<'_> {
         stream: &Logical,
         initial: &Logical,
         file: &mut HashMap<Vec<usize>, Bits>,
+        key: Vec<usize>,
         (place, time, lane): (&[(AxisId, usize)], &Index, &Index),
     ) -> Option<Bits> {
-        let Function { apply, mode, constants, guards, write_back } = self.function;
         let value = element(stream, place, &[time, lane])?;
         let id = element(self.ids, place, &[time, lane])? as u8;
-        let names = self.file.axis_names(self.axes);
-        let ids = names.iter().filter_map(|name| self.axes.id(name));
-        let key: Vec<usize> = ids.map(|axis| coordinate(axis, place, &[time, lane])).collect();
-        let slot = match guards {
-            None => Some(&Slot::Value),
-            Some(guards) => guards.slot(id),
-        };
         let read = || file.get(&key).copied().or_else(|| element(initial, place, &[time, lane]));
-        let result = match slot {
-            None => value,
-            Some(slot) => {
-                let open = (0..2).find(|&at| mode.operands()[at] && constants[at].is_none());
-                let mut operands = constants.map(|constant| constant.unwrap_or(0));
-                if let Some(open) = open {
-                    operands[open] = match slot {
-                        Slot::Immediate(bits) => *bits,
-                        Slot::Apply | Slot::Value => read()?,
-                    };
-                }
-                apply.eval(mode, value, operands)
-            }
-        };
-        if write_back.as_ref().is_some_and(|guards| guards.slot(id).is_some()) {
+        let result = result(self.function, value, id, read)?;
+        if self.function.write_back.as_ref().is_some_and(|guards| guards.slot(id).is_some()) {
             file.insert(key, result);
         }
         Some(result)
     }
+}
+
+/// What a function makes of an element with an execution id. `value` gives the element of the second operand; if it is asked for and
+/// undefined, so is the result.
+pub(crate) fn result(
+    function: &Function,
+    stream: Bits,
+    id: u8,
+    value: impl FnOnce() -> Option<Bits>,
+) -> Option<Bits> {
+    let Function { apply, mode, constants, guards, .. } = function;
+    let slot = match guards {
+        None => Slot::Value,
+        Some(guards) => match guards.slot(id) {
+            None => return Some(stream),
+            Some(slot) => *slot,
+        },
+    };
+    let mut operands = constants.map(|constant| constant.unwrap_or(0));
+    if let Some(open) = (0..2).find(|&at| mode.operands()[at] && constants[at].is_none()) {
+        operands[open] = match slot {
+            Slot::Immediate(bits) => bits,
+            Slot::Apply | Slot::Value => value()?,
+        };
+    }
+    Some(apply.eval(mode, stream, operands))
 }
 
 /// The coordinate along an axis: of the slice, plus those of time and lane.

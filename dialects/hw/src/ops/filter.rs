@@ -2,8 +2,9 @@
 
 use super::vector::way_bytes;
 use crate::attrs::GUARDS;
-use crate::clauses::body;
+use crate::clauses::{at_least, body, machine};
 use crate::stage::{Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Stage, StageCost, Station, Stream, Wire};
+use crate::taint::Taint;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
@@ -19,13 +20,18 @@ pub static FILTER: OpDecl = OpDecl {
     name: "hw.filter",
     summary: "keeps elements by their execution ids",
     doc: "Elements for whose execution id a guard holds move to the front of their packet, in order; their number is the packet's valid \
-          count from now on. What is behind them is zero.",
+          count from now on. What is behind them is zero. Lanes from `lanes` on hold no elements, and are never kept; nor are those \
+          beyond the valid count that the packet had.",
     constraints: &[
         ("C1", "the guards of `keep` have no operands"),
         ("C2", "every guard holds for an execution id that no guard before it takes"),
         ("C3", "a packet is 8 elements of 32 bits (book 21)"),
+        ("C4", "`lanes` is 1 to 8"),
     ],
-    clauses: &[ClauseDecl::required("keep", ClauseKind::Body(&GUARDS), "Which elements are kept, by execution id.")],
+    clauses: &[
+        ClauseDecl::required("keep", ClauseKind::Body(&GUARDS), "Which elements are kept, by execution id."),
+        ClauseDecl::default("lanes", ClauseKind::Int, "8", "Leading lanes of a packet that hold elements."),
+    ],
     traits: &[Trait::Inside("hw.exec")],
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.filter keep [xxx1]",
@@ -36,6 +42,7 @@ pub static FILTER: OpDecl = OpDecl {
 struct Filter {
     span: Span,
     keep: Guards<i32>,
+    lanes: usize,
 }
 
 fn read(op: OpRef<'_>) -> Result<Filter, Diagnostic> {
@@ -43,8 +50,12 @@ fn read(op: OpRef<'_>) -> Result<Filter, Diagnostic> {
     if keep.0.iter().any(|(_, slot)| *slot != Slot::Apply) {
         return Err(op.clause_error("C1", "keep", "a guard of a filter has no operand"));
     }
+    let (lanes, most) = (at_least(op, "C4", "lanes", 1)?, machine(op).limits.vector_lanes);
+    if lanes > most {
+        return Err(op.clause_error("C4", "lanes", format!("`lanes` is {lanes}, expected 1 to {most}")));
+    }
     match keep.check(0, IdSet::MAX) {
-        Ok(()) => Ok(Filter { span: op.span(), keep: (*keep).clone() }),
+        Ok(()) => Ok(Filter { span: op.span(), keep: (*keep).clone(), lanes: lanes as usize }),
         Err(GuardFault::Slots(message)) => Err(op.clause_error("C1", "keep", message)),
         Err(GuardFault::Dead(message, fix)) => Err(op.clause_error("C2", "keep", message).fix(Some(fix))),
     }
@@ -80,15 +91,18 @@ impl Stage for Filter {
         input.pass_marks(cx);
         let size = input.packet.max(1);
         let mut lanes = input.lanes.take().unwrap_or_default();
-        lanes.valid = Vec::with_capacity(input.bytes.len() / size);
+        let valid = std::mem::take(&mut lanes.valid);
         for (number, packet) in input.bytes.chunks_mut(size).enumerate() {
             let first = number * size / 4;
             let id = |lane: usize| lanes.ids.get(first + lane).copied().unwrap_or(0);
-            let kept: Vec<usize> = (0..packet.len() / 4).filter(|&lane| self.keep.slot(id(lane)).is_some()).collect();
+            let live = valid.get(number).map_or(self.lanes, |&valid| self.lanes.min(usize::from(valid)));
+            let kept: Vec<usize> = (0..live).filter(|&lane| self.keep.slot(id(lane)).is_some()).collect();
+            // What no lane holds makes no count uncertain.
+            lanes.id_marks.iter_mut().skip(first + live).take(packet.len() / 4 - live).for_each(|mark| *mark = Taint::DEFINED);
             compact(packet, 4, &kept, 0);
             if let Some(marks) = input.taint.as_mut().and_then(|marks| marks.get_mut(number * size..)) {
                 let length = packet.len().min(marks.len());
-                compact(&mut marks[..length], 4, &kept, crate::taint::Taint::DEFINED);
+                compact(&mut marks[..length], 4, &kept, Taint::DEFINED);
             }
             lanes.valid.push(kept.len() as u8);
         }

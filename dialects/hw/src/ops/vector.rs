@@ -135,11 +135,8 @@ fn read(op: OpRef<'_>) -> Result<Vector, Diagnostic> {
         };
     }
     if let Some(filler) = free {
-        let clause = match filler {
-            Source::Chosen => "when",
-            _ if op.flag("stash") => "stash",
-            _ => "vrf",
-        };
+        let port = if op.flag("stash") { "stash" } else { "vrf" };
+        let clause = if matches!(filler, Source::Chosen) { "when" } else { port };
         let message = match op.attr("constant") {
             Some(_) => format!("`constant` and `{clause}` are both there, expected one of them"),
             None => format!("`{clause}` is there, but `{}` reads no operand", mode.name),

@@ -59,6 +59,7 @@ const CONSTRAINTS: &[(&str, &str)] = &[
     ("C9", "the slots of `when` all have an operand or none has: 3 immediates at most, then the value (book 21)"),
     ("C10", "every guard holds for an execution id that the branch mode gives and that no guard before it takes"),
     ("C11", "`write_back` has guards without operands that can hold, and a register-file operand that nothing else reads"),
+    ("C12", "with `write_back` time and packet hold elements only, each once, and the stream depends on every axis of time"),
 ];
 
 const BASE: OpDecl = OpDecl {
@@ -187,6 +188,9 @@ fn verify_conversion(op: OpRef<'_>, _cx: &VerifyCx<'_>) -> Result<(), Diagnostic
 
 fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let arguments = checked(op)?;
+    if arguments.write_back.is_some() {
+        check_running(op, cx)?;
+    }
     match operand(op, 1).filter(|_| arguments.value) {
         None => Ok(()),
         Some(file) if !file.kind.stream => {
@@ -197,6 +201,30 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
             verify_register_file(op, &file, cx)
         }
         Some(stash) => verify_stash(op, &stash, cx),
+    }
+}
+
+/// C12: every packet that the engine runs is one of the stream's elements, each once.
+fn check_running(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
+    let axes = &axes(cx).0;
+    let source = input(op)?;
+    let refuse = |message: String| Err(op.clause_error("C12", "write_back", message));
+    for dim in [Dim::Time, Dim::Packet] {
+        let map: Expr = source.dim(dim);
+        let digits = plan::digits_of(&map, axes).map_err(|why| op.clause_error("C12", "write_back", why))?;
+        if digits.live_count() != Some(digits.size()) {
+            return refuse(format!("{} `{map}` has padding, whose results would be written back too", dim.name()));
+        }
+        if digits.iter().any(|digit| digit.axis.is_none() && digit.live > 1) {
+            return refuse(format!("{} `{map}` has elements more than once", dim.name()));
+        }
+    }
+    let time: Expr = source.dim(Dim::Time);
+    let free = free_axes(op, cx, 0);
+    let same = time.axis_names(axes).into_iter().find(|name| axes.id(name).is_some_and(&free));
+    match same {
+        Some(name) => refuse(format!("the stream is the same along `{name}` in time `{time}`, the results are not")),
+        None => Ok(()),
     }
 }
 

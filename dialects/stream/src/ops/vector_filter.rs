@@ -3,13 +3,16 @@
 use crate::FILTERED;
 use crate::attrs::GUARDS;
 use crate::branch::ids_before;
-use crate::chain::next;
+use crate::chain::{axes, input, next};
 use crate::meaning::Meaning;
+use crate::plan::digits_of;
 use crate::vector::Station;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
+use visa_ir::verify::VerifyCx;
 use visa_mapping::numbers::Number;
+use visa_mapping::{Cell, Dim};
 use visa_numerics::{Bits, GuardFault, Guards, Slot, VectorStage};
 
 /// `stream.vector_filter`.
@@ -21,12 +24,13 @@ pub static DECL: OpDecl = OpDecl {
     constraints: &[
         ("C1", "the guards of `keep` have no operands"),
         ("C2", "every guard holds for an execution id that the branch mode gives and that no guard before it takes"),
+        ("C3", "the live elements of a packet are its first"),
     ],
     operands: &[OperandDecl::one("stream", &["stream.vector"])],
     clauses: &[ClauseDecl::required("keep", ClauseKind::Body(&GUARDS), "which elements are kept, by execution id")],
     results: &["stream"],
     infer: Some(|op| next(op, &FILTERED, None)),
-    verify: Some(|op, _| verify(op)),
+    verify: Some(verify),
     example: "%f = stream.vector_filter %x keep [xxx1]",
     interfaces: &[
         Interface(&Meaning::Same),
@@ -47,7 +51,19 @@ pub fn kept(op: OpRef<'_>) -> Result<Guards<Bits>, Diagnostic> {
     keep.try_map(|_| Err(op.clause_error("C1", "keep", "a guard of a filter has no operand")))
 }
 
-fn verify(op: OpRef<'_>) -> Result<(), Diagnostic> {
+/// C3.
+fn check_packet(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
+    let packet = input(op)?.dim(Dim::Packet);
+    let digits = digits_of(&packet, &axes(cx).0).map_err(|why| op.error("C3", why))?;
+    let live = (0..digits.size()).take_while(|&at| matches!(digits.cell(at), Some(Cell::Live(_)))).count() as u64;
+    if digits.live_count() == Some(live) {
+        return Ok(());
+    }
+    Err(op.error("C3", format!("packet `{packet}` has padding before live elements")))
+}
+
+fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
+    check_packet(op, cx)?;
     let keep = kept(op)?;
     if keep.0.iter().any(|(_, slot)| *slot != Slot::Apply) {
         return Err(op.clause_error("C1", "keep", "a guard of a filter has no operand"));
