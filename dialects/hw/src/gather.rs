@@ -32,7 +32,8 @@ impl Gather {
         };
         let strides: Vec<i64> = entries.iter().map(|entry| entry.stride.fixed()).collect::<Option<_>>()?;
         let (inner, around) = entries.split_last()?;
-        let is_near = |entry: &Entry| matches!(entry.stride, Stride::Fixed(stride) if (1..LINE).contains(&stride));
+        let is_near =
+            |entry: &Entry| matches!(entry.stride, Stride::Fixed(stride) if (1..LINE).contains(&stride));
         let near = around.iter().rev().take_while(|entry| is_near(entry)).count();
         let near = around.len() - near;
         let offsets = |entries: &[Entry], base| {
@@ -73,7 +74,9 @@ impl Gather {
                 let count = block.min(self.limit - done);
                 for (&near, out) in self.near.iter().zip(out.chunks_exact_mut(self.limit)) {
                     let at = start + near + done as i64 * self.stride;
-                    for (at, out) in (0..).map(|step| at + step * self.stride).zip(&mut out[done..done + count]) {
+                    for (at, out) in
+                        (0..).map(|step| at + step * self.stride).zip(&mut out[done..done + count])
+                    {
                         if let Some(read) = bytes[at as usize..].first_chunk() {
                             *out = *read;
                         }

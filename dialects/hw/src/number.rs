@@ -61,7 +61,10 @@ impl Number for f32 {
     fn sum_lanes<'a>(sums: [Self; ROWS], packets: impl Iterator<Item = &'a [[u8; 4]; ROWS]>) -> [Self; ROWS] {
         let mut total = sums.map(flush);
         for packet in packets {
-            total.iter_mut().zip(packet).for_each(|(total, &bytes)| *total = flush(*total + flush(Self::read(bytes))));
+            total
+                .iter_mut()
+                .zip(packet)
+                .for_each(|(total, &bytes)| *total = flush(*total + flush(Self::read(bytes))));
         }
         total.map(canonical)
     }
@@ -103,7 +106,10 @@ impl Number for i32 {
     fn sum_lanes<'a>(sums: [Self; ROWS], packets: impl Iterator<Item = &'a [[u8; 4]; ROWS]>) -> [Self; ROWS] {
         let mut total = sums;
         for packet in packets {
-            total.iter_mut().zip(packet).for_each(|(total, &bytes)| *total = total.wrapping_add(Self::read(bytes)));
+            total
+                .iter_mut()
+                .zip(packet)
+                .for_each(|(total, &bytes)| *total = total.wrapping_add(Self::read(bytes)));
         }
         total
     }

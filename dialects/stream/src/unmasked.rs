@@ -25,7 +25,8 @@ impl Unmasked {
     /// What to write instead.
     #[must_use]
     pub fn fix(&self) -> String {
-        let clauses: Vec<_> = self.masked.iter().map(|(dim, map)| format!("`{} {map}`", dim.name())).collect();
+        let clauses: Vec<_> =
+            self.masked.iter().map(|(dim, map)| format!("`{} {map}`", dim.name())).collect();
         format!("mask it at the fetch: {}", clauses.join(", "))
     }
 }
@@ -33,15 +34,19 @@ impl Unmasked {
 /// The don't-care padding that a `stream.fetch` asks for, of each axis that is padded.
 #[must_use]
 pub fn of_fetch(fetch: OpRef<'_>, axes: &Axes) -> Vec<Unmasked> {
-    let Some(stream) = fetch.result_type::<Tensor>(0).filter(|_| fetch.is(&FETCH_DECL)) else { return Vec::new() };
+    let Some(stream) = fetch.result_type::<Tensor>(0).filter(|_| fetch.is(&FETCH_DECL)) else {
+        return Vec::new();
+    };
     let clauses = [Dim::Time, Dim::Packet].map(|dim| (dim, stream.dim(dim).expanded(axes)));
-    let clauses: Vec<(Dim, Expr)> = clauses.into_iter().filter_map(|(dim, map)| Some((dim, map.ok()?))).collect();
+    let clauses: Vec<(Dim, Expr)> =
+        clauses.into_iter().filter_map(|(dim, map)| Some((dim, map.ok()?))).collect();
     let mut found: Vec<Unmasked> = Vec::new();
     for padding in clauses.iter().flat_map(|(_, map)| paddings(map, PadKind::Top, axes)) {
         let axis = padding.axis_names(axes).into_iter().next();
         let Some(axis) = axis.filter(|axis| found.iter().all(|found| found.axis != *axis)) else { continue };
         let masked = clauses.iter().map(|(dim, map)| (*dim, masking(map, &padding)));
-        let masked = masked.zip(&clauses).filter(|(masked, clause)| masked != *clause).map(|(masked, _)| masked);
+        let masked =
+            masked.zip(&clauses).filter(|(masked, clause)| masked != *clause).map(|(masked, _)| masked);
         found.push(Unmasked { axis, masked: masked.collect(), padding });
     }
     found
@@ -79,7 +84,9 @@ pub fn warnings(accumulate: OpRef<'_>, axes: &Axes) -> Vec<Diagnostic> {
     let Some(fetch) = fetch_of(align) else { return Vec::new() };
     let kept: Vec<_> = result.maps.iter().flat_map(|map| map.axis_names(axes)).collect();
     let weights = operand(align, 1).map(|weights| weights.dim(Dim::Element));
-    let zeros = weights.and_then(|map| map.expanded(axes).ok()).map_or(Vec::new(), |map| paddings(&map, PadKind::Zero, axes));
+    let zeros = weights
+        .and_then(|map| map.expanded(axes).ok())
+        .map_or(Vec::new(), |map| paddings(&map, PadKind::Zero, axes));
     let is_zero = |axis: &Arc<str>| zeros.iter().any(|padding| padding.axis_names(axes).contains(axis));
     let unmasked = of_fetch(fetch, axes).into_iter();
     let summed = unmasked.filter(|found| !kept.contains(&found.axis) && !is_zero(&found.axis));
@@ -98,8 +105,7 @@ fn fetch_of(align: OpRef<'_>) -> Option<OpRef<'_>> {
 fn warning(contract: OpRef<'_>, fetch: OpRef<'_>, found: &Unmasked) -> Diagnostic {
     let message = format!(
         "the sum along `{}` takes in padding that is don't-care on both sides: `{}` is fetched unmasked",
-        found.axis,
-        found.padding
+        found.axis, found.padding
     );
     let mut warning = Diagnostic::error("lint-M1", contract.span(), message).fix(Some(found.fix()));
     warning.severity = visa_ir::diag::Severity::Warning;

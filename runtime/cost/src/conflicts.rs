@@ -38,7 +38,9 @@ fn stalls(works: &[Work], slots: &[Slot], number: usize, alone: u64) -> u64 {
     // What starts when it has ended may have waited for it: should it not have, it will be met in the next round.
     let meanwhile = works.iter().zip(slots).filter(|(_, slot)| slot.start < end);
     let mut beside: Vec<(&Slot, CacheReads, u64)> = meanwhile
-        .filter_map(|(other, slot)| Some((slot, other.bank_reads?, other.cycles.saturating_sub(other.latency))))
+        .filter_map(|(other, slot)| {
+            Some((slot, other.bank_reads?, other.cycles.saturating_sub(other.latency)))
+        })
         .collect();
     beside.sort_by_key(|(slot, ..)| slot.start);
     let (mut now, mut left) = (start, alone);
@@ -51,8 +53,11 @@ fn stalls(works: &[Work], slots: &[Slot], number: usize, alone: u64) -> u64 {
             now = slot.start;
         }
         let window = slot.end - now;
-        let slowed = reads.beside(work.bank_writes, cycles).map(|taken| alone.max(taken.saturating_add(work.latency)));
-        let scaled = |cycles: u64, by: u64, of: u64| (u128::from(cycles) * u128::from(by) / u128::from(of.max(1))) as u64;
+        let slowed =
+            reads.beside(work.bank_writes, cycles).map(|taken| alone.max(taken.saturating_add(work.latency)));
+        let scaled = |cycles: u64, by: u64, of: u64| {
+            (u128::from(cycles) * u128::from(by) / u128::from(of.max(1))) as u64
+        };
         match slowed {
             Some(slowed) if scaled(left, slowed, alone) <= window => {
                 now += scaled(left, slowed, alone);

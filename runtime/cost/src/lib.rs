@@ -13,4 +13,7 @@ mod text;
 mod transfer;
 
 pub use price::price;
-pub use report::{Assumed, Busy, CommandReport, ContractionReport, EngineCycles, Report, Resource, Totals, Traffic, Wait, Why};
+pub use report::{
+    Assumed, Busy, CommandReport, ContractionReport, EngineCycles, Report, Resource, Totals, Traffic, Wait,
+    Why,
+};

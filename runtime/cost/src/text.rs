@@ -53,7 +53,8 @@ impl Report {
         for command in &self.commands {
             rows.extend(command.contraction.map(|found| ("reducer", reducer(command.index, &found))));
             if command.stalls > 0 {
-                let stalls = format!("{}: {} cycles behind reads of the register file", command.index, command.stalls);
+                let stalls =
+                    format!("{}: {} cycles behind reads of the register file", command.index, command.stalls);
                 rows.push(("stalls", stalls));
             }
         }

@@ -44,18 +44,19 @@ pub(crate) fn run(
     Ok(())
 }
 
-/// Most parts that a transfer is cut into.
-const MAX_PARTS: u64 = 1 << 16;
+/// Most parts that a transfer is cut into, and most copies of a part: both are listed.
+const MAX_LISTED: u64 = 1 << 16;
 
 /// What a transfer writes into each of `slices` slices of `bytes` bytes, as parts of the loops from some number on: the fewest
 /// outer loops are split off so that no part leaves its slice. `None` if there are too many parts.
 fn by_slice(runs: &Runs, slices: usize, bytes: u64) -> Option<(Vec<SliceParts>, usize)> {
-    let few = runs.splits().take_while(|&(_, parts)| parts <= MAX_PARTS);
-    few.map(|(inner, _)| inner).find_map(|inner| {
+    let few = runs.splits().filter(|&(_, parts, copies)| parts <= MAX_LISTED && copies <= MAX_LISTED);
+    few.map(|(inner, ..)| inner).find_map(|inner| {
         let extent = runs.written(inner)?;
         let mut parts = vec![SliceParts::default(); slices];
         for (read, write) in runs.starts(inner) {
-            let (first, last) = (write.checked_add_signed(extent.start)?, write.checked_add_signed(extent.end - 1)?);
+            let (first, last) =
+                (write.checked_add_signed(extent.start)?, write.checked_add_signed(extent.end - 1)?);
             let part = parts.get_mut((first / bytes) as usize).filter(|_| first / bytes == last / bytes)?;
             // A part may write below its start, in a slice before that.
             part.starts.push((read, write.wrapping_sub(first / bytes * bytes)));

@@ -198,7 +198,6 @@ fn add(criterion: &mut Criterion) {
     ratio("4 M additions on 2 threads", time, "the plain loop on one", baseline);
 }
 
-
 /// The most memory that this process held, as Linux counts it.
 fn peak_memory() -> Option<String> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;

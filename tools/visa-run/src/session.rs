@@ -229,7 +229,8 @@ impl<'a> Session<'a> {
 
     /// Reports the results that depend on undefined data.
     fn undefined(&mut self, ctx: &Context, kernel: Option<&Module>, finished: &Finished) {
-        let findings: Vec<_> = finished.undefined.iter().map(|report| undefined(ctx, kernel, report)).collect();
+        let findings: Vec<_> =
+            finished.undefined.iter().map(|report| undefined(ctx, kernel, report)).collect();
         self.emit(&findings);
     }
 
@@ -375,7 +376,12 @@ fn undefined(ctx: &Context, kernel: Option<&Module>, report: &UndefinedReport) -
     let axes = DeclaredAxes::build(ctx, kernel).0;
     let ops = kernel.walk_all().into_iter().map(|id| kernel.op(ctx, id));
     let fetch = ops.into_iter().find(|op| op.span() == span);
-    let Some(unmasked) = fetch.and_then(|fetch| of_fetch(fetch, &axes).into_iter().next()) else { return finding };
-    let note = format!("the sum takes in the padding of axis `{}`: `{}` is fetched unmasked", unmasked.axis, unmasked.padding);
+    let Some(unmasked) = fetch.and_then(|fetch| of_fetch(fetch, &axes).into_iter().next()) else {
+        return finding;
+    };
+    let note = format!(
+        "the sum takes in the padding of axis `{}`: `{}` is fetched unmasked",
+        unmasked.axis, unmasked.padding
+    );
     finding.note(note, Some(sum.span)).fix(Some(unmasked.fix()))
 }

@@ -12,7 +12,8 @@ use crate::doubles::{exec, report, stage};
 
 /// A load of `writes` flits, a flit a cycle, fetched in `fetched` cycles.
 fn load(fetched: u64, writes: u64) -> CommandKind {
-    let store = stage("hw.store_trf", Engine::Commit, writes).bank(BankUse::Writes(writes)).writes(Trf, 4096..8192);
+    let store =
+        stage("hw.store_trf", Engine::Commit, writes).bank(BankUse::Writes(writes)).writes(Trf, 4096..8192);
     exec(Sub, 0..512, &[stage("hw.fetch", Engine::Fetch, fetched), store])
 }
 
@@ -31,7 +32,9 @@ fn stalls(report: &Report, number: usize) -> (u64, u64) {
 
 #[test]
 fn a_load_gives_way_to_misses() {
-    let beside = |fetched, writes, misses| stalls(&report(1, vec![contraction(misses, false), load(fetched, writes)]), 1);
+    let beside = |fetched, writes, misses| {
+        stalls(&report(1, vec![contraction(misses, false), load(fetched, writes)]), 1)
+    };
     // 20 writes to each column, and it is free every second cycle: 80 cycles.
     assert_eq!(beside(40, 40, 50), (40, 80));
     // 80 writes would take 160. In the 100 cycles of the contraction 50 are done, then 30 more.

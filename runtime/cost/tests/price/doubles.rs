@@ -5,7 +5,8 @@ use std::ops::Range;
 use visa_cost::{Report, price};
 use visa_hw::program::{Command, CommandKind, Context, Dma, Exec, Program};
 use visa_hw::stage::{
-    Access, BankUse, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stream, TreeUse, Wire,
+    Access, BankUse, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stream, TreeUse,
+    Wire,
 };
 use visa_ir::span::Span;
 use visa_machine::Machine;
