@@ -70,7 +70,10 @@ fn by_slice(runs: &Runs, slices: usize, bytes: u64) -> Option<(Vec<SliceParts>, 
 mod tests {
     use super::*;
 
-    fn parts(text: &str) -> Option<Vec<(usize, Vec<(u64, u64)>, u64)>> {
+    /// A slice, the starts of its parts, and where its last write ends.
+    type Written = (usize, Vec<(u64, u64)>, u64);
+
+    fn parts(text: &str) -> Option<Vec<Written>> {
         let runs = Runs::new(&text.parse().unwrap(), 1 << 16, [1 << 20, 1 << 20]).unwrap();
         let (parts, _) = by_slice(&runs, 4, 64)?;
         let used = parts.into_iter().enumerate().filter(|(_, part)| !part.starts.is_empty());

@@ -181,13 +181,12 @@ fn sums<T: Summand, const FLUSH: bool, const BLOCK: usize>(
         let roots = tree::<T, FLUSH, BLOCK>(first, second, weights);
         for (access, root) in accesses.into_iter().zip(roots) {
             let out = &mut out[access * size..][..size];
-            match out.as_mut_array() {
-                Some(out) if groups == 1 => *out = T::bytes(root),
-                Some(_) | None => {
-                    let rows = out[group..].iter_mut().step_by(groups);
-                    rows.zip(T::bytes(root)).for_each(|(out, sum)| *out = sum);
-                }
+            let sums = T::bytes(root);
+            if let (Ok(out), 1) = (<&mut Lanes<[u8; 4]>>::try_from(&mut *out), groups) {
+                *out = sums;
+                continue;
             }
+            out[group..].iter_mut().step_by(groups).zip(sums).for_each(|(out, sum)| *out = sum);
         }
     }
 }
@@ -533,7 +532,7 @@ mod tests {
     fn trees_give_the_bits_of_their_definition() {
         let mut random = Random::new(1);
         for dtype in FORMATS {
-            for depth in 1..=dtype.tree_depth().unwrap() as u32 {
+            for depth in 1..=dtype.tree_depth().unwrap() {
                 for (rows, kind) in [(8, 0), (8, 1), (8, 2), (8, 3), (4, 3), (2, 0), (1, 3)] {
                     match dtype.is_float() {
                         true => compare::<f32>(dtype, rows, depth, &mut random, kind),
@@ -561,8 +560,8 @@ mod tests {
         let free = |half: u16| flush_free(DType::Bf16, &[[0x80, 0x3f], half.to_le_bytes()].concat());
         assert!(flush_free(DType::Bf16, &[]));
         // 2^-51, zeros, infinity, NaN.
-        assert!([76 << 7, 0x8000 | 76 << 7, 0, 0x8000, 0x7f80, 0x7fc0].into_iter().all(free));
-        assert!(![(76 << 7) - 1, 0x8000 | (76 << 7) - 1, 1, 0x8001].into_iter().any(free));
+        assert!([76 << 7, 0x8000 | (76 << 7), 0, 0x8000, 0x7f80, 0x7fc0].into_iter().all(free));
+        assert!(![(76 << 7) - 1, 0x8000 | ((76 << 7) - 1), 1, 0x8001].into_iter().any(free));
     }
 
     #[test]
