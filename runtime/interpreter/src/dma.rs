@@ -44,14 +44,14 @@ pub(crate) fn run(
     Ok(())
 }
 
-/// Most parts that a transfer is cut into.
-const MAX_PARTS: u64 = 1 << 16;
+/// Most parts that a transfer is cut into, and most copies of a part: both are listed.
+const MAX_LISTED: u64 = 1 << 16;
 
 /// What a transfer writes into each of `slices` slices of `bytes` bytes, as parts of the loops from some number on: the fewest
 /// outer loops are split off so that no part leaves its slice. `None` if there are too many parts.
 fn by_slice(runs: &Runs, slices: usize, bytes: u64) -> Option<(Vec<SliceParts>, usize)> {
-    let few = runs.splits().take_while(|&(_, parts)| parts <= MAX_PARTS);
-    few.map(|(inner, _)| inner).find_map(|inner| {
+    let few = runs.splits().filter(|&(_, parts, copies)| parts <= MAX_LISTED && copies <= MAX_LISTED);
+    few.map(|(inner, ..)| inner).find_map(|inner| {
         let extent = runs.written(inner)?;
         let mut parts = vec![SliceParts::default(); slices];
         for (read, write) in runs.starts(inner) {
@@ -70,7 +70,10 @@ fn by_slice(runs: &Runs, slices: usize, bytes: u64) -> Option<(Vec<SliceParts>, 
 mod tests {
     use super::*;
 
-    fn parts(text: &str) -> Option<Vec<(usize, Vec<(u64, u64)>, u64)>> {
+    /// A slice, the starts of its parts, and where its last write ends.
+    type Written = (usize, Vec<(u64, u64)>, u64);
+
+    fn parts(text: &str) -> Option<Vec<Written>> {
         let runs = Runs::new(&text.parse().unwrap(), 1 << 16, [1 << 20, 1 << 20]).unwrap();
         let (parts, _) = by_slice(&runs, 4, 64)?;
         let used = parts.into_iter().enumerate().filter(|(_, part)| !part.starts.is_empty());

@@ -313,13 +313,15 @@ impl Memories {
         };
         self.budget.charge(slices.iter().zip(parts).map(growth).sum())?;
         let memory = &self.hbm;
+        let copies = runs.relative(inner);
         slices.par_iter_mut().zip(parts).for_each(|(slice, part)| {
             let mut pages = PageReader { memory, last: None };
             let bytes = slice.dm.bytes_mut(part.end as usize);
-            for &start in &part.starts {
-                runs.each_of(inner, start, |copy| {
-                    pages.read(chip_base(chip) + copy.read, &mut bytes[copy.write as usize..][..copy.length]);
-                });
+            for &(read, write) in &part.starts {
+                for copy in &copies {
+                    let (read, write) = (read.wrapping_add(copy.read), write.wrapping_add(copy.write));
+                    pages.read(chip_base(chip) + read, &mut bytes[write as usize..][..copy.length]);
+                }
             }
         });
         Ok(())

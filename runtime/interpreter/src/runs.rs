@@ -51,17 +51,16 @@ impl Runs {
         starts.flat_map(move |(read, write)| self.pieces(read.cast_unsigned(), write.cast_unsigned()))
     }
 
-    /// Calls `copy` for every copy of the loops from number `inner` on, where those outside have come to `start`.
-    pub(crate) fn each_of(&self, inner: usize, start: (u64, u64), mut copy: impl FnMut(Copy)) {
-        let part = |program: &Program, base: u64| Program {
+    /// The copies of the loops from number `inner` on, addresses relative to where those outside have come to (modulo 2^64).
+    pub(crate) fn relative(&self, inner: usize) -> Vec<Copy> {
+        let part = |program: &Program| Program {
             entries: program.entries[inner..].to_vec(),
             packet: self.run,
-            base: base.cast_signed(),
+            base: 0,
         };
-        let (read, write) = (part(&self.read, start.0), part(&self.write, start.1));
-        for (read, write) in read.addresses().zip(write.addresses()) {
-            self.pieces(read.cast_unsigned(), write.cast_unsigned()).for_each(&mut copy);
-        }
+        let (read, write) = (part(&self.read), part(&self.write));
+        let starts = read.addresses().zip(write.addresses());
+        starts.flat_map(|(read, write)| self.pieces(read.cast_unsigned(), write.cast_unsigned())).collect()
     }
 
     /// A run, in pieces.
@@ -69,18 +68,21 @@ impl Runs {
         let (run, piece) = (self.run, self.piece);
         (0..run.div_ceil(piece)).map(move |number| {
             let offset = number * piece;
-            Copy { read: read + offset, write: write + offset, length: piece.min(run - offset) as usize }
+            let (read, write) = (read.wrapping_add(offset), write.wrapping_add(offset));
+            Copy { read, write, length: piece.min(run - offset) as usize }
         })
     }
 
     /// Ways to split the loops: numbers of outer loops that leave whole runs to the inner ones, with the times that those
-    /// are run then.
-    pub(crate) fn splits(&self) -> impl Iterator<Item = (usize, u64)> {
+    /// are run then, and the copies that they make each time.
+    pub(crate) fn splits(&self) -> impl Iterator<Item = (usize, u64, u64)> {
         let steps = |entries: &[Entry]| entries.iter().map(|entry| entry.limit).product::<u64>();
         let splits = (0..=self.write.entries.len()).map(move |inner| self.write.entries.split_at(inner));
-        splits
-            .take_while(move |(_, inner)| steps(inner).is_multiple_of(self.run))
-            .map(move |(outer, _)| (outer.len(), steps(outer)))
+        splits.take_while(move |(_, inner)| steps(inner).is_multiple_of(self.run)).map(
+            move |(outer, inner)| {
+                (outer.len(), steps(outer), steps(inner) / self.run * self.run.div_ceil(self.piece))
+            },
+        )
     }
 
     /// Where the loops from number `inner` on begin, on both sides, each time they are run.

@@ -84,16 +84,22 @@ fn elements_held(dtype: DType, bytes: usize) -> usize {
     dtype.elements((bytes / dtype.wire_scale()) as u64) as usize
 }
 
-/// Adds, for each of `accesses`, the products of the packet that it meets with `table`, in trees.
+/// Tables that are worked on together, each of a kilobyte: they stay in the processor's cache, and neighbouring packets, which
+/// meet neighbouring addresses, are read one behind the other.
+pub const TABLES: usize = 8;
+
+/// The accesses of one address, and what stands there.
+pub type Meeting<'a, T> = (&'a [u32], &'a Table<T>);
+
+/// Adds, for each access of `meetings`, the products of the packet that it meets with the table, in trees.
 ///
-/// `out` has the sums of all accesses as little-endian bytes, `[access][row][group]`; those of `accesses` are written.
+/// `out` has the sums of all accesses as little-endian bytes, `[access][row][group]`; those of `meetings` are written.
 ///
 /// # Panics
 /// If an access has no packet or no place in `out`.
 pub fn tree_sums<T: Summand>(
     packets: Packets<'_>,
-    accesses: &[u32],
-    table: &Table<T>,
+    meetings: &[Meeting<'_, T>],
     trees: Trees,
     out: &mut [[u8; 4]],
 ) {
@@ -105,79 +111,82 @@ pub fn tree_sums<T: Summand>(
         )]
         // SAFETY: the function's only precondition is that the processor has AVX2.
         unsafe {
-            return avx2::<T>(packets, accesses, table, trees, out);
+            return avx2::<T>(packets, meetings, trees, out);
         }
     }
-    any(packets, accesses, table, trees, out);
+    any(packets, meetings, trees, out);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn avx2<T: Summand>(
-    packets: Packets<'_>,
-    accesses: &[u32],
-    table: &Table<T>,
-    trees: Trees,
-    out: &mut [[u8; 4]],
-) {
-    any(packets, accesses, table, trees, out);
+fn avx2<T: Summand>(packets: Packets<'_>, meetings: &[Meeting<'_, T>], trees: Trees, out: &mut [[u8; 4]]) {
+    any(packets, meetings, trees, out);
 }
 
 /// [`tree_sums`] for whichever processor it is inlined for. The trees begin with blocks of four pairs, smaller ones with
 /// as much as there is: what a block adds stays in registers.
 #[inline(always)]
-fn any<T: Summand>(
-    packets: Packets<'_>,
-    accesses: &[u32],
-    table: &Table<T>,
-    trees: Trees,
-    out: &mut [[u8; 4]],
-) {
+fn any<T: Summand>(packets: Packets<'_>, meetings: &[Meeting<'_, T>], trees: Trees, out: &mut [[u8; 4]]) {
     match trees.depth {
-        0 | 1 => each::<T, 1>(packets, accesses, table, trees, out),
-        2 => each::<T, 2>(packets, accesses, table, trees, out),
-        _ => each::<T, 4>(packets, accesses, table, trees, out),
+        0 | 1 => each::<T, 1>(packets, meetings, trees, out),
+        2 => each::<T, 2>(packets, meetings, trees, out),
+        _ => each::<T, 4>(packets, meetings, trees, out),
     }
 }
 
-/// Two accesses at a time; an odd one is its own partner.
+/// Two accesses of a table at a time, and the tables in turn; an odd access is its own partner.
 #[inline(always)]
 fn each<T: Summand, const BLOCK: usize>(
     packets: Packets<'_>,
-    accesses: &[u32],
+    meetings: &[Meeting<'_, T>],
+    trees: Trees,
+    out: &mut [[u8; 4]],
+) {
+    let pairs = meetings.iter().map(|(_, table)| table.pairs.len()).max().unwrap_or(0);
+    let zeros = || vec![[T::Element::default(); 2]; pairs];
+    let (mut first, mut second) = (zeros(), zeros());
+    let most = meetings.iter().map(|(accesses, _)| accesses.len()).max().unwrap_or(0);
+    for at in (0..most).step_by(2) {
+        for (accesses, table) in meetings {
+            let Some(rest) = accesses.get(at..).filter(|rest| !rest.is_empty()) else { continue };
+            let both = [rest[0] as usize, rest[1.min(rest.len() - 1)] as usize];
+            let mut free = table.free;
+            for (access, operands) in both.into_iter().zip([&mut first, &mut second]) {
+                let packet = &packets.bytes[access / trees.repeat * packets.packet..][..packets.data];
+                free &= flush_free(packets.dtype, packet);
+                T::widen(packets.dtype, packet, operands.as_flattened_mut());
+            }
+            match free {
+                true => sums::<T, false, BLOCK>([&first, &second], table, trees, both, out),
+                false => sums::<T, true, BLOCK>([&first, &second], table, trees, both, out),
+            }
+        }
+    }
+}
+
+/// The trees of two packets over one table.
+#[inline(always)]
+fn sums<T: Summand, const FLUSH: bool, const BLOCK: usize>(
+    packets: [&[[T::Element; 2]]; 2],
     table: &Table<T>,
     trees: Trees,
+    accesses: [usize; 2],
     out: &mut [[u8; 4]],
 ) {
     let span = (1 << trees.depth) / 2;
     let groups = table.pairs.len() / span;
-    let sums = trees.rows * groups;
-    let zeros = || vec![[T::Element::default(); 2]; table.pairs.len()];
-    let (mut first, mut second) = (zeros(), zeros());
-    for both in accesses.chunks(2) {
-        let both = [both[0] as usize, both[both.len() - 1] as usize];
-        let mut free = table.free;
-        for (access, operands) in both.into_iter().zip([&mut first, &mut second]) {
-            let packet = &packets.bytes[access / trees.repeat * packets.packet..][..packets.data];
-            free &= flush_free(packets.dtype, packet);
-            T::widen(packets.dtype, packet, operands.as_flattened_mut());
-        }
-        let operands = first.chunks_exact(span).zip(second.chunks_exact(span));
-        for (group, ((first, second), weights)) in operands.zip(table.pairs.chunks_exact(span)).enumerate() {
-            let roots = match free {
-                true => tree::<T, false, BLOCK>(first, second, weights),
-                false => tree::<T, true, BLOCK>(first, second, weights),
-            };
-            for (access, root) in both.into_iter().zip(roots) {
-                let out = &mut out[access * sums..][..sums];
-                match out.as_mut_array() {
-                    Some(out) if groups == 1 => *out = T::bytes(root),
-                    Some(_) | None => {
-                        let rows = out[group..].iter_mut().step_by(groups);
-                        rows.zip(T::bytes(root)).for_each(|(out, sum)| *out = sum);
-                    }
-                }
+    let size = trees.rows * groups;
+    let operands = packets[0].chunks_exact(span).zip(packets[1].chunks_exact(span));
+    for (group, ((first, second), weights)) in operands.zip(table.pairs.chunks_exact(span)).enumerate() {
+        let roots = tree::<T, FLUSH, BLOCK>(first, second, weights);
+        for (access, root) in accesses.into_iter().zip(roots) {
+            let out = &mut out[access * size..][..size];
+            let sums = T::bytes(root);
+            if let (Ok(out), 1) = (<&mut Lanes<[u8; 4]>>::try_from(&mut *out), groups) {
+                *out = sums;
+                continue;
             }
+            out[group..].iter_mut().step_by(groups).zip(sums).for_each(|(out, sum)| *out = sum);
         }
     }
 }
@@ -501,9 +510,9 @@ mod tests {
                 let trees = Trees { depth, rows, repeat: 2 };
                 let groups = elements >> depth;
                 let mut fast = vec![[0; 4]; 4 * rows * groups];
-                tree_sums(packets, &[0, 1, 3], &table, trees, &mut fast);
+                tree_sums(packets, &[(&[0, 3], &table), (&[1], &table)], trees, &mut fast);
                 let mut portable = vec![[0; 4]; 4 * rows * groups];
-                any(packets, &[0, 1, 3], &table, trees, &mut portable);
+                any(packets, &[(&[0, 1, 3], &table)], trees, &mut portable);
                 assert_eq!(fast, portable);
                 for (access, found) in
                     fast.chunks(rows * groups).enumerate().filter(|&(access, _)| access != 2)
@@ -523,7 +532,7 @@ mod tests {
     fn trees_give_the_bits_of_their_definition() {
         let mut random = Random::new(1);
         for dtype in FORMATS {
-            for depth in 1..=dtype.tree_depth().unwrap() as u32 {
+            for depth in 1..=dtype.tree_depth().unwrap() {
                 for (rows, kind) in [(8, 0), (8, 1), (8, 2), (8, 3), (4, 3), (2, 0), (1, 3)] {
                     match dtype.is_float() {
                         true => compare::<f32>(dtype, rows, depth, &mut random, kind),
@@ -551,8 +560,8 @@ mod tests {
         let free = |half: u16| flush_free(DType::Bf16, &[[0x80, 0x3f], half.to_le_bytes()].concat());
         assert!(flush_free(DType::Bf16, &[]));
         // 2^-51, zeros, infinity, NaN.
-        assert!([76 << 7, 0x8000 | 76 << 7, 0, 0x8000, 0x7f80, 0x7fc0].into_iter().all(free));
-        assert!(![(76 << 7) - 1, 0x8000 | (76 << 7) - 1, 1, 0x8001].into_iter().any(free));
+        assert!([76 << 7, 0x8000 | (76 << 7), 0, 0x8000, 0x7f80, 0x7fc0].into_iter().all(free));
+        assert!(![(76 << 7) - 1, 0x8000 | ((76 << 7) - 1), 1, 0x8001].into_iter().any(free));
     }
 
     #[test]

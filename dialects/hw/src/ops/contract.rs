@@ -16,7 +16,7 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 use visa_ir::span::Span;
 use visa_machine::Machine;
-use visa_numerics::{DType, Packets, ROWS, SumOrder, Table, Trees, tree_sums};
+use visa_numerics::{DType, Packets, ROWS, SumOrder, TABLES, Table, Trees, tree_sums};
 use visa_sequencer::Program;
 
 /// The operations of this file.
@@ -253,23 +253,35 @@ impl Contract {
         let data = operand.data * self.dtype.wire_scale();
         let packets = Packets { dtype: self.dtype, bytes: &input.bytes, packet: input.packet, data };
         let trees = Trees { depth: self.depth as u32, rows: operand.rows, repeat: operand.repeat };
-        let mut table = Table::<T>::new(self.dtype, self.elements as usize, self.live(operand));
+        let table = Table::<T>::new(self.dtype, self.elements as usize, self.live(operand));
+        let mut tables = vec![table; TABLES];
         let mut out = vec![0; operand.addresses.len() * operand.rows * self.groups() * 4];
+        let by_address = self.by_address.get_or_init(|| ByAddress::new(&operand.addresses));
+        let mut addresses = by_address.iter().peekable();
+        while addresses.peek().is_some() {
+            let some: Vec<_> = addresses.by_ref().take(TABLES).collect();
+            for (&(address, _), table) in some.iter().zip(&mut tables) {
+                self.fill(trf, operand, address, table);
+            }
+            let meetings: Vec<_> = some.iter().map(|&(_, accesses)| accesses).zip(&tables).collect();
+            tree_sums(packets, &meetings, trees, out.as_chunks_mut().0);
+        }
+        out
+    }
+
+    /// Puts what all rows read at `address` into a table.
+    fn fill<T: Number>(&self, trf: &Bank, operand: &Operand, address: u32, table: &mut Table<T>) {
         let mut bytes = Vec::new();
-        for (address, accesses) in self.by_address.get_or_init(|| ByAddress::new(&operand.addresses)).iter() {
-            for row in 0..operand.rows {
-                let range = self.range(operand, row, address);
-                if let Some(read) = trf.bytes().get(range.clone()) {
-                    table.set(row, read);
-                    continue;
-                }
+        for row in 0..operand.rows {
+            let range = self.range(operand, row, address);
+            if let Some(read) = trf.bytes().get(range.clone()) {
+                table.set(row, read);
+            } else {
                 bytes.clear();
                 trf.read(range, &mut bytes);
                 table.set(row, &bytes);
             }
-            tree_sums(packets, accesses, &table, trees, out.as_chunks_mut().0);
         }
-        out
     }
 
     /// The products of all packets, as bytes.
