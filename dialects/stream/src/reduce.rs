@@ -2,7 +2,8 @@
 //! whether the padding of its axis may take part. Verifier and lowering ask the same questions.
 
 use crate::chain::{check_same, input};
-use crate::ops::vector_stash;
+use crate::ops::{fetch, vector_stash};
+use crate::pad::{Pad, padding_kept};
 use crate::plan::TimeLoop;
 use crate::vector::{earlier, station};
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 use visa_mapping::facts::{machine, mapping_error};
 use visa_mapping::{Axes, AxisId, Dim, Expr, PadKind, Tensor, normalize};
-use visa_numerics::{ReduceOp, VectorStage, reduce_op, reduce_ops};
+use visa_numerics::{Bits, DType, ReduceOp, VectorStage, reduce_op, reduce_ops, to_f64};
 
 /// A term of a mapping, in its order.
 pub(crate) struct Factor {
@@ -216,8 +217,8 @@ fn check_slots(op: OpRef<'_>, loops: &[TimeLoop], factors: &[Factor]) -> Result<
     Err(op.clause_error("C5", "time", message).fix(Some(fix)))
 }
 
-/// Whether all padding of the axis in the stream that `op` reduces is the identity element of its operation already: zeros
-/// that the fetch put there, which no operation since has changed (book 22, padding strategy 2).
+/// Whether all padding of the axis in the stream that `op` reduces is the identity element of its operation already: what the
+/// fetch masks it with, which no operation since has changed (book 22, padding strategy 2).
 #[must_use]
 pub fn padding_is_identity(op: OpRef<'_>, reduction: &Reduction, axes: &Axes) -> bool {
     let Ok(source) = input(op) else { return false };
@@ -225,12 +226,29 @@ pub fn padding_is_identity(op: OpRef<'_>, reduction: &Reduction, axes: &Axes) ->
         Some(stage) => matches!(stage, VectorStage::Branch | VectorStage::Narrow),
         None => earlier.is(&vector_stash::DECL),
     };
-    let identity = |kind: PadKind| match kind {
-        PadKind::Zero => reduction.row.identity == 0,
-        PadKind::Top | PadKind::Bottom => false,
+    let masked = earlier(op).last().and_then(|entry| entry.operand_def(0)).and_then(padding_kept);
+    let identity = |kind: PadKind| match (kind, masked) {
+        (PadKind::Zero, Some(pad)) => is_identity(op, pad, reduction.row),
+        (PadKind::Zero, None) | (PadKind::Top | PadKind::Bottom, _) => false,
     };
     let maps = [Dim::Slice, Dim::Time, Dim::Packet].map(|dim| source.dim(dim));
     earlier(op).all(moved_only) && maps.iter().all(|map| padding_is(map, reduction.axis, axes, &identity))
+}
+
+/// Whether what a fetch masks with changes no result of a reduction. The least number of a format without infinities is no
+/// identity of a maximum: it takes the place of a NaN.
+fn is_identity(op: OpRef<'_>, pad: Pad, row: &ReduceOp) -> bool {
+    let endless = |bits: fn(DType) -> Bits| {
+        let fetched = std::iter::successors(op.operand_def(0), |before| before.operand_def(0))
+            .find(|op| op.is(&fetch::DECL));
+        let stored = fetched.and_then(|fetch| fetch.operand_type::<Tensor>(0)).map(|tensor| tensor.dtype);
+        stored.is_some_and(|dtype| !dtype.is_float() || to_f64(dtype, bits(dtype)).is_infinite())
+    };
+    match pad {
+        Pad::Zero => row.identity == 0,
+        Pad::Lowest => row.name == "Max" && endless(DType::lowest),
+        Pad::Highest => row.name == "Min" && endless(DType::highest),
+    }
 }
 
 /// Whether every padding of the axis in a mapping is of a kind.
