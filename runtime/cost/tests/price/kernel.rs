@@ -16,7 +16,7 @@ hw.program @gemv, chips 1 {
   hw.exec sub, slices [0, 256] {
     hw.fetch bf16, packet 4096, loops [512 : 8, 8 : 1] : 8 @ 8192
     hw.collect flits 128
-    hw.store_trf full, rows 1, row_bytes 4096
+    hw.store_trf full, rows 1, row_bytes 4096, load short
   }
   hw.exec main, slices [0, 256] {
     hw.fetch bf16, packet 32, loops [128 : 32, 32 : 1] : 32
