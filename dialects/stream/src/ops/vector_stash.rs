@@ -23,7 +23,7 @@ pub static DECL: OpDecl = OpDecl {
     ],
     operands: &[OperandDecl::one("stream", &["stream.vector", "stream.vector4"])],
     results: &["stream"],
-    infer: Some(|op| next_same(op)),
+    infer: Some(next_same),
     verify: Some(|op, _| verify(op)),
     example: "%s = stream.vector_stash %b",
     interfaces: &[
