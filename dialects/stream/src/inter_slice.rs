@@ -91,7 +91,7 @@ impl Reduction<'_> {
             }
         }
         self.check_starts()?;
-        let bits = reduced.iter().fold(0, |bits, piece| bits | piece.weight * (piece.old.extent - 1));
+        let bits = reduced.iter().fold(0, |bits, piece| bits | (piece.weight * (piece.old.extent - 1)));
         Ok(InterSlice { bits, promotion: self.promotion(&promoted)? })
     }
 

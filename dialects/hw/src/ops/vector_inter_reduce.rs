@@ -111,7 +111,8 @@ impl InterReduce {
 
     /// The ranges, in items, of what `slice` receives of `count` packets of `size` items each.
     fn received(&self, slice: usize, count: usize, size: usize) -> Vec<Range<usize>> {
-        let Some(Pick { parts, packets, width }) = self.pick else { return vec![0..count * size] };
+        let whole = Pick { parts: 1, packets: count.max(1), width: 1 };
+        let Pick { parts, packets, width } = self.pick.unwrap_or(whole);
         let own = slice / width % parts;
         let range = |outer: usize| (outer * parts + own) * packets * size;
         (0..count / (parts * packets)).map(range).map(|start| start..start + packets * size).collect()
