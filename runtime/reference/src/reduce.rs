@@ -46,7 +46,7 @@ impl Reduction<'_> {
         let size =
             size.ok_or_else(|| self.error(format!("the axis has more than {MAX_ELEMENTS} coordinates")))?;
         let mut axes: Vec<Axis> = tensor.axes.iter().filter(|own| own.id != axis).cloned().collect();
-        let spread = kept.mentions(axis).then(|| axes.len());
+        let spread = kept.mentions(axis).then_some(axes.len());
         if spread.is_some() {
             axes.push(Axis { id: axis, held: kept.held(axis, size) });
         }
