@@ -154,7 +154,8 @@ fn convolution(random: &mut Random) -> String {
     let kept_columns = places.min(32);
     let mut time = vec!["A", "B"];
     random.shuffle(&mut time);
-    let kept: Vec<&str> = time.iter().copied().filter(|axis| *axis == "B" || columns % 2 == 0).collect();
+    let kept: Vec<&str> =
+        time.iter().copied().filter(|axis| *axis == "B" || columns.is_multiple_of(2)).collect();
     let (line, result) = accumulated(random, &kept, rows, &format!("W # {kept_columns}"), kept_columns);
     let (time, kept) = (list(&time), list(&kept));
     let window = format!("$(W:{stride}, F:{dilation}) # {held}");
