@@ -35,6 +35,9 @@ pub struct GivesIds(pub fn(OpRef<'_>) -> IdSet);
 /// The interface of an operation that gives the ids of its own branch mode.
 pub const GIVES_OWN: Interface = Interface(&GivesIds(|op| mode(op).map_or(IdSet::MAX, |mode| mode.ids())));
 
+/// The interface of an operation behind which every execution id is 0.
+pub const GIVES_NONE: Interface = Interface(&GivesIds(|_| 1));
+
 /// The ids that elements have in front of `op`: those of the last operation that gave some.
 #[must_use]
 pub fn ids_before(op: OpRef<'_>) -> IdSet {

@@ -350,6 +350,8 @@ impl Run<'_> {
         let Some(to) = op.result_type::<Tensor>(0).filter(|to| to.kind.stream) else { return Ok(None) };
         let mode = match op.decl().and_then(|decl| decl.interface::<Meaning>()) {
             Some(Meaning::Branch(mode)) => mode(op)?,
+            // One element of several has none of their ids.
+            Some(Meaning::Reduce(_)) => return Ok(None),
             Some(_) | None => {
                 let before = op.operands().first().and_then(|stream| self.ids.get(stream));
                 let Some(ids) = before else { return Ok(None) };

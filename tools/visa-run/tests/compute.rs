@@ -22,6 +22,8 @@ const FEATURES: &[Feature] = &[
     ("cast", &["stream.cast"]),
     ("conditional", &["when ["]),
     ("reduced between slices", &["inter_slice_reduce"]),
+    ("reduced within slices", &["intra_slice_reduce"]),
+    ("in two groups", &["stream.vector_unzip"]),
 ];
 
 /// A stream under construction: the kernel's lines so far and what the stream is.
@@ -33,6 +35,8 @@ struct Pipe {
     /// The packet's mapping, and how many of its positions hold elements.
     packet: String,
     live: u64,
+    /// The axis in the packet, until it is reduced.
+    last: Option<String>,
     /// What the slices hold.
     slice: Vec<Digit>,
     /// ALUs of the pass that are in use.
@@ -183,6 +187,60 @@ fn between_slices(random: &mut Random, pipe: &mut Pipe) {
     pipe.push(&format!("stream.vector_inter_slice_reduce {op} @ slice {slice}, time {time}"));
 }
 
+/// Narrows, works on 4 lanes, perhaps reduces an axis within the slices, and widens. `work` adds an operation of a stage.
+fn narrow(random: &mut Random, pipe: &mut Pipe, mut work: impl FnMut(&mut Random, &mut Pipe, VectorStage)) {
+    let packet = pipe.packet.clone();
+    let trim = pipe.live <= 4 && random.below(4) > 0;
+    match trim {
+        true => pipe.push(&format!("stream.vector_trim @ packet [{packet} = 4]")),
+        false => {
+            let time = mapping(&pipe.time);
+            pipe.push(&format!("stream.vector_split @ time [{time}, {packet} / 4], packet [{packet} % 4]"));
+        }
+    }
+    (0..random.below(4)).for_each(|_| work(random, pipe, VectorStage::Float));
+    let tree = random.below(4) == 0 && within_slices(random, pipe, &packet, trim);
+    if random.below(2) == 0 {
+        work(random, pipe, VectorStage::FpDiv);
+    }
+    if tree {
+        pipe.packet = "[1 # 8]".to_owned();
+        pipe.live = 1;
+        pipe.last = None;
+        pipe.push("stream.vector_pad @ packet [1 # 8]");
+    } else if trim {
+        pipe.packet = format!("[{packet} = 4 # 8]");
+        pipe.push(&format!("stream.vector_pad @ packet {}", pipe.packet));
+    } else {
+        pipe.push(&format!("stream.vector_concat @ time {}, packet {packet}", mapping(&pipe.time)));
+    }
+}
+
+/// Reduces an axis within the slices: one of time, or that of the packet, which is the result.
+fn within_slices(random: &mut Random, pipe: &mut Pipe, packet: &str, trim: bool) -> bool {
+    let op =
+        pick(random, if pipe.dtype.is_float() { &["Add", "Max", "Min"] } else { &["AddSat", "Max", "Min"] });
+    let tree = pipe.last.is_some() && (pipe.time.is_empty() || random.below(2) == 0);
+    if tree {
+        let (axis, time) = (pipe.last.clone().unwrap_or_default(), mapping(&pipe.time));
+        pipe.push(&format!(
+            "stream.vector_intra_slice_reduce {op} @ axis [{axis}], time {time}, packet [1 # 4]"
+        ));
+    } else if !pipe.time.is_empty() {
+        let axis = pipe.time.remove(random.below(pipe.time.len())).0;
+        let axis = axis.split(' ').next().unwrap_or_default().to_owned();
+        let time = mapping(&pipe.time);
+        let (time, packet) = match trim {
+            true => (time, format!("[{packet} = 4]")),
+            false => (format!("[{time}, {packet} / 4]"), format!("[{packet} % 4]")),
+        };
+        pipe.push(&format!(
+            "stream.vector_intra_slice_reduce {op} @ axis [{axis}], time {time}, packet {packet}"
+        ));
+    }
+    tree
+}
+
 /// A chain of vector operations. `file` is a register file that fits the stream in Way8, in the format beside it.
 fn vector(random: &mut Random, pipe: &mut Pipe, file: Option<(&str, DType)>) {
     pipe.push("stream.vector_init @");
@@ -218,27 +276,10 @@ fn vector(random: &mut Random, pipe: &mut Pipe, file: Option<(&str, DType)>) {
         pipe.dtype = DType::F32;
     }
     if random.below(3) > 0 {
-        let (time, packet) = (mapping(&pipe.time), pipe.packet.clone());
-        let trim = pipe.live <= 4 && random.below(4) > 0;
-        match trim {
-            true => pipe.push(&format!("stream.vector_trim @ packet [{packet} = 4]")),
-            false => pipe
-                .push(&format!("stream.vector_split @ time [{time}, {packet} / 4], packet [{packet} % 4]")),
-        }
-        maybe_stash(random, pipe, &mut stash, true);
-        for stage in [VectorStage::Float, VectorStage::FpDiv] {
-            for _ in 0..random.below(4) {
-                let values = values(pipe, &stash, true);
-                alu(random, pipe, stage, &values);
-            }
-        }
-        match trim {
-            true => {
-                pipe.packet = format!("[{packet} = 4 # 8]");
-                pipe.push(&format!("stream.vector_pad @ packet {}", pipe.packet));
-            }
-            false => pipe.push(&format!("stream.vector_concat @ time {time}, packet {packet}")),
-        }
+        narrow(random, pipe, |random, pipe, stage| {
+            let values = values(pipe, &stash, true);
+            alu(random, pipe, stage, &values);
+        });
     }
     if pipe.dtype == DType::F32 && random.below(3) == 0 {
         pipe.push(&format!("stream.vector_fp_to_fxp @ int_width {}", random.below(32)));
@@ -255,7 +296,7 @@ fn vector(random: &mut Random, pipe: &mut Pipe, file: Option<(&str, DType)>) {
 }
 
 /// Cast, commit in another order of time, and back to HBM. `slice` holds the slices.
-fn finish(random: &mut Random, mut pipe: Pipe, head: String, last: &str) -> String {
+fn finish(random: &mut Random, mut pipe: Pipe, head: String) -> String {
     let targets: Vec<DType> = cast_targets(CAST_ENGINE, pipe.dtype).filter(|to| to.is_stored()).collect();
     if !targets.is_empty() && random.below(3) == 0 {
         pipe.dtype = pick(random, &targets);
@@ -264,14 +305,17 @@ fn finish(random: &mut Random, mut pipe: Pipe, head: String, last: &str) -> Stri
     }
     let mut order = pipe.time.clone();
     random.shuffle(&mut order);
-    let mut array = order.clone();
-    array.push((last.to_owned(), pipe.live));
+    // The array has whole axes and no padding.
+    let bare_axis = |(text, size): &Digit| (text.split(" # ").next().unwrap_or_default().to_owned(), *size);
+    let mut array: Vec<Digit> = order.iter().map(bare_axis).collect();
+    array.extend(pipe.last.iter().map(|last| digit(last, pipe.live)));
     let mut held = pipe.slice.clone();
     held.retain(|(text, _)| text != "1 # 4");
     array.splice(0..0, held);
     let inside = bare(&array);
     // Mostly with the padding of a packet, so that whole packets are written.
-    let padded = if pipe.live < 8 && random.below(8) > 0 { format!("{last} # 8") } else { last.to_owned() };
+    let last = pipe.last.clone().unwrap_or_else(|| "1".to_owned());
+    let padded = if pipe.live < 8 && random.below(8) > 0 { format!("{last} # 8") } else { last };
     order.push((padded, 8));
     let order = mapping(&order);
     format!(
@@ -334,6 +378,7 @@ fn contraction(random: &mut Random, slices: u64) -> String {
         time: vec![digit("M", 4)],
         packet: String::new(),
         live: 0,
+        last: None,
         slice: all_slices(slices),
         used: Vec::new(),
         guards: &[],
@@ -360,10 +405,11 @@ fn contraction(random: &mut Random, slices: u64) -> String {
         pipe.push(&format!("stream.accumulate sequential @ time [{kept}, N], packet [L # 8]"));
         "L"
     };
+    pipe.last = Some(last.to_owned());
     if random.below(2) == 0 {
         vector(random, &mut pipe, None);
     }
-    finish(random, pipe, head, last)
+    finish(random, pipe, head)
 }
 
 /// A chain of operations on a plain tensor, with a register file or none.
@@ -372,7 +418,9 @@ fn elementwise(random: &mut Random, slices: u64) -> String {
     // The packet is whole, or holds 1 to 7 elements and padding.
     let live = pick(random, &[8, 8, 8, 8, 4, 4, 2, 6, 6, 3]);
     let packet = if live == 8 { "[P]".to_owned() } else { "[P # 8]".to_owned() };
-    let mut time = vec![digit("A", 3), digit("B", 4)];
+    // Padding in time is what memory holds: a reduction has to leave it out.
+    let padded = random.below(3) == 0;
+    let mut time = vec![if padded { digit("A # 4", 4) } else { digit("A", 3) }, digit("B", 4)];
     random.shuffle(&mut time);
     let with_file = random.below(2) == 0;
     let file_dtype = pick(random, &[DType::I32, DType::F32]);
@@ -381,7 +429,7 @@ fn elementwise(random: &mut Random, slices: u64) -> String {
     random.shuffle(&mut file);
     let file_time = mapping(&file);
     let file_inside = file_time.trim_matches(['[', ']']).to_owned();
-    let (memory, inside) = (mapping(&time), mapping(&time).trim_matches(['[', ']']).to_owned());
+    let (memory, inside) = (mapping(&time), bare(&time).replace(" # 4", ""));
     let argument = if with_file {
         format!(", %w: !tm.hbm<{file_dtype}, [1], [S, R, {file_inside}, P]>) at [0, 0x10000000]")
     } else {
@@ -414,6 +462,7 @@ tm.func @f(%x: !tm.hbm<{dtype}, [1], [S, R, {inside}, P]>{argument} {{
         time,
         packet: packet.clone(),
         live,
+        last: Some("P".to_owned()),
         slice: all_slices(slices),
         used: Vec::new(),
         guards: &[],
@@ -422,13 +471,93 @@ tm.func @f(%x: !tm.hbm<{dtype}, [1], [S, R, {inside}, P]>{argument} {{
     pipe.push(&format!("stream.fetch @ time {memory}, packet {packet}"));
     pipe.push(&format!("stream.collect @ time {memory}, packet {packet}"));
     vector(random, &mut pipe, with_file.then_some(("%r", file_dtype)));
-    finish(random, pipe, head, "P")
+    finish(random, pipe, head)
+}
+
+/// Two tensors whose packets alternate, treated as groups, and merged.
+fn grouped(random: &mut Random, slices: u64) -> String {
+    let dtype = pick(random, &[DType::I32, DType::F32]);
+    let live = pick(random, &[8, 8, 4, 6]);
+    let packet = if live == 8 { "[P]" } else { "[P # 8]" };
+    let mut time = vec![digit("A", 3), digit("B", 4)];
+    random.shuffle(&mut time);
+    let inside = bare(&time);
+    let head = format!(
+        "visa 1\ntm.axes [S = {}, R = 4, X = 4, A = 3, B = 4, I = 2, P = {live}]
+tm.func @f(%x: !tm.hbm<{dtype}, [1], [S, R, {inside}, P]>, %w: !tm.hbm<{dtype}, [1], [S, R, {inside}, P]>) at [0, 0x10000000] {{
+  %d = tm.to_dm %x at 0, cluster [1 # 2], slice [S, R], element [{inside}, {packet}]
+  %e = tm.to_dm %w at 4096, cluster [1 # 2], slice [S, R], element [{inside}, {packet}]
+",
+        slices / 4
+    );
+    let mut pipe = Pipe {
+        lines: String::new(),
+        value: "%d".to_owned(),
+        dtype,
+        time,
+        packet: packet.to_owned(),
+        live,
+        last: Some("P".to_owned()),
+        slice: all_slices(slices),
+        used: Vec::new(),
+        guards: &["1xxx", "0xxx"],
+    };
+    pipe.push("stream.begin_interleaved main @, %e axis [I]");
+    pipe.push(&format!("stream.fetch @ time [{inside}, I], packet {packet}"));
+    pipe.push(&format!("stream.collect @ time [{inside}, I], packet {packet}"));
+    pipe.push("stream.vector_init @");
+    pipe.push("stream.vector_unzip @ axis [I]");
+    let merged = merge_groups(random, &mut pipe, &inside);
+    for stage in [VectorStage::Fxp, VectorStage::Clip].into_iter().filter(|stage| *stage > merged) {
+        pipe.guards = &["0000"];
+        alu(random, &mut pipe, stage, &[]);
+    }
+    pipe.push("stream.vector_final @");
+    finish(random, pipe, head)
+}
+
+/// Operations on either group, then one that makes one stream of both; its stage.
+fn merge_groups(random: &mut Random, pipe: &mut Pipe, inside: &str) -> VectorStage {
+    let mode = pick(random, &["", " mode Mode10", " mode Mode00", " mode Mode11"]);
+    let float = pipe.dtype == DType::F32;
+    let packet = pipe.packet.clone();
+    alu(random, pipe, VectorStage::Logic, &[]);
+    match random.below(3) {
+        0 => {
+            let op = pick(random, &["BitAnd", "BitOr", "BitXor"]);
+            pipe.push(&format!("stream.vector_logic_zip {op} @{mode}"));
+            VectorStage::Logic
+        }
+        1 if float => {
+            pipe.push(&format!(
+                "stream.vector_split @ time [{inside}, I, {packet} / 4], packet [{packet} % 4]"
+            ));
+            alu(random, pipe, VectorStage::Float, &[]);
+            let op = pick(random, &["AddF", "SubF", "MulF0", "MulF1", "DivF"]);
+            pipe.push(&format!("stream.vector_fp_zip {op} @{mode}"));
+            pipe.push(&format!("stream.vector_concat @ time [{inside}], packet {packet}"));
+            VectorStage::Widen
+        }
+        1 => {
+            alu(random, pipe, VectorStage::Fxp, &[]);
+            let op = pick(random, &["AddFxp", "SubFxpSat", "MulInt", "LeftShift"]);
+            pipe.push(&format!("stream.vector_fxp_zip {op} @{mode}"));
+            VectorStage::Fxp
+        }
+        _ => {
+            alu(random, pipe, VectorStage::Clip, &[]);
+            let op = pick(random, &["Min", "Max", "AbsMin", "AbsMax"]);
+            pipe.push(&format!("stream.vector_clip_zip {op} @{mode}"));
+            VectorStage::Clip
+        }
+    }
 }
 
 #[test]
 fn what_the_verifier_accepts_computes_the_same_values() {
-    let generate = |random: &mut Random, slices| match random.below(2) {
-        0 => contraction(random, slices),
+    let generate = |random: &mut Random, slices| match random.below(5) {
+        0 | 1 => contraction(random, slices),
+        2 => grouped(random, slices),
         _ => elementwise(random, slices),
     };
     // `VISA_PIPELINES=1000000 VISA_SEED=7 cargo test -p visa-run --release --test compute -- --nocapture` runs more.

@@ -5,6 +5,7 @@ use crate::attrs::GUARDS;
 use crate::branch::ids_before;
 use crate::chain::{axes, input, next};
 use crate::meaning::Meaning;
+use crate::ops::vector_pair::unzip;
 use crate::plan::digits_of;
 use crate::vector::Station;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
@@ -25,6 +26,7 @@ pub static DECL: OpDecl = OpDecl {
         ("C1", "the guards of `keep` have no operands"),
         ("C2", "every guard holds for an execution id that the branch mode gives and that no guard before it takes"),
         ("C3", "the live elements of a packet are its first"),
+        ("C4", "not behind two-group mode in the same pass (book 21)"),
     ],
     operands: &[OperandDecl::one("stream", &["stream.vector"])],
     clauses: &[ClauseDecl::required("keep", ClauseKind::Body(&GUARDS), "which elements are kept, by execution id")],
@@ -64,6 +66,10 @@ fn check_packet(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
 
 fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     check_packet(op, cx)?;
+    if let Some(unzip) = unzip(op) {
+        let error = op.error("C4", "there is no filter in two-group mode, nor behind it");
+        return Err(error.note("which begins here", Some(unzip.span())));
+    }
     let keep = kept(op)?;
     if keep.0.iter().any(|(_, slot)| *slot != Slot::Apply) {
         return Err(op.clause_error("C1", "keep", "a guard of a filter has no operand"));

@@ -1,6 +1,7 @@
 //! `stream.vector_intra_slice_reduce`: the Reduce stage of the vector engine (books 22, 23).
 
 use crate::VECTOR4;
+use crate::branch::GIVES_NONE;
 use crate::chain::{axes, next};
 use crate::meaning::{Meaning, Reduced};
 use crate::reduce::{Reduction, axis_of, padding_is_identity, reduction};
@@ -45,7 +46,7 @@ pub static DECL: OpDecl = OpDecl {
     infer: Some(|op| next(op, &VECTOR4, None)),
     verify: Some(verify),
     example: "%r = stream.vector_intra_slice_reduce Max %n axis [R], time [1], packet [1 # 4]",
-    interfaces: &[Interface(&Meaning::Reduce(meaning)), Interface(&Station(VectorStage::Reduce))],
+    interfaces: &[Interface(&Meaning::Reduce(meaning)), Interface(&Station(VectorStage::Reduce)), GIVES_NONE],
     ..OpDecl::BASE
 };
 

@@ -1,6 +1,6 @@
 //! Two-group mode: `stream.vector_unzip` takes a stream as two, the `_zip` operations make one of them again (book 21).
 
-use crate::branch::{BranchMode, GROUP_BIT, GivesIds, toggles};
+use crate::branch::{BranchMode, GIVES_NONE, GROUP_BIT, GivesIds, toggles};
 use crate::chain::{axes, input, next, with_dims};
 use crate::lower::{LowerStage, StageCx};
 use crate::meaning::{Function, Meaning, Zip};
@@ -60,9 +60,6 @@ const TIME: ClauseDecl = ClauseDecl::optional(
     ClauseKind::Body(&MAP),
     "what each packet holds; if absent as before, without the term that is the axis",
 );
-
-/// Behind the groups every execution id is 0.
-const GIVES_NONE: Interface = Interface(&GivesIds(|_| 1));
 
 const BASE: OpDecl = OpDecl {
     doc: "The element of group 0 and that of group 1 with the same index become one, and the axis of `stream.vector_unzip` is gone. \
