@@ -17,6 +17,7 @@ use visa_numerics::{from_f32, store};
 
 const GEMV: &str = include_str!("../../../test/kernels/gemv.visa");
 const GEMM: &str = include_str!("../../../test/kernels/gemm.visa");
+const GEMM_BROADCAST: &str = include_str!("../../../test/kernels/gemm_broadcast.visa");
 const GEMM_I8: &str = include_str!("../../../test/kernels/gemm_i8.visa");
 
 /// A matrix product of the benchmarks: rows and columns of the result, and what it sums over.
@@ -30,7 +31,12 @@ fn numbers(count: usize) -> Vec<f32> {
 }
 
 /// The kernel `text` on 1 and on 2 threads, then the time of 2.
-fn kernel(group: &mut BenchmarkGroup<'_, WallTime>, text: &str, entry: Option<&str>) -> Option<Duration> {
+fn kernel(
+    group: &mut BenchmarkGroup<'_, WallTime>,
+    name: &str,
+    text: &str,
+    entry: Option<&str>,
+) -> Option<Duration> {
     let (program, machine) = (compiled(text, entry), Machine::rngd());
     let mut last = None;
     for threads in [1, 2] {
@@ -48,7 +54,7 @@ fn kernel(group: &mut BenchmarkGroup<'_, WallTime>, text: &str, entry: Option<&s
             }
             interpreter.set_argument(&buffer.name, &bytes).expect("the right size");
         }
-        last = median(group, &format!("visa, {threads} threads"), || {
+        last = median(group, &format!("{name}, {threads} threads"), || {
             interpreter.run(&mut |_, _| ()).expect("it runs");
         });
     }
@@ -67,7 +73,7 @@ fn rate(name: &str, time: Option<Duration>) {
 fn gemv(criterion: &mut Criterion) {
     let (rows, columns) = (256, 2048);
     let mut group = criterion.benchmark_group("gemv 256x2048");
-    let time = kernel(&mut group, GEMV, None);
+    let time = kernel(&mut group, "visa", GEMV, None);
     let (matrix, vector) = (numbers(rows * columns), numbers(columns));
     let baseline = median(&mut group, "plain f32 loop", || {
         let rows = black_box(&matrix).chunks_exact(columns);
@@ -81,7 +87,9 @@ fn gemv(criterion: &mut Criterion) {
 fn gemm(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("gemm 512x512x1024");
     group.sample_size(10);
-    let time = kernel(&mut group, GEMM, None);
+    let refetched = kernel(&mut group, "gemm.visa", GEMM, None);
+    let time = kernel(&mut group, "gemm_broadcast.visa", GEMM_BROADCAST, None);
+    ratio("gemm.visa on 2 threads", refetched, "gemm_broadcast.visa on 2", time);
     if let Some(peak) = peak_memory() {
         println!("peak memory of this process so far (VmHWM): {peak}\n");
     }
@@ -140,7 +148,7 @@ fn product(left: &[f32], right: &[f32], out: &mut [f32]) {
 fn gemm_i8(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("gemm_i8 512x512x1024");
     group.sample_size(10);
-    let time = kernel(&mut group, GEMM_I8, Some("wide"));
+    let time = kernel(&mut group, "visa", GEMM_I8, Some("wide"));
     let integers = |count| numbers(count).into_iter().map(|x| (x * 127.0) as i8).collect::<Vec<_>>();
     let (left, right) = (integers(ROWS * INNER), integers(INNER * COLUMNS));
     let baseline = median(&mut group, "plain i8 to i32 loop", || {
@@ -190,7 +198,7 @@ fn elementwise() -> String {
 fn add(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("add of 4 M i32");
     group.sample_size(10);
-    let time = kernel(&mut group, &elementwise(), None);
+    let time = kernel(&mut group, "visa", &elementwise(), None);
     let (left, right) = (vec![1_i32; 4 << 20], vec![2_i32; 4 << 20]);
     let baseline = median(&mut group, "plain loop", || {
         black_box(black_box(&left).iter().zip(&right).map(|(x, y)| x.wrapping_add(*y)).collect::<Vec<_>>());

@@ -271,6 +271,11 @@ impl Contract {
 
     /// Puts what all rows read at `address` into a table.
     fn fill<T: Number>(&self, trf: &Bank, operand: &Operand, address: u32, table: &mut Table<T>) {
+        let whole = |row| trf.bytes().get(self.range(operand, row, address));
+        let reads: Vec<&[u8]> = (0..operand.rows).map_while(whole).collect();
+        if reads.len() == operand.rows {
+            return table.set_all(&reads);
+        }
         let mut bytes = Vec::new();
         for row in 0..operand.rows {
             let range = self.range(operand, row, address);
