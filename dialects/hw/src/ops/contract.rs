@@ -34,7 +34,7 @@ pub static CONTRACT: OpDecl = OpDecl {
     constraints: &[
         ("C1", "the stream's elements are of this format, and the Reducer multiplies it (book 19: i4, i5, i8, i9, f8e4m3, f8e5m2, bf16)"),
         ("C2", "the tree is at most as deep as the format's: 7 levels for i4 and i5, 6 for i8, i9 and f8, 5 for bf16 (book 19)"),
-        ("C3", "a row gives at most 32 sums, the accumulator's columns (book 19)"),
+        ("C3", "a row gives at most 32 sums, the accumulator's columns; without a tree, depth 0, its first 32 products (book 19)"),
         ("C4", "the aligner's data and reads are whole elements"),
         ("C5", "`op max` is for a single row, and its groups hold data or none (book 19: zeros would count)"),
     ],
@@ -57,6 +57,8 @@ struct Contract {
     depth: u64,
     /// Elements of a packet.
     elements: u64,
+    /// Elements of a packet that become sums, the first.
+    kept: usize,
     /// Rows of the aligner before it.
     rows: u64,
     /// Bytes of a packet that hold data, as the aligner says.
@@ -84,7 +86,9 @@ fn read(op: OpRef<'_>) -> Result<Contract, Diagnostic> {
     }
     let elements = dtype.elements(machine.limits.mac_width_bytes);
     let (sums, columns) = (elements >> depth, machine.limits.accumulator_columns);
-    if sums > columns {
+    // Without a tree what stands behind the columns is cut off.
+    let kept = if depth == 0 { elements.min(columns) } else { elements };
+    if kept >> depth > columns {
         let message = format!("a row gives {sums} sums at depth {depth}, expected at most {columns}");
         return Err(op.clause_error("C3", "depth", message));
     }
@@ -99,6 +103,7 @@ fn read(op: OpRef<'_>) -> Result<Contract, Diagnostic> {
         accumulator: contraction.accumulator,
         depth,
         elements,
+        kept: kept as usize,
         rows: aligner.rows,
         data: aligner.data,
         pitch: machine.memory.trf_bytes_per_row,
@@ -209,7 +214,7 @@ impl Contract {
 
     /// Sums of a row, a packet.
     fn groups(&self) -> usize {
-        (self.elements >> self.depth) as usize
+        self.kept >> self.depth
     }
 
     /// Values that come out for each sum: 1, or in sequential order its products.
@@ -302,7 +307,8 @@ impl Contract {
         let weights = Weights::new(operand, elements, T::ZERO, |address, lanes| {
             self.read_lanes(trf, operand, address, &mut buffers, lanes);
         });
-        let packets = data.chunks_exact(elements).flat_map(|packet| std::iter::repeat_n(packet, operand.repeat));
+        let kept = data.chunks_exact(elements).map(|packet| &packet[..self.kept]);
+        let packets = kept.flat_map(|packet| std::iter::repeat_n(packet, operand.repeat));
         let pairs = packets.zip(operand.addresses.iter().map(|&address| weights.at(address)));
         products(pairs, operand)
     }
@@ -347,13 +353,13 @@ impl Contract {
             marks[live..].fill(Taint::DEFINED);
             let weights = weights.at(address);
             if marks.iter().chain(weights.as_flattened()).all(|mark| mark.is_defined()) {
-                out.resize(out.len() + operand.rows * (elements / span) * 4, Taint::DEFINED);
+                out.resize(out.len() + operand.rows * (self.kept / span) * 4, Taint::DEFINED);
                 continue;
             }
             let numbers: Vec<T> = decoded(self.dtype, &input.bytes[packet * input.packet..][..input.packet]);
             self.read_lanes(trf, operand, address, &mut buffers, &mut values);
             for row in 0..operand.rows {
-                let products = (0..elements).map(|at| {
+                let products = (0..self.kept).map(|at| {
                     product_mark((numbers[at], marks[at]), (values[at][row], weights[at][row]))
                 });
                 let products: Vec<_> = products.collect();

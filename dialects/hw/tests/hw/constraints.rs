@@ -289,7 +289,7 @@ fn contract_constraints() {
     contract("i4", "i4, depth 2").inside();
     contract("i4", "i4, depth 1").outside("hw.contract-C3");
     contract("i8", "i8, depth 1").inside();
-    contract("i8", "i8, depth 0").outside("hw.contract-C3");
+    contract("i8", "i8, depth 0").inside();
     contract("bf16", "bf16, depth 0").inside();
     let odd = |align: &str| Contraction {
         dtype: "bf16",

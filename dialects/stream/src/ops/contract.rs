@@ -60,7 +60,7 @@ pub static CONTRACT_DECL: OpDecl = OpDecl {
           `op max` the tree takes the greatest of the products instead, and so does the accumulator behind it.",
     constraints: &[
         ("C1", "the packet is summed in groups of 2^n elements, n up to the depth of the tree: 7 for i4 and i5, 6 for i8, i9 and f8, 5 for bf16 (book 19)"),
-        ("C2", "at most 32 sums a row (book 19)"),
+        ("C2", "at most 32 sums a row; where nothing is summed, the first 32 products of a packet (book 19)"),
         ("C3", "`op max` is for a single row, and no padding is in its groups: a zero would count (book 19)"),
     ],
     operands: &[OperandDecl::one("pair", &["stream.align"])],
@@ -290,10 +290,17 @@ fn verify_contract(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
     let (packet, sums) = (source.dim(Dim::Packet), result.dim(Dim::Packet));
     let deepest = source.dtype.tree_depth().unwrap_or(0);
-    plan::tree_depth(&packet, &sums, deepest, axes).map_err(|why| op.clause_error("C1", "packet", why))?;
+    let depth =
+        plan::tree_depth(&packet, &sums, deepest, axes).map_err(|why| op.clause_error("C1", "packet", why))?;
     let (count, most) = (sums.size(axes).unwrap_or(0), machine(op.ctx).limits.accumulator_columns);
     if count > most {
         return Err(op.clause_error("C2", "packet", format!("`{sums}` has {count} sums a row, at most {most}")));
+    }
+    let made = packet.size(axes).unwrap_or(0) >> depth;
+    if depth > 0 && made > most {
+        let message = format!("sums of {} of packet `{packet}` are {made} a row, at most {most}", 1_u64 << depth);
+        let fix = "sum more of the packet, or nothing: without a sum its first 32 products are kept".to_owned();
+        return Err(op.clause_error("C2", "packet", message).fix(Some(fix)));
     }
     match reduction(op) {
         ContractionKind::Add => Ok(()),
