@@ -30,7 +30,7 @@ pub struct CacheReads {
 }
 
 impl CacheReads {
-    /// Follows the reads of `loops`, whose addresses are bytes from the start of a row. Past [`WALK_MAX`] reads that
+    /// Follows the reads of `loops`, whose addresses are bytes from the start of a row. Past 2^18 reads that
     /// differ, every read counts as a miss: a bound from above.
     #[must_use]
     pub fn of(loops: &Program, machine: &Machine) -> Self {
