@@ -98,13 +98,7 @@ fn alu(random: &mut Random, pipe: &mut Pipe, stage: VectorStage, values: &[Strin
     }
     let row = rows[random.below(rows.len())];
     pipe.used.push(row.alu);
-    let name = match stage {
-        VectorStage::Logic => "logic",
-        VectorStage::Fxp => "fxp",
-        VectorStage::Float => "fp",
-        VectorStage::FpDiv => "fp_div",
-        _ => "clip",
-    };
+    let name = stage.name();
     let arity = row.apply.arity();
     let length = "Mode".len() + arity;
     let modes: Vec<&str> = ARG_MODE_NAMES.into_iter().filter(|mode| mode.len() == length).collect();
