@@ -20,42 +20,10 @@ pub use refusal::Refusal;
 use std::collections::BTreeMap;
 use visa_machine::Machine;
 use visa_mapping::{Axes, AxisId, Cell, Digit, Dim, Expr, Map, Tensor, without_zeros};
+use visa_numerics::{CountDim, Counter, Gate};
 
 /// Most time steps of an axis that are listed. Ours: it bounds the work on a mapping.
 pub const MAX_STEPS: u64 = 1 << 20;
-
-/// A dimension of the generator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CountDim {
-    /// The one that counts elements.
-    Packet,
-    /// The gate of this number.
-    Gate(usize),
-}
-
-/// A counter: its limit, what a step adds to the index of its dimension, and that dimension, if it has one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Counter {
-    /// Values that it takes.
-    pub limit: u64,
-    /// What a step adds.
-    pub stride: u64,
-    /// Its dimension.
-    pub dim: Option<CountDim>,
-}
-
-/// A gate (book 24).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Gate {
-    /// Bits of the slice number that it sees.
-    pub mask: u64,
-    /// The slice number under the mask that is at the boundary.
-    pub matches: u64,
-    /// The index from which on packets are not valid there.
-    pub valid: u64,
-    /// Whether slices behind are as the one at the boundary.
-    pub transposed: bool,
-}
 
 /// A configuration of the generator.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

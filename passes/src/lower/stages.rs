@@ -23,7 +23,7 @@ use visa_stream::pad::Pad;
 use visa_stream::plan::{self, Plan, TimeLoop};
 use visa_stream::reduce::{Reduction, reduction};
 use visa_stream::snoop;
-use visa_stream::valid_count::{CountDim, Counter, Counting, Gate};
+use visa_stream::valid_count::Counting;
 use visa_stream::vector::Arguments;
 
 type LowerFn = fn(&StageCx<'_>, OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic>;
@@ -323,14 +323,7 @@ pub fn valid_count(
 /// The registers of the Valid Count Generator: counters, valid elements along the packet dimension, gates.
 #[must_use]
 pub fn valid_count_registers(counting: Counting) -> (hw::Counters, Option<u64>, hw::Gates) {
-    let dim = |dim| match dim {
-        CountDim::Packet => hw::CountDim::Packet,
-        CountDim::Gate(gate) => hw::CountDim::Gate(gate),
-    };
-    let counter = |Counter { limit, stride, dim: own }| hw::Counter { limit, stride, dim: own.map(dim) };
-    let gate = |Gate { mask, matches, valid, transposed }| hw::Gate { mask, matches, valid, transposed };
-    let counters = hw::Counters(counting.counters.into_iter().map(counter).collect());
-    (counters, counting.packet, hw::Gates(counting.gates.into_iter().map(gate).collect()))
+    (hw::Counters(counting.counters), counting.packet, hw::Gates(counting.gates))
 }
 
 fn branch(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {

@@ -10,11 +10,13 @@ mod guard;
 mod logic;
 mod names;
 mod reduce;
+mod valid_count;
 
 pub use args::{ARG_MODE_NAMES, Arg, ArgMode, arg_mode, default_mode};
 pub use compare::{Compare, Comparisons};
 pub use guard::{Guard, GuardFault, Guards, IdSet, Slot};
 pub use reduce::{REDUCE_NAMES, ReduceOp, SLICE_REDUCE_NAMES, reduce_op, reduce_ops};
+pub use valid_count::{CountDim, Counter, Gate};
 
 use crate::{Bits, DType};
 

@@ -1,0 +1,46 @@
+//! The registers of the Valid Count Generator (book 24), one by one: counters and gates.
+
+/// A dimension of the generator that a counter belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CountDim {
+    /// The packet dimension, which counts elements.
+    Packet,
+    /// The gate of this number, which opens or closes.
+    Gate(usize),
+}
+
+/// A counter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counter {
+    /// Values that it takes: 0 to one less.
+    pub limit: u64,
+    /// What a step adds to the index of its dimension, in that dimension's positions.
+    pub stride: u64,
+    /// The dimension; none for a counter that only counts packets.
+    pub dim: Option<CountDim>,
+}
+
+/// A gate: whether a packet of a slice is valid at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gate {
+    /// Which bits of the slice number it sees.
+    pub mask: u64,
+    /// The slice number under the mask at which not every packet is valid.
+    pub matches: u64,
+    /// The index from which on packets are not valid there.
+    pub valid: u64,
+    /// Whether slices beyond are as those that match, and not closed.
+    pub transposed: bool,
+}
+
+impl Gate {
+    /// Whether packets with this index pass in a slice.
+    #[must_use]
+    pub fn is_open(&self, slice: u64, index: u64) -> bool {
+        match (slice & self.mask).cmp(&self.matches) {
+            std::cmp::Ordering::Less => true,
+            std::cmp::Ordering::Equal => index < self.valid,
+            std::cmp::Ordering::Greater => self.transposed && index < self.valid,
+        }
+    }
+}
