@@ -81,7 +81,11 @@ pub fn mode(op: OpRef<'_>) -> Result<BranchMode, Diagnostic> {
         "valid_count" => BranchMode::ValidCount,
         "comparison" => BranchMode::Comparison(comparisons(op)?),
         "vrf" => BranchMode::RegisterFile,
-        _ => BranchMode::Unconditional,
+        "unconditional" => BranchMode::Unconditional,
+        other => {
+            return Err(op
+                .error("C1", format!("found branch mode `{other}`, expected one that this operation lists")));
+        }
     })
 }
 

@@ -78,7 +78,8 @@ fn read(op: OpRef<'_>) -> Result<VectorBranch, Diagnostic> {
         "toggle" => Mode::Toggle(toggle(op)?),
         "comparison" => Mode::Comparison(comparisons(op)?),
         "vrf" => Mode::Vrf(register_file(op)?),
-        _ => Mode::ValidCount,
+        "valid_count" => Mode::ValidCount,
+        other => return Err(op.error("C1", format!("found branch mode `{other}`, expected one that this operation lists"))),
     };
     Ok(VectorBranch { span: op.span(), mode })
 }

@@ -31,7 +31,7 @@ pub static VECTOR_LANES: OpDecl = OpDecl {
     traits: &[Trait::Inside("hw.exec")],
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.vector_lanes split",
-    interfaces: &[Interface(&Build(|op| Ok(Box::new(read(op)?)))), Interface(&Station(|op| Some(how(&op.word("how")?).stage())))],
+    interfaces: &[Interface(&Build(|op| Ok(Box::new(read(op)?)))), Interface(&Station(|op| Some(how(&op.word("how")?)?.stage())))],
     ..OpDecl::BASE
 };
 
@@ -43,12 +43,14 @@ enum How {
     Pad,
 }
 
-fn how(word: &str) -> How {
+/// What a word of the clause `how` names.
+fn how(word: &str) -> Option<How> {
     match word {
-        "split" => How::Split,
-        "trim" => How::Trim,
-        "concat" => How::Concat,
-        _ => How::Pad,
+        "split" => Some(How::Split),
+        "trim" => Some(How::Trim),
+        "concat" => Some(How::Concat),
+        "pad" => Some(How::Pad),
+        _ => None,
     }
 }
 
@@ -99,7 +101,9 @@ struct VectorLanes {
 }
 
 fn read(op: OpRef<'_>) -> Result<VectorLanes, Diagnostic> {
-    Ok(VectorLanes { span: op.span(), how: how(&word(op, "how")?) })
+    let word = word(op, "how")?;
+    let unknown = || op.error("C1", format!("found `{word}`, expected `split`, `trim`, `concat` or `pad`"));
+    Ok(VectorLanes { span: op.span(), how: how(&word).ok_or_else(unknown)? })
 }
 
 impl Stage for VectorLanes {
