@@ -83,8 +83,10 @@ pub fn mode(op: OpRef<'_>) -> Result<BranchMode, Diagnostic> {
         "vrf" => BranchMode::RegisterFile,
         "unconditional" => BranchMode::Unconditional,
         other => {
-            return Err(op
-                .error("C1", format!("found branch mode `{other}`, expected one that this operation lists")));
+            return Err(op.error(
+                "C1",
+                format!("found branch mode `{other}`, expected one that this operation lists"),
+            ));
         }
     })
 }
