@@ -2,6 +2,7 @@
 
 use crate::stage::Bank;
 use std::ops::Range;
+use visa_numerics::transposed;
 use visa_sequencer::{Entry, Program, Stride};
 
 /// Bytes that a processor moves at once between memory and its cache.
@@ -17,6 +18,8 @@ pub(crate) struct Gather {
     starts: Vec<i64>,
     /// Offsets of the loops that stay within a line.
     near: Vec<i64>,
+    /// The same as eight neighbours of 2 bytes each, if they are: the offset of the first and the places of all in `near`.
+    squares: Option<Vec<(i64, [usize; 8])>>,
     /// Iterations and stride of the innermost loop.
     limit: usize,
     stride: i64,
@@ -39,12 +42,10 @@ impl Gather {
         let offsets = |entries: &[Entry], base| {
             Program { entries: entries.to_vec(), packet: 1, base }.addresses().collect::<Vec<_>>()
         };
-        Some(Self {
-            starts: offsets(&around[..near], program.base),
-            near: offsets(&around[near..], 0),
-            limit: usize::try_from(inner.limit).ok()?,
-            stride: *strides.last()?,
-        })
+        let (starts, near) = (offsets(&around[..near], program.base), offsets(&around[near..], 0));
+        let (limit, stride) = (usize::try_from(inner.limit).ok()?, *strides.last()?);
+        let squares = neighbours(&near).filter(|_| limit.is_multiple_of(8));
+        Some(Self { starts, near, squares, limit, stride })
     }
 
     /// Appends `size` bytes for each access, in loop order; `extent` is what the program touches. Whether it did: it does not
@@ -56,12 +57,34 @@ impl Gather {
         }
         match size {
             1 => self.arrays::<1>(bytes, out),
-            2 => self.arrays::<2>(bytes, out),
+            2 => match &self.squares {
+                Some(squares) => self.squares(squares, bytes, out),
+                None => self.arrays::<2>(bytes, out),
+            },
             4 => self.arrays::<4>(bytes, out),
             8 => self.arrays::<8>(bytes, out),
             _ => return false,
         }
         true
+    }
+
+    /// [`Gather::arrays`] of 2 bytes, a square of eight by eight at a time.
+    fn squares(&self, squares: &[(i64, [usize; 8])], bytes: &[u8], out: &mut Vec<u8>) {
+        let (first, around) = (out.len(), self.near.len() * self.limit);
+        out.resize(first + self.starts.len() * around * 2, 0);
+        for (&start, out) in self.starts.iter().zip(out[first..].chunks_exact_mut((2 * around).max(1))) {
+            for step in (0..self.limit).step_by(8) {
+                for (offset, places) in squares {
+                    let row = |at: usize| {
+                        let at = start + offset + (step + at) as i64 * self.stride;
+                        bytes.get(at as usize..).and_then(|rest| rest.first_chunk().copied()).unwrap_or_default()
+                    };
+                    for (place, column) in places.iter().zip(transposed(std::array::from_fn(row))) {
+                        out[2 * (place * self.limit + step)..][..16].copy_from_slice(&column);
+                    }
+                }
+            }
+        }
     }
 
     fn arrays<const N: usize>(&self, bytes: &[u8], out: &mut Vec<u8>) {
@@ -87,6 +110,16 @@ impl Gather {
     }
 }
 
+/// Offsets as eight neighbours of 2 bytes each, in the order of memory: where the first one is, and which these are.
+fn neighbours(offsets: &[i64]) -> Option<Vec<(i64, [usize; 8])>> {
+    let mut places: Vec<usize> = (0..offsets.len()).collect();
+    places.sort_by_key(|&place| offsets[place]);
+    let (groups, rest) = places.as_chunks::<8>();
+    let follow = |group: &[usize; 8]| group.is_sorted_by(|&left, &right| offsets[right] == offsets[left] + 2);
+    let whole = rest.is_empty() && groups.iter().all(follow);
+    whole.then(|| groups.iter().map(|group| (offsets[group[0]], *group)).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -101,6 +134,12 @@ mod tests {
             "[2 : 0, 3 : 1, 700 : 4] : 1 @ 3",
             "[4 : 8, 2 : 1, 300 : -16, 1 : 1] : 1 @ 5000",
             "[2 : 32, 8 : 1] : 8",
+            // Squares: two groups twice, over more than a block, and backwards.
+            "[2 : 3, 16 : 2, 264 : 20, 2 : 1] : 2 @ 8",
+            "[8 : 2, 16 : -32, 2 : 1] : 2 @ 5000",
+            // Not quite: neighbours overlap, or are seven.
+            "[8 : 1, 16 : 32, 2 : 1] : 2",
+            "[7 : 2, 16 : 32, 2 : 1] : 2",
         ] {
             let program: Program = program.parse().unwrap();
             let (start, end) = program.extent().unwrap();

@@ -9,6 +9,7 @@
 use crate::float::{canonical, flush, widen_bf16};
 use crate::memory::nibbles;
 use crate::minifloat::{f8e4m3_to_f32, f8e5m2_to_f32};
+use crate::transpose::transposed;
 use crate::{DType, ROWS};
 
 /// A value of every row.
@@ -99,50 +100,19 @@ impl Table<f32> {
         let elements = self.pairs.as_flattened_mut();
         for (at, block) in elements.as_chunks_mut::<8>().0.iter_mut().enumerate() {
             let chunk = |row: &[u8]| row.as_chunks::<16>().0.get(at).copied().unwrap_or_default();
-            *block = transposed(rows.map(chunk));
+            *block = widened(rows.map(chunk));
         }
     }
 }
 
 /// Eight bf16 of each of eight rows, as f32: those of one place in every row, place by place.
-#[cfg(target_arch = "x86_64")]
-fn transposed(rows: [[u8; 16]; ROWS]) -> [Lanes<f32>; 8] {
-    use std::arch::x86_64::{__m128i, _mm_setzero_si128, _mm_unpackhi_epi16, _mm_unpacklo_epi16};
-    #[expect(
-        unsafe_code,
-        reason = "the compiler moves element by element instead; measured, a GEMM takes a tenth longer so"
-    )]
-    // SAFETY: every x86-64 processor has SSE2, and the types that change have the same size and every bit pattern.
-    unsafe {
-        let rows = std::mem::transmute::<[[u8; 16]; ROWS], [__m128i; ROWS]>(rows);
-        // Three times the rows a distance of four apart are interleaved: then each register holds one place of all rows.
-        let interleaved = |rows: [__m128i; ROWS]| {
-            let pair = |at: usize| {
-                let (left, right) = (rows[at], rows[at + 4]);
-                [_mm_unpacklo_epi16(left, right), _mm_unpackhi_epi16(left, right)]
-            };
-            let [[a, b], [c, d], [e, f], [g, h]] = [pair(0), pair(1), pair(2), pair(3)];
-            [a, b, c, d, e, f, g, h]
-        };
-        let places = interleaved(interleaved(interleaved(rows)));
-        let zero = _mm_setzero_si128();
-        // The upper half of an f32 is the bf16.
-        let widened = places.map(|place| [_mm_unpacklo_epi16(zero, place), _mm_unpackhi_epi16(zero, place)]);
-        std::mem::transmute::<[[__m128i; 2]; 8], [Lanes<f32>; 8]>(widened)
-    }
-}
-
-/// Eight bf16 of each of eight rows, as f32: those of one place in every row, place by place.
-#[cfg(not(target_arch = "x86_64"))]
-fn transposed(rows: [[u8; 16]; ROWS]) -> [Lanes<f32>; 8] {
-    portable_transposed(rows)
-}
-
-#[cfg(any(test, not(target_arch = "x86_64")))]
-fn portable_transposed(rows: [[u8; 16]; ROWS]) -> [Lanes<f32>; 8] {
-    let element =
-        |row: [u8; 16], at: usize| widen_bf16(u32::from(u16::from_le_bytes([row[2 * at], row[2 * at + 1]])));
-    std::array::from_fn(|at| rows.map(|row| element(row, at)))
+fn widened(rows: [[u8; 16]; ROWS]) -> [Lanes<f32>; 8] {
+    transposed(rows).map(|place| {
+        let mut lanes = [0.0; ROWS];
+        let halves = place.as_chunks().0.iter().map(|&half| u32::from(u16::from_le_bytes(half)));
+        lanes.iter_mut().zip(halves).for_each(|(lane, half)| *lane = widen_bf16(half));
+        lanes
+    })
 }
 
 /// Elements in bytes of a stream.
@@ -649,23 +619,13 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_transposed() {
+    fn rows_are_widened_place_by_place() {
         // Element `at` of row `row` is 8 row + at: integers below 64, which bf16 has.
         let element = |row: usize, at: usize| (8 * row + at) as f32;
         let half = |x: f32| ((x.to_bits() >> 16) as u16).to_le_bytes();
-        let rows: [[u8; 16]; ROWS] = std::array::from_fn(|row| {
-            let mut bytes = [0; 16];
-            bytes
-                .as_chunks_mut()
-                .0
-                .iter_mut()
-                .enumerate()
-                .for_each(|(at, out)| *out = half(element(row, at)));
-            bytes
-        });
-        let found = transposed(rows);
-        assert_eq!(found, portable_transposed(rows));
-        for (at, lanes) in found.iter().enumerate() {
+        let rows: [[u8; 16]; ROWS] =
+            std::array::from_fn(|row| std::array::from_fn(|byte| half(element(row, byte / 2))[byte % 2]));
+        for (at, lanes) in widened(rows).iter().enumerate() {
             assert_eq!(*lanes, std::array::from_fn(|row| element(row, at)));
         }
     }

@@ -15,6 +15,7 @@ mod minifloat;
 mod reduce;
 #[cfg(test)]
 mod testing;
+mod transpose;
 mod vector;
 
 pub use adapter::{
@@ -22,6 +23,7 @@ pub use adapter::{
     zero_point_cast,
 };
 pub use cast::{CAST_ENGINE, CastRow, FETCH_CASTS, cast_targets, engine_cast, fetch_cast, from_f32, to_f64};
+pub use transpose::transposed;
 pub use dot::{Meeting, Packets, Summand, TABLES, Table, Trees, tree_sums};
 pub use dtype::{Contraction, DTYPES, DType, DTypeInfo};
 pub use float::{BF16_NAN, F32_NAN, add, bf16_to_f32, canonical, f32_to_bf16, flush, mul, widen_bf16};
