@@ -15,6 +15,14 @@ use crate::{DType, ROWS};
 /// A value of every row.
 type Lanes<T> = [T; ROWS];
 
+/// A value whose vectors each lie in one line of the processor's cache: measured, a load across two costs a GEMM a tenth.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(32))]
+pub struct Aligned<T>(T);
+
+/// Most pairs of elements of a packet: 64 bytes of 4 bits (book 17).
+const MOST_PAIRS: usize = 64;
+
 /// The stream's side of a contraction: packets of equal size behind one another.
 #[derive(Clone, Copy, Debug)]
 pub struct Packets<'a> {
@@ -26,6 +34,16 @@ pub struct Packets<'a> {
     pub packet: usize,
     /// Bytes of a packet that hold data; the elements behind them count as zero.
     pub data: usize,
+    /// Whether [`flush_free`] holds for all of them.
+    free: bool,
+}
+
+impl<'a> Packets<'a> {
+    /// Packets of `packet` bytes, of which the first `data` hold data.
+    #[must_use]
+    pub fn new(dtype: DType, bytes: &'a [u8], packet: usize, data: usize) -> Self {
+        Self { dtype, bytes, packet, data, free: flush_free(dtype, bytes) }
+    }
 }
 
 /// How products become sums, and where those go.
@@ -52,8 +70,12 @@ pub struct Table<T: Summand> {
 
 impl<T: Summand> Table<T> {
     /// A table of zeros, for packets of `elements` elements of which the first `live` are data.
+    ///
+    /// # Panics
+    /// If there are more than 128 elements.
     #[must_use]
     pub fn new(dtype: DType, elements: usize, live: usize) -> Self {
+        assert!(elements <= 2 * MOST_PAIRS, "{elements} elements in a packet");
         let pairs = vec![T::Pair::default(); elements / 2];
         Self { dtype, live: live.min(elements), pairs, row: Vec::new(), free: true }
     }
@@ -97,10 +119,10 @@ impl Table<f32> {
     /// [`Table::set`] for all rows at once, whose reads fill the packet's data, of bf16: eight elements of eight rows at a time.
     fn set_whole(&mut self, rows: &[&[u8]; ROWS]) {
         self.free = rows.iter().all(|row| flush_free(DType::Bf16, row));
-        let elements = self.pairs.as_flattened_mut();
-        for (at, block) in elements.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+        for (at, pairs) in self.pairs.as_chunks_mut::<4>().0.iter_mut().enumerate() {
             let chunk = |row: &[u8]| row.as_chunks::<16>().0.get(at).copied().unwrap_or_default();
-            *block = widened(rows.map(chunk));
+            let places = widened(rows.map(chunk));
+            pairs.iter_mut().zip(places.as_chunks().0).for_each(|(pair, &places)| *pair = Aligned(places));
         }
     }
 }
@@ -166,7 +188,9 @@ fn any<T: Summand>(packets: Packets<'_>, meetings: &[Meeting<'_, T>], trees: Tre
     match trees.depth {
         0 | 1 => each::<T, 1>(packets, meetings, trees, out),
         2 => each::<T, 2>(packets, meetings, trees, out),
-        _ => each::<T, 4>(packets, meetings, trees, out),
+        3 => each::<T, 4>(packets, meetings, trees, out),
+        4 => each::<T, 8>(packets, meetings, trees, out),
+        _ => each::<T, 16>(packets, meetings, trees, out),
     }
 }
 
@@ -178,34 +202,44 @@ fn each<T: Summand, const BLOCK: usize>(
     trees: Trees,
     out: &mut [[u8; 4]],
 ) {
-    let pairs = meetings.iter().map(|(_, table)| table.pairs.len()).max().unwrap_or(0);
-    let zeros = || vec![[T::Element::default(); 2]; pairs];
-    let (mut first, mut second) = (zeros(), zeros());
+    let (mut first, mut second) = (Held::<T>::new(), Held::<T>::new());
     let most = meetings.iter().map(|(accesses, _)| accesses.len()).max().unwrap_or(0);
-    // Neighbouring addresses often meet the same packets (time broadcast).
-    let mut held = [(usize::MAX, true); 2];
     for at in (0..most).step_by(2) {
         for (accesses, table) in meetings {
-            let Some(rest) = accesses.get(at..).filter(|rest| !rest.is_empty()) else { continue };
-            let both = [rest[0] as usize, rest[1.min(rest.len() - 1)] as usize];
-            let mut free = table.free;
-            let operands = [&mut first, &mut second];
-            for ((access, operands), (number, flush_free_held)) in
-                both.into_iter().zip(operands).zip(&mut held)
-            {
-                let packet = access / trees.repeat;
-                if *number != packet {
-                    let bytes = &packets.bytes[packet * packets.packet..][..packets.data];
-                    T::widen(packets.dtype, bytes, operands.as_flattened_mut());
-                    (*number, *flush_free_held) = (packet, flush_free(packets.dtype, bytes));
-                }
-                free &= *flush_free_held;
-            }
-            match free {
-                true => sums::<T, false, BLOCK>([&first, &second], table, trees, both, out),
-                false => sums::<T, true, BLOCK>([&first, &second], table, trees, both, out),
+            let Some(&one) = accesses.get(at) else { continue };
+            let both = [one as usize, accesses.get(at + 1).map_or(one, |&other| other) as usize];
+            first.take(packets, both[0], trees.repeat);
+            second.take(packets, both[1], trees.repeat);
+            match table.free & first.free & second.free {
+                true => sums::<T, false, BLOCK>([&first.pairs.0, &second.pairs.0], table, trees, both, out),
+                false => sums::<T, true, BLOCK>([&first.pairs.0, &second.pairs.0], table, trees, both, out),
             }
         }
+    }
+}
+
+/// The packet met last, widened: neighbouring addresses often meet the same packets (time broadcast).
+struct Held<T: Summand> {
+    pairs: Aligned<[[T::Element; 2]; MOST_PAIRS]>,
+    packet: Option<usize>,
+    free: bool,
+}
+
+impl<T: Summand> Held<T> {
+    fn new() -> Self {
+        Self { pairs: Aligned([[T::Element::default(); 2]; MOST_PAIRS]), packet: None, free: true }
+    }
+
+    /// Holds the packet of an access, where each packet has `repeat` of them.
+    #[inline(always)]
+    fn take(&mut self, packets: Packets<'_>, access: usize, repeat: usize) {
+        let packet = if repeat == 1 { access } else { access / repeat };
+        if self.packet == Some(packet) {
+            return;
+        }
+        let bytes = &packets.bytes[packet * packets.packet..][..packets.data];
+        T::widen(packets.dtype, bytes, self.pairs.0.as_flattened_mut());
+        (self.packet, self.free) = (Some(packet), packets.free || flush_free(packets.dtype, bytes));
     }
 }
 
@@ -218,12 +252,14 @@ fn sums<T: Summand, const FLUSH: bool, const BLOCK: usize>(
     accesses: [usize; 2],
     out: &mut [[u8; 4]],
 ) {
-    let span = (1 << trees.depth) / 2;
-    let groups = table.pairs.len() / span;
+    let level = trees.depth - 1;
+    let groups = table.pairs.len() >> level;
     let size = trees.rows * groups;
-    let operands = packets[0].chunks_exact(span).zip(packets[1].chunks_exact(span));
-    for (group, ((first, second), weights)) in operands.zip(table.pairs.chunks_exact(span)).enumerate() {
-        let roots = tree::<T, FLUSH, BLOCK>(first, second, weights);
+    // Counted and not `chunks_exact`, whose division takes as long as a quarter of a tree.
+    for group in 0..groups {
+        let span = group << level..(group + 1) << level;
+        let (first, second) = (&packets[0][span.clone()], &packets[1][span.clone()]);
+        let roots = tree::<T, FLUSH, BLOCK>(first, second, &table.pairs[span]);
         for (access, root) in accesses.into_iter().zip(roots) {
             let out = &mut out[access * size..][..size];
             let sums = T::bytes(root);
@@ -275,16 +311,43 @@ fn block<T: Summand, const FLUSH: bool, const BLOCK: usize>(
     second: &[[T::Element; 2]; BLOCK],
     weights: &[T::Pair; BLOCK],
 ) -> Node<T> {
-    let leaf = |at: usize| -> Node<T> {
-        [T::leaf::<FLUSH>(&first[at], &weights[at]), T::leaf::<FLUSH>(&second[at], &weights[at])]
-    };
+    let pairs = Pairs { first, second, weights };
     match BLOCK {
-        1 => leaf(0),
-        2 => add::<T, FLUSH>(leaf(0), leaf(1)),
-        _ => {
-            let left = add::<T, FLUSH>(leaf(0), leaf(1));
-            add::<T, FLUSH>(left, add::<T, FLUSH>(leaf(2), leaf(3)))
-        }
+        1 => pairs.leaf::<FLUSH>(0),
+        2 => pairs.two::<FLUSH>(0),
+        4 => pairs.four::<FLUSH>(0),
+        8 => pairs.eight::<FLUSH>(0),
+        _ => add::<T, FLUSH>(pairs.eight::<FLUSH>(0), pairs.eight::<FLUSH>(8)),
+    }
+}
+
+/// A block of pairs of two packets, and their weights.
+struct Pairs<'a, T: Summand, const BLOCK: usize> {
+    first: &'a [[T::Element; 2]; BLOCK],
+    second: &'a [[T::Element; 2]; BLOCK],
+    weights: &'a [T::Pair; BLOCK],
+}
+
+impl<T: Summand, const BLOCK: usize> Pairs<'_, T, BLOCK> {
+    #[inline(always)]
+    fn leaf<const FLUSH: bool>(&self, at: usize) -> Node<T> {
+        let weights = &self.weights[at];
+        [T::leaf::<FLUSH>(&self.first[at], weights), T::leaf::<FLUSH>(&self.second[at], weights)]
+    }
+
+    #[inline(always)]
+    fn two<const FLUSH: bool>(&self, at: usize) -> Node<T> {
+        add::<T, FLUSH>(self.leaf::<FLUSH>(at), self.leaf::<FLUSH>(at + 1))
+    }
+
+    #[inline(always)]
+    fn four<const FLUSH: bool>(&self, at: usize) -> Node<T> {
+        add::<T, FLUSH>(self.two::<FLUSH>(at), self.two::<FLUSH>(at + 2))
+    }
+
+    #[inline(always)]
+    fn eight<const FLUSH: bool>(&self, at: usize) -> Node<T> {
+        add::<T, FLUSH>(self.four::<FLUSH>(at), self.four::<FLUSH>(at + 4))
     }
 }
 
@@ -345,7 +408,7 @@ pub trait Summand: Copy {
 
 impl Summand for f32 {
     type Element = f32;
-    type Pair = [[f32; ROWS]; 2];
+    type Pair = Aligned<[[f32; ROWS]; 2]>;
     const ZEROS: Lanes<f32> = [0.0; ROWS];
 
     /// Subnormals stay what they are: a stream that has some is not flush-free, and the leaf flushes them.
@@ -380,13 +443,13 @@ impl Summand for f32 {
 
     #[inline(always)]
     fn set(pair: &mut Self::Pair, row: usize, elements: [f32; 2]) {
-        pair[0][row] = elements[0];
-        pair[1][row] = elements[1];
+        pair.0[0][row] = elements[0];
+        pair.0[1][row] = elements[1];
     }
 
     #[inline(always)]
     fn leaf<const FLUSH: bool>(elements: &[f32; 2], pair: &Self::Pair) -> Lanes<f32> {
-        Self::add::<FLUSH>(products::<FLUSH>(elements[0], &pair[0]), products::<FLUSH>(elements[1], &pair[1]))
+        Self::add::<FLUSH>(products::<FLUSH>(elements[0], &pair.0[0]), products::<FLUSH>(elements[1], &pair.0[1]))
     }
 
     #[inline(always)]
@@ -411,7 +474,7 @@ impl Summand for i32 {
     /// Wide enough for i9.
     type Element = i16;
     /// Two elements in one word, the first in its low half, as the processors' multiply-and-add-pairs takes them.
-    type Pair = [i32; ROWS];
+    type Pair = Aligned<[i32; ROWS]>;
     const ZEROS: Lanes<i32> = [0; ROWS];
 
     #[inline(always)]
@@ -440,12 +503,12 @@ impl Summand for i32 {
 
     #[inline(always)]
     fn set(pair: &mut Self::Pair, row: usize, elements: [i16; 2]) {
-        pair[row] = word(elements);
+        pair.0[row] = word(elements);
     }
 
     #[inline(always)]
     fn leaf<const FLUSH: bool>(elements: &[i16; 2], pair: &Self::Pair) -> Lanes<i32> {
-        pair_sums(word(*elements), pair)
+        pair_sums(word(*elements), &pair.0)
     }
 
     #[inline(always)]
@@ -569,7 +632,7 @@ mod tests {
                 let mut table = Table::<T>::new(dtype, elements, elements_held(dtype, data));
                 let reads: Vec<&[u8]> = row.iter().map(|bytes| &bytes[..]).collect();
                 table.set_all(&reads);
-                let packets = Packets { dtype, bytes: &stream, packet, data };
+                let packets = Packets::new(dtype, &stream, packet, data);
                 let trees = Trees { depth, rows, repeat: 2 };
                 let groups = elements >> depth;
                 let mut fast = vec![[0; 4]; 4 * rows * groups];
@@ -613,7 +676,7 @@ mod tests {
         assert!(!table.free);
         table.set(0, &[0x80, 0x3f]);
         assert!(table.free);
-        assert!(table.pairs.iter().all(|pair| pair[0][0] == 1.0 && pair[1][0] == 1.0 && pair[0][1] == 0.0));
+        assert!(table.pairs.iter().all(|pair| pair.0[0][0] == 1.0 && pair.0[1][0] == 1.0 && pair.0[0][1] == 0.0));
         table.set(1, &[0x01, 0x00]);
         assert!(!table.free);
     }

@@ -256,7 +256,7 @@ impl Contract {
     /// The sums of all packets, as bytes.
     fn sums<T: Number>(&self, trf: &Bank, input: &Stream, operand: &Operand) -> Vec<u8> {
         let data = operand.data * self.dtype.wire_scale();
-        let packets = Packets { dtype: self.dtype, bytes: &input.bytes, packet: input.packet, data };
+        let packets = Packets::new(self.dtype, &input.bytes, input.packet, data);
         let trees = Trees { depth: self.depth as u32, rows: operand.rows, repeat: operand.repeat };
         let table = Table::<T>::new(self.dtype, self.elements as usize, self.live(operand));
         let mut tables = vec![table; TABLES];
