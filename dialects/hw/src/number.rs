@@ -20,8 +20,11 @@ pub(crate) trait Number: Summand + Send + Sync {
     fn absorbs(self, other: Self) -> bool;
     /// One sum.
     fn sum(self, other: Self) -> Self;
-    /// `sums` and then each of `packets` in turn, lane by lane.
-    fn sum_lanes<'a>(sums: [Self; ROWS], packets: impl Iterator<Item = &'a [[u8; 4]; ROWS]>) -> [Self; ROWS];
+    /// `sums` and then each of `packets` of a contraction in turn, lane by lane, for `N` independent sums.
+    fn sum_lanes<'a, const N: usize>(
+        sums: [[Self; ROWS]; N],
+        packets: impl Iterator<Item = [&'a [[u8; 4]; ROWS]; N]>,
+    ) -> [[Self; ROWS]; N];
 }
 
 impl Number for f32 {
@@ -56,17 +59,20 @@ impl Number for f32 {
         add(self, other)
     }
 
-    /// NaN is made canonical at the end only: it stays NaN whatever is added.
+    /// NaN is made canonical at the end only: it stays NaN whatever is added. The packets are flushed already, as are all sums and products.
     #[inline]
-    fn sum_lanes<'a>(sums: [Self; ROWS], packets: impl Iterator<Item = &'a [[u8; 4]; ROWS]>) -> [Self; ROWS] {
-        let mut total = sums.map(flush);
-        for packet in packets {
-            total
-                .iter_mut()
-                .zip(packet)
-                .for_each(|(total, &bytes)| *total = flush(*total + flush(Self::read(bytes))));
+    fn sum_lanes<'a, const N: usize>(
+        sums: [[Self; ROWS]; N],
+        packets: impl Iterator<Item = [&'a [[u8; 4]; ROWS]; N]>,
+    ) -> [[Self; ROWS]; N] {
+        let mut totals = sums.map(|sums| sums.map(flush));
+        for packets in packets {
+            for (total, packet) in totals.iter_mut().zip(packets) {
+                let lanes = total.iter_mut().zip(packet);
+                lanes.for_each(|(total, &bytes)| *total = flush(*total + Self::read(bytes)));
+            }
         }
-        total.map(canonical)
+        totals.map(|total| total.map(canonical))
     }
 }
 
@@ -103,14 +109,17 @@ impl Number for i32 {
     }
 
     #[inline]
-    fn sum_lanes<'a>(sums: [Self; ROWS], packets: impl Iterator<Item = &'a [[u8; 4]; ROWS]>) -> [Self; ROWS] {
-        let mut total = sums;
-        for packet in packets {
-            total
-                .iter_mut()
-                .zip(packet)
-                .for_each(|(total, &bytes)| *total = total.wrapping_add(Self::read(bytes)));
+    fn sum_lanes<'a, const N: usize>(
+        sums: [[Self; ROWS]; N],
+        packets: impl Iterator<Item = [&'a [[u8; 4]; ROWS]; N]>,
+    ) -> [[Self; ROWS]; N] {
+        let mut totals = sums;
+        for packets in packets {
+            for (total, packet) in totals.iter_mut().zip(packets) {
+                let lanes = total.iter_mut().zip(packet);
+                lanes.for_each(|(total, &bytes)| *total = total.wrapping_add(Self::read(bytes)));
+            }
         }
-        total
+        totals
     }
 }

@@ -5,32 +5,20 @@ use visa_hw::stage::Space;
 use visa_hw::taint::{Marker, TaintLog};
 
 use crate::error::RunError;
-use crate::memory::{Chunk, Memories, PAGE_BYTES, Place, SliceParts};
+use crate::memory::{Chunk, Memories, PAGE_BYTES, Place, Scatter, SliceParts};
 use crate::runs::Runs;
 
-/// Runs a transfer: PCIe once, its loops count the chips; the tensor DMA on every chip alike (book 10).
+/// Runs a transfer in program order: PCIe once, its loops count the chips; the tensor DMA on every chip alike (book 10).
 pub(crate) fn run(
     dma: &Dma,
     memories: &mut Memories,
     op: u32,
     log: Option<&TaintLog>,
 ) -> Result<(), RunError> {
-    // Within one memory a later packet may read what an earlier one wrote, so packets stay whole there.
-    let piece = if dma.from == dma.to { dma.loops.packet } else { PAGE_BYTES as u64 };
-    let capacity = [memories.capacity(dma.from, dma.pcie), memories.capacity(dma.to, dma.pcie)];
-    let runs = Runs::new(&dma.loops, piece, capacity)?;
+    let runs = runs(dma, memories)?;
     let chips = if dma.pcie { 1 } else { memories.chips.len() };
     let mut chunk = Chunk::default();
     for chip in 0..chips {
-        let slices = memories.chips.get(chip).map_or(0, Vec::len);
-        if log.is_none()
-            && dma.from == Space::Hbm
-            && dma.to == Space::Dm
-            && let Some((parts, inner)) = by_slice(&runs, slices, memories.dm_bytes_per_slice)
-        {
-            memories.scatter(chip, &runs, inner, &parts)?;
-            continue;
-        }
         let (from, to) = (Place { space: dma.from, chip }, Place { space: dma.to, chip });
         for copy in runs.copies() {
             chunk.clear();
@@ -42,6 +30,24 @@ pub(crate) fn run(
         }
     }
     Ok(())
+}
+
+fn runs(dma: &Dma, memories: &Memories) -> Result<Runs, RunError> {
+    // Within one memory a later packet may read what an earlier one wrote, so packets stay whole there.
+    let piece = if dma.from == dma.to { dma.loops.packet } else { PAGE_BYTES as u64 };
+    let capacity = [memories.capacity(dma.from, dma.pcie), memories.capacity(dma.to, dma.pcie)];
+    Runs::new(&dma.loops, piece, capacity)
+}
+
+/// The transfer slice by slice, if it is one from HBM to slices that can be cut so.
+pub(crate) fn by_slices(dma: &Dma, memories: &Memories) -> Result<Option<Scatter>, RunError> {
+    if dma.pcie || dma.from != Space::Hbm || dma.to != Space::Dm {
+        return Ok(None);
+    }
+    let runs = runs(dma, memories)?;
+    let slices = memories.chips.first().map_or(0, Vec::len);
+    let cut = by_slice(&runs, slices, memories.dm_bytes_per_slice);
+    Ok(cut.map(|(parts, inner)| Scatter { parts, copies: runs.relative(inner) }))
 }
 
 /// Most parts that a transfer is cut into, and most copies of a part: both are listed.

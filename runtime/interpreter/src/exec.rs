@@ -1,5 +1,6 @@
 //! Runs of the Tensor Unit: every active slice, in parallel.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use rayon::prelude::*;
@@ -32,19 +33,30 @@ impl<'a> ExecCx<'a> {
 type Stages = [Box<dyn Stage>];
 
 /// Runs a command on every chip. Slices do not share what they sum, so the order of threads cannot show.
-pub(crate) fn run(exec: &Exec, memories: &mut Memories, cx: ExecCx<'_>) -> Result<(), RunError> {
-    reserve(exec, memories, cx.machine)?;
+pub(crate) fn run(exec: &Exec, memories: &mut Memories, cx: ExecCx<'_>) {
     for slices in &mut memories.chips {
         let mut exchange = None;
         for (at, _) in exec.stages.iter().enumerate().filter(|(_, stage)| stage.is_switch()) {
             exchange = Some(Exchange { at, inputs: streams(exec, exchange.as_ref(), at, slices, cx) });
         }
-        for_active(slices, stored(exec), |slice, memory| {
+        let all = slices.par_iter_mut().enumerate();
+        all.filter(|(slice, _)| stores(exec, *slice)).for_each(|(slice, memory)| {
             let (first, input) = Exchange::received(exchange.as_ref(), exec, slice, cx);
             finish(&exec.stages, first, (slice, memory), input, cx);
         });
     }
-    Ok(())
+}
+
+/// Runs a command without exchange in one slice.
+pub(crate) fn run_slice(exec: &Exec, slice: usize, memory: &mut SliceMemory, cx: ExecCx<'_>) {
+    if stores(exec, slice) {
+        finish(&exec.stages, 0, (slice, memory), empty(), cx);
+    }
+}
+
+/// Whether slices exchange data.
+pub(crate) fn exchanges(exec: &Exec) -> bool {
+    exec.stages.iter().any(|stage| stage.is_switch())
 }
 
 /// A stage that exchanges data between slices. It needs every slice's stream before it gives any.
@@ -82,9 +94,10 @@ fn streams(
     slices.par_iter().enumerate().map(stream).collect()
 }
 
-/// The slices that the last stage stores into. What the others make of their streams nobody sees.
-fn stored(exec: &Exec) -> &[Range<usize>] {
-    exec.stages.last().and_then(|last| last.stored_slices()).unwrap_or(&exec.slices)
+/// Whether the last stage stores into a slice. What the others make of their streams nobody sees.
+fn stores(exec: &Exec, slice: usize) -> bool {
+    let stored = exec.stages.last().and_then(|last| last.stored_slices()).unwrap_or(&exec.slices);
+    is_active(stored, slice)
 }
 
 /// Runs the stages from number `first` on and lets the last one store.
@@ -119,15 +132,6 @@ fn transform(
     numbered.fold(input, |stream, (stage, number)| stage.run(cx.stage(number, slice), memory, stream))
 }
 
-fn for_active(
-    slices: &mut [SliceMemory],
-    active: &[Range<usize>],
-    work: impl Fn(usize, &mut SliceMemory) + Sync,
-) {
-    let all = slices.par_iter_mut().enumerate();
-    all.filter(|(slice, _)| is_active(active, *slice)).for_each(|(slice, memory)| work(slice, memory));
-}
-
 fn is_active(active: &[Range<usize>], slice: usize) -> bool {
     active.iter().any(|range| range.contains(&slice))
 }
@@ -137,22 +141,55 @@ fn empty() -> Stream {
     Stream::empty(DType::I8)
 }
 
-/// Takes what the stores will add to the memories, and checks that the streams fit beside them. The check counts
-/// [`MAX_THREADS`] slices at work, so that it does not depend on the number of threads.
-fn reserve(exec: &Exec, memories: &mut Memories, machine: &Machine) -> Result<(), RunError> {
-    let mut growth = 0u64;
+/// Takes what the command's stores will add to the memories, beside what `growth` has already, and checks that its streams fit too.
+/// The check counts [`MAX_THREADS`] slices at work, so that it does not depend on the number of threads.
+pub(crate) fn reserve(
+    exec: &Exec,
+    memories: &mut Memories,
+    machine: &Machine,
+    growth: &mut Growth,
+) -> Result<(), RunError> {
+    let mut reaches = Vec::new();
     for space in [Space::Dm, Space::Trf, Space::Vrf] {
         let writes = exec.accesses().into_iter().filter(|access| access.write && access.space == space);
         let end = writes.map(|access| access.range.end).max().unwrap_or(0);
-        let active = exec.slices.iter().cloned().flatten();
-        for memory in memories.chips.iter().flat_map(|chip| active.clone().filter_map(|at| chip.get(at))) {
-            growth = growth.saturating_add(end.saturating_sub(bank(memory, space).bytes().len() as u64));
-        }
+        reaches.extend(exec.slices.iter().cloned().flatten().map(|slice| ((space, slice), end)));
     }
-    memories.budget.charge(resident(growth, memories.shadow))?;
     let active = exec.slices.iter().map(ExactSizeIterator::len).sum::<usize>() as u64;
-    let streams = stream_bytes(exec, machine, active);
-    memories.budget.check(resident(streams, memories.shadow))
+    growth.take(memories, &reaches, stream_bytes(exec, machine, active))
+}
+
+/// How far commands write into the memories of each slice, of every chip alike.
+#[derive(Debug, Default)]
+pub(crate) struct Growth(BTreeMap<(Space, usize), u64>);
+
+impl Growth {
+    /// Takes the memory of writes that end so, of a place each, and checks that `streams` bytes fit beside it for a while. An error
+    /// takes nothing.
+    pub(crate) fn take(
+        &mut self,
+        memories: &mut Memories,
+        reaches: &[((Space, usize), u64)],
+        streams: u64,
+    ) -> Result<(), RunError> {
+        let held = |chip: &[SliceMemory], (space, slice): (Space, usize)| {
+            let bank = chip.get(slice).map_or(u64::MAX, |memory| bank(memory, space).bytes().len() as u64);
+            bank.max(self.0.get(&(space, slice)).copied().unwrap_or(0))
+        };
+        let more = |chip: &Vec<SliceMemory>| {
+            let more = reaches.iter().map(|&(place, end)| end.saturating_sub(held(chip, place)));
+            more.fold(0, u64::saturating_add)
+        };
+        let bytes = memories.chips.iter().map(more).fold(0, u64::saturating_add);
+        memories.budget.check(resident(bytes, memories.shadow))?;
+        memories.budget.check(resident(bytes.saturating_add(streams), memories.shadow))?;
+        memories.budget.charge(resident(bytes, memories.shadow))?;
+        for &(place, end) in reaches {
+            let known = self.0.entry(place).or_default();
+            *known = end.max(*known);
+        }
+        Ok(())
+    }
 }
 
 fn bank(memory: &SliceMemory, space: Space) -> &Bank {

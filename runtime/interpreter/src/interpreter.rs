@@ -10,7 +10,8 @@ use visa_machine::Machine;
 use crate::buffers;
 use crate::dma;
 use crate::error::RunError;
-use crate::exec::{self, ExecCx};
+use crate::exec::{self, ExecCx, Growth};
+use crate::local::Group;
 use crate::memory::{Chunk, Memories};
 use crate::result::{Origin, ResultData, Step, UndefinedReport, coordinates};
 
@@ -94,22 +95,30 @@ impl<'a> Interpreter<'a> {
         if !missing.is_empty() {
             return Err(RunError::MissingArguments(missing));
         }
-        let total = self.program.commands.len();
-        let mut op = 0u32;
-        for (number, command) in self.program.commands.iter().enumerate() {
+        let commands = &self.program.commands;
+        let (mut done, mut op) = (0, 0);
+        while let Some(command) = commands.get(done) {
             let (memories, log) = (&mut self.memories, self.log.as_ref());
-            match &command.kind {
+            let cx = ExecCx { machine: self.machine, log, first_op: op };
+            let group = Group::of(&commands[done..], memories, cx)?;
+            let (ran, ops) = match &command.kind {
+                CommandKind::Dma(_) | CommandKind::Exec(_) if group.commands() > 0 => {
+                    self.pool.install(|| group.run(memories));
+                    (group.commands(), group.ops)
+                }
                 CommandKind::Dma(dma) => {
                     self.pool.install(|| dma::run(dma, memories, op, log))?;
-                    op += 1;
+                    (1, 1)
                 }
                 CommandKind::Exec(exec) => {
-                    let cx = ExecCx { machine: self.machine, log, first_op: op };
-                    self.pool.install(|| exec::run(exec, memories, cx))?;
-                    op += exec.stages.len() as u32;
+                    exec::reserve(exec, memories, self.machine, &mut Growth::default())?;
+                    self.pool.install(|| exec::run(exec, memories, cx));
+                    (1, exec.stages.len() as u32)
                 }
-            }
-            progress(number + 1, total);
+            };
+            op += ops;
+            (done + 1..=done + ran).for_each(|done| progress(done, commands.len()));
+            done += ran;
         }
         self.has_run = true;
         Ok(())

@@ -9,6 +9,7 @@ mod dma;
 mod error;
 mod exec;
 mod interpreter;
+mod local;
 mod memory;
 mod result;
 mod runs;

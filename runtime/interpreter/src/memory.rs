@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use rayon::prelude::*;
 use visa_hw::program::CHIP_STRIDE;
 use visa_hw::stage::{SliceMemory, Space};
 use visa_hw::taint::Taint;
 use visa_machine::Machine;
 
 use crate::error::RunError;
-use crate::runs::Runs;
+use crate::runs::Copy;
 
 /// Bytes of a page of host memory or HBM.
 pub const PAGE_BYTES: usize = 64 << 10;
@@ -204,7 +203,7 @@ fn split(at: u64, length: usize, unit: u64) -> impl Iterator<Item = (u64, usize,
 #[derive(Debug)]
 pub(crate) struct Memories {
     host: PagedMemory,
-    hbm: PagedMemory,
+    pub(crate) hbm: PagedMemory,
     /// The slices of each chip.
     pub(crate) chips: Vec<Vec<SliceMemory>>,
     pub(crate) budget: Budget,
@@ -297,34 +296,27 @@ pub(crate) struct SliceParts {
     pub(crate) end: u64,
 }
 
-impl Memories {
-    /// Copies HBM of chip `chip` into its slices, each by one thread: the loops of `runs` from number `inner` on, once for
-    /// each part of a slice. No marks: shadow mode copies in program order.
-    pub(crate) fn scatter(
-        &mut self,
-        chip: usize,
-        runs: &Runs,
-        inner: usize,
-        parts: &[SliceParts],
-    ) -> Result<(), RunError> {
-        let slices = &mut self.chips[chip];
-        let growth = |(slice, part): (&SliceMemory, &SliceParts)| {
-            part.end.saturating_sub(slice.dm.bytes().len() as u64)
-        };
-        self.budget.charge(slices.iter().zip(parts).map(growth).sum())?;
-        let memory = &self.hbm;
-        let copies = runs.relative(inner);
-        slices.par_iter_mut().zip(parts).for_each(|(slice, part)| {
-            let mut pages = PageReader { memory, last: None };
-            let bytes = slice.dm.bytes_mut(part.end as usize);
-            for &(read, write) in &part.starts {
-                for copy in &copies {
-                    let (read, write) = (read.wrapping_add(copy.read), write.wrapping_add(copy.write));
-                    pages.read(chip_base(chip) + read, &mut bytes[write as usize..][..copy.length]);
-                }
+/// A transfer from HBM whose every part stays in one slice.
+#[derive(Debug)]
+pub(crate) struct Scatter {
+    /// What each slice gets.
+    pub(crate) parts: Vec<SliceParts>,
+    /// The copies of a part, relative to where it starts.
+    pub(crate) copies: Vec<Copy>,
+}
+
+impl Scatter {
+    /// Fills slice `slice` of chip `chip`. No marks: shadow mode copies in program order.
+    pub(crate) fn run(&self, hbm: &PagedMemory, chip: usize, slice: usize, memory: &mut SliceMemory) {
+        let Some(part) = self.parts.get(slice) else { return };
+        let mut pages = PageReader { memory: hbm, last: None };
+        let bytes = memory.dm.bytes_mut(part.end as usize);
+        for &(read, write) in &part.starts {
+            for copy in &self.copies {
+                let (read, write) = (read.wrapping_add(copy.read), write.wrapping_add(copy.write));
+                pages.read(chip_base(chip) + read, &mut bytes[write as usize..][..copy.length]);
             }
-        });
-        Ok(())
+        }
     }
 }
 

@@ -180,6 +180,14 @@ impl Accumulate {
         })
     }
 
+    /// Whether [`Accumulate::places`] are those of the buffer, one after the other.
+    fn comes_out_in_order(&self) -> bool {
+        match self.kind {
+            Kind::Interleaved => self.columns == 1 && self.rows == self.lanes,
+            Kind::Sequential => self.columns.is_multiple_of(self.lanes),
+        }
+    }
+
     /// Consecutive packets that go to the same slot.
     fn run(&self) -> usize {
         let inner = self.slots.program.entries.iter().rev().take_while(|entry| is_summed(entry));
@@ -194,6 +202,10 @@ impl Accumulate {
         let (size, run) = (rows * groups * terms, self.run());
         let mut buffer = vec![T::IDENTITY; self.kept as usize * rows * columns];
         let slots = self.slots.addresses().iter().step_by(run);
+        if let (true, (lanes, [])) = (size == ROWS && terms == 1 && columns == groups, buffer.as_chunks_mut()) {
+            add_runs(lanes, &slots.copied().collect::<Vec<_>>(), numbers.as_chunks().0, run);
+            return buffer;
+        }
         for (packets, &slot) in numbers.chunks_exact(size * run).zip(slots) {
             let sums = &mut buffer[slot as usize * rows * columns..][..rows * columns];
             let packets = packets.chunks_exact(size);
@@ -226,6 +238,10 @@ impl Accumulate {
         let buffer = if self.max { self.maxima::<T>(input, operand) } else { self.values::<T>(input, operand) };
         let out = self.out();
         let mut bytes = Vec::with_capacity((out.packets * out.packet) as usize);
+        if self.comes_out_in_order() {
+            buffer.iter().for_each(|value| bytes.extend_from_slice(&value.bytes()));
+            return bytes;
+        }
         for place in self.places() {
             let value = place.and_then(|place| buffer.get(place).copied());
             bytes.extend_from_slice(&value.unwrap_or(T::ZERO).bytes());
@@ -253,12 +269,39 @@ impl Accumulate {
     }
 }
 
+/// Adds runs of packets that are eight values each to the slots of the runs, four runs at a time where their slots differ: a sum waits
+/// for the one before, and the processor has the others to do meanwhile.
+fn add_runs<T: Number>(lanes: &mut [[T; ROWS]], slots: &[u32], packets: &[[[u8; 4]; ROWS]], run: usize) {
+    const RUNS: usize = 4;
+    let (mut fours, mut runs) = (slots.chunks_exact(RUNS), packets.chunks_exact(run * RUNS));
+    for (four, packets) in fours.by_ref().zip(runs.by_ref()) {
+        let places: [usize; RUNS] = std::array::from_fn(|at| four[at] as usize);
+        match lanes.get_disjoint_mut(places) {
+            Ok(sums) => {
+                let steps = (0..run).map(|step| std::array::from_fn(|at| &packets[at * run + step]));
+                let totals = T::sum_lanes(sums.each_ref().map(|sums| **sums), steps);
+                sums.into_iter().zip(totals).for_each(|(sums, total)| *sums = total);
+            }
+            Err(_) => add_each(lanes, four, packets, run),
+        }
+    }
+    add_each(lanes, fours.remainder(), runs.remainder(), run);
+}
+
+/// [`add_runs`], one at a time.
+fn add_each<T: Number>(lanes: &mut [[T; ROWS]], slots: &[u32], packets: &[[[u8; 4]; ROWS]], run: usize) {
+    for (&slot, packets) in slots.iter().zip(packets.chunks_exact(run)) {
+        let sums = &mut lanes[slot as usize];
+        [*sums] = T::sum_lanes([*sums], packets.iter().map(|packet| [packet]));
+    }
+}
+
 /// Adds packets that have a value for each sum, eight sums at a time: they stay in registers.
 fn add_whole<'a, T: Number>(sums: &mut [T], packets: impl Iterator<Item = &'a [[u8; 4]]> + Clone) {
     let (lanes, rest) = sums.as_chunks_mut::<ROWS>();
     for (at, lanes) in lanes.iter_mut().enumerate() {
         let values = packets.clone().filter_map(|packet| packet.as_chunks().0.get(at));
-        *lanes = T::sum_lanes(*lanes, values);
+        [*lanes] = T::sum_lanes([*lanes], values.map(|values| [values]));
     }
     for packet in packets {
         let values = packet.as_chunks::<ROWS>().1;

@@ -1,0 +1,97 @@
+//! Commands that keep to their slices. A slice runs those that follow each other one behind the other, while its memories are in the
+//! processor's cache; memory that they share, HBM, they only read.
+
+use rayon::prelude::*;
+use visa_hw::program::{Command, CommandKind, Exec};
+use visa_hw::stage::{SliceMemory, Space};
+
+use crate::dma;
+use crate::error::RunError;
+use crate::exec::{self, ExecCx, Growth};
+use crate::memory::{Memories, PagedMemory, Scatter};
+
+/// What a slice does of a command.
+enum Work<'a> {
+    Scatter(Scatter),
+    Exec(&'a Exec, ExecCx<'a>),
+}
+
+/// Commands that were reserved for, ready to run.
+pub(crate) struct Group<'a> {
+    work: Vec<Work<'a>>,
+    /// Operations of them.
+    pub(crate) ops: u32,
+}
+
+impl<'a> Group<'a> {
+    /// The first commands that keep to their slices, as many as there are, `cx` being that of the first. In shadow mode it is one
+    /// at most: marks are made in program order.
+    pub(crate) fn of(commands: &'a [Command], memories: &mut Memories, cx: ExecCx<'a>) -> Result<Self, RunError> {
+        let mut group = Self { work: Vec::new(), ops: 0 };
+        let mut growth = Growth::default();
+        for command in commands {
+            let cx = ExecCx { first_op: cx.first_op + group.ops, ..cx };
+            // An error of a later command is its own: it comes when that command is the first.
+            match work(&command.kind, memories, cx, &mut growth) {
+                Ok(Some((work, ops))) => {
+                    group.work.push(work);
+                    group.ops += ops;
+                }
+                Err(error) if group.work.is_empty() => return Err(error),
+                Ok(None) | Err(_) => break,
+            }
+            if cx.log.is_some() {
+                break;
+            }
+        }
+        Ok(group)
+    }
+
+    /// Commands of the group.
+    pub(crate) fn commands(&self) -> usize {
+        self.work.len()
+    }
+
+    /// Runs the commands on every chip.
+    pub(crate) fn run(&self, memories: &mut Memories) {
+        let Memories { hbm, chips, .. } = memories;
+        let hbm = &*hbm;
+        for (chip, slices) in chips.iter_mut().enumerate() {
+            slices.par_iter_mut().enumerate().for_each(|(slice, memory)| {
+                self.work.iter().for_each(|work| work.run(hbm, chip, slice, memory));
+            });
+        }
+    }
+}
+
+impl Work<'_> {
+    fn run(&self, hbm: &PagedMemory, chip: usize, slice: usize, memory: &mut SliceMemory) {
+        match self {
+            Self::Scatter(scatter) => scatter.run(hbm, chip, slice, memory),
+            Self::Exec(exec, cx) => exec::run_slice(exec, slice, memory, *cx),
+        }
+    }
+}
+
+/// A command as what each slice does of it and the number of its operations; `None` if slices need each other.
+fn work<'a>(
+    kind: &'a CommandKind,
+    memories: &mut Memories,
+    cx: ExecCx<'a>,
+    growth: &mut Growth,
+) -> Result<Option<(Work<'a>, u32)>, RunError> {
+    match kind {
+        CommandKind::Exec(exec) if !exec::exchanges(exec) => {
+            exec::reserve(exec, memories, cx.machine, growth)?;
+            Ok(Some((Work::Exec(exec, cx), exec.stages.len() as u32)))
+        }
+        CommandKind::Dma(dma) if cx.log.is_none() => {
+            let Some(scatter) = dma::by_slices(dma, memories)? else { return Ok(None) };
+            let ends = scatter.parts.iter().enumerate();
+            let reaches: Vec<_> = ends.map(|(slice, part)| ((Space::Dm, slice), part.end)).collect();
+            growth.take(memories, &reaches, 0)?;
+            Ok(Some((Work::Scatter(scatter), 1)))
+        }
+        CommandKind::Exec(_) | CommandKind::Dma(_) => Ok(None),
+    }
+}
