@@ -26,7 +26,11 @@ pub(crate) struct Group<'a> {
 impl<'a> Group<'a> {
     /// The first commands that keep to their slices, as many as there are, `cx` being that of the first. In shadow mode it is one
     /// at most: marks are made in program order.
-    pub(crate) fn of(commands: &'a [Command], memories: &mut Memories, cx: ExecCx<'a>) -> Result<Self, RunError> {
+    pub(crate) fn of(
+        commands: &'a [Command],
+        memories: &mut Memories,
+        cx: ExecCx<'a>,
+    ) -> Result<Self, RunError> {
         let mut group = Self { work: Vec::new(), ops: 0 };
         let mut growth = Growth::default();
         for command in commands {

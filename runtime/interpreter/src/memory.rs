@@ -156,18 +156,29 @@ pub(crate) struct PageReader<'a> {
 
 impl<'a> PageReader<'a> {
     /// Copies the bytes from `at` to `out`; bytes never written read as zero.
+    #[inline]
     pub(crate) fn read(&mut self, at: u64, out: &mut [u8]) {
+        let offset = (at % PAGE_BYTES as u64) as usize;
+        if out.len() <= PAGE_BYTES - offset {
+            return self.copy(at / PAGE_BYTES as u64, offset, out);
+        }
         let mut done = 0;
         for (number, offset, count) in pieces(at, out.len()) {
-            let out = &mut out[done..done + count];
-            match self.page(number) {
-                Some(page) => out.copy_from_slice(&page[offset..offset + count]),
-                None => out.fill(0),
-            }
+            self.copy(number, offset, &mut out[done..done + count]);
             done += count;
         }
     }
 
+    /// Copies bytes of one page.
+    #[inline]
+    fn copy(&mut self, number: u64, offset: usize, out: &mut [u8]) {
+        match self.page(number) {
+            Some(page) => out.copy_from_slice(&page[offset..offset + out.len()]),
+            None => out.fill(0),
+        }
+    }
+
+    #[inline]
     fn page(&mut self, number: u64) -> Option<&'a [u8]> {
         if let Some((last, page)) = self.last
             && last == number

@@ -352,3 +352,28 @@ impl Stage for Accumulate {
         StageCost { engine: Engine::Contraction, cycles: out.packets, latency: 1, macs: 0, out }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Six runs of three packets: four that differ, then two of one slot; and the other way round, so that four clash.
+    #[test]
+    fn runs_are_added_in_their_order() {
+        // The sum of a lane depends on its order: a 1 behind 2^24 is lost, two before it are not.
+        let value = |packet: usize, lane: usize| if packet % 3 == lane % 3 { 16_777_216.0 } else { 1.0_f32 };
+        let packets: Vec<[[u8; 4]; ROWS]> =
+            (0..18).map(|packet| std::array::from_fn(|lane| value(packet, lane).to_le_bytes())).collect();
+        for slots in [[0, 2, 1, 3, 3, 3], [1, 1, 0, 1, 2, 3]] {
+            let mut found = [[f32::IDENTITY; ROWS]; 4];
+            add_runs(&mut found, &slots, &packets, 3);
+            let mut expected = [[-0.0; ROWS]; 4];
+            for (packet, slot) in slots.iter().flat_map(|slot| [slot; 3]).enumerate() {
+                for (lane, sum) in expected[*slot as usize].iter_mut().enumerate() {
+                    *sum += value(packet, lane);
+                }
+            }
+            assert_eq!(found, expected, "{slots:?}");
+        }
+    }
+}

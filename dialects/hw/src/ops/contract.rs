@@ -276,10 +276,11 @@ impl Contract {
 
     /// Puts what all rows read at `address` into a table.
     fn fill<T: Number>(&self, trf: &Bank, operand: &Operand, address: u32, table: &mut Table<T>) {
+        let mut reads: [&[u8]; ROWS] = [&[]; ROWS];
+        let mut rows = (0..operand.rows).zip(&mut reads);
         let whole = |row| trf.bytes().get(self.range(operand, row, address));
-        let reads: Vec<&[u8]> = (0..operand.rows).map_while(whole).collect();
-        if reads.len() == operand.rows {
-            return table.set_all(&reads);
+        if rows.all(|(row, read)| whole(row).map(|bytes| *read = bytes).is_some()) {
+            return table.set_all(&reads[..operand.rows]);
         }
         let mut bytes = Vec::new();
         for row in 0..operand.rows {
