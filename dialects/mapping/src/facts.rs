@@ -269,7 +269,7 @@ struct Placement {
 
 fn placements(func: OpRef<'_>) -> Vec<Placement> {
     let Some(&block) = func.regions().first() else { return Vec::new() };
-    let addresses = func.ints("at");
+    let addresses = func.entries("at").unwrap_or_default();
     let args =
         func.module.args(block).iter().filter(|&&arg| func.ctx.type_name(func.module.ty(arg)) == "tm.hbm");
     let mut all: Vec<_> = args
@@ -277,7 +277,7 @@ fn placements(func: OpRef<'_>) -> Vec<Placement> {
         .map(|(index, &value)| Placement {
             value,
             before: None,
-            address: addresses.get(index).copied(),
+            address: addresses.get(index).copied().flatten(),
             half: None,
             from: 0,
         })
