@@ -1,0 +1,75 @@
+//! What a pipeline is to make, as far as it is written: the mappings of its written clauses and of the tensor that its result becomes.
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+use visa_ir::module::{OpRef, ValueId};
+use visa_mapping::{Axes, AxisId, Dim, Expr, Tensor, digits};
+use visa_stream::ops::contract;
+
+/// What is written of a pipeline.
+#[derive(Clone, Debug, Default)]
+pub struct Aim {
+    /// Every mapping that is written in it, and of the tensors that it reads and makes: their digits end where terms may be cut.
+    pub written: Vec<Expr>,
+    /// The layout that the result has, or that the next tensor made of it has.
+    pub layout: Option<Expr>,
+    /// The axes of the result; `None` if nothing says what they are.
+    pub kept: Option<BTreeSet<AxisId>>,
+    /// Whether the stream meets a register file, which brings axes of its own.
+    pub pairs: bool,
+}
+
+impl Aim {
+    /// What is written of the pipeline `chain`.
+    pub fn of(chain: &[OpRef<'_>], axes: &Axes) -> Self {
+        let mut aim = Self { pairs: chain.iter().any(|op| op.is(&contract::ALIGN_DECL)), ..Self::default() };
+        for op in chain {
+            let clauses = op.clauses().iter();
+            aim.written.extend(clauses.filter_map(|clause| op.body::<Expr>(&clause.name).map(|map| (*map).clone())));
+            aim.written.extend(op.operands().iter().filter_map(|&operand| element(*op, operand)));
+        }
+        let Some(last) = chain.last() else { return aim };
+        let own = last.body::<Expr>("element").map(|map| (*map).clone());
+        let next = || last.results().first().and_then(|&result| made_of(*last, result));
+        aim.layout = own.or_else(next);
+        aim.written.extend(aim.layout.clone());
+        aim.kept = aim.layout.as_ref().map(|layout| names(layout, axes));
+        if let (Some(kept), Some(row)) = (&mut aim.kept, last.body::<Expr>("row")) {
+            kept.extend(names(&row, axes));
+        }
+        aim
+    }
+
+    /// Whether the result has the axis; an axis that it lacks is summed.
+    pub fn keeps(&self, axis: AxisId) -> bool {
+        self.kept.as_ref().is_none_or(|kept| kept.contains(&axis))
+    }
+
+    /// Where digits of an axis end in what is written, as coordinates.
+    pub fn ends(&self, axis: AxisId, axes: &Axes) -> BTreeSet<u64> {
+        let all = self.written.iter().filter_map(|map| digits(map, axes).ok());
+        let own = all.flat_map(|digits| digits.iter().copied().collect::<Vec<_>>());
+        own.filter(|digit| digit.axis == Some(axis))
+            .flat_map(|digit| [digit.stride, digit.stride.saturating_mul(digit.extent)])
+            .collect()
+    }
+}
+
+fn names(map: &Expr, axes: &Axes) -> BTreeSet<AxisId> {
+    map.axis_names(axes).iter().filter_map(|name| axes.id(name)).collect()
+}
+
+/// The element mapping of a tensor at rest.
+fn element(op: OpRef<'_>, value: ValueId) -> Option<Expr> {
+    let tensor: Rc<Tensor> = op.ctx.type_value(op.module.ty(value))?;
+    (!tensor.kind.stream).then(|| tensor.dim(Dim::Element))
+}
+
+/// The layout of the tensor that a transfer makes of `value`, through operations whose layout is not written.
+fn made_of(op: OpRef<'_>, value: ValueId) -> Option<Expr> {
+    op.module.uses(value).iter().find_map(|&user| {
+        let user = op.other(user);
+        let written = user.body::<Expr>("element").map(|map| (*map).clone());
+        written.or_else(|| user.results().first().and_then(|&result| made_of(user, result)))
+    })
+}

@@ -1,0 +1,246 @@
+//! The e-graph of a pipeline. A class is a value: the stream behind an engine, or the tensor at the end; its nodes are the ways to make
+//! it. It grows from the first operation to the last: rules propose clauses, the scratch pipeline verifies and prices them.
+
+use super::aim::Aim;
+use super::rule::{Proposal, Rule, Site, Value};
+use super::scratch::{Clauses, Scratch};
+use egg::{EGraph, Id, Symbol, SymbolLang};
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+use visa_cost::PipelineTime;
+use visa_ir::context::Attr;
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::{OpRef, TypeId};
+use visa_ir::open::{self, Opening};
+use visa_mapping::facts::machine;
+use visa_mapping::{Equality, Expr, Tensor, equal_streams, operand};
+
+/// Most nodes of an e-graph. Checked before each: what is left out is reported.
+pub const MAX_E_NODES: usize = 50_000;
+
+/// A way to make a value: an operation with its clauses on another value.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// The operation's number in the pipeline.
+    pub stage: usize,
+    /// What the rule chose; nothing for an operation that is written.
+    pub clauses: Clauses,
+    /// The rule; `None` for an operation that is written.
+    pub rule: Option<&'static Rule>,
+    /// The time of its engine.
+    pub time: PipelineTime,
+    /// The class of the value that it takes; none for the first.
+    pub source: Option<usize>,
+    /// Its node.
+    pub head: Symbol,
+}
+
+/// A value.
+pub struct Class {
+    /// The operation that makes it.
+    pub stage: usize,
+    /// The ways to make it, in the order in which they were found.
+    pub steps: Vec<Step>,
+    /// Its class in the e-graph.
+    pub id: Id,
+    ty: TypeId,
+    /// The clauses that make it first.
+    prefix: Vec<Clauses>,
+}
+
+/// What was refused, by the operation and the limit.
+pub type Refusals = BTreeMap<(usize, String), Refused>;
+
+/// Candidates that broke the same limit.
+#[derive(Clone, Debug)]
+pub struct Refused {
+    /// How many.
+    pub count: u64,
+    /// The first of them: its clauses as text, and what the verifier said.
+    pub example: (String, Diagnostic),
+}
+
+/// The grown e-graph.
+pub struct Graph {
+    /// egg's, with a proof for each union.
+    pub egraph: EGraph<SymbolLang, ()>,
+    /// Its classes, those of earlier operations first.
+    pub classes: Vec<Class>,
+    /// Refused candidates.
+    pub refusals: Refusals,
+    /// Proposals that disagree with what is written.
+    pub disagreeing: u64,
+    /// Rounds of growth: operations reached.
+    pub rounds: usize,
+    /// Whether [`MAX_E_NODES`] ended the growth.
+    pub full: bool,
+}
+
+impl Graph {
+    /// Grows the e-graph of a pipeline by `rules`.
+    ///
+    /// # Errors
+    /// A written operation that is not legal whatever is chosen before it is no error here: it shows as no class at the end.
+    pub fn grow(scratch: &mut Scratch<'_>, rules: &[&'static Rule], aim: &Aim) -> Self {
+        let egraph = EGraph::new(()).with_explanations_enabled();
+        let mut graph = Self {
+            egraph,
+            classes: Vec::new(),
+            refusals: Refusals::new(),
+            disagreeing: 0,
+            rounds: 0,
+            full: false,
+        };
+        let mut known = HashMap::new();
+        let mut reached = vec![None];
+        for stage in 0..scratch.len() {
+            let first = graph.classes.len();
+            for source in reached {
+                graph.expand(scratch, rules, aim, (stage, source), &mut known);
+            }
+            graph.egraph.rebuild();
+            reached = (first..graph.classes.len()).map(Some).collect();
+            graph.rounds = stage + 1;
+        }
+        graph
+    }
+
+    /// Adds every way to apply operation `stage` to the value `source`.
+    fn expand(
+        &mut self,
+        scratch: &mut Scratch<'_>,
+        rules: &[&'static Rule],
+        aim: &Aim,
+        (stage, source): (usize, Option<usize>),
+        known: &mut HashMap<(usize, TypeId), usize>,
+    ) {
+        let prefix = source.map_or_else(Vec::new, |source: usize| self.classes[source].prefix.clone());
+        scratch.go_to(&prefix);
+        let candidates = self.candidates(scratch, rules, aim, stage);
+        for (rule, clauses) in candidates {
+            if self.egraph.total_size() >= MAX_E_NODES {
+                self.full = true;
+                return;
+            }
+            scratch.go_to(&prefix);
+            match scratch.push(&clauses) {
+                Ok((ty, time)) => {
+                    let head = Symbol::from(described(scratch.op(stage), &clauses));
+                    let step = Step { stage, clauses, rule, time, source, head };
+                    self.add(step, ty, &prefix, known);
+                }
+                Err(refused) => self.refuse(scratch.op(stage), stage, &clauses, refused),
+            }
+        }
+    }
+
+    /// Adds a way to make a value of type `ty`: one class for all of them.
+    fn add(&mut self, step: Step, ty: TypeId, prefix: &[Clauses], known: &mut HashMap<(usize, TypeId), usize>) {
+        let children = step.source.map(|source| self.classes[source].id).into_iter().collect();
+        let id = self.egraph.add(SymbolLang { op: step.head, children });
+        let class = *known.entry((step.stage, ty)).or_insert_with(|| {
+            let prefix = prefix.iter().cloned().chain([step.clauses.clone()]).collect();
+            self.classes.push(Class { stage: step.stage, steps: Vec::new(), id, ty, prefix });
+            self.classes.len() - 1
+        });
+        let class = &mut self.classes[class];
+        if class.id != id {
+            self.egraph.union_trusted(class.id, id, step.rule.map_or("written", |rule| rule.name));
+        }
+        class.steps.push(step);
+    }
+
+    fn refuse(&mut self, op: OpRef<'_>, stage: usize, clauses: &Clauses, refused: Diagnostic) {
+        let example = || (described(op, clauses), refused.clone());
+        let entry = self.refusals.entry((stage, refused.code.clone()));
+        entry.or_insert_with(|| Refused { count: 0, example: example() }).count += 1;
+    }
+
+    /// What the rules propose for operation `stage`; of a written one, what is written.
+    fn candidates(
+        &mut self,
+        scratch: &Scratch<'_>,
+        rules: &[&'static Rule],
+        aim: &Aim,
+        stage: usize,
+    ) -> Vec<(Option<&'static Rule>, Clauses)> {
+        let op = scratch.original(stage);
+        let open: Vec<&str> = open_clauses(op).collect();
+        if open.is_empty() {
+            return vec![(None, Rc::from([]))];
+        }
+        let axes = scratch.axes();
+        let Some(source) = operand(scratch.op(stage), 0) else { return Vec::new() };
+        let machine = machine(op.ctx);
+        let site = Site { op: scratch.op(stage), source, axes: &axes.0, machine: &machine, aim };
+        let mut found = Vec::new();
+        for &rule in rules.iter().filter(|rule| rule.op == op.name()) {
+            for proposal in (rule.propose)(&site) {
+                match chosen(op, &open, &proposal, &site) {
+                    Some(clauses) if !found.iter().any(|(_, known)| *known == clauses) => found.push((Some(rule), clauses)),
+                    Some(_) => {}
+                    None => self.disagreeing += 1,
+                }
+            }
+        }
+        found
+    }
+
+    /// The stream type of a class, for reports.
+    pub fn tensor(&self, class: usize, op: OpRef<'_>) -> Option<Rc<Tensor>> {
+        op.ctx.type_value(self.classes[class].ty)
+    }
+
+    /// The classes of the pipeline's last operation.
+    pub fn ends(&self, stages: usize) -> impl Iterator<Item = usize> + '_ {
+        (0..self.classes.len()).filter(move |&class| self.classes[class].stage + 1 == stages)
+    }
+}
+
+/// The open clauses of an operation that are no addresses.
+pub fn open_clauses(op: OpRef<'_>) -> impl Iterator<Item = &'static str> {
+    open::clauses(op).filter(|clause| clause.opening == Opening::Configuration).map(|clause| clause.name)
+}
+
+/// The proposal's values of open clauses, if it has one for each and agrees with the written ones.
+fn chosen(op: OpRef<'_>, open: &[&str], proposal: &Proposal, site: &Site<'_>) -> Option<Clauses> {
+    let mut clauses = Vec::new();
+    for (name, value) in proposal {
+        if open.contains(name) {
+            clauses.push((*name, value.attr(op.ctx)));
+        } else if !agrees(op, name, value, site) {
+            return None;
+        }
+    }
+    (clauses.len() == open.len()).then(|| clauses.into())
+}
+
+/// Whether a written clause has a proposed value.
+fn agrees(op: OpRef<'_>, name: &str, value: &Value, site: &Site<'_>) -> bool {
+    match value {
+        Value::Map(map) => {
+            op.body::<Expr>(name).is_some_and(|written| matches!(equal_streams(&written, map, site.axes), Equality::Equal))
+        }
+        Value::Word(word) => op.word(name).as_deref() == Some(word),
+        Value::Int(number) => op.int(name) == Some(*number),
+    }
+}
+
+/// An operation with its choices, in our syntax.
+pub fn described(op: OpRef<'_>, clauses: &Clauses) -> String {
+    let mut text = op.name().to_owned();
+    for (at, &(name, value)) in clauses.iter().enumerate() {
+        let value = match op.ctx.attr_value::<Expr>(value) {
+            Some(map) => format!("[{}]", map.to_string().trim_start_matches('[').trim_end_matches(']')),
+            None => match op.ctx.attr_data(value) {
+                Attr::Str(word) => word.to_string(),
+                Attr::Int(number) => number.to_string(),
+                Attr::Symbol(_) | Attr::Ints(_) | Attr::Strs(_) | Attr::Unit | Attr::Auto => String::new(),
+                Attr::OpenInts(_) | Attr::Body(..) | Attr::Opaque(_) => String::new(),
+            },
+        };
+        text.push_str(if at == 0 { " " } else { ", " });
+        text.push_str(&format!("{name} {value}"));
+    }
+    text
+}

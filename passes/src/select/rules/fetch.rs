@@ -1,0 +1,125 @@
+//! The fetch: any order of the tensor's digits, cut anywhere (book 07, 08, 33).
+
+use crate::select::rule::{Proposal, Rule, Site};
+use std::collections::BTreeSet;
+use visa_mapping::{AxisId, Digit, Digits, Dim, Expr, PadKind, rebuild};
+
+/// Digits in any order, any of them the packet.
+pub static REGROUP: Rule = Rule {
+    name: "regroup",
+    equation: "fetch [T], [P] = fetch [T'], [P'] where [T', P'] holds the digits of [T, P] in any order",
+    op: "stream.fetch",
+    propose: |site| cuts(site, |_, _| vec![0]),
+};
+
+/// The same with packets that read on beyond their elements.
+pub static OVER_FETCH: Rule = Rule {
+    name: "over-fetch",
+    equation: "fetch [T], [P] = fetch [T], [P # n] up to a flit",
+    op: "stream.fetch",
+    propose: |site| {
+        cuts(site, |site, bytes| {
+            let (align, flit) = (site.machine.limits.fetch_align, site.machine.limits.flit_bytes);
+            let whole = bytes.next_multiple_of(align);
+            (0..).map(|more| whole + more * align).take_while(|&bytes| bytes <= flit).filter(|&to| to > bytes).collect()
+        })
+    },
+};
+
+/// Most digits whose every order is proposed: of 6 there are 720.
+pub const MOST_FACTORS: usize = 6;
+
+/// Every order and cut; `sizes` says to which bytes a packet of so many is padded, 0 for not at all.
+fn cuts(site: &Site<'_>, sizes: impl Fn(&Site<'_>, u64) -> Vec<u64>) -> Vec<Proposal> {
+    let factors = factors(site);
+    let mut found = Vec::new();
+    for order in orders(&factors, site) {
+        for cut in 0..order.len() {
+            let (time, packet) = order.split_at(cut);
+            let elements: u64 = packet.iter().map(|digit| digit.extent).product();
+            let Some(bytes) = site.source.dtype.bytes(elements) else { continue };
+            for size in sizes(site, bytes) {
+                let (Some(time), Some(packet)) = (mapping(time, site), mapping(packet, site)) else { continue };
+                let packet = match size {
+                    0 => packet,
+                    size => packet.pad(site.source.dtype.elements(size), PadKind::Top),
+                };
+                let proposal = site.cut(time, packet);
+                if !found.contains(&proposal) {
+                    found.push(proposal);
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Digits, major to minor, as a mapping.
+fn mapping(order: &[Digit], site: &Site<'_>) -> Option<Expr> {
+    let whole = order.iter().try_fold(Digits::unit(), |all, digit| Digits::concat(&all, &Digits::of(*digit)));
+    rebuild(&whole.ok()?, site.axes).ok()
+}
+
+/// The digits that the stream must hold, major to minor, cut where what is written is cut and at flits.
+fn factors(site: &Site<'_>) -> Vec<Digit> {
+    let Some(source) = site.digits(&site.dim(Dim::Packet)) else { return Vec::new() };
+    let held: Vec<Digit> = source.iter().rev().filter(|digit| digit.axis.is_some() && digit.live > 1).copied().collect();
+    let broadcast = broadcast(site, &source);
+    let split = |flits: bool, written: bool| -> Vec<Digit> {
+        held.iter().chain(&broadcast).flat_map(|digit| split(digit, site, flits, written)).collect()
+    };
+    let finest = [(true, true), (false, true), (false, false)].into_iter().map(|(flits, written)| split(flits, written));
+    finest.clone().find(|factors| factors.len() <= MOST_FACTORS).unwrap_or_else(|| finest.last().unwrap_or_default())
+}
+
+/// Digits of the result along axes that the tensor lacks: it is fetched again for each.
+fn broadcast(site: &Site<'_>, source: &Digits) -> Vec<Digit> {
+    let layout = site.aim.layout.as_ref().filter(|_| !site.aim.pairs).and_then(|layout| site.digits(layout));
+    let elsewhere: BTreeSet<AxisId> = [Dim::Chip, Dim::Cluster, Dim::Slice]
+        .into_iter()
+        .filter_map(|dim| site.digits(&site.dim(dim)))
+        .flat_map(|digits| digits.axes().into_keys())
+        .collect();
+    let held = source.axes();
+    let own = |axis: AxisId| held.contains_key(&axis) || elsewhere.contains(&axis);
+    let digits = layout.iter().flat_map(|layout| layout.iter().rev().copied());
+    digits.filter(|digit| digit.axis.is_some_and(|axis| !own(axis))).collect()
+}
+
+/// The live part of a digit, cut where the written mappings end a digit of its axis, and at flits. Major to minor.
+fn split(digit: &Digit, site: &Site<'_>, flits: bool, written: bool) -> Vec<Digit> {
+    let Some(axis) = digit.axis else { return Vec::new() };
+    let end = digit.stride.saturating_mul(digit.live);
+    let mut ends = if written { site.aim.ends(axis, site.axes) } else { BTreeSet::new() };
+    if flits {
+        ends.insert(digit.stride.saturating_mul(site.flit()));
+    }
+    ends.insert(end);
+    let (mut parts, mut start) = (Vec::new(), digit.stride);
+    for next in ends {
+        let cuts = next > start && next <= end && next.is_multiple_of(start) && end.is_multiple_of(next);
+        if cuts {
+            let extent = next / start;
+            parts.push(Digit { stride: start, extent, live: extent, ..*digit });
+            start = next;
+        }
+    }
+    parts.reverse();
+    parts
+}
+
+/// Every order of the digits; of too many only the tensor's own.
+fn orders(factors: &[Digit], _site: &Site<'_>) -> Vec<Vec<Digit>> {
+    if factors.len() > MOST_FACTORS {
+        return vec![factors.to_vec()];
+    }
+    let mut orders = vec![Vec::new()];
+    for _ in factors {
+        let longer = orders.iter().flat_map(|order: &Vec<Digit>| {
+            let left = factors.iter().filter(|digit| !order.contains(digit));
+            left.map(|digit| order.iter().copied().chain([*digit]).collect::<Vec<_>>())
+        });
+        orders = longer.collect();
+    }
+    orders
+}
