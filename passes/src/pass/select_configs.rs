@@ -43,6 +43,16 @@ pub static PASS: Pass = Pass {
     run,
 };
 
+/// What a pipeline ends in.
+const ENDS: [&str; 6] = [
+    "stream.commit",
+    "stream.commit_view",
+    "stream.commit_packed",
+    "stream.to_trf",
+    "stream.to_vrf",
+    "stream.vector_log",
+];
+
 fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     for id in cx.module.walk_all() {
         if !ends_pipeline(cx, id) {
@@ -65,8 +75,7 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
 /// Whether a pipeline ends in the operation: it takes a stream and gives none.
 fn ends_pipeline(cx: &PassCx<'_>, id: OpId) -> bool {
     let op = cx.module.op(cx.ctx, id);
-    let ends = ["stream.commit", "stream.to_trf", "stream.to_vrf", "stream.commit_view", "stream.commit_packed"];
-    ends.contains(&op.name())
+    ENDS.contains(&op.name())
 }
 
 fn apply(cx: &mut PassCx<'_>, choice: &Choice) -> Result<(), Vec<Diagnostic>> {

@@ -17,6 +17,8 @@ pub struct Aim {
     pub kept: Option<BTreeSet<AxisId>>,
     /// Whether the stream meets a register file, which brings axes of its own.
     pub pairs: bool,
+    /// Whether the stream is summed, or stands in a register file that sums are made with: padding must be zero.
+    pub sums: bool,
 }
 
 impl Aim {
@@ -25,7 +27,8 @@ impl Aim {
         let mut aim = Self { pairs: chain.iter().any(|op| op.is(&contract::ALIGN_DECL)), ..Self::default() };
         for op in chain {
             let clauses = op.clauses().iter();
-            aim.written.extend(clauses.filter_map(|clause| op.body::<Expr>(&clause.name).map(|map| (*map).clone())));
+            aim.written
+                .extend(clauses.filter_map(|clause| op.body::<Expr>(&clause.name).map(|map| (*map).clone())));
             aim.written.extend(op.operands().iter().filter_map(|&operand| element(*op, operand)));
         }
         let Some(last) = chain.last() else { return aim };
@@ -33,6 +36,7 @@ impl Aim {
         let next = || last.results().first().and_then(|&result| made_of(*last, result));
         aim.layout = own.or_else(next);
         aim.written.extend(aim.layout.clone());
+        aim.sums = aim.pairs || last.name() == "stream.to_trf";
         aim.kept = aim.layout.as_ref().map(|layout| names(layout, axes));
         if let (Some(kept), Some(row)) = (&mut aim.kept, last.body::<Expr>("row")) {
             kept.extend(names(&row, axes));
@@ -65,10 +69,10 @@ fn element(op: OpRef<'_>, value: ValueId) -> Option<Expr> {
     (!tensor.kind.stream).then(|| tensor.dim(Dim::Element))
 }
 
-/// The layout of the tensor that a transfer makes of `value`, through operations whose layout is not written.
+/// The layout of the tensor that a transfer makes of `value`, through transfers whose layout is not written.
 fn made_of(op: OpRef<'_>, value: ValueId) -> Option<Expr> {
-    op.module.uses(value).iter().find_map(|&user| {
-        let user = op.other(user);
+    let users = op.module.uses(value).iter().map(|&user| op.other(user));
+    users.filter(|user| user.name().starts_with("tm.")).find_map(|user| {
         let written = user.body::<Expr>("element").map(|map| (*map).clone());
         written.or_else(|| user.results().first().and_then(|&result| made_of(user, result)))
     })

@@ -135,7 +135,13 @@ impl Graph {
     }
 
     /// Adds a way to make a value of type `ty`: one class for all of them.
-    fn add(&mut self, step: Step, ty: TypeId, prefix: &[Clauses], known: &mut HashMap<(usize, TypeId), usize>) {
+    fn add(
+        &mut self,
+        step: Step,
+        ty: TypeId,
+        prefix: &[Clauses],
+        known: &mut HashMap<(usize, TypeId), usize>,
+    ) {
         let children = step.source.map(|source| self.classes[source].id).into_iter().collect();
         let id = self.egraph.add(SymbolLang { op: step.head, children });
         let class = *known.entry((step.stage, ty)).or_insert_with(|| {
@@ -177,7 +183,9 @@ impl Graph {
         for &rule in rules.iter().filter(|rule| rule.op == op.name()) {
             for proposal in (rule.propose)(&site) {
                 match chosen(op, &open, &proposal, &site) {
-                    Some(clauses) if !found.iter().any(|(_, known)| *known == clauses) => found.push((Some(rule), clauses)),
+                    Some(clauses) if !found.iter().any(|(_, known)| *known == clauses) => {
+                        found.push((Some(rule), clauses))
+                    }
                     Some(_) => {}
                     None => self.disagreeing += 1,
                 }
@@ -218,9 +226,9 @@ fn chosen(op: OpRef<'_>, open: &[&str], proposal: &Proposal, site: &Site<'_>) ->
 /// Whether a written clause has a proposed value.
 fn agrees(op: OpRef<'_>, name: &str, value: &Value, site: &Site<'_>) -> bool {
     match value {
-        Value::Map(map) => {
-            op.body::<Expr>(name).is_some_and(|written| matches!(equal_streams(&written, map, site.axes), Equality::Equal))
-        }
+        Value::Map(map) => op
+            .body::<Expr>(name)
+            .is_some_and(|written| matches!(equal_streams(&written, map, site.axes), Equality::Equal)),
         Value::Word(word) => op.word(name).as_deref() == Some(word),
         Value::Int(number) => op.int(name) == Some(*number),
     }

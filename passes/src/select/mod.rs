@@ -17,8 +17,8 @@ use scratch::Scratch;
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{Module, OpId, OpRef};
-use visa_mapping::facts::DeclaredAxes;
 use visa_ir::verify::Analysis;
+use visa_mapping::facts::DeclaredAxes;
 use visa_mapping::{Tensor, operand};
 
 /// A choice for one pipeline.
@@ -36,9 +36,14 @@ pub fn chain(last: OpRef<'_>) -> Vec<OpId> {
     let mut chain = vec![last.id];
     let mut op = last;
     while let Some(before) = op.operand_def(0) {
-        let stream = before.results().first().and_then(|&value| op.ctx.type_value::<Tensor>(op.module.ty(value)));
-        let open = before.results().first().is_some_and(|&value| visa_ir::open::is_unknown(op.ctx, op.module.ty(value)));
-        let is_stream = stream.map_or(open && before.name().starts_with("stream."), |tensor| tensor.kind.stream);
+        let stream =
+            before.results().first().and_then(|&value| op.ctx.type_value::<Tensor>(op.module.ty(value)));
+        let open = before
+            .results()
+            .first()
+            .is_some_and(|&value| visa_ir::open::is_unknown(op.ctx, op.module.ty(value)));
+        let is_stream =
+            stream.map_or(open && before.name().starts_with("stream."), |tensor| tensor.kind.stream);
         if !is_stream {
             break;
         }
@@ -53,7 +58,12 @@ pub fn chain(last: OpRef<'_>) -> Vec<OpId> {
 ///
 /// # Errors
 /// That there is none, with the nearest configurations and the limit that each broke.
-pub fn choose(ctx: &Context, module: &Module, chain: &[OpId], rules: &[&'static Rule]) -> Result<Choice, Diagnostic> {
+pub fn choose(
+    ctx: &Context,
+    module: &Module,
+    chain: &[OpId],
+    rules: &[&'static Rule],
+) -> Result<Choice, Diagnostic> {
     let ops: Vec<OpRef<'_>> = chain.iter().map(|&id| module.op(ctx, id)).collect();
     let axes = DeclaredAxes::build(ctx, module);
     let aim = Aim::of(&ops, &axes.0);

@@ -17,13 +17,15 @@ pub fn unruled(op: OpRef<'_>, rules: &[&'static Rule]) -> Diagnostic {
     let clause = open_clauses(op).next().unwrap_or_default();
     let mut able: Vec<&str> = rules.iter().map(|rule| rule.op).collect();
     able.dedup();
-    let message = format!("no rule chooses `{clause}` of `{}`; there are rules for `{}`", op.name(), able.join("`, `"));
+    let message =
+        format!("no rule chooses `{clause}` of `{}`; there are rules for `{}`", op.name(), able.join("`, `"));
     Diagnostic::error("select-configs", op.clause_span(clause), message).fix("write a value".to_owned())
 }
 
 /// A pipeline whose tensor is not known.
 pub fn unknown_source(op: OpRef<'_>) -> Diagnostic {
-    let message = format!("the layout of the tensor that `{}` takes is open, and nothing chooses it", op.name());
+    let message =
+        format!("the layout of the tensor that `{}` takes is open, and nothing chooses it", op.name());
     Diagnostic::error("select-configs", op.span(), message).fix("write the layout of the tensor".to_owned())
 }
 
@@ -34,18 +36,24 @@ pub fn none_legal(ops: &[OpRef<'_>], graph: &Graph, aim: &Aim) -> Diagnostic {
     let stage = farthest.filter(|stage| *stage >= reached).unwrap_or(reached);
     let op = ops[stage];
     let mut message = format!("no configuration of this pipeline is legal: none of `{}`", op.name());
-    let tried: u64 = graph.refusals.iter().filter(|((at, _), _)| *at == stage).map(|(_, refused)| refused.count).sum();
+    let tried: u64 =
+        graph.refusals.iter().filter(|((at, _), _)| *at == stage).map(|(_, refused)| refused.count).sum();
     let _ = write!(message, ", {tried} tried");
     let mut error = Diagnostic::error("select-configs", op.span(), message);
     let own = graph.refusals.iter().filter(|((at, _), _)| *at == stage);
     for ((_, code), refused) in own.take(NEAREST) {
         let (text, finding) = &refused.example;
-        error = error.note(format!("`{text}` breaks {code}: {} ({} in all)", finding.message, refused.count), None);
+        error = error
+            .note(format!("`{text}` breaks {code}: {} ({} in all)", finding.message, refused.count), None);
     }
     if tried == 0 && aim.kept.is_none() {
-        error = error.fix("nothing says what the result is: write the layout of the tensor at the end".to_owned());
+        error = error
+            .fix("nothing says what the result is: write the layout of the tensor at the end".to_owned());
     } else if graph.disagreeing > 0 {
-        error = error.note(format!("{} proposals disagree with the clauses that are written", graph.disagreeing), None);
+        error = error.note(
+            format!("{} proposals disagree with the clauses that are written", graph.disagreeing),
+            None,
+        );
     }
     error
 }
@@ -60,7 +68,13 @@ pub fn explained(choice: &Choice) -> String {
         let _ = writeln!(text, "{:width$}  {:>6} cycles  {rule}", step.head.as_str(), step.time.busiest);
     }
     let time = choice.best.time;
-    let _ = write!(text, "{} cycles: {} of the busiest engine, {} until the pipeline has filled", time.cycles(), time.busiest, time.latency);
+    let _ = write!(
+        text,
+        "{} cycles: {} of the busiest engine, {} until the pipeline has filled",
+        time.cycles(),
+        time.busiest,
+        time.latency
+    );
     text
 }
 
@@ -82,7 +96,8 @@ pub fn proof(choice: &mut Choice) -> Option<String> {
     let (from, to) = (term(&choice.graph, &start), term(&choice.graph, &choice.best));
     let mut explanation = choice.graph.egraph.explain_equivalence(&from, &to);
     let lines = explanation.make_flat_explanation().iter().map(|term| {
-        let rule = term.forward_rule.or(term.backward_rule).map_or(String::new(), |rule| format!("  by {rule}"));
+        let rule =
+            term.forward_rule.or(term.backward_rule).map_or(String::new(), |rule| format!("  by {rule}"));
         format!("{}{rule}", flat(&term.get_recexpr()))
     });
     Some(lines.collect::<Vec<_>>().join("\n= "))

@@ -1,8 +1,8 @@
 //! A pipeline under construction: operations get clauses one after the other, each is verified (the legality oracle), lowered to the
 //! command it becomes, and priced by the cost function of the report.
 
-use crate::lower::stages;
 use crate::lower::StageCx;
+use crate::lower::stages;
 use crate::pass_list::lower_to_hw;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -50,12 +50,18 @@ struct Placed {
 
 /// Gives open addresses some value: no configuration depends on which.
 fn close_addresses(ctx: &Context, module: &mut Module, id: OpId) {
-    let open: Vec<_> = open::clauses(module.op(ctx, id)).filter(|clause| clause.opening == Opening::Address).collect();
+    let open: Vec<_> =
+        open::clauses(module.op(ctx, id)).filter(|clause| clause.opening == Opening::Address).collect();
     for clause in open {
         let value = match clause.kind {
             ClauseKind::Word(words) => Attr::Str(words.first().copied().unwrap_or_default().into()),
             ClauseKind::Ints => Attr::Ints([].into()),
-            ClauseKind::Int | ClauseKind::Str | ClauseKind::Symbol | ClauseKind::Strs | ClauseKind::Flag | ClauseKind::Body(_) => Attr::Int(0),
+            ClauseKind::Int
+            | ClauseKind::Str
+            | ClauseKind::Symbol
+            | ClauseKind::Strs
+            | ClauseKind::Flag
+            | ClauseKind::Body(_) => Attr::Int(0),
         };
         module.set_clause(id, clause.name, Some(ctx.attr(value)));
     }
@@ -69,7 +75,8 @@ impl<'a> Scratch<'a> {
     pub fn new(ctx: &'a Context, module: &Module, chain: &[OpId]) -> Result<Self, Diagnostic> {
         let first = module.op(ctx, chain[0]);
         let spec = |name: &str| {
-            let missing = || first.error("C0", format!("choosing needs `{name}`, but its dialect is not registered"));
+            let missing =
+                || first.error("C0", format!("choosing needs `{name}`, but its dialect is not registered"));
             ctx.op(name).map(|decl| OpSpec::new(decl, first.span())).ok_or_else(missing)
         };
         let machine = machine(ctx);
@@ -107,7 +114,12 @@ impl<'a> Scratch<'a> {
 
     /// Takes choices back and makes others until those of the first operations are `prefix`, which were legal before.
     pub fn go_to(&mut self, prefix: &[Clauses]) {
-        let same = self.stages.iter().zip(prefix).take_while(|(placed, clauses)| placed.clauses == **clauses).count();
+        let same = self
+            .stages
+            .iter()
+            .zip(prefix)
+            .take_while(|(placed, clauses)| placed.clauses == **clauses)
+            .count();
         self.keep(same);
         for clauses in &prefix[same..] {
             // Legal before, so legal again: nothing else has changed.
@@ -134,10 +146,9 @@ impl<'a> Scratch<'a> {
         let id = self.chain[stage];
         clauses.iter().for_each(|&(name, value)| self.module.set_clause(id, name, Some(value)));
         let op = self.module.op(self.ctx, id);
-        let (decl, infer) = op
-            .decl()
-            .and_then(|decl| Some((decl, decl.infer?)))
-            .ok_or_else(|| op.error("C0", format!("the type of `{}` does not follow from its clauses", op.name())))?;
+        let (decl, infer) = op.decl().and_then(|decl| Some((decl, decl.infer?))).ok_or_else(|| {
+            op.error("C0", format!("the type of `{}` does not follow from its clauses", op.name()))
+        })?;
         let types = result_types(op, decl, infer)?;
         for (value, &ty) in op.results().to_vec().into_iter().zip(&*types) {
             self.module.set_type(value, ty);
@@ -171,7 +182,13 @@ impl<'a> Scratch<'a> {
         let axes = DeclaredAxes::build(self.ctx, &self.module);
         let support = Support::build(self.ctx, &self.module);
         let (addresses, machine) = (HashMap::new(), self.machine.clone());
-        let cx = StageCx { ctx: self.ctx, axes: &axes.0, machine: &machine, support: &support, addresses: &addresses };
+        let cx = StageCx {
+            ctx: self.ctx,
+            axes: &axes.0,
+            machine: &machine,
+            support: &support,
+            addresses: &addresses,
+        };
         let Some(spec) = stages::lower(&cx, op)? else { return Ok(placed) };
         let command = self.commands.append(self.exec, spec);
         match self.price(command, &mut placed) {
@@ -201,7 +218,9 @@ impl<'a> Scratch<'a> {
         let built = op.decl().and_then(|decl| decl.interface::<Build>()).map(|Build(build)| build(op));
         let stage = match built {
             Some(built) => built.map_err(|refused| (command, refused))?,
-            None => return Err((command, op.error("C0", format!("`{}` is no stage of a pipeline", op.name())))),
+            None => {
+                return Err((command, op.error("C0", format!("`{}` is no stage of a pipeline", op.name()))));
+            }
         };
         let wire = stage.connect(&self.machine, placed.wire.clone()).map_err(|mismatch| {
             (command, op.clause_error(mismatch.constraint, mismatch.clause, mismatch.message))

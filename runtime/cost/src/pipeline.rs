@@ -78,7 +78,10 @@ mod tests {
 
     #[test]
     fn the_order_is_that_of_cycles_and_dominance_is_less() {
-        let (short, even) = (PipelineTime { busiest: 9, latency: 1, total: 9 }, PipelineTime { busiest: 5, latency: 5, total: 20 });
+        let (short, even) = (
+            PipelineTime { busiest: 9, latency: 1, total: 9 },
+            PipelineTime { busiest: 5, latency: 5, total: 20 },
+        );
         assert!(short < even);
         assert!(!short.dominates(even) && !even.dominates(short));
         // With an engine of 9 cycles behind them the other one is the cheaper by its latency.

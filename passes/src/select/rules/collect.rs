@@ -5,7 +5,7 @@ use visa_mapping::{Dim, Expr, PadKind};
 use visa_numerics::DType;
 
 /// The Collect Engine has one way to cut a packet.
-pub static FLITS: Rule = Rule {
+pub(super) static FLITS: Rule = Rule {
     name: "flits",
     equation: "collect of [T], [P] is [T, P / flit], [P % flit], P padded to whole flits",
     op: "stream.collect",
@@ -13,7 +13,7 @@ pub static FLITS: Rule = Rule {
 };
 
 /// The Cast Engine fills its narrow elements up to a flit.
-pub static PAD: Rule = Rule {
+pub(super) static PAD: Rule = Rule {
     name: "pad-flit",
     equation: "cast of [T], [P] is [T], [P # flit]",
     op: "stream.cast",

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use visa_mapping::{AxisId, Digit, Digits, Dim, Expr, PadKind, operand, rebuild};
 
 /// One or two flits a packet, repeated for what only the register file has.
-pub static JOIN: Rule = Rule {
+pub(super) static JOIN: Rule = Rule {
     name: "join",
     equation: "align of [T], [P] is [T / n, W], [T % n, P] for n = 1 or 2, W being the register file's own digits in any order",
     op: "stream.align",
@@ -13,7 +13,7 @@ pub static JOIN: Rule = Rule {
 };
 
 /// Every depth of the tree that adds only what is summed.
-pub static TREE: Rule = Rule {
+pub(super) static TREE: Rule = Rule {
     name: "tree",
     equation: "contract of [P] is [P / 2^d] where all of P % 2^d is summed",
     op: "stream.contract",
@@ -21,7 +21,7 @@ pub static TREE: Rule = Rule {
 };
 
 /// A sum of each row a flit.
-pub static INTERLEAVE: Rule = Rule {
+pub(super) static INTERLEAVE: Rule = Rule {
     name: "interleave",
     equation: "accumulate interleaved of [T], [P] is [T without what is summed, P], [row # 8]",
     op: "stream.accumulate",
@@ -33,7 +33,7 @@ pub static INTERLEAVE: Rule = Rule {
 };
 
 /// Sums of one row a flit.
-pub static SEQUENCE: Rule = Rule {
+pub(super) static SEQUENCE: Rule = Rule {
     name: "sequence",
     equation: "accumulate sequential of [T], [P] is [T without what is summed, row, P / 8], [P % 8]",
     op: "stream.accumulate",

@@ -1,10 +1,10 @@
 //! The ends of a pipeline: the layout of what it makes (book 09, 18, 20).
 
 use crate::select::rule::{Proposal, Rule, Site, Value};
-use visa_mapping::{Digit, Digits, Dim, Expr, rebuild};
+use visa_mapping::{Digit, Digits, Dim, Expr, PadKind, rebuild};
 
 /// Data memory takes the stream as it comes.
-pub static IN_ORDER: Rule = Rule {
+pub(super) static IN_ORDER: Rule = Rule {
     name: "in-order",
     equation: "commit of [T], [P] may have the layout [T, P] without its padding",
     op: "stream.commit",
@@ -12,12 +12,14 @@ pub static IN_ORDER: Rule = Rule {
 };
 
 /// Data memory holds the axes in the order in which they are wanted next.
-pub static IN_LAYOUT: Rule = Rule {
+pub(super) static IN_LAYOUT: Rule = Rule {
     name: "in-layout",
     equation: "commit of [T], [P] may have any layout of the same elements: that of the tensor made of it",
     op: "stream.commit",
     propose: |site| {
-        let Some(wanted) = site.aim.layout.as_ref().and_then(|layout| site.digits(layout)) else { return Vec::new() };
+        let Some(wanted) = site.aim.layout.as_ref().and_then(|layout| site.digits(layout)) else {
+            return Vec::new();
+        };
         let place = |digit: &Digit| wanted.iter().rev().position(|own| own.axis == digit.axis);
         let mut digits = live(site);
         digits.sort_by_key(|digit| (place(digit), std::cmp::Reverse(digit.stride)));
@@ -25,8 +27,16 @@ pub static IN_LAYOUT: Rule = Rule {
     },
 };
 
+/// What a commit keeps of each flit may reach beyond its elements: writes get larger, and so does the tensor (book 33, example 3).
+pub(super) static TAIL: Rule = Rule {
+    name: "tail",
+    equation: "commit of [T], [P] may have the layout [T, P # n] up to a flit",
+    op: "stream.commit",
+    propose: tail,
+};
+
 /// The register file takes the stream as it comes, the outermost part of it in rows.
-pub static ROWS: Rule = Rule {
+pub(super) static ROWS: Rule = Rule {
     name: "rows",
     equation: "to_trf of [T], [P] is row [T, P] / n, element [T, P] % n for 1, 2, 4 or 8 rows",
     op: "stream.to_trf",
@@ -34,7 +44,7 @@ pub static ROWS: Rule = Rule {
 };
 
 /// The vector register file takes the stream as it comes.
-pub static FILE: Rule = Rule {
+pub(super) static FILE: Rule = Rule {
     name: "file",
     equation: "to_vrf of [T], [P] is [T, P]",
     op: "stream.to_vrf",
@@ -52,11 +62,35 @@ fn live(site: &Site<'_>) -> Vec<Digit> {
     own.filter(|digit| digit.axis.is_some()).map(|digit| Digit { extent: digit.live, ..digit }).collect()
 }
 
+/// The layout of these digits, major to minor; none if the result lacks one of their axes, which then was to be summed.
 fn layout(site: &Site<'_>, digits: &[Digit]) -> Vec<Proposal> {
+    if digits.iter().any(|digit| digit.axis.is_some_and(|axis| !site.aim.keeps(axis))) {
+        return Vec::new();
+    }
+    mapping(digits, site).map(|layout| vec![vec![("element", Value::Map(layout))]]).unwrap_or_default()
+}
+
+fn tail(site: &Site<'_>) -> Vec<Proposal> {
+    let Some(packet) = site.digits(&site.dim(Dim::Packet)) else { return Vec::new() };
+    let inner: u64 = packet.iter().filter(|digit| digit.axis.is_some()).map(|digit| digit.live).product();
+    let all = live(site);
+    if all.iter().any(|digit| digit.axis.is_some_and(|axis| !site.aim.keeps(axis))) {
+        return Vec::new();
+    }
+    let Some(whole) = mapping(&all, site) else { return Vec::new() };
+    let sizes = site.machine.limits.commit_sizes.iter().map(|&bytes| site.source.dtype.elements(bytes));
+    let padded = sizes.filter(|&elements| elements > inner).map(|elements| {
+        let (outer, packet) = (whole.clone().stride(inner), whole.clone().modulo(inner));
+        Expr::pair([outer, packet.pad(elements, PadKind::Top)])
+    });
+    padded.map(|layout| vec![("element", Value::Map(site.tidy(layout)))]).collect()
+}
+
+/// Digits, major to minor, as a mapping.
+fn mapping(digits: &[Digit], site: &Site<'_>) -> Option<Expr> {
     let mut digits = digits.iter();
     let whole = digits.try_fold(Digits::unit(), |all, digit| Digits::concat(&all, &Digits::of(*digit)));
-    let layout = whole.ok().and_then(|whole| rebuild(&whole, site.axes).ok());
-    layout.map(|layout| vec![vec![("element", Value::Map(layout))]]).unwrap_or_default()
+    rebuild(&whole.ok()?, site.axes).ok()
 }
 
 fn rows(site: &Site<'_>) -> Vec<Proposal> {

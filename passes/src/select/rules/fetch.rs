@@ -1,36 +1,48 @@
 //! The fetch: any order of the tensor's digits, cut anywhere (book 07, 08, 33).
 
-use crate::select::rule::{Proposal, Rule, Site};
+use crate::select::rule::{Proposal, Rule, Site, Value};
 use std::collections::BTreeSet;
 use visa_mapping::{AxisId, Digit, Digits, Dim, Expr, PadKind, rebuild};
 
 /// Digits in any order, any of them the packet.
-pub static REGROUP: Rule = Rule {
+pub(super) static REGROUP: Rule = Rule {
     name: "regroup",
     equation: "fetch [T], [P] = fetch [T'], [P'] where [T', P'] holds the digits of [T, P] in any order",
     op: "stream.fetch",
-    propose: |site| cuts(site, |_, _| vec![0]),
+    propose: |site| cuts(site, |_, bytes| vec![(bytes, PadKind::Top)]),
 };
 
 /// The same with packets that read on beyond their elements.
-pub static OVER_FETCH: Rule = Rule {
+pub(super) static OVER_FETCH: Rule = Rule {
     name: "over-fetch",
-    equation: "fetch [T], [P] = fetch [T], [P # n] up to a flit",
+    equation: "fetch [T], [P] = fetch [T], [P # n] up to the next flit",
     op: "stream.fetch",
-    propose: |site| {
-        cuts(site, |site, bytes| {
-            let (align, flit) = (site.machine.limits.fetch_align, site.machine.limits.flit_bytes);
-            let whole = bytes.next_multiple_of(align);
-            (0..).map(|more| whole + more * align).take_while(|&bytes| bytes <= flit).filter(|&to| to > bytes).collect()
-        })
+    propose: |site| cuts(site, |site, bytes| beyond(site, bytes).map(|size| (size, PadKind::Top)).collect()),
+};
+
+/// What is read beyond the elements is masked: sums may run over it.
+pub(super) static MASK: Rule = Rule {
+    name: "mask",
+    equation: "fetch [T], [P] = fetch [T], [P # n {0}] up to the next flit",
+    op: "stream.fetch",
+    propose: |site| match site.aim.sums {
+        true => cuts(site, |site, bytes| beyond(site, bytes).map(|size| (size, PadKind::Zero)).collect()),
+        false => Vec::new(),
     },
 };
 
-/// Most digits whose every order is proposed: of 6 there are 720.
-pub const MOST_FACTORS: usize = 6;
+/// Bytes to which a packet of `bytes` may be padded: what a fetch can deliver, up to whole flits.
+fn beyond(site: &Site<'_>, bytes: u64) -> impl Iterator<Item = u64> {
+    let (align, flit) = (site.machine.limits.fetch_align, site.machine.limits.flit_bytes);
+    let (first, last) = ((bytes + 1).next_multiple_of(align), bytes.next_multiple_of(flit));
+    (0..).map(move |more| first + more * align).take_while(move |&size| size <= last)
+}
 
-/// Every order and cut; `sizes` says to which bytes a packet of so many is padded, 0 for not at all.
-fn cuts(site: &Site<'_>, sizes: impl Fn(&Site<'_>, u64) -> Vec<u64>) -> Vec<Proposal> {
+/// Most digits whose every order is proposed: of 6 there are 720.
+const MOST_FACTORS: usize = 6;
+
+/// Every order and cut; `sizes` says to which bytes a packet of so many is padded, and with what.
+fn cuts(site: &Site<'_>, sizes: impl Fn(&Site<'_>, u64) -> Vec<(u64, PadKind)>) -> Vec<Proposal> {
     let factors = factors(site);
     let mut found = Vec::new();
     for order in orders(&factors, site) {
@@ -38,13 +50,13 @@ fn cuts(site: &Site<'_>, sizes: impl Fn(&Site<'_>, u64) -> Vec<u64>) -> Vec<Prop
             let (time, packet) = order.split_at(cut);
             let elements: u64 = packet.iter().map(|digit| digit.extent).product();
             let Some(bytes) = site.source.dtype.bytes(elements) else { continue };
-            for size in sizes(site, bytes) {
-                let (Some(time), Some(packet)) = (mapping(time, site), mapping(packet, site)) else { continue };
-                let packet = match size {
-                    0 => packet,
-                    size => packet.pad(site.source.dtype.elements(size), PadKind::Top),
+            for (size, kind) in sizes(site, bytes) {
+                let (Some(time), Some(packet)) = (mapping(time, site), mapping(packet, site)) else {
+                    continue;
                 };
-                let proposal = site.cut(time, packet);
+                let whole = site.source.dtype.elements(size);
+                let packet = if size > bytes { packet.pad(whole, kind) } else { packet };
+                let proposal = vec![("time", Value::Map(time)), ("packet", Value::Map(packet))];
                 if !found.contains(&proposal) {
                     found.push(proposal);
                 }
@@ -63,13 +75,19 @@ fn mapping(order: &[Digit], site: &Site<'_>) -> Option<Expr> {
 /// The digits that the stream must hold, major to minor, cut where what is written is cut and at flits.
 fn factors(site: &Site<'_>) -> Vec<Digit> {
     let Some(source) = site.digits(&site.dim(Dim::Packet)) else { return Vec::new() };
-    let held: Vec<Digit> = source.iter().rev().filter(|digit| digit.axis.is_some() && digit.live > 1).copied().collect();
+    let held: Vec<Digit> =
+        source.iter().rev().filter(|digit| digit.axis.is_some() && digit.live > 1).copied().collect();
     let broadcast = broadcast(site, &source);
     let split = |flits: bool, written: bool| -> Vec<Digit> {
         held.iter().chain(&broadcast).flat_map(|digit| split(digit, site, flits, written)).collect()
     };
-    let finest = [(true, true), (false, true), (false, false)].into_iter().map(|(flits, written)| split(flits, written));
-    finest.clone().find(|factors| factors.len() <= MOST_FACTORS).unwrap_or_else(|| finest.last().unwrap_or_default())
+    let finest = [(true, true), (false, true), (false, false)]
+        .into_iter()
+        .map(|(flits, written)| split(flits, written));
+    finest
+        .clone()
+        .find(|factors| factors.len() <= MOST_FACTORS)
+        .unwrap_or_else(|| finest.last().unwrap_or_default())
 }
 
 /// Digits of the result along axes that the tensor lacks: it is fetched again for each.

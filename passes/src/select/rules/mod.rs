@@ -11,6 +11,7 @@ use super::rule::Rule;
 pub static RULES: &[&Rule] = &[
     &fetch::REGROUP,
     &fetch::OVER_FETCH,
+    &fetch::MASK,
     &collect::FLITS,
     &contraction::JOIN,
     &contraction::TREE,
@@ -19,6 +20,7 @@ pub static RULES: &[&Rule] = &[
     &collect::PAD,
     &ends::IN_ORDER,
     &ends::IN_LAYOUT,
+    &ends::TAIL,
     &ends::ROWS,
     &ends::FILE,
 ];
