@@ -2,10 +2,9 @@
 
 use crate::select::graph::open_clauses;
 use crate::select::rules::RULES;
-use crate::select::{Choice, chain, choose, report};
+use crate::select::{Choice, chain, choose, report, shared};
 use crate::{Level, OptionDecl, OptionKind, Pass, PassCx};
 use visa_ir::diag::{Diagnostic, Severity};
-use visa_ir::infer::infer_all;
 use visa_ir::module::OpId;
 use visa_ir::open::Opening;
 
@@ -36,6 +35,7 @@ pub static PASS: Pass = Pass {
         ("iterations", "rounds of growth: operations reached"),
         ("saturated", "pipelines for which the rules had nothing more to say"),
         ("node-limit", "pipelines whose e-graph reached its bound"),
+        ("layouts", "layouts of register files that were tried, each with the pipelines that share it"),
         ("refused", "candidates that broke a limit"),
         ("cycles-worst", "cycles of the slowest legal configuration of each pipeline, together"),
         ("cycles-best", "cycles of the chosen ones"),
@@ -54,37 +54,47 @@ const ENDS: [&str; 6] = [
 ];
 
 fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
-    for id in cx.module.walk_all() {
-        if !ends_pipeline(cx, id) {
-            continue;
+    let mut ends: Vec<_> = cx.module.walk_all().into_iter().filter(|&id| ends_pipeline(cx, id)).collect();
+    // A register file is chosen with the pipeline that reads it; what no pipeline reads is left for the end.
+    let read = |id: &OpId| cx.module.op(cx.ctx, *id).results().iter().any(|&file| !cx.module.uses(file).is_empty());
+    let waits = |id: &OpId| shared::is_open_load(cx.module.op(cx.ctx, *id)) && read(id);
+    let waiting: Vec<_> = ends.iter().copied().filter(waits).collect();
+    ends.retain(|id| !waiting.contains(id));
+    for end in ends.into_iter().chain(waiting) {
+        let reader = chain(cx.module.op(cx.ctx, end));
+        if let Some(load) = shared::open_load(cx.ctx, cx.module, &reader) {
+            choose_layout(cx, load, &reader)?;
+            close(cx, &chain(cx.module.op(cx.ctx, load)))?;
         }
-        let chain = chain(cx.module.op(cx.ctx, id));
-        if chain.iter().all(|&id| open_clauses(cx.module.op(cx.ctx, id)).next().is_none()) {
-            continue;
-        }
-        let mut choice = choose(cx.ctx, cx.module, &chain, RULES).map_err(|refused| vec![refused])?;
-        count(cx, &choice);
-        if cx.options.bool("explain") {
-            explain(cx, &mut choice);
-        }
-        apply(cx, &choice)?;
+        close(cx, &reader)?;
     }
     Ok(())
+}
+
+/// Chooses the layout of a register file with the pipeline that reads it.
+fn choose_layout(cx: &mut PassCx<'_>, load: OpId, reader: &[OpId]) -> Result<(), Vec<Diagnostic>> {
+    let found = shared::choose_layout(cx.ctx, cx.module, (load, reader), RULES).map_err(|refused| vec![refused])?;
+    cx.count("layouts", found.tried as u64);
+    shared::write(cx.ctx, cx.module, load, &found.row, &found.element).map_err(|refused| vec![refused])
+}
+
+/// Chooses what is open of one pipeline.
+fn close(cx: &mut PassCx<'_>, chain: &[OpId]) -> Result<(), Vec<Diagnostic>> {
+    if chain.iter().all(|&id| open_clauses(cx.module.op(cx.ctx, id)).next().is_none()) {
+        return Ok(());
+    }
+    let mut choice = choose(cx.ctx, cx.module, chain, RULES).map_err(|refused| vec![refused])?;
+    count(cx, &choice);
+    if cx.options.bool("explain") {
+        explain(cx, &mut choice);
+    }
+    choice.apply(cx.ctx, cx.module).map_err(|refused| vec![refused])
 }
 
 /// Whether a pipeline ends in the operation: it takes a stream and gives none.
 fn ends_pipeline(cx: &PassCx<'_>, id: OpId) -> bool {
     let op = cx.module.op(cx.ctx, id);
     ENDS.contains(&op.name())
-}
-
-fn apply(cx: &mut PassCx<'_>, choice: &Choice) -> Result<(), Vec<Diagnostic>> {
-    for step in choice.best.steps(&choice.graph) {
-        for &(name, value) in step.clauses.iter() {
-            cx.module.set_clause(choice.chain[step.stage], name, Some(value));
-        }
-    }
-    infer_all(cx.ctx, cx.module).map_err(|refused| vec![refused])
 }
 
 fn count(cx: &mut PassCx<'_>, choice: &Choice) {

@@ -8,6 +8,7 @@ pub mod report;
 pub mod rule;
 pub mod rules;
 pub mod scratch;
+pub mod shared;
 
 use aim::Aim;
 use extract::Way;
@@ -16,6 +17,7 @@ use rule::Rule;
 use scratch::Scratch;
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
+use visa_ir::infer::infer_all;
 use visa_ir::module::{Module, OpId, OpRef};
 use visa_ir::verify::Analysis;
 use visa_mapping::facts::DeclaredAxes;
@@ -29,6 +31,21 @@ pub struct Choice {
     pub graph: Graph,
     /// The cheapest of it.
     pub best: Way,
+}
+
+impl Choice {
+    /// Writes the choice into a module. Types follow.
+    ///
+    /// # Errors
+    /// What inference says of the module.
+    pub fn apply(&self, ctx: &Context, module: &mut Module) -> Result<(), Diagnostic> {
+        for step in self.best.steps(&self.graph) {
+            for &(name, value) in step.clauses.iter() {
+                module.set_clause(self.chain[step.stage], name, Some(value));
+            }
+        }
+        infer_all(ctx, module)
+    }
 }
 
 /// The operations of the pipeline that ends in `last`, first to last: what streams flow through.
