@@ -1,12 +1,14 @@
 //! Chooses what is left open of pipelines.
 
-use crate::select::graph::open_clauses;
+use crate::select::driver::{Chosen, Driver};
+use crate::select::extract::fronts;
 use crate::select::rules::RULES;
-use crate::select::{Choice, chain, choose, report, shared};
+use crate::select::{Choice, report};
 use crate::{Level, OptionDecl, OptionKind, Pass, PassCx};
 use visa_ir::diag::{Diagnostic, Severity};
-use visa_ir::module::OpId;
+use visa_ir::module::Module;
 use visa_ir::open::Opening;
+use visa_ir::span::Span;
 
 /// The pass.
 pub static PASS: Pass = Pass {
@@ -36,6 +38,7 @@ pub static PASS: Pass = Pass {
         ("saturated", "pipelines for which the rules had nothing more to say"),
         ("node-limit", "pipelines whose e-graph reached its bound"),
         ("layouts", "layouts of register files that were tried, each with the pipelines that share it"),
+        ("placements", "ways to spread a kernel's tensors over slices that were tried, each with the whole kernel"),
         ("refused", "candidates that broke a limit"),
         ("cycles-worst", "cycles of the slowest legal configuration of each pipeline, together"),
         ("cycles-best", "cycles of the chosen ones"),
@@ -43,79 +46,47 @@ pub static PASS: Pass = Pass {
     run,
 };
 
-/// What a pipeline ends in.
-const ENDS: [&str; 6] = [
-    "stream.commit",
-    "stream.commit_view",
-    "stream.commit_packed",
-    "stream.to_trf",
-    "stream.to_vrf",
-    "stream.vector_log",
-];
-
 fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
-    let mut ends: Vec<_> = cx.module.walk_all().into_iter().filter(|&id| ends_pipeline(cx, id)).collect();
-    // A register file is chosen with the pipeline that reads it; what no pipeline reads is left for the end.
-    let read = |id: &OpId| cx.module.op(cx.ctx, *id).results().iter().any(|&file| !cx.module.uses(file).is_empty());
-    let waits = |id: &OpId| shared::is_open_load(cx.module.op(cx.ctx, *id)) && read(id);
-    let waiting: Vec<_> = ends.iter().copied().filter(waits).collect();
-    ends.retain(|id| !waiting.contains(id));
-    for end in ends.into_iter().chain(waiting) {
-        let reader = chain(cx.module.op(cx.ctx, end));
-        if let Some(load) = shared::open_load(cx.ctx, cx.module, &reader) {
-            choose_layout(cx, load, &reader)?;
-            close(cx, &chain(cx.module.op(cx.ctx, load)))?;
+    let explains = cx.options.bool("explain");
+    let (mut counts, mut findings) = (Vec::new(), Vec::new());
+    let ctx = cx.ctx;
+    let mut tell = |module: &Module, chosen: Chosen<'_>| match chosen {
+        Chosen::Pipeline(choice) => {
+            counts.extend(counted(choice));
+            if explains {
+                findings.push(explained(module.op(ctx, choice.chain[0]).span(), choice));
+            }
         }
-        close(cx, &reader)?;
-    }
-    Ok(())
+        Chosen::Layout(tried) => counts.push(("layouts", tried as u64)),
+        Chosen::Placement(tried) => counts.push(("placements", tried as u64)),
+    };
+    let ran = Driver { ctx, rules: RULES, tell: &mut tell }.run(cx.module);
+    counts.into_iter().for_each(|(statistic, n)| cx.count(statistic, n));
+    findings.into_iter().for_each(|finding| cx.report(finding));
+    ran.map_err(|refused| vec![refused])
 }
 
-/// Chooses the layout of a register file with the pipeline that reads it.
-fn choose_layout(cx: &mut PassCx<'_>, load: OpId, reader: &[OpId]) -> Result<(), Vec<Diagnostic>> {
-    let found = shared::choose_layout(cx.ctx, cx.module, (load, reader), RULES).map_err(|refused| vec![refused])?;
-    cx.count("layouts", found.tried as u64);
-    shared::write(cx.ctx, cx.module, load, &found.row, &found.element).map_err(|refused| vec![refused])
-}
-
-/// Chooses what is open of one pipeline.
-fn close(cx: &mut PassCx<'_>, chain: &[OpId]) -> Result<(), Vec<Diagnostic>> {
-    if chain.iter().all(|&id| open_clauses(cx.module.op(cx.ctx, id)).next().is_none()) {
-        return Ok(());
-    }
-    let mut choice = choose(cx.ctx, cx.module, chain, RULES).map_err(|refused| vec![refused])?;
-    count(cx, &choice);
-    if cx.options.bool("explain") {
-        explain(cx, &mut choice);
-    }
-    choice.apply(cx.ctx, cx.module).map_err(|refused| vec![refused])
-}
-
-/// Whether a pipeline ends in the operation: it takes a stream and gives none.
-fn ends_pipeline(cx: &PassCx<'_>, id: OpId) -> bool {
-    let op = cx.module.op(cx.ctx, id);
-    ENDS.contains(&op.name())
-}
-
-fn count(cx: &mut PassCx<'_>, choice: &Choice) {
+/// The statistics of one choice.
+fn counted(choice: &Choice) -> [(&'static str, u64); 8] {
     let graph = &choice.graph;
-    let fronts = crate::select::extract::fronts(graph);
+    let fronts = fronts(graph);
     let worst = graph.ends(choice.chain.len()).flat_map(|class| fronts[class].iter().map(|way| way.time.cycles())).max();
-    cx.count("pipelines", 1);
-    cx.count("e-classes", graph.egraph.number_of_classes() as u64);
-    cx.count("e-nodes", graph.egraph.total_size() as u64);
-    cx.count("iterations", graph.rounds as u64);
-    cx.count(if graph.full { "node-limit" } else { "saturated" }, 1);
-    cx.count("refused", graph.refusals.values().map(|refused| refused.count).sum());
-    cx.count("cycles-worst", worst.unwrap_or(0));
-    cx.count("cycles-best", choice.best.time.cycles());
+    [
+        ("pipelines", 1),
+        ("e-classes", graph.egraph.number_of_classes() as u64),
+        ("e-nodes", graph.egraph.total_size() as u64),
+        ("iterations", graph.rounds as u64),
+        (if graph.full { "node-limit" } else { "saturated" }, 1),
+        ("refused", graph.refusals.values().map(|refused| refused.count).sum()),
+        ("cycles-worst", worst.unwrap_or(0)),
+        ("cycles-best", choice.best.time.cycles()),
+    ]
 }
 
-fn explain(cx: &mut PassCx<'_>, choice: &mut Choice) {
-    let span = cx.module.op(cx.ctx, choice.chain[0]).span();
+fn explained(span: Span, choice: &mut Choice) -> Diagnostic {
     let mut text = format!("chosen for this pipeline:\n{}", report::explained(choice));
     if let Some(proof) = report::proof(choice) {
         text.push_str(&format!("\nthe same tensor as the slowest:\n  {proof}"));
     }
-    cx.report(Diagnostic { severity: Severity::Remark, ..Diagnostic::error("select-configs", span, text) });
+    Diagnostic { severity: Severity::Remark, ..Diagnostic::error("select-configs", span, text) }
 }

@@ -2,8 +2,10 @@
 //! decides. docs/choosing.md is the user's side of it.
 
 pub mod aim;
+pub mod driver;
 pub mod extract;
 pub mod graph;
+pub mod placement;
 pub mod report;
 pub mod rule;
 pub mod rules;
