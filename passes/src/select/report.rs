@@ -46,9 +46,9 @@ pub fn none_legal(ops: &[OpRef<'_>], graph: &Graph, aim: &Aim) -> Diagnostic {
         error = error
             .note(format!("`{text}` breaks {code}: {} ({} in all)", finding.message, refused.count), None);
     }
-    if tried == 0 && aim.kept.is_none() {
+    if tried == 0 && !aim.knows_sums() {
         error = error
-            .fix("nothing says what the result is: write the layout of the tensor at the end".to_owned());
+            .fix("nothing says what is summed: give the contraction `over [..]`, or write the layout of the tensor at the end".to_owned());
     } else if graph.disagreeing > 0 {
         error = error.note(
             format!("{} proposals disagree with the clauses that are written", graph.disagreeing),

@@ -115,7 +115,7 @@ fn layouts(begin: OpRef<'_>, aim: &Aim, axes: &Axes, machine: &Machine) -> Vec<(
     let held: Vec<Digit> = held.iter().flat_map(|held| held.iter().rev().copied()).collect();
     let held: Vec<Digit> = held.into_iter().filter(|digit| digit.axis.is_some() && digit.live > 1).collect();
     let (kept, summed): (Vec<Digit>, Vec<Digit>) =
-        held.into_iter().partition(|digit| digit.axis.is_some_and(|axis| aim.kept.is_some() && aim.keeps(axis)));
+        held.into_iter().partition(|digit| digit.axis.is_some_and(|axis| aim.knows_sums() && !aim.sums_over(axis)));
     let mut found = Vec::new();
     for &rows in &machine.limits.row_counts {
         for (row, rest) in row_choices(&kept, rows) {
