@@ -17,6 +17,8 @@ pub struct Aim {
     pub kept: Option<BTreeSet<AxisId>>,
     /// The axes that a contraction is to sum, where it says so: then it decides, and not what is kept.
     pub summed: Option<BTreeSet<AxisId>>,
+    /// Axes that a written switch brings.
+    pub brought: BTreeSet<AxisId>,
     /// Whether the stream meets a register file, which brings axes of its own.
     pub pairs: bool,
     /// Whether the stream is summed, or stands in a register file that sums are made with: padding must be zero.
@@ -33,6 +35,9 @@ impl Aim {
                 .extend(clauses.filter_map(|clause| op.body::<Expr>(&clause.name).map(|map| (*map).clone())));
             aim.written.extend(op.operands().iter().filter_map(|&operand| element(*op, operand)));
         }
+        let switches = chain.iter().filter(|op| op.name() == "stream.switch");
+        let slices = switches.filter_map(|op| op.body::<Expr>("slice"));
+        aim.brought = slices.flat_map(|slice| names(&slice, axes)).collect();
         let Some(last) = chain.last() else { return aim };
         let own = last.body::<Expr>("element").map(|map| (*map).clone());
         let next = || last.results().first().and_then(|&result| made_of(*last, result));
@@ -59,6 +64,15 @@ impl Aim {
     /// Whether something says what is summed.
     pub fn knows_sums(&self) -> bool {
         self.summed.is_some() || self.kept.is_some()
+    }
+
+    /// How many coordinates of an axis the result has, counted from 0; `None` if it may have all.
+    pub fn wanted(&self, axis: AxisId, axes: &Axes) -> Option<u64> {
+        let layout = digits(self.layout.as_ref().filter(|_| !self.pairs)?, axes).ok()?;
+        let own: Vec<_> = layout.iter().filter(|digit| digit.axis == Some(axis)).collect();
+        let reaches = own.iter().map(|digit| digit.stride.saturating_mul(digit.live)).max()?;
+        let whole = own.iter().map(|digit| digit.live).product::<u64>() == reaches;
+        (whole && layout.offset().is_empty()).then_some(reaches)
     }
 
     /// Where digits of an axis end in what is written, as coordinates.

@@ -75,8 +75,8 @@ fn mapping(order: &[Digit], site: &Site<'_>) -> Option<Expr> {
 /// The digits that the stream must hold, major to minor, cut where what is written is cut and at flits.
 fn factors(site: &Site<'_>) -> Vec<Digit> {
     let Some(source) = site.digits(&site.dim(Dim::Packet)) else { return Vec::new() };
-    let held: Vec<Digit> =
-        source.iter().rev().filter(|digit| digit.axis.is_some() && digit.live > 1).copied().collect();
+    let held = source.iter().rev().filter(|digit| digit.axis.is_some()).map(|digit| wanted(digit, site));
+    let held: Vec<Digit> = held.filter(|digit| digit.live > 1).collect();
     let broadcast = broadcast(site, &source);
     let split = |flits: bool, written: bool| -> Vec<Digit> {
         held.iter().chain(&broadcast).flat_map(|digit| split(digit, site, flits, written)).collect()
@@ -90,6 +90,13 @@ fn factors(site: &Site<'_>) -> Vec<Digit> {
         .unwrap_or_else(|| finest.last().unwrap_or_default())
 }
 
+/// The part of a digit that the result has.
+fn wanted(digit: &Digit, site: &Site<'_>) -> Digit {
+    let wanted = digit.axis.and_then(|axis| site.aim.wanted(axis, site.axes)).unwrap_or(u64::MAX);
+    let live = digit.live.min(wanted.div_ceil(digit.stride).max(1));
+    Digit { live, ..*digit }
+}
+
 /// Digits of the result along axes that the tensor lacks: it is fetched again for each.
 fn broadcast(site: &Site<'_>, source: &Digits) -> Vec<Digit> {
     let layout = site.aim.layout.as_ref().filter(|_| !site.aim.pairs).and_then(|layout| site.digits(layout));
@@ -99,7 +106,9 @@ fn broadcast(site: &Site<'_>, source: &Digits) -> Vec<Digit> {
         .flat_map(|digits| digits.axes().into_keys())
         .collect();
     let held = source.axes();
-    let own = |axis: AxisId| held.contains_key(&axis) || elsewhere.contains(&axis);
+    let own = |axis: AxisId| {
+        held.contains_key(&axis) || elsewhere.contains(&axis) || site.aim.brought.contains(&axis)
+    };
     let digits = layout.iter().flat_map(|layout| layout.iter().rev().copied());
     digits.filter(|digit| digit.axis.is_some_and(|axis| !own(axis))).collect()
 }
