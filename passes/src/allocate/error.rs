@@ -1,6 +1,6 @@
 //! Why there is no room: the tensors that are needed at the worst point, their sizes, and how much over.
 
-use super::pack::{Buffer, Packing, live_bytes, worst_point};
+use super::pack::{Buffer, live_bytes, worst_point};
 use super::space::Space;
 use super::tensors::Placed;
 use visa_ir::diag::Diagnostic;
@@ -9,12 +9,12 @@ use visa_ir::span::Span;
 /// Most tensors that are listed; of more, the largest are.
 const LISTED: usize = 16;
 
-/// The error of a memory whose tensors do not fit. `least` is the best packing that was found.
+/// The error of a memory whose tensors do not fit. `least` is the end of the best packing that was found.
 pub(super) fn no_room(
     space: &Space,
     placed: &[&Placed],
     buffers: &[Buffer],
-    least: Option<&Packing>,
+    least: Option<u64>,
     capacity: u64,
     func: Span,
 ) -> Diagnostic {
@@ -26,11 +26,10 @@ pub(super) fn no_room(
             needed - capacity
         ),
         Some(least) => format!(
-            "{} has {capacity} bytes; the {needed} bytes that are needed at the same time would fit, but with the alignments and the \
-             addresses that are written, the least that was found is {}: {} bytes over",
+            "{} has {capacity} bytes; the {needed} bytes that are needed at the same time would fit, but with alignments, addresses \
+             that are written and what is read beyond tensors, the least that was found is {least}: {} bytes over",
             space.name,
-            least.peak,
-            least.peak.saturating_sub(capacity)
+            least.saturating_sub(capacity)
         ),
         None => format!("{}: tensors too large to count", space.name),
     };

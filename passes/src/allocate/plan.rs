@@ -2,14 +2,27 @@
 
 use super::error::{no_half, no_room};
 use super::halves::{Half, Resident, choose};
-use super::pack::{Buffer, live_bytes, pack};
-use super::policy::{Reuse, place};
+use super::pack::{Buffer, live_bytes};
+use super::policy::{Reuse, least, place};
+use super::reach::reaches;
 use super::space::{SPACES, Space};
 use super::tensors::{Placed, Site, tensors};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 use visa_machine::Machine;
-use visa_mapping::Axes;
+use visa_mapping::facts::{DeclaredAxes, Support};
+
+/// What a plan depends on besides the function.
+pub struct Given<'a> {
+    /// The module's axes.
+    pub axes: &'a DeclaredAxes,
+    /// The axes that values depend on.
+    pub support: &'a Support,
+    /// The machine.
+    pub machine: &'a Machine,
+    /// How eagerly bytes are used again.
+    pub reuse: Reuse,
+}
 
 /// What is written where.
 #[derive(Debug, Default)]
@@ -18,7 +31,7 @@ pub struct Plan {
     pub addresses: Vec<(Site, u64)>,
     /// Parts of the tensor register file.
     pub halves: Vec<(Site, Half)>,
-    /// How much of each memory is used, with the memory's statistics.
+    /// How much of each memory is used.
     pub used: Vec<(&'static Space, Used)>,
 }
 
@@ -37,22 +50,24 @@ pub struct Used {
 /// Each memory whose tensors do not fit.
 pub fn plan(
     func: OpRef<'_>,
-    axes: &Axes,
-    machine: &Machine,
-    reuse: Reuse,
+    given: &Given<'_>,
     demanded: &mut dyn FnMut(&Placed) -> u64,
 ) -> Result<Plan, Vec<Diagnostic>> {
-    let all = tensors(func, axes);
+    let mut all = tensors(func, &given.axes.0);
+    let reaches = reaches(func, &all, given.axes, given.support, given.machine);
+    for placed in &mut all {
+        placed.reach = reaches.get(&placed.value).copied().unwrap_or_default();
+    }
     let of = |types: &str| -> Vec<&Placed> {
         all.iter().filter(|placed| placed.tensor.kind.def.name == types).collect()
     };
     let (mut plan, mut errors) = (Plan::default(), Vec::new());
     for space in &SPACES {
-        if let Err(error) = memory(space, &of(space.types), func, machine, reuse, demanded, &mut plan) {
+        if let Err(error) = memory(space, of(space.types), func, given, demanded, &mut plan) {
             errors.push(error);
         }
     }
-    if let Err(error) = register_file(&of("tm.trf"), func, machine, &mut plan) {
+    if let Err(error) = register_file(&of("tm.trf"), func, given.machine, &mut plan) {
         errors.push(error);
     }
     if errors.is_empty() { Ok(plan) } else { Err(errors) }
@@ -61,14 +76,12 @@ pub fn plan(
 /// One memory. A tensor that has neither an address nor an open one is none of the pass's affair.
 fn memory(
     space: &'static Space,
-    placed: &[&Placed],
+    mut placed: Vec<&Placed>,
     func: OpRef<'_>,
-    machine: &Machine,
-    reuse: Reuse,
+    given: &Given<'_>,
     demanded: &mut dyn FnMut(&Placed) -> u64,
     plan: &mut Plan,
 ) -> Result<(), Diagnostic> {
-    let mut placed = placed.to_vec();
     placed.retain(|tensor| tensor.open.is_some() || tensor.address.is_some());
     let mut buffer = |tensor: &&Placed| Buffer {
         bytes: tensor.bytes,
@@ -77,9 +90,11 @@ fn memory(
         fixed: tensor.address,
     };
     let buffers: Vec<_> = placed.iter().map(&mut buffer).collect();
-    let capacity = (space.capacity)(machine);
-    let packing = place(&buffers, capacity, &(space.roomy)(machine), reuse)
-        .ok_or_else(|| no_room(space, &placed, &buffers, pack(&buffers).as_ref(), capacity, func.span()))?;
+    let reaches: Vec<_> = placed.iter().map(|tensor| tensor.reach).collect();
+    let (capacity, roomy) = ((space.capacity)(given.machine), (space.roomy)(given.machine));
+    let packing = place(&buffers, &reaches, capacity, &roomy, given.reuse).ok_or_else(|| {
+        no_room(space, &placed, &buffers, least(&buffers, &reaches), capacity, func.span())
+    })?;
     let places = placed.iter().zip(&packing.addresses);
     plan.addresses.extend(places.clone().filter_map(|(tensor, &address)| Some((tensor.open?, address))));
     let end = places.map(|(tensor, address)| address.saturating_add(tensor.bytes)).max().unwrap_or(0);
@@ -99,11 +114,8 @@ fn register_file(
         let word = tensor.half.as_deref()?;
         Half::ALL.into_iter().find(|(name, _)| *name == word).map(|(_, half)| half)
     };
-    let resident = |tensor: &&Placed| Resident {
-        small: tensor.bytes <= half,
-        live: tensor.live,
-        fixed: written(tensor),
-    };
+    let resident =
+        |tensor: &&Placed| Resident { small: tensor.bytes <= half, live: tensor.live, fixed: written(tensor) };
     let residents: Vec<_> = placed.iter().map(resident).collect();
     let chosen = choose(&residents).ok_or_else(|| no_half(placed, half, func.span()))?;
     plan.halves.extend(placed.iter().zip(chosen).filter_map(|(tensor, half)| Some((tensor.open?, half))));

@@ -1,6 +1,5 @@
 //! The memories whose addresses are given out.
 
-use super::policy::COARSE;
 use visa_machine::Machine;
 
 /// A memory with addresses.
@@ -32,8 +31,8 @@ pub static SPACES: [Space; 3] = [
         types: "tm.dm",
         name: "DM",
         capacity: |machine| machine.memory.dm_bytes_per_slice,
-        // A fetch may read past its tensor (book 33), a flit at a time at least. Whoever writes there would wait for it.
-        roomy: |machine| vec![COARSE, machine.limits.flit_bytes],
+        // What a fetch reads at once, and what lies across all banks (book 08, 11).
+        roomy: |machine| vec![machine.memory.dm_banks * machine.memory.dm_bank_width, machine.limits.flit_bytes],
         statistics: ["dm-bytes", "dm-live"],
     },
     Space {

@@ -1,5 +1,6 @@
 //! The tensors of a function that have a place of their own, with the time in which their bytes must not change.
 
+use super::reach::Reach;
 use std::collections::HashMap;
 use std::rc::Rc;
 use visa_ir::module::{OpId, OpRef, ValueDef, ValueId};
@@ -30,6 +31,8 @@ pub struct Placed {
     pub bytes: u64,
     /// The first and the last operation between which its bytes must not change.
     pub live: (usize, usize),
+    /// How far it is read beyond.
+    pub reach: Reach,
     /// The address, if it is written.
     pub address: Option<u64>,
     /// The part of the tensor register file, if it is written.
@@ -76,6 +79,7 @@ pub fn tensors(func: OpRef<'_>, axes: &Axes) -> Vec<Placed> {
                 .map_or_else(|| "a tensor".to_owned(), |name| format!("`%{name}`")),
             bytes,
             live: (placement.from, placement.until),
+            reach: Reach::default(),
             address: placement.address.and_then(|address| u64::try_from(address).ok()),
             half: placement.half,
             open: open.then_some(site),

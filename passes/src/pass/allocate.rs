@@ -2,7 +2,7 @@
 
 use crate::allocate::policy::Reuse;
 use crate::allocate::tensors::{Placed, Site};
-use crate::allocate::{Plan, Used, plan};
+use crate::allocate::{Given, Plan, Used, plan};
 use crate::{Level, OptionDecl, OptionKind, Pass, PassCx};
 use std::collections::HashMap;
 use visa_ir::context::Attr;
@@ -10,7 +10,7 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::{Module, OpId, TypeId};
 use visa_ir::open::{self, Opening};
 use visa_ir::verify::{Analysis, VerifyCx};
-use visa_mapping::facts::{DeclaredAxes, machine};
+use visa_mapping::facts::{DeclaredAxes, Support, machine};
 use visa_mapping::ops::func::FUNC;
 
 /// The pass.
@@ -55,9 +55,11 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
         return Ok(());
     }
     sized(cx)?;
-    let axes = DeclaredAxes::build(cx.ctx, cx.module).0;
+    let axes = DeclaredAxes::build(cx.ctx, cx.module);
+    let support = Support::build(cx.ctx, cx.module);
     let machine = machine(cx.ctx);
     let reuse = if cx.options.text("reuse") == "always" { Reuse::Always } else { Reuse::Needed };
+    let given = Given { axes: &axes, support: &support, machine: &machine, reuse };
     let mut demands = Demands { scratch: cx.module.clone(), known: HashMap::new() };
     let mut errors = Vec::new();
     let mut used: HashMap<&'static str, u64> = HashMap::new();
@@ -67,7 +69,7 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
             continue;
         }
         let ctx = cx.ctx;
-        let found = plan(func, &axes, &machine, reuse, &mut |placed| demands.of(ctx, placed));
+        let found = plan(func, &given, &mut |placed| demands.of(ctx, placed));
         match found {
             Ok(plan) => {
                 for (space, Used { end, live }) in &plan.used {
