@@ -54,7 +54,9 @@ fn least(buffers: &[Buffer], limit: u64) -> u64 {
         for address in tried {
             // The fixed ones stand first, so what is free is checked against all of them.
             let collides = buffers.iter().zip(&*placed).any(|(other, &start)| {
-                meet(buffer.live, other.live) && address < start + other.bytes && start < address + buffer.bytes
+                meet(buffer.live, other.live)
+                    && address < start + other.bytes
+                    && start < address + buffer.bytes
             });
             if buffer.fixed.is_some() || (!collides && address + buffer.bytes < *best) {
                 placed.push(address);
@@ -86,8 +88,9 @@ fn small() -> impl Strategy<Value = Vec<Buffer>> {
 
 fn large() -> impl Strategy<Value = Vec<Buffer>> {
     let buffer = (1_u64..64, 0_usize..100, 0_usize..20);
-    prop::collection::vec(buffer, MAX_EXACT + 1..80)
-        .prop_map(|all| all.into_iter().map(|(bytes, from, length)| buffer_of(bytes * 32, from, length)).collect())
+    prop::collection::vec(buffer, MAX_EXACT + 1..80).prop_map(|all| {
+        all.into_iter().map(|(bytes, from, length)| buffer_of(bytes * 32, from, length)).collect()
+    })
 }
 
 fn buffer_of(bytes: u64, from: usize, length: usize) -> Buffer {
@@ -190,7 +193,8 @@ fn an_order_by_size_is_not_always_the_best() {
 fn fixed_buffers_stay_and_free_ones_go_around_them() {
     let fixed = |address, bytes, live| Buffer { fixed: Some(address), ..buffer(bytes, live) };
     // The gap of 4 bytes takes the buffer of 4, the other one goes behind; at point 3 the fixed ones are gone.
-    let buffers = [fixed(0, 8, (0, 2)), fixed(12, 4, (0, 2)), buffer(4, (1, 2)), buffer(5, (2, 2)), buffer(16, (3, 3))];
+    let buffers =
+        [fixed(0, 8, (0, 2)), fixed(12, 4, (0, 2)), buffer(4, (1, 2)), buffer(5, (2, 2)), buffer(16, (3, 3))];
     let packing = pack(&buffers).expect("small");
     assert_eq!((packing.addresses, packing.peak), (vec![0, 12, 8, 16, 0], 21));
 }
@@ -229,8 +233,9 @@ fn bytes_are_used_again_only_if_they_must_and_then_the_longest_at_rest() {
 fn what_is_read_beyond_a_buffer_is_memory_and_while_there_is_room_nobody_elses() {
     let buffers = [Buffer { align: 8, ..buffer(8, (0, 0)) }, Buffer { align: 8, ..buffer(8, (1, 1)) }];
     let reaches = [Reach { before: 0, after: 4 }, Reach { before: 3, after: 2 }];
-    let addresses =
-        |capacity, reuse| policy::place(&buffers, &reaches, capacity, &[], reuse).map(|packing| packing.addresses);
+    let addresses = |capacity, reuse| {
+        policy::place(&buffers, &reaches, capacity, &[], reuse).map(|packing| packing.addresses)
+    };
     // Bytes 0 to 12 and, at 16 behind 8 more in front, 16 to 34: the second one stands at 24.
     assert_eq!(addresses(34, Reuse::Needed), Some(vec![0, 24]));
     // One byte less: nothing stands in the first 3 bytes nor in the last 4, and both keep apart as long as that fits.
@@ -254,7 +259,8 @@ fn a_fixed_buffer_may_be_read_beyond_and_stays() {
 #[test]
 fn coarse_alignment_gives_way_before_bytes_are_shared() {
     let buffers = [buffer(8, (0, 0)), buffer(8, (1, 1))];
-    let addresses = |capacity| place(&buffers, capacity, &[64, 16], Reuse::Needed).map(|packing| packing.addresses);
+    let addresses =
+        |capacity| place(&buffers, capacity, &[64, 16], Reuse::Needed).map(|packing| packing.addresses);
     assert_eq!(addresses(72), Some(vec![0, 64]));
     assert_eq!(addresses(71), Some(vec![0, 16]));
     assert_eq!(addresses(23), Some(vec![0, 8]));

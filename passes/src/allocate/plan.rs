@@ -92,9 +92,8 @@ fn memory(
     let buffers: Vec<_> = placed.iter().map(&mut buffer).collect();
     let reaches: Vec<_> = placed.iter().map(|tensor| tensor.reach).collect();
     let (capacity, roomy) = ((space.capacity)(given.machine), (space.roomy)(given.machine));
-    let packing = place(&buffers, &reaches, capacity, &roomy, given.reuse).ok_or_else(|| {
-        no_room(space, &placed, &buffers, least(&buffers, &reaches), capacity, func.span())
-    })?;
+    let packing = place(&buffers, &reaches, capacity, &roomy, given.reuse)
+        .ok_or_else(|| no_room(space, &placed, &buffers, least(&buffers, &reaches), capacity, func.span()))?;
     let places = placed.iter().zip(&packing.addresses);
     plan.addresses.extend(places.clone().filter_map(|(tensor, &address)| Some((tensor.open?, address))));
     let end = places.map(|(tensor, address)| address.saturating_add(tensor.bytes)).max().unwrap_or(0);
@@ -114,8 +113,11 @@ fn register_file(
         let word = tensor.half.as_deref()?;
         Half::ALL.into_iter().find(|(name, _)| *name == word).map(|(_, half)| half)
     };
-    let resident =
-        |tensor: &&Placed| Resident { small: tensor.bytes <= half, live: tensor.live, fixed: written(tensor) };
+    let resident = |tensor: &&Placed| Resident {
+        small: tensor.bytes <= half,
+        live: tensor.live,
+        fixed: written(tensor),
+    };
     let residents: Vec<_> = placed.iter().map(resident).collect();
     let chosen = choose(&residents).ok_or_else(|| no_half(placed, half, func.span()))?;
     plan.halves.extend(placed.iter().zip(chosen).filter_map(|(tensor, half)| Some((tensor.open?, half))));

@@ -24,7 +24,13 @@ pub enum Reuse {
 ///
 /// `None` if nothing of this fits.
 #[must_use]
-pub fn place(buffers: &[Buffer], reaches: &[Reach], capacity: u64, roomy: &[u64], reuse: Reuse) -> Option<Packing> {
+pub fn place(
+    buffers: &[Buffer],
+    reaches: &[Reach],
+    capacity: u64,
+    roomy: &[u64],
+    reuse: Reuse,
+) -> Option<Packing> {
     let within = Within::new(buffers, reaches, capacity);
     if reuse == Reuse::Always {
         return within.pack(buffers);
@@ -45,8 +51,10 @@ pub fn least(buffers: &[Buffer], reaches: &[Reach]) -> Option<u64> {
     within.pack(buffers)?.peak.checked_add(within.behind)
 }
 
+/// The buffers at multiples of `align`, as far as that is a multiple of what they demand.
 fn aligned(buffers: &[Buffer], align: u64) -> Vec<Buffer> {
-    buffers.iter().map(|buffer| Buffer { align: buffer.align.max(align), ..*buffer }).collect()
+    let at = |demanded: u64| if align.is_multiple_of(demanded.max(1)) { align } else { demanded };
+    buffers.iter().map(|buffer| Buffer { align: at(buffer.align), ..*buffer }).collect()
 }
 
 /// The bytes in front of a buffer that keep what is read there out of others, a multiple of its alignment.
@@ -67,7 +75,8 @@ fn widened(buffers: &[Buffer], reaches: &[Reach]) -> Vec<Buffer> {
 /// The packing of the buffers without what is read beyond them.
 fn narrowed(wide: Packing, widened: &[Buffer], buffers: &[Buffer], reaches: &[Reach]) -> Packing {
     let fronts = widened.iter().zip(reaches).map(|(buffer, reach)| front(buffer, *reach));
-    let addresses: Vec<u64> = wide.addresses.iter().zip(fronts).map(|(address, front)| address + front).collect();
+    let addresses: Vec<u64> =
+        wide.addresses.iter().zip(fronts).map(|(address, front)| address + front).collect();
     let free = buffers.iter().zip(&addresses).filter(|(buffer, _)| buffer.fixed.is_none());
     let peak = free.map(|(buffer, address)| address + buffer.bytes).max().unwrap_or(0);
     Packing { addresses, peak }

@@ -36,7 +36,8 @@ pub fn reaches(
     let block = func.regions().first();
     for &id in block.map_or(&[][..], |&block| func.module.ops(block)) {
         let op = func.other(id);
-        let viewed = view::kind(op).and_then(|_| Some((*op.operands().first()?, view_address(op, &addresses, axes)?)));
+        let viewed =
+            view::kind(op).and_then(|_| Some((*op.operands().first()?, view_address(op, &addresses, axes)?)));
         let changed = view::changed(op).and_then(|before| Some((before, *addresses.get(&before)?)));
         if let (Some((source, address)), Some(&result)) = (viewed.or(changed), op.results().first()) {
             addresses.insert(result, address);

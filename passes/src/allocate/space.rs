@@ -32,7 +32,10 @@ pub static SPACES: [Space; 3] = [
         name: "DM",
         capacity: |machine| machine.memory.dm_bytes_per_slice,
         // What a fetch reads at once, and what lies across all banks (book 08, 11).
-        roomy: |machine| vec![machine.memory.dm_banks * machine.memory.dm_bank_width, machine.limits.flit_bytes],
+        roomy: |machine| {
+            let banks = machine.memory.dm_banks.saturating_mul(machine.memory.dm_bank_width);
+            vec![banks, machine.limits.flit_bytes]
+        },
         statistics: ["dm-bytes", "dm-live"],
     },
     Space {
