@@ -42,6 +42,11 @@ impl<'a> VerifyCx<'a> {
         self.found.borrow_mut().push(finding);
     }
 
+    /// Takes an analysis of the module that was built before.
+    pub fn know<A: Analysis>(&self, analysis: Rc<A>) {
+        self.analyses.borrow_mut().push(analysis);
+    }
+
     /// The analysis `A` of the module.
     pub fn analysis<A: Analysis>(&self) -> Rc<A> {
         let known = self.analyses.borrow().iter().find_map(|any| any.clone().downcast().ok());

@@ -36,11 +36,12 @@ impl Way {
 
 /// The front of every class.
 pub fn fronts(graph: &Graph) -> Vec<Vec<Way>> {
-    let mut fronts: Vec<Vec<Way>> = Vec::with_capacity(graph.classes.len());
-    // Classes of earlier operations come first.
-    for (number, class) in graph.classes.iter().enumerate() {
+    let mut fronts: Vec<Vec<Way>> = vec![Vec::new(); graph.classes.len()];
+    let mut order: Vec<usize> = (0..graph.classes.len()).collect();
+    order.sort_by_key(|&class| graph.classes[class].stage);
+    for number in order {
         let mut front: Vec<Way> = Vec::new();
-        for (at, step) in class.steps.iter().enumerate() {
+        for (at, step) in graph.classes[number].steps.iter().enumerate() {
             let start = [Way { time: PipelineTime::default(), text: String::new(), path: Vec::new() }];
             let before = step.source.map_or(&start[..], |source| &fronts[source]);
             for way in before {
@@ -50,7 +51,7 @@ pub fn fronts(graph: &Graph) -> Vec<Vec<Way>> {
                 insert(&mut front, Way { time: way.time.join(step.time), text, path });
             }
         }
-        fronts.push(front);
+        fronts[number] = front;
     }
     fronts
 }

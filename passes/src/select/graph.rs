@@ -44,8 +44,6 @@ pub struct Class {
     /// Its class in the e-graph.
     pub id: Id,
     ty: TypeId,
-    /// The clauses that make it first.
-    prefix: Vec<Clauses>,
 }
 
 /// What was refused, by the operation and the limit.
@@ -64,16 +62,18 @@ pub struct Refused {
 pub struct Graph {
     /// egg's, with a proof for each union.
     pub egraph: EGraph<SymbolLang, ()>,
-    /// Its classes, those of earlier operations first.
+    /// Its classes, in the order in which they were found.
     pub classes: Vec<Class>,
     /// Refused candidates.
     pub refusals: Refusals,
     /// Proposals that disagree with what is written.
     pub disagreeing: u64,
-    /// Rounds of growth: operations reached.
+    /// Operations that something legal reaches, and the next one.
     pub rounds: usize,
     /// Whether [`MAX_E_NODES`] ended the growth.
     pub full: bool,
+    /// The class of the value that an operation makes with a type.
+    known: HashMap<(usize, TypeId), usize>,
 }
 
 impl Graph {
@@ -90,70 +90,60 @@ impl Graph {
             disagreeing: 0,
             rounds: 0,
             full: false,
+            known: HashMap::new(),
         };
-        let mut known = HashMap::new();
-        let mut reached = vec![None];
-        for stage in 0..scratch.len() {
-            let first = graph.classes.len();
-            for source in reached {
-                graph.expand(scratch, rules, aim, (stage, source), &mut known);
-            }
-            graph.egraph.rebuild();
-            reached = (first..graph.classes.len()).map(Some).collect();
-            graph.rounds = stage + 1;
-        }
+        graph.expand(scratch, rules, aim, (0, None));
+        graph.egraph.rebuild();
         graph
     }
 
-    /// Adds every way to apply operation `stage` to the value `source`.
+    /// Adds every way to apply operation `stage` to the value `source`, which the scratch pipeline holds, and what follows from each:
+    /// depth first, so that the scratch pipeline changes little.
     fn expand(
         &mut self,
         scratch: &mut Scratch<'_>,
         rules: &[&'static Rule],
         aim: &Aim,
         (stage, source): (usize, Option<usize>),
-        known: &mut HashMap<(usize, TypeId), usize>,
     ) {
-        let prefix = source.map_or_else(Vec::new, |source: usize| self.classes[source].prefix.clone());
-        scratch.go_to(&prefix);
-        let candidates = self.candidates(scratch, rules, aim, stage);
-        for (rule, clauses) in candidates {
+        if stage == scratch.len() {
+            return;
+        }
+        self.rounds = self.rounds.max(stage + 1);
+        for (rule, clauses) in self.candidates(scratch, rules, aim, stage) {
             if self.egraph.total_size() >= MAX_E_NODES {
                 self.full = true;
                 return;
             }
-            scratch.go_to(&prefix);
             match scratch.push(&clauses) {
                 Ok((ty, time)) => {
                     let head = Symbol::from(described(scratch.op(stage), &clauses));
                     let step = Step { stage, clauses, rule, time, source, head };
-                    self.add(step, ty, &prefix, known);
+                    if let Some(class) = self.add(step, ty) {
+                        self.expand(scratch, rules, aim, (stage + 1, Some(class)));
+                    }
+                    scratch.pop();
                 }
                 Err(refused) => self.refuse(scratch.op(stage), stage, &clauses, refused),
             }
         }
     }
 
-    /// Adds a way to make a value of type `ty`: one class for all of them.
-    fn add(
-        &mut self,
-        step: Step,
-        ty: TypeId,
-        prefix: &[Clauses],
-        known: &mut HashMap<(usize, TypeId), usize>,
-    ) {
+    /// Adds a way to make a value of type `ty`: one class for all of them. The class, if it is new.
+    fn add(&mut self, step: Step, ty: TypeId) -> Option<usize> {
         let children = step.source.map(|source| self.classes[source].id).into_iter().collect();
         let id = self.egraph.add(SymbolLang { op: step.head, children });
-        let class = *known.entry((step.stage, ty)).or_insert_with(|| {
-            let prefix = prefix.iter().cloned().chain([step.clauses.clone()]).collect();
-            self.classes.push(Class { stage: step.stage, steps: Vec::new(), id, ty, prefix });
-            self.classes.len() - 1
-        });
-        let class = &mut self.classes[class];
+        let new = self.classes.len();
+        let number = *self.known.entry((step.stage, ty)).or_insert(new);
+        if number == new {
+            self.classes.push(Class { stage: step.stage, steps: Vec::new(), id, ty });
+        }
+        let class = &mut self.classes[number];
         if class.id != id {
             self.egraph.union_trusted(class.id, id, step.rule.map_or("written", |rule| rule.name));
         }
         class.steps.push(step);
+        (number == new).then_some(number)
     }
 
     fn refuse(&mut self, op: OpRef<'_>, stage: usize, clauses: &Clauses, refused: Diagnostic) {

@@ -34,13 +34,13 @@ pub struct Scratch<'a> {
     commands: Module,
     exec: BlockId,
     machine: Rc<Machine>,
+    axes: Rc<DeclaredAxes>,
     /// What was chosen, operation by operation.
     stages: Vec<Placed>,
 }
 
-/// An operation with its clauses.
+/// An operation with its clauses, as a command.
 struct Placed {
-    clauses: Clauses,
     command: Option<OpId>,
     wire: Wire,
     flow: Flow,
@@ -89,7 +89,8 @@ impl<'a> Scratch<'a> {
         let exec = commands.add_region(exec);
         let (written, mut module, chain) = (module.clone(), module.clone(), chain.to_vec());
         chain.iter().for_each(|&id| close_addresses(ctx, &mut module, id));
-        Ok(Self { ctx, written, module, chain, commands, exec, machine, stages: Vec::new() })
+        let axes = Rc::new(DeclaredAxes::build(ctx, &module));
+        Ok(Self { ctx, written, module, chain, commands, exec, machine, axes, stages: Vec::new() })
     }
 
     /// Operations of the pipeline.
@@ -108,32 +109,14 @@ impl<'a> Scratch<'a> {
     }
 
     /// The module's axes.
-    pub fn axes(&self) -> DeclaredAxes {
-        DeclaredAxes::build(self.ctx, &self.module)
+    pub fn axes(&self) -> Rc<DeclaredAxes> {
+        self.axes.clone()
     }
 
-    /// Takes choices back and makes others until those of the first operations are `prefix`, which were legal before.
-    pub fn go_to(&mut self, prefix: &[Clauses]) {
-        let same = self
-            .stages
-            .iter()
-            .zip(prefix)
-            .take_while(|(placed, clauses)| placed.clauses == **clauses)
-            .count();
-        self.keep(same);
-        for clauses in &prefix[same..] {
-            // Legal before, so legal again: nothing else has changed.
-            if self.push(clauses).is_err() {
-                return;
-            }
-        }
-    }
-
-    fn keep(&mut self, count: usize) {
-        while self.stages.len() > count {
-            if let Some(command) = self.stages.pop().and_then(|placed| placed.command) {
-                self.commands.erase(command);
-            }
+    /// Takes back the last choice.
+    pub fn pop(&mut self) {
+        if let Some(command) = self.stages.pop().and_then(|placed| placed.command) {
+            self.commands.erase(command);
         }
     }
 
@@ -153,43 +136,41 @@ impl<'a> Scratch<'a> {
         for (value, &ty) in op.results().to_vec().into_iter().zip(&*types) {
             self.module.set_type(value, ty);
         }
-        self.verify(id)?;
-        let placed = self.place(id, clauses)?;
+        let spec = self.lowered(id)?;
+        let placed = self.place(spec)?;
         let time = placed.time;
         self.stages.push(placed);
         Ok((types[0], time))
     }
 
-    fn verify(&self, id: OpId) -> Result<(), Diagnostic> {
+    /// Verifies an operation; what it becomes inside `hw.exec`.
+    fn lowered(&self, id: OpId) -> Result<Option<OpSpec>, Diagnostic> {
         let op = self.module.op(self.ctx, id);
-        let cx = VerifyCx::new(self.ctx, &self.module);
-        match op.decl().and_then(|decl| decl.verify) {
-            Some(verify) => verify(op, &cx),
-            None => Ok(()),
+        let known = VerifyCx::new(self.ctx, &self.module);
+        known.know(self.axes.clone());
+        if let Some(verify) = op.decl().and_then(|decl| decl.verify) {
+            verify(op, &known)?;
         }
+        let (support, addresses) = (known.analysis::<Support>(), HashMap::new());
+        let cx = StageCx {
+            ctx: self.ctx,
+            axes: &self.axes.0,
+            machine: &self.machine,
+            support: &support,
+            addresses: &addresses,
+        };
+        stages::lower(&cx, op)
     }
 
-    /// Makes the command of an operation, and prices it.
-    fn place(&mut self, id: OpId, clauses: &Clauses) -> Result<Placed, Diagnostic> {
-        let before = self.stages.last();
-        let (wire, flow) = match before {
+    /// Adds a command to the pipeline, and prices it.
+    fn place(&mut self, spec: Option<OpSpec>) -> Result<Placed, Diagnostic> {
+        let (wire, flow) = match self.stages.last() {
             Some(placed) => (placed.wire.clone(), placed.flow),
             None => (Wire::NOTHING, Flow { packets: 0, packet: 0 }),
         };
         let time = PipelineTime::default();
-        let mut placed = Placed { clauses: clauses.clone(), command: None, wire, flow, time };
-        let op = self.module.op(self.ctx, id);
-        let axes = DeclaredAxes::build(self.ctx, &self.module);
-        let support = Support::build(self.ctx, &self.module);
-        let (addresses, machine) = (HashMap::new(), self.machine.clone());
-        let cx = StageCx {
-            ctx: self.ctx,
-            axes: &axes.0,
-            machine: &machine,
-            support: &support,
-            addresses: &addresses,
-        };
-        let Some(spec) = stages::lower(&cx, op)? else { return Ok(placed) };
+        let mut placed = Placed { command: None, wire, flow, time };
+        let Some(spec) = spec else { return Ok(placed) };
         let command = self.commands.append(self.exec, spec);
         match self.price(command, &mut placed) {
             Ok(command) => {
