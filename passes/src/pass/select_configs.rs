@@ -81,7 +81,7 @@ fn ends_pipeline(cx: &PassCx<'_>, id: OpId) -> bool {
 fn apply(cx: &mut PassCx<'_>, choice: &Choice) -> Result<(), Vec<Diagnostic>> {
     for step in choice.best.steps(&choice.graph) {
         for &(name, value) in step.clauses.iter() {
-            cx.module.set_clause(choice.chain[step.stage], name, Some(value));
+            cx.module.set_clause(choice.chain[step.stage], name, value);
         }
     }
     infer_all(cx.ctx, cx.module).map_err(|refused| vec![refused])
