@@ -17,6 +17,8 @@ pub struct Aim {
     pub layout: Option<Expr>,
     /// The axes of the result; `None` if nothing says what they are.
     pub kept: Option<BTreeSet<AxisId>>,
+    /// The axes that a contraction is to sum, where it says so: then it decides, and not what is kept.
+    pub summed: Option<BTreeSet<AxisId>>,
     /// Whether the stream meets a register file, which brings axes of its own.
     pub pairs: bool,
     /// Whether the stream is summed, or stands in a register file that sums are made with: padding must be zero.
@@ -45,15 +47,26 @@ impl Aim {
         aim.slice = met(chain);
         aim.sums = aim.pairs || last.name() == "stream.to_trf";
         aim.kept = aim.layout.as_ref().map(|layout| names(layout, axes));
+        let over =
+            chain.iter().find(|op| op.is(&contract::CONTRACT_DECL)).and_then(|op| contract::over(*op, axes));
+        aim.summed = over.map(|over| over.iter().filter_map(|name| axes.id(name)).collect());
         if let (Some(kept), Some(row)) = (&mut aim.kept, last.body::<Expr>("row")) {
             kept.extend(names(&row, axes));
         }
         aim
     }
 
-    /// Whether the result has the axis; an axis that it lacks is summed.
-    pub fn keeps(&self, axis: AxisId) -> bool {
-        self.kept.as_ref().is_none_or(|kept| kept.contains(&axis))
+    /// Whether the result is known to lack the axis, which then is summed.
+    pub fn sums_over(&self, axis: AxisId) -> bool {
+        match &self.summed {
+            Some(summed) => summed.contains(&axis),
+            None => self.kept.as_ref().is_some_and(|kept| !kept.contains(&axis)),
+        }
+    }
+
+    /// Whether something says what is summed.
+    pub fn knows_sums(&self) -> bool {
+        self.summed.is_some() || self.kept.is_some()
     }
 
     /// Where digits of an axis end in what is written, as coordinates.

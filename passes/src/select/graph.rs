@@ -48,6 +48,13 @@ pub struct Class {
     prefix: Vec<Clauses>,
 }
 
+impl Class {
+    /// The type of the value.
+    pub fn ty(&self) -> TypeId {
+        self.ty
+    }
+}
+
 /// What was refused, by the operation and the limit.
 pub type Refusals = BTreeMap<(usize, String), Refused>;
 

@@ -49,7 +49,7 @@ struct Placed {
 }
 
 /// Gives open addresses some value: no configuration depends on which.
-fn close_addresses(ctx: &Context, module: &mut Module, id: OpId) {
+pub fn close_addresses(ctx: &Context, module: &mut Module, id: OpId) {
     let open: Vec<_> =
         open::clauses(module.op(ctx, id)).filter(|clause| clause.opening == Opening::Address).collect();
     for clause in open {

@@ -60,8 +60,8 @@ fn sums(site: &Site<'_>, mode: &'static str, made: Option<(Expr, Expr)>) -> Vec<
 /// The time that is not summed.
 fn kept(site: &Site<'_>) -> Option<Expr> {
     let time = site.digits(&site.dim(Dim::Time))?;
-    site.aim.kept.as_ref()?;
-    mapping(time.iter().rev().filter(|digit| digit.axis.is_none_or(|axis| site.aim.keeps(axis))), site)
+    let kept = |digit: &&Digit| digit.axis.is_none_or(|axis| !site.aim.sums_over(axis));
+    site.aim.knows_sums().then(|| mapping(time.iter().rev().filter(kept), site))?
 }
 
 /// Digits, major to minor, as a mapping.
@@ -116,7 +116,7 @@ fn tree(site: &Site<'_>) -> Vec<Proposal> {
         let added = site.digits(&packet.clone().modulo(group))?;
         let left = packet.clone().stride(group);
         let live = site.digits(&left)?.live_count()?;
-        let summed = added.axes().into_keys().all(|axis| site.aim.kept.is_some() && !site.aim.keeps(axis));
+        let summed = added.axes().into_keys().all(|axis| site.aim.sums_over(axis));
         summed.then(|| vec![("packet", Value::Map(site.tidy(left.resize(live))))])
     });
     sums.collect()

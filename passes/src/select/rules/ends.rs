@@ -64,7 +64,7 @@ fn live(site: &Site<'_>) -> Vec<Digit> {
 
 /// The layout of these digits, major to minor; none if the result lacks one of their axes, which then was to be summed.
 fn layout(site: &Site<'_>, digits: &[Digit]) -> Vec<Proposal> {
-    if digits.iter().any(|digit| digit.axis.is_some_and(|axis| !site.aim.keeps(axis))) {
+    if digits.iter().any(|digit| digit.axis.is_some_and(|axis| site.aim.sums_over(axis))) {
         return Vec::new();
     }
     mapping(digits, site).map(|layout| vec![vec![("element", Value::Map(layout))]]).unwrap_or_default()
@@ -74,7 +74,7 @@ fn tail(site: &Site<'_>) -> Vec<Proposal> {
     let Some(packet) = site.digits(&site.dim(Dim::Packet)) else { return Vec::new() };
     let inner: u64 = packet.iter().filter(|digit| digit.axis.is_some()).map(|digit| digit.live).product();
     let all = live(site);
-    if all.iter().any(|digit| digit.axis.is_some_and(|axis| !site.aim.keeps(axis))) {
+    if all.iter().any(|digit| digit.axis.is_some_and(|axis| site.aim.sums_over(axis))) {
         return Vec::new();
     }
     let Some(whole) = mapping(&all, site) else { return Vec::new() };

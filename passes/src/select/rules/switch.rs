@@ -85,7 +85,7 @@ fn named(site: &Site<'_>) -> Vec<Made> {
 /// Whether the slices hold an axis that the result lacks.
 fn sums_slices(site: &Site<'_>, slice: &Expr) -> bool {
     let held = site.digits(slice).map(|digits| digits.axes());
-    held.is_some_and(|axes| axes.into_keys().any(|axis| !site.aim.keeps(axis)))
+    held.is_some_and(|axes| axes.into_keys().any(|axis| site.aim.sums_over(axis)))
 }
 
 fn bitmap(site: &Site<'_>) -> Vec<Proposal> {
