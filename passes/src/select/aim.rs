@@ -1,10 +1,12 @@
 //! What a pipeline is to make, as far as it is written: the mappings of its written clauses and of the tensor that its result becomes.
 
+use super::scratch::Clauses;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use visa_ir::module::{OpRef, ValueId};
 use visa_mapping::{Axes, AxisId, Dim, Expr, Tensor, digits};
 use visa_stream::ops::contract;
+use visa_stream::ops::switch::DECL as SWITCH_DECL;
 
 /// What is written of a pipeline.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +25,10 @@ pub struct Aim {
     pub pairs: bool,
     /// Whether the stream is summed, or stands in a register file that sums are made with: padding must be zero.
     pub sums: bool,
+    /// What the slices hold of the tensors at rest that the stream meets behind a switch: the stream must hold the same there.
+    pub slice: Option<Expr>,
+    /// Clauses that each operation had before they were opened, for advice; they are tried with the proposals.
+    pub seed: Vec<Clauses>,
 }
 
 impl Aim {
@@ -43,9 +49,11 @@ impl Aim {
         let next = || last.results().first().and_then(|&result| made_of(*last, result));
         aim.layout = own.or_else(next);
         aim.written.extend(aim.layout.clone());
+        aim.slice = met(chain);
         aim.sums = aim.pairs || last.name() == "stream.to_trf";
         aim.kept = aim.layout.as_ref().map(|layout| names(layout, axes));
-        let over = chain.iter().find(|op| op.is(&contract::CONTRACT_DECL)).and_then(|op| contract::over(*op, axes));
+        let over =
+            chain.iter().find(|op| op.is(&contract::CONTRACT_DECL)).and_then(|op| contract::over(*op, axes));
         aim.summed = over.map(|over| over.iter().filter_map(|name| axes.id(name)).collect());
         if let (Some(kept), Some(row)) = (&mut aim.kept, last.body::<Expr>("row")) {
             kept.extend(names(&row, axes));
@@ -87,6 +95,15 @@ impl Aim {
 
 fn names(map: &Expr, axes: &Axes) -> BTreeSet<AxisId> {
     map.axis_names(axes).iter().filter_map(|name| axes.id(name)).collect()
+}
+
+/// The slice mapping of the first tensor at rest that the stream meets behind its switch, before slices change again.
+fn met(chain: &[OpRef<'_>]) -> Option<Expr> {
+    let switch = chain.iter().position(|op| op.is(&SWITCH_DECL))?;
+    let behind = chain[switch + 1..].iter().take_while(|op| op.body::<Expr>("slice").is_none());
+    let others = behind.flat_map(|op| op.operands().iter().skip(1).map(|&operand| (*op, operand)));
+    let mut tensors = others.filter_map(|(op, value)| op.ctx.type_value::<Tensor>(op.module.ty(value)));
+    tensors.find(|tensor| !tensor.kind.stream).map(|tensor| tensor.dim(Dim::Slice))
 }
 
 /// The element mapping of a tensor at rest.

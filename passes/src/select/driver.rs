@@ -68,7 +68,8 @@ impl Driver<'_> {
         let op = |id: OpId| module.op(self.ctx, id);
         let read = |op: OpRef<'_>| op.results().iter().any(|&file| !module.uses(file).is_empty());
         let ends = module.walk_all().into_iter().filter(|&id| ENDS.contains(&op(id).name()));
-        let (waiting, mut ends): (Vec<_>, Vec<_>) = ends.partition(|&id| shared::is_open_load(op(id)) && read(op(id)));
+        let (waiting, mut ends): (Vec<_>, Vec<_>) =
+            ends.partition(|&id| shared::is_open_load(op(id)) && read(op(id)));
         ends.extend(waiting);
         ends
     }

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use visa_cost::PipelineTime;
 use visa_ir::context::Attr;
 use visa_ir::diag::Diagnostic;
-use visa_ir::module::{OpRef, TypeId};
+use visa_ir::module::{AttrId, OpRef, TypeId};
 use visa_ir::open::{self, Opening};
 use visa_mapping::facts::machine;
 use visa_mapping::{Equality, Expr, Tensor, equal_streams, operand};
@@ -44,6 +44,13 @@ pub struct Class {
     /// Its class in the e-graph.
     pub id: Id,
     ty: TypeId,
+}
+
+impl Class {
+    /// The type of the value.
+    pub fn ty(&self) -> TypeId {
+        self.ty
+    }
 }
 
 /// What was refused, by the operation and the limit.
@@ -168,8 +175,10 @@ impl Graph {
         let axes = scratch.axes();
         let Some(source) = operand(scratch.op(stage), 0) else { return Vec::new() };
         let machine = machine(op.ctx);
-        let site = Site { op: scratch.op(stage), source, axes: &axes.0, machine: &machine, aim };
-        let mut found = Vec::new();
+        let site = Site { op: scratch.op(stage), written: op, source, axes: &axes.0, machine: &machine, aim };
+        let seed = aim.seed.get(stage).filter(|seed| !seed.is_empty());
+        let mut found: Vec<(Option<&'static Rule>, Clauses)> =
+            seed.map(|seed| (None, seed.clone())).into_iter().collect();
         for &rule in rules.iter().filter(|rule| rule.op == op.name()) {
             for proposal in (rule.propose)(&site) {
                 match chosen(op, &open, &proposal, &site) {
@@ -203,42 +212,50 @@ pub fn open_clauses(op: OpRef<'_>) -> impl Iterator<Item = &'static str> {
 /// The proposal's values of open clauses, if it has one for each and agrees with the written ones.
 fn chosen(op: OpRef<'_>, open: &[&str], proposal: &Proposal, site: &Site<'_>) -> Option<Clauses> {
     let mut clauses = Vec::new();
+    // A clause in front says what others mean and whether they are there.
+    let adds = op.decl().is_some_and(|decl| decl.clauses.iter().any(|c| c.lead && open.contains(&c.name)));
     for (name, value) in proposal {
-        if open.contains(name) {
+        if open.contains(name) || (adds && op.attr(name).is_none()) {
             clauses.push((*name, value.attr(op.ctx)));
         } else if !agrees(op, name, value, site) {
             return None;
         }
     }
-    (clauses.len() == open.len()).then(|| clauses.into())
+    let all = open.iter().all(|name| clauses.iter().any(|(own, _)| own == name));
+    all.then(|| clauses.into())
 }
 
 /// Whether a written clause has a proposed value.
 fn agrees(op: OpRef<'_>, name: &str, value: &Value, site: &Site<'_>) -> bool {
     match value {
+        // A mapping that is not there follows from the rest.
         Value::Map(map) => op
             .body::<Expr>(name)
-            .is_some_and(|written| matches!(equal_streams(&written, map, site.axes), Equality::Equal)),
+            .is_none_or(|written| matches!(equal_streams(&written, map, site.axes), Equality::Equal)),
         Value::Word(word) => op.word(name).as_deref() == Some(word),
         Value::Int(number) => op.int(name) == Some(*number),
+        Value::Absent => op.attr(name).is_none(),
     }
 }
 
 /// An operation with its choices, in our syntax.
 pub fn described(op: OpRef<'_>, clauses: &Clauses) -> String {
-    let mut text = op.name().to_owned();
-    for (at, &(name, value)) in clauses.iter().enumerate() {
-        let value = match op.ctx.attr_value::<Expr>(value) {
-            Some(map) => format!("[{}]", map.to_string().trim_start_matches('[').trim_end_matches(']')),
-            None => match op.ctx.attr_data(value) {
-                Attr::Str(word) => word.to_string(),
-                Attr::Int(number) => number.to_string(),
-                Attr::Symbol(_) | Attr::Ints(_) | Attr::Strs(_) | Attr::Unit | Attr::Auto => String::new(),
-                Attr::OpenInts(_) | Attr::Body(..) | Attr::Opaque(_) => String::new(),
-            },
-        };
-        text.push_str(if at == 0 { " " } else { ", " });
-        text.push_str(&format!("{name} {value}"));
-    }
-    text
+    let there = clauses.iter().filter_map(|&(name, value)| Some((name, value?)));
+    let clauses: Vec<_> = there.map(|(name, value)| clause(op, name, value)).collect();
+    format!("{} {}", op.name(), clauses.join(", ")).trim_end().to_owned()
+}
+
+/// A clause in our syntax.
+pub fn clause(op: OpRef<'_>, name: &str, value: AttrId) -> String {
+    let value = match op.ctx.attr_value::<Expr>(value) {
+        Some(map) => map.to_string(),
+        None => match op.ctx.attr_data(value) {
+            Attr::Str(word) => word.to_string(),
+            Attr::Int(number) => number.to_string(),
+            Attr::Symbol(_) | Attr::Ints(_) | Attr::Strs(_) | Attr::Unit | Attr::Auto => String::new(),
+            Attr::OpenInts(_) | Attr::Body(..) | Attr::Opaque(_) => String::new(),
+        },
+    };
+    let lead = op.decl().is_some_and(|decl| decl.clauses.iter().any(|c| c.lead && c.name == name));
+    if lead { value } else { format!("{name} {value}") }
 }

@@ -1,8 +1,10 @@
 //! The best configuration of a pipeline, by e-graph: rules propose clauses, the verifiers refuse, and the cost function of the report
 //! decides. docs/choosing.md is the user's side of it.
 
+pub mod advise;
 pub mod aim;
 pub mod driver;
+pub mod dump;
 pub mod extract;
 pub mod graph;
 pub mod placement;
@@ -43,7 +45,7 @@ impl Choice {
     pub fn apply(&self, ctx: &Context, module: &mut Module) -> Result<(), Diagnostic> {
         for step in self.best.steps(&self.graph) {
             for &(name, value) in step.clauses.iter() {
-                module.set_clause(self.chain[step.stage], name, Some(value));
+                module.set_clause(self.chain[step.stage], name, value);
             }
         }
         infer_all(ctx, module)
@@ -85,7 +87,21 @@ pub fn choose(
 ) -> Result<Choice, Diagnostic> {
     let ops: Vec<OpRef<'_>> = chain.iter().map(|&id| module.op(ctx, id)).collect();
     let axes = DeclaredAxes::build(ctx, module);
-    let aim = Aim::of(&ops, &axes.0);
+    choose_for(ctx, module, chain, rules, &Aim::of(&ops, &axes.0))
+}
+
+/// The cheapest legal choice for the pipeline `chain` of a module that is to make what `aim` says.
+///
+/// # Errors
+/// As of [`choose`].
+pub fn choose_for(
+    ctx: &Context,
+    module: &Module,
+    chain: &[OpId],
+    rules: &[&'static Rule],
+    aim: &Aim,
+) -> Result<Choice, Diagnostic> {
+    let ops: Vec<OpRef<'_>> = chain.iter().map(|&id| module.op(ctx, id)).collect();
     if let Some(op) = ops.iter().find(|op| unruled(**op, rules)) {
         return Err(report::unruled(*op, rules));
     }
@@ -93,10 +109,10 @@ pub fn choose(
         return Err(report::unknown_source(*op));
     }
     let mut scratch = Scratch::new(ctx, module, chain)?;
-    let graph = Graph::grow(&mut scratch, rules, &aim);
+    let graph = Graph::grow(&mut scratch, rules, aim);
     match extract::cheapest(&graph, chain.len()) {
         Some(best) => Ok(Choice { chain: chain.to_vec(), graph, best }),
-        None => Err(report::none_legal(&ops, &graph, &aim)),
+        None => Err(report::none_legal(&ops, &graph, aim)),
     }
 }
 

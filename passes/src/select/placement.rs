@@ -40,16 +40,22 @@ pub fn place(
     let (mut best, mut refused): (Option<(u64, Module)>, Option<Diagnostic>) = (None, None);
     for (cluster, slice) in &candidates {
         let mut placed = module.clone();
-        let cycles = write(ctx, &mut placed, &loads, (cluster, slice), &axes).and_then(|()| price(ctx, &placed, function, rules));
+        let cycles = write(ctx, &mut placed, &loads, (cluster, slice), &axes)
+            .and_then(|()| price(ctx, &placed, function, rules));
         match cycles {
-            Ok(cycles) if best.as_ref().is_none_or(|(least, _)| cycles < *least) => best = Some((cycles, placed)),
+            Ok(cycles) if best.as_ref().is_none_or(|(least, _)| cycles < *least) => {
+                best = Some((cycles, placed))
+            }
             Ok(_) => {}
             Err(error) => refused = Some(error),
         }
     }
     let Some((_, placed)) = best else {
         let op = module.op(ctx, first);
-        let message = format!("no place of the tensors in slices lets this kernel be chosen; {} were tried", candidates.len());
+        let message = format!(
+            "no place of the tensors in slices lets this kernel be chosen; {} were tried",
+            candidates.len()
+        );
         let error = Diagnostic::error("select-configs", op.span(), message);
         return Err(match refused {
             Some(last) => error.note(format!("the last one: {}", last.message), Some(last.span)),
@@ -79,7 +85,10 @@ fn kept(function: OpRef<'_>, axes: &Axes) -> Vec<AxisId> {
     let mut kept: Vec<AxisId> = Vec::new();
     for result in results {
         let layout = result.body::<Expr>("element").and_then(|layout| digits(&layout, axes).ok());
-        let own = layout.iter().flat_map(|layout| layout.iter().rev().filter_map(|digit| digit.axis)).collect::<Vec<_>>();
+        let own = layout
+            .iter()
+            .flat_map(|layout| layout.iter().rev().filter_map(|digit| digit.axis))
+            .collect::<Vec<_>>();
         for axis in own {
             if !kept.contains(&axis) {
                 kept.push(axis);
@@ -94,7 +103,9 @@ fn candidates(function: OpRef<'_>, axes: &Axes) -> Result<Vec<(Expr, Expr)>, Dia
     let topology = &machine(function.ctx).topology;
     let kept = kept(function, axes);
     if kept.is_empty() {
-        let message = "the layout of this kernel's tensors is open, and nothing says what axes its result has".to_owned();
+        let message =
+            "the layout of this kernel's tensors is open, and nothing says what axes its result has"
+                .to_owned();
         let error = Diagnostic::error("select-configs", function.span(), message);
         return Err(error.fix("give `tm.to_hbm` an element mapping".to_owned()));
     }
@@ -108,7 +119,11 @@ fn candidates(function: OpRef<'_>, axes: &Axes) -> Result<Vec<(Expr, Expr)>, Dia
         let terms = spread.map(|(&axis, parts)| Expr::axis(axes.name(axis)).stride(axes.size(axis) / parts));
         let slice = Expr::pair(terms);
         let slice = if most == 1 { Expr::Literal(1) } else { slice };
-        if most < topology.slices_per_cluster { slice.pad(topology.slices_per_cluster, PadKind::Top) } else { slice }
+        if most < topology.slices_per_cluster {
+            slice.pad(topology.slices_per_cluster, PadKind::Top)
+        } else {
+            slice
+        }
     });
     Ok(slices.map(|slice| (cluster.clone(), slice)).collect())
 }
@@ -136,9 +151,19 @@ fn write(
     for &load in loads {
         let op = module.op(ctx, load);
         let mut chosen = Vec::new();
-        for (name, value) in [("cluster", Some(cluster.clone())), ("slice", Some(slice.clone())), ("element", element(op, slice, axes))] {
+        for (name, value) in [
+            ("cluster", Some(cluster.clone())),
+            ("slice", Some(slice.clone())),
+            ("element", element(op, slice, axes)),
+        ] {
             if is_open(op, name) {
-                let missing = || op.clause_error("C0", name, format!("`{slice}` cuts the tensor where its digits do not end"));
+                let missing = || {
+                    op.clause_error(
+                        "C0",
+                        name,
+                        format!("`{slice}` cuts the tensor where its digits do not end"),
+                    )
+                };
                 chosen.push((name, ctx.body_attr(&MAP, value.ok_or_else(missing)?)));
             }
         }
@@ -153,13 +178,18 @@ fn element(load: OpRef<'_>, slice: &Expr, axes: &Axes) -> Option<Expr> {
     let spread = digits(slice, axes).ok()?;
     let own = held.iter().map(|digit| {
         // Coordinates from the slice's stride on are other slices'.
-        let end = spread.iter().filter(|part| part.axis.is_some() && part.axis == digit.axis).map(|part| part.stride).min();
+        let end = spread
+            .iter()
+            .filter(|part| part.axis.is_some() && part.axis == digit.axis)
+            .map(|part| part.stride)
+            .min();
         let end = end.unwrap_or(u64::MAX);
         let extent = if end <= digit.stride { 1 } else { digit.live.min(end / digit.stride) };
         Digit { extent, live: extent, ..*digit }
     });
     let own: Vec<Digit> = own.filter(|digit| digit.extent > 1).collect();
-    let whole = own.iter().rev().try_fold(Digits::unit(), |all, digit| Digits::concat(&all, &Digits::of(*digit)));
+    let whole =
+        own.iter().rev().try_fold(Digits::unit(), |all, digit| Digits::concat(&all, &Digits::of(*digit)));
     rebuild(&whole.ok()?, axes).ok()
 }
 
@@ -183,6 +213,7 @@ fn price(ctx: &Context, module: &Module, function: OpId, rules: &[&'static Rule]
 
 /// The first of some findings.
 fn first(findings: Vec<Diagnostic>) -> Diagnostic {
-    let none = || Diagnostic::error("select-configs", visa_ir::span::Span::default(), "refused without a reason");
+    let none =
+        || Diagnostic::error("select-configs", visa_ir::span::Span::default(), "refused without a reason");
     findings.into_iter().next().unwrap_or_else(none)
 }

@@ -78,13 +78,22 @@ pub fn explained(choice: &Choice) -> String {
     text
 }
 
-/// egg's proof that the first legal configuration found and the best one make the same tensor, in our syntax.
+/// egg's proof that the slowest configuration that makes this tensor and the best one make the same, in our syntax.
 pub fn proof(choice: &mut Choice) -> Option<String> {
-    let stages = choice.chain.len();
     let end = choice.best.path.last()?.0;
     let fronts = extract::fronts(&choice.graph);
-    let first = choice.graph.ends(stages).find(|&class| class == end)?;
-    let start = fronts[first].iter().max_by(|left, right| left.compare(right))?.clone();
+    let start = fronts[end].iter().max_by(|left, right| left.compare(right))?.clone();
+    proof_from(choice, &start)
+}
+
+/// egg's proof that the configuration `start` and the best one make the same tensor, in our syntax; `None` if the e-graph does not have them in
+/// one class.
+pub fn proof_from(choice: &mut Choice, start: &extract::Way) -> Option<String> {
+    let (first, last) = (start.path.last()?.0, choice.best.path.last()?.0);
+    let id = |class: usize| choice.graph.egraph.find(choice.graph.classes[class].id);
+    if id(first) != id(last) {
+        return None;
+    }
     let term = |graph: &Graph, way: &extract::Way| {
         let mut term: RecExpr<SymbolLang> = RecExpr::default();
         let mut last = None;
@@ -93,7 +102,7 @@ pub fn proof(choice: &mut Choice) -> Option<String> {
         }
         term
     };
-    let (from, to) = (term(&choice.graph, &start), term(&choice.graph, &choice.best));
+    let (from, to) = (term(&choice.graph, start), term(&choice.graph, &choice.best));
     let mut explanation = choice.graph.egraph.explain_equivalence(&from, &to);
     let lines = explanation.make_flat_explanation().iter().map(|term| {
         let rule =

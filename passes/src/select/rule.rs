@@ -31,6 +31,8 @@ impl std::fmt::Debug for Rule {
 pub struct Site<'a> {
     /// The operation; its open clauses may hold anything.
     pub op: OpRef<'a>,
+    /// The operation as it is written, with its open clauses. What it takes need not have a type.
+    pub written: OpRef<'a>,
     /// The stream that flows in.
     pub source: Rc<Tensor>,
     /// The module's axes.
@@ -53,15 +55,18 @@ pub enum Value {
     Word(&'static str),
     /// A number.
     Int(i64),
+    /// The clause is not there: what the others choose has no use for it.
+    Absent,
 }
 
 impl Value {
-    /// The value as an attribute.
-    pub fn attr(&self, ctx: &Context) -> AttrId {
+    /// The value as an attribute; none for a clause that is not there.
+    pub fn attr(&self, ctx: &Context) -> Option<AttrId> {
         match self {
-            Self::Map(map) => ctx.body_attr(&MAP, map.clone()),
-            Self::Word(word) => ctx.attr(Attr::Str((*word).into())),
-            Self::Int(number) => ctx.attr(Attr::Int(*number)),
+            Self::Map(map) => Some(ctx.body_attr(&MAP, map.clone())),
+            Self::Word(word) => Some(ctx.attr(Attr::Str((*word).into()))),
+            Self::Int(number) => Some(ctx.attr(Attr::Int(*number))),
+            Self::Absent => None,
         }
     }
 }

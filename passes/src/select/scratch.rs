@@ -18,8 +18,8 @@ use visa_ir::verify::{Analysis, VerifyCx};
 use visa_machine::Machine;
 use visa_mapping::facts::{DeclaredAxes, Support, machine};
 
-/// The clauses that a choice gives an operation.
-pub type Clauses = Rc<[(&'static str, AttrId)]>;
+/// The clauses that a choice gives an operation, and those that it takes away.
+pub type Clauses = Rc<[(&'static str, Option<AttrId>)]>;
 
 /// A pipeline whose first operations have been given their clauses.
 pub struct Scratch<'a> {
@@ -127,7 +127,7 @@ impl<'a> Scratch<'a> {
     pub fn push(&mut self, clauses: &Clauses) -> Result<(TypeId, PipelineTime), Diagnostic> {
         let stage = self.stages.len();
         let id = self.chain[stage];
-        clauses.iter().for_each(|&(name, value)| self.module.set_clause(id, name, Some(value)));
+        clauses.iter().for_each(|&(name, value)| self.module.set_clause(id, name, value));
         let op = self.module.op(self.ctx, id);
         let (decl, infer) = op.decl().and_then(|decl| Some((decl, decl.infer?))).ok_or_else(|| {
             op.error("C0", format!("the type of `{}` does not follow from its clauses", op.name()))

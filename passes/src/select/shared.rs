@@ -75,7 +75,8 @@ pub fn choose_layout(
         }
     }
     best.ok_or_else(|| {
-        let message = format!("no layout of this register file lets its contraction be chosen; {tried} were tried");
+        let message =
+            format!("no layout of this register file lets its contraction be chosen; {tried} were tried");
         let error = Diagnostic::error("select-configs", op.span(), message);
         match refused {
             Some(last) => error.note(format!("the last one: {}", last.message), Some(last.span)),
@@ -88,7 +89,13 @@ pub fn choose_layout(
 ///
 /// # Errors
 /// What inference says of the module.
-pub fn write(ctx: &Context, module: &mut Module, load: OpId, row: &Expr, element: &Expr) -> Result<(), Diagnostic> {
+pub fn write(
+    ctx: &Context,
+    module: &mut Module,
+    load: OpId,
+    row: &Expr,
+    element: &Expr,
+) -> Result<(), Diagnostic> {
     module.set_clause(load, "row", Some(ctx.body_attr(&MAP, row.clone())));
     module.set_clause(load, "element", Some(ctx.body_attr(&MAP, element.clone())));
     infer_all(ctx, module)
@@ -100,7 +107,13 @@ fn agrees(op: OpRef<'_>, name: &str, value: &Expr) -> bool {
 }
 
 /// Cycles of the load and of the pipeline that reads it, one behind the other.
-fn both(ctx: &Context, module: &mut Module, load: &[OpId], reader: &[OpId], rules: &[&'static Rule]) -> Result<u64, Diagnostic> {
+fn both(
+    ctx: &Context,
+    module: &mut Module,
+    load: &[OpId],
+    reader: &[OpId],
+    rules: &[&'static Rule],
+) -> Result<u64, Diagnostic> {
     let loaded = choose(ctx, module, load, rules)?;
     loaded.apply(ctx, module)?;
     let read = choose(ctx, module, reader, rules)?;
@@ -114,8 +127,9 @@ fn layouts(begin: OpRef<'_>, aim: &Aim, axes: &Axes, machine: &Machine) -> Vec<(
     let held = source.and_then(|source| digits(&source.dim(Dim::Packet), axes).ok());
     let held: Vec<Digit> = held.iter().flat_map(|held| held.iter().rev().copied()).collect();
     let held: Vec<Digit> = held.into_iter().filter(|digit| digit.axis.is_some() && digit.live > 1).collect();
-    let (kept, summed): (Vec<Digit>, Vec<Digit>) =
-        held.into_iter().partition(|digit| digit.axis.is_some_and(|axis| aim.knows_sums() && !aim.sums_over(axis)));
+    let (kept, summed): (Vec<Digit>, Vec<Digit>) = held
+        .into_iter()
+        .partition(|digit| digit.axis.is_some_and(|axis| aim.knows_sums() && !aim.sums_over(axis)));
     let mut found = Vec::new();
     for &rows in &machine.limits.row_counts {
         for (row, rest) in row_choices(&kept, rows) {
@@ -140,8 +154,14 @@ fn row_choices(kept: &[Digit], rows: u64) -> Vec<(Option<Digit>, Vec<Digit>)> {
     for (at, digit) in kept.iter().enumerate().filter(|(_, digit)| digit.live.is_multiple_of(rows)) {
         let left = digit.live / rows;
         let parts = [
-            (Digit { extent: rows, live: rows, ..*digit }, Digit { stride: digit.stride * rows, extent: left, live: left, ..*digit }),
-            (Digit { stride: digit.stride * left, extent: rows, live: rows, ..*digit }, Digit { extent: left, live: left, ..*digit }),
+            (
+                Digit { extent: rows, live: rows, ..*digit },
+                Digit { stride: digit.stride * rows, extent: left, live: left, ..*digit },
+            ),
+            (
+                Digit { stride: digit.stride * left, extent: rows, live: rows, ..*digit },
+                Digit { extent: left, live: left, ..*digit },
+            ),
         ];
         for (row, rest) in parts {
             let mut others = kept.to_vec();

@@ -4,6 +4,8 @@ mod collect;
 mod contraction;
 mod ends;
 mod fetch;
+mod ragged;
+mod switch;
 
 use super::rule::Rule;
 
@@ -12,6 +14,8 @@ pub static RULES: &[&Rule] = &[
     &fetch::REGROUP,
     &fetch::OVER_FETCH,
     &fetch::MASK,
+    &switch::TOPOLOGY,
+    &switch::BITMAP,
     &collect::FLITS,
     &contraction::JOIN,
     &contraction::TREE,
@@ -21,6 +25,7 @@ pub static RULES: &[&Rule] = &[
     &ends::IN_ORDER,
     &ends::IN_LAYOUT,
     &ends::TAIL,
+    &ragged::AS_IT_IS,
     &ends::ROWS,
     &ends::FILE,
 ];
