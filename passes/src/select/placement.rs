@@ -98,8 +98,19 @@ fn kept(function: OpRef<'_>, axes: &Axes) -> Vec<AxisId> {
     kept
 }
 
+/// The clusters and slices that are written of a load.
+fn written(function: OpRef<'_>) -> Option<(Expr, Expr)> {
+    let block = function.regions().first()?;
+    let loads = function.module.ops(*block).iter().map(|&id| function.other(id)).filter(|op| op.name() == "tm.to_dm");
+    let map = |op: OpRef<'_>, name: &str| op.body::<Expr>(name).map(|map| (*map).clone());
+    loads.filter_map(|op| map(op, "cluster").zip(map(op, "slice"))).next()
+}
+
 /// Clusters and slices: what is written of any load, or every way to spread the result over the most slices.
 fn candidates(function: OpRef<'_>, axes: &Axes) -> Result<Vec<(Expr, Expr)>, Diagnostic> {
+    if let Some(written) = written(function) {
+        return Ok(vec![written]);
+    }
     let topology = &machine(function.ctx).topology;
     let kept = kept(function, axes);
     if kept.is_empty() {

@@ -46,7 +46,8 @@ pub fn none_legal(ops: &[OpRef<'_>], graph: &Graph, aim: &Aim) -> Diagnostic {
         error = error
             .note(format!("`{text}` breaks {code}: {} ({} in all)", finding.message, refused.count), None);
     }
-    if tried == 0 && !aim.knows_sums() {
+    let sums = ["stream.contract", "stream.accumulate"].contains(&op.name());
+    if sums && !aim.knows_sums() {
         error = error
             .fix("nothing says what is summed: give the contraction `over [..]`, or write the layout of the tensor at the end".to_owned());
     } else if graph.disagreeing > 0 {

@@ -45,7 +45,7 @@ const MOST_FACTORS: usize = 6;
 fn cuts(site: &Site<'_>, sizes: impl Fn(&Site<'_>, u64) -> Vec<(u64, PadKind)>) -> Vec<Proposal> {
     let factors = factors(site);
     let mut found = Vec::new();
-    for order in orders(&factors, site) {
+    for order in orders(&factors) {
         for cut in 0..order.len() {
             let (time, packet) = order.split_at(cut);
             let elements: u64 = packet.iter().map(|digit| digit.extent).product();
@@ -67,13 +67,13 @@ fn cuts(site: &Site<'_>, sizes: impl Fn(&Site<'_>, u64) -> Vec<(u64, PadKind)>) 
 }
 
 /// Digits, major to minor, as a mapping.
-fn mapping(order: &[Digit], site: &Site<'_>) -> Option<Expr> {
+pub(super) fn mapping(order: &[Digit], site: &Site<'_>) -> Option<Expr> {
     let whole = order.iter().try_fold(Digits::unit(), |all, digit| Digits::concat(&all, &Digits::of(*digit)));
     rebuild(&whole.ok()?, site.axes).ok()
 }
 
 /// The digits that the stream must hold, major to minor, cut where what is written is cut and at flits.
-fn factors(site: &Site<'_>) -> Vec<Digit> {
+pub(super) fn factors(site: &Site<'_>) -> Vec<Digit> {
     let Some(source) = site.digits(&site.dim(Dim::Packet)) else { return Vec::new() };
     let held = source.iter().rev().filter(|digit| digit.axis.is_some()).map(|digit| wanted(digit, site));
     let held: Vec<Digit> = held.filter(|digit| digit.live > 1).collect();
@@ -136,7 +136,7 @@ fn split(digit: &Digit, site: &Site<'_>, flits: bool, written: bool) -> Vec<Digi
 }
 
 /// Every order of the digits; of too many only the tensor's own.
-fn orders(factors: &[Digit], _site: &Site<'_>) -> Vec<Vec<Digit>> {
+pub(super) fn orders(factors: &[Digit]) -> Vec<Vec<Digit>> {
     if factors.len() > MOST_FACTORS {
         return vec![factors.to_vec()];
     }

@@ -14,6 +14,7 @@ pub static RULES: &[&Rule] = &[
     &fetch::REGROUP,
     &fetch::OVER_FETCH,
     &fetch::MASK,
+    &ragged::CUT,
     &switch::TOPOLOGY,
     &switch::BITMAP,
     &collect::FLITS,
