@@ -12,6 +12,7 @@ mod manager;
 mod options;
 mod pass;
 mod pipeline;
+pub mod plan_vector;
 
 pub use manager::{Cause, Failure, Instrument, PassManager, Report, Silent, StepReport};
 pub use options::{OptionDecl, OptionKind, OptionValue, Options};

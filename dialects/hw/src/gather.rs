@@ -77,7 +77,10 @@ impl Gather {
                 for (offset, places) in squares {
                     let row = |at: usize| {
                         let at = start + offset + (step + at) as i64 * self.stride;
-                        bytes.get(at as usize..).and_then(|rest| rest.first_chunk().copied()).unwrap_or_default()
+                        bytes
+                            .get(at as usize..)
+                            .and_then(|rest| rest.first_chunk().copied())
+                            .unwrap_or_default()
                     };
                     for (place, column) in places.iter().zip(transposed(std::array::from_fn(row))) {
                         out[2 * (place * self.limit + step)..][..16].copy_from_slice(&column);

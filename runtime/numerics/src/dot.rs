@@ -449,7 +449,10 @@ impl Summand for f32 {
 
     #[inline(always)]
     fn leaf<const FLUSH: bool>(elements: &[f32; 2], pair: &Self::Pair) -> Lanes<f32> {
-        Self::add::<FLUSH>(products::<FLUSH>(elements[0], &pair.0[0]), products::<FLUSH>(elements[1], &pair.0[1]))
+        Self::add::<FLUSH>(
+            products::<FLUSH>(elements[0], &pair.0[0]),
+            products::<FLUSH>(elements[1], &pair.0[1]),
+        )
     }
 
     #[inline(always)]
@@ -676,7 +679,9 @@ mod tests {
         assert!(!table.free);
         table.set(0, &[0x80, 0x3f]);
         assert!(table.free);
-        assert!(table.pairs.iter().all(|pair| pair.0[0][0] == 1.0 && pair.0[1][0] == 1.0 && pair.0[0][1] == 0.0));
+        assert!(
+            table.pairs.iter().all(|pair| pair.0[0][0] == 1.0 && pair.0[1][0] == 1.0 && pair.0[0][1] == 0.0)
+        );
         table.set(1, &[0x01, 0x00]);
         assert!(!table.free);
     }

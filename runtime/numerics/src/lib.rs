@@ -23,7 +23,6 @@ pub use adapter::{
     zero_point_cast,
 };
 pub use cast::{CAST_ENGINE, CastRow, FETCH_CASTS, cast_targets, engine_cast, fetch_cast, from_f32, to_f64};
-pub use transpose::transposed;
 pub use dot::{Meeting, Packets, Summand, TABLES, Table, Trees, tree_sums};
 pub use dtype::{Contraction, DTYPES, DType, DTypeInfo};
 pub use float::{BF16_NAN, F32_NAN, add, bf16_to_f32, canonical, f32_to_bf16, flush, mul, widen_bf16};
@@ -33,12 +32,13 @@ pub use minifloat::{f8e4m3_to_f32, f8e5m2_to_f32, f16_to_f32, f32_to_f8e4m3, f32
 pub use reduce::{
     ROWS, SumOrder, SumOrderError, sequential_sum_f32, sequential_sum_i32, tree_sum_f32, tree_sum_i32,
 };
+pub use transpose::transposed;
 
 pub use vector::{
     ALU_NAMES, ALU_STAGES, ARG_MODE_NAMES, Alu, AluOp, Apply, Arg, ArgMode, CLIP_NAMES, Compare, Comparisons,
     CountDim, Counter, FP_DIV_NAMES, FP_NAMES, FXP_NAMES, Gate, Guard, GuardFault, Guards, IdSet,
     LOGIC_NAMES, REDUCE_NAMES, ReduceOp, SLICE_REDUCE_NAMES, Slot, VectorStage, alu_op, alu_ops, alu_stage,
-    arg_mode, default_mode, reduce_op, reduce_ops,
+    arg_mode, arg_modes, default_mode, reduce_op, reduce_ops,
 };
 
 /// A scalar as raw bits: integers sign-extended to 32 bits, floats in the low bits.

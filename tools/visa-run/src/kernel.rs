@@ -6,10 +6,10 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::Module;
 use visa_passes::{Cause, Level, PassManager, Pipeline, Silent, standard_passes};
 
-/// The passes that are left to run on a module of this level.
+/// The passes that are left to run on a module of this level, expressions first: those that choose take nothing else.
 fn remaining(level: Level) -> &'static str {
     match level {
-        Level::Tensor | Level::Any => "lower-to-seq,lower-to-hw",
+        Level::Tensor | Level::Any => "plan-vector,lower-to-seq,lower-to-hw",
         Level::Sequencer => "lower-to-hw",
         Level::Hardware => "",
     }
