@@ -7,7 +7,7 @@
 
 use super::language::Equals;
 use std::collections::{BTreeSet, HashMap};
-use visa_numerics::{Alu, AluOp, Arg, ArgMode, Bits, DType, VectorStage, arg_modes};
+use visa_numerics::{Alu, AluOp, Arg, ArgMode, Bits, DType, VectorStage, alu_op, arg_mode, arg_modes, default_mode};
 
 /// The stages with ALUs, in their order.
 const STAGES: [VectorStage; 7] = [
@@ -21,12 +21,14 @@ const STAGES: [VectorStage; 7] = [
 ];
 
 /// What a pass costs, compared in this order: whether it goes through the 4 lanes, which doubles its packets; values that it loads
-/// into the register file; operations, a cycle of latency each. The cost function of the report (`visa_cost`) orders passes likewise.
+/// into the register file; operations, a cycle of latency each; and modes. The cost function of the report (`visa_cost`) orders passes likewise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Cost {
     pub(crate) narrow: u32,
     pub(crate) loads: u32,
     pub(crate) operations: u32,
+    /// Operations whose arguments stand otherwise than the stream first: no slower, but longer to read.
+    pub(crate) modes: u32,
 }
 
 impl std::ops::Add for Cost {
@@ -37,6 +39,7 @@ impl std::ops::Add for Cost {
             narrow: self.narrow + other.narrow,
             loads: self.loads + other.loads,
             operations: self.operations + other.operations,
+            modes: self.modes + other.modes,
         }
     }
 }
@@ -222,12 +225,30 @@ impl<'a> Passes<'a> {
                 all.push((free, Move::After(front, vec![Step::Stash { narrow }])));
             }
         }
+        self.entries(state, class, &mut all);
         self.operations(state, class, &mut all);
         if state.stage > 0 {
             let front = State { stage: state.stage - 1, used: 0, ..state };
             all.push((free, Move::After(front, Vec::new())));
         }
         all
+    }
+
+    /// A value of the register file takes the stream's place: `and(b, b)` and `or(b, b)` are b, bit by bit.
+    fn entries(&self, state: State, class: usize, all: &mut Vec<(Cost, Move)>) {
+        let dtype = self.equals.classes[class].dtype;
+        if STAGES[state.stage] != VectorStage::Logic || !self.available.files.contains(&class) {
+            return;
+        }
+        let Some(mode) = arg_mode("Mode11") else { return };
+        for row in ["BitAnd", "BitOr"].into_iter().filter_map(|name| alu_op(VectorStage::Logic, name, dtype)) {
+            let Some(used) = self.taken(state.used, row.alu) else { continue };
+            let loads = u32::from(!self.available.loaded.contains(&class));
+            let cost = Cost { loads, operations: 1, modes: 1, ..Cost::default() };
+            let step = Step::Operate(Operation { row, mode, operands: [Some(Source::File(class)), None] });
+            let front = State { goal: Goal::Any(dtype), used, ..state };
+            all.push((cost, Move::After(front, vec![step])));
+        }
     }
 
     /// The operations of the state's stage that give `class`.
@@ -282,11 +303,12 @@ impl<'a> Passes<'a> {
         }
         let narrow = row.stage.is_narrow();
         let goal = stream.map_or(Goal::Any(row.from), Goal::Class);
+        let modes = u32::from(mode.name != default_mode(mode.args.len()).name);
         let mut add = |source: Option<Source>, stash: Stash, loads: u32, after: &[Step]| {
             let operand = |operand: usize| number(operand).map(Source::Number).or(source);
             let operands = operands.map(|slot| slot.and_then(operand));
             let front = State { goal, narrow: state.narrow || narrow, stash, ..state };
-            let cost = Cost { narrow: u32::from(narrow && !state.narrow), loads, operations: 1 };
+            let cost = Cost { narrow: u32::from(narrow && !state.narrow), loads, operations: 1, modes };
             let steps = std::iter::once(Step::Operate(Operation { row, mode, operands }))
                 .chain(after.iter().cloned());
             all.push((cost, Move::After(front, steps.collect())));

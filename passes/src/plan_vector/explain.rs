@@ -1,6 +1,6 @@
 //! Says what a plan does, and why it needs each of its passes.
 
-use super::chain::{Operation, Passes, Source, Step};
+use super::chain::{Chain, Operation, Passes, Source, Step};
 use super::language::Equals;
 use super::search::{Leaves, Plan};
 use std::sync::Arc;
@@ -18,11 +18,11 @@ pub(crate) fn explain(plan: &Plan, equals: &Equals, leaves: &Leaves, names: &[Ar
         };
     let mut lines = Vec::new();
     for (at, (_, chain)) in plan.passes.iter().enumerate() {
-        if at > 0 {
-            lines.push(why(at, &made, equals, leaves));
-        }
         lines.push(format!("pass {}: the stream is {}", at + 1, name(chain.stream)));
         lines.extend(chain.steps.iter().map(|step| describe(step, &name)));
+        if at + 1 < plan.passes.len() {
+            lines.push(why(at, plan, equals, leaves));
+        }
     }
     lines
 }
@@ -62,17 +62,24 @@ fn text(operation: &Operation, name: &dyn Fn(usize) -> String) -> String {
     inside.strip_suffix(']').unwrap_or(inside).to_owned()
 }
 
-/// Why pass `at` is another one than the pass before.
-fn why(at: usize, made: &[usize], equals: &Equals, leaves: &Leaves) -> String {
-    let available = leaves.available(&made[..at - 1]);
+/// Why what pass `at` makes waits in memory: what the pass that takes it would lack to make it by itself.
+fn why(at: usize, plan: &Plan, equals: &Equals, leaves: &Leaves) -> String {
+    let made: Vec<usize> = plan.passes.iter().map(|(class, _)| *class).collect();
+    let takes = |chain: &Chain| {
+        chain.stream == made[at] || chain.steps.iter().any(|step| match step {
+            Step::Stash { .. } => false,
+            Step::Operate(operation) => operation.operands.contains(&Some(Source::File(made[at]))),
+        })
+    };
+    let user = plan.passes.iter().skip(at + 1).position(|(_, chain)| takes(chain)).map_or(at + 1, |next| at + 1 + next);
+    let others: Vec<usize> = made[..user].iter().copied().filter(|&class| class != made[at]).collect();
+    let available = leaves.available(&others);
     let mut alus: Vec<Alu> = alu_ops().map(|row| row.alu).collect();
     alus.dedup();
-    let short = |alu: &Alu| Passes::with_spare(equals, &available, *alu).cost(made[at]).is_some();
-    match alus.into_iter().find(short) {
-        Some(alu) => format!("pass {} begins because {alu} works once a pass, and is wanted twice", at + 1),
-        None => format!(
-            "pass {} begins because the operations do not follow each other in the order of the stages with one stash",
-            at + 1
-        ),
-    }
+    let short = |alu: &Alu| Passes::with_spare(equals, &available, *alu).cost(made[user]).is_some();
+    let reason = match alus.into_iter().find(short) {
+        Some(alu) => format!("{alu} works once a pass, and pass {} wants it too", user + 1),
+        None => format!("pass {} cannot hold both, with the stages in their order and one stash", user + 1),
+    };
+    format!("pass{} waits in memory: {reason}", at + 1)
 }

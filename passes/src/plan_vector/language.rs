@@ -178,7 +178,8 @@ fn flatten(graph: &EGraph<Node, Values>, root: Id, stream: Option<Id>) -> Equals
         let class = &graph[id];
         let Known { dtype, number } = class.data.clone();
         let mut nodes: Vec<&Node> = class.nodes.iter().filter(|_| number.is_none()).collect();
-        nodes.sort();
+        // Of equally good operations the first is taken: that of fewer arguments.
+        nodes.sort_by_key(|node| (node.children.len(), *node));
         let mut found = Class { dtype, number, operand: None, forms: Vec::new() };
         for node in nodes {
             match &node.head {
