@@ -5,6 +5,7 @@
 //! each pass leaves, and reports. Nothing here prints: whoever wants to see the IR between passes gives an
 //! [`Instrument`].
 
+pub mod allocate;
 pub mod canonical;
 pub mod doc;
 pub mod lower;

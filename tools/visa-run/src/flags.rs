@@ -30,6 +30,9 @@ pub(crate) struct Flags {
     /// With --expect: floating-point numbers may be that many numbers of their format apart.
     #[arg(long, value_name = "N", default_value_t = 0, requires = "expects")]
     pub(crate) ulps: u32,
+    /// Give open addresses a value before the kernel is lowered.
+    #[arg(long)]
+    pub(crate) allocate: bool,
     /// Compare every defined element with the logical evaluator.
     #[arg(long)]
     pub(crate) check: bool,

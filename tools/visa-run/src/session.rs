@@ -59,6 +59,7 @@ impl<'a> Session<'a> {
         }
         let machine = ctx.data::<Machine>();
         let mut module = self.load(&ctx)?;
+        self.choose(&ctx, &mut module)?;
         let logical = (self.flags.check || self.flags.shadow).then(|| module.clone());
         self.check_level(&ctx, &module)?;
         let entry = self.flags.entry.as_deref();
@@ -129,6 +130,14 @@ impl<'a> Session<'a> {
         self.source = Some(source);
         self.emit(&loaded.findings);
         loaded.module.ok_or(Stopped)
+    }
+
+    /// Closes what the kernel leaves open, as far as that is asked for.
+    fn choose(&mut self, ctx: &Context, module: &mut Module) -> Outcome<()> {
+        let passes: Vec<_> = self.flags.allocate.then_some("allocate").into_iter().collect();
+        let warnings = kernel::choose(ctx, module, &passes).map_err(|findings| self.refuse(findings))?;
+        self.emit(&warnings);
+        Ok(())
     }
 
     /// `--check` needs the mappings, which only the tensor level has.

@@ -42,8 +42,8 @@ pub static ALIGN_DECL: OpDecl = OpDecl {
     ],
     operands: &[OperandDecl::one("stream", &["stream.collect"]), OperandDecl::one("weights", &["tm.trf"])],
     clauses: &[
-        ClauseDecl::required("time", MAPPING, "what each time step of the computation holds"),
-        ClauseDecl::required("packet", MAPPING, "what each element of the 64-byte packet holds"),
+        ClauseDecl::required("time", MAPPING, "what each time step of the computation holds").open(),
+        ClauseDecl::required("packet", MAPPING, "what each element of the 64-byte packet holds").open(),
     ],
     results: &["pair"],
     infer: Some(infer_align),
@@ -66,7 +66,7 @@ pub static CONTRACT_DECL: OpDecl = OpDecl {
     operands: &[OperandDecl::one("pair", &["stream.align"])],
     clauses: &[
         ClauseDecl::default("op", ClauseKind::Word(&["add", "max"]), "add", "what becomes of products, in the packet and over time"),
-        ClauseDecl::required("packet", MAPPING, "what each sum of a row holds"),
+        ClauseDecl::required("packet", MAPPING, "what each sum of a row holds").open(),
     ],
     results: &["sums"],
     infer: Some(infer_contract),
@@ -89,9 +89,9 @@ pub static ACCUMULATE_DECL: OpDecl = OpDecl {
     ],
     operands: &[OperandDecl::one("sums", &["stream.contract"])],
     clauses: &[
-        ClauseDecl::lead("mode", ClauseKind::Word(&["interleaved", "sequential"]), "how sums are put into flits"),
-        ClauseDecl::required("time", MAPPING, "what each flit holds"),
-        ClauseDecl::required("packet", MAPPING, "what each element of a flit holds"),
+        ClauseDecl::lead("mode", ClauseKind::Word(&["interleaved", "sequential"]), "how sums are put into flits").open(),
+        ClauseDecl::required("time", MAPPING, "what each flit holds").open(),
+        ClauseDecl::required("packet", MAPPING, "what each element of a flit holds").open(),
     ],
     results: &["stream"],
     infer: Some(infer_accumulate),
