@@ -156,7 +156,8 @@ fn equivalents(tree: &Tree, depth: usize, most: usize) -> Vec<Tree> {
     for _ in 0..depth {
         let mut next = Vec::new();
         for changed in last.iter().flat_map(step) {
-            if all.len() < most && operations(&changed) <= operations(tree) + 1 && all.insert(changed.clone()) {
+            if all.len() < most && operations(&changed) <= operations(tree) + 1 && all.insert(changed.clone())
+            {
                 next.push(changed);
             }
         }
@@ -195,7 +196,8 @@ type Place = (u8, BTreeSet<&'static str>, usize, Option<(usize, bool)>, bool);
 
 /// Every value that one pass can end with, from streams and register files that are there.
 fn reach(terms: &Terms, streams: &BTreeSet<usize>, files: &BTreeSet<usize>) -> BTreeSet<usize> {
-    let mut seen: BTreeSet<Place> = streams.iter().map(|&stream| (0, BTreeSet::new(), stream, None, false)).collect();
+    let mut seen: BTreeSet<Place> =
+        streams.iter().map(|&stream| (0, BTreeSet::new(), stream, None, false)).collect();
     let mut open: Vec<Place> = seen.iter().cloned().collect();
     while let Some(place) = open.pop() {
         for next in advance(terms, files, &place) {
@@ -225,7 +227,9 @@ fn advance(terms: &Terms, files: &BTreeSet<usize>, place: &Place) -> Vec<Place> 
     }
     for (result, of) in terms.of.iter().enumerate() {
         let Some((name, args)) = of else { continue };
-        for &(_, _, alu) in UNITS.iter().filter(|unit| unit.0 == *name && unit.1 == *stage && !used.contains(unit.2)) {
+        for &(_, _, alu) in
+            UNITS.iter().filter(|unit| unit.0 == *name && unit.1 == *stage && !used.contains(unit.2))
+        {
             let narrow = matches!(stage, 1 | 2);
             let kept = stash.filter(|&(_, lanes)| lanes == narrow && !read).map(|(kept, _)| kept);
             for (takes, taken) in ways(terms, args, *flows, kept, files) {
@@ -241,7 +245,13 @@ fn advance(terms: &Terms, files: &BTreeSet<usize>, place: &Place) -> Vec<Place> 
 }
 
 /// Whether arguments can come from the stream, numbers and one value; with whether the stash is read.
-fn ways(terms: &Terms, args: &[usize], flows: usize, kept: Option<usize>, files: &BTreeSet<usize>) -> Vec<(bool, bool)> {
+fn ways(
+    terms: &Terms,
+    args: &[usize],
+    flows: usize,
+    kept: Option<usize>,
+    files: &BTreeSet<usize>,
+) -> Vec<(bool, bool)> {
     let mut all = Vec::new();
     // Each argument is the stream (0), operand 0 (1) or operand 1 (2): the book's tables of modes.
     let modes: &[&[u8]] = match args.len() {
@@ -257,7 +267,8 @@ fn ways(terms: &Terms, args: &[usize], flows: usize, kept: Option<usize>, files:
         if stream.iter().any(|&arg| arg != flows) || first.len() > 1 || second.len() > 1 {
             continue;
         }
-        let values: Vec<usize> = first.into_iter().chain(second).filter(|&arg| !terms.constant[arg]).collect();
+        let values: Vec<usize> =
+            first.into_iter().chain(second).filter(|&arg| !terms.constant[arg]).collect();
         match values.as_slice() {
             [] => all.push((true, false)),
             [value] => {
@@ -335,7 +346,8 @@ impl Random {
             4..9 => {
                 let left = self.below(rest + 1);
                 let name = BINARY[self.below(6)];
-                let side = |random: &mut Self, count| if count == 0 { random.leaf() } else { random.tree(count) };
+                let side =
+                    |random: &mut Self, count| if count == 0 { random.leaf() } else { random.tree(count) };
                 let mut args = [side(self, left), side(self, rest - left)];
                 if args.iter().all(|arg| matches!(arg, N(_))) {
                     args[0] = X;
@@ -363,7 +375,12 @@ fn compare(seed: u64, count: usize, depth: usize, equivalents: usize) {
         let planned = planned.unwrap_or_else(|| panic!("{}: no plan", text(&tree)));
         let least = brute_force(&tree, depth, equivalents);
         assert!(planned.fewest, "{}: the search stopped at its bound", text(&tree));
-        assert!(planned.passes <= least, "{}: {} passes, brute force finds {least}", text(&tree), planned.passes);
+        assert!(
+            planned.passes <= least,
+            "{}: {} passes, brute force finds {least}",
+            text(&tree),
+            planned.passes
+        );
         several += usize::from(planned.passes > 1);
     }
     assert!(several * 5 > count, "only {several} of {count} take several passes: the comparison says little");

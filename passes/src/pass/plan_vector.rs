@@ -16,8 +16,8 @@ pub static PASS: Pass = Pass {
           an e-graph holds what is equal to the expression, and a search over the places of the engine finds which of that \
           takes the fewest passes, then the least time (docs/choosing.md). Rewrites keep every bit, but for those of an expression \
           that is `fast`.\n\n\
-          Between passes a value is committed to data memory, from the address `spill` on, and fetched again; one that another \
-          operation takes as its operand is loaded into the vector register file, from the address `registers` on.",
+          Between passes a value is committed to data memory and fetched again; one that another operation takes as its \
+          operand is loaded into the vector register file. Their addresses are open, for `allocate` to choose.",
     options: &[OptionDecl {
         name: "explain",
         kind: OptionKind::Bool,
@@ -25,6 +25,7 @@ pub static PASS: Pass = Pass {
         doc: "whether a remark says which stage and ALU each operation got, and why a further pass began",
     }],
     takes: Level::Tensor,
+    open: true,
     statistics: &[
         ("expressions", "expressions scheduled"),
         ("passes", "passes through the Tensor Unit that they take"),

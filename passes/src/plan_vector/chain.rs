@@ -7,7 +7,9 @@
 
 use super::language::Equals;
 use std::collections::{BTreeSet, HashMap};
-use visa_numerics::{Alu, AluOp, Arg, ArgMode, Bits, DType, VectorStage, alu_op, arg_mode, arg_modes, default_mode};
+use visa_numerics::{
+    Alu, AluOp, Arg, ArgMode, Bits, DType, VectorStage, alu_op, arg_mode, arg_modes, default_mode,
+};
 
 /// The stages with ALUs, in their order.
 const STAGES: [VectorStage; 7] = [
@@ -241,7 +243,8 @@ impl<'a> Passes<'a> {
             return;
         }
         let Some(mode) = arg_mode("Mode11") else { return };
-        for row in ["BitAnd", "BitOr"].into_iter().filter_map(|name| alu_op(VectorStage::Logic, name, dtype)) {
+        for row in ["BitAnd", "BitOr"].into_iter().filter_map(|name| alu_op(VectorStage::Logic, name, dtype))
+        {
             let Some(used) = self.taken(state.used, row.alu) else { continue };
             let loads = u32::from(!self.available.loaded.contains(&class));
             let cost = Cost { loads, operations: 1, modes: 1, ..Cost::default() };

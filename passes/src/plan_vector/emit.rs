@@ -27,9 +27,6 @@ pub(crate) struct Emitter<'a> {
     /// The values that there are: streams at rest by class, and register files by class.
     made: BTreeMap<usize, ValueId>,
     files: BTreeMap<usize, ValueId>,
-    /// The next addresses in data memory and in the register file, in bytes.
-    spill: Option<i64>,
-    registers: Option<i64>,
     /// Whether a pass has taken the stream itself.
     taken: bool,
 }
@@ -56,8 +53,7 @@ impl<'a> Emitter<'a> {
         let files = operands.iter().filter(|(_, operand)| *operand > 0);
         let files =
             files.filter_map(|&(class, operand)| Some((class, *view.operands().get(operand)?))).collect();
-        let (spill, registers) = (view.int("spill"), view.int("registers"));
-        Self { ctx, module, axes, machine, op, made: BTreeMap::new(), files, spill, registers, taken: false }
+        Self { ctx, module, axes, machine, op, made: BTreeMap::new(), files, taken: false }
     }
 
     fn span(&self) -> Span {
@@ -89,9 +85,8 @@ impl<'a> Emitter<'a> {
             };
             let result = self.pass(chain, entry, &lanes)?;
             if at < last {
-                let address = self.address(Dim::Time, &lanes)?;
-                let element = self.map(element(&lanes));
-                let made = self.add("stream.commit", [result], &[("at", address), ("element", element)])?;
+                let clauses = [("at", self.ctx.attr(Attr::Auto)), ("element", self.map(element(&lanes)))];
+                let made = self.add("stream.commit", [result], &clauses)?;
                 self.made.insert(*class, made);
             } else {
                 self.replace(result);
@@ -205,29 +200,6 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// The next address in data memory (`Dim::Time`) or in the register file.
-    fn address(&mut self, of: Dim, lanes: &Lanes) -> Result<AttrId, Diagnostic> {
-        let memory = of == Dim::Time;
-        let (clause, place) = if memory { ("spill", self.spill) } else { ("registers", self.registers) };
-        let bytes = bytes(lanes, self.axes).and_then(|bytes| i64::try_from(bytes).ok());
-        let bytes =
-            bytes.ok_or_else(|| self.error("a value between passes has too many elements to count"))?;
-        let Some(at) = place else {
-            let what = if memory {
-                "lies in data memory between passes"
-            } else {
-                "is an operand from the register file"
-            };
-            let message =
-                format!("the expression takes several passes, and a value of {bytes} bytes a slice {what}");
-            return Err(self.error(message).fix(Some(format!("say where: `{clause} ADDRESS`"))));
-        };
-        let align = i64::try_from(self.machine.limits.commit_stride_align).unwrap_or(8).max(1);
-        let next = Some(at.saturating_add(bytes.saturating_add(align - 1) / align * align));
-        *(if memory { &mut self.spill } else { &mut self.registers }) = next;
-        Ok(self.ctx.attr(Attr::Int(at)))
-    }
-
     /// Loads what a step reads from the register file, if it is not there yet.
     fn load(&mut self, step: &Step, stream: Option<usize>, lanes: &Lanes) -> Result<(), Diagnostic> {
         let Step::Operate(operation) = step else { return Ok(()) };
@@ -241,8 +213,8 @@ impl<'a> Emitter<'a> {
                 None if Some(class) == stream => self.copied(Some("sub"))?,
                 None => return Err(self.error("an operand is neither in memory nor in the register file")),
             };
-            let (at, element) = (self.address(Dim::Element, lanes)?, self.map(element(lanes)));
-            let file = self.add("stream.to_vrf", [collected], &[("at", at), ("element", element)])?;
+            let clauses = [("at", self.ctx.attr(Attr::Auto)), ("element", self.map(element(lanes)))];
+            let file = self.add("stream.to_vrf", [collected], &clauses)?;
             self.files.insert(class, file);
         }
         Ok(())
@@ -409,11 +381,6 @@ fn element(lanes: &Lanes) -> Expr {
         Expr::Literal(1) => lanes.packet.clone(),
         time => Expr::pair([time.clone(), lanes.packet.clone()]),
     }
-}
-
-/// Bytes that such a value takes in each slice.
-fn bytes(lanes: &Lanes, axes: &Axes) -> Option<u64> {
-    DType::F32.bytes(element(lanes).size(axes).ok()?)
 }
 
 /// Whether the stream of `op` and values like it fit the register file: the stream itself only if it comes from memory just so.

@@ -66,12 +66,18 @@ fn text(operation: &Operation, name: &dyn Fn(usize) -> String) -> String {
 fn why(at: usize, plan: &Plan, equals: &Equals, leaves: &Leaves) -> String {
     let made: Vec<usize> = plan.passes.iter().map(|(class, _)| *class).collect();
     let takes = |chain: &Chain| {
-        chain.stream == made[at] || chain.steps.iter().any(|step| match step {
-            Step::Stash { .. } => false,
-            Step::Operate(operation) => operation.operands.contains(&Some(Source::File(made[at]))),
-        })
+        chain.stream == made[at]
+            || chain.steps.iter().any(|step| match step {
+                Step::Stash { .. } => false,
+                Step::Operate(operation) => operation.operands.contains(&Some(Source::File(made[at]))),
+            })
     };
-    let user = plan.passes.iter().skip(at + 1).position(|(_, chain)| takes(chain)).map_or(at + 1, |next| at + 1 + next);
+    let user = plan
+        .passes
+        .iter()
+        .skip(at + 1)
+        .position(|(_, chain)| takes(chain))
+        .map_or(at + 1, |next| at + 1 + next);
     let others: Vec<usize> = made[..user].iter().copied().filter(|&class| class != made[at]).collect();
     let available = leaves.available(&others);
     let mut alus: Vec<Alu> = alu_ops().map(|row| row.alu).collect();

@@ -20,6 +20,7 @@ use search::Leaves;
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{Module, OpId};
+use visa_ir::open;
 use visa_ir::span::Span;
 use visa_mapping::Axes;
 use visa_mapping::facts::machine;
@@ -125,6 +126,14 @@ impl Planner {
         op: OpId,
     ) -> Result<Outcome, Diagnostic> {
         let view = module.op(ctx, op);
+        if open::untyped(view) {
+            let message =
+                "the expression's operands have open clauses, so it is not known what their packets hold";
+            let error = Diagnostic::error("open", view.span(), message);
+            return Err(
+                error.fix(Some("let `--select-configs` choose them before, or write values".to_owned()))
+            );
+        }
         let (span, dag, fast) = (view.span(), vector_expr::meaning(view)?, view.flag("fast"));
         let names = view.body::<Expression>("expression").map_or_else(Vec::new, |body| body.names.clone());
         let machine = machine(ctx);

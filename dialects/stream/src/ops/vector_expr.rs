@@ -22,7 +22,8 @@ pub static DECL: OpDecl = OpDecl {
           `plan-vector` puts the operations onto stages and ALUs (book 21), in as few passes through the Tensor Unit as there \
           can be, and splits in several where an ALU runs out. What is computed is the expression as written, operation by operation (docs/numerics.md): \
           the same bits, unless `fast` allows rewrites that round otherwise (docs/choosing.md).\n\n\
-          Between passes a value lies in data memory, or in the vector register file where another operation wants it as its operand.",
+          Between passes a value lies in data memory, or in the vector register file where another operation wants it as its operand, \
+          at addresses that are open: `allocate` chooses them.",
     constraints: &[
         ("C1", "the stream is i32 or f32, in the main context (books 12, 20)"),
         ("C2", "there is a name for each operand"),
@@ -37,16 +38,6 @@ pub static DECL: OpDecl = OpDecl {
     clauses: &[
         ClauseDecl::lead("expression", ClauseKind::Body(&EXPRESSION), "what is computed"),
         ClauseDecl::optional("fast", ClauseKind::Flag, "rewrites that round otherwise are allowed"),
-        ClauseDecl::optional(
-            "spill",
-            ClauseKind::Int,
-            "where values between passes lie in every slice, one behind the other from this address on, in bytes",
-        ),
-        ClauseDecl::optional(
-            "registers",
-            ClauseKind::Int,
-            "where those that are operands lie in the vector register file, one behind the other from this address on, in bytes",
-        ),
     ],
     results: &["stream"],
     infer: Some(infer),
