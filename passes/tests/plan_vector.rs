@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use visa_numerics::DType;
-use visa_passes::plan_vector::{BUILTIN, count_passes, parse_rules};
+use visa_passes::plan_vector::{BUILTIN, Counted, MAX_ITERATIONS, count_passes, parse_rules};
 use visa_stream::expression::{Dag, Expression};
 
 /// An expression as a tree.
@@ -392,7 +392,7 @@ fn compare(seed: u64, count: usize, depth: usize, equivalents: usize) {
 fn no_plan_has_more_passes_than_brute_force() {
     match std::env::var("VISA_PLAN_VECTOR_FULL") {
         Ok(_) => compare(0x5eed, 1_000, 4, 2_000),
-        Err(_) => compare(0x5eed, 100, 2, 60),
+        Err(_) => compare(0x5eed, 100, 3, 200),
     }
 }
 
@@ -416,4 +416,48 @@ fn brute_force_by_hand() {
         let planned = count_passes(&dag(&tree), &parse_rules(BUILTIN).expect("rules"), false, true);
         assert_eq!(planned.expect("rules").expect("a plan").passes, expected, "{}", text(&tree));
     }
+}
+
+fn planned(text: &str, dtype: DType) -> Counted {
+    let expression = Expression::parse(text).unwrap_or_else(|error| panic!("{text}: {}", error.message));
+    let dag = Dag::new(&expression, &vec![dtype; expression.names.len()]).expect("formats that fit");
+    let rules = parse_rules(BUILTIN).expect("the rules parse");
+    count_passes(&dag, &rules, false, true).expect("rules").unwrap_or_else(|| panic!("{text}: no plan"))
+}
+
+/// Twelve sums can be grouped in more ways than an e-graph may hold: rewriting stops at its bound, and there is a plan all the same.
+#[test]
+fn rules_that_explode_stop_at_the_bound() {
+    let sum: Vec<String> = (1..=12).map(|at| format!("shl(x, {at})")).collect();
+    let found = planned(&format!("[x: {}]", sum.join(" + ")), DType::I32);
+    assert!(!found.statistics.saturated);
+    assert!(found.statistics.iterations <= MAX_ITERATIONS);
+    let small = planned("[x: x + 1]", DType::I32);
+    assert!(small.statistics.saturated);
+}
+
+/// Where the ways to group twelve sums are too many to look at, the plan says that it may not be the shortest. Fourteen functions
+/// of one ALU take fourteen passes, and that is sure: there is one order for them.
+#[test]
+fn a_search_that_stops_says_so() {
+    let sum: Vec<String> = (1..=12).map(|at| format!("shl(x, {at})")).collect();
+    assert!(!planned(&format!("[x: {}]", sum.join(" + ")), DType::I32).fewest);
+    let functions = ["tanh", "sqrt", "sin", "erf"].iter().cycle().take(14);
+    let nested = functions.fold("x".to_owned(), |inner, function| format!("{function}({inner})"));
+    let found = planned(&format!("[x: {nested}]"), DType::F32);
+    assert_eq!((found.passes, found.fewest), (14, true));
+}
+
+/// An expression of 60 operations is planned too.
+#[test]
+fn a_large_expression_has_a_plan() {
+    let term = (1..=48).fold("x".to_owned(), |inner, at| match at % 4 {
+        0 => format!("tanh({inner})"),
+        1 => format!("({inner} + {at})"),
+        2 => format!("max({inner}, x * {at})"),
+        _ => format!("({inner} * x)"),
+    });
+    let found = planned(&format!("[x: {term}]"), DType::F32);
+    // tanh is FpFpu's, once a pass.
+    assert!((12..=60).contains(&found.passes), "{}", found.passes);
 }

@@ -156,6 +156,11 @@ impl<'a> Passes<'a> {
         self.find(end(class))
     }
 
+    /// How many questions have been answered so far.
+    pub(crate) fn questions(&self) -> usize {
+        self.known.len()
+    }
+
     /// The cheapest pass that computes `class`.
     pub(crate) fn chain(&mut self, class: usize) -> Option<Chain> {
         self.cost(class)?;

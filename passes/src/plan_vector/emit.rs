@@ -2,7 +2,7 @@
 
 use super::chain::{Chain, Operation, Source, Step};
 use super::search::Plan;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use visa_ir::context::{Attr, AttrId, Context};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{Module, OpId, OpSpec, ValueId};
@@ -35,6 +35,8 @@ pub(crate) struct Emitter<'a> {
 struct Lanes {
     time: Expr,
     packet: Expr,
+    /// How a value lies between passes: in the order of the stream.
+    element: Expr,
     /// Time and packet of 4 lanes.
     narrow: (Option<Expr>, Expr),
 }
@@ -85,7 +87,8 @@ impl<'a> Emitter<'a> {
             };
             let result = self.pass(chain, entry, &lanes)?;
             if at < last {
-                let clauses = [("at", self.ctx.attr(Attr::Auto)), ("element", self.map(element(&lanes)))];
+                let clauses =
+                    [("at", self.ctx.attr(Attr::Auto)), ("element", self.map(lanes.element.clone()))];
                 let made = self.add("stream.commit", [result], &clauses)?;
                 self.made.insert(*class, made);
             } else {
@@ -169,7 +172,8 @@ impl<'a> Emitter<'a> {
                 (Some(self.tidy(halves)), self.tidy(packet.clone().modulo(narrow)))
             }
         };
-        Ok(Lanes { time, packet, narrow })
+        let element = self.tidy(Expr::pair([time.clone(), packet.clone()]));
+        Ok(Lanes { time, packet, element, narrow })
     }
 
     /// A mapping as people would write it.
@@ -177,12 +181,8 @@ impl<'a> Emitter<'a> {
         let rules = self.ctx.data::<RuleSet>();
         let padded = padded_terms(&[&map], self.axes).map_or(true, |terms| !terms.is_empty());
         let short = canonicalize(&map, self.axes, &rules).ok().map(|canonical| canonical.expr);
-        let same = |short: &Expr| {
-            let (mut old, mut new) = (map.axis_names(self.axes), short.axis_names(self.axes));
-            old.sort();
-            new.sort();
-            old == new
-        };
+        let axes = |map: &Expr| map.axis_names(self.axes).into_iter().collect::<BTreeSet<_>>();
+        let same = |short: &Expr| axes(short) == axes(&map);
         short.filter(|short| !padded && same(short)).unwrap_or(map)
     }
 
@@ -213,7 +213,7 @@ impl<'a> Emitter<'a> {
                 None if Some(class) == stream => self.copied(Some("sub"))?,
                 None => return Err(self.error("an operand is neither in memory nor in the register file")),
             };
-            let clauses = [("at", self.ctx.attr(Attr::Auto)), ("element", self.map(element(lanes)))];
+            let clauses = [("at", self.ctx.attr(Attr::Auto)), ("element", self.map(lanes.element.clone()))];
             let file = self.add("stream.to_vrf", [collected], &clauses)?;
             self.files.insert(class, file);
         }
@@ -372,14 +372,6 @@ fn name(stage: VectorStage) -> &'static str {
         VectorStage::FpToFxp => "stream.vector_fp_to_fxp",
         VectorStage::Clip => "stream.vector_clip",
         VectorStage::Filter => "stream.vector_filter",
-    }
-}
-
-/// How a value lies between passes: as the stream holds it.
-fn element(lanes: &Lanes) -> Expr {
-    match &lanes.time {
-        Expr::Literal(1) => lanes.packet.clone(),
-        time => Expr::pair([time.clone(), lanes.packet.clone()]),
     }
 }
 

@@ -13,7 +13,7 @@ mod search;
 
 pub use language::{MAX_E_NODES, MAX_ITERATIONS, Statistics};
 pub use rule::{BUILTIN, Predicate, VectorRule, parse as parse_rules};
-pub use search::MAX_ATTEMPTS;
+pub use search::MAX_QUESTIONS;
 
 use language::saturate;
 use search::Leaves;

@@ -8,9 +8,9 @@ use super::chain::{Available, Chain, Cost, Passes};
 use super::language::Equals;
 use std::collections::BTreeSet;
 
-/// Most lists of values that are tried. Past it the plan is one that makes the greatest part first: legal, but perhaps not of
-/// the fewest passes, and reported as such.
-pub const MAX_ATTEMPTS: usize = 2_000;
+/// Most questions about places in a pass that the search for the fewest passes asks; checked after each list of values. Past it the
+/// plan is one that makes the greatest part first: legal, but perhaps not of the fewest passes, and reported as such.
+pub const MAX_QUESTIONS: usize = 1_000_000;
 
 /// The values that there are before the first pass.
 #[derive(Clone, Debug, Default)]
@@ -50,7 +50,7 @@ pub(crate) struct Plan {
 pub(crate) fn plan(equals: &Equals, leaves: &Leaves) -> Option<Plan> {
     let greedy = greedy(equals, leaves);
     let most = greedy.as_ref().map_or(equals.classes.len(), Vec::len);
-    let mut search = Search { equals, leaves, attempts: 0, best: None, seen: BTreeSet::new() };
+    let mut search = Search { equals, leaves, questions: 0, best: None, seen: BTreeSet::new() };
     for passes in 1..=most {
         search.seen.clear();
         let whole = search.deepen(&mut Vec::new(), Cost::default(), passes);
@@ -75,7 +75,8 @@ fn build(equals: &Equals, leaves: &Leaves, made: &[usize], fewest: bool) -> Opti
 struct Search<'a> {
     equals: &'a Equals,
     leaves: &'a Leaves,
-    attempts: usize,
+    /// Asked so far.
+    questions: usize,
     best: Option<(Cost, Vec<usize>)>,
     /// Sets of values that have been tried: their order does not matter to what follows.
     seen: BTreeSet<Vec<usize>>,
@@ -89,8 +90,7 @@ impl Search<'_> {
         if !self.seen.insert(sorted) {
             return true;
         }
-        self.attempts += 1;
-        if self.attempts > MAX_ATTEMPTS {
+        if self.questions > MAX_QUESTIONS {
             return false;
         }
         let (equals, leaves) = (self.equals, self.leaves);
@@ -103,6 +103,7 @@ impl Search<'_> {
                     self.best = Some((total, [made.as_slice(), &[equals.root]].concat()));
                 }
             }
+            self.questions += passes.questions();
             return true;
         }
         for class in candidates(equals, &available) {
@@ -114,6 +115,7 @@ impl Search<'_> {
                 return false;
             }
         }
+        self.questions += passes.questions();
         true
     }
 }
