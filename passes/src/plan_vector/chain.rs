@@ -8,7 +8,7 @@
 use super::language::Equals;
 use std::collections::{BTreeSet, HashMap};
 use visa_numerics::{
-    Alu, AluOp, Arg, ArgMode, Bits, DType, VectorStage, alu_op, arg_mode, arg_modes, default_mode,
+    Alu, AluOp, Arg, ArgMode, Bits, DType, VectorStage, alu_op, alu_ops, arg_mode, arg_modes, default_mode,
 };
 
 /// The stages with ALUs, in their order.
@@ -203,18 +203,11 @@ impl<'a> Passes<'a> {
     fn moves(&self, state: State) -> Vec<(Cost, Move)> {
         let free = Cost::default();
         let mut all = Vec::new();
-        let dtype = |class: usize| self.equals.classes[class].dtype;
-        let class = match (state.goal, state.stash) {
-            (Goal::Class(class), _) => class,
-            // What flows is what the stash has to keep.
-            (Goal::Any(format), Stash::Owed(owed, _)) => {
-                let front = State { goal: Goal::Class(owed), ..state };
-                let fits = dtype(owed) == format;
-                return if fits { vec![(free, Move::After(front, Vec::new()))] } else { Vec::new() };
-            }
-            (Goal::Any(format), Stash::Free | Stash::Kept) => {
-                let stream = self.available.streams.iter().find(|&&stream| dtype(stream) == format);
-                return stream.map(|&stream| (free, Move::Begin(stream))).into_iter().collect();
+        let class = match state.goal {
+            Goal::Class(class) => class,
+            Goal::Any(format) => {
+                self.anything(state, format, &mut all);
+                return all;
             }
         };
         if !matches!(state.stash, Stash::Owed(..)) && self.available.streams.contains(&class) {
@@ -223,9 +216,10 @@ impl<'a> Passes<'a> {
         if let Stash::Owed(owed, narrow) = state.stash {
             // Behind narrow and float operations everything can be kept, and in front of them behind entry, logic and fxp.
             let here = match STAGES[state.stage] {
-                VectorStage::Float | VectorStage::FpDiv => narrow,
-                VectorStage::Logic | VectorStage::Fxp => !narrow,
-                _ => false,
+                VectorStage::Float | VectorStage::FpDiv | VectorStage::Narrow => narrow,
+                VectorStage::Logic | VectorStage::Fxp | VectorStage::Branch => !narrow,
+                VectorStage::FxpToFp | VectorStage::Reduce | VectorStage::Widen => false,
+                VectorStage::FpToFxp | VectorStage::Clip | VectorStage::Filter => false,
             };
             if here && owed == class {
                 let front = State { stash: Stash::Kept, ..state };
@@ -239,6 +233,38 @@ impl<'a> Passes<'a> {
             all.push((free, Move::After(front, Vec::new())));
         }
         all
+    }
+
+    /// Whatever flows, if only in this format: what the stash has to keep, a stream, or one that is converted for it.
+    fn anything(&self, state: State, format: DType, all: &mut Vec<(Cost, Move)>) {
+        let dtype = |class: usize| self.equals.classes[class].dtype;
+        let after = |front, steps| Move::After(front, steps);
+        match state.stash {
+            Stash::Owed(owed, _) if dtype(owed) == format => {
+                all.push((Cost::default(), after(State { goal: Goal::Class(owed), ..state }, Vec::new())));
+            }
+            Stash::Owed(..) => {}
+            Stash::Free | Stash::Kept => {
+                let stream = self.available.streams.iter().find(|&&stream| dtype(stream) == format);
+                all.extend(stream.map(|&stream| (Cost::default(), Move::Begin(stream))));
+            }
+        }
+        /// An integer as it is: any width would do.
+        const WIDTH: Bits = 31;
+        let stage = STAGES[state.stage];
+        let conversions =
+            alu_ops().filter(|row| row.stage == stage && row.from != row.to && row.to == format);
+        for row in conversions {
+            let Some(used) = self.taken(state.used, row.alu) else { continue };
+            let operands = [Some(Source::Number(WIDTH)), None];
+            let step = Step::Operate(Operation { row, mode: default_mode(2), operands });
+            let front = State { goal: Goal::Any(row.from), used, ..state };
+            all.push((Cost { operations: 1, ..Cost::default() }, after(front, vec![step])));
+        }
+        if state.stage > 0 {
+            let front = State { stage: state.stage - 1, used: 0, ..state };
+            all.push((Cost::default(), after(front, Vec::new())));
+        }
     }
 
     /// A value of the register file takes the stream's place: `and(b, b)` and `or(b, b)` are b, bit by bit.

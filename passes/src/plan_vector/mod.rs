@@ -141,10 +141,7 @@ impl Planner {
         let (equals, statistics) = saturate(&dag, if fast { &self.fast } else { &self.exact });
         let leaves = leaves(&equals, stream_loads, made_loads);
         let Some(plan) = search::plan(&equals, &leaves) else {
-            let message = "no passes through the vector engine compute the expression: two values meet, and none of them fits the \
-                           vector register file";
-            let error = Diagnostic::error("plan-vector", span, message);
-            return Err(error.fix(Some("stream fewer elements a slice, so that they fit".to_owned())));
+            return Err(unplannable(span, made_loads));
         };
         let operands = equals.classes.iter().enumerate();
         let operands: Vec<_> = operands.filter_map(|(class, known)| Some((class, known.operand?))).collect();
@@ -153,4 +150,15 @@ impl Planner {
         emit::Emitter::new(ctx, module, axes, &machine, op, &operands).emit(&plan, leaves.stream)?;
         Ok(Outcome { passes: plan.passes.len(), fewest: plan.fewest, operations, statistics, lines })
     }
+}
+
+/// The error where no passes compute an expression; `loads` says whether values between passes fit the register file.
+fn unplannable(span: Span, loads: bool) -> Diagnostic {
+    let message = "no passes through the vector engine compute the expression";
+    let error = |message: String| Diagnostic::error("plan-vector", span, message);
+    if loads {
+        return error(message.to_owned());
+    }
+    let error = error(format!("{message}: two values meet, and none of them fits the vector register file"));
+    error.fix(Some("stream fewer elements a slice, so that they fit".to_owned()))
 }

@@ -209,10 +209,8 @@ fn numbers(function: &Function) -> TypeError {
 }
 
 fn conversion(dtype: DType) -> Option<String> {
-    Some(match dtype {
-        DType::F32 => "convert with `fixed(x, 31)`".to_owned(),
-        _ => "convert with `float(x, 31)`".to_owned(),
-    })
+    let function = if dtype == DType::F32 { "fixed" } else { "float" };
+    Some(format!("convert with `{function}(x, 31)`"))
 }
 
 #[cfg(test)]
