@@ -13,6 +13,7 @@ mod manager;
 mod options;
 mod pass;
 mod pipeline;
+pub mod plan_vector;
 pub mod select;
 
 pub use manager::{Cause, Failure, Instrument, PassManager, Report, Silent, StepReport};

@@ -6,6 +6,7 @@ use clap::Parser;
 /// What was asked for.
 #[derive(Parser, Debug)]
 #[command(
+    group(clap::ArgGroup::new("compared").args(["expects", "check"]).multiple(true)),
     name = "visa-run",
     version,
     about = "Runs a kernel on the RNGD interpreter, checks its lowering, and prices it in cycles",
@@ -27,8 +28,8 @@ pub(crate) struct Flags {
     /// Compare a result, bit by bit, with a NumPy file.
     #[arg(long = "expect", value_name = "NAME=FILE.npy")]
     pub(crate) expects: Vec<String>,
-    /// With --expect: floating-point numbers may be that many numbers of their format apart.
-    #[arg(long, value_name = "N", default_value_t = 0, requires = "expects")]
+    /// With --expect and --check: floating-point numbers may be that many numbers of their format apart.
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "compared")]
     pub(crate) ulps: u32,
     /// Give open addresses a value before the kernel is lowered.
     #[arg(long)]

@@ -6,10 +6,12 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::Module;
 use visa_passes::{Cause, Level, PassManager, Pipeline, Silent, standard_passes};
 
-/// The passes that are left to run on a module of this level.
-fn remaining(level: Level) -> &'static str {
+/// The passes that are left to run on a module of this level. Values between the passes of an expression get their addresses here; what
+/// the kernel itself leaves open stays so, and lowering says which flag closes it.
+fn remaining(level: Level, open: bool) -> &'static str {
     match level {
-        Level::Tensor | Level::Any => "lower-to-seq,lower-to-hw",
+        Level::Tensor | Level::Any if open => "lower-to-seq,lower-to-hw",
+        Level::Tensor | Level::Any => "plan-vector,allocate,lower-to-seq,lower-to-hw",
         Level::Sequencer => "lower-to-hw",
         Level::Hardware => "",
     }
@@ -51,7 +53,8 @@ pub(crate) fn compile(
     module: &mut Module,
     entry: Option<&str>,
 ) -> Result<(Program, Vec<Diagnostic>), Vec<Diagnostic>> {
-    let warnings = run(ctx, module, remaining(Level::of(ctx, module)))?;
+    let open = visa_ir::open::first(ctx, module, |_| true).is_some();
+    let warnings = run(ctx, module, remaining(Level::of(ctx, module), open))?;
     let program = visa_hw::compile(ctx, module, entry)?;
     Ok((program, warnings))
 }

@@ -255,7 +255,7 @@ impl<'a> Session<'a> {
         let options = visa_reference::Options { sum_order: machine.sum_order };
         let expected = visa_reference::evaluate(ctx, module, Some(&program.name), arguments, options);
         let expected = expected.map_err(|finding| self.refuse(vec![finding]))?;
-        let report = check::compare(&expected, &finished.results);
+        let report = check::compare(&expected, &finished.results, self.flags.ulps);
         if let Some(first) = &report.first {
             let message = format!(
                 "the lowering is wrong: {} of {} elements differ; {first}",
