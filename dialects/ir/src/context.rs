@@ -329,6 +329,17 @@ impl Context {
         body.into_any().downcast().ok()
     }
 
+    /// Whether an attribute is `auto`, or a list with an `auto` in it; asked of every clause, so without a copy.
+    pub(crate) fn is_open(&self, id: AttrId) -> bool {
+        let attr = &self.attr_interner.borrow().items[id.0 as usize];
+        matches!(attr, Attr::Auto | Attr::OpenInts(_))
+    }
+
+    /// Whether the type's text is `text`; asked of every operand, so without a copy.
+    pub(crate) fn is_type(&self, id: TypeId, text: &str) -> bool {
+        &*self.type_interner.borrow().items[id.0 as usize].text == text
+    }
+
     /// What an attribute is.
     #[must_use]
     pub fn attr_data(&self, id: AttrId) -> Attr {

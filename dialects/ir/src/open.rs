@@ -36,16 +36,16 @@ impl fmt::Display for Opening {
     }
 }
 
-/// The open clauses of an operation, in the order of its declaration.
+/// The open clauses of an operation, as they are declared.
 pub fn clauses(op: OpRef<'_>) -> impl Iterator<Item = &'static ClauseDecl> {
-    let declared = op.decl().map_or(&[][..], |decl: &'static OpDecl| decl.clauses);
-    declared.iter().filter(move |clause| is_open(op, clause.name))
+    let open = op.clauses().iter().filter(move |clause| op.ctx.is_open(clause.value));
+    open.filter_map(move |clause| op.decl()?.clause(&clause.name))
 }
 
 /// Whether a clause of an operation is `auto`, or a list with an `auto` in it.
 #[must_use]
 pub fn is_open(op: OpRef<'_>, clause: &str) -> bool {
-    matches!(op.attr(clause), Some(Attr::Auto | Attr::OpenInts(_)))
+    op.clauses().iter().any(|written| written.name == clause && op.ctx.is_open(written.value))
 }
 
 /// The first open clause of a module that `wanted` holds for.
@@ -72,7 +72,7 @@ pub fn untyped(op: OpRef<'_>) -> bool {
 /// Whether a type is that of values whose type depends on an open clause.
 #[must_use]
 pub fn is_unknown(ctx: &Context, ty: TypeId) -> bool {
-    &*ctx.type_text(ty) == TYPE
+    ctx.is_type(ty, TYPE)
 }
 
 /// The type of values whose type depends on an open clause.

@@ -18,20 +18,19 @@ pub(super) fn no_room(
     capacity: u64,
     func: Span,
 ) -> Diagnostic {
-    let needed = live_bytes(buffers);
-    let message = match least {
-        _ if needed > capacity => format!(
-            "{} has {capacity} bytes, but tensors of {needed} bytes are needed at the same time: {} bytes over",
-            space.name,
-            needed - capacity
-        ),
-        Some(least) => format!(
-            "{} has {capacity} bytes; the {needed} bytes that are needed at the same time would fit, but with alignments, addresses \
-             that are written and what is read beyond tensors, the least that was found is {least}: {} bytes over",
-            space.name,
-            least.saturating_sub(capacity)
-        ),
-        None => format!("{}: tensors too large to count", space.name),
+    let (name, needed) = (space.name, live_bytes(buffers));
+    let message = if needed > capacity {
+        let over = needed - capacity;
+        format!(
+            "{name} has {capacity} bytes, but tensors of {needed} bytes are needed at the same time: {over} bytes over"
+        )
+    } else {
+        let least = least.unwrap_or(u64::MAX);
+        let over = least.saturating_sub(capacity);
+        format!(
+            "{name} has {capacity} bytes; the {needed} bytes that are needed at the same time would fit, but with alignments, addresses \
+             that are written and what is read beyond tensors, the least that was found is {least}: {over} bytes over"
+        )
     };
     let point = worst_point(buffers).map_or(0, |(point, _)| point);
     let live = placed.iter().copied().filter(|tensor| tensor.live.0 <= point && point <= tensor.live.1);

@@ -72,6 +72,7 @@ fn widened(buffers: &[Buffer], reaches: &[Reach]) -> Vec<Buffer> {
     };
     buffers.iter().zip(reaches).map(wide).collect()
 }
+
 /// The packing of the buffers without what is read beyond them.
 fn narrowed(wide: Packing, widened: &[Buffer], buffers: &[Buffer], reaches: &[Reach]) -> Packing {
     let fronts = widened.iter().zip(reaches).map(|(buffer, reach)| front(buffer, *reach));

@@ -4,7 +4,7 @@ use crate::allocate::policy::Reuse;
 use crate::allocate::tensors::{Placed, Site};
 use crate::allocate::{Given, Plan, Used, plan};
 use crate::{Level, OptionDecl, OptionKind, Pass, PassCx};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use visa_ir::context::Attr;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{Module, OpId, TypeId};
@@ -62,7 +62,7 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     let given = Given { axes: &axes, support: &support, machine: &machine, reuse };
     let mut demands = Demands { scratch: cx.module.clone(), known: HashMap::new() };
     let mut errors = Vec::new();
-    let mut used: HashMap<&'static str, u64> = HashMap::new();
+    let mut used: BTreeMap<&'static str, u64> = BTreeMap::new();
     for id in cx.module.ops(cx.module.body()).to_vec() {
         let func = cx.module.op(cx.ctx, id);
         if !func.is(&FUNC) {

@@ -209,19 +209,21 @@ pub(super) fn never_open(clause: &ClauseDecl, span: Span) -> Diagnostic {
 
 /// The value of an open clause in the pretty form: `auto`, or a list of integers with an `auto` in it.
 fn open_value(clause: &ClauseDecl, text: &str, span: Span) -> Result<Option<Attr>, Diagnostic> {
-    let items =
-        if matches!(clause.kind, ClauseKind::Ints) { list(text).unwrap_or_default() } else { Vec::new() };
-    let value = match clause.kind {
-        ClauseKind::Word(words) if words.contains(&text) => return Ok(None),
-        _ if text == open::WORD => Attr::Auto,
-        _ if items.contains(&open::WORD) => {
-            let read = |item: &&str| if *item == open::WORD { Ok(None) } else { integer(item).map(Some) };
-            let values: Result<Vec<_>, _> = items.iter().map(read).collect();
-            Attr::OpenInts(values.map_err(|why| wrong_literal(clause, text, span).note(why, None))?.into())
-        }
-        _ => return Ok(None),
-    };
-    if clause.opening == Opening::Never { Err(never_open(clause, span)) } else { Ok(Some(value)) }
+    let known = matches!(clause.kind, ClauseKind::Word(words) if words.contains(&text));
+    let of_list = matches!(clause.kind, ClauseKind::Ints).then(|| list(text)).flatten();
+    let items = of_list.filter(|items| items.contains(&open::WORD));
+    if known || (text != open::WORD && items.is_none()) {
+        return Ok(None);
+    }
+    if clause.opening == Opening::Never {
+        return Err(never_open(clause, span));
+    }
+    let Some(items) = items else { return Ok(Some(Attr::Auto)) };
+    let read = |item: &&str| if *item == open::WORD { Ok(None) } else { integer(item).map(Some) };
+    let values: Result<Vec<_>, _> = items.iter().map(read).collect();
+    values
+        .map(|values| Some(Attr::OpenInts(values.into())))
+        .map_err(|why| wrong_literal(clause, text, span).note(why, None))
 }
 
 fn known_word<'t>(
