@@ -113,7 +113,7 @@ impl Graph {
         aim: &Aim,
         (stage, source): (usize, Option<usize>),
     ) {
-        if stage == scratch.len() {
+        if stage == scratch.operations() {
             return;
         }
         self.rounds = self.rounds.max(stage + 1);

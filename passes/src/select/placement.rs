@@ -101,7 +101,8 @@ fn kept(function: OpRef<'_>, axes: &Axes) -> Vec<AxisId> {
 /// The clusters and slices that are written of a load.
 fn written(function: OpRef<'_>) -> Option<(Expr, Expr)> {
     let block = function.regions().first()?;
-    let loads = function.module.ops(*block).iter().map(|&id| function.other(id)).filter(|op| op.name() == "tm.to_dm");
+    let loads =
+        function.module.ops(*block).iter().map(|&id| function.other(id)).filter(|op| op.name() == "tm.to_dm");
     let map = |op: OpRef<'_>, name: &str| op.body::<Expr>(name).map(|map| (*map).clone());
     loads.filter_map(|op| map(op, "cluster").zip(map(op, "slice"))).next()
 }

@@ -93,8 +93,8 @@ impl<'a> Scratch<'a> {
         Ok(Self { ctx, written, module, chain, commands, exec, machine, axes, stages: Vec::new() })
     }
 
-    /// Operations of the pipeline.
-    pub fn len(&self) -> usize {
+    /// How many operations the pipeline has.
+    pub fn operations(&self) -> usize {
         self.chain.len()
     }
 

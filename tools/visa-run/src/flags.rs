@@ -31,6 +31,9 @@ pub(crate) struct Flags {
     /// With --expect and --check: floating-point numbers may be that many numbers of their format apart.
     #[arg(long, value_name = "N", default_value_t = 0, requires = "compared")]
     pub(crate) ulps: u32,
+    /// Choose open configurations of pipelines before the kernel is lowered: `--allocate` goes with it where addresses are open too.
+    #[arg(long)]
+    pub(crate) select_configs: bool,
     /// Give open addresses a value before the kernel is lowered.
     #[arg(long)]
     pub(crate) allocate: bool,

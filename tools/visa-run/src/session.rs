@@ -134,7 +134,8 @@ impl<'a> Session<'a> {
 
     /// Closes what the kernel leaves open, as far as that is asked for.
     fn choose(&mut self, ctx: &Context, module: &mut Module) -> Outcome<()> {
-        let passes: Vec<_> = self.flags.allocate.then_some("allocate").into_iter().collect();
+        let asked = [(self.flags.select_configs, "select-configs"), (self.flags.allocate, "allocate")];
+        let passes: Vec<_> = asked.into_iter().filter(|(asked, _)| *asked).map(|(_, pass)| pass).collect();
         let warnings = kernel::choose(ctx, module, &passes).map_err(|findings| self.refuse(findings))?;
         self.emit(&warnings);
         Ok(())

@@ -81,13 +81,8 @@ pub(super) fn factors(site: &Site<'_>) -> Vec<Digit> {
     let split = |flits: bool, written: bool| -> Vec<Digit> {
         held.iter().chain(&broadcast).flat_map(|digit| split(digit, site, flits, written)).collect()
     };
-    let finest = [(true, true), (false, true), (false, false)]
-        .into_iter()
-        .map(|(flits, written)| split(flits, written));
-    finest
-        .clone()
-        .find(|factors| factors.len() <= MOST_FACTORS)
-        .unwrap_or_else(|| finest.last().unwrap_or_default())
+    let mut finer = [(true, true), (false, true)].into_iter().map(|(flits, written)| split(flits, written));
+    finer.find(|factors| factors.len() <= MOST_FACTORS).unwrap_or_else(|| split(false, false))
 }
 
 /// The part of a digit that the result has.

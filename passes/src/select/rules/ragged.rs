@@ -31,7 +31,9 @@ fn cuts(site: &Site<'_>) -> Vec<Proposal> {
             let packets = site.machine.limits.commit_sizes.iter().map(|&bytes| dtype.elements(bytes));
             // Where packets cut nothing, the digits say so themselves.
             for packet in packets.filter(|&packet| packet < size && !size.is_multiple_of(packet)) {
-                let (Some(time), Some(whole)) = (mapping(outer, site), mapping(inner, site)) else { continue };
+                let (Some(time), Some(whole)) = (mapping(outer, site), mapping(inner, site)) else {
+                    continue;
+                };
                 let whole = whole.pad(size.next_multiple_of(packet), PadKind::Top);
                 let time = Expr::pair([time, whole.clone().stride(packet)]);
                 let proposal = vec![("time", Value::Map(time)), ("packet", Value::Map(whole.modulo(packet)))];
