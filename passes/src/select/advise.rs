@@ -82,7 +82,7 @@ impl Advice {
             return Err(Silent::NothingCheaper);
         }
         if SUMS.iter().any(|sum| ops(module).iter().any(|op| op.name() == *sum))
-            && brings_padding(ctx, &choice)
+            && brings_padding(ctx, module, &choice)
         {
             return Err(Silent::NothingCheaper);
         }
@@ -232,16 +232,16 @@ const SUMS: [&str; 4] = [
 
 /// Whether a choice fetches or collects anything beside the elements. Flits of such a packet can look full though the last of them is not, and what is
 /// summed then is not known to be zero: a pipeline that sums is left as it is.
-fn brings_padding(ctx: &Context, choice: &Choice) -> bool {
+fn brings_padding(ctx: &Context, module: &Module, choice: &Choice) -> bool {
     fn padded(map: &Expr) -> bool {
         matches!(map, Expr::Pad { kind: PadKind::Top, .. }) || map.children().into_iter().any(padded)
     }
-    let steps = choice.best.steps(&choice.graph);
-    let clauses = steps
-        .iter()
-        .flat_map(|step| step.clauses.iter())
-        .filter(|(name, _)| matches!(*name, "time" | "packet"));
-    let mut maps = clauses.filter_map(|&(_, value)| ctx.attr_value::<Expr>(value?));
+    let brings = |stage: usize| {
+        ["stream.fetch", "stream.collect"].contains(&module.op(ctx, choice.chain[stage]).name())
+    };
+    let steps = choice.best.steps(&choice.graph).into_iter().filter(|step| brings(step.stage));
+    let mut maps =
+        steps.flat_map(|step| step.clauses.iter()).filter_map(|&(_, value)| ctx.attr_value::<Expr>(value?));
     maps.any(|map| padded(&map))
 }
 
