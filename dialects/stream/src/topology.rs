@@ -276,3 +276,34 @@ fn at_fault(left: Option<&Cell>, right: Option<&Cell>, axes: &Axes) -> String {
     let differs = axes.iter().find(|&(axis, ..)| left.get(axis) != right.get(axis));
     differs.map_or_else(String::new, |(_, name, _)| format!("axis {name}: "))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Four slices, two time steps; parts of the ring are (1, 2), (1, 4), (2, 1), (2, 2) and (4, 1).
+    #[test]
+    fn every_topology_of_four_slices_once() {
+        let every = Topology::every(4, 2);
+        let count = |name| every.iter().filter(|topology| topology.name() == name).count();
+        assert_eq!(count("forwarding"), 1);
+        // time0 is 1 or 2 where an outer part moves, which it does in three rings.
+        assert_eq!(count("broadcast01"), 2 + 3 * 2);
+        assert_eq!(count("broadcast1"), 3);
+        assert_eq!(count("transpose"), 1);
+        // slice1 * time0 divides two steps: slice1 is 2, time0 is 1.
+        assert_eq!(count("inter_transpose"), 2);
+        assert_eq!(count("transposed_broadcast1"), 3);
+        assert_eq!(every.len(), 18);
+    }
+
+    #[test]
+    fn parameters_are_those_of_the_topology() {
+        let every = Topology::every(4, 2);
+        let first = every.iter().find(|topology| topology.name() == "transpose");
+        let parameter = |clause| first.and_then(|topology| topology.parameter(clause));
+        assert_eq!((parameter("slice1"), parameter("slice0")), (Some(2), Some(2)));
+        assert_eq!((parameter("time0"), parameter("ring")), (None, None));
+        assert!(every[0].parameter("slice1").is_none());
+    }
+}

@@ -16,13 +16,20 @@ use visa_ir::module::{AttrId, Module, OpId, OpRef};
 use visa_ir::open::{Opening, untyped};
 use visa_ir::print::{Form, print_op};
 use visa_ir::verify::{Analysis, verify};
-use visa_mapping::attrs::MAP;
 use visa_mapping::facts::DeclaredAxes;
-use visa_mapping::{Axes, Dim, Equality, Expr, Tensor, equal_streams};
+use visa_mapping::{Axes, Equality, Expr, PadKind, Tensor, equal_streams};
 use visa_stream::ops::switch;
 
 /// Why two tensors with other layouts count as one.
 const LAYOUT: &str = "layout";
+
+/// Why there is no advice.
+enum Silent {
+    /// The pipeline is as good as any, as far as rules and verifiers can say.
+    NothingCheaper,
+    /// The cheaper one does not fit the rest of the module: its tensor is larger, say, and meets another.
+    DoesNotFit,
+}
 
 /// A cheaper pipeline.
 pub struct Advice {
@@ -45,7 +52,14 @@ impl Advice {
         }
         let free = chain.last().is_some_and(|&end| layout_is_free(module.op(ctx, end)));
         let layouts = if free { &[true, false][..] } else { &[false] };
-        layouts.iter().find_map(|&layout| Self::found(ctx, module, chain, rules, layout))
+        for &layout in layouts {
+            match Self::found(ctx, module, chain, rules, layout) {
+                Err(Silent::NothingCheaper) => return None,
+                Err(Silent::DoesNotFit) => {}
+                Ok(advice) => return Some(advice),
+            }
+        }
+        None
     }
 
     fn found(
@@ -54,21 +68,27 @@ impl Advice {
         chain: &[OpId],
         rules: &[&'static Rule],
         layout: bool,
-    ) -> Option<Self> {
+    ) -> Result<Self, Silent> {
         let axes = DeclaredAxes::build(ctx, module).0;
-        let (opened, seed) = opened(ctx, module, chain, rules, layout)?;
+        let (opened, seed) = opened(ctx, module, chain, rules, layout).ok_or(Silent::NothingCheaper)?;
         let ops = |module| -> Vec<OpRef<'_>> { chain.iter().map(|&id| OpRef { module, ctx, id }).collect() };
         let mut aim = Aim::of(&ops(&opened), &axes);
         aim.written.extend(Aim::of(&ops(module), &axes).written);
         aim.seed = seed;
-        let mut choice = choose_for(ctx, &opened, chain, rules, &aim).ok()?;
-        let written = written(&choice.graph, &aim.seed)?;
+        let choice = choose_for(ctx, &opened, chain, rules, &aim);
+        let mut choice = choice.map_err(|_| Silent::NothingCheaper)?;
+        let written = written(&choice.graph, &aim.seed).ok_or(Silent::NothingCheaper)?;
         if choice.best.time.cycles() >= written.time.cycles() {
-            return None;
+            return Err(Silent::NothingCheaper);
         }
-        let (changed, better) = applied(ctx, module, &choice, &axes)?;
+        if SUMS.iter().any(|sum| ops(module).iter().any(|op| op.name() == *sum))
+            && brings_padding(ctx, module, &choice)
+        {
+            return Err(Silent::NothingCheaper);
+        }
+        let (changed, better) = applied(ctx, module, &choice, &axes).ok_or(Silent::DoesNotFit)?;
         unite(&mut choice, &written);
-        Some(Self { choice, written, module: better, changed })
+        Ok(Self { choice, written, module: better, changed })
     }
 
     /// The advice as a remark: what both take, the chain of rewrites, and the operations to write.
@@ -127,24 +147,13 @@ fn opened(
     for (at, &id) in chain.iter().enumerate() {
         let op = module.op(ctx, id);
         let opens = rules.iter().any(|rule| rule.op == op.name()) && (layout || at + 1 < chain.len());
-        let slice = pinned_slice(op);
-        let names: Vec<&'static str> = op
-            .decl()?
-            .clauses
-            .iter()
-            .filter(|clause| {
-                opens
-                    && clause.opening == Opening::Configuration
-                    && !(slice.is_some() && clause.name == "slice")
-            })
-            .map(|clause| clause.name)
-            .collect();
-        let present: Clauses = names.iter().map(|&name| (name, value(op, name))).collect();
+        let clauses = op.decl()?.clauses.iter();
+        let names =
+            clauses.filter(|clause| opens && clause.opening == Opening::Configuration).map(|c| c.name);
+        let names = names.filter(|name| !op.is(&switch::DECL) || follows(op, name));
+        let present: Clauses = names.map(|name| (name, value(op, name))).collect();
         for &(name, value) in present.iter() {
             opened.set_clause(id, name, value.map(|_| ctx.attr(Attr::Auto)));
-        }
-        if let Some(slice) = slice {
-            opened.set_clause(id, "slice", Some(slice));
         }
         // What is written may do without clauses that others need.
         seed.push(if present.iter().any(|(_, value)| value.is_some()) { present } else { [].into() });
@@ -153,10 +162,10 @@ fn opened(
     Some((opened, seed))
 }
 
-/// What a switch's slices hold, which the result's type, and so all that reads it, depends on.
-fn pinned_slice(op: OpRef<'_>) -> Option<AttrId> {
-    let result = op.is(&switch::DECL).then(|| op.result_type::<Tensor>(0)).flatten()?;
-    value(op, "slice").or_else(|| Some(op.ctx.body_attr(&MAP, result.dim(Dim::Slice))))
+/// Whether a clause of a switch follows from others: its time, but for a bitmap, which has nothing else. The slices behind it are part of the result's
+/// type, and the ring that makes them is as large in any topology.
+fn follows(switch: OpRef<'_>, clause: &str) -> bool {
+    clause == "time" && switch.word("topology").is_some_and(|topology| &*topology != "custom")
 }
 
 fn value(op: OpRef<'_>, name: &str) -> Option<AttrId> {
@@ -206,12 +215,34 @@ fn applied(ctx: &Context, module: &Module, choice: &Choice, axes: &Axes) -> Opti
         if new.is_empty() {
             continue;
         }
-        let slice = pinned_slice(op).map(|slice| ("slice", Some(slice)));
-        new.into_iter().copied().chain(slice).for_each(|(name, value)| better.set_clause(id, name, value));
+        new.into_iter().for_each(|&(name, value)| better.set_clause(id, name, value));
         changed.push(id);
     }
     infer_all(ctx, &mut better).ok()?;
     (verify(ctx, &better).len() <= verify(ctx, module).len()).then_some((changed, better))
+}
+
+/// What adds elements up, padding included.
+const SUMS: [&str; 4] = [
+    "stream.contract",
+    "stream.accumulate",
+    "stream.vector_intra_slice_reduce",
+    "stream.vector_inter_slice_reduce",
+];
+
+/// Whether a choice fetches or collects anything beside the elements. Flits of such a packet can look full though the last of them is not, and what is
+/// summed then is not known to be zero: a pipeline that sums is left as it is.
+fn brings_padding(ctx: &Context, module: &Module, choice: &Choice) -> bool {
+    fn padded(map: &Expr) -> bool {
+        matches!(map, Expr::Pad { kind: PadKind::Top, .. }) || map.children().into_iter().any(padded)
+    }
+    let brings = |stage: usize| {
+        ["stream.fetch", "stream.collect"].contains(&module.op(ctx, choice.chain[stage]).name())
+    };
+    let steps = choice.best.steps(&choice.graph).into_iter().filter(|step| brings(step.stage));
+    let mut maps =
+        steps.flat_map(|step| step.clauses.iter()).filter_map(|&(_, value)| ctx.attr_value::<Expr>(value?));
+    maps.any(|map| padded(&map))
 }
 
 /// Whether a clause has another value than is written.

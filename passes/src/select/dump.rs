@@ -2,7 +2,8 @@
 
 use super::Choice;
 use super::graph::Graph;
-use egraph_serialize::{ClassData, ClassId, Cost, EGraph, Node, NodeId};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use visa_ir::context::Context;
@@ -95,24 +96,26 @@ fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.persist(path).map(drop).map_err(|error| error.error)
 }
 
-/// A node for each way to make a value, with the cycles of its engine as its cost; a class for each value, with its type. The roots are what
-/// the pipeline can end in.
-fn serialized(ctx: &Context, graph: &Graph, stages: usize) -> EGraph {
-    let mut out = EGraph::default();
-    let class = |number: usize| ClassId::from(graph.egraph.find(graph.classes[number].id).to_string());
-    let node = |number: usize, step: usize| NodeId::from(format!("{number}.{step}"));
+/// In the format of the crate egraph-serialize, which itself would make every JSON object of the workspace keep its order of insertion. A node for each
+/// way to make a value, with the cycles of its engine as its cost; a class for each value, with its type. The roots are what the pipeline can end in.
+fn serialized(ctx: &Context, graph: &Graph, stages: usize) -> Value {
+    let (mut nodes, mut types) = (Map::new(), Map::new());
+    let class = |number: usize| graph.egraph.find(graph.classes[number].id).to_string();
     for (number, found) in graph.classes.iter().enumerate() {
         let ty = ctx.type_text(found.ty()).to_string();
-        out.class_data.entry(class(number)).or_insert(ClassData { typ: Some(ty), extra: Default::default() });
+        types.entry(class(number)).or_insert_with(|| json!({ "type": ty }));
         for (at, step) in found.steps.iter().enumerate() {
-            // Cycles of a pipeline stay far below 2^53.
-            let cost = Cost::new(step.time.busiest as f64).unwrap_or_default();
-            let children = step.source.map(|source| node(source, 0)).into_iter().collect();
-            let (op, eclass) = (step.head.as_str().to_owned(), class(number));
-            out.add_node(node(number, at), Node { op, children, eclass, cost, subsumed: false });
+            let children: Vec<_> = step.source.map(|source| format!("{source}.0")).into_iter().collect();
+            let node = json!({
+                "op": step.head.as_str(),
+                "children": children,
+                "eclass": class(number),
+                "cost": step.time.busiest,
+                "subsumed": false,
+            });
+            nodes.insert(format!("{number}.{at}"), node);
         }
     }
-    out.root_eclasses = graph.ends(stages).map(class).collect();
-    out.root_eclasses.dedup();
-    out
+    let roots: BTreeSet<_> = graph.ends(stages).map(class).collect();
+    json!({ "nodes": nodes, "root_eclasses": roots, "class_data": types })
 }

@@ -1,6 +1,7 @@
 //! The switch: which slices' packets each slice gets, and when (book 13).
 
 use crate::select::rule::{Proposal, Rule, Site, Value};
+use std::collections::BTreeMap;
 use visa_ir::verify::VerifyCx;
 use visa_mapping::ops::transfer::free_axes;
 use visa_mapping::{AxisId, Digit, Digits, Dim, Expr, rebuild};
@@ -68,12 +69,21 @@ fn named(site: &Site<'_>) -> Vec<Made> {
     } else if wanted.is_none() && when.is_none() && !sums_slices(site, &slice) {
         every.truncate(1);
     }
+    for clause in ["slice1", "slice0", "time0"] {
+        if let Some(value) = site.written.int(clause) {
+            every.retain(|own| own.parameter(clause).and_then(|own| i64::try_from(own).ok()) == Some(value));
+        }
+    }
     let fits = |found: &Expr, wanted: Option<&Expr>| {
         wanted.is_none_or(|wanted| same(found, wanted, &free, site.axes).is_ok())
     };
+    // What slices hold does not depend on time0, so all of a ring fit or none.
+    let mut rings = BTreeMap::new();
     let made = every.into_iter().filter_map(|topology| {
         let made = topology.result(&slice, &time);
-        (fits(&made.0, wanted.as_ref()) && fits(&made.1, when.as_deref())).then(|| Made {
+        let ring = (topology.name(), topology.slice1, topology.slice0);
+        let ring_fits = *rings.entry(ring).or_insert_with(|| fits(&made.0, wanted.as_ref()));
+        (ring_fits && fits(&made.1, when.as_deref())).then(|| Made {
             topology: Some(topology),
             slice: wanted.clone().unwrap_or_else(|| site.tidy(made.0)),
             time: when.as_deref().cloned().unwrap_or_else(|| site.tidy(made.1)),
