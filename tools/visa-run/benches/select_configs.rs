@@ -48,7 +48,7 @@ fn main() {
     let milliseconds = |time: Option<&Duration>| time.map_or(0.0, |time| time.as_secs_f64() * 1e3);
     println!("{large} pipelines have more configurations, {none} have no legal one");
     println!(
-        "{{\"cases\": {}, \"max_gap\": {gap:.1}, \"median_ms\": {:.1}, \"worst_ms\": {:.1}}}",
+        "{{\"cases\": {}, \"max_gap\": {gap:?}, \"median_ms\": {:.1}, \"worst_ms\": {:.1}}}",
         times.len(),
         milliseconds(times.get(times.len() / 2)),
         milliseconds(times.last())

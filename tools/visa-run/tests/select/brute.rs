@@ -8,7 +8,7 @@ use visa_ir::infer::infer_all;
 use visa_ir::module::{AttrId, Module, OpId, OpRef};
 use visa_ir::open::{self, Opening};
 use visa_ir::print::{Form, print_op};
-use visa_ir::verify::{Analysis, has_errors, verify};
+use visa_ir::verify::{Analysis, VerifyCx, has_errors, verify};
 use visa_machine::Machine;
 use visa_mapping::attrs::MAP;
 use visa_mapping::facts::DeclaredAxes;
@@ -21,7 +21,7 @@ use visa_numerics::DType;
 const MOST_TERMS: usize = 5;
 
 /// How long a first legal configuration is looked for.
-const MOST_UNTIL_FIRST: u64 = 2_000;
+const MOST_UNTIL_FIRST: u64 = 40;
 
 /// What was found.
 pub(crate) enum Outcome {
@@ -146,7 +146,12 @@ impl Search<'_> {
 
     /// Goes on if what is chosen so far is legal.
     fn try_next(&mut self, module: &mut Module, stage: usize) {
-        if infer_all(self.ctx, module).is_err() || has_errors(&verify(self.ctx, module)) {
+        let legal = infer_all(self.ctx, module).is_ok() && {
+            let op = module.op(self.ctx, self.chain[stage]);
+            let verify = op.decl().and_then(|decl| decl.verify);
+            verify.is_none_or(|verify| verify(op, &VerifyCx::new(self.ctx, module)).is_ok())
+        };
+        if !legal {
             self.least.refused += 1;
             // Ten refused ones cost as much time as one that is priced.
             self.over |= self.least.refused / 10 + self.least.legal > self.bound;
@@ -157,7 +162,12 @@ impl Search<'_> {
 
     fn price(&mut self, module: &Module) {
         let last = module.op(self.ctx, self.chain[self.chain.len() - 1]).span();
-        let Ok(program) = whole::compile(self.ctx, module.clone()) else {
+        let compiled = if has_errors(&verify(self.ctx, module)) {
+            None
+        } else {
+            whole::compile(self.ctx, module.clone()).ok()
+        };
+        let Some(program) = compiled else {
             self.least.refused += 1;
             return;
         };

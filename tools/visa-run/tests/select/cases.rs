@@ -64,11 +64,16 @@ pub(crate) fn kernel(seed: u64, case: u64) -> (Kind, String) {
     let mut random = Random(seed.wrapping_shl(32) ^ case);
     let kind = KINDS[(case % KINDS.len() as u64) as usize];
     let text = match kind {
-        Kind::Contraction => contraction(&mut random),
+        Kind::Contraction => contraction(&mut random, true),
         Kind::ToTrf | Kind::ToVrf => filed(&mut random, kind),
         Kind::Movement | Kind::Broadcast | Kind::FetchCast | Kind::Cast => movement(&mut random, kind),
     };
     (kind, text)
+}
+
+/// The contraction of a case as the book writes it, with nothing open.
+pub(crate) fn written(seed: u64, case: u64) -> String {
+    contraction(&mut Random(seed.wrapping_shl(32) ^ case), false)
 }
 
 fn list(terms: &[String]) -> String {
@@ -199,7 +204,7 @@ const FORMATS: [(&str, &str, u64); 7] = [
 ];
 
 /// A product over K of a stream with M and of weights with N in rows, and sometimes C in time.
-fn contraction(random: &mut Random) -> String {
+fn contraction(random: &mut Random, open: bool) -> String {
     let (memory, fetch, flit) = random.of(&FORMATS);
     let rows = random.of(&[1, 2, 4, 8]);
     let k = random.of(&[flit, 2 * flit, 3 * flit, 4 * flit, flit / 2, flit + flit / 2, flit * 2 + 8]);
@@ -215,6 +220,18 @@ fn contraction(random: &mut Random) -> String {
     wanted = random.shuffled(&wanted);
     let (stream, wanted) = (list(&stream), list(&wanted));
     let element = if random.below(4) == 0 { format!("[{wanted}]") } else { "auto".to_owned() };
+    let cut = |time: &str, packet: &str| match open {
+        true => "time auto, packet auto".to_owned(),
+        false => format!("time [{time}], packet [{packet}]"),
+    };
+    let (outer, inner, packet) =
+        (format!("{mask} / {flit}"), format!("{mask} % {flit}"), mask.trim_matches(['[', ']']));
+    let lanes = if rows == 8 { "N" } else { "N # 8" };
+    let (x1, x2) = (cut("M", packet), cut(&format!("M, {outer}"), &inner));
+    let x3 = cut(&format!("M, {outer}, C"), &format!("{inner} # {}", 2 * flit));
+    let (x4, mode) = if open { ("packet auto", "auto") } else { ("packet [1]", "interleaved") };
+    let x5 = format!("{mode} %x4 {}", cut("M, C", lanes));
+    let element = if open { element } else { format!("[M, C, {lanes}]") };
     format!(
         "visa 1
 tm.axes [S = 8, M = {m}, K = {k}, C = {columns}, N = {rows}]
@@ -226,11 +243,11 @@ tm.func @f(%x: !tm.hbm<{memory}, [1], [S, {stream}]>, %w: !tm.hbm<{memory}, [1],
   %w2 = stream.collect %w1 time [N, C, {mask} / {flit}], packet [{mask} % {flit}]
   %w3 = stream.to_trf %w2 at full, row [N], element [C, {mask}]
   %x0 = stream.begin main %xd
-  %x1 = stream.fetch %x0 {fetch}time auto, packet auto
-  %x2 = stream.collect %x1 time auto, packet auto
-  %x3 = stream.align %x2, %w3 time auto, packet auto
-  %x4 = stream.contract %x3 packet auto
-  %x5 = stream.accumulate auto %x4 time auto, packet auto
+  %x1 = stream.fetch %x0 {fetch}{x1}
+  %x2 = stream.collect %x1 {x2}
+  %x3 = stream.align %x2, %w3 {x3}
+  %x4 = stream.contract %x3 {x4}
+  %x5 = stream.accumulate {x5}
   %y = stream.commit %x5 at 131072, element {element}
   %r = tm.to_hbm %y at 0x20000000, element [S, {wanted}]
   tm.return %r
