@@ -17,6 +17,7 @@ use visa_ir::open::{self, Opening};
 use visa_ir::verify::{Analysis, VerifyCx};
 use visa_machine::Machine;
 use visa_mapping::facts::{DeclaredAxes, Support, machine};
+use visa_stream::unmasked;
 
 /// The clauses that a choice gives an operation, and those that it takes away.
 pub type Clauses = Rc<[(&'static str, Option<AttrId>)]>;
@@ -150,6 +151,10 @@ impl<'a> Scratch<'a> {
         known.know(self.axes.clone());
         if let Some(verify) = op.decl().and_then(|decl| decl.verify) {
             verify(op, &known)?;
+        }
+        // The verifier leaves padding to whoever wrote it; a choice never sums what nobody defined.
+        if let Some(unmasked) = unmasked::warnings(op, &self.axes.0).into_iter().next() {
+            return Err(unmasked);
         }
         let (support, addresses) = (known.analysis::<Support>(), HashMap::new());
         let cx = StageCx {

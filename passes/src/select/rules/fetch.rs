@@ -3,6 +3,7 @@
 use crate::select::rule::{Proposal, Rule, Site, Value};
 use std::collections::BTreeSet;
 use visa_mapping::{AxisId, Digit, Digits, Dim, Expr, PadKind, rebuild};
+use visa_numerics::DType;
 
 /// Digits in any order, any of them the packet.
 pub(super) static REGROUP: Rule = Rule {
@@ -46,21 +47,68 @@ fn cuts(site: &Site<'_>, sizes: impl Fn(&Site<'_>, u64) -> Vec<(u64, PadKind)>) 
     let factors = factors(site);
     let mut found = Vec::new();
     for order in orders(&factors) {
-        for cut in 0..order.len() {
-            let (time, packet) = order.split_at(cut);
-            let elements: u64 = packet.iter().map(|digit| digit.extent).product();
-            let Some(bytes) = site.source.dtype.bytes(elements) else { continue };
-            for (size, kind) in sizes(site, bytes) {
-                let (Some(time), Some(packet)) = (mapping(time, site), mapping(packet, site)) else {
-                    continue;
-                };
-                let whole = site.source.dtype.elements(size);
-                let packet = if size > bytes { packet.pad(whole, kind) } else { packet };
-                let proposal = vec![("time", Value::Map(time)), ("packet", Value::Map(packet))];
-                if !found.contains(&proposal) {
-                    found.push(proposal);
-                }
+        (0..=order.len()).for_each(|cut| add(site, &sizes, order.split_at(cut), &mut found));
+    }
+    for (factors, low) in cut_again(&factors, site) {
+        for order in orders(&factors) {
+            let Some(cut) = order.iter().position(|digit| *digit == low) else { continue };
+            add(site, &sizes, order.split_at(cut), &mut found);
+        }
+    }
+    found
+}
+
+/// Proposes a time and a packet with every padding.
+fn add(
+    site: &Site<'_>,
+    sizes: &impl Fn(&Site<'_>, u64) -> Vec<(u64, PadKind)>,
+    (time, packet): (&[Digit], &[Digit]),
+    found: &mut Vec<Proposal>,
+) {
+    let dtype = format(site);
+    let elements: u64 = packet.iter().map(|digit| digit.extent).product();
+    let Some(bytes) = dtype.bytes(elements) else { return };
+    for (size, kind) in sizes(site, bytes) {
+        if size > bytes && kind == PadKind::Top && is_summed(packet, site) {
+            continue;
+        }
+        let (Some(time), Some(packet)) = (mapping(time, site), mapping(packet, site)) else { continue };
+        let packet = if size > bytes { packet.pad(dtype.elements(size), kind) } else { packet };
+        let proposal = vec![("time", Value::Map(time)), ("packet", Value::Map(packet))];
+        if !found.contains(&proposal) {
+            found.push(proposal);
+        }
+    }
+}
+
+/// Whether a contraction sums over some of these digits: then padding behind them must be masked.
+pub(super) fn is_summed(digits: &[Digit], site: &Site<'_>) -> bool {
+    let summed = |axis: AxisId| site.aim.sums_over(axis) || !site.aim.knows_sums();
+    site.aim.pairs && digits.iter().any(|digit| digit.axis.is_some_and(summed))
+}
+
+/// What the fetch makes of an element: its packets are counted in that.
+fn format(site: &Site<'_>) -> DType {
+    site.op.body::<DType>("dtype").map_or(site.source.dtype, |dtype| *dtype)
+}
+
+/// Most digits of which one is cut again.
+const MOST_CUT_AGAIN: usize = 3;
+
+/// One digit is cut at what a commit can write, below a flit; with its lower part, which then begins the packet (book 09).
+fn cut_again(factors: &[Digit], site: &Site<'_>) -> Vec<(Vec<Digit>, Digit)> {
+    let few = factors.len() <= MOST_CUT_AGAIN;
+    let mut found = Vec::new();
+    for (at, digit) in factors.iter().enumerate().filter(|_| few) {
+        for &bytes in &site.machine.limits.commit_sizes {
+            let extent = format(site).elements(bytes);
+            if extent <= 1 || extent >= digit.extent || !digit.extent.is_multiple_of(extent) {
+                continue;
             }
+            let low = Digit { extent, live: extent, ..*digit };
+            let rest = digit.extent / extent;
+            let high = Digit { stride: digit.stride * extent, extent: rest, live: rest, ..*digit };
+            found.push(([&factors[..at], &[high, low], &factors[at + 1..]].concat(), low));
         }
     }
     found

@@ -1,7 +1,7 @@
 //! Streams whose packets cut through padding: rows of 65 elements in packets of 32, or `[[A, B] # 32]` of 3 x 5. Data memory takes them
 //! with their padding (book 33, example 3).
 
-use super::fetch::{factors, mapping, orders};
+use super::fetch::{factors, is_summed, mapping, orders};
 use crate::select::rule::{Proposal, Rule, Site, Value};
 use visa_mapping::{Dim, Expr, PadKind};
 
@@ -27,6 +27,9 @@ fn cuts(site: &Site<'_>) -> Vec<Proposal> {
     for order in orders(&factors) {
         for at in 0..order.len() {
             let (outer, inner) = order.split_at(at);
+            if is_summed(inner, site) {
+                continue;
+            }
             let size: u64 = inner.iter().map(|digit| digit.extent).product();
             let packets = site.machine.limits.commit_sizes.iter().map(|&bytes| dtype.elements(bytes));
             // Where packets cut nothing, the digits say so themselves.
