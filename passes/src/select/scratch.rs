@@ -138,10 +138,36 @@ impl<'a> Scratch<'a> {
             self.module.set_type(value, ty);
         }
         let spec = self.lowered(id)?;
+        if stage + 1 == self.chain.len() {
+            self.check_users(id)?;
+        }
         let placed = self.place(spec)?;
         let time = placed.time;
         self.stages.push(placed);
         Ok((types[0], time))
+    }
+
+    /// Asks the transfers and views of the result whether they can take it.
+    fn check_users(&mut self, id: OpId) -> Result<(), Diagnostic> {
+        let results = self.module.op(self.ctx, id).results().to_vec();
+        let users: Vec<OpId> = results.iter().flat_map(|&result| self.module.uses(result).to_vec()).collect();
+        for user in users {
+            let op = self.module.op(self.ctx, user);
+            if !op.name().starts_with("tm.") || open::untyped(op) {
+                continue;
+            }
+            if let Some((decl, infer)) = op.decl().and_then(|decl| Some((decl, decl.infer?))) {
+                let types = result_types(op, decl, infer)?;
+                for (value, &ty) in op.results().to_vec().into_iter().zip(&*types) {
+                    self.module.set_type(value, ty);
+                }
+            }
+            let op = self.module.op(self.ctx, user);
+            let known = VerifyCx::new(self.ctx, &self.module);
+            known.know(self.axes.clone());
+            op.decl().and_then(|decl| decl.verify).map_or(Ok(()), |verify| verify(op, &known))?;
+        }
+        Ok(())
     }
 
     /// Verifies an operation; what it becomes inside `hw.exec`.

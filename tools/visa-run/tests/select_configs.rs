@@ -117,7 +117,8 @@ fn runs(rules: &[&'static Rule], count: u64, seed: u64) -> BTreeMap<&'static str
 #[expect(clippy::print_stdout, reason = "how many proposals of each rule were run")]
 fn what_rules_propose_leaves_results_as_they_are() {
     let tallies = runs(RULES, setting("VISA_PIPELINES", 28), setting("VISA_SEED", 2026));
-    for rule in RULES {
+    // No pipeline that is drawn has a switch: test/passes/select-configs/switch.visa runs what its rules choose.
+    for rule in RULES.iter().filter(|rule| rule.op != "stream.switch") {
         let tally = tallies.get(rule.name);
         println!("{}: {} proposals run", rule.name, tally.map_or(0, |tally| tally.run));
         assert!(tally.is_some_and(|tally| tally.run > 0), "no proposal of `{}` was run", rule.name);

@@ -18,7 +18,14 @@ pub(super) static AS_IT_IS: Rule = Rule {
     name: "as-it-is",
     equation: "commit of [T], [P] may have the layout [T, P]",
     op: "stream.commit",
-    propose: |site| vec![vec![("element", Value::Map(site.tidy(stream(site))))]],
+    propose: |site| {
+        let all = stream(site);
+        let axes = all.axis_names(site.axes);
+        match axes.iter().filter_map(|name| site.axes.id(name)).any(|axis| site.aim.sums_over(axis)) {
+            true => Vec::new(),
+            false => vec![vec![("element", Value::Map(site.tidy(all)))]],
+        }
+    },
 };
 
 fn cuts(site: &Site<'_>) -> Vec<Proposal> {
