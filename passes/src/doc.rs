@@ -9,7 +9,7 @@ pub fn passes_page(passes: &[&Pass]) -> String {
     let mut out = String::from("# Passes\n");
     for pass in passes {
         let _ = writeln!(out, "\n## `{}`\n\n{}\n", pass.name, pass.summary);
-        let _ = writeln!(out, "Takes {} level, gives {} level.", pass.takes, pass.gives);
+        let _ = writeln!(out, "Takes {} level, gives {} level.{}", pass.takes, pass.gives, openness(pass));
         if !pass.doc.trim().is_empty() {
             let _ = writeln!(out, "\n{}", pass.doc.trim());
         }
@@ -28,4 +28,13 @@ pub fn passes_page(passes: &[&Pass]) -> String {
         }
     }
     out
+}
+
+/// What a pass has to do with open clauses, as a sentence.
+fn openness(pass: &Pass) -> String {
+    match (pass.closes, pass.open) {
+        (Some(opening), _) => format!(" Closes open {opening}."),
+        (None, true) => " Takes open clauses.".to_owned(),
+        (None, false) => String::new(),
+    }
 }

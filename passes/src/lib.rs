@@ -5,6 +5,7 @@
 //! each pass leaves, and reports. Nothing here prints: whoever wants to see the IR between passes gives an
 //! [`Instrument`].
 
+pub mod allocate;
 pub mod canonical;
 pub mod doc;
 pub mod lower;
@@ -12,6 +13,8 @@ mod manager;
 mod options;
 mod pass;
 mod pipeline;
+pub mod plan_vector;
+pub mod select;
 
 pub use manager::{Cause, Failure, Instrument, PassManager, Report, Silent, StepReport};
 pub use options::{OptionDecl, OptionKind, OptionValue, Options};

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::Module;
+use visa_ir::open::{self, Opening};
 use visa_ir::verify::{has_errors, verify};
 
 /// Sees the module around each pass; a tool prints it from here.
@@ -130,6 +131,11 @@ impl<'p> PassManager<'p> {
         module: &mut Module,
         report: &mut Report,
     ) -> Result<(), Cause> {
+        if !step.pass.open
+            && let Some(finding) = open_clause(ctx, module, &|_| true, self.known)
+        {
+            return Err(Cause::Refused(vec![finding]));
+        }
         let start = Instant::now();
         let mut cx = PassCx::new(ctx, module, &step.options);
         // A module that a panic left half rewritten is only ever looked at, never run or printed as a result.
@@ -152,6 +158,11 @@ impl<'p> PassManager<'p> {
                 return Err(Cause::Invalid(found));
             }
         }
+        if let Some(kind) = step.pass.closes
+            && let Some(finding) = open_clause(ctx, module, &|opening| opening == kind, &[])
+        {
+            return Err(Cause::Invalid(vec![finding]));
+        }
         // A kernel that nothing of a level is needed for may leave it out: what only returns its arguments has no loops.
         let left = Level::of(ctx, module);
         if left != Level::Any && left < step.pass.gives {
@@ -159,6 +170,24 @@ impl<'p> PassManager<'p> {
         }
         Ok(())
     }
+}
+
+/// The first open clause of a kind that `wanted` holds for, as an error, and the pass of `known` that closes it.
+fn open_clause(
+    ctx: &Context,
+    module: &Module,
+    wanted: &dyn Fn(Opening) -> bool,
+    known: &[&'static Pass],
+) -> Option<Diagnostic> {
+    let (id, clause) = open::first(ctx, module, wanted)?;
+    let op = module.op(ctx, id);
+    let message = format!("clause `{}` of `{}` is open (`{}`)", clause.name, op.name(), open::WORD);
+    let closing = known.iter().find(|pass| pass.closes == Some(clause.opening));
+    let fix = closing.map(|pass| format!("let `--{}` choose it before, or write a value", pass.name));
+    Some(
+        Diagnostic::error("open", op.clause_span(clause.name), message)
+            .fix(fix.or_else(|| Some("write a value".to_owned()))),
+    )
 }
 
 fn panic_message(payload: &(dyn Any + Send)) -> String {

@@ -6,6 +6,7 @@ use std::fmt;
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::Module;
+use visa_ir::open::Opening;
 
 /// How far down a module has been lowered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -72,6 +73,10 @@ pub struct Pass {
     pub takes: Level,
     /// The level it gives.
     pub gives: Level,
+    /// Whether it takes modules with open clauses.
+    pub open: bool,
+    /// Which open clauses it closes: behind it there are none of this kind.
+    pub closes: Option<Opening>,
     /// What it counts, with what each count means.
     pub statistics: &'static [(&'static str, &'static str)],
     /// Rewrites the module. Errors are about the input; the module is dropped then.
@@ -87,6 +92,8 @@ impl Pass {
         options: &[],
         takes: Level::Any,
         gives: Level::Any,
+        open: false,
+        closes: None,
         statistics: &[],
         run: |_| Ok(()),
     };

@@ -3,6 +3,7 @@
 use crate::decl::{Body, BodyDef, BodyError, Dialect, OpDecl};
 use crate::hash::Fast;
 use crate::infer::Inferred;
+use crate::open;
 use std::any::Any;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -40,6 +41,10 @@ pub enum Attr {
     Strs(Rc<[Rc<str>]>),
     /// Present, with no value.
     Unit,
+    /// `auto`: a pass chooses it.
+    Auto,
+    /// A list of integers, of which a pass chooses those that are `None`.
+    OpenInts(Rc<[Option<i64>]>),
     /// A dialect attribute.
     Body(&'static BodyDef, Rc<dyn Body>),
     /// An attribute of an unregistered dialect or of MLIR itself, as written.
@@ -64,6 +69,14 @@ impl Attr {
                 format!("[{}]", items.join(", "))
             }
             Self::Unit => "unit".into(),
+            Self::Auto => open::ATTRIBUTE.into(),
+            Self::OpenInts(values) => {
+                let items = values.iter().map(|value| match value {
+                    Some(value) => format!("{value} : i64"),
+                    None => open::ATTRIBUTE.to_owned(),
+                });
+                format!("[{}]", items.collect::<Vec<_>>().join(", "))
+            }
             Self::Body(def, body) => format!("#{}<{body}>", def.name),
             Self::Opaque(text) => text.to_string(),
         }
@@ -316,6 +329,17 @@ impl Context {
         body.into_any().downcast().ok()
     }
 
+    /// Whether an attribute is `auto`, or a list with an `auto` in it; asked of every clause, so without a copy.
+    pub(crate) fn is_open(&self, id: AttrId) -> bool {
+        let attr = &self.attr_interner.borrow().items[id.0 as usize];
+        matches!(attr, Attr::Auto | Attr::OpenInts(_))
+    }
+
+    /// Whether the type's text is `text`; asked of every operand, so without a copy.
+    pub(crate) fn is_type(&self, id: TypeId, text: &str) -> bool {
+        &*self.type_interner.borrow().items[id.0 as usize].text == text
+    }
+
     /// What an attribute is.
     #[must_use]
     pub fn attr_data(&self, id: AttrId) -> Attr {
@@ -328,7 +352,7 @@ impl Context {
         match self.attr_data(id) {
             Attr::Body(_, body) => body.into_any().downcast().ok(),
             Attr::Int(_) | Attr::Str(_) | Attr::Symbol(_) | Attr::Ints(_) => None,
-            Attr::Strs(_) | Attr::Unit | Attr::Opaque(_) => None,
+            Attr::Strs(_) | Attr::Unit | Attr::Auto | Attr::OpenInts(_) | Attr::Opaque(_) => None,
         }
     }
 }

@@ -4,6 +4,7 @@
 use crate::context::Context;
 use crate::diag::{Diagnostic, nearest};
 use crate::module::{OpRef, TypeId};
+use crate::open::Opening;
 use crate::verify::VerifyCx;
 use std::any::Any;
 use std::fmt;
@@ -151,6 +152,8 @@ pub struct ClauseDecl {
     pub presence: Presence,
     /// A *lead* clause stands right behind the operation's name, without its keyword.
     pub lead: bool,
+    /// Whether it may be `auto`.
+    pub opening: Opening,
     /// What it means, with its unit.
     pub doc: &'static str,
 }
@@ -159,13 +162,13 @@ impl ClauseDecl {
     /// A required clause.
     #[must_use]
     pub const fn required(name: &'static str, kind: ClauseKind, doc: &'static str) -> Self {
-        Self { name, kind, presence: Presence::Required, lead: false, doc }
+        Self { name, kind, presence: Presence::Required, lead: false, opening: Opening::Never, doc }
     }
 
     /// An optional clause.
     #[must_use]
     pub const fn optional(name: &'static str, kind: ClauseKind, doc: &'static str) -> Self {
-        Self { name, kind, presence: Presence::Optional, lead: false, doc }
+        Self { name, kind, presence: Presence::Optional, lead: false, opening: Opening::Never, doc }
     }
 
     /// A clause with a default.
@@ -176,13 +179,25 @@ impl ClauseDecl {
         default: &'static str,
         doc: &'static str,
     ) -> Self {
-        Self { name, kind, presence: Presence::Default(default), lead: false, doc }
+        Self { name, kind, presence: Presence::Default(default), lead: false, opening: Opening::Never, doc }
     }
 
     /// The required clause that stands first, without its keyword.
     #[must_use]
     pub const fn lead(name: &'static str, kind: ClauseKind, doc: &'static str) -> Self {
-        Self { name, kind, presence: Presence::Required, lead: true, doc }
+        Self { name, kind, presence: Presence::Required, lead: true, opening: Opening::Never, doc }
+    }
+
+    /// The clause, which may also be `auto`; result types may depend on it.
+    #[must_use]
+    pub const fn open(self) -> Self {
+        Self { opening: Opening::Configuration, ..self }
+    }
+
+    /// The clause, a place in a memory, which may also be `auto`; no result type depends on it.
+    #[must_use]
+    pub const fn open_address(self) -> Self {
+        Self { opening: Opening::Address, ..self }
     }
 }
 

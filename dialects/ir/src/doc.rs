@@ -1,6 +1,7 @@
 //! The language reference, written from the declarations.
 
 use crate::decl::{Arity, BodyDef, ClauseDecl, Dialect, OpDecl, Presence, Trait};
+use crate::open::{self, Opening};
 use std::fmt::Write as _;
 
 /// A dialect's page of the language reference, in Markdown.
@@ -62,7 +63,16 @@ fn clause_row(out: &mut String, clause: &ClauseDecl) {
         Presence::Default(text) => format!("`{text}`"),
     };
     let kind = clause.kind.describe().replace('|', "\\|");
-    let _ = writeln!(out, "| `{}` | {kind} | {default} | {} |", clause.name, clause.doc.replace('|', "\\|"));
+    let open = match clause.opening {
+        Opening::Never => String::new(),
+        Opening::Address | Opening::Configuration => format!(", or `{}`", open::WORD),
+    };
+    let _ = writeln!(
+        out,
+        "| `{}` | {kind}{open} | {default} | {} |",
+        clause.name,
+        clause.doc.replace('|', "\\|")
+    );
 }
 
 /// The operation's shape on one line.

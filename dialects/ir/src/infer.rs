@@ -1,11 +1,12 @@
 //! Result types of operations, worked out once for each combination of operand types and clauses: the parser and every
 //! run of the verifier ask for the same few, over and over.
 
-use crate::context::{AttrId, TypeId};
+use crate::context::{AttrId, Context, TypeId};
 use crate::decl::{InferFn, OpDecl};
 use crate::diag::Diagnostic;
 use crate::hash::Fast;
-use crate::module::OpRef;
+use crate::module::{Module, OpRef};
+use crate::open;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -23,12 +24,18 @@ struct Key {
 #[derive(Default)]
 pub(crate) struct Inferred(RefCell<HashMap<Key, Rc<[TypeId]>, Fast>>);
 
-/// The result types of `op`, as the `infer` of its declaration gives them.
-pub(crate) fn result_types(
+/// The result types of `op`, as the `infer` of its declaration gives them; unknown where they depend on an open clause.
+///
+/// # Errors
+/// What inference says of the operation.
+pub fn result_types(
     op: OpRef<'_>,
     decl: &'static OpDecl,
     infer: InferFn,
 ) -> Result<Rc<[TypeId]>, Diagnostic> {
+    if open::untyped(op) {
+        return Ok(vec![open::unknown(op.ctx); decl.results.len()].into());
+    }
     let attr = |name| op.clauses().iter().find(|clause| clause.name == name).map(|clause| clause.value);
     let clauses = decl.clauses.iter().enumerate();
     let key = Key {
@@ -43,4 +50,20 @@ pub(crate) fn result_types(
     let types: Rc<[TypeId]> = infer(op)?.into();
     op.ctx.inferred.0.borrow_mut().insert(key, types.clone());
     Ok(types)
+}
+
+/// Infers every result type of a module again, from the first operation to the last: types follow from clauses and operands.
+///
+/// # Errors
+/// What inference says of an operation; not for a module that verified before.
+pub fn infer_all(ctx: &Context, module: &mut Module) -> Result<(), Diagnostic> {
+    for id in module.walk_all() {
+        let op = module.op(ctx, id);
+        let Some((decl, infer)) = op.decl().and_then(|decl| Some((decl, decl.infer?))) else { continue };
+        let types = result_types(op, decl, infer)?;
+        for (value, &ty) in op.results().to_vec().into_iter().zip(&*types) {
+            module.set_type(value, ty);
+        }
+    }
+    Ok(())
 }

@@ -587,6 +587,16 @@ impl<'a> OpRef<'a> {
         }
     }
 
+    /// An integer-list clause entry by entry, `None` for one that is open; empty if absent. `None` if the whole clause is open.
+    #[must_use]
+    pub fn entries(&self, name: &str) -> Option<Vec<Option<i64>>> {
+        match self.attr(name) {
+            Some(Attr::OpenInts(values)) => Some(values.to_vec()),
+            Some(Attr::Auto) => None,
+            Some(_) | None => Some(self.ints(name).iter().copied().map(Some).collect()),
+        }
+    }
+
     /// A string-list clause; empty if absent.
     #[must_use]
     pub fn strs(&self, name: &str) -> Rc<[Rc<str>]> {

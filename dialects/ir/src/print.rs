@@ -4,6 +4,7 @@ use crate::context::{Attr, Context, quote};
 use crate::decl::{ClauseKind, OpDecl, Trait};
 use crate::hash::Fast;
 use crate::module::{BlockId, Module, OpId, OpRef, ValueId};
+use crate::open;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
@@ -164,6 +165,12 @@ impl<'a> Printer<'a> {
             Attr::Str(text) if matches!(kind, ClauseKind::Word(_)) => write!(self.out, "{text}"),
             Attr::Ints(values) => write!(self.out, "{values:?}"),
             Attr::Body(_, body) => write!(self.out, "{body}"),
+            Attr::Auto => write!(self.out, "{}", open::WORD),
+            Attr::OpenInts(values) => {
+                let items =
+                    values.iter().map(|value| value.map_or(open::WORD.into(), |value| value.to_string()));
+                write!(self.out, "[{}]", items.collect::<Vec<_>>().join(", "))
+            }
             Attr::Str(_) | Attr::Symbol(_) | Attr::Strs(_) | Attr::Unit | Attr::Opaque(_) => {
                 write!(self.out, "{}", attr.generic())
             }

@@ -230,7 +230,7 @@ pub fn occupied(
     Some(start..start.checked_add(tensor.dim_bytes(Dim::Element, axes)?)?)
 }
 
-/// A tensor at rest, and the operations between which its bytes must not change.
+/// A tensor at rest whose bytes are known, and the operations between which they must not change.
 struct Resident {
     value: ValueId,
     /// The tensor that it was before it was changed in place.
@@ -248,28 +248,40 @@ struct Resident {
 ///
 /// Positions count the operations of the function; arguments are there from the start.
 pub fn check_overlaps(func: OpRef<'_>, axes: &Axes, machine: &Machine, report: &dyn Fn(Diagnostic)) {
-    let needed = needed_until(func);
     let mut live: Vec<Resident> = Vec::new();
     for placed in placements(func) {
-        let Some(resident) = resident(func, &placed, &needed, axes, machine) else { continue };
+        let Some(resident) = resident(func, &placed, axes, machine) else { continue };
         live.retain(|earlier| earlier.until >= resident.from);
         live.iter().for_each(|earlier| overlap(earlier, &resident, report));
         live.push(resident);
     }
 }
 
-/// A tensor at rest as the function places it, in the order of definition.
-struct Placement {
-    value: ValueId,
-    before: Option<ValueId>,
-    address: Option<i64>,
-    half: Option<Rc<str>>,
-    from: usize,
+/// A tensor at rest as the function places it. Positions count the operations of the function.
+#[derive(Clone, Debug)]
+pub struct Placement {
+    /// The tensor.
+    pub value: ValueId,
+    /// The tensor that it was before it was changed in place: it stands where that one stood.
+    pub before: Option<ValueId>,
+    /// Its address as written, bytes; `None` for a view, a part of the tensor register file, and an open address.
+    pub address: Option<i64>,
+    /// Its part of the tensor register file as written.
+    pub half: Option<Rc<str>>,
+    /// The position at which it is there; arguments are there from the start.
+    pub from: usize,
+    /// The position of the last operation that needs it: through views, and through a stream up to the end of its pipeline.
+    pub until: usize,
 }
 
-fn placements(func: OpRef<'_>) -> Vec<Placement> {
+/// The tensors that a function places, views included: HBM arguments first, then results in the order of definition. Host
+/// tensors, which have no address, are among them if they are results.
+#[must_use]
+pub fn placements(func: OpRef<'_>) -> Vec<Placement> {
+    let needed = needed_until(func);
+    let until = |value: ValueId, from: usize| needed.get(&value).copied().unwrap_or(0).max(from);
     let Some(&block) = func.regions().first() else { return Vec::new() };
-    let addresses = func.ints("at");
+    let addresses = func.entries("at").unwrap_or_default();
     let args =
         func.module.args(block).iter().filter(|&&arg| func.ctx.type_name(func.module.ty(arg)) == "tm.hbm");
     let mut all: Vec<_> = args
@@ -277,9 +289,10 @@ fn placements(func: OpRef<'_>) -> Vec<Placement> {
         .map(|(index, &value)| Placement {
             value,
             before: None,
-            address: addresses.get(index).copied(),
+            address: addresses.get(index).copied().flatten(),
             half: None,
             from: 0,
+            until: until(value, 0),
         })
         .collect();
     for (from, &id) in func.module.ops(block).iter().enumerate() {
@@ -289,7 +302,14 @@ fn placements(func: OpRef<'_>) -> Vec<Placement> {
             let before = view::changed(op);
             let known = before.and_then(|before| all.iter().find(|placed| placed.value == before));
             let address = known.map_or(op.int("at"), |known| known.address);
-            all.push(Placement { value, before, address, half: op.word("at"), from });
+            all.push(Placement {
+                value,
+                before,
+                address,
+                half: op.word("at"),
+                from,
+                until: until(value, from),
+            });
         }
     }
     all
@@ -317,13 +337,7 @@ fn needed_until(func: OpRef<'_>) -> HashMap<ValueId, usize, Fast> {
     needed
 }
 
-fn resident(
-    func: OpRef<'_>,
-    placed: &Placement,
-    needed: &HashMap<ValueId, usize, Fast>,
-    axes: &Axes,
-    machine: &Machine,
-) -> Option<Resident> {
+fn resident(func: OpRef<'_>, placed: &Placement, axes: &Axes, machine: &Machine) -> Option<Resident> {
     let value = placed.value;
     let tensor = func.ctx.type_value::<Tensor>(func.module.ty(value))?;
     let name = func.module.value_name(value).map_or("a tensor".to_owned(), |name| format!("%{name}"));
@@ -334,7 +348,7 @@ fn resident(
         space: tensor.kind.def.name,
         range: occupied(&tensor, placed.address, placed.half.as_deref(), axes, machine)?,
         from: placed.from,
-        until: needed.get(&value).copied().unwrap_or(0).max(placed.from),
+        until: placed.until,
         span: func.module.value_span(value),
     })
 }

@@ -9,6 +9,7 @@ pub mod attrs;
 pub mod branch;
 pub mod chain;
 pub mod commit;
+pub mod expression;
 pub mod inter_slice;
 pub mod lower;
 pub mod mask;
@@ -144,5 +145,5 @@ pub static DIALECT: visa_ir::decl::Dialect = visa_ir::decl::Dialect {
         &CAST.def,
         &TRANSPOSE.def,
     ],
-    attrs: &[&attrs::GUARDS, &attrs::COMPARISONS],
+    attrs: &[&attrs::GUARDS, &attrs::COMPARISONS, &expression::EXPRESSION],
 };

@@ -3,6 +3,7 @@
 
 use crate::adapter::Adapter;
 use crate::branch::BranchMode;
+use crate::expression::Dag;
 use std::sync::Arc;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
@@ -37,6 +38,8 @@ pub enum Meaning {
     ReduceSlices(fn(OpRef<'_>) -> Result<&'static ReduceOp, Diagnostic>),
     /// A function of each element, and of constants or the element of the second operand.
     Elementwise(fn(OpRef<'_>) -> Result<Function, Diagnostic>),
+    /// A function of one element of each operand: operations of the vector engine, one by one.
+    Expression(fn(OpRef<'_>) -> Result<Dag, Diagnostic>),
     /// A function of the elements of two groups with the same index.
     Zip(fn(OpRef<'_>) -> Result<Zip, Diagnostic>),
     /// The same tensor, each element with an execution id from now on.

@@ -47,6 +47,17 @@ enum Kind {
     TransposedBroadcast1,
 }
 
+impl Kind {
+    /// Those that move packets around a ring.
+    const RINGS: [Self; 5] = [
+        Self::Broadcast01,
+        Self::Broadcast1,
+        Self::Transpose,
+        Self::InterTranspose,
+        Self::TransposedBroadcast1,
+    ];
+}
+
 impl Topology {
     /// The topology of a switch; `None` if it is custom. `slices` are those of a cluster.
     ///
@@ -76,6 +87,64 @@ impl Topology {
             })?,
         };
         Ok(Some(Self { kind, slice1, slice0, time0 }))
+    }
+
+    /// Every named topology for `slices` slices of a cluster and `steps` time steps, forwarding first. Parameters that make no difference are 1.
+    #[must_use]
+    pub fn every(slices: u64, steps: u64) -> Vec<Self> {
+        let powers = || (0..u64::BITS).map(|bit| 1 << bit).take_while(|&power| power <= slices);
+        let small: Vec<u64> = (1..=steps.isqrt()).filter(|&time0| steps.is_multiple_of(time0)).collect();
+        let mut times: Vec<u64> = small.iter().flat_map(|&time0| [time0, steps / time0]).collect();
+        times.sort_unstable();
+        times.dedup();
+        let rings = || powers().flat_map(|slice1| powers().map(move |slice0| (slice1, slice0)));
+        let mut found = vec![Self { kind: Kind::Forwarding, slice1: 1, slice0: 1, time0: 1 }];
+        for kind in Kind::RINGS {
+            for (slice1, slice0) in rings().filter(|&(slice1, slice0)| slices.is_multiple_of(slice1 * slice0))
+            {
+                let all = times.iter().map(|&time0| Self { kind, slice1, slice0, time0 });
+                found.extend(all.filter(|own| own.moves() && steps.is_multiple_of(own.time_step())));
+            }
+        }
+        found
+    }
+
+    /// Whether packets go to other slices, and time0 makes a difference where it is not 1.
+    fn moves(&self) -> bool {
+        let Self { kind, slice1, slice0, time0 } = *self;
+        match kind {
+            Kind::Forwarding => time0 == 1,
+            Kind::Broadcast01 => slice1 * slice0 > 1 && (slice1 > 1 || time0 == 1),
+            Kind::Broadcast1 => slice1 > 1 && time0 == 1,
+            Kind::Transpose => slice1 > 1 && slice0 > 1 && time0 == 1,
+            Kind::InterTranspose => slice1 > 1,
+            Kind::TransposedBroadcast1 => slice0 > 1 && time0 == 1,
+        }
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self.kind {
+            Kind::Forwarding => "forwarding",
+            Kind::Broadcast01 => "broadcast01",
+            Kind::Broadcast1 => "broadcast1",
+            Kind::Transpose => "transpose",
+            Kind::InterTranspose => "inter_transpose",
+            Kind::TransposedBroadcast1 => "transposed_broadcast1",
+        }
+    }
+
+    /// The value of a parameter; none if the topology has no such parameter.
+    #[must_use]
+    pub fn parameter(&self, clause: &str) -> Option<u64> {
+        let value = match clause {
+            "slice1" => self.slice1,
+            "slice0" => self.slice0,
+            "time0" => self.time0,
+            _ => return None,
+        };
+        parameters(self.name()).contains(&clause).then_some(value)
     }
 
     /// Time steps that must divide time.
@@ -206,4 +275,35 @@ fn at_fault(left: Option<&Cell>, right: Option<&Cell>, axes: &Axes) -> String {
     let (left, right) = (index(left), index(right));
     let differs = axes.iter().find(|&(axis, ..)| left.get(axis) != right.get(axis));
     differs.map_or_else(String::new, |(_, name, _)| format!("axis {name}: "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Four slices, two time steps; parts of the ring are (1, 2), (1, 4), (2, 1), (2, 2) and (4, 1).
+    #[test]
+    fn every_topology_of_four_slices_once() {
+        let every = Topology::every(4, 2);
+        let count = |name| every.iter().filter(|topology| topology.name() == name).count();
+        assert_eq!(count("forwarding"), 1);
+        // time0 is 1 or 2 where an outer part moves, which it does in three rings.
+        assert_eq!(count("broadcast01"), 2 + 3 * 2);
+        assert_eq!(count("broadcast1"), 3);
+        assert_eq!(count("transpose"), 1);
+        // slice1 * time0 divides two steps: slice1 is 2, time0 is 1.
+        assert_eq!(count("inter_transpose"), 2);
+        assert_eq!(count("transposed_broadcast1"), 3);
+        assert_eq!(every.len(), 18);
+    }
+
+    #[test]
+    fn parameters_are_those_of_the_topology() {
+        let every = Topology::every(4, 2);
+        let first = every.iter().find(|topology| topology.name() == "transpose");
+        let parameter = |clause| first.and_then(|topology| topology.parameter(clause));
+        assert_eq!((parameter("slice1"), parameter("slice0")), (Some(2), Some(2)));
+        assert_eq!((parameter("time0"), parameter("ring")), (None, None));
+        assert!(every[0].parameter("slice1").is_none());
+    }
 }

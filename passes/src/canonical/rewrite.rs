@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use visa_ir::diag::{Diagnostic, Severity};
+use visa_ir::infer::infer_all;
 use visa_ir::span::Span;
 use visa_ir::verify::Analysis;
 use visa_mapping::facts::DeclaredAxes;
@@ -122,13 +123,5 @@ fn internal(error: &CanonicalError, span: Span) -> Vec<Diagnostic> {
 /// # Errors
 /// What inference says of an operation; not for a module that verified before.
 pub fn infer_again(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
-    for id in cx.module.walk_all() {
-        let op = cx.module.op(cx.ctx, id);
-        let Some(infer) = op.decl().and_then(|decl| decl.infer) else { continue };
-        let types = infer(op).map_err(|finding| vec![finding])?;
-        for (value, ty) in op.results().to_vec().into_iter().zip(types) {
-            cx.module.set_type(value, ty);
-        }
-    }
-    Ok(())
+    infer_all(cx.ctx, cx.module).map_err(|finding| vec![finding])
 }

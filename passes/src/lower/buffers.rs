@@ -1,5 +1,8 @@
 //! Where arguments and results stand: from an array in C order to addresses in host memory or HBM.
 
+use std::collections::HashMap;
+use visa_ir::module::{OpRef, ValueId};
+use visa_mapping::facts::DeclaredAxes;
 use visa_mapping::{Axes, CHIP_STRIDE, Dim, Tensor, array_layout, byte_units, digits, place};
 use visa_sequencer::{PairedEntry, PairedProgram};
 
@@ -49,4 +52,14 @@ pub fn plan(tensor: &Tensor, address: i64, argument: bool, axes: &Axes) -> Resul
         PairedProgram { entries, packet: 1, read_base: 0, write_base: address.saturating_mul(byte) };
     layout.merge();
     Ok(BufferPlan { shape: array.shape, layout })
+}
+
+/// Where a view stands, in bytes: its source's address and the bytes before its first position. `None` if either is not known.
+#[must_use]
+pub fn view_address(op: OpRef<'_>, addresses: &HashMap<ValueId, i64>, axes: &DeclaredAxes) -> Option<i64> {
+    let kind = visa_mapping::view::kind(op)?;
+    let source = addresses.get(op.operands().first()?)?;
+    let start = visa_mapping::view::start(op, kind, &axes.0).ok()?;
+    let bytes = op.result_type::<Tensor>(0)?.bytes(start)?;
+    source.checked_add(i64::try_from(bytes).ok()?)
 }

@@ -142,6 +142,25 @@ fn lower_fetch(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagno
     Ok(Some(loops(cx, adapter_registers(cx, spec, adapter), &plan, base)))
 }
 
+/// What an operation reads of each tensor in data memory that it fetches: the tensor, and the bytes from the first to one past the last,
+/// counted as its address is. Nothing for what is no fetch, and for one that has no plan.
+#[must_use]
+pub fn reads(cx: &StageCx<'_>, op: OpRef<'_>) -> Vec<(ValueId, (i64, i64))> {
+    let Ok((source, result)) = types(op) else { return Vec::new() };
+    let time = if op.is(&fetch::DECL) { fetch::own_time(op, &result, cx.axes).ok() } else { None };
+    let free = cx.free(op, 0);
+    let fetch = |time| Fetch::new(&source, &result, time, &free, cx.axes, cx.machine).plan().ok();
+    let Some((plan, _)) = time.and_then(fetch) else { return Vec::new() };
+    let bytes = |elements: i64| elements.saturating_mul(i64::from(source.dtype.bits()));
+    let extent = |tensor: &ValueId| {
+        let (start, end) = program(&plan, cx.base(Some(tensor), &source)).extent().ok()?;
+        // 4-bit elements share bytes.
+        Some((*tensor, (bytes(start).div_euclid(8), bytes(end).saturating_add(7).div_euclid(8))))
+    };
+    let tensors = op.operand_def(0).map_or(&[][..], |begin| begin.operands());
+    tensors.iter().filter_map(extent).collect()
+}
+
 /// The registers of a mask whose elements become `value`, the bits of a number in data memory.
 #[must_use]
 pub fn mask_registers(mask: Mask, value: u64) -> visa_sequencer::Mask {

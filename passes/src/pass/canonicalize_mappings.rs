@@ -19,6 +19,7 @@ pub static PASS: Pass = Pass {
           without it, a transfer to `[A, B]` would broadcast.",
     options: MAPPING_OPTIONS,
     statistics: MAPPING_STATISTICS,
+    open: true,
     run,
     ..Pass::BASE
 };

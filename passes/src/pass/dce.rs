@@ -11,6 +11,7 @@ pub static PASS: Pass = Pass {
     doc: "An operation with the trait `Pure` has no effect besides its results. Users come after what they use, so \
           one walk from the end erases a chain of unused operations whole: its last operation first.",
     statistics: &[("erased", "operations erased")],
+    open: true,
     run,
     ..Pass::BASE
 };

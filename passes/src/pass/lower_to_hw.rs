@@ -45,10 +45,10 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     let mut errors = Vec::new();
     for id in cx.module.walk_all() {
         let op = cx.module.op(cx.ctx, id);
-        let Some((_, lower)) = LOWERINGS.iter().find(|(name, _)| *name == op.name()) else { continue };
-        match lower(op) {
-            Ok(spec) => replace(cx, id, spec),
-            Err(error) => errors.push(error),
+        match lowered(op) {
+            Some(Ok(spec)) => replace(cx, id, spec),
+            Some(Err(error)) => errors.push(error),
+            None => {}
         }
     }
     if errors.is_empty() {
@@ -58,6 +58,12 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
         errors = verify(cx.ctx, cx.module);
     }
     if has_errors(&errors) { Err(errors) } else { Ok(()) }
+}
+
+/// The hw counterpart of an operation of seq; `None` for others.
+pub(crate) fn lowered(op: OpRef<'_>) -> Option<Result<OpSpec, Diagnostic>> {
+    let (_, lower) = LOWERINGS.iter().find(|(name, _)| *name == op.name())?;
+    Some(lower(op))
 }
 
 /// Loads of the tensor register file that can be a short command (book 18) become one.

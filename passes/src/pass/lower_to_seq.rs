@@ -142,7 +142,7 @@ fn addresses(func: OpRef<'_>, axes: &DeclaredAxes) -> HashMap<ValueId, i64> {
     for &id in func.module.ops(block) {
         let op = func.other(id);
         let address = if visa_mapping::view::kind(op).is_some() {
-            view_address(op, &addresses, axes)
+            buffers::view_address(op, &addresses, axes)
         } else if let Some(before) = visa_mapping::view::changed(op) {
             addresses.get(&before).copied()
         } else {
@@ -153,15 +153,6 @@ fn addresses(func: OpRef<'_>, axes: &DeclaredAxes) -> HashMap<ValueId, i64> {
         }
     }
     addresses
-}
-
-/// Where a view stands: its source's address and the bytes before its first position.
-fn view_address(op: OpRef<'_>, addresses: &HashMap<ValueId, i64>, axes: &DeclaredAxes) -> Option<i64> {
-    let kind = visa_mapping::view::kind(op)?;
-    let source = addresses.get(op.operands().first()?)?;
-    let start = visa_mapping::view::start(op, kind, &axes.0).ok()?;
-    let bytes = op.result_type::<Tensor>(0)?.bytes(start)?;
-    source.checked_add(i64::try_from(bytes).ok()?)
 }
 
 fn header(cx: &StageCx<'_>, func: OpRef<'_>) -> Result<OpSpec, Diagnostic> {

@@ -18,6 +18,7 @@ pub static PASS: Pass = Pass {
           that would mention fewer axes stays, as in `canonicalize-mappings`.",
     options: MAPPING_OPTIONS,
     statistics: MAPPING_STATISTICS,
+    open: true,
     run,
     ..Pass::BASE
 };

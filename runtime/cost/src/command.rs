@@ -11,6 +11,7 @@ use visa_machine::Machine;
 use visa_numerics::DType;
 
 use crate::footprint::{Region, exec_regions};
+use crate::pipeline::PipelineTime;
 use crate::report::{EngineCycles, Resource, Traffic};
 
 /// A command priced by itself, before it has its place in the schedule.
@@ -49,7 +50,7 @@ pub(crate) fn exec_work(exec: &Exec, span: Span, machine: &Machine, chips: usize
     let lanes = count(&exec.slices);
     let mut flow = Flow { packets: 0, packet: 0 };
     let mut wire = Some(Wire::NOTHING);
-    let (mut engines, mut latency) = (Vec::new(), 0u64);
+    let (mut engines, mut time) = (Vec::new(), PipelineTime::default());
     let (mut bytes, mut macs) = (Traffic::default(), BTreeMap::new());
     let (mut trees, mut bank_reads, mut bank_writes) = (None, None, 0);
     for stage in &exec.stages {
@@ -61,7 +62,7 @@ pub(crate) fn exec_work(exec: &Exec, span: Span, machine: &Machine, chips: usize
             None => {}
         }
         busy(&mut engines, engine_name(cost.engine), cost.cycles);
-        latency = latency.saturating_add(cost.latency);
+        time = time.then(&cost);
         // A stage that cannot be connected is refused by the verifier; without a format its work has no peak.
         if let Some(entering) = wire.take() {
             if cost.macs > 0 {
@@ -96,10 +97,10 @@ pub(crate) fn exec_work(exec: &Exec, span: Span, machine: &Machine, chips: usize
         },
         label: exec.stages.iter().map(|stage| short(stage.name())).collect::<Vec<_>>().join(">"),
         span,
-        cycles: busiest.cycles.saturating_add(latency),
+        cycles: time.cycles(),
         bottleneck: busiest.engine,
         engines,
-        latency,
+        latency: time.latency,
         bytes,
         macs,
         assumed: exec.stages.iter().flat_map(|stage| stage.assumed()).collect(),

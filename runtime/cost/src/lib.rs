@@ -6,12 +6,14 @@
 mod command;
 mod conflicts;
 mod footprint;
+mod pipeline;
 mod price;
 mod report;
 mod schedule;
 mod text;
 mod transfer;
 
+pub use pipeline::PipelineTime;
 pub use price::price;
 pub use report::{
     Assumed, Busy, CommandReport, ContractionReport, EngineCycles, Report, Resource, Totals, Traffic, Wait,

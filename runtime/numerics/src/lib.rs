@@ -38,7 +38,7 @@ pub use vector::{
     ALU_NAMES, ALU_STAGES, ARG_MODE_NAMES, Alu, AluOp, Apply, Arg, ArgMode, CLIP_NAMES, Compare, Comparisons,
     CountDim, Counter, FP_DIV_NAMES, FP_NAMES, FXP_NAMES, Gate, Guard, GuardFault, Guards, IdSet,
     LOGIC_NAMES, REDUCE_NAMES, ReduceOp, SLICE_REDUCE_NAMES, Slot, VectorStage, alu_op, alu_ops, alu_stage,
-    arg_mode, default_mode, reduce_op, reduce_ops,
+    arg_mode, arg_modes, default_mode, reduce_op, reduce_ops,
 };
 
 /// A scalar as raw bits: integers sign-extended to 32 bits, floats in the low bits.

@@ -17,6 +17,7 @@ use visa_numerics::{
 };
 use visa_stream::adapter::Adapter;
 use visa_stream::branch::{BranchMode, GROUP_BIT};
+use visa_stream::expression::Dag;
 use visa_stream::meaning::{ContractionKind, Function, Meaning, Reduced, Zip};
 
 use crate::contraction::{Contraction, Pair};
@@ -145,6 +146,7 @@ impl Run<'_> {
                 Value::Tensor(self.slices_reduced(op, &to, reduction(op)?)?)
             }
             Meaning::Elementwise(function) => Value::Tensor(self.elementwise(op, &to, &function(op)?)?),
+            Meaning::Expression(dag) => Value::Tensor(self.expression(op, &to, &dag(op)?)?),
             Meaning::Zip(zip) => Value::Tensor(self.zipped(op, &to, &zip(op)?)?),
             Meaning::Branch(_) => Value::Tensor(self.with_ids(op, &to)?),
             Meaning::Reduce(reduced) => Value::Tensor(self.reduced(op, &to, reduced(op, self.axes)?)?),
@@ -308,6 +310,20 @@ impl Run<'_> {
         Logical::tabulate(to.dtype, axes.clone(), op.span(), |at| {
             let (stream, id) = (left.at(offset(&lefts, at)), element(ids, &of_ids, at) as u8);
             running::result(function, stream, id, || Some(element(right.as_ref(), &rights, at))).unwrap_or(0)
+        })
+    }
+
+    /// A function of one element of each operand.
+    fn expression(&self, op: OpRef<'_>, to: &Tensor, dag: &Dag) -> Result<Logical, Diagnostic> {
+        let operands = (0..op.operands().len()).map(|index| self.even(op, index, to));
+        let operands = operands.collect::<Result<Vec<_>, _>>()?;
+        let axes = operands.iter().fold(Vec::new(), union_axes);
+        let strides = operands.iter().map(|tensor| tensor.strides(axes.iter().map(|axis| axis.id)));
+        let strides: Vec<_> = strides.collect();
+        Logical::tabulate(to.dtype, axes.clone(), op.span(), |at| {
+            let elements =
+                operands.iter().zip(&strides).map(|(tensor, strides)| tensor.at(offset(strides, at)));
+            dag.eval(&elements.collect::<Vec<_>>())
         })
     }
 

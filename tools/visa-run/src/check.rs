@@ -1,5 +1,6 @@
 //! The check of a lowering: every defined element against the logical evaluator.
 
+use crate::data::near;
 use std::collections::BTreeMap;
 use visa_numerics::{Bits, load, to_f64};
 use visa_reference::LogicalResult;
@@ -17,8 +18,12 @@ pub struct CheckReport {
     pub first: Option<String>,
 }
 
-/// Compares results (C-order little-endian elements by name) with the evaluator's, bit by bit.
-pub(crate) fn compare(expected: &[LogicalResult], found: &BTreeMap<String, Vec<u8>>) -> CheckReport {
+/// Compares results (C-order little-endian elements by name) with the evaluator's, bit by bit, or up to so many ulps.
+pub(crate) fn compare(
+    expected: &[LogicalResult],
+    found: &BTreeMap<String, Vec<u8>>,
+    ulps: u32,
+) -> CheckReport {
     let mut report = CheckReport::default();
     for result in expected {
         let Some(bytes) = found.get(&result.name) else { continue };
@@ -30,7 +35,7 @@ pub(crate) fn compare(expected: &[LogicalResult], found: &BTreeMap<String, Vec<u
             }
             report.compared += 1;
             let (found, wanted) = (load(result.dtype, bytes, at), load(result.dtype, &result.bytes, at));
-            if found != wanted {
+            if found != wanted && !near(result.dtype, found, wanted, ulps) {
                 report.mismatches += 1;
                 report.first.get_or_insert_with(|| describe(result, at, found, wanted));
             }

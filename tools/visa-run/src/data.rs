@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use visa_numerics::DType;
 
 pub use array::{Array, FileType, Value};
-pub use compare::{Mismatch, compare};
+pub use compare::{Mismatch, compare, near};
 pub use save::save_npy;
 pub use summary::{Summary, summary};
 

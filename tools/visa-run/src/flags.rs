@@ -6,6 +6,7 @@ use clap::Parser;
 /// What was asked for.
 #[derive(Parser, Debug)]
 #[command(
+    group(clap::ArgGroup::new("compared").args(["expects", "check"]).multiple(true)),
     name = "visa-run",
     version,
     about = "Runs a kernel on the RNGD interpreter, checks its lowering, and prices it in cycles",
@@ -27,9 +28,15 @@ pub(crate) struct Flags {
     /// Compare a result, bit by bit, with a NumPy file.
     #[arg(long = "expect", value_name = "NAME=FILE.npy")]
     pub(crate) expects: Vec<String>,
-    /// With --expect: floating-point numbers may be that many numbers of their format apart.
-    #[arg(long, value_name = "N", default_value_t = 0, requires = "expects")]
+    /// With --expect and --check: floating-point numbers may be that many numbers of their format apart.
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "compared")]
     pub(crate) ulps: u32,
+    /// Choose open configurations of pipelines before the kernel is lowered: `--allocate` goes with it where addresses are open too.
+    #[arg(long)]
+    pub(crate) select_configs: bool,
+    /// Give open addresses a value before the kernel is lowered.
+    #[arg(long)]
+    pub(crate) allocate: bool,
     /// Compare every defined element with the logical evaluator.
     #[arg(long)]
     pub(crate) check: bool,

@@ -6,13 +6,44 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::Module;
 use visa_passes::{Cause, Level, PassManager, Pipeline, Silent, standard_passes};
 
-/// The passes that are left to run on a module of this level.
-fn remaining(level: Level) -> &'static str {
+/// The passes that are left to run on a module of this level. Values between the passes of an expression get their addresses here; what
+/// the kernel itself leaves open stays so, and lowering says which flag closes it.
+fn remaining(level: Level, open: bool) -> &'static str {
     match level {
-        Level::Tensor | Level::Any => "lower-to-seq,lower-to-hw",
+        Level::Tensor | Level::Any if open => "lower-to-seq,lower-to-hw",
+        Level::Tensor | Level::Any => "plan-vector,allocate,lower-to-seq,lower-to-hw",
         Level::Sequencer => "lower-to-hw",
         Level::Hardware => "",
     }
+}
+
+/// Closes open clauses by the passes named, in their order, verified after each. Gives warnings.
+pub(crate) fn choose(
+    ctx: &Context,
+    module: &mut Module,
+    names: &[&str],
+) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
+    run(ctx, module, &names.join(","))
+}
+
+/// Runs a pipeline, which may be empty.
+fn run(ctx: &Context, module: &mut Module, text: &str) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
+    if text.is_empty() {
+        return Ok(Vec::new());
+    }
+    let passes = standard_passes();
+    let pipeline = Pipeline::parse(text, passes)?;
+    let report = PassManager::new(&pipeline, passes).run(ctx, module, &mut Silent);
+    let report = report.map_err(|failure| match failure.cause {
+        // Its place is in the text of the pipeline, which the user has not written.
+        Cause::Level(finding) => vec![Diagnostic { span: visa_ir::span::Span::default(), ..finding }],
+        Cause::Refused(findings) | Cause::Invalid(findings) => findings,
+        Cause::WrongLevel { .. } | Cause::Panicked(_) => {
+            let message = format!("pass `{}` failed: {:?}", failure.step.pass.name, failure.cause);
+            vec![Diagnostic::error("pass", visa_ir::span::Span::default(), message)]
+        }
+    })?;
+    Ok(report.findings)
 }
 
 /// Lowers what is left to lower, verified after each pass, and makes the program of `entry`. The second value holds
@@ -22,23 +53,8 @@ pub(crate) fn compile(
     module: &mut Module,
     entry: Option<&str>,
 ) -> Result<(Program, Vec<Diagnostic>), Vec<Diagnostic>> {
-    let passes = standard_passes();
-    let mut warnings = Vec::new();
-    let text = remaining(Level::of(ctx, module));
-    if !text.is_empty() {
-        let pipeline = Pipeline::parse(text, passes)?;
-        let report = PassManager::new(&pipeline, passes).run(ctx, module, &mut Silent).map_err(
-            |failure| match failure.cause {
-                Cause::Level(finding) => vec![finding],
-                Cause::Refused(findings) | Cause::Invalid(findings) => findings,
-                Cause::WrongLevel { .. } | Cause::Panicked(_) => {
-                    let message = format!("pass `{}` failed: {:?}", failure.step.pass.name, failure.cause);
-                    vec![Diagnostic::error("pass", visa_ir::span::Span::default(), message)]
-                }
-            },
-        )?;
-        warnings = report.findings;
-    }
+    let open = visa_ir::open::first(ctx, module, |_| true).is_some();
+    let warnings = run(ctx, module, remaining(Level::of(ctx, module), open))?;
     let program = visa_hw::compile(ctx, module, entry)?;
     Ok((program, warnings))
 }

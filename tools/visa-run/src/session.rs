@@ -59,6 +59,7 @@ impl<'a> Session<'a> {
         }
         let machine = ctx.data::<Machine>();
         let mut module = self.load(&ctx)?;
+        self.choose(&ctx, &mut module)?;
         let logical = (self.flags.check || self.flags.shadow).then(|| module.clone());
         self.check_level(&ctx, &module)?;
         let entry = self.flags.entry.as_deref();
@@ -129,6 +130,15 @@ impl<'a> Session<'a> {
         self.source = Some(source);
         self.emit(&loaded.findings);
         loaded.module.ok_or(Stopped)
+    }
+
+    /// Closes what the kernel leaves open, as far as that is asked for.
+    fn choose(&mut self, ctx: &Context, module: &mut Module) -> Outcome<()> {
+        let asked = [(self.flags.select_configs, "select-configs"), (self.flags.allocate, "allocate")];
+        let passes: Vec<_> = asked.into_iter().filter(|(asked, _)| *asked).map(|(_, pass)| pass).collect();
+        let warnings = kernel::choose(ctx, module, &passes).map_err(|findings| self.refuse(findings))?;
+        self.emit(&warnings);
+        Ok(())
     }
 
     /// `--check` needs the mappings, which only the tensor level has.
@@ -246,7 +256,7 @@ impl<'a> Session<'a> {
         let options = visa_reference::Options { sum_order: machine.sum_order };
         let expected = visa_reference::evaluate(ctx, module, Some(&program.name), arguments, options);
         let expected = expected.map_err(|finding| self.refuse(vec![finding]))?;
-        let report = check::compare(&expected, &finished.results);
+        let report = check::compare(&expected, &finished.results, self.flags.ulps);
         if let Some(first) = &report.first {
             let message = format!(
                 "the lowering is wrong: {} of {} elements differ; {first}",

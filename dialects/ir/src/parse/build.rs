@@ -5,6 +5,7 @@ use crate::context::{Attr, AttrId, unquote};
 use crate::decl::{BodyDef, BodyError, ClauseDecl, ClauseKind, OpDecl};
 use crate::diag::{Diagnostic, nearest};
 use crate::module::{OpId, TypeId};
+use crate::open::{self, Opening};
 use crate::span::Span;
 use std::borrow::Cow;
 
@@ -32,6 +33,9 @@ impl<'a> Parser<'a> {
             Some((name, body)) => (name, body.strip_suffix('>').unwrap_or(body)),
             None => (inside, ""),
         };
+        if text == open::TYPE {
+            return Ok(open::unknown(self.ctx));
+        }
         let Some(def) = self.ctx.type_def(name) else {
             let dialect = name.split('.').next().unwrap_or(name);
             if self.ctx.dialect(dialect).is_none() && self.ctx.allow_unregistered {
@@ -53,6 +57,9 @@ impl<'a> Parser<'a> {
         text: &str,
         span: Span,
     ) -> Result<AttrId, Diagnostic> {
+        if let Some(open) = open_value(clause, text, span)? {
+            return Ok(self.ctx.attr(open));
+        }
         let wrong = || wrong_literal(clause, text, span);
         let attr = match clause.kind {
             ClauseKind::Int => Attr::Int(integer(text).map_err(|why| wrong().note(why, None))?),
@@ -191,6 +198,32 @@ pub(super) fn wrong_literal(clause: &ClauseDecl, text: &str, span: Span) -> Diag
     let found = if text.is_empty() { "nothing".to_owned() } else { format!("`{text}`") };
     let message = format!("clause `{}`: found {found}, expected {}", clause.name, clause.kind.describe());
     Diagnostic::error("wrong-literal", span, message)
+}
+
+/// An `auto` for a clause that is never open.
+pub(super) fn never_open(clause: &ClauseDecl, span: Span) -> Diagnostic {
+    let message =
+        format!("clause `{}` is never `{}`: expected {}", clause.name, open::WORD, clause.kind.describe());
+    Diagnostic::error("never-open", span, message)
+}
+
+/// The value of an open clause in the pretty form: `auto`, or a list of integers with an `auto` in it.
+fn open_value(clause: &ClauseDecl, text: &str, span: Span) -> Result<Option<Attr>, Diagnostic> {
+    let known = matches!(clause.kind, ClauseKind::Word(words) if words.contains(&text));
+    let of_list = matches!(clause.kind, ClauseKind::Ints).then(|| list(text)).flatten();
+    let items = of_list.filter(|items| items.contains(&open::WORD));
+    if known || (text != open::WORD && items.is_none()) {
+        return Ok(None);
+    }
+    if clause.opening == Opening::Never {
+        return Err(never_open(clause, span));
+    }
+    let Some(items) = items else { return Ok(Some(Attr::Auto)) };
+    let read = |item: &&str| if *item == open::WORD { Ok(None) } else { integer(item).map(Some) };
+    let values: Result<Vec<_>, _> = items.iter().map(read).collect();
+    values
+        .map(|values| Some(Attr::OpenInts(values.into())))
+        .map_err(|why| wrong_literal(clause, text, span).note(why, None))
 }
 
 fn known_word<'t>(

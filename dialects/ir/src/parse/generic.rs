@@ -6,6 +6,7 @@ use crate::context::{Attr, AttrId};
 use crate::decl::{ClauseDecl, ClauseKind, OpDecl};
 use crate::diag::Diagnostic;
 use crate::module::{BlockId, OpId, OpName, OpSpec, TypeId};
+use crate::open::Opening;
 use crate::span::Span;
 use pest::Parser as _;
 use pest::iterators::Pair;
@@ -357,6 +358,15 @@ impl<'a> Parser<'a> {
                 let values = inner.into_inner().filter_map(|item| string(item.as_str()).map(Into::into));
                 Attr::Strs(values.collect::<Vec<_>>().into())
             }
+            Rule::auto => Attr::Auto,
+            Rule::open_array => {
+                let read = |item: Pair<'_, Rule>| match item.as_rule() {
+                    Rule::number => number(item.as_str()).map(Some),
+                    _ => Ok(None),
+                };
+                let values: Result<Vec<_>, _> = inner.into_inner().map(read).collect();
+                Attr::OpenInts(values?.into())
+            }
             Rule::string => Attr::Str(string(inner.as_str()).unwrap_or_default().into()),
             Rule::symbol => Attr::Symbol(inner.as_str()[1..].into()),
             Rule::unit => Attr::Unit,
@@ -419,14 +429,20 @@ fn span_of(pair: &Pair<'_, Rule>, base: usize) -> Span {
 
 /// Whether an attribute is what its clause takes.
 fn check_kind(clause: &ClauseDecl, attr: &Attr, span: Span) -> Result<(), Diagnostic> {
-    let fits = match (clause.kind, attr) {
-        (ClauseKind::Int, Attr::Int(_)) | (ClauseKind::Str, Attr::Str(_)) => true,
-        (ClauseKind::Word(words), Attr::Str(text)) => words.contains(&&**text),
-        (ClauseKind::Symbol, Attr::Symbol(_)) | (ClauseKind::Flag, Attr::Unit) => true,
-        (ClauseKind::Ints, Attr::Ints(_)) => true,
-        (ClauseKind::Strs, Attr::Strs(_)) => true,
-        (ClauseKind::Body(wanted), Attr::Body(def, _)) => std::ptr::eq(wanted, *def),
-        _ => false,
-    };
+    let open =
+        matches!(attr, Attr::Auto) || matches!((clause.kind, attr), (ClauseKind::Ints, Attr::OpenInts(_)));
+    if open && clause.opening == Opening::Never {
+        return Err(super::build::never_open(clause, span));
+    }
+    let fits = open
+        || match (clause.kind, attr) {
+            (ClauseKind::Int, Attr::Int(_)) | (ClauseKind::Str, Attr::Str(_)) => true,
+            (ClauseKind::Word(words), Attr::Str(text)) => words.contains(&&**text),
+            (ClauseKind::Symbol, Attr::Symbol(_)) | (ClauseKind::Flag, Attr::Unit) => true,
+            (ClauseKind::Ints, Attr::Ints(_)) => true,
+            (ClauseKind::Strs, Attr::Strs(_)) => true,
+            (ClauseKind::Body(wanted), Attr::Body(def, _)) => std::ptr::eq(wanted, *def),
+            _ => false,
+        };
     if fits { Ok(()) } else { Err(super::build::wrong_literal(clause, &attr.generic(), span)) }
 }

@@ -16,6 +16,7 @@ fn syntax_lines() {
             "%sum, %carry = toy.mix HOW %left[, %right]",
             "toy.loop TIMES { ... }",
             "toy.note TEXT, at AT",
+            "%placed = toy.place HOW %source at AT, [bases BASES], [tile TILE]",
         ]
     );
 }

@@ -2,6 +2,7 @@
 
 mod declarations;
 mod mlir;
+mod open_clauses;
 mod rewriting;
 mod round_trip;
 mod syntax_errors;

@@ -25,9 +25,15 @@ fn generic_text_is_a_fixed_point_and_the_same_module() {
 fn different_modules_are_not_the_same() {
     let ctx = context();
     let module = good(&ctx, EVERYTHING);
-    for (from, to) in
-        [("size 3", "size 4"), (" mode exact,", ""), ("%m, %s, %1", "%m, %s, %c"), ("@empty", "@void")]
-    {
+    for (from, to) in [
+        ("size 3", "size 4"),
+        (" mode exact,", ""),
+        ("%m, %s, %1", "%m, %s, %c"),
+        ("at auto", "at 0"),
+        ("[0, auto", "[0, 1"),
+        ("tile auto", "tile [4]"),
+        ("@empty", "@void"),
+    ] {
         assert!(EVERYTHING.contains(from));
         assert!(!same(&ctx, &module, &good(&ctx, &EVERYTHING.replace(from, to))), "{from}");
     }

@@ -97,11 +97,29 @@ static NOTE: OpDecl = OpDecl {
     ..OpDecl::BASE
 };
 
+static PLACE: OpDecl = OpDecl {
+    name: "toy.place",
+    operands: &[OperandDecl::one("source", ANY)],
+    clauses: &[
+        ClauseDecl::lead("how", ClauseKind::Word(&["fast", "exact"]), "how").open(),
+        ClauseDecl::required("at", ClauseKind::Int, "an address").open_address(),
+        ClauseDecl::optional("bases", ClauseKind::Ints, "addresses").open_address(),
+        ClauseDecl::optional("tile", ClauseKind::Body(&TILE), "a tile").open(),
+    ],
+    results: &["placed"],
+    infer: Some(|op| Ok(vec![op.module.ty(op.operands()[0])])),
+    verify: Some(|op, _| match op.int("at") {
+        Some(13) => Err(op.clause_error("C1", "at", "13 is no address")),
+        Some(_) | None => Ok(()),
+    }),
+    ..OpDecl::BASE
+};
+
 /// The toy dialect.
 pub(crate) static TOY: Dialect = Dialect {
     name: "toy",
     doc: "Every means of a declaration.",
-    ops: &[&[&FUNC, &RETURN], &[&MAKE, &MIX, &LOOP, &NOTE]],
+    ops: &[&[&FUNC, &RETURN], &[&MAKE, &MIX, &LOOP, &NOTE, &PLACE]],
     types: &[&TENSOR],
     attrs: &[&TILE],
 };
@@ -144,7 +162,10 @@ toy.func @main(%a: !toy.tensor<[4, 8]>, %b: !toy.tensor<[2]>) chips 2 {
       %m_1 = toy.make size 3
     }
   }
-  toy.return %m, %s, %1
+  %p = toy.place fast %a at auto, bases [0, auto, -7]
+  %q = toy.place auto %p at 13, bases auto, tile [8, 16]
+  %r = toy.place exact %q at 5, bases [1, 2], tile auto
+  toy.return %m, %s, %1, %r
 }
 toy.func @empty() {
   toy.return

@@ -45,7 +45,7 @@ pub static FUNC: OpDecl = OpDecl {
     name: "tm.func",
     summary: "A kernel: a function on tensors in host memory or HBM.",
     doc: "Arguments and results are `!tm.host` or `!tm.hbm` tensors. An HBM argument is already in place: the clause `at` \
-          lists the addresses of the HBM arguments in order. Results are those of `tm.return`. Operations run in the order \
+          lists the addresses of the HBM arguments in order; `at auto` leaves all of them open, `at [0, auto]` some. Results are those of `tm.return`. Operations run in the order \
           in which they are written (book 28).",
     constraints: &[
         ("C1", "arguments are in host memory or HBM"),
@@ -57,7 +57,7 @@ pub static FUNC: OpDecl = OpDecl {
     ],
     clauses: &[
         ClauseDecl::lead("name", ClauseKind::Symbol, "the kernel's name"),
-        ClauseDecl::optional("at", ClauseKind::Ints, "HBM addresses of the HBM arguments, in bytes"),
+        ClauseDecl::optional("at", ClauseKind::Ints, "HBM addresses of the HBM arguments, in bytes").open_address(),
         ClauseDecl::default("chips", ClauseKind::Int, "1", "how many chips run it"),
     ],
     traits: &[Trait::Function, Trait::TopLevel, Trait::EndsWith("tm.return")],
@@ -124,7 +124,8 @@ fn verify_func(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         return Err(op.clause_error("C3", "chips", format!("{chips} chips, expected 1 to {most}")));
     };
     let Some(&block) = op.regions().first() else { return Ok(()) };
-    let addresses = op.ints("at");
+    // A whole list that is open has as many entries as there are arguments to place.
+    let addresses = op.entries("at");
     let mut hbm = 0;
     for &arg in op.module.args(block) {
         let span = op.module.value_span(arg);
@@ -139,12 +140,17 @@ fn verify_func(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         match tensor.kind.def.name {
             "tm.host" => {}
             "tm.hbm" => {
-                let Some(&address) = addresses.get(hbm) else {
-                    return Err(op.clause_error("C2", "at", format!("{} addresses for {} HBM arguments", addresses.len(), hbm + 1)).fix(Some("write `at [0, ...]` with an address for each".to_owned())));
+                let address = match addresses.as_ref().map(|addresses| (addresses.get(hbm), addresses.len())) {
+                    Some((Some(&address), _)) => address,
+                    Some((None, count)) => {
+                        let message = format!("{count} addresses for {} HBM arguments", hbm + 1);
+                        return Err(op.clause_error("C2", "at", message).fix(Some("write `at [0, ...]` with an address for each".to_owned())));
+                    }
+                    None => None,
                 };
                 hbm += 1;
                 check_chips(&tensor, chips, &axes.0, span)?;
-                check_place(op, "at", &tensor, address, machine.memory.hbm_bytes, &axes.0, "C5")?;
+                check_place(op, "at", &tensor, address.unwrap_or(0), machine.memory.hbm_bytes, &axes.0, "C5")?;
             }
             other => {
                 let message = format!("argument in `!{other}`, expected `!tm.host` or `!tm.hbm`");
@@ -152,7 +158,7 @@ fn verify_func(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
             }
         }
     }
-    if hbm != addresses.len() {
+    if let Some(addresses) = addresses.filter(|addresses| addresses.len() != hbm) {
         let message = format!("{} addresses for {hbm} HBM arguments", addresses.len());
         return Err(op.clause_error("C2", "at", message));
     }

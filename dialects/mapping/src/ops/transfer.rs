@@ -25,7 +25,7 @@ pub static TO_HBM: OpDecl = OpDecl {
     ],
     operands: &[OperandDecl::one("source", &["tm.host", "tm.dm"])],
     clauses: &[
-        ClauseDecl::required("at", ClauseKind::Int, "HBM address, in bytes"),
+        ClauseDecl::required("at", ClauseKind::Int, "HBM address, in bytes").open_address(),
         ClauseDecl::optional("chip", MAPPING, "which part each chip holds; the identity if absent"),
         ClauseDecl::required("element", MAPPING, "the layout in a chip's HBM, in elements"),
     ],
@@ -52,10 +52,10 @@ pub static TO_DM: OpDecl = OpDecl {
     ],
     operands: &[OperandDecl::one("source", &["tm.hbm"])],
     clauses: &[
-        ClauseDecl::required("at", ClauseKind::Int, "address in every slice, in bytes"),
-        ClauseDecl::required("cluster", MAPPING, "which part each cluster holds"),
-        ClauseDecl::required("slice", MAPPING, "which part each slice holds"),
-        ClauseDecl::required("element", MAPPING, "the layout within a slice, in elements"),
+        ClauseDecl::required("at", ClauseKind::Int, "address in every slice, in bytes").open_address(),
+        ClauseDecl::required("cluster", MAPPING, "which part each cluster holds").open(),
+        ClauseDecl::required("slice", MAPPING, "which part each slice holds").open(),
+        ClauseDecl::required("element", MAPPING, "the layout within a slice, in elements").open(),
     ],
     results: &["tensor"],
     infer: Some(infer_dm),

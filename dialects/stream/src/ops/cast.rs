@@ -25,7 +25,7 @@ pub static DECL: OpDecl = OpDecl {
     operands: &[OperandDecl::one("stream", &["stream.collect", "stream.accumulate", "stream.final"])],
     clauses: &[
         ClauseDecl::lead("dtype", ClauseKind::Body(&DTYPE), "the new format"),
-        ClauseDecl::required("packet", ClauseKind::Body(&MAP), "what each element of the flit holds"),
+        ClauseDecl::required("packet", ClauseKind::Body(&MAP), "what each element of the flit holds").open(),
     ],
     results: &["stream"],
     infer: Some(infer),

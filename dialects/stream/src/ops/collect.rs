@@ -22,8 +22,8 @@ pub static DECL: OpDecl = OpDecl {
     ],
     operands: &[OperandDecl::one("stream", &["stream.fetch", "stream.switch"])],
     clauses: &[
-        ClauseDecl::required("time", ClauseKind::Body(&MAP), "what each time step holds"),
-        ClauseDecl::required("packet", ClauseKind::Body(&MAP), "what each element of a flit holds"),
+        ClauseDecl::required("time", ClauseKind::Body(&MAP), "what each time step holds").open(),
+        ClauseDecl::required("packet", ClauseKind::Body(&MAP), "what each element of a flit holds").open(),
     ],
     results: &["stream"],
     infer: Some(infer),

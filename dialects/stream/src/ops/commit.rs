@@ -30,9 +30,9 @@ pub static DECL: OpDecl = OpDecl {
     ],
     operands: &[OperandDecl::one("stream", &["stream.collect", "stream.accumulate", "stream.final", "stream.cast", "stream.transpose"])],
     clauses: &[
-        ClauseDecl::required("at", ClauseKind::Int, "address in every slice, in bytes"),
+        ClauseDecl::required("at", ClauseKind::Int, "address in every slice, in bytes").open_address(),
         ClauseDecl::optional("slice", ClauseKind::Body(&MAP), "what the slices that are written hold: a part of the stream's"),
-        ClauseDecl::required("element", ClauseKind::Body(&MAP), "the layout within a slice, in elements"),
+        ClauseDecl::required("element", ClauseKind::Body(&MAP), "the layout within a slice, in elements").open(),
     ],
     results: &["tensor"],
     infer: Some(infer),

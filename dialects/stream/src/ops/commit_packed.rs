@@ -33,7 +33,7 @@ pub static DECL: OpDecl = OpDecl {
     ],
     operands: &[OperandDecl::one("stream", &["stream.collect", "stream.filtered"]), OperandDecl::optional("counts", &["tm.dm"])],
     clauses: &[
-        ClauseDecl::required("at", ClauseKind::Int, "address in every slice, in bytes"),
+        ClauseDecl::required("at", ClauseKind::Int, "address in every slice, in bytes").open_address(),
         ClauseDecl::required("element", ClauseKind::Body(&MAP), "the axis that numbers what is kept, as `[P]`"),
     ],
     results: &["tensor"],

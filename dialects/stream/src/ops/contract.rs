@@ -6,6 +6,8 @@ use crate::pad::{Pad, padding_kept};
 use crate::plan::{self, Plan, TimeLoop};
 use crate::shift::{Shifts, Windows};
 use crate::{ACCUMULATE, ALIGN, CONTRACT};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, TypeId};
@@ -42,8 +44,8 @@ pub static ALIGN_DECL: OpDecl = OpDecl {
     ],
     operands: &[OperandDecl::one("stream", &["stream.collect"]), OperandDecl::one("weights", &["tm.trf"])],
     clauses: &[
-        ClauseDecl::required("time", MAPPING, "what each time step of the computation holds"),
-        ClauseDecl::required("packet", MAPPING, "what each element of the 64-byte packet holds"),
+        ClauseDecl::required("time", MAPPING, "what each time step of the computation holds").open(),
+        ClauseDecl::required("packet", MAPPING, "what each element of the 64-byte packet holds").open(),
     ],
     results: &["pair"],
     infer: Some(infer_align),
@@ -62,11 +64,13 @@ pub static CONTRACT_DECL: OpDecl = OpDecl {
         ("C1", "the packet is summed in groups of 2^n elements, n up to the depth of the tree: 7 for i4 and i5, 6 for i8, i9 and f8, 5 for bf16 (book 19)"),
         ("C2", "at most 32 sums a row; where nothing is summed, the first 32 products of a packet (book 19)"),
         ("C3", "`op max` is for a single row, and no padding is in its groups: a zero would count (book 19)"),
+        ("C4", "with `over`, what is summed in the packet is of its axes (ours: it says what a choice of mappings may sum)"),
     ],
     operands: &[OperandDecl::one("pair", &["stream.align"])],
     clauses: &[
         ClauseDecl::default("op", ClauseKind::Word(&["add", "max"]), "add", "what becomes of products, in the packet and over time"),
-        ClauseDecl::required("packet", MAPPING, "what each sum of a row holds"),
+        ClauseDecl::optional("over", MAPPING, "the axes that are summed, in the packet and over time, each whole; if it is not there, whatever the mappings leave out"),
+        ClauseDecl::required("packet", MAPPING, "what each sum of a row holds").open(),
     ],
     results: &["sums"],
     infer: Some(infer_contract),
@@ -86,12 +90,13 @@ pub static ACCUMULATE_DECL: OpDecl = OpDecl {
         ("C1", "the kept time loops are those of the input, in order (book 19)"),
         ("C2", "the rest of [time, packet] is as the mode orders it (book 19)"),
         ("C3", "buffer: interleaved align_up(row, 8) x inner <= 1024 and inner <= 128; sequential align_up(packet, 32) x inner <= 1024 and inner <= 32, inner being what lies within the outermost summed loop (book 19)"),
+        ("C4", "where the contraction says `over`, its axes are left out whole, and no others (ours)"),
     ],
     operands: &[OperandDecl::one("sums", &["stream.contract"])],
     clauses: &[
-        ClauseDecl::lead("mode", ClauseKind::Word(&["interleaved", "sequential"]), "how sums are put into flits"),
-        ClauseDecl::required("time", MAPPING, "what each flit holds"),
-        ClauseDecl::required("packet", MAPPING, "what each element of a flit holds"),
+        ClauseDecl::lead("mode", ClauseKind::Word(&["interleaved", "sequential"]), "how sums are put into flits").open(),
+        ClauseDecl::required("time", MAPPING, "what each flit holds").open(),
+        ClauseDecl::required("packet", MAPPING, "what each element of a flit holds").open(),
     ],
     results: &["stream"],
     infer: Some(infer_accumulate),
@@ -302,10 +307,49 @@ fn verify_contract(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         let fix = "sum more of the packet, or nothing: without a sum its first 32 products are kept".to_owned();
         return Err(op.clause_error("C2", "packet", message).fix(Some(fix)));
     }
+    check_over(op, &axes_of(&packet.clone().modulo(1 << depth), axes), axes)?;
     match reduction(op) {
         ContractionKind::Add => Ok(()),
         ContractionKind::Max => check_max(op, &source, &sums, axes),
     }
+}
+
+/// The axes that the contraction `op`, or the one before an accumulation, is to sum, if it says so.
+#[must_use]
+pub fn over(op: OpRef<'_>, axes: &Axes) -> Option<BTreeSet<Arc<str>>> {
+    let contraction = if op.is(&CONTRACT_DECL) { Some(op) } else { op.operand_def(0) };
+    let map = contraction?.body::<Expr>("over")?;
+    Some(axes_of(&map, axes))
+}
+
+fn axes_of(map: &Expr, axes: &Axes) -> BTreeSet<Arc<str>> {
+    map.axis_names(axes).into_iter().collect()
+}
+
+/// C4: axes that are summed are among those that are to be.
+fn check_over(op: OpRef<'_>, summed: &BTreeSet<Arc<str>>, axes: &Axes) -> Result<(), Diagnostic> {
+    let Some(over) = over(op, axes) else { return Ok(()) };
+    let Some(extra) = summed.iter().find(|axis| !over.contains(*axis)) else { return Ok(()) };
+    let clause = if op.is(&CONTRACT_DECL) { "packet" } else { "time" };
+    let over: Vec<&str> = over.iter().map(|axis| &**axis).collect();
+    let message = format!("axis `{extra}` is summed, which `over [{}]` does not name", over.join(", "));
+    Err(op.clause_error("C4", clause, message))
+}
+
+/// C4 of `stream.accumulate`.
+fn check_left_out(op: OpRef<'_>, source: &Tensor, result: &Tensor, axes: &Axes) -> Result<(), Diagnostic> {
+    let Some(over) = over(op, axes) else { return Ok(()) };
+    let held = |tensor: &Tensor| -> BTreeSet<Arc<str>> {
+        let dims = [Dim::Row, Dim::Time, Dim::Packet];
+        dims.into_iter().flat_map(|dim| axes_of(&tensor.dim(dim), axes)).collect()
+    };
+    let kept = held(result);
+    if let Some(left) = over.iter().find(|axis| kept.contains(*axis)) {
+        let message = format!("axis `{left}` is to be summed (`over`), but the result keeps some of it");
+        return Err(op.clause_error("C4", "time", message).fix(Some(format!("leave `{left}` out of time and packet"))));
+    }
+    let summed = held(source).into_iter().filter(|axis| !kept.contains(axis)).collect();
+    check_over(op, &summed, axes)
 }
 
 /// What `stream.contract`, or the one before a `stream.accumulate`, makes of products.
@@ -373,6 +417,7 @@ fn verify_accumulate(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic>
     let source = input(op)?;
     let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
     let loops = accumulation(op, &source, &result, axes)?;
+    check_left_out(op, &source, &result, axes)?;
     let Some(outermost) = loops.iter().position(|time| time.summed) else { return Ok(()) };
     let steps: u64 = loops[outermost..].iter().filter(|time| !time.summed).map(|time| time.limit).product();
     let size = |dim: Dim| source.dim(dim).size(axes).unwrap_or(1);

@@ -33,7 +33,7 @@ pub static DECL: OpDecl = OpDecl {
     ],
     clauses: &[
         ClauseDecl::lead("value", ClauseKind::Body(&NUMBER), "the number"),
-        ClauseDecl::required("at", ClauseKind::Int, "address in every slice, in bytes"),
+        ClauseDecl::required("at", ClauseKind::Int, "address in every slice, in bytes").open_address(),
         ClauseDecl::required("dtype", ClauseKind::Body(&DTYPE), "its format"),
         ClauseDecl::optional("chip", MAPPING, "the chips that write it; one if absent"),
         ClauseDecl::required("cluster", MAPPING, "the clusters that write it"),

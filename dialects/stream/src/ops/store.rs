@@ -26,9 +26,9 @@ pub static TO_TRF: OpDecl = OpDecl {
     ],
     operands: &[OperandDecl::one("stream", &["stream.collect"])],
     clauses: &[
-        ClauseDecl::required("at", ClauseKind::Word(&["full", "first", "second"]), "which part of the register file"),
-        ClauseDecl::required("row", ClauseKind::Body(&MAP), "what each row holds"),
-        ClauseDecl::required("element", ClauseKind::Body(&MAP), "the layout within a row, in elements"),
+        ClauseDecl::required("at", ClauseKind::Word(&["full", "first", "second"]), "which part of the register file").open_address(),
+        ClauseDecl::required("row", ClauseKind::Body(&MAP), "what each row holds").open(),
+        ClauseDecl::required("element", ClauseKind::Body(&MAP), "the layout within a row, in elements").open(),
     ],
     results: &["tensor"],
     infer: Some(infer_trf),
@@ -49,8 +49,8 @@ pub static TO_VRF: OpDecl = OpDecl {
     ],
     operands: &[OperandDecl::one("stream", &["stream.collect"])],
     clauses: &[
-        ClauseDecl::required("at", ClauseKind::Int, "address in the register file, in bytes"),
-        ClauseDecl::required("element", ClauseKind::Body(&MAP), "the layout, in elements"),
+        ClauseDecl::required("at", ClauseKind::Int, "address in the register file, in bytes").open_address(),
+        ClauseDecl::required("element", ClauseKind::Body(&MAP), "the layout, in elements").open(),
     ],
     results: &["tensor"],
     infer: Some(infer_vrf),
@@ -89,7 +89,8 @@ fn verify_trf(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         let counts: Vec<_> = machine.limits.row_counts.iter().map(u64::to_string).collect();
         return Err(op.clause_error("C1", "row", format!("row mapping `{row}` has {rows} positions, expected {}", counts.join(", "))));
     }
-    let at = op.word("at").unwrap_or_default();
+    // An open half may become the whole file.
+    let at = op.word("at").unwrap_or_else(|| "full".into());
     let capacity = if &*at == "full" { machine.memory.trf_bytes_per_row } else { machine.memory.trf_bytes_per_row / 2 };
     let element = result.dim(Dim::Element);
     let bytes = result.dim_bytes(Dim::Element, axes).unwrap_or(u64::MAX);

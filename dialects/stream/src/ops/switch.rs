@@ -53,21 +53,23 @@ pub static DECL: OpDecl = OpDecl {
     ],
     operands: &[OperandDecl::one("stream", &["stream.fetch"])],
     clauses: &[
-        ClauseDecl::lead("topology", ClauseKind::Word(TOPOLOGIES), "how packets travel"),
-        ClauseDecl::optional("slice1", ClauseKind::Int, "outer ring slices"),
-        ClauseDecl::optional("slice0", ClauseKind::Int, "inner ring slices"),
+        ClauseDecl::lead("topology", ClauseKind::Word(TOPOLOGIES), "how packets travel").open(),
+        ClauseDecl::optional("slice1", ClauseKind::Int, "outer ring slices").open(),
+        ClauseDecl::optional("slice0", ClauseKind::Int, "inner ring slices").open(),
         ClauseDecl::optional(
             "time0",
             ClauseKind::Int,
             "time steps between the two moved parts, or inside the one that moves",
-        ),
+        )
+        .open(),
         ClauseDecl::optional(
             "ring",
             ClauseKind::Int,
             "slices of a custom ring; the smallest that does if absent",
-        ),
-        ClauseDecl::optional("slice", ClauseKind::Body(&MAP), "what each slice holds afterwards"),
-        ClauseDecl::optional("time", ClauseKind::Body(&MAP), "what each time step holds afterwards"),
+        )
+        .open(),
+        ClauseDecl::optional("slice", ClauseKind::Body(&MAP), "what each slice holds afterwards").open(),
+        ClauseDecl::optional("time", ClauseKind::Body(&MAP), "what each time step holds afterwards").open(),
     ],
     results: &["stream"],
     infer: Some(infer),

@@ -45,12 +45,14 @@ pub static DECL: OpDecl = OpDecl {
             "time",
             ClauseKind::Body(&MAP),
             "what each time step holds afterwards: the columns, innermost",
-        ),
+        )
+        .open(),
         ClauseDecl::required(
             "packet",
             ClauseKind::Body(&MAP),
             "what each element of a flit holds afterwards: the rows, padded",
-        ),
+        )
+        .open(),
     ],
     results: &["stream"],
     infer: Some(|op| next(op, &TRANSPOSE, None)),

@@ -198,7 +198,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
             if source.dtype != file.dtype {
                 return Err(op.error("C4", format!("the stream is `{}`, the register file `{}`", source.dtype, file.dtype)));
             }
-            verify_register_file(op, &file, cx)
+            verify_register_file(op, 1, &file, lanes(op), cx)
         }
         Some(stash) => verify_stash(op, &stash, cx),
     }
@@ -228,21 +228,26 @@ fn check_running(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     }
 }
 
-/// C4 and C5: the second operand of `op` lies in the stream's slices and holds what each packet asks for.
+/// C4 and C5: operand `index` of `op` lies in the stream's slices and holds what each packet of so many lanes asks for.
 ///
 /// # Errors
 /// What it lacks.
-pub fn verify_register_file(op: OpRef<'_>, file: &Tensor, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
+pub fn verify_register_file(
+    op: OpRef<'_>,
+    index: usize,
+    file: &Tensor,
+    lanes: u64,
+    cx: &VerifyCx<'_>,
+) -> Result<(), Diagnostic> {
     let axes = &axes(cx).0;
     let source = input(op)?;
     for dim in [Dim::Chip, Dim::Cluster, Dim::Slice] {
         check_same(op, "C4", dim.name(), &file.dim(dim), &source.dim(dim), axes)?;
     }
-    let free = free_axes(op, cx, 1);
+    let free = free_axes(op, cx, index);
     let (element, packet): (Expr, Expr) = (file.dim(Dim::Element), source.dim(Dim::Packet));
     let read = plan::register_read(&element, &source.dim(Dim::Time), &packet, &free, axes)
         .map_err(|why| op.error("C5", why))?;
-    let lanes = lanes(op);
     let live = plan::digits_of(&packet, axes).ok().and_then(|digits| digits.live_count());
     if read.packet == lanes || live.is_some_and(|live| read.packet >= live) {
         return Ok(());

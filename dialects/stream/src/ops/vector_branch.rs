@@ -4,7 +4,7 @@ use crate::attrs::COMPARISONS;
 use crate::branch::{self, BranchMode, GIVES_OWN};
 use crate::chain::{axes, input, next};
 use crate::meaning::Meaning;
-use crate::ops::vector_alu::verify_register_file;
+use crate::ops::vector_alu::{lanes, verify_register_file};
 use crate::ops::vector_inter;
 use crate::vector::Station;
 use crate::VECTOR;
@@ -75,7 +75,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
             if file.dtype != DType::I32 {
                 return Err(op.error("C4", format!("ids are `{}`, expected `{}`", file.dtype, DType::I32)));
             }
-            verify_register_file(op, &file, cx)
+            verify_register_file(op, 1, &file, lanes(op), cx)
         }
     }
 }

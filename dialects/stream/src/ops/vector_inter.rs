@@ -43,8 +43,8 @@ pub static DECL: OpDecl = OpDecl {
     operands: &[OperandDecl::one("stream", &["stream.init", "stream.vector"])],
     clauses: &[
         ClauseDecl::lead("op", ClauseKind::Word(&REDUCE_NAMES), "how two elements become one"),
-        ClauseDecl::required("slice", ClauseKind::Body(&MAP), "what each slice holds afterwards"),
-        ClauseDecl::optional("time", ClauseKind::Body(&MAP), "what each time step holds afterwards; as before if absent"),
+        ClauseDecl::required("slice", ClauseKind::Body(&MAP), "what each slice holds afterwards").open(),
+        ClauseDecl::optional("time", ClauseKind::Body(&MAP), "what each time step holds afterwards; as before if absent").open(),
     ],
     results: &["stream"],
     infer: Some(|op| next(op, &INTER, None)),

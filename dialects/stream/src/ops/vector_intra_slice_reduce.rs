@@ -39,8 +39,8 @@ pub static DECL: OpDecl = OpDecl {
     clauses: &[
         ClauseDecl::lead("op", ClauseKind::Word(&SLICE_REDUCE_NAMES), "what is computed of two elements"),
         ClauseDecl::required("axis", ClauseKind::Body(&MAP), "the axis that is reduced, as `[R]`"),
-        ClauseDecl::required("time", ClauseKind::Body(&MAP), "time without the axis"),
-        ClauseDecl::required("packet", ClauseKind::Body(&MAP), "the packet without the axis"),
+        ClauseDecl::required("time", ClauseKind::Body(&MAP), "time without the axis").open(),
+        ClauseDecl::required("packet", ClauseKind::Body(&MAP), "the packet without the axis").open(),
     ],
     results: &["stream"],
     infer: Some(|op| next(op, &VECTOR4, None)),

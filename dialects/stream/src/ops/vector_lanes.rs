@@ -15,8 +15,8 @@ use visa_mapping::facts::{check_mappings, machine};
 use visa_mapping::{Dim, Expr, PadKind, Tensor};
 use visa_numerics::VectorStage;
 
-const TIME: ClauseDecl = ClauseDecl::required("time", ClauseKind::Body(&MAP), "what each packet holds");
-const PACKET: ClauseDecl = ClauseDecl::required("packet", ClauseKind::Body(&MAP), "what each lane of a packet holds");
+const TIME: ClauseDecl = ClauseDecl::required("time", ClauseKind::Body(&MAP), "what each packet holds").open();
+const PACKET: ClauseDecl = ClauseDecl::required("packet", ClauseKind::Body(&MAP), "what each lane of a packet holds").open();
 
 /// `stream.vector_split`.
 pub static SPLIT_DECL: OpDecl = OpDecl {

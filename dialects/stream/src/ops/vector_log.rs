@@ -27,7 +27,7 @@ pub static DECL: OpDecl = OpDecl {
     ],
     operands: &[OperandDecl::one("stream", &[VECTOR.def.name])],
     clauses: &[
-        ClauseDecl::required("at", ClauseKind::Int, "address in the register file, in bytes"),
+        ClauseDecl::required("at", ClauseKind::Int, "address in the register file, in bytes").open_address(),
         ClauseDecl::required("element", ClauseKind::Body(&MAP), "the layout, in elements"),
     ],
     results: &["ids"],

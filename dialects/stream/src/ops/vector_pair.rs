@@ -59,7 +59,8 @@ const TIME: ClauseDecl = ClauseDecl::optional(
     "time",
     ClauseKind::Body(&MAP),
     "what each packet holds; if absent as before, without the term that is the axis",
-);
+)
+.open();
 
 const BASE: OpDecl = OpDecl {
     doc: "The element of group 0 and that of group 1 with the same index become one, and the axis of `stream.vector_unzip` is gone. \

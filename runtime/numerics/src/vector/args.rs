@@ -80,6 +80,11 @@ pub const ARG_MODE_NAMES: [&str; MODES.len()] = {
     names
 };
 
+/// Every argument mode, those of fewer arguments first.
+pub fn arg_modes() -> impl Iterator<Item = &'static ArgMode> {
+    MODES.iter()
+}
+
 /// The mode called `name`, exactly as the book spells it.
 #[must_use]
 pub fn arg_mode(name: &str) -> Option<&'static ArgMode> {

@@ -12,7 +12,7 @@ mod names;
 mod reduce;
 mod valid_count;
 
-pub use args::{ARG_MODE_NAMES, Arg, ArgMode, arg_mode, default_mode};
+pub use args::{ARG_MODE_NAMES, Arg, ArgMode, arg_mode, arg_modes, default_mode};
 pub use compare::{Compare, Comparisons};
 pub use guard::{Guard, GuardFault, Guards, IdSet, Slot};
 pub use reduce::{REDUCE_NAMES, ReduceOp, SLICE_REDUCE_NAMES, reduce_op, reduce_ops};

@@ -84,6 +84,27 @@ fn levels_must_connect() {
 }
 
 #[test]
+fn open_modules_go_only_where_they_are_taken() {
+    let open = CONST.replace("value 1", "value auto");
+    assert_eq!(run(&[], &open).quiet(), open);
+    run(&["--refuse"], &open).refused(&[
+        "error[open]: clause `value` of `toy.const` is open (`auto`)",
+        "%a = toy.const value auto",
+        "fix: let `--lazy` choose it before, or write a value",
+    ]);
+    // Whoever takes them may leave them as they are, or close them without having promised it.
+    assert_eq!(run(&["--set=mode=none"], &open).quiet(), open);
+    run(&["--set", "--refuse"], &open).refused(&["error[toy.const-X]: a constant"]);
+    assert_eq!(run(&["--dce", "--set"], &open).quiet(), with_value(7));
+    // Whoever promises to close them must.
+    run(&["--lazy"], &open).refused(&[
+        "error[open]: clause `value` of `toy.const` is open (`auto`)",
+        "does not verify after pass `lazy`: a mistake in the pass",
+    ]);
+    assert_eq!(run(&["--lazy"], CONST).quiet(), CONST);
+}
+
+#[test]
 fn invalid_ir_is_found_after_the_pass_that_left_it() {
     run(&["--set=value=13"], CONST)
         .refused(&["error[toy.const-C1]: the value is 13", "does not verify after pass `set`"]);

@@ -5,6 +5,7 @@ use visa_ir::decl::{
     Body, BodyDef, BodyError, ClauseDecl, ClauseKind, Dialect, OpDecl, OperandDecl, Trait, make_type,
 };
 use visa_ir::diag::{Diagnostic, Severity};
+use visa_ir::open::Opening;
 use visa_opt::{Io, Tool};
 use visa_passes::{Level, OptionDecl, OptionKind, Pass, PassCx};
 
@@ -34,7 +35,7 @@ static CONST: OpDecl = OpDecl {
     name: "toy.const",
     summary: "a constant",
     constraints: &[("C1", "the value is not 13")],
-    clauses: &[ClauseDecl::required("value", ClauseKind::Int, "the value")],
+    clauses: &[ClauseDecl::required("value", ClauseKind::Int, "the value").open_address()],
     results: &["result"],
     traits: &[Trait::Pure],
     infer: Some(|op| Ok(vec![make_type(op.ctx, &SIZED, 1_u32)])),
@@ -81,6 +82,7 @@ static SET: Pass = Pass {
         OptionDecl { name: "note", kind: OptionKind::Str, default: "", doc: "a remark to make" },
     ],
     statistics: &[("set", "constants set")],
+    open: true,
     run: set,
     ..Pass::BASE
 };
@@ -124,6 +126,14 @@ static LIAR: Pass = Pass {
     ..Pass::BASE
 };
 
+static LAZY: Pass = Pass {
+    name: "lazy",
+    summary: "closes nothing",
+    open: true,
+    closes: Some(Opening::Address),
+    ..Pass::BASE
+};
+
 fn refuse(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     let ops = cx.module.walk_all().into_iter().map(|id| cx.module.op(cx.ctx, id));
     let found: Vec<_> =
@@ -142,7 +152,7 @@ fn lower(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
 
 /// The tool with all of that.
 pub(crate) fn tool() -> Tool {
-    let passes = [&SET, &PANIC, &REFUSE, &DOWN, &NEEDS, &LIAR];
+    let passes = [&SET, &PANIC, &REFUSE, &DOWN, &NEEDS, &LIAR, &LAZY];
     let tool = Tool { dialects: Vec::new(), passes: vec![&visa_passes::pass_list::dce::PASS] };
     passes.into_iter().fold(tool.dialect(&TOY).dialect(&SEQ).dialect(&TM), Tool::pass)
 }

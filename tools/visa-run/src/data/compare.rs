@@ -72,12 +72,12 @@ pub fn compare(
     }
     let width = file_type.width();
     let pairs = || found.chunks_exact(width).zip(expected.data().chunks_exact(width)).enumerate();
-    let near = |found: &[u8], expected: &[u8]| {
+    let alike = |found: &[u8], expected: &[u8]| {
         let number = |bytes| from_f64(dtype, file_type.value(bytes).as_f64());
-        ulps > 0 && dtype.is_float() && distance(dtype, number(found), number(expected)) <= u64::from(ulps)
+        near(dtype, number(found), number(expected), ulps)
     };
     let mut differences =
-        pairs().filter(|(_, (found, expected))| found != expected && !near(found, expected));
+        pairs().filter(|(_, (found, expected))| found != expected && !alike(found, expected));
     let Some((first, (a, b))) = differences.next() else {
         return Ok(());
     };
@@ -88,6 +88,13 @@ pub fn compare(
         found: (file_type.value(a), bits(a)),
         expected: (file_type.value(b), bits(b)),
     })
+}
+
+/// Whether two elements that are not the same bits are equal all the same: numbers of a floating-point format at most `ulps` of its
+/// numbers apart, with `ulps` 0 none.
+#[must_use]
+pub fn near(dtype: DType, left: Bits, right: Bits, ulps: u32) -> bool {
+    ulps > 0 && dtype.is_float() && distance(dtype, left, right) <= u64::from(ulps)
 }
 
 /// How many numbers of a floating-point format lie between two, counting one of them; both zeros are one number.

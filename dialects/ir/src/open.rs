@@ -1,0 +1,103 @@
+//! Open clauses: the word `auto` for a value that a pass chooses. A declaration says which clauses may be open
+//! ([`ClauseDecl::open`], [`ClauseDecl::open_address`]); everything else about them is here.
+
+use crate::context::{Attr, Context, TypeId};
+use crate::decl::{ClauseDecl, OpDecl};
+use crate::diag::Diagnostic;
+use crate::infer::infer_all;
+use crate::module::{Module, OpId, OpRef};
+use std::fmt;
+
+/// The word, in the pretty form.
+pub const WORD: &str = "auto";
+/// The word as an attribute, in the generic form.
+pub const ATTRIBUTE: &str = "#visa.auto";
+/// The type of a result that depends on an open clause.
+pub const TYPE: &str = "!visa.auto";
+
+/// Whether a clause may be `auto`, and what then is not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Opening {
+    /// It never is.
+    Never,
+    /// A place in a memory: types do not depend on it, and the operation is verified with what there is.
+    Address,
+    /// A choice that result types may depend on: they are not known, and the operation is not verified.
+    Configuration,
+}
+
+impl fmt::Display for Opening {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Never => "nothing",
+            Self::Address => "addresses",
+            Self::Configuration => "configurations",
+        })
+    }
+}
+
+/// The open clauses of an operation, as they are declared.
+pub fn clauses(op: OpRef<'_>) -> impl Iterator<Item = &'static ClauseDecl> {
+    let open = op.clauses().iter().filter(move |clause| op.ctx.is_open(clause.value));
+    open.filter_map(move |clause| op.decl()?.clause(&clause.name))
+}
+
+/// Whether a clause of an operation is `auto`, or a list with an `auto` in it.
+#[must_use]
+pub fn is_open(op: OpRef<'_>, clause: &str) -> bool {
+    op.clauses().iter().any(|written| written.name == clause && op.ctx.is_open(written.value))
+}
+
+/// The first open clause of a module that `wanted` holds for.
+#[must_use]
+pub fn first(
+    ctx: &Context,
+    module: &Module,
+    wanted: impl Fn(Opening) -> bool,
+) -> Option<(OpId, &'static ClauseDecl)> {
+    module.walk_all().into_iter().find_map(|id| {
+        let clause = clauses(module.op(ctx, id)).find(|clause| wanted(clause.opening))?;
+        Some((id, clause))
+    })
+}
+
+/// Whether the types of an operation's results are not known: a clause that they may depend on is open, or the type of an
+/// operand is not known.
+#[must_use]
+pub fn untyped(op: OpRef<'_>) -> bool {
+    clauses(op).any(|clause| clause.opening == Opening::Configuration)
+        || op.operands().iter().any(|&operand| is_unknown(op.ctx, op.module.ty(operand)))
+}
+
+/// Whether a type is that of values whose type depends on an open clause.
+#[must_use]
+pub fn is_unknown(ctx: &Context, ty: TypeId) -> bool {
+    ctx.is_type(ty, TYPE)
+}
+
+/// The type of values whose type depends on an open clause.
+#[must_use]
+pub fn unknown(ctx: &Context) -> TypeId {
+    ctx.opaque_type(TYPE)
+}
+
+/// Leaves open every written clause that `wanted` holds for and that may be open. Types follow.
+///
+/// # Errors
+/// What inference says of an operation; not for a module that verifies.
+pub fn open_up(
+    ctx: &Context,
+    module: &mut Module,
+    wanted: impl Fn(OpRef<'_>, &ClauseDecl) -> bool,
+) -> Result<(), Diagnostic> {
+    let auto = ctx.attr(Attr::Auto);
+    for id in module.walk_all() {
+        let op = module.op(ctx, id);
+        let declared = op.decl().map_or(&[][..], |decl: &'static OpDecl| decl.clauses).iter();
+        let may_open =
+            |clause: &&ClauseDecl| clause.opening != Opening::Never && op.attr(clause.name).is_some();
+        let opened: Vec<_> = declared.filter(may_open).filter(|clause| wanted(op, clause)).collect();
+        opened.into_iter().for_each(|clause| module.set_clause(id, clause.name, Some(auto)));
+    }
+    infer_all(ctx, module)
+}

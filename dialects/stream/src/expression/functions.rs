@@ -1,0 +1,179 @@
+//! The functions of an expression: those of the vector engine's ALUs, a row each, and those that named.txt defines by them.
+
+use super::Expression;
+use super::parse;
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
+use visa_numerics::{AluOp, Bits, DType, alu_ops, default_mode};
+
+/// A function that some ALU computes.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Function {
+    /// Its name in expressions.
+    pub name: &'static str,
+    /// How many arguments it takes.
+    pub arity: usize,
+    /// The operations of the vector engine (`AluOp::name`) that compute it, each for its formats. Those of one format give the same
+    /// bits.
+    pub operations: &'static [&'static str],
+}
+
+/// Every function of an ALU. `+`, `-`, `*` and `/` are the first four.
+pub static FUNCTIONS: &[Function] = &[
+    row("add", 2, &["AddF", "Add", "AddFxp"]),
+    row("sub", 2, &["SubF", "SubFxp"]),
+    row("mul", 2, &["MulF0", "MulF1", "MulInt"]),
+    row("div", 2, &["DivF"]),
+    row("fma", 3, &["FmaF"]),
+    row("mask_mul", 2, &["MaskMulF0", "MaskMulF1"]),
+    row("mask_fma", 3, &["MaskFmaF"]),
+    row("exp", 1, &["Exp"]),
+    row("negexp", 1, &["NegExp"]),
+    row("sqrt", 1, &["Sqrt"]),
+    row("tanh", 1, &["Tanh"]),
+    row("sigmoid", 1, &["Sigmoid"]),
+    row("erf", 1, &["Erf"]),
+    row("log", 1, &["Log"]),
+    row("sin", 1, &["Sin"]),
+    row("cos", 1, &["Cos"]),
+    row("min", 2, &["Min"]),
+    row("max", 2, &["Max"]),
+    row("abs_min", 2, &["AbsMin"]),
+    row("abs_max", 2, &["AbsMax"]),
+    row("and", 2, &["BitAnd"]),
+    row("or", 2, &["BitOr"]),
+    row("xor", 2, &["BitXor"]),
+    row("shl", 2, &["LeftShift"]),
+    row("shl_sat", 2, &["LeftShiftSat"]),
+    row("lshr", 2, &["LogicRightShift"]),
+    row("ashr", 2, &["ArithRightShift"]),
+    row("ashr_round", 2, &["ArithRightShiftRound"]),
+    row("add_sat", 2, &["AddFxpSat"]),
+    row("sub_sat", 2, &["SubFxpSat"]),
+    row("mul_fxp", 2, &["MulFxp"]),
+    row("float", 2, &["FxpToFp"]),
+    row("fixed", 2, &["FpToFxp"]),
+];
+
+const fn row(name: &'static str, arity: usize, operations: &'static [&'static str]) -> Function {
+    Function { name, arity, operations }
+}
+
+impl Function {
+    /// The function called `name`.
+    #[must_use]
+    pub fn find(name: &str) -> Option<&'static Self> {
+        FUNCTIONS.iter().find(|function| function.name == name)
+    }
+
+    /// The operations that compute it for arguments of `dtype`, in the order of the pipeline.
+    pub fn rows(&self, dtype: DType) -> impl Iterator<Item = &'static AluOp> + '_ {
+        alu_ops().filter(move |op| op.from == dtype && self.operations.contains(&op.name))
+    }
+
+    /// Its value for arguments of the format `dtype`; `None` if it does not take that.
+    #[must_use]
+    pub fn apply(&self, dtype: DType, args: &[Bits]) -> Option<Bits> {
+        let row = self.rows(dtype).next()?;
+        let at = |index: usize| args.get(index).copied().unwrap_or(0);
+        Some(row.apply.eval(default_mode(row.apply.arity()), at(0), [at(1), at(2)]))
+    }
+
+    /// The formats that it takes.
+    #[must_use]
+    pub fn formats(&self) -> Vec<DType> {
+        [DType::I32, DType::F32].into_iter().filter(|&dtype| self.rows(dtype).next().is_some()).collect()
+    }
+
+    /// Whether its second argument is an integer width, a number from 0 to 31.
+    #[must_use]
+    pub fn is_conversion(&self) -> bool {
+        matches!(self.name, "float" | "fixed")
+    }
+}
+
+/// The functions that named.txt defines: the names of their parameters, and the expression.
+static NAMED: LazyLock<BTreeMap<Arc<str>, Expression>> = LazyLock::new(|| {
+    // What does not parse is missing, and the test below says so.
+    parse::definitions(include_str!("named.txt")).unwrap_or_default()
+});
+
+/// The definition of the function called `name`, if it is no ALU's.
+#[must_use]
+pub fn named(name: &str) -> Option<&'static Expression> {
+    NAMED.get(name)
+}
+
+/// How many arguments the function called `name` takes, if there is one.
+pub(super) fn arity(name: &str) -> Option<usize> {
+    let unit = Function::find(name).map(|function| function.arity);
+    unit.or_else(|| named(name).map(|definition| definition.names.len()))
+}
+
+/// Every name that an expression may call, in the order of their kind.
+pub(super) fn names() -> Vec<&'static str> {
+    FUNCTIONS.iter().map(|function| function.name).chain(NAMED.keys().map(|name| &**name)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn definitions_parse() {
+        let found = parse::definitions(include_str!("named.txt"));
+        assert_eq!(found.as_ref().map(BTreeMap::len), Ok(16), "{found:?}");
+    }
+
+    /// Two conversions apart, every operation of the engine is some function's, and no other.
+    #[test]
+    fn every_operation_is_a_function() {
+        for op in alu_ops() {
+            let of: Vec<_> =
+                FUNCTIONS.iter().filter(|function| function.operations.contains(&op.name)).collect();
+            assert_eq!(of.len(), 1, "{}", op.name);
+            assert_eq!(of[0].arity, op.apply.arity(), "{}", op.name);
+        }
+    }
+
+    /// A planner may take any of the operations of a function: they give the same bits.
+    #[test]
+    fn operations_of_a_function_agree() {
+        let edges = [
+            0,
+            1,
+            2,
+            31,
+            32,
+            0x3f80_0000,
+            0xbf80_0000,
+            0x8000_0000,
+            0x0000_0001,
+            0x8070_0000,
+            0x0080_0000,
+            0x7f7f_ffff,
+            0x7f80_0000,
+            0xff80_0000,
+            0x7fc0_0000,
+            0xffc0_0001,
+            0x7f80_0001,
+            0x7fff_ffff,
+            0xffff_ffff,
+            0x4b80_0000,
+            0x3f00_0001,
+            0xc2ae_ac50,
+        ];
+        let sweep = (0..400_u32).map(|at| at.wrapping_mul(0x9e37_79b9));
+        let values: Vec<u32> = edges.into_iter().chain(sweep).collect();
+        for function in FUNCTIONS {
+            for dtype in function.formats() {
+                let rows: Vec<_> = function.rows(dtype).collect();
+                for (&x, &y) in values.iter().flat_map(|x| values.iter().map(move |y| (x, y))) {
+                    let of = |op: &AluOp| op.apply.eval(default_mode(op.apply.arity()), x, [y, x ^ y]);
+                    let first = of(rows[0]);
+                    assert!(rows.iter().all(|op| of(op) == first), "{} {dtype} {x:#x} {y:#x}", function.name);
+                }
+            }
+        }
+    }
+}

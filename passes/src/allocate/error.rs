@@ -1,0 +1,78 @@
+//! Why there is no room: the tensors that are needed at the worst point, their sizes, and how much over.
+
+use super::pack::{Buffer, live_bytes, worst_point};
+use super::space::Space;
+use super::tensors::Placed;
+use visa_ir::diag::Diagnostic;
+use visa_ir::span::Span;
+
+/// Most tensors that are listed; of more, the largest are.
+const LISTED: usize = 16;
+
+/// The error of a memory whose tensors do not fit. `least` is the end of the best packing that was found.
+pub(super) fn no_room(
+    space: &Space,
+    placed: &[&Placed],
+    buffers: &[Buffer],
+    least: Option<u64>,
+    capacity: u64,
+    func: Span,
+) -> Diagnostic {
+    let (name, needed) = (space.name, live_bytes(buffers));
+    let message = if needed > capacity {
+        let over = needed - capacity;
+        format!(
+            "{name} has {capacity} bytes, but tensors of {needed} bytes are needed at the same time: {over} bytes over"
+        )
+    } else {
+        let least = least.unwrap_or(u64::MAX);
+        let over = least.saturating_sub(capacity);
+        format!(
+            "{name} has {capacity} bytes; the {needed} bytes that are needed at the same time would fit, but with alignments, addresses \
+             that are written and what is read beyond tensors, the least that was found is {least}: {over} bytes over"
+        )
+    };
+    let point = worst_point(buffers).map_or(0, |(point, _)| point);
+    let live = placed.iter().copied().filter(|tensor| tensor.live.0 <= point && point <= tensor.live.1);
+    listed("allocate-memory", message, live, func)
+}
+
+/// The error of a tensor register file that is asked for more than its two halves.
+pub(super) fn no_half(placed: &[&Placed], half: u64, func: Span) -> Diagnostic {
+    let load = |point: usize| {
+        let live = placed.iter().filter(move |tensor| tensor.live.0 <= point && point <= tensor.live.1);
+        live.map(|tensor| if tensor.bytes > half || tensor.half.as_deref() == Some("full") { 2 } else { 1 })
+            .sum::<u64>()
+    };
+    let points = placed.iter().map(|tensor| tensor.live.0);
+    let point = points.max_by_key(|&point| (load(point), std::cmp::Reverse(point))).unwrap_or(0);
+    let message = match load(point) {
+        halves @ 3.. => format!(
+            "the tensor register file has two halves of {half} bytes a row, but {halves} are needed at the same time: {} over",
+            halves - 2
+        ),
+        _ => "the halves of the tensor register file that are written leave none for a tensor that is needed beside them".to_owned(),
+    };
+    let live = placed.iter().copied().filter(|tensor| tensor.live.0 <= point && point <= tensor.live.1);
+    listed("allocate-trf", message, live, func)
+}
+
+fn listed<'a>(code: &str, message: String, live: impl Iterator<Item = &'a Placed>, func: Span) -> Diagnostic {
+    let mut live: Vec<_> = live.collect();
+    live.sort_by_key(|tensor| (std::cmp::Reverse(tensor.bytes), tensor.span));
+    let last = live.iter().map(|tensor| tensor.span).max().unwrap_or(func);
+    let mut error = Diagnostic::error(code, last, message);
+    for tensor in live.iter().take(LISTED) {
+        let written = match (tensor.address, &tensor.half) {
+            (Some(address), _) => format!(", at {address} as written"),
+            (None, Some(half)) => format!(", at {half} as written"),
+            (None, None) => String::new(),
+        };
+        error =
+            error.note(format!("{} takes {} bytes{written}", tensor.name, tensor.bytes), Some(tensor.span));
+    }
+    match live.len().saturating_sub(LISTED) {
+        0 => error,
+        more => error.note(format!("and {more} smaller ones"), None),
+    }
+}

@@ -1,0 +1,210 @@
+//! Places for buffers in one memory: buffers that are needed at the same time share no byte (dynamic storage allocation).
+//!
+//! Finding the least memory is NP-hard. But some order of the buffers is the best: if each in turn goes to the lowest place that
+//! is free for it, the order of their addresses in a best solution gives no more memory than that solution. (By induction no
+//! buffer ends up above its place there: what it meets and comes before it has not moved up.) So orders are searched: all of them
+//! for few buffers, else some that are known to do well, and from the best of these on by moving the buffer that sticks out to the front.
+
+/// A buffer to place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Buffer {
+    /// Its bytes.
+    pub bytes: u64,
+    /// What its address is a multiple of; 0 counts as 1.
+    pub align: u64,
+    /// The first and the last point of the program at which it is needed.
+    pub live: (usize, usize),
+    /// The address that it has already.
+    pub fixed: Option<u64>,
+}
+
+impl Buffer {
+    fn meets(&self, other: &Self) -> bool {
+        self.live.0.max(other.live.0) <= self.live.1.min(other.live.1)
+    }
+}
+
+/// Where buffers are placed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Packing {
+    /// An address a buffer; the given one of a fixed buffer.
+    pub addresses: Vec<u64>,
+    /// The end of the highest buffer that was not fixed; 0 if all were.
+    pub peak: u64,
+}
+
+/// Most buffers that all orders are tried for.
+pub const MAX_EXACT: usize = 7;
+
+/// Rounds of improving the order of more buffers.
+const ROUNDS: usize = 256;
+
+/// Most places that the improvement looks at: many buffers get fewer rounds.
+const MAX_STEPS: usize = 1 << 24;
+
+/// Places all buffers, as low as the search finds. `None` if an address would not fit 64 bits.
+#[must_use]
+pub fn pack(buffers: &[Buffer]) -> Option<Packing> {
+    let free: Vec<usize> = (0..buffers.len()).filter(|&at| buffers[at].fixed.is_none()).collect();
+    let bound = free_bound(buffers);
+    if free.len() <= MAX_EXACT {
+        let mut search = Exact { buffers, bound, best: in_order(buffers, &free)? };
+        let mut order = free;
+        search.run(&mut order, 0);
+        return Some(search.best);
+    }
+    let mut best: Option<(Packing, Vec<usize>)> = None;
+    for key in KEYS {
+        let mut order = free.clone();
+        order.sort_by_key(|&at| (std::cmp::Reverse(key(&buffers[at])), at));
+        keep_better(&mut best, in_order(buffers, &order)?, order);
+    }
+    let (packing, order) = best?;
+    improve(buffers, packing, order, bound)
+}
+
+/// Places the buffers one after the other in the order given, as if all of them were needed all the time. `None` if an address
+/// would not fit 64 bits.
+#[must_use]
+pub fn apart(buffers: &[Buffer]) -> Option<Packing> {
+    let always: Vec<_> = buffers.iter().map(|buffer| Buffer { live: (0, usize::MAX), ..*buffer }).collect();
+    let free: Vec<usize> = (0..buffers.len()).filter(|&at| buffers[at].fixed.is_none()).collect();
+    in_order(&always, &free)
+}
+
+/// What buffers are sorted by, largest first.
+const KEYS: [fn(&Buffer) -> u128; 4] = [
+    |buffer| buffer.bytes.into(),
+    |buffer| u128::from(buffer.bytes) * length(buffer),
+    length,
+    |buffer| (usize::MAX - buffer.live.0) as u128,
+];
+
+fn length(buffer: &Buffer) -> u128 {
+    (buffer.live.1 - buffer.live.0) as u128 + 1
+}
+
+/// The most bytes that are needed at one point: no packing takes less.
+#[must_use]
+pub fn live_bytes(buffers: &[Buffer]) -> u64 {
+    worst_point(buffers).map_or(0, |(_, bytes)| bytes)
+}
+
+/// The point at which most bytes are needed, the first of equals, and how many these are.
+#[must_use]
+pub fn worst_point(buffers: &[Buffer]) -> Option<(usize, u64)> {
+    // The sum grows only where a buffer begins.
+    let at =
+        |point: usize| buffers.iter().filter(move |other| other.live.0 <= point && point <= other.live.1);
+    let sums = buffers
+        .iter()
+        .map(|buffer| buffer.live.0)
+        .map(|point| (point, at(point).fold(0_u64, |sum, other| sum.saturating_add(other.bytes))));
+    sums.max_by_key(|&(point, sum)| (sum, std::cmp::Reverse(point)))
+}
+
+/// A bound for the peak: what of the buffers that are not fixed is needed at one point.
+fn free_bound(buffers: &[Buffer]) -> u64 {
+    let free: Vec<_> = buffers.iter().filter(|buffer| buffer.fixed.is_none()).copied().collect();
+    live_bytes(&free)
+}
+
+/// Places the buffers of `order` one after the other, each at the lowest place that is free.
+fn in_order(buffers: &[Buffer], order: &[usize]) -> Option<Packing> {
+    let mut placed = Placed::new(buffers);
+    for &at in order {
+        placed.add(at)?;
+    }
+    let addresses = placed.addresses.iter().map(|address| address.unwrap_or(0)).collect();
+    Some(Packing { addresses, peak: placed.peak })
+}
+
+fn keep_better(best: &mut Option<(Packing, Vec<usize>)>, packing: Packing, order: Vec<usize>) {
+    if best.as_ref().is_none_or(|(known, _)| packing.peak < known.peak) {
+        *best = Some((packing, order));
+    }
+}
+
+/// Moves a buffer that ends at the peak to the front of the order, again and again, and keeps the best packing seen.
+fn improve(buffers: &[Buffer], mut best: Packing, mut order: Vec<usize>, bound: u64) -> Option<Packing> {
+    let rounds = ROUNDS.min(MAX_STEPS / (buffers.len() * buffers.len()).max(1));
+    let mut now = best.clone();
+    for _ in 0..rounds {
+        if best.peak <= bound {
+            break;
+        }
+        let top = |&at: &usize| now.addresses[at].saturating_add(buffers[at].bytes) == now.peak;
+        let Some(place) = order.iter().rposition(top) else { break };
+        order[..=place].rotate_right(1);
+        now = in_order(buffers, &order)?;
+        if now.peak < best.peak {
+            best = now.clone();
+        }
+    }
+    Some(best)
+}
+
+/// Buffers that have their place already.
+struct Placed<'a> {
+    buffers: &'a [Buffer],
+    addresses: Vec<Option<u64>>,
+    peak: u64,
+}
+
+impl<'a> Placed<'a> {
+    fn new(buffers: &'a [Buffer]) -> Self {
+        Self { buffers, addresses: buffers.iter().map(|buffer| buffer.fixed).collect(), peak: 0 }
+    }
+
+    /// Places buffer `at` at the lowest free place.
+    fn add(&mut self, at: usize) -> Option<()> {
+        let buffer = &self.buffers[at];
+        let others = self.buffers.iter().zip(&self.addresses);
+        let mut taken: Vec<(u64, u64)> = others
+            .filter(|(other, _)| other.bytes > 0 && buffer.meets(other))
+            .filter_map(|(other, address)| Some(((*address)?, (*address)?.saturating_add(other.bytes))))
+            .collect();
+        taken.sort_unstable();
+        let align = buffer.align.max(1);
+        let mut address = 0_u64;
+        for (start, end) in taken {
+            if address.checked_add(buffer.bytes)? <= start {
+                break;
+            }
+            address = address.max(end.checked_next_multiple_of(align)?);
+        }
+        self.peak = self.peak.max(address.checked_add(buffer.bytes)?);
+        self.addresses[at] = Some(address);
+        Some(())
+    }
+}
+
+/// All orders of few buffers.
+struct Exact<'a> {
+    buffers: &'a [Buffer],
+    bound: u64,
+    best: Packing,
+}
+
+impl Exact<'_> {
+    /// Tries every order of what stands behind `fixed` of them.
+    fn run(&mut self, order: &mut Vec<usize>, fixed: usize) {
+        // What is placed first decides the peak of all that follows: an order that has no chance is left early.
+        let Some(begun) = in_order(self.buffers, &order[..fixed]).filter(|begun| begun.peak < self.best.peak)
+        else {
+            return;
+        };
+        if fixed == order.len() {
+            self.best = begun;
+            return;
+        }
+        for next in fixed..order.len() {
+            if self.best.peak <= self.bound {
+                return;
+            }
+            order.swap(fixed, next);
+            self.run(order, fixed + 1);
+            order.swap(fixed, next);
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! From a function to the addresses of its tensors.
+
+use super::error::{no_half, no_room};
+use super::halves::{Half, Resident, choose};
+use super::pack::{Buffer, live_bytes};
+use super::policy::{Reuse, least, place};
+use super::reach::reaches;
+use super::space::{SPACES, Space};
+use super::tensors::{Placed, Site, tensors};
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::OpRef;
+use visa_machine::Machine;
+use visa_mapping::facts::{DeclaredAxes, Support};
+
+/// What a plan depends on besides the function.
+pub struct Given<'a> {
+    /// The module's axes.
+    pub axes: &'a DeclaredAxes,
+    /// The axes that values depend on.
+    pub support: &'a Support,
+    /// The machine.
+    pub machine: &'a Machine,
+    /// How eagerly bytes are used again.
+    pub reuse: Reuse,
+}
+
+/// What is written where.
+#[derive(Debug, Default)]
+pub struct Plan {
+    /// Addresses.
+    pub addresses: Vec<(Site, u64)>,
+    /// Parts of the tensor register file.
+    pub halves: Vec<(Site, Half)>,
+    /// How much of each memory is used.
+    pub used: Vec<(&'static Space, Used)>,
+}
+
+/// How much of a memory is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Used {
+    /// Bytes up to the highest that is used.
+    pub end: u64,
+    /// The most bytes that are needed at the same time: no packing ends lower.
+    pub live: u64,
+}
+
+/// Addresses and halves for whatever a function leaves open. `demanded` is what the address of a tensor must be a multiple of.
+///
+/// # Errors
+/// Each memory whose tensors do not fit.
+pub fn plan(
+    func: OpRef<'_>,
+    given: &Given<'_>,
+    demanded: &mut dyn FnMut(&Placed) -> u64,
+) -> Result<Plan, Vec<Diagnostic>> {
+    let mut all = tensors(func, &given.axes.0);
+    let reaches = reaches(func, &all, given.axes, given.support, given.machine);
+    for placed in &mut all {
+        placed.reach = reaches.get(&placed.value).copied().unwrap_or_default();
+    }
+    let of = |types: &str| -> Vec<&Placed> {
+        all.iter().filter(|placed| placed.tensor.kind.def.name == types).collect()
+    };
+    let (mut plan, mut errors) = (Plan::default(), Vec::new());
+    for space in &SPACES {
+        if let Err(error) = memory(space, of(space.types), func, given, demanded, &mut plan) {
+            errors.push(error);
+        }
+    }
+    if let Err(error) = register_file(&of("tm.trf"), func, given.machine, &mut plan) {
+        errors.push(error);
+    }
+    if errors.is_empty() { Ok(plan) } else { Err(errors) }
+}
+
+/// One memory. A tensor that has neither an address nor an open one is none of the pass's affair.
+fn memory(
+    space: &'static Space,
+    mut placed: Vec<&Placed>,
+    func: OpRef<'_>,
+    given: &Given<'_>,
+    demanded: &mut dyn FnMut(&Placed) -> u64,
+    plan: &mut Plan,
+) -> Result<(), Diagnostic> {
+    placed.retain(|tensor| tensor.open.is_some() || tensor.address.is_some());
+    let mut buffer = |tensor: &&Placed| Buffer {
+        bytes: tensor.bytes,
+        align: if tensor.open.is_some() { demanded(tensor) } else { 1 },
+        live: tensor.live,
+        fixed: tensor.address,
+    };
+    let buffers: Vec<_> = placed.iter().map(&mut buffer).collect();
+    let reaches: Vec<_> = placed.iter().map(|tensor| tensor.reach).collect();
+    let (capacity, roomy) = ((space.capacity)(given.machine), (space.roomy)(given.machine));
+    let packing = place(&buffers, &reaches, capacity, &roomy, given.reuse)
+        .ok_or_else(|| no_room(space, &placed, &buffers, least(&buffers, &reaches), capacity, func.span()))?;
+    let places = placed.iter().zip(&packing.addresses);
+    plan.addresses.extend(places.clone().filter_map(|(tensor, &address)| Some((tensor.open?, address))));
+    let end = places.map(|(tensor, address)| address.saturating_add(tensor.bytes)).max().unwrap_or(0);
+    plan.used.push((space, Used { end, live: live_bytes(&buffers) }));
+    Ok(())
+}
+
+/// The tensor register file.
+fn register_file(
+    placed: &[&Placed],
+    func: OpRef<'_>,
+    machine: &Machine,
+    plan: &mut Plan,
+) -> Result<(), Diagnostic> {
+    let half = machine.memory.trf_bytes_per_row / 2;
+    let written = |tensor: &Placed| {
+        let word = tensor.half.as_deref()?;
+        Half::ALL.into_iter().find(|(name, _)| *name == word).map(|(_, half)| half)
+    };
+    let resident = |tensor: &&Placed| Resident {
+        small: tensor.bytes <= half,
+        live: tensor.live,
+        fixed: written(tensor),
+    };
+    let residents: Vec<_> = placed.iter().map(resident).collect();
+    let chosen = choose(&residents).ok_or_else(|| no_half(placed, half, func.span()))?;
+    plan.halves.extend(placed.iter().zip(chosen).filter_map(|(tensor, half)| Some((tensor.open?, half))));
+    Ok(())
+}

@@ -1,0 +1,133 @@
+//! Which bytes are used again, and when: memory is there to be used, so a tensor gets bytes of its own as long as there are any.
+//!
+//! Commands of the three contexts run side by side, and a command waits for an earlier one that reads or writes the bytes it
+//! writes (book 28). Bytes that two tensors share are such a wait, even if neither is needed any more; bytes of their own are not.
+
+use super::pack::{Buffer, Packing, apart, pack};
+use super::reach::Reach;
+
+/// How eagerly bytes are used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reuse {
+    /// Only where the tensors do not fit side by side, and then as late as possible.
+    Needed,
+    /// Wherever it saves memory.
+    Always,
+}
+
+/// Places for the buffers of a memory of `capacity` bytes. `reaches` says for each buffer how far it is read beyond, which has to
+/// be memory. `roomy` are alignments, coarsest first, that are better than what the buffers demand, where there is room. In order:
+///
+/// 1. all buffers apart, and apart from what is read beyond others, at each of the `roomy` alignments, then at the demanded one;
+/// 2. bytes used again once the buffer that held them has not been needed for as many operations as possible;
+/// 3. bytes used again as soon as possible.
+///
+/// `None` if nothing of this fits.
+#[must_use]
+pub fn place(
+    buffers: &[Buffer],
+    reaches: &[Reach],
+    capacity: u64,
+    roomy: &[u64],
+    reuse: Reuse,
+) -> Option<Packing> {
+    let within = Within::new(buffers, reaches, capacity);
+    if reuse == Reuse::Always {
+        return within.pack(buffers);
+    }
+    let mut alignments = roomy.iter().copied().chain([1]);
+    let kept_apart = alignments.clone().find_map(|align| {
+        let widened = widened(&aligned(buffers, align), reaches);
+        let packing = apart(&widened).filter(|packing| packing.peak <= capacity)?;
+        Some(narrowed(packing, &widened, buffers, reaches))
+    });
+    kept_apart.or_else(|| alignments.find_map(|align| latest(&aligned(buffers, align), &within)))
+}
+
+/// The least memory that was found for buffers with their reaches, whatever the capacity: its end.
+#[must_use]
+pub fn least(buffers: &[Buffer], reaches: &[Reach]) -> Option<u64> {
+    let within = Within::new(buffers, reaches, u64::MAX);
+    within.pack(buffers)?.peak.checked_add(within.behind)
+}
+
+/// The buffers at multiples of `align`, as far as that is a multiple of what they demand.
+fn aligned(buffers: &[Buffer], align: u64) -> Vec<Buffer> {
+    let at = |demanded: u64| if align.is_multiple_of(demanded.max(1)) { align } else { demanded };
+    buffers.iter().map(|buffer| Buffer { align: at(buffer.align), ..*buffer }).collect()
+}
+
+/// The bytes in front of a buffer that keep what is read there out of others, a multiple of its alignment.
+fn front(buffer: &Buffer, reach: Reach) -> u64 {
+    let free = buffer.fixed.is_none();
+    let whole = reach.before.checked_next_multiple_of(buffer.align.max(1)).unwrap_or(u64::MAX);
+    if free { whole } else { 0 }
+}
+
+/// The buffers with what is read beyond them. Fixed ones stay as they are: they may start nearer to 0 than they are read beyond.
+fn widened(buffers: &[Buffer], reaches: &[Reach]) -> Vec<Buffer> {
+    let wide = |(buffer, reach): (&Buffer, &Reach)| {
+        let before = front(buffer, *reach);
+        Buffer { bytes: buffer.bytes.saturating_add(before).saturating_add(reach.after), ..*buffer }
+    };
+    buffers.iter().zip(reaches).map(wide).collect()
+}
+
+/// The packing of the buffers without what is read beyond them.
+fn narrowed(wide: Packing, widened: &[Buffer], buffers: &[Buffer], reaches: &[Reach]) -> Packing {
+    let fronts = widened.iter().zip(reaches).map(|(buffer, reach)| front(buffer, *reach));
+    let addresses: Vec<u64> =
+        wide.addresses.iter().zip(fronts).map(|(address, front)| address + front).collect();
+    let free = buffers.iter().zip(&addresses).filter(|(buffer, _)| buffer.fixed.is_none());
+    let peak = free.map(|(buffer, address)| address + buffer.bytes).max().unwrap_or(0);
+    Packing { addresses, peak }
+}
+
+/// A memory that is short: what is read beyond a buffer may be another buffer, but must be memory.
+struct Within {
+    /// Bytes at the start of the memory that no buffer takes.
+    before: u64,
+    /// Bytes at its end.
+    behind: u64,
+    capacity: u64,
+}
+
+impl Within {
+    fn new(buffers: &[Buffer], reaches: &[Reach], capacity: u64) -> Self {
+        let free = || buffers.iter().zip(reaches).filter(|(buffer, _)| buffer.fixed.is_none());
+        Self {
+            before: free().map(|(_, reach)| reach.before).max().unwrap_or(0),
+            behind: free().map(|(_, reach)| reach.after).max().unwrap_or(0),
+            capacity,
+        }
+    }
+
+    fn pack(&self, buffers: &[Buffer]) -> Option<Packing> {
+        let guard = Buffer { bytes: self.before, align: 1, live: (0, usize::MAX), fixed: Some(0) };
+        let guarded: Vec<_> = buffers.iter().copied().chain([guard]).collect();
+        let mut packing = pack(&guarded)?;
+        packing.addresses.pop();
+        (packing.peak.checked_add(self.behind)? <= self.capacity).then_some(packing)
+    }
+}
+
+/// The packing in which bytes rest as long as possible before they are used again: the more operations lie between, the less likely
+/// the new command comes while the old one still runs. The longest rest is found by halving, as if what fits with a long rest
+/// always fitted with a shorter one; a search that finds a little less memory with the longer rest only ends at a shorter one.
+fn latest(buffers: &[Buffer], within: &Within) -> Option<Packing> {
+    let rested = |rest: usize| {
+        let later =
+            |buffer: &Buffer| Buffer { live: (buffer.live.0, buffer.live.1.saturating_add(rest)), ..*buffer };
+        within.pack(&buffers.iter().map(later).collect::<Vec<_>>())
+    };
+    let mut best = rested(0)?;
+    let (mut done, mut over) = (0, buffers.iter().map(|buffer| buffer.live.1).max().unwrap_or(0) + 1);
+    while over - done > 1 {
+        let middle = done + (over - done) / 2;
+        match rested(middle) {
+            Some(packing) => (best, done) = (packing, middle),
+            None => over = middle,
+        }
+    }
+    Some(best)
+}

@@ -1,0 +1,48 @@
+//! The memories whose addresses are given out.
+
+use visa_machine::Machine;
+
+/// A memory with addresses.
+#[derive(Debug)]
+pub struct Space {
+    /// The name of its tensor types.
+    pub types: &'static str,
+    /// What it is called in messages.
+    pub name: &'static str,
+    /// Its bytes: of a chip, or of a slice.
+    pub capacity: fn(&Machine) -> u64,
+    /// Alignments that are better than what is demanded, coarsest first.
+    pub roomy: fn(&Machine) -> Vec<u64>,
+    /// The statistics: bytes up to the highest that is used, and the most that are needed at the same time.
+    pub statistics: [&'static str; 2],
+}
+
+/// Those memories. Host tensors have no addresses in a kernel, and the tensor register file has halves instead.
+pub static SPACES: [Space; 3] = [
+    Space {
+        types: "tm.hbm",
+        name: "HBM",
+        capacity: |machine| machine.memory.hbm_bytes,
+        // A request across two units of 256 bytes takes two (book 11).
+        roomy: |machine| vec![machine.limits.dma_request_bytes],
+        statistics: ["hbm-bytes", "hbm-live"],
+    },
+    Space {
+        types: "tm.dm",
+        name: "DM",
+        capacity: |machine| machine.memory.dm_bytes_per_slice,
+        // What a fetch reads at once, and what lies across all banks (book 08, 11).
+        roomy: |machine| {
+            let banks = machine.memory.dm_banks.saturating_mul(machine.memory.dm_bank_width);
+            vec![banks, machine.limits.flit_bytes]
+        },
+        statistics: ["dm-bytes", "dm-live"],
+    },
+    Space {
+        types: "tm.vrf",
+        name: "VRF",
+        capacity: |machine| machine.memory.vrf_bytes,
+        roomy: |machine| vec![machine.limits.flit_bytes],
+        statistics: ["vrf-bytes", "vrf-live"],
+    },
+];

@@ -1,0 +1,90 @@
+//! The tensors of a function that have a place of their own, with the time in which their bytes must not change.
+
+use super::reach::Reach;
+use std::collections::HashMap;
+use std::rc::Rc;
+use visa_ir::module::{OpId, OpRef, ValueDef, ValueId};
+use visa_ir::open::is_open;
+use visa_ir::span::Span;
+use visa_mapping::facts::placements;
+use visa_mapping::{Axes, Dim, Tensor, view};
+
+/// Where an address is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Site {
+    /// In the function's list, at this place.
+    Argument(usize),
+    /// At the operation that makes the tensor.
+    Op(OpId),
+}
+
+/// A tensor with a place of its own: no view, and not what another one became when it was changed in place.
+#[derive(Clone, Debug)]
+pub struct Placed {
+    /// The tensor.
+    pub value: ValueId,
+    /// Its type.
+    pub tensor: Rc<Tensor>,
+    /// Its name, for messages.
+    pub name: String,
+    /// Its bytes: of a chip, a slice, or a row of the tensor register file.
+    pub bytes: u64,
+    /// The first and the last operation between which its bytes must not change.
+    pub live: (usize, usize),
+    /// How far it is read beyond.
+    pub reach: Reach,
+    /// The address, if it is written.
+    pub address: Option<u64>,
+    /// The part of the tensor register file, if it is written.
+    pub half: Option<Rc<str>>,
+    /// Where its address is written, if that is left open.
+    pub open: Option<Site>,
+    /// Where the tensor is made.
+    pub span: Span,
+}
+
+/// The tensors of a function, in the order of definition. Those too large to count are left out: the verifier refuses them.
+#[must_use]
+pub fn tensors(func: OpRef<'_>, axes: &Axes) -> Vec<Placed> {
+    let mut found: Vec<Placed> = Vec::new();
+    let mut becomes: HashMap<ValueId, usize> = HashMap::new();
+    for (index, placement) in placements(func).into_iter().enumerate() {
+        let value = placement.value;
+        // Changed in place, it is the same buffer, which is needed for longer.
+        if let Some(&at) = placement.before.as_ref().and_then(|before| becomes.get(before)) {
+            found[at].live.1 = found[at].live.1.max(placement.until);
+            becomes.insert(value, at);
+            continue;
+        }
+        let site = match func.module.def(value) {
+            ValueDef::Result(op, _) => Site::Op(op),
+            ValueDef::Argument(..) => Site::Argument(index),
+        };
+        let open = match site {
+            Site::Op(op) if view::kind(func.other(op)).is_some() => continue,
+            Site::Op(op) => is_open(func.other(op), "at"),
+            Site::Argument(index) => {
+                func.entries("at").is_none_or(|list| list.get(index).is_some_and(Option::is_none))
+            }
+        };
+        let Some(tensor) = func.ctx.type_value::<Tensor>(func.module.ty(value)) else { continue };
+        let Some(bytes) = tensor.dim_bytes(Dim::Element, axes) else { continue };
+        becomes.insert(value, found.len());
+        found.push(Placed {
+            value,
+            tensor,
+            name: func
+                .module
+                .value_name(value)
+                .map_or_else(|| "a tensor".to_owned(), |name| format!("`%{name}`")),
+            bytes,
+            live: (placement.from, placement.until),
+            reach: Reach::default(),
+            address: placement.address.and_then(|address| u64::try_from(address).ok()),
+            half: placement.half,
+            open: open.then_some(site),
+            span: func.module.value_span(value),
+        });
+    }
+    found
+}

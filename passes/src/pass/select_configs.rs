@@ -1,0 +1,141 @@
+//! Chooses what is left open of pipelines.
+
+use crate::select::advise::{Advice, ends, pipeline};
+use crate::select::driver::{Chosen, Driver};
+use crate::select::dump::Dump;
+use crate::select::extract::fronts;
+use crate::select::rules::RULES;
+use crate::select::{Choice, report};
+use crate::{Level, OptionDecl, OptionKind, Pass, PassCx};
+use visa_ir::diag::{Diagnostic, Severity};
+use visa_ir::module::Module;
+use visa_ir::open::Opening;
+use visa_ir::span::Span;
+
+/// The pass.
+pub static PASS: Pass = Pass {
+    name: "select-configs",
+    summary: "chooses open clauses of pipelines: the cheapest legal configuration",
+    doc: "A clause that is `auto` gets the value that makes its pipeline take the fewest cycles; of equally fast ones the one whose engines \
+          are busy for the fewest cycles together, then the shortest text. An e-graph a pipeline holds every configuration that the rules \
+          reach (`src/select/rules`): a class is a stream or a tensor, its nodes are the ways to make it. A rule only proposes; verifiers and \
+          lowering refuse what the machine cannot do, and the cost function of `visa-run --report` prices the rest, engine by engine. \
+          Extraction is exact: cycles are those of the busiest engine and the latencies, so a class keeps the Pareto front of its ways. \
+          Pipelines are chosen in program order; what is written stays as it is.",
+    options: &[
+        OptionDecl {
+            name: "explain",
+            kind: OptionKind::Bool,
+            default: "false",
+            doc: "report each choice, engine by engine, and egg's proof that it makes the tensor that the worst configuration makes",
+        },
+        OptionDecl {
+            name: "advise",
+            kind: OptionKind::Bool,
+            default: "false",
+            doc: "report pipelines that are written in full and could make the same tensor in fewer cycles, with the rewrites and what to write",
+        },
+        OptionDecl {
+            name: "apply",
+            kind: OptionKind::Bool,
+            default: "false",
+            doc: "write what `advise` reports",
+        },
+        OptionDecl {
+            name: "dump",
+            kind: OptionKind::Str,
+            default: "",
+            doc: "write the e-graphs to this file: for `NAME.json` in the format of egraph-serialize, for `NAME.dot` for Graphviz; of several \
+                  pipelines to `NAME-1`, `NAME-2` and so on",
+        },
+    ],
+    takes: Level::Tensor,
+    gives: Level::Tensor,
+    open: true,
+    closes: Some(Opening::Configuration),
+    statistics: &[
+        ("pipelines", "pipelines with open clauses"),
+        ("advised", "pipelines without open clauses for which there is a cheaper way"),
+        ("e-classes", "streams and tensors that some configuration makes"),
+        ("e-nodes", "ways to make them"),
+        ("iterations", "rounds of growth: operations reached"),
+        ("saturated", "pipelines for which the rules had nothing more to say"),
+        ("node-limit", "pipelines whose e-graph reached its bound"),
+        ("layouts", "layouts of register files that were tried, each with the pipelines that share it"),
+        ("placements", "ways to spread a kernel's tensors over slices that were tried, each with the whole kernel"),
+        ("refused", "candidates that broke a limit"),
+        ("cycles-worst", "cycles of the slowest legal configuration of each pipeline, together"),
+        ("cycles-best", "cycles of the chosen ones"),
+    ],
+    run,
+};
+
+fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
+    let mut dump = Dump::to(&cx.options.text("dump")).map_err(|refused| vec![refused])?;
+    if cx.options.bool("advise") || cx.options.bool("apply") {
+        advise(cx, dump.as_mut())?;
+    }
+    let explains = cx.options.bool("explain");
+    let (mut counts, mut findings, mut dumped) = (Vec::new(), Vec::new(), Ok(()));
+    let ctx = cx.ctx;
+    let mut tell = |module: &Module, chosen: Chosen<'_>| match chosen {
+        Chosen::Pipeline(choice) => {
+            counts.extend(counted(choice));
+            if let (Some(dump), Ok(())) = (&mut dump, &dumped) {
+                dumped = dump.add(ctx, choice);
+            }
+            if explains {
+                findings.push(explained(module.op(ctx, choice.chain[0]).span(), choice));
+            }
+        }
+        Chosen::Layout(tried) => counts.push(("layouts", tried as u64)),
+        Chosen::Placement(tried) => counts.push(("placements", tried as u64)),
+    };
+    let ran = Driver { ctx, rules: RULES, tell: &mut tell }.run(cx.module);
+    counts.into_iter().for_each(|(statistic, n)| cx.count(statistic, n));
+    findings.into_iter().for_each(|finding| cx.report(finding));
+    ran.and(dumped).map_err(|refused| vec![refused])?;
+    dump.map_or(Ok(()), |dump| dump.write()).map_err(|refused| vec![refused])
+}
+
+/// Reports pipelines that are written in full and could be cheaper; with `apply` they become so.
+fn advise(cx: &mut PassCx<'_>, mut dump: Option<&mut Dump>) -> Result<(), Vec<Diagnostic>> {
+    for end in ends(cx.ctx, cx.module) {
+        let chain = pipeline(cx.ctx, cx.module, end);
+        let Some(mut advice) = Advice::on(cx.ctx, cx.module, &chain, RULES) else { continue };
+        cx.count("advised", 1);
+        cx.report(advice.remark(cx.ctx, cx.module));
+        if let Some(dump) = &mut dump {
+            dump.add(cx.ctx, &advice.choice).map_err(|refused| vec![refused])?;
+        }
+        if cx.options.bool("apply") {
+            *cx.module = advice.module;
+        }
+    }
+    Ok(())
+}
+
+/// The statistics of one choice.
+fn counted(choice: &Choice) -> [(&'static str, u64); 8] {
+    let graph = &choice.graph;
+    let fronts = fronts(graph);
+    let worst = graph.ends(choice.chain.len()).flat_map(|class| fronts[class].iter().map(|way| way.time.cycles())).max();
+    [
+        ("pipelines", 1),
+        ("e-classes", graph.egraph.number_of_classes() as u64),
+        ("e-nodes", graph.egraph.total_size() as u64),
+        ("iterations", graph.rounds as u64),
+        (if graph.full { "node-limit" } else { "saturated" }, 1),
+        ("refused", graph.refusals.values().map(|refused| refused.count).sum()),
+        ("cycles-worst", worst.unwrap_or(0)),
+        ("cycles-best", choice.best.time.cycles()),
+    ]
+}
+
+fn explained(span: Span, choice: &mut Choice) -> Diagnostic {
+    let mut text = format!("chosen for this pipeline:\n{}", report::explained(choice));
+    if let Some(proof) = report::proof(choice) {
+        text.push_str(&format!("\nthe same tensor as the slowest:\n  {proof}"));
+    }
+    Diagnostic { severity: Severity::Remark, ..Diagnostic::error("select-configs", span, text) }
+}

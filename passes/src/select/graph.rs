@@ -1,0 +1,261 @@
+//! The e-graph of a pipeline. A class is a value: the stream behind an engine, or the tensor at the end; its nodes are the ways to make
+//! it. It grows from the first operation to the last: rules propose clauses, the scratch pipeline verifies and prices them.
+
+use super::aim::Aim;
+use super::rule::{Proposal, Rule, Site, Value};
+use super::scratch::{Clauses, Scratch};
+use egg::{EGraph, Id, Symbol, SymbolLang};
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+use visa_cost::PipelineTime;
+use visa_ir::context::Attr;
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::{AttrId, OpRef, TypeId};
+use visa_ir::open::{self, Opening};
+use visa_mapping::facts::machine;
+use visa_mapping::{Equality, Expr, Tensor, equal_streams, operand};
+
+/// Most nodes of an e-graph. Checked before each: what is left out is reported.
+pub const MAX_E_NODES: usize = 50_000;
+
+/// A way to make a value: an operation with its clauses on another value.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// The operation's number in the pipeline.
+    pub stage: usize,
+    /// What the rule chose; nothing for an operation that is written.
+    pub clauses: Clauses,
+    /// The rule; `None` for an operation that is written.
+    pub rule: Option<&'static Rule>,
+    /// The time of its engine.
+    pub time: PipelineTime,
+    /// The class of the value that it takes; none for the first.
+    pub source: Option<usize>,
+    /// Its node.
+    pub head: Symbol,
+}
+
+/// A value.
+pub struct Class {
+    /// The operation that makes it.
+    pub stage: usize,
+    /// The ways to make it, in the order in which they were found.
+    pub steps: Vec<Step>,
+    /// Its class in the e-graph.
+    pub id: Id,
+    ty: TypeId,
+}
+
+impl Class {
+    /// The type of the value.
+    pub fn ty(&self) -> TypeId {
+        self.ty
+    }
+}
+
+/// What was refused, by the operation and the limit.
+pub type Refusals = BTreeMap<(usize, String), Refused>;
+
+/// Candidates that broke the same limit.
+#[derive(Clone, Debug)]
+pub struct Refused {
+    /// How many.
+    pub count: u64,
+    /// The first of them: its clauses as text, and what the verifier said.
+    pub example: (String, Diagnostic),
+}
+
+/// The grown e-graph.
+pub struct Graph {
+    /// egg's, with a proof for each union.
+    pub egraph: EGraph<SymbolLang, ()>,
+    /// Its classes, in the order in which they were found.
+    pub classes: Vec<Class>,
+    /// Refused candidates.
+    pub refusals: Refusals,
+    /// Proposals that disagree with what is written.
+    pub disagreeing: u64,
+    /// Operations that something legal reaches, and the next one.
+    pub rounds: usize,
+    /// Whether [`MAX_E_NODES`] ended the growth.
+    pub full: bool,
+    /// The class of the value that an operation makes with a type.
+    known: HashMap<(usize, TypeId), usize>,
+}
+
+impl Graph {
+    /// Grows the e-graph of a pipeline by `rules`.
+    ///
+    /// # Errors
+    /// A written operation that is not legal whatever is chosen before it is no error here: it shows as no class at the end.
+    pub fn grow(scratch: &mut Scratch<'_>, rules: &[&'static Rule], aim: &Aim) -> Self {
+        let egraph = EGraph::new(()).with_explanations_enabled();
+        let mut graph = Self {
+            egraph,
+            classes: Vec::new(),
+            refusals: Refusals::new(),
+            disagreeing: 0,
+            rounds: 0,
+            full: false,
+            known: HashMap::new(),
+        };
+        graph.expand(scratch, rules, aim, (0, None));
+        graph.egraph.rebuild();
+        graph
+    }
+
+    /// Adds every way to apply operation `stage` to the value `source`, which the scratch pipeline holds, and what follows from each:
+    /// depth first, so that the scratch pipeline changes little.
+    fn expand(
+        &mut self,
+        scratch: &mut Scratch<'_>,
+        rules: &[&'static Rule],
+        aim: &Aim,
+        (stage, source): (usize, Option<usize>),
+    ) {
+        if stage == scratch.operations() {
+            return;
+        }
+        self.rounds = self.rounds.max(stage + 1);
+        for (rule, clauses) in self.candidates(scratch, rules, aim, stage) {
+            if self.egraph.total_size() >= MAX_E_NODES {
+                self.full = true;
+                return;
+            }
+            match scratch.push(&clauses) {
+                Ok((ty, time)) => {
+                    let head = Symbol::from(described(scratch.op(stage), &clauses));
+                    let step = Step { stage, clauses, rule, time, source, head };
+                    if let Some(class) = self.add(step, ty) {
+                        self.expand(scratch, rules, aim, (stage + 1, Some(class)));
+                    }
+                    scratch.pop();
+                }
+                Err(refused) => self.refuse(scratch.op(stage), stage, &clauses, refused),
+            }
+        }
+    }
+
+    /// Adds a way to make a value of type `ty`: one class for all of them. The class, if it is new.
+    fn add(&mut self, step: Step, ty: TypeId) -> Option<usize> {
+        let children = step.source.map(|source| self.classes[source].id).into_iter().collect();
+        let id = self.egraph.add(SymbolLang { op: step.head, children });
+        let new = self.classes.len();
+        let number = *self.known.entry((step.stage, ty)).or_insert(new);
+        if number == new {
+            self.classes.push(Class { stage: step.stage, steps: Vec::new(), id, ty });
+        }
+        let class = &mut self.classes[number];
+        if class.id != id {
+            self.egraph.union_trusted(class.id, id, step.rule.map_or("written", |rule| rule.name));
+        }
+        class.steps.push(step);
+        (number == new).then_some(number)
+    }
+
+    fn refuse(&mut self, op: OpRef<'_>, stage: usize, clauses: &Clauses, refused: Diagnostic) {
+        let example = || (described(op, clauses), refused.clone());
+        let entry = self.refusals.entry((stage, refused.code.clone()));
+        entry.or_insert_with(|| Refused { count: 0, example: example() }).count += 1;
+    }
+
+    /// What the rules propose for operation `stage`; of a written one, what is written.
+    fn candidates(
+        &mut self,
+        scratch: &Scratch<'_>,
+        rules: &[&'static Rule],
+        aim: &Aim,
+        stage: usize,
+    ) -> Vec<(Option<&'static Rule>, Clauses)> {
+        let op = scratch.original(stage);
+        let open: Vec<&str> = open_clauses(op).collect();
+        if open.is_empty() {
+            return vec![(None, Rc::from([]))];
+        }
+        let axes = scratch.axes();
+        let Some(source) = operand(scratch.op(stage), 0) else { return Vec::new() };
+        let machine = machine(op.ctx);
+        let site = Site { op: scratch.op(stage), written: op, source, axes: &axes.0, machine: &machine, aim };
+        let seed = aim.seed.get(stage).filter(|seed| !seed.is_empty());
+        let mut found: Vec<(Option<&'static Rule>, Clauses)> =
+            seed.map(|seed| (None, seed.clone())).into_iter().collect();
+        for &rule in rules.iter().filter(|rule| rule.op == op.name()) {
+            for proposal in (rule.propose)(&site) {
+                match chosen(op, &open, &proposal, &site) {
+                    Some(clauses) if !found.iter().any(|(_, known)| *known == clauses) => {
+                        found.push((Some(rule), clauses))
+                    }
+                    Some(_) => {}
+                    None => self.disagreeing += 1,
+                }
+            }
+        }
+        found
+    }
+
+    /// The stream type of a class, for reports.
+    pub fn tensor(&self, class: usize, op: OpRef<'_>) -> Option<Rc<Tensor>> {
+        op.ctx.type_value(self.classes[class].ty)
+    }
+
+    /// The classes of the pipeline's last operation.
+    pub fn ends(&self, stages: usize) -> impl Iterator<Item = usize> + '_ {
+        (0..self.classes.len()).filter(move |&class| self.classes[class].stage + 1 == stages)
+    }
+}
+
+/// The open clauses of an operation that are no addresses.
+pub fn open_clauses(op: OpRef<'_>) -> impl Iterator<Item = &'static str> {
+    open::clauses(op).filter(|clause| clause.opening == Opening::Configuration).map(|clause| clause.name)
+}
+
+/// The proposal's values of open clauses, if it has one for each and agrees with the written ones.
+fn chosen(op: OpRef<'_>, open: &[&str], proposal: &Proposal, site: &Site<'_>) -> Option<Clauses> {
+    let mut clauses = Vec::new();
+    // A clause in front says what others mean and whether they are there.
+    let adds = op.decl().is_some_and(|decl| decl.clauses.iter().any(|c| c.lead && open.contains(&c.name)));
+    for (name, value) in proposal {
+        if open.contains(name) || (adds && op.attr(name).is_none()) {
+            clauses.push((*name, value.attr(op.ctx)));
+        } else if !agrees(op, name, value, site) {
+            return None;
+        }
+    }
+    let all = open.iter().all(|name| clauses.iter().any(|(own, _)| own == name));
+    all.then(|| clauses.into())
+}
+
+/// Whether a written clause has a proposed value.
+fn agrees(op: OpRef<'_>, name: &str, value: &Value, site: &Site<'_>) -> bool {
+    match value {
+        // A mapping that is not there follows from the rest.
+        Value::Map(map) => op
+            .body::<Expr>(name)
+            .is_none_or(|written| matches!(equal_streams(&written, map, site.axes), Equality::Equal)),
+        Value::Word(word) => op.word(name).as_deref() == Some(word),
+        Value::Int(number) => op.int(name) == Some(*number),
+        Value::Absent => op.attr(name).is_none(),
+    }
+}
+
+/// An operation with its choices, in our syntax.
+pub fn described(op: OpRef<'_>, clauses: &Clauses) -> String {
+    let there = clauses.iter().filter_map(|&(name, value)| Some((name, value?)));
+    let clauses: Vec<_> = there.map(|(name, value)| clause(op, name, value)).collect();
+    format!("{} {}", op.name(), clauses.join(", ")).trim_end().to_owned()
+}
+
+/// A clause in our syntax.
+pub fn clause(op: OpRef<'_>, name: &str, value: AttrId) -> String {
+    let value = match op.ctx.attr_value::<Expr>(value) {
+        Some(map) => map.to_string(),
+        None => match op.ctx.attr_data(value) {
+            Attr::Str(word) => word.to_string(),
+            Attr::Int(number) => number.to_string(),
+            Attr::Symbol(_) | Attr::Ints(_) | Attr::Strs(_) | Attr::Unit | Attr::Auto => String::new(),
+            Attr::OpenInts(_) | Attr::Body(..) | Attr::Opaque(_) => String::new(),
+        },
+    };
+    let lead = op.decl().is_some_and(|decl| decl.clauses.iter().any(|c| c.lead && c.name == name));
+    if lead { value } else { format!("{name} {value}") }
+}

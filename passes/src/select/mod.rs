@@ -1,0 +1,122 @@
+//! The best configuration of a pipeline, by e-graph: rules propose clauses, the verifiers refuse, and the cost function of the report
+//! decides. docs/choosing.md is the user's side of it.
+
+pub mod advise;
+pub mod aim;
+pub mod driver;
+pub mod dump;
+pub mod extract;
+pub mod graph;
+pub mod placement;
+pub mod report;
+pub mod rule;
+pub mod rules;
+pub mod scratch;
+pub mod shared;
+
+use aim::Aim;
+use extract::Way;
+use graph::Graph;
+use rule::Rule;
+use scratch::Scratch;
+use visa_ir::context::Context;
+use visa_ir::diag::Diagnostic;
+use visa_ir::infer::infer_all;
+use visa_ir::module::{Module, OpId, OpRef};
+use visa_ir::verify::Analysis;
+use visa_mapping::facts::DeclaredAxes;
+use visa_mapping::{Tensor, operand};
+
+/// A choice for one pipeline.
+pub struct Choice {
+    /// The pipeline's operations.
+    pub chain: Vec<OpId>,
+    /// Everything that was possible.
+    pub graph: Graph,
+    /// The cheapest of it.
+    pub best: Way,
+}
+
+impl Choice {
+    /// Writes the choice into a module. Types follow.
+    ///
+    /// # Errors
+    /// What inference says of the module.
+    pub fn apply(&self, ctx: &Context, module: &mut Module) -> Result<(), Diagnostic> {
+        for step in self.best.steps(&self.graph) {
+            for &(name, value) in step.clauses.iter() {
+                module.set_clause(self.chain[step.stage], name, value);
+            }
+        }
+        infer_all(ctx, module)
+    }
+}
+
+/// The operations of the pipeline that ends in `last`, first to last: what streams flow through.
+pub fn chain(last: OpRef<'_>) -> Vec<OpId> {
+    let mut chain = vec![last.id];
+    let mut op = last;
+    while let Some(before) = op.operand_def(0) {
+        let stream =
+            before.results().first().and_then(|&value| op.ctx.type_value::<Tensor>(op.module.ty(value)));
+        let open = before
+            .results()
+            .first()
+            .is_some_and(|&value| visa_ir::open::is_unknown(op.ctx, op.module.ty(value)));
+        let is_stream =
+            stream.map_or(open && before.name().starts_with("stream."), |tensor| tensor.kind.stream);
+        if !is_stream {
+            break;
+        }
+        chain.push(before.id);
+        op = before;
+    }
+    chain.reverse();
+    chain
+}
+
+/// The cheapest legal choice for the pipeline `chain` of a module.
+///
+/// # Errors
+/// That there is none, with the nearest configurations and the limit that each broke.
+pub fn choose(
+    ctx: &Context,
+    module: &Module,
+    chain: &[OpId],
+    rules: &[&'static Rule],
+) -> Result<Choice, Diagnostic> {
+    let ops: Vec<OpRef<'_>> = chain.iter().map(|&id| module.op(ctx, id)).collect();
+    let axes = DeclaredAxes::build(ctx, module);
+    choose_for(ctx, module, chain, rules, &Aim::of(&ops, &axes.0))
+}
+
+/// The cheapest legal choice for the pipeline `chain` of a module that is to make what `aim` says.
+///
+/// # Errors
+/// As of [`choose`].
+pub fn choose_for(
+    ctx: &Context,
+    module: &Module,
+    chain: &[OpId],
+    rules: &[&'static Rule],
+    aim: &Aim,
+) -> Result<Choice, Diagnostic> {
+    let ops: Vec<OpRef<'_>> = chain.iter().map(|&id| module.op(ctx, id)).collect();
+    if let Some(op) = ops.iter().find(|op| unruled(**op, rules)) {
+        return Err(report::unruled(*op, rules));
+    }
+    if let Some(op) = ops.iter().find(|op| operand(**op, 0).is_none() && op.id == chain[0]) {
+        return Err(report::unknown_source(*op));
+    }
+    let mut scratch = Scratch::new(ctx, module, chain)?;
+    let graph = Graph::grow(&mut scratch, rules, aim);
+    match extract::cheapest(&graph, chain.len()) {
+        Some(best) => Ok(Choice { chain: chain.to_vec(), graph, best }),
+        None => Err(report::none_legal(&ops, &graph, aim)),
+    }
+}
+
+/// Whether an operation has an open clause that no rule proposes.
+fn unruled(op: OpRef<'_>, rules: &[&'static Rule]) -> bool {
+    graph::open_clauses(op).next().is_some() && !rules.iter().any(|rule| rule.op == op.name())
+}

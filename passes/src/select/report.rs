@@ -1,0 +1,119 @@
+//! What is said of a choice: why it was made, and why there is none.
+
+use super::aim::Aim;
+use super::graph::{Graph, open_clauses};
+use super::rule::Rule;
+use super::{Choice, extract};
+use egg::{RecExpr, SymbolLang};
+use std::fmt::Write as _;
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::OpRef;
+
+/// How many near misses an error names.
+const NEAREST: usize = 4;
+
+/// An open clause that no rule closes.
+pub fn unruled(op: OpRef<'_>, rules: &[&'static Rule]) -> Diagnostic {
+    let clause = open_clauses(op).next().unwrap_or_default();
+    let mut able: Vec<&str> = rules.iter().map(|rule| rule.op).collect();
+    able.dedup();
+    let message =
+        format!("no rule chooses `{clause}` of `{}`; there are rules for `{}`", op.name(), able.join("`, `"));
+    Diagnostic::error("select-configs", op.clause_span(clause), message).fix("write a value".to_owned())
+}
+
+/// A pipeline whose tensor is not known.
+pub fn unknown_source(op: OpRef<'_>) -> Diagnostic {
+    let message =
+        format!("the layout of the tensor that `{}` takes is open, and nothing chooses it", op.name());
+    Diagnostic::error("select-configs", op.span(), message).fix("write the layout of the tensor".to_owned())
+}
+
+/// No configuration is legal: how far they came, and the limits that the ones that came farthest broke.
+pub fn none_legal(ops: &[OpRef<'_>], graph: &Graph, aim: &Aim) -> Diagnostic {
+    let farthest = graph.refusals.keys().map(|(stage, _)| *stage).max();
+    let reached = graph.classes.iter().map(|class| class.stage + 1).max().unwrap_or(0).min(ops.len() - 1);
+    let stage = farthest.filter(|stage| *stage >= reached).unwrap_or(reached);
+    let op = ops[stage];
+    let mut message = format!("no configuration of this pipeline is legal: none of `{}`", op.name());
+    let tried: u64 =
+        graph.refusals.iter().filter(|((at, _), _)| *at == stage).map(|(_, refused)| refused.count).sum();
+    let _ = write!(message, ", {tried} tried");
+    let mut error = Diagnostic::error("select-configs", op.span(), message);
+    let own = graph.refusals.iter().filter(|((at, _), _)| *at == stage);
+    for ((_, code), refused) in own.take(NEAREST) {
+        let (text, finding) = &refused.example;
+        error = error
+            .note(format!("`{text}` breaks {code}: {} ({} in all)", finding.message, refused.count), None);
+    }
+    let sums = ["stream.contract", "stream.accumulate"].contains(&op.name());
+    if sums && !aim.knows_sums() {
+        error = error
+            .fix("nothing says what is summed: give the contraction `over [..]`, or write the layout of the tensor at the end".to_owned());
+    } else if graph.disagreeing > 0 {
+        error = error.note(
+            format!("{} proposals disagree with the clauses that are written", graph.disagreeing),
+            None,
+        );
+    }
+    error
+}
+
+/// The choice as text: each operation with its rule and the cycles of its engine.
+pub fn explained(choice: &Choice) -> String {
+    let mut text = String::new();
+    let steps = choice.best.steps(&choice.graph);
+    let width = steps.iter().map(|step| step.head.as_str().chars().count()).max().unwrap_or(0);
+    for step in &steps {
+        let rule = step.rule.map_or_else(|| "written".to_owned(), |rule| format!("by {}", rule.name));
+        let _ = writeln!(text, "{:width$}  {:>6} cycles  {rule}", step.head.as_str(), step.time.busiest);
+    }
+    let time = choice.best.time;
+    let _ = write!(
+        text,
+        "{} cycles: {} of the busiest engine, {} until the pipeline has filled",
+        time.cycles(),
+        time.busiest,
+        time.latency
+    );
+    text
+}
+
+/// egg's proof that the slowest configuration that makes this tensor and the best one make the same, in our syntax.
+pub fn proof(choice: &mut Choice) -> Option<String> {
+    let end = choice.best.path.last()?.0;
+    let fronts = extract::fronts(&choice.graph);
+    let start = fronts[end].iter().max_by(|left, right| left.compare(right))?.clone();
+    proof_from(choice, &start)
+}
+
+/// egg's proof that the configuration `start` and the best one make the same tensor, in our syntax; `None` if the e-graph does not have them in
+/// one class.
+pub fn proof_from(choice: &mut Choice, start: &extract::Way) -> Option<String> {
+    let (first, last) = (start.path.last()?.0, choice.best.path.last()?.0);
+    let id = |class: usize| choice.graph.egraph.find(choice.graph.classes[class].id);
+    if id(first) != id(last) {
+        return None;
+    }
+    let term = |graph: &Graph, way: &extract::Way| {
+        let mut term: RecExpr<SymbolLang> = RecExpr::default();
+        let mut last = None;
+        for step in way.steps(graph) {
+            last = Some(term.add(SymbolLang { op: step.head, children: last.into_iter().collect() }));
+        }
+        term
+    };
+    let (from, to) = (term(&choice.graph, start), term(&choice.graph, &choice.best));
+    let mut explanation = choice.graph.egraph.explain_equivalence(&from, &to);
+    let lines = explanation.make_flat_explanation().iter().map(|term| {
+        let rule =
+            term.forward_rule.or(term.backward_rule).map_or(String::new(), |rule| format!("  by {rule}"));
+        format!("{}{rule}", flat(&term.get_recexpr()))
+    });
+    Some(lines.collect::<Vec<_>>().join("\n= "))
+}
+
+/// A term as its operations, first to last.
+fn flat(term: &RecExpr<SymbolLang>) -> String {
+    term.as_ref().iter().map(|node| node.op.as_str()).collect::<Vec<_>>().join(" > ")
+}

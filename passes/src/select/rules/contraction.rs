@@ -1,0 +1,123 @@
+//! The contraction: how flits meet the register file, how deep the tree adds, and how sums come out (book 15 to 19).
+
+use crate::select::rule::{Proposal, Rule, Site, Value};
+use std::collections::BTreeSet;
+use visa_mapping::{AxisId, Digit, Digits, Dim, Expr, PadKind, operand, rebuild};
+
+/// One or two flits a packet, repeated for what only the register file has.
+pub(super) static JOIN: Rule = Rule {
+    name: "join",
+    equation: "align of [T], [P] is [T / n, W], [T % n, P] for n = 1 or 2, W being the register file's own digits in any order",
+    op: "stream.align",
+    propose: join,
+};
+
+/// Every depth of the tree that adds only what is summed.
+pub(super) static TREE: Rule = Rule {
+    name: "tree",
+    equation: "contract of [P] is [P / 2^d] where all of P % 2^d is summed",
+    op: "stream.contract",
+    propose: tree,
+};
+
+/// A sum of each row a flit.
+pub(super) static INTERLEAVE: Rule = Rule {
+    name: "interleave",
+    equation: "accumulate interleaved of [T], [P] is [T without what is summed, P], [row # 8]",
+    op: "stream.accumulate",
+    propose: |site| {
+        let (time, packet) = (kept(site), site.dim(Dim::Packet));
+        let flit = site.dim(Dim::Row).pad(site.machine.limits.vector_lanes, PadKind::Top);
+        sums(site, "interleaved", time.map(|time| (Expr::pair([time, packet]), flit)))
+    },
+};
+
+/// Sums of one row a flit.
+pub(super) static SEQUENCE: Rule = Rule {
+    name: "sequence",
+    equation: "accumulate sequential of [T], [P] is [T without what is summed, row, P / 8], [P % 8]",
+    op: "stream.accumulate",
+    propose: |site| {
+        let (packet, lanes) = (site.dim(Dim::Packet), site.machine.limits.vector_lanes);
+        let Ok(columns) = packet.size(site.axes) else { return Vec::new() };
+        let whole = columns.next_multiple_of(lanes);
+        let packet = if whole == columns { packet } else { packet.pad(whole, PadKind::Top) };
+        let all = Expr::pair([site.dim(Dim::Row), packet]);
+        let made = kept(site).map(|time| (Expr::pair([time, all.clone().stride(lanes)]), all.modulo(lanes)));
+        sums(site, "sequential", made)
+    },
+};
+
+fn sums(site: &Site<'_>, mode: &'static str, made: Option<(Expr, Expr)>) -> Vec<Proposal> {
+    let proposal = made.map(|(time, packet)| {
+        let mut proposal = site.cut(time, packet);
+        proposal.insert(0, ("mode", Value::Word(mode)));
+        proposal
+    });
+    proposal.into_iter().collect()
+}
+
+/// The time that is not summed.
+fn kept(site: &Site<'_>) -> Option<Expr> {
+    let time = site.digits(&site.dim(Dim::Time))?;
+    let kept = |digit: &&Digit| digit.axis.is_none_or(|axis| !site.aim.sums_over(axis));
+    site.aim.knows_sums().then(|| mapping(time.iter().rev().filter(kept), site))?
+}
+
+/// Digits, major to minor, as a mapping.
+fn mapping<'a>(digits: impl Iterator<Item = &'a Digit>, site: &Site<'_>) -> Option<Expr> {
+    let mut digits = digits;
+    let whole = digits.try_fold(Digits::unit(), |all, digit| Digits::concat(&all, &Digits::of(*digit)));
+    rebuild(&whole.ok()?, site.axes).ok()
+}
+
+fn join(site: &Site<'_>) -> Vec<Proposal> {
+    let (time, packet) = (site.dim(Dim::Time), site.dim(Dim::Packet));
+    let width = site.source.dtype.elements(site.machine.limits.mac_width_bytes);
+    let mut ways = vec![(time.clone(), packet.clone().pad(width, PadKind::Top))];
+    if time.size(site.axes).is_ok_and(|steps| steps.is_multiple_of(2)) {
+        ways.push((time.clone().stride(2), Expr::pair([time.modulo(2), packet])));
+    }
+    let repeats = repeats(site);
+    let both = ways.into_iter().flat_map(|(time, packet)| {
+        let repeats = repeats.iter().filter_map(|order| mapping(order.iter(), site)).collect::<Vec<_>>();
+        repeats.into_iter().map(move |repeat| (Expr::pair([time.clone(), repeat]), packet.clone()))
+    });
+    both.map(|(time, packet)| site.cut(time, packet)).collect()
+}
+
+/// Every order of the register file's digits along axes that the stream does not have.
+fn repeats(site: &Site<'_>) -> Vec<Vec<Digit>> {
+    let Some(weights) = operand(site.op, 1) else { return Vec::new() };
+    let streamed: BTreeSet<AxisId> = [Dim::Time, Dim::Packet]
+        .into_iter()
+        .filter_map(|dim| site.digits(&site.dim(dim)))
+        .flat_map(|digits| digits.axes().into_keys())
+        .collect();
+    let Some(held) = site.digits(&weights.dim(Dim::Element)) else { return Vec::new() };
+    let own = held.iter().rev().filter(|digit| digit.axis.is_some_and(|axis| !streamed.contains(&axis)));
+    let own: Vec<Digit> = own.map(|digit| Digit { extent: digit.live, ..*digit }).collect();
+    let mut orders = vec![Vec::new()];
+    for _ in &own {
+        let longer = orders.iter().flat_map(|order: &Vec<Digit>| {
+            let left = own.iter().filter(|digit| !order.contains(digit));
+            left.map(|digit| order.iter().copied().chain([*digit]).collect::<Vec<_>>())
+        });
+        orders = longer.collect();
+    }
+    orders
+}
+
+fn tree(site: &Site<'_>) -> Vec<Proposal> {
+    let packet = site.dim(Dim::Packet);
+    let depths = 0..=site.source.dtype.tree_depth().unwrap_or(0);
+    let sums = depths.filter_map(|depth| {
+        let group = 1 << depth;
+        let added = site.digits(&packet.clone().modulo(group))?;
+        let left = packet.clone().stride(group);
+        let live = site.digits(&left)?.live_count()?;
+        let summed = added.axes().into_keys().all(|axis| site.aim.sums_over(axis));
+        summed.then(|| vec![("packet", Value::Map(site.tidy(left.resize(live))))])
+    });
+    sums.collect()
+}

@@ -1,0 +1,195 @@
+//! The fetch: any order of the tensor's digits, cut anywhere (book 07, 08, 33).
+
+use crate::select::rule::{Proposal, Rule, Site, Value};
+use std::collections::BTreeSet;
+use visa_mapping::{AxisId, Digit, Digits, Dim, Expr, PadKind, rebuild};
+use visa_numerics::DType;
+
+/// Digits in any order, any of them the packet.
+pub(super) static REGROUP: Rule = Rule {
+    name: "regroup",
+    equation: "fetch [T], [P] = fetch [T'], [P'] where [T', P'] holds the digits of [T, P] in any order",
+    op: "stream.fetch",
+    propose: |site| cuts(site, |_, bytes| vec![(bytes, PadKind::Top)]),
+};
+
+/// The same with packets that read on beyond their elements.
+pub(super) static OVER_FETCH: Rule = Rule {
+    name: "over-fetch",
+    equation: "fetch [T], [P] = fetch [T], [P # n] up to the next flit",
+    op: "stream.fetch",
+    propose: |site| cuts(site, |site, bytes| beyond(site, bytes).map(|size| (size, PadKind::Top)).collect()),
+};
+
+/// What is read beyond the elements is masked: sums may run over it.
+pub(super) static MASK: Rule = Rule {
+    name: "mask",
+    equation: "fetch [T], [P] = fetch [T], [P # n {0}] up to the next flit",
+    op: "stream.fetch",
+    propose: |site| match site.aim.sums {
+        true => cuts(site, |site, bytes| beyond(site, bytes).map(|size| (size, PadKind::Zero)).collect()),
+        false => Vec::new(),
+    },
+};
+
+/// Bytes to which a packet of `bytes` may be padded: what a fetch can deliver, up to whole flits.
+fn beyond(site: &Site<'_>, bytes: u64) -> impl Iterator<Item = u64> {
+    let (align, flit) = (site.machine.limits.fetch_align, site.machine.limits.flit_bytes);
+    let (first, last) = ((bytes + 1).next_multiple_of(align), bytes.next_multiple_of(flit));
+    (0..).map(move |more| first + more * align).take_while(move |&size| size <= last)
+}
+
+/// Most digits whose every order is proposed: of 6 there are 720.
+const MOST_FACTORS: usize = 6;
+
+/// Every order and cut; `sizes` says to which bytes a packet of so many is padded, and with what.
+fn cuts(site: &Site<'_>, sizes: impl Fn(&Site<'_>, u64) -> Vec<(u64, PadKind)>) -> Vec<Proposal> {
+    let factors = factors(site);
+    let mut found = Vec::new();
+    for order in orders(&factors) {
+        (0..=order.len()).for_each(|cut| add(site, &sizes, order.split_at(cut), &mut found));
+    }
+    for (factors, low) in cut_again(&factors, site) {
+        for order in orders(&factors) {
+            let Some(cut) = order.iter().position(|digit| *digit == low) else { continue };
+            add(site, &sizes, order.split_at(cut), &mut found);
+        }
+    }
+    found
+}
+
+/// Proposes a time and a packet with every padding.
+fn add(
+    site: &Site<'_>,
+    sizes: &impl Fn(&Site<'_>, u64) -> Vec<(u64, PadKind)>,
+    (time, packet): (&[Digit], &[Digit]),
+    found: &mut Vec<Proposal>,
+) {
+    let dtype = format(site);
+    let elements: u64 = packet.iter().map(|digit| digit.extent).product();
+    let Some(bytes) = dtype.bytes(elements) else { return };
+    for (size, kind) in sizes(site, bytes) {
+        if size > bytes && kind == PadKind::Top && is_summed(packet, site) {
+            continue;
+        }
+        let (Some(time), Some(packet)) = (mapping(time, site), mapping(packet, site)) else { continue };
+        let packet = if size > bytes { packet.pad(dtype.elements(size), kind) } else { packet };
+        let proposal = vec![("time", Value::Map(time)), ("packet", Value::Map(packet))];
+        if !found.contains(&proposal) {
+            found.push(proposal);
+        }
+    }
+}
+
+/// Whether a contraction sums over some of these digits: then padding behind them must be masked.
+pub(super) fn is_summed(digits: &[Digit], site: &Site<'_>) -> bool {
+    let summed = |axis: AxisId| site.aim.sums_over(axis) || !site.aim.knows_sums();
+    site.aim.pairs && digits.iter().any(|digit| digit.axis.is_some_and(summed))
+}
+
+/// What the fetch makes of an element: its packets are counted in that.
+fn format(site: &Site<'_>) -> DType {
+    site.op.body::<DType>("dtype").map_or(site.source.dtype, |dtype| *dtype)
+}
+
+/// Most digits of which one is cut again.
+const MOST_CUT_AGAIN: usize = 3;
+
+/// One digit is cut at what a commit can write, below a flit; with its lower part, which then begins the packet (book 09).
+fn cut_again(factors: &[Digit], site: &Site<'_>) -> Vec<(Vec<Digit>, Digit)> {
+    let few = factors.len() <= MOST_CUT_AGAIN;
+    let mut found = Vec::new();
+    for (at, digit) in factors.iter().enumerate().filter(|_| few) {
+        for &bytes in &site.machine.limits.commit_sizes {
+            let extent = format(site).elements(bytes);
+            if extent <= 1 || extent >= digit.extent || !digit.extent.is_multiple_of(extent) {
+                continue;
+            }
+            let low = Digit { extent, live: extent, ..*digit };
+            let rest = digit.extent / extent;
+            let high = Digit { stride: digit.stride * extent, extent: rest, live: rest, ..*digit };
+            found.push(([&factors[..at], &[high, low], &factors[at + 1..]].concat(), low));
+        }
+    }
+    found
+}
+
+/// Digits, major to minor, as a mapping.
+pub(super) fn mapping(order: &[Digit], site: &Site<'_>) -> Option<Expr> {
+    let whole = order.iter().try_fold(Digits::unit(), |all, digit| Digits::concat(&all, &Digits::of(*digit)));
+    rebuild(&whole.ok()?, site.axes).ok()
+}
+
+/// The digits that the stream must hold, major to minor, cut where what is written is cut and at flits.
+pub(super) fn factors(site: &Site<'_>) -> Vec<Digit> {
+    let Some(source) = site.digits(&site.dim(Dim::Packet)) else { return Vec::new() };
+    let held = source.iter().rev().filter(|digit| digit.axis.is_some()).map(|digit| wanted(digit, site));
+    let held: Vec<Digit> = held.filter(|digit| digit.live > 1).collect();
+    let broadcast = broadcast(site, &source);
+    let split = |flits: bool, written: bool| -> Vec<Digit> {
+        held.iter().chain(&broadcast).flat_map(|digit| split(digit, site, flits, written)).collect()
+    };
+    let mut finer = [(true, true), (false, true)].into_iter().map(|(flits, written)| split(flits, written));
+    finer.find(|factors| factors.len() <= MOST_FACTORS).unwrap_or_else(|| split(false, false))
+}
+
+/// The part of a digit that the result has.
+fn wanted(digit: &Digit, site: &Site<'_>) -> Digit {
+    let wanted = digit.axis.and_then(|axis| site.aim.wanted(axis, site.axes)).unwrap_or(u64::MAX);
+    let live = digit.live.min(wanted.div_ceil(digit.stride).max(1));
+    Digit { live, ..*digit }
+}
+
+/// Digits of the result along axes that the tensor lacks: it is fetched again for each.
+fn broadcast(site: &Site<'_>, source: &Digits) -> Vec<Digit> {
+    let layout = site.aim.layout.as_ref().filter(|_| !site.aim.pairs).and_then(|layout| site.digits(layout));
+    let elsewhere: BTreeSet<AxisId> = [Dim::Chip, Dim::Cluster, Dim::Slice]
+        .into_iter()
+        .filter_map(|dim| site.digits(&site.dim(dim)))
+        .flat_map(|digits| digits.axes().into_keys())
+        .collect();
+    let held = source.axes();
+    let own = |axis: AxisId| {
+        held.contains_key(&axis) || elsewhere.contains(&axis) || site.aim.brought.contains(&axis)
+    };
+    let digits = layout.iter().flat_map(|layout| layout.iter().rev().copied());
+    digits.filter(|digit| digit.axis.is_some_and(|axis| !own(axis))).collect()
+}
+
+/// The live part of a digit, cut where the written mappings end a digit of its axis, and at flits. Major to minor.
+fn split(digit: &Digit, site: &Site<'_>, flits: bool, written: bool) -> Vec<Digit> {
+    let Some(axis) = digit.axis else { return Vec::new() };
+    let end = digit.stride.saturating_mul(digit.live);
+    let mut ends = if written { site.aim.ends(axis, site.axes) } else { BTreeSet::new() };
+    if flits {
+        ends.insert(digit.stride.saturating_mul(site.flit()));
+    }
+    ends.insert(end);
+    let (mut parts, mut start) = (Vec::new(), digit.stride);
+    for next in ends {
+        let cuts = next > start && next <= end && next.is_multiple_of(start) && end.is_multiple_of(next);
+        if cuts {
+            let extent = next / start;
+            parts.push(Digit { stride: start, extent, live: extent, ..*digit });
+            start = next;
+        }
+    }
+    parts.reverse();
+    parts
+}
+
+/// Every order of the digits; of too many only the tensor's own.
+pub(super) fn orders(factors: &[Digit]) -> Vec<Vec<Digit>> {
+    if factors.len() > MOST_FACTORS {
+        return vec![factors.to_vec()];
+    }
+    let mut orders = vec![Vec::new()];
+    for _ in factors {
+        let longer = orders.iter().flat_map(|order: &Vec<Digit>| {
+            let left = factors.iter().filter(|digit| !order.contains(digit));
+            left.map(|digit| order.iter().copied().chain([*digit]).collect::<Vec<_>>())
+        });
+        orders = longer.collect();
+    }
+    orders
+}

@@ -1,0 +1,151 @@
+//! The switch: which slices' packets each slice gets, and when (book 13).
+
+use crate::select::rule::{Proposal, Rule, Site, Value};
+use std::collections::BTreeMap;
+use visa_ir::verify::VerifyCx;
+use visa_mapping::ops::transfer::free_axes;
+use visa_mapping::{AxisId, Digit, Digits, Dim, Expr, rebuild};
+use visa_stream::topology::{Topology, same};
+
+/// A named topology, with its parameters.
+pub(super) static TOPOLOGY: Rule = Rule {
+    name: "topology",
+    equation: "switch of slices S, time T is S', T' as each topology makes them, for every ring that divides the slices and time0 that divides T",
+    op: "stream.switch",
+    propose: |site| named(site).iter().map(|made| made.proposal(site)).collect(),
+};
+
+/// A bitmap, for what no named topology makes. One has to be written first, which takes a time that the book does not say and that is not
+/// priced: so none is proposed for what a named topology makes.
+pub(super) static BITMAP: Rule = Rule {
+    name: "bitmap",
+    equation: "switch custom of slices S, time T is S', [T, what S' lacks of S]",
+    op: "stream.switch",
+    propose: bitmap,
+};
+
+/// A topology and what it makes.
+struct Made {
+    topology: Option<Topology>,
+    slice: Expr,
+    time: Expr,
+}
+
+impl Made {
+    fn proposal(&self, site: &Site<'_>) -> Proposal {
+        let name = self.topology.map_or("custom", |topology| topology.name());
+        // The smallest ring that does, unless a larger one is written.
+        let ring = site.written.int("ring").filter(|_| self.topology.is_none());
+        let mut proposal =
+            vec![("topology", Value::Word(name)), ("ring", ring.map_or(Value::Absent, Value::Int))];
+        for clause in ["slice1", "slice0", "time0"] {
+            let value = self.topology.and_then(|topology| topology.parameter(clause));
+            let value = value.and_then(|value| i64::try_from(value).ok()).map_or(Value::Absent, Value::Int);
+            proposal.push((clause, value));
+        }
+        proposal.extend([("slice", Value::Map(self.slice.clone())), ("time", Value::Map(self.time.clone()))]);
+        proposal
+    }
+}
+
+/// What the slices are to hold behind the switch, if something says so.
+fn wanted(site: &Site<'_>) -> Option<Expr> {
+    let own = site.written.body::<Expr>("slice").map(|slice| (*slice).clone());
+    own.or_else(|| site.aim.slice.clone())
+}
+
+/// Every named topology that makes what is wanted. Where nothing says what, packets stay, unless what is to be summed lies in the slices: another
+/// topology takes longer, and so does what follows.
+fn named(site: &Site<'_>) -> Vec<Made> {
+    let (slice, time) = (site.dim(Dim::Slice), site.dim(Dim::Time));
+    let Ok(steps) = time.size(site.axes) else { return Vec::new() };
+    let cx = VerifyCx::new(site.op.ctx, site.op.module);
+    let free = free_axes(site.op, &cx, 0);
+    let (wanted, when) = (wanted(site), site.written.body::<Expr>("time"));
+    let slices = site.machine.topology.slices_per_cluster;
+    let mut every = Topology::every(slices, steps);
+    if let Some(name) = site.written.word("topology") {
+        every.retain(|topology| topology.name() == &*name);
+    } else if wanted.is_none() && when.is_none() && !sums_slices(site, &slice) {
+        every.truncate(1);
+    }
+    for clause in ["slice1", "slice0", "time0"] {
+        if let Some(value) = site.written.int(clause) {
+            every.retain(|own| own.parameter(clause).and_then(|own| i64::try_from(own).ok()) == Some(value));
+        }
+    }
+    let fits = |found: &Expr, wanted: Option<&Expr>| {
+        wanted.is_none_or(|wanted| same(found, wanted, &free, site.axes).is_ok())
+    };
+    // What slices hold does not depend on time0, so all of a ring fit or none.
+    let mut rings = BTreeMap::new();
+    let made = every.into_iter().filter_map(|topology| {
+        let made = topology.result(&slice, &time);
+        let ring = (topology.name(), topology.slice1, topology.slice0);
+        let ring_fits = *rings.entry(ring).or_insert_with(|| fits(&made.0, wanted.as_ref()));
+        (ring_fits && fits(&made.1, when.as_deref())).then(|| Made {
+            topology: Some(topology),
+            slice: wanted.clone().unwrap_or_else(|| site.tidy(made.0)),
+            time: when.as_deref().cloned().unwrap_or_else(|| site.tidy(made.1)),
+        })
+    });
+    made.collect()
+}
+
+/// Whether the slices hold an axis that the result lacks.
+fn sums_slices(site: &Site<'_>, slice: &Expr) -> bool {
+    let held = site.digits(slice).map(|digits| digits.axes());
+    held.is_some_and(|axes| axes.into_keys().any(|axis| site.aim.sums_over(axis)))
+}
+
+fn bitmap(site: &Site<'_>) -> Vec<Proposal> {
+    if site.written.word("topology").is_some_and(|name| &*name != "custom") {
+        return Vec::new();
+    }
+    let Some(slice) = wanted(site) else { return Vec::new() };
+    let cx = VerifyCx::new(site.op.ctx, site.op.module);
+    let free = free_axes(site.op, &cx, 0);
+    let written = site.written.body::<Expr>("time").map(|time| (*time).clone());
+    let Some(time) = written.or_else(|| moved(site, &slice, &free)) else { return Vec::new() };
+    if named(site).iter().any(|made| same(&made.time, &time, &free, site.axes).is_ok()) {
+        return Vec::new();
+    }
+    vec![Made { topology: None, slice, time }.proposal(site)]
+}
+
+/// Time behind a custom switch: innermost what the slices no longer hold, in their order.
+fn moved(site: &Site<'_>, slice: &Expr, free: &dyn Fn(AxisId) -> bool) -> Option<Expr> {
+    let (held, kept) = (site.digits(&site.dim(Dim::Slice))?, site.digits(slice)?);
+    let parts = held.iter().rev().flat_map(|digit| parts(digit, &kept));
+    let lost = parts.filter(|part| {
+        part.axis.is_some_and(|axis| !free(axis)) && !kept.iter().any(|own| covers(own, part))
+    });
+    let digits = lost.collect::<Vec<_>>();
+    let moved =
+        digits.iter().try_fold(Digits::unit(), |all, digit| Digits::concat(&all, &Digits::of(*digit)));
+    Some(site.tidy(Expr::pair([site.dim(Dim::Time), rebuild(&moved.ok()?, site.axes).ok()?])))
+}
+
+/// The live part of a digit, cut where digits of its axis end in `others`; major to minor.
+fn parts(digit: &Digit, others: &Digits) -> Vec<Digit> {
+    let end = digit.stride.saturating_mul(digit.live);
+    let same = others.iter().filter(|own| own.axis == digit.axis);
+    let mut ends: Vec<u64> =
+        same.flat_map(|own| [own.stride, own.stride.saturating_mul(own.live)]).chain([end]).collect();
+    ends.sort_unstable();
+    let (mut parts, mut start) = (Vec::new(), digit.stride);
+    for next in ends {
+        if next > start && next <= end && next.is_multiple_of(start) && end.is_multiple_of(next) {
+            let extent = next / start;
+            parts.push(Digit { stride: start, extent, live: extent, ..*digit });
+            start = next;
+        }
+    }
+    parts.reverse();
+    parts
+}
+
+fn covers(outer: &Digit, inner: &Digit) -> bool {
+    let end = |digit: &Digit| digit.stride.saturating_mul(digit.live);
+    outer.axis == inner.axis && outer.stride <= inner.stride && end(inner) <= end(outer)
+}

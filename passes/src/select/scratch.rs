@@ -1,0 +1,246 @@
+//! A pipeline under construction: operations get clauses one after the other, each is verified (the legality oracle), lowered to the
+//! command it becomes, and priced by the cost function of the report.
+
+use crate::lower::StageCx;
+use crate::lower::stages;
+use crate::pass_list::lower_to_hw;
+use std::collections::HashMap;
+use std::rc::Rc;
+use visa_cost::PipelineTime;
+use visa_hw::stage::{Build, Flow, Wire};
+use visa_ir::context::{Attr, Context};
+use visa_ir::decl::ClauseKind;
+use visa_ir::diag::Diagnostic;
+use visa_ir::infer::result_types;
+use visa_ir::module::{AttrId, BlockId, Module, OpId, OpRef, OpSpec, TypeId};
+use visa_ir::open::{self, Opening};
+use visa_ir::verify::{Analysis, VerifyCx};
+use visa_machine::Machine;
+use visa_mapping::facts::{DeclaredAxes, Support, machine};
+use visa_stream::unmasked;
+
+/// The clauses that a choice gives an operation, and those that it takes away.
+pub type Clauses = Rc<[(&'static str, Option<AttrId>)]>;
+
+/// A pipeline whose first operations have been given their clauses.
+pub struct Scratch<'a> {
+    ctx: &'a Context,
+    /// The kernel as it is written.
+    written: Module,
+    /// The same with choices.
+    module: Module,
+    /// The pipeline's operations, first to last.
+    chain: Vec<OpId>,
+    /// The commands that they become.
+    commands: Module,
+    exec: BlockId,
+    machine: Rc<Machine>,
+    axes: Rc<DeclaredAxes>,
+    /// What was chosen, operation by operation.
+    stages: Vec<Placed>,
+}
+
+/// An operation with its clauses, as a command.
+struct Placed {
+    command: Option<OpId>,
+    wire: Wire,
+    flow: Flow,
+    /// Of this engine alone.
+    time: PipelineTime,
+}
+
+/// Gives open addresses some value: no configuration depends on which.
+pub fn close_addresses(ctx: &Context, module: &mut Module, id: OpId) {
+    let open: Vec<_> =
+        open::clauses(module.op(ctx, id)).filter(|clause| clause.opening == Opening::Address).collect();
+    for clause in open {
+        let value = match clause.kind {
+            ClauseKind::Word(words) => Attr::Str(words.first().copied().unwrap_or_default().into()),
+            ClauseKind::Ints => Attr::Ints([].into()),
+            ClauseKind::Int
+            | ClauseKind::Str
+            | ClauseKind::Symbol
+            | ClauseKind::Strs
+            | ClauseKind::Flag
+            | ClauseKind::Body(_) => Attr::Int(0),
+        };
+        module.set_clause(id, clause.name, Some(ctx.attr(value)));
+    }
+}
+
+impl<'a> Scratch<'a> {
+    /// The pipeline `chain` of `module`, with nothing chosen yet.
+    ///
+    /// # Errors
+    /// If the hw dialect is not there.
+    pub fn new(ctx: &'a Context, module: &Module, chain: &[OpId]) -> Result<Self, Diagnostic> {
+        let first = module.op(ctx, chain[0]);
+        let spec = |name: &str| {
+            let missing =
+                || first.error("C0", format!("choosing needs `{name}`, but its dialect is not registered"));
+            ctx.op(name).map(|decl| OpSpec::new(decl, first.span())).ok_or_else(missing)
+        };
+        let machine = machine(ctx);
+        let mut commands = Module::default();
+        let body = commands.body();
+        let all = [0, i64::try_from(machine.slices_per_chip()).unwrap_or(i64::MAX)];
+        let context = first.word("context").unwrap_or_else(|| "sub".into());
+        let exec = spec("hw.exec")?.clause("context", ctx.attr(Attr::Str(context)));
+        let exec = commands.append(body, exec.clause("slices", ctx.attr(Attr::Ints(all.into()))));
+        let exec = commands.add_region(exec);
+        let (written, mut module, chain) = (module.clone(), module.clone(), chain.to_vec());
+        chain.iter().for_each(|&id| close_addresses(ctx, &mut module, id));
+        let axes = Rc::new(DeclaredAxes::build(ctx, &module));
+        Ok(Self { ctx, written, module, chain, commands, exec, machine, axes, stages: Vec::new() })
+    }
+
+    /// How many operations the pipeline has.
+    pub fn operations(&self) -> usize {
+        self.chain.len()
+    }
+
+    /// Operation `stage`, with the clauses that it was given last.
+    pub fn op(&self, stage: usize) -> OpRef<'_> {
+        self.module.op(self.ctx, self.chain[stage])
+    }
+
+    /// Operation `stage` as it is written.
+    pub fn original(&self, stage: usize) -> OpRef<'_> {
+        self.written.op(self.ctx, self.chain[stage])
+    }
+
+    /// The module's axes.
+    pub fn axes(&self) -> Rc<DeclaredAxes> {
+        self.axes.clone()
+    }
+
+    /// Takes back the last choice.
+    pub fn pop(&mut self) {
+        if let Some(command) = self.stages.pop().and_then(|placed| placed.command) {
+            self.commands.erase(command);
+        }
+    }
+
+    /// Gives the next operation its clauses. Its result type, and the time of its engine alone.
+    ///
+    /// # Errors
+    /// Why that is not legal; then nothing has changed.
+    pub fn push(&mut self, clauses: &Clauses) -> Result<(TypeId, PipelineTime), Diagnostic> {
+        let stage = self.stages.len();
+        let id = self.chain[stage];
+        clauses.iter().for_each(|&(name, value)| self.module.set_clause(id, name, value));
+        let op = self.module.op(self.ctx, id);
+        let (decl, infer) = op.decl().and_then(|decl| Some((decl, decl.infer?))).ok_or_else(|| {
+            op.error("C0", format!("the type of `{}` does not follow from its clauses", op.name()))
+        })?;
+        let types = result_types(op, decl, infer)?;
+        for (value, &ty) in op.results().to_vec().into_iter().zip(&*types) {
+            self.module.set_type(value, ty);
+        }
+        let spec = self.lowered(id)?;
+        if stage + 1 == self.chain.len() {
+            self.check_users(id)?;
+        }
+        let placed = self.place(spec)?;
+        let time = placed.time;
+        self.stages.push(placed);
+        Ok((types[0], time))
+    }
+
+    /// Asks the transfers and views of the result whether they can take it.
+    fn check_users(&mut self, id: OpId) -> Result<(), Diagnostic> {
+        let results = self.module.op(self.ctx, id).results().to_vec();
+        let users: Vec<OpId> = results.iter().flat_map(|&result| self.module.uses(result).to_vec()).collect();
+        for user in users {
+            let op = self.module.op(self.ctx, user);
+            if !op.name().starts_with("tm.") || open::untyped(op) {
+                continue;
+            }
+            if let Some((decl, infer)) = op.decl().and_then(|decl| Some((decl, decl.infer?))) {
+                let types = result_types(op, decl, infer)?;
+                for (value, &ty) in op.results().to_vec().into_iter().zip(&*types) {
+                    self.module.set_type(value, ty);
+                }
+            }
+            let op = self.module.op(self.ctx, user);
+            let known = VerifyCx::new(self.ctx, &self.module);
+            known.know(self.axes.clone());
+            op.decl().and_then(|decl| decl.verify).map_or(Ok(()), |verify| verify(op, &known))?;
+        }
+        Ok(())
+    }
+
+    /// Verifies an operation; what it becomes inside `hw.exec`.
+    fn lowered(&self, id: OpId) -> Result<Option<OpSpec>, Diagnostic> {
+        let op = self.module.op(self.ctx, id);
+        let known = VerifyCx::new(self.ctx, &self.module);
+        known.know(self.axes.clone());
+        if let Some(verify) = op.decl().and_then(|decl| decl.verify) {
+            verify(op, &known)?;
+        }
+        // The verifier leaves padding to whoever wrote it; a choice never sums what nobody defined.
+        if let Some(unmasked) = unmasked::warnings(op, &self.axes.0).into_iter().next() {
+            return Err(unmasked);
+        }
+        let (support, addresses) = (known.analysis::<Support>(), HashMap::new());
+        let cx = StageCx {
+            ctx: self.ctx,
+            axes: &self.axes.0,
+            machine: &self.machine,
+            support: &support,
+            addresses: &addresses,
+        };
+        stages::lower(&cx, op)
+    }
+
+    /// Adds a command to the pipeline, and prices it.
+    fn place(&mut self, spec: Option<OpSpec>) -> Result<Placed, Diagnostic> {
+        let (wire, flow) = match self.stages.last() {
+            Some(placed) => (placed.wire.clone(), placed.flow),
+            None => (Wire::NOTHING, Flow { packets: 0, packet: 0 }),
+        };
+        let time = PipelineTime::default();
+        let mut placed = Placed { command: None, wire, flow, time };
+        let Some(spec) = spec else { return Ok(placed) };
+        let command = self.commands.append(self.exec, spec);
+        match self.price(command, &mut placed) {
+            Ok(command) => {
+                placed.command = Some(command);
+                Ok(placed)
+            }
+            Err((command, refused)) => {
+                self.commands.erase(command);
+                Err(refused)
+            }
+        }
+    }
+
+    /// Lowers a command to hw, checks it there, and adds its time.
+    fn price(&mut self, command: OpId, placed: &mut Placed) -> Result<OpId, (OpId, Diagnostic)> {
+        let lowered = lower_to_hw::lowered(self.commands.op(self.ctx, command));
+        let command = match lowered {
+            Some(Err(refused)) => return Err((command, refused)),
+            Some(Ok(spec)) => {
+                self.commands.erase(command);
+                self.commands.append(self.exec, spec)
+            }
+            None => command,
+        };
+        let op = self.commands.op(self.ctx, command);
+        let built = op.decl().and_then(|decl| decl.interface::<Build>()).map(|Build(build)| build(op));
+        let stage = match built {
+            Some(built) => built.map_err(|refused| (command, refused))?,
+            None => {
+                return Err((command, op.error("C0", format!("`{}` is no stage of a pipeline", op.name()))));
+            }
+        };
+        let wire = stage.connect(&self.machine, placed.wire.clone()).map_err(|mismatch| {
+            (command, op.clause_error(mismatch.constraint, mismatch.clause, mismatch.message))
+        })?;
+        let cost = stage.cost(&self.machine, placed.flow);
+        placed.wire = wire;
+        placed.flow = cost.out;
+        placed.time = PipelineTime::default().then(&cost);
+        Ok(command)
+    }
+}

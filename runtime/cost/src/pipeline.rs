@@ -1,0 +1,91 @@
+//! How long a pipeline takes, engine by engine: what the report prints and what the choice of configurations minimises.
+
+use std::cmp::Ordering;
+
+use visa_hw::stage::StageCost;
+
+/// The time of a pipeline's first engines. Engines work at the same time, so it takes as long as the busiest, after the pipeline has filled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct PipelineTime {
+    /// Cycles of the busiest engine.
+    pub busiest: u64,
+    /// Cycles until the pipeline has filled.
+    pub latency: u64,
+    /// Cycles of all engines together.
+    pub total: u64,
+}
+
+impl PipelineTime {
+    /// The time with one more engine behind. Stages of one engine are stations of one pipeline: the slowest counts for `busiest`.
+    #[must_use]
+    pub fn then(self, stage: &StageCost) -> Self {
+        self.join(Self { busiest: stage.cycles, latency: stage.latency, total: stage.cycles })
+    }
+
+    /// The time with the engines of `other` behind.
+    #[must_use]
+    pub fn join(self, other: Self) -> Self {
+        Self {
+            busiest: self.busiest.max(other.busiest),
+            latency: self.latency.saturating_add(other.latency),
+            total: self.total.saturating_add(other.total),
+        }
+    }
+
+    /// Cycles from the first packet in to the last one out.
+    #[must_use]
+    pub fn cycles(self) -> u64 {
+        self.busiest.saturating_add(self.latency)
+    }
+
+    /// Whether this is at least as good as `other` whatever engines follow.
+    #[must_use]
+    pub fn dominates(self, other: Self) -> bool {
+        self.busiest <= other.busiest && self.latency <= other.latency && self.total <= other.total
+    }
+}
+
+/// Cheaper first: by cycles, then by the cycles of all engines.
+impl Ord for PipelineTime {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let key = |time: &Self| (time.cycles(), time.total, time.latency);
+        key(self).cmp(&key(other))
+    }
+}
+
+impl PartialOrd for PipelineTime {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use visa_hw::stage::{Engine, Flow};
+
+    fn stage(cycles: u64, latency: u64) -> StageCost {
+        let out = Flow { packets: 1, packet: 32 };
+        StageCost { engine: Engine::Fetch, cycles, latency, macs: 0, out }
+    }
+
+    #[test]
+    fn a_pipeline_takes_as_long_as_its_busiest_engine_once_it_has_filled() {
+        let time = PipelineTime::default().then(&stage(8, 2)).then(&stage(64, 1)).then(&stage(16, 5));
+        assert_eq!(time, PipelineTime { busiest: 64, latency: 8, total: 88 });
+        assert_eq!(time.cycles(), 72);
+    }
+
+    #[test]
+    fn the_order_is_that_of_cycles_and_dominance_is_less() {
+        let (short, even) = (
+            PipelineTime { busiest: 9, latency: 1, total: 9 },
+            PipelineTime { busiest: 5, latency: 5, total: 20 },
+        );
+        assert!(short < even);
+        assert!(!short.dominates(even) && !even.dominates(short));
+        // With an engine of 9 cycles behind them the other one is the cheaper by its latency.
+        let busy = |time: PipelineTime| time.then(&stage(9, 0)).cycles();
+        assert!((busy(short), busy(even)) == (10, 14));
+    }
+}

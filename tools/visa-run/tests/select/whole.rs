@@ -1,0 +1,70 @@
+//! Whole modules: read, chosen, lowered and priced by the ordinary tools.
+
+use visa_hw::program::Program;
+use visa_ir::context::Context;
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::{Module, OpId};
+use visa_ir::open::{self, Opening};
+use visa_ir::span::{Source, Span};
+use visa_machine::Machine;
+use visa_opt::{load_module, standard_dialects};
+use visa_passes::select::chain;
+use visa_passes::{Cause, PassManager, Pipeline, Silent, standard_passes};
+
+/// RNGD with so many slices a cluster.
+pub(crate) fn context(slices: u64) -> Context {
+    let mut machine = Machine::rngd();
+    machine.topology.slices_per_cluster = slices;
+    let mut ctx = Context::new(&standard_dialects());
+    ctx.set_data(machine);
+    ctx
+}
+
+/// The module of a text.
+pub(crate) fn load(ctx: &Context, text: &str) -> Result<Module, Vec<Diagnostic>> {
+    let loaded = load_module(ctx, &Source::new("case", text), 0..text.len());
+    loaded.module.ok_or(loaded.findings)
+}
+
+/// Runs passes.
+fn run(ctx: &Context, mut module: Module, passes: &str) -> Result<Module, Vec<Diagnostic>> {
+    let pipeline = Pipeline::parse(passes, standard_passes()).expect("passes");
+    let ran = PassManager::new(&pipeline, standard_passes()).run(ctx, &mut module, &mut Silent);
+    ran.map(|_| module).map_err(|failure| match failure.cause {
+        Cause::Level(finding) => vec![finding],
+        Cause::Refused(findings) | Cause::Invalid(findings) => findings,
+        Cause::WrongLevel { .. } | Cause::Panicked(_) => panic!("{:?}", failure.cause),
+    })
+}
+
+/// With every open configuration chosen.
+pub(crate) fn choose(ctx: &Context, module: Module) -> Result<Module, Vec<Diagnostic>> {
+    run(ctx, module, "select-configs")
+}
+
+/// The program of a closed module.
+pub(crate) fn compile(ctx: &Context, module: Module) -> Result<Program, Vec<Diagnostic>> {
+    let module = run(ctx, module, "lower-to-seq,lower-to-hw")?;
+    visa_hw::compile(ctx, &module, None)
+}
+
+/// Cycles of the pipeline that ends at `last`.
+pub(crate) fn cycles(program: &Program, machine: &Machine, last: Span) -> u64 {
+    let report = visa_cost::price(program, machine);
+    let commands = report.commands.iter().filter(|command| command.span == last);
+    commands.map(|command| command.cycles - command.stalls).next().expect("the pipeline's command")
+}
+
+/// The pipelines with open configurations, each as its operations.
+pub(crate) fn open_chains(ctx: &Context, module: &Module) -> Vec<Vec<OpId>> {
+    let is_open =
+        |id: &OpId| open::clauses(module.op(ctx, *id)).any(|clause| clause.opening == Opening::Configuration);
+    let found = ends(ctx, module).into_iter().map(|last| chain(module.op(ctx, last)));
+    found.filter(|chain| chain.iter().any(is_open)).collect()
+}
+
+/// The last operations of pipelines.
+pub(crate) fn ends(ctx: &Context, module: &Module) -> Vec<OpId> {
+    let ends = ["stream.commit", "stream.to_trf", "stream.to_vrf"];
+    module.walk_all().into_iter().filter(|&id| ends.contains(&module.op(ctx, id).name())).collect()
+}

@@ -1,0 +1,146 @@
+//! Nothing is better than what `select-configs` chooses, and nothing that its rules propose changes a result.
+
+mod select;
+
+use select::brute::{Least, Outcome, enumerate, first};
+use select::cases::{Kind, kernel, written};
+use select::{sound, whole};
+use std::collections::BTreeMap;
+use visa_ir::context::Context;
+use visa_ir::module::{Module, OpId};
+use visa_mapping::facts::machine;
+use visa_mapping::{Dim, Expr};
+use visa_passes::select::choose;
+use visa_passes::select::rule::{Rule, Site};
+use visa_passes::select::rules::RULES;
+
+/// Slices of the machine: rules are the same with fewer, and runs are short.
+const SLICES: u64 = 8;
+
+fn setting(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+/// The kernel of a case and its open pipeline; none if DMA cannot bring its tensors.
+fn case(ctx: &Context, seed: u64, case: u64) -> Option<(Kind, String, Module, Vec<OpId>)> {
+    let (kind, text) = kernel(seed, case);
+    let module = whole::load(ctx, &text).ok()?;
+    let chain = whole::open_chains(ctx, &module).into_iter().next()?;
+    Some((kind, text, module, chain))
+}
+
+/// Cycles of the pipeline as the pass chooses it, or what the pass says.
+fn chosen(ctx: &Context, module: &Module, chain: &[OpId]) -> Result<u64, String> {
+    let why = |findings: Vec<visa_ir::diag::Diagnostic>| format!("{findings:?}");
+    let closed = whole::choose(ctx, module.clone()).map_err(why)?;
+    let last = closed.op(ctx, chain[chain.len() - 1]).span();
+    let program = whole::compile(ctx, closed).map_err(why)?;
+    Ok(whole::cycles(&program, &machine(ctx), last))
+}
+
+#[test]
+#[expect(
+    clippy::print_stdout,
+    reason = "how many pipelines were small enough, for whoever tries more of them"
+)]
+fn no_configuration_is_cheaper_than_the_chosen_one() {
+    // `VISA_PIPELINES=700 VISA_CONFIGURATIONS=1000000 cargo test -p visa-run --release --test select_configs -- --nocapture` tries more.
+    let (count, seed) = (setting("VISA_PIPELINES", 28), setting("VISA_SEED", 2026));
+    let bound = setting("VISA_CONFIGURATIONS", 500);
+    let ctx = whole::context(SLICES);
+    let (mut proved, mut large, mut illegal, mut priced, mut further) = (BTreeMap::new(), 0, 0, 0, 0);
+    let mut gaps = Vec::new();
+    for number in setting("VISA_FIRST", 0)..count {
+        let Some((kind, text, module, chain)) = case(&ctx, seed, number) else { continue };
+        let (least, whole) = match enumerate(&ctx, &module, &chain, bound) {
+            Outcome::All(least) => (least, true),
+            Outcome::TooMany(least) => (least, false),
+        };
+        let chosen = chosen(&ctx, &module, &chain);
+        priced += least.legal;
+        large += u64::from(!whole);
+        let Least { best: Some((cycles, best)), .. } = least else {
+            illegal += 1;
+            continue;
+        };
+        // Of a pipeline that is too large, none that was priced may be cheaper either. Rules may reach further than the search.
+        let proved_here = chosen.as_ref().is_ok_and(|chosen| *chosen <= cycles);
+        further += u64::from(whole && chosen.as_ref().is_ok_and(|chosen| *chosen < cycles));
+        if proved_here {
+            *proved.entry(kind).or_insert(0_u64) += u64::from(whole);
+        } else {
+            gaps.push(format!("seed {seed}, case {number}, {kind:?}, all {whole}: {cycles} cycles:\n{best}\nchosen: {chosen:?}\n{text}"));
+        }
+    }
+    let total: u64 = proved.values().sum();
+    println!(
+        "{total} pipelines proved {proved:?}, {large} too large, {illegal} without a legal configuration, {further} cheaper than all; {priced} configurations priced"
+    );
+    assert!(gaps.is_empty(), "{} gaps\n{}", gaps.len(), gaps.join("\n"));
+    assert!(total * 8 >= count, "only {total} of {count} pipelines were small enough");
+}
+
+/// Proposals of each rule that were run, and those that changed a result.
+#[derive(Debug, Default)]
+struct Tally {
+    run: u64,
+    wrong: Vec<String>,
+}
+
+fn runs(rules: &[&'static Rule], count: u64, seed: u64) -> BTreeMap<&'static str, Tally> {
+    let ctx = whole::context(SLICES);
+    let mut tallies: BTreeMap<&'static str, Tally> = BTreeMap::new();
+    for number in 0..count {
+        let Some((kind, text, module, chain)) = case(&ctx, seed, number) else { continue };
+        // One legal configuration says what is meant; of contractions the book's, which a search finds late.
+        let meant = match kind {
+            Kind::Contraction => whole::load(&ctx, &written(seed, number)).ok(),
+            Kind::Movement | Kind::Broadcast | Kind::FetchCast | Kind::Cast | Kind::ToTrf | Kind::ToVrf => {
+                first(&ctx, &module, &chain)
+            }
+        };
+        let (Some(meant), Ok(choice)) = (meant, choose(&ctx, &module, &chain, rules)) else { continue };
+        let meaning = sound::meaning(&ctx, &meant);
+        for (rule, closed) in sound::configurations(&ctx, &module, &choice, 3) {
+            let Some(same) = sound::means(&ctx, closed, &meaning) else { continue };
+            let tally = tallies.entry(rule).or_default();
+            tally.run += 1;
+            if !same {
+                tally.wrong.push(format!("seed {seed}, case {number}: {rule}\n{text}"));
+            }
+        }
+    }
+    tallies
+}
+
+#[test]
+#[expect(clippy::print_stdout, reason = "how many proposals of each rule were run")]
+fn what_rules_propose_leaves_results_as_they_are() {
+    let tallies = runs(RULES, setting("VISA_PIPELINES", 28), setting("VISA_SEED", 2026));
+    // No pipeline that is drawn has a switch: test/passes/select-configs/switch.visa runs what its rules choose.
+    for rule in RULES.iter().filter(|rule| rule.op != "stream.switch") {
+        let tally = tallies.get(rule.name);
+        println!("{}: {} proposals run", rule.name, tally.map_or(0, |tally| tally.run));
+        assert!(tally.is_some_and(|tally| tally.run > 0), "no proposal of `{}` was run", rule.name);
+    }
+    let wrong: Vec<&String> = tallies.values().flat_map(|tally| &tally.wrong).collect();
+    assert!(wrong.is_empty(), "{} wrong\n{}", wrong.len(), wrong[0]);
+}
+
+/// Forgets the outer half of the tensor.
+static FORGETS: Rule = Rule {
+    name: "forgets",
+    equation: "fetch [T], [P] = fetch [1], [[T, P] % 8], which is wrong",
+    op: "stream.fetch",
+    propose: |site: &Site<'_>| vec![site.cut(Expr::Literal(1), site.dim(Dim::Packet).modulo(8))],
+};
+
+#[test]
+fn an_unsound_rule_is_caught() {
+    let others = RULES.iter().copied().filter(|rule| rule.op != FORGETS.op);
+    let rules: Vec<&'static Rule> = others.chain([&FORGETS]).collect();
+    let tallies = runs(&rules, 70, 2026);
+    // Every configuration fetches by that rule, whichever else it was drawn for.
+    let wrong: usize = tallies.values().map(|tally| tally.wrong.len()).sum();
+    assert!(wrong > 0, "`forgets` changed no result: {tallies:?}");
+}
