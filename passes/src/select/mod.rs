@@ -3,6 +3,7 @@
 
 pub mod advise;
 pub mod aim;
+pub mod digit_lists;
 pub mod driver;
 pub mod dump;
 pub mod extract;

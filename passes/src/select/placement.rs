@@ -1,6 +1,7 @@
 //! Where the tensors of a kernel lie in data memory, if that is open: the axes of the result are spread over clusters and slices in every
 //! way that uses the most of them, each slice holds what is left in the order of HBM, and the report's cost of the whole kernel decides.
 
+use super::digit_lists::mapping;
 use super::driver::Driver;
 use super::rule::Rule;
 use super::scratch::close_addresses;
@@ -15,7 +16,7 @@ use visa_ir::verify::Analysis;
 use visa_mapping::attrs::MAP;
 use visa_mapping::facts::{DeclaredAxes, machine};
 use visa_mapping::ops::func::FUNC;
-use visa_mapping::{Axes, AxisId, Digit, Digits, Dim, Expr, PadKind, digits, operand, rebuild};
+use visa_mapping::{Axes, AxisId, Digit, Dim, Expr, PadKind, digits, operand};
 
 const CLAUSES: [&str; 3] = ["cluster", "slice", "element"];
 
@@ -200,9 +201,7 @@ fn element(load: OpRef<'_>, slice: &Expr, axes: &Axes) -> Option<Expr> {
         Digit { extent, live: extent, ..*digit }
     });
     let own: Vec<Digit> = own.filter(|digit| digit.extent > 1).collect();
-    let whole =
-        own.iter().rev().try_fold(Digits::unit(), |all, digit| Digits::concat(&all, &Digits::of(*digit)));
-    rebuild(&whole.ok()?, axes).ok()
+    mapping(own.iter().rev(), axes)
 }
 
 /// The cycles that the report gives for the function, once all else is chosen, with open addresses at some place.

@@ -2,6 +2,7 @@
 //! layout that the contraction can read is tried, and the cheapest pair wins. That is exact, as the layout is all that they share.
 
 use super::aim::Aim;
+use super::digit_lists::{mapping, orders};
 use super::rule::Rule;
 use super::{chain, choose};
 use std::rc::Rc;
@@ -14,7 +15,7 @@ use visa_ir::verify::Analysis;
 use visa_machine::Machine;
 use visa_mapping::attrs::MAP;
 use visa_mapping::facts::{DeclaredAxes, machine};
-use visa_mapping::{Axes, Digit, Digits, Dim, Expr, Tensor, digits, rebuild};
+use visa_mapping::{Axes, Digit, Dim, Expr, Tensor, digits};
 use visa_stream::ops::contract::ALIGN_DECL;
 use visa_stream::ops::store::TO_TRF;
 
@@ -120,21 +121,25 @@ fn both(
     Ok(loaded.best.time.cycles().saturating_add(read.best.time.cycles()))
 }
 
+/// Most digits whose every order is tried.
+const MOST_ORDERED: usize = 3;
+
 /// Layouts that a contraction can read: in rows the inner or outer part of an axis that is kept, in each row the rest of what is kept and
 /// innermost, where packets are contiguous, what is summed.
 fn layouts(begin: OpRef<'_>, aim: &Aim, axes: &Axes, machine: &Machine) -> Vec<(Expr, Expr)> {
     let source: Option<Rc<Tensor>> = begin.result_type(0).filter(|source: &Rc<Tensor>| source.kind.stream);
     let held = source.and_then(|source| digits(&source.dim(Dim::Packet), axes).ok());
     let held: Vec<Digit> = held.iter().flat_map(|held| held.iter().rev().copied()).collect();
-    let held: Vec<Digit> = held.into_iter().filter(|digit| digit.axis.is_some() && digit.live > 1).collect();
+    let held = held.into_iter().filter(|digit| digit.axis.is_some() && digit.live > 1);
+    let held: Vec<Digit> = held.map(|digit| Digit { extent: digit.live, ..digit }).collect();
     let (kept, summed): (Vec<Digit>, Vec<Digit>) = held
         .into_iter()
         .partition(|digit| digit.axis.is_some_and(|axis| aim.knows_sums() && !aim.sums_over(axis)));
     let mut found = Vec::new();
     for &rows in &machine.limits.row_counts {
         for (row, rest) in row_choices(&kept, rows) {
-            for rest in orders(&rest) {
-                for inner in orders(&summed) {
+            for rest in orders(&rest, MOST_ORDERED) {
+                for inner in orders(&summed, MOST_ORDERED) {
                     let element = mapping(rest.iter().chain(&inner), axes);
                     let layout = mapping(row.iter(), axes).zip(element);
                     found.extend(layout.filter(|layout| !found.contains(layout)));
@@ -171,30 +176,4 @@ fn row_choices(kept: &[Digit], rows: u64) -> Vec<(Option<Digit>, Vec<Digit>)> {
         }
     }
     choices
-}
-
-/// Every order of a few digits; their own of more than three.
-fn orders(digits: &[Digit]) -> Vec<Vec<Digit>> {
-    const FEW: usize = 3;
-    if digits.len() > FEW {
-        return vec![digits.to_vec()];
-    }
-    let mut orders = vec![Vec::new()];
-    for _ in digits {
-        let longer = orders.iter().flat_map(|order: &Vec<Digit>| {
-            let left = digits.iter().filter(|digit| !order.contains(digit));
-            left.map(|digit| order.iter().copied().chain([*digit]).collect::<Vec<_>>())
-        });
-        orders = longer.collect();
-    }
-    orders
-}
-
-fn mapping<'a>(digits: impl Iterator<Item = &'a Digit>, axes: &Axes) -> Option<Expr> {
-    let mut digits = digits;
-    let whole = digits.try_fold(Digits::unit(), |all, digit| {
-        let live = Digit { extent: digit.live, ..*digit };
-        Digits::concat(&all, &Digits::of(live))
-    });
-    rebuild(&whole.ok()?, axes).ok()
 }

@@ -1,8 +1,9 @@
 //! The contraction: how flits meet the register file, how deep the tree adds, and how sums come out (book 15 to 19).
 
+use crate::select::digit_lists::{mapping, orders};
 use crate::select::rule::{Proposal, Rule, Site, Value};
 use std::collections::BTreeSet;
-use visa_mapping::{AxisId, Digit, Digits, Dim, Expr, PadKind, operand, rebuild};
+use visa_mapping::{AxisId, Digit, Dim, Expr, PadKind, operand};
 
 /// One or two flits a packet, repeated for what only the register file has.
 pub(super) static JOIN: Rule = Rule {
@@ -61,14 +62,7 @@ fn sums(site: &Site<'_>, mode: &'static str, made: Option<(Expr, Expr)>) -> Vec<
 fn kept(site: &Site<'_>) -> Option<Expr> {
     let time = site.digits(&site.dim(Dim::Time))?;
     let kept = |digit: &&Digit| digit.axis.is_none_or(|axis| !site.aim.sums_over(axis));
-    site.aim.knows_sums().then(|| mapping(time.iter().rev().filter(kept), site))?
-}
-
-/// Digits, major to minor, as a mapping.
-fn mapping<'a>(digits: impl Iterator<Item = &'a Digit>, site: &Site<'_>) -> Option<Expr> {
-    let mut digits = digits;
-    let whole = digits.try_fold(Digits::unit(), |all, digit| Digits::concat(&all, &Digits::of(*digit)));
-    rebuild(&whole.ok()?, site.axes).ok()
+    site.aim.knows_sums().then(|| mapping(time.iter().rev().filter(kept), site.axes))?
 }
 
 fn join(site: &Site<'_>) -> Vec<Proposal> {
@@ -80,11 +74,14 @@ fn join(site: &Site<'_>) -> Vec<Proposal> {
     }
     let repeats = repeats(site);
     let both = ways.into_iter().flat_map(|(time, packet)| {
-        let repeats = repeats.iter().filter_map(|order| mapping(order.iter(), site)).collect::<Vec<_>>();
+        let repeats = repeats.iter().filter_map(|order| mapping(order, site.axes)).collect::<Vec<_>>();
         repeats.into_iter().map(move |repeat| (Expr::pair([time.clone(), repeat]), packet.clone()))
     });
     both.map(|(time, packet)| site.cut(time, packet)).collect()
 }
+
+/// Most digits of a register file whose every order is proposed.
+const MOST_REPEATED: usize = 4;
 
 /// Every order of the register file's digits along axes that the stream does not have.
 fn repeats(site: &Site<'_>) -> Vec<Vec<Digit>> {
@@ -97,15 +94,7 @@ fn repeats(site: &Site<'_>) -> Vec<Vec<Digit>> {
     let Some(held) = site.digits(&weights.dim(Dim::Element)) else { return Vec::new() };
     let own = held.iter().rev().filter(|digit| digit.axis.is_some_and(|axis| !streamed.contains(&axis)));
     let own: Vec<Digit> = own.map(|digit| Digit { extent: digit.live, ..*digit }).collect();
-    let mut orders = vec![Vec::new()];
-    for _ in &own {
-        let longer = orders.iter().flat_map(|order: &Vec<Digit>| {
-            let left = own.iter().filter(|digit| !order.contains(digit));
-            left.map(|digit| order.iter().copied().chain([*digit]).collect::<Vec<_>>())
-        });
-        orders = longer.collect();
-    }
-    orders
+    orders(&own, MOST_REPEATED)
 }
 
 fn tree(site: &Site<'_>) -> Vec<Proposal> {

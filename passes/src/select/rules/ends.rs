@@ -1,7 +1,8 @@
 //! The ends of a pipeline: the layout of what it makes (book 09, 18, 20).
 
+use crate::select::digit_lists::mapping;
 use crate::select::rule::{Proposal, Rule, Site, Value};
-use visa_mapping::{Digit, Digits, Dim, Expr, PadKind, rebuild};
+use visa_mapping::{Digit, Dim, Expr, PadKind};
 
 /// Data memory takes the stream as it comes.
 pub(super) static IN_ORDER: Rule = Rule {
@@ -67,7 +68,7 @@ fn layout(site: &Site<'_>, digits: &[Digit]) -> Vec<Proposal> {
     if digits.iter().any(|digit| digit.axis.is_some_and(|axis| site.aim.sums_over(axis))) {
         return Vec::new();
     }
-    mapping(digits, site).map(|layout| vec![vec![("element", Value::Map(layout))]]).unwrap_or_default()
+    mapping(digits, site.axes).map(|layout| vec![vec![("element", Value::Map(layout))]]).unwrap_or_default()
 }
 
 fn tail(site: &Site<'_>) -> Vec<Proposal> {
@@ -77,20 +78,13 @@ fn tail(site: &Site<'_>) -> Vec<Proposal> {
     if all.iter().any(|digit| digit.axis.is_some_and(|axis| site.aim.sums_over(axis))) {
         return Vec::new();
     }
-    let Some(whole) = mapping(&all, site) else { return Vec::new() };
+    let Some(whole) = mapping(&all, site.axes) else { return Vec::new() };
     let sizes = site.machine.limits.commit_sizes.iter().map(|&bytes| site.source.dtype.elements(bytes));
     let padded = sizes.filter(|&elements| elements > inner).map(|elements| {
         let (outer, packet) = (whole.clone().stride(inner), whole.clone().modulo(inner));
         Expr::pair([outer, packet.pad(elements, PadKind::Top)])
     });
     padded.map(|layout| vec![("element", Value::Map(site.tidy(layout)))]).collect()
-}
-
-/// Digits, major to minor, as a mapping.
-fn mapping(digits: &[Digit], site: &Site<'_>) -> Option<Expr> {
-    let mut digits = digits.iter();
-    let whole = digits.try_fold(Digits::unit(), |all, digit| Digits::concat(&all, &Digits::of(*digit)));
-    rebuild(&whole.ok()?, site.axes).ok()
 }
 
 fn rows(site: &Site<'_>) -> Vec<Proposal> {

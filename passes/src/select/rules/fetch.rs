@@ -1,8 +1,9 @@
 //! The fetch: any order of the tensor's digits, cut anywhere (book 07, 08, 33).
 
+use crate::select::digit_lists::{mapping, orders};
 use crate::select::rule::{Proposal, Rule, Site, Value};
 use std::collections::BTreeSet;
-use visa_mapping::{AxisId, Digit, Digits, Dim, Expr, PadKind, rebuild};
+use visa_mapping::{AxisId, Digit, Digits, Dim, PadKind};
 use visa_numerics::DType;
 
 /// Digits in any order, any of them the packet.
@@ -40,17 +41,17 @@ fn beyond(site: &Site<'_>, bytes: u64) -> impl Iterator<Item = u64> {
 }
 
 /// Most digits whose every order is proposed: of 6 there are 720.
-const MOST_FACTORS: usize = 6;
+pub(super) const MOST_FACTORS: usize = 6;
 
 /// Every order and cut; `sizes` says to which bytes a packet of so many is padded, and with what.
 fn cuts(site: &Site<'_>, sizes: impl Fn(&Site<'_>, u64) -> Vec<(u64, PadKind)>) -> Vec<Proposal> {
     let factors = factors(site);
     let mut found = Vec::new();
-    for order in orders(&factors) {
+    for order in orders(&factors, MOST_FACTORS) {
         (0..=order.len()).for_each(|cut| add(site, &sizes, order.split_at(cut), &mut found));
     }
     for (factors, low) in cut_again(&factors, site) {
-        for order in orders(&factors) {
+        for order in orders(&factors, MOST_FACTORS) {
             let Some(cut) = order.iter().position(|digit| *digit == low) else { continue };
             add(site, &sizes, order.split_at(cut), &mut found);
         }
@@ -72,7 +73,9 @@ fn add(
         if size > bytes && kind == PadKind::Top && is_summed(packet, site) {
             continue;
         }
-        let (Some(time), Some(packet)) = (mapping(time, site), mapping(packet, site)) else { continue };
+        let (Some(time), Some(packet)) = (mapping(time, site.axes), mapping(packet, site.axes)) else {
+            continue;
+        };
         let packet = if size > bytes { packet.pad(dtype.elements(size), kind) } else { packet };
         let proposal = vec![("time", Value::Map(time)), ("packet", Value::Map(packet))];
         if !found.contains(&proposal) {
@@ -112,12 +115,6 @@ fn cut_again(factors: &[Digit], site: &Site<'_>) -> Vec<(Vec<Digit>, Digit)> {
         }
     }
     found
-}
-
-/// Digits, major to minor, as a mapping.
-pub(super) fn mapping(order: &[Digit], site: &Site<'_>) -> Option<Expr> {
-    let whole = order.iter().try_fold(Digits::unit(), |all, digit| Digits::concat(&all, &Digits::of(*digit)));
-    rebuild(&whole.ok()?, site.axes).ok()
 }
 
 /// The digits that the stream must hold, major to minor, cut where what is written is cut and at flits.
@@ -176,20 +173,4 @@ fn split(digit: &Digit, site: &Site<'_>, flits: bool, written: bool) -> Vec<Digi
     }
     parts.reverse();
     parts
-}
-
-/// Every order of the digits; of too many only the tensor's own.
-pub(super) fn orders(factors: &[Digit]) -> Vec<Vec<Digit>> {
-    if factors.len() > MOST_FACTORS {
-        return vec![factors.to_vec()];
-    }
-    let mut orders = vec![Vec::new()];
-    for _ in factors {
-        let longer = orders.iter().flat_map(|order: &Vec<Digit>| {
-            let left = factors.iter().filter(|digit| !order.contains(digit));
-            left.map(|digit| order.iter().copied().chain([*digit]).collect::<Vec<_>>())
-        });
-        orders = longer.collect();
-    }
-    orders
 }

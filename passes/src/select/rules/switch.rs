@@ -1,10 +1,11 @@
 //! The switch: which slices' packets each slice gets, and when (book 13).
 
+use crate::select::digit_lists::mapping;
 use crate::select::rule::{Proposal, Rule, Site, Value};
 use std::collections::BTreeMap;
 use visa_ir::verify::VerifyCx;
 use visa_mapping::ops::transfer::free_axes;
-use visa_mapping::{AxisId, Digit, Digits, Dim, Expr, rebuild};
+use visa_mapping::{AxisId, Digit, Digits, Dim, Expr};
 use visa_stream::topology::{Topology, same};
 
 /// A named topology, with its parameters.
@@ -121,9 +122,7 @@ fn moved(site: &Site<'_>, slice: &Expr, free: &dyn Fn(AxisId) -> bool) -> Option
         part.axis.is_some_and(|axis| !free(axis)) && !kept.iter().any(|own| covers(own, part))
     });
     let digits = lost.collect::<Vec<_>>();
-    let moved =
-        digits.iter().try_fold(Digits::unit(), |all, digit| Digits::concat(&all, &Digits::of(*digit)));
-    Some(site.tidy(Expr::pair([site.dim(Dim::Time), rebuild(&moved.ok()?, site.axes).ok()?])))
+    Some(site.tidy(Expr::pair([site.dim(Dim::Time), mapping(&digits, site.axes)?])))
 }
 
 /// The live part of a digit, cut where digits of its axis end in `others`; major to minor.
