@@ -3,7 +3,6 @@
 use crate::select::advise::{Advice, ends, pipeline};
 use crate::select::driver::{Chosen, Driver};
 use crate::select::dump::Dump;
-use crate::select::extract::fronts;
 use crate::select::rules::RULES;
 use crate::select::{Choice, report};
 use crate::{Level, OptionDecl, OptionKind, Pass, PassCx};
@@ -64,7 +63,7 @@ pub static PASS: Pass = Pass {
         ("layouts", "layouts of register files that were tried, each with the pipelines that share it"),
         ("placements", "ways to spread a kernel's tensors over slices that were tried, each with the whole kernel"),
         ("refused", "candidates that broke a limit"),
-        ("cycles-worst", "cycles of the slowest legal configuration of each pipeline, together"),
+        ("cycles-worst", "cycles of the dearest configuration of each pipeline that no other dominates, together"),
         ("cycles-best", "cycles of the chosen ones"),
     ],
     run,
@@ -118,8 +117,6 @@ fn advise(cx: &mut PassCx<'_>, mut dump: Option<&mut Dump>) -> Result<(), Vec<Di
 /// The statistics of one choice.
 fn counted(choice: &Choice) -> [(&'static str, u64); 8] {
     let graph = &choice.graph;
-    let fronts = fronts(graph);
-    let worst = graph.ends(choice.chain.len()).flat_map(|class| fronts[class].iter().map(|way| way.time.cycles())).max();
     [
         ("pipelines", 1),
         ("e-classes", graph.egraph.number_of_classes() as u64),
@@ -127,7 +124,7 @@ fn counted(choice: &Choice) -> [(&'static str, u64); 8] {
         ("iterations", graph.rounds as u64),
         (if graph.full { "node-limit" } else { "saturated" }, 1),
         ("refused", graph.refusals.values().map(|refused| refused.count).sum()),
-        ("cycles-worst", worst.unwrap_or(0)),
+        ("cycles-worst", choice.dearest),
         ("cycles-best", choice.best.time.cycles()),
     ]
 }
@@ -135,7 +132,7 @@ fn counted(choice: &Choice) -> [(&'static str, u64); 8] {
 fn explained(span: Span, choice: &mut Choice) -> Diagnostic {
     let mut text = format!("chosen for this pipeline:\n{}", report::explained(choice));
     if let Some(proof) = report::proof(choice) {
-        text.push_str(&format!("\nthe same tensor as the slowest:\n  {proof}"));
+        text.push_str(&format!("\nthe same tensor as the dearest that no other dominates:\n  {proof}"));
     }
     Diagnostic { severity: Severity::Remark, ..Diagnostic::error("select-configs", span, text) }
 }

@@ -35,7 +35,7 @@ impl Way {
 }
 
 /// The front of every class.
-pub fn fronts(graph: &Graph) -> Vec<Vec<Way>> {
+fn fronts(graph: &Graph) -> Vec<Vec<Way>> {
     let mut fronts: Vec<Vec<Way>> = vec![Vec::new(); graph.classes.len()];
     let mut order: Vec<usize> = (0..graph.classes.len()).collect();
     order.sort_by_key(|&class| graph.classes[class].stage);
@@ -64,9 +64,23 @@ fn insert(front: &mut Vec<Way>, way: Way) {
     front.push(way);
 }
 
-/// The cheapest way to the end of a pipeline of `stages` operations.
-pub fn cheapest(graph: &Graph, stages: usize) -> Option<Way> {
+/// What an e-graph comes to.
+#[derive(Clone, Debug)]
+pub struct Extraction {
+    /// The cheapest way to the end of the pipeline.
+    pub best: Way,
+    /// The dearest way on the front of the same tensor.
+    pub peer: Way,
+    /// Cycles of the dearest way on the front of any tensor at the end.
+    pub dearest: u64,
+}
+
+/// The cheapest way to the end of a pipeline of `stages` operations, with what it is measured by.
+pub fn extract(graph: &Graph, stages: usize) -> Option<Extraction> {
     let fronts = fronts(graph);
-    let ways = graph.ends(stages).flat_map(|class| fronts[class].iter());
-    ways.min_by(|left, right| left.compare(right)).cloned()
+    let ways = || graph.ends(stages).flat_map(|class| fronts[class].iter());
+    let best = ways().min_by(|left, right| left.compare(right))?.clone();
+    let peers = fronts[best.path.last()?.0].iter();
+    let peer = peers.max_by(|left, right| left.compare(right))?.clone();
+    Some(Extraction { best, peer, dearest: ways().map(|way| way.time.cycles()).max()? })
 }

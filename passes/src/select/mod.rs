@@ -16,7 +16,7 @@ pub mod scratch;
 pub mod shared;
 
 use aim::Aim;
-use extract::Way;
+use extract::{Extraction, Way};
 use graph::Graph;
 use rule::Rule;
 use scratch::Scratch;
@@ -36,6 +36,10 @@ pub struct Choice {
     pub graph: Graph,
     /// The cheapest of it.
     pub best: Way,
+    /// The dearest way to the same tensor that no other one dominates.
+    pub peer: Way,
+    /// Cycles of the dearest way to any tensor that no other one dominates.
+    pub dearest: u64,
 }
 
 impl Choice {
@@ -111,8 +115,10 @@ pub fn choose_for(
     }
     let mut scratch = Scratch::new(ctx, module, chain)?;
     let graph = Graph::grow(&mut scratch, rules, aim);
-    match extract::cheapest(&graph, chain.len()) {
-        Some(best) => Ok(Choice { chain: chain.to_vec(), graph, best }),
+    match extract::extract(&graph, chain.len()) {
+        Some(Extraction { best, peer, dearest }) => {
+            Ok(Choice { chain: chain.to_vec(), graph, best, peer, dearest })
+        }
         None => Err(report::none_legal(&ops, &graph, aim)),
     }
 }

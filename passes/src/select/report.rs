@@ -79,11 +79,9 @@ pub fn explained(choice: &Choice) -> String {
     text
 }
 
-/// egg's proof that the slowest configuration that makes this tensor and the best one make the same, in our syntax.
+/// egg's proof that the dearest way on the front of this tensor and the best one make the same, in our syntax.
 pub fn proof(choice: &mut Choice) -> Option<String> {
-    let end = choice.best.path.last()?.0;
-    let fronts = extract::fronts(&choice.graph);
-    let start = fronts[end].iter().max_by(|left, right| left.compare(right))?.clone();
+    let start = choice.peer.clone();
     proof_from(choice, &start)
 }
 
