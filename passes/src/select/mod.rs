@@ -3,6 +3,7 @@
 
 pub mod advise;
 pub mod aim;
+pub mod dag;
 pub mod digit_lists;
 pub mod driver;
 pub mod dump;
@@ -14,6 +15,7 @@ pub mod rule;
 pub mod rules;
 pub mod scratch;
 pub mod shared;
+pub mod sharing;
 
 use aim::Aim;
 use extract::{Extraction, Way};
@@ -40,6 +42,8 @@ pub struct Choice {
     pub peer: Way,
     /// Cycles of the dearest way to any tensor that no other one dominates.
     pub dearest: u64,
+    /// The cheapest way to each tensor that the pipeline can end in, cheapest first.
+    pub ends: Vec<Way>,
 }
 
 impl Choice {
@@ -116,8 +120,8 @@ pub fn choose_for(
     let mut scratch = Scratch::new(ctx, module, chain)?;
     let graph = Graph::grow(&mut scratch, rules, aim);
     match extract::extract(&graph, chain.len()) {
-        Some(Extraction { best, peer, dearest }) => {
-            Ok(Choice { chain: chain.to_vec(), graph, best, peer, dearest })
+        Some(Extraction { best, peer, dearest, ends }) => {
+            Ok(Choice { chain: chain.to_vec(), graph, best, peer, dearest, ends })
         }
         None => Err(report::none_legal(&ops, &graph, aim)),
     }
