@@ -3,7 +3,7 @@
 
 use super::graph::open_clauses;
 use super::rule::Rule;
-use super::{Choice, chain, choose, placement, shared};
+use super::{Choice, chain, optional, placement, shared};
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{Module, OpId, OpRef};
@@ -79,7 +79,7 @@ impl Driver<'_> {
         if chain.iter().all(|&id| open_clauses(module.op(self.ctx, id)).next().is_none()) {
             return Ok(());
         }
-        let mut choice = choose(self.ctx, module, chain, self.rules)?;
+        let mut choice = optional::choose(self.ctx, module, chain, self.rules)?;
         (self.tell)(module, Chosen::Pipeline(&mut choice));
         choice.apply(self.ctx, module)
     }

@@ -4,7 +4,7 @@
 use super::aim::Aim;
 use super::digit_lists::{mapping, orders};
 use super::rule::Rule;
-use super::{chain, choose};
+use super::{chain, optional};
 use std::rc::Rc;
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
@@ -115,9 +115,9 @@ fn both(
     reader: &[OpId],
     rules: &[&'static Rule],
 ) -> Result<u64, Diagnostic> {
-    let loaded = choose(ctx, module, load, rules)?;
+    let loaded = optional::choose(ctx, module, load, rules)?;
     loaded.apply(ctx, module)?;
-    let read = choose(ctx, module, reader, rules)?;
+    let read = optional::choose(ctx, module, reader, rules)?;
     Ok(loaded.best.time.cycles().saturating_add(read.best.time.cycles()))
 }
 
