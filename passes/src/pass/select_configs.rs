@@ -60,6 +60,7 @@ pub static PASS: Pass = Pass {
         ("iterations", "rounds of growth: operations reached"),
         ("saturated", "pipelines for which the rules had nothing more to say"),
         ("node-limit", "pipelines whose e-graph reached its bound"),
+        ("exchanged", "contractions whose operands changed places: the register file holds what was to stream by"),
         ("layouts", "layouts of register files that were tried, each with the pipelines that share it"),
         ("placements", "ways to spread a kernel's tensors over slices that were tried, each with the whole kernel"),
         ("refused", "candidates that broke a limit"),
@@ -85,6 +86,12 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
             }
             if explains {
                 findings.push(explained(module.op(ctx, choice.chain[0]).span(), choice));
+            }
+        }
+        Chosen::Exchanged(load) => {
+            counts.push(("exchanged", 1));
+            if explains {
+                findings.push(exchanged(module.op(ctx, load).span()));
             }
         }
         Chosen::Layout(tried) => counts.push(("layouts", tried as u64)),
@@ -127,6 +134,11 @@ fn counted(choice: &Choice) -> [(&'static str, u64); 8] {
         ("cycles-worst", choice.dearest),
         ("cycles-best", choice.best.time.cycles()),
     ]
+}
+
+fn exchanged(span: Span) -> Diagnostic {
+    let message = "the operands of this contraction change places: it is cheaper to stream the tensor that was written to stay".to_owned();
+    Diagnostic { severity: Severity::Remark, ..Diagnostic::error("select-configs", span, message) }
 }
 
 fn explained(span: Span, choice: &mut Choice) -> Diagnostic {

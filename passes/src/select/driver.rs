@@ -3,7 +3,7 @@
 
 use super::graph::open_clauses;
 use super::rule::Rule;
-use super::{Choice, chain, optional, placement, shared};
+use super::{Choice, chain, optional, placement, shared, stationary};
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{Module, OpId, OpRef};
@@ -22,6 +22,8 @@ const ENDS: [&str; 6] = [
 pub enum Chosen<'a> {
     /// A pipeline's configuration.
     Pipeline(&'a mut Choice),
+    /// That this register file is to hold the tensor that was to stream by, and the other way round.
+    Exchanged(OpId),
     /// A register file's layout, of so many.
     Layout(usize),
     /// The place of a kernel's tensors in slices, of so many.
@@ -52,9 +54,14 @@ impl Driver<'_> {
         for end in self.ends(module) {
             let reader = chain(module.op(self.ctx, end));
             if let Some(load) = shared::open_load(self.ctx, module, &reader) {
-                let found = shared::choose_layout(self.ctx, module, (load, &reader), self.rules)?;
-                (self.tell)(module, Chosen::Layout(found.tried));
-                shared::write(self.ctx, module, load, &found.row, &found.element)?;
+                let found = stationary::choose_pair(self.ctx, module, (load, &reader), self.rules)?;
+                if let Some(exchanged) = found.exchanged {
+                    *module = exchanged;
+                    (self.tell)(module, Chosen::Exchanged(load));
+                }
+                let layout = found.layout;
+                (self.tell)(module, Chosen::Layout(layout.tried));
+                shared::write(self.ctx, module, load, &layout.row, &layout.element)?;
                 let loaded = chain(module.op(self.ctx, load));
                 self.close(module, &loaded)?;
             }

@@ -15,6 +15,7 @@ pub mod rule;
 pub mod rules;
 pub mod scratch;
 pub mod shared;
+pub mod stationary;
 
 use aim::Aim;
 use extract::{Extraction, Way};

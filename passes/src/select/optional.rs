@@ -44,8 +44,7 @@ fn switches(pipeline: &[OpRef<'_>], before: OpRef<'_>, behind: OpRef<'_>) -> boo
 
 /// In front of a commit of the main context, where the stream depends on something open (book 27).
 fn transposes(pipeline: &[OpRef<'_>], before: OpRef<'_>, behind: OpRef<'_>) -> bool {
-    const SOURCES: [&str; 4] =
-        ["stream.collect", "stream.accumulate", "stream.vector_final", "stream.cast"];
+    const SOURCES: [&str; 4] = ["stream.collect", "stream.accumulate", "stream.vector_final", "stream.cast"];
     let main = pipeline.first().is_some_and(|begin| begin.word("context").as_deref() == Some("main"));
     main && SOURCES.contains(&before.name()) && behind.name() == "stream.commit" && untyped(before)
 }

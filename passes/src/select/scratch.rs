@@ -152,9 +152,11 @@ impl<'a> Scratch<'a> {
         let made: Option<Rc<Tensor>> = op.result_type(0);
         made.zip(operand(op, 0)).is_some_and(|(made, taken)| {
             made.maps.len() == taken.maps.len()
-                && made.maps.iter().zip(&*taken.maps).all(|(made, taken)| {
-                    matches!(equal_streams(made, taken, &self.axes.0), Equality::Equal)
-                })
+                && made
+                    .maps
+                    .iter()
+                    .zip(&*taken.maps)
+                    .all(|(made, taken)| matches!(equal_streams(made, taken, &self.axes.0), Equality::Equal))
         })
     }
 

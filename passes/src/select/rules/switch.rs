@@ -16,8 +16,7 @@ pub(super) static TOPOLOGY: Rule = Rule {
     propose: |site| named(site).iter().map(|made| made.proposal(site)).collect(),
 };
 
-/// A bitmap, for what no named topology makes. One has to be written first, which takes a time that the book does not say and that is not
-/// priced: so none is proposed for what a named topology makes.
+/// A bitmap, which makes any slices. It has to be written first, which the price takes in.
 pub(super) static BITMAP: Rule = Rule {
     name: "bitmap",
     equation: "switch custom of slices S, time T is S', [T, what S' lacks of S]",
@@ -142,11 +141,12 @@ fn bitmap(site: &Site<'_>) -> Vec<Proposal> {
     let Some(slice) = wanted(site) else { return Vec::new() };
     let cx = VerifyCx::new(site.op.ctx, site.op.module);
     let free = free_axes(site.op, &cx, 0);
-    let written = site.written.body::<Expr>("time").map(|time| (*time).clone());
-    let Some(time) = written.or_else(|| moved(site, &slice, &free)) else { return Vec::new() };
-    if named(site).iter().any(|made| same(&made.time, &time, &free, site.axes).is_ok()) {
+    let bound = site.written.word("topology").is_some() || site.written.body::<Expr>("time").is_some();
+    if !bound && stays(site, &site.dim(Dim::Slice), Some(&slice), &free) {
         return Vec::new();
     }
+    let written = site.written.body::<Expr>("time").map(|time| (*time).clone());
+    let Some(time) = written.or_else(|| moved(site, &slice, &free)) else { return Vec::new() };
     vec![Made { topology: None, slice, time }.proposal(site)]
 }
 
