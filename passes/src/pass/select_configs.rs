@@ -61,6 +61,7 @@ pub static PASS: Pass = Pass {
         ("iterations", "rounds of growth: operations reached"),
         ("saturated", "pipelines for which the rules had nothing more to say"),
         ("node-limit", "pipelines whose e-graph reached its bound"),
+        ("exchanged", "contractions whose operands changed places: the register file holds what was to stream by"),
         ("shared", "pipelines that share tensors whose layout is open: extracted together, as a graph, by an integer program; the others as trees"),
         ("layouts", "layouts of these tensors"),
         ("ways", "ways to run these pipelines, each for some layouts of what it reads: what the integer program chose from"),
@@ -96,6 +97,12 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
             counts.push(("layout-limit", shared.bounded.into()));
             if explains {
                 findings.push(remark(shared.at, report::shared(&shared)));
+            }
+        }
+        Chosen::Exchanged(load) => {
+            counts.push(("exchanged", 1));
+            if explains {
+                findings.push(exchanged(module.op(ctx, load).span()));
             }
         }
         Chosen::Placement(tried) => counts.push(("placements", tried as u64)),
@@ -137,6 +144,11 @@ fn counted(choice: &Choice) -> [(&'static str, u64); 8] {
         ("cycles-worst", choice.dearest),
         ("cycles-best", choice.best.time.cycles()),
     ]
+}
+
+fn exchanged(span: Span) -> Diagnostic {
+    let message = "the operands of this contraction change places: it is cheaper to stream the tensor that was written to stay".to_owned();
+    Diagnostic { severity: Severity::Remark, ..Diagnostic::error("select-configs", span, message) }
 }
 
 fn explained(span: Span, choice: &mut Choice) -> Diagnostic {

@@ -27,8 +27,12 @@ pub struct Aim {
     pub sums: bool,
     /// What the slices hold of the tensors at rest that the stream meets behind a switch: the stream must hold the same there.
     pub slice: Option<Expr>,
+    /// Whether the pipeline's end itself says its layout: then the slices must not hold what that layout holds.
+    pub places: bool,
     /// Clauses that each operation had before they were opened, for advice; they are tried with the proposals.
     pub seed: Vec<Clauses>,
+    /// The numbers of operations that the pipeline may do without.
+    pub optional: BTreeSet<usize>,
 }
 
 impl Aim {
@@ -46,6 +50,7 @@ impl Aim {
         aim.brought = slices.flat_map(|slice| names(&slice, axes)).collect();
         let Some(last) = chain.last() else { return aim };
         let own = last.body::<Expr>("element").map(|map| (*map).clone());
+        aim.places = own.is_some() && last.name() == "stream.commit";
         let next = || last.results().first().and_then(|&result| made_of(*last, result));
         aim.layout = own.or_else(next);
         aim.written.extend(aim.layout.clone());

@@ -4,7 +4,7 @@
 use super::graph::open_clauses;
 use super::rule::Rule;
 use super::sharing::{self, Shared};
-use super::{Choice, chain, choose, placement};
+use super::{Choice, chain, optional, placement, stationary};
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{Module, OpId};
@@ -25,6 +25,8 @@ pub enum Chosen<'a> {
     Pipeline(&'a mut Choice),
     /// The layouts of what pipelines share.
     Shared(Shared),
+    /// That this register file is to hold the tensor that was to stream by, and the other way round.
+    Exchanged(OpId),
     /// The place of a kernel's tensors in slices, of so many.
     Placement(usize),
 }
@@ -52,8 +54,11 @@ impl Driver<'_> {
         }
         for group in sharing::groups(self.ctx, module) {
             if group.len() > 1 {
-                let found = sharing::choose_layouts(self.ctx, module, &group, self.rules)?;
-                (self.tell)(module, Chosen::Shared(found));
+                let found = stationary::choose_layouts(self.ctx, module, &group, self.rules)?;
+                for load in found.exchanged {
+                    (self.tell)(module, Chosen::Exchanged(load));
+                }
+                (self.tell)(module, Chosen::Shared(found.shared));
             }
             for end in group {
                 let chain = chain(module.op(self.ctx, end));
@@ -68,7 +73,7 @@ impl Driver<'_> {
         if chain.iter().all(|&id| open_clauses(module.op(self.ctx, id)).next().is_none()) {
             return Ok(());
         }
-        let mut choice = choose(self.ctx, module, chain, self.rules)?;
+        let mut choice = optional::choose(self.ctx, module, chain, self.rules)?;
         (self.tell)(module, Chosen::Pipeline(&mut choice));
         choice.apply(self.ctx, module)
     }

@@ -9,6 +9,7 @@ pub mod driver;
 pub mod dump;
 pub mod extract;
 pub mod graph;
+pub mod optional;
 pub mod placement;
 pub mod report;
 pub mod rule;
@@ -16,6 +17,7 @@ pub mod rules;
 pub mod scratch;
 pub mod shared;
 pub mod sharing;
+pub mod stationary;
 
 use aim::Aim;
 use extract::{Extraction, Way};
@@ -47,14 +49,20 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// Writes the choice into a module. Types follow.
+    /// Writes the choice into a module, without the optional engines that the best way lacks. Types follow.
     ///
     /// # Errors
     /// What inference says of the module.
     pub fn apply(&self, ctx: &Context, module: &mut Module) -> Result<(), Diagnostic> {
-        for step in self.best.steps(&self.graph) {
+        let steps = self.best.steps(&self.graph);
+        for step in &steps {
             for &(name, value) in step.clauses.iter() {
                 module.set_clause(self.chain[step.stage], name, value);
+            }
+        }
+        for (stage, &id) in self.chain.iter().enumerate() {
+            if steps.iter().all(|step| step.stage != stage) {
+                optional::remove(ctx, module, id);
             }
         }
         infer_all(ctx, module)

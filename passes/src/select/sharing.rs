@@ -8,7 +8,7 @@ use super::graph::open_clauses;
 use super::rule::Rule;
 use super::scratch::Clauses;
 use super::shared::{is_open_load, layouts};
-use super::{chain, choose, dag};
+use super::{chain, dag, optional};
 use std::collections::BTreeSet;
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
@@ -111,7 +111,15 @@ struct Way {
     takes: Vec<usize>,
     cycles: u64,
     /// The clauses of its operations.
-    steps: Vec<(OpId, Clauses)>,
+    steps: Vec<(At, Clauses)>,
+}
+
+/// An operation of a pipeline.
+enum At {
+    /// One that is written.
+    Written(OpId),
+    /// An engine that the pipeline gets, in front of another operation.
+    Added(&'static str, OpId),
 }
 
 /// The pipelines of a group, as far as they are chosen.
@@ -280,13 +288,20 @@ impl<'a> Group<'a> {
         takes: &[usize],
     ) -> Result<Vec<(Clauses, Way)>, Diagnostic> {
         let pipeline = &self.pipelines[number];
-        let choice = choose(self.ctx, module, &pipeline.chain, self.rules)?;
+        let mut module = module.clone();
+        let choice = optional::choose(self.ctx, &mut module, &pipeline.chain, self.rules)?;
+        let at = |stage: usize| match &choice.chain[stage..] {
+            [added, before, ..] if !pipeline.chain.contains(added) => {
+                At::Added(module.op(self.ctx, *added).decl().map_or("", |decl| decl.name), *before)
+            }
+            rest => At::Written(rest[0]),
+        };
         let ways =
             if pipeline.readers.is_empty() { std::slice::from_ref(&choice.best) } else { &choice.ends[..] };
         let found = ways.iter().map(|way| {
             let steps = way.steps(&choice.graph);
             let layout = steps.last().map_or_else(|| [].into(), |step| step.clauses.clone());
-            let steps = steps.iter().map(|step| (pipeline.chain[step.stage], step.clauses.clone())).collect();
+            let steps = steps.iter().map(|step| (at(step.stage), step.clauses.clone())).collect();
             (layout, Way { layout: 0, takes: takes.to_vec(), cycles: way.time.cycles(), steps })
         });
         Ok(found.collect())
@@ -317,9 +332,14 @@ impl<'a> Group<'a> {
         for (&maker, &layout) in pipeline.takes.iter().zip(&way.takes) {
             self.close(module, maker, layout);
         }
-        let end = (pipeline.end(), pipeline.layouts[layout].clone());
-        for (id, clauses) in way.steps.iter().chain([&end]) {
-            clauses.iter().for_each(|&(name, value)| module.set_clause(*id, name, value));
+        let end = (At::Written(pipeline.end()), pipeline.layouts[layout].clone());
+        for (at, clauses) in way.steps.iter().chain([&end]) {
+            let id = match at {
+                At::Written(id) => Some(*id),
+                At::Added(name, before) => optional::put(self.ctx, module, name, *before),
+            };
+            id.iter()
+                .for_each(|&id| clauses.iter().for_each(|&(name, value)| module.set_clause(id, name, value)));
         }
     }
 

@@ -6,6 +6,7 @@ mod ends;
 mod fetch;
 mod ragged;
 mod switch;
+mod transpose;
 
 use super::rule::Rule;
 
@@ -23,6 +24,7 @@ pub static RULES: &[&Rule] = &[
     &contraction::INTERLEAVE,
     &contraction::SEQUENCE,
     &collect::PAD,
+    &transpose::MATRIX,
     &ends::IN_ORDER,
     &ends::IN_LAYOUT,
     &ends::TAIL,
