@@ -4,9 +4,11 @@ use super::scratch::Clauses;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use visa_ir::module::{OpRef, ValueId};
+use visa_ir::open::is_open;
 use visa_mapping::{Axes, AxisId, Dim, Expr, Tensor, digits};
 use visa_stream::ops::contract;
 use visa_stream::ops::switch::DECL as SWITCH_DECL;
+use visa_stream::ops::vector_inter::DECL as INTER_DECL;
 
 /// What is written of a pipeline.
 #[derive(Clone, Debug, Default)]
@@ -19,8 +21,10 @@ pub struct Aim {
     pub kept: Option<BTreeSet<AxisId>>,
     /// The axes that a contraction is to sum, where it says so: then it decides, and not what is kept.
     pub summed: Option<BTreeSet<AxisId>>,
-    /// Axes that a written switch brings.
+    /// Axes that a written switch or a written reduction between slices brings.
     pub brought: BTreeSet<AxisId>,
+    /// Whether a reduction frees slices that may take axes which the tensor does not have.
+    pub frees_slices: bool,
     /// Whether the stream meets a register file, which brings axes of its own.
     pub pairs: bool,
     /// Whether the stream is summed, or stands in a register file that sums are made with: padding must be zero.
@@ -41,9 +45,10 @@ impl Aim {
                 .extend(clauses.filter_map(|clause| op.body::<Expr>(&clause.name).map(|map| (*map).clone())));
             aim.written.extend(op.operands().iter().filter_map(|&operand| element(*op, operand)));
         }
-        let switches = chain.iter().filter(|op| op.name() == "stream.switch");
+        let switches = chain.iter().filter(|op| op.is(&SWITCH_DECL) || op.is(&INTER_DECL));
         let slices = switches.filter_map(|op| op.body::<Expr>("slice"));
         aim.brought = slices.flat_map(|slice| names(&slice, axes)).collect();
+        aim.frees_slices = chain.iter().any(|op| op.is(&INTER_DECL) && is_open(*op, "slice"));
         let Some(last) = chain.last() else { return aim };
         let own = last.body::<Expr>("element").map(|map| (*map).clone());
         let next = || last.results().first().and_then(|&result| made_of(*last, result));

@@ -82,6 +82,11 @@ impl Site<'_> {
         self.source.dtype.elements(self.machine.limits.flit_bytes)
     }
 
+    /// Time and packet of the stream that flows in, as one mapping.
+    pub fn stream(&self) -> Expr {
+        Expr::pair([self.dim(Dim::Time), self.dim(Dim::Packet)])
+    }
+
     /// The digits of a mapping, if it has some.
     pub fn digits(&self, map: &Expr) -> Option<Digits> {
         digits(map, self.axes).ok()

@@ -6,6 +6,10 @@ mod ends;
 mod fetch;
 mod ragged;
 mod switch;
+mod interleaved;
+mod vector_inter;
+mod vector_lanes;
+mod vector_reduce;
 
 use super::rule::Rule;
 
@@ -15,6 +19,8 @@ pub static RULES: &[&Rule] = &[
     &fetch::OVER_FETCH,
     &fetch::MASK,
     &ragged::CUT,
+    &interleaved::TURNS,
+    &vector_inter::LEAVE,
     &switch::TOPOLOGY,
     &switch::BITMAP,
     &collect::FLITS,
@@ -22,6 +28,16 @@ pub static RULES: &[&Rule] = &[
     &contraction::TREE,
     &contraction::INTERLEAVE,
     &contraction::SEQUENCE,
+    &vector_inter::FREED,
+    &vector_lanes::HALVES,
+    &vector_lanes::LOWER,
+    &vector_reduce::WITHOUT,
+    &vector_reduce::LOGIC_ZIP,
+    &vector_reduce::FXP_ZIP,
+    &vector_reduce::FP_ZIP,
+    &vector_lanes::WHOLE,
+    &vector_lanes::UPPER,
+    &vector_reduce::CLIP_ZIP,
     &collect::PAD,
     &ends::IN_ORDER,
     &ends::IN_LAYOUT,
