@@ -5,10 +5,14 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use visa_ir::module::{OpRef, ValueId};
 use visa_ir::open::is_open;
-use visa_mapping::{Axes, AxisId, Dim, Expr, Tensor, digits};
+use visa_mapping::view::{self, ViewKind};
+use visa_mapping::{Axes, AxisId, Digit, Dim, Expr, Tensor, digits, operand};
+use visa_stream::ops::commit_packed::DECL as PACKED;
 use visa_stream::ops::contract;
 use visa_stream::ops::switch::DECL as SWITCH_DECL;
-use visa_stream::ops::vector_inter::DECL as INTER_DECL;
+use visa_stream::ops::vector_branch::DECL as BRANCH_DECL;
+use visa_stream::ops::vector_inter::{self, DECL as INTER_DECL};
+use visa_stream::ops::vector_intra_slice_reduce::DECL as INTRA_DECL;
 
 /// What is written of a pipeline.
 #[derive(Clone, Debug, Default)]
@@ -21,14 +25,16 @@ pub struct Aim {
     pub kept: Option<BTreeSet<AxisId>>,
     /// The axes that a contraction is to sum, where it says so: then it decides, and not what is kept.
     pub summed: Option<BTreeSet<AxisId>>,
-    /// Axes that a written switch or a written reduction between slices brings.
+    /// Axes that a switch brings, or a reduction between slices in the place of what it reduces.
     pub brought: BTreeSet<AxisId>,
-    /// Whether a reduction frees slices that may take axes which the tensor does not have.
-    pub frees_slices: bool,
     /// Whether the stream meets a register file, which brings axes of its own.
     pub pairs: bool,
-    /// Whether the stream is summed, or stands in a register file that sums are made with: padding must be zero.
+    /// Whether the stream is summed, or stands in a register file that sums are made with, or is masked with a number: padding must be masked.
     pub sums: bool,
+    /// Whether the result depends on the order of the stream: what is filtered follows it, and running values do. It is then that of the tensor.
+    pub in_order: bool,
+    /// Axes that an operation of the pipeline asks for by name, whole.
+    pub named: Vec<Digit>,
     /// What the slices hold of the tensors at rest that the stream meets behind a switch: the stream must hold the same there.
     pub slice: Option<Expr>,
     /// Clauses that each operation had before they were opened, for advice; they are tried with the proposals.
@@ -48,22 +54,47 @@ impl Aim {
         let switches = chain.iter().filter(|op| op.is(&SWITCH_DECL) || op.is(&INTER_DECL));
         let slices = switches.filter_map(|op| op.body::<Expr>("slice"));
         aim.brought = slices.flat_map(|slice| names(&slice, axes)).collect();
-        aim.frees_slices = chain.iter().any(|op| op.is(&INTER_DECL) && is_open(*op, "slice"));
+        aim.named = chain.iter().flat_map(|op| named(*op, axes)).collect();
+        aim.in_order = chain.iter().any(|op| op.is(&PACKED) || op.attr("write_back").is_some());
         let Some(last) = chain.last() else { return aim };
-        let own = last.body::<Expr>("element").map(|map| (*map).clone());
-        let next = || last.results().first().and_then(|&result| made_of(*last, result));
-        aim.layout = own.or_else(next);
+        aim.layout = if last.is(&PACKED) { None } else { layout(*last) };
         aim.written.extend(aim.layout.clone());
         aim.slice = met(chain);
-        aim.sums = aim.pairs || last.name() == "stream.to_trf";
+        let masks = |op: &OpRef<'_>| op.is(&INTRA_DECL) || op.attr("pad").is_some();
+        aim.sums = aim.pairs || last.name() == "stream.to_trf" || chain.iter().any(masks);
         aim.kept = aim.layout.as_ref().map(|layout| names(layout, axes));
         let over =
             chain.iter().find(|op| op.is(&contract::CONTRACT_DECL)).and_then(|op| contract::over(*op, axes));
         aim.summed = over.map(|over| over.iter().filter_map(|name| axes.id(name)).collect());
+        aim.brought.extend(aim.freed(chain, axes));
         if let (Some(kept), Some(row)) = (&mut aim.kept, last.body::<Expr>("row")) {
             kept.extend(names(&row, axes));
         }
         aim
+    }
+
+    /// Axes of the result that the tensor lacks and that an open reduction between slices has room for: slices cost no time.
+    fn freed(&self, chain: &[OpRef<'_>], axes: &Axes) -> BTreeSet<AxisId> {
+        let reduction = chain.iter().find(|op| op.is(&INTER_DECL) && is_open(**op, "slice"));
+        let source = chain.first().and_then(|first| operand(*first, 0));
+        let (Some(reduction), Some(source), Some(kept)) = (reduction, source, &self.kept) else {
+            return BTreeSet::new();
+        };
+        let over = vector_inter::over(*reduction, axes);
+        let slices = digits(&source.dim(Dim::Slice), axes).ok();
+        let slices: Vec<Digit> = slices.iter().flat_map(|slices| slices.iter().copied()).collect();
+        let reduced = |axis: AxisId| over.as_ref().map_or(self.sums_over(axis), |over| over.contains(&axis));
+        let own = slices.into_iter().filter(|digit| digit.axis.is_some_and(reduced));
+        let mut room: Vec<u64> = own.map(|digit| digit.extent).collect();
+        let held: BTreeSet<AxisId> =
+            source.kind.dims.iter().flat_map(|&dim| names(&source.dim(dim), axes)).collect();
+        let lacking = kept.difference(&held).copied();
+        lacking.filter(|&axis| takes(&mut room, axes.size(axis))).collect()
+    }
+
+    /// Most digits whose every order keeps the result as it is, of at most so many.
+    pub fn most_ordered(&self, most: usize) -> usize {
+        if self.in_order { 0 } else { most }
     }
 
     /// Whether the result is known to lack the axis, which then is summed.
@@ -117,10 +148,37 @@ fn element(op: OpRef<'_>, value: ValueId) -> Option<Expr> {
     (!tensor.kind.stream).then(|| tensor.dim(Dim::Element))
 }
 
+/// Takes so many slices of the first place that can be cut into as many.
+fn takes(room: &mut [u64], size: u64) -> bool {
+    let place = room.iter_mut().find(|place| size > 0 && place.is_multiple_of(size));
+    place.map(|place| *place /= size).is_some()
+}
+
+/// The axis that a branch asks for by name.
+fn named(op: OpRef<'_>, axes: &Axes) -> Vec<Digit> {
+    let axis = op.body::<Expr>("axis").filter(|_| op.is(&BRANCH_DECL));
+    let digits = axis.and_then(|axis| digits(&axis, axes).ok());
+    digits.iter().flat_map(|digits| digits.iter().rev().copied()).collect()
+}
+
+/// The layout of what an operation makes, or of the tensor that a transfer makes of it.
+fn layout(last: OpRef<'_>) -> Option<Expr> {
+    let own = last.body::<Expr>("element").map(|map| (*map).clone());
+    own.or_else(|| last.results().first().and_then(|&result| made_of(last, result)))
+}
+
+/// Whether the elements of what an operation makes have the indices that they had.
+fn same_indices(op: OpRef<'_>) -> bool {
+    match view::kind(op) {
+        None | Some(ViewKind::Slice | ViewKind::Padding) => true,
+        Some(ViewKind::Tile | ViewKind::Reshape | ViewKind::Window | ViewKind::Transpose) => false,
+    }
+}
+
 /// The layout of the tensor that a transfer makes of `value`, through transfers whose layout is not written.
 fn made_of(op: OpRef<'_>, value: ValueId) -> Option<Expr> {
     let users = op.module.uses(value).iter().map(|&user| op.other(user));
-    users.filter(|user| user.name().starts_with("tm.")).find_map(|user| {
+    users.filter(|user| user.name().starts_with("tm.") && same_indices(*user)).find_map(|user| {
         let written = user.body::<Expr>("element").map(|map| (*map).clone());
         written.or_else(|| user.results().first().and_then(|&result| made_of(user, result)))
     })

@@ -47,11 +47,11 @@ pub(super) const MOST_FACTORS: usize = 6;
 fn cuts(site: &Site<'_>, sizes: impl Fn(&Site<'_>, u64) -> Vec<(u64, PadKind)>) -> Vec<Proposal> {
     let factors = factors(site);
     let mut found = Vec::new();
-    for order in orders(&factors, MOST_FACTORS) {
+    for order in orders(&factors, site.aim.most_ordered(MOST_FACTORS)) {
         (0..=order.len()).for_each(|cut| add(site, &sizes, order.split_at(cut), &mut found));
     }
     for (factors, low) in cut_again(&factors, site) {
-        for order in orders(&factors, MOST_FACTORS) {
+        for order in orders(&factors, site.aim.most_ordered(MOST_FACTORS)) {
             let Some(cut) = order.iter().position(|digit| *digit == low) else { continue };
             add(site, &sizes, order.split_at(cut), &mut found);
         }
@@ -149,8 +149,12 @@ fn broadcast(site: &Site<'_>, source: &Digits) -> Vec<Digit> {
     let own = |axis: AxisId| {
         held.contains_key(&axis) || elsewhere.contains(&axis) || site.aim.brought.contains(&axis)
     };
-    let digits = layout.iter().flat_map(|layout| layout.iter().rev().copied());
-    digits.filter(|digit| digit.axis.is_some_and(|axis| !own(axis))).collect()
+    let mut digits: Vec<Digit> = layout.iter().flat_map(|layout| layout.iter().rev().copied()).collect();
+    let shown = |axis: Option<AxisId>| digits.iter().any(|digit| digit.axis == axis);
+    let named: Vec<Digit> = site.aim.named.iter().filter(|digit| !shown(digit.axis)).copied().collect();
+    digits.extend(named);
+    digits.retain(|digit| digit.axis.is_some_and(|axis| !own(axis)));
+    digits
 }
 
 /// The live part of a digit, cut where the written mappings end a digit of its axis, and at flits. Major to minor.

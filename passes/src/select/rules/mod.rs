@@ -20,7 +20,6 @@ pub static RULES: &[&Rule] = &[
     &fetch::MASK,
     &ragged::CUT,
     &interleaved::TURNS,
-    &vector_inter::LEAVE,
     &switch::TOPOLOGY,
     &switch::BITMAP,
     &collect::FLITS,

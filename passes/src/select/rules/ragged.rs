@@ -32,7 +32,7 @@ pub(super) static AS_IT_IS: Rule = Rule {
 fn cuts(site: &Site<'_>) -> Vec<Proposal> {
     let (factors, dtype) = (factors(site), site.source.dtype);
     let mut found = Vec::new();
-    for order in orders(&factors, MOST_FACTORS) {
+    for order in orders(&factors, site.aim.most_ordered(MOST_FACTORS)) {
         for at in 0..order.len() {
             let (outer, inner) = order.split_at(at);
             if is_summed(inner, site) {

@@ -1,7 +1,5 @@
 //! Reductions between slices: what the slices hold behind them, and what time gives up (book 25).
 
-use super::fetch;
-use crate::select::aim::Aim;
 use crate::select::digit_lists::mapping;
 use crate::select::rule::{Proposal, Rule, Site, Value};
 use std::collections::BTreeSet;
@@ -16,24 +14,6 @@ pub(super) static FREED: Rule = Rule {
     op: "stream.vector_inter_slice_reduce",
     propose: freed,
 };
-
-/// Axes that the tensor does not depend on need not be fetched where freed slices can hold them.
-pub(super) static LEAVE: Rule = Rule {
-    name: "leave-to-slices",
-    equation: "fetch [T, X], [P] = fetch [T], [P] where a reduction between slices brings X",
-    op: "stream.fetch",
-    propose: leave,
-};
-
-fn leave(site: &Site<'_>) -> Vec<Proposal> {
-    let axes: BTreeSet<AxisId> = brought(site).iter().filter_map(|digit| digit.axis).collect();
-    if axes.is_empty() || !site.aim.frees_slices {
-        return Vec::new();
-    }
-    let aim = Aim { brought: site.aim.brought.union(&axes).copied().collect(), ..site.aim.clone() };
-    let site = Site { source: site.source.clone(), aim: &aim, ..*site };
-    [&fetch::REGROUP, &fetch::OVER_FETCH].iter().flat_map(|rule| (rule.propose)(&site)).collect()
-}
 
 /// What of the result the stream does not hold anywhere, outermost first.
 fn brought(site: &Site<'_>) -> Vec<Digit> {
