@@ -6,7 +6,7 @@ use std::rc::Rc;
 use visa_ir::module::{OpRef, ValueId};
 use visa_ir::open::is_open;
 use visa_mapping::view::{self, ViewKind};
-use visa_mapping::{Axes, AxisId, Digit, Dim, Expr, Tensor, digits, operand};
+use visa_mapping::{VRF, Axes, AxisId, Digit, Dim, Expr, Tensor, digits, operand};
 use visa_stream::ops::commit_packed::DECL as PACKED;
 use visa_stream::ops::contract;
 use visa_stream::ops::switch::DECL as SWITCH_DECL;
@@ -31,14 +31,36 @@ pub struct Aim {
     pub pairs: bool,
     /// Whether the stream is summed, or stands in a register file that sums are made with, or is masked with a number: padding must be masked.
     pub sums: bool,
-    /// Whether the result depends on the order of the stream: what is filtered follows it, and running values do. It is then that of the tensor.
-    pub in_order: bool,
-    /// Axes that an operation of the pipeline asks for by name, whole.
+    /// Axes whose order in the stream is part of the meaning: what is packed follows it, and running values do. It is then the tensor's.
+    pub ordered: Ordered,
+    /// What an operation of the pipeline asks for by name, or a vector register file holds: the stream must have it.
     pub named: Vec<Digit>,
     /// What the slices hold of the tensors at rest that the stream meets behind a switch: the stream must hold the same there.
     pub slice: Option<Expr>,
     /// Clauses that each operation had before they were opened, for advice; they are tried with the proposals.
     pub seed: Vec<Clauses>,
+}
+
+/// The axes whose order in the stream matters.
+#[derive(Clone, Debug, Default)]
+pub enum Ordered {
+    /// None does.
+    #[default]
+    None,
+    /// All do but these.
+    But(BTreeSet<AxisId>),
+}
+
+impl Ordered {
+    fn of(chain: &[OpRef<'_>], axes: &Axes) -> Self {
+        if chain.iter().any(|op| op.is(&PACKED)) {
+            return Self::But(BTreeSet::new());
+        }
+        // Each element of the register file runs by itself.
+        let running = chain.iter().find(|op| op.attr("write_back").is_some());
+        let file = running.and_then(|op| operand(*op, 1));
+        file.map_or(Self::None, |file| Self::But(names(&file.dim(Dim::Element), axes)))
+    }
 }
 
 impl Aim {
@@ -55,7 +77,7 @@ impl Aim {
         let slices = switches.filter_map(|op| op.body::<Expr>("slice"));
         aim.brought = slices.flat_map(|slice| names(&slice, axes)).collect();
         aim.named = chain.iter().flat_map(|op| named(*op, axes)).collect();
-        aim.in_order = chain.iter().any(|op| op.is(&PACKED) || op.attr("write_back").is_some());
+        aim.ordered = Ordered::of(chain, axes);
         let Some(last) = chain.last() else { return aim };
         aim.layout = if last.is(&PACKED) { None } else { layout(*last) };
         aim.written.extend(aim.layout.clone());
@@ -92,9 +114,14 @@ impl Aim {
         lacking.filter(|&axis| takes(&mut room, axes.size(axis))).collect()
     }
 
-    /// Most digits whose every order keeps the result as it is, of at most so many.
-    pub fn most_ordered(&self, most: usize) -> usize {
-        if self.in_order { 0 } else { most }
+    /// Whether the stream may hold the digits in this order, where the tensor has them in that one.
+    pub fn allows(&self, order: &[Digit], tensor: &[Digit]) -> bool {
+        let matters = |digit: &&Digit| match &self.ordered {
+            Ordered::None => false,
+            Ordered::But(free) => digit.axis.is_some_and(|axis| !free.contains(&axis)),
+        };
+        let own = tensor.iter().filter(matters).filter(|digit| order.contains(digit));
+        order.iter().filter(matters).eq(own)
     }
 
     /// Whether the result is known to lack the axis, which then is summed.
@@ -154,11 +181,14 @@ fn takes(room: &mut [u64], size: u64) -> bool {
     place.map(|place| *place /= size).is_some()
 }
 
-/// The axis that a branch asks for by name.
+/// The axis that a branch asks for by name, and those of the vector register files that it meets: each element is met by its own.
 fn named(op: OpRef<'_>, axes: &Axes) -> Vec<Digit> {
-    let axis = op.body::<Expr>("axis").filter(|_| op.is(&BRANCH_DECL));
-    let digits = axis.and_then(|axis| digits(&axis, axes).ok());
-    digits.iter().flat_map(|digits| digits.iter().rev().copied()).collect()
+    let axis = op.body::<Expr>("axis").filter(|_| op.is(&BRANCH_DECL)).map(|axis| (*axis).clone());
+    let files = (1..op.operands().len()).filter_map(|at| operand(op, at));
+    let held = files.filter(|file| file.kind.def.name == VRF.def.name).map(|file| file.dim(Dim::Element));
+    let asked = axis.into_iter().chain(held).filter_map(|map| digits(&map, axes).ok());
+    let own = asked.flat_map(|digits| digits.iter().rev().copied().collect::<Vec<_>>());
+    own.filter(|digit| digit.axis.is_some()).map(|digit| Digit { extent: digit.live, ..digit }).collect()
 }
 
 /// The layout of what an operation makes, or of the tensor that a transfer makes of it.

@@ -9,7 +9,7 @@ pub(super) static HALVES: Rule = Rule {
     name: "halves",
     equation: "vector_split of [T], [P] is [T, P / 4], [P % 4]",
     op: "stream.vector_split",
-    propose: |site| regroup(site, site.machine.limits.vector_lanes / 2),
+    propose: halves,
 };
 
 /// The lower lanes.
@@ -25,7 +25,7 @@ pub(super) static WHOLE: Rule = Rule {
     name: "whole",
     equation: "vector_concat of [T], [P] is [T / 2], [T % 2, P]",
     op: "stream.vector_concat",
-    propose: |site| regroup(site, site.machine.limits.vector_lanes),
+    propose: whole,
 };
 
 /// Padding in the upper lanes.
@@ -36,12 +36,16 @@ pub(super) static UPPER: Rule = Rule {
     propose: |site| packet(site, site.dim(Dim::Packet).pad(site.machine.limits.vector_lanes, PadKind::Top)),
 };
 
-/// Time and packet again, with packets of so many lanes.
-fn regroup(site: &Site<'_>, lanes: u64) -> Vec<Proposal> {
-    let all = site.stream();
-    match all.size(site.axes) {
-        Ok(size) if size.is_multiple_of(lanes) => {
-            vec![site.cut(all.clone().stride(lanes), all.modulo(lanes))]
+fn halves(site: &Site<'_>) -> Vec<Proposal> {
+    let (time, packet, lanes) = (site.dim(Dim::Time), site.dim(Dim::Packet), site.machine.limits.vector_lanes / 2);
+    vec![site.cut(Expr::pair([time, packet.clone().stride(lanes)]), packet.modulo(lanes))]
+}
+
+fn whole(site: &Site<'_>) -> Vec<Proposal> {
+    let (time, packet) = (site.dim(Dim::Time), site.dim(Dim::Packet));
+    match time.size(site.axes) {
+        Ok(steps) if steps.is_multiple_of(2) => {
+            vec![site.cut(time.clone().stride(2), Expr::pair([time.modulo(2), packet]))]
         }
         Ok(_) | Err(_) => Vec::new(),
     }
