@@ -7,7 +7,7 @@ use visa_ir::context::{Attr, Context};
 use visa_ir::module::{AttrId, OpRef};
 use visa_machine::Machine;
 use visa_mapping::attrs::MAP;
-use visa_mapping::{Axes, Digits, Dim, Expr, Tensor, digits, rebuild};
+use visa_mapping::{Axes, Digits, Dim, Equality, Expr, Tensor, digits, equal_streams, rebuild};
 
 /// A rule.
 pub struct Rule {
@@ -82,6 +82,11 @@ impl Site<'_> {
         self.source.dtype.elements(self.machine.limits.flit_bytes)
     }
 
+    /// Time and packet of the stream that flows in, as one mapping.
+    pub fn stream(&self) -> Expr {
+        Expr::pair([self.dim(Dim::Time), self.dim(Dim::Packet)])
+    }
+
     /// The digits of a mapping, if it has some.
     pub fn digits(&self, map: &Expr) -> Option<Digits> {
         digits(map, self.axes).ok()
@@ -92,8 +97,36 @@ impl Site<'_> {
         self.digits(&map).and_then(|digits| rebuild(&digits, self.axes).ok()).unwrap_or(map)
     }
 
-    /// The clauses `time` and `packet`.
+    /// The clauses `time` and `packet`: each in its normal form, unless they cut through padding, which only both together show.
     pub fn cut(&self, time: Expr, packet: Expr) -> Proposal {
-        vec![("time", Value::Map(self.tidy(time))), ("packet", Value::Map(self.tidy(packet)))]
+        let (short_time, short_packet) = (self.tidy(time.clone()), self.tidy(packet.clone()));
+        let same = || {
+            let short = Expr::pair([short_time.clone(), short_packet.clone()]);
+            let whole = Expr::pair([time.clone(), packet.clone()]);
+            matches!(equal_streams(&whole, &short, self.axes), Equality::Equal)
+        };
+        let (time, packet) = match (cuts_padding(&time, false) || cuts_padding(&packet, false)) && !same() {
+            true => (time, packet),
+            false => (short_time, short_packet),
+        };
+        vec![("time", Value::Map(time)), ("packet", Value::Map(packet))]
     }
+}
+
+/// Whether a part of a mapping is a part of something padded.
+fn cuts_padding(map: &Expr, within: bool) -> bool {
+    let within = match map {
+        Expr::Pad { .. } if within => return true,
+        Expr::Stride { .. } | Expr::Modulo { .. } => true,
+        Expr::Axis(_)
+        | Expr::Alias(_)
+        | Expr::Literal(_)
+        | Expr::Pair(_)
+        | Expr::Pad { .. }
+        | Expr::Resize { .. }
+        | Expr::Slice { .. }
+        | Expr::Gather { .. }
+        | Expr::Slide(_) => within,
+    };
+    map.children().into_iter().any(|child| cuts_padding(child, within))
 }

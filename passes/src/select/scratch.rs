@@ -18,6 +18,7 @@ use visa_ir::verify::{Analysis, VerifyCx};
 use visa_machine::Machine;
 use visa_mapping::facts::{DeclaredAxes, Support, machine};
 use visa_mapping::{Equality, Tensor, equal_streams, operand};
+use visa_stream::ops::vector_expr;
 use visa_stream::unmasked;
 
 /// The clauses that a choice gives an operation, and those that it takes away.
@@ -220,6 +221,10 @@ impl<'a> Scratch<'a> {
         // The verifier leaves padding to whoever wrote it; a choice never sums what nobody defined.
         if let Some(unmasked) = unmasked::warnings(op, &self.axes.0).into_iter().next() {
             return Err(unmasked);
+        }
+        // What an expression becomes is planned behind this: it takes the stream's packets in any case.
+        if op.is(&vector_expr::DECL) {
+            return Ok(None);
         }
         let (support, addresses) = (known.analysis::<Support>(), HashMap::new());
         let cx = StageCx {

@@ -4,9 +4,13 @@ mod collect;
 mod contraction;
 mod ends;
 mod fetch;
+mod interleaved;
 mod ragged;
 mod switch;
 mod transpose;
+mod vector_inter;
+mod vector_lanes;
+mod vector_reduce;
 
 use super::rule::Rule;
 
@@ -16,6 +20,7 @@ pub static RULES: &[&Rule] = &[
     &fetch::OVER_FETCH,
     &fetch::MASK,
     &ragged::CUT,
+    &interleaved::TURNS,
     &switch::TOPOLOGY,
     &switch::BITMAP,
     &collect::FLITS,
@@ -23,6 +28,16 @@ pub static RULES: &[&Rule] = &[
     &contraction::TREE,
     &contraction::INTERLEAVE,
     &contraction::SEQUENCE,
+    &vector_inter::FREED,
+    &vector_lanes::HALVES,
+    &vector_lanes::LOWER,
+    &vector_reduce::WITHOUT,
+    &vector_reduce::LOGIC_ZIP,
+    &vector_reduce::FXP_ZIP,
+    &vector_reduce::FP_ZIP,
+    &vector_lanes::WHOLE,
+    &vector_lanes::UPPER,
+    &vector_reduce::CLIP_ZIP,
     &collect::PAD,
     &transpose::MATRIX,
     &ends::IN_ORDER,
