@@ -6,6 +6,7 @@ mod ends;
 mod fetch;
 mod ragged;
 mod switch;
+mod terms;
 
 use super::rule::Rule;
 
@@ -15,6 +16,7 @@ pub static RULES: &[&Rule] = &[
     &fetch::OVER_FETCH,
     &fetch::MASK,
     &ragged::CUT,
+    &terms::TERMS,
     &switch::TOPOLOGY,
     &switch::BITMAP,
     &collect::FLITS,
