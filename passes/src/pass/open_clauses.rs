@@ -12,7 +12,7 @@ use visa_mapping::attrs::MAP;
 use visa_mapping::facts::DeclaredAxes;
 use visa_mapping::ops::transfer::TO_DM;
 use visa_mapping::{Axes, AxisId, Dim, Expr, Tensor, digits, operand};
-use visa_stream::ops::commit;
+use visa_stream::ops::{commit, commit_packed, fetch};
 use visa_stream::ops::contract::{ACCUMULATE_DECL, CONTRACT_DECL};
 use visa_stream::ops::switch;
 use visa_stream::ops::vector_inter;
@@ -24,7 +24,8 @@ pub static PASS: Pass = Pass {
     doc: "The other way round from `select-configs` and `allocate`: what an author chose becomes `auto`, so that what they choose can be \
           compared with it. What only those clauses say of a kernel's meaning stays, or is written down: `over` names the axes that a \
           contraction sums, and `slice` what a switch brings to each slice. A contraction that sums a part of an axis stays \
-          as it is, and so do the slices behind a reduction between them and the layout of a commit that leaves elements out.",
+          as it is, and so do its fetch, that of a stream whose flits are packed by counts or a filter, the slices behind a reduction between \
+          them and the layout of a commit that leaves elements out.",
     options: &[
         flag("addresses", "open places in memories"),
         flag("configurations", "open the configurations of pipelines, and the layouts of register files and of what is committed"),
@@ -94,6 +95,9 @@ fn meant(op: OpRef<'_>, axes: &Axes) -> Vec<(OpId, &'static str)> {
     if op.is(&switch::DECL) || op.is(&vector_inter::DECL) {
         return vec![(op.id, "slice")];
     }
+    if op.is(&fetch::DECL) && decides(op, axes) {
+        return vec![(op.id, "time"), (op.id, "packet")];
+    }
     if op.is(&commit::DECL) {
         let whole = operand(op, 0).zip(op.result_type::<Tensor>(0)).is_some_and(|(stream, tensor)| {
             let streamed = reaches(&stream, &[Dim::Time, Dim::Packet], axes);
@@ -111,6 +115,25 @@ fn meant(op: OpRef<'_>, axes: &Axes) -> Vec<(OpId, &'static str)> {
         return Vec::new();
     }
     own.map(|(_, name)| (op.id, name)).collect()
+}
+
+/// Whether what is summed or kept depends on how a stream is fetched: a part of an axis is summed, or flits are packed by counts.
+fn decides(fetch: OpRef<'_>, axes: &Axes) -> bool {
+    let mut op = fetch;
+    loop {
+        let Some(&stream) = op.results().first() else { return false };
+        let users = op.module.uses(stream).iter().map(|&user| op.other(user));
+        let Some(next) = users.into_iter().find(|user| user.operands().first() == Some(&stream)) else {
+            return false;
+        };
+        if next.is(&commit_packed::DECL) {
+            return true;
+        }
+        if next.is(&ACCUMULATE_DECL) {
+            return summed(next, axes).is_none();
+        }
+        op = next;
+    }
 }
 
 /// The accumulation behind a contraction.

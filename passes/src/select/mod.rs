@@ -10,6 +10,7 @@ pub mod dump;
 pub mod extract;
 pub mod graph;
 pub mod optional;
+pub mod padded;
 pub mod placement;
 pub mod report;
 pub mod rule;

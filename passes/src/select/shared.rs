@@ -2,11 +2,13 @@
 
 use super::aim::Aim;
 use super::digit_lists::{mapping, orders};
+use super::padded::whole_flits;
 use std::rc::Rc;
 use visa_ir::module::OpRef;
 use visa_ir::open::is_open;
 use visa_machine::Machine;
 use visa_mapping::{Axes, Digit, Dim, Expr, Tensor, digits};
+use visa_numerics::DType;
 use visa_stream::ops::store::TO_TRF;
 
 /// Whether an operation loads a register file whose layout is open.
@@ -24,9 +26,16 @@ const MOST_ORDERED: usize = 3;
 
 /// Layouts that a contraction can read: in rows the inner or outer part of an axis that is kept, in each row the rest of what is kept and
 /// innermost, where packets are contiguous, what is summed.
-pub fn layouts(begin: OpRef<'_>, aim: &Aim, axes: &Axes, machine: &Machine) -> Vec<(Expr, Expr)> {
+pub fn layouts(
+    begin: OpRef<'_>,
+    converted: Option<DType>,
+    aim: &Aim,
+    axes: &Axes,
+    machine: &Machine,
+) -> Vec<(Expr, Expr)> {
     let source: Option<Rc<Tensor>> = begin.result_type(0).filter(|source: &Rc<Tensor>| source.kind.stream);
-    let held = source.and_then(|source| digits(&source.dim(Dim::Packet), axes).ok());
+    let Some(source) = source else { return Vec::new() };
+    let (dtype, held) = (converted.unwrap_or(source.dtype), digits(&source.dim(Dim::Packet), axes).ok());
     let held: Vec<Digit> = held.iter().flat_map(|held| held.iter().rev().copied()).collect();
     let held = held.into_iter().filter(|digit| digit.axis.is_some() && digit.live > 1);
     let held: Vec<Digit> = held.map(|digit| Digit { extent: digit.live, ..digit }).collect();
@@ -38,9 +47,16 @@ pub fn layouts(begin: OpRef<'_>, aim: &Aim, axes: &Axes, machine: &Machine) -> V
         for (row, rest) in row_choices(&kept, rows) {
             for rest in orders(&rest, MOST_ORDERED) {
                 for inner in orders(&summed, MOST_ORDERED) {
-                    let element = mapping(rest.iter().chain(&inner), axes);
-                    let layout = mapping(row.iter(), axes).zip(element);
-                    found.extend(layout.filter(|layout| !found.contains(layout)));
+                    let parts = mapping(rest.iter(), axes).zip(mapping(inner.iter(), axes));
+                    let elements = parts.map(|parts| whole_flits(parts, dtype, machine, axes));
+                    let row = mapping(row.iter(), axes);
+                    let all =
+                        elements.into_iter().flatten().filter_map(|element| Some((row.clone()?, element)));
+                    for layout in all {
+                        if !found.contains(&layout) {
+                            found.push(layout);
+                        }
+                    }
                 }
             }
         }

@@ -20,6 +20,7 @@ use visa_ir::verify::Analysis;
 use visa_mapping::attrs::MAP;
 use visa_mapping::facts::{DeclaredAxes, machine};
 use visa_mapping::view;
+use visa_numerics::DType;
 
 /// Most layouts of a committed tensor that its readers are chosen for: the cheapest to make.
 pub const MOST_LAYOUTS: usize = 16;
@@ -263,11 +264,14 @@ impl<'a> Group<'a> {
         let axes = DeclaredAxes::build(self.ctx, module).0;
         let pipeline = &self.pipelines[number];
         let (begin, end) = (module.op(self.ctx, pipeline.chain[0]), module.op(self.ctx, pipeline.end()));
+        let loaded = pipeline.chain.iter().map(|&id| module.op(self.ctx, id));
+        let converted = loaded.filter_map(|op| op.body::<DType>("dtype")).last().map(|dtype| *dtype);
         let mut found: Vec<Clauses> = Vec::new();
         for &reader in &pipeline.readers {
             let ops: Vec<OpRef<'_>> =
                 self.pipelines[reader].chain.iter().map(|&id| module.op(self.ctx, id)).collect();
-            for (row, element) in layouts(begin, &Aim::of(&ops, &axes), &axes, &machine(self.ctx)) {
+            for (row, element) in layouts(begin, converted, &Aim::of(&ops, &axes), &axes, &machine(self.ctx))
+            {
                 let agree = super::shared::agrees(end, "row", &row)
                     && super::shared::agrees(end, "element", &element);
                 let value = |map| Some(self.ctx.body_attr(&MAP, map));

@@ -4,9 +4,9 @@ mod collect;
 mod contraction;
 mod ends;
 mod fetch;
-mod interleaved;
 mod ragged;
 mod switch;
+mod terms;
 mod transpose;
 mod vector_inter;
 mod vector_lanes;
@@ -20,7 +20,7 @@ pub static RULES: &[&Rule] = &[
     &fetch::OVER_FETCH,
     &fetch::MASK,
     &ragged::CUT,
-    &interleaved::TURNS,
+    &terms::TERMS,
     &switch::TOPOLOGY,
     &switch::BITMAP,
     &collect::FLITS,
