@@ -3,7 +3,7 @@
 use crate::select::advise::{Advice, ends, pipeline};
 use crate::select::driver::{Chosen, Driver};
 use crate::select::dump::Dump;
-use crate::select::rules::RULES;
+use crate::select::ruleset::RuleSet;
 use crate::select::{Choice, report};
 use crate::{Level, OptionDecl, OptionKind, Pass, PassCx};
 use visa_ir::diag::{Diagnostic, Severity};
@@ -90,7 +90,8 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
         Chosen::Layout(tried) => counts.push(("layouts", tried as u64)),
         Chosen::Placement(tried) => counts.push(("placements", tried as u64)),
     };
-    let ran = Driver { ctx, rules: RULES, tell: &mut tell }.run(cx.module);
+    let rules = ctx.data::<RuleSet>();
+    let ran = Driver { ctx, rules: &rules, tell: &mut tell }.run(cx.module);
     counts.into_iter().for_each(|(statistic, n)| cx.count(statistic, n));
     findings.into_iter().for_each(|finding| cx.report(finding));
     ran.and(dumped).map_err(|refused| vec![refused])?;
@@ -99,9 +100,10 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
 
 /// Reports pipelines that are written in full and could be cheaper; with `apply` they become so.
 fn advise(cx: &mut PassCx<'_>, mut dump: Option<&mut Dump>) -> Result<(), Vec<Diagnostic>> {
+    let rules = cx.ctx.data::<RuleSet>();
     for end in ends(cx.ctx, cx.module) {
         let chain = pipeline(cx.ctx, cx.module, end);
-        let Some(mut advice) = Advice::on(cx.ctx, cx.module, &chain, RULES) else { continue };
+        let Some(mut advice) = Advice::on(cx.ctx, cx.module, &chain, &rules) else { continue };
         cx.count("advised", 1);
         cx.report(advice.remark(cx.ctx, cx.module));
         if let Some(dump) = &mut dump {

@@ -2,7 +2,7 @@
 //! pipeline that reads it.
 
 use super::graph::open_clauses;
-use super::rule::Rule;
+use super::ruleset::RuleSet;
 use super::{Choice, chain, choose, placement, shared};
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
@@ -33,7 +33,7 @@ pub struct Driver<'a> {
     /// The context.
     pub ctx: &'a Context,
     /// The rules.
-    pub rules: &'a [&'static Rule],
+    pub rules: &'a RuleSet,
     /// Told of each choice before it is written into the module.
     pub tell: &'a mut dyn FnMut(&Module, Chosen<'_>),
 }

@@ -2,7 +2,8 @@
 //! it. It grows from the first operation to the last: rules propose clauses, the scratch pipeline verifies and prices them.
 
 use super::aim::Aim;
-use super::rule::{Proposal, Rule, Site, Value};
+use super::rule::{Proposal, Site, Value};
+use super::ruleset::RuleSet;
 use super::scratch::{Clauses, Scratch};
 use egg::{EGraph, Id, Symbol, SymbolLang};
 use std::collections::{BTreeMap, HashMap};
@@ -25,8 +26,8 @@ pub struct Step {
     pub stage: usize,
     /// What the rule chose; nothing for an operation that is written.
     pub clauses: Clauses,
-    /// The rule; `None` for an operation that is written.
-    pub rule: Option<&'static Rule>,
+    /// The name of the rule; `None` for an operation that is written.
+    pub rule: Option<&'static str>,
     /// The time of its engine.
     pub time: PipelineTime,
     /// The class of the value that it takes; none for the first.
@@ -88,7 +89,7 @@ impl Graph {
     ///
     /// # Errors
     /// A written operation that is not legal whatever is chosen before it is no error here: it shows as no class at the end.
-    pub fn grow(scratch: &mut Scratch<'_>, rules: &[&'static Rule], aim: &Aim) -> Self {
+    pub fn grow(scratch: &mut Scratch<'_>, rules: &RuleSet, aim: &Aim) -> Self {
         let egraph = EGraph::new(()).with_explanations_enabled();
         let mut graph = Self {
             egraph,
@@ -109,7 +110,7 @@ impl Graph {
     fn expand(
         &mut self,
         scratch: &mut Scratch<'_>,
-        rules: &[&'static Rule],
+        rules: &RuleSet,
         aim: &Aim,
         (stage, source): (usize, Option<usize>),
     ) {
@@ -147,7 +148,7 @@ impl Graph {
         }
         let class = &mut self.classes[number];
         if class.id != id {
-            self.egraph.union_trusted(class.id, id, step.rule.map_or("written", |rule| rule.name));
+            self.egraph.union_trusted(class.id, id, step.rule.unwrap_or("written"));
         }
         class.steps.push(step);
         (number == new).then_some(number)
@@ -163,10 +164,10 @@ impl Graph {
     fn candidates(
         &mut self,
         scratch: &Scratch<'_>,
-        rules: &[&'static Rule],
+        rules: &RuleSet,
         aim: &Aim,
         stage: usize,
-    ) -> Vec<(Option<&'static Rule>, Clauses)> {
+    ) -> Vec<(Option<&'static str>, Clauses)> {
         let op = scratch.original(stage);
         let open: Vec<&str> = open_clauses(op).collect();
         if open.is_empty() {
@@ -177,17 +178,15 @@ impl Graph {
         let machine = machine(op.ctx);
         let site = Site { op: scratch.op(stage), written: op, source, axes: &axes.0, machine: &machine, aim };
         let seed = aim.seed.get(stage).filter(|seed| !seed.is_empty());
-        let mut found: Vec<(Option<&'static Rule>, Clauses)> =
+        let mut found: Vec<(Option<&'static str>, Clauses)> =
             seed.map(|seed| (None, seed.clone())).into_iter().collect();
-        for &rule in rules.iter().filter(|rule| rule.op == op.name()) {
-            for proposal in (rule.propose)(&site) {
-                match chosen(op, &open, &proposal, &site) {
-                    Some(clauses) if !found.iter().any(|(_, known)| *known == clauses) => {
-                        found.push((Some(rule), clauses))
-                    }
-                    Some(_) => {}
-                    None => self.disagreeing += 1,
+        for (rule, proposal) in rules.proposals(&site) {
+            match chosen(op, &open, &proposal, &site) {
+                Some(clauses) if !found.iter().any(|(_, known)| *known == clauses) => {
+                    found.push((Some(rule), clauses));
                 }
+                Some(_) => {}
+                None => self.disagreeing += 1,
             }
         }
         found

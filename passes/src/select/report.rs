@@ -2,7 +2,7 @@
 
 use super::aim::Aim;
 use super::graph::{Graph, open_clauses};
-use super::rule::Rule;
+use super::ruleset::RuleSet;
 use super::{Choice, extract};
 use egg::{RecExpr, SymbolLang};
 use std::fmt::Write as _;
@@ -13,10 +13,9 @@ use visa_ir::module::OpRef;
 const NEAREST: usize = 4;
 
 /// An open clause that no rule closes.
-pub fn unruled(op: OpRef<'_>, rules: &[&'static Rule]) -> Diagnostic {
+pub fn unruled(op: OpRef<'_>, rules: &RuleSet) -> Diagnostic {
     let clause = open_clauses(op).next().unwrap_or_default();
-    let mut able: Vec<&str> = rules.iter().map(|rule| rule.op).collect();
-    able.dedup();
+    let able = rules.operations();
     let message =
         format!("no rule chooses `{clause}` of `{}`; there are rules for `{}`", op.name(), able.join("`, `"));
     Diagnostic::error("select-configs", op.clause_span(clause), message).fix("write a value".to_owned())
@@ -65,7 +64,7 @@ pub fn explained(choice: &Choice) -> String {
     let steps = choice.best.steps(&choice.graph);
     let width = steps.iter().map(|step| step.head.as_str().chars().count()).max().unwrap_or(0);
     for step in &steps {
-        let rule = step.rule.map_or_else(|| "written".to_owned(), |rule| format!("by {}", rule.name));
+        let rule = step.rule.map_or_else(|| "written".to_owned(), |rule| format!("by {rule}"));
         let _ = writeln!(text, "{:width$}  {:>6} cycles  {rule}", step.head.as_str(), step.time.busiest);
     }
     let time = choice.best.time;

@@ -3,7 +3,7 @@
 
 use super::aim::Aim;
 use super::digit_lists::{mapping, orders};
-use super::rule::Rule;
+use super::ruleset::RuleSet;
 use super::{chain, choose};
 use std::rc::Rc;
 use visa_ir::context::Context;
@@ -51,7 +51,7 @@ pub fn choose_layout(
     ctx: &Context,
     module: &Module,
     (load, reader): (OpId, &[OpId]),
-    rules: &[&'static Rule],
+    rules: &RuleSet,
 ) -> Result<Layout, Diagnostic> {
     let axes = DeclaredAxes::build(ctx, module).0;
     let op = module.op(ctx, load);
@@ -113,7 +113,7 @@ fn both(
     module: &mut Module,
     load: &[OpId],
     reader: &[OpId],
-    rules: &[&'static Rule],
+    rules: &RuleSet,
 ) -> Result<u64, Diagnostic> {
     let loaded = choose(ctx, module, load, rules)?;
     loaded.apply(ctx, module)?;

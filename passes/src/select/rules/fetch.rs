@@ -6,6 +6,9 @@ use std::collections::BTreeSet;
 use visa_mapping::{AxisId, Digit, Digits, Dim, PadKind};
 use visa_numerics::DType;
 
+/// The rules of this file.
+pub static RULES: &[&Rule] = &[&REGROUP, &OVER_FETCH, &MASK];
+
 /// Digits in any order, any of them the packet.
 pub(super) static REGROUP: Rule = Rule {
     name: "regroup",
