@@ -62,6 +62,7 @@ pub static PASS: Pass = Pass {
         ("node-limit", "pipelines whose e-graph reached its bound"),
         ("layouts", "layouts of register files that were tried, each with the pipelines that share it"),
         ("placements", "ways to spread a kernel's tensors over slices that were tried, each with the whole kernel"),
+        ("rule-limit", "operations for which a bound left out what rules of a text propose"),
         ("refused", "candidates that broke a limit"),
         ("cycles-worst", "cycles of the dearest configuration of each pipeline that no other dominates, together"),
         ("cycles-best", "cycles of the chosen ones"),
@@ -80,6 +81,7 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     let mut tell = |module: &Module, chosen: Chosen<'_>| match chosen {
         Chosen::Pipeline(choice) => {
             counts.extend(counted(choice));
+            findings.extend(report::limits(choice, module, ctx));
             if let (Some(dump), Ok(())) = (&mut dump, &dumped) {
                 dumped = dump.add(ctx, choice);
             }
@@ -105,6 +107,8 @@ fn advise(cx: &mut PassCx<'_>, mut dump: Option<&mut Dump>) -> Result<(), Vec<Di
         let chain = pipeline(cx.ctx, cx.module, end);
         let Some(mut advice) = Advice::on(cx.ctx, cx.module, &chain, &rules) else { continue };
         cx.count("advised", 1);
+        cx.count("rule-limit", advice.choice.graph.limits.len() as u64);
+        report::limits(&advice.choice, cx.module, cx.ctx).into_iter().for_each(|limit| cx.report(limit));
         cx.report(advice.remark(cx.ctx, cx.module));
         if let Some(dump) = &mut dump {
             dump.add(cx.ctx, &advice.choice).map_err(|refused| vec![refused])?;
@@ -117,7 +121,7 @@ fn advise(cx: &mut PassCx<'_>, mut dump: Option<&mut Dump>) -> Result<(), Vec<Di
 }
 
 /// The statistics of one choice.
-fn counted(choice: &Choice) -> [(&'static str, u64); 8] {
+fn counted(choice: &Choice) -> [(&'static str, u64); 9] {
     let graph = &choice.graph;
     [
         ("pipelines", 1),
@@ -125,6 +129,7 @@ fn counted(choice: &Choice) -> [(&'static str, u64); 8] {
         ("e-nodes", graph.egraph.total_size() as u64),
         ("iterations", graph.rounds as u64),
         (if graph.full { "node-limit" } else { "saturated" }, 1),
+        ("rule-limit", graph.limits.len() as u64),
         ("refused", graph.refusals.values().map(|refused| refused.count).sum()),
         ("cycles-worst", choice.dearest),
         ("cycles-best", choice.best.time.cycles()),

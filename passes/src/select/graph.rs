@@ -5,6 +5,7 @@ use super::aim::Aim;
 use super::rule::{Proposal, Site, Value};
 use super::ruleset::RuleSet;
 use super::scratch::{Clauses, Scratch};
+use super::text::Bound;
 use egg::{EGraph, Id, Symbol, SymbolLang};
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
@@ -14,7 +15,7 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::{AttrId, OpRef, TypeId};
 use visa_ir::open::{self, Opening};
 use visa_mapping::facts::machine;
-use visa_mapping::{Equality, Expr, Tensor, equal_streams, operand};
+use visa_mapping::{Axes, Equality, Expr, Tensor, equal_streams, operand};
 
 /// Most nodes of an e-graph. Checked before each: what is left out is reported.
 pub const MAX_E_NODES: usize = 50_000;
@@ -80,6 +81,8 @@ pub struct Graph {
     pub rounds: usize,
     /// Whether [`MAX_E_NODES`] ended the growth.
     pub full: bool,
+    /// By operation, the rule of a text of which a bound left something out, and the bound.
+    pub limits: BTreeMap<usize, (&'static str, Bound)>,
     /// The class of the value that an operation makes with a type.
     known: HashMap<(usize, TypeId), usize>,
 }
@@ -98,6 +101,7 @@ impl Graph {
             disagreeing: 0,
             rounds: 0,
             full: false,
+            limits: BTreeMap::new(),
             known: HashMap::new(),
         };
         graph.expand(scratch, rules, aim, (0, None));
@@ -169,8 +173,7 @@ impl Graph {
         stage: usize,
     ) -> Vec<(Option<&'static str>, Clauses)> {
         let op = scratch.original(stage);
-        let open: Vec<&str> = open_clauses(op).collect();
-        if open.is_empty() {
+        if open_clauses(op).next().is_none() {
             return vec![(None, Rc::from([]))];
         }
         let axes = scratch.axes();
@@ -180,8 +183,13 @@ impl Graph {
         let seed = aim.seed.get(stage).filter(|seed| !seed.is_empty());
         let mut found: Vec<(Option<&'static str>, Clauses)> =
             seed.map(|seed| (None, seed.clone())).into_iter().collect();
-        for (rule, proposal) in rules.proposals(&site) {
-            match chosen(op, &open, &proposal, &site) {
+        let written: Vec<Proposal> = seed.map(|seed| proposal(op, seed)).into_iter().collect();
+        let proposals = rules.proposals(&site, &written);
+        if let Some(limit) = proposals.limit {
+            self.limits.entry(stage).or_insert(limit);
+        }
+        for (rule, proposal) in proposals.found {
+            match chosen(op, &proposal, &axes.0) {
                 Some(clauses) if !found.iter().any(|(_, known)| *known == clauses) => {
                     found.push((Some(rule), clauses));
                 }
@@ -209,14 +217,15 @@ pub fn open_clauses(op: OpRef<'_>) -> impl Iterator<Item = &'static str> {
 }
 
 /// The proposal's values of open clauses, if it has one for each and agrees with the written ones.
-fn chosen(op: OpRef<'_>, open: &[&str], proposal: &Proposal, site: &Site<'_>) -> Option<Clauses> {
+pub(super) fn chosen(op: OpRef<'_>, proposal: &Proposal, axes: &Axes) -> Option<Clauses> {
+    let open: Vec<&str> = open_clauses(op).collect();
     let mut clauses = Vec::new();
     // A clause in front says what others mean and whether they are there.
     let adds = op.decl().is_some_and(|decl| decl.clauses.iter().any(|c| c.lead && open.contains(&c.name)));
     for (name, value) in proposal {
         if open.contains(name) || (adds && op.attr(name).is_none()) {
             clauses.push((*name, value.attr(op.ctx)));
-        } else if !agrees(op, name, value, site) {
+        } else if !agrees(op, name, value, axes) {
             return None;
         }
     }
@@ -224,13 +233,22 @@ fn chosen(op: OpRef<'_>, open: &[&str], proposal: &Proposal, site: &Site<'_>) ->
     all.then(|| clauses.into())
 }
 
+/// The clauses of an operation as a proposal.
+fn proposal(op: OpRef<'_>, clauses: &Clauses) -> Proposal {
+    let values = clauses.iter().filter_map(|&(name, value)| {
+        let clause = op.decl()?.clauses.iter().find(|clause| clause.name == name)?;
+        Some((name, Value::of(op.ctx, clause.kind, value)?))
+    });
+    values.collect()
+}
+
 /// Whether a written clause has a proposed value.
-fn agrees(op: OpRef<'_>, name: &str, value: &Value, site: &Site<'_>) -> bool {
+fn agrees(op: OpRef<'_>, name: &str, value: &Value, axes: &Axes) -> bool {
     match value {
         // A mapping that is not there follows from the rest.
         Value::Map(map) => op
             .body::<Expr>(name)
-            .is_none_or(|written| matches!(equal_streams(&written, map, site.axes), Equality::Equal)),
+            .is_none_or(|written| matches!(equal_streams(&written, map, axes), Equality::Equal)),
         Value::Word(word) => op.word(name).as_deref() == Some(word),
         Value::Int(number) => op.int(name) == Some(*number),
         Value::Absent => op.attr(name).is_none(),

@@ -15,6 +15,7 @@ pub mod rules;
 pub mod ruleset;
 pub mod scratch;
 pub mod shared;
+pub mod text;
 
 use aim::Aim;
 use extract::{Extraction, Way};

@@ -6,8 +6,9 @@ use super::ruleset::RuleSet;
 use super::{Choice, extract};
 use egg::{RecExpr, SymbolLang};
 use std::fmt::Write as _;
-use visa_ir::diag::Diagnostic;
-use visa_ir::module::OpRef;
+use visa_ir::context::Context;
+use visa_ir::diag::{Diagnostic, Severity};
+use visa_ir::module::{Module, OpRef};
 
 /// How many near misses an error names.
 const NEAREST: usize = 4;
@@ -45,6 +46,10 @@ pub fn none_legal(ops: &[OpRef<'_>], graph: &Graph, aim: &Aim) -> Diagnostic {
         error = error
             .note(format!("`{text}` breaks {code}: {} ({} in all)", finding.message, refused.count), None);
     }
+    if let Some((rule, bound)) = graph.limits.get(&stage) {
+        error = error
+            .note(format!("rules of the text stop here after {bound}: `{rule}` has more to propose"), None);
+    }
     let sums = ["stream.contract", "stream.accumulate"].contains(&op.name());
     if sums && !aim.knows_sums() {
         error = error
@@ -56,6 +61,17 @@ pub fn none_legal(ops: &[OpRef<'_>], graph: &Graph, aim: &Aim) -> Diagnostic {
         );
     }
     error
+}
+
+/// Where a bound left out what rules of a text propose: a remark an operation.
+pub fn limits(choice: &Choice, module: &Module, ctx: &Context) -> Vec<Diagnostic> {
+    let limits = choice.graph.limits.iter().map(|(&stage, (rule, bound))| {
+        let op = module.op(ctx, choice.chain[stage]);
+        let message =
+            format!("rules of the text stop at `{}` after {bound}: `{rule}` has more to propose", op.name());
+        Diagnostic { severity: Severity::Remark, ..Diagnostic::error("rule-limit", op.span(), message) }
+    });
+    limits.collect()
 }
 
 /// The choice as text: each operation with its rule and the cycles of its engine.
