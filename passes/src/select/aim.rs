@@ -19,7 +19,7 @@ pub struct Aim {
     pub kept: Option<BTreeSet<AxisId>>,
     /// The axes that a contraction is to sum, where it says so: then it decides, and not what is kept.
     pub summed: Option<BTreeSet<AxisId>>,
-    /// Axes that a written switch brings.
+    /// Axes that a written switch or a reduction between slices brings.
     pub brought: BTreeSet<AxisId>,
     /// Whether the stream meets a register file, which brings axes of its own.
     pub pairs: bool,
@@ -41,8 +41,8 @@ impl Aim {
                 .extend(clauses.filter_map(|clause| op.body::<Expr>(&clause.name).map(|map| (*map).clone())));
             aim.written.extend(op.operands().iter().filter_map(|&operand| element(*op, operand)));
         }
-        let switches = chain.iter().filter(|op| op.name() == "stream.switch");
-        let slices = switches.filter_map(|op| op.body::<Expr>("slice"));
+        let inner = chain.iter().filter(|op| op.operand_def(0).is_some() && !op.name().starts_with("stream.commit"));
+        let slices = inner.filter_map(|op| op.body::<Expr>("slice"));
         aim.brought = slices.flat_map(|slice| names(&slice, axes)).collect();
         let Some(last) = chain.last() else { return aim };
         let own = last.body::<Expr>("element").map(|map| (*map).clone());

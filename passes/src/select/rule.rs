@@ -7,7 +7,7 @@ use visa_ir::context::{Attr, Context};
 use visa_ir::module::{AttrId, OpRef};
 use visa_machine::Machine;
 use visa_mapping::attrs::MAP;
-use visa_mapping::{Axes, Digits, Dim, Expr, Tensor, digits, rebuild};
+use visa_mapping::{Axes, Digits, Dim, Equality, Expr, PadKind, Side, Tensor, digits, equal_streams, rebuild};
 
 /// A rule.
 pub struct Rule {
@@ -92,8 +92,37 @@ impl Site<'_> {
         self.digits(&map).and_then(|digits| rebuild(&digits, self.axes).ok()).unwrap_or(map)
     }
 
-    /// The clauses `time` and `packet`.
+    /// The clauses `time` and `packet`, in their normal form where that says the same: each by itself may forget padding that both share.
     pub fn cut(&self, time: Expr, packet: Expr) -> Proposal {
-        vec![("time", Value::Map(self.tidy(time))), ("packet", Value::Map(self.tidy(packet)))]
+        let (mut time, mut packet) = (time, packet);
+        let tidy = [self.tidy(time.clone()), self.tidy(packet.clone())];
+        if !is_padded(&time) && !is_padded(&packet) || self.same([&time, &packet], [&tidy[0], &tidy[1]]) {
+            [time, packet] = tidy;
+        }
+        vec![("time", Value::Map(time)), ("packet", Value::Map(packet))]
     }
+
+    /// Whether two streams hold the same.
+    fn same(&self, left: [&Expr; 2], right: [&Expr; 2]) -> bool {
+        let whole = |parts: [&Expr; 2]| Expr::pair(parts.map(Clone::clone));
+        matches!(equal_streams(&whole(left), &whole(right), self.axes), Equality::Equal)
+    }
+}
+
+/// Whether a mapping has padding that is zeros or stands in front: a sum or a commit may need it as it is.
+fn is_padded(map: &Expr) -> bool {
+    let own = match map {
+        Expr::Pad { kind, side, .. } => *kind == PadKind::Zero || *side == Side::Low,
+        Expr::Alias(_) => true,
+        Expr::Axis(_)
+        | Expr::Literal(_)
+        | Expr::Pair(_)
+        | Expr::Resize { .. }
+        | Expr::Stride { .. }
+        | Expr::Modulo { .. }
+        | Expr::Slice { .. }
+        | Expr::Gather { .. }
+        | Expr::Slide(_) => false,
+    };
+    own || map.children().into_iter().any(is_padded)
 }

@@ -12,11 +12,12 @@ use visa_ir::context::{Attr, Context};
 use visa_ir::decl::ClauseKind;
 use visa_ir::diag::Diagnostic;
 use visa_ir::infer::result_types;
-use visa_ir::module::{AttrId, BlockId, Module, OpId, OpRef, OpSpec, TypeId};
+use visa_ir::module::{AttrId, BlockId, Module, OpId, OpRef, OpSpec, TypeId, ValueId};
 use visa_ir::open::{self, Opening};
 use visa_ir::verify::{Analysis, VerifyCx};
 use visa_machine::Machine;
 use visa_mapping::facts::{DeclaredAxes, Support, machine};
+use visa_mapping::view;
 use visa_stream::unmasked;
 
 /// The clauses that a choice gives an operation, and those that it takes away.
@@ -36,6 +37,8 @@ pub struct Scratch<'a> {
     exec: BlockId,
     machine: Rc<Machine>,
     axes: Rc<DeclaredAxes>,
+    /// Where the tensors that the pipeline reads stand.
+    addresses: HashMap<ValueId, i64>,
     /// What was chosen, operation by operation.
     stages: Vec<Placed>,
 }
@@ -68,6 +71,20 @@ pub fn close_addresses(ctx: &Context, module: &mut Module, id: OpId) {
     }
 }
 
+/// Where the tensors in data memory stand that an operation reads. Where that is open, in the middle: padding in front of a tensor is read
+/// from the memory before it (book 08), and whoever chooses the address leaves room for that.
+fn addresses(begin: OpRef<'_>, machine: &Machine) -> HashMap<ValueId, i64> {
+    let middle = i64::try_from(machine.memory.dm_bytes_per_slice / 2).unwrap_or(0);
+    let place = |number: usize| {
+        let mut at = begin.operand_def(number);
+        while let Some(view) = at.filter(|op| view::kind(*op).is_some()) {
+            at = view.operand_def(0);
+        }
+        at.and_then(|op| op.int("at")).unwrap_or(middle)
+    };
+    begin.operands().iter().enumerate().map(|(number, &tensor)| (tensor, place(number))).collect()
+}
+
 impl<'a> Scratch<'a> {
     /// The pipeline `chain` of `module`, with nothing chosen yet.
     ///
@@ -91,7 +108,8 @@ impl<'a> Scratch<'a> {
         let (written, mut module, chain) = (module.clone(), module.clone(), chain.to_vec());
         chain.iter().for_each(|&id| close_addresses(ctx, &mut module, id));
         let axes = Rc::new(DeclaredAxes::build(ctx, &module));
-        Ok(Self { ctx, written, module, chain, commands, exec, machine, axes, stages: Vec::new() })
+        let addresses = addresses(written.op(ctx, chain[0]), &machine);
+        Ok(Self { ctx, written, module, chain, commands, exec, machine, axes, addresses, stages: Vec::new() })
     }
 
     /// How many operations the pipeline has.
@@ -182,13 +200,13 @@ impl<'a> Scratch<'a> {
         if let Some(unmasked) = unmasked::warnings(op, &self.axes.0).into_iter().next() {
             return Err(unmasked);
         }
-        let (support, addresses) = (known.analysis::<Support>(), HashMap::new());
+        let support = known.analysis::<Support>();
         let cx = StageCx {
             ctx: self.ctx,
             axes: &self.axes.0,
             machine: &self.machine,
             support: &support,
-            addresses: &addresses,
+            addresses: &self.addresses,
         };
         stages::lower(&cx, op)
     }

@@ -60,9 +60,41 @@ fn sums(site: &Site<'_>, mode: &'static str, made: Option<(Expr, Expr)>) -> Vec<
 
 /// The time that is not summed.
 fn kept(site: &Site<'_>) -> Option<Expr> {
-    let time = site.digits(&site.dim(Dim::Time))?;
+    let time = site.dim(Dim::Time);
+    if !site.aim.knows_sums() {
+        return None;
+    }
+    let Some(digits) = site.digits(&time) else { return kept_terms(site, time) };
     let kept = |digit: &&Digit| digit.axis.is_none_or(|axis| !site.aim.sums_over(axis));
-    site.aim.knows_sums().then(|| mapping(time.iter().rev().filter(kept), site.axes))?
+    mapping(digits.iter().rev().filter(kept), site.axes)
+}
+
+/// The same of a time that has no digits: each of its terms is summed or stays, none a part of both.
+fn kept_terms(site: &Site<'_>, time: Expr) -> Option<Expr> {
+    let summed = |term: &Expr| {
+        let mut axes = term.axis_names(site.axes).into_iter().filter_map(|name| site.axes.id(&name)).peekable();
+        axes.peek().is_some() && axes.all(|axis| site.aim.sums_over(axis))
+    };
+    let whole = |term: &Expr| {
+        let axes = term.axis_names(site.axes).into_iter().filter_map(|name| site.axes.id(&name));
+        axes.into_iter().all(|axis| !site.aim.sums_over(axis))
+    };
+    let terms = match time {
+        Expr::Pair(terms) => terms,
+        Expr::Axis(_)
+        | Expr::Alias(_)
+        | Expr::Literal(_)
+        | Expr::Pad { .. }
+        | Expr::Resize { .. }
+        | Expr::Stride { .. }
+        | Expr::Modulo { .. }
+        | Expr::Slice { .. }
+        | Expr::Gather { .. }
+        | Expr::Slide(_) => vec![time],
+    };
+    let (gone, left): (Vec<_>, Vec<_>) = terms.into_iter().partition(summed);
+    drop(gone);
+    left.iter().all(whole).then(|| Expr::pair(left))
 }
 
 fn join(site: &Site<'_>) -> Vec<Proposal> {
