@@ -102,6 +102,14 @@ impl Site<'_> {
         vec![("time", Value::Map(time)), ("packet", Value::Map(packet))]
     }
 
+    /// A mapping's outer and inner part: `[E / n, E % n]`. Where it starts within an axis, the outer part does, and the inner one counts from there.
+    pub fn divided(&self, map: &Expr, n: u64) -> [Expr; 2] {
+        let inner = map.clone().modulo(n);
+        let starts = self.digits(&inner).filter(|digits| !digits.offset().is_empty());
+        let moved = starts.and_then(|digits| rebuild(&digits.without_offset(), self.axes).ok());
+        [map.clone().stride(n), moved.unwrap_or(inner)]
+    }
+
     /// Whether two streams hold the same.
     fn same(&self, left: [&Expr; 2], right: [&Expr; 2]) -> bool {
         let whole = |parts: [&Expr; 2]| Expr::pair(parts.map(Clone::clone));

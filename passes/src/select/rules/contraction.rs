@@ -3,7 +3,7 @@
 use crate::select::digit_lists::{mapping, orders};
 use crate::select::rule::{Proposal, Rule, Site, Value};
 use std::collections::BTreeSet;
-use visa_mapping::{AxisId, Digit, Dim, Expr, PadKind, operand};
+use visa_mapping::{AxisId, Digit, Dim, Expr, PadKind, operand, rebuild};
 
 /// One or two flits a packet, repeated for what only the register file has.
 pub(super) static JOIN: Rule = Rule {
@@ -102,7 +102,8 @@ fn join(site: &Site<'_>) -> Vec<Proposal> {
     let width = site.source.dtype.elements(site.machine.limits.mac_width_bytes);
     let mut ways = vec![(time.clone(), packet.clone().pad(width, PadKind::Top))];
     if time.size(site.axes).is_ok_and(|steps| steps.is_multiple_of(2)) {
-        ways.push((time.clone().stride(2), Expr::pair([time.modulo(2), packet])));
+        let [outer, inner] = site.divided(&time, 2);
+        ways.push((outer, Expr::pair([inner, packet])));
     }
     let repeats = repeats(site);
     let both = ways.into_iter().flat_map(|(time, packet)| {
@@ -136,8 +137,12 @@ fn tree(site: &Site<'_>) -> Vec<Proposal> {
         let group = 1 << depth;
         let added = site.digits(&packet.clone().modulo(group))?;
         let left = packet.clone().stride(group);
-        let live = site.digits(&left)?.live_count()?;
+        let digits = site.digits(&left)?;
+        let live = digits.live_count()?;
         let summed = added.axes().into_keys().all(|axis| site.aim.sums_over(axis));
+        // What starts within an axis that is summed starts nowhere behind the sum.
+        let gone = digits.axes().is_empty() && digits.offset().iter().all(|start| site.aim.sums_over(start.axis));
+        let left = if gone { rebuild(&digits.without_offset(), site.axes).ok()? } else { left };
         summed.then(|| vec![("packet", Value::Map(site.tidy(left.resize(live))))])
     });
     sums.collect()
