@@ -18,6 +18,7 @@ use visa_ir::verify::{Analysis, VerifyCx};
 use visa_machine::Machine;
 use visa_mapping::facts::{DeclaredAxes, Support, machine};
 use visa_mapping::view;
+use visa_stream::ops::store::TO_TRF;
 use visa_stream::unmasked;
 
 /// The clauses that a choice gives an operation, and those that it takes away.
@@ -132,6 +133,12 @@ impl<'a> Scratch<'a> {
         self.axes.clone()
     }
 
+    /// Whether ways to the same stream behind operation `stage` differ in what follows: a register file is loaded by a short command from a fetch of
+    /// one contiguous run (book 18).
+    pub fn tells_apart(&self, stage: usize) -> bool {
+        stage + 1 < self.operations() && self.op(self.operations() - 1).is(&TO_TRF)
+    }
+
     /// Takes back the last choice.
     pub fn pop(&mut self) {
         if let Some(command) = self.stages.pop().and_then(|placed| placed.command) {
@@ -241,6 +248,13 @@ impl<'a> Scratch<'a> {
             Some(Ok(spec)) => {
                 self.commands.erase(command);
                 self.commands.append(self.exec, spec)
+            }
+            None => command,
+        };
+        let command = match lower_to_hw::shortened(self.commands.op(self.ctx, command)) {
+            Some(short) => {
+                self.commands.erase(command);
+                self.commands.append(self.exec, short)
             }
             None => command,
         };
