@@ -3,23 +3,29 @@
 
 pub mod advise;
 pub mod aim;
+pub mod dag;
 pub mod digit_lists;
 pub mod driver;
 pub mod dump;
 pub mod extract;
 pub mod graph;
+pub mod optional;
 pub mod padded;
 pub mod placement;
 pub mod report;
 pub mod rule;
 pub mod rules;
+pub mod ruleset;
 pub mod scratch;
 pub mod shared;
+pub mod sharing;
+pub mod stationary;
+pub mod text;
 
 use aim::Aim;
 use extract::{Extraction, Way};
 use graph::Graph;
-use rule::Rule;
+use ruleset::RuleSet;
 use scratch::Scratch;
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
@@ -41,17 +47,25 @@ pub struct Choice {
     pub peer: Way,
     /// Cycles of the dearest way to any tensor that no other one dominates.
     pub dearest: u64,
+    /// The cheapest way to each tensor that the pipeline can end in, cheapest first.
+    pub ends: Vec<Way>,
 }
 
 impl Choice {
-    /// Writes the choice into a module. Types follow.
+    /// Writes the choice into a module, without the optional engines that the best way lacks. Types follow.
     ///
     /// # Errors
     /// What inference says of the module.
     pub fn apply(&self, ctx: &Context, module: &mut Module) -> Result<(), Diagnostic> {
-        for step in self.best.steps(&self.graph) {
+        let steps = self.best.steps(&self.graph);
+        for step in &steps {
             for &(name, value) in step.clauses.iter() {
                 module.set_clause(self.chain[step.stage], name, value);
+            }
+        }
+        for (stage, &id) in self.chain.iter().enumerate() {
+            if steps.iter().all(|step| step.stage != stage) {
+                optional::remove(ctx, module, id);
             }
         }
         infer_all(ctx, module)
@@ -85,12 +99,7 @@ pub fn chain(last: OpRef<'_>) -> Vec<OpId> {
 ///
 /// # Errors
 /// That there is none, with the nearest configurations and the limit that each broke.
-pub fn choose(
-    ctx: &Context,
-    module: &Module,
-    chain: &[OpId],
-    rules: &[&'static Rule],
-) -> Result<Choice, Diagnostic> {
+pub fn choose(ctx: &Context, module: &Module, chain: &[OpId], rules: &RuleSet) -> Result<Choice, Diagnostic> {
     let ops: Vec<OpRef<'_>> = chain.iter().map(|&id| module.op(ctx, id)).collect();
     let axes = DeclaredAxes::build(ctx, module);
     choose_for(ctx, module, chain, rules, &Aim::of(&ops, &axes.0))
@@ -104,7 +113,7 @@ pub fn choose_for(
     ctx: &Context,
     module: &Module,
     chain: &[OpId],
-    rules: &[&'static Rule],
+    rules: &RuleSet,
     aim: &Aim,
 ) -> Result<Choice, Diagnostic> {
     let ops: Vec<OpRef<'_>> = chain.iter().map(|&id| module.op(ctx, id)).collect();
@@ -117,14 +126,14 @@ pub fn choose_for(
     let mut scratch = Scratch::new(ctx, module, chain)?;
     let graph = Graph::grow(&mut scratch, rules, aim);
     match extract::extract(&graph, chain.len()) {
-        Some(Extraction { best, peer, dearest }) => {
-            Ok(Choice { chain: chain.to_vec(), graph, best, peer, dearest })
+        Some(Extraction { best, peer, dearest, ends }) => {
+            Ok(Choice { chain: chain.to_vec(), graph, best, peer, dearest, ends })
         }
         None => Err(report::none_legal(&ops, &graph, aim)),
     }
 }
 
 /// Whether an operation has an open clause that no rule proposes.
-fn unruled(op: OpRef<'_>, rules: &[&'static Rule]) -> bool {
-    graph::open_clauses(op).next().is_some() && !rules.iter().any(|rule| rule.op == op.name())
+fn unruled(op: OpRef<'_>, rules: &RuleSet) -> bool {
+    graph::open_clauses(op).next().is_some() && !rules.covers(op.name())
 }

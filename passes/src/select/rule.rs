@@ -4,10 +4,11 @@
 use super::aim::Aim;
 use std::rc::Rc;
 use visa_ir::context::{Attr, Context};
+use visa_ir::decl::ClauseKind;
 use visa_ir::module::{AttrId, OpRef};
 use visa_machine::Machine;
 use visa_mapping::attrs::MAP;
-use visa_mapping::{Axes, Digits, Dim, Equality, Expr, PadKind, Side, Tensor, digits, equal_streams, rebuild};
+use visa_mapping::{Axes, Digits, Dim, Equality, Expr, Tensor, digits, equal_streams, rebuild};
 
 /// A rule.
 pub struct Rule {
@@ -47,7 +48,7 @@ pub struct Site<'a> {
 pub type Proposal = Vec<(&'static str, Value)>;
 
 /// A clause's value.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Value {
     /// A mapping.
     Map(Expr),
@@ -60,6 +61,22 @@ pub enum Value {
 }
 
 impl Value {
+    /// The value that an attribute of a clause is; `None` for one that no rule proposes.
+    pub fn of(ctx: &Context, kind: ClauseKind, value: Option<AttrId>) -> Option<Self> {
+        let Some(value) = value else { return Some(Self::Absent) };
+        if let Some(map) = ctx.attr_value::<Expr>(value) {
+            return Some(Self::Map((*map).clone()));
+        }
+        match (ctx.attr_data(value), kind) {
+            (Attr::Int(number), _) => Some(Self::Int(number)),
+            (Attr::Str(word), ClauseKind::Word(words)) => {
+                words.iter().find(|own| ***own == *word).map(|word| Self::Word(word))
+            }
+            (Attr::Str(_) | Attr::Symbol(_) | Attr::Ints(_) | Attr::Strs(_) | Attr::Unit, _) => None,
+            (Attr::Auto | Attr::OpenInts(_) | Attr::Body(..) | Attr::Opaque(_), _) => None,
+        }
+    }
+
     /// The value as an attribute; none for a clause that is not there.
     pub fn attr(&self, ctx: &Context) -> Option<AttrId> {
         match self {
@@ -82,6 +99,11 @@ impl Site<'_> {
         self.source.dtype.elements(self.machine.limits.flit_bytes)
     }
 
+    /// Time and packet of the stream that flows in, as one mapping.
+    pub fn stream(&self) -> Expr {
+        Expr::pair([self.dim(Dim::Time), self.dim(Dim::Packet)])
+    }
+
     /// The digits of a mapping, if it has some.
     pub fn digits(&self, map: &Expr) -> Option<Digits> {
         digits(map, self.axes).ok()
@@ -92,13 +114,18 @@ impl Site<'_> {
         self.digits(&map).and_then(|digits| rebuild(&digits, self.axes).ok()).unwrap_or(map)
     }
 
-    /// The clauses `time` and `packet`, in their normal form where that says the same: each by itself may forget padding that both share.
+    /// The clauses `time` and `packet`: each in its normal form, unless they cut through padding, which only both together show.
     pub fn cut(&self, time: Expr, packet: Expr) -> Proposal {
-        let (mut time, mut packet) = (time, packet);
-        let tidy = [self.tidy(time.clone()), self.tidy(packet.clone())];
-        if !is_padded(&time) && !is_padded(&packet) || self.same([&time, &packet], [&tidy[0], &tidy[1]]) {
-            [time, packet] = tidy;
-        }
+        let (short_time, short_packet) = (self.tidy(time.clone()), self.tidy(packet.clone()));
+        let same = || {
+            let short = Expr::pair([short_time.clone(), short_packet.clone()]);
+            let whole = Expr::pair([time.clone(), packet.clone()]);
+            matches!(equal_streams(&whole, &short, self.axes), Equality::Equal)
+        };
+        let (time, packet) = match (cuts_padding(&time, false) || cuts_padding(&packet, false)) && !same() {
+            true => (time, packet),
+            false => (short_time, short_packet),
+        };
         vec![("time", Value::Map(time)), ("packet", Value::Map(packet))]
     }
 
@@ -109,28 +136,22 @@ impl Site<'_> {
         let moved = starts.and_then(|digits| rebuild(&digits.without_offset(), self.axes).ok());
         [map.clone().stride(n), moved.unwrap_or(inner)]
     }
-
-    /// Whether two streams hold the same.
-    fn same(&self, left: [&Expr; 2], right: [&Expr; 2]) -> bool {
-        let whole = |parts: [&Expr; 2]| Expr::pair(parts.map(Clone::clone));
-        matches!(equal_streams(&whole(left), &whole(right), self.axes), Equality::Equal)
-    }
 }
 
-/// Whether a mapping has padding that is zeros or stands in front: a sum or a commit may need it as it is.
-fn is_padded(map: &Expr) -> bool {
-    let own = match map {
-        Expr::Pad { kind, side, .. } => *kind == PadKind::Zero || *side == Side::Low,
-        Expr::Alias(_) => true,
+/// Whether a part of a mapping is a part of something padded.
+fn cuts_padding(map: &Expr, within: bool) -> bool {
+    let within = match map {
+        Expr::Pad { .. } | Expr::Alias(_) if within => return true,
+        Expr::Stride { .. } | Expr::Modulo { .. } => true,
         Expr::Axis(_)
+        | Expr::Alias(_)
         | Expr::Literal(_)
         | Expr::Pair(_)
+        | Expr::Pad { .. }
         | Expr::Resize { .. }
-        | Expr::Stride { .. }
-        | Expr::Modulo { .. }
         | Expr::Slice { .. }
         | Expr::Gather { .. }
-        | Expr::Slide(_) => false,
+        | Expr::Slide(_) => within,
     };
-    own || map.children().into_iter().any(is_padded)
+    map.children().into_iter().any(|child| cuts_padding(child, within))
 }

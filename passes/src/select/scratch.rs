@@ -17,8 +17,9 @@ use visa_ir::open::{self, Opening};
 use visa_ir::verify::{Analysis, VerifyCx};
 use visa_machine::Machine;
 use visa_mapping::facts::{DeclaredAxes, Support, machine};
-use visa_mapping::view;
+use visa_mapping::{Equality, Tensor, equal_streams, operand, view};
 use visa_stream::ops::store::TO_TRF;
+use visa_stream::ops::{collect, fetch, vector_expr};
 use visa_stream::unmasked;
 
 /// The clauses that a choice gives an operation, and those that it takes away.
@@ -51,6 +52,8 @@ struct Placed {
     flow: Flow,
     /// Of this engine alone.
     time: PipelineTime,
+    /// Whether the pipeline does without it.
+    absent: bool,
 }
 
 /// Gives open addresses some value: no configuration depends on which.
@@ -133,17 +136,56 @@ impl<'a> Scratch<'a> {
         self.axes.clone()
     }
 
-    /// Whether ways to the same stream behind operation `stage` differ in what follows: a register file is loaded by a short command from a fetch of
-    /// one contiguous run (book 18).
+    /// Whether ways to the same flits, which operation `stage` has just made, differ in what follows: a register file is loaded by a short
+    /// command where a fetch of one contiguous run makes them (book 18).
     pub fn tells_apart(&self, stage: usize) -> bool {
-        stage + 1 < self.operations() && self.op(self.operations() - 1).is(&TO_TRF)
+        let mut before = (0..stage).rev().filter(|&before| !self.stages[before].absent);
+        self.op(self.operations() - 1).is(&TO_TRF)
+            && self.op(stage).is(&collect::DECL)
+            && before.next().is_some_and(|before| self.op(before).is(&fetch::DECL))
     }
 
     /// Takes back the last choice.
     pub fn pop(&mut self) {
-        if let Some(command) = self.stages.pop().and_then(|placed| placed.command) {
+        let Some(placed) = self.stages.pop() else { return };
+        if let Some(command) = placed.command {
             self.commands.erase(command);
         }
+        if placed.absent {
+            let behind = self.module.op(self.ctx, self.chain[self.stages.len()]).results()[0];
+            self.pass(behind);
+        }
+    }
+
+    /// Does without the next operation: what follows takes what it would take.
+    pub fn skip(&mut self) {
+        let stage = self.stages.len();
+        let op = self.module.op(self.ctx, self.chain[stage]);
+        let value = op.operands()[0];
+        self.pass(value);
+        let placed = self.nothing();
+        self.stages.push(Placed { absent: true, ..placed });
+    }
+
+    /// Lets the operation behind the next one take `value`.
+    fn pass(&mut self, value: ValueId) {
+        if let Some(&behind) = self.chain.get(self.stages.len() + 1) {
+            self.module.set_operand(behind, 0, value);
+        }
+    }
+
+    /// Whether operation `stage` leaves the stream that it takes as it is.
+    pub fn changes_nothing(&self, stage: usize) -> bool {
+        let op = self.op(stage);
+        let made: Option<Rc<Tensor>> = op.result_type(0);
+        made.zip(operand(op, 0)).is_some_and(|(made, taken)| {
+            made.maps.len() == taken.maps.len()
+                && made
+                    .maps
+                    .iter()
+                    .zip(&*taken.maps)
+                    .all(|(made, taken)| matches!(equal_streams(made, taken, &self.axes.0), Equality::Equal))
+        })
     }
 
     /// Gives the next operation its clauses. Its result type, and the time of its engine alone.
@@ -207,6 +249,10 @@ impl<'a> Scratch<'a> {
         if let Some(unmasked) = unmasked::warnings(op, &self.axes.0).into_iter().next() {
             return Err(unmasked);
         }
+        // What an expression becomes is planned behind this: it takes the stream's packets in any case.
+        if op.is(&vector_expr::DECL) {
+            return Ok(None);
+        }
         let support = known.analysis::<Support>();
         let cx = StageCx {
             ctx: self.ctx,
@@ -218,14 +264,18 @@ impl<'a> Scratch<'a> {
         stages::lower(&cx, op)
     }
 
-    /// Adds a command to the pipeline, and prices it.
-    fn place(&mut self, spec: Option<OpSpec>) -> Result<Placed, Diagnostic> {
+    /// What flows so far, through nothing.
+    fn nothing(&self) -> Placed {
         let (wire, flow) = match self.stages.last() {
             Some(placed) => (placed.wire.clone(), placed.flow),
             None => (Wire::NOTHING, Flow { packets: 0, packet: 0 }),
         };
-        let time = PipelineTime::default();
-        let mut placed = Placed { command: None, wire, flow, time };
+        Placed { command: None, wire, flow, time: PipelineTime::default(), absent: false }
+    }
+
+    /// Adds a command to the pipeline, and prices it.
+    fn place(&mut self, spec: Option<OpSpec>) -> Result<Placed, Diagnostic> {
+        let mut placed = self.nothing();
         let Some(spec) = spec else { return Ok(placed) };
         let command = self.commands.append(self.exec, spec);
         match self.price(command, &mut placed) {

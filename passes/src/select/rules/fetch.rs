@@ -7,6 +7,9 @@ use visa_mapping::{AxisId, Digit, Digits, Dim, Expr, PadKind};
 use visa_numerics::DType;
 use visa_stream::ops::begin_interleaved;
 
+/// The rules of this file.
+pub static RULES: &[&Rule] = &[&REGROUP, &OVER_FETCH, &MASK];
+
 /// Digits in any order, any of them the packet.
 pub(super) static REGROUP: Rule = Rule {
     name: "regroup",
@@ -42,22 +45,29 @@ pub(super) fn beyond(site: &Site<'_>, bytes: u64) -> impl Iterator<Item = u64> +
 }
 
 /// Most digits whose every order is proposed: of 6 there are 720.
-pub(super) const MOST_FACTORS: usize = 6;
+const MOST_FACTORS: usize = 6;
 
 /// Every order and cut; `sizes` says to which bytes a packet of so many is padded, and with what.
 fn cuts(site: &Site<'_>, sizes: impl Fn(&Site<'_>, u64) -> Vec<(u64, PadKind)>) -> Vec<Proposal> {
     let factors = factors(site);
     let mut found = Vec::new();
-    for order in orders(&factors, MOST_FACTORS) {
+    for order in orders_of(&factors, site) {
         (0..=order.len()).for_each(|cut| add(site, &sizes, order.split_at(cut), &mut found));
     }
     for (factors, low) in cut_again(&factors, site) {
-        for order in orders(&factors, MOST_FACTORS) {
+        for order in orders_of(&factors, site) {
             let Some(cut) = order.iter().position(|digit| *digit == low) else { continue };
             add(site, &sizes, order.split_at(cut), &mut found);
         }
     }
     found
+}
+
+/// Every order of digits that the result allows.
+pub(super) fn orders_of(factors: &[Digit], site: &Site<'_>) -> Vec<Vec<Digit>> {
+    let mut orders = orders(factors, MOST_FACTORS);
+    orders.retain(|order| site.aim.allows(order, factors));
+    orders
 }
 
 /// Proposes a time and a packet with every padding.
@@ -165,8 +175,12 @@ fn broadcast(site: &Site<'_>, source: &Digits) -> Vec<Digit> {
             || site.aim.brought.contains(&axis)
             || turns.as_ref().is_some_and(|turns| turns.contains_key(&axis))
     };
-    let digits = layout.iter().flat_map(|layout| layout.iter().rev().copied());
-    digits.filter(|digit| digit.axis.is_some_and(|axis| !own(axis))).collect()
+    let mut digits: Vec<Digit> = layout.iter().flat_map(|layout| layout.iter().rev().copied()).collect();
+    let shown = |axis: Option<AxisId>| digits.iter().any(|digit| digit.axis == axis);
+    let named: Vec<Digit> = site.aim.named.iter().filter(|digit| !shown(digit.axis)).copied().collect();
+    digits.extend(named);
+    digits.retain(|digit| digit.axis.is_some_and(|axis| !own(axis)));
+    digits
 }
 
 /// The live part of a digit, cut where the written mappings end a digit of its axis, and at flits. Major to minor.
