@@ -83,8 +83,8 @@ pub struct Graph {
     pub full: bool,
     /// By operation, the rule of a text of which a bound left something out, and the bound.
     pub limits: BTreeMap<usize, (&'static str, Bound)>,
-    /// The class of the value that an operation makes with a type.
-    known: HashMap<(usize, TypeId), usize>,
+    /// The class of the value that an operation makes with a type, of those that are told apart by what it is made of.
+    known: HashMap<(usize, TypeId, Option<usize>), usize>,
 }
 
 impl Graph {
@@ -139,7 +139,8 @@ impl Graph {
                 Ok((ty, time)) => {
                     let head = Symbol::from(described(scratch.op(stage), &clauses));
                     let step = Step { stage, clauses, rule, time, source, head };
-                    if let Some(class) = self.add(step, ty) {
+                    let apart = scratch.tells_apart(stage);
+                    if let Some(class) = self.add(step, ty, apart) {
                         self.expand(scratch, rules, aim, (stage + 1, Some(class)));
                     }
                     scratch.pop();
@@ -149,12 +150,12 @@ impl Graph {
         }
     }
 
-    /// Adds a way to make a value of type `ty`: one class for all of them. The class, if it is new.
-    fn add(&mut self, step: Step, ty: TypeId) -> Option<usize> {
+    /// Adds a way to make a value of type `ty`: one class for all of them, or for all from the same source. The class, if it is new.
+    fn add(&mut self, step: Step, ty: TypeId, apart: bool) -> Option<usize> {
         let children = step.source.map(|source| self.classes[source].id).into_iter().collect();
         let id = self.egraph.add(SymbolLang { op: step.head, children });
         let new = self.classes.len();
-        let number = *self.known.entry((step.stage, ty)).or_insert(new);
+        let number = *self.known.entry((step.stage, ty, step.source.filter(|_| apart))).or_insert(new);
         if number == new {
             self.classes.push(Class { stage: step.stage, steps: Vec::new(), id, ty });
         }
