@@ -5,7 +5,7 @@ use super::aim::Aim;
 use super::rule::{Proposal, Rule, Site, Value};
 use super::scratch::{Clauses, Scratch};
 use egg::{EGraph, Id, Symbol, SymbolLang};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 use visa_cost::PipelineTime;
 use visa_ir::context::Attr;
@@ -79,8 +79,8 @@ pub struct Graph {
     pub rounds: usize,
     /// Whether [`MAX_E_NODES`] ended the growth.
     pub full: bool,
-    /// The class of the value that an operation makes with a type.
-    known: HashMap<(usize, TypeId), usize>,
+    /// The class of the value that an operation makes with a type, and with a run ([`Scratch::run`]).
+    known: HashMap<(usize, TypeId, Option<u64>), usize>,
 }
 
 impl Graph {
@@ -126,7 +126,7 @@ impl Graph {
                 Ok((ty, time)) => {
                     let head = Symbol::from(described(scratch.op(stage), &clauses));
                     let step = Step { stage, clauses, rule, time, source, head };
-                    if let Some(class) = self.add(step, ty) {
+                    if let Some(class) = self.add(step, ty, scratch.run()) {
                         self.expand(scratch, rules, aim, (stage + 1, Some(class)));
                     }
                     scratch.pop();
@@ -136,12 +136,12 @@ impl Graph {
         }
     }
 
-    /// Adds a way to make a value of type `ty`: one class for all of them. The class, if it is new.
-    fn add(&mut self, step: Step, ty: TypeId) -> Option<usize> {
+    /// Adds a way to make a value of type `ty`: one class for all of them that what follows costs the same. The class, if it is new.
+    fn add(&mut self, step: Step, ty: TypeId, run: Option<u64>) -> Option<usize> {
         let children = step.source.map(|source| self.classes[source].id).into_iter().collect();
         let id = self.egraph.add(SymbolLang { op: step.head, children });
         let new = self.classes.len();
-        let number = *self.known.entry((step.stage, ty)).or_insert(new);
+        let number = *self.known.entry((step.stage, ty, run)).or_insert(new);
         if number == new {
             self.classes.push(Class { stage: step.stage, steps: Vec::new(), id, ty });
         }
@@ -179,12 +179,11 @@ impl Graph {
         let seed = aim.seed.get(stage).filter(|seed| !seed.is_empty());
         let mut found: Vec<(Option<&'static Rule>, Clauses)> =
             seed.map(|seed| (None, seed.clone())).into_iter().collect();
+        let mut known: HashSet<Clauses> = found.iter().map(|(_, clauses)| clauses.clone()).collect();
         for &rule in rules.iter().filter(|rule| rule.op == op.name()) {
             for proposal in (rule.propose)(&site) {
                 match chosen(op, &open, &proposal, &site) {
-                    Some(clauses) if !found.iter().any(|(_, known)| *known == clauses) => {
-                        found.push((Some(rule), clauses))
-                    }
+                    Some(clauses) if known.insert(clauses.clone()) => found.push((Some(rule), clauses)),
                     Some(_) => {}
                     None => self.disagreeing += 1,
                 }

@@ -47,7 +47,7 @@ pub struct Site<'a> {
 pub type Proposal = Vec<(&'static str, Value)>;
 
 /// A clause's value.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Value {
     /// A mapping.
     Map(Expr),

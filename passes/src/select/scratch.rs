@@ -7,6 +7,8 @@ use crate::pass_list::lower_to_hw;
 use std::collections::HashMap;
 use std::rc::Rc;
 use visa_cost::PipelineTime;
+use visa_hw::ops::collect::COLLECT;
+use visa_hw::ops::store::contiguous_fetch;
 use visa_hw::stage::{Build, Flow, Wire};
 use visa_ir::context::{Attr, Context};
 use visa_ir::decl::ClauseKind;
@@ -17,6 +19,7 @@ use visa_ir::open::{self, Opening};
 use visa_ir::verify::{Analysis, VerifyCx};
 use visa_machine::Machine;
 use visa_mapping::facts::{DeclaredAxes, Support, machine};
+use visa_stream::ops::store::TO_TRF;
 use visa_stream::unmasked;
 
 /// The clauses that a choice gives an operation, and those that it takes away.
@@ -47,6 +50,8 @@ struct Placed {
     flow: Flow,
     /// Of this engine alone.
     time: PipelineTime,
+    /// Contiguous bytes that were fetched and are as they were, where a load of a register file may follow.
+    run: Option<u64>,
 }
 
 /// Gives open addresses some value: no configuration depends on which.
@@ -112,6 +117,12 @@ impl<'a> Scratch<'a> {
     /// The module's axes.
     pub fn axes(&self) -> Rc<DeclaredAxes> {
         self.axes.clone()
+    }
+
+    /// What else than its type the stream says of the commands behind it: the contiguous bytes that it is, where those make a load of a register file
+    /// a short command (book 18).
+    pub fn run(&self) -> Option<u64> {
+        self.stages.last().and_then(|placed| placed.run)
     }
 
     /// Takes back the last choice.
@@ -195,17 +206,20 @@ impl<'a> Scratch<'a> {
 
     /// Adds a command to the pipeline, and prices it.
     fn place(&mut self, spec: Option<OpSpec>) -> Result<Placed, Diagnostic> {
-        let (wire, flow) = match self.stages.last() {
-            Some(placed) => (placed.wire.clone(), placed.flow),
-            None => (Wire::NOTHING, Flow { packets: 0, packet: 0 }),
+        let (wire, flow, run) = match self.stages.last() {
+            Some(placed) => (placed.wire.clone(), placed.flow, placed.run),
+            None => (Wire::NOTHING, Flow { packets: 0, packet: 0 }, None),
         };
         let time = PipelineTime::default();
-        let mut placed = Placed { command: None, wire, flow, time };
+        let mut placed = Placed { command: None, wire, flow, time, run };
         let Some(spec) = spec else { return Ok(placed) };
         let command = self.commands.append(self.exec, spec);
         match self.price(command, &mut placed) {
             Ok(command) => {
                 placed.command = Some(command);
+                let op = self.commands.op(self.ctx, command);
+                let loads = self.op(self.chain.len() - 1).is(&TO_TRF);
+                placed.run = if op.is(&COLLECT) { placed.run } else { contiguous_fetch(op).filter(|_| loads) };
                 Ok(placed)
             }
             Err((command, refused)) => {
@@ -223,6 +237,13 @@ impl<'a> Scratch<'a> {
             Some(Ok(spec)) => {
                 self.commands.erase(command);
                 self.commands.append(self.exec, spec)
+            }
+            None => command,
+        };
+        let command = match lower_to_hw::shortened(self.commands.op(self.ctx, command)) {
+            Some(short) => {
+                self.commands.erase(command);
+                self.commands.append(self.exec, short)
             }
             None => command,
         };

@@ -1,5 +1,6 @@
 //! The contraction: how flits meet the register file, how deep the tree adds, and how sums come out (book 15 to 19).
 
+use crate::select::aim::names;
 use crate::select::digit_lists::{mapping, orders};
 use crate::select::rule::{Proposal, Rule, Site, Value};
 use std::collections::BTreeSet;
@@ -60,9 +61,31 @@ fn sums(site: &Site<'_>, mode: &'static str, made: Option<(Expr, Expr)>) -> Vec<
 
 /// The time that is not summed.
 fn kept(site: &Site<'_>) -> Option<Expr> {
-    let time = site.digits(&site.dim(Dim::Time))?;
-    let kept = |digit: &&Digit| digit.axis.is_none_or(|axis| !site.aim.sums_over(axis));
-    site.aim.knows_sums().then(|| mapping(time.iter().rev().filter(kept), site.axes))?
+    site.aim.knows_sums().then(|| unsummed(site, &site.dim(Dim::Time)))?
+}
+
+/// What of a mapping is not summed: term by term where it has no digits, since it cuts through padding.
+fn unsummed(site: &Site<'_>, map: &Expr) -> Option<Expr> {
+    if let Some(digits) = site.digits(map) {
+        let kept = |digit: &&Digit| digit.axis.is_none_or(|axis| !site.aim.sums_over(axis));
+        return mapping(digits.iter().rev().filter(kept), site.axes);
+    }
+    if let Expr::Pair(terms) = map {
+        let kept: Option<Vec<Expr>> = terms.iter().map(|term| unsummed(site, term)).collect();
+        return Some(Expr::pair(kept?.into_iter().filter(|term| *term != Expr::Literal(1))));
+    }
+    let mut axes = axes(site, map).into_iter().map(|axis| site.aim.sums_over(axis));
+    let first = axes.next()?;
+    let same = axes.all(|summed| summed == first);
+    same.then(|| if first { Expr::Literal(1) } else { map.clone() })
+}
+
+/// The axes along which a mapping moves; where it has no digits, all that it names.
+fn axes(site: &Site<'_>, map: &Expr) -> BTreeSet<AxisId> {
+    match site.digits(map) {
+        Some(digits) => digits.axes().into_keys().collect(),
+        None => names(map, site.axes),
+    }
 }
 
 fn join(site: &Site<'_>) -> Vec<Proposal> {
@@ -102,10 +125,13 @@ fn tree(site: &Site<'_>) -> Vec<Proposal> {
     let depths = 0..=site.source.dtype.tree_depth().unwrap_or(0);
     let sums = depths.filter_map(|depth| {
         let group = 1 << depth;
-        let added = site.digits(&packet.clone().modulo(group))?;
+        let summed = axes(site, &packet.clone().modulo(group)).into_iter().all(|axis| site.aim.sums_over(axis));
         let left = packet.clone().stride(group);
-        let live = site.digits(&left)?.live_count()?;
-        let summed = added.axes().into_keys().all(|axis| site.aim.sums_over(axis));
+        let live = match site.digits(&left) {
+            Some(digits) => digits.live_count(),
+            // Padding that is cut has no digits: all of it is kept.
+            None => left.size(site.axes).ok(),
+        }?;
         summed.then(|| vec![("packet", Value::Map(site.tidy(left.resize(live))))])
     });
     sums.collect()

@@ -1,7 +1,7 @@
 //! Streams whose packets cut through padding: rows of 65 elements in packets of 32, or `[[A, B] # 32]` of 3 x 5. Data memory takes them
 //! with their padding (book 33, example 3).
 
-use super::fetch::{MOST_FACTORS, factors, is_summed};
+use super::fetch::{Found, MOST_FACTORS, factors, is_summed};
 use crate::select::digit_lists::{mapping, orders};
 use crate::select::rule::{Proposal, Rule, Site, Value};
 use visa_mapping::{Dim, Expr, PadKind};
@@ -31,7 +31,7 @@ pub(super) static AS_IT_IS: Rule = Rule {
 
 fn cuts(site: &Site<'_>) -> Vec<Proposal> {
     let (factors, dtype) = (factors(site), site.source.dtype);
-    let mut found = Vec::new();
+    let mut found = Found::default();
     for order in orders(&factors, MOST_FACTORS) {
         for at in 0..order.len() {
             let (outer, inner) = order.split_at(at);
@@ -47,14 +47,11 @@ fn cuts(site: &Site<'_>) -> Vec<Proposal> {
                 };
                 let whole = whole.pad(size.next_multiple_of(packet), PadKind::Top);
                 let time = Expr::pair([time, whole.clone().stride(packet)]);
-                let proposal = vec![("time", Value::Map(time)), ("packet", Value::Map(whole.modulo(packet)))];
-                if !found.contains(&proposal) {
-                    found.push(proposal);
-                }
+                found.add(vec![("time", Value::Map(time)), ("packet", Value::Map(whole.modulo(packet)))]);
             }
         }
     }
-    found
+    found.proposals
 }
 
 /// Time and packet; without a time of one step.
