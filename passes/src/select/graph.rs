@@ -2,6 +2,7 @@
 //! it. It grows from the first operation to the last: rules propose clauses, the scratch pipeline verifies and prices them.
 
 use super::aim::Aim;
+use super::clock::Phase;
 use super::rule::{Proposal, Site, Value};
 use super::ruleset::RuleSet;
 use super::scratch::{Clauses, Scratch};
@@ -129,12 +130,14 @@ impl Graph {
             self.expand(scratch, rules, aim, (stage + 1, source));
             scratch.pop();
         }
-        for (rule, clauses) in self.candidates(scratch, rules, aim, stage) {
+        let clock = scratch.clock();
+        let candidates = clock.time(Phase::Propose, || self.candidates(scratch, rules, aim, stage));
+        for (rule, clauses) in candidates {
             if self.egraph.total_size() >= MAX_E_NODES {
                 self.full = true;
                 return;
             }
-            match scratch.push(&clauses) {
+            match clock.time(Phase::Check, || scratch.push(&clauses)) {
                 Ok(_) if optional && scratch.changes_nothing(stage) => scratch.pop(),
                 Ok((ty, time)) => {
                     let head = Symbol::from(described(scratch.op(stage), &clauses));

@@ -1,6 +1,7 @@
 //! A pipeline under construction: operations get clauses one after the other, each is verified (the legality oracle), lowered to the
 //! command it becomes, and priced by the cost function of the report.
 
+use super::clock::Clock;
 use crate::lower::StageCx;
 use crate::lower::stages;
 use crate::pass_list::lower_to_hw;
@@ -118,6 +119,11 @@ impl<'a> Scratch<'a> {
         let axes = Rc::new(DeclaredAxes::build(ctx, &module));
         let addresses = addresses(written.op(ctx, chain[0]), &machine);
         Ok(Self { ctx, written, module, chain, commands, exec, machine, axes, addresses, stages: Vec::new() })
+    }
+
+    /// The context's clock.
+    pub fn clock(&self) -> Rc<Clock> {
+        self.ctx.data()
     }
 
     /// How many operations the pipeline has.
