@@ -4,6 +4,7 @@
 //! reduced, and behind hold one of three: padding (dummy), a broadcast, or what time gives up (promotion).
 
 use crate::topology::blanked;
+use std::collections::BTreeSet;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 use visa_mapping::{
@@ -93,6 +94,15 @@ impl Reduction<'_> {
         self.check_starts()?;
         let bits = reduced.iter().fold(0, |bits, piece| bits | (piece.weight * (piece.old.extent - 1)));
         Ok(InterSlice { bits, promotion: self.promotion(&promoted)? })
+    }
+
+    /// The axes that are reduced.
+    ///
+    /// # Errors
+    /// Constraint C3 of `stream.vector_inter_slice_reduce`.
+    pub fn axes(&self) -> Result<BTreeSet<AxisId>, Diagnostic> {
+        let pieces = self.pieces()?;
+        Ok(pieces.iter().filter(|piece| piece.old != piece.new).filter_map(|piece| piece.old.axis).collect())
     }
 
     fn digits(&self, map: &Expr, dim: Dim) -> Result<Digits, Diagnostic> {

@@ -127,7 +127,7 @@ pub fn reduction(op: OpRef<'_>, axes: &Axes) -> Result<Reduction, Diagnostic> {
         return Err(op.clause_error("C2", "axis", message));
     }
     let factors = factors(&time, axis, axes).map_err(|why| op.clause_error("C3", "time", why))?;
-    let kept = Expr::pair(factors.iter().filter(|factor| !factor.reduced).map(|factor| factor.term.clone()));
+    let kept = kept(&factors);
     check_left(op, axis, &result, axes)?;
     check_same(op, "C3", "time", &result.dim(Dim::Time), &kept, axes)?;
     let tree = check_packet(op, axis, &packet, &result.dim(Dim::Packet), axes)?;
@@ -135,6 +135,24 @@ pub fn reduction(op: OpRef<'_>, axes: &Axes) -> Result<Reduction, Diagnostic> {
         factors.iter().map(|factor| TimeLoop { limit: factor.size, summed: factor.reduced }).collect();
     check_slots(op, &loops, &factors)?;
     Ok(Reduction { row, axis, loops, tree })
+}
+
+/// What a reduction of an axis leaves of time and packet.
+///
+/// # Errors
+/// A term of time that mixes the axis with others so that it cannot be taken apart.
+pub fn left(source: &Tensor, axis: AxisId, axes: &Axes) -> Result<(Expr, Expr), String> {
+    let (time, packet) = (source.dim(Dim::Time), source.dim(Dim::Packet));
+    let time = kept(&factors(&time, axis, axes)?);
+    if !mentions(&packet, axis, axes) {
+        return Ok((time, packet));
+    }
+    let lanes = packet.size(axes).map_err(|error| error.message)?;
+    Ok((time, Expr::Literal(1).pad(lanes, PadKind::Top)))
+}
+
+fn kept(factors: &[Factor]) -> Expr {
+    Expr::pair(factors.iter().filter(|factor| !factor.reduced).map(|factor| factor.term.clone()))
 }
 
 /// C1.

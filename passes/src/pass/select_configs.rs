@@ -3,7 +3,7 @@
 use crate::select::advise::{Advice, ends, pipeline};
 use crate::select::driver::{Chosen, Driver};
 use crate::select::dump::Dump;
-use crate::select::rules::RULES;
+use crate::select::ruleset::RuleSet;
 use crate::select::{Choice, report};
 use crate::{Level, OptionDecl, OptionKind, Pass, PassCx};
 use visa_ir::diag::{Diagnostic, Severity};
@@ -20,7 +20,8 @@ pub static PASS: Pass = Pass {
           reach (`src/select/rules`): a class is a stream or a tensor, its nodes are the ways to make it. A rule only proposes; verifiers and \
           lowering refuse what the machine cannot do, and the cost function of `visa-run --report` prices the rest, engine by engine. \
           Extraction is exact: cycles are those of the busiest engine and the latencies, so a class keeps the Pareto front of its ways. \
-          Pipelines are chosen in program order; what is written stays as it is.",
+          Pipelines that share tensors of open layout are extracted together, by an integer program. Pipelines are chosen in program order; what is \
+          written stays as it is.",
     options: &[
         OptionDecl {
             name: "explain",
@@ -61,8 +62,12 @@ pub static PASS: Pass = Pass {
         ("saturated", "pipelines for which the rules had nothing more to say"),
         ("node-limit", "pipelines whose e-graph reached its bound"),
         ("exchanged", "contractions whose operands changed places: the register file holds what was to stream by"),
-        ("layouts", "layouts of register files that were tried, each with the pipelines that share it"),
+        ("shared", "pipelines that share tensors whose layout is open: extracted together, as a graph, by an integer program; the others as trees"),
+        ("layouts", "layouts of these tensors"),
+        ("ways", "ways to run these pipelines, each for some layouts of what it reads: what the integer program chose from"),
+        ("layout-limit", "groups of such pipelines of which not all layouts were tried"),
         ("placements", "ways to spread a kernel's tensors over slices that were tried, each with the whole kernel"),
+        ("rule-limit", "operations for which a bound left out what rules of a text propose"),
         ("refused", "candidates that broke a limit"),
         ("cycles-worst", "cycles of the dearest configuration of each pipeline that no other dominates, together"),
         ("cycles-best", "cycles of the chosen ones"),
@@ -81,11 +86,19 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     let mut tell = |module: &Module, chosen: Chosen<'_>| match chosen {
         Chosen::Pipeline(choice) => {
             counts.extend(counted(choice));
+            findings.extend(report::limits(choice, module, ctx));
             if let (Some(dump), Ok(())) = (&mut dump, &dumped) {
                 dumped = dump.add(ctx, choice);
             }
             if explains {
                 findings.push(explained(module.op(ctx, choice.chain[0]).span(), choice));
+            }
+        }
+        Chosen::Shared(shared) => {
+            counts.extend([("shared", shared.pipelines as u64), ("layouts", shared.layouts as u64), ("ways", shared.ways as u64)]);
+            counts.push(("layout-limit", shared.bounded.into()));
+            if explains {
+                findings.push(remark(shared.at, report::shared(&shared)));
             }
         }
         Chosen::Exchanged(load) => {
@@ -94,10 +107,10 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
                 findings.push(exchanged(module.op(ctx, load).span()));
             }
         }
-        Chosen::Layout(tried) => counts.push(("layouts", tried as u64)),
         Chosen::Placement(tried) => counts.push(("placements", tried as u64)),
     };
-    let ran = Driver { ctx, rules: RULES, tell: &mut tell }.run(cx.module);
+    let rules = ctx.data::<RuleSet>();
+    let ran = Driver { ctx, rules: &rules, tell: &mut tell }.run(cx.module);
     counts.into_iter().for_each(|(statistic, n)| cx.count(statistic, n));
     findings.into_iter().for_each(|finding| cx.report(finding));
     ran.and(dumped).map_err(|refused| vec![refused])?;
@@ -106,10 +119,13 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
 
 /// Reports pipelines that are written in full and could be cheaper; with `apply` they become so.
 fn advise(cx: &mut PassCx<'_>, mut dump: Option<&mut Dump>) -> Result<(), Vec<Diagnostic>> {
+    let rules = cx.ctx.data::<RuleSet>();
     for end in ends(cx.ctx, cx.module) {
         let chain = pipeline(cx.ctx, cx.module, end);
-        let Some(mut advice) = Advice::on(cx.ctx, cx.module, &chain, RULES) else { continue };
+        let Some(mut advice) = Advice::on(cx.ctx, cx.module, &chain, &rules) else { continue };
         cx.count("advised", 1);
+        cx.count("rule-limit", advice.choice.graph.limits.len() as u64);
+        report::limits(&advice.choice, cx.module, cx.ctx).into_iter().for_each(|limit| cx.report(limit));
         cx.report(advice.remark(cx.ctx, cx.module));
         if let Some(dump) = &mut dump {
             dump.add(cx.ctx, &advice.choice).map_err(|refused| vec![refused])?;
@@ -122,7 +138,7 @@ fn advise(cx: &mut PassCx<'_>, mut dump: Option<&mut Dump>) -> Result<(), Vec<Di
 }
 
 /// The statistics of one choice.
-fn counted(choice: &Choice) -> [(&'static str, u64); 8] {
+fn counted(choice: &Choice) -> [(&'static str, u64); 9] {
     let graph = &choice.graph;
     [
         ("pipelines", 1),
@@ -130,6 +146,7 @@ fn counted(choice: &Choice) -> [(&'static str, u64); 8] {
         ("e-nodes", graph.egraph.total_size() as u64),
         ("iterations", graph.rounds as u64),
         (if graph.full { "node-limit" } else { "saturated" }, 1),
+        ("rule-limit", graph.limits.len() as u64),
         ("refused", graph.refusals.values().map(|refused| refused.count).sum()),
         ("cycles-worst", choice.dearest),
         ("cycles-best", choice.best.time.cycles()),
@@ -146,5 +163,9 @@ fn explained(span: Span, choice: &mut Choice) -> Diagnostic {
     if let Some(proof) = report::proof(choice) {
         text.push_str(&format!("\nthe same tensor as the dearest that no other dominates:\n  {proof}"));
     }
+    remark(span, text)
+}
+
+fn remark(span: Span, text: String) -> Diagnostic {
     Diagnostic { severity: Severity::Remark, ..Diagnostic::error("select-configs", span, text) }
 }

@@ -4,9 +4,15 @@ use super::scratch::Clauses;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use visa_ir::module::{OpRef, ValueId};
-use visa_mapping::{Axes, AxisId, Dim, Expr, Tensor, digits};
+use visa_ir::open::is_open;
+use visa_mapping::view::{self, ViewKind};
+use visa_mapping::{Axes, AxisId, Digit, Dim, Expr, Tensor, VRF, digits, operand};
+use visa_stream::ops::commit_packed::DECL as PACKED;
 use visa_stream::ops::contract;
 use visa_stream::ops::switch::DECL as SWITCH_DECL;
+use visa_stream::ops::vector_branch::DECL as BRANCH_DECL;
+use visa_stream::ops::vector_inter::{self, DECL as INTER_DECL};
+use visa_stream::ops::vector_intra_slice_reduce::DECL as INTRA_DECL;
 
 /// What is written of a pipeline.
 #[derive(Clone, Debug, Default)]
@@ -19,12 +25,16 @@ pub struct Aim {
     pub kept: Option<BTreeSet<AxisId>>,
     /// The axes that a contraction is to sum, where it says so: then it decides, and not what is kept.
     pub summed: Option<BTreeSet<AxisId>>,
-    /// Axes that a written switch brings.
+    /// Axes that a switch brings, or a reduction between slices in the place of what it reduces.
     pub brought: BTreeSet<AxisId>,
     /// Whether the stream meets a register file, which brings axes of its own.
     pub pairs: bool,
-    /// Whether the stream is summed, or stands in a register file that sums are made with: padding must be zero.
+    /// Whether the stream is summed, or stands in a register file that sums are made with, or is masked with a number: padding must be masked.
     pub sums: bool,
+    /// Axes whose order in the stream is part of the meaning: what is packed follows it, and running values do. It is then the tensor's.
+    pub ordered: Ordered,
+    /// What an operation of the pipeline asks for by name, or a vector register file holds: the stream must have it.
+    pub named: Vec<Digit>,
     /// What the slices hold of the tensors at rest that the stream meets behind a switch: the stream must hold the same there.
     pub slice: Option<Expr>,
     /// Whether the pipeline's end itself says its layout: then the slices must not hold what that layout holds.
@@ -33,6 +43,28 @@ pub struct Aim {
     pub seed: Vec<Clauses>,
     /// The numbers of operations that the pipeline may do without.
     pub optional: BTreeSet<usize>,
+}
+
+/// The axes whose order in the stream matters.
+#[derive(Clone, Debug, Default)]
+pub enum Ordered {
+    /// None does.
+    #[default]
+    None,
+    /// All do but these.
+    But(BTreeSet<AxisId>),
+}
+
+impl Ordered {
+    fn of(chain: &[OpRef<'_>], axes: &Axes) -> Self {
+        if chain.iter().any(|op| op.is(&PACKED)) {
+            return Self::But(BTreeSet::new());
+        }
+        // Each element of the register file runs by itself.
+        let running = chain.iter().find(|op| op.attr("write_back").is_some());
+        let file = running.and_then(|op| operand(*op, 1));
+        file.map_or(Self::None, |file| Self::But(names(&file.dim(Dim::Element), axes)))
+    }
 }
 
 impl Aim {
@@ -45,25 +77,56 @@ impl Aim {
                 .extend(clauses.filter_map(|clause| op.body::<Expr>(&clause.name).map(|map| (*map).clone())));
             aim.written.extend(op.operands().iter().filter_map(|&operand| element(*op, operand)));
         }
-        let switches = chain.iter().filter(|op| op.name() == "stream.switch");
+        let switches = chain.iter().filter(|op| op.is(&SWITCH_DECL) || op.is(&INTER_DECL));
         let slices = switches.filter_map(|op| op.body::<Expr>("slice"));
         aim.brought = slices.flat_map(|slice| names(&slice, axes)).collect();
+        aim.named = chain.iter().flat_map(|op| named(*op, axes)).collect();
+        aim.ordered = Ordered::of(chain, axes);
         let Some(last) = chain.last() else { return aim };
-        let own = last.body::<Expr>("element").map(|map| (*map).clone());
-        aim.places = own.is_some() && last.name() == "stream.commit";
-        let next = || last.results().first().and_then(|&result| made_of(*last, result));
-        aim.layout = own.or_else(next);
+        aim.places = last.name() == "stream.commit" && last.body::<Expr>("element").is_some();
+        aim.layout = if last.is(&PACKED) { None } else { layout(*last) };
         aim.written.extend(aim.layout.clone());
         aim.slice = met(chain);
-        aim.sums = aim.pairs || last.name() == "stream.to_trf";
+        let masks = |op: &OpRef<'_>| op.is(&INTRA_DECL) || op.attr("pad").is_some();
+        aim.sums = aim.pairs || last.name() == "stream.to_trf" || chain.iter().any(masks);
         aim.kept = aim.layout.as_ref().map(|layout| names(layout, axes));
         let over =
             chain.iter().find(|op| op.is(&contract::CONTRACT_DECL)).and_then(|op| contract::over(*op, axes));
         aim.summed = over.map(|over| over.iter().filter_map(|name| axes.id(name)).collect());
+        aim.brought.extend(aim.freed(chain, axes));
         if let (Some(kept), Some(row)) = (&mut aim.kept, last.body::<Expr>("row")) {
             kept.extend(names(&row, axes));
         }
         aim
+    }
+
+    /// Axes of the result that the tensor lacks and that an open reduction between slices has room for: slices cost no time.
+    fn freed(&self, chain: &[OpRef<'_>], axes: &Axes) -> BTreeSet<AxisId> {
+        let reduction = chain.iter().find(|op| op.is(&INTER_DECL) && is_open(**op, "slice"));
+        let source = chain.first().and_then(|first| operand(*first, 0));
+        let (Some(reduction), Some(source), Some(kept)) = (reduction, source, &self.kept) else {
+            return BTreeSet::new();
+        };
+        let over = vector_inter::over(*reduction, axes);
+        let slices = digits(&source.dim(Dim::Slice), axes).ok();
+        let slices: Vec<Digit> = slices.iter().flat_map(|slices| slices.iter().copied()).collect();
+        let reduced = |axis: AxisId| over.as_ref().map_or(self.sums_over(axis), |over| over.contains(&axis));
+        let own = slices.into_iter().filter(|digit| digit.axis.is_some_and(reduced));
+        let mut room: Vec<u64> = own.map(|digit| digit.extent).collect();
+        let held: BTreeSet<AxisId> =
+            source.kind.dims.iter().flat_map(|&dim| names(&source.dim(dim), axes)).collect();
+        let lacking = kept.difference(&held).copied();
+        lacking.filter(|&axis| takes(&mut room, axes.size(axis))).collect()
+    }
+
+    /// Whether the stream may hold the digits in this order, where the tensor has them in that one.
+    pub fn allows(&self, order: &[Digit], tensor: &[Digit]) -> bool {
+        let matters = |digit: &&Digit| match &self.ordered {
+            Ordered::None => false,
+            Ordered::But(free) => digit.axis.is_some_and(|axis| !free.contains(&axis)),
+        };
+        let own = tensor.iter().filter(matters).filter(|digit| order.contains(digit));
+        order.iter().filter(matters).eq(own)
     }
 
     /// Whether the result is known to lack the axis, which then is summed.
@@ -117,10 +180,40 @@ fn element(op: OpRef<'_>, value: ValueId) -> Option<Expr> {
     (!tensor.kind.stream).then(|| tensor.dim(Dim::Element))
 }
 
+/// Takes so many slices of the first place that can be cut into as many.
+fn takes(room: &mut [u64], size: u64) -> bool {
+    let place = room.iter_mut().find(|place| size > 0 && place.is_multiple_of(size));
+    place.map(|place| *place /= size).is_some()
+}
+
+/// The axis that a branch asks for by name, and those of the vector register files that it meets: each element is met by its own.
+fn named(op: OpRef<'_>, axes: &Axes) -> Vec<Digit> {
+    let axis = op.body::<Expr>("axis").filter(|_| op.is(&BRANCH_DECL)).map(|axis| (*axis).clone());
+    let files = (1..op.operands().len()).filter_map(|at| operand(op, at));
+    let held = files.filter(|file| file.kind.def.name == VRF.def.name).map(|file| file.dim(Dim::Element));
+    let asked = axis.into_iter().chain(held).filter_map(|map| digits(&map, axes).ok());
+    let own = asked.flat_map(|digits| digits.iter().rev().copied().collect::<Vec<_>>());
+    own.filter(|digit| digit.axis.is_some()).map(|digit| Digit { extent: digit.live, ..digit }).collect()
+}
+
+/// The layout of what an operation makes, or of the tensor that a transfer makes of it.
+fn layout(last: OpRef<'_>) -> Option<Expr> {
+    let own = last.body::<Expr>("element").map(|map| (*map).clone());
+    own.or_else(|| last.results().first().and_then(|&result| made_of(last, result)))
+}
+
+/// Whether the elements of what an operation makes have the indices that they had.
+fn same_indices(op: OpRef<'_>) -> bool {
+    match view::kind(op) {
+        None | Some(ViewKind::Slice | ViewKind::Padding) => true,
+        Some(ViewKind::Tile | ViewKind::Reshape | ViewKind::Window | ViewKind::Transpose) => false,
+    }
+}
+
 /// The layout of the tensor that a transfer makes of `value`, through transfers whose layout is not written.
 fn made_of(op: OpRef<'_>, value: ValueId) -> Option<Expr> {
     let users = op.module.uses(value).iter().map(|&user| op.other(user));
-    users.filter(|user| user.name().starts_with("tm.")).find_map(|user| {
+    users.filter(|user| user.name().starts_with("tm.") && same_indices(*user)).find_map(|user| {
         let written = user.body::<Expr>("element").map(|map| (*map).clone());
         written.or_else(|| user.results().first().and_then(|&result| made_of(user, result)))
     })

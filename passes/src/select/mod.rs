@@ -3,24 +3,29 @@
 
 pub mod advise;
 pub mod aim;
+pub mod dag;
 pub mod digit_lists;
 pub mod driver;
 pub mod dump;
 pub mod extract;
 pub mod graph;
 pub mod optional;
+pub mod padded;
 pub mod placement;
 pub mod report;
 pub mod rule;
 pub mod rules;
+pub mod ruleset;
 pub mod scratch;
 pub mod shared;
+pub mod sharing;
 pub mod stationary;
+pub mod text;
 
 use aim::Aim;
 use extract::{Extraction, Way};
 use graph::Graph;
-use rule::Rule;
+use ruleset::RuleSet;
 use scratch::Scratch;
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
@@ -42,6 +47,8 @@ pub struct Choice {
     pub peer: Way,
     /// Cycles of the dearest way to any tensor that no other one dominates.
     pub dearest: u64,
+    /// The cheapest way to each tensor that the pipeline can end in, cheapest first.
+    pub ends: Vec<Way>,
 }
 
 impl Choice {
@@ -92,12 +99,7 @@ pub fn chain(last: OpRef<'_>) -> Vec<OpId> {
 ///
 /// # Errors
 /// That there is none, with the nearest configurations and the limit that each broke.
-pub fn choose(
-    ctx: &Context,
-    module: &Module,
-    chain: &[OpId],
-    rules: &[&'static Rule],
-) -> Result<Choice, Diagnostic> {
+pub fn choose(ctx: &Context, module: &Module, chain: &[OpId], rules: &RuleSet) -> Result<Choice, Diagnostic> {
     let ops: Vec<OpRef<'_>> = chain.iter().map(|&id| module.op(ctx, id)).collect();
     let axes = DeclaredAxes::build(ctx, module);
     choose_for(ctx, module, chain, rules, &Aim::of(&ops, &axes.0))
@@ -111,7 +113,7 @@ pub fn choose_for(
     ctx: &Context,
     module: &Module,
     chain: &[OpId],
-    rules: &[&'static Rule],
+    rules: &RuleSet,
     aim: &Aim,
 ) -> Result<Choice, Diagnostic> {
     let ops: Vec<OpRef<'_>> = chain.iter().map(|&id| module.op(ctx, id)).collect();
@@ -124,14 +126,14 @@ pub fn choose_for(
     let mut scratch = Scratch::new(ctx, module, chain)?;
     let graph = Graph::grow(&mut scratch, rules, aim);
     match extract::extract(&graph, chain.len()) {
-        Some(Extraction { best, peer, dearest }) => {
-            Ok(Choice { chain: chain.to_vec(), graph, best, peer, dearest })
+        Some(Extraction { best, peer, dearest, ends }) => {
+            Ok(Choice { chain: chain.to_vec(), graph, best, peer, dearest, ends })
         }
         None => Err(report::none_legal(&ops, &graph, aim)),
     }
 }
 
 /// Whether an operation has an open clause that no rule proposes.
-fn unruled(op: OpRef<'_>, rules: &[&'static Rule]) -> bool {
-    graph::open_clauses(op).next().is_some() && !rules.iter().any(|rule| rule.op == op.name())
+fn unruled(op: OpRef<'_>, rules: &RuleSet) -> bool {
+    graph::open_clauses(op).next().is_some() && !rules.covers(op.name())
 }

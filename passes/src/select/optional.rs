@@ -3,7 +3,7 @@
 
 use super::aim::Aim;
 use super::graph::open_clauses;
-use super::rule::Rule;
+use super::ruleset::RuleSet;
 use super::{Choice, choose_for};
 use std::collections::BTreeSet;
 use visa_ir::context::{Attr, Context};
@@ -57,7 +57,7 @@ pub fn choose(
     ctx: &Context,
     module: &mut Module,
     chain: &[OpId],
-    rules: &[&'static Rule],
+    rules: &RuleSet,
 ) -> Result<Choice, Diagnostic> {
     let (chain, optional) = insert(ctx, module, chain, rules);
     let ops: Vec<OpRef<'_>> = chain.iter().map(|&id| module.op(ctx, id)).collect();
@@ -71,27 +71,35 @@ fn insert(
     ctx: &Context,
     module: &mut Module,
     chain: &[OpId],
-    rules: &[&'static Rule],
+    rules: &RuleSet,
 ) -> (Vec<OpId>, BTreeSet<usize>) {
     let (mut longer, mut added) = (chain.to_vec(), BTreeSet::new());
-    for engine in ENGINES.iter().filter(|engine| rules.iter().any(|rule| rule.op == engine.name)) {
+    for engine in ENGINES.iter().filter(|engine| rules.covers(engine.name)) {
         let ops: Vec<OpRef<'_>> = longer.iter().map(|&id| module.op(ctx, id)).collect();
         if ops.iter().any(|op| op.name() == engine.name) {
             continue;
         }
         let place = ops.windows(2).position(|pair| (engine.fits)(&ops, pair[0], pair[1]));
-        let (Some(place), Some(decl)) = (place, ctx.op(engine.name)) else { continue };
-        let (source, behind) = (ops[place].results()[0], longer[place + 1]);
-        let spec = OpSpec::new(decl, ops[place].span()).operands([source]).result(unknown(ctx), None);
-        let auto = ctx.attr(Attr::Auto);
-        let spec = engine.clauses.iter().fold(spec, |spec, clause| spec.clause(clause, auto));
-        let id = module.insert_before(behind, spec);
-        let made = module.op(ctx, id).results()[0];
-        module.set_operand(behind, 0, made);
+        let Some(place) = place else { continue };
+        let Some(id) = put(ctx, module, engine.name, longer[place + 1]) else { continue };
         longer.insert(place + 1, id);
         added.insert(place + 1);
     }
     (longer, added)
+}
+
+/// Puts an engine in front of an operation of a pipeline, with all its clauses open.
+pub fn put(ctx: &Context, module: &mut Module, name: &str, before: OpId) -> Option<OpId> {
+    let engine = ENGINES.iter().find(|engine| engine.name == name)?;
+    let behind = module.op(ctx, before);
+    let (decl, &source) = (ctx.op(engine.name)?, behind.operands().first()?);
+    let spec = OpSpec::new(decl, behind.span()).operands([source]).result(unknown(ctx), None);
+    let auto = ctx.attr(Attr::Auto);
+    let spec = engine.clauses.iter().fold(spec, |spec, clause| spec.clause(clause, auto));
+    let id = module.insert_before(before, spec);
+    let made = module.op(ctx, id).results()[0];
+    module.set_operand(before, 0, made);
+    Some(id)
 }
 
 /// Takes an operation out of its pipeline: what follows takes what it takes.

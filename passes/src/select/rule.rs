@@ -4,10 +4,11 @@
 use super::aim::Aim;
 use std::rc::Rc;
 use visa_ir::context::{Attr, Context};
+use visa_ir::decl::ClauseKind;
 use visa_ir::module::{AttrId, OpRef};
 use visa_machine::Machine;
 use visa_mapping::attrs::MAP;
-use visa_mapping::{Axes, Digits, Dim, Expr, Tensor, digits, rebuild};
+use visa_mapping::{Axes, Digits, Dim, Equality, Expr, Tensor, digits, equal_streams, rebuild};
 
 /// A rule.
 pub struct Rule {
@@ -47,7 +48,7 @@ pub struct Site<'a> {
 pub type Proposal = Vec<(&'static str, Value)>;
 
 /// A clause's value.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Value {
     /// A mapping.
     Map(Expr),
@@ -60,6 +61,22 @@ pub enum Value {
 }
 
 impl Value {
+    /// The value that an attribute of a clause is; `None` for one that no rule proposes.
+    pub fn of(ctx: &Context, kind: ClauseKind, value: Option<AttrId>) -> Option<Self> {
+        let Some(value) = value else { return Some(Self::Absent) };
+        if let Some(map) = ctx.attr_value::<Expr>(value) {
+            return Some(Self::Map((*map).clone()));
+        }
+        match (ctx.attr_data(value), kind) {
+            (Attr::Int(number), _) => Some(Self::Int(number)),
+            (Attr::Str(word), ClauseKind::Word(words)) => {
+                words.iter().find(|own| ***own == *word).map(|word| Self::Word(word))
+            }
+            (Attr::Str(_) | Attr::Symbol(_) | Attr::Ints(_) | Attr::Strs(_) | Attr::Unit, _) => None,
+            (Attr::Auto | Attr::OpenInts(_) | Attr::Body(..) | Attr::Opaque(_), _) => None,
+        }
+    }
+
     /// The value as an attribute; none for a clause that is not there.
     pub fn attr(&self, ctx: &Context) -> Option<AttrId> {
         match self {
@@ -82,6 +99,11 @@ impl Site<'_> {
         self.source.dtype.elements(self.machine.limits.flit_bytes)
     }
 
+    /// Time and packet of the stream that flows in, as one mapping.
+    pub fn stream(&self) -> Expr {
+        Expr::pair([self.dim(Dim::Time), self.dim(Dim::Packet)])
+    }
+
     /// The digits of a mapping, if it has some.
     pub fn digits(&self, map: &Expr) -> Option<Digits> {
         digits(map, self.axes).ok()
@@ -92,8 +114,44 @@ impl Site<'_> {
         self.digits(&map).and_then(|digits| rebuild(&digits, self.axes).ok()).unwrap_or(map)
     }
 
-    /// The clauses `time` and `packet`.
+    /// The clauses `time` and `packet`: each in its normal form, unless they cut through padding, which only both together show.
     pub fn cut(&self, time: Expr, packet: Expr) -> Proposal {
-        vec![("time", Value::Map(self.tidy(time))), ("packet", Value::Map(self.tidy(packet)))]
+        let (short_time, short_packet) = (self.tidy(time.clone()), self.tidy(packet.clone()));
+        let same = || {
+            let short = Expr::pair([short_time.clone(), short_packet.clone()]);
+            let whole = Expr::pair([time.clone(), packet.clone()]);
+            matches!(equal_streams(&whole, &short, self.axes), Equality::Equal)
+        };
+        let (time, packet) = match (cuts_padding(&time, false) || cuts_padding(&packet, false)) && !same() {
+            true => (time, packet),
+            false => (short_time, short_packet),
+        };
+        vec![("time", Value::Map(time)), ("packet", Value::Map(packet))]
     }
+
+    /// A mapping's outer and inner part: `[E / n, E % n]`. Where it starts within an axis, the outer part does, and the inner one counts from there.
+    pub fn divided(&self, map: &Expr, n: u64) -> [Expr; 2] {
+        let inner = map.clone().modulo(n);
+        let starts = self.digits(&inner).filter(|digits| !digits.offset().is_empty());
+        let moved = starts.and_then(|digits| rebuild(&digits.without_offset(), self.axes).ok());
+        [map.clone().stride(n), moved.unwrap_or(inner)]
+    }
+}
+
+/// Whether a part of a mapping is a part of something padded.
+fn cuts_padding(map: &Expr, within: bool) -> bool {
+    let within = match map {
+        Expr::Pad { .. } | Expr::Alias(_) if within => return true,
+        Expr::Stride { .. } | Expr::Modulo { .. } => true,
+        Expr::Axis(_)
+        | Expr::Alias(_)
+        | Expr::Literal(_)
+        | Expr::Pair(_)
+        | Expr::Pad { .. }
+        | Expr::Resize { .. }
+        | Expr::Slice { .. }
+        | Expr::Gather { .. }
+        | Expr::Slide(_) => within,
+    };
+    map.children().into_iter().any(|child| cuts_padding(child, within))
 }

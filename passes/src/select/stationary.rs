@@ -3,8 +3,9 @@
 
 use super::chain;
 use super::graph::open_clauses;
-use super::rule::Rule;
-use super::shared::{Layout, choose_layout};
+use super::ruleset::RuleSet;
+use super::shared::is_open_load;
+use super::sharing::{self, Shared};
 use std::collections::BTreeSet;
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
@@ -12,51 +13,56 @@ use visa_ir::infer::infer_all;
 use visa_ir::module::{Module, OpId, OpRef};
 use visa_ir::open::Opening;
 
-/// A register file's layout, and the module in which its tensor and the one that streams by have changed places, where that is cheaper.
-pub struct Pair {
-    /// The layout.
-    pub layout: Layout,
-    /// The module, if it has to be another.
-    pub exchanged: Option<Module>,
+/// What was chosen for pipelines that share tensors.
+pub struct Found {
+    /// Their layouts.
+    pub shared: Shared,
+    /// The loads of register files whose tensor is the one that was to stream by, and the other way round.
+    pub exchanged: Vec<OpId>,
 }
 
-/// The best layout of the register file that `load` fills and `reader` reads, holding either of the two tensors.
+/// Writes the layouts of what the pipelines that end in `ends` share, and exchanges the tensors of contractions where all together then take
+/// fewer cycles.
 ///
 /// # Errors
-/// As of [`choose_layout`], for the tensors as they are written.
-pub fn choose_pair(
+/// As of [`sharing::choose_layouts`], for the tensors as they are written.
+pub fn choose_layouts(
     ctx: &Context,
-    module: &Module,
-    (load, reader): (OpId, &[OpId]),
-    rules: &[&'static Rule],
-) -> Result<Pair, Diagnostic> {
-    let written = choose_layout(ctx, module, (load, reader), rules);
-    let Some(other) = exchanged(ctx, module, load, reader) else {
-        return Ok(Pair { layout: written?, exchanged: None });
-    };
-    match (written, choose_layout(ctx, &other, (load, reader), rules)) {
-        (Ok(written), Ok(layout)) if layout.cycles < written.cycles => {
-            let tried = written.tried + layout.tried;
-            Ok(Pair { layout: Layout { tried, ..layout }, exchanged: Some(other) })
+    module: &mut Module,
+    ends: &[OpId],
+    rules: &RuleSet,
+) -> Result<Found, Diagnostic> {
+    let mut best = module.clone();
+    let mut shared = sharing::choose_layouts(ctx, &mut best, ends, rules);
+    let (mut written, mut exchanged) = (module.clone(), Vec::new());
+    for &load in ends.iter().filter(|&&end| is_open_load(module.op(ctx, end))) {
+        let Some(mut other) = exchange(ctx, &written, load) else { continue };
+        let before = other.clone();
+        let found = sharing::choose_layouts(ctx, &mut other, ends, rules);
+        let cheaper = match (&found, &shared) {
+            (Ok(found), Ok(known)) => found.cycles < known.cycles,
+            (Ok(_), Err(_)) => true,
+            (Err(_), Ok(_) | Err(_)) => false,
+        };
+        if cheaper {
+            (best, shared, written) = (other, found, before);
+            exchanged.push(load);
         }
-        (Ok(written), Ok(layout)) => {
-            let tried = written.tried + layout.tried;
-            Ok(Pair { layout: Layout { tried, ..written }, exchanged: None })
-        }
-        (Ok(layout), Err(_)) => Ok(Pair { layout, exchanged: None }),
-        (Err(_), Ok(layout)) => Ok(Pair { layout, exchanged: Some(other) }),
-        (Err(refused), Err(_)) => Err(refused),
     }
+    let shared = shared?;
+    *module = best;
+    Ok(Found { shared, exchanged })
 }
 
 /// The module with the two tensors exchanged; `None` if something is written against it.
-fn exchanged(ctx: &Context, module: &Module, load: OpId, reader: &[OpId]) -> Option<Module> {
+fn exchange(ctx: &Context, module: &Module, load: OpId) -> Option<Module> {
     let loaded = chain(module.op(ctx, load));
+    let [reader] = readers(ctx, module, load)[..] else { return None };
+    let reader = chain(module.op(ctx, reader));
     let (first, second) = (loaded[0], reader[0]);
     let align = reader.iter().position(|&id| module.op(ctx, id).operands().len() > 1)?;
     let front = loaded.iter().chain(&reader[..=align]);
-    let alone = module.op(ctx, load).results().iter().all(|&file| module.uses(file).len() == 1);
-    if !alone || !front.clone().all(|&id| is_open(module.op(ctx, id))) {
+    if !front.clone().all(|&id| is_open(module.op(ctx, id))) {
         return None;
     }
     let tensor = |begin: OpId| module.op(ctx, begin).operands().first().copied();
@@ -69,6 +75,12 @@ fn exchanged(ctx: &Context, module: &Module, load: OpId, reader: &[OpId]) -> Opt
     module.set_operand(second, 0, kept);
     infer_all(ctx, &mut module).ok()?;
     Some(module)
+}
+
+/// What reads a register file.
+fn readers(ctx: &Context, module: &Module, load: OpId) -> Vec<OpId> {
+    let files = module.op(ctx, load).results();
+    files.iter().flat_map(|&file| module.uses(file).to_vec()).collect()
 }
 
 /// Whether nothing is written of an operation in front of the product but that it is there: all its configuration is open, if it has any.

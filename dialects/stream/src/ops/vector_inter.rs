@@ -13,7 +13,8 @@ use visa_ir::verify::VerifyCx;
 use visa_mapping::attrs::MAP;
 use visa_mapping::facts::{check_mappings, machine};
 use visa_mapping::ops::transfer::{check_dimension, free_axes};
-use visa_mapping::{Dim, Tensor};
+use std::collections::BTreeSet;
+use visa_mapping::{Axes, AxisId, Dim, Expr, Tensor};
 use visa_numerics::{REDUCE_NAMES, ReduceOp, VectorStage, reduce_op, reduce_ops};
 
 /// `stream.vector_inter_slice_reduce`.
@@ -39,10 +40,12 @@ pub static DECL: OpDecl = OpDecl {
         ("C5", "every slice of a group holds elements: padding would be reduced with them"),
         ("C6", "time is as before, without what is promoted: one factor of it, which keeps its size (book 25)"),
         ("C7", "it stands first, or behind branch, logic, fxp, fxp_to_fp, widen, fp_to_fxp or clip, once a pass (book 25)"),
+        ("C8", "with `over`, its axes are gone from slices, time and packet, and no others are reduced (ours: it says what a choice of mappings may reduce)"),
     ],
     operands: &[OperandDecl::one("stream", &["stream.init", "stream.vector"])],
     clauses: &[
         ClauseDecl::lead("op", ClauseKind::Word(&REDUCE_NAMES), "how two elements become one"),
+        ClauseDecl::optional("over", ClauseKind::Body(&MAP), "the axes that are reduced, each as far as slices hold it; if it is not there, whatever the mappings leave out"),
         ClauseDecl::required("slice", ClauseKind::Body(&MAP), "what each slice holds afterwards").open(),
         ClauseDecl::optional("time", ClauseKind::Body(&MAP), "what each time step holds afterwards; as before if absent").open(),
     ],
@@ -87,7 +90,39 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
     check_dimension(op, &result, Dim::Slice, machine(op.ctx).topology.slices_per_cluster, axes, "C2")?;
     let free = free_axes(op, cx, 0);
-    Reduction { op, source: &source, result: &result, free: &free, axes }.derive().map(drop)
+    let reduction = Reduction { op, source: &source, result: &result, free: &free, axes };
+    reduction.derive()?;
+    check_over(&reduction)
+}
+
+/// The axes that `op` says it reduces.
+#[must_use]
+pub fn over(op: OpRef<'_>, axes: &Axes) -> Option<BTreeSet<AxisId>> {
+    op.body::<Expr>("over").map(|over| ids(&over, axes))
+}
+
+fn ids(map: &Expr, axes: &Axes) -> BTreeSet<AxisId> {
+    map.axis_names(axes).iter().filter_map(|name| axes.id(name)).collect()
+}
+
+/// C8.
+fn check_over(reduction: &Reduction<'_>) -> Result<(), Diagnostic> {
+    let Reduction { op, result, axes, .. } = *reduction;
+    let Some(over) = over(op, axes) else { return Ok(()) };
+    if let Some(&extra) = reduction.axes()?.difference(&over).next() {
+        let over: Vec<&str> = over.iter().map(|&axis| axes.name(axis)).collect();
+        let message = format!("axis `{}` is reduced, which `over [{}]` does not name", axes.name(extra), over.join(", "));
+        return Err(op.clause_error("C8", "slice", message));
+    }
+    for dim in [Dim::Slice, Dim::Time, Dim::Packet] {
+        let map = result.dim(dim);
+        if let Some(&left) = ids(&map, axes).intersection(&over).next() {
+            let (name, dim) = (axes.name(left), dim.name());
+            let message = format!("axis `{name}` is to be reduced (`over`), but {dim} `{map}` keeps some of it");
+            return Err(op.clause_error("C8", "over", message).fix(Some(format!("leave `{name}` out of {dim}"))));
+        }
+    }
+    Ok(())
 }
 
 /// C7.

@@ -4,6 +4,9 @@ use crate::select::rule::{Proposal, Rule, Site, Value};
 use visa_mapping::{Dim, Expr, PadKind};
 use visa_numerics::DType;
 
+/// The rules of this file.
+pub static RULES: &[&Rule] = &[&FLITS, &PAD];
+
 /// The Collect Engine has one way to cut a packet.
 pub(super) static FLITS: Rule = Rule {
     name: "flits",
@@ -32,5 +35,6 @@ fn flits(site: &Site<'_>) -> Vec<Proposal> {
     if whole == flit {
         return vec![site.cut(time, packet)];
     }
-    vec![site.cut(Expr::pair([time, packet.clone().stride(flit)]), packet.modulo(flit))]
+    let [outer, inner] = site.divided(&packet, flit);
+    vec![site.cut(Expr::pair([time, outer]), inner)]
 }

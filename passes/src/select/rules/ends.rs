@@ -4,6 +4,9 @@ use crate::select::digit_lists::mapping;
 use crate::select::rule::{Proposal, Rule, Site, Value};
 use visa_mapping::{Digit, Dim, Expr, PadKind};
 
+/// The rules of this file.
+pub static RULES: &[&Rule] = &[&IN_ORDER, &IN_LAYOUT, &TAIL, &ROWS, &FILE];
+
 /// Data memory takes the stream as it comes.
 pub(super) static IN_ORDER: Rule = Rule {
     name: "in-order",
@@ -49,16 +52,12 @@ pub(super) static FILE: Rule = Rule {
     name: "file",
     equation: "to_vrf of [T], [P] is [T, P]",
     op: "stream.to_vrf",
-    propose: |site| vec![vec![("element", Value::Map(site.tidy(stream(site))))]],
+    propose: |site| vec![vec![("element", Value::Map(site.tidy(site.stream())))]],
 };
-
-fn stream(site: &Site<'_>) -> Expr {
-    Expr::pair([site.dim(Dim::Time), site.dim(Dim::Packet)])
-}
 
 /// The live part of every digit of the stream, major to minor.
 fn live(site: &Site<'_>) -> Vec<Digit> {
-    let digits = site.digits(&stream(site));
+    let digits = site.digits(&site.stream());
     let own = digits.iter().flat_map(|digits| digits.iter().rev().copied());
     own.filter(|digit| digit.axis.is_some()).map(|digit| Digit { extent: digit.live, ..digit }).collect()
 }
@@ -88,7 +87,7 @@ fn tail(site: &Site<'_>) -> Vec<Proposal> {
 }
 
 fn rows(site: &Site<'_>) -> Vec<Proposal> {
-    let all = stream(site);
+    let all = site.stream();
     let Ok(size) = all.size(site.axes) else { return Vec::new() };
     let counts = site.machine.limits.row_counts.iter().filter(|&&rows| size.is_multiple_of(rows));
     let proposals = counts.map(|rows| {

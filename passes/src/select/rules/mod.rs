@@ -1,34 +1,6 @@
-//! The rules, a file an engine.
-
-mod collect;
-mod contraction;
-mod ends;
-mod fetch;
-mod ragged;
-mod switch;
-mod transpose;
+//! The rules, a file an engine. Each file lists its own in `RULES`; the build script registers the files by name, so of two rules for one
+//! operation the one in the first file is asked first.
 
 use super::rule::Rule;
 
-/// Every rule, in pipeline order.
-pub static RULES: &[&Rule] = &[
-    &fetch::REGROUP,
-    &fetch::OVER_FETCH,
-    &fetch::MASK,
-    &ragged::CUT,
-    &switch::TOPOLOGY,
-    &switch::BITMAP,
-    &collect::FLITS,
-    &contraction::JOIN,
-    &contraction::TREE,
-    &contraction::INTERLEAVE,
-    &contraction::SEQUENCE,
-    &collect::PAD,
-    &transpose::MATRIX,
-    &ends::IN_ORDER,
-    &ends::IN_LAYOUT,
-    &ends::TAIL,
-    &ragged::AS_IT_IS,
-    &ends::ROWS,
-    &ends::FILE,
-];
+include!(concat!(env!("OUT_DIR"), "/rules.rs"));

@@ -1,10 +1,13 @@
 //! Streams whose packets cut through padding: rows of 65 elements in packets of 32, or `[[A, B] # 32]` of 3 x 5. Data memory takes them
 //! with their padding (book 33, example 3).
 
-use super::fetch::{MOST_FACTORS, factors, is_summed};
-use crate::select::digit_lists::{mapping, orders};
+use super::fetch::{factors, in_turns, is_summed, orders_of};
+use crate::select::digit_lists::mapping;
 use crate::select::rule::{Proposal, Rule, Site, Value};
 use visa_mapping::{Dim, Expr, PadKind};
+
+/// The rules of this file.
+pub static RULES: &[&Rule] = &[&CUT, &AS_IT_IS];
 
 /// Packets of every size that a commit keeps, whatever lies in them.
 pub(super) static CUT: Rule = Rule {
@@ -32,7 +35,7 @@ pub(super) static AS_IT_IS: Rule = Rule {
 fn cuts(site: &Site<'_>) -> Vec<Proposal> {
     let (factors, dtype) = (factors(site), site.source.dtype);
     let mut found = Vec::new();
-    for order in orders(&factors, MOST_FACTORS) {
+    for order in orders_of(&factors, site) {
         for at in 0..order.len() {
             let (outer, inner) = order.split_at(at);
             if is_summed(inner, site) {
@@ -46,7 +49,7 @@ fn cuts(site: &Site<'_>) -> Vec<Proposal> {
                     continue;
                 };
                 let whole = whole.pad(size.next_multiple_of(packet), PadKind::Top);
-                let time = Expr::pair([time, whole.clone().stride(packet)]);
+                let time = in_turns(Expr::pair([time, whole.clone().stride(packet)]), site);
                 let proposal = vec![("time", Value::Map(time)), ("packet", Value::Map(whole.modulo(packet)))];
                 if !found.contains(&proposal) {
                     found.push(proposal);

@@ -1,0 +1,178 @@
+//! Leaves open whatever may be chosen: what a kernel says then is what it means.
+
+use crate::{OptionDecl, OptionKind, Pass, PassCx};
+use std::collections::BTreeMap;
+use visa_ir::context::AttrId;
+use visa_ir::decl::ClauseDecl;
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::{OpId, OpRef};
+use visa_ir::open::{self, Opening};
+use visa_ir::verify::Analysis;
+use visa_mapping::attrs::MAP;
+use visa_mapping::facts::DeclaredAxes;
+use visa_mapping::ops::transfer::TO_DM;
+use visa_mapping::{Axes, AxisId, Dim, Expr, Tensor, digits, operand};
+use visa_stream::ops::{commit, commit_packed, fetch};
+use visa_stream::ops::contract::{ACCUMULATE_DECL, CONTRACT_DECL};
+use visa_stream::ops::switch;
+use visa_stream::ops::vector_inter;
+
+/// The pass.
+pub static PASS: Pass = Pass {
+    name: "open-clauses",
+    summary: "replaces every clause that may be open by `auto`",
+    doc: "The other way round from `select-configs` and `allocate`: what an author chose becomes `auto`, so that what they choose can be \
+          compared with it. What only those clauses say of a kernel's meaning stays, or is written down: `over` names the axes that a \
+          contraction sums, and `slice` what a switch brings to each slice. A contraction that sums a part of an axis stays \
+          as it is, and so do its fetch, that of a stream whose flits are packed by counts or a filter, the slices behind a reduction between \
+          them and the layout of a commit that leaves elements out or starts within an axis.",
+    options: &[
+        flag("addresses", "open places in memories"),
+        flag("configurations", "open the configurations of pipelines, and the layouts of register files and of what is committed"),
+        flag("places", "open which part of a tensor lies in which slice of data memory, and in what order"),
+    ],
+    statistics: &[("opened", "clauses that became `auto`"), ("stated", "clauses that were added to keep the meaning")],
+    open: true,
+    run,
+    ..Pass::BASE
+};
+
+const fn flag(name: &'static str, doc: &'static str) -> OptionDecl {
+    OptionDecl { name, kind: OptionKind::Bool, default: "true", doc }
+}
+
+fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
+    let (addresses, configurations, places) =
+        (cx.options.bool("addresses"), cx.options.bool("configurations"), cx.options.bool("places"));
+    let axes = DeclaredAxes::build(cx.ctx, cx.module).0;
+    let (mut stated, mut kept) = (Vec::new(), Vec::new());
+    if configurations {
+        for id in cx.module.walk_all() {
+            let op = cx.module.op(cx.ctx, id);
+            stated.extend(said_by_others(op, &axes));
+            kept.extend(meant(op, &axes));
+        }
+    }
+    cx.count("stated", stated.len() as u64);
+    stated.into_iter().for_each(|(id, name, value)| cx.module.set_clause(id, name, Some(value)));
+    let mut opened = 0;
+    let wanted = |op: OpRef<'_>, clause: &ClauseDecl| {
+        let wanted = match clause.opening {
+            Opening::Never => false,
+            Opening::Address => addresses,
+            Opening::Configuration if op.is(&TO_DM) => places,
+            Opening::Configuration => configurations,
+        };
+        wanted && !kept.contains(&(op.id, clause.name)) && !open::is_open(op, clause.name)
+    };
+    for id in cx.module.walk_all() {
+        let op = cx.module.op(cx.ctx, id);
+        let clauses = op.decl().map_or(&[][..], |decl| decl.clauses).iter();
+        opened += clauses.filter(|clause| op.attr(clause.name).is_some() && wanted(op, clause)).count();
+    }
+    cx.count("opened", opened as u64);
+    open::open_up(cx.ctx, cx.module, wanted).map_err(|refused| vec![refused])
+}
+
+/// What clauses that become open say of the meaning, as clauses that stay.
+fn said_by_others(op: OpRef<'_>, axes: &Axes) -> Option<(OpId, &'static str, AttrId)> {
+    let map = |map: Expr| op.ctx.body_attr(&MAP, map);
+    if op.is(&ACCUMULATE_DECL) {
+        let contraction = op.operand_def(0).filter(|contraction| contraction.attr("over").is_none())?;
+        let summed = summed(op, axes)?;
+        let names = summed.into_iter().map(|axis| Expr::axis(axes.name(axis))).collect::<Vec<_>>();
+        return (!names.is_empty()).then(|| (contraction.id, "over", map(Expr::pair(names))));
+    }
+    if op.is(&switch::DECL) && op.attr("slice").is_none() {
+        let result = op.result_type::<Tensor>(0)?;
+        return Some((op.id, "slice", map(result.dim(Dim::Slice))));
+    }
+    None
+}
+
+/// Clauses of an operation that say what it means.
+fn meant(op: OpRef<'_>, axes: &Axes) -> Vec<(OpId, &'static str)> {
+    if op.is(&switch::DECL) || op.is(&vector_inter::DECL) {
+        return vec![(op.id, "slice")];
+    }
+    if op.is(&fetch::DECL) && decides(op, axes) {
+        return vec![(op.id, "time"), (op.id, "packet")];
+    }
+    if op.is(&commit::DECL) {
+        let whole = operand(op, 0).zip(op.result_type::<Tensor>(0)).is_some_and(|(stream, tensor)| {
+            let streamed = reaches(&stream, &[Dim::Time, Dim::Packet], axes);
+            let starts = digits(&tensor.dim(Dim::Element), axes).is_ok_and(|digits| digits.offset().is_empty());
+            starts && streamed.is_some() && streamed == reaches(&tensor, &[Dim::Element], axes)
+        });
+        return if whole { Vec::new() } else { vec![(op.id, "element")] };
+    }
+    let sums = [(op.is(&CONTRACT_DECL), "packet"), (op.is(&ACCUMULATE_DECL), "time"), (op.is(&ACCUMULATE_DECL), "packet")];
+    let mut own = sums.into_iter().filter(|(is, _)| *is).peekable();
+    if own.peek().is_none() {
+        return Vec::new();
+    }
+    let accumulation = if op.is(&ACCUMULATE_DECL) { Some(op) } else { accumulated(op) };
+    if accumulation.and_then(|op| summed(op, axes)).is_some() {
+        return Vec::new();
+    }
+    own.map(|(_, name)| (op.id, name)).collect()
+}
+
+/// Whether what is summed or kept depends on how a stream is fetched: a part of an axis is summed, or flits are packed by counts.
+fn decides(fetch: OpRef<'_>, axes: &Axes) -> bool {
+    let mut op = fetch;
+    loop {
+        let Some(&stream) = op.results().first() else { return false };
+        let users = op.module.uses(stream).iter().map(|&user| op.other(user));
+        let Some(next) = users.into_iter().find(|user| user.operands().first() == Some(&stream)) else {
+            return false;
+        };
+        if next.is(&commit_packed::DECL) {
+            return true;
+        }
+        if next.is(&ACCUMULATE_DECL) {
+            return summed(next, axes).is_none_or(|summed| leaves_out(fetch, &summed, axes));
+        }
+        op = next;
+    }
+}
+
+/// Whether a fetch reads only a part of what its tensor holds along some axes.
+fn leaves_out(fetch: OpRef<'_>, of: &[AxisId], axes: &Axes) -> bool {
+    let held = operand(fetch, 0).and_then(|held| reaches(&held, &[Dim::Packet], axes));
+    let stream = fetch.result_type::<Tensor>(0).and_then(|stream| reaches(&stream, &[Dim::Time, Dim::Packet], axes));
+    let (Some(held), Some(stream)) = (held, stream) else { return true };
+    of.iter().any(|axis| stream.get(axis).is_some_and(|read| held.get(axis) != Some(read)))
+}
+
+/// The accumulation behind a contraction.
+fn accumulated(contraction: OpRef<'_>) -> Option<OpRef<'_>> {
+    let &result = contraction.results().first()?;
+    let users = contraction.module.uses(result).iter().map(|&user| contraction.other(user));
+    users.into_iter().find(|user| user.is(&ACCUMULATE_DECL))
+}
+
+/// The axes that a contraction and its accumulation sum, each whole; `None` if they sum a part of one.
+fn summed(accumulation: OpRef<'_>, axes: &Axes) -> Option<Vec<AxisId>> {
+    let pair = operand(accumulation.operand_def(0)?, 0)?;
+    let result = accumulation.result_type::<Tensor>(0)?;
+    let dims = [Dim::Row, Dim::Time, Dim::Packet];
+    let (before, after) = (reaches(&pair, &dims, axes)?, reaches(&result, &dims, axes)?);
+    let whole = |(axis, reach): (&AxisId, &u64)| after.get(axis).is_none_or(|kept| kept == reach);
+    let gone = before.keys().filter(|axis| !after.contains_key(axis)).copied();
+    before.iter().all(whole).then(|| gone.collect())
+}
+
+/// How many coordinates of each axis a tensor holds in some dimensions, counted from the first; `None` if one has no digits.
+fn reaches(tensor: &Tensor, dims: &[Dim], axes: &Axes) -> Option<BTreeMap<AxisId, u64>> {
+    let mut last: BTreeMap<AxisId, u64> = BTreeMap::new();
+    for &dim in dims {
+        for digit in digits(&tensor.dim(dim), axes).ok()?.iter() {
+            if let Some(axis) = digit.axis {
+                let reach = last.entry(axis).or_default();
+                *reach = reach.saturating_add((digit.live - 1).saturating_mul(digit.stride));
+            }
+        }
+    }
+    Some(last.into_iter().map(|(axis, reach)| (axis, axes.size(axis).min(reach + 1))).collect())
+}
