@@ -161,7 +161,8 @@ impl Aim {
     }
 }
 
-fn names(map: &Expr, axes: &Axes) -> BTreeSet<AxisId> {
+/// The axes of a mapping.
+pub(in crate::select) fn names(map: &Expr, axes: &Axes) -> BTreeSet<AxisId> {
     map.axis_names(axes).iter().filter_map(|name| axes.id(name)).collect()
 }
 

@@ -7,7 +7,7 @@ use super::ruleset::RuleSet;
 use super::scratch::{Clauses, Scratch};
 use super::text::Bound;
 use egg::{EGraph, Id, Symbol, SymbolLang};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 use visa_cost::PipelineTime;
 use visa_ir::context::Attr;
@@ -83,8 +83,8 @@ pub struct Graph {
     pub full: bool,
     /// By operation, the rule of a text of which a bound left something out, and the bound.
     pub limits: BTreeMap<usize, (&'static str, Bound)>,
-    /// The class of the value that an operation makes with a type, of those that are told apart by what it is made of.
-    known: HashMap<(usize, TypeId, Option<usize>), usize>,
+    /// The class of the value that an operation makes with a type, and with a run ([`Scratch::run`]).
+    known: HashMap<(usize, TypeId, Option<u64>), usize>,
 }
 
 impl Graph {
@@ -139,8 +139,7 @@ impl Graph {
                 Ok((ty, time)) => {
                     let head = Symbol::from(described(scratch.op(stage), &clauses));
                     let step = Step { stage, clauses, rule, time, source, head };
-                    let apart = scratch.tells_apart(stage);
-                    if let Some(class) = self.add(step, ty, apart) {
+                    if let Some(class) = self.add(step, ty, scratch.run()) {
                         self.expand(scratch, rules, aim, (stage + 1, Some(class)));
                     }
                     scratch.pop();
@@ -150,12 +149,12 @@ impl Graph {
         }
     }
 
-    /// Adds a way to make a value of type `ty`: one class for all of them, or for all from the same source. The class, if it is new.
-    fn add(&mut self, step: Step, ty: TypeId, apart: bool) -> Option<usize> {
+    /// Adds a way to make a value of type `ty`: one class for all of them that what follows costs the same. The class, if it is new.
+    fn add(&mut self, step: Step, ty: TypeId, run: Option<u64>) -> Option<usize> {
         let children = step.source.map(|source| self.classes[source].id).into_iter().collect();
         let id = self.egraph.add(SymbolLang { op: step.head, children });
         let new = self.classes.len();
-        let number = *self.known.entry((step.stage, ty, step.source.filter(|_| apart))).or_insert(new);
+        let number = *self.known.entry((step.stage, ty, run)).or_insert(new);
         if number == new {
             self.classes.push(Class { stage: step.stage, steps: Vec::new(), id, ty });
         }
@@ -192,6 +191,7 @@ impl Graph {
         let seed = aim.seed.get(stage).filter(|seed| !seed.is_empty());
         let mut found: Vec<(Option<&'static str>, Clauses)> =
             seed.map(|seed| (None, seed.clone())).into_iter().collect();
+        let mut known: HashSet<Clauses> = found.iter().map(|(_, clauses)| clauses.clone()).collect();
         let written: Vec<Proposal> = seed.map(|seed| proposal(op, seed)).into_iter().collect();
         let proposals = rules.proposals(&site, &written);
         if let Some(limit) = proposals.limit {
@@ -199,7 +199,7 @@ impl Graph {
         }
         for (rule, proposal) in proposals.found {
             match chosen(op, &proposal, &axes.0) {
-                Some(clauses) if !found.iter().any(|(_, known)| *known == clauses) => {
+                Some(clauses) if known.insert(clauses.clone()) => {
                     found.push((Some(rule), clauses));
                 }
                 Some(_) => {}

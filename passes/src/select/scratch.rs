@@ -7,6 +7,8 @@ use crate::pass_list::lower_to_hw;
 use std::collections::HashMap;
 use std::rc::Rc;
 use visa_cost::PipelineTime;
+use visa_hw::ops::collect::COLLECT;
+use visa_hw::ops::store::contiguous_fetch;
 use visa_hw::stage::{Build, Flow, Wire};
 use visa_ir::context::{Attr, Context};
 use visa_ir::decl::ClauseKind;
@@ -19,7 +21,7 @@ use visa_machine::Machine;
 use visa_mapping::facts::{DeclaredAxes, Support, machine};
 use visa_mapping::{Equality, Tensor, equal_streams, operand, view};
 use visa_stream::ops::store::TO_TRF;
-use visa_stream::ops::{collect, fetch, vector_expr};
+use visa_stream::ops::vector_expr;
 use visa_stream::unmasked;
 
 /// The clauses that a choice gives an operation, and those that it takes away.
@@ -54,6 +56,8 @@ struct Placed {
     time: PipelineTime,
     /// Whether the pipeline does without it.
     absent: bool,
+    /// Contiguous bytes that were fetched and are as they were, where a load of a register file may follow.
+    run: Option<u64>,
 }
 
 /// Gives open addresses some value: no configuration depends on which.
@@ -136,13 +140,10 @@ impl<'a> Scratch<'a> {
         self.axes.clone()
     }
 
-    /// Whether ways to the same flits, which operation `stage` has just made, differ in what follows: a register file is loaded by a short
-    /// command where a fetch of one contiguous run makes them (book 18).
-    pub fn tells_apart(&self, stage: usize) -> bool {
-        let mut before = (0..stage).rev().filter(|&before| !self.stages[before].absent);
-        self.op(self.operations() - 1).is(&TO_TRF)
-            && self.op(stage).is(&collect::DECL)
-            && before.next().is_some_and(|before| self.op(before).is(&fetch::DECL))
+    /// What else than its type the stream says of the commands behind it: the contiguous bytes that it is, where those make a load of a register file
+    /// a short command (book 18).
+    pub fn run(&self) -> Option<u64> {
+        self.stages.last().and_then(|placed| placed.run)
     }
 
     /// Takes back the last choice.
@@ -266,11 +267,11 @@ impl<'a> Scratch<'a> {
 
     /// What flows so far, through nothing.
     fn nothing(&self) -> Placed {
-        let (wire, flow) = match self.stages.last() {
-            Some(placed) => (placed.wire.clone(), placed.flow),
-            None => (Wire::NOTHING, Flow { packets: 0, packet: 0 }),
+        let (wire, flow, run) = match self.stages.last() {
+            Some(placed) => (placed.wire.clone(), placed.flow, placed.run),
+            None => (Wire::NOTHING, Flow { packets: 0, packet: 0 }, None),
         };
-        Placed { command: None, wire, flow, time: PipelineTime::default(), absent: false }
+        Placed { command: None, wire, flow, time: PipelineTime::default(), absent: false, run }
     }
 
     /// Adds a command to the pipeline, and prices it.
@@ -281,6 +282,10 @@ impl<'a> Scratch<'a> {
         match self.price(command, &mut placed) {
             Ok(command) => {
                 placed.command = Some(command);
+                let op = self.commands.op(self.ctx, command);
+                let loads = self.op(self.chain.len() - 1).is(&TO_TRF);
+                placed.run =
+                    if op.is(&COLLECT) { placed.run } else { contiguous_fetch(op).filter(|_| loads) };
                 Ok(placed)
             }
             Err((command, refused)) => {

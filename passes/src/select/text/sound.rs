@@ -362,7 +362,6 @@ fn undecided(rule: &TextRule) -> Diagnostic {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::select::text::closure;
 
     #[test]
     fn experiment() {
