@@ -33,8 +33,11 @@ pub fn unknown_source(op: OpRef<'_>) -> Diagnostic {
 
 /// No configuration is legal: how far they came, and the limits that the ones that came farthest broke.
 pub fn none_legal(ops: &[OpRef<'_>], graph: &Graph, aim: &Aim) -> Diagnostic {
-    let farthest = graph.refusals.keys().map(|(stage, _)| *stage).max();
-    let reached = graph.classes.iter().map(|class| class.stage + 1).max().unwrap_or(0).min(ops.len() - 1);
+    // What need not be there stops nothing.
+    let stops = |stage: &usize| !aim.optional.contains(stage);
+    let farthest = graph.refusals.keys().map(|(stage, _)| *stage).filter(stops).max();
+    let reached = graph.classes.iter().map(|class| class.stage + 1).max().unwrap_or(0);
+    let reached = (reached..ops.len()).find(stops).unwrap_or(ops.len() - 1);
     let stage = farthest.filter(|stage| *stage >= reached).unwrap_or(reached);
     let op = ops[stage];
     let mut message = format!("no configuration of this pipeline is legal: none of `{}`", op.name());
