@@ -87,8 +87,9 @@ fn runs(rules: &RuleSet, count: u64, seed: u64) -> BTreeMap<&'static str, Tally>
 #[expect(clippy::print_stdout, reason = "how many proposals of each rule were run")]
 fn what_rules_propose_leaves_results_as_they_are() {
     let tallies = runs(&RuleSet::default(), setting("VISA_PIPELINES", 28), setting("VISA_SEED", 2026));
-    // No pipeline that is drawn has one of the engines that only move: the next test has.
-    for rule in RuleSet::default().rust().iter().filter(|rule| !MOVERS.contains(&rule.op)) {
+    // No pipeline that is drawn has one of the engines that only move, or a term that is no plain digit: the next tests have.
+    let drawn = |rule: &&&Rule| !MOVERS.contains(&rule.op) && rule.name != "terms";
+    for rule in RuleSet::default().rust().iter().filter(drawn) {
         let tally = tallies.get(rule.name);
         println!("{}: {} proposals run", rule.name, tally.map_or(0, |tally| tally.run));
         assert!(tally.is_some_and(|tally| tally.run > 0), "no proposal of `{}` was run", rule.name);
@@ -135,6 +136,49 @@ fn what_rules_of_moving_engines_propose_leaves_results_as_they_are() {
     println!("{run:?}");
     for rule in ["matrix", "topology"] {
         assert!(run.get(rule).is_some_and(|run| *run > 10), "`{rule}` was hardly run: {run:?}");
+    }
+}
+
+/// What a kernel does with `%d`, the tensor `%x` in data memory, that a fetch by plain digits does not: overwrites a part of another tensor, puts gathered
+/// rows in order, and stores zeros on both sides of 13 elements.
+const PARTS: [[&str; 3]; 3] = [
+    ["element [R, C]", "%z = stream.commit_view %2, %w element [R @ 1 = 2, C]", "[S, R, C]"],
+    ["element [R @ (2, 0, 3, 1), C]", "%z = stream.commit %2 at 4096, element [R, C]", "[S, R, C]"],
+    [
+        "element [R, C]\n%s = tm.slice %d element [R, C = 13 # 16]\n%e = tm.reshape %s element [R, B # 16]",
+        "%z = stream.commit %2 at 4096, element [R, {P}]",
+        "[S, R, B]",
+    ],
+];
+
+#[test]
+fn fetches_by_terms_leave_results_as_they_are() {
+    let ctx = whole::context(SLICES);
+    for [held, end, result] in PARTS {
+        let read = if held.contains("%e") { "%e" } else { "%d" };
+        let text = format!(
+            "visa 1
+             tm.axes [S = 8, R = 4, C = 16, B = 13]
+             tm.alias @P, map [B # 14 {{left 0}} # 16 {{0}}]
+             tm.func @f(%x: !tm.hbm<i8, [1], [S, R, C]>, %y: !tm.hbm<i8, [1], [S, R, C]>) at [0, 4096] {{
+               %d = tm.to_dm %x at 64, cluster [1 # 2], slice [S], {held}
+               %w = tm.to_dm %y at 8192, cluster [1 # 2], slice [S], element [R, C]
+               %0 = stream.begin main {read}
+               %1 = stream.fetch %0 time auto, packet auto
+               %2 = stream.collect %1 time auto, packet auto
+               {end}
+               %r = tm.to_hbm %z at 0x100000, element {result}
+               tm.return %r
+             }}"
+        );
+        let module = whole::load(&ctx, &text).unwrap_or_else(|found| panic!("{found:?}\n{text}"));
+        let chain = whole::open_chains(&ctx, &module).remove(0);
+        let choice = choose(&ctx, &module, &chain, &RuleSet::default()).expect("a choice");
+        let meaning = sound::meaning(&ctx, &whole::choose(&ctx, module.clone()).expect("a choice"));
+        let configurations = sound::configurations(&ctx, &module, &choice, 12);
+        let runs = configurations.into_iter().filter(|(rule, _)| *rule == "terms");
+        let same: Vec<_> = runs.filter_map(|(_, closed)| sound::means(&ctx, closed, &meaning)).collect();
+        assert!(!same.is_empty() && same.iter().all(|same| *same), "{same:?}\n{text}");
     }
 }
 

@@ -83,6 +83,6 @@ pub(crate) fn open_chains(ctx: &Context, module: &Module) -> Vec<Vec<OpId>> {
 
 /// The last operations of pipelines.
 pub(crate) fn ends(ctx: &Context, module: &Module) -> Vec<OpId> {
-    let ends = ["stream.commit", "stream.to_trf", "stream.to_vrf"];
+    let ends = ["stream.commit", "stream.commit_view", "stream.to_trf", "stream.to_vrf"];
     module.walk_all().into_iter().filter(|&id| ends.contains(&module.op(ctx, id).name())).collect()
 }
