@@ -27,6 +27,8 @@ pub struct Aim {
     pub sums: bool,
     /// What the slices hold of the tensors at rest that the stream meets behind a switch: the stream must hold the same there.
     pub slice: Option<Expr>,
+    /// What a register file holds, row by row, where all of it is written and the stream goes there as it is fetched: it must be in this order.
+    pub filed: Option<Expr>,
     /// Clauses that each operation had before they were opened, for advice; they are tried with the proposals.
     pub seed: Vec<Clauses>,
 }
@@ -50,6 +52,7 @@ impl Aim {
         aim.layout = own.or_else(next);
         aim.written.extend(aim.layout.clone());
         aim.slice = met(chain);
+        aim.filed = filed(chain);
         aim.sums = aim.pairs || last.name() == "stream.to_trf";
         aim.kept = aim.layout.as_ref().map(|layout| names(layout, axes));
         let over =
@@ -105,6 +108,19 @@ fn met(chain: &[OpRef<'_>]) -> Option<Expr> {
     let others = behind.flat_map(|op| op.operands().iter().skip(1).map(|&operand| (*op, operand)));
     let mut tensors = others.filter_map(|(op, value)| op.ctx.type_value::<Tensor>(op.module.ty(value)));
     tensors.find(|tensor| !tensor.kind.stream).map(|tensor| tensor.dim(Dim::Slice))
+}
+
+/// Rows and elements of the register file that a pipeline fills as it fetches.
+fn filed(chain: &[OpRef<'_>]) -> Option<Expr> {
+    const KEEP_ORDER: [&str; 3] = ["stream.begin", "stream.fetch", "stream.collect"];
+    let (last, others) = chain.split_last()?;
+    let map = |name: &str| last.body::<Expr>(name).map(|map| (*map).clone());
+    let whole = match last.name() {
+        "stream.to_trf" => Expr::pair([map("row")?, map("element")?]),
+        "stream.to_vrf" => map("element")?,
+        _ => return None,
+    };
+    others.iter().all(|op| KEEP_ORDER.contains(&op.name())).then_some(whole)
 }
 
 /// The element mapping of a tensor at rest.

@@ -41,6 +41,8 @@ pub struct Scratch<'a> {
     axes: Rc<DeclaredAxes>,
     /// What was chosen, operation by operation.
     stages: Vec<Placed>,
+    /// What operations ask about their operands: the same for every choice behind these stages.
+    support: Option<Rc<Support>>,
 }
 
 /// An operation with its clauses, as a command.
@@ -50,8 +52,8 @@ struct Placed {
     flow: Flow,
     /// Of this engine alone.
     time: PipelineTime,
-    /// Contiguous bytes that were fetched and are as they were, where a load of a register file may follow.
-    run: Option<u64>,
+    /// Whether it is one contiguous run of data memory that a load of a register file may follow.
+    run: bool,
 }
 
 /// Gives open addresses some value: no configuration depends on which.
@@ -96,7 +98,18 @@ impl<'a> Scratch<'a> {
         let (written, mut module, chain) = (module.clone(), module.clone(), chain.to_vec());
         chain.iter().for_each(|&id| close_addresses(ctx, &mut module, id));
         let axes = Rc::new(DeclaredAxes::build(ctx, &module));
-        Ok(Self { ctx, written, module, chain, commands, exec, machine, axes, stages: Vec::new() })
+        Ok(Self {
+            ctx,
+            written,
+            module,
+            chain,
+            commands,
+            exec,
+            machine,
+            axes,
+            stages: Vec::new(),
+            support: None,
+        })
     }
 
     /// How many operations the pipeline has.
@@ -119,14 +132,15 @@ impl<'a> Scratch<'a> {
         self.axes.clone()
     }
 
-    /// What else than its type the stream says of the commands behind it: the contiguous bytes that it is, where those make a load of a register file
-    /// a short command (book 18).
-    pub fn run(&self) -> Option<u64> {
-        self.stages.last().and_then(|placed| placed.run)
+    /// What else than its type the stream says of the commands behind it: whether it is one contiguous run, which makes a load of a register file a
+    /// short command (book 18).
+    pub fn run(&self) -> bool {
+        self.stages.last().is_some_and(|placed| placed.run)
     }
 
     /// Takes back the last choice.
     pub fn pop(&mut self) {
+        self.support = None;
         if let Some(command) = self.stages.pop().and_then(|placed| placed.command) {
             self.commands.erase(command);
         }
@@ -148,13 +162,16 @@ impl<'a> Scratch<'a> {
         for (value, &ty) in op.results().to_vec().into_iter().zip(&*types) {
             self.module.set_type(value, ty);
         }
-        let spec = self.lowered(id)?;
+        let support = self.support.take().unwrap_or_else(|| Rc::new(Support::build(self.ctx, &self.module)));
+        self.support = Some(support.clone());
+        let spec = self.lowered(id, support)?;
         if stage + 1 == self.chain.len() {
             self.check_users(id)?;
         }
         let placed = self.place(spec)?;
         let time = placed.time;
         self.stages.push(placed);
+        self.support = None;
         Ok((types[0], time))
     }
 
@@ -182,10 +199,11 @@ impl<'a> Scratch<'a> {
     }
 
     /// Verifies an operation; what it becomes inside `hw.exec`.
-    fn lowered(&self, id: OpId) -> Result<Option<OpSpec>, Diagnostic> {
+    fn lowered(&self, id: OpId, support: Rc<Support>) -> Result<Option<OpSpec>, Diagnostic> {
         let op = self.module.op(self.ctx, id);
         let known = VerifyCx::new(self.ctx, &self.module);
         known.know(self.axes.clone());
+        known.know(support.clone());
         if let Some(verify) = op.decl().and_then(|decl| decl.verify) {
             verify(op, &known)?;
         }
@@ -193,7 +211,7 @@ impl<'a> Scratch<'a> {
         if let Some(unmasked) = unmasked::warnings(op, &self.axes.0).into_iter().next() {
             return Err(unmasked);
         }
-        let (support, addresses) = (known.analysis::<Support>(), HashMap::new());
+        let addresses = HashMap::new();
         let cx = StageCx {
             ctx: self.ctx,
             axes: &self.axes.0,
@@ -208,7 +226,7 @@ impl<'a> Scratch<'a> {
     fn place(&mut self, spec: Option<OpSpec>) -> Result<Placed, Diagnostic> {
         let (wire, flow, run) = match self.stages.last() {
             Some(placed) => (placed.wire.clone(), placed.flow, placed.run),
-            None => (Wire::NOTHING, Flow { packets: 0, packet: 0 }, None),
+            None => (Wire::NOTHING, Flow { packets: 0, packet: 0 }, false),
         };
         let time = PipelineTime::default();
         let mut placed = Placed { command: None, wire, flow, time, run };
@@ -219,7 +237,9 @@ impl<'a> Scratch<'a> {
                 placed.command = Some(command);
                 let op = self.commands.op(self.ctx, command);
                 let loads = self.op(self.chain.len() - 1).is(&TO_TRF);
-                placed.run = if op.is(&COLLECT) { placed.run } else { contiguous_fetch(op).filter(|_| loads) };
+                let whole = Some(placed.flow.packets.saturating_mul(placed.flow.packet));
+                placed.run =
+                    loads && if op.is(&COLLECT) { placed.run } else { contiguous_fetch(op) == whole };
                 Ok(placed)
             }
             Err((command, refused)) => {

@@ -19,7 +19,8 @@ fn setting(name: &str, default: u64) -> u64 {
 
 fn main() {
     let most = setting("VISA_TRIED", 60_000);
-    let mut cases = Case::drawn(setting("VISA_SEED", 2026), setting("VISA_FIRST", 0)..setting("VISA_PIPELINES", 350));
+    let mut cases =
+        Case::drawn(setting("VISA_SEED", 2026), setting("VISA_FIRST", 0)..setting("VISA_PIPELINES", 350));
     let drawn = cases.len();
     if setting("VISA_KERNELS", 1) > 0 {
         let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../test");
@@ -34,7 +35,10 @@ fn main() {
         let Some((least, best)) = &case.least.best else { continue };
         let chosen = case.chosen.as_ref().copied().unwrap_or(u64::MAX);
         if chosen > *least {
-            println!("{:?}: {:?} instead of {least} cycles ({:?}):\n{best}", case.case, case.chosen, case.least.whole);
+            println!(
+                "{:?}: {:?} instead of {least} cycles ({:?}):\n{best}",
+                case.case, case.chosen, case.least.whole
+            );
         }
         if chosen < *least && case.least.whole {
             println!("{:?}: {chosen} cycles, less than {least} of the search", case.case);
@@ -49,7 +53,10 @@ fn main() {
     let mut slowest: Vec<_> = all.iter().collect();
     slowest.sort_by_key(|case| std::cmp::Reverse(case.took));
     for case in slowest.iter().take(8) {
-        println!("{:?}: choice {:?}, search {:?}, tried {}", case.case, case.took, case.searched, case.least.tried);
+        println!(
+            "{:?}: choice {:?}, search {:?}, tried {}",
+            case.case, case.took, case.searched, case.least.tried
+        );
     }
     let configurations: u64 = proved.iter().map(|case| case.least.legal).sum();
     let few = proved.iter().filter(|case| case.least.legal <= 1_000_000).count();

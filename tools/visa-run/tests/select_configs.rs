@@ -2,20 +2,17 @@
 
 mod select;
 
-use select::brute::{Least, Outcome, enumerate, first};
+use select::brute::first;
 use select::cases::{Kind, kernel, written};
+use select::compare::{Case, Compared, SLICES, compare};
 use select::{sound, whole};
 use std::collections::BTreeMap;
 use visa_ir::context::Context;
 use visa_ir::module::{Module, OpId};
-use visa_mapping::facts::machine;
 use visa_mapping::{Dim, Expr};
 use visa_passes::select::choose;
 use visa_passes::select::rule::{Rule, Site};
 use visa_passes::select::rules::RULES;
-
-/// Slices of the machine: rules are the same with fewer, and runs are short.
-const SLICES: u64 = 8;
 
 fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
@@ -24,18 +21,8 @@ fn setting(name: &str, default: u64) -> u64 {
 /// The kernel of a case and its open pipeline; none if DMA cannot bring its tensors.
 fn case(ctx: &Context, seed: u64, case: u64) -> Option<(Kind, String, Module, Vec<OpId>)> {
     let (kind, text) = kernel(seed, case);
-    let module = whole::load(ctx, &text).ok()?;
-    let chain = whole::open_chains(ctx, &module).into_iter().next()?;
+    let (module, chain) = Case::Drawn { seed, number: case }.open(ctx, ctx)?;
     Some((kind, text, module, chain))
-}
-
-/// Cycles of the pipeline as the pass chooses it, or what the pass says.
-fn chosen(ctx: &Context, module: &Module, chain: &[OpId]) -> Result<u64, String> {
-    let why = |findings: Vec<visa_ir::diag::Diagnostic>| format!("{findings:?}");
-    let closed = whole::choose(ctx, module.clone()).map_err(why)?;
-    let last = closed.op(ctx, chain[chain.len() - 1]).span();
-    let program = whole::compile(ctx, closed).map_err(why)?;
-    Ok(whole::cycles(&program, &machine(ctx), last))
 }
 
 #[test]
@@ -44,40 +31,23 @@ fn chosen(ctx: &Context, module: &Module, chain: &[OpId]) -> Result<u64, String>
     reason = "how many pipelines were small enough, for whoever tries more of them"
 )]
 fn no_configuration_is_cheaper_than_the_chosen_one() {
-    // `VISA_PIPELINES=700 VISA_CONFIGURATIONS=1000000 cargo test -p visa-run --release --test select_configs -- --nocapture` tries more.
-    let (count, seed) = (setting("VISA_PIPELINES", 28), setting("VISA_SEED", 2026));
-    let bound = setting("VISA_CONFIGURATIONS", 500);
-    let ctx = whole::context(SLICES);
-    let (mut proved, mut large, mut illegal, mut priced, mut further) = (BTreeMap::new(), 0, 0, 0, 0);
-    let mut gaps = Vec::new();
-    for number in setting("VISA_FIRST", 0)..count {
-        let Some((kind, text, module, chain)) = case(&ctx, seed, number) else { continue };
-        let (least, whole) = match enumerate(&ctx, &module, &chain, bound) {
-            Outcome::All(least) => (least, true),
-            Outcome::TooMany(least) => (least, false),
-        };
-        let chosen = chosen(&ctx, &module, &chain);
-        priced += least.legal;
-        large += u64::from(!whole);
-        let Least { best: Some((cycles, best)), .. } = least else {
-            illegal += 1;
-            continue;
-        };
-        // Of a pipeline that is too large, none that was priced may be cheaper either. Rules may reach further than the search.
-        let proved_here = chosen.as_ref().is_ok_and(|chosen| *chosen <= cycles);
-        further += u64::from(whole && chosen.as_ref().is_ok_and(|chosen| *chosen < cycles));
-        if proved_here {
-            *proved.entry(kind).or_insert(0_u64) += u64::from(whole);
-        } else {
-            gaps.push(format!("seed {seed}, case {number}, {kind:?}, all {whole}: {cycles} cycles:\n{best}\nchosen: {chosen:?}\n{text}"));
-        }
-    }
-    let total: u64 = proved.values().sum();
-    println!(
-        "{total} pipelines proved {proved:?}, {large} too large, {illegal} without a legal configuration, {further} cheaper than all; {priced} configurations priced"
-    );
+    // `cargo bench --bench select_configs` tries more, and the kernels as well.
+    let (first, count) = (setting("VISA_FIRST", 0), setting("VISA_PIPELINES", 28));
+    let cases = Case::drawn(setting("VISA_SEED", 2026), first..count);
+    let all = compare(&cases, setting("VISA_TRIED", 1_500));
+    let whole = all.iter().filter(|found| found.least.whole && found.least.best.is_some()).count();
+    let configurations: u64 = all.iter().map(|found| found.least.legal).sum();
+    println!("{whole} of {} pipelines whole, {configurations} configurations", all.len());
+    // Of a pipeline that is too large, nothing that was priced may be cheaper either.
+    let gap = |found: &&Compared| {
+        let least = found.least.best.as_ref().map(|best| best.0);
+        least.is_some_and(|least| found.chosen.as_ref().copied().unwrap_or(u64::MAX) > least)
+    };
+    let told =
+        |found: &Compared| format!("{:?}: {:?} instead of {:?}", found.case, found.chosen, found.least.best);
+    let gaps: Vec<String> = all.iter().filter(gap).map(told).collect();
     assert!(gaps.is_empty(), "{} gaps\n{}", gaps.len(), gaps.join("\n"));
-    assert!(total * 8 >= count, "only {total} of {count} pipelines were small enough");
+    assert!(whole * 8 >= all.len(), "only {whole} of {} pipelines were small enough", all.len());
 }
 
 /// Proposals of each rule that were run, and those that changed a result.

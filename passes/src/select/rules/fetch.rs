@@ -41,17 +41,17 @@ fn beyond(site: &Site<'_>, bytes: u64) -> impl Iterator<Item = u64> {
 }
 
 /// Most digits whose every order is proposed: of 6 there are 720.
-pub(super) const MOST_FACTORS: usize = 6;
+const MOST_FACTORS: usize = 6;
 
 /// Every order and cut; `sizes` says to which bytes a packet of so many is padded, and with what.
 fn cuts(site: &Site<'_>, sizes: impl Fn(&Site<'_>, u64) -> Vec<(u64, PadKind)>) -> Vec<Proposal> {
     let factors = factors(site);
     let mut found = Found::default();
-    for order in orders(&factors, MOST_FACTORS) {
+    for order in arrangements(&factors, site) {
         (0..=order.len()).for_each(|cut| add(site, &sizes, order.split_at(cut), &mut found));
     }
     for (factors, low) in cut_again(&factors) {
-        for order in orders(&factors, MOST_FACTORS) {
+        for order in arrangements(&factors, site) {
             let Some(cut) = order.iter().position(|digit| *digit == low) else { continue };
             if !fills_flits_with_less(&order[cut..], site) {
                 add(site, &sizes, order.split_at(cut), &mut found);
@@ -59,6 +59,22 @@ fn cuts(site: &Site<'_>, sizes: impl Fn(&Site<'_>, u64) -> Vec<(u64, PadKind)>) 
         }
     }
     found.proposals
+}
+
+/// Every order of the digits; where a register file says which, that one.
+pub(super) fn arrangements(factors: &[Digit], site: &Site<'_>) -> Vec<Vec<Digit>> {
+    let mut orders = orders(factors, MOST_FACTORS);
+    let live = |digits: &[Digit]| mapping(digits, site.axes).and_then(|map| site.digits(&map));
+    let wanted = site.aim.filed.as_ref().and_then(|filed| site.digits(filed)).and_then(|filed| {
+        let own = filed.iter().rev().filter(|digit| digit.axis.is_some());
+        live(&own.map(|digit| Digit { extent: digit.live, ..*digit }).collect::<Vec<_>>())
+    });
+    if let Some(wanted) = wanted
+        && orders.iter().any(|order| live(order).as_ref() == Some(&wanted))
+    {
+        orders.retain(|order| live(order).as_ref() == Some(&wanted));
+    }
+    orders
 }
 
 /// Proposals, each once.
@@ -131,7 +147,9 @@ fn cut_again(factors: &[Digit]) -> Vec<(Vec<Digit>, Digit)> {
 /// The divisors of a number, but for 1 and itself.
 fn divisors(number: u64) -> impl Iterator<Item = u64> {
     let small = (2..).take_while(move |small| small * small <= number);
-    let both = small.filter(move |&small| number.is_multiple_of(small)).flat_map(move |small| [small, number / small]);
+    let both = small
+        .filter(move |&small| number.is_multiple_of(small))
+        .flat_map(move |small| [small, number / small]);
     both.collect::<BTreeSet<u64>>().into_iter()
 }
 

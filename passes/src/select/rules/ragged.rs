@@ -1,8 +1,8 @@
 //! Streams whose packets cut through padding: rows of 65 elements in packets of 32, or `[[A, B] # 32]` of 3 x 5. Data memory takes them
 //! with their padding (book 33, example 3).
 
-use super::fetch::{Found, MOST_FACTORS, factors, is_summed};
-use crate::select::digit_lists::{mapping, orders};
+use super::fetch::{Found, arrangements, factors, is_summed};
+use crate::select::digit_lists::mapping;
 use crate::select::rule::{Proposal, Rule, Site, Value};
 use visa_mapping::{Dim, Expr, PadKind};
 
@@ -32,7 +32,7 @@ pub(super) static AS_IT_IS: Rule = Rule {
 fn cuts(site: &Site<'_>) -> Vec<Proposal> {
     let (factors, dtype) = (factors(site), site.source.dtype);
     let mut found = Found::default();
-    for order in orders(&factors, MOST_FACTORS) {
+    for order in arrangements(&factors, site) {
         for at in 0..order.len() {
             let (outer, inner) = order.split_at(at);
             if is_summed(inner, site) {

@@ -12,12 +12,12 @@ use visa_ir::context::{Attr, Context};
 use visa_ir::diag::{Diagnostic, Severity};
 use visa_ir::infer::{infer_all, result_types};
 use visa_ir::module::{Module, OpId, OpRef, TypeId};
-use visa_ir::open::{self, Opening};
 use visa_ir::print::{Form, print_op};
 use visa_ir::span::Span;
 use visa_ir::verify::{Analysis, VerifyCx, has_errors, verify};
 use visa_machine::Machine;
 use visa_mapping::facts::DeclaredAxes;
+use visa_passes::select::graph::open_clauses;
 use visa_stream::unmasked;
 
 /// What was found.
@@ -53,10 +53,12 @@ fn search(ctx: &Context, module: &Module, chain: &[OpId], most: u64, first_only:
     let machine = visa_mapping::facts::machine(ctx);
     let space = Space::of(ctx, module, chain, &machine, &axes.0);
     let spans = chain.iter().map(|&id| module.op(ctx, id).span()).collect();
+    let open = |&id: &OpId| open_clauses(module.op(ctx, id)).next().map(|_| module.op(ctx, id).span());
     let mut search = Search {
         ctx,
         chain,
         spans,
+        open: chain.iter().map(open).collect(),
         machine: &machine,
         space,
         axes: axes.clone(),
@@ -122,6 +124,8 @@ struct Search<'a> {
     ctx: &'a Context,
     chain: &'a [OpId],
     spans: Vec<Span>,
+    /// The same of those that have something open: nothing else is to blame.
+    open: Vec<Option<Span>>,
     machine: &'a Machine,
     space: Space<'a>,
     axes: Rc<DeclaredAxes>,
@@ -144,8 +148,7 @@ impl Search<'_> {
     fn explore(&mut self, module: &mut Module, stage: usize) -> Result<Behind, usize> {
         let mut all = Behind::default();
         let id = self.chain[stage];
-        let open = open::clauses(self.op(module, stage)).filter(|clause| clause.opening == Opening::Configuration);
-        let open: Vec<&'static str> = open.map(|clause| clause.name).collect();
+        let open: Vec<&'static str> = open_clauses(self.op(module, stage)).collect();
         let auto = self.ctx.attr(Attr::Auto);
         for values in self.space.values(self.op(module, stage), &open) {
             self.least.tried += 1;
@@ -179,7 +182,8 @@ impl Search<'_> {
         let known = VerifyCx::new(self.ctx, module);
         known.know(self.axes.clone());
         // A sum over what nobody defined is legal for the machine, but it is not the same tensor.
-        decl.verify.is_none_or(|verify| verify(op, &known).is_ok()) && unmasked::warnings(op, &self.axes.0).is_empty()
+        decl.verify.is_none_or(|verify| verify(op, &known).is_ok())
+            && unmasked::warnings(op, &self.axes.0).is_empty()
     }
 
     /// The time of an operation, and what can follow it. If it is what lowering refuses, or one in front of it, the number of that.
@@ -215,7 +219,8 @@ impl Search<'_> {
         if self.op(module, self.chain.len() - 1).name() != "stream.to_trf" {
             return Vec::new();
         }
-        let fetch = self.chain.iter().map(|&id| module.op(self.ctx, id)).find(|op| op.name() == "stream.fetch");
+        let fetch =
+            self.chain.iter().map(|&id| module.op(self.ctx, id)).find(|op| op.name() == "stream.fetch");
         let value = |name: &'static str| {
             let clauses = fetch.iter().flat_map(|op| op.clauses());
             clauses.into_iter().find(|clause| clause.name == name).map(|clause| (name, clause.value))
@@ -227,8 +232,12 @@ impl Search<'_> {
     fn price(&mut self, module: &Module, stage: usize) -> Result<Vec<Time>, usize> {
         let mut closed = module.clone();
         let blamed = |findings: &[Diagnostic]| {
-            let at = |finding: &Diagnostic| self.spans.iter().position(|span| *span == finding.span);
-            findings.iter().filter(|finding| finding.severity == Severity::Error).find_map(at).unwrap_or(stage)
+            let at = |finding: &Diagnostic| self.open.iter().position(|span| *span == Some(finding.span));
+            findings
+                .iter()
+                .filter(|finding| finding.severity == Severity::Error)
+                .find_map(at)
+                .unwrap_or(stage)
         };
         infer_all(self.ctx, &mut closed).map_err(|error| blamed(&[error]))?;
         let findings = verify(self.ctx, &closed);

@@ -22,7 +22,8 @@ use visa_ir::module::{AttrId, Module, OpId, OpRef};
 use visa_machine::Machine;
 use visa_mapping::attrs::MAP;
 use visa_mapping::{
-    Axes, AxisId, Digit, Dim, Equality, Expr, PadKind, Tensor, digits, equal_streams, operand,
+    Axes, AxisId, Digit, Digits, Dim, Equality, Expr, PadKind, Tensor, digits, equal_streams, operand,
+    rebuild,
 };
 use visa_numerics::DType;
 
@@ -65,16 +66,24 @@ fn wanted_layout(op: OpRef<'_>) -> Option<Expr> {
 
 impl<'a> Space<'a> {
     /// The space of the pipeline `chain` of a module.
-    pub(crate) fn of(ctx: &'a Context, module: &Module, chain: &'a [OpId], machine: &'a Machine, axes: &'a Axes) -> Self {
+    pub(crate) fn of(
+        ctx: &'a Context,
+        module: &Module,
+        chain: &'a [OpId],
+        machine: &'a Machine,
+        axes: &'a Axes,
+    ) -> Self {
         let last = chain.last().map(|&last| module.op(ctx, last));
         let layout = last.and_then(wanted_layout);
         let mut written: Vec<Expr> = layout.iter().cloned().collect();
         for &id in chain {
             let op = module.op(ctx, id);
-            written
-                .extend(op.clauses().iter().filter_map(|clause| Some((*op.body::<Expr>(&clause.name)?).clone())));
+            written.extend(
+                op.clauses().iter().filter_map(|clause| Some((*op.body::<Expr>(&clause.name)?).clone())),
+            );
             let operands = (0..op.operands().len()).filter_map(|at| operand(op, at));
-            written.extend(operands.filter(|tensor| !tensor.kind.stream).map(|tensor| tensor.dim(Dim::Element)));
+            written
+                .extend(operands.filter(|tensor| !tensor.kind.stream).map(|tensor| tensor.dim(Dim::Element)));
         }
         let mut kept: BTreeSet<AxisId> = layout.iter().flat_map(|layout| names(layout, axes)).collect();
         let row = last.and_then(|last| last.body::<Expr>("row"));
@@ -109,8 +118,10 @@ impl<'a> Space<'a> {
         written.iter().all(|&(name, value)| agrees(name, value)).then_some(chosen)
     }
 
+    /// A mapping as a value, in its shortest form: verifiers compare padding as it is written.
     fn map(&self, map: Expr) -> AttrId {
-        self.ctx.body_attr(&MAP, map)
+        let short = digits(&map, self.axes).ok().and_then(|digits| rebuild(&digits, self.axes).ok());
+        self.ctx.body_attr(&MAP, short.unwrap_or(map))
     }
 
     fn cut(&self, time: Expr, packet: Expr) -> Values {
@@ -125,6 +136,9 @@ impl<'a> Space<'a> {
             "stream.collect" => {
                 let flit = source.dtype.elements(self.machine.limits.flit_bytes);
                 let whole = self.padded(packet, flit);
+                if whole.size(self.axes).is_ok_and(|size| size == flit) {
+                    return vec![self.cut(time, whole)];
+                }
                 vec![self.cut(Expr::pair([time, whole.clone().stride(flit)]), whole.modulo(flit))]
             }
             "stream.cast" => {
@@ -188,7 +202,8 @@ impl<'a> Space<'a> {
         for order in lists.iter().flat_map(|list| orders(list)) {
             for at in 0..=order.len() {
                 let (time, packet) = (self.expr(&order[..at]), self.expr(&order[at..]));
-                let whole = self.paddings(op, packet.clone(), to).into_iter().map(|packet| (time.clone(), packet));
+                let whole =
+                    self.paddings(op, packet.clone(), to).into_iter().map(|packet| (time.clone(), packet));
                 for (time, packet) in whole.chain(self.through(op, (&time, &packet), to)) {
                     if known.insert((key(&time), key(&packet))) {
                         found.push(self.cut(time, packet));
@@ -259,7 +274,8 @@ impl<'a> Space<'a> {
         for unit in (1..=digit.live).filter(|&unit| digit.live.is_multiple_of(unit)) {
             let mut way = Vec::new();
             let (mut start, end) = (digit.stride, digit.stride * digit.live);
-            for place in written.iter().copied().chain([digit.stride * unit, end]).collect::<BTreeSet<u64>>() {
+            for place in written.iter().copied().chain([digit.stride * unit, end]).collect::<BTreeSet<u64>>()
+            {
                 if place > start && place.is_multiple_of(start) && end.is_multiple_of(place) {
                     way.push(Term { axis, stride: start, extent: place / start });
                     start = place;
@@ -272,12 +288,13 @@ impl<'a> Space<'a> {
         found
     }
 
-    /// Terms, major to minor, as a mapping.
+    /// Terms, major to minor, as a mapping; `[0]`, which nothing takes, if there is none.
     fn expr(&self, terms: &[Term]) -> Expr {
-        match terms {
-            [] => Expr::Literal(1),
-            _ => Expr::pair(terms.iter().map(|term| term.expr(self.axes))),
-        }
+        let all = terms
+            .iter()
+            .try_fold(Digits::unit(), |all, term| Digits::concat(&all, &Digits::of(term.digit(self.axes))));
+        let map = all.ok().and_then(|digits| rebuild(&digits, self.axes).ok());
+        map.unwrap_or(Expr::Literal(0))
     }
 
     /// The live terms of a mapping, major to minor.
@@ -424,11 +441,10 @@ struct Term {
 }
 
 impl Term {
-    fn expr(&self, axes: &Axes) -> Expr {
-        let axis = Expr::axis(axes.name(self.axis));
-        let strided = if self.stride == 1 { axis } else { axis.stride(self.stride) };
-        let whole = self.stride * self.extent == axes.size(self.axis);
-        if whole { strided } else { strided.modulo(self.extent) }
+    fn digit(&self, axes: &Axes) -> Digit {
+        let (extent, axis_size) = (self.extent, axes.size(self.axis));
+        let axis = Some(self.axis);
+        Digit { axis, stride: self.stride, extent, live: extent, kind: PadKind::Top, axis_size }
     }
 }
 
