@@ -85,7 +85,7 @@ pub struct Graph {
     /// By operation, the rule of a text of which a bound left something out, and the bound.
     pub limits: BTreeMap<usize, (&'static str, Bound)>,
     /// The class of the value that an operation makes with a type, and with a run ([`Scratch::run`]).
-    known: HashMap<(usize, TypeId, Option<u64>), usize>,
+    known: HashMap<(usize, TypeId, bool), usize>,
 }
 
 impl Graph {
@@ -153,7 +153,7 @@ impl Graph {
     }
 
     /// Adds a way to make a value of type `ty`: one class for all of them that what follows costs the same. The class, if it is new.
-    fn add(&mut self, step: Step, ty: TypeId, run: Option<u64>) -> Option<usize> {
+    fn add(&mut self, step: Step, ty: TypeId, run: bool) -> Option<usize> {
         let children = step.source.map(|source| self.classes[source].id).into_iter().collect();
         let id = self.egraph.add(SymbolLang { op: step.head, children });
         let new = self.classes.len();

@@ -46,6 +46,8 @@ pub struct Scratch<'a> {
     addresses: HashMap<ValueId, i64>,
     /// What was chosen, operation by operation.
     stages: Vec<Placed>,
+    /// What operations ask about their operands: the same for every choice behind these stages.
+    support: Option<Rc<Support>>,
 }
 
 /// An operation with its clauses, as a command.
@@ -57,8 +59,8 @@ struct Placed {
     time: PipelineTime,
     /// Whether the pipeline does without it.
     absent: bool,
-    /// Contiguous bytes that were fetched and are as they were, where a load of a register file may follow.
-    run: Option<u64>,
+    /// Whether it is one contiguous run of data memory that a load of a register file may follow.
+    run: bool,
 }
 
 /// Gives open addresses some value: no configuration depends on which.
@@ -118,7 +120,19 @@ impl<'a> Scratch<'a> {
         chain.iter().for_each(|&id| close_addresses(ctx, &mut module, id));
         let axes = Rc::new(DeclaredAxes::build(ctx, &module));
         let addresses = addresses(written.op(ctx, chain[0]), &machine);
-        Ok(Self { ctx, written, module, chain, commands, exec, machine, axes, addresses, stages: Vec::new() })
+        Ok(Self {
+            ctx,
+            written,
+            module,
+            chain,
+            commands,
+            exec,
+            machine,
+            axes,
+            addresses,
+            stages: Vec::new(),
+            support: None,
+        })
     }
 
     /// The context's clock.
@@ -146,14 +160,15 @@ impl<'a> Scratch<'a> {
         self.axes.clone()
     }
 
-    /// What else than its type the stream says of the commands behind it: the contiguous bytes that it is, where those make a load of a register file
-    /// a short command (book 18).
-    pub fn run(&self) -> Option<u64> {
-        self.stages.last().and_then(|placed| placed.run)
+    /// What else than its type the stream says of the commands behind it: whether it is one contiguous run, which makes a load of a register file a
+    /// short command (book 18).
+    pub fn run(&self) -> bool {
+        self.stages.last().is_some_and(|placed| placed.run)
     }
 
     /// Takes back the last choice.
     pub fn pop(&mut self) {
+        self.support = None;
         let Some(placed) = self.stages.pop() else { return };
         if let Some(command) = placed.command {
             self.commands.erase(command);
@@ -211,13 +226,16 @@ impl<'a> Scratch<'a> {
         for (value, &ty) in op.results().to_vec().into_iter().zip(&*types) {
             self.module.set_type(value, ty);
         }
-        let spec = self.lowered(id)?;
+        let support = self.support.take().unwrap_or_else(|| Rc::new(Support::build(self.ctx, &self.module)));
+        self.support = Some(support.clone());
+        let spec = self.lowered(id, support)?;
         if stage + 1 == self.chain.len() {
             self.check_users(id)?;
         }
         let placed = self.place(spec)?;
         let time = placed.time;
         self.stages.push(placed);
+        self.support = None;
         Ok((types[0], time))
     }
 
@@ -245,10 +263,11 @@ impl<'a> Scratch<'a> {
     }
 
     /// Verifies an operation; what it becomes inside `hw.exec`.
-    fn lowered(&self, id: OpId) -> Result<Option<OpSpec>, Diagnostic> {
+    fn lowered(&self, id: OpId, support: Rc<Support>) -> Result<Option<OpSpec>, Diagnostic> {
         let op = self.module.op(self.ctx, id);
         let known = VerifyCx::new(self.ctx, &self.module);
         known.know(self.axes.clone());
+        known.know(support.clone());
         if let Some(verify) = op.decl().and_then(|decl| decl.verify) {
             verify(op, &known)?;
         }
@@ -260,7 +279,6 @@ impl<'a> Scratch<'a> {
         if op.is(&vector_expr::DECL) {
             return Ok(None);
         }
-        let support = known.analysis::<Support>();
         let cx = StageCx {
             ctx: self.ctx,
             axes: &self.axes.0,
@@ -275,7 +293,7 @@ impl<'a> Scratch<'a> {
     fn nothing(&self) -> Placed {
         let (wire, flow, run) = match self.stages.last() {
             Some(placed) => (placed.wire.clone(), placed.flow, placed.run),
-            None => (Wire::NOTHING, Flow { packets: 0, packet: 0 }, None),
+            None => (Wire::NOTHING, Flow { packets: 0, packet: 0 }, false),
         };
         Placed { command: None, wire, flow, time: PipelineTime::default(), absent: false, run }
     }
@@ -290,8 +308,9 @@ impl<'a> Scratch<'a> {
                 placed.command = Some(command);
                 let op = self.commands.op(self.ctx, command);
                 let loads = self.op(self.chain.len() - 1).is(&TO_TRF);
+                let whole = Some(placed.flow.packets.saturating_mul(placed.flow.packet));
                 placed.run =
-                    if op.is(&COLLECT) { placed.run } else { contiguous_fetch(op).filter(|_| loads) };
+                    loads && if op.is(&COLLECT) { placed.run } else { contiguous_fetch(op) == whole };
                 Ok(placed)
             }
             Err((command, refused)) => {

@@ -51,11 +51,11 @@ const MOST_FACTORS: usize = 6;
 fn cuts(site: &Site<'_>, sizes: impl Fn(&Site<'_>, u64) -> Vec<(u64, PadKind)>) -> Vec<Proposal> {
     let factors = factors(site);
     let mut found = Found::default();
-    for order in orders_of(&factors, site) {
+    for order in arrangements(&factors, site) {
         (0..=order.len()).for_each(|cut| add(site, &sizes, order.split_at(cut), &mut found));
     }
     for (factors, low) in cut_again(&factors) {
-        for order in orders_of(&factors, site) {
+        for order in arrangements(&factors, site) {
             let Some(cut) = order.iter().position(|digit| *digit == low) else { continue };
             if !fills_flits_with_less(&order[cut..], site) {
                 add(site, &sizes, order.split_at(cut), &mut found);
@@ -63,6 +63,23 @@ fn cuts(site: &Site<'_>, sizes: impl Fn(&Site<'_>, u64) -> Vec<(u64, PadKind)>) 
         }
     }
     found.proposals
+}
+
+/// Every order of the digits that the result allows; where a register file says which, that one.
+pub(super) fn arrangements(factors: &[Digit], site: &Site<'_>) -> Vec<Vec<Digit>> {
+    let mut orders = orders(factors, MOST_FACTORS);
+    orders.retain(|order| site.aim.allows(order, factors));
+    let live = |digits: &[Digit]| mapping(digits, site.axes).and_then(|map| site.digits(&map));
+    let wanted = site.aim.filed.as_ref().and_then(|filed| site.digits(filed)).and_then(|filed| {
+        let own = filed.iter().rev().filter(|digit| digit.axis.is_some());
+        live(&own.map(|digit| Digit { extent: digit.live, ..*digit }).collect::<Vec<_>>())
+    });
+    if let Some(wanted) = wanted
+        && orders.iter().any(|order| live(order).as_ref() == Some(&wanted))
+    {
+        orders.retain(|order| live(order).as_ref() == Some(&wanted));
+    }
+    orders
 }
 
 /// Proposals, each once.
@@ -79,13 +96,6 @@ impl Found {
             self.proposals.push(proposal);
         }
     }
-}
-
-/// Every order of digits that the result allows.
-pub(super) fn orders_of(factors: &[Digit], site: &Site<'_>) -> Vec<Vec<Digit>> {
-    let mut orders = orders(factors, MOST_FACTORS);
-    orders.retain(|order| site.aim.allows(order, factors));
-    orders
 }
 
 /// Proposes a time and a packet with every padding.
@@ -153,7 +163,9 @@ fn cut_again(factors: &[Digit]) -> Vec<(Vec<Digit>, Digit)> {
 /// The divisors of a number, but for 1 and itself.
 fn divisors(number: u64) -> impl Iterator<Item = u64> {
     let small = (2..).take_while(move |small| small * small <= number);
-    let both = small.filter(move |&small| number.is_multiple_of(small)).flat_map(move |small| [small, number / small]);
+    let both = small
+        .filter(move |&small| number.is_multiple_of(small))
+        .flat_map(move |small| [small, number / small]);
     both.collect::<BTreeSet<u64>>().into_iter()
 }
 

@@ -1,7 +1,7 @@
 //! Streams whose packets cut through padding: rows of 65 elements in packets of 32, or `[[A, B] # 32]` of 3 x 5. Data memory takes them
 //! with their padding (book 33, example 3).
 
-use super::fetch::{Found, factors, in_turns, is_summed, orders_of};
+use super::fetch::{Found, arrangements, factors, in_turns, is_summed};
 use crate::select::digit_lists::mapping;
 use crate::select::rule::{Proposal, Rule, Site, Value};
 use visa_mapping::{Dim, Expr, PadKind};
@@ -35,7 +35,7 @@ pub(super) static AS_IT_IS: Rule = Rule {
 fn cuts(site: &Site<'_>) -> Vec<Proposal> {
     let (factors, dtype) = (factors(site), site.source.dtype);
     let mut found = Found::default();
-    for order in orders_of(&factors, site) {
+    for order in arrangements(&factors, site) {
         for at in 0..order.len() {
             let (outer, inner) = order.split_at(at);
             if is_summed(inner, site) {

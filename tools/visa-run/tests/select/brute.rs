@@ -12,12 +12,12 @@ use visa_ir::context::{Attr, Context};
 use visa_ir::diag::{Diagnostic, Severity};
 use visa_ir::infer::{infer_all, result_types};
 use visa_ir::module::{Module, OpId, OpRef, TypeId};
-use visa_ir::open::{self, Opening};
 use visa_ir::print::{Form, print_op};
 use visa_ir::span::Span;
 use visa_ir::verify::{Analysis, VerifyCx, has_errors, verify};
 use visa_machine::Machine;
 use visa_mapping::facts::DeclaredAxes;
+use visa_passes::select::graph::open_clauses;
 use visa_stream::unmasked;
 
 /// What was found.
@@ -53,10 +53,12 @@ fn search(ctx: &Context, module: &Module, chain: &[OpId], most: u64, first_only:
     let machine = visa_mapping::facts::machine(ctx);
     let space = Space::of(ctx, module, chain, &machine, &axes.0);
     let spans = chain.iter().map(|&id| module.op(ctx, id).span()).collect();
+    let open = |&id: &OpId| open_clauses(module.op(ctx, id)).next().map(|_| module.op(ctx, id).span());
     let mut search = Search {
         ctx,
         chain,
         spans,
+        open: chain.iter().map(open).collect(),
         machine: &machine,
         space,
         axes: axes.clone(),
@@ -122,6 +124,8 @@ struct Search<'a> {
     ctx: &'a Context,
     chain: &'a [OpId],
     spans: Vec<Span>,
+    /// The same of those that have something open: nothing else is to blame.
+    open: Vec<Option<Span>>,
     machine: &'a Machine,
     space: Space<'a>,
     axes: Rc<DeclaredAxes>,
@@ -144,9 +148,7 @@ impl Search<'_> {
     fn explore(&mut self, module: &mut Module, stage: usize) -> Result<Behind, usize> {
         let mut all = Behind::default();
         let id = self.chain[stage];
-        let open =
-            open::clauses(self.op(module, stage)).filter(|clause| clause.opening == Opening::Configuration);
-        let open: Vec<&'static str> = open.map(|clause| clause.name).collect();
+        let open: Vec<&'static str> = open_clauses(self.op(module, stage)).collect();
         let auto = self.ctx.attr(Attr::Auto);
         for values in self.space.values(self.op(module, stage), &open) {
             self.least.tried += 1;
@@ -230,7 +232,7 @@ impl Search<'_> {
     fn price(&mut self, module: &Module, stage: usize) -> Result<Vec<Time>, usize> {
         let mut closed = module.clone();
         let blamed = |findings: &[Diagnostic]| {
-            let at = |finding: &Diagnostic| self.spans.iter().position(|span| *span == finding.span);
+            let at = |finding: &Diagnostic| self.open.iter().position(|span| *span == Some(finding.span));
             findings
                 .iter()
                 .filter(|finding| finding.severity == Severity::Error)

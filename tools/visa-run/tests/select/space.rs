@@ -22,7 +22,8 @@ use visa_ir::module::{AttrId, Module, OpId, OpRef};
 use visa_machine::Machine;
 use visa_mapping::attrs::MAP;
 use visa_mapping::{
-    Axes, AxisId, Digit, Dim, Equality, Expr, PadKind, Tensor, digits, equal_streams, operand,
+    Axes, AxisId, Digit, Digits, Dim, Equality, Expr, PadKind, Tensor, digits, equal_streams, operand,
+    rebuild,
 };
 use visa_numerics::DType;
 
@@ -117,8 +118,10 @@ impl<'a> Space<'a> {
         written.iter().all(|&(name, value)| agrees(name, value)).then_some(chosen)
     }
 
+    /// A mapping as a value, in its shortest form: verifiers compare padding as it is written.
     fn map(&self, map: Expr) -> AttrId {
-        self.ctx.body_attr(&MAP, map)
+        let short = digits(&map, self.axes).ok().and_then(|digits| rebuild(&digits, self.axes).ok());
+        self.ctx.body_attr(&MAP, short.unwrap_or(map))
     }
 
     fn cut(&self, time: Expr, packet: Expr) -> Values {
@@ -133,6 +136,9 @@ impl<'a> Space<'a> {
             "stream.collect" => {
                 let flit = source.dtype.elements(self.machine.limits.flit_bytes);
                 let whole = self.padded(packet, flit);
+                if whole.size(self.axes).is_ok_and(|size| size == flit) {
+                    return vec![self.cut(time, whole)];
+                }
                 vec![self.cut(Expr::pair([time, whole.clone().stride(flit)]), whole.modulo(flit))]
             }
             "stream.cast" => {
@@ -282,12 +288,13 @@ impl<'a> Space<'a> {
         found
     }
 
-    /// Terms, major to minor, as a mapping.
+    /// Terms, major to minor, as a mapping; `[0]`, which nothing takes, if there is none.
     fn expr(&self, terms: &[Term]) -> Expr {
-        match terms {
-            [] => Expr::Literal(1),
-            _ => Expr::pair(terms.iter().map(|term| term.expr(self.axes))),
-        }
+        let all = terms
+            .iter()
+            .try_fold(Digits::unit(), |all, term| Digits::concat(&all, &Digits::of(term.digit(self.axes))));
+        let map = all.ok().and_then(|digits| rebuild(&digits, self.axes).ok());
+        map.unwrap_or(Expr::Literal(0))
     }
 
     /// The live terms of a mapping, major to minor.
@@ -434,11 +441,10 @@ struct Term {
 }
 
 impl Term {
-    fn expr(&self, axes: &Axes) -> Expr {
-        let axis = Expr::axis(axes.name(self.axis));
-        let strided = if self.stride == 1 { axis } else { axis.stride(self.stride) };
-        let whole = self.stride * self.extent == axes.size(self.axis);
-        if whole { strided } else { strided.modulo(self.extent) }
+    fn digit(&self, axes: &Axes) -> Digit {
+        let (extent, axis_size) = (self.extent, axes.size(self.axis));
+        let axis = Some(self.axis);
+        Digit { axis, stride: self.stride, extent, live: extent, kind: PadKind::Top, axis_size }
     }
 }
 
