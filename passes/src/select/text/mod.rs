@@ -3,6 +3,7 @@
 
 mod apply;
 mod closure;
+mod compare;
 mod corpus;
 mod matching;
 mod parse;
