@@ -10,17 +10,17 @@ pub fn mapping<'a>(digits: impl IntoIterator<Item = &'a Digit>, axes: &Axes) -> 
     rebuild(&whole.ok()?, axes).ok()
 }
 
-/// Every order of the digits; of more than `most` only their own.
+/// Every order of different digits or terms; of more than `most` only their own.
 #[must_use]
-pub fn orders(digits: &[Digit], most: usize) -> Vec<Vec<Digit>> {
+pub fn orders<T: Clone + PartialEq>(digits: &[T], most: usize) -> Vec<Vec<T>> {
     if digits.len() > most {
         return vec![digits.to_vec()];
     }
     let mut orders = vec![Vec::new()];
     for _ in digits {
-        let longer = orders.iter().flat_map(|order: &Vec<Digit>| {
+        let longer = orders.iter().flat_map(|order: &Vec<T>| {
             let left = digits.iter().filter(|digit| !order.contains(digit));
-            left.map(|digit| order.iter().copied().chain([*digit]).collect::<Vec<_>>())
+            left.map(|digit| order.iter().chain([digit]).cloned().collect::<Vec<_>>())
         });
         orders = longer.collect();
     }

@@ -8,6 +8,7 @@ pub mod driver;
 pub mod dump;
 pub mod extract;
 pub mod graph;
+pub mod padded;
 pub mod placement;
 pub mod report;
 pub mod rule;

@@ -3,6 +3,7 @@
 
 use super::aim::Aim;
 use super::digit_lists::{mapping, orders};
+use super::padded::whole_flits;
 use super::rule::Rule;
 use super::{chain, choose};
 use std::rc::Rc;
@@ -16,6 +17,7 @@ use visa_machine::Machine;
 use visa_mapping::attrs::MAP;
 use visa_mapping::facts::{DeclaredAxes, machine};
 use visa_mapping::{Axes, Digit, Dim, Expr, Tensor, digits};
+use visa_numerics::DType;
 use visa_stream::ops::contract::ALIGN_DECL;
 use visa_stream::ops::store::TO_TRF;
 
@@ -58,7 +60,9 @@ pub fn choose_layout(
     let ops: Vec<OpRef<'_>> = reader.iter().map(|&id| module.op(ctx, id)).collect();
     let aim = Aim::of(&ops, &axes);
     let loaded = chain(op);
-    let candidates = layouts(module.op(ctx, loaded[0]), &aim, &axes, &machine(ctx));
+    let loaded_ops = loaded.iter().map(|&id| module.op(ctx, id));
+    let converted = loaded_ops.filter_map(|op| op.body::<DType>("dtype")).last().map(|dtype| *dtype);
+    let candidates = layouts(module.op(ctx, loaded[0]), converted, &aim, &axes, &machine(ctx));
     let (mut best, mut refused): (Option<Layout>, Option<Diagnostic>) = (None, None);
     let tried = candidates.len();
     for (row, element) in candidates {
@@ -126,9 +130,16 @@ const MOST_ORDERED: usize = 3;
 
 /// Layouts that a contraction can read: in rows the inner or outer part of an axis that is kept, in each row the rest of what is kept and
 /// innermost, where packets are contiguous, what is summed.
-fn layouts(begin: OpRef<'_>, aim: &Aim, axes: &Axes, machine: &Machine) -> Vec<(Expr, Expr)> {
+fn layouts(
+    begin: OpRef<'_>,
+    converted: Option<DType>,
+    aim: &Aim,
+    axes: &Axes,
+    machine: &Machine,
+) -> Vec<(Expr, Expr)> {
     let source: Option<Rc<Tensor>> = begin.result_type(0).filter(|source: &Rc<Tensor>| source.kind.stream);
-    let held = source.and_then(|source| digits(&source.dim(Dim::Packet), axes).ok());
+    let Some(source) = source else { return Vec::new() };
+    let (dtype, held) = (converted.unwrap_or(source.dtype), digits(&source.dim(Dim::Packet), axes).ok());
     let held: Vec<Digit> = held.iter().flat_map(|held| held.iter().rev().copied()).collect();
     let held = held.into_iter().filter(|digit| digit.axis.is_some() && digit.live > 1);
     let held: Vec<Digit> = held.map(|digit| Digit { extent: digit.live, ..digit }).collect();
@@ -140,9 +151,15 @@ fn layouts(begin: OpRef<'_>, aim: &Aim, axes: &Axes, machine: &Machine) -> Vec<(
         for (row, rest) in row_choices(&kept, rows) {
             for rest in orders(&rest, MOST_ORDERED) {
                 for inner in orders(&summed, MOST_ORDERED) {
-                    let element = mapping(rest.iter().chain(&inner), axes);
-                    let layout = mapping(row.iter(), axes).zip(element);
-                    found.extend(layout.filter(|layout| !found.contains(layout)));
+                    let parts = mapping(rest.iter(), axes).zip(mapping(inner.iter(), axes));
+                    let elements = parts.map(|parts| whole_flits(parts, dtype, machine, axes));
+                    let row = mapping(row.iter(), axes);
+                    let all = elements.into_iter().flatten().filter_map(|element| Some((row.clone()?, element)));
+                    for layout in all {
+                        if !found.contains(&layout) {
+                            found.push(layout);
+                        }
+                    }
                 }
             }
         }

@@ -3,8 +3,9 @@
 use crate::select::digit_lists::{mapping, orders};
 use crate::select::rule::{Proposal, Rule, Site, Value};
 use std::collections::BTreeSet;
-use visa_mapping::{AxisId, Digit, Digits, Dim, PadKind};
+use visa_mapping::{AxisId, Digit, Digits, Dim, Expr, PadKind};
 use visa_numerics::DType;
+use visa_stream::ops::begin_interleaved;
 
 /// Digits in any order, any of them the packet.
 pub(super) static REGROUP: Rule = Rule {
@@ -34,7 +35,7 @@ pub(super) static MASK: Rule = Rule {
 };
 
 /// Bytes to which a packet of `bytes` may be padded: what a fetch can deliver, up to whole flits.
-fn beyond(site: &Site<'_>, bytes: u64) -> impl Iterator<Item = u64> {
+pub(super) fn beyond(site: &Site<'_>, bytes: u64) -> impl Iterator<Item = u64> + use<> {
     let (align, flit) = (site.machine.limits.fetch_align, site.machine.limits.flit_bytes);
     let (first, last) = ((bytes + 1).next_multiple_of(align), bytes.next_multiple_of(flit));
     (0..).map(move |more| first + more * align).take_while(move |&size| size <= last)
@@ -84,7 +85,7 @@ fn add(
             continue;
         };
         let packet = if size > bytes { packet.pad(dtype.elements(size), kind) } else { packet };
-        let proposal = vec![("time", Value::Map(time)), ("packet", Value::Map(packet))];
+        let proposal = vec![("time", Value::Map(in_turns(time, site))), ("packet", Value::Map(packet))];
         if !found.contains(&proposal) {
             found.push(proposal);
         }
@@ -97,8 +98,19 @@ pub(super) fn is_summed(digits: &[Digit], site: &Site<'_>) -> bool {
     site.aim.pairs && digits.iter().any(|digit| digit.axis.is_some_and(summed))
 }
 
+/// The axis between two tensors that take turns, if there are two (book 08).
+pub(super) fn interleaved(site: &Site<'_>) -> Option<Expr> {
+    begin_interleaved::axis_of(site.op).map(|axis| (*axis).clone())
+}
+
+/// A time that ends in the axis between two tensors, if there are two: packets alternate (book 08).
+pub(super) fn in_turns(time: Expr, site: &Site<'_>) -> Expr {
+    let Some(axis) = interleaved(site) else { return time };
+    Expr::pair([time, axis].into_iter().filter(|term| *term != Expr::Literal(1)))
+}
+
 /// What the fetch makes of an element: its packets are counted in that.
-fn format(site: &Site<'_>) -> DType {
+pub(super) fn format(site: &Site<'_>) -> DType {
     site.op.body::<DType>("dtype").map_or(site.source.dtype, |dtype| *dtype)
 }
 
@@ -153,8 +165,12 @@ fn broadcast(site: &Site<'_>, source: &Digits) -> Vec<Digit> {
         .flat_map(|digits| digits.axes().into_keys())
         .collect();
     let held = source.axes();
+    let turns = interleaved(site).and_then(|axis| site.digits(&axis)).map(|axis| axis.axes());
     let own = |axis: AxisId| {
-        held.contains_key(&axis) || elsewhere.contains(&axis) || site.aim.brought.contains(&axis)
+        held.contains_key(&axis)
+            || elsewhere.contains(&axis)
+            || site.aim.brought.contains(&axis)
+            || turns.as_ref().is_some_and(|turns| turns.contains_key(&axis))
     };
     let mut digits: Vec<Digit> = layout.iter().flat_map(|layout| layout.iter().rev().copied()).collect();
     let shown = |axis: Option<AxisId>| digits.iter().any(|digit| digit.axis == axis);

@@ -6,7 +6,7 @@ mod ends;
 mod fetch;
 mod ragged;
 mod switch;
-mod interleaved;
+mod terms;
 mod vector_inter;
 mod vector_lanes;
 mod vector_reduce;
@@ -19,7 +19,7 @@ pub static RULES: &[&Rule] = &[
     &fetch::OVER_FETCH,
     &fetch::MASK,
     &ragged::CUT,
-    &interleaved::TURNS,
+    &terms::TERMS,
     &switch::TOPOLOGY,
     &switch::BITMAP,
     &collect::FLITS,

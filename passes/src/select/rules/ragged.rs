@@ -1,7 +1,7 @@
 //! Streams whose packets cut through padding: rows of 65 elements in packets of 32, or `[[A, B] # 32]` of 3 x 5. Data memory takes them
 //! with their padding (book 33, example 3).
 
-use super::fetch::{factors, is_summed, orders_of};
+use super::fetch::{factors, in_turns, is_summed, orders_of};
 use crate::select::digit_lists::mapping;
 use crate::select::rule::{Proposal, Rule, Site, Value};
 use visa_mapping::{Dim, Expr, PadKind};
@@ -46,7 +46,7 @@ fn cuts(site: &Site<'_>) -> Vec<Proposal> {
                     continue;
                 };
                 let whole = whole.pad(size.next_multiple_of(packet), PadKind::Top);
-                let time = Expr::pair([time, whole.clone().stride(packet)]);
+                let time = in_turns(Expr::pair([time, whole.clone().stride(packet)]), site);
                 let proposal = vec![("time", Value::Map(time)), ("packet", Value::Map(whole.modulo(packet)))];
                 if !found.contains(&proposal) {
                     found.push(proposal);

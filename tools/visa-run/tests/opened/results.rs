@@ -1,0 +1,66 @@
+//! What a kernel computes, against what another one means.
+
+use std::collections::BTreeMap;
+use visa_hw::program::Program;
+use visa_interpreter::{Interpreter, Options};
+use visa_ir::context::Context;
+use visa_ir::module::Module;
+use visa_machine::Machine;
+use visa_numerics::{DType, from_f64, load, store, to_f64};
+use visa_reference::{LogicalResult, evaluate};
+
+/// Random integers that every format holds, so that most sums are exact in any order.
+fn arguments(program: &Program) -> BTreeMap<String, Vec<u8>> {
+    let (mut state, given) = (2026_u64, program.buffers.iter().filter(|buffer| buffer.argument));
+    let bytes = given.map(|buffer| {
+        let count = buffer.shape.iter().product::<u64>();
+        let mut bytes = vec![0; buffer.dtype.bytes(count).unwrap_or(count.div_ceil(2)) as usize];
+        for at in 0..count as usize {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            store(buffer.dtype, &mut bytes, at, from_f64(buffer.dtype, (state >> 60) as f64 - 8.0));
+        }
+        (buffer.name.clone(), bytes)
+    });
+    bytes.collect()
+}
+
+/// Whether two elements are the same: floating-point sums may have been added in another order, which shows in the last bits.
+fn same(dtype: DType, left: &[u8], right: &[u8], at: usize) -> bool {
+    let (left, right) = (load(dtype, left, at), load(dtype, right, at));
+    let (near, far) = (to_f64(dtype, left), to_f64(dtype, right));
+    left == right || (dtype.is_float() && (near - far).abs() <= near.abs() / 128.0)
+}
+
+/// Compares every defined element of what a program computes with what the logical evaluator says of the kernel as it is written. Whether
+/// it has a meaning for this data.
+///
+/// # Errors
+/// Where they differ.
+pub(crate) fn same_results(
+    ctx: &Context,
+    written: &Module,
+    by_hand: &Program,
+    chosen: &Program,
+) -> Result<bool, String> {
+    let (arguments, machine) = (arguments(by_hand), ctx.data::<Machine>());
+    let options = visa_reference::Options { sum_order: machine.sum_order };
+    let Ok(meant) = evaluate(ctx, written, Some(&by_hand.name), &arguments, options) else { return Ok(false) };
+    let options = Options { threads: Some(1), ..Options::default() };
+    let mut interpreter = Interpreter::new(chosen, &machine, options).expect("memory");
+    for (name, bytes) in arguments {
+        interpreter.set_argument(&name, &bytes).expect("an argument");
+    }
+    interpreter.run(&mut |_, _| {}).map_err(|error| format!("{error:?}"))?;
+    meant.iter().try_for_each(|wanted| compare(wanted, &interpreter.result(&wanted.name).expect("a result").bytes))?;
+    Ok(true)
+}
+
+fn compare(wanted: &LogicalResult, found: &[u8]) -> Result<(), String> {
+    let count = wanted.shape.iter().product::<u64>() as usize;
+    let defined = |at: &usize| wanted.defined.as_ref().is_none_or(|defined| defined[*at]);
+    let differs = |at: &usize| !same(wanted.dtype, &wanted.bytes, found, *at);
+    match (0..count).filter(defined).find(differs) {
+        Some(at) => Err(format!("element {at} of `{}` differs", wanted.name)),
+        None => Ok(()),
+    }
+}
