@@ -377,6 +377,17 @@ impl Module {
         self.values[new.at()].uses.extend(uses);
     }
 
+    /// Makes operand `index` of an operation `value`; nothing happens if it has no such operand.
+    pub fn set_operand(&mut self, op: OpId, index: usize, value: ValueId) {
+        let Some(operand) = self.ops[op.at()].operands.get_mut(index) else { return };
+        let old = std::mem::replace(operand, value);
+        let uses = &mut self.values[old.at()].uses;
+        if let Some(at) = uses.iter().position(|&user| user == op) {
+            uses.remove(at);
+        }
+        self.values[value.at()].uses.push(op);
+    }
+
     /// Removes an operation and everything below it. Its results must have no uses left.
     pub fn erase(&mut self, op: OpId) {
         for region in std::mem::take(&mut self.ops[op.at()].regions) {

@@ -20,7 +20,8 @@ pub static PASS: Pass = Pass {
           reach (`src/select/rules`): a class is a stream or a tensor, its nodes are the ways to make it. A rule only proposes; verifiers and \
           lowering refuse what the machine cannot do, and the cost function of `visa-run --report` prices the rest, engine by engine. \
           Extraction is exact: cycles are those of the busiest engine and the latencies, so a class keeps the Pareto front of its ways. \
-          Pipelines are chosen in program order; what is written stays as it is.",
+          Pipelines that share tensors of open layout are extracted together, by an integer program. Pipelines are chosen in program order; what is \
+          written stays as it is.",
     options: &[
         OptionDecl {
             name: "explain",
@@ -60,7 +61,11 @@ pub static PASS: Pass = Pass {
         ("iterations", "rounds of growth: operations reached"),
         ("saturated", "pipelines for which the rules had nothing more to say"),
         ("node-limit", "pipelines whose e-graph reached its bound"),
-        ("layouts", "layouts of register files that were tried, each with the pipelines that share it"),
+        ("exchanged", "contractions whose operands changed places: the register file holds what was to stream by"),
+        ("shared", "pipelines that share tensors whose layout is open: extracted together, as a graph, by an integer program; the others as trees"),
+        ("layouts", "layouts of these tensors"),
+        ("ways", "ways to run these pipelines, each for some layouts of what it reads: what the integer program chose from"),
+        ("layout-limit", "groups of such pipelines of which not all layouts were tried"),
         ("placements", "ways to spread a kernel's tensors over slices that were tried, each with the whole kernel"),
         ("refused", "candidates that broke a limit"),
         ("cycles-worst", "cycles of the dearest configuration of each pipeline that no other dominates, together"),
@@ -87,7 +92,19 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
                 findings.push(explained(module.op(ctx, choice.chain[0]).span(), choice));
             }
         }
-        Chosen::Layout(tried) => counts.push(("layouts", tried as u64)),
+        Chosen::Shared(shared) => {
+            counts.extend([("shared", shared.pipelines as u64), ("layouts", shared.layouts as u64), ("ways", shared.ways as u64)]);
+            counts.push(("layout-limit", shared.bounded.into()));
+            if explains {
+                findings.push(remark(shared.at, report::shared(&shared)));
+            }
+        }
+        Chosen::Exchanged(load) => {
+            counts.push(("exchanged", 1));
+            if explains {
+                findings.push(exchanged(module.op(ctx, load).span()));
+            }
+        }
         Chosen::Placement(tried) => counts.push(("placements", tried as u64)),
     };
     let ran = Driver { ctx, rules: RULES, tell: &mut tell }.run(cx.module);
@@ -129,10 +146,19 @@ fn counted(choice: &Choice) -> [(&'static str, u64); 8] {
     ]
 }
 
+fn exchanged(span: Span) -> Diagnostic {
+    let message = "the operands of this contraction change places: it is cheaper to stream the tensor that was written to stay".to_owned();
+    Diagnostic { severity: Severity::Remark, ..Diagnostic::error("select-configs", span, message) }
+}
+
 fn explained(span: Span, choice: &mut Choice) -> Diagnostic {
     let mut text = format!("chosen for this pipeline:\n{}", report::explained(choice));
     if let Some(proof) = report::proof(choice) {
         text.push_str(&format!("\nthe same tensor as the dearest that no other dominates:\n  {proof}"));
     }
+    remark(span, text)
+}
+
+fn remark(span: Span, text: String) -> Diagnostic {
     Diagnostic { severity: Severity::Remark, ..Diagnostic::error("select-configs", span, text) }
 }

@@ -1,12 +1,13 @@
 //! What a pipeline is to make, as far as it is written: the mappings of its written clauses and of the tensor that its result becomes.
 
+use super::rules::strides;
 use super::scratch::Clauses;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use visa_ir::module::{OpRef, ValueId};
 use visa_ir::open::is_open;
 use visa_mapping::view::{self, ViewKind};
-use visa_mapping::{VRF, Axes, AxisId, Digit, Dim, Expr, Tensor, digits, operand};
+use visa_mapping::{Axes, AxisId, Digit, Dim, Expr, Tensor, VRF, digits, operand};
 use visa_stream::ops::commit_packed::DECL as PACKED;
 use visa_stream::ops::contract;
 use visa_stream::ops::switch::DECL as SWITCH_DECL;
@@ -29,6 +30,8 @@ pub struct Aim {
     pub brought: BTreeSet<AxisId>,
     /// Whether the stream meets a register file, which brings axes of its own.
     pub pairs: bool,
+    /// How far apart windows of the tensor take their elements, where there are any between.
+    pub strides: Vec<u64>,
     /// Whether the stream is summed, or stands in a register file that sums are made with, or is masked with a number: padding must be masked.
     pub sums: bool,
     /// Axes whose order in the stream is part of the meaning: what is packed follows it, and running values do. It is then the tensor's.
@@ -37,8 +40,12 @@ pub struct Aim {
     pub named: Vec<Digit>,
     /// What the slices hold of the tensors at rest that the stream meets behind a switch: the stream must hold the same there.
     pub slice: Option<Expr>,
+    /// Whether the pipeline's end itself says its layout: then the slices must not hold what that layout holds.
+    pub places: bool,
     /// Clauses that each operation had before they were opened, for advice; they are tried with the proposals.
     pub seed: Vec<Clauses>,
+    /// The numbers of operations that the pipeline may do without.
+    pub optional: BTreeSet<usize>,
 }
 
 /// The axes whose order in the stream matters.
@@ -76,9 +83,16 @@ impl Aim {
         let switches = chain.iter().filter(|op| op.is(&SWITCH_DECL) || op.is(&INTER_DECL));
         let slices = switches.filter_map(|op| op.body::<Expr>("slice"));
         aim.brought = slices.flat_map(|slice| names(&slice, axes)).collect();
-        aim.named = chain.iter().flat_map(|op| named(*op, axes)).collect();
+        for digits in chain.iter().flat_map(|op| named(*op, axes)) {
+            let known = |digit: &Digit| aim.named.iter().any(|own| own.axis == digit.axis);
+            let new: Vec<Digit> = digits.into_iter().filter(|digit| !known(digit)).collect();
+            aim.named.extend(new);
+        }
         aim.ordered = Ordered::of(chain, axes);
+        let read = chain.first().and_then(|first| operand(*first, 0));
+        aim.strides = read.map(|tensor| strides(&tensor.dim(Dim::Element))).unwrap_or_default();
         let Some(last) = chain.last() else { return aim };
+        aim.places = last.name() == "stream.commit" && last.body::<Expr>("element").is_some();
         aim.layout = if last.is(&PACKED) { None } else { layout(*last) };
         aim.written.extend(aim.layout.clone());
         aim.slice = met(chain);
@@ -156,7 +170,8 @@ impl Aim {
     }
 }
 
-fn names(map: &Expr, axes: &Axes) -> BTreeSet<AxisId> {
+/// The axes that a mapping names.
+pub fn names(map: &Expr, axes: &Axes) -> BTreeSet<AxisId> {
     map.axis_names(axes).iter().filter_map(|name| axes.id(name)).collect()
 }
 
@@ -182,13 +197,13 @@ fn takes(room: &mut [u64], size: u64) -> bool {
 }
 
 /// The axis that a branch asks for by name, and those of the vector register files that it meets: each element is met by its own.
-fn named(op: OpRef<'_>, axes: &Axes) -> Vec<Digit> {
+fn named(op: OpRef<'_>, axes: &Axes) -> Vec<Vec<Digit>> {
     let axis = op.body::<Expr>("axis").filter(|_| op.is(&BRANCH_DECL)).map(|axis| (*axis).clone());
     let files = (1..op.operands().len()).filter_map(|at| operand(op, at));
     let held = files.filter(|file| file.kind.def.name == VRF.def.name).map(|file| file.dim(Dim::Element));
     let asked = axis.into_iter().chain(held).filter_map(|map| digits(&map, axes).ok());
-    let own = asked.flat_map(|digits| digits.iter().rev().copied().collect::<Vec<_>>());
-    own.filter(|digit| digit.axis.is_some()).map(|digit| Digit { extent: digit.live, ..digit }).collect()
+    let live = |digit: &Digit| Digit { extent: digit.live, ..*digit };
+    asked.map(|own| own.iter().rev().filter(|digit| digit.axis.is_some()).map(live).collect()).collect()
 }
 
 /// The layout of what an operation makes, or of the tensor that a transfer makes of it.

@@ -1,15 +1,16 @@
-//! The order in which what is open is chosen: places of tensors first, then pipelines in program order, a register file with the
-//! pipeline that reads it.
+//! The order in which what is open is chosen: places of tensors first, then pipelines in program order, those that share tensors
+//! together.
 
 use super::graph::open_clauses;
 use super::rule::Rule;
-use super::{Choice, chain, choose, placement, shared};
+use super::sharing::{self, Shared};
+use super::{Choice, chain, optional, placement, stationary};
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
-use visa_ir::module::{Module, OpId, OpRef};
+use visa_ir::module::{Module, OpId};
 
 /// What a pipeline ends in.
-const ENDS: [&str; 6] = [
+pub const ENDS: [&str; 6] = [
     "stream.commit",
     "stream.commit_view",
     "stream.commit_packed",
@@ -22,8 +23,10 @@ const ENDS: [&str; 6] = [
 pub enum Chosen<'a> {
     /// A pipeline's configuration.
     Pipeline(&'a mut Choice),
-    /// A register file's layout, of so many.
-    Layout(usize),
+    /// The layouts of what pipelines share.
+    Shared(Shared),
+    /// That this register file is to hold the tensor that was to stream by, and the other way round.
+    Exchanged(OpId),
     /// The place of a kernel's tensors in slices, of so many.
     Placement(usize),
 }
@@ -49,29 +52,20 @@ impl Driver<'_> {
                 (self.tell)(module, Chosen::Placement(tried));
             }
         }
-        for end in self.ends(module) {
-            let reader = chain(module.op(self.ctx, end));
-            if let Some(load) = shared::open_load(self.ctx, module, &reader) {
-                let found = shared::choose_layout(self.ctx, module, (load, &reader), self.rules)?;
-                (self.tell)(module, Chosen::Layout(found.tried));
-                shared::write(self.ctx, module, load, &found.row, &found.element)?;
-                let loaded = chain(module.op(self.ctx, load));
-                self.close(module, &loaded)?;
+        for group in sharing::groups(self.ctx, module) {
+            if group.len() > 1 {
+                let found = stationary::choose_layouts(self.ctx, module, &group, self.rules)?;
+                for load in found.exchanged {
+                    (self.tell)(module, Chosen::Exchanged(load));
+                }
+                (self.tell)(module, Chosen::Shared(found.shared));
             }
-            self.close(module, &reader)?;
+            for end in group {
+                let chain = chain(module.op(self.ctx, end));
+                self.close(module, &chain)?;
+            }
         }
         Ok(())
-    }
-
-    /// The ends of pipelines in the order in which they are chosen: a register file waits for what reads it.
-    fn ends(&self, module: &Module) -> Vec<OpId> {
-        let op = |id: OpId| module.op(self.ctx, id);
-        let read = |op: OpRef<'_>| op.results().iter().any(|&file| !module.uses(file).is_empty());
-        let ends = module.walk_all().into_iter().filter(|&id| ENDS.contains(&op(id).name()));
-        let (waiting, mut ends): (Vec<_>, Vec<_>) =
-            ends.partition(|&id| shared::is_open_load(op(id)) && read(op(id)));
-        ends.extend(waiting);
-        ends
     }
 
     /// Chooses what is open of one pipeline.
@@ -79,7 +73,7 @@ impl Driver<'_> {
         if chain.iter().all(|&id| open_clauses(module.op(self.ctx, id)).next().is_none()) {
             return Ok(());
         }
-        let mut choice = choose(self.ctx, module, chain, self.rules)?;
+        let mut choice = optional::choose(self.ctx, module, chain, self.rules)?;
         (self.tell)(module, Chosen::Pipeline(&mut choice));
         choice.apply(self.ctx, module)
     }

@@ -73,6 +73,8 @@ pub struct Extraction {
     pub peer: Way,
     /// Cycles of the dearest way on the front of any tensor at the end.
     pub dearest: u64,
+    /// The cheapest way to each tensor that the pipeline can end in, cheapest first.
+    pub ends: Vec<Way>,
 }
 
 /// The cheapest way to the end of a pipeline of `stages` operations, with what it is measured by.
@@ -82,5 +84,8 @@ pub fn extract(graph: &Graph, stages: usize) -> Option<Extraction> {
     let best = ways().min_by(|left, right| left.compare(right))?.clone();
     let peers = fronts[best.path.last()?.0].iter();
     let peer = peers.max_by(|left, right| left.compare(right))?.clone();
-    Some(Extraction { best, peer, dearest: ways().map(|way| way.time.cycles()).max()? })
+    let least = |class: usize| fronts[class].iter().min_by(|left, right| left.compare(right)).cloned();
+    let mut ends: Vec<Way> = graph.ends(stages).filter_map(least).collect();
+    ends.sort_by(Way::compare);
+    Some(Extraction { best, peer, dearest: ways().map(|way| way.time.cycles()).max()?, ends })
 }

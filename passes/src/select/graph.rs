@@ -105,7 +105,8 @@ impl Graph {
     }
 
     /// Adds every way to apply operation `stage` to the value `source`, which the scratch pipeline holds, and what follows from each:
-    /// depth first, so that the scratch pipeline changes little.
+    /// depth first, so that the scratch pipeline changes little. An operation that the pipeline may do without is tried absent as well: what
+    /// follows then takes `source` itself.
     fn expand(
         &mut self,
         scratch: &mut Scratch<'_>,
@@ -117,12 +118,19 @@ impl Graph {
             return;
         }
         self.rounds = self.rounds.max(stage + 1);
+        let optional = aim.optional.contains(&stage);
+        if optional {
+            scratch.skip();
+            self.expand(scratch, rules, aim, (stage + 1, source));
+            scratch.pop();
+        }
         for (rule, clauses) in self.candidates(scratch, rules, aim, stage) {
             if self.egraph.total_size() >= MAX_E_NODES {
                 self.full = true;
                 return;
             }
             match scratch.push(&clauses) {
+                Ok(_) if optional && scratch.changes_nothing(stage) => scratch.pop(),
                 Ok((ty, time)) => {
                     let head = Symbol::from(described(scratch.op(stage), &clauses));
                     let step = Step { stage, clauses, rule, time, source, head };

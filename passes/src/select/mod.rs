@@ -3,11 +3,13 @@
 
 pub mod advise;
 pub mod aim;
+pub mod dag;
 pub mod digit_lists;
 pub mod driver;
 pub mod dump;
 pub mod extract;
 pub mod graph;
+pub mod optional;
 pub mod padded;
 pub mod placement;
 pub mod report;
@@ -15,6 +17,8 @@ pub mod rule;
 pub mod rules;
 pub mod scratch;
 pub mod shared;
+pub mod sharing;
+pub mod stationary;
 
 use aim::Aim;
 use extract::{Extraction, Way};
@@ -41,17 +45,25 @@ pub struct Choice {
     pub peer: Way,
     /// Cycles of the dearest way to any tensor that no other one dominates.
     pub dearest: u64,
+    /// The cheapest way to each tensor that the pipeline can end in, cheapest first.
+    pub ends: Vec<Way>,
 }
 
 impl Choice {
-    /// Writes the choice into a module. Types follow.
+    /// Writes the choice into a module, without the optional engines that the best way lacks. Types follow.
     ///
     /// # Errors
     /// What inference says of the module.
     pub fn apply(&self, ctx: &Context, module: &mut Module) -> Result<(), Diagnostic> {
-        for step in self.best.steps(&self.graph) {
+        let steps = self.best.steps(&self.graph);
+        for step in &steps {
             for &(name, value) in step.clauses.iter() {
                 module.set_clause(self.chain[step.stage], name, value);
+            }
+        }
+        for (stage, &id) in self.chain.iter().enumerate() {
+            if steps.iter().all(|step| step.stage != stage) {
+                optional::remove(ctx, module, id);
             }
         }
         infer_all(ctx, module)
@@ -117,8 +129,8 @@ pub fn choose_for(
     let mut scratch = Scratch::new(ctx, module, chain)?;
     let graph = Graph::grow(&mut scratch, rules, aim);
     match extract::extract(&graph, chain.len()) {
-        Some(Extraction { best, peer, dearest }) => {
-            Ok(Choice { chain: chain.to_vec(), graph, best, peer, dearest })
+        Some(Extraction { best, peer, dearest, ends }) => {
+            Ok(Choice { chain: chain.to_vec(), graph, best, peer, dearest, ends })
         }
         None => Err(report::none_legal(&ops, &graph, aim)),
     }

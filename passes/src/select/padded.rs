@@ -6,13 +6,9 @@ use visa_numerics::DType;
 
 /// A layout whose rows are whole flits; of another one, those with the innermost part padded, with anything or with zeros.
 #[must_use]
-pub fn whole_flits(
-    (outer, inner): (Expr, Expr),
-    dtype: DType,
-    machine: &Machine,
-    axes: &Axes,
-) -> Vec<Expr> {
-    let join = |inner: Expr| Expr::pair([outer.clone(), inner].into_iter().filter(|part| *part != Expr::Literal(1)));
+pub fn whole_flits((outer, inner): (Expr, Expr), dtype: DType, machine: &Machine, axes: &Axes) -> Vec<Expr> {
+    let join =
+        |inner: Expr| Expr::pair([outer.clone(), inner].into_iter().filter(|part| *part != Expr::Literal(1)));
     let whole = join(inner.clone());
     let limits = &machine.limits;
     let (flit, width) = (dtype.elements(limits.flit_bytes), dtype.elements(limits.mac_width_bytes));

@@ -3,6 +3,7 @@
 use super::aim::Aim;
 use super::graph::{Graph, open_clauses};
 use super::rule::Rule;
+use super::sharing::Shared;
 use super::{Choice, extract};
 use egg::{RecExpr, SymbolLang};
 use std::fmt::Write as _;
@@ -71,12 +72,22 @@ pub fn explained(choice: &Choice) -> String {
     let time = choice.best.time;
     let _ = write!(
         text,
-        "{} cycles: {} of the busiest engine, {} until the pipeline has filled",
+        "{} cycles: {} of the busiest engine, {} until the pipeline has filled; extracted as a tree",
         time.cycles(),
         time.busiest,
         time.latency
     );
     text
+}
+
+/// How layouts that pipelines share were chosen, as text.
+pub fn shared(shared: &Shared) -> String {
+    let Shared { pipelines, layouts, ways, cycles, bounded, at: _ } = shared;
+    let limit = if *bounded { "; there were more layouts than are tried" } else { "" };
+    format!(
+        "{pipelines} pipelines share tensors: extracted together, by an integer program, from {ways} ways over {layouts} layouts; \
+         {cycles} cycles one after the other{limit}"
+    )
 }
 
 /// egg's proof that the dearest way on the front of this tensor and the best one make the same, in our syntax.

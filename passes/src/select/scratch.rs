@@ -12,11 +12,12 @@ use visa_ir::context::{Attr, Context};
 use visa_ir::decl::ClauseKind;
 use visa_ir::diag::Diagnostic;
 use visa_ir::infer::result_types;
-use visa_ir::module::{AttrId, BlockId, Module, OpId, OpRef, OpSpec, TypeId};
+use visa_ir::module::{AttrId, BlockId, Module, OpId, OpRef, OpSpec, TypeId, ValueId};
 use visa_ir::open::{self, Opening};
 use visa_ir::verify::{Analysis, VerifyCx};
 use visa_machine::Machine;
 use visa_mapping::facts::{DeclaredAxes, Support, machine};
+use visa_mapping::{Equality, Tensor, equal_streams, operand};
 use visa_stream::ops::vector_expr;
 use visa_stream::unmasked;
 
@@ -48,6 +49,8 @@ struct Placed {
     flow: Flow,
     /// Of this engine alone.
     time: PipelineTime,
+    /// Whether the pipeline does without it.
+    absent: bool,
 }
 
 /// Gives open addresses some value: no configuration depends on which.
@@ -117,9 +120,45 @@ impl<'a> Scratch<'a> {
 
     /// Takes back the last choice.
     pub fn pop(&mut self) {
-        if let Some(command) = self.stages.pop().and_then(|placed| placed.command) {
+        let Some(placed) = self.stages.pop() else { return };
+        if let Some(command) = placed.command {
             self.commands.erase(command);
         }
+        if placed.absent {
+            let behind = self.module.op(self.ctx, self.chain[self.stages.len()]).results()[0];
+            self.pass(behind);
+        }
+    }
+
+    /// Does without the next operation: what follows takes what it would take.
+    pub fn skip(&mut self) {
+        let stage = self.stages.len();
+        let op = self.module.op(self.ctx, self.chain[stage]);
+        let value = op.operands()[0];
+        self.pass(value);
+        let placed = self.nothing();
+        self.stages.push(Placed { absent: true, ..placed });
+    }
+
+    /// Lets the operation behind the next one take `value`.
+    fn pass(&mut self, value: ValueId) {
+        if let Some(&behind) = self.chain.get(self.stages.len() + 1) {
+            self.module.set_operand(behind, 0, value);
+        }
+    }
+
+    /// Whether operation `stage` leaves the stream that it takes as it is.
+    pub fn changes_nothing(&self, stage: usize) -> bool {
+        let op = self.op(stage);
+        let made: Option<Rc<Tensor>> = op.result_type(0);
+        made.zip(operand(op, 0)).is_some_and(|(made, taken)| {
+            made.maps.len() == taken.maps.len()
+                && made
+                    .maps
+                    .iter()
+                    .zip(&*taken.maps)
+                    .all(|(made, taken)| matches!(equal_streams(made, taken, &self.axes.0), Equality::Equal))
+        })
     }
 
     /// Gives the next operation its clauses. Its result type, and the time of its engine alone.
@@ -198,14 +237,18 @@ impl<'a> Scratch<'a> {
         stages::lower(&cx, op)
     }
 
-    /// Adds a command to the pipeline, and prices it.
-    fn place(&mut self, spec: Option<OpSpec>) -> Result<Placed, Diagnostic> {
+    /// What flows so far, through nothing.
+    fn nothing(&self) -> Placed {
         let (wire, flow) = match self.stages.last() {
             Some(placed) => (placed.wire.clone(), placed.flow),
             None => (Wire::NOTHING, Flow { packets: 0, packet: 0 }),
         };
-        let time = PipelineTime::default();
-        let mut placed = Placed { command: None, wire, flow, time };
+        Placed { command: None, wire, flow, time: PipelineTime::default(), absent: false }
+    }
+
+    /// Adds a command to the pipeline, and prices it.
+    fn place(&mut self, spec: Option<OpSpec>) -> Result<Placed, Diagnostic> {
+        let mut placed = self.nothing();
         let Some(spec) = spec else { return Ok(placed) };
         let command = self.commands.append(self.exec, spec);
         match self.price(command, &mut placed) {

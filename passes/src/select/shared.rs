@@ -1,128 +1,24 @@
-//! A register file is made by one pipeline and read by another, and its layout decides what both cost. It is chosen with them: every
-//! layout that the contraction can read is tried, and the cheapest pair wins. That is exact, as the layout is all that they share.
+//! The layouts of a tensor register file that a contraction can read.
 
 use super::aim::Aim;
 use super::digit_lists::{mapping, orders};
 use super::padded::whole_flits;
-use super::rule::Rule;
-use super::{chain, choose};
 use std::rc::Rc;
-use visa_ir::context::Context;
-use visa_ir::diag::Diagnostic;
-use visa_ir::infer::infer_all;
-use visa_ir::module::{Module, OpId, OpRef};
+use visa_ir::module::OpRef;
 use visa_ir::open::is_open;
-use visa_ir::verify::Analysis;
 use visa_machine::Machine;
-use visa_mapping::attrs::MAP;
-use visa_mapping::facts::{DeclaredAxes, machine};
-use visa_mapping::{Axes, Digit, Dim, Expr, Tensor, digits};
+use visa_mapping::{Axes, Digit, Dim, Expr, PadKind, Tensor, digits};
 use visa_numerics::DType;
-use visa_stream::ops::contract::ALIGN_DECL;
 use visa_stream::ops::store::TO_TRF;
-
-/// The layout of a register file, and what it costs.
-pub struct Layout {
-    /// What each row holds.
-    pub row: Expr,
-    /// What a row holds, in order.
-    pub element: Expr,
-    /// Cycles of the pipeline that loads it and of the one that reads it.
-    pub cycles: u64,
-    /// Layouts that were tried.
-    pub tried: usize,
-}
-
-/// The load of a register file whose layout is open, if the pipeline reads one.
-pub fn open_load(ctx: &Context, module: &Module, reader: &[OpId]) -> Option<OpId> {
-    let aligns = reader.iter().map(|&id| module.op(ctx, id)).filter(|op| op.is(&ALIGN_DECL));
-    let mut loads = aligns.filter_map(|align| align.operand_def(1));
-    loads.find(|load| is_open_load(*load)).map(|load| load.id)
-}
 
 /// Whether an operation loads a register file whose layout is open.
 pub fn is_open_load(op: OpRef<'_>) -> bool {
     op.is(&TO_TRF) && (is_open(op, "row") || is_open(op, "element"))
 }
 
-/// The best layout of the register file that `load` fills and the pipeline `reader` reads.
-///
-/// # Errors
-/// That no layout lets both be, with what the last one broke.
-pub fn choose_layout(
-    ctx: &Context,
-    module: &Module,
-    (load, reader): (OpId, &[OpId]),
-    rules: &[&'static Rule],
-) -> Result<Layout, Diagnostic> {
-    let axes = DeclaredAxes::build(ctx, module).0;
-    let op = module.op(ctx, load);
-    let ops: Vec<OpRef<'_>> = reader.iter().map(|&id| module.op(ctx, id)).collect();
-    let aim = Aim::of(&ops, &axes);
-    let loaded = chain(op);
-    let loaded_ops = loaded.iter().map(|&id| module.op(ctx, id));
-    let converted = loaded_ops.filter_map(|op| op.body::<DType>("dtype")).last().map(|dtype| *dtype);
-    let candidates = layouts(module.op(ctx, loaded[0]), converted, &aim, &axes, &machine(ctx));
-    let (mut best, mut refused): (Option<Layout>, Option<Diagnostic>) = (None, None);
-    let tried = candidates.len();
-    for (row, element) in candidates {
-        if !agrees(op, "row", &row) || !agrees(op, "element", &element) {
-            continue;
-        }
-        let mut module = module.clone();
-        write(ctx, &mut module, load, &row, &element)?;
-        match both(ctx, &mut module, &loaded, reader, rules) {
-            Ok(cycles) if best.as_ref().is_none_or(|best| cycles < best.cycles) => {
-                best = Some(Layout { row, element, cycles, tried });
-            }
-            Ok(_) => {}
-            Err(error) => refused = Some(error),
-        }
-    }
-    best.ok_or_else(|| {
-        let message =
-            format!("no layout of this register file lets its contraction be chosen; {tried} were tried");
-        let error = Diagnostic::error("select-configs", op.span(), message);
-        match refused {
-            Some(last) => error.note(format!("the last one: {}", last.message), Some(last.span)),
-            None => error,
-        }
-    })
-}
-
-/// Writes a layout.
-///
-/// # Errors
-/// What inference says of the module.
-pub fn write(
-    ctx: &Context,
-    module: &mut Module,
-    load: OpId,
-    row: &Expr,
-    element: &Expr,
-) -> Result<(), Diagnostic> {
-    module.set_clause(load, "row", Some(ctx.body_attr(&MAP, row.clone())));
-    module.set_clause(load, "element", Some(ctx.body_attr(&MAP, element.clone())));
-    infer_all(ctx, module)
-}
-
 /// Whether a clause is open or says this.
-fn agrees(op: OpRef<'_>, name: &str, value: &Expr) -> bool {
+pub fn agrees(op: OpRef<'_>, name: &str, value: &Expr) -> bool {
     is_open(op, name) || op.body::<Expr>(name).is_some_and(|written| *written == *value)
-}
-
-/// Cycles of the load and of the pipeline that reads it, one behind the other.
-fn both(
-    ctx: &Context,
-    module: &mut Module,
-    load: &[OpId],
-    reader: &[OpId],
-    rules: &[&'static Rule],
-) -> Result<u64, Diagnostic> {
-    let loaded = choose(ctx, module, load, rules)?;
-    loaded.apply(ctx, module)?;
-    let read = choose(ctx, module, reader, rules)?;
-    Ok(loaded.best.time.cycles().saturating_add(read.best.time.cycles()))
 }
 
 /// Most digits whose every order is tried.
@@ -130,7 +26,7 @@ const MOST_ORDERED: usize = 3;
 
 /// Layouts that a contraction can read: in rows the inner or outer part of an axis that is kept, in each row the rest of what is kept and
 /// innermost, where packets are contiguous, what is summed.
-fn layouts(
+pub fn layouts(
     begin: OpRef<'_>,
     converted: Option<DType>,
     aim: &Aim,
@@ -154,7 +50,8 @@ fn layouts(
                     let parts = mapping(rest.iter(), axes).zip(mapping(inner.iter(), axes));
                     let elements = parts.map(|parts| whole_flits(parts, dtype, machine, axes));
                     let row = mapping(row.iter(), axes);
-                    let all = elements.into_iter().flatten().filter_map(|element| Some((row.clone()?, element)));
+                    let elements = elements.into_iter().flatten().flat_map(|element| with_gaps(element, aim));
+                    let all = elements.filter_map(|element| Some((row.clone()?, element)));
                     for layout in all {
                         if !found.contains(&layout) {
                             found.push(layout);
@@ -165,6 +62,13 @@ fn layouts(
         }
     }
     found
+}
+
+/// A layout, and the same with zeros between its elements, which meet what lies between those that windows take (book 15).
+fn with_gaps(element: Expr, aim: &Aim) -> Vec<Expr> {
+    let gaps = aim.strides.iter().map(|&stride| Expr::Literal(1).pad(stride, PadKind::Zero));
+    let apart: Vec<Expr> = gaps.map(|gap| Expr::pair([element.clone(), gap])).collect();
+    [element].into_iter().chain(apart).collect()
 }
 
 /// Ways to put `rows` positions of one digit into rows, with what is left.

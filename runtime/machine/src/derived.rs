@@ -47,6 +47,9 @@ pub struct TransposeShape {
     pub alignment: u64,
 }
 
+/// Bits that are written to a register at once (book 09: generate mode writes 32).
+const REGISTER_BITS: u64 = 32;
+
 impl Machine {
     /// Most elements of that many bits that a fetch masks at the right end of an axis by one count (book 08).
     pub const fn masked_right_max(&self, bits: u64) -> u64 {
@@ -66,6 +69,13 @@ impl Machine {
             columns: columns.collect(),
             alignment: limits.flit_bytes * 8 / bits,
         }
+    }
+
+    /// Cycles of writing a snoop bitmap before a custom switch runs: for each slice of a cluster a row of a bit a slice, 32 bits at a time
+    /// (book 13: one router entry a slice). Slices have different rows, so one is written after the other.
+    pub const fn bitmap_cycles(&self) -> u64 {
+        let slices = self.topology.slices_per_cluster;
+        slices.saturating_mul(slices.div_ceil(REGISTER_BITS)).saturating_mul(self.timing.bitmap_word_cycles)
     }
 
     /// Whether the Transpose Engine buffers twice, so that a matrix of that many columns comes in while the one before
@@ -274,6 +284,11 @@ mod tests {
         assert_eq!(rngd.transpose(16), shape(8, 16, 4, &[8, 16, 32]));
         assert_eq!(rngd.transpose(32), shape(8, 8, 2, &[8, 16, 32]));
         assert_eq!([8, 16, 17, 32].map(|columns| rngd.transposes_twice(columns)), [true, true, false, false]);
+    }
+
+    #[test]
+    fn a_bitmap_of_rngd_is_256_rows_of_8_words() {
+        assert_eq!(Machine::rngd().bitmap_cycles(), 2048);
     }
 
     #[test]

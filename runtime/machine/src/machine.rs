@@ -182,6 +182,9 @@ pub struct Timing {
     pub fetch_cast_cycles: u64,
     /// Cycles of writing one number by generate mode (book 09 has no figure). Assumed: those of one access.
     pub generate_cycles: u64,
+    /// Cycles of writing 32 bits of a switch's snoop bitmap to registers (book 13 has no figure). Assumed: those of one number written by
+    /// generate mode.
+    pub bitmap_word_cycles: u64,
     /// Cycles that a packet takes longer through the Stream Adapter where more flits are collected than the width takes (book 17 has no
     /// figure). Assumed.
     pub shift_reuse_cycles: u64,
@@ -236,6 +239,10 @@ pub const ASSUMED: &[Assumption] = &[
     Assumption {
         field: "timing.generate_cycles",
         why: "book 09 gives no cycles for generate mode; the value is one access",
+    },
+    Assumption {
+        field: "timing.bitmap_word_cycles",
+        why: "book 13 says that a custom switch's bitmap is written to registers first, and gives no figure; 32 bits a cycle are taken",
     },
     Assumption {
         field: "timing.shift_reuse_cycles",
@@ -413,6 +420,7 @@ impl Default for Timing {
             fetch_table_cycles: 1,
             fetch_cast_cycles: 2,
             generate_cycles: 1,
+            bitmap_word_cycles: 1,
             shift_reuse_cycles: 1,
             trf_load_setup_cycles: 16,
             tree_level_cycles: 1,

@@ -7,11 +7,12 @@ use visa_machine::{ASSUMED, Machine, MachineError};
 use visa_numerics::SumOrder;
 
 /// Fields that may be zero: latencies.
-const MAY_BE_ZERO: [&str; 9] = [
+const MAY_BE_ZERO: [&str; 10] = [
     "/limits/valid_count_gates",
     "/timing/dma_startup_cycles",
     "/timing/fetch_table_cycles",
     "/timing/fetch_cast_cycles",
+    "/timing/bitmap_word_cycles",
     "/timing/shift_reuse_cycles",
     "/timing/trf_load_setup_cycles",
     "/timing/tree_level_cycles",
@@ -242,7 +243,7 @@ fn rngd_in_numbers() {
                    "hbm_bytes_per_cycle": 1536, "dm_bytes_per_cycle_per_dmn": 128, "spm_bytes_per_cycle": 128,
                    "pcie_bytes_per_cycle": 30, "fetch_table_cycles": 1, "fetch_cast_cycles": 2, "generate_cycles": 1,
                    "shift_reuse_cycles": 1, "trf_load_setup_cycles": 16, "tree_level_cycles": 1, "alu_latency_cycles": 1,
-                   "inter_slice_cycles": 1},
+                   "inter_slice_cycles": 1, "bitmap_word_cycles": 1},
         "sum_order": "tree"
     });
     assert_eq!(rngd_as_json(), expected);

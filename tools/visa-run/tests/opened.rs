@@ -58,7 +58,10 @@ fn tried(case: &Case) -> Result<Outcome, String> {
 #[expect(clippy::print_stdout, reason = "the figures of docs/benchmarks.md")]
 fn opened_kernels_are_as_fast_as_written_and_mean_the_same() {
     let only = std::env::var("VISA_KERNEL").ok();
-    let cases: Vec<Case> = cases().into_iter().filter(|case| only.as_ref().is_none_or(|only| case.name.contains(only))).collect();
+    let cases: Vec<Case> = cases()
+        .into_iter()
+        .filter(|case| only.as_ref().is_none_or(|only| case.name.contains(only)))
+        .collect();
     let outcomes: Vec<Outcome> = cases.par_iter().map(outcome).collect();
     let exceptions: BTreeMap<_, _> = EXCEPTIONS.iter().copied().collect();
     let (mut good, mut compared, mut faster, mut wrong) = (0, 0, 0, Vec::new());
@@ -75,7 +78,9 @@ fn opened_kernels_are_as_fast_as_written_and_mean_the_same() {
                     println!("not compared: {}", case.name);
                 }
             }
-            (Outcome::Good { .. }, Some(why)) => wrong.push(format!("{}: good, but listed: {why}", case.name)),
+            (Outcome::Good { .. }, Some(why)) => {
+                wrong.push(format!("{}: good, but listed: {why}", case.name))
+            }
             (Outcome::Worse(_), Some(why)) => println!("exception: {}: {why}", case.name),
             (Outcome::Worse(what), None) => wrong.push(format!("{}: {what}", case.name)),
         }

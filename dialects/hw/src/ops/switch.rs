@@ -39,7 +39,8 @@ pub static SWITCH: OpDecl = OpDecl {
           - `transposed_broadcast1`: for each t and s0, P((s1, s0), t), where s1 is d % slice1.\n\
           - `custom`: for each t, the packet of every slice that d's row of the bitmap `snoop` names, in order; a ring is `ring` \
           slices.\n\n\
-          A member that is not active gives packets of zeros.",
+          A member that is not active gives packets of zeros. The bitmap is written to registers before the first packet, 32 bits a cycle of the \
+          machine's `timing.bitmap_word_cycles` (assumed): 2048 cycles for 256 slices, once a command.",
     constraints: &[
         ("C1", "slice1, slice0 and ring are powers of two (book 13)"),
         ("C2", "the ring lies within a cluster: its slices divide those of a cluster (book 13)"),
@@ -74,6 +75,8 @@ pub static SWITCH: OpDecl = OpDecl {
 struct Switch {
     span: Span,
     route: Route,
+    /// Whether its bitmap has to be written first.
+    custom: bool,
 }
 
 fn read(op: OpRef<'_>) -> Result<Switch, Diagnostic> {
@@ -95,7 +98,7 @@ fn read(op: OpRef<'_>) -> Result<Switch, Diagnostic> {
         }
         other => return Err(op.clause_error("C4", "topology", format!("there is no topology `{other}`"))),
     };
-    Ok(Switch { span: op.span(), route })
+    Ok(Switch { span: op.span(), route, custom: &*topology == "custom" })
 }
 
 /// C4: the registers of the topology are there, and no others.
@@ -251,7 +254,7 @@ impl Stage for Switch {
 
     /// A slice alone: nobody else sends.
     fn run(&self, cx: RunCx<'_>, _memory: &SliceMemory, input: Stream) -> Stream {
-        let alone = Switch { span: self.span, route: Route::forwarding() };
+        let alone = Switch { span: self.span, route: Route::forwarding(), custom: false };
         let inputs = [input];
         let routed = alone.route(cx, &inputs, 0);
         let [input] = inputs;
@@ -287,13 +290,19 @@ impl Stage for Switch {
         true
     }
 
-    /// Book 13: ring size * input packets * cycles a packet, a cycle for each flit; the way along the ring comes on top.
+    /// Book 13: ring size * input packets * cycles a packet, a cycle for each flit; the way along the ring comes on top, and in front of all the
+    /// writing of a custom bitmap.
     fn cost(&self, machine: &Machine, input: Flow) -> StageCost {
         let flits = input.packet.div_ceil(machine.limits.flit_bytes);
         let ring = self.route.ring as u64;
         let cycles = ring.saturating_mul(input.packets).saturating_mul(flits);
         let packets = self.route.delivered(input.packets).unwrap_or(u64::MAX);
         let out = Flow { packets, packet: input.packet };
-        StageCost { engine: Engine::Switch, cycles, latency: ring - 1, macs: 0, out }
+        let setup = if self.custom { machine.bitmap_cycles() } else { 0 };
+        StageCost { engine: Engine::Switch, cycles, latency: setup.saturating_add(ring - 1), macs: 0, out }
+    }
+
+    fn assumed(&self) -> Vec<&'static str> {
+        if self.custom { vec!["timing.bitmap_word_cycles"] } else { Vec::new() }
     }
 }

@@ -7,6 +7,7 @@ mod fetch;
 mod ragged;
 mod switch;
 mod terms;
+mod transpose;
 mod vector_inter;
 mod vector_lanes;
 mod vector_reduce;
@@ -38,6 +39,7 @@ pub static RULES: &[&Rule] = &[
     &vector_lanes::UPPER,
     &vector_reduce::CLIP_ZIP,
     &collect::PAD,
+    &transpose::MATRIX,
     &ends::IN_ORDER,
     &ends::IN_LAYOUT,
     &ends::TAIL,

@@ -16,8 +16,7 @@ pub(super) static TOPOLOGY: Rule = Rule {
     propose: |site| named(site).iter().map(|made| made.proposal(site)).collect(),
 };
 
-/// A bitmap, for what no named topology makes. One has to be written first, which takes a time that the book does not say and that is not
-/// priced: so none is proposed for what a named topology makes.
+/// A bitmap, which makes any slices. It has to be written first, which the price takes in.
 pub(super) static BITMAP: Rule = Rule {
     name: "bitmap",
     equation: "switch custom of slices S, time T is S', [T, what S' lacks of S]",
@@ -55,8 +54,7 @@ fn wanted(site: &Site<'_>) -> Option<Expr> {
     own.or_else(|| site.aim.slice.clone())
 }
 
-/// Every named topology that makes what is wanted. Where nothing says what, packets stay, unless what is to be summed lies in the slices: another
-/// topology takes longer, and so does what follows.
+/// Every named topology that makes what is wanted.
 fn named(site: &Site<'_>) -> Vec<Made> {
     let (slice, time) = (site.dim(Dim::Slice), site.dim(Dim::Time));
     let Ok(steps) = time.size(site.axes) else { return Vec::new() };
@@ -67,7 +65,7 @@ fn named(site: &Site<'_>) -> Vec<Made> {
     let mut every = Topology::every(slices, steps);
     if let Some(name) = site.written.word("topology") {
         every.retain(|topology| topology.name() == &*name);
-    } else if wanted.is_none() && when.is_none() && !sums_slices(site, &slice) {
+    } else if when.is_none() && stays(site, &slice, wanted.as_ref(), &free) {
         every.truncate(1);
     }
     for clause in ["slice1", "slice0", "time0"] {
@@ -78,13 +76,15 @@ fn named(site: &Site<'_>) -> Vec<Made> {
     let fits = |found: &Expr, wanted: Option<&Expr>| {
         wanted.is_none_or(|wanted| same(found, wanted, &free, site.axes).is_ok())
     };
+    let lost = lost(site, &slice);
     // What slices hold does not depend on time0, so all of a ring fit or none.
     let mut rings = BTreeMap::new();
     let made = every.into_iter().filter_map(|topology| {
         let made = topology.result(&slice, &time);
         let ring = (topology.name(), topology.slice1, topology.slice0);
         let ring_fits = *rings.entry(ring).or_insert_with(|| fits(&made.0, wanted.as_ref()));
-        (ring_fits && fits(&made.1, when.as_deref())).then(|| Made {
+        let all = lost.is_empty() || streams_layout(site, &made.1);
+        (ring_fits && fits(&made.1, when.as_deref()) && all).then(|| Made {
             topology: Some(topology),
             slice: wanted.clone().unwrap_or_else(|| site.tidy(made.0)),
             time: when.as_deref().cloned().unwrap_or_else(|| site.tidy(made.1)),
@@ -93,8 +93,43 @@ fn named(site: &Site<'_>) -> Vec<Made> {
     made.collect()
 }
 
-/// Whether the slices hold an axis that the result lacks.
+/// Whether packets stay in their slices: these hold what is wanted, or nothing says what, and nothing of theirs is to be summed or to lie in the
+/// layout at the end. Another topology takes longer, and so does what follows.
+fn stays(site: &Site<'_>, slice: &Expr, wanted: Option<&Expr>, free: &dyn Fn(AxisId) -> bool) -> bool {
+    let fits = wanted.is_none_or(|wanted| same(slice, wanted, free, site.axes).is_ok());
+    fits && !sums_slices(site, slice) && lost(site, slice).is_empty()
+}
+
+/// Axes that slices hold and the stream lacks, but the layout has that is written at the end.
+fn lost(site: &Site<'_>, slice: &Expr) -> Vec<AxisId> {
+    let axes = |map: &Expr| site.digits(map).map(|digits| digits.axes()).unwrap_or_default();
+    let layout = site.aim.layout.as_ref().filter(|_| site.aim.places && !site.aim.pairs);
+    let streamed = axes(&Expr::pair([site.dim(Dim::Time), site.dim(Dim::Packet)]));
+    let held = axes(slice);
+    let wanted = layout.map(axes).unwrap_or_default().into_keys();
+    wanted.filter(|axis| held.contains_key(axis) && !streamed.contains_key(axis)).collect()
+}
+
+/// Whether with this time the stream has of every axis as much as the layout at the end.
+fn streams_layout(site: &Site<'_>, time: &Expr) -> bool {
+    let counts = |map: &Expr| -> BTreeMap<AxisId, u64> {
+        let mut counts = BTreeMap::new();
+        for digit in site.digits(map).iter().flat_map(|digits| digits.iter().copied()) {
+            if let Some(axis) = digit.axis.filter(|_| digit.live > 1) {
+                *counts.entry(axis).or_insert(1) *= digit.live;
+            }
+        }
+        counts
+    };
+    let stream = Expr::pair([time.clone(), site.dim(Dim::Packet)]);
+    site.aim.layout.as_ref().is_none_or(|layout| counts(layout) == counts(&stream))
+}
+
+/// Whether the slices hold an axis that the result lacks. A layout within a slice does not say what lies in slices.
 fn sums_slices(site: &Site<'_>, slice: &Expr) -> bool {
+    if site.aim.places && site.aim.summed.is_none() {
+        return false;
+    }
     let held = site.digits(slice).map(|digits| digits.axes());
     held.is_some_and(|axes| axes.into_keys().any(|axis| site.aim.sums_over(axis)))
 }
@@ -106,11 +141,12 @@ fn bitmap(site: &Site<'_>) -> Vec<Proposal> {
     let Some(slice) = wanted(site) else { return Vec::new() };
     let cx = VerifyCx::new(site.op.ctx, site.op.module);
     let free = free_axes(site.op, &cx, 0);
-    let written = site.written.body::<Expr>("time").map(|time| (*time).clone());
-    let Some(time) = written.or_else(|| moved(site, &slice, &free)) else { return Vec::new() };
-    if named(site).iter().any(|made| same(&made.time, &time, &free, site.axes).is_ok()) {
+    let bound = site.written.word("topology").is_some() || site.written.body::<Expr>("time").is_some();
+    if !bound && stays(site, &site.dim(Dim::Slice), Some(&slice), &free) {
         return Vec::new();
     }
+    let written = site.written.body::<Expr>("time").map(|time| (*time).clone());
+    let Some(time) = written.or_else(|| moved(site, &slice, &free)) else { return Vec::new() };
     vec![Made { topology: None, slice, time }.proposal(site)]
 }
 

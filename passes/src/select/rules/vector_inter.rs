@@ -31,8 +31,7 @@ fn brought(site: &Site<'_>) -> Vec<Digit> {
 }
 
 fn freed(site: &Site<'_>) -> Vec<Proposal> {
-    let (Some(slices), Some(time)) =
-        (site.digits(&site.dim(Dim::Slice)), site.digits(&site.dim(Dim::Time)))
+    let (Some(slices), Some(time)) = (site.digits(&site.dim(Dim::Slice)), site.digits(&site.dim(Dim::Time)))
     else {
         return Vec::new();
     };
@@ -70,7 +69,8 @@ fn moves(time: &[Digit]) -> Vec<(Digit, Vec<Digit>)> {
                 continue;
             }
             let rest = digit.extent / parts;
-            let part = |extent, stride| Digit { extent, live: extent, stride: digit.stride * stride, ..*digit };
+            let part =
+                |extent, stride| Digit { extent, live: extent, stride: digit.stride * stride, ..*digit };
             let mut ways = vec![(part(parts, rest), part(rest, 1))];
             if rest > 1 {
                 ways.push((part(parts, 1), part(rest, parts)));
@@ -160,7 +160,8 @@ mod tests {
         let time: Vec<Digit> = digits(&Expr::axis("C"), &axes).expect("digits").iter().copied().collect();
         let text = |digits: &[Digit]| mapping(digits, &axes).expect("a mapping").to_string();
         let found: Vec<_> = moves(&time).iter().map(|(part, left)| (text(&[*part]), text(left))).collect();
-        let want = [("[C / 6]", "[C % 6]"), ("[C % 2]", "[C / 2]"), ("[C / 3]", "[C % 3]"), ("[C % 4]", "[C / 4]")];
+        let want =
+            [("[C / 6]", "[C % 6]"), ("[C % 2]", "[C / 2]"), ("[C / 3]", "[C % 3]"), ("[C % 4]", "[C / 4]")];
         assert_eq!(found, want.map(|(part, left)| (part.to_owned(), left.to_owned())));
     }
 }

@@ -37,7 +37,8 @@ pub(super) static UPPER: Rule = Rule {
 };
 
 fn halves(site: &Site<'_>) -> Vec<Proposal> {
-    let (time, packet, lanes) = (site.dim(Dim::Time), site.dim(Dim::Packet), site.machine.limits.vector_lanes / 2);
+    let (time, packet, lanes) =
+        (site.dim(Dim::Time), site.dim(Dim::Packet), site.machine.limits.vector_lanes / 2);
     vec![site.cut(Expr::pair([time, packet.clone().stride(lanes)]), packet.modulo(lanes))]
 }
 

@@ -44,14 +44,18 @@ pub(crate) fn same_results(
 ) -> Result<bool, String> {
     let (arguments, machine) = (arguments(by_hand), ctx.data::<Machine>());
     let options = visa_reference::Options { sum_order: machine.sum_order };
-    let Ok(meant) = evaluate(ctx, written, Some(&by_hand.name), &arguments, options) else { return Ok(false) };
+    let Ok(meant) = evaluate(ctx, written, Some(&by_hand.name), &arguments, options) else {
+        return Ok(false);
+    };
     let options = Options { threads: Some(1), ..Options::default() };
     let mut interpreter = Interpreter::new(chosen, &machine, options).expect("memory");
     for (name, bytes) in arguments {
         interpreter.set_argument(&name, &bytes).expect("an argument");
     }
     interpreter.run(&mut |_, _| {}).map_err(|error| format!("{error:?}"))?;
-    meant.iter().try_for_each(|wanted| compare(wanted, &interpreter.result(&wanted.name).expect("a result").bytes))?;
+    meant
+        .iter()
+        .try_for_each(|wanted| compare(wanted, &interpreter.result(&wanted.name).expect("a result").bytes))?;
     Ok(true)
 }
 
