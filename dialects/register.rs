@@ -1,5 +1,5 @@
-//! Build script of the dialect and pass crates: every file of `src/ops/` (or `src/pass/`) is a module that declares
-//! `pub static OPS: &[&OpDecl]` (or `pub static PASS: Pass`). Adding one is adding a file.
+//! Build script of the dialect and pass crates: every file of `src/ops/` is a module that declares `pub static OPS: &[&OpDecl]`, of
+//! `src/pass/` `pub static PASS: Pass`, of `src/select/rules/` `pub static RULES: &[&Rule]`. Adding one is adding a file.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -9,12 +9,18 @@ use std::{env, fs};
 fn main() {
     let root = env::var("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR");
     let out = env::var("OUT_DIR").expect("cargo sets OUT_DIR");
-    for (folder, item, list) in [("ops", "OPS", "OPS: &[&[&OpDecl]]"), ("pass", "PASS", "PASSES: &[&Pass]")] {
+    let folders = [
+        ("ops", "OPS", "OPS: &[&[&OpDecl]]"),
+        ("pass", "PASS", "PASSES: &[&Pass]"),
+        ("select/rules", "RULES", "RULES: &[&[&Rule]]"),
+    ];
+    for (folder, item, list) in folders {
         let path = Path::new(&root).join("src").join(folder);
         println!("cargo:rerun-if-changed={}", path.display());
         let Ok(entries) = fs::read_dir(&path) else { continue };
         let mut files: Vec<_> = entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect();
         files.retain(|file| file.extension().is_some_and(|extension| extension == "rs"));
+        files.retain(|file| file.file_stem().is_some_and(|name| name != "mod"));
         files.sort();
         let mut text = String::new();
         let mut names = Vec::new();
@@ -22,7 +28,7 @@ fn main() {
             let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             let _ = writeln!(text, "#[path = {file:?}]\npub mod {name};");
             let reference =
-                if folder == "ops" { format!("{name}::{item}") } else { format!("&{name}::{item}") };
+                if folder == "pass" { format!("&{name}::{item}") } else { format!("{name}::{item}") };
             names.push(reference);
         }
         let _ = writeln!(
@@ -30,6 +36,7 @@ fn main() {
             "/// Everything declared in this folder.\npub static {list} = &[{}];",
             names.join(", ")
         );
-        fs::write(Path::new(&out).join(format!("{folder}.rs")), text).expect("OUT_DIR is writable");
+        let name = Path::new(folder).file_name().unwrap_or_default();
+        fs::write(Path::new(&out).join(name).with_extension("rs"), text).expect("OUT_DIR is writable");
     }
 }

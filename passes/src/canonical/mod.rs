@@ -9,11 +9,11 @@ mod compile;
 mod engine;
 mod explain;
 mod extract;
-mod language;
-mod parse;
+pub(crate) mod language;
+pub(crate) mod parse;
 mod pool;
 mod rewrite;
-mod rule;
+pub(crate) mod rule;
 mod ruleset;
 mod sound;
 

@@ -7,7 +7,7 @@ use visa_ir::span::Span;
 use super::analysis::Meaning;
 use super::compile::compile;
 use super::language::Node;
-use super::parse::parse;
+use super::parse::{SHAPE, parse};
 use super::rule::Rule;
 use super::sound::{Verdict, check};
 
@@ -61,8 +61,7 @@ impl RuleSet {
         let (own, mut findings) = parse(text);
         if own.is_empty() && findings.is_empty() {
             let message = "no rule in this file";
-            let note = "a rule is written `rule NAME: MAPPING => MAPPING if CONDITION and ...`";
-            findings.push(Diagnostic::error("rule-none", Span::new(0..0), message).note(note, None));
+            findings.push(Diagnostic::error("rule-none", Span::new(0..0), message).note(SHAPE, None));
         }
         let mut rewrites: Vec<_> = rules.iter().flat_map(compile).flatten().collect();
         for rule in own {

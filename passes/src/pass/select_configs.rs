@@ -3,7 +3,7 @@
 use crate::select::advise::{Advice, ends, pipeline};
 use crate::select::driver::{Chosen, Driver};
 use crate::select::dump::Dump;
-use crate::select::rules::RULES;
+use crate::select::ruleset::RuleSet;
 use crate::select::{Choice, report};
 use crate::{Level, OptionDecl, OptionKind, Pass, PassCx};
 use visa_ir::diag::{Diagnostic, Severity};
@@ -67,6 +67,7 @@ pub static PASS: Pass = Pass {
         ("ways", "ways to run these pipelines, each for some layouts of what it reads: what the integer program chose from"),
         ("layout-limit", "groups of such pipelines of which not all layouts were tried"),
         ("placements", "ways to spread a kernel's tensors over slices that were tried, each with the whole kernel"),
+        ("rule-limit", "operations for which a bound left out what rules of a text propose"),
         ("refused", "candidates that broke a limit"),
         ("cycles-worst", "cycles of the dearest configuration of each pipeline that no other dominates, together"),
         ("cycles-best", "cycles of the chosen ones"),
@@ -85,6 +86,7 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     let mut tell = |module: &Module, chosen: Chosen<'_>| match chosen {
         Chosen::Pipeline(choice) => {
             counts.extend(counted(choice));
+            findings.extend(report::limits(choice, module, ctx));
             if let (Some(dump), Ok(())) = (&mut dump, &dumped) {
                 dumped = dump.add(ctx, choice);
             }
@@ -107,7 +109,8 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
         }
         Chosen::Placement(tried) => counts.push(("placements", tried as u64)),
     };
-    let ran = Driver { ctx, rules: RULES, tell: &mut tell }.run(cx.module);
+    let rules = ctx.data::<RuleSet>();
+    let ran = Driver { ctx, rules: &rules, tell: &mut tell }.run(cx.module);
     counts.into_iter().for_each(|(statistic, n)| cx.count(statistic, n));
     findings.into_iter().for_each(|finding| cx.report(finding));
     ran.and(dumped).map_err(|refused| vec![refused])?;
@@ -116,10 +119,13 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
 
 /// Reports pipelines that are written in full and could be cheaper; with `apply` they become so.
 fn advise(cx: &mut PassCx<'_>, mut dump: Option<&mut Dump>) -> Result<(), Vec<Diagnostic>> {
+    let rules = cx.ctx.data::<RuleSet>();
     for end in ends(cx.ctx, cx.module) {
         let chain = pipeline(cx.ctx, cx.module, end);
-        let Some(mut advice) = Advice::on(cx.ctx, cx.module, &chain, RULES) else { continue };
+        let Some(mut advice) = Advice::on(cx.ctx, cx.module, &chain, &rules) else { continue };
         cx.count("advised", 1);
+        cx.count("rule-limit", advice.choice.graph.limits.len() as u64);
+        report::limits(&advice.choice, cx.module, cx.ctx).into_iter().for_each(|limit| cx.report(limit));
         cx.report(advice.remark(cx.ctx, cx.module));
         if let Some(dump) = &mut dump {
             dump.add(cx.ctx, &advice.choice).map_err(|refused| vec![refused])?;
@@ -132,7 +138,7 @@ fn advise(cx: &mut PassCx<'_>, mut dump: Option<&mut Dump>) -> Result<(), Vec<Di
 }
 
 /// The statistics of one choice.
-fn counted(choice: &Choice) -> [(&'static str, u64); 8] {
+fn counted(choice: &Choice) -> [(&'static str, u64); 9] {
     let graph = &choice.graph;
     [
         ("pipelines", 1),
@@ -140,6 +146,7 @@ fn counted(choice: &Choice) -> [(&'static str, u64); 8] {
         ("e-nodes", graph.egraph.total_size() as u64),
         ("iterations", graph.rounds as u64),
         (if graph.full { "node-limit" } else { "saturated" }, 1),
+        ("rule-limit", graph.limits.len() as u64),
         ("refused", graph.refusals.values().map(|refused| refused.count).sum()),
         ("cycles-worst", choice.dearest),
         ("cycles-best", choice.best.time.cycles()),

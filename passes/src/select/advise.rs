@@ -6,7 +6,7 @@
 use super::aim::Aim;
 use super::extract::Way;
 use super::graph::Graph;
-use super::rule::Rule;
+use super::ruleset::RuleSet;
 use super::scratch::Clauses;
 use super::{Choice, chain, choose_for, report};
 use visa_ir::context::{Attr, Context};
@@ -46,7 +46,7 @@ pub struct Advice {
 impl Advice {
     /// The cheaper pipeline that makes what the pipeline `chain` makes; `None` if there is none, or if something of `chain` is open.
     #[must_use]
-    pub fn on(ctx: &Context, module: &Module, chain: &[OpId], rules: &[&'static Rule]) -> Option<Self> {
+    pub fn on(ctx: &Context, module: &Module, chain: &[OpId], rules: &RuleSet) -> Option<Self> {
         if chain.iter().any(|&id| untyped(module.op(ctx, id))) {
             return None;
         }
@@ -66,7 +66,7 @@ impl Advice {
         ctx: &Context,
         module: &Module,
         chain: &[OpId],
-        rules: &[&'static Rule],
+        rules: &RuleSet,
         layout: bool,
     ) -> Result<Self, Silent> {
         let axes = DeclaredAxes::build(ctx, module).0;
@@ -140,13 +140,13 @@ fn opened(
     ctx: &Context,
     module: &Module,
     chain: &[OpId],
-    rules: &[&'static Rule],
+    rules: &RuleSet,
     layout: bool,
 ) -> Option<(Module, Vec<Clauses>)> {
     let (mut opened, mut seed) = (module.clone(), Vec::new());
     for (at, &id) in chain.iter().enumerate() {
         let op = module.op(ctx, id);
-        let opens = rules.iter().any(|rule| rule.op == op.name()) && (layout || at + 1 < chain.len());
+        let opens = rules.covers(op.name()) && (layout || at + 1 < chain.len());
         let clauses = op.decl()?.clauses.iter();
         let names =
             clauses.filter(|clause| opens && clause.opening == Opening::Configuration).map(|c| c.name);

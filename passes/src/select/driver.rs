@@ -2,7 +2,7 @@
 //! together.
 
 use super::graph::open_clauses;
-use super::rule::Rule;
+use super::ruleset::RuleSet;
 use super::sharing::{self, Shared};
 use super::{Choice, chain, optional, placement, stationary};
 use visa_ir::context::Context;
@@ -36,7 +36,7 @@ pub struct Driver<'a> {
     /// The context.
     pub ctx: &'a Context,
     /// The rules.
-    pub rules: &'a [&'static Rule],
+    pub rules: &'a RuleSet,
     /// Told of each choice before it is written into the module.
     pub tell: &'a mut dyn FnMut(&Module, Chosen<'_>),
 }

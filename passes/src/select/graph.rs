@@ -2,8 +2,10 @@
 //! it. It grows from the first operation to the last: rules propose clauses, the scratch pipeline verifies and prices them.
 
 use super::aim::Aim;
-use super::rule::{Proposal, Rule, Site, Value};
+use super::rule::{Proposal, Site, Value};
+use super::ruleset::RuleSet;
 use super::scratch::{Clauses, Scratch};
+use super::text::Bound;
 use egg::{EGraph, Id, Symbol, SymbolLang};
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
@@ -13,7 +15,7 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::{AttrId, OpRef, TypeId};
 use visa_ir::open::{self, Opening};
 use visa_mapping::facts::machine;
-use visa_mapping::{Equality, Expr, Tensor, equal_streams, operand};
+use visa_mapping::{Axes, Equality, Expr, Tensor, equal_streams, operand};
 
 /// Most nodes of an e-graph. Checked before each: what is left out is reported.
 pub const MAX_E_NODES: usize = 50_000;
@@ -25,8 +27,8 @@ pub struct Step {
     pub stage: usize,
     /// What the rule chose; nothing for an operation that is written.
     pub clauses: Clauses,
-    /// The rule; `None` for an operation that is written.
-    pub rule: Option<&'static Rule>,
+    /// The name of the rule; `None` for an operation that is written.
+    pub rule: Option<&'static str>,
     /// The time of its engine.
     pub time: PipelineTime,
     /// The class of the value that it takes; none for the first.
@@ -79,6 +81,8 @@ pub struct Graph {
     pub rounds: usize,
     /// Whether [`MAX_E_NODES`] ended the growth.
     pub full: bool,
+    /// By operation, the rule of a text of which a bound left something out, and the bound.
+    pub limits: BTreeMap<usize, (&'static str, Bound)>,
     /// The class of the value that an operation makes with a type.
     known: HashMap<(usize, TypeId), usize>,
 }
@@ -88,7 +92,7 @@ impl Graph {
     ///
     /// # Errors
     /// A written operation that is not legal whatever is chosen before it is no error here: it shows as no class at the end.
-    pub fn grow(scratch: &mut Scratch<'_>, rules: &[&'static Rule], aim: &Aim) -> Self {
+    pub fn grow(scratch: &mut Scratch<'_>, rules: &RuleSet, aim: &Aim) -> Self {
         let egraph = EGraph::new(()).with_explanations_enabled();
         let mut graph = Self {
             egraph,
@@ -97,6 +101,7 @@ impl Graph {
             disagreeing: 0,
             rounds: 0,
             full: false,
+            limits: BTreeMap::new(),
             known: HashMap::new(),
         };
         graph.expand(scratch, rules, aim, (0, None));
@@ -110,7 +115,7 @@ impl Graph {
     fn expand(
         &mut self,
         scratch: &mut Scratch<'_>,
-        rules: &[&'static Rule],
+        rules: &RuleSet,
         aim: &Aim,
         (stage, source): (usize, Option<usize>),
     ) {
@@ -155,7 +160,7 @@ impl Graph {
         }
         let class = &mut self.classes[number];
         if class.id != id {
-            self.egraph.union_trusted(class.id, id, step.rule.map_or("written", |rule| rule.name));
+            self.egraph.union_trusted(class.id, id, step.rule.unwrap_or("written"));
         }
         class.steps.push(step);
         (number == new).then_some(number)
@@ -171,13 +176,12 @@ impl Graph {
     fn candidates(
         &mut self,
         scratch: &Scratch<'_>,
-        rules: &[&'static Rule],
+        rules: &RuleSet,
         aim: &Aim,
         stage: usize,
-    ) -> Vec<(Option<&'static Rule>, Clauses)> {
+    ) -> Vec<(Option<&'static str>, Clauses)> {
         let op = scratch.original(stage);
-        let open: Vec<&str> = open_clauses(op).collect();
-        if open.is_empty() {
+        if open_clauses(op).next().is_none() {
             return vec![(None, Rc::from([]))];
         }
         let axes = scratch.axes();
@@ -185,17 +189,20 @@ impl Graph {
         let machine = machine(op.ctx);
         let site = Site { op: scratch.op(stage), written: op, source, axes: &axes.0, machine: &machine, aim };
         let seed = aim.seed.get(stage).filter(|seed| !seed.is_empty());
-        let mut found: Vec<(Option<&'static Rule>, Clauses)> =
+        let mut found: Vec<(Option<&'static str>, Clauses)> =
             seed.map(|seed| (None, seed.clone())).into_iter().collect();
-        for &rule in rules.iter().filter(|rule| rule.op == op.name()) {
-            for proposal in (rule.propose)(&site) {
-                match chosen(op, &open, &proposal, &site) {
-                    Some(clauses) if !found.iter().any(|(_, known)| *known == clauses) => {
-                        found.push((Some(rule), clauses))
-                    }
-                    Some(_) => {}
-                    None => self.disagreeing += 1,
+        let written: Vec<Proposal> = seed.map(|seed| proposal(op, seed)).into_iter().collect();
+        let proposals = rules.proposals(&site, &written);
+        if let Some(limit) = proposals.limit {
+            self.limits.entry(stage).or_insert(limit);
+        }
+        for (rule, proposal) in proposals.found {
+            match chosen(op, &proposal, &axes.0) {
+                Some(clauses) if !found.iter().any(|(_, known)| *known == clauses) => {
+                    found.push((Some(rule), clauses));
                 }
+                Some(_) => {}
+                None => self.disagreeing += 1,
             }
         }
         found
@@ -218,14 +225,15 @@ pub fn open_clauses(op: OpRef<'_>) -> impl Iterator<Item = &'static str> {
 }
 
 /// The proposal's values of open clauses, if it has one for each and agrees with the written ones.
-fn chosen(op: OpRef<'_>, open: &[&str], proposal: &Proposal, site: &Site<'_>) -> Option<Clauses> {
+pub(super) fn chosen(op: OpRef<'_>, proposal: &Proposal, axes: &Axes) -> Option<Clauses> {
+    let open: Vec<&str> = open_clauses(op).collect();
     let mut clauses = Vec::new();
     // A clause in front says what others mean and whether they are there.
     let adds = op.decl().is_some_and(|decl| decl.clauses.iter().any(|c| c.lead && open.contains(&c.name)));
     for (name, value) in proposal {
         if open.contains(name) || (adds && op.attr(name).is_none()) {
             clauses.push((*name, value.attr(op.ctx)));
-        } else if !agrees(op, name, value, site) {
+        } else if !agrees(op, name, value, axes) {
             return None;
         }
     }
@@ -233,13 +241,22 @@ fn chosen(op: OpRef<'_>, open: &[&str], proposal: &Proposal, site: &Site<'_>) ->
     all.then(|| clauses.into())
 }
 
+/// The clauses of an operation as a proposal.
+fn proposal(op: OpRef<'_>, clauses: &Clauses) -> Proposal {
+    let values = clauses.iter().filter_map(|&(name, value)| {
+        let clause = op.decl()?.clauses.iter().find(|clause| clause.name == name)?;
+        Some((name, Value::of(op.ctx, clause.kind, value)?))
+    });
+    values.collect()
+}
+
 /// Whether a written clause has a proposed value.
-fn agrees(op: OpRef<'_>, name: &str, value: &Value, site: &Site<'_>) -> bool {
+fn agrees(op: OpRef<'_>, name: &str, value: &Value, axes: &Axes) -> bool {
     match value {
         // A mapping that is not there follows from the rest.
         Value::Map(map) => op
             .body::<Expr>(name)
-            .is_none_or(|written| matches!(equal_streams(&written, map, site.axes), Equality::Equal)),
+            .is_none_or(|written| matches!(equal_streams(&written, map, axes), Equality::Equal)),
         Value::Word(word) => op.word(name).as_deref() == Some(word),
         Value::Int(number) => op.int(name) == Some(*number),
         Value::Absent => op.attr(name).is_none(),

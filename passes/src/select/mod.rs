@@ -15,15 +15,17 @@ pub mod placement;
 pub mod report;
 pub mod rule;
 pub mod rules;
+pub mod ruleset;
 pub mod scratch;
 pub mod shared;
 pub mod sharing;
 pub mod stationary;
+pub mod text;
 
 use aim::Aim;
 use extract::{Extraction, Way};
 use graph::Graph;
-use rule::Rule;
+use ruleset::RuleSet;
 use scratch::Scratch;
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
@@ -97,12 +99,7 @@ pub fn chain(last: OpRef<'_>) -> Vec<OpId> {
 ///
 /// # Errors
 /// That there is none, with the nearest configurations and the limit that each broke.
-pub fn choose(
-    ctx: &Context,
-    module: &Module,
-    chain: &[OpId],
-    rules: &[&'static Rule],
-) -> Result<Choice, Diagnostic> {
+pub fn choose(ctx: &Context, module: &Module, chain: &[OpId], rules: &RuleSet) -> Result<Choice, Diagnostic> {
     let ops: Vec<OpRef<'_>> = chain.iter().map(|&id| module.op(ctx, id)).collect();
     let axes = DeclaredAxes::build(ctx, module);
     choose_for(ctx, module, chain, rules, &Aim::of(&ops, &axes.0))
@@ -116,7 +113,7 @@ pub fn choose_for(
     ctx: &Context,
     module: &Module,
     chain: &[OpId],
-    rules: &[&'static Rule],
+    rules: &RuleSet,
     aim: &Aim,
 ) -> Result<Choice, Diagnostic> {
     let ops: Vec<OpRef<'_>> = chain.iter().map(|&id| module.op(ctx, id)).collect();
@@ -137,6 +134,6 @@ pub fn choose_for(
 }
 
 /// Whether an operation has an open clause that no rule proposes.
-fn unruled(op: OpRef<'_>, rules: &[&'static Rule]) -> bool {
-    graph::open_clauses(op).next().is_some() && !rules.iter().any(|rule| rule.op == op.name())
+fn unruled(op: OpRef<'_>, rules: &RuleSet) -> bool {
+    graph::open_clauses(op).next().is_some() && !rules.covers(op.name())
 }

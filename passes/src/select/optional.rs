@@ -3,7 +3,7 @@
 
 use super::aim::Aim;
 use super::graph::open_clauses;
-use super::rule::Rule;
+use super::ruleset::RuleSet;
 use super::{Choice, choose_for};
 use std::collections::BTreeSet;
 use visa_ir::context::{Attr, Context};
@@ -57,7 +57,7 @@ pub fn choose(
     ctx: &Context,
     module: &mut Module,
     chain: &[OpId],
-    rules: &[&'static Rule],
+    rules: &RuleSet,
 ) -> Result<Choice, Diagnostic> {
     let (chain, optional) = insert(ctx, module, chain, rules);
     let ops: Vec<OpRef<'_>> = chain.iter().map(|&id| module.op(ctx, id)).collect();
@@ -71,10 +71,10 @@ fn insert(
     ctx: &Context,
     module: &mut Module,
     chain: &[OpId],
-    rules: &[&'static Rule],
+    rules: &RuleSet,
 ) -> (Vec<OpId>, BTreeSet<usize>) {
     let (mut longer, mut added) = (chain.to_vec(), BTreeSet::new());
-    for engine in ENGINES.iter().filter(|engine| rules.iter().any(|rule| rule.op == engine.name)) {
+    for engine in ENGINES.iter().filter(|engine| rules.covers(engine.name)) {
         let ops: Vec<OpRef<'_>> = longer.iter().map(|&id| module.op(ctx, id)).collect();
         if ops.iter().any(|op| op.name() == engine.name) {
             continue;

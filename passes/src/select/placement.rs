@@ -3,7 +3,7 @@
 
 use super::digit_lists::mapping;
 use super::driver::Driver;
-use super::rule::Rule;
+use super::ruleset::RuleSet;
 use super::scratch::close_addresses;
 use crate::pass_list::{lower_to_hw, lower_to_seq};
 use crate::{Options, PassCx};
@@ -31,7 +31,7 @@ pub fn place(
     ctx: &Context,
     module: &mut Module,
     function: OpId,
-    rules: &[&'static Rule],
+    rules: &RuleSet,
 ) -> Result<Option<usize>, Diagnostic> {
     let op = module.op(ctx, function);
     let loads = if op.is(&FUNC) { open_loads(op) } else { Vec::new() };
@@ -205,7 +205,7 @@ fn element(load: OpRef<'_>, slice: &Expr, axes: &Axes) -> Option<Expr> {
 }
 
 /// The cycles that the report gives for the function, once all else is chosen, with open addresses at some place.
-fn price(ctx: &Context, module: &Module, function: OpId, rules: &[&'static Rule]) -> Result<u64, Diagnostic> {
+fn price(ctx: &Context, module: &Module, function: OpId, rules: &RuleSet) -> Result<u64, Diagnostic> {
     let mut module = module.clone();
     let name = module.op(ctx, function).symbol("name");
     let mut others = module.ops(module.body()).to_vec();

@@ -2,22 +2,22 @@
 
 use super::aim::Aim;
 use super::graph::{Graph, open_clauses};
-use super::rule::Rule;
+use super::ruleset::RuleSet;
 use super::sharing::Shared;
 use super::{Choice, extract};
 use egg::{RecExpr, SymbolLang};
 use std::fmt::Write as _;
-use visa_ir::diag::Diagnostic;
-use visa_ir::module::OpRef;
+use visa_ir::context::Context;
+use visa_ir::diag::{Diagnostic, Severity};
+use visa_ir::module::{Module, OpRef};
 
 /// How many near misses an error names.
 const NEAREST: usize = 4;
 
 /// An open clause that no rule closes.
-pub fn unruled(op: OpRef<'_>, rules: &[&'static Rule]) -> Diagnostic {
+pub fn unruled(op: OpRef<'_>, rules: &RuleSet) -> Diagnostic {
     let clause = open_clauses(op).next().unwrap_or_default();
-    let mut able: Vec<&str> = rules.iter().map(|rule| rule.op).collect();
-    able.dedup();
+    let able = rules.operations();
     let message =
         format!("no rule chooses `{clause}` of `{}`; there are rules for `{}`", op.name(), able.join("`, `"));
     Diagnostic::error("select-configs", op.clause_span(clause), message).fix("write a value".to_owned())
@@ -47,6 +47,10 @@ pub fn none_legal(ops: &[OpRef<'_>], graph: &Graph, aim: &Aim) -> Diagnostic {
         error = error
             .note(format!("`{text}` breaks {code}: {} ({} in all)", finding.message, refused.count), None);
     }
+    if let Some((rule, bound)) = graph.limits.get(&stage) {
+        error = error
+            .note(format!("rules of the text stop here after {bound}: `{rule}` has more to propose"), None);
+    }
     let sums = ["stream.contract", "stream.accumulate"].contains(&op.name());
     if sums && !aim.knows_sums() {
         error = error
@@ -60,13 +64,24 @@ pub fn none_legal(ops: &[OpRef<'_>], graph: &Graph, aim: &Aim) -> Diagnostic {
     error
 }
 
+/// Where a bound left out what rules of a text propose: a remark an operation.
+pub fn limits(choice: &Choice, module: &Module, ctx: &Context) -> Vec<Diagnostic> {
+    let limits = choice.graph.limits.iter().map(|(&stage, (rule, bound))| {
+        let op = module.op(ctx, choice.chain[stage]);
+        let message =
+            format!("rules of the text stop at `{}` after {bound}: `{rule}` has more to propose", op.name());
+        Diagnostic { severity: Severity::Remark, ..Diagnostic::error("rule-limit", op.span(), message) }
+    });
+    limits.collect()
+}
+
 /// The choice as text: each operation with its rule and the cycles of its engine.
 pub fn explained(choice: &Choice) -> String {
     let mut text = String::new();
     let steps = choice.best.steps(&choice.graph);
     let width = steps.iter().map(|step| step.head.as_str().chars().count()).max().unwrap_or(0);
     for step in &steps {
-        let rule = step.rule.map_or_else(|| "written".to_owned(), |rule| format!("by {}", rule.name));
+        let rule = step.rule.map_or_else(|| "written".to_owned(), |rule| format!("by {rule}"));
         let _ = writeln!(text, "{:width$}  {:>6} cycles  {rule}", step.head.as_str(), step.time.busiest);
     }
     let time = choice.best.time;

@@ -4,6 +4,7 @@
 use super::aim::Aim;
 use std::rc::Rc;
 use visa_ir::context::{Attr, Context};
+use visa_ir::decl::ClauseKind;
 use visa_ir::module::{AttrId, OpRef};
 use visa_machine::Machine;
 use visa_mapping::attrs::MAP;
@@ -47,7 +48,7 @@ pub struct Site<'a> {
 pub type Proposal = Vec<(&'static str, Value)>;
 
 /// A clause's value.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Value {
     /// A mapping.
     Map(Expr),
@@ -60,6 +61,22 @@ pub enum Value {
 }
 
 impl Value {
+    /// The value that an attribute of a clause is; `None` for one that no rule proposes.
+    pub fn of(ctx: &Context, kind: ClauseKind, value: Option<AttrId>) -> Option<Self> {
+        let Some(value) = value else { return Some(Self::Absent) };
+        if let Some(map) = ctx.attr_value::<Expr>(value) {
+            return Some(Self::Map((*map).clone()));
+        }
+        match (ctx.attr_data(value), kind) {
+            (Attr::Int(number), _) => Some(Self::Int(number)),
+            (Attr::Str(word), ClauseKind::Word(words)) => {
+                words.iter().find(|own| ***own == *word).map(|word| Self::Word(word))
+            }
+            (Attr::Str(_) | Attr::Symbol(_) | Attr::Ints(_) | Attr::Strs(_) | Attr::Unit, _) => None,
+            (Attr::Auto | Attr::OpenInts(_) | Attr::Body(..) | Attr::Opaque(_), _) => None,
+        }
+    }
+
     /// The value as an attribute; none for a clause that is not there.
     pub fn attr(&self, ctx: &Context) -> Option<AttrId> {
         match self {

@@ -5,7 +5,7 @@
 use super::aim::Aim;
 use super::driver::ENDS;
 use super::graph::open_clauses;
-use super::rule::Rule;
+use super::ruleset::RuleSet;
 use super::scratch::Clauses;
 use super::shared::{is_open_load, layouts};
 use super::{chain, dag, optional};
@@ -127,7 +127,7 @@ enum At {
 struct Group<'a> {
     ctx: &'a Context,
     module: &'a Module,
-    rules: &'a [&'static Rule],
+    rules: &'a RuleSet,
     pipelines: Vec<Pipeline>,
     bounded: bool,
 }
@@ -140,7 +140,7 @@ pub fn choose_layouts(
     ctx: &Context,
     module: &mut Module,
     ends: &[OpId],
-    rules: &[&'static Rule],
+    rules: &RuleSet,
 ) -> Result<Shared, Diagnostic> {
     let mut group = Group::new(ctx, module, ends, rules);
     for number in 0..group.pipelines.len() {
@@ -179,7 +179,7 @@ pub fn choose_layouts(
 }
 
 impl<'a> Group<'a> {
-    fn new(ctx: &'a Context, module: &'a Module, ends: &[OpId], rules: &'a [&'static Rule]) -> Self {
+    fn new(ctx: &'a Context, module: &'a Module, ends: &[OpId], rules: &'a RuleSet) -> Self {
         let chains = ends.iter().map(|&end| chain(module.op(ctx, end)));
         let mut pipelines: Vec<Pipeline> = Vec::new();
         for chain in chains {

@@ -3,7 +3,7 @@
 
 use super::chain;
 use super::graph::open_clauses;
-use super::rule::Rule;
+use super::ruleset::RuleSet;
 use super::shared::is_open_load;
 use super::sharing::{self, Shared};
 use std::collections::BTreeSet;
@@ -30,7 +30,7 @@ pub fn choose_layouts(
     ctx: &Context,
     module: &mut Module,
     ends: &[OpId],
-    rules: &[&'static Rule],
+    rules: &RuleSet,
 ) -> Result<Found, Diagnostic> {
     let mut best = module.clone();
     let mut shared = sharing::choose_layouts(ctx, &mut best, ends, rules);

@@ -37,6 +37,7 @@ pub(crate) struct Flags {
     pub(crate) renderer: Renderer,
     pub(crate) machine: Option<String>,
     pub(crate) mapping_rules: Option<String>,
+    pub(crate) rules: Option<String>,
     pub(crate) docs: Option<String>,
     pub(crate) check_docs: Option<String>,
 }
@@ -128,6 +129,7 @@ fn flags(matches: &ArgMatches, by_flags: Option<String>) -> Flags {
         renderer: renderer(matches),
         machine: text("machine"),
         mapping_rules: text("mapping-rules"),
+        rules: text("rules"),
         docs: text("docs"),
         check_docs: text("check-docs"),
     }
@@ -175,7 +177,7 @@ fn pipeline_flags() -> [Arg; 6] {
     ]
 }
 
-fn input_flags() -> [Arg; 7] {
+fn input_flags() -> [Arg; 8] {
     [
         flag("split-input-file", "Treat the parts between lines `// -----` as modules of their own"),
         flag(
@@ -199,6 +201,11 @@ fn input_flags() -> [Arg; 7] {
             "Rewrite rules of mappings beside those built in; each is checked when it is read",
         )
         .global(true),
+        value(
+            "rules",
+            "FILE",
+            "Rules of select-configs beside those built in; each is checked when it is read",
+        ),
     ]
 }
 

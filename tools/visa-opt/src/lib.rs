@@ -29,7 +29,7 @@ mod run;
 mod split;
 
 pub use io::{Io, write_whole};
-pub use load::{Loaded, load_machine, load_module, read_source};
+pub use load::{Loaded, load_config_rules, load_machine, load_module, read_source};
 pub use render::Renderer;
 pub use reproducer::{pipeline_of, reproducer};
 

@@ -9,6 +9,7 @@ use visa_ir::parse::{limits, parse};
 use visa_ir::span::{Source, Span};
 use visa_ir::verify::{has_errors, verify};
 use visa_machine::Machine;
+use visa_passes::select::ruleset::RuleSet;
 
 /// A module that was read, and what was found about it.
 pub struct Loaded {
@@ -60,6 +61,19 @@ pub fn load_machine(io: &mut Io, name: &str) -> Result<Machine, Diagnostic> {
     })?;
     Machine::from_json(&String::from_utf8_lossy(&bytes))
         .map_err(|why| Diagnostic::error("machine", Span::default(), format!("`{name}`: {why}")))
+}
+
+/// The rules of `select-configs`: the built-in ones and those of the file called `name`, which are checked for the machine of the context.
+///
+/// # Errors
+/// A file that cannot be read, and what is wrong with its rules, with the text that the spans point into.
+pub fn load_config_rules(
+    io: &mut Io,
+    ctx: &Context,
+    name: &str,
+) -> Result<RuleSet, (Source, Vec<Diagnostic>)> {
+    let source = read_source(io, name).map_err(|(source, finding)| (source, vec![finding]))?;
+    RuleSet::with_user_rules(ctx, &source.text).map_err(|findings| (source, findings))
 }
 
 /// A file that cannot be read.

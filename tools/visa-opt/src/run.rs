@@ -3,7 +3,7 @@
 use crate::dump::Dump;
 use crate::flags::Flags;
 use crate::io::Io;
-use crate::load::{load_machine, load_module, read_source, unwritable};
+use crate::load::{load_config_rules, load_machine, load_module, read_source, unwritable};
 use crate::query::rules;
 use crate::report::{Timing, statistics};
 use crate::reproducer::{pipeline_of, reproducer};
@@ -110,6 +110,10 @@ impl<'a> Driver<'a> {
         }
         if let Some(file) = &self.flags.mapping_rules {
             ctx.set_data(rules::load(self.io, file)?);
+        }
+        if let Some(file) = &self.flags.rules {
+            let rules = load_config_rules(self.io, &ctx, file);
+            ctx.set_data(rules.map_err(|(source, findings)| (Some(source), findings))?);
         }
         Ok(ctx)
     }

@@ -17,7 +17,7 @@ mod whole;
 use brute::{Least, Outcome, enumerate};
 use std::time::{Duration, Instant};
 use visa_passes::select::choose;
-use visa_passes::select::rules::RULES;
+use visa_passes::select::ruleset::RuleSet;
 
 fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
@@ -32,7 +32,7 @@ fn main() {
         let Ok(module) = whole::load(&ctx, &cases::kernel(2026, number).1) else { continue };
         let Some(chain) = whole::open_chains(&ctx, &module).into_iter().next() else { continue };
         let start = Instant::now();
-        let choice = choose(&ctx, &module, &chain, RULES);
+        let choice = choose(&ctx, &module, &chain, &RuleSet::default());
         let took = start.elapsed();
         let Outcome::All(Least { best, .. }) = enumerate(&ctx, &module, &chain, bound) else {
             large += 1;

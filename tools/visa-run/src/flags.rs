@@ -34,6 +34,9 @@ pub(crate) struct Flags {
     /// Choose open configurations of pipelines before the kernel is lowered: `--allocate` goes with it where addresses are open too.
     #[arg(long)]
     pub(crate) select_configs: bool,
+    /// Rules of select-configs beside those built in; each is checked when it is read.
+    #[arg(long, value_name = "FILE", requires = "select_configs")]
+    pub(crate) rules: Option<String>,
     /// Give open addresses a value before the kernel is lowered.
     #[arg(long)]
     pub(crate) allocate: bool,

@@ -15,7 +15,7 @@ use visa_ir::span::{Source, Span};
 use visa_ir::verify::Analysis;
 use visa_machine::Machine;
 use visa_mapping::facts::DeclaredAxes;
-use visa_opt::{Io, Renderer, load_machine, load_module, read_source, standard_dialects};
+use visa_opt::{Io, Renderer, load_config_rules, load_machine, load_module, read_source, standard_dialects};
 use visa_passes::Level;
 use visa_stream::unmasked::of_fetch;
 
@@ -57,6 +57,7 @@ impl<'a> Session<'a> {
         if let Some(machine) = self.machine()? {
             ctx.set_data(machine);
         }
+        self.rules(&mut ctx)?;
         let machine = ctx.data::<Machine>();
         let mut module = self.load(&ctx)?;
         self.choose(&ctx, &mut module)?;
@@ -118,6 +119,17 @@ impl<'a> Session<'a> {
             Some(sum_order) => Some(Machine { sum_order, ..machine.unwrap_or_else(Machine::rngd) }),
             None => machine,
         })
+    }
+
+    /// Gives the context the rules that the flags name.
+    fn rules(&mut self, ctx: &mut Context) -> Outcome<()> {
+        let Some(name) = &self.flags.rules else { return Ok(()) };
+        let rules = load_config_rules(self.io, ctx, name).map_err(|(source, findings)| {
+            self.renderer.emit(self.io, Some(&source), &findings);
+            Stopped
+        })?;
+        ctx.set_data(rules);
+        Ok(())
     }
 
     fn load(&mut self, ctx: &Context) -> Outcome<Module> {

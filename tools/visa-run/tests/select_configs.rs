@@ -12,7 +12,7 @@ use visa_mapping::facts::machine;
 use visa_mapping::{Dim, Expr};
 use visa_passes::select::choose;
 use visa_passes::select::rule::{Rule, Site};
-use visa_passes::select::rules::RULES;
+use visa_passes::select::ruleset::RuleSet;
 
 /// Slices of the machine: rules are the same with fewer, and runs are short.
 const SLICES: u64 = 8;
@@ -87,7 +87,7 @@ struct Tally {
     wrong: Vec<String>,
 }
 
-fn runs(rules: &[&'static Rule], count: u64, seed: u64) -> BTreeMap<&'static str, Tally> {
+fn runs(rules: &RuleSet, count: u64, seed: u64) -> BTreeMap<&'static str, Tally> {
     let ctx = whole::context(SLICES);
     let mut tallies: BTreeMap<&'static str, Tally> = BTreeMap::new();
     for number in 0..count {
@@ -116,9 +116,9 @@ fn runs(rules: &[&'static Rule], count: u64, seed: u64) -> BTreeMap<&'static str
 #[test]
 #[expect(clippy::print_stdout, reason = "how many proposals of each rule were run")]
 fn what_rules_propose_leaves_results_as_they_are() {
-    let tallies = runs(RULES, setting("VISA_PIPELINES", 28), setting("VISA_SEED", 2026));
+    let tallies = runs(&RuleSet::default(), setting("VISA_PIPELINES", 28), setting("VISA_SEED", 2026));
     // No pipeline that is drawn has one of the engines that only move: the next test has.
-    for rule in RULES.iter().filter(|rule| !MOVERS.contains(&rule.op)) {
+    for rule in RuleSet::default().rust().iter().filter(|rule| !MOVERS.contains(&rule.op)) {
         let tally = tallies.get(rule.name);
         println!("{}: {} proposals run", rule.name, tally.map_or(0, |tally| tally.run));
         assert!(tally.is_some_and(|tally| tally.run > 0), "no proposal of `{}` was run", rule.name);
@@ -204,8 +204,9 @@ static FORGETS: Rule = Rule {
 
 #[test]
 fn an_unsound_rule_is_caught() {
-    let others = RULES.iter().copied().filter(|rule| rule.op != FORGETS.op);
-    let rules: Vec<&'static Rule> = others.chain([&FORGETS]).collect();
+    let builtin = RuleSet::default();
+    let others = builtin.rust().iter().copied().filter(|rule| rule.op != FORGETS.op);
+    let rules = RuleSet::new(others.chain([&FORGETS]));
     let tallies = runs(&rules, 70, 2026);
     // Every configuration fetches by that rule, whichever else it was drawn for.
     let wrong: usize = tallies.values().map(|tally| tally.wrong.len()).sum();

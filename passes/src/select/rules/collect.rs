@@ -4,6 +4,9 @@ use crate::select::rule::{Proposal, Rule, Site, Value};
 use visa_mapping::{Dim, Expr, PadKind};
 use visa_numerics::DType;
 
+/// The rules of this file.
+pub static RULES: &[&Rule] = &[&FLITS, &PAD];
+
 /// The Collect Engine has one way to cut a packet.
 pub(super) static FLITS: Rule = Rule {
     name: "flits",

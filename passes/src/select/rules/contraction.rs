@@ -6,6 +6,9 @@ use crate::select::rule::{Proposal, Rule, Site, Value};
 use std::collections::BTreeSet;
 use visa_mapping::{AxisId, Digit, Dim, Expr, PadKind, operand};
 
+/// The rules of this file.
+pub static RULES: &[&Rule] = &[&JOIN, &TREE, &INTERLEAVE, &SEQUENCE];
+
 /// One or two flits a packet, repeated for what only the register file has.
 pub(super) static JOIN: Rule = Rule {
     name: "join",

@@ -4,6 +4,9 @@ use crate::select::digit_lists::mapping;
 use crate::select::rule::{Proposal, Rule, Site, Value};
 use visa_mapping::{Digit, Dim, Expr, PadKind};
 
+/// The rules of this file.
+pub static RULES: &[&Rule] = &[&IN_ORDER, &IN_LAYOUT, &TAIL, &ROWS, &FILE];
+
 /// Data memory takes the stream as it comes.
 pub(super) static IN_ORDER: Rule = Rule {
     name: "in-order",

@@ -7,6 +7,9 @@ use visa_mapping::{AxisId, Digit, Digits, Dim, Expr, PadKind};
 use visa_numerics::DType;
 use visa_stream::ops::begin_interleaved;
 
+/// The rules of this file.
+pub static RULES: &[&Rule] = &[&REGROUP, &OVER_FETCH, &MASK];
+
 /// Digits in any order, any of them the packet.
 pub(super) static REGROUP: Rule = Rule {
     name: "regroup",

@@ -6,6 +6,9 @@ use crate::select::digit_lists::mapping;
 use crate::select::rule::{Proposal, Rule, Site, Value};
 use visa_mapping::{Dim, Expr, PadKind};
 
+/// The rules of this file.
+pub static RULES: &[&Rule] = &[&CUT, &AS_IT_IS];
+
 /// Packets of every size that a commit keeps, whatever lies in them.
 pub(super) static CUT: Rule = Rule {
     name: "cut",

@@ -8,6 +8,9 @@ use visa_mapping::ops::transfer::free_axes;
 use visa_mapping::{AxisId, Digit, Digits, Dim, Expr};
 use visa_stream::topology::{Topology, same};
 
+/// The rules of this file.
+pub static RULES: &[&Rule] = &[&TOPOLOGY, &BITMAP];
+
 /// A named topology, with its parameters.
 pub(super) static TOPOLOGY: Rule = Rule {
     name: "topology",

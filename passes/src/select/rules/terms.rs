@@ -7,6 +7,9 @@ use crate::select::digit_lists::orders;
 use crate::select::rule::{Proposal, Rule, Site, Value};
 use visa_mapping::{Dim, Expr, PadKind, Side};
 
+/// The rules of this file.
+pub static RULES: &[&Rule] = &[&TERMS];
+
 /// The terms of what is read or of what is wanted, whole but for the last one.
 pub(super) static TERMS: Rule = Rule {
     name: "terms",

@@ -4,6 +4,9 @@ use crate::select::rule::{Proposal, Rule, Site};
 use visa_machine::TransposeShape;
 use visa_mapping::{Cell, Digit, Dim, Expr, Map, PadKind};
 
+/// The rules of this file.
+pub static RULES: &[&Rule] = &[&MATRIX];
+
 /// Matrices of every size that the engine takes.
 pub(super) static MATRIX: Rule = Rule {
     name: "matrix",

@@ -7,6 +7,9 @@ use visa_ir::open::is_open;
 use visa_mapping::{AxisId, Digit, Dim, PadKind};
 use visa_stream::ops::vector_inter;
 
+/// The rules of this file.
+pub static RULES: &[&Rule] = &[&FREED];
+
 /// The slices that are freed take what the result has beside, a part of time, or nothing.
 pub(super) static FREED: Rule = Rule {
     name: "freed",

@@ -4,6 +4,9 @@
 use crate::select::rule::{Proposal, Rule, Site, Value};
 use visa_mapping::{Dim, Expr, PadKind};
 
+/// The rules of this file.
+pub static RULES: &[&Rule] = &[&HALVES, &LOWER, &WHOLE, &UPPER];
+
 /// Two packets of each.
 pub(super) static HALVES: Rule = Rule {
     name: "halves",

@@ -6,6 +6,9 @@ use visa_mapping::{Dim, Expr};
 use visa_stream::ops::vector_pair;
 use visa_stream::reduce;
 
+/// The rules of this file.
+pub static RULES: &[&Rule] = &[&WITHOUT, &LOGIC_ZIP, &FXP_ZIP, &FP_ZIP, &CLIP_ZIP];
+
 /// A reduction within each slice.
 pub(super) static WITHOUT: Rule = Rule {
     name: "without",

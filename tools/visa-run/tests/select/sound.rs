@@ -71,7 +71,7 @@ pub(crate) fn configurations(
         for (step, at) in own.steps.iter().zip(0..) {
             let Some(rule) = step.rule else { continue };
             let Some(path) = path_through(choice, class, at) else { continue };
-            let hit = hits.entry(rule.name).or_default();
+            let hit = hits.entry(rule).or_default();
             *hit += 1;
             if *hit > most {
                 continue;
@@ -83,7 +83,7 @@ pub(crate) fn configurations(
                 clauses.for_each(|&(name, value)| closed.set_clause(choice.chain[step.stage], name, value));
             }
             if infer_all(ctx, &mut closed).is_ok() {
-                found.push((rule.name, closed));
+                found.push((rule, closed));
             }
         }
     }
