@@ -6,6 +6,9 @@ use crate::select::digit_lists::{mapping, orders};
 use crate::select::rule::{Proposal, Rule, Site, Value};
 use visa_mapping::{Dim, Expr, PadKind};
 
+/// The rules of this file.
+pub static RULES: &[&Rule] = &[&WINDOWS, &SHIFTS, &APART];
+
 /// A window in a packet, and everything else in time, the axes of other windows by themselves.
 pub(super) static WINDOWS: Rule = Rule {
     name: "windows",
