@@ -69,18 +69,23 @@ pub(crate) fn lowered(op: OpRef<'_>) -> Option<Result<OpSpec, Diagnostic>> {
 /// Loads of the tensor register file that can be a short command (book 18) become one.
 fn shorten_loads(cx: &mut PassCx<'_>) {
     for id in cx.module.walk_all() {
-        let op = cx.module.op(cx.ctx, id);
-        if !op.is(&store::STORE_TRF) || op.attr("load").is_some() || !store::contiguous_load(op) {
-            continue;
+        if let Some(short) = shortened(cx.module.op(cx.ctx, id)) {
+            cx.module.insert_before(id, short);
+            cx.module.erase(id);
         }
-        let mut short = OpSpec::new(&store::STORE_TRF, op.span());
-        for clause in ["region", "rows", "row_bytes"] {
-            short = short.clause(clause, op.ctx.attr(op.attr(clause).unwrap_or(Attr::Unit)));
-        }
-        let short = short.clause("load", op.ctx.attr(Attr::Str("short".into())));
-        cx.module.insert_before(id, short);
-        cx.module.erase(id);
     }
+}
+
+/// The short command that a load of the tensor register file can be (book 18).
+pub(crate) fn shortened(op: OpRef<'_>) -> Option<OpSpec> {
+    if !op.is(&store::STORE_TRF) || op.attr("load").is_some() || !store::contiguous_load(op) {
+        return None;
+    }
+    let mut short = OpSpec::new(&store::STORE_TRF, op.span());
+    for clause in ["region", "rows", "row_bytes"] {
+        short = short.clause(clause, op.ctx.attr(op.attr(clause).unwrap_or(Attr::Unit)));
+    }
+    Some(short.clause("load", op.ctx.attr(Attr::Str("short".into()))))
 }
 
 fn replace(cx: &mut PassCx<'_>, id: OpId, spec: OpSpec) {

@@ -26,7 +26,7 @@ pub static PASS: Pass = Pass {
           compared with it. What only those clauses say of a kernel's meaning stays, or is written down: `over` names the axes that a \
           contraction sums or a reduction between slices reduces, and `slice` what a switch brings to each slice. A contraction that sums a part of an axis stays \
           as it is, and so do its fetch, that of a stream whose flits are packed by counts or a filter, the slices behind a reduction between \
-          them where anything but a transfer reads the result, and the layout of a commit that leaves elements out.",
+          them where anything but a transfer reads the result, and the layout of a commit that leaves elements out or starts within an axis.",
     options: &[
         flag("addresses", "open places in memories"),
         flag("configurations", "open the configurations of pipelines, and the layouts of register files and of what is committed"),
@@ -106,7 +106,8 @@ fn meant(op: OpRef<'_>, axes: &Axes) -> Vec<(OpId, &'static str)> {
     if op.is(&commit::DECL) {
         let whole = operand(op, 0).zip(op.result_type::<Tensor>(0)).is_some_and(|(stream, tensor)| {
             let streamed = reaches(&stream, &[Dim::Time, Dim::Packet], axes);
-            streamed.is_some() && streamed == reaches(&tensor, &[Dim::Element], axes)
+            let starts = digits(&tensor.dim(Dim::Element), axes).is_ok_and(|digits| digits.offset().is_empty());
+            starts && streamed.is_some() && streamed == reaches(&tensor, &[Dim::Element], axes)
         });
         return if whole { Vec::new() } else { vec![(op.id, "element")] };
     }
@@ -157,10 +158,18 @@ fn decides(fetch: OpRef<'_>, axes: &Axes) -> bool {
             return true;
         }
         if next.is(&ACCUMULATE_DECL) {
-            return summed(next, axes).is_none();
+            return summed(next, axes).is_none_or(|summed| leaves_out(fetch, &summed, axes));
         }
         op = next;
     }
+}
+
+/// Whether a fetch reads only a part of what its tensor holds along some axes.
+fn leaves_out(fetch: OpRef<'_>, of: &[AxisId], axes: &Axes) -> bool {
+    let held = operand(fetch, 0).and_then(|held| reaches(&held, &[Dim::Packet], axes));
+    let stream = fetch.result_type::<Tensor>(0).and_then(|stream| reaches(&stream, &[Dim::Time, Dim::Packet], axes));
+    let (Some(held), Some(stream)) = (held, stream) else { return true };
+    of.iter().any(|axis| stream.get(axis).is_some_and(|read| held.get(axis) != Some(read)))
 }
 
 /// The accumulation behind a contraction.

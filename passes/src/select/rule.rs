@@ -128,12 +128,20 @@ impl Site<'_> {
         };
         vec![("time", Value::Map(time)), ("packet", Value::Map(packet))]
     }
+
+    /// A mapping's outer and inner part: `[E / n, E % n]`. Where it starts within an axis, the outer part does, and the inner one counts from there.
+    pub fn divided(&self, map: &Expr, n: u64) -> [Expr; 2] {
+        let inner = map.clone().modulo(n);
+        let starts = self.digits(&inner).filter(|digits| !digits.offset().is_empty());
+        let moved = starts.and_then(|digits| rebuild(&digits.without_offset(), self.axes).ok());
+        [map.clone().stride(n), moved.unwrap_or(inner)]
+    }
 }
 
 /// Whether a part of a mapping is a part of something padded.
 fn cuts_padding(map: &Expr, within: bool) -> bool {
     let within = match map {
-        Expr::Pad { .. } if within => return true,
+        Expr::Pad { .. } | Expr::Alias(_) if within => return true,
         Expr::Stride { .. } | Expr::Modulo { .. } => true,
         Expr::Axis(_)
         | Expr::Alias(_)

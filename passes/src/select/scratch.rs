@@ -17,8 +17,9 @@ use visa_ir::open::{self, Opening};
 use visa_ir::verify::{Analysis, VerifyCx};
 use visa_machine::Machine;
 use visa_mapping::facts::{DeclaredAxes, Support, machine};
-use visa_mapping::{Equality, Tensor, equal_streams, operand};
-use visa_stream::ops::vector_expr;
+use visa_mapping::{Equality, Tensor, equal_streams, operand, view};
+use visa_stream::ops::store::TO_TRF;
+use visa_stream::ops::{collect, fetch, vector_expr};
 use visa_stream::unmasked;
 
 /// The clauses that a choice gives an operation, and those that it takes away.
@@ -38,6 +39,8 @@ pub struct Scratch<'a> {
     exec: BlockId,
     machine: Rc<Machine>,
     axes: Rc<DeclaredAxes>,
+    /// Where the tensors that the pipeline reads stand.
+    addresses: HashMap<ValueId, i64>,
     /// What was chosen, operation by operation.
     stages: Vec<Placed>,
 }
@@ -72,6 +75,20 @@ pub fn close_addresses(ctx: &Context, module: &mut Module, id: OpId) {
     }
 }
 
+/// Where the tensors in data memory stand that an operation reads. Where that is open, in the middle: padding in front of a tensor is read
+/// from the memory before it (book 08), and whoever chooses the address leaves room for that.
+fn addresses(begin: OpRef<'_>, machine: &Machine) -> HashMap<ValueId, i64> {
+    let middle = i64::try_from(machine.memory.dm_bytes_per_slice / 2).unwrap_or(0);
+    let place = |number: usize| {
+        let mut at = begin.operand_def(number);
+        while let Some(view) = at.filter(|op| view::kind(*op).is_some()) {
+            at = view.operand_def(0);
+        }
+        at.and_then(|op| op.int("at")).unwrap_or(middle)
+    };
+    begin.operands().iter().enumerate().map(|(number, &tensor)| (tensor, place(number))).collect()
+}
+
 impl<'a> Scratch<'a> {
     /// The pipeline `chain` of `module`, with nothing chosen yet.
     ///
@@ -95,7 +112,8 @@ impl<'a> Scratch<'a> {
         let (written, mut module, chain) = (module.clone(), module.clone(), chain.to_vec());
         chain.iter().for_each(|&id| close_addresses(ctx, &mut module, id));
         let axes = Rc::new(DeclaredAxes::build(ctx, &module));
-        Ok(Self { ctx, written, module, chain, commands, exec, machine, axes, stages: Vec::new() })
+        let addresses = addresses(written.op(ctx, chain[0]), &machine);
+        Ok(Self { ctx, written, module, chain, commands, exec, machine, axes, addresses, stages: Vec::new() })
     }
 
     /// How many operations the pipeline has.
@@ -116,6 +134,15 @@ impl<'a> Scratch<'a> {
     /// The module's axes.
     pub fn axes(&self) -> Rc<DeclaredAxes> {
         self.axes.clone()
+    }
+
+    /// Whether ways to the same flits, which operation `stage` has just made, differ in what follows: a register file is loaded by a short
+    /// command where a fetch of one contiguous run makes them (book 18).
+    pub fn tells_apart(&self, stage: usize) -> bool {
+        let mut before = (0..stage).rev().filter(|&before| !self.stages[before].absent);
+        self.op(self.operations() - 1).is(&TO_TRF)
+            && self.op(stage).is(&collect::DECL)
+            && before.next().is_some_and(|before| self.op(before).is(&fetch::DECL))
     }
 
     /// Takes back the last choice.
@@ -226,13 +253,13 @@ impl<'a> Scratch<'a> {
         if op.is(&vector_expr::DECL) {
             return Ok(None);
         }
-        let (support, addresses) = (known.analysis::<Support>(), HashMap::new());
+        let support = known.analysis::<Support>();
         let cx = StageCx {
             ctx: self.ctx,
             axes: &self.axes.0,
             machine: &self.machine,
             support: &support,
-            addresses: &addresses,
+            addresses: &self.addresses,
         };
         stages::lower(&cx, op)
     }
@@ -271,6 +298,13 @@ impl<'a> Scratch<'a> {
             Some(Ok(spec)) => {
                 self.commands.erase(command);
                 self.commands.append(self.exec, spec)
+            }
+            None => command,
+        };
+        let command = match lower_to_hw::shortened(self.commands.op(self.ctx, command)) {
+            Some(short) => {
+                self.commands.erase(command);
+                self.commands.append(self.exec, short)
             }
             None => command,
         };

@@ -35,8 +35,9 @@ pub fn layouts(
 ) -> Vec<(Expr, Expr)> {
     let source: Option<Rc<Tensor>> = begin.result_type(0).filter(|source: &Rc<Tensor>| source.kind.stream);
     let Some(source) = source else { return Vec::new() };
-    let (dtype, held) = (converted.unwrap_or(source.dtype), digits(&source.dim(Dim::Packet), axes).ok());
-    let held: Vec<Digit> = held.iter().flat_map(|held| held.iter().rev().copied()).collect();
+    let dtype = converted.unwrap_or(source.dtype);
+    let Ok(held) = digits(&source.dim(Dim::Packet), axes) else { return Vec::new() };
+    let held: Vec<Digit> = held.iter().rev().copied().collect();
     let held = held.into_iter().filter(|digit| digit.axis.is_some() && digit.live > 1);
     let held: Vec<Digit> = held.map(|digit| Digit { extent: digit.live, ..digit }).collect();
     let (kept, summed): (Vec<Digit>, Vec<Digit>) = held

@@ -35,5 +35,6 @@ fn flits(site: &Site<'_>) -> Vec<Proposal> {
     if whole == flit {
         return vec![site.cut(time, packet)];
     }
-    vec![site.cut(Expr::pair([time, packet.clone().stride(flit)]), packet.modulo(flit))]
+    let [outer, inner] = site.divided(&packet, flit);
+    vec![site.cut(Expr::pair([time, outer]), inner)]
 }

@@ -4,7 +4,7 @@ use crate::select::aim::names;
 use crate::select::digit_lists::{mapping, orders};
 use crate::select::rule::{Proposal, Rule, Site, Value};
 use std::collections::BTreeSet;
-use visa_mapping::{AxisId, Digit, Dim, Expr, PadKind, operand};
+use visa_mapping::{AxisId, Digit, Dim, Expr, PadKind, operand, rebuild};
 
 /// The rules of this file.
 pub static RULES: &[&Rule] = &[&JOIN, &TREE, &INTERLEAVE, &SEQUENCE];
@@ -64,9 +64,41 @@ fn sums(site: &Site<'_>, mode: &'static str, made: Option<(Expr, Expr)>) -> Vec<
 
 /// The time that is not summed.
 fn kept(site: &Site<'_>) -> Option<Expr> {
-    let time = site.digits(&site.dim(Dim::Time))?;
+    let time = site.dim(Dim::Time);
+    if !site.aim.knows_sums() {
+        return None;
+    }
+    let Some(digits) = site.digits(&time) else { return kept_terms(site, time) };
     let kept = |digit: &&Digit| digit.axis.is_none_or(|axis| !site.aim.sums_over(axis));
-    site.aim.knows_sums().then(|| mapping(time.iter().rev().filter(kept), site.axes))?
+    mapping(digits.iter().rev().filter(kept), site.axes)
+}
+
+/// The same of a time that has no digits: each of its terms is summed or stays, none a part of both.
+fn kept_terms(site: &Site<'_>, time: Expr) -> Option<Expr> {
+    let summed = |term: &Expr| {
+        let mut axes = term.axis_names(site.axes).into_iter().filter_map(|name| site.axes.id(&name)).peekable();
+        axes.peek().is_some() && axes.all(|axis| site.aim.sums_over(axis))
+    };
+    let whole = |term: &Expr| {
+        let axes = term.axis_names(site.axes).into_iter().filter_map(|name| site.axes.id(&name));
+        axes.into_iter().all(|axis| !site.aim.sums_over(axis))
+    };
+    let terms = match time {
+        Expr::Pair(terms) => terms,
+        Expr::Axis(_)
+        | Expr::Alias(_)
+        | Expr::Literal(_)
+        | Expr::Pad { .. }
+        | Expr::Resize { .. }
+        | Expr::Stride { .. }
+        | Expr::Modulo { .. }
+        | Expr::Slice { .. }
+        | Expr::Gather { .. }
+        | Expr::Slide(_) => vec![time],
+    };
+    let (gone, left): (Vec<_>, Vec<_>) = terms.into_iter().partition(summed);
+    drop(gone);
+    left.iter().all(whole).then(|| Expr::pair(left))
 }
 
 fn join(site: &Site<'_>) -> Vec<Proposal> {
@@ -74,7 +106,8 @@ fn join(site: &Site<'_>) -> Vec<Proposal> {
     let width = site.source.dtype.elements(site.machine.limits.mac_width_bytes);
     let mut ways = vec![(time.clone(), packet.clone().pad(width, PadKind::Top))];
     if time.size(site.axes).is_ok_and(|steps| steps.is_multiple_of(2)) {
-        ways.push((time.clone().stride(2), Expr::pair([time.modulo(2), packet])));
+        let [outer, inner] = site.divided(&time, 2);
+        ways.push((outer, Expr::pair([inner, packet])));
     }
     let repeats = repeats(site);
     let both = ways.into_iter().flat_map(|(time, packet)| {
@@ -105,8 +138,12 @@ fn tree(site: &Site<'_>) -> Vec<Proposal> {
         let group = 1 << depth;
         let added = site.digits(&packet.clone().modulo(group))?;
         let left = packet.clone().stride(group);
-        let live = site.digits(&left)?.live_count()?;
+        let digits = site.digits(&left)?;
+        let live = digits.live_count()?;
         let summed = added.axes().into_keys().all(|axis| site.aim.sums_over(axis));
+        // What starts within an axis that is summed starts nowhere behind the sum.
+        let gone = digits.axes().is_empty() && digits.offset().iter().all(|start| site.aim.sums_over(start.axis));
+        let left = if gone { rebuild(&digits.without_offset(), site.axes).ok()? } else { left };
         summed.then(|| vec![("packet", Value::Map(site.tidy(left.resize(live))))])
     });
     sums.collect()

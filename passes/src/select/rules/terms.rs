@@ -99,8 +99,8 @@ fn cut(site: &Site<'_>, order: &[Expr], found: &mut Vec<Proposal>) {
     let flits = [1, 2, 4, 8].map(|flits| flits * limits.flit_bytes);
     for packet in limits.commit_sizes.iter().chain(&flits).map(|&bytes| format(site).elements(bytes)) {
         if packet < size && size.is_multiple_of(packet) {
-            let time = outer.iter().cloned().chain([last.clone().stride(packet)]).collect();
-            add(site, time, last.clone().modulo(packet), found);
+            let [high, low] = site.divided(last, packet);
+            add(site, outer.iter().cloned().chain([high]).collect(), low, found);
         }
     }
 }
