@@ -15,6 +15,7 @@ use visa_mapping::{Axes, AxisId, Dim, Expr, Tensor, digits, operand};
 use visa_stream::ops::{commit, commit_packed, fetch};
 use visa_stream::ops::contract::{ACCUMULATE_DECL, CONTRACT_DECL};
 use visa_stream::ops::switch;
+use visa_stream::inter_slice::Reduction;
 use visa_stream::ops::vector_inter;
 
 /// The pass.
@@ -23,9 +24,9 @@ pub static PASS: Pass = Pass {
     summary: "replaces every clause that may be open by `auto`",
     doc: "The other way round from `select-configs` and `allocate`: what an author chose becomes `auto`, so that what they choose can be \
           compared with it. What only those clauses say of a kernel's meaning stays, or is written down: `over` names the axes that a \
-          contraction sums, and `slice` what a switch brings to each slice. A contraction that sums a part of an axis stays \
+          contraction sums or a reduction between slices reduces, and `slice` what a switch brings to each slice. A contraction that sums a part of an axis stays \
           as it is, and so do its fetch, that of a stream whose flits are packed by counts or a filter, the slices behind a reduction between \
-          them and the layout of a commit that leaves elements out or starts within an axis.",
+          them where anything but a transfer reads the result, and the layout of a commit that leaves elements out or starts within an axis.",
     options: &[
         flag("addresses", "open places in memories"),
         flag("configurations", "open the configurations of pipelines, and the layouts of register files and of what is committed"),
@@ -83,6 +84,10 @@ fn said_by_others(op: OpRef<'_>, axes: &Axes) -> Option<(OpId, &'static str, Att
         let names = summed.into_iter().map(|axis| Expr::axis(axes.name(axis))).collect::<Vec<_>>();
         return (!names.is_empty()).then(|| (contraction.id, "over", map(Expr::pair(names))));
     }
+    if op.is(&vector_inter::DECL) && op.attr("over").is_none() {
+        let names = reduced(op, axes)?.into_iter().map(|axis| Expr::axis(axes.name(axis))).collect::<Vec<_>>();
+        return Some((op.id, "over", map(Expr::pair(names))));
+    }
     if op.is(&switch::DECL) && op.attr("slice").is_none() {
         let result = op.result_type::<Tensor>(0)?;
         return Some((op.id, "slice", map(result.dim(Dim::Slice))));
@@ -92,7 +97,7 @@ fn said_by_others(op: OpRef<'_>, axes: &Axes) -> Option<(OpId, &'static str, Att
 
 /// Clauses of an operation that say what it means.
 fn meant(op: OpRef<'_>, axes: &Axes) -> Vec<(OpId, &'static str)> {
-    if op.is(&switch::DECL) || op.is(&vector_inter::DECL) {
+    if op.is(&switch::DECL) || op.is(&vector_inter::DECL) && reduced(op, axes).is_none() {
         return vec![(op.id, "slice")];
     }
     if op.is(&fetch::DECL) && decides(op, axes) {
@@ -116,6 +121,28 @@ fn meant(op: OpRef<'_>, axes: &Axes) -> Vec<(OpId, &'static str)> {
         return Vec::new();
     }
     own.map(|(_, name)| (op.id, name)).collect()
+}
+
+/// The axes that a reduction between slices reduces, each whole, where the slices behind it are of no meaning to what reads the result.
+fn reduced(op: OpRef<'_>, axes: &Axes) -> Option<Vec<AxisId>> {
+    let result = op.result_type::<Tensor>(0)?;
+    let kept = [Dim::Slice, Dim::Time, Dim::Packet].map(|dim| result.dim(dim).axis_names(axes)).concat();
+    let source = operand(op, 0)?;
+    let reduction = Reduction { op, source: &source, result: &result, free: &|_| false, axes };
+    let gone: Vec<AxisId> = reduction.axes().ok()?.into_iter().collect();
+    let whole = gone.iter().all(|&axis| kept.iter().all(|name| **name != *axes.name(axis)));
+    let rest = digits(&result.dim(Dim::Slice), axes).ok()?;
+    let copies = rest.iter().any(|digit| digit.axis.is_none() && digit.live > 1);
+    (whole && !copies && only_moved(op)).then_some(gone)
+}
+
+/// Whether all that becomes of a stream is a tensor that transfers read.
+fn only_moved(op: OpRef<'_>) -> bool {
+    let users = op.results().iter().flat_map(|&result| op.module.uses(result)).map(|&user| op.other(user));
+    users.into_iter().all(|user| match user.name().starts_with("tm.") {
+        true => visa_mapping::view::kind(user).is_none(),
+        false => user.operands().len() == 1 && !user.name().starts_with("stream.begin") && only_moved(user),
+    })
 }
 
 /// Whether what is summed or kept depends on how a stream is fetched: a part of an axis is summed, or flits are packed by counts.

@@ -1,5 +1,6 @@
 //! What a pipeline is to make, as far as it is written: the mappings of its written clauses and of the tensor that its result becomes.
 
+use super::rules::strides;
 use super::scratch::Clauses;
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -30,6 +31,8 @@ pub struct Aim {
     pub brought: BTreeSet<AxisId>,
     /// Whether the stream meets a register file, which brings axes of its own.
     pub pairs: bool,
+    /// How far apart windows of the tensor take their elements, where there are any between.
+    pub strides: Vec<u64>,
     /// Whether the stream is summed, or stands in a register file that sums are made with, or is masked with a number: padding must be masked.
     pub sums: bool,
     /// Axes whose order in the stream is part of the meaning: what is packed follows it, and running values do. It is then the tensor's.
@@ -83,8 +86,14 @@ impl Aim {
         let switches = chain.iter().filter(|op| op.is(&SWITCH_DECL) || op.is(&INTER_DECL));
         let slices = switches.filter_map(|op| op.body::<Expr>("slice"));
         aim.brought = slices.flat_map(|slice| names(&slice, axes)).collect();
-        aim.named = chain.iter().flat_map(|op| named(*op, axes)).collect();
+        for digits in chain.iter().flat_map(|op| named(*op, axes)) {
+            let known = |digit: &Digit| aim.named.iter().any(|own| own.axis == digit.axis);
+            let new: Vec<Digit> = digits.into_iter().filter(|digit| !known(digit)).collect();
+            aim.named.extend(new);
+        }
         aim.ordered = Ordered::of(chain, axes);
+        let read = chain.first().and_then(|first| operand(*first, 0));
+        aim.strides = read.map(|tensor| strides(&tensor.dim(Dim::Element))).unwrap_or_default();
         let Some(last) = chain.last() else { return aim };
         aim.places = last.name() == "stream.commit" && last.body::<Expr>("element").is_some();
         aim.layout = if last.is(&PACKED) { None } else { layout(*last) };
@@ -165,8 +174,8 @@ impl Aim {
     }
 }
 
-/// The axes of a mapping.
-pub(in crate::select) fn names(map: &Expr, axes: &Axes) -> BTreeSet<AxisId> {
+/// The axes that a mapping names.
+pub fn names(map: &Expr, axes: &Axes) -> BTreeSet<AxisId> {
     map.axis_names(axes).iter().filter_map(|name| axes.id(name)).collect()
 }
 
@@ -205,13 +214,13 @@ fn takes(room: &mut [u64], size: u64) -> bool {
 }
 
 /// The axis that a branch asks for by name, and those of the vector register files that it meets: each element is met by its own.
-fn named(op: OpRef<'_>, axes: &Axes) -> Vec<Digit> {
+fn named(op: OpRef<'_>, axes: &Axes) -> Vec<Vec<Digit>> {
     let axis = op.body::<Expr>("axis").filter(|_| op.is(&BRANCH_DECL)).map(|axis| (*axis).clone());
     let files = (1..op.operands().len()).filter_map(|at| operand(op, at));
     let held = files.filter(|file| file.kind.def.name == VRF.def.name).map(|file| file.dim(Dim::Element));
     let asked = axis.into_iter().chain(held).filter_map(|map| digits(&map, axes).ok());
-    let own = asked.flat_map(|digits| digits.iter().rev().copied().collect::<Vec<_>>());
-    own.filter(|digit| digit.axis.is_some()).map(|digit| Digit { extent: digit.live, ..digit }).collect()
+    let live = |digit: &Digit| Digit { extent: digit.live, ..*digit };
+    asked.map(|own| own.iter().rev().filter(|digit| digit.axis.is_some()).map(live).collect()).collect()
 }
 
 /// The layout of what an operation makes, or of the tensor that a transfer makes of it.

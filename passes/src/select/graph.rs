@@ -1,14 +1,14 @@
 //! The e-graph of a pipeline. A class is a value: the stream behind an engine, or the tensor at the end; its nodes are the ways to make
 //! it. It grows from the first operation to the last: rules propose clauses, the scratch pipeline verifies and prices them.
 
-use super::aim::Aim;
+use super::aim::{Aim, names};
 use super::clock::Phase;
 use super::rule::{Proposal, Site, Value};
 use super::ruleset::RuleSet;
 use super::scratch::{Clauses, Scratch};
 use super::text::Bound;
 use egg::{EGraph, Id, Symbol, SymbolLang};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 use visa_cost::PipelineTime;
 use visa_ir::context::Attr;
@@ -16,7 +16,8 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::{AttrId, OpRef, TypeId};
 use visa_ir::open::{self, Opening};
 use visa_mapping::facts::machine;
-use visa_mapping::{Axes, Equality, Expr, Tensor, equal_streams, operand};
+use visa_mapping::{Axes, AxisId, Dim, Equality, Expr, Tensor, digits, equal_streams, operand};
+use visa_stream::ops::fetch;
 
 /// Most nodes of an e-graph. Checked before each: what is left out is reported.
 pub const MAX_E_NODES: usize = 50_000;
@@ -200,7 +201,8 @@ impl Graph {
         if let Some(limit) = proposals.limit {
             self.limits.entry(stage).or_insert(limit);
         }
-        for (rule, proposal) in proposals.found {
+        for (rule, proposal) in proposals.found.into_iter().filter(|(_, proposal)| holds_all(&site, proposal))
+        {
             match chosen(op, &proposal, &axes.0) {
                 Some(clauses) if known.insert(clauses.clone()) => {
                     found.push((Some(rule), clauses));
@@ -220,6 +222,30 @@ impl Graph {
     /// The classes of the pipeline's last operation.
     pub fn ends(&self, stages: usize) -> impl Iterator<Item = usize> + '_ {
         (0..self.classes.len()).filter(move |&class| self.classes[class].stage + 1 == stages)
+    }
+}
+
+/// Whether a fetch holds every axis of its tensor. One that it left out would be an axis that the result does not depend on, and what comes
+/// behind would take that for the meaning.
+fn holds_all(site: &Site<'_>, proposal: &Proposal) -> bool {
+    if !site.op.is(&fetch::DECL) {
+        return true;
+    }
+    let written = ["time", "packet"].map(|name| site.written.body::<Expr>(name).map(|map| (*map).clone()));
+    let proposed = proposal.iter().filter_map(|(_, value)| match value {
+        Value::Map(map) => Some(map.clone()),
+        Value::Word(_) | Value::Int(_) | Value::Absent => None,
+    });
+    let held: BTreeSet<AxisId> =
+        written.into_iter().flatten().chain(proposed).flat_map(|map| names(&map, site.axes)).collect();
+    [Dim::Time, Dim::Packet].iter().all(|&dim| moves(&site.dim(dim), site.axes).is_subset(&held))
+}
+
+/// The axes along which a mapping has more than one position.
+fn moves(map: &Expr, axes: &Axes) -> BTreeSet<AxisId> {
+    match digits(map, axes) {
+        Ok(digits) => digits.iter().filter(|digit| digit.live > 1).filter_map(|digit| digit.axis).collect(),
+        Err(_) => names(map, axes),
     }
 }
 

@@ -56,7 +56,11 @@ pub fn none_legal(ops: &[OpRef<'_>], graph: &Graph, aim: &Aim) -> Diagnostic {
             .note(format!("rules of the text stop here after {bound}: `{rule}` has more to propose"), None);
     }
     let sums = ["stream.contract", "stream.accumulate"].contains(&op.name());
-    if sums && !aim.knows_sums() {
+    let between = op.name() == "stream.vector_inter_slice_reduce";
+    if between && !aim.knows_sums() && op.attr("over").is_none() {
+        error = error
+            .fix("nothing says what is reduced: give the reduction `over [..]`, or write the layout of the tensor at the end".to_owned());
+    } else if sums && !aim.knows_sums() {
         error = error
             .fix("nothing says what is summed: give the contraction `over [..]`, or write the layout of the tensor at the end".to_owned());
     } else if graph.disagreeing > 0 {

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use visa_ir::module::OpRef;
 use visa_ir::open::is_open;
 use visa_machine::Machine;
-use visa_mapping::{Axes, Digit, Dim, Expr, Tensor, digits};
+use visa_mapping::{Axes, Digit, Dim, Expr, PadKind, Tensor, digits};
 use visa_numerics::DType;
 use visa_stream::ops::store::TO_TRF;
 
@@ -35,8 +35,9 @@ pub fn layouts(
 ) -> Vec<(Expr, Expr)> {
     let source: Option<Rc<Tensor>> = begin.result_type(0).filter(|source: &Rc<Tensor>| source.kind.stream);
     let Some(source) = source else { return Vec::new() };
-    let (dtype, held) = (converted.unwrap_or(source.dtype), digits(&source.dim(Dim::Packet), axes).ok());
-    let held: Vec<Digit> = held.iter().flat_map(|held| held.iter().rev().copied()).collect();
+    let dtype = converted.unwrap_or(source.dtype);
+    let Ok(held) = digits(&source.dim(Dim::Packet), axes) else { return Vec::new() };
+    let held: Vec<Digit> = held.iter().rev().copied().collect();
     let held = held.into_iter().filter(|digit| digit.axis.is_some() && digit.live > 1);
     let held: Vec<Digit> = held.map(|digit| Digit { extent: digit.live, ..digit }).collect();
     let (kept, summed): (Vec<Digit>, Vec<Digit>) = held
@@ -55,11 +56,12 @@ pub fn layouts(
                     let parts = mapping(rest.iter(), axes).zip(mapping(inner.iter(), axes));
                     let elements = parts.map(|parts| whole_flits(parts, dtype, machine, axes));
                     let row = mapping(row.iter(), axes);
-                    let all = elements
+                    let elements = elements
                         .into_iter()
                         .flatten()
-                        .filter(fits)
-                        .filter_map(|element| Some((row.clone()?, element)));
+                        .flat_map(|element| with_gaps(element, aim))
+                        .filter(fits);
+                    let all = elements.filter_map(|element| Some((row.clone()?, element)));
                     for layout in all {
                         if !found.contains(&layout) {
                             found.push(layout);
@@ -70,6 +72,13 @@ pub fn layouts(
         }
     }
     found
+}
+
+/// A layout, and the same with zeros between its elements, which meet what lies between those that windows take (book 15).
+fn with_gaps(element: Expr, aim: &Aim) -> Vec<Expr> {
+    let gaps = aim.strides.iter().map(|&stride| Expr::Literal(1).pad(stride, PadKind::Zero));
+    let apart: Vec<Expr> = gaps.map(|gap| Expr::pair([element.clone(), gap])).collect();
+    [element].into_iter().chain(apart).collect()
 }
 
 /// Ways to put `rows` positions of one digit into rows, with what is left.

@@ -111,13 +111,10 @@ fn join(site: &Site<'_>) -> Vec<Proposal> {
 const MOST_REPEATED: usize = 4;
 
 /// Every order of the register file's digits along axes that the stream does not have.
-fn repeats(site: &Site<'_>) -> Vec<Vec<Digit>> {
+pub(super) fn repeats(site: &Site<'_>) -> Vec<Vec<Digit>> {
     let Some(weights) = operand(site.op, 1) else { return Vec::new() };
-    let streamed: BTreeSet<AxisId> = [Dim::Time, Dim::Packet]
-        .into_iter()
-        .filter_map(|dim| site.digits(&site.dim(dim)))
-        .flat_map(|digits| digits.axes().into_keys())
-        .collect();
+    let streamed: BTreeSet<AxisId> =
+        [Dim::Time, Dim::Packet].into_iter().flat_map(|dim| names(&site.dim(dim), site.axes)).collect();
     let Some(held) = site.digits(&weights.dim(Dim::Element)) else { return Vec::new() };
     let own = held.iter().rev().filter(|digit| digit.axis.is_some_and(|axis| !streamed.contains(&axis)));
     let own: Vec<Digit> = own.map(|digit| Digit { extent: digit.live, ..*digit }).collect();

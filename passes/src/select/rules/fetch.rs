@@ -49,7 +49,7 @@ const MOST_FACTORS: usize = 6;
 
 /// Every order and cut; `sizes` says to which bytes a packet of so many is padded, and with what.
 fn cuts(site: &Site<'_>, sizes: impl Fn(&Site<'_>, u64) -> Vec<(u64, PadKind)>) -> Vec<Proposal> {
-    let factors = factors(site);
+    let Some(factors) = factors(site) else { return Vec::new() };
     let mut found = Found::default();
     for order in arrangements(&factors, site) {
         (0..=order.len()).for_each(|cut| add(site, &sizes, order.split_at(cut), &mut found));
@@ -178,9 +178,9 @@ fn fills_flits_with_less(packet: &[Digit], site: &Site<'_>) -> bool {
     fills(1) || divisors(low.extent).any(fills)
 }
 
-/// The digits that the stream must hold, major to minor, cut where what is written is cut and at flits.
-pub(super) fn factors(site: &Site<'_>) -> Vec<Digit> {
-    let Some(source) = site.digits(&site.dim(Dim::Packet)) else { return Vec::new() };
+/// The digits that the stream must hold, major to minor, cut where what is written is cut and at flits; none if the tensor has no digits.
+pub(super) fn factors(site: &Site<'_>) -> Option<Vec<Digit>> {
+    let source = site.digits(&site.dim(Dim::Packet))?;
     let held = source.iter().rev().filter(|digit| digit.axis.is_some()).map(|digit| wanted(digit, site));
     let held: Vec<Digit> = held.filter(|digit| digit.live > 1).collect();
     let broadcast = broadcast(site, &source);
@@ -188,7 +188,7 @@ pub(super) fn factors(site: &Site<'_>) -> Vec<Digit> {
         held.iter().chain(&broadcast).flat_map(|digit| split(digit, site, flits, written)).collect()
     };
     let mut finer = [(true, true), (false, true)].into_iter().map(|(flits, written)| split(flits, written));
-    finer.find(|factors| factors.len() <= MOST_FACTORS).unwrap_or_else(|| split(false, false))
+    Some(finer.find(|factors| factors.len() <= MOST_FACTORS).unwrap_or_else(|| split(false, false)))
 }
 
 /// The part of a digit that the result has.

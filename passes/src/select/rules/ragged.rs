@@ -33,7 +33,8 @@ pub(super) static AS_IT_IS: Rule = Rule {
 };
 
 fn cuts(site: &Site<'_>) -> Vec<Proposal> {
-    let (factors, dtype) = (factors(site), site.source.dtype);
+    let Some(factors) = factors(site) else { return Vec::new() };
+    let dtype = site.source.dtype;
     let mut found = Found::default();
     for order in arrangements(&factors, site) {
         for at in 0..order.len() {

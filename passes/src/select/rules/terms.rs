@@ -2,6 +2,7 @@
 //! (book 07, 08).
 
 use super::fetch::{beyond, format, in_turns, interleaved};
+use crate::select::aim::Ordered;
 use crate::select::digit_lists::orders;
 use crate::select::rule::{Proposal, Rule, Site, Value};
 use visa_mapping::{Dim, Expr, PadKind, Side};
@@ -22,6 +23,7 @@ const MOST_TERMS: usize = 4;
 
 fn terms(site: &Site<'_>) -> Vec<Proposal> {
     let wanted = site.aim.layout.as_ref().filter(|_| !site.aim.pairs);
+    let most = if matches!(site.aim.ordered, Ordered::None) { MOST_TERMS } else { 0 };
     let mut found = Vec::new();
     for list in wanted.cloned().into_iter().chain([site.dim(Dim::Packet)]) {
         let list = own(list, site);
@@ -30,7 +32,7 @@ fn terms(site: &Site<'_>) -> Vec<Proposal> {
         }
         let masked = list.iter().map(masked).collect::<Vec<_>>();
         let lists = [Some(list.clone()), (site.aim.sums && masked != list).then_some(masked)];
-        for order in lists.iter().flatten().flat_map(|list| orders(list, MOST_TERMS)) {
+        for order in lists.iter().flatten().flat_map(|list| orders(list, most)) {
             cut(site, &order, &mut found);
         }
     }
