@@ -70,7 +70,8 @@ fn run(
     arguments: &BTreeMap<String, Vec<u8>>,
 ) -> Result<Vec<ResultData>, String> {
     let options = Options { threads: Some(1), shadow: true, ..Options::default() };
-    let mut interpreter = Interpreter::new(program, &ctx.data::<Machine>(), options).expect("memory");
+    let machine = ctx.data::<Machine>();
+    let mut interpreter = Interpreter::new(program, &machine, options).expect("memory");
     for (name, bytes) in arguments {
         interpreter.set_argument(name, bytes).expect("an argument");
     }
