@@ -31,7 +31,10 @@ fn terms(site: &Site<'_>) -> Vec<Proposal> {
             continue;
         }
         let masked = list.iter().map(masked).collect::<Vec<_>>();
-        let lists = [Some(list.clone()), (site.aim.sums && masked != list).then_some(masked)];
+        // As with other fetches, a sum never takes in padding that anybody may have written.
+        let sums_padding = site.aim.pairs && list.iter().any(|term| holds_anything(term) && is_summed(term, site));
+        let masked = (site.aim.sums && masked != list).then_some(masked);
+        let lists = [(!sums_padding).then_some(list), masked];
         for order in lists.iter().flatten().flat_map(|list| orders(list, most)) {
             cut(site, &order, &mut found);
         }
@@ -65,6 +68,17 @@ fn is_plain(term: &Expr, site: &Site<'_>) -> bool {
         digits.live_count() == Some(digits.size()) && digits.offset().is_empty()
     };
     site.digits(term).is_some_and(full)
+}
+
+/// Whether a term has padding that may hold anything.
+fn holds_anything(term: &Expr) -> bool {
+    matches!(term, Expr::Pad { kind: PadKind::Top, .. }) || term.children().into_iter().any(holds_anything)
+}
+
+/// Whether a contraction sums along some axis of a term.
+fn is_summed(term: &Expr, site: &Site<'_>) -> bool {
+    let mut axes = term.axis_names(site.axes).into_iter().filter_map(|name| site.axes.id(&name));
+    axes.any(|axis| site.aim.sums_over(axis) || !site.aim.knows_sums())
 }
 
 /// A term whose padding behind it is zeros.
