@@ -308,9 +308,13 @@ impl<'a> Scratch<'a> {
                 placed.command = Some(command);
                 let op = self.commands.op(self.ctx, command);
                 let loads = self.op(self.chain.len() - 1).is(&TO_TRF);
-                let whole = Some(placed.flow.packets.saturating_mul(placed.flow.packet));
-                placed.run =
-                    loads && if op.is(&COLLECT) { placed.run } else { contiguous_fetch(op) == whole };
+                // Flits that the collect fills up are no longer what was read.
+                let bytes = |flow: Flow| flow.packets.saturating_mul(flow.packet);
+                let is_run = match op.is(&COLLECT) {
+                    true => placed.run && bytes(flow) == bytes(placed.flow),
+                    false => contiguous_fetch(op) == Some(bytes(placed.flow)),
+                };
+                placed.run = loads && is_run;
                 Ok(placed)
             }
             Err((command, refused)) => {

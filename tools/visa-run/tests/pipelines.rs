@@ -345,8 +345,8 @@ fn kernel(random: &mut Random, slices: u64) -> String {
 fn padded_kernel(random: &mut Random, slices: u64) -> String {
     let dtype = [DType::I4, DType::I8, DType::F8e5m2, DType::Bf16, DType::I32, DType::F32][random.below(6)];
     let left = random.of(&[0, 0, 1, 2]);
-    let size = random.of(&[8, 12, 16, 24, 32]);
-    let cuts: Vec<usize> = (1..=size).filter(|cut| size % cut == 0).collect();
+    let size: usize = random.of(&[8, 12, 16, 24, 32]);
+    let cuts: Vec<usize> = (1..=size).filter(|cut| size.is_multiple_of(*cut)).collect();
     let cut = cuts[random.below(cuts.len())];
     let term = |text: &str| (text.to_owned(), 1);
     let mut memory = vec![term("A"), term("B"), term("C")];

@@ -1,6 +1,6 @@
 //! Nothing is better than what `select-configs` chooses, and nothing that its rules propose changes a result.
 
-#[expect(dead_code, reason = "the benchmark uses the rest")]
+#[expect(dead_code, reason = "the bench uses the rest")]
 mod select;
 
 use select::brute::first;

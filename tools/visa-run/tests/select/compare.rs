@@ -51,7 +51,7 @@ impl Case {
     }
 
     /// Every pipeline of the files in these folders.
-    pub(crate) fn kernels(folders: &[&Path]) -> Vec<Self> {
+    pub(crate) fn kernels(folders: &[PathBuf]) -> Vec<Self> {
         let ctx = whole::context(ALL_SLICES);
         let listed = folders.iter().flat_map(|folder| std::fs::read_dir(folder).expect("a folder"));
         let mut files: Vec<PathBuf> = listed.map(|entry| entry.expect("an entry").path()).collect();

@@ -1,7 +1,7 @@
 //! Whole modules: read, chosen, lowered and priced by the ordinary tools.
 
 use visa_hw::program::{CommandKind, Program};
-use visa_hw::stage::{Flow, Stage, StageCost};
+use visa_hw::stage::{Flow, StageCost};
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{Module, OpId};
@@ -38,22 +38,10 @@ fn run(ctx: &Context, mut module: Module, passes: &str) -> Result<Module, Vec<Di
     })
 }
 
-/// With every open configuration chosen.
-pub(crate) fn choose(ctx: &Context, module: Module) -> Result<Module, Vec<Diagnostic>> {
-    run(ctx, module, "select-configs")
-}
-
 /// The program of a closed module.
 pub(crate) fn compile(ctx: &Context, module: Module) -> Result<Program, Vec<Diagnostic>> {
     let module = run(ctx, module, "lower-to-seq,lower-to-hw")?;
     visa_hw::compile(ctx, &module, None)
-}
-
-/// Cycles of the pipeline that ends at `last`.
-pub(crate) fn cycles(program: &Program, machine: &Machine, last: Span) -> u64 {
-    let report = visa_cost::price(program, machine);
-    let commands = report.commands.iter().filter(|command| command.span == last);
-    commands.map(|command| command.cycles - command.stalls).next().expect("the pipeline's command")
 }
 
 /// What each stage of the pipeline that ends at `last` costs, by the operation that it comes from.
@@ -65,12 +53,12 @@ pub(crate) fn stages(program: &Program, machine: &Machine, last: Span) -> Vec<(S
     });
     let exec = exec.next().expect("the pipeline's command");
     let mut flow = Flow { packets: 0, packet: 0 };
-    let cost = |stage: &Box<dyn Stage>| {
+    let costs = exec.stages.iter().map(|stage| {
         let cost = stage.cost(machine, flow);
         flow = cost.out;
         (stage.span(), cost)
-    };
-    exec.stages.iter().map(cost).collect()
+    });
+    costs.collect()
 }
 
 /// The pipelines with open configurations, each as its operations.
