@@ -31,6 +31,8 @@ pub struct StepReport {
     pub pass: &'static Pass,
     /// Wall time of the pass itself. The only value that differs from run to run: never part of an output by default.
     pub elapsed: Duration,
+    /// Parts of it, as far as the pass names them.
+    pub phases: Vec<(&'static str, Duration)>,
     /// Each declared statistic, in the order of declaration.
     pub statistics: Vec<(&'static str, u64)>,
 }
@@ -141,8 +143,8 @@ impl<'p> PassManager<'p> {
         // A module that a panic left half rewritten is only ever looked at, never run or printed as a result.
         let ran = catch_unwind(AssertUnwindSafe(|| (step.pass.run)(&mut cx)));
         let statistics = step.pass.statistics.iter().map(|&(name, _)| (name, cx.counted(name))).collect();
-        let mut findings = cx.findings;
-        report.steps.push(StepReport { pass: step.pass, elapsed: start.elapsed(), statistics });
+        let (mut findings, phases) = (cx.findings, cx.phases);
+        report.steps.push(StepReport { pass: step.pass, elapsed: start.elapsed(), phases, statistics });
         match ran {
             Err(payload) => return Err(Cause::Panicked(panic_message(&*payload))),
             Ok(Err(errors)) => {

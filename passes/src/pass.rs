@@ -3,6 +3,7 @@
 use crate::options::{OptionDecl, Options};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::time::Duration;
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::Module;
@@ -115,13 +116,14 @@ pub struct PassCx<'a> {
     pub options: &'a Options,
     pub(crate) findings: Vec<Diagnostic>,
     pub(crate) counts: BTreeMap<&'static str, u64>,
+    pub(crate) phases: Vec<(&'static str, Duration)>,
 }
 
 impl<'a> PassCx<'a> {
     /// What a pass sees when it runs on `module` with `options`; for tests of a pass without a manager.
     #[must_use]
     pub fn new(ctx: &'a Context, module: &'a mut Module, options: &'a Options) -> Self {
-        Self { ctx, module, options, findings: Vec::new(), counts: BTreeMap::new() }
+        Self { ctx, module, options, findings: Vec::new(), counts: BTreeMap::new(), phases: Vec::new() }
     }
 
     /// Reports a warning or a remark and goes on. An error reported here refuses the input when the pass ends.
@@ -132,6 +134,11 @@ impl<'a> PassCx<'a> {
     /// Adds `n` to a declared statistic.
     pub fn count(&mut self, statistic: &'static str, n: u64) {
         *self.counts.entry(statistic).or_default() += n;
+    }
+
+    /// Says how much of the pass's wall time a phase took.
+    pub fn spend(&mut self, phase: &'static str, time: Duration) {
+        self.phases.push((phase, time));
     }
 
     /// The count of a statistic so far.

@@ -234,9 +234,15 @@ impl Write<'_> {
         let element = self.into.map_or(self.element, |whole| whole.element);
         let others = || format!("`{element}` holds other elements there");
         let room = held.size().saturating_sub(start);
-        let full = target.live_count() == Some(target.size());
-        for at in positions(plan, room, element, &others)? {
-            if at < target.size() && (full || matches!(target.cell(at), Some(Cell::Live(_)))) {
+        // Where no digit leaves its axis, each says for itself whether it is live.
+        let apart = target.live_count() == Some(target.iter().map(|digit| digit.live).product());
+        let is_live = |at: u64| match apart {
+            true => within(target, at),
+            false => matches!(target.cell(at), Some(Cell::Live(_))),
+        };
+        let written = (0..).zip(positions(plan, room, element, &others)?);
+        for (at, _) in written.filter(|(_, written)| *written) {
+            if at < target.size() && is_live(at) {
                 continue;
             }
             match held.cell(start + at) {
@@ -251,13 +257,22 @@ impl Write<'_> {
     }
 }
 
-/// The positions that a plan writes, in order of position; none of them twice, and none from `room` on.
+/// Whether a position lies in the live part of every digit.
+fn within(digits: &Digits, mut at: u64) -> bool {
+    digits.iter().all(|digit| {
+        let own = at % digit.extent;
+        at /= digit.extent;
+        own < digit.live
+    })
+}
+
+/// Of each position up to `room` whether a plan writes it; none twice, and none from there on.
 fn positions(
     plan: &Plan,
     room: u64,
     element: &Expr,
     others: &dyn Fn() -> String,
-) -> Result<Vec<u64>, PlanError> {
+) -> Result<Vec<bool>, PlanError> {
     let mut written = vec![false; usize::try_from(room).unwrap_or(usize::MAX)];
     let mut counts = vec![0; plan.loops.len()];
     let mut at = plan.base;
@@ -273,7 +288,7 @@ fn positions(
             break;
         }
     }
-    Ok((0..).zip(written).filter_map(|(at, written)| written.then_some(at)).collect())
+    Ok(written)
 }
 
 impl Packet {

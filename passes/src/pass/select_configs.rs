@@ -1,5 +1,6 @@
 //! Chooses what is left open of pipelines.
 
+use crate::select::clock::{Clock, Phase};
 use crate::select::advise::{Advice, ends, pipeline};
 use crate::select::driver::{Chosen, Driver};
 use crate::select::dump::Dump;
@@ -76,6 +77,16 @@ pub static PASS: Pass = Pass {
 };
 
 fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
+    let clock = cx.ctx.data::<Clock>();
+    let before = Phase::ALL.map(|phase| clock.spent(phase));
+    let ran = chosen(cx);
+    for (phase, before) in Phase::ALL.into_iter().zip(before) {
+        cx.spend(phase.name(), clock.spent(phase) - before);
+    }
+    ran
+}
+
+fn chosen(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     let mut dump = Dump::to(&cx.options.text("dump")).map_err(|refused| vec![refused])?;
     if cx.options.bool("advise") || cx.options.bool("apply") {
         advise(cx, dump.as_mut())?;

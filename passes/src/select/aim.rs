@@ -9,6 +9,7 @@ use visa_mapping::view::{self, ViewKind};
 use visa_mapping::{Axes, AxisId, Digit, Dim, Expr, Tensor, VRF, digits, operand};
 use visa_stream::ops::commit_packed::DECL as PACKED;
 use visa_stream::ops::contract;
+use visa_stream::ops::store::{TO_TRF, TO_VRF};
 use visa_stream::ops::switch::DECL as SWITCH_DECL;
 use visa_stream::ops::vector_branch::DECL as BRANCH_DECL;
 use visa_stream::ops::vector_inter::{self, DECL as INTER_DECL};
@@ -39,6 +40,8 @@ pub struct Aim {
     pub slice: Option<Expr>,
     /// Whether the pipeline's end itself says its layout: then the slices must not hold what that layout holds.
     pub places: bool,
+    /// What a register file holds, row by row, where all of it is written and the stream goes there as it is fetched: it must be in this order.
+    pub filed: Option<Expr>,
     /// Clauses that each operation had before they were opened, for advice; they are tried with the proposals.
     pub seed: Vec<Clauses>,
     /// The numbers of operations that the pipeline may do without.
@@ -93,6 +96,7 @@ impl Aim {
         aim.slice = met(chain);
         let masks = |op: &OpRef<'_>| op.is(&INTRA_DECL) || op.attr("pad").is_some();
         aim.sums = aim.pairs || last.name() == "stream.to_trf" || chain.iter().any(masks);
+        aim.filed = filed(chain);
         aim.kept = aim.layout.as_ref().map(|layout| names(layout, axes));
         let over =
             chain.iter().find(|op| op.is(&contract::CONTRACT_DECL)).and_then(|op| contract::over(*op, axes));
@@ -177,6 +181,19 @@ fn met(chain: &[OpRef<'_>]) -> Option<Expr> {
     let others = behind.flat_map(|op| op.operands().iter().skip(1).map(|&operand| (*op, operand)));
     let mut tensors = others.filter_map(|(op, value)| op.ctx.type_value::<Tensor>(op.module.ty(value)));
     tensors.find(|tensor| !tensor.kind.stream).map(|tensor| tensor.dim(Dim::Slice))
+}
+
+/// Rows and elements of the register file that a pipeline fills as it fetches.
+fn filed(chain: &[OpRef<'_>]) -> Option<Expr> {
+    const KEEP_ORDER: [&str; 3] = ["stream.begin", "stream.fetch", "stream.collect"];
+    let (last, others) = chain.split_last()?;
+    let map = |name: &str| last.body::<Expr>(name).map(|map| (*map).clone());
+    let whole = if last.is(&TO_TRF) {
+        Expr::pair([map("row")?, map("element")?])
+    } else {
+        map("element").filter(|_| last.is(&TO_VRF))?
+    };
+    others.iter().all(|op| KEEP_ORDER.contains(&op.name())).then_some(whole)
 }
 
 /// The element mapping of a tensor at rest.

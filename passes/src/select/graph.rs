@@ -2,12 +2,13 @@
 //! it. It grows from the first operation to the last: rules propose clauses, the scratch pipeline verifies and prices them.
 
 use super::aim::{Aim, names};
+use super::clock::Phase;
 use super::rule::{Proposal, Site, Value};
 use super::ruleset::RuleSet;
 use super::scratch::{Clauses, Scratch};
 use super::text::Bound;
 use egg::{EGraph, Id, Symbol, SymbolLang};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 use visa_cost::PipelineTime;
 use visa_ir::context::Attr;
@@ -84,8 +85,8 @@ pub struct Graph {
     pub full: bool,
     /// By operation, the rule of a text of which a bound left something out, and the bound.
     pub limits: BTreeMap<usize, (&'static str, Bound)>,
-    /// The class of the value that an operation makes with a type, of those that are told apart by what it is made of.
-    known: HashMap<(usize, TypeId, Option<usize>), usize>,
+    /// The class of the value that an operation makes with a type, and with a run ([`Scratch::run`]).
+    known: HashMap<(usize, TypeId, bool), usize>,
 }
 
 impl Graph {
@@ -130,18 +131,19 @@ impl Graph {
             self.expand(scratch, rules, aim, (stage + 1, source));
             scratch.pop();
         }
-        for (rule, clauses) in self.candidates(scratch, rules, aim, stage) {
+        let clock = scratch.clock();
+        let candidates = clock.time(Phase::Propose, || self.candidates(scratch, rules, aim, stage));
+        for (rule, clauses) in candidates {
             if self.egraph.total_size() >= MAX_E_NODES {
                 self.full = true;
                 return;
             }
-            match scratch.push(&clauses) {
+            match clock.time(Phase::Check, || scratch.push(&clauses)) {
                 Ok(_) if optional && scratch.changes_nothing(stage) => scratch.pop(),
                 Ok((ty, time)) => {
                     let head = Symbol::from(described(scratch.op(stage), &clauses));
                     let step = Step { stage, clauses, rule, time, source, head };
-                    let apart = scratch.tells_apart(stage);
-                    if let Some(class) = self.add(step, ty, apart) {
+                    if let Some(class) = self.add(step, ty, scratch.run()) {
                         self.expand(scratch, rules, aim, (stage + 1, Some(class)));
                     }
                     scratch.pop();
@@ -151,12 +153,12 @@ impl Graph {
         }
     }
 
-    /// Adds a way to make a value of type `ty`: one class for all of them, or for all from the same source. The class, if it is new.
-    fn add(&mut self, step: Step, ty: TypeId, apart: bool) -> Option<usize> {
+    /// Adds a way to make a value of type `ty`: one class for all of them that what follows costs the same. The class, if it is new.
+    fn add(&mut self, step: Step, ty: TypeId, run: bool) -> Option<usize> {
         let children = step.source.map(|source| self.classes[source].id).into_iter().collect();
         let id = self.egraph.add(SymbolLang { op: step.head, children });
         let new = self.classes.len();
-        let number = *self.known.entry((step.stage, ty, step.source.filter(|_| apart))).or_insert(new);
+        let number = *self.known.entry((step.stage, ty, run)).or_insert(new);
         if number == new {
             self.classes.push(Class { stage: step.stage, steps: Vec::new(), id, ty });
         }
@@ -193,6 +195,7 @@ impl Graph {
         let seed = aim.seed.get(stage).filter(|seed| !seed.is_empty());
         let mut found: Vec<(Option<&'static str>, Clauses)> =
             seed.map(|seed| (None, seed.clone())).into_iter().collect();
+        let mut known: HashSet<Clauses> = found.iter().map(|(_, clauses)| clauses.clone()).collect();
         let written: Vec<Proposal> = seed.map(|seed| proposal(op, seed)).into_iter().collect();
         let proposals = rules.proposals(&site, &written);
         if let Some(limit) = proposals.limit {
@@ -201,7 +204,7 @@ impl Graph {
         for (rule, proposal) in proposals.found.into_iter().filter(|(_, proposal)| holds_all(&site, proposal))
         {
             match chosen(op, &proposal, &axes.0) {
-                Some(clauses) if !found.iter().any(|(_, known)| *known == clauses) => {
+                Some(clauses) if known.insert(clauses.clone()) => {
                     found.push((Some(rule), clauses));
                 }
                 Some(_) => {}

@@ -3,6 +3,7 @@
 
 pub mod advise;
 pub mod aim;
+pub mod clock;
 pub mod dag;
 pub mod digit_lists;
 pub mod driver;
@@ -23,6 +24,7 @@ pub mod stationary;
 pub mod text;
 
 use aim::Aim;
+use clock::{Clock, Phase};
 use extract::{Extraction, Way};
 use graph::Graph;
 use ruleset::RuleSet;
@@ -125,7 +127,8 @@ pub fn choose_for(
     }
     let mut scratch = Scratch::new(ctx, module, chain)?;
     let graph = Graph::grow(&mut scratch, rules, aim);
-    match extract::extract(&graph, chain.len()) {
+    let extracted = ctx.data::<Clock>().time(Phase::Extract, || extract::extract(&graph, chain.len()));
+    match extracted {
         Some(Extraction { best, peer, dearest, ends }) => {
             Ok(Choice { chain: chain.to_vec(), graph, best, peer, dearest, ends })
         }

@@ -1,6 +1,7 @@
 //! Where the tensors of a kernel lie in data memory, if that is open: the axes of the result are spread over clusters and slices in every
 //! way that uses the most of them, each slice holds what is left in the order of HBM, and the report's cost of the whole kernel decides.
 
+use super::clock::{Clock, Phase};
 use super::digit_lists::mapping;
 use super::driver::Driver;
 use super::ruleset::RuleSet;
@@ -213,12 +214,17 @@ fn price(ctx: &Context, module: &Module, function: OpId, rules: &RuleSet) -> Res
     others.into_iter().for_each(|id| module.erase(id));
     module.walk_all().into_iter().for_each(|id| close_addresses(ctx, &mut module, id));
     Driver { ctx, rules, tell: &mut |_, _| () }.run(&mut module)?;
+    ctx.data::<Clock>().time(Phase::Price, || priced(ctx, &mut module, name.as_deref()))
+}
+
+/// The cycles of a closed kernel.
+fn priced(ctx: &Context, module: &mut Module, name: Option<&str>) -> Result<u64, Diagnostic> {
     let options = Options::defaults(&[]);
     for pass in [&lower_to_seq::PASS, &lower_to_hw::PASS] {
-        let mut cx = PassCx::new(ctx, &mut module, &options);
+        let mut cx = PassCx::new(ctx, module, &options);
         (pass.run)(&mut cx).map_err(first)?;
     }
-    let program = visa_hw::compile(ctx, &module, name.as_deref()).map_err(first)?;
+    let program = visa_hw::compile(ctx, &module, name).map_err(first)?;
     Ok(visa_cost::price(&program, &machine(ctx)).totals.cycles)
 }
 

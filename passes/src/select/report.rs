@@ -6,6 +6,7 @@ use super::ruleset::RuleSet;
 use super::sharing::Shared;
 use super::{Choice, extract};
 use egg::{RecExpr, SymbolLang};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use visa_ir::context::Context;
 use visa_ir::diag::{Diagnostic, Severity};
@@ -32,8 +33,11 @@ pub fn unknown_source(op: OpRef<'_>) -> Diagnostic {
 
 /// No configuration is legal: how far they came, and the limits that the ones that came farthest broke.
 pub fn none_legal(ops: &[OpRef<'_>], graph: &Graph, aim: &Aim) -> Diagnostic {
-    let farthest = graph.refusals.keys().map(|(stage, _)| *stage).max();
-    let reached = graph.classes.iter().map(|class| class.stage + 1).max().unwrap_or(0).min(ops.len() - 1);
+    // What need not be there stops nothing.
+    let stops = |stage: &usize| !aim.optional.contains(stage);
+    let farthest = graph.refusals.keys().map(|(stage, _)| *stage).filter(stops).max();
+    let reached = graph.classes.iter().map(|class| class.stage + 1).max().unwrap_or(0);
+    let reached = (reached..ops.len()).find(stops).unwrap_or(ops.len() - 1);
     let stage = farthest.filter(|stage| *stage >= reached).unwrap_or(reached);
     let op = ops[stage];
     let mut message = format!("no configuration of this pipeline is legal: none of `{}`", op.name());
@@ -88,6 +92,9 @@ pub fn explained(choice: &Choice) -> String {
         let rule = step.rule.map_or_else(|| "written".to_owned(), |rule| format!("by {rule}"));
         let _ = writeln!(text, "{:width$}  {:>6} cycles  {rule}", step.head.as_str(), step.time.busiest);
     }
+    if !choice.graph.refusals.is_empty() {
+        let _ = writeln!(text, "refused: {}", refused(&choice.graph));
+    }
     let time = choice.best.time;
     let _ = write!(
         text,
@@ -97,6 +104,18 @@ pub fn explained(choice: &Choice) -> String {
         time.latency
     );
     text
+}
+
+/// How many candidates broke each limit, most first.
+fn refused(graph: &Graph) -> String {
+    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+    for ((_, code), refused) in &graph.refusals {
+        *counts.entry(code).or_default() += refused.count;
+    }
+    let mut counts: Vec<(&str, u64)> = counts.into_iter().collect();
+    counts.sort_by_key(|&(code, count)| (std::cmp::Reverse(count), code));
+    let counts: Vec<String> = counts.iter().map(|(code, count)| format!("{count} by {code}")).collect();
+    counts.join(", ")
 }
 
 /// How layouts that pipelines share were chosen, as text.

@@ -1,12 +1,15 @@
 //! A pipeline under construction: operations get clauses one after the other, each is verified (the legality oracle), lowered to the
 //! command it becomes, and priced by the cost function of the report.
 
+use super::clock::Clock;
 use crate::lower::StageCx;
 use crate::lower::stages;
 use crate::pass_list::lower_to_hw;
 use std::collections::HashMap;
 use std::rc::Rc;
 use visa_cost::PipelineTime;
+use visa_hw::ops::collect::COLLECT;
+use visa_hw::ops::store::contiguous_fetch;
 use visa_hw::stage::{Build, Flow, Wire};
 use visa_ir::context::{Attr, Context};
 use visa_ir::decl::ClauseKind;
@@ -19,7 +22,7 @@ use visa_machine::Machine;
 use visa_mapping::facts::{DeclaredAxes, Support, machine};
 use visa_mapping::{Equality, Tensor, equal_streams, operand, view};
 use visa_stream::ops::store::TO_TRF;
-use visa_stream::ops::{collect, fetch, vector_expr};
+use visa_stream::ops::vector_expr;
 use visa_stream::unmasked;
 
 /// The clauses that a choice gives an operation, and those that it takes away.
@@ -43,6 +46,8 @@ pub struct Scratch<'a> {
     addresses: HashMap<ValueId, i64>,
     /// What was chosen, operation by operation.
     stages: Vec<Placed>,
+    /// What operations ask about their operands: the same for every choice behind these stages.
+    support: Option<Rc<Support>>,
 }
 
 /// An operation with its clauses, as a command.
@@ -54,6 +59,8 @@ struct Placed {
     time: PipelineTime,
     /// Whether the pipeline does without it.
     absent: bool,
+    /// Whether it is one contiguous run of data memory that a load of a register file may follow.
+    run: bool,
 }
 
 /// Gives open addresses some value: no configuration depends on which.
@@ -113,7 +120,24 @@ impl<'a> Scratch<'a> {
         chain.iter().for_each(|&id| close_addresses(ctx, &mut module, id));
         let axes = Rc::new(DeclaredAxes::build(ctx, &module));
         let addresses = addresses(written.op(ctx, chain[0]), &machine);
-        Ok(Self { ctx, written, module, chain, commands, exec, machine, axes, addresses, stages: Vec::new() })
+        Ok(Self {
+            ctx,
+            written,
+            module,
+            chain,
+            commands,
+            exec,
+            machine,
+            axes,
+            addresses,
+            stages: Vec::new(),
+            support: None,
+        })
+    }
+
+    /// The context's clock.
+    pub fn clock(&self) -> Rc<Clock> {
+        self.ctx.data()
     }
 
     /// How many operations the pipeline has.
@@ -136,17 +160,15 @@ impl<'a> Scratch<'a> {
         self.axes.clone()
     }
 
-    /// Whether ways to the same flits, which operation `stage` has just made, differ in what follows: a register file is loaded by a short
-    /// command where a fetch of one contiguous run makes them (book 18).
-    pub fn tells_apart(&self, stage: usize) -> bool {
-        let mut before = (0..stage).rev().filter(|&before| !self.stages[before].absent);
-        self.op(self.operations() - 1).is(&TO_TRF)
-            && self.op(stage).is(&collect::DECL)
-            && before.next().is_some_and(|before| self.op(before).is(&fetch::DECL))
+    /// What else than its type the stream says of the commands behind it: whether it is one contiguous run, which makes a load of a register file a
+    /// short command (book 18).
+    pub fn run(&self) -> bool {
+        self.stages.last().is_some_and(|placed| placed.run)
     }
 
     /// Takes back the last choice.
     pub fn pop(&mut self) {
+        self.support = None;
         let Some(placed) = self.stages.pop() else { return };
         if let Some(command) = placed.command {
             self.commands.erase(command);
@@ -204,13 +226,16 @@ impl<'a> Scratch<'a> {
         for (value, &ty) in op.results().to_vec().into_iter().zip(&*types) {
             self.module.set_type(value, ty);
         }
-        let spec = self.lowered(id)?;
+        let support = self.support.take().unwrap_or_else(|| Rc::new(Support::build(self.ctx, &self.module)));
+        self.support = Some(support.clone());
+        let spec = self.lowered(id, support)?;
         if stage + 1 == self.chain.len() {
             self.check_users(id)?;
         }
         let placed = self.place(spec)?;
         let time = placed.time;
         self.stages.push(placed);
+        self.support = None;
         Ok((types[0], time))
     }
 
@@ -238,10 +263,11 @@ impl<'a> Scratch<'a> {
     }
 
     /// Verifies an operation; what it becomes inside `hw.exec`.
-    fn lowered(&self, id: OpId) -> Result<Option<OpSpec>, Diagnostic> {
+    fn lowered(&self, id: OpId, support: Rc<Support>) -> Result<Option<OpSpec>, Diagnostic> {
         let op = self.module.op(self.ctx, id);
         let known = VerifyCx::new(self.ctx, &self.module);
         known.know(self.axes.clone());
+        known.know(support.clone());
         if let Some(verify) = op.decl().and_then(|decl| decl.verify) {
             verify(op, &known)?;
         }
@@ -253,7 +279,6 @@ impl<'a> Scratch<'a> {
         if op.is(&vector_expr::DECL) {
             return Ok(None);
         }
-        let support = known.analysis::<Support>();
         let cx = StageCx {
             ctx: self.ctx,
             axes: &self.axes.0,
@@ -266,11 +291,11 @@ impl<'a> Scratch<'a> {
 
     /// What flows so far, through nothing.
     fn nothing(&self) -> Placed {
-        let (wire, flow) = match self.stages.last() {
-            Some(placed) => (placed.wire.clone(), placed.flow),
-            None => (Wire::NOTHING, Flow { packets: 0, packet: 0 }),
+        let (wire, flow, run) = match self.stages.last() {
+            Some(placed) => (placed.wire.clone(), placed.flow, placed.run),
+            None => (Wire::NOTHING, Flow { packets: 0, packet: 0 }, false),
         };
-        Placed { command: None, wire, flow, time: PipelineTime::default(), absent: false }
+        Placed { command: None, wire, flow, time: PipelineTime::default(), absent: false, run }
     }
 
     /// Adds a command to the pipeline, and prices it.
@@ -281,6 +306,11 @@ impl<'a> Scratch<'a> {
         match self.price(command, &mut placed) {
             Ok(command) => {
                 placed.command = Some(command);
+                let op = self.commands.op(self.ctx, command);
+                let loads = self.op(self.chain.len() - 1).is(&TO_TRF);
+                let whole = Some(placed.flow.packets.saturating_mul(placed.flow.packet));
+                placed.run =
+                    loads && if op.is(&COLLECT) { placed.run } else { contiguous_fetch(op) == whole };
                 Ok(placed)
             }
             Err((command, refused)) => {

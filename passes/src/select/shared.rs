@@ -43,6 +43,11 @@ pub fn layouts(
     let (kept, summed): (Vec<Digit>, Vec<Digit>) = held
         .into_iter()
         .partition(|digit| digit.axis.is_some_and(|axis| aim.knows_sums() && !aim.sums_over(axis)));
+    // What no row has room for need not be tried.
+    let fits = |element: &Expr| {
+        let bytes = element.size(axes).ok().and_then(|elements| dtype.bytes(elements));
+        bytes.is_some_and(|bytes| bytes <= machine.memory.trf_bytes_per_row)
+    };
     let mut found = Vec::new();
     for &rows in &machine.limits.row_counts {
         for (row, rest) in row_choices(&kept, rows) {
@@ -51,8 +56,8 @@ pub fn layouts(
                     let parts = mapping(rest.iter(), axes).zip(mapping(inner.iter(), axes));
                     let elements = parts.map(|parts| whole_flits(parts, dtype, machine, axes));
                     let row = mapping(row.iter(), axes);
-                    let all =
-                        elements.into_iter().flatten().filter_map(|element| Some((row.clone()?, element)));
+                    let elements = elements.into_iter().flatten().filter(fits);
+                    let all = elements.filter_map(|element| Some((row.clone()?, element)));
                     for layout in all {
                         if !found.contains(&layout) {
                             found.push(layout);

@@ -3,6 +3,7 @@
 //! least together.
 
 use super::aim::Aim;
+use super::clock::{Clock, Phase};
 use super::driver::ENDS;
 use super::graph::open_clauses;
 use super::ruleset::RuleSet;
@@ -147,7 +148,8 @@ pub fn choose_layouts(
         group.grow(number)?;
     }
     let nodes = group.nodes();
-    let chosen = dag::extract(&nodes, group.pipelines.len()).ok_or_else(|| {
+    let extract = || dag::extract(&nodes, group.pipelines.len());
+    let chosen = ctx.data::<Clock>().time(Phase::Program, extract).ok_or_else(|| {
         let message = format!("no layouts suit all {} pipelines that share tensors", ends.len());
         Diagnostic::error("select-configs", module.op(ctx, ends[0]).span(), message)
     })?;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 use visa_passes::StepReport;
 
-/// Wall time of reading (parse and verify), of each pass, and of printing.
+/// Wall time of reading (parse and verify), of each pass and its phases, and of printing.
 #[derive(Default)]
 pub(crate) struct Timing {
     pub(crate) read: Duration,
@@ -19,7 +19,10 @@ impl Timing {
             let _ = writeln!(out, "{:>11.6}  {name}", time.as_secs_f64());
         };
         row(self.read, "parse and verify");
-        steps.iter().for_each(|step| row(step.elapsed, step.pass.name));
+        for step in steps {
+            row(step.elapsed, step.pass.name);
+            step.phases.iter().for_each(|(phase, time)| row(*time, &format!("  {phase}")));
+        }
         row(self.print, "print");
         let named = self.read + self.print + steps.iter().map(|step| step.elapsed).sum::<Duration>();
         row(total.saturating_sub(named), "rest");

@@ -1,57 +1,78 @@
-//! `cargo bench --bench select_configs`: how long the choice of a pipeline takes, and how far it is from the cheapest of all
-//! configurations, which are priced one by one. The last line is JSON. `VISA_PIPELINES` is how many are drawn (700), `VISA_CONFIGURATIONS`
-//! how many configurations a pipeline may have to be priced one by one (2,000).
+//! `cargo bench --bench select_configs`: how long the choice of a pipeline takes, and how far it is from the cheapest of all its
+//! configurations. The last line is JSON. Cases are pipelines that are drawn and those of the kernels under `test/`. `VISA_PIPELINES` is how many are drawn
+//! (350), from `VISA_FIRST` (0) on; `VISA_KERNELS=0` leaves the kernels out; `VISA_TRIED` how many values may be tried behind streams of a case
+//! (60,000): where that is not all, the case is left out of the gap.
 
 #![expect(clippy::print_stdout, reason = "a benchmark's report")]
 
 #[expect(dead_code, reason = "the tests use the rest")]
-#[path = "../tests/select/brute.rs"]
-mod brute;
-#[expect(dead_code, reason = "the tests use the rest")]
-#[path = "../tests/select/cases.rs"]
-mod cases;
-#[expect(dead_code, reason = "the tests use the rest")]
-#[path = "../tests/select/whole.rs"]
-mod whole;
+#[path = "../tests/select/mod.rs"]
+mod select;
 
-use brute::{Least, Outcome, enumerate};
-use std::time::{Duration, Instant};
-use visa_passes::select::choose;
-use visa_passes::select::ruleset::RuleSet;
+use select::compare::{Case, Compared, compare};
+use std::path::Path;
+use std::time::Duration;
 
 fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
 fn main() {
-    let (count, bound) = (setting("VISA_PIPELINES", 700), setting("VISA_CONFIGURATIONS", 2_000));
-    let ctx = whole::context(8);
-    let mut times: Vec<Duration> = Vec::new();
-    let (mut large, mut none, mut gap) = (0, 0, 0.0_f64);
-    for number in 0..count {
-        let Ok(module) = whole::load(&ctx, &cases::kernel(2026, number).1) else { continue };
-        let Some(chain) = whole::open_chains(&ctx, &module).into_iter().next() else { continue };
-        let start = Instant::now();
-        let choice = choose(&ctx, &module, &chain, &RuleSet::default());
-        let took = start.elapsed();
-        let Outcome::All(Least { best, .. }) = enumerate(&ctx, &module, &chain, bound) else {
-            large += 1;
-            continue;
-        };
-        let Some((least, _)) = best else {
-            none += 1;
-            continue;
-        };
-        times.push(took);
-        let chosen = choice.map_or(u64::MAX, |choice| choice.best.time.cycles());
-        gap = gap.max(chosen as f64 / least as f64 - 1.0);
+    let most = setting("VISA_TRIED", 60_000);
+    let mut cases =
+        Case::drawn(setting("VISA_SEED", 2026), setting("VISA_FIRST", 0)..setting("VISA_PIPELINES", 350));
+    let drawn = cases.len();
+    if setting("VISA_KERNELS", 1) > 0 {
+        let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../test");
+        cases.extend(Case::kernels(&[&tests.join("kernels"), &tests.join("book")]));
     }
+    println!("{drawn} pipelines drawn, {} of kernels", cases.len() - drawn);
+    let all = compare(&cases, most);
+    let (whole, large): (Vec<&Compared>, Vec<&Compared>) = all.iter().partition(|case| case.least.whole);
+    let proved: Vec<_> = whole.iter().filter(|case| case.least.best.is_some()).collect();
+    let mut gap = 0.0_f64;
+    for case in &all {
+        let Some((least, best)) = &case.least.best else { continue };
+        let chosen = case.chosen.as_ref().copied().unwrap_or(u64::MAX);
+        if chosen > *least {
+            println!(
+                "{:?}: {:?} instead of {least} cycles ({:?}):\n{best}",
+                case.case, case.chosen, case.least.whole
+            );
+        }
+        if chosen < *least && case.least.whole {
+            println!("{:?}: {chosen} cycles, less than {least} of the search", case.case);
+        }
+        if case.least.whole {
+            gap = gap.max(chosen as f64 / *least as f64 - 1.0);
+        }
+    }
+    for case in all.iter().filter(|case| case.least.best.is_none() && case.chosen.is_ok()) {
+        println!("{:?}: chosen, but the search finds nothing legal", case.case);
+    }
+    let mut slowest: Vec<_> = all.iter().collect();
+    slowest.sort_by_key(|case| std::cmp::Reverse(case.took));
+    for case in slowest.iter().take(8) {
+        println!(
+            "{:?}: choice {:?}, search {:?}, tried {}",
+            case.case, case.took, case.searched, case.least.tried
+        );
+    }
+    let configurations: u64 = proved.iter().map(|case| case.least.legal).sum();
+    let few = proved.iter().filter(|case| case.least.legal <= 1_000_000).count();
+    let drawn = proved.iter().filter(|case| matches!(case.case, Case::Drawn { .. })).count();
+    println!(
+        "{} whole ({drawn} drawn, {few} of at most 10^6 configurations), {configurations} configurations; {} larger, {} without a legal one",
+        proved.len(),
+        large.len(),
+        whole.len() - proved.len()
+    );
+    let mut times: Vec<Duration> = all.iter().map(|case| case.took).collect();
     times.sort_unstable();
     let milliseconds = |time: Option<&Duration>| time.map_or(0.0, |time| time.as_secs_f64() * 1e3);
-    println!("{large} pipelines have more configurations, {none} have no legal one");
     println!(
         "{{\"cases\": {}, \"max_gap\": {gap:?}, \"median_ms\": {:.1}, \"worst_ms\": {:.1}}}",
-        times.len(),
+        proved.len(),
         milliseconds(times.get(times.len() / 2)),
         milliseconds(times.last())
     );

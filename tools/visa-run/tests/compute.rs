@@ -69,10 +69,6 @@ fn all_slices(slices: u64) -> Vec<Digit> {
     vec![digit("S", slices / 4), digit("R", 4)]
 }
 
-fn pick<T: Copy>(random: &mut Random, items: &[T]) -> T {
-    items[random.below(items.len())]
-}
-
 /// A constant that keeps numbers in range mostly.
 fn number(random: &mut Random, dtype: DType) -> String {
     match (dtype.is_float(), random.below(4)) {
@@ -102,7 +98,7 @@ fn alu(random: &mut Random, pipe: &mut Pipe, stage: VectorStage, values: &[Strin
     let arity = row.apply.arity();
     let length = "Mode".len() + arity;
     let modes: Vec<&str> = ARG_MODE_NAMES.into_iter().filter(|mode| mode.len() == length).collect();
-    let mode = if random.below(4) == 0 { pick(random, &modes) } else { default_mode(arity).name };
+    let mode = if random.below(4) == 0 { random.of(&modes) } else { default_mode(arity).name };
     let mut clauses =
         if mode == default_mode(arity).name { Vec::new() } else { vec![format!("mode {mode}")] };
     let mut value = String::new();
@@ -125,7 +121,7 @@ fn alu(random: &mut Random, pipe: &mut Pipe, stage: VectorStage, values: &[Strin
 /// Makes the operation conditional: the constant it has, or its value, or that it applies, under guards.
 fn guarded(random: &mut Random, pipe: &Pipe, clauses: &mut Vec<String>, value: &str) {
     let count = random.below(3) + 1;
-    let guards: Vec<&str> = (0..count).map(|_| pick(random, pipe.guards)).collect();
+    let guards: Vec<&str> = (0..count).map(|_| random.of(pipe.guards)).collect();
     let constant = clauses.iter().position(|clause| clause.starts_with("constant "));
     let slots: Vec<String> = match constant {
         Some(at) => {
@@ -149,7 +145,7 @@ fn branch(random: &mut Random, pipe: &mut Pipe) {
         }
         1 => {
             let axes: Vec<&Digit> = pipe.time.iter().filter(|(_, size)| *size > 1).collect();
-            let axis = if axes.is_empty() { "S".to_owned() } else { pick(random, &axes).0.clone() };
+            let axis = if axes.is_empty() { "S".to_owned() } else { random.of(&axes).0.clone() };
             pipe.push(&format!("stream.vector_branch axis_toggle @ axis [{axis}]"));
             pipe.guards = &["1xxx", "0xxx"];
         }
@@ -172,12 +168,12 @@ fn between_slices(random: &mut Random, pipe: &mut Pipe) {
         1 => digit("X", 4),
         _ if fours.is_empty() => digit("1 # 4", 1),
         _ => {
-            let at = pick(random, &fours);
+            let at = random.of(&fours);
             pipe.time.remove(at)
         }
     };
     pipe.slice = vec![pipe.slice[0].clone(), place];
-    let (op, slice, time) = (pick(random, ops), mapping(&pipe.slice), mapping(&pipe.time));
+    let (op, slice, time) = (random.of(ops), mapping(&pipe.slice), mapping(&pipe.time));
     pipe.push(&format!("stream.vector_inter_slice_reduce {op} @ slice {slice}, time {time}"));
 }
 
@@ -213,7 +209,7 @@ fn narrow(random: &mut Random, pipe: &mut Pipe, mut work: impl FnMut(&mut Random
 /// Reduces an axis within the slices: one of time, or that of the packet, which is the result.
 fn within_slices(random: &mut Random, pipe: &mut Pipe, packet: &str, trim: bool) -> bool {
     let op =
-        pick(random, if pipe.dtype.is_float() { &["Add", "Max", "Min"] } else { &["AddSat", "Max", "Min"] });
+        random.of(if pipe.dtype.is_float() { &["Add", "Max", "Min"] } else { &["AddSat", "Max", "Min"] });
     let tree = pipe.last.is_some() && (pipe.time.is_empty() || random.below(2) == 0);
     if tree {
         let (axis, time) = (pipe.last.clone().unwrap_or_default(), mapping(&pipe.time));
@@ -293,7 +289,7 @@ fn vector(random: &mut Random, pipe: &mut Pipe, file: Option<(&str, DType)>) {
 fn finish(random: &mut Random, mut pipe: Pipe, head: String) -> String {
     let targets: Vec<DType> = cast_targets(CAST_ENGINE, pipe.dtype).filter(|to| to.is_stored()).collect();
     if !targets.is_empty() && random.below(3) == 0 {
-        pipe.dtype = pick(random, &targets);
+        pipe.dtype = random.of(&targets);
         let packet = format!("[{} # {}]", pipe.packet, pipe.dtype.elements(32));
         pipe.push(&format!("stream.cast {} @ packet {packet}", pipe.dtype));
     }
@@ -326,13 +322,13 @@ fn finish(random: &mut Random, mut pipe: Pipe, head: String) -> String {
 /// x[S, M, L, K] * w[S, N, T, K], summed over K, then perhaps a chain.
 fn contraction(random: &mut Random, slices: u64) -> String {
     let formats = [DType::I4, DType::I8, DType::F8e4m3, DType::F8e5m2, DType::Bf16];
-    let dtype = pick(random, &formats);
-    let (rows, steps) = (pick(random, &[1, 2, 4, 8]), pick(random, &[1, 2, 4, 3]));
+    let dtype = random.of(&formats);
+    let (rows, steps) = (random.of(&[1, 2, 4, 8]), random.of(&[1, 2, 4, 3]));
     let flit = dtype.elements(32);
     // One or two flits a packet; some of them other sums beside the one over K.
     let two = random.below(3) > 0;
     let width = if two { 2 * flit } else { flit };
-    let sums = pick(random, &[1, 1, 2, 4]);
+    let sums = random.of(&[1, 1, 2, 4]);
     let inner = width / sums;
     let axes = format!(
         "visa 1\ntm.axes [S = {}, R = 4, X = 4, M = 4, N = {rows}, L = {sums}, K = {}, T = 3]\n",
@@ -348,7 +344,7 @@ fn contraction(random: &mut Random, slices: u64) -> String {
     weights.push(digit(&format!("K % {inner}"), inner));
     let (elements, packet) = (mapping(&weights), format!("[L, K % {inner}]"));
     let held = elements.trim_matches(['[', ']']).to_owned();
-    let region = pick(random, &["full", "first", "second"]);
+    let region = random.of(&["full", "first", "second"]);
     let mut time = vec![digit("M", 4), digit(&outer, steps)];
     random.shuffle(&mut time);
     let time_text = mapping(&time);
@@ -408,16 +404,16 @@ fn contraction(random: &mut Random, slices: u64) -> String {
 
 /// A chain of operations on a plain tensor, with a register file or none.
 fn elementwise(random: &mut Random, slices: u64) -> String {
-    let dtype = pick(random, &[DType::I32, DType::F32]);
+    let dtype = random.of(&[DType::I32, DType::F32]);
     // The packet is whole, or holds 1 to 7 elements and padding.
-    let live = pick(random, &[8, 8, 8, 8, 4, 4, 2, 6, 6, 3]);
+    let live = random.of(&[8, 8, 8, 8, 4, 4, 2, 6, 6, 3]);
     let packet = if live == 8 { "[P]".to_owned() } else { "[P # 8]".to_owned() };
     // Padding in time is what memory holds: a reduction has to leave it out.
     let padded = random.below(3) == 0;
     let mut time = vec![if padded { digit("A # 4", 4) } else { digit("A", 3) }, digit("B", 4)];
     random.shuffle(&mut time);
     let with_file = random.below(2) == 0;
-    let file_dtype = pick(random, &[DType::I32, DType::F32]);
+    let file_dtype = random.of(&[DType::I32, DType::F32]);
     let mut file: Vec<Digit> = [("A", 3), ("B", 4)].iter().map(|(text, size)| digit(text, *size)).collect();
     file.truncate(random.below(3));
     random.shuffle(&mut file);
@@ -470,8 +466,8 @@ tm.func @f(%x: !tm.hbm<{dtype}, [1], [S, R, {inside}, P]>{argument} {{
 
 /// Two tensors whose packets alternate, treated as groups, and merged.
 fn grouped(random: &mut Random, slices: u64) -> String {
-    let dtype = pick(random, &[DType::I32, DType::F32]);
-    let live = pick(random, &[8, 8, 4, 6]);
+    let dtype = random.of(&[DType::I32, DType::F32]);
+    let live = random.of(&[8, 8, 4, 6]);
     let packet = if live == 8 { "[P]" } else { "[P # 8]" };
     let mut time = vec![digit("A", 3), digit("B", 4)];
     random.shuffle(&mut time);
@@ -512,13 +508,13 @@ tm.func @f(%x: !tm.hbm<{dtype}, [1], [S, R, {inside}, P]>, %w: !tm.hbm<{dtype}, 
 
 /// Operations on either group, then one that makes one stream of both; its stage.
 fn merge_groups(random: &mut Random, pipe: &mut Pipe, inside: &str) -> VectorStage {
-    let mode = pick(random, &["", " mode Mode10", " mode Mode00", " mode Mode11"]);
+    let mode = random.of(&["", " mode Mode10", " mode Mode00", " mode Mode11"]);
     let float = pipe.dtype == DType::F32;
     let packet = pipe.packet.clone();
     alu(random, pipe, VectorStage::Logic, &[]);
     match random.below(3) {
         0 => {
-            let op = pick(random, &["BitAnd", "BitOr", "BitXor"]);
+            let op = random.of(&["BitAnd", "BitOr", "BitXor"]);
             pipe.push(&format!("stream.vector_logic_zip {op} @{mode}"));
             VectorStage::Logic
         }
@@ -527,20 +523,20 @@ fn merge_groups(random: &mut Random, pipe: &mut Pipe, inside: &str) -> VectorSta
                 "stream.vector_split @ time [{inside}, I, {packet} / 4], packet [{packet} % 4]"
             ));
             alu(random, pipe, VectorStage::Float, &[]);
-            let op = pick(random, &["AddF", "SubF", "MulF0", "MulF1", "DivF"]);
+            let op = random.of(&["AddF", "SubF", "MulF0", "MulF1", "DivF"]);
             pipe.push(&format!("stream.vector_fp_zip {op} @{mode}"));
             pipe.push(&format!("stream.vector_concat @ time [{inside}], packet {packet}"));
             VectorStage::Widen
         }
         1 => {
             alu(random, pipe, VectorStage::Fxp, &[]);
-            let op = pick(random, &["AddFxp", "SubFxpSat", "MulInt", "LeftShift"]);
+            let op = random.of(&["AddFxp", "SubFxpSat", "MulInt", "LeftShift"]);
             pipe.push(&format!("stream.vector_fxp_zip {op} @{mode}"));
             VectorStage::Fxp
         }
         _ => {
             alu(random, pipe, VectorStage::Clip, &[]);
-            let op = pick(random, &["Min", "Max", "AbsMin", "AbsMax"]);
+            let op = random.of(&["Min", "Max", "AbsMin", "AbsMax"]);
             pipe.push(&format!("stream.vector_clip_zip {op} @{mode}"));
             VectorStage::Clip
         }

@@ -2,35 +2,13 @@
 //! rows, one or two flits a packet, time broadcast, every depth of the tree, both modes, every format, sums and maxima; and
 //! convolutions with stride and dilation, whose windows are shifted. What the verifier accepts must check.
 
+#[path = "random/numbers.rs"]
+mod numbers;
+
+use numbers::Random;
 use std::path::PathBuf;
 use visa_machine::Machine;
 use visa_opt::Io;
-
-/// SplitMix64: small, and the same everywhere.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound as u64) as usize
-    }
-
-    fn of<T: Copy>(&mut self, items: &[T]) -> T {
-        items[self.below(items.len())]
-    }
-
-    fn shuffle<T>(&mut self, items: &mut [T]) {
-        for at in (1..items.len()).rev() {
-            items.swap(at, self.below(at + 1));
-        }
-    }
-}
 
 /// A format in data memory, what the fetch makes of it, and its elements in a flit.
 #[derive(Clone, Copy)]

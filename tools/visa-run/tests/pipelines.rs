@@ -344,8 +344,8 @@ fn kernel(random: &mut Random, slices: u64) -> String {
 /// it with its padding, and the elements are read back.
 fn padded_kernel(random: &mut Random, slices: u64) -> String {
     let dtype = [DType::I4, DType::I8, DType::F8e5m2, DType::Bf16, DType::I32, DType::F32][random.below(6)];
-    let left = [0, 0, 1, 2][random.below(4)];
-    let size = [8, 12, 16, 24, 32][random.below(5)];
+    let left = random.of(&[0, 0, 1, 2]);
+    let size = random.of(&[8, 12, 16, 24, 32]);
     let cuts: Vec<usize> = (1..=size).filter(|cut| size % cut == 0).collect();
     let cut = cuts[random.below(cuts.len())];
     let term = |text: &str| (text.to_owned(), 1);

@@ -1,21 +1,19 @@
 //! Nothing is better than what `select-configs` chooses, and nothing that its rules propose changes a result.
 
+#[expect(dead_code, reason = "the benchmark uses the rest")]
 mod select;
 
-use select::brute::{Least, Outcome, enumerate, first};
+use select::brute::first;
 use select::cases::{Kind, kernel, written};
+use select::compare::{Case, Compared, SLICES, compare};
 use select::{sound, whole};
 use std::collections::BTreeMap;
 use visa_ir::context::Context;
 use visa_ir::module::{Module, OpId};
-use visa_mapping::facts::machine;
 use visa_mapping::{Dim, Expr};
 use visa_passes::select::choose;
 use visa_passes::select::rule::{Rule, Site};
 use visa_passes::select::ruleset::RuleSet;
-
-/// Slices of the machine: rules are the same with fewer, and runs are short.
-const SLICES: u64 = 8;
 
 fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
@@ -24,18 +22,8 @@ fn setting(name: &str, default: u64) -> u64 {
 /// The kernel of a case and its open pipeline; none if DMA cannot bring its tensors.
 fn case(ctx: &Context, seed: u64, case: u64) -> Option<(Kind, String, Module, Vec<OpId>)> {
     let (kind, text) = kernel(seed, case);
-    let module = whole::load(ctx, &text).ok()?;
-    let chain = whole::open_chains(ctx, &module).into_iter().next()?;
+    let (module, chain) = Case::Drawn { seed, number: case }.open(ctx, ctx)?;
     Some((kind, text, module, chain))
-}
-
-/// Cycles of the pipeline as the pass chooses it, or what the pass says.
-fn chosen(ctx: &Context, module: &Module, chain: &[OpId]) -> Result<u64, String> {
-    let why = |findings: Vec<visa_ir::diag::Diagnostic>| format!("{findings:?}");
-    let closed = whole::choose(ctx, module.clone()).map_err(why)?;
-    let last = closed.op(ctx, chain[chain.len() - 1]).span();
-    let program = whole::compile(ctx, closed).map_err(why)?;
-    Ok(whole::cycles(&program, &machine(ctx), last))
 }
 
 #[test]
@@ -44,40 +32,23 @@ fn chosen(ctx: &Context, module: &Module, chain: &[OpId]) -> Result<u64, String>
     reason = "how many pipelines were small enough, for whoever tries more of them"
 )]
 fn no_configuration_is_cheaper_than_the_chosen_one() {
-    // `VISA_PIPELINES=700 VISA_CONFIGURATIONS=1000000 cargo test -p visa-run --release --test select_configs -- --nocapture` tries more.
-    let (count, seed) = (setting("VISA_PIPELINES", 28), setting("VISA_SEED", 2026));
-    let bound = setting("VISA_CONFIGURATIONS", 500);
-    let ctx = whole::context(SLICES);
-    let (mut proved, mut large, mut illegal, mut priced, mut further) = (BTreeMap::new(), 0, 0, 0, 0);
-    let mut gaps = Vec::new();
-    for number in setting("VISA_FIRST", 0)..count {
-        let Some((kind, text, module, chain)) = case(&ctx, seed, number) else { continue };
-        let (least, whole) = match enumerate(&ctx, &module, &chain, bound) {
-            Outcome::All(least) => (least, true),
-            Outcome::TooMany(least) => (least, false),
-        };
-        let chosen = chosen(&ctx, &module, &chain);
-        priced += least.legal;
-        large += u64::from(!whole);
-        let Least { best: Some((cycles, best)), .. } = least else {
-            illegal += 1;
-            continue;
-        };
-        // Of a pipeline that is too large, none that was priced may be cheaper either. Rules may reach further than the search.
-        let proved_here = chosen.as_ref().is_ok_and(|chosen| *chosen <= cycles);
-        further += u64::from(whole && chosen.as_ref().is_ok_and(|chosen| *chosen < cycles));
-        if proved_here {
-            *proved.entry(kind).or_insert(0_u64) += u64::from(whole);
-        } else {
-            gaps.push(format!("seed {seed}, case {number}, {kind:?}, all {whole}: {cycles} cycles:\n{best}\nchosen: {chosen:?}\n{text}"));
-        }
-    }
-    let total: u64 = proved.values().sum();
-    println!(
-        "{total} pipelines proved {proved:?}, {large} too large, {illegal} without a legal configuration, {further} cheaper than all; {priced} configurations priced"
-    );
+    // `cargo bench --bench select_configs` tries more, and the kernels as well.
+    let (first, count) = (setting("VISA_FIRST", 0), setting("VISA_PIPELINES", 28));
+    let cases = Case::drawn(setting("VISA_SEED", 2026), first..count);
+    let all = compare(&cases, setting("VISA_TRIED", 1_500));
+    let whole = all.iter().filter(|found| found.least.whole && found.least.best.is_some()).count();
+    let configurations: u64 = all.iter().map(|found| found.least.legal).sum();
+    println!("{whole} of {} pipelines whole, {configurations} configurations", all.len());
+    // Of a pipeline that is too large, nothing that was priced may be cheaper either.
+    let gap = |found: &&Compared| {
+        let least = found.least.best.as_ref().map(|best| best.0);
+        least.is_some_and(|least| found.chosen.as_ref().copied().unwrap_or(u64::MAX) > least)
+    };
+    let told =
+        |found: &Compared| format!("{:?}: {:?} instead of {:?}", found.case, found.chosen, found.least.best);
+    let gaps: Vec<String> = all.iter().filter(gap).map(told).collect();
     assert!(gaps.is_empty(), "{} gaps\n{}", gaps.len(), gaps.join("\n"));
-    assert!(total * 8 >= count, "only {total} of {count} pipelines were small enough");
+    assert!(whole * 8 >= all.len(), "only {whole} of {} pipelines were small enough", all.len());
 }
 
 /// Proposals of each rule that were run, and those that changed a result.
@@ -117,8 +88,9 @@ fn runs(rules: &RuleSet, count: u64, seed: u64) -> BTreeMap<&'static str, Tally>
 #[expect(clippy::print_stdout, reason = "how many proposals of each rule were run")]
 fn what_rules_propose_leaves_results_as_they_are() {
     let tallies = runs(&RuleSet::default(), setting("VISA_PIPELINES", 28), setting("VISA_SEED", 2026));
-    // No pipeline that is drawn has one of the engines that only move: the next test has.
-    for rule in RuleSet::default().rust().iter().filter(|rule| !MOVERS.contains(&rule.op)) {
+    // No pipeline that is drawn has one of the engines that only move, or a term that is no plain digit: the next tests have.
+    let drawn = |rule: &&&Rule| !MOVERS.contains(&rule.op) && rule.name != "terms";
+    for rule in RuleSet::default().rust().iter().filter(drawn) {
         let tally = tallies.get(rule.name);
         println!("{}: {} proposals run", rule.name, tally.map_or(0, |tally| tally.run));
         assert!(tally.is_some_and(|tally| tally.run > 0), "no proposal of `{}` was run", rule.name);
@@ -151,7 +123,7 @@ fn what_rules_of_moving_engines_propose_leaves_results_as_they_are() {
             let module = whole::load(&ctx, &text).unwrap_or_else(|found| panic!("{found:?}\n{text}"));
             let chain = whole::open_chains(&ctx, &module).remove(0);
             // Of some no configuration is legal: a switch alone does not swap what lies in a flit.
-            let Ok(choice) = choose(&ctx, &module, &chain, RULES) else { continue };
+            let Ok(choice) = choose(&ctx, &module, &chain, &RuleSet::default()) else { continue };
             let meant = whole::choose(&ctx, module.clone()).expect("a choice");
             let meaning = sound::meaning(&ctx, &meant);
             for (rule, closed) in sound::configurations(&ctx, &module, &choice, 12) {
@@ -165,6 +137,49 @@ fn what_rules_of_moving_engines_propose_leaves_results_as_they_are() {
     println!("{run:?}");
     for rule in ["matrix", "topology"] {
         assert!(run.get(rule).is_some_and(|run| *run > 10), "`{rule}` was hardly run: {run:?}");
+    }
+}
+
+/// What a kernel does with `%d`, the tensor `%x` in data memory, that a fetch by plain digits does not: overwrites a part of another tensor, puts gathered
+/// rows in order, and stores zeros on both sides of 13 elements.
+const PARTS: [[&str; 3]; 3] = [
+    ["element [R, C]", "%z = stream.commit_view %2, %w element [R @ 1 = 2, C]", "[S, R, C]"],
+    ["element [R @ (2, 0, 3, 1), C]", "%z = stream.commit %2 at 4096, element [R, C]", "[S, R, C]"],
+    [
+        "element [R, C]\n%s = tm.slice %d element [R, C = 13 # 16]\n%e = tm.reshape %s element [R, B # 16]",
+        "%z = stream.commit %2 at 4096, element [R, {P}]",
+        "[S, R, B]",
+    ],
+];
+
+#[test]
+fn fetches_by_terms_leave_results_as_they_are() {
+    let ctx = whole::context(SLICES);
+    for [held, end, result] in PARTS {
+        let read = if held.contains("%e") { "%e" } else { "%d" };
+        let text = format!(
+            "visa 1
+             tm.axes [S = 8, R = 4, C = 16, B = 13]
+             tm.alias @P, map [B # 14 {{left 0}} # 16 {{0}}]
+             tm.func @f(%x: !tm.hbm<i8, [1], [S, R, C]>, %y: !tm.hbm<i8, [1], [S, R, C]>) at [0, 4096] {{
+               %d = tm.to_dm %x at 64, cluster [1 # 2], slice [S], {held}
+               %w = tm.to_dm %y at 8192, cluster [1 # 2], slice [S], element [R, C]
+               %0 = stream.begin main {read}
+               %1 = stream.fetch %0 time auto, packet auto
+               %2 = stream.collect %1 time auto, packet auto
+               {end}
+               %r = tm.to_hbm %z at 0x100000, element {result}
+               tm.return %r
+             }}"
+        );
+        let module = whole::load(&ctx, &text).unwrap_or_else(|found| panic!("{found:?}\n{text}"));
+        let chain = whole::open_chains(&ctx, &module).remove(0);
+        let choice = choose(&ctx, &module, &chain, &RuleSet::default()).expect("a choice");
+        let meaning = sound::meaning(&ctx, &whole::choose(&ctx, module.clone()).expect("a choice"));
+        let configurations = sound::configurations(&ctx, &module, &choice, 12);
+        let runs = configurations.into_iter().filter(|(rule, _)| *rule == "terms");
+        let same: Vec<_> = runs.filter_map(|(_, closed)| sound::means(&ctx, closed, &meaning)).collect();
+        assert!(!same.is_empty() && same.iter().all(|same| *same), "{same:?}\n{text}");
     }
 }
 

@@ -72,15 +72,19 @@ struct StoreTrf {
 /// and nothing changes them.
 #[must_use]
 pub fn contiguous_load(op: OpRef<'_>) -> bool {
-    const CHANGES: [&str; 4] = ["mask", "table", "to", "zero"];
     let collect = super::exec::before(op).filter(|collect| collect.is(&super::collect::COLLECT));
-    let fetch = collect.and_then(super::exec::before).filter(|fetch| fetch.is(&super::fetch::FETCH));
-    let Some(fetch) = fetch.filter(|fetch| CHANGES.iter().all(|clause| fetch.attr(clause).is_none())) else {
-        return false;
-    };
     let bytes = |clause: &str| op.int(clause).and_then(|bytes| u64::try_from(bytes).ok());
     let stored = bytes("rows").zip(bytes("row_bytes")).and_then(|(rows, row)| rows.checked_mul(row));
-    fetch.body::<Program>("loops").is_some_and(|loops| Some(contiguous(&loops)) == stored)
+    let read = collect.and_then(super::exec::before).and_then(contiguous_fetch);
+    read.is_some() && read == stored
+}
+
+/// The contiguous bytes that a fetch reads, if it leaves them as they are.
+#[must_use]
+pub fn contiguous_fetch(op: OpRef<'_>) -> Option<u64> {
+    const CHANGES: [&str; 4] = ["mask", "table", "to", "zero"];
+    let is_plain = op.is(&super::fetch::FETCH) && CHANGES.iter().all(|clause| op.attr(clause).is_none());
+    is_plain.then(|| op.body::<Program>("loops").map(|loops| contiguous(&loops)))?
 }
 
 fn read_trf(op: OpRef<'_>) -> Result<StoreTrf, Diagnostic> {

@@ -39,8 +39,8 @@ pub static SWITCH: OpDecl = OpDecl {
           - `transposed_broadcast1`: for each t and s0, P((s1, s0), t), where s1 is d % slice1.\n\
           - `custom`: for each t, the packet of every slice that d's row of the bitmap `snoop` names, in order; a ring is `ring` \
           slices.\n\n\
-          A member that is not active gives packets of zeros. The bitmap is written to registers before the first packet, 32 bits a cycle of the \
-          machine's `timing.bitmap_word_cycles` (assumed): 2048 cycles for 256 slices, once a command.",
+          A member that is not active gives packets of zeros. The bitmap is written to registers before the first packet, 32 bits in \
+          `timing.bitmap_word_cycles` (assumed): 2048 cycles for 256 slices, once a command.",
     constraints: &[
         ("C1", "slice1, slice0 and ring are powers of two (book 13)"),
         ("C2", "the ring lies within a cluster: its slices divide those of a cluster (book 13)"),

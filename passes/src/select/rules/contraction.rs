@@ -64,41 +64,31 @@ fn sums(site: &Site<'_>, mode: &'static str, made: Option<(Expr, Expr)>) -> Vec<
 
 /// The time that is not summed.
 fn kept(site: &Site<'_>) -> Option<Expr> {
-    let time = site.dim(Dim::Time);
-    if !site.aim.knows_sums() {
-        return None;
-    }
-    let Some(digits) = site.digits(&time) else { return kept_terms(site, time) };
-    let kept = |digit: &&Digit| digit.axis.is_none_or(|axis| !site.aim.sums_over(axis));
-    mapping(digits.iter().rev().filter(kept), site.axes)
+    site.aim.knows_sums().then(|| unsummed(site, &site.dim(Dim::Time)))?
 }
 
-/// The same of a time that has no digits: each of its terms is summed or stays, none a part of both.
-fn kept_terms(site: &Site<'_>, time: Expr) -> Option<Expr> {
-    let summed = |term: &Expr| {
-        let mut axes = term.axis_names(site.axes).into_iter().filter_map(|name| site.axes.id(&name)).peekable();
-        axes.peek().is_some() && axes.all(|axis| site.aim.sums_over(axis))
-    };
-    let whole = |term: &Expr| {
-        let axes = term.axis_names(site.axes).into_iter().filter_map(|name| site.axes.id(&name));
-        axes.into_iter().all(|axis| !site.aim.sums_over(axis))
-    };
-    let terms = match time {
-        Expr::Pair(terms) => terms,
-        Expr::Axis(_)
-        | Expr::Alias(_)
-        | Expr::Literal(_)
-        | Expr::Pad { .. }
-        | Expr::Resize { .. }
-        | Expr::Stride { .. }
-        | Expr::Modulo { .. }
-        | Expr::Slice { .. }
-        | Expr::Gather { .. }
-        | Expr::Slide(_) => vec![time],
-    };
-    let (gone, left): (Vec<_>, Vec<_>) = terms.into_iter().partition(summed);
-    drop(gone);
-    left.iter().all(whole).then(|| Expr::pair(left))
+/// What of a mapping is not summed: term by term where it has no digits, since it cuts through padding.
+fn unsummed(site: &Site<'_>, map: &Expr) -> Option<Expr> {
+    if let Some(digits) = site.digits(map) {
+        let kept = |digit: &&Digit| digit.axis.is_none_or(|axis| !site.aim.sums_over(axis));
+        return mapping(digits.iter().rev().filter(kept), site.axes);
+    }
+    if let Expr::Pair(terms) = map {
+        let kept: Option<Vec<Expr>> = terms.iter().map(|term| unsummed(site, term)).collect();
+        return Some(Expr::pair(kept?.into_iter().filter(|term| *term != Expr::Literal(1))));
+    }
+    let mut axes = axes(site, map).into_iter().map(|axis| site.aim.sums_over(axis));
+    let first = axes.next()?;
+    let same = axes.all(|summed| summed == first);
+    same.then(|| if first { Expr::Literal(1) } else { map.clone() })
+}
+
+/// The axes along which a mapping moves; where it has no digits, all that it names.
+fn axes(site: &Site<'_>, map: &Expr) -> BTreeSet<AxisId> {
+    match site.digits(map) {
+        Some(digits) => digits.axes().into_keys().collect(),
+        None => names(map, site.axes),
+    }
 }
 
 fn join(site: &Site<'_>) -> Vec<Proposal> {
@@ -136,14 +126,20 @@ fn tree(site: &Site<'_>) -> Vec<Proposal> {
     let depths = 0..=site.source.dtype.tree_depth().unwrap_or(0);
     let sums = depths.filter_map(|depth| {
         let group = 1 << depth;
-        let added = site.digits(&packet.clone().modulo(group))?;
+        let summed =
+            axes(site, &packet.clone().modulo(group)).into_iter().all(|axis| site.aim.sums_over(axis));
         let left = packet.clone().stride(group);
-        let digits = site.digits(&left)?;
-        let live = digits.live_count()?;
-        let summed = added.axes().into_keys().all(|axis| site.aim.sums_over(axis));
+        let digits = site.digits(&left);
+        let live = match &digits {
+            Some(digits) => digits.live_count(),
+            // Padding that is cut has no digits: all of it is kept.
+            None => left.size(site.axes).ok(),
+        }?;
         // What starts within an axis that is summed starts nowhere behind the sum.
-        let gone = digits.axes().is_empty() && digits.offset().iter().all(|start| site.aim.sums_over(start.axis));
-        let left = if gone { rebuild(&digits.without_offset(), site.axes).ok()? } else { left };
+        let gone = digits.filter(|digits| {
+            digits.axes().is_empty() && digits.offset().iter().all(|start| site.aim.sums_over(start.axis))
+        });
+        let left = gone.map_or(Some(left), |digits| rebuild(&digits.without_offset(), site.axes).ok())?;
         summed.then(|| vec![("packet", Value::Map(site.tidy(left.resize(live))))])
     });
     sums.collect()

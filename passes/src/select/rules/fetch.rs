@@ -2,7 +2,7 @@
 
 use crate::select::digit_lists::{mapping, orders};
 use crate::select::rule::{Proposal, Rule, Site, Value};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use visa_mapping::{AxisId, Digit, Digits, Dim, Expr, PadKind};
 use visa_numerics::DType;
 use visa_stream::ops::begin_interleaved;
@@ -50,24 +50,52 @@ const MOST_FACTORS: usize = 6;
 /// Every order and cut; `sizes` says to which bytes a packet of so many is padded, and with what.
 fn cuts(site: &Site<'_>, sizes: impl Fn(&Site<'_>, u64) -> Vec<(u64, PadKind)>) -> Vec<Proposal> {
     let Some(factors) = factors(site) else { return Vec::new() };
-    let mut found = Vec::new();
-    for order in orders_of(&factors, site) {
+    let mut found = Found::default();
+    for order in arrangements(&factors, site) {
         (0..=order.len()).for_each(|cut| add(site, &sizes, order.split_at(cut), &mut found));
     }
-    for (factors, low) in cut_again(&factors, site) {
-        for order in orders_of(&factors, site) {
+    for (factors, low) in cut_again(&factors) {
+        for order in arrangements(&factors, site) {
             let Some(cut) = order.iter().position(|digit| *digit == low) else { continue };
-            add(site, &sizes, order.split_at(cut), &mut found);
+            if !fills_flits_with_less(&order[cut..], site) {
+                add(site, &sizes, order.split_at(cut), &mut found);
+            }
         }
     }
-    found
+    found.proposals
 }
 
-/// Every order of digits that the result allows.
-pub(super) fn orders_of(factors: &[Digit], site: &Site<'_>) -> Vec<Vec<Digit>> {
+/// Every order of the digits that the result allows; where a register file says which, that one.
+pub(super) fn arrangements(factors: &[Digit], site: &Site<'_>) -> Vec<Vec<Digit>> {
     let mut orders = orders(factors, MOST_FACTORS);
     orders.retain(|order| site.aim.allows(order, factors));
+    let live = |digits: &[Digit]| mapping(digits, site.axes).and_then(|map| site.digits(&map));
+    let wanted = site.aim.filed.as_ref().and_then(|filed| site.digits(filed)).and_then(|filed| {
+        let own = filed.iter().rev().filter(|digit| digit.axis.is_some());
+        live(&own.map(|digit| Digit { extent: digit.live, ..*digit }).collect::<Vec<_>>())
+    });
+    if let Some(wanted) = wanted
+        && orders.iter().any(|order| live(order).as_ref() == Some(&wanted))
+    {
+        orders.retain(|order| live(order).as_ref() == Some(&wanted));
+    }
     orders
+}
+
+/// Proposals, each once.
+#[derive(Default)]
+pub(super) struct Found {
+    /// In the order in which they were found.
+    pub(super) proposals: Vec<Proposal>,
+    known: HashSet<Proposal>,
+}
+
+impl Found {
+    pub(super) fn add(&mut self, proposal: Proposal) {
+        if self.known.insert(proposal.clone()) {
+            self.proposals.push(proposal);
+        }
+    }
 }
 
 /// Proposes a time and a packet with every padding.
@@ -75,7 +103,7 @@ fn add(
     site: &Site<'_>,
     sizes: &impl Fn(&Site<'_>, u64) -> Vec<(u64, PadKind)>,
     (time, packet): (&[Digit], &[Digit]),
-    found: &mut Vec<Proposal>,
+    found: &mut Found,
 ) {
     let dtype = format(site);
     let elements: u64 = packet.iter().map(|digit| digit.extent).product();
@@ -88,10 +116,7 @@ fn add(
             continue;
         };
         let packet = if size > bytes { packet.pad(dtype.elements(size), kind) } else { packet };
-        let proposal = vec![("time", Value::Map(in_turns(time, site))), ("packet", Value::Map(packet))];
-        if !found.contains(&proposal) {
-            found.push(proposal);
-        }
+        found.add(vec![("time", Value::Map(in_turns(time, site))), ("packet", Value::Map(packet))]);
     }
 }
 
@@ -120,16 +145,12 @@ pub(super) fn format(site: &Site<'_>) -> DType {
 /// Most digits of which one is cut again.
 const MOST_CUT_AGAIN: usize = 3;
 
-/// One digit is cut at what a commit can write, below a flit; with its lower part, which then begins the packet (book 09).
-fn cut_again(factors: &[Digit], site: &Site<'_>) -> Vec<(Vec<Digit>, Digit)> {
+/// One digit is cut at any divisor; with its lower part, which then begins the packet.
+fn cut_again(factors: &[Digit]) -> Vec<(Vec<Digit>, Digit)> {
     let few = factors.len() <= MOST_CUT_AGAIN;
     let mut found = Vec::new();
     for (at, digit) in factors.iter().enumerate().filter(|_| few) {
-        for &bytes in &site.machine.limits.commit_sizes {
-            let extent = format(site).elements(bytes);
-            if extent <= 1 || extent >= digit.extent || !digit.extent.is_multiple_of(extent) {
-                continue;
-            }
+        for extent in divisors(digit.extent) {
             let low = Digit { extent, live: extent, ..*digit };
             let rest = digit.extent / extent;
             let high = Digit { stride: digit.stride * extent, extent: rest, live: rest, ..*digit };
@@ -137,6 +158,24 @@ fn cut_again(factors: &[Digit], site: &Site<'_>) -> Vec<(Vec<Digit>, Digit)> {
         }
     }
     found
+}
+
+/// The divisors of a number, but for 1 and itself.
+fn divisors(number: u64) -> impl Iterator<Item = u64> {
+    let small = (2..).take_while(move |small| small * small <= number);
+    let both = small
+        .filter(move |&small| number.is_multiple_of(small))
+        .flat_map(move |small| [small, number / small]);
+    both.collect::<BTreeSet<u64>>().into_iter()
+}
+
+/// Whether a shorter part of the packet's outermost digit fills whole flits: then the collect makes the same flits of both.
+fn fills_flits_with_less(packet: &[Digit], site: &Site<'_>) -> bool {
+    let Some((low, rest)) = packet.split_first() else { return false };
+    let rest: u64 = rest.iter().map(|digit| digit.extent).product();
+    let flit = site.machine.limits.flit_bytes;
+    let fills = |part: u64| format(site).bytes(part * rest).is_some_and(|bytes| bytes.is_multiple_of(flit));
+    fills(1) || divisors(low.extent).any(fills)
 }
 
 /// The digits that the stream must hold, major to minor, cut where what is written is cut and at flits; none if the tensor has no digits.

@@ -1,7 +1,7 @@
 //! Streams whose packets cut through padding: rows of 65 elements in packets of 32, or `[[A, B] # 32]` of 3 x 5. Data memory takes them
 //! with their padding (book 33, example 3).
 
-use super::fetch::{factors, in_turns, is_summed, orders_of};
+use super::fetch::{Found, arrangements, factors, in_turns, is_summed};
 use crate::select::digit_lists::mapping;
 use crate::select::rule::{Proposal, Rule, Site, Value};
 use visa_mapping::{Dim, Expr, PadKind};
@@ -35,8 +35,8 @@ pub(super) static AS_IT_IS: Rule = Rule {
 fn cuts(site: &Site<'_>) -> Vec<Proposal> {
     let Some(factors) = factors(site) else { return Vec::new() };
     let dtype = site.source.dtype;
-    let mut found = Vec::new();
-    for order in orders_of(&factors, site) {
+    let mut found = Found::default();
+    for order in arrangements(&factors, site) {
         for at in 0..order.len() {
             let (outer, inner) = order.split_at(at);
             if is_summed(inner, site) {
@@ -51,14 +51,11 @@ fn cuts(site: &Site<'_>) -> Vec<Proposal> {
                 };
                 let whole = whole.pad(size.next_multiple_of(packet), PadKind::Top);
                 let time = in_turns(Expr::pair([time, whole.clone().stride(packet)]), site);
-                let proposal = vec![("time", Value::Map(time)), ("packet", Value::Map(whole.modulo(packet)))];
-                if !found.contains(&proposal) {
-                    found.push(proposal);
-                }
+                found.add(vec![("time", Value::Map(time)), ("packet", Value::Map(whole.modulo(packet)))]);
             }
         }
     }
-    found
+    found.proposals
 }
 
 /// Time and packet; without a time of one step.

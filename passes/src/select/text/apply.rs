@@ -32,7 +32,7 @@ fn slots(rule: &TextRule, site: &Site<'_>) -> Slots {
 }
 
 /// Most axes, numbers, groups and operators of a mapping that a rule makes.
-pub(super) const MAX_NODES: usize = 500;
+pub const MAX_NODES: usize = 500;
 
 /// What a rule makes of a configuration.
 pub(super) enum Applied {
@@ -93,12 +93,25 @@ fn built(given: &Given, env: Env<'_, '_>, axes: &Axes) -> Option<Value> {
     })
 }
 
-/// Mappings in their normal form, so that equal ones are found to be. Zero padding stays as it is written: parts of it are read together.
+/// Mappings in their normal form, so that equal ones are found to be. Around zero padding only groups become flat: parts of it are read
+/// together.
 fn tidy(value: Value, site: &Site<'_>) -> Value {
     match value {
-        Value::Map(map) if !masks(&map) => Value::Map(site.tidy(map)),
-        Value::Map(_) | Value::Word(_) | Value::Int(_) | Value::Absent => value,
+        Value::Map(map) if masks(&map) => Value::Map(flat(map)),
+        Value::Map(map) => Value::Map(site.tidy(map)),
+        Value::Word(_) | Value::Int(_) | Value::Absent => value,
     }
+}
+
+/// A group without groups and ones in it.
+fn flat(map: Expr) -> Expr {
+    let Expr::Pair(terms) = map else { return map };
+    let parts = terms.into_iter().flat_map(|term| match flat(term) {
+        Expr::Literal(1) => Vec::new(),
+        Expr::Pair(terms) => terms,
+        other => vec![other],
+    });
+    Expr::pair(parts)
 }
 
 fn masks(map: &Expr) -> bool {

@@ -83,3 +83,71 @@ pub(crate) fn closure(rules: &[TextRule], site: &Site<'_>, start: &[Proposal]) -
     }
     closure
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::select::aim::Aim;
+    use crate::select::rule::Value;
+    use crate::select::text::parse;
+    use crate::select::text::tests::{context, fetch};
+    use visa_mapping::facts::machine;
+    use visa_mapping::{Axes, Expr, PadKind, operand};
+
+    /// What a rule makes of packets of an axis of 4, padded to these sizes.
+    fn made(rule: &str, sizes: impl Iterator<Item = u64>) -> Closure {
+        let ctx = context();
+        let (module, id) = fetch(&ctx);
+        let op = module.op(&ctx, id);
+        let (rules, findings) = parse(&ctx, rule);
+        assert_eq!(findings, []);
+        let mut axes = Axes::new();
+        axes.declare("A", 4).expect("a new axis");
+        let (machine, aim) = (machine(&ctx), Aim::default());
+        let source = operand(op, 0).expect("a stream");
+        let site = Site { op, written: op, source, axes: &axes, machine: &machine, aim: &aim };
+        let packet = |size: u64| Value::Map(Expr::axis("A").pad(size, PadKind::Top));
+        let start: Vec<Proposal> = sizes
+            .map(|size| vec![("time", Value::Map(Expr::Literal(1))), ("packet", packet(size))])
+            .collect();
+        closure(&rules, &site, &start)
+    }
+
+    #[test]
+    fn eight_rounds_are_made_and_not_nine() {
+        let grow = |bound: u64| {
+            let text = format!("rule grow: stream.fetch packet E # n => packet E # (n + 8) if n < {bound}");
+            made(&text, std::iter::once(8))
+        };
+        let (inside, outside) = (grow(72), grow(80));
+        assert_eq!((inside.found.len(), inside.limit), (8, None));
+        assert_eq!((outside.found.len(), outside.limit), (8, Some(("grow", Bound::Rounds))));
+    }
+
+    #[test]
+    fn a_rule_that_loops_ends() {
+        let back = "rule back: stream.fetch packet E # n => packet E # (24 - n) if n < 24";
+        let found = made(back, std::iter::once(8));
+        assert_eq!((found.found.len(), found.limit), (1, None));
+    }
+
+    #[test]
+    fn a_thousand_configurations_are_made_and_no_more() {
+        let lift = "rule lift: stream.fetch packet E # n => packet E # (n + 5000) if n < 5000";
+        let (inside, outside) = (made(lift, 5..1005), made(lift, 5..1006));
+        assert_eq!((inside.found.len(), inside.limit), (1000, None));
+        assert_eq!((outside.found.len(), outside.limit), (1000, Some(("lift", Bound::Configurations))));
+    }
+
+    #[test]
+    fn a_mapping_of_500_nodes_is_made_and_not_of_501() {
+        // A group is a node, and so is each of its terms.
+        let copies = |count: usize| {
+            let copies = vec!["E"; count].join(", ");
+            made(&format!("rule copy: stream.fetch packet E # 8 => packet [{copies}]"), std::iter::once(8))
+        };
+        let (inside, outside) = (copies(499), copies(500));
+        assert_eq!((inside.found.len(), inside.limit), (1, None));
+        assert_eq!((outside.found.len(), outside.limit), (0, Some(("copy", Bound::Nodes))));
+    }
+}

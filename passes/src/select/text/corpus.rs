@@ -12,7 +12,7 @@ use visa_machine::Machine;
 /// A pipeline.
 #[derive(Clone, Copy, Debug)]
 struct Case {
-    /// The axes; `SLICES` stands for the slices of a cluster.
+    /// The axes. `SLICES` stands for the slices of a cluster, here and in the stages; `CLUSTERS` for the clusters of a chip.
     axes: &'static str,
     dtype: &'static str,
     /// The layout of the tensor in a slice.
@@ -36,6 +36,19 @@ const SWITCH: &[&str] = &[
     "%s = stream.switch auto %1 slice1 auto, slice0 auto, time0 auto, ring auto, slice auto, time auto",
     "%2 = stream.collect %s time auto, packet auto",
     COMMIT,
+];
+
+/// The same, behind which the stream meets a register file that is the same in every four slices.
+const MEET: &[&str] = &[
+    "%g = tm.to_dm %x at 131072, cluster [1 # CLUSTERS], slice [S / 4, X], element [S % 4, A, B]",
+    "%w0 = stream.begin main %g",
+    "%w1 = stream.fetch %w0 time [S % 4, A], packet [B]",
+    "%w2 = stream.collect %w1 time [S % 4, A], packet [B # 32]",
+    "%w = stream.to_trf %w2 at full, row [1], element [S % 4, A, B # 32]",
+    FETCH,
+    "%s = stream.switch auto %1 slice1 auto, slice0 auto, time0 auto, ring auto, slice auto, time auto",
+    "%2 = stream.collect %s time auto, packet auto",
+    "%3 = stream.align %2, %w time auto, packet auto",
 ];
 
 /// The same with what each slice holds afterwards.
@@ -97,6 +110,13 @@ const CASES: &[Case] = &[
         stages: GATHER,
     },
     Case {
+        axes: "S = SLICES, X = 4, A = 4, B = 8",
+        dtype: "i8",
+        element: "[A, B]",
+        flat: "A, B",
+        stages: MEET,
+    },
+    Case {
         axes: "S = 2, A = 6, B = 8",
         dtype: "i32",
         element: "[A, B]",
@@ -148,9 +168,12 @@ pub(super) fn corpus(ctx: &Context) -> Vec<Example> {
 }
 
 fn example(ctx: &Context, case: &Case) -> Option<Example> {
-    let machine = ctx.data::<Machine>();
-    let axes = case.axes.replace("SLICES", &machine.topology.slices_per_cluster.to_string());
-    let text = text(case, &axes, &machine);
+    let topology = &ctx.data::<Machine>().topology;
+    let sized = |text: &str| {
+        let text = text.replace("SLICES", &topology.slices_per_cluster.to_string());
+        text.replace("CLUSTERS", &topology.clusters_per_chip.to_string())
+    };
+    let text = sized(&text(case));
     let parsed = parse(ctx, &Source::new("corpus", text.as_str()), 0..text.len());
     if has_errors(&parsed.diagnostics) {
         return None;
@@ -159,23 +182,22 @@ fn example(ctx: &Context, case: &Case) -> Option<Example> {
     // The last operation in front of `tm.return` ends the pipeline.
     let last = module.walk_all().into_iter().rfind(|&id| module.op(ctx, id).name().starts_with("stream."))?;
     let chain = chain(module.op(ctx, last));
-    Some(Example { axes, module, chain })
+    Some(Example { axes: sized(case.axes), module, chain })
 }
 
 /// The kernel: its slices hold different parts.
-fn text(case: &Case, axes: &str, machine: &Machine) -> String {
-    let Case { dtype, element, flat, stages, .. } = case;
-    let (clusters, slices) = (machine.topology.clusters_per_chip, machine.topology.slices_per_cluster);
+fn text(case: &Case) -> String {
+    let Case { axes, dtype, element, flat, stages } = case;
+    let stages = stages.join("\n  ");
     format!(
         "visa 1
 tm.axes [{axes}]
 tm.func @case(%x: !tm.hbm<{dtype}, [1], [S, {flat}]>) at [0] {{
-  %d = tm.to_dm %x at 0, cluster [1 # {clusters}], slice [S # {slices}], element {element}
+  %d = tm.to_dm %x at 0, cluster [1 # CLUSTERS], slice [S # SLICES], element {element}
   %0 = stream.begin main %d
-  {}
+  {stages}
   tm.return %x
 }}
-",
-        stages.join("\n  ")
+"
     )
 }

@@ -3,6 +3,7 @@
 
 mod apply;
 mod closure;
+mod compare;
 mod corpus;
 mod matching;
 mod parse;
@@ -12,6 +13,7 @@ use crate::canonical::rule::{Condition, Num, Scope, Term};
 use std::ops::Range;
 use visa_numerics::DType;
 
+pub use apply::MAX_NODES;
 pub use closure::{Bound, MAX_CONFIGURATIONS, MAX_ROUNDS};
 pub(crate) use closure::{Closure, closure};
 pub(crate) use parse::{SHAPE, parse};
@@ -60,7 +62,10 @@ enum Requirement {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use super::corpus::corpus;
+    use super::*;
     use visa_ir::context::Context;
+    use visa_ir::module::{Module, OpId};
 
     /// RNGD, with the dialects that pipelines become.
     pub(crate) fn context() -> Context {
@@ -70,5 +75,25 @@ pub(crate) mod tests {
             &visa_sequencer::DIALECT,
             &visa_hw::DIALECT,
         ])
+    }
+
+    /// A kernel and its fetch, which is open.
+    pub(crate) fn fetch(ctx: &Context) -> (Module, OpId) {
+        let example = corpus(ctx).into_iter().next().expect("a corpus");
+        (example.module, example.chain[1])
+    }
+
+    #[test]
+    fn conditions_are_read_as_they_are_bracketed() {
+        let text = "rule r: stream.fetch packet P => packet P if (dtype == i8 or dtype == bf16) and not dtype == i8 or 2 < 1";
+        let (rules, findings) = parse(&context(), text);
+        assert_eq!(findings, []);
+        let format = Requirement::Format;
+        let Some(Requirement::Either(parts)) = &rules[0].condition else {
+            panic!("{:?}", rules[0].condition)
+        };
+        let either = Requirement::Either(vec![format(DType::I8), format(DType::Bf16)]);
+        assert_eq!(parts[0], Requirement::Both(vec![either, Requirement::Not(Box::new(format(DType::I8)))]));
+        assert!(matches!(parts[1], Requirement::Asked(Condition::Compare(..))), "{parts:?}");
     }
 }

@@ -2,5 +2,9 @@
 
 pub(crate) mod brute;
 pub(crate) mod cases;
+pub(crate) mod compare;
+#[path = "../random/numbers.rs"]
+pub(crate) mod numbers;
 pub(crate) mod sound;
+pub(crate) mod space;
 pub(crate) mod whole;

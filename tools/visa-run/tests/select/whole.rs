@@ -1,6 +1,7 @@
 //! Whole modules: read, chosen, lowered and priced by the ordinary tools.
 
-use visa_hw::program::Program;
+use visa_hw::program::{CommandKind, Program};
+use visa_hw::stage::{Flow, Stage, StageCost};
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{Module, OpId};
@@ -55,6 +56,23 @@ pub(crate) fn cycles(program: &Program, machine: &Machine, last: Span) -> u64 {
     commands.map(|command| command.cycles - command.stalls).next().expect("the pipeline's command")
 }
 
+/// What each stage of the pipeline that ends at `last` costs, by the operation that it comes from.
+pub(crate) fn stages(program: &Program, machine: &Machine, last: Span) -> Vec<(Span, StageCost)> {
+    let own = program.commands.iter().filter(|command| command.span == last);
+    let mut exec = own.filter_map(|command| match &command.kind {
+        CommandKind::Exec(exec) => Some(exec),
+        CommandKind::Dma(_) => None,
+    });
+    let exec = exec.next().expect("the pipeline's command");
+    let mut flow = Flow { packets: 0, packet: 0 };
+    let cost = |stage: &Box<dyn Stage>| {
+        let cost = stage.cost(machine, flow);
+        flow = cost.out;
+        (stage.span(), cost)
+    };
+    exec.stages.iter().map(cost).collect()
+}
+
 /// The pipelines with open configurations, each as its operations.
 pub(crate) fn open_chains(ctx: &Context, module: &Module) -> Vec<Vec<OpId>> {
     let is_open =
@@ -65,6 +83,6 @@ pub(crate) fn open_chains(ctx: &Context, module: &Module) -> Vec<Vec<OpId>> {
 
 /// The last operations of pipelines.
 pub(crate) fn ends(ctx: &Context, module: &Module) -> Vec<OpId> {
-    let ends = ["stream.commit", "stream.to_trf", "stream.to_vrf"];
+    let ends = ["stream.commit", "stream.commit_view", "stream.to_trf", "stream.to_vrf"];
     module.walk_all().into_iter().filter(|&id| ends.contains(&module.op(ctx, id).name())).collect()
 }
