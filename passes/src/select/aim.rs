@@ -1,6 +1,5 @@
 //! What a pipeline is to make, as far as it is written: the mappings of its written clauses and of the tensor that its result becomes.
 
-use super::rules::strides;
 use super::scratch::Clauses;
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -31,8 +30,6 @@ pub struct Aim {
     pub brought: BTreeSet<AxisId>,
     /// Whether the stream meets a register file, which brings axes of its own.
     pub pairs: bool,
-    /// How far apart windows of the tensor take their elements, where there are any between.
-    pub strides: Vec<u64>,
     /// Whether the stream is summed, or stands in a register file that sums are made with, or is masked with a number: padding must be masked.
     pub sums: bool,
     /// Axes whose order in the stream is part of the meaning: what is packed follows it, and running values do. It is then the tensor's.
@@ -92,8 +89,6 @@ impl Aim {
             aim.named.extend(new);
         }
         aim.ordered = Ordered::of(chain, axes);
-        let read = chain.first().and_then(|first| operand(*first, 0));
-        aim.strides = read.map(|tensor| strides(&tensor.dim(Dim::Element))).unwrap_or_default();
         let Some(last) = chain.last() else { return aim };
         aim.places = last.name() == "stream.commit" && last.body::<Expr>("element").is_some();
         aim.layout = if last.is(&PACKED) { None } else { layout(*last) };

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use visa_ir::module::OpRef;
 use visa_ir::open::is_open;
 use visa_machine::Machine;
-use visa_mapping::{Axes, Digit, Dim, Expr, PadKind, Tensor, digits};
+use visa_mapping::{Axes, Digit, Dim, Expr, Tensor, digits};
 use visa_numerics::DType;
 use visa_stream::ops::store::TO_TRF;
 
@@ -56,11 +56,7 @@ pub fn layouts(
                     let parts = mapping(rest.iter(), axes).zip(mapping(inner.iter(), axes));
                     let elements = parts.map(|parts| whole_flits(parts, dtype, machine, axes));
                     let row = mapping(row.iter(), axes);
-                    let elements = elements
-                        .into_iter()
-                        .flatten()
-                        .flat_map(|element| with_gaps(element, aim))
-                        .filter(fits);
+                    let elements = elements.into_iter().flatten().filter(fits);
                     let all = elements.filter_map(|element| Some((row.clone()?, element)));
                     for layout in all {
                         if !found.contains(&layout) {
@@ -72,13 +68,6 @@ pub fn layouts(
         }
     }
     found
-}
-
-/// A layout, and the same with zeros between its elements, which meet what lies between those that windows take (book 15).
-fn with_gaps(element: Expr, aim: &Aim) -> Vec<Expr> {
-    let gaps = aim.strides.iter().map(|&stride| Expr::Literal(1).pad(stride, PadKind::Zero));
-    let apart: Vec<Expr> = gaps.map(|gap| Expr::pair([element.clone(), gap])).collect();
-    [element].into_iter().chain(apart).collect()
 }
 
 /// Ways to put `rows` positions of one digit into rows, with what is left.

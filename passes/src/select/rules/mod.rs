@@ -2,6 +2,5 @@
 //! operation the one in the first file is asked first.
 
 use super::rule::Rule;
-pub use sliding::strides;
 
 include!(concat!(env!("OUT_DIR"), "/rules.rs"));

@@ -138,19 +138,9 @@ fn parts(site: &Site<'_>, (kept, stride): &(Expr, u64), moved: &Expr) -> Vec<(Ex
     found
 }
 
-/// The strides at which the windows of a tensor take elements, where there are any between.
-pub fn strides(map: &Expr) -> Vec<u64> {
-    let all = terms(map);
-    let slides = all.iter().filter_map(slide).flatten();
-    let mut strides: Vec<u64> = slides.map(|(_, stride)| *stride).filter(|stride| *stride > 1).collect();
-    strides.sort_unstable();
-    strides.dedup();
-    strides
-}
-
 fn apart(site: &Site<'_>) -> Vec<Proposal> {
     let layout = site.aim.layout.as_ref().map(terms).and_then(|terms| terms.last().cloned());
-    let Some(gap) = layout.filter(|term| is_gap(term)) else { return Vec::new() };
+    let Some(gap) = layout.filter(is_gap) else { return Vec::new() };
     let mut found = (fetch::REGROUP.propose)(site);
     for (name, value) in found.iter_mut().flatten() {
         if let ("packet", Value::Map(packet)) = (*name, &mut *value) {
