@@ -301,6 +301,7 @@ impl<'a> Scratch<'a> {
     /// Adds a command to the pipeline, and prices it.
     fn place(&mut self, spec: Option<OpSpec>) -> Result<Placed, Diagnostic> {
         let mut placed = self.nothing();
+        let flow = placed.flow;
         let Some(spec) = spec else { return Ok(placed) };
         let command = self.commands.append(self.exec, spec);
         match self.price(command, &mut placed) {
