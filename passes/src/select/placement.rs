@@ -206,7 +206,10 @@ fn element(load: OpRef<'_>, slice: &Expr, axes: &Axes) -> Option<Expr> {
 }
 
 /// The cycles that the report gives for the function, once all else is chosen, with open addresses at some place.
-fn price(ctx: &Context, module: &Module, function: OpId, rules: &RuleSet) -> Result<u64, Diagnostic> {
+///
+/// # Errors
+/// What has no legal choice, or cannot be lowered.
+pub fn price(ctx: &Context, module: &Module, function: OpId, rules: &RuleSet) -> Result<u64, Diagnostic> {
     let mut module = module.clone();
     let name = module.op(ctx, function).symbol("name");
     let mut others = module.ops(module.body()).to_vec();

@@ -1,11 +1,11 @@
 //! Which operand of a contraction stays: products commute, so that the tensor in the register file and the one that streams by may change places
 //! (book 15). What is written of neither pipeline depends on which is which, as nothing but their operations is.
 
-use super::chain;
 use super::graph::open_clauses;
 use super::ruleset::RuleSet;
 use super::shared::is_open_load;
 use super::sharing::{self, Shared};
+use super::{chain, placement};
 use std::collections::BTreeSet;
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
@@ -40,7 +40,9 @@ pub fn choose_layouts(
         let before = other.clone();
         let found = sharing::choose_layouts(ctx, &mut other, ends, rules);
         let cheaper = match (&found, &shared) {
-            (Ok(found), Ok(known)) => found.cycles < known.cycles,
+            (Ok(found), Ok(known)) => {
+                found.cycles < known.cycles && !dearer(ctx, (&other, &best), load, rules)
+            }
             (Ok(_), Err(_)) => true,
             (Err(_), Ok(_) | Err(_)) => false,
         };
@@ -52,6 +54,19 @@ pub fn choose_layouts(
     let shared = shared?;
     *module = best;
     Ok(Found { shared, exchanged })
+}
+
+/// Whether the kernel that `load` is of takes more cycles in the first module than in the second: what the cheaper pair gives may cost more where
+/// it is read.
+fn dearer(ctx: &Context, (other, known): (&Module, &Module), load: OpId, rules: &RuleSet) -> bool {
+    let kernel = |module: &Module| {
+        let function = module.op(ctx, load).parent()?;
+        placement::price(ctx, module, function.id, rules).ok()
+    };
+    match (kernel(other), kernel(known)) {
+        (Some(other), Some(known)) => other > known,
+        (found, known) => found.is_none() && known.is_some(),
+    }
 }
 
 /// The module with the two tensors exchanged; `None` if something is written against it.
