@@ -19,10 +19,16 @@ use visa_machine::Machine;
 const LEAST_KERNELS: usize = 120;
 
 /// What is not as good opened as it is written, by file and function, and why.
-const EXCEPTIONS: &[(&str, &str)] = &[(
-    "movement_combined @i9_switch",
-    "layouts of a register file hold nothing that a switch moves from slices into time",
-)];
+const EXCEPTIONS: &[(&str, &str)] = &[
+    (
+        "masked_interleaved @case_3",
+        "no layout is proposed for rows of 33 bytes of two tensors in turn, stored for a sum",
+    ),
+    (
+        "movement_combined @i9_switch",
+        "layouts of a register file hold nothing that a switch moves from slices into time",
+    ),
+];
 
 /// Files whose kernels have so much to choose from that they take minutes, by how their names begin.
 const LARGE: &[&str] = &[
