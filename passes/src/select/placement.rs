@@ -227,7 +227,7 @@ fn priced(ctx: &Context, module: &mut Module, name: Option<&str>) -> Result<u64,
         let mut cx = PassCx::new(ctx, module, &options);
         (pass.run)(&mut cx).map_err(first)?;
     }
-    let program = visa_hw::compile(ctx, &module, name).map_err(first)?;
+    let program = visa_hw::compile(ctx, module, name).map_err(first)?;
     Ok(visa_cost::price(&program, &machine(ctx)).totals.cycles)
 }
 

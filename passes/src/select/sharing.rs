@@ -24,10 +24,13 @@ use visa_mapping::view;
 use visa_numerics::DType;
 
 /// Most layouts of a committed tensor that its readers are chosen for: the cheapest to make.
-pub const MOST_LAYOUTS: usize = 16;
+pub const MOST_LAYOUTS: usize = 4;
 
 /// Most combinations of layouts that a pipeline is chosen for: those of the cheapest layouts.
-pub const MOST_COMBINATIONS: usize = 128;
+pub const MOST_COMBINATIONS: usize = 32;
+
+/// Candidates (e-nodes, and what was refused) of a pipeline behind which no further combination is tried.
+pub const MOST_CANDIDATES: u64 = 20_000;
 
 /// What was found for pipelines that share tensors.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +43,7 @@ pub struct Shared {
     pub layouts: usize,
     /// Ways to run them, each for some layouts of what it reads.
     pub ways: usize,
-    /// Whether there were more than [`MOST_LAYOUTS`] or [`MOST_COMBINATIONS`].
+    /// Whether there were more than [`MOST_LAYOUTS`], [`MOST_COMBINATIONS`] or [`MOST_CANDIDATES`].
     pub bounded: bool,
     /// Cycles of all of them together, as extracted.
     pub cycles: u64,
@@ -124,6 +127,9 @@ enum At {
     Added(&'static str, OpId),
 }
 
+/// Ways with the layout that each makes, and how many candidates it took to find them.
+type Found = (Vec<(Clauses, Way)>, u64);
+
 /// The pipelines of a group, as far as they are chosen.
 struct Group<'a> {
     ctx: &'a Context,
@@ -202,11 +208,18 @@ impl<'a> Group<'a> {
 
     /// Chooses a pipeline for every combination of layouts of what it reads.
     fn grow(&mut self, number: usize) -> Result<(), Diagnostic> {
-        let (combinations, mut refused) = (self.combinations(number), None);
+        let (combinations, mut refused, mut candidates) = (self.combinations(number), None, 0);
         let tried = combinations.len();
         for takes in combinations {
+            if candidates > MOST_CANDIDATES && !self.pipelines[number].ways.is_empty() {
+                self.bounded = true;
+                break;
+            }
             match self.chosen(number, &takes) {
-                Ok(found) => self.add(number, found),
+                Ok((found, grown)) => {
+                    candidates += grown;
+                    self.add(number, found);
+                }
                 Err(error) => refused = Some(error),
             }
         }
@@ -234,7 +247,7 @@ impl<'a> Group<'a> {
     }
 
     /// The ways to run a pipeline on these layouts: the cheapest for each layout that it can make.
-    fn chosen(&self, number: usize, takes: &[usize]) -> Result<Vec<(Clauses, Way)>, Diagnostic> {
+    fn chosen(&self, number: usize, takes: &[usize]) -> Result<Found, Diagnostic> {
         let mut module = self.module.clone();
         let pipeline = &self.pipelines[number];
         for (&maker, &layout) in pipeline.takes.iter().zip(takes) {
@@ -245,19 +258,22 @@ impl<'a> Group<'a> {
         if pipeline.readers.is_empty() || !is_open_load(end) {
             return self.ends(number, &module, takes);
         }
-        let (mut found, mut refused) = (Vec::new(), None);
+        let (mut found, mut candidates, mut refused) = (Vec::new(), 0, None);
         for clauses in self.wanted(number, &module) {
             let mut module = module.clone();
             clauses.iter().for_each(|&(name, value)| module.set_clause(end.id, name, value));
             infer_all(self.ctx, &mut module)?;
             match self.ends(number, &module, takes) {
-                Ok(ways) => found.extend(ways.into_iter().map(|(_, way)| (clauses.clone(), way))),
+                Ok((ways, grown)) => {
+                    candidates += grown;
+                    found.extend(ways.into_iter().map(|(_, way)| (clauses.clone(), way)));
+                }
                 Err(error) => refused = Some(error),
             }
         }
         match refused {
             Some(error) if found.is_empty() => Err(error),
-            Some(_) | None => Ok(found),
+            Some(_) | None => Ok((found, candidates)),
         }
     }
 
@@ -283,16 +299,13 @@ impl<'a> Group<'a> {
                 }
             }
         }
+        // Those with the most rows first: a bound leaves out what reads slowest.
+        found.reverse();
         found
     }
 
     /// The cheapest way to each layout that a pipeline of `module` can make, cheapest first.
-    fn ends(
-        &self,
-        number: usize,
-        module: &Module,
-        takes: &[usize],
-    ) -> Result<Vec<(Clauses, Way)>, Diagnostic> {
+    fn ends(&self, number: usize, module: &Module, takes: &[usize]) -> Result<Found, Diagnostic> {
         let pipeline = &self.pipelines[number];
         let mut module = module.clone();
         let choice = optional::choose(self.ctx, &mut module, &pipeline.chain, self.rules)?;
@@ -310,7 +323,8 @@ impl<'a> Group<'a> {
             let steps = steps.iter().map(|step| (at(step.stage), step.clauses.clone())).collect();
             (layout, Way { layout: 0, takes: takes.to_vec(), cycles: way.time.cycles(), steps })
         });
-        Ok(found.collect())
+        let refused: u64 = choice.graph.refusals.values().map(|refused| refused.count).sum();
+        Ok((found.collect(), choice.graph.egraph.total_size() as u64 + refused))
     }
 
     /// Adds ways to a pipeline, and the layouts that they make.

@@ -38,6 +38,11 @@ fn run(ctx: &Context, mut module: Module, passes: &str) -> Result<Module, Vec<Di
     })
 }
 
+/// With every open configuration chosen.
+pub(crate) fn choose(ctx: &Context, module: Module) -> Result<Module, Vec<Diagnostic>> {
+    run(ctx, module, "select-configs")
+}
+
 /// The program of a closed module.
 pub(crate) fn compile(ctx: &Context, module: Module) -> Result<Program, Vec<Diagnostic>> {
     let module = run(ctx, module, "lower-to-seq,lower-to-hw")?;
