@@ -19,7 +19,7 @@ use visa_passes::select::{chain, choose};
 pub(crate) const SLICES: u64 = 8;
 
 /// Slices of a kernel's.
-const ALL_SLICES: u64 = 256;
+pub(crate) const ALL_SLICES: u64 = 256;
 
 /// A pipeline with its configuration open.
 #[derive(Clone, Debug)]
@@ -99,13 +99,14 @@ fn read(ctx: &Context, file: &Path) -> Option<Module> {
     module.walk_all().iter().all(closed).then_some(module)
 }
 
-fn functions(ctx: &Context, module: &Module) -> Vec<OpId> {
+/// The functions of a module.
+pub(crate) fn functions(ctx: &Context, module: &Module) -> Vec<OpId> {
     let all = module.ops(module.body()).iter().copied();
     all.filter(|&id| module.op(ctx, id).name() == "tm.func").collect()
 }
 
 /// The module with one of its functions.
-fn alone(ctx: &Context, module: &Module, function: usize) -> Module {
+pub(crate) fn alone(ctx: &Context, module: &Module, function: usize) -> Module {
     let mut module = module.clone();
     let all = functions(ctx, &module).into_iter().enumerate();
     all.filter(|(at, _)| *at != function).for_each(|(_, id)| module.erase(id));

@@ -28,7 +28,8 @@ pub(crate) fn load(ctx: &Context, text: &str) -> Result<Module, Vec<Diagnostic>>
 }
 
 /// Runs passes.
-fn run(ctx: &Context, mut module: Module, passes: &str) -> Result<Module, Vec<Diagnostic>> {
+/// The module behind some passes.
+pub(crate) fn run(ctx: &Context, mut module: Module, passes: &str) -> Result<Module, Vec<Diagnostic>> {
     let pipeline = Pipeline::parse(passes, standard_passes()).expect("passes");
     let ran = PassManager::new(&pipeline, standard_passes()).run(ctx, &mut module, &mut Silent);
     ran.map(|_| module).map_err(|failure| match failure.cause {
