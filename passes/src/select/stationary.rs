@@ -98,6 +98,10 @@ fn readers(ctx: &Context, module: &Module, load: OpId) -> Vec<OpId> {
     files.iter().flat_map(|&file| module.uses(file).to_vec()).collect()
 }
 
+/// Operations in front of a product whose configuration may be open.
+const OPEN_IN_FRONT: [&str; 5] =
+    ["stream.fetch", "stream.switch", "stream.collect", "stream.to_trf", "stream.align"];
+
 /// Whether nothing is written of an operation in front of the product but that it is there: all its configuration is open, if it has any.
 fn is_open(op: OpRef<'_>) -> bool {
     let open: BTreeSet<&str> = open_clauses(op).collect();
@@ -107,13 +111,8 @@ fn is_open(op: OpRef<'_>) -> bool {
             decl.clauses.iter().any(|clause| clause.name == name && clause.opening == Opening::Address)
         })
     };
-    match op.name() {
-        "stream.begin" => true,
-        "stream.fetch" | "stream.switch" | "stream.collect" | "stream.to_trf" | "stream.align" => {
-            written.clone().all(|clause| place(&clause.name))
-        }
-        _ => false,
-    }
+    let opens = OPEN_IN_FRONT.contains(&op.name()) && written.clone().all(|clause| place(&clause.name));
+    opens || op.name() == "stream.begin"
 }
 
 /// Whether both tensors are there when the first of the two pipelines begins, and nothing writes over one of them until the second does.
