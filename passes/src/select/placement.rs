@@ -38,11 +38,16 @@ pub fn place(
     let loads = if op.is(&FUNC) { open_loads(op) } else { Vec::new() };
     let Some(&first) = loads.first() else { return Ok(None) };
     let axes = DeclaredAxes::build(ctx, module).0;
-    let candidates = candidates(op, &axes)?;
     let (mut best, mut refused): (Option<(u64, Module)>, Option<Diagnostic>) = (None, None);
-    for (cluster, slice) in &candidates {
+    let (mut tried, mut most) = (0, 0);
+    for Place { slices, cluster, slice } in candidates(op, &axes)? {
+        // Fewer slices are only tried where more of them do not do.
+        if best.is_some() && slices < most {
+            break;
+        }
+        (tried, most) = (tried + 1, slices);
         let mut placed = module.clone();
-        let cycles = write(ctx, &mut placed, &loads, (cluster, slice), &axes)
+        let cycles = write(ctx, &mut placed, &loads, (&cluster, &slice), &axes)
             .and_then(|()| price(ctx, &placed, function, rules));
         match cycles {
             Ok(cycles) if best.as_ref().is_none_or(|(least, _)| cycles < *least) => {
@@ -54,10 +59,8 @@ pub fn place(
     }
     let Some((_, placed)) = best else {
         let op = module.op(ctx, first);
-        let message = format!(
-            "no place of the tensors in slices lets this kernel be chosen; {} were tried",
-            candidates.len()
-        );
+        let message =
+            format!("no place of the tensors in slices lets this kernel be chosen; {tried} were tried");
         let error = Diagnostic::error("select-configs", op.span(), message);
         return Err(match refused {
             Some(last) => error.note(format!("the last one: {}", last.message), Some(last.span)),
@@ -65,7 +68,7 @@ pub fn place(
         });
     };
     *module = placed;
-    Ok(Some(candidates.len()))
+    Ok(Some(tried))
 }
 
 /// Loads of data memory with an open layout.
@@ -79,11 +82,12 @@ fn open_loads(function: OpRef<'_>) -> Vec<OpId> {
     ops.filter(open).collect()
 }
 
-/// The axes of the tensors that the kernel gives, outermost first.
-fn kept(function: OpRef<'_>, axes: &Axes) -> Vec<AxisId> {
+/// The axes of the tensors that the kernel gives, outermost first; `None` if it gives none.
+fn kept(function: OpRef<'_>, axes: &Axes) -> Option<Vec<AxisId>> {
     let block = function.regions().first();
     let ops = block.into_iter().flat_map(|&block| function.module.ops(block).iter().copied());
-    let results = ops.map(|id| function.other(id)).filter(|op| op.name() == "tm.to_hbm");
+    let mut results = ops.map(|id| function.other(id)).filter(|op| op.name() == "tm.to_hbm").peekable();
+    results.peek()?;
     let mut kept: Vec<AxisId> = Vec::new();
     for result in results {
         let layout = result.body::<Expr>("element").and_then(|layout| digits(&layout, axes).ok());
@@ -97,7 +101,7 @@ fn kept(function: OpRef<'_>, axes: &Axes) -> Vec<AxisId> {
             }
         }
     }
-    kept
+    Some(kept)
 }
 
 /// The clusters and slices that are written of a load.
@@ -109,37 +113,40 @@ fn written(function: OpRef<'_>) -> Option<(Expr, Expr)> {
     loads.filter_map(|op| map(op, "cluster").zip(map(op, "slice"))).next()
 }
 
-/// Clusters and slices: what is written of any load, or every way to spread the result over the most slices.
-fn candidates(function: OpRef<'_>, axes: &Axes) -> Result<Vec<(Expr, Expr)>, Diagnostic> {
-    if let Some(written) = written(function) {
-        return Ok(vec![written]);
+/// Where tensors may lie.
+struct Place {
+    /// How many slices hold a part of them.
+    slices: u64,
+    cluster: Expr,
+    slice: Expr,
+}
+
+/// What is written of any load, or every way to spread the result over slices, those over the most slices first.
+fn candidates(function: OpRef<'_>, axes: &Axes) -> Result<Vec<Place>, Diagnostic> {
+    if let Some((cluster, slice)) = written(function) {
+        return Ok(vec![Place { slices: 1, cluster, slice }]);
     }
     let topology = &machine(function.ctx).topology;
-    let kept = kept(function, axes);
-    if kept.is_empty() {
+    let Some(kept) = kept(function, axes) else {
         let message =
             "the layout of this kernel's tensors is open, and nothing says what axes its result has"
                 .to_owned();
         let error = Diagnostic::error("select-configs", function.span(), message);
         return Err(error.fix("give `tm.to_hbm` an element mapping".to_owned()));
-    }
-    let axes_kept: Vec<AxisId> = kept.into_iter().take(MOST_AXES).collect();
-    let ways = ways(&axes_kept, topology.slices_per_cluster, axes);
-    let most = ways.iter().map(|way| way.iter().product::<u64>()).max().unwrap_or(1);
-    let widest = ways.into_iter().filter(|way| way.iter().product::<u64>() == most);
-    let cluster = Expr::Literal(1).pad(topology.clusters_per_chip, PadKind::Top);
-    let slices = widest.map(|way| {
-        let spread = axes_kept.iter().zip(&way).filter(|(_, parts)| **parts > 1);
+    };
+    let kept: Vec<AxisId> = kept.into_iter().take(MOST_AXES).collect();
+    let place = |way: &Vec<u64>| {
+        let slices = way.iter().product();
+        let spread = kept.iter().zip(way).filter(|(_, parts)| **parts > 1);
         let terms = spread.map(|(&axis, parts)| Expr::axis(axes.name(axis)).stride(axes.size(axis) / parts));
-        let slice = Expr::pair(terms);
-        let slice = if most == 1 { Expr::Literal(1) } else { slice };
-        if most < topology.slices_per_cluster {
-            slice.pad(topology.slices_per_cluster, PadKind::Top)
-        } else {
-            slice
-        }
-    });
-    Ok(slices.map(|slice| (cluster.clone(), slice)).collect())
+        let slice = if slices == 1 { Expr::Literal(1) } else { Expr::pair(terms) };
+        let all = topology.slices_per_cluster;
+        let slice = if slices < all { slice.pad(all, PadKind::Top) } else { slice };
+        Place { slices, cluster: Expr::Literal(1).pad(topology.clusters_per_chip, PadKind::Top), slice }
+    };
+    let mut places: Vec<Place> = ways(&kept, topology.slices_per_cluster, axes).iter().map(place).collect();
+    places.sort_by_key(|place| std::cmp::Reverse(place.slices));
+    Ok(places)
 }
 
 /// For each axis into how many parts it is cut, all together at most `slices`.
