@@ -18,10 +18,10 @@ pub mod rule;
 pub mod rules;
 pub mod ruleset;
 pub mod scratch;
-pub mod shared;
 pub mod sharing;
 pub mod stationary;
 pub mod text;
+pub mod trf_layouts;
 
 use aim::Aim;
 use clock::{Clock, Phase};

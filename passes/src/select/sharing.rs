@@ -8,7 +8,7 @@ use super::driver::ENDS;
 use super::graph::open_clauses;
 use super::ruleset::RuleSet;
 use super::scratch::Clauses;
-use super::shared::{is_open_load, layouts};
+use super::trf_layouts::{is_open_load, layouts};
 use super::{chain, dag, optional};
 use std::collections::BTreeSet;
 use visa_ir::context::Context;
@@ -290,8 +290,8 @@ impl<'a> Group<'a> {
                 self.pipelines[reader].chain.iter().map(|&id| module.op(self.ctx, id)).collect();
             for (row, element) in layouts(begin, converted, &Aim::of(&ops, &axes), &axes, &machine(self.ctx))
             {
-                let agree = super::shared::agrees(end, "row", &row)
-                    && super::shared::agrees(end, "element", &element);
+                let agree = super::trf_layouts::agrees(end, "row", &row)
+                    && super::trf_layouts::agrees(end, "element", &element);
                 let value = |map| Some(self.ctx.body_attr(&MAP, map));
                 let clauses: Clauses = [("row", value(row)), ("element", value(element))].into();
                 if agree && !found.contains(&clauses) {

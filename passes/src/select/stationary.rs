@@ -3,8 +3,8 @@
 
 use super::graph::open_clauses;
 use super::ruleset::RuleSet;
-use super::shared::is_open_load;
 use super::sharing::{self, Shared};
+use super::trf_layouts::is_open_load;
 use super::{chain, placement};
 use std::collections::BTreeSet;
 use visa_ir::context::Context;
