@@ -152,7 +152,8 @@ mod tests {
 
     #[test]
     fn an_item_stands_at_either_end_of_its_place_or_fills_it() {
-        assert_eq!(texts("2"), ["[1 # 2, C % 2]", "[C % 2, 1 # 2]"]);
+        // Behind 1 # 2 it is the first half: of 4 positions 2 are padding.
+        assert_eq!(texts("2"), ["[C % 2, 1 # 2]", "[C % 2 # 4]"]);
         assert_eq!(texts("4"), ["[C % 4]"]);
     }
 
