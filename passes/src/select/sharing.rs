@@ -250,8 +250,9 @@ impl<'a> Group<'a> {
     fn chosen(&self, number: usize, takes: &[usize]) -> Result<Found, Diagnostic> {
         let mut module = self.module.clone();
         let pipeline = &self.pipelines[number];
+        let mut closed: BTreeSet<usize> = pipeline.takes.iter().copied().collect();
         for (&maker, &layout) in pipeline.takes.iter().zip(takes) {
-            self.close(&mut module, maker, layout);
+            self.close(&mut module, (maker, layout), &mut closed);
         }
         infer_all(self.ctx, &mut module)?;
         let end = module.op(self.ctx, pipeline.end());
@@ -345,12 +346,15 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// Writes some configuration of a pipeline that makes a layout: its tensor's type does not depend on which.
-    fn close(&self, module: &mut Module, number: usize, layout: usize) {
+    /// Writes some configuration of a pipeline that makes a layout: its tensor's type does not depend on which. Those in `closed` have
+    /// their own already: each is written once.
+    fn close(&self, module: &mut Module, (number, layout): (usize, usize), closed: &mut BTreeSet<usize>) {
         let pipeline = &self.pipelines[number];
         let Some(way) = pipeline.ways.iter().find(|way| way.layout == layout) else { return };
         for (&maker, &layout) in pipeline.takes.iter().zip(&way.takes) {
-            self.close(module, maker, layout);
+            if closed.insert(maker) {
+                self.close(module, (maker, layout), closed);
+            }
         }
         let end = (At::Written(pipeline.end()), pipeline.layouts[layout].clone());
         for (at, clauses) in way.steps.iter().chain([&end]) {
