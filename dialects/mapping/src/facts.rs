@@ -40,7 +40,12 @@ impl Analysis for DeclaredAxes {
 /// The axes that each value's elements depend on. Along any other axis a mapping mentions, the tensor is constant: a
 /// transfer or fetch that introduces the axis broadcasts. An argument depends on the axes of its type; a result on the
 /// axes of its operands that its type still mentions (a reduced axis is gone).
-pub struct Support(HashMap<ValueId, Rc<Names>, Fast>);
+#[derive(Clone, Debug, Default)]
+pub struct Support {
+    known: HashMap<ValueId, Rc<Names>, Fast>,
+    /// The axes that types mention.
+    of_types: HashMap<TypeId, Rc<Names>, Fast>,
+}
 
 type Names = BTreeSet<Arc<str>>;
 
@@ -48,7 +53,38 @@ impl Support {
     /// Whether `value` depends on the axis called `name`.
     #[must_use]
     pub fn depends(&self, value: ValueId, name: &str) -> bool {
-        self.0.get(&value).is_some_and(|axes| axes.contains(name))
+        self.known.get(&value).is_some_and(|axes| axes.contains(name))
+    }
+
+    /// Adds what an operation's results depend on, or says it anew where its clauses or types are others than before. What its operands depend on
+    /// must be known.
+    pub fn learn(&mut self, op: OpRef<'_>, axes: &Axes) {
+        for &result in op.results() {
+            let mentioned = self.mentioned(op, result, axes);
+            let operands: Vec<_> =
+                op.operands().iter().filter_map(|operand| self.known.get(operand)).collect();
+            let relabelled = relabels(op, axes);
+            let reaches = |name: &Arc<str>| match &relabelled {
+                Some(relabelled) => relabelled.depends(name, &operands),
+                None => operands.iter().any(|axes| axes.contains(name)) || introduces(op, name, axes),
+            };
+            // Most operations keep every axis: such values share one set.
+            let kept = if mentioned.iter().all(reaches) {
+                mentioned
+            } else {
+                Rc::new(mentioned.iter().filter(|name| reaches(name)).cloned().collect())
+            };
+            self.known.insert(result, kept);
+        }
+    }
+
+    /// The axes that a value's type mentions.
+    fn mentioned(&mut self, op: OpRef<'_>, value: ValueId, axes: &Axes) -> Rc<Names> {
+        let ty = op.module.ty(value);
+        let tensor = || op.ctx.type_value::<Tensor>(ty);
+        let of_type =
+            || tensor().map_or_else(Names::new, |tensor| tensor.axis_names(axes).into_iter().collect());
+        self.of_types.entry(ty).or_insert_with(|| Rc::new(of_type())).clone()
     }
 }
 
@@ -66,41 +102,16 @@ fn introduces(op: OpRef<'_>, name: &Arc<str>, axes: &Axes) -> bool {
 impl Analysis for Support {
     fn build(ctx: &Context, module: &Module) -> Self {
         let axes = DeclaredAxes::build(ctx, module).0;
-        let mut support: HashMap<ValueId, Rc<Names>, Fast> = HashMap::default();
-        let mut of_types: HashMap<TypeId, Rc<Names>, Fast> = HashMap::default();
-        let mut names = |value: ValueId| {
-            let ty = module.ty(value);
-            let tensor = || ctx.type_value::<Tensor>(ty);
-            let of_type =
-                || tensor().map_or_else(Names::new, |tensor| tensor.axis_names(&axes).into_iter().collect());
-            of_types.entry(ty).or_insert_with(|| Rc::new(of_type())).clone()
-        };
+        let mut support = Self::default();
         for id in module.walk_all() {
             let op = module.op(ctx, id);
-            for &region in op.regions() {
-                for &arg in module.args(region) {
-                    support.insert(arg, names(arg));
-                }
+            for &arg in op.regions().iter().flat_map(|&region| module.args(region)) {
+                let names = support.mentioned(op, arg, &axes);
+                support.known.insert(arg, names);
             }
-            for &result in op.results() {
-                let mentioned = names(result);
-                let operands: Vec<_> =
-                    op.operands().iter().filter_map(|operand| support.get(operand)).collect();
-                let relabelled = relabels(op, &axes);
-                let reaches = |name: &Arc<str>| match &relabelled {
-                    Some(relabelled) => relabelled.depends(name, &operands),
-                    None => operands.iter().any(|axes| axes.contains(name)) || introduces(op, name, &axes),
-                };
-                // Most operations keep every axis: such values share one set.
-                let kept = if mentioned.iter().all(reaches) {
-                    mentioned
-                } else {
-                    Rc::new(mentioned.iter().filter(|name| reaches(name)).cloned().collect())
-                };
-                support.insert(result, kept);
-            }
+            support.learn(op, &axes);
         }
-        Self(support)
+        support
     }
 }
 

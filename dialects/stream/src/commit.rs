@@ -1,10 +1,12 @@
 //! Write plans: the loop nest of a commit, and that it writes what it must and nothing else (book 09, 33).
 
+mod safe;
+
 use crate::pad::{Pad, padding_kept};
 use crate::plan::{Access, Factor, Loop, Plan, PlanError, digits_of};
 use visa_ir::module::OpRef;
 use visa_mapping::{
-    Axes, Cell, Digit, Digits, Expr, MapError, Opaque, Pace, PadKind, Padded, Placement, Step, Unit, Walk,
+    Axes, Digit, Digits, Expr, MapError, Opaque, Pace, PadKind, Padded, Placement, Step, Unit, Walk,
     padded_terms, place,
 };
 use visa_numerics::DType;
@@ -223,72 +225,20 @@ impl Write<'_> {
         ))
     }
 
-    /// Checks, position by position, that nothing is written twice and nothing but live elements and don't-care padding. Of a
+    /// Checks that nothing is written twice and nothing but live elements and don't-care padding. Of a
     /// tensor that is written in part, what lies between is not padding but its other elements.
     ///
     /// The division sends every element of the stream to its own position, and there are as many as live positions. So each
     /// live position gets its element, and anything else that came there would be a second write.
     fn check_safe(&self, plan: &Plan, target: &Digits) -> Result<(), PlanError> {
+        if safe::by_digits(plan, target, self.into.is_some()) {
+            return Ok(());
+        }
         let held = self.into.map(|whole| digits_of(whole.element, self.axes)).transpose()?;
         let (held, start) = (held.as_ref().unwrap_or(target), self.into.map_or(0, |whole| whole.start));
         let element = self.into.map_or(self.element, |whole| whole.element);
-        let others = || format!("`{element}` holds other elements there");
-        let room = held.size().saturating_sub(start);
-        // Where no digit leaves its axis, each says for itself whether it is live.
-        let apart = target.live_count() == Some(target.iter().map(|digit| digit.live).product());
-        let is_live = |at: u64| match apart {
-            true => within(target, at),
-            false => matches!(target.cell(at), Some(Cell::Live(_))),
-        };
-        let written = (0..).zip(positions(plan, room, element, &others)?);
-        for (at, _) in written.filter(|(_, written)| *written) {
-            if at < target.size() && is_live(at) {
-                continue;
-            }
-            match held.cell(start + at) {
-                Some(Cell::Pad(PadKind::Top)) | None => {}
-                Some(Cell::Pad(kind)) => {
-                    return Err(format!("`{element}` has {kind} there, which may not be written"));
-                }
-                Some(Cell::Live(_) | Cell::Shared(_)) => return Err(others()),
-            }
-        }
-        Ok(())
+        safe::by_position(plan, target, &safe::Held { digits: held, start, element })
     }
-}
-
-/// Whether a position lies in the live part of every digit.
-fn within(digits: &Digits, mut at: u64) -> bool {
-    digits.iter().all(|digit| {
-        let own = at % digit.extent;
-        at /= digit.extent;
-        own < digit.live
-    })
-}
-
-/// Of each position up to `room` whether a plan writes it; none twice, and none from there on.
-fn positions(
-    plan: &Plan,
-    room: u64,
-    element: &Expr,
-    others: &dyn Fn() -> String,
-) -> Result<Vec<bool>, PlanError> {
-    let mut written = vec![false; usize::try_from(room).unwrap_or(usize::MAX)];
-    let mut counts = vec![0; plan.loops.len()];
-    let mut at = plan.base;
-    loop {
-        let place = usize::try_from(at).ok().and_then(|at| written.get_mut(at));
-        let Some(place) = place else {
-            return Err(format!("`{element}` ends before; pad it (`# n`) so that the bytes are its own"));
-        };
-        if std::mem::replace(place, true) {
-            return Err(format!("{}: position {at} is written twice", others()));
-        }
-        if !advance(&plan.loops, &mut counts, &mut at) {
-            break;
-        }
-    }
-    Ok(written)
 }
 
 impl Packet {
@@ -314,20 +264,6 @@ impl Packet {
         let (kept, live) = (bytes(count), bytes(self.live));
         format!("a commit keeps {kept} bytes of each packet, {live} of them live: {why}")
     }
-}
-
-/// Goes to the next position of a loop nest, outermost loop first; `false` behind the last one.
-fn advance(loops: &[Loop], counts: &mut [u64], at: &mut i64) -> bool {
-    for (Loop { limit, pace, .. }, count) in loops.iter().zip(counts).rev() {
-        *at = at.saturating_sub(pace.offset(*count));
-        *count += 1;
-        if *count < *limit {
-            *at = at.saturating_add(pace.offset(*count));
-            return true;
-        }
-        *count = 0;
-    }
-    false
 }
 
 /// Why padding in time cannot be committed.

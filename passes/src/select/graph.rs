@@ -15,8 +15,7 @@ use visa_ir::context::Attr;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{AttrId, OpRef, TypeId};
 use visa_ir::open::{self, Opening};
-use visa_mapping::facts::machine;
-use visa_mapping::{Axes, AxisId, Dim, Equality, Expr, Tensor, digits, equal_streams, operand};
+use visa_mapping::{Axes, AxisId, Dim, Equality, Expr, Tensor, digits, equal_streams};
 use visa_stream::ops::fetch;
 
 /// Most nodes of an e-graph. Checked before each: what is left out is reported.
@@ -188,10 +187,7 @@ impl Graph {
         if open_clauses(op).next().is_none() {
             return vec![(None, Rc::from([]))];
         }
-        let axes = scratch.axes();
-        let Some(source) = operand(scratch.op(stage), 0) else { return Vec::new() };
-        let machine = machine(op.ctx);
-        let site = Site { op: scratch.op(stage), written: op, source, axes: &axes.0, machine: &machine, aim };
+        let Some(site) = scratch.site(stage, aim) else { return Vec::new() };
         let seed = aim.seed.get(stage).filter(|seed| !seed.is_empty());
         let mut found: Vec<(Option<&'static str>, Clauses)> =
             seed.map(|seed| (None, seed.clone())).into_iter().collect();
@@ -201,9 +197,10 @@ impl Graph {
         if let Some(limit) = proposals.limit {
             self.limits.entry(stage).or_insert(limit);
         }
-        for (rule, proposal) in proposals.found.into_iter().filter(|(_, proposal)| holds_all(&site, proposal))
-        {
-            match chosen(op, &proposal, &axes.0) {
+        let held = must_hold(&site);
+        let holds_all = |proposal: &Proposal| held.is_empty() || held.is_subset(&proposed(&site, proposal));
+        for (rule, proposal) in proposals.found.into_iter().filter(|(_, proposal)| holds_all(proposal)) {
+            match chosen(op, &proposal, site.axes) {
                 Some(clauses) if known.insert(clauses.clone()) => {
                     found.push((Some(rule), clauses));
                 }
@@ -225,20 +222,25 @@ impl Graph {
     }
 }
 
-/// Whether a fetch holds every axis of its tensor. One that it left out would be an axis that the result does not depend on, and what comes
-/// behind would take that for the meaning.
-fn holds_all(site: &Site<'_>, proposal: &Proposal) -> bool {
+/// The axes that what an operation takes must name behind it: of a fetch, every axis of its tensor. One that it left out would be an axis that
+/// the result does not depend on, and what comes behind would take that for the meaning.
+fn must_hold(site: &Site<'_>) -> BTreeSet<AxisId> {
     if !site.op.is(&fetch::DECL) {
-        return true;
+        return BTreeSet::new();
     }
-    let written = ["time", "packet"].map(|name| site.written.body::<Expr>(name).map(|map| (*map).clone()));
-    let proposed = proposal.iter().filter_map(|(_, value)| match value {
-        Value::Map(map) => Some(map.clone()),
+    let held = [Dim::Time, Dim::Packet].iter().flat_map(|&dim| moves(&site.dim(dim), site.axes));
+    let written = ["time", "packet"].iter().filter_map(|name| site.written.body::<Expr>(name));
+    let named: BTreeSet<AxisId> = written.flat_map(|map| names(&map, site.axes)).collect();
+    held.filter(|axis| !named.contains(axis)).collect()
+}
+
+/// The axes that the mappings of a proposal name.
+fn proposed(site: &Site<'_>, proposal: &Proposal) -> BTreeSet<AxisId> {
+    let maps = proposal.iter().filter_map(|(_, value)| match value {
+        Value::Map(map) => Some(map),
         Value::Word(_) | Value::Int(_) | Value::Absent => None,
     });
-    let held: BTreeSet<AxisId> =
-        written.into_iter().flatten().chain(proposed).flat_map(|map| names(&map, site.axes)).collect();
-    [Dim::Time, Dim::Packet].iter().all(|&dim| moves(&site.dim(dim), site.axes).is_subset(&held))
+    maps.flat_map(|map| names(map, site.axes)).collect()
 }
 
 /// The axes along which a mapping has more than one position.

@@ -8,7 +8,8 @@ use visa_ir::decl::ClauseKind;
 use visa_ir::module::{AttrId, OpRef};
 use visa_machine::Machine;
 use visa_mapping::attrs::MAP;
-use visa_mapping::{Axes, Digits, Dim, Equality, Expr, Tensor, digits, equal_streams, rebuild};
+use visa_mapping::facts::Support;
+use visa_mapping::{Axes, AxisId, Digits, Dim, Equality, Expr, Tensor, digits, equal_streams, rebuild};
 
 /// A rule.
 pub struct Rule {
@@ -40,6 +41,8 @@ pub struct Site<'a> {
     pub axes: &'a Axes,
     /// The machine.
     pub machine: &'a Machine,
+    /// The axes that the stream and the other operands depend on.
+    pub support: &'a Support,
     /// What the rest of the pipeline says.
     pub aim: &'a Aim,
 }
@@ -92,6 +95,12 @@ impl Site<'_> {
     /// A mapping of the stream that flows in.
     pub fn dim(&self, dim: Dim) -> Expr {
         self.source.dim(dim)
+    }
+
+    /// The axes that operand `index` does not depend on.
+    pub fn free(&self, index: usize) -> impl Fn(AxisId) -> bool + '_ {
+        let value = self.op.operands().get(index).copied();
+        move |axis| value.is_none_or(|value| !self.support.depends(value, self.axes.name(axis)))
     }
 
     /// Elements of a flit.

@@ -1,7 +1,9 @@
 //! A pipeline under construction: operations get clauses one after the other, each is verified (the legality oracle), lowered to the
 //! command it becomes, and priced by the cost function of the report.
 
+use super::aim::Aim;
 use super::clock::Clock;
+use super::rule::Site;
 use crate::lower::StageCx;
 use crate::lower::stages;
 use crate::pass_list::lower_to_hw;
@@ -46,8 +48,8 @@ pub struct Scratch<'a> {
     addresses: HashMap<ValueId, i64>,
     /// What was chosen, operation by operation.
     stages: Vec<Placed>,
-    /// What operations ask about their operands: the same for every choice behind these stages.
-    support: Option<Rc<Support>>,
+    /// What operations ask about their operands: up to the stage that was pushed last.
+    support: Rc<Support>,
 }
 
 /// An operation with its clauses, as a command.
@@ -119,6 +121,7 @@ impl<'a> Scratch<'a> {
         let (written, mut module, chain) = (module.clone(), module.clone(), chain.to_vec());
         chain.iter().for_each(|&id| close_addresses(ctx, &mut module, id));
         let axes = Rc::new(DeclaredAxes::build(ctx, &module));
+        let support = Rc::new(Support::build(ctx, &module));
         let addresses = addresses(written.op(ctx, chain[0]), &machine);
         Ok(Self {
             ctx,
@@ -131,7 +134,7 @@ impl<'a> Scratch<'a> {
             axes,
             addresses,
             stages: Vec::new(),
-            support: None,
+            support,
         })
     }
 
@@ -155,6 +158,14 @@ impl<'a> Scratch<'a> {
         self.written.op(self.ctx, self.chain[stage])
     }
 
+    /// Operation `stage`, which waits for its clauses; `None` if what it takes has no type.
+    pub fn site<'s>(&'s self, stage: usize, aim: &'s Aim) -> Option<Site<'s>> {
+        let (op, written) = (self.op(stage), self.original(stage));
+        let source = operand(op, 0)?;
+        let (axes, machine, support) = (&self.axes.0, &*self.machine, &*self.support);
+        Some(Site { op, written, source, axes, machine, support, aim })
+    }
+
     /// The module's axes.
     pub fn axes(&self) -> Rc<DeclaredAxes> {
         self.axes.clone()
@@ -168,7 +179,6 @@ impl<'a> Scratch<'a> {
 
     /// Takes back the last choice.
     pub fn pop(&mut self) {
-        self.support = None;
         let Some(placed) = self.stages.pop() else { return };
         if let Some(command) = placed.command {
             self.commands.erase(command);
@@ -226,16 +236,14 @@ impl<'a> Scratch<'a> {
         for (value, &ty) in op.results().to_vec().into_iter().zip(&*types) {
             self.module.set_type(value, ty);
         }
-        let support = self.support.take().unwrap_or_else(|| Rc::new(Support::build(self.ctx, &self.module)));
-        self.support = Some(support.clone());
-        let spec = self.lowered(id, support)?;
+        let spec = self.lowered(id)?;
+        Rc::make_mut(&mut self.support).learn(self.module.op(self.ctx, id), &self.axes.0);
         if stage + 1 == self.chain.len() {
             self.check_users(id)?;
         }
         let placed = self.place(spec)?;
         let time = placed.time;
         self.stages.push(placed);
-        self.support = None;
         Ok((types[0], time))
     }
 
@@ -257,17 +265,18 @@ impl<'a> Scratch<'a> {
             let op = self.module.op(self.ctx, user);
             let known = VerifyCx::new(self.ctx, &self.module);
             known.know(self.axes.clone());
+            known.know(self.support.clone());
             op.decl().and_then(|decl| decl.verify).map_or(Ok(()), |verify| verify(op, &known))?;
         }
         Ok(())
     }
 
     /// Verifies an operation; what it becomes inside `hw.exec`.
-    fn lowered(&self, id: OpId, support: Rc<Support>) -> Result<Option<OpSpec>, Diagnostic> {
+    fn lowered(&self, id: OpId) -> Result<Option<OpSpec>, Diagnostic> {
         let op = self.module.op(self.ctx, id);
         let known = VerifyCx::new(self.ctx, &self.module);
         known.know(self.axes.clone());
-        known.know(support.clone());
+        known.know(self.support.clone());
         if let Some(verify) = op.decl().and_then(|decl| decl.verify) {
             verify(op, &known)?;
         }
@@ -283,7 +292,7 @@ impl<'a> Scratch<'a> {
             ctx: self.ctx,
             axes: &self.axes.0,
             machine: &self.machine,
-            support: &support,
+            support: &self.support,
             addresses: &self.addresses,
         };
         stages::lower(&cx, op)

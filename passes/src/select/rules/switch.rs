@@ -3,8 +3,6 @@
 use crate::select::digit_lists::mapping;
 use crate::select::rule::{Proposal, Rule, Site, Value};
 use std::collections::BTreeMap;
-use visa_ir::verify::VerifyCx;
-use visa_mapping::ops::transfer::free_axes;
 use visa_mapping::{AxisId, Digit, Digits, Dim, Expr};
 use visa_stream::topology::{Topology, same};
 
@@ -61,8 +59,7 @@ fn wanted(site: &Site<'_>) -> Option<Expr> {
 fn named(site: &Site<'_>) -> Vec<Made> {
     let (slice, time) = (site.dim(Dim::Slice), site.dim(Dim::Time));
     let Ok(steps) = time.size(site.axes) else { return Vec::new() };
-    let cx = VerifyCx::new(site.op.ctx, site.op.module);
-    let free = free_axes(site.op, &cx, 0);
+    let free = site.free(0);
     let (wanted, when) = (wanted(site), site.written.body::<Expr>("time"));
     let slices = site.machine.topology.slices_per_cluster;
     let mut every = Topology::every(slices, steps);
@@ -142,8 +139,7 @@ fn bitmap(site: &Site<'_>) -> Vec<Proposal> {
         return Vec::new();
     }
     let Some(slice) = wanted(site) else { return Vec::new() };
-    let cx = VerifyCx::new(site.op.ctx, site.op.module);
-    let free = free_axes(site.op, &cx, 0);
+    let free = site.free(0);
     let bound = site.written.word("topology").is_some() || site.written.body::<Expr>("time").is_some();
     if !bound && stays(site, &site.dim(Dim::Slice), Some(&slice), &free) {
         return Vec::new();

@@ -91,7 +91,7 @@ mod tests {
     use crate::select::rule::Value;
     use crate::select::text::parse;
     use crate::select::text::tests::{context, fetch};
-    use visa_mapping::facts::machine;
+    use visa_mapping::facts::{Support, machine};
     use visa_mapping::{Axes, Expr, PadKind, operand};
 
     /// What a rule makes of packets of an axis of 4, padded to these sizes.
@@ -105,7 +105,9 @@ mod tests {
         axes.declare("A", 4).expect("a new axis");
         let (machine, aim) = (machine(&ctx), Aim::default());
         let source = operand(op, 0).expect("a stream");
-        let site = Site { op, written: op, source, axes: &axes, machine: &machine, aim: &aim };
+        let support = Support::default();
+        let site =
+            Site { op, written: op, source, axes: &axes, machine: &machine, support: &support, aim: &aim };
         let packet = |size: u64| Value::Map(Expr::axis("A").pad(size, PadKind::Top));
         let start: Vec<Proposal> = sizes
             .map(|size| vec![("time", Value::Map(Expr::Literal(1))), ("packet", packet(size))])

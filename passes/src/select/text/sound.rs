@@ -8,7 +8,7 @@ use super::corpus::{Example, corpus};
 use super::{TextRule, closure};
 use crate::select::aim::Aim;
 use crate::select::graph::{chosen, described, open_clauses};
-use crate::select::rule::{Proposal, Site};
+use crate::select::rule::Proposal;
 use crate::select::ruleset::RuleSet;
 use crate::select::scratch::Scratch;
 use std::collections::HashSet;
@@ -16,8 +16,6 @@ use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 use visa_ir::span::Span;
-use visa_mapping::facts::machine;
-use visa_mapping::operand;
 
 /// Most configurations that a rule is applied to for one pipeline and what flows into the operation.
 const MAX_LEFT: usize = 80;
@@ -134,13 +132,10 @@ impl Check<'_> {
 
     /// The configurations of operation `stage`, those of Rust's rules, and what the rules make of them and of each other's.
     fn pairs(&self, scratch: &Scratch<'_>, aim: &Aim, stage: usize) -> (Vec<Proposal>, Vec<Pair>) {
-        let (op, written) = (scratch.op(stage), scratch.original(stage));
-        if open_clauses(written).next().is_none() {
+        if open_clauses(scratch.original(stage)).next().is_none() {
             return (vec![Proposal::new()], Vec::new());
         }
-        let (axes, machine) = (scratch.axes(), machine(self.ctx));
-        let Some(source) = operand(op, 0) else { return (Vec::new(), Vec::new()) };
-        let site = Site { op, written, source, axes: &axes.0, machine: &machine, aim };
+        let Some(site) = scratch.site(stage, aim) else { return (Vec::new(), Vec::new()) };
         let proposals: Vec<Proposal> =
             self.builtin.proposals(&site, &[]).found.into_iter().map(|(_, proposal)| proposal).collect();
         let start = few(proposals.clone(), MAX_LEFT);
@@ -148,7 +143,7 @@ impl Check<'_> {
         let left = start.into_iter().map(|proposal| (None, proposal));
         let left: Vec<_> = left.chain(more.into_iter().map(|(rule, made)| (Some(rule), made))).collect();
         let mut pairs = Vec::new();
-        for (at, rule) in self.rules.iter().enumerate().filter(|(_, rule)| rule.op == op.name()) {
+        for (at, rule) in self.rules.iter().enumerate().filter(|(_, rule)| rule.op == site.op.name()) {
             for (by, left) in &left {
                 if let Some(Applied::Proposal(right)) = rule.apply(&site, left)
                     && right != *left

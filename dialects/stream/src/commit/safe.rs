@@ -1,0 +1,219 @@
+//! That a plan writes each position of a tensor at most once, and none that holds what may not be written (book 09, 33): for all positions at
+//! once where loops and digits agree, or else position by position, which also says what is wrong.
+
+use crate::plan::{Loop, Plan, PlanError};
+use visa_mapping::{Cell, Digits, Expr, Pace, PadKind};
+
+/// What stands in data memory where a plan writes.
+pub(super) struct Held<'a> {
+    pub(super) digits: &'a Digits,
+    /// Where the part that is written starts, in elements.
+    pub(super) start: u64,
+    /// Its layout as the user wrote it.
+    pub(super) element: &'a Expr,
+}
+
+/// Whether a plan is safe, told from digits alone: every loop moves within digits of `target`, in each digit they write no position twice,
+/// and they end before padding that may not be written, or before any padding if other elements lie there. `false` says nothing.
+pub(super) fn by_digits(plan: &Plan, target: &Digits, within_others: bool) -> bool {
+    let Ok(base) = u64::try_from(plan.base) else { return false };
+    let Some(mut loops) =
+        plan.loops.iter().filter(|step| step.limit > 1).map(even).collect::<Option<Vec<_>>>()
+    else {
+        return false;
+    };
+    loops.sort_unstable();
+    let (mut weight, mut loops) = (1, loops.into_iter().peekable());
+    for digit in target.iter() {
+        // The highest position within the digit that is written.
+        let mut last = base / weight % digit.extent;
+        let mut reach = 1;
+        while let Some((stride, limit)) =
+            loops.peek_mut().filter(|step| step.0 < weight.saturating_mul(digit.extent))
+        {
+            if *stride < weight {
+                return false;
+            }
+            let pace = *stride / weight;
+            let inside = digit.extent / pace;
+            let whole = stride.is_multiple_of(weight) && pace >= reach;
+            if *limit > inside && (!digit.extent.is_multiple_of(pace) || !limit.is_multiple_of(inside))
+                || !whole
+            {
+                return false;
+            }
+            let steps = (*limit).min(inside);
+            (last, reach) = (last + (steps - 1) * pace, pace * steps);
+            *limit /= steps;
+            if *limit > 1 {
+                *stride = weight * digit.extent;
+            } else {
+                loops.next();
+            }
+        }
+        let padded = last >= digit.live;
+        if last >= digit.extent || padded && (within_others || digit.kind != PadKind::Top) {
+            return false;
+        }
+        weight *= digit.extent;
+    }
+    let leaves_no_axis = target.live_count() == Some(target.iter().map(|digit| digit.live).product());
+    loops.next().is_none() && base < weight && leaves_no_axis
+}
+
+/// Stride and limit of a loop that goes forward in even steps.
+fn even(step: &Loop) -> Option<(u64, u64)> {
+    match step.pace {
+        Pace::Even(stride) => Some((u64::try_from(stride).ok().filter(|&stride| stride > 0)?, step.limit)),
+        Pace::Table(_) => None,
+    }
+}
+
+/// Whether a plan is safe, position by position.
+///
+/// # Errors
+/// The first position that is written and may not be.
+pub(super) fn by_position(plan: &Plan, target: &Digits, held: &Held<'_>) -> Result<(), PlanError> {
+    let element = held.element;
+    let others = || format!("`{element}` holds other elements there");
+    let room = held.digits.size().saturating_sub(held.start);
+    // Where no digit leaves its axis, each says for itself whether it is live.
+    let apart = target.live_count() == Some(target.iter().map(|digit| digit.live).product());
+    let is_live = |at: u64| match apart {
+        true => within(target, at),
+        false => matches!(target.cell(at), Some(Cell::Live(_))),
+    };
+    let written = (0..).zip(positions(plan, room, element, &others)?);
+    for (at, _) in written.filter(|(_, written)| *written) {
+        if at < target.size() && is_live(at) {
+            continue;
+        }
+        match held.digits.cell(held.start + at) {
+            Some(Cell::Pad(PadKind::Top)) | None => {}
+            Some(Cell::Pad(kind)) => {
+                return Err(format!("`{element}` has {kind} there, which may not be written"));
+            }
+            Some(Cell::Live(_) | Cell::Shared(_)) => return Err(others()),
+        }
+    }
+    Ok(())
+}
+
+/// Whether a position lies in the live part of every digit.
+fn within(digits: &Digits, mut at: u64) -> bool {
+    digits.iter().all(|digit| {
+        let own = at % digit.extent;
+        at /= digit.extent;
+        own < digit.live
+    })
+}
+
+/// Of each position up to `room` whether a plan writes it; none twice, and none from there on.
+fn positions(
+    plan: &Plan,
+    room: u64,
+    element: &Expr,
+    others: &dyn Fn() -> String,
+) -> Result<Vec<bool>, PlanError> {
+    let mut written = vec![false; usize::try_from(room).unwrap_or(usize::MAX)];
+    let mut counts = vec![0; plan.loops.len()];
+    let mut at = plan.base;
+    loop {
+        let place = usize::try_from(at).ok().and_then(|at| written.get_mut(at));
+        let Some(place) = place else {
+            return Err(format!("`{element}` ends before; pad it (`# n`) so that the bytes are its own"));
+        };
+        if std::mem::replace(place, true) {
+            return Err(format!("{}: position {at} is written twice", others()));
+        }
+        if !advance(&plan.loops, &mut counts, &mut at) {
+            break;
+        }
+    }
+    Ok(written)
+}
+
+/// Goes to the next position of a loop nest, outermost loop first; `false` behind the last one.
+fn advance(loops: &[Loop], counts: &mut [u64], at: &mut i64) -> bool {
+    for (Loop { limit, pace, .. }, count) in loops.iter().zip(counts).rev() {
+        *at = at.saturating_sub(pace.offset(*count));
+        *count += 1;
+        if *count < *limit {
+            *at = at.saturating_add(pace.offset(*count));
+            return true;
+        }
+        *count = 0;
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use visa_mapping::{Axes, digits};
+
+    const LAYOUTS: [&str; 10] = [
+        "[A, B]",
+        "[B, A # 8]",
+        "[B # 4, A]",
+        "[A # 8 {0}, B]",
+        "[A, B # 4 {0}]",
+        "[C / 4, A # 8, C % 4]",
+        "[A / 2, B, A % 2]",
+        "[A # 8 / 2, A # 8 % 2]",
+        "[[A, B] # 20]",
+        "C # 16",
+    ];
+
+    fn plan(base: i64, loops: &[(u64, i64)]) -> Plan {
+        let step = |&(limit, stride)| Loop { limit, pace: Pace::Even(stride), factor: String::new() };
+        Plan {
+            base,
+            loops: loops.iter().map(step).collect(),
+            packet_loops: 0,
+            packet: 1,
+            left_over: String::new(),
+        }
+    }
+
+    /// What both checks say of a plan.
+    fn both(layout: &str, plan: &Plan) -> (bool, bool) {
+        let mut axes = Axes::new();
+        for (name, size) in [("A", 6), ("B", 3), ("C", 12)] {
+            axes.declare(name, size).unwrap();
+        }
+        let element = Expr::parse(layout).unwrap();
+        let digits = digits(&element, &axes).unwrap();
+        let held = Held { digits: &digits, start: 0, element: &element };
+        (by_digits(plan, &digits, false), by_position(plan, &digits, &held).is_ok())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(20_000))]
+        #[test]
+        fn what_digits_prove_holds_at_every_position(
+            layout in prop::sample::select(&LAYOUTS[..]),
+            base in 0..8_i64,
+            loops in prop::collection::vec((1..7_u64, prop::sample::select(&[1_i64, 2, 3, 4, 6, 8, 9, 12, 18, 24][..])), 0..4),
+        ) {
+            let (digits, positions) = both(layout, &plan(base, &loops));
+            prop_assert!(positions || !digits, "{layout} {base} {loops:?}");
+        }
+    }
+
+    #[test]
+    fn digits_prove_what_they_can() {
+        // Innermost loop last. 18 positions in order; in turns; one loop over both digits.
+        for loops in [&[(3, 6), (6, 1)][..], &[(6, 3), (3, 1)], &[(18, 1)]] {
+            assert_eq!(both("[B, A]", &plan(0, loops)), (true, true), "{loops:?}");
+        }
+        // Padding behind A may be written, zeros may not.
+        assert_eq!(both("[B, A # 8]", &plan(0, &[(3, 8), (8, 1)])), (true, true));
+        assert_eq!(both("[B, A # 8 {0}]", &plan(0, &[(3, 8), (8, 1)])), (false, false));
+        // The last packet runs over the end, two loops write position 2, a loop starts too late.
+        assert_eq!(both("[B, A]", &plan(0, &[(4, 6), (6, 1)])), (false, false));
+        assert_eq!(both("[B, A]", &plan(0, &[(3, 2), (3, 1)])), (false, false));
+        assert_eq!(both("[B, A]", &plan(1, &[(3, 6), (6, 1)])), (false, false));
+    }
+}
