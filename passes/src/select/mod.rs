@@ -85,8 +85,8 @@ pub fn chain(last: OpRef<'_>) -> Vec<OpId> {
             .results()
             .first()
             .is_some_and(|&value| visa_ir::open::is_unknown(op.ctx, op.module.ty(value)));
-        let is_stream =
-            stream.map_or(open && before.name().starts_with("stream."), |tensor| tensor.kind.stream);
+        let flows = |op: OpRef<'_>| op.name().starts_with("stream.") && !driver::ENDS.contains(&op.name());
+        let is_stream = stream.map_or(open && flows(before), |tensor| tensor.kind.stream);
         if !is_stream {
             break;
         }

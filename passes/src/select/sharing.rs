@@ -20,7 +20,6 @@ use visa_ir::verify::Analysis;
 use visa_mapping::attrs::MAP;
 use visa_mapping::facts::{DeclaredAxes, machine};
 use visa_mapping::view;
-use visa_numerics::DType;
 
 /// Most layouts of a committed tensor that its readers are chosen for: the cheapest to make.
 pub const MOST_LAYOUTS: usize = 4;
@@ -208,23 +207,24 @@ impl<'a> Group<'a> {
     /// Chooses a pipeline for every combination of layouts of what it reads.
     fn grow(&mut self, number: usize) -> Result<(), Diagnostic> {
         let (combinations, mut refused, mut candidates) = (self.combinations(number), None, 0);
-        let tried = combinations.len();
+        let (tried, mut all) = (combinations.len(), Vec::new());
         for takes in combinations {
-            if candidates > MOST_CANDIDATES && !self.pipelines[number].ways.is_empty() {
+            if candidates > MOST_CANDIDATES && !all.is_empty() {
                 self.bounded = true;
                 break;
             }
             match self.chosen(number, &takes) {
                 Ok((found, grown)) => {
                     candidates += grown;
-                    self.add(number, found);
+                    all.extend(found);
                 }
                 Err(error) => refused = Some(error),
             }
         }
-        if self.pipelines[number].ways.is_empty() {
+        if all.is_empty() {
             return Err(self.none(number, tried, refused));
         }
+        self.add(number, all);
         Ok(())
     }
 
@@ -281,14 +281,14 @@ impl<'a> Group<'a> {
     fn wanted(&self, number: usize, module: &Module) -> Vec<Clauses> {
         let axes = DeclaredAxes::build(self.ctx, module).0;
         let pipeline = &self.pipelines[number];
-        let (begin, end) = (module.op(self.ctx, pipeline.chain[0]), module.op(self.ctx, pipeline.end()));
-        let loaded = pipeline.chain.iter().map(|&id| module.op(self.ctx, id));
-        let converted = loaded.filter_map(|op| op.body::<DType>("dtype")).last().map(|dtype| *dtype);
+        let end = module.op(self.ctx, pipeline.end());
+        let ops =
+            |chain: &[OpId]| -> Vec<OpRef<'_>> { chain.iter().map(|&id| module.op(self.ctx, id)).collect() };
+        let loader = ops(&pipeline.chain);
         let mut found: Vec<Clauses> = Vec::new();
         for &reader in &pipeline.readers {
-            let ops: Vec<OpRef<'_>> =
-                self.pipelines[reader].chain.iter().map(|&id| module.op(self.ctx, id)).collect();
-            for (row, element) in layouts(begin, converted, &ops, &axes, &machine(self.ctx)) {
+            let reader = ops(&self.pipelines[reader].chain);
+            for (row, element) in layouts(&loader, &reader, &axes, &machine(self.ctx)) {
                 let agree = super::trf_layouts::agrees(end, "row", &row)
                     && super::trf_layouts::agrees(end, "element", &element);
                 let value = |map| Some(self.ctx.body_attr(&MAP, map));
@@ -324,10 +324,13 @@ impl<'a> Group<'a> {
         Ok((found.collect(), choice.graph.egraph.total_size() as u64 + refused))
     }
 
-    /// Adds ways to a pipeline, and the layouts that they make.
-    fn add(&mut self, number: usize, found: Vec<(Clauses, Way)>) {
+    /// Adds ways to a pipeline, and the layouts that they make: the cheapest ones, unless readers ask for them.
+    fn add(&mut self, number: usize, mut found: Vec<(Clauses, Way)>) {
         let pipeline = &mut self.pipelines[number];
         let asked_for = is_open_load(self.module.op(self.ctx, pipeline.end()));
+        if !asked_for {
+            found.sort_by_key(|(_, way)| way.cycles);
+        }
         for (clauses, way) in found {
             let known = pipeline.layouts.iter().position(|layout| *layout == clauses);
             if known.is_none() && !asked_for && pipeline.layouts.len() == MOST_LAYOUTS {

@@ -3,15 +3,18 @@
 use super::aim::{Aim, names};
 use super::digit_lists::{mapping, orders};
 use super::padded::whole_flits;
-use super::rules::sliding;
+use super::rules::{sliding, switch};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use visa_ir::module::OpRef;
 use visa_ir::open::is_open;
+use visa_ir::verify::VerifyCx;
 use visa_machine::Machine;
+use visa_mapping::ops::transfer::free_axes;
 use visa_mapping::{Axes, AxisId, Digit, Dim, Expr, PadKind, Tensor, digits};
 use visa_numerics::DType;
 use visa_stream::ops::store::TO_TRF;
+use visa_stream::ops::switch::DECL as SWITCH_DECL;
 
 /// Whether an operation loads a register file whose layout is open.
 pub fn is_open_load(op: OpRef<'_>) -> bool {
@@ -26,21 +29,21 @@ pub fn agrees(op: OpRef<'_>, name: &str, value: &Expr) -> bool {
 /// Most digits whose every order is tried.
 const MOST_ORDERED: usize = 3;
 
-/// Layouts that the contraction of the pipeline `reader` can read, those with the most rows first: in rows the inner or outer part of an axis
-/// that the stream lacks, in each row the rest.
+/// Layouts of what the pipeline `loader` loads that the contraction of the pipeline `reader` can read, those with the most rows first: in rows the
+/// inner or outer part of an axis that the stream lacks, in each row the rest.
 pub fn layouts(
-    begin: OpRef<'_>,
-    converted: Option<DType>,
+    loader: &[OpRef<'_>],
     reader: &[OpRef<'_>],
     axes: &Axes,
     machine: &Machine,
 ) -> Vec<(Expr, Expr)> {
-    let source: Option<Rc<Tensor>> = begin.result_type(0).filter(|source: &Rc<Tensor>| source.kind.stream);
-    let Some(source) = source else { return Vec::new() };
-    let dtype = converted.unwrap_or(source.dtype);
+    let Some(source) = source(loader) else { return Vec::new() };
+    let converted = loader.iter().rev().find_map(|op| op.body::<DType>("dtype"));
+    let dtype = converted.map_or(source.dtype, |dtype| *dtype);
     let Ok(held) = digits(&source.dim(Dim::Packet), axes) else { return Vec::new() };
     let held = held.iter().rev().filter(|digit| digit.axis.is_some() && digit.live > 1);
-    let held: Vec<Digit> = held.map(|digit| Digit { extent: digit.live, ..*digit }).collect();
+    let held = held.map(|digit| Digit { extent: digit.live, ..*digit });
+    let held: Vec<Digit> = switched(loader, axes).into_iter().chain(held).collect();
     let partner = Partner::of(reader, axes);
     let counts = machine.limits.row_counts.iter().rev();
     let rows: Vec<_> = counts.flat_map(|&rows| row_choices(&held, rows, &partner)).collect();
@@ -50,19 +53,37 @@ pub fn layouts(
         bytes.is_some_and(|bytes| bytes <= machine.memory.trf_bytes_per_row)
     };
     let mut found = Vec::new();
-    for ways in [in_order, apart, shared_inside, by_sums] {
-        for (row, rest) in &rows {
-            let Some(row) = mapping(row.iter(), axes) else { continue };
-            let parts = ways(rest, &partner, axes).into_iter();
-            for element in parts.flat_map(|parts| whole_flits(parts, dtype, machine, axes)).filter(fits) {
-                let layout = (row.clone(), element);
-                if !found.contains(&layout) {
-                    found.push(layout);
-                }
+    for (row, rest) in &rows {
+        let Some(row) = mapping(row.iter(), axes) else { continue };
+        let parts =
+            [in_order, apart, shared_inside, by_sums].into_iter().flat_map(|ways| ways(rest, &partner, axes));
+        for element in parts.flat_map(|parts| whole_flits(parts, dtype, machine, axes)).filter(fits) {
+            let layout = (row.clone(), element);
+            if !found.contains(&layout) {
+                found.push(layout);
             }
         }
     }
     found
+}
+
+/// The stream that a pipeline begins with.
+fn source(pipeline: &[OpRef<'_>]) -> Option<Rc<Tensor>> {
+    pipeline.first().and_then(|begin| begin.result_type(0)).filter(|source: &Rc<Tensor>| source.kind.stream)
+}
+
+/// What the switch of a pipeline brings from slices into the stream, where it is written what the slices are to hold.
+fn switched(pipeline: &[OpRef<'_>], axes: &Axes) -> Vec<Digit> {
+    let switches = pipeline.iter().filter(|op| op.is(&SWITCH_DECL));
+    let slice = switches.filter_map(|op| op.body::<Expr>("slice")).next();
+    let (Some(source), Some(slice)) = (source(pipeline), slice) else {
+        return Vec::new();
+    };
+    let begin = pipeline[0];
+    let cx = VerifyCx::new(begin.ctx, begin.module);
+    let free = free_axes(begin, &cx, 0);
+    let slices = digits(&source.dim(Dim::Slice), axes).ok().zip(digits(&slice, axes).ok());
+    slices.map(|(held, kept)| switch::leaving(&held, &kept, &free)).unwrap_or_default()
 }
 
 /// What meets a register file.
@@ -76,11 +97,12 @@ struct Partner {
 
 impl Partner {
     fn of(reader: &[OpRef<'_>], axes: &Axes) -> Self {
-        let tensor: Option<Rc<Tensor>> = reader.first().and_then(|begin| begin.result_type(0));
-        let stream = tensor.map(|tensor| tensor.dim(Dim::Packet));
+        let stream = source(reader).map(|tensor| tensor.dim(Dim::Packet));
+        let held = stream.iter().flat_map(|stream| names(stream, axes));
+        let brought = switched(reader, axes).into_iter().filter_map(|digit| digit.axis);
         Self {
             aim: Aim::of(reader, axes),
-            streamed: stream.iter().flat_map(|stream| names(stream, axes)).collect(),
+            streamed: held.chain(brought).collect(),
             strides: stream.iter().flat_map(sliding::strides).filter(|&stride| stride > 1).collect(),
         }
     }

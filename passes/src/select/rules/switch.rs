@@ -152,12 +152,17 @@ fn bitmap(site: &Site<'_>) -> Vec<Proposal> {
 /// Time behind a custom switch: innermost what the slices no longer hold, in their order.
 fn moved(site: &Site<'_>, slice: &Expr, free: &dyn Fn(AxisId) -> bool) -> Option<Expr> {
     let (held, kept) = (site.digits(&site.dim(Dim::Slice))?, site.digits(slice)?);
-    let parts = held.iter().rev().flat_map(|digit| parts(digit, &kept));
+    let digits = leaving(&held, &kept, free);
+    Some(site.tidy(Expr::pair([site.dim(Dim::Time), mapping(&digits, site.axes)?])))
+}
+
+/// What slices that hold `held` no longer hold when they hold `kept`, major to minor.
+pub fn leaving(held: &Digits, kept: &Digits, free: &dyn Fn(AxisId) -> bool) -> Vec<Digit> {
+    let parts = held.iter().rev().flat_map(|digit| parts(digit, kept));
     let lost = parts.filter(|part| {
         part.axis.is_some_and(|axis| !free(axis)) && !kept.iter().any(|own| covers(own, part))
     });
-    let digits = lost.collect::<Vec<_>>();
-    Some(site.tidy(Expr::pair([site.dim(Dim::Time), mapping(&digits, site.axes)?])))
+    lost.collect()
 }
 
 /// The live part of a digit, cut where digits of its axis end in `others`; major to minor.
