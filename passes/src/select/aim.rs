@@ -6,7 +6,7 @@ use std::rc::Rc;
 use visa_ir::module::{OpRef, ValueId};
 use visa_ir::open::is_open;
 use visa_mapping::view::{self, ViewKind};
-use visa_mapping::{Axes, AxisId, Digit, Dim, Expr, Tensor, VRF, digits, operand};
+use visa_mapping::{Axes, AxisId, Digit, Dim, Expr, PadKind, Tensor, VRF, digits, operand};
 use visa_stream::ops::commit_packed::DECL as PACKED;
 use visa_stream::ops::contract;
 use visa_stream::ops::store::{TO_TRF, TO_VRF};
@@ -32,6 +32,11 @@ pub struct Aim {
     pub pairs: bool,
     /// Whether the stream is summed, or stands in a register file that sums are made with, or is masked with a number: padding must be masked.
     pub sums: bool,
+    /// Axes of integers behind which a register file that the stream meets holds zeros: products there are zero, whatever the stream holds. A float
+    /// may be an infinity or NaN, and times zero it is NaN (docs/numerics.md).
+    pub zeros: BTreeSet<AxisId>,
+    /// Axes that something written pads with zeros.
+    pub masked: BTreeSet<AxisId>,
     /// Axes whose order in the stream is part of the meaning: what is packed follows it, and running values do. It is then the tensor's.
     pub ordered: Ordered,
     /// What an operation of the pipeline asks for by name, or a vector register file holds: the stream must have it.
@@ -96,6 +101,8 @@ impl Aim {
         aim.slice = met(chain);
         let masks = |op: &OpRef<'_>| op.is(&INTRA_DECL) || op.attr("pad").is_some();
         aim.sums = aim.pairs || last.name() == "stream.to_trf" || chain.iter().any(masks);
+        aim.zeros = chain.iter().flat_map(|op| zeros(*op, axes)).collect();
+        aim.masked = aim.written.iter().flat_map(|map| masked(map, axes)).collect();
         aim.filed = filed(chain);
         aim.kept = aim.layout.as_ref().map(|layout| names(layout, axes));
         let over =
@@ -145,6 +152,12 @@ impl Aim {
         }
     }
 
+    /// Whether the axis goes through a contraction and is in the result.
+    pub fn keeps(&self, axis: AxisId) -> bool {
+        let is_there = self.kept.as_ref().is_none_or(|kept| kept.contains(&axis));
+        self.knows_sums() && !self.sums_over(axis) && is_there
+    }
+
     /// Whether something says what is summed.
     pub fn knows_sums(&self) -> bool {
         self.summed.is_some() || self.kept.is_some()
@@ -181,6 +194,23 @@ fn met(chain: &[OpRef<'_>]) -> Option<Expr> {
     let others = behind.flat_map(|op| op.operands().iter().skip(1).map(|&operand| (*op, operand)));
     let mut tensors = others.filter_map(|(op, value)| op.ctx.type_value::<Tensor>(op.module.ty(value)));
     tensors.find(|tensor| !tensor.kind.stream).map(|tensor| tensor.dim(Dim::Slice))
+}
+
+/// The axes that a mapping pads with zeros.
+fn masked(map: &Expr, axes: &Axes) -> BTreeSet<AxisId> {
+    let own = matches!(map, Expr::Pad { kind: PadKind::Zero, .. }).then(|| names(map, axes));
+    let below = map.children().into_iter().flat_map(|child| masked(child, axes));
+    own.into_iter().flatten().chain(below).collect()
+}
+
+/// The axes of integers that are padded with nothing but zeros in the register file that a stream is aligned to.
+fn zeros(align: OpRef<'_>, axes: &Axes) -> BTreeSet<AxisId> {
+    let weights = operand(align, 1).filter(|weights| align.is(&contract::ALIGN_DECL) && !weights.dtype.is_float());
+    let held = weights.and_then(|weights| digits(&weights.dim(Dim::Element), axes).ok());
+    let padded: Vec<Digit> =
+        held.iter().flat_map(|held| held.iter().copied()).filter(|digit| digit.live < digit.extent).collect();
+    let unknown = |axis| padded.iter().any(|digit| digit.axis == Some(axis) && digit.kind != PadKind::Zero);
+    padded.iter().filter_map(|digit| digit.axis).filter(|&axis| !unknown(axis)).collect()
 }
 
 /// Rows and elements of the register file that a pipeline fills as it fetches.

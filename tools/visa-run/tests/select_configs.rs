@@ -36,7 +36,7 @@ fn no_configuration_is_cheaper_than_the_chosen_one() {
     // `cargo bench --bench select_configs` tries more, and the kernels as well.
     let (first, count) = (setting("VISA_FIRST", 0), setting("VISA_PIPELINES", 28));
     let cases = Case::drawn(setting("VISA_SEED", 2026), first..count);
-    let all = compare(&cases, setting("VISA_TRIED", 1_500));
+    let all = compare(&cases, setting("VISA_TRIED", 6_000));
     let whole = all.iter().filter(|found| found.least.whole && found.least.best.is_some()).count();
     let configurations: u64 = all.iter().map(|found| found.least.legal).sum();
     println!("{whole} of {} pipelines whole, {configurations} configurations", all.len());
@@ -138,7 +138,8 @@ fn what_rules_of_vector_stages_propose_leaves_results_as_they_are() {
             for end in whole::ends(&ctx, &written) {
                 let chain = chain(written.op(&ctx, end));
                 let open = opened(&ctx, &written, &chain[..chain.len() - 1]);
-                let Ok(choice) = choose(&ctx, &open, &chain, &rules) else { continue };
+                let choice = choose(&ctx, &open, &chain, &rules)
+                    .unwrap_or_else(|why| panic!("{name}, function {function}: {why:?}"));
                 let meaning = sound::meaning(&ctx, &written);
                 let own = sound::configurations(&ctx, &open, &choice, 2).into_iter();
                 for (rule, closed) in own.filter(|(rule, _)| wanted.contains(rule)) {

@@ -307,7 +307,7 @@ fn verify_contract(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         let fix = "sum more of the packet, or nothing: without a sum its first 32 products are kept".to_owned();
         return Err(op.clause_error("C2", "packet", message).fix(Some(fix)));
     }
-    check_over(op, &axes_of(&packet.clone().modulo(1 << depth), axes), axes)?;
+    check_over(op, &moved_along(&packet.clone().modulo(1 << depth), axes), axes)?;
     match reduction(op) {
         ContractionKind::Add => Ok(()),
         ContractionKind::Max => check_max(op, &source, &sums, axes),
@@ -324,6 +324,13 @@ pub fn over(op: OpRef<'_>, axes: &Axes) -> Option<BTreeSet<Arc<str>>> {
 
 fn axes_of(map: &Expr, axes: &Axes) -> BTreeSet<Arc<str>> {
     map.axis_names(axes).into_iter().collect()
+}
+
+/// The axes along which the elements of a mapping move; where it has no digits, since it cuts through padding, all that it names.
+fn moved_along(map: &Expr, axes: &Axes) -> BTreeSet<Arc<str>> {
+    let elements = without_zeros(map, axes).ok().and_then(|elements| plan::digits_of(&elements, axes).ok());
+    let Some(digits) = elements else { return axes_of(map, axes) };
+    digits.axes().into_keys().map(|axis| axes.name(axis).into()).collect()
 }
 
 /// C4: axes that are summed are among those that are to be.

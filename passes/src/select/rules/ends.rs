@@ -12,10 +12,10 @@ pub(super) static IN_ORDER: Rule = Rule {
     name: "in-order",
     equation: "commit of [T], [P] may have the layout [T, P] without its padding",
     op: "stream.commit",
-    propose: |site| layout(site, &live(site)),
+    propose: |site| layout(site, &live(site, &site.stream())),
 };
 
-/// Data memory holds the axes in the order in which they are wanted next.
+/// Data memory holds the axes in the order in which they are wanted next: all of them, or those in time around the packet as it is.
 pub(super) static IN_LAYOUT: Rule = Rule {
     name: "in-layout",
     equation: "commit of [T], [P] may have any layout of the same elements: that of the tensor made of it",
@@ -25,9 +25,13 @@ pub(super) static IN_LAYOUT: Rule = Rule {
             return Vec::new();
         };
         let place = |digit: &Digit| wanted.iter().rev().position(|own| own.axis == digit.axis);
-        let mut digits = live(site);
-        digits.sort_by_key(|digit| (place(digit), std::cmp::Reverse(digit.stride)));
-        layout(site, &digits)
+        let sorted = |map: &Expr| {
+            let mut digits = live(site, map);
+            digits.sort_by_key(|digit| (place(digit), std::cmp::Reverse(digit.stride)));
+            digits
+        };
+        let around = [sorted(&site.dim(Dim::Time)), live(site, &site.dim(Dim::Packet))].concat();
+        [sorted(&site.stream()), around].iter().flat_map(|digits| layout(site, digits)).collect()
     },
 };
 
@@ -55,9 +59,9 @@ pub(super) static FILE: Rule = Rule {
     propose: |site| vec![vec![("element", Value::Map(site.tidy(site.stream())))]],
 };
 
-/// The live part of every digit of the stream, major to minor.
-fn live(site: &Site<'_>) -> Vec<Digit> {
-    let digits = site.digits(&site.stream());
+/// The live part of every digit of a mapping, major to minor.
+fn live(site: &Site<'_>, map: &Expr) -> Vec<Digit> {
+    let digits = site.digits(map);
     let own = digits.iter().flat_map(|digits| digits.iter().rev().copied());
     own.filter(|digit| digit.axis.is_some()).map(|digit| Digit { extent: digit.live, ..digit }).collect()
 }
@@ -73,7 +77,7 @@ fn layout(site: &Site<'_>, digits: &[Digit]) -> Vec<Proposal> {
 fn tail(site: &Site<'_>) -> Vec<Proposal> {
     let Some(packet) = site.digits(&site.dim(Dim::Packet)) else { return Vec::new() };
     let inner: u64 = packet.iter().filter(|digit| digit.axis.is_some()).map(|digit| digit.live).product();
-    let all = live(site);
+    let all = live(site, &site.stream());
     if all.iter().any(|digit| digit.axis.is_some_and(|axis| site.aim.sums_over(axis))) {
         return Vec::new();
     }

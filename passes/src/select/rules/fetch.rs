@@ -37,11 +37,14 @@ pub(super) static MASK: Rule = Rule {
     },
 };
 
-/// Bytes to which a packet of `bytes` may be padded: what a fetch can deliver, up to whole flits.
+/// Bytes to which a packet of `bytes` may be padded: what a fetch can deliver, up to whole flits, and what a contraction takes at once.
 pub(super) fn beyond(site: &Site<'_>, bytes: u64) -> impl Iterator<Item = u64> + use<> {
-    let (align, flit) = (site.machine.limits.fetch_align, site.machine.limits.flit_bytes);
+    let limits = &site.machine.limits;
+    let (align, flit) = (limits.fetch_align, limits.flit_bytes);
     let (first, last) = ((bytes + 1).next_multiple_of(align), bytes.next_multiple_of(flit));
-    (0..).map(move |more| first + more * align).take_while(move |&size| size <= last)
+    let paired = bytes.next_multiple_of(limits.mac_width_bytes);
+    let paired = (site.aim.pairs && paired > last).then_some(paired);
+    (0..).map(move |more| first + more * align).take_while(move |&size| size <= last).chain(paired)
 }
 
 /// Most digits whose every order is proposed: of 6 there are 720.
@@ -54,12 +57,14 @@ fn cuts(site: &Site<'_>, sizes: impl Fn(&Site<'_>, u64) -> Vec<(u64, PadKind)>) 
     for order in arrangements(&factors, site) {
         (0..=order.len()).for_each(|cut| add(site, &sizes, order.split_at(cut), &mut found));
     }
-    for (factors, low) in cut_again(&factors) {
+    for (factors, [high, low]) in cut_again(&factors) {
         for order in arrangements(&factors, site) {
-            let Some(cut) = order.iter().position(|digit| *digit == low) else { continue };
-            if !fills_flits_with_less(&order[cut..], site) {
-                add(site, &sizes, order.split_at(cut), &mut found);
+            let place = |part: Digit| order.iter().position(|digit| *digit == part);
+            let (Some(outer), Some(inner)) = (place(high), place(low)) else { continue };
+            if !fills_flits_with_less(&order[inner..], site) {
+                add(site, &sizes, order.split_at(inner), &mut found);
             }
+            (outer + 1..inner).for_each(|cut| add(site, &sizes, order.split_at(cut), &mut found));
         }
     }
     found.proposals
@@ -109,7 +114,11 @@ fn add(
     let elements: u64 = packet.iter().map(|digit| digit.extent).product();
     let Some(bytes) = dtype.bytes(elements) else { return };
     for (size, kind) in sizes(site, bytes) {
-        if size > bytes && kind == PadKind::Top && is_summed(packet, site) {
+        let suits = match kind {
+            PadKind::Top => !is_summed(packet, site),
+            PadKind::Zero | PadKind::Bottom => may_mask(packet, site),
+        };
+        if size > bytes && !suits {
             continue;
         }
         let (Some(time), Some(packet)) = (mapping(time, site.axes), mapping(packet, site.axes)) else {
@@ -120,10 +129,20 @@ fn add(
     }
 }
 
-/// Whether a contraction sums over some of these digits: then padding behind them must be masked.
-pub(super) fn is_summed(digits: &[Digit], site: &Site<'_>) -> bool {
-    let summed = |axis: AxisId| site.aim.sums_over(axis) || !site.aim.knows_sums();
-    site.aim.pairs && digits.iter().any(|digit| digit.axis.is_some_and(summed))
+/// Whether a contraction sums what a packet of these digits is padded with, and nothing but a mask makes that zero. All of it lies behind the
+/// outermost digit.
+pub(super) fn is_summed(packet: &[Digit], site: &Site<'_>) -> bool {
+    padded_axis(packet, site).is_some_and(|axis| !site.aim.zeros.contains(&axis) && !site.aim.keeps(axis))
+}
+
+/// Whether zeros behind a packet of these digits are of any use: a product does not need them along an axis that it keeps, unless they are written.
+fn may_mask(packet: &[Digit], site: &Site<'_>) -> bool {
+    padded_axis(packet, site).is_none_or(|axis| site.aim.masked.contains(&axis) || !site.aim.keeps(axis))
+}
+
+/// Of a packet for a contraction the axis behind which it is padded.
+fn padded_axis(packet: &[Digit], site: &Site<'_>) -> Option<AxisId> {
+    packet.first().filter(|_| site.aim.pairs)?.axis
 }
 
 /// The axis between two tensors that take turns, if there are two (book 08).
@@ -145,8 +164,8 @@ pub(super) fn format(site: &Site<'_>) -> DType {
 /// Most digits of which one is cut again.
 const MOST_CUT_AGAIN: usize = 3;
 
-/// One digit is cut at any divisor; with its lower part, which then begins the packet.
-fn cut_again(factors: &[Digit]) -> Vec<(Vec<Digit>, Digit)> {
+/// One digit is cut at any divisor; with its parts, the upper of which then is in time and the lower in the packet.
+fn cut_again(factors: &[Digit]) -> Vec<(Vec<Digit>, [Digit; 2])> {
     let few = factors.len() <= MOST_CUT_AGAIN;
     let mut found = Vec::new();
     for (at, digit) in factors.iter().enumerate().filter(|_| few) {
@@ -154,7 +173,7 @@ fn cut_again(factors: &[Digit]) -> Vec<(Vec<Digit>, Digit)> {
             let low = Digit { extent, live: extent, ..*digit };
             let rest = digit.extent / extent;
             let high = Digit { stride: digit.stride * extent, extent: rest, live: rest, ..*digit };
-            found.push(([&factors[..at], &[high, low], &factors[at + 1..]].concat(), low));
+            found.push(([&factors[..at], &[high, low], &factors[at + 1..]].concat(), [high, low]));
         }
     }
     found

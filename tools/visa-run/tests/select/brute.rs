@@ -11,7 +11,7 @@ use std::rc::Rc;
 use visa_ir::context::{Attr, Context};
 use visa_ir::diag::{Diagnostic, Severity};
 use visa_ir::infer::{infer_all, result_types};
-use visa_ir::module::{Module, OpId, OpRef, TypeId};
+use visa_ir::module::{AttrId, Module, OpId, OpRef, TypeId};
 use visa_ir::print::{Form, print_op};
 use visa_ir::span::Span;
 use visa_ir::verify::{Analysis, VerifyCx, has_errors, verify};
@@ -27,6 +27,8 @@ pub(crate) struct Least {
     pub(crate) legal: u64,
     /// Values that were tried for an operation behind a stream.
     pub(crate) tried: u64,
+    /// Kernels that were lowered.
+    pub(crate) lowered: u64,
     /// Whether that is all of the space.
     pub(crate) whole: bool,
     /// Cycles of the pipeline's command, and its text; none if nothing is legal.
@@ -35,7 +37,17 @@ pub(crate) struct Least {
     pub(crate) first: Option<Module>,
 }
 
-/// Prices every configuration of the pipeline `chain` of a module in which nothing else is open, unless more than `most` values have to be tried.
+impl Least {
+    /// What the search took so far, in values tried: to lower a kernel takes as long as some values that verifiers refuse.
+    pub(crate) fn effort(&self) -> u64 {
+        self.tried + LOWERED * self.lowered
+    }
+}
+
+/// Values that are tried while a kernel is lowered.
+const LOWERED: u64 = 4;
+
+/// Prices every configuration of the pipeline `chain` of a module in which nothing else is open, unless that takes more than `most` effort.
 pub(crate) fn enumerate(ctx: &Context, module: &Module, chain: &[OpId], most: u64) -> Least {
     search(ctx, module, chain, most, false)
 }
@@ -46,7 +58,7 @@ pub(crate) fn first(ctx: &Context, module: &Module, chain: &[OpId]) -> Option<Mo
 }
 
 /// How long a first legal configuration is looked for.
-const MOST_UNTIL_FIRST: u64 = 4_000;
+const MOST_UNTIL_FIRST: u64 = 8_000;
 
 fn search(ctx: &Context, module: &Module, chain: &[OpId], most: u64, first_only: bool) -> Least {
     let axes = Rc::new(DeclaredAxes::build(ctx, module));
@@ -63,6 +75,7 @@ fn search(ctx: &Context, module: &Module, chain: &[OpId], most: u64, first_only:
         space,
         axes: axes.clone(),
         known: HashMap::new(),
+        priced: HashMap::new(),
         most,
         first_only,
         least: Least::default(),
@@ -70,7 +83,7 @@ fn search(ctx: &Context, module: &Module, chain: &[OpId], most: u64, first_only:
     let mut closed = module.clone();
     let all = search.explore(&mut closed, 0).unwrap_or_default();
     let Search { mut least, space, .. } = search;
-    least.whole = least.tried <= most && space.is_whole() && !first_only;
+    least.whole = least.effort() <= most && space.is_whole() && !first_only;
     least.legal = all.times.values().map(|(count, _)| count).sum();
     if let Some((&(busiest, latency), (_, way))) = all.times.iter().min_by_key(|(time, _)| time.0 + time.1) {
         write(&mut closed, chain, way);
@@ -130,6 +143,8 @@ struct Search<'a> {
     space: Space<'a>,
     axes: Rc<DeclaredAxes>,
     known: HashMap<(usize, TypeId, Values), Rc<Behind>>,
+    /// The times of what was lowered, by the values of all clauses of the pipeline: the same kernel is lowered once.
+    priced: HashMap<Vec<AttrId>, Rc<[Time]>>,
     most: u64,
     first_only: bool,
     least: Least,
@@ -141,7 +156,7 @@ impl Search<'_> {
     }
 
     fn over(&self) -> bool {
-        self.least.tried > self.most || (self.first_only && self.least.first.is_some())
+        self.least.effort() > self.most || (self.first_only && self.least.first.is_some())
     }
 
     /// Everything from operation `stage` on. If an operation in front of it is what lowering refuses, its number.
@@ -229,7 +244,20 @@ impl Search<'_> {
     }
 
     /// The time of each operation of a module. If an operation of the pipeline is refused, its number; `stage` if none is blamed.
-    fn price(&mut self, module: &Module, stage: usize) -> Result<Vec<Time>, usize> {
+    fn price(&mut self, module: &Module, stage: usize) -> Result<Rc<[Time]>, usize> {
+        let clauses = self.chain.iter().flat_map(|&id| module.op(self.ctx, id).clauses().iter());
+        let key: Vec<AttrId> = clauses.map(|clause| clause.value).collect();
+        if let Some(times) = self.priced.get(&key) {
+            return Ok(times.clone());
+        }
+        self.least.lowered += 1;
+        let times: Rc<[Time]> = self.lower(module, stage)?.into();
+        self.priced.insert(key, times.clone());
+        Ok(times)
+    }
+
+    /// As [`Self::price`], of what was not lowered before.
+    fn lower(&mut self, module: &Module, stage: usize) -> Result<Vec<Time>, usize> {
         let mut closed = module.clone();
         let blamed = |findings: &[Diagnostic]| {
             let at = |finding: &Diagnostic| self.open.iter().position(|span| *span == Some(finding.span));

@@ -69,6 +69,14 @@ impl Case {
         found
     }
 
+    /// Its kernel's text.
+    pub(crate) fn text(&self) -> String {
+        match self {
+            Self::Drawn { seed, number } => cases::kernel(*seed, *number).1,
+            Self::Kernel { file, .. } => std::fs::read_to_string(file).expect("a kernel"),
+        }
+    }
+
     /// Its module and pipeline; none if it cannot be opened.
     pub(crate) fn open(&self, small: &Context, large: &Context) -> Option<(Module, Vec<OpId>)> {
         match self {
@@ -167,7 +175,7 @@ pub(crate) fn compare(cases: &[Case], most: u64) -> Vec<Compared> {
             let start = Instant::now();
             let mut least = enumerate(case.context(&small, &large), &module, &chain, most);
             least.first = None;
-            found.push((at, least.best, (least.legal, least.tried, least.whole), start.elapsed()));
+            found.push((at, least.best, (least.legal, least.tried, least.lowered, least.whole), start.elapsed()));
         }
         found
     };
@@ -178,9 +186,10 @@ pub(crate) fn compare(cases: &[Case], most: u64) -> Vec<Compared> {
     });
     found.sort_by_key(|found| found.0);
     let mut choices: Vec<_> = choices.into_iter().map(Some).collect();
-    let compared = |(at, best, (legal, tried, whole), searched): (usize, _, (u64, u64, bool), Duration)| {
+    let compared = |(at, best, counts, searched): (usize, _, (u64, u64, u64, bool), Duration)| {
         let (chosen, took) = choices[at].take()??;
-        let least = Least { legal, tried, whole, best, first: None };
+        let (legal, tried, lowered, whole) = counts;
+        let least = Least { legal, tried, lowered, whole, best, first: None };
         Some(Compared { case: cases[at].clone(), least, chosen, took, searched })
     };
     found.into_iter().filter_map(compared).collect()
