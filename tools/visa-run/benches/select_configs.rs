@@ -34,7 +34,14 @@ fn main() {
             let (least, best) = (&case.least, case.least.best.as_ref().map(|best| best.0));
             println!(
                 "{:?}: chosen {:?} in {:?}, least {best:?}, {} legal, {} tried, {} lowered, whole {}, {:?}",
-                case.case, case.chosen.as_ref().ok(), case.took, least.legal, least.tried, least.lowered, least.whole, case.searched
+                case.case,
+                case.chosen.as_ref().ok(),
+                case.took,
+                least.legal,
+                least.tried,
+                least.lowered,
+                least.whole,
+                case.searched
             );
         }
     }
@@ -47,7 +54,10 @@ fn main() {
         if chosen > *least {
             println!(
                 "{:?}: {:?} instead of {least} cycles ({:?}):\n{best}\n{}",
-                case.case, case.chosen, case.least.whole, case.case.text()
+                case.case,
+                case.chosen,
+                case.least.whole,
+                case.case.text()
             );
         }
         if chosen < *least && case.least.whole {
