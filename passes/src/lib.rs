@@ -10,6 +10,7 @@ pub mod canonical;
 pub mod doc;
 pub mod lower;
 mod manager;
+mod node;
 mod options;
 mod pass;
 mod pipeline;

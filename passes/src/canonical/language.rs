@@ -4,11 +4,10 @@
 //! list works at every place of a group; `[A, B]` is `pair(A, pair(B, 1))`. Sizes, kinds of padding and offset tables are
 //! leaves of their own, so that a rule can bind them like mappings.
 
-use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use egg::{Id, Language, RecExpr};
+use egg::{Id, RecExpr};
 use visa_mapping::{Expr, PadKind, Side};
 
 /// What a node is, without its children.
@@ -47,46 +46,7 @@ pub(crate) enum Head {
 }
 
 /// A node of the e-graph.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Node {
-    /// What it is.
-    pub(crate) head: Head,
-    /// Its children.
-    pub(crate) children: Vec<Id>,
-}
-
-impl Node {
-    /// A node with children.
-    pub(crate) fn new(head: Head, children: impl Into<Vec<Id>>) -> Self {
-        Self { head, children: children.into() }
-    }
-}
-
-impl Language for Node {
-    type Discriminant = Head;
-
-    fn discriminant(&self) -> Head {
-        self.head.clone()
-    }
-
-    fn matches(&self, other: &Self) -> bool {
-        self.head == other.head && self.children.len() == other.children.len()
-    }
-
-    fn children(&self) -> &[Id] {
-        &self.children
-    }
-
-    fn children_mut(&mut self) -> &mut [Id] {
-        &mut self.children
-    }
-}
-
-impl fmt::Display for Node {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}", self.head)
-    }
-}
+pub(crate) type Node = crate::node::Node<Head>;
 
 /// What a term of the e-graph stands for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

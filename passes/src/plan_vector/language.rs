@@ -6,7 +6,6 @@ use egg::{
     Rewrite, Runner, SimpleScheduler, StopReason, Subst, Var,
 };
 use std::collections::BTreeMap;
-use std::fmt;
 use std::time::Duration;
 use visa_numerics::{Bits, DType};
 use visa_stream::expression::{Dag, Function, NodeKind};
@@ -32,37 +31,7 @@ pub(crate) enum Head {
 }
 
 /// A node of the e-graph.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Node {
-    head: Head,
-    children: Vec<Id>,
-}
-
-impl Language for Node {
-    type Discriminant = Head;
-
-    fn discriminant(&self) -> Head {
-        self.head.clone()
-    }
-
-    fn matches(&self, other: &Self) -> bool {
-        self.head == other.head && self.children.len() == other.children.len()
-    }
-
-    fn children(&self) -> &[Id] {
-        &self.children
-    }
-
-    fn children_mut(&mut self) -> &mut [Id] {
-        &mut self.children
-    }
-}
-
-impl fmt::Display for Node {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}", self.head)
-    }
-}
+pub(crate) type Node = crate::node::Node<Head>;
 
 /// What is known of a class: its format, and its value if that is one number.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,7 +71,7 @@ impl Analysis<Node> for Values {
     fn modify(graph: &mut EGraph<Node, Self>, id: Id) {
         let Known { dtype, number } = graph[id].data.clone();
         if let Some(bits) = number {
-            let number = graph.add(Node { head: Head::Number(bits, dtype), children: Vec::new() });
+            let number = graph.add(Node::new(Head::Number(bits, dtype), []));
             graph.union(id, number);
         }
     }
@@ -160,8 +129,7 @@ pub(crate) fn saturate(dag: &Dag, rules: &[Rewrite<Node, Values>]) -> (Equals, S
         saturated: matches!(runner.stop_reason, Some(StopReason::Saturated)),
     };
     let root = runner.roots.first().copied().unwrap_or_default();
-    let stream =
-        dag.nodes.first().map(|node| Node { head: Head::Operand(0, node.dtype), children: Vec::new() });
+    let stream = dag.nodes.first().map(|node| Node::new(Head::Operand(0, node.dtype), []));
     let stream = stream.and_then(|stream| runner.egraph.lookup(stream));
     (flatten(&runner.egraph, root, stream), statistics)
 }

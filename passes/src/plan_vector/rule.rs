@@ -148,35 +148,6 @@ mod tests {
     use super::*;
     use visa_stream::expression::NodeKind;
 
-    const EDGES: [u32; 26] = [
-        0,
-        1,
-        2,
-        3,
-        0x3f80_0000,
-        0xbf80_0000,
-        0x4000_0000,
-        0x8000_0000,
-        0x8000_0001,
-        0x0070_0000,
-        0x8070_0000,
-        0x0080_0000,
-        0x8080_0000,
-        0x00ff_ffff,
-        0x7f7f_ffff,
-        0xff7f_ffff,
-        0x7f80_0000,
-        0xff80_0000,
-        0x7fc0_0000,
-        0xffc0_0001,
-        0x7f80_0001,
-        0x7fff_ffff,
-        0xffff_ffff,
-        0x4b80_0000,
-        0x3f00_0001,
-        0xc2ae_ac50,
-    ];
-
     fn rules() -> Vec<VectorRule> {
         parse(BUILTIN).expect("the rules parse")
     }
@@ -212,13 +183,14 @@ mod tests {
     fn exact_rules_keep_every_bit() {
         for rule in rules().iter().filter(|rule| rule.fast.is_none()) {
             let mut patterns = Patterns(0x9e37_79b9_7f4a_7c15);
-            let count = EDGES.len().pow(u32::try_from(rule.operands).expect("few"));
-            let edges = (0..count).map(|at| {
+            let edges: Vec<u32> = [2, 3].into_iter().chain(visa_numerics::edges::F32).collect();
+            let count = edges.len().pow(u32::try_from(rule.operands).expect("few"));
+            let all = (0..count).map(|at| {
                 (0..rule.operands)
-                    .map(|slot| EDGES[at / EDGES.len().pow(slot as u32) % EDGES.len()])
+                    .map(|slot| edges[at / edges.len().pow(slot as u32) % edges.len()])
                     .collect()
             });
-            let mut cases: Vec<Vec<u32>> = edges.collect();
+            let mut cases: Vec<Vec<u32>> = all.collect();
             for _ in 0..20_000 {
                 cases.push((0..rule.operands).map(|_| patterns.next()).collect());
                 cases.push((0..rule.operands).map(|_| patterns.moderate()).collect());

@@ -28,6 +28,8 @@ pub struct Aim {
     pub summed: Option<BTreeSet<AxisId>>,
     /// Axes that a switch brings, or a reduction between slices in the place of what it reduces.
     pub brought: BTreeSet<AxisId>,
+    /// Whether a reduction between slices may move part of time into them: then what the layout at the end holds is not all that is wanted.
+    pub moves: bool,
     /// Whether the stream meets a register file, which brings axes of its own.
     pub pairs: bool,
     /// Whether the stream is summed, or stands in a register file that sums are made with, or is masked with a number: padding must be masked.
@@ -109,6 +111,7 @@ impl Aim {
             chain.iter().find(|op| op.is(&contract::CONTRACT_DECL)).and_then(|op| contract::over(*op, axes));
         aim.summed = over.map(|over| over.iter().filter_map(|name| axes.id(name)).collect());
         aim.brought.extend(aim.freed(chain, axes));
+        aim.moves = chain.iter().any(|op| op.is(&INTER_DECL) && is_open(*op, "slice"));
         if let (Some(kept), Some(row)) = (&mut aim.kept, last.body::<Expr>("row")) {
             kept.extend(names(&row, axes));
         }
@@ -165,6 +168,9 @@ impl Aim {
 
     /// How many coordinates of an axis the result has, counted from 0; `None` if it may have all.
     pub fn wanted(&self, axis: AxisId, axes: &Axes) -> Option<u64> {
+        if self.moves || self.brought.contains(&axis) {
+            return None;
+        }
         let layout = digits(self.layout.as_ref().filter(|_| !self.pairs)?, axes).ok()?;
         let own: Vec<_> = layout.iter().filter(|digit| digit.axis == Some(axis)).collect();
         let reaches = own.iter().map(|digit| digit.stride.saturating_mul(digit.live)).max()?;

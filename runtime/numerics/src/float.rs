@@ -79,7 +79,7 @@ pub(crate) fn f64_to_odd_f32(x: f64) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::INTERESTING_F32;
+    use crate::edges;
 
     /// Low halves around the tie, and the two ends.
     const LOW_HALVES: [u32; 8] = [0, 1, 0x7ffe, 0x7fff, 0x8000, 0x8001, 0xfffe, 0xffff];
@@ -207,8 +207,8 @@ mod tests {
             y if y.is_nan() => 0x7fc0_0000,
             y => flushed(y.to_bits()).to_bits(),
         };
-        for a in INTERESTING_F32 {
-            for b in INTERESTING_F32 {
+        for a in edges::F32 {
+            for b in edges::F32 {
                 let (x, y) = (f64::from(flushed(a)), f64::from(flushed(b)));
                 assert_eq!(bits_of(add, a, b), narrow(x + y), "{a:#x} + {b:#x}");
                 assert_eq!(bits_of(mul, a, b), narrow(x * y), "{a:#x} * {b:#x}");

@@ -8,6 +8,7 @@ mod adapter;
 mod cast;
 mod dot;
 mod dtype;
+pub mod edges;
 mod float;
 mod maximum;
 mod memory;

@@ -140,7 +140,8 @@ pub fn f32_to_f16(x: f32) -> Bits {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{INTERESTING_F32, Random};
+    use crate::edges;
+    use crate::testing::Random;
 
     const ALL: [Minifloat; 3] = [F8E4M3, F8E5M2, F16];
 
@@ -212,7 +213,7 @@ mod tests {
         let mut samples: Vec<f32> =
             halves.chain(past).flat_map(|x| [x.next_down(), x, x.next_up()]).collect();
         samples.extend(table.iter().map(|&x| x as f32));
-        samples.extend(INTERESTING_F32.map(f32::from_bits));
+        samples.extend(edges::F32.map(f32::from_bits));
         samples.extend((0..20_000).map(|_| random.any_f32()));
         samples.extend((0..20_000).map(|_| random.moderate_f32()));
         samples.iter().flat_map(|&x| [x, -x]).collect()

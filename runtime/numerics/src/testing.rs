@@ -1,39 +1,6 @@
-//! Operands for tests: the values where rules change, and a seeded stream of others.
+//! Operands for tests: a seeded stream of values, those where rules change among them.
 
-/// f32 bit patterns on both sides of every rule: zeros, subnormals, the smallest and largest normals, ones with odd
-/// and even last bits, infinities, quiet, signalling and negative NaN.
-pub(crate) const INTERESTING_F32: [u32; 30] = [
-    0x0000_0000,
-    0x8000_0000,
-    0x0000_0001,
-    0x8000_0001,
-    0x0040_0000,
-    0x007f_ffff,
-    0x807f_ffff,
-    0x0080_0000,
-    0x8080_0000,
-    0x0080_0001,
-    0x00c0_0000,
-    0x0100_0000,
-    0x1f80_0000,
-    0x2000_0000,
-    0x3380_0000,
-    0x3f00_0000,
-    0x3f7f_ffff,
-    0x3f80_0000,
-    0xbf80_0000,
-    0x3f80_0001,
-    0x3fff_ffff,
-    0x4b80_0000,
-    0xcb80_0001,
-    0x7f00_0000,
-    0x7f7f_ffff,
-    0xff7f_ffff,
-    0x7f80_0000,
-    0xff80_0000,
-    0x7f80_0001,
-    0xffc1_2345,
-];
+use crate::edges::F32;
 
 /// A xorshift generator: the same values in every run.
 pub(crate) struct Random(u64);
@@ -54,7 +21,7 @@ impl Random {
     pub(crate) fn any_f32(&mut self) -> f32 {
         let draw = self.next();
         if draw.is_multiple_of(4) {
-            f32::from_bits(INTERESTING_F32[draw as usize / 4 % INTERESTING_F32.len()])
+            f32::from_bits(F32[draw as usize / 4 % F32.len()])
         } else {
             f32::from_bits(self.next())
         }

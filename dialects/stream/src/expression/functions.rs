@@ -139,32 +139,9 @@ mod tests {
     /// A planner may take any of the operations of a function: they give the same bits.
     #[test]
     fn operations_of_a_function_agree() {
-        let edges = [
-            0,
-            1,
-            2,
-            31,
-            32,
-            0x3f80_0000,
-            0xbf80_0000,
-            0x8000_0000,
-            0x0000_0001,
-            0x8070_0000,
-            0x0080_0000,
-            0x7f7f_ffff,
-            0x7f80_0000,
-            0xff80_0000,
-            0x7fc0_0000,
-            0xffc0_0001,
-            0x7f80_0001,
-            0x7fff_ffff,
-            0xffff_ffff,
-            0x4b80_0000,
-            0x3f00_0001,
-            0xc2ae_ac50,
-        ];
+        let edges = [1, 2, 31, 32].into_iter().chain(visa_numerics::edges::F32);
         let sweep = (0..400_u32).map(|at| at.wrapping_mul(0x9e37_79b9));
-        let values: Vec<u32> = edges.into_iter().chain(sweep).collect();
+        let values: Vec<u32> = edges.chain(sweep).collect();
         for function in FUNCTIONS {
             for dtype in function.formats() {
                 let rows: Vec<_> = function.rows(dtype).collect();

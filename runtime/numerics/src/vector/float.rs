@@ -82,7 +82,7 @@ fn mask_fma(x: Bits, y: Bits, z: Bits) -> Bits {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::INTERESTING_F32;
+    use crate::edges;
     use crate::{F32_NAN, alu_op, default_mode};
 
     fn run(name: &str, x: f32, y: f32, z: f32) -> f32 {
@@ -180,7 +180,7 @@ mod tests {
             ("Cos", f64::cos),
         ];
         let sweep = (0..200_000_u32).map(|at| at.wrapping_mul(21_493));
-        for bits in INTERESTING_F32.into_iter().chain(sweep) {
+        for bits in edges::F32.into_iter().chain(sweep) {
             let x = f32::from_bits(bits);
             for (name, expected) in oracle {
                 let (found, expected) =

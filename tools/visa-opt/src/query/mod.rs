@@ -3,6 +3,7 @@
 mod canonical;
 mod cell;
 mod compare;
+mod config_rules;
 mod digits;
 mod divide;
 pub(crate) mod flags;
@@ -130,6 +131,14 @@ static VERBS: &[Verb] = &[
         example: "rules --mapping-rules my.rules",
         takes: &[],
         answer: rules::answer,
+        ..Verb::BASE
+    },
+    Verb {
+        name: "config-rules",
+        about: "The rules by which --select-configs chooses: operation, name, equation",
+        example: "config-rules --json",
+        takes: &[],
+        answer: config_rules::answer,
         ..Verb::BASE
     },
 ];
