@@ -114,8 +114,12 @@ impl Write<'_> {
         let time_loops = outer.iter().map(|factor| self.time_loop(factor)).collect::<Result<Vec<_>, _>>()?;
         self.check_complete(&stream, &target)?;
         let mut refused = String::new();
-        for &count in &kept.counts {
+        for (at, &count) in kept.counts.iter().enumerate() {
             let plan = kept.plan(count, &time_loops, division.base);
+            // What is wrong is said of the last one.
+            if at + 1 < kept.counts.len() && safe::collides(&plan) {
+                continue;
+            }
             match self.check_safe(&plan, &target) {
                 Ok(()) => {
                     let start = self.into.map_or(0, |whole| whole.start);

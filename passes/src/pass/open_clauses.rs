@@ -26,7 +26,9 @@ pub static PASS: Pass = Pass {
           compared with it. What only those clauses say of a kernel's meaning stays, or is written down: `over` names the axes that a \
           contraction sums or a reduction between slices reduces, and `slice` what a switch brings to each slice. A contraction that sums a part of an axis stays \
           as it is, and so do its fetch, that of a stream whose flits are packed by counts or a filter, the slices behind a reduction between \
-          them where anything but a transfer reads the result, and the layout of a commit that leaves elements out or starts within an axis.",
+          them where anything but a transfer reads the result, and the layout of a commit that leaves elements out, \
+          starts within an axis or writes values that run along the stream. The place of a \
+          tensor stays of which a load moves a part, or elements one by one.",
     options: &[
         flag("addresses", "open places in memories"),
         flag("configurations", "open the configurations of pipelines, and the layouts of register files and of what is committed"),
@@ -100,6 +102,9 @@ fn meant(op: OpRef<'_>, axes: &Axes) -> Vec<(OpId, &'static str)> {
     if op.is(&switch::DECL) || op.is(&vector_inter::DECL) && reduced(op, axes).is_none() {
         return vec![(op.id, "slice")];
     }
+    if op.is(&TO_DM) && loads_a_part(op, axes) {
+        return vec![(op.id, "cluster"), (op.id, "slice"), (op.id, "element")];
+    }
     if op.is(&fetch::DECL) && decides(op, axes) {
         return vec![(op.id, "time"), (op.id, "packet")];
     }
@@ -109,7 +114,7 @@ fn meant(op: OpRef<'_>, axes: &Axes) -> Vec<(OpId, &'static str)> {
             let starts = digits(&tensor.dim(Dim::Element), axes).is_ok_and(|digits| digits.offset().is_empty());
             starts && streamed.is_some() && streamed == reaches(&tensor, &[Dim::Element], axes)
         });
-        return if whole { Vec::new() } else { vec![(op.id, "element")] };
+        return if whole && !runs(op) { Vec::new() } else { vec![(op.id, "element")] };
     }
     let sums = [(op.is(&CONTRACT_DECL), "packet"), (op.is(&ACCUMULATE_DECL), "time"), (op.is(&ACCUMULATE_DECL), "packet")];
     let mut own = sums.into_iter().filter(|(is, _)| *is).peekable();
@@ -121,6 +126,28 @@ fn meant(op: OpRef<'_>, axes: &Axes) -> Vec<(OpId, &'static str)> {
         return Vec::new();
     }
     own.map(|(_, name)| (op.id, name)).collect()
+}
+
+/// Whether a load moves a part of its tensor, or elements that it names one by one.
+fn loads_a_part(load: OpRef<'_>, axes: &Axes) -> bool {
+    let (source, result) = (operand(load, 0), load.result_type::<Tensor>(0));
+    let held = |tensor: Option<std::rc::Rc<Tensor>>, dims: &[Dim]| reaches(&*tensor?, dims, axes);
+    let there = held(source, &[Dim::Element]);
+    let here = held(result, &[Dim::Cluster, Dim::Slice, Dim::Element]);
+    let (Some(there), Some(here)) = (there, here) else { return true };
+    there.iter().any(|(axis, reach)| here.get(axis) != Some(reach))
+}
+
+/// Whether values of the stream run along it, so that what a slice holds decides what they run over.
+fn runs(commit: OpRef<'_>) -> bool {
+    let mut op = Some(commit);
+    while let Some(own) = op {
+        if own.attr("write_back").is_some() {
+            return true;
+        }
+        op = own.operand_def(0);
+    }
+    false
 }
 
 /// The axes that a reduction between slices reduces, each whole, where the slices behind it are of no meaning to what reads the result.

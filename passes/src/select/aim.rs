@@ -211,7 +211,8 @@ fn masked(map: &Expr, axes: &Axes) -> BTreeSet<AxisId> {
 
 /// The axes of integers that are padded with nothing but zeros in the register file that a stream is aligned to.
 fn zeros(align: OpRef<'_>, axes: &Axes) -> BTreeSet<AxisId> {
-    let weights = operand(align, 1).filter(|weights| align.is(&contract::ALIGN_DECL) && !weights.dtype.is_float());
+    let weights =
+        operand(align, 1).filter(|weights| align.is(&contract::ALIGN_DECL) && !weights.dtype.is_float());
     let held = weights.and_then(|weights| digits(&weights.dim(Dim::Element), axes).ok());
     let padded: Vec<Digit> =
         held.iter().flat_map(|held| held.iter().copied()).filter(|digit| digit.live < digit.extent).collect();

@@ -13,6 +13,7 @@ pub mod graph;
 pub mod optional;
 pub mod padded;
 pub mod placement;
+pub mod places;
 pub mod report;
 pub mod rule;
 pub mod rules;

@@ -2,7 +2,6 @@
 //! what all of them cost. Each pipeline is chosen for every layout of what it reads, and an integer program takes the layouts that cost the
 //! least together.
 
-use super::aim::Aim;
 use super::clock::{Clock, Phase};
 use super::driver::ENDS;
 use super::graph::open_clauses;
@@ -289,8 +288,7 @@ impl<'a> Group<'a> {
         for &reader in &pipeline.readers {
             let ops: Vec<OpRef<'_>> =
                 self.pipelines[reader].chain.iter().map(|&id| module.op(self.ctx, id)).collect();
-            for (row, element) in layouts(begin, converted, &Aim::of(&ops, &axes), &axes, &machine(self.ctx))
-            {
+            for (row, element) in layouts(begin, converted, &ops, &axes, &machine(self.ctx)) {
                 let agree = super::trf_layouts::agrees(end, "row", &row)
                     && super::trf_layouts::agrees(end, "element", &element);
                 let value = |map| Some(self.ctx.body_attr(&MAP, map));
@@ -300,8 +298,6 @@ impl<'a> Group<'a> {
                 }
             }
         }
-        // Those with the most rows first: a bound leaves out what reads slowest.
-        found.reverse();
         found
     }
 

@@ -1,13 +1,15 @@
 //! The layouts of a tensor register file that a contraction can read.
 
-use super::aim::Aim;
+use super::aim::{Aim, names};
 use super::digit_lists::{mapping, orders};
 use super::padded::whole_flits;
+use super::rules::sliding;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use visa_ir::module::OpRef;
 use visa_ir::open::is_open;
 use visa_machine::Machine;
-use visa_mapping::{Axes, Digit, Dim, Expr, Tensor, digits};
+use visa_mapping::{Axes, AxisId, Digit, Dim, Expr, PadKind, Tensor, digits};
 use visa_numerics::DType;
 use visa_stream::ops::store::TO_TRF;
 
@@ -24,12 +26,12 @@ pub fn agrees(op: OpRef<'_>, name: &str, value: &Expr) -> bool {
 /// Most digits whose every order is tried.
 const MOST_ORDERED: usize = 3;
 
-/// Layouts that a contraction can read: in rows the inner or outer part of an axis that is kept, in each row the rest of what is kept and
-/// innermost, where packets are contiguous, what is summed.
+/// Layouts that the contraction of the pipeline `reader` can read, those with the most rows first: in rows the inner or outer part of an axis
+/// that the stream lacks, in each row the rest.
 pub fn layouts(
     begin: OpRef<'_>,
     converted: Option<DType>,
-    aim: &Aim,
+    reader: &[OpRef<'_>],
     axes: &Axes,
     machine: &Machine,
 ) -> Vec<(Expr, Expr)> {
@@ -37,32 +39,25 @@ pub fn layouts(
     let Some(source) = source else { return Vec::new() };
     let dtype = converted.unwrap_or(source.dtype);
     let Ok(held) = digits(&source.dim(Dim::Packet), axes) else { return Vec::new() };
-    let held: Vec<Digit> = held.iter().rev().copied().collect();
-    let held = held.into_iter().filter(|digit| digit.axis.is_some() && digit.live > 1);
-    let held: Vec<Digit> = held.map(|digit| Digit { extent: digit.live, ..digit }).collect();
-    let (kept, summed): (Vec<Digit>, Vec<Digit>) = held
-        .into_iter()
-        .partition(|digit| digit.axis.is_some_and(|axis| aim.knows_sums() && !aim.sums_over(axis)));
+    let held = held.iter().rev().filter(|digit| digit.axis.is_some() && digit.live > 1);
+    let held: Vec<Digit> = held.map(|digit| Digit { extent: digit.live, ..*digit }).collect();
+    let partner = Partner::of(reader, axes);
+    let counts = machine.limits.row_counts.iter().rev();
+    let rows: Vec<_> = counts.flat_map(|&rows| row_choices(&held, rows, &partner)).collect();
     // What no row has room for need not be tried.
     let fits = |element: &Expr| {
         let bytes = element.size(axes).ok().and_then(|elements| dtype.bytes(elements));
         bytes.is_some_and(|bytes| bytes <= machine.memory.trf_bytes_per_row)
     };
     let mut found = Vec::new();
-    for &rows in &machine.limits.row_counts {
-        for (row, rest) in row_choices(&kept, rows) {
-            for rest in orders(&rest, MOST_ORDERED) {
-                for inner in orders(&summed, MOST_ORDERED) {
-                    let parts = mapping(rest.iter(), axes).zip(mapping(inner.iter(), axes));
-                    let elements = parts.map(|parts| whole_flits(parts, dtype, machine, axes));
-                    let row = mapping(row.iter(), axes);
-                    let elements = elements.into_iter().flatten().filter(fits);
-                    let all = elements.filter_map(|element| Some((row.clone()?, element)));
-                    for layout in all {
-                        if !found.contains(&layout) {
-                            found.push(layout);
-                        }
-                    }
+    for ways in [in_order, apart, shared_inside, by_sums] {
+        for (row, rest) in &rows {
+            let Some(row) = mapping(row.iter(), axes) else { continue };
+            let parts = ways(rest, &partner, axes).into_iter();
+            for element in parts.flat_map(|parts| whole_flits(parts, dtype, machine, axes)).filter(fits) {
+                let layout = (row.clone(), element);
+                if !found.contains(&layout) {
+                    found.push(layout);
                 }
             }
         }
@@ -70,13 +65,91 @@ pub fn layouts(
     found
 }
 
-/// Ways to put `rows` positions of one digit into rows, with what is left.
-fn row_choices(kept: &[Digit], rows: u64) -> Vec<(Option<Digit>, Vec<Digit>)> {
-    if rows == 1 {
-        return vec![(None, kept.to_vec())];
+/// What meets a register file.
+struct Partner {
+    aim: Aim,
+    /// The axes of the stream.
+    streamed: BTreeSet<AxisId>,
+    /// How far the elements of its windows are apart.
+    strides: BTreeSet<u64>,
+}
+
+impl Partner {
+    fn of(reader: &[OpRef<'_>], axes: &Axes) -> Self {
+        let tensor: Option<Rc<Tensor>> = reader.first().and_then(|begin| begin.result_type(0));
+        let stream = tensor.map(|tensor| tensor.dim(Dim::Packet));
+        Self {
+            aim: Aim::of(reader, axes),
+            streamed: stream.iter().flat_map(|stream| names(stream, axes)).collect(),
+            strides: stream.iter().flat_map(sliding::strides).filter(|&stride| stride > 1).collect(),
+        }
     }
+
+    fn sums(&self, digit: &Digit) -> bool {
+        digit.axis.is_some_and(|axis| !self.aim.knows_sums() || self.aim.sums_over(axis))
+    }
+
+    fn streams(&self, digit: &Digit) -> bool {
+        digit.axis.is_some_and(|axis| self.streamed.contains(&axis))
+    }
+}
+
+/// An outer part of a row, and an inner one: it is filled up where the row has no whole flits.
+type Parts = (Expr, Expr);
+
+fn parts((outer, inner): (&[Digit], &[Digit]), axes: &Axes) -> Option<Parts> {
+    mapping(outer, axes).zip(mapping(inner, axes))
+}
+
+/// The order of the tensor: what is loaded is contiguous (book 18).
+fn in_order(rest: &[Digit], partner: &Partner, axes: &Axes) -> Vec<Parts> {
+    let shared = rest.iter().rev().take_while(|digit| partner.streams(digit)).count();
+    let mut cuts = vec![rest.len() - shared, rest.len().saturating_sub(1)];
+    cuts.dedup();
+    cuts.into_iter().filter_map(|cut| parts(rest.split_at(cut), axes)).collect()
+}
+
+/// What is kept in any order, and innermost, where packets are contiguous, what is summed in any order.
+fn by_sums(rest: &[Digit], partner: &Partner, axes: &Axes) -> Vec<Parts> {
+    let (summed, kept): (Vec<Digit>, Vec<Digit>) =
+        rest.iter().copied().partition(|digit| partner.sums(digit));
+    let inner = orders(&summed, MOST_ORDERED);
+    let all = orders(&kept, MOST_ORDERED).into_iter();
+    let all = all.flat_map(|outer| inner.iter().map(move |inner| (outer.clone(), inner)));
+    all.filter_map(|(outer, inner)| parts((&outer, inner), axes)).collect()
+}
+
+/// The digits with any one innermost that the stream has as well.
+fn with_shared_inside(rest: &[Digit], partner: &Partner) -> Vec<Vec<Digit>> {
+    let shared = rest.iter().filter(|digit| partner.streams(digit));
+    let others = |own: &Digit| rest.iter().filter(|digit| *digit != own).copied().collect::<Vec<_>>();
+    shared.map(|own| [&others(own)[..], &[*own]].concat()).collect()
+}
+
+/// Innermost any one axis that the stream has as well: its packets may hold it, summed or not.
+fn shared_inside(rest: &[Digit], partner: &Partner, axes: &Axes) -> Vec<Parts> {
+    let all = with_shared_inside(rest, partner);
+    all.iter().filter_map(|order| parts(order.split_at(order.len() - 1), axes)).collect()
+}
+
+/// Zeros behind each element, for what lies between the elements of a window (book 15). A load may only be able to fetch the zeros behind one
+/// of the axes.
+fn apart(rest: &[Digit], partner: &Partner, axes: &Axes) -> Vec<Parts> {
+    let all = with_shared_inside(rest, partner);
+    let gaps = partner.strides.iter().map(|&stride| Expr::Literal(1).pad(stride, PadKind::Zero));
+    let both = gaps.flat_map(|gap| all.iter().map(move |order| (mapping(order, axes), gap.clone())));
+    both.filter_map(|(order, gap)| order.map(|order| (order, gap))).collect()
+}
+
+/// Ways to put `rows` positions of one digit that the stream lacks into rows, with what is left.
+fn row_choices(held: &[Digit], rows: u64, partner: &Partner) -> Vec<(Option<Digit>, Vec<Digit>)> {
+    if rows == 1 {
+        return vec![(None, held.to_vec())];
+    }
+    let may =
+        |digit: &Digit| digit.live.is_multiple_of(rows) && !partner.sums(digit) && !partner.streams(digit);
     let mut choices = Vec::new();
-    for (at, digit) in kept.iter().enumerate().filter(|(_, digit)| digit.live.is_multiple_of(rows)) {
+    for (at, digit) in held.iter().enumerate().filter(|(_, digit)| may(digit)) {
         let left = digit.live / rows;
         let parts = [
             (
@@ -89,7 +162,7 @@ fn row_choices(kept: &[Digit], rows: u64) -> Vec<(Option<Digit>, Vec<Digit>)> {
             ),
         ];
         for (row, rest) in parts {
-            let mut others = kept.to_vec();
+            let mut others = held.to_vec();
             others[at] = rest;
             others.retain(|digit| digit.extent > 1);
             choices.push((Some(row), others));

@@ -61,6 +61,19 @@ pub(super) fn by_digits(plan: &Plan, target: &Digits, within_others: bool) -> bo
     loops.next().is_none() && base < weight && leaves_no_axis
 }
 
+/// Whether two loops of a plan come to one position for certain: one takes as many steps as a step of the other is long.
+pub(super) fn collides(plan: &Plan) -> bool {
+    let loops: Vec<(u64, u64)> = plan.loops.iter().filter(|step| step.limit > 1).filter_map(even).collect();
+    let meets = |(stride, limit): (u64, u64), (other, _): (u64, u64)| {
+        other.is_multiple_of(stride) && other / stride < limit
+    };
+    let pairs = loops
+        .iter()
+        .enumerate()
+        .flat_map(|(at, &one)| loops[at + 1..].iter().map(move |&other| (one, other)));
+    pairs.into_iter().any(|(one, other)| meets(one, other) || meets(other, one))
+}
+
 /// Stride and limit of a loop that goes forward in even steps.
 fn even(step: &Loop) -> Option<(u64, u64)> {
     match step.pace {
@@ -162,8 +175,8 @@ mod tests {
         "[C / 4, A # 8, C % 4]",
         "[A / 2, B, A % 2]",
         "[A # 8 / 2, A # 8 % 2]",
-        "[[A, B] # 20]",
-        "C # 16",
+        "[[A, B] # 21]",
+        "[C # 16]",
     ];
 
     fn plan(base: i64, loops: &[(u64, i64)]) -> Plan {
@@ -197,8 +210,10 @@ mod tests {
             base in 0..8_i64,
             loops in prop::collection::vec((1..7_u64, prop::sample::select(&[1_i64, 2, 3, 4, 6, 8, 9, 12, 18, 24][..])), 0..4),
         ) {
-            let (digits, positions) = both(layout, &plan(base, &loops));
+            let plan = plan(base, &loops);
+            let (digits, positions) = both(layout, &plan);
             prop_assert!(positions || !digits, "{layout} {base} {loops:?}");
+            prop_assert!(!positions || !collides(&plan), "{layout} {base} {loops:?}");
         }
     }
 
@@ -214,6 +229,7 @@ mod tests {
         // The last packet runs over the end, two loops write position 2, a loop starts too late.
         assert_eq!(both("[B, A]", &plan(0, &[(4, 6), (6, 1)])), (false, false));
         assert_eq!(both("[B, A]", &plan(0, &[(3, 2), (3, 1)])), (false, false));
+        assert!(collides(&plan(0, &[(3, 2), (3, 1)])) && !collides(&plan(0, &[(3, 3), (3, 1)])));
         assert_eq!(both("[B, A]", &plan(1, &[(3, 6), (6, 1)])), (false, false));
     }
 }

@@ -17,8 +17,7 @@ use visa_mapping::attrs::MAP;
 use visa_mapping::facts::{check_mappings, machine, mapping_error};
 use visa_mapping::ops::transfer::free_axes;
 use visa_mapping::{
-    Axes, AxisId, Digits, Dim, Expr, Opaque, PadKind, Padded, Placement, Tensor, digits, operand, padded_terms,
-    place, without_zeros,
+    Axes, AxisId, Digits, Dim, Expr, Opaque, PadKind, Padded, Placement, Tensor, operand, padded_terms, place, without_zeros,
 };
 use visa_numerics::DType;
 
@@ -308,7 +307,7 @@ fn verify_contract(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         let fix = "sum more of the packet, or nothing: without a sum its first 32 products are kept".to_owned();
         return Err(op.clause_error("C2", "packet", message).fix(Some(fix)));
     }
-    check_over(op, &moved(&packet.clone().modulo(1 << depth), axes), axes)?;
+    check_over(op, &moved_along(&packet.clone().modulo(1 << depth), axes), axes)?;
     match reduction(op) {
         ContractionKind::Add => Ok(()),
         ContractionKind::Max => check_max(op, &source, &sums, axes),
@@ -327,12 +326,11 @@ fn axes_of(map: &Expr, axes: &Axes) -> BTreeSet<Arc<str>> {
     map.axis_names(axes).into_iter().collect()
 }
 
-/// The axes along which a mapping moves; where it has no digits, all that it names.
-fn moved(map: &Expr, axes: &Axes) -> BTreeSet<Arc<str>> {
-    match digits(map, axes) {
-        Ok(digits) => digits.axes().into_keys().map(|axis| axes.name(axis).into()).collect(),
-        Err(_) => axes_of(map, axes),
-    }
+/// The axes along which the elements of a mapping move; where it has no digits, since it cuts through padding, all that it names.
+fn moved_along(map: &Expr, axes: &Axes) -> BTreeSet<Arc<str>> {
+    let elements = without_zeros(map, axes).ok().and_then(|elements| plan::digits_of(&elements, axes).ok());
+    let Some(digits) = elements else { return axes_of(map, axes) };
+    digits.axes().into_keys().map(|axis| axes.name(axis).into()).collect()
 }
 
 /// C4: axes that are summed are among those that are to be.

@@ -52,6 +52,12 @@ fn slide(map: &Expr) -> Option<&[(Expr, u64)]> {
     }
 }
 
+/// The strides of everything that slides in a mapping.
+pub fn strides(map: &Expr) -> Vec<u64> {
+    let windows = terms(map);
+    windows.iter().filter_map(slide).flatten().map(|(_, stride)| *stride).collect()
+}
+
 /// The terms of a mapping, those of nested groups too.
 fn terms(map: &Expr) -> Vec<Expr> {
     match map {

@@ -175,7 +175,12 @@ pub(crate) fn compare(cases: &[Case], most: u64) -> Vec<Compared> {
             let start = Instant::now();
             let mut least = enumerate(case.context(&small, &large), &module, &chain, most);
             least.first = None;
-            found.push((at, least.best, (least.legal, least.tried, least.lowered, least.whole), start.elapsed()));
+            found.push((
+                at,
+                least.best,
+                (least.legal, least.tried, least.lowered, least.whole),
+                start.elapsed(),
+            ));
         }
         found
     };

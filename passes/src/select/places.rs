@@ -1,0 +1,556 @@
+//! Where tensors of a kernel may lie in data memory: which parts of which axes clusters and slices hold, and what that costs at least.
+
+use super::digit_lists::mapping;
+use super::driver::ENDS;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::{OpId, OpRef, ValueId};
+use visa_ir::open::is_open;
+use visa_machine::Machine;
+use visa_mapping::facts::machine;
+use visa_mapping::{Axes, AxisId, Digit, Digits, Dim, Expr, PadKind, Tensor, digits, operand, view};
+use visa_stream::ops::commit_packed::DECL as PACKED;
+use visa_stream::ops::contract::CONTRACT_DECL;
+use visa_stream::ops::vector_inter;
+
+/// The clauses that say where a tensor lies.
+pub const CLAUSES: [&str; 3] = ["cluster", "slice", "element"];
+
+/// Operations that move whole tensors.
+const TRANSFERS: [&str; 3] = ["tm.to_dm", "tm.to_hbm", "tm.to_host"];
+
+/// Clauses that name axes without saying what a slice holds of them.
+const NAMES: [&str; 3] = ["slice", "over", "axis"];
+
+/// Most axes of a result that are spread.
+const MOST_AXES: usize = 3;
+
+/// Most combinations of the places of tensors that have nothing to do with each other.
+const MOST_COMBINATIONS: usize = 1024;
+
+/// A load with its cluster, slice and element mapping.
+pub type Load = (OpId, [Expr; 3]);
+
+/// An axis that may be spread.
+struct Part {
+    axis: AxisId,
+    /// How many coordinates of it the tensors hold.
+    reach: u64,
+    /// Into how many parts it must be cut, if that is known.
+    parts: Option<u64>,
+}
+
+/// Places of all tensors whose place is open.
+#[derive(Clone)]
+pub struct Place {
+    /// Each load with its cluster, slice and element mapping.
+    pub loads: Vec<Load>,
+    /// The same with rows that start at whole flits, if some do not.
+    pub padded: Option<Vec<Load>>,
+    /// Cycles of all transfers: a kernel takes at least these.
+    pub transfers: u64,
+    /// Cycles to transfer the tensors and to fetch each once: what the order of trying goes by.
+    pub estimate: u64,
+    /// How many slices hold a part.
+    pub slices: u64,
+    /// Terms of the mappings of slices.
+    terms: usize,
+}
+
+/// What a slice holds of a tensor.
+struct Held {
+    element: Expr,
+    /// The same with rows that start at whole flits, if they do not.
+    padded: Option<Expr>,
+    /// Elements.
+    count: u64,
+    /// The element mapping's digits, innermost first; none where it has none.
+    digits: Vec<Digit>,
+}
+
+/// Tensors that meet each other, with what becomes of them.
+struct Group<'a> {
+    function: OpRef<'a>,
+    axes: &'a Axes,
+    machine: Rc<Machine>,
+    /// The loads with an open place.
+    loads: Vec<OpId>,
+    /// Clusters and slices that are written of another load.
+    written: Option<(Expr, Expr)>,
+    /// What slices hold of loads that a stream meets behind an operation that says so.
+    met: BTreeMap<OpId, Expr>,
+    /// Whether a result is made of them.
+    gives: bool,
+    /// The axes of the results, outermost first.
+    kept: Vec<Part>,
+    /// Axes that are reduced between slices.
+    reduced: Vec<Part>,
+    /// Whether a register file multiplies what streams by.
+    contracts: bool,
+}
+
+/// Places of the tensors of a function whose place is open, the cheapest by estimate first; none if no place is open.
+///
+/// # Errors
+/// That nothing says what the axes of the results are.
+pub fn places(function: OpRef<'_>, axes: &Axes) -> Result<Vec<Place>, Diagnostic> {
+    let groups = groups(function, axes);
+    if !groups.is_empty() && groups.iter().all(|group| group.written.is_none() && !group.gives) {
+        let message =
+            "the layout of this kernel's tensors is open, and nothing says what axes its result has"
+                .to_owned();
+        let error = Diagnostic::error("select-configs", function.span(), message);
+        return Err(error.fix("give `tm.to_hbm` an element mapping".to_owned()));
+    }
+    let all = |each: usize| groups.iter().try_fold(1_usize, |all, _| all.checked_mul(each));
+    let fits = |each: &usize| all(*each).is_some_and(|all| all <= MOST_COMBINATIONS);
+    let each = (1..=MOST_COMBINATIONS).take_while(fits).last().unwrap_or(1);
+    let none = Place::none();
+    let mut all = if groups.is_empty() { Vec::new() } else { vec![none] };
+    for group in groups {
+        let mut own = group.places();
+        own.truncate(each);
+        all = all.iter().flat_map(|place| own.iter().map(|other| place.with(other))).collect();
+    }
+    sort(&mut all);
+    Ok(all)
+}
+
+/// The cheapest first; of those, the ones in the fewest slices, then of the fewest terms.
+fn sort(places: &mut [Place]) {
+    places.sort_by_key(|place| (place.estimate, place.slices, place.terms));
+}
+
+impl Place {
+    fn none() -> Self {
+        Self { loads: Vec::new(), padded: None, transfers: 0, estimate: 0, slices: 1, terms: 0 }
+    }
+
+    fn with(&self, other: &Self) -> Self {
+        let rows = |place: &Self| place.padded.clone().unwrap_or_else(|| place.loads.clone());
+        let padded = self.padded.is_some() || other.padded.is_some();
+        Self {
+            loads: [&self.loads[..], &other.loads[..]].concat(),
+            padded: padded.then(|| [rows(self), rows(other)].concat()),
+            terms: self.terms + other.terms,
+            transfers: self.transfers.saturating_add(other.transfers),
+            estimate: self.estimate.saturating_add(other.estimate),
+            slices: self.slices.saturating_mul(other.slices),
+        }
+    }
+}
+
+/// The groups of tensors of a function that meet each other, of those with an open place.
+fn groups<'a>(function: OpRef<'a>, axes: &'a Axes) -> Vec<Group<'a>> {
+    let ops: Vec<OpRef<'a>> = body(function);
+    let mut group_of: BTreeMap<ValueId, usize> = BTreeMap::new();
+    for (number, op) in ops.iter().enumerate() {
+        let apart = ["tm.to_dm", "tm.return"].contains(&op.name());
+        let operands = op.operands().iter().filter(|_| !apart);
+        let own: BTreeSet<usize> = operands.filter_map(|value| group_of.get(value).copied()).collect();
+        let joined = own.first().copied().or((op.name() == "tm.to_dm").then_some(number));
+        let Some(joined) = joined else { continue };
+        group_of.values_mut().filter(|group| own.contains(group)).for_each(|group| *group = joined);
+        group_of.extend(op.results().iter().map(|&value| (value, joined)));
+    }
+    let numbers: BTreeSet<usize> = group_of.values().copied().collect();
+    let member = |op: &&OpRef<'_>, group: usize| {
+        let values = if op.name() == "tm.to_dm" { op.results() } else { op.operands() };
+        values.iter().any(|value| group_of.get(value) == Some(&group))
+    };
+    let grouped = numbers.into_iter().map(|group| {
+        let own: Vec<OpRef<'a>> = ops.iter().filter(|op| member(op, group)).copied().collect();
+        Group::of(function, &own, axes)
+    });
+    grouped.filter(|group| !group.loads.is_empty()).collect()
+}
+
+/// The operations of a function.
+fn body(function: OpRef<'_>) -> Vec<OpRef<'_>> {
+    let block = function.regions().first();
+    block
+        .into_iter()
+        .flat_map(|&block| function.module.ops(block).iter().map(|&id| function.other(id)))
+        .collect()
+}
+
+impl<'a> Group<'a> {
+    fn of(function: OpRef<'a>, ops: &[OpRef<'a>], axes: &'a Axes) -> Self {
+        let (open, closed): (Vec<OpRef<'a>>, Vec<OpRef<'a>>) = ops
+            .iter()
+            .filter(|op| op.name() == "tm.to_dm")
+            .partition(|op| CLAUSES.iter().any(|clause| is_open(**op, clause)));
+        let map = |op: OpRef<'_>, name: &str| op.body::<Expr>(name).map(|map| (*map).clone());
+        let place = |op: &OpRef<'_>| map(*op, "cluster").zip(map(*op, "slice"));
+        let results = ops.iter().filter(|op| op.name() == "tm.to_hbm").filter_map(|op| map(*op, "element"));
+        let loaded = ops.iter().filter(|op| op.name() == "tm.to_dm").filter_map(|op| source(*op));
+        let kept = reaches(results, axes);
+        let reduced = reduced(ops, &kept, &reaches(loaded, axes), axes);
+        let (said, whole) = (said(ops, axes), whole(ops, axes));
+        let ordered = ops.iter().any(|op| op.is(&PACKED) || op.attr("write_back").is_some());
+        let part = |(axis, reach): (AxisId, u64)| {
+            let known = said.get(&axis).copied();
+            let parts = known.or((ordered || whole.contains(&axis)).then_some(1));
+            Part { axis, reach, parts }
+        };
+        Self {
+            function,
+            axes,
+            machine: machine(function.ctx),
+            loads: open.iter().map(|op| op.id).collect(),
+            written: closed.iter().chain(&open).find_map(place),
+            met: met(ops),
+            gives: ops.iter().any(|op| op.name() == "tm.to_hbm"),
+            kept: kept.into_iter().map(part).collect(),
+            reduced,
+            contracts: ops.iter().any(|op| op.is(&CONTRACT_DECL)),
+        }
+    }
+}
+
+/// Into how many parts axes of results are cut where the layout is written of what is committed and then stored.
+fn said(ops: &[OpRef<'_>], axes: &Axes) -> BTreeMap<AxisId, u64> {
+    let mut found = BTreeMap::new();
+    for store in ops.iter().filter(|op| op.name() == "tm.to_hbm") {
+        let mut commit = store.operand_def(0);
+        while let Some(view) = commit.filter(|op| view::kind(*op).is_some()) {
+            commit = view.operand_def(0);
+        }
+        let commit = commit.filter(|op| op.name().starts_with("stream.commit"));
+        let layout = |op: OpRef<'_>| digits(&*op.body::<Expr>("element")?, axes).ok();
+        let Some((own, whole)) = commit.and_then(layout).zip(layout(*store)) else { continue };
+        let named: BTreeSet<AxisId> = whole.iter().filter_map(|digit| digit.axis).collect();
+        // What is overwritten may be a part of what a slice holds.
+        let part = own.offset().iter().map(|offset| offset.axis).collect::<BTreeSet<_>>();
+        for axis in named.difference(&part) {
+            let (all, held) = (reach(&whole, *axis), reach(&own, *axis));
+            if held >= all || all.is_multiple_of(held) {
+                found.insert(*axis, (all / held).max(1));
+            }
+        }
+    }
+    found
+}
+
+/// Axes of which each slice holds all: a written clause names all of it, a part that does not start at the first, or, if it is a view's or says
+/// what is overwritten, any part. In several slices that would be several parts.
+fn whole(ops: &[OpRef<'_>], axes: &Axes) -> BTreeSet<AxisId> {
+    let mut found = BTreeSet::new();
+    for op in ops.iter().filter(|op| !TRANSFERS.contains(&op.name())) {
+        let any = view::kind(*op).is_some() || op.name() == "stream.commit_view";
+        let clauses = op.clauses().iter().filter(|clause| !NAMES.contains(&&*clause.name));
+        let maps = clauses.filter_map(|clause| op.body::<Expr>(&clause.name));
+        for map in maps.filter_map(|map| digits(&map, axes).ok()) {
+            found.extend(map.offset().iter().map(|offset| offset.axis));
+            let all = |axis: &AxisId| reach(&map, *axis) >= axes.size(*axis);
+            found.extend(map.iter().filter_map(|digit| digit.axis).filter(|axis| any || all(axis)));
+        }
+    }
+    found
+}
+
+/// How many coordinates of an axis digits reach.
+fn reach(map: &Digits, axis: AxisId) -> u64 {
+    let own = map.iter().filter(|digit| digit.axis == Some(axis));
+    own.map(|digit| digit.stride.saturating_mul(digit.live)).max().unwrap_or(1)
+}
+
+/// The layout in HBM of what an operation loads.
+fn source(load: OpRef<'_>) -> Option<Expr> {
+    operand(load, 0).map(|tensor| tensor.dim(Dim::Element))
+}
+
+/// The axes of some layouts, outermost first, and how many coordinates of each they hold.
+fn reaches(layouts: impl Iterator<Item = Expr>, axes: &Axes) -> Vec<(AxisId, u64)> {
+    let mut found: Vec<(AxisId, u64)> = Vec::new();
+    for layout in layouts.filter_map(|layout| digits(&layout, axes).ok()) {
+        for digit in layout.iter().rev() {
+            let Some(axis) = digit.axis else { continue };
+            let reach = digit.stride.saturating_mul(digit.live).min(axes.size(axis));
+            match found.iter_mut().find(|(own, _)| *own == axis) {
+                Some((_, most)) => *most = reach.max(*most),
+                None => found.push((axis, reach)),
+            }
+        }
+    }
+    found
+}
+
+/// Axes that reductions between slices reduce: those that they name, or else those that are loaded and that no result has.
+fn reduced(ops: &[OpRef<'_>], kept: &[(AxisId, u64)], loaded: &[(AxisId, u64)], axes: &Axes) -> Vec<Part> {
+    let reductions: Vec<_> = ops.iter().filter(|op| op.is(&vector_inter::DECL)).collect();
+    let named: BTreeSet<AxisId> =
+        reductions.iter().filter_map(|op| vector_inter::over(**op, axes)).flatten().collect();
+    let unnamed = reductions.iter().any(|op| vector_inter::over(**op, axes).is_none());
+    let gone = |axis: &AxisId| kept.iter().all(|(own, _)| own != axis);
+    let own = loaded.iter().filter(|(axis, _)| named.contains(axis) || unnamed && gone(axis));
+    own.map(|&(axis, reach)| Part { axis, reach, parts: named.contains(&axis).then_some(reach) }).collect()
+}
+
+/// The loads that a stream meets behind an operation that says what slices hold, and what it says.
+fn met(ops: &[OpRef<'_>]) -> BTreeMap<OpId, Expr> {
+    let mut found = BTreeMap::new();
+    let mut behind: BTreeMap<ValueId, Expr> = BTreeMap::new();
+    for op in ops.iter().filter(|op| op.name().starts_with("stream.")) {
+        let said = op.body::<Expr>("slice").map(|slice| (*slice).clone());
+        let first = op.operands().first().and_then(|stream| behind.get(stream).cloned());
+        let Some(slice) = said.or(first) else { continue };
+        for &met in op.operands().iter().skip(1) {
+            found.extend(loaded(*op, met).map(|load| (load, slice.clone())));
+        }
+        if !ENDS.contains(&op.name()) {
+            behind.extend(op.results().iter().map(|&value| (value, slice.clone())));
+        }
+    }
+    found
+}
+
+/// The load of a tensor that stands in data memory or in a register file.
+fn loaded(op: OpRef<'_>, mut value: ValueId) -> Option<OpId> {
+    loop {
+        let made = op.module.def_op(value).map(|id| op.other(id))?;
+        if made.name() == "tm.to_dm" {
+            return Some(made.id);
+        }
+        value = *made.operands().first()?;
+    }
+}
+
+impl Group<'_> {
+    /// Every place, the cheapest first.
+    fn places(&self) -> Vec<Place> {
+        let mut places: Vec<Place> = match &self.written {
+            Some((cluster, slice)) => self.place(cluster, slice).into_iter().collect(),
+            None => self.spreads().iter().filter_map(|(cluster, slice)| self.place(cluster, slice)).collect(),
+        };
+        sort(&mut places);
+        places.dedup_by(|one, other| one.loads == other.loads);
+        places
+    }
+
+    /// Every way to spread the axes over clusters and slices.
+    fn spreads(&self) -> Vec<(Expr, Expr)> {
+        let topology = &self.machine.topology;
+        let all = topology.clusters_per_chip.saturating_mul(topology.slices_per_cluster);
+        let kept: Vec<&Part> =
+            self.kept.iter().filter(|part| part.parts != Some(1)).take(MOST_AXES).collect();
+        let reduced: Vec<&Part> = self.reduced.iter().collect();
+        let mut found = Vec::new();
+        for way in ways(&kept, all) {
+            let outer: Vec<Digit> = self.digits(&kept, &way);
+            let room = all / way.iter().product::<u64>().max(1);
+            for way in ways(&reduced, room) {
+                let inner = self.digits(&reduced, &way);
+                found.extend(self.spread(&outer, &inner));
+                if !outer.is_empty() && !inner.is_empty() {
+                    found.extend(self.spread(&inner, &outer));
+                }
+            }
+        }
+        if found.is_empty() {
+            found.extend(self.spread(&[], &[]));
+        }
+        found
+    }
+
+    /// The parts of axes as digits.
+    fn digits(&self, parts: &[&Part], way: &[u64]) -> Vec<Digit> {
+        let digit = |(part, &parts): (&&Part, &u64)| Digit {
+            axis: Some(part.axis),
+            stride: part.reach / parts,
+            extent: parts,
+            live: parts,
+            kind: PadKind::Top,
+            axis_size: self.axes.size(part.axis),
+        };
+        parts.iter().zip(way).map(digit).filter(|digit| digit.extent > 1).collect()
+    }
+
+    /// Digits over slices; where there are too many, part of the outermost over the clusters.
+    fn spread(&self, outer: &[Digit], inner: &[Digit]) -> Option<(Expr, Expr)> {
+        let topology = &self.machine.topology;
+        let (clusters, all) = (topology.clusters_per_chip, topology.slices_per_cluster);
+        let mut slice: Vec<Digit> = outer.iter().chain(inner).copied().collect();
+        let mut cluster = None;
+        if slice.iter().map(|digit| digit.extent).product::<u64>() > all {
+            // Clusters exchange nothing.
+            let reduces = |digit: &Digit| self.reduced.iter().any(|part| digit.axis == Some(part.axis));
+            let first =
+                slice.iter_mut().find(|digit| !reduces(digit) && digit.extent.is_multiple_of(clusters))?;
+            let extent = first.extent / clusters;
+            cluster =
+                Some(Digit { stride: first.stride * extent, extent: clusters, live: clusters, ..*first });
+            *first = Digit { extent, live: extent, ..*first };
+            slice.retain(|digit| digit.extent > 1);
+        }
+        let padded = |map: Expr, all: u64| match map.size(self.axes) {
+            Ok(size) if size < all => Some(map.pad(all, PadKind::Top)),
+            Ok(size) => (size == all).then_some(map),
+            Err(_) => None,
+        };
+        Some((padded(mapping(&cluster, self.axes)?, clusters)?, padded(mapping(&slice, self.axes)?, all)?))
+    }
+
+    /// The place of each tensor; `None` if a digit of one is cut where it does not end.
+    fn place(&self, cluster: &Expr, slice: &Expr) -> Option<Place> {
+        let (mut place, mut padded) = (Place::none(), Vec::new());
+        let mut extents: BTreeMap<AxisId, u64> = BTreeMap::new();
+        let mut width = 0_u64;
+        for &load in &self.loads {
+            let tensor = operand(self.function.other(load), 0)?;
+            let slice = self.met.get(&load).unwrap_or(slice);
+            let parts = [digits(cluster, self.axes).ok()?, digits(slice, self.axes).ok()?];
+            let parts: Vec<Digit> = parts.iter().flat_map(|part| part.iter().copied()).collect();
+            let held = self.held(&tensor, &parts)?;
+            for digit in &held.digits {
+                let extent = digit.axis.map(|axis| extents.entry(axis).or_insert(1));
+                extent
+                    .into_iter()
+                    .for_each(|extent| *extent = digit.stride.saturating_mul(digit.live).max(*extent));
+            }
+            let slices = parts.iter().map(|digit| digit.live).product::<u64>();
+            let bytes = tensor.bytes(held.count)?;
+            width = width.max(bytes.div_ceil(held.count.max(1)));
+            place.transfers = place.transfers.saturating_add(self.transfer(bytes.saturating_mul(slices)));
+            place.estimate = place.estimate.saturating_add(bytes.div_ceil(self.machine.limits.flit_bytes));
+            place.slices = place.slices.max(slices);
+            place.terms = place.terms.max(parts.len());
+            let at = |element| (load, [cluster.clone(), slice.clone(), element]);
+            padded.push(at(held.padded.clone().unwrap_or_else(|| held.element.clone())));
+            place.loads.push(at(held.element));
+        }
+        if self.contracts {
+            let products = extents.values().fold(width, |all, &extent| all.saturating_mul(extent));
+            let rate = self.machine.limits.flit_bytes.saturating_mul(self.machine.memory.trf_rows);
+            place.estimate = place.estimate.saturating_add(products / rate.max(1));
+        }
+        place.estimate = place.estimate.saturating_add(place.transfers);
+        place.padded = (padded != place.loads).then_some(padded);
+        Some(place)
+    }
+
+    /// What a slice holds of a tensor, in its order in HBM.
+    fn held(&self, tensor: &Tensor, spread: &[Digit]) -> Option<Held> {
+        let element = tensor.dim(Dim::Element);
+        let names: Vec<AxisId> =
+            element.axis_names(self.axes).iter().filter_map(|name| self.axes.id(name)).collect();
+        let mut spread =
+            spread.iter().filter(|part| part.axis.is_some_and(|axis| names.contains(&axis))).peekable();
+        let layout = digits(&element, self.axes).ok().filter(|layout| layout.offset().is_empty());
+        let Some(layout) = layout else {
+            let count = element.size(self.axes).ok()?;
+            return spread.peek().is_none().then_some(Held {
+                element,
+                padded: None,
+                count,
+                digits: Vec::new(),
+            });
+        };
+        let mut digits: Vec<Digit> = layout.iter().filter(|digit| digit.axis.is_some()).copied().collect();
+        for part in spread {
+            digits = digits.iter().map(|digit| without(digit, part)).collect::<Option<Vec<_>>>()?.concat();
+        }
+        digits.iter_mut().for_each(|digit| digit.extent = digit.live);
+        digits.retain(|digit| digit.extent > 1);
+        let flit = tensor.dtype.elements(self.machine.limits.flit_bytes);
+        let mut rows = digits.clone();
+        let row = rows.first_mut().filter(|row| !row.live.is_multiple_of(flit));
+        let padded = match row {
+            Some(row) => {
+                row.extent = row.live.next_multiple_of(flit);
+                mapping(rows.iter().rev(), self.axes)
+            }
+            None => None,
+        };
+        let count = digits.iter().map(|digit| digit.live).product();
+        Some(Held { element: mapping(digits.iter().rev(), self.axes)?, padded, count, digits })
+    }
+
+    /// Cycles to transfer so many bytes (book 10).
+    fn transfer(&self, bytes: u64) -> u64 {
+        let (timing, topology) = (&self.machine.timing, &self.machine.topology);
+        let engines = topology.dma_engines_per_chip.saturating_mul(timing.dma_bytes_per_cycle);
+        let rate = timing.hbm_bytes_per_cycle.min(self.machine.dm_bytes_per_cycle()).min(engines);
+        timing.dma_startup_cycles.saturating_add(bytes.div_ceil(rate.max(1)))
+    }
+}
+
+/// What is left of a digit, innermost first, where slices hold a part of its axis; `None` if that cuts it where it does not end.
+fn without(digit: &Digit, part: &Digit) -> Option<Vec<Digit>> {
+    if digit.axis != part.axis {
+        return Some(vec![*digit]);
+    }
+    let end = digit.stride.saturating_mul(digit.live);
+    let cut = |from: u64, to: u64| {
+        let (from, to) = (from.max(digit.stride), to.min(end));
+        let whole = from.is_multiple_of(digit.stride) && to.is_multiple_of(from);
+        let live = to.checked_div(from).unwrap_or(1);
+        if from >= to {
+            Some(None)
+        } else {
+            whole.then_some(Some(Digit { stride: from, extent: live, live, ..*digit }))
+        }
+    };
+    let (low, high) = (cut(0, part.stride)?, cut(part.stride.saturating_mul(part.live), end)?);
+    Some(low.into_iter().chain(high).collect())
+}
+
+/// Into how many parts so many coordinates can be cut: powers of two, or single ones.
+fn parts(reach: u64, most: u64) -> Vec<u64> {
+    let powers = (0..64).map(|power| 1_u64 << power).take_while(|&parts| parts <= most);
+    let powers = powers.filter(|&parts| reach.is_multiple_of(parts));
+    powers.chain((!reach.is_power_of_two() && reach <= most).then_some(reach)).collect()
+}
+
+/// Into how many parts axes are cut, in all at most `most`, the first as often as possible.
+fn ways(axes: &[&Part], most: u64) -> Vec<Vec<u64>> {
+    let Some((first, rest)) = axes.split_first() else { return vec![Vec::new()] };
+    let own = first.parts.map_or_else(|| parts(first.reach, most), |parts| vec![parts]);
+    let fitting = own.into_iter().filter(|&parts| parts > 0 && parts <= most);
+    let all = fitting
+        .rev()
+        .flat_map(|parts| ways(rest, most / parts).into_iter().map(move |way| [&[parts], &way[..]].concat()));
+    all.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn digit(axis: Option<AxisId>, stride: u64, live: u64) -> Digit {
+        Digit { axis, stride, extent: live, live, kind: PadKind::Top, axis_size: 4096 }
+    }
+
+    #[test]
+    fn axes_are_cut_into_powers_of_two_or_into_single_coordinates() {
+        assert_eq!(parts(12, 512), [1, 2, 4, 12]);
+        assert_eq!(parts(12, 8), [1, 2, 4]);
+        assert_eq!(parts(64, 4), [1, 2, 4]);
+        assert_eq!(parts(131_101, 512), [1]);
+    }
+
+    #[test]
+    fn all_axes_together_take_no_more_slices_than_there_are_and_the_first_takes_the_most() {
+        let mut axes = Axes::new();
+        let mut part =
+            |name: &str, parts| Part { axis: axes.declare(name, 4).expect("a new axis"), reach: 4, parts };
+        let (a, b, c) = (part("A", None), part("B", None), part("C", Some(2)));
+        assert_eq!(ways(&[&a, &b], 4), [[4, 1], [2, 2], [2, 1], [1, 4], [1, 2], [1, 1]]);
+        assert_eq!(ways(&[&a, &c], 4), [[2, 2], [1, 2]]);
+        assert_eq!(ways(&[&c], 1), Vec::<Vec<u64>>::new());
+    }
+
+    #[test]
+    fn a_slice_holds_what_is_below_its_part_and_above_it() {
+        let mut axes = Axes::new();
+        let a = Some(axes.declare("A", 4096).expect("a new axis"));
+        let b = Some(axes.declare("B", 4096).expect("a new axis"));
+        let left = without(&digit(a, 1, 4096), &digit(a, 8, 256));
+        assert_eq!(left, Some(vec![digit(a, 1, 8), digit(a, 2048, 2)]));
+        assert_eq!(without(&digit(a, 1, 64), &digit(a, 1, 64)), Some(Vec::new()));
+        assert_eq!(without(&digit(a, 1, 64), &digit(b, 8, 8)), Some(vec![digit(a, 1, 64)]));
+        // A digit of steps of 4 does not end at 6.
+        assert_eq!(without(&digit(a, 4, 16), &digit(a, 6, 8)), None);
+    }
+}
