@@ -23,7 +23,7 @@ const TRANSFERS: [&str; 3] = ["tm.to_dm", "tm.to_hbm", "tm.to_host"];
 /// Clauses that name axes without saying what a slice holds of them.
 const NAMES: [&str; 3] = ["slice", "over", "axis"];
 
-/// Most axes of a result that are spread.
+/// Most axes of the results that are spread, and most that are reduced.
 const MOST_AXES: usize = 3;
 
 /// Most combinations of the places of tensors that have nothing to do with each other.
@@ -58,13 +58,13 @@ pub struct Place {
     terms: usize,
 }
 
-/// What a slice holds of a tensor.
+/// What a slice holds of a tensor: so many elements.
 struct Held {
     element: Expr,
     /// The same with rows that start at whole flits, if they do not.
     padded: Option<Expr>,
-    /// Elements.
     count: u64,
+    bytes: u64,
     /// The element mapping's digits, innermost first; none where it has none.
     digits: Vec<Digit>,
 }
@@ -335,7 +335,7 @@ impl Group<'_> {
         let all = topology.clusters_per_chip.saturating_mul(topology.slices_per_cluster);
         let kept: Vec<&Part> =
             self.kept.iter().filter(|part| part.parts != Some(1)).take(MOST_AXES).collect();
-        let reduced: Vec<&Part> = self.reduced.iter().collect();
+        let reduced: Vec<&Part> = self.reduced.iter().take(MOST_AXES).collect();
         let mut found = Vec::new();
         for way in ways(&kept, all) {
             let outer: Vec<Digit> = self.digits(&kept, &way);
@@ -394,40 +394,44 @@ impl Group<'_> {
 
     /// The place of each tensor; `None` if a digit of one is cut where it does not end.
     fn place(&self, cluster: &Expr, slice: &Expr) -> Option<Place> {
-        let (mut place, mut padded) = (Place::none(), Vec::new());
-        let mut extents: BTreeMap<AxisId, u64> = BTreeMap::new();
-        let mut width = 0_u64;
+        let (mut place, mut padded, mut all) = (Place::none(), Vec::new(), Vec::new());
         for &load in &self.loads {
-            let tensor = operand(self.function.other(load), 0)?;
             let slice = self.met.get(&load).unwrap_or(slice);
-            let parts = [digits(cluster, self.axes).ok()?, digits(slice, self.axes).ok()?];
-            let parts: Vec<Digit> = parts.iter().flat_map(|part| part.iter().copied()).collect();
-            let held = self.held(&tensor, &parts)?;
-            for digit in &held.digits {
-                let extent = digit.axis.map(|axis| extents.entry(axis).or_insert(1));
-                extent
-                    .into_iter()
-                    .for_each(|extent| *extent = digit.stride.saturating_mul(digit.live).max(*extent));
-            }
-            let slices = parts.iter().map(|digit| digit.live).product::<u64>();
-            let bytes = tensor.bytes(held.count)?;
-            width = width.max(bytes.div_ceil(held.count.max(1)));
-            place.transfers = place.transfers.saturating_add(self.transfer(bytes.saturating_mul(slices)));
-            place.estimate = place.estimate.saturating_add(bytes.div_ceil(self.machine.limits.flit_bytes));
+            let spread = [digits(cluster, self.axes).ok()?, digits(slice, self.axes).ok()?];
+            let spread: Vec<Digit> = spread.iter().flat_map(|part| part.iter().copied()).collect();
+            let held = self.held(&*operand(self.function.other(load), 0)?, &spread)?;
+            let slices = spread.iter().fold(1_u64, |all, digit| all.saturating_mul(digit.live));
+            place.transfers =
+                place.transfers.saturating_add(self.transfer(held.bytes.saturating_mul(slices)));
             place.slices = place.slices.max(slices);
-            place.terms = place.terms.max(parts.len());
-            let at = |element| (load, [cluster.clone(), slice.clone(), element]);
-            padded.push(at(held.padded.clone().unwrap_or_else(|| held.element.clone())));
-            place.loads.push(at(held.element));
+            place.terms = place.terms.max(spread.len());
+            let at = |element: &Expr| (load, [cluster.clone(), slice.clone(), element.clone()]);
+            place.loads.push(at(&held.element));
+            padded.push(at(held.padded.as_ref().unwrap_or(&held.element)));
+            all.push(held);
         }
-        if self.contracts {
-            let products = extents.values().fold(width, |all, &extent| all.saturating_mul(extent));
-            let rate = self.machine.limits.flit_bytes.saturating_mul(self.machine.memory.trf_rows);
-            place.estimate = place.estimate.saturating_add(products / rate.max(1));
-        }
-        place.estimate = place.estimate.saturating_add(place.transfers);
         place.padded = (padded != place.loads).then_some(padded);
+        place.estimate = place.transfers.saturating_add(self.computes(&all));
         Some(place)
+    }
+
+    /// Cycles to fetch all tensors once, and to multiply them if they meet in a contraction, in all rows of the register file (book 15).
+    fn computes(&self, tensors: &[Held]) -> u64 {
+        let flit = self.machine.limits.flit_bytes;
+        let fetched = tensors.iter().map(|held| held.bytes.div_ceil(flit)).fold(0, u64::saturating_add);
+        if !self.contracts {
+            return fetched;
+        }
+        let mut extents: BTreeMap<AxisId, u64> = BTreeMap::new();
+        for digit in tensors.iter().flat_map(|held| &held.digits) {
+            if let Some(axis) = digit.axis {
+                let extent = extents.entry(axis).or_insert(1);
+                *extent = digit.stride.saturating_mul(digit.live).max(*extent);
+            }
+        }
+        let width = tensors.iter().map(|held| held.bytes.div_ceil(held.count.max(1))).max().unwrap_or(0);
+        let products = extents.values().fold(width, |all, &extent| all.saturating_mul(extent));
+        fetched.saturating_add(products / flit.saturating_mul(self.machine.memory.trf_rows).max(1))
     }
 
     /// What a slice holds of a tensor, in its order in HBM.
@@ -440,12 +444,9 @@ impl Group<'_> {
         let layout = digits(&element, self.axes).ok().filter(|layout| layout.offset().is_empty());
         let Some(layout) = layout else {
             let count = element.size(self.axes).ok()?;
-            return spread.peek().is_none().then_some(Held {
-                element,
-                padded: None,
-                count,
-                digits: Vec::new(),
-            });
+            let bytes = tensor.bytes(count)?;
+            let held = Held { element, padded: None, count, bytes, digits: Vec::new() };
+            return spread.peek().is_none().then_some(held);
         };
         let mut digits: Vec<Digit> = layout.iter().filter(|digit| digit.axis.is_some()).copied().collect();
         for part in spread {
@@ -464,7 +465,8 @@ impl Group<'_> {
             None => None,
         };
         let count = digits.iter().map(|digit| digit.live).product();
-        Some(Held { element: mapping(digits.iter().rev(), self.axes)?, padded, count, digits })
+        let (element, bytes) = (mapping(digits.iter().rev(), self.axes)?, tensor.bytes(count)?);
+        Some(Held { element, padded, count, bytes, digits })
     }
 
     /// Cycles to transfer so many bytes (book 10).
