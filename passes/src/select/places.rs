@@ -222,7 +222,9 @@ fn said(ops: &[OpRef<'_>], axes: &Axes) -> BTreeMap<AxisId, u64> {
         let Some((own, whole)) = commit.and_then(layout).zip(layout(*store)) else { continue };
         let named: BTreeSet<AxisId> = whole.iter().filter_map(|digit| digit.axis).collect();
         // What is overwritten may be a part of what a slice holds.
-        let part = own.offset().iter().map(|offset| offset.axis).collect::<BTreeSet<_>>();
+        let overwrites = commit.is_some_and(|op| op.name() == "stream.commit_view");
+        let part: BTreeSet<AxisId> =
+            own.offset().iter().filter(|_| overwrites).map(|offset| offset.axis).collect();
         for axis in named.difference(&part) {
             let (all, held) = (reach(&whole, *axis), reach(&own, *axis));
             if held >= all || all.is_multiple_of(held) {

@@ -24,10 +24,6 @@ const EXCEPTIONS: &[(&str, &str)] = &[
         "slice_bitmap @half",
         "a commit that writes some of the slices does not say how the tensor lies in them",
     ),
-    (
-        "slices @added_slices",
-        "a part of an axis that does not start at the first keeps all of it in each slice",
-    ),
     ("switch_custom @copies", "an axis that a switch copies along is not spread without its copies"),
 ];
 
