@@ -21,10 +21,10 @@ use visa_mapping::ops::func::FUNC;
 use visa_mapping::view;
 
 /// Most places that a kernel is chosen for: those of the lowest estimates that can be loaded.
-pub const MOST_PLACES: usize = 12;
+pub const MOST_PLACES: usize = 24;
 
 /// After so many places in a row that are no better, no further is tried.
-pub const PATIENCE: usize = 4;
+pub const PATIENCE: usize = 8;
 
 /// After so many places that let nothing be chosen, only the one is tried where nothing is spread.
 pub const MOST_REFUSED: usize = 32;

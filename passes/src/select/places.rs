@@ -1,5 +1,6 @@
 //! Where tensors of a kernel may lie in data memory: which parts of which axes clusters and slices hold, and what that costs at least.
 
+use super::aim::names;
 use super::digit_lists::mapping;
 use super::driver::ENDS;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,6 +10,7 @@ use visa_ir::module::{OpId, OpRef, ValueId};
 use visa_ir::open::is_open;
 use visa_machine::Machine;
 use visa_mapping::facts::machine;
+use visa_mapping::view::ViewKind;
 use visa_mapping::{Axes, AxisId, Digit, Digits, Dim, Expr, PadKind, Tensor, digits, operand, view};
 use visa_stream::ops::commit_packed::DECL as PACKED;
 use visa_stream::ops::contract::CONTRACT_DECL;
@@ -187,7 +189,8 @@ impl<'a> Group<'a> {
         let loaded = ops.iter().filter(|op| op.name() == "tm.to_dm").filter_map(|op| source(*op));
         let kept = reaches(results, axes);
         let reduced = reduced(ops, &kept, &reaches(loaded, axes), axes);
-        let (said, whole) = (said(ops, axes), whole(ops, axes));
+        let (mut said, whole) = (said(ops, axes), whole(ops, axes));
+        said.extend(left_out(ops, axes));
         let ordered = ops.iter().any(|op| op.is(&PACKED) || op.attr("write_back").is_some());
         let part = |(axis, reach): (AxisId, u64)| {
             let known = said.get(&axis).copied();
@@ -207,6 +210,25 @@ impl<'a> Group<'a> {
             contracts: ops.iter().any(|op| op.is(&CONTRACT_DECL)),
         }
     }
+}
+
+/// Axes that a part of a loaded tensor does not name though its result has them: slices hold one coordinate each. Left within a slice, such an axis would
+/// not be in that part but for its first coordinate.
+fn left_out(ops: &[OpRef<'_>], axes: &Axes) -> BTreeMap<AxisId, u64> {
+    let mut found = BTreeMap::new();
+    for part in ops.iter().filter(|op| view::kind(**op) == Some(ViewKind::Slice)) {
+        let mut load = part.operand_def(0);
+        while let Some(view) = load.filter(|op| view::kind(*op).is_some()) {
+            load = view.operand_def(0);
+        }
+        let whole = load.filter(|op| op.name() == "tm.to_dm").and_then(source);
+        let Some(whole) = whole.and_then(|whole| digits(&whole, axes).ok()) else { continue };
+        let Some(own) = part.body::<Expr>("element") else { continue };
+        let own = names(&own, axes);
+        let missing = whole.axes().into_keys().filter(|axis| !own.contains(axis));
+        found.extend(missing.map(|axis| (axis, reach(&whole, axis))));
+    }
+    found
 }
 
 /// Into how many parts axes of results are cut where the layout is written of what is committed and then stored.
