@@ -58,6 +58,8 @@ pub struct Place {
     pub slices: u64,
     /// Terms of the mappings of slices.
     terms: usize,
+    /// Whether it leads to slices that are written of an operation.
+    led: bool,
 }
 
 /// What a slice holds of a tensor: so many elements.
@@ -90,6 +92,10 @@ struct Group<'a> {
     reduced: Vec<Part>,
     /// Whether a register file multiplies what streams by.
     contracts: bool,
+    /// What slices are to hold behind operations that say so.
+    behind: Vec<Digits>,
+    /// The axes of what is loaded, and how many coordinates of each.
+    loaded: Vec<(AxisId, u64)>,
 }
 
 /// Places of the tensors of a function whose place is open, the cheapest by estimate first; none if no place is open.
@@ -119,14 +125,15 @@ pub fn places(function: OpRef<'_>, axes: &Axes) -> Result<Vec<Place>, Diagnostic
     Ok(all)
 }
 
-/// The cheapest first; of those, the ones in the fewest slices, then of the fewest terms.
+/// Those that lead to what is written first, the others behind them; the cheapest first, of those the ones in the fewest slices, then of the
+/// fewest terms.
 fn sort(places: &mut [Place]) {
-    places.sort_by_key(|place| (place.estimate, place.slices, place.terms));
+    places.sort_by_key(|place| (!place.led, place.estimate, place.slices, place.terms));
 }
 
 impl Place {
     fn none() -> Self {
-        Self { loads: Vec::new(), padded: None, transfers: 0, estimate: 0, slices: 1, terms: 0 }
+        Self { loads: Vec::new(), padded: None, transfers: 0, estimate: 0, slices: 1, terms: 0, led: false }
     }
 
     fn with(&self, other: &Self) -> Self {
@@ -136,6 +143,7 @@ impl Place {
             loads: [&self.loads[..], &other.loads[..]].concat(),
             padded: padded.then(|| [rows(self), rows(other)].concat()),
             terms: self.terms + other.terms,
+            led: self.led || other.led,
             transfers: self.transfers.saturating_add(other.transfers),
             estimate: self.estimate.saturating_add(other.estimate),
             slices: self.slices.saturating_mul(other.slices),
@@ -188,7 +196,11 @@ impl<'a> Group<'a> {
         let results = ops.iter().filter(|op| op.name() == "tm.to_hbm").filter_map(|op| map(*op, "element"));
         let loaded = ops.iter().filter(|op| op.name() == "tm.to_dm").filter_map(|op| source(*op));
         let kept = reaches(results, axes);
-        let reduced = reduced(ops, &kept, &reaches(loaded, axes), axes);
+        let loaded = reaches(loaded, axes);
+        let reduced = reduced(ops, &kept, &loaded, axes);
+        let slices =
+            ops.iter().filter(|op| op.name().starts_with("stream.")).filter_map(|op| map(*op, "slice"));
+        let behind = slices.filter_map(|slice| digits(&slice, axes).ok()).collect();
         let (mut said, whole) = (said(ops, axes), whole(ops, axes));
         said.extend(left_out(ops, axes));
         let ordered = ops.iter().any(|op| op.is(&PACKED) || op.attr("write_back").is_some());
@@ -208,6 +220,8 @@ impl<'a> Group<'a> {
             kept: kept.into_iter().map(part).collect(),
             reduced,
             contracts: ops.iter().any(|op| op.is(&CONTRACT_DECL)),
+            behind,
+            loaded,
         }
     }
 }
@@ -320,7 +334,8 @@ fn met(ops: &[OpRef<'_>]) -> BTreeMap<OpId, Expr> {
         let said = op.body::<Expr>("slice").map(|slice| (*slice).clone());
         let first = op.operands().first().and_then(|stream| behind.get(stream).cloned());
         let Some(slice) = said.or(first) else { continue };
-        for &met in op.operands().iter().skip(1) {
+        // What the stream itself was before is no tensor that it meets.
+        for &met in op.operands().iter().skip(1).filter(|met| !behind.contains_key(met)) {
             found.extend(loaded(*op, met).map(|load| (load, slice.clone())));
         }
         if !ENDS.contains(&op.name()) {
@@ -346,9 +361,17 @@ impl Group<'_> {
     fn places(&self) -> Vec<Place> {
         let mut places: Vec<Place> = match &self.written {
             Some((cluster, slice)) => self.place(cluster, slice).into_iter().collect(),
-            None => self.spreads().iter().filter_map(|(cluster, slice)| self.place(cluster, slice)).collect(),
+            None => {
+                let before = self.behind.iter().flat_map(|slice| self.before(slice));
+                let led: Vec<_> = before.filter_map(|digits| self.spread(&digits, &[])).collect();
+                let place =
+                    |led| move |(cluster, slice)| Some(Place { led, ..self.place(&cluster, &slice)? });
+                let others = self.spreads().into_iter().filter_map(place(false));
+                led.into_iter().filter_map(place(true)).chain(others).collect()
+            }
         };
         sort(&mut places);
+
         places.dedup_by(|one, other| one.loads == other.loads);
         places
     }
@@ -376,6 +399,49 @@ impl Group<'_> {
             found.extend(self.spread(&[], &[]));
         }
         found
+    }
+
+    /// What slices may hold in front of an operation behind which they hold `slice`: the same, as far as the axes are loaded; and in the place of one of its
+    /// digits, which is copied or comes from time, as many coordinates of a loaded axis that it lacks.
+    fn before(&self, slice: &Digits) -> Vec<Vec<Digit>> {
+        let own: Vec<Digit> = slice.iter().rev().filter(|digit| digit.axis.is_some()).copied().collect();
+        let reaches =
+            |axis| self.loaded.iter().find(|(loaded, _)| Some(*loaded) == axis).map(|(_, reach)| *reach);
+        let whole = |digit: &Digit| {
+            let end = digit.stride.saturating_mul(digit.live);
+            let outermost = reach(slice, digit.axis?) == end;
+            let extent = reaches(digit.axis).filter(|_| outermost)? / digit.stride;
+            (extent > digit.live).then_some(extent)
+        };
+        let same: Vec<Digit> = own
+            .iter()
+            .map(|digit| {
+                let live = whole(digit).unwrap_or(digit.live);
+                Digit { extent: live, live, ..*digit }
+            })
+            .collect();
+        let lacking = self.loaded.iter().filter_map(|&(axis, reach)| {
+            let lowest = own.iter().filter(|digit| digit.axis == Some(axis)).map(|digit| digit.stride).min();
+            let live = lowest.unwrap_or(reach);
+            let axis_size = self.axes.size(axis);
+            (live > 1).then_some(Digit {
+                axis: Some(axis),
+                stride: 1,
+                extent: live,
+                live,
+                kind: PadKind::Top,
+                axis_size,
+            })
+        });
+        let lacking: Vec<Digit> = lacking.collect();
+        let replaced = (0..same.len()).flat_map(|at| {
+            let fitting =
+                lacking.iter().filter(|part| part.live == same[at].live).copied().collect::<Vec<_>>();
+            let same = &same;
+            fitting.into_iter().map(move |part| [&same[..at], &[part], &same[at + 1..]].concat())
+        });
+        let replaced: Vec<Vec<Digit>> = replaced.collect();
+        [vec![same.clone()], replaced].concat()
     }
 
     /// The parts of axes as digits.
