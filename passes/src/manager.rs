@@ -46,6 +46,9 @@ pub struct Report {
     pub findings: Vec<Diagnostic>,
 }
 
+/// What is said of findings in operations that a pass gave types.
+const CHECKED_LATE: &str = "found when what was `auto` had been chosen: before, its type was not known";
+
 /// Why a run stopped.
 #[derive(Clone, Debug)]
 pub enum Cause {
@@ -138,6 +141,7 @@ impl<'p> PassManager<'p> {
         {
             return Err(Cause::Refused(vec![finding]));
         }
+        let untyped = module.walk_all().iter().any(|&id| open::untyped(module.op(ctx, id)));
         let start = Instant::now();
         let mut cx = PassCx::new(ctx, module, &step.options);
         // A module that a panic left half rewritten is only ever looked at, never run or printed as a result.
@@ -156,6 +160,11 @@ impl<'p> PassManager<'p> {
         }
         if self.verify_each {
             let found = verify(ctx, module);
+            if has_errors(&found) && untyped && step.pass.closes.is_some() {
+                // Operations without types were not verified before: what is wrong with them may be the author's doing.
+                let note = |finding: Diagnostic| finding.note(CHECKED_LATE.to_owned(), None);
+                return Err(Cause::Refused(found.into_iter().map(note).collect()));
+            }
             if has_errors(&found) {
                 return Err(Cause::Invalid(found));
             }
