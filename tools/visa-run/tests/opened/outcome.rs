@@ -1,9 +1,8 @@
 //! What becomes of a kernel when what may be open is left open, against what its author wrote.
 
-use crate::cases::{Case, passes};
+use crate::cases::{Case, cases, passes};
 use crate::results::same_results;
 use rayon::prelude::*;
-use std::collections::BTreeMap;
 use visa_hw::program::Program;
 use visa_ir::context::Context;
 use visa_ir::module::Module;
@@ -38,35 +37,51 @@ fn tried(case: &Case, opening: &str) -> Result<Outcome, String> {
     Ok(Outcome::Good { cycles: [least, cycles], compared })
 }
 
-/// Opens kernels with the pass `opening` and lets the tools choose. How many take no more cycles than as they are written and compute the
-/// same; all others must be listed in `exceptions`, by file and function, with the reason.
-#[expect(clippy::print_stdout, reason = "the figures of docs/benchmarks.md")]
-pub(crate) fn as_good_opened(cases: &[Case], opening: &str, exceptions: &[(&str, &str)]) -> usize {
-    let outcome = |case: &Case| tried(case, opening).unwrap_or_else(Outcome::Worse);
-    let outcomes: Vec<Outcome> = cases.par_iter().map(outcome).collect();
-    let exceptions: BTreeMap<_, _> = exceptions.iter().copied().collect();
-    let (mut good, mut compared, mut faster, mut wrong) = (0, 0, 0, Vec::new());
-    for (case, outcome) in cases.iter().zip(&outcomes) {
-        match (outcome, exceptions.get(&*case.name)) {
-            (Outcome::Good { cycles, compared: values }, None) => {
-                good += 1;
-                compared += usize::from(*values);
-                if cycles[1] < cycles[0] {
-                    faster += 1;
-                    println!("faster: {} {cycles:?}", case.name);
+/// How kernels are opened, and which of them are tried.
+pub(crate) struct Opening {
+    /// The pass.
+    pub(crate) pass: &'static str,
+    /// Files whose kernels have so much to choose from that they take long, by how their names begin: tried with `VISA_KERNELS=all`, or with
+    /// `VISA_KERNELS=word` if their name holds the word.
+    pub(crate) large: &'static [&'static str],
+    /// How many kernels there are at least without those: a wrong path must not pass for a good result.
+    pub(crate) least: usize,
+}
+
+impl Opening {
+    /// Opens kernels and lets the tools choose: each takes no more cycles than as it is written, and computes the same.
+    #[expect(clippy::print_stdout, reason = "the figures of docs/benchmarks.md")]
+    pub(crate) fn is_as_good(&self) {
+        let which = std::env::var("VISA_KERNELS").unwrap_or_default();
+        let wanted = |case: &Case| match &*which {
+            "all" => true,
+            "" => !self.large.iter().any(|large| case.name.starts_with(large)),
+            word => case.name.contains(word),
+        };
+        let cases: Vec<Case> = cases().into_iter().filter(wanted).collect();
+        println!("{}: {} kernels; those of {:?} with VISA_KERNELS=all", self.pass, cases.len(), self.large);
+        let outcome = |case: &Case| tried(case, self.pass).unwrap_or_else(Outcome::Worse);
+        let outcomes: Vec<Outcome> = cases.par_iter().map(outcome).collect();
+        let (mut good, mut compared, mut faster, mut wrong) = (0, 0, 0, Vec::new());
+        for (case, outcome) in cases.iter().zip(&outcomes) {
+            match outcome {
+                Outcome::Good { cycles, compared: values } => {
+                    good += 1;
+                    compared += usize::from(*values);
+                    if cycles[1] < cycles[0] {
+                        faster += 1;
+                        println!("faster: {} {cycles:?}", case.name);
+                    }
+                    if !values {
+                        println!("not compared: {}", case.name);
+                    }
                 }
-                if !values {
-                    println!("not compared: {}", case.name);
-                }
+                Outcome::Worse(what) => wrong.push(format!("{}: {what}", case.name)),
             }
-            (Outcome::Good { .. }, Some(why)) => {
-                wrong.push(format!("{}: good, but listed: {why}", case.name))
-            }
-            (Outcome::Worse(_), Some(why)) => println!("exception: {}: {why}", case.name),
-            (Outcome::Worse(what), None) => wrong.push(format!("{}: {what}", case.name)),
         }
+        println!("{good} of {} kernels, {compared} compared, {faster} faster, none slower", cases.len());
+        assert!(wrong.is_empty(), "{} worse:\n{}", wrong.len(), wrong.join("\n"));
+        let least = self.least;
+        assert!(!which.is_empty() || good >= least, "{good} kernels, expected at least {least}");
     }
-    println!("{good} of {} kernels, {compared} compared, {faster} faster, none slower", cases.len());
-    assert!(wrong.is_empty(), "{} worse:\n{}", wrong.len(), wrong.join("\n"));
-    good
 }
