@@ -2,7 +2,8 @@
 //!
 //! Three tiers, each exact: the digit normal form decides at any size; where a side has none, the runs of both are
 //! compared over their common mixed radix; where those are too many, or indices share positions, position by position
-//! up to a bound. Terms that both begin or end with are left aside first: what is left is mostly short. Past the bound the answer is *unknown*, never a guess.
+//! up to a bound. Terms that both begin or end with are left aside first: what is left is mostly short. Past the bound the
+//! answer is *unknown*, never a guess.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -120,7 +121,7 @@ pub fn decide(a: &Expr, b: &Expr, axes: &Axes) -> (Equality, Tier) {
 /// within an axis may leave it, which is don't-care padding, before or after other padding is met. So terms in front stay unless their axes are others or
 /// all padding behind is don't-care.
 fn apart(a: &Expr, b: &Expr, axes: &Axes) -> Option<(Expr, Expr)> {
-    let (mut left, mut right) = (terms(a), terms(b));
+    let (mut left, mut right) = (a.terms(), b.terms());
     let last = left.iter().rev().zip(right.iter().rev()).take_while(|(a, b)| a == b).count();
     left.truncate(left.len() - last);
     right.truncate(right.len() - last);
@@ -134,23 +135,6 @@ fn apart(a: &Expr, b: &Expr, axes: &Axes) -> Option<(Expr, Expr)> {
     };
     let rest = |terms: &[&Expr]| Expr::pair(terms[first..].iter().map(|&term| term.clone()));
     (first + last > 0).then(|| (rest(&left), rest(&right)))
-}
-
-/// The terms of a mapping, major to minor.
-fn terms(map: &Expr) -> Vec<&Expr> {
-    match map {
-        Expr::Pair(terms_of) => terms_of.iter().flat_map(terms).collect(),
-        Expr::Axis(_)
-        | Expr::Alias(_)
-        | Expr::Literal(_)
-        | Expr::Pad { .. }
-        | Expr::Resize { .. }
-        | Expr::Stride { .. }
-        | Expr::Modulo { .. }
-        | Expr::Slice { .. }
-        | Expr::Gather { .. }
-        | Expr::Slide(_) => vec![map],
-    }
 }
 
 /// Whether a mapping has no padding but don't-care, and one index a position, as far as it is written here.

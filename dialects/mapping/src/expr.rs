@@ -125,6 +125,23 @@ impl Expr {
         }
     }
 
+    /// The terms of a mapping, those of nested groups too, major to minor: without any it is its own term.
+    pub fn terms(&self) -> Vec<&Expr> {
+        match self {
+            Expr::Pair(terms) => terms.iter().flat_map(Expr::terms).collect(),
+            Expr::Axis(_)
+            | Expr::Alias(_)
+            | Expr::Literal(_)
+            | Expr::Pad { .. }
+            | Expr::Resize { .. }
+            | Expr::Stride { .. }
+            | Expr::Modulo { .. }
+            | Expr::Slice { .. }
+            | Expr::Gather { .. }
+            | Expr::Slide(_) => vec![self],
+        }
+    }
+
     /// `self # size` with padding of that kind.
     pub fn pad(self, size: u64, kind: PadKind) -> Expr {
         Expr::Pad { inner: Box::new(self), size, kind, side: Side::High }

@@ -63,13 +63,13 @@ pub(crate) fn mentions(map: &Expr, axis: AxisId, axes: &Axes) -> bool {
 pub(crate) fn factors(map: &Expr, axis: AxisId, axes: &Axes) -> Result<Vec<Factor>, String> {
     let expanded = map.expanded(axes).map_err(|error| error.message)?;
     let mut found = Vec::new();
-    for term in terms(&expanded) {
+    for term in expanded.terms() {
         if only(term, axis, axes) {
             found.push(factor(term, axis, axes)?);
             continue;
         }
         let apart = normalize(term, axes).map_err(|error| error.message)?;
-        for part in terms(&apart) {
+        for part in apart.terms() {
             if !only(part, axis, axes) {
                 let name = axes.name(axis);
                 return Err(format!(
@@ -93,23 +93,6 @@ fn only(term: &Expr, axis: AxisId, axes: &Axes) -> bool {
     let names: Vec<Arc<str>> = term.axis_names(axes);
     let own = names.iter().filter(|name| ***name == *axes.name(axis)).count();
     own == 0 || own == names.len()
-}
-
-/// The terms of nested groups.
-fn terms(map: &Expr) -> Vec<&Expr> {
-    match map {
-        Expr::Pair(inner) => inner.iter().flat_map(terms).collect(),
-        Expr::Axis(_)
-        | Expr::Alias(_)
-        | Expr::Literal(_)
-        | Expr::Pad { .. }
-        | Expr::Resize { .. }
-        | Expr::Stride { .. }
-        | Expr::Modulo { .. }
-        | Expr::Slice { .. }
-        | Expr::Gather { .. }
-        | Expr::Slide(_) => vec![map],
-    }
 }
 
 /// The reduction that `op` describes, its own constraints checked; that of its padding is another question.

@@ -58,22 +58,9 @@ pub fn strides(map: &Expr) -> Vec<u64> {
     windows.iter().filter_map(slide).flatten().map(|(_, stride)| *stride).collect()
 }
 
-/// The terms of a mapping, those of nested groups too.
+/// The terms of a mapping that count something.
 fn terms(map: &Expr) -> Vec<Expr> {
-    match map {
-        Expr::Pair(inner) => inner.iter().flat_map(terms).collect(),
-        Expr::Literal(1) => Vec::new(),
-        Expr::Axis(_)
-        | Expr::Alias(_)
-        | Expr::Literal(_)
-        | Expr::Pad { .. }
-        | Expr::Resize { .. }
-        | Expr::Stride { .. }
-        | Expr::Modulo { .. }
-        | Expr::Slice { .. }
-        | Expr::Gather { .. }
-        | Expr::Slide(_) => vec![map.clone()],
-    }
+    map.terms().into_iter().filter(|term| **term != Expr::Literal(1)).cloned().collect()
 }
 
 fn windows(site: &Site<'_>) -> Vec<Proposal> {
