@@ -97,6 +97,20 @@ fn buffer_of(bytes: u64, from: usize, length: usize) -> Buffer {
     Buffer { align: 32, ..buffer(bytes, (from, from + length)) }
 }
 
+/// Five of these meet each other, three are alone, which are eight. By hand: the second on the first, the third on both; the fourth in the
+/// place of the second, which it does not meet, and the fifth on it, at 1376 + 1792, clear of the second, which ends at 2400.
+#[test]
+fn buffers_that_the_rest_does_not_meet_are_packed_by_themselves() {
+    let met = [(1376, 21, 6), (1024, 15, 10), (1408, 23, 0), (1792, 27, 0), (416, 24, 3)];
+    let alone = [(32, 40, 3), (32, 50, 1), (32, 60, 0)];
+    let buffers: Vec<_> =
+        met.iter().chain(&alone).map(|&(bytes, from, length)| buffer_of(bytes, from, length)).collect();
+    let packing = pack(&buffers).expect("small addresses");
+    check(&buffers, &packing);
+    // At 23 the first three are needed.
+    assert_eq!((packing.peak, live_bytes(&buffers)), (1376 + 1024 + 1408, 3808));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 

@@ -2,8 +2,11 @@
 //!
 //! Finding the least memory is NP-hard. But some order of the buffers is the best: if each in turn goes to the lowest place that
 //! is free for it, the order of their addresses in a best solution gives no more memory than that solution. (By induction no
-//! buffer ends up above its place there: what it meets and comes before it has not moved up.) So orders are searched: all of them
-//! for few buffers, else some that are known to do well, and from the best of these on by moving the buffer that sticks out to the front.
+//! buffer ends up above its place there: what it meets and comes before it has not moved up.) So orders are searched, apart for
+//! buffers that others do not meet: all orders of few buffers, else some that are known to do well, and from the best of these on
+//! by moving a buffer that sticks out forward.
+
+use std::collections::BTreeSet;
 
 /// A buffer to place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,26 +39,53 @@ pub struct Packing {
 /// Most buffers that all orders are tried for.
 pub const MAX_EXACT: usize = 7;
 
-/// Rounds of improving the order of more buffers.
-const ROUNDS: usize = 256;
-
-/// Most places that the improvement looks at: many buffers get fewer rounds.
+/// Most pairs of buffers that the improvement of one order looks at.
 const MAX_STEPS: usize = 1 << 24;
 
 /// Places all buffers, as low as the search finds. `None` if an address would not fit 64 bits.
 #[must_use]
 pub fn pack(buffers: &[Buffer]) -> Option<Packing> {
-    let free: Vec<usize> = (0..buffers.len()).filter(|&at| buffers[at].fixed.is_none()).collect();
-    let bound = free_bound(buffers);
-    if free.len() <= MAX_EXACT {
-        let mut search = Exact { buffers, bound, best: in_order(buffers, &free)? };
-        let mut order = free;
-        search.run(&mut order, 0);
+    let mut packing = in_order(buffers, &[])?;
+    for group in groups(buffers) {
+        let own = pack_group(buffers, group, packing.peak)?;
+        packing.peak = packing.peak.max(own.peak);
+        let addresses = packing.addresses.iter_mut().zip(&own.addresses);
+        addresses.for_each(|(address, own)| *address = (*address).max(*own));
+    }
+    Some(packing)
+}
+
+/// The buffers that are not fixed, in groups: none is needed when one of another group is, so each group is packed by itself.
+fn groups(buffers: &[Buffer]) -> Vec<Vec<usize>> {
+    let mut free: Vec<usize> = (0..buffers.len()).filter(|&at| buffers[at].fixed.is_none()).collect();
+    free.sort_by_key(|&at| buffers[at].live);
+    let mut groups: Vec<(Vec<usize>, usize)> = Vec::new();
+    for at in free {
+        let (first, last) = buffers[at].live;
+        match groups.last_mut().filter(|(_, end)| first <= *end) {
+            Some((group, end)) => {
+                group.push(at);
+                *end = last.max(*end);
+            }
+            None => groups.push((vec![at], last)),
+        }
+    }
+    groups.into_iter().map(|(group, _)| group).collect()
+}
+
+/// Places the buffers of a group: as low as the search finds, or below `peak`, which others take.
+fn pack_group(buffers: &[Buffer], mut group: Vec<usize>, peak: u64) -> Option<Packing> {
+    group.sort_unstable();
+    let own: Vec<_> = group.iter().map(|&at| buffers[at]).collect();
+    let bound = peak.max(live_bytes(&own));
+    if group.len() <= MAX_EXACT {
+        let mut search = Exact { buffers, bound, best: in_order(buffers, &group)? };
+        search.run(&mut group, 0);
         return Some(search.best);
     }
     let mut best: Option<(Packing, Vec<usize>)> = None;
     for key in KEYS {
-        let mut order = free.clone();
+        let mut order = group.clone();
         order.sort_by_key(|&at| (std::cmp::Reverse(key(&buffers[at])), at));
         keep_better(&mut best, in_order(buffers, &order)?, order);
     }
@@ -103,12 +133,6 @@ pub fn worst_point(buffers: &[Buffer]) -> Option<(usize, u64)> {
     sums.max_by_key(|&(point, sum)| (sum, std::cmp::Reverse(point)))
 }
 
-/// A bound for the peak: what of the buffers that are not fixed is needed at one point.
-fn free_bound(buffers: &[Buffer]) -> u64 {
-    let free: Vec<_> = buffers.iter().filter(|buffer| buffer.fixed.is_none()).copied().collect();
-    live_bytes(&free)
-}
-
 /// Places the buffers of `order` one after the other, each at the lowest place that is free.
 fn in_order(buffers: &[Buffer], order: &[usize]) -> Option<Packing> {
     let mut placed = Placed::new(buffers);
@@ -125,18 +149,26 @@ fn keep_better(best: &mut Option<(Packing, Vec<usize>)>, packing: Packing, order
     }
 }
 
-/// Moves a buffer that ends at the peak to the front of the order, again and again, and keeps the best packing seen.
+/// Moves a buffer that ends at the peak forward in the order, to where the packing gets lowest of all orders not seen before, again and
+/// again. Keeps the best packing.
 fn improve(buffers: &[Buffer], mut best: Packing, mut order: Vec<usize>, bound: u64) -> Option<Packing> {
-    let rounds = ROUNDS.min(MAX_STEPS / (buffers.len() * buffers.len()).max(1));
-    let mut now = best.clone();
-    for _ in 0..rounds {
-        if best.peak <= bound {
-            break;
-        }
+    let mut orders = MAX_STEPS / (order.len() * buffers.len()).max(1);
+    let (mut seen, mut now) = (BTreeSet::new(), best.clone());
+    while best.peak > bound && orders > 0 {
         let top = |&at: &usize| now.addresses[at].saturating_add(buffers[at].bytes) == now.peak;
         let Some(place) = order.iter().rposition(top) else { break };
-        order[..=place].rotate_right(1);
-        now = in_order(buffers, &order)?;
+        let mut next = None;
+        for to in (0..place).take(orders) {
+            let mut moved = order.clone();
+            moved[to..=place].rotate_right(1);
+            if !seen.contains(&moved) {
+                keep_better(&mut next, in_order(buffers, &moved)?, moved);
+            }
+        }
+        orders = orders.saturating_sub(place);
+        let Some(found) = next else { break };
+        (now, order) = found;
+        seen.insert(order.clone());
         if now.peak < best.peak {
             best = now.clone();
         }
