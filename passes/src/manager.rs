@@ -141,7 +141,8 @@ impl<'p> PassManager<'p> {
         {
             return Err(Cause::Refused(vec![finding]));
         }
-        let untyped = module.walk_all().iter().any(|&id| open::untyped(module.op(ctx, id)));
+        let closes_untyped = step.pass.closes.is_some()
+            && module.walk_all().iter().any(|&id| open::untyped(module.op(ctx, id)));
         let start = Instant::now();
         let mut cx = PassCx::new(ctx, module, &step.options);
         // A module that a panic left half rewritten is only ever looked at, never run or printed as a result.
@@ -160,7 +161,7 @@ impl<'p> PassManager<'p> {
         }
         if self.verify_each {
             let found = verify(ctx, module);
-            if has_errors(&found) && untyped && step.pass.closes.is_some() {
+            if has_errors(&found) && closes_untyped {
                 // Operations without types were not verified before: what is wrong with them may be the author's doing.
                 let note = |finding: Diagnostic| finding.note(CHECKED_LATE.to_owned(), None);
                 return Err(Cause::Refused(found.into_iter().map(note).collect()));

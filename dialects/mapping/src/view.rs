@@ -67,6 +67,16 @@ pub fn kind(op: OpRef<'_>) -> Option<ViewKind> {
     op.decl().and_then(|decl| decl.interface::<ViewKind>()).copied()
 }
 
+/// The operation that makes a value, through views of it; none for an argument of a function.
+#[must_use]
+pub fn origin(op: OpRef<'_>, value: ValueId) -> Option<OpRef<'_>> {
+    let mut made = op.module.def_op(value).map(|id| op.other(id))?;
+    while kind(made).is_some() {
+        made = made.operand_def(0)?;
+    }
+    Some(made)
+}
+
 /// What the view means.
 ///
 /// # Errors

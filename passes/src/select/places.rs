@@ -231,11 +231,7 @@ impl<'a> Group<'a> {
 fn left_out(ops: &[OpRef<'_>], axes: &Axes) -> BTreeMap<AxisId, u64> {
     let mut found = BTreeMap::new();
     for part in ops.iter().filter(|op| view::kind(**op) == Some(ViewKind::Slice)) {
-        let mut load = part.operand_def(0);
-        while let Some(view) = load.filter(|op| view::kind(*op).is_some()) {
-            load = view.operand_def(0);
-        }
-        let whole = load.filter(|op| op.name() == "tm.to_dm").and_then(source);
+        let whole = made(*part).filter(|op| op.name() == "tm.to_dm").and_then(source);
         let Some(whole) = whole.and_then(|whole| digits(&whole, axes).ok()) else { continue };
         let Some(own) = part.body::<Expr>("element") else { continue };
         let own = names(&own, axes);
@@ -245,15 +241,16 @@ fn left_out(ops: &[OpRef<'_>], axes: &Axes) -> BTreeMap<AxisId, u64> {
     found
 }
 
+/// What makes the first operand of an operation, through views.
+fn made(op: OpRef<'_>) -> Option<OpRef<'_>> {
+    op.operands().first().and_then(|&operand| view::origin(op, operand))
+}
+
 /// Into how many parts axes of results are cut where the layout is written of what is committed and then stored.
 fn said(ops: &[OpRef<'_>], axes: &Axes) -> BTreeMap<AxisId, u64> {
     let mut found = BTreeMap::new();
     for store in ops.iter().filter(|op| op.name() == "tm.to_hbm") {
-        let mut commit = store.operand_def(0);
-        while let Some(view) = commit.filter(|op| view::kind(*op).is_some()) {
-            commit = view.operand_def(0);
-        }
-        let commit = commit.filter(|op| op.name().starts_with("stream.commit"));
+        let commit = made(*store).filter(|op| op.name().starts_with("stream.commit"));
         let layout = |op: OpRef<'_>| digits(&*op.body::<Expr>("element")?, axes).ok();
         let Some((own, whole)) = commit.and_then(layout).zip(layout(*store)) else { continue };
         let named: BTreeSet<AxisId> = whole.iter().filter_map(|digit| digit.axis).collect();
@@ -371,8 +368,8 @@ impl Group<'_> {
             }
         };
         sort(&mut places);
-
-        places.dedup_by(|one, other| one.loads == other.loads);
+        let mut seen = BTreeSet::new();
+        places.retain(|place| seen.insert(place.loads.clone()));
         places
     }
 
@@ -401,47 +398,39 @@ impl Group<'_> {
         found
     }
 
-    /// What slices may hold in front of an operation behind which they hold `slice`: the same, as far as the axes are loaded; and in the place of one of its
-    /// digits, which is copied or comes from time, as many coordinates of a loaded axis that it lacks.
+    /// What slices may hold in front of an operation behind which they hold `slice`: the same, as far as the axes are loaded; and in the place of one
+    /// of its digits, which is copied or comes from time, as many coordinates of a loaded axis that it lacks.
     fn before(&self, slice: &Digits) -> Vec<Vec<Digit>> {
-        let own: Vec<Digit> = slice.iter().rev().filter(|digit| digit.axis.is_some()).copied().collect();
-        let reaches =
-            |axis| self.loaded.iter().find(|(loaded, _)| Some(*loaded) == axis).map(|(_, reach)| *reach);
-        let whole = |digit: &Digit| {
-            let end = digit.stride.saturating_mul(digit.live);
-            let outermost = reach(slice, digit.axis?) == end;
-            let extent = reaches(digit.axis).filter(|_| outermost)? / digit.stride;
-            (extent > digit.live).then_some(extent)
-        };
-        let same: Vec<Digit> = own
-            .iter()
-            .map(|digit| {
-                let live = whole(digit).unwrap_or(digit.live);
-                Digit { extent: live, live, ..*digit }
-            })
-            .collect();
-        let lacking = self.loaded.iter().filter_map(|&(axis, reach)| {
-            let lowest = own.iter().filter(|digit| digit.axis == Some(axis)).map(|digit| digit.stride).min();
-            let live = lowest.unwrap_or(reach);
-            let axis_size = self.axes.size(axis);
-            (live > 1).then_some(Digit {
-                axis: Some(axis),
-                stride: 1,
-                extent: live,
-                live,
-                kind: PadKind::Top,
-                axis_size,
-            })
-        });
-        let lacking: Vec<Digit> = lacking.collect();
-        let replaced = (0..same.len()).flat_map(|at| {
-            let fitting =
-                lacking.iter().filter(|part| part.live == same[at].live).copied().collect::<Vec<_>>();
-            let same = &same;
-            fitting.into_iter().map(move |part| [&same[..at], &[part], &same[at + 1..]].concat())
-        });
-        let replaced: Vec<Vec<Digit>> = replaced.collect();
-        [vec![same.clone()], replaced].concat()
+        let own = slice.iter().rev().filter(|digit| digit.axis.is_some());
+        let same: Vec<Digit> = own.map(|digit| self.as_loaded(digit, slice)).collect();
+        let lacking: Vec<Digit> =
+            self.loaded.iter().filter_map(|loaded| self.below(*loaded, &same)).collect();
+        let mut found = vec![same.clone()];
+        for (at, digit) in same.iter().enumerate() {
+            for part in lacking.iter().filter(|part| part.live == digit.live) {
+                found.push([&same[..at], &[*part], &same[at + 1..]].concat());
+            }
+        }
+        found
+    }
+
+    /// The outermost digit of an axis in slices with all that is loaded of it; any other as it is.
+    fn as_loaded(&self, digit: &Digit, slice: &Digits) -> Digit {
+        let loaded = self.loaded.iter().find(|(axis, _)| Some(*axis) == digit.axis);
+        let outermost =
+            |(axis, _): &&(AxisId, u64)| reach(slice, *axis) == digit.stride.saturating_mul(digit.live);
+        let all = loaded.filter(outermost).map_or(0, |(_, reach)| reach / digit.stride);
+        let live = digit.live.max(all);
+        Digit { extent: live, live, ..*digit }
+    }
+
+    /// What slices that hold those digits lack of a loaded axis, below the lowest of them; `None` if that is one coordinate.
+    fn below(&self, (axis, reach): (AxisId, u64), held: &[Digit]) -> Option<Digit> {
+        let strides = held.iter().filter(|digit| digit.axis == Some(axis)).map(|digit| digit.stride);
+        let live = strides.min().unwrap_or(reach);
+        let axis_size = self.axes.size(axis);
+        let part = Digit { axis: Some(axis), stride: 1, extent: live, live, kind: PadKind::Top, axis_size };
+        (live > 1).then_some(part)
     }
 
     /// The parts of axes as digits.

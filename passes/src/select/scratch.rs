@@ -88,14 +88,8 @@ pub fn close_addresses(ctx: &Context, module: &mut Module, id: OpId) {
 /// from the memory before it (book 08), and whoever chooses the address leaves room for that.
 fn addresses(begin: OpRef<'_>, machine: &Machine) -> HashMap<ValueId, i64> {
     let middle = i64::try_from(machine.memory.dm_bytes_per_slice / 2).unwrap_or(0);
-    let place = |number: usize| {
-        let mut at = begin.operand_def(number);
-        while let Some(view) = at.filter(|op| view::kind(*op).is_some()) {
-            at = view.operand_def(0);
-        }
-        at.and_then(|op| op.int("at")).unwrap_or(middle)
-    };
-    begin.operands().iter().enumerate().map(|(number, &tensor)| (tensor, place(number))).collect()
+    let place = |tensor| view::origin(begin, tensor).and_then(|op| op.int("at")).unwrap_or(middle);
+    begin.operands().iter().map(|&tensor| (tensor, place(tensor))).collect()
 }
 
 impl<'a> Scratch<'a> {

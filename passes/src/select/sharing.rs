@@ -16,9 +16,8 @@ use visa_ir::infer::infer_all;
 use visa_ir::module::{Module, OpId, OpRef, ValueId};
 use visa_ir::open::is_unknown;
 use visa_ir::span::Span;
-use visa_ir::verify::Analysis;
+use visa_ir::verify::VerifyCx;
 use visa_mapping::attrs::MAP;
-use visa_mapping::facts::{DeclaredAxes, machine};
 use visa_mapping::view;
 
 /// Most layouts of a committed tensor that its readers are chosen for: the cheapest to make.
@@ -77,15 +76,8 @@ fn makers(ctx: &Context, module: &Module, chain: &[OpId]) -> BTreeSet<OpId> {
 }
 
 /// The end of the pipeline that makes a tensor, through views.
-fn maker(op: OpRef<'_>, mut value: ValueId) -> Option<OpId> {
-    loop {
-        let made = op.module.def_op(value).map(|id| op.other(id))?;
-        if ENDS.contains(&made.name()) {
-            return Some(made.id);
-        }
-        view::kind(made)?;
-        value = *made.operands().first()?;
-    }
+fn maker(op: OpRef<'_>, value: ValueId) -> Option<OpId> {
+    view::origin(op, value).filter(|made| ENDS.contains(&made.name())).map(|made| made.id)
 }
 
 /// A pipeline of a group.
@@ -279,7 +271,7 @@ impl<'a> Group<'a> {
 
     /// The layouts of a register file that the pipelines that read it ask for.
     fn wanted(&self, number: usize, module: &Module) -> Vec<Clauses> {
-        let axes = DeclaredAxes::build(self.ctx, module).0;
+        let cx = VerifyCx::new(self.ctx, module);
         let pipeline = &self.pipelines[number];
         let end = module.op(self.ctx, pipeline.end());
         let ops =
@@ -288,7 +280,7 @@ impl<'a> Group<'a> {
         let mut found: Vec<Clauses> = Vec::new();
         for &reader in &pipeline.readers {
             let reader = ops(&self.pipelines[reader].chain);
-            for (row, element) in layouts(&loader, &reader, &axes, &machine(self.ctx)) {
+            for (row, element) in layouts(&loader, &reader, &cx) {
                 let agree = super::trf_layouts::agrees(end, "row", &row)
                     && super::trf_layouts::agrees(end, "element", &element);
                 let value = |map| Some(self.ctx.body_attr(&MAP, map));

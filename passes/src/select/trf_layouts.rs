@@ -9,7 +9,7 @@ use std::rc::Rc;
 use visa_ir::module::OpRef;
 use visa_ir::open::is_open;
 use visa_ir::verify::VerifyCx;
-use visa_machine::Machine;
+use visa_mapping::facts::{DeclaredAxes, machine};
 use visa_mapping::ops::transfer::free_axes;
 use visa_mapping::{Axes, AxisId, Digit, Dim, Expr, PadKind, Tensor, digits};
 use visa_numerics::DType;
@@ -31,20 +31,16 @@ const MOST_ORDERED: usize = 3;
 
 /// Layouts of what the pipeline `loader` loads that the contraction of the pipeline `reader` can read, those with the most rows first: in rows the
 /// inner or outer part of an axis that the stream lacks, in each row the rest.
-pub fn layouts(
-    loader: &[OpRef<'_>],
-    reader: &[OpRef<'_>],
-    axes: &Axes,
-    machine: &Machine,
-) -> Vec<(Expr, Expr)> {
+pub fn layouts(loader: &[OpRef<'_>], reader: &[OpRef<'_>], cx: &VerifyCx<'_>) -> Vec<(Expr, Expr)> {
+    let (axes, machine) = (&cx.analysis::<DeclaredAxes>().0, &*machine(cx.ctx));
     let Some(source) = source(loader) else { return Vec::new() };
     let converted = loader.iter().rev().find_map(|op| op.body::<DType>("dtype"));
     let dtype = converted.map_or(source.dtype, |dtype| *dtype);
     let Ok(held) = digits(&source.dim(Dim::Packet), axes) else { return Vec::new() };
     let held = held.iter().rev().filter(|digit| digit.axis.is_some() && digit.live > 1);
     let held = held.map(|digit| Digit { extent: digit.live, ..*digit });
-    let held: Vec<Digit> = switched(loader, axes).into_iter().chain(held).collect();
-    let partner = Partner::of(reader, axes);
+    let held: Vec<Digit> = switched(loader, cx).into_iter().chain(held).collect();
+    let partner = Partner::of(reader, cx);
     let counts = machine.limits.row_counts.iter().rev();
     let rows: Vec<_> = counts.flat_map(|&rows| row_choices(&held, rows, &partner)).collect();
     // What no row has room for need not be tried.
@@ -73,15 +69,14 @@ fn source(pipeline: &[OpRef<'_>]) -> Option<Rc<Tensor>> {
 }
 
 /// What the switch of a pipeline brings from slices into the stream, where it is written what the slices are to hold.
-fn switched(pipeline: &[OpRef<'_>], axes: &Axes) -> Vec<Digit> {
+fn switched(pipeline: &[OpRef<'_>], cx: &VerifyCx<'_>) -> Vec<Digit> {
     let switches = pipeline.iter().filter(|op| op.is(&SWITCH_DECL));
     let slice = switches.filter_map(|op| op.body::<Expr>("slice")).next();
     let (Some(source), Some(slice)) = (source(pipeline), slice) else {
         return Vec::new();
     };
-    let begin = pipeline[0];
-    let cx = VerifyCx::new(begin.ctx, begin.module);
-    let free = free_axes(begin, &cx, 0);
+    let axes = &cx.analysis::<DeclaredAxes>().0;
+    let free = free_axes(pipeline[0], cx, 0);
     let slices = digits(&source.dim(Dim::Slice), axes).ok().zip(digits(&slice, axes).ok());
     slices.map(|(held, kept)| switch::leaving(&held, &kept, &free)).unwrap_or_default()
 }
@@ -96,10 +91,11 @@ struct Partner {
 }
 
 impl Partner {
-    fn of(reader: &[OpRef<'_>], axes: &Axes) -> Self {
+    fn of(reader: &[OpRef<'_>], cx: &VerifyCx<'_>) -> Self {
+        let axes = &cx.analysis::<DeclaredAxes>().0;
         let stream = source(reader).map(|tensor| tensor.dim(Dim::Packet));
         let held = stream.iter().flat_map(|stream| names(stream, axes));
-        let brought = switched(reader, axes).into_iter().filter_map(|digit| digit.axis);
+        let brought = switched(reader, cx).into_iter().filter_map(|digit| digit.axis);
         Self {
             aim: Aim::of(reader, axes),
             streamed: held.chain(brought).collect(),
