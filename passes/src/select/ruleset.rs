@@ -111,3 +111,16 @@ impl RuleSet {
         Closure { found, limit: more.limit }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn a_name_says_which_rule_it_was() {
+        let rules = RuleSet::default();
+        let names: BTreeSet<&str> = rules.rust().iter().map(|rule| rule.name).collect();
+        assert_eq!(names.len(), rules.rust().len());
+    }
+}

@@ -24,10 +24,10 @@ fn without(site: &Site<'_>) -> Vec<Proposal> {
 }
 
 macro_rules! zip {
-    ($rule:ident, $op:literal) => {
+    ($rule:ident, $name:literal, $op:literal) => {
         /// Two groups become one.
         pub(super) static $rule: Rule = Rule {
-            name: "zip",
+            name: $name,
             equation: concat!($op, " of [T, I], [P] is [T], [P], I being the axis of the groups"),
             op: concat!("stream.", $op),
             propose: one_group,
@@ -35,10 +35,10 @@ macro_rules! zip {
     };
 }
 
-zip!(LOGIC_ZIP, "vector_logic_zip");
-zip!(FXP_ZIP, "vector_fxp_zip");
-zip!(FP_ZIP, "vector_fp_zip");
-zip!(CLIP_ZIP, "vector_clip_zip");
+zip!(LOGIC_ZIP, "zip-logic", "vector_logic_zip");
+zip!(FXP_ZIP, "zip-fxp", "vector_fxp_zip");
+zip!(FP_ZIP, "zip-fp", "vector_fp_zip");
+zip!(CLIP_ZIP, "zip-clip", "vector_clip_zip");
 
 fn one_group(site: &Site<'_>) -> Vec<Proposal> {
     let axis = vector_pair::unzip(site.op).and_then(|unzip| unzip.body::<Expr>("axis"));

@@ -67,10 +67,11 @@ pub(crate) fn configurations(
 ) -> Vec<(&'static str, Module)> {
     let mut hits: HashMap<&'static str, usize> = HashMap::new();
     let mut found = Vec::new();
+    let leads = leads_on(choice);
     for (class, own) in choice.graph.classes.iter().enumerate() {
         for (step, at) in own.steps.iter().zip(0..) {
             let Some(rule) = step.rule else { continue };
-            let Some(path) = path_through(choice, class, at) else { continue };
+            let Some(path) = path_through(choice, &leads, class, at) else { continue };
             let hit = hits.entry(rule).or_default();
             *hit += 1;
             if *hit > most {
@@ -90,8 +91,21 @@ pub(crate) fn configurations(
     found
 }
 
-/// A step of a class with others before it and behind it.
-fn path_through(choice: &Choice, class: usize, step: usize) -> Option<Vec<(usize, usize)>> {
+/// Whether some way leads from each class to the end of the pipeline: sources stand in front of what is made of them.
+fn leads_on(choice: &Choice) -> Vec<bool> {
+    let classes = &choice.graph.classes;
+    let mut leads = vec![false; classes.len()];
+    for (class, own) in classes.iter().enumerate().rev() {
+        leads[class] |= own.steps.iter().any(|step| step.stage + 1 == choice.chain.len());
+        if leads[class] {
+            own.steps.iter().filter_map(|step| step.source).for_each(|source| leads[source] = true);
+        }
+    }
+    leads
+}
+
+/// A step of a class with others before it and behind it; none if it leads nowhere.
+fn path_through(choice: &Choice, leads: &[bool], class: usize, step: usize) -> Option<Vec<(usize, usize)>> {
     let classes = &choice.graph.classes;
     let mut path = vec![(class, step)];
     while let Some(source) = classes[path[0].0].steps[path[0].1].source {
@@ -102,7 +116,7 @@ fn path_through(choice: &Choice, class: usize, step: usize) -> Option<Vec<(usize
         let follows = |class: usize| {
             classes[class].steps.iter().position(|step| step.source == Some(last)).map(|at| (class, at))
         };
-        path.push((last + 1..classes.len()).find_map(follows)?);
+        path.push((last + 1..classes.len()).filter(|&class| leads[class]).find_map(follows)?);
     }
     Some(path)
 }

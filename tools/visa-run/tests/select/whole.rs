@@ -27,7 +27,6 @@ pub(crate) fn load(ctx: &Context, text: &str) -> Result<Module, Vec<Diagnostic>>
     loaded.module.ok_or(loaded.findings)
 }
 
-/// Runs passes.
 /// The module behind some passes.
 pub(crate) fn run(ctx: &Context, mut module: Module, passes: &str) -> Result<Module, Vec<Diagnostic>> {
     let pipeline = Pipeline::parse(passes, standard_passes()).expect("passes");
