@@ -12,13 +12,13 @@ use std::rc::Rc;
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::infer::infer_all;
-use visa_ir::module::{Module, OpId};
+use visa_ir::module::{Module, OpId, OpRef};
 use visa_ir::open::{is_open, untyped};
 use visa_ir::verify::{Analysis, VerifyCx};
 use visa_mapping::attrs::MAP;
 use visa_mapping::facts::{DeclaredAxes, machine};
 use visa_mapping::ops::func::FUNC;
-use visa_mapping::view;
+use visa_mapping::{Expr, view};
 
 /// Most places that a kernel is chosen for: those of the lowest estimates that can be loaded.
 pub const MOST_PLACES: usize = 24;
@@ -59,17 +59,21 @@ pub fn place(
     }
     let Search { best, refused, tried, .. } = search;
     let Some((_, placed)) = best else {
-        let op = module.op(ctx, first);
-        let message =
-            format!("no place of the tensors in slices lets this kernel be chosen; {tried} were tried");
-        let error = Diagnostic::error("select-configs", op.span(), message);
-        return Err(match refused {
-            Some(last) => error.note(format!("the last one: {}", last.message), Some(last.span)),
-            None => error,
-        });
+        return Err(nowhere(module.op(ctx, first), tried, refused));
     };
     *module = placed;
     Ok(Some(tried))
+}
+
+/// That no place does, and why the nearest one does not.
+fn nowhere(load: OpRef<'_>, tried: usize, nearest: Option<(Expr, Diagnostic)>) -> Diagnostic {
+    let message =
+        format!("no place of the tensors in slices lets this kernel be chosen: {tried} tried, none legal");
+    let error = Diagnostic::error("select-configs", load.span(), message);
+    let Some((slice, why)) = nearest else { return error };
+    let error = error.note(format!("the nearest, with slices `{slice}`: {}", why.message), Some(why.span));
+    let error = why.notes.into_iter().fold(error, |error, note| error.note(note.message, note.span));
+    Diagnostic { fix: why.fix, ..error }
 }
 
 /// The cheapest place so far.
@@ -79,7 +83,8 @@ struct Search<'a> {
     rules: &'a RuleSet,
     axes: Rc<DeclaredAxes>,
     best: Option<(u64, Module)>,
-    refused: Option<Diagnostic>,
+    /// The place whose refusal stands furthest on in the kernel, the first of several: its slices, and why.
+    refused: Option<(Expr, Diagnostic)>,
     tried: usize,
     /// For how many of them the kernel was chosen.
     chosen: usize,
@@ -113,7 +118,7 @@ impl Search<'_> {
         self.tried += 1;
         let mut placed = module.clone();
         if let Err(error) = self.write(&mut placed, place) {
-            self.refused = Some(error);
+            self.refuse(place, error);
             return false;
         }
         self.chosen += 1;
@@ -128,9 +133,16 @@ impl Search<'_> {
             }
             Err(error) => {
                 self.worse += usize::from(self.best.is_some());
-                self.refused = Some(error);
+                self.refuse(place, error);
                 false
             }
+        }
+    }
+
+    fn refuse(&mut self, place: &[Load], why: Diagnostic) {
+        let nearer = self.refused.as_ref().is_none_or(|(_, nearest)| nearest.span.start < why.span.start);
+        if let Some((_, [_, slice, _])) = place.first().filter(|_| nearer) {
+            self.refused = Some((slice.clone(), why));
         }
     }
 
