@@ -131,3 +131,42 @@ impl<T: Eq + Hash> Numbers<T> {
         *self.0.entry(thing).or_insert(new)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+    use visa_ir::span::Span;
+
+    #[test]
+    fn what_was_asked_is_asked_again_only_behind_another_past_or_for_another_aim() {
+        let (tried, asked) = (Tried::default(), Cell::new(0));
+        let ask = |(past, waiting), aim| {
+            tried.candidates(Moment { past: Past(past), waiting }, aim, || {
+                asked.set(asked.get() + 1);
+                Candidates::default()
+            });
+            asked.get()
+        };
+        assert_eq!([ask((0, 0), 0), ask((0, 0), 0)], [1, 1]);
+        assert_eq!([ask((1, 0), 0), ask((0, 1), 0), ask((0, 0), 1)], [2, 3, 4]);
+        assert_eq!([ask((0, 1), 0), ask((0, 0), 1)], [4, 4]);
+    }
+
+    #[test]
+    fn a_refusal_is_remembered() {
+        let (tried, clauses) = (Tried::default(), Clauses::from([("ring", None)]));
+        let moment = Moment { past: Past::default(), waiting: 0 };
+        let refused = || Err(Diagnostic::error("C1", Span::default(), "too large"));
+        assert!(tried.verdict(moment, &clauses, refused).is_err());
+        let again = tried.verdict(moment, &clauses, || unreachable!("asked again"));
+        assert_eq!(again.err().map(|refused| refused.code.clone()), Some("C1".to_owned()));
+    }
+
+    #[test]
+    fn equal_aims_have_the_same_number() {
+        let tried = Tried::default();
+        let sums = Aim { sums: true, ..Aim::default() };
+        assert_eq!([tried.aim(&Aim::default()), tried.aim(&sums), tried.aim(&sums)], [0, 1, 1]);
+    }
+}
