@@ -47,13 +47,25 @@ pub struct Support {
     of_types: HashMap<TypeId, Rc<Names>, Fast>,
 }
 
-type Names = BTreeSet<Arc<str>>;
+/// Names of axes.
+pub type Names = BTreeSet<Arc<str>>;
 
 impl Support {
     /// Whether `value` depends on the axis called `name`.
     #[must_use]
     pub fn depends(&self, value: ValueId, name: &str) -> bool {
         self.known.get(&value).is_some_and(|axes| axes.contains(name))
+    }
+
+    /// The axes that `value` depends on, if that is known.
+    #[must_use]
+    pub fn axes(&self, value: ValueId) -> Option<Rc<Names>> {
+        self.known.get(&value).cloned()
+    }
+
+    /// Says what `value` depends on, as it was learnt before.
+    pub fn recall(&mut self, value: ValueId, axes: Rc<Names>) {
+        self.known.insert(value, axes);
     }
 
     /// Adds what an operation's results depend on, or says it anew where its clauses or types are others than before. What its operands depend on

@@ -67,7 +67,7 @@ impl Topology {
         let name = op.word("topology").unwrap_or_default();
         check_parameters(op, &name)?;
         let kind = match &*name {
-            "forwarding" => return Ok(Some(Self { kind: Kind::Forwarding, slice1: 1, slice0: 1, time0: 1 })),
+            "forwarding" => return Ok(Some(Self::FORWARDING)),
             "broadcast01" => Kind::Broadcast01,
             "broadcast1" => Kind::Broadcast1,
             "transpose" => Kind::Transpose,
@@ -89,6 +89,9 @@ impl Topology {
         Ok(Some(Self { kind, slice1, slice0, time0 }))
     }
 
+    /// Packets stay in their slices.
+    pub const FORWARDING: Self = Self { kind: Kind::Forwarding, slice1: 1, slice0: 1, time0: 1 };
+
     /// Every named topology for `slices` slices of a cluster and `steps` time steps, forwarding first. Parameters that make no difference are 1.
     #[must_use]
     pub fn every(slices: u64, steps: u64) -> Vec<Self> {
@@ -98,7 +101,7 @@ impl Topology {
         times.sort_unstable();
         times.dedup();
         let rings = || powers().flat_map(|slice1| powers().map(move |slice0| (slice1, slice0)));
-        let mut found = vec![Self { kind: Kind::Forwarding, slice1: 1, slice0: 1, time0: 1 }];
+        let mut found = vec![Self::FORWARDING];
         for kind in Kind::RINGS {
             for (slice1, slice0) in rings().filter(|&(slice1, slice0)| slices.is_multiple_of(slice1 * slice0))
             {

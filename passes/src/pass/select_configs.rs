@@ -5,6 +5,7 @@ use crate::select::advise::{Advice, ends, pipeline};
 use crate::select::driver::{Chosen, Driver};
 use crate::select::dump::Dump;
 use crate::select::ruleset::RuleSet;
+use crate::select::tried::Means;
 use crate::select::{Choice, report};
 use crate::{Level, OptionDecl, OptionKind, Pass, PassCx};
 use visa_ir::diag::{Diagnostic, Severity};
@@ -121,7 +122,7 @@ fn chosen(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
         Chosen::Placement(tried) => counts.push(("placements", tried as u64)),
     };
     let rules = ctx.data::<RuleSet>();
-    let ran = Driver { ctx, rules: &rules, tell: &mut tell }.run(cx.module);
+    let ran = Driver { ctx, means: &Means::new(&rules), tell: &mut tell }.run(cx.module);
     counts.into_iter().for_each(|(statistic, n)| cx.count(statistic, n));
     findings.into_iter().for_each(|finding| cx.report(finding));
     ran.and(dumped).map_err(|refused| vec![refused])?;

@@ -8,6 +8,7 @@ use super::extract::Way;
 use super::graph::Graph;
 use super::ruleset::RuleSet;
 use super::scratch::Clauses;
+use super::tried::Means;
 use super::{Choice, chain, choose_for, report};
 use visa_ir::context::{Attr, Context};
 use visa_ir::diag::{Diagnostic, Severity};
@@ -75,7 +76,7 @@ impl Advice {
         let mut aim = Aim::of(&ops(&opened), &axes);
         aim.written.extend(Aim::of(&ops(module), &axes).written);
         aim.seed = seed;
-        let choice = choose_for(ctx, &opened, chain, rules, &aim);
+        let choice = choose_for(ctx, &opened, chain, &Means::new(rules), &aim);
         let mut choice = choice.map_err(|_| Silent::NothingCheaper)?;
         let written = written(&choice.graph, &aim.seed).ok_or(Silent::NothingCheaper)?;
         if choice.best.time.cycles() >= written.time.cycles() {

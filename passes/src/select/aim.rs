@@ -16,7 +16,7 @@ use visa_stream::ops::vector_inter::{self, DECL as INTER_DECL};
 use visa_stream::ops::vector_intra_slice_reduce::DECL as INTRA_DECL;
 
 /// What is written of a pipeline.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Aim {
     /// Every mapping that is written in it, and of the tensors that it reads and makes: their digits end where terms may be cut.
     pub written: Vec<Expr>,
@@ -56,7 +56,7 @@ pub struct Aim {
 }
 
 /// The axes whose order in the stream matters.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Ordered {
     /// None does.
     #[default]

@@ -2,8 +2,8 @@
 //! together.
 
 use super::graph::open_clauses;
-use super::ruleset::RuleSet;
 use super::sharing::{self, Shared};
+use super::tried::Means;
 use super::{Choice, chain, optional, placement, stationary};
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
@@ -35,8 +35,8 @@ pub enum Chosen<'a> {
 pub struct Driver<'a> {
     /// The context.
     pub ctx: &'a Context,
-    /// The rules.
-    pub rules: &'a RuleSet,
+    /// The rules, and what was tried with them of this module.
+    pub means: &'a Means<'a>,
     /// Told of each choice before it is written into the module.
     pub tell: &'a mut dyn FnMut(&Module, Chosen<'_>),
 }
@@ -48,13 +48,13 @@ impl Driver<'_> {
     /// What has no legal choice.
     pub fn run(&mut self, module: &mut Module) -> Result<(), Diagnostic> {
         for id in module.ops(module.body()).to_vec() {
-            if let Some(tried) = placement::place(self.ctx, module, id, self.rules)? {
+            if let Some(tried) = placement::place(self.ctx, module, id, self.means.rules)? {
                 (self.tell)(module, Chosen::Placement(tried));
             }
         }
         for group in sharing::groups(self.ctx, module) {
             if group.len() > 1 {
-                let found = stationary::choose_layouts(self.ctx, module, &group, self.rules)?;
+                let found = stationary::choose_layouts(self.ctx, module, &group, self.means)?;
                 for load in found.exchanged {
                     (self.tell)(module, Chosen::Exchanged(load));
                 }
@@ -73,7 +73,7 @@ impl Driver<'_> {
         if chain.iter().all(|&id| open_clauses(module.op(self.ctx, id)).next().is_none()) {
             return Ok(());
         }
-        let mut choice = optional::choose(self.ctx, module, chain, self.rules)?;
+        let mut choice = optional::choose(self.ctx, module, chain, self.means)?;
         (self.tell)(module, Chosen::Pipeline(&mut choice));
         choice.apply(self.ctx, module)
     }

@@ -86,6 +86,19 @@ pub struct Graph {
     pub limits: BTreeMap<usize, (&'static str, Bound)>,
     /// The class of the value that an operation makes with a type, and with a run ([`Scratch::run`]).
     known: HashMap<(usize, TypeId, bool), usize>,
+    /// The number of the aim ([`Scratch::aim`]).
+    aim: usize,
+}
+
+/// What rules propose for an operation.
+#[derive(Default)]
+pub struct Candidates {
+    /// The rule of each, and its clauses; no rule for what is written.
+    pub found: Vec<(Option<&'static str>, Clauses)>,
+    /// Proposals that disagree with what is written.
+    pub disagreeing: u64,
+    /// The rule of a text of which a bound left something out, and the bound.
+    pub limit: Option<(&'static str, Bound)>,
 }
 
 impl Graph {
@@ -104,6 +117,7 @@ impl Graph {
             full: false,
             limits: BTreeMap::new(),
             known: HashMap::new(),
+            aim: scratch.aim(aim),
         };
         graph.expand(scratch, rules, aim, (0, None));
         graph.egraph.rebuild();
@@ -131,23 +145,28 @@ impl Graph {
             scratch.pop();
         }
         let clock = scratch.clock();
-        let candidates = clock.time(Phase::Propose, || self.candidates(scratch, rules, aim, stage));
-        for (rule, clauses) in candidates {
+        let ask = || candidates(scratch, rules, aim, stage);
+        let candidates = clock.time(Phase::Propose, || scratch.candidates(self.aim, ask));
+        self.disagreeing += candidates.disagreeing;
+        if let Some(limit) = candidates.limit {
+            self.limits.entry(stage).or_insert(limit);
+        }
+        for &(rule, ref clauses) in &candidates.found {
             if self.egraph.total_size() >= MAX_E_NODES {
                 self.full = true;
                 return;
             }
-            match clock.time(Phase::Check, || scratch.push(&clauses)) {
+            match clock.time(Phase::Check, || scratch.push(clauses)) {
                 Ok(_) if optional && scratch.changes_nothing(stage) => scratch.pop(),
                 Ok((ty, time)) => {
-                    let head = Symbol::from(described(scratch.op(stage), &clauses));
-                    let step = Step { stage, clauses, rule, time, source, head };
+                    let head = Symbol::from(described(scratch.op(stage), clauses));
+                    let step = Step { stage, clauses: clauses.clone(), rule, time, source, head };
                     if let Some(class) = self.add(step, ty, scratch.run()) {
                         self.expand(scratch, rules, aim, (stage + 1, Some(class)));
                     }
                     scratch.pop();
                 }
-                Err(refused) => self.refuse(scratch.op(stage), stage, &clauses, refused),
+                Err(refused) => self.refuse(scratch.op(stage), stage, clauses, &refused),
             }
         }
     }
@@ -169,46 +188,10 @@ impl Graph {
         (number == new).then_some(number)
     }
 
-    fn refuse(&mut self, op: OpRef<'_>, stage: usize, clauses: &Clauses, refused: Diagnostic) {
+    fn refuse(&mut self, op: OpRef<'_>, stage: usize, clauses: &Clauses, refused: &Diagnostic) {
         let example = || (described(op, clauses), refused.clone());
         let entry = self.refusals.entry((stage, refused.code.clone()));
         entry.or_insert_with(|| Refused { count: 0, example: example() }).count += 1;
-    }
-
-    /// What the rules propose for operation `stage`; of a written one, what is written.
-    fn candidates(
-        &mut self,
-        scratch: &Scratch<'_>,
-        rules: &RuleSet,
-        aim: &Aim,
-        stage: usize,
-    ) -> Vec<(Option<&'static str>, Clauses)> {
-        let op = scratch.original(stage);
-        if open_clauses(op).next().is_none() {
-            return vec![(None, Rc::from([]))];
-        }
-        let Some(site) = scratch.site(stage, aim) else { return Vec::new() };
-        let seed = aim.seed.get(stage).filter(|seed| !seed.is_empty());
-        let mut found: Vec<(Option<&'static str>, Clauses)> =
-            seed.map(|seed| (None, seed.clone())).into_iter().collect();
-        let mut known: HashSet<Clauses> = found.iter().map(|(_, clauses)| clauses.clone()).collect();
-        let written: Vec<Proposal> = seed.map(|seed| proposal(op, seed)).into_iter().collect();
-        let proposals = rules.proposals(&site, &written);
-        if let Some(limit) = proposals.limit {
-            self.limits.entry(stage).or_insert(limit);
-        }
-        let held = must_hold(&site);
-        let holds_all = |proposal: &Proposal| held.is_empty() || held.is_subset(&proposed(&site, proposal));
-        for (rule, proposal) in proposals.found.into_iter().filter(|(_, proposal)| holds_all(proposal)) {
-            match chosen(op, &proposal, site.axes) {
-                Some(clauses) if known.insert(clauses.clone()) => {
-                    found.push((Some(rule), clauses));
-                }
-                Some(_) => {}
-                None => self.disagreeing += 1,
-            }
-        }
-        found
     }
 
     /// The stream type of a class, for reports.
@@ -220,6 +203,34 @@ impl Graph {
     pub fn ends(&self, stages: usize) -> impl Iterator<Item = usize> + '_ {
         (0..self.classes.len()).filter(move |&class| self.classes[class].stage + 1 == stages)
     }
+}
+
+/// What the rules propose for operation `stage`; of a written one, what is written.
+fn candidates(scratch: &Scratch<'_>, rules: &RuleSet, aim: &Aim, stage: usize) -> Candidates {
+    let op = scratch.original(stage);
+    if open_clauses(op).next().is_none() {
+        return Candidates { found: vec![(None, Rc::from([]))], ..Candidates::default() };
+    }
+    let Some(site) = scratch.site(stage, aim) else { return Candidates::default() };
+    let seed = aim.seed.get(stage).filter(|seed| !seed.is_empty());
+    let mut found: Vec<(Option<&'static str>, Clauses)> =
+        seed.map(|seed| (None, seed.clone())).into_iter().collect();
+    let mut known: HashSet<Clauses> = found.iter().map(|(_, clauses)| clauses.clone()).collect();
+    let written: Vec<Proposal> = seed.map(|seed| proposal(op, seed)).into_iter().collect();
+    let proposals = rules.proposals(&site, &written);
+    let held = must_hold(&site);
+    let holds_all = |proposal: &Proposal| held.is_empty() || held.is_subset(&proposed(&site, proposal));
+    let mut disagreeing = 0;
+    for (rule, proposal) in proposals.found.into_iter().filter(|(_, proposal)| holds_all(proposal)) {
+        match chosen(op, &proposal, site.axes) {
+            Some(clauses) if known.insert(clauses.clone()) => {
+                found.push((Some(rule), clauses));
+            }
+            Some(_) => {}
+            None => disagreeing += 1,
+        }
+    }
+    Candidates { found, disagreeing, limit: proposals.limit }
 }
 
 /// The axes that what an operation takes must name behind it: of a fetch, every axis of its tensor. One that it left out would be an axis that

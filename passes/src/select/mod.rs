@@ -23,6 +23,7 @@ pub mod sharing;
 pub mod stationary;
 pub mod text;
 pub mod trf_layouts;
+pub mod tried;
 
 use aim::Aim;
 use clock::{Clock, Phase};
@@ -30,6 +31,7 @@ use extract::{Extraction, Way};
 use graph::Graph;
 use ruleset::RuleSet;
 use scratch::Scratch;
+use tried::Means;
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::infer::infer_all;
@@ -105,7 +107,7 @@ pub fn chain(last: OpRef<'_>) -> Vec<OpId> {
 pub fn choose(ctx: &Context, module: &Module, chain: &[OpId], rules: &RuleSet) -> Result<Choice, Diagnostic> {
     let ops: Vec<OpRef<'_>> = chain.iter().map(|&id| module.op(ctx, id)).collect();
     let axes = DeclaredAxes::build(ctx, module);
-    choose_for(ctx, module, chain, rules, &Aim::of(&ops, &axes.0))
+    choose_for(ctx, module, chain, &Means::new(rules), &Aim::of(&ops, &axes.0))
 }
 
 /// The cheapest legal choice for the pipeline `chain` of a module that is to make what `aim` says.
@@ -116,18 +118,18 @@ pub fn choose_for(
     ctx: &Context,
     module: &Module,
     chain: &[OpId],
-    rules: &RuleSet,
+    means: &Means<'_>,
     aim: &Aim,
 ) -> Result<Choice, Diagnostic> {
     let ops: Vec<OpRef<'_>> = chain.iter().map(|&id| module.op(ctx, id)).collect();
-    if let Some(op) = ops.iter().find(|op| unruled(**op, rules)) {
-        return Err(report::unruled(*op, rules));
+    if let Some(op) = ops.iter().find(|op| unruled(**op, means.rules)) {
+        return Err(report::unruled(*op, means.rules));
     }
     if let Some(op) = ops.iter().find(|op| operand(**op, 0).is_none() && op.id == chain[0]) {
         return Err(report::unknown_source(*op));
     }
-    let mut scratch = Scratch::new(ctx, module, chain)?;
-    let graph = Graph::grow(&mut scratch, rules, aim);
+    let mut scratch = Scratch::new(ctx, module, chain, &means.tried)?;
+    let graph = Graph::grow(&mut scratch, means.rules, aim);
     let extracted = ctx.data::<Clock>().time(Phase::Extract, || extract::extract(&graph, chain.len()));
     match extracted {
         Some(Extraction { best, peer, dearest, ends }) => {

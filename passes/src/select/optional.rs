@@ -4,6 +4,7 @@
 use super::aim::Aim;
 use super::graph::open_clauses;
 use super::ruleset::RuleSet;
+use super::tried::Means;
 use super::{Choice, choose_for};
 use std::collections::BTreeSet;
 use visa_ir::context::{Attr, Context};
@@ -57,13 +58,13 @@ pub fn choose(
     ctx: &Context,
     module: &mut Module,
     chain: &[OpId],
-    rules: &RuleSet,
+    means: &Means<'_>,
 ) -> Result<Choice, Diagnostic> {
-    let (chain, optional) = insert(ctx, module, chain, rules);
+    let (chain, optional) = insert(ctx, module, chain, means.rules);
     let ops: Vec<OpRef<'_>> = chain.iter().map(|&id| module.op(ctx, id)).collect();
     let axes = DeclaredAxes::build(ctx, module);
     let aim = Aim { optional, ..Aim::of(&ops, &axes.0) };
-    choose_for(ctx, module, &chain, rules, &aim)
+    choose_for(ctx, module, &chain, means, &aim)
 }
 
 /// Puts engines into the pipeline `chain`: its operations with them, and the numbers of those.

@@ -6,6 +6,7 @@ use super::driver::Driver;
 use super::places::{CLAUSES, Load, Place, places};
 use super::ruleset::RuleSet;
 use super::scratch::close_addresses;
+use super::tried::Means;
 use crate::pass_list::{allocate, lower_to_hw, lower_to_seq, plan_vector};
 use crate::{Options, PassCx};
 use std::rc::Rc;
@@ -122,7 +123,7 @@ impl Search<'_> {
             return false;
         }
         self.chosen += 1;
-        match price(self.ctx, &placed, self.function, self.rules) {
+        match price(self.ctx, &placed, self.function, &Means::new(self.rules)) {
             Ok(cycles) if self.best.as_ref().is_none_or(|(least, _)| cycles < *least) => {
                 (self.best, self.worse) = (Some((cycles, placed)), 0);
                 true
@@ -176,13 +177,13 @@ impl Search<'_> {
 ///
 /// # Errors
 /// What has no legal choice, or cannot be lowered.
-pub fn price(ctx: &Context, module: &Module, function: OpId, rules: &RuleSet) -> Result<u64, Diagnostic> {
+pub fn price(ctx: &Context, module: &Module, function: OpId, means: &Means<'_>) -> Result<u64, Diagnostic> {
     let mut module = module.clone();
     let name = module.op(ctx, function).symbol("name");
     let mut others = module.ops(module.body()).to_vec();
     others.retain(|&id| id != function && module.op(ctx, id).is(&FUNC));
     others.into_iter().for_each(|id| module.erase(id));
-    Driver { ctx, rules, tell: &mut |_, _| () }.run(&mut module)?;
+    Driver { ctx, means, tell: &mut |_, _| () }.run(&mut module)?;
     ctx.data::<Clock>().time(Phase::Price, || priced(ctx, &mut module, name.as_deref()))
 }
 

@@ -3,7 +3,9 @@
 
 use super::aim::Aim;
 use super::clock::Clock;
+use super::graph::Candidates;
 use super::rule::Site;
+use super::tried::{Moment, Past, Tried};
 use crate::lower::StageCx;
 use crate::lower::stages;
 use crate::pass_list::lower_to_hw;
@@ -21,7 +23,7 @@ use visa_ir::module::{AttrId, BlockId, Module, OpId, OpRef, OpSpec, TypeId, Valu
 use visa_ir::open::{self, Opening};
 use visa_ir::verify::{Analysis, VerifyCx};
 use visa_machine::Machine;
-use visa_mapping::facts::{DeclaredAxes, Support, machine};
+use visa_mapping::facts::{DeclaredAxes, Names, Support, machine};
 use visa_mapping::{Equality, Tensor, equal_streams, operand, view};
 use visa_stream::ops::store::TO_TRF;
 use visa_stream::ops::vector_expr;
@@ -50,19 +52,34 @@ pub struct Scratch<'a> {
     stages: Vec<Placed>,
     /// What operations ask about their operands: up to the stage that was pushed last.
     support: Rc<Support>,
+    /// What was said of pipelines before.
+    tried: &'a Tried,
+    /// The numbers of the pipeline's operations there.
+    waiting: Vec<usize>,
 }
 
-/// An operation with its clauses, as a command.
-struct Placed {
-    command: Option<OpId>,
+/// What an operation with its clauses comes to.
+#[derive(Clone)]
+pub struct Made {
+    results: Rc<[(TypeId, Rc<Names>)]>,
+    command: Option<OpSpec>,
     wire: Wire,
     flow: Flow,
     /// Of this engine alone.
     time: PipelineTime,
-    /// Whether the pipeline does without it.
-    absent: bool,
     /// Whether it is one contiguous run of data memory that a load of a register file may follow.
     run: bool,
+}
+
+/// An operation of the pipeline that has its clauses.
+struct Placed {
+    /// What flows behind it.
+    made: Rc<Made>,
+    command: Option<OpId>,
+    /// Whether the pipeline does without it.
+    absent: bool,
+    /// What was chosen up to it.
+    past: Past,
 }
 
 /// Gives open addresses some value: no configuration depends on which.
@@ -97,7 +114,12 @@ impl<'a> Scratch<'a> {
     ///
     /// # Errors
     /// If the hw dialect is not there.
-    pub fn new(ctx: &'a Context, module: &Module, chain: &[OpId]) -> Result<Self, Diagnostic> {
+    pub fn new(
+        ctx: &'a Context,
+        module: &Module,
+        chain: &[OpId],
+        tried: &'a Tried,
+    ) -> Result<Self, Diagnostic> {
         let first = module.op(ctx, chain[0]);
         let spec = |name: &str| {
             let missing =
@@ -117,6 +139,11 @@ impl<'a> Scratch<'a> {
         let axes = Rc::new(DeclaredAxes::build(ctx, &module));
         let support = Rc::new(Support::build(ctx, &module));
         let addresses = addresses(written.op(ctx, chain[0]), &machine);
+        let waiting = chain.iter().enumerate().map(|(stage, &id)| {
+            let op = written.op(ctx, id);
+            tried.waiting(op, &op.operands()[stage.min(1)..], &support)
+        });
+        let waiting = waiting.collect();
         Ok(Self {
             ctx,
             written,
@@ -129,6 +156,8 @@ impl<'a> Scratch<'a> {
             addresses,
             stages: Vec::new(),
             support,
+            tried,
+            waiting,
         })
     }
 
@@ -168,7 +197,7 @@ impl<'a> Scratch<'a> {
     /// What else than its type the stream says of the commands behind it: whether it is one contiguous run, which makes a load of a register file a
     /// short command (book 18).
     pub fn run(&self) -> bool {
-        self.stages.last().is_some_and(|placed| placed.run)
+        self.stages.last().is_some_and(|placed| placed.made.run)
     }
 
     /// Takes back the last choice.
@@ -189,8 +218,8 @@ impl<'a> Scratch<'a> {
         let op = self.module.op(self.ctx, self.chain[stage]);
         let value = op.operands()[0];
         self.pass(value);
-        let placed = self.nothing();
-        self.stages.push(Placed { absent: true, ..placed });
+        let (made, past) = (self.flowing(), self.past());
+        self.stages.push(Placed { made, command: None, absent: true, past });
     }
 
     /// Lets the operation behind the next one take `value`.
@@ -218,27 +247,82 @@ impl<'a> Scratch<'a> {
     ///
     /// # Errors
     /// Why that is not legal; then nothing has changed.
-    pub fn push(&mut self, clauses: &Clauses) -> Result<(TypeId, PipelineTime), Diagnostic> {
-        let stage = self.stages.len();
-        let id = self.chain[stage];
+    pub fn push(&mut self, clauses: &Clauses) -> Result<(TypeId, PipelineTime), Rc<Diagnostic>> {
+        let (tried, id) = (self.tried, self.chain[self.stages.len()]);
         clauses.iter().for_each(|&(name, value)| self.module.set_clause(id, name, value));
+        let (made, past) = match self.moment() {
+            Some(moment) => tried.verdict(moment, clauses, || self.made(id))?,
+            None => (Rc::new(self.made(id)?), Past::default()),
+        };
+        let of = (made.results[0].0, made.time);
+        let support = Rc::make_mut(&mut self.support);
+        for (value, (ty, axes)) in
+            self.module.op(self.ctx, id).results().to_vec().into_iter().zip(&*made.results)
+        {
+            self.module.set_type(value, *ty);
+            support.recall(value, axes.clone());
+        }
+        let command = made.command.clone().map(|spec| self.commands.append(self.exec, spec));
+        self.stages.push(Placed { made, command, absent: false, past });
+        Ok(of)
+    }
+
+    /// Where the next operation stands; `None` for the last one: what reads its tensor has a say in it.
+    fn moment(&self) -> Option<Moment> {
+        let stage = self.stages.len();
+        (stage + 1 < self.chain.len()).then(|| Moment { past: self.past(), waiting: self.waiting[stage] })
+    }
+
+    /// What was chosen so far.
+    fn past(&self) -> Past {
+        self.stages.last().map_or(Past::default(), |placed| placed.past)
+    }
+
+    /// The number of an aim, for [`Self::candidates`].
+    pub fn aim(&self, aim: &Aim) -> usize {
+        self.tried.aim(aim)
+    }
+
+    /// What is proposed for the next operation with the aim of this number, by `ask` if that was not asked before.
+    pub fn candidates(&self, aim: usize, ask: impl FnOnce() -> Candidates) -> Rc<Candidates> {
+        match self.moment() {
+            Some(moment) => self.tried.candidates(moment, aim, ask),
+            None => Rc::new(ask()),
+        }
+    }
+
+    fn set_types(&mut self, id: OpId, types: &[TypeId]) {
+        let results = self.module.op(self.ctx, id).results().to_vec();
+        results.into_iter().zip(types).for_each(|(value, &ty)| self.module.set_type(value, ty));
+    }
+
+    /// What the next operation comes to with the clauses that it has now.
+    fn made(&mut self, id: OpId) -> Result<Made, Diagnostic> {
         let op = self.module.op(self.ctx, id);
         let (decl, infer) = op.decl().and_then(|decl| Some((decl, decl.infer?))).ok_or_else(|| {
             op.error("C0", format!("the type of `{}` does not follow from its clauses", op.name()))
         })?;
         let types = result_types(op, decl, infer)?;
-        for (value, &ty) in op.results().to_vec().into_iter().zip(&*types) {
-            self.module.set_type(value, ty);
-        }
+        self.set_types(id, &types);
         let spec = self.lowered(id)?;
-        Rc::make_mut(&mut self.support).learn(self.module.op(self.ctx, id), &self.axes.0);
-        if stage + 1 == self.chain.len() {
+        let op = self.module.op(self.ctx, id);
+        let support = Rc::make_mut(&mut self.support);
+        support.learn(op, &self.axes.0);
+        let results = op.results().iter().zip(&*types);
+        let results = results.map(|(&value, &ty)| (ty, support.axes(value).unwrap_or_default()));
+        let results = results.collect();
+        if self.moment().is_none() {
             self.check_users(id)?;
         }
-        let placed = self.place(spec)?;
-        let time = placed.time;
-        self.stages.push(placed);
-        Ok((types[0], time))
+        match spec {
+            Some(spec) => self.priced(results, spec),
+            None => Ok(Made {
+                results,
+                command: None,
+                time: PipelineTime::default(),
+                ..(*self.flowing()).clone()
+            }),
+        }
     }
 
     /// Asks the transfers and views of the result whether they can take it.
@@ -252,9 +336,7 @@ impl<'a> Scratch<'a> {
             }
             if let Some((decl, infer)) = op.decl().and_then(|decl| Some((decl, decl.infer?))) {
                 let types = result_types(op, decl, infer)?;
-                for (value, &ty) in op.results().to_vec().into_iter().zip(&*types) {
-                    self.module.set_type(value, ty);
-                }
+                self.set_types(user, &types);
             }
             let op = self.module.op(self.ctx, user);
             let known = VerifyCx::new(self.ctx, &self.module);
@@ -292,75 +374,55 @@ impl<'a> Scratch<'a> {
         stages::lower(&cx, op)
     }
 
-    /// What flows so far, through nothing.
-    fn nothing(&self) -> Placed {
-        let (wire, flow, run) = match self.stages.last() {
-            Some(placed) => (placed.wire.clone(), placed.flow, placed.run),
-            None => (Wire::NOTHING, Flow { packets: 0, packet: 0 }, false),
-        };
-        Placed { command: None, wire, flow, time: PipelineTime::default(), absent: false, run }
+    /// What flows so far.
+    fn flowing(&self) -> Rc<Made> {
+        self.stages.last().map_or_else(|| Rc::new(Made::nothing()), |placed| placed.made.clone())
     }
 
-    /// Adds a command to the pipeline, and prices it.
-    fn place(&mut self, spec: Option<OpSpec>) -> Result<Placed, Diagnostic> {
-        let mut placed = self.nothing();
-        let flow = placed.flow;
-        let Some(spec) = spec else { return Ok(placed) };
-        let command = self.commands.append(self.exec, spec);
-        match self.price(command, &mut placed) {
-            Ok(command) => {
-                placed.command = Some(command);
-                let op = self.commands.op(self.ctx, command);
-                let loads = self.op(self.chain.len() - 1).is(&TO_TRF);
-                // Flits that the collect fills up are no longer what was read.
-                let bytes = |flow: Flow| flow.packets.saturating_mul(flow.packet);
-                let is_run = match op.is(&COLLECT) {
-                    true => placed.run && bytes(flow) == bytes(placed.flow),
-                    false => contiguous_fetch(op) == Some(bytes(placed.flow)),
-                };
-                placed.run = loads && is_run;
-                Ok(placed)
-            }
-            Err((command, refused)) => {
-                self.commands.erase(command);
-                Err(refused)
-            }
-        }
+    /// What a question about a command says of it, where it would stand.
+    fn ask<T>(&mut self, command: &OpSpec, question: impl FnOnce(OpRef<'_>) -> T) -> T {
+        let id = self.commands.append(self.exec, command.clone());
+        let answer = question(self.commands.op(self.ctx, id));
+        self.commands.erase(id);
+        answer
     }
 
-    /// Lowers a command to hw, checks it there, and adds its time.
-    fn price(&mut self, command: OpId, placed: &mut Placed) -> Result<OpId, (OpId, Diagnostic)> {
-        let lowered = lower_to_hw::lowered(self.commands.op(self.ctx, command));
-        let command = match lowered {
-            Some(Err(refused)) => return Err((command, refused)),
-            Some(Ok(spec)) => {
-                self.commands.erase(command);
-                self.commands.append(self.exec, spec)
-            }
-            None => command,
-        };
-        let command = match lower_to_hw::shortened(self.commands.op(self.ctx, command)) {
-            Some(short) => {
-                self.commands.erase(command);
-                self.commands.append(self.exec, short)
-            }
-            None => command,
-        };
-        let op = self.commands.op(self.ctx, command);
-        let built = op.decl().and_then(|decl| decl.interface::<Build>()).map(|Build(build)| build(op));
-        let stage = match built {
-            Some(built) => built.map_err(|refused| (command, refused))?,
-            None => {
-                return Err((command, op.error("C0", format!("`{}` is no stage of a pipeline", op.name()))));
-            }
-        };
-        let wire = stage.connect(&self.machine, placed.wire.clone()).map_err(|mismatch| {
-            (command, op.clause_error(mismatch.constraint, mismatch.clause, mismatch.message))
+    /// Lowers a command to hw, checks it there, and prices it.
+    fn priced(&mut self, results: Rc<[(TypeId, Rc<Names>)]>, spec: OpSpec) -> Result<Made, Diagnostic> {
+        let (before, machine) = (self.flowing(), self.machine.clone());
+        let loads = self.op(self.chain.len() - 1).is(&TO_TRF);
+        let spec = self.ask(&spec, lower_to_hw::lowered).transpose()?.unwrap_or(spec);
+        let command = self.ask(&spec, lower_to_hw::shortened).unwrap_or(spec);
+        let (wire, cost, run) = self.ask(&command, |op| {
+            let built = op.decl().and_then(|decl| decl.interface::<Build>()).map(|Build(build)| build(op));
+            let unbuilt = || Err(op.error("C0", format!("`{}` is no stage of a pipeline", op.name())));
+            let stage = built.unwrap_or_else(unbuilt)?;
+            let wire = stage.connect(&machine, before.wire.clone()).map_err(|mismatch| {
+                op.clause_error(mismatch.constraint, mismatch.clause, mismatch.message)
+            })?;
+            let cost = stage.cost(&machine, before.flow);
+            let run = loads && is_run(op, &before, cost.out);
+            Ok::<_, Diagnostic>((wire, cost, run))
         })?;
-        let cost = stage.cost(&self.machine, placed.flow);
-        placed.wire = wire;
-        placed.flow = cost.out;
-        placed.time = PipelineTime::default().then(&cost);
-        Ok(command)
+        let time = PipelineTime::default().then(&cost);
+        Ok(Made { results, command: Some(command), wire, flow: cost.out, time, run })
+    }
+}
+
+impl Made {
+    /// Nothing flows yet.
+    fn nothing() -> Self {
+        let flow = Flow { packets: 0, packet: 0 };
+        let results = Rc::from([]);
+        Self { results, command: None, wire: Wire::NOTHING, flow, time: PipelineTime::default(), run: false }
+    }
+}
+
+/// Whether what flows behind a command is one contiguous run. Flits that the collect fills up are no longer what was read.
+fn is_run(op: OpRef<'_>, before: &Made, flow: Flow) -> bool {
+    let bytes = |flow: Flow| flow.packets.saturating_mul(flow.packet);
+    match op.is(&COLLECT) {
+        true => before.run && bytes(before.flow) == bytes(flow),
+        false => contiguous_fetch(op) == Some(bytes(flow)),
     }
 }

@@ -5,9 +5,9 @@
 use super::clock::{Clock, Phase};
 use super::driver::ENDS;
 use super::graph::open_clauses;
-use super::ruleset::RuleSet;
 use super::scratch::Clauses;
 use super::trf_layouts::{is_open_load, layouts};
+use super::tried::Means;
 use super::{chain, dag, optional};
 use std::collections::BTreeSet;
 use visa_ir::context::Context;
@@ -124,7 +124,7 @@ type Found = (Vec<(Clauses, Way)>, u64);
 struct Group<'a> {
     ctx: &'a Context,
     module: &'a Module,
-    rules: &'a RuleSet,
+    means: &'a Means<'a>,
     pipelines: Vec<Pipeline>,
     bounded: bool,
 }
@@ -137,9 +137,9 @@ pub fn choose_layouts(
     ctx: &Context,
     module: &mut Module,
     ends: &[OpId],
-    rules: &RuleSet,
+    means: &Means<'_>,
 ) -> Result<Shared, Diagnostic> {
-    let mut group = Group::new(ctx, module, ends, rules);
+    let mut group = Group::new(ctx, module, ends, means);
     for number in 0..group.pipelines.len() {
         group.grow(number)?;
     }
@@ -177,7 +177,7 @@ pub fn choose_layouts(
 }
 
 impl<'a> Group<'a> {
-    fn new(ctx: &'a Context, module: &'a Module, ends: &[OpId], rules: &'a RuleSet) -> Self {
+    fn new(ctx: &'a Context, module: &'a Module, ends: &[OpId], means: &'a Means<'a>) -> Self {
         let chains = ends.iter().map(|&end| chain(module.op(ctx, end)));
         let mut pipelines: Vec<Pipeline> = Vec::new();
         for chain in chains {
@@ -193,7 +193,7 @@ impl<'a> Group<'a> {
                 ways: Vec::new(),
             });
         }
-        Self { ctx, module, rules, pipelines, bounded: false }
+        Self { ctx, module, means, pipelines, bounded: false }
     }
 
     /// Chooses a pipeline for every combination of layouts of what it reads.
@@ -297,7 +297,7 @@ impl<'a> Group<'a> {
     fn ends(&self, number: usize, module: &Module, takes: &[usize]) -> Result<Found, Diagnostic> {
         let pipeline = &self.pipelines[number];
         let mut module = module.clone();
-        let choice = optional::choose(self.ctx, &mut module, &pipeline.chain, self.rules)?;
+        let choice = optional::choose(self.ctx, &mut module, &pipeline.chain, self.means)?;
         let at = |stage: usize| match &choice.chain[stage..] {
             [added, before, ..] if !pipeline.chain.contains(added) => {
                 At::Added(module.op(self.ctx, *added).decl().map_or("", |decl| decl.name), *before)

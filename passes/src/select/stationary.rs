@@ -2,9 +2,9 @@
 //! (book 15). What is written of neither pipeline depends on which is which, as nothing but their operations is.
 
 use super::graph::open_clauses;
-use super::ruleset::RuleSet;
 use super::sharing::{self, Shared};
 use super::trf_layouts::is_open_load;
+use super::tried::Means;
 use super::{chain, placement};
 use std::collections::BTreeSet;
 use visa_ir::context::Context;
@@ -30,18 +30,18 @@ pub fn choose_layouts(
     ctx: &Context,
     module: &mut Module,
     ends: &[OpId],
-    rules: &RuleSet,
+    means: &Means<'_>,
 ) -> Result<Found, Diagnostic> {
     let mut best = module.clone();
-    let mut shared = sharing::choose_layouts(ctx, &mut best, ends, rules);
+    let mut shared = sharing::choose_layouts(ctx, &mut best, ends, means);
     let (mut written, mut exchanged) = (module.clone(), Vec::new());
     for &load in ends.iter().filter(|&&end| is_open_load(module.op(ctx, end))) {
         let Some(mut other) = exchange(ctx, &written, load) else { continue };
         let before = other.clone();
-        let found = sharing::choose_layouts(ctx, &mut other, ends, rules);
+        let found = sharing::choose_layouts(ctx, &mut other, ends, means);
         let cheaper = match (&found, &shared) {
             (Ok(found), Ok(known)) => {
-                found.cycles < known.cycles && !dearer(ctx, (&other, &best), load, rules)
+                found.cycles < known.cycles && !dearer(ctx, (&other, &best), load, means)
             }
             (Ok(_), Err(_)) => true,
             (Err(_), Ok(_) | Err(_)) => false,
@@ -58,10 +58,10 @@ pub fn choose_layouts(
 
 /// Whether the kernel that `load` is of takes more cycles in the first module than in the second: what the cheaper pair gives may cost more where
 /// it is read.
-fn dearer(ctx: &Context, (other, known): (&Module, &Module), load: OpId, rules: &RuleSet) -> bool {
+fn dearer(ctx: &Context, (other, known): (&Module, &Module), load: OpId, means: &Means<'_>) -> bool {
     let kernel = |module: &Module| {
         let function = module.op(ctx, load).parent()?;
-        placement::price(ctx, module, function.id, rules).ok()
+        placement::price(ctx, module, function.id, means).ok()
     };
     match (kernel(other), kernel(known)) {
         (Some(other), Some(known)) => other > known,

@@ -61,12 +61,12 @@ fn named(site: &Site<'_>) -> Vec<Made> {
     let Ok(steps) = time.size(site.axes) else { return Vec::new() };
     let free = site.free(0);
     let (wanted, when) = (wanted(site), site.written.body::<Expr>("time"));
-    let slices = site.machine.topology.slices_per_cluster;
-    let mut every = Topology::every(slices, steps);
+    let mut every = match (site.written.word("topology"), &when) {
+        (None, None) if stays(site, &slice, wanted.as_ref(), &free) => vec![Topology::FORWARDING],
+        _ => Topology::every(site.machine.topology.slices_per_cluster, steps),
+    };
     if let Some(name) = site.written.word("topology") {
         every.retain(|topology| topology.name() == &*name);
-    } else if when.is_none() && stays(site, &slice, wanted.as_ref(), &free) {
-        every.truncate(1);
     }
     for clause in ["slice1", "slice0", "time0"] {
         if let Some(value) = site.written.int(clause) {
@@ -80,11 +80,14 @@ fn named(site: &Site<'_>) -> Vec<Made> {
     // What slices hold does not depend on time0, so all of a ring fit or none.
     let mut rings = BTreeMap::new();
     let made = every.into_iter().filter_map(|topology| {
-        let made = topology.result(&slice, &time);
         let ring = (topology.name(), topology.slice1, topology.slice0);
-        let ring_fits = *rings.entry(ring).or_insert_with(|| fits(&made.0, wanted.as_ref()));
+        let slices_fit = || fits(&topology.result(&slice, &time).0, wanted.as_ref());
+        if !*rings.entry(ring).or_insert_with(slices_fit) {
+            return None;
+        }
+        let made = topology.result(&slice, &time);
         let all = lost.is_empty() || streams_layout(site, &made.1);
-        (ring_fits && fits(&made.1, when.as_deref()) && all).then(|| Made {
+        (fits(&made.1, when.as_deref()) && all).then(|| Made {
             topology: Some(topology),
             slice: wanted.clone().unwrap_or_else(|| site.tidy(made.0)),
             time: when.as_deref().cloned().unwrap_or_else(|| site.tidy(made.1)),

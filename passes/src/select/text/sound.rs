@@ -11,6 +11,7 @@ use crate::select::graph::{chosen, described, open_clauses};
 use crate::select::rule::Proposal;
 use crate::select::ruleset::RuleSet;
 use crate::select::scratch::Scratch;
+use crate::select::tried::Tried;
 use std::collections::HashSet;
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
@@ -96,7 +97,9 @@ struct Pair {
 impl Check<'_> {
     fn example(&mut self, example: &Example) {
         let ops: Vec<OpRef<'_>> = example.chain.iter().map(|&id| example.module.op(self.ctx, id)).collect();
-        let Ok(mut scratch) = Scratch::new(self.ctx, &example.module, &example.chain) else { return };
+        let tried = Tried::default();
+        let scratch = Scratch::new(self.ctx, &example.module, &example.chain, &tried);
+        let Ok(mut scratch) = scratch else { return };
         let aim = Aim::of(&ops, &scratch.axes().0);
         self.stage(&mut scratch, &aim, example, 0);
     }
@@ -185,7 +188,7 @@ impl Check<'_> {
         };
         let (before, after) = (described(op, &before), described(op, &clauses));
         if let Err(refused) = scratch.push(&clauses) {
-            evidence.refused.get_or_insert((after, refused));
+            evidence.refused.get_or_insert_with(|| (after, (*refused).clone()));
             return;
         }
         scratch.pop();
