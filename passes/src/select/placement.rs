@@ -97,15 +97,17 @@ impl Search<'_> {
     /// Whether a place is within the bounds.
     fn goes_on(&self, place: &Place) -> bool {
         match &self.best {
-            Some((least, _)) => {
-                self.chosen < MOST_PLACES && self.worse < PATIENCE && place.transfers < *least
-            }
+            Some(_) => self.chosen < MOST_PLACES && self.worse < PATIENCE,
             None => self.chosen < MOST_REFUSED || place.slices == 1,
         }
     }
 
-    /// Tries a place; where it does not do, with rows that start at whole flits.
+    /// Tries a place if its transfers leave it a chance; where it does not do, with rows that start at whole flits.
     fn attempt(&mut self, module: &Module, place: &Place) {
+        if self.best.as_ref().is_some_and(|(least, _)| place.transfers >= *least) {
+            self.worse += 1;
+            return;
+        }
         let padded = place.padded.as_ref();
         if !self.choose(module, &place.loads)
             && let Some(padded) = padded

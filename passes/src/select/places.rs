@@ -50,7 +50,7 @@ pub struct Place {
     pub loads: Vec<Load>,
     /// The same with rows that start at whole flits, if some do not.
     pub padded: Option<Vec<Load>>,
-    /// Cycles of all transfers: a kernel takes at least these.
+    /// Cycles of all transfers, of what is stored at least: a kernel takes at least these.
     pub transfers: u64,
     /// Cycles to transfer the tensors and to fetch each once: what the order of trying goes by.
     pub estimate: u64,
@@ -84,8 +84,8 @@ struct Group<'a> {
     written: Option<(Expr, Expr)>,
     /// What slices hold of loads that a stream meets behind an operation that says so.
     met: BTreeMap<OpId, Expr>,
-    /// Whether a result is made of them.
-    gives: bool,
+    /// Elements of each result that is made of them and stored.
+    stored: Vec<u64>,
     /// The axes of the results, outermost first.
     kept: Vec<Part>,
     /// Axes that are reduced between slices.
@@ -104,7 +104,7 @@ struct Group<'a> {
 /// That nothing says what the axes of the results are.
 pub fn places(function: OpRef<'_>, axes: &Axes) -> Result<Vec<Place>, Diagnostic> {
     let groups = groups(function, axes);
-    if !groups.is_empty() && groups.iter().all(|group| group.written.is_none() && !group.gives) {
+    if !groups.is_empty() && groups.iter().all(|group| group.written.is_none() && group.stored.is_empty()) {
         let message =
             "the layout of this kernel's tensors is open, and nothing says what axes its result has"
                 .to_owned();
@@ -194,8 +194,9 @@ impl<'a> Group<'a> {
         let map = |op: OpRef<'_>, name: &str| op.body::<Expr>(name).map(|map| (*map).clone());
         let place = |op: &OpRef<'_>| map(*op, "cluster").zip(map(*op, "slice"));
         let results = ops.iter().filter(|op| op.name() == "tm.to_hbm").filter_map(|op| map(*op, "element"));
+        let results: Vec<Expr> = results.collect();
         let loaded = ops.iter().filter(|op| op.name() == "tm.to_dm").filter_map(|op| source(*op));
-        let kept = reaches(results, axes);
+        let kept = reaches(results.iter().cloned(), axes);
         let loaded = reaches(loaded, axes);
         let reduced = reduced(ops, &kept, &loaded, axes);
         let slices =
@@ -216,7 +217,7 @@ impl<'a> Group<'a> {
             loads: open.iter().map(|op| op.id).collect(),
             written: closed.iter().chain(&open).find_map(place),
             met: met(ops),
-            gives: ops.iter().any(|op| op.name() == "tm.to_hbm"),
+            stored: results.iter().map(|layout| elements(layout, axes)).collect(),
             kept: kept.into_iter().map(part).collect(),
             reduced,
             contracts: ops.iter().any(|op| op.is(&CONTRACT_DECL)),
@@ -289,6 +290,12 @@ fn whole(ops: &[OpRef<'_>], axes: &Axes) -> BTreeSet<AxisId> {
 fn reach(map: &Digits, axis: AxisId) -> u64 {
     let own = map.iter().filter(|digit| digit.axis == Some(axis));
     own.map(|digit| digit.stride.saturating_mul(digit.live)).max().unwrap_or(1)
+}
+
+/// How many elements a layout holds, of padding none; 0 if it has no digits.
+fn elements(layout: &Expr, axes: &Axes) -> u64 {
+    digits(layout, axes)
+        .map_or(0, |layout| layout.iter().map(|digit| digit.live).fold(1, u64::saturating_mul))
 }
 
 /// The layout in HBM of what an operation loads.
@@ -474,6 +481,9 @@ impl Group<'_> {
     /// The place of each tensor; `None` if a digit of one is cut where it does not end.
     fn place(&self, cluster: &Expr, slice: &Expr) -> Option<Place> {
         let (mut place, mut padded, mut all) = (Place::none(), Vec::new(), Vec::new());
+        // Two elements a byte at least: the format of a result may not be known yet.
+        let stores = self.stored.iter().map(|elements| self.transfer(elements.div_ceil(2)));
+        place.transfers = stores.fold(0, u64::saturating_add);
         for &load in &self.loads {
             let slice = self.met.get(&load).unwrap_or(slice);
             let spread = [digits(cluster, self.axes).ok()?, digits(slice, self.axes).ok()?];

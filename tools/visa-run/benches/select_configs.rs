@@ -14,6 +14,10 @@ use select::compare::{Case, Compared, compare};
 use std::path::Path;
 use std::time::Duration;
 
+/// As in the tools.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }

@@ -8,6 +8,10 @@ use visa_opt::Io;
 /// How long a run may take before its progress is shown.
 const PATIENCE: Duration = Duration::from_secs(1);
 
+/// Most of the time of choosing goes into small mappings that come and go.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let args: Vec<_> = std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect();
     let mut io = Io::process();

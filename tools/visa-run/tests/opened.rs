@@ -10,6 +10,10 @@ mod results;
 
 use outcome::Opening;
 
+/// As in the tools.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 #[test]
 fn opened_kernels_are_as_fast_as_written_and_mean_the_same() {
     let opening = Opening {

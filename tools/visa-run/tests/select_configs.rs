@@ -16,6 +16,10 @@ use visa_passes::select::rule::{Rule, Site};
 use visa_passes::select::ruleset::RuleSet;
 use visa_passes::select::{chain, choose};
 
+/// As in the tools.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
