@@ -1,6 +1,7 @@
 //! The command line: a small fixed surface, one flag a pass, and mlir-opt's spellings as hidden aliases.
 
 use crate::dump::{Filter, Wanted};
+use crate::pass_flags;
 use crate::query::{self, Query};
 use crate::render::Renderer;
 use clap::parser::ValueSource;
@@ -50,11 +51,12 @@ pub(crate) struct Stop {
 
 /// Reads the command line.
 pub(crate) fn parse(args: &[String], passes: &[&'static Pass]) -> Result<Asked, Stop> {
-    let mut command = command();
+    let shorts: Vec<_> = pass_flags::shorts(passes).collect();
+    let mut command = command().args(shorts.iter().map(|short| short.flag()));
     let taken: Vec<_> = command.get_arguments().filter_map(|arg| arg.get_long().map(str::to_owned)).collect();
     // A pass that is called like a flag of the tool can still be named in `--pass-pipeline`.
     let flagged: Vec<_> = passes.iter().filter(|pass| !taken.iter().any(|name| name == pass.name)).collect();
-    command = command.args(flagged.iter().map(|pass| pass_flag(pass)));
+    command = command.args(flagged.iter().map(|pass| pass_flags::flag(pass)));
     let name = std::iter::once("visa-opt".to_owned());
     let matches = command.try_get_matches_from(name.chain(args.iter().cloned())).map_err(|error| {
         let code = i32::from(error.use_stderr());
@@ -63,7 +65,7 @@ pub(crate) fn parse(args: &[String], passes: &[&'static Pass]) -> Result<Asked, 
     if let Some(query) = query(&matches)? {
         return Ok(Asked::Query(Box::new(query)));
     }
-    let from_flags = pass_flags(&matches, &flagged);
+    let from_flags = pass_flags::pipeline(&matches, &flagged, &shorts);
     if !from_flags.is_empty() && (matches.contains_id("pass-pipeline") || matches.get_flag("run-reproducer"))
     {
         let message =
@@ -241,36 +243,10 @@ fn listing_flags() -> [Arg; 4] {
     ]
 }
 
-fn flag(name: &'static str, help: &'static str) -> Arg {
+pub(crate) fn flag(name: &'static str, help: &'static str) -> Arg {
     Arg::new(name).long(name).help(help).action(ArgAction::SetTrue)
 }
 
-fn value(name: &'static str, value: &'static str, help: &'static str) -> Arg {
+pub(crate) fn value(name: &'static str, value: &'static str, help: &'static str) -> Arg {
     Arg::new(name).long(name).help(help).value_name(value)
-}
-
-/// `--NAME`, or `--NAME=option=value`.
-fn pass_flag(pass: &'static Pass) -> Arg {
-    value(pass.name, "OPTIONS", pass.summary)
-        .num_args(0..=1)
-        .require_equals(true)
-        .default_missing_value("")
-        .action(ArgAction::Append)
-        .help_heading("Passes (run in the order written)")
-}
-
-/// The pipeline's text that the passes' own flags spell, in the order of the command line.
-fn pass_flags(matches: &ArgMatches, passes: &[&&'static Pass]) -> String {
-    let mut found = Vec::new();
-    for pass in passes {
-        let places = matches.indices_of(pass.name).into_iter().flatten();
-        let values = matches.get_many::<String>(pass.name).into_iter().flatten();
-        found.extend(places.zip(values).map(|(at, options)| (at, pass.name, options)));
-    }
-    found.sort_unstable();
-    let steps = found.iter().map(|(_, name, options)| match options.as_str() {
-        "" => (*name).to_owned(),
-        options => format!("{name}{{{options}}}"),
-    });
-    steps.collect::<Vec<_>>().join(",")
 }

@@ -21,6 +21,7 @@ mod expect;
 mod flags;
 mod io;
 mod load;
+mod pass_flags;
 mod query;
 pub mod render;
 mod report;
