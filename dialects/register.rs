@@ -16,7 +16,9 @@ fn main() {
     ];
     for (folder, item, list) in folders {
         let path = Path::new(&root).join("src").join(folder);
-        println!("cargo:rerun-if-changed={}", path.display());
+        // A folder that is not there would count as changed in every build: what it would be made in is watched instead.
+        let watched = path.ancestors().find(|path| path.exists()).unwrap_or(&path);
+        println!("cargo:rerun-if-changed={}", watched.display());
         let Ok(entries) = fs::read_dir(&path) else { continue };
         let mut files: Vec<_> = entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect();
         files.retain(|file| file.extension().is_some_and(|extension| extension == "rs"));

@@ -22,7 +22,7 @@ pub struct Aim {
     pub written: Vec<Expr>,
     /// The layout that the result has, or that the next tensor made of it has.
     pub layout: Option<Expr>,
-    /// The axes of the result; `None` if nothing says what they are.
+    /// The axes of the result, or what a written accumulator leaves; `None` if nothing says what they are.
     pub kept: Option<BTreeSet<AxisId>>,
     /// The axes that a contraction is to sum, where it says so: then it decides, and not what is kept.
     pub summed: Option<BTreeSet<AxisId>>,
@@ -106,7 +106,8 @@ impl Aim {
         aim.zeros = chain.iter().flat_map(|op| zeros(*op, axes)).collect();
         aim.masked = aim.written.iter().flat_map(|map| masked(map, axes)).collect();
         aim.filed = filed(chain);
-        aim.kept = aim.layout.as_ref().map(|layout| names(layout, axes));
+        let result = aim.layout.as_ref().map(|layout| names(layout, axes));
+        aim.kept = result.or_else(|| accumulated(chain, axes));
         let over =
             chain.iter().find(|op| op.is(&contract::CONTRACT_DECL)).and_then(|op| contract::over(*op, axes));
         aim.summed = over.map(|over| over.iter().filter_map(|name| axes.id(name)).collect());
@@ -191,6 +192,13 @@ impl Aim {
 /// The axes that a mapping names.
 pub fn names(map: &Expr, axes: &Axes) -> BTreeSet<AxisId> {
     map.axis_names(axes).iter().filter_map(|name| axes.id(name)).collect()
+}
+
+/// The axes of what an accumulator leaves, where all of that is written.
+fn accumulated(chain: &[OpRef<'_>], axes: &Axes) -> Option<BTreeSet<AxisId>> {
+    let accumulator = chain.iter().find(|op| op.is(&contract::ACCUMULATE_DECL))?;
+    let (time, packet) = accumulator.body::<Expr>("time").zip(accumulator.body::<Expr>("packet"))?;
+    Some(names(&time, axes).union(&names(&packet, axes)).copied().collect())
 }
 
 /// The slice mapping of the first tensor at rest that the stream meets behind its switch, before slices change again.

@@ -31,9 +31,9 @@ pub(super) static INTERLEAVE: Rule = Rule {
     equation: "accumulate interleaved of [T], [P] is [T without what is summed, P], [row # 8]",
     op: "stream.accumulate",
     propose: |site| {
-        let (time, packet) = (kept(site), site.dim(Dim::Packet));
         let flit = site.dim(Dim::Row).pad(site.machine.limits.vector_lanes, PadKind::Top);
-        sums(site, "interleaved", time.map(|time| (Expr::pair([time, packet]), flit)))
+        let time = kept(site).map(|time| Expr::pair([time, site.dim(Dim::Packet)]));
+        sums(site, "interleaved", time, flit)
     },
 };
 
@@ -48,13 +48,15 @@ pub(super) static SEQUENCE: Rule = Rule {
         let whole = columns.next_multiple_of(lanes);
         let packet = if whole == columns { packet } else { packet.pad(whole, PadKind::Top) };
         let all = Expr::pair([site.dim(Dim::Row), packet]);
-        let made = kept(site).map(|time| (Expr::pair([time, all.clone().stride(lanes)]), all.modulo(lanes)));
-        sums(site, "sequential", made)
+        let time = kept(site).map(|time| Expr::pair([time, all.clone().stride(lanes)]));
+        sums(site, "sequential", time, all.modulo(lanes))
     },
 };
 
-fn sums(site: &Site<'_>, mode: &'static str, made: Option<(Expr, Expr)>) -> Vec<Proposal> {
-    let proposal = made.map(|(time, packet)| {
+/// Time that is written says itself what is summed: it can be part of an axis.
+fn sums(site: &Site<'_>, mode: &'static str, time: Option<Expr>, packet: Expr) -> Vec<Proposal> {
+    let written = site.written.body::<Expr>("time").map(|time| (*time).clone());
+    let proposal = written.or(time).map(|time| {
         let mut proposal = site.cut(time, packet);
         proposal.insert(0, ("mode", Value::Word(mode)));
         proposal
