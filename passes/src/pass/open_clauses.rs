@@ -1,7 +1,8 @@
 //! Leaves open whatever may be chosen: what a kernel says then is what it means.
 
 use crate::{OptionDecl, OptionKind, Pass, PassCx};
-use std::collections::BTreeMap;
+use crate::select::driver::{ENDS, in_pipelines};
+use std::collections::{BTreeMap, BTreeSet};
 use visa_ir::context::AttrId;
 use visa_ir::decl::ClauseDecl;
 use visa_ir::diag::Diagnostic;
@@ -16,7 +17,7 @@ use visa_stream::ops::{commit, commit_packed, fetch};
 use visa_stream::ops::contract::{ACCUMULATE_DECL, CONTRACT_DECL};
 use visa_stream::ops::switch;
 use visa_stream::inter_slice::Reduction;
-use visa_stream::ops::vector_inter;
+use visa_stream::ops::{vector_inter, vector_intra_slice_reduce};
 
 /// The pass.
 pub static PASS: Pass = Pass {
@@ -27,8 +28,9 @@ pub static PASS: Pass = Pass {
           contraction sums or a reduction between slices reduces, and `slice` what a switch brings to each slice. A contraction that sums a part of an axis stays \
           as it is, and so do its fetch, that of a stream whose flits are packed by counts or a filter, the slices behind a reduction between \
           them where anything but a transfer reads the result, and the layout of a commit that leaves elements out, \
-          starts within an axis or writes values that run along the stream. The place of a \
-          tensor stays of which a load moves a part, or elements one by one.",
+          starts within an axis, writes values that run along the stream, or is read by nothing. A stream that ends nowhere stays. The place of a \
+          tensor stays of which a load moves a part, or elements one by one, that a result is made of which nothing reads, or of which slices hold a part \
+          of an axis that is reduced in each.",
     options: &[
         flag("addresses", "open places in memories"),
         flag("configurations", "open the configurations of pipelines, and the layouts of register files and of what is committed"),
@@ -49,6 +51,7 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
         (cx.options.bool("addresses"), cx.options.bool("configurations"), cx.options.bool("places"));
     let axes = DeclaredAxes::build(cx.ctx, cx.module).0;
     let (mut stated, mut kept) = (Vec::new(), Vec::new());
+    let pipelines = in_pipelines(cx.ctx, cx.module);
     if configurations {
         for id in cx.module.walk_all() {
             let op = cx.module.op(cx.ctx, id);
@@ -58,12 +61,17 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     }
     cx.count("stated", stated.len() as u64);
     stated.into_iter().for_each(|(id, name, value)| cx.module.set_clause(id, name, Some(value)));
+    for id in cx.module.walk_all() {
+        let op = cx.module.op(cx.ctx, id);
+        kept.extend(decided_by_place(op, &axes).into_iter().flat_map(|load| PLACE.map(|name| (load, name))));
+    }
     let mut opened = 0;
     let wanted = |op: OpRef<'_>, clause: &ClauseDecl| {
         let wanted = match clause.opening {
             Opening::Never => false,
             Opening::Address => addresses,
             Opening::Configuration if op.is(&TO_DM) => places,
+            Opening::Configuration if op.name().starts_with("stream.") && !pipelines.contains(&op.id) => false,
             Opening::Configuration => configurations,
         };
         wanted && !kept.contains(&(op.id, clause.name)) && !open::is_open(op, clause.name)
@@ -103,7 +111,7 @@ fn meant(op: OpRef<'_>, axes: &Axes) -> Vec<(OpId, &'static str)> {
         return vec![(op.id, "slice")];
     }
     if op.is(&TO_DM) && loads_a_part(op, axes) {
-        return vec![(op.id, "cluster"), (op.id, "slice"), (op.id, "element")];
+        return [PLACE[0], PLACE[1], "element"].map(|name| (op.id, name)).into();
     }
     if op.is(&fetch::DECL) && decides(op, axes) {
         return vec![(op.id, "time"), (op.id, "packet")];
@@ -114,7 +122,8 @@ fn meant(op: OpRef<'_>, axes: &Axes) -> Vec<(OpId, &'static str)> {
             let starts = digits(&tensor.dim(Dim::Element), axes).is_ok_and(|digits| digits.offset().is_empty());
             starts && streamed.is_some() && streamed == reaches(&tensor, &[Dim::Element], axes)
         });
-        return if whole && !runs(op) { Vec::new() } else { vec![(op.id, "element")] };
+        let free = whole && !runs(op) && !is_unread(op);
+        return if free { Vec::new() } else { vec![(op.id, "element")] };
     }
     let sums = [(op.is(&CONTRACT_DECL), "packet"), (op.is(&ACCUMULATE_DECL), "time"), (op.is(&ACCUMULATE_DECL), "packet")];
     let mut own = sums.into_iter().filter(|(is, _)| *is).peekable();
@@ -126,6 +135,39 @@ fn meant(op: OpRef<'_>, axes: &Axes) -> Vec<(OpId, &'static str)> {
         return Vec::new();
     }
     own.map(|(_, name)| (op.id, name)).collect()
+}
+
+/// Where in data memory a tensor lies.
+const PLACE: [&str; 2] = ["cluster", "slice"];
+
+/// The loads whose place an operation's result depends on: nothing reads it, or slices hold a part of the axis that it reduces in each.
+fn decided_by_place(op: OpRef<'_>, axes: &Axes) -> BTreeSet<OpId> {
+    let ends = ENDS.contains(&op.name()) && is_unread(op);
+    if !ends && !reduces_a_part(op, axes) {
+        return BTreeSet::new();
+    }
+    let (mut found, mut values) = (BTreeSet::new(), op.operands().to_vec());
+    while let Some(value) = values.pop() {
+        let Some(made) = op.module.def_op(value).map(|id| op.other(id)) else { continue };
+        match made.is(&TO_DM) {
+            true => drop(found.insert(made.id)),
+            false => values.extend(made.operands()),
+        }
+    }
+    found
+}
+
+/// Whether nothing reads what an operation makes.
+fn is_unread(op: OpRef<'_>) -> bool {
+    !op.results().is_empty() && op.results().iter().all(|&result| op.module.uses(result).is_empty())
+}
+
+/// Whether slices hold a part of an axis that a reduction within them reduces.
+fn reduces_a_part(op: OpRef<'_>, axes: &Axes) -> bool {
+    let reduced = op.body::<Expr>("axis").filter(|_| op.is(&vector_intra_slice_reduce::DECL));
+    let (Some(reduced), Some(result)) = (reduced, op.result_type::<Tensor>(0)) else { return false };
+    let held = [Dim::Chip, Dim::Cluster, Dim::Slice].map(|dim| result.dim(dim).axis_names(axes)).concat();
+    reduced.axis_names(axes).iter().any(|axis| held.contains(axis))
 }
 
 /// Whether a load moves a part of its tensor, or elements that it names one by one.

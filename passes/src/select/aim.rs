@@ -28,6 +28,8 @@ pub struct Aim {
     pub summed: Option<BTreeSet<AxisId>>,
     /// Axes that a switch brings, or a reduction between slices in the place of what it reduces.
     pub brought: BTreeSet<AxisId>,
+    /// Axes that are reduced within slices: the stream has all of them, whatever is left of them in the result.
+    pub reduced: BTreeSet<AxisId>,
     /// Whether a reduction between slices may move part of time into them: then what the layout at the end holds is not all that is wanted.
     pub moves: bool,
     /// Whether the stream meets a register file, which brings axes of its own.
@@ -90,6 +92,8 @@ impl Aim {
         let switches = chain.iter().filter(|op| op.is(&SWITCH_DECL) || op.is(&INTER_DECL));
         let slices = switches.filter_map(|op| op.body::<Expr>("slice"));
         aim.brought = slices.flat_map(|slice| names(&slice, axes)).collect();
+        let reductions = chain.iter().filter(|op| op.is(&INTRA_DECL)).filter_map(|op| op.body::<Expr>("axis"));
+        aim.reduced = reductions.flat_map(|axis| names(&axis, axes)).collect();
         for digits in chain.iter().flat_map(|op| named(*op, axes)) {
             let known = |digit: &Digit| aim.named.iter().any(|own| own.axis == digit.axis);
             let new: Vec<Digit> = digits.into_iter().filter(|digit| !known(digit)).collect();
@@ -169,7 +173,7 @@ impl Aim {
 
     /// How many coordinates of an axis the result has, counted from 0; `None` if it may have all.
     pub fn wanted(&self, axis: AxisId, axes: &Axes) -> Option<u64> {
-        if self.moves || self.brought.contains(&axis) {
+        if self.moves || self.brought.contains(&axis) || self.reduced.contains(&axis) {
             return None;
         }
         let layout = digits(self.layout.as_ref().filter(|_| !self.pairs)?, axes).ok()?;

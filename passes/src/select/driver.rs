@@ -5,9 +5,11 @@ use super::graph::open_clauses;
 use super::sharing::{self, Shared};
 use super::tried::Means;
 use super::{Choice, chain, optional, placement, stationary};
+use std::collections::BTreeSet;
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
-use visa_ir::module::{Module, OpId};
+use visa_ir::module::{Module, OpId, OpRef};
+use visa_ir::open::{self, Opening};
 
 /// What a pipeline ends in.
 pub const ENDS: [&str; 6] = [
@@ -41,12 +43,37 @@ pub struct Driver<'a> {
     pub tell: &'a mut dyn FnMut(&Module, Chosen<'_>),
 }
 
+/// The operations of all pipelines of a module.
+pub fn in_pipelines(ctx: &Context, module: &Module) -> BTreeSet<OpId> {
+    let ends = module.walk_all().into_iter().filter(|&id| ENDS.contains(&module.op(ctx, id).name()));
+    ends.flat_map(|end| chain(module.op(ctx, end))).collect()
+}
+
+/// That the stream of an operation with something open ends nowhere: any choice would do.
+fn endless(ctx: &Context, module: &Module) -> Option<Diagnostic> {
+    let known = in_pipelines(ctx, module);
+    let others = module.walk_all().into_iter().filter(|id| !known.contains(id)).map(|id| module.op(ctx, id));
+    let is_open = |op: &OpRef<'_>| op.name().starts_with("stream.") && open_configuration(*op).is_some();
+    let op = others.into_iter().find(is_open)?;
+    let clause = open_configuration(op)?;
+    let message = format!("nothing constrains `{clause}` of this `{}`: its stream ends nowhere", op.name());
+    let fix = "end the stream in `stream.commit`, `stream.to_trf` or `stream.to_vrf`, or write a value";
+    Some(Diagnostic::error("select-configs", op.clause_span(clause), message).fix(fix.to_owned()))
+}
+
+/// The first open clause of an operation that is a configuration.
+fn open_configuration(op: OpRef<'_>) -> Option<&'static str> {
+    let mut clauses = open::clauses(op).filter(|clause| clause.opening == Opening::Configuration);
+    clauses.next().map(|clause| clause.name)
+}
+
 impl Driver<'_> {
     /// Chooses and writes.
     ///
     /// # Errors
     /// What has no legal choice.
     pub fn run(&mut self, module: &mut Module) -> Result<(), Diagnostic> {
+        endless(self.ctx, module).map_or(Ok(()), Err)?;
         for id in module.ops(module.body()).to_vec() {
             if let Some(tried) = placement::place(self.ctx, module, id, self.means.rules)? {
                 (self.tell)(module, Chosen::Placement(tried));

@@ -15,12 +15,16 @@ use visa_mapping::{Axes, AxisId, Digit, Digits, Dim, Expr, PadKind, Tensor, digi
 use visa_stream::ops::commit_packed::DECL as PACKED;
 use visa_stream::ops::contract::CONTRACT_DECL;
 use visa_stream::ops::vector_inter;
+use visa_stream::ops::vector_intra_slice_reduce::DECL as INTRA_DECL;
 
 /// The clauses that say where a tensor lies.
 pub const CLAUSES: [&str; 3] = ["cluster", "slice", "element"];
 
 /// Operations that move whole tensors.
 const TRANSFERS: [&str; 3] = ["tm.to_dm", "tm.to_hbm", "tm.to_host"];
+
+/// Operations that bring tensors into data memory.
+const SOURCES: [&str; 2] = ["tm.to_dm", "stream.generate"];
 
 /// Clauses that name axes without saying what a slice holds of them.
 const NAMES: [&str; 3] = ["slice", "over", "axis"];
@@ -41,6 +45,8 @@ struct Part {
     reach: u64,
     /// Into how many parts it must be cut, if that is known.
     parts: Option<u64>,
+    /// What slices must hold of it, outermost first, if that is known digit by digit.
+    written: Vec<Digit>,
 }
 
 /// Places of all tensors whose place is open.
@@ -159,14 +165,14 @@ fn groups<'a>(function: OpRef<'a>, axes: &'a Axes) -> Vec<Group<'a>> {
         let apart = ["tm.to_dm", "tm.return"].contains(&op.name());
         let operands = op.operands().iter().filter(|_| !apart);
         let own: BTreeSet<usize> = operands.filter_map(|value| group_of.get(value).copied()).collect();
-        let joined = own.first().copied().or((op.name() == "tm.to_dm").then_some(number));
+        let joined = own.first().copied().or(SOURCES.contains(&op.name()).then_some(number));
         let Some(joined) = joined else { continue };
         group_of.values_mut().filter(|group| own.contains(group)).for_each(|group| *group = joined);
         group_of.extend(op.results().iter().map(|&value| (value, joined)));
     }
     let numbers: BTreeSet<usize> = group_of.values().copied().collect();
     let member = |op: &&OpRef<'_>, group: usize| {
-        let values = if op.name() == "tm.to_dm" { op.results() } else { op.operands() };
+        let values = if SOURCES.contains(&op.name()) { op.results() } else { op.operands() };
         values.iter().any(|value| group_of.get(value) == Some(&group))
     };
     let grouped = numbers.into_iter().map(|group| {
@@ -193,6 +199,7 @@ impl<'a> Group<'a> {
             .partition(|op| CLAUSES.iter().any(|clause| is_open(**op, clause)));
         let map = |op: OpRef<'_>, name: &str| op.body::<Expr>(name).map(|map| (*map).clone());
         let place = |op: &OpRef<'_>| map(*op, "cluster").zip(map(*op, "slice"));
+        let made = ops.iter().filter(|op| op.name() == "stream.generate");
         let results = ops.iter().filter(|op| op.name() == "tm.to_hbm").filter_map(|op| map(*op, "element"));
         let results: Vec<Expr> = results.collect();
         let loaded = ops.iter().filter(|op| op.name() == "tm.to_dm").filter_map(|op| source(*op));
@@ -205,17 +212,20 @@ impl<'a> Group<'a> {
         let (mut said, whole) = (said(ops, axes), whole(ops, axes));
         said.extend(left_out(ops, axes));
         let ordered = ops.iter().any(|op| op.is(&PACKED) || op.attr("write_back").is_some());
+        let apart = reduced_within(ops, &results, axes);
         let part = |(axis, reach): (AxisId, u64)| {
-            let known = said.get(&axis).copied();
+            let written = apart.get(&axis).cloned().unwrap_or_default();
+            let counted = (!written.is_empty()).then(|| written.iter().map(|digit| digit.live).product());
+            let known = counted.or_else(|| said.get(&axis).copied());
             let parts = known.or((ordered || whole.contains(&axis)).then_some(1));
-            Part { axis, reach, parts }
+            Part { axis, reach, parts, written }
         };
         Self {
             function,
             axes,
             machine: machine(function.ctx),
             loads: open.iter().map(|op| op.id).collect(),
-            written: closed.iter().chain(&open).find_map(place),
+            written: closed.iter().chain(&open).chain(made).find_map(place),
             met: met(ops),
             stored: results.iter().map(|layout| elements(layout, axes)).collect(),
             kept: kept.into_iter().map(part).collect(),
@@ -238,6 +248,24 @@ fn left_out(ops: &[OpRef<'_>], axes: &Axes) -> BTreeMap<AxisId, u64> {
         let own = names(&own, axes);
         let missing = whole.axes().into_keys().filter(|axis| !own.contains(axis));
         found.extend(missing.map(|axis| (axis, reach(&whole, axis))));
+    }
+    found
+}
+
+/// Axes that are reduced within slices though results have parts of them: each slice reduces what those parts leave out, and holds one of
+/// their coordinates.
+fn reduced_within(ops: &[OpRef<'_>], results: &[Expr], axes: &Axes) -> BTreeMap<AxisId, Vec<Digit>> {
+    let reductions = ops.iter().filter(|op| op.is(&INTRA_DECL)).filter_map(|op| op.body::<Expr>("axis"));
+    let reduced: BTreeSet<AxisId> = reductions.flat_map(|axis| names(&axis, axes)).collect();
+    let mut found: BTreeMap<AxisId, Vec<Digit>> = BTreeMap::new();
+    for result in results.iter().filter_map(|result| digits(result, axes).ok()) {
+        for digit in result.iter().rev() {
+            if let Some(axis) = digit.axis.filter(|axis| reduced.contains(axis)) {
+                let own = found.entry(axis).or_default();
+                let digit = Digit { extent: digit.live, ..*digit };
+                own.extend((!own.contains(&digit)).then_some(digit));
+            }
+        }
     }
     found
 }
@@ -274,7 +302,12 @@ fn said(ops: &[OpRef<'_>], axes: &Axes) -> BTreeMap<AxisId, u64> {
 fn whole(ops: &[OpRef<'_>], axes: &Axes) -> BTreeSet<AxisId> {
     let mut found = BTreeSet::new();
     for op in ops.iter().filter(|op| !TRANSFERS.contains(&op.name())) {
-        let any = view::kind(*op).is_some() || op.name() == "stream.commit_view";
+        let views = view::kind(*op).is_some();
+        // What a view shows of a tensor in HBM is in no slice.
+        if views && made(*op).is_none_or(|op| op.name() != "tm.to_dm" && !op.name().starts_with("stream.")) {
+            continue;
+        }
+        let any = views || op.name() == "stream.commit_view";
         let clauses = op.clauses().iter().filter(|clause| !NAMES.contains(&&*clause.name));
         let maps = clauses.filter_map(|clause| op.body::<Expr>(&clause.name));
         for map in maps.filter_map(|map| digits(&map, axes).ok()) {
@@ -327,7 +360,11 @@ fn reduced(ops: &[OpRef<'_>], kept: &[(AxisId, u64)], loaded: &[(AxisId, u64)], 
     let unnamed = reductions.iter().any(|op| vector_inter::over(**op, axes).is_none());
     let gone = |axis: &AxisId| kept.iter().all(|(own, _)| own != axis);
     let own = loaded.iter().filter(|(axis, _)| named.contains(axis) || unnamed && gone(axis));
-    own.map(|&(axis, reach)| Part { axis, reach, parts: named.contains(&axis).then_some(reach) }).collect()
+    let part = |&(axis, reach): &(AxisId, u64)| {
+        let parts = named.contains(&axis).then_some(reach);
+        Part { axis, reach, parts, written: Vec::new() }
+    };
+    own.map(part).collect()
 }
 
 /// The loads that a stream meets behind an operation that says what slices hold, and what it says.
@@ -367,7 +404,8 @@ impl Group<'_> {
             Some((cluster, slice)) => self.place(cluster, slice).into_iter().collect(),
             None => {
                 let before = self.behind.iter().flat_map(|slice| self.before(slice));
-                let led: Vec<_> = before.filter_map(|digits| self.spread(&digits, &[])).collect();
+                let before = before.flat_map(|digits| [self.with_clusters(&digits), vec![digits]].concat());
+                let led: Vec<_> = before.flat_map(|digits| self.spread(&digits, &[])).collect();
                 let place =
                     |led| move |(cluster, slice)| Some(Place { led, ..self.place(&cluster, &slice)? });
                 let others = self.spreads().into_iter().filter_map(place(false));
@@ -384,8 +422,9 @@ impl Group<'_> {
     fn spreads(&self) -> Vec<(Expr, Expr)> {
         let topology = &self.machine.topology;
         let all = topology.clusters_per_chip.saturating_mul(topology.slices_per_cluster);
-        let kept: Vec<&Part> =
-            self.kept.iter().filter(|part| part.parts != Some(1)).take(MOST_AXES).collect();
+        let kept = self.kept.iter().filter(|part| part.parts != Some(1)).enumerate();
+        let kept = kept.filter(|(at, part)| *at < MOST_AXES || !part.written.is_empty());
+        let kept: Vec<&Part> = kept.map(|(_, part)| part).collect();
         let reduced: Vec<&Part> = self.reduced.iter().take(MOST_AXES).collect();
         let mut found = Vec::new();
         for way in ways(&kept, all) {
@@ -408,17 +447,32 @@ impl Group<'_> {
     /// What slices may hold in front of an operation behind which they hold `slice`: the same, as far as the axes are loaded; and in the place of one
     /// of its digits, which is copied or comes from time, as many coordinates of a loaded axis that it lacks.
     fn before(&self, slice: &Digits) -> Vec<Vec<Digit>> {
-        let own = slice.iter().rev().filter(|digit| digit.axis.is_some());
-        let same: Vec<Digit> = own.map(|digit| self.as_loaded(digit, slice)).collect();
+        let all = slice.iter().rev().filter(|digit| digit.live > 1);
+        let all: Vec<Digit> = all.map(|digit| self.as_loaded(digit, slice)).collect();
+        let held = |digits: &[Digit]| -> Vec<Digit> {
+            digits.iter().filter(|digit| digit.axis.is_some()).copied().collect()
+        };
+        let same = held(&all);
         let lacking: Vec<Digit> =
             self.loaded.iter().filter_map(|loaded| self.below(*loaded, &same)).collect();
-        let mut found = vec![same.clone()];
-        for (at, digit) in same.iter().enumerate() {
+        let mut found = vec![same];
+        for (at, digit) in all.iter().enumerate() {
             for part in lacking.iter().filter(|part| part.live == digit.live) {
-                found.push([&same[..at], &[*part], &same[at + 1..]].concat());
+                found.push(held(&[&all[..at], &[*part], &all[at + 1..]].concat()));
             }
         }
         found
+    }
+
+    /// Digits that fill all slices, with the outer part of another axis of the results for the clusters.
+    fn with_clusters(&self, digits: &[Digit]) -> Vec<Vec<Digit>> {
+        let topology = &self.machine.topology;
+        let clusters = topology.clusters_per_chip;
+        let filled = digits.iter().map(|digit| digit.extent).product::<u64>() == topology.slices_per_cluster;
+        let lacks = |part: &&Part| digits.iter().all(|digit| digit.axis != Some(part.axis));
+        let others = self.kept.iter().filter(|part| filled && part.parts.is_none() && lacks(part));
+        let cut = others.filter(|part| part.reach.is_multiple_of(clusters));
+        cut.map(|part| [self.digits(&[part], &[clusters]), digits.to_vec()].concat()).collect()
     }
 
     /// The outermost digit of an axis in slices with all that is loaded of it; any other as it is.
@@ -442,33 +496,52 @@ impl Group<'_> {
 
     /// The parts of axes as digits.
     fn digits(&self, parts: &[&Part], way: &[u64]) -> Vec<Digit> {
-        let digit = |(part, &parts): (&&Part, &u64)| Digit {
-            axis: Some(part.axis),
-            stride: part.reach / parts,
-            extent: parts,
-            live: parts,
-            kind: PadKind::Top,
-            axis_size: self.axes.size(part.axis),
+        let digits = |(part, &parts): (&&Part, &u64)| match part.written.is_empty() {
+            false => part.written.clone(),
+            true => vec![Digit {
+                axis: Some(part.axis),
+                stride: part.reach / parts,
+                extent: parts,
+                live: parts,
+                kind: PadKind::Top,
+                axis_size: self.axes.size(part.axis),
+            }],
         };
-        parts.iter().zip(way).map(digit).filter(|digit| digit.extent > 1).collect()
+        parts.iter().zip(way).flat_map(digits).filter(|digit| digit.extent > 1).collect()
     }
 
-    /// Digits over slices; where there are too many, part of the outermost over the clusters.
-    fn spread(&self, outer: &[Digit], inner: &[Digit]) -> Option<(Expr, Expr)> {
+    /// Digits over slices; where there are too many, over the clusters part of the outermost, or one that has as many coordinates.
+    fn spread(&self, outer: &[Digit], inner: &[Digit]) -> Vec<(Expr, Expr)> {
         let topology = &self.machine.topology;
         let (clusters, all) = (topology.clusters_per_chip, topology.slices_per_cluster);
-        let mut slice: Vec<Digit> = outer.iter().chain(inner).copied().collect();
-        let mut cluster = None;
-        if slice.iter().map(|digit| digit.extent).product::<u64>() > all {
-            // Clusters exchange nothing.
-            let reduces = |digit: &Digit| self.reduced.iter().any(|part| digit.axis == Some(part.axis));
-            let first =
-                slice.iter_mut().find(|digit| !reduces(digit) && digit.extent.is_multiple_of(clusters))?;
-            let extent = first.extent / clusters;
-            cluster =
-                Some(Digit { stride: first.stride * extent, extent: clusters, live: clusters, ..*first });
-            *first = Digit { extent, live: extent, ..*first };
+        let slice: Vec<Digit> = outer.iter().chain(inner).copied().collect();
+        if slice.iter().map(|digit| digit.extent).product::<u64>() <= all {
+            return self.mappings(None, slice).into_iter().collect();
+        }
+        // Clusters exchange nothing.
+        let reduces = |digit: &Digit| self.reduced.iter().any(|part| digit.axis == Some(part.axis));
+        let may = |digit: &Digit| !reduces(digit) && digit.extent.is_multiple_of(clusters);
+        let first = slice.iter().position(may);
+        let cuts = slice.iter().enumerate().filter(|(_, digit)| may(digit));
+        let cuts = cuts.filter(|(at, digit)| Some(*at) == first || digit.extent == clusters);
+        let cut = |(at, digit): (usize, &Digit)| {
+            let (extent, mut slice) = (digit.extent / clusters, slice.clone());
+            let cluster = Digit { stride: digit.stride * extent, extent: clusters, live: clusters, ..*digit };
+            slice[at] = Digit { extent, live: extent, ..*digit };
             slice.retain(|digit| digit.extent > 1);
+            self.mappings(Some(cluster), slice)
+        };
+        cuts.filter_map(cut).collect()
+    }
+
+    /// What clusters and slices hold as mappings; `None` if there are too few slices.
+    fn mappings(&self, cluster: Option<Digit>, mut slice: Vec<Digit>) -> Option<(Expr, Expr)> {
+        let topology = &self.machine.topology;
+        let (clusters, all) = (topology.clusters_per_chip, topology.slices_per_cluster);
+        // What lies within another digit must end where that one steps.
+        let inner = slice.iter().skip(1).map(|digit| digit.extent).product::<u64>();
+        if !all.is_multiple_of(inner) {
+            slice.iter_mut().skip(1).for_each(|digit| digit.extent = digit.live.next_power_of_two());
         }
         let padded = |map: Expr, all: u64| match map.size(self.axes) {
             Ok(size) if size < all => Some(map.pad(all, PadKind::Top)),
@@ -575,8 +648,10 @@ fn without(digit: &Digit, part: &Digit) -> Option<Vec<Digit>> {
     let end = digit.stride.saturating_mul(digit.live);
     let cut = |from: u64, to: u64| {
         let (from, to) = (from.max(digit.stride), to.min(end));
-        let whole = from.is_multiple_of(digit.stride) && to.is_multiple_of(from);
-        let live = to.checked_div(from).unwrap_or(1);
+        // Where the axis ends, the last part of it may be a shorter one.
+        let ends = to.is_multiple_of(from) || to == digit.axis_size;
+        let whole = from.is_multiple_of(digit.stride) && ends;
+        let live = to.div_ceil(from.max(1));
         if from >= to {
             Some(None)
         } else {
