@@ -1,7 +1,7 @@
 //! Leaves open whatever may be chosen: what a kernel says then is what it means.
 
 use crate::{OptionDecl, OptionKind, Pass, PassCx};
-use crate::select::driver::{ENDS, in_pipelines};
+use crate::select::driver::in_pipelines;
 use std::collections::{BTreeMap, BTreeSet};
 use visa_ir::context::AttrId;
 use visa_ir::decl::ClauseDecl;
@@ -107,6 +107,9 @@ fn said_by_others(op: OpRef<'_>, axes: &Axes) -> Option<(OpId, &'static str, Att
 
 /// Clauses of an operation that say what it means.
 fn meant(op: OpRef<'_>, axes: &Axes) -> Vec<(OpId, &'static str)> {
+    if op.is(&switch::DECL) && drops(op, axes) {
+        return vec![(op.id, "slice"), (op.id, "time")];
+    }
     if op.is(&switch::DECL) || op.is(&vector_inter::DECL) && reduced(op, axes).is_none() {
         return vec![(op.id, "slice")];
     }
@@ -142,7 +145,7 @@ const PLACE: [&str; 2] = ["cluster", "slice"];
 
 /// The loads whose place an operation's result depends on: nothing reads it, or slices hold a part of the axis that it reduces in each.
 fn decided_by_place(op: OpRef<'_>, axes: &Axes) -> BTreeSet<OpId> {
-    let ends = ENDS.contains(&op.name()) && is_unread(op);
+    let ends = op.name().starts_with("stream.") && is_unread(op);
     if !ends && !reduces_a_part(op, axes) {
         return BTreeSet::new();
     }
@@ -178,6 +181,14 @@ fn loads_a_part(load: OpRef<'_>, axes: &Axes) -> bool {
     let here = held(result, &[Dim::Cluster, Dim::Slice, Dim::Element]);
     let (Some(there), Some(here)) = (there, here) else { return true };
     there.iter().any(|(axis, reach)| here.get(axis) != Some(reach))
+}
+
+/// Whether a switch leaves out some of what slices and stream hold.
+fn drops(switch: OpRef<'_>, axes: &Axes) -> bool {
+    let (source, result) = (operand(switch, 0), switch.result_type::<Tensor>(0));
+    let held = |tensor: Option<std::rc::Rc<Tensor>>| reaches(&*tensor?, &[Dim::Slice, Dim::Time, Dim::Packet], axes);
+    let (Some(before), Some(behind)) = (held(source), held(result)) else { return true };
+    before.iter().any(|(axis, reach)| behind.get(axis).is_some_and(|kept| kept < reach))
 }
 
 /// Whether values of the stream run along it, so that what a slice holds decides what they run over.

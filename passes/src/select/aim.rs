@@ -173,14 +173,30 @@ impl Aim {
 
     /// How many coordinates of an axis the result has, counted from 0; `None` if it may have all.
     pub fn wanted(&self, axis: AxisId, axes: &Axes) -> Option<u64> {
+        let own = self.stored(axis, axes)?;
+        let reaches = own.iter().map(|digit| digit.stride.saturating_mul(digit.live)).max()?;
+        let whole = own.iter().map(|digit| digit.live).product::<u64>() == reaches;
+        whole.then_some(reaches)
+    }
+
+    /// How many coordinates of a part of an axis the result has, counted from 0; `None` if it may have all.
+    pub fn wanted_part(&self, part: &Digit, axes: &Axes) -> Option<u64> {
+        let own = self.stored(part.axis?, axes)?;
+        let end = part.stride.saturating_mul(part.live);
+        let within: Vec<Digit> =
+            own.into_iter().filter(|digit| (part.stride..end).contains(&digit.stride)).collect();
+        let [only] = within[..] else { return None };
+        (only.stride == part.stride && only.live < part.live).then_some(only.live)
+    }
+
+    /// The digits of an axis in the result's layout, innermost first; `None` where that is not all that is wanted of it.
+    fn stored(&self, axis: AxisId, axes: &Axes) -> Option<Vec<Digit>> {
         if self.moves || self.brought.contains(&axis) || self.reduced.contains(&axis) {
             return None;
         }
         let layout = digits(self.layout.as_ref().filter(|_| !self.pairs)?, axes).ok()?;
-        let own: Vec<_> = layout.iter().filter(|digit| digit.axis == Some(axis)).collect();
-        let reaches = own.iter().map(|digit| digit.stride.saturating_mul(digit.live)).max()?;
-        let whole = own.iter().map(|digit| digit.live).product::<u64>() == reaches;
-        (whole && layout.offset().is_empty()).then_some(reaches)
+        let own = layout.iter().filter(|digit| digit.axis == Some(axis)).copied().collect();
+        layout.offset().is_empty().then_some(own)
     }
 
     /// Where digits of an axis end in what is written, as coordinates.

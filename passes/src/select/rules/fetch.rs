@@ -254,8 +254,10 @@ fn split(digit: &Digit, site: &Site<'_>, flits: bool, written: bool) -> Vec<Digi
     for next in ends {
         let cuts = next > start && next <= end && next.is_multiple_of(start) && end.is_multiple_of(next);
         if cuts {
-            let extent = next / start;
-            parts.push(Digit { stride: start, extent, live: extent, ..*digit });
+            let live = next / start;
+            let part = Digit { stride: start, extent: live, live, ..*digit };
+            let wanted = site.aim.wanted_part(&part, site.axes).unwrap_or(live);
+            parts.push(Digit { extent: wanted, live: wanted, ..part });
             start = next;
         }
     }
