@@ -149,8 +149,7 @@ fn an_axis_that_is_reduced_whole_is_in_no_slice() {
 #[test]
 fn what_a_view_in_hbm_names_is_free() {
     let stored = kernel(&["T, P"], &READ, "T, P");
-    let shown =
-        stored.replace("tm.return %r", "%z = tm.reshape %r element [T, P / 2, P % 2]\ntm.return %z");
+    let shown = stored.replace("tm.return %r", "%z = tm.reshape %r element [T, P / 2, P % 2]\ntm.return %z");
     assert_eq!(found(&shown), found(&stored));
 }
 

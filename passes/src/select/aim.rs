@@ -92,7 +92,8 @@ impl Aim {
         let switches = chain.iter().filter(|op| op.is(&SWITCH_DECL) || op.is(&INTER_DECL));
         let slices = switches.filter_map(|op| op.body::<Expr>("slice"));
         aim.brought = slices.flat_map(|slice| names(&slice, axes)).collect();
-        let reductions = chain.iter().filter(|op| op.is(&INTRA_DECL)).filter_map(|op| op.body::<Expr>("axis"));
+        let reductions =
+            chain.iter().filter(|op| op.is(&INTRA_DECL)).filter_map(|op| op.body::<Expr>("axis"));
         aim.reduced = reductions.flat_map(|axis| names(&axis, axes)).collect();
         for digits in chain.iter().flat_map(|op| named(*op, axes)) {
             let known = |digit: &Digit| aim.named.iter().any(|own| own.axis == digit.axis);

@@ -63,7 +63,8 @@ fn machine(text: &str) -> Option<String> {
 /// Every function of every file, by name. Kernels that are written in bytes already have nothing to open.
 pub(crate) fn cases() -> Vec<Case> {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../test");
-    let folders = ["book", "kernels"].map(|folder| fs::read_dir(tests.join(folder)).expect("a readable folder"));
+    let folders =
+        ["book", "kernels"].map(|folder| fs::read_dir(tests.join(folder)).expect("a readable folder"));
     let entries = folders.into_iter().flatten();
     let mut paths: Vec<_> = entries.map(|entry| entry.expect("a readable entry").path()).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "visa"));
