@@ -32,6 +32,8 @@ pub struct Aim {
     pub reduced: BTreeSet<AxisId>,
     /// Whether a reduction between slices may move part of time into them: then what the layout at the end holds is not all that is wanted.
     pub moves: bool,
+    /// Whether the pipeline fills the rows of a register file: then the layout at the end holds not all that is wanted.
+    pub rows: bool,
     /// Whether the stream meets a register file, which brings axes of its own.
     pub pairs: bool,
     /// Whether the stream is summed, or stands in a register file that sums are made with, or is masked with a number: padding must be masked.
@@ -106,6 +108,7 @@ impl Aim {
         aim.layout = if last.is(&PACKED) { None } else { layout(*last) };
         aim.written.extend(aim.layout.clone());
         aim.slice = met(chain);
+        aim.rows = last.is(&TO_TRF);
         let masks = |op: &OpRef<'_>| op.is(&INTRA_DECL) || op.attr("pad").is_some();
         aim.sums = aim.pairs || last.name() == "stream.to_trf" || chain.iter().any(masks);
         aim.zeros = chain.iter().flat_map(|op| zeros(*op, axes)).collect();
@@ -182,12 +185,17 @@ impl Aim {
 
     /// How many coordinates of a part of an axis the result has, counted from 0; `None` if it may have all.
     pub fn wanted_part(&self, part: &Digit, axes: &Axes) -> Option<u64> {
-        let own = self.stored(part.axis?, axes)?;
+        let own = self.stored(part.axis?, axes).filter(|_| !self.rows)?;
         let end = part.stride.saturating_mul(part.live);
-        let within: Vec<Digit> =
-            own.into_iter().filter(|digit| (part.stride..end).contains(&digit.stride)).collect();
-        let [only] = within[..] else { return None };
-        (only.stride == part.stride && only.live < part.live).then_some(only.live)
+        let overlaps =
+            |digit: &&Digit| digit.stride < end && digit.stride.saturating_mul(digit.live) > part.stride;
+        let within: Vec<&Digit> = own.iter().filter(overlaps).collect();
+        match within[..] {
+            // Of the axis, but none of this part: always its first coordinate.
+            [] => (!own.is_empty()).then_some(1),
+            [only] => (only.stride == part.stride && only.live < part.live).then_some(only.live),
+            [..] => None,
+        }
     }
 
     /// The digits of an axis in the result's layout, innermost first; `None` where that is not all that is wanted of it.

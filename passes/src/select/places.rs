@@ -214,9 +214,10 @@ impl<'a> Group<'a> {
         let ordered = ops.iter().any(|op| op.is(&PACKED) || op.attr("write_back").is_some());
         let apart = reduced_within(ops, &results, axes);
         let part = |(axis, reach): (AxisId, u64)| {
-            let written = apart.get(&axis).cloned().unwrap_or_default();
-            let counted = (!written.is_empty()).then(|| written.iter().map(|digit| digit.live).product());
+            let held = apart.get(&axis);
+            let counted = held.map(|held| held.iter().map(|digit| digit.live).product());
             let known = counted.or_else(|| said.get(&axis).copied());
+            let written = held.cloned().unwrap_or_default();
             let parts = known.or((ordered || whole.contains(&axis)).then_some(1));
             Part { axis, reach, parts, written }
         };
@@ -252,8 +253,8 @@ fn left_out(ops: &[OpRef<'_>], axes: &Axes) -> BTreeMap<AxisId, u64> {
     found
 }
 
-/// Axes that are reduced within slices though results have parts of them: each slice reduces what those parts leave out, and holds one of
-/// their coordinates.
+/// Axes that are reduced within slices and that results have: what slices hold of them. Where results have a part, it is that: each slice reduces the rest. Where they have
+/// all, it is nothing: each slice reduces all of it.
 fn reduced_within(ops: &[OpRef<'_>], results: &[Expr], axes: &Axes) -> BTreeMap<AxisId, Vec<Digit>> {
     let reductions = ops.iter().filter(|op| op.is(&INTRA_DECL)).filter_map(|op| op.body::<Expr>("axis"));
     let reduced: BTreeSet<AxisId> = reductions.flat_map(|axis| names(&axis, axes)).collect();
@@ -265,6 +266,11 @@ fn reduced_within(ops: &[OpRef<'_>], results: &[Expr], axes: &Axes) -> BTreeMap<
                 let digit = Digit { extent: digit.live, ..*digit };
                 own.extend((!own.contains(&digit)).then_some(digit));
             }
+        }
+    }
+    for (axis, own) in &mut found {
+        if own.iter().map(|digit| digit.live).product::<u64>() >= axes.size(*axis) {
+            own.clear();
         }
     }
     found

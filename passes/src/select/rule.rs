@@ -132,7 +132,7 @@ impl Site<'_> {
             matches!(equal_streams(&whole, &short, self.axes), Equality::Equal)
         };
         let (time, packet) = match (cuts_padding(&time, false) || cuts_padding(&packet, false)) && !same() {
-            true => (time, packet),
+            true => (without_ones(&time), without_ones(&packet)),
             false => (short_time, short_packet),
         };
         vec![("time", Value::Map(time)), ("packet", Value::Map(packet))]
@@ -145,6 +145,11 @@ impl Site<'_> {
         let moved = starts.and_then(|digits| rebuild(&digits.without_offset(), self.axes).ok());
         [map.clone().stride(n), moved.unwrap_or(inner)]
     }
+}
+
+/// The terms of a mapping but for those that count nothing.
+fn without_ones(map: &Expr) -> Expr {
+    Expr::pair(map.terms().into_iter().filter(|term| **term != Expr::Literal(1)).cloned())
 }
 
 /// Whether a part of a mapping is a part of something padded.

@@ -47,8 +47,11 @@ pub(super) fn beyond(site: &Site<'_>, bytes: u64) -> impl Iterator<Item = u64> +
     (0..).map(move |more| first + more * align).take_while(move |&size| size <= last).chain(paired)
 }
 
-/// Most digits whose every order is proposed: of 6 there are 720.
+/// Most digits whose every order is proposed: of 6 there are 720, which is too many but where a register file says the order.
 const MOST_FACTORS: usize = 6;
+
+/// Most digits into which what is written and flits cut a tensor, if any order will do: more would take more than a second.
+const MOST_FREE_FACTORS: usize = 5;
 
 /// Every order and cut; `sizes` says to which bytes a packet of so many is padded, and with what.
 fn cuts(site: &Site<'_>, sizes: impl Fn(&Site<'_>, u64) -> Vec<(u64, PadKind)>) -> Vec<Proposal> {
@@ -207,7 +210,8 @@ pub(super) fn factors(site: &Site<'_>) -> Option<Vec<Digit>> {
         held.iter().chain(&broadcast).flat_map(|digit| split(digit, site, flits, written)).collect()
     };
     let mut finer = [(true, true), (false, true)].into_iter().map(|(flits, written)| split(flits, written));
-    Some(finer.find(|factors| factors.len() <= MOST_FACTORS).unwrap_or_else(|| split(false, false)))
+    let most = if site.aim.filed.is_some() { MOST_FACTORS } else { MOST_FREE_FACTORS };
+    Some(finer.find(|factors| factors.len() <= most).unwrap_or_else(|| split(false, false)))
 }
 
 /// The part of a digit that the result has.
@@ -256,8 +260,10 @@ fn split(digit: &Digit, site: &Site<'_>, flits: bool, written: bool) -> Vec<Digi
         if cuts {
             let live = next / start;
             let part = Digit { stride: start, extent: live, live, ..*digit };
-            let wanted = site.aim.wanted_part(&part, site.axes).unwrap_or(live);
-            parts.push(Digit { extent: wanted, live: wanted, ..part });
+            match site.aim.wanted_part(&part, site.axes).unwrap_or(live) {
+                1 => {}
+                wanted => parts.push(Digit { extent: wanted, live: wanted, ..part }),
+            }
             start = next;
         }
     }

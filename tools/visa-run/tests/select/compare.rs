@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use visa_ir::context::{Attr, Context};
 use visa_ir::infer::infer_all;
 use visa_ir::module::{Module, OpId, OpRef};
-use visa_ir::open::Opening;
+use visa_ir::open::{self, Opening};
 use visa_mapping::Expr;
 use visa_passes::select::ruleset::RuleSet;
 use visa_passes::select::{chain, choose};
@@ -132,10 +132,12 @@ const OPENED: [&str; 7] = [
     "stream.commit",
 ];
 
-/// The module with the clauses of a pipeline open that nothing else depends on; none if it has an operation that chooses more, or is not legal alone.
+/// The module with the clauses of a pipeline open that nothing else depends on, and what `open-clauses` writes down of their meaning; none if it has an
+/// operation that chooses more, or is not legal alone.
 fn opened(ctx: &Context, mut module: Module, end: OpId) -> Option<(Module, Vec<OpId>)> {
     let chain = chain(module.op(ctx, end));
     whole::compile(ctx, module.clone()).ok()?;
+    let all = whole::run(ctx, module.clone(), "open-clauses{places=false}").expect("a module to open");
     for &id in &chain {
         let op = module.op(ctx, id);
         let opens = OPENED.contains(&op.name()) && (id != end || is_free(op));
@@ -145,9 +147,18 @@ fn opened(ctx: &Context, mut module: Module, end: OpId) -> Option<(Module, Vec<O
         if !opens && !STAY.contains(&op.name()) && !present.is_empty() {
             return None;
         }
+        let stated = all.op(ctx, id).clauses().iter();
+        let stated = stated.filter(|clause| module.op(ctx, id).attr(&clause.name).is_none());
+        let stated: Vec<_> =
+            stated.filter_map(|clause| Some((op.decl()?.clause(&clause.name)?.name, clause.value))).collect();
+        let open: Vec<_> =
+            present.into_iter().filter(|name| opens && open::is_open(all.op(ctx, id), name)).collect();
+        stated.into_iter().for_each(|(name, value)| module.set_clause(id, name, Some(value)));
         let auto = ctx.attr(Attr::Auto);
-        present.iter().filter(|_| opens).for_each(|name| module.set_clause(id, name, Some(auto)));
+        open.into_iter().for_each(|name| module.set_clause(id, name, Some(auto)));
     }
+    let is_open = |id: &OpId| open::clauses(module.op(ctx, *id)).next().is_some();
+    chain.iter().any(is_open).then_some(())?;
     infer_all(ctx, &mut module).ok()?;
     Some((module, chain))
 }

@@ -5,8 +5,11 @@
 //!   more at any divisor or nowhere; of that all lists of at most [`MOST_TERMS`] terms, in every order, cut anywhere into time and packet; each packet as it is and
 //!   padded in steps of 8 bytes up to the next flit (for a contraction up to an even number of them), with anything or, where it is summed, with zeros; and each
 //!   packet padded to a multiple of 8, 16, 24 or 32 bytes and cut into packets of that, where no digit ends there;
+//!   of a tensor that slides, starts within an axis, picks elements or is padded, the terms as they are instead, a window whole or by its axes, padding with anything
+//!   or with zeros and cut wherever a fetch can, and for a contraction the register file's own terms too;
 //! - **collect** and **cast**: the only way that there is;
-//! - **align**: one or two flits a packet, the register file's own terms in every order, at every place in time;
+//! - **align**: one or two flits a packet, the register file's own terms in every order, at every place in time; of a window every number of shifts a packet, or
+//!   zeros for what lies between its elements;
 //! - **contract**: every depth of the tree that adds nothing of the result, with all sums, the live ones and as many as the accumulator has columns;
 //! - **accumulate**: both modes, time without what is summed;
 //! - **commit**: every order of up to [`MOST_LAID_OUT`] terms; every order of time around the packet, as it is and with each tail that a write can have;
@@ -124,8 +127,24 @@ impl<'a> Space<'a> {
         self.ctx.body_attr(&MAP, short.unwrap_or(map))
     }
 
+    /// Time and packet in their shortest forms, unless only both together show which padding a cut goes through.
     fn cut(&self, time: Expr, packet: Expr) -> Values {
-        vec![("time", self.map(time)), ("packet", self.map(packet))]
+        let short = [self.map(time.clone()), self.map(packet.clone())];
+        if masks(&time) || masks(&packet) {
+            let maps = short
+                .map(|map| self.ctx.attr_value::<Expr>(map).map_or(Expr::Literal(1), |map| (*map).clone()));
+            let whole = Expr::pair([time.clone(), packet.clone()]);
+            if !matches!(equal_streams(&whole, &Expr::pair(maps), self.axes), Equality::Equal) {
+                let bare = |map: &Expr| {
+                    Expr::pair(map.terms().into_iter().filter(|term| **term != Expr::Literal(1)).cloned())
+                };
+                return vec![
+                    ("time", self.ctx.body_attr(&MAP, bare(&time))),
+                    ("packet", self.ctx.body_attr(&MAP, bare(&packet))),
+                ];
+            }
+        }
+        vec![("time", short[0]), ("packet", short[1])]
     }
 
     fn candidates(&self, op: OpRef<'_>) -> Vec<Values> {
@@ -146,6 +165,7 @@ impl<'a> Space<'a> {
                 let flit = to.elements(self.machine.limits.flit_bytes);
                 vec![vec![("packet", self.map(packet.pad(flit, PadKind::Top)))]]
             }
+            "stream.align" if slides(&packet).is_some() => self.shifts(op, &source),
             "stream.align" => self.align(op, &source),
             "stream.contract" => self.contract(packet),
             "stream.accumulate" => self.accumulate(&source),
@@ -174,7 +194,10 @@ impl<'a> Space<'a> {
 
     /// Every order of the terms, every cut into time and packet, every padding (book 07, 08).
     fn fetch(&self, op: OpRef<'_>, source: &Tensor) -> Vec<Values> {
-        let Ok(held) = digits(&source.dim(Dim::Packet), self.axes) else { return Vec::new() };
+        let held = digits(&source.dim(Dim::Packet), self.axes).ok().filter(|held| held.offset().is_empty());
+        let Some(held) = held else { return self.as_held(op, source) };
+        let whole = held.iter().all(|digit| digit.live == digit.extent);
+        let others = if whole { Vec::new() } else { self.as_held(op, source) };
         let mut own: Vec<Digit> = held.iter().filter(|digit| digit.axis.is_some()).copied().collect();
         if !self.pairs(op) {
             own.extend(self.broadcast(source));
@@ -211,7 +234,87 @@ impl<'a> Space<'a> {
                 }
             }
         }
+        found.extend(others.into_iter().filter(|values| !found.contains(values)).collect::<Vec<_>>());
         found
+    }
+
+    /// A fetch by the terms that the tensor has: every order, every cut, every padding (book 07, 08, 15).
+    fn as_held(&self, op: OpRef<'_>, source: &Tensor) -> Vec<Values> {
+        let to = op.body::<DType>("dtype").map_or(source.dtype, |dtype| *dtype);
+        let layout = source.dim(Dim::Packet);
+        let mut lists: Vec<Vec<Expr>> = vec![self.lacking(op, source)];
+        for term in layout.terms().into_iter().filter(|term| **term != Expr::Literal(1)) {
+            let ways = self.term_ways(op, term, to);
+            let longer = |list: &Vec<Expr>| -> Vec<Vec<Expr>> {
+                ways.iter().map(|way| [list.clone(), way.clone()].concat()).collect()
+            };
+            lists = lists.iter().flat_map(longer).collect();
+        }
+        let fewest = lists.iter().map(Vec::len).min().unwrap_or(0);
+        lists.retain(|list| list.len() <= MOST_TERMS.max(fewest));
+        if fewest > MOST_WRITTEN {
+            self.whole.set(false);
+            return Vec::new();
+        }
+        let mut found: Vec<Values> = Vec::new();
+        for order in lists.iter().flat_map(|list| orders(list)) {
+            for at in 0..=order.len() {
+                let (time, packet) = order.split_at(at);
+                let (time, packet) = (Expr::pair(time.to_vec()), Expr::pair(packet.to_vec()));
+                for packet in self.paddings(op, packet, to) {
+                    let values = self.cut(time.clone(), packet);
+                    if !found.contains(&values) {
+                        found.push(values);
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// The register file's own terms, for a stream that slides: shifts repeat nothing (book 15).
+    fn lacking(&self, op: OpRef<'_>, source: &Tensor) -> Vec<Expr> {
+        let streamed = names(&source.dim(Dim::Packet), self.axes);
+        let align = self.chain.iter().map(|&id| op.other(id)).find(|op| op.name() == "stream.align");
+        let held = align.and_then(|align| operand(align, 1));
+        let held =
+            held.filter(|_| source.dim(Dim::Packet).terms().into_iter().any(|term| slides(term).is_some()));
+        let all = held.and_then(|held| self.terms(&held.dim(Dim::Element))).unwrap_or_default();
+        let own = all.into_iter().filter(|term| !streamed.contains(&term.axis));
+        own.map(|term| self.expr(&[term])).collect()
+    }
+
+    /// The ways to take a term of a tensor: cut as a digit is, a window whole or by its axes, whatever else as it is; padding as it is or zero, and cut.
+    fn term_ways(&self, op: OpRef<'_>, term: &Expr, dtype: DType) -> Vec<Vec<Expr>> {
+        if let Some(windows) = slides(term) {
+            return vec![vec![term.clone()], windows.iter().map(|(axis, _)| axis.clone()).collect()];
+        }
+        let held = digits(term, self.axes).ok().filter(|held| held.offset().is_empty());
+        if let Some(held) = held.filter(|held| held.iter().all(|digit| digit.live == digit.extent)) {
+            let mut ways: Vec<Vec<Expr>> = vec![Vec::new()];
+            for digit in held.iter() {
+                let own = self.ways(digit);
+                let exprs = |way: &Vec<Term>| way.iter().map(|term| self.expr(&[*term])).collect::<Vec<_>>();
+                ways = ways
+                    .iter()
+                    .flat_map(|all| own.iter().map(|way| [all.clone(), exprs(way)].concat()))
+                    .collect();
+            }
+            return ways;
+        }
+        let mut whole = vec![term.clone()];
+        if let Expr::Pad { inner, size, side, .. } = term
+            && self.kinds(op).contains(&PadKind::Zero)
+        {
+            whole.push(Expr::Pad { inner: inner.clone(), size: *size, kind: PadKind::Zero, side: *side });
+        }
+        let size = term.size(self.axes).unwrap_or(1);
+        let align = dtype.elements(self.machine.limits.fetch_align);
+        let cuts = (2..size).filter(|&unit| size.is_multiple_of(unit) && unit.is_multiple_of(align));
+        let cuts = cuts.flat_map(|unit| whole.iter().map(move |term| (term, unit)));
+        let cut = cuts.map(|(term, unit)| vec![term.clone().stride(unit), term.clone().modulo(unit)]);
+        let cut: Vec<_> = cut.collect();
+        whole.into_iter().map(|term| vec![term]).chain(cut).collect()
     }
 
     fn pairs(&self, op: OpRef<'_>) -> bool {
@@ -337,6 +440,62 @@ impl<'a> Space<'a> {
         found
     }
 
+    /// A window that the adapter shifts: so many shifts a packet, the others in time, or zeros for what lies between elements; the register file's own terms at
+    /// every place in time (book 15).
+    fn shifts(&self, op: OpRef<'_>, source: &Tensor) -> Vec<Values> {
+        let (time, packet) = (source.dim(Dim::Time), source.dim(Dim::Packet));
+        let Some([first, second]) = slides(&packet) else { return Vec::new() };
+        let outer =
+            time.terms().into_iter().filter(|term| **term != Expr::Literal(1) && slides(term).is_none());
+        let outer: Vec<Expr> = outer.cloned().collect();
+        let streamed: BTreeSet<AxisId> =
+            [&time, &packet].into_iter().flat_map(|map| names(map, self.axes)).collect();
+        let weights = operand(op, 1).map(|weights| weights.dim(Dim::Element));
+        let held = weights.as_ref().and_then(|weights| self.terms(weights)).unwrap_or_default();
+        let own: Vec<Expr> = held
+            .into_iter()
+            .filter(|term| !streamed.contains(&term.axis))
+            .map(|term| self.expr(&[term]))
+            .collect();
+        let gaps =
+            weights.iter().flat_map(|weights| weights.terms().into_iter().cloned().collect::<Vec<_>>());
+        let gaps = gaps.filter(|term| {
+            matches!(term, Expr::Pad { inner, kind: PadKind::Zero, .. } if **inner == Expr::Literal(1))
+        });
+        let gaps: Vec<Expr> = gaps.collect();
+        let mut found = Vec::new();
+        for ((kept, _), (moved, _)) in [(first, second), (second, first)] {
+            let shifts = moved.size(self.axes).unwrap_or(1);
+            let several = (1..=shifts).filter(|inner| shifts.is_multiple_of(*inner));
+            let parts = several.map(|inner| (moved.clone().stride(inner), moved.clone().modulo(inner)));
+            let parts = parts.chain(gaps.iter().map(|gap| (moved.clone(), gap.clone())));
+            for (shift, inner) in parts {
+                for packet in self.filled(source.dtype, kept, &inner) {
+                    for order in orders(&own) {
+                        for at in 0..=outer.len() {
+                            let (before, behind) = outer.split_at(at);
+                            let all = [before, &order, behind, std::slice::from_ref(&shift)].concat();
+                            found.push(self.cut(Expr::pair(all), packet.clone()));
+                        }
+                        let last = [&outer[..], std::slice::from_ref(&shift), &order].concat();
+                        found.push(self.cut(Expr::pair(last), packet.clone()));
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// `[outer # n, inner]` with one and with two flits.
+    fn filled(&self, dtype: DType, outer: &Expr, inner: &Expr) -> Vec<Expr> {
+        let (size, within) = (outer.size(self.axes).unwrap_or(1), inner.size(self.axes).unwrap_or(1));
+        let flit = dtype.elements(self.machine.limits.flit_bytes);
+        let sizes =
+            [flit, 2 * flit].into_iter().filter(|all| all.is_multiple_of(within) && all / within >= size);
+        let packet = |all: u64| Expr::pair([outer.clone().pad(all / within, PadKind::Top), inner.clone()]);
+        sizes.map(packet).collect()
+    }
+
     /// Every depth of the tree: sums of 2^n neighbours, with and without the padding that is left (book 19).
     fn contract(&self, packet: Expr) -> Vec<Values> {
         let most = self.machine.limits.accumulator_columns;
@@ -448,15 +607,38 @@ impl Term {
     }
 }
 
+/// Whether zeros pad a part of a mapping.
+fn masks(map: &Expr) -> bool {
+    let zeros = matches!(map, Expr::Pad { kind: PadKind::Zero, .. });
+    zeros || map.children().into_iter().any(masks)
+}
+
+/// The terms of something that slides, whatever pads or cuts it.
+fn slides(map: &Expr) -> Option<&[(Expr, u64)]> {
+    match map {
+        Expr::Slide(terms) => Some(terms),
+        Expr::Pad { inner, .. }
+        | Expr::Resize { inner, .. }
+        | Expr::Stride { inner, .. }
+        | Expr::Modulo { inner, .. } => slides(inner),
+        Expr::Axis(_)
+        | Expr::Alias(_)
+        | Expr::Literal(_)
+        | Expr::Pair(_)
+        | Expr::Slice { .. }
+        | Expr::Gather { .. } => None,
+    }
+}
+
 /// Every order of some terms.
-fn orders(terms: &[Term]) -> Vec<Vec<Term>> {
+fn orders<T: Clone>(terms: &[T]) -> Vec<Vec<T>> {
     match terms {
         [] => vec![Vec::new()],
         _ => {
             let first = |at: usize| {
-                let (mut rest, first) = (terms.to_vec(), terms[at]);
+                let (mut rest, first) = (terms.to_vec(), terms[at].clone());
                 rest.remove(at);
-                orders(&rest).into_iter().map(move |order| [vec![first], order].concat())
+                orders(&rest).into_iter().map(move |order| [vec![first.clone()], order].concat())
             };
             (0..terms.len()).flat_map(first).collect()
         }
