@@ -132,7 +132,7 @@ impl Site<'_> {
             matches!(equal_streams(&whole, &short, self.axes), Equality::Equal)
         };
         let (time, packet) = match (cuts_padding(&time, false) || cuts_padding(&packet, false)) && !same() {
-            true => (without_ones(&time), without_ones(&packet)),
+            true => (Expr::pair(counting(&time)), Expr::pair(counting(&packet))),
             false => (short_time, short_packet),
         };
         vec![("time", Value::Map(time)), ("packet", Value::Map(packet))]
@@ -147,9 +147,9 @@ impl Site<'_> {
     }
 }
 
-/// The terms of a mapping but for those that count nothing.
-fn without_ones(map: &Expr) -> Expr {
-    Expr::pair(map.terms().into_iter().filter(|term| **term != Expr::Literal(1)).cloned())
+/// The terms of a mapping that count something.
+pub fn counting(map: &Expr) -> Vec<Expr> {
+    map.terms().into_iter().filter(|term| **term != Expr::Literal(1)).cloned().collect()
 }
 
 /// Whether a part of a mapping is a part of something padded.

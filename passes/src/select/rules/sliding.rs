@@ -3,7 +3,7 @@
 use super::contraction::repeats;
 use super::fetch::{self, beyond, format};
 use crate::select::digit_lists::{mapping, orders};
-use crate::select::rule::{Proposal, Rule, Site, Value};
+use crate::select::rule::{Proposal, Rule, Site, Value, counting};
 use visa_mapping::{Dim, Expr, PadKind};
 
 /// The rules of this file.
@@ -54,17 +54,12 @@ fn slide(map: &Expr) -> Option<&[(Expr, u64)]> {
 
 /// The strides of everything that slides in a mapping.
 pub fn strides(map: &Expr) -> Vec<u64> {
-    let windows = terms(map);
+    let windows = counting(map);
     windows.iter().filter_map(slide).flatten().map(|(_, stride)| *stride).collect()
 }
 
-/// The terms of a mapping that count something.
-fn terms(map: &Expr) -> Vec<Expr> {
-    map.terms().into_iter().filter(|term| **term != Expr::Literal(1)).cloned().collect()
-}
-
 fn windows(site: &Site<'_>) -> Vec<Proposal> {
-    let all = terms(&site.dim(Dim::Packet));
+    let all = counting(&site.dim(Dim::Packet));
     let mut found = Vec::new();
     for (at, window) in all.iter().enumerate().filter(|(_, term)| slide(term).is_some()) {
         let others = all.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, term)| term);
@@ -96,7 +91,7 @@ fn packets(site: &Site<'_>, window: &Expr) -> Vec<Expr> {
 fn shifts(site: &Site<'_>) -> Vec<Proposal> {
     let (time, packet) = (site.dim(Dim::Time), site.dim(Dim::Packet));
     let Some([first, second]) = slide(&packet) else { return Vec::new() };
-    let time = Expr::pair(terms(&time).into_iter().filter(|term| slide(term).is_none()));
+    let time = Expr::pair(counting(&time).into_iter().filter(|term| slide(term).is_none()));
     let repeats: Vec<Expr> = repeats(site).iter().filter_map(|order| mapping(order, site.axes)).collect();
     let mut found = Vec::new();
     for (kept, (moved, _)) in [(first, second), (second, first)] {
@@ -132,7 +127,7 @@ fn parts(site: &Site<'_>, (kept, stride): &(Expr, u64), moved: &Expr) -> Vec<(Ex
 }
 
 fn apart(site: &Site<'_>) -> Vec<Proposal> {
-    let layout = site.aim.layout.as_ref().map(terms).and_then(|terms| terms.last().cloned());
+    let layout = site.aim.layout.as_ref().map(counting).and_then(|terms| terms.last().cloned());
     let Some(gap) = layout.filter(is_gap) else { return Vec::new() };
     let mut found = (fetch::REGROUP.propose)(site);
     for (name, value) in found.iter_mut().flatten() {
