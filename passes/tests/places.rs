@@ -147,6 +147,14 @@ fn an_axis_that_is_reduced_whole_is_in_no_slice() {
 }
 
 #[test]
+fn an_axis_that_is_reduced_and_that_the_result_has_whole_is_in_no_slice() {
+    // As in a softmax: the sum is met again by all that it is the sum of.
+    let all = found(&kernel(&["T, R"], &WITHIN, "T, R")).expect("places");
+    let both = ["[T # 256] | [R]", "[1 # 256] | [T, R]"];
+    assert_eq!(all.concat().into_iter().collect::<BTreeSet<_>>(), both.map(str::to_owned).into());
+}
+
+#[test]
 fn what_a_view_in_hbm_names_is_free() {
     let stored = kernel(&["T, P"], &READ, "T, P");
     let shown = stored.replace("tm.return %r", "%z = tm.reshape %r element [T, P / 2, P % 2]\ntm.return %z");

@@ -18,6 +18,7 @@ pub mod report;
 pub mod rule;
 pub mod rules;
 pub mod ruleset;
+mod said_places;
 pub mod scratch;
 pub mod sharing;
 pub mod stationary;
