@@ -110,7 +110,9 @@ fn a_factor_that_the_stream_meets_behind_a_switch_lies_as_the_switch_says() {
         "%c = stream.vector_final %m",
     ];
     let all = found(&kernel(&["S, P", "X, P"], &ops, "S, X, P")).expect("places");
-    assert!(all.iter().all(|place| place[1].starts_with("[S / 4, X] | [P")), "{all:?}");
+    // All of P, or half of it in each cluster.
+    let factor: BTreeSet<&str> = all.iter().map(|place| &*place[1]).collect();
+    assert_eq!(factor, ["[S / 4, X] | [P]", "[S / 4, X] | [P % 4]"].into());
     // What the stream itself was in front of the switch is no such tensor.
     assert!(all.iter().any(|place| place[0] == "[S] | [P]"), "{all:?}");
 }

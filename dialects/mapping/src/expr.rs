@@ -142,6 +142,28 @@ impl Expr {
         }
     }
 
+    /// The terms that count something: all but `1`.
+    pub fn counting(&self) -> impl Iterator<Item = &Expr> {
+        self.terms().into_iter().filter(|term| **term != Expr::Literal(1))
+    }
+
+    /// The terms of a sliding expression, a mapping and its stride each (book 03). Whatever pads or cuts it does not change them.
+    pub fn slide(&self) -> Option<&[(Expr, u64)]> {
+        match self {
+            Expr::Slide(terms) => Some(terms),
+            Expr::Pad { inner, .. }
+            | Expr::Resize { inner, .. }
+            | Expr::Stride { inner, .. }
+            | Expr::Modulo { inner, .. } => inner.slide(),
+            Expr::Axis(_)
+            | Expr::Alias(_)
+            | Expr::Literal(_)
+            | Expr::Pair(_)
+            | Expr::Slice { .. }
+            | Expr::Gather { .. } => None,
+        }
+    }
+
     /// `self # size` with padding of that kind.
     pub fn pad(self, size: u64, kind: PadKind) -> Expr {
         Expr::Pad { inner: Box::new(self), size, kind, side: Side::High }

@@ -1,7 +1,9 @@
 //! Leaves open whatever may be chosen: what a kernel says then is what it means.
 
 use crate::{OptionDecl, OptionKind, Pass, PassCx};
+use crate::select::aim::{names, reduced_within};
 use crate::select::driver::in_pipelines;
+use crate::select::places::CLAUSES;
 use std::collections::{BTreeMap, BTreeSet};
 use visa_ir::context::AttrId;
 use visa_ir::decl::ClauseDecl;
@@ -17,7 +19,7 @@ use visa_stream::ops::{commit, commit_packed, fetch};
 use visa_stream::ops::contract::{ACCUMULATE_DECL, CONTRACT_DECL};
 use visa_stream::ops::switch;
 use visa_stream::inter_slice::Reduction;
-use visa_stream::ops::{vector_inter, vector_intra_slice_reduce};
+use visa_stream::ops::vector_inter;
 
 /// The pass.
 pub static PASS: Pass = Pass {
@@ -114,7 +116,7 @@ fn meant(op: OpRef<'_>, axes: &Axes) -> Vec<(OpId, &'static str)> {
         return vec![(op.id, "slice")];
     }
     if op.is(&TO_DM) && loads_a_part(op, axes) {
-        return [PLACE[0], PLACE[1], "element"].map(|name| (op.id, name)).into();
+        return CLAUSES.map(|name| (op.id, name)).into();
     }
     if op.is(&fetch::DECL) && decides(op, axes) {
         return vec![(op.id, "time"), (op.id, "packet")];
@@ -140,7 +142,7 @@ fn meant(op: OpRef<'_>, axes: &Axes) -> Vec<(OpId, &'static str)> {
     own.map(|(_, name)| (op.id, name)).collect()
 }
 
-/// Where in data memory a tensor lies.
+/// In which part of data memory a tensor lies; what each part holds may be in another order.
 const PLACE: [&str; 2] = ["cluster", "slice"];
 
 /// The loads whose place an operation's result depends on: nothing reads it, or slices hold a part of the axis that it reduces in each.
@@ -149,15 +151,15 @@ fn decided_by_place(op: OpRef<'_>, axes: &Axes) -> BTreeSet<OpId> {
     if !ends && !reduces_a_part(op, axes) {
         return BTreeSet::new();
     }
-    let (mut found, mut values) = (BTreeSet::new(), op.operands().to_vec());
+    let (mut seen, mut values) = (BTreeSet::new(), op.operands().to_vec());
     while let Some(value) = values.pop() {
-        let Some(made) = op.module.def_op(value).map(|id| op.other(id)) else { continue };
-        match made.is(&TO_DM) {
-            true => drop(found.insert(made.id)),
-            false => values.extend(made.operands()),
+        let made = op.module.def_op(value).map(|id| op.other(id));
+        if let Some(made) = made.filter(|made| seen.insert(made.id) && !made.is(&TO_DM)) {
+            values.extend(made.operands());
         }
     }
-    found
+    seen.retain(|&id| op.other(id).is(&TO_DM));
+    seen
 }
 
 /// Whether nothing reads what an operation makes.
@@ -167,10 +169,9 @@ fn is_unread(op: OpRef<'_>) -> bool {
 
 /// Whether slices hold a part of an axis that a reduction within them reduces.
 fn reduces_a_part(op: OpRef<'_>, axes: &Axes) -> bool {
-    let reduced = op.body::<Expr>("axis").filter(|_| op.is(&vector_intra_slice_reduce::DECL));
-    let (Some(reduced), Some(result)) = (reduced, op.result_type::<Tensor>(0)) else { return false };
-    let held = [Dim::Chip, Dim::Cluster, Dim::Slice].map(|dim| result.dim(dim).axis_names(axes)).concat();
-    reduced.axis_names(axes).iter().any(|axis| held.contains(axis))
+    let Some(result) = op.result_type::<Tensor>(0) else { return false };
+    let held = [Dim::Chip, Dim::Cluster, Dim::Slice].map(|dim| result.dim(dim));
+    reduced_within(&[op], axes).iter().any(|axis| held.iter().any(|map| names(map, axes).contains(axis)))
 }
 
 /// Whether a load moves a part of its tensor, or elements that it names one by one.

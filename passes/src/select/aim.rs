@@ -14,6 +14,7 @@ use visa_stream::ops::switch::DECL as SWITCH_DECL;
 use visa_stream::ops::vector_branch::DECL as BRANCH_DECL;
 use visa_stream::ops::vector_inter::{self, DECL as INTER_DECL};
 use visa_stream::ops::vector_intra_slice_reduce::DECL as INTRA_DECL;
+use visa_stream::reduce::axis_of;
 
 /// What is written of a pipeline.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -94,9 +95,7 @@ impl Aim {
         let switches = chain.iter().filter(|op| op.is(&SWITCH_DECL) || op.is(&INTER_DECL));
         let slices = switches.filter_map(|op| op.body::<Expr>("slice"));
         aim.brought = slices.flat_map(|slice| names(&slice, axes)).collect();
-        let reductions =
-            chain.iter().filter(|op| op.is(&INTRA_DECL)).filter_map(|op| op.body::<Expr>("axis"));
-        aim.reduced = reductions.flat_map(|axis| names(&axis, axes)).collect();
+        aim.reduced = reduced_within(chain, axes);
         for digits in chain.iter().flat_map(|op| named(*op, axes)) {
             let known = |digit: &Digit| aim.named.iter().any(|own| own.axis == digit.axis);
             let new: Vec<Digit> = digits.into_iter().filter(|digit| !known(digit)).collect();
@@ -110,7 +109,7 @@ impl Aim {
         aim.slice = met(chain);
         aim.rows = last.is(&TO_TRF);
         let masks = |op: &OpRef<'_>| op.is(&INTRA_DECL) || op.attr("pad").is_some();
-        aim.sums = aim.pairs || last.name() == "stream.to_trf" || chain.iter().any(masks);
+        aim.sums = aim.pairs || aim.rows || chain.iter().any(masks);
         aim.zeros = chain.iter().flat_map(|op| zeros(*op, axes)).collect();
         aim.masked = aim.written.iter().flat_map(|map| masked(map, axes)).collect();
         aim.filed = filed(chain);
@@ -221,6 +220,12 @@ impl Aim {
 /// The axes that a mapping names.
 pub fn names(map: &Expr, axes: &Axes) -> BTreeSet<AxisId> {
     map.axis_names(axes).iter().filter_map(|name| axes.id(name)).collect()
+}
+
+/// The axes that operations reduce within slices.
+pub fn reduced_within(ops: &[OpRef<'_>], axes: &Axes) -> BTreeSet<AxisId> {
+    let reductions = ops.iter().filter(|op| op.is(&INTRA_DECL));
+    reductions.filter_map(|op| axis_of(*op, axes).ok()).collect()
 }
 
 /// The axes of what an accumulator leaves, where all of that is written.

@@ -8,8 +8,7 @@ use super::{Choice, chain, optional, placement, stationary};
 use std::collections::BTreeSet;
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
-use visa_ir::module::{Module, OpId, OpRef};
-use visa_ir::open::{self, Opening};
+use visa_ir::module::{Module, OpId};
 
 /// What a pipeline ends in.
 pub const ENDS: [&str; 6] = [
@@ -53,18 +52,11 @@ pub fn in_pipelines(ctx: &Context, module: &Module) -> BTreeSet<OpId> {
 fn endless(ctx: &Context, module: &Module) -> Option<Diagnostic> {
     let known = in_pipelines(ctx, module);
     let others = module.walk_all().into_iter().filter(|id| !known.contains(id)).map(|id| module.op(ctx, id));
-    let is_open = |op: &OpRef<'_>| op.name().starts_with("stream.") && open_configuration(*op).is_some();
-    let op = others.into_iter().find(is_open)?;
-    let clause = open_configuration(op)?;
+    let mut open = others.filter(|op| op.name().starts_with("stream."));
+    let (op, clause) = open.find_map(|op| open_clauses(op).next().map(|clause| (op, clause)))?;
     let message = format!("nothing constrains `{clause}` of this `{}`: its stream ends nowhere", op.name());
     let fix = "end the stream in `stream.commit`, `stream.to_trf` or `stream.to_vrf`, or write a value";
     Some(Diagnostic::error("select-configs", op.clause_span(clause), message).fix(fix.to_owned()))
-}
-
-/// The first open clause of an operation that is a configuration.
-fn open_configuration(op: OpRef<'_>) -> Option<&'static str> {
-    let mut clauses = open::clauses(op).filter(|clause| clause.opening == Opening::Configuration);
-    clauses.next().map(|clause| clause.name)
 }
 
 impl Driver<'_> {

@@ -2,7 +2,7 @@
 
 use super::digit_lists::mapping;
 use super::said_places::{
-    Part, elements, left_out, met, reach, reaches, reduced, reduced_within, said, source, whole,
+    Part, elements, held_of_reduced, left_out, met, reach, reaches, reduced, said, source, whole,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -193,7 +193,7 @@ impl<'a> Group<'a> {
         let (mut said, whole) = (said(ops, axes), whole(ops, axes));
         said.extend(left_out(ops, axes));
         let ordered = ops.iter().any(|op| op.is(&PACKED) || op.attr("write_back").is_some());
-        let apart = reduced_within(ops, &results, axes);
+        let apart = held_of_reduced(ops, &results, axes);
         let part = |(axis, reach): (AxisId, u64)| {
             let held = apart.get(&axis);
             let counted = held.map(|held| held.iter().map(|digit| digit.live).product());

@@ -132,7 +132,7 @@ impl Site<'_> {
             matches!(equal_streams(&whole, &short, self.axes), Equality::Equal)
         };
         let (time, packet) = match (cuts_padding(&time, false) || cuts_padding(&packet, false)) && !same() {
-            true => (Expr::pair(counting(&time)), Expr::pair(counting(&packet))),
+            true => (Expr::pair(time.counting().cloned()), Expr::pair(packet.counting().cloned())),
             false => (short_time, short_packet),
         };
         vec![("time", Value::Map(time)), ("packet", Value::Map(packet))]
@@ -145,11 +145,6 @@ impl Site<'_> {
         let moved = starts.and_then(|digits| rebuild(&digits.without_offset(), self.axes).ok());
         [map.clone().stride(n), moved.unwrap_or(inner)]
     }
-}
-
-/// The terms of a mapping that count something.
-pub fn counting(map: &Expr) -> Vec<Expr> {
-    map.terms().into_iter().filter(|term| **term != Expr::Literal(1)).cloned().collect()
 }
 
 /// Whether a part of a mapping is a part of something padded.

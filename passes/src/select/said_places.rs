@@ -1,13 +1,12 @@
 //! What a kernel says of where its tensors may lie: the axes of its results and of what is loaded, and what slices must hold of them.
 
-use super::aim::names;
+use super::aim::{names, reduced_within};
 use super::driver::ENDS;
 use std::collections::{BTreeMap, BTreeSet};
 use visa_ir::module::{OpId, OpRef, ValueId};
 use visa_mapping::view::ViewKind;
 use visa_mapping::{Axes, AxisId, Digit, Digits, Dim, Expr, digits, operand, view};
 use visa_stream::ops::vector_inter;
-use visa_stream::ops::vector_intra_slice_reduce::DECL as INTRA_DECL;
 
 /// Operations that move whole tensors.
 const TRANSFERS: [&str; 3] = ["tm.to_dm", "tm.to_hbm", "tm.to_host"];
@@ -44,13 +43,12 @@ pub(super) fn left_out(ops: &[OpRef<'_>], axes: &Axes) -> BTreeMap<AxisId, u64> 
 
 /// Axes that are reduced within slices and that results have: what slices hold of them. Where results have a part, it is that: each slice reduces the rest. Where they have
 /// all, it is nothing: each slice reduces all of it.
-pub(super) fn reduced_within(
+pub(super) fn held_of_reduced(
     ops: &[OpRef<'_>],
     results: &[Expr],
     axes: &Axes,
 ) -> BTreeMap<AxisId, Vec<Digit>> {
-    let reductions = ops.iter().filter(|op| op.is(&INTRA_DECL)).filter_map(|op| op.body::<Expr>("axis"));
-    let reduced: BTreeSet<AxisId> = reductions.flat_map(|axis| names(&axis, axes)).collect();
+    let reduced = reduced_within(ops, axes);
     let mut found: BTreeMap<AxisId, Vec<Digit>> = BTreeMap::new();
     for result in results.iter().filter_map(|result| digits(result, axes).ok()) {
         for digit in result.iter().rev() {

@@ -3,7 +3,7 @@
 use super::contraction::repeats;
 use super::fetch::{self, beyond, format};
 use crate::select::digit_lists::{mapping, orders};
-use crate::select::rule::{Proposal, Rule, Site, Value, counting};
+use crate::select::rule::{Proposal, Rule, Site, Value};
 use visa_mapping::{Dim, Expr, PadKind};
 
 /// The rules of this file.
@@ -36,35 +36,19 @@ pub(super) static APART: Rule = Rule {
 /// Most terms of time whose every order is proposed.
 const MOST_TERMS: usize = 5;
 
-/// The terms of a sliding expression: a coordinate and its stride each. Whatever pads or cuts it does not change them.
-fn slide(map: &Expr) -> Option<&[(Expr, u64)]> {
-    match map {
-        Expr::Slide(terms) => Some(terms),
-        Expr::Pad { inner, .. } | Expr::Resize { inner, .. } | Expr::Stride { inner, .. } | Expr::Modulo { inner, .. } => {
-            slide(inner)
-        }
-        Expr::Axis(_)
-        | Expr::Alias(_)
-        | Expr::Literal(_)
-        | Expr::Pair(_)
-        | Expr::Slice { .. }
-        | Expr::Gather { .. } => None,
-    }
-}
-
 /// The strides of everything that slides in a mapping.
 pub fn strides(map: &Expr) -> Vec<u64> {
-    let windows = counting(map);
-    windows.iter().filter_map(slide).flatten().map(|(_, stride)| *stride).collect()
+    map.counting().filter_map(Expr::slide).flatten().map(|(_, stride)| *stride).collect()
 }
 
 fn windows(site: &Site<'_>) -> Vec<Proposal> {
-    let all = counting(&site.dim(Dim::Packet));
+    let layout = site.dim(Dim::Packet);
+    let all: Vec<&Expr> = layout.counting().collect();
     let mut found = Vec::new();
-    for (at, window) in all.iter().enumerate().filter(|(_, term)| slide(term).is_some()) {
-        let others = all.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, term)| term);
+    for (at, window) in all.iter().enumerate().filter(|(_, term)| term.slide().is_some()) {
+        let others = all.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, term)| *term);
         let time: Vec<Expr> = others
-            .flat_map(|term| match slide(term) {
+            .flat_map(|term| match term.slide() {
                 Some(terms) => terms.iter().map(|(coordinate, _)| coordinate.clone()).collect(),
                 None => vec![term.clone()],
             })
@@ -90,8 +74,8 @@ fn packets(site: &Site<'_>, window: &Expr) -> Vec<Expr> {
 
 fn shifts(site: &Site<'_>) -> Vec<Proposal> {
     let (time, packet) = (site.dim(Dim::Time), site.dim(Dim::Packet));
-    let Some([first, second]) = slide(&packet) else { return Vec::new() };
-    let time = Expr::pair(counting(&time).into_iter().filter(|term| slide(term).is_none()));
+    let Some([first, second]) = packet.slide() else { return Vec::new() };
+    let time = Expr::pair(time.counting().filter(|term| term.slide().is_none()).cloned());
     let repeats: Vec<Expr> = repeats(site).iter().filter_map(|order| mapping(order, site.axes)).collect();
     let mut found = Vec::new();
     for (kept, (moved, _)) in [(first, second), (second, first)] {
@@ -127,8 +111,8 @@ fn parts(site: &Site<'_>, (kept, stride): &(Expr, u64), moved: &Expr) -> Vec<(Ex
 }
 
 fn apart(site: &Site<'_>) -> Vec<Proposal> {
-    let layout = site.aim.layout.as_ref().map(counting).and_then(|terms| terms.last().cloned());
-    let Some(gap) = layout.filter(is_gap) else { return Vec::new() };
+    let layout = site.aim.layout.as_ref().and_then(|layout| layout.counting().last());
+    let Some(gap) = layout.filter(|term| is_gap(term)) else { return Vec::new() };
     let mut found = (fetch::REGROUP.propose)(site);
     for (name, value) in found.iter_mut().flatten() {
         if let ("packet", Value::Map(packet)) = (*name, &mut *value) {

@@ -135,9 +135,7 @@ impl<'a> Space<'a> {
                 .map(|map| self.ctx.attr_value::<Expr>(map).map_or(Expr::Literal(1), |map| (*map).clone()));
             let whole = Expr::pair([time.clone(), packet.clone()]);
             if !matches!(equal_streams(&whole, &Expr::pair(maps), self.axes), Equality::Equal) {
-                let bare = |map: &Expr| {
-                    Expr::pair(map.terms().into_iter().filter(|term| **term != Expr::Literal(1)).cloned())
-                };
+                let bare = |map: &Expr| Expr::pair(map.counting().cloned());
                 return vec![
                     ("time", self.ctx.body_attr(&MAP, bare(&time))),
                     ("packet", self.ctx.body_attr(&MAP, bare(&packet))),
@@ -165,7 +163,7 @@ impl<'a> Space<'a> {
                 let flit = to.elements(self.machine.limits.flit_bytes);
                 vec![vec![("packet", self.map(packet.pad(flit, PadKind::Top)))]]
             }
-            "stream.align" if slides(&packet).is_some() => self.shifts(op, &source),
+            "stream.align" if packet.slide().is_some() => self.shifts(op, &source),
             "stream.align" => self.align(op, &source),
             "stream.contract" => self.contract(packet),
             "stream.accumulate" => self.accumulate(&source),
@@ -243,7 +241,7 @@ impl<'a> Space<'a> {
         let to = op.body::<DType>("dtype").map_or(source.dtype, |dtype| *dtype);
         let layout = source.dim(Dim::Packet);
         let mut lists: Vec<Vec<Expr>> = vec![self.lacking(op, source)];
-        for term in layout.terms().into_iter().filter(|term| **term != Expr::Literal(1)) {
+        for term in layout.counting() {
             let ways = self.term_ways(op, term, to);
             let longer = |list: &Vec<Expr>| -> Vec<Vec<Expr>> {
                 ways.iter().map(|way| [list.clone(), way.clone()].concat()).collect()
@@ -278,7 +276,7 @@ impl<'a> Space<'a> {
         let align = self.chain.iter().map(|&id| op.other(id)).find(|op| op.name() == "stream.align");
         let held = align.and_then(|align| operand(align, 1));
         let held =
-            held.filter(|_| source.dim(Dim::Packet).terms().into_iter().any(|term| slides(term).is_some()));
+            held.filter(|_| source.dim(Dim::Packet).terms().into_iter().any(|term| term.slide().is_some()));
         let all = held.and_then(|held| self.terms(&held.dim(Dim::Element))).unwrap_or_default();
         let own = all.into_iter().filter(|term| !streamed.contains(&term.axis));
         own.map(|term| self.expr(&[term])).collect()
@@ -286,7 +284,7 @@ impl<'a> Space<'a> {
 
     /// The ways to take a term of a tensor: cut as a digit is, a window whole or by its axes, whatever else as it is; padding as it is or zero, and cut.
     fn term_ways(&self, op: OpRef<'_>, term: &Expr, dtype: DType) -> Vec<Vec<Expr>> {
-        if let Some(windows) = slides(term) {
+        if let Some(windows) = term.slide() {
             return vec![vec![term.clone()], windows.iter().map(|(axis, _)| axis.clone()).collect()];
         }
         let held = digits(term, self.axes).ok().filter(|held| held.offset().is_empty());
@@ -444,10 +442,8 @@ impl<'a> Space<'a> {
     /// every place in time (book 15).
     fn shifts(&self, op: OpRef<'_>, source: &Tensor) -> Vec<Values> {
         let (time, packet) = (source.dim(Dim::Time), source.dim(Dim::Packet));
-        let Some([first, second]) = slides(&packet) else { return Vec::new() };
-        let outer =
-            time.terms().into_iter().filter(|term| **term != Expr::Literal(1) && slides(term).is_none());
-        let outer: Vec<Expr> = outer.cloned().collect();
+        let Some([first, second]) = packet.slide() else { return Vec::new() };
+        let outer: Vec<Expr> = time.counting().filter(|term| term.slide().is_none()).cloned().collect();
         let streamed: BTreeSet<AxisId> =
             [&time, &packet].into_iter().flat_map(|map| names(map, self.axes)).collect();
         let weights = operand(op, 1).map(|weights| weights.dim(Dim::Element));
@@ -611,23 +607,6 @@ impl Term {
 fn masks(map: &Expr) -> bool {
     let zeros = matches!(map, Expr::Pad { kind: PadKind::Zero, .. });
     zeros || map.children().into_iter().any(masks)
-}
-
-/// The terms of something that slides, whatever pads or cuts it.
-fn slides(map: &Expr) -> Option<&[(Expr, u64)]> {
-    match map {
-        Expr::Slide(terms) => Some(terms),
-        Expr::Pad { inner, .. }
-        | Expr::Resize { inner, .. }
-        | Expr::Stride { inner, .. }
-        | Expr::Modulo { inner, .. } => slides(inner),
-        Expr::Axis(_)
-        | Expr::Alias(_)
-        | Expr::Literal(_)
-        | Expr::Pair(_)
-        | Expr::Slice { .. }
-        | Expr::Gather { .. } => None,
-    }
 }
 
 /// Every order of some terms.
