@@ -1,10 +1,10 @@
 //! Transfers between memories: the loop nest that reads a tensor in one layout and writes it in another (book 06, 10).
 
-use crate::divide::{DivideError, Pace, step_text};
+use crate::divide::{DivideError, Pace, Step, Walk, step_text};
 use crate::gather::Gathers;
 use crate::placement::times;
 use crate::tensor::{Dim, Tensor};
-use crate::{Axes, AxisId, Expr, Placement, digits, place, place_expr};
+use crate::{Axes, AxisId, Expr, PadKind, Placed, Placement, digits, place, place_expr};
 use std::fmt;
 use visa_machine::Machine;
 use visa_numerics::DType;
@@ -119,6 +119,9 @@ fn placed(
 /// The loops that fill every live element of `to` from `from`. A gathered term of `to` reads by an offset table. `free` names the axes that the tensor does not depend on.
 /// Chips take part where one side is host memory; otherwise each chip does the same in its own.
 ///
+/// Padding that follows the elements of a row on both sides moves along, as it is, where the row alone is no whole number of the bytes that
+/// the destination is written in (book 10).
+///
 /// # Errors
 /// Where `from` does not hold an element of `to`, or an order has no loop nest.
 pub fn transfer(
@@ -141,8 +144,12 @@ pub fn transfer(
         held: whole(from),
         error,
     })?;
-    let live = division.steps.iter().filter(|step| step.live > 1);
-    let mut loops: Vec<TransferLoop> = live
+    let mut steps = division.steps;
+    Rows { source: &source, target: &target, group: write_group(to, machine) }
+        .fill(&mut steps, i64::try_from(from.dtype.align()).unwrap_or(i64::MAX));
+    let mut loops: Vec<TransferLoop> = steps
+        .iter()
+        .filter(|step| step.live > 1)
         .map(|step| TransferLoop {
             limit: step.live,
             read: step.walk.read(step.live),
@@ -159,6 +166,75 @@ pub fn transfer(
     });
     let transfer = Transfer { loops, read_base: division.base, write_base: target.base };
     if byte_units(from.dtype) == 1 { Ok(transfer) } else { transfer.halved() }
+}
+
+/// What a memory is written in, in the units of [`placed`]: bytes of data memory in groups (book 10), others one by one.
+fn write_group(to: &Tensor, machine: &Machine) -> u64 {
+    let bytes = if to.map(Dim::Slice).is_some() { machine.limits.dma_dm_align } else { 1 };
+    bytes.saturating_mul(byte_units(to.dtype).cast_unsigned())
+}
+
+/// Both sides of a transfer, whose rows may be padded alike.
+struct Rows<'a> {
+    source: &'a Placement,
+    target: &'a Placement,
+    /// What the destination is written in.
+    group: u64,
+}
+
+impl Rows<'_> {
+    /// Makes the run that is contiguous on both sides, of elements so large, a whole number of groups where padding allows it: a step then
+    /// counts the fewest iterations of padding that do, as live ones.
+    fn fill(&self, steps: &mut [Step], element: i64) {
+        let mut run = element;
+        for step in steps.iter_mut().filter(|step| step.extent > 1) {
+            let contiguous = match step.walk {
+                Walk::Stride(stride) => stride == run,
+                Walk::Padding => true,
+                Walk::Table(_) | Walk::Broadcast => false,
+            };
+            if !contiguous || step.at != run {
+                return;
+            }
+            let filled = step.live.next_multiple_of(self.iterations(run));
+            if filled > step.live && self.is_padding(step, filled) {
+                step.live = filled;
+                step.walk = Walk::Stride(run);
+            }
+            run = times(run, step.live);
+        }
+    }
+
+    /// The fewest iterations of a run that are whole groups.
+    fn iterations(&self, run: i64) -> u64 {
+        let (mut divisor, mut rest) = (self.group, run.unsigned_abs());
+        while rest > 0 {
+            (divisor, rest) = (rest, divisor % rest);
+        }
+        self.group / divisor
+    }
+
+    /// Whether a step, which continues the run on both sides, goes on over padding alone up to `end`: of the same kind, or in the place of
+    /// padding about which nobody cares.
+    fn is_padding(&self, step: &Step, end: u64) -> bool {
+        let written = self.target.digits.iter().find(|placed| ends_with(placed, step));
+        let held = self.source.digits.iter().find(|placed| placed.weight == step.at);
+        let (Some(Placed { digit: written, .. }), Some(Placed { digit: held, .. })) = (written, held) else {
+            return false;
+        };
+        let same_start = held.axis.is_none_or(|axis| self.source.start(axis) == self.target.start(axis));
+        let allowed = match written.kind {
+            PadKind::Top => true,
+            PadKind::Zero => held.kind == PadKind::Zero,
+            PadKind::Bottom => false,
+        };
+        same_start && allowed && held.live <= step.live && end <= held.extent.min(step.extent)
+    }
+}
+
+/// Whether the step is the outermost part of the digit.
+fn ends_with(placed: &Placed, step: &Step) -> bool {
+    placed.weight <= step.at && times(placed.weight, placed.digit.extent) == times(step.at, step.extent)
 }
 
 /// What a byte counts in addresses of this format: 2 half bytes for 4-bit elements, otherwise 1.

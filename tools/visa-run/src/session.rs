@@ -399,7 +399,8 @@ fn undefined(ctx: &Context, kernel: Option<&Module>, report: &UndefinedReport) -
     let (Some(sum), Some(kernel)) = (sum, kernel) else { return finding };
     let axes = DeclaredAxes::build(ctx, kernel).0;
     let ops = kernel.walk_all().into_iter().map(|id| kernel.op(ctx, id));
-    let fetch = ops.into_iter().find(|op| op.span() == span);
+    let fetched = report.chain.iter().find(|step| step.name == "hw.fetch");
+    let fetch = fetched.and_then(|step| ops.into_iter().find(|op| op.span() == step.span));
     let Some(unmasked) = fetch.and_then(|fetch| of_fetch(fetch, &axes).into_iter().next()) else {
         return finding;
     };

@@ -42,7 +42,8 @@ pub static TO_DM: OpDecl = OpDecl {
     summary: "Moves a tensor from HBM to data memory.",
     doc: "Each chip moves its own part by tensor DMA (book 10). A gathered term of `element`, `R @ (3, 1, 5)`, is read by an \
           offset table (book 07). Along an axis that the tensor does not depend on, every \
-          position gets a copy.",
+          position gets a copy. Padding that follows a row on both sides moves along, as it is, where the row alone is no multiple of 8 \
+          bytes.",
     constraints: &[
         ("C1", "the address is a multiple of the element size and the tensor fits a slice (book 04)"),
         ("C2", "the source holds every element of the result (book 07)"),
@@ -146,10 +147,23 @@ fn check_alignment(op: OpRef<'_>, loops: &[TransferLoop], align: i64) -> Result<
     });
     if run % align != 0 {
         let message = format!("the transfer writes runs of {run} bytes, expected multiples of {align}");
-        let fix = format!("keep at least {align} bytes that are contiguous on both sides innermost in `element`");
+        let fix = format!(
+            "keep at least {align} bytes that are contiguous on both sides innermost in `element`, or pad both sides alike to a \
+             multiple of that (`# n`): padding that both have moves along"
+        );
         return Err(op.clause_error("C5", "element", message).fix(Some(fix)));
     }
-    if let Some(step) = outer.into_iter().chain(rest).find(|step| step.write % align != 0) {
+    let outer: Vec<&TransferLoop> = outer.into_iter().chain(rest).collect();
+    let misread = |step: &&&TransferLoop| match &step.read {
+        Pace::Even(stride) => stride % align != 0,
+        Pace::Table(table) => table.iter().any(|offset| offset % align != 0),
+    };
+    if let Some(step) = outer.iter().find(misread) {
+        let message = format!("runs of {run} bytes are read {} bytes apart, expected multiples of {align}", step.read);
+        let fix = format!("pad the source so that runs start at multiples of {align} bytes");
+        return Err(op.clause_error("C5", "element", message).fix(Some(fix)));
+    }
+    if let Some(step) = outer.iter().find(|step| step.write % align != 0) {
         let message = format!("runs of {run} bytes are written {} bytes apart, expected multiples of {align}", step.write);
         let fix = format!("pad `element` so that runs start at multiples of {align} bytes");
         return Err(op.clause_error("C5", "element", message).fix(Some(fix)));
