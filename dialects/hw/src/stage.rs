@@ -46,6 +46,8 @@ pub struct Lanes {
 pub struct Stash {
     /// Its elements.
     pub bytes: Vec<u8>,
+    /// Bytes a packet.
+    pub packet: usize,
     /// Their marks, in shadow mode.
     pub taint: Option<Vec<Taint>>,
 }

@@ -5,7 +5,7 @@
 
 use std::fmt;
 use visa_mapping::{
-    Axes, AxisId, Digits, Division, Expr, Gathers, Pace, Placement, Step, Walk, digits, flat, place,
+    Axes, AxisId, Digits, Division, Expr, Gathers, Pace, Placed, Placement, Step, Walk, digits, flat, place,
     place_expr, step_text,
 };
 
@@ -240,7 +240,17 @@ fn over_fetch(below: &[Loop], extent: u64, above: Option<&Factor>) -> i64 {
     }
 }
 
-/// How the TRF sequencer reads `element` for each packet of a computation, and how many contiguous elements it reads at
+/// How lanes get an element that they share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shared {
+    /// It is read once and repeated (the TRF sequencer, book 18).
+    Repeated,
+    /// Each lane reads a copy of its own, where the register file holds copies side by side: what is stored along an axis that the
+    /// tensor does not depend on (the vector engine, book 20).
+    Copied,
+}
+
+/// How a register file sequencer reads `element` for each packet of a computation, and how many contiguous elements it reads at
 /// once (`reg_read_size`, book 18): the rest of the packet repeats them.
 ///
 /// # Errors
@@ -250,16 +260,20 @@ pub fn register_read(
     time: &Expr,
     packet: &Expr,
     free: &dyn Fn(AxisId) -> bool,
+    shared: Shared,
     axes: &Axes,
 ) -> Result<Plan, PlanError> {
     let access = Access { element, time, packet, axes };
     let order = access.order()?;
-    let Walked { base, inner, outer, left_over } = order.read(&order.buffer()?, free)?;
+    let buffer = order.buffer()?;
+    let Walked { base, inner, outer, left_over } = order.read(&buffer, free)?;
     let mut read = 1_u64;
     let mut factors = Vec::new();
     let mut rest = inner.iter().peekable();
     while let Some(Factor { step, text }) = rest.peek() {
-        if step.walk != Walk::Stride(i64::try_from(read).unwrap_or(i64::MAX)) {
+        let apart = i64::try_from(read).unwrap_or(i64::MAX);
+        let copied = || shared == Shared::Copied && copies(&buffer, apart, free) >= step.live;
+        if step.walk != Walk::Stride(apart) && !(step.walk == Walk::Broadcast && copied()) {
             break;
         }
         // Padding is read along only where the live elements alone are no power of two, which a read must be.
@@ -284,6 +298,12 @@ pub fn register_read(
     loops.extend(outer.iter().map(Factor::read));
     loops.reverse();
     Ok(Plan { base, loops, packet_loops: 1, packet: read, left_over })
+}
+
+/// How many copies of the same elements the buffer holds so far apart.
+fn copies(buffer: &Placement, apart: i64, free: &dyn Fn(AxisId) -> bool) -> u64 {
+    let same = |placed: &&Placed| placed.weight == apart && placed.digit.axis.is_none_or(free);
+    buffer.digits.iter().find(same).map_or(1, |placed| placed.digit.live)
 }
 
 /// A loop over time of the accumulator, outermost first: how many steps, and whether they are summed.

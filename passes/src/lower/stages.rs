@@ -6,7 +6,7 @@ use visa_hw::valid_count as hw;
 use visa_ir::context::Attr;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, OpSpec, ValueId};
-use visa_mapping::{Dim, Expr, Pace, Tensor, Unit, operand};
+use visa_mapping::{Dim, Pace, Tensor, Unit, operand};
 use visa_numerics::{DType, VectorStage, default_mode, pattern};
 use visa_sequencer::{Entry, Program, Stride};
 use visa_stream::adapter::{Adapter, adapter};
@@ -417,9 +417,7 @@ fn vector_operand(
     spec: OpSpec,
 ) -> Result<OpSpec, Diagnostic> {
     let (source, _) = types(op)?;
-    let (time, packet): (Expr, Expr) = (source.dim(Dim::Time), source.dim(Dim::Packet));
-    let mut plan = plan::register_read(&file.dim(Dim::Element), &time, &packet, &cx.free(op, 1), cx.axes)
-        .map_err(|why| op.error("C5", why))?;
+    let mut plan = vector_alu::register_read(op, file, &source, &cx.free(op, 1), cx.axes)?;
     // A packet is read whole; lanes beyond the live ones read on into what follows and are padding.
     let lanes = vector_alu::lanes(op);
     if let Some(inner) = plan.loops.last_mut() {

@@ -318,6 +318,14 @@ def softmax(x):
     return shifted / sum_over_time(shifted)
 
 
+def softmax_lanes(x):
+    """Softmax of each row: a row is summed in fours by a tree, and those one after the other."""
+    shifted = exactly(np.exp, flush(x - x.max(axis=1, keepdims=True)))
+    fours = np.moveaxis(shifted.reshape(len(x), -1, 4), 1, 0)
+    total = sum_over_time(flush(flush(fours[..., 0] + fours[..., 1]) + flush(fours[..., 2] + fours[..., 3])))
+    return shifted / total[:, None]
+
+
 def layer_norm(x):
     count, epsilon = np.float32(len(x)), np.float32(0.00001)
     centred = x - sum_over_time(x) / count
@@ -433,6 +441,7 @@ def files():
         **{f"sigmoid.{name}.npy": npy(array) for name, array in sigmoids(rand_i8(1, 256, 64)).items()},
         **{f"counts_{name}.npy": npy(array) for name, array in valid_counts().items()},
         "softmax.out.npy": npy(softmax(rand_f32(1, 60, 64))),
+        "softmax_lanes.out.npy": npy(softmax_lanes(rand_f32(1, 64, 60))),
         "layer_norm.out.npy": npy(layer_norm(rand_f32(1, 60, 64))),
         "rms_norm.out.npy": npy(rms_norm(rand_f32(1, 60, 64), rand_f32(2, 60))),
         "gemm.expected.txt": summary(gemm(rand_bf16(1, 512, 1024), rand_bf16(2, 1024, 512))),

@@ -3,6 +3,7 @@
 use crate::attrs::{GUARDS, PROGRAM};
 use crate::clauses::{machine, word};
 use crate::loops::{Loops, Written};
+use crate::ops::vector_lanes::How;
 use crate::stage::{
     Access, Bank, Build, Engine, Flow, Lanes, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stash, Station, Stream, Wire,
 };
@@ -40,7 +41,7 @@ pub static VECTOR: OpDecl = OpDecl {
         ("C5", "every address lies in the vector register file (book 04)"),
         ("C6", "the loops make one access for each packet"),
         ("C7", "a packet is 8 elements, in the stages fp and fp_div 4 (book 21)"),
-        ("C8", "the stash holds as many packets of the stream's size and format (book 21)"),
+        ("C8", "the stash holds the stream's format, and its packets, split, trimmed, joined or padded to the stream's width (book 21)"),
         ("C9", "the mode is one of an operation with that many arguments (book 21)"),
         ("C10", "the slots of `when` all have an operand or none has: 3 immediates at most, then the port's; conversions have no `when`"),
         ("C11", "every guard holds for an execution id that no guard before it takes"),
@@ -226,6 +227,31 @@ pub(crate) fn way_bytes(stage: VectorStage, machine: &Machine) -> u64 {
     if stage.is_narrow() { wide / 2 } else { wide }
 }
 
+/// How a stash is read in packets of another width than it was written in.
+enum Reread {
+    Same,
+    As(How),
+}
+
+impl Reread {
+    fn of(stash: Flow, stream: Flow) -> Option<Self> {
+        if stash == stream { Some(Self::Same) } else { How::between(stash, stream).map(Self::As) }
+    }
+}
+
+/// So many bytes in packets.
+fn flow(bytes: usize, packet: usize) -> Flow {
+    Flow { packets: (bytes / packet.max(1)) as u64, packet: packet as u64 }
+}
+
+/// Items of a stash, one a byte, in the packets of the stream; `fill` in lanes that it does not have.
+fn reread<'a, T: Copy>(items: &'a [T], stash: &Stash, stream: Flow, fill: T) -> Cow<'a, [T]> {
+    match Reread::of(flow(items.len(), stash.packet), stream) {
+        Some(Reread::As(how)) => Cow::Owned(how.items(items.to_vec(), stash.packet, fill)),
+        Some(Reread::Same) | None => Cow::Borrowed(items),
+    }
+}
+
 impl Vector {
     fn check_port(&self, input: &Wire) -> Result<(), Mismatch> {
         match &self.port {
@@ -239,7 +265,7 @@ impl Vector {
                     format!("the loops make {} accesses, expected {}, one a packet", loops.accesses(), input.packets);
                 Err(Mismatch::new("C6", "vrf", message))
             }
-            Some(Port::Stash) if input.stash != Some((input.dtype, input.flow())) => {
+            Some(Port::Stash) if !input.stash.is_some_and(|(dtype, flow)| dtype == input.dtype && Reread::of(flow, input.flow()).is_some()) => {
                 let found = match input.stash {
                     Some((dtype, flow)) => format!("{} packets of {} bytes of {dtype}", flow.packets, flow.packet),
                     None => "nothing".to_owned(),
@@ -253,12 +279,12 @@ impl Vector {
     }
 
     /// What the port delivers, element by element.
-    fn operand<'a>(&self, memory: &SliceMemory, stash: Option<&'a Stash>, length: usize) -> Cow<'a, [u8]> {
+    fn operand<'a>(&self, memory: &SliceMemory, stash: Option<&'a Stash>, stream: Flow) -> Cow<'a, [u8]> {
         match &self.port {
             None => Cow::Borrowed(&[]),
-            Some(Port::Stash) => Cow::Borrowed(stash.map_or(&[], |stash| &stash.bytes)),
+            Some(Port::Stash) => stash.map_or(Cow::Borrowed(&[]), |stash| reread(&stash.bytes, stash, stream, 0)),
             Some(Port::Vrf(loops)) => {
-                let mut operands = Vec::with_capacity(length);
+                let mut operands = Vec::with_capacity((stream.packets * stream.packet) as usize);
                 loops.runs().iter().for_each(|run| memory.vrf.read(run.clone(), &mut operands));
                 Cow::Owned(operands)
             }
@@ -346,8 +372,10 @@ impl Vector {
         match &self.port {
             None => {}
             Some(Port::Stash) => {
-                let stash = stream.lanes.as_ref().and_then(|lanes| lanes.stash.as_ref()?.taint.as_ref());
-                marks.extend(stash.into_iter().flatten());
+                let stash = stream.lanes.as_ref().and_then(|lanes| lanes.stash.as_ref());
+                let flow = flow(stream.bytes.len(), stream.packet);
+                let read = stash.and_then(|stash| Some(reread(stash.taint.as_ref()?, stash, flow, Taint::NEVER_WRITTEN)));
+                marks.extend(read.iter().flat_map(|marks| marks.iter()));
             }
             Some(Port::Vrf(loops)) => {
                 for run in loops.runs() {
@@ -429,9 +457,8 @@ impl Stage for Vector {
             self.run_writing(cx, (row, loops), &memory.vrf, &mut input);
             return input;
         }
-        let length = input.bytes.len();
         let stash = input.lanes.as_ref().and_then(|lanes| lanes.stash.as_ref());
-        let port = self.operand(memory, stash, length);
+        let port = self.operand(memory, stash, flow(input.bytes.len(), input.packet));
         let ids = input.lanes.as_ref().map_or(&[][..], |lanes| &lanes.ids);
         self.apply(row, &mut input.bytes, &port, ids);
         drop(port);

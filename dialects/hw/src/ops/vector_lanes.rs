@@ -36,7 +36,7 @@ pub static VECTOR_LANES: OpDecl = OpDecl {
 };
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum How {
+pub(crate) enum How {
     Split,
     Trim,
     Concat,
@@ -55,6 +55,12 @@ fn how(word: &str) -> Option<How> {
 }
 
 impl How {
+    /// How packets of one flow become those of another; none if they do not.
+    pub(crate) fn between(from: Flow, to: Flow) -> Option<Self> {
+        let whole = |how: &Self| *how != Self::Concat || from.packets.is_multiple_of(2);
+        [Self::Split, Self::Trim, Self::Concat, Self::Pad].into_iter().filter(whole).find(|how| how.out(from) == to)
+    }
+
     fn stage(self) -> VectorStage {
         match self {
             Self::Split | Self::Trim => VectorStage::Narrow,
@@ -73,7 +79,7 @@ impl How {
     }
 
     /// `bytes` in packets of `size` items each, `fill` where lanes are new.
-    fn items<T: Copy>(self, items: Vec<T>, size: usize, fill: T) -> Vec<T> {
+    pub(crate) fn items<T: Copy>(self, items: Vec<T>, size: usize, fill: T) -> Vec<T> {
         match self {
             Self::Split | Self::Concat => items,
             Self::Trim => items.chunks(size).flat_map(|packet| &packet[..packet.len() / 2]).copied().collect(),

@@ -12,8 +12,8 @@ pub static OPS: &[&OpDecl] = &[&VECTOR_STASH];
 pub static VECTOR_STASH: OpDecl = OpDecl {
     name: "hw.vector_stash",
     summary: "keeps a copy of the stream",
-    doc: "The stream goes on unchanged; an `hw.vector` further on in the pass reads the copy as its operand `stash`, packet by packet \
-          (book 21).",
+    doc: "The stream goes on unchanged; an `hw.vector` further on in the pass reads the copy as its operand `stash`, in packets \
+          of the width that the stream has there (book 21).",
     constraints: &[("C1", "the stash is written once a pass (book 21)")],
     traits: &[Trait::Inside("hw.exec")],
     example: "hw.vector_stash",
@@ -43,7 +43,7 @@ impl Stage for VectorStash {
 
     fn run(&self, cx: RunCx<'_>, _memory: &SliceMemory, mut input: Stream) -> Stream {
         input.pass_marks(cx);
-        let stash = Stash { bytes: input.bytes.clone(), taint: input.taint.clone() };
+        let stash = Stash { bytes: input.bytes.clone(), packet: input.packet, taint: input.taint.clone() };
         input.lanes.get_or_insert_default().stash = Some(stash);
         input
     }

@@ -3,7 +3,7 @@
 use crate::chain::{axes, check_same, input, main_only, next, packet_bytes, with_dims};
 use crate::meaning::{Meaning, ContractionKind};
 use crate::pad::{Pad, padding_kept};
-use crate::plan::{self, Plan, TimeLoop};
+use crate::plan::{self, Plan, Shared, TimeLoop};
 use crate::shift::{Shifts, Windows};
 use crate::{ACCUMULATE, ALIGN, CONTRACT};
 use std::collections::BTreeSet;
@@ -188,7 +188,7 @@ pub fn register_read(
     let view = |map: &Expr| opaque.view(map).map_err(wrong);
     let own: Vec<AxisId> = claimed.iter().filter_map(|term| opaque.axis(term)).collect();
     let free = |axis: AxisId| !own.contains(&axis) && free(axis);
-    plan::register_read(&view(&element)?, &view(&time)?, &view(&packet)?, &free, &opaque.axes)
+    plan::register_read(&view(&element)?, &view(&time)?, &view(&packet)?, &free, Shared::Repeated, &opaque.axes)
         .map_err(|why| op.clause_error("C5", "time", why))
 }
 

@@ -4,7 +4,7 @@ use crate::attrs::GUARDS;
 use crate::chain::{axes, check_same, input};
 use crate::meaning::Meaning;
 use crate::vector::{self, Arguments, Station, arguments, check_alu, check_order, function, row, station, next_stage};
-use crate::plan;
+use crate::plan::{self, Plan, Shared};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
@@ -12,13 +12,12 @@ use visa_ir::verify::VerifyCx;
 use visa_mapping::facts::machine;
 use visa_mapping::numbers::NUMBER;
 use visa_mapping::ops::transfer::free_axes;
-use visa_mapping::{Dim, Expr, Tensor, operand};
+use visa_mapping::{Axes, AxisId, Dim, Expr, Tensor, operand};
 use visa_numerics::{ARG_MODE_NAMES, CLIP_NAMES, DType, FP_DIV_NAMES, FP_NAMES, FXP_NAMES, LOGIC_NAMES, VectorStage};
 
 const WAY8: OperandDecl = OperandDecl::one("stream", &["stream.vector", "stream.pair"]);
 const WAY4: OperandDecl = OperandDecl::one("stream", &["stream.vector4", "stream.pair4"]);
-const VALUE8: OperandDecl = OperandDecl::optional("operand", &["tm.vrf", "stream.vector"]);
-const VALUE4: OperandDecl = OperandDecl::optional("operand", &["tm.vrf", "stream.vector4"]);
+const VALUE: OperandDecl = OperandDecl::optional("operand", &["tm.vrf", "stream.vector", "stream.vector4"]);
 const MODE: ClauseDecl =
     ClauseDecl::optional("mode", ClauseKind::Word(&ARG_MODE_NAMES), "which argument is the stream (0), operand 0 (1) and operand 1 (2)");
 const CONSTANT: ClauseDecl =
@@ -54,7 +53,7 @@ const CONSTRAINTS: &[(&str, &str)] = &[
     ("C4", "the register file lies in the same chips, clusters and slices, in the same format"),
     ("C5", "the register file holds every element asked for, a packet at a time (book 21)"),
     ("C6", "a constant lies in the stream's format"),
-    ("C7", "the stash was written in this pass, holds the stream's elements in its format, and is read once (book 21)"),
+    ("C7", "the stash was written in this pass and is read once; it holds the stream's elements in their order, in packets of either width, and in its format (book 21)"),
     ("C8", "the mode has as many arguments as the operation (book 21)"),
     ("C9", "the slots of `when` all have an operand or none has: 3 immediates at most, then the value (book 21)"),
     ("C10", "every guard holds for an execution id that the branch mode gives and that no guard before it takes"),
@@ -65,7 +64,7 @@ const CONSTRAINTS: &[(&str, &str)] = &[
 const BASE: OpDecl = OpDecl {
     doc: DOC,
     constraints: CONSTRAINTS,
-    operands: &[WAY8, VALUE8],
+    operands: &[WAY8, VALUE],
     results: &["stream"],
     infer: Some(|op| next_stage(op, false, None)),
     verify: Some(verify),
@@ -96,7 +95,7 @@ pub static FXP_DECL: OpDecl = OpDecl {
 pub static FP_DECL: OpDecl = OpDecl {
     name: "stream.vector_fp",
     summary: "A floating-point operation or function of every element, 4 lanes wide.",
-    operands: &[WAY4, VALUE4],
+    operands: &[WAY4, VALUE],
     clauses: &[op_clause(&FP_NAMES), MODE, CONSTANT, CONSTANT1, WHEN, WRITE_BACK],
     infer: Some(|op| next_stage(op, true, None)),
     example: "%x = stream.vector_fp FmaF %n constant 2, constant1 0.5",
@@ -108,7 +107,7 @@ pub static FP_DECL: OpDecl = OpDecl {
 pub static FP_DIV_DECL: OpDecl = OpDecl {
     name: "stream.vector_fp_div",
     summary: "A division of every element, behind the reduction, 4 lanes wide.",
-    operands: &[WAY4, VALUE4],
+    operands: &[WAY4, VALUE],
     clauses: &[op_clause(&FP_DIV_NAMES), MODE, CONSTANT, WHEN, WRITE_BACK],
     infer: Some(|op| next_stage(op, true, None)),
     example: "%x = stream.vector_fp_div DivF %n constant 3",
@@ -246,14 +245,38 @@ pub fn verify_register_file(
     }
     let free = free_axes(op, cx, index);
     let (element, packet): (Expr, Expr) = (file.dim(Dim::Element), source.dim(Dim::Packet));
-    let read = plan::register_read(&element, &source.dim(Dim::Time), &packet, &free, axes)
-        .map_err(|why| op.error("C5", why))?;
+    let read = register_read(op, file, &source, &free, axes)?;
     let live = plan::digits_of(&packet, axes).ok().and_then(|digits| digits.live_count());
     if read.packet == lanes || live.is_some_and(|live| read.packet >= live) {
         return Ok(());
     }
     let message = format!("packet `{packet}` reads {} contiguous elements of `{element}`, expected all {lanes}", read.packet);
-    Err(op.error("C5", message))
+    let same = packet.axis_names(axes).into_iter().find(|name| axes.id(name).is_some_and(&free));
+    let fix = same.map(|name| {
+        format!("lanes along `{name}` share an element: let `to_vrf` store a copy for each, with the packet's part of `{name}` innermost in `element`")
+    });
+    Err(op.error("C5", message).fix(fix))
+}
+
+/// How a register file of this type is read beside a stream of that type. `free` names the axes that it does not depend on. Its copies along
+/// such an axis are the same until `write_back` makes them differ.
+///
+/// # Errors
+/// C5: why it cannot be read in that order.
+pub fn register_read(
+    op: OpRef<'_>,
+    file: &Tensor,
+    source: &Tensor,
+    free: &dyn Fn(AxisId) -> bool,
+    axes: &Axes,
+) -> Result<Plan, Diagnostic> {
+    let element: Expr = file.dim(Dim::Element);
+    let written = op.attr("write_back").is_some();
+    let own = element.axis_names(axes);
+    let free = |axis: AxisId| free(axis) && !(written && own.iter().any(|name| **name == *axes.name(axis)));
+    let shared = if written { Shared::Repeated } else { Shared::Copied };
+    plan::register_read(&element, &source.dim(Dim::Time), &source.dim(Dim::Packet), &free, shared, axes)
+        .map_err(|why| op.error("C5", why))
 }
 
 /// The lanes at the stage of `op`.
@@ -271,8 +294,20 @@ fn verify_stash(op: OpRef<'_>, stash: &Tensor, cx: &VerifyCx<'_>) -> Result<(), 
     if source.dtype != stash.dtype {
         return Err(op.error("C7", format!("the stash holds `{}`, the stream is `{}`", stash.dtype, source.dtype)));
     }
-    for dim in [Dim::Time, Dim::Packet] {
-        check_same(op, "C7", dim.name(), &stash.dim(dim), &source.dim(dim), axes)?;
+    let mapping = |tensor: &Tensor| Expr::pair([tensor.dim(Dim::Time), tensor.dim(Dim::Packet)]);
+    let regrouped = check_same(op, "C7", "packet", &mapping(stash), &mapping(&source), axes);
+    if regrouped.is_ok() {
+        return Ok(());
     }
-    Ok(())
+    // Packets of which the upper lanes are padding, or have been.
+    let (stashed, now): (Expr, Expr) = (stash.dim(Dim::Packet), source.dim(Dim::Packet));
+    let lanes = |map: &Expr| map.size(axes).unwrap_or(0);
+    let common = lanes(&stashed).min(lanes(&now));
+    let live = |map: &Expr| plan::digits_of(map, axes).ok().and_then(|digits| digits.live_count());
+    let lower = (stashed.resize(common), now.clone().resize(common));
+    if live(&now).is_none() || live(&now) != live(&lower.1) {
+        return regrouped;
+    }
+    check_same(op, "C7", "time", &stash.dim(Dim::Time), &source.dim(Dim::Time), axes)?;
+    check_same(op, "C7", "packet", &lower.0, &lower.1, axes)
 }

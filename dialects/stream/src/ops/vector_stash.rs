@@ -15,7 +15,8 @@ pub static DECL: OpDecl = OpDecl {
     name: "stream.vector_stash",
     summary: "Keeps the stream for an operand further on.",
     doc: "The stream goes on unchanged. An operation further on in the same pass takes the result of this one as its second operand \
-          and so reads what was kept, element by element (book 21).",
+          and so reads what was kept, element by element, also where packets have become narrower or wider since: split and joined, or trimmed \
+          and padded (book 21).",
     constraints: &[
         ("C1", "the stash is written once a pass (book 21)"),
         ("C2", "behind branch, logic, fxp, narrow, fp, fp_div or clip (book 21)"),
