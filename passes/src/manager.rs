@@ -6,7 +6,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 use visa_ir::context::Context;
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, Severity};
 use visa_ir::module::Module;
 use visa_ir::open::{self, Opening};
 use visa_ir::verify::{has_errors, verify};
@@ -129,6 +129,14 @@ impl<'p> PassManager<'p> {
         Ok(report)
     }
 
+    /// Makes errors of the warnings that a pass of the pipeline denies.
+    fn deny(&self, findings: &mut [Diagnostic]) {
+        let denied = |code: &str| self.pipeline.steps.iter().any(|step| step.pass.denies.contains(&code));
+        for finding in findings.iter_mut().filter(|finding| denied(&finding.code)) {
+            finding.severity = Severity::Error;
+        }
+    }
+
     fn step(
         &self,
         step: &Step,
@@ -149,6 +157,7 @@ impl<'p> PassManager<'p> {
         let ran = catch_unwind(AssertUnwindSafe(|| (step.pass.run)(&mut cx)));
         let statistics = step.pass.statistics.iter().map(|&(name, _)| (name, cx.counted(name))).collect();
         let (mut findings, phases) = (cx.findings, cx.phases);
+        self.deny(&mut findings);
         report.steps.push(StepReport { pass: step.pass, elapsed: start.elapsed(), phases, statistics });
         match ran {
             Err(payload) => return Err(Cause::Panicked(panic_message(&*payload))),

@@ -76,6 +76,8 @@ pub struct Pass {
     pub gives: Level,
     /// Whether it takes modules with open clauses.
     pub open: bool,
+    /// Warnings of the passes before it, by code, that are errors in a pipeline with this pass.
+    pub denies: &'static [&'static str],
     /// Which open clauses it closes: behind it there are none of this kind.
     pub closes: Option<Opening>,
     /// What it counts, with what each count means.
@@ -94,6 +96,7 @@ impl Pass {
         takes: Level::Any,
         gives: Level::Any,
         open: false,
+        denies: &[],
         closes: None,
         statistics: &[],
         run: |_| Ok(()),

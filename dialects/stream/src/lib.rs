@@ -10,6 +10,7 @@ pub mod branch;
 pub mod chain;
 pub mod commit;
 pub mod expression;
+pub mod forgotten;
 pub mod inter_slice;
 pub mod lower;
 pub mod mask;

@@ -48,6 +48,7 @@ pub static PASS: Pass = Pass {
     open: true,
     closes: Some(Opening::Address),
     run,
+    ..Pass::BASE
 };
 
 fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {

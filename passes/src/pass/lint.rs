@@ -8,6 +8,7 @@ use visa_machine::Machine;
 use visa_mapping::facts::machine;
 use visa_numerics::{DType, LookupTable};
 use visa_sequencer::{Program, contiguous, fetch_size};
+use visa_stream::forgotten;
 
 /// The pass.
 pub static PASS: Pass = Pass {
@@ -20,9 +21,11 @@ pub static PASS: Pass = Pass {
           is given up after 4096 cycles, which resets the cluster; so the command may not run beside a DMA (book 11). The limit holds \
           for all commands together; here each is looked at alone.\n\n\
           - L4: a write takes a part of the width of a bank, 8 bytes (book 11). Only generate mode can: whatever else writes data memory is \
-          refused unless it writes whole groups of 8 bytes (`hw.commit` C5, `tm.to_dm` C5).",
+          refused unless it writes whole groups of 8 bytes (`hw.commit` C5, `tm.to_dm` C5).\n\n\
+          The warning of a forgotten axis (`--lower-to-seq`) is an error in a pipeline with this pass.",
     takes: Level::Hardware,
     gives: Level::Hardware,
+    denies: &[forgotten::CODE],
     statistics: &[("warnings", "warnings given")],
     run,
     ..Pass::BASE

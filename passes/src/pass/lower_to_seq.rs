@@ -12,6 +12,7 @@ use visa_ir::verify::Analysis;
 use visa_mapping::facts::{DeclaredAxes, Support, machine};
 use visa_mapping::{Dim, Map, Tensor, transfer};
 use visa_sequencer::{PairedEntry, PairedProgram};
+use visa_stream::forgotten;
 use visa_stream::ops::{commit_view, generate};
 
 /// The pass.
@@ -20,7 +21,10 @@ pub static PASS: Pass = Pass {
     summary: "lowers tensors and streams to sequencer programs over elements",
     doc: "A kernel becomes an `hw.program`: its arguments and results become buffers, a transfer becomes `seq.dma`, and each \
           pipeline becomes an `hw.exec` that holds an operation an engine. Loops come from term-by-term division of the \
-          stream's mapping by the buffer's (book 07). A pipeline runs where its last operation stands.",
+          stream's mapping by the buffer's (book 07). A pipeline runs where its last operation stands.\n\n\
+          Warns of a *forgotten axis* (`forgotten-axis`): elements of an operand differ along an axis that no mapping of the result mentions, \
+          and nothing reduces or slices it. What is kept is its first coordinate. `A = 1` in the mapping says that this is meant. Behind \
+          this pass, `--lint` makes it an error.",
     takes: Level::Tensor,
     gives: Level::Sequencer,
     statistics: &[("pipelines", "pipelines lowered"), ("transfers", "transfers lowered")],
@@ -89,6 +93,7 @@ fn plan_function(func: OpRef<'_>, axes: &DeclaredAxes, support: &Support) -> Res
     }
     for &id in block.map_or(&[][..], |block| func.module.ops(block)) {
         let op = func.other(id);
+        function.warnings.extend(forgotten::warnings(op, support, &axes.0));
         match command(&cx, op) {
             Ok(Some(command)) => function.commands.push(command),
             Ok(None) => function.warnings.extend(unstored(op)),

@@ -75,6 +75,7 @@ pub static PASS: Pass = Pass {
         ("cycles-best", "cycles of the chosen ones"),
     ],
     run,
+    ..Pass::BASE
 };
 
 fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {

@@ -1,0 +1,95 @@
+//! Axes that a result lacks although elements differ along them: nothing reduces, slices or masks the axis, and what is kept is its first
+//! coordinate. Legal, and nearly always a mistake of the mapping.
+
+use crate::meaning::Meaning;
+use std::sync::Arc;
+use visa_ir::diag::{Diagnostic, Severity};
+use visa_ir::module::OpRef;
+use visa_mapping::facts::Support;
+use visa_mapping::{Axes, Expr, Tensor, place_expr, view};
+
+/// The code of the warning.
+pub const CODE: &str = "forgotten-axis";
+
+/// Clauses that give a result its axes, the one first that a lacking axis is added to.
+const CLAUSES: [&str; 3] = ["element", "time", "packet"];
+
+/// A warning for each axis along which the elements of an operand differ and which no mapping of the result mentions. `A = 1` mentions it.
+#[must_use]
+pub fn warnings(op: OpRef<'_>, support: &Support, axes: &Axes) -> Vec<Diagnostic> {
+    let Some(result) = op.result_type::<Tensor>(0).filter(|_| !takes_axes_away(op)) else {
+        return Vec::new();
+    };
+    let mentioned = result.axis_names(axes);
+    let mut found: Vec<(Arc<str>, usize)> = Vec::new();
+    for (index, &operand) in op.operands().iter().enumerate() {
+        let (Some(tensor), Some(names)) = (op.operand_type::<Tensor>(index), support.axes(operand)) else {
+            continue;
+        };
+        let lacking = names.iter().filter(|name| !mentioned.contains(name) && tells_apart(&tensor, name, axes));
+        for name in lacking {
+            if found.iter().all(|(other, _)| other != name) {
+                found.push((name.clone(), index));
+            }
+        }
+    }
+    found.into_iter().map(|(axis, operand)| warning(op, &axis, operand)).collect()
+}
+
+/// Whether the operation makes one element of several, or is an explicit part of its operand or other axes for it.
+fn takes_axes_away(op: OpRef<'_>) -> bool {
+    let reduces = match op.decl().and_then(|decl| decl.interface::<Meaning>()) {
+        Some(
+            Meaning::Pack(_)
+            | Meaning::SumPacket(_)
+            | Meaning::SumTime
+            | Meaning::ReduceSlices(_)
+            | Meaning::Zip(_)
+            | Meaning::Reduce(_),
+        ) => true,
+        Some(
+            Meaning::Same
+            | Meaning::Constant(_)
+            | Meaning::Fetch(_)
+            | Meaning::Ids
+            | Meaning::Interleave(_)
+            | Meaning::Pair
+            | Meaning::Overwrite(_)
+            | Meaning::Elementwise(_)
+            | Meaning::Expression(_)
+            | Meaning::Branch(_),
+        )
+        | None => false,
+    };
+    reduces || view::kind(op).is_some()
+}
+
+/// Whether a tensor holds more than one coordinate of the axis. A term without digits that mentions it does.
+fn tells_apart(tensor: &Tensor, axis: &str, axes: &Axes) -> bool {
+    let counts = |term: &Expr| match place_expr(term, axes, 1) {
+        Ok(placed) => axes.id(axis).is_some_and(|id| placed.of_axis(id).next().is_some()),
+        Err(_) => term.axis_names(axes).iter().any(|name| **name == *axis),
+    };
+    tensor.maps.iter().any(|map| match map {
+        Expr::Pair(terms) => terms.iter().any(counts),
+        term => counts(term),
+    })
+}
+
+fn warning(op: OpRef<'_>, axis: &str, operand: usize) -> Diagnostic {
+    let value = op.operands().get(operand).and_then(|&value| op.module.value_name(value));
+    let from = value.map_or_else(|| format!("operand {operand}"), |name| format!("`%{name}`"));
+    let message = format!("elements of {from} differ along `{axis}`, which the result lacks: only the first is kept");
+    let clause = CLAUSES.into_iter().find_map(|clause| Some((clause, op.body::<Expr>(clause)?)));
+    let (span, fix) = match clause {
+        Some((clause, map)) => {
+            let with = |term: Expr| Expr::pair(map.counting().cloned().chain([term]));
+            let (whole, first) = (with(Expr::axis(axis)), with(Expr::axis(axis).resize(1)));
+            (op.clause_span(clause), format!("keep it, say `{clause} {whole}`, or write `{clause} {first}` if one index is meant"))
+        }
+        None => (op.span(), format!("keep it in the stream, or give {from} `{axis} = 1` if one index is meant")),
+    };
+    let mut warning = Diagnostic::error(CODE, span, message).fix(Some(fix));
+    warning.severity = Severity::Warning;
+    warning
+}
