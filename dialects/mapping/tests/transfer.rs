@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use visa_machine::Machine;
-use visa_mapping::{Axes, Cell, DM, Expr, HBM, PadKind, Pace, Tensor, Transfer, Map, parse_tensor, transfer};
+use visa_mapping::{Axes, Cell, DM, Expr, HBM, Map, Pace, PadKind, Tensor, Transfer, parse_tensor, transfer};
 
 const ROWS: u64 = 2;
 
@@ -85,7 +85,9 @@ fn walk(transfer: &Transfer) -> Vec<(u64, u64)> {
         };
         all = all.iter().flat_map(each).collect();
     }
-    all.into_iter().map(|(read, write)| (u64::try_from(read).unwrap(), u64::try_from(write).unwrap())).collect()
+    all.into_iter()
+        .map(|(read, write)| (u64::try_from(read).unwrap(), u64::try_from(write).unwrap()))
+        .collect()
 }
 
 #[test]
@@ -93,7 +95,9 @@ fn padding_moves_along_where_it_must_and_may() {
     for (dtype, bytes) in [("i8", 1), ("bf16", 2), ("f32", 4)] {
         for k in [1, 3, 4, 5, 8, 9] {
             for (source, target) in pairs(k, 10) {
-                for (from, to) in [("", ""), ("", " {0}"), (" {0}", " {0}"), (" {0}", ""), ("", " {!}"), (" {!}", "")] {
+                for (from, to) in
+                    [("", ""), ("", " {0}"), (" {0}", " {0}"), (" {0}", ""), ("", " {!}"), (" {!}", "")]
+                {
                     for in_slices in [false, true] {
                         let row = |size: u64, kind: &str| format!("K # {size}{kind}");
                         let target_row = row(target, to);
@@ -102,10 +106,17 @@ fn padding_moves_along_where_it_must_and_may() {
                             bytes,
                             k,
                             source: format!("[A, {}]", row(source, from)),
-                            target: if in_slices { format!("[{target_row}]") } else { format!("[A, {target_row}]") },
+                            target: if in_slices {
+                                format!("[{target_row}]")
+                            } else {
+                                format!("[A, {target_row}]")
+                            },
                             in_slices,
                         };
-                        assert_eq!(case.check(), expected(k * bytes, source * bytes, target * bytes, from, to));
+                        assert_eq!(
+                            case.check(),
+                            expected(k * bytes, source * bytes, target * bytes, from, to)
+                        );
                     }
                 }
             }

@@ -26,7 +26,8 @@ pub fn warnings(op: OpRef<'_>, support: &Support, axes: &Axes) -> Vec<Diagnostic
         let (Some(tensor), Some(names)) = (op.operand_type::<Tensor>(index), support.axes(operand)) else {
             continue;
         };
-        let lacking = names.iter().filter(|name| !mentioned.contains(name) && tells_apart(&tensor, name, axes));
+        let lacking =
+            names.iter().filter(|name| !mentioned.contains(name) && tells_apart(&tensor, name, axes));
         for name in lacking {
             if found.iter().all(|(other, _)| other != name) {
                 found.push((name.clone(), index));
@@ -79,15 +80,21 @@ fn tells_apart(tensor: &Tensor, axis: &str, axes: &Axes) -> bool {
 fn warning(op: OpRef<'_>, axis: &str, operand: usize) -> Diagnostic {
     let value = op.operands().get(operand).and_then(|&value| op.module.value_name(value));
     let from = value.map_or_else(|| format!("operand {operand}"), |name| format!("`%{name}`"));
-    let message = format!("elements of {from} differ along `{axis}`, which the result lacks: only the first is kept");
+    let message =
+        format!("elements of {from} differ along `{axis}`, which the result lacks: only the first is kept");
     let clause = CLAUSES.into_iter().find_map(|clause| Some((clause, op.body::<Expr>(clause)?)));
     let (span, fix) = match clause {
         Some((clause, map)) => {
             let with = |term: Expr| Expr::pair(map.counting().cloned().chain([term]));
             let (whole, first) = (with(Expr::axis(axis)), with(Expr::axis(axis).resize(1)));
-            (op.clause_span(clause), format!("keep it, say `{clause} {whole}`, or write `{clause} {first}` if one index is meant"))
+            (
+                op.clause_span(clause),
+                format!("keep it, say `{clause} {whole}`, or write `{clause} {first}` if one index is meant"),
+            )
         }
-        None => (op.span(), format!("keep it in the stream, or give {from} `{axis} = 1` if one index is meant")),
+        None => {
+            (op.span(), format!("keep it in the stream, or give {from} `{axis} = 1` if one index is meant"))
+        }
     };
     let mut warning = Diagnostic::error(CODE, span, message).fix(Some(fix));
     warning.severity = Severity::Warning;
