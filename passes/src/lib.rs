@@ -19,7 +19,7 @@ pub mod select;
 
 pub use manager::{Cause, Failure, Instrument, PassManager, Report, Silent, StepReport};
 pub use options::{OptionDecl, OptionKind, OptionValue, Options};
-pub use pass::{Level, Pass, PassCx};
+pub use pass::{Level, Output, Pass, PassCx};
 pub use pipeline::{Pipeline, Step};
 
 /// Every pass of this crate, a module a file.

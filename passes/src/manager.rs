@@ -1,6 +1,6 @@
 //! Runs a pipeline: levels, verification between passes, statistics, and what is known when a pass fails.
 
-use crate::pass::{Level, Pass, PassCx};
+use crate::pass::{Level, Output, Pass, PassCx};
 use crate::pipeline::{Pipeline, Step};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -44,6 +44,8 @@ pub struct Report {
     pub steps: Vec<StepReport>,
     /// Warnings and remarks of passes and of the verifier between them.
     pub findings: Vec<Diagnostic>,
+    /// Files that the passes want written.
+    pub outputs: Vec<Output>,
 }
 
 /// What is said of findings in operations that a pass gave types.
@@ -156,7 +158,7 @@ impl<'p> PassManager<'p> {
         // A module that a panic left half rewritten is only ever looked at, never run or printed as a result.
         let ran = catch_unwind(AssertUnwindSafe(|| (step.pass.run)(&mut cx)));
         let statistics = step.pass.statistics.iter().map(|&(name, _)| (name, cx.counted(name))).collect();
-        let (mut findings, phases) = (cx.findings, cx.phases);
+        let (mut findings, phases, outputs) = (cx.findings, cx.phases, cx.outputs);
         self.deny(&mut findings);
         report.steps.push(StepReport { pass: step.pass, elapsed: start.elapsed(), phases, statistics });
         match ran {
@@ -166,7 +168,10 @@ impl<'p> PassManager<'p> {
                 return Err(Cause::Refused(findings));
             }
             Ok(Ok(())) if has_errors(&findings) => return Err(Cause::Refused(findings)),
-            Ok(Ok(())) => report.findings.extend(findings),
+            Ok(Ok(())) => {
+                report.findings.extend(findings);
+                report.outputs.extend(outputs);
+            }
         }
         if self.verify_each {
             let found = verify(ctx, module);

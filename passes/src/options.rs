@@ -12,6 +12,9 @@ pub enum OptionKind {
     Bool,
     /// A string; quoted where it has blanks, commas or braces.
     Str,
+    /// The name of a file that the pass writes, by [`PassCx::write`](crate::PassCx::write); empty for none. There is no kind for a file to
+    /// read: inputs are named on the command line alone, so that a pipeline that comes in a file reaches none.
+    Output,
     /// One of a fixed set of words.
     Word(&'static [&'static str]),
 }
@@ -24,6 +27,7 @@ impl OptionKind {
             Self::Int => "an integer".into(),
             Self::Bool => "`true` or `false`".into(),
             Self::Str => "a string".into(),
+            Self::Output => "the name of a file to write".into(),
             Self::Word(words) => format!("one of `{}`", words.join("`, `")),
         }
     }
@@ -34,7 +38,7 @@ impl OptionKind {
         match self {
             Self::Int => text.parse().ok().map(OptionValue::Int),
             Self::Bool => text.parse().ok().map(OptionValue::Bool),
-            Self::Str => Some(OptionValue::Str(text.to_owned())),
+            Self::Str | Self::Output => Some(OptionValue::Str(text.to_owned())),
             Self::Word(words) => words.contains(&text).then(|| OptionValue::Str(text.to_owned())),
         }
     }
@@ -60,7 +64,7 @@ pub enum OptionValue {
     Int(i64),
     /// Of a boolean option.
     Bool(bool),
-    /// Of a string or word option.
+    /// Of a string, output or word option.
     Str(String),
 }
 
@@ -100,6 +104,12 @@ impl Options {
         self.written.iter().map(|(name, value)| (*name, value))
     }
 
+    /// The files that the pass is told to write: option and name.
+    pub fn outputs(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let outputs = self.decls.iter().filter(|decl| decl.kind == OptionKind::Output);
+        outputs.map(|decl| (decl.name, self.text(decl.name))).filter(|(_, name)| !name.is_empty())
+    }
+
     /// The option `name`; `None` only for a name that the pass does not declare.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<OptionValue> {
@@ -125,7 +135,7 @@ impl Options {
         self.get(name) == Some(OptionValue::Bool(true))
     }
 
-    /// A string or word option; empty if the pass declares none of this name and kind.
+    /// A string, output or word option; empty if the pass declares none of this name and kind.
     #[must_use]
     pub fn text(&self, name: &str) -> String {
         match self.get(name) {

@@ -109,6 +109,15 @@ impl fmt::Debug for Pass {
     }
 }
 
+/// A file that a pass wants written. Whoever runs the pass decides whether and where: passes open no files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Output {
+    /// Its name, as an option of kind [`Output`](crate::OptionKind::Output) gives it.
+    pub name: String,
+    /// What it is to hold.
+    pub bytes: Vec<u8>,
+}
+
 /// What a running pass sees.
 pub struct PassCx<'a> {
     /// The context.
@@ -120,18 +129,25 @@ pub struct PassCx<'a> {
     pub(crate) findings: Vec<Diagnostic>,
     pub(crate) counts: BTreeMap<&'static str, u64>,
     pub(crate) phases: Vec<(&'static str, Duration)>,
+    pub(crate) outputs: Vec<Output>,
 }
 
 impl<'a> PassCx<'a> {
     /// What a pass sees when it runs on `module` with `options`; for tests of a pass without a manager.
     #[must_use]
     pub fn new(ctx: &'a Context, module: &'a mut Module, options: &'a Options) -> Self {
-        Self { ctx, module, options, findings: Vec::new(), counts: BTreeMap::new(), phases: Vec::new() }
+        let (findings, phases, outputs) = (Vec::new(), Vec::new(), Vec::new());
+        Self { ctx, module, options, findings, counts: BTreeMap::new(), phases, outputs }
     }
 
     /// Reports a warning or a remark and goes on. An error reported here refuses the input when the pass ends.
     pub fn report(&mut self, finding: Diagnostic) {
         self.findings.push(finding);
+    }
+
+    /// Asks for a file to be written, if the pass succeeds.
+    pub fn write(&mut self, output: Output) {
+        self.outputs.push(output);
     }
 
     /// Adds `n` to a declared statistic.

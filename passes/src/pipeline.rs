@@ -297,7 +297,7 @@ fn set_option(
         let message = format!("option `{name}`: found {text}, expected {}", decl.kind.describe());
         let near = match decl.kind {
             OptionKind::Word(words) => nearest(text.trim_matches('`'), words.iter().copied()),
-            OptionKind::Int | OptionKind::Bool | OptionKind::Str => None,
+            OptionKind::Int | OptionKind::Bool | OptionKind::Str | OptionKind::Output => None,
         };
         return Err(Diagnostic::error("option-value", value_span, message)
             .fix(near.map(|near| format!("did you mean `{near}`?"))));

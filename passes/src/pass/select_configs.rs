@@ -45,7 +45,7 @@ pub static PASS: Pass = Pass {
         },
         OptionDecl {
             name: "dump",
-            kind: OptionKind::Str,
+            kind: OptionKind::Output,
             default: "",
             doc: "write the e-graphs to this file: for `NAME.json` in the format of egraph-serialize, for `NAME.dot` for Graphviz; of several \
                   pipelines to `NAME-1`, `NAME-2` and so on",
@@ -127,7 +127,8 @@ fn chosen(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     counts.into_iter().for_each(|(statistic, n)| cx.count(statistic, n));
     findings.into_iter().for_each(|finding| cx.report(finding));
     ran.and(dumped).map_err(|refused| vec![refused])?;
-    dump.map_or(Ok(()), |dump| dump.write()).map_err(|refused| vec![refused])
+    dump.into_iter().flat_map(Dump::outputs).for_each(|output| cx.write(output));
+    Ok(())
 }
 
 /// Reports pipelines that are written in full and could be cheaper; with `apply` they become so.

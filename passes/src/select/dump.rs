@@ -2,10 +2,9 @@
 
 use super::Choice;
 use super::graph::Graph;
+use crate::Output;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
-use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::span::Span;
@@ -19,10 +18,23 @@ pub enum Form {
     Dot,
 }
 
+impl Form {
+    const ALL: [Self; 2] = [Self::Json, Self::Dot];
+
+    /// What the name of such a file ends in, after the dot.
+    fn ending(self) -> &'static str {
+        match self {
+            Self::Json => "json",
+            Self::Dot => "dot",
+        }
+    }
+}
+
 /// The e-graphs of a run, and the file to write them to.
 #[derive(Debug)]
 pub struct Dump {
-    path: PathBuf,
+    /// The file's name up to the dot of its ending.
+    stem: String,
     form: Form,
     graphs: Vec<String>,
 }
@@ -36,17 +48,15 @@ impl Dump {
         if path.is_empty() {
             return Ok(None);
         }
-        let path = PathBuf::from(path);
-        let form = match path.extension().and_then(|end| end.to_str()) {
-            Some("json") => Form::Json,
-            Some("dot") => Form::Dot,
-            Some(_) | None => {
-                let message =
-                    format!("cannot dump to `{}`: expected a name in .json or .dot", path.display());
-                return Err(Diagnostic::error("dump", Span::default(), message));
+        let named = path.rsplit_once('.').filter(|(stem, _)| !stem.is_empty() && !stem.ends_with('/'));
+        let form = |ending| Form::ALL.into_iter().find(|form| form.ending() == ending);
+        match named.and_then(|(stem, ending)| Some((stem.to_owned(), form(ending)?))) {
+            Some((stem, form)) => Ok(Some(Self { stem, form, graphs: Vec::new() })),
+            None => {
+                let message = format!("cannot dump to `{path}`: expected a name in .json or .dot");
+                Err(Diagnostic::error("dump", Span::default(), message))
             }
-        };
-        Ok(Some(Self { path, form, graphs: Vec::new() }))
+        }
     }
 
     /// Adds the e-graph of a choice.
@@ -58,42 +68,23 @@ impl Dump {
             Form::Dot => choice.graph.egraph.dot().to_string(),
             Form::Json => {
                 let nodes = serialized(ctx, &choice.graph, choice.chain.len());
-                serde_json::to_string_pretty(&nodes).map_err(|why| unwritable(&self.path, &why))?
+                serde_json::to_string_pretty(&nodes)
+                    .map_err(|why| Diagnostic::error("dump", Span::default(), why.to_string()))?
             }
         };
         self.graphs.push(text + "\n");
         Ok(())
     }
 
-    /// Writes the files: of several pipelines each its own, with the pipeline's number, from 1, in its name.
-    ///
-    /// # Errors
-    /// A file that cannot be written.
-    pub fn write(&self) -> Result<(), Diagnostic> {
-        for (at, text) in self.graphs.iter().enumerate() {
-            let path = if self.graphs.len() == 1 { self.path.clone() } else { numbered(&self.path, at + 1) };
-            write_whole(&path, text.as_bytes()).map_err(|why| unwritable(&path, &why))?;
-        }
-        Ok(())
+    /// The files: of several pipelines each its own, with the pipeline's number, from 1, in its name.
+    pub fn outputs(self) -> impl Iterator<Item = Output> {
+        let Self { stem, form, graphs } = self;
+        let several = graphs.len() > 1;
+        graphs.into_iter().enumerate().map(move |(at, text)| {
+            let number = if several { format!("-{}", at + 1) } else { String::new() };
+            Output { name: format!("{stem}{number}.{}", form.ending()), bytes: text.into_bytes() }
+        })
     }
-}
-
-fn unwritable(path: &Path, why: &dyn std::fmt::Display) -> Diagnostic {
-    Diagnostic::error("dump", Span::default(), format!("cannot write `{}`: {why}", path.display()))
-}
-
-/// `a/b-2.json` of `a/b.json`.
-fn numbered(path: &Path, number: usize) -> PathBuf {
-    let part = |part: Option<&std::ffi::OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
-    path.with_file_name(format!("{}-{number}.{}", part(path.file_stem()), part(path.extension())))
-}
-
-/// All of the file or none of it.
-fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new().prefix(".visa-").tempfile_in(folder)?;
-    file.write_all(bytes)?;
-    file.persist(path).map(drop).map_err(|error| error.error)
 }
 
 /// In the format of the crate egraph-serialize, which itself would make every JSON object of the workspace keep its order of insertion. A node for each

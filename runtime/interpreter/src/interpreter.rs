@@ -25,7 +25,7 @@ pub struct Options {
     pub threads: Option<usize>,
     /// Whether every byte carries a mark that says if it is defined; five times the memory.
     pub shadow: bool,
-    /// Most bytes of memory that the simulated memories and streams may hold.
+    /// Most bytes of memory that arguments, results, the simulated memories and streams may hold together.
     pub memory_bytes: u64,
 }
 
@@ -73,7 +73,7 @@ impl<'a> Interpreter<'a> {
         })
     }
 
-    /// Puts an argument's data (the C-order array, little-endian elements) into memory.
+    /// Puts an argument's data (the C-order array, little-endian elements) into memory. The array counts too: the caller holds it.
     pub fn set_argument(&mut self, name: &str, bytes: &[u8]) -> Result<(), RunError> {
         let (number, buffer) = self.find(true, name)?;
         let expected = buffers::array_bytes(buffer)?;
@@ -81,6 +81,7 @@ impl<'a> Interpreter<'a> {
         if found != expected {
             return Err(RunError::ArgumentSize { name: name.to_owned(), found, expected });
         }
+        self.memories.budget.charge(found)?;
         buffers::load(buffer, bytes, &mut self.memories)?;
         self.is_set[number] = true;
         Ok(())
@@ -124,13 +125,14 @@ impl<'a> Interpreter<'a> {
         Ok(())
     }
 
-    /// Reads a result. In shadow mode it says which of its elements is the first that depends on an undefined byte.
+    /// Reads a result, which counts as held from then on. In shadow mode it says which of its elements is the first that depends on an undefined byte.
     pub fn result(&mut self, name: &str) -> Result<ResultData, RunError> {
         let (_, buffer) = self.find(false, name)?;
         if !self.has_run {
             return Err(RunError::NotRun);
         }
         let Chunk { bytes, marks } = buffers::read(buffer, &mut self.memories)?;
+        self.memories.budget.charge(bytes.len() as u64)?;
         let undefined = self.undefined(buffer, &marks);
         Ok(ResultData { bytes, undefined })
     }

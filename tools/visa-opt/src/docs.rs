@@ -1,6 +1,8 @@
 //! `--show-dialects`, `--list-passes` and the reference pages: what the declarations say.
 
 use crate::Tool;
+use crate::io::Io;
+use crate::load::unwritable;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
@@ -52,11 +54,11 @@ fn pages(tool: &Tool) -> BTreeMap<String, String> {
 }
 
 /// Writes the reference into `folder`.
-pub(crate) fn write_docs(tool: &Tool, folder: &Path) -> Result<(), Diagnostic> {
-    let failed = |why| crate::load::unwritable(&folder.display().to_string(), &why);
-    fs::create_dir_all(folder).map_err(failed)?;
+pub(crate) fn write_docs(tool: &Tool, folder: &str, io: &mut Io) -> Result<(), Diagnostic> {
+    fs::create_dir_all(io.path(folder)).map_err(|why| unwritable(folder, &why))?;
     for (name, text) in pages(tool) {
-        crate::write_whole(&folder.join(name), text.as_bytes()).map_err(failed)?;
+        let page = format!("{folder}/{name}");
+        io.write(&page, text.as_bytes()).map_err(|why| unwritable(&page, &why))?;
     }
     Ok(())
 }
@@ -66,7 +68,7 @@ pub(crate) fn check_docs(tool: &Tool, folder: &Path) -> Vec<Diagnostic> {
     let mut stale = Vec::new();
     for (name, text) in pages(tool) {
         let path = folder.join(name);
-        if fs::read(&path).is_ok_and(|found| found == text.as_bytes()) {
+        if visa_files::read(&path, text.len() as u64).is_ok_and(|found| found == text.as_bytes()) {
             continue;
         }
         let message = format!("`{}` is not what the declarations say", path.display());

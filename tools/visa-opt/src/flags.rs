@@ -35,6 +35,7 @@ pub(crate) struct Flags {
     pub(crate) verify_each: bool,
     pub(crate) crash_reproducer: Option<String>,
     pub(crate) run_reproducer: bool,
+    pub(crate) reproducer_outputs: Option<String>,
     pub(crate) renderer: Renderer,
     pub(crate) machine: Option<String>,
     pub(crate) mapping_rules: Option<String>,
@@ -128,6 +129,7 @@ fn flags(matches: &ArgMatches, by_flags: Option<String>) -> Flags {
         verify_each: matches.get_one("verify-each").copied().unwrap_or(true),
         crash_reproducer: text("crash-reproducer"),
         run_reproducer: on("run-reproducer"),
+        reproducer_outputs: text("reproducer-outputs"),
         renderer: renderer(matches),
         machine: text("machine"),
         mapping_rules: text("mapping-rules"),
@@ -155,7 +157,7 @@ fn command() -> Command {
         .subcommand(query::flags::command())
 }
 
-fn pipeline_flags() -> [Arg; 6] {
+fn pipeline_flags() -> [Arg; 7] {
     [
         value("pass-pipeline", "PIPELINE", "Passes to run: builtin.module(a,b{option=value}), or a,b{...}"),
         Arg::new("verify-each")
@@ -174,6 +176,12 @@ fn pipeline_flags() -> [Arg; 6] {
         .alias("mlir-pass-pipeline-crash-reproducer"),
         flag("run-reproducer", "Run the pipeline that the input, a crash reproducer, holds")
             .conflicts_with("pass-pipeline"),
+        value(
+            "reproducer-outputs",
+            "DIR",
+            "Let the pipeline of a reproducer write files into DIR, and nowhere else; without it into none",
+        )
+        .requires("run-reproducer"),
         flag("timing", "Print the time of each pass").alias("mlir-timing"),
         flag("pass-statistics", "Print what each pass counted").alias("mlir-pass-statistics"),
     ]

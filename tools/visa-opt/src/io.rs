@@ -1,10 +1,9 @@
 //! What a tool reads and writes, as values: a run in a test and a run in a process are the same run.
 
-use std::fs;
 use std::io::{self, Cursor, IsTerminal, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
-use visa_ir::parse::limits::MAX_SOURCE_BYTES;
+use visa_files::Interrupts;
 
 /// Standard streams and the working directory of one run.
 pub struct Io {
@@ -18,6 +17,8 @@ pub struct Io {
     pub cwd: PathBuf,
     /// Whether standard error takes colour.
     pub color: bool,
+    /// What puts signals off while a file is being written; `None` leaves them as they are.
+    pub interrupts: Option<Interrupts>,
 }
 
 impl Io {
@@ -25,14 +26,14 @@ impl Io {
     #[must_use]
     pub fn buffered(stdin: impl Into<Vec<u8>>, cwd: impl Into<PathBuf>) -> Self {
         let stdin = Box::new(Cursor::new(stdin.into()));
-        Self { stdin, stdout: Vec::new(), stderr: Vec::new(), cwd: cwd.into(), color: false }
-    }
-
-    /// The process's own standard input and working directory; colour only on a terminal.
-    #[must_use]
-    pub fn process() -> Self {
-        let color = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-        Self { stdin: Box::new(io::stdin()), color, ..Self::buffered([], "") }
+        Self {
+            stdin,
+            stdout: Vec::new(),
+            stderr: Vec::new(),
+            cwd: cwd.into(),
+            color: false,
+            interrupts: None,
+        }
     }
 
     /// A path as this run sees it.
@@ -41,62 +42,89 @@ impl Io {
         self.cwd.join(name)
     }
 
-    /// The bytes of a file, or of standard input for `-`; at most one more than a source may have.
+    /// The bytes of a regular file, or of standard input for `-`.
     ///
     /// # Errors
-    /// What the system says.
-    pub fn read(&mut self, name: &str) -> io::Result<Vec<u8>> {
-        let limit = MAX_SOURCE_BYTES as u64 + 1;
-        let mut bytes = Vec::new();
+    /// What [`visa_files::read`] says, such as more than `bound` bytes.
+    pub fn read(&mut self, name: &str, bound: u64) -> io::Result<Vec<u8>> {
         if name == "-" {
-            self.stdin.by_ref().take(limit).read_to_end(&mut bytes)?;
-        } else {
-            fs::File::open(self.path(name))?.take(limit).read_to_end(&mut bytes)?;
+            return visa_files::read_stream(&mut self.stdin, bound);
         }
-        Ok(bytes)
+        visa_files::read(&self.path(name), bound)
     }
 
-    /// Writes a file whole (see [`write_whole`]), or appends to standard output for `-`.
+    /// Writes a file whole (see [`visa_files::write`]), or appends to standard output for `-`.
     ///
     /// # Errors
     /// What the system says.
     pub fn write(&mut self, name: &str, bytes: &[u8]) -> io::Result<()> {
-        if name == "-" {
-            self.stdout.extend_from_slice(bytes);
-            return Ok(());
-        }
-        write_whole(&self.path(name), bytes)
+        self.write_with(name, |out| out.write_all(bytes))
     }
 
-    /// Passes what was written on to the process's own streams, and makes the exit code the process's.
-    #[must_use]
-    pub fn finish(self, code: i32) -> ExitCode {
-        let told = io::stderr().write_all(&self.stderr);
-        let out = io::stdout().write_all(&self.stdout).and_then(|()| io::stdout().flush());
+    /// As [`Io::write`], for what is written piece by piece.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn write_with(
+        &mut self,
+        name: &str,
+        mut fill: impl FnMut(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<()> {
+        if name == "-" {
+            return fill(&mut self.stdout);
+        }
+        visa_files::write(&self.path(name), self.interrupts.as_ref(), fill)
+    }
+
+    /// Writes the file called `name` in `folder` and nowhere else (see [`visa_files::write_in`]).
+    ///
+    /// # Errors
+    /// What the system says, and a name that leads elsewhere.
+    pub fn write_in(&mut self, folder: &str, name: &str, bytes: &[u8]) -> io::Result<()> {
+        visa_files::write_in(&self.path(folder), name, self.interrupts.as_ref(), bytes)
+    }
+
+    /// Passes what was written on to the process's own streams. Returns the exit code: `code`, or 1 where that fails.
+    fn finish(self, code: i32) -> ExitCode {
+        let mut told = io::stderr().write_all(&self.stderr);
+        if let Err(why) = io::stdout().write_all(&self.stdout).and_then(|()| io::stdout().flush()) {
+            told = Err(refuse(&format!("cannot write standard output: {why}")));
+        }
         let code = u8::try_from(code).unwrap_or(1);
-        if told.is_ok() && out.is_ok() { ExitCode::from(code) } else { ExitCode::FAILURE }
+        if told.is_ok() { ExitCode::from(code) } else { ExitCode::FAILURE }
     }
 }
 
-/// Writes a file so that it is there whole or not at all: into a temporary file beside it, which then takes its name.
-/// What is there and is no regular file (a pipe, `/dev/null`) is written to directly.
-///
-/// # Errors
-/// What the system says.
-pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
-        return fs::write(path, bytes);
+/// Runs a tool as a process: on its arguments (without the program's name), standard input and working directory; colour only on a
+/// terminal. Arguments that are not UTF-8 are refused, as they could not be shown as they are.
+#[must_use]
+pub fn process(run: impl FnOnce(&[String], &mut Io) -> i32) -> ExitCode {
+    let args = std::env::args_os().skip(1).map(|arg| {
+        let refused = |arg: std::ffi::OsString| format!("the argument {arg:?} is not UTF-8: rename the file");
+        arg.into_string().map_err(refused)
+    });
+    let started = args.collect::<Result<Vec<_>, _>>().and_then(|args| {
+        let interrupts = Interrupts::catch().map_err(|why| format!("cannot catch signals: {why}"))?;
+        Ok((args, interrupts))
+    });
+    match started {
+        Ok((args, interrupts)) => {
+            let color = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+            let (stdin, interrupts) = (Box::new(io::stdin()), Some(interrupts));
+            let mut io = Io { stdin, color, interrupts, ..Io::buffered([], "") };
+            let code = run(&args, &mut io);
+            io.finish(code)
+        }
+        Err(message) => {
+            let _failed_anyway = refuse(&message);
+            ExitCode::FAILURE
+        }
     }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".visa-");
-    #[cfg(unix)]
-    {
-        // As any other new file: the process's umask takes away what it takes away.
-        use std::os::unix::fs::PermissionsExt as _;
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    let mut file = builder.tempfile_in(folder)?;
-    file.write_all(bytes)?;
-    file.persist(path).map(|_| ()).map_err(|error| error.error)
+}
+
+/// Writes an error about the process itself, and returns it.
+fn refuse(message: &str) -> io::Error {
+    // Nobody is left to tell it to if this fails; the exit code says it too.
+    let _lost = writeln!(io::stderr(), "error: {message}");
+    io::Error::other(message.to_owned())
 }

@@ -21,6 +21,7 @@ mod expect;
 mod flags;
 mod io;
 mod load;
+mod outputs;
 mod pass_flags;
 mod query;
 pub mod render;
@@ -29,8 +30,8 @@ mod reproducer;
 mod run;
 mod split;
 
-pub use io::{Io, write_whole};
-pub use load::{Loaded, load_config_rules, load_machine, load_module, read_source};
+pub use io::{Io, process};
+pub use load::{Loaded, MAX_HAND_WRITTEN_BYTES, load_config_rules, load_machine, load_module, read_source};
 pub use render::Renderer;
 pub use reproducer::{pipeline_of, reproducer};
 
@@ -80,11 +81,7 @@ impl Tool {
     /// Runs on the process's own arguments and streams.
     #[must_use]
     pub fn main(&self) -> ExitCode {
-        let args: Vec<_> =
-            std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect();
-        let mut io = Io::process();
-        let code = self.run(&args, &mut io);
-        io.finish(code)
+        process(|args, io| self.run(args, io))
     }
 
     /// Runs on `args` (without the program's name). Returns the exit code: 0 if everything asked for held, 2 if a `query` is

@@ -19,15 +19,29 @@ pub struct Loaded {
     pub findings: Vec<Diagnostic>,
 }
 
+/// The longest machine description, and the longest text of rules, in bytes: both are written by hand.
+pub const MAX_HAND_WRITTEN_BYTES: u64 = 1 << 20;
+
 /// Reads the source text called `name` (`-` is standard input).
 ///
 /// # Errors
-/// A file that cannot be read, or is no text; the source then has a name and no text.
+/// A file that cannot be read, has more than [`limits::MAX_SOURCE_BYTES`], or is no text; the source then has a name and no text.
 #[allow(clippy::result_large_err, reason = "made at most once a run")]
 pub fn read_source(io: &mut Io, name: &str) -> Result<Source, (Source, Diagnostic)> {
+    read_text(io, name, limits::MAX_SOURCE_BYTES as u64)
+}
+
+/// Reads a text of rules.
+#[allow(clippy::result_large_err, reason = "made at most once a run")]
+pub(crate) fn read_rules(io: &mut Io, name: &str) -> Result<Source, (Source, Diagnostic)> {
+    read_text(io, name, MAX_HAND_WRITTEN_BYTES)
+}
+
+#[allow(clippy::result_large_err, reason = "made at most once a run")]
+fn read_text(io: &mut Io, name: &str, bound: u64) -> Result<Source, (Source, Diagnostic)> {
     let title = if name == "-" { "<stdin>" } else { name };
     let refuse = |finding| (Source::new(title, ""), finding);
-    let bytes = io.read(name).map_err(|why| refuse(unreadable(name, &why)))?;
+    let bytes = io.read(name, bound).map_err(|why| refuse(unreadable(name, &why)))?;
     let named =
         |finding: Diagnostic| Diagnostic { message: format!("`{title}`: {}", finding.message), ..finding };
     let text = limits::decode(bytes).map_err(|finding| refuse(named(finding)))?;
@@ -54,7 +68,7 @@ pub fn load_machine(io: &mut Io, name: &str) -> Result<Machine, Diagnostic> {
     if let Some(machine) = Machine::named(name) {
         return Ok(machine);
     }
-    let bytes = io.read(name).map_err(|why| {
+    let bytes = io.read(name, MAX_HAND_WRITTEN_BYTES).map_err(|why| {
         let known: Vec<_> = Machine::builtin().map(|machine| format!("`{}`", machine.name)).collect();
         unreadable(name, &why)
             .fix(Some(format!("give a file, or the name of a machine: {}", known.join(" or "))))
@@ -72,7 +86,7 @@ pub fn load_config_rules(
     ctx: &Context,
     name: &str,
 ) -> Result<RuleSet, (Source, Vec<Diagnostic>)> {
-    let source = read_source(io, name).map_err(|(source, finding)| (source, vec![finding]))?;
+    let source = read_rules(io, name).map_err(|(source, finding)| (source, vec![finding]))?;
     RuleSet::with_user_rules(ctx, &source.text).map_err(|findings| (source, findings))
 }
 

@@ -8,7 +8,7 @@ use crate::query::rules;
 use crate::report::{Timing, statistics};
 use crate::reproducer::{pipeline_of, reproducer};
 use crate::split::{SEPARATOR, split};
-use crate::{Tool, docs, expect};
+use crate::{Tool, docs, expect, outputs};
 use std::ops::Range;
 use std::time::Instant;
 use visa_ir::context::Context;
@@ -17,7 +17,7 @@ use visa_ir::module::Module;
 use visa_ir::print::{Form, print};
 use visa_ir::span::{Source, Span};
 use visa_ir::verify::has_errors;
-use visa_passes::{Cause, Failure, PassManager, Pipeline, StepReport};
+use visa_passes::{Cause, Failure, Output, PassManager, Pipeline, StepReport};
 
 /// Findings, and the text that their spans point into, if any: not all are about a text.
 pub(crate) type Refusal = (Option<Source>, Vec<Diagnostic>);
@@ -61,7 +61,7 @@ impl<'a> Driver<'a> {
         let about_run = |findings| (None, findings);
         let flags = self.flags;
         if let Some(folder) = &flags.docs {
-            let written = docs::write_docs(self.tool, &self.io.path(folder));
+            let written = docs::write_docs(self.tool, folder, self.io);
             return Some(written.map_err(|finding| about_run(vec![finding])));
         }
         if let Some(folder) = &flags.check_docs {
@@ -132,8 +132,17 @@ impl<'a> Driver<'a> {
             let Some(text) = &self.flags.pipeline else { return Ok(Pipeline::empty()) };
             text.clone()
         };
-        Pipeline::parse(&text, &self.tool.passes)
-            .map_err(|findings| (Some(Source::new(Pipeline::SOURCE, text)), findings))
+        let pipeline = Pipeline::parse(&text, &self.tool.passes)
+            .map_err(|findings| (Some(Source::new(Pipeline::SOURCE, text)), findings))?;
+        let refused = outputs::refused(self.flags, &pipeline);
+        if refused.is_empty() { Ok(pipeline) } else { Err((Some(pipeline.source), refused)) }
+    }
+
+    /// Writes what passes wanted written. Returns whether all of it was.
+    fn write_outputs(&mut self, wanted: &[Output]) -> bool {
+        let failed = outputs::write(self.io, self.flags, wanted);
+        self.flags.renderer.emit(self.io, None, &failed);
+        failed.is_empty()
     }
 
     /// Reads one part and runs the pipeline on it. Returns the module if it came through, what was found about the
@@ -160,7 +169,8 @@ impl<'a> Driver<'a> {
             Ok(report) => {
                 self.steps.extend(report.steps);
                 findings.extend(report.findings);
-                (Some(module), findings, true)
+                let written = self.write_outputs(&report.outputs);
+                (Some(module), findings, written)
             }
             Err(failure) => {
                 let good = self.failed(ctx, *failure, pipeline, &mut findings);
@@ -181,7 +191,8 @@ impl<'a> Driver<'a> {
         let name = failure.step.pass.name;
         self.steps.extend(failure.report.steps);
         findings.extend(failure.report.findings);
-        let reproduced = self.write_reproducer(ctx, failure.before.as_ref(), &failure.step);
+        let written = self.write_outputs(&failure.report.outputs);
+        let reproduced = written & self.write_reproducer(ctx, failure.before.as_ref(), &failure.step);
         let about_run = match failure.cause {
             Cause::Refused(found) => {
                 findings.extend(found);

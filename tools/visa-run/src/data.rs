@@ -20,6 +20,7 @@ use visa_numerics::DType;
 
 pub use array::{Array, FileType, Value};
 pub use compare::{Mismatch, compare, near};
+pub use convert::array_bytes;
 pub use save::save_npy;
 pub use summary::{Summary, summary};
 
@@ -103,17 +104,24 @@ impl Source {
 
 /// The elements of an argument of `dtype` and `shape`, little-endian, in C order.
 ///
-/// A file must have exactly this shape. Floats round; a value that is not exact in an
+/// At most `bound` bytes are held meanwhile, those of a file included; it is refused before that. A file must have exactly this shape. Floats round; a value that is not exact in an
 /// integer dtype, or an integer that is not exact in a float dtype, is an error that names its index.
-pub fn load(source: &Source, dtype: DType, shape: &[u64]) -> Result<Vec<u8>, DataError> {
-    let generate = |element: &dyn Fn(u64) -> u32| convert::generate(dtype, shape, element);
+pub fn load(source: &Source, dtype: DType, shape: &[u64], bound: u64) -> Result<Vec<u8>, DataError> {
+    let generate = |element: &dyn Fn(u64) -> u32| convert::generate(dtype, shape, bound, element);
     match source {
-        Source::Npy(path) => convert::to_dtype(npy::open(path)?, dtype, shape),
-        Source::Safetensors { path, key } => convert::to_dtype(safetensors::open(path, key)?, dtype, shape),
+        Source::Npy(path) => convert::to_dtype(npy::open(path)?, dtype, shape, bound),
+        Source::Safetensors { path, key } => {
+            convert::to_dtype(safetensors::open(path, key)?, dtype, shape, bound)
+        }
         Source::Rand(seed) => generate(&|k| convert::random(*seed, k, dtype)),
         Source::Zeros => generate(&|_| 0),
         Source::Iota => generate(&|k| convert::wrapped(k, dtype)),
     }
+}
+
+/// What is said of data that would take more memory than there may be.
+fn too_large(needed: u64, bound: u64) -> String {
+    format!("it takes {needed} bytes of memory, expected at most {bound}: raise --memory")
 }
 
 #[cfg(test)]

@@ -58,7 +58,7 @@ pub(crate) struct Flags {
     /// Order in which a contraction adds, instead of the machine's: a tree's levels, or one product after the other.
     #[arg(long, value_name = "ORDER", value_parser = ["tree", "sequential"])]
     pub(crate) sum_order: Option<String>,
-    /// Most bytes that the simulated memories may hold.
+    /// Most bytes that arguments, results and the simulated memories may hold together; a file that is compared with may have as many.
     #[arg(long, value_name = "BYTES", default_value_t = 8 << 30)]
     pub(crate) memory: u64,
     /// How diagnostics are written.

@@ -201,6 +201,8 @@ impl<'a> Session<'a> {
     fn arguments(&mut self, program: &Program) -> Outcome<BTreeMap<String, Vec<u8>>> {
         let given = self.flags.args.clone();
         let given = self.by_name("arg", &given, program, true)?;
+        // Their own bytes are taken; what they leave, the files that they are made of may take meanwhile.
+        let left = self.flags.memory - self.argument_bytes(program)?;
         let mut arguments = BTreeMap::new();
         for (index, buffer) in buffers(program, true).enumerate() {
             let text = given.get(&buffer.name).map(String::as_str);
@@ -212,12 +214,24 @@ impl<'a> Session<'a> {
                 }
                 data::Source::Rand(_) | data::Source::Zeros | data::Source::Iota => {}
             }
-            let bytes = data::load(&source, buffer.dtype, &buffer.shape);
+            let bytes = data::load(&source, buffer.dtype, &buffer.shape, left + bytes_of(buffer));
             let bytes =
                 bytes.map_err(|error| self.stop("argument", format!("--arg {}: {error}", buffer.name)))?;
             arguments.insert(buffer.name.clone(), bytes);
         }
         Ok(arguments)
+    }
+
+    /// What all arguments take, which is held as long as the run: refused before any is read if it is over the bound.
+    fn argument_bytes(&mut self, program: &Program) -> Outcome<u64> {
+        let (needed, bound) =
+            (buffers(program, true).map(bytes_of).fold(0, u64::saturating_add), self.flags.memory);
+        if needed <= bound {
+            return Ok(needed);
+        }
+        let message =
+            format!("the arguments take {needed} bytes of memory, expected at most {bound}: raise --memory");
+        Err(self.stop("run", message))
     }
 
     fn interpret(
@@ -295,7 +309,7 @@ impl<'a> Session<'a> {
         let mut held = true;
         for buffer in buffers(program, false) {
             let Some(file) = expects.get(&buffer.name) else { continue };
-            let expected = Array::read_npy(&self.io.path(file));
+            let expected = Array::read_npy(&self.io.path(file), self.flags.memory);
             let expected = expected
                 .map_err(|error| self.stop("expect", format!("--expect {}: {error}", buffer.name)))?;
             let bytes = &finished.results[&buffer.name];
@@ -319,7 +333,8 @@ impl<'a> Session<'a> {
         for buffer in buffers(program, false) {
             let Some(file) = outputs.get(&buffer.name) else { continue };
             let bytes = &finished.results[&buffer.name];
-            data::save_npy(&self.io.path(file), buffer.dtype, &buffer.shape, bytes)
+            let interrupts = self.io.interrupts.as_ref();
+            data::save_npy(&self.io.path(file), buffer.dtype, &buffer.shape, bytes, interrupts)
                 .map_err(|error| self.stop("output", format!("--out {}: {error}", buffer.name)))?;
         }
         Ok(())
@@ -386,6 +401,11 @@ impl<'a> Session<'a> {
 /// The buffers of a role: arguments or results.
 fn buffers(program: &Program, argument: bool) -> impl Iterator<Item = &Buffer> {
     program.buffers.iter().filter(move |buffer| buffer.argument == argument)
+}
+
+/// Bytes of a buffer's array; past 2^64 as many as there can be.
+fn bytes_of(buffer: &Buffer) -> u64 {
+    data::array_bytes(buffer.dtype, &buffer.shape).unwrap_or(u64::MAX)
 }
 
 /// A result that depends on undefined data. If a sum took it in, the kernel says which padding that was, and where a mask is missing.

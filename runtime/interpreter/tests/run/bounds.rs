@@ -59,7 +59,7 @@ fn an_array_past_64_bits_is_an_error() {
     assert!(matches!(interpreter.set_argument("in", &[0; 8]), Err(RunError::Address(_))));
 }
 
-/// One page of HBM, 8 bytes of data memory in one slice from the transfer, then a stage that grows slices 0 and 1 to
+/// An argument of 8 bytes, one page of HBM, 8 bytes of data memory in one slice from the transfer, then a stage that grows slices 0 and 1 to
 /// 72 bytes while the streams of 8 bytes are in and out of each of two slices.
 fn memory_needed(bound: u64, rotated: bool) -> Result<(), RunError> {
     let machine = Machine::rngd();
@@ -74,10 +74,10 @@ fn memory_needed(bound: u64, rotated: bool) -> Result<(), RunError> {
 }
 
 #[test]
-fn the_memory_bound_counts_pages_slices_and_streams() {
+fn the_memory_bound_counts_arguments_pages_slices_and_streams() {
     // Growth: slice 0 from 8 to 72 bytes, slice 1 from 0 to 72. Streams: 16 bytes in each of two slices.
     let page = PAGE_BYTES as u64;
-    let needed = page + 8 + 64 + 72 + 2 * 16;
+    let needed = 8 + page + 8 + 64 + 72 + 2 * 16;
     assert_eq!(memory_needed(needed, false), Ok(()));
     let error = memory_needed(needed - 1, false).unwrap_err();
     assert_eq!(error, RunError::MemoryBound { needed, bound: needed - 1 });
@@ -89,11 +89,10 @@ fn the_memory_bound_counts_pages_slices_and_streams() {
 #[test]
 fn a_page_and_a_slice_past_the_bound_are_errors() {
     let page = PAGE_BYTES as u64;
-    assert_eq!(memory_needed(page - 1, false), Err(RunError::MemoryBound { needed: page, bound: page - 1 }));
-    assert_eq!(
-        memory_needed(page + 7, false),
-        Err(RunError::MemoryBound { needed: page + 8, bound: page + 7 })
-    );
+    let refused = |needed| Err(RunError::MemoryBound { needed, bound: needed - 1 });
+    assert_eq!(memory_needed(7, false), refused(8));
+    assert_eq!(memory_needed(8 + page - 1, false), refused(8 + page));
+    assert_eq!(memory_needed(8 + page + 7, false), refused(8 + page + 8));
 }
 
 #[test]
@@ -114,5 +113,19 @@ fn a_result_past_the_bound_is_an_error() {
         let options = Options { memory_bytes: bound, ..options(1, false) };
         let mut interpreter = run(&program, &machine, options, &[]).unwrap();
         assert_eq!(interpreter.result("out").is_ok(), ok, "{bound}");
+    }
+}
+
+/// Whoever read the first still has it.
+#[test]
+fn results_count_together() {
+    let machine = Machine::rngd();
+    for (bound, ok) in [(2 << 20, true), ((2 << 20) - 1, false)] {
+        let buffers = ["a", "b"].map(|name| buffer(false, name, Hbm, &[1 << 20], "[8 : 1 -> 1] : 1"));
+        let program = program(1, buffers.to_vec(), Vec::new());
+        let options = Options { memory_bytes: bound, ..options(1, false) };
+        let mut interpreter = run(&program, &machine, options, &[]).unwrap();
+        assert!(interpreter.result("a").is_ok(), "{bound}");
+        assert_eq!(interpreter.result("b").is_ok(), ok, "{bound}");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Answer, Query, YES};
 use crate::io::Io;
-use crate::load::read_source;
+use crate::load::read_rules;
 use crate::run::Refusal;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use visa_passes::canonical::RuleSet;
 
 /// The built-in rules and those of a file, which are checked.
 pub(crate) fn load(io: &mut Io, file: &str) -> Result<RuleSet, Refusal> {
-    let source = read_source(io, file).map_err(|(source, finding)| (Some(source), vec![finding]))?;
+    let source = read_rules(io, file).map_err(|(source, finding)| (Some(source), vec![finding]))?;
     RuleSet::with_user_rules(&source.text).map_err(|findings| (Some(source), findings))
 }
 

@@ -7,7 +7,7 @@ use visa_ir::decl::{
 use visa_ir::diag::{Diagnostic, Severity};
 use visa_ir::open::Opening;
 use visa_opt::{Io, Tool};
-use visa_passes::{Level, OptionDecl, OptionKind, Pass, PassCx};
+use visa_passes::{Level, OptionDecl, OptionKind, Output, Pass, PassCx};
 
 static SIZED: BodyDef = BodyDef { name: "toy.sized", syntax: "SIZE", doc: "A size.", parse: size };
 
@@ -134,6 +134,27 @@ static LAZY: Pass = Pass {
     ..Pass::BASE
 };
 
+static DUMP: Pass = Pass {
+    name: "dump",
+    summary: "writes a file",
+    options: &[OptionDecl { name: "to", kind: OptionKind::Output, default: "", doc: "the file" }],
+    run: |cx| dump(cx, cx.options.text("to")),
+    ..Pass::BASE
+};
+/// It does not declare that its option names a file.
+static SNEAK: Pass = Pass {
+    name: "sneak",
+    summary: "writes a file",
+    options: &[OptionDecl { name: "to", kind: OptionKind::Str, default: "", doc: "a text" }],
+    run: |cx| dump(cx, cx.options.text("to")),
+    ..Pass::BASE
+};
+
+fn dump(cx: &mut PassCx<'_>, name: String) -> Result<(), Vec<Diagnostic>> {
+    cx.write(Output { name, bytes: b"dumped".to_vec() });
+    Ok(())
+}
+
 fn refuse(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     let ops = cx.module.walk_all().into_iter().map(|id| cx.module.op(cx.ctx, id));
     let found: Vec<_> =
@@ -152,7 +173,7 @@ fn lower(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
 
 /// The tool with all of that.
 pub(crate) fn tool() -> Tool {
-    let passes = [&SET, &PANIC, &REFUSE, &DOWN, &NEEDS, &LIAR, &LAZY];
+    let passes = [&SET, &PANIC, &REFUSE, &DOWN, &NEEDS, &LIAR, &LAZY, &DUMP, &SNEAK];
     let tool = Tool { dialects: Vec::new(), passes: vec![&visa_passes::pass_list::dce::PASS] };
     passes.into_iter().fold(tool.dialect(&TOY).dialect(&SEQ).dialect(&TM), Tool::pass)
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use visa_numerics::{DType, to_f64};
 
-use super::{DataError, npy, safetensors};
+use super::{DataError, npy};
 
 /// An element type of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,14 +140,9 @@ impl Array {
         Ok(Array { shape, dtype, data })
     }
 
-    /// Reads a NumPy file.
-    pub fn read_npy(path: &Path) -> Result<Array, DataError> {
-        npy::open(path)?.read()
-    }
-
-    /// Reads the tensor `key` of a safetensors file.
-    pub fn read_safetensors(path: &Path, key: &str) -> Result<Array, DataError> {
-        safetensors::open(path, key)?.read()
+    /// Reads a NumPy file whose array has at most `bound` bytes.
+    pub fn read_npy(path: &Path, bound: u64) -> Result<Array, DataError> {
+        npy::open(path)?.within(bound, Some(0))?.read()
     }
 
     /// Elements along each axis, outermost first; empty for a scalar.

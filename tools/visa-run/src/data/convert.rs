@@ -9,9 +9,16 @@ use super::stored::{Stored, reserve};
 /// SplitMix64's increment: 2^64 over the golden ratio, made odd.
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// Reads a file's array of exactly `shape` as elements of `dtype`.
-pub(super) fn to_dtype(stored: Stored, dtype: DType, shape: &[u64]) -> Result<Vec<u8>, DataError> {
+/// Reads a file's array of exactly `shape` as elements of `dtype`. While they are made of it both are held, in `bound` bytes.
+pub(super) fn to_dtype(
+    stored: Stored,
+    dtype: DType,
+    shape: &[u64],
+    bound: u64,
+) -> Result<Vec<u8>, DataError> {
     let stored = stored.expect_shape(shape)?;
+    let made = if same(dtype) == Some(stored.dtype) { Some(0) } else { array_bytes(dtype, shape) };
+    let stored = stored.within(bound, made)?;
     let path = stored.source.path.clone();
     let array = stored.read()?;
     if same(dtype) == Some(array.dtype()) {
@@ -30,12 +37,17 @@ pub(super) fn to_dtype(stored: Stored, dtype: DType, shape: &[u64]) -> Result<Ve
     Ok(bytes)
 }
 
-/// The elements that `element` gives for the indices 0, 1, 2, ...
+/// The elements that `element` gives for the indices 0, 1, 2, ..., in at most `bound` bytes.
 pub(super) fn generate(
     dtype: DType,
     shape: &[u64],
+    bound: u64,
     element: &dyn Fn(u64) -> u32,
 ) -> Result<Vec<u8>, DataError> {
+    let needed = array_bytes(dtype, shape).unwrap_or(u64::MAX);
+    if needed > bound {
+        return Err(DataError::new(super::too_large(needed, bound)));
+    }
     let mut bytes = zeros(dtype, shape)?;
     for index in 0..byte_count(shape, 1).unwrap_or(0) {
         store(dtype, &mut bytes, index as usize, element(index));
@@ -45,7 +57,7 @@ pub(super) fn generate(
 
 /// The bytes of an array of zeros.
 fn zeros(dtype: DType, shape: &[u64]) -> Result<Vec<u8>, DataError> {
-    let count = packed_bytes(dtype, shape)
+    let count = array_bytes(dtype, shape)
         .ok_or_else(|| DataError::new(format!("shape {shape:?} of {dtype} is over 2^64 bytes")))?;
     let mut bytes = reserve(count)?;
     bytes.resize(count as usize, 0);
@@ -98,8 +110,8 @@ fn encode(value: Value, dtype: DType) -> Option<u32> {
     }
 }
 
-/// Bytes of a packed array of `dtype`; `None` past 2^64.
-pub(super) fn packed_bytes(dtype: DType, shape: &[u64]) -> Option<u64> {
+/// Bytes of an array of `dtype` as a kernel holds it; `None` past 2^64.
+pub fn array_bytes(dtype: DType, shape: &[u64]) -> Option<u64> {
     dtype.bytes(byte_count(shape, 1)?)
 }
 

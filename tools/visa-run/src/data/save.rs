@@ -1,15 +1,14 @@
 //! Results to NumPy files.
 
 use std::borrow::Cow;
-use std::fs::Permissions;
-use std::io::Write;
 use std::path::Path;
 
+use visa_files::Interrupts;
 use visa_numerics::{DType, load, to_f64};
 
 use super::DataError;
 use super::array::{FileType, byte_count};
-use super::convert::packed_bytes;
+use super::convert::array_bytes;
 
 /// The data of an npy file begins at a multiple of this many bytes.
 const HEADER_ALIGNMENT: usize = 64;
@@ -17,39 +16,24 @@ const HEADER_ALIGNMENT: usize = 64;
 const PREFIX: usize = 10;
 
 /// Writes little-endian elements of `dtype` in C order as a NumPy file of the type that holds them exactly
-/// (bf16 and f8 become f32, i4 becomes i8), to a temporary file beside `path` that is then renamed: a file that could not be
-/// written whole is not there.
-pub fn save_npy(path: &Path, dtype: DType, shape: &[u64], bytes: &[u8]) -> Result<(), DataError> {
-    if packed_bytes(dtype, shape) != Some(bytes.len() as u64) {
+/// (bf16 and f8 become f32, i4 becomes i8), whole or not at all (see [`visa_files::write`]).
+pub fn save_npy(
+    path: &Path,
+    dtype: DType,
+    shape: &[u64],
+    bytes: &[u8],
+    interrupts: Option<&Interrupts>,
+) -> Result<(), DataError> {
+    if array_bytes(dtype, shape) != Some(bytes.len() as u64) {
         let found = bytes.len();
         return Err(DataError::in_file(path, format!("found {found} bytes for a result of shape {shape:?}")));
     }
-    // Renaming onto a device would replace it.
-    if std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
-        return Err(DataError::in_file(path, "cannot be written: it exists and is not a regular file"));
-    }
-    write(path, &header(FileType::of(dtype), shape), &file_bytes(dtype, shape, bytes))
-        .map_err(|e| DataError::in_file(path, format!("cannot be written: {}", cause(&e))))
-}
-
-/// The system's own message: tempfile adds the temporary name, which the user never chose.
-fn cause(error: &std::io::Error) -> String {
-    let inner = error.get_ref().and_then(|inner| inner.source());
-    inner.map_or_else(|| error.to_string(), ToString::to_string)
-}
-
-fn write(path: &Path, header: &[u8], data: &[u8]) -> std::io::Result<()> {
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new().permissions(readable()).tempfile_in(directory)?;
-    file.write_all(header)?;
-    file.write_all(data)?;
-    file.persist(path)?;
-    Ok(())
-}
-
-/// Those of an ordinary new file; the umask narrows them. A temporary file's own would be private.
-fn readable() -> Permissions {
-    std::os::unix::fs::PermissionsExt::from_mode(0o666)
+    let (header, data) = (header(FileType::of(dtype), shape), file_bytes(dtype, shape, bytes));
+    let written = visa_files::write(path, interrupts, |out| {
+        out.write_all(&header)?;
+        out.write_all(&data)
+    });
+    written.map_err(|why| DataError::in_file(path, format!("cannot be written: {why}")))
 }
 
 /// The head of an npy version 1.0 file, padded with spaces as the format asks.

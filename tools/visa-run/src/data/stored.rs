@@ -17,13 +17,8 @@ pub(super) struct Opened {
 
 impl Opened {
     pub(super) fn open(path: &Path) -> Result<Opened, DataError> {
-        // A pipe or a device is refused before it is opened: opening a pipe waits for its writer.
-        let metadata = std::fs::metadata(path).map_err(|e| DataError::in_file(path, e))?;
-        if !metadata.is_file() {
-            return Err(DataError::in_file(path, "is not a regular file"));
-        }
-        let file = File::open(path).map_err(|e| DataError::in_file(path, e))?;
-        Ok(Opened { path: path.to_path_buf(), file, len: metadata.len() })
+        let (file, len) = visa_files::open(path).map_err(|e| DataError::in_file(path, e))?;
+        Ok(Opened { path: path.to_path_buf(), file, len })
     }
 
     /// The next `count` bytes; `None` if the file ends before them.
@@ -61,6 +56,13 @@ impl Stored {
             false => "",
         };
         Err(self.source.error(format!("found shape {:?}, expected {expected:?}{fix}", self.shape)))
+    }
+
+    /// Refuses an array whose bytes, and as many `others` that are made of them, are over `bound`, before anything is read.
+    pub(super) fn within(self, bound: u64, others: Option<u64>) -> Result<Stored, DataError> {
+        let data = byte_count(&self.shape, self.dtype.width());
+        let needed = data.zip(others).map_or(u64::MAX, |(data, others)| data.saturating_add(others));
+        if needed <= bound { Ok(self) } else { Err(self.source.error(super::too_large(needed, bound))) }
     }
 
     /// Reads the elements.

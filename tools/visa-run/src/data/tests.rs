@@ -44,6 +44,11 @@ fn safetensors(header: &str, data: &[u8]) -> Vec<u8> {
     [&(header.len() as u64).to_le_bytes(), header.as_bytes(), data].concat()
 }
 
+/// Without a bound that matters.
+fn load(source: &Source, dtype: DType, shape: &[u64]) -> Result<Vec<u8>, DataError> {
+    super::load(source, dtype, shape, u64::MAX)
+}
+
 /// Loads the bytes as `x.npy`.
 fn load_npy(bytes: &[u8], dtype: DType, shape: &[u64]) -> Result<Vec<u8>, String> {
     let files = Files::new();
@@ -131,7 +136,7 @@ fn rand_agrees_with_the_numpy_oracle() {
         .chunks_exact(4)
         .flat_map(|x| i32::from_le_bytes([x[0], x[1], x[2], x[3]]).wrapping_add(1).to_le_bytes())
         .collect();
-    let expected = Array::read_npy(&data.join("constant_add.out.npy")).expect("committed");
+    let expected = Array::read_npy(&data.join("constant_add.out.npy"), u64::MAX).expect("committed");
     assert_eq!(compare(DType::I32, &[2048], &plus_one, &expected, 0), Ok(()));
     for (key, seed, dtype) in [("lhs", 3, DType::F32), ("rhs", 2, DType::Bf16)] {
         let file = Source::Safetensors { path: data.join("lhs_rhs.safetensors"), key: key.into() };
@@ -248,6 +253,37 @@ fn files_that_are_no_files_are_refused() {
     refused(of(&files.0.path().join("none.npy")), &["none.npy`: No such file"]);
     refused(of(files.0.path()), &["not a regular file"]);
     refused(of(Path::new("/dev/zero")), &["not a regular file"]);
+}
+
+/// Of 8-byte elements that become bytes both are held; what is as the kernel holds it is held once.
+#[test]
+fn what_is_loaded_fits_the_bound() {
+    let files = Files::new();
+    let wide = Source::Npy(files.write("wide.npy", &npy_of("<f8", "(4,)", &[0; 32])));
+    let same = Source::Npy(files.write("same.npy", &npy_of("|i1", "(4,)", &[0; 4])));
+    let header = r#"{"x":{"dtype":"BF16","shape":[4],"data_offsets":[0,8]}}"#;
+    let path = files.write("x.safetensors", &safetensors(header, &[0; 8]));
+    let narrow = Source::Safetensors { path, key: "x".into() };
+    for (source, dtype, needed) in [
+        (&wide, DType::I8, 36),
+        (&same, DType::I8, 4),
+        (&narrow, DType::Bf16, 8),
+        (&narrow, DType::F32, 24),
+        (&Source::Zeros, DType::F32, 16),
+        (&Source::Rand(1), DType::I4, 2),
+    ] {
+        assert!(super::load(source, dtype, &[4], needed).is_ok(), "{source:?}");
+        let refusal = format!("it takes {needed} bytes of memory, expected at most {}", needed - 1);
+        refused(super::load(source, dtype, &[4], needed - 1).map_err(one_line), &[&refusal]);
+    }
+    let path = files.0.path().join("wide.npy");
+    assert!(Array::read_npy(&path, 32).is_ok());
+    refused(Array::read_npy(&path, 31).map_err(one_line), &["32 bytes of memory, expected at most 31"]);
+    // A header that names more than 64 bits count is over every bound.
+    refused(
+        super::load(&Source::Zeros, DType::I32, &[1 << 62, 4], 1 << 40).map_err(one_line),
+        &["expected at most"],
+    );
 }
 
 #[test]
@@ -423,7 +459,7 @@ fn a_saved_header_is_numpy_s_byte_by_byte() {
     ];
     for (dtype, shape, dict) in cases {
         let bytes = load(&Source::Zeros, dtype, shape).expect("generated");
-        save_npy(&path, dtype, shape, &bytes).expect("written");
+        save_npy(&path, dtype, shape, &bytes, None).expect("written");
         let file = fs::read(&path).expect("readable");
         assert_eq!(file[..10], *b"\x93NUMPY\x01\x00\x76\x00", "0x76 = 118 bytes of text make 128");
         assert_eq!(file[10..127], *format!("{dict:<117}").as_bytes());
@@ -439,19 +475,19 @@ fn what_is_saved_loads_the_same() {
     let path = files.0.path().join("x.npy");
     for dtype in DType::all().filter(|dtype| dtype.is_stored()) {
         let bytes = load(&Source::Rand(5), dtype, &[3, 7]).expect("generated");
-        save_npy(&path, dtype, &[3, 7], &bytes).expect("written");
+        save_npy(&path, dtype, &[3, 7], &bytes, None).expect("written");
         assert_eq!(load(&Source::Npy(path.clone()), dtype, &[3, 7]), Ok(bytes.clone()), "{dtype}");
-        let array = Array::read_npy(&path).expect("readable");
+        let array = Array::read_npy(&path, u64::MAX).expect("readable");
         assert_eq!(compare(dtype, &[3, 7], &bytes, &array, 0), Ok(()), "{dtype}");
     }
     // -3 and 5 in one byte, -1 in half of another; int8 in the file.
-    save_npy(&path, DType::I4, &[3], &[0x5d, 0x0f]).expect("written");
+    save_npy(&path, DType::I4, &[3], &[0x5d, 0x0f], None).expect("written");
     assert_eq!(fs::read(&path).expect("readable")[128..], [0xfd, 0x05, 0xff]);
     // 1.5 in f8e5m2 is 0x3e.
-    save_npy(&path, DType::F8e5m2, &[1], &[0x3e]).expect("written");
+    save_npy(&path, DType::F8e5m2, &[1], &[0x3e], None).expect("written");
     assert_eq!(fs::read(&path).expect("readable")[128..], [0, 0, 0xc0, 0x3f]);
     // 1.5 in bf16 is 0x3fc0, in f32 0x3fc00000.
-    save_npy(&path, DType::Bf16, &[], &[0xc0, 0x3f]).expect("written");
+    save_npy(&path, DType::Bf16, &[], &[0xc0, 0x3f], None).expect("written");
     assert_eq!(fs::read(&path).expect("readable")[128..], [0, 0, 0xc0, 0x3f]);
 }
 
@@ -460,7 +496,7 @@ fn what_cannot_be_written_leaves_nothing_behind() {
     let files = Files::new();
     let directory = files.0.path().join("directory.npy");
     fs::create_dir(&directory).expect("a writable directory");
-    let save = |path: &Path, bytes: &[u8]| save_npy(path, DType::I8, &[2], bytes).map_err(one_line);
+    let save = |path: &Path, bytes: &[u8]| save_npy(path, DType::I8, &[2], bytes, None).map_err(one_line);
     refused(save(&directory, &[0; 2]), &["directory.npy", "not a regular file"]);
     refused(
         save(&files.0.path().join("none/x.npy"), &[0; 2]),
