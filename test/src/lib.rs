@@ -4,6 +4,8 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
 
 use visa_lit::{Builtin, Invocation, Outcome, Suite, bless_requested};
 use visa_opt::Io;
@@ -13,6 +15,9 @@ pub const REQUIRE_MLIR_VARIABLE: &str = "VISA_REQUIRE_MLIR";
 
 /// Names of mlir-opt in `PATH`, the version we test with first.
 const MLIR_OPT_NAMES: [&str; 2] = ["mlir-opt-22", "mlir-opt"];
+
+/// The time of a test: the tools are not optimised here, and share the cores with other tests.
+const TIME_LIMIT: Duration = Duration::from_secs(600);
 
 /// Where Debian's package puts it.
 const MLIR_OPT_PATH: &str = "/usr/lib/llvm-22/bin/mlir-opt";
@@ -53,7 +58,7 @@ impl Environment {
 
 /// The tests under `root` with everything that the environment offers.
 pub fn suite(root: &Path, environment: &Environment) -> Suite {
-    let mut suite = with_drivers(Suite::new(root)).bless(bless_requested());
+    let mut suite = with_drivers(Suite::new(root)).bless(bless_requested()).time_limit(TIME_LIMIT);
     if let Some(path) = &environment.mlir_opt {
         suite = suite.with_feature("mlir-opt");
         suite = suite.with_substitution("%mlir-opt", &path.to_string_lossy());
@@ -73,7 +78,7 @@ fn with_drivers(suite: Suite) -> Suite {
 
 /// A driver as an in-process command: arguments and standard input go in, what it wrote and its exit code come out.
 fn driver(run: fn(&[String], &mut Io) -> i32) -> Builtin {
-    Box::new(move |call: &Invocation| {
+    Arc::new(move |call: &Invocation| {
         let mut io = Io::buffered(call.stdin.clone(), call.cwd.clone());
         let code = run(&call.args, &mut io);
         Outcome { code, stdout: io.stdout, stderr: io.stderr }

@@ -2,16 +2,19 @@
 
 use std::any::Any;
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
+use std::sync::{Arc, mpsc};
 
 use crate::exec::Status;
+use crate::limits::{Limits, too_long};
 
 /// Stack of the thread an in-process command runs on, in bytes: what a program's main thread ordinarily has, so that deep
 /// recursion fails here exactly when it would fail in the real tool.
 const STACK_BYTES: usize = 8 << 20;
 
 /// A command that runs in this process.
-pub type Builtin = Box<dyn Fn(&Invocation) -> Outcome + Send + Sync>;
+pub type Builtin = Arc<dyn Fn(&Invocation) -> Outcome + Send + Sync>;
 
 /// How an in-process command was called.
 #[derive(Debug, Clone, Default)]
@@ -51,26 +54,35 @@ impl Outcome {
 
 /// Calls `builtin` on a thread of its own, so that a panic is this command's crash and not the runner's.
 ///
-/// A stack overflow cannot be caught: it ends the process, as it would end the tool.
-pub(crate) fn call(name: &str, builtin: &Builtin, invocation: &Invocation) -> (Status, Outcome) {
-    let joined = std::thread::scope(|scope| {
-        std::thread::Builder::new()
-            .name(name.to_owned())
-            .stack_size(STACK_BYTES)
-            .spawn_scoped(scope, || builtin(invocation))
-            .map(|thread| thread.join())
-    });
-    match joined {
-        Ok(Ok(outcome)) => (Status::from_code(outcome.code), outcome),
-        Ok(Err(panic)) => {
-            let message = format!("`{name}` panicked: {}", panic_message(panic.as_ref()));
-            (Status::Crash(message), Outcome::default())
-        }
-        Err(error) => {
-            let message = format!("cannot start a thread for `{name}`: {error}");
-            (Status::NotRun(message), Outcome::default())
-        }
+/// A stack overflow cannot be caught: it ends the process, as it would end the tool. A thread cannot be ended either: one that is over the
+/// test's time is left to itself.
+pub(crate) fn call(
+    name: &str,
+    builtin: &Builtin,
+    invocation: Invocation,
+    limits: &Limits,
+) -> (Status, Outcome) {
+    let (sender, ended) = mpsc::channel();
+    let builtin = Arc::clone(builtin);
+    let work = move || sender.send(catch_unwind(AssertUnwindSafe(|| builtin(&invocation))));
+    let thread = std::thread::Builder::new().name(name.to_owned()).stack_size(STACK_BYTES).spawn(work);
+    let failed = |status| (status, Outcome::default());
+    if let Err(error) = thread {
+        return failed(Status::NotRun(format!("cannot start a thread for `{name}`: {error}")));
     }
+    match limits.wait(&ended) {
+        Ok(Ok(outcome)) => (status(&outcome), outcome),
+        Ok(Err(panic)) => {
+            failed(Status::Crash(format!("`{name}` panicked: {}", panic_message(panic.as_ref()))))
+        }
+        Err(why) => failed(Status::Stopped(why)),
+    }
+}
+
+fn status(outcome: &Outcome) -> Status {
+    let refused = too_long("standard output", &outcome.stdout);
+    let refused = refused.or_else(|| too_long("standard error", &outcome.stderr));
+    refused.map_or_else(|| Status::from_code(outcome.code), Status::Stopped)
 }
 
 /// The text a panic was raised with; `panic!` makes it a `&str` or a `String`.

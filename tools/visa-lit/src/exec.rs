@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::sync::Arc;
 
 use crate::builtin::{self, Builtin, Invocation, Outcome};
+use crate::limits::{self, Limits};
+use crate::process;
 use crate::shell::{Command, Redirect, Script};
 
 /// What a Rust program exits with when it panics.
@@ -19,6 +21,8 @@ pub(crate) enum Status {
     Exit(i32),
     /// A panic or a signal: a failure even under `not`.
     Crash(String),
+    /// A limit of the test was reached: a failure whatever was expected.
+    Stopped(String),
     /// The command could not be started: the test says nothing.
     NotRun(String),
 }
@@ -58,6 +62,7 @@ pub(crate) struct Shell<'a> {
     pub(crate) builtins: &'a BTreeMap<String, Builtin>,
     pub(crate) tools_dirs: &'a [PathBuf],
     pub(crate) cwd: &'a Path,
+    pub(crate) limits: Limits,
 }
 
 /// What `not` asks of a command.
@@ -130,44 +135,34 @@ impl Shell<'_> {
             env: call.env.clone(),
         };
         let (status, outcome) = match self.builtins.get(call.program) {
-            Some(builtin) => builtin::call(call.program, builtin, &invocation),
+            Some(builtin) => builtin::call(call.program, builtin, invocation, &self.limits),
             None => self.spawn(call.program, &invocation),
         };
         let outcome = streams.distribute(outcome)?;
         Ok((call, status, outcome))
     }
 
-    /// Runs a program as a process of its own.
+    /// Runs a program as a process of its own, in a group of its own.
     fn spawn(&self, program: &str, invocation: &Invocation) -> (Status, Outcome) {
         let Some(path) = self.find_program(program) else {
             let message = format!(
-                "`{program}` is neither an in-process command nor a program in the tools directories or PATH"
+                "`{program}` is neither an in-process command nor a program in the tools directories or PATH; \
+                 `cargo build` makes visa-opt and visa-run"
             );
             return (Status::NotRun(message), Outcome::default());
         };
-        let run = || -> std::io::Result<(Status, Outcome)> {
-            let mut child = std::process::Command::new(&path)
-                .args(&invocation.args)
-                .envs(&invocation.env)
-                .current_dir(&invocation.cwd)
-                .stdin(Stdio::piped())
-                .stdout(Stdio::piped())
-                .stderr(Stdio::piped())
-                .spawn()?;
-            let stdin = child.stdin.take();
-            // A thread feeds the input: a child that fills its output before it has read everything would block us.
-            let output = std::thread::scope(|scope| {
-                // The child may end without reading its input, as `true` does: that is no error.
-                scope.spawn(move || stdin.map(|mut stdin| stdin.write_all(&invocation.stdin)));
-                child.wait_with_output()
-            })?;
-            let status = Status::from_exit(output.status);
-            Ok((status, Outcome { code: 0, stdout: output.stdout, stderr: output.stderr }))
-        };
-        run().unwrap_or_else(|error| {
-            let message = format!("cannot run `{}`: {error}", path.display());
-            (Status::NotRun(message), Outcome::default())
-        })
+        let mut command = std::process::Command::new(&path);
+        command.args(&invocation.args).envs(&invocation.env).current_dir(&invocation.cwd);
+        match process::run(&mut command, &invocation.stdin, &self.limits) {
+            Ok(ended) => {
+                let status = ended.status.map_or_else(Status::Stopped, Status::from_exit);
+                (status, Outcome { code: 0, stdout: ended.stdout, stderr: ended.stderr })
+            }
+            Err(error) => {
+                let message = format!("cannot run `{}`: {error}", path.display());
+                (Status::NotRun(message), Outcome::default())
+            }
+        }
     }
 
     fn find_program(&self, program: &str) -> Option<PathBuf> {
@@ -227,7 +222,7 @@ fn take_variables<'a>(words: &'a [String], env: &mut BTreeMap<String, String>) -
 /// Why a command that ended so did not do what was expected of it, if it did not.
 fn objection(expectation: Expectation, status: &Status) -> Option<String> {
     match (expectation, status) {
-        (_, Status::NotRun(message)) => Some(message.clone()),
+        (_, Status::NotRun(message) | Status::Stopped(message)) => Some(message.clone()),
         (Expectation::Success, Status::Exit(0)) | (Expectation::Crash, Status::Crash(_)) => None,
         (Expectation::Success, Status::Exit(code)) => Some(format!("exit code {code}")),
         (Expectation::Failure, Status::Exit(0)) => {
@@ -267,7 +262,7 @@ impl Streams {
         for redirect in redirects {
             match redirect {
                 Redirect::Stdin(path) => {
-                    streams.stdin = std::fs::read(cwd.join(path))
+                    streams.stdin = limits::read(&cwd.join(path))
                         .map_err(|error| format!("cannot read `{path}`: {error}"))?;
                 }
                 Redirect::Stdout { path, append } => streams.out = create(cwd, path, *append)?,

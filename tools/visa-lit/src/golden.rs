@@ -1,11 +1,13 @@
 //! `diff-expected FILE`: compares standard input with a golden file, or blesses it.
 
 use std::collections::BTreeSet;
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
+
+use visa_files::Interrupts;
 
 use crate::builtin::{Invocation, Outcome};
+use crate::limits;
 use crate::suite::BLESS_VARIABLE;
 
 /// Most differing lines shown of either side.
@@ -15,12 +17,13 @@ const MAX_SHOWN_LINES: usize = 30;
 #[derive(Debug, Default)]
 pub(crate) struct Golden {
     bless: bool,
+    interrupts: Option<Arc<Interrupts>>,
     blessed: Mutex<BTreeSet<PathBuf>>,
 }
 
 impl Golden {
-    pub(crate) fn new(bless: bool) -> Self {
-        Self { bless, blessed: Mutex::default() }
+    pub(crate) fn new(bless: bool, interrupts: Option<Arc<Interrupts>>) -> Self {
+        Self { bless, interrupts, blessed: Mutex::default() }
     }
 
     /// The files rewritten so far, in order.
@@ -40,7 +43,7 @@ impl Golden {
         };
         let path = invocation.cwd.join(file);
         let actual = portable(&invocation.stdin, &path);
-        let expected = match std::fs::read(&path) {
+        let expected = match limits::read(&path) {
             Ok(expected) => Some(expected),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
             Err(error) => {
@@ -69,7 +72,7 @@ impl Golden {
     }
 
     fn rewrite(&self, path: &Path, content: &[u8]) -> Outcome {
-        match write_atomically(path, content) {
+        match visa_files::write(path, self.interrupts.as_deref(), |out| out.write_all(content)) {
             Ok(()) => {
                 let mut blessed = self.blessed.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
                 blessed.insert(path.to_owned());
@@ -91,19 +94,6 @@ fn portable(output: &[u8], expected_file: &Path) -> Vec<u8> {
         Ok(text) => text.replace(&format!("{dir}/"), "%S/").into_bytes(),
         Err(_) => output.to_vec(),
     }
-}
-
-/// Writes beside the file and renames, so that an interrupted blessing never leaves half a file.
-fn write_atomically(path: &Path, content: &[u8]) -> std::io::Result<()> {
-    let dir = path.parent().unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    // A temporary file is private by default; a golden file is an ordinary one, as the umask allows.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let mut file = builder.tempfile_in(dir)?;
-    file.write_all(content)?;
-    file.persist(path)?;
-    Ok(())
 }
 
 /// The lines between the common start and the common end of both texts.

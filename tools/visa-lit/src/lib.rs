@@ -33,6 +33,14 @@
 //! Commands are looked up among the in-process commands ([`Suite::with_builtin`]), then in the tools directories, then in
 //! `PATH`. Two commands are always in-process: `FileCheck` (also `filecheck`) and `diff-expected`.
 //!
+//! # Trust and limits
+//!
+//! A RUN line runs any program, with the rights of whoever runs the tests: running the tests of others is running their programs. visa-lit
+//! keeps tests from running on by accident, not from doing harm. Each test has a time ([`Suite::time_limit`], 60 s by default,
+//! `--timeout`); a program runs in a process group of its own, which ends with it, with the test's time, or with visa-lit. A command may
+//! write [`MAX_BYTES`] to either output, and as long may a test be, and a file that it reads by `<`, FileCheck or `diff-expected`. Reaching a
+//! limit is a failure, under `not` as well.
+//!
 //! # FileCheck
 //!
 //! LLVM's directives and options, blanks included: runs of blanks are equal unless `--strict-whitespace` is given.
@@ -52,6 +60,8 @@ mod discover;
 mod exec;
 mod filecheck;
 mod golden;
+mod limits;
+mod process;
 mod report;
 mod shell;
 mod substitution;
@@ -59,5 +69,6 @@ mod suite;
 
 pub use builtin::{Builtin, Invocation, Outcome};
 pub use discover::{DEFAULT_SKIPPED_DIRS, TEST_EXTENSIONS};
+pub use limits::{DEFAULT_TIME_LIMIT, MAX_BYTES};
 pub use report::{Failure, Report, TestResult, Verdict};
 pub use suite::{BLESS_VARIABLE, Suite, bless_requested};

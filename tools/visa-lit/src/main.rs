@@ -3,13 +3,18 @@
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Parser;
-use visa_lit::{Suite, bless_requested};
+use visa_files::Interrupts;
+use visa_lit::{DEFAULT_TIME_LIMIT, Suite, bless_requested};
 
 /// Runs the RUN lines of test files (.visa, .mlir, .test), with FileCheck built in.
 ///
-/// Exit code: 0 if no test failed, 1 if one did, 2 if there is nothing to run.
+/// A RUN line runs any program: run the tests of people whose programs you would run.
+///
+/// From a checkout: `cargo build`, which makes the tools, then `cargo run -p visa-lit -- test/kernels`. Exit code: 0 if no test failed,
+/// 1 if one did, 2 if there is nothing to run.
 #[derive(Debug, Parser)]
 #[command(name = "visa-lit", version)]
 struct Args {
@@ -22,6 +27,9 @@ struct Args {
     /// Number of tests to run at a time; all cores by default.
     #[arg(short = 'j', long, value_name = "N")]
     threads: Option<usize>,
+    /// Seconds that a test may take.
+    #[arg(long, value_name = "SECONDS", default_value_t = DEFAULT_TIME_LIMIT.as_secs(), value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    timeout: u64,
     /// Name every test, not only those that need attention.
     #[arg(short, long)]
     verbose: bool,
@@ -68,15 +76,27 @@ fn suite(args: &Args) -> Option<Suite> {
     if let Some(threads) = args.threads {
         suite = suite.threads(threads);
     }
+    suite = suite.time_limit(Duration::from_secs(args.timeout));
     Some(suite.filter(&args.filter).bless(args.bless || bless_requested()))
+}
+
+fn failed(message: &str) -> ExitCode {
+    // Nobody is left to tell it to if this fails; the exit code says it too.
+    let _lost = writeln!(std::io::stderr(), "visa-lit: {message}");
+    ExitCode::FAILURE
 }
 
 fn main() -> ExitCode {
     let args = Args::parse();
-    let report = suite(&args).map(Suite::run).unwrap_or_default();
+    let interrupts = match Interrupts::catch() {
+        Ok(interrupts) => interrupts,
+        Err(why) => return failed(&format!("cannot catch signals: {why}")),
+    };
+    let report = suite(&args).map(|suite| suite.interrupts(interrupts).run()).unwrap_or_default();
     let text = if args.verbose { format!("{report:#}") } else { report.to_string() };
-    // A reader that went away has seen enough: the exit code still tells the result.
-    let _ = std::io::stdout().write_all(text.as_bytes());
+    if let Err(why) = std::io::stdout().write_all(text.as_bytes()) {
+        return failed(&format!("cannot write standard output: {why}"));
+    }
     if report.results.is_empty() {
         let _ = writeln!(
             std::io::stderr(),

@@ -5,6 +5,9 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use visa_files::Interrupts;
 
 use crate::builtin::{Builtin, Invocation, Outcome};
 use crate::directives::{Directives, RunLine};
@@ -12,6 +15,7 @@ use crate::discover::{self, DEFAULT_SKIPPED_DIRS};
 use crate::exec::Shell;
 use crate::filecheck;
 use crate::golden::Golden;
+use crate::limits::{self, DEFAULT_TIME_LIMIT, Limits};
 use crate::report::{Failure, Report, TestResult, Verdict, tail};
 use crate::shell::Script;
 use crate::substitution::Substitutions;
@@ -35,6 +39,8 @@ pub struct Suite {
     filter: String,
     threads: usize,
     bless: bool,
+    time_limit: Duration,
+    interrupts: Option<Arc<Interrupts>>,
 }
 
 impl Suite {
@@ -50,6 +56,8 @@ impl Suite {
             filter: String::new(),
             threads: std::thread::available_parallelism().map_or(1, NonZero::get),
             bless: false,
+            time_limit: DEFAULT_TIME_LIMIT,
+            interrupts: None,
         }
     }
 
@@ -65,7 +73,7 @@ impl Suite {
         name: &str,
         command: impl Fn(&Invocation) -> Outcome + Send + Sync + 'static,
     ) -> Self {
-        self.builtins.insert(name.to_owned(), Box::new(command));
+        self.builtins.insert(name.to_owned(), Arc::new(command));
         self
     }
 
@@ -111,13 +119,28 @@ impl Suite {
         self
     }
 
+    /// The time that each test has ([`DEFAULT_TIME_LIMIT`] otherwise). One that takes longer fails.
+    pub fn time_limit(mut self, time: Duration) -> Self {
+        self.time_limit = time;
+        self
+    }
+
+    /// Lets a signal that ends the process stop the tests first: their processes end, and their temporary files go.
+    pub fn interrupts(mut self, interrupts: Interrupts) -> Self {
+        self.interrupts = Some(Arc::new(interrupts));
+        self
+    }
+
     /// Runs the tests. Whatever keeps the run itself from working is in the report as an unresolved test.
     pub fn run(mut self) -> Report {
-        let golden = Arc::new(Golden::new(self.bless));
+        // Dropped last: a signal that came ends the process when the temporary directory is gone.
+        let interrupts = self.interrupts.clone();
+        let _held = interrupts.as_ref().map(|interrupts| interrupts.hold());
+        let golden = Arc::new(Golden::new(self.bless, interrupts.clone()));
         let diff = Arc::clone(&golden);
-        self.builtins.insert("diff-expected".to_owned(), Box::new(move |call| diff.run(call)));
+        self.builtins.insert("diff-expected".to_owned(), Arc::new(move |call| diff.run(call)));
         for name in ["FileCheck", "filecheck"] {
-            self.builtins.insert(name.to_owned(), Box::new(filecheck::run));
+            self.builtins.insert(name.to_owned(), Arc::new(filecheck::run));
         }
         let (tests, mut results) = self.find_tests();
         match tempfile::Builder::new().prefix("visa-lit-").tempdir() {
@@ -149,7 +172,7 @@ impl Suite {
         let work = || {
             loop {
                 let index = next.fetch_add(1, Ordering::Relaxed);
-                let Some(test) = tests.get(index) else { break };
+                let Some(test) = tests.get(index).filter(|_| !self.interrupted()) else { break };
                 let name = test.to_string_lossy().into_owned();
                 // The number keeps the directories of tests with equal names in different roots apart.
                 let verdict =
@@ -166,9 +189,13 @@ impl Suite {
         results.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
+    fn interrupted(&self) -> bool {
+        self.interrupts.as_ref().is_some_and(|interrupts| interrupts.hold().check().is_err())
+    }
+
     /// Runs one test in a directory of its own; an error says why it could not be run as written.
     fn run_test(&self, test: &Path, dir: &Path) -> Result<Verdict, String> {
-        let source = std::fs::read(test).map_err(|error| format!("cannot read the test: {error}"))?;
+        let source = limits::read(test).map_err(|error| format!("cannot read the test: {error}"))?;
         let directives = Directives::parse(&String::from_utf8_lossy(&source))?;
         let missing = directives.missing(&self.features);
         let excluded_by = directives.excluded_by(&self.features);
@@ -178,7 +205,8 @@ impl Suite {
         std::fs::create_dir_all(dir)
             .map_err(|error| format!("cannot make a temporary directory: {error}"))?;
         let substitutions = self.substitutions_of(test, dir)?;
-        let shell = Shell { builtins: &self.builtins, tools_dirs: &self.tools_dirs, cwd: dir };
+        let limits = Limits::starting(self.time_limit, self.interrupts.clone());
+        let shell = Shell { builtins: &self.builtins, tools_dirs: &self.tools_dirs, cwd: dir, limits };
         let mut failure = None;
         for run in &directives.runs {
             failure = run_line(&shell, run, &substitutions)?;
@@ -199,15 +227,21 @@ impl Suite {
         // Commands run in the temporary directory, so the test's own path must be absolute.
         let file =
             std::path::absolute(test).map_err(|error| format!("cannot make the path absolute: {error}"))?;
-        let name = file.file_name().unwrap_or_default().to_string_lossy();
-        let parent = file.parent().unwrap_or(Path::new("/")).to_string_lossy();
+        let dir = utf8(dir)?;
+        let name = utf8(file.file_name().unwrap_or_default().as_ref())?;
+        let parent = utf8(file.parent().unwrap_or(Path::new("/")))?;
         let mut substitutions = self.substitutions.clone();
-        substitutions.insert("s", &file.to_string_lossy());
-        substitutions.insert("S", &parent);
-        substitutions.insert("p", &parent);
-        substitutions.insert("t", &dir.join(format!("{name}.tmp")).to_string_lossy());
+        substitutions.insert("s", utf8(&file)?);
+        substitutions.insert("S", parent);
+        substitutions.insert("p", parent);
+        substitutions.insert("t", &format!("{dir}/{name}.tmp"));
         Ok(substitutions)
     }
+}
+
+/// A path as commands get it: one that is not UTF-8 would have to be changed.
+fn utf8(path: &Path) -> Result<&str, String> {
+    path.to_str().ok_or_else(|| format!("the path {path:?} is not UTF-8: rename the file"))
 }
 
 /// Runs one script; an error says why it could not be run as written.

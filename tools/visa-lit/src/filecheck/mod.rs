@@ -14,6 +14,7 @@ use litcheck_filecheck::litcheck::diagnostics::{
 use litcheck_filecheck::{Config, Options, Test, TestFailed};
 
 use crate::builtin::{Invocation, Outcome};
+use crate::limits;
 
 /// The command line of FileCheck.
 #[derive(Debug, Parser)]
@@ -43,7 +44,7 @@ fn check(invocation: &Invocation) -> Result<(), Outcome> {
     args.options.validate().map_err(|error| usage(error.to_string()))?;
 
     let read = |path: &Path| {
-        let bytes = std::fs::read(invocation.cwd.join(path))
+        let bytes = limits::read(&invocation.cwd.join(path))
             .map_err(|error| usage(format!("cannot read `{}`: {error}", path.display())))?;
         Ok::<_, Outcome>(String::from_utf8_lossy(&bytes).into_owned())
     };
