@@ -4,10 +4,9 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 use std::time::Duration;
 
-use visa_lit::{Builtin, Invocation, Outcome, Suite, bless_requested};
+use visa_lit::{Invocation, Outcome, Suite, bless_requested};
 use visa_opt::Io;
 
 /// The environment variable that, when it is `1`, makes a missing mlir-opt a failure instead of a skip.
@@ -77,12 +76,12 @@ fn with_drivers(suite: Suite) -> Suite {
 }
 
 /// A driver as an in-process command: arguments and standard input go in, what it wrote and its exit code come out.
-fn driver(run: fn(&[String], &mut Io) -> i32) -> Builtin {
-    Arc::new(move |call: &Invocation| {
+fn driver(run: fn(&[String], &mut Io) -> i32) -> impl Fn(&Invocation) -> Outcome + Send + Sync {
+    move |call: &Invocation| {
         let mut io = Io::buffered(call.stdin.clone(), call.cwd.clone());
         let code = run(&call.args, &mut io);
         Outcome { code, stdout: io.stdout, stderr: io.stderr }
-    })
+    }
 }
 
 fn find_mlir_opt() -> Option<PathBuf> {
