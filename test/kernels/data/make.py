@@ -23,6 +23,9 @@ The kernels of `transpose.visa` get `iota` (element k is k); `transpose.expected
 `casts_f32.npy` and `casts_i32.npy` hold numbers at which the conversions of casts.visa and fetch_casts.visa round, saturate
 and wrap; their results stand in these files, worked out by hand.
 
+The results of other kernels are summed up by a CRC in their FileCheck lines: checksums.py computes it, and both ways of running this
+script go through those lines too.
+
 `counts_*.npy` are the valid counts of book 24's tables (test/book/v5-*.visa, v6-*.visa).
 
 Arithmetic: a product of two bf16 values is exact in f32. Within each 32-element packet along the contracted
@@ -488,10 +491,15 @@ def files():
 def main():
     if sys.argv[1:] not in ([], ["--check"]):
         sys.exit("usage: make.py [--check]")
-    stale = []
+    import checksums  # it takes its numbers from here
+
+    write = not sys.argv[1:]
+    stale = checksums.kernels(write)
+    if write:
+        stale = []
     for name, content in files().items():
         path = HERE / name
-        if not sys.argv[1:]:
+        if write:
             path.write_bytes(content)
         elif not path.is_file() or path.read_bytes() != content:
             stale.append(name)
