@@ -126,10 +126,11 @@ fn neighbours(offsets: &[i64]) -> Option<Vec<(i64, [usize; 8])>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::unwritten::Unwritten;
 
     #[test]
     fn gathering_reads_what_the_loops_say() {
-        let mut bank = Bank::default();
+        let mut bank = Bank::new(Unwritten::STORED);
         bank.write(0, &(0..=255).cycle().take(6000).collect::<Vec<u8>>());
         for program in [
             "[8 : 2, 4 : 16, 90 : 64, 2 : 1] : 2",
@@ -157,7 +158,7 @@ mod tests {
 
     #[test]
     fn what_was_never_written_and_long_accesses_are_left_to_others() {
-        let mut bank = Bank::default();
+        let mut bank = Bank::new(Unwritten::STORED);
         bank.write(0, &[1; 32]);
         let gather = Gather::new(&"[16 : 2] : 1".parse().unwrap()).unwrap();
         assert!(gather.read(&bank, 0..32, 1, &mut Vec::new()));

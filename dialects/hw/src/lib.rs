@@ -29,6 +29,7 @@ pub mod snoop;
 pub mod stage;
 pub mod taint;
 mod trf;
+pub mod unwritten;
 pub mod valid_count;
 
 pub use compile::compile;

@@ -47,7 +47,7 @@ impl Loops {
         })
     }
 
-    /// Appends the bytes of all accesses in loop order; bytes never written read as zero.
+    /// Appends the bytes of all accesses in loop order.
     pub(crate) fn read(&self, bank: &Bank, out: &mut Vec<u8>) {
         if self.runs().len() as u64 != self.accesses() {
             return self.runs().iter().for_each(|run| bank.read(run.clone(), out));

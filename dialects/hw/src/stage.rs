@@ -3,6 +3,7 @@
 
 use crate::read_cache::CacheReads;
 use crate::taint::{Marker, Taint, TaintLog};
+use crate::unwritten::Unwritten;
 use std::ops::Range;
 use std::sync::Arc;
 use visa_ir::span::Span;
@@ -137,8 +138,8 @@ impl Mismatch {
     }
 }
 
-/// The memories of one slice. Data memory grows on demand; what was never written reads as zero and is undefined.
-#[derive(Clone, Debug, Default)]
+/// The memories of one slice. They grow on demand; what was never written is undefined and reads as [`Unwritten`].
+#[derive(Clone, Debug)]
 pub struct SliceMemory {
     /// Data memory.
     pub dm: Bank,
@@ -152,11 +153,20 @@ pub struct SliceMemory {
 }
 
 /// A byte memory that grows when written.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bank {
     bytes: Vec<u8>,
+    /// What bytes read as that were never written.
+    unwritten: Unwritten,
     /// One mark a byte in shadow mode; bytes beyond its end were never written.
     taint: Vec<Taint>,
+}
+
+impl Default for SliceMemory {
+    fn default() -> Self {
+        let bank = || Bank::new(Unwritten::STORED);
+        Self { dm: bank(), trf: bank(), trf_extended: Bank::new(Unwritten::WIDE), vrf: bank() }
+    }
 }
 
 impl SliceMemory {
@@ -177,11 +187,8 @@ impl SliceMemory {
         own.write(at * scale, bytes);
         if let Some(marks) = marks {
             own.write_taint(at * scale, marks);
-            if !other.bytes.is_empty() {
-                let gone = bytes.len() / scale * per_own;
-                other.write_taint(at * per_own, &vec![Taint::NEVER_WRITTEN; gone]);
-            }
         }
+        other.forget(at * per_own..(at + bytes.len() / scale) * per_own);
     }
 }
 
@@ -201,16 +208,22 @@ impl Stream {
 }
 
 impl Bank {
-    /// Copies `range` into `out`; bytes never written read as zero.
+    /// A memory that nothing was written to.
+    #[must_use]
+    pub fn new(unwritten: Unwritten) -> Self {
+        Self { bytes: Vec::new(), unwritten, taint: Vec::new() }
+    }
+
+    /// Copies `range` into `out`.
     pub fn read(&self, range: Range<usize>, out: &mut Vec<u8>) {
-        let length = range.len();
         let end = range.end.min(self.bytes.len());
         let start = range.start.min(end);
         out.extend_from_slice(&self.bytes[start..end]);
-        out.resize(out.len() + length - (end - start), 0);
+        let beyond = range.start.max(end);
+        self.unwritten.extend(beyond as u64, range.end - beyond, out);
     }
 
-    /// Copies `size` bytes from each of `addresses` into `out`; bytes never written read as zero. Short accesses are the
+    /// Copies `size` bytes from each of `addresses` into `out`. Short accesses are the
     /// many ones, and for them a copy whose size the compiler knows is far cheaper.
     pub fn gather(&self, addresses: &[u32], size: usize, out: &mut Vec<u8>) {
         match size {
@@ -245,10 +258,16 @@ impl Bank {
     /// Writes `bytes` at `at`.
     pub fn write(&mut self, at: usize, bytes: &[u8]) {
         let end = at + bytes.len();
-        if self.bytes.len() < end {
-            self.bytes.resize(end, 0);
-        }
-        self.bytes[at..end].copy_from_slice(bytes);
+        self.bytes_mut(end)[at..end].copy_from_slice(bytes);
+    }
+
+    /// Makes `range` as if it was never written.
+    fn forget(&mut self, range: Range<usize>) {
+        let bytes = self.bytes.len();
+        self.unwritten
+            .fill(range.start as u64, &mut self.bytes[range.start.min(bytes)..range.end.min(bytes)]);
+        let marks = self.taint.len();
+        self.taint[range.start.min(marks)..range.end.min(marks)].fill(Taint::NEVER_WRITTEN);
     }
 
     /// Writes marks at `at`.
@@ -262,8 +281,9 @@ impl Bank {
 
     /// The bytes from address 0, at least `length` of them, to be written.
     pub fn bytes_mut(&mut self, length: usize) -> &mut [u8] {
-        if self.bytes.len() < length {
-            self.bytes.resize(length, 0);
+        let held = self.bytes.len();
+        if held < length {
+            self.unwritten.extend(held as u64, length - held, &mut self.bytes);
         }
         &mut self.bytes
     }
@@ -477,7 +497,7 @@ mod tests {
 
     #[test]
     fn gathering_reads_what_reading_does() {
-        let mut bank = Bank::default();
+        let mut bank = Bank::new(Unwritten::STORED);
         bank.write(0, &(1..=20).collect::<Vec<u8>>());
         for size in [1, 2, 4, 8, 16] {
             // Inside, the last whole access, across the end, and never written.
@@ -489,6 +509,6 @@ mod tests {
         }
         let mut two = Vec::new();
         bank.gather(&[18, 19, 20], 2, &mut two);
-        assert_eq!(two, [19, 20, 20, 0, 0, 0]);
+        assert_eq!(two, [19, 20, 20, 0xf5, 0xf5, 0xf5]);
     }
 }

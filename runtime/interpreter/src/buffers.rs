@@ -2,6 +2,7 @@
 
 use visa_hw::program::Buffer;
 use visa_hw::taint::Taint;
+use visa_hw::unwritten::Unwritten;
 use visa_numerics::{DType, store};
 
 use crate::error::RunError;
@@ -78,7 +79,8 @@ pub(crate) fn read(buffer: &Buffer, memories: &mut Memories) -> Result<Chunk, Ru
     let runs = layout_runs(buffer, memories)?;
     let total = array_bytes(buffer)?;
     memories.budget.check(resident(total, memories.shadow))?;
-    let mut array = Chunk { bytes: vec![0; total as usize], marks: Vec::new() };
+    let mut array = Chunk::default();
+    Unwritten::STORED.extend(0, total as usize, &mut array.bytes);
     if memories.shadow {
         array.marks.resize(total as usize, Taint::NEVER_WRITTEN);
     }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use visa_hw::program::CHIP_STRIDE;
 use visa_hw::stage::{SliceMemory, Space};
 use visa_hw::taint::Taint;
+use visa_hw::unwritten::Unwritten;
 use visa_machine::Machine;
 
 use crate::error::RunError;
@@ -83,7 +84,7 @@ impl PagedMemory {
         Self { shadow, ..Self::default() }
     }
 
-    /// Appends `length` bytes from `at` to `out`; bytes never written read as zero.
+    /// Appends `length` bytes from `at` to `out`; bytes never written read as [`Unwritten`].
     pub(crate) fn read(&mut self, at: u64, length: usize, out: &mut Chunk) {
         for (number, offset, count) in pieces(at, length) {
             match self.page_to_read(number) {
@@ -94,7 +95,7 @@ impl PagedMemory {
                     }
                 }
                 None => {
-                    out.bytes.resize(out.bytes.len() + count, 0);
+                    Unwritten::STORED.extend(offset as u64, count, &mut out.bytes);
                     if self.shadow {
                         out.marks.resize(out.marks.len() + count, Taint::NEVER_WRITTEN);
                     }
@@ -140,9 +141,10 @@ impl PagedMemory {
 
     fn add_page(&mut self, number: u64, budget: &mut Budget) -> Result<usize, RunError> {
         budget.charge(resident(PAGE_BYTES as u64, self.shadow))?;
-        let bytes = vec![0; PAGE_BYTES].into_boxed_slice();
+        let mut bytes = Vec::new();
+        Unwritten::STORED.extend(0, PAGE_BYTES, &mut bytes);
         let marks = if self.shadow { vec![Taint::NEVER_WRITTEN; PAGE_BYTES] } else { Vec::new() };
-        self.pages.push(Page { bytes, marks: marks.into_boxed_slice() });
+        self.pages.push(Page { bytes: bytes.into_boxed_slice(), marks: marks.into_boxed_slice() });
         self.index.insert(number, self.pages.len() - 1);
         Ok(self.pages.len() - 1)
     }
@@ -155,7 +157,7 @@ pub(crate) struct PageReader<'a> {
 }
 
 impl<'a> PageReader<'a> {
-    /// Copies the bytes from `at` to `out`; bytes never written read as zero.
+    /// Copies the bytes from `at` to `out`; bytes never written read as [`Unwritten`].
     #[inline]
     pub(crate) fn read(&mut self, at: u64, out: &mut [u8]) {
         let offset = (at % PAGE_BYTES as u64) as usize;
@@ -174,7 +176,7 @@ impl<'a> PageReader<'a> {
     fn copy(&mut self, number: u64, offset: usize, out: &mut [u8]) {
         match self.page(number) {
             Some(page) => out.copy_from_slice(&page[offset..offset + out.len()]),
-            None => out.fill(0),
+            None => Unwritten::STORED.fill(offset as u64, out),
         }
     }
 
@@ -352,12 +354,12 @@ mod tests {
     }
 
     #[test]
-    fn a_write_across_a_page_border_reads_back_with_zeros_around_it() {
+    fn a_write_across_a_page_border_reads_back_with_what_was_never_written_around_it() {
         let mut memory = PagedMemory::new(false);
         let mut budget = Budget::new(2 * PAGE);
         assert_eq!(memory.write(PAGE - 2, &chunk(&[1, 2, 3]), &mut budget), Ok(()));
-        assert_eq!(read(&mut memory, PAGE - 3, 5).bytes, [0, 1, 2, 3, 0]);
-        assert_eq!(read(&mut memory, 9 * PAGE, 2).bytes, [0, 0]);
+        assert_eq!(read(&mut memory, PAGE - 3, 5).bytes, [0xf5, 1, 2, 3, 0x77]);
+        assert_eq!(read(&mut memory, 9 * PAGE + 3, 2).bytes, [0x77, 0xf5]);
         assert!(read(&mut memory, PAGE - 3, 5).marks.is_empty());
     }
 

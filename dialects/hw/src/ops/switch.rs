@@ -5,6 +5,7 @@ use crate::route::{Packet, Pick, Route};
 use crate::snoop::{SNOOP, Snoop};
 use crate::stage::{Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Wire};
 use crate::taint::Taint;
+use crate::unwritten::Unwritten;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
@@ -39,7 +40,7 @@ pub static SWITCH: OpDecl = OpDecl {
           - `transposed_broadcast1`: for each t and s0, P((s1, s0), t), where s1 is d % slice1.\n\
           - `custom`: for each t, the packet of every slice that d's row of the bitmap `snoop` names, in order; a ring is `ring` \
           slices.\n\n\
-          A member that is not active gives packets of zeros. The bitmap is written to registers before the first packet, 32 bits in \
+          What a member that is not active gives is undefined (docs/numerics.md, memory that nothing wrote). The bitmap is written to registers before the first packet, 32 bits in \
           `timing.bitmap_word_cycles` (assumed): 2048 cycles for 256 slices, once a command.",
     constraints: &[
         ("C1", "slice1, slice0 and ring are powers of two (book 13)"),
@@ -274,7 +275,7 @@ impl Stage for Switch {
             let (member, range) = (&inputs[source], time * size..(time + 1) * size);
             match member.bytes.get(range.clone()) {
                 Some(found) => bytes.extend_from_slice(found),
-                None => bytes.resize(bytes.len() + size, 0),
+                None => Unwritten::of(model.dtype).extend(bytes.len() as u64, size, &mut bytes),
             }
             if let (Some(marker), Some(taint)) = (&mut marker, &mut taint) {
                 match member.taint.as_deref().and_then(|marks| marks.get(range)) {

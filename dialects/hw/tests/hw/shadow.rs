@@ -189,7 +189,7 @@ fn generate_writes_one_number() {
     let (machine, log) = (Machine::rngd(), TaintLog::default());
     let mut memory = SliceMemory::default();
     run(&machine, exec, &mut memory, Some(&log));
-    assert_eq!(memory.dm.bytes(), [0, 0, 0, 0, 0x78, 0x56, 0x34, 0x12]);
+    assert_eq!(memory.dm.bytes(), [0x77, 0x77, 0x77, 0x77, 0x78, 0x56, 0x34, 0x12]);
     let mut marks = Vec::new();
     memory.dm.read_taint(0..12, Taint::NEVER_WRITTEN, &mut marks);
     let defined: Vec<_> = (0..12).filter(|&at| marks[at].is_defined()).collect();

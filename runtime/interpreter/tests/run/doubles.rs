@@ -10,6 +10,9 @@ use visa_ir::span::Span;
 use visa_machine::Machine;
 use visa_numerics::DType;
 
+/// What memory reads as where nothing was written, from an address that is a multiple of eight (docs/numerics.md).
+pub(crate) const UNWRITTEN: [u8; 8] = [0x77, 0x77, 0x77, 0x77, 0xf5, 0xf5, 0xf5, 0xf5];
+
 /// A span that tests tell apart.
 pub(crate) fn span(at: usize) -> Span {
     Span::new(at..at + 1)

@@ -75,7 +75,7 @@ fn a_transfer_that_reads_untouched_memory_begins_the_chain() {
 }
 
 #[test]
-fn zeros_of_an_inactive_slice_are_named_as_such() {
+fn data_of_an_inactive_slice_is_named_as_such() {
     let stages: Vec<Box<dyn Stage>> =
         vec![Box::new(Fetch(0..8)), Box::new(Rotate(7)), Box::new(Store(64, 8))];
     let report = report(vec![exec(&[[0, 1]], stages)], true).unwrap();

@@ -5,7 +5,7 @@ use visa_hw::stage::Space::{Dm, Hbm, Host};
 use visa_machine::Machine;
 use visa_sequencer::{PairedProgram, Stride};
 
-use crate::doubles::{buffer, dma, options, program, run};
+use crate::doubles::{UNWRITTEN, buffer, dma, options, program, run};
 
 /// Bytes of a slice's data memory, the distance of slices in DM addresses.
 const SLICE: u64 = 512 << 10;
@@ -49,7 +49,7 @@ fn moved(loops: &str) -> Vec<u8> {
 fn expected(loops: &str) -> Vec<u8> {
     let mut from = vec![0; 1024];
     from.extend(numbers(768));
-    let mut to = vec![0; 65024 + 1024];
+    let mut to = UNWRITTEN.repeat((65024 + 1024) / 8);
     copy_units(loops, &from, &mut to);
     to.split_off(65024)
 }
