@@ -22,6 +22,7 @@ use visa_stream::meaning::{ContractionKind, Function, Meaning, Reduced, Zip};
 
 use crate::contraction::{Contraction, Pair};
 use crate::coverage::Coverage;
+use crate::fast::{Allowed, Slack};
 use crate::interface::{Kernel, Port};
 use crate::packing::{Kept, Packing};
 use crate::reduce::Reduction;
@@ -51,6 +52,8 @@ pub struct LogicalResult {
     pub bytes: Vec<u8>,
     /// Which elements are defined, in C order; `None` if all are. The others no operation produced.
     pub defined: Option<Vec<bool>>,
+    /// Which values a lowering may give.
+    pub allowed: Allowed,
 }
 
 /// The results of a kernel: `entry` names it (without `@`), and may be left out where the module has only one.
@@ -68,7 +71,7 @@ pub fn evaluate(
 ) -> Result<Vec<LogicalResult>, Diagnostic> {
     let axes = DeclaredAxes::build(ctx, module).0;
     let kernel = Kernel::find(ctx, module, entry, &axes)?;
-    let mut run = Run { axes: &axes, options, values: HashMap::new(), ids: HashMap::new() };
+    let mut run = Run::new(&axes, options);
     for (port, bytes) in kernel.arguments.iter().zip(kernel.bind(arguments)?) {
         run.values.insert(port.value, Value::Tensor(argument(port, bytes, kernel.span)?));
     }
@@ -80,35 +83,57 @@ pub fn evaluate(
             }
             let value = run.value(op)?;
             run.values.insert(*result, value);
+            if let Some(slack) = run.slack(op)? {
+                run.slack.insert(*result, slack);
+            }
         }
     }
     kernel
         .results
         .iter()
-        .map(|port| result(port, run.tensor_of(port.value, kernel.span)?, kernel.span))
+        .map(|port| {
+            let allowed = Allowed::of(run.slack.get(&port.value), |ends| result(port, ends, kernel.span))?;
+            Ok(LogicalResult {
+                allowed,
+                ..result(port, run.tensor_of(port.value, kernel.span)?, kernel.span)?
+            })
+        })
         .collect()
 }
 
 /// What a value of the kernel is. Products and partial sums are not spelled out: they exist in their sum only.
 #[derive(Clone)]
-enum Value {
+pub(crate) enum Value {
     Tensor(Logical),
     Pair(Rc<Pair>),
     /// The pair and the type of its sums within each packet, or of its maxima.
     Sums(Rc<Pair>, Rc<Tensor>, ContractionKind),
 }
 
-struct Run<'a> {
-    axes: &'a Axes,
+pub(crate) struct Run<'a> {
+    pub(crate) axes: &'a Axes,
     options: Options,
-    values: HashMap<ValueId, Value>,
+    pub(crate) values: HashMap<ValueId, Value>,
     /// The execution ids beside a stream in the vector engine; all are 0 where there are none.
-    ids: HashMap<ValueId, Logical>,
+    pub(crate) ids: HashMap<ValueId, Logical>,
+    /// What is known of the values that depend on a fast expression.
+    pub(crate) slack: HashMap<ValueId, Slack>,
+}
+
+impl<'a> Run<'a> {
+    fn new(axes: &'a Axes, options: Options) -> Self {
+        Self { axes, options, values: HashMap::new(), ids: HashMap::new(), slack: HashMap::new() }
+    }
+
+    /// The same run before some operation, with nothing known yet but the execution ids.
+    pub(crate) fn with_values(&self, values: HashMap<ValueId, Value>) -> Self {
+        Self { values, ids: self.ids.clone(), ..Self::new(self.axes, self.options) }
+    }
 }
 
 impl Run<'_> {
     /// The result of an operation.
-    fn value(&self, op: OpRef<'_>) -> Result<Value, Diagnostic> {
+    pub(crate) fn value(&self, op: OpRef<'_>) -> Result<Value, Diagnostic> {
         let to = op.result_type::<Tensor>(0).ok_or_else(|| op.error("C0", "the result is no tensor"))?;
         if let Some(kind) = visa_mapping::view::kind(op) {
             return self.view(op, kind, &to).map(Value::Tensor);
@@ -316,14 +341,24 @@ impl Run<'_> {
     /// A function of one element of each operand.
     fn expression(&self, op: OpRef<'_>, to: &Tensor, dag: &Dag) -> Result<Logical, Diagnostic> {
         let operands = (0..op.operands().len()).map(|index| self.even(op, index, to));
-        let operands = operands.collect::<Result<Vec<_>, _>>()?;
-        let axes = operands.iter().fold(Vec::new(), union_axes);
-        let strides = operands.iter().map(|tensor| tensor.strides(axes.iter().map(|axis| axis.id)));
+        self.of_each(op, to, &operands.collect::<Result<Vec<_>, _>>()?, |elements| dag.eval(elements))
+    }
+
+    /// A function of one element of each of `tensors`.
+    pub(crate) fn of_each(
+        &self,
+        op: OpRef<'_>,
+        to: &Tensor,
+        tensors: &[Logical],
+        function: impl Fn(&[Bits]) -> Bits + Sync,
+    ) -> Result<Logical, Diagnostic> {
+        let axes = tensors.iter().fold(Vec::new(), union_axes);
+        let strides = tensors.iter().map(|tensor| tensor.strides(axes.iter().map(|axis| axis.id)));
         let strides: Vec<_> = strides.collect();
         Logical::tabulate(to.dtype, axes.clone(), op.span(), |at| {
             let elements =
-                operands.iter().zip(&strides).map(|(tensor, strides)| tensor.at(offset(strides, at)));
-            dag.eval(&elements.collect::<Vec<_>>())
+                tensors.iter().zip(&strides).map(|(tensor, strides)| tensor.at(offset(strides, at)));
+            function(&elements.collect::<Vec<_>>())
         })
     }
 
@@ -438,7 +473,7 @@ impl Run<'_> {
     }
 
     /// An operand for a meaning that takes several elements together.
-    fn even(&self, op: OpRef<'_>, index: usize, to: &Tensor) -> Result<Logical, Diagnostic> {
+    pub(crate) fn even(&self, op: OpRef<'_>, index: usize, to: &Tensor) -> Result<Logical, Diagnostic> {
         self.held(op, index, to).map(Logical::even)
     }
 
@@ -458,7 +493,7 @@ fn no_ids() -> Logical {
 }
 
 /// What an operation means. The transfers of the tm dialect are below the stream dialect, which has the word for it.
-fn meaning(op: OpRef<'_>) -> Result<Meaning, Diagnostic> {
+pub(crate) fn meaning(op: OpRef<'_>) -> Result<Meaning, Diagnostic> {
     let declared = op.decl().and_then(|decl| decl.interface::<Meaning>()).copied();
     let transfer = op.name().starts_with("tm.to_").then_some(Meaning::Same);
     declared.or(transfer).ok_or_else(|| {
@@ -516,5 +551,5 @@ fn result(port: &Port, tensor: &Logical, span: Span) -> Result<LogicalResult, Di
     }
     let defined = defined.contains(&false).then_some(defined);
     let info = port.info.clone();
-    Ok(LogicalResult { name: info.name, dtype, shape: info.shape, bytes, defined })
+    Ok(LogicalResult { name: info.name, dtype, shape: info.shape, bytes, defined, allowed: Allowed::Same })
 }

@@ -11,6 +11,7 @@
 mod contraction;
 mod coverage;
 mod evaluate;
+mod fast;
 mod gathered;
 mod interface;
 mod order;
@@ -23,6 +24,7 @@ mod tensor;
 mod view;
 
 pub use evaluate::{LogicalResult, Options, evaluate};
+pub use fast::Allowed;
 pub use interface::{Signature, TensorInfo, interface};
 
 /// Most elements of one tensor, and most coordinates of one axis, that are evaluated.

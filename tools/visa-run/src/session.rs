@@ -284,11 +284,8 @@ impl<'a> Session<'a> {
         let expected = expected.map_err(|finding| self.refuse(vec![finding]))?;
         let report = check::compare(&expected, &finished.results, self.flags.ulps);
         if let Some(first) = &report.first {
-            let message = format!(
-                "the lowering is wrong: {} of {} elements differ; {first}",
-                report.mismatches, report.compared
-            );
-            self.renderer.emit(self.io, None, &[Diagnostic::error("check", Span::default(), message)]);
+            let finding = differs(&report, first, self.flags.shadow.then_some(finished.undefined.is_empty()));
+            self.renderer.emit(self.io, None, &[finding]);
         }
         Ok(report)
     }
@@ -361,6 +358,7 @@ impl<'a> Session<'a> {
                 "check: {} elements compared, {} differ{undefined}\n",
                 check.compared, check.mismatches
             ));
+            out.extend(check.fast.as_ref().map(ToString::to_string));
         }
         if self.flags.report.is_some() {
             let source = self.source.as_ref();
@@ -406,6 +404,19 @@ fn buffers(program: &Program, argument: bool) -> impl Iterator<Item = &Buffer> {
 /// Bytes of a buffer's array; past 2^64 as many as there can be.
 fn bytes_of(buffer: &Buffer) -> u64 {
     data::array_bytes(buffer.dtype, &buffer.shape).unwrap_or(u64::MAX)
+}
+
+/// Elements that differ. `defined` is what shadow mode found, if it was asked for: memory that nothing wrote holds anything, so that what
+/// depends on it differs without any mistake of the lowering.
+fn differs(report: &CheckReport, first: &str, defined: Option<bool>) -> Diagnostic {
+    let count = format!("{} of {} elements differ", report.mismatches, report.compared);
+    let message = match defined {
+        Some(false) => format!("{count}, and results depend on memory that nothing wrote; {first}"),
+        Some(true) | None => format!("the lowering is wrong: {count}; {first}"),
+    };
+    let shadow = "run with `--shadow`, which says whether they depend on memory that nothing wrote";
+    let fix = defined.is_none().then(|| shadow.to_owned());
+    Diagnostic::error("check", Span::default(), message).fix(fix)
 }
 
 /// A result that depends on undefined data. If a sum took it in, the kernel says which padding that was, and where a mask is missing.

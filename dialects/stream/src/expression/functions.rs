@@ -16,47 +16,75 @@ pub struct Function {
     /// The operations of the vector engine (`AluOp::name`) that compute it, each for its formats. Those of one format give the same
     /// bits.
     pub operations: &'static [&'static str],
+    /// How its value follows from its arguments.
+    pub shape: Shape,
+}
+
+/// How a function's value follows from its arguments, as far as bounds of it need to know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Shape {
+    /// `x + y`.
+    Sum,
+    /// `x - y`.
+    Difference,
+    /// `x * y`.
+    Product,
+    /// `x / y`.
+    Quotient,
+    /// `x * y + z`.
+    Fused,
+    /// `1 / (exp(-x) + 1)`.
+    Sigmoid,
+    /// It rises or falls in each argument, the others held: its extremes are at the ends of their ranges.
+    Monotone,
+    /// Nothing of these.
+    Other,
 }
 
 /// Every function of an ALU. `+`, `-`, `*` and `/` are the first four.
 pub static FUNCTIONS: &[Function] = &[
-    row("add", 2, &["AddF", "Add", "AddFxp"]),
-    row("sub", 2, &["SubF", "SubFxp"]),
-    row("mul", 2, &["MulF0", "MulF1", "MulInt"]),
-    row("div", 2, &["DivF"]),
-    row("fma", 3, &["FmaF"]),
-    row("mask_mul", 2, &["MaskMulF0", "MaskMulF1"]),
-    row("mask_fma", 3, &["MaskFmaF"]),
-    row("exp", 1, &["Exp"]),
-    row("negexp", 1, &["NegExp"]),
-    row("sqrt", 1, &["Sqrt"]),
-    row("tanh", 1, &["Tanh"]),
-    row("sigmoid", 1, &["Sigmoid"]),
-    row("erf", 1, &["Erf"]),
-    row("log", 1, &["Log"]),
-    row("sin", 1, &["Sin"]),
-    row("cos", 1, &["Cos"]),
-    row("min", 2, &["Min"]),
-    row("max", 2, &["Max"]),
-    row("abs_min", 2, &["AbsMin"]),
-    row("abs_max", 2, &["AbsMax"]),
-    row("and", 2, &["BitAnd"]),
-    row("or", 2, &["BitOr"]),
-    row("xor", 2, &["BitXor"]),
-    row("shl", 2, &["LeftShift"]),
-    row("shl_sat", 2, &["LeftShiftSat"]),
-    row("lshr", 2, &["LogicRightShift"]),
-    row("ashr", 2, &["ArithRightShift"]),
-    row("ashr_round", 2, &["ArithRightShiftRound"]),
-    row("add_sat", 2, &["AddFxpSat"]),
-    row("sub_sat", 2, &["SubFxpSat"]),
-    row("mul_fxp", 2, &["MulFxp"]),
-    row("float", 2, &["FxpToFp"]),
-    row("fixed", 2, &["FpToFxp"]),
+    row("add", 2, &["AddF", "Add", "AddFxp"], Shape::Sum),
+    row("sub", 2, &["SubF", "SubFxp"], Shape::Difference),
+    row("mul", 2, &["MulF0", "MulF1", "MulInt"], Shape::Product),
+    row("div", 2, &["DivF"], Shape::Quotient),
+    row("fma", 3, &["FmaF"], Shape::Fused),
+    row("mask_mul", 2, &["MaskMulF0", "MaskMulF1"], Shape::Other),
+    row("mask_fma", 3, &["MaskFmaF"], Shape::Other),
+    row("exp", 1, &["Exp"], Shape::Monotone),
+    row("negexp", 1, &["NegExp"], Shape::Monotone),
+    row("sqrt", 1, &["Sqrt"], Shape::Monotone),
+    row("tanh", 1, &["Tanh"], Shape::Monotone),
+    row("sigmoid", 1, &["Sigmoid"], Shape::Sigmoid),
+    row("erf", 1, &["Erf"], Shape::Monotone),
+    row("log", 1, &["Log"], Shape::Monotone),
+    row("sin", 1, &["Sin"], Shape::Other),
+    row("cos", 1, &["Cos"], Shape::Other),
+    row("min", 2, &["Min"], Shape::Monotone),
+    row("max", 2, &["Max"], Shape::Monotone),
+    row("abs_min", 2, &["AbsMin"], Shape::Other),
+    row("abs_max", 2, &["AbsMax"], Shape::Other),
+    row("and", 2, &["BitAnd"], Shape::Other),
+    row("or", 2, &["BitOr"], Shape::Other),
+    row("xor", 2, &["BitXor"], Shape::Other),
+    row("shl", 2, &["LeftShift"], Shape::Other),
+    row("shl_sat", 2, &["LeftShiftSat"], Shape::Other),
+    row("lshr", 2, &["LogicRightShift"], Shape::Other),
+    row("ashr", 2, &["ArithRightShift"], Shape::Other),
+    row("ashr_round", 2, &["ArithRightShiftRound"], Shape::Other),
+    row("add_sat", 2, &["AddFxpSat"], Shape::Monotone),
+    row("sub_sat", 2, &["SubFxpSat"], Shape::Monotone),
+    row("mul_fxp", 2, &["MulFxp"], Shape::Other),
+    row("float", 2, &["FxpToFp"], Shape::Monotone),
+    row("fixed", 2, &["FpToFxp"], Shape::Monotone),
 ];
 
-const fn row(name: &'static str, arity: usize, operations: &'static [&'static str]) -> Function {
-    Function { name, arity, operations }
+const fn row(
+    name: &'static str,
+    arity: usize,
+    operations: &'static [&'static str],
+    shape: Shape,
+) -> Function {
+    Function { name, arity, operations, shape }
 }
 
 impl Function {

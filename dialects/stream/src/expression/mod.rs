@@ -6,10 +6,12 @@
 mod dag;
 mod functions;
 mod parse;
+mod range;
 
 pub use dag::{Dag, MAX_OPERATIONS, Node, NodeKind, TypeError};
-pub use functions::{FUNCTIONS, Function, named};
+pub use functions::{FUNCTIONS, Function, Shape, named};
 pub use parse::{MAX_NESTING, MAX_TERMS};
+pub use range::Range;
 
 use std::fmt;
 use std::rc::Rc;

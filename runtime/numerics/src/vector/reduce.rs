@@ -17,13 +17,15 @@ pub struct ReduceOp {
     pub identity: Bits,
     /// Whether the reduction within a slice has it (book 22); the one across slices has all (book 25).
     pub within_slice: bool,
+    /// Whether a greater element never makes the result smaller.
+    pub increasing: bool,
     /// Computes one step.
     pub apply: fn(Bits, Bits) -> Bits,
 }
 
 /// All of them, in the books' order.
 const OPS: [ReduceOp; 8] = [
-    int("Add", "x + y, wrapping", 0, false, fixed::add),
+    ReduceOp { increasing: false, ..int("Add", "x + y, wrapping", 0, false, fixed::add) },
     int("AddSat", "x + y, saturating", 0, true, fixed::add_sat),
     int("Max", "the larger", i32::MIN, true, |x, y| i32_op(x, y, i32::max)),
     int("Min", "the smaller", i32::MAX, true, |x, y| i32_op(x, y, i32::min)),
@@ -42,7 +44,7 @@ const OPS: [ReduceOp; 8] = [
         true,
         |x, y| f32_op(x, y, clip::min),
     ),
-    float("Mul", "x * y", 1.0, false, |x, y| f32_op(x, y, mul)),
+    ReduceOp { increasing: false, ..float("Mul", "x * y", 1.0, false, |x, y| f32_op(x, y, mul)) },
 ];
 
 const fn int(
@@ -52,7 +54,15 @@ const fn int(
     within_slice: bool,
     apply: fn(Bits, Bits) -> Bits,
 ) -> ReduceOp {
-    ReduceOp { name, dtype: DType::I32, doc, identity: identity.cast_unsigned(), within_slice, apply }
+    ReduceOp {
+        name,
+        dtype: DType::I32,
+        doc,
+        identity: identity.cast_unsigned(),
+        within_slice,
+        increasing: true,
+        apply,
+    }
 }
 
 const fn float(
@@ -62,7 +72,15 @@ const fn float(
     within_slice: bool,
     apply: fn(Bits, Bits) -> Bits,
 ) -> ReduceOp {
-    ReduceOp { name, dtype: DType::F32, doc, identity: identity.to_bits(), within_slice, apply }
+    ReduceOp {
+        name,
+        dtype: DType::F32,
+        doc,
+        identity: identity.to_bits(),
+        within_slice,
+        increasing: true,
+        apply,
+    }
 }
 
 fn f32_op(x: Bits, y: Bits, op: fn(f32, f32) -> f32) -> Bits {
