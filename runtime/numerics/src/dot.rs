@@ -692,6 +692,21 @@ mod tests {
         }
     }
 
+    /// Weights that need no flush say nothing of the stream: 2^-100 times 2^-30 is subnormal, and 32 of them would add up to 2^-125. 2^-66 times
+    /// 2^-30 is not.
+    #[test]
+    fn a_stream_of_tiny_numbers_is_flushed_beside_ordinary_weights() {
+        let elements = |exponent: u16| ((127 - exponent) << 7).to_le_bytes().repeat(32);
+        let mut table = Table::<f32>::new(DType::Bf16, 32, 32);
+        table.set_all(&[&elements(30)]);
+        assert!(table.free);
+        let stream = [elements(100), elements(66)].concat();
+        let packets = Packets::new(DType::Bf16, &stream, 64, 64);
+        let mut sums = [[0; 4]; 2];
+        tree_sums(packets, &[(&[0, 1], &table)], Trees { depth: 5, rows: 1, repeat: 1 }, &mut sums);
+        assert_eq!(sums.map(f32::from_le_bytes), [0.0, 2.0_f32.powi(-91)]);
+    }
+
     #[test]
     fn a_table_forgets_what_stood_in_it() {
         let mut table = Table::<f32>::new(DType::Bf16, 32, 32);

@@ -81,6 +81,19 @@ mod tests {
     use super::*;
     use crate::edges;
 
+    /// 1 and its neighbours have even and odd significands. 1 + 2^-8 is a tie of bf16: a little less or more must not become it.
+    #[test]
+    fn odd_neighbours_by_hand() {
+        let odd = |x: f64| f64_to_odd_f32(x).to_bits();
+        let small = 2.0_f64.powi(-40);
+        assert_eq!(odd(1.0), 0x3f80_0000);
+        assert_eq!((odd(1.0 - small), odd(1.0 + small)), (0x3f7f_ffff, 0x3f80_0001));
+        assert_eq!((odd(-1.0 - small), odd(-1.0 + small)), (0xbf80_0001, 0xbf7f_ffff));
+        let tie = 1.0 + 2.0_f64.powi(-8);
+        assert_eq!((odd(tie - small), odd(tie), odd(tie + small)), (0x3f80_7fff, 0x3f80_8000, 0x3f80_8001));
+        assert_eq!((odd(1e300), odd(f64::INFINITY)), (0x7f7f_ffff, 0x7f80_0000));
+    }
+
     /// Low halves around the tie, and the two ends.
     const LOW_HALVES: [u32; 8] = [0, 1, 0x7ffe, 0x7fff, 0x8000, 0x8001, 0xfffe, 0xffff];
 

@@ -189,6 +189,7 @@ mod tests {
         assert!(holds(Compare::Greater, 1.0e-40, 0.0) && !holds(Compare::Greater, f32::NAN, 0.0));
         // The bits of a negative number are above those of every positive one.
         assert!(holds(Compare::GreaterUnsigned, -1.0, 1.0e30) && holds(Compare::LessUnsigned, 1.0, 2.0));
+        assert!(!holds(Compare::GreaterUnsigned, 2.0, 2.0) && !holds(Compare::LessUnsigned, 2.0, 2.0));
         assert!(holds(Compare::True, f32::NAN, 0.0) && !holds(Compare::False, 1.0, 0.0));
     }
 

@@ -219,6 +219,10 @@ mod tests {
         assert_eq!(distinct.len(), ALU_NAMES.len());
         assert!(ALU_STAGES.iter().all(|name| alu_stage(name).is_some_and(|stage| stage.name() == *name)));
         assert!(alu_ops().all(|op| ALU_STAGES.contains(&op.stage.name())));
+        assert_eq!(
+            format!("{} {:>4} {}", VectorStage::FpDiv, VectorStage::Float, Alu::FxpToFp),
+            "fp_div   fp FxpToFp"
+        );
     }
 
     /// Semantics, "most operations in one pass": logic 5, fxp 4, float 5, clip 3.

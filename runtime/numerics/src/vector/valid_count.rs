@@ -44,3 +44,32 @@ impl Gate {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A gate that sees the low two bits of the slice, and closes from slice 2 on: before it all pass, in it those below 5; beyond none, or
+    /// as many where it is transposed (book 24).
+    #[test]
+    fn gates_by_hand() {
+        let gate = Gate { mask: 3, matches: 2, valid: 5, transposed: false };
+        for (slice, index, open, transposed) in [
+            (1, 4, true, true),
+            (1, 5, true, true),
+            (2, 4, true, true),
+            (2, 5, false, false),
+            (3, 4, false, true),
+            (3, 5, false, false),
+            // The third bit of the slice is not seen.
+            (5, 9, true, true),
+            (6, 4, true, true),
+            (6, 5, false, false),
+            (7, 0, false, true),
+        ] {
+            assert_eq!(gate.is_open(slice, index), open, "slice {slice}, {index}");
+            let gate = Gate { transposed: true, ..gate };
+            assert_eq!(gate.is_open(slice, index), transposed, "transposed, slice {slice}, {index}");
+        }
+    }
+}
