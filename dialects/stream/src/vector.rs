@@ -123,8 +123,8 @@ pub struct Arguments {
     pub mode: &'static ArgMode,
     /// Operand 0 and operand 1, where they are constants.
     pub constants: [Option<Bits>; 2],
-    /// Whether there is a value: the second operand of the operation.
-    pub value: bool,
+    /// How many of the others are values, in the order of the operation's operands after the stream: one at most, or two of three arguments.
+    pub values: usize,
     /// Where the operation applies; its slots give the operand that is no constant, unless they have none.
     pub guards: Option<Guards<Bits>>,
     /// Where the result also replaces the value that was read.
@@ -138,11 +138,11 @@ pub struct Arguments {
 /// C9 and C10 if the guards are at fault.
 pub fn arguments(op: OpRef<'_>, row: &AluOp) -> Result<Arguments, Diagnostic> {
     let mode = mode(op, row)?;
-    let value = operand(op, 1).is_some();
+    let values = op.operands().len().saturating_sub(1);
     let guards = guards(op, row)?;
-    // What fills the one operand that is no constant: the slots of the guards, or the value.
+    // What fills the operands that are no constants: the slots of the guards, or the values.
     let chosen = guards.as_ref().is_some_and(|guards| guards.0.iter().any(|(_, slot)| *slot != Slot::Apply));
-    let mut open = value || chosen;
+    let mut open = values.max(usize::from(chosen));
     let mut constants = [None; 2];
     for ((constant, clause), read) in constants.iter_mut().zip(["constant", "constant1"]).zip(mode.operands())
     {
@@ -151,25 +151,25 @@ pub fn arguments(op: OpRef<'_>, row: &AluOp) -> Result<Arguments, Diagnostic> {
             let message = format!("`{}` in {} has no argument for `{clause}`", row.name, mode.name);
             return Err(op.clause_error("C2", clause, message));
         }
-        if read && constant.is_none() && !std::mem::take(&mut open) {
-            return Err(missing(op, row, mode, clause));
+        if read && constant.is_none() {
+            open = open.checked_sub(1).ok_or_else(|| missing(op, row, mode, clause))?;
         }
     }
-    if open && chosen {
+    if open > 0 && chosen {
         let message = format!(
             "the guards choose an operand, but `{}` in {} has no argument left for it",
             row.name, mode.name
         );
         return Err(op.clause_error("C2", "when", message).fix(Some("leave out `constant`".to_owned())));
     }
-    if open {
+    if open > 0 {
         let message = match op.attr("constant") {
             Some(_) => "both a constant and a register-file operand".to_owned(),
             None => format!("`{}` in {} has no argument for a value", row.name, mode.name),
         };
         return Err(op.error("C2", message));
     }
-    Ok(Arguments { mode, constants, value, guards, write_back: write_back(op)? })
+    Ok(Arguments { mode, constants, values, guards, write_back: write_back(op)? })
 }
 
 /// C11.
@@ -184,6 +184,9 @@ fn write_back(op: OpRef<'_>) -> Result<Option<Guards<Bits>>, Diagnostic> {
     else {
         return Err(refuse("there is no register-file operand to write to"));
     };
+    if op.operands().len() > 2 {
+        return Err(refuse("with two values it is not said which of them is written to"));
+    }
     if op.module.uses(file).len() > 1 {
         let message = "the register file is overwritten here, and another operation reads it";
         return Err(refuse(message).fix(Some("store what the other reads at another address".to_owned())));
@@ -205,6 +208,12 @@ fn guards(op: OpRef<'_>, row: &AluOp) -> Result<Option<Guards<Bits>>, Diagnostic
         let message = "some guards choose an operand, others do not".to_owned();
         return Err(op.clause_error("C9", "when", message));
     }
+    if !bare && op.operands().len() > 2 {
+        let message = "a guard chooses an operand, but both are values".to_owned();
+        return Err(op
+            .clause_error("C9", "when", message)
+            .fix(Some("guards without operands say where it applies".to_owned())));
+    }
     if value != operand(op, 1).is_some() && !bare {
         let message = match value {
             true => "a guard chooses `value`, but the operation has no value operand",
@@ -223,7 +232,7 @@ fn missing(op: OpRef<'_>, row: &AluOp, mode: &ArgMode, clause: &str) -> Diagnost
     let which =
         if row.apply.arity() == 2 && mode.reads_stream() { "the second argument" } else { "an argument" };
     let fix = match operand(op, 1) {
-        Some(_) => format!("add `{clause} N`: one of the operands can be a value"),
+        Some(_) => format!("add `{clause} N` or a second value"),
         None => format!("add `{clause} N`, a `!tm.vrf` operand or a stashed stream"),
     };
     op.error("C2", format!("{which} is missing")).fix(Some(fix))
@@ -291,18 +300,21 @@ pub fn configuration(op: OpRef<'_>) -> Result<(&'static AluOp, Arguments), Diagn
     Ok((row, arguments(op, row)?))
 }
 
-/// Checks that the second operand of `op` is a stash of its pass that no operation before has read: C7.
+/// Checks that operand `index` of `op` is a stash of its pass that no operation before has read, nor `op` itself as the operand before: C7.
 ///
 /// # Errors
 /// What it is instead.
-pub fn check_stashed(op: OpRef<'_>) -> Result<(), Diagnostic> {
-    let stashed = op.operands().get(1).copied();
+pub fn check_stashed(op: OpRef<'_>, index: usize) -> Result<(), Diagnostic> {
+    let stashed = op.operands().get(index).copied();
     if !earlier(op).any(|earlier| earlier.is(&STASH) && earlier.results().first().copied() == stashed) {
         let fix = "stash it before in this pass: `%s = stream.vector_stash %x`".to_owned();
         return Err(op.error("C7", "this stream was not stashed in this pass").fix(Some(fix)));
     }
-    let reads = |earlier: &OpRef<'_>| earlier.operands().get(1).copied() == stashed;
-    match earlier(op).find(reads) {
+    let reads = |op: &OpRef<'_>, most: usize| {
+        op.operands().iter().take(most).skip(1).any(|&value| Some(value) == stashed)
+    };
+    let itself = std::iter::once(op).filter(|op| reads(op, index));
+    match itself.chain(earlier(op).filter(|earlier| reads(earlier, usize::MAX))).next() {
         None => Ok(()),
         Some(first) => {
             Err(op.error("C7", "the stash is read a second time").note("it is read here", Some(first.span())))

@@ -364,7 +364,8 @@ fn branch(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic>
         }
         BranchMode::RegisterFile => {
             let file = operand(op, 1).ok_or_else(|| op.error("C1", "no register file"))?;
-            vector_operand(cx, op, &file, cx.spec("seq.vector_branch", op)?)?
+            let program = vector_operand(cx, op, 1, &file)?;
+            cx.body(cx.spec("seq.vector_branch", op)?, "loops", &visa_sequencer::PROGRAM, program)
         }
     }))
 }
@@ -372,8 +373,9 @@ fn branch(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic>
 fn alu(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
     let (row, Arguments { mode, constants, guards, write_back, .. }) =
         visa_stream::vector::configuration(op)?;
-    let file = operand(op, 1).filter(|value| !value.kind.stream);
-    let mut spec = cx.spec(if file.is_some() { "seq.vector" } else { "hw.vector" }, op)?;
+    let values: Vec<_> = (1..op.operands().len()).filter_map(|index| operand(op, index)).collect();
+    let file = values.iter().any(|value| !value.kind.stream);
+    let mut spec = cx.spec(if file { "seq.vector" } else { "hw.vector" }, op)?;
     spec = cx.word(spec, "op", row.name);
     if row.stage != VectorStage::Fxp {
         spec = cx.word(spec, "stage", row.stage.name());
@@ -392,11 +394,14 @@ fn alu(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
             spec = cx.body(spec, clause, &visa_sequencer::GUARDS, guards);
         }
     }
-    match file {
-        Some(file) => vector_operand(cx, op, &file, spec).map(Some),
-        None if operand(op, 1).is_some() => Ok(Some(spec.clause("stash", cx.ctx.attr(Attr::Unit)))),
-        None => Ok(Some(spec)),
+    for (at, value) in values.iter().enumerate() {
+        let [loops, stash] = if at == 0 { ["loops", "stash"] } else { ["loops1", "stash1"] };
+        spec = match value.kind.stream {
+            true => spec.clause(stash, cx.ctx.attr(Attr::Unit)),
+            false => cx.body(spec, loops, &visa_sequencer::PROGRAM, vector_operand(cx, op, at + 1, value)?),
+        };
     }
+    Ok(Some(spec))
 }
 
 fn filter(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
@@ -409,25 +414,26 @@ fn filter(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic>
     Ok(Some(if live < lanes { cx.int(spec, "lanes", live) } else { spec }))
 }
 
-/// `spec` with the loops over the vector register file.
+/// How operand `index` is read from the vector register file.
 fn vector_operand(
     cx: &StageCx<'_>,
     op: OpRef<'_>,
+    index: usize,
     file: &Tensor,
-    spec: OpSpec,
-) -> Result<OpSpec, Diagnostic> {
+) -> Result<Program, Diagnostic> {
     let (source, _) = types(op)?;
-    let mut plan = vector_alu::register_read(op, file, &source, &cx.free(op, 1), cx.axes)?;
+    let mut plan = vector_alu::register_read(op, file, &source, &cx.free(op, index), cx.axes)?;
     // A packet is read whole; lanes beyond the live ones read on into what follows and are padding.
     let lanes = vector_alu::lanes(op);
     if let Some(inner) = plan.loops.last_mut() {
         inner.limit = lanes;
     }
     plan.packet = lanes;
-    let base = cx.base(op.operands().get(1), file);
-    let bytes = program(&plan, base).in_bytes(DType::I32);
+    let base = cx.base(op.operands().get(index), file);
+    let elements = program(&plan, base);
+    let bytes = elements.in_bytes(DType::I32);
     origin::check(op, &plan, DType::I32, bytes, |program| access::vector(program, cx.machine))?;
-    Ok(loops(cx, spec, &plan, base))
+    Ok(elements)
 }
 
 fn cast(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {

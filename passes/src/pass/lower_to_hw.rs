@@ -192,15 +192,19 @@ fn align(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
 
 fn vector(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let machine = machine(op);
-    let program = bytes(op, DType::I32)?;
-    let program = access::vector(&program, &machine).map_err(|error| error.diagnostic(op.span()))?;
     let mut lowered = spec(op, "hw.vector")?;
-    for clause in ["op", "stage", "mode", "constant", "constant1", "when", "write_back"] {
+    for clause in ["op", "stage", "mode", "constant", "constant1", "when", "write_back", "stash", "stash1"] {
         if let Some(value) = op.attr(clause) {
             lowered = lowered.clause(clause, op.ctx.attr(value));
         }
     }
-    Ok(lowered.clause("vrf", body(op, &visa_hw::attrs::PROGRAM, program)))
+    for (from, to) in [("loops", "vrf"), ("loops1", "vrf1")] {
+        let Some(elements) = op.body::<Program>(from) else { continue };
+        let program = elements.in_bytes(DType::I32).map_err(|error| refuse(op, error))?;
+        let program = access::vector(&program, &machine).map_err(|error| error.diagnostic(op.span()))?;
+        lowered = lowered.clause(to, body(op, &visa_hw::attrs::PROGRAM, program));
+    }
+    Ok(lowered)
 }
 
 fn vector_branch(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {

@@ -322,19 +322,20 @@ impl Run<'_> {
         if function.write_back.is_some() {
             return self.running(op, to, function, &left);
         }
-        let right = if op.operands().len() > 1 { Some(self.even(op, 1, to)?) } else { None };
+        let rights =
+            (1..op.operands().len()).map(|index| self.even(op, index, to)).collect::<Result<Vec<_>, _>>()?;
         let conditional = function.guards.is_some();
         let ids = op.operands().first().and_then(|stream| self.ids.get(stream)).filter(|_| conditional);
-        let axes = [right.as_ref(), ids].into_iter().flatten().fold(left.axes.clone(), union_axes);
-        let strides = |tensor: &Logical| tensor.strides(axes.iter().map(|axis| axis.id));
-        let lefts = strides(&left);
-        let (rights, of_ids) = (right.as_ref().map(strides), ids.map(strides));
-        let element = |tensor: Option<&Logical>, strides: &Option<Vec<usize>>, at: &[usize]| {
-            tensor.zip(strides.as_ref()).map_or(0, |(tensor, strides)| tensor.at(offset(strides, at)))
-        };
+        let axes = rights.iter().chain(ids).fold(left.axes.clone(), union_axes);
+        let with_strides = |tensor| (tensor, Logical::strides(tensor, axes.iter().map(|axis| axis.id)));
+        let (left, ids) = (with_strides(&left), ids.map(with_strides));
+        let rights: Vec<_> = rights.iter().map(with_strides).collect();
+        let element =
+            |(tensor, strides): &(&Logical, Vec<usize>), at: &[usize]| tensor.at(offset(strides, at));
         Logical::tabulate(to.dtype, axes.clone(), op.span(), |at| {
-            let (stream, id) = (left.at(offset(&lefts, at)), element(ids, &of_ids, at) as u8);
-            running::result(function, stream, id, || Some(element(right.as_ref(), &rights, at))).unwrap_or(0)
+            let id = ids.as_ref().map_or(0, |ids| element(ids, at)) as u8;
+            let value = |number: usize| rights.get(number).map(|right| element(right, at));
+            running::result(function, element(&left, at), id, value).unwrap_or(0)
         })
     }
 

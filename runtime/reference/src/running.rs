@@ -89,7 +89,7 @@ impl Running<'_> {
         let value = element(stream, place, &[time, lane])?;
         let id = element(self.ids, place, &[time, lane])? as u8;
         let read = || file.get(&key).copied().or_else(|| element(initial, place, &[time, lane]));
-        let result = result(self.function, value, id, read)?;
+        let result = result(self.function, value, id, |_| read())?;
         if self.function.write_back.as_ref().is_some_and(|guards| guards.slot(id).is_some()) {
             file.insert(key, result);
         }
@@ -97,13 +97,13 @@ impl Running<'_> {
     }
 }
 
-/// What a function makes of an element with an execution id. `value` gives the element of the second operand; if it is asked for and
+/// What a function makes of an element with an execution id. `value` gives the element of each value in turn; if it is asked for and
 /// undefined, so is the result.
 pub(crate) fn result(
     function: &Function,
     stream: Bits,
     id: u8,
-    value: impl FnOnce() -> Option<Bits>,
+    value: impl Fn(usize) -> Option<Bits>,
 ) -> Option<Bits> {
     let Function { apply, mode, constants, guards, .. } = function;
     let slot = match guards {
@@ -114,10 +114,11 @@ pub(crate) fn result(
         },
     };
     let mut operands = constants.map(|constant| constant.unwrap_or(0));
-    if let Some(open) = (0..2).find(|&at| mode.operands()[at] && constants[at].is_none()) {
-        operands[open] = match slot {
+    let open = (0..2).filter(|&at| mode.operands()[at] && constants[at].is_none());
+    for (number, at) in open.enumerate() {
+        operands[at] = match slot {
             Slot::Immediate(bits) => bits,
-            Slot::Apply | Slot::Value => value()?,
+            Slot::Apply | Slot::Value => value(number)?,
         };
     }
     Some(apply.eval(mode, stream, operands))

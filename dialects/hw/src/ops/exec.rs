@@ -215,11 +215,11 @@ impl VectorOrder {
             let message = format!("`{name}` needs {}, which is in use in this pass", row.alu);
             return Err(at(op, stage, "C4", message).note("it is used here", Some(first)));
         }
-        if stage.flag("stash")
-            && let Some(first) = self.stash_read.replace(span)
-        {
-            let message = "the stash is read a second time".to_owned();
-            return Err(at(op, stage, "C4", message).note("it is read here", Some(first)));
+        for _ in ["stash", "stash1"].into_iter().filter(|clause| stage.flag(clause)) {
+            if let Some(first) = self.stash_read.replace(span) {
+                let message = "the stash is read a second time".to_owned();
+                return Err(at(op, stage, "C4", message).note("it is read here", Some(first)));
+            }
         }
         Ok(())
     }

@@ -27,14 +27,14 @@ pub static VECTOR: OpDecl = OpDecl {
     name: "hw.vector",
     summary: "applies one ALU to every element",
     doc: "Every element of the stream becomes what the ALU computes of it and of up to two operands; `mode` says which of them \
-          stands at which place (book 21, argument modes). An operand is a constant, or comes from the ALU's one port: the element \
+          stands at which place (book 21, argument modes). An operand is a constant, or a value from a port: the element \
           at the same place of what the vector register file delivers, one access of a packet's size for each packet (book 20), or \
-          of the stash. With `when` the operation is conditional: the first guard that holds for an element's execution id counts, its \
+          of the stash. Of three arguments two may be values, in the order of the operands (book 21). With `when` the operation is conditional: the first guard that holds for an element's execution id counts, its \
           operand stands where no constant does, and an element for which none holds passes unchanged. With `write_back` the results for \
           whose ids a guard holds also replace the words of the register file that the packet read, before the next packet reads \
           (book 35, section 4).",
     constraints: &[
-        ("C1", "the operands that the mode reads are given, the others are not; one at most is `vrf` or `stash`"),
+        ("C1", "the operands that the mode reads are given, the others are not; each that is no constant is `vrf` or `stash`, the second such one `vrf1` or `stash1`"),
         ("C2", "a constant fits a signed 32-bit integer; that of a float is its bit pattern"),
         ("C3", "the stage has the operation, for elements of the stream's format (book 21)"),
         ("C4", "the loops fit the sequencer, with accesses of one packet (book 07)"),
@@ -43,9 +43,9 @@ pub static VECTOR: OpDecl = OpDecl {
         ("C7", "a packet is 8 elements, in the stages fp and fp_div 4 (book 21)"),
         ("C8", "the stash holds the stream's format, and its packets, split, trimmed, joined or padded to the stream's width (book 21)"),
         ("C9", "the mode is one of an operation with that many arguments (book 21)"),
-        ("C10", "the slots of `when` all have an operand or none has: 3 immediates at most, then the port's; conversions have no `when`"),
+        ("C10", "the slots of `when` all have an operand or none has: 3 immediates at most, then the port's, if there is one value; conversions have no `when`"),
         ("C11", "every guard holds for an execution id that no guard before it takes"),
-        ("C12", "`write_back` has guards without operands, and `vrf` is there"),
+        ("C12", "`write_back` has guards without operands, and `vrf` is there, the only value"),
     ],
     clauses: &[
         ClauseDecl::lead("op", ClauseKind::Word(&ALU_NAMES), "What the ALU computes."),
@@ -57,6 +57,8 @@ pub static VECTOR: OpDecl = OpDecl {
         ClauseDecl::optional("write_back", ClauseKind::Body(&GUARDS), "Where results go to the register file, by execution id."),
         ClauseDecl::optional("vrf", ClauseKind::Body(&PROGRAM), "Addresses in the vector register file, bytes."),
         ClauseDecl::optional("stash", ClauseKind::Flag, "The operand is what the stash holds."),
+        ClauseDecl::optional("vrf1", ClauseKind::Body(&PROGRAM), "The same of the second value."),
+        ClauseDecl::optional("stash1", ClauseKind::Flag, "The second value is what the stash holds."),
     ],
     traits: &[Trait::Inside("hw.exec")],
     verify: Some(|op, _| read(op).map(drop)),
@@ -71,12 +73,16 @@ enum Source {
     /// The mode does not read it.
     Unused,
     Constant(Bits),
-    Port,
+    /// The value of that port.
+    Port(usize),
     /// The slot of the guard that holds.
     Chosen,
 }
 
-/// What the ALU's port reads.
+/// The clauses of the first value and of the second: in the register file, in the stash.
+const VALUES: [[&str; 2]; 2] = [["vrf", "stash"], ["vrf1", "stash1"]];
+
+/// What a port of the ALU reads.
 enum Port {
     Vrf(Loops),
     Stash,
@@ -88,7 +94,8 @@ struct Vector {
     stage: VectorStage,
     mode: &'static ArgMode,
     sources: [Source; 2],
-    port: Option<Port>,
+    /// The values, one for each operand that is no constant and that no guard chooses.
+    ports: Vec<Port>,
     guards: Option<Guards<Bits>>,
     write_back: Option<Guards<i32>>,
 }
@@ -112,22 +119,19 @@ fn read(op: OpRef<'_>) -> Result<Vector, Diagnostic> {
     let stage = stage(op).ok_or_else(|| op.clause_error("C3", "stage", "no such stage"))?;
     let row = row(op, stage)?;
     let mode = mode(op, row)?;
-    let port = port(op)?;
-    let guards = guards(op, row, port.is_some())?;
-    let filler = match guards.as_ref().is_some_and(|guards| guards.0.iter().any(|(_, slot)| *slot != Slot::Apply)) {
-        true => Some(Source::Chosen),
-        false => port.as_ref().map(|_| Source::Port),
-    };
-    let mut free = filler;
+    let ports = ports(op)?;
+    let guards = guards(op, row, ports.len())?;
+    let chosen = guards.as_ref().is_some_and(|guards| guards.0.iter().any(|(_, slot)| *slot != Slot::Apply));
+    let fillers = if chosen { vec![Source::Chosen] } else { (0..ports.len()).map(Source::Port).collect() };
+    let mut free = fillers.into_iter();
     let mut sources = [Source::Unused; 2];
     for ((source, clause), read) in sources.iter_mut().zip(["constant", "constant1"]).zip(mode.operands()) {
         *source = match (read, constant(op, clause)?) {
             (true, Some(bits)) => Source::Constant(bits),
-            (true, None) if let Some(filler) = free.take() => filler,
-            (true, None) => {
-                let message = format!("there is no operand, expected `{clause}`, `vrf` or `stash`");
-                return Err(op.error("C1", message));
-            }
+            (true, None) => free.next().ok_or_else(|| {
+                let [vrf, stash] = VALUES[ports.len().min(1)];
+                op.error("C1", format!("there is no operand, expected `{clause}`, `{vrf}` or `{stash}`"))
+            })?,
             (false, None) => Source::Unused,
             (false, Some(_)) => {
                 let message = format!("`{clause}` is there, but `{}` does not read it", mode.name);
@@ -135,16 +139,18 @@ fn read(op: OpRef<'_>) -> Result<Vector, Diagnostic> {
             }
         };
     }
-    if let Some(filler) = free {
-        let port = if op.flag("stash") { "stash" } else { "vrf" };
-        let clause = if matches!(filler, Source::Chosen) { "when" } else { port };
+    if let Some(filler) = free.next() {
+        let clause = match filler {
+            Source::Port(number) => VALUES[number].into_iter().find(|clause| op.attr(clause).is_some()).unwrap_or("vrf"),
+            Source::Chosen | Source::Constant(_) | Source::Unused => "when",
+        };
         let message = match op.attr("constant") {
             Some(_) => format!("`constant` and `{clause}` are both there, expected one of them"),
             None => format!("`{clause}` is there, but `{}` reads no operand", mode.name),
         };
         return Err(op.clause_error("C1", clause, message));
     }
-    Ok(Vector { span: op.span(), name: row.name, stage, mode, sources, port, guards, write_back: write_back(op)? })
+    Ok(Vector { span: op.span(), name: row.name, stage, mode, sources, ports, guards, write_back: write_back(op)? })
 }
 
 fn mode(op: OpRef<'_>, row: &AluOp) -> Result<&'static ArgMode, Diagnostic> {
@@ -164,17 +170,30 @@ fn constant(op: OpRef<'_>, clause: &str) -> Result<Option<Bits>, Diagnostic> {
     Ok(Some(constant.cast_unsigned()))
 }
 
-fn port(op: OpRef<'_>) -> Result<Option<Port>, Diagnostic> {
-    match (op.attr("vrf").is_some(), op.flag("stash")) {
-        (true, true) => Err(op.clause_error("C1", "stash", "`vrf` and `stash` are both there, expected one of them")),
-        (true, false) => register_file(op).map(|loops| Some(Port::Vrf(loops))),
-        (false, true) => Ok(Some(Port::Stash)),
-        (false, false) => Ok(None),
+/// The values, first to last.
+fn ports(op: OpRef<'_>) -> Result<Vec<Port>, Diagnostic> {
+    let mut ports = Vec::new();
+    for (number, [vrf, stash]) in VALUES.into_iter().enumerate() {
+        let port = match (op.attr(vrf).is_some(), op.flag(stash)) {
+            (true, true) => {
+                let message = format!("`{vrf}` and `{stash}` are both there, expected one of them");
+                return Err(op.clause_error("C1", stash, message));
+            }
+            (true, false) => Port::Vrf(register_file(op, vrf)?),
+            (false, true) => Port::Stash,
+            (false, false) => continue,
+        };
+        if ports.len() < number {
+            let clause = if op.flag(stash) { stash } else { vrf };
+            return Err(op.clause_error("C1", clause, format!("`{clause}` is the second value, but there is no first")));
+        }
+        ports.push(port);
     }
+    Ok(ports)
 }
 
 /// C10 and C11.
-fn guards(op: OpRef<'_>, row: &AluOp, port: bool) -> Result<Option<Guards<Bits>>, Diagnostic> {
+fn guards(op: OpRef<'_>, row: &AluOp, ports: usize) -> Result<Option<Guards<Bits>>, Diagnostic> {
     let Some(written) = op.body::<Guards<i32>>("when") else { return Ok(None) };
     let refuse = |message: String| Err(op.clause_error("C10", "when", message));
     if row.from != row.to {
@@ -185,8 +204,12 @@ fn guards(op: OpRef<'_>, row: &AluOp, port: bool) -> Result<Option<Guards<Bits>>
     if bare && has(|slot| *slot != Slot::Apply) {
         return refuse("some guards choose an operand, others do not".to_owned());
     }
-    if !bare && value != port {
-        return refuse(format!("`value` is {}chosen, but the port {}", if value { "" } else { "not " }, if port { "reads" } else { "does not read" }));
+    if !bare && ports > 1 {
+        return refuse("a guard chooses an operand, but both are values".to_owned());
+    }
+    if !bare && value != (ports == 1) {
+        let (chosen, reads) = (if value { "" } else { "not " }, if ports == 1 { "reads" } else { "does not read" });
+        return refuse(format!("`value` is {chosen}chosen, but the port {reads}"));
     }
     match written.check(machine(op).limits.vector_immediates, IdSet::MAX) {
         Ok(()) => written.try_map(|value| Ok(value.cast_unsigned())).map(Some),
@@ -202,6 +225,9 @@ fn write_back(op: OpRef<'_>) -> Result<Option<Guards<i32>>, Diagnostic> {
     if op.attr("vrf").is_none() {
         return refuse("there is no `vrf` to write to".to_owned());
     }
+    if VALUES[1].into_iter().any(|clause| op.attr(clause).is_some()) {
+        return refuse("there are two values, expected `vrf` alone".to_owned());
+    }
     if written.0.iter().any(|(_, slot)| *slot != Slot::Apply) {
         return refuse("a guard of `write_back` has no operand".to_owned());
     }
@@ -211,10 +237,10 @@ fn write_back(op: OpRef<'_>) -> Result<Option<Guards<i32>>, Diagnostic> {
     }
 }
 
-/// The loops of the clause `vrf`, whose accesses are packets of 8 or 4 lanes: C4 and C5.
-pub(crate) fn register_file(op: OpRef<'_>) -> Result<Loops, Diagnostic> {
+/// The loops of a clause that reads the vector register file, whose accesses are packets of 8 or 4 lanes: C4 and C5.
+pub(crate) fn register_file(op: OpRef<'_>, clause: &'static str) -> Result<Loops, Diagnostic> {
     let machine = machine(op);
-    let written = Written::read(op, "vrf")?;
+    let written = Written::read(op, clause)?;
     let flit = machine.limits.flit_bytes;
     written.sequencer("C4", &[flit / 2, flit])?;
     written.within("C5", machine.memory.vrf_bytes, "the vector register file")?;
@@ -252,35 +278,40 @@ fn reread<'a, T: Copy>(items: &'a [T], stash: &Stash, stream: Flow, fill: T) -> 
     }
 }
 
+/// The word that a port delivers for an element.
+fn delivered(port: &[[u8; 4]], at: usize) -> Bits {
+    port.get(at).map_or(0, |word| Bits::from_le_bytes(*word))
+}
+
 impl Vector {
-    fn check_port(&self, input: &Wire) -> Result<(), Mismatch> {
-        match &self.port {
-            Some(Port::Vrf(loops)) if loops.program.packet != input.packet => {
+    fn check_port(port: &Port, [vrf, stash]: [&'static str; 2], input: &Wire) -> Result<(), Mismatch> {
+        match port {
+            Port::Vrf(loops) if loops.program.packet != input.packet => {
                 let message =
                     format!("accesses of {} bytes, expected packets of {}", loops.program.packet, input.packet);
-                Err(Mismatch::new("C4", "vrf", message))
+                Err(Mismatch::new("C4", vrf, message))
             }
-            Some(Port::Vrf(loops)) if loops.accesses() != input.packets => {
+            Port::Vrf(loops) if loops.accesses() != input.packets => {
                 let message =
                     format!("the loops make {} accesses, expected {}, one a packet", loops.accesses(), input.packets);
-                Err(Mismatch::new("C6", "vrf", message))
+                Err(Mismatch::new("C6", vrf, message))
             }
-            Some(Port::Stash) if !input.stash.is_some_and(|(dtype, flow)| dtype == input.dtype && Reread::of(flow, input.flow()).is_some()) => {
+            Port::Stash if !input.stash.is_some_and(|(dtype, flow)| dtype == input.dtype && Reread::of(flow, input.flow()).is_some()) => {
                 let found = match input.stash {
                     Some((dtype, flow)) => format!("{} packets of {} bytes of {dtype}", flow.packets, flow.packet),
                     None => "nothing".to_owned(),
                 };
                 let Wire { dtype, packets, packet, .. } = input;
                 let message = format!("the stash holds {found}, the stream is {packets} packets of {packet} bytes of {dtype}");
-                Err(Mismatch::new("C8", "stash", message))
+                Err(Mismatch::new("C8", stash, message))
             }
-            Some(Port::Vrf(_) | Port::Stash) | None => Ok(()),
+            Port::Vrf(_) | Port::Stash => Ok(()),
         }
     }
 
-    /// What the port delivers, element by element.
-    fn operand<'a>(&self, memory: &SliceMemory, stash: Option<&'a Stash>, stream: Flow) -> Cow<'a, [u8]> {
-        match &self.port {
+    /// What a port delivers, element by element; nothing where it is not used.
+    fn operand<'a>(&self, number: usize, memory: &SliceMemory, stash: Option<&'a Stash>, stream: Flow) -> Cow<'a, [u8]> {
+        match self.ports.get(number) {
             None => Cow::Borrowed(&[]),
             Some(Port::Stash) => stash.map_or(Cow::Borrowed(&[]), |stash| reread(&stash.bytes, stash, stream, 0)),
             Some(Port::Vrf(loops)) => {
@@ -292,61 +323,61 @@ impl Vector {
     }
 
     /// Applies the ALU to every element of `bytes`.
-    fn apply(&self, row: &AluOp, bytes: &mut [u8], port: &[u8], ids: &[u8]) {
-        if let Some(guards) = &self.guards {
-            return self.apply_guarded(row, guards, bytes, port, ids);
-        }
+    fn apply(&self, row: &AluOp, bytes: &mut [u8], ports: [&[u8]; 2], ids: &[u8]) {
+        let ports = ports.map(|port| port.as_chunks::<4>().0);
         let (elements, _) = bytes.as_chunks_mut::<4>();
+        if let Some(guards) = &self.guards {
+            return self.apply_guarded(row, guards, elements, ports, ids);
+        }
         let constant = |source| if let Source::Constant(bits) = source { bits } else { 0 };
         let constants = self.sources.map(constant);
-        let at_port = self.sources.map(|source| matches!(source, Source::Port));
-        if port.is_empty() {
+        if ports[0].is_empty() {
             for element in elements {
                 *element = row.apply.eval(self.mode, Bits::from_le_bytes(*element), constants).to_le_bytes();
             }
             return;
         }
-        let (operands, _) = port.as_chunks::<4>();
-        let pairs = elements.iter_mut().zip(operands);
         // The usual case without its choices.
         if let (Apply::Binary(apply), true) = (row.apply, self.mode == default_mode(2)) {
-            for (element, operand) in pairs {
+            for (element, operand) in elements.iter_mut().zip(ports[0]) {
                 *element = apply(Bits::from_le_bytes(*element), Bits::from_le_bytes(*operand)).to_le_bytes();
             }
             return;
         }
-        for (element, operand) in pairs {
-            let operand = Bits::from_le_bytes(*operand);
-            let operands = [0, 1].map(|at| if at_port[at] { operand } else { constants[at] });
-            *element = row.apply.eval(self.mode, Bits::from_le_bytes(*element), operands).to_le_bytes();
-        }
-    }
-
-    /// Applies the ALU where a guard holds.
-    fn apply_guarded(&self, row: &AluOp, guards: &Guards<Bits>, bytes: &mut [u8], port: &[u8], ids: &[u8]) {
-        let slots: [Option<Slot<Bits>>; 16] = std::array::from_fn(|id| guards.slot(id as u8).copied());
-        let ((elements, _), (ports, _)) = (bytes.as_chunks_mut::<4>(), port.as_chunks::<4>());
         for (at, element) in elements.iter_mut().enumerate() {
-            let Some(slot) = slots[usize::from(ids.get(at).copied().unwrap_or(0) & 15)] else { continue };
-            let port = || ports.get(at).map_or(0, |port| Bits::from_le_bytes(*port));
-            let operands = self.sources.map(|source| match (source, slot) {
-                (Source::Unused, _) => 0,
-                (Source::Constant(bits), _) | (Source::Chosen, Slot::Immediate(bits)) => bits,
-                (Source::Port, _) | (Source::Chosen, Slot::Value | Slot::Apply) => port(),
+            let operands = self.sources.map(|source| match source {
+                Source::Constant(bits) => bits,
+                Source::Port(number) => delivered(ports[number], at),
+                Source::Unused | Source::Chosen => 0,
             });
             *element = row.apply.eval(self.mode, Bits::from_le_bytes(*element), operands).to_le_bytes();
         }
     }
 
-    /// The arguments that an element with this id has: of its own and of the port's element, which it depends on.
+    /// Applies the ALU where a guard holds.
+    fn apply_guarded(&self, row: &AluOp, guards: &Guards<Bits>, elements: &mut [[u8; 4]], ports: [&[[u8; 4]]; 2], ids: &[u8]) {
+        let slots: [Option<Slot<Bits>>; 16] = std::array::from_fn(|id| guards.slot(id as u8).copied());
+        for (at, element) in elements.iter_mut().enumerate() {
+            let Some(slot) = slots[usize::from(ids.get(at).copied().unwrap_or(0) & 15)] else { continue };
+            let operands = self.sources.map(|source| match (source, slot) {
+                (Source::Unused, _) => 0,
+                (Source::Constant(bits), _) | (Source::Chosen, Slot::Immediate(bits)) => bits,
+                (Source::Port(number), _) => delivered(ports[number], at),
+                (Source::Chosen, Slot::Value | Slot::Apply) => delivered(ports[0], at),
+            });
+            *element = row.apply.eval(self.mode, Bits::from_le_bytes(*element), operands).to_le_bytes();
+        }
+    }
+
+    /// The arguments that an element with this id has: of its own and of the ports' elements, which it depends on.
     fn depends(&self, id: u8) -> (bool, bool) {
         let own = self.mode.reads_stream();
         match &self.guards {
-            None => (own, self.port.is_some()),
+            None => (own, !self.ports.is_empty()),
             Some(guards) => match guards.slot(id) {
                 None => (true, false),
                 Some(Slot::Immediate(_)) => (own, false),
-                Some(Slot::Apply | Slot::Value) => (own, self.port.is_some()),
+                Some(Slot::Apply | Slot::Value) => (own, !self.ports.is_empty()),
             },
         }
     }
@@ -366,18 +397,23 @@ impl Vector {
         }
     }
 
-    /// The marks of what the port delivers.
+    /// The marks of what the ports deliver: of a byte of one and of the other, if there are two.
     fn port_marks(&self, memory: &SliceMemory, stream: &Stream) -> Vec<Taint> {
+        let mut all = self.ports.iter().map(|port| Self::marks_of(port, memory, stream));
+        let Some(first) = all.next() else { return Vec::new() };
+        all.fold(first, |first, second| first.into_iter().zip(second).map(|(first, second)| first.or(second)).collect())
+    }
+
+    fn marks_of(port: &Port, memory: &SliceMemory, stream: &Stream) -> Vec<Taint> {
         let mut marks = Vec::new();
-        match &self.port {
-            None => {}
-            Some(Port::Stash) => {
+        match port {
+            Port::Stash => {
                 let stash = stream.lanes.as_ref().and_then(|lanes| lanes.stash.as_ref());
                 let flow = flow(stream.bytes.len(), stream.packet);
                 let read = stash.and_then(|stash| Some(reread(stash.taint.as_ref()?, stash, flow, Taint::NEVER_WRITTEN)));
                 marks.extend(read.iter().flat_map(|marks| marks.iter()));
             }
-            Some(Port::Vrf(loops)) => {
+            Port::Vrf(loops) => {
                 for run in loops.runs() {
                     memory.vrf.read_taint(run.clone(), Taint::NEVER_WRITTEN, &mut marks);
                 }
@@ -398,7 +434,7 @@ impl Vector {
             let range = address..address + packet.len();
             let mut port = Vec::with_capacity(size);
             file.read(range.clone(), &mut port);
-            self.apply(row, packet, &port, lanes.ids.get(first..).unwrap_or_default());
+            self.apply(row, packet, [&port, &[]], lanes.ids.get(first..).unwrap_or_default());
             let marks = input.taint.as_mut().and_then(|marks| marks.get_mut(number * size..number * size + packet.len()));
             let mut marks = marker.as_mut().zip(marks).map(|(marker, marks)| {
                 let mut port = Vec::with_capacity(size);
@@ -446,22 +482,25 @@ impl Stage for Vector {
             let message = format!("the stage {} takes packets of {wanted} bytes, found {}", self.stage, input.packet);
             return Err(Mismatch::new("C7", "stage", message));
         }
-        self.check_port(&input)?;
+        for (port, clauses) in self.ports.iter().zip(VALUES) {
+            Self::check_port(port, clauses, &input)?;
+        }
         Ok(Wire { dtype: row.to, ..input })
     }
 
     fn run(&self, cx: RunCx<'_>, memory: &SliceMemory, mut input: Stream) -> Stream {
         let Some(row) = alu_op(self.stage, self.name, input.dtype) else { return input };
         input.dtype = row.to;
-        if let (Some(Port::Vrf(loops)), Some(_)) = (&self.port, &self.write_back) {
+        if let (Some(Port::Vrf(loops)), Some(_)) = (self.ports.first(), &self.write_back) {
             self.run_writing(cx, (row, loops), &memory.vrf, &mut input);
             return input;
         }
         let stash = input.lanes.as_ref().and_then(|lanes| lanes.stash.as_ref());
-        let port = self.operand(memory, stash, flow(input.bytes.len(), input.packet));
+        let flow = flow(input.bytes.len(), input.packet);
+        let ports = [0, 1].map(|number| self.operand(number, memory, stash, flow));
         let ids = input.lanes.as_ref().map_or(&[][..], |lanes| &lanes.ids);
-        self.apply(row, &mut input.bytes, &port, ids);
-        drop(port);
+        self.apply(row, &mut input.bytes, [&ports[0], &ports[1]], ids);
+        drop(ports);
         if let Some(mut marker) = cx.marker() {
             let port = self.port_marks(memory, &input);
             if let Some(marks) = &mut input.taint {
@@ -477,12 +516,13 @@ impl Stage for Vector {
     }
 
     fn accesses(&self) -> Vec<Access> {
-        match &self.port {
-            Some(Port::Vrf(loops)) => {
+        let of_port = |port: &Port| match port {
+            Port::Vrf(loops) => {
                 let access = |write| Access { space: Space::Vrf, write, range: loops.extent() };
                 [Some(access(false)), self.write_back.is_some().then(|| access(true))].into_iter().flatten().collect()
             }
-            Some(Port::Stash) | None => Vec::new(),
-        }
+            Port::Stash => Vec::new(),
+        };
+        self.ports.iter().flat_map(of_port).collect()
     }
 }

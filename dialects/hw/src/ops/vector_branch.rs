@@ -77,7 +77,7 @@ fn read(op: OpRef<'_>) -> Result<VectorBranch, Diagnostic> {
     let mode = match &*word {
         "toggle" => Mode::Toggle(toggle(op)?),
         "comparison" => Mode::Comparison(comparisons(op)?),
-        "vrf" => Mode::Vrf(register_file(op)?),
+        "vrf" => Mode::Vrf(register_file(op, "vrf")?),
         "valid_count" => Mode::ValidCount,
         other => return Err(op.error("C1", format!("found branch mode `{other}`, expected one that this operation lists"))),
     };

@@ -48,8 +48,8 @@ pub static ALIGN: OpDecl = OpDecl {
 /// `seq.vector`.
 pub static VECTOR: OpDecl = OpDecl {
     name: "seq.vector",
-    summary: "An elementwise operation of which one operand is read from the vector register file in nested loops.",
-    doc: "The packet is the elements of the stream's packet, 8 or 4 (book 21).",
+    summary: "An elementwise operation of which an operand is read from the vector register file in nested loops.",
+    doc: "The packet is the elements of the stream's packet, 8 or 4 (book 21). Of two values each is read in loops or from the stash.",
     clauses: &[
         ClauseDecl::lead("op", ClauseKind::Str, "the operation"),
         ClauseDecl::default("stage", ClauseKind::Word(&ALU_STAGES), "fxp", "the stage that holds the ALU"),
@@ -58,7 +58,10 @@ pub static VECTOR: OpDecl = OpDecl {
         ClauseDecl::optional("constant1", ClauseKind::Int, "operand 1, as `hw.vector` has it"),
         ClauseDecl::optional("when", ClauseKind::Body(&GUARDS), "where it applies, as `hw.vector` has it"),
         ClauseDecl::optional("write_back", ClauseKind::Body(&GUARDS), "where the result goes to the register file, as `hw.vector` has it"),
-        ClauseDecl::required("loops", LOOPS, "addresses in elements of 32 bits"),
+        ClauseDecl::optional("loops", LOOPS, "the first value: addresses in elements of 32 bits"),
+        ClauseDecl::optional("loops1", LOOPS, "the second value: addresses in elements of 32 bits"),
+        ClauseDecl::optional("stash", ClauseKind::Flag, "the first value is what the stash holds"),
+        ClauseDecl::optional("stash1", ClauseKind::Flag, "the second value is what the stash holds"),
     ],
     traits: &[Trait::Inside("hw.exec")],
     example: "seq.vector MulInt, loops [8 : 1] : 8",

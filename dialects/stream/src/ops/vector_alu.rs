@@ -18,6 +18,7 @@ use visa_numerics::{ARG_MODE_NAMES, CLIP_NAMES, DType, FP_DIV_NAMES, FP_NAMES, F
 const WAY8: OperandDecl = OperandDecl::one("stream", &["stream.vector", "stream.pair"]);
 const WAY4: OperandDecl = OperandDecl::one("stream", &["stream.vector4", "stream.pair4"]);
 const VALUE: OperandDecl = OperandDecl::optional("operand", &["tm.vrf", "stream.vector", "stream.vector4"]);
+const VALUE1: OperandDecl = OperandDecl::optional("operand1", &["tm.vrf", "stream.vector", "stream.vector4"]);
 const MODE: ClauseDecl =
     ClauseDecl::optional("mode", ClauseKind::Word(&ARG_MODE_NAMES), "which argument is the stream (0), operand 0 (1) and operand 1 (2)");
 const CONSTANT: ClauseDecl =
@@ -38,7 +39,8 @@ const fn op_clause(names: &'static [&'static str]) -> ClauseDecl {
     ClauseDecl::lead("op", ClauseKind::Word(names), "the operation")
 }
 
-const DOC: &str = "The other arguments than the stream are constants, or one of them a value: an element of the vector register file, \
+const DOC: &str = "The other arguments than the stream are constants, or one of them a value (of three arguments both, the first value is the first \
+                   that is no constant): an element of the vector register file, \
                    the one with the same index, along axes that the register file does not depend on the same for all; or the same \
                    element of a stream stashed before in this pass (book 21; semantics in docs/numerics.md). With `when` the operation \
                    is conditional: where no guard holds, the element passes unchanged. With `write_back` the \
@@ -48,7 +50,7 @@ const DOC: &str = "The other arguments than the stream are constants, or one of 
 /// What all operations of this file keep.
 const CONSTRAINTS: &[(&str, &str)] = &[
     ("C1", "the operation works on the stream's format (book 21)"),
-    ("C2", "every operand that the mode reads is given, as a constant or, one of them, as a value; no other is"),
+    ("C2", "every operand that the mode reads is given, as a constant or as a value; no other is (book 21: pairs of operands)"),
     ("C3", "the stages stand in the engine's order, and each ALU is used once a pass (book 21)"),
     ("C4", "the register file lies in the same chips, clusters and slices, in the same format"),
     ("C5", "the register file holds every element asked for, a packet at a time (book 21)"),
@@ -95,7 +97,7 @@ pub static FXP_DECL: OpDecl = OpDecl {
 pub static FP_DECL: OpDecl = OpDecl {
     name: "stream.vector_fp",
     summary: "A floating-point operation or function of every element, 4 lanes wide.",
-    operands: &[WAY4, VALUE],
+    operands: &[WAY4, VALUE, VALUE1],
     clauses: &[op_clause(&FP_NAMES), MODE, CONSTANT, CONSTANT1, WHEN, WRITE_BACK],
     infer: Some(|op| next_stage(op, true, None)),
     example: "%x = stream.vector_fp FmaF %n constant 2, constant1 0.5",
@@ -190,17 +192,20 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     if arguments.write_back.is_some() {
         check_running(op, cx)?;
     }
-    match operand(op, 1).filter(|_| arguments.value) {
-        None => Ok(()),
-        Some(file) if !file.kind.stream => {
-            let source = input(op)?;
-            if source.dtype != file.dtype {
-                return Err(op.error("C4", format!("the stream is `{}`, the register file `{}`", source.dtype, file.dtype)));
-            }
-            verify_register_file(op, 1, &file, lanes(op), cx)
-        }
-        Some(stash) => verify_stash(op, &stash, cx),
+    (1..=arguments.values).try_for_each(|index| verify_value(op, index, cx))
+}
+
+/// C4, C5 and C7 of operand `index`, if it has a type.
+fn verify_value(op: OpRef<'_>, index: usize, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
+    let Some(value) = operand(op, index) else { return Ok(()) };
+    if value.kind.stream {
+        return verify_stash(op, index, &value, cx);
     }
+    let source = input(op)?;
+    if source.dtype != value.dtype {
+        return Err(op.error("C4", format!("the stream is `{}`, the register file `{}`", source.dtype, value.dtype)));
+    }
+    verify_register_file(op, index, &value, lanes(op), cx)
 }
 
 /// C12: every packet that the engine runs is one of the stream's elements, each once.
@@ -287,10 +292,10 @@ pub fn lanes(op: OpRef<'_>) -> u64 {
 }
 
 /// C7.
-fn verify_stash(op: OpRef<'_>, stash: &Tensor, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
+fn verify_stash(op: OpRef<'_>, index: usize, stash: &Tensor, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let axes = &axes(cx).0;
     let source = input(op)?;
-    vector::check_stashed(op)?;
+    vector::check_stashed(op, index)?;
     if source.dtype != stash.dtype {
         return Err(op.error("C7", format!("the stash holds `{}`, the stream is `{}`", stash.dtype, source.dtype)));
     }
