@@ -59,6 +59,14 @@ impl Loops {
         }
     }
 
+    /// [`Loops::read`] with every address `start` bytes further.
+    pub(crate) fn read_from(&self, start: usize, bank: &Bank, out: &mut Vec<u8>) {
+        match start {
+            0 => self.read(bank, out),
+            _ => self.runs().iter().for_each(|run| bank.read(run.start + start..run.end + start, out)),
+        }
+    }
+
     /// From the first byte touched to one past the last.
     pub(crate) fn extent(&self) -> Range<u64> {
         let (start, end) = self.program.extent().unwrap_or_default();

@@ -304,6 +304,8 @@ pub struct RunCx<'a> {
     pub shadow: Option<&'a TaintLog>,
     /// The number of the operation whose stage runs, for its marks.
     pub op: u32,
+    /// The chip that it runs on.
+    pub chip: usize,
     /// The slice that it runs in, counted through the chip's clusters.
     pub slice: usize,
 }

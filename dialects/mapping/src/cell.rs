@@ -13,7 +13,8 @@
 //! an index that meets padding is dropped; where none is left, the strictest padding that was met decides.
 //!
 //! Coordinates of a skewed axis (`B' = B - A`) are kept as they are: which B they mean depends on A, which another
-//! mapping of the same tensor may hold. [`Index::resolved`] answers for a mapping that stands alone.
+//! mapping of the same tensor may hold. Every live position of a mapping is written in the same skewed axes, those that its text names
+//! ([`crate::skewed_names`]), also where they are at 0. [`Index::resolved`] answers for a mapping that stands alone.
 
 use std::ops::ControlFlow;
 
@@ -84,6 +85,16 @@ impl Index {
         self.add(axis, coordinate);
     }
 
+    /// The same index with these axes shown also where they are at 0, for messages.
+    fn written_in(mut self, axes: &[AxisId]) -> Index {
+        for &axis in axes {
+            if let Err(at) = self.0.binary_search_by_key(&axis, |entry| entry.0) {
+                self.0.insert(at, (axis, 0));
+            }
+        }
+        self
+    }
+
     /// The non-zero coordinates, in order of axis declaration.
     pub fn iter(&self) -> impl Iterator<Item = (AxisId, u64)> {
         self.0.iter().copied()
@@ -109,6 +120,17 @@ pub enum Cell {
     Shared(Vec<Index>),
     /// Padding.
     Pad(PadKind),
+}
+
+impl Cell {
+    /// The same cell with these axes shown also where they are at 0, for messages.
+    pub(crate) fn written_in(self, axes: &[AxisId]) -> Cell {
+        match self {
+            Cell::Live(index) => Cell::Live(index.written_in(axes)),
+            Cell::Shared(all) => Cell::Shared(all.into_iter().map(|index| index.written_in(axes)).collect()),
+            Cell::Pad(kind) => Cell::Pad(kind),
+        }
+    }
 }
 
 /// A cell as messages show it: `A=1, B=7`, `zero padding`, or `nothing` when out of bounds. Indices that share a

@@ -48,7 +48,8 @@ pub fn complement(map: &Digits, axes: &Axes) -> Result<Digits, ComplementError> 
             all = Digits::concat(&Digits::of(digit), &all).map_err(ComplementError::Digits)?;
         }
     }
-    Ok(all)
+    // Of the skewed axes, those that something is left of.
+    Ok(all.written_in(map.skewed()).without_offset())
 }
 
 /// The factors of an axis between and above the digits that are held, minor first.

@@ -236,7 +236,7 @@ impl Composer {
         for part in self.result {
             all = Digits::concat(&Digits::of(part.digit), &all)?;
         }
-        Ok(all)
+        Ok(all.written_in(f.skewed()).written_in(g.skewed()))
     }
 }
 

@@ -11,6 +11,9 @@
 //! offset plus steps. An axis with an offset never leaves its axis (a mapping that would is [`Ragged`]), so where on the
 //! way down the offset is added makes no difference.
 //!
+//! And it names the *skewed axes* that the mapping is written in: `B' = 1` of `B' = B - A` has no digit along `B'`, and still says that
+//! B is A, not 0. A mapping names the same ones at each live position, so they are a part of the form and not of a cell.
+//!
 //! # Canonical digits
 //! 1. extent >= 2, and 1 <= live <= extent;
 //! 2. a digit has no axis and stride 0 exactly when all its live positions hold the empty index; a digit
@@ -70,6 +73,8 @@ pub struct Digit {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Digits {
     offset: Vec<Offset>,
+    /// The skewed axes that it is written in, in order.
+    skewed: Vec<AxisId>,
     digits: Vec<Digit>,
 }
 
@@ -162,7 +167,10 @@ fn push_terms(expr: &Expr, axes: &Axes, all: &mut Digits, size: &mut u64) -> Opt
 fn one_digit(expr: &Expr, axes: &Axes) -> Option<Digit> {
     let inner = |inner: &Expr| one_digit(inner, axes);
     match expr {
-        Expr::Axis(name) => axes.id(name).map(|id| Digit::axis(id, axes.size(id)).normal()),
+        Expr::Axis(name) => {
+            let plain = axes.id(name).filter(|&id| axes.skew(id).is_none());
+            plain.map(|id| Digit::axis(id, axes.size(id)).normal())
+        }
         Expr::Literal(n) => (1..=MAX_SIZE).contains(n).then(|| Digit::bare(*n, *n, PadKind::Top)),
         Expr::Stride { inner: of, n } => {
             let digit = inner(of)?;
@@ -194,7 +202,8 @@ fn derive(expr: &Expr, axes: &Axes) -> Result<Digits, DigitsError> {
     Ok(match expr {
         Expr::Axis(axis) => {
             let id = axes.resolve(axis)?;
-            Digits::of(Digit::axis(id, axes.size(id)))
+            let skewed = axes.skew(id).map(|_| id).into_iter().collect();
+            Digits { skewed, ..Digits::of(Digit::axis(id, axes.size(id))) }
         }
         Expr::Alias(alias) => derive(axes.alias(alias)?, axes)?,
         Expr::Literal(n) => Digits::of(Digit::bare(*n, *n, PadKind::Top)),
@@ -318,7 +327,7 @@ impl Digits {
     pub fn of(digit: Digit) -> Digits {
         match digit.extent {
             1 => Digits::unit(),
-            _ => Digits { offset: Vec::new(), digits: vec![digit.normal()] },
+            _ => Digits { digits: vec![digit.normal()], ..Digits::default() },
         }
     }
 
@@ -332,9 +341,26 @@ impl Digits {
         &self.offset
     }
 
-    /// The same digits from the empty index on.
-    pub fn without_offset(self) -> Digits {
-        Digits { offset: Vec::new(), ..self }
+    /// The skewed axes that the mapping is written in, in order of declaration, those at coordinate 0 among them: a tensor with
+    /// `B' = B - A` holds B = A where B' is 0 (book 03).
+    pub fn skewed(&self) -> &[AxisId] {
+        &self.skewed
+    }
+
+    /// The same digits from the empty index on, written in the skewed axes that they move along.
+    pub fn without_offset(mut self) -> Digits {
+        self.offset.clear();
+        self.skewed.retain(|axis| self.digits.iter().any(|digit| digit.axis == Some(*axis)));
+        self
+    }
+
+    /// The same cells, written in these skewed axes too.
+    #[must_use]
+    pub fn written_in(mut self, skewed: &[AxisId]) -> Digits {
+        self.skewed.extend(skewed);
+        self.skewed.sort_unstable();
+        self.skewed.dedup();
+        self
     }
 
     fn move_by(&mut self, offset: Offset) {
@@ -447,6 +473,9 @@ impl Digits {
 
     /// Puts all digits of `major` on top.
     fn extend(&mut self, major: &Digits) -> Result<(), Ragged> {
+        if !major.skewed.is_empty() {
+            *self = std::mem::take(self).written_in(&major.skewed);
+        }
         if !self.offset.is_empty() || !major.offset.is_empty() {
             major.offset.iter().for_each(|offset| self.move_by(*offset));
             self.check_offset(major)?;
@@ -497,9 +526,14 @@ impl Digits {
         Ok(sliced)
     }
 
+    /// Position 0 alone.
+    fn at_first(&self) -> Digits {
+        Digits { offset: self.offset.clone(), skewed: self.skewed.clone(), digits: Vec::new() }
+    }
+
     /// The first `n >= 1` positions, `n` at most the size.
     fn first(&self, n: u64) -> Result<Digits, Ragged> {
-        let mut kept = Digits { offset: self.offset.clone(), digits: Vec::new() };
+        let mut kept = self.at_first();
         let mut left = n;
         for digit in &self.digits {
             if left <= digit.extent {
@@ -514,7 +548,7 @@ impl Digits {
 
     /// Every n-th position, `n` a divisor of the size.
     fn every(&self, n: u64) -> Result<Digits, Ragged> {
-        let mut kept = Digits { offset: self.offset.clone(), digits: Vec::new() };
+        let mut kept = self.at_first();
         let mut left = n;
         for digit in &self.digits {
             if left.is_multiple_of(digit.extent) {
@@ -535,7 +569,8 @@ impl Digits {
             return Ok(self);
         }
         let Some(top) = self.digits.pop() else {
-            return Ok(Digits { offset: self.offset, ..Digits::of(Digit::bare(n, 1, kind)) });
+            self.digits = Digits::of(Digit::bare(n, 1, kind)).digits;
+            return Ok(self);
         };
         if top.is_full() || top.kind == kind {
             let extent = multiple(n, size / top.extent, "the end of the padding")?;

@@ -178,6 +178,11 @@ pub enum DivideError {
         /// The skewed axis.
         axis: String,
     },
+    /// Each chip would read a skewed axis from another address.
+    Chips {
+        /// The skewed axis.
+        axis: String,
+    },
     /// Gathered terms are no loops with a table each.
     Gathered {
         /// The terms.
@@ -203,6 +208,10 @@ impl fmt::Display for DivideError {
                 write!(f, "steps along {axis} run from one of its blocks of {block} into the next")
             }
             Self::Skewed { axis } => write!(f, "{axis} is skewed and wraps around, which no loop nest does"),
+            Self::Chips { axis } => write!(
+                f,
+                "{axis} starts at another address on each chip, and a transfer has one for all: leave it to a fetch"
+            ),
             Self::Gathered { terms, why } => write!(f, "`{terms}` cannot be read by offset tables: {why}"),
             Self::Inexact { why } => f.write_str(why),
         }

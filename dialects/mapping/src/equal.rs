@@ -8,12 +8,13 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use crate::axes::{Axes, MAX_SIZE};
+use crate::axes::{Axes, AxisId, MAX_SIZE};
 use crate::cell::{Cell, Index, Map};
 use crate::digits::{Digit, Digits, DigitsError, digits};
 use crate::error::MapError;
 use crate::expr::{Expr, PadKind};
 use crate::runs::{Relation, Runs};
+use crate::skew::skewed_names;
 
 /// Most positions that are compared one by one.
 pub const ENUMERATION_BOUND: u64 = 1 << 16;
@@ -96,7 +97,10 @@ pub fn equal(a: &Expr, b: &Expr, axes: &Axes) -> Equality {
 /// [`equal()`], and what decided it.
 pub fn decide(a: &Expr, b: &Expr, axes: &Axes) -> (Equality, Tier) {
     match (digits(a, axes), digits(b, axes)) {
-        (Ok(a), Ok(b)) => by_digits(&a, &b),
+        (Ok(left), Ok(right)) => match by_digits(&left, &right) {
+            Found::Nowhere if left.skewed() == right.skewed() => (Equality::Equal, Tier::Digits),
+            found => (found.or_written_apart(a, b, axes).equality(), Tier::Digits),
+        },
         (Err(DigitsError::Map(error)), _) | (_, Err(DigitsError::Map(error))) => {
             (Equality::Unknown { why: error.message }, Tier::Undecided)
         }
@@ -105,12 +109,7 @@ pub fn decide(a: &Expr, b: &Expr, axes: &Axes) -> (Equality, Tier) {
                 return (Equality::Equal, tier);
             }
             let (found, tier) = first_violation(a, b, Relation::Same, &ragged, axes);
-            let answer = match found {
-                Found::Nowhere => Equality::Equal,
-                Found::At(at, left, right) => Equality::Different { at, left, right },
-                Found::Unknown(why) => Equality::Unknown { why },
-            };
-            (answer, tier)
+            (found.or_written_apart(a, b, axes).equality(), tier)
         }
     }
 }
@@ -165,7 +164,7 @@ pub fn refines(a: &Expr, b: &Expr, axes: &Axes) -> Refinement {
         (Err(ragged), _) | (_, Err(ragged)) => ragged.to_string(),
         (Ok(_), Ok(_)) => "the padding differs".to_owned(),
     };
-    match first_violation(a, b, Relation::Refines, &why, axes).0 {
+    match first_violation(a, b, Relation::Refines, &why, axes).0.or_written_apart(a, b, axes) {
         Found::Nowhere => Refinement::Refines,
         Found::At(at, left, right) => Refinement::Violated { at, left, right },
         Found::Unknown(why) => Refinement::Unknown { why },
@@ -185,6 +184,10 @@ pub fn first_missing(
     axes: &Axes,
 ) -> Result<Option<u64>, MapError> {
     let (size, own) = (whole.size(axes)?, part.size(axes)?);
+    if skewed_names(part, axes) != skewed_names(whole, axes) {
+        let view = Map::new(part, axes)?;
+        return Ok(first_live(&view));
+    }
     let end = start.checked_add(own).filter(|end| *end <= MAX_SIZE).ok_or_else(|| {
         MapError::new("map-size-overflow", format!("{} from {start} on ends behind 2^62", part.quoted()))
     })?;
@@ -247,14 +250,20 @@ pub fn first_unlike(a: &Expr, b: &Expr, axes: &Axes) -> Result<Option<u64>, MapE
     }
 }
 
-fn by_digits(a: &Digits, b: &Digits) -> (Equality, Tier) {
+/// Where the coordinates of two canonical forms differ first.
+fn by_digits(a: &Digits, b: &Digits) -> Found {
     let (left, right) = (a.size(), b.size());
     let beginning = || (left != right).then_some(left.min(right));
-    let answer = match first_difference(a, b).or_else(beginning) {
-        Some(at) => Equality::Different { at, left: a.cell(at), right: b.cell(at) },
-        None => Equality::Equal,
-    };
-    (answer, Tier::Digits)
+    match first_difference(a, b).or_else(beginning) {
+        Some(at) => Found::At(at, a.cell(at), b.cell(at)),
+        None => Found::Nowhere,
+    }
+}
+
+/// The first live position, as far as positions are looked at one by one.
+fn first_live(map: &Map) -> Option<u64> {
+    let live = |at: &u64| matches!(map.cell(*at), Some(Cell::Live(_) | Cell::Shared(_)));
+    (0..map.size().min(ENUMERATION_BOUND)).find(live)
 }
 
 /// Where a relation is broken first.
@@ -262,6 +271,32 @@ enum Found {
     Nowhere,
     At(u64, Option<Cell>, Option<Cell>),
     Unknown(String),
+}
+
+impl Found {
+    /// Where all coordinates agree, two mappings may still be written in different skewed axes, which shows where they are 0: `B' = 1` is
+    /// not `1`, for B is A there (book 03).
+    fn or_written_apart(self, a: &Expr, b: &Expr, axes: &Axes) -> Found {
+        let (ours, theirs) = (skewed_names(a, axes), skewed_names(b, axes));
+        match (self, Map::new(a, axes), Map::new(b, axes)) {
+            (Found::Nowhere, Ok(left), Ok(right)) if ours != theirs => match first_live(&left) {
+                Some(at) => {
+                    let shown = |map: &Map, names: &[AxisId]| map.cell(at).map(|cell| cell.written_in(names));
+                    Found::At(at, shown(&left, &ours), shown(&right, &theirs))
+                }
+                None => Found::Nowhere,
+            },
+            (found, ..) => found,
+        }
+    }
+
+    fn equality(self) -> Equality {
+        match self {
+            Found::Nowhere => Equality::Equal,
+            Found::At(at, left, right) => Equality::Different { at, left, right },
+            Found::Unknown(why) => Equality::Unknown { why },
+        }
+    }
 }
 
 /// Tiers 2 and 3: where `relation` does not hold between two mappings whose sizes are checked.

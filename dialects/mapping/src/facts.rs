@@ -3,7 +3,7 @@
 
 use crate::tensor::{Dim, Tensor};
 use crate::view::{self, ViewKind};
-use crate::{Axes, Digits, Expr, digits};
+use crate::{Axes, AxisId, Digits, Expr, digits};
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::rc::Rc;
@@ -78,7 +78,10 @@ impl Support {
             let relabelled = relabels(op, axes);
             let reaches = |name: &Arc<str>| match &relabelled {
                 Some(relabelled) => relabelled.depends(name, &operands),
-                None => operands.iter().any(|axes| axes.contains(name)) || introduces(op, name, axes),
+                None => {
+                    operands.iter().any(|own| own.contains(name) || turns(own, &mentioned, name, axes))
+                        || introduces(op, name, axes)
+                }
             };
             // Most operations keep every axis: such values share one set.
             let kept = if mentioned.iter().all(reaches) {
@@ -98,6 +101,18 @@ impl Support {
             || tensor().map_or_else(Names::new, |tensor| tensor.axis_names(axes).into_iter().collect());
         self.of_types.entry(ty).or_insert_with(|| Rc::new(of_type())).clone()
     }
+}
+
+/// Whether a tensor that depends on `held` depends on `name` once it is written in the axes `mentioned` (book 03): of `B' = B - A`, both
+/// B and B' stand for the other one together with A.
+fn turns(held: &Names, mentioned: &Names, name: &Arc<str>, axes: &Axes) -> bool {
+    axes.iter().filter_map(|(axis, skewed, _)| Some((skewed, axes.skew(axis)?))).any(|(skewed, skew)| {
+        let (of, by) = (axes.name(skew.of), axes.name(skew.by));
+        let turned = |from: &str, to: &str| {
+            held.contains(from) && !held.contains(to) && mentioned.contains(to) && [to, by].contains(&&**name)
+        };
+        turned(of, skewed) || turned(skewed, of)
+    })
 }
 
 /// A clause whose axes the result depends on, whatever the operands do. Declared as an interface.
@@ -208,11 +223,11 @@ pub fn check_mappings(op: OpRef<'_>, axes: &Axes) -> Result<(), Diagnostic> {
     }
 }
 
-/// Checks that a tensor with a skewed axis also has the axis that is subtracted: without it, which elements are meant is
-/// not known (book 03).
+/// Checks that a tensor with a skewed axis also has the axis that is subtracted, without which it is not known which elements are meant
+/// (book 03), and no other axis that says where it is along the one that is skewed.
 ///
 /// # Errors
-/// The skewed axis and what it lacks.
+/// The skewed axis and what it lacks, or the other axis.
 pub fn check_skew(tensor: &Tensor, axes: &Axes, span: Span) -> Result<(), Diagnostic> {
     if !axes.has_skew() {
         return Ok(());
@@ -227,6 +242,17 @@ pub fn check_skew(tensor: &Tensor, axes: &Axes, span: Span) -> Result<(), Diagno
             );
             let fix = format!("map `{by}` too, or use `{of}`");
             return Err(Diagnostic::error("map-skew-alone", span, message).fix(Some(fix)));
+        }
+        let also = |other: &&Arc<str>| {
+            let same = |id: AxisId| id == skew.of || axes.skew(id).is_some_and(|other| other.of == skew.of);
+            other != &name && axes.id(other).is_some_and(same)
+        };
+        if let Some(other) = names.iter().find(also) {
+            let message = format!(
+                "`{name}` is `{of} - {by}`, and a mapping of this tensor mentions `{other}` too: each says where it is along `{of}`"
+            );
+            let fix = format!("write all of `{of}` in one of them");
+            return Err(Diagnostic::error("map-skew-twice", span, message).fix(Some(fix)));
         }
     }
     Ok(())

@@ -233,7 +233,7 @@ impl Picking<'_> {
 }
 
 /// The digits of a number in mixed radix, first digit minor.
-fn mixed(mut number: u64, radices: &[u64]) -> Vec<u64> {
+pub(crate) fn mixed(mut number: u64, radices: &[u64]) -> Vec<u64> {
     let digit = |radix: &u64| {
         let digit = number % radix;
         number /= radix;
@@ -243,7 +243,7 @@ fn mixed(mut number: u64, radices: &[u64]) -> Vec<u64> {
 }
 
 /// A table whose offsets are evenly apart is a stride.
-fn walk(table: Vec<i64>) -> Walk {
+pub(crate) fn walk(table: Vec<i64>) -> Walk {
     let step = table.get(1).copied().unwrap_or_default();
     let even = (0_i64..).zip(&table).all(|(at, offset)| at.checked_mul(step) == Some(*offset));
     match (even, step) {

@@ -5,6 +5,7 @@
 //! ([`equal()`]) and division ([`divide()`]). On it stands the tm dialect: tensor types ([`Tensor`]), whole-tensor
 //! transfers, and facts about modules ([`facts`]).
 
+mod across;
 mod array;
 pub mod attrs;
 mod axes;
@@ -28,6 +29,7 @@ mod parse;
 mod placement;
 mod rebuild;
 mod runs;
+mod skew;
 mod tensor;
 mod transfer;
 pub mod view;
@@ -38,6 +40,7 @@ pub mod ops {
     include!(concat!(env!("OUT_DIR"), "/ops.rs"));
 }
 
+pub use across::{Divide, divide_across, loops_of};
 pub use array::{ArrayLayout, array_layout};
 pub use axes::{Axes, AxisId, MAX_AXES, MAX_SIZE, Skew};
 pub use cell::{Cell, Index, Map, describe, map};
@@ -59,6 +62,7 @@ pub use parse::{MAX_DEPTH, MAX_NODES};
 pub use placement::{MAX_CHOICES, Placed, Placement, place, place_expr};
 pub use rebuild::rebuild;
 pub use runs::{MAX_RUN_NODES, MAX_RUN_STEPS};
+pub use skew::{Crossing, crossings, skewed_axes, skewed_names};
 pub use tensor::{Dim, Tensor, TensorKind, Unit, make, map_error, operand, parse_tensor};
 pub use transfer::{CHIP_STRIDE, Transfer, TransferError, TransferLoop, byte_units, flat, transfer};
 

@@ -12,7 +12,7 @@ use crate::expr::{Expr, PadKind};
 /// The expression that the digits spell, major to minor. The axes are those that the digits were made with.
 ///
 /// An offset stands on the digit with the largest stride that divides it, or else with the smallest stride; on a term of
-/// its own, `A @ o = 1`, where no digit moves along the axis.
+/// its own, `A @ o = 1`, where no digit moves along the axis. A skewed axis at coordinate 0 is a term of its own too, `B' = 1`.
 ///
 /// # Errors
 /// A stride that does not divide its axis is written as `A # m / s` with the next multiple m. An axis of more than half of
@@ -22,6 +22,12 @@ pub fn rebuild(digits: &Digits, axes: &Axes) -> Result<Expr, MapError> {
         digits.offset().iter().filter_map(|offset| Some((carrier(digits, *offset)?, *offset))).collect();
     let fixed = digits.offset().iter().filter(|offset| carrier(digits, **offset).is_none());
     let mut terms: Vec<Expr> = fixed.map(|offset| start(offset, axes).resize(1)).collect();
+    let moves = |axis: AxisId| {
+        let starts = digits.offset().iter().any(|offset| offset.axis == axis);
+        starts || digits.iter().any(|digit| digit.axis == Some(axis))
+    };
+    let still = digits.skewed().iter().filter(|axis| !moves(**axis));
+    terms.extend(still.map(|axis| Expr::axis(axes.name(*axis)).resize(1)));
     for (at, digit) in digits.iter().enumerate().rev() {
         let offset = carriers.iter().find(|(carrier, _)| *carrier == at).map(|(_, offset)| *offset);
         terms.push(match digit.axis {

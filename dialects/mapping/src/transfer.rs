@@ -4,7 +4,10 @@ use crate::divide::{DivideError, Pace, Step, Walk, step_text};
 use crate::gather::Gathers;
 use crate::placement::times;
 use crate::tensor::{Dim, Tensor};
-use crate::{Axes, AxisId, Expr, PadKind, Placed, Placement, digits, place, place_expr};
+use crate::{
+    Axes, AxisId, Crossing, Expr, PadKind, Placed, Placement, crossings, digits, divide_across, place,
+    place_expr,
+};
 use std::fmt;
 use visa_machine::Machine;
 use visa_numerics::DType;
@@ -132,18 +135,25 @@ pub fn transfer(
     machine: &Machine,
 ) -> Result<Transfer, TransferError> {
     let chips = from.map(Dim::Chip).is_none() || to.map(Dim::Chip).is_none();
+    let divide = |error| TransferError::Divide { wanted: whole(to, chips), held: whole(from, chips), error };
+    let maps = |tensor: &Tensor| tensor.kind.dims.iter().map(|&dim| tensor.dim(dim)).collect::<Vec<_>>();
+    let (wanted, held) = (maps(to), maps(from));
+    let crossings =
+        crossings(&wanted.iter().collect::<Vec<_>>(), &held.iter().collect::<Vec<_>>(), free, axes);
+    let chip = to.dim(Dim::Chip).axis_names(axes);
+    let on_chips = |crossing: &&Crossing| !chips && chip.iter().any(|name| **name == *axes.name(crossing.by));
+    if let Some(crossing) = crossings.iter().find(on_chips) {
+        return Err(divide(DivideError::Chips { axis: axes.name(crossing.axis).to_owned() }));
+    }
     let mut gathers = Gathers::new(axes);
     let target = placed(to, &mut gathers, machine, chips, Access::Write)?;
     let source = placed(from, &mut gathers, machine, chips, Access::Read)?;
-    let whole = |tensor: &Tensor| {
-        let dims = tensor.kind.dims.iter().filter(|&&dim| chips || dim != Dim::Chip);
-        flat(dims.map(|&dim| tensor.dim(dim)))
+    let walked = |target: &Placement| gathers.divide(target, &source, free);
+    let division = match crossings.len() {
+        0 => walked(&target),
+        count => divide_across(&target, &crossings, &vec![0; count], &walked, gathers.axes()),
     };
-    let division = gathers.divide(&target, &source, free).map_err(|error| TransferError::Divide {
-        wanted: whole(to),
-        held: whole(from),
-        error,
-    })?;
+    let division = division.map_err(divide)?;
     let mut steps = division.steps;
     Rows { source: &source, target: &target, group: write_group(to, machine) }
         .fill(&mut steps, i64::try_from(from.dtype.align()).unwrap_or(i64::MAX));
@@ -235,6 +245,12 @@ impl Rows<'_> {
 /// Whether the step is the outermost part of the digit.
 fn ends_with(placed: &Placed, step: &Step) -> bool {
     placed.weight <= step.at && times(placed.weight, placed.digit.extent) == times(step.at, step.extent)
+}
+
+/// The dimensions of a tensor that take part in a transfer, as messages show them.
+fn whole(tensor: &Tensor, chips: bool) -> Expr {
+    let dims = tensor.kind.dims.iter().filter(|&&dim| chips || dim != Dim::Chip);
+    flat(dims.map(|&dim| tensor.dim(dim)))
 }
 
 /// What a byte counts in addresses of this format: 2 half bytes for 4-bit elements, otherwise 1.

@@ -5,7 +5,7 @@ use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_mapping::facts::{DeclaredAxes, mapping_error};
 use visa_mapping::{
-    Axes, Dim, Equality, Expr, Tensor, TensorKind, Unit, describe, equal_streams, make, operand,
+    Axes, Dim, Equality, Expr, Tensor, TensorKind, Unit, describe, equal_streams, make, operand, skewed_axes,
 };
 use visa_numerics::DType;
 
@@ -88,6 +88,29 @@ pub fn check_same(
             Err(op.clause_error(constraint, clause, message))
         }
     }
+}
+
+/// Checks that what only moves elements names the skewed axes that its stream names: `B' = 1` says where the elements are along B.
+///
+/// # Errors
+/// A skewed axis that one of both names.
+pub fn check_skewed(
+    op: OpRef<'_>,
+    constraint: &str,
+    clause: &str,
+    [source, result]: [&Tensor; 2],
+    axes: &Axes,
+) -> Result<(), Diagnostic> {
+    let (before, after) = (skewed_axes(source, axes), skewed_axes(result, axes));
+    let dropped = before.iter().find(|axis| !after.contains(axis));
+    let Some(&axis) = dropped.or_else(|| after.iter().find(|axis| !before.contains(axis))) else {
+        return Ok(());
+    };
+    let name = axes.name(axis);
+    let (with, without) = if dropped.is_some() { ("stream", "result") } else { ("result", "stream") };
+    let message = format!("the {with} is written in the skewed axis `{name}`, the {without} is not");
+    let fix = dropped.map(|_| format!("keep a term of it, as `{name} = 1`"));
+    Err(op.clause_error(constraint, clause, message).fix(fix))
 }
 
 /// Bytes of a stream's packet.

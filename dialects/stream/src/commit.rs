@@ -70,6 +70,8 @@ impl Write<'_> {
     /// # Errors
     /// Which of these rules no write order keeps.
     pub fn plan(&self) -> Result<Plan, PlanError> {
+        let Self { element, time, packet, axes, .. } = *self;
+        Access { element, time, packet, axes }.check_skew(&|_| false, "written to")?;
         let shared = self.shared_padding().map_err(|error| error.message)?;
         if shared.is_empty() {
             return self.elements_only();
@@ -256,7 +258,7 @@ impl Packet {
         let packet = loops.iter().map(|step| step.limit).product();
         loops.extend_from_slice(time);
         loops.reverse();
-        Plan { base, loops, packet_loops, packet, left_over: String::new() }
+        Plan { base, loops, packet_loops, packet, left_over: String::new(), starts: Vec::new() }
     }
 
     /// Says of what is kept beyond the live elements that it is.

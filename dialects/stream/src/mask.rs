@@ -14,14 +14,14 @@
 
 mod counted;
 
-use crate::plan::{self, Access, Loop, Plan, digits_of};
+use crate::plan::{self, Access, Across, Loop, Plan, digits_of};
 use counted::Counted;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 use visa_machine::Machine;
 use visa_mapping::{
     Axes, AxisId, Digit, Dim, Division, Expr, Opaque, Pace, PadKind, Padded, Placed, Placement, Step, Tensor,
-    Unit, Walk, divide, padded_terms, place, place_expr,
+    Unit, Walk, crossings, divide, padded_terms, place, place_expr,
 };
 use visa_numerics::DType;
 
@@ -66,6 +66,8 @@ pub struct Fetch<'a> {
     pub time: Expr,
     /// A packet of the stream.
     pub packet: Expr,
+    /// Which part each slice of each cluster and chip holds.
+    pub places: Expr,
     /// Formats in data memory and behind the fetch.
     pub formats: (DType, DType),
     /// The context.
@@ -116,6 +118,7 @@ impl<'a> Fetch<'a> {
             element: source.dim(Dim::Packet),
             time,
             packet: result.dim(Dim::Packet),
+            places: Expr::pair([Dim::Chip, Dim::Cluster, Dim::Slice].map(|dim| source.dim(dim))),
             formats: (source.dtype, result.dtype),
             unit: result.unit,
             free,
@@ -129,12 +132,25 @@ impl<'a> Fetch<'a> {
     /// # Errors
     /// The constraint that does not hold: C3, C7 to C9 of `stream.fetch`.
     pub fn plan(&self) -> Result<(Plan, Option<Mask>), Refused> {
-        match self.masked()? {
-            Some(masked) => self.masked_plan(&masked),
-            None => {
+        let Self { element, time, packet, places, .. } = self;
+        let crossings = crossings(&[time, packet, places], &[element, places], self.free, self.axes);
+        match (self.masked()?, crossings.first()) {
+            (Some(masked), None) => self.masked_plan(&masked),
+            (Some(masked), Some(crossing)) => {
+                let (text, axis) = (&masked.term.text, self.axes.name(crossing.axis));
+                Err(shape(format!(
+                    "`{text}` is read as one, and `{axis}` from another start in each slice: a fetch does one of both"
+                )))
+            }
+            (None, _) => {
                 let access = self.access();
                 let order = access.order().map_err(unreadable)?;
-                let read = order.buffer().and_then(|buffer| order.read(&buffer, self.free));
+                let buffer = order.buffer().map_err(unreadable)?;
+                let read = match crossings.is_empty() {
+                    true => order.read(&buffer, self.free),
+                    false => Across::new(crossings, places, self.axes)
+                        .and_then(|across| order.read_across(&buffer, self.free, &across)),
+                };
                 Ok((plan::fetch(read.map_err(unreadable)?), None))
             }
         }

@@ -3,10 +3,11 @@
 //! A plan is loops of (limit, stride or offset table) in elements, outermost first. The verifier asks for one to know whether it exists;
 //! lowering asks for the same one and turns it into a sequencer program.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use visa_mapping::{
-    Axes, AxisId, Digits, Division, Expr, Gathers, Pace, Placed, Placement, Step, Walk, digits, flat, place,
-    place_expr, step_text,
+    Axes, AxisId, Cell, Crossing, Digits, DivideError, Division, Expr, Gathers, Map, Pace, Placed, Placement,
+    Step, Walk, crossings, digits, divide_across, flat, loops_of, place, place_expr, step_text,
 };
 
 /// A loop of a plan.
@@ -47,9 +48,24 @@ pub struct Plan {
     pub packet: u64,
     /// What they leave of the buffer, in the user's notation (book 07, "Buf After").
     pub left_over: String,
+    /// How many elements behind `base` each place starts, in loops that count the places, chips first, then clusters and slices; none where all
+    /// start there (book 08: heterogeneous configurations).
+    pub starts: Vec<(u64, Pace)>,
 }
 
 impl Plan {
+    /// The furthest start of a place, in elements behind `base`.
+    #[must_use]
+    pub fn furthest(&self) -> i64 {
+        let last = |(limit, pace): &(u64, Pace)| match pace {
+            Pace::Even(stride) => {
+                stride.saturating_mul(i64::try_from(limit.saturating_sub(1)).unwrap_or(i64::MAX))
+            }
+            Pace::Table(table) => table.iter().max().copied().unwrap_or_default(),
+        };
+        self.starts.iter().map(last).fold(0, i64::saturating_add)
+    }
+
     /// The loops over time, outermost first.
     #[must_use]
     pub fn time(&self) -> &[Loop] {
@@ -99,6 +115,25 @@ pub(crate) struct Order<'a> {
 }
 
 impl Access<'_> {
+    /// Refuses a stream and a buffer that are not written in the same skewed axes: what stands at the same place in every slice cannot be
+    /// read or written along a diagonal.
+    pub(crate) fn check_skew(&self, free: &dyn Fn(AxisId) -> bool, done: &str) -> Result<(), PlanError> {
+        let Self { element, time, packet, axes } = *self;
+        match crossings(&[time, packet], &[element], free, axes).first() {
+            Some(crossing) => {
+                Err(self.refused(done, &DivideError::Skewed { axis: axes.name(crossing.axis).to_owned() }))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Why the stream cannot be read from the buffer, or written to it.
+    fn refused(&self, done: &str, error: &DivideError) -> PlanError {
+        let Self { element, time, packet, .. } = *self;
+        let stream = flat([time.clone(), packet.clone()]);
+        format!("`{stream}` cannot be {done} `{element}`: {error}")
+    }
+
     /// The access without gathered terms.
     pub(crate) fn order(&self) -> Result<Order<'_>, PlanError> {
         let mut gathers = Gathers::new(self.axes);
@@ -130,11 +165,7 @@ impl Order<'_> {
         free: &dyn Fn(AxisId) -> bool,
         done: &str,
     ) -> Result<Division, PlanError> {
-        self.gathers.divide(stream, buffer, free).map_err(|error| {
-            let Access { element, time, packet, .. } = *self.access;
-            let stream = flat([time.clone(), packet.clone()]);
-            format!("`{stream}` cannot be {done} `{element}`: {error}")
-        })
+        self.gathers.divide(stream, buffer, free).map_err(|error| self.access.refused(done, &error))
     }
 
     /// The steps within a packet of that size, and those over time.
@@ -170,11 +201,86 @@ impl Order<'_> {
         let packet = digits_of(&self.packet, self.axes())?;
         let stream = self.stream(place(&packet, 1))?;
         let division = self.divide(&stream, buffer, free, "read from")?;
+        Ok(self.walked(division, &stream, packet.size()))
+    }
+
+    fn walked(&self, division: Division, stream: &Placement, packet: u64) -> Walked {
         let left_over = division.left_over(self.axes());
-        let (inner, outer) = self.within(division.steps, &stream, packet.size());
-        Ok(Walked { base: division.base, inner, outer, left_over })
+        let (inner, outer) = self.within(division.steps, stream, packet);
+        Walked { base: division.base, inner, outer, left_over, starts: Vec::new() }
+    }
+
+    /// How the places of a fetch walk a buffer across skewed axes: the same loops, from another start each.
+    pub(crate) fn read_across(
+        &self,
+        buffer: &Placement,
+        free: &dyn Fn(AxisId) -> bool,
+        across: &Across,
+    ) -> Result<Walked, PlanError> {
+        let packet = digits_of(&self.packet, self.axes())?;
+        let stream = self.stream(place(&packet, 1))?;
+        let refused = |error: DivideError| self.access.refused("read from", &error);
+        let walk = |stream: &Placement| self.gathers.divide(stream, buffer, free);
+        let mut known: BTreeMap<&[u64], i64> = BTreeMap::new();
+        let mut first: Option<Division> = None;
+        for at in across.at.iter().flatten() {
+            if known.contains_key(&**at) {
+                continue;
+            }
+            let division =
+                divide_across(&stream, &across.crossings, at, &walk, self.axes()).map_err(refused)?;
+            let base = division.base;
+            known.insert(at, base);
+            match &mut first {
+                None => first = Some(division),
+                Some(first) if first.steps != division.steps => {
+                    return Err(refused(across.refuse(self.axes())));
+                }
+                Some(first) => first.base = first.base.min(base),
+            }
+        }
+        let division = first.ok_or_else(|| refused(across.refuse(self.axes())))?;
+        let start = |at: &Option<Vec<u64>>| Some(known.get(at.as_deref()?)?.saturating_sub(division.base));
+        let starts: Vec<Option<i64>> = across.at.iter().map(start).collect();
+        let starts =
+            if starts.iter().flatten().any(|start| *start > 0) { loops_of(&starts) } else { Vec::new() };
+        Ok(Walked { starts, ..self.walked(division, &stream, packet.size()) })
     }
 }
+
+/// The places of a fetch, and the skewed axes across which they read.
+pub(crate) struct Across {
+    pub(crate) crossings: Vec<Crossing>,
+    /// Where each place is along the axis that each crossing subtracts; nothing for a place that holds nothing.
+    pub(crate) at: Vec<Option<Vec<u64>>>,
+}
+
+impl Across {
+    /// Of the places that a mapping counts.
+    pub(crate) fn new(crossings: Vec<Crossing>, places: &Expr, axes: &Axes) -> Result<Self, PlanError> {
+        let map = Map::new(places, axes).map_err(|error| error.message)?;
+        if map.size() > MAX_PLACES {
+            return Err(format!("`{places}` counts {} places, at most {MAX_PLACES}", map.size()));
+        }
+        let at = |place: u64| match map.cell(place) {
+            Some(Cell::Live(index)) => {
+                Some(crossings.iter().map(|crossing| index.get(crossing.by)).collect())
+            }
+            Some(Cell::Shared(_) | Cell::Pad(_)) | None => None,
+        };
+        let at = (0..map.size()).map(at).collect();
+        Ok(Self { crossings, at })
+    }
+
+    fn refuse(&self, axes: &Axes) -> DivideError {
+        let axis =
+            self.crossings.first().map_or(String::new(), |crossing| axes.name(crossing.axis).to_owned());
+        DivideError::Skewed { axis }
+    }
+}
+
+/// Most places of a fetch: slices of all clusters and chips.
+const MAX_PLACES: u64 = 1 << 16;
 
 /// How a read walks the buffer.
 pub(crate) struct Walked {
@@ -184,6 +290,8 @@ pub(crate) struct Walked {
     /// The steps over time, minor first.
     pub(crate) outer: Vec<Factor>,
     pub(crate) left_over: String,
+    /// Where places start, as [`Plan::starts`].
+    pub(crate) starts: Vec<(u64, Pace)>,
 }
 
 /// A step of a walk, and the factor of the stream that it counts.
@@ -207,7 +315,7 @@ impl Factor {
 /// The loops of a fetch. Padding of the stream is read beyond what is live (over-fetch, book 33), where that continues a
 /// contiguous run; otherwise an element is read again.
 pub(crate) fn fetch(walked: Walked) -> Plan {
-    let Walked { base, inner, outer, left_over } = walked;
+    let Walked { base, inner, outer, left_over, starts } = walked;
     let mut loops: Vec<Loop> = Vec::new();
     for (at, factor) in inner.iter().enumerate() {
         let Step { extent, ref walk, .. } = factor.step;
@@ -220,7 +328,7 @@ pub(crate) fn fetch(walked: Walked) -> Plan {
     loops.extend(outer.iter().map(Factor::read));
     loops.reverse();
     let packet = inner.iter().map(|factor| factor.step.extent).product();
-    Plan { base, loops, packet_loops, packet, left_over }
+    Plan { base, loops, packet_loops, packet, left_over, starts }
 }
 
 /// The stride of padding above the loops `below`: on from a contiguous run, if what follows agrees with that.
@@ -264,9 +372,10 @@ pub fn register_read(
     axes: &Axes,
 ) -> Result<Plan, PlanError> {
     let access = Access { element, time, packet, axes };
+    access.check_skew(free, "read from")?;
     let order = access.order()?;
     let buffer = order.buffer()?;
-    let Walked { base, inner, outer, left_over } = order.read(&buffer, free)?;
+    let Walked { base, inner, outer, left_over, starts } = order.read(&buffer, free)?;
     let mut read = 1_u64;
     let mut factors = Vec::new();
     let mut rest = inner.iter().peekable();
@@ -297,7 +406,7 @@ pub fn register_read(
     let mut loops = vec![Loop { limit: read, pace: Pace::Even(1), factor }];
     loops.extend(outer.iter().map(Factor::read));
     loops.reverse();
-    Ok(Plan { base, loops, packet_loops: 1, packet: read, left_over })
+    Ok(Plan { base, loops, packet_loops: 1, packet: read, left_over, starts })
 }
 
 /// How many copies of the same elements the buffer holds so far apart.

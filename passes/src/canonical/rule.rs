@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use visa_mapping::{Axes, Cell, Expr, Map, PadKind, Side, digits};
+use visa_mapping::{Axes, Cell, Expr, Map, PadKind, Side, digits, skewed_names};
 
 use super::language::{Piece, group};
 
@@ -256,8 +256,12 @@ impl Condition {
     }
 }
 
-/// Whether position 0 holds the empty index: not so behind a slice or left padding.
+/// Whether position 0 holds the empty index: not so behind a slice or left padding, nor with a skewed axis, which says at 0 that its two
+/// axes are equal.
 fn anchored(expr: &Expr, axes: &Axes) -> bool {
+    if !skewed_names(expr, axes).is_empty() {
+        return false;
+    }
     let first = Map::new(expr, axes).ok().and_then(|map| map.cell(0));
     matches!(first, Some(Cell::Live(index)) if index.is_empty())
 }

@@ -6,7 +6,7 @@ use visa_ir::span::Span;
 use visa_machine::Machine;
 use visa_numerics::DType;
 use visa_sequencer::{
-    Entry, Mask, PairedProgram, Program, SeqError, SequencerLimits, check, commit_size, contiguous,
+    Entry, Mask, PairedProgram, Program, SeqError, SequencerLimits, Stride, check, commit_size, contiguous,
     contiguous_paired, fetch_size, innermost, misaligned,
 };
 
@@ -101,6 +101,32 @@ pub fn fetch(
     let sizes = fetch_sizes(from, to, sub, machine);
     let size = access_size(program.packet, contiguous(program), &sizes)?;
     cut(program, size, &limits(machine, &sizes))
+}
+
+/// Where slices start, in bytes.
+///
+/// # Errors
+/// A start between two elements of a byte.
+pub fn starts(starts: &Program, dtype: DType) -> Result<Program, AccessError> {
+    let bits = u64::from(dtype.bits());
+    let bytes = |offset: i64| {
+        let bits = offset.checked_mul(i64::try_from(bits).ok()?)?;
+        (bits % 8 == 0).then_some(bits / 8)
+    };
+    let scaled = |entry: &Entry| {
+        let stride = match &entry.stride {
+            Stride::Fixed(stride) => Stride::Fixed(bytes(*stride)?),
+            Stride::Table(table) => Stride::Table(table.iter().copied().map(bytes).collect::<Option<_>>()?),
+        };
+        Some(Entry { limit: entry.limit, stride })
+    };
+    let entries = starts.entries.iter().map(scaled).collect::<Option<Vec<_>>>();
+    let entries = entries.ok_or_else(|| {
+        let message =
+            format!("slices start at `{starts}` elements of `{dtype}`, some of them in the middle of a byte");
+        AccessError::Aligned(message)
+    })?;
+    Ok(Program { entries, packet: 1, base: 0 })
 }
 
 /// [`fetch`] with a mask, in the main context: the entries that the mask names, and the innermost loop, stay apart from the others.

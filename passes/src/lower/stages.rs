@@ -139,7 +139,17 @@ fn lower_fetch(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagno
     if let Some(mask) = mask {
         spec = cx.body(spec, "mask", &visa_sequencer::MASK, mask);
     }
-    Ok(Some(loops(cx, adapter_registers(cx, spec, adapter), &plan, base)))
+    let spec = loops(cx, adapter_registers(cx, spec, adapter), &plan, base);
+    let Some(starts) = starts(&plan) else { return Ok(Some(spec)) };
+    access::starts(&starts, from).map_err(|error| error.diagnostic(op.span()))?;
+    Ok(Some(cx.body(spec, "starts", &visa_sequencer::PROGRAM, starts)))
+}
+
+/// How many elements behind the base each slice starts, if they differ.
+fn starts(plan: &Plan) -> Option<Program> {
+    let entries = plan.starts.iter().map(|(limit, pace)| Entry { limit: *limit, stride: stride(pace) });
+    let program = Program { entries: entries.collect(), packet: 1, base: 0 };
+    (!plan.starts.is_empty()).then_some(program)
 }
 
 /// What an operation reads of each tensor in data memory that it fetches: the tensor, and the bytes from the first to one past the last,
@@ -154,6 +164,7 @@ pub fn reads(cx: &StageCx<'_>, op: OpRef<'_>) -> Vec<(ValueId, (i64, i64))> {
     let bytes = |elements: i64| elements.saturating_mul(i64::from(source.dtype.bits()));
     let extent = |tensor: &ValueId| {
         let (start, end) = program(&plan, cx.base(Some(tensor), &source)).extent().ok()?;
+        let end = end.saturating_add(plan.furthest());
         // 4-bit elements share bytes.
         Some((*tensor, (bytes(start).div_euclid(8), bytes(end).saturating_add(7).div_euclid(8))))
     };

@@ -169,7 +169,11 @@ fn fetch(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     if let Some(mask) = mask {
         lowered = lowered.clause("mask", body(op, &visa_hw::attrs::MASK, mask));
     }
-    Ok(lowered.clause("loops", body(op, &visa_hw::attrs::PROGRAM, program)))
+    lowered = lowered.clause("loops", body(op, &visa_hw::attrs::PROGRAM, program));
+    if let Some(starts) = op.body::<Program>("starts") {
+        lowered = lowered.clause("starts", body(op, &visa_hw::attrs::PROGRAM, access::starts(&starts, from).map_err(|error| error.diagnostic(op.span()))?));
+    }
+    Ok(lowered)
 }
 
 fn align(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {

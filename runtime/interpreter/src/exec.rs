@@ -19,6 +19,8 @@ use crate::memory::{Memories, resident};
 pub(crate) struct ExecCx<'a> {
     pub(crate) machine: &'a Machine,
     pub(crate) log: Option<&'a TaintLog>,
+    /// The chip that it runs on.
+    pub(crate) chip: usize,
     /// Number of the first stage; the others follow.
     pub(crate) first_op: u32,
 }
@@ -26,7 +28,13 @@ pub(crate) struct ExecCx<'a> {
 impl<'a> ExecCx<'a> {
     /// For stage `number` in slice `slice`.
     fn stage(self, number: usize, slice: usize) -> RunCx<'a> {
-        RunCx { machine: self.machine, shadow: self.log, op: self.first_op + number as u32, slice }
+        RunCx {
+            machine: self.machine,
+            shadow: self.log,
+            op: self.first_op + number as u32,
+            chip: self.chip,
+            slice,
+        }
     }
 }
 
@@ -34,7 +42,8 @@ type Stages = [Box<dyn Stage>];
 
 /// Runs a command on every chip. Slices do not share what they sum, so the order of threads cannot show.
 pub(crate) fn run(exec: &Exec, memories: &mut Memories, cx: ExecCx<'_>) {
-    for slices in &mut memories.chips {
+    for (chip, slices) in memories.chips.iter_mut().enumerate() {
+        let cx = ExecCx { chip, ..cx };
         let mut exchange = None;
         for (at, _) in exec.stages.iter().enumerate().filter(|(_, stage)| stage.is_switch()) {
             exchange = Some(Exchange { at, inputs: streams(exec, exchange.as_ref(), at, slices, cx) });

@@ -100,7 +100,7 @@ impl<'a> Interpreter<'a> {
         let (mut done, mut op) = (0, 0);
         while let Some(command) = commands.get(done) {
             let (memories, log) = (&mut self.memories, self.log.as_ref());
-            let cx = ExecCx { machine: self.machine, log, first_op: op };
+            let cx = ExecCx { machine: self.machine, log, chip: 0, first_op: op };
             let group = Group::of(&commands[done..], memories, cx)?;
             let (ran, ops) = match &command.kind {
                 CommandKind::Dma(_) | CommandKind::Exec(_) if group.commands() > 0 => {

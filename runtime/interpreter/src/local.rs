@@ -72,7 +72,7 @@ impl Work<'_> {
     fn run(&self, hbm: &PagedMemory, chip: usize, slice: usize, memory: &mut SliceMemory) {
         match self {
             Self::Scatter(scatter) => scatter.run(hbm, chip, slice, memory),
-            Self::Exec(exec, cx) => exec::run_slice(exec, slice, memory, *cx),
+            Self::Exec(exec, cx) => exec::run_slice(exec, slice, memory, ExecCx { chip, ..*cx }),
         }
     }
 }

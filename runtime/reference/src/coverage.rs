@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use crate::gathered::{self, Gathered};
+use crate::skew::{self, Skewed};
 use visa_ir::diag::Diagnostic;
 use visa_ir::span::Span;
 use visa_mapping::facts::mapping_error;
@@ -23,6 +24,8 @@ pub(crate) struct Coverage {
     gathered: Vec<Gathered>,
     /// All digits with the index that they count from.
     placement: Placement,
+    /// The skewed axes that are declared.
+    skewed: Vec<Skewed>,
     /// How many positions hold each index, by broadcast alone.
     pub(crate) copies: u64,
 }
@@ -35,8 +38,13 @@ impl Coverage {
 
     /// Of some dimensions of a type.
     pub(crate) fn of(tensor: &Tensor, dims: &[Dim], axes: &Axes, span: Span) -> Result<Self, Diagnostic> {
-        let mut coverage =
-            Self { along: BTreeMap::new(), gathered: Vec::new(), placement: Placement::default(), copies: 1 };
+        let mut coverage = Self {
+            along: BTreeMap::new(),
+            gathered: Vec::new(),
+            placement: Placement::default(),
+            skewed: skew::declared(axes),
+            copies: 1,
+        };
         for name in tensor.axis_names(axes) {
             let axis = axes.resolve(&name).map_err(|error| mapping_error(error, span))?;
             coverage.along.insert(axis, Vec::new());
@@ -95,6 +103,11 @@ impl Coverage {
         let elements = place_expr(&term.inner, axes, 1).map_err(|error| refuse(error.to_string()))?;
         self.placement = std::mem::take(&mut self.placement).join(elements);
         Ok(())
+    }
+
+    /// The skewed axes that are declared.
+    pub(crate) fn skewed(&self) -> &[Skewed] {
+        &self.skewed
     }
 
     /// The axes that the type mentions.

@@ -519,7 +519,10 @@ fn argument(port: &Port, bytes: &[u8], span: Span) -> Result<Logical, Diagnostic
     let extents = extents(&port.layout);
     let count = element_count(&extents, span)?;
     let axes = port.layout.dims.iter().zip(&extents);
-    let axes = axes.map(|(&(id, _), &extent)| Axis { id, held: vec![true; extent] }).collect();
+    let axes = axes.map(|(&(id, _), &extent)| Axis { id, held: vec![true; extent] });
+    // A skewed axis that the array has at 0 only says where the elements are.
+    let still = port.still.iter().map(|&id| Axis { id, held: vec![true] });
+    let axes = axes.chain(still).collect();
     let dtype = port.info.dtype;
     Ok(Logical::new(dtype, axes, (0..count).map(|at| load(dtype, bytes, at)).collect()))
 }

@@ -8,7 +8,7 @@ use visa_ir::module::{Module, OpId, ValueId};
 use visa_ir::span::Span;
 use visa_ir::verify::Analysis;
 use visa_mapping::facts::DeclaredAxes;
-use visa_mapping::{ArrayLayout, Axes, Tensor, array_layout};
+use visa_mapping::{ArrayLayout, Axes, AxisId, Tensor, array_layout, skewed_axes};
 use visa_numerics::DType;
 
 /// An argument or result of a kernel.
@@ -56,6 +56,8 @@ pub(crate) struct Port {
     pub(crate) info: TensorInfo,
     pub(crate) value: ValueId,
     pub(crate) layout: ArrayLayout,
+    /// The skewed axes that it is written in and holds at coordinate 0 only.
+    pub(crate) still: Vec<AxisId>,
 }
 
 /// A kernel with its signature.
@@ -192,5 +194,8 @@ fn port(
     let tensor = tensor
         .ok_or_else(|| refuse(format!("type `{}`, expected `!tm.host` or `!tm.hbm`", ctx.type_text(ty))))?;
     let layout = array_layout(&tensor, axes).map_err(refuse)?;
-    Ok(Port { info: TensorInfo { name, dtype: tensor.dtype, shape: layout.shape.clone() }, value, layout })
+    let mut still = skewed_axes(&tensor, axes);
+    still.retain(|&axis| layout.dims.iter().all(|&(own, _)| own != axis));
+    let info = TensorInfo { name, dtype: tensor.dtype, shape: layout.shape.clone() };
+    Ok(Port { info, value, layout, still })
 }

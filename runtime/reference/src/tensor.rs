@@ -10,6 +10,7 @@ use visa_numerics::{Bits, DType};
 
 use crate::MAX_ELEMENTS;
 use crate::coverage::Coverage;
+use crate::skew::written_as;
 
 /// An axis that a tensor depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,7 +61,7 @@ impl Logical {
         let mut kept = vec![true; last];
         for flat in (0..defined.len()).filter(|&flat| !defined[flat]) {
             unflatten(flat, &extents, &mut at);
-            if self.axes.iter().zip(&at).all(|(axis, &coordinate)| axis.held[coordinate]) {
+            if self.holds(&at) {
                 kept[flat % last] = false;
             }
         }
@@ -112,8 +113,40 @@ impl Logical {
         self.axes.iter().find(|axis| axis.id == id)
     }
 
-    /// The same tensor where a type holds it: along an axis that the type does not mention, coordinate 0.
+    /// The same tensor with only those coordinates held along each axis at which some element is defined.
+    pub(crate) fn trimmed(mut self) -> Self {
+        let Some(defined) = self.defined.take() else { return self };
+        let extents: Vec<usize> = self.axes.iter().map(|axis| axis.held.len()).collect();
+        let mut used: Vec<Vec<bool>> = extents.iter().map(|&extent| vec![false; extent]).collect();
+        let (mut at, mut all) = (Vec::new(), true);
+        for (flat, &is_defined) in defined.iter().enumerate() {
+            unflatten(flat, &extents, &mut at);
+            if is_defined && self.holds(&at) {
+                used.iter_mut().zip(&at).for_each(|(used, &coordinate)| used[coordinate] = true);
+            }
+        }
+        self.axes.iter_mut().zip(used).for_each(|(axis, used)| axis.held = used);
+        for (flat, &is_defined) in defined.iter().enumerate() {
+            unflatten(flat, &extents, &mut at);
+            all = all && (is_defined || !self.holds(&at));
+        }
+        let defined = (!all).then_some(defined);
+        Self { defined, ..self }
+    }
+
+    /// Whether the axes hold these coordinates.
+    fn holds(&self, at: &[usize]) -> bool {
+        self.axes.iter().zip(at).all(|(axis, &coordinate)| axis.held[coordinate])
+    }
+
+    /// The same tensor where a type holds it, in the axes that the type is written in: along an axis that the type does not mention,
+    /// coordinate 0.
     pub(crate) fn narrow(&self, to: &Coverage, span: Span) -> Result<Self, Diagnostic> {
+        written_as(self, to, span)?.within(to, span).map(Self::trimmed)
+    }
+
+    /// The same tensor where a type holds it that is written in the same axes.
+    fn within(&self, to: &Coverage, span: Span) -> Result<Self, Diagnostic> {
         let kept = self.axes.iter().filter(|axis| to.mentions(axis.id));
         let axes: Vec<Axis> = kept.map(|axis| Axis { id: axis.id, held: both(axis, to) }).collect();
         if axes.len() == self.axes.len() {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use visa_ir::diag::Diagnostic;
 use visa_ir::span::Span;
-use visa_mapping::{Axes, AxisId, Cell, Expr, Index, Map};
+use visa_mapping::{Axes, AxisId, Cell, Expr, Index, Map, skewed_names};
 
 use crate::tensor::{Axis, Logical, element_count, offset};
 
@@ -43,6 +43,8 @@ pub(crate) fn relabelled(
 ) -> Result<Logical, Diagnostic> {
     let refuse = |why: String| Diagnostic::error("no-meaning", span, why);
     let map = |expr: &Expr| Map::new(expr, axes).map_err(|error| refuse(error.message));
+    // A skewed axis counts also where it is at 0 everywhere.
+    let (skewed, skewed_to) = (skewed_names(old, axes), skewed_names(new, axes));
     let (old, new) = (map(old)?, map(new)?);
     let positions = element_count(&[usize::try_from(new.size()).unwrap_or(usize::MAX)], span)? as u64;
     let pairs: Vec<(Index, Index)> = (0..positions)
@@ -51,11 +53,11 @@ pub(crate) fn relabelled(
             Some(Cell::Shared(_) | Cell::Pad(_)) | None => Vec::new(),
         })
         .collect();
-    let moved = |id: AxisId| pairs.iter().any(|(from, _)| from.get(id) > 0);
+    let moved = |id: AxisId| skewed.contains(&id) || pairs.iter().any(|(from, _)| from.get(id) > 0);
     if !tensor.axes.iter().any(|axis| moved(axis.id)) {
         return Ok(tensor.clone());
     }
-    let mut ends: BTreeMap<AxisId, usize> = BTreeMap::new();
+    let mut ends: BTreeMap<AxisId, usize> = skewed_to.into_iter().map(|id| (id, 1)).collect();
     for (id, coordinate) in pairs.iter().flat_map(|(_, to)| to.iter()) {
         let end = ends.entry(id).or_insert(1);
         *end = (*end).max(usize::try_from(coordinate).unwrap_or(usize::MAX).saturating_add(1));

@@ -9,6 +9,7 @@ use crate::stage::{
     Access, Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stream, Wire,
 };
 use crate::taint::{Marker, Taint};
+use std::ops::Range;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
@@ -25,7 +26,8 @@ pub static FETCH: OpDecl = OpDecl {
     summary: "reads data memory as a stream of packets",
     doc: "Every slice runs the same loops over its own data memory (book 08). The bytes come in loop order and are cut \
           into packets. On its way, elements that a `mask` names are replaced by a value; then every element is the index of a `table`'s \
-          entry, is converted with `to`, and has a zero point subtracted, in this order; packets grow or shrink with it.",
+          entry, is converted with `to`, and has a zero point subtracted, in this order; packets grow or shrink with it. With `starts`, slices \
+          read the same loops from different addresses (book 08: heterogeneous configurations).",
     constraints: &[
         ("C1", "one access is of a size that the context's Fetch Engine reads (book 08)"),
         ("C2", "the loops fit the sequencer, and are contiguous within an access (book 07)"),
@@ -46,6 +48,7 @@ pub static FETCH: OpDecl = OpDecl {
              iteration of `by`, at most 8; `value` is an element (book 08)",
         ),
         ("C11", "the main context masks, in packets of at most 256 bytes (book 08)"),
+        ("C12", "no slice starts before the base, and there are at most 65536 starts"),
     ],
     clauses: &[
         ClauseDecl::lead("dtype", ClauseKind::Body(&DTYPE), "Format of the elements in data memory."),
@@ -67,6 +70,12 @@ pub static FETCH: OpDecl = OpDecl {
             ClauseKind::Body(&PROGRAM),
             "Data memory addresses, bytes; the packet is the size of one access (`fetch_size`).",
         ),
+        ClauseDecl::optional(
+            "starts",
+            ClauseKind::Body(&PROGRAM),
+            "How many bytes behind the base each slice starts, in loops that count the slices of all clusters and chips, one after the other; \
+             past their end they begin again.",
+        ),
     ],
     traits: &[Trait::Inside("hw.exec")],
     verify: Some(|op, _| read(op).map(drop)),
@@ -82,6 +91,44 @@ struct Fetch {
     packet: u64,
     mask: Option<Masking>,
     loops: Loops,
+    starts: Starts,
+}
+
+/// How many bytes behind the base slices start.
+struct Starts {
+    /// Of the slices in turn; the first one's again behind the last.
+    bytes: Vec<usize>,
+    most: u64,
+}
+
+/// Most starts of a fetch: of all slices that a system has.
+const MAX_STARTS: u64 = 1 << 16;
+
+impl Starts {
+    /// C12.
+    fn read(op: OpRef<'_>) -> Result<Self, Diagnostic> {
+        if op.attr("starts").is_none() {
+            return Ok(Self { bytes: vec![0], most: 0 });
+        }
+        let written = Written::read(op, "starts")?;
+        let (program, refuse) = (&written.program, |message: String| written.error("C12", message));
+        let count = program.entries.iter().try_fold(1_u64, |count, entry| count.checked_mul(entry.limit));
+        if count.is_none_or(|count| count == 0 || count > MAX_STARTS) || program.packet != 1 {
+            return Err(refuse(format!("`{program}` is no list of 1 to {MAX_STARTS} starts")));
+        }
+        let found: Vec<i64> = program.addresses().collect();
+        let bytes = found.iter().map(|&start| usize::try_from(start)).collect::<Result<Vec<_>, _>>();
+        let bytes = bytes.map_err(|_| refuse(format!("`{program}` has a start before the base of `loops`")))?;
+        let most = bytes.iter().max().map_or(0, |most| *most as u64);
+        Ok(Self { bytes, most })
+    }
+
+    /// Where a slice starts.
+    fn of(&self, cx: RunCx<'_>) -> usize {
+        let topology = &cx.machine.topology;
+        let slices = (topology.clusters_per_chip * topology.slices_per_cluster) as usize;
+        self.bytes[(cx.chip * slices + cx.slice) % self.bytes.len()]
+    }
 }
 
 fn read(op: OpRef<'_>) -> Result<Fetch, Diagnostic> {
@@ -98,9 +145,11 @@ fn read(op: OpRef<'_>) -> Result<Fetch, Diagnostic> {
     }
     written.sequencer("C2", &sizes)?;
     let packet = whole_packets(op, &written, from)?;
-    let mut fetch = Fetch { span: op.span(), adapter, packet, mask: None, loops: written.loops() };
+    let mut fetch = Fetch { span: op.span(), adapter, packet, mask: None, loops: written.loops(), starts: Starts::read(op)? };
     fetch.check_sizes(op, &machine)?;
-    written.within("C6", machine.memory.dm_bytes_per_slice, "the slice's data memory")?;
+    let room = machine.memory.dm_bytes_per_slice.saturating_sub(fetch.starts.most);
+    let memory = if fetch.starts.most == 0 { "the slice's data memory" } else { "data memory behind the furthest start" };
+    written.within("C6", room, memory)?;
     fetch.mask = Masking::read(op, from, fetch.adapter.converted(packet), &written.program)?;
     Ok(fetch)
 }
@@ -141,10 +190,10 @@ impl Fetch {
     }
 
     /// The marks behind the adapter of the bytes that were read.
-    fn marks(&self, mut marker: Marker<'_>, memory: &SliceMemory, bytes: &[u8]) -> Vec<Taint> {
+    fn marks(&self, mut marker: Marker<'_>, memory: &SliceMemory, start: usize, bytes: &[u8]) -> Vec<Taint> {
         let mut marks = Vec::with_capacity(self.loops.steps() as usize);
         for run in self.loops.runs() {
-            memory.dm.read_taint(run.clone(), Taint::NEVER_WRITTEN, &mut marks);
+            memory.dm.read_taint(run.start + start..run.end + start, Taint::NEVER_WRITTEN, &mut marks);
         }
         if let Some(mask) = &self.mask {
             mask.apply_marks(&mut marks);
@@ -170,11 +219,12 @@ impl Stage for Fetch {
 
     fn run(&self, cx: RunCx<'_>, memory: &SliceMemory, _input: Stream) -> Stream {
         let mut bytes = Vec::with_capacity(self.loops.steps() as usize);
-        self.loops.read(&memory.dm, &mut bytes);
+        let start = self.starts.of(cx);
+        self.loops.read_from(start, &memory.dm, &mut bytes);
         if let Some(mask) = &self.mask {
             mask.apply(&mut bytes);
         }
-        let taint = cx.marker().map(|marker| self.marks(marker, memory, &bytes));
+        let taint = cx.marker().map(|marker| self.marks(marker, memory, start, &bytes));
         let bytes = self.adapter.apply(bytes, self.packet);
         let to = self.adapter.to();
         let packet = self.adapter.converted(self.packet) as usize * to.wire_scale();
@@ -193,6 +243,7 @@ impl Stage for Fetch {
     }
 
     fn accesses(&self) -> Vec<Access> {
-        vec![Access { space: Space::Dm, write: false, range: self.loops.extent() }]
+        let Range { start, end } = self.loops.extent();
+        vec![Access { space: Space::Dm, write: false, range: start..end + self.starts.most }]
     }
 }

@@ -22,7 +22,7 @@ fn routed(reduce: &str, dtype: DType, slices: &[Option<Vec<u32>>], slice: usize)
     };
     let inputs: Vec<Stream> = slices.iter().map(stream).collect();
     let machine = Machine::rngd();
-    exec.stages[2].route(RunCx { machine: &machine, shadow: None, op: 0, slice }, &inputs, slice)
+    exec.stages[2].route(RunCx { machine: &machine, shadow: None, op: 0, chip: 0, slice }, &inputs, slice)
 }
 
 fn lanes(value: u32) -> Option<Vec<u32>> {
@@ -109,7 +109,7 @@ fn marks_of_all_slices_reach_the_result() {
         marks[undefined] = Taint::NEVER_WRITTEN;
         Stream { packet: 32, bytes: vec![0; 32], taint: Some(marks), ..Stream::empty(DType::I32) }
     };
-    let cx = RunCx { machine: &machine, shadow: Some(&log), op: 2, slice: 0 };
+    let cx = RunCx { machine: &machine, shadow: Some(&log), op: 2, chip: 0, slice: 0 };
     let marks = exec.stages[2].route(cx, &[input(5), input(31)], 0).and_then(|stream| stream.taint);
     let marks = marks.expect("marks");
     let undefined: Vec<usize> = (0..32).filter(|&at| !marks[at].is_defined()).collect();

@@ -83,7 +83,7 @@ fn flow(
 ) -> Stream {
     let mut stream = Stream::empty(visa_numerics::DType::I8);
     for (op, stage) in exec.stages[..count].iter().enumerate() {
-        stream = stage.run(RunCx { machine, shadow: log, op: op as u32, slice: 0 }, memory, stream);
+        stream = stage.run(RunCx { machine, shadow: log, op: op as u32, chip: 0, slice: 0 }, memory, stream);
     }
     stream
 }
@@ -92,7 +92,11 @@ fn flow(
 fn run(machine: &Machine, exec: &Exec, memory: &mut SliceMemory, log: Option<&TaintLog>) {
     let last = exec.stages.len() - 1;
     let stream = flow(machine, exec, memory, last, log);
-    exec.stages[last].store(RunCx { machine, shadow: log, op: last as u32, slice: 0 }, memory, stream);
+    exec.stages[last].store(
+        RunCx { machine, shadow: log, op: last as u32, chip: 0, slice: 0 },
+        memory,
+        stream,
+    );
 }
 
 /// A memory whose data memory holds `bytes` at 0.

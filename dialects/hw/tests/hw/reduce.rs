@@ -23,7 +23,7 @@ fn made(elements: &[i32], slice: usize, out: u64, stages: &str) -> Vec<i32> {
     let memory = data(&i32_bytes(elements.iter().copied()));
     let mut stream = Stream::empty(visa_numerics::DType::I8);
     for stage in &exec.stages[..exec.stages.len() - 2] {
-        stream = stage.run(RunCx { machine: &machine, shadow: None, op: 0, slice }, &memory, stream);
+        stream = stage.run(RunCx { machine: &machine, shadow: None, op: 0, chip: 0, slice }, &memory, stream);
     }
     i32s(&stream.bytes)
 }

@@ -79,7 +79,7 @@ fn padding_is_defined() {
 #[test]
 fn switch_carries_marks_and_makes_them_for_inactive_slices() {
     let (machine, log) = (Machine::rngd(), TaintLog::default());
-    let cx = RunCx { machine: &machine, shadow: Some(&log), op: 7, slice: 0 };
+    let cx = RunCx { machine: &machine, shadow: Some(&log), op: 7, chip: 0, slice: 0 };
     let stages = "hw.fetch i8, packet 8, loops [8 : 1] : 8; hw.switch broadcast01, slice1 1, slice0 2, time0 1; \
                   hw.collect flits 1; hw.store_vrf at 0";
     let mut taint = vec![Taint::DEFINED; 8];

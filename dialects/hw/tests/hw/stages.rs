@@ -6,7 +6,7 @@ use visa_machine::Machine;
 use visa_numerics::DType;
 
 fn cx(machine: &Machine) -> RunCx<'_> {
-    RunCx { machine, shadow: None, op: 0, slice: 0 }
+    RunCx { machine, shadow: None, op: 0, chip: 0, slice: 0 }
 }
 
 fn fetched(fetch: &str, flits: u64, bytes: &[u8]) -> Stream {

@@ -21,7 +21,7 @@ fn received(switch: &str, slices: u64, packets: u64, slice: usize) -> Vec<u64> {
         ..Stream::empty(DType::I8)
     };
     let inputs: Vec<_> = (0..slices).map(input).collect();
-    let cx = RunCx { machine: &Machine::rngd(), shadow: None, op: 0, slice: 0 };
+    let cx = RunCx { machine: &Machine::rngd(), shadow: None, op: 0, chip: 0, slice: 0 };
     let stream = exec.stages[1].route(cx, &inputs, slice).expect("the ring is among the inputs");
     let cost = exec.stages[1].cost(cx.machine, Flow { packets, packet: 8 });
     assert_eq!(cost.out, Flow { packets: stream.bytes.len() as u64 / 8, packet: 8 }, "{switch}");

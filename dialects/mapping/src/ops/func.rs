@@ -14,7 +14,8 @@ pub static AXES: OpDecl = OpDecl {
     name: "tm.axes",
     summary: "Declares axes and their sizes.",
     doc: "Axis names and sizes hold for the whole module (book 03). A name starts with an upper-case letter. A skewed axis, as in \
-          `B' = B - A`, has the size of `B`; its coordinate b together with that of `A` means `B = (b + A) mod |B|`.",
+          `B' = B - A`, has the size of `B`; its coordinate b together with that of `A` means `B = (b + A) mod |B|`, \
+          also where b is 0: a tensor whose type names `B'` is written in it, in place of `B`.",
     constraints: &[("C1", "an axis is declared once; a skewed axis is the difference of two different axes declared before it")],
     clauses: &[ClauseDecl::lead("sizes", ClauseKind::Body(&SIZES), "the axes, each with its size in indices")],
     traits: &[Trait::TopLevel],

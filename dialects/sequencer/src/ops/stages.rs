@@ -19,6 +19,7 @@ pub static FETCH: OpDecl = OpDecl {
         ClauseDecl::optional("to", ClauseKind::Body(&DTYPE), "format to convert to"),
         ClauseDecl::optional("zero", ClauseKind::Ints, "zero points, as `hw.fetch` has them"),
         ClauseDecl::required("loops", LOOPS, "addresses in elements"),
+        ClauseDecl::optional("starts", LOOPS, "how many elements behind the base each slice starts, as `hw.fetch` has it"),
     ],
     traits: &[Trait::Inside("hw.exec")],
     example: "seq.fetch bf16, loops [64 : 32, 32 : 1] : 32",

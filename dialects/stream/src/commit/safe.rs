@@ -187,6 +187,7 @@ mod tests {
             packet_loops: 0,
             packet: 1,
             left_over: String::new(),
+            starts: Vec::new(),
         }
     }
 

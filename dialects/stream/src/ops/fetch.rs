@@ -23,7 +23,7 @@ pub static DECL: OpDecl = OpDecl {
     summary: "Reads each slice's elements as packets, in any order that a sequencer can walk.",
     doc: "Every time step delivers a packet to each slice. An axis that the tensor does not depend on is broadcast; padding \
           is read beyond the tensor (over-fetch). A gathered term, `R @ (3, 1, 5)`, is read by an offset table (book 07, indirect \
-          access).\n\nThe fetch adapter works on each element, in this order: zero padding is masked; with \
+          access). Of a skewed axis `B' = B - A` with A on chips, clusters or slices, each of these starts at its own address (book 08, 32).\n\nThe fetch adapter works on each element, in this order: zero padding is masked; with \
           `table`, an element becomes the value that a `tm.table` has for it; with `dtype`, it is converted, from the table's format if \
           there is one; the zero point is subtracted, and the result wraps.\n\n\
           Masked positions are zero, whatever memory holds; with `pad lowest` or `pad highest` the least or greatest number of the \

@@ -1,7 +1,7 @@
 //! `stream.switch`: the switch engine moves packets between slices (book 13).
 
 use crate::SWITCH;
-use crate::chain::{axes, input, next, with_dims};
+use crate::chain::{check_skewed, axes, input, next, with_dims};
 use crate::meaning::Meaning;
 use crate::snoop::Switch;
 use crate::topology::{TOPOLOGIES, Topology, same};
@@ -122,6 +122,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     check_dimension(op, &result, Dim::Slice, slices, axes, "C2")?;
     let free = free_axes(op, cx, 0);
     let Some(topology) = topology else {
+        check_skewed(op, "C5", "time", [&source, &result], axes)?;
         let switch = Switch { op, source: &source, result: &result, free: &free, axes, slices };
         return switch.snooping().map(drop);
     };

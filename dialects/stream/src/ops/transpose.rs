@@ -1,7 +1,7 @@
 //! `stream.transpose`: the transpose engine swaps rows and columns of small matrices (book 27).
 
 use crate::TRANSPOSE;
-use crate::chain::{axes, check_same, check_stored, input, main_only, next, packet_bytes};
+use crate::chain::{check_skewed, axes, check_same, check_stored, input, main_only, next, packet_bytes};
 use crate::lower::{LowerStage, StageCx};
 use crate::meaning::Meaning;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
@@ -82,6 +82,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     check_mappings(op, axes)?;
     let source = input(op)?;
     let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
+    check_skewed(op, "C5", "time", [&source, &result], axes)?;
     matrix(op, &source, &result, axes, &machine(op.ctx)).map(drop)
 }
 

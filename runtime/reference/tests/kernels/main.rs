@@ -3,6 +3,7 @@
 mod contraction;
 mod defined;
 mod elementwise;
+mod enumerated;
 mod interface;
 mod packing;
 mod support;

@@ -4,7 +4,10 @@ use super::{Answer, NO, Query, YES, compare, input};
 use crate::run::Refusal;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
-use visa_mapping::{Axes, AxisId, DigitsError, Division, Expr, Placement, Step, Walk, place_expr, step_text};
+use visa_mapping::{
+    Axes, AxisId, DigitsError, Division, Expr, Placement, Step, Walk, crossings, divide_across, place_expr,
+    step_text,
+};
 
 /// A line a loop, outermost first. Axes that the buffer does not name are broadcast.
 pub(super) fn answer(query: &Query) -> Result<Answer, Refusal> {
@@ -20,7 +23,13 @@ pub(super) fn answer(query: &Query) -> Result<Answer, Refusal> {
     };
     let named = input::named(&buffer, &axes);
     let free = |axis: AxisId| !named.contains(&axis);
-    Ok(match visa_mapping::divide(&order, &held, &free, &axes) {
+    let walk = |order: &Placement| visa_mapping::divide(order, &held, &free, &axes);
+    let unlike = crossings(&[&stream], &[&buffer], &free, &axes);
+    let division = match unlike.len() {
+        0 => walk(&order),
+        count => divide_across(&order, &unlike, &vec![0; count], &walk, &axes),
+    };
+    Ok(match division {
         Ok(division) => {
             Answer { text: text(&division, &order, &axes), json: json(&division, &order, &axes), code: YES }
         }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::fmt::Write as _;
 use std::ops::Range;
 use visa_ir::span::Source;
-use visa_mapping::{Axes, AxisId, Cell, Expr, Index, Map, describe, digits};
+use visa_mapping::{Axes, AxisId, Cell, Expr, Index, Map, describe, skewed_names};
 
 /// Most positions that one query prints.
 const MAX_POSITIONS: u64 = 1 << 16;
@@ -22,7 +22,7 @@ pub(super) fn answer(query: &Query) -> Result<Answer, Refusal> {
     let (axes, [mapping]) = query.mappings()?;
     let map = Map::new(&mapping, &axes).map_err(|error| input::refusal(error.code, None, error.message))?;
     let wanted = wanted(query.at.as_deref(), &mapping, map.size())?;
-    let skewed = skewed(&mapping, &axes);
+    let skewed = skewed_names(&mapping, &axes);
     let (mut text, mut cells) = (String::new(), Vec::new());
     for at in wanted {
         let raw = map.cell(at);
@@ -70,18 +70,6 @@ fn read(text: &str) -> Option<Range<u64>> {
         Some((start, end)) => Some(number(start)?..number(end)?),
         None => number(text).and_then(|at| Some(at..at.checked_add(1)?)),
     }
-}
-
-/// The skewed axes that the mapping moves along. A mapping without digits is taken to move along those that it names.
-fn skewed(mapping: &Expr, axes: &Axes) -> Vec<AxisId> {
-    let moves: Vec<AxisId> = match digits(mapping, axes) {
-        Ok(digits) => {
-            digits.axes().into_keys().chain(digits.offset().iter().map(|offset| offset.axis)).collect()
-        }
-        Err(_) => input::named(mapping, axes),
-    };
-    let all = axes.iter().map(|(axis, _, _)| axis).filter(|axis| axes.skew(*axis).is_some());
-    all.filter(|axis| moves.contains(axis)).collect()
 }
 
 /// The cell in plain axes. Indices that then name the same element are one.

@@ -108,7 +108,8 @@ impl Access {
         let [element, time, packet] = [buffer, time, packet].map(Expr::clone);
         let formats = (self.from, self.to.unwrap_or(self.from));
         let unit = Some(self.unit);
-        let fetch = Fetch { element, time, packet, formats, unit, free: &free, axes, machine };
+        let places = Expr::Literal(1);
+        let fetch = Fetch { element, time, packet, places, formats, unit, free: &free, axes, machine };
         let (plan, mask) = fetch.plan().map_err(|refused| refused.message)?;
         Ok((plan, mask.map(|mask| stages::mask_registers(mask, 0))))
     }
