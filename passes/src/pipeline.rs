@@ -5,6 +5,7 @@ use crate::pass::{Level, Pass};
 use std::fmt;
 use visa_ir::context::unquote;
 use visa_ir::diag::{Diagnostic, nearest};
+use visa_ir::parse::limits::MAX_ERRORS;
 use visa_ir::span::{Source, Span};
 
 /// One pass of a pipeline.
@@ -40,7 +41,7 @@ impl Pipeline {
     /// Reads a pipeline of passes out of `known`.
     ///
     /// # Errors
-    /// Everything wrong with the text; the spans are byte ranges of `text`.
+    /// What is wrong with the text, at most [`MAX_ERRORS`] of it; the spans are byte ranges of `text`.
     pub fn parse(text: &str, known: &[&'static Pass]) -> Result<Self, Vec<Diagnostic>> {
         let mut reader = Reader { text, pos: 0, known, findings: Vec::new() };
         let steps = match reader.pipeline() {
@@ -179,7 +180,7 @@ impl<'t> Reader<'t> {
         if pass.is_none() {
             let near = nearest(name, self.known.iter().map(|pass| pass.name));
             let error = Diagnostic::error("unknown-pass", span, format!("unknown pass `{name}`"));
-            self.findings.push(error.fix(near.map(|near| format!("did you mean `{near}`?"))));
+            self.found(error.fix(near.map(|near| format!("did you mean `{near}`?"))))?;
         }
         let mut options = Options::defaults(pass.map_or(&[], |pass| pass.options));
         self.blanks();
@@ -205,10 +206,10 @@ impl<'t> Reader<'t> {
         let (name, span) = self.word("an option (`name=value`) or `}`")?;
         let value = if self.eat('=') { Some(self.value()?) } else { None };
         let Some(pass) = pass else { return Ok(()) };
-        if let Err(finding) = set_option(pass, options, name, span, value) {
-            self.findings.push(finding);
+        match set_option(pass, options, name, span, value) {
+            Ok(()) => Ok(()),
+            Err(finding) => self.found(finding),
         }
-        Ok(())
     }
 
     /// The value behind `=`: up to a blank, a comma or a brace, or quoted.
@@ -245,6 +246,15 @@ impl<'t> Reader<'t> {
         let span = Span::new(self.pos..self.pos + end);
         self.pos += end;
         Ok((&rest[..end], span))
+    }
+
+    /// Reports a mistake and goes on, up to the last that is reported.
+    fn found(&mut self, finding: Diagnostic) -> Result<(), Diagnostic> {
+        if self.findings.len() + 1 == MAX_ERRORS {
+            return Err(finding);
+        }
+        self.findings.push(finding);
+        Ok(())
     }
 
     fn rest(&self) -> &'t str {

@@ -101,6 +101,21 @@ fn unbound_metavariables_are_named() {
     }
 }
 
+/// As many as there may be are read. That no example of so many is small enough to be spelt out is another matter.
+#[test]
+fn metavariables_are_bounded() {
+    let rule = |count: usize| {
+        let names: Vec<_> = (0..count).map(|number| format!("E{number}")).collect();
+        format!("rule b: [{}] => [E1, E0, {}]", names.join(", "), names[2..].join(", "))
+    };
+    assert_eq!(refused(&rule(16)).0, "rule-unchecked");
+    let (code, line, column, message) = refused(&rule(17));
+    assert_eq!((code.as_str(), line), ("rule-variables", 1));
+    assert_eq!(column, rule(17).find("E16").expect("the last") + 1);
+    assert_eq!(message, "`E16` is one metavariable more than the 16 that a rule may have");
+    assert_eq!(refused(&rule(200)).0, "rule-variables");
+}
+
 #[test]
 fn metavariables_have_one_sort() {
     for rule in ["E # n {n} => E", "E @ (...E) => E", "$(E:1, ...E) => E", "E / n => E # |E| {n}"] {

@@ -1,6 +1,7 @@
 //! Where something stands in its source text.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 /// A half-open byte range of a [`Source`]. Every operation, clause and value knows its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
@@ -38,20 +39,34 @@ impl Span {
     }
 }
 
+/// Bytes of a block of text. Line breaks are counted once a block: where many places are asked for, a look-up reads a block and not the whole
+/// text, and a text of nothing but line breaks takes little more memory than its bytes.
+const BLOCK: usize = 1 << 12;
+
 /// A named text that spans point into.
 #[derive(Clone, Debug)]
 pub struct Source {
     /// File name, or `<stdin>`.
     pub name: String,
-    /// The whole text.
+    /// The whole text. It does not change once a line has been asked for.
     pub text: String,
+    /// Line breaks before each block, and in all: made when a line is asked for.
+    breaks: OnceLock<Vec<u32>>,
 }
 
 impl Source {
     /// A source called `name`.
     #[must_use]
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { name: name.into(), text: text.into() }
+        Self { name: name.into(), text: text.into(), breaks: OnceLock::new() }
+    }
+
+    /// One-based line of a byte offset.
+    #[must_use]
+    pub fn line(&self, offset: usize) -> usize {
+        let offset = offset.min(self.text.len());
+        let block = offset / BLOCK;
+        self.breaks()[block] as usize + count(&self.text.as_bytes()[block * BLOCK..offset]) + 1
     }
 
     /// One-based line and column (in characters) of a byte offset.
@@ -59,8 +74,98 @@ impl Source {
     pub fn position(&self, offset: usize) -> (usize, usize) {
         let before = &self.text.as_bytes()[..offset.min(self.text.len())];
         let line_start = before.iter().rposition(|&b| b == b'\n').map_or(0, |at| at + 1);
-        let line = before.iter().filter(|&&b| b == b'\n').count() + 1;
         let column = String::from_utf8_lossy(&before[line_start..]).chars().count() + 1;
-        (line, column)
+        (self.line(offset), column)
+    }
+
+    /// The bytes of a one-based line, its line break included; `None` if the text has no such line.
+    #[must_use]
+    pub fn line_range(&self, line: usize) -> Option<Range<usize>> {
+        let bytes = self.text.as_bytes();
+        let after = |from: usize| {
+            let length = bytes[from..].iter().position(|&b| b == b'\n');
+            length.map(|length| from + length + 1)
+        };
+        let start = match line.checked_sub(1)? {
+            0 => 0,
+            breaks => {
+                let blocks = self.breaks().partition_point(|&before| (before as usize) < breaks);
+                // Those in front of the last of these blocks are fewer, so it holds the break: unless there is none.
+                let block = blocks.checked_sub(1).filter(|block| block * BLOCK < bytes.len())?;
+                let further = breaks - self.breaks()[block] as usize;
+                (0..further).try_fold(block * BLOCK, |from, _| after(from))?
+            }
+        };
+        Some(start..after(start).unwrap_or(bytes.len()))
+    }
+
+    fn breaks(&self) -> &[u32] {
+        self.breaks.get_or_init(|| {
+            let blocks = self.text.as_bytes().chunks(BLOCK);
+            let sums = blocks.scan(0, |sum, block| {
+                // Spans count bytes in 32 bits, so that there are no more line breaks.
+                *sum += count(block) as u32;
+                Some(*sum)
+            });
+            std::iter::once(0).chain(sums).collect()
+        })
+    }
+}
+
+/// The line breaks in `bytes`.
+fn count(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|&&byte| byte == b'\n').count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lines of the text as the standard library splits it; each place is looked up in it from the start.
+    fn agrees(text: &str) {
+        let source = Source::new("text", text);
+        let lines: Vec<&str> = text.split('\n').collect();
+        let mut start = 0;
+        for (number, line) in lines.iter().enumerate() {
+            let end = (start + line.len() + 1).min(text.len());
+            assert_eq!(source.line_range(number + 1), Some(start..end), "line {number} of {text:?}");
+            for offset in [start, start + line.len() / 2, start + line.len()] {
+                assert_eq!(source.line(offset), number + 1, "{offset}");
+                if text.is_char_boundary(offset) {
+                    let column = text[start..offset].chars().count() + 1;
+                    assert_eq!(source.position(offset), (number + 1, column), "{offset}");
+                }
+            }
+            start = end;
+        }
+        assert_eq!(source.line_range(lines.len() + 1), None);
+        assert_eq!(source.line_range(0), None);
+        assert_eq!(source.position(text.len() + 1), source.position(text.len()));
+    }
+
+    #[test]
+    fn lines_are_those_of_the_text() {
+        for text in ["", "\n", "a", "a\n", "\na", "ä\n\nü", "a\r\nb"] {
+            agrees(text);
+        }
+        // Breaks at the ends of blocks, before and behind them, and in blocks that have none.
+        for length in [BLOCK - 1, BLOCK, 2 * BLOCK + 1] {
+            agrees(&"\n".repeat(length));
+            agrees(&"a".repeat(length));
+            for line in [5, 64, BLOCK - 1, BLOCK, BLOCK + 1] {
+                let text: String =
+                    (0..length).map(|at| if (at + 1) % line == 0 { '\n' } else { 'a' }).collect();
+                agrees(&text);
+                agrees(&text.replace('a', "é"));
+            }
+        }
+    }
+
+    /// What is remembered of a text does not grow with its lines.
+    #[test]
+    fn blank_lines_take_no_more_than_their_bytes() {
+        let source = Source::new("blank", "\n".repeat(10 * BLOCK));
+        assert_eq!(source.line(10 * BLOCK), 10 * BLOCK + 1);
+        assert_eq!(source.breaks().len(), 11);
     }
 }

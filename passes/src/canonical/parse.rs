@@ -21,6 +21,9 @@ use derived::RuleGrammar;
 /// Deepest nesting of brackets: the grammar is recursive.
 const MAX_NESTING: usize = 64;
 
+/// Most metavariables of a rule. Each multiplies the examples that the check enumerates: past this bound there are too many to say anything.
+const MAX_VARIABLES: usize = 16;
+
 /// Most mistakes of syntax that are reported for one file.
 const MAX_SYNTAX_ERRORS: usize = 20;
 
@@ -219,6 +222,13 @@ impl Reader {
             Some(slot) => {
                 let (found, before) = (sort.describe(), self.scope.0[slot].1.describe());
                 Err(error("rule-sort", piece, format!("`{name}` is {found} here, and {before} before")))
+            }
+            None if self.binding && self.scope.0.len() == MAX_VARIABLES => {
+                let message = format!(
+                    "`{name}` is one metavariable more than the {MAX_VARIABLES} that a rule may have"
+                );
+                let fix = "take terms that stay together as one, such as `...R` for the rest of a group";
+                Err(error("rule-variables", piece, message).fix(fix.to_owned()))
             }
             None if self.binding => {
                 self.scope.0.push((name.to_owned(), sort));

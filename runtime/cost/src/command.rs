@@ -147,3 +147,29 @@ fn engine_name(engine: Engine) -> &'static str {
 fn short(name: &str) -> &str {
     name.rsplit_once('.').map_or(name, |(_, short)| short)
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A command that only takes time.
+    pub(crate) fn work(resource: Resource, cycles: u64) -> Work {
+        Work {
+            resource,
+            label: String::new(),
+            span: Span::default(),
+            engines: Vec::new(),
+            latency: 0,
+            cycles,
+            bottleneck: "",
+            bytes: Traffic::default(),
+            macs: BTreeMap::new(),
+            assumed: Vec::new(),
+            regions: Vec::new(),
+            trees: None,
+            bank_reads: None,
+            bank_writes: 0,
+            stalls: 0,
+        }
+    }
+}

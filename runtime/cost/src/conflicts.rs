@@ -1,7 +1,5 @@
 //! Loads of the tensor register file beside a contraction that reads it (book 18): reads go first, and writes wait.
 
-use visa_hw::read_cache::CacheReads;
-
 use crate::command::Work;
 use crate::report::Resource;
 use crate::schedule::{Slot, schedule};
@@ -15,7 +13,9 @@ pub(crate) fn schedule_with_stalls(works: &mut [Work]) -> Vec<Slot> {
     let alone: Vec<u64> = works.iter().map(|work| work.cycles).collect();
     let mut slots = schedule(works);
     for _ in 1..ROUNDS {
-        let stalls: Vec<u64> = (0..works.len()).map(|at| stalls(works, &slots, at, alone[at])).collect();
+        let readers = Readers::new(works, &slots);
+        let stalls: Vec<u64> =
+            (0..works.len()).map(|at| stalls(works, &slots, &readers, at, alone[at])).collect();
         if works.iter().zip(&stalls).all(|(work, &stalls)| stalls <= work.stalls) {
             break;
         }
@@ -28,21 +28,49 @@ pub(crate) fn schedule_with_stalls(works: &mut [Work]) -> Vec<Slot> {
     slots
 }
 
+/// The contractions that read the register file, by start.
+struct Readers {
+    commands: Vec<usize>,
+    /// When the last of those up to each has ended.
+    ended: Vec<u64>,
+}
+
+impl Readers {
+    fn new(works: &[Work], slots: &[Slot]) -> Self {
+        Self::of((0..works.len()).filter(|&command| works[command].bank_reads.is_some()), slots)
+    }
+
+    fn of(commands: impl Iterator<Item = usize>, slots: &[Slot]) -> Self {
+        let mut commands: Vec<_> = commands.collect();
+        commands.sort_by_key(|&command| slots[command].start);
+        let ends = commands.iter().scan(0, |latest: &mut u64, &command| {
+            *latest = slots[command].end.max(*latest);
+            Some(*latest)
+        });
+        let ended = ends.collect();
+        Self { commands, ended }
+    }
+
+    /// By start, every one that runs in the cycles from `from` to `until`; some that do not may be among them.
+    fn during(&self, slots: &[Slot], from: u64, until: u64) -> &[usize] {
+        let first = self.ended.partition_point(|&ended| ended <= from);
+        let last = self.commands.partition_point(|&command| slots[command].start < until);
+        self.commands.get(first..last).unwrap_or_default()
+    }
+}
+
 /// Cycles that command `number`, of `alone` cycles by itself, waits for the reads of contractions that run meanwhile.
-fn stalls(works: &[Work], slots: &[Slot], number: usize, alone: u64) -> u64 {
+fn stalls(works: &[Work], slots: &[Slot], readers: &Readers, number: usize, alone: u64) -> u64 {
     let work = &works[number];
     if work.bank_writes == 0 || work.resource != Resource::Sub {
         return 0;
     }
     let Slot { start, end, .. } = slots[number];
     // What starts when it has ended may have waited for it: should it not have, it will be met in the next round.
-    let meanwhile = works.iter().zip(slots).filter(|(_, slot)| slot.start < end);
-    let mut beside: Vec<(&Slot, CacheReads, u64)> = meanwhile
-        .filter_map(|(other, slot)| {
-            Some((slot, other.bank_reads?, other.cycles.saturating_sub(other.latency)))
-        })
-        .collect();
-    beside.sort_by_key(|(slot, ..)| slot.start);
+    let beside = readers.during(slots, start, end).iter().filter_map(|&command| {
+        let other = &works[command];
+        Some((&slots[command], other.bank_reads?, other.cycles.saturating_sub(other.latency)))
+    });
     let (mut now, mut left) = (start, alone);
     for (slot, reads, cycles) in beside {
         if slot.end <= now || slot.start >= now.saturating_add(left) {
@@ -70,4 +98,28 @@ fn stalls(works: &[Work], slots: &[Slot], number: usize, alone: u64) -> u64 {
         now = slot.end;
     }
     now.saturating_add(left).saturating_sub(start).saturating_sub(alone)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_readers_of_some_cycles_are_found() {
+        // Starts and lengths that overlap, touch, nest and are empty.
+        let slot = |at: u64| Slot { start: at * 7 % 23, end: at * 7 % 23 + at * 5 % 11, waits: Vec::new() };
+        let slots: Vec<_> = (0..40).map(slot).collect();
+        let readers = Readers::of((0..40).filter(|at| at % 3 != 0), &slots);
+        for (from, until) in (0..30).flat_map(|from| (from..35).map(move |until| (from, until))) {
+            let found = readers.during(&slots, from, until);
+            assert!(found.is_sorted_by_key(|&at| slots[at].start));
+            for at in 0..40 {
+                let runs = at % 3 != 0 && slots[at].start < until && slots[at].end > from;
+                let listed = found.contains(&at);
+                assert!(listed || !runs, "{at} in {from}..{until}");
+                assert!(!listed || slots[at].start < until);
+            }
+        }
+        assert!(Readers::of(std::iter::empty(), &slots).during(&slots, 0, 9).is_empty());
+    }
 }

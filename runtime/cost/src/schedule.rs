@@ -13,28 +13,91 @@ pub(crate) struct Slot {
     pub(crate) waits: Vec<Wait>,
 }
 
-/// A command starts when its resource is free and every earlier command that it has a hazard with has ended.
+/// A command starts when its resource is free and every earlier command that it has a hazard with has ended. It is compared only with those
+/// that end when it could start at the earliest, or later: the last ones of each resource, where each ends after the one before it.
 pub(crate) fn schedule(works: &[Work]) -> Vec<Slot> {
     let mut slots: Vec<Slot> = Vec::with_capacity(works.len());
+    let mut queues: [Vec<usize>; Resource::ALL.len()] = Default::default();
     for (number, work) in works.iter().enumerate() {
-        let before = previous(works, number, work.resource);
-        let free = before.map_or(0, |command| slots[command].end);
+        let before = queues[work.resource as usize].last().copied();
+        let mut start = before.map_or(0, |command| slots[command].end);
         let mut waits: Vec<Wait> =
             before.map(|command| Wait { command, why: Why::Busy }).into_iter().collect();
-        // Whoever ended before the resource was free cannot be what the command waits for.
-        for (command, earlier) in works[..number].iter().enumerate().filter(|(at, _)| slots[*at].end >= free)
-        {
-            let found = hazards(&earlier.regions, &work.regions);
-            waits.extend(found.into_iter().map(|why| Wait { command, why }));
+        for queue in &queues {
+            for &command in queue.iter().rev() {
+                let end = slots[command].end;
+                if end < start {
+                    break;
+                }
+                let found = hazards(&works[command].regions, &work.regions);
+                if !found.is_empty() {
+                    start = end;
+                }
+                waits.extend(found.into_iter().map(|why| Wait { command, why }));
+            }
         }
-        let start = waits.iter().map(|wait| slots[wait.command].end).max().unwrap_or(0);
         waits.retain(|wait| start > 0 && slots[wait.command].end == start);
         waits.sort_by_key(|wait| (wait.command, wait.why));
         slots.push(Slot { start, end: start.saturating_add(work.cycles), waits });
+        queues[work.resource as usize].push(number);
     }
     slots
 }
 
-fn previous(works: &[Work], number: usize, resource: Resource) -> Option<usize> {
-    works[..number].iter().rposition(|work| work.resource == resource)
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command::tests::work;
+    use crate::footprint::Region;
+    use visa_hw::stage::Space;
+
+    /// The definition, read off: whoever is earlier and on the same resource, or meets in memory, has to end before.
+    fn as_defined(works: &[Work]) -> Vec<Slot> {
+        let mut slots: Vec<Slot> = Vec::new();
+        for (number, work) in works.iter().enumerate() {
+            let reasons = |command: usize| {
+                let other: &Work = &works[command];
+                let last =
+                    works[command + 1..number].iter().all(|between| between.resource != other.resource);
+                let busy = (other.resource == work.resource && last).then_some(Why::Busy);
+                busy.into_iter().chain(hazards(&other.regions, &work.regions))
+            };
+            let all: Vec<_> = (0..number)
+                .flat_map(|command| reasons(command).map(move |why| Wait { command, why }))
+                .collect();
+            let start = all.iter().map(|wait| slots[wait.command].end).max().unwrap_or(0);
+            let waits =
+                all.into_iter().filter(|wait| start > 0 && slots[wait.command].end == start).collect();
+            slots.push(Slot { start, end: start + work.cycles, waits });
+        }
+        slots
+    }
+
+    /// SplitMix64, so that the cases are the same everywhere.
+    fn random(seed: &mut u64) -> u64 {
+        *seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (*seed ^ (*seed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb) >> 33
+    }
+
+    fn command(seed: &mut u64) -> Work {
+        let resource = Resource::ALL[random(seed) as usize % Resource::ALL.len()];
+        let region = |seed: &mut u64| {
+            let (start, length) = (random(seed) % 12, random(seed) % 3);
+            let slices = random(seed) % 2..2;
+            let space = if random(seed) % 2 == 0 { Space::Dm } else { Space::Hbm };
+            Region { space, write: random(seed) % 2 == 0, bytes: start..start + length, slices: vec![slices] }
+        };
+        let regions = (0..random(seed) % 3).map(|_| region(seed)).collect();
+        Work { regions, ..work(resource, random(seed) % 4) }
+    }
+
+    #[test]
+    fn a_schedule_is_as_defined() {
+        for mut seed in 0..500 {
+            let length = random(&mut seed) % 30;
+            let works: Vec<_> = (0..length).map(|_| command(&mut seed)).collect();
+            assert_eq!(schedule(&works), as_defined(&works), "seed {seed}");
+        }
+    }
 }

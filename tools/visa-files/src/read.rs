@@ -27,7 +27,7 @@ pub fn read(path: &Path, bound: u64) -> io::Result<Vec<u8>> {
         return Err(too_long(&length.to_string(), bound));
     }
     // It may have grown since, and a file of the system may not say its length.
-    read_stream(file, bound)
+    fill(Vec::with_capacity(length as usize), file, bound)
 }
 
 /// The bytes of a stream up to its end.
@@ -35,7 +35,10 @@ pub fn read(path: &Path, bound: u64) -> io::Result<Vec<u8>> {
 /// # Errors
 /// What the system says, and a stream of more than `bound` bytes, of which one more than `bound` is read.
 pub fn read_stream(stream: impl Read, bound: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
+    fill(Vec::new(), stream, bound)
+}
+
+fn fill(mut bytes: Vec<u8>, stream: impl Read, bound: u64) -> io::Result<Vec<u8>> {
     stream.take(bound.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > bound {
         return Err(too_long(&format!("more than {bound}"), bound));

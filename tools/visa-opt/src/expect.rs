@@ -29,7 +29,7 @@ pub(crate) fn compare(
 ) -> Vec<Diagnostic> {
     let (mut expected, mut wrong) = read(source, range);
     let mut meet = |kind: &str, span: Span, text: &str| {
-        let line = source.position(span.range().start).0;
+        let line = source.line(span.range().start);
         let fits = |e: &&mut Expected| !e.met && e.kind == kind && e.line == line && text.contains(&e.text);
         let found = expected.iter_mut().find(fits);
         let met = found.is_some();
@@ -63,7 +63,7 @@ pub(crate) fn compare(
 /// The expectations in `range`, and those that cannot be read.
 fn read(source: &Source, range: std::ops::Range<usize>) -> (Vec<Expected>, Vec<Diagnostic>) {
     let (mut expected, mut wrong) = (Vec::new(), Vec::new());
-    let first = source.position(range.start).0;
+    let first = source.line(range.start);
     let lines: Vec<&str> = source.text[range.clone()].split('\n').collect();
     let mut start = range.start;
     for (index, line) in lines.iter().enumerate() {

@@ -2,9 +2,10 @@
 
 use crate::io::Io;
 use codespan_reporting::diagnostic as codespan;
-use codespan_reporting::files::SimpleFile;
+use codespan_reporting::files::{Error, Files};
 use codespan_reporting::term;
 use serde::Serialize;
+use std::ops::Range;
 use visa_ir::diag::{Diagnostic, Severity};
 use visa_ir::span::{Source, Span};
 
@@ -38,10 +39,36 @@ impl Renderer {
     }
 }
 
+/// A source as excerpts are taken from it.
+struct Excerpts<'a>(&'a Source);
+
+impl<'a> Files<'a> for Excerpts<'a> {
+    type FileId = ();
+    type Name = &'a str;
+    type Source = &'a str;
+
+    fn name(&'a self, (): ()) -> Result<&'a str, Error> {
+        Ok(&self.0.name)
+    }
+
+    fn source(&'a self, (): ()) -> Result<&'a str, Error> {
+        Ok(&self.0.text)
+    }
+
+    fn line_index(&'a self, (): (), byte: usize) -> Result<usize, Error> {
+        Ok(self.0.line(byte) - 1)
+    }
+
+    fn line_range(&'a self, (): (), line: usize) -> Result<Range<usize>, Error> {
+        let max = || self.0.line(self.0.text.len()) - 1;
+        self.0.line_range(line + 1).ok_or_else(|| Error::LineTooLarge { given: line, max: max() })
+    }
+}
+
 fn text(io: &mut Io, source: Option<&Source>, findings: &[Diagnostic]) {
     let empty = Source::new("", "");
     let shown = source.unwrap_or(&empty);
-    let file = SimpleFile::new(shown.name.as_str(), shown.text.as_str());
+    let file = Excerpts(shown);
     let styles = term::Styles::default();
     for finding in findings {
         let mut config = term::Config { chars: term::Chars::ascii(), ..term::Config::default() };

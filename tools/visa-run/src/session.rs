@@ -362,7 +362,7 @@ impl<'a> Session<'a> {
         }
         if self.flags.report.is_some() {
             let source = self.source.as_ref();
-            out.push_str(&report.text(|span| source.map(|source| source.position(span.range().start).0)));
+            out.push_str(&report.text(|span| source.map(|source| source.line(span.range().start))));
         } else {
             out.push_str(&format!(
                 "{} cycles on {} ({:.1} us)\n",

@@ -59,6 +59,24 @@ fn wrong_pipelines_get_a_caret_and_the_nearest_name() {
     wrong("dec,sett", &["unknown pass `dec`", "unknown pass `sett`", "did you mean `set`?"]);
 }
 
+/// As of any text, no more errors are reported than make sense to read.
+#[test]
+fn the_errors_of_a_pipeline_are_bounded() {
+    for (mistakes, reported) in [(99, 99), (100, 100), (101, 100), (5000, 100)] {
+        for pipeline in [
+            format!("dce{{{}}}", "x=1 ".repeat(mistakes)),
+            format!("set{{value=1{}}}", " value=1".repeat(mistakes)),
+            vec!["gone"; mistakes].join(","),
+            vec!["set{value=x}"; mistakes].join(","),
+        ] {
+            let ran = run(&["--pass-pipeline", &pipeline], CONST);
+            assert_eq!((ran.code, ran.err.matches("error[").count()), (1, reported), "{}", &pipeline[..40]);
+        }
+    }
+    // What is written often and right runs as often.
+    assert_eq!(run(&["--pass-pipeline", &vec!["dce"; 5000].join(",")], CONST).quiet(), CONST);
+}
+
 #[test]
 fn a_wrong_option_behind_a_flag_is_shown_in_the_pipeline_it_spells() {
     run(&["--dce", "--set=valu=1"], CONST).refused(&[
