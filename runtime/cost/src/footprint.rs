@@ -141,6 +141,8 @@ mod tests {
     fn a_run_across_slices_takes_them_whole() {
         assert_eq!(folded("[1001 : 1] : 1 @ 3000", 1000), (3..5, 0..1000));
         assert_eq!(folded("[2 : 1500, 8 : 1] : 8 @ 0", 1000), (0..2, 0..1000));
+        // The last byte is the last of its slice.
+        assert_eq!(folded("[3 : 40, 48 : 1] : 8", 64), (0..2, 0..64));
     }
 
     #[test]

@@ -84,6 +84,13 @@ mod tests {
         );
         assert!(short < even);
         assert!(!short.dominates(even) && !even.dominates(short));
+        for worse in [
+            PipelineTime { busiest: 6, ..even },
+            PipelineTime { latency: 6, ..even },
+            PipelineTime { total: 21, ..even },
+        ] {
+            assert!(even.dominates(even) && even.dominates(worse) && !worse.dominates(even));
+        }
         // With an engine of 9 cycles behind them the other one is the cheaper by its latency.
         let busy = |time: PipelineTime| time.then(&stage(9, 0)).cycles();
         assert!((busy(short), busy(even)) == (10, 14));

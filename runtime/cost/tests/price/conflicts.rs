@@ -74,6 +74,34 @@ fn what_waits_for_a_load_waits_for_its_stalls() {
     assert_eq!(stalls(&alone, 0), (0, 40));
 }
 
+/// 80 writes from cycle 10 on, at half their speed beside a contraction that runs for 100 cycles.
+#[test]
+fn a_contraction_may_begin_in_the_middle_of_a_load() {
+    let beside = |starts| {
+        let before = exec(Main, 0..512, &[stage("hw.vector", Engine::Vector, starts)]);
+        let first = exec(Sub, 0..512, &[stage("hw.fetch", Engine::Fetch, 10)]);
+        stalls(&report(1, vec![before, contraction(50, false), first, load(80, 80)]), 3)
+    };
+    // From cycle 50 on: 40 are written before, the others in 80 cycles.
+    assert_eq!(beside(50), (40, 130));
+    // From cycle 20 on: 10 before, 50 beside it, 20 after cycle 120.
+    assert_eq!(beside(20), (50, 140));
+}
+
+/// The last contraction reads what the load writes, and begins in the cycle in which the load would end without the first.
+#[test]
+fn a_load_does_not_wait_for_what_begins_when_it_ends() {
+    let all_miss = |cycles, range| {
+        let occupied = [cycles; 2];
+        let reads = CacheReads { reads: cycles, misses: cycles, columns: 2, occupied, in_step: false };
+        let align = stage("hw.align", Engine::Contraction, cycles).bank(BankUse::Reads(reads));
+        exec(Main, 0..512, &[align.reads(Trf, range)])
+    };
+    let report = report(1, vec![load(40, 40), all_miss(20, 0..4096), all_miss(10, 4096..8192)]);
+    assert_eq!(stalls(&report, 0), (20, 60));
+    assert_eq!(report.commands[2].start, 60);
+}
+
 #[test]
 fn the_text_says_what_a_contraction_uses() {
     let report = report(1, vec![contraction(50, false), load(40, 40)]);

@@ -23,6 +23,12 @@ fn second(first: CommandKind, second: CommandKind) -> (u64, Vec<(usize, Why)>) {
 }
 
 #[test]
+fn nobody_waits_for_what_takes_no_time() {
+    let nothing = || exec(Main, 0..512, &[stage("none", Engine::Fetch, 0)]);
+    assert_eq!(second(nothing(), nothing()), (0, vec![]));
+}
+
+#[test]
 fn independent_transfers_share_one_queue() {
     let report = report(
         1,

@@ -121,6 +121,15 @@ fn the_share_of_peak_measures_each_format_by_its_own_peak() {
 }
 
 #[test]
+fn no_time_has_no_share_of_peak() {
+    let stages = [
+        stage("hw.fetch", Engine::Fetch, 0).dtype(DType::Bf16),
+        stage("hw.contract", Engine::Contraction, 0).macs(64),
+    ];
+    assert_eq!(report(1, vec![exec(Main, 0..512, &stages)]).totals.share_of_peak, None);
+}
+
+#[test]
 fn totals_count_macs_once_and_intensity_by_hbm_bytes() {
     let stages =
         [stage("hw.fetch", Engine::Fetch, 1), stage("hw.contract", Engine::Contraction, 10).macs(600)];
