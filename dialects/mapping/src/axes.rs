@@ -20,6 +20,13 @@ pub const MAX_AXES: usize = 4096;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AxisId(u32);
 
+impl AxisId {
+    /// An axis of no table, for a sum that is kept like a coordinate.
+    pub(crate) fn scratch(number: u32) -> Self {
+        Self(u32::MAX - number)
+    }
+}
+
 /// What makes an axis a skewed one (book 03): `B' = B - A`. Its coordinate together with that of `by` gives the
 /// coordinate of `of`: `B = (B' + A) mod |B|`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,6 +12,9 @@
 //! A sliding expression lets several indices share a position. Then the terms below it continue for each of them, and
 //! an index that meets padding is dropped; where none is left, the strictest padding that was met decides.
 //!
+//! Parts of one composite mapping that carry into each other (`[A, D] / 4` beside `[A, D] % 4`, see `carry.rs`) count positions of it. Their
+//! sum is kept like a coordinate; where the walk comes to the last of them, the mapping itself is walked at the sum.
+//!
 //! Coordinates of a skewed axis (`B' = B - A`) are kept as they are: which B they mean depends on A, which another
 //! mapping of the same tensor may hold. Every live position of a mapping is written in the same skewed axes, those that its text names
 //! ([`crate::skewed_names`]), also where they are at 0. [`Index::resolved`] answers for a mapping that stands alone.
@@ -19,6 +22,7 @@
 use std::ops::ControlFlow;
 
 use crate::axes::{Axes, AxisId, Skew};
+use crate::carry::{Part, settle};
 use crate::error::MapError;
 use crate::expr::{Expr, PadKind, Side};
 
@@ -81,7 +85,7 @@ impl Index {
     }
 
     fn set(&mut self, axis: AxisId, coordinate: u64) {
-        self.0.retain(|entry| entry.0 != axis);
+        self.take(axis);
         self.add(axis, coordinate);
     }
 
@@ -93,6 +97,13 @@ impl Index {
             }
         }
         self
+    }
+
+    /// Sets the coordinate along an axis to zero and returns what it was.
+    fn take(&mut self, axis: AxisId) -> u64 {
+        let coordinate = self.get(axis);
+        self.0.retain(|entry| entry.0 != axis);
+        coordinate
     }
 
     /// The non-zero coordinates, in order of axis declaration.
@@ -202,13 +213,71 @@ enum Node {
     },
     /// Terms with their strides, largest stride first.
     Slide(Vec<(Map, u64)>),
+    /// The last part of a shared mapping: then the mapping at the sum of its parts, which stands in the slot.
+    Shared {
+        last: Box<Map>,
+        slot: AxisId,
+        whole: Box<Map>,
+    },
 }
 
-impl Map {
-    /// Resolves and checks the expression.
-    pub fn new(expr: &Expr, axes: &Axes) -> Result<Map, MapError> {
-        let prepare = |inner: &Expr| -> Result<(Box<Map>, u64), MapError> {
-            let map = Map::new(inner, axes)?;
+/// A mapping that several parts share.
+struct Shared {
+    base: Expr,
+    slot: AxisId,
+    /// Parts that are still to come.
+    parts: usize,
+}
+
+/// Builds nodes, in the order of the walk.
+struct Builder<'a> {
+    axes: &'a Axes,
+    shared: Vec<Shared>,
+}
+
+impl Builder<'_> {
+    /// Counts the parts of shared mappings as [`Builder::build`] comes to them.
+    fn count(&mut self, expr: &Expr) {
+        let part = if self.shared.is_empty() { None } else { Part::of(expr, self.axes) };
+        let own = part.and_then(|part| self.shared.iter_mut().find(|shared| shared.base == *part.base));
+        match own {
+            Some(shared) => {
+                shared.parts += 1;
+                if shared.parts == 1 {
+                    let base = shared.base.clone();
+                    self.count(&base);
+                }
+            }
+            None => expr.children().into_iter().for_each(|child| self.count(child)),
+        }
+    }
+
+    /// A part of a shared mapping; `None` of what is none.
+    fn part(&mut self, expr: &Expr) -> Result<Option<Map>, MapError> {
+        let part = if self.shared.is_empty() { None } else { Part::of(expr, self.axes) };
+        let Some(part) = part else { return Ok(None) };
+        let Some(own) = self.shared.iter_mut().find(|shared| shared.base == *part.base) else {
+            return Ok(None);
+        };
+        own.parts = own.parts.saturating_sub(1);
+        let (slot, is_last) = (own.slot, own.parts == 0);
+        let whole = part.base.size(self.axes)?;
+        let sum = Box::new(Map { size: whole, node: Node::Axis { id: slot, size: whole } });
+        let map = Map { size: part.size, node: Node::Stride { inner: sum, n: part.step } };
+        if !is_last {
+            return Ok(Some(map));
+        }
+        let whole = Box::new(self.build(part.base)?);
+        Ok(Some(Map { size: part.size, node: Node::Shared { last: Box::new(map), slot, whole } }))
+    }
+
+    fn build(&mut self, expr: &Expr) -> Result<Map, MapError> {
+        if let Some(part) = self.part(expr)? {
+            return Ok(part);
+        }
+        let axes = self.axes;
+        let mut prepare = |inner: &Expr| -> Result<(Box<Map>, u64), MapError> {
+            let map = self.build(inner)?;
             let size = expr.applied(inner, map.size)?;
             Ok((Box::new(map), size))
         };
@@ -218,10 +287,10 @@ impl Map {
                 let size = axes.size(id);
                 (Node::Axis { id, size }, size)
             }
-            Expr::Alias(name) => return Map::new(axes.alias(name)?, axes),
+            Expr::Alias(name) => return self.build(axes.alias(name)?),
             Expr::Literal(_) => (Node::Broadcast, expr.size(axes)?),
-            Expr::Pair(terms) => {
-                let terms = terms.iter().map(|term| Map::new(term, axes));
+            Expr::Pair(terms) | Expr::Outer(terms) => {
+                let terms = terms.iter().map(|term| self.build(term));
                 let terms = terms.collect::<Result<Vec<Map>, MapError>>()?;
                 let size = terms.iter().try_fold(1, |size, term| expr.times(size, term.size))?;
                 (Node::Pair(terms), size)
@@ -251,14 +320,28 @@ impl Map {
                 (Node::Gather { inner, table: table.clone() }, size)
             }
             Expr::Slide(terms) => {
-                let prepared = terms.iter().map(|(term, stride)| Ok((Map::new(term, axes)?, *stride)));
-                let mut prepared = prepared.collect::<Result<Vec<_>, MapError>>()?;
                 let size = expr.size(axes)?;
-                prepared.sort_by_key(|(_, stride)| std::cmp::Reverse(*stride));
-                (Node::Slide(prepared), size)
+                let mut terms: Vec<&(Expr, u64)> = terms.iter().collect();
+                terms.sort_by_key(|(_, stride)| std::cmp::Reverse(*stride));
+                let terms = terms.into_iter().map(|(term, stride)| Ok((self.build(term)?, *stride)));
+                (Node::Slide(terms.collect::<Result<_, MapError>>()?), size)
             }
         };
         Ok(Map { size, node })
+    }
+}
+
+impl Map {
+    /// Resolves and checks the expression.
+    pub fn new(expr: &Expr, axes: &Axes) -> Result<Map, MapError> {
+        let Some(settled) = settle(expr, axes)? else {
+            return Builder { axes, shared: Vec::new() }.build(expr);
+        };
+        let slots = settled.apart.into_iter().zip(0..);
+        let shared = slots.map(|(base, n)| Shared { base, slot: AxisId::scratch(n), parts: 0 });
+        let mut builder = Builder { axes, shared: shared.collect() };
+        builder.count(&settled.map);
+        builder.build(&settled.map)
     }
 
     /// Positions of the mapping.
@@ -314,18 +397,29 @@ impl Map {
             Node::Slice { inner, offset } => inner.walk(i + offset, found),
             Node::Gather { inner, table } => inner.walk(table[i as usize], found),
             Node::Slide(terms) => slide(terms, i, found),
+            Node::Shared { last, slot, whole } => {
+                last.walk(i, found)?;
+                each(std::mem::take(found), found, |mut index: Index, part| {
+                    let at = index.take(*slot);
+                    part.push(index);
+                    whole.walk(at, part)
+                })
+            }
         }
     }
 }
 
-/// Continues with every combination of the terms that reaches `i`.
-fn slide(terms: &[(Map, u64)], i: u64, found: &mut Vec<Index>) -> ControlFlow<PadKind> {
-    let before = std::mem::take(found);
+/// Continues with each of several ways to go on, `found` with what it finds: an index that meets padding is dropped, and where none is left
+/// the strictest padding decides.
+fn each<T>(
+    ways: impl IntoIterator<Item = T>,
+    found: &mut Vec<Index>,
+    mut walk: impl FnMut(T, &mut Vec<Index>) -> ControlFlow<PadKind>,
+) -> ControlFlow<PadKind> {
     let mut strictest = None;
-    for combination in combinations(terms, i) {
-        let mut part = before.clone();
-        let mut steps = terms.iter().zip(&combination);
-        match steps.try_for_each(|((term, _), &at)| term.walk(at, &mut part)) {
+    for way in ways {
+        let mut part = Vec::new();
+        match walk(way, &mut part) {
             ControlFlow::Continue(()) => found.extend(part),
             ControlFlow::Break(kind) => strictest = strictest.min(Some(kind)).or(Some(kind)),
         }
@@ -334,6 +428,15 @@ fn slide(terms: &[(Map, u64)], i: u64, found: &mut Vec<Index>) -> ControlFlow<Pa
         return ControlFlow::Break(strictest.unwrap_or(PadKind::Top));
     }
     ControlFlow::Continue(())
+}
+
+/// Continues with every combination of the terms that reaches `i`.
+fn slide(terms: &[(Map, u64)], i: u64, found: &mut Vec<Index>) -> ControlFlow<PadKind> {
+    let before = std::mem::take(found);
+    each(combinations(terms, i), found, |combination, part| {
+        part.clone_from(&before);
+        terms.iter().zip(&combination).try_for_each(|((term, _), &at)| term.walk(at, part))
+    })
 }
 
 /// The positions of the terms, in their order, whose strides add up to `i`.

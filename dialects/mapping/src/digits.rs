@@ -47,6 +47,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::axes::{Axes, AxisId, MAX_SIZE};
+use crate::carry::settle;
 use crate::cell::{Cell, Index};
 use crate::error::MapError;
 use crate::expr::{Expr, PadKind, Side};
@@ -137,6 +138,20 @@ impl std::error::Error for DigitsError {}
 
 /// The canonical digits of a mapping.
 pub fn digits(expr: &Expr, axes: &Axes) -> Result<Digits, DigitsError> {
+    match settle(expr, axes)? {
+        None => of_terms(expr, axes),
+        Some(settled) => match settled.apart.first() {
+            None => of_terms(&settled.map, axes),
+            Some(base) => {
+                let at = format!("{}: parts of {} carry into each other", expr.quoted(), base.quoted());
+                Err(Ragged { at }.into())
+            }
+        },
+    }
+}
+
+/// The digits of a mapping without shared parts.
+fn of_terms(expr: &Expr, axes: &Axes) -> Result<Digits, DigitsError> {
     if let Some(digits) = one_digit_terms(expr, axes) {
         return Ok(digits);
     }
@@ -154,7 +169,7 @@ fn one_digit_terms(expr: &Expr, axes: &Axes) -> Option<Digits> {
 }
 
 fn push_terms(expr: &Expr, axes: &Axes, all: &mut Digits, size: &mut u64) -> Option<()> {
-    if let Expr::Pair(terms) = expr {
+    if let Expr::Pair(terms) | Expr::Outer(terms) = expr {
         all.digits.reserve(terms.len());
         return terms.iter().rev().try_for_each(|term| push_terms(term, axes, all, size));
     }
@@ -191,8 +206,8 @@ fn one_digit(expr: &Expr, axes: &Axes) -> Option<Digit> {
             let kind = if digit.extent == *size { digit.kind } else { *kind };
             (room && one).then(|| Digit { extent: *size, kind, ..digit }.normal())
         }
-        Expr::Alias(_) | Expr::Pair(_) | Expr::Pad { .. } | Expr::Slice { .. } | Expr::Gather { .. } => None,
-        Expr::Slide(_) => None,
+        Expr::Alias(_) | Expr::Pair(_) | Expr::Outer(_) | Expr::Pad { .. } => None,
+        Expr::Slice { .. } | Expr::Gather { .. } | Expr::Slide(_) => None,
     }
 }
 
@@ -207,7 +222,7 @@ fn derive(expr: &Expr, axes: &Axes) -> Result<Digits, DigitsError> {
         }
         Expr::Alias(alias) => derive(axes.alias(alias)?, axes)?,
         Expr::Literal(n) => Digits::of(Digit::bare(*n, *n, PadKind::Top)),
-        Expr::Pair(terms) => {
+        Expr::Pair(terms) | Expr::Outer(terms) => {
             let mut all = Digits::unit();
             for term in terms.iter().rev() {
                 all.extend(&derive(term, axes)?).map_err(name)?;
@@ -421,6 +436,37 @@ impl Digits {
     pub fn holds_in_groups(&self) -> bool {
         let strict = |digit: &Digit| !digit.is_full() && digit.kind != PadKind::Top;
         self.offset.is_empty() || !self.digits.iter().any(strict)
+    }
+
+    /// The same digits with `one`, which has as many positions, in place of those of `whole` where they stand one above the other. The
+    /// major one of these may be padded, or go on.
+    pub(crate) fn replaced(&self, whole: &Digits, one: Digit) -> Option<Digits> {
+        let (top, below) = whole.digits.split_last()?;
+        let same = |own: &Digit| (own.axis, own.stride) == (top.axis, top.stride);
+        let starts = 0..=self.digits.len().checked_sub(whole.digits.len())?;
+        let mut places = starts.map(|at| (at, &self.digits[at..]));
+        let (at, own) = places
+            .find_map(|(at, rest)| Some((at, rest.strip_prefix(below)?.first().filter(|own| same(own))?)))?;
+        let parts = match own.live {
+            live if live == top.live && top.is_full() => {
+                let extent = one.extent / top.extent * own.extent;
+                vec![Digit { extent, kind: own.kind, ..one }]
+            }
+            _ if own == top => vec![one],
+            live if top.is_full()
+                && live.is_multiple_of(top.extent)
+                && own.extent.is_multiple_of(top.extent) =>
+            {
+                let stride = own.stride.saturating_mul(top.extent);
+                vec![one, Digit { stride, extent: own.extent / top.extent, live: live / top.extent, ..*own }]
+            }
+            _ => return None,
+        };
+        let mut replaced = Digits { digits: self.digits[..at].to_vec(), ..self.clone() };
+        for digit in parts.iter().chain(&self.digits[at + whole.digits.len()..]) {
+            replaced.push(*digit).ok()?;
+        }
+        Some(replaced)
     }
 
     /// What position `i` holds; `None` from `size` on.

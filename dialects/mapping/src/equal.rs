@@ -9,11 +9,12 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::axes::{Axes, AxisId, MAX_SIZE};
+use crate::carry::{settle, views};
 use crate::cell::{Cell, Index, Map};
 use crate::digits::{Digit, Digits, DigitsError, digits};
 use crate::error::MapError;
 use crate::expr::{Expr, PadKind};
-use crate::runs::{Relation, Runs};
+use crate::runs::{NoRuns, Relation, Runs};
 use crate::skew::skewed_names;
 
 /// Most positions that are compared one by one.
@@ -119,7 +120,15 @@ pub fn decide(a: &Expr, b: &Expr, axes: &Axes) -> (Equality, Tier) {
 /// What follows a term continues from the index that the term gives, and so from the same one. In front there is one catch: a coordinate that begins
 /// within an axis may leave it, which is don't-care padding, before or after other padding is met. So terms in front stay unless their axes are others or
 /// all padding behind is don't-care.
+///
+/// Parts that carry into each other stay together: what one of them holds depends on the others.
 fn apart(a: &Expr, b: &Expr, axes: &Axes) -> Option<(Expr, Expr)> {
+    let alone = |map: &Expr| match settle(map, axes) {
+        Ok(None) => Some(map.clone()),
+        Ok(Some(settled)) if settled.apart.is_empty() => Some(settled.map),
+        Ok(Some(_)) | Err(_) => None,
+    };
+    let (a, b) = (&alone(a)?, &alone(b)?);
     let (mut left, mut right) = (a.terms(), b.terms());
     let last = left.iter().rev().zip(right.iter().rev()).take_while(|(a, b)| a == b).count();
     left.truncate(left.len() - last);
@@ -144,6 +153,7 @@ fn only_loose(map: &Expr) -> bool {
         Expr::Axis(_)
         | Expr::Literal(_)
         | Expr::Pair(_)
+        | Expr::Outer(_)
         | Expr::Pad { .. }
         | Expr::Resize { .. }
         | Expr::Stride { .. }
@@ -316,8 +326,24 @@ fn first_violation(
         return (Found::Nowhere, Tier::Shape);
     }
     let common = left.size().min(right.size());
-    let runs = Runs::new(a, axes).and_then(|a| Ok((a, Runs::new(b, axes)?)));
-    match runs.and_then(|(a, b)| a.first_violation(&Index::new(), &b, 0, relation, axes)) {
+    let by_runs = |a: &Expr, b: &Expr, axes: &Axes| {
+        let runs = Runs::new(a, axes).and_then(|a| Ok((a, Runs::new(b, axes)?)));
+        runs.and_then(|(a, b)| a.first_violation(&Index::new(), &b, 0, relation, axes))
+    };
+    let mut found = by_runs(a, b, axes);
+    if found == Err(NoRuns::Carries)
+        && relation != Relation::Alike
+        && let Ok(Some((a, b, axes))) = views(a, b, axes)
+    {
+        // Up to where the positions of a shared mapping differ, what it holds there is the same; what it holds there need not differ.
+        found = by_runs(&a, &b, &axes).and_then(|at| match at {
+            Some(at) if related(left.cell(at).as_ref(), right.cell(at).as_ref(), relation) => {
+                Err(NoRuns::Carries)
+            }
+            _ => Ok(at),
+        });
+    }
+    match found {
         Ok(Some(position)) => (at(position), Tier::Runs),
         Ok(None) if left.size() != right.size() => (at(common), Tier::Runs),
         Ok(None) => (Found::Nowhere, Tier::Runs),
@@ -620,8 +646,29 @@ mod tests {
     }
 
     #[test]
-    fn stride_and_modulo_need_a_whole_block_to_rebuild_an_expression() {
-        // `B = 3 # 4` ends inside a block of two: its halves put B = 3 where the padding was.
-        assert_eq!(witness("[[B = 3 # 4] / 2, [B = 3 # 4] % 2]", "[B = 3 # 4]"), "3: B=3 / padding");
+    fn parts_of_any_mapping_make_it_up() {
+        // `B = 3 # 4` ends inside a block of two, and blocks of 5 or 10 cut C of 13.
+        assert_eq!(compare("[[B = 3 # 4] / 2, [B = 3 # 4] % 2]", "[B = 3 # 4]"), Equality::Equal);
+        assert_eq!(compare("[[A, C] / 8, [A, C] % 8]", "[A, C]"), Equality::Equal);
+        assert_eq!(compare("[[A, C] / 8, [A, 1, C] / 2 % 4, [A, C / 1] % 2]", "[A, C]"), Equality::Equal);
+        assert_eq!(by("[[E, C] / 1048576, [E, C] % 1048576]", "[E, C]"), (true, Tier::Digits));
+        // The parts alone hold what they hold beside another mapping's.
+        assert_eq!(compare("[[A, C] % 8]", "[C = 8]"), Equality::Equal);
+        assert_eq!(witness("[[A, C] / 8, C = 8]", "[A, C]"), "13: padding / A=1");
+        assert_eq!(witness("[[A, C] / 8, [A, C # 14] % 8]", "[A, C]"), "13: padding / A=1");
+        assert_eq!(witness("[[A, C] / 8, [A, C] % 4]", "[A, C]"), "4: C=8 / C=4");
+        assert_eq!(witness("[[A, C] % 8, [A, C] / 8]", "[A, C]"), "1: C=8 / C=1");
+    }
+
+    #[test]
+    fn parts_that_are_apart_are_compared_at_any_size() {
+        assert_eq!(
+            by("[[E, C] / 8, B, [E, C] % 8]", "[[E, C] / 8, B, [[E, C] / 4 % 2, [E, C] % 4]]"),
+            (true, Tier::Runs)
+        );
+        let wrong = "[[E, C] / 8, B, [E, C] % 4, [E, C] / 4 % 2]";
+        assert_eq!(by("[[E, C] / 8, B, [E, C] % 8]", wrong), (false, Tier::Runs));
+        assert_eq!(witness("[[E, C] / 8, B, [E, C] % 8]", wrong), "1: C=1 / C=4");
+        assert_eq!(witness("[[E, C] / 8, A, [E, C] % 8]", "[[E, C] / 8, A, C = 8]"), "69: E=1 / padding");
     }
 }

@@ -48,6 +48,9 @@ pub enum Expr {
     Literal(u64),
     /// `[E, F, ...]`: major to minor. Nested groups stay nested.
     Pair(Vec<Expr>),
+    /// `E * F`: the outer sum of book 03, `$(E:|F|, F:1)` whatever the size of F. No two combinations share a position, so that it holds the
+    /// cells of `[E, F]`.
+    Outer(Vec<Expr>),
     /// `E # size`: padding of that kind from the end of E up to `size` positions in total; with `{left}` before E.
     Pad {
         /// What is padded.
@@ -125,10 +128,10 @@ impl Expr {
         }
     }
 
-    /// The terms of a mapping, those of nested groups too, major to minor: without any it is its own term.
+    /// The terms of a mapping, those of nested groups and outer sums too, major to minor: without any it is its own term.
     pub fn terms(&self) -> Vec<&Expr> {
         match self {
-            Expr::Pair(terms) => terms.iter().flat_map(Expr::terms).collect(),
+            Expr::Pair(terms) | Expr::Outer(terms) => terms.iter().flat_map(Expr::terms).collect(),
             Expr::Axis(_)
             | Expr::Alias(_)
             | Expr::Literal(_)
@@ -159,9 +162,16 @@ impl Expr {
             | Expr::Alias(_)
             | Expr::Literal(_)
             | Expr::Pair(_)
+            | Expr::Outer(_)
             | Expr::Slice { .. }
             | Expr::Gather { .. } => None,
         }
+    }
+
+    /// The outer sum of the terms, major to minor: one term is itself.
+    pub fn outer(terms: impl IntoIterator<Item = Expr>) -> Expr {
+        let mut terms: Vec<Expr> = terms.into_iter().collect();
+        if terms.len() > 1 { Expr::Outer(terms) } else { terms.pop().unwrap_or(Expr::Literal(1)) }
     }
 
     /// `self # size` with padding of that kind.
@@ -203,7 +213,7 @@ impl Expr {
     pub fn children(&self) -> Vec<&Expr> {
         match self {
             Expr::Axis(_) | Expr::Alias(_) | Expr::Literal(_) => Vec::new(),
-            Expr::Pair(terms) => terms.iter().collect(),
+            Expr::Pair(terms) | Expr::Outer(terms) => terms.iter().collect(),
             Expr::Slide(terms) => terms.iter().map(|(term, _)| term).collect(),
             Expr::Pad { inner, .. }
             | Expr::Resize { inner, .. }
@@ -219,6 +229,7 @@ impl Expr {
         Ok(match self {
             Expr::Axis(_) | Expr::Alias(_) | Expr::Literal(_) => self.clone(),
             Expr::Pair(terms) => Expr::Pair(terms.iter().map(with).collect::<Result<_, E>>()?),
+            Expr::Outer(terms) => Expr::Outer(terms.iter().map(with).collect::<Result<_, E>>()?),
             Expr::Slide(terms) => {
                 let terms = terms.iter().map(|(term, stride)| Ok((with(term)?, *stride)));
                 Expr::Slide(terms.collect::<Result<_, E>>()?)
@@ -234,7 +245,7 @@ impl Expr {
         })
     }
 
-    /// The same expression without aliases.
+    /// The same expression without aliases, and with the pairs that outer sums are.
     ///
     /// # Errors
     /// An alias that is not defined.
@@ -242,7 +253,10 @@ impl Expr {
         if let Expr::Alias(name) = self {
             return axes.alias(name).cloned();
         }
-        self.map_children(|child| child.expanded(axes))
+        Ok(match self.map_children(|child| child.expanded(axes))? {
+            Expr::Outer(terms) => Expr::Pair(terms),
+            other => other,
+        })
     }
 
     /// The names of the axes that it mentions, through aliases too, in order and each as often as it stands there. An alias
@@ -253,6 +267,7 @@ impl Expr {
             Expr::Alias(name) => axes.alias(name).map(|mapping| mapping.axis_names(axes)).unwrap_or_default(),
             Expr::Literal(_)
             | Expr::Pair(_)
+            | Expr::Outer(_)
             | Expr::Pad { .. }
             | Expr::Resize { .. }
             | Expr::Stride { .. }
@@ -290,7 +305,7 @@ impl Expr {
             Expr::Axis(name) => alone(axes.size(axes.resolve(name)?)),
             Expr::Alias(name) => axes.alias(name)?.extent(axes)?,
             Expr::Literal(n) => alone(positive(*n, self)?),
-            Expr::Pair(terms) => {
+            Expr::Pair(terms) | Expr::Outer(terms) => {
                 let mut all = alone(1);
                 for term in terms {
                     let term = term.extent(axes)?;
@@ -361,7 +376,12 @@ impl Expr {
     /// The size of the operator `self` on `inner` of that size.
     pub(crate) fn applied(&self, inner: &Expr, size: u64) -> Result<u64, MapError> {
         match *self {
-            Expr::Axis(_) | Expr::Alias(_) | Expr::Literal(_) | Expr::Pair(_) | Expr::Slide(_) => Ok(size),
+            Expr::Axis(_)
+            | Expr::Alias(_)
+            | Expr::Literal(_)
+            | Expr::Pair(_)
+            | Expr::Outer(_)
+            | Expr::Slide(_) => Ok(size),
             Expr::Slice { offset, .. } if offset >= size => {
                 let (name, inner_name) = (self.quoted(), inner.quoted());
                 let message = format!("{name}: {offset} is outside {inner_name}, which has {size} positions");
@@ -443,6 +463,7 @@ impl fmt::Display for Expr {
             Expr::Axis(_)
             | Expr::Alias(_)
             | Expr::Literal(_)
+            | Expr::Outer(_)
             | Expr::Pad { .. }
             | Expr::Resize { .. }
             | Expr::Stride { .. }
@@ -464,6 +485,10 @@ impl fmt::Display for Term<'_> {
             Expr::Alias(name) => write!(f, "{{{name}}}"),
             Expr::Literal(n) => write!(f, "{n}"),
             Expr::Pair(terms) => group(terms, f),
+            Expr::Outer(terms) => {
+                let factors: Vec<String> = terms.iter().map(|term| Atom(term).to_string()).collect();
+                f.write_str(&factors.join(" * "))
+            }
             Expr::Pad { inner, size, kind, side } => {
                 let mark = match (side, kind) {
                     (Side::High, PadKind::Bottom) => " {!}",
@@ -473,12 +498,12 @@ impl fmt::Display for Term<'_> {
                     (Side::Low, PadKind::Zero) => " {left 0}",
                     (Side::Low, PadKind::Top) => " {left}",
                 };
-                write!(f, "{} # {size}{mark}", Term(inner))
+                write!(f, "{} # {size}{mark}", Atom(inner))
             }
-            Expr::Slice { inner, offset } => write!(f, "{} @ {offset}", Term(inner)),
+            Expr::Slice { inner, offset } => write!(f, "{} @ {offset}", Atom(inner)),
             Expr::Gather { inner, table } => {
                 let entries: Vec<String> = table.iter().map(u64::to_string).collect();
-                write!(f, "{} @ ({})", Term(inner), entries.join(", "))
+                write!(f, "{} @ ({})", Atom(inner), entries.join(", "))
             }
             Expr::Slide(terms) => {
                 f.write_str("$(")?;
@@ -488,9 +513,21 @@ impl fmt::Display for Term<'_> {
                 }
                 f.write_str(")")
             }
-            Expr::Resize { inner, size } => write!(f, "{} = {size}", Term(inner)),
-            Expr::Stride { inner, n } => write!(f, "{} / {n}", Term(inner)),
-            Expr::Modulo { inner, n } => write!(f, "{} % {n}", Term(inner)),
+            Expr::Resize { inner, size } => write!(f, "{} = {size}", Atom(inner)),
+            Expr::Stride { inner, n } => write!(f, "{} / {n}", Atom(inner)),
+            Expr::Modulo { inner, n } => write!(f, "{} % {n}", Atom(inner)),
+        }
+    }
+}
+
+/// What an operator stands on, or a factor of an outer sum: an outer sum in brackets.
+struct Atom<'a>(&'a Expr);
+
+impl fmt::Display for Atom<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Expr::Outer(_) => write!(f, "[{}]", Term(self.0)),
+            other => Term(other).fmt(f),
         }
     }
 }

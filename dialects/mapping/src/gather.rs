@@ -267,6 +267,7 @@ fn is_gathered(map: &Expr, axes: &Axes) -> bool {
         Expr::Axis(_)
         | Expr::Literal(_)
         | Expr::Pair(_)
+        | Expr::Outer(_)
         | Expr::Pad { .. }
         | Expr::Resize { .. }
         | Expr::Stride { .. }
@@ -288,6 +289,7 @@ fn shown(term: &Expr) -> String {
         | Expr::Alias(_)
         | Expr::Literal(_)
         | Expr::Pair(_)
+        | Expr::Outer(_)
         | Expr::Pad { .. }
         | Expr::Resize { .. }
         | Expr::Stride { .. }

@@ -9,6 +9,7 @@ mod across;
 mod array;
 pub mod attrs;
 mod axes;
+mod carry;
 mod cell;
 mod common;
 mod complement;
@@ -43,6 +44,7 @@ pub mod ops {
 pub use across::{Divide, divide_across, loops_of};
 pub use array::{ArrayLayout, array_layout};
 pub use axes::{Axes, AxisId, MAX_AXES, MAX_SIZE, Skew};
+pub use carry::{Carries, Views, cuts_unevenly, joined};
 pub use cell::{Cell, Index, Map, describe, map};
 pub use common::{FactorError, common};
 pub use complement::{ComplementError, complement};

@@ -1,7 +1,9 @@
 //! The normal form as an expression, for people and for comparing texts.
 
 use crate::axes::Axes;
+use crate::carry::joined;
 use crate::digits::{Digits, digits};
+use crate::equal::{Equality, equal};
 use crate::error::MapError;
 use crate::expr::Expr;
 use crate::rebuild::rebuild;
@@ -15,7 +17,16 @@ use crate::rebuild::rebuild;
 /// # Errors
 /// A broken size rule, or an axis or alias that is not declared.
 pub fn normalize(expr: &Expr, axes: &Axes) -> Result<Expr, MapError> {
-    let expanded = expr.expanded(axes)?;
+    let (expanded, views) = joined(expr, axes)?;
+    if let Some(views) = views {
+        // Parts that carry into each other stay parts of one mapping: here it is an axis.
+        let normal = views.back(&normalize(&expanded, views.axes())?);
+        return Ok(if equal(expr, &normal, axes) == Equality::Equal {
+            normal
+        } else {
+            views.back(&expanded)
+        });
+    }
     expanded.size(axes)?;
     let whole = digits(&expanded, axes).ok().and_then(|digits| rebuild(&digits, axes).ok());
     Ok(whole.unwrap_or_else(|| parts(&expanded, axes)))

@@ -45,7 +45,7 @@ pub struct Padded {
 impl Padded {
     /// The padded term that `expr` is: one with zero padding, or one without a digit form whose elements have one. Other padding
     /// inside or before belongs to the term; don't-care padding around it does not. Or the sliding term, if it has no digit form.
-    fn of(expr: &Expr, axes: &Axes) -> Result<Option<Self>, MapError> {
+    pub(crate) fn of(expr: &Expr, axes: &Axes) -> Result<Option<Self>, MapError> {
         if !matches!(expr, Expr::Pad { .. } | Expr::Alias(_) | Expr::Slide(_)) {
             return Ok(None);
         }
@@ -237,6 +237,7 @@ impl Opaque {
             Expr::Axis(_)
             | Expr::Literal(_)
             | Expr::Pair(_)
+            | Expr::Outer(_)
             | Expr::Pad { .. }
             | Expr::Resize { .. }
             | Expr::Stride { .. }

@@ -73,7 +73,21 @@ impl Builder {
         Ok(Deep { expr: Expr::pair(terms), depth: deeper(depth, &range)? })
     }
 
+    /// `A / 2`, or `A * B`.
     fn term(&mut self, pair: Pair<'_, Rule>) -> Result<Deep, MapError> {
+        let range = range(&pair);
+        let factors = pair.into_inner().map(|factor| self.factor(factor));
+        let factors = factors.collect::<Result<Vec<Deep>, MapError>>()?;
+        let depth = factors.iter().map(|factor| factor.depth).max().unwrap_or(0);
+        let (is_sum, expr) = (factors.len() > 1, Expr::outer(factors.into_iter().map(|factor| factor.expr)));
+        if !is_sum {
+            return Ok(Deep { expr, depth });
+        }
+        self.count(1, &range)?;
+        Ok(Deep { expr, depth: deeper(depth, &range)? })
+    }
+
+    fn factor(&mut self, pair: Pair<'_, Rule>) -> Result<Deep, MapError> {
         let mut deep = Deep { expr: Expr::Literal(1), depth: 0 };
         for part in pair.into_inner() {
             let range = range(&part);
@@ -207,7 +221,8 @@ fn syntax_error(text: &str, error: &pest::error::Error<Rule>) -> MapError {
         ErrorVariant::CustomError { .. } => &[],
     };
     let word = word_at(&text[at..]);
-    let wants_term = rules.contains(&Rule::map_term) || rules.contains(&Rule::map_slide);
+    let starts = [Rule::map_term, Rule::map_factor, Rule::map_slide];
+    let wants_term = starts.iter().any(|rule| rules.contains(rule));
     let expected = if wants_term {
         "an axis, a number, `[`, `{` or `$(`"
     } else if rules.contains(&Rule::map_axis) {
@@ -275,6 +290,9 @@ mod tests {
             ("[A@( 3,0 , 2 )/1]", "[A @ (3, 0, 2) / 1]"),
             ("[$(N:1,F / 2 : 2) % 3]", "[$(N:1, F / 2:2) % 3]"),
             ("[$($(A:1,B:2):3)]", "[$($(A:1, B:2):3)]"),
+            ("[A*B / 2 *[C,D]]", "[A * B / 2 * [C, D]]"),
+            ("[[A * B] / 2, [[A*B]*C], A * [[B * C]]]", "[[A * B] / 2, [A * B] * C, A * [B * C]]"),
+            ("[$(A*B:2, 3*C:1), [A * B]]", "[$(A * B:2, 3 * C:1), A * B]"),
             ("[A#64{left}#96{left   0}]", "[A # 64 {left} # 96 {left 0}]"),
             ("[A # 64 {left!}]", "[A # 64 {left !}]"),
             ("[\n  Batch_1',\n\tC\n]", "[Batch_1', C]"),
@@ -313,6 +331,9 @@ mod tests {
             ("[A @ (1, )]", "expected a number, found `)`".to_owned(), 9..10),
             ("[$(A:1]", "expected `,` or `)`, found `]`".to_owned(), 6..7),
             ("[A @ (1]", "expected `,` or `)`, found `]`".to_owned(), 7..8),
+            ("[A *]", format!("{term}`]`"), 4..5),
+            ("[* A]", format!("{term}`*`"), 1..2),
+            ("[A ** B]", format!("{term}`*`"), 4..5),
             ("[$(A)]", "expected `:` and a stride, or an operator `/ % = # @`, found `)`".to_owned(), 4..5),
             ("[8A]", format!("{after}`A`"), 2..3),
             ("[A\0]", format!("{after}`\0`"), 2..3),

@@ -57,7 +57,7 @@ pub fn place_expr(map: &Expr, axes: &Axes, unit: i64) -> Result<Placement, Digit
     let mut all = Placement::default();
     match map {
         Expr::Alias(name) => return place_expr(axes.alias(name)?, axes, unit),
-        Expr::Pair(terms) => {
+        Expr::Pair(terms) | Expr::Outer(terms) => {
             let mut weight = unit;
             for term in terms.iter().rev() {
                 all = all.join(place_expr(term, axes, weight)?);

@@ -24,6 +24,7 @@
 use std::rc::Rc;
 
 use crate::axes::{Axes, AxisId};
+use crate::carry::settle;
 use crate::cell::Index;
 use crate::expr::{Expr, PadKind, Side};
 
@@ -41,6 +42,8 @@ const MAX_GROUP: u64 = 256;
 pub(crate) enum NoRuns {
     /// A sliding expression: several indices share a position.
     Sliding,
+    /// Parts that carry into each other and do not stand side by side, or a broken mapping.
+    Carries,
     /// More than [`MAX_RUN_NODES`] runs.
     Nodes,
     /// More than [`MAX_RUN_STEPS`] comparisons.
@@ -51,6 +54,7 @@ impl std::fmt::Display for NoRuns {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Sliding => f.write_str("indices share positions in a sliding expression"),
+            Self::Carries => f.write_str("parts of one mapping carry into each other"),
             Self::Nodes => write!(f, "the padding falls apart into more than {MAX_RUN_NODES} runs"),
             Self::Steps => write!(f, "the runs need more than {MAX_RUN_STEPS} comparisons"),
         }
@@ -125,7 +129,12 @@ pub(crate) struct Runs(Run);
 impl Runs {
     /// The runs of a mapping whose sizes are checked.
     pub(crate) fn new(expr: &Expr, axes: &Axes) -> Result<Runs, NoRuns> {
-        Builder { axes, made: 0, most: MAX_RUN_NODES }.build(expr).map(Runs)
+        let mut builder = Builder { axes, made: 0, most: MAX_RUN_NODES };
+        match settle(expr, axes).map_err(|_| NoRuns::Carries)? {
+            None => builder.build(expr).map(Runs),
+            Some(settled) if settled.apart.is_empty() => builder.build(&settled.map).map(Runs),
+            Some(_) => Err(NoRuns::Carries),
+        }
     }
 
     /// Whether every coordinate, `shift` added, stays inside its axis.
@@ -242,7 +251,7 @@ impl Builder<'_> {
                 let point = self.node(Kind::Point, 1)?;
                 self.repeat(*n, Step { axis: None, stride: 0, size: 1 }, point)
             }
-            Expr::Pair(terms) => {
+            Expr::Pair(terms) | Expr::Outer(terms) => {
                 let mut all = self.node(Kind::Point, 1)?;
                 for term in terms.iter().rev() {
                     let major = self.build(term)?;

@@ -1,6 +1,8 @@
 //! Transfers between memories: the loop nest that reads a tensor in one layout and writes it in another (book 06, 10).
 
+use crate::carry::Carries;
 use crate::divide::{DivideError, Pace, Step, Walk, step_text};
+use crate::error::MapError;
 use crate::gather::Gathers;
 use crate::placement::times;
 use crate::tensor::{Dim, Tensor};
@@ -134,8 +136,42 @@ pub fn transfer(
     axes: &Axes,
     machine: &Machine,
 ) -> Result<Transfer, TransferError> {
+    let maps: Vec<&Expr> = from.maps.iter().chain(&to.maps).collect();
+    let refuse = |error: MapError| TransferError::Mapping(error.message);
+    let Some(carries) = Carries::new(&maps, axes).map_err(refuse)? else {
+        return ordered([from, to], [from, to], free, axes, machine);
+    };
+    let view = |tensor: &Tensor| {
+        let maps = tensor.maps.iter().map(|map| carries.view(map)).collect::<Result<_, _>>();
+        Ok::<_, TransferError>(Tensor { maps: maps.map_err(refuse)?, ..tensor.clone() })
+    };
+    let views = [&view(from)?, &view(to)?];
+    let own = |axis: AxisId| !carries.stands_in(axis) && free(axis);
+    let refused = match ordered(views, [from, to], &own, carries.axes(), machine) {
+        Err(refused) => refused,
+        found => return found,
+    };
+    // Where parts of the destination have digits of their own, what they count beyond the composite is padding, which may be written.
+    match Carries::new(&from.maps.iter().collect::<Vec<_>>(), axes) {
+        Ok(None) => ordered([from, to], [from, to], free, axes, machine).map_err(|_| refused),
+        Ok(Some(_)) | Err(_) => Err(refused),
+    }
+}
+
+/// The transfer between tensors none of whose parts carry; `written` are the tensors as they are written, for messages.
+fn ordered(
+    [from, to]: [&Tensor; 2],
+    written: [&Tensor; 2],
+    free: &dyn Fn(AxisId) -> bool,
+    axes: &Axes,
+    machine: &Machine,
+) -> Result<Transfer, TransferError> {
     let chips = from.map(Dim::Chip).is_none() || to.map(Dim::Chip).is_none();
-    let divide = |error| TransferError::Divide { wanted: whole(to, chips), held: whole(from, chips), error };
+    let divide = |error| TransferError::Divide {
+        wanted: whole(written[1], chips),
+        held: whole(written[0], chips),
+        error,
+    };
     let maps = |tensor: &Tensor| tensor.kind.dims.iter().map(|&dim| tensor.dim(dim)).collect::<Vec<_>>();
     let (wanted, held) = (maps(to), maps(from));
     let crossings =
@@ -308,7 +344,7 @@ impl Transfer {
 #[must_use]
 pub fn flat(maps: impl IntoIterator<Item = Expr>) -> Expr {
     let terms = maps.into_iter().flat_map(|map| match map {
-        Expr::Pair(terms) => terms,
+        Expr::Pair(terms) | Expr::Outer(terms) => terms,
         term => vec![term],
     });
     let bare = |term: &Expr| match term {

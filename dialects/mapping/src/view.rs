@@ -201,6 +201,7 @@ pub(crate) fn renamed(map: &Expr, names: &[(String, String)]) -> Option<Expr> {
         }
         Expr::Literal(_)
         | Expr::Pair(_)
+        | Expr::Outer(_)
         | Expr::Pad { .. }
         | Expr::Resize { .. }
         | Expr::Stride { .. }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use proptest::prelude::*;
 use proptest::sample::select;
 use visa_mapping::{
-    Axes, Cell, Digits, DigitsError, Equality, Expr, Index, PadKind, Side, digits, equal, map,
+    Axes, Cell, Digits, DigitsError, Equality, Expr, Index, PadKind, Side, digits, equal, map, normalize,
 };
 
 /// Largest size that the oracle spells out.
@@ -17,10 +17,20 @@ const LARGEST: u64 = 4096;
 enum Event {
     Step(String, u64),
     Pad(PadKind),
+    /// A part of a mapping that several parts share, by its text, at a position of that mapping.
+    Part(String, u64),
 }
 
-/// All positions of a mapping as lists of events; `None` when a size rule is broken or the list is long.
-fn spelled(expr: &Expr, axes: &Axes) -> Option<Vec<Vec<Event>>> {
+/// All positions of a mapping as lists of events; `None` when a size rule is broken or the list is long. Parts of the mappings whose texts
+/// are `shared` are left to [`settle`].
+fn spelled(expr: &Expr, axes: &Axes, shared: &[String]) -> Option<Vec<Vec<Event>>> {
+    if let Some((base, step, size)) = part(expr, axes)
+        && let text = tidy(&base, axes)?.to_string()
+        && shared.contains(&text)
+    {
+        return Some((0..size).map(|i| vec![Event::Part(text.clone(), i * step)]).collect());
+    }
+    let spelled = |expr: &Expr, axes: &Axes| spelled(expr, axes, shared);
     Some(match expr {
         Expr::Axis(name) => {
             let size = axes.size(axes.id(name)?);
@@ -38,6 +48,28 @@ fn spelled(expr: &Expr, axes: &Axes) -> Option<Vec<Vec<Event>>> {
                     .iter()
                     .flat_map(|major| term.iter().map(move |minor| [&major[..], minor].concat()))
                     .collect();
+            }
+            all
+        }
+        // The definition: `E * F` is `$(E:|F|, F:1)`, and so on from the left. Each position is reached once.
+        Expr::Outer(terms) => {
+            let mut all = vec![vec![]];
+            for term in terms {
+                let term = spelled(term, axes)?;
+                let size = 1 + (all.len() - 1) * term.len() + term.len() - 1;
+                if size as u64 > LARGEST {
+                    return None;
+                }
+                let mut sums = vec![None; size];
+                for ((i, major), (j, minor)) in all
+                    .iter()
+                    .enumerate()
+                    .flat_map(|major| term.iter().enumerate().map(move |minor| (major, minor)))
+                {
+                    let reached = sums[i * term.len() + j].replace([&major[..], minor].concat());
+                    assert_eq!(reached, None, "{expr} reaches a position twice");
+                }
+                all = sums.into_iter().collect::<Option<_>>()?;
             }
             all
         }
@@ -89,27 +121,118 @@ fn spelled(expr: &Expr, axes: &Axes) -> Option<Vec<Vec<Event>>> {
     })
 }
 
-/// The cell of one list of events: the first padding or step past its axis decides.
-fn settle(events: &[Event], axes: &Axes) -> Cell {
-    let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
-    for event in events {
+/// A part of a composite: `E / 2 % 3` is E by steps of 2, 3 of them. The whole and a single position are no parts.
+fn part(expr: &Expr, axes: &Axes) -> Option<(Expr, u64, u64)> {
+    let (base, step, size) = cut(expr, axes)?;
+    let composite = !matches!(base, Expr::Axis(_) | Expr::Literal(_)) && !gathers(&base);
+    (composite && size > 1 && base.size(axes) != Ok(size)).then_some((base, step, size))
+}
+
+fn cut(expr: &Expr, axes: &Axes) -> Option<(Expr, u64, u64)> {
+    let (Expr::Stride { inner, n } | Expr::Modulo { inner, n } | Expr::Resize { inner, size: n }) = expr
+    else {
+        return None;
+    };
+    let (base, step, size) =
+        cut(inner, axes).or_else(|| Some(((**inner).clone(), 1, inner.size(axes).ok()?)))?;
+    match expr {
+        _ if *n == 0 || size % n > 0 => None,
+        Expr::Stride { .. } => Some((base, step * n, size / n)),
+        _ => Some((base, step, *n)),
+    }
+}
+
+/// What a table picks is not shared.
+fn gathers(expr: &Expr) -> bool {
+    matches!(expr, Expr::Gather { .. }) || expr.children().into_iter().any(gathers)
+}
+
+/// The mapping without terms and operators that do nothing.
+fn tidy(expr: &Expr, axes: &Axes) -> Option<Expr> {
+    let size = expr.size(axes).ok()?;
+    let same = |inner: &Expr| inner.size(axes) == Ok(size);
+    let tidied = |inner: &Expr| tidy(inner, axes);
+    Some(match expr {
+        Expr::Pair(terms) | Expr::Outer(terms) => {
+            let terms = terms.iter().map(tidied).collect::<Option<Vec<_>>>()?;
+            let flat = |term: Expr| if let Expr::Pair(inner) = term { inner } else { vec![term] };
+            Expr::pair(terms.into_iter().flat_map(flat).filter(|term| *term != Expr::Literal(1)))
+        }
+        Expr::Stride { inner, .. }
+        | Expr::Modulo { inner, .. }
+        | Expr::Resize { inner, .. }
+        | Expr::Pad { inner, .. }
+        | Expr::Slice { inner, .. }
+            if same(inner) =>
+        {
+            tidied(inner)?
+        }
+        _ => expr.map_children(|child| tidied(child).ok_or(())).ok()?,
+    })
+}
+
+/// The parts of composites with their step and size, by the composite's text; within a composite they are counted once.
+fn parts(expr: &Expr, axes: &Axes, found: &mut BTreeMap<String, (Expr, Vec<(u64, u64)>)>) {
+    let Some((base, step, size)) = part(expr, axes) else {
+        return expr.children().into_iter().for_each(|child| parts(child, axes, found));
+    };
+    let Some(tidied) = tidy(&base, axes) else { return };
+    let own = found.entry(tidied.to_string()).or_insert((tidied, Vec::new()));
+    own.1.push((step, size));
+    if own.1.len() == 1 {
+        parts(&base, axes, found);
+    }
+}
+
+/// The cell of one list of events: the first padding or step past its axis decides. Parts of a shared mapping add up; where the last of them
+/// stands, its own events at the sum follow.
+fn settle(events: &[Event], axes: &Axes, wholes: &BTreeMap<String, Vec<Vec<Event>>>) -> Cell {
+    let mut sums: BTreeMap<String, u64> = BTreeMap::new();
+    let mut reached: BTreeMap<String, u64> = BTreeMap::new();
+    let mut rest: Vec<Event> = events.iter().rev().cloned().collect();
+    while let Some(event) = rest.pop() {
         match event {
-            Event::Pad(kind) => return Cell::Pad(*kind),
+            Event::Pad(kind) => return Cell::Pad(kind),
             Event::Step(name, by) => {
+                let size = axes.size(axes.id(&name).unwrap());
                 let sum = sums.entry(name).or_default();
                 *sum += by;
-                if *sum >= axes.size(axes.id(name).unwrap()) {
+                if *sum >= size {
                     return Cell::Pad(PadKind::Top);
+                }
+            }
+            Event::Part(text, at) => {
+                let sum = reached.entry(text.clone()).or_default();
+                *sum += at;
+                let Some(own) = wholes[&text].get(*sum as usize) else { return Cell::Pad(PadKind::Top) };
+                if !rest.iter().any(|event| matches!(event, Event::Part(other, _) if *other == text)) {
+                    rest.extend(own.iter().rev().cloned());
                 }
             }
         }
     }
-    let entries: Vec<_> = sums.into_iter().map(|(name, n)| (axes.id(name).unwrap(), n)).collect();
+    let entries: Vec<_> = sums.into_iter().map(|(name, n)| (axes.id(&name).unwrap(), n)).collect();
     Cell::Live(Index::from_iter(entries))
 }
 
 fn cells(expr: &Expr, axes: &Axes) -> Option<Vec<Cell>> {
-    Some(spelled(expr, axes)?.iter().map(|events| settle(events, axes)).collect())
+    let mut found = BTreeMap::new();
+    parts(expr, axes, &mut found);
+    // Where all cuts fall on boundaries of the digits, the parts by themselves add up.
+    let even = |base: &Expr, cuts: &[(u64, u64)]| {
+        digits(base, axes).is_ok_and(|digits| {
+            let falls = |at: u64| digits.split(at).is_ok();
+            digits.offset().is_empty() && cuts.iter().all(|(step, size)| falls(*step) && falls(step * size))
+        })
+    };
+    found.retain(|_, (base, cuts)| {
+        let composite = !matches!(base, Expr::Axis(_) | Expr::Literal(_));
+        composite && cuts.len() > 1 && !even(base, cuts)
+    });
+    let shared: Vec<String> = found.keys().cloned().collect();
+    let wholes = found.into_iter().map(|(text, (base, _))| Some((text, spelled(&base, axes, &shared)?)));
+    let wholes = wholes.collect::<Option<BTreeMap<_, _>>>()?;
+    Some(spelled(expr, axes, &shared)?.iter().map(|events| settle(events, axes, &wholes)).collect())
 }
 
 fn table(sizes: &[u64]) -> Axes {
@@ -149,6 +272,7 @@ fn any_expr() -> impl Strategy<Value = Expr> {
     leaf.prop_recursive(4, 12, 3, |inner| {
         prop_oneof![
             3 => prop::collection::vec(inner.clone(), 1..4).prop_map(Expr::pair),
+            1 => prop::collection::vec(inner.clone(), 1..4).prop_map(Expr::outer),
             2 => (inner.clone(), 1u64..5).prop_map(|(e, n)| e.stride(n)),
             2 => (inner.clone(), 1u64..5).prop_map(|(e, n)| e.modulo(n)),
             2 => (inner.clone(), 1u64..9).prop_map(|(e, n)| e.resize(n)),
@@ -197,6 +321,9 @@ fn repair(expr: &Expr, axes: &Axes, picks: &mut impl Iterator<Item = usize>) -> 
         Expr::Pair(terms) => {
             Expr::pair(terms.iter().map(|term| repair(term, axes, picks)).collect::<Vec<_>>())
         }
+        Expr::Outer(terms) => {
+            Expr::outer(terms.iter().map(|term| repair(term, axes, picks)).collect::<Vec<_>>())
+        }
         Expr::Stride { inner, .. } => {
             let (inner, _, divisor, _) = sized(inner);
             inner.stride(divisor)
@@ -234,7 +361,7 @@ proptest! {
 
     #[test]
     fn sizes_are_those_of_the_lists(axes in some_axes(), expr in any_expr()) {
-        match (expr.size(&axes), spelled(&expr, &axes)) {
+        match (expr.size(&axes), spelled(&expr, &axes, &[])) {
             (Ok(size), Some(list)) => prop_assert_eq!(size, list.len() as u64),
             (Ok(size), None) => prop_assert!(too_long(&expr, &axes), "{} has size {}", expr, size),
             (Err(_), list) => prop_assert!(list.is_none(), "{}", expr),
@@ -285,7 +412,7 @@ proptest! {
     }
 
     #[test]
-    fn m6_holds_for_any_expression((axes, e) in sound(), (f, g) in (select(vec!["A", "B"]), select(vec!["B", "C"])), at in 0usize..64) {
+    fn m6_holds_for_any_expression((axes, e) in sound(), (f, g) in (select(vec!["A", "B"]), select(vec!["B", "C"]))) {
         // The book's mappings start with the empty index; a slice, left padding or skewed axis may not, and then these do not hold.
         prop_assume!(map(&e, &axes, 0) == Some(Cell::Live(Index::new())) && !is_skewed(&e, &axes));
         let (f, g) = (Expr::axis(f), Expr::axis(g).pad(9, PadKind::Zero));
@@ -304,11 +431,40 @@ proptest! {
         let flat = Expr::pair([e.clone(), f.clone(), g.clone()]);
         same(Expr::pair([Expr::pair([e.clone(), f.clone()]), g.clone()]), &flat)?;
         same(Expr::pair([e.clone(), Expr::pair([f, g])]), &flat)?;
-        // Stride and modulo rebuild E where the split falls on a digit boundary.
-        let divisors: Vec<u64> = (1..=size).filter(|n| size % n == 0).collect();
-        let n = divisors[at % divisors.len()];
-        if digits(&e, &axes).is_ok_and(|digits| digits.split(n).is_ok()) {
-            same(Expr::pair([e.clone().stride(n), e.clone().modulo(n)]), &e)?;
+    }
+
+    #[test]
+    fn parts_make_up_any_expression((axes, e) in sound(), at in (0usize..64, 0usize..64), n in 1u64..3) {
+        let divisors = |size: u64| (1..=size).filter(|n| size.is_multiple_of(*n)).collect::<Vec<_>>();
+        let size = e.size(&axes).unwrap();
+        let coarse = divisors(size)[at.0 % divisors(size).len()];
+        let fine = divisors(coarse)[at.1 % divisors(coarse).len()];
+        prop_assume!(!gathers(&e));
+        // The cells of E itself: no part of it takes part in what is expected.
+        let whole: Vec<_> = (0..size).map(|i| map(&e, &axes, i)).collect();
+        let two = Expr::pair([e.clone().stride(coarse), e.clone().modulo(coarse)]);
+        let three = Expr::pair([e.clone().stride(coarse), e.clone().stride(fine).modulo(coarse / fine), e.clone().modulo(fine)]);
+        // Of what does not start with the empty index, a single position is more than nothing: E % 1 is not 1.
+        let empty = map(&e, &axes, 0) == Some(Cell::Live(Index::new()));
+        let (outer, middle, inner) = (size / coarse, coarse / fine, fine);
+        let proper = |sizes: &[u64]| empty || !sizes.contains(&1);
+        let three_parts = [(&two, proper(&[outer, coarse])), (&three, proper(&[outer, middle, inner]))];
+        for parts in three_parts.iter().filter(|(_, holds)| *holds).map(|(parts, _)| *parts) {
+            let held: Vec<_> = (0..size).map(|i| map(parts, &axes, i)).collect();
+            prop_assert_eq!(&held, &whole, "{} and {}", parts, e);
+            prop_equal(parts, &e, &axes)?;
+            prop_equal(&normalize(parts, &axes).unwrap(), &e, &axes)?;
+        }
+        // With a broadcast between them they do not stand side by side: position (i, k, j) holds what E holds at i coarse + j.
+        prop_assume!(proper(&[outer, coarse]));
+        let apart = Expr::pair([e.clone().stride(coarse), Expr::Literal(n), e.clone().modulo(coarse)]);
+        let held: Vec<_> = (0..size * n).map(|i| map(&apart, &axes, i)).collect();
+        let expected: Vec<_> = (0..size * n).map(|i| map(&e, &axes, i / (coarse * n) * coarse + i % coarse)).collect();
+        prop_assert_eq!(&held, &expected, "{} and {}", apart, e);
+        prop_equal(&normalize(&apart, &axes).unwrap(), &apart, &axes)?;
+        if let Ok(digits) = digits(&apart, &axes) {
+            let listed: Vec<_> = (0..size * n).map(|i| digits.cell(i)).collect();
+            prop_assert_eq!(&listed, &expected, "{} and {}", apart, e);
         }
     }
 
@@ -421,6 +577,39 @@ fn universe(axes: &Axes) -> Vec<(Expr, Vec<Cell>)> {
 }
 
 /// Digits are equal exactly when cells are, over every pair of a whole universe of expressions.
+#[test]
+fn an_outer_sum_is_the_sliding_expression_that_it_stands_for() {
+    let axes = table(&[4, 6, 5]);
+    let parse = |text: &str| Expr::parse(text).unwrap();
+    let same = |a: &str, b: &str| equal(&parse(a), &parse(b), &axes);
+    for (outer, slide) in [
+        ("[A * B]", "[$(A:6, B:1)]"),
+        ("[B * A]", "[$(A:1, B:4)]"),
+        ("[A * B * C]", "[$($(A:6, B:1):5, C:1)]"),
+        ("[A * [B * C]]", "[$(A:30, $(B:5, C:1):1)]"),
+        ("[A * B # 8 {0}]", "[$(A:8, B # 8 {0}:1)]"),
+        ("[[A * B] / 6]", "[A]"),
+        ("[2 * A]", "[2, A]"),
+        ("[C, A / 2 * B]", "[C, $(A / 2:6, B:1)]"),
+    ] {
+        assert_eq!(same(outer, slide), Equality::Equal, "{outer} {slide}");
+    }
+    for (outer, other) in
+        [("[A * B]", "[B * A]"), ("[A * B]", "[$(A:5, B:1)]"), ("[A * B]", "[$(A:6, B:1) # 25]")]
+    {
+        assert!(matches!(same(outer, other), Equality::Different { .. }), "{outer} {other}");
+    }
+    // Alike at any size, as digits; and no more indices share a position than in a pair.
+    assert_eq!(digits(&parse("[A * B]"), &axes), digits(&parse("[A, B]"), &axes));
+    assert_eq!(parse("[A * 0]").size(&axes).unwrap_err().code, "map-size");
+    let code = |text: &str| parse(text).size(&axes).unwrap_err().code;
+    assert_eq!(
+        (code("[4611686018427387904 * A]"), code("[A * Q]")),
+        ("map-size-overflow", "map-undeclared-axis")
+    );
+    assert_eq!(parse("[1152921504606846976 * A]").size(&axes), Ok(1 << 62));
+}
+
 #[test]
 #[expect(clippy::print_stdout, reason = "the count says how much the test covers")]
 fn canonical_digits_are_unique() {

@@ -6,7 +6,7 @@ use crate::pad::{Pad, padding_kept};
 use crate::plan::{Access, Factor, Loop, Plan, PlanError, digits_of};
 use visa_ir::module::OpRef;
 use visa_mapping::{
-    Axes, Digit, Digits, Expr, MapError, Opaque, Pace, PadKind, Padded, Placement, Step, Unit, Walk,
+    Axes, Carries, Digit, Digits, Expr, MapError, Opaque, Pace, PadKind, Padded, Placement, Step, Unit, Walk,
     padded_terms, place,
 };
 use visa_numerics::DType;
@@ -70,6 +70,18 @@ impl Write<'_> {
     /// # Errors
     /// Which of these rules no write order keeps.
     pub fn plan(&self) -> Result<Plan, PlanError> {
+        let mut maps = vec![self.time, self.packet, self.element];
+        maps.extend(self.into.map(|whole| whole.element));
+        match Carries::new(&maps, self.axes).map_err(|error| error.message)? {
+            Some(carries) => {
+                self.in_views(&|map| carries.view(map), carries.axes(), |write| write.even_plan())
+            }
+            None => self.even_plan(),
+        }
+    }
+
+    /// The loops where no parts carry.
+    fn even_plan(&self) -> Result<Plan, PlanError> {
         let Self { element, time, packet, axes, .. } = *self;
         Access { element, time, packet, axes }.check_skew(&|_| false, "written to")?;
         let shared = self.shared_padding().map_err(|error| error.message)?;
@@ -91,13 +103,22 @@ impl Write<'_> {
     /// The write with these terms as data, padding included.
     fn with_padding(&self, terms: Vec<Padded>) -> Result<Plan, PlanError> {
         let opaque = Opaque::new(terms, self.axes);
-        let view = |map: &Expr| opaque.view(map).map_err(|error| error.message);
+        self.in_views(&|map| opaque.view(map), &opaque.axes, |write| write.elements_only())
+    }
+
+    /// What `plan` gives for the write with views in place of its mappings.
+    fn in_views(
+        &self,
+        view: &dyn Fn(&Expr) -> Result<Expr, MapError>,
+        axes: &Axes,
+        plan: impl Fn(&Write<'_>) -> Result<Plan, PlanError>,
+    ) -> Result<Plan, PlanError> {
+        let view = |map: &Expr| view(map).map_err(|error| error.message);
         let (element, time, packet) = (view(self.element)?, view(self.time)?, view(self.packet)?);
         let whole =
             self.into.map(|whole| Ok::<_, PlanError>((view(whole.element)?, whole.start))).transpose()?;
         let into = whole.as_ref().map(|(element, start)| Whole { element, start: *start });
-        let axes = &opaque.axes;
-        Write { element: &element, time: &time, packet: &packet, axes, into, ..*self }.elements_only()
+        plan(&Write { element: &element, time: &time, packet: &packet, axes, into, ..*self })
     }
 
     /// The write of what is live.

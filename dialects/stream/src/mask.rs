@@ -20,8 +20,8 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 use visa_machine::Machine;
 use visa_mapping::{
-    Axes, AxisId, Digit, Dim, Division, Expr, Opaque, Pace, PadKind, Padded, Placed, Placement, Step, Tensor,
-    Unit, Walk, crossings, divide, padded_terms, place, place_expr,
+    Axes, AxisId, Carries, Digit, Dim, Division, Expr, Opaque, Pace, PadKind, Padded, Placed, Placement,
+    Step, Tensor, Unit, Walk, crossings, divide, padded_terms, place, place_expr,
 };
 use visa_numerics::DType;
 
@@ -132,6 +132,20 @@ impl<'a> Fetch<'a> {
     /// # Errors
     /// The constraint that does not hold: C3, C7 to C9 of `stream.fetch`.
     pub fn plan(&self) -> Result<(Plan, Option<Mask>), Refused> {
+        let maps = [&self.time, &self.packet, &self.element];
+        let carries = Carries::new(&maps, self.axes).map_err(|error| unreadable(error.message))?;
+        let Some(carries) = carries else { return self.even_plan() };
+        let view = |map: &Expr| carries.view(map).map_err(|error| unreadable(error.message));
+        let free = |axis: AxisId| !carries.stands_in(axis) && (self.free)(axis);
+        let (element, time, packet) = (view(&self.element)?, view(&self.time)?, view(&self.packet)?);
+        let (places, axes) = (self.places.clone(), carries.axes());
+        let carried = Fetch { element, time, packet, places, free: &free, axes, ..*self };
+        // Parts that have digits of their own can be read by these: what they count beyond the composite is padding.
+        carried.even_plan().or_else(|refused| self.even_plan().map_err(|_| refused))
+    }
+
+    /// The loops and the mask where no parts carry.
+    fn even_plan(&self) -> Result<(Plan, Option<Mask>), Refused> {
         let Self { element, time, packet, places, .. } = self;
         let crossings = crossings(&[time, packet, places], &[element, places], self.free, self.axes);
         match (self.masked()?, crossings.first()) {

@@ -264,6 +264,7 @@ fn padding_is(map: &Expr, axis: AxisId, axes: &Axes, wanted: &dyn Fn(PadKind) ->
         | Expr::Alias(_)
         | Expr::Literal(_)
         | Expr::Pair(_)
+        | Expr::Outer(_)
         | Expr::Pad { .. }
         | Expr::Resize { .. }
         | Expr::Stride { .. }

@@ -131,6 +131,7 @@ impl Writer {
                     Operator::Stride => Head::Stride,
                     Operator::Modulo => Head::Modulo,
                     Operator::Slice => Head::Slice,
+                    Operator::Pick => Head::Pick,
                 };
                 self.node(head, [inner, n])
             }

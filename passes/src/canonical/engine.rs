@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use egg::{Extractor, Id, RecExpr, Runner, SimpleScheduler, StopReason};
-use visa_mapping::{Axes, Digits, Equality, Expr, MapError, digits, equal, rebuild};
+use visa_mapping::{Axes, Digits, Equality, Expr, MapError, digits, equal, joined, rebuild};
 
 use super::analysis::{Conflict, Graph, Meaning};
 use super::extract::Text;
@@ -105,8 +105,16 @@ impl From<MapError> for CanonicalError {
 /// A mapping that breaks a size rule; a rule that turns out not to be sound.
 pub fn canonicalize(expr: &Expr, axes: &Axes, rules: &RuleSet) -> Result<Canonical, CanonicalError> {
     expr.size(axes)?;
+    let (whole, views) = joined(expr, axes)?;
+    if let Some(views) = views {
+        // Parts that carry into each other are no mappings by themselves: what they are parts of is an axis for the rules.
+        let found = canonicalize(&whole, views.axes(), rules)?;
+        let back = views.back(&found.expr);
+        let kept = equal(expr, &back, axes) == Equality::Equal;
+        return Ok(Canonical { expr: if kept { back } else { views.back(&whole) }, ..found });
+    }
     let axes = Arc::new(axes.clone());
-    let start = tidy(&expr.expanded(&axes)?, &axes);
+    let start = tidy(&whole, &axes);
     let mut canonical = shortest(&start, &axes, rules)?;
     let mut seed = start.clone();
     for _ in 1..MAX_E_GRAPHS {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use egg::{FlatTerm, Symbol};
-use visa_mapping::{Axes, Expr};
+use visa_mapping::{Axes, Expr, joined};
 
 use super::analysis::{Graph, Meaning, REVERSED};
 use super::engine::{CanonicalError, MAX_SEED_NODES, best, saturate};
@@ -44,6 +44,8 @@ pub enum Reason {
     /// Both have the same digits, or so do their parts; the rules alone do not connect them, or were not tried because an
     /// expression has more than [`MAX_SEED_NODES`].
     NormalForm,
+    /// Parts of one mapping stand side by side and count on: they make up one, whatever it is (book 03).
+    Parts,
 }
 
 impl fmt::Display for Reason {
@@ -54,6 +56,7 @@ impl fmt::Display for Reason {
                 write!(f, "{name}{direction}: {text}")
             }
             Self::NormalForm => f.write_str("normal form: both have the same digits"),
+            Self::Parts => f.write_str("parts that count on side by side make up one"),
         }
     }
 }
@@ -78,12 +81,21 @@ impl fmt::Display for Explanation {
 pub fn explain(from: &Expr, to: &Expr, axes: &Axes, rules: &RuleSet) -> Result<Explanation, CanonicalError> {
     from.size(axes)?;
     to.size(axes)?;
-    let (from, to) = (from.expanded(axes)?, to.expanded(axes)?);
-    let mut explanation = Explanation { from: from.clone(), steps: Vec::new() };
+    let (written, to) = (from.expanded(axes)?, to.expanded(axes)?);
+    let (from, views) = joined(from, axes)?;
+    let mut explanation = Explanation { from: written.clone(), steps: Vec::new() };
+    if views.is_some() || to.nodes() > MAX_SEED_NODES {
+        let steps = (written != to).then_some(Step { expr: to, reason: Reason::NormalForm });
+        explanation.steps.extend(steps);
+        return Ok(explanation);
+    }
+    if written != from {
+        explanation.steps.push(Step { expr: from.clone(), reason: Reason::Parts });
+    }
     if from == to {
         return Ok(explanation);
     }
-    if from.nodes().max(to.nodes()) > MAX_SEED_NODES {
+    if from.nodes() > MAX_SEED_NODES {
         explanation.steps.push(Step { expr: to, reason: Reason::NormalForm });
         return Ok(explanation);
     }
@@ -93,7 +105,7 @@ pub fn explain(from: &Expr, to: &Expr, axes: &Axes, rules: &RuleSet) -> Result<E
     let near = if connected { to.clone() } else { best(&graph, roots[0]).unwrap_or_else(|| from.clone()) };
     if near != from {
         let mut proof = graph.explain_equivalence(&lower(&from), &lower(&near));
-        explanation.steps = steps(&from, proof.make_flat_explanation(), rules);
+        explanation.steps.extend(steps(&from, proof.make_flat_explanation(), rules));
     }
     if !connected {
         explanation.steps.push(Step { expr: to, reason: Reason::NormalForm });

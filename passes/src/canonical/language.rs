@@ -37,6 +37,8 @@ pub(crate) enum Head {
     Slice,
     /// Operand and table.
     Gather,
+    /// Operand and the one entry of its table.
+    Pick,
     /// The terms of a sliding expression.
     Slide,
     /// A term of a sliding expression, its stride, and the terms behind it.
@@ -134,6 +136,7 @@ pub(crate) fn assemble<'a>(node: &Node, child: impl Fn(Id) -> &'a Piece) -> Opti
         Head::Modulo => inner()?.modulo(number()?),
         Head::Slice => inner()?.slice(number()?),
         Head::Gather => inner()?.gather(at(1)?.table()?.clone()),
+        Head::Pick => inner()?.gather([number()?]),
         Head::Slide => {
             let Some(Piece::Terms(terms)) = at(0) else { return None };
             Expr::Slide(terms.to_vec())
@@ -162,7 +165,7 @@ fn lower_into(expr: &Expr, term: &mut RecExpr<Node>) -> Id {
             let n = leaf(Head::Number(*n), term);
             term.add(Node::new(Head::Literal, [n]))
         }
-        Expr::Pair(terms) => {
+        Expr::Pair(terms) | Expr::Outer(terms) => {
             let rest = lower_into(&Expr::Literal(1), term);
             terms.iter().rev().fold(rest, |rest, first| {
                 let first = lower_into(first, term);
@@ -179,6 +182,9 @@ fn lower_into(expr: &Expr, term: &mut RecExpr<Node>) -> Id {
         Expr::Stride { inner, n } => operator(Head::Stride, inner, Head::Number(*n), term),
         Expr::Modulo { inner, n } => operator(Head::Modulo, inner, Head::Number(*n), term),
         Expr::Slice { inner, offset } => operator(Head::Slice, inner, Head::Number(*offset), term),
+        Expr::Gather { inner, table } if table.len() == 1 => {
+            operator(Head::Pick, inner, Head::Number(table[0]), term)
+        }
         Expr::Gather { inner, table } => operator(Head::Gather, inner, Head::Table(table.clone()), term),
         Expr::Slide(terms) => {
             let end = leaf(Head::End, term);

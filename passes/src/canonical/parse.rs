@@ -155,7 +155,7 @@ fn in_words(syntax: &Syntax) -> &'static str {
         Syntax::mapping | Syntax::rest => "a metavariable for mappings (`E`)",
         Syntax::term | Syntax::group | Syntax::slide | Syntax::item | Syntax::slide_item => "a mapping",
         Syntax::operator | Syntax::gather | Syntax::pad | Syntax::stride => "an operator",
-        Syntax::modulo | Syntax::slice | Syntax::resize => "an operator",
+        Syntax::modulo | Syntax::slice | Syntax::resize | Syntax::pick => "an operator",
         Syntax::mark | Syntax::left | Syntax::kind => "a kind of padding (`{0}`)",
         Syntax::number | Syntax::literal | Syntax::integer | Syntax::variable | Syntax::name_rest => {
             "a number"
@@ -340,6 +340,7 @@ impl Reader {
             Syntax::stride => Operator::Stride,
             Syntax::modulo => Operator::Modulo,
             Syntax::slice => Operator::Slice,
+            Syntax::pick => Operator::Pick,
             _ => Operator::Resize,
         };
         Ok(Term::Apply(Box::new(inner), operator, self.only_number(piece)?))

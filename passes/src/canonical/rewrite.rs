@@ -8,7 +8,7 @@ use visa_ir::infer::infer_all;
 use visa_ir::span::Span;
 use visa_ir::verify::Analysis;
 use visa_mapping::facts::DeclaredAxes;
-use visa_mapping::{Axes, Expr, padded_terms};
+use visa_mapping::{Axes, Expr, cuts_unevenly, padded_terms};
 
 use super::engine::{Canonical, CanonicalError, Stop, canonicalize};
 use super::explain::explain;
@@ -83,6 +83,9 @@ impl MappingRewriter {
     fn find(&self, cx: &mut PassCx<'_>, mapping: &Expr, span: Span) -> Result<Option<Expr>, Vec<Diagnostic>> {
         // Streams know a padded term by its text, in whatever parts (visa_mapping::Opaque).
         if padded_terms(&[mapping], &self.axes).is_ok_and(|terms| !terms.is_empty()) {
+            return Ok(None);
+        }
+        if cuts_unevenly(mapping, &self.axes).is_ok_and(|uneven| uneven) {
             return Ok(None);
         }
         let Canonical { expr, statistics } = match canonicalize(mapping, &self.axes, &self.rules) {

@@ -67,6 +67,8 @@ pub(crate) enum Operator {
     Stride,
     Modulo,
     Slice,
+    /// A table of one entry.
+    Pick,
 }
 
 /// A kind of padding or a metavariable for one.
@@ -201,6 +203,7 @@ impl Operator {
             Self::Stride => inner.stride(n),
             Self::Modulo => inner.modulo(n),
             Self::Slice => inner.slice(n),
+            Self::Pick => inner.gather([n]),
         }
     }
 }

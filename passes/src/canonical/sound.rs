@@ -169,7 +169,7 @@ impl Check<'_> {
                 let numbers = match operator {
                     Operator::Stride | Operator::Modulo => pool::divisors(size),
                     Operator::Resize => pool::sizes_to(size),
-                    Operator::Slice => pool::offsets(size),
+                    Operator::Slice | Operator::Pick => pool::offsets(size),
                 };
                 self.number(n, &numbers, slots, &mut |slots, n| {
                     then(slots, &operator.apply(inner.clone(), n))

@@ -9,7 +9,9 @@ use visa_ir::module::{AttrId, OpRef};
 use visa_machine::Machine;
 use visa_mapping::attrs::MAP;
 use visa_mapping::facts::Support;
-use visa_mapping::{Axes, AxisId, Digits, Dim, Equality, Expr, Tensor, digits, equal_streams, rebuild};
+use visa_mapping::{
+    Axes, AxisId, Digits, Dim, Equality, Expr, Tensor, cuts_unevenly, digits, equal_streams, rebuild,
+};
 
 /// A rule.
 pub struct Rule {
@@ -120,6 +122,10 @@ impl Site<'_> {
 
     /// A mapping in its normal form.
     pub fn tidy(&self, map: Expr) -> Expr {
+        // A part that carries is known by what it is a part of.
+        if cuts_unevenly(&map, self.axes).is_ok_and(|uneven| uneven) {
+            return map;
+        }
         self.digits(&map).and_then(|digits| rebuild(&digits, self.axes).ok()).unwrap_or(map)
     }
 
@@ -156,6 +162,7 @@ fn cuts_padding(map: &Expr, within: bool) -> bool {
         | Expr::Alias(_)
         | Expr::Literal(_)
         | Expr::Pair(_)
+        | Expr::Outer(_)
         | Expr::Pad { .. }
         | Expr::Resize { .. }
         | Expr::Slice { .. }

@@ -11,7 +11,9 @@ use crate::skew::{self, Skewed};
 use visa_ir::diag::Diagnostic;
 use visa_ir::span::Span;
 use visa_mapping::facts::mapping_error;
-use visa_mapping::{Axes, AxisId, Digit, Dim, Opaque, Padded, Placement, Tensor, padded_terms, place_expr};
+use visa_mapping::{
+    Axes, AxisId, Carries, Digit, Dim, Expr, Opaque, Placement, Tensor, padded_terms, place_expr,
+};
 
 /// Most positions of a padded term that are put together. No more fit the data memory of a slice.
 pub(crate) const MAX_POSITIONS: u64 = 1 << 20;
@@ -58,6 +60,11 @@ impl Coverage {
             maps.push(rest);
         }
         let wrong = |error| mapping_error(error, span);
+        let carries = Carries::new(&maps.iter().collect::<Vec<_>>(), axes).map_err(wrong)?;
+        let axes = carries.as_ref().map_or(axes, Carries::axes);
+        if let Some(carries) = &carries {
+            maps = maps.iter().map(|map| carries.view(map)).collect::<Result<_, _>>().map_err(wrong)?;
+        }
         let mut terms = padded_terms(&maps.iter().collect::<Vec<_>>(), axes).map_err(wrong)?;
         let whole = maps.iter().all(|map| place_expr(map, axes, 1).is_ok());
         terms.retain(|term| term.split && !whole);
@@ -69,7 +76,11 @@ impl Coverage {
             coverage.placement = coverage.placement.join(placed);
         }
         for term in &terms {
-            coverage.put_together(term, &opaque, axes, span)?;
+            coverage.put_together(&term.text, &term.inner, opaque.axis(term), term.size, axes, span)?;
+        }
+        for (whole, axis) in carries.iter().flat_map(Carries::wholes) {
+            let text = axes.name(axis);
+            coverage.put_together(text, whole, Some(axis), axes.size(axis), axes, span)?;
         }
         for digit in coverage.placement.digits.iter().map(|placed| placed.digit) {
             match digit.axis {
@@ -80,27 +91,27 @@ impl Coverage {
         Ok(coverage)
     }
 
-    /// Puts the elements of a padded term in the place of its parts, which must make it up.
+    /// Puts elements in the place of the parts of `axis`, which stands in for them; the parts must make it up.
     fn put_together(
         &mut self,
-        term: &Padded,
-        opaque: &Opaque,
+        text: &str,
+        elements: &Expr,
+        axis: Option<AxisId>,
+        size: u64,
         axes: &Axes,
         span: Span,
     ) -> Result<(), Diagnostic> {
-        let refuse = |why: String| Diagnostic::error("ragged", span, format!("`{}`: {why}", term.text));
+        let refuse = |why: String| Diagnostic::error("ragged", span, format!("`{text}`: {why}"));
         let digits = &mut self.placement.digits;
-        let parts: Vec<Digit> = digits
-            .extract_if(.., |placed| placed.digit.axis == opaque.axis(term))
-            .map(|part| part.digit)
-            .collect();
-        let size = usize::try_from(term.size).ok().filter(|&size| size as u64 <= MAX_POSITIONS);
+        let parts: Vec<Digit> =
+            digits.extract_if(.., |placed| placed.digit.axis == axis).map(|part| part.digit).collect();
+        let size = usize::try_from(size).ok().filter(|&size| size as u64 <= MAX_POSITIONS);
         let size = size.ok_or_else(|| refuse(format!("more than {MAX_POSITIONS} positions")))?;
         let first: Vec<bool> = (0..size).map(|position| position == 0).collect();
         if !parts.iter().fold(first, |held, part| with_digit(&held, part)).into_iter().all(|held| held) {
             return Err(refuse("not all of its positions are held".to_owned()));
         }
-        let elements = place_expr(&term.inner, axes, 1).map_err(|error| refuse(error.to_string()))?;
+        let elements = place_expr(elements, axes, 1).map_err(|error| refuse(error.to_string()))?;
         self.placement = std::mem::take(&mut self.placement).join(elements);
         Ok(())
     }

@@ -21,7 +21,9 @@ pub(crate) fn split(map: &Expr, axes: &Axes) -> Result<(Expr, Vec<Gathered>), St
 fn strip(map: &Expr, axes: &Axes, gathered: &mut Vec<Gathered>) -> Result<Expr, String> {
     match map {
         Expr::Alias(name) => strip(axes.alias(name).map_err(|error| error.message)?, axes, gathered),
-        Expr::Pair(_) | Expr::Slide(_) => map.map_children(|term| strip(term, axes, gathered)),
+        Expr::Pair(_) | Expr::Outer(_) | Expr::Slide(_) => {
+            map.map_children(|term| strip(term, axes, gathered))
+        }
         Expr::Gather { .. }
         | Expr::Pad { .. }
         | Expr::Resize { .. }

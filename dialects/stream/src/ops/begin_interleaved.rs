@@ -55,6 +55,7 @@ fn axis_name(op: OpRef<'_>) -> Result<std::sync::Arc<str>, Diagnostic> {
         Expr::Literal(_)
         | Expr::Alias(_)
         | Expr::Pair(_)
+        | Expr::Outer(_)
         | Expr::Pad { .. }
         | Expr::Resize { .. }
         | Expr::Stride { .. }

@@ -75,7 +75,7 @@ fn unsummed(site: &Site<'_>, map: &Expr) -> Option<Expr> {
         let kept = |digit: &&Digit| digit.axis.is_none_or(|axis| !site.aim.sums_over(axis));
         return mapping(digits.iter().rev().filter(kept), site.axes);
     }
-    if let Expr::Pair(terms) = map {
+    if let Expr::Pair(terms) | Expr::Outer(terms) = map {
         let kept: Option<Vec<Expr>> = terms.iter().map(|term| unsummed(site, term)).collect();
         return Some(Expr::pair(kept?.into_iter().filter(|term| *term != Expr::Literal(1))));
     }

@@ -45,7 +45,7 @@ fn terms(site: &Site<'_>) -> Vec<Proposal> {
 /// The terms of a mapping, without the axis between two tensors that take turns.
 fn own(list: Expr, site: &Site<'_>) -> Vec<Expr> {
     let mut terms = match list {
-        Expr::Pair(terms) => terms,
+        Expr::Pair(terms) | Expr::Outer(terms) => terms,
         Expr::Axis(_)
         | Expr::Alias(_)
         | Expr::Literal(_)
@@ -91,6 +91,7 @@ fn masked(term: &Expr) -> Expr {
         | Expr::Alias(_)
         | Expr::Literal(_)
         | Expr::Pair(_)
+        | Expr::Outer(_)
         | Expr::Pad { .. }
         | Expr::Resize { .. }
         | Expr::Stride { .. }

@@ -60,7 +60,7 @@ fn bind(slot: usize, piece: Piece, slots: &mut Slots) -> bool {
 fn group(terms: &[Term], rest: Option<usize>, expr: &Expr, slots: &mut Slots) -> bool {
     let flat: &[Expr] = match expr {
         Expr::Literal(1) => &[],
-        Expr::Pair(terms) => terms,
+        Expr::Pair(terms) | Expr::Outer(terms) => terms,
         other => std::slice::from_ref(other),
     };
     let Some((own, others)) = flat.split_at_checked(terms.len()) else { return false };
@@ -91,7 +91,10 @@ fn operand(expr: &Expr, operator: Operator) -> Option<(&Expr, u64)> {
             Some((inner, *n))
         }
         (Operator::Slice, Expr::Slice { inner, offset }) => Some((inner, *offset)),
-        (Operator::Resize | Operator::Stride | Operator::Modulo | Operator::Slice, _) => None,
+        (Operator::Pick, Expr::Gather { inner, table }) if table.len() == 1 => Some((inner, table[0])),
+        (Operator::Resize | Operator::Stride | Operator::Modulo | Operator::Slice | Operator::Pick, _) => {
+            None
+        }
     }
 }
 

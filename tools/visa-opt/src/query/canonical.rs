@@ -45,6 +45,7 @@ fn proof(explanation: &Explanation) -> Value {
         let by = match &found.reason {
             Reason::Rule { name, backwards, .. } => json!({ "rule": name, "backwards": backwards }),
             Reason::NormalForm => json!("normal form"),
+            Reason::Parts => json!("parts"),
         };
         step(found.expr.to_string(), by)
     });
