@@ -415,16 +415,49 @@ def switch_custom():
     }
 
 
+def padded_rows():
+    return {"COPY": rand_bf16(1, 256, 33)}
+
+
+def lane_copies():
+    rows = np.arange(128, dtype=np.float32)[:, None]
+    counted = np.arange(48, dtype=np.float32).reshape(2, 3, 8)
+    return {
+        "ROWS": np.arange(8192, dtype=np.float32).reshape(128, 64) * rows,
+        "PAIRS": np.arange(8, dtype=np.float32).reshape(4, 2) + np.arange(2, dtype=np.float32),
+        "RUNNING": np.cumsum(counted, axis=1),
+    }
+
+
+def stash_widths():
+    x = np.arange(64, dtype=np.float32)
+    return {"CHECK": x * (x + 1)}
+
+
+def fma_values():
+    x = np.arange(64, dtype=np.float32)
+    a, b = x, 2 * x
+    return {
+        "BOTH": x * a + b,
+        "TURNED": x * a + b,
+        "STASH-FIRST": 2 * x * x + b,
+        "STASH-SECOND": 2 * x * b + x,
+        "FIRST-CONSTANT": 3 * x + a,
+        "SECOND-CONSTANT": x * a + 3,
+        "CONDITIONAL": np.where(x < 20, x * a + b, x),
+    }
+
+
 FILES = {
     "i8_interleaved": i8_sums,
     "i8_sequential": i8_sums,
     **{
         function.__name__: function
         for function in [
-            commit_view, conditional, contract_formats, contract_formats_in_time, contract_truncated, four_chips, gather,
-            gemm_expr, i4, inter_slice, interleaved, masked_adapter, masked_cast, masked_dot, masked_interleaved,
-            masked_one_side, masked_reduce, masked_store, movement, movement_combined, ragged_padding, reduce_max, slices,
-            split_reduce, switch_copies, switch_custom, time_broadcast, two_groups, vector_expr, vector_expr_passes, views,
+            commit_view, conditional, contract_formats, contract_formats_in_time, contract_truncated, fma_values, four_chips, gather,
+            gemm_expr, i4, inter_slice, interleaved, lane_copies, masked_adapter, masked_cast, masked_dot, masked_interleaved,
+            masked_one_side, masked_reduce, masked_store, movement, movement_combined, padded_rows, ragged_padding, reduce_max, slices,
+            split_reduce, stash_widths, switch_copies, switch_custom, time_broadcast, two_groups, vector_expr, vector_expr_passes, views,
             zero_points,
         ]
     },
