@@ -27,7 +27,7 @@ pub fn warnings(op: OpRef<'_>, support: &Support, axes: &Axes) -> Vec<Diagnostic
             continue;
         };
         let lacking =
-            names.iter().filter(|name| !mentioned.contains(name) && tells_apart(&tensor, name, axes));
+            names.iter().filter(|name| !says(&mentioned, name, axes) && tells_apart(&tensor, name, axes));
         for name in lacking {
             if found.iter().all(|(other, _)| other != name) {
                 found.push((name.clone(), index));
@@ -35,6 +35,12 @@ pub fn warnings(op: OpRef<'_>, support: &Support, axes: &Axes) -> Vec<Diagnostic
         }
     }
     found.into_iter().map(|(axis, operand)| warning(op, &axis, operand)).collect()
+}
+
+/// Whether mappings that mention these axes say where elements are along `name`: of `B' = B - A`, each of B and B' says it for both.
+fn says(mentioned: &[Arc<str>], name: &str, axes: &Axes) -> bool {
+    let of = |name: &str| axes.id(name).map(|id| axes.skew(id).map_or(id, |skew| skew.of));
+    of(name).is_some_and(|id| mentioned.iter().any(|other| of(other) == Some(id)))
 }
 
 /// Whether the operation makes one element of several, or is an explicit part of its operand or other axes for it.
