@@ -6,9 +6,11 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 use visa_ir::context::Context;
+use visa_ir::decl::ClauseDecl;
 use visa_ir::diag::{Diagnostic, Severity};
 use visa_ir::module::Module;
 use visa_ir::open::{self, Opening};
+use visa_ir::span::Span;
 use visa_ir::verify::{has_errors, verify};
 
 /// Sees the module around each pass; a tool prints it from here.
@@ -153,6 +155,7 @@ impl<'p> PassManager<'p> {
         }
         let closes_untyped = step.pass.closes.is_some()
             && module.walk_all().iter().any(|&id| open::untyped(module.op(ctx, id)));
+        let opened = step.pass.closes.map_or_else(Vec::new, |kind| open_spans(ctx, module, kind));
         let start = Instant::now();
         let mut cx = PassCx::new(ctx, module, &step.options);
         // A module that a panic left half rewritten is only ever looked at, never run or printed as a result.
@@ -177,8 +180,8 @@ impl<'p> PassManager<'p> {
             let found = verify(ctx, module);
             if has_errors(&found) && closes_untyped {
                 // Operations without types were not verified before: what is wrong with them may be the author's doing.
-                let note = |finding: Diagnostic| finding.note(CHECKED_LATE.to_owned(), None);
-                return Err(Cause::Refused(found.into_iter().map(note).collect()));
+                let found = found.into_iter().map(|finding| about_chosen(finding, &opened));
+                return Err(Cause::Refused(found.collect()));
             }
             if has_errors(&found) {
                 return Err(Cause::Invalid(found));
@@ -198,7 +201,7 @@ impl<'p> PassManager<'p> {
     }
 }
 
-/// The first open clause of a kind that `wanted` holds for, as an error, and the pass of `known` that closes it.
+/// The first open clause of a kind that `wanted` holds for, as an error, and the passes of `known` that close it and the others.
 fn open_clause(
     ctx: &Context,
     module: &Module,
@@ -208,12 +211,36 @@ fn open_clause(
     let (id, clause) = open::first(ctx, module, wanted)?;
     let op = module.op(ctx, id);
     let message = format!("clause `{}` of `{}` is open (`{}`)", clause.name, op.name(), open::WORD);
-    let closing = known.iter().find(|pass| pass.closes == Some(clause.opening));
-    let fix = closing.map(|pass| format!("let `--{}` choose it before, or write a value", pass.name));
-    Some(
-        Diagnostic::error("open", op.clause_span(clause.name), message)
-            .fix(fix.or_else(|| Some("write a value".to_owned()))),
-    )
+    // Sizes follow from configurations, and addresses from sizes.
+    let kinds = [Opening::Configuration, Opening::Address].into_iter().filter(|kind| wanted(*kind));
+    let kinds = kinds.filter(|kind| open::first(ctx, module, |opening| opening == *kind).is_some());
+    let closing = kinds.filter_map(|kind| known.iter().find(|pass| pass.closes == Some(kind)));
+    let flags: Vec<String> = closing.map(|pass| format!("`--{}`", pass.name)).collect();
+    let fix = match flags[..] {
+        [] => clause.in_place_of_auto(),
+        _ => format!("let {} choose before, or {}", flags.join(" and "), clause.in_place_of_auto()),
+    };
+    Some(Diagnostic::error("open", op.clause_span(clause.name), message).fix(fix))
+}
+
+/// The clauses of a kind that are open, with where they are written.
+fn open_spans(ctx: &Context, module: &Module, kind: Opening) -> Vec<(Span, &'static ClauseDecl)> {
+    let ops = module.walk_all().into_iter().map(|id| module.op(ctx, id));
+    let spans = ops.flat_map(|op| {
+        let clauses = open::clauses(op).filter(|clause| clause.opening == kind);
+        clauses.map(move |clause| (op.clause_span(clause.name), clause)).collect::<Vec<_>>()
+    });
+    spans.collect()
+}
+
+/// A finding about what a pass chose: where it is about one clause that was `auto`, what to write there.
+fn about_chosen(finding: Diagnostic, opened: &[(Span, &'static ClauseDecl)]) -> Diagnostic {
+    let clause = opened.iter().find(|(span, _)| *span == finding.span).map(|(_, clause)| *clause);
+    let finding = finding.note(CHECKED_LATE.to_owned(), None);
+    match clause {
+        Some(clause) if finding.fix.is_none() => finding.fix(clause.in_place_of_auto()),
+        Some(_) | None => finding,
+    }
 }
 
 fn panic_message(payload: &(dyn Any + Send)) -> String {

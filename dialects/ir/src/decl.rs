@@ -128,6 +128,20 @@ impl ClauseKind {
             Self::Body(def) => format!("`{}` ({})", def.name, def.syntax),
         }
     }
+
+    /// A value of the kind, as it is written.
+    fn example(&self) -> String {
+        match self {
+            Self::Int => "0".into(),
+            Self::Str => "\"a\"".into(),
+            Self::Word(words) => words.first().copied().unwrap_or_default().into(),
+            Self::Symbol => "@name".into(),
+            Self::Ints => "[1, 2]".into(),
+            Self::Strs => "[\"a\"]".into(),
+            Self::Flag => String::new(),
+            Self::Body(def) => def.syntax.into(),
+        }
+    }
 }
 
 /// Whether a clause must be written.
@@ -159,6 +173,19 @@ pub struct ClauseDecl {
 }
 
 impl ClauseDecl {
+    /// What to write where the clause is `auto` and cannot be.
+    #[must_use]
+    pub fn in_place_of_auto(&self) -> String {
+        format!("write a value in place of `auto`, as in `{}`", self.example())
+    }
+
+    /// The clause with some value, as it is written.
+    #[must_use]
+    pub fn example(&self) -> String {
+        let keyword = if self.lead { String::new() } else { format!("{} ", self.name) };
+        format!("{keyword}{}", self.kind.example())
+    }
+
     /// A required clause.
     #[must_use]
     pub const fn required(name: &'static str, kind: ClauseKind, doc: &'static str) -> Self {

@@ -58,7 +58,7 @@ impl Diagnostic {
         Self {
             severity: Severity::Error,
             code: code.into(),
-            message: message.into(),
+            message: singular(message.into()),
             span,
             notes: Vec::new(),
             fix: None,
@@ -68,16 +68,95 @@ impl Diagnostic {
     /// The same with a note.
     #[must_use]
     pub fn note(mut self, message: impl Into<String>, span: Option<Span>) -> Self {
-        self.notes.push(Note { message: message.into(), span });
+        self.notes.push(Note { message: singular(message.into()), span });
         self
     }
 
     /// The same with a fix, if there is one.
     #[must_use]
     pub fn fix(mut self, fix: impl Into<Option<String>>) -> Self {
-        self.fix = fix.into();
+        self.fix = fix.into().map(singular);
         self
     }
+}
+
+/// What messages count.
+const NOUNS: [&str; 31] = [
+    "accesses",
+    "addresses",
+    "arguments",
+    "axes",
+    "bits",
+    "bytes",
+    "candidates",
+    "channels",
+    "chips",
+    "clusters",
+    "columns",
+    "comparisons",
+    "copies",
+    "counters",
+    "cycles",
+    "elements",
+    "entries",
+    "flits",
+    "gates",
+    "iterations",
+    "mappings",
+    "names",
+    "numbers",
+    "operands",
+    "packets",
+    "positions",
+    "results",
+    "rows",
+    "slices",
+    "steps",
+    "values",
+];
+
+/// Words behind a number that end what it counts.
+const JOINING: [&str; 11] = ["and", "apart", "at", "bring", "by", "from", "in", "of", "or", "times", "to"];
+
+/// A message in which one of a thing is singular (`1 bytes` becomes `1 byte`): messages count in the plural. What stands in backquotes is the user's.
+fn singular(message: String) -> String {
+    if !message.contains("1 ") {
+        return message;
+    }
+    let parts = message.split('`').enumerate();
+    let parts = parts.map(|(at, part)| if at % 2 == 0 { ones(part) } else { part.to_owned() });
+    parts.collect::<Vec<_>>().join("`")
+}
+
+/// A text with the nouns behind each `1` in the singular; one word may stand between.
+fn ones(text: &str) -> String {
+    let mut words: Vec<String> = text.split(' ').map(str::to_owned).collect();
+    for at in (0..words.len()).filter(|&at| words[at] == "1").collect::<Vec<_>>() {
+        let between = words.get(at + 1).is_some_and(|word| {
+            word.bytes().all(|byte| byte.is_ascii_alphabetic()) && !JOINING.contains(&word.as_str())
+        });
+        let own = (1..=1 + usize::from(between))
+            .find_map(|ahead| Some((at + ahead, noun(words.get(at + ahead)?)?)));
+        if let Some((at, noun)) = own {
+            words[at] = noun;
+        }
+    }
+    words.join(" ")
+}
+
+/// A counted noun in the singular, with the punctuation behind it; `None` for another word.
+fn noun(word: &str) -> Option<String> {
+    let bare = word.trim_end_matches([',', '.', ';', ':', ')']);
+    let known = NOUNS.contains(&bare).then_some(bare)?;
+    let stem = match known {
+        "axes" => "axis".to_owned(),
+        "accesses" | "addresses" => known.trim_end_matches("es").to_owned(),
+        _ => match known.strip_suffix("ies") {
+            Some(stem) => format!("{stem}y"),
+            None => known.trim_end_matches('s').to_owned(),
+        },
+    };
+    Some(format!("{stem}{}", &word[bare.len()..]))
 }
 
 /// The candidate nearest to `word` by edit distance, if near enough to be a slip of the pen.
@@ -117,6 +196,28 @@ mod tests {
         assert_eq!(nearest("fech", ["fetch", "commit"]), Some("fetch"));
         assert_eq!(nearest("tiem", ["time", "packet"]), Some("time"));
         assert_eq!(nearest("xyzzyq", ["fetch", "commit"]), None);
+    }
+
+    #[test]
+    fn one_of_a_thing_is_singular() {
+        let said =
+            |text: &str| Diagnostic::error("a", Span::default(), text).note(text, None).fix(text.to_owned());
+        for (text, expected) in [
+            ("reads 1 contiguous elements of `[Q]`", "reads 1 contiguous element of `[Q]`"),
+            ("has 1 bytes, expected 8", "has 1 byte, expected 8"),
+            ("1 operands, 2 results and 1 entries", "1 operand, 2 results and 1 entry"),
+            ("1 addresses for 1 HBM arguments", "1 address for 1 HBM argument"),
+            ("1 axes; 1 accesses", "1 axis; 1 access"),
+            ("11 bytes, 0 bytes, 1.1 bytes", "11 bytes, 0 bytes, 1.1 bytes"),
+            ("1 to 8 bytes", "1 to 8 bytes"),
+            ("1 of elements", "1 of elements"),
+            ("the file `1 bytes` has 1 bytes", "the file `1 bytes` has 1 byte"),
+            ("  1  bytes", "  1  bytes"),
+        ] {
+            let said = said(text);
+            assert_eq!((said.message.as_str(), said.notes[0].message.as_str()), (expected, expected));
+            assert_eq!(said.fix.as_deref(), Some(expected));
+        }
     }
 
     #[test]

@@ -209,6 +209,12 @@ impl Module {
         &self.blocks[block.at()].ops
     }
 
+    /// Makes `ops`, which were made for `block`, its operations. Those of its own that are left out are neither walked nor printed until they are
+    /// put back.
+    pub fn set_ops(&mut self, block: BlockId, ops: Vec<OpId>) {
+        self.blocks[block.at()].ops = ops;
+    }
+
     /// The arguments of a block.
     #[must_use]
     pub fn args(&self, block: BlockId) -> &[ValueId] {

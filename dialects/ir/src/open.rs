@@ -55,7 +55,28 @@ pub fn first(
     module: &Module,
     wanted: impl Fn(Opening) -> bool,
 ) -> Option<(OpId, &'static ClauseDecl)> {
-    module.walk_all().into_iter().find_map(|id| {
+    first_of(ctx, module, module.walk_all(), wanted)
+}
+
+/// The first open clause below an operation that `wanted` holds for.
+#[must_use]
+pub fn first_below(
+    ctx: &Context,
+    module: &Module,
+    op: OpId,
+    wanted: impl Fn(Opening) -> bool,
+) -> Option<(OpId, &'static ClauseDecl)> {
+    let regions = module.op(ctx, op).regions().iter();
+    first_of(ctx, module, regions.flat_map(|&region| module.walk(region)), wanted)
+}
+
+fn first_of(
+    ctx: &Context,
+    module: &Module,
+    ops: impl IntoIterator<Item = OpId>,
+    wanted: impl Fn(Opening) -> bool,
+) -> Option<(OpId, &'static ClauseDecl)> {
+    ops.into_iter().find_map(|id| {
         let clause = clauses(module.op(ctx, id)).find(|clause| wanted(clause.opening))?;
         Some((id, clause))
     })

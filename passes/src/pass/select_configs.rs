@@ -2,14 +2,15 @@
 
 use crate::select::clock::{Clock, Phase};
 use crate::select::advise::{Advice, ends, pipeline};
+use crate::select::budget::{Budget, DEFAULT};
 use crate::select::driver::{Chosen, Driver};
 use crate::select::dump::Dump;
 use crate::select::ruleset::RuleSet;
 use crate::select::tried::Means;
+use crate::select::watch::Watch;
 use crate::select::{Choice, report};
 use crate::{Level, OptionDecl, OptionKind, Pass, PassCx};
 use visa_ir::diag::{Diagnostic, Severity};
-use visa_ir::module::Module;
 use visa_ir::open::Opening;
 use visa_ir::span::Span;
 
@@ -44,6 +45,13 @@ pub static PASS: Pass = Pass {
             doc: "write what `advise` reports",
         },
         OptionDecl {
+            name: "budget",
+            kind: OptionKind::Int,
+            default: DEFAULT,
+            doc: "most work for the whole module: candidates that are proposed, and those that are verified, lowered and priced; then the cheapest that \
+                  was found is kept, and a warning says what was left out",
+        },
+        OptionDecl {
             name: "dump",
             kind: OptionKind::Output,
             default: "",
@@ -63,6 +71,8 @@ pub static PASS: Pass = Pass {
         ("iterations", "rounds of growth: operations reached"),
         ("saturated", "pipelines for which the rules had nothing more to say"),
         ("node-limit", "pipelines whose e-graph reached its bound"),
+        ("budget-limit", "functions of which the budget left something out"),
+        ("budget-spent", "candidates that were proposed, and those that were verified, lowered and priced, of choices that are not kept too"),
         ("exchanged", "contractions whose operands changed places: the register file holds what was to stream by"),
         ("shared", "pipelines that share tensors whose layout is open: extracted together, as a graph, by an integer program; the others as trees"),
         ("layouts", "layouts of these tensors"),
@@ -82,6 +92,7 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     let clock = cx.ctx.data::<Clock>();
     let before = Phase::ALL.map(|phase| clock.spent(phase));
     let ran = chosen(cx);
+    cx.ctx.data::<Watch>().tell(None);
     for (phase, before) in Phase::ALL.into_iter().zip(before) {
         cx.spend(phase.name(), clock.spent(phase) - before);
     }
@@ -89,22 +100,23 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
 }
 
 fn chosen(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
+    let budget = budget(cx)?;
     let mut dump = Dump::to(&cx.options.text("dump")).map_err(|refused| vec![refused])?;
     if cx.options.bool("advise") || cx.options.bool("apply") {
-        advise(cx, dump.as_mut())?;
+        advise(cx, dump.as_mut(), &budget)?;
     }
     let explains = cx.options.bool("explain");
     let (mut counts, mut findings, mut dumped) = (Vec::new(), Vec::new(), Ok(()));
     let ctx = cx.ctx;
-    let mut tell = |module: &Module, chosen: Chosen<'_>| match chosen {
-        Chosen::Pipeline(choice) => {
-            counts.extend(counted(choice));
-            findings.extend(report::limits(choice, module, ctx));
+    let mut tell = |chosen: Chosen| match chosen {
+        Chosen::Pipeline(mut choice) => {
+            counts.extend(counted(&choice));
+            findings.extend(choice.limits.iter().cloned());
             if let (Some(dump), Ok(())) = (&mut dump, &dumped) {
-                dumped = dump.add(ctx, choice);
+                dumped = dump.add(ctx, &choice);
             }
             if explains {
-                findings.push(explained(module.op(ctx, choice.chain[0]).span(), choice));
+                findings.push(explained(&mut choice));
             }
         }
         Chosen::Shared(shared) => {
@@ -117,13 +129,18 @@ fn chosen(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
         Chosen::Exchanged(load) => {
             counts.push(("exchanged", 1));
             if explains {
-                findings.push(exchanged(module.op(ctx, load).span()));
+                findings.push(exchanged(load));
             }
         }
         Chosen::Placement(tried) => counts.push(("placements", tried as u64)),
+        Chosen::Cut(warning) => {
+            counts.push(("budget-limit", 1));
+            findings.push(warning);
+        }
     };
     let rules = ctx.data::<RuleSet>();
-    let ran = Driver { ctx, means: &Means::new(&rules), tell: &mut tell }.run(cx.module);
+    let ran = Driver { ctx, means: &Means::new(&rules, &budget), tell: &mut tell }.run(cx.module);
+    cx.count("budget-spent", budget.spent());
     counts.into_iter().for_each(|(statistic, n)| cx.count(statistic, n));
     findings.into_iter().for_each(|finding| cx.report(finding));
     ran.and(dumped).map_err(|refused| vec![refused])?;
@@ -131,15 +148,28 @@ fn chosen(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     Ok(())
 }
 
+/// The budget that the options give.
+fn budget(cx: &PassCx<'_>) -> Result<Budget, Vec<Diagnostic>> {
+    let written = cx.options.int("budget");
+    match u64::try_from(written) {
+        Ok(most @ 1..) => Ok(Budget::new(most, cx.ctx.data())),
+        Ok(0) | Err(_) => {
+            let message = format!("found `budget={written}`, expected at least one candidate");
+            let error = Diagnostic::error("select-configs", Span::default(), message);
+            Err(vec![error.fix(format!("leave it out for {DEFAULT}"))])
+        }
+    }
+}
+
 /// Reports pipelines that are written in full and could be cheaper; with `apply` they become so.
-fn advise(cx: &mut PassCx<'_>, mut dump: Option<&mut Dump>) -> Result<(), Vec<Diagnostic>> {
+fn advise(cx: &mut PassCx<'_>, mut dump: Option<&mut Dump>, budget: &Budget) -> Result<(), Vec<Diagnostic>> {
     let rules = cx.ctx.data::<RuleSet>();
     for end in ends(cx.ctx, cx.module) {
         let chain = pipeline(cx.ctx, cx.module, end);
-        let Some(mut advice) = Advice::on(cx.ctx, cx.module, &chain, &rules) else { continue };
+        let Some(mut advice) = Advice::on(cx.ctx, cx.module, &chain, &rules, budget) else { continue };
         cx.count("advised", 1);
         cx.count("rule-limit", advice.choice.graph.limits.len() as u64);
-        report::limits(&advice.choice, cx.module, cx.ctx).into_iter().for_each(|limit| cx.report(limit));
+        advice.choice.limits.iter().for_each(|limit| cx.report(limit.clone()));
         cx.report(advice.remark(cx.ctx, cx.module));
         if let Some(dump) = &mut dump {
             dump.add(cx.ctx, &advice.choice).map_err(|refused| vec![refused])?;
@@ -147,6 +177,11 @@ fn advise(cx: &mut PassCx<'_>, mut dump: Option<&mut Dump>) -> Result<(), Vec<Di
         if cx.options.bool("apply") {
             *cx.module = advice.module;
         }
+    }
+    let first = ends(cx.ctx, cx.module).first().map(|&end| cx.module.op(cx.ctx, end).span());
+    if let Some(cut) = first.and_then(|at| report::cut(at, budget)) {
+        cx.count("budget-limit", 1);
+        cx.report(cut);
     }
     Ok(())
 }
@@ -172,12 +207,12 @@ fn exchanged(span: Span) -> Diagnostic {
     Diagnostic { severity: Severity::Remark, ..Diagnostic::error("select-configs", span, message) }
 }
 
-fn explained(span: Span, choice: &mut Choice) -> Diagnostic {
+fn explained(choice: &mut Choice) -> Diagnostic {
     let mut text = format!("chosen for this pipeline:\n{}", report::explained(choice));
     if let Some(proof) = report::proof(choice) {
         text.push_str(&format!("\nthe same tensor as the dearest that no other dominates:\n  {proof}"));
     }
-    remark(span, text)
+    remark(choice.at, text)
 }
 
 fn remark(span: Span, text: String) -> Diagnostic {

@@ -4,8 +4,9 @@
 //! its layout is opened too: they say themselves which layout they make of it.
 
 use super::aim::Aim;
+use super::budget::Budget;
 use super::extract::Way;
-use super::graph::Graph;
+use super::graph::{Candidate, Graph};
 use super::ruleset::RuleSet;
 use super::scratch::Clauses;
 use super::tried::Means;
@@ -47,14 +48,20 @@ pub struct Advice {
 impl Advice {
     /// The cheaper pipeline that makes what the pipeline `chain` makes; `None` if there is none, or if something of `chain` is open.
     #[must_use]
-    pub fn on(ctx: &Context, module: &Module, chain: &[OpId], rules: &RuleSet) -> Option<Self> {
+    pub fn on(
+        ctx: &Context,
+        module: &Module,
+        chain: &[OpId],
+        rules: &RuleSet,
+        budget: &Budget,
+    ) -> Option<Self> {
         if chain.iter().any(|&id| untyped(module.op(ctx, id))) {
             return None;
         }
         let free = chain.last().is_some_and(|&end| layout_is_free(module.op(ctx, end)));
         let layouts = if free { &[true, false][..] } else { &[false] };
         for &layout in layouts {
-            match Self::found(ctx, module, chain, rules, layout) {
+            match Self::found(ctx, module, chain, (rules, budget), layout) {
                 Err(Silent::NothingCheaper) => return None,
                 Err(Silent::DoesNotFit) => {}
                 Ok(advice) => return Some(advice),
@@ -67,7 +74,7 @@ impl Advice {
         ctx: &Context,
         module: &Module,
         chain: &[OpId],
-        rules: &RuleSet,
+        (rules, budget): (&RuleSet, &Budget),
         layout: bool,
     ) -> Result<Self, Silent> {
         let axes = DeclaredAxes::build(ctx, module).0;
@@ -76,7 +83,7 @@ impl Advice {
         let mut aim = Aim::of(&ops(&opened), &axes);
         aim.written.extend(Aim::of(&ops(module), &axes).written);
         aim.seed = seed;
-        let choice = choose_for(ctx, &opened, chain, &Means::new(rules), &aim);
+        let choice = choose_for(ctx, &opened, chain, &Means::new(rules, budget), &aim);
         let mut choice = choice.map_err(|_| Silent::NothingCheaper)?;
         let written = written(&choice.graph, &aim.seed).ok_or(Silent::NothingCheaper)?;
         if choice.best.time.cycles() >= written.time.cycles() {
@@ -143,7 +150,7 @@ fn opened(
     chain: &[OpId],
     rules: &RuleSet,
     layout: bool,
-) -> Option<(Module, Vec<Clauses>)> {
+) -> Option<(Module, Vec<Candidate>)> {
     let (mut opened, mut seed) = (module.clone(), Vec::new());
     for (at, &id) in chain.iter().enumerate() {
         let op = module.op(ctx, id);
@@ -157,7 +164,7 @@ fn opened(
             opened.set_clause(id, name, value.map(|_| ctx.attr(Attr::Auto)));
         }
         // What is written may do without clauses that others need.
-        seed.push(if present.iter().any(|(_, value)| value.is_some()) { present } else { [].into() });
+        seed.push((None, if present.iter().any(|(_, value)| value.is_some()) { present } else { [].into() }));
     }
     infer_all(ctx, &mut opened).ok()?;
     Some((opened, seed))
@@ -174,11 +181,11 @@ fn value(op: OpRef<'_>, name: &str) -> Option<AttrId> {
 }
 
 /// The way through the e-graph that was written.
-fn written(graph: &Graph, seed: &[Clauses]) -> Option<Way> {
+fn written(graph: &Graph, seed: &[Candidate]) -> Option<Way> {
     let (mut path, mut source) = (Vec::new(), None);
     let mut time = visa_cost::PipelineTime::default();
     let mut text = String::new();
-    for (stage, clauses) in seed.iter().enumerate() {
+    for (stage, (_, clauses)) in seed.iter().enumerate() {
         let steps = graph.classes.iter().enumerate().flat_map(|(class, found)| {
             found.steps.iter().enumerate().map(move |(at, step)| (class, at, step))
         });

@@ -1,6 +1,6 @@
 //! What a pipeline is to make, as far as it is written: the mappings of its written clauses and of the tensor that its result becomes.
 
-use super::scratch::Clauses;
+use super::graph::Candidate;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use visa_ir::module::{OpRef, ValueId};
@@ -54,8 +54,9 @@ pub struct Aim {
     pub places: bool,
     /// What a register file holds, row by row, where all of it is written and the stream goes there as it is fetched: it must be in this order.
     pub filed: Option<Expr>,
-    /// Clauses that each operation had before they were opened, for advice; they are tried with the proposals.
-    pub seed: Vec<Clauses>,
+    /// Clauses that each operation had before they were opened, for advice, or that were found before the budget ended; they are tried
+    /// before the proposals.
+    pub seed: Vec<Candidate>,
     /// The numbers of operations that the pipeline may do without.
     pub optional: BTreeSet<usize>,
 }
@@ -83,6 +84,11 @@ impl Ordered {
 }
 
 impl Aim {
+    /// The clauses of operation `stage` that are tried first, if it has some.
+    pub fn seed_of(&self, stage: usize) -> Option<&Candidate> {
+        self.seed.get(stage).filter(|(_, clauses)| !clauses.is_empty())
+    }
+
     /// What is written of the pipeline `chain`.
     pub fn of(chain: &[OpRef<'_>], axes: &Axes) -> Self {
         let mut aim = Self { pairs: chain.iter().any(|op| op.is(&contract::ALIGN_DECL)), ..Self::default() };

@@ -1,14 +1,19 @@
 //! The order in which what is open is chosen: places of tensors first, then pipelines in program order, those that share tensors
 //! together.
 
-use super::graph::open_clauses;
+use super::budget::Budget;
+use super::graph::{Candidate, open_clauses};
+use super::optional::At;
 use super::sharing::{self, Shared};
 use super::tried::Means;
-use super::{Choice, chain, optional, placement, stationary};
-use std::collections::BTreeSet;
+use super::{Choice, chain, optional, placement, report, stationary};
+use std::collections::{BTreeMap, BTreeSet};
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{Module, OpId};
+use visa_ir::open::{self, Opening};
+use visa_ir::span::Span;
+use visa_mapping::ops::func::FUNC;
 
 /// What a pipeline ends in.
 pub const ENDS: [&str; 6] = [
@@ -21,13 +26,15 @@ pub const ENDS: [&str; 6] = [
 ];
 
 /// Something that was chosen.
-pub enum Chosen<'a> {
+pub enum Chosen {
     /// A pipeline's configuration.
-    Pipeline(&'a mut Choice),
+    Pipeline(Box<Choice>),
     /// The layouts of what pipelines share.
     Shared(Shared),
-    /// That this register file is to hold the tensor that was to stream by, and the other way round.
-    Exchanged(OpId),
+    /// That the register file loaded there is to hold the tensor that was to stream by, and the other way round.
+    Exchanged(Span),
+    /// Not all: what the budget cut of a function, as a warning.
+    Cut(Diagnostic),
     /// The place of a kernel's tensors in slices, of so many.
     Placement(usize),
 }
@@ -38,8 +45,8 @@ pub struct Driver<'a> {
     pub ctx: &'a Context,
     /// The rules, and what was tried with them of this module.
     pub means: &'a Means<'a>,
-    /// Told of each choice before it is written into the module.
-    pub tell: &'a mut dyn FnMut(&Module, Chosen<'_>),
+    /// Told of each choice.
+    pub tell: &'a mut dyn FnMut(Chosen),
 }
 
 /// The operations of all pipelines of a module.
@@ -66,34 +73,80 @@ impl Driver<'_> {
     /// What has no legal choice.
     pub fn run(&mut self, module: &mut Module) -> Result<(), Diagnostic> {
         endless(self.ctx, module).map_or(Ok(()), Err)?;
-        for id in module.ops(module.body()).to_vec() {
-            if let Some(tried) = placement::place(self.ctx, module, id, self.means.rules)? {
-                (self.tell)(module, Chosen::Placement(tried));
-            }
+        let all = module.ops(module.body()).to_vec();
+        let (functions, others): (Vec<OpId>, Vec<OpId>) =
+            all.iter().partition(|&&id| module.op(self.ctx, id).is(&FUNC));
+        let is_open =
+            |id: &OpId| open::first_below(self.ctx, module, *id, |kind| kind == Opening::Configuration);
+        let functions: Vec<OpId> = functions.into_iter().filter(|id| is_open(id).is_some()).collect();
+        self.means.budget.share_among(functions.len());
+        let narrow = self.means.budget.narrow();
+        for function in functions {
+            // A function depends on no other: without them there is less to infer, to copy and to price.
+            module.set_ops(module.body(), [&others[..], &[function]].concat());
+            self.function(module, function, &narrow)?;
+            module.set_ops(module.body(), all.clone());
         }
+        self.means.budget.spend(narrow.spent());
+        Ok(())
+    }
+
+    /// Chooses a function that is alone in its module. If the budget cuts the search, a narrow one may know better.
+    fn function(&mut self, module: &mut Module, function: OpId, narrow: &Budget) -> Result<(), Diagnostic> {
+        let Means { rules, budget, .. } = *self.means;
+        budget.begin();
+        let found = placement::function(self.ctx, module, function, self.means);
+        let cut = report::cut(module.op(self.ctx, function).span(), budget);
+        let narrower = cut
+            .is_some()
+            .then(|| placement::function(self.ctx, module, function, &Means::new(rules, narrow)).ok());
+        let chosen = match (found, narrower.flatten()) {
+            (Ok(found), Some(narrower))
+                if narrower.cycles(self.ctx, function) < found.cycles(self.ctx, function) =>
+            {
+                narrower
+            }
+            (Err(_), Some(narrower)) => narrower,
+            (found, _) => found?,
+        };
+        *module = chosen.module;
+        chosen.choices.into_iter().for_each(&mut *self.tell);
+        cut.into_iter().for_each(|cut| (self.tell)(Chosen::Cut(cut)));
+        Ok(())
+    }
+
+    /// Chooses all pipelines.
+    ///
+    /// # Errors
+    /// What has no legal choice.
+    pub fn pipelines(&mut self, module: &mut Module) -> Result<(), Diagnostic> {
         for group in sharing::groups(self.ctx, module) {
+            let mut taken = BTreeMap::new();
             if group.len() > 1 {
                 let found = stationary::choose_layouts(self.ctx, module, &group, self.means)?;
                 for load in found.exchanged {
-                    (self.tell)(module, Chosen::Exchanged(load));
+                    (self.tell)(Chosen::Exchanged(module.op(self.ctx, load).span()));
                 }
-                (self.tell)(module, Chosen::Shared(found.shared));
+                taken.clone_from(&found.shared.taken);
+                (self.tell)(Chosen::Shared(found.shared));
             }
             for end in group {
-                let chain = chain(module.op(self.ctx, end));
-                self.close(module, &chain)?;
+                let found = taken.remove(&end).filter(|_| self.means.budget.ended());
+                self.close(module, end, &found.unwrap_or_default())?;
             }
         }
         Ok(())
     }
 
-    /// Chooses what is open of one pipeline.
-    fn close(&mut self, module: &mut Module, chain: &[OpId]) -> Result<(), Diagnostic> {
+    /// Chooses what is open of the pipeline that ends in `end`. If the budget has ended, what was `found` before is all that there is time for.
+    fn close(&mut self, module: &mut Module, end: OpId, found: &[(At, Candidate)]) -> Result<(), Diagnostic> {
+        let chain = chain(module.op(self.ctx, end));
         if chain.iter().all(|&id| open_clauses(module.op(self.ctx, id)).next().is_none()) {
             return Ok(());
         }
-        let mut choice = optional::choose(self.ctx, module, chain, self.means)?;
-        (self.tell)(module, Chosen::Pipeline(&mut choice));
-        choice.apply(self.ctx, module)
+        let choice = optional::choose(self.ctx, module, &chain, self.means, found)?;
+        choice.apply(self.ctx, module)?;
+        (self.tell)(Chosen::Pipeline(Box::new(choice)));
+        Ok(())
     }
 }

@@ -2,6 +2,7 @@
 //! it. It grows from the first operation to the last: rules propose clauses, the scratch pipeline verifies and prices them.
 
 use super::aim::{Aim, names};
+use super::budget::Budget;
 use super::clock::Phase;
 use super::rule::{Proposal, Site, Value};
 use super::ruleset::RuleSet;
@@ -82,6 +83,10 @@ pub struct Graph {
     pub rounds: usize,
     /// Whether [`MAX_E_NODES`] ended the growth.
     pub full: bool,
+    /// Whether the budget ended the growth.
+    pub cut: bool,
+    /// Whether it holds a way to the end of the pipeline.
+    complete: bool,
     /// By operation, the rule of a text of which a bound left something out, and the bound.
     pub limits: BTreeMap<usize, (&'static str, Bound)>,
     /// The class of the value that an operation makes with a type, and with a run ([`Scratch::run`]).
@@ -90,11 +95,14 @@ pub struct Graph {
     aim: usize,
 }
 
+/// Clauses of an operation, and the rule that proposes them; none for what is written.
+pub type Candidate = (Option<&'static str>, Clauses);
+
 /// What rules propose for an operation.
 #[derive(Default)]
 pub struct Candidates {
-    /// The rule of each, and its clauses; no rule for what is written.
-    pub found: Vec<(Option<&'static str>, Clauses)>,
+    /// Each of them.
+    pub found: Vec<Candidate>,
     /// Proposals that disagree with what is written.
     pub disagreeing: u64,
     /// The rule of a text of which a bound left something out, and the bound.
@@ -115,6 +123,8 @@ impl Graph {
             disagreeing: 0,
             rounds: 0,
             full: false,
+            cut: false,
+            complete: false,
             limits: BTreeMap::new(),
             known: HashMap::new(),
             aim: scratch.aim(aim),
@@ -135,15 +145,44 @@ impl Graph {
         (stage, source): (usize, Option<usize>),
     ) {
         if stage == scratch.operations() {
+            self.complete = true;
             return;
         }
         self.rounds = self.rounds.max(stage + 1);
         let optional = aim.optional.contains(&stage);
-        if optional {
-            scratch.skip();
-            self.expand(scratch, rules, aim, (stage + 1, source));
-            scratch.pop();
+        // What is tried first is all that a budget that has ended leaves.
+        let absent_first = optional && aim.seed_of(stage).is_none();
+        if absent_first {
+            self.without(scratch, rules, aim, (stage, source));
         }
+        self.with(scratch, rules, aim, (stage, source));
+        if optional && !absent_first {
+            self.without(scratch, rules, aim, (stage, source));
+        }
+    }
+
+    /// What follows if the pipeline does without operation `stage`.
+    fn without(
+        &mut self,
+        scratch: &mut Scratch<'_>,
+        rules: &RuleSet,
+        aim: &Aim,
+        (stage, source): (usize, Option<usize>),
+    ) {
+        scratch.skip();
+        self.expand(scratch, rules, aim, (stage + 1, source));
+        scratch.pop();
+    }
+
+    /// What follows from each way to apply operation `stage`.
+    fn with(
+        &mut self,
+        scratch: &mut Scratch<'_>,
+        rules: &RuleSet,
+        aim: &Aim,
+        (stage, source): (usize, Option<usize>),
+    ) {
+        let optional = aim.optional.contains(&stage);
         let clock = scratch.clock();
         let ask = || candidates(scratch, rules, aim, stage);
         let candidates = clock.time(Phase::Propose, || scratch.candidates(self.aim, ask));
@@ -151,9 +190,14 @@ impl Graph {
         if let Some(limit) = candidates.limit {
             self.limits.entry(stage).or_insert(limit);
         }
-        for &(rule, ref clauses) in &candidates.found {
+        for at in scratch.budget().tried(candidates.found.len()) {
+            let (rule, ref clauses) = candidates.found[at];
             if self.egraph.total_size() >= MAX_E_NODES {
                 self.full = true;
+                return;
+            }
+            if self.stops(scratch.budget()) {
+                self.cut = true;
                 return;
             }
             match clock.time(Phase::Check, || scratch.push(clauses)) {
@@ -169,6 +213,11 @@ impl Graph {
                 Err(refused) => self.refuse(scratch.op(stage), stage, clauses, &refused),
             }
         }
+    }
+
+    /// Whether the budget allows no more: with a way to the end there is something to keep.
+    fn stops(&self, budget: &Budget) -> bool {
+        budget.exhausted() || (self.complete && budget.ended())
     }
 
     /// Adds a way to make a value of type `ty`: one class for all of them that what follows costs the same. The class, if it is new.
@@ -212,12 +261,12 @@ fn candidates(scratch: &Scratch<'_>, rules: &RuleSet, aim: &Aim, stage: usize) -
         return Candidates { found: vec![(None, Rc::from([]))], ..Candidates::default() };
     }
     let Some(site) = scratch.site(stage, aim) else { return Candidates::default() };
-    let seed = aim.seed.get(stage).filter(|seed| !seed.is_empty());
-    let mut found: Vec<(Option<&'static str>, Clauses)> =
-        seed.map(|seed| (None, seed.clone())).into_iter().collect();
+    let seed = aim.seed_of(stage);
+    let mut found: Vec<Candidate> = seed.cloned().into_iter().collect();
     let mut known: HashSet<Clauses> = found.iter().map(|(_, clauses)| clauses.clone()).collect();
-    let written: Vec<Proposal> = seed.map(|seed| proposal(op, seed)).into_iter().collect();
+    let written: Vec<Proposal> = seed.map(|(_, seed)| proposal(op, seed)).into_iter().collect();
     let proposals = rules.proposals(&site, &written);
+    scratch.budget().spend(proposals.found.len() as u64);
     let held = must_hold(&site);
     let holds_all = |proposal: &Proposal| held.is_empty() || held.is_subset(&proposed(&site, proposal));
     let mut disagreeing = 0;

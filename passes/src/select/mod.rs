@@ -3,6 +3,7 @@
 
 pub mod advise;
 pub mod aim;
+pub mod budget;
 pub mod clock;
 pub mod dag;
 pub mod digit_lists;
@@ -25,8 +26,10 @@ pub mod stationary;
 pub mod text;
 pub mod trf_layouts;
 pub mod tried;
+pub mod watch;
 
 use aim::Aim;
+use budget::{Budget, Cut};
 use clock::{Clock, Phase};
 use extract::{Extraction, Way};
 use graph::Graph;
@@ -37,6 +40,7 @@ use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::infer::infer_all;
 use visa_ir::module::{Module, OpId, OpRef};
+use visa_ir::span::Span;
 use visa_ir::verify::Analysis;
 use visa_mapping::facts::DeclaredAxes;
 use visa_mapping::{Tensor, operand};
@@ -45,6 +49,10 @@ use visa_mapping::{Tensor, operand};
 pub struct Choice {
     /// The pipeline's operations.
     pub chain: Vec<OpId>,
+    /// Where the first of them is written.
+    pub at: Span,
+    /// Where a bound left out what rules of a text propose: a remark an operation.
+    pub limits: Vec<Diagnostic>,
     /// Everything that was possible.
     pub graph: Graph,
     /// The cheapest of it.
@@ -101,14 +109,15 @@ pub fn chain(last: OpRef<'_>) -> Vec<OpId> {
     chain
 }
 
-/// The cheapest legal choice for the pipeline `chain` of a module.
+/// The cheapest legal choice for the pipeline `chain` of a module, however much work that is.
 ///
 /// # Errors
 /// That there is none, with the nearest configurations and the limit that each broke.
 pub fn choose(ctx: &Context, module: &Module, chain: &[OpId], rules: &RuleSet) -> Result<Choice, Diagnostic> {
     let ops: Vec<OpRef<'_>> = chain.iter().map(|&id| module.op(ctx, id)).collect();
     let axes = DeclaredAxes::build(ctx, module);
-    choose_for(ctx, module, chain, &Means::new(rules), &Aim::of(&ops, &axes.0))
+    let budget = Budget::unlimited();
+    choose_for(ctx, module, chain, &Means::new(rules, &budget), &Aim::of(&ops, &axes.0))
 }
 
 /// The cheapest legal choice for the pipeline `chain` of a module that is to make what `aim` says.
@@ -129,14 +138,18 @@ pub fn choose_for(
     if let Some(op) = ops.iter().find(|op| operand(**op, 0).is_none() && op.id == chain[0]) {
         return Err(report::unknown_source(*op));
     }
-    let mut scratch = Scratch::new(ctx, module, chain, &means.tried)?;
+    let mut scratch = Scratch::new(ctx, module, chain, means)?;
     let graph = Graph::grow(&mut scratch, means.rules, aim);
+    if graph.cut {
+        means.budget.cut(Cut::Pipeline(ops[ops.len() - 1].span()));
+    }
     let extracted = ctx.data::<Clock>().time(Phase::Extract, || extract::extract(&graph, chain.len()));
     match extracted {
         Some(Extraction { best, peer, dearest, ends }) => {
-            Ok(Choice { chain: chain.to_vec(), graph, best, peer, dearest, ends })
+            let (at, limits) = (ops[0].span(), report::limits(&graph, &ops));
+            Ok(Choice { chain: chain.to_vec(), at, limits, graph, best, peer, dearest, ends })
         }
-        None => Err(report::none_legal(&ops, &graph, aim)),
+        None => Err(report::none_legal(&ops, &graph, aim, means.budget)),
     }
 }
 

@@ -2,7 +2,7 @@
 //! e-graph holds the ways with them and without, and what the best way lacks is taken away again.
 
 use super::aim::Aim;
-use super::graph::open_clauses;
+use super::graph::{Candidate, open_clauses};
 use super::ruleset::RuleSet;
 use super::tried::Means;
 use super::{Choice, choose_for};
@@ -50,7 +50,17 @@ fn transposes(pipeline: &[OpRef<'_>], before: OpRef<'_>, behind: OpRef<'_>) -> b
     main && SOURCES.contains(&before.name()) && behind.name() == "stream.commit" && untyped(before)
 }
 
+/// What was found for an operation of a pipeline.
+#[derive(Clone)]
+pub enum At {
+    /// One that is written.
+    Written(OpId),
+    /// An engine that the pipeline gets, in front of another operation.
+    Added(&'static str, OpId),
+}
+
 /// As [`super::choose`], with the engines that the pipeline may have put into the module: [`Choice::apply`] takes away those that the choice lacks.
+/// What was `found` before is tried first.
 ///
 /// # Errors
 /// As of [`super::choose`]; the module then has the engines.
@@ -59,12 +69,29 @@ pub fn choose(
     module: &mut Module,
     chain: &[OpId],
     means: &Means<'_>,
+    found: &[(At, Candidate)],
 ) -> Result<Choice, Diagnostic> {
-    let (chain, optional) = insert(ctx, module, chain, means.rules);
-    let ops: Vec<OpRef<'_>> = chain.iter().map(|&id| module.op(ctx, id)).collect();
+    let (longer, optional) = insert(ctx, module, chain, means.rules);
+    let ops: Vec<OpRef<'_>> = longer.iter().map(|&id| module.op(ctx, id)).collect();
     let axes = DeclaredAxes::build(ctx, module);
-    let aim = Aim { optional, ..Aim::of(&ops, &axes.0) };
-    choose_for(ctx, module, &chain, means, &aim)
+    let seed = match found.is_empty() {
+        true => Vec::new(),
+        false => {
+            ops.iter().enumerate().map(|(stage, op)| seed(*op, longer.get(stage + 1), chain, found)).collect()
+        }
+    };
+    let aim = Aim { optional, seed, ..Aim::of(&ops, &axes.0) };
+    choose_for(ctx, module, &longer, means, &aim)
+}
+
+/// What was found for an operation, which is one of `chain` or added in front of `behind`; no clauses if nothing was.
+fn seed(op: OpRef<'_>, behind: Option<&OpId>, chain: &[OpId], found: &[(At, Candidate)]) -> Candidate {
+    let is_it = |at: &At| match at {
+        At::Written(id) => *id == op.id,
+        At::Added(name, before) => !chain.contains(&op.id) && op.name() == *name && behind == Some(before),
+    };
+    let own = found.iter().find(|(at, _)| is_it(at));
+    own.map_or_else(|| (None, [].into()), |(_, candidate)| candidate.clone())
 }
 
 /// Puts engines into the pipeline `chain`: its operations with them, and the numbers of those.

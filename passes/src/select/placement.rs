@@ -1,14 +1,17 @@
 //! Where the tensors of a kernel lie in data memory, if that is open: places are tried with the whole kernel, and the report's cycles
 //! decide.
 
+use super::budget::{Budget, Cut};
 use super::clock::{Clock, Phase};
-use super::driver::Driver;
+use super::driver::{Chosen, Driver};
 use super::places::{CLAUSES, Load, Place, places};
+use super::report;
 use super::ruleset::RuleSet;
 use super::scratch::close_addresses;
 use super::tried::Means;
 use crate::pass_list::{allocate, lower_to_hw, lower_to_seq, plan_vector};
 use crate::{Options, PassCx};
+use std::cell::OnceCell;
 use std::rc::Rc;
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
@@ -18,7 +21,6 @@ use visa_ir::open::{is_open, untyped};
 use visa_ir::verify::{Analysis, VerifyCx};
 use visa_mapping::attrs::MAP;
 use visa_mapping::facts::{DeclaredAxes, machine};
-use visa_mapping::ops::func::FUNC;
 use visa_mapping::{Expr, view};
 
 /// Most places that a kernel is chosen for: those of the lowest estimates that can be loaded.
@@ -33,37 +35,73 @@ pub const MOST_REFUSED: usize = 32;
 /// Operations that are verified before anything else is chosen.
 const MOVES: [&str; 2] = ["tm.to_dm", "tm.to_hbm"];
 
-/// Chooses the places of a function's tensors; how many were tried, or `None` if none is open.
+/// A function of which all is chosen.
+pub struct Kernel {
+    /// The module with it.
+    pub module: Module,
+    /// What was chosen.
+    pub choices: Vec<Chosen>,
+    cycles: OnceCell<u64>,
+}
+
+impl Kernel {
+    /// The kernel with all that is open of its pipelines chosen.
+    ///
+    /// # Errors
+    /// What has no legal choice.
+    fn of(ctx: &Context, mut module: Module, means: &Means<'_>) -> Result<Self, Diagnostic> {
+        let mut choices = Vec::new();
+        Driver { ctx, means, tell: &mut |choice| choices.push(choice) }.pipelines(&mut module)?;
+        Ok(Self { module, choices, cycles: OnceCell::new() })
+    }
+
+    /// Its cycles; most of all if it cannot be lowered.
+    pub fn cycles(&self, ctx: &Context, function: OpId) -> u64 {
+        *self.cycles.get_or_init(|| cycles(ctx, &self.module, function).unwrap_or(u64::MAX))
+    }
+}
+
+/// Chooses all that is open of a function, which is alone in its module: the places of its tensors with all else for them, or all else.
 ///
 /// # Errors
-/// That none lets the kernel be chosen.
-pub fn place(
+/// What has no legal choice.
+pub fn function(
     ctx: &Context,
-    module: &mut Module,
+    module: &Module,
     function: OpId,
-    rules: &RuleSet,
-) -> Result<Option<usize>, Diagnostic> {
-    if !module.op(ctx, function).is(&FUNC) {
-        return Ok(None);
-    }
+    means: &Means<'_>,
+) -> Result<Kernel, Diagnostic> {
     let axes = Rc::new(DeclaredAxes::build(ctx, module));
     let places = places(module.op(ctx, function), &axes.0)?;
     let Some(first) = places.first().and_then(|place| place.loads.first()).map(|(load, _)| *load) else {
-        return Ok(None);
+        return Kernel::of(ctx, module.clone(), means);
     };
-    let mut search =
-        Search { ctx, function, rules, axes, best: None, refused: None, tried: 0, chosen: 0, worse: 0 };
+    let (rules, budget) = (means.rules, means.budget);
+    let mut search = Search {
+        ctx,
+        function,
+        rules,
+        budget,
+        axes,
+        best: None,
+        refused: None,
+        tried: 0,
+        chosen: 0,
+        compared: 0,
+        worse: 0,
+    };
     for place in &places {
         if search.goes_on(place) {
             search.attempt(module, place);
         }
     }
     let Search { best, refused, tried, .. } = search;
-    let Some((_, placed)) = best else {
-        return Err(nowhere(module.op(ctx, first), tried, refused));
+    let Some(mut best) = best else {
+        let error = nowhere(module.op(ctx, first), tried, refused);
+        return Err(if budget.exhausted() { report::ended(error, budget) } else { error });
     };
-    *module = placed;
-    Ok(Some(tried))
+    best.choices.push(Chosen::Placement(tried));
+    Ok(best)
 }
 
 /// That no place does, and why the nearest one does not.
@@ -74,21 +112,25 @@ fn nowhere(load: OpRef<'_>, tried: usize, nearest: Option<(Expr, Diagnostic)>) -
     let Some((slice, why)) = nearest else { return error };
     let error = error.note(format!("the nearest, with slices `{slice}`: {}", why.message), Some(why.span));
     let error = why.notes.into_iter().fold(error, |error, note| error.note(note.message, note.span));
-    Diagnostic { fix: why.fix, ..error }
+    let write = "write `cluster`, `slice` and `element` of the tensors that are loaded";
+    error.fix(why.fix.unwrap_or_else(|| write.to_owned()))
 }
 
-/// The cheapest place so far.
+/// The search for the cheapest place.
 struct Search<'a> {
     ctx: &'a Context,
     function: OpId,
     rules: &'a RuleSet,
+    budget: &'a Budget,
     axes: Rc<DeclaredAxes>,
-    best: Option<(u64, Module)>,
+    best: Option<Kernel>,
     /// The place whose refusal stands furthest on in the kernel, the first of several: its slices, and why.
     refused: Option<(Expr, Diagnostic)>,
     tried: usize,
     /// For how many of them the kernel was chosen.
     chosen: usize,
+    /// For how many of those before the budget ended.
+    compared: usize,
     /// How many places in a row were no better.
     worse: usize,
 }
@@ -96,15 +138,25 @@ struct Search<'a> {
 impl Search<'_> {
     /// Whether a place is within the bounds.
     fn goes_on(&self, place: &Place) -> bool {
-        match &self.best {
+        let within = match &self.best {
             Some(_) => self.chosen < MOST_PLACES && self.worse < PATIENCE,
             None => self.chosen < MOST_REFUSED || place.slices == 1,
+        };
+        within && !self.stops()
+    }
+
+    /// Whether the budget allows no further place.
+    fn stops(&self) -> bool {
+        let stops = self.budget.exhausted() || (self.best.is_some() && self.budget.ended());
+        if stops {
+            self.budget.cut(Cut::Places(self.compared));
         }
+        stops
     }
 
     /// Tries a place if its transfers leave it a chance; where it does not do, with rows that start at whole flits.
     fn attempt(&mut self, module: &Module, place: &Place) {
-        if self.best.as_ref().is_some_and(|(least, _)| place.transfers >= *least) {
+        if self.best.as_ref().is_some_and(|best| place.transfers >= self.cycles(best)) {
             self.worse += 1;
             return;
         }
@@ -125,21 +177,49 @@ impl Search<'_> {
             return false;
         }
         self.chosen += 1;
-        match price(self.ctx, &placed, self.function, &Means::new(self.rules)) {
-            Ok(cycles) if self.best.as_ref().is_none_or(|(least, _)| cycles < *least) => {
-                (self.best, self.worse) = (Some((cycles, placed)), 0);
+        let found = match self.best {
+            Some(_) => self.budget.without_reserve(|| self.rest(placed)),
+            None => self.rest(placed),
+        };
+        self.compared += usize::from(!self.budget.ended());
+        match found {
+            Ok(found) if self.best.as_ref().is_none_or(|best| self.cycles(&found) < self.cycles(best)) => {
+                (self.best, self.worse) = (Some(found), 0);
                 true
             }
             Ok(_) => {
                 self.worse += 1;
+                self.drop_cut();
                 true
             }
             Err(error) => {
                 self.worse += usize::from(self.best.is_some());
+                self.drop_cut();
                 self.refuse(place, error);
                 false
             }
         }
+    }
+
+    /// Forgets what was cut of a kernel that is not kept: the place was not compared.
+    fn drop_cut(&self) {
+        if !self.budget.take_cut().is_empty() {
+            self.budget.cut(Cut::Places(self.compared));
+        }
+    }
+
+    /// The module with all else chosen.
+    ///
+    /// # Errors
+    /// What has no legal choice, or cannot be lowered.
+    fn rest(&self, module: Module) -> Result<Kernel, Diagnostic> {
+        let kernel = Kernel::of(self.ctx, module, &Means::new(self.rules, self.budget))?;
+        let cycles = cycles(self.ctx, &kernel.module, self.function)?;
+        Ok(Kernel { cycles: cycles.into(), ..kernel })
+    }
+
+    fn cycles(&self, kernel: &Kernel) -> u64 {
+        kernel.cycles(self.ctx, self.function)
     }
 
     fn refuse(&mut self, place: &[Load], why: Diagnostic) {
@@ -175,18 +255,13 @@ impl Search<'_> {
     }
 }
 
-/// The cycles that the report gives for the function, once all else is chosen.
+/// The cycles that the report gives for a function that is alone in its module, of which no configuration is open.
 ///
 /// # Errors
-/// What has no legal choice, or cannot be lowered.
-pub fn price(ctx: &Context, module: &Module, function: OpId, means: &Means<'_>) -> Result<u64, Diagnostic> {
-    let mut module = module.clone();
+/// That it cannot be lowered.
+pub fn cycles(ctx: &Context, module: &Module, function: OpId) -> Result<u64, Diagnostic> {
     let name = module.op(ctx, function).symbol("name");
-    let mut others = module.ops(module.body()).to_vec();
-    others.retain(|&id| id != function && module.op(ctx, id).is(&FUNC));
-    others.into_iter().for_each(|id| module.erase(id));
-    Driver { ctx, means, tell: &mut |_, _| () }.run(&mut module)?;
-    ctx.data::<Clock>().time(Phase::Price, || priced(ctx, &mut module, name.as_deref()))
+    ctx.data::<Clock>().time(Phase::Price, || priced(ctx, &mut module.clone(), name.as_deref()))
 }
 
 /// The cycles of a closed kernel.

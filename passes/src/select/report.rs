@@ -1,6 +1,7 @@
 //! What is said of a choice: why it was made, and why there is none.
 
 use super::aim::Aim;
+use super::budget::{Budget, Cut};
 use super::graph::{Graph, open_clauses};
 use super::ruleset::RuleSet;
 use super::sharing::Shared;
@@ -8,9 +9,17 @@ use super::{Choice, extract};
 use egg::{RecExpr, SymbolLang};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use visa_ir::context::Context;
+use visa_ir::decl::ClauseDecl;
 use visa_ir::diag::{Diagnostic, Severity};
-use visa_ir::module::{Module, OpRef};
+use visa_ir::module::OpRef;
+use visa_ir::open::{self, Opening};
+use visa_ir::span::Span;
+
+/// The code of findings about the budget.
+pub const BUDGET: &str = "select-budget";
+
+/// Most things that were cut that a warning lists.
+const LISTED: usize = 8;
 
 /// How many near misses an error names.
 const NEAREST: usize = 4;
@@ -21,7 +30,8 @@ pub fn unruled(op: OpRef<'_>, rules: &RuleSet) -> Diagnostic {
     let able = rules.operations();
     let message =
         format!("no rule chooses `{clause}` of `{}`; there are rules for `{}`", op.name(), able.join("`, `"));
-    Diagnostic::error("select-configs", op.clause_span(clause), message).fix("write a value".to_owned())
+    let written = open_decls(op).next().map(ClauseDecl::in_place_of_auto);
+    Diagnostic::error("select-configs", op.clause_span(clause), message).fix(written)
 }
 
 /// A pipeline whose tensor is not known.
@@ -32,7 +42,10 @@ pub fn unknown_source(op: OpRef<'_>) -> Diagnostic {
 }
 
 /// No configuration is legal: how far they came, and the limits that the ones that came farthest broke.
-pub fn none_legal(ops: &[OpRef<'_>], graph: &Graph, aim: &Aim) -> Diagnostic {
+pub fn none_legal(ops: &[OpRef<'_>], graph: &Graph, aim: &Aim, budget: &Budget) -> Diagnostic {
+    if graph.cut {
+        return none_in_time(ops, graph, budget);
+    }
     // What need not be there stops nothing.
     let stops = |stage: &usize| !aim.optional.contains(stage);
     let farthest = graph.refusals.keys().map(|(stage, _)| *stage).filter(stops).max();
@@ -69,13 +82,98 @@ pub fn none_legal(ops: &[OpRef<'_>], graph: &Graph, aim: &Aim) -> Diagnostic {
             None,
         );
     }
-    error
+    match error.fix {
+        Some(_) => error,
+        None => {
+            error.fix(write_some(&[op]).map(|some| format!("{some}, or change what is written around it")))
+        }
+    }
+}
+
+/// What to write of open operations; `None` if none is open.
+fn write_some(ops: &[OpRef<'_>]) -> Option<String> {
+    let open = ops.iter().filter_map(|op| {
+        let clauses: Vec<String> = open_decls(*op).map(|clause| format!("`{}`", clause.example())).collect();
+        (!clauses.is_empty()).then(|| format!("{} of `{}`", clauses.join(", "), op.name()))
+    });
+    let open: Vec<String> = open.collect();
+    (!open.is_empty()).then(|| format!("write values in place of `auto`, as in {}", open.join("; ")))
+}
+
+/// The declarations of an operation's open clauses that are no addresses.
+fn open_decls(op: OpRef<'_>) -> impl Iterator<Item = &'static ClauseDecl> {
+    open::clauses(op).filter(|clause| clause.opening == Opening::Configuration)
+}
+
+/// The budget ended before any configuration was legal: what would be quickest to write is where the fewest candidates were legal.
+fn none_in_time(ops: &[OpRef<'_>], graph: &Graph, budget: &Budget) -> Diagnostic {
+    let reached = graph.classes.iter().map(|class| class.stage + 1).max().unwrap_or(0).min(ops.len() - 1);
+    let message = format!(
+        "the budget ({} candidates) ended before a legal configuration of this pipeline was found: none of `{}` yet",
+        budget.most(),
+        ops[reached].name()
+    );
+    let error = Diagnostic::error(BUDGET, ops[reached].span(), message);
+    let some = write_some(ops).map(|some| format!(", or {some}")).unwrap_or_default();
+    error.fix(format!("{}{some}", more(budget)))
+}
+
+/// How to give more of a budget.
+fn more(budget: &Budget) -> String {
+    format!("give it more, as in `--select-configs=budget={}`", budget.most().saturating_mul(4))
+}
+
+/// An error, with what to do about the budget that had ended by then.
+pub fn ended(error: Diagnostic, budget: &Budget) -> Diagnostic {
+    let note = format!("the budget ({} candidates) ended; places that were not tried may do", budget.most());
+    let fix = format!("{}, or write `cluster`, `slice` and `element` of the tensors", more(budget));
+    Diagnostic { code: BUDGET.to_owned(), ..error }.note(note, None).fix(fix)
+}
+
+/// What the budget cut of a function, as a warning; `None` if that is nothing.
+pub fn cut(function: Span, budget: &Budget) -> Option<Diagnostic> {
+    let cut = budget.take_cut();
+    if cut.is_empty() {
+        return None;
+    }
+    let message = format!(
+        "choosing stopped at its budget ({} candidates, option `budget`): the cheapest that was found is kept",
+        budget.most()
+    );
+    let warning = Diagnostic { severity: Severity::Warning, ..Diagnostic::error(BUDGET, function, message) };
+    let noted = cut.iter().take(LISTED).fold(warning, |warning, cut| {
+        let (text, span) = match *cut {
+            Cut::Places(compared) => (
+                format!(
+                    "places of its tensors that the whole kernel was chosen for: {compared}; there are more"
+                ),
+                None,
+            ),
+            Cut::Pipeline(end) => {
+                ("not all configurations of the pipeline that ends here were tried".to_owned(), Some(end))
+            }
+            Cut::Layouts(end) => (
+                "not all layouts of what the pipeline that ends here reads or makes were tried".to_owned(),
+                Some(end),
+            ),
+            Cut::Exchange(load) => (
+                "not tried: to keep the other tensor of this contraction in the register file".to_owned(),
+                Some(load),
+            ),
+        };
+        warning.note(text, span)
+    });
+    let noted = match cut.len().saturating_sub(LISTED) {
+        0 => noted,
+        others => noted.note(format!("and {others} more"), None),
+    };
+    Some(noted.fix(format!("{}, or write what is known", more(budget))))
 }
 
 /// Where a bound left out what rules of a text propose: a remark an operation.
-pub fn limits(choice: &Choice, module: &Module, ctx: &Context) -> Vec<Diagnostic> {
-    let limits = choice.graph.limits.iter().map(|(&stage, (rule, bound))| {
-        let op = module.op(ctx, choice.chain[stage]);
+pub fn limits(graph: &Graph, ops: &[OpRef<'_>]) -> Vec<Diagnostic> {
+    let limits = graph.limits.iter().map(|(&stage, (rule, bound))| {
+        let op = ops[stage];
         let message =
             format!("rules of the text stop at `{}` after {bound}: `{rule}` has more to propose", op.name());
         Diagnostic { severity: Severity::Remark, ..Diagnostic::error("rule-limit", op.span(), message) }
@@ -120,7 +218,7 @@ fn refused(graph: &Graph) -> String {
 
 /// How layouts that pipelines share were chosen, as text.
 pub fn shared(shared: &Shared) -> String {
-    let Shared { pipelines, layouts, ways, cycles, bounded, at: _ } = shared;
+    let Shared { pipelines, layouts, ways, cycles, bounded, at: _, taken: _ } = shared;
     let limit = if *bounded { "; there were more layouts than are tried" } else { "" };
     format!(
         "{pipelines} pipelines share tensors: extracted together, by an integer program, from {ways} ways over {layouts} layouts; \

@@ -2,10 +2,11 @@
 //! command it becomes, and priced by the cost function of the report.
 
 use super::aim::Aim;
+use super::budget::Budget;
 use super::clock::Clock;
 use super::graph::Candidates;
 use super::rule::Site;
-use super::tried::{Moment, Past, Tried};
+use super::tried::{Means, Moment, Past};
 use crate::lower::StageCx;
 use crate::lower::stages;
 use crate::pass_list::lower_to_hw;
@@ -52,8 +53,8 @@ pub struct Scratch<'a> {
     stages: Vec<Placed>,
     /// What operations ask about their operands: up to the stage that was pushed last.
     support: Rc<Support>,
-    /// What was said of pipelines before.
-    tried: &'a Tried,
+    /// What was said of pipelines before, and how much more may be asked.
+    means: &'a Means<'a>,
     /// The numbers of the pipeline's operations there.
     waiting: Vec<usize>,
 }
@@ -118,7 +119,7 @@ impl<'a> Scratch<'a> {
         ctx: &'a Context,
         module: &Module,
         chain: &[OpId],
-        tried: &'a Tried,
+        means: &'a Means<'a>,
     ) -> Result<Self, Diagnostic> {
         let first = module.op(ctx, chain[0]);
         let spec = |name: &str| {
@@ -141,7 +142,7 @@ impl<'a> Scratch<'a> {
         let addresses = addresses(written.op(ctx, chain[0]), &machine);
         let waiting = chain.iter().enumerate().map(|(stage, &id)| {
             let op = written.op(ctx, id);
-            tried.waiting(op, &op.operands()[stage.min(1)..], &support)
+            means.tried.waiting(op, &op.operands()[stage.min(1)..], &support)
         });
         let waiting = waiting.collect();
         Ok(Self {
@@ -156,9 +157,14 @@ impl<'a> Scratch<'a> {
             addresses,
             stages: Vec::new(),
             support,
-            tried,
+            means,
             waiting,
         })
+    }
+
+    /// How much more may be asked.
+    pub fn budget(&self) -> &'a Budget {
+        self.means.budget
     }
 
     /// The context's clock.
@@ -248,7 +254,7 @@ impl<'a> Scratch<'a> {
     /// # Errors
     /// Why that is not legal; then nothing has changed.
     pub fn push(&mut self, clauses: &Clauses) -> Result<(TypeId, PipelineTime), Rc<Diagnostic>> {
-        let (tried, id) = (self.tried, self.chain[self.stages.len()]);
+        let (tried, id) = (&self.means.tried, self.chain[self.stages.len()]);
         clauses.iter().for_each(|&(name, value)| self.module.set_clause(id, name, value));
         let (made, past) = match self.moment() {
             Some(moment) => tried.verdict(moment, clauses, || self.made(id))?,
@@ -280,13 +286,13 @@ impl<'a> Scratch<'a> {
 
     /// The number of an aim, for [`Self::candidates`].
     pub fn aim(&self, aim: &Aim) -> usize {
-        self.tried.aim(aim)
+        self.means.tried.aim(aim)
     }
 
     /// What is proposed for the next operation with the aim of this number, by `ask` if that was not asked before.
     pub fn candidates(&self, aim: usize, ask: impl FnOnce() -> Candidates) -> Rc<Candidates> {
         match self.moment() {
-            Some(moment) => self.tried.candidates(moment, aim, ask),
+            Some(moment) => self.means.tried.candidates(moment, aim, ask),
             None => Rc::new(ask()),
         }
     }
@@ -298,6 +304,7 @@ impl<'a> Scratch<'a> {
 
     /// What the next operation comes to with the clauses that it has now.
     fn made(&mut self, id: OpId) -> Result<Made, Diagnostic> {
+        self.means.budget.spend(1);
         let op = self.module.op(self.ctx, id);
         let (decl, infer) = op.decl().and_then(|decl| Some((decl, decl.infer?))).ok_or_else(|| {
             op.error("C0", format!("the type of `{}` does not follow from its clauses", op.name()))

@@ -2,14 +2,16 @@
 //! what all of them cost. Each pipeline is chosen for every layout of what it reads, and an integer program takes the layouts that cost the
 //! least together.
 
+use super::budget::Cut;
 use super::clock::{Clock, Phase};
 use super::driver::ENDS;
-use super::graph::open_clauses;
+use super::graph::{Candidate, open_clauses};
+use super::optional::{self, At};
 use super::scratch::Clauses;
 use super::trf_layouts::{is_open_load, layouts};
 use super::tried::Means;
-use super::{chain, dag, optional};
-use std::collections::BTreeSet;
+use super::{chain, dag};
+use std::collections::{BTreeMap, BTreeSet};
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::infer::infer_all;
@@ -30,7 +32,7 @@ pub const MOST_COMBINATIONS: usize = 32;
 pub const MOST_CANDIDATES: u64 = 20_000;
 
 /// What was found for pipelines that share tensors.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Shared {
     /// The end of the first.
     pub at: Span,
@@ -44,6 +46,8 @@ pub struct Shared {
     pub bounded: bool,
     /// Cycles of all of them together, as extracted.
     pub cycles: u64,
+    /// What was taken of each pipeline, by its end.
+    pub taken: BTreeMap<OpId, Vec<(At, Candidate)>>,
 }
 
 /// The ends of pipelines, in program order: those in a group share tensors whose type is not known yet.
@@ -105,16 +109,8 @@ struct Way {
     /// The layout of each tensor that it reads.
     takes: Vec<usize>,
     cycles: u64,
-    /// The clauses of its operations.
-    steps: Vec<(At, Clauses)>,
-}
-
-/// An operation of a pipeline.
-enum At {
-    /// One that is written.
-    Written(OpId),
-    /// An engine that the pipeline gets, in front of another operation.
-    Added(&'static str, OpId),
+    /// The clauses of its operations, with the rules that proposed them.
+    steps: Vec<(At, Candidate)>,
 }
 
 /// Ways with the layout that each makes, and how many candidates it took to find them.
@@ -161,6 +157,7 @@ pub fn choose_layouts(
         ways: nodes.len(),
         bounded: group.bounded,
         cycles: chosen.iter().map(|&node| nodes[node].cost).sum(),
+        taken: group.taken(&chosen),
     };
     let mut writes = Vec::new();
     for (pipeline, node) in group.pipelines.iter().zip(chosen) {
@@ -205,6 +202,9 @@ impl<'a> Group<'a> {
                 self.bounded = true;
                 break;
             }
+            if self.stops(number, !all.is_empty()) {
+                break;
+            }
             match self.chosen(number, &takes) {
                 Ok((found, grown)) => {
                     candidates += grown;
@@ -218,6 +218,16 @@ impl<'a> Group<'a> {
         }
         self.add(number, all);
         Ok(())
+    }
+
+    /// Whether the budget allows no further layouts for a pipeline, of which some way is known or not.
+    fn stops(&self, number: usize, known: bool) -> bool {
+        let budget = self.means.budget;
+        let stops = budget.exhausted() || (known && budget.ended());
+        if stops {
+            budget.cut(Cut::Layouts(self.module.op(self.ctx, self.pipelines[number].end()).span()));
+        }
+        stops
     }
 
     /// Every combination of layouts of what a pipeline reads, up to a bound.
@@ -252,6 +262,9 @@ impl<'a> Group<'a> {
         }
         let (mut found, mut candidates, mut refused) = (Vec::new(), 0, None);
         for clauses in self.wanted(number, &module) {
+            if self.stops(number, !found.is_empty()) {
+                break;
+            }
             let mut module = module.clone();
             clauses.iter().for_each(|&(name, value)| module.set_clause(end.id, name, value));
             infer_all(self.ctx, &mut module)?;
@@ -297,7 +310,7 @@ impl<'a> Group<'a> {
     fn ends(&self, number: usize, module: &Module, takes: &[usize]) -> Result<Found, Diagnostic> {
         let pipeline = &self.pipelines[number];
         let mut module = module.clone();
-        let choice = optional::choose(self.ctx, &mut module, &pipeline.chain, self.means)?;
+        let choice = optional::choose(self.ctx, &mut module, &pipeline.chain, self.means, &[])?;
         let at = |stage: usize| match &choice.chain[stage..] {
             [added, before, ..] if !pipeline.chain.contains(added) => {
                 At::Added(module.op(self.ctx, *added).decl().map_or("", |decl| decl.name), *before)
@@ -309,7 +322,8 @@ impl<'a> Group<'a> {
         let found = ways.iter().map(|way| {
             let steps = way.steps(&choice.graph);
             let layout = steps.last().map_or_else(|| [].into(), |step| step.clauses.clone());
-            let steps = steps.iter().map(|step| (at(step.stage), step.clauses.clone())).collect();
+            let steps = steps.iter().map(|step| (at(step.stage), (step.rule, step.clauses.clone())));
+            let steps = steps.collect();
             (layout, Way { layout: 0, takes: takes.to_vec(), cycles: way.time.cycles(), steps })
         });
         let refused: u64 = choice.graph.refusals.values().map(|refused| refused.count).sum();
@@ -347,8 +361,8 @@ impl<'a> Group<'a> {
                 self.close(module, (maker, layout), closed);
             }
         }
-        let end = (At::Written(pipeline.end()), pipeline.layouts[layout].clone());
-        for (at, clauses) in way.steps.iter().chain([&end]) {
+        let end = (At::Written(pipeline.end()), (None, pipeline.layouts[layout].clone()));
+        for (at, (_, clauses)) in way.steps.iter().chain([&end]) {
             let id = match at {
                 At::Written(id) => Some(*id),
                 At::Added(name, before) => optional::put(self.ctx, module, name, *before),
@@ -356,6 +370,13 @@ impl<'a> Group<'a> {
             id.iter()
                 .for_each(|&id| clauses.iter().for_each(|&(name, value)| module.set_clause(id, name, value)));
         }
+    }
+
+    /// What was taken of each pipeline, by its end; `chosen` are numbers of `nodes`, which has all ways of the first pipeline, then of the next.
+    fn taken(&self, chosen: &[usize]) -> BTreeMap<OpId, Vec<(At, Candidate)>> {
+        let ways: Vec<&Way> = self.pipelines.iter().flat_map(|pipeline| &pipeline.ways).collect();
+        let ends = self.pipelines.iter().map(Pipeline::end);
+        ends.zip(chosen).map(|(end, &node)| (end, ways[node].steps.clone())).collect()
     }
 
     /// The ways as an integer program.

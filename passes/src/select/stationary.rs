@@ -1,6 +1,8 @@
 //! Which operand of a contraction stays: products commute, so that the tensor in the register file and the one that streams by may change places
 //! (book 15). What is written of neither pipeline depends on which is which, as nothing but their operations is.
 
+use super::budget::{Budget, Cut};
+use super::driver::Driver;
 use super::graph::open_clauses;
 use super::sharing::{self, Shared};
 use super::trf_layouts::is_open_load;
@@ -38,7 +40,12 @@ pub fn choose_layouts(
     for &load in ends.iter().filter(|&&end| is_open_load(module.op(ctx, end))) {
         let Some(mut other) = exchange(ctx, &written, load) else { continue };
         let before = other.clone();
-        let found = sharing::choose_layouts(ctx, &mut other, ends, means);
+        let found =
+            unless_ended(means.budget, &shared, || sharing::choose_layouts(ctx, &mut other, ends, means));
+        let Some(found) = found else {
+            means.budget.cut(Cut::Exchange(module.op(ctx, load).span()));
+            break;
+        };
         let cheaper = match (&found, &shared) {
             (Ok(found), Ok(known)) => {
                 found.cycles < known.cycles && !dearer(ctx, (&other, &best), load, means)
@@ -56,12 +63,27 @@ pub fn choose_layouts(
     Ok(Found { shared, exchanged })
 }
 
+/// What `work` gives, unless the budget ends before or meanwhile and something is known already.
+fn unless_ended<T, E>(
+    budget: &Budget,
+    known: &Result<T, E>,
+    work: impl FnOnce() -> Result<T, E>,
+) -> Option<Result<T, E>> {
+    let stops = || known.is_ok() && budget.ended();
+    if stops() {
+        return None;
+    }
+    let found = work();
+    (!stops()).then_some(found)
+}
+
 /// Whether the kernel that `load` is of takes more cycles in the first module than in the second: what the cheaper pair gives may cost more where
 /// it is read.
 fn dearer(ctx: &Context, (other, known): (&Module, &Module), load: OpId, means: &Means<'_>) -> bool {
     let kernel = |module: &Module| {
-        let function = module.op(ctx, load).parent()?;
-        placement::price(ctx, module, function.id, means).ok()
+        let mut module = module.clone();
+        Driver { ctx, means, tell: &mut |_| () }.pipelines(&mut module).ok()?;
+        placement::cycles(ctx, &module, module.op(ctx, load).parent()?.id).ok()
     };
     match (kernel(other), kernel(known)) {
         (Some(other), Some(known)) => other > known,

@@ -3,6 +3,7 @@
 //! for an operation and what verifiers, lowering and cost function say of it is asked once, and kept by all that it may depend on.
 
 use super::aim::Aim;
+use super::budget::Budget;
 use super::graph::Candidates;
 use super::ruleset::RuleSet;
 use super::scratch::{Clauses, Made};
@@ -15,11 +16,13 @@ use visa_ir::hash::Fast;
 use visa_ir::module::{AttrId, OpId, OpRef, TypeId, ValueId};
 use visa_mapping::facts::{Names, Support};
 
-/// What is chosen by: the rules, and what was tried with them. It is good for one module and those copies of it of which no more differs than
+/// What is chosen by: the rules, how much work it may be, and what was tried with them. It is good for one module and those copies of it of which no more differs than
 /// what pipelines read and the values of clauses that were open.
 pub struct Means<'a> {
     /// The rules.
     pub rules: &'a RuleSet,
+    /// How much work it may be.
+    pub budget: &'a Budget,
     /// What was tried.
     pub tried: Tried,
 }
@@ -27,8 +30,8 @@ pub struct Means<'a> {
 impl<'a> Means<'a> {
     /// These rules, with which nothing was tried yet.
     #[must_use]
-    pub fn new(rules: &'a RuleSet) -> Self {
-        Self { rules, tried: Tried::default() }
+    pub fn new(rules: &'a RuleSet, budget: &'a Budget) -> Self {
+        Self { rules, budget, tried: Tried::default() }
     }
 }
 

@@ -19,6 +19,8 @@ pub struct Io {
     pub color: bool,
     /// What puts signals off while a file is being written; `None` leaves them as they are.
     pub interrupts: Option<Interrupts>,
+    /// Whether progress may be shown on the process's standard error, if that is a terminal.
+    pub progress: bool,
 }
 
 impl Io {
@@ -33,6 +35,7 @@ impl Io {
             cwd: cwd.into(),
             color: false,
             interrupts: None,
+            progress: false,
         }
     }
 
@@ -111,7 +114,7 @@ pub fn process(run: impl FnOnce(&[String], &mut Io) -> i32) -> ExitCode {
         Ok((args, interrupts)) => {
             let color = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
             let (stdin, interrupts) = (Box::new(io::stdin()), Some(interrupts));
-            let mut io = Io { stdin, color, interrupts, ..Io::buffered([], "") };
+            let mut io = Io { stdin, color, interrupts, progress: true, ..Io::buffered([], "") };
             let code = run(&args, &mut io);
             io.finish(code)
         }

@@ -23,6 +23,7 @@ mod io;
 mod load;
 mod outputs;
 mod pass_flags;
+pub mod progress;
 mod query;
 pub mod render;
 mod report;

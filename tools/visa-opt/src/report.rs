@@ -22,6 +22,10 @@ impl Timing {
         for step in steps {
             row(step.elapsed, step.pass.name);
             step.phases.iter().for_each(|(phase, time)| row(*time, &format!("  {phase}")));
+            if !step.phases.is_empty() {
+                let named = step.phases.iter().map(|(_, time)| *time).sum::<Duration>();
+                row(step.elapsed.saturating_sub(named), "  other");
+            }
         }
         row(self.print, "print");
         let named = self.read + self.print + steps.iter().map(|step| step.elapsed).sum::<Duration>();

@@ -4,6 +4,7 @@ use crate::dump::Dump;
 use crate::flags::Flags;
 use crate::io::Io;
 use crate::load::{load_config_rules, load_machine, load_module, read_source, unwritable};
+use crate::progress::on_terminal;
 use crate::query::rules;
 use crate::report::{Timing, statistics};
 use crate::reproducer::{pipeline_of, reproducer};
@@ -104,6 +105,9 @@ impl<'a> Driver<'a> {
     fn context(&mut self) -> Result<Context, Refusal> {
         let mut ctx = Context::new(&self.tool.dialects);
         ctx.allow_unregistered = self.flags.allow_unregistered;
+        if self.io.progress {
+            ctx.set_data(on_terminal());
+        }
         if let Some(name) = &self.flags.machine {
             let machine = load_machine(self.io, name).map_err(|finding| (None, vec![finding]))?;
             ctx.set_data(machine);

@@ -32,8 +32,9 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "N", default_value_t = 0, requires = "compared")]
     pub(crate) ulps: u32,
     /// Choose open configurations of pipelines before the kernel is lowered: `--allocate` goes with it where addresses are open too.
-    #[arg(long)]
-    pub(crate) select_configs: bool,
+    /// Options are those of visa-opt, as in `--select-configs=budget=40000`.
+    #[arg(long, value_name = "OPTIONS", num_args(0..=1), require_equals = true, default_missing_value = "")]
+    pub(crate) select_configs: Option<String>,
     /// Rules of select-configs beside those built in; each is checked when it is read.
     #[arg(long, value_name = "FILE", requires = "select_configs")]
     pub(crate) rules: Option<String>,

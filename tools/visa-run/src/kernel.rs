@@ -17,13 +17,18 @@ fn remaining(level: Level, open: bool) -> &'static str {
     }
 }
 
-/// Closes open clauses by the passes named, in their order, verified after each. Gives warnings.
+/// Closes open clauses by the passes that have options, which may be empty, in their order, verified after each. Gives warnings.
 pub(crate) fn choose(
     ctx: &Context,
     module: &mut Module,
-    names: &[&str],
+    asked: &[(&str, Option<&str>)],
 ) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
-    run(ctx, module, &names.join(","))
+    let passes = asked.iter().filter_map(|(pass, options)| match *options {
+        Some("") => Some((*pass).to_owned()),
+        Some(options) => Some(format!("{pass}{{{options}}}")),
+        None => None,
+    });
+    run(ctx, module, &passes.collect::<Vec<_>>().join(","))
 }
 
 /// Runs a pipeline, which may be empty.
@@ -32,11 +37,13 @@ fn run(ctx: &Context, module: &mut Module, text: &str) -> Result<Vec<Diagnostic>
         return Ok(Vec::new());
     }
     let passes = standard_passes();
-    let pipeline = Pipeline::parse(text, passes)?;
+    // The text of the pipeline is none that the user has written: its places say nothing.
+    let placeless = |finding| Diagnostic { span: visa_ir::span::Span::default(), ..finding };
+    let pipeline = Pipeline::parse(text, passes)
+        .map_err(|findings| findings.into_iter().map(placeless).collect::<Vec<_>>())?;
     let report = PassManager::new(&pipeline, passes).run(ctx, module, &mut Silent);
     let report = report.map_err(|failure| match failure.cause {
-        // Its place is in the text of the pipeline, which the user has not written.
-        Cause::Level(finding) => vec![Diagnostic { span: visa_ir::span::Span::default(), ..finding }],
+        Cause::Level(finding) => vec![placeless(finding)],
         Cause::Refused(findings) | Cause::Invalid(findings) => findings,
         Cause::WrongLevel { .. } | Cause::Panicked(_) => {
             let message = format!("pass `{}` failed: {:?}", failure.step.pass.name, failure.cause);

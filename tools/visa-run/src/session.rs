@@ -15,6 +15,7 @@ use visa_ir::span::{Source, Span};
 use visa_ir::verify::Analysis;
 use visa_machine::Machine;
 use visa_mapping::facts::DeclaredAxes;
+use visa_opt::progress::on_terminal;
 use visa_opt::{Io, Renderer, load_config_rules, load_machine, load_module, read_source, standard_dialects};
 use visa_passes::Level;
 use visa_stream::unmasked::of_fetch;
@@ -58,6 +59,9 @@ impl<'a> Session<'a> {
             ctx.set_data(machine);
         }
         self.rules(&mut ctx)?;
+        if self.io.progress {
+            ctx.set_data(on_terminal());
+        }
         let machine = ctx.data::<Machine>();
         let mut module = self.load(&ctx)?;
         self.choose(&ctx, &mut module)?;
@@ -146,9 +150,9 @@ impl<'a> Session<'a> {
 
     /// Closes what the kernel leaves open, as far as that is asked for.
     fn choose(&mut self, ctx: &Context, module: &mut Module) -> Outcome<()> {
-        let asked = [(self.flags.select_configs, "select-configs"), (self.flags.allocate, "allocate")];
-        let passes: Vec<_> = asked.into_iter().filter(|(asked, _)| *asked).map(|(_, pass)| pass).collect();
-        let warnings = kernel::choose(ctx, module, &passes).map_err(|findings| self.refuse(findings))?;
+        let select = self.flags.select_configs.as_deref();
+        let asked = [("select-configs", select), ("allocate", self.flags.allocate.then_some(""))];
+        let warnings = kernel::choose(ctx, module, &asked).map_err(|findings| self.refuse(findings))?;
         self.emit(&warnings);
         Ok(())
     }

@@ -193,6 +193,24 @@ pub(super) fn body_error(
         .fix(error.fix)
 }
 
+/// A refused value, with the comma that seems to be missing in its text, if nothing else is to be written: in front of another clause of the
+/// operation, or behind a number.
+pub(super) fn with_comma(error: Diagnostic, decl: &OpDecl, text: &str) -> Diagnostic {
+    if error.fix.is_some() {
+        return error;
+    }
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let bare = |word: &str| word.trim_matches(|c: char| !c.is_ascii_alphanumeric()).to_owned();
+    let number = |word: &str| word.bytes().next_back().is_some_and(|byte| byte.is_ascii_digit());
+    let begins = |word: &str| word.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
+    let comma = words.windows(2).find_map(|pair| {
+        let clause = decl.clauses.iter().any(|clause| clause.name == pair[1]);
+        let behind = number(pair[0]) && bare(pair[0]).parse::<u64>().is_ok() && begins(pair[1]);
+        (clause || behind).then(|| format!("write a comma between `{}` and `{}`", pair[0], pair[1]))
+    });
+    error.fix(comma)
+}
+
 /// A value that is not what its clause takes.
 pub(super) fn wrong_literal(clause: &ClauseDecl, text: &str, span: Span) -> Diagnostic {
     let found = if text.is_empty() { "nothing".to_owned() } else { format!("`{text}`") };
@@ -204,7 +222,7 @@ pub(super) fn wrong_literal(clause: &ClauseDecl, text: &str, span: Span) -> Diag
 pub(super) fn never_open(clause: &ClauseDecl, span: Span) -> Diagnostic {
     let message =
         format!("clause `{}` is never `{}`: expected {}", clause.name, open::WORD, clause.kind.describe());
-    Diagnostic::error("never-open", span, message)
+    Diagnostic::error("never-open", span, message).fix(clause.in_place_of_auto())
 }
 
 /// The value of an open clause in the pretty form: `auto`, or a list of integers with an `auto` in it.

@@ -1,5 +1,6 @@
 //! The pretty form: `%r = dialect.op lead %operands clause value, ... : type {`.
 
+use super::build::with_comma;
 use super::{Parser, kept_name};
 use crate::context::{AttrId, Context};
 use crate::decl::{ClauseDecl, OpDecl, Trait};
@@ -111,7 +112,8 @@ impl<'a> Parser<'a> {
         for &(name, name_span, text, span) in &statement.clauses {
             let clause = self.clause_decl(decl, name, name_span)?;
             let span = if text.is_empty() { name_span } else { span };
-            let value = self.pretty_value(clause, text, span)?;
+            let value =
+                self.pretty_value(clause, text, span).map_err(|error| with_comma(error, decl, text))?;
             if !put(&mut found, decl, clause, (value, span)) {
                 let message = format!("clause `{name}` is written twice");
                 return Err(Diagnostic::error("duplicate-clause", name_span.to(span), message));

@@ -7,11 +7,12 @@ use super::compare::COMPARED;
 use super::corpus::{Example, corpus};
 use super::{TextRule, closure};
 use crate::select::aim::Aim;
+use crate::select::budget::Budget;
 use crate::select::graph::{chosen, described, open_clauses};
 use crate::select::rule::Proposal;
 use crate::select::ruleset::RuleSet;
 use crate::select::scratch::Scratch;
-use crate::select::tried::Tried;
+use crate::select::tried::Means;
 use std::collections::HashSet;
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
@@ -97,8 +98,9 @@ struct Pair {
 impl Check<'_> {
     fn example(&mut self, example: &Example) {
         let ops: Vec<OpRef<'_>> = example.chain.iter().map(|&id| example.module.op(self.ctx, id)).collect();
-        let tried = Tried::default();
-        let scratch = Scratch::new(self.ctx, &example.module, &example.chain, &tried);
+        let budget = Budget::unlimited();
+        let means = Means::new(self.builtin, &budget);
+        let scratch = Scratch::new(self.ctx, &example.module, &example.chain, &means);
         let Ok(mut scratch) = scratch else { return };
         let aim = Aim::of(&ops, &scratch.axes().0);
         self.stage(&mut scratch, &aim, example, 0);
