@@ -36,6 +36,18 @@ pub enum MachineError {
 }
 
 impl MachineError {
+    /// Refuses lists where the description has objects: serde would take their elements for fields in the order of declaration.
+    pub(crate) fn check_objects(written: &serde_json::Value) -> Result<(), Self> {
+        const PARTS: [&str; 4] = ["topology", "memory", "limits", "timing"];
+        let parts = PARTS.into_iter().filter_map(|part| Some((part, written.get(part)?)));
+        let mut all = std::iter::once(("the description", written)).chain(parts);
+        let list = all.find(|(_, value)| !value.is_object());
+        list.map_or(Ok(()), |(field, _)| {
+            let (found, expected) = ("a list".to_owned(), "an object with named fields (`{...}`)".to_owned());
+            Err(Self::Invalid(vec![FieldError { field, found, expected }]))
+        })
+    }
+
     /// Takes the position out of serde's message, which ends in it.
     pub(crate) fn from_serde(error: serde_json::Error) -> Self {
         let (line, column) = (error.line(), error.column());

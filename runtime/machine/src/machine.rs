@@ -318,6 +318,8 @@ impl Machine {
     /// The machine that a JSON description makes of RNGD, checked.
     pub fn from_json(text: &str) -> Result<Self, MachineError> {
         let machine: Self = serde_json::from_str(text).map_err(MachineError::from_serde)?;
+        let written = serde_json::from_str(text).map_err(MachineError::from_serde)?;
+        MachineError::check_objects(&written)?;
         machine.validate()?;
         Ok(machine)
     }

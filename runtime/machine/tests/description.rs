@@ -277,3 +277,14 @@ fn the_accumulator_buffer_holds_what_the_book_says() {
     assert!(fits(false, 1, 32, 32) && !fits(false, 1, 32, 33));
     assert!(!fits(true, 8, u64::MAX, 2), "products saturate");
 }
+
+#[test]
+fn lists_are_no_descriptions() {
+    for (text, field) in
+        [("[]", "the description"), (r#"{"topology": []}"#, "topology"), (r#"{"timing": []}"#, "timing")]
+    {
+        let error = Machine::from_json(text).expect_err(text).to_string();
+        assert!(error.contains(field) && error.contains("an object with named fields"), "{error}");
+    }
+    assert_eq!(Machine::from_json(r#"{"topology": {}, "timing": {}}"#), Ok(Machine::rngd()));
+}

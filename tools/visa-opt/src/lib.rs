@@ -32,7 +32,9 @@ mod run;
 mod split;
 
 pub use io::{Io, process};
-pub use load::{Loaded, MAX_HAND_WRITTEN_BYTES, load_config_rules, load_machine, load_module, read_source};
+pub use load::{
+    Loaded, MAX_HAND_WRITTEN_BYTES, load_config_rules, load_machine, load_module, near_file, read_source,
+};
 pub use render::Renderer;
 pub use reproducer::{pipeline_of, reproducer};
 

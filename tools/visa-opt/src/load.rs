@@ -2,8 +2,9 @@
 
 use crate::io::Io;
 use std::ops::Range;
+use std::path::Path;
 use visa_ir::context::Context;
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, nearest};
 use visa_ir::module::Module;
 use visa_ir::parse::{limits, parse};
 use visa_ir::span::{Source, Span};
@@ -41,7 +42,7 @@ pub(crate) fn read_rules(io: &mut Io, name: &str) -> Result<Source, (Source, Dia
 fn read_text(io: &mut Io, name: &str, bound: u64) -> Result<Source, (Source, Diagnostic)> {
     let title = if name == "-" { "<stdin>" } else { name };
     let refuse = |finding| (Source::new(title, ""), finding);
-    let bytes = io.read(name, bound).map_err(|why| refuse(unreadable(name, &why)))?;
+    let bytes = io.read(name, bound).map_err(|why| refuse(unreadable(io, name, &why)))?;
     let named =
         |finding: Diagnostic| Diagnostic { message: format!("`{title}`: {}", finding.message), ..finding };
     let text = limits::decode(bytes).map_err(|finding| refuse(named(finding)))?;
@@ -70,8 +71,9 @@ pub fn load_machine(io: &mut Io, name: &str) -> Result<Machine, Diagnostic> {
     }
     let bytes = io.read(name, MAX_HAND_WRITTEN_BYTES).map_err(|why| {
         let known: Vec<_> = Machine::builtin().map(|machine| format!("`{}`", machine.name)).collect();
-        unreadable(name, &why)
-            .fix(Some(format!("give a file, or the name of a machine: {}", known.join(" or "))))
+        let error = unreadable(io, name, &why);
+        let near = error.fix.as_ref().map(|fix| format!("{fix} Or ")).unwrap_or_default();
+        error.fix(format!("{near}give a file, or the name of a machine: {}", known.join(" or ")))
     })?;
     Machine::from_json(&String::from_utf8_lossy(&bytes))
         .map_err(|why| Diagnostic::error("machine", Span::default(), format!("`{name}`: {why}")))
@@ -90,9 +92,27 @@ pub fn load_config_rules(
     RuleSet::with_user_rules(ctx, &source.text).map_err(|findings| (source, findings))
 }
 
-/// A file that cannot be read.
-pub(crate) fn unreadable(name: &str, why: &std::io::Error) -> Diagnostic {
-    Diagnostic::error("cannot-read", Span::default(), format!("cannot read `{name}`: {why}"))
+/// A file that cannot be read; of one that is not there, what may be meant.
+pub(crate) fn unreadable(io: &Io, name: &str, why: &std::io::Error) -> Diagnostic {
+    let error = Diagnostic::error("cannot-read", Span::default(), format!("cannot read `{name}`: {why}"));
+    let missing = why.kind() == std::io::ErrorKind::NotFound;
+    error.fix(
+        missing.then(|| near_file(&io.path(name))).flatten().map(|near| format!("did you mean `{near}`?")),
+    )
+}
+
+/// Most names of a folder that are looked at for a missing file.
+const MOST_NAMES: usize = 4096;
+
+/// The name in a file's folder that is nearest to the file's own; `None` if none is near.
+#[must_use]
+pub fn near_file(path: &Path) -> Option<String> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let entries = std::fs::read_dir(folder).ok()?.take(MOST_NAMES);
+    let mut names: Vec<String> =
+        entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+    names.sort();
+    nearest(path.file_name()?.to_str()?, names.iter().map(String::as_str)).map(str::to_owned)
 }
 
 /// A file that cannot be written.

@@ -124,5 +124,35 @@ fn too_large(needed: u64, bound: u64) -> String {
     format!("it takes {needed} bytes of memory, expected at most {bound}: raise --memory")
 }
 
+/// What happens to the elements of a source that are wider than any format of the kernel's, when they become `dtype`.
+#[must_use]
+pub fn narrowing(source: &Source, dtype: DType) -> Option<String> {
+    let stored = match source {
+        Source::Npy(path) => npy::open(path).ok()?,
+        Source::Safetensors { path, key } => safetensors::open(path, key).ok()?,
+        Source::Rand(_) | Source::Zeros | Source::Iota => return None,
+    };
+    match (stored.dtype, dtype.is_float()) {
+        (FileType::F64, true) => Some(format!("float64 elements are rounded to the nearest `{dtype}`")),
+        (FileType::F64, false) => {
+            Some(format!("float64 elements become `{dtype}`: each must be an integer that it holds"))
+        }
+        (FileType::I64, _) => {
+            Some(format!("int64 elements become `{dtype}`: each must be a number that it holds exactly"))
+        }
+        (
+            FileType::I8
+            | FileType::I16
+            | FileType::I32
+            | FileType::F8e4m3
+            | FileType::F8e5m2
+            | FileType::F16
+            | FileType::Bf16
+            | FileType::F32,
+            _,
+        ) => None,
+    }
+}
+
 #[cfg(test)]
 mod tests;

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use visa_hw::program::{Buffer, Program};
 use visa_interpreter::{Interpreter, Options, UndefinedReport};
 use visa_ir::context::Context;
-use visa_ir::diag::{Diagnostic, nearest};
+use visa_ir::diag::{Diagnostic, Severity, nearest};
 use visa_ir::module::Module;
 use visa_ir::span::{Source, Span};
 use visa_ir::verify::Analysis;
@@ -221,6 +221,14 @@ impl<'a> Session<'a> {
             let bytes = data::load(&source, buffer.dtype, &buffer.shape, left + bytes_of(buffer));
             let bytes =
                 bytes.map_err(|error| self.stop("argument", format!("--arg {}: {error}", buffer.name)))?;
+            if let Some(narrowing) = data::narrowing(&source, buffer.dtype) {
+                let remark = Diagnostic::error(
+                    "argument",
+                    Span::default(),
+                    format!("--arg {}: {narrowing}", buffer.name),
+                );
+                self.renderer.emit(self.io, None, &[Diagnostic { severity: Severity::Remark, ..remark }]);
+            }
             arguments.insert(buffer.name.clone(), bytes);
         }
         Ok(arguments)

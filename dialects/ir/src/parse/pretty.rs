@@ -96,7 +96,8 @@ impl<'a> Parser<'a> {
         let mut found: Vec<Option<(AttrId, Span)>> = vec![None; decl.clauses.len()];
         match (decl.lead(), statement.lead) {
             (Some(clause), Some((text, span))) => {
-                put(&mut found, decl, clause, (self.pretty_value(clause, text, span)?, span));
+                let value = self.pretty_value(clause, text, span);
+                put(&mut found, decl, clause, (value.map_err(|error| with_comma(error, decl, text))?, span));
             }
             // A first clause without a value looks like a lead clause to the grammar.
             (None, Some((text, span))) if decl.clause(text).is_some() => {

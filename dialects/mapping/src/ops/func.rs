@@ -220,8 +220,16 @@ pub fn check_place(
     match (bytes, end) {
         (Some(_), Some(end)) if end <= capacity => Ok(()),
         (Some(bytes), _) => {
-            let message = format!("element mapping `{map}` of `{}` takes {bytes} bytes at {start}, but {memory} has {capacity}", tensor.dtype);
-            Err(op.clause_error(constraint, clause, message))
+            let over = u128::from(start) + u128::from(bytes) - u128::from(capacity);
+            let message = format!(
+                "element mapping `{map}` of `{}` takes {bytes} bytes at {start}, but {memory} has {capacity}: {over} bytes over",
+                tensor.dtype
+            );
+            let fix = match capacity.checked_sub(bytes) {
+                Some(last) => format!("put it at {} or before", last - last % element),
+                None => format!("at most {} elements of `{}` fit, it holds {}", tensor.dtype.elements(capacity), tensor.dtype, tensor.dtype.elements(bytes)),
+            };
+            Err(op.clause_error(constraint, clause, message).fix(fix))
         }
         (None, _) => Err(op.clause_error(constraint, clause, format!("element mapping `{map}` is too large to count"))),
     }

@@ -95,8 +95,13 @@ fn verify_trf(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let element = result.dim(Dim::Element);
     let bytes = result.dim_bytes(Dim::Element, axes).unwrap_or(u64::MAX);
     if bytes > capacity {
-        let message = format!("element mapping `{element}` of `{}` takes {bytes} bytes of a TRF row, which has {capacity} (`at {at}`)", result.dtype);
-        return Err(op.clause_error("C3", "element", message));
+        let over = bytes - capacity;
+        let message = format!("element mapping `{element}` of `{}` takes {bytes} bytes of a TRF row, which has {capacity} (`at {at}`): {over} bytes over", result.dtype);
+        let fix = match bytes <= machine.memory.trf_bytes_per_row {
+            true => "write `at full`".to_owned(),
+            false => format!("at most {} elements of `{}` fit a row, it holds {}", result.dtype.elements(capacity), result.dtype, result.dtype.elements(bytes)),
+        };
+        return Err(op.clause_error("C3", "element", message).fix(fix));
     }
     let wanted = Expr::pair([source.dim(Dim::Time), source.dim(Dim::Packet)]);
     check_same(op, "C2", "element", &Expr::pair([row, element]), &wanted, axes)?;

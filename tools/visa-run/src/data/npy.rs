@@ -21,7 +21,7 @@ pub(super) fn open(path: &Path) -> Result<Stored, DataError> {
     // The parser's message can go on with an excerpt; its first line says enough.
     let header = NpyHeader::from_reader(head.as_slice()).map_err(|e| {
         let reason = e.to_string();
-        source.error(format!("wrong npy header: {}", reason.lines().next().unwrap_or_default()))
+        source.error(format!("wrong npy header: {}", shortened(reason.lines().next().unwrap_or_default())))
     })?;
     let (dtype, big_endian) = element_type(&header.dtype()).map_err(|e| source.error(e))?;
     let shape = header.shape().to_vec();
@@ -67,7 +67,7 @@ fn read_head(source: &mut Opened) -> Result<Vec<u8>, DataError> {
         );
     }
     let text = source.take(length)?.ok_or_else(|| truncated(source))?;
-    check_text(&text).map_err(|e| source.error(e))?;
+    check_text(&text).and_then(|()| check_keys(&text)).map_err(|e| source.error(e))?;
     head.extend(text);
     Ok(head)
 }
@@ -102,6 +102,37 @@ fn check_text(text: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
+/// Longest excerpt of a header in a message, in characters.
+const EXCERPT: usize = 60;
+
+/// Text of a header as a message shows it.
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(EXCERPT) {
+        Some((end, _)) => format!("{} ... ({} characters)", &text[..end], text.chars().count()),
+        None => text.to_owned(),
+    }
+}
+
+/// Refuses a key that the dictionary has twice: NumPy would take the last.
+fn check_keys(text: &[u8]) -> Result<(), String> {
+    let text = String::from_utf8_lossy(text);
+    for key in ["descr", "fortran_order", "shape"] {
+        let quoted = [format!("'{key}'"), format!("\"{key}\"")];
+        let times: usize = quoted.iter().map(|quoted| keys(&text, quoted)).sum();
+        if times > 1 {
+            return Err(format!("wrong npy header: `{key}` is there {times} times, expected once"));
+        }
+    }
+    Ok(())
+}
+
+/// How often a quoted word stands as a key.
+fn keys(text: &str, quoted: &str) -> usize {
+    text.match_indices(quoted)
+        .filter(|(at, _)| text[at + quoted.len()..].trim_start().starts_with(':'))
+        .count()
+}
+
 /// The element type and whether it is big-endian.
 fn element_type(descr: &NpyType) -> Result<(FileType, bool), String> {
     let descr = descr.descr();
@@ -116,7 +147,8 @@ fn element_type(descr: &NpyType) -> Result<(FileType, bool), String> {
         "f8" => FileType::F64,
         _ => {
             return Err(format!(
-                "found npy dtype {descr}, expected '|i1', '<i2', '<i4', '<i8', '<f2', '<f4' or '<f8'; convert it with x.astype(...)"
+                "found npy dtype {}, expected '|i1', '<i2', '<i4', '<i8', '<f2', '<f4' or '<f8'; convert it with x.astype(...)",
+                shortened(&descr)
             ));
         }
     };

@@ -1,9 +1,12 @@
 //! One tensor of a safetensors file: 8 bytes of header length, a JSON header, the data.
 
+use std::collections::BTreeSet;
+use std::fmt;
 use std::path::Path;
 
 use safetensors::Dtype;
 use safetensors::tensor::{Metadata, TensorInfo};
+use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 
 use super::DataError;
 use super::array::FileType;
@@ -52,9 +55,37 @@ fn read_header(source: &mut Opened) -> Result<(Metadata, u64), DataError> {
     let Some(text) = source.take(length)? else {
         return Err(source.error(format!("truncated: the file ends within its header of {length} bytes")));
     };
-    let metadata =
-        serde_json::from_slice(&text).map_err(|e| source.error(format!("wrong safetensors header: {e}")))?;
+    let wrong = |e: serde_json::Error| source.error(format!("wrong safetensors header: {e}"));
+    serde_json::from_slice::<DistinctKeys>(&text).map_err(wrong)?;
+    let metadata = serde_json::from_slice(&text).map_err(wrong)?;
     Ok((metadata, LENGTH_BYTES + length))
+}
+
+/// An object of which no key is there twice: of two tensors of one name, a reader would take either.
+struct DistinctKeys;
+
+impl<'de> Deserialize<'de> for DistinctKeys {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Self)
+    }
+}
+
+impl<'de> Visitor<'de> for DistinctKeys {
+    type Value = Self;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object of tensors")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self, A::Error> {
+        let mut known = BTreeSet::new();
+        while let Some((key, _)) = map.next_entry::<String, IgnoredAny>()? {
+            if !known.insert(key.clone()) {
+                return Err(A::Error::custom(format_args!("key `{key}` is there twice")));
+            }
+        }
+        Ok(self)
+    }
 }
 
 fn missing(metadata: &Metadata, key: &str) -> String {

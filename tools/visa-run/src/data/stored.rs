@@ -17,7 +17,7 @@ pub(super) struct Opened {
 
 impl Opened {
     pub(super) fn open(path: &Path) -> Result<Opened, DataError> {
-        let (file, len) = visa_files::open(path).map_err(|e| DataError::in_file(path, e))?;
+        let (file, len) = visa_files::open(path).map_err(|e| missing(path, &e))?;
         Ok(Opened { path: path.to_path_buf(), file, len })
     }
 
@@ -34,6 +34,13 @@ impl Opened {
     pub(super) fn error(&self, message: impl std::fmt::Display) -> DataError {
         DataError::in_file(&self.path, message)
     }
+}
+
+/// A file that cannot be opened; of one that is not there, what may be meant.
+fn missing(path: &Path, why: &std::io::Error) -> DataError {
+    let near = (why.kind() == std::io::ErrorKind::NotFound).then(|| visa_opt::near_file(path)).flatten();
+    let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+    DataError::in_file(path, format_args!("{why}{near}"))
 }
 
 /// A checked header: the `byte_count(shape, dtype)` bytes from `offset` are in the file.

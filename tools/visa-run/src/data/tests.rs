@@ -324,6 +324,57 @@ fn npy_types_that_we_do_not_read_are_refused() {
     refused(load_npy(&record, DType::I32, &[1]), &["found npy dtype [('a', '<i4')"]);
 }
 
+#[test]
+fn what_a_header_says_twice_is_refused() {
+    let twice = npy("{'descr': '<i4', 'fortran_order': False, 'shape': (2,), 'shape': (1, 2)}", &[0; 8]);
+    refused(
+        load_npy(&twice, DType::I32, &[2]),
+        &["wrong npy header: `shape` is there 2 times, expected once"],
+    );
+    let twice = npy("{'descr': '<f4', \"descr\": '<i4', 'fortran_order': False, 'shape': (2,)}", &[0; 8]);
+    refused(load_npy(&twice, DType::I32, &[2]), &["`descr` is there 2 times"]);
+    let tensor =
+        |end: usize| format!("\"x\":{{\"dtype\":\"I8\",\"shape\":[{end}],\"data_offsets\":[0,{end}]}}");
+    let once = safetensors(&format!("{{{}}}", tensor(2)), &[1, 2]);
+    assert_eq!(load_safetensors(&once, DType::I8, &[2]), Ok(vec![1, 2]));
+    let twice = safetensors(&format!("{{{},{}}}", tensor(1), tensor(2)), &[1, 2]);
+    refused(load_safetensors(&twice, DType::I8, &[2]), &["wrong safetensors header: key `x` is there twice"]);
+}
+
+#[test]
+fn long_headers_are_shown_in_part() {
+    let fields: Vec<String> = (0..40).map(|at| format!("('f{at}', '<i4')")).collect();
+    let record = format!("{{'descr': [{}], 'fortran_order': False, 'shape': (1,)}}", fields.join(", "));
+    let found = load_npy(&npy(&record, &[0; 160]), DType::I32, &[1]).expect_err("a record");
+    assert!(found.contains("found npy dtype [('f0', '<i4')") && found.contains(" ... ("), "{found}");
+    assert!(found.len() < 300, "{found}");
+}
+
+#[test]
+fn a_missing_file_names_the_nearest_one() {
+    let files = Files::new();
+    let path = files.write("weights.npy", &[]);
+    let of = |name: &str| Array::read_npy(&path.with_file_name(name), u64::MAX).map_err(one_line);
+    refused(of("wieghts.npy"), &["did you mean `weights.npy`?"]);
+    assert!(!of("unlike_that.npy").expect_err("missing").contains("did you mean"));
+}
+
+#[test]
+fn wide_numbers_are_said_to_be_narrowed() {
+    let files = Files::new();
+    let of = |descr: &str, dtype| {
+        let path = files.write("x.npy", &npy_of(descr, "(1,)", &[0; 8]));
+        narrowing(&Source::Npy(path), dtype)
+    };
+    let float = of("<f8", DType::Bf16).expect("float64");
+    assert!(float.contains("float64 elements are rounded to the nearest `bf16`"), "{float}");
+    assert!(of("<f8", DType::I8).expect("float64").contains("must be an integer"));
+    assert!(of("<i8", DType::I32).expect("int64").contains("int64 elements become `i32`"));
+    assert_eq!(narrowing(&Source::Zeros, DType::I8), None);
+    let path = files.write("y.npy", &npy_of("<f4", "(1,)", &[0; 4]));
+    assert_eq!(narrowing(&Source::Npy(path), DType::Bf16), None);
+}
+
 /// Each would make a careless reader allocate, overflow, recurse or evaluate.
 #[test]
 fn lying_npy_headers_are_refused() {
