@@ -1,0 +1,85 @@
+//! Mutations that keep most of a text readable. Flipped bytes alone hardly get past the grammar; a number, a word or a
+//! line in another place gets to the verifiers and the lowering. The fuzzer's targets share this file.
+
+use std::ops::Range;
+
+/// Numbers at and around the limits of the machine and of the text.
+const NUMBERS: [u64; 20] =
+    [0, 1, 2, 3, 4, 7, 8, 9, 16, 32, 33, 64, 255, 256, 4096, 65536, 65537, 524_288, 1 << 32, i64::MAX as u64];
+
+/// Another text: a number, a word or a line in another place; `None` if there is nothing to change.
+pub fn change(text: &str, random: &mut Random) -> Option<String> {
+    if random.below(6) == 0 {
+        return change_lines(text, random);
+    }
+    let words = words(text);
+    let at = random.pick(&words)?.clone();
+    let is_number = text[at.clone()].bytes().all(|byte| byte.is_ascii_digit());
+    let new = if is_number && random.below(3) > 0 {
+        number(text[at.clone()].parse().unwrap_or(0), random).to_string()
+    } else {
+        let alike = |range: &&Range<usize>| is_number == text.as_bytes()[range.start].is_ascii_digit();
+        let same_kind: Vec<_> = words.iter().filter(alike).cloned().collect();
+        text[random.pick(&same_kind)?.clone()].to_owned()
+    };
+    Some(format!("{}{new}{}", &text[..at.start], &text[at.end..]))
+}
+
+/// Another number: one of the limits, or near or a multiple of the old one.
+fn number(old: u64, random: &mut Random) -> u64 {
+    match random.below(6) {
+        0 => old.wrapping_add(1),
+        1 => old.saturating_sub(1),
+        2 => old.wrapping_mul(2),
+        3 => old / 2,
+        _ => NUMBERS[random.below(NUMBERS.len())],
+    }
+}
+
+/// Drops, doubles or swaps lines.
+fn change_lines(text: &str, random: &mut Random) -> Option<String> {
+    let mut lines: Vec<&str> = text.lines().collect();
+    let (first, second) = (random.below(lines.len()), random.below(lines.len()));
+    let line = *lines.get(first)?;
+    match random.below(3) {
+        0 => drop(lines.remove(first)),
+        1 => lines.insert(second, line),
+        _ => lines.swap(first, second),
+    }
+    Some(lines.join("\n"))
+}
+
+/// Where the words and numbers stand.
+fn words(text: &str) -> Vec<Range<usize>> {
+    let is_word =
+        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'%' | b'@' | b'!' | b'#');
+    let mut words = Vec::new();
+    let mut start = 0;
+    for (at, byte) in text.bytes().chain([b' ']).enumerate() {
+        if !is_word(byte) {
+            if start < at {
+                words.push(start..at);
+            }
+            start = at + 1;
+        }
+    }
+    words
+}
+
+/// A xorshift generator: the same seed gives the same mutation.
+pub struct Random(pub u64);
+
+impl Random {
+    /// A number below `bound`; 0 for a bound of 0.
+    pub fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 16) as usize % bound.max(1)
+    }
+
+    /// One of some items; `None` of none.
+    pub fn pick<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
+        items.get(self.below(items.len()))
+    }
+}
