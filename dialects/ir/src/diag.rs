@@ -81,7 +81,7 @@ impl Diagnostic {
 }
 
 /// What messages count.
-const NOUNS: [&str; 31] = [
+const NOUNS: [&str; 30] = [
     "accesses",
     "addresses",
     "arguments",
@@ -96,7 +96,6 @@ const NOUNS: [&str; 31] = [
     "comparisons",
     "copies",
     "counters",
-    "cycles",
     "elements",
     "entries",
     "flits",
