@@ -100,8 +100,9 @@ fn the_least_budget_gives_a_kernel_or_says_that_it_was_too_little() {
 fn what_is_refused_whatever_the_budget_is_refused_as_before() {
     // No place holds so many elements.
     let text = KERNEL.replace("A = 8", "A = 16777216");
-    let refused =
-        |budget| choose(text, budget).err().map(|errors| (errors[0].code.clone(), errors[0].message.clone()));
+    let refused = |budget| {
+        choose(&text, budget).err().map(|errors| (errors[0].code.clone(), errors[0].message.clone()))
+    };
     assert_eq!(refused(200_000), refused(1 << 40));
     assert!(refused(1 << 40).is_some());
 }
