@@ -6,7 +6,7 @@
 //! mapping *share* E: their positions in E add up, and E is asked once, at the sum. Padding of E is met where the last part stands, and
 //! a sum that reaches the size of E is don't-care padding, as behind the end of an axis.
 //!
-//! Parts are of the same E if their operands are the same in normal form. Parts that stand side by side and count on make up one: that is
+//! Parts are of the same E if their operands are written alike, but for what does nothing. Parts that stand side by side and count on make up one: that is
 //! the book's `[E / n, E % n] = E` for every E, and most mappings are without shared parts once that is done.
 
 use std::sync::Arc;
