@@ -68,7 +68,7 @@ mod tests {
         for dtype in DTYPES.iter().map(|info| info.dtype) {
             let eight = elements(dtype);
             for length in 1..=64 {
-                let at_an_end = |first: &usize| *first == 0 || (first + length) % eight.len() == 0;
+                let at_an_end = |first: &usize| *first == 0 || (first + length).is_multiple_of(eight.len());
                 for first in (0..eight.len()).filter(at_an_end) {
                     let sum: f64 = (first..first + length).map(|at| eight[at % eight.len()]).sum();
                     assert_ne!(sum, 0.0, "{dtype}: {length} from {first}");
