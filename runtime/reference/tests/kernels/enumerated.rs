@@ -79,18 +79,30 @@ impl World {
                 table.iter().map(|&at| inner[at as usize].clone()).collect()
             }
             Expr::Slide(terms) => {
-                terms.iter().fold(vec![Cell::from([Index::new()])], |all, (term, stride)| {
-                    let (term, stride) = (self.cells(term), *stride as usize);
-                    let mut sums = padding(all.len() + (term.len() - 1) * stride);
-                    for (at, cell) in all.iter().enumerate() {
-                        for (step, own) in term.iter().enumerate() {
-                            sums[at + step * stride].extend(self.union(cell, own));
-                        }
-                    }
-                    sums
-                })
+                let terms: Vec<_> =
+                    terms.iter().map(|(term, stride)| (self.cells(term), *stride as usize)).collect();
+                self.sums(&terms)
             }
+            // `e1 * e2` is `$(e1 : size(e2), e2 : 1)`.
+            Expr::Outer(terms) => terms.iter().fold(vec![Cell::from([Index::new()])], |major, term| {
+                let minor = self.cells(term);
+                let size = minor.len();
+                self.sums(&[(major, size), (minor, 1)])
+            }),
         }
+    }
+
+    /// The positions of terms with their strides (book 03, "Sliding").
+    fn sums(&self, terms: &[(Vec<Cell>, usize)]) -> Vec<Cell> {
+        terms.iter().fold(vec![Cell::from([Index::new()])], |all, (term, stride)| {
+            let mut sums = vec![Cell::new(); all.len() + (term.len() - 1) * stride];
+            for (at, cell) in all.iter().enumerate() {
+                for (step, own) in term.iter().enumerate() {
+                    sums[at + step * stride].extend(self.union(cell, own));
+                }
+            }
+            sums
+        })
     }
 
     /// Both together; a coordinate past the end of its axis names nothing.
@@ -181,7 +193,7 @@ impl Maker<'_> {
         let made = match self.below(6) {
             0 | 1 if depth > 0 => {
                 let terms: Vec<Expr> = (0..2 + self.below(2)).map(|_| self.mapping(depth - 1)).collect();
-                Expr::Pair(terms)
+                if self.below(4) == 0 { Expr::Outer(terms) } else { Expr::Pair(terms) }
             }
             2 | 3 if depth > 0 => {
                 let inner = self.mapping(depth - 1);
@@ -496,10 +508,11 @@ fn every_constructor_is_made() {
             Expr::Slice { .. } => "slice",
             Expr::Gather { .. } => "table",
             Expr::Slide(_) => "sliding",
+            Expr::Outer(_) => "outer sum",
         };
         *seen.entry(own).or_default() += 1;
         match map {
-            Expr::Pair(terms) => terms.iter().for_each(|term| name(term, seen)),
+            Expr::Pair(terms) | Expr::Outer(terms) => terms.iter().for_each(|term| name(term, seen)),
             Expr::Slide(terms) => terms.iter().for_each(|(term, _)| name(term, seen)),
             Expr::Pad { inner, .. }
             | Expr::Resize { inner, .. }
@@ -514,5 +527,5 @@ fn every_constructor_is_made() {
     let mut maker = Maker { world: &world, random: Random(2), names: vec!["A", "S", "C", "D"] };
     let mut seen = BTreeMap::new();
     (0..900).for_each(|_| name(&maker.mapping(2), &mut seen));
-    assert!(seen.len() == 15 && seen.values().all(|&count| count > 3), "{seen:?}");
+    assert!(seen.len() == 16 && seen.values().all(|&count| count > 3), "{seen:?}");
 }
