@@ -130,9 +130,14 @@ fn singular(message: String) -> String {
 /// A text with the nouns behind each `1` in the singular; one word may stand between.
 fn ones(text: &str) -> String {
     let mut words: Vec<String> = text.split(' ').map(str::to_owned).collect();
-    for at in (0..words.len()).filter(|&at| words[at] == "1").collect::<Vec<_>>() {
+    // `1 of 1 elements differ` counts what differs.
+    let number = |word: &String| word.bytes().all(|byte| byte.is_ascii_digit());
+    let of_them = |at: usize| at > 1 && words[at - 1] == "of" && number(&words[at - 2]);
+    let counts = |at: &usize| words[*at] == "1" && !of_them(*at);
+    for at in (0..words.len()).filter(counts).collect::<Vec<_>>() {
         let between = words.get(at + 1).is_some_and(|word| {
-            word.bytes().all(|byte| byte.is_ascii_alphabetic()) && !JOINING.contains(&word.as_str())
+            let letters = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphabetic());
+            letters && !JOINING.contains(&word.as_str())
         });
         let own = (1..=1 + usize::from(between))
             .find_map(|ahead| Some((at + ahead, noun(words.get(at + ahead)?)?)));
@@ -210,6 +215,8 @@ mod tests {
             ("11 bytes, 0 bytes, 1.1 bytes", "11 bytes, 0 bytes, 1.1 bytes"),
             ("1 to 8 bytes", "1 to 8 bytes"),
             ("1 of elements", "1 of elements"),
+            ("1 of 1 elements differ", "1 of 1 elements differ"),
+            ("runs of 1 elements", "runs of 1 element"),
             ("the file `1 bytes` has 1 bytes", "the file `1 bytes` has 1 byte"),
             ("  1  bytes", "  1  bytes"),
         ] {

@@ -95,8 +95,12 @@ impl<'a> Gathers<'a> {
             let mapping = self.axes.alias(name).map_err(|error| error.message)?.clone();
             return self.replaced(&mapping, with);
         }
-        if matches!(map, Expr::Gather { .. }) {
-            return Ok(with(self, map)?.unwrap_or_else(|| map.clone()));
+        if let Expr::Gather { inner, table } = map {
+            return match **table {
+                // One entry is a slice, which is in the digits.
+                [entry] => Ok((**inner).clone().slice(entry).resize(1)),
+                _ => Ok(with(self, map)?.unwrap_or_else(|| map.clone())),
+            };
         }
         map.map_children(|child| self.replaced(child, with))
     }

@@ -103,7 +103,9 @@ impl Io {
 #[must_use]
 pub fn process(run: impl FnOnce(&[String], &mut Io) -> i32) -> ExitCode {
     let args = std::env::args_os().skip(1).map(|arg| {
-        let refused = |arg: std::ffi::OsString| format!("the argument {arg:?} is not UTF-8: rename the file");
+        let refused = |arg: std::ffi::OsString| {
+            format!("the argument {arg:?} is not UTF-8; if it names a file, rename that")
+        };
         arg.into_string().map_err(refused)
     });
     let started = args.collect::<Result<Vec<_>, _>>().and_then(|args| {

@@ -366,8 +366,9 @@ impl<'a> Session<'a> {
         if let Some(check) = check {
             let undefined =
                 if check.undefined > 0 { format!(", {} undefined", check.undefined) } else { String::new() };
+            let elements = if check.compared == 1 { "element" } else { "elements" };
             out.push_str(&format!(
-                "check: {} elements compared, {} differ{undefined}\n",
+                "check: {} {elements} compared, {} differ{undefined}\n",
                 check.compared, check.mismatches
             ));
             out.extend(check.fast.as_ref().map(ToString::to_string));

@@ -2,8 +2,9 @@
 
 use crate::cases::{Case, cases, passes};
 use crate::results::same_results;
-use rayon::prelude::*;
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 use visa_hw::program::Program;
 use visa_ir::context::Context;
 use visa_ir::module::Module;
@@ -47,6 +48,24 @@ fn tried(case: &Case, opening: &str) -> Result<Outcome, String> {
 /// So many of each.
 const NOT_RUN: [(&str, usize); 3] = [("s9-entries", 1), ("v3-slots", 2), ("v4-unsupported", 2)];
 
+/// The outcome of each case, on all cores. Not by rayon: a worker that waits for the interpreter's lanes would begin another case on top of
+/// its own, and a hundred of them overflow its stack.
+fn each(cases: &[Case], outcome: impl Fn(&Case) -> Outcome + Sync) -> Vec<Outcome> {
+    let next = AtomicUsize::new(0);
+    let take = || {
+        let numbers = std::iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
+        let mine = numbers.map_while(|number| Some((number, outcome(cases.get(number)?))));
+        mine.collect::<Vec<_>>()
+    };
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let mut outcomes: Vec<(usize, Outcome)> = thread::scope(|scope| {
+        let threads: Vec<_> = (0..cores).map(|_| scope.spawn(take)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().expect("no panic")).collect()
+    });
+    outcomes.sort_by_key(|(number, _)| *number);
+    outcomes.into_iter().map(|(_, outcome)| outcome).collect()
+}
+
 /// How kernels are opened, and which of them are tried.
 pub(crate) struct Opening {
     /// The pass.
@@ -71,7 +90,7 @@ impl Opening {
         let cases: Vec<Case> = cases().into_iter().filter(wanted).collect();
         println!("{}: {} kernels; those of {:?} with VISA_KERNELS=all", self.pass, cases.len(), self.large);
         let outcome = |case: &Case| tried(case, self.pass).unwrap_or_else(Outcome::Worse);
-        let outcomes: Vec<Outcome> = cases.par_iter().map(outcome).collect();
+        let outcomes = each(&cases, outcome);
         let (mut good, mut compared, mut faster, mut wrong) = (0, 0, 0, Vec::new());
         let mut not_run: BTreeMap<&str, usize> = BTreeMap::new();
         for (case, outcome) in cases.iter().zip(&outcomes) {
