@@ -171,8 +171,11 @@ fn tidy(expr: &Expr, axes: &Axes) -> Option<Expr> {
     })
 }
 
+/// Wholes by their text, each with the parts of it that a mapping has: strides and sizes.
+type Wholes = BTreeMap<String, (Expr, Vec<(u64, u64)>)>;
+
 /// The parts of composites with their step and size, by the composite's text; within a composite they are counted once.
-fn parts(expr: &Expr, axes: &Axes, found: &mut BTreeMap<String, (Expr, Vec<(u64, u64)>)>) {
+fn parts(expr: &Expr, axes: &Axes, found: &mut Wholes) {
     let Some((base, step, size)) = part(expr, axes) else {
         return expr.children().into_iter().for_each(|child| parts(child, axes, found));
     };

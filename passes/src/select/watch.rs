@@ -1,8 +1,11 @@
 //! Who is told how far choosing is. Nothing depends on it; only tools show it.
 
 /// Told of progress: units of work that are done, and most that there may be; nothing when choosing has ended.
+type Told = dyn Fn(Option<(u64, u64)>);
+
+/// Who is told, if anybody is.
 #[derive(Default)]
-pub struct Watch(Option<Box<dyn Fn(Option<(u64, u64)>)>>);
+pub struct Watch(Option<Box<Told>>);
 
 impl Watch {
     /// A watch that calls `told` at each unit of work and at the end.

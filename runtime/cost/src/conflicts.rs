@@ -113,11 +113,11 @@ mod tests {
         for (from, until) in (0..30).flat_map(|from| (from..35).map(move |until| (from, until))) {
             let found = readers.during(&slots, from, until);
             assert!(found.is_sorted_by_key(|&at| slots[at].start));
-            for at in 0..40 {
-                let runs = at % 3 != 0 && slots[at].start < until && slots[at].end > from;
+            for (at, slot) in slots.iter().enumerate() {
+                let runs = at % 3 != 0 && slot.start < until && slot.end > from;
                 let listed = found.contains(&at);
                 assert!(listed || !runs, "{at} in {from}..{until}");
-                assert!(!listed || slots[at].start < until);
+                assert!(!listed || slot.start < until);
             }
         }
         assert!(Readers::of(std::iter::empty(), &slots).during(&slots, 0, 9).is_empty());

@@ -85,8 +85,13 @@ mod tests {
         let region = |seed: &mut u64| {
             let (start, length) = (random(seed) % 12, random(seed) % 3);
             let slices = random(seed) % 2..2;
-            let space = if random(seed) % 2 == 0 { Space::Dm } else { Space::Hbm };
-            Region { space, write: random(seed) % 2 == 0, bytes: start..start + length, slices: vec![slices] }
+            let space = if random(seed).is_multiple_of(2) { Space::Dm } else { Space::Hbm };
+            Region {
+                space,
+                write: random(seed).is_multiple_of(2),
+                bytes: start..start + length,
+                slices: vec![slices],
+            }
         };
         let regions = (0..random(seed) % 3).map(|_| region(seed)).collect();
         Work { regions, ..work(resource, random(seed) % 4) }
