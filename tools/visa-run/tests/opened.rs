@@ -29,7 +29,7 @@ fn opened_kernels_are_as_fast_as_written_and_mean_the_same() {
             "top_k",
         ],
         unknown: &["lane_copies @running", "reduce_scatter @"],
-        least: 340,
+        least: 120,
     };
     opening.is_as_good();
 }
@@ -64,7 +64,7 @@ fn kernels_with_open_places_are_as_fast_as_written_and_mean_the_same() {
             "w4-",
         ],
         unknown: &["lane_copies @running", "padded_rows @single", "reduce_scatter @"],
-        least: 310,
+        least: 110,
     };
     opening.is_as_good();
 }
