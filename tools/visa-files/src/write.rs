@@ -41,10 +41,10 @@ pub fn write(
 }
 
 /// Writes `bytes` to the file called `name` in `folder`, and nowhere else: whatever wrote the name is not trusted with a path, and
-/// a symbolic link of that name is refused. Otherwise as [`write`].
+/// a symbolic link of that name is refused. Otherwise as [`write()`].
 ///
 /// # Errors
-/// As [`write`]; a name that is no [plain one](is_plain_name).
+/// As [`write()`]; a name that is no [plain one](is_plain_name).
 pub fn write_in(folder: &Path, name: &str, interrupts: Option<&Interrupts>, bytes: &[u8]) -> io::Result<()> {
     if !is_plain_name(name) {
         return refuse("it is not the plain name of a file");
