@@ -23,6 +23,7 @@ use std::ops::ControlFlow;
 
 use crate::axes::{Axes, AxisId, Skew};
 use crate::carry::{Part, settle};
+use crate::effort::count_effort;
 use crate::error::MapError;
 use crate::expr::{Expr, PadKind, Side};
 
@@ -354,6 +355,7 @@ impl Map {
         if i >= self.size {
             return None;
         }
+        count_effort(1);
         let mut found = vec![Index::new()];
         Some(match self.walk(i, &mut found) {
             ControlFlow::Break(kind) => Cell::Pad(kind),

@@ -49,6 +49,7 @@ use std::fmt;
 use crate::axes::{Axes, AxisId, MAX_SIZE};
 use crate::carry::settle;
 use crate::cell::{Cell, Index};
+use crate::effort::count_effort;
 use crate::error::MapError;
 use crate::expr::{Expr, PadKind, Side};
 use crate::placement::place;
@@ -471,6 +472,7 @@ impl Digits {
 
     /// What position `i` holds; `None` from `size` on.
     pub fn cell(&self, mut i: u64) -> Option<Cell> {
+        count_effort(1);
         let mut weight = self.size();
         if i >= weight {
             return None;

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::axes::{Axes, MAX_SIZE};
+use crate::effort::count_effort;
 use crate::error::{MapError, quote};
 
 /// What a padding position demands, from strict to loose.
@@ -300,6 +301,7 @@ impl Expr {
 
     /// Its positions, and how many indices may share one.
     fn extent(&self, axes: &Axes) -> Result<Extent, MapError> {
+        count_effort(1);
         let alone = |size: u64| Extent { size, shared: 1 };
         Ok(match self {
             Expr::Axis(name) => alone(axes.size(axes.resolve(name)?)),

@@ -16,6 +16,7 @@ mod complement;
 mod compose;
 mod digits;
 mod divide;
+mod effort;
 mod equal;
 mod error;
 mod expr;
@@ -51,6 +52,7 @@ pub use complement::{ComplementError, complement};
 pub use compose::compose;
 pub use digits::{Digit, Digits, DigitsError, Offset, Ragged, digits};
 pub use divide::{DivideError, Division, Pace, Step, Walk, digit_text, divide, divide_exact, step_text};
+pub use effort::{count_effort, effort};
 pub use equal::{
     ENUMERATION_BOUND, Equality, Refinement, Tier, decide, equal, first_missing, first_unlike, refines,
 };

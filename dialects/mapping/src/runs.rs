@@ -26,6 +26,7 @@ use std::rc::Rc;
 use crate::axes::{Axes, AxisId};
 use crate::carry::settle;
 use crate::cell::Index;
+use crate::effort::count_effort;
 use crate::expr::{Expr, PadKind, Side};
 
 /// Most runs that a mapping is taken apart into.
@@ -171,6 +172,7 @@ struct Builder<'a> {
 impl Builder<'_> {
     fn node(&mut self, kind: Kind, len: u64) -> Result<Run, NoRuns> {
         self.made += 1;
+        count_effort(1);
         if self.made > self.most {
             return Err(NoRuns::Nodes);
         }
@@ -531,6 +533,7 @@ impl Comparison<'_> {
     /// The first position where the relation does not hold between two runs of one length.
     fn compare(&mut self, left: &Placed, right: &Placed) -> Result<Option<u64>, NoRuns> {
         self.steps += 1;
+        count_effort(1);
         if self.steps > MAX_RUN_STEPS {
             return Err(NoRuns::Steps);
         }

@@ -8,15 +8,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use visa_ir::context::AttrId;
 use visa_ir::decl::ClauseDecl;
 use visa_ir::diag::Diagnostic;
-use visa_ir::module::{OpId, OpRef};
+use visa_ir::module::{OpId, OpRef, ValueId};
 use visa_ir::open::{self, Opening};
 use visa_ir::verify::Analysis;
 use visa_mapping::attrs::MAP;
-use visa_mapping::facts::DeclaredAxes;
+use visa_mapping::facts::{DeclaredAxes, Support};
 use visa_mapping::ops::transfer::TO_DM;
-use visa_mapping::{Axes, AxisId, Dim, Expr, Tensor, digits, operand};
+use visa_mapping::{Axes, AxisId, Dim, Expr, Tensor, digits, operand, skewed_axes};
 use visa_stream::ops::{commit, commit_packed, fetch};
 use visa_stream::ops::contract::{ACCUMULATE_DECL, CONTRACT_DECL};
+use visa_stream::ops::store::TO_VRF;
 use visa_stream::ops::switch;
 use visa_stream::inter_slice::Reduction;
 use visa_stream::ops::vector_inter;
@@ -30,7 +31,8 @@ pub static PASS: Pass = Pass {
           contraction sums or a reduction between slices reduces, and `slice` what a switch brings to each slice. A contraction that sums a part of an axis stays \
           as it is, and so do its fetch, that of a stream whose flits are packed by counts or a filter, the slices behind a reduction between \
           them where anything but a transfer reads the result, and the layout of a commit that leaves elements out, \
-          starts within an axis, writes values that run along the stream, or is read by nothing. A stream that ends nowhere stays. The place of a \
+          starts within an axis, writes values that run along the stream, or is read by nothing. The layout of a register file stays that holds copies in which \
+          values run, and so does all that is written of what names a skewed axis, with the loads that it is made of. A stream that ends nowhere stays. The place of a \
           tensor stays of which a load moves a part, or elements one by one, that a result is made of which nothing reads, or of which slices hold a part \
           of an axis that is reduced in each.",
     options: &[
@@ -52,20 +54,23 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     let (addresses, configurations, places) =
         (cx.options.bool("addresses"), cx.options.bool("configurations"), cx.options.bool("places"));
     let axes = DeclaredAxes::build(cx.ctx, cx.module).0;
+    let support = Support::build(cx.ctx, cx.module);
     let (mut stated, mut kept) = (Vec::new(), Vec::new());
     let pipelines = in_pipelines(cx.ctx, cx.module);
     if configurations {
         for id in cx.module.walk_all() {
             let op = cx.module.op(cx.ctx, id);
             stated.extend(said_by_others(op, &axes));
-            kept.extend(meant(op, &axes));
+            kept.extend(meant(op, &axes, &support));
         }
     }
     cx.count("stated", stated.len() as u64);
     stated.into_iter().for_each(|(id, name, value)| cx.module.set_clause(id, name, Some(value)));
     for id in cx.module.walk_all() {
         let op = cx.module.op(cx.ctx, id);
-        kept.extend(decided_by_place(op, &axes).into_iter().flat_map(|load| PLACE.map(|name| (load, name))));
+        let place = if is_turned(op, &axes) { &CLAUSES[..] } else { &PLACE[..] };
+        let loads = decided_by_place(op, &axes).into_iter();
+        kept.extend(loads.flat_map(|load| place.iter().map(move |&name| (load, name))));
     }
     let mut opened = 0;
     let wanted = |op: OpRef<'_>, clause: &ClauseDecl| {
@@ -107,8 +112,18 @@ fn said_by_others(op: OpRef<'_>, axes: &Axes) -> Option<(OpId, &'static str, Att
     None
 }
 
+/// Whether what an operation makes is written in a skewed axis: which elements each chip or slice takes.
+fn is_turned(op: OpRef<'_>, axes: &Axes) -> bool {
+    op.result_type::<Tensor>(0).is_some_and(|result| !skewed_axes(&result, axes).is_empty())
+}
+
 /// Clauses of an operation that say what it means.
-fn meant(op: OpRef<'_>, axes: &Axes) -> Vec<(OpId, &'static str)> {
+fn meant(op: OpRef<'_>, axes: &Axes, support: &Support) -> Vec<(OpId, &'static str)> {
+    if is_turned(op, axes) {
+        let clauses = op.decl().map_or(&[][..], |decl| decl.clauses).iter();
+        let configurations = clauses.filter(|clause| clause.opening == Opening::Configuration);
+        return configurations.map(|clause| (op.id, clause.name)).collect();
+    }
     if op.is(&switch::DECL) && drops(op, axes) {
         return vec![(op.id, "slice"), (op.id, "time")];
     }
@@ -117,6 +132,9 @@ fn meant(op: OpRef<'_>, axes: &Axes) -> Vec<(OpId, &'static str)> {
     }
     if op.is(&TO_DM) && loads_a_part(op, axes) {
         return CLAUSES.map(|name| (op.id, name)).into();
+    }
+    if op.is(&TO_VRF) && runs_in_copies(op, axes, support) {
+        return vec![(op.id, "element")];
     }
     if op.is(&fetch::DECL) && decides(op, axes) {
         return vec![(op.id, "time"), (op.id, "packet")];
@@ -145,10 +163,10 @@ fn meant(op: OpRef<'_>, axes: &Axes) -> Vec<(OpId, &'static str)> {
 /// In which part of data memory a tensor lies; what each part holds may be in another order.
 const PLACE: [&str; 2] = ["cluster", "slice"];
 
-/// The loads whose place an operation's result depends on: nothing reads it, or slices hold a part of the axis that it reduces in each.
+/// The loads whose place an operation's result depends on: nothing reads it, an axis is skewed by what chips or slices hold, or slices hold a part of the axis that it reduces in each.
 fn decided_by_place(op: OpRef<'_>, axes: &Axes) -> BTreeSet<OpId> {
     let ends = op.name().starts_with("stream.") && is_unread(op);
-    if !ends && !reduces_a_part(op, axes) {
+    if !ends && !reduces_a_part(op, axes) && !is_turned(op, axes) {
         return BTreeSet::new();
     }
     let (mut seen, mut values) = (BTreeSet::new(), op.operands().to_vec());
@@ -202,6 +220,18 @@ fn runs(commit: OpRef<'_>) -> bool {
         op = own.operand_def(0);
     }
     false
+}
+
+/// Whether a register file holds copies along axes that its tensor does not depend on, and values run in it: in each copy by themselves, so the copies
+/// say along what the stream does not run.
+fn runs_in_copies(load: OpRef<'_>, axes: &Axes, support: &Support) -> bool {
+    let written_back = |&file: &ValueId| {
+        let users = load.module.uses(file).iter().map(|&user| load.other(user));
+        users.into_iter().any(|user| user.attr("write_back").is_some())
+    };
+    let (Some(element), Some(&stream)) = (load.body::<Expr>("element"), load.operands().first()) else { return false };
+    let copies = element.axis_names(axes).iter().any(|name| !support.depends(stream, name));
+    copies && load.results().iter().any(written_back)
 }
 
 /// The axes that a reduction between slices reduces, each whole, where the slices behind it are of no meaning to what reads the result.

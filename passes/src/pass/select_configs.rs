@@ -48,8 +48,8 @@ pub static PASS: Pass = Pass {
             name: "budget",
             kind: OptionKind::Int,
             default: DEFAULT,
-            doc: "most work for the whole module: candidates that are proposed, and those that are verified, lowered and priced; then the cheapest that \
-                  was found is kept, and a warning says what was left out",
+            doc: "most work for the whole module, in units of about 15 microseconds: a candidate that is proposed is one, one that is verified, lowered and \
+                  priced one or more; then the cheapest that was found is kept, and a warning says what was left out",
         },
         OptionDecl {
             name: "dump",
@@ -72,7 +72,7 @@ pub static PASS: Pass = Pass {
         ("saturated", "pipelines for which the rules had nothing more to say"),
         ("node-limit", "pipelines whose e-graph reached its bound"),
         ("budget-limit", "functions of which the budget left something out"),
-        ("budget-spent", "candidates that were proposed, and those that were verified, lowered and priced, of choices that are not kept too"),
+        ("budget-spent", "units of work: candidates that were proposed, verified, lowered and priced, of choices that are not kept too"),
         ("exchanged", "contractions whose operands changed places: the register file holds what was to stream by"),
         ("shared", "pipelines that share tensors whose layout is open: extracted together, as a graph, by an integer program; the others as trees"),
         ("layouts", "layouts of these tensors"),
@@ -154,7 +154,7 @@ fn budget(cx: &PassCx<'_>) -> Result<Budget, Vec<Diagnostic>> {
     match u64::try_from(written) {
         Ok(most @ 1..) => Ok(Budget::new(most, cx.ctx.data())),
         Ok(0) | Err(_) => {
-            let message = format!("found `budget={written}`, expected at least one candidate");
+            let message = format!("found `budget={written}`, expected at least one unit of work");
             let error = Diagnostic::error("select-configs", Span::default(), message);
             Err(vec![error.fix(format!("leave it out for {DEFAULT}"))])
         }

@@ -5,9 +5,13 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use visa_ir::span::Span;
+use visa_mapping::effort;
 
-/// Units of work of the option `budget`, if it is not given: about 10 s (docs/choosing.md has the measurements).
-pub const DEFAULT: &str = "200000";
+/// Units of work of the option `budget`, if it is not given: about 10 s (docs/benchmarks.md has the measurements).
+pub const DEFAULT: &str = "300000";
+
+/// So many terms, runs and positions that the mapping algebra looks at are a unit: most candidates take fewer.
+const EFFORT: u64 = 200;
 
 /// One in so many units comes on top, for what has nothing legal yet when the budget ends.
 const RESERVE: u64 = 4;
@@ -16,7 +20,8 @@ const RESERVE: u64 = 4;
 pub const WIDTH: usize = 6;
 
 /// The work that a module may be, and what it was so far. A candidate is a unit when it is proposed, and one more when it is verified, lowered and
-/// priced. What is remembered of an earlier question is no work.
+/// priced. Where mappings are long or have to be compared position by position, it is as many more as that takes. What is remembered of an earlier question is
+/// no work.
 pub struct Budget {
     most: u64,
     spent: Cell<u64>,
@@ -96,6 +101,14 @@ impl Budget {
         self.watch.tell(Some((self.spent.get().min(self.most), self.most)));
     }
 
+    /// Does some work, and counts what the mapping algebra looks at for it.
+    pub fn charge<T>(&self, work: impl FnOnce() -> T) -> T {
+        let before = effort();
+        let made = work();
+        self.spend(effort().wrapping_sub(before) / EFFORT);
+        made
+    }
+
     /// Whether the budget has ended: whoever has something legal keeps it.
     #[must_use]
     pub fn ended(&self) -> bool {
@@ -138,5 +151,21 @@ impl Budget {
     /// Takes what was cut since this was asked last.
     pub fn take_cut(&self) -> BTreeSet<Cut> {
         self.cut.take()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use visa_mapping::count_effort;
+
+    #[test]
+    fn long_work_is_several_units() {
+        let budget = Budget::unlimited();
+        assert_eq!(budget.charge(|| 7), 7);
+        budget.charge(|| count_effort(EFFORT - 1));
+        assert_eq!(budget.spent(), 0);
+        budget.charge(|| count_effort(3 * EFFORT));
+        assert_eq!(budget.spent(), 3);
     }
 }

@@ -265,7 +265,7 @@ fn candidates(scratch: &Scratch<'_>, rules: &RuleSet, aim: &Aim, stage: usize) -
     let mut found: Vec<Candidate> = seed.cloned().into_iter().collect();
     let mut known: HashSet<Clauses> = found.iter().map(|(_, clauses)| clauses.clone()).collect();
     let written: Vec<Proposal> = seed.map(|(_, seed)| proposal(op, seed)).into_iter().collect();
-    let proposals = rules.proposals(&site, &written);
+    let proposals = scratch.budget().charge(|| rules.proposals(&site, &written));
     scratch.budget().spend(proposals.found.len() as u64);
     let held = must_hold(&site);
     let holds_all = |proposal: &Proposal| held.is_empty() || held.is_subset(&proposed(&site, proposal));

@@ -440,14 +440,14 @@ impl Group<'_> {
         digits.retain(|digit| digit.extent > 1);
         let flit = tensor.dtype.elements(self.machine.limits.flit_bytes);
         let mut rows = digits.clone();
+        // A row of one element is as long as it is in HBM: padding that both sides have moves along.
+        rows.extend(layout.iter().next().filter(|row| digits.is_empty() && row.axis.is_none()));
         let row = rows.first_mut().filter(|row| !row.live.is_multiple_of(flit));
-        let padded = match row {
-            Some(row) => {
-                row.extent = row.live.next_multiple_of(flit);
-                mapping(rows.iter().rev(), self.axes)
-            }
-            None => None,
-        };
+        let is_short = row.is_some();
+        if let Some(row) = row.filter(|row| row.axis.is_some()) {
+            row.extent = row.live.next_multiple_of(flit);
+        }
+        let padded = if is_short { mapping(rows.iter().rev(), self.axes) } else { None };
         let count = digits.iter().map(|digit| digit.live).product();
         let (element, bytes) = (mapping(digits.iter().rev(), self.axes)?, tensor.bytes(count)?);
         Some(Held { element, padded, count, bytes, digits })

@@ -109,7 +109,7 @@ fn open_decls(op: OpRef<'_>) -> impl Iterator<Item = &'static ClauseDecl> {
 fn none_in_time(ops: &[OpRef<'_>], graph: &Graph, budget: &Budget) -> Diagnostic {
     let reached = graph.classes.iter().map(|class| class.stage + 1).max().unwrap_or(0).min(ops.len() - 1);
     let message = format!(
-        "the budget ({} candidates) ended before a legal configuration of this pipeline was found: none of `{}` yet",
+        "the budget ({} units of work) ended before a legal configuration of this pipeline was found: none of `{}` yet",
         budget.most(),
         ops[reached].name()
     );
@@ -125,7 +125,8 @@ fn more(budget: &Budget) -> String {
 
 /// An error, with what to do about the budget that had ended by then.
 pub fn ended(error: Diagnostic, budget: &Budget) -> Diagnostic {
-    let note = format!("the budget ({} candidates) ended; places that were not tried may do", budget.most());
+    let note =
+        format!("the budget ({} units of work) ended; places that were not tried may do", budget.most());
     let fix = format!("{}, or write `cluster`, `slice` and `element` of the tensors", more(budget));
     Diagnostic { code: BUDGET.to_owned(), ..error }.note(note, None).fix(fix)
 }
@@ -137,7 +138,7 @@ pub fn cut(function: Span, budget: &Budget) -> Option<Diagnostic> {
         return None;
     }
     let message = format!(
-        "choosing stopped at its budget ({} candidates, option `budget`): the cheapest that was found is kept",
+        "choosing stopped at its budget ({} units of work, option `budget`): the cheapest that was found is kept",
         budget.most()
     );
     let warning = Diagnostic { severity: Severity::Warning, ..Diagnostic::error(BUDGET, function, message) };

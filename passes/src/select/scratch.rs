@@ -257,8 +257,8 @@ impl<'a> Scratch<'a> {
         let (tried, id) = (&self.means.tried, self.chain[self.stages.len()]);
         clauses.iter().for_each(|&(name, value)| self.module.set_clause(id, name, value));
         let (made, past) = match self.moment() {
-            Some(moment) => tried.verdict(moment, clauses, || self.made(id))?,
-            None => (Rc::new(self.made(id)?), Past::default()),
+            Some(moment) => tried.verdict(moment, clauses, || self.charged(id))?,
+            None => (Rc::new(self.charged(id)?), Past::default()),
         };
         let of = (made.results[0].0, made.time);
         let support = Rc::make_mut(&mut self.support);
@@ -302,9 +302,15 @@ impl<'a> Scratch<'a> {
         results.into_iter().zip(types).for_each(|(value, &ty)| self.module.set_type(value, ty));
     }
 
+    /// What the next operation comes to with the clauses that it has now; that is work.
+    fn charged(&mut self, id: OpId) -> Result<Made, Diagnostic> {
+        let budget = self.means.budget;
+        budget.spend(1);
+        budget.charge(|| self.made(id))
+    }
+
     /// What the next operation comes to with the clauses that it has now.
     fn made(&mut self, id: OpId) -> Result<Made, Diagnostic> {
-        self.means.budget.spend(1);
         let op = self.module.op(self.ctx, id);
         let (decl, infer) = op.decl().and_then(|decl| Some((decl, decl.infer?))).ok_or_else(|| {
             op.error("C0", format!("the type of `{}` does not follow from its clauses", op.name()))

@@ -28,7 +28,6 @@ fn opened_kernels_are_as_fast_as_written_and_mean_the_same() {
             "time_broadcast",
             "top_k",
         ],
-        unknown: &["lane_copies @running", "reduce_scatter @"],
         least: 120,
     };
     opening.is_as_good();
@@ -63,7 +62,6 @@ fn kernels_with_open_places_are_as_fast_as_written_and_mean_the_same() {
             "w2-",
             "w4-",
         ],
-        unknown: &["lane_copies @running", "padded_rows @single", "reduce_scatter @"],
         least: 110,
     };
     opening.is_as_good();

@@ -2,7 +2,7 @@
 //! once where loops and digits agree, or else position by position, which also says what is wrong.
 
 use crate::plan::{Loop, Plan, PlanError};
-use visa_mapping::{Cell, Digits, Expr, Pace, PadKind};
+use visa_mapping::{Cell, Digits, Expr, Pace, PadKind, count_effort};
 
 /// What stands in data memory where a plan writes.
 pub(super) struct Held<'a> {
@@ -121,6 +121,9 @@ fn within(digits: &Digits, mut at: u64) -> bool {
     })
 }
 
+/// So many positions that are only marked are as much work as one whose element is looked up.
+const POSITIONS: u64 = 16;
+
 /// Of each position up to `room` whether a plan writes it; none twice, and none from there on.
 fn positions(
     plan: &Plan,
@@ -128,6 +131,7 @@ fn positions(
     element: &Expr,
     others: &dyn Fn() -> String,
 ) -> Result<Vec<bool>, PlanError> {
+    count_effort(room / POSITIONS);
     let mut written = vec![false; usize::try_from(room).unwrap_or(usize::MAX)];
     let mut counts = vec![0; plan.loops.len()];
     let mut at = plan.base;

@@ -73,8 +73,6 @@ pub(crate) struct Opening {
     /// Files whose kernels have so much to choose from that they take long, by how their names begin: tried with `VISA_KERNELS=all`, or with
     /// `VISA_KERNELS=word` if their name holds the word.
     pub(crate) large: &'static [&'static str],
-    /// Kernels for which nothing is chosen yet, by how their names begin (docs/choosing.md).
-    pub(crate) unknown: &'static [&'static str],
     /// How many kernels there are at least without those: a wrong path must not pass for a good result.
     pub(crate) least: usize,
 }
@@ -127,10 +125,6 @@ impl Opening {
                 Outcome::Worse(what) => wrong.push((case.name.as_str(), what)),
             }
         }
-        let unknown = |name: &str| self.unknown.iter().any(|unknown| name.starts_with(unknown));
-        let (not_chosen, wrong): (Vec<_>, Vec<_>) = wrong.into_iter().partition(|(name, _)| unknown(name));
-        let expected = cases.iter().filter(|case| unknown(&case.name)).count();
-        assert_eq!(not_chosen.len(), expected, "chosen by now, of {:?}: {not_chosen:?}", self.unknown);
         not_run.retain(|file, count| !NOT_RUN.contains(&(file, *count)));
         assert!(not_run.is_empty(), "functions that cannot be run as they are written: {not_run:?}");
         println!("{good} of {} kernels, {compared} compared, {faster} faster, none slower", cases.len());
