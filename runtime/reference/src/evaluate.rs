@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 use visa_ir::context::Context;
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::{Module, OpRef, ValueId};
 use visa_ir::span::Span;
 use visa_ir::verify::Analysis;
@@ -257,8 +257,10 @@ impl Run<'_> {
             let (value, entry) = (to_f64(tensor.dtype, bits), pattern(tensor.dtype, bits));
             let place = if index.is_empty() { String::new() } else { format!(" at {}", index.join(", ")) };
             let count = table.entries.len();
-            let message =
-                format!("the element{place} is {value}, index {entry}, outside the table of {count} values");
+            let message = format!(
+                "the element{place} is {value}, index {entry}, outside the table of {}",
+                counted(count, "value")
+            );
             return Err(Diagnostic::error("outside-table", op.clause_span("table"), message));
         }
         Ok(())
