@@ -56,6 +56,9 @@ impl From<SeqError> for AccessError {
     }
 }
 
+/// The code of a fetch that no access size of its context fits.
+pub const FETCH_SIZE: &str = "fetch-size";
+
 /// The machine's limits for a sequencer whose accesses have one of `sizes` bytes.
 #[must_use]
 pub fn limits(machine: &Machine, sizes: &[u64]) -> SequencerLimits {
@@ -255,7 +258,7 @@ fn access_size(packet: u64, run: u64, sizes: &[u64]) -> Result<u64, AccessError>
             counted(run, "contiguous byte"),
             listed(sizes)
         );
-        AccessError::Size { code: "fetch-size", message }
+        AccessError::Size { code: FETCH_SIZE, message }
     })
 }
 

@@ -306,8 +306,8 @@ fn verify_stash(op: OpRef<'_>, index: usize, stash: &Tensor, cx: &VerifyCx<'_>) 
     }
     // Packets of which the upper lanes are padding, or have been.
     let (stashed, now): (Expr, Expr) = (stash.dim(Dim::Packet), source.dim(Dim::Packet));
-    let lanes = |map: &Expr| map.size(axes).unwrap_or(0);
-    let common = lanes(&stashed).min(lanes(&now));
+    let (Ok(stashed_lanes), Ok(lanes)) = (stashed.size(axes), now.size(axes)) else { return regrouped };
+    let common = stashed_lanes.min(lanes);
     let live = |map: &Expr| plan::digits_of(map, axes).ok().and_then(|digits| digits.live_count());
     let lower = (stashed.resize(common), now.clone().resize(common));
     if live(&now).is_none() || live(&now) != live(&lower.1) {
