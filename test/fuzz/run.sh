@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.."
 
 seconds=${1:-60}
 targets=("${@:2}")
-if [ ${#targets[@]} -eq 0 ]; then targets=(parse lower mapping); fi
+if [ ${#targets[@]} -eq 0 ]; then targets=(parse lower mapping select allocate plan_vector data); fi
 
 seeds=$(mktemp -d)
 trap 'rm -rf "$seeds"' EXIT
@@ -28,6 +28,14 @@ done
 # For the target `mapping`: every mapping of the tests, two lines a seed.
 grep -rhoE '\[[][A-Za-z0-9_ /%=#@{}!$(),:'"'"']*\]' test --include='*.visa' | sort -u | paste -d '\n' - - |
     split -l 2 - "$seeds/mapping."
+# For the target `data`: a small file of each kind, 8 times 16 ones of f32.
+ones() { for _ in $(seq 128); do printf '\000\000\200\077'; done; }
+npy="{'descr': '<f4', 'fortran_order': False, 'shape': (8, 16), }"
+{ printf '\223NUMPY\001\000\075\000%s\n' "$npy"; ones; } >"$seeds/data.npy"
+header='{"x":{"dtype":"F32","shape":[8,16],"data_offsets":[0,512]}}'
+{ printf '\073\000\000\000\000\000\000\000%s' "$header"; ones; } >"$seeds/data.safetensors"
+echo '{"name": "other", "topology": {"max_chips": 8, "clusters_per_chip": 2, "slices_per_cluster": 256, "dmns_per_pe": 2}}' \
+    >"$seeds/data.json"
 
 export RUSTC_BOOTSTRAP=1
 for target in "${targets[@]}"; do

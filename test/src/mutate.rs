@@ -14,15 +14,44 @@ pub fn change(text: &str, random: &mut Random) -> Option<String> {
     }
     let words = words(text);
     let at = random.pick(&words)?.clone();
-    let is_number = text[at.clone()].bytes().all(|byte| byte.is_ascii_digit());
-    let new = if is_number && random.below(3) > 0 {
-        number(text[at.clone()].parse().unwrap_or(0), random).to_string()
-    } else {
-        let alike = |range: &&Range<usize>| is_number == text.as_bytes()[range.start].is_ascii_digit();
-        let same_kind: Vec<_> = words.iter().filter(alike).cloned().collect();
-        text[random.pick(&same_kind)?.clone()].to_owned()
-    };
-    Some(format!("{}{new}{}", &text[..at.start], &text[at.end..]))
+    let old = &text[at.clone()];
+    if random.below(3) > 0
+        && let Ok(old) = old.parse()
+    {
+        return Some(replaced(text, at, &number(old, random).to_string()));
+    }
+    // Most words are only understood where others of their kind are.
+    let any = random.below(8) == 0;
+    let alike: Vec<_> =
+        words.iter().filter(|range| any || kind(&text[(*range).clone()]) == kind(old)).cloned().collect();
+    let other = random.pick(&alike)?.clone();
+    let changed = replaced(text, at.clone(), &text[other.clone()]);
+    // Half of the time the two change places: the terms of a mapping in another order, for one.
+    match random.below(2) {
+        0 if other.start > at.end => {
+            let by = |place: usize| place + other.len() - at.len();
+            Some(replaced(&changed, by(other.start)..by(other.end), old))
+        }
+        0 if other.end < at.start => Some(replaced(&changed, other, old)),
+        _ => Some(changed),
+    }
+}
+
+/// The text with another word in a place.
+fn replaced(text: &str, at: Range<usize>, new: &str) -> String {
+    format!("{}{new}{}", &text[..at.start], &text[at.end..])
+}
+
+/// What a word may be: a number, an operation, a name with a sigil, an axis, or a word of a clause.
+fn kind(word: &str) -> char {
+    let first = word.chars().next().unwrap_or(' ');
+    match first {
+        '0'..='9' => '0',
+        'A'..='Z' => 'A',
+        'a'..='z' if word.contains('.') => '.',
+        'a'..='z' => 'a',
+        sigil => sigil,
+    }
 }
 
 /// Another number: one of the limits, or near or a multiple of the old one.

@@ -5,36 +5,37 @@
 //! `VISA_SEED` for other mutants and a test's name for one of them; docs/benchmarks.md has the last one.
 
 use std::fs;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use visa_opt::{Io, Tool};
+use visa_test::checks::{self, ALLOCATED, AS_WRITTEN, CHOSEN, Outcome, PLACED, PLANNED};
 use visa_test::mutate::{Random, change};
 
 /// Mutants of each kind in a run without `VISA_MUTANTS`.
 const SMOKE: u64 = 25;
 
-/// Most mutations of a mutant.
+/// Most mutations of a mutant that may be anything.
 const MOST_CHANGES: usize = 3;
+
+/// Most mutations that are tried on a mutant that is to be taken.
+const MOST_TRIED: usize = 12;
 
 /// Longest seed, in bytes.
 const MOST_BYTES: usize = 3000;
-
-/// Most combinations of all axes of a kernel that is run.
-const MOST_POINTS: u64 = 1 << 19;
-
-/// What a tool must never say: of a panic, and of a pass that breaks its promise.
-const NEVER: [&str; 3] = ["panicked", "a mistake in the pass", "the lowering is wrong"];
 
 fn variable(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
-/// Calls `run` for each mutant: its number, and where chance comes from.
-fn mutants(run: impl Fn(u64, &mut Random)) {
-    for number in 0..variable("VISA_MUTANTS", SMOKE) {
+/// Calls `run` for each mutant: its number, and where chance comes from. A kind of which hardly any mutant is compared tests nothing.
+fn mutants(kind: &str, run: impl Fn(u64, &mut Random) -> Outcome) {
+    let count = variable("VISA_MUTANTS", SMOKE);
+    let mut outcomes = [0; 3];
+    for number in 0..count {
         let seed = variable("VISA_SEED", 2026).wrapping_mul(1 << 32).wrapping_add(number);
-        run(number, &mut Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1));
+        outcomes[run(number, &mut Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)) as usize] += 1;
     }
+    let [refused, taken, compared] = outcomes;
+    println!("{kind}: {count} mutants, {refused} refused, {taken} taken, {compared} compared");
+    assert!(compared >= count / 10, "{kind}: {compared} of {count} mutants were compared");
 }
 
 /// The modules of the files below a folder of this tree, those that are short.
@@ -49,7 +50,7 @@ fn seeds(folders: &[&str]) -> Vec<String> {
     files.sort();
     let texts = files.iter().map(|path| fs::read_to_string(path).expect("a text"));
     let modules = texts.flat_map(|text| text.split("// -----").map(versioned).collect::<Vec<_>>());
-    modules.filter(|text| text.contains("tm.func") && text.len() <= MOST_BYTES).collect()
+    modules.filter(|text| text.contains("tm.func") && text.len() <= MOST_BYTES && verifies(text)).collect()
 }
 
 /// The module without comments: it is to be changed where it says something.
@@ -59,129 +60,101 @@ fn versioned(text: &str) -> String {
     format!("visa 1\n{}\n", lines.collect::<Vec<_>>().join("\n"))
 }
 
-/// A seed with one to three changes.
-fn mutant(seeds: &[String], random: &mut Random) -> String {
-    let seed = random.pick(seeds).expect("seeds").clone();
-    (0..=random.below(MOST_CHANGES)).fold(seed, |text, _| change(&text, random).unwrap_or(text))
+/// A seed with changes. Of four mutants three keep only changes after which it is still taken: they get beyond the first check.
+fn mutant<T>(
+    mut seed: T,
+    random: &mut Random,
+    change: impl Fn(&T, &mut Random) -> Option<T>,
+    taken: impl Fn(&T) -> bool,
+) -> T {
+    let anything = random.below(4) == 0;
+    for _ in 0..=random.below(if anything { MOST_CHANGES } else { MOST_TRIED }) {
+        if let Some(changed) = change(&seed, random)
+            && (anything || taken(&changed))
+        {
+            seed = changed;
+        }
+    }
+    seed
 }
 
-/// Whether a kernel is small enough to be run: the product of its axes, as far as they can be read.
-fn is_small(text: &str) -> bool {
-    let declared = text.lines().filter(|line| line.contains("tm.axes"));
-    let sizes = declared.flat_map(|line| line.split([',', '[', ']'])).filter_map(|axis| axis.split_once('='));
-    let sizes = sizes.map(|(_, size)| size.trim().parse::<u64>().unwrap_or(1));
-    sizes.fold(1, u64::saturating_mul) <= MOST_POINTS
+fn verifies(text: &str) -> bool {
+    checks::opt("a mutant", text, AS_WRITTEN).0 == 0
 }
 
-/// What a tool gives: its exit code, standard output and standard error.
-type Ran = (i32, String, String);
-
-/// Runs a tool on a text; `about` is shown if it breaks a promise.
-fn ran(about: &str, text: &[u8], tool: impl FnOnce(&mut Io) -> i32) -> Ran {
-    let mut io = Io::buffered(text, env!("CARGO_MANIFEST_DIR"));
-    let code = catch_unwind(AssertUnwindSafe(|| tool(&mut io)));
-    let (out, err) = (String::from_utf8_lossy(&io.stdout), String::from_utf8_lossy(&io.stderr));
-    let code = code.unwrap_or_else(|_| panic!("{about}: a panic\n{}", String::from_utf8_lossy(text)));
-    let broken = NEVER.iter().any(|never| err.contains(never)) || !(0..=1).contains(&code);
-    assert!(!broken, "{about}: exit code {code}\n{err}\n{}", String::from_utf8_lossy(text));
-    (code, out.into_owned(), err.into_owned())
-}
-
-fn opt(about: &str, text: &str, args: &[&str]) -> Ran {
-    let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
-    ran(about, text.as_bytes(), |io| Tool::standard().run(&args, io))
-}
-
-/// Runs a kernel, compared with the evaluator.
-fn run(about: &str, text: &str, more: &[String]) -> Ran {
-    let fixed = ["-", "--check", "--threads", "1", "--memory", "67108864"];
-    let args: Vec<String> = fixed.map(str::to_owned).into_iter().chain(more.iter().cloned()).collect();
-    ran(about, text.as_bytes(), |io| visa_run::run(&args, io))
-}
-
-/// Runs what a pipeline of passes makes of each mutant, if it is taken and small.
+/// Runs what passes make of each mutant.
 fn passes(folders: &[&str], args: &[&str]) {
     let seeds = seeds(folders);
     assert!(seeds.len() > 5, "{folders:?}");
-    mutants(|number, random| {
-        let text = mutant(&seeds, random);
-        let about = format!("mutant {number} of {}", args.join(" "));
-        let (code, made, _) = opt(&about, &text, args);
-        if code == 0 && made.matches("tm.func").count() == 1 && is_small(&made) {
-            run(&about, &made, &[]);
-        }
+    mutants(&args.join(" "), |number, random| {
+        let seed = random.pick(&seeds).expect("seeds").clone();
+        let text = mutant(seed, random, |text, random| change(text, random), |text| verifies(text));
+        checks::passes(&format!("mutant {number} of {}", args.join(" ")), &text, args)
     });
 }
 
 #[test]
 fn kernels_are_lowered_and_run_as_the_evaluator_says() {
-    passes(&["kernels", "book", "passes/lower-to-seq"], &["-"]);
+    passes(&["kernels", "book", "passes/lower-to-seq"], AS_WRITTEN);
 }
 
 #[test]
 fn configurations_are_chosen() {
-    let args = ["-", "--open-clauses", "--select-configs=budget=200", "--allocate"];
-    passes(&["kernels", "passes/select-configs", "book"], &args);
+    passes(&["kernels", "passes/select-configs", "book"], CHOSEN);
+}
+
+#[test]
+fn places_are_chosen() {
+    passes(&["kernels", "passes/select-configs", "book"], PLACED);
 }
 
 #[test]
 fn addresses_are_allocated() {
-    passes(&["kernels", "passes/allocate"], &["-", "--open-clauses=configurations=false", "--allocate"]);
+    passes(&["kernels", "passes/allocate"], ALLOCATED);
 }
 
 #[test]
 fn expressions_are_planned() {
-    passes(&["passes/plan-vector"], &["-", "--plan-vector", "--allocate"]);
+    passes(&["passes/plan-vector"], PLANNED);
 }
-
-/// A kernel of one argument and a copy of it.
-const COPY: &str = "visa 1
-tm.axes [A = 8, B = 16]
-tm.func @copy(%x: !tm.hbm<f32, [1], [A, B]>) at [0], chips 1 {
-  %d = tm.to_dm %x at 0, cluster [1 # 2], slice [A # 256], element [B]
-  %b = stream.begin main %d
-  %f = stream.fetch %b time [1], packet [B]
-  %c = stream.collect %f time [B / 8], packet [B % 8]
-  %y = stream.commit %c at 4096, element [B]
-  %out = tm.to_hbm %y at 0x20000000, element [A, B]
-  tm.return %out
-}
-";
 
 /// Bytes with some of them changed: other bytes, fewer, more, or words of the text in them in another place.
-fn bytes(seed: &[u8], random: &mut Random) -> Vec<u8> {
+fn change_bytes(seed: &[u8], random: &mut Random) -> Option<Vec<u8>> {
     let mut bytes = seed.to_vec();
-    for _ in 0..=random.below(MOST_CHANGES) {
-        let at = random.below(bytes.len());
-        match random.below(5) {
-            0 if at < bytes.len() => bytes[at] = random.below(256) as u8,
-            1 if at < bytes.len() => bytes[at] ^= 1 << random.below(8),
-            2 => bytes.truncate(at),
-            3 => bytes.insert(at, random.below(256) as u8),
-            _ => {
-                let header = bytes.iter().position(|&byte| byte == b'{').unwrap_or(0);
-                let end =
-                    bytes.iter().rposition(|&byte| byte == b'}').map_or(header, |end| end + 1).max(header);
-                let text = String::from_utf8_lossy(&bytes[header..end]).into_owned();
-                let changed = change(&text, random).unwrap_or(text);
-                bytes.splice(header..end, changed.into_bytes());
-            }
+    let at = random.below(bytes.len());
+    match random.below(5) {
+        0 => *bytes.get_mut(at)? = random.below(256) as u8,
+        1 => *bytes.get_mut(at)? ^= 1 << random.below(8),
+        2 => bytes.truncate(at),
+        3 => bytes.insert(at, random.below(256) as u8),
+        _ => {
+            let header = bytes.iter().position(|&byte| byte == b'{')?;
+            let end = bytes.iter().rposition(|&byte| byte == b'}').filter(|&end| end > header)? + 1;
+            let changed = change(&String::from_utf8_lossy(&bytes[header..end]), random)?;
+            bytes.splice(header..end, changed.into_bytes());
         }
     }
-    bytes
+    Some(bytes)
 }
 
 /// Runs the copy on each mutant of a data file.
 fn data(name: &str, key: &str, seed: &[u8]) {
+    files(name, seed, |about, path| checks::data(about, path, key));
+}
+
+/// Checks each mutant of a file.
+fn files(name: &str, seed: &[u8], check: impl Fn(&str, &Path) -> Outcome) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join(name);
-    let argument = [format!("--arg=x={}{key}", path.display())];
-    fs::write(&path, seed).expect("a writable folder");
-    assert_eq!(run("the seed", COPY, &argument).0, 0);
-    mutants(|number, random| {
-        let file = bytes(seed, random);
-        fs::write(&path, &file).expect("a writable folder");
-        run(&format!("mutant {number} of {name}: {file:?}"), COPY, &argument);
+    let checked = |about: &str, file: &[u8]| {
+        fs::write(&path, file).expect("a writable folder");
+        check(about, &path)
+    };
+    assert_eq!(checked("the seed", seed), Outcome::Compared);
+    mutants(name, |number, random| {
+        let taken = |file: &Vec<u8>| checked("a mutant", file) == Outcome::Compared;
+        let file = mutant(seed.to_vec(), random, |file, random| change_bytes(file, random), taken);
+        checked(&format!("mutant {number} of {name}: {}", file.escape_ascii()), &file)
     });
 }
 
@@ -205,12 +178,5 @@ fn machine_descriptions_are_read_or_refused() {
         "memory": {"dm_bytes_per_slice": 524288, "dm_banks": 16, "trf_rows": 8, "vrf_bytes": 8192}, "limits": {"flit_bytes": 32,
         "sequencer_entries": 8, "fetch_align": 1, "commit_sizes": [8, 16, 24, 32], "vector_lanes": 8}, "timing": {"clock_ghz": 1.0,
         "dma_startup_cycles": 500, "fetch_cast_cycles": 1}}"#;
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let path = folder.path().join("machine.json");
-    let argument = [format!("--machine={}", path.display())];
-    mutants(|number, random| {
-        let file = bytes(seed.as_bytes(), random);
-        fs::write(&path, &file).expect("a writable folder");
-        run(&format!("mutant {number}: {}", String::from_utf8_lossy(&file)), COPY, &argument);
-    });
+    files("machine.json", seed.as_bytes(), checks::machine);
 }

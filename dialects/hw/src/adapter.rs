@@ -4,7 +4,7 @@
 use crate::clauses::{in_sub_context, machine};
 use crate::taint::{Marker, Taint};
 use std::rc::Rc;
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
 use visa_machine::Machine;
 use visa_numerics::{
@@ -129,13 +129,16 @@ fn table(op: OpRef<'_>, from: DType) -> Result<Option<LookupTable>, Diagnostic> 
     }
     if from.bits() > TABLE_INDEX_BITS {
         return refuse(format!(
-            "{from} has {} bits, expected at most {TABLE_INDEX_BITS} for an index",
-            from.bits()
+            "{from} has {}, expected at most {TABLE_INDEX_BITS} for an index",
+            counted(from.bits(), "bit")
         ));
     }
     let (found, most) = (table.entries.len(), 1_usize << from.bits());
     if !(1..=most).contains(&found) {
-        return refuse(format!("{found} entries, expected 1 to {most}: one for each bit pattern of {from}"));
+        return refuse(format!(
+            "{}, expected 1 to {most}: one for each bit pattern of {from}",
+            counted(found, "entry")
+        ));
     }
     Ok(Some((*table).clone()))
 }
@@ -159,8 +162,8 @@ fn zero_points(op: OpRef<'_>, cast: Option<&'static CastRow>) -> Result<Vec<i32>
     let refuse = |message: String| Err(op.clause_error("C8", "zero", message));
     if !(1..=2).contains(&numbers.len()) {
         return refuse(format!(
-            "{} zero points, expected one, or two for even and odd packets",
-            numbers.len()
+            "{}, expected one, or two for even and odd packets",
+            counted(numbers.len(), "zero point")
         ));
     }
     let Some(row) = cast.and_then(|row| zero_point_cast(row.from, row.to)) else {

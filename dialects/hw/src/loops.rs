@@ -7,7 +7,7 @@ use crate::stage::Bank;
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
 use visa_machine::Machine;
 use visa_sequencer::{Entry, Program, SeqError, SequencerLimits, Stride, check, misaligned};
@@ -171,7 +171,7 @@ pub(crate) fn overwrites(program: &Program) -> Option<String> {
     let (entry, clash) = program.entries.iter().find_map(|entry| Some((entry, clash(entry)?)))?;
     Some(match &entry.stride {
         Stride::Fixed(_) => {
-            format!("entry `{entry}` of `{program}` writes the same bytes {} times", entry.limit)
+            format!("entry `{entry}` of `{program}` writes the same bytes {}", counted(entry.limit, "time"))
         }
         Stride::Table(_) => format!(
             "iterations {} and {} of entry `{entry}` of `{program}` write the same bytes",

@@ -4,7 +4,7 @@ use crate::clauses::{in_sub_context, machine};
 use crate::taint::Taint;
 use std::ops::Range;
 use std::sync::OnceLock;
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
 use visa_machine::Machine;
 use visa_numerics::{Bits, DType, store};
@@ -49,8 +49,10 @@ impl Masking {
         let machine = machine(op);
         written.check_entries()?;
         if !bytes.is_multiple_of(dtype.align()) {
-            let message =
-                format!("the innermost loop of `{program}` has {bytes} bytes, no whole elements of {dtype}");
+            let message = format!(
+                "the innermost loop of `{program}` has {}, no whole elements of {dtype}",
+                counted(bytes, "byte")
+            );
             return Err(written.error("C10", message));
         }
         written.check_counts(&machine)?;
@@ -94,7 +96,8 @@ impl Written<'_> {
         let (dim, count) = (self.mask.dim, self.outer.len());
         if let Some(entry) = [Some(dim), self.mask.by].into_iter().flatten().find(|entry| *entry >= count) {
             let message = format!(
-                "entry {entry} is not outside the innermost loop: the loops have {count} such entries"
+                "entry {entry} is not outside the innermost loop: the loops have {}",
+                counted(count, "such entry")
             );
             let fix = "put `1 : 0` above the innermost entry and name that".to_owned();
             return Err(self.error("C9", message).fix((count == 0).then_some(fix)));
@@ -124,13 +127,16 @@ impl Written<'_> {
             return Err(self.error("C10", format!("{found} valid counts, expected at most {most}")));
         }
         if let Some(count) = mask.valid.iter().chain([&mask.left]).find(|count| *count > width) {
-            let message = format!("a count of {count} elements, but the innermost loop has {width}");
+            let message =
+                format!("a count of {}, but the innermost loop has {width}", counted(*count, "element"));
             return Err(self.error("C10", message));
         }
         let (masked, most) = (width - mask.valid[0], machine.masked_right_max(u64::from(dtype.bits())));
         if mask.by.is_none() && masked > most {
-            let message =
-                format!("{masked} elements of {dtype} are masked on the right, expected at most {most}");
+            let message = format!(
+                "{} of {dtype} are masked on the right, expected at most {most}",
+                counted(masked, "element")
+            );
             return Err(self.error("C10", message));
         }
         Ok(())
@@ -143,8 +149,10 @@ impl Written<'_> {
         }
         let most = machine.limits.mask_packet_max_bytes;
         if packet > most {
-            let message =
-                format!("a packet of {packet} bytes behind the fetch, expected at most {most} with a mask");
+            let message = format!(
+                "a packet of {} behind the fetch, expected at most {most} with a mask",
+                counted(packet, "byte")
+            );
             return Err(self.error("C11", message));
         }
         Ok(())
@@ -155,7 +163,12 @@ impl Written<'_> {
         let bits = self.dtype.bits();
         let value = u32::try_from(self.mask.value).ok().filter(|value| bits >= 32 || value >> bits == 0);
         value.ok_or_else(|| {
-            let message = format!("value {} does not fit the {bits} bits of {}", self.mask.value, self.dtype);
+            let message = format!(
+                "value {} does not fit the {} of {}",
+                self.mask.value,
+                counted(bits, "bit"),
+                self.dtype
+            );
             self.error("C10", message)
         })
     }

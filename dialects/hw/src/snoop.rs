@@ -4,6 +4,7 @@ use std::fmt;
 use std::rc::Rc;
 use std::str::FromStr;
 use visa_ir::decl::{Body, BodyDef, BodyError};
+use visa_ir::diag::counted;
 
 /// Most rows of a bitmap, and most sources of a row. Ours, not the hardware's, which has 256: it bounds what a text allocates.
 pub const MAX_ROWS: usize = 1 << 10;
@@ -66,7 +67,7 @@ impl FromStr for Snoop {
                 Some(times) => number(times)?,
             };
             if times == 0 || times > MAX_ROWS - rows.len() {
-                return Err(too_many(&format!("a row stands {times} times")));
+                return Err(too_many(&format!("a row stands {}", counted(times, "time"))));
             }
             let row = row(set)?;
             rows.extend(std::iter::repeat_n(row, times));

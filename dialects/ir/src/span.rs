@@ -52,13 +52,15 @@ pub struct Source {
     pub text: String,
     /// Line breaks before each block, and in all: made when a line is asked for.
     breaks: OnceLock<Vec<u32>>,
+    /// Characters before each block, made when a column is asked for: a line may be as long as the text.
+    characters: OnceLock<Vec<u32>>,
 }
 
 impl Source {
     /// A source called `name`.
     #[must_use]
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { name: name.into(), text: text.into(), breaks: OnceLock::new() }
+        Self { name: name.into(), text: text.into(), breaks: OnceLock::new(), characters: OnceLock::new() }
     }
 
     /// One-based line of a byte offset.
@@ -72,10 +74,17 @@ impl Source {
     /// One-based line and column (in characters) of a byte offset.
     #[must_use]
     pub fn position(&self, offset: usize) -> (usize, usize) {
-        let before = &self.text.as_bytes()[..offset.min(self.text.len())];
-        let line_start = before.iter().rposition(|&b| b == b'\n').map_or(0, |at| at + 1);
-        let column = String::from_utf8_lossy(&before[line_start..]).chars().count() + 1;
-        (self.line(offset), column)
+        let line = self.line(offset);
+        let start = self.line_range(line).map_or(0, |range| range.start);
+        (line, self.before(offset) - self.before(start) + 1)
+    }
+
+    /// The characters that begin before a byte offset.
+    fn before(&self, offset: usize) -> usize {
+        let offset = offset.min(self.text.len());
+        let block = offset / BLOCK;
+        let characters = self.characters.get_or_init(|| sums(&self.text, starts));
+        characters[block] as usize + starts(&self.text.as_bytes()[block * BLOCK..offset])
     }
 
     /// The bytes of a one-based line, its line break included; `None` if the text has no such line.
@@ -100,16 +109,24 @@ impl Source {
     }
 
     fn breaks(&self) -> &[u32] {
-        self.breaks.get_or_init(|| {
-            let blocks = self.text.as_bytes().chunks(BLOCK);
-            let sums = blocks.scan(0, |sum, block| {
-                // Spans count bytes in 32 bits, so that there are no more line breaks.
-                *sum += count(block) as u32;
-                Some(*sum)
-            });
-            std::iter::once(0).chain(sums).collect()
-        })
+        self.breaks.get_or_init(|| sums(&self.text, count))
     }
+}
+
+/// What is counted before each block of a text, and in all.
+fn sums(text: &str, count: fn(&[u8]) -> usize) -> Vec<u32> {
+    let sums = text.as_bytes().chunks(BLOCK).scan(0, |sum, block| {
+        // Spans count bytes in 32 bits, so that there is no more to count.
+        *sum += count(block) as u32;
+        Some(*sum)
+    });
+    std::iter::once(0).chain(sums).collect()
+}
+
+/// The characters that begin in `bytes`.
+fn starts(bytes: &[u8]) -> usize {
+    // Of UTF-8, all bytes but the first of a character are 10xxxxxx.
+    bytes.iter().filter(|&&byte| byte & 0xC0 != 0x80).count()
 }
 
 /// The line breaks in `bytes`.
@@ -120,6 +137,16 @@ fn count(bytes: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn columns_of_a_long_line_are_looked_up_in_blocks() {
+        // Read from the start of the line each time, these are 200 GB.
+        let source = Source::new("text", "\u{e9}a".repeat(1_400_000));
+        for at in (0..source.text.len()).step_by(42) {
+            assert_eq!(source.position(at), (1, at / 3 * 2 + 1));
+        }
+        assert_eq!(source.position(1), (1, 2), "within a character");
+    }
 
     /// Lines of the text as the standard library splits it; each place is looked up in it from the start.
     fn agrees(text: &str) {

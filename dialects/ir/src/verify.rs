@@ -2,7 +2,7 @@
 
 use crate::context::Context;
 use crate::decl::{Arity, ClauseDecl, OpDecl, Presence, Trait};
-use crate::diag::{Diagnostic, Severity};
+use crate::diag::{Diagnostic, Severity, counted};
 use crate::hash::Fast;
 use crate::infer::result_types;
 use crate::module::{BlockId, Module, OpId, OpRef, ValueDef, ValueId};
@@ -119,20 +119,21 @@ pub(crate) fn operand_counts(op: OpRef<'_>) -> Result<(), Diagnostic> {
     }
     let names: Vec<_> = decl.operands.iter().map(|operand| operand.name).collect();
     let message = format!(
-        "`{}` takes {} ({}), found {found} operands",
+        "`{}` takes {} ({}), found {}",
         decl.name,
         count(least, most),
-        names.join(", ")
+        names.join(", "),
+        counted(found, "operand")
     );
     Err(Diagnostic::error("operands", op.span(), message))
 }
 
 fn count(least: usize, most: usize) -> String {
     match most {
-        usize::MAX => format!("at least {least} operands"),
+        usize::MAX => format!("at least {}", counted(least, "operand")),
         1 if least == 1 => "1 operand".into(),
-        most if most == least => format!("{least} operands"),
-        most => format!("{least} to {most} operands"),
+        most if most == least => format!("{}", counted(least, "operand")),
+        most => format!("{least} to {}", counted(most, "operand")),
     }
 }
 
@@ -217,6 +218,13 @@ fn one(op: OpRef<'_>, defined: &HashSet<ValueId, Fast>, last: bool) -> Result<()
 fn places(op: OpRef<'_>, decl: &OpDecl, last: bool) -> Result<(), Diagnostic> {
     let error = |message: String| Err(Diagnostic::error("structure", op.span(), message));
     let around = op.parent().map(|parent| parent.name().to_owned());
+    // Passes go through functions: what stands beside them would be left as it is.
+    if around.is_none() && !decl.traits.contains(&Trait::TopLevel) {
+        return error(format!(
+            "`{}` may not stand at the top of a module, only inside a function",
+            decl.name
+        ));
+    }
     for wanted in decl.traits {
         match *wanted {
             Trait::Terminator if !last => {

@@ -3,6 +3,7 @@
 use crate::digits::{Digits, digits};
 use crate::tensor::{Dim, Tensor};
 use crate::{Axes, AxisId, Digit};
+use visa_ir::diag::counted;
 
 /// The array of a host or HBM tensor: axes in the order in which its mappings first name them, major to minor.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +27,10 @@ pub fn array_layout(tensor: &Tensor, axes: &Axes) -> Result<ArrayLayout, String>
             digits(map, axes).map_err(|error| format!("{} mapping `{map}`: {error}", dim.name()))?;
         if let Some(copies) = found.iter().find(|digit| digit.axis.is_none() && digit.live > 1) {
             let (dim, copies) = (dim.name(), copies.live);
-            return Err(format!("{dim} mapping `{map}` holds each element {copies} times, expected once"));
+            return Err(format!(
+                "{dim} mapping `{map}` holds each element {}, expected once",
+                counted(copies, "time")
+            ));
         }
         if let Some(offset) = found.offset().first() {
             let (dim, name, from) = (dim.name(), axes.name(offset.axis), offset.coordinate);

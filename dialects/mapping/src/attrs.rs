@@ -8,6 +8,7 @@ use pest::iterators::Pair;
 use std::fmt;
 use std::rc::Rc;
 use visa_ir::decl::{Body, BodyDef, BodyError};
+use visa_ir::diag::counted;
 use visa_numerics::DType;
 
 /// `#tm.map<[A / 8 # 256]>`.
@@ -75,7 +76,7 @@ impl AxisSizes {
         let entries = pieces.flat_map(Pair::into_inner).filter(|piece| piece.as_rule() == Rule::size);
         let sizes = Self(entries.map(Self::entry).collect::<Result<_, _>>()?);
         if sizes.0.len() > MAX_AXES {
-            let message = format!("{} axes; at most {MAX_AXES} are declared", sizes.0.len());
+            let message = format!("{}; at most {MAX_AXES} are declared", counted(sizes.0.len(), "axis"));
             return Err(BodyError { code: "axes".into(), message, range: None, fix: None });
         }
         let mut axes = Axes::new();

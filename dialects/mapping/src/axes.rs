@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::error::{MapError, quote};
 use crate::expr::Expr;
 use crate::parse::{MAX_DEPTH, MAX_NODES};
-use visa_ir::diag::nearest;
+use visa_ir::diag::{counted, nearest};
 use visa_ir::hash::Fast;
 
 /// Largest size of an axis or a mapping, in positions. Far beyond any memory, and small enough that the
@@ -96,8 +96,10 @@ impl Axes {
         let (nodes, depth) = (expanded.nodes(), expanded.depth());
         if nodes > MAX_NODES || depth > MAX_DEPTH {
             let message = format!(
-                "alias {} has {nodes} nodes in {depth} levels when written out; the most are {MAX_NODES} in {MAX_DEPTH}",
-                quote(name)
+                "alias {} has {} in {} when written out; the most are {MAX_NODES} in {MAX_DEPTH}",
+                quote(name),
+                counted(nodes, "node"),
+                counted(depth, "level")
             );
             return Err(MapError::new("map-alias-size", message));
         }

@@ -12,6 +12,7 @@
 
 use crate::{Axes, AxisId, Digit, Digits, PadKind};
 use std::fmt;
+use visa_ir::diag::counted;
 
 /// Why mappings have no common factors, or no complement: what is at fault, in the user's notation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,7 +51,9 @@ impl fmt::Display for FactorError {
             }
             Self::Overlap { axis } => write!(f, "two digits count the same coordinates of {axis}"),
             Self::Offset { axis, from } => write!(f, "it holds {axis} from {from} on, expected from 0 on"),
-            Self::Broadcast { copies } => write!(f, "it holds each index {copies} times, expected once"),
+            Self::Broadcast { copies } => {
+                write!(f, "it holds each index {}, expected once", counted(*copies, "time"))
+            }
         }
     }
 }

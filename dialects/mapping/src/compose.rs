@@ -15,6 +15,7 @@
 //! another order.
 
 use crate::{Axes, AxisId, Digit, Digits, DigitsError, Expr, PadKind, Ragged};
+use visa_ir::diag::counted;
 
 /// f read in the order of g, which names its positions by `axis`.
 ///
@@ -24,7 +25,10 @@ pub fn compose(f: &Digits, g: &Digits, axis: AxisId, axes: &Axes) -> Result<Digi
     let name = axes.name(axis);
     if f.size() != axes.size(axis) {
         let (count, size) = (f.size(), axes.size(axis));
-        return Err(ragged(format!("{name} has {size} positions, the mapping that it names has {count}")));
+        return Err(ragged(format!(
+            "{name} has {}, the mapping that it names has {count}",
+            counted(size, "position")
+        )));
     }
     if f.axes().contains_key(&axis) || f.offset().iter().any(|offset| offset.axis == axis) {
         return Err(ragged(format!("the mapping that {name} names moves along {name} itself")));

@@ -45,6 +45,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use visa_ir::diag::counted;
 
 use crate::axes::{Axes, AxisId, MAX_SIZE};
 use crate::carry::settle;
@@ -422,7 +423,7 @@ impl Digits {
     pub fn split(&self, low: u64) -> Result<(Digits, Digits), Ragged> {
         let size = self.size();
         if low == 0 || !size.is_multiple_of(low) {
-            return Err(Ragged { at: format!("{low} does not divide {size} positions") });
+            return Err(Ragged { at: format!("{low} does not divide {}", counted(size, "position")) });
         }
         let (minor, major) = (self.first(low)?, self.every(low)?.without_offset());
         match Digits::concat(&major, &minor) {

@@ -22,6 +22,7 @@ use crate::{Axes, AxisId, Digit, Index, MAX_CHOICES, Placed, Placement};
 use rest::{Used, counts_once, leftover};
 use std::fmt;
 use std::sync::Arc;
+use visa_ir::diag::counted;
 
 /// One loop of the walk.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,6 +88,16 @@ impl Pace {
 const SHOWN: usize = 8;
 
 /// As a sequencer's entry has it: `64`, or `(0, 128, 64)`; of a long table the first offsets.
+impl Pace {
+    /// In words: `4 bytes apart`.
+    pub(crate) fn apart(&self, noun: &str) -> String {
+        match self {
+            Self::Even(stride) => format!("{} apart", counted(*stride, noun)),
+            Self::Table(_) => format!("{self} {noun}s apart"),
+        }
+    }
+}
+
 impl fmt::Display for Pace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -449,7 +460,7 @@ impl<'a> Walker<'a> {
             .steps
             .iter()
             .find(|step| step.walk == Walk::Broadcast)
-            .map(|step| format!("it is repeated {} times", step.live));
+            .map(|step| format!("it is repeated {}", counted(step.live, "time")));
         for (placed, used) in self.buffer.digits.iter().zip(&self.used) {
             let left = leftover(placed, used);
             let partial = match left.iter().find(|left| left.digit.live > 1) {

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use visa_ir::diag::counted;
 
 use crate::axes::{Axes, AxisId, MAX_SIZE};
 use crate::carry::{settle, views};
@@ -226,8 +227,11 @@ fn first_missing_listed(
 ) -> Result<Option<u64>, MapError> {
     let (view, source) = (Map::new(part, axes)?, Map::new(whole, axes)?);
     if view.size() > ENUMERATION_BOUND {
-        let message =
-            format!("{}: {} positions are too many to compare one by one", part.quoted(), view.size());
+        let message = format!(
+            "{}: {} are too many to compare one by one",
+            part.quoted(),
+            counted(view.size(), "position")
+        );
         return Err(MapError::new("map-undecided", message));
     }
     let shifted = |index: &Index| {

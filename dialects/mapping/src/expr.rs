@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use visa_ir::diag::counted;
 
 use crate::axes::{Axes, MAX_SIZE};
 use crate::effort::count_effort;
@@ -386,7 +387,10 @@ impl Expr {
             | Expr::Slide(_) => Ok(size),
             Expr::Slice { offset, .. } if offset >= size => {
                 let (name, inner_name) = (self.quoted(), inner.quoted());
-                let message = format!("{name}: {offset} is outside {inner_name}, which has {size} positions");
+                let message = format!(
+                    "{name}: {offset} is outside {inner_name}, which has {}",
+                    counted(size, "position")
+                );
                 Err(MapError::new("map-slice", message))
             }
             Expr::Slice { offset, .. } => Ok(size - offset),
@@ -394,7 +398,8 @@ impl Expr {
                 Some(at) => {
                     let (inner_name, offset) = (inner.quoted(), table[at]);
                     let message = format!(
-                        "entry {at} of the offset table, {offset}, is outside {inner_name}, which has {size} positions"
+                        "entry {at} of the offset table, {offset}, is outside {inner_name}, which has {}",
+                        counted(size, "position")
                     );
                     Err(MapError::new("map-gather", message))
                 }

@@ -8,6 +8,7 @@ use crate::axes::{Axes, AxisId, MAX_SIZE};
 use crate::digits::{Digit, Digits, Offset};
 use crate::error::{MapError, quote};
 use crate::expr::{Expr, PadKind};
+use visa_ir::diag::counted;
 
 /// The expression that the digits spell, major to minor. The axes are those that the digits were made with.
 ///
@@ -80,8 +81,9 @@ fn every(whole: Expr, size: u64, digit: &Digit) -> Result<(Expr, u64), MapError>
     // The last step starts inside the axis and ends past it.
     let Some(multiple) = up_to.checked_add(stride).filter(|multiple| *multiple <= MAX_SIZE) else {
         let message = format!(
-            "{} has {size} positions: the next multiple of {stride} is more than {MAX_SIZE} (2^62)",
-            quote(&whole)
+            "{} has {}: the next multiple of {stride} is more than {MAX_SIZE} (2^62)",
+            quote(&whole),
+            counted(size, "position")
         );
         return Err(MapError::new("map-size-overflow", message));
     };

@@ -11,6 +11,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use visa_ir::context::Context;
 use visa_ir::decl::{Body, BodyDef, BodyError};
+use visa_ir::diag::counted;
 use visa_ir::module::{OpRef, TypeId};
 use visa_numerics::DType;
 
@@ -181,7 +182,8 @@ pub fn parse_tensor(kind: &'static TensorKind, text: &str) -> Result<Rc<dyn Body
     }
     if maps.len() != kind.dims.len() {
         let names: Vec<_> = kind.dims.iter().map(|dim| dim.name()).collect();
-        let message = format!("{} mappings, expected {} ({})", maps.len(), names.len(), names.join(", "));
+        let message =
+            format!("{}, expected {} ({})", counted(maps.len(), "mapping"), names.len(), names.join(", "));
         return Err(BodyError { code: "tensor-dimensions".into(), message, range: None, fix: None });
     }
     Ok(Rc::new(Tensor { kind, unit, dtype, maps }))

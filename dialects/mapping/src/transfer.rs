@@ -11,6 +11,7 @@ use crate::{
     place_expr,
 };
 use std::fmt;
+use visa_ir::diag::counted;
 use visa_machine::Machine;
 use visa_numerics::DType;
 
@@ -310,14 +311,16 @@ impl Transfer {
         }
         if run % 2 != 0 {
             return refuse(format!(
-                "runs of {run} elements are contiguous on both sides, expected an even number"
+                "runs of {} are contiguous on both sides, expected an even number",
+                counted(run, "element")
             ));
         }
         for step in &mut self.loops {
             let Some(read) = step.read.halved().filter(|_| step.write % 2 == 0) else {
                 return refuse(format!(
-                    "runs are read {} and written {} elements apart, expected even distances",
-                    step.read, step.write
+                    "runs are read {} and written {} apart, expected even distances",
+                    step.read,
+                    counted(step.write, "element")
                 ));
             };
             (step.read, step.write) = (read, step.write / 2);

@@ -12,7 +12,7 @@ use crate::expr::Expr;
 use crate::inverse::inverse;
 use crate::tensor::{Dim, Tensor, operand};
 use visa_ir::decl::{ClauseDecl, ClauseKind};
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::{OpRef, ValueId};
 
 /// Which view an operation is; declared as an interface.
@@ -153,7 +153,8 @@ fn tile_start(op: OpRef<'_>, axes: &Axes) -> Result<Index, Diagnostic> {
     if size == 0 || end.is_none() {
         let positions = map.size();
         return Err(refuse(format!(
-            "`{along}` has {positions} positions, a tile of {size} from {at} on is not inside"
+            "`{along}` has {}, a tile of {size} from {at} on is not inside",
+            counted(positions, "position")
         )));
     }
     match map.cell(at) {

@@ -1,6 +1,7 @@
 //! The sequencer's limits as rules S1 to S6 (book 07, "Configuration Failures"; book 18).
 
 use std::fmt;
+use visa_ir::diag::counted;
 
 use crate::error::{SeqError, code};
 use crate::merge::{merged, split_entry};
@@ -51,8 +52,10 @@ pub fn check(program: &Program, limits: &SequencerLimits) -> Vec<SeqError> {
 pub fn check_paired(program: &PairedProgram, limits: &SequencerLimits, max_packet: u64) -> Vec<SeqError> {
     let mut errors = check_entries(&program.entries, program.packet, program, limits);
     if !(1..=max_packet).contains(&program.packet) {
-        let message =
-            format!("the packet of `{program}` is {} bytes, expected 1 to {max_packet}", program.packet);
+        let message = format!(
+            "the packet of `{program}` is {}, expected 1 to {max_packet}",
+            counted(program.packet, "byte")
+        );
         errors.push(SeqError::new(code::PACKET, message));
     }
     errors.extend(check_innermost(&program.entries, program.packet, program));
@@ -80,8 +83,8 @@ pub(crate) fn check_entries<const SIDES: usize, L: Loop<SIDES>>(
     for (index, entry) in entries.iter().enumerate() {
         if !(1..=limits.limit).contains(&entry.limit()) {
             let message = format!(
-                "entry {index}, `{entry}`, of `{program}` iterates {} times, expected 1 to {}",
-                entry.limit(),
+                "entry {index}, `{entry}`, of `{program}` iterates {}, expected 1 to {}",
+                counted(entry.limit(), "time"),
                 limits.limit
             );
             let pieces = split_entry(entries, index, packet, limits.limit).filter(|pieces| pieces.len() > 1);
@@ -97,7 +100,8 @@ fn too_many_entries<const SIDES: usize, L: Loop<SIDES>>(
     program: &dyn fmt::Display,
     limits: &SequencerLimits,
 ) -> SeqError {
-    let message = format!("`{program}` has {} entries, expected at most {}", entries.len(), limits.entries);
+    let message =
+        format!("`{program}` has {}, expected at most {}", counted(entries.len(), "entry"), limits.entries);
     let shorter = merged(entries);
     let fix = if shorter.len() <= limits.entries {
         format!("merge them to `{}`", EntryList(&shorter))
@@ -114,12 +118,12 @@ fn check_packet(program: &Program, limits: &SequencerLimits) -> Option<SeqError>
     }
     let sizes: Vec<String> = limits.packet_bytes.iter().map(u64::to_string).collect();
     let message = format!(
-        "the packet of `{program}` is {} bytes, expected one of {}",
-        program.packet,
+        "the packet of `{program}` is {}, expected one of {}",
+        counted(program.packet, "byte"),
         sizes.join(", ")
     );
     let fix = largest_divisor(program.packet, &limits.packet_bytes)
-        .map(|size| format!("transfer it in accesses of {size} bytes"));
+        .map(|size| format!("transfer it in accesses of {}", counted(size, "byte")));
     Some(SeqError::new(code::PACKET, message).with_fix(fix))
 }
 
@@ -136,8 +140,9 @@ fn check_innermost<const SIDES: usize, L: Loop<SIDES>>(
     }
     let message = format!(
         "entry {}, `{innermost}`, the innermost of `{program}`, does not fill packets of {packet}: \
-         expected stride 0 or 1 and a multiple of {packet} iterations, or packets of 1",
-        entries.len() - 1
+         expected stride 0 or 1 and a multiple of {}, or packets of 1",
+        entries.len() - 1,
+        counted(packet, "iteration")
     );
     let largest = if contiguous { gcd(innermost.limit(), packet).max(1) } else { 1 };
     let fix = format!("use packets of {largest}");
@@ -176,8 +181,8 @@ pub(crate) fn check_table<const SIDES: usize, L: Loop<SIDES>>(entry: &L) -> Opti
     let counts = entry.strides().into_iter().filter_map(Stride::table).map(|table| table.len() as u64);
     let wrong = counts.filter(|&count| count != entry.limit()).last()?;
     let message = format!(
-        "the table of an entry of {} iterations has {wrong} offsets, expected one for each iteration",
-        entry.limit()
+        "the table of an entry of {} has {wrong} offsets, expected one for each iteration",
+        counted(entry.limit(), "iteration")
     );
     Some(SeqError::new(code::TABLE, message).with_fix(format!("write {wrong} for {}", entry.limit())))
 }

@@ -1,6 +1,7 @@
 //! Cutting a byte program into accesses of another size (book 08: fetch_size, book 09: commit_size).
 
 use std::fmt;
+use visa_ir::diag::counted;
 
 use crate::error::{SeqError, code};
 use crate::merge::merge_pair;
@@ -45,8 +46,10 @@ fn cut<const SIDES: usize, L: Loop<SIDES>>(entries: &[L], access: u64) -> Option
 
 fn cannot_cut(program: &dyn fmt::Display, access: u64, run: u64) -> SeqError {
     let message = format!(
-        "`{program}` cannot be cut into accesses of {access} bytes: its contiguous run is {run} bytes"
+        "`{program}` cannot be cut into accesses of {}: its contiguous run is {}",
+        counted(access, "byte"),
+        counted(run, "byte")
     );
-    let fix = (access != 0).then(|| format!("use accesses of {} bytes", gcd(run, access)));
+    let fix = (access != 0).then(|| format!("use accesses of {}", counted(gcd(run, access), "byte")));
     SeqError::new(code::ACCESS, message).with_fix(fix)
 }

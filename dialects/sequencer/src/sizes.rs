@@ -4,6 +4,7 @@ use crate::error::{SeqError, code};
 use crate::merge::{merge_pair, merged, scaled};
 use crate::program::{Entry, Loop, PairedProgram, Program};
 use crate::stride::Stride;
+use visa_ir::diag::counted;
 use visa_numerics::DType;
 
 /// Length of the innermost contiguous run, in the program's unit: the product of the consecutive
@@ -193,7 +194,8 @@ fn element_size(element_bytes: u64) -> Result<(), SeqError> {
 
 fn too_large(program: &str, element_bytes: u64) -> SeqError {
     let message = format!(
-        "`{program}` with elements of {element_bytes} bytes has limits, strides or a base past 64 bits"
+        "`{program}` with elements of {} has limits, strides or a base past 64 bits",
+        counted(element_bytes, "byte")
     );
     SeqError::new(code::ADDRESS, message)
 }

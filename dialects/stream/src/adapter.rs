@@ -4,7 +4,7 @@
 use crate::ops::begin_interleaved;
 use crate::pad::Pad;
 use std::sync::Arc;
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
 use visa_mapping::facts::machine;
 use visa_mapping::ops::table;
@@ -132,7 +132,7 @@ fn zero_points(
         } else {
             "one: only one tensor is fetched"
         };
-        return refuse(format!("{} zero points, expected {expected}", numbers.len()));
+        return refuse(format!("{}, expected {expected}", counted(numbers.len(), "zero point")));
     }
     let Some(row) = cast.and_then(|row| zero_point_cast(row.from, row.to)) else {
         let found =

@@ -4,7 +4,7 @@ use crate::plan::digits_of;
 use crate::vector::earlier;
 use std::sync::Arc;
 use visa_ir::decl::Interface;
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
 use visa_mapping::numbers::Number;
 use visa_mapping::{Axes, Digits, Dim, Expr, Tensor, operand};
@@ -107,7 +107,8 @@ fn comparisons(op: OpRef<'_>) -> Result<Comparisons<Bits>, Diagnostic> {
         op.body::<Comparisons<Number>>("compare").ok_or_else(|| op.error("C1", "no comparisons"))?;
     let dtype = operand(op, 0).map_or(DType::I32, |source| source.dtype);
     if written.0.len() > GROUP_BIT as usize + 1 {
-        let message = format!("{} comparisons, expected 4 at most: one for each bit", written.0.len());
+        let message =
+            format!("{}, expected 4 at most: one for each bit", counted(written.0.len(), "comparison"));
         return Err(op.clause_error("C2", "compare", message));
     }
     written.try_map(|value| {

@@ -4,6 +4,7 @@ mod safe;
 
 use crate::pad::{Pad, padding_kept};
 use crate::plan::{Access, Factor, Loop, Plan, PlanError, digits_of};
+use visa_ir::diag::counted;
 use visa_ir::module::OpRef;
 use visa_mapping::{
     Axes, Carries, Digit, Digits, Expr, MapError, Opaque, Pace, PadKind, Padded, Placement, Step, Unit, Walk,
@@ -165,7 +166,8 @@ impl Write<'_> {
             Walk::Table(_) => Err(padded_time(time, extent, live)),
             Walk::Padding => Err(padded_time(time, extent, 1)),
             Walk::Broadcast => Err(format!(
-                "time `{time}` repeats {extent} times what `{element}` holds once: every write stride must be non-zero (book 33)"
+                "time `{time}` repeats {} what `{element}` holds once: every write stride must be non-zero (book 33)",
+                counted(extent, "time")
             )),
         }
     }
@@ -183,8 +185,8 @@ impl Write<'_> {
                 Walk::Table(table) => Pace::Table(table.clone()),
                 Walk::Broadcast | Walk::Padding => {
                     return Err(format!(
-                        "the packet repeats an element {} times, `{element}` holds it once",
-                        step.extent
+                        "the packet repeats an element {}, `{element}` holds it once",
+                        counted(step.extent, "time")
                     ));
                 }
             };
@@ -225,7 +227,8 @@ impl Write<'_> {
             let sizes: Vec<_> = self.sizes.iter().map(u64::to_string).collect();
             let found = bits.saturating_mul(live).div_ceil(8);
             return Err(format!(
-                "{found} bytes of each packet are live; a commit keeps {} bytes",
+                "{} of each packet are live; a commit keeps {} bytes",
+                counted(found, "byte"),
                 sizes.join(", ")
             ));
         }
@@ -243,12 +246,12 @@ impl Write<'_> {
         if produced.is_some() && produced == wanted {
             return Ok(());
         }
-        let text =
-            |count: Option<u64>| count.map_or("an unknown number of".to_owned(), |count| count.to_string());
-        let (produced, wanted) = (text(produced), text(wanted));
+        let produced = produced
+            .map_or_else(|| "an unknown number of elements".to_owned(), |count| counted(count, "element"));
+        let wanted = wanted.map_or_else(|| "an unknown number".to_owned(), |count| count.to_string());
         let element = self.element;
         Err(format!(
-            "the stream has {produced} elements, `{element}` holds {wanted}: not every element would be written"
+            "the stream has {produced}, `{element}` holds {wanted}: not every element would be written"
         ))
     }
 
@@ -289,15 +292,16 @@ impl Packet {
         }
         let bytes = |count: u64| (self.bits * count).div_ceil(8);
         let (kept, live) = (bytes(count), bytes(self.live));
-        format!("a commit keeps {kept} bytes of each packet, {live} of them live: {why}")
+        format!("a commit keeps {} of each packet, {live} of them live: {why}", counted(kept, "byte"))
     }
 }
 
 /// Why padding in time cannot be committed.
 fn padded_time(time: &Expr, extent: u64, live: u64) -> PlanError {
     format!(
-        "time `{time}` has padding: of {extent} steps only the first {live} bring elements, and a commit writes what each step \
-         brings (book 09)"
+        "time `{time}` has padding: of {} only the first {live} bring elements, and a commit writes what each step \
+         brings (book 09)",
+        counted(extent, "step")
     )
 }
 

@@ -5,7 +5,7 @@
 
 use crate::topology::blanked;
 use std::collections::BTreeSet;
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
 use visa_mapping::{
     Axes, AxisId, Digit, Digits, Dim, Expr, PadKind, Placement, Tensor, digit_text, digits, place,
@@ -123,7 +123,8 @@ impl Reduction<'_> {
             for ((digit, rest), map) in digits.iter_mut().zip(&mut rest).zip(&maps) {
                 let (low, high) = rest.split(size).map_err(|ragged| {
                     let message = format!(
-                        "slice `{map}` cannot be cut into parts of {size} slices {weight} apart: {}",
+                        "slice `{map}` cannot be cut into parts of {} {weight} apart: {}",
+                        counted(size, "slice"),
                         ragged.at
                     );
                     self.op.clause_error("C3", "slice", message)
@@ -160,15 +161,15 @@ impl Reduction<'_> {
         if old.axis.is_some() {
             let (text, padding) = (digit_text(old, self.axes), old.extent - old.live);
             let message = format!(
-                "`{text}` of slice `{before}` is reduced, but {padding} of its {} slices hold padding, which would be reduced with it",
-                old.extent
+                "`{text}` of slice `{before}` is reduced, but {padding} of its {} hold padding, which would be reduced with it",
+                counted(old.extent, "slice")
             );
             return self.op.clause_error("C5", "slice", message).fix(Some(PADDING_FIX.to_owned()));
         }
         let what = if old.live == 1 { "padding" } else { "a broadcast" };
         let message = format!(
-            "slice `{before}` holds {what} in {} slices {weight} apart, and `{behind}` something else there: only what is reduced changes",
-            old.extent
+            "slice `{before}` holds {what} in {} {weight} apart, and `{behind}` something else there: only what is reduced changes",
+            counted(old.extent, "slice")
         );
         self.op.clause_error("C3", "slice", message)
     }

@@ -16,7 +16,7 @@ mod counted;
 
 use crate::plan::{self, Access, Across, Loop, Plan, digits_of};
 use counted::Counted;
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{self, Diagnostic};
 use visa_ir::module::OpRef;
 use visa_machine::Machine;
 use visa_mapping::{
@@ -253,7 +253,10 @@ impl<'a> Fetch<'a> {
         let bytes = bytes.unwrap_or(u64::MAX);
         if bytes > most {
             let (packet, text) = (&self.packet, &masked.term.text);
-            let message = format!("packet `{packet}` has {bytes} bytes, at most {most} with `{text}` masked");
+            let message = format!(
+                "packet `{packet}` has {}, at most {most} with `{text}` masked",
+                diag::counted(bytes, "byte")
+            );
             return Err(Refused { constraint: "C9", message, fix: None });
         }
         let (plan, mask) = self.mask(plan, &counted)?;

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use visa_ir::diag::counted;
 use visa_mapping::{
     Axes, AxisId, Cell, Crossing, Digits, DivideError, Division, Expr, Gathers, Map, Pace, Placed, Placement,
     Step, Walk, crossings, digits, divide_across, flat, loops_of, place, place_expr, step_text,
@@ -397,8 +398,9 @@ pub fn register_read(
     let reads = |factor: &&Factor| matches!(factor.step.walk, Walk::Stride(_) | Walk::Table(_));
     if let Some(Factor { step, text }) = rest.find(|factor| reads(factor) && factor.step.live > 1) {
         return Err(format!(
-            "packet `{packet}` is not contiguous in `{element}`: a loop of {} stands apart from the {read} elements read at once, `{text}` (book 18)",
-            step.live
+            "packet `{packet}` is not contiguous in `{element}`: a loop of {} stands apart from the {} read at once, `{text}` (book 18)",
+            step.live,
+            counted(read, "element")
         ));
     }
     factors.reverse();

@@ -7,7 +7,7 @@ use crate::pad::{Pad, padding_kept};
 use crate::plan::TimeLoop;
 use crate::vector::{earlier, station};
 use std::sync::Arc;
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
 use visa_mapping::facts::{machine, mapping_error};
 use visa_mapping::{Axes, AxisId, Dim, Expr, PadKind, Tensor, normalize};
@@ -211,10 +211,13 @@ fn check_slots(op: OpRef<'_>, loops: &[TimeLoop], factors: &[Factor]) -> Result<
     let kept = Expr::pair(inner().map(|(_, factor)| factor.term.clone()));
     let outer = Expr::pair([factors[outermost].term.clone()]);
     let message = format!(
-        "`{kept}` lies within the outermost reduced factor `{outer}`: {slots} accumulator slots, at most {most}"
+        "`{kept}` lies within the outermost reduced factor `{outer}`: {}, at most {most}",
+        counted(slots, "accumulator slot")
     );
-    let fix =
-        format!("move factors in front of `{outer}`, as far as at most {most} positions stay behind it");
+    let fix = format!(
+        "move factors in front of `{outer}`, as far as at most {} stay behind it",
+        counted(most, "position")
+    );
     Err(op.clause_error("C5", "time", message).fix(Some(fix)))
 }
 

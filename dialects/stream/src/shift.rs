@@ -7,6 +7,7 @@
 //! they are, and those behind the stream's own time are the shifts.
 
 use crate::plan::digits_of;
+use visa_ir::diag::counted;
 use visa_mapping::{
     Axes, AxisId, Digit, Digits, Dim, Expr, Opaque, Padded, Placement, Step, Tensor, Walk, divide_exact,
     padded_terms, place, place_expr, without_zeros,
@@ -73,7 +74,10 @@ impl<'a> Windows<'a> {
         if let Some(term) = self.terms.iter().find(|term| term.size > flit.saturating_mul(most)) {
             let (text, size, held) = (&term.text, term.size, flit * most);
             return Err(format!(
-                "`{text}` has {size} positions, and the shift buffer holds {held} elements, {most} flits"
+                "`{text}` has {}, and the shift buffer holds {}, {}",
+                counted(size, "position"),
+                counted(held, "element"),
+                counted(most, "flit")
             ));
         }
         let mut why = None;
@@ -85,7 +89,9 @@ impl<'a> Windows<'a> {
             }
         }
         let windows: Vec<_> = self.terms.iter().map(|term| format!("`{}`", term.text)).collect();
-        Err(why.unwrap_or_else(|| format!("{} does not lie within one to {most} flits", windows.join(", "))))
+        Err(why.unwrap_or_else(|| {
+            format!("{} does not lie within one to {}", windows.join(", "), counted(most, "flit"))
+        }))
     }
 
     /// The innermost `elements` of the stream, if its windows lie whole in them.

@@ -7,7 +7,7 @@
 use crate::topology::{blanked, power, same};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
 use visa_mapping::facts::mapping_error;
 use visa_mapping::{
@@ -76,13 +76,15 @@ impl Switch<'_> {
         let count = steps / wanted;
         if !steps.is_multiple_of(wanted) {
             return Err(error(format!(
-                "time `{new}` has {steps} steps, expected a multiple of the {wanted} of `{old}`"
+                "time `{new}` has {}, expected a multiple of the {wanted} of `{old}`",
+                counted(steps, "step")
             )));
         }
         if count > self.slices {
             let most = self.slices;
             return Err(error(format!(
-                "time `{new}` has {count} steps for each of `{old}`; a slice receives from at most {most}"
+                "time `{new}` has {} for each of `{old}`; a slice receives from at most {most}",
+                counted(count, "step")
             )));
         }
         let found = self.digits(&self.map(self.result, Dim::Time)?, Dim::Time)?;
@@ -290,7 +292,8 @@ impl Switch<'_> {
             return Ok(ring);
         }
         let message = format!(
-            "a ring of {ring} slices is too small: slice {slice} of `{slices}` needs the packets of slice {source}, expected at least {least}"
+            "a ring of {} is too small: slice {slice} of `{slices}` needs the packets of slice {source}, expected at least {least}",
+            counted(ring, "slice")
         );
         Err(op
             .clause_error("C10", "ring", message)

@@ -7,7 +7,7 @@ use crate::meaning::Function;
 use crate::ops::vector_stash::DECL as STASH;
 use crate::{PAIR, PAIR4, VECTOR, VECTOR4};
 use std::sync::Arc;
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::{OpRef, TypeId};
 use visa_mapping::facts::machine;
 use visa_mapping::numbers::Number;
@@ -242,8 +242,8 @@ fn mode(op: OpRef<'_>, row: &AluOp) -> Result<&'static ArgMode, Diagnostic> {
     let Some(name) = op.word("mode") else { return Ok(default_mode(row.apply.arity())) };
     arg_mode(&name).filter(|mode| mode.args.len() == row.apply.arity()).ok_or_else(|| {
         let message = format!(
-            "`{name}` names {} arguments, `{}` has {}",
-            name.len() - "Mode".len(),
+            "`{name}` names {}, `{}` has {}",
+            counted(name.len() - "Mode".len(), "argument"),
             row.name,
             row.apply.arity()
         );

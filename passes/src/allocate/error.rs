@@ -3,7 +3,7 @@
 use super::pack::{Buffer, live_bytes, worst_point};
 use super::space::Space;
 use super::tensors::Placed;
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::span::Span;
 
 /// Most tensors that are listed; of more, the largest are.
@@ -22,14 +22,20 @@ pub(super) fn no_room(
     let message = if needed > capacity {
         let over = needed - capacity;
         format!(
-            "{name} has {capacity} bytes, but tensors of {needed} bytes are needed at the same time: {over} bytes over"
+            "{name} has {}, but tensors of {} are needed at the same time: {} over",
+            counted(capacity, "byte"),
+            counted(needed, "byte"),
+            counted(over, "byte")
         )
     } else {
         let least = least.unwrap_or(u64::MAX);
         let over = least.saturating_sub(capacity);
         format!(
-            "{name} has {capacity} bytes; the {needed} bytes that are needed at the same time would fit, but with alignments, addresses \
-             that are written and what is read beyond tensors, the least that was found is {least}: {over} bytes over"
+            "{name} has {}; the {} that are needed at the same time would fit, but with alignments, addresses \
+             that are written and what is read beyond tensors, the least that was found is {least}: {} over",
+            counted(capacity, "byte"),
+            counted(needed, "byte"),
+            counted(over, "byte")
         )
     };
     let point = worst_point(buffers).map_or(0, |(point, _)| point);
@@ -48,7 +54,7 @@ pub(super) fn no_half(placed: &[&Placed], half: u64, func: Span) -> Diagnostic {
     let point = points.max_by_key(|&point| (load(point), std::cmp::Reverse(point))).unwrap_or(0);
     let message = match load(point) {
         halves @ 3.. => format!(
-            "the tensor register file has two halves of {half} bytes a row, but {halves} are needed at the same time: {} over",
+            "the tensor register file has two halves of {} a row, but {halves} are needed at the same time: {} over", counted(half, "byte"),
             halves - 2
         ),
         _ => "the halves of the tensor register file that are written leave none for a tensor that is needed beside them".to_owned(),
@@ -68,8 +74,10 @@ fn listed<'a>(code: &str, message: String, live: impl Iterator<Item = &'a Placed
             (None, Some(half)) => format!(", at {half} as written"),
             (None, None) => String::new(),
         };
-        error =
-            error.note(format!("{} takes {} bytes{written}", tensor.name, tensor.bytes), Some(tensor.span));
+        error = error.note(
+            format!("{} takes {}{written}", tensor.name, counted(tensor.bytes, "byte")),
+            Some(tensor.span),
+        );
     }
     match live.len().saturating_sub(LISTED) {
         0 => error,

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
+use visa_ir::diag::counted;
 
 use egg::{Analysis, DidMerge, EGraph, Id, Symbol};
 use visa_mapping::{Axes, Digits, Expr, digits};
@@ -111,7 +112,7 @@ impl Analysis<Node> for Meaning {
             (None, None) if matches!((&to.piece, &from.piece), (Piece::Terms(_), Piece::Terms(_))) => {}
             (None, None) if to.piece == from.piece => {}
             (Some(left), Some(right)) if left.size != right.size => {
-                let why = format!("they have {} and {} positions", left.size, right.size);
+                let why = format!("they have {} and {}", left.size, counted(right.size, "position"));
                 self.clash(&to.piece, &from.piece, why);
             }
             (Some(Facts { digits: Some(left), .. }), Some(Facts { digits: Some(right), .. })) => {

@@ -11,6 +11,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
+use visa_ir::diag::counted;
 
 use visa_mapping::{Axes, Expr, Map, PadKind, describe};
 
@@ -330,7 +331,7 @@ impl Check<'_> {
             Err(error) => return Some(format!("its right side is broken, {}", error.message)),
         };
         if left.size() != right.size() {
-            return Some(format!("its sides have {} and {} positions", left.size(), right.size()));
+            return Some(format!("its sides have {} and {}", left.size(), counted(right.size(), "position")));
         }
         let at = (0..left.size()).find(|&at| left.cell(at) != right.cell(at))?;
         let shown = |map: &Map| describe(map.cell(at).as_ref(), self.axes());

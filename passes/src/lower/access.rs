@@ -1,7 +1,7 @@
 //! What a sequencer reads or writes at once: the size of its accesses and its program in bytes (book 07 to 10, 18). Both lowering
 //! passes ask: the first to refuse what no sequencer can run while the mappings are at hand, the second to write it.
 
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::span::Span;
 use visa_machine::Machine;
 use visa_numerics::DType;
@@ -55,6 +55,9 @@ impl From<SeqError> for AccessError {
         Self::Sequencer(error)
     }
 }
+
+/// The code of a fetch that no access size of its context fits.
+pub const FETCH_SIZE: &str = "fetch-size";
 
 /// The machine's limits for a sequencer whose accesses have one of `sizes` bytes.
 #[must_use]
@@ -197,7 +200,9 @@ pub fn commit(program: &Program, sub: bool, machine: &Machine) -> Result<Program
     };
     let Some(size) = size else {
         let message = format!(
-            "{kept} bytes kept of each packet with {run} contiguous bytes in data memory allow no write of {} bytes",
+            "{} kept of each packet with {} in data memory allow no write of {} bytes",
+            counted(kept, "byte"),
+            counted(run, "contiguous byte"),
             listed(sizes)
         );
         return Err(AccessError::Size { code: "commit-size", message });
@@ -248,10 +253,12 @@ pub fn dma(program: &PairedProgram, machine: &Machine) -> Result<PairedProgram, 
 fn access_size(packet: u64, run: u64, sizes: &[u64]) -> Result<u64, AccessError> {
     fetch_size(packet, run, sizes).ok_or_else(|| {
         let message = format!(
-            "a packet of {packet} bytes with {run} contiguous bytes in data memory allows no fetch of {} bytes",
+            "a packet of {} with {} in data memory allows no fetch of {} bytes",
+            counted(packet, "byte"),
+            counted(run, "contiguous byte"),
             listed(sizes)
         );
-        AccessError::Size { code: "fetch-size", message }
+        AccessError::Size { code: FETCH_SIZE, message }
     })
 }
 

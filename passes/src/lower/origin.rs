@@ -2,7 +2,7 @@
 
 use crate::lower::access::AccessError;
 use std::fmt::Display;
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
 use visa_numerics::DType;
 use visa_sequencer::{Program, SeqError};
@@ -24,7 +24,7 @@ pub fn check(
     let mut found = error.diagnostic(op.span()).note(entries(&plan.loops, "elements"), None);
     if let (AccessError::Size { .. }, (run, Some(end))) = (&error, plan.run()) {
         let bytes = dtype.bytes(run).unwrap_or(u64::MAX);
-        found = found.note(format!("the contiguous run of {bytes} bytes ends at {end}"), None);
+        found = found.note(format!("the contiguous run of {} ends at {end}", counted(bytes, "byte")), None);
     }
     Err(found)
 }

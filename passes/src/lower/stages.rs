@@ -4,7 +4,7 @@ use crate::lower::{access, origin};
 use std::rc::Rc;
 use visa_hw::valid_count as hw;
 use visa_ir::context::Attr;
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::{OpRef, OpSpec, ValueId};
 use visa_mapping::{Dim, Pace, Tensor, Unit, operand};
 use visa_numerics::{DType, VectorStage, default_mode, pattern};
@@ -133,6 +133,14 @@ fn lower_fetch(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagno
         })?,
         None => origin::check(op, &plan, from, elements.in_bytes(from), |program| {
             access::fetch(program, from, to, sub, cx.machine)
+        })
+        .map_err(|error| {
+            let main = elements.in_bytes(from).ok().filter(|_| sub && error.code == access::FETCH_SIZE);
+            let main = main.and_then(|program| access::fetch(&program, from, to, false, cx.machine).ok());
+            error.fix(main.map(|program| {
+                let size = counted(program.packet, "byte");
+                format!("begin the pipeline in `main`, which may fetch {size} at a time")
+            }))
         })?,
     }
     let mut spec = cx.body(cx.spec("seq.fetch", op)?, "dtype", &visa_sequencer::DTYPE, source.dtype);

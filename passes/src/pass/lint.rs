@@ -2,7 +2,7 @@
 
 use crate::lower::access;
 use crate::{Level, Pass, PassCx};
-use visa_ir::diag::{Diagnostic, Severity};
+use visa_ir::diag::{Diagnostic, Severity, counted};
 use visa_ir::module::OpRef;
 use visa_machine::Machine;
 use visa_mapping::facts::machine;
@@ -88,9 +88,9 @@ fn flits(op: OpRef<'_>, machine: &Machine) -> Option<Diagnostic> {
     }
     let (count, zeros) = (bytes.div_ceil(flit), bytes.next_multiple_of(flit) - bytes);
     let message = format!(
-        "packets of {bytes} bytes: the Collect Engine adds {zeros} bytes of zeros to fill {count} flit(s) (book 08)"
-    );
-    Some(warning(op, "L1", message, &format!("fetch packets of a multiple of {flit} bytes")))
+        "packets of {}: the Collect Engine adds {} of zeros to fill {count} flit(s) (book 08)"
+    , counted(bytes, "byte"), counted(zeros, "byte"));
+    Some(warning(op, "L1", message, &format!("fetch packets of a multiple of {}", counted(flit, "byte"))))
 }
 
 /// L2: the packet lies in memory in one piece, and only its length keeps the access small.
@@ -109,15 +109,15 @@ fn padding(op: OpRef<'_>, machine: &Machine) -> Option<Diagnostic> {
         return None;
     }
     let message = format!(
-        "a packet of {packet} bytes takes {now} accesses of {access} bytes; padded to {padded} bytes it would take {then} of {better} (book 08)"
-    );
+        "a packet of {} takes {} of {}; padded to {} it would take {then} of {better} (book 08)"
+    , counted(packet, "byte"), counted(now, "access"), counted(access, "byte"), counted(padded, "byte"));
     Some(warning(op, "L2", message, "pad the packet (`# n`): reading past its end is safe"))
 }
 
 /// L4.
 fn partial(op: OpRef<'_>, machine: &Machine) -> Diagnostic {
     let (at, width) = (op.int("at").unwrap_or(0), machine.memory.dm_bank_width);
-    let message = format!("4 bytes are written at {at}, where a bank of data memory is {width} bytes wide: a partial bank write (book 11)");
+    let message = format!("4 bytes are written at {at}, where a bank of data memory is {} wide: a partial bank write (book 11)", counted(width, "byte"));
     warning(op, "L4", message, "commit the number with others, in groups of 8 bytes, where many are written")
 }
 
@@ -131,9 +131,9 @@ fn starvation(op: OpRef<'_>, machine: &Machine) -> Option<Diagnostic> {
     }
     let all = machine.memory.dm_banks * machine.memory.dm_bank_width;
     let message = format!(
-        "`{program}` accesses bank {bank} of data memory {run} times in a row; beside a DMA, fewer than {most} are safe (book 11)"
-    );
-    let fix = format!("make inner strides no multiple of {all} bytes, which all fall into one bank: pad the buffer, or reorder time");
+        "`{program}` accesses bank {bank} of data memory {} in a row; beside a DMA, fewer than {most} are safe (book 11)"
+    , counted(run, "time"));
+    let fix = format!("make inner strides no multiple of {}, which all fall into one bank: pad the buffer, or reorder time", counted(all, "byte"));
     Some(warning(op, "L3", message, &fix))
 }
 

@@ -12,7 +12,7 @@ use super::scratch::Clauses;
 use super::tried::Means;
 use super::{Choice, chain, choose_for, report};
 use visa_ir::context::{Attr, Context};
-use visa_ir::diag::{Diagnostic, Severity};
+use visa_ir::diag::{Diagnostic, Severity, counted};
 use visa_ir::infer::infer_all;
 use visa_ir::module::{AttrId, Module, OpId, OpRef};
 use visa_ir::open::{Opening, untyped};
@@ -102,7 +102,8 @@ impl Advice {
     /// The advice as a remark: what both take, the chain of rewrites, and the operations to write.
     pub fn remark(&mut self, ctx: &Context, module: &Module) -> Diagnostic {
         let (found, best) = (self.written.time.cycles(), self.choice.best.time.cycles());
-        let message = format!("this pipeline takes {found} cycles; the same tensor can be made in {best}");
+        let message =
+            format!("this pipeline takes {}; the same tensor can be made in {best}", counted(found, "cycle"));
         let span = module.op(ctx, self.choice.chain[0]).span();
         let mut remark =
             Diagnostic { severity: Severity::Remark, ..Diagnostic::error("advise", span, message) };

@@ -10,7 +10,7 @@ use egg::{RecExpr, SymbolLang};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use visa_ir::decl::ClauseDecl;
-use visa_ir::diag::{Diagnostic, Severity};
+use visa_ir::diag::{Diagnostic, Severity, counted};
 use visa_ir::module::OpRef;
 use visa_ir::open::{self, Opening};
 use visa_ir::span::Span;
@@ -109,8 +109,8 @@ fn open_decls(op: OpRef<'_>) -> impl Iterator<Item = &'static ClauseDecl> {
 fn none_in_time(ops: &[OpRef<'_>], graph: &Graph, budget: &Budget) -> Diagnostic {
     let reached = graph.classes.iter().map(|class| class.stage + 1).max().unwrap_or(0).min(ops.len() - 1);
     let message = format!(
-        "the budget ({} units of work) ended before a legal configuration of this pipeline was found: none of `{}` yet",
-        budget.most(),
+        "the budget ({}) ended before a legal configuration of this pipeline was found: none of `{}` yet",
+        counted(budget.most(), "unit"),
         ops[reached].name()
     );
     let error = Diagnostic::error(BUDGET, ops[reached].span(), message);
@@ -126,7 +126,7 @@ fn more(budget: &Budget) -> String {
 /// An error, with what to do about the budget that had ended by then.
 pub fn ended(error: Diagnostic, budget: &Budget) -> Diagnostic {
     let note =
-        format!("the budget ({} units of work) ended; places that were not tried may do", budget.most());
+        format!("the budget ({}) ended; places that were not tried may do", counted(budget.most(), "unit"));
     let fix = format!("{}, or write `cluster`, `slice` and `element` of the tensors", more(budget));
     Diagnostic { code: BUDGET.to_owned(), ..error }.note(note, None).fix(fix)
 }
@@ -138,8 +138,8 @@ pub fn cut(function: Span, budget: &Budget) -> Option<Diagnostic> {
         return None;
     }
     let message = format!(
-        "choosing stopped at its budget ({} units of work, option `budget`): the cheapest that was found is kept",
-        budget.most()
+        "choosing stopped at its budget ({}, option `budget`): the cheapest that was found is kept",
+        counted(budget.most(), "unit")
     );
     let warning = Diagnostic { severity: Severity::Warning, ..Diagnostic::error(BUDGET, function, message) };
     let noted = cut.iter().take(LISTED).fold(warning, |warning, cut| {
@@ -197,8 +197,8 @@ pub fn explained(choice: &Choice) -> String {
     let time = choice.best.time;
     let _ = write!(
         text,
-        "{} cycles: {} of the busiest engine, {} until the pipeline has filled; extracted as a tree",
-        time.cycles(),
+        "{}: {} of the busiest engine, {} until the pipeline has filled; extracted as a tree",
+        counted(time.cycles(), "cycle"),
         time.busiest,
         time.latency
     );
@@ -223,7 +223,8 @@ pub fn shared(shared: &Shared) -> String {
     let limit = if *bounded { "; there were more layouts than are tried" } else { "" };
     format!(
         "{pipelines} pipelines share tensors: extracted together, by an integer program, from {ways} ways over {layouts} layouts; \
-         {cycles} cycles one after the other{limit}"
+         {} one after the other{limit}",
+        counted(*cycles, "cycle")
     )
 }
 

@@ -1,6 +1,7 @@
 //! The report as a table, for the kernel's author.
 
 use std::fmt::Write;
+use visa_ir::diag::counted;
 
 use visa_ir::span::Span;
 
@@ -35,8 +36,12 @@ impl Report {
 
     fn total_rows(&self) -> Vec<(&'static str, String)> {
         let totals = &self.totals;
-        let time =
-            format!("{} cycles, {:.3} us at {} GHz", totals.cycles, totals.microseconds, self.clock_ghz);
+        let time = format!(
+            "{}, {:.3} us at {} GHz",
+            counted(totals.cycles, "cycle"),
+            totals.microseconds,
+            self.clock_ghz
+        );
         let busy = totals.busy.iter().filter(|busy| busy.cycles > 0).map(|busy| {
             format!("{} {} ({})", busy.resource.name(), busy.cycles, percent(busy.cycles, totals.cycles))
         });
@@ -53,8 +58,11 @@ impl Report {
         for command in &self.commands {
             rows.extend(command.contraction.map(|found| ("reducer", reducer(command.index, &found))));
             if command.stalls > 0 {
-                let stalls =
-                    format!("{}: {} cycles behind reads of the register file", command.index, command.stalls);
+                let stalls = format!(
+                    "{}: {} behind reads of the register file",
+                    command.index,
+                    counted(command.stalls, "cycle")
+                );
                 rows.push(("stalls", stalls));
             }
         }
@@ -101,13 +109,13 @@ fn table(text: &mut String, rows: &[Row]) {
 /// How a contraction uses the Reducer.
 fn reducer(index: usize, found: &ContractionReport) -> String {
     format!(
-        "{index}: {} of {} rows, {:.1}% of the MACs, {} tree levels in {} cycles, {} packets, {:.1}% of the reads hit the cache",
+        "{index}: {} of {} rows, {:.1}% of the MACs, {} in {}, {}, {:.1}% of the reads hit the cache",
         found.rows,
         found.all_rows,
         found.share_of_macs * 100.0,
-        found.tree_levels,
-        found.tree_cycles,
-        found.reads,
+        counted(found.tree_levels, "tree level"),
+        counted(found.tree_cycles, "cycle"),
+        counted(found.reads, "packet"),
         found.hit_rate() * 100.0
     )
 }

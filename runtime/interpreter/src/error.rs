@@ -1,6 +1,7 @@
 //! Why a run stopped.
 
 use std::fmt;
+use visa_ir::diag::counted;
 
 /// What can go wrong in a run of a verified program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,7 +51,7 @@ impl fmt::Display for RunError {
                 write!(f, "no {role} is called `{found}`, expected {}", quoted(expected))
             }
             Self::ArgumentSize { name, found, expected } => {
-                write!(f, "argument `{name}` is given {found} bytes, expected {expected}")
+                write!(f, "argument `{name}` is given {}, expected {expected}", counted(*found, "byte"))
             }
             Self::MissingArguments(names) => {
                 write!(f, "no data for {}: set every argument before the run", quoted(names))
@@ -58,7 +59,8 @@ impl fmt::Display for RunError {
             Self::NotRun => write!(f, "the program has not run, so it has no results: run it first"),
             Self::MemoryBound { needed, bound } => write!(
                 f,
-                "the run needs {needed} bytes of memory, expected at most {bound}: raise the memory bound"
+                "the run needs {} of memory, expected at most {bound}: raise the memory bound",
+                counted(*needed, "byte")
             ),
             Self::Address(message) => f.write_str(message),
             Self::Threads(message) => write!(f, "the threads could not be started: {message}"),

@@ -7,7 +7,7 @@
 
 use std::rc::Rc;
 
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::span::Span;
 use visa_mapping::facts::{digits_of, mapping_error};
 use visa_mapping::{Axes, AxisId, Cell, Dim, Expr, Index, Map, Tensor};
@@ -172,8 +172,8 @@ impl Contraction<'_> {
             return Ok(before > 1 && before == after);
         }
         Err(self.error(format!(
-            "with time `{time}` each index is computed {before} times, and the result holds it {after} times: part of a broadcast cannot be summed"
-        )))
+            "with time `{time}` each index is computed {}, and the result holds it {}: part of a broadcast cannot be summed"
+        , counted(before, "time"), counted(after, "time"))))
     }
 
     /// The sums of a packet.
@@ -194,9 +194,10 @@ impl Contraction<'_> {
         let prepared = Map::new(map, self.axes).map_err(|error| mapping_error(error, self.span))?;
         let size = prepared.size();
         if size > MAX_ELEMENTS {
-            return Err(
-                self.error(format!("`{map}` has {size} positions, at most {MAX_ELEMENTS} are evaluated"))
-            );
+            return Err(self.error(format!(
+                "`{map}` has {}, at most {MAX_ELEMENTS} are evaluated",
+                counted(size, "position")
+            )));
         }
         Ok((0..size).filter_map(|position| prepared.cell(position)).collect())
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 use visa_ir::context::Context;
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::{Module, OpRef, ValueId};
 use visa_ir::span::Span;
 use visa_ir::verify::Analysis;
@@ -226,6 +226,7 @@ impl Run<'_> {
         if let Some(table) = &adapter.table {
             self.check_indices(op, &tensor, table)?;
             let from = tensor.dtype;
+            // What is still outside the table is undefined, and stays so.
             tensor = tensor.map(table.to, |bits| table.get(from, bits).unwrap_or(0));
         }
         let tensor = converted(op, tensor, to.dtype)?;
@@ -257,8 +258,10 @@ impl Run<'_> {
             let (value, entry) = (to_f64(tensor.dtype, bits), pattern(tensor.dtype, bits));
             let place = if index.is_empty() { String::new() } else { format!(" at {}", index.join(", ")) };
             let count = table.entries.len();
-            let message =
-                format!("the element{place} is {value}, index {entry}, outside the table of {count} values");
+            let message = format!(
+                "the element{place} is {value}, index {entry}, outside the table of {}",
+                counted(count, "value")
+            );
             return Err(Diagnostic::error("outside-table", op.clause_span("table"), message));
         }
         Ok(())
@@ -335,7 +338,8 @@ impl Run<'_> {
         Logical::tabulate(to.dtype, axes.clone(), op.span(), |at| {
             let id = ids.as_ref().map_or(0, |ids| element(ids, at)) as u8;
             let value = |number: usize| rights.get(number).map(|right| element(right, at));
-            running::result(function, element(&left, at), id, value).unwrap_or(0)
+            let result = running::result(function, element(&left, at), id, value);
+            result.expect("the verifier wants an operand for each value that is no constant")
         })
     }
 
@@ -388,7 +392,7 @@ impl Run<'_> {
         let group = self.axes.resolve(&zip.axis).map_err(|error| mapping_error(error, op.span()))?;
         let axes: Vec<Axis> = pair.axes.iter().filter(|axis| axis.id != group).cloned().collect();
         let strides = pair.strides(axes.iter().map(|axis| axis.id));
-        let distance = pair.strides([group].into_iter()).first().copied().unwrap_or(0);
+        let distance = pair.strides([group].into_iter())[0];
         let Function { apply, mode, .. } = &zip.function;
         let zipped = Logical::tabulate(to.dtype, axes, op.span(), |at| {
             let zero = offset(&strides, at);
@@ -539,7 +543,11 @@ fn result(port: &Port, tensor: &Logical, span: Span) -> Result<LogicalResult, Di
     let strides = tensor.strides(ids());
     let held: Vec<Option<&Axis>> = ids().map(|id| tensor.axis(id)).collect();
     let dtype = port.info.dtype;
-    let bytes = dtype.bytes(count as u64).and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(0);
+    let bytes = dtype.bytes(count as u64).and_then(|bytes| usize::try_from(bytes).ok()).ok_or_else(|| {
+        let message =
+            format!("the result `{}` takes no whole number of bytes: {count} of {dtype}", port.info.name);
+        Diagnostic::error("result-size", span, message)
+    })?;
     let mut bytes = vec![0; bytes];
     let mut defined = vec![false; count];
     let mut at = Vec::new();

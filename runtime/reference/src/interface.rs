@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use visa_ir::context::Context;
-use visa_ir::diag::{Diagnostic, nearest};
+use visa_ir::diag::{Diagnostic, counted, nearest};
 use visa_ir::module::{Module, OpId, ValueId};
 use visa_ir::span::Span;
 use visa_ir::verify::Analysis;
@@ -128,9 +128,9 @@ impl Kernel {
             if wanted != Some(bytes.len() as u64) {
                 let wanted = wanted.map_or("more than 2^64".to_owned(), |wanted| wanted.to_string());
                 let message = format!(
-                    "argument `{name}` of `@{}` has {} bytes, expected {wanted}: `{dtype}` of shape {shape:?}",
+                    "argument `{name}` of `@{}` has {}, expected {wanted}: `{dtype}` of shape {shape:?}",
                     self.name,
-                    bytes.len()
+                    counted(bytes.len(), "byte")
                 );
                 return Err(Diagnostic::error("argument-size", span, message));
             }

@@ -4,7 +4,7 @@
 //! those at c + t + l, for what each time step adds (t, in time order) and each lane of a packet (l, by a tree of neighbours).
 //! A position without an element counts as the identity element.
 
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::span::Span;
 use visa_mapping::facts::mapping_error;
 use visa_mapping::{Axes, AxisId, Cell, Dim, Expr, Index, Map, Tensor, without_zeros};
@@ -101,9 +101,10 @@ impl Reduction<'_> {
         let prepared = Map::new(&without_zeros(map, self.axes).map_err(wrong)?, self.axes).map_err(wrong)?;
         let size = prepared.size();
         if size > MAX_ELEMENTS {
-            return Err(
-                self.error(format!("`{map}` has {size} positions, at most {MAX_ELEMENTS} are evaluated"))
-            );
+            return Err(self.error(format!(
+                "`{map}` has {}, at most {MAX_ELEMENTS} are evaluated",
+                counted(size, "position")
+            )));
         }
         Ok((0..size).filter_map(|position| prepared.cell(position)).collect())
     }

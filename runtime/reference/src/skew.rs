@@ -77,7 +77,9 @@ impl Skewed {
         if tensor.axis(self.by).is_none() {
             axes.push(Axis { id: self.by, held: vec![true; by_size] });
         }
-        let place = |id: AxisId| axes.iter().position(|axis| axis.id == id).unwrap_or(0);
+        let place = |id: AxisId| {
+            axes.iter().position(|axis| axis.id == id).expect("both axes are among them by the lines above")
+        };
         let (turned, by) = (place(to), place(self.by));
         let source = |at: &[usize]| -> Option<usize> {
             let steps = at[by] % size;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
-use visa_ir::diag::{Diagnostic, nearest};
+use visa_ir::diag::{Diagnostic, counted, nearest};
 use visa_ir::doc::dialect_page;
 use visa_ir::span::Span;
 
@@ -31,8 +31,13 @@ pub(crate) fn show_dialects(tool: &Tool, name: Option<&str>) -> Result<String, D
         for dialect in &tool.dialects {
             let ops = dialect.ops.iter().map(|ops| ops.len()).sum::<usize>();
             let first = dialect.doc.trim().lines().next().unwrap_or_default();
-            let _ =
-                writeln!(out, "{} ({ops} operations, {} types): {first}", dialect.name, dialect.types.len());
+            let _ = writeln!(
+                out,
+                "{} ({}, {}): {first}",
+                dialect.name,
+                counted(ops, "operation"),
+                counted(dialect.types.len(), "type")
+            );
         }
         return Ok(out);
     };

@@ -17,6 +17,13 @@ enum Place<'a> {
 }
 
 fn place<'a>(flags: &'a Flags, name: &str) -> Result<Place<'a>, Diagnostic> {
+    if flags.split {
+        let message = format!(
+            "with `--split-input-file` each part of the input would write `{name}`, over what the part before it wrote"
+        );
+        let fix = "run the parts one by one, or leave the option out".to_owned();
+        return Err(Diagnostic::error("split-output", Span::default(), message).fix(fix));
+    }
     if !flags.run_reproducer {
         return Ok(Place::Anywhere);
     }

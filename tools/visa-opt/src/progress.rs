@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
+use visa_ir::diag::counted;
 use visa_passes::select::watch::Watch;
 
 /// How long choosing may take before its progress is shown, and how long what is shown stays.
@@ -20,7 +21,7 @@ pub fn on_terminal() -> Watch {
             Some((done, of)) if last.get().elapsed() > PATIENCE => {
                 shown.set(true);
                 last.set(Instant::now());
-                format!("\rchoosing: {done} candidates of at most {of}\x1b[K")
+                format!("\rchoosing: {} of at most {of}\x1b[K", counted(done, "candidate"))
             }
             None if shown.replace(false) => "\r\x1b[K".to_owned(),
             Some(_) | None => return,

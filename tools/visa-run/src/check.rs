@@ -2,6 +2,7 @@
 
 use crate::data::near;
 use std::collections::BTreeMap;
+use visa_ir::diag::counted;
 use visa_numerics::{Bits, DType, load, to_f64};
 use visa_reference::{Allowed, LogicalResult};
 
@@ -113,8 +114,8 @@ impl std::fmt::Display for FastReport {
         if let Some(through) = &self.through {
             writeln!(
                 f,
-                "fast: {} elements were not compared: `{through}` takes what depends on `fast`, and has no bound",
-                self.without_bound
+                "fast: {} were not compared: `{through}` takes what depends on `fast`, and has no bound",
+                counted(self.without_bound, "element")
             )?;
         }
         Ok(())

@@ -15,6 +15,7 @@ mod summary;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use visa_ir::diag::counted;
 
 use visa_numerics::DType;
 
@@ -121,7 +122,7 @@ pub fn load(source: &Source, dtype: DType, shape: &[u64], bound: u64) -> Result<
 
 /// What is said of data that would take more memory than there may be.
 fn too_large(needed: u64, bound: u64) -> String {
-    format!("it takes {needed} bytes of memory, expected at most {bound}: raise --memory")
+    format!("it takes {} of memory, expected at most {bound}: raise --memory", counted(needed, "byte"))
 }
 
 /// What happens to the elements of a source that are wider than any format of the kernel's, when they become `dtype`.

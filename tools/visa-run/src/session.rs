@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use visa_hw::program::{Buffer, Program};
 use visa_interpreter::{Interpreter, Options, UndefinedReport};
 use visa_ir::context::Context;
-use visa_ir::diag::{Diagnostic, Severity, nearest};
+use visa_ir::diag::{Diagnostic, Severity, counted, nearest};
 use visa_ir::module::Module;
 use visa_ir::span::{Source, Span};
 use visa_ir::verify::Analysis;
@@ -241,8 +241,10 @@ impl<'a> Session<'a> {
         if needed <= bound {
             return Ok(needed);
         }
-        let message =
-            format!("the arguments take {needed} bytes of memory, expected at most {bound}: raise --memory");
+        let message = format!(
+            "the arguments take {} of memory, expected at most {bound}: raise --memory",
+            counted(needed, "byte")
+        );
         Err(self.stop("run", message))
     }
 
@@ -378,8 +380,8 @@ impl<'a> Session<'a> {
             out.push_str(&report.text(|span| source.map(|source| source.line(span.range().start))));
         } else {
             out.push_str(&format!(
-                "{} cycles on {} ({:.1} us)\n",
-                report.totals.cycles,
+                "{} on {} ({:.1} us)\n",
+                counted(report.totals.cycles, "cycle"),
                 report.machine,
                 report.totals.cycles as f64 / report.clock_ghz / 1e3
             ));

@@ -10,7 +10,7 @@ use crate::stage::{
 };
 use crate::taint::Taint;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
 use visa_ir::span::Span;
 use visa_machine::Machine;
@@ -145,8 +145,8 @@ impl Accumulate {
             return Ok(());
         }
         let message = format!(
-            "{} values ({kept} slots times {}) are kept inside the outermost reduced loop, expected at most {}",
-            buffer.inner,
+            "{} ({kept} slots times {}) are kept inside the outermost reduced loop, expected at most {}",
+            counted(buffer.inner, "value"), 
             if interleaved { "columns" } else { "rows" },
             buffer.limit()
         );
@@ -329,7 +329,7 @@ impl Stage for Accumulate {
             return Err(Mismatch::new("C4", "columns", message));
         }
         if self.slots.steps() != input.packets {
-            let message = format!("`slots` has {} steps, expected {}, one a packet", self.slots.steps(), input.packets);
+            let message = format!("`slots` has {}, expected {}, one a packet", counted(self.slots.steps(), "step"), input.packets);
             return Err(Mismatch::new("C1", "slots", message));
         }
         let out = self.out();

@@ -11,7 +11,7 @@ use crate::stage::{
 use crate::taint::Taint;
 use crate::trf::{REGION, Region};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
 use visa_ir::span::Span;
 use visa_machine::Machine;
@@ -89,14 +89,14 @@ fn read(op: OpRef<'_>) -> Result<Align, Diagnostic> {
     let data = at_least(op, "C3", "data", 1)?;
     let most = width.min(flits * limits.flit_bytes);
     if data > most {
-        let message = format!("`data` is {data} bytes, expected at most {most} of {flits} flits");
+        let message = format!("`data` is {}, expected at most {most} of {}", counted(data, "byte"), counted(flits, "flit"));
         return Err(op.clause_error("C3", "data", message));
     }
     let written = Written::read(op, "loops")?;
     let read = written.program.packet;
     if !limits.reg_read_sizes.contains(&read) {
         let sizes = crate::clauses::list(&limits.reg_read_sizes);
-        return Err(written.error("C4", format!("a read is {read} bytes, expected one of {sizes}")));
+        return Err(written.error("C4", format!("a read is {}, expected one of {sizes}", counted(read, "byte"))));
     }
     written.sequencer("C5", &limits.reg_read_sizes)?;
     if read == width {
@@ -115,11 +115,11 @@ fn shifts(op: OpRef<'_>, flits: u64, flit: u64, width: u64) -> Result<(u64, u64)
     let (shifts, bytes) = (at_least(op, "C9", "shifts", 0)?, at_least(op, "C9", "shift_bytes", 0)?);
     let (last, collected) = (shifts.saturating_mul(bytes), flits * flit);
     if last >= collected {
-        let message = format!("the last packet starts at byte {last}, expected less than {collected} of {flits} flits");
+        let message = format!("the last packet starts at byte {last}, expected less than {collected} of {}", counted(flits, "flit"));
         return Err(op.clause_error("C9", "shifts", message));
     }
     if collected > width && last + width <= collected - flit {
-        let message = format!("the last packet ends at byte {}, and the last of {flits} flits starts at {}", last + width, collected - flit);
+        let message = format!("the last packet ends at byte {}, and the last of {} starts at {}", last + width, counted(flits, "flit"), collected - flit);
         return Err(op.clause_error("C9", "flits", message));
     }
     Ok((shifts, bytes))
@@ -163,13 +163,13 @@ impl Stage for Align {
 
     fn connect(&self, _machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
         if !input.packets.is_multiple_of(self.flits) {
-            let message = format!("{} flits flow in, expected a multiple of {}", input.packets, self.flits);
+            let message = format!("{} flow in, expected a multiple of {}", counted(input.packets, "flit"), self.flits);
             return Err(Mismatch::new("C1", "flits", message));
         }
         let packets = self.packets(input.packets);
         if self.loops.accesses() != packets {
             let message =
-                format!("the loops make {} accesses, expected {packets}, one a packet", self.loops.accesses());
+                format!("the loops make {}, expected {packets}, one a packet", counted(self.loops.accesses(), "access"));
             return Err(Mismatch::new("C8", "loops", message));
         }
         Ok(Wire { packets, packet: self.width, rows: Some(self.rows), ..input })

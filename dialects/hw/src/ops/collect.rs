@@ -6,7 +6,7 @@ use crate::stage::{
 };
 use crate::taint::Taint;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
 use visa_ir::span::Span;
 use visa_machine::Machine;
@@ -53,8 +53,8 @@ impl Stage for Collect {
         let needed = input.packet.div_ceil(self.flit);
         if self.flits != needed {
             let message = format!(
-                "`flits` is {}, expected {needed}: a packet is {} bytes, a flit {}",
-                self.flits, input.packet, self.flit
+                "`flits` is {}, expected {needed}: a packet is {}, a flit {}",
+                self.flits, counted(input.packet, "byte"), self.flit
             );
             return Err(Mismatch::new("C1", "flits", message));
         }

@@ -9,7 +9,7 @@ use crate::stage::{
 };
 use std::ops::Range;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
 use visa_ir::span::Span;
 use visa_machine::Machine;
@@ -74,11 +74,11 @@ fn read(op: OpRef<'_>) -> Result<Commit, Diagnostic> {
     let sizes = if in_sub_context(op) { &sub } else { limits.commit_sizes.as_slice() };
     if !sizes.contains(&access) {
         let sizes = crate::clauses::list(sizes);
-        let message = format!("an access is {access} bytes, expected one of {sizes} in this context");
+        let message = format!("an access is {}, expected one of {sizes} in this context", counted(access, "byte"));
         return Err(written.error("C2", message));
     }
     if !bytes.is_multiple_of(access) {
-        let message = format!("an access is {access} bytes, which does not divide the {bytes} that are kept");
+        let message = format!("an access is {}, which does not divide the {bytes} that are kept", counted(access, "byte"));
         return Err(written.error("C3", message));
     }
     written.sequencer("C4", sizes)?;
@@ -143,9 +143,8 @@ impl Stage for Commit {
         let (found, wanted) = (self.loops.steps(), input.packets.saturating_mul(self.bytes));
         if found != wanted {
             let message = format!(
-                "the loops write {found} bytes, expected {wanted}: {} of each of {} packets",
-                self.bytes, input.packets
-            );
+                "the loops write {}, expected {wanted}: {} of each of {}", counted(found, "byte"),
+                self.bytes, counted(input.packets, "packet"));
             return Err(Mismatch::new("C8", "loops", message));
         }
         Ok(Wire { packet: self.bytes, ..input })

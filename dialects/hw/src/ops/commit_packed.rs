@@ -9,7 +9,7 @@ use crate::stage::{Access, Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Sp
 use crate::taint::Taint;
 use std::ops::Range;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
 use visa_ir::span::Span;
 use visa_machine::Machine;
@@ -185,12 +185,12 @@ impl Stage for CommitPacked {
         let bits = u64::from(input.dtype.bits());
         let kept = self.most.saturating_mul(bits) / 8;
         if !bits.is_multiple_of(8) || kept > input.packet {
-            let message = format!("{} elements of {} are no part of a packet of {} bytes", self.most, input.dtype, input.packet);
+            let message = format!("{} of {} are no part of a packet of {}", counted(self.most, "element"), input.dtype, counted(input.packet, "byte"));
             return Err(Mismatch::new("C3", "most", message));
         }
         let (room, needed) = (self.loops.steps(), input.packets.saturating_mul(kept));
         if room < needed {
-            let message = format!("room for {room} bytes, expected {needed}: {kept} of each of {} packets", input.packets);
+            let message = format!("room for {}, expected {needed}: {kept} of each of {}", counted(room, "byte"), counted(input.packets, "packet"));
             return Err(Mismatch::new("C4", "loops", message));
         }
         let packet = self.loops.program.packet;

@@ -12,7 +12,7 @@ use crate::taint::Taint;
 use std::ops::Range;
 use std::sync::OnceLock;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
 use visa_ir::span::Span;
 use visa_machine::Machine;
@@ -89,7 +89,7 @@ fn read(op: OpRef<'_>) -> Result<Contract, Diagnostic> {
     // Without a tree what stands behind the columns is cut off.
     let kept = if depth == 0 { elements.min(columns) } else { elements };
     if kept >> depth > columns {
-        let message = format!("a row gives {sums} sums at depth {depth}, expected at most {columns}");
+        let message = format!("a row gives {} at depth {depth}, expected at most {columns}", counted(sums, "sum"));
         return Err(op.clause_error("C3", "depth", message));
     }
     let aligner = aligner(op, dtype)?;
@@ -129,7 +129,7 @@ fn aligner(op: OpRef<'_>, dtype: DType) -> Result<Aligner, Diagnostic> {
     let read = align.body::<Program>("loops").map_or(0, |loops| loops.packet);
     for (what, bytes) in [("data", number("data")), ("read", read)] {
         if !bytes.is_multiple_of(dtype.align()) {
-            let message = format!("the aligner's {what} is {bytes} bytes, expected whole {dtype} elements");
+            let message = format!("the aligner's {what} is {}, expected whole {dtype} elements", counted(bytes, "byte"));
             return Err(op.clause_error("C4", "dtype", message));
         }
     }
@@ -139,7 +139,7 @@ fn aligner(op: OpRef<'_>, dtype: DType) -> Result<Aligner, Diagnostic> {
 /// C5.
 fn check_max(op: OpRef<'_>, aligner: &Aligner, live: u64, group: u64) -> Result<(), Diagnostic> {
     if aligner.rows > 1 {
-        let message = format!("`op max` with {} rows, expected 1", aligner.rows);
+        let message = format!("`op max` with {}, expected 1", counted(aligner.rows, "row"));
         return Err(op.clause_error("C5", "op", message));
     }
     if !live.is_multiple_of(group) {
@@ -166,7 +166,7 @@ impl Stage for Contract {
         let out = self.out(input.flow());
         let held = input.packets.checked_mul(out.packet * self.terms());
         if held.is_none_or(|held| held > MAX_STREAM_BYTES) {
-            let message = format!("{} packets give more than {MAX_STREAM_BYTES} bytes", input.packets);
+            let message = format!("{} give more than {MAX_STREAM_BYTES} bytes", counted(input.packets, "packet"));
             return Err(Mismatch::new("C3", "depth", message));
         }
         Ok(Wire { dtype: self.accumulator, packet: out.packet, ..input })

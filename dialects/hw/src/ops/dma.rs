@@ -6,7 +6,7 @@ use crate::loops::{limits, overwrites};
 use crate::program::{CHIP_STRIDE, Dma};
 use crate::stage::Space;
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
 use visa_machine::Machine;
 use visa_sequencer::{Entry, PairedEntry, PairedProgram, Program, Stride, check_paired, misaligned};
@@ -99,7 +99,7 @@ fn sequencer(op: OpRef<'_>, machine: &Machine, pcie: bool, loops: &PairedProgram
         return Err(op.clause_error("C2", "loops", error.message).fix(error.fix));
     }
     if loops.entries.len() > limits.entries {
-        let message = format!("`{loops}` has {} entries, expected at most {}", loops.entries.len(), limits.entries);
+        let message = format!("`{loops}` has {}, expected at most {}", counted(loops.entries.len(), "entry"), limits.entries);
         return Err(op.clause_error("C2", "loops", message));
     }
     let contiguous = loops.entries.last().is_some_and(|entry| (entry.read.fixed(), entry.write.fixed()) == (Some(1), Some(1)));
@@ -120,7 +120,7 @@ fn between_chips(stride: &Stride, chip_stride: i64) -> bool {
 /// C3.
 fn aligned(op: OpRef<'_>, write: &Program, align: u64) -> Result<(), Diagnostic> {
     if !write.packet.is_multiple_of(align) {
-        let message = format!("a packet is {} bytes, expected a multiple of {align}", write.packet);
+        let message = format!("a packet is {}, expected a multiple of {align}", counted(write.packet, "byte"));
         return Err(op.clause_error("C3", "loops", message));
     }
     match misaligned(write, align) {
@@ -197,7 +197,7 @@ impl Memories<'_> {
         match write.steps() {
             Some(steps) if steps <= most => Ok(()),
             Some(_) | None => {
-                let message = format!("`{write}` writes more than the {most} bytes of {space:?}");
+                let message = format!("`{write}` writes more than the {} of {space:?}", counted(most, "byte"));
                 Err(self.op.clause_error("C4", "loops", message))
             }
         }

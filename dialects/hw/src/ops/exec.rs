@@ -9,7 +9,7 @@ use crate::stage::{Build, Mismatch, Stage, StandsFor, Station, Wire};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
 use visa_ir::span::Span;
 use visa_numerics::{Alu, VectorStage, alu_ops, alu_stage};
@@ -128,7 +128,7 @@ pub(crate) fn slices(op: OpRef<'_>, constraint: &str) -> Result<Vec<Range<usize>
     let most = machine(op).slices_per_chip();
     let error = |message| Err(op.clause_error(constraint, "slices", message));
     let (pairs, []) = numbers.as_chunks::<2>() else {
-        return error(format!("`slices` has {} numbers, expected pairs of start and end", numbers.len()));
+        return error(format!("`slices` has {}, expected pairs of start and end", counted(numbers.len(), "number")));
     };
     if pairs.is_empty() {
         return error("`slices` is empty, expected at least one pair of start and end".into());
@@ -315,11 +315,10 @@ fn connect(op: OpRef<'_>, stages: &[Box<dyn Stage>]) -> Result<Wire, Diagnostic>
         })?;
         if wire.bytes().is_none_or(|bytes| bytes > MAX_STREAM_BYTES) {
             let message = format!(
-                "`{}` gives {} packets of {} bytes, more than {MAX_STREAM_BYTES} bytes a slice",
+                "`{}` gives {} of {}, more than {MAX_STREAM_BYTES} bytes a slice",
                 child.name(),
-                wire.packets,
-                wire.packet
-            );
+                counted(wire.packets, "packet"),
+                counted(wire.packet, "byte"));
             return Err(at(op, child, "C5", message));
         }
     }

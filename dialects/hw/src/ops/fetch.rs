@@ -11,7 +11,7 @@ use crate::stage::{
 use crate::taint::{Marker, Taint};
 use std::ops::Range;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
 use visa_ir::span::Span;
 use visa_machine::Machine;
@@ -140,7 +140,7 @@ fn read(op: OpRef<'_>) -> Result<Fetch, Diagnostic> {
     let size = written.program.packet;
     if !sizes.contains(&size) {
         let message =
-            format!("an access is {size} bytes, expected one of {} in this context", crate::clauses::list(&sizes));
+            format!("an access is {}, expected one of {} in this context", counted(size, "byte"), crate::clauses::list(&sizes));
         return Err(written.error("C1", message));
     }
     written.sequencer("C2", &sizes)?;
@@ -161,13 +161,13 @@ fn whole_packets(op: OpRef<'_>, written: &Written<'_>, dtype: DType) -> Result<u
     let element = dtype.align();
     if !packet.is_multiple_of(size) || !packet.is_multiple_of(element) {
         let message = format!(
-            "a packet is {packet} bytes, expected a multiple of the access ({size}) and of the {dtype} element ({element})"
-        );
+            "a packet is {}, expected a multiple of the access ({size}) and of the {dtype} element ({element})"
+        , counted(packet, "byte"));
         return Err(op.clause_error("C3", "packet", message));
     }
     let total = written.program.steps().unwrap_or(0);
     if !total.is_multiple_of(packet) {
-        let message = format!("the loops read {total} bytes, expected a multiple of the packet ({packet})");
+        let message = format!("the loops read {}, expected a multiple of the packet ({packet})", counted(total, "byte"));
         return Err(written.error("C3", message));
     }
     Ok(packet)
@@ -178,12 +178,12 @@ impl Fetch {
     fn check_sizes(&self, op: OpRef<'_>, machine: &Machine) -> Result<(), Diagnostic> {
         let (packet, align) = (self.adapter.converted(self.packet), machine.limits.fetch_align);
         if !packet.is_multiple_of(align) {
-            let message = format!("a packet is {packet} bytes behind the fetch, expected a multiple of {align}");
+            let message = format!("a packet is {} behind the fetch, expected a multiple of {align}", counted(packet, "byte"));
             return Err(op.clause_error("C4", "packet", message));
         }
         let (access, most) = (self.adapter.converted(self.loops.program.packet), machine.limits.cast_fetch_max_bytes);
         if self.adapter.converts() && access > most {
-            let message = format!("an access grows to {access} bytes, expected at most {most}");
+            let message = format!("an access grows to {}, expected at most {most}", counted(access, "byte"));
             return Err(op.clause_error("C5", "to", message));
         }
         Ok(())

@@ -6,7 +6,7 @@ use crate::clauses::{at_least, body, machine};
 use crate::stage::{Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Stage, StageCost, Station, Stream, Wire};
 use crate::taint::Taint;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
 use visa_ir::span::Span;
 use visa_machine::Machine;
@@ -83,7 +83,7 @@ impl Stage for Filter {
         if input.packet == wanted && input.dtype.bits() == 32 {
             return Ok(input);
         }
-        let message = format!("found packets of {} bytes of {}, expected {wanted} bytes of i32 or f32", input.packet, input.dtype);
+        let message = format!("found packets of {} of {}, expected {} of i32 or f32", counted(input.packet, "byte"), input.dtype, counted(wanted, "byte"));
         Err(Mismatch::new("C3", "keep", message))
     }
 

@@ -6,7 +6,7 @@ use crate::clauses::{at_least, body, machine, word};
 use crate::program::Buffer;
 use std::collections::BTreeMap;
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
 use visa_numerics::DType;
 use visa_sequencer::PairedProgram;
@@ -141,7 +141,7 @@ fn steps(op: OpRef<'_>, layout: &PairedProgram, elements: u64) -> Result<(), Dia
         Err(problem) => return error("C2", problem.message),
     }
     if steps < elements {
-        return error("C4", format!("`{layout}` has {steps} steps for {elements} elements"));
+        return error("C4", format!("`{layout}` has {} for {}", counted(steps, "step"), counted(elements, "element")));
     }
     Ok(())
 }

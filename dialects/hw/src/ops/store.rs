@@ -6,7 +6,7 @@ use crate::stage::{
 };
 use crate::trf::{REGION, Region};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
 use visa_ir::span::Span;
 use visa_machine::Machine;
@@ -93,7 +93,7 @@ fn read_trf(op: OpRef<'_>) -> Result<StoreTrf, Diagnostic> {
     let row_bytes = at_least(op, "C2", "row_bytes", 1)?;
     if row_bytes > region.bytes {
         let message =
-            format!("a row gets {row_bytes} bytes, expected at most {} in this region", region.bytes);
+            format!("a row gets {}, expected at most {} in this region", counted(row_bytes, "byte"), region.bytes);
         return Err(op.clause_error("C2", "row_bytes", message));
     }
     let short = &*word(op, "load")? == "short";
@@ -117,8 +117,8 @@ impl Stage for StoreTrf {
         let (found, wanted) = (input.packets.saturating_mul(input.packet), self.rows * self.row_bytes);
         if found != wanted {
             let message = format!(
-                "the stream is {found} bytes, expected {} rows of {} ({wanted})",
-                self.rows, self.row_bytes
+                "the stream is {}, expected {} of {} ({wanted})", counted(found, "byte"),
+                counted(self.rows, "row"), self.row_bytes
             );
             return Err(Mismatch::new("C3", "row_bytes", message));
         }
@@ -187,9 +187,9 @@ impl Stage for StoreVrf {
         let end = input.bytes().and_then(|bytes| bytes.checked_add(self.at));
         if end.is_none_or(|end| end > capacity) {
             let message = format!(
-                "{} packets of {} bytes at {} end past the register file's {capacity} bytes",
-                input.packets, input.packet, self.at
-            );
+                "{} of {} at {} end past the register file's {}",
+                counted(input.packets, "packet"), counted(input.packet, "byte"), self.at
+            , counted(capacity, "byte"));
             return Err(Mismatch::new("C1", "at", message));
         }
         Ok(input)

@@ -6,7 +6,7 @@ use crate::stage::{
 };
 use crate::taint::Taint;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
 use visa_ir::span::Span;
 use visa_machine::Machine;
@@ -61,7 +61,7 @@ impl Stage for StoreIds {
         let end = input.bytes().and_then(|bytes| bytes.checked_add(self.at));
         if end.is_none_or(|end| end > capacity) {
             let (packets, packet, at) = (input.packets, input.packet, self.at);
-            let message = format!("{packets} packets of {packet} bytes at {at} end past the register file's {capacity} bytes");
+            let message = format!("{} of {} at {at} end past the register file's {}", counted(packets, "packet"), counted(packet, "byte"), counted(capacity, "byte"));
             return Err(Mismatch::new("C1", "at", message));
         }
         Ok(input)

@@ -7,7 +7,7 @@ use crate::stage::{Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Stage, Sta
 use crate::taint::Taint;
 use crate::unwritten::Unwritten;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
 use visa_ir::span::Span;
 use visa_machine::Machine;
@@ -191,7 +191,7 @@ impl Shape {
 fn custom(op: OpRef<'_>) -> Result<Route, Diagnostic> {
     let (ring, slices) = (power(op, "ring")?, machine(op).topology.slices_per_cluster);
     if !slices.is_multiple_of(ring) {
-        let message = format!("a ring of {ring} slices does not divide the {slices} of a cluster");
+        let message = format!("a ring of {} does not divide the {slices} of a cluster", counted(ring, "slice"));
         return Err(op.clause_error("C2", "ring", message));
     }
     let snoop = body::<Snoop>(op, "snoop")?;
@@ -199,8 +199,8 @@ fn custom(op: OpRef<'_>) -> Result<Route, Diagnostic> {
     let (rows, ring) = (snoop.rows.len(), ring as usize);
     if !rows.is_multiple_of(ring) || !(slices as usize).is_multiple_of(rows) {
         let message = format!(
-            "{rows} rows, expected whole rings of {ring} slices that divide the {slices} of a cluster"
-        );
+            "{}, expected whole rings of {} that divide the {slices} of a cluster"
+        , counted(rows, "row"), counted(ring, "slice"));
         return error("C5", message);
     }
     let sources = snoop.rows[0].len();
@@ -215,7 +215,7 @@ fn custom(op: OpRef<'_>) -> Result<Route, Diagnostic> {
         if row.is_empty() || row.len() != sources {
             let expected =
                 if sources == 0 { "at least 1".to_owned() } else { format!("{sources} as in row 0") };
-            return error("C7", format!("row {slice} names {} slices, expected {expected}", row.len()));
+            return error("C7", format!("row {slice} names {}, expected {expected}", counted(row.len(), "slice")));
         }
     }
     Ok(Route::plain(ring, (*snoop).clone()))
@@ -240,14 +240,14 @@ impl Stage for Switch {
             } else {
                 format!("`time0` is {time0}, which")
             };
-            let message = format!("{times} does not divide {} packets", input.packets);
+            let message = format!("{times} does not divide {}", counted(input.packets, "packet"));
             return Err(Mismatch::new("C3", "time0", message));
         }
         let packets = route.delivered(input.packets).ok_or_else(|| {
             Mismatch::new(
                 "C2",
                 "topology",
-                format!("{} packets from each of {} slices", input.packets, route.ring),
+                format!("{} from each of {}", counted(input.packets, "packet"), counted(route.ring, "slice")),
             )
         })?;
         Ok(Wire { packets, ..input })

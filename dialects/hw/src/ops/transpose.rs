@@ -4,7 +4,7 @@ use crate::clauses::{at_least, machine, one_of, word};
 use crate::stage::{Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Wire};
 use crate::taint::Taint;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
 use visa_ir::span::Span;
 use visa_machine::Machine;
@@ -75,13 +75,13 @@ fn read(op: OpRef<'_>) -> Result<Transpose, Diagnostic> {
         return Err(op.clause_error(
             "C4",
             "kept",
-            format!("`kept` is {kept}, expected at most the {columns} columns"),
+            format!("`kept` is {kept}, expected at most the {}", counted(columns, "column")),
         ));
     }
     let double = machine.transposes_twice(columns);
     let (found, wanted) = (word(op, "buffering")?, if double { "double" } else { "single" });
     if *found != *wanted {
-        let message = format!("{columns} columns are buffered {found}, expected {wanted}");
+        let message = format!("{} are buffered {found}, expected {wanted}", counted(columns, "column"));
         return Err(op.clause_error("C5", "buffering", message));
     }
     let (taken, flit) = (shape.elements, machine.limits.flit_bytes);
@@ -132,14 +132,13 @@ impl Stage for Transpose {
         }
         if input.packet != self.flit || !input.packets.is_multiple_of(self.flits_in()) {
             let message = format!(
-                "{} packets of {} bytes flow in, expected a multiple of {} flits of {} ({} rows of {})",
-                input.packets,
-                input.packet,
-                self.flits_in(),
+                "{} of {} flow in, expected a multiple of {} of {} ({} of {})",
+                counted(input.packets, "packet"),
+                counted(input.packet, "byte"),
+                counted(self.flits_in(), "flit"),
                 self.flit,
-                self.rows,
-                self.packets,
-            );
+                counted(self.rows, "row"),
+                self.packets);
             return Err(Mismatch::new("C6", "rows", message));
         }
         // At most 8 elements of a flit become a flit each, and what flows in is bounded.

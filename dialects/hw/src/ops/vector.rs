@@ -10,7 +10,7 @@ use crate::stage::{
 use crate::taint::{Marker, Taint};
 use std::borrow::Cow;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
 use visa_ir::span::Span;
 use visa_machine::Machine;
@@ -156,7 +156,7 @@ fn read(op: OpRef<'_>) -> Result<Vector, Diagnostic> {
 fn mode(op: OpRef<'_>, row: &AluOp) -> Result<&'static ArgMode, Diagnostic> {
     let Some(name) = op.word("mode") else { return Ok(default_mode(row.apply.arity())) };
     arg_mode(&name).filter(|mode| mode.args.len() == row.apply.arity()).ok_or_else(|| {
-        let message = format!("`{name}` does not fit `{}`, which has {} arguments", row.name, row.apply.arity());
+        let message = format!("`{name}` does not fit `{}`, which has {}", row.name, counted(row.apply.arity(), "argument"));
         op.clause_error("C9", "mode", message)
     })
 }
@@ -288,21 +288,21 @@ impl Vector {
         match port {
             Port::Vrf(loops) if loops.program.packet != input.packet => {
                 let message =
-                    format!("accesses of {} bytes, expected packets of {}", loops.program.packet, input.packet);
+                    format!("accesses of {}, expected packets of {}", counted(loops.program.packet, "byte"), input.packet);
                 Err(Mismatch::new("C4", vrf, message))
             }
             Port::Vrf(loops) if loops.accesses() != input.packets => {
                 let message =
-                    format!("the loops make {} accesses, expected {}, one a packet", loops.accesses(), input.packets);
+                    format!("the loops make {}, expected {}, one a packet", counted(loops.accesses(), "access"), input.packets);
                 Err(Mismatch::new("C6", vrf, message))
             }
             Port::Stash if !input.stash.is_some_and(|(dtype, flow)| dtype == input.dtype && Reread::of(flow, input.flow()).is_some()) => {
                 let found = match input.stash {
-                    Some((dtype, flow)) => format!("{} packets of {} bytes of {dtype}", flow.packets, flow.packet),
+                    Some((dtype, flow)) => format!("{} of {} of {dtype}", counted(flow.packets, "packet"), counted(flow.packet, "byte")),
                     None => "nothing".to_owned(),
                 };
                 let Wire { dtype, packets, packet, .. } = input;
-                let message = format!("the stash holds {found}, the stream is {packets} packets of {packet} bytes of {dtype}");
+                let message = format!("the stash holds {found}, the stream is {} of {} of {dtype}", counted(*packets, "packet"), counted(*packet, "byte"));
                 Err(Mismatch::new("C8", stash, message))
             }
             Port::Vrf(_) | Port::Stash => Ok(()),
@@ -479,7 +479,7 @@ impl Stage for Vector {
         };
         let wanted = way_bytes(self.stage, machine);
         if input.packet != wanted {
-            let message = format!("the stage {} takes packets of {wanted} bytes, found {}", self.stage, input.packet);
+            let message = format!("the stage {} takes packets of {}, found {}", self.stage, counted(wanted, "byte"), input.packet);
             return Err(Mismatch::new("C7", "stage", message));
         }
         for (port, clauses) in self.ports.iter().zip(VALUES) {

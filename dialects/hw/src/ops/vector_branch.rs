@@ -9,7 +9,7 @@ use crate::stage::{
 };
 use crate::taint::Taint;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
 use visa_ir::span::Span;
 use visa_machine::Machine;
@@ -97,7 +97,7 @@ fn toggle(op: OpRef<'_>) -> Result<Vec<[u64; 2]>, Diagnostic> {
 fn comparisons(op: OpRef<'_>) -> Result<Comparisons<Bits>, Diagnostic> {
     let written = op.body::<Comparisons<i32>>("compare").ok_or_else(|| op.error("C1", "no comparisons"))?;
     if written.0.len() > ID_BITS {
-        let message = format!("{} comparisons, expected {ID_BITS} at most", written.0.len());
+        let message = format!("{}, expected {ID_BITS} at most", counted(written.0.len(), "comparison"));
         return Err(op.clause_error("C3", "compare", message));
     }
     written.try_map(|value| Ok(value.cast_unsigned()))
@@ -166,16 +166,16 @@ impl Stage for VectorBranch {
     fn connect(&self, machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
         let wanted = way_bytes(VectorStage::Branch, machine);
         if input.packet != wanted || !matches!(input.dtype, DType::I32 | DType::F32) {
-            let message = format!("found packets of {} bytes of {}, expected {wanted} bytes of i32 or f32", input.packet, input.dtype);
+            let message = format!("found packets of {} of {}, expected {} of i32 or f32", counted(input.packet, "byte"), input.dtype, counted(wanted, "byte"));
             return Err(Mismatch::new("C7", "mode", message));
         }
         let Mode::Vrf(loops) = &self.mode else { return Ok(input) };
         if loops.program.packet != input.packet {
-            let message = format!("accesses of {} bytes, expected packets of {}", loops.program.packet, input.packet);
+            let message = format!("accesses of {}, expected packets of {}", counted(loops.program.packet, "byte"), input.packet);
             return Err(Mismatch::new("C4", "vrf", message));
         }
         if loops.accesses() != input.packets {
-            let message = format!("the loops make {} accesses, expected {}, one a packet", loops.accesses(), input.packets);
+            let message = format!("the loops make {}, expected {}, one a packet", counted(loops.accesses(), "access"), input.packets);
             return Err(Mismatch::new("C6", "vrf", message));
         }
         Ok(input)

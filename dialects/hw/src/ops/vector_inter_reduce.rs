@@ -7,7 +7,7 @@ use crate::stage::{Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Stage, Sta
 use crate::taint::Taint;
 use std::ops::Range;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
 use visa_ir::span::Span;
 use visa_machine::Machine;
@@ -60,7 +60,7 @@ fn read(op: OpRef<'_>) -> Result<InterReduce, Diagnostic> {
     let slices = machine(op).topology.slices_per_cluster;
     let bits = at_least(op, "C1", "bits", 1)?;
     if bits >= slices {
-        let message = format!("`bits` is {bits}, expected 1 to {}: a cluster has {slices} slices", slices - 1);
+        let message = format!("`bits` is {bits}, expected 1 to {}: a cluster has {}", slices - 1, counted(slices, "slice"));
         return Err(op.clause_error("C1", "bits", message));
     }
     let pick = pick(op, bits)?;
@@ -78,7 +78,7 @@ fn pick(op: OpRef<'_>, bits: u64) -> Result<Option<Pick>, Diagnostic> {
     let (parts, width) = (power(op, "parts", 2)?, power(op, "width", 1)?);
     let numbering = width.checked_mul(parts - 1).filter(|numbering| numbering & !bits == 0);
     if numbering.is_none() {
-        let message = format!("{parts} parts of {width} neighbouring slices are numbered by other bits than `bits`, {bits}");
+        let message = format!("{} of {} are numbered by other bits than `bits`, {bits}", counted(parts, "part"), counted(width, "neighbouring slice"));
         return Err(op.clause_error("C3", "parts", message));
     }
     Ok(Some(Pick { parts: parts as usize, packets: packets as usize, width: width as usize }))
@@ -155,12 +155,12 @@ impl Stage for InterReduce {
         }
         let wanted = way_bytes(VectorStage::Branch, machine);
         if input.packet != wanted {
-            let message = format!("found packets of {} bytes, expected {wanted}", input.packet);
+            let message = format!("found packets of {}, expected {wanted}", counted(input.packet, "byte"));
             return Err(Mismatch::new("C5", "op", message));
         }
         let step = self.pick.map_or(Some(1), |pick| (pick.parts as u64).checked_mul(pick.packets as u64));
         if step.is_none_or(|step| !input.packets.is_multiple_of(step)) {
-            let message = format!("parts * packets does not divide {} packets", input.packets);
+            let message = format!("parts * packets does not divide {}", counted(input.packets, "packet"));
             return Err(Mismatch::new("C6", "parts", message));
         }
         Ok(Wire { packets: input.packets / self.parts(), stash: None, ..input })

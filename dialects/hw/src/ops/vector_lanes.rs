@@ -7,7 +7,7 @@ use crate::stage::{
 };
 use crate::taint::Taint;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
 use visa_ir::span::Span;
 use visa_machine::Machine;
@@ -125,11 +125,11 @@ impl Stage for VectorLanes {
         let wide = way_bytes(VectorStage::Branch, machine);
         let wanted = if self.how.stage() == VectorStage::Narrow { wide } else { wide / 2 };
         if input.packet != wanted || input.dtype.bits() != 32 {
-            let message = format!("found packets of {} bytes of {}, expected {wanted} bytes of i32 or f32", input.packet, input.dtype);
+            let message = format!("found packets of {} of {}, expected {} of i32 or f32", counted(input.packet, "byte"), input.dtype, counted(wanted, "byte"));
             return Err(Mismatch::new("C1", "how", message));
         }
         if self.how == How::Concat && !input.packets.is_multiple_of(2) {
-            let message = format!("found {} packets, expected an even number", input.packets);
+            let message = format!("found {}, expected an even number", counted(input.packets, "packet"));
             return Err(Mismatch::new("C2", "how", message));
         }
         let out = self.how.out(input.flow());

@@ -10,7 +10,7 @@ use crate::stage::{
 };
 use crate::taint::Taint;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
 use visa_ir::span::Span;
 use visa_machine::Machine;
@@ -72,7 +72,7 @@ fn read(op: OpRef<'_>) -> Result<VectorReduce, Diagnostic> {
     let kept = numbered(&written.program).map_err(|message| written.error("C2", message))?;
     let most = machine(op).limits.reduce_slots;
     if let Some(slots) = inner(&written.program).filter(|&slots| slots > most) {
-        let message = format!("{slots} slots are kept inside the outermost reduced loop, expected at most {most}");
+        let message = format!("{} are kept inside the outermost reduced loop, expected at most {most}", counted(slots, "slot"));
         return Err(written.error("C3", message));
     }
     let summed = written.program.steps().unwrap_or(1) / kept.max(1);
@@ -157,11 +157,11 @@ impl Stage for VectorReduce {
         }
         let wanted = way_bytes(VectorStage::Reduce, machine);
         if input.packet != wanted {
-            let message = format!("found packets of {} bytes, expected {wanted}", input.packet);
+            let message = format!("found packets of {}, expected {wanted}", counted(input.packet, "byte"));
             return Err(Mismatch::new("C5", "lanes", message));
         }
         if self.slots.steps() != input.packets {
-            let message = format!("`slots` has {} steps, expected {}, one a packet", self.slots.steps(), input.packets);
+            let message = format!("`slots` has {}, expected {}, one a packet", counted(self.slots.steps(), "step"), input.packets);
             return Err(Mismatch::new("C1", "slots", message));
         }
         Ok(Wire { packets: self.kept, ..input })

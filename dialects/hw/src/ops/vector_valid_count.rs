@@ -8,7 +8,7 @@ use crate::stage::{
 };
 use crate::valid_count::{CountDim, Counters, Gates, ValidCount};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
 use visa_ir::span::Span;
 use visa_machine::Machine;
@@ -69,7 +69,7 @@ fn check_counters(op: OpRef<'_>, generator: &ValidCount, machine: &Machine) -> R
     let (counters, limits) = (&generator.counters.0, &machine.limits);
     let error = |constraint, message| Err(op.clause_error(constraint, "counters", message));
     if counters.len() as u64 > limits.valid_count_counters {
-        let message = format!("{} counters, expected at most {}", counters.len(), limits.valid_count_counters);
+        let message = format!("{}, expected at most {}", counted(counters.len(), "counter"), limits.valid_count_counters);
         return error("C2", message);
     }
     for counter in counters {
@@ -106,7 +106,7 @@ fn check_gates(op: OpRef<'_>, gates: &Gates, machine: &Machine) -> Result<(), Di
     let error = |constraint, message| Err(op.clause_error(constraint, "gates", message));
     let most = machine.limits.valid_count_gates;
     if gates.0.len() as u64 > most {
-        return error("C3", format!("{} gates, expected at most {most}", gates.0.len()));
+        return error("C3", format!("{}, expected at most {most}", counted(gates.0.len(), "gate")));
     }
     let bits = machine.topology.slices_per_cluster.next_power_of_two() - 1;
     match gates.0.iter().find(|gate| gate.mask & !bits != 0) {
@@ -127,7 +127,7 @@ impl Stage for VectorValidCount {
     fn connect(&self, machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
         let wide = way_bytes(VectorStage::Branch, machine);
         if input.packet != wide || input.dtype.bits() != 32 {
-            let message = format!("found packets of {} bytes of {}, expected {wide} bytes of i32 or f32", input.packet, input.dtype);
+            let message = format!("found packets of {} of {}, expected {} of i32 or f32", counted(input.packet, "byte"), input.dtype, counted(wide, "byte"));
             return Err(Mismatch::new("C1", "counters", message));
         }
         let limits = self.generator.counters.0.iter().map(|counter| counter.limit);
@@ -135,8 +135,8 @@ impl Stage for VectorValidCount {
         if steps == Some(input.packets) {
             return Ok(input);
         }
-        let steps = steps.map_or_else(|| "too many".to_owned(), |steps| steps.to_string());
-        let message = format!("the counters count {steps} packets, found {}", input.packets);
+        let steps = steps.map_or_else(|| "too many packets".to_owned(), |steps| counted(steps, "packet"));
+        let message = format!("the counters count {steps}, found {}", input.packets);
         Err(Mismatch::new("C2", "counters", message))
     }
 

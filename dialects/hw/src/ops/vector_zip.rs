@@ -5,7 +5,7 @@ use crate::clauses::{one_of, word};
 use crate::stage::{Build, Engine, Flow, Lanes, Mismatch, RunCx, SliceMemory, Stage, StageCost, Station, Stream, Wire};
 use crate::taint::Taint;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
 use visa_ir::span::Span;
 use visa_machine::Machine;
@@ -107,11 +107,11 @@ impl Stage for VectorZip {
         }
         let wanted = way_bytes(self.stage, machine);
         if input.packet != wanted {
-            let message = format!("the stage {} takes packets of {wanted} bytes, found {}", self.stage, input.packet);
+            let message = format!("the stage {} takes packets of {}, found {}", self.stage, counted(wanted, "byte"), input.packet);
             return Err(Mismatch::new("C5", "stage", message));
         }
         if !input.packets.is_multiple_of(2 * self.apart as u64) {
-            let message = format!("found {} packets, expected a multiple of 2 * {}", input.packets, self.apart);
+            let message = format!("found {}, expected a multiple of 2 * {}", counted(input.packets, "packet"), self.apart);
             return Err(Mismatch::new("C4", "apart", message));
         }
         Ok(Wire { packets: input.packets / 2, stash: None, ..input })

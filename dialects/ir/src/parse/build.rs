@@ -3,7 +3,7 @@
 use super::Parser;
 use crate::context::{Attr, AttrId, unquote};
 use crate::decl::{BodyDef, BodyError, ClauseDecl, ClauseKind, OpDecl};
-use crate::diag::{Diagnostic, nearest};
+use crate::diag::{Diagnostic, counted, nearest};
 use crate::module::{OpId, TypeId};
 use crate::open::{self, Opening};
 use crate::span::Span;
@@ -134,7 +134,11 @@ impl<'a> Parser<'a> {
 
     fn too_many_results(&mut self, decl: Option<&'static OpDecl>, results: usize, span: Span) {
         let name = decl.map_or("the operation", |decl| decl.name);
-        self.error("results", span, format!("`{name}` has {results} results, more are named here"));
+        self.error(
+            "results",
+            span,
+            format!("`{name}` has {}, more are named here", counted(results, "result")),
+        );
     }
 
     fn infer(
@@ -151,9 +155,9 @@ impl<'a> Parser<'a> {
         let Some(infer) = decl.infer else {
             if written.len() != decl.results.len() {
                 let message = format!(
-                    "`{}` needs {} result types, found {}",
+                    "`{}` needs {}, found {}",
                     decl.name,
-                    decl.results.len(),
+                    counted(decl.results.len(), "result type"),
                     written.len()
                 );
                 return Err(Diagnostic::error("result-types", span, message));

@@ -4,7 +4,7 @@ use super::build::{body_error, integer, string};
 use super::{Parser, kept_name};
 use crate::context::{Attr, AttrId};
 use crate::decl::{ClauseDecl, ClauseKind, OpDecl};
-use crate::diag::Diagnostic;
+use crate::diag::{Diagnostic, counted};
 use crate::module::{BlockId, OpId, OpName, OpSpec, TypeId};
 use crate::open::Opening;
 use crate::span::Span;
@@ -309,7 +309,11 @@ impl<'a> Parser<'a> {
     fn check_operand_types(&self, op: OpId, types: &[(TypeId, Span)], span: Span) -> Result<(), Diagnostic> {
         let operands = &self.module.data(op).operands;
         if operands.len() != types.len() {
-            let message = format!("{} operands, but {} operand types", operands.len(), types.len());
+            let message = format!(
+                "{}, but {}",
+                counted(operands.len(), "operand"),
+                counted(types.len(), "operand type")
+            );
             return Err(Diagnostic::error("operand-types", span, message));
         }
         for (&value, &(ty, span)) in operands.iter().zip(types) {

@@ -1,7 +1,7 @@
 //! What is checked of the bytes before any grammar looks at them: encoding, size, nesting, literals. Every bound is a
 //! named constant, and hitting one is a diagnostic.
 
-use crate::diag::Diagnostic;
+use crate::diag::{Diagnostic, counted};
 use crate::span::Span;
 
 /// The largest source text, in bytes.
@@ -22,7 +22,7 @@ pub fn decode(bytes: Vec<u8>) -> Result<String, Diagnostic> {
     if bytes.len() > MAX_SOURCE_BYTES {
         return refuse(
             0,
-            format!("the input has {} bytes; at most {MAX_SOURCE_BYTES} are read", bytes.len()),
+            format!("the input has {}; at most {MAX_SOURCE_BYTES} are read", counted(bytes.len(), "byte")),
         );
     }
     if let Some(at) = bytes.iter().position(|&byte| byte == 0) {

@@ -5,7 +5,7 @@ use crate::{Axes, Expr};
 use crate::facts::{DeclaredAxes, check_overlaps, check_skew, machine, mapping_error};
 use crate::tensor::{Dim, Tensor};
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, OperandDecl, Trait};
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
 use visa_ir::verify::VerifyCx;
 
@@ -122,7 +122,7 @@ fn verify_func(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let chips = op.int("chips").unwrap_or(1);
     let most = machine.topology.max_chips;
     let Some(chips) = u64::try_from(chips).ok().filter(|chips| (1..=most).contains(chips)) else {
-        return Err(op.clause_error("C3", "chips", format!("{chips} chips, expected 1 to {most}")));
+        return Err(op.clause_error("C3", "chips", format!("{}, expected 1 to {most}", counted(chips, "chip"))));
     };
     let Some(&block) = op.regions().first() else { return Ok(()) };
     // A whole list that is open has as many entries as there are arguments to place.
@@ -144,7 +144,7 @@ fn verify_func(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
                 let address = match addresses.as_ref().map(|addresses| (addresses.get(hbm), addresses.len())) {
                     Some((Some(&address), _)) => address,
                     Some((None, count)) => {
-                        let message = format!("{count} addresses for {} HBM arguments", hbm + 1);
+                        let message = format!("{} for {}", counted(count, "address"), counted(hbm + 1, "HBM argument"));
                         return Err(op.clause_error("C2", "at", message).fix(Some("write `at [0, ...]` with an address for each".to_owned())));
                     }
                     None => None,
@@ -160,7 +160,7 @@ fn verify_func(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         }
     }
     if let Some(addresses) = addresses.filter(|addresses| addresses.len() != hbm) {
-        let message = format!("{} addresses for {hbm} HBM arguments", addresses.len());
+        let message = format!("{} for {}", counted(addresses.len(), "address"), counted(hbm, "HBM argument"));
         return Err(op.clause_error("C2", "at", message));
     }
     check_overlaps(op, &axes.0, &machine, &|finding| cx.report(finding));
@@ -177,7 +177,7 @@ pub fn check_chips(tensor: &Tensor, chips: u64, axes: &crate::Axes, span: visa_i
     if size == chips {
         return Ok(());
     }
-    let message = format!("chip mapping `{map}` has {size} positions, but the function runs on {chips} chips (book 04)");
+    let message = format!("chip mapping `{map}` has {}, but the function runs on {} (book 04)", counted(size, "position"), counted(chips, "chip"));
     let fix = (size < chips).then(|| format!("pad it: `[{} # {chips}]`", map.to_string().trim_matches(['[', ']'])));
     Err(Diagnostic::error("tm.func-C4", span, message).fix(fix))
 }
@@ -222,12 +222,12 @@ pub fn check_place(
         (Some(bytes), _) => {
             let over = u128::from(start) + u128::from(bytes) - u128::from(capacity);
             let message = format!(
-                "element mapping `{map}` of `{}` takes {bytes} bytes at {start}, but {memory} has {capacity}: {over} bytes over",
+                "element mapping `{map}` of `{}` takes {} at {start}, but {memory} has {capacity}: {} over",
                 tensor.dtype
-            );
+            , counted(bytes, "byte"), counted(over, "byte"));
             let fix = match capacity.checked_sub(bytes) {
                 Some(last) => format!("put it at {} or before", last - last % element),
-                None => format!("at most {} elements of `{}` fit, it holds {}", tensor.dtype.elements(capacity), tensor.dtype, tensor.dtype.elements(bytes)),
+                None => format!("at most {} of `{}` fit, it holds {}", counted(tensor.dtype.elements(capacity), "element"), tensor.dtype, tensor.dtype.elements(bytes)),
             };
             Err(op.clause_error(constraint, clause, message).fix(fix))
         }

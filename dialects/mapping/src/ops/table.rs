@@ -3,7 +3,7 @@
 use crate::attrs::DTYPE;
 use crate::numbers::{NUMBERS, Numbers};
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
-use visa_ir::diag::{Diagnostic, nearest};
+use visa_ir::diag::{Diagnostic, counted, nearest};
 use visa_ir::module::OpRef;
 use visa_numerics::{DType, LookupTable, TABLE_INDEX_BITS, from_number};
 
@@ -43,13 +43,13 @@ pub fn read(op: OpRef<'_>) -> Result<(DType, LookupTable), Diagnostic> {
     let (from, to) = (dtype("from")?, dtype("to")?);
     if from.info().value_bits > TABLE_INDEX_BITS || !from.is_stored() {
         let bits = from.info().value_bits;
-        let message = format!("`{from}` has {bits} bits, expected a format of data memory of at most {TABLE_INDEX_BITS}");
+        let message = format!("`{from}` has {}, expected a format of data memory of at most {TABLE_INDEX_BITS}", counted(bits, "bit"));
         return Err(op.clause_error("C1", "from", message));
     }
     let values = op.body::<Numbers>("values").ok_or_else(|| op.error("C2", "no values"))?;
     let (found, most) = (values.0.len(), 1_usize << from.bits());
     if !(1..=most).contains(&found) {
-        let message = format!("{found} values, expected 1 to {most}: one for each bit pattern of `{from}`");
+        let message = format!("{}, expected 1 to {most}: one for each bit pattern of `{from}`", counted(found, "value"));
         return Err(op.clause_error("C2", "values", message));
     }
     let entry = |(index, &value): (usize, &f64)| {

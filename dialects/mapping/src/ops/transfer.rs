@@ -6,7 +6,7 @@ use crate::facts::{DeclaredAxes, Support, check_mappings, machine};
 use crate::tensor::{Dim, Tensor, TensorKind, make, operand};
 use crate::{AxisId, DM, Expr, HBM, HOST, Pace, Transfer, TransferLoop, transfer};
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, OperandDecl};
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
 
@@ -146,11 +146,11 @@ fn check_alignment(op: OpRef<'_>, loops: &[TransferLoop], align: i64) -> Result<
         !contiguous
     });
     if run % align != 0 {
-        let message = format!("the transfer writes runs of {run} bytes, expected multiples of {align}");
+        let message = format!("the transfer writes runs of {}, expected multiples of {align}", counted(run, "byte"));
         let fix = format!(
-            "keep at least {align} bytes that are contiguous on both sides innermost in `element`, or pad both sides alike to a \
+            "keep at least {} that are contiguous on both sides innermost in `element`, or pad both sides alike to a \
              multiple of that (`# n`): padding that both have moves along"
-        );
+        , counted(align, "byte"));
         return Err(op.clause_error("C5", "element", message).fix(Some(fix)));
     }
     let outer: Vec<&TransferLoop> = outer.into_iter().chain(rest).collect();
@@ -159,13 +159,13 @@ fn check_alignment(op: OpRef<'_>, loops: &[TransferLoop], align: i64) -> Result<
         Pace::Table(table) => table.iter().any(|offset| offset % align != 0),
     };
     if let Some(step) = outer.iter().find(misread) {
-        let message = format!("runs of {run} bytes are read {} bytes apart, expected multiples of {align}", step.read);
-        let fix = format!("pad the source so that runs start at multiples of {align} bytes");
+        let message = format!("runs of {} are read {}, expected multiples of {align}", counted(run, "byte"), step.read.apart("byte"));
+        let fix = format!("pad the source so that runs start at multiples of {}", counted(align, "byte"));
         return Err(op.clause_error("C5", "element", message).fix(Some(fix)));
     }
     if let Some(step) = outer.iter().find(|step| step.write % align != 0) {
-        let message = format!("runs of {run} bytes are written {} bytes apart, expected multiples of {align}", step.write);
-        let fix = format!("pad `element` so that runs start at multiples of {align} bytes");
+        let message = format!("runs of {} are written {} apart, expected multiples of {align}", counted(run, "byte"), counted(step.write, "byte"));
+        let fix = format!("pad `element` so that runs start at multiples of {}", counted(align, "byte"));
         return Err(op.clause_error("C5", "element", message).fix(Some(fix)));
     }
     let at = op.int("at").unwrap_or(0);
@@ -195,7 +195,7 @@ pub fn check_dimension(
     if size == count {
         return Ok(());
     }
-    let message = format!("{} mapping `{map}` has {size} positions, expected exactly {count}", dim.name());
+    let message = format!("{} mapping `{map}` has {}, expected exactly {count}", dim.name(), counted(size, "position"));
     let fix = (size < count).then(|| {
         let text = map.to_string();
         let inside = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(&text);

@@ -13,7 +13,7 @@ use crate::{
 };
 use std::collections::BTreeMap;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl, Trait};
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
 
@@ -226,8 +226,8 @@ fn check_part(op: OpRef<'_>, kind: ViewKind, axes: &Axes) -> Result<(), Diagnost
     let (ours, theirs) = (cell(&part, at), cell(&whole, start + at));
     let moved = if shift.is_empty() { "" } else { " before it is moved to the tile" };
     let message = format!(
-        "`{part}` holds {ours}{moved} at position {at}, but `{whole}` holds {theirs} {start} positions further"
-    );
+        "`{part}` holds {ours}{moved} at position {at}, but `{whole}` holds {theirs} {} further"
+    , counted(start, "position"));
     let fix = "pad inner terms to the source's size (`# n`), so that positions keep their distances";
     Err(op.clause_error("C2", "element", message).fix(Some(fix.to_owned())))
 }
@@ -240,7 +240,7 @@ fn check_padding(op: OpRef<'_>, axes: &Axes) -> Result<(), Diagnostic> {
     let pads = op.is(&PAD);
     if (pads && long < short) || (!pads && long > short) {
         let (other, than) = if pads { ("tm.unpad", "fewer") } else { ("tm.pad", "more") };
-        let message = format!("`{ours}` has {long} positions, {than} than `{theirs}` with {short}");
+        let message = format!("`{ours}` has {}, {than} than `{theirs}` with {short}", counted(long, "position"));
         return Err(op.clause_error("C3", "element", message).fix(Some(format!("use `{other}`"))));
     }
     let common = long.min(short);
@@ -344,7 +344,7 @@ fn check_transpose(op: OpRef<'_>, axes: &Axes) -> Result<(), Diagnostic> {
     let (from, to) = (axis_names(op, "axes")?, axis_names(op, "to")?);
     let refuse = |why: String| Err(op.clause_error("C1", "to", why));
     if from.len() != to.len() {
-        return refuse(format!("{} axes are renamed to {}", from.len(), to.len()));
+        return refuse(format!("{} are renamed to {}", counted(from.len(), "axis"), to.len()));
     }
     for names in [&from, &to] {
         if let Some(twice) = names.iter().enumerate().find(|(at, name)| names[..*at].contains(name)) {
@@ -353,7 +353,7 @@ fn check_transpose(op: OpRef<'_>, axes: &Axes) -> Result<(), Diagnostic> {
     }
     if let Some((a, b)) = pairs.iter().find(|(a, b)| axes.size(*a) != axes.size(*b)) {
         let (name, size) = (|id| axes.name(id).to_owned(), |id| axes.size(id));
-        return refuse(format!("`{}` has {} positions, `{}` has {}", name(*a), size(*a), name(*b), size(*b)));
+        return refuse(format!("`{}` has {}, `{}` has {}", name(*a), counted(size(*a), "position"), name(*b), size(*b)));
     }
     let mentioned = operand(op, 0).map(|source| source.axis_names(axes)).unwrap_or_default();
     let skewed = |name: &str| axes.id(name).is_some_and(|id| axes.skew(id).is_some());

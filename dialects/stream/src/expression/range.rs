@@ -174,12 +174,15 @@ impl Part {
 impl Dag {
     /// The range of the result for one element of each operand. What the expression gives as written is in it, and with `fast` what
     /// any rewriting by the fast rules of plan-vector gives.
+    ///
+    /// # Panics
+    /// If there are fewer operands than the expression names: the verifier refuses that.
     #[must_use]
     pub fn range(&self, operands: &[Range], fast: bool) -> Range {
         let mut parts: Vec<Part> = Vec::with_capacity(self.nodes.len());
         for node in &self.nodes {
             let part = match &node.kind {
-                NodeKind::Operand(at) => Part::Value(operands.get(*at).copied().unwrap_or(Range::exactly(0))),
+                NodeKind::Operand(at) => Part::Value(operands[*at]),
                 NodeKind::Number(bits) => Part::Value(Range::exactly(*bits)),
                 NodeKind::Apply(function, args) => {
                     let dtype = args.first().map_or(node.dtype, |&at| self.nodes[at].dtype);
@@ -193,7 +196,7 @@ impl Dag {
             };
             parts.push(part);
         }
-        parts.get(self.root).map_or(Range::exactly(0), |root| root.range())
+        parts[self.root].range()
     }
 
     /// A sum, product or quotient of f32, and what the fast rules take for one; `None` for others.

@@ -1,6 +1,7 @@
 //! Which positions of a padded term the loops of a fetch count, and the mask's counts that follow.
 
 use super::{Refused, width};
+use visa_ir::diag::counted;
 use visa_mapping::Padded;
 
 /// How the loops of a fetch count the positions of a padded term: from `start` on, in iteration t of the outer loop and d of
@@ -48,21 +49,23 @@ impl Counted<'_> {
         let (text, last) = (&self.term.text, self.steps - 1);
         if last > 0 && self.left(1) > 0 {
             return Err(format!(
-                "{} positions of `{text}` stand before its elements, but the innermost loop has {}",
-                self.term.left, self.innermost
+                "{} of `{text}` stand before its elements, but the innermost loop has {}",
+                counted(self.term.left, "position"),
+                self.innermost
             ));
         }
         if last > 0 && self.right(last - 1) > 0 {
             return Err(format!(
-                "{} positions of `{text}` stand behind its elements, but the innermost loop has {}",
-                self.term.size - self.term.left - self.term.live,
+                "{} of `{text}` stand behind its elements, but the innermost loop has {}",
+                counted(self.term.size - self.term.left - self.term.live, "position"),
                 self.innermost
             ));
         }
         let masked = self.right(last);
         if masked > most {
             return Err(format!(
-                "{masked} elements are masked behind those of `{text}`, at most {most} at once"
+                "{} are masked behind those of `{text}`, at most {most} at once",
+                counted(masked, "element")
             ));
         }
         Ok((self.left(0), self.innermost - masked))
@@ -77,13 +80,14 @@ impl Counted<'_> {
         }
         if self.outer.is_none() {
             return Err(width(format!(
-                "{why}; more takes a loop of at most {most} iterations around it (book 08)"
+                "{why}; more takes a loop of at most {} around it (book 08)",
+                counted(most, "iteration")
             )));
         }
         if self.steps > most {
             return Err(width(format!(
-                "{why}; and there are at most {most} counts, where the loop around it has {} iterations (book 08)",
-                self.steps
+                "{why}; and there are at most {most} counts, where the loop around it has {} (book 08)",
+                counted(self.steps, "iteration")
             )));
         }
         Ok((0..self.steps).map(|t| self.innermost - self.right(t)).collect())

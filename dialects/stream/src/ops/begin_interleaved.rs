@@ -5,7 +5,7 @@ use crate::chain::{axes, check_same, input, with_dims};
 use crate::meaning::Meaning;
 use crate::plan::{Loop, Plan, PlanError, digits_of};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_mapping::attrs::MAP;
@@ -98,7 +98,7 @@ fn check_axis(op: OpRef<'_>, tensors: &[&Tensor], axes: &Axes) -> Result<(), Dia
     match axes.id(&name) {
         Some(id) if axes.skew(id).is_some() => refuse(format!("axis `{name}` is skewed")),
         Some(id) if axes.size(id) != 2 => {
-            refuse(format!("axis `{name}` has {} positions, expected 2: one for each tensor", axes.size(id)))
+            refuse(format!("axis `{name}` has {}, expected 2: one for each tensor", counted(axes.size(id), "position")))
         }
         Some(_) | None if tensors.iter().any(|tensor| tensor.axis_names(axes).contains(&name)) => {
             refuse(format!("axis `{name}` is one of the tensors' own, expected another of size 2"))

@@ -4,7 +4,7 @@ use crate::COLLECT;
 use crate::chain::{axes, check_same, input, next, packet_bytes};
 use crate::meaning::Meaning;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_mapping::attrs::MAP;
@@ -49,10 +49,10 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let bytes = packet_bytes(op, &result, axes)?;
     if bytes != flit {
         let packet = result.dim(Dim::Packet);
-        let message = format!("packet `{packet}` of `{}` has {bytes} bytes, expected one flit of {flit} bytes ({elements} elements)", result.dtype);
+        let message = format!("packet `{packet}` of `{}` has {}, expected one flit of {} ({})", result.dtype, counted(bytes, "byte"), counted(flit, "byte"), counted(elements, "element"));
         let fix = match bytes < flit {
-            true => format!("pad the packet to {elements} elements (`# {elements}`)"),
-            false => format!("split it: the inner {elements} elements stay in the packet, the rest moves into time"),
+            true => format!("pad the packet to {} (`# {elements}`)", counted(elements, "element")),
+            false => format!("split it: the inner {} stay in the packet, the rest moves into time", counted(elements, "element")),
         };
         return Err(op.clause_error("C1", "packet", message).fix(Some(fix)));
     }

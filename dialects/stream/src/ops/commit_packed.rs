@@ -4,7 +4,7 @@ use crate::chain::{axes, check_same, check_stored, input, packet_bytes, with_dim
 use crate::meaning::Meaning;
 use crate::plan::digits_of;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_mapping::attrs::MAP;
@@ -132,7 +132,7 @@ fn count_stride(op: OpRef<'_>, source: &Tensor, counts: &Tensor, axes: &Axes) ->
     }
     let (steps, held) = (time.size(axes).unwrap_or(1), element.size(axes).unwrap_or(0));
     if held < steps {
-        let message = format!("counts `{element}` have {held} positions, time `{time}` has {steps} steps");
+        let message = format!("counts `{element}` have {}, time `{time}` has {}", counted(held, "position"), counted(steps, "step"));
         return Err(op.error("C2", message));
     }
     let first = if held == steps { element } else { element.resize(steps) };
@@ -150,7 +150,7 @@ fn live(op: OpRef<'_>, source: &Tensor, axes: &Axes) -> Result<u64, Diagnostic> 
     }
     let (bytes, flit) = (packet_bytes(op, source, axes)?, machine(op.ctx).limits.flit_bytes);
     if bytes > flit {
-        return Err(op.error("C3", format!("packet `{packet}` has {bytes} bytes, expected at most one flit of {flit}")));
+        return Err(op.error("C3", format!("packet `{packet}` has {}, expected at most one flit of {flit}", counted(bytes, "byte"))));
     }
     check_stored(op, source, "C3")?;
     let held = digits(&packet)?;
@@ -159,7 +159,7 @@ fn live(op: OpRef<'_>, source: &Tensor, axes: &Axes) -> Result<u64, Diagnostic> 
         return Err(op.error("C3", format!("packet `{packet}` has padding before live elements")));
     }
     if !source.dtype.bits().is_multiple_of(8) {
-        return Err(op.error("C3", format!("elements of {} bits, expected whole bytes", source.dtype.bits())));
+        return Err(op.error("C3", format!("elements of {}, expected whole bytes", counted(source.dtype.bits(), "bit"))));
     }
     Ok(live)
 }
@@ -180,10 +180,10 @@ fn room(op: OpRef<'_>, operands: [Option<&Tensor>; 2], needed: u64, axes: &Axes)
     let (room, width) = (element.size(axes).unwrap_or(0), operands[0].map_or(1, |source| source.dtype.align()));
     let align = machine(op.ctx).limits.commit_size_sub;
     if room < needed {
-        return refuse(format!("axis `{name}` has {room} positions, expected {needed} or more: that many elements may be kept"));
+        return refuse(format!("axis `{name}` has {}, expected {needed} or more: that many elements may be kept", counted(room, "position")));
     }
     if !room.saturating_mul(width).is_multiple_of(align) {
-        return refuse(format!("axis `{name}` has {room} positions of {width} bytes, expected a multiple of {align} bytes"));
+        return refuse(format!("axis `{name}` has {} of {}, expected a multiple of {}", counted(room, "position"), counted(width, "byte"), counted(align, "byte")));
     }
     Ok(room)
 }

@@ -6,7 +6,7 @@ use crate::meaning::Meaning;
 use crate::ops::commit::check_slices;
 use crate::plan::Plan;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_machine::Machine;
@@ -100,7 +100,7 @@ fn check_held(op: OpRef<'_>, part: &Expr, whole: &Expr, start: u64, axes: &Axes)
     let Some(at) = missing.map_err(|error| mapping_error(error, op.clause_span("element")))? else { return Ok(()) };
     let cell = |map: &Expr, at: u64| describe(visa_mapping::map(map, axes, at).as_ref(), axes);
     let (ours, theirs) = (cell(part, at), cell(whole, start + at));
-    let message = format!("`{part}` holds {ours} at position {at}, but `{whole}` holds {theirs} {start} positions further");
+    let message = format!("`{part}` holds {ours} at position {at}, but `{whole}` holds {theirs} {} further", counted(start, "position"));
     Err(op.clause_error("C2", "element", message))
 }
 
@@ -115,7 +115,7 @@ pub fn plan(op: OpRef<'_>, source: &Tensor, whole: &Tensor, axes: &Axes, machine
     let (bits, align) = (start.saturating_mul(u64::from(source.dtype.bits())), machine.limits.commit_stride_align);
     let bytes = bits / 8;
     if !bits.is_multiple_of(align * 8) {
-        let message = format!("`{part}` starts {bytes} bytes into `{whole}`, expected a multiple of {align} (book 09)");
+        let message = format!("`{part}` starts {} into `{whole}`, expected a multiple of {align} (book 09)", counted(bytes, "byte"));
         return Err(op.clause_error("C3", "element", message));
     }
     let write = Write {

@@ -9,7 +9,7 @@ use crate::{ACCUMULATE, ALIGN, CONTRACT};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_machine::Machine;
@@ -146,8 +146,8 @@ fn verify_align(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     if bytes != width {
         let packet = result.dim(Dim::Packet);
         let elements = result.dtype.elements(width);
-        let message = format!("packet `{packet}` of `{}` has {bytes} bytes, expected {width}", result.dtype);
-        return Err(op.clause_error("C2", "packet", message).fix(Some(format!("give it {elements} elements, padded if need be (`# {elements}`)"))));
+        let message = format!("packet `{packet}` of `{}` has {}, expected {width}", result.dtype, counted(bytes, "byte"));
+        return Err(op.clause_error("C2", "packet", message).fix(Some(format!("give it {}, padded if need be (`# {elements}`)", counted(elements, "element")))));
     }
     alignment(op, &source, &result, &free_axes(op, cx, 0), axes, &machine(op.ctx))?;
     register_read(op, &source, &weights, &result, &free_axes(op, cx, 1), axes).map(drop)
@@ -238,7 +238,7 @@ fn whole_bytes(shifts: Shifts, dtype: DType) -> Result<Shifts, String> {
     if bits.is_multiple_of(8) {
         return Ok(shifts);
     }
-    Err(format!("a shift of {} elements of `{dtype}` ends in the middle of a byte", shifts.distance))
+    Err(format!("a shift of {} of `{dtype}` ends in the middle of a byte", counted(shifts.distance, "element")))
 }
 
 /// [`alignment`] without shifts.
@@ -299,7 +299,7 @@ fn verify_contract(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         plan::tree_depth(&packet, &sums, deepest, axes).map_err(|why| op.clause_error("C1", "packet", why))?;
     let (count, most) = (sums.size(axes).unwrap_or(0), machine(op.ctx).limits.accumulator_columns);
     if count > most {
-        return Err(op.clause_error("C2", "packet", format!("`{sums}` has {count} sums a row, at most {most}")));
+        return Err(op.clause_error("C2", "packet", format!("`{sums}` has {} a row, at most {most}", counted(count, "sum"))));
     }
     let made = packet.size(axes).unwrap_or(0) >> depth;
     if depth > 0 && made > most {
@@ -374,7 +374,7 @@ fn check_max(op: OpRef<'_>, source: &Tensor, sums: &Expr, axes: &Axes) -> Result
     let (row, packet) = (source.dim(Dim::Row), source.dim(Dim::Packet));
     let rows = row.size(axes).unwrap_or(0);
     if rows != 1 {
-        let message = format!("`op max` with {rows} rows, `{row}`: only row 0 takes maxima (book 19)");
+        let message = format!("`op max` with {}, `{row}`: only row 0 takes maxima (book 19)", counted(rows, "row"));
         let fix = "give the register file `row [1]`, and the other rows in time".to_owned();
         return Err(op.clause_error("C3", "op", message).fix(Some(fix)));
     }
@@ -411,7 +411,7 @@ pub fn accumulation(op: OpRef<'_>, source: &Tensor, result: &Tensor, axes: &Axes
     };
     let time = result.dim(Dim::Time);
     if !size(&time)?.is_multiple_of(inner) {
-        return Err(op.clause_error("C2", "time", format!("time `{time}` must end with `{wanted}` ({inner} steps)")));
+        return Err(op.clause_error("C2", "time", format!("time `{time}` must end with `{wanted}` ({})", counted(inner, "step"))));
     }
     check_same(op, "C2", "time", &time.clone().modulo(inner), &wanted, axes)?;
     let kept = plan::digits_of(&time.stride(inner), axes).map_err(|why| op.clause_error("C1", "time", why))?;
@@ -435,8 +435,8 @@ fn verify_accumulate(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic>
     }
     let rule = if interleaved { "align_up(row, 8) x inner" } else { "align_up(packet, 32) x inner" };
     let message = format!(
-        "{} sums lie within the outermost summed time loop (at most {}); {rule} = {} of {} slots",
-        buffer.inner,
+        "{} lie within the outermost summed time loop (at most {}); {rule} = {} of {} slots",
+        counted(buffer.inner, "sum"),
         buffer.most,
         buffer.used(),
         buffer.slots

@@ -8,7 +8,7 @@ use crate::FETCH;
 use crate::mask::Fetch;
 use crate::pad::{PADS, Pad};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_mapping::attrs::{DTYPE, MAP};
@@ -79,9 +79,9 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let align = machine(op.ctx).limits.fetch_align;
     if !bytes.is_multiple_of(align) {
         let packet = result.dim(Dim::Packet);
-        let message = format!("packet `{packet}` of `{}` has {bytes} bytes, expected a multiple of {align}", result.dtype);
+        let message = format!("packet `{packet}` of `{}` has {}, expected a multiple of {align}", result.dtype, counted(bytes, "byte"));
         let padded = result.dtype.elements(bytes.next_multiple_of(align));
-        let fix = format!("pad the packet to {padded} elements (`# {padded}`)");
+        let fix = format!("pad the packet to {} (`# {padded}`)", counted(padded, "element"));
         return Err(op.clause_error("C1", "packet", message).fix(Some(fix)));
     }
     let (free, machine) = (free_axes(op, cx, 0), machine(op.ctx));

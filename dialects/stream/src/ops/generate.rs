@@ -4,7 +4,7 @@ use crate::chain::axes;
 use crate::lower::{LowerStage, StageCx};
 use crate::meaning::Meaning;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl};
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::{OpRef, OpSpec, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_mapping::attrs::{DTYPE, MAP};
@@ -65,7 +65,7 @@ fn infer(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
 fn bits(op: OpRef<'_>) -> Result<Bits, Diagnostic> {
     let dtype = dtype(op)?;
     if dtype.bits() != Bits::BITS {
-        let message = format!("`{dtype}` has {} bits, expected {}", dtype.bits(), Bits::BITS);
+        let message = format!("`{dtype}` has {}, expected {}", counted(dtype.bits(), "bit"), Bits::BITS);
         return Err(op.clause_error("C1", "dtype", message));
     }
     let value = op.body::<Number>("value").ok_or_else(|| op.error("C2", "no number"))?;

@@ -4,7 +4,7 @@ use crate::chain::{axes, check_same, check_stored, input, with_dims};
 use crate::meaning::Meaning;
 use crate::pad::check_zeros;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_mapping::attrs::MAP;
@@ -87,7 +87,7 @@ fn verify_trf(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let rows = row.size(axes).unwrap_or(0);
     if !machine.limits.row_counts.contains(&rows) {
         let counts: Vec<_> = machine.limits.row_counts.iter().map(u64::to_string).collect();
-        return Err(op.clause_error("C1", "row", format!("row mapping `{row}` has {rows} positions, expected {}", counts.join(", "))));
+        return Err(op.clause_error("C1", "row", format!("row mapping `{row}` has {}, expected {}", counted(rows, "position"), counts.join(", "))));
     }
     // An open half may become the whole file.
     let at = op.word("at").unwrap_or_else(|| "full".into());
@@ -96,10 +96,10 @@ fn verify_trf(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let bytes = result.dim_bytes(Dim::Element, axes).unwrap_or(u64::MAX);
     if bytes > capacity {
         let over = bytes - capacity;
-        let message = format!("element mapping `{element}` of `{}` takes {bytes} bytes of a TRF row, which has {capacity} (`at {at}`): {over} bytes over", result.dtype);
+        let message = format!("element mapping `{element}` of `{}` takes {} of a TRF row, which has {capacity} (`at {at}`): {} over", result.dtype, counted(bytes, "byte"), counted(over, "byte"));
         let fix = match bytes <= machine.memory.trf_bytes_per_row {
             true => "write `at full`".to_owned(),
-            false => format!("at most {} elements of `{}` fit a row, it holds {}", result.dtype.elements(capacity), result.dtype, result.dtype.elements(bytes)),
+            false => format!("at most {} of `{}` fit a row, it holds {}", counted(result.dtype.elements(capacity), "element"), result.dtype, result.dtype.elements(bytes)),
         };
         return Err(op.clause_error("C3", "element", message).fix(fix));
     }

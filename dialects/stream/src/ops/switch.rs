@@ -6,7 +6,7 @@ use crate::meaning::Meaning;
 use crate::snoop::Switch;
 use crate::topology::{TOPOLOGIES, Topology, same};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_mapping::attrs::MAP;
@@ -115,7 +115,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
             } else {
                 format!("slice1 x time0 = {step} does")
             };
-            let message = format!("{divisor} not divide the {steps} time steps of `{time}`");
+            let message = format!("{divisor} not divide the {} of `{time}`", counted(steps, "time step"));
             return Err(op.clause_error("C1", "time0", message));
         }
     }

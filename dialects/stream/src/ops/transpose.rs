@@ -5,7 +5,7 @@ use crate::chain::{check_skewed, axes, check_same, check_stored, input, main_onl
 use crate::lower::{LowerStage, StageCx};
 use crate::meaning::Meaning;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::{OpRef, OpSpec};
 use visa_ir::verify::VerifyCx;
 use visa_machine::{Machine, TransposeShape};
@@ -118,8 +118,8 @@ fn matrix(
     let (flit, bytes) = (machine.limits.flit_bytes, packet_bytes(op, result, axes)?);
     if bytes != flit {
         let message =
-            format!("packet `{}` has {bytes} bytes, expected one flit of {flit}", result.dim(Dim::Packet));
-        let fix = format!("pad the rows to {} elements (`# {}`)", shape.alignment, shape.alignment);
+            format!("packet `{}` has {}, expected one flit of {flit}", result.dim(Dim::Packet), counted(bytes, "byte"));
+        let fix = format!("pad the rows to {} (`# {}`)", counted(shape.alignment, "element"), shape.alignment);
         return Err(op.clause_error("C5", "packet", message).fix((bytes < flit).then_some(fix)));
     }
     check_unpacked(op, source, &shape, axes, flit)?;
@@ -130,9 +130,9 @@ fn matrix(
     if !shape.columns.contains(&columns) {
         let sizes: Vec<_> = shape.columns.iter().map(u64::to_string).collect();
         let message = format!(
-            "a row is {} flits of {} columns, {columns} in all, expected {}",
-            found.packets,
-            shape.elements,
+            "a row is {} of {}, {columns} in all, expected {}",
+            counted(found.packets, "flit"),
+            counted(shape.elements, "column"),
             sizes.join(" or ")
         );
         return Err(op.clause_error("C2", "time", message));
@@ -153,7 +153,7 @@ fn check_unpacked(
     if bytes != flit {
         return Err(op.error(
             "C3",
-            format!("the input's packet `{packet}` has {bytes} bytes, expected one flit of {flit}"),
+            format!("the input's packet `{packet}` has {}, expected one flit of {flit}", counted(bytes, "byte")),
         ));
     }
     let map = Map::new(&packet, axes).map_err(|error| mapping_error(error, op.span()))?;
@@ -162,10 +162,9 @@ fn check_unpacked(
         None => Ok(()),
         Some((at, cell)) => {
             let message = format!(
-                "the engine takes the first {} elements of a flit, but element {at} of `{packet}` is {cell}",
-                shape.elements
-            );
-            let fix = format!("collect packets of {} elements, padded to a flit", shape.elements);
+                "the engine takes the first {} of a flit, but element {at} of `{packet}` is {cell}",
+                counted(shape.elements, "element"));
+            let fix = format!("collect packets of {}, padded to a flit", counted(shape.elements, "element"));
             Err(op.error("C3", message).fix(Some(fix)))
         }
     }
@@ -226,12 +225,12 @@ impl Search<'_> {
             }
             (None, Some(matrix)) => {
                 let columns = matrix.packets * self.shape.elements;
-                let message = format!("time `{after}` keeps {} columns of {columns}", matrix.kept);
+                let message = format!("time `{after}` keeps {} of {columns}", counted(matrix.kept, "column"));
                 Err(self.op.clause_error("C4", "time", message))
             }
             (None, None) => {
                 let message =
-                    format!("no matrix of {least} rows or more makes time `{after}` of time `{before}`");
+                    format!("no matrix of {} or more makes time `{after}` of time `{before}`", counted(least, "row"));
                 Err(self.op.clause_error("C5", "time", message))
             }
         }
@@ -243,7 +242,7 @@ impl Search<'_> {
         if rows <= most {
             return Ok(());
         }
-        let message = format!("a matrix has {rows} rows of `{}`, expected at most {most}", self.source.dtype);
+        let message = format!("a matrix has {} of `{}`, expected at most {most}", counted(rows, "row"), self.source.dtype);
         let fix = "leave the outer part of the rows in time".to_owned();
         Err(self.op.clause_error("C1", "packet", message).fix(Some(fix)))
     }

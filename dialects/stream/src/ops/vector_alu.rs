@@ -6,7 +6,7 @@ use crate::meaning::Meaning;
 use crate::vector::{self, Arguments, Station, arguments, check_alu, check_order, function, row, station, next_stage};
 use crate::plan::{self, Plan, Shared};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
 use visa_ir::verify::VerifyCx;
 use visa_mapping::facts::machine;
@@ -255,7 +255,7 @@ pub fn verify_register_file(
     if read.packet == lanes || live.is_some_and(|live| read.packet >= live) {
         return Ok(());
     }
-    let message = format!("packet `{packet}` reads {} contiguous elements of `{element}`, expected all {lanes}", read.packet);
+    let message = format!("packet `{packet}` reads {} of `{element}`, expected all {lanes}", counted(read.packet, "contiguous element"));
     let same = packet.axis_names(axes).into_iter().find(|name| axes.id(name).is_some_and(&free));
     let fix = same.map(|name| {
         format!("lanes along `{name}` share an element: let `to_vrf` store a copy for each, with the packet's part of `{name}` innermost in `element`")
@@ -306,8 +306,8 @@ fn verify_stash(op: OpRef<'_>, index: usize, stash: &Tensor, cx: &VerifyCx<'_>) 
     }
     // Packets of which the upper lanes are padding, or have been.
     let (stashed, now): (Expr, Expr) = (stash.dim(Dim::Packet), source.dim(Dim::Packet));
-    let lanes = |map: &Expr| map.size(axes).unwrap_or(0);
-    let common = lanes(&stashed).min(lanes(&now));
+    let (Ok(stashed_lanes), Ok(lanes)) = (stashed.size(axes), now.size(axes)) else { return regrouped };
+    let common = stashed_lanes.min(lanes);
     let live = |map: &Expr| plan::digits_of(map, axes).ok().and_then(|digits| digits.live_count());
     let lower = (stashed.resize(common), now.clone().resize(common));
     if live(&now).is_none() || live(&now) != live(&lower.1) {

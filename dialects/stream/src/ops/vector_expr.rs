@@ -7,7 +7,7 @@ use crate::lower::LowerStage;
 use crate::meaning::Meaning;
 use crate::ops::vector_alu::verify_register_file;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_mapping::facts::machine;
@@ -64,7 +64,7 @@ pub fn meaning(op: OpRef<'_>) -> Result<Dag, Diagnostic> {
     };
     let (names, operands) = (expression.names.len(), op.operands().len());
     if names != operands {
-        let message = format!("the expression names {names} operands, there are {operands}");
+        let message = format!("the expression names {}, there are {operands}", counted(names, "operand"));
         return Err(refuse("C2", message));
     }
     let dtypes = (0..operands).map(|at| operand(op, at).map(|tensor| tensor.dtype));

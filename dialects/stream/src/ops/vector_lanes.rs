@@ -7,7 +7,7 @@ use crate::meaning::Meaning;
 use crate::vector::{Station, check_order, next_stage, station};
 use crate::plan;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
 use visa_ir::verify::VerifyCx;
 use visa_mapping::attrs::MAP;
@@ -122,7 +122,7 @@ fn start(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(std::rc::Rc<Tensor>, Expr)
     let wanted = if stage == VectorStage::Narrow { wide / 2 } else { wide };
     match packet.size(axes) {
         Ok(found) if found != wanted => {
-            let message = format!("packet `{packet}` has {found} lanes, expected {wanted}");
+            let message = format!("packet `{packet}` has {}, expected {wanted}", counted(found, "lane"));
             Err(op.clause_error("C1", "packet", message))
         }
         Ok(_) | Err(_) => Ok((source, packet)),
@@ -146,7 +146,7 @@ fn verify_trim(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     if live(&whole) == live(&packet) {
         return Ok(());
     }
-    let message = format!("the upper {lanes} lanes of packet `{whole}` hold elements, which trimming would lose");
+    let message = format!("the upper {} of packet `{whole}` hold elements, which trimming would lose", counted(lanes, "lane"));
     Err(op.clause_error("C4", "packet", message).fix(Some("use `stream.vector_split`".to_owned())))
 }
 

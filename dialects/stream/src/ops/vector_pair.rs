@@ -11,7 +11,7 @@ use crate::{PAIR, VECTOR, VECTOR4};
 use std::sync::Arc;
 use visa_ir::context::Attr;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::{OpRef, OpSpec, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_mapping::attrs::MAP;
@@ -147,7 +147,7 @@ fn verify_unzip(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let name = axis(op)?;
     let size = axes.id(&name).filter(|&id| axes.skew(id).is_none()).map(|id| axes.size(id));
     if size != Some(2) {
-        let found = size.map_or_else(|| "is skewed".to_owned(), |size| format!("has {size} positions"));
+        let found = size.map_or_else(|| "is skewed".to_owned(), |size| format!("has {}", counted(size, "position")));
         return Err(op.clause_error("C1", "axis", format!("axis `{name}` {found}, expected 2: one for each group")));
     }
     let time = input(op)?.dim(Dim::Time);

@@ -3,6 +3,7 @@
 
 use super::Placement;
 use crate::reduce::{Factor, factors};
+use visa_ir::diag::counted;
 use visa_mapping::{Dim, Expr};
 
 /// A placement that the generator cannot express.
@@ -26,7 +27,8 @@ impl Placement<'_> {
         let name = self.name();
         let size = self.axes.size(self.axis);
         let message = format!(
-            "padding of {name} ({size} elements) would be reduced, and no valid count excludes it: {name} lies in {}; {why}",
+            "padding of {name} ({}) would be reduced, and no valid count excludes it: {name} lies in {}; {why}",
+            counted(size, "element"),
             dims.join(", ")
         );
         Refusal { message, fix }
@@ -114,8 +116,8 @@ impl Placement<'_> {
         let size = self.axes.size(self.axis);
         let padded = size.next_multiple_of(slices);
         let why = format!(
-            "with the inner part in slices, time has to have ceil({size} / {slices}) = {} steps, found {found}: slices that are always valid would count too many",
-            padded / slices
+            "with the inner part in slices, time has to have ceil({size} / {slices}) = {}, found {found}: slices that are always valid would count too many",
+            counted(padded / slices, "step")
         );
         self.refuse(&why, Some(format!("pad to `{} # {padded}`", self.name())))
     }
@@ -158,7 +160,10 @@ impl Placement<'_> {
     pub(super) fn too_long(&self) -> Refusal {
         let most = super::MAX_STEPS;
         self.refuse(
-            &format!("it takes more than {most} steps over time, the most that are examined (ours)"),
+            &format!(
+                "it takes more than {} over time, the most that are examined (ours)",
+                counted(most, "step")
+            ),
             None,
         )
     }

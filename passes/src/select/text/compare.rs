@@ -3,6 +3,7 @@
 
 use crate::select::rule::{Proposal, Value};
 use std::collections::BTreeMap;
+use visa_ir::diag::counted;
 use visa_mapping::{Axes, Cell, Expr, Map, PadKind, describe};
 
 /// What is compared of an operation's configurations.
@@ -108,7 +109,7 @@ fn elements(left: &[Option<Cell>], right: &[Option<Cell>], axes: &Axes) -> Optio
 }
 
 fn times(count: u64) -> String {
-    if count == 1 { "once".to_owned() } else { format!("{count} times") }
+    if count == 1 { "once".to_owned() } else { format!("{}", counted(count, "time")) }
 }
 
 /// Whether something that is masked on the left side may hold anything on the right side.
@@ -121,6 +122,9 @@ fn masks(left: &[Option<Cell>], right: &[Option<Cell>]) -> Option<String> {
     let mut lost = strict.filter(|kind| looser && count(right, *kind) < count(left, *kind));
     lost.next().map(|kind| {
         let (before, after) = (count(left, kind), count(right, kind));
-        format!("{before} positions of the left side are {kind}, {after} of the right side: others may hold anything")
+        format!(
+            "{} of the left side are {kind}, {after} of the right side: others may hold anything",
+            counted(before, "position")
+        )
     })
 }

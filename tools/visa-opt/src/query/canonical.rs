@@ -4,6 +4,7 @@ use super::{Answer, Query, YES, flags, input};
 use crate::run::Refusal;
 use clap::{Arg, ArgAction};
 use serde_json::{Value, json};
+use visa_ir::diag::counted;
 use visa_passes::canonical::{CanonicalError, Explanation, Reason, Statistics, canonicalize, explain};
 
 /// `--explain` and `--stats`.
@@ -30,7 +31,10 @@ pub(super) fn answer(query: &Query) -> Result<Answer, Refusal> {
     if query.stats {
         let Statistics { e_classes, e_nodes, iterations, stop } = canonical.statistics;
         text.push_str(&format!(
-            "statistics: {e_nodes} nodes, {e_classes} classes, {iterations} iterations, {stop}\n"
+            "statistics: {}, {}, {}, {stop}\n",
+            counted(e_nodes, "node"),
+            counted(e_classes, "class"),
+            counted(iterations, "iteration")
         ));
         json["statistics"] = json!({ "nodes": e_nodes, "classes": e_classes, "iterations": iterations, "stop": stop.to_string() });
     }

@@ -18,6 +18,7 @@ use crate::render::Renderer;
 use crate::run::Refusal;
 use clap::Arg;
 use serde_json::Value;
+use visa_ir::diag::counted;
 use visa_mapping::{Axes, Expr};
 use visa_passes::canonical::RuleSet;
 
@@ -178,7 +179,7 @@ impl Query {
         let found = self.operands.iter().map(read).collect::<Result<Vec<_>, _>>()?;
         let count = found.len();
         let mappings = found.try_into().map_err(|_| {
-            let message = format!("{count} mappings, expected {N}");
+            let message = format!("{}, expected {N}", counted(count, "mapping"));
             input::refusal("flags", None, message)
         })?;
         Ok((axes, mappings))

@@ -6,6 +6,7 @@ use clap::Arg;
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::ops::Range;
+use visa_ir::diag::counted;
 use visa_ir::span::Source;
 use visa_mapping::{Axes, AxisId, Cell, Expr, Index, Map, describe, skewed_names};
 
@@ -49,12 +50,16 @@ fn wanted(at: Option<&str>, mapping: &Expr, size: u64) -> Result<Range<u64>, Ref
     }
     if range.end > size {
         let outside = range.start.max(size);
-        let message = format!("position {outside} is outside `{mapping}`, which has {size} positions");
+        let message =
+            format!("position {outside} is outside `{mapping}`, which has {}", counted(size, "position"));
         return Err(refuse(message));
     }
     let count = range.end - range.start;
     if count > MAX_POSITIONS {
-        let message = format!("{count} positions of `{mapping}`; one query prints at most {MAX_POSITIONS}");
+        let message = format!(
+            "{} of `{mapping}`; one query prints at most {MAX_POSITIONS}",
+            counted(count, "position")
+        );
         let (source, mut findings) = refuse(message);
         let some = format!("ask for some of them: --at {}..{}", range.start, range.start + MAX_POSITIONS);
         findings.iter_mut().for_each(|finding| finding.fix = Some(some.clone()));

@@ -6,6 +6,7 @@ use crate::run::Refusal;
 use clap::{Arg, ArgAction};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
+use visa_ir::diag::counted;
 use visa_ir::span::Source;
 use visa_machine::Machine;
 use visa_mapping::{Axes, AxisId, Expr, Pace, Unit};
@@ -194,13 +195,15 @@ fn text(asked: &Access, found: &Found) -> String {
     let (size, count) = found.accesses();
     let Found { plan, merged, mask, contiguous, packet, program } = found;
     let cycles = program.accesses().unwrap_or(0);
-    let _ = writeln!(text, "merged: {merged}\ncontiguous: {contiguous} bytes");
+    let _ = writeln!(text, "merged: {merged}\ncontiguous: {}", counted(*contiguous, "byte"));
     let _ = match asked.commit {
         true => writeln!(
             text,
-            "commit_in_size: {packet} bytes\ncommit_size: {size} bytes\nwrites a packet: {count}"
+            "commit_in_size: {}\ncommit_size: {}\nwrites a packet: {count}",
+            counted(*packet, "byte"),
+            counted(size, "byte")
         ),
-        false => writeln!(text, "fetch_size: {size} bytes\nfetches a packet: {count}"),
+        false => writeln!(text, "fetch_size: {}\nfetches a packet: {count}", counted(size, "byte")),
     };
     if let Some(mask) = mask {
         let _ = writeln!(text, "mask: {mask}");

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::Path;
+use visa_ir::diag::counted;
 
 use visa_numerics::{DType, to_f64};
 
@@ -134,7 +135,8 @@ impl Array {
         if expected != Some(data.len() as u64) {
             let found = data.len();
             return Err(DataError::new(format!(
-                "found {found} bytes for {dtype} elements of shape {shape:?}"
+                "found {} for {dtype} elements of shape {shape:?}",
+                counted(found, "byte")
             )));
         }
         Ok(Array { shape, dtype, data })

@@ -1,6 +1,7 @@
 //! A result against the array that it should be.
 
 use std::fmt;
+use visa_ir::diag::counted;
 
 use visa_numerics::{Bits, DType, from_f64, to_f64};
 
@@ -122,7 +123,7 @@ impl fmt::Display for Mismatch {
                 write!(f, "found {found} elements, expected {expected}")
             }
             Mismatch::Length { found, expected } => {
-                write!(f, "found {found} bytes, expected {expected}")
+                write!(f, "found {}, expected {expected}", counted(*found, "byte"))
             }
             Mismatch::Values { differing, total, index, found, expected } => write!(
                 f,

@@ -1,6 +1,7 @@
 //! The header of a NumPy file (numpy.lib.format, versions 1.0 to 3.0).
 
 use std::path::Path;
+use visa_ir::diag::counted;
 
 use npyz::{DType as NpyType, NpyHeader, Order};
 
@@ -32,12 +33,13 @@ pub(super) fn open(path: &Path) -> Result<Stored, DataError> {
     let found = source.len - offset;
     match byte_count(&shape, dtype.width()) {
         Some(expected) if expected == found => Ok(Stored { source, shape, dtype, offset, big_endian }),
-        Some(expected) if expected < found => {
-            Err(source
-                .error(format!("found {found} bytes of data, expected {expected}: bytes follow the array")))
-        }
+        Some(expected) if expected < found => Err(source.error(format!(
+            "found {} of data, expected {expected}: bytes follow the array",
+            counted(found, "byte")
+        ))),
         Some(expected) => {
-            Err(source.error(format!("truncated: found {found} bytes of data, expected {expected}")))
+            Err(source
+                .error(format!("truncated: found {} of data, expected {expected}", counted(found, "byte"))))
         }
         None => Err(source.error(format!("found shape {shape:?}, which is over 2^64 bytes"))),
     }
@@ -62,9 +64,10 @@ fn read_head(source: &mut Opened) -> Result<Vec<u8>, DataError> {
         }
     }
     if length > MAX_HEADER {
-        return Err(
-            source.error(format!("found an npy header of {length} bytes, expected at most {MAX_HEADER}"))
-        );
+        return Err(source.error(format!(
+            "found an npy header of {}, expected at most {MAX_HEADER}",
+            counted(length, "byte")
+        )));
     }
     let text = source.take(length)?.ok_or_else(|| truncated(source))?;
     check_text(&text).and_then(|()| check_keys(&text)).map_err(|e| source.error(e))?;
@@ -108,7 +111,7 @@ const EXCERPT: usize = 60;
 /// Text of a header as a message shows it.
 fn shortened(text: &str) -> String {
     match text.char_indices().nth(EXCERPT) {
-        Some((end, _)) => format!("{} ... ({} characters)", &text[..end], text.chars().count()),
+        Some((end, _)) => format!("{} ... ({})", &text[..end], counted(text.chars().count(), "character")),
         None => text.to_owned(),
     }
 }
@@ -120,7 +123,10 @@ fn check_keys(text: &[u8]) -> Result<(), String> {
         let quoted = [format!("'{key}'"), format!("\"{key}\"")];
         let times: usize = quoted.iter().map(|quoted| keys(&text, quoted)).sum();
         if times > 1 {
-            return Err(format!("wrong npy header: `{key}` is there {times} times, expected once"));
+            return Err(format!(
+                "wrong npy header: `{key}` is there {}, expected once",
+                counted(times, "time")
+            ));
         }
     }
     Ok(())

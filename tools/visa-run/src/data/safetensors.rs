@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
+use visa_ir::diag::counted;
 
 use safetensors::Dtype;
 use safetensors::tensor::{Metadata, TensorInfo};
@@ -28,9 +29,10 @@ pub(super) fn open(path: &Path, key: &str) -> Result<Stored, DataError> {
     let expected = data_start.checked_add(metadata.data_len() as u64);
     if expected != Some(source.len) {
         let (found, expected) = (source.len - data_start, metadata.data_len());
-        return Err(
-            source.error(format!("truncated or wrong: found {found} bytes of data, expected {expected}"))
-        );
+        return Err(source.error(format!(
+            "truncated or wrong: found {} of data, expected {expected}",
+            counted(found, "byte")
+        )));
     }
     let info = metadata.info(key).ok_or_else(|| source.error(missing(&metadata, key)))?;
     let dtype = element_type(info).map_err(|e| source.error(format!("tensor `{key}`: {e}")))?;
@@ -45,15 +47,18 @@ fn read_header(source: &mut Opened) -> Result<(Metadata, u64), DataError> {
     let no_file = "is no safetensors file: found";
     let length = source.take(LENGTH_BYTES)?.and_then(|bytes| <[u8; 8]>::try_from(bytes).ok());
     let Some(length) = length.map(u64::from_le_bytes) else {
-        return Err(source.error(format!("{no_file} {} bytes, expected at least {LENGTH_BYTES}", source.len)));
+        return Err(source
+            .error(format!("{no_file} {}, expected at least {LENGTH_BYTES}", counted(source.len, "byte"))));
     };
     if length > MAX_HEADER {
-        return Err(
-            source.error(format!("{no_file} a header of {length} bytes, expected at most {MAX_HEADER}"))
-        );
+        return Err(source.error(format!(
+            "{no_file} a header of {}, expected at most {MAX_HEADER}",
+            counted(length, "byte")
+        )));
     }
     let Some(text) = source.take(length)? else {
-        return Err(source.error(format!("truncated: the file ends within its header of {length} bytes")));
+        return Err(source
+            .error(format!("truncated: the file ends within its header of {}", counted(length, "byte"))));
     };
     let wrong = |e: serde_json::Error| source.error(format!("wrong safetensors header: {e}"));
     serde_json::from_slice::<DistinctKeys>(&text).map_err(wrong)?;

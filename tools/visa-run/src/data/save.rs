@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::path::Path;
+use visa_ir::diag::counted;
 
 use visa_files::Interrupts;
 use visa_numerics::{DType, load, to_f64};
@@ -26,7 +27,10 @@ pub fn save_npy(
 ) -> Result<(), DataError> {
     if array_bytes(dtype, shape) != Some(bytes.len() as u64) {
         let found = bytes.len();
-        return Err(DataError::in_file(path, format!("found {found} bytes for a result of shape {shape:?}")));
+        return Err(DataError::in_file(
+            path,
+            format!("found {} for a result of shape {shape:?}", counted(found, "byte")),
+        ));
     }
     let (header, data) = (header(FileType::of(dtype), shape), file_bytes(dtype, shape, bytes));
     let written = visa_files::write(path, interrupts, |out| {

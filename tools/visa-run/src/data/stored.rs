@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use visa_ir::diag::counted;
 
 use super::DataError;
 use super::array::{Array, FileType, byte_count};
@@ -95,5 +96,5 @@ pub(super) fn reserve(count: u64) -> Result<Vec<u8>, DataError> {
     let reserved = usize::try_from(count).is_ok_and(|count| bytes.try_reserve_exact(count).is_ok());
     reserved
         .then_some(bytes)
-        .ok_or_else(|| DataError::new(format!("out of memory: cannot hold {count} bytes")))
+        .ok_or_else(|| DataError::new(format!("out of memory: cannot hold {}", counted(count, "byte"))))
 }

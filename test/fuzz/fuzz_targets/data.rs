@@ -1,0 +1,39 @@
+//! Any bytes as a data file, or as the description of a machine: what `checks` says holds.
+
+#![no_main]
+
+#[path = "../../src/checks.rs"]
+#[allow(dead_code)] // each target needs a part
+mod checks;
+mod mutate;
+
+use libfuzzer_sys::{fuzz_mutator, fuzz_target};
+use std::path::PathBuf;
+
+thread_local! {
+    /// A folder of this process: several may run side by side.
+    static FOLDER: PathBuf = {
+        let folder = std::env::temp_dir().join(format!("visa-fuzz-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a writable folder");
+        folder
+    };
+}
+
+fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
+    mutate::mutate(data, size, max_size, seed)
+});
+
+fuzz_target!(|bytes: &[u8]| {
+    let name = match bytes.first() {
+        Some(0x93) => "x.npy",
+        Some(b'{') => "machine.json",
+        Some(_) | None => "x.safetensors",
+    };
+    let path = FOLDER.with(|folder| folder.join(name));
+    std::fs::write(&path, bytes).expect("a writable folder");
+    match name {
+        "x.npy" => checks::data("fuzz", &path, ""),
+        "machine.json" => checks::machine("fuzz", &path),
+        _ => checks::data("fuzz", &path, ":x"),
+    };
+});
