@@ -132,7 +132,7 @@ fn count(least: usize, most: usize) -> String {
     match most {
         usize::MAX => format!("at least {}", counted(least, "operand")),
         1 if least == 1 => "1 operand".into(),
-        most if most == least => format!("{}", counted(least, "operand")),
+        most if most == least => counted(least, "operand"),
         most => format!("{least} to {}", counted(most, "operand")),
     }
 }

@@ -169,29 +169,19 @@ fn collect(expr: &Expr, axes: &Axes, groups: &mut Vec<Group>) -> Result<(), MapE
 /// A mapping without what does nothing: groups in groups, terms `1`, operators that keep all positions.
 fn tidy(expr: &Expr, axes: &Axes) -> Result<Expr, MapError> {
     let inside = expr.map_children(|child| tidy(child, axes))?;
-    let kept = |inner: &Expr| Ok::<_, MapError>(inner.size(axes)? == inside.size(axes)?);
-    Ok(match &inside {
-        Expr::Pair(_) | Expr::Outer(_) => Expr::pair(inside.counting().cloned()),
-        Expr::Pad { inner, .. }
-        | Expr::Resize { inner, .. }
-        | Expr::Stride { inner, .. }
-        | Expr::Modulo { inner, .. }
-        | Expr::Slice { inner, .. }
-            if kept(inner)? =>
-        {
-            (**inner).clone()
-        }
-        Expr::Axis(_)
-        | Expr::Alias(_)
-        | Expr::Literal(_)
-        | Expr::Pad { .. }
-        | Expr::Resize { .. }
-        | Expr::Stride { .. }
-        | Expr::Modulo { .. }
-        | Expr::Slice { .. }
-        | Expr::Gather { .. }
-        | Expr::Slide(_) => inside,
-    })
+    if let Expr::Pair(_) | Expr::Outer(_) = inside {
+        return Ok(Expr::pair(inside.counting().cloned()));
+    }
+    // What a table picks and the terms of a window are other positions, even if they are as many.
+    let (Expr::Pad { inner, .. }
+    | Expr::Resize { inner, .. }
+    | Expr::Stride { inner, .. }
+    | Expr::Modulo { inner, .. }
+    | Expr::Slice { inner, .. }) = &inside
+    else {
+        return Ok(inside);
+    };
+    Ok(if inner.size(axes)? == inside.size(axes)? { (**inner).clone() } else { inside })
 }
 
 /// Rewrites the parts of some bases.
@@ -245,15 +235,8 @@ impl Sharing<'_> {
             }
             Expr::Resize { inner, size } => self.counts_on(inner, minor)?.resize(scaled(size)?),
             Expr::Slice { inner, offset } => self.counts_on(inner, minor)?.slice(scaled(offset)?),
-            Expr::Axis(_)
-            | Expr::Alias(_)
-            | Expr::Literal(_)
-            | Expr::Pair(_)
-            | Expr::Outer(_)
-            | Expr::Stride { .. }
-            | Expr::Modulo { .. }
-            | Expr::Gather { .. }
-            | Expr::Slide(_) => return None,
+            // Nothing else goes on behind the part that it holds.
+            _ => return None,
         })
     }
 }

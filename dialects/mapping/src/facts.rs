@@ -298,12 +298,45 @@ struct Resident {
 /// Positions count the operations of the function; arguments are there from the start.
 pub fn check_overlaps(func: OpRef<'_>, axes: &Axes, machine: &Machine, report: &dyn Fn(Diagnostic)) {
     let mut live: Vec<Resident> = Vec::new();
-    for placed in placements(func) {
-        let Some(resident) = resident(func, &placed, axes, machine) else { continue };
+    let all = placements(func);
+    for placed in &all {
+        let Some(resident) = resident(func, placed, axes, machine) else {
+            check_changed(func, placed, &all, report);
+            continue;
+        };
         live.retain(|earlier| earlier.until >= resident.from);
         live.iter().for_each(|earlier| overlap(earlier, &resident, report));
         live.push(resident);
     }
+}
+
+/// Reports what a tensor without an address yet has changed in place although it is still needed: that is so at any address.
+fn check_changed(func: OpRef<'_>, later: &Placement, all: &[Placement], report: &dyn Fn(Diagnostic)) {
+    let before = |placed: &Placement| {
+        let before = placed.before?;
+        all.iter().find(|earlier| earlier.value == before)
+    };
+    let needed = std::iter::successors(before(later), |placed| before(placed));
+    for earlier in needed.filter(|earlier| earlier.until >= later.from) {
+        let [earlier_name, later_name] = [earlier, later].map(|placed| name_of(func, placed.value));
+        let span = func.module.value_span(later.value);
+        let message = format!(
+            "{later_name} overlaps {earlier_name}, which is still needed, and which it changes in place"
+        );
+        report(
+            Diagnostic::error("overlap", span, message)
+                .note(format!("{earlier_name} is placed here"), Some(func.module.value_span(earlier.value)))
+                .fix(Some(read_behind(&later_name))),
+        );
+    }
+}
+
+fn name_of(func: OpRef<'_>, value: ValueId) -> String {
+    func.module.value_name(value).map_or("a tensor".to_owned(), |name| format!("%{name}"))
+}
+
+fn read_behind(changed: &str) -> String {
+    format!("read {changed} behind it, which is the tensor from then on")
 }
 
 /// A tensor at rest as the function places it. Positions count the operations of the function.
@@ -389,7 +422,7 @@ fn needed_until(func: OpRef<'_>) -> HashMap<ValueId, usize, Fast> {
 fn resident(func: OpRef<'_>, placed: &Placement, axes: &Axes, machine: &Machine) -> Option<Resident> {
     let value = placed.value;
     let tensor = func.ctx.type_value::<Tensor>(func.module.ty(value))?;
-    let name = func.module.value_name(value).map_or("a tensor".to_owned(), |name| format!("%{name}"));
+    let name = name_of(func, value);
     Some(Resident {
         value,
         before: placed.before,
@@ -417,7 +450,7 @@ fn overlap(earlier: &Resident, later: &Resident, report: &dyn Fn(Diagnostic)) {
         show(&earlier.range)
     );
     let fix = match later.before == Some(earlier.value) {
-        true => format!("read {} behind it, which is the tensor from then on", later.name),
+        true => read_behind(&later.name),
         false => format!("place it at {} or beyond", earlier.range.end),
     };
     report(

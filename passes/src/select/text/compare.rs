@@ -109,7 +109,7 @@ fn elements(left: &[Option<Cell>], right: &[Option<Cell>], axes: &Axes) -> Optio
 }
 
 fn times(count: u64) -> String {
-    if count == 1 { "once".to_owned() } else { format!("{}", counted(count, "time")) }
+    if count == 1 { "once".to_owned() } else { counted(count, "time") }
 }
 
 /// Whether something that is masked on the left side may hold anything on the right side.

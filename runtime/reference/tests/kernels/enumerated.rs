@@ -414,6 +414,94 @@ fn windows_hold_an_element_under_several_indices() {
     }
 }
 
+/// A stream that is written into a part of a tensor: the part is the stream's, the rest stays.
+#[test]
+fn a_part_that_is_written_changes_nothing_else() {
+    let world = World::new();
+    let (x, y) = (Random(10).i32s(world.elements()), Random(11).i32s(world.elements()));
+    for part in [
+        "[A, B, C, D]",
+        "[A @ 1 = 2, B, C, D]",
+        "[A, B @ 3 = 2, C, D]",
+        "[A @ 3 = 1, B = 2, C @ 2 = 4, D]",
+        "[A, B, C @ 5 = 1, D @ 1 = 1]",
+        "[C @ 1 = 3, A, D, B = 4]",
+    ] {
+        let text = format!(
+            "{}tm.func @k(%x: !tm.hbm<i32, [1], [A, B, C, D]>, %y: !tm.hbm<i32, [1], [A, B, C, D]>) at [0, 65536] {{
+  %d = tm.to_dm %x at 0, cluster [1 # 2], slice [1 # 256], element [A, B, C, D]
+  %w = tm.to_dm %y at 4096, cluster [1 # 2], slice [1 # 256], element [A, B, C, D]
+  %b = stream.begin main %d
+  %f = stream.fetch %b time {part}, packet [1]
+  %c = stream.collect %f time {part}, packet [1 # 8]
+  %z = stream.commit_view %c, %w element {part}
+  %h = tm.to_hbm %z at 131072, element [A, B, C, D]
+  %r = tm.to_host %h element [A, B, C, D]
+  tm.return %r
+}}",
+            world.declarations(1)
+        );
+        let cells = world.cells(&Expr::parse(part).unwrap());
+        let written: BTreeSet<usize> = cells.iter().flat_map(|cell| world.held(cell)).collect();
+        let expected: Vec<Option<i32>> =
+            (0..x.len()).map(|at| Some(if written.contains(&at) { x[at] } else { y[at] })).collect();
+        let given = [("x", bytes_i32(&x)), ("y", bytes_i32(&y))];
+        assert_eq!(of_arguments(&text, given), expected, "{text}");
+    }
+}
+
+/// Two tensors as one stream: at each place the first where the axis of the two is 0, the second where it is 1.
+#[test]
+fn interleaved_streams_hold_both_tensors() {
+    let world = World::new();
+    let (x, y) = (Random(12).i32s(world.elements()), Random(13).i32s(world.elements()));
+    for (time, packet) in [
+        ("A, I", "B, C, D"),
+        ("I", "A, B, C, D"),
+        ("C, A, I", "B, D"),
+        ("A @ 1 = 2, C / 2, I", "C % 2, D, B = 3"),
+    ] {
+        let whole = format!("[{time}, {packet}]");
+        // The axis of the two stands last in time; it is none of the enumerator's.
+        let major = world.cells(
+            &Expr::parse(&format!("[{}]", time.trim_end_matches('I').trim_end_matches(", ")))
+                .unwrap_or(Expr::Literal(1)),
+        );
+        let minor = world.cells(&Expr::parse(&format!("[{packet}]")).unwrap());
+        let count = major.len() * 2 * minor.len();
+        let declarations = world.declarations(count).replacen("tm.axes [", "tm.axes [I = 2, ", 1);
+        let text = format!(
+            "{declarations}tm.func @k(%x: !tm.hbm<i32, [1], [A, B, C, D]>, %y: !tm.hbm<i32, [1], [A, B, C, D]>) at [0, 65536] {{
+  %d = tm.to_dm %x at 0, cluster [1 # 2], slice [1 # 256], element [A, B, C, D]
+  %w = tm.to_dm %y at 4096, cluster [1 # 2], slice [1 # 256], element [A, B, C, D]
+  %b = stream.begin_interleaved main %d, %w axis [I]
+  %f = stream.fetch %b time [{time}], packet [{packet}]
+  %c = stream.collect %f time [{time}], packet [{packet}]
+  %z = stream.commit %c at 8192, element {whole}
+  %h = tm.to_hbm %z at 131072, element {whole}
+  %s = tm.reshape %h element [Z]
+  %r = tm.to_host %s element [Z]
+  tm.return %r
+}}"
+        );
+        let both = |major: &Cell, from: &[i32]| -> Vec<Option<i32>> {
+            minor.iter().map(|minor| single(&world, &world.union(major, minor)).map(|at| from[at])).collect()
+        };
+        let expected: Vec<Option<i32>> =
+            major.iter().flat_map(|cell| [both(cell, &x), both(cell, &y)].concat()).collect();
+        let given = [("x", bytes_i32(&x)), ("y", bytes_i32(&y))];
+        assert_eq!(of_arguments(&text, given), expected, "{text}");
+    }
+}
+
+/// What a kernel of these arguments gives.
+fn of_arguments(text: &str, given: [(&str, Vec<u8>); 2]) -> Vec<Option<i32>> {
+    let ctx = context();
+    let module = read(&ctx, text);
+    let results = evaluate(&ctx, &module, None, &arguments(given), Options::default());
+    found(&results.unwrap_or_else(|error| panic!("{error:?}\n{text}")).remove(0))
+}
+
 /// The skewed axis beside the axis that is subtracted, on each of the dimensions that may hold that: a part of each diagonal.
 #[test]
 fn diagonals_of_chips_clusters_and_slices() {
@@ -511,17 +599,7 @@ fn every_constructor_is_made() {
             Expr::Outer(_) => "outer sum",
         };
         *seen.entry(own).or_default() += 1;
-        match map {
-            Expr::Pair(terms) | Expr::Outer(terms) => terms.iter().for_each(|term| name(term, seen)),
-            Expr::Slide(terms) => terms.iter().for_each(|(term, _)| name(term, seen)),
-            Expr::Pad { inner, .. }
-            | Expr::Resize { inner, .. }
-            | Expr::Stride { inner, .. }
-            | Expr::Modulo { inner, .. }
-            | Expr::Slice { inner, .. }
-            | Expr::Gather { inner, .. } => name(inner, seen),
-            Expr::Axis(_) | Expr::Alias(_) | Expr::Literal(_) => {}
-        }
+        map.children().into_iter().for_each(|child| name(child, seen));
     }
     let world = World::new();
     let mut maker = Maker { world: &world, random: Random(2), names: vec!["A", "S", "C", "D"] };
