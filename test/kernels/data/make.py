@@ -18,6 +18,8 @@ The kernels of `transpose.visa` get `iota` (element k is k); `transpose.expected
 `lhs_f32.npy` and `lhs_rhs.safetensors` feed `dot` from files: `lhs` is f32 values that are no bf16 values
 (rand:3 before rounding), `rhs` is rand:2; `dot_from_files.out.npy` is the result for both. `bad_*.npy` must be refused.
 
+`gemm_auto.a.npy` and `gemm_auto.b.npy` are small integers, whose sums are exact in any order: the order is chosen there.
+
 `sum_order.npy` has squares of 2^24 and 1, whose sum depends on the order; sum_order.visa works it out by hand.
 
 `casts_f32.npy` and `casts_i32.npy` hold numbers at which the conversions of casts.visa and fetch_casts.visa round, saturate
@@ -150,6 +152,10 @@ def gemm(a, b):
     # A row of the result at a time, so that the products of one packet stay small.
     columns = np.ascontiguousarray(b.T)
     return np.stack([contract(row, columns) for row in a])
+
+
+def gemm_auto_operands():
+    return {"a": rand_i4(1, 128, 64), "b": rand_i4(2, 64, 128)}
 
 
 def in_time(products):
@@ -472,6 +478,7 @@ def files():
         "top_k.out0.npy": npy(top_k(top_k_scores(), 4)[0]),
         "top_k.out1.npy": npy(top_k(top_k_scores(), 4)[1]),
         "v1.x.npy": npy(np.arange(512, dtype=np.int32) - 356),
+        **{f"gemm_auto.{name}.npy": npy(array) for name, array in gemm_auto_operands().items()},
         "lhs_f32.npy": npy(lhs_f32),
         "lhs_rhs.safetensors": safetensors(
             [("lhs", "F32", [2048], lhs_f32.tobytes()), ("rhs", "BF16", [2048], bf16_bytes(rhs))]
@@ -494,7 +501,7 @@ def main():
     import checksums  # it takes its numbers from here
 
     write = not sys.argv[1:]
-    stale = checksums.kernels(write)
+    stale = checksums.compare(checksums.KERNELS, checksums.FILES, write)
     if write:
         stale = []
     for name, content in files().items():
