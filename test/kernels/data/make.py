@@ -25,8 +25,8 @@ The kernels of `transpose.visa` get `iota` (element k is k); `transpose.expected
 `casts_f32.npy` and `casts_i32.npy` hold numbers at which the conversions of casts.visa and fetch_casts.visa round, saturate
 and wrap; their results stand in these files, worked out by hand.
 
-The results of other kernels are summed up by a CRC in their FileCheck lines: checksums.py computes it, and both ways of running this
-script go through those lines too.
+The results of other kernels are summed up by a CRC in their FileCheck lines: checksums.py computes it, and book_checksums.py for test/book.
+Both ways of running this script go through those lines too.
 
 `counts_*.npy` are the valid counts of book 24's tables (test/book/v5-*.visa, v6-*.visa).
 
@@ -498,10 +498,12 @@ def files():
 def main():
     if sys.argv[1:] not in ([], ["--check"]):
         sys.exit("usage: make.py [--check]")
-    import checksums  # it takes its numbers from here
+    import book_checksums  # these take their numbers from here
+    import checksums
 
     write = not sys.argv[1:]
     stale = checksums.compare(checksums.KERNELS, checksums.FILES, write)
+    stale += checksums.compare(checksums.BOOK, book_checksums.FILES, write)
     if write:
         stale = []
     for name, content in files().items():
