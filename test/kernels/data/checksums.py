@@ -603,8 +603,8 @@ def crc(array):
 def compare(folder, files, write):
     """Compares the lines of a folder's files, or writes them; the names of those that differ.
 
-    `files` gives each file's results by FileCheck prefix: an array has a CRC, of a text the line is made. `PREFIX out1` is the second of
-    several results.
+    `files` gives each file's results by FileCheck prefix: an array has a CRC (in JSON a "checksum"), of a text the line is made.
+    `PREFIX out1` is the second of several results.
     """
     stale = []
     for name, results in files.items():
@@ -616,7 +616,7 @@ def compare(folder, files, write):
                 line, expected = re.compile(rf"(// {prefix}: )(.*)"), result
             else:
                 which = f"{which}: " if which else ""
-                line = re.compile(rf"(// {prefix}(?:-NEXT|-SAME)?: {which}.*crc32 0x)([0-9a-f]{{8}})")
+                line = re.compile(rf'(// {prefix}(?:-NEXT|-SAME)?: {which}.*(?:crc32 0x|"checksum": "))([0-9a-f]{{8}})')
                 expected = f"{crc(result):08x}"
             found = line.findall(text)
             if len(found) != 1 or found[0][1] != expected:
