@@ -28,6 +28,8 @@ and wrap; their results stand in these files, worked out by hand.
 The results of other kernels are summed up by a CRC in their FileCheck lines: checksums.py computes it, and book_checksums.py for test/book.
 Both ways of running this script go through those lines too.
 
+`fast.*.npy` are the values of fast expressions, which kernels come near to, in numbers of their format.
+
 `counts_*.npy` are the valid counts of book 24's tables (test/book/v5-*.visa, v6-*.visa).
 
 Arithmetic: a product of two bf16 values is exact in f32. Within each 32-element packet along the contracted
@@ -304,6 +306,16 @@ def top_k_scores():
     return (round_to_bf16(rand_f32(1, 4, 16)).view(np.int32) >> 16).astype(np.int16)
 
 
+def fast():
+    """Results of the kernels of fast.visa, by name, rounded once: the kernels may round in any order, and are up to 8 numbers away."""
+    x = rand_f32(1, 2048).astype(np.float64)
+    tenth, fifth, rest = (float(np.float32(constant)) for constant in (0.1, 0.2, 0.3))
+    value = x * tenth + fifth * x * x + rest
+    results = {"value": value, "followed": np.exp(-value) - 2, "without": np.sin(value)}
+    rounded = {name: array.astype(np.float32) for name, array in results.items()}
+    return {**rounded, "converted": round_to_bf16(rounded["value"])}
+
+
 def branch_ids(n):
     """The static branch logger of book 35, section 4."""
     return np.array([0] + [1] * (n - 2) + [2], np.int32)
@@ -448,6 +460,7 @@ def files():
         "dot.out.npy": npy(dot(rand_bf16(1, 2048), rhs)),
         "gemv.out.npy": npy(gemv(matrix, rhs)),
         **{f"sigmoid.{name}.npy": npy(array) for name, array in sigmoids(rand_i8(1, 256, 64)).items()},
+        **{f"fast.{name}.npy": npy(array) for name, array in fast().items()},
         **{f"counts_{name}.npy": npy(array) for name, array in valid_counts().items()},
         "softmax.out.npy": npy(softmax(rand_f32(1, 60, 64))),
         "softmax_lanes.out.npy": npy(softmax_lanes(rand_f32(1, 64, 60))),
