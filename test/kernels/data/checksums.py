@@ -14,6 +14,8 @@ from make import (
     HERE,
     exactly,
     flush,
+    gemm_auto_operands,
+    iota,
     rand_bf16,
     rand_f32,
     rand_f8,
@@ -26,6 +28,7 @@ from make import (
 )
 
 KERNELS = HERE.parent
+BOOK = KERNELS.parent / "book"
 LEAST, GREATEST = np.int64(-(2**31)), np.int64(2**31 - 1)
 
 
@@ -39,6 +42,15 @@ def rand_i16(seed, *shape):
 def wrap(x):
     """Integers to i32, the low 32 bits."""
     return np.asarray(x).astype(np.int64).astype(np.uint32).view(np.int32)
+
+
+def iota_i4(*shape):
+    return wrap_to(4, np.arange(np.prod(shape))).astype(np.int8).reshape(shape)
+
+
+def wrap_to(bits, x):
+    """The low bits of integers, read as signed numbers."""
+    return (x.astype(np.int64) + 2 ** (bits - 1)) % 2**bits - 2 ** (bits - 1)
 
 
 def saturate(x):
@@ -137,7 +149,8 @@ def time_broadcast():
 def reduce_max():
     x, w = rand_bf16(1, 256, 8, 64), rand_bf16(2, 256, 64)
     r, s = rand_f8("f8e4m3", 1, 64, 16, 4), rand_f8("f8e4m3", 2, 64, 16, 4)
-    return {"FLOATS": flush(x * w[:, None]).max(axis=-1), "KEPT": (r * s).max(axis=(0, 2))}
+    least = iota(np.int8, 8, 128).astype(np.int32) * iota(np.int8, 128)
+    return {"LEAST": least.max(axis=-1), "FLOATS": flush(x * w[:, None]).max(axis=-1), "KEPT": (r * s).max(axis=(0, 2))}
 
 
 def slices():
@@ -151,7 +164,21 @@ def slices():
     }
 
 
+def gemm_auto():
+    a, b = gemm_auto_operands().values()
+    return {"EXACT": round_to_bf16(a.astype(np.float32) @ b.astype(np.float32))}
+
+
+def fetch_casts_rngd_s():
+    x = wrap_to(9, rand_i16(1, 64))
+    return {"WRAPPED": wrap((x * x).sum())}
+
+
 # Masks.
+
+
+def unmasked():
+    return {"MASKED": contracted(packets(rand_bf16(1, 28), 32), packets(rand_bf16(2, 28), 32))}
 
 
 def masked_adapter():
@@ -228,7 +255,11 @@ def masked_reduce():
 
 def zero_points():
     x, y = rand_i8(1, 256, 8, 3, 16)[..., :8].astype(np.int32), rand_i8(2, 256, 8, 3, 16)[..., :8].astype(np.int32)
-    return {"TURNS": np.stack([x - 7, y + 9], axis=1), "BOTH": np.stack([x - 7, y - 7], axis=1)}
+    return {
+        "TURNS": np.stack([x - 7, y + 9], axis=1),
+        "BOTH": np.stack([x - 7, y - 7], axis=1),
+        "SUB": wrap(iota(np.int8, 256, 8).astype(np.int64) - GREATEST),
+    }
 
 
 # The vector engine.
@@ -237,8 +268,87 @@ def zero_points():
 def conditional():
     x = rand_f32(1, 2048)
     tenth = flush(x * np.float32(0.1))
-    # Mode11: both arguments are what was stashed.
-    return {"STASHED": np.where(x < 0, flush(tenth + tenth), flush(tenth * np.float32(10))), "VALID": np.arange(2048, dtype=np.int32) + 5}
+    k = np.arange(2048)
+    ids = k % 16
+    factor = np.select([ids == 1, (ids & 0b1010) == 0b0010, ids == 14, (ids & 0b1100) == 0b0100], [7, -1, 0, k], 1)
+    # The mask is a number, 2^31 in f32: it leaves four bits of the exponent.
+    mask = np.float32(2**31).view(np.uint32)
+    masked = np.where(x < 0, (x.view(np.uint32) & mask).view(np.float32), x)
+    threefold = fma(masked, np.where(x < 0, np.float32(-3), np.float32(3)), np.float32(0.25))
+    grown = np.where(x > 0.5, threefold, exactly(np.exp, threefold))
+    # Bit 3 holds where the bits are more than those of 1: of negative numbers.
+    inverse = np.where(x < 0, grown, flush(np.float32(1) / grown))
+    return {
+        "CMP": np.select([k < 2, k <= 5], [k * 10, k + 100], k).astype(np.int32),
+        "AXIS": np.where(k % 2, k * 0.5, np.sqrt(2.0 * (4096 - k))).astype(np.float32),
+        "VRF": wrap(k * factor),
+        "FLOATS": np.maximum(inverse, np.float32(0.5)),
+        # Mode11: both arguments are what was stashed.
+        "STASHED": np.where(x < 0, flush(tenth + tenth), flush(tenth * np.float32(10))),
+        "VALID": np.arange(2048, dtype=np.int32) + 5,
+    }
+
+
+def toggles():
+    x = iota(np.int32, 256, 1, 8)
+    rows = iota(np.int32, 256, 9, 8)
+    return {
+        "BROADCAST": np.concatenate([x, x + 100, x], axis=1),
+        "DIGITS": np.where(np.arange(9)[:, None] % 2, 0, rows).astype(np.int32).swapaxes(1, 2),
+    }
+
+
+def cumsum():
+    return {"TWO": np.cumsum(iota(np.float32, 4, 16, 8), axis=1, dtype=np.float32)}
+
+
+def fast():
+    """What no regrouping touches. The other results have no bits of their own."""
+    x = rand_f32(1, 2048)
+    tenth = flush(x * np.float32(0.1))
+    return {"BESIDE out1": flush(tenth + np.float32(0.3)), "ALONE": exactly(np.exp, flush(x + np.float32(0.1)))}
+
+
+# Commits that drop elements. What lies behind the kept ones is undefined, so only the first of them and their number are compared.
+
+
+def kept_in(slices, prefix, size):
+    """The lines of a result of `size` elements a slice, of which only `slices` are defined."""
+    assert len(slices[0]) >= 8
+    first = ", ".join(map(str, slices[0][:8].tolist()))
+    count = sum(map(len, slices))
+    return {
+        prefix: f"out: i32, shape [256, {size}], first [{first}, ...]",
+        f"{prefix}-NEXT": f"check: {count} elements compared, 0 differ, {256 * size - count} undefined",
+    }
+
+
+def filter():
+    x = iota(np.int32, 256, 4, 8)
+    negative = rand_i32(1, 256, 32) < 0
+    logged = [row[where] for row, where in zip(rand_i32(2, 256, 32), negative)]
+    return {"OTHER": x[:, :, 1::2], "PADDED": x[:, :, :5], **kept_in(logged, "LOGGED", 32)}
+
+
+def commit_packed():
+    # A count below zero keeps nothing, one above 8 all.
+    counts = np.clip(rand_i32(2, 256, 4, 1), 0, 8)
+    kept = [x[np.arange(8) < count] for x, count in zip(rand_i32(1, 256, 4, 8), counts)]
+    return {
+        **kept_in(kept, "RANDOM", 32),
+        "ONE": iota(np.int32, 256, 4, 8)[:, :, :3],
+        "CLAMPED": iota(np.int8, 256, 4, 8)[:, :, :5],
+    }
+
+
+def slice_bitmap():
+    x = iota(np.int32, 256, 8)
+    below_64 = np.where(np.arange(256)[:, None] < 64, x, np.int32(0))
+    return {"HALF": x[:128], "MERGED": below_64, "MASKED": below_64}
+
+
+def generate():
+    return {"NUMBERS out2": iota(np.int32, 256, 2), "SPREAD": np.full((256, 8), 4, np.int32)}
 
 
 def inter_slice():
@@ -266,6 +376,7 @@ def split_reduce():
         "MEAN_RANDOM": flush(flush(a + b) * np.float32(1 / 8192)),
         "EXPERTS_RANDOM": flush(flush(a * np.float32(0.75)) + flush(b * np.float32(0.25))),
         "WINDOWS": np.max([a, b, c, d], axis=0),
+        "DEVIATION": np.sqrt(2 * np.arange(4096, dtype=np.float32)),
     }
 
 
@@ -339,6 +450,9 @@ def i4():
         "TRIMMED": rand_i4(1, 4, 16, 12).swapaxes(1, 2),
         "CHIPS": rand_i4(1, 8192),
         "OVER": rows,
+        "MOVED": iota_i4(8192),
+        "VIEWED": iota_i4(128)[18:34],
+        "APART": iota_i4(8192),
     }
 
 
@@ -371,8 +485,22 @@ def interleaved():
     return {"RANDOM": np.stack([x, y], axis=2)[..., :8]}
 
 
+def reduce_scatter():
+    """Chip C holds the sum over the chips A of their part B = C."""
+    sums = lambda x: wrap(x.sum(axis=0, dtype=np.int64))
+    return {"IOTA": sums(iota(np.int32, 4, 4, 8)), "CHECK": sums(rand_i32(1, 4, 4, 8))}
+
+
 def views():
-    return {"PADDING": rand_i32(1, 8, 60)}
+    x = iota(np.int32, 8, 64)
+    return {
+        "PARTS out0": x[4:],
+        "PARTS out1": x[:, 32:48],
+        "LABELS out0": x.T,
+        "LABELS out1": x.ravel(),
+        "UNIT": x[:, 32:64],
+        "PADDING": rand_i32(1, 8, 60),
+    }
 
 
 def ragged_padding():
@@ -396,6 +524,9 @@ def movement_combined():
         "MASKED_RANDOM": integer_sums(*masked),
         "EIGHT": rand_f8("f8e4m3", 1, 256, 8, 8).swapaxes(1, 2),
         "SIXTEEN": rand_i16(1, 256, 4, 8).swapaxes(1, 2),
+        "TABLE": iota_i4(256, 32) ** 2,
+        "SUB": iota(np.int32, 256, 8, 8),
+        "FOUR": iota_i4(4, 16),
     }
 
 
@@ -416,7 +547,7 @@ def switch_custom():
 
 
 def padded_rows():
-    return {"COPY": rand_bf16(1, 256, 33)}
+    return {"COPY": rand_bf16(1, 256, 33), "SINGLE": iota(np.int8, 256), "NIBBLES": rand_i4(1, 256, 33)}
 
 
 def lane_copies():
@@ -454,11 +585,12 @@ FILES = {
     **{
         function.__name__: function
         for function in [
-            commit_view, conditional, contract_formats, contract_formats_in_time, contract_truncated, fma_values, four_chips, gather,
-            gemm_expr, i4, inter_slice, interleaved, lane_copies, masked_adapter, masked_cast, masked_dot, masked_interleaved,
-            masked_one_side, masked_reduce, masked_store, movement, movement_combined, padded_rows, ragged_padding, reduce_max, slices,
-            split_reduce, stash_widths, switch_copies, switch_custom, time_broadcast, two_groups, vector_expr, vector_expr_passes, views,
-            zero_points,
+            commit_packed, commit_view, conditional, contract_formats, contract_formats_in_time, contract_truncated, cumsum, fast,
+            fetch_casts_rngd_s, filter, fma_values, four_chips, gather, gemm_auto, gemm_expr, generate, i4, inter_slice, interleaved,
+            lane_copies, masked_adapter, masked_cast, masked_dot, masked_interleaved, masked_one_side, masked_reduce, masked_store,
+            movement, movement_combined, padded_rows, ragged_padding, reduce_max, reduce_scatter, slice_bitmap, slices, split_reduce,
+            stash_widths, switch_copies, switch_custom, time_broadcast, toggles, two_groups, unmasked, vector_expr, vector_expr_passes,
+            views, zero_points,
         ]
     },
 }  # fmt: skip
@@ -468,19 +600,28 @@ def crc(array):
     return zlib.crc32(np.ascontiguousarray(array).tobytes())
 
 
-def kernels(write):
-    """Compares the CRC lines of all kernels, or writes them; the names of those that differ."""
+def compare(folder, files, write):
+    """Compares the lines of a folder's files, or writes them; the names of those that differ.
+
+    `files` gives each file's results by FileCheck prefix: an array has a CRC (in JSON a "checksum"), of a text the line is made.
+    `PREFIX out1` is the second of several results.
+    """
     stale = []
-    for name, results in FILES.items():
-        path = KERNELS / f"{name}.visa"
+    for name, results in files.items():
+        path = folder / f"{name}.visa"
         text = was = path.read_text()
-        for prefix, array in results().items():
-            line = re.compile(rf"(// {prefix}(?:-NEXT)?: .*crc32 0x)([0-9a-f]{{8}})")
+        for key, result in results().items():
+            prefix, _, which = key.partition(" ")
+            if isinstance(result, str):
+                line, expected = re.compile(rf"(// {prefix}: )(.*)"), result
+            else:
+                which = f"{which}: " if which else ""
+                line = re.compile(rf'(// {prefix}(?:-NEXT|-SAME)?: {which}.*(?:crc32 0x|"checksum": "))([0-9a-f]{{8}})')
+                expected = f"{crc(result):08x}"
             found = line.findall(text)
-            expected = f"{crc(array):08x}"
             if len(found) != 1 or found[0][1] != expected:
-                stale.append(f"{name}.visa {prefix}")
-            text = line.sub(rf"\g<1>{expected}", text)
+                stale.append(f"{name}.visa {key}")
+            text = line.sub(lambda found: found[1] + expected, text)
         if write and text != was:
             path.write_text(text)
     return stale

@@ -18,13 +18,17 @@ The kernels of `transpose.visa` get `iota` (element k is k); `transpose.expected
 `lhs_f32.npy` and `lhs_rhs.safetensors` feed `dot` from files: `lhs` is f32 values that are no bf16 values
 (rand:3 before rounding), `rhs` is rand:2; `dot_from_files.out.npy` is the result for both. `bad_*.npy` must be refused.
 
+`gemm_auto.a.npy` and `gemm_auto.b.npy` are small integers, whose sums are exact in any order: the order is chosen there.
+
 `sum_order.npy` has squares of 2^24 and 1, whose sum depends on the order; sum_order.visa works it out by hand.
 
 `casts_f32.npy` and `casts_i32.npy` hold numbers at which the conversions of casts.visa and fetch_casts.visa round, saturate
 and wrap; their results stand in these files, worked out by hand.
 
-The results of other kernels are summed up by a CRC in their FileCheck lines: checksums.py computes it, and both ways of running this
-script go through those lines too.
+The results of other kernels are summed up by a CRC in their FileCheck lines: checksums.py computes it, and book_checksums.py for test/book.
+Both ways of running this script go through those lines too.
+
+`fast.*.npy` are the values of fast expressions, which kernels come near to, in numbers of their format.
 
 `counts_*.npy` are the valid counts of book 24's tables (test/book/v5-*.visa, v6-*.visa).
 
@@ -150,6 +154,10 @@ def gemm(a, b):
     # A row of the result at a time, so that the products of one packet stay small.
     columns = np.ascontiguousarray(b.T)
     return np.stack([contract(row, columns) for row in a])
+
+
+def gemm_auto_operands():
+    return {"a": rand_i4(1, 128, 64), "b": rand_i4(2, 64, 128)}
 
 
 def in_time(products):
@@ -298,6 +306,16 @@ def top_k_scores():
     return (round_to_bf16(rand_f32(1, 4, 16)).view(np.int32) >> 16).astype(np.int16)
 
 
+def fast():
+    """Results of the kernels of fast.visa, by name, rounded once: the kernels may round in any order, and are up to 8 numbers away."""
+    x = rand_f32(1, 2048).astype(np.float64)
+    tenth, fifth, rest = (float(np.float32(constant)) for constant in (0.1, 0.2, 0.3))
+    value = x * tenth + fifth * x * x + rest
+    results = {"value": value, "followed": np.exp(-value) - 2, "without": np.sin(value)}
+    rounded = {name: array.astype(np.float32) for name, array in results.items()}
+    return {**rounded, "converted": round_to_bf16(rounded["value"])}
+
+
 def branch_ids(n):
     """The static branch logger of book 35, section 4."""
     return np.array([0] + [1] * (n - 2) + [2], np.int32)
@@ -442,6 +460,7 @@ def files():
         "dot.out.npy": npy(dot(rand_bf16(1, 2048), rhs)),
         "gemv.out.npy": npy(gemv(matrix, rhs)),
         **{f"sigmoid.{name}.npy": npy(array) for name, array in sigmoids(rand_i8(1, 256, 64)).items()},
+        **{f"fast.{name}.npy": npy(array) for name, array in fast().items()},
         **{f"counts_{name}.npy": npy(array) for name, array in valid_counts().items()},
         "softmax.out.npy": npy(softmax(rand_f32(1, 60, 64))),
         "softmax_lanes.out.npy": npy(softmax_lanes(rand_f32(1, 64, 60))),
@@ -472,6 +491,7 @@ def files():
         "top_k.out0.npy": npy(top_k(top_k_scores(), 4)[0]),
         "top_k.out1.npy": npy(top_k(top_k_scores(), 4)[1]),
         "v1.x.npy": npy(np.arange(512, dtype=np.int32) - 356),
+        **{f"gemm_auto.{name}.npy": npy(array) for name, array in gemm_auto_operands().items()},
         "lhs_f32.npy": npy(lhs_f32),
         "lhs_rhs.safetensors": safetensors(
             [("lhs", "F32", [2048], lhs_f32.tobytes()), ("rhs", "BF16", [2048], bf16_bytes(rhs))]
@@ -491,10 +511,12 @@ def files():
 def main():
     if sys.argv[1:] not in ([], ["--check"]):
         sys.exit("usage: make.py [--check]")
-    import checksums  # it takes its numbers from here
+    import book_checksums  # these take their numbers from here
+    import checksums
 
     write = not sys.argv[1:]
-    stale = checksums.kernels(write)
+    stale = checksums.compare(checksums.KERNELS, checksums.FILES, write)
+    stale += checksums.compare(checksums.BOOK, book_checksums.FILES, write)
     if write:
         stale = []
     for name, content in files().items():
