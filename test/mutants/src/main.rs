@@ -1,6 +1,6 @@
 //! Mutants of a crate against its tests (docs/mutants.md).
 //!
-//! cargo-mutants lists them. It would build the crate once for each; here all go into one binary of a copy of the tree (`target/mutants/tree`),
+//! cargo-mutants lists them. It would build the crate once for each; here all go into one binary of a copy of the tree (`target/mutants/PACKAGE`),
 //! each behind `crate::mutated(NUMBER)`, which the environment variable `MUTANT` chooses. Mutants that do not compile are taken out until the
 //! rest does. Results are appended to `target/mutants/PACKAGE.txt`, and a run goes on where the last one stopped.
 
@@ -13,16 +13,25 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use list::Mutant;
 
 const USAGE: &str = "usage: visa-mutants PACKAGE FOLDER [FOLDER OF LIT TESTS]...";
 
+/// `MUTANT` chooses one. Those that a run comes by are written into the file that `REACHED` names.
 const SWITCH: &str = "
 #[doc(hidden)]
 pub fn mutated(number: usize) -> bool {
-    static CHOSEN: std::sync::OnceLock<Option<usize>> = std::sync::OnceLock::new();
+    use std::io::Write;
+    use std::sync::{OnceLock, atomic::{AtomicBool, Ordering}};
+    static CHOSEN: OnceLock<Option<usize>> = OnceLock::new();
+    static FILE: OnceLock<Option<std::fs::File>> = OnceLock::new();
+    static REACHED: [AtomicBool; COUNT] = [const { AtomicBool::new(false) }; COUNT];
+    let open = || std::fs::File::options().create(true).append(true).open(std::env::var_os(\"REACHED\")?).ok();
+    if let Some(mut file) = FILE.get_or_init(open).as_ref() && !REACHED[number].swap(true, Ordering::Relaxed) {
+        file.write_all(format!(\"{number}\\n\").as_bytes()).expect(\"the file can be written\");
+    }
     *CHOSEN.get_or_init(|| std::env::var(\"MUTANT\").ok()?.parse().ok()) == Some(number)
 }
 ";
@@ -33,12 +42,13 @@ fn main() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the root of the tree");
     let mut campaign = Campaign {
         root,
-        tree: root.join("target/mutants/tree"),
+        tree: root.join("target/mutants").join(package),
         folder: Path::new(folder),
         results: root.join(format!("target/mutants/{package}.txt")),
         mutants: Vec::new(),
+        out: BTreeSet::new(),
     };
-    campaign.copy(&BTreeSet::new());
+    campaign.copy();
     campaign.mutants = list::list(&campaign.tree, package, campaign.folder);
     let (placed, tests) = campaign.build(&["test", "--no-run", "--package", package]);
     println!("{package}: {} mutants, {} in the binary", campaign.mutants.len(), placed.len());
@@ -58,40 +68,39 @@ struct Campaign<'a> {
     /// A line for every run: what noticed the mutant, or `missed`, and its name.
     results: PathBuf,
     mutants: Vec<Mutant>,
+    /// Those that do not compile.
+    out: BTreeSet<usize>,
 }
 
 impl Campaign<'_> {
     /// Builds the copy of the tree with as many mutants as compile: these, and the programs.
-    fn build(&self, arguments: &[&str]) -> (BTreeSet<usize>, Vec<PathBuf>) {
-        let mut out = BTreeSet::new();
+    fn build(&mut self, arguments: &[&str]) -> (BTreeSet<usize>, Vec<PathBuf>) {
         loop {
-            let placed = self.copy(&out);
-            match run::cargo(&self.tree, arguments) {
+            let placed = self.copy();
+            match run::cargo(&self.tree, &self.root.join("target/mutants/target"), arguments) {
                 Ok(programs) => return (placed, programs),
-                Err(wrong) => out.extend(wrong),
+                Err(wrong) => self.out.extend(wrong),
             }
         }
     }
 
-    /// Copies the tree with its mutants, but for those that are `out`; which are in it. What is the same is left as it is, for cargo.
-    fn copy(&self, out: &BTreeSet<usize>) -> BTreeSet<usize> {
-        let mut git = Command::new("git");
-        git.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]).current_dir(self.root);
-        let listed = git.output().expect("git runs").stdout;
+    /// Copies the tree with its mutants; which are in it. What is the same is left as it is, for cargo.
+    fn copy(&self) -> BTreeSet<usize> {
         let mutated: BTreeSet<&Path> = self.mutants.iter().map(|mutant| mutant.file.as_path()).collect();
         let crate_root = self.folder.join("src/lib.rs");
         let mut placed = BTreeSet::new();
-        for file in String::from_utf8(listed).expect("names in UTF-8").split_terminator('\0').map(Path::new) {
+        for file in files(self.root, &[]) {
+            let file = file.as_path();
             let Ok(mut text) = fs::read(self.root.join(file)) else { continue };
             if mutated.contains(file) {
                 let places = list::places(&self.mutants, file);
                 let source = str::from_utf8(&text).expect("a source in UTF-8");
-                let source = place::with_mutants(source, &self.mutants, places, out);
+                let source = place::with_mutants(source, &self.mutants, places, &self.out);
                 placed.extend(place::behind(&source).into_iter().map(|(_, number)| number));
                 text = source.into_bytes();
             }
             if file == crate_root {
-                text.extend_from_slice(SWITCH.as_bytes());
+                text.extend(SWITCH.replace("COUNT", &self.mutants.len().to_string()).into_bytes());
             }
             let copy = self.tree.join(file);
             if fs::read(&copy).ok().as_ref() != Some(&text) {
@@ -136,25 +145,76 @@ impl Campaign<'_> {
         }
     }
 
-    /// The lit tests of some folders, for what the crate's own missed.
+    /// The lit tests of some folders, for what the crate's own missed: of each mutant those that reach it, the quickest first.
     fn lit_tests(&self, placed: &BTreeSet<usize>, folders: &[String]) {
-        let noticed = |mutant| {
-            let mut command = run::with_mutant(&self.root.join("target/release/visa-lit"), mutant, 600);
-            command
-                .arg("--tools-dir")
-                .arg(self.tree.join("target/debug"))
-                .args(["--threads", "1"])
-                .args(folders);
-            command.current_dir(&self.tree);
-            run::noticed(command, |line| line.starts_with("FAIL").then(|| line.to_owned()))
-        };
-        assert_eq!(noticed(None), None, "the lit tests fail without a mutant");
+        let mut tests: Vec<LitTest> = folders.iter().flat_map(|folder| self.lit_tests_of(folder)).collect();
+        tests.sort_by_key(|test| test.time);
         let outcomes = self.outcomes();
         let missed = |number: &&usize| {
             outcomes.get(&self.mutants[**number].name).is_some_and(|outcome| outcome == "missed")
         };
         for &number in placed.iter().filter(missed) {
-            self.append(noticed(Some(number)).as_deref().unwrap_or("missed by lit tests too"), number);
+            let mut reaching = tests.iter().filter(|test| test.reached.contains(&number)).peekable();
+            let outcome = match reaching.peek() {
+                None => "missed, reached by no lit test".to_owned(),
+                Some(_) => match reaching.find(|test| self.fails(&test.path, number)) {
+                    Some(test) => test.path.display().to_string(),
+                    None => "missed by lit tests too".to_owned(),
+                },
+            };
+            self.append(&outcome, number);
         }
     }
+
+    /// Runs the lit tests of a folder without a mutant.
+    fn lit_tests_of(&self, folder: &str) -> Vec<LitTest> {
+        let files = files(self.root, &[folder]);
+        let tests = files.into_iter().filter(|file| {
+            let extension = file.extension().and_then(|extension| extension.to_str());
+            matches!(extension, Some("visa" | "test" | "mlir"))
+        });
+        let run = |path: PathBuf| {
+            let reached = self.root.join("target/mutants/reached.txt");
+            fs::write(&reached, "").expect("the copy can be written");
+            let began = Instant::now();
+            let mut command = self.lit(&path, None);
+            command.env("REACHED", &reached);
+            assert_eq!(run::noticed(command, |_| None), None, "{} fails without a mutant", path.display());
+            let time = began.elapsed();
+            let reached = fs::read_to_string(&reached).expect("it was written");
+            let reached = reached.lines().map(|number| number.parse().expect("a number")).collect();
+            LitTest { path, reached, time }
+        };
+        tests.map(run).collect()
+    }
+
+    fn fails(&self, test: &Path, mutant: usize) -> bool {
+        run::noticed(self.lit(test, Some(mutant)), |_| None).is_some()
+    }
+
+    fn lit(&self, test: &Path, mutant: Option<usize>) -> Command {
+        let mut command = run::with_mutant(&self.root.join("target/release/visa-lit"), mutant, 100);
+        command
+            .arg("--tools-dir")
+            .arg(self.root.join("target/mutants/target/debug"))
+            .arg("--threads=1")
+            .arg(test);
+        command.current_dir(&self.tree);
+        command
+    }
+}
+
+struct LitTest {
+    path: PathBuf,
+    /// The mutants that it comes by.
+    reached: BTreeSet<usize>,
+    time: Duration,
+}
+
+/// Files of a tree, but for what git ignores.
+fn files(tree: &Path, below: &[&str]) -> Vec<PathBuf> {
+    let mut git = Command::new("git");
+    git.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]).args(below).current_dir(tree);
+    let listed = String::from_utf8(git.output().expect("git runs").stdout).expect("names in UTF-8");
+    listed.split_terminator('\0').map(PathBuf::from).collect()
 }

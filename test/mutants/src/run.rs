@@ -31,11 +31,12 @@ struct Span {
 }
 
 /// Runs cargo in the copy of the tree: the programs that it builds, or else the mutants at which the compiler finds mistakes.
-pub(crate) fn cargo(tree: &Path, arguments: &[&str]) -> Result<Vec<PathBuf>, BTreeSet<usize>> {
+pub(crate) fn cargo(tree: &Path, target: &Path, arguments: &[&str]) -> Result<Vec<PathBuf>, BTreeSet<usize>> {
     let mut cargo = Command::new("cargo");
     cargo.args(arguments).args(["--message-format=json", "--jobs=2"]).current_dir(tree);
     // Operators of constants overflow here and there, which is a mistake only where a mutant is chosen.
     cargo.env("RUSTFLAGS", "--cap-lints=allow");
+    cargo.env("CARGO_TARGET_DIR", target);
     cargo.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_PROFILE_DEV_OPT_LEVEL", "2");
     let built = cargo.output().expect("cargo runs");
     let lines = built.stdout.split(|&byte| byte == b'\n').filter(|line| line.starts_with(b"{"));
