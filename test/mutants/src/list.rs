@@ -75,10 +75,10 @@ pub(crate) fn list(tree: &Path, package: &str, folder: &Path) -> Vec<Mutant> {
     serde_json::from_slice(&listed.stdout).expect("the list is in cargo-mutants' format")
 }
 
-/// The mutants of one file by their place; a mutant's number is its position in the list.
-pub(crate) fn places(mutants: &[Mutant], file: &Path) -> HashMap<Place, Vec<usize>> {
+/// The mutants that are `wanted` by their place; a mutant's number is its position in the list.
+pub(crate) fn places(mutants: &[Mutant], wanted: impl Fn(&Mutant) -> bool) -> HashMap<Place, Vec<usize>> {
     let mut places: HashMap<_, Vec<_>> = HashMap::new();
-    for (number, mutant) in mutants.iter().enumerate().filter(|(_, mutant)| mutant.file == file) {
+    for (number, mutant) in mutants.iter().enumerate().filter(|(_, mutant)| wanted(mutant)) {
         places.entry(mutant.place()).or_default().push(number);
     }
     places

@@ -19,6 +19,12 @@ use list::Mutant;
 
 const USAGE: &str = "usage: visa-mutants PACKAGE FOLDER [FOLDER OF LIT TESTS]...";
 
+/// Outcome of a mutant that the compiler refuses.
+const WRONG: &str = "does not compile";
+
+/// Lit tests for one mutant: where many reach it and the quickest miss it, the others are like them.
+const MOST_LIT_TESTS: usize = 24;
+
 /// `MUTANT` chooses one. Those that a run comes by are written into the file that `REACHED` names.
 const SWITCH: &str = "
 #[doc(hidden)]
@@ -46,7 +52,6 @@ fn main() {
         folder: Path::new(folder),
         results: root.join(format!("target/mutants/{package}.txt")),
         mutants: Vec::new(),
-        out: BTreeSet::new(),
     };
     campaign.copy();
     campaign.mutants = list::list(&campaign.tree, package, campaign.folder);
@@ -68,18 +73,16 @@ struct Campaign<'a> {
     /// A line for every run: what noticed the mutant, or `missed`, and its name.
     results: PathBuf,
     mutants: Vec<Mutant>,
-    /// Those that do not compile.
-    out: BTreeSet<usize>,
 }
 
 impl Campaign<'_> {
     /// Builds the copy of the tree with as many mutants as compile: these, and the programs.
-    fn build(&mut self, arguments: &[&str]) -> (BTreeSet<usize>, Vec<PathBuf>) {
+    fn build(&self, arguments: &[&str]) -> (BTreeSet<usize>, Vec<PathBuf>) {
         loop {
             let placed = self.copy();
             match run::cargo(&self.tree, &self.root.join("target/mutants/target"), arguments) {
                 Ok(programs) => return (placed, programs),
-                Err(wrong) => self.out.extend(wrong),
+                Err(wrong) => wrong.iter().for_each(|&number| self.append(WRONG, number)),
             }
         }
     }
@@ -88,18 +91,20 @@ impl Campaign<'_> {
     fn copy(&self) -> BTreeSet<usize> {
         let mutated: BTreeSet<&Path> = self.mutants.iter().map(|mutant| mutant.file.as_path()).collect();
         let crate_root = self.folder.join("src/lib.rs");
+        let outcomes = self.outcomes();
+        let is_wrong = |mutant: &Mutant| outcomes.get(&mutant.name).is_some_and(|outcome| outcome == WRONG);
         let mut placed = BTreeSet::new();
         for file in files(self.root, &[]) {
             let file = file.as_path();
             let Ok(mut text) = fs::read(self.root.join(file)) else { continue };
             if mutated.contains(file) {
-                let places = list::places(&self.mutants, file);
+                let places = list::places(&self.mutants, |mutant| mutant.file == file && !is_wrong(mutant));
                 let source = str::from_utf8(&text).expect("a source in UTF-8");
-                let source = place::with_mutants(source, &self.mutants, places, &self.out);
+                let source = place::with_mutants(source, &self.mutants, places);
                 placed.extend(place::behind(&source).into_iter().map(|(_, number)| number));
                 text = source.into_bytes();
             }
-            if file == crate_root {
+            if file == crate_root && !mutated.is_empty() {
                 text.extend(SWITCH.replace("COUNT", &self.mutants.len().to_string()).into_bytes());
             }
             let copy = self.tree.join(file);
@@ -154,7 +159,8 @@ impl Campaign<'_> {
             outcomes.get(&self.mutants[**number].name).is_some_and(|outcome| outcome == "missed")
         };
         for &number in placed.iter().filter(missed) {
-            let mut reaching = tests.iter().filter(|test| test.reached.contains(&number)).peekable();
+            let reaching = tests.iter().filter(|test| test.reached.contains(&number));
+            let mut reaching = reaching.take(MOST_LIT_TESTS).peekable();
             let outcome = match reaching.peek() {
                 None => "missed, reached by no lit test".to_owned(),
                 Some(_) => match reaching.find(|test| self.fails(&test.path, number)) {

@@ -1,6 +1,6 @@
 //! Puts the mutants of a file where they belong, each behind `crate::mutated(NUMBER)`.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::mem;
 use std::ops::Range;
 
@@ -14,22 +14,16 @@ use syn::{Arm, BinOp, Block, Expr, Signature, parse_quote};
 
 use crate::list::{Genre, Mutant, Place, place};
 
-/// The file's text with its mutants, but for those that are `out`.
-pub(crate) fn with_mutants(
-    text: &str,
-    mutants: &[Mutant],
-    places: HashMap<Place, Vec<usize>>,
-    out: &BTreeSet<usize>,
-) -> String {
+/// The file's text with the mutants whose places are given.
+pub(crate) fn with_mutants(text: &str, mutants: &[Mutant], places: HashMap<Place, Vec<usize>>) -> String {
     let mut file = syn::parse_file(text).expect("the source is Rust");
-    Placing { mutants, places, out, constant: false }.visit_file_mut(&mut file);
+    Placing { mutants, places, constant: false }.visit_file_mut(&mut file);
     file.into_token_stream().to_string()
 }
 
 struct Placing<'a> {
     mutants: &'a [Mutant],
     places: HashMap<Place, Vec<usize>>,
-    out: &'a BTreeSet<usize>,
     /// Whether the compiler evaluates what is visited: no mutant can be chosen there.
     constant: bool,
 }
@@ -41,7 +35,6 @@ impl Placing<'_> {
             return Vec::new();
         }
         let numbers = self.places.get(&place(genre, span.start())).into_iter().flatten();
-        let numbers = numbers.filter(|number| !self.out.contains(number));
         numbers.map(|&number| (number, self.mutants[number].replacement.as_str())).collect()
     }
 
@@ -204,6 +197,17 @@ impl<'a> Visit<'a> for Behind {
             self.0.push((expr.then_branch.span().byte_range(), number));
         }
         visit::visit_expr_if(self, expr);
+    }
+
+    /// Without an arm, others may not be all that there is: a mistake of what is matched.
+    fn visit_expr_match(&mut self, matched: &'a syn::ExprMatch) {
+        let range = matched.expr.span().byte_range();
+        let deleted = matched.arms.iter().filter_map(|arm| match arm.guard.as_ref()?.1.as_ref() {
+            Expr::Unary(not) => chosen(&not.expr),
+            _ => None,
+        });
+        self.0.extend(deleted.map(|number| (range.clone(), number)));
+        visit::visit_expr_match(self, matched);
     }
 
     fn visit_expr_call(&mut self, call: &'a syn::ExprCall) {

@@ -54,12 +54,13 @@ pub(crate) fn cargo(tree: &Path, target: &Path, arguments: &[&str]) -> Result<Ve
     Err(wrong)
 }
 
-/// The mutants that a place in a file is behind.
+/// The mutants that a place in a file is behind, the innermost.
 fn mutants(tree: &Path, span: &Span) -> Vec<usize> {
     let Ok(text) = std::fs::read_to_string(tree.join(&span.file_name)) else { return Vec::new() };
-    let behind = place::behind(&text).into_iter();
-    let meets = |range: &std::ops::Range<usize>| range.start <= span.byte_start && span.byte_end <= range.end;
-    behind.filter(|(range, _)| meets(range)).map(|(_, number)| number).collect()
+    let mut behind = place::behind(&text);
+    behind.retain(|(range, _)| range.start <= span.byte_start && span.byte_end <= range.end);
+    let least = behind.iter().map(|(range, _)| range.len()).min();
+    behind.into_iter().filter(|(range, _)| Some(range.len()) == least).map(|(_, number)| number).collect()
 }
 
 /// A program that is given a mutant and at most so many seconds.
