@@ -23,7 +23,7 @@ const USAGE: &str = "usage: visa-mutants PACKAGE FOLDER [FOLDER OF LIT TESTS]...
 const WRONG: &str = "does not compile";
 
 /// Lit tests for one mutant: where many reach it and the quickest miss it, the others are like them.
-const MOST_LIT_TESTS: usize = 24;
+const MOST_LIT_TESTS: usize = 12;
 
 /// `MUTANT` chooses one. Those that a run comes by are written into the file that `REACHED` names.
 const SWITCH: &str = "
