@@ -162,6 +162,21 @@ fn a_collect_makes_flits_of_packets() {
     assert_eq!(out, Flow { packets: 8, packet: 32 });
 }
 
+#[test]
+fn a_zip_makes_one_packet_of_two() {
+    let stages = "hw.fetch i32, packet 32, loops [128 : 1] : 32; hw.collect flits 1; \
+                  hw.vector_zip AddFxp, stage clip, apart 1; hw.commit bytes 32, loops [64 : 1] : 32 @ 4096";
+    let out = exec(stages).stages[2].cost(&Machine::rngd(), Flow { packets: 4, packet: 32 }).out;
+    assert_eq!(out, Flow { packets: 2, packet: 32 });
+}
+
+#[test]
+fn an_operand_is_read_from_the_register_file() {
+    let stages = "hw.fetch i32, packet 32, loops [128 : 1] : 32; hw.collect flits 1; \
+                  hw.vector AddFxp, vrf [4 : 32, 32 : 1] : 32 @ 64; hw.commit bytes 32, loops [128 : 1] : 32 @ 4096";
+    assert_eq!(exec(stages).stages[2].accesses(), [access(Space::Vrf, false, 64..192)]);
+}
+
 /// The bitmap of a custom topology is written first.
 #[test]
 fn a_bitmap_takes_time_that_is_assumed() {
