@@ -22,7 +22,7 @@ const USAGE: &str = "usage: visa-mutants PACKAGE FOLDER [FOLDER OF LIT TESTS]...
 /// Outcome of a mutant that the compiler refuses.
 const WRONG: &str = "does not compile";
 
-/// Lit tests for one mutant: where many reach it and the quickest miss it, the others are like them.
+/// Lit tests for one mutant, the quickest: all that come by it would take a minute.
 const MOST_LIT_TESTS: usize = 12;
 
 /// `MUTANT` chooses one. Those that a run comes by are written into the file that `REACHED` names.
