@@ -17,7 +17,7 @@ const LOAD: &str = "hw.fetch i8, packet 32, loops [64 : 1] : 8; hw.collect flits
      hw.store_trf second, rows 2, row_bytes 32";
 
 const PACKED: &str = "hw.fetch i32, packet 32, loops [64 : 1] : 8; hw.collect flits 1; \
-     hw.commit_packed most 8, counts 8192, stride 4, loops [64 : 1] : 8 @ 4096, slices [8, 9]";
+     hw.commit_packed most 8, counts 8192, stride 4, loops [64 : 1] : 8 @ 4096, slices [8, 9, 63, 64]";
 
 /// The stages of a run in the sub context.
 fn in_sub(stages: &str) -> Vec<Box<dyn Stage>> {
@@ -141,7 +141,7 @@ fn stores_write_where_they_say() {
         packed.accesses(),
         [access(Space::Dm, false, 8192..8200), access(Space::Dm, true, 4096..4160)]
     );
-    assert_eq!(packed.stored_slices(), Some(&[8..9][..]));
+    assert_eq!(packed.stored_slices(), Some(&[8..9, 63..64][..]));
 }
 
 /// Stages that say nothing: the first two touch no register file and assume nothing, and every slice stores.
