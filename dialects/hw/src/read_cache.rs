@@ -158,6 +158,8 @@ mod tests {
         assert_eq!(found("[100 : 0, 256 : 1] : 32"), (800, 8, [4, 4], true));
         // Two reads a line: the second one hits.
         assert_eq!(found("[64 : 1] : 16"), (4, 2, [1, 1], true));
+        // One read, which takes both columns.
+        assert_eq!(found("[64 : 1] : 64"), (1, 1, [1, 1], false));
     }
 
     #[test]

@@ -513,4 +513,25 @@ mod tests {
         bank.gather(&[18, 19, 20], 2, &mut two);
         assert_eq!(two, [19, 20, 20, 0xf5, 0xf5, 0xf5]);
     }
+
+    /// An i9 takes two of the bytes held: at nominal address 2, bytes 4 and 5. Where one format is written, the other is gone.
+    #[test]
+    fn a_format_takes_the_addresses_of_the_other_in_the_register_file() {
+        let mut memory = SliceMemory::default();
+        let marks = |bank: &Bank, range| {
+            let mut marks = Vec::new();
+            bank.read_taint(range, Taint::NEVER_WRITTEN, &mut marks);
+            marks.iter().map(|mark| mark.is_defined()).collect::<Vec<_>>()
+        };
+        memory.write_trf(DType::I8, 0, &[1, 2, 3, 4, 5, 6], Some(&[Taint::DEFINED; 6]));
+        memory.write_trf(DType::I9, 2, &[7, 0, 8, 0], Some(&[Taint::DEFINED; 4]));
+        assert_eq!(memory.trf.bytes(), [1, 2, 0x77, 0x77, 5, 6]);
+        assert_eq!(marks(&memory.trf, 0..6), [true, true, false, false, true, true]);
+        assert_eq!(memory.trf_extended.bytes()[4..], [7, 0, 8, 0]);
+        assert_eq!(marks(&memory.trf_extended, 2..8), [false, false, true, true, true, true]);
+        memory.write_trf(DType::I8, 3, &[9], Some(&[Taint::DEFINED]));
+        assert_eq!(memory.trf.bytes(), [1, 2, 0x77, 9, 5, 6]);
+        assert_eq!(memory.trf_extended.bytes()[4..], [7, 0, 0xf3, 0xff]);
+        assert_eq!(marks(&memory.trf_extended, 2..8), [false, false, true, true, false, false]);
+    }
 }

@@ -707,6 +707,25 @@ mod tests {
         assert_eq!(sums.map(f32::from_le_bytes), [0.0, 2.0_f32.powi(-91)]);
     }
 
+    /// Of two packets beside one table, 2^-100 times 2^-30 is too small and 2^-30 times 2^-30 is not, whichever of them comes first,
+    /// and whether the stream or the table has the smaller ones.
+    #[test]
+    fn sums_are_flushed_where_one_of_three_is_tiny() {
+        let elements = |exponent: u16| ((127 - exponent) << 7).to_le_bytes().repeat(32);
+        for (weights, packets) in [(30, [100, 30]), (30, [30, 100]), (100, [30, 30])] {
+            let mut table = Table::<f32>::new(DType::Bf16, 32, 32);
+            table.set_all(&[&elements(weights)]);
+            let stream = packets.map(elements).concat();
+            let mut sums = [[0; 4]; 2];
+            let trees = Trees { depth: 5, rows: 1, repeat: 1 };
+            tree_sums(Packets::new(DType::Bf16, &stream, 64, 64), &[(&[0, 1], &table)], trees, &mut sums);
+            // 32 products of 2^-60 are 2^-55.
+            let expected =
+                packets.map(|exponent| if weights + exponent == 60 { 2.0_f32.powi(-55) } else { 0.0 });
+            assert_eq!(sums.map(f32::from_le_bytes), expected, "{weights} {packets:?}");
+        }
+    }
+
     #[test]
     fn a_table_forgets_what_stood_in_it() {
         let mut table = Table::<f32>::new(DType::Bf16, 32, 32);

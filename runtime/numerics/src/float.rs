@@ -89,6 +89,9 @@ mod tests {
         assert_eq!(odd(1.0), 0x3f80_0000);
         assert_eq!((odd(1.0 - small), odd(1.0 + small)), (0x3f7f_ffff, 0x3f80_0001));
         assert_eq!((odd(-1.0 - small), odd(-1.0 + small)), (0xbf80_0001, 0xbf7f_ffff));
+        // The nearest one is odd already.
+        let next = 1.0 + 2.0_f64.powi(-23);
+        assert_eq!((odd(next - small), odd(next + small)), (0x3f80_0001, 0x3f80_0001));
         let tie = 1.0 + 2.0_f64.powi(-8);
         assert_eq!((odd(tie - small), odd(tie), odd(tie + small)), (0x3f80_7fff, 0x3f80_8000, 0x3f80_8001));
         assert_eq!((odd(1e300), odd(f64::INFINITY)), (0x7f7f_ffff, 0x7f80_0000));

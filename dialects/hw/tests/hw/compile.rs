@@ -102,10 +102,14 @@ fn entries_are_chosen_by_name() {
 fn other_dialects_are_named_with_their_pass() {
     let mut ctx = context();
     ctx.allow_unregistered = true;
-    let module = parsed(&ctx, "visa 1\n\"tm.axes\"() : () -> ()\n");
-    let Err(errors) = visa_hw::compile(&ctx, &module, None) else { panic!("compiles") };
-    assert!(errors[0].message.contains("`tm.axes` is not hw"), "{}", errors[0].message);
-    assert!(errors[0].fix.as_deref().is_some_and(|fix| fix.contains("--lower-to-hw")), "{:?}", errors[0].fix);
+    let foreign = "\"tm.axes\"() : () -> ()\n";
+    for text in [format!("visa 1\n{foreign}"), format!("visa 1\nhw.program @p, chips 1 {{\n{foreign}}}\n")] {
+        let module = parsed(&ctx, &text);
+        let Err(errors) = visa_hw::compile(&ctx, &module, None) else { panic!("compiles") };
+        assert!(errors[0].message.contains("`tm.axes` is not hw"), "{}", errors[0].message);
+        let fix = errors[0].fix.as_deref();
+        assert!(fix.is_some_and(|fix| fix.contains("--lower-to-hw")), "{fix:?}");
+    }
 }
 
 /// Compiling asks the same rules as verifying.

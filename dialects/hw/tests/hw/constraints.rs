@@ -586,3 +586,15 @@ fn program_and_buffer_constraints() {
     );
     outside("hw.buffer-C4", &buffer("space hbm, dtype i8, shape [8], layout [7 : 1 -> 1] : 1"));
 }
+
+/// One entry: two that name one contiguous run are two.
+#[test]
+fn what_is_kept_is_one_run() {
+    let kept = |loops: &str| {
+        let stages =
+            "hw.fetch i32, packet 32, loops [64 : 1] : 32; hw.collect flits 1; hw.filter keep [xxx1];";
+        exec_text("main", &format!("{stages} hw.commit_packed most 8, loops {loops}"))
+    };
+    inside(&kept("[64 : 1] : 8"));
+    outside("hw.commit_packed-C1", &kept("[1 : 1, 64 : 1] : 8"));
+}

@@ -7,6 +7,7 @@ mod contraction;
 mod formats;
 mod reduce;
 mod ring;
+mod said;
 mod shadow;
 mod stages;
 mod switch;

@@ -52,6 +52,25 @@ fn middle_routers_hand_on_both_ways() {
     assert_eq!(trace.cycles.len(), 4 + 3);
 }
 
+/// Rings of two: slices 2 and 3 are the second one, and a snoop's rows name members of their own ring.
+#[test]
+fn every_ring_snoops_its_own_members() {
+    let route = Route::plain(2, Snoop { rows: vec![vec![0], vec![0, 1]] });
+    let outputs = |slice, source| route.outputs(slice, Packet { source, time: 0 });
+    assert!(outputs(2, 2) && outputs(3, 2) && outputs(3, 3));
+    assert!(!outputs(2, 3) && !outputs(2, 0) && !outputs(3, 1));
+}
+
+/// Two parts of a packet each, in turn; two neighbours take the same one.
+#[test]
+fn neighbours_take_the_same_part() {
+    let route = Route { pick: Some(Pick { parts: 2, packets: 1, width: 2 }), ..Route::forwarding() };
+    let taken = |slice| {
+        (0..4).filter(|&time| route.outputs(slice, Packet { source: slice, time })).collect::<Vec<_>>()
+    };
+    assert_eq!([0, 1, 2, 3, 4].map(taken), [[0, 2], [0, 2], [1, 3], [1, 3], [0, 2]]);
+}
+
 /// Registers that no topology has: a group's members would all send in the same cycles.
 #[test]
 fn packets_that_meet_are_reported() {

@@ -60,6 +60,13 @@ fn reads_in_step_leave_a_column_free() {
     assert_eq!(stalls(&report(1, vec![contraction(100, true), load(40, 40)]), 1), (0, 40));
 }
 
+/// Every read misses, and a load would wait for the last one.
+#[test]
+fn what_writes_no_register_file_waits_for_no_reads() {
+    let fetch = exec(Sub, 0..512, &[stage("hw.fetch", Engine::Fetch, 40)]);
+    assert_eq!(stalls(&report(1, vec![contraction(100, false), fetch]), 1), (0, 40));
+}
+
 #[test]
 fn what_waits_for_a_load_waits_for_its_stalls() {
     // The order in the program does not matter to who waits. The last contraction reads what the load writes, so that it

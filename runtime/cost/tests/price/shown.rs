@@ -24,6 +24,12 @@ fn kernel() -> Report {
 }
 
 #[test]
+fn a_memory_that_is_only_written_is_named() {
+    let text = report(1, vec![dma(Dm, Hbm, "[1536 : 1 -> 1] : 8")]).text(|_| None);
+    assert!(text.contains("bytes     HBM 0 read 1536 written, DM 1536 read 0 written\n"), "{text}");
+}
+
+#[test]
 fn the_table_is_aligned_and_says_what_is_waited_for() {
     let text = kernel().text(|span| (span.start < 2).then_some(span.start as usize + 9));
     // 99 cycles at full rate of 601. 512 * 160 bytes and 512 * 400 bytes are fetched.
