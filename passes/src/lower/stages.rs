@@ -137,10 +137,9 @@ fn lower_fetch(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagno
         .map_err(|error| {
             let main = elements.in_bytes(from).ok().filter(|_| sub && error.code == access::FETCH_SIZE);
             let main = main.and_then(|program| access::fetch(&program, from, to, false, cx.machine).ok());
-            error.fix(main.map(|program| {
-                let size = counted(program.packet, "byte");
-                format!("begin the pipeline in `main`, which may fetch {size} at a time")
-            }))
+            let Some(program) = main else { return error };
+            let size = counted(program.packet, "byte");
+            error.fix(format!("begin the pipeline in `main`, which may fetch {size} at a time"))
         })?,
     }
     let mut spec = cx.body(cx.spec("seq.fetch", op)?, "dtype", &visa_sequencer::DTYPE, source.dtype);
