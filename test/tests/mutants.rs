@@ -26,6 +26,7 @@ fn variable(name: &str, default: u64) -> u64 {
 }
 
 /// Calls `run` for each mutant: its number, and where chance comes from. A kind of which hardly any mutant is compared tests nothing.
+#[expect(clippy::print_stdout, reason = "what a campaign ran, for whoever runs one")]
 fn mutants(kind: &str, run: impl Fn(u64, &mut Random) -> Outcome) {
     let count = variable("VISA_MUTANTS", SMOKE);
     let mut outcomes = [0; 3];
@@ -34,7 +35,6 @@ fn mutants(kind: &str, run: impl Fn(u64, &mut Random) -> Outcome) {
         outcomes[run(number, &mut Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)) as usize] += 1;
     }
     let [refused, taken, compared] = outcomes;
-    #[allow(clippy::print_stdout)] // what a campaign is for
     println!("{kind}: {count} mutants, {refused} refused, {taken} taken, {compared} compared");
     assert!(compared >= count / 10, "{kind}: {compared} of {count} mutants were compared");
 }
