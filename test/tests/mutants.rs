@@ -26,6 +26,7 @@ fn variable(name: &str, default: u64) -> u64 {
 }
 
 /// Calls `run` for each mutant: its number, and where chance comes from. A kind of which hardly any mutant is compared tests nothing.
+#[expect(clippy::print_stdout, reason = "what a campaign ran, for whoever runs one")]
 fn mutants(kind: &str, run: impl Fn(u64, &mut Random) -> Outcome) {
     let count = variable("VISA_MUTANTS", SMOKE);
     let mut outcomes = [0; 3];

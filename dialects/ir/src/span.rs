@@ -51,9 +51,9 @@ pub struct Source {
     /// The whole text. It does not change once a line has been asked for.
     pub text: String,
     /// Line breaks before each block, and in all: made when a line is asked for.
-    breaks: OnceLock<Vec<u32>>,
+    breaks: OnceLock<Box<[u32]>>,
     /// Characters before each block, made when a column is asked for: a line may be as long as the text.
-    characters: OnceLock<Vec<u32>>,
+    characters: OnceLock<Box<[u32]>>,
 }
 
 impl Source {
@@ -114,7 +114,7 @@ impl Source {
 }
 
 /// What is counted before each block of a text, and in all.
-fn sums(text: &str, count: fn(&[u8]) -> usize) -> Vec<u32> {
+fn sums(text: &str, count: fn(&[u8]) -> usize) -> Box<[u32]> {
     let sums = text.as_bytes().chunks(BLOCK).scan(0, |sum, block| {
         // Spans count bytes in 32 bits, so that there is no more to count.
         *sum += count(block) as u32;
