@@ -87,7 +87,6 @@ impl Pace {
 /// The entries of a table that a message shows.
 const SHOWN: usize = 8;
 
-/// As a sequencer's entry has it: `64`, or `(0, 128, 64)`; of a long table the first offsets.
 impl Pace {
     /// In words: `4 bytes apart`.
     pub(crate) fn apart(&self, noun: &str) -> String {
@@ -98,6 +97,7 @@ impl Pace {
     }
 }
 
+/// As a sequencer's entry has it: `64`, or `(0, 128, 64)`; of a long table the first offsets.
 impl fmt::Display for Pace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
