@@ -75,7 +75,7 @@ impl Source {
     #[must_use]
     pub fn position(&self, offset: usize) -> (usize, usize) {
         let line = self.line(offset);
-        let start = self.line_range(line).map_or(0, |range| range.start);
+        let start = self.line_start(line).expect("the line of a place is one of the text");
         (line, self.before(offset) - self.before(start) + 1)
     }
 
@@ -90,22 +90,27 @@ impl Source {
     /// The bytes of a one-based line, its line break included; `None` if the text has no such line.
     #[must_use]
     pub fn line_range(&self, line: usize) -> Option<Range<usize>> {
-        let bytes = self.text.as_bytes();
-        let after = |from: usize| {
-            let length = bytes[from..].iter().position(|&b| b == b'\n');
-            length.map(|length| from + length + 1)
-        };
-        let start = match line.checked_sub(1)? {
-            0 => 0,
-            breaks => {
-                let blocks = self.breaks().partition_point(|&before| (before as usize) < breaks);
-                // Those in front of the last of these blocks are fewer, so it holds the break: unless there is none.
-                let block = blocks.checked_sub(1).filter(|block| block * BLOCK < bytes.len())?;
-                let further = breaks - self.breaks()[block] as usize;
-                (0..further).try_fold(block * BLOCK, |from, _| after(from))?
-            }
-        };
-        Some(start..after(start).unwrap_or(bytes.len()))
+        let start = self.line_start(line)?;
+        Some(start..self.after_break(start).unwrap_or(self.text.len()))
+    }
+
+    /// Where a line starts. Its end is not looked for: it may be far.
+    fn line_start(&self, line: usize) -> Option<usize> {
+        let breaks = line.checked_sub(1)?;
+        if breaks == 0 {
+            return Some(0);
+        }
+        let blocks = self.breaks().partition_point(|&before| (before as usize) < breaks);
+        // Those in front of the last of these blocks are fewer, so it holds the break: unless there is none.
+        let block = blocks.checked_sub(1).filter(|block| block * BLOCK < self.text.len())?;
+        let further = breaks - self.breaks()[block] as usize;
+        (0..further).try_fold(block * BLOCK, |from, _| self.after_break(from))
+    }
+
+    /// The place behind the first line break from there on.
+    fn after_break(&self, from: usize) -> Option<usize> {
+        let length = self.text.as_bytes()[from..].iter().position(|&b| b == b'\n');
+        length.map(|length| from + length + 1)
     }
 
     fn breaks(&self) -> &[u32] {
