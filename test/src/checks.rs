@@ -15,9 +15,6 @@ const NEVER: [&str; 2] = ["panicked", "a mistake in the pass"];
 /// What a run says of a kernel whose lowering does not mean what the evaluator says.
 const DIFFERS: &str = "the lowering is wrong";
 
-/// What the lint says of a sum that takes in padding that nobody masked.
-const UNMASKED: &str = "warning[lint-M1]";
-
 /// Passes that take a kernel with nothing left open.
 pub const AS_WRITTEN: &[&str] = &["-"];
 
@@ -90,12 +87,6 @@ pub fn run(about: &str, text: &str, more: &[String]) -> Ran {
     let found = with(&[]);
     // What depends on memory that nothing wrote differs without any mistake; only shadow mode knows.
     let found = if found.2.contains(DIFFERS) { with(&["--shadow"]) } else { found };
-    // A sum of padding that nobody masked is anything; the lint says so.
-    let found =
-        match found.2.contains(DIFFERS) && opt(about, text, &["-", "--lint-masks"]).2.contains(UNMASKED) {
-            true => (1, String::new(), String::new()),
-            false => found,
-        };
     assert!(!found.2.contains(DIFFERS), "{about}: {}\n{text}", found.2);
     found
 }
