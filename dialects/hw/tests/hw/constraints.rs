@@ -472,6 +472,20 @@ fn exec_order_and_context() {
     outside("hw.exec-C4", &vectors(["AddFxp", "SubFxp"]));
 }
 
+/// An operation of the sequencer level stands where its hw counterpart does: one of the stage fxp not behind one of the stage clip.
+#[test]
+fn the_sequencer_level_keeps_the_order_of_stages() {
+    let ctx = visa_ir::context::Context::new(&[&visa_hw::DIALECT, &visa_sequencer::DIALECT]);
+    let found = |vectors: [&str; 2]| {
+        let module = crate::parsed(&ctx, &pass("i32", &vectors.join(";")));
+        let findings = visa_ir::verify::verify(&ctx, &module);
+        findings.into_iter().map(|finding| finding.code).collect::<Vec<_>>()
+    };
+    let (add, most) = ("seq.vector \"AddFxp\", constant 1", "seq.vector \"Max\", stage clip, constant 0");
+    assert_eq!(found([add, most]), Vec::<String>::new());
+    assert_eq!(found([most, add]), ["hw.exec-C4"]);
+}
+
 /// 65536 packets of 64 bytes, each 16 times, are 2^26 bytes.
 #[test]
 fn exec_stream_bound() {
@@ -488,8 +502,7 @@ fn exec_stream_bound() {
     outside("hw.exec-C5", &stages(17));
 }
 
-/// Without a tree in the contraction each of 32 products is a value: two sums of 32 values each, 256 bytes a packet. 65536 packets, each 4
-/// times, are 2^26 bytes.
+/// Of a maximum the products themselves come out, two groups of 32: 256 bytes a packet. 65536 packets, each 4 times, are 2^26 bytes.
 #[test]
 fn contract_stream_bound() {
     let stages = |repeat: u64| {
