@@ -138,7 +138,7 @@ fn there_is_no_stash_behind_a_zip() {
     assert_eq!(stages("hw.vector_zip MulF0, stage fp, apart 1;", 1), ["hw.vector-C8"]);
 }
 
-/// The stash holds 1 to 8. Lanes 0 to 3 go round through the reduction, which has one packet a slot; 4 to 7 are made of nothing.
+/// The stash holds 1 to 8. Lanes 0 to 3 come back unchanged from a reduction of one packet a slot; 4 to 7 are padding.
 #[test]
 fn the_stash_outlives_a_reduction() {
     let stages = "hw.vector_stash; hw.vector_lanes trim; hw.vector_reduce Max, lanes apart, slots [1 : 1] : 1; \
