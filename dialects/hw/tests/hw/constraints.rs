@@ -472,6 +472,20 @@ fn exec_order_and_context() {
     outside("hw.exec-C4", &vectors(["AddFxp", "SubFxp"]));
 }
 
+/// An operation of the sequencer level stands where its hw counterpart does: one of the stage fxp not behind one of the stage clip.
+#[test]
+fn the_sequencer_level_keeps_the_order_of_stages() {
+    let ctx = visa_ir::context::Context::new(&[&visa_hw::DIALECT, &visa_sequencer::DIALECT]);
+    let found = |vectors: [&str; 2]| {
+        let module = crate::parsed(&ctx, &pass("i32", &vectors.join(";")));
+        let findings = visa_ir::verify::verify(&ctx, &module);
+        findings.into_iter().map(|finding| finding.code).collect::<Vec<_>>()
+    };
+    let (add, most) = ("seq.vector \"AddFxp\", constant 1", "seq.vector \"Max\", stage clip, constant 0");
+    assert_eq!(found([add, most]), Vec::<String>::new());
+    assert_eq!(found([most, add]), ["hw.exec-C4"]);
+}
+
 /// 65536 packets of 64 bytes, each 16 times, are 2^26 bytes.
 #[test]
 fn exec_stream_bound() {
@@ -486,6 +500,22 @@ fn exec_stream_bound() {
     };
     inside(&stages(16));
     outside("hw.exec-C5", &stages(17));
+}
+
+/// Of a maximum the products themselves come out, two groups of 32: 256 bytes a packet. 65536 packets, each 4 times, are 2^26 bytes.
+#[test]
+fn contract_stream_bound() {
+    let stages = |repeat: u64| {
+        main(&format!(
+            "hw.fetch i8, packet 8, loops [65536 : 0, 8 : 1] : 8; hw.collect flits 1; \
+             hw.align full, flits 1, repeat {repeat}, rows 1, data 32, loops [65536 : 0, {repeat} : 0, 32 : 1] : 32; \
+             hw.contract i8, op max, depth 5; \
+             hw.accumulate interleaved, op max, rows 1, columns 1, slots [65536 : 0, {repeat} : 0] : 1; \
+             hw.commit bytes 8, loops [8 : 1] : 8"
+        ))
+    };
+    inside(&stages(4));
+    outside("hw.contract-C3", &stages(5));
 }
 
 fn dma_on(chips: u64, dma: &str) -> String {
@@ -517,6 +547,8 @@ fn dma_constraints() {
     inside(&dma("tensor, from hbm, to hbm, loops [65536 : 8 -> 8, 8 : 1 -> 1] : 8"));
     outside("hw.dma-C2", &dma("tensor, from hbm, to hbm, loops [65537 : 8 -> 8, 8 : 1 -> 1] : 8"));
     outside("hw.dma-C2", &dma("tensor, from hbm, to hbm, loops [8 : 0 -> 1] : 8"));
+    // Packets of one byte have no innermost run.
+    inside(&dma("tensor, from hbm, to hbm, loops [4 : 8 -> 8] : 1"));
     inside(&dma("tensor, from hbm, to hbm, loops [2 : 2147483647 -> 8, 8 : 1 -> 1] : 8"));
     outside("hw.dma-C2", &dma("tensor, from hbm, to hbm, loops [2 : 2147483648 -> 8, 8 : 1 -> 1] : 8"));
     outside("hw.dma-C2", &dma("tensor, from hbm, to hbm, loops [] : 8"));
@@ -550,6 +582,36 @@ fn dma_chips() {
     inside(&dma_on(2, "pcie, from hbm, to host, loops [8 : 1 -> 1] : 8 @ 1099511627776 -> 0"));
     outside("hw.dma-C5", &dma_on(2, "pcie, from hbm, to host, loops [8 : 1 -> 1] : 8 @ 2199023255552 -> 0"));
     outside("hw.dma-C5", &dma_on(2, "tensor, from hbm, to dm, loops [8 : 1 -> 1] : 8 @ 1099511627776 -> 0"));
+}
+
+/// The messages of everything that is wrong with a text.
+fn messages(text: &str) -> Vec<String> {
+    let ctx = crate::context();
+    let module = crate::parsed(&ctx, text);
+    visa_ir::verify::verify(&ctx, &module).into_iter().map(|finding| finding.message).collect()
+}
+
+/// Where an address names no chip it counts bytes, or half bytes where elements are: 48 GiB are 103079215104 of them.
+#[test]
+fn what_is_touched_outside_is_named() {
+    let one = |text: &str, touched: &str| {
+        let messages = messages(text);
+        assert!(matches!(&messages[..], [message] if message.contains(touched)), "{messages:?}");
+    };
+    one(
+        &dma_on(1, "pcie, from hbm, to host, loops [8 : 1 -> 1] : 8 @ 1099511627776 -> 0"),
+        "touches bytes 1099511627776 to 1099511627784",
+    );
+    one(
+        &buffer("space hbm, dtype i4, shape [8], layout [8 : 1 -> 1] : 1 @ 0 -> 103079215104"),
+        "touches half bytes 103079215104 to 103079215112",
+    );
+    // Chips stand as far apart for half bytes: twice the number.
+    inside(&buffer("space hbm, dtype i4, shape [8], layout [2 : 0 -> 2199023255552, 8 : 1 -> 1] : 1"));
+    outside(
+        "hw.buffer-C3",
+        &buffer("space hbm, dtype i4, shape [8], layout [3 : 0 -> 2199023255552, 8 : 1 -> 1] : 1"),
+    );
 }
 
 fn buffer(rest: &str) -> String {

@@ -78,6 +78,21 @@ fn groups_and_repeated_reads() {
     assert_eq!(f32s(&stream.bytes), expected);
 }
 
+/// Without a tree 32 of the 64 elements of an i8 packet become sums, each a product.
+#[test]
+fn products_alone_are_the_first_columns() {
+    let mut memory = data(&(0..64).collect::<Vec<u8>>());
+    fill(&mut memory, 0, &[vec![2; 64], vec![3; 64]]);
+    let exec = exec(
+        "hw.fetch i8, packet 32, loops [64 : 1] : 32; hw.collect flits 1; \
+         hw.align full, flits 2, rows 2, data 64, loops [64 : 1] : 64; hw.contract i8, depth 0; \
+         hw.accumulate sequential, rows 2, columns 32, slots [1 : 1] : 1; hw.commit bytes 32, loops [256 : 1] : 32 @ 4096",
+    );
+    let stream = flow(&Machine::rngd(), &exec, &memory, 4, None);
+    let expected: Vec<i32> = (0..32).map(|k| 2 * k).chain((0..32).map(|k| 3 * k)).collect();
+    assert_eq!(i32s(&stream.bytes), expected);
+}
+
 /// The whole run in i8: two reduced time steps of 32 bytes each, 4 rows.
 #[test]
 fn i8_reduced_over_time() {
@@ -118,6 +133,10 @@ fn elements_behind_the_data_count_nothing() {
     };
     let machine = Machine::rngd();
     assert_eq!(f32s(&flow(&machine, &exec(&align(24)), &memory, 4, None).bytes), [24.0]);
+    // The products of a sequential sum, before anything is added.
+    let sequential = Machine { sum_order: SumOrder::Sequential, ..Machine::rngd() };
+    let products = f32s(&flow(&sequential, &exec_on(&sequential, &align(24)), &memory, 4, None).bytes);
+    assert_eq!(products, [[2.0; 12].as_slice(), &[0.0; 20]].concat());
     // One element more, and the infinity counts.
     assert!(f32s(&flow(&machine, &exec(&align(26)), &memory, 4, None).bytes)[0].is_nan());
 }

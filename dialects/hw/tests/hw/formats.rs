@@ -117,6 +117,60 @@ fn marks_of_half_bytes_are_those_of_the_byte() {
     assert_eq!(undefined(cast, &[13], 3), [1]);
 }
 
+/// Row r of the register file at nominal address 32 * access: elements of i9, 32 of them.
+fn weigh(memory: &mut SliceMemory, row: usize, access: usize, elements: &[(usize, i16)]) {
+    let mut values = [0_i16; 32];
+    elements.iter().for_each(|&(at, value)| values[at] = value);
+    let bytes: Vec<u8> = values.into_iter().flat_map(i16::to_le_bytes).collect();
+    memory.write_trf(DType::I9, row * 8192 + 32 * access, &bytes, Some(&[Taint::DEFINED; 64]));
+}
+
+const I9: &str = "hw.fetch i8, packet 32, to i9, loops [64 : 1] : 32; hw.collect flits 1; \
+     hw.align full, flits 1, rows 2, data 32, loops [2 : 32, 32 : 1] : 32; hw.contract i9, depth 6; \
+     hw.accumulate interleaved, rows 2, columns 1, slots [2 : 1] : 1; hw.commit bytes 32, loops [64 : 1] : 32 @ 4096";
+
+/// Two packets, whose last elements are 3 and 5, beside two rows at addresses of their own.
+#[test]
+fn i9_of_every_row_at_every_address() {
+    let mut bytes = [0; 64];
+    (bytes[31], bytes[63]) = (3, 5);
+    let mut memory = data(&bytes);
+    for (row, access, weight) in [(0, 0, 10), (0, 1, 100), (1, 0, 7), (1, 1, -200)] {
+        weigh(&mut memory, row, access, &[(31, weight)]);
+    }
+    assert_eq!(values(&behind(I9, &memory, 4)), [30, 21, 500, -1000]);
+}
+
+/// Element 5 of packet 0 is undefined, and only row 0 has no zero there. Element 6 of row 1 is undefined at the second address, and packet 1
+/// has no zero there.
+#[test]
+fn marks_of_i9_are_those_of_its_two_bytes() {
+    let mut bytes = [0; 64];
+    bytes[32 + 6] = 1;
+    let mut memory = data(&bytes);
+    memory.dm.write_taint(0, &[Taint::DEFINED; 64]);
+    memory.dm.write_taint(5, &[Taint::NEVER_WRITTEN]);
+    for (row, access) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+        weigh(&mut memory, row, access, if (row, access) == (0, 0) { &[(5, 1)] } else { &[] });
+    }
+    memory.trf_extended.write_taint(2 * (8192 + 32 + 6), &[Taint::NEVER_WRITTEN; 2]);
+    let stream = flow(&Machine::rngd(), &exec(I9), &memory, 4, Some(&TaintLog::default()));
+    let marks = stream.taint.expect("shadow mode");
+    let undefined: Vec<usize> = (0..marks.len()).filter(|&at| !marks[at].is_defined()).collect();
+    assert_eq!((marks.len(), undefined), (16, vec![0, 1, 2, 3, 12, 13, 14, 15]));
+}
+
+/// Of 96 elements, 64 from the first on and 64 from the one behind 32 bytes on.
+#[test]
+fn i9_is_shifted_by_its_nominal_size() {
+    let stages = "hw.fetch i8, packet 32, to i9, loops [96 : 1] : 32; hw.collect flits 1; \
+         hw.align full, flits 3, shifts 1, shift_bytes 32, repeat 1, rows 8, data 64, loops [2 : 0, 64 : 1] : 64; \
+         hw.contract i9, depth 6; hw.accumulate interleaved, rows 8, columns 1, slots [2 : 1] : 1; \
+         hw.commit bytes 32, loops [64 : 1] : 32 @ 4096";
+    let found = values(&behind(stages, &data(&(0..96).collect::<Vec<u8>>()), 3));
+    assert_eq!(found, (0..64).chain(32..96).collect::<Vec<i32>>());
+}
+
 /// 16 rows of 16 elements: what stands in row r and column c of the input stands in row c, column r of the output.
 #[test]
 fn transposed_half_bytes() {

@@ -5,6 +5,7 @@ mod compile;
 mod constraints;
 mod contraction;
 mod formats;
+mod lanes;
 mod reduce;
 mod ring;
 mod said;

@@ -100,6 +100,21 @@ fn padding_that_counts_is_marked() {
     assert_eq!(marked("hw.vector_valid_count counters [1 : 8 p], packet 3;", "apart"), [true; 4]);
 }
 
+/// Two slots of four lanes; element 1 of the second packet, byte 36 of what is fetched, was never written.
+#[test]
+fn marks_of_lanes_apart_stay_in_their_slot() {
+    let stages =
+        "hw.vector_lanes trim; hw.vector_reduce Max, lanes apart, slots [2 : 1] : 1; hw.vector_lanes pad";
+    let exec = exec(&pass("i32", 2, 2, stages));
+    let mut memory = data(&[0; 64]);
+    memory.dm.write_taint(0, &[visa_hw::taint::Taint::DEFINED; 64]);
+    memory.dm.write_taint(36, &[visa_hw::taint::Taint::NEVER_WRITTEN]);
+    let stream = flow(&Machine::rngd(), &exec, &memory, 4, Some(&TaintLog::default()));
+    let marks = stream.taint.expect("marks");
+    let undefined: Vec<usize> = (0..marks.len()).filter(|&at| !marks[at].is_defined()).collect();
+    assert_eq!((marks.len(), undefined), (32, vec![20, 21, 22, 23]));
+}
+
 #[test]
 fn constraints_of_the_valid_count() {
     let count = |packets: u64, clauses: &str| {
@@ -124,6 +139,8 @@ fn constraints_of_the_valid_count() {
     assert_eq!(count(2, "counters [2 : 0 p], packet 9"), code(4));
     assert_eq!(count(2, "counters [2 : 8 p]"), code(4));
     assert_eq!(count(2, "counters [2], packet 9"), code(4));
+    assert_eq!(count(2, "counters [2 : 8 p], packet 0"), good);
+    assert_eq!(count(2, "counters [2 : 8 p], packet -1"), code(4));
     assert_eq!(count(2, "counters [2], gates [mask 0xff match 0 valid 1]"), good);
     assert_eq!(count(2, "counters [2], gates [mask 0x100 match 0 valid 1]"), code(5));
 }
@@ -149,6 +166,9 @@ fn constraints_of_the_reduction() {
     assert_eq!(reduce("i32", 16, 8, "AddSat, lanes apart, slots [2 : 0, 8 : 1] : 1"), good);
     assert_eq!(reduce("i32", 18, 9, "AddSat, lanes apart, slots [2 : 0, 9 : 1] : 1"), code(3));
     assert_eq!(reduce("i32", 24, 12, "AddSat, lanes apart, slots [12 : 1, 2 : 0] : 1"), good);
+    // An entry of one iteration neither numbers slots nor reduces.
+    assert_eq!(reduce("i32", 4, 4, "AddSat, lanes tree, slots [1 : 5, 4 : 1] : 1"), good);
+    assert_eq!(reduce("i32", 12, 12, "AddSat, lanes apart, slots [1 : 0, 12 : 1] : 1"), good);
     assert_eq!(reduce("f32", 1, 1, "Add, lanes tree, slots [1 : 1] : 1"), good);
     assert_eq!(reduce("i32", 1, 1, "Add, lanes tree, slots [1 : 1] : 1"), code(4));
     assert_eq!(reduce("f32", 1, 1, "AddSat, lanes tree, slots [1 : 1] : 1"), code(4));

@@ -189,3 +189,48 @@ fn a_bitmap_takes_time_that_is_assumed() {
     assert_eq!(assumed("custom, ring 2, snoop [{0}, {1}, {3}, {2}]"), ["timing.bitmap_word_cycles"]);
     assert!(assumed("broadcast01, slice1 1, slice0 1, time0 1").is_empty());
 }
+
+/// Bit 2 alone, `bits 4`, is slices 0 and 4, which a ring of eight holds. 5 cycles a slice come on top of the packets; of two parts a
+/// slice receives one.
+#[test]
+fn slices_are_reduced_along_a_ring() {
+    let mut machine = Machine::rngd();
+    machine.timing.inter_slice_cycles = 5;
+    let cost = |clauses: &str, kept: u64| {
+        let stages = format!(
+            "hw.fetch i32, packet 32, loops [256 : 1] : 32; hw.collect flits 1; hw.vector_inter_reduce Add, {clauses}; \
+             hw.commit bytes 32, loops [{} : 1] : 32 @ 4096",
+            kept * 32
+        );
+        let stages = exec(&stages).stages;
+        assert_eq!(stages[2].assumed(), ["timing.inter_slice_cycles"]);
+        let cost = stages[2].cost(&machine, Flow { packets: 8, packet: 32 });
+        (cost.cycles, cost.latency, cost.out)
+    };
+    assert_eq!(cost("bits 1", 8), (8, 10, Flow { packets: 8, packet: 32 }));
+    assert_eq!(cost("bits 4", 8), (8, 40, Flow { packets: 8, packet: 32 }));
+    assert_eq!(cost("bits 5", 8), (8, 40, Flow { packets: 8, packet: 32 }));
+    assert_eq!(cost("bits 3, parts 2, packets 2, width 1", 4), (8, 20, Flow { packets: 4, packet: 32 }));
+}
+
+/// Reads of 32 bytes for two packets, from 64 on; one word for each of sixteen ids, from 96 on.
+#[test]
+fn ids_are_read_and_stored_where_they_say() {
+    let stages = "hw.fetch i32, packet 32, loops [64 : 1] : 32; hw.collect flits 1; \
+                  hw.vector_branch vrf, vrf [2 : 32, 32 : 1] : 32 @ 64; hw.store_ids at 96";
+    let stages = exec(stages).stages;
+    assert_eq!(stages[2].accesses(), [access(Space::Vrf, false, 64..128)]);
+    assert_eq!(stages[3].accesses(), [access(Space::Vrf, true, 96..160)]);
+}
+
+/// A report on marks names both ways to keep padding out.
+#[test]
+fn a_reduction_says_what_keeps_padding_out() {
+    let stages = "hw.fetch i32, packet 32, loops [32 : 1] : 32; hw.collect flits 1; hw.vector_lanes trim; \
+                  hw.vector_reduce Max, lanes tree, slots [1 : 1] : 1; hw.vector_lanes pad; \
+                  hw.commit bytes 32, loops [32 : 1] : 32 @ 4096";
+    let stages = exec(stages).stages;
+    let excludes = stages[3].excludes().expect("a reduction of padding");
+    assert!(excludes.contains("mask") && excludes.contains("hw.vector_valid_count"), "{excludes}");
+    assert_eq!(stages[2].excludes(), None);
+}

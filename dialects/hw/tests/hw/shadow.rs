@@ -1,10 +1,10 @@
 //! Marks of undefined bytes: which ones a stage gives, and the operations they name.
 
-use crate::{bf16_bytes, exec, flow, run};
-use visa_hw::stage::{RunCx, SliceMemory, Stream};
+use crate::{bf16_bytes, exec, exec_on, flow, run};
+use visa_hw::stage::{Operand, RunCx, SliceMemory, Stream};
 use visa_hw::taint::{Taint, TaintLog};
 use visa_machine::Machine;
-use visa_numerics::DType;
+use visa_numerics::{DType, SumOrder};
 
 /// Data memory where `undefined` bytes of the first `size` were never written.
 fn holes(bytes: &[u8], undefined: &[usize]) -> SliceMemory {
@@ -54,6 +54,18 @@ fn fetch_marks_what_it_looks_up_outside_the_table() {
     assert_eq!((log.origin(marks[4]), log.chain(marks[4])), (Taint::OUTSIDE_TABLE, vec![0, 1]));
     assert_eq!((log.origin(marks[8]), log.chain(marks[8])), (Taint::NEVER_WRITTEN, vec![0, 1]));
     assert_eq!(log.origin(marks[10]), Taint::OUTSIDE_TABLE);
+}
+
+/// Slice 2 starts at byte 16: of what it reads, byte 17 was never written.
+#[test]
+fn fetch_takes_marks_from_where_a_slice_starts() {
+    let stages =
+        "hw.fetch i8, packet 8, loops [8 : 1] : 8, starts [3 : 8] : 1; hw.collect flits 1; hw.store_vrf at 0";
+    let (machine, log) = (Machine::rngd(), TaintLog::default());
+    let cx = RunCx { machine: &machine, shadow: Some(&log), op: 0, chip: 0, slice: 2 };
+    let stream = exec(stages).stages[0].run(cx, &holes(&[0; 24], &[2, 11, 17]), Stream::empty(DType::I8));
+    let marks = stream.taint.expect("marks");
+    assert_eq!((0..marks.len()).filter(|&at| !marks[at].is_defined()).collect::<Vec<_>>(), [1]);
 }
 
 #[test]
@@ -162,6 +174,66 @@ fn a_defined_zero_hides_what_is_undefined() {
     assert_eq!(undefined(CONTRACTION, &weights, 4).0, (13 * 4..14 * 4).collect::<Vec<_>>());
 }
 
+/// Packet 1 is zeros, and in packet 0 there are none: the undefined weight counts beside that only.
+#[test]
+fn every_packet_is_asked_for_its_own_zeros() {
+    let values = [[1.0; 16], [0.0; 16]].concat();
+    let memory = with_weights(holes(&bf16_bytes(values), &[]), Some(3));
+    assert_eq!(undefined(CONTRACTION, &memory, 4).0, [16, 17, 18, 19]);
+}
+
+/// Each packet meets two accesses: those of packet 1 are 2 and 3.
+#[test]
+fn a_repeated_packet_takes_its_marks_along() {
+    let repeated = CONTRACTION
+        .replace("flits 1, rows 2", "flits 1, repeat 2, rows 2")
+        .replace("loops [2 : 0, 64 : 1]", "loops [4 : 0, 64 : 1]")
+        .replace("slots [2 : 0]", "slots [4 : 0]");
+    let memory = with_weights(holes(&[0; 64], &[49]), None);
+    let expected: Vec<usize> = [16 + 1, 16 + 4 + 1, 24 + 1, 24 + 4 + 1]
+        .into_iter()
+        .flat_map(|word| word * 4..word * 4 + 4)
+        .collect();
+    assert_eq!(undefined(&repeated, &memory, 4).0, expected);
+}
+
+/// In sequential order a packet is 2 rows of 32 products: element 8 of packet 1 taints one in each row.
+#[test]
+fn a_product_has_a_mark_of_its_own() {
+    let (machine, log) =
+        (Machine { sum_order: SumOrder::Sequential, ..Machine::rngd() }, TaintLog::default());
+    let memory = with_weights(holes(&[0; 64], &[49]), None);
+    let marks = flow(&machine, &exec_on(&machine, CONTRACTION), &memory, 4, Some(&log)).taint.expect("marks");
+    let at: Vec<_> = (0..marks.len()).filter(|&at| !marks[at].is_defined()).collect();
+    let expected: Vec<usize> =
+        [64 + 8, 64 + 32 + 8].into_iter().flat_map(|word| word * 4..word * 4 + 4).collect();
+    assert_eq!((marks.len(), at), (2 * 2 * 32 * 4, expected));
+}
+
+/// Two slots of two rows of two columns; row 1, column 0 of the second is undefined. It comes out in the third packet, lane 1.
+#[test]
+fn marks_go_to_their_slot() {
+    let (machine, log) = (Machine::rngd(), TaintLog::default());
+    let stages = "hw.fetch i8, packet 32, loops [64 : 1] : 32; hw.collect flits 1; \
+                  hw.align full, flits 1, rows 2, data 32, loops [2 : 0, 32 : 1] : 32; hw.contract i8, depth 5; \
+                  hw.accumulate interleaved, rows 2, columns 2, slots [2 : 1] : 1; \
+                  hw.commit bytes 32, loops [128 : 1] : 32 @ 4096";
+    let operand = Operand { addresses: vec![0, 0].into(), repeat: 1, read: 32, rows: 2, data: 32, terms: 1 };
+    let mut marks = vec![Taint::DEFINED; 32];
+    marks[6 * 4..7 * 4].fill(Taint::NEVER_WRITTEN);
+    let input = Stream {
+        packet: 16,
+        bytes: vec![0; 32],
+        taint: Some(marks),
+        operand: Some(operand),
+        ..Stream::empty(DType::I32)
+    };
+    let cx = RunCx { machine: &machine, shadow: Some(&log), op: 4, chip: 0, slice: 0 };
+    let marks = exec(stages).stages[4].run(cx, &SliceMemory::default(), input).taint.expect("marks");
+    let at: Vec<_> = (0..marks.len()).filter(|&at| !marks[at].is_defined()).collect();
+    assert_eq!((marks.len(), at), (4 * 32, (17 * 4..18 * 4).collect::<Vec<_>>()));
+}
+
 #[test]
 fn vector_takes_marks_of_both_operands() {
     let memory = {
@@ -228,6 +300,20 @@ fn packing_keeps_what_counts_say() {
     // Nothing kept is nothing written.
     let (memory, _) = packed([Some(0), Some(0), Some(i32::MIN)]);
     assert_eq!(memory.dm.bytes()[128..136], [0xaa; 8]);
+}
+
+/// The counts stand at address 0, before what is packed.
+#[test]
+fn counts_may_stand_at_the_start() {
+    let stages = "hw.fetch i8, packet 8, loops [16 : 1] : 8 @ 64; hw.collect flits 1; \
+                  hw.commit_packed most 5, counts 0, stride 4, loops [16 : 1] : 8 @ 128";
+    let program = crate::program(&crate::exec_text("sub", stages));
+    let visa_hw::program::CommandKind::Exec(exec) = &program.commands[0].kind else { panic!("a run") };
+    let mut memory = SliceMemory::default();
+    memory.dm.write(0, &[3, 0, 0, 0, 1, 0, 0, 0]);
+    memory.dm.write(64, &(1..=16).collect::<Vec<u8>>());
+    run(&Machine::rngd(), exec, &mut memory, None);
+    assert_eq!(memory.dm.bytes()[128..136], [1, 2, 3, 9, 0, 0, 0, 0]);
 }
 
 /// An undefined element (byte 9, the second of the second flit) stays one; an undefined count makes all that follows so.

@@ -269,6 +269,28 @@ fn accumulate_slices_columns_and_permutes_slots() {
     assert_eq!(firsts, [1, 3, 2, 4]);
 }
 
+/// Two columns of eight rows, `10 * row + column`: a packet for each column.
+#[test]
+fn accumulate_of_all_rows_gives_packets_of_columns() {
+    let exec = accumulator(1, 8, 5, "interleaved, rows 8, columns 2, slots [1 : 1] : 1", 2);
+    let values = (0..8).flat_map(|row| [10 * row, 10 * row + 1]);
+    let out = exec.stages[4].run(cx(&Machine::rngd()), &SliceMemory::default(), sums(64, 8, values));
+    assert_eq!(i32s(&out.bytes), [0, 10, 20, 30, 40, 50, 60, 70, 1, 11, 21, 31, 41, 51, 61, 71]);
+}
+
+/// Packets of eight values that are no eight sums: four of eight columns are kept, or two values each are four sums.
+#[test]
+fn accumulate_of_eight_values_that_are_four_sums() {
+    let exec = accumulator(2, 1, 3, "sequential, rows 1, columns 4, slots [2 : 1] : 1", 2);
+    let values = || (1..9).chain(11..19);
+    let out = exec.stages[4].run(cx(&Machine::rngd()), &SliceMemory::default(), sums(32, 1, values()));
+    assert_eq!(i32s(&out.bytes), [1, 2, 3, 4, 0, 0, 0, 0, 11, 12, 13, 14, 0, 0, 0, 0]);
+    let mut pairs = sums(32, 1, values());
+    pairs.operand = pairs.operand.map(|operand| Operand { terms: 2, ..operand });
+    let out = exec.stages[4].run(cx(&Machine::rngd()), &SliceMemory::default(), pairs);
+    assert_eq!(i32s(&out.bytes), [3, 7, 11, 15, 0, 0, 0, 0, 23, 27, 31, 35, 0, 0, 0, 0]);
+}
+
 /// Columns that are no multiple of 8 take a padded packet more.
 #[test]
 fn accumulate_sequential_cuts_columns_into_packets() {
@@ -339,6 +361,22 @@ fn commit_cuts_into_chunks() {
         expected[chunk * 16..chunk * 16 + 8].copy_from_slice(piece);
     }
     assert_eq!(memory.dm.bytes()[128..], expected);
+}
+
+/// Starts 0, 8 and 16 in turn, counted through the 512 slices of a chip and on through the next: the first two of chip 1 are numbers 512 and
+/// 513, or 2 and 0 of three.
+#[test]
+fn slices_start_where_the_list_says() {
+    let stages = exec(
+        "hw.fetch i8, packet 8, loops [8 : 1] : 8, starts [3 : 8] : 1; hw.collect flits 1; hw.store_vrf at 0",
+    )
+    .stages;
+    let (machine, memory) = (Machine::rngd(), data(&(0..24).collect::<Vec<u8>>()));
+    for (chip, slice, first) in [(0, 0, 0), (0, 1, 8), (0, 2, 16), (0, 3, 0), (1, 0, 16), (1, 1, 0)] {
+        let cx = RunCx { machine: &machine, shadow: None, op: 0, chip, slice };
+        let out = stages[0].run(cx, &memory, Stream::empty(DType::I8));
+        assert_eq!(out.bytes, (first..first + 8).collect::<Vec<u8>>(), "slice {slice} of chip {chip}");
+    }
 }
 
 /// Only the first 8 bytes of each packet are kept.
