@@ -3,8 +3,11 @@
 use crate::MAX_STREAM_BYTES;
 use crate::clauses::{machine, word};
 use crate::program::{Context, Exec};
+use super::filter::FILTER;
 use super::vector::VECTOR;
 use super::vector_inter_reduce::VECTOR_INTER_REDUCE;
+use super::vector_stash::VECTOR_STASH;
+use super::vector_zip::VECTOR_ZIP;
 use crate::stage::{Build, Mismatch, Stage, StandsFor, Station, Wire};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -38,8 +41,8 @@ pub static EXEC: OpDecl = OpDecl {
         ),
         (
             "C4",
-            "the stages of the Vector Engine stand in their order, each ALU works once a pass, the stash is read once (book 21); \
-             slices are reduced once a pass, in front of all its stages or behind them (books 20, 25)",
+            "the stages of the Vector Engine stand in their order, each ALU works once a pass, the stash is read once, and a pass with \
+             two groups has neither stash nor filter (book 21); slices are reduced once a pass, in front of all its stages or behind them (books 20, 25)",
         ),
         ("C5", "a stream of a slice has at most 64 MiB (ours: it bounds the interpreter's memory)"),
     ],
@@ -188,11 +191,16 @@ struct VectorOrder {
     /// The first stage of the pass.
     first: Option<Span>,
     inter_reduce: Option<Span>,
+    /// Where two groups become one.
+    zip: Option<Span>,
+    /// Where the stream is kept, in the stash or by a filter.
+    kept: Option<Span>,
 }
 
 impl VectorOrder {
     fn take(&mut self, op: OpRef<'_>, stage: OpRef<'_>) -> Result<(), Diagnostic> {
         self.take_inter_reduce(op, stage)?;
+        self.take_groups(op, stage)?;
         let Some(now) = station(stage) else { return Ok(()) };
         let span = stage.span();
         if let Some((before, place)) = self.last.replace((now, span))
@@ -226,6 +234,21 @@ impl VectorOrder {
 }
 
 impl VectorOrder {
+    /// A pass with two groups has neither stash nor filter, before they become one and behind that.
+    fn take_groups(&mut self, op: OpRef<'_>, stage: OpRef<'_>) -> Result<(), Diagnostic> {
+        let (merges, keeps) = (stage.is(&VECTOR_ZIP), stage.is(&VECTOR_STASH) || stage.is(&FILTER));
+        if merges {
+            self.zip = Some(stage.span());
+        }
+        if keeps {
+            self.kept = Some(stage.span());
+        }
+        let (Some(zip), Some(kept)) = (self.zip, self.kept) else { return Ok(()) };
+        let message = "a pass with two groups has neither stash nor filter".to_owned();
+        let (note, place) = if merges { ("the stream is kept here", kept) } else { ("they become one here", zip) };
+        Err(at(op, stage, "C4", message).note(note, Some(place)))
+    }
+
     /// The inter-slice block comes first or last: behind it stands nothing if something stands in front.
     fn take_inter_reduce(&mut self, op: OpRef<'_>, stage: OpRef<'_>) -> Result<(), Diagnostic> {
         if family(stage) != VECTOR.name {

@@ -14,7 +14,7 @@ fn passes_with_levels_and_options() {
 
 #[test]
 fn dialects_and_one_dialect() {
-    assert!(run(&["--show-dialects"], "").quiet().starts_with("toy (4 operations, 1 types): Numbers.\n"));
+    assert!(run(&["--show-dialects"], "").quiet().starts_with("toy (4 operations, 1 type): Numbers.\n"));
     let ran = run(&["--show-dialects", "toy"], "");
     assert!(ran.quiet().contains("### `toy.const`\n"), "{}", ran.out);
     run(&["--show-dialects=toi"], "").refused(&["unknown dialect `toi`", "did you mean `toy`?"]);

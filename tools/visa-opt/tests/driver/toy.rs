@@ -64,8 +64,14 @@ pub(crate) static TOY: Dialect = Dialect {
     attrs: &[],
 };
 
-static LOWERED: OpDecl = OpDecl { name: "seq.nothing", summary: "a lowered operation", ..OpDecl::BASE };
-static TENSOR: OpDecl = OpDecl { name: "tm.nothing", summary: "a tensor operation", ..OpDecl::BASE };
+static LOWERED: OpDecl = OpDecl {
+    name: "seq.nothing",
+    summary: "a lowered operation",
+    traits: &[Trait::TopLevel],
+    ..OpDecl::BASE
+};
+static TENSOR: OpDecl =
+    OpDecl { name: "tm.nothing", summary: "a tensor operation", traits: &[Trait::TopLevel], ..OpDecl::BASE };
 /// A dialect at sequencer level.
 pub(crate) static SEQ: Dialect =
     Dialect { name: "seq", doc: "", ops: &[&[&LOWERED]], types: &[], attrs: &[] };

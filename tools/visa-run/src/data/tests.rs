@@ -558,7 +558,7 @@ fn what_cannot_be_written_leaves_nothing_behind() {
     refused(save(&socket, &[0; 2]), &["not a regular file"]);
     refused(save(Path::new(""), &[0; 2]), &["cannot be written"]);
     let kept = files.write("kept.npy", b"as it was");
-    refused(save(&kept, &[0; 1]), &["found 1 bytes for a result of shape [2]"]);
+    refused(save(&kept, &[0; 1]), &["found 1 byte for a result of shape [2]"]);
     refused(save(&kept, &[0; 3]), &["found 3 bytes"]);
     assert_eq!(fs::read(&kept).expect("readable"), b"as it was");
     let mut names = files.names();
