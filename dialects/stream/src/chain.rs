@@ -90,6 +90,28 @@ pub fn check_same(
     }
 }
 
+/// Checks that a register file lies where the stream does: in the same chips, clusters and slices.
+///
+/// # Errors
+/// The first of these that is another, as `constraint` of the operation.
+pub fn check_place(
+    op: OpRef<'_>,
+    constraint: &str,
+    file: &Tensor,
+    stream: &Tensor,
+    axes: &Axes,
+) -> Result<(), Diagnostic> {
+    check_same(op, constraint, Dim::Chip.name(), &file.dim(Dim::Chip), &stream.dim(Dim::Chip), axes)?;
+    [Dim::Cluster, Dim::Slice].into_iter().try_for_each(|dim| {
+        let (name, wanted) = (dim.name(), stream.dim(dim));
+        check_same(op, constraint, name, &file.dim(dim), &wanted, axes).map_err(|error| {
+            error.fix(format!(
+                "load what the register file holds with `{name} {wanted}`: along an axis that it lacks, a load copies"
+            ))
+        })
+    })
+}
+
 /// Checks that what only moves elements names the skewed axes that its stream names: `B' = 1` says where the elements are along B.
 ///
 /// # Errors

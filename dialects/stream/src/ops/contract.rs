@@ -1,6 +1,6 @@
 //! `stream.align`, `stream.contract`, `stream.accumulate`: the contraction engine (book 15 to 19).
 
-use crate::chain::{axes, check_same, input, main_only, next, packet_bytes, with_dims};
+use crate::chain::{axes, check_place, check_same, input, main_only, next, packet_bytes, with_dims};
 use crate::meaning::{Meaning, ContractionKind};
 use crate::pad::{Pad, padding_kept};
 use crate::plan::{self, Plan, Shared, TimeLoop};
@@ -134,9 +134,7 @@ fn verify_align(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let (source, Some(weights)) = (input(op)?, operand(op, 1)) else { return Ok(()) };
     let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
     check_formats(op, &source, &weights)?;
-    for dim in [Dim::Chip, Dim::Cluster, Dim::Slice] {
-        check_same(op, "C4", dim.name(), &weights.dim(dim), &source.dim(dim), axes)?;
-    }
+    check_place(op, "C4", &weights, &source, axes)?;
     if let Some(pad @ (Pad::Lowest | Pad::Highest)) = padding_kept(op) {
         let message = format!("the stream's fetch masks with `pad {pad}`, and products of that are not zero");
         return Err(op.error("C8", message).fix(Some("leave `pad` out at the fetch".to_owned())));

@@ -1,7 +1,7 @@
 //! The stages of the vector engine that hold ALUs: logic, fxp, fxp_to_fp, fp, fp_div, fp_to_fxp, clip (book 21).
 
 use crate::attrs::GUARDS;
-use crate::chain::{axes, check_same, input};
+use crate::chain::{axes, check_place, check_same, input};
 use crate::meaning::Meaning;
 use crate::vector::{self, Arguments, Station, arguments, check_alu, check_order, function, row, station, next_stage};
 use crate::plan::{self, Plan, Shared};
@@ -245,9 +245,7 @@ pub fn verify_register_file(
 ) -> Result<(), Diagnostic> {
     let axes = &axes(cx).0;
     let source = input(op)?;
-    for dim in [Dim::Chip, Dim::Cluster, Dim::Slice] {
-        check_same(op, "C4", dim.name(), &file.dim(dim), &source.dim(dim), axes)?;
-    }
+    check_place(op, "C4", file, &source, axes)?;
     let free = free_axes(op, cx, index);
     let (element, packet): (Expr, Expr) = (file.dim(Dim::Element), source.dim(Dim::Packet));
     let read = register_read(op, file, &source, &free, axes)?;
