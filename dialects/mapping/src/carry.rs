@@ -235,8 +235,16 @@ impl Sharing<'_> {
             }
             Expr::Resize { inner, size } => self.counts_on(inner, minor)?.resize(scaled(size)?),
             Expr::Slice { inner, offset } => self.counts_on(inner, minor)?.slice(scaled(offset)?),
-            // Nothing else goes on behind the part that it holds.
-            _ => return None,
+            // None of these goes on behind a part.
+            Expr::Axis(_)
+            | Expr::Alias(_)
+            | Expr::Literal(_)
+            | Expr::Pair(_)
+            | Expr::Outer(_)
+            | Expr::Stride { .. }
+            | Expr::Modulo { .. }
+            | Expr::Gather { .. }
+            | Expr::Slide(_) => return None,
         })
     }
 }

@@ -88,8 +88,9 @@ fn flits(op: OpRef<'_>, machine: &Machine) -> Option<Diagnostic> {
     }
     let (count, zeros) = (bytes.div_ceil(flit), bytes.next_multiple_of(flit) - bytes);
     let message = format!(
-        "packets of {}: the Collect Engine adds {} of zeros to fill {count} flit(s) (book 08)"
-    , counted(bytes, "byte"), counted(zeros, "byte"));
+        "packets of {}: the Collect Engine adds {} of zeros to fill {count} flit(s) (book 08)",
+        counted(bytes, "byte"), counted(zeros, "byte"),
+    );
     Some(warning(op, "L1", message, &format!("fetch packets of a multiple of {}", counted(flit, "byte"))))
 }
 
@@ -109,8 +110,9 @@ fn padding(op: OpRef<'_>, machine: &Machine) -> Option<Diagnostic> {
         return None;
     }
     let message = format!(
-        "a packet of {} takes {} of {}; padded to {} it would take {then} of {better} (book 08)"
-    , counted(packet, "byte"), counted(now, "access"), counted(access, "byte"), counted(padded, "byte"));
+        "a packet of {} takes {} of {}; padded to {} it would take {then} of {better} (book 08)",
+        counted(packet, "byte"), counted(now, "access"), counted(access, "byte"), counted(padded, "byte"),
+    );
     Some(warning(op, "L2", message, "pad the packet (`# n`): reading past its end is safe"))
 }
 
@@ -131,8 +133,9 @@ fn starvation(op: OpRef<'_>, machine: &Machine) -> Option<Diagnostic> {
     }
     let all = machine.memory.dm_banks * machine.memory.dm_bank_width;
     let message = format!(
-        "`{program}` accesses bank {bank} of data memory {} in a row; beside a DMA, fewer than {most} are safe (book 11)"
-    , counted(run, "time"));
+        "`{program}` accesses bank {bank} of data memory {} in a row; beside a DMA, fewer than {most} are safe (book 11)",
+        counted(run, "time"),
+    );
     let fix = format!("make inner strides no multiple of {}, which all fall into one bank: pad the buffer, or reorder time", counted(all, "byte"));
     Some(warning(op, "L3", message, &fix))
 }

@@ -163,7 +163,8 @@ fn meant(op: OpRef<'_>, axes: &Axes, support: &Support) -> Vec<(OpId, &'static s
 /// In which part of data memory a tensor lies; what each part holds may be in another order.
 const PLACE: [&str; 2] = ["cluster", "slice"];
 
-/// The loads whose place an operation's result depends on: nothing reads it, an axis is skewed by what chips or slices hold, or slices hold a part of the axis that it reduces in each.
+/// The loads whose place an operation's result depends on: nothing reads it, it is written in a skewed axis, or slices hold a part of the axis that it
+/// reduces in each.
 fn decided_by_place(op: OpRef<'_>, axes: &Axes) -> BTreeSet<OpId> {
     let ends = op.name().starts_with("stream.") && is_unread(op);
     if !ends && !reduces_a_part(op, axes) && !is_turned(op, axes) {
@@ -222,8 +223,7 @@ fn runs(commit: OpRef<'_>) -> bool {
     false
 }
 
-/// Whether a register file holds copies along axes that its tensor does not depend on, and values run in it: in each copy by themselves, so the copies
-/// say along what the stream does not run.
+/// Whether values run in a register file that holds copies: each copy runs by itself. So what the sums run along follows from the copies.
 fn runs_in_copies(load: OpRef<'_>, axes: &Axes, support: &Support) -> bool {
     let written_back = |&file: &ValueId| {
         let users = load.module.uses(file).iter().map(|&user| load.other(user));

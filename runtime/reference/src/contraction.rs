@@ -172,8 +172,9 @@ impl Contraction<'_> {
             return Ok(before > 1 && before == after);
         }
         Err(self.error(format!(
-            "with time `{time}` each index is computed {}, and the result holds it {}: part of a broadcast cannot be summed"
-        , counted(before, "time"), counted(after, "time"))))
+            "with time `{time}` each index is computed {}, and the result holds it {}: part of a broadcast cannot be summed",
+            counted(before, "time"), counted(after, "time"),
+        )))
     }
 
     /// The sums of a packet.

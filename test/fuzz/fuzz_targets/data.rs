@@ -24,16 +24,14 @@ fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
 });
 
 fuzz_target!(|bytes: &[u8]| {
-    let name = match bytes.first() {
-        Some(0x93) => "x.npy",
-        Some(b'{') => "machine.json",
-        Some(_) | None => "x.safetensors",
+    let written = |name: &str| {
+        let path = FOLDER.with(|folder| folder.join(name));
+        std::fs::write(&path, bytes).expect("a writable folder");
+        path
     };
-    let path = FOLDER.with(|folder| folder.join(name));
-    std::fs::write(&path, bytes).expect("a writable folder");
-    match name {
-        "x.npy" => checks::data("fuzz", &path, ""),
-        "machine.json" => checks::machine("fuzz", &path),
-        _ => checks::data("fuzz", &path, ":x"),
+    match bytes.first() {
+        Some(0x93) => checks::data("fuzz", &written("x.npy"), ""),
+        Some(b'{') => checks::machine("fuzz", &written("machine.json")),
+        Some(_) | None => checks::data("fuzz", &written("x.safetensors"), ":x"),
     };
 });

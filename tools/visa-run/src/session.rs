@@ -425,10 +425,14 @@ fn bytes_of(buffer: &Buffer) -> u64 {
     data::array_bytes(buffer.dtype, &buffer.shape).unwrap_or(u64::MAX)
 }
 
+fn differing(report: &CheckReport) -> String {
+    format!("{} of {} elements differ", report.mismatches, report.compared)
+}
+
 /// Elements that differ. `defined` is what shadow mode found, if it was asked for: memory that nothing wrote holds anything, so that what
 /// depends on it differs without any mistake of the lowering.
 fn differs(report: &CheckReport, first: &str, defined: Option<bool>) -> Diagnostic {
-    let count = format!("{} of {} elements differ", report.mismatches, report.compared);
+    let count = differing(report);
     let message = match defined {
         Some(false) => format!("{count}, and results depend on memory that nothing wrote; {first}"),
         Some(true) | None => format!("the lowering is wrong: {count}; {first}"),
@@ -440,7 +444,7 @@ fn differs(report: &CheckReport, first: &str, defined: Option<bool>) -> Diagnost
 
 /// Elements that differ of a kernel that sums don't-care padding: what stands there differs without any mistake of the lowering.
 fn sums_padding(report: &CheckReport, first: &str, unmasked: Diagnostic) -> Diagnostic {
-    let count = format!("{} of {} elements differ", report.mismatches, report.compared);
+    let count = differing(report);
     let message = format!("{count}: a sum takes in padding, where anything may stand; {first}");
     Diagnostic::error("check", unmasked.span, message).note(unmasked.message, None).fix(unmasked.fix)
 }

@@ -161,8 +161,9 @@ fn whole_packets(op: OpRef<'_>, written: &Written<'_>, dtype: DType) -> Result<u
     let element = dtype.align();
     if !packet.is_multiple_of(size) || !packet.is_multiple_of(element) {
         let message = format!(
-            "a packet is {}, expected a multiple of the access ({size}) and of the {dtype} element ({element})"
-        , counted(packet, "byte"));
+            "a packet is {}, expected a multiple of the access ({size}) and of the {dtype} element ({element})",
+            counted(packet, "byte"),
+        );
         return Err(op.clause_error("C3", "packet", message));
     }
     let total = written.program.steps().unwrap_or(0);

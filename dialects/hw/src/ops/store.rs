@@ -188,8 +188,9 @@ impl Stage for StoreVrf {
         if end.is_none_or(|end| end > capacity) {
             let message = format!(
                 "{} of {} at {} end past the register file's {}",
-                counted(input.packets, "packet"), counted(input.packet, "byte"), self.at
-            , counted(capacity, "byte"));
+                counted(input.packets, "packet"), counted(input.packet, "byte"), self.at,
+                counted(capacity, "byte"),
+            );
             return Err(Mismatch::new("C1", "at", message));
         }
         Ok(input)

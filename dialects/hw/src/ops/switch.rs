@@ -199,8 +199,9 @@ fn custom(op: OpRef<'_>) -> Result<Route, Diagnostic> {
     let (rows, ring) = (snoop.rows.len(), ring as usize);
     if !rows.is_multiple_of(ring) || !(slices as usize).is_multiple_of(rows) {
         let message = format!(
-            "{}, expected whole rings of {} that divide the {slices} of a cluster"
-        , counted(rows, "row"), counted(ring, "slice"));
+            "{}, expected whole rings of {} that divide the {slices} of a cluster",
+            counted(rows, "row"), counted(ring, "slice"),
+        );
         return error("C5", message);
     }
     let sources = snoop.rows[0].len();

@@ -223,8 +223,9 @@ pub fn check_place(
             let over = u128::from(start) + u128::from(bytes) - u128::from(capacity);
             let message = format!(
                 "element mapping `{map}` of `{}` takes {} at {start}, but {memory} has {capacity}: {} over",
-                tensor.dtype
-            , counted(bytes, "byte"), counted(over, "byte"));
+                tensor.dtype,
+                counted(bytes, "byte"), counted(over, "byte"),
+            );
             let fix = match capacity.checked_sub(bytes) {
                 Some(last) => format!("put it at {} or before", last - last % element),
                 None => format!("at most {} of `{}` fit, it holds {}", counted(tensor.dtype.elements(capacity), "element"), tensor.dtype, tensor.dtype.elements(bytes)),

@@ -149,8 +149,9 @@ fn check_alignment(op: OpRef<'_>, loops: &[TransferLoop], align: i64) -> Result<
         let message = format!("the transfer writes runs of {}, expected multiples of {align}", counted(run, "byte"));
         let fix = format!(
             "keep at least {} that are contiguous on both sides innermost in `element`, or pad both sides alike to a \
-             multiple of that (`# n`): padding that both have moves along"
-        , counted(align, "byte"));
+             multiple of that (`# n`): padding that both have moves along",
+            counted(align, "byte"),
+        );
         return Err(op.clause_error("C5", "element", message).fix(Some(fix)));
     }
     let outer: Vec<&TransferLoop> = outer.into_iter().chain(rest).collect();

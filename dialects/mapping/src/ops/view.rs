@@ -226,8 +226,9 @@ fn check_part(op: OpRef<'_>, kind: ViewKind, axes: &Axes) -> Result<(), Diagnost
     let (ours, theirs) = (cell(&part, at), cell(&whole, start + at));
     let moved = if shift.is_empty() { "" } else { " before it is moved to the tile" };
     let message = format!(
-        "`{part}` holds {ours}{moved} at position {at}, but `{whole}` holds {theirs} {} further"
-    , counted(start, "position"));
+        "`{part}` holds {ours}{moved} at position {at}, but `{whole}` holds {theirs} {} further",
+        counted(start, "position"),
+    );
     let fix = "pad inner terms to the source's size (`# n`), so that positions keep their distances";
     Err(op.clause_error("C2", "element", message).fix(Some(fix.to_owned())))
 }
