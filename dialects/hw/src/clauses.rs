@@ -2,7 +2,6 @@
 
 use std::rc::Rc;
 use visa_ir::decl::Body;
-use visa_ir::decl::ClauseKind;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 use visa_machine::Machine;
@@ -63,7 +62,7 @@ pub(crate) fn list(numbers: &[u64]) -> String {
 }
 
 /// The clause kind of what a contraction makes of its products.
-pub(crate) const REDUCTION: ClauseKind = ClauseKind::Word(&["add", "max"]);
+pub(crate) const REDUCTION: &[&str] = &["add", "max"];
 
 /// Whether the greatest is taken instead of a sum.
 pub(crate) fn takes_max(op: OpRef<'_>) -> Result<bool, Diagnostic> {

@@ -3,12 +3,11 @@
 use crate::clauses::{machine, word};
 use crate::stage::{Access, Space};
 use std::ops::Range;
-use visa_ir::decl::ClauseKind;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 
 /// The clause kind of a region: the whole file, or a half of each row.
-pub(crate) const REGION: ClauseKind = ClauseKind::Word(&["full", "first", "second"]);
+pub(crate) const REGION: &[&str] = &["full", "first", "second"];
 
 /// The same part of every row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -114,6 +114,12 @@ pub enum ClauseKind {
 }
 
 impl ClauseKind {
+    /// A dialect attribute whose values are of the Rust type `T`: what [`macro@crate::view`] gives.
+    #[must_use]
+    pub const fn body<T: Body>(def: &'static BodyDef) -> Self {
+        Self::Body(def)
+    }
+
     /// The kind in words, for messages and docs.
     #[must_use]
     pub fn describe(&self) -> String {

@@ -17,6 +17,9 @@ pub mod parse;
 pub mod print;
 pub mod span;
 pub mod verify;
+pub mod view;
+
+pub use visa_ir_macros::{clause, view};
 
 /// The version of the text that this crate writes; it reads this one and earlier ones.
 pub const VERSION: u32 = 1;

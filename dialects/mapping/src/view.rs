@@ -58,8 +58,9 @@ pub enum Meaning {
 }
 
 /// The element mapping of a view, the clause that most views have.
+#[visa_ir::clause]
 pub(crate) const ELEMENT: ClauseDecl =
-    ClauseDecl::required("element", ClauseKind::Body(&MAP), "the view's layout, in elements");
+    ClauseDecl::required("element", ClauseKind::body::<Expr>(&MAP), "the view's layout, in elements");
 
 /// The view that an operation is.
 #[must_use]

@@ -59,7 +59,7 @@ impl Refused {
 }
 
 /// A read of the fetch engine.
-pub struct Fetch<'a> {
+pub struct Reading<'a> {
     /// The buffer.
     pub element: Expr,
     /// The order of the stream; of interleaved tensors, that of one.
@@ -102,7 +102,7 @@ fn unreadable(message: String) -> Refused {
     Refused { constraint: "C3", message, fix: None }
 }
 
-impl<'a> Fetch<'a> {
+impl<'a> Reading<'a> {
     /// The fetch that makes the stream `result` of the tensor `source`, in the order of `time` if that is only a part of the
     /// stream's; the tensor does not depend on the axes that are `free`.
     #[must_use]
@@ -139,7 +139,7 @@ impl<'a> Fetch<'a> {
         let free = |axis: AxisId| !carries.stands_in(axis) && (self.free)(axis);
         let (element, time, packet) = (view(&self.element)?, view(&self.time)?, view(&self.packet)?);
         let (places, axes) = (self.places.clone(), carries.axes());
-        let carried = Fetch { element, time, packet, places, free: &free, axes, ..*self };
+        let carried = Reading { element, time, packet, places, free: &free, axes, ..*self };
         // Parts that have digits of their own can be read by these: what they count beyond the composite is padding.
         carried.even_plan().or_else(|refused| self.even_plan().map_err(|_| refused))
     }
@@ -316,11 +316,11 @@ fn single_stride(division: &Division) -> Option<i64> {
 }
 
 impl Masked {
-    fn access<'b>(&'b self, fetch: &'b Fetch<'_>) -> Access<'b> {
+    fn access<'b>(&'b self, fetch: &'b Reading<'_>) -> Access<'b> {
         Access { element: &fetch.element, time: &self.time, packet: &self.packet, axes: &self.opaque.axes }
     }
 
-    fn free<'b>(&'b self, fetch: &'b Fetch<'_>) -> impl Fn(AxisId) -> bool + 'b {
+    fn free<'b>(&'b self, fetch: &'b Reading<'_>) -> impl Fn(AxisId) -> bool + 'b {
         move |axis| axis != self.axis && (fetch.free)(axis)
     }
 

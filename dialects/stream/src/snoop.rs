@@ -25,7 +25,7 @@ pub struct Snooping {
 }
 
 /// A switch and what it is asked about.
-pub struct Switch<'a> {
+pub struct Exchange<'a> {
     /// The operation.
     pub op: OpRef<'a>,
     /// Its input.
@@ -40,7 +40,7 @@ pub struct Switch<'a> {
     pub slices: u64,
 }
 
-impl Switch<'_> {
+impl Exchange<'_> {
     /// The ring and the bitmap that make `result` of `source`.
     ///
     /// # Errors

@@ -13,7 +13,7 @@ use visa_stream::adapter::{Adapter, adapter};
 use visa_stream::branch::BranchMode;
 use visa_stream::commit::{Write, zeros_kept};
 pub use visa_stream::lower::{LowerStage, StageCx};
-use visa_stream::mask::{Fetch, Mask};
+use visa_stream::mask::{Mask, Reading};
 use visa_stream::meaning::ContractionKind;
 use visa_stream::ops::vector_intra_slice_reduce as intra_slice;
 use visa_stream::ops::{
@@ -109,7 +109,7 @@ fn lower_fetch(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagno
     let (source, result) = types(op)?;
     let free = cx.free(op, 0);
     let fetch =
-        Fetch::new(&source, &result, fetch::own_time(op, &result, cx.axes)?, &free, cx.axes, cx.machine);
+        Reading::new(&source, &result, fetch::own_time(op, &result, cx.axes)?, &free, cx.axes, cx.machine);
     let (mut plan, mask) = fetch.plan().map_err(|refused| refused.at(op))?;
     let tensors = op.operand_def(0).map_or(&[][..], |begin| begin.operands());
     let base = cx.base(tensors.first(), &source);
@@ -169,7 +169,7 @@ pub fn reads(cx: &StageCx<'_>, op: OpRef<'_>) -> Vec<(ValueId, (i64, i64))> {
     let Ok((source, result)) = types(op) else { return Vec::new() };
     let time = if op.is(&fetch::DECL) { fetch::own_time(op, &result, cx.axes).ok() } else { None };
     let free = cx.free(op, 0);
-    let fetch = |time| Fetch::new(&source, &result, time, &free, cx.axes, cx.machine).plan().ok();
+    let fetch = |time| Reading::new(&source, &result, time, &free, cx.axes, cx.machine).plan().ok();
     let Some((plan, _)) = time.and_then(fetch) else { return Vec::new() };
     let bytes = |elements: i64| elements.saturating_mul(i64::from(source.dtype.bits()));
     let extent = |tensor: &ValueId| {
@@ -225,7 +225,7 @@ fn switch(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic>
         let (source, result) = types(op)?;
         let (free, slices) = (cx.free(op, 0), cx.machine.topology.slices_per_cluster);
         let switch =
-            snoop::Switch { op, source: &source, result: &result, free: &free, axes: cx.axes, slices };
+            snoop::Exchange { op, source: &source, result: &result, free: &free, axes: cx.axes, slices };
         let snoop::Snooping { ring, rows } = switch.snooping()?;
         spec = cx.int(spec, "ring", ring as u64);
         return Ok(Some(cx.body(spec, "snoop", &visa_hw::snoop::SNOOP, visa_hw::snoop::Snoop { rows })));

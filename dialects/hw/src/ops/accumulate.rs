@@ -21,6 +21,7 @@ use visa_sequencer::{Entry, Program, Stride};
 pub static OPS: &[&OpDecl] = &[&ACCUMULATE];
 
 /// `hw.accumulate`.
+#[visa_ir::view(Accumulate)]
 pub static ACCUMULATE: OpDecl = OpDecl {
     name: "hw.accumulate",
     summary: "adds packets of sums over time",
@@ -46,10 +47,10 @@ pub static ACCUMULATE: OpDecl = OpDecl {
             ClauseKind::Word(&["interleaved", "sequential"]),
             "Whether a packet out holds the rows or the columns.",
         ),
-        ClauseDecl::default("op", REDUCTION, "add", "What becomes of packets of one slot."),
+        ClauseDecl::default("op", ClauseKind::Word(REDUCTION), "add", "What becomes of packets of one slot."),
         ClauseDecl::required("rows", ClauseKind::Int, "Rows that compute."),
         ClauseDecl::required("columns", ClauseKind::Int, "Sums of a row that are kept."),
-        ClauseDecl::required("slots", ClauseKind::Body(&PROGRAM), "The slot of each packet."),
+        ClauseDecl::required("slots", ClauseKind::body::<Program>(&PROGRAM), "The slot of each packet."),
     ],
     traits: &[Trait::Inside("hw.exec")],
     verify: Some(|op, _| read(op).map(drop)),
@@ -64,7 +65,7 @@ enum Kind {
     Sequential,
 }
 
-struct Accumulate {
+struct AccumulateUnit {
     span: Span,
     kind: Kind,
     /// Whether the greatest is taken instead of a sum.
@@ -78,7 +79,7 @@ struct Accumulate {
     slots: Loops,
 }
 
-fn read(op: OpRef<'_>) -> Result<Accumulate, Diagnostic> {
+fn read(op: OpRef<'_>) -> Result<AccumulateUnit, Diagnostic> {
     let limits = &machine(op).limits;
     let kind = if &*word(op, "kind")? == "sequential" { Kind::Sequential } else { Kind::Interleaved };
     let rows = one_of(op, "C3", "rows", &limits.row_counts)?;
@@ -96,7 +97,7 @@ fn read(op: OpRef<'_>) -> Result<Accumulate, Diagnostic> {
         return Err(op.clause_error("C6", "op", "the contraction before it has another `op`".to_owned()));
     }
     let accumulate =
-        Accumulate { span: op.span(), kind, max, rows, columns, kept, lanes, slots: written.loops() };
+        AccumulateUnit { span: op.span(), kind, max, rows, columns, kept, lanes, slots: written.loops() };
     accumulate.check_buffer(op, &machine(op))?;
     Ok(accumulate)
 }
@@ -135,7 +136,7 @@ pub(crate) fn inner(slots: &Program) -> Option<u64> {
     Some(kept.map(|entry| entry.limit).product())
 }
 
-impl Accumulate {
+impl AccumulateUnit {
     /// C5.
     fn check_buffer(&self, op: OpRef<'_>, machine: &Machine) -> Result<(), Diagnostic> {
         let Some(kept) = inner(&self.slots.program) else { return Ok(()) };
@@ -180,7 +181,7 @@ impl Accumulate {
         })
     }
 
-    /// Whether [`Accumulate::places`] are those of the buffer, one after the other.
+    /// Whether [`AccumulateUnit::places`] are those of the buffer, one after the other.
     fn comes_out_in_order(&self) -> bool {
         match self.kind {
             Kind::Interleaved => self.columns == 1 && self.rows == self.lanes,
@@ -309,7 +310,7 @@ fn add_whole<'a, T: Number>(sums: &mut [T], packets: impl Iterator<Item = &'a [[
     }
 }
 
-impl Stage for Accumulate {
+impl Stage for AccumulateUnit {
     fn name(&self) -> &'static str {
         ACCUMULATE.name
     }

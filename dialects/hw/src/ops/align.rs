@@ -1,5 +1,6 @@
 //! `hw.align`: the Aligner, that is Stream Adapter and TRF Sequencer (books 16, 17, 18).
 
+use visa_sequencer::Program;
 use super::collect::padded;
 use crate::attrs::PROGRAM;
 use crate::clauses::{at_least, machine, one_of};
@@ -20,6 +21,7 @@ use visa_machine::Machine;
 pub static OPS: &[&OpDecl] = &[&ALIGN];
 
 /// `hw.align`.
+#[visa_ir::view(Align)]
 pub static ALIGN: OpDecl = OpDecl {
     name: "hw.align",
     summary: "pairs packets with register-file data",
@@ -40,7 +42,7 @@ pub static ALIGN: OpDecl = OpDecl {
         ("C9", "every packet starts in the flits, and the last one reaches the third flit where three are collected (book 15, 17)"),
     ],
     clauses: &[
-        ClauseDecl::lead("region", REGION, "The part of every row that is read."),
+        ClauseDecl::lead("region", ClauseKind::Word(REGION), "The part of every row that is read."),
         ClauseDecl::required("flits", ClauseKind::Int, "Flits a packet."),
         ClauseDecl::default("shifts", ClauseKind::Int, "0", "Packets that are made of the flits besides the first."),
         ClauseDecl::default("shift_bytes", ClauseKind::Int, "0", "Bytes from the start of one to the start of the next."),
@@ -49,7 +51,7 @@ pub static ALIGN: OpDecl = OpDecl {
         ClauseDecl::required("data", ClauseKind::Int, "Bytes of a packet that hold data."),
         ClauseDecl::required(
             "loops",
-            ClauseKind::Body(&PROGRAM),
+            ClauseKind::body::<Program>(&PROGRAM),
             "Addresses in the region's part of a row, bytes; the packet is the size of one read.",
         ),
     ],
@@ -60,7 +62,7 @@ pub static ALIGN: OpDecl = OpDecl {
     ..OpDecl::BASE
 };
 
-struct Align {
+struct AlignUnit {
     span: Span,
     region: Region,
     flits: u64,
@@ -77,7 +79,7 @@ struct Align {
     loops: Loops,
 }
 
-fn read(op: OpRef<'_>) -> Result<Align, Diagnostic> {
+fn read(op: OpRef<'_>) -> Result<AlignUnit, Diagnostic> {
     let limits = &machine(op).limits;
     let region = Region::read(op)?;
     let width = limits.mac_width_bytes;
@@ -107,7 +109,7 @@ fn read(op: OpRef<'_>) -> Result<Align, Diagnostic> {
     program.base += region.start.cast_signed();
     let loops = Loops::new(program);
     let flit = limits.flit_bytes;
-    Ok(Align { span: op.span(), region, flits, flit, shifts, shift_bytes, repeat, rows, data, width, loops })
+    Ok(AlignUnit { span: op.span(), region, flits, flit, shifts, shift_bytes, repeat, rows, data, width, loops })
 }
 
 /// C9: how often packets of `width` bytes are shifted within the flits, and how far each time.
@@ -125,7 +127,7 @@ fn shifts(op: OpRef<'_>, flits: u64, flit: u64, width: u64) -> Result<(u64, u64)
     Ok((shifts, bytes))
 }
 
-impl Align {
+impl AlignUnit {
     /// Whether more is collected than a packet takes.
     fn overfills(&self) -> bool {
         self.flits * self.flit > self.width
@@ -152,7 +154,7 @@ fn windows<T: Copy>(values: &[T], group: usize, (shifts, distance): (u64, usize)
     out
 }
 
-impl Stage for Align {
+impl Stage for AlignUnit {
     fn name(&self) -> &'static str {
         ALIGN.name
     }

@@ -17,6 +17,7 @@ use visa_numerics::{CAST_ENGINE, CastRow, DType, load, store};
 pub static OPS: &[&OpDecl] = &[&CAST];
 
 /// `hw.cast`.
+#[visa_ir::view(Cast)]
 pub static CAST: OpDecl = OpDecl {
     name: "hw.cast",
     summary: "narrows 32-bit elements",
@@ -26,7 +27,7 @@ pub static CAST: OpDecl = OpDecl {
         ("C1", "the Cast Engine has a conversion to this format (book 26)"),
         ("C2", "the stream's elements are of the format that this conversion takes (book 26)"),
     ],
-    clauses: &[ClauseDecl::lead("dtype", ClauseKind::Body(&DTYPE), "Format to convert to.")],
+    clauses: &[ClauseDecl::lead("dtype", ClauseKind::body::<DType>(&DTYPE), "Format to convert to.")],
     traits: &[Trait::Inside("hw.exec")],
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.cast bf16",
@@ -34,24 +35,24 @@ pub static CAST: OpDecl = OpDecl {
     ..OpDecl::BASE
 };
 
-struct Cast {
+struct CastUnit {
     span: Span,
     row: &'static CastRow,
     flit: usize,
 }
 
 /// Each format has one conversion that gives it, so that the target names the row of the table.
-fn read(op: OpRef<'_>) -> Result<Cast, Diagnostic> {
+fn read(op: OpRef<'_>) -> Result<CastUnit, Diagnostic> {
     let to = *body::<DType>(op, "dtype")?;
     let Some(row) = CAST_ENGINE.iter().find(|row| row.to == to) else {
         let names: Vec<_> = CAST_ENGINE.iter().map(|row| row.to.name()).collect();
         let message = format!("the Cast Engine does not give {to}, expected {}", names.join(", "));
         return Err(op.clause_error("C1", "dtype", message));
     };
-    Ok(Cast { span: op.span(), row, flit: machine(op).limits.flit_bytes as usize })
+    Ok(CastUnit { span: op.span(), row, flit: machine(op).limits.flit_bytes as usize })
 }
 
-impl Cast {
+impl CastUnit {
     /// The values of each packet, narrowed by `narrow` (the values of one byte, or of one element of more: bytes in, bytes
     /// out), then `pad` up to a flit.
     fn packets<T: Copy>(&self, items: &[T], pad: T, mut narrow: impl FnMut(&[T], &mut [T])) -> Vec<T> {
@@ -67,7 +68,7 @@ impl Cast {
     }
 }
 
-impl Stage for Cast {
+impl Stage for CastUnit {
     fn name(&self) -> &'static str {
         CAST.name
     }

@@ -15,6 +15,7 @@ use visa_machine::Machine;
 pub static OPS: &[&OpDecl] = &[&COLLECT];
 
 /// `hw.collect`.
+#[visa_ir::view(Collect)]
 pub static COLLECT: OpDecl = OpDecl {
     name: "hw.collect",
     summary: "cuts packets into flits",
@@ -29,18 +30,18 @@ pub static COLLECT: OpDecl = OpDecl {
     ..OpDecl::BASE
 };
 
-struct Collect {
+struct CollectUnit {
     span: Span,
     flits: u64,
     flit: u64,
 }
 
-fn read(op: OpRef<'_>) -> Result<Collect, Diagnostic> {
+fn read(op: OpRef<'_>) -> Result<CollectUnit, Diagnostic> {
     let flit = crate::clauses::machine(op).limits.flit_bytes;
-    Ok(Collect { span: op.span(), flits: at_least(op, "C1", "flits", 1)?, flit })
+    Ok(CollectUnit { span: op.span(), flits: at_least(op, "C1", "flits", 1)?, flit })
 }
 
-impl Stage for Collect {
+impl Stage for CollectUnit {
     fn name(&self) -> &'static str {
         COLLECT.name
     }

@@ -1,5 +1,6 @@
 //! `hw.commit`: the Commit Engine (book 09).
 
+use visa_sequencer::Program;
 use crate::attrs::PROGRAM;
 use crate::clauses::{in_sub_context, machine, one_of};
 use crate::loops::{Loops, Written, overwrites};
@@ -18,6 +19,7 @@ use visa_machine::Machine;
 pub static OPS: &[&OpDecl] = &[&COMMIT];
 
 /// `hw.commit`.
+#[visa_ir::view(Commit)]
 pub static COMMIT: OpDecl = OpDecl {
     name: "hw.commit",
     summary: "writes the stream to data memory",
@@ -39,7 +41,7 @@ pub static COMMIT: OpDecl = OpDecl {
         ClauseDecl::required("bytes", ClauseKind::Int, "Bytes of each packet that are kept."),
         ClauseDecl::required(
             "loops",
-            ClauseKind::Body(&PROGRAM),
+            ClauseKind::body::<Program>(&PROGRAM),
             "Data memory addresses, bytes; the packet is the size of one access (`commit_size`).",
         ),
         ClauseDecl::optional(
@@ -55,7 +57,7 @@ pub static COMMIT: OpDecl = OpDecl {
     ..OpDecl::BASE
 };
 
-struct Commit {
+struct CommitUnit {
     span: Span,
     /// Bytes kept of a packet.
     bytes: u64,
@@ -64,7 +66,7 @@ struct Commit {
     slices: Option<Vec<Range<usize>>>,
 }
 
-fn read(op: OpRef<'_>) -> Result<Commit, Diagnostic> {
+fn read(op: OpRef<'_>) -> Result<CommitUnit, Diagnostic> {
     let machine = machine(op);
     let limits = &machine.limits;
     let bytes = one_of(op, "C1", "bytes", &limits.commit_sizes)?;
@@ -88,7 +90,7 @@ fn read(op: OpRef<'_>) -> Result<Commit, Diagnostic> {
     }
     written.within("C7", machine.memory.dm_bytes_per_slice, "the slice's data memory")?;
     let slices = bitmap(op, "C9")?;
-    Ok(Commit { span: op.span(), bytes, loops: written.loops(), slices })
+    Ok(CommitUnit { span: op.span(), bytes, loops: written.loops(), slices })
 }
 
 /// The slice bitmap; `constraint` wants its ranges in order, within the run's slices.
@@ -109,7 +111,7 @@ pub(crate) fn bitmap(op: OpRef<'_>, constraint: &str) -> Result<Option<Vec<Range
     }
 }
 
-impl Commit {
+impl CommitUnit {
     /// Cuts what is kept of `items` (one a byte) into the runs of addresses that it goes to.
     fn scatter<T: Copy>(&self, items: &[T], packet: usize, mut write: impl FnMut(usize, &[T])) {
         let kept = self.bytes as usize;
@@ -129,7 +131,7 @@ impl Commit {
     }
 }
 
-impl Stage for Commit {
+impl Stage for CommitUnit {
     fn name(&self) -> &'static str {
         COMMIT.name
     }

@@ -1,5 +1,6 @@
 //! `hw.commit_packed`: valid count packing of the Commit Engine (book 09).
 
+use visa_sequencer::Program;
 use crate::attrs::PROGRAM;
 use crate::clauses::{at_least, machine};
 use crate::loops::{Loops, Written};
@@ -22,6 +23,7 @@ const COUNT_BYTES: u64 = 4;
 pub static OPS: &[&OpDecl] = &[&COMMIT_PACKED];
 
 /// `hw.commit_packed`.
+#[visa_ir::view(CommitPacked)]
 pub static COMMIT_PACKED: OpDecl = OpDecl {
     name: "hw.commit_packed",
     summary: "writes the leading elements of each packet to data memory, as many as are valid",
@@ -41,7 +43,7 @@ pub static COMMIT_PACKED: OpDecl = OpDecl {
         ClauseDecl::required("most", ClauseKind::Int, "Elements of a packet that are kept at most."),
         ClauseDecl::optional("counts", ClauseKind::Int, "Data memory address of the first packet's count, bytes."),
         ClauseDecl::optional("stride", ClauseKind::Int, "Bytes from the count of a packet to that of the next; 0: one for all."),
-        ClauseDecl::required("loops", ClauseKind::Body(&PROGRAM), "Data memory that may be written, bytes."),
+        ClauseDecl::required("loops", ClauseKind::body::<Program>(&PROGRAM), "Data memory that may be written, bytes."),
         ClauseDecl::optional("slices", ClauseKind::Ints, "Slices that are written, as `hw.commit` has them."),
     ],
     traits: &[Trait::Inside("hw.exec")],
@@ -59,7 +61,7 @@ struct Counts {
     stride: u64,
 }
 
-struct CommitPacked {
+struct CommitPackedUnit {
     span: Span,
     most: u64,
     counts: Option<Counts>,
@@ -70,7 +72,7 @@ struct CommitPacked {
     bytes: u64,
 }
 
-fn read(op: OpRef<'_>) -> Result<CommitPacked, Diagnostic> {
+fn read(op: OpRef<'_>) -> Result<CommitPackedUnit, Diagnostic> {
     let machine = machine(op);
     let written = Written::read(op, "loops")?;
     let size = machine.limits.commit_size_sub;
@@ -85,7 +87,7 @@ fn read(op: OpRef<'_>) -> Result<CommitPacked, Diagnostic> {
     let most = at_least(op, "C3", "most", 1)?;
     let wire = super::exec::wire_into(op);
     let (packets, bits) = wire.map_or((0, 0), |wire| (wire.packets, u64::from(wire.dtype.bits())));
-    let commit = CommitPacked {
+    let commit = CommitPackedUnit {
         span: op.span(),
         most,
         counts: counts(op)?,
@@ -124,7 +126,7 @@ fn filtered(stream: &Stream, packet: usize) -> (usize, Taint) {
     (usize::from(count), marks.map_or(Taint::DEFINED, Taint::all))
 }
 
-impl CommitPacked {
+impl CommitPackedUnit {
     /// C5.
     fn check_counts(&self, op: OpRef<'_>, capacity: u64) -> Result<(), Diagnostic> {
         let Some(counts) = &self.counts else { return Ok(()) };
@@ -171,7 +173,7 @@ impl CommitPacked {
     }
 }
 
-impl Stage for CommitPacked {
+impl Stage for CommitPackedUnit {
     fn name(&self) -> &'static str {
         COMMIT_PACKED.name
     }

@@ -23,6 +23,7 @@ use visa_sequencer::Program;
 pub static OPS: &[&OpDecl] = &[&CONTRACT];
 
 /// `hw.contract`.
+#[visa_ir::view(Contract)]
 pub static CONTRACT: OpDecl = OpDecl {
     name: "hw.contract",
     summary: "multiplies packets with register-file data and adds neighbours",
@@ -39,8 +40,8 @@ pub static CONTRACT: OpDecl = OpDecl {
         ("C5", "`op max` is for a single row, and its groups hold data or none (book 19: zeros would count)"),
     ],
     clauses: &[
-        ClauseDecl::lead("dtype", ClauseKind::Body(&DTYPE), "Format of the operands."),
-        ClauseDecl::default("op", REDUCTION, "add", "What the tree and the accumulator make of products."),
+        ClauseDecl::lead("dtype", ClauseKind::body::<DType>(&DTYPE), "Format of the operands."),
+        ClauseDecl::default("op", ClauseKind::Word(REDUCTION), "add", "What the tree and the accumulator make of products."),
         ClauseDecl::required("depth", ClauseKind::Int, "Levels of the tree that add."),
     ],
     traits: &[Trait::Inside("hw.exec")],
@@ -50,7 +51,7 @@ pub static CONTRACT: OpDecl = OpDecl {
     ..OpDecl::BASE
 };
 
-struct Contract {
+struct ContractUnit {
     span: Span,
     dtype: DType,
     accumulator: DType,
@@ -70,7 +71,7 @@ struct Contract {
     by_address: OnceLock<ByAddress>,
 }
 
-fn read(op: OpRef<'_>) -> Result<Contract, Diagnostic> {
+fn read(op: OpRef<'_>) -> Result<ContractUnit, Diagnostic> {
     let machine = machine(op);
     let dtype = *body::<DType>(op, "dtype")?;
     let Some(contraction) = dtype.info().contraction else {
@@ -97,7 +98,7 @@ fn read(op: OpRef<'_>) -> Result<Contract, Diagnostic> {
     if max {
         check_max(op, &aligner, dtype.elements(aligner.data), 1 << depth)?;
     }
-    Ok(Contract {
+    Ok(ContractUnit {
         span: op.span(),
         dtype,
         accumulator: contraction.accumulator,
@@ -149,7 +150,7 @@ fn check_max(op: OpRef<'_>, aligner: &Aligner, live: u64, group: u64) -> Result<
     Ok(())
 }
 
-impl Stage for Contract {
+impl Stage for ContractUnit {
     fn name(&self) -> &'static str {
         CONTRACT.name
     }
@@ -203,7 +204,7 @@ impl Stage for Contract {
     }
 }
 
-impl Contract {
+impl ContractUnit {
     fn tree_latency(&self, machine: &Machine) -> u64 {
         self.depth * machine.timing.tree_level_cycles
     }

@@ -3,7 +3,7 @@
 use crate::attrs::PAIRED;
 use crate::clauses::{body, machine, word};
 use crate::loops::{limits, overwrites};
-use crate::program::{CHIP_STRIDE, Dma};
+use crate::program::{self, CHIP_STRIDE};
 use crate::stage::Space;
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
@@ -15,6 +15,7 @@ use visa_sequencer::{Entry, PairedEntry, PairedProgram, Program, Stride, check_p
 pub static OPS: &[&OpDecl] = &[&DMA];
 
 /// `hw.dma`.
+#[visa_ir::view(Dma)]
 pub static DMA: OpDecl = OpDecl {
     name: "hw.dma",
     summary: "moves bytes between memories",
@@ -31,9 +32,9 @@ pub static DMA: OpDecl = OpDecl {
     ],
     clauses: &[
         ClauseDecl::lead("engine", ClauseKind::Word(&["tensor", "pcie"]), "The engine."),
-        ClauseDecl::required("from", SPACE, "Memory read."),
-        ClauseDecl::required("to", SPACE, "Memory written."),
-        ClauseDecl::required("loops", ClauseKind::Body(&PAIRED), "Byte addresses, read side and write side."),
+        ClauseDecl::required("from", ClauseKind::Word(SPACE), "Memory read."),
+        ClauseDecl::required("to", ClauseKind::Word(SPACE), "Memory written."),
+        ClauseDecl::required("loops", ClauseKind::body::<PairedProgram>(&PAIRED), "Byte addresses, read side and write side."),
     ],
     traits: &[Trait::Inside("hw.program")],
     verify: Some(|op, _| read(op).map(drop)),
@@ -41,7 +42,7 @@ pub static DMA: OpDecl = OpDecl {
     ..OpDecl::BASE
 };
 
-const SPACE: ClauseKind = ClauseKind::Word(&["host", "hbm", "dm"]);
+const SPACE: &[&str] = &["host", "hbm", "dm"];
 
 /// The memory that a clause names.
 pub(crate) fn space(op: OpRef<'_>, clause: &str) -> Result<Space, Diagnostic> {
@@ -53,7 +54,7 @@ pub(crate) fn space(op: OpRef<'_>, clause: &str) -> Result<Space, Diagnostic> {
 }
 
 /// The transfer that the operation describes.
-pub(crate) fn read(op: OpRef<'_>) -> Result<Dma, Diagnostic> {
+pub(crate) fn read(op: OpRef<'_>) -> Result<program::Dma, Diagnostic> {
     let machine = machine(op);
     let pcie = &*word(op, "engine")? == "pcie";
     let (from, to) = (space(op, "from")?, space(op, "to")?);
@@ -80,7 +81,7 @@ pub(crate) fn read(op: OpRef<'_>) -> Result<Dma, Diagnostic> {
     memory.check(&loops.read(), from)?;
     memory.check(&write, to)?;
     memory.no_more_than_fits(&write, to)?;
-    Ok(Dma { pcie, from, to, loops: (*loops).clone() })
+    Ok(program::Dma { pcie, from, to, loops: (*loops).clone() })
 }
 
 /// C2. A stride between chips is no register of a DMA engine: each chip's HBM has a link of its own.

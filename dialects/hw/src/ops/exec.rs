@@ -2,7 +2,7 @@
 
 use crate::MAX_STREAM_BYTES;
 use crate::clauses::{machine, word};
-use crate::program::{Context, Exec};
+use crate::program::{self, Context};
 use super::filter::FILTER;
 use super::vector::VECTOR;
 use super::vector_inter_reduce::VECTOR_INTER_REDUCE;
@@ -21,6 +21,7 @@ use visa_numerics::{Alu, VectorStage, alu_ops, alu_stage};
 pub static OPS: &[&OpDecl] = &[&EXEC];
 
 /// `hw.exec`.
+#[visa_ir::view(Exec)]
 pub static EXEC: OpDecl = OpDecl {
     name: "hw.exec",
     summary: "runs a pipeline of the Tensor Unit on every active slice",
@@ -116,13 +117,13 @@ fn verify(op: OpRef<'_>) -> Result<(), Diagnostic> {
 }
 
 /// The run that the operation describes.
-pub(crate) fn read(op: OpRef<'_>) -> Result<Exec, Diagnostic> {
+pub(crate) fn read(op: OpRef<'_>) -> Result<program::Exec, Diagnostic> {
     let context = if &*word(op, "context")? == "sub" { Context::Sub } else { Context::Main };
     let slices = slices(op, "C1")?;
     order(op)?;
     let stages = stages(op)?;
     connect(op, &stages)?;
-    Ok(Exec { context, slices, stages })
+    Ok(program::Exec { context, slices, stages })
 }
 
 /// The ranges of the clause `slices`, which `constraint` wants to be pairs in order, apart, not empty, within the chip.

@@ -1,5 +1,8 @@
 //! `hw.fetch`: the Fetch Engine (book 08).
 
+use visa_numerics::LookupTable;
+use visa_sequencer::Mask;
+use visa_sequencer::Program;
 use crate::adapter::Adapter;
 use crate::attrs::{DTYPE, MASK, PROGRAM, TABLE};
 use crate::clauses::{at_least, body, in_sub_context, machine};
@@ -21,6 +24,7 @@ use visa_numerics::DType;
 pub static OPS: &[&OpDecl] = &[&FETCH];
 
 /// `hw.fetch`.
+#[visa_ir::view(Fetch)]
 pub static FETCH: OpDecl = OpDecl {
     name: "hw.fetch",
     summary: "reads data memory as a stream of packets",
@@ -51,15 +55,15 @@ pub static FETCH: OpDecl = OpDecl {
         ("C12", "no slice starts before the base, and there are at most 65536 starts"),
     ],
     clauses: &[
-        ClauseDecl::lead("dtype", ClauseKind::Body(&DTYPE), "Format of the elements in data memory."),
+        ClauseDecl::lead("dtype", ClauseKind::body::<DType>(&DTYPE), "Format of the elements in data memory."),
         ClauseDecl::required("packet", ClauseKind::Int, "Bytes of a packet before the conversion."),
-        ClauseDecl::optional("mask", ClauseKind::Body(&MASK), "Elements that are masked, before all else."),
+        ClauseDecl::optional("mask", ClauseKind::body::<Mask>(&MASK), "Elements that are masked, before all else."),
         ClauseDecl::optional(
             "table",
-            ClauseKind::Body(&TABLE),
+            ClauseKind::body::<LookupTable>(&TABLE),
             "Lookup table: an element's bit pattern, read as an unsigned number, is the index of what takes its place.",
         ),
-        ClauseDecl::optional("to", ClauseKind::Body(&DTYPE), "Format to convert to."),
+        ClauseDecl::optional("to", ClauseKind::body::<DType>(&DTYPE), "Format to convert to."),
         ClauseDecl::optional(
             "zero",
             ClauseKind::Ints,
@@ -67,12 +71,12 @@ pub static FETCH: OpDecl = OpDecl {
         ),
         ClauseDecl::required(
             "loops",
-            ClauseKind::Body(&PROGRAM),
+            ClauseKind::body::<Program>(&PROGRAM),
             "Data memory addresses, bytes; the packet is the size of one access (`fetch_size`).",
         ),
         ClauseDecl::optional(
             "starts",
-            ClauseKind::Body(&PROGRAM),
+            ClauseKind::body::<Program>(&PROGRAM),
             "How many bytes behind the base each slice starts, in loops that count the slices of all clusters and chips, one after the other; \
              past their end they begin again.",
         ),
@@ -84,7 +88,7 @@ pub static FETCH: OpDecl = OpDecl {
     ..OpDecl::BASE
 };
 
-struct Fetch {
+struct FetchUnit {
     span: Span,
     adapter: Adapter,
     /// Bytes of a packet in data memory.
@@ -131,7 +135,7 @@ impl Starts {
     }
 }
 
-fn read(op: OpRef<'_>) -> Result<Fetch, Diagnostic> {
+fn read(op: OpRef<'_>) -> Result<FetchUnit, Diagnostic> {
     let machine = machine(op);
     let written = Written::read(op, "loops")?;
     let from = *body::<DType>(op, "dtype")?;
@@ -145,7 +149,7 @@ fn read(op: OpRef<'_>) -> Result<Fetch, Diagnostic> {
     }
     written.sequencer("C2", &sizes)?;
     let packet = whole_packets(op, &written, from)?;
-    let mut fetch = Fetch { span: op.span(), adapter, packet, mask: None, loops: written.loops(), starts: Starts::read(op)? };
+    let mut fetch = FetchUnit { span: op.span(), adapter, packet, mask: None, loops: written.loops(), starts: Starts::read(op)? };
     fetch.check_sizes(op, &machine)?;
     let room = machine.memory.dm_bytes_per_slice.saturating_sub(fetch.starts.most);
     let memory = if fetch.starts.most == 0 { "the slice's data memory" } else { "data memory behind the furthest start" };
@@ -174,7 +178,7 @@ fn whole_packets(op: OpRef<'_>, written: &Written<'_>, dtype: DType) -> Result<u
     Ok(packet)
 }
 
-impl Fetch {
+impl FetchUnit {
     /// C4, and C5's second half.
     fn check_sizes(&self, op: OpRef<'_>, machine: &Machine) -> Result<(), Diagnostic> {
         let (packet, align) = (self.adapter.converted(self.packet), machine.limits.fetch_align);
@@ -204,7 +208,7 @@ impl Fetch {
     }
 }
 
-impl Stage for Fetch {
+impl Stage for FetchUnit {
     fn name(&self) -> &'static str {
         FETCH.name
     }

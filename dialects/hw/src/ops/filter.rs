@@ -16,6 +16,7 @@ use visa_numerics::{GuardFault, Guards, IdSet, Slot, VectorStage};
 pub static OPS: &[&OpDecl] = &[&FILTER];
 
 /// `hw.filter`.
+#[visa_ir::view(Filter)]
 pub static FILTER: OpDecl = OpDecl {
     name: "hw.filter",
     summary: "keeps elements by their execution ids",
@@ -29,7 +30,7 @@ pub static FILTER: OpDecl = OpDecl {
         ("C4", "`lanes` is 1 to 8"),
     ],
     clauses: &[
-        ClauseDecl::required("keep", ClauseKind::Body(&GUARDS), "Which elements are kept, by execution id."),
+        ClauseDecl::required("keep", ClauseKind::body::<Guards<i32>>(&GUARDS), "Which elements are kept, by execution id."),
         ClauseDecl::default("lanes", ClauseKind::Int, "8", "Leading lanes of a packet that hold elements."),
     ],
     traits: &[Trait::Inside("hw.exec")],
@@ -39,13 +40,13 @@ pub static FILTER: OpDecl = OpDecl {
     ..OpDecl::BASE
 };
 
-struct Filter {
+struct FilterUnit {
     span: Span,
     keep: Guards<i32>,
     lanes: usize,
 }
 
-fn read(op: OpRef<'_>) -> Result<Filter, Diagnostic> {
+fn read(op: OpRef<'_>) -> Result<FilterUnit, Diagnostic> {
     let keep: std::rc::Rc<Guards<i32>> = body(op, "keep")?;
     if keep.0.iter().any(|(_, slot)| *slot != Slot::Apply) {
         return Err(op.clause_error("C1", "keep", "a guard of a filter has no operand"));
@@ -55,7 +56,7 @@ fn read(op: OpRef<'_>) -> Result<Filter, Diagnostic> {
         return Err(op.clause_error("C4", "lanes", format!("`lanes` is {lanes}, expected 1 to {most}")));
     }
     match keep.check(0, IdSet::MAX) {
-        Ok(()) => Ok(Filter { span: op.span(), keep: (*keep).clone(), lanes: lanes as usize }),
+        Ok(()) => Ok(FilterUnit { span: op.span(), keep: (*keep).clone(), lanes: lanes as usize }),
         Err(GuardFault::Slots(message)) => Err(op.clause_error("C1", "keep", message)),
         Err(GuardFault::Dead(message, fix)) => Err(op.clause_error("C2", "keep", message).fix(Some(fix))),
     }
@@ -69,7 +70,7 @@ fn compact<T: Copy>(packet: &mut [T], width: usize, kept: &[usize], fill: T) {
     packet[kept.len() * width..].fill(fill);
 }
 
-impl Stage for Filter {
+impl Stage for FilterUnit {
     fn name(&self) -> &'static str {
         FILTER.name
     }

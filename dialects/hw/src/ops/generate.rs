@@ -17,6 +17,7 @@ const BYTES: u64 = 4;
 pub static OPS: &[&OpDecl] = &[&GENERATE];
 
 /// `hw.generate`.
+#[visa_ir::view(Generate)]
 pub static GENERATE: OpDecl = OpDecl {
     name: "hw.generate",
     summary: "writes one number to data memory",
@@ -37,13 +38,13 @@ pub static GENERATE: OpDecl = OpDecl {
     ..OpDecl::BASE
 };
 
-struct Generate {
+struct GenerateUnit {
     span: Span,
     value: u32,
     at: u64,
 }
 
-fn read(op: OpRef<'_>) -> Result<Generate, Diagnostic> {
+fn read(op: OpRef<'_>) -> Result<GenerateUnit, Diagnostic> {
     let value = op.int("value").unwrap_or(0);
     let Ok(value) = u32::try_from(value) else {
         return Err(op.clause_error("C1", "value", format!("{value}, expected 0 to {}", u32::MAX)));
@@ -53,10 +54,10 @@ fn read(op: OpRef<'_>) -> Result<Generate, Diagnostic> {
         let message = format!("address {at}, expected a multiple of {BYTES} and the number to end at {capacity} or before");
         return Err(op.clause_error("C2", "at", message));
     }
-    Ok(Generate { span: op.span(), value, at })
+    Ok(GenerateUnit { span: op.span(), value, at })
 }
 
-impl Stage for Generate {
+impl Stage for GenerateUnit {
     fn name(&self) -> &'static str {
         GENERATE.name
     }

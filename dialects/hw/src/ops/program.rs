@@ -3,7 +3,7 @@
 use super::dma::{Memories, space};
 use crate::attrs::{DTYPE, PAIRED};
 use crate::clauses::{at_least, body, machine, word};
-use crate::program::Buffer;
+use crate::program;
 use std::collections::BTreeMap;
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
@@ -18,6 +18,7 @@ pub static OPS: &[&OpDecl] = &[&PROGRAM, &BUFFER];
 pub const MAX_LAYOUT_STEPS: u64 = 1 << 36;
 
 /// `hw.program`.
+#[visa_ir::view(Program)]
 pub static PROGRAM: OpDecl = OpDecl {
     name: "hw.program",
     summary: "an executable program",
@@ -38,6 +39,7 @@ pub static PROGRAM: OpDecl = OpDecl {
 };
 
 /// `hw.buffer`.
+#[visa_ir::view(Buffer)]
 pub static BUFFER: OpDecl = OpDecl {
     name: "hw.buffer",
     summary: "an argument or a result of a program",
@@ -55,9 +57,9 @@ pub static BUFFER: OpDecl = OpDecl {
         ClauseDecl::lead("name", ClauseKind::Str, "The name that data is given by."),
         ClauseDecl::required("role", ClauseKind::Word(&["arg", "result"]), "Whether it goes in or comes out."),
         ClauseDecl::required("space", ClauseKind::Word(&["host", "hbm"]), "The memory it stands in."),
-        ClauseDecl::required("dtype", ClauseKind::Body(&DTYPE), "Format of the elements."),
+        ClauseDecl::required("dtype", ClauseKind::body::<DType>(&DTYPE), "Format of the elements."),
         ClauseDecl::required("shape", ClauseKind::Ints, "Extents of the array, elements; empty for a scalar."),
-        ClauseDecl::required("layout", ClauseKind::Body(&PAIRED), "From element number to byte address."),
+        ClauseDecl::required("layout", ClauseKind::body::<PairedProgram>(&PAIRED), "From element number to byte address."),
     ],
     traits: &[Trait::Inside("hw.program")],
     verify: Some(|op, _| read(op).map(drop)),
@@ -92,7 +94,7 @@ fn unique_names(op: OpRef<'_>) -> Result<(), Diagnostic> {
 }
 
 /// The buffer that the operation describes.
-pub(crate) fn read(op: OpRef<'_>) -> Result<Buffer, Diagnostic> {
+pub(crate) fn read(op: OpRef<'_>) -> Result<program::Buffer, Diagnostic> {
     let machine = machine(op);
     let dtype = *body::<DType>(op, "dtype")?;
     if !dtype.is_stored() {
@@ -113,7 +115,7 @@ pub(crate) fn read(op: OpRef<'_>) -> Result<Buffer, Diagnostic> {
     let memories = Memories { op, machine: &machine, pcie: true, per_byte: 8 / u64::from(dtype.bits()).min(8) };
     memories.inside(&write, space).map_err(|message| op.clause_error("C3", "layout", message))?;
     let (argument, name) = (&*word(op, "role")? == "arg", word(op, "name")?.to_string());
-    Ok(Buffer { argument, name, space, dtype, shape, layout: (*layout).clone(), span: op.span() })
+    Ok(program::Buffer { argument, name, space, dtype, shape, layout: (*layout).clone(), span: op.span() })
 }
 
 /// C1, first half.

@@ -16,6 +16,7 @@ use visa_sequencer::{Program, contiguous};
 pub static OPS: &[&OpDecl] = &[&STORE_TRF, &STORE_VRF];
 
 /// `hw.store_trf`.
+#[visa_ir::view(StoreTrf)]
 pub static STORE_TRF: OpDecl = OpDecl {
     name: "hw.store_trf",
     summary: "stores the stream in the tensor register file",
@@ -30,7 +31,7 @@ pub static STORE_TRF: OpDecl = OpDecl {
         ("C4", "a short load is of one contiguous run of data memory, as it is there: no mask, table, conversion or zero point, and no engine but collect (book 18)"),
     ],
     clauses: &[
-        ClauseDecl::lead("region", REGION, "The part of every row that is written."),
+        ClauseDecl::lead("region", ClauseKind::Word(REGION), "The part of every row that is written."),
         ClauseDecl::required("rows", ClauseKind::Int, "Rows that are written."),
         ClauseDecl::required("row_bytes", ClauseKind::Int, "Bytes written to each row."),
         ClauseDecl::default("load", ClauseKind::Word(&["full", "short"]), "full", "Which path the data takes."),
@@ -43,6 +44,7 @@ pub static STORE_TRF: OpDecl = OpDecl {
 };
 
 /// `hw.store_vrf`.
+#[visa_ir::view(StoreVrf)]
 pub static STORE_VRF: OpDecl = OpDecl {
     name: "hw.store_vrf",
     summary: "stores the stream in the vector register file",
@@ -59,7 +61,7 @@ pub static STORE_VRF: OpDecl = OpDecl {
     ..OpDecl::BASE
 };
 
-struct StoreTrf {
+struct StoreTrfUnit {
     span: Span,
     region: Region,
     rows: u64,
@@ -87,7 +89,7 @@ pub fn contiguous_fetch(op: OpRef<'_>) -> Option<u64> {
     is_plain.then(|| op.body::<Program>("loops").map(|loops| contiguous(&loops)))?
 }
 
-fn read_trf(op: OpRef<'_>) -> Result<StoreTrf, Diagnostic> {
+fn read_trf(op: OpRef<'_>) -> Result<StoreTrfUnit, Diagnostic> {
     let region = Region::read(op)?;
     let rows = one_of(op, "C1", "rows", &machine(op).limits.row_counts)?;
     let row_bytes = at_least(op, "C2", "row_bytes", 1)?;
@@ -101,10 +103,10 @@ fn read_trf(op: OpRef<'_>) -> Result<StoreTrf, Diagnostic> {
         let message = "a short load, but its fetch is not one contiguous run of what is stored".to_owned();
         return Err(op.clause_error("C4", "load", message).fix(Some("leave `load short` out".to_owned())));
     }
-    Ok(StoreTrf { span: op.span(), region, rows, row_bytes, short })
+    Ok(StoreTrfUnit { span: op.span(), region, rows, row_bytes, short })
 }
 
-impl Stage for StoreTrf {
+impl Stage for StoreTrfUnit {
     fn name(&self) -> &'static str {
         STORE_TRF.name
     }
@@ -159,20 +161,20 @@ impl Stage for StoreTrf {
     }
 }
 
-struct StoreVrf {
+struct StoreVrfUnit {
     span: Span,
     at: u64,
     /// Bytes of the stream; the operation does not say it, the stages before it do.
     bytes: u64,
 }
 
-fn read_vrf(op: OpRef<'_>) -> Result<StoreVrf, Diagnostic> {
+fn read_vrf(op: OpRef<'_>) -> Result<StoreVrfUnit, Diagnostic> {
     let at = at_least(op, "C1", "at", 0)?;
     let bytes = super::exec::wire_into(op).and_then(|wire| wire.bytes()).unwrap_or(0);
-    Ok(StoreVrf { span: op.span(), at, bytes })
+    Ok(StoreVrfUnit { span: op.span(), at, bytes })
 }
 
-impl Stage for StoreVrf {
+impl Stage for StoreVrfUnit {
     fn name(&self) -> &'static str {
         STORE_VRF.name
     }

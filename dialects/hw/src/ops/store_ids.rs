@@ -15,6 +15,7 @@ use visa_machine::Machine;
 pub static OPS: &[&OpDecl] = &[&STORE_IDS];
 
 /// `hw.store_ids`.
+#[visa_ir::view(StoreIds)]
 pub static STORE_IDS: OpDecl = OpDecl {
     name: "hw.store_ids",
     summary: "stores the execution ids of the stream in the vector register file",
@@ -31,20 +32,20 @@ pub static STORE_IDS: OpDecl = OpDecl {
     ..OpDecl::BASE
 };
 
-struct StoreIds {
+struct StoreIdsUnit {
     span: Span,
     at: u64,
     /// Bytes of the stream; the operation does not say it, the stages before it do.
     bytes: u64,
 }
 
-fn read(op: OpRef<'_>) -> Result<StoreIds, Diagnostic> {
+fn read(op: OpRef<'_>) -> Result<StoreIdsUnit, Diagnostic> {
     let at = at_least(op, "C1", "at", 0)?;
     let bytes = super::exec::wire_into(op).and_then(|wire| wire.bytes()).unwrap_or(0);
-    Ok(StoreIds { span: op.span(), at, bytes })
+    Ok(StoreIdsUnit { span: op.span(), at, bytes })
 }
 
-impl Stage for StoreIds {
+impl Stage for StoreIdsUnit {
     fn name(&self) -> &'static str {
         STORE_IDS.name
     }

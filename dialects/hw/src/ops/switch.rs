@@ -27,6 +27,7 @@ const TOPOLOGIES: &[&str] = &[
 ];
 
 /// `hw.switch`.
+#[visa_ir::view(Switch)]
 pub static SWITCH: OpDecl = OpDecl {
     name: "hw.switch",
     summary: "exchanges packets between the slices of a ring",
@@ -64,7 +65,7 @@ pub static SWITCH: OpDecl = OpDecl {
         ClauseDecl::optional("slice0", ClauseKind::Int, "Extent of the ring's inner digit."),
         ClauseDecl::optional("time0", ClauseKind::Int, "Packets between two visits of the inner digit."),
         ClauseDecl::optional("ring", ClauseKind::Int, "Slices of a ring."),
-        ClauseDecl::optional("snoop", ClauseKind::Body(&SNOOP), "Whose packets each slice outputs."),
+        ClauseDecl::optional("snoop", ClauseKind::body::<Snoop>(&SNOOP), "Whose packets each slice outputs."),
     ],
     traits: &[Trait::Inside("hw.exec")],
     verify: Some(|op, _| read(op).map(drop)),
@@ -73,14 +74,14 @@ pub static SWITCH: OpDecl = OpDecl {
     ..OpDecl::BASE
 };
 
-struct Switch {
+struct SwitchUnit {
     span: Span,
     route: Route,
     /// Whether its bitmap has to be written first.
     custom: bool,
 }
 
-fn read(op: OpRef<'_>) -> Result<Switch, Diagnostic> {
+fn read(op: OpRef<'_>) -> Result<SwitchUnit, Diagnostic> {
     let topology = word(op, "topology")?;
     let has = |clauses| registers(op, &topology, clauses);
     let route = match &*topology {
@@ -99,7 +100,7 @@ fn read(op: OpRef<'_>) -> Result<Switch, Diagnostic> {
         }
         other => return Err(op.clause_error("C4", "topology", format!("there is no topology `{other}`"))),
     };
-    Ok(Switch { span: op.span(), route, custom: &*topology == "custom" })
+    Ok(SwitchUnit { span: op.span(), route, custom: &*topology == "custom" })
 }
 
 /// C4: the registers of the topology are there, and no others.
@@ -222,7 +223,7 @@ fn custom(op: OpRef<'_>) -> Result<Route, Diagnostic> {
     Ok(Route::plain(ring, (*snoop).clone()))
 }
 
-impl Stage for Switch {
+impl Stage for SwitchUnit {
     fn name(&self) -> &'static str {
         SWITCH.name
     }
@@ -256,7 +257,7 @@ impl Stage for Switch {
 
     /// A slice alone: nobody else sends.
     fn run(&self, cx: RunCx<'_>, _memory: &SliceMemory, input: Stream) -> Stream {
-        let alone = Switch { span: self.span, route: Route::forwarding(), custom: false };
+        let alone = SwitchUnit { span: self.span, route: Route::forwarding(), custom: false };
         let inputs = [input];
         let routed = alone.route(cx, &inputs, 0);
         let [input] = inputs;

@@ -13,6 +13,7 @@ use visa_machine::Machine;
 pub static OPS: &[&OpDecl] = &[&TRANSPOSE];
 
 /// `hw.transpose`.
+#[visa_ir::view(Transpose)]
 pub static TRANSPOSE: OpDecl = OpDecl {
     name: "hw.transpose",
     summary: "swaps the rows and columns of matrices",
@@ -46,7 +47,7 @@ pub static TRANSPOSE: OpDecl = OpDecl {
     ..OpDecl::BASE
 };
 
-struct Transpose {
+struct TransposeUnit {
     span: Span,
     double: bool,
     /// Bits of an element.
@@ -60,7 +61,7 @@ struct Transpose {
     flit: u64,
 }
 
-fn read(op: OpRef<'_>) -> Result<Transpose, Diagnostic> {
+fn read(op: OpRef<'_>) -> Result<TransposeUnit, Diagnostic> {
     let machine = machine(op);
     let bits = one_of(op, "C1", "bits", &[4, 8, 16, 32])?;
     let shape = machine.transpose(bits);
@@ -85,10 +86,10 @@ fn read(op: OpRef<'_>) -> Result<Transpose, Diagnostic> {
         return Err(op.clause_error("C5", "buffering", message));
     }
     let (taken, flit) = (shape.elements, machine.limits.flit_bytes);
-    Ok(Transpose { span: op.span(), double, bits, rows, packets: columns / taken, taken, kept, flit })
+    Ok(TransposeUnit { span: op.span(), double, bits, rows, packets: columns / taken, taken, kept, flit })
 }
 
-impl Transpose {
+impl TransposeUnit {
     /// Flits that a matrix comes in.
     fn flits_in(&self) -> u64 {
         self.rows * self.packets
@@ -115,7 +116,7 @@ impl Transpose {
     }
 }
 
-impl Stage for Transpose {
+impl Stage for TransposeUnit {
     fn name(&self) -> &'static str {
         TRANSPOSE.name
     }

@@ -1,5 +1,6 @@
 //! `hw.vector`: an ALU of the Vector Engine (books 20, 21).
 
+use visa_sequencer::Program;
 use crate::attrs::{GUARDS, PROGRAM};
 use crate::clauses::{machine, word};
 use crate::loops::{Loops, Written};
@@ -23,6 +24,7 @@ use visa_numerics::{
 pub static OPS: &[&OpDecl] = &[&VECTOR];
 
 /// `hw.vector`.
+#[visa_ir::view(Vector)]
 pub static VECTOR: OpDecl = OpDecl {
     name: "hw.vector",
     summary: "applies one ALU to every element",
@@ -53,11 +55,11 @@ pub static VECTOR: OpDecl = OpDecl {
         ClauseDecl::optional("mode", ClauseKind::Word(&ARG_MODE_NAMES), "The arguments; if absent the stream, then the operands."),
         ClauseDecl::optional("constant", ClauseKind::Int, "Operand 0: a signed 32-bit integer."),
         ClauseDecl::optional("constant1", ClauseKind::Int, "Operand 1, of three arguments: a signed 32-bit integer."),
-        ClauseDecl::optional("when", ClauseKind::Body(&GUARDS), "Where it applies, by execution id, and with which operand."),
-        ClauseDecl::optional("write_back", ClauseKind::Body(&GUARDS), "Where results go to the register file, by execution id."),
-        ClauseDecl::optional("vrf", ClauseKind::Body(&PROGRAM), "Addresses in the vector register file, bytes."),
+        ClauseDecl::optional("when", ClauseKind::body::<Guards<i32>>(&GUARDS), "Where it applies, by execution id, and with which operand."),
+        ClauseDecl::optional("write_back", ClauseKind::body::<Guards<i32>>(&GUARDS), "Where results go to the register file, by execution id."),
+        ClauseDecl::optional("vrf", ClauseKind::body::<Program>(&PROGRAM), "Addresses in the vector register file, bytes."),
         ClauseDecl::optional("stash", ClauseKind::Flag, "The operand is what the stash holds."),
-        ClauseDecl::optional("vrf1", ClauseKind::Body(&PROGRAM), "The same of the second value."),
+        ClauseDecl::optional("vrf1", ClauseKind::body::<Program>(&PROGRAM), "The same of the second value."),
         ClauseDecl::optional("stash1", ClauseKind::Flag, "The second value is what the stash holds."),
     ],
     traits: &[Trait::Inside("hw.exec")],
@@ -88,7 +90,7 @@ enum Port {
     Stash,
 }
 
-struct Vector {
+struct VectorUnit {
     span: Span,
     name: &'static str,
     stage: VectorStage,
@@ -115,7 +117,7 @@ fn row(op: OpRef<'_>, stage: VectorStage) -> Result<&'static AluOp, Diagnostic> 
     })
 }
 
-fn read(op: OpRef<'_>) -> Result<Vector, Diagnostic> {
+fn read(op: OpRef<'_>) -> Result<VectorUnit, Diagnostic> {
     let stage = stage(op).ok_or_else(|| op.clause_error("C3", "stage", "no such stage"))?;
     let row = row(op, stage)?;
     let mode = mode(op, row)?;
@@ -150,7 +152,7 @@ fn read(op: OpRef<'_>) -> Result<Vector, Diagnostic> {
         };
         return Err(op.clause_error("C1", clause, message));
     }
-    Ok(Vector { span: op.span(), name: row.name, stage, mode, sources, ports, guards, write_back: write_back(op)? })
+    Ok(VectorUnit { span: op.span(), name: row.name, stage, mode, sources, ports, guards, write_back: write_back(op)? })
 }
 
 fn mode(op: OpRef<'_>, row: &AluOp) -> Result<&'static ArgMode, Diagnostic> {
@@ -283,7 +285,7 @@ fn delivered(port: &[[u8; 4]], at: usize) -> Bits {
     port.get(at).map_or(0, |word| Bits::from_le_bytes(*word))
 }
 
-impl Vector {
+impl VectorUnit {
     fn check_port(port: &Port, [vrf, stash]: [&'static str; 2], input: &Wire) -> Result<(), Mismatch> {
         match port {
             Port::Vrf(loops) if loops.program.packet != input.packet => {
@@ -459,7 +461,7 @@ impl Vector {
     }
 }
 
-impl Stage for Vector {
+impl Stage for VectorUnit {
     fn name(&self) -> &'static str {
         VECTOR.name
     }

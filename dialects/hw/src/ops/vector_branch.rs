@@ -1,5 +1,6 @@
 //! `hw.vector_branch`: gives every element of a stream its execution id (book 21).
 
+use visa_sequencer::Program;
 use super::vector::{register_file, way_bytes};
 use crate::attrs::{COMPARISONS, PROGRAM};
 use crate::clauses::word;
@@ -24,6 +25,7 @@ const GROUP: u8 = 1 << 3;
 pub static OPS: &[&OpDecl] = &[&VECTOR_BRANCH];
 
 /// `hw.vector_branch`.
+#[visa_ir::view(VectorBranch)]
 pub static VECTOR_BRANCH: OpDecl = OpDecl {
     name: "hw.vector_branch",
     summary: "gives every element its execution id",
@@ -43,8 +45,8 @@ pub static VECTOR_BRANCH: OpDecl = OpDecl {
     clauses: &[
         ClauseDecl::lead("mode", ClauseKind::Word(&["toggle", "valid_count", "comparison", "vrf"]), "Where ids come from."),
         ClauseDecl::optional("toggle", ClauseKind::Ints, "Elements between two steps, steps; and so on."),
-        ClauseDecl::optional("compare", ClauseKind::Body(&COMPARISONS), "What sets the bits, bit 0 first."),
-        ClauseDecl::optional("vrf", ClauseKind::Body(&PROGRAM), "Addresses in the vector register file, bytes."),
+        ClauseDecl::optional("compare", ClauseKind::body::<Comparisons<i32>>(&COMPARISONS), "What sets the bits, bit 0 first."),
+        ClauseDecl::optional("vrf", ClauseKind::body::<Program>(&PROGRAM), "Addresses in the vector register file, bytes."),
     ],
     traits: &[Trait::Inside("hw.exec")],
     verify: Some(|op, _| read(op).map(drop)),
@@ -61,12 +63,12 @@ enum Mode {
     Vrf(Loops),
 }
 
-struct VectorBranch {
+struct VectorBranchUnit {
     span: Span,
     mode: Mode,
 }
 
-fn read(op: OpRef<'_>) -> Result<VectorBranch, Diagnostic> {
+fn read(op: OpRef<'_>) -> Result<VectorBranchUnit, Diagnostic> {
     let word = word(op, "mode")?;
     for (clause, owner) in [("toggle", "toggle"), ("compare", "comparison"), ("vrf", "vrf")] {
         if op.attr(clause).is_some() != (*word == *owner) {
@@ -81,7 +83,7 @@ fn read(op: OpRef<'_>) -> Result<VectorBranch, Diagnostic> {
         "valid_count" => Mode::ValidCount,
         other => return Err(op.error("C1", format!("found branch mode `{other}`, expected one that this operation lists"))),
     };
-    Ok(VectorBranch { span: op.span(), mode })
+    Ok(VectorBranchUnit { span: op.span(), mode })
 }
 
 fn toggle(op: OpRef<'_>) -> Result<Vec<[u64; 2]>, Diagnostic> {
@@ -115,7 +117,7 @@ fn valid(counts: &[u8], elements: usize, lanes: usize) -> Vec<u8> {
     (0..elements).map(|at| u8::from(within(at))).collect()
 }
 
-impl VectorBranch {
+impl VectorBranchUnit {
     fn ids(&self, memory: &SliceMemory, stream: &Stream) -> Vec<u8> {
         let (elements, _) = stream.bytes.as_chunks::<4>();
         match &self.mode {
@@ -154,7 +156,7 @@ impl VectorBranch {
     }
 }
 
-impl Stage for VectorBranch {
+impl Stage for VectorBranchUnit {
     fn name(&self) -> &'static str {
         VECTOR_BRANCH.name
     }

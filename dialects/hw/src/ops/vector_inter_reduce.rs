@@ -17,6 +17,7 @@ use visa_numerics::{Bits, DType, REDUCE_NAMES, ReduceOp, VectorStage, reduce_op}
 pub static OPS: &[&OpDecl] = &[&VECTOR_INTER_REDUCE];
 
 /// `hw.vector_inter_reduce`.
+#[visa_ir::view(VectorInterReduce)]
 pub static VECTOR_INTER_REDUCE: OpDecl = OpDecl {
     name: "hw.vector_inter_reduce",
     summary: "reduces the streams of groups of slices to one",

@@ -17,6 +17,7 @@ use visa_numerics::VectorStage;
 pub static OPS: &[&OpDecl] = &[&VECTOR_LANES];
 
 /// `hw.vector_lanes`.
+#[visa_ir::view(VectorLanes)]
 pub static VECTOR_LANES: OpDecl = OpDecl {
     name: "hw.vector_lanes",
     summary: "changes between packets of 8 lanes and of 4",
@@ -101,18 +102,18 @@ impl How {
     }
 }
 
-struct VectorLanes {
+struct VectorLanesUnit {
     span: Span,
     how: How,
 }
 
-fn read(op: OpRef<'_>) -> Result<VectorLanes, Diagnostic> {
+fn read(op: OpRef<'_>) -> Result<VectorLanesUnit, Diagnostic> {
     let word = word(op, "how")?;
     let unknown = || op.error("C1", format!("found `{word}`, expected `split`, `trim`, `concat` or `pad`"));
-    Ok(VectorLanes { span: op.span(), how: how(&word).ok_or_else(unknown)? })
+    Ok(VectorLanesUnit { span: op.span(), how: how(&word).ok_or_else(unknown)? })
 }
 
-impl Stage for VectorLanes {
+impl Stage for VectorLanesUnit {
     fn name(&self) -> &'static str {
         VECTOR_LANES.name
     }

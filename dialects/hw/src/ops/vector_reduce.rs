@@ -1,5 +1,6 @@
 //! `hw.vector_reduce`: the reduction within a slice, in the Vector Engine (book 22).
 
+use visa_sequencer::Program;
 use super::accumulate::{inner, numbered};
 use super::vector::way_bytes;
 use crate::attrs::PROGRAM;
@@ -20,6 +21,7 @@ use visa_numerics::{Bits, DType, ReduceOp, SLICE_REDUCE_NAMES, VectorStage, redu
 pub static OPS: &[&OpDecl] = &[&VECTOR_REDUCE];
 
 /// `hw.vector_reduce`.
+#[visa_ir::view(VectorReduce)]
 pub static VECTOR_REDUCE: OpDecl = OpDecl {
     name: "hw.vector_reduce",
     summary: "reduces packets of 4 lanes over time, and the lanes too if asked",
@@ -39,7 +41,7 @@ pub static VECTOR_REDUCE: OpDecl = OpDecl {
     clauses: &[
         ClauseDecl::lead("op", ClauseKind::Word(&SLICE_REDUCE_NAMES), "What is computed of two elements."),
         ClauseDecl::required("lanes", ClauseKind::Word(&["tree", "apart"]), "Whether the lanes of a packet are reduced to one."),
-        ClauseDecl::required("slots", ClauseKind::Body(&PROGRAM), "The slot of each packet."),
+        ClauseDecl::required("slots", ClauseKind::body::<Program>(&PROGRAM), "The slot of each packet."),
     ],
     traits: &[Trait::Inside("hw.exec")],
     verify: Some(|op, _| read(op).map(drop)),
@@ -51,7 +53,7 @@ pub static VECTOR_REDUCE: OpDecl = OpDecl {
     ..OpDecl::BASE
 };
 
-struct VectorReduce {
+struct VectorReduceUnit {
     span: Span,
     name: &'static str,
     tree: bool,
@@ -62,7 +64,7 @@ struct VectorReduce {
     slots: Loops,
 }
 
-fn read(op: OpRef<'_>) -> Result<VectorReduce, Diagnostic> {
+fn read(op: OpRef<'_>) -> Result<VectorReduceUnit, Diagnostic> {
     let name = word(op, "op")?;
     let name = SLICE_REDUCE_NAMES.into_iter().find(|known| **known == *name);
     let name = name.ok_or_else(|| op.clause_error("C4", "op", "no such reduction"))?;
@@ -76,7 +78,7 @@ fn read(op: OpRef<'_>) -> Result<VectorReduce, Diagnostic> {
         return Err(written.error("C3", message));
     }
     let summed = written.program.steps().unwrap_or(1) / kept.max(1);
-    Ok(VectorReduce { span: op.span(), name, tree, kept, summed, slots: written.loops() })
+    Ok(VectorReduceUnit { span: op.span(), name, tree, kept, summed, slots: written.loops() })
 }
 
 /// The valid count of each of `packets` packets of `lanes` lanes; all lanes where nothing counts them.
@@ -85,7 +87,7 @@ fn valid_counts(stream: &Stream, lanes: usize) -> impl Iterator<Item = usize> + 
     (0..stream.bytes.len() / (4 * lanes)).map(move |at| counts.get(at).map_or(lanes, |&count| usize::from(count)))
 }
 
-impl VectorReduce {
+impl VectorReduceUnit {
     fn row(&self, dtype: DType) -> Option<&'static ReduceOp> {
         reduce_op(self.name, dtype).filter(|row| row.within_slice)
     }
@@ -141,7 +143,7 @@ impl VectorReduce {
     }
 }
 
-impl Stage for VectorReduce {
+impl Stage for VectorReduceUnit {
     fn name(&self) -> &'static str {
         VECTOR_REDUCE.name
     }

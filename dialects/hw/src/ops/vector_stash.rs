@@ -9,6 +9,7 @@ use visa_machine::Machine;
 pub static OPS: &[&OpDecl] = &[&VECTOR_STASH];
 
 /// `hw.vector_stash`.
+#[visa_ir::view(VectorStash)]
 pub static VECTOR_STASH: OpDecl = OpDecl {
     name: "hw.vector_stash",
     summary: "keeps a copy of the stream",
@@ -17,15 +18,15 @@ pub static VECTOR_STASH: OpDecl = OpDecl {
     constraints: &[("C1", "the stash is written once a pass (book 21)")],
     traits: &[Trait::Inside("hw.exec")],
     example: "hw.vector_stash",
-    interfaces: &[Interface(&Build(|op| Ok(Box::new(VectorStash { span: op.span() }))))],
+    interfaces: &[Interface(&Build(|op| Ok(Box::new(VectorStashUnit { span: op.span() }))))],
     ..OpDecl::BASE
 };
 
-struct VectorStash {
+struct VectorStashUnit {
     span: Span,
 }
 
-impl Stage for VectorStash {
+impl Stage for VectorStashUnit {
     fn name(&self) -> &'static str {
         VECTOR_STASH.name
     }

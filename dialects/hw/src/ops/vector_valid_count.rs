@@ -18,6 +18,7 @@ use visa_numerics::VectorStage;
 pub static OPS: &[&OpDecl] = &[&VECTOR_VALID_COUNT];
 
 /// `hw.vector_valid_count`.
+#[visa_ir::view(VectorValidCount)]
 pub static VECTOR_VALID_COUNT: OpDecl = OpDecl {
     name: "hw.vector_valid_count",
     summary: "says how many leading elements of each packet are valid",
@@ -33,9 +34,9 @@ pub static VECTOR_VALID_COUNT: OpDecl = OpDecl {
         ("C5", "`mask` has no bit that no slice number of a cluster has"),
     ],
     clauses: &[
-        ClauseDecl::required("counters", ClauseKind::Body(&COUNTERS), "The counters, outermost first."),
+        ClauseDecl::required("counters", ClauseKind::body::<Counters>(&COUNTERS), "The counters, outermost first."),
         ClauseDecl::optional("packet", ClauseKind::Int, "Valid elements along the packet dimension."),
-        ClauseDecl::optional("gates", ClauseKind::Body(&GATES), "The gates, from `g0` on."),
+        ClauseDecl::optional("gates", ClauseKind::body::<Gates>(&GATES), "The gates, from `g0` on."),
     ],
     traits: &[Trait::Inside("hw.exec")],
     verify: Some(|op, _| read(op).map(drop)),
@@ -47,12 +48,12 @@ pub static VECTOR_VALID_COUNT: OpDecl = OpDecl {
     ..OpDecl::BASE
 };
 
-struct VectorValidCount {
+struct VectorValidCountUnit {
     span: Span,
     generator: ValidCount,
 }
 
-fn read(op: OpRef<'_>) -> Result<VectorValidCount, Diagnostic> {
+fn read(op: OpRef<'_>) -> Result<VectorValidCountUnit, Diagnostic> {
     let gates = op.body::<Gates>("gates").map_or_else(Gates::default, |gates| (*gates).clone());
     let counters = (*body::<Counters>(op, "counters")?).clone();
     let packet = op.int("packet").map(|packet| u64::try_from(packet).unwrap_or(0));
@@ -61,7 +62,7 @@ fn read(op: OpRef<'_>) -> Result<VectorValidCount, Diagnostic> {
     check_counters(op, &generator, &machine)?;
     check_packet(op, &generator, packet.is_some(), &machine)?;
     check_gates(op, &generator.gates, &machine)?;
-    Ok(VectorValidCount { span: op.span(), generator })
+    Ok(VectorValidCountUnit { span: op.span(), generator })
 }
 
 /// C2 and C3.
@@ -115,7 +116,7 @@ fn check_gates(op: OpRef<'_>, gates: &Gates, machine: &Machine) -> Result<(), Di
     }
 }
 
-impl Stage for VectorValidCount {
+impl Stage for VectorValidCountUnit {
     fn name(&self) -> &'static str {
         VECTOR_VALID_COUNT.name
     }

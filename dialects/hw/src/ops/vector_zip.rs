@@ -17,6 +17,7 @@ use visa_numerics::{
 pub static OPS: &[&OpDecl] = &[&VECTOR_ZIP];
 
 /// `hw.vector_zip`.
+#[visa_ir::view(VectorZip)]
 pub static VECTOR_ZIP: OpDecl = OpDecl {
     name: "hw.vector_zip",
     summary: "applies one ALU to the elements of two groups, which become one",
@@ -43,7 +44,7 @@ pub static VECTOR_ZIP: OpDecl = OpDecl {
     ..OpDecl::BASE
 };
 
-struct VectorZip {
+struct VectorZipUnit {
     span: Span,
     name: &'static str,
     stage: VectorStage,
@@ -52,7 +53,7 @@ struct VectorZip {
     apart: usize,
 }
 
-fn read(op: OpRef<'_>) -> Result<VectorZip, Diagnostic> {
+fn read(op: OpRef<'_>) -> Result<VectorZipUnit, Diagnostic> {
     let stage = alu_stage(&word(op, "stage")?).ok_or_else(|| op.clause_error("C1", "stage", "no such stage"))?;
     let name = word(op, "op")?;
     let row = alu_ops().find(|row| row.stage == stage && *row.name == *name && row.apply.arity() == 2);
@@ -66,10 +67,10 @@ fn read(op: OpRef<'_>) -> Result<VectorZip, Diagnostic> {
             .ok_or_else(|| op.clause_error("C2", "mode", format!("`{name}` has not two arguments")))?,
     };
     let apart = one_of(op, "C3", "apart", &[1, 2])? as usize;
-    Ok(VectorZip { span: op.span(), name: row.name, stage, mode, apart })
+    Ok(VectorZipUnit { span: op.span(), name: row.name, stage, mode, apart })
 }
 
-impl VectorZip {
+impl VectorZipUnit {
     /// Of each two blocks of `size` items, what `both` makes of the first and the second, item by item.
     fn merge<T: Copy>(items: &[T], size: usize, both: impl Fn(T, T) -> T) -> Vec<T> {
         let pairs = items.chunks_exact(size.max(1) * 2).map(|pair| pair.split_at(size));
@@ -89,7 +90,7 @@ impl VectorZip {
     }
 }
 
-impl Stage for VectorZip {
+impl Stage for VectorZipUnit {
     fn name(&self) -> &'static str {
         VECTOR_ZIP.name
     }

@@ -10,6 +10,7 @@ use visa_ir::module::OpRef;
 use visa_ir::verify::VerifyCx;
 
 /// `tm.axes`.
+#[visa_ir::view(AxesOp)]
 pub static AXES: OpDecl = OpDecl {
     name: "tm.axes",
     summary: "Declares axes and their sizes.",
@@ -17,7 +18,7 @@ pub static AXES: OpDecl = OpDecl {
           `B' = B - A`, has the size of `B`; its coordinate b together with that of `A` means `B = (b + A) mod |B|`, \
           also where b is 0: a tensor whose type names `B'` is written in it, in place of `B`.",
     constraints: &[("C1", "an axis is declared once; a skewed axis is the difference of two different axes declared before it")],
-    clauses: &[ClauseDecl::lead("sizes", ClauseKind::Body(&SIZES), "the axes, each with its size in indices")],
+    clauses: &[ClauseDecl::lead("sizes", ClauseKind::body::<AxisSizes>(&SIZES), "the axes, each with its size in indices")],
     traits: &[Trait::TopLevel],
     verify: Some(verify_axes),
     example: "tm.axes [I = 256, J = 2048]",
@@ -25,6 +26,7 @@ pub static AXES: OpDecl = OpDecl {
 };
 
 /// `tm.alias`.
+#[visa_ir::view(Alias)]
 pub static ALIAS: OpDecl = OpDecl {
     name: "tm.alias",
     summary: "Names a mapping.",
@@ -33,7 +35,7 @@ pub static ALIAS: OpDecl = OpDecl {
     constraints: &[("C1", "the name is an axis name that no axis and no alias has, and the mapping's axes are declared above")],
     clauses: &[
         ClauseDecl::lead("name", ClauseKind::Symbol, "the alias"),
-        ClauseDecl::required("map", ClauseKind::Body(&MAP), "the mapping it stands for"),
+        ClauseDecl::required("map", ClauseKind::body::<Expr>(&MAP), "the mapping it stands for"),
     ],
     traits: &[Trait::TopLevel],
     verify: Some(verify_alias),
@@ -42,6 +44,7 @@ pub static ALIAS: OpDecl = OpDecl {
 };
 
 /// `tm.func`.
+#[visa_ir::view(Func)]
 pub static FUNC: OpDecl = OpDecl {
     name: "tm.func",
     summary: "A kernel: a function on tensors in host memory or HBM.",
@@ -68,6 +71,7 @@ pub static FUNC: OpDecl = OpDecl {
 };
 
 /// `tm.return`.
+#[visa_ir::view(Return)]
 pub static RETURN: OpDecl = OpDecl {
     name: "tm.return",
     summary: "Ends a kernel and names its results.",

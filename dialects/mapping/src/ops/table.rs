@@ -8,6 +8,7 @@ use visa_ir::module::OpRef;
 use visa_numerics::{DType, LookupTable, TABLE_INDEX_BITS, from_number};
 
 /// `tm.table`.
+#[visa_ir::view(Table)]
 pub static TABLE: OpDecl = OpDecl {
     name: "tm.table",
     summary: "A lookup table for fetches.",
@@ -21,9 +22,9 @@ pub static TABLE: OpDecl = OpDecl {
     ],
     clauses: &[
         ClauseDecl::lead("name", ClauseKind::Symbol, "the table"),
-        ClauseDecl::required("from", ClauseKind::Body(&DTYPE), "format of the elements that are looked up"),
-        ClauseDecl::required("to", ClauseKind::Body(&DTYPE), "format of the values"),
-        ClauseDecl::required("values", ClauseKind::Body(&NUMBERS), "what each pattern stands for, from index 0 on"),
+        ClauseDecl::required("from", ClauseKind::body::<DType>(&DTYPE), "format of the elements that are looked up"),
+        ClauseDecl::required("to", ClauseKind::body::<DType>(&DTYPE), "format of the values"),
+        ClauseDecl::required("values", ClauseKind::body::<Numbers>(&NUMBERS), "what each pattern stands for, from index 0 on"),
     ],
     traits: &[Trait::TopLevel],
     verify: Some(|op, _| read(op).map(drop)),

@@ -10,9 +10,8 @@ use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
 
-const MAPPING: ClauseKind = ClauseKind::Body(&MAP);
-
 /// `tm.to_hbm`.
+#[visa_ir::view(ToHbm)]
 pub static TO_HBM: OpDecl = OpDecl {
     name: "tm.to_hbm",
     summary: "Moves a tensor to HBM.",
@@ -26,8 +25,8 @@ pub static TO_HBM: OpDecl = OpDecl {
     operands: &[OperandDecl::one("source", &["tm.host", "tm.dm"])],
     clauses: &[
         ClauseDecl::required("at", ClauseKind::Int, "HBM address, in bytes").open_address(),
-        ClauseDecl::optional("chip", MAPPING, "which part each chip holds; the identity if absent"),
-        ClauseDecl::required("element", MAPPING, "the layout in a chip's HBM, in elements"),
+        ClauseDecl::optional("chip", ClauseKind::body::<Expr>(&MAP), "which part each chip holds; the identity if absent"),
+        ClauseDecl::required("element", ClauseKind::body::<Expr>(&MAP), "the layout in a chip's HBM, in elements"),
     ],
     results: &["tensor"],
     infer: Some(infer_hbm),
@@ -37,6 +36,7 @@ pub static TO_HBM: OpDecl = OpDecl {
 };
 
 /// `tm.to_dm`.
+#[visa_ir::view(ToDm)]
 pub static TO_DM: OpDecl = OpDecl {
     name: "tm.to_dm",
     summary: "Moves a tensor from HBM to data memory.",
@@ -54,9 +54,9 @@ pub static TO_DM: OpDecl = OpDecl {
     operands: &[OperandDecl::one("source", &["tm.hbm"])],
     clauses: &[
         ClauseDecl::required("at", ClauseKind::Int, "address in every slice, in bytes").open_address(),
-        ClauseDecl::required("cluster", MAPPING, "which part each cluster holds").open(),
-        ClauseDecl::required("slice", MAPPING, "which part each slice holds").open(),
-        ClauseDecl::required("element", MAPPING, "the layout within a slice, in elements").open(),
+        ClauseDecl::required("cluster", ClauseKind::body::<Expr>(&MAP), "which part each cluster holds").open(),
+        ClauseDecl::required("slice", ClauseKind::body::<Expr>(&MAP), "which part each slice holds").open(),
+        ClauseDecl::required("element", ClauseKind::body::<Expr>(&MAP), "the layout within a slice, in elements").open(),
     ],
     results: &["tensor"],
     infer: Some(infer_dm),
@@ -66,13 +66,14 @@ pub static TO_DM: OpDecl = OpDecl {
 };
 
 /// `tm.to_host`.
+#[visa_ir::view(ToHost)]
 pub static TO_HOST: OpDecl = OpDecl {
     name: "tm.to_host",
     summary: "Moves a tensor from HBM to host memory.",
     doc: "By PCIe DMA (book 10).",
     constraints: &[("C1", "the source holds every element of the result (book 07)")],
     operands: &[OperandDecl::one("source", &["tm.hbm"])],
-    clauses: &[ClauseDecl::required("element", MAPPING, "the layout in host memory, in elements")],
+    clauses: &[ClauseDecl::required("element", ClauseKind::body::<Expr>(&MAP), "the layout in host memory, in elements")],
     results: &["tensor"],
     infer: Some(infer_host),
     verify: Some(verify_host),

@@ -18,7 +18,8 @@ use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
 
 /// What all views have in common.
-const VIEW: OpDecl = OpDecl {
+#[visa_ir::view(ViewOp)]
+pub const VIEW: OpDecl = OpDecl {
     operands: &[OperandDecl::one("source", &["tm.hbm", "tm.dm"])],
     clauses: &[ELEMENT],
     results: &["view"],
@@ -31,6 +32,7 @@ const VIEW: OpDecl = OpDecl {
 const CHIPS: &str = "chip, cluster and slice mappings are those of the source";
 
 /// `tm.slice`.
+#[visa_ir::view(Slice: ViewOp)]
 pub static SLICE: OpDecl = OpDecl {
     name: "tm.slice",
     summary: "A part of a tensor, under its own indices.",
@@ -48,6 +50,7 @@ pub static SLICE: OpDecl = OpDecl {
 };
 
 /// `tm.tile`.
+#[visa_ir::view(Tile: ViewOp)]
 pub static TILE: OpDecl = OpDecl {
     name: "tm.tile",
     summary: "A tile of a tensor, its indices counted from the tile's first.",
@@ -61,7 +64,7 @@ pub static TILE: OpDecl = OpDecl {
         ("C4", "a view of 4-bit elements, of which two share a byte, starts at a whole byte"),
     ],
     clauses: &[
-        ClauseDecl::required("along", ClauseKind::Body(&MAP), "the dimension that is cut into tiles"),
+        ClauseDecl::required("along", ClauseKind::body::<Expr>(&MAP), "the dimension that is cut into tiles"),
         ClauseDecl::required("size", ClauseKind::Int, "positions of `along` in a tile"),
         ClauseDecl::required("index", ClauseKind::Int, "the first position of `along` in this tile"),
         ELEMENT,
@@ -72,6 +75,7 @@ pub static TILE: OpDecl = OpDecl {
 };
 
 /// `tm.pad`.
+#[visa_ir::view(Pad: ViewOp)]
 pub static PAD: OpDecl = OpDecl {
     name: "tm.pad",
     summary: "A tensor with more padding behind it.",
@@ -88,6 +92,7 @@ pub static PAD: OpDecl = OpDecl {
 };
 
 /// `tm.unpad`.
+#[visa_ir::view(Unpad: ViewOp)]
 pub static UNPAD: OpDecl = OpDecl {
     name: "tm.unpad",
     summary: "A tensor without the padding behind it.",
@@ -103,6 +108,7 @@ pub static UNPAD: OpDecl = OpDecl {
 };
 
 /// `tm.reshape`.
+#[visa_ir::view(Reshape: ViewOp)]
 pub static RESHAPE: OpDecl = OpDecl {
     name: "tm.reshape",
     summary: "The same positions under other axes.",
@@ -120,6 +126,7 @@ pub static RESHAPE: OpDecl = OpDecl {
 };
 
 /// `tm.window`.
+#[visa_ir::view(Window: ViewOp)]
 pub static WINDOW: OpDecl = OpDecl {
     name: "tm.window",
     summary: "The same positions as windows that overlap.",
@@ -139,6 +146,7 @@ pub static WINDOW: OpDecl = OpDecl {
 };
 
 /// `tm.transpose`.
+#[visa_ir::view(Transpose: ViewOp)]
 pub static TRANSPOSE: OpDecl = OpDecl {
     name: "tm.transpose",
     summary: "A tensor whose axes exchange their names.",
@@ -149,8 +157,8 @@ pub static TRANSPOSE: OpDecl = OpDecl {
         ("C2", "the mappings use no alias: it stands for its own axes"),
     ],
     clauses: &[
-        ClauseDecl::required("axes", ClauseKind::Body(&MAP), "the axes that are renamed"),
-        ClauseDecl::required("to", ClauseKind::Body(&MAP), "their names in the view, in the same order"),
+        ClauseDecl::required("axes", ClauseKind::body::<Expr>(&MAP), "the axes that are renamed"),
+        ClauseDecl::required("to", ClauseKind::body::<Expr>(&MAP), "their names in the view, in the same order"),
     ],
     infer: Some(infer_transpose),
     interfaces: &[Interface(&ViewKind::Transpose)],

@@ -1,25 +1,30 @@
 //! `seq.fetch`, `seq.align`, `seq.vector`, `seq.vector_branch`, `seq.commit`: the engines that a sequencer drives.
 
+use visa_numerics::DType;
+use visa_numerics::Guards;
+use visa_numerics::LookupTable;
+use crate::Mask;
+use crate::Program;
 use crate::dialect::{DTYPE, GUARDS, MASK, PROGRAM, TABLE};
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
 use visa_numerics::{ALU_STAGES, ARG_MODE_NAMES};
 
-const LOOPS: ClauseKind = ClauseKind::Body(&PROGRAM);
-const REGION: ClauseKind = ClauseKind::Word(&["full", "first", "second"]);
+const REGION: &[&str] = &["full", "first", "second"];
 
 /// `seq.fetch`.
+#[visa_ir::view(Fetch)]
 pub static FETCH: OpDecl = OpDecl {
     name: "seq.fetch",
     summary: "Reads data memory in nested loops.",
     doc: "The loops cover time and packet; the packet is what the fetch delivers at once (book 07, 08).",
     clauses: &[
-        ClauseDecl::lead("dtype", ClauseKind::Body(&DTYPE), "format in data memory"),
-        ClauseDecl::optional("mask", ClauseKind::Body(&MASK), "elements that are masked; its entries stay apart from the others"),
-        ClauseDecl::optional("table", ClauseKind::Body(&TABLE), "what each element is looked up in, as `hw.fetch` has it"),
-        ClauseDecl::optional("to", ClauseKind::Body(&DTYPE), "format to convert to"),
+        ClauseDecl::lead("dtype", ClauseKind::body::<DType>(&DTYPE), "format in data memory"),
+        ClauseDecl::optional("mask", ClauseKind::body::<Mask>(&MASK), "elements that are masked; its entries stay apart from the others"),
+        ClauseDecl::optional("table", ClauseKind::body::<LookupTable>(&TABLE), "what each element is looked up in, as `hw.fetch` has it"),
+        ClauseDecl::optional("to", ClauseKind::body::<DType>(&DTYPE), "format to convert to"),
         ClauseDecl::optional("zero", ClauseKind::Ints, "zero points, as `hw.fetch` has them"),
-        ClauseDecl::required("loops", LOOPS, "addresses in elements"),
-        ClauseDecl::optional("starts", LOOPS, "how many elements behind the base each slice starts, as `hw.fetch` has it"),
+        ClauseDecl::required("loops", ClauseKind::body::<Program>(&PROGRAM), "addresses in elements"),
+        ClauseDecl::optional("starts", ClauseKind::body::<Program>(&PROGRAM), "how many elements behind the base each slice starts, as `hw.fetch` has it"),
     ],
     traits: &[Trait::Inside("hw.exec")],
     example: "seq.fetch bf16, loops [64 : 32, 32 : 1] : 32",
@@ -27,19 +32,20 @@ pub static FETCH: OpDecl = OpDecl {
 };
 
 /// `seq.align`.
+#[visa_ir::view(Align)]
 pub static ALIGN: OpDecl = OpDecl {
     name: "seq.align",
     summary: "Reads the tensor register file in nested loops, beside the stream.",
     doc: "The packet is what is read contiguously a cycle (`reg_read_size`, book 18).",
     clauses: &[
-        ClauseDecl::lead("dtype", ClauseKind::Body(&DTYPE), "format of both operands"),
-        ClauseDecl::required("region", REGION, "which part of the register file"),
+        ClauseDecl::lead("dtype", ClauseKind::body::<DType>(&DTYPE), "format of both operands"),
+        ClauseDecl::required("region", ClauseKind::Word(REGION), "which part of the register file"),
         ClauseDecl::required("flits", ClauseKind::Int, "flits collected into a packet"),
         ClauseDecl::optional("shifts", ClauseKind::Int, "packets that are made of the flits besides the first (shift-reuse)"),
         ClauseDecl::optional("distance", ClauseKind::Int, "elements from one of them to the next"),
         ClauseDecl::required("repeat", ClauseKind::Int, "how often each packet is repeated"),
         ClauseDecl::required("rows", ClauseKind::Int, "rows that compute"),
-        ClauseDecl::required("loops", LOOPS, "addresses within a row, in elements"),
+        ClauseDecl::required("loops", ClauseKind::body::<Program>(&PROGRAM), "addresses within a row, in elements"),
     ],
     traits: &[Trait::Inside("hw.exec")],
     example: "seq.align bf16, region full, flits 2, repeat 1, rows 1, loops [64 : 32, 32 : 1] : 32",
@@ -47,6 +53,7 @@ pub static ALIGN: OpDecl = OpDecl {
 };
 
 /// `seq.vector`.
+#[visa_ir::view(Vector)]
 pub static VECTOR: OpDecl = OpDecl {
     name: "seq.vector",
     summary: "An elementwise operation of which an operand is read from the vector register file in nested loops.",
@@ -57,10 +64,10 @@ pub static VECTOR: OpDecl = OpDecl {
         ClauseDecl::optional("mode", ClauseKind::Word(&ARG_MODE_NAMES), "the arguments, as `hw.vector` has it"),
         ClauseDecl::optional("constant", ClauseKind::Int, "operand 0, as `hw.vector` has it"),
         ClauseDecl::optional("constant1", ClauseKind::Int, "operand 1, as `hw.vector` has it"),
-        ClauseDecl::optional("when", ClauseKind::Body(&GUARDS), "where it applies, as `hw.vector` has it"),
-        ClauseDecl::optional("write_back", ClauseKind::Body(&GUARDS), "where the result goes to the register file, as `hw.vector` has it"),
-        ClauseDecl::optional("loops", LOOPS, "the first value: addresses in elements of 32 bits"),
-        ClauseDecl::optional("loops1", LOOPS, "the second value: addresses in elements of 32 bits"),
+        ClauseDecl::optional("when", ClauseKind::body::<Guards<i32>>(&GUARDS), "where it applies, as `hw.vector` has it"),
+        ClauseDecl::optional("write_back", ClauseKind::body::<Guards<i32>>(&GUARDS), "where the result goes to the register file, as `hw.vector` has it"),
+        ClauseDecl::optional("loops", ClauseKind::body::<Program>(&PROGRAM), "the first value: addresses in elements of 32 bits"),
+        ClauseDecl::optional("loops1", ClauseKind::body::<Program>(&PROGRAM), "the second value: addresses in elements of 32 bits"),
         ClauseDecl::optional("stash", ClauseKind::Flag, "the first value is what the stash holds"),
         ClauseDecl::optional("stash1", ClauseKind::Flag, "the second value is what the stash holds"),
     ],
@@ -70,24 +77,26 @@ pub static VECTOR: OpDecl = OpDecl {
 };
 
 /// `seq.vector_branch`.
+#[visa_ir::view(VectorBranch)]
 pub static VECTOR_BRANCH: OpDecl = OpDecl {
     name: "seq.vector_branch",
     summary: "Reads the execution ids of the stream from the vector register file in nested loops.",
     doc: "The packet is the elements of the stream's packet (book 21).",
-    clauses: &[ClauseDecl::required("loops", LOOPS, "addresses in elements of 32 bits")],
+    clauses: &[ClauseDecl::required("loops", ClauseKind::body::<Program>(&PROGRAM), "addresses in elements of 32 bits")],
     traits: &[Trait::Inside("hw.exec")],
     example: "seq.vector_branch loops [8 : 1] : 8",
     ..OpDecl::BASE
 };
 
 /// `seq.commit`.
+#[visa_ir::view(Commit)]
 pub static COMMIT: OpDecl = OpDecl {
     name: "seq.commit",
     summary: "Writes data memory in nested loops.",
     doc: "The packet is what is kept of each flit (book 09).",
     clauses: &[
-        ClauseDecl::lead("dtype", ClauseKind::Body(&DTYPE), "format of the stream"),
-        ClauseDecl::required("loops", LOOPS, "addresses in elements"),
+        ClauseDecl::lead("dtype", ClauseKind::body::<DType>(&DTYPE), "format of the stream"),
+        ClauseDecl::required("loops", ClauseKind::body::<Program>(&PROGRAM), "addresses in elements"),
         ClauseDecl::optional("slices", ClauseKind::Ints, "slices that are written, as `hw.commit` has them"),
     ],
     traits: &[Trait::Inside("hw.exec")],

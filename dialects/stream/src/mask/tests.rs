@@ -46,7 +46,7 @@ impl Case {
     fn plan_in(&self, unit: &str) -> Result<(Plan, Option<Mask>), Refused> {
         let source = tensor(&BEGIN, unit, "[1]", &self.element);
         let result = tensor(&FETCH, unit, &self.time, &self.packet);
-        Fetch::new(&source, &result, result.dim(Dim::Time), &|_| false, &self.axes, &Machine::rngd()).plan()
+        Reading::new(&source, &result, result.dim(Dim::Time), &|_| false, &self.axes, &Machine::rngd()).plan()
     }
 
     fn code(&self) -> &'static str {

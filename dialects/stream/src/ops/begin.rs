@@ -9,6 +9,7 @@ use visa_ir::module::{OpRef, TypeId};
 use visa_mapping::{Dim, Expr, Unit};
 
 /// `stream.begin`.
+#[visa_ir::view(Begin)]
 pub static DECL: OpDecl = OpDecl {
     name: "stream.begin",
     summary: "Starts a pipeline of the main or the sub context on a tensor in data memory.",

@@ -13,6 +13,7 @@ use visa_mapping::facts::{Introduces, check_mappings};
 use visa_mapping::{Axes, Dim, Expr, Pace, Tensor, Unit, normalize, operand};
 
 /// `stream.begin_interleaved`.
+#[visa_ir::view(BeginInterleaved)]
 pub static DECL: OpDecl = OpDecl {
     name: "stream.begin_interleaved",
     summary: "Starts a pipeline of the main context on two tensors of the same mappings, which take turns.",
@@ -27,7 +28,7 @@ pub static DECL: OpDecl = OpDecl {
     operands: &[OperandDecl::variadic("tensors", &["tm.dm"])],
     clauses: &[
         ClauseDecl::lead("context", ClauseKind::Word(&["main", "sub"]), "which context runs the pipeline: main"),
-        ClauseDecl::required("axis", ClauseKind::Body(&MAP), "the axis that says which of the tensors, as `[I]`"),
+        ClauseDecl::required("axis", ClauseKind::body::<Expr>(&MAP), "the axis that says which of the tensors, as `[I]`"),
     ],
     results: &["stream"],
     infer: Some(infer),

@@ -1,5 +1,6 @@
 //! `stream.cast`: the cast engine narrows elements (book 26).
 
+use visa_mapping::Expr;
 use crate::CAST;
 use crate::chain::{axes, check_same, input, main_only, next};
 use crate::meaning::Meaning;
@@ -13,6 +14,7 @@ use visa_mapping::{Dim, PadKind, Tensor};
 use visa_numerics::{CAST_ENGINE, DType, cast_targets, engine_cast};
 
 /// `stream.cast`.
+#[visa_ir::view(Cast)]
 pub static DECL: OpDecl = OpDecl {
     name: "stream.cast",
     summary: "Converts each element to a narrower format and pads the flit back to 32 bytes.",
@@ -24,8 +26,8 @@ pub static DECL: OpDecl = OpDecl {
     ],
     operands: &[OperandDecl::one("stream", &["stream.collect", "stream.accumulate", "stream.final"])],
     clauses: &[
-        ClauseDecl::lead("dtype", ClauseKind::Body(&DTYPE), "the new format"),
-        ClauseDecl::required("packet", ClauseKind::Body(&MAP), "what each element of the flit holds").open(),
+        ClauseDecl::lead("dtype", ClauseKind::body::<DType>(&DTYPE), "the new format"),
+        ClauseDecl::required("packet", ClauseKind::body::<Expr>(&MAP), "what each element of the flit holds").open(),
     ],
     results: &["stream"],
     infer: Some(infer),

@@ -12,6 +12,7 @@ use visa_mapping::facts::{check_mappings, machine};
 use visa_mapping::{Dim, Expr, PadKind, Tensor};
 
 /// `stream.collect`.
+#[visa_ir::view(Collect)]
 pub static DECL: OpDecl = OpDecl {
     name: "stream.collect",
     summary: "Pads each packet to whole flits of 32 bytes and delivers one flit a time step.",
@@ -22,8 +23,8 @@ pub static DECL: OpDecl = OpDecl {
     ],
     operands: &[OperandDecl::one("stream", &["stream.fetch", "stream.switch"])],
     clauses: &[
-        ClauseDecl::required("time", ClauseKind::Body(&MAP), "what each time step holds").open(),
-        ClauseDecl::required("packet", ClauseKind::Body(&MAP), "what each element of a flit holds").open(),
+        ClauseDecl::required("time", ClauseKind::body::<Expr>(&MAP), "what each time step holds").open(),
+        ClauseDecl::required("packet", ClauseKind::body::<Expr>(&MAP), "what each element of a flit holds").open(),
     ],
     results: &["stream"],
     infer: Some(infer),

@@ -14,6 +14,7 @@ use visa_mapping::ops::transfer::check_dimension;
 use visa_mapping::{Axes, DM, Dim, Expr, Index, Tensor, describe, first_missing};
 
 /// `stream.commit`.
+#[visa_ir::view(Commit)]
 pub static DECL: OpDecl = OpDecl {
     name: "stream.commit",
     summary: "Ends a pipeline: writes each slice's elements to data memory.",
@@ -31,8 +32,8 @@ pub static DECL: OpDecl = OpDecl {
     operands: &[OperandDecl::one("stream", &["stream.collect", "stream.accumulate", "stream.final", "stream.cast", "stream.transpose"])],
     clauses: &[
         ClauseDecl::required("at", ClauseKind::Int, "address in every slice, in bytes").open_address(),
-        ClauseDecl::optional("slice", ClauseKind::Body(&MAP), "what the slices that are written hold: a part of the stream's"),
-        ClauseDecl::required("element", ClauseKind::Body(&MAP), "the layout within a slice, in elements").open(),
+        ClauseDecl::optional("slice", ClauseKind::body::<Expr>(&MAP), "what the slices that are written hold: a part of the stream's"),
+        ClauseDecl::required("element", ClauseKind::body::<Expr>(&MAP), "the layout within a slice, in elements").open(),
     ],
     results: &["tensor"],
     infer: Some(infer),

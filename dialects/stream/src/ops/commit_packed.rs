@@ -16,6 +16,7 @@ use crate::FILTERED;
 use crate::ops::vector_filter;
 
 /// `stream.commit_packed`.
+#[visa_ir::view(CommitPacked)]
 pub static DECL: OpDecl = OpDecl {
     name: "stream.commit_packed",
     summary: "Ends a pipeline: writes the elements of each flit that counts or a filter keep, one behind the other.",
@@ -34,7 +35,7 @@ pub static DECL: OpDecl = OpDecl {
     operands: &[OperandDecl::one("stream", &["stream.collect", "stream.filtered"]), OperandDecl::optional("counts", &["tm.dm"])],
     clauses: &[
         ClauseDecl::required("at", ClauseKind::Int, "address in every slice, in bytes").open_address(),
-        ClauseDecl::required("element", ClauseKind::Body(&MAP), "the axis that numbers what is kept, as `[P]`"),
+        ClauseDecl::required("element", ClauseKind::body::<Expr>(&MAP), "the axis that numbers what is kept, as `[P]`"),
     ],
     results: &["tensor"],
     infer: Some(infer),

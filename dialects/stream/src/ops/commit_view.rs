@@ -16,6 +16,7 @@ use visa_mapping::view::{self, InPlace, part_start};
 use visa_mapping::{Axes, DM, Dim, Expr, Index, Tensor, describe, first_missing, make, operand};
 
 /// `stream.commit_view`.
+#[visa_ir::view(CommitView)]
 pub static DECL: OpDecl = OpDecl {
     name: "stream.commit_view",
     summary: "Ends a pipeline: overwrites a part of a tensor in data memory.",
@@ -36,8 +37,8 @@ pub static DECL: OpDecl = OpDecl {
         OperandDecl::one("tensor", &["tm.dm"]),
     ],
     clauses: &[
-        ClauseDecl::optional("slice", ClauseKind::Body(&MAP), "what the slices that are written hold: a part of the stream's"),
-        ClauseDecl::required("element", ClauseKind::Body(&MAP), "the part's layout within a slice, in elements"),
+        ClauseDecl::optional("slice", ClauseKind::body::<Expr>(&MAP), "what the slices that are written hold: a part of the stream's"),
+        ClauseDecl::required("element", ClauseKind::body::<Expr>(&MAP), "the part's layout within a slice, in elements"),
     ],
     results: &["tensor"],
     infer: Some(infer),

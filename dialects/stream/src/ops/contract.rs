@@ -21,9 +21,8 @@ use visa_mapping::{
 };
 use visa_numerics::DType;
 
-const MAPPING: ClauseKind = ClauseKind::Body(&MAP);
-
 /// `stream.align`.
+#[visa_ir::view(Align)]
 pub static ALIGN_DECL: OpDecl = OpDecl {
     name: "stream.align",
     summary: "Pairs the stream with a tensor in the register file.",
@@ -44,8 +43,8 @@ pub static ALIGN_DECL: OpDecl = OpDecl {
     ],
     operands: &[OperandDecl::one("stream", &["stream.collect"]), OperandDecl::one("weights", &["tm.trf"])],
     clauses: &[
-        ClauseDecl::required("time", MAPPING, "what each time step of the computation holds").open(),
-        ClauseDecl::required("packet", MAPPING, "what each element of the 64-byte packet holds").open(),
+        ClauseDecl::required("time", ClauseKind::body::<Expr>(&MAP), "what each time step of the computation holds").open(),
+        ClauseDecl::required("packet", ClauseKind::body::<Expr>(&MAP), "what each element of the 64-byte packet holds").open(),
     ],
     results: &["pair"],
     infer: Some(infer_align),
@@ -55,6 +54,7 @@ pub static ALIGN_DECL: OpDecl = OpDecl {
 };
 
 /// `stream.contract`.
+#[visa_ir::view(Contract)]
 pub static CONTRACT_DECL: OpDecl = OpDecl {
     name: "stream.contract",
     summary: "Multiplies element by element and sums within each packet by the reduction tree.",
@@ -69,8 +69,8 @@ pub static CONTRACT_DECL: OpDecl = OpDecl {
     operands: &[OperandDecl::one("pair", &["stream.align"])],
     clauses: &[
         ClauseDecl::default("op", ClauseKind::Word(&["add", "max"]), "add", "what becomes of products, in the packet and over time"),
-        ClauseDecl::optional("over", MAPPING, "the axes that are summed, in the packet and over time, each whole; if it is not there, whatever the mappings leave out"),
-        ClauseDecl::required("packet", MAPPING, "what each sum of a row holds").open(),
+        ClauseDecl::optional("over", ClauseKind::body::<Expr>(&MAP), "the axes that are summed, in the packet and over time, each whole; if it is not there, whatever the mappings leave out"),
+        ClauseDecl::required("packet", ClauseKind::body::<Expr>(&MAP), "what each sum of a row holds").open(),
     ],
     results: &["sums"],
     infer: Some(infer_contract),
@@ -80,6 +80,7 @@ pub static CONTRACT_DECL: OpDecl = OpDecl {
 };
 
 /// `stream.accumulate`.
+#[visa_ir::view(Accumulate)]
 pub static ACCUMULATE_DECL: OpDecl = OpDecl {
     name: "stream.accumulate",
     summary: "Sums over the time loops that the result leaves out.",
@@ -95,8 +96,8 @@ pub static ACCUMULATE_DECL: OpDecl = OpDecl {
     operands: &[OperandDecl::one("sums", &["stream.contract"])],
     clauses: &[
         ClauseDecl::lead("mode", ClauseKind::Word(&["interleaved", "sequential"]), "how sums are put into flits").open(),
-        ClauseDecl::required("time", MAPPING, "what each flit holds").open(),
-        ClauseDecl::required("packet", MAPPING, "what each element of a flit holds").open(),
+        ClauseDecl::required("time", ClauseKind::body::<Expr>(&MAP), "what each flit holds").open(),
+        ClauseDecl::required("packet", ClauseKind::body::<Expr>(&MAP), "what each element of a flit holds").open(),
     ],
     results: &["stream"],
     infer: Some(infer_accumulate),

@@ -5,7 +5,7 @@ use crate::adapter::{Adapter, adapter};
 use crate::meaning::Meaning;
 use crate::ops::begin_interleaved;
 use crate::FETCH;
-use crate::mask::Fetch;
+use crate::mask::Reading;
 use crate::pad::{PADS, Pad};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
@@ -18,6 +18,7 @@ use visa_mapping::{Axes, Dim, Expr, Tensor};
 use visa_numerics::DType;
 
 /// `stream.fetch`.
+#[visa_ir::view(Fetch)]
 pub static DECL: OpDecl = OpDecl {
     name: "stream.fetch",
     summary: "Reads each slice's elements as packets, in any order that a sequencer can walk.",
@@ -48,11 +49,11 @@ pub static DECL: OpDecl = OpDecl {
     operands: &[OperandDecl::one("stream", &["stream.begin"])],
     clauses: &[
         ClauseDecl::optional("table", ClauseKind::Symbol, "look each element up in this table"),
-        ClauseDecl::optional("dtype", ClauseKind::Body(&DTYPE), "convert elements to this format"),
+        ClauseDecl::optional("dtype", ClauseKind::body::<DType>(&DTYPE), "convert elements to this format"),
         ClauseDecl::optional("zero_points", ClauseKind::Ints, "subtract this from each converted element; `[n]`, or `[n, m]` of two interleaved tensors"),
         ClauseDecl::optional("pad", ClauseKind::Word(PADS), "what masked padding holds: `zero` unless it says so"),
-        ClauseDecl::required("time", ClauseKind::Body(&MAP), "what each time step holds").open(),
-        ClauseDecl::required("packet", ClauseKind::Body(&MAP), "what each element of a packet holds").open(),
+        ClauseDecl::required("time", ClauseKind::body::<Expr>(&MAP), "what each time step holds").open(),
+        ClauseDecl::required("packet", ClauseKind::body::<Expr>(&MAP), "what each element of a packet holds").open(),
     ],
     results: &["stream"],
     infer: Some(infer),
@@ -86,7 +87,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     }
     let (free, machine) = (free_axes(op, cx, 0), machine(op.ctx));
     let time = own_time(op, &result, axes)?;
-    let fetch = Fetch::new(&source, &result, time, &free, axes, &machine);
+    let fetch = Reading::new(&source, &result, time, &free, axes, &machine);
     let (_, mask) = fetch.plan().map_err(|refused| refused.at(op))?;
     check_pad(op, &adapter, mask.is_some())
 }

@@ -15,9 +15,8 @@ use visa_mapping::ops::transfer::check_dimension;
 use visa_mapping::{Cell, DM, Dim, Expr, PadKind, Tensor, make};
 use visa_numerics::{Bits, DType, from_number};
 
-const MAPPING: ClauseKind = ClauseKind::Body(&MAP);
-
 /// `stream.generate`.
+#[visa_ir::view(Generate)]
 pub static DECL: OpDecl = OpDecl {
     name: "stream.generate",
     summary: "Writes one number of 32 bits to an address in data memory.",
@@ -32,13 +31,13 @@ pub static DECL: OpDecl = OpDecl {
         ("C5", "`element` holds one element, at its first position; what follows is don't-care padding"),
     ],
     clauses: &[
-        ClauseDecl::lead("value", ClauseKind::Body(&NUMBER), "the number"),
+        ClauseDecl::lead("value", ClauseKind::body::<Number>(&NUMBER), "the number"),
         ClauseDecl::required("at", ClauseKind::Int, "address in every slice, in bytes").open_address(),
-        ClauseDecl::required("dtype", ClauseKind::Body(&DTYPE), "its format"),
-        ClauseDecl::optional("chip", MAPPING, "the chips that write it; one if absent"),
-        ClauseDecl::required("cluster", MAPPING, "the clusters that write it"),
-        ClauseDecl::required("slice", MAPPING, "the slices that write it"),
-        ClauseDecl::required("element", MAPPING, "the layout within a slice, in elements"),
+        ClauseDecl::required("dtype", ClauseKind::body::<DType>(&DTYPE), "its format"),
+        ClauseDecl::optional("chip", ClauseKind::body::<Expr>(&MAP), "the chips that write it; one if absent"),
+        ClauseDecl::required("cluster", ClauseKind::body::<Expr>(&MAP), "the clusters that write it"),
+        ClauseDecl::required("slice", ClauseKind::body::<Expr>(&MAP), "the slices that write it"),
+        ClauseDecl::required("element", ClauseKind::body::<Expr>(&MAP), "the layout within a slice, in elements"),
     ],
     results: &["tensor"],
     infer: Some(infer),

@@ -13,6 +13,7 @@ use visa_mapping::ops::func::check_place;
 use visa_mapping::{Dim, Expr, TRF, Tensor, TensorKind, VRF};
 
 /// `stream.to_trf`.
+#[visa_ir::view(ToTrf)]
 pub static TO_TRF: OpDecl = OpDecl {
     name: "stream.to_trf",
     summary: "Stores the stream into the tensor register file.",
@@ -27,8 +28,8 @@ pub static TO_TRF: OpDecl = OpDecl {
     operands: &[OperandDecl::one("stream", &["stream.collect"])],
     clauses: &[
         ClauseDecl::required("at", ClauseKind::Word(&["full", "first", "second"]), "which part of the register file").open_address(),
-        ClauseDecl::required("row", ClauseKind::Body(&MAP), "what each row holds").open(),
-        ClauseDecl::required("element", ClauseKind::Body(&MAP), "the layout within a row, in elements").open(),
+        ClauseDecl::required("row", ClauseKind::body::<Expr>(&MAP), "what each row holds").open(),
+        ClauseDecl::required("element", ClauseKind::body::<Expr>(&MAP), "the layout within a row, in elements").open(),
     ],
     results: &["tensor"],
     infer: Some(infer_trf),
@@ -38,6 +39,7 @@ pub static TO_TRF: OpDecl = OpDecl {
 };
 
 /// `stream.to_vrf`.
+#[visa_ir::view(ToVrf)]
 pub static TO_VRF: OpDecl = OpDecl {
     name: "stream.to_vrf",
     summary: "Stores the stream into the vector register file.",
@@ -50,7 +52,7 @@ pub static TO_VRF: OpDecl = OpDecl {
     operands: &[OperandDecl::one("stream", &["stream.collect"])],
     clauses: &[
         ClauseDecl::required("at", ClauseKind::Int, "address in the register file, in bytes").open_address(),
-        ClauseDecl::required("element", ClauseKind::Body(&MAP), "the layout, in elements").open(),
+        ClauseDecl::required("element", ClauseKind::body::<Expr>(&MAP), "the layout, in elements").open(),
     ],
     results: &["tensor"],
     infer: Some(infer_vrf),

@@ -3,7 +3,7 @@
 use crate::SWITCH;
 use crate::chain::{check_skewed, axes, input, next, with_dims};
 use crate::meaning::Meaning;
-use crate::snoop::Switch;
+use crate::snoop::Exchange;
 use crate::topology::{TOPOLOGIES, Topology, same};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
@@ -15,6 +15,7 @@ use visa_mapping::ops::transfer::{check_dimension, free_axes};
 use visa_mapping::{Dim, Expr, Tensor};
 
 /// `stream.switch`.
+#[visa_ir::view(Switch)]
 pub static DECL: OpDecl = OpDecl {
     name: "stream.switch",
     summary: "Redistributes packets between slices by a topology.",
@@ -68,8 +69,8 @@ pub static DECL: OpDecl = OpDecl {
             "slices of a custom ring; the smallest that does if absent",
         )
         .open(),
-        ClauseDecl::optional("slice", ClauseKind::Body(&MAP), "what each slice holds afterwards").open(),
-        ClauseDecl::optional("time", ClauseKind::Body(&MAP), "what each time step holds afterwards").open(),
+        ClauseDecl::optional("slice", ClauseKind::body::<Expr>(&MAP), "what each slice holds afterwards").open(),
+        ClauseDecl::optional("time", ClauseKind::body::<Expr>(&MAP), "what each time step holds afterwards").open(),
     ],
     results: &["stream"],
     infer: Some(infer),
@@ -123,7 +124,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let free = free_axes(op, cx, 0);
     let Some(topology) = topology else {
         check_skewed(op, "C5", "time", [&source, &result], axes)?;
-        let switch = Switch { op, source: &source, result: &result, free: &free, axes, slices };
+        let switch = Exchange { op, source: &source, result: &result, free: &free, axes, slices };
         return switch.snooping().map(drop);
     };
     let made = topology.result(&slice, &time);

@@ -14,6 +14,7 @@ use visa_mapping::facts::{check_mappings, machine, mapping_error};
 use visa_mapping::{Axes, Cell, Dim, Equality, Expr, Map, PadKind, Tensor, equal, normalize, operand};
 
 /// `stream.transpose`.
+#[visa_ir::view(Transpose)]
 pub static DECL: OpDecl = OpDecl {
     name: "stream.transpose",
     summary: "Swaps the rows and columns of the matrices that time and packet make up.",
@@ -43,13 +44,13 @@ pub static DECL: OpDecl = OpDecl {
     clauses: &[
         ClauseDecl::required(
             "time",
-            ClauseKind::Body(&MAP),
+            ClauseKind::body::<Expr>(&MAP),
             "what each time step holds afterwards: the columns, innermost",
         )
         .open(),
         ClauseDecl::required(
             "packet",
-            ClauseKind::Body(&MAP),
+            ClauseKind::body::<Expr>(&MAP),
             "what each element of a flit holds afterwards: the rows, padded",
         )
         .open(),

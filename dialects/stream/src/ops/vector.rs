@@ -11,6 +11,7 @@ use visa_ir::verify::VerifyCx;
 use visa_numerics::DType;
 
 /// `stream.vector_init`.
+#[visa_ir::view(VectorInit)]
 pub static INIT_DECL: OpDecl = OpDecl {
     name: "stream.vector_init",
     summary: "Enters the vector engine.",
@@ -29,6 +30,7 @@ pub static INIT_DECL: OpDecl = OpDecl {
 };
 
 /// `stream.vector_final`.
+#[visa_ir::view(VectorFinal)]
 pub static FINAL_DECL: OpDecl = OpDecl {
     name: "stream.vector_final",
     summary: "Leaves the vector engine.",

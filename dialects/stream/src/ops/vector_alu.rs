@@ -1,5 +1,7 @@
 //! The stages of the vector engine that hold ALUs: logic, fxp, fxp_to_fp, fp, fp_div, fp_to_fxp, clip (book 21).
 
+use visa_numerics::Guards;
+use visa_mapping::numbers::Number;
 use crate::attrs::GUARDS;
 use crate::chain::{axes, check_place, check_same, input};
 use crate::meaning::Meaning;
@@ -15,29 +17,31 @@ use visa_mapping::ops::transfer::free_axes;
 use visa_mapping::{Axes, AxisId, Dim, Expr, Tensor, operand};
 use visa_numerics::{ARG_MODE_NAMES, CLIP_NAMES, DType, FP_DIV_NAMES, FP_NAMES, FXP_NAMES, LOGIC_NAMES, VectorStage};
 
-const WAY8: OperandDecl = OperandDecl::one("stream", &["stream.vector", "stream.pair"]);
-const WAY4: OperandDecl = OperandDecl::one("stream", &["stream.vector4", "stream.pair4"]);
-const VALUE: OperandDecl = OperandDecl::optional("operand", &["tm.vrf", "stream.vector", "stream.vector4"]);
-const VALUE1: OperandDecl = OperandDecl::optional("operand1", &["tm.vrf", "stream.vector", "stream.vector4"]);
+const WAY8: &[&str] = &["stream.vector", "stream.pair"];
+const WAY4: &[&str] = &["stream.vector4", "stream.pair4"];
+const VALUE: &[&str] = &["tm.vrf", "stream.vector", "stream.vector4"];
+#[visa_ir::clause]
 const MODE: ClauseDecl =
     ClauseDecl::optional("mode", ClauseKind::Word(&ARG_MODE_NAMES), "which argument is the stream (0), operand 0 (1) and operand 1 (2)");
+#[visa_ir::clause]
 const CONSTANT: ClauseDecl =
-    ClauseDecl::optional("constant", ClauseKind::Body(&NUMBER), "operand 0, the same for every element");
+    ClauseDecl::optional("constant", ClauseKind::body::<Number>(&NUMBER), "operand 0, the same for every element");
+#[visa_ir::clause]
 const CONSTANT1: ClauseDecl =
-    ClauseDecl::optional("constant1", ClauseKind::Body(&NUMBER), "operand 1 of three arguments, the same for every element");
+    ClauseDecl::optional("constant1", ClauseKind::body::<Number>(&NUMBER), "operand 1 of three arguments, the same for every element");
 
+#[visa_ir::clause]
 const WHEN: ClauseDecl =
-    ClauseDecl::optional("when", ClauseKind::Body(&GUARDS), "where it applies, by execution id, and with which operand");
+    ClauseDecl::optional("when", ClauseKind::body::<Guards<Number>>(&GUARDS), "where it applies, by execution id, and with which operand");
 
+#[visa_ir::clause]
 const WRITE_BACK: ClauseDecl = ClauseDecl::optional(
     "write_back",
-    ClauseKind::Body(&GUARDS),
+    ClauseKind::body::<Guards<Number>>(&GUARDS),
     "where the result also replaces the register-file element that was read, by execution id",
 );
 
-const fn op_clause(names: &'static [&'static str]) -> ClauseDecl {
-    ClauseDecl::lead("op", ClauseKind::Word(names), "the operation")
-}
+const OPERATION: &str = "the operation";
 
 const DOC: &str = "The other arguments than the stream are constants, or one of them a value (of three arguments both, the first value is the first \
                    that is no constant): an element of the vector register file, \
@@ -63,10 +67,12 @@ const CONSTRAINTS: &[(&str, &str)] = &[
     ("C12", "with `write_back` time and packet hold elements only, each once, and the stream depends on every axis of time"),
 ];
 
-const BASE: OpDecl = OpDecl {
+/// What the operations of this file have in common.
+#[visa_ir::view(Alu)]
+pub const BASE: OpDecl = OpDecl {
     doc: DOC,
     constraints: CONSTRAINTS,
-    operands: &[WAY8, VALUE],
+    operands: &[OperandDecl::one("stream", WAY8), OperandDecl::optional("operand", VALUE)],
     results: &["stream"],
     infer: Some(|op| next_stage(op, false, None)),
     verify: Some(verify),
@@ -74,31 +80,34 @@ const BASE: OpDecl = OpDecl {
 };
 
 /// `stream.vector_logic`.
+#[visa_ir::view(VectorLogic: Alu)]
 pub static LOGIC_DECL: OpDecl = OpDecl {
     name: "stream.vector_logic",
     summary: "A bitwise operation on every element, 8 lanes wide.",
-    clauses: &[op_clause(&LOGIC_NAMES), MODE, CONSTANT, WHEN, WRITE_BACK],
+    clauses: &[ClauseDecl::lead("op", ClauseKind::Word(&LOGIC_NAMES), OPERATION), MODE, CONSTANT, WHEN, WRITE_BACK],
     example: "%x = stream.vector_logic BitAnd %b constant 255",
     interfaces: &[Interface(&Meaning::Elementwise(function)), Interface(&Station(VectorStage::Logic))],
     ..BASE
 };
 
 /// `stream.vector_fxp`.
+#[visa_ir::view(VectorFxp: Alu)]
 pub static FXP_DECL: OpDecl = OpDecl {
     name: "stream.vector_fxp",
     summary: "An integer or fixed-point operation on every element, 8 lanes wide.",
-    clauses: &[op_clause(&FXP_NAMES), MODE, CONSTANT, WHEN, WRITE_BACK],
+    clauses: &[ClauseDecl::lead("op", ClauseKind::Word(&FXP_NAMES), OPERATION), MODE, CONSTANT, WHEN, WRITE_BACK],
     example: "%x = stream.vector_fxp AddFxp %b constant 1",
     interfaces: &[Interface(&Meaning::Elementwise(function)), Interface(&Station(VectorStage::Fxp))],
     ..BASE
 };
 
 /// `stream.vector_fp`.
+#[visa_ir::view(VectorFp: Alu)]
 pub static FP_DECL: OpDecl = OpDecl {
     name: "stream.vector_fp",
     summary: "A floating-point operation or function of every element, 4 lanes wide.",
-    operands: &[WAY4, VALUE, VALUE1],
-    clauses: &[op_clause(&FP_NAMES), MODE, CONSTANT, CONSTANT1, WHEN, WRITE_BACK],
+    operands: &[OperandDecl::one("stream", WAY4), OperandDecl::optional("operand", VALUE), OperandDecl::optional("operand1", VALUE)],
+    clauses: &[ClauseDecl::lead("op", ClauseKind::Word(&FP_NAMES), OPERATION), MODE, CONSTANT, CONSTANT1, WHEN, WRITE_BACK],
     infer: Some(|op| next_stage(op, true, None)),
     example: "%x = stream.vector_fp FmaF %n constant 2, constant1 0.5",
     interfaces: &[Interface(&Meaning::Elementwise(function)), Interface(&Station(VectorStage::Float))],
@@ -106,11 +115,12 @@ pub static FP_DECL: OpDecl = OpDecl {
 };
 
 /// `stream.vector_fp_div`.
+#[visa_ir::view(VectorFpDiv: Alu)]
 pub static FP_DIV_DECL: OpDecl = OpDecl {
     name: "stream.vector_fp_div",
     summary: "A division of every element, behind the reduction, 4 lanes wide.",
-    operands: &[WAY4, VALUE],
-    clauses: &[op_clause(&FP_DIV_NAMES), MODE, CONSTANT, WHEN, WRITE_BACK],
+    operands: &[OperandDecl::one("stream", WAY4), OperandDecl::optional("operand", VALUE)],
+    clauses: &[ClauseDecl::lead("op", ClauseKind::Word(&FP_DIV_NAMES), OPERATION), MODE, CONSTANT, WHEN, WRITE_BACK],
     infer: Some(|op| next_stage(op, true, None)),
     example: "%x = stream.vector_fp_div DivF %n constant 3",
     interfaces: &[Interface(&Meaning::Elementwise(function)), Interface(&Station(VectorStage::FpDiv))],
@@ -118,15 +128,17 @@ pub static FP_DIV_DECL: OpDecl = OpDecl {
 };
 
 /// `stream.vector_clip`.
+#[visa_ir::view(VectorClip: Alu)]
 pub static CLIP_DECL: OpDecl = OpDecl {
     name: "stream.vector_clip",
     summary: "A minimum, a maximum or a last addition on every element, 8 lanes wide.",
-    clauses: &[op_clause(&CLIP_NAMES), MODE, CONSTANT, WHEN, WRITE_BACK],
+    clauses: &[ClauseDecl::lead("op", ClauseKind::Word(&CLIP_NAMES), OPERATION), MODE, CONSTANT, WHEN, WRITE_BACK],
     example: "%x = stream.vector_clip Max %b constant 0",
     interfaces: &[Interface(&Meaning::Elementwise(function)), Interface(&Station(VectorStage::Clip))],
     ..BASE
 };
 
+#[visa_ir::clause]
 const WIDTH: ClauseDecl = ClauseDecl::required(
     "int_width",
     ClauseKind::Int,
@@ -140,12 +152,13 @@ const WIDTH_CONSTRAINTS: &[(&str, &str)] = &[
 ];
 
 /// `stream.vector_fxp_to_fp`.
+#[visa_ir::view(VectorFxpToFp: Alu)]
 pub static FXP_TO_FP_DECL: OpDecl = OpDecl {
     name: "stream.vector_fxp_to_fp",
     summary: "Converts i32, a fixed-point number, to f32, 8 lanes wide.",
     doc: "With an integer width of 31 the number is an integer, with 0 it lies between -1 and 1 (book 21; docs/numerics.md).",
     constraints: WIDTH_CONSTRAINTS,
-    operands: &[WAY8],
+    operands: &[OperandDecl::one("stream", WAY8)],
     clauses: &[WIDTH],
     infer: Some(|op| next_stage(op, false, Some(DType::F32))),
     verify: Some(verify_conversion),
@@ -155,12 +168,13 @@ pub static FXP_TO_FP_DECL: OpDecl = OpDecl {
 };
 
 /// `stream.vector_fp_to_fxp`.
+#[visa_ir::view(VectorFpToFxp: Alu)]
 pub static FP_TO_FXP_DECL: OpDecl = OpDecl {
     name: "stream.vector_fp_to_fxp",
     summary: "Converts f32 to i32, a fixed-point number, 8 lanes wide.",
     doc: "With an integer width of 31 the number is an integer, with 0 it lies between -1 and 1 (book 21; docs/numerics.md).",
     constraints: WIDTH_CONSTRAINTS,
-    operands: &[WAY8],
+    operands: &[OperandDecl::one("stream", WAY8)],
     clauses: &[WIDTH],
     infer: Some(|op| next_stage(op, false, Some(DType::I32))),
     verify: Some(verify_conversion),

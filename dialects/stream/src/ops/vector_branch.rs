@@ -1,5 +1,8 @@
 //! `stream.vector_branch`: gives every element its execution id (book 21).
 
+use visa_numerics::Comparisons;
+use visa_mapping::Expr;
+use visa_mapping::numbers::Number;
 use crate::attrs::COMPARISONS;
 use crate::branch::{self, BranchMode, GIVES_OWN};
 use crate::chain::{axes, input, next};
@@ -18,6 +21,7 @@ use visa_mapping::operand;
 use visa_numerics::{DType, VectorStage};
 
 /// `stream.vector_branch`.
+#[visa_ir::view(VectorBranch)]
 pub static DECL: OpDecl = OpDecl {
     name: "stream.vector_branch",
     summary: "Enters the stages; chooses how elements get their execution ids.",
@@ -42,8 +46,8 @@ pub static DECL: OpDecl = OpDecl {
             ClauseKind::Word(&["unconditional", "axis_toggle", "valid_count", "comparison", "vrf"]),
             "the branch mode",
         ),
-        ClauseDecl::optional("axis", ClauseKind::Body(&MAP), "the axis whose coordinate is the group"),
-        ClauseDecl::optional("compare", ClauseKind::Body(&COMPARISONS), "what sets the bits, bit 0 first"),
+        ClauseDecl::optional("axis", ClauseKind::body::<Expr>(&MAP), "the axis whose coordinate is the group"),
+        ClauseDecl::optional("compare", ClauseKind::body::<Comparisons<Number>>(&COMPARISONS), "what sets the bits, bit 0 first"),
     ],
     results: &["stream"],
     infer: Some(|op| next(op, &VECTOR, None)),

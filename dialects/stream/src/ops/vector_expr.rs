@@ -15,6 +15,7 @@ use visa_mapping::operand;
 use visa_numerics::DType;
 
 /// `stream.vector_expr`.
+#[visa_ir::view(VectorExpr)]
 pub static DECL: OpDecl = OpDecl {
     name: "stream.vector_expr",
     summary: "An expression of each element: whole passes through the vector engine, not yet scheduled.",
@@ -36,7 +37,7 @@ pub static DECL: OpDecl = OpDecl {
         OperandDecl::variadic("operands", &["tm.vrf"]),
     ],
     clauses: &[
-        ClauseDecl::lead("expression", ClauseKind::Body(&EXPRESSION), "what is computed"),
+        ClauseDecl::lead("expression", ClauseKind::body::<Expression>(&EXPRESSION), "what is computed"),
         ClauseDecl::optional("fast", ClauseKind::Flag, "rewrites that round otherwise are allowed"),
     ],
     results: &["stream"],

@@ -17,6 +17,7 @@ use visa_mapping::{Cell, Dim};
 use visa_numerics::{Bits, GuardFault, Guards, Slot, VectorStage};
 
 /// `stream.vector_filter`.
+#[visa_ir::view(VectorFilter)]
 pub static DECL: OpDecl = OpDecl {
     name: "stream.vector_filter",
     summary: "Drops elements by their execution ids, and leaves the vector engine.",
@@ -29,7 +30,7 @@ pub static DECL: OpDecl = OpDecl {
         ("C4", "not behind two-group mode in the same pass (book 21)"),
     ],
     operands: &[OperandDecl::one("stream", &["stream.vector"])],
-    clauses: &[ClauseDecl::required("keep", ClauseKind::Body(&GUARDS), "which elements are kept, by execution id")],
+    clauses: &[ClauseDecl::required("keep", ClauseKind::body::<Guards<Number>>(&GUARDS), "which elements are kept, by execution id")],
     results: &["stream"],
     infer: Some(|op| next(op, &FILTERED, None)),
     verify: Some(verify),

@@ -18,6 +18,7 @@ use visa_mapping::{Axes, AxisId, Dim, Expr, Tensor};
 use visa_numerics::{REDUCE_NAMES, ReduceOp, VectorStage, reduce_op, reduce_ops};
 
 /// `stream.vector_inter_slice_reduce`.
+#[visa_ir::view(VectorInterSliceReduce)]
 pub static DECL: OpDecl = OpDecl {
     name: "stream.vector_inter_slice_reduce",
     summary: "Reduces a factor of the slices to one.",
@@ -45,9 +46,9 @@ pub static DECL: OpDecl = OpDecl {
     operands: &[OperandDecl::one("stream", &["stream.init", "stream.vector"])],
     clauses: &[
         ClauseDecl::lead("op", ClauseKind::Word(&REDUCE_NAMES), "how two elements become one"),
-        ClauseDecl::optional("over", ClauseKind::Body(&MAP), "the axes that are reduced, each as far as slices hold it; if it is not there, whatever the mappings leave out"),
-        ClauseDecl::required("slice", ClauseKind::Body(&MAP), "what each slice holds afterwards").open(),
-        ClauseDecl::optional("time", ClauseKind::Body(&MAP), "what each time step holds afterwards; as before if absent").open(),
+        ClauseDecl::optional("over", ClauseKind::body::<Expr>(&MAP), "the axes that are reduced, each as far as slices hold it; if it is not there, whatever the mappings leave out"),
+        ClauseDecl::required("slice", ClauseKind::body::<Expr>(&MAP), "what each slice holds afterwards").open(),
+        ClauseDecl::optional("time", ClauseKind::body::<Expr>(&MAP), "what each time step holds afterwards; as before if absent").open(),
     ],
     results: &["stream"],
     infer: Some(|op| next(op, &INTER, None)),

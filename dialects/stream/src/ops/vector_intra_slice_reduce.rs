@@ -1,5 +1,6 @@
 //! `stream.vector_intra_slice_reduce`: the Reduce stage of the vector engine (books 22, 23).
 
+use visa_mapping::Expr;
 use crate::VECTOR4;
 use crate::branch::GIVES_NONE;
 use crate::chain::{axes, next};
@@ -18,6 +19,7 @@ use visa_mapping::{Axes, Tensor};
 use visa_numerics::{SLICE_REDUCE_NAMES, VectorStage};
 
 /// `stream.vector_intra_slice_reduce`.
+#[visa_ir::view(VectorIntraSliceReduce)]
 pub static DECL: OpDecl = OpDecl {
     name: "stream.vector_intra_slice_reduce",
     summary: "Reduces an axis within each slice, 4 lanes wide.",
@@ -38,9 +40,9 @@ pub static DECL: OpDecl = OpDecl {
     operands: &[OperandDecl::one("stream", &["stream.vector4"])],
     clauses: &[
         ClauseDecl::lead("op", ClauseKind::Word(&SLICE_REDUCE_NAMES), "what is computed of two elements"),
-        ClauseDecl::required("axis", ClauseKind::Body(&MAP), "the axis that is reduced, as `[R]`"),
-        ClauseDecl::required("time", ClauseKind::Body(&MAP), "time without the axis").open(),
-        ClauseDecl::required("packet", ClauseKind::Body(&MAP), "the packet without the axis").open(),
+        ClauseDecl::required("axis", ClauseKind::body::<Expr>(&MAP), "the axis that is reduced, as `[R]`"),
+        ClauseDecl::required("time", ClauseKind::body::<Expr>(&MAP), "time without the axis").open(),
+        ClauseDecl::required("packet", ClauseKind::body::<Expr>(&MAP), "the packet without the axis").open(),
     ],
     results: &["stream"],
     infer: Some(|op| next(op, &VECTOR4, None)),

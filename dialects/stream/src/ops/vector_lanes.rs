@@ -15,10 +15,13 @@ use visa_mapping::facts::{check_mappings, machine};
 use visa_mapping::{Dim, Expr, PadKind, Tensor};
 use visa_numerics::VectorStage;
 
-const TIME: ClauseDecl = ClauseDecl::required("time", ClauseKind::Body(&MAP), "what each packet holds").open();
-const PACKET: ClauseDecl = ClauseDecl::required("packet", ClauseKind::Body(&MAP), "what each lane of a packet holds").open();
+#[visa_ir::clause]
+const TIME: ClauseDecl = ClauseDecl::required("time", ClauseKind::body::<Expr>(&MAP), "what each packet holds").open();
+#[visa_ir::clause]
+const PACKET: ClauseDecl = ClauseDecl::required("packet", ClauseKind::body::<Expr>(&MAP), "what each lane of a packet holds").open();
 
 /// `stream.vector_split`.
+#[visa_ir::view(VectorSplit)]
 pub static SPLIT_DECL: OpDecl = OpDecl {
     name: "stream.vector_split",
     summary: "Narrows: of each packet of 8 lanes, two of 4.",
@@ -41,6 +44,7 @@ pub static SPLIT_DECL: OpDecl = OpDecl {
 };
 
 /// `stream.vector_trim`.
+#[visa_ir::view(VectorTrim)]
 pub static TRIM_DECL: OpDecl = OpDecl {
     name: "stream.vector_trim",
     summary: "Narrows: of each packet of 8 lanes, the lower 4.",
@@ -64,6 +68,7 @@ pub static TRIM_DECL: OpDecl = OpDecl {
 };
 
 /// `stream.vector_concat`.
+#[visa_ir::view(VectorConcat)]
 pub static CONCAT_DECL: OpDecl = OpDecl {
     name: "stream.vector_concat",
     summary: "Widens: of each two packets of 4 lanes, one of 8.",
@@ -86,6 +91,7 @@ pub static CONCAT_DECL: OpDecl = OpDecl {
 };
 
 /// `stream.vector_pad`.
+#[visa_ir::view(VectorPad)]
 pub static PAD_DECL: OpDecl = OpDecl {
     name: "stream.vector_pad",
     summary: "Widens: of each packet of 4 lanes, one of 8 whose upper lanes are padding.",

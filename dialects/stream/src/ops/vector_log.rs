@@ -16,6 +16,7 @@ use visa_mapping::{Dim, Expr, Tensor, VRF};
 use visa_numerics::DType;
 
 /// `stream.vector_log`.
+#[visa_ir::view(VectorLog)]
 pub static DECL: OpDecl = OpDecl {
     name: "stream.vector_log",
     summary: "Ends a pipeline: stores the execution ids of its elements into the vector register file.",
@@ -28,7 +29,7 @@ pub static DECL: OpDecl = OpDecl {
     operands: &[OperandDecl::one("stream", &[VECTOR.def.name])],
     clauses: &[
         ClauseDecl::required("at", ClauseKind::Int, "address in the register file, in bytes").open_address(),
-        ClauseDecl::required("element", ClauseKind::Body(&MAP), "the layout, in elements"),
+        ClauseDecl::required("element", ClauseKind::body::<Expr>(&MAP), "the layout, in elements"),
     ],
     results: &["ids"],
     infer: Some(|op| {

@@ -22,6 +22,7 @@ use visa_numerics::{
 };
 
 /// `stream.vector_unzip`.
+#[visa_ir::view(VectorUnzip)]
 pub static UNZIP_DECL: OpDecl = OpDecl {
     name: "stream.vector_unzip",
     summary: "Enters the stages in two-group mode: packets alternate between group 0 and group 1.",
@@ -35,7 +36,7 @@ pub static UNZIP_DECL: OpDecl = OpDecl {
         ("C2", "it stands innermost in time, whole: packets of the two groups alternate (book 21)"),
     ],
     operands: &[OperandDecl::one("stream", &["stream.init"])],
-    clauses: &[ClauseDecl::required("axis", ClauseKind::Body(&MAP), "the axis that says which group, as `[I]`")],
+    clauses: &[ClauseDecl::required("axis", ClauseKind::body::<Expr>(&MAP), "the axis that says which group, as `[I]`")],
     results: &["stream"],
     infer: Some(|op| next(op, &PAIR, None)),
     verify: Some(verify_unzip),
@@ -49,20 +50,22 @@ pub static UNZIP_DECL: OpDecl = OpDecl {
     ..OpDecl::BASE
 };
 
-const fn op_clause(names: &'static [&'static str]) -> ClauseDecl {
-    ClauseDecl::lead("op", ClauseKind::Word(names), "the operation")
-}
+const OPERATION: &str = "the operation";
 
+#[visa_ir::clause]
 const MODE: ClauseDecl =
     ClauseDecl::optional("mode", ClauseKind::Word(&ARG_MODE_NAMES), "which argument is group 0 (0) and group 1 (1)");
+#[visa_ir::clause]
 const TIME: ClauseDecl = ClauseDecl::optional(
     "time",
-    ClauseKind::Body(&MAP),
+    ClauseKind::body::<Expr>(&MAP),
     "what each packet holds; if absent as before, without the term that is the axis",
 )
 .open();
 
-const BASE: OpDecl = OpDecl {
+/// What the operations that make one group of two have in common.
+#[visa_ir::view(ZipOp)]
+pub const BASE: OpDecl = OpDecl {
     doc: "The element of group 0 and that of group 1 with the same index become one, and the axis of `stream.vector_unzip` is gone. \
           `mode` says which argument is which: Mode01, if absent, is group 0 then group 1, Mode10 the other way round; Mode00 and Mode11 \
           take one group twice (book 21).",
@@ -80,41 +83,45 @@ const BASE: OpDecl = OpDecl {
 };
 
 /// `stream.vector_logic_zip`.
+#[visa_ir::view(VectorLogicZip: ZipOp)]
 pub static LOGIC_ZIP_DECL: OpDecl = OpDecl {
     name: "stream.vector_logic_zip",
     summary: "Makes one stream of two groups by a bitwise operation, 8 lanes wide.",
-    clauses: &[op_clause(&LOGIC_NAMES), MODE, TIME],
+    clauses: &[ClauseDecl::lead("op", ClauseKind::Word(&LOGIC_NAMES), OPERATION), MODE, TIME],
     example: "%x = stream.vector_logic_zip BitXor %p",
     interfaces: &[Interface(&Meaning::Zip(zip)), Interface(&Station(VectorStage::Logic)), Interface(&LowerStage(lower_zip)), GIVES_NONE],
     ..BASE
 };
 
 /// `stream.vector_fxp_zip`.
+#[visa_ir::view(VectorFxpZip: ZipOp)]
 pub static FXP_ZIP_DECL: OpDecl = OpDecl {
     name: "stream.vector_fxp_zip",
     summary: "Makes one stream of two groups by an integer or fixed-point operation, 8 lanes wide.",
-    clauses: &[op_clause(&FXP_NAMES), MODE, TIME],
+    clauses: &[ClauseDecl::lead("op", ClauseKind::Word(&FXP_NAMES), OPERATION), MODE, TIME],
     example: "%x = stream.vector_fxp_zip SubFxp %p mode Mode10",
     interfaces: &[Interface(&Meaning::Zip(zip)), Interface(&Station(VectorStage::Fxp)), Interface(&LowerStage(lower_zip)), GIVES_NONE],
     ..BASE
 };
 
 /// `stream.vector_fp_zip`.
+#[visa_ir::view(VectorFpZip: ZipOp)]
 pub static FP_ZIP_DECL: OpDecl = OpDecl {
     name: "stream.vector_fp_zip",
     summary: "Makes one stream of two groups by a floating-point operation, 4 lanes wide.",
     operands: &[OperandDecl::one("stream", &["stream.pair4"])],
-    clauses: &[op_clause(&FP_NAMES), MODE, TIME],
+    clauses: &[ClauseDecl::lead("op", ClauseKind::Word(&FP_NAMES), OPERATION), MODE, TIME],
     example: "%x = stream.vector_fp_zip MulF0 %n",
     interfaces: &[Interface(&Meaning::Zip(zip)), Interface(&Station(VectorStage::Float)), Interface(&LowerStage(lower_zip)), GIVES_NONE],
     ..BASE
 };
 
 /// `stream.vector_clip_zip`.
+#[visa_ir::view(VectorClipZip: ZipOp)]
 pub static CLIP_ZIP_DECL: OpDecl = OpDecl {
     name: "stream.vector_clip_zip",
     summary: "Makes one stream of two groups by a minimum, a maximum or an addition, 8 lanes wide.",
-    clauses: &[op_clause(&CLIP_NAMES), MODE, TIME],
+    clauses: &[ClauseDecl::lead("op", ClauseKind::Word(&CLIP_NAMES), OPERATION), MODE, TIME],
     example: "%x = stream.vector_clip_zip Max %p",
     interfaces: &[Interface(&Meaning::Zip(zip)), Interface(&Station(VectorStage::Clip)), Interface(&LowerStage(lower_zip)), GIVES_NONE],
     ..BASE

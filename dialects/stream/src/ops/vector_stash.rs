@@ -11,6 +11,7 @@ use visa_ir::module::OpRef;
 use visa_numerics::VectorStage;
 
 /// `stream.vector_stash`.
+#[visa_ir::view(VectorStash)]
 pub static DECL: OpDecl = OpDecl {
     name: "stream.vector_stash",
     summary: "Keeps the stream for an operand further on.",

@@ -15,7 +15,7 @@ use visa_passes::lower::access::{self, AccessError};
 use visa_passes::lower::{origin, stages};
 use visa_sequencer::{Mask, Program, contiguous};
 use visa_stream::commit::Write;
-use visa_stream::mask::Fetch;
+use visa_stream::mask::Reading;
 use visa_stream::plan::{Loop, Plan};
 
 /// What is asked about, beside the mappings.
@@ -110,7 +110,7 @@ impl Access {
         let formats = (self.from, self.to.unwrap_or(self.from));
         let unit = Some(self.unit);
         let places = Expr::Literal(1);
-        let fetch = Fetch { element, time, packet, places, formats, unit, free: &free, axes, machine };
+        let fetch = Reading { element, time, packet, places, formats, unit, free: &free, axes, machine };
         let (plan, mask) = fetch.plan().map_err(|refused| refused.message)?;
         Ok((plan, mask.map(|mask| stages::mask_registers(mask, 0))))
     }
