@@ -1,6 +1,6 @@
 //! What a module is read against: the registered dialects, and the interned types and attributes.
 
-use crate::decl::{Body, BodyDef, BodyError, Dialect, OpDecl};
+use crate::decl::{Body, BodyDef, BodyError, Dialect, OpDecl, check};
 use crate::hash::Fast;
 use crate::infer::Inferred;
 use crate::open;
@@ -171,21 +171,35 @@ pub struct Context {
 
 impl Context {
     /// A context with `dialects` registered.
+    ///
+    /// # Panics
+    /// If a declaration is wrong: a mistake in a dialect, never in an input. [`Context::register`] says it as an error.
     #[must_use]
     pub fn new(dialects: &[&'static Dialect]) -> Self {
         let mut context = Self::default();
         for dialect in dialects {
-            context.register(dialect);
+            context.register(dialect).unwrap_or_else(|wrong| panic!("{}", wrong.join("; ")));
         }
         context
     }
 
-    /// Adds a dialect. A name registered twice takes the later declaration.
-    pub fn register(&mut self, dialect: &'static Dialect) {
+    /// Adds a dialect.
+    ///
+    /// # Errors
+    /// What is wrong with its declarations, or that a dialect of its name is registered; nothing is added then.
+    pub fn register(&mut self, dialect: &'static Dialect) -> Result<(), Vec<String>> {
+        let mut wrong = check(dialect);
+        if self.dialects.contains_key(dialect.name) {
+            wrong.push(format!("a dialect `{}` is already registered", dialect.name));
+        }
+        if !wrong.is_empty() {
+            return Err(wrong);
+        }
         self.dialects.insert(dialect.name, dialect);
         self.ops.extend(dialect.ops.iter().copied().flatten().map(|op| (op.name, *op)));
         self.types.extend(dialect.types.iter().map(|def| (def.name, *def)));
         self.attrs.extend(dialect.attrs.iter().map(|def| (def.name, *def)));
+        Ok(())
     }
 
     /// Keeps a value for whoever asks for its type with [`Context::data`], e.g. the machine that limits are read from.

@@ -3,6 +3,7 @@
 
 use crate::context::Context;
 use crate::diag::{Diagnostic, nearest};
+use crate::effects::{Effects, Target};
 use crate::module::{OpRef, TypeId};
 use crate::open::Opening;
 use crate::verify::VerifyCx;
@@ -287,8 +288,6 @@ pub enum Trait {
     Terminator,
     /// Its block must end in the terminator of this name.
     EndsWith(&'static str),
-    /// Has no effect besides its results: may be erased when unused.
-    Pure,
     /// May stand only directly inside the operation of this name.
     Inside(&'static str),
     /// May stand only at the top of a module.
@@ -330,6 +329,8 @@ pub struct OpDecl {
     pub results: &'static [&'static str],
     /// Structural facts.
     pub traits: &'static [Trait],
+    /// What it does besides giving its results.
+    pub effects: Effects,
     /// Result types from the types of the operands and from the clauses, and nothing else: asked once for each
     /// combination of them.
     pub infer: Option<InferFn>,
@@ -352,6 +353,7 @@ impl OpDecl {
         clauses: &[],
         results: &[],
         traits: &[],
+        effects: Effects::Undeclared,
         infer: None,
         verify: None,
         example: "",
@@ -393,6 +395,49 @@ impl OpDecl {
     pub fn constraint(&self, number: &str) -> Option<&'static str> {
         self.constraints.iter().find(|(n, _)| *n == number).map(|&(_, text)| text)
     }
+}
+
+/// What is wrong with the declarations of a dialect.
+pub(crate) fn check(dialect: &Dialect) -> Vec<String> {
+    let prefix = format!("{}.", dialect.name);
+    let ops = dialect.ops.iter().copied().flatten();
+    let names = ops.clone().map(|op| op.name);
+    let names =
+        names.chain(dialect.types.iter().map(|def| def.name)).chain(dialect.attrs.iter().map(|def| def.name));
+    let outside = names.filter(|name| !name.starts_with(&prefix));
+    let mut wrong: Vec<_> = outside
+        .map(|name| format!("`{name}` of dialect `{}` does not begin with `{prefix}`", dialect.name))
+        .collect();
+    for op in ops {
+        let effects = match op.effects {
+            Effects::Undeclared => {
+                wrong.push(format!(
+                    "`{}` declares no effects (`effects: Effects::PURE` if it has none)",
+                    op.name
+                ));
+                continue;
+            }
+            Effects::Are(effects) => effects,
+            Effects::OfBody | Effects::Declares => &[],
+        };
+        for effect in effects {
+            let (kind, name, known) = match effect.on {
+                Target::Operand(name) => {
+                    ("operand", name, op.operands.iter().any(|operand| operand.name == name))
+                }
+                Target::Result(name) => ("result", name, op.results.contains(&name)),
+                Target::Clause(name) => ("clause", name, op.clause(name).is_some()),
+                Target::Memory(_) | Target::Stream => continue,
+            };
+            if !known {
+                wrong.push(format!(
+                    "`{}` has an effect on its {kind} `{name}`, which it does not declare",
+                    op.name
+                ));
+            }
+        }
+    }
+    wrong
 }
 
 /// Types that an inference function builds: `make_type(ctx, &DEF, value)`.

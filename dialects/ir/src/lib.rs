@@ -9,6 +9,7 @@ pub mod context;
 pub mod decl;
 pub mod diag;
 pub mod doc;
+pub mod effects;
 pub mod hash;
 pub mod infer;
 pub mod module;

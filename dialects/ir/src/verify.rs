@@ -245,7 +245,7 @@ fn places(op: OpRef<'_>, decl: &OpDecl, last: bool) -> Result<(), Diagnostic> {
             Trait::Region | Trait::Function if op.regions().len() != 1 => {
                 return error(format!("`{}` needs a body", decl.name));
             }
-            Trait::Region | Trait::Function | Trait::Terminator | Trait::Pure => {}
+            Trait::Region | Trait::Function | Trait::Terminator => {}
             Trait::Inside(_) | Trait::TopLevel => {}
         }
     }

@@ -1,14 +1,14 @@
 //! Erases what nobody uses.
 
 use crate::{Pass, PassCx};
-use visa_ir::decl::Trait;
 use visa_ir::diag::Diagnostic;
+use visa_ir::effects;
 
 /// The pass.
 pub static PASS: Pass = Pass {
     name: "dce",
-    summary: "erases pure operations whose results nobody uses",
-    doc: "An operation with the trait `Pure` has no effect besides its results. Users come after what they use, so \
+    summary: "erases operations that only give results that nobody uses",
+    doc: "What is erased has no effects, or only reads (the effects are in its declaration). Users come after what they use, so \
           one walk from the end erases a chain of unused operations whole: its last operation first.",
     statistics: &[("erased", "operations erased")],
     open: true,
@@ -20,9 +20,8 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     // Backwards, a user is erased before what it uses is looked at: one walk reaches the fixed point.
     for id in cx.module.walk_all().into_iter().rev() {
         let op = cx.module.op(cx.ctx, id);
-        let pure = op.decl().is_some_and(|decl| decl.has(Trait::Pure) && !decl.has(Trait::Terminator));
         let unused = op.results().iter().all(|&result| cx.module.uses(result).is_empty());
-        if pure && unused {
+        if unused && effects::erasable(op) {
             cx.module.erase(id);
             cx.count("erased", 1);
         }

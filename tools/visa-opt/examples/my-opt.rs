@@ -8,6 +8,7 @@ use visa_hw::stage::{
 use visa_hw::taint::Taint;
 use visa_ir::decl::{Dialect, Interface, OpDecl, OperandDecl, Trait};
 use visa_ir::diag::Diagnostic;
+use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::module::OpRef;
 use visa_ir::span::Span;
 use visa_ir::verify::VerifyCx;
@@ -48,7 +49,7 @@ static NEGATE: OpDecl = OpDecl {
     constraints: &[("C1", "the format is i32")],
     operands: &[OperandDecl::one("stream", &["stream.vector"])],
     results: &["stream"],
-    traits: &[Trait::Pure],
+    effects: Effects::PURE,
     infer: Some(|op| chain::next(op, &VECTOR, None)),
     verify: Some(verify),
     example: "%n = my.negate %x",
@@ -77,6 +78,7 @@ static HW_NEGATE: OpDecl = OpDecl {
         Interface(&StandsFor("hw.vector")),
         Interface(&Build(|op| Ok(Box::new(HwNegate { span: op.span() })))),
     ],
+    effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
     ..OpDecl::BASE
 };
 

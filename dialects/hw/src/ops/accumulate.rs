@@ -9,6 +9,7 @@ use crate::stage::{
     Build, Engine, Flow, Mismatch, Operand, RunCx, SliceMemory, Stage, StageCost, Stream, Wire,
 };
 use crate::taint::Taint;
+use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
@@ -53,6 +54,7 @@ pub static ACCUMULATE: OpDecl = OpDecl {
         ClauseDecl::required("slots", ClauseKind::body::<Program>(&PROGRAM), "The slot of each packet."),
     ],
     traits: &[Trait::Inside("hw.exec")],
+    effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.accumulate interleaved, rows 8, columns 1, slots [2 : 0, 8 : 1] : 1",
     interfaces: &[Interface(&Build(|op| Ok(Box::new(read(op)?))))],

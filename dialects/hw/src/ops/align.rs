@@ -11,6 +11,7 @@ use crate::stage::{
 };
 use crate::taint::Taint;
 use crate::trf::{REGION, Region};
+use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
@@ -56,6 +57,7 @@ pub static ALIGN: OpDecl = OpDecl {
         ),
     ],
     traits: &[Trait::Inside("hw.exec")],
+    effects: Effects::Are(&[reads(Target::Stream), reads(Target::Memory("trf")), writes(Target::Stream)]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.align full, flits 2, repeat 1, rows 8, data 64, loops [64 : 64, 64 : 1] : 64",
     interfaces: &[Interface(&Build(|op| Ok(Box::new(read(op)?))))],

@@ -6,6 +6,7 @@ use crate::stage::{
     Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Wire,
 };
 use crate::taint::Taint;
+use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
@@ -29,6 +30,7 @@ pub static CAST: OpDecl = OpDecl {
     ],
     clauses: &[ClauseDecl::lead("dtype", ClauseKind::body::<DType>(&DTYPE), "Format to convert to.")],
     traits: &[Trait::Inside("hw.exec")],
+    effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.cast bf16",
     interfaces: &[Interface(&Build(|op| Ok(Box::new(read(op)?))))],

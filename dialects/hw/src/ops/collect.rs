@@ -5,6 +5,7 @@ use crate::stage::{
     Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Wire,
 };
 use crate::taint::Taint;
+use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
@@ -24,6 +25,7 @@ pub static COLLECT: OpDecl = OpDecl {
     constraints: &[("C1", "the flits hold a packet, and none of them is padding only (book 14)")],
     clauses: &[ClauseDecl::required("flits", ClauseKind::Int, "Flits a packet.")],
     traits: &[Trait::Inside("hw.exec")],
+    effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.collect flits 2",
     interfaces: &[Interface(&Build(|op| Ok(Box::new(read(op)?))))],

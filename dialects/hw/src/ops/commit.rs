@@ -9,6 +9,7 @@ use crate::stage::{
     Access, Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stream, Wire,
 };
 use std::ops::Range;
+use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
@@ -51,6 +52,7 @@ pub static COMMIT: OpDecl = OpDecl {
         ),
     ],
     traits: &[Trait::Inside("hw.exec")],
+    effects: Effects::Are(&[reads(Target::Stream), writes(Target::Memory("dm"))]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.commit bytes 8, loops [4 : 16, 8 : 1] : 8 @ 8192",
     interfaces: &[Interface(&Build(|op| Ok(Box::new(read(op)?))))],

@@ -9,6 +9,7 @@ use crate::ops::filter::FILTER;
 use crate::stage::{Access, Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stream, Wire};
 use crate::taint::Taint;
 use std::ops::Range;
+use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
@@ -47,6 +48,7 @@ pub static COMMIT_PACKED: OpDecl = OpDecl {
         ClauseDecl::optional("slices", ClauseKind::Ints, "Slices that are written, as `hw.commit` has them."),
     ],
     traits: &[Trait::Inside("hw.exec")],
+    effects: Effects::Are(&[reads(Target::Stream), writes(Target::Memory("dm"))]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.commit_packed most 8, counts 8192, stride 4, loops [128 : 1] : 8 @ 4096",
     interfaces: &[Interface(&Build(|op| Ok(Box::new(read(op)?))))],

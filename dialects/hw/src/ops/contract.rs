@@ -11,6 +11,7 @@ use crate::stage::{
 use crate::taint::Taint;
 use std::ops::Range;
 use std::sync::OnceLock;
+use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
@@ -45,6 +46,7 @@ pub static CONTRACT: OpDecl = OpDecl {
         ClauseDecl::required("depth", ClauseKind::Int, "Levels of the tree that add."),
     ],
     traits: &[Trait::Inside("hw.exec")],
+    effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.contract bf16, depth 5",
     interfaces: &[Interface(&Build(|op| Ok(Box::new(read(op)?))))],

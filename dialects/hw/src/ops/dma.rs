@@ -5,6 +5,7 @@ use crate::clauses::{body, machine, word};
 use crate::loops::{limits, overwrites};
 use crate::program::{self, CHIP_STRIDE};
 use crate::stage::Space;
+use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
@@ -37,6 +38,7 @@ pub static DMA: OpDecl = OpDecl {
         ClauseDecl::required("loops", ClauseKind::body::<PairedProgram>(&PAIRED), "Byte addresses, read side and write side."),
     ],
     traits: &[Trait::Inside("hw.program")],
+    effects: Effects::Are(&[reads(Target::Clause("from")), writes(Target::Clause("to"))]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.dma tensor, from hbm, to dm, loops [256 : 4096 -> 524288, 4096 : 1 -> 1] : 4096",
     ..OpDecl::BASE

@@ -11,6 +11,7 @@ use super::vector_zip::VECTOR_ZIP;
 use crate::stage::{Build, Mismatch, Stage, StandsFor, Station, Wire};
 use std::collections::BTreeMap;
 use std::ops::Range;
+use visa_ir::effects::{Effects};
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
@@ -56,6 +57,7 @@ pub static EXEC: OpDecl = OpDecl {
         ),
     ],
     traits: &[Trait::Inside("hw.program"), Trait::Region],
+    effects: Effects::OfBody,
     verify: Some(|op, _| verify(op)),
     example: "hw.exec sub, slices [0, 256] {\n  hw.fetch i8, packet 32, loops [32 : 1] : 8\n  hw.collect flits 1\n  \
               hw.store_vrf at 0\n}",

@@ -13,6 +13,7 @@ use crate::stage::{
 };
 use crate::taint::{Marker, Taint};
 use std::ops::Range;
+use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
@@ -82,6 +83,7 @@ pub static FETCH: OpDecl = OpDecl {
         ),
     ],
     traits: &[Trait::Inside("hw.exec")],
+    effects: Effects::Are(&[reads(Target::Memory("dm")), writes(Target::Stream)]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.fetch bf16, packet 32, loops [128 : 32, 32 : 1] : 32 @ 4096",
     interfaces: &[Interface(&Build(|op| Ok(Box::new(read(op)?))))],

@@ -5,6 +5,7 @@ use crate::attrs::GUARDS;
 use crate::clauses::{at_least, body, machine};
 use crate::stage::{Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Stage, StageCost, Station, Stream, Wire};
 use crate::taint::Taint;
+use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
@@ -34,6 +35,7 @@ pub static FILTER: OpDecl = OpDecl {
         ClauseDecl::default("lanes", ClauseKind::Int, "8", "Leading lanes of a packet that hold elements."),
     ],
     traits: &[Trait::Inside("hw.exec")],
+    effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.filter keep [xxx1]",
     interfaces: &[Interface(&Build(|op| Ok(Box::new(read(op)?)))), Interface(&Station(|_| Some(VectorStage::Filter)))],

@@ -3,6 +3,7 @@
 use crate::clauses::{at_least, machine};
 use crate::stage::{Access, Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stream, Wire};
 use crate::taint::Taint;
+use visa_ir::effects::{Effects, Target, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
@@ -32,6 +33,7 @@ pub static GENERATE: OpDecl = OpDecl {
         ClauseDecl::required("at", ClauseKind::Int, "Data memory address, bytes."),
     ],
     traits: &[Trait::Inside("hw.exec")],
+    effects: Effects::Are(&[writes(Target::Memory("dm"))]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.generate 5, at 4096",
     interfaces: &[Interface(&Build(|op| Ok(Box::new(read(op)?))))],

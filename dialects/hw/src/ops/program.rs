@@ -5,6 +5,7 @@ use crate::attrs::{DTYPE, PAIRED};
 use crate::clauses::{at_least, body, machine, word};
 use crate::program;
 use std::collections::BTreeMap;
+use visa_ir::effects::{Effects};
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
@@ -32,6 +33,7 @@ pub static PROGRAM: OpDecl = OpDecl {
         ClauseDecl::required("chips", ClauseKind::Int, "Chips that run it."),
     ],
     traits: &[Trait::TopLevel, Trait::Region],
+    effects: Effects::Declares,
     verify: Some(|op, _| chips(op).map(drop).and_then(|()| unique_names(op))),
     example: "hw.program @copy, chips 1 {\n  hw.buffer \"in\", role arg, space hbm, dtype i8, shape [64], layout [64 : 1 -> \
               1] : 1\n  hw.dma tensor, from hbm, to dm, loops [64 : 1 -> 1] : 64\n}",
@@ -62,6 +64,7 @@ pub static BUFFER: OpDecl = OpDecl {
         ClauseDecl::required("layout", ClauseKind::body::<PairedProgram>(&PAIRED), "From element number to byte address."),
     ],
     traits: &[Trait::Inside("hw.program")],
+    effects: Effects::Declares,
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.buffer \"matrix\", role arg, space hbm, dtype bf16, shape [256, 2048], layout [524288 : 1 -> 2] : 1",
     ..OpDecl::BASE

@@ -5,6 +5,7 @@ use crate::stage::{
     Access, BankUse, Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stream, Wire,
 };
 use crate::trf::{REGION, Region};
+use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
@@ -37,6 +38,7 @@ pub static STORE_TRF: OpDecl = OpDecl {
         ClauseDecl::default("load", ClauseKind::Word(&["full", "short"]), "full", "Which path the data takes."),
     ],
     traits: &[Trait::Inside("hw.exec")],
+    effects: Effects::Are(&[reads(Target::Stream), writes(Target::Memory("trf"))]),
     verify: Some(|op, _| read_trf(op).map(drop)),
     example: "hw.store_trf full, rows 8, row_bytes 4096",
     interfaces: &[Interface(&Build(|op| Ok(Box::new(read_trf(op)?))))],
@@ -55,6 +57,7 @@ pub static STORE_VRF: OpDecl = OpDecl {
     ],
     clauses: &[ClauseDecl::required("at", ClauseKind::Int, "Address of the first byte.")],
     traits: &[Trait::Inside("hw.exec")],
+    effects: Effects::Are(&[reads(Target::Stream), writes(Target::Memory("vrf"))]),
     verify: Some(|op, _| read_vrf(op).map(drop)),
     example: "hw.store_vrf at 0",
     interfaces: &[Interface(&Build(|op| Ok(Box::new(read_vrf(op)?))))],

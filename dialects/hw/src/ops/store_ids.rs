@@ -5,6 +5,7 @@ use crate::stage::{
     Access, Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stream, Wire,
 };
 use crate::taint::Taint;
+use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
@@ -26,6 +27,7 @@ pub static STORE_IDS: OpDecl = OpDecl {
     ],
     clauses: &[ClauseDecl::required("at", ClauseKind::Int, "Address of the first byte.")],
     traits: &[Trait::Inside("hw.exec")],
+    effects: Effects::Are(&[reads(Target::Stream), writes(Target::Memory("vrf"))]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.store_ids at 0",
     interfaces: &[Interface(&Build(|op| Ok(Box::new(read(op)?))))],

@@ -6,6 +6,7 @@ use crate::snoop::{SNOOP, Snoop};
 use crate::stage::{Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Wire};
 use crate::taint::Taint;
 use crate::unwritten::Unwritten;
+use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
@@ -68,6 +69,7 @@ pub static SWITCH: OpDecl = OpDecl {
         ClauseDecl::optional("snoop", ClauseKind::body::<Snoop>(&SNOOP), "Whose packets each slice outputs."),
     ],
     traits: &[Trait::Inside("hw.exec")],
+    effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.switch broadcast01, slice1 1, slice0 2, time0 1",
     interfaces: &[Interface(&Build(|op| Ok(Box::new(read(op)?))))],

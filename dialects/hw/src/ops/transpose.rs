@@ -3,6 +3,7 @@
 use crate::clauses::{at_least, machine, one_of, word};
 use crate::stage::{Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Wire};
 use crate::taint::Taint;
+use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
@@ -41,6 +42,7 @@ pub static TRANSPOSE: OpDecl = OpDecl {
         ClauseDecl::required("kept", ClauseKind::Int, "Columns that go out (`out_rows`)."),
     ],
     traits: &[Trait::Inside("hw.exec")],
+    effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.transpose double, bits 8, rows 8, columns 8, kept 8",
     interfaces: &[Interface(&Build(|op| Ok(Box::new(read(op)?))))],

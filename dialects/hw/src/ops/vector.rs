@@ -10,6 +10,7 @@ use crate::stage::{
 };
 use crate::taint::{Marker, Taint};
 use std::borrow::Cow;
+use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
@@ -63,6 +64,7 @@ pub static VECTOR: OpDecl = OpDecl {
         ClauseDecl::optional("stash1", ClauseKind::Flag, "The second value is what the stash holds."),
     ],
     traits: &[Trait::Inside("hw.exec")],
+    effects: Effects::Are(&[reads(Target::Stream), reads(Target::Memory("vrf")).with("vrf"), reads(Target::Memory("vrf")).with("vrf1"), writes(Target::Memory("vrf")).with("write_back"), writes(Target::Stream)]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.vector AddFxp, constant 1",
     interfaces: &[Interface(&Build(|op| Ok(Box::new(read(op)?)))), Interface(&Station(stage))],

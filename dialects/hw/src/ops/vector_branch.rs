@@ -9,6 +9,7 @@ use crate::stage::{
     Access, Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Station, Stream, Wire,
 };
 use crate::taint::Taint;
+use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
@@ -49,6 +50,7 @@ pub static VECTOR_BRANCH: OpDecl = OpDecl {
         ClauseDecl::optional("vrf", ClauseKind::body::<Program>(&PROGRAM), "Addresses in the vector register file, bytes."),
     ],
     traits: &[Trait::Inside("hw.exec")],
+    effects: Effects::Are(&[reads(Target::Stream), reads(Target::Memory("vrf")).with("vrf"), writes(Target::Stream)]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.vector_branch comparison, compare [less 0, greater 255]",
     interfaces: &[Interface(&Build(|op| Ok(Box::new(read(op)?)))), Interface(&Station(|_| Some(VectorStage::Branch)))],

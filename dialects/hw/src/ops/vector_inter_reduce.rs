@@ -6,6 +6,7 @@ use crate::route::Pick;
 use crate::stage::{Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Wire};
 use crate::taint::Taint;
 use std::ops::Range;
+use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
@@ -43,6 +44,7 @@ pub static VECTOR_INTER_REDUCE: OpDecl = OpDecl {
         ClauseDecl::optional("width", ClauseKind::Int, "Neighbouring slices that receive the same part."),
     ],
     traits: &[Trait::Inside("hw.exec")],
+    effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.vector_inter_reduce Add, bits 3",
     interfaces: &[Interface(&Build(|op| Ok(Box::new(read(op)?))))],

@@ -6,6 +6,7 @@ use crate::stage::{
     Build, Engine, Flow, Lanes, Mismatch, RunCx, SliceMemory, Stage, StageCost, Station, Stream, Wire,
 };
 use crate::taint::Taint;
+use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
@@ -30,6 +31,7 @@ pub static VECTOR_LANES: OpDecl = OpDecl {
     ],
     clauses: &[ClauseDecl::lead("how", ClauseKind::Word(&["split", "trim", "concat", "pad"]), "What happens to the lanes.")],
     traits: &[Trait::Inside("hw.exec")],
+    effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.vector_lanes split",
     interfaces: &[Interface(&Build(|op| Ok(Box::new(read(op)?)))), Interface(&Station(|op| Some(how(&op.word("how")?)?.stage())))],

@@ -1,6 +1,7 @@
 //! `hw.vector_stash`: keeps a copy of the stream for an operand further on (book 21).
 
 use crate::stage::{Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stash, Stream, Wire};
+use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::decl::{Interface, OpDecl, Trait};
 use visa_ir::span::Span;
 use visa_machine::Machine;
@@ -17,6 +18,7 @@ pub static VECTOR_STASH: OpDecl = OpDecl {
           of the width that the stream has there (book 21).",
     constraints: &[("C1", "the stash is written once a pass (book 21)")],
     traits: &[Trait::Inside("hw.exec")],
+    effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
     example: "hw.vector_stash",
     interfaces: &[Interface(&Build(|op| Ok(Box::new(VectorStashUnit { span: op.span() }))))],
     ..OpDecl::BASE

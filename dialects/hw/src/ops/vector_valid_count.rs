@@ -7,6 +7,7 @@ use crate::stage::{
     Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Stage, StageCost, Station, Stream, Wire,
 };
 use crate::valid_count::{CountDim, Counters, Gates, ValidCount};
+use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
@@ -39,6 +40,7 @@ pub static VECTOR_VALID_COUNT: OpDecl = OpDecl {
         ClauseDecl::optional("gates", ClauseKind::body::<Gates>(&GATES), "The gates, from `g0` on."),
     ],
     traits: &[Trait::Inside("hw.exec")],
+    effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.vector_valid_count counters [2 : 1 g0, 3 : 8 p], packet 19, gates [mask 0x3 match 2 valid 1]",
     interfaces: &[

@@ -4,6 +4,7 @@ use super::vector::way_bytes;
 use crate::clauses::{one_of, word};
 use crate::stage::{Build, Engine, Flow, Lanes, Mismatch, RunCx, SliceMemory, Stage, StageCost, Station, Stream, Wire};
 use crate::taint::Taint;
+use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
@@ -38,6 +39,7 @@ pub static VECTOR_ZIP: OpDecl = OpDecl {
         ClauseDecl::required("apart", ClauseKind::Int, "Packets of a group that stand together."),
     ],
     traits: &[Trait::Inside("hw.exec")],
+    effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.vector_zip AddFxp, stage clip, apart 1",
     interfaces: &[Interface(&Build(|op| Ok(Box::new(read(op)?)))), Interface(&Station(|op| alu_stage(&op.word("stage")?)))],

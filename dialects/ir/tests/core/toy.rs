@@ -7,6 +7,7 @@ use visa_ir::decl::{
     Body, BodyDef, BodyError, ClauseDecl, ClauseKind, Dialect, OpDecl, OperandDecl, Trait, make_type,
 };
 use visa_ir::diag::Diagnostic;
+use visa_ir::effects::Effects;
 use visa_ir::module::Module;
 use visa_ir::parse::parse;
 use visa_ir::span::Source;
@@ -51,12 +52,14 @@ static FUNC: OpDecl = OpDecl {
         ClauseDecl::optional("chips", ClauseKind::Int, "how many chips"),
     ],
     traits: &[Trait::Function, Trait::TopLevel, Trait::EndsWith("toy.return")],
+    effects: Effects::Declares,
     ..OpDecl::BASE
 };
 static RETURN: OpDecl = OpDecl {
     name: "toy.return",
     operands: &[OperandDecl::variadic("values", ANY)],
     traits: &[Trait::Terminator, Trait::Inside("toy.func")],
+    effects: Effects::PURE,
     ..OpDecl::BASE
 };
 static MAKE: OpDecl = OpDecl {
@@ -73,6 +76,7 @@ static MAKE: OpDecl = OpDecl {
     ],
     results: &["made"],
     infer: Some(|op| Ok(vec![make_type(op.ctx, &TENSOR, Sizes(vec![op.int("size").unwrap_or(0) as u32]))])),
+    effects: Effects::PURE,
     ..OpDecl::BASE
 };
 static MIX: OpDecl = OpDecl {
@@ -80,12 +84,14 @@ static MIX: OpDecl = OpDecl {
     operands: &[OperandDecl::one("left", ANY), OperandDecl::optional("right", ANY)],
     clauses: &[ClauseDecl::lead("how", ClauseKind::Word(&["sum", "max"]), "how")],
     results: &["sum", "carry"],
+    effects: Effects::PURE,
     ..OpDecl::BASE
 };
 static LOOP: OpDecl = OpDecl {
     name: "toy.loop",
     clauses: &[ClauseDecl::lead("times", ClauseKind::Ints, "how often")],
     traits: &[Trait::Region],
+    effects: Effects::OfBody,
     ..OpDecl::BASE
 };
 static NOTE: OpDecl = OpDecl {
@@ -94,6 +100,7 @@ static NOTE: OpDecl = OpDecl {
         ClauseDecl::lead("text", ClauseKind::Str, "a text"),
         ClauseDecl::required("at", ClauseKind::Int, "where"),
     ],
+    effects: Effects::PURE,
     ..OpDecl::BASE
 };
 
@@ -112,6 +119,7 @@ static PLACE: OpDecl = OpDecl {
         Some(13) => Err(op.clause_error("C1", "at", "13 is no address")),
         Some(_) | None => Ok(()),
     }),
+    effects: Effects::PURE,
     ..OpDecl::BASE
 };
 

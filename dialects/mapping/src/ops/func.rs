@@ -4,6 +4,7 @@ use crate::attrs::{AxisSizes, MAP, SIZES};
 use crate::{Axes, Expr};
 use crate::facts::{DeclaredAxes, check_overlaps, check_skew, machine, mapping_error};
 use crate::tensor::{Dim, Tensor};
+use visa_ir::effects::{Effects};
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, OperandDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
@@ -20,6 +21,7 @@ pub static AXES: OpDecl = OpDecl {
     constraints: &[("C1", "an axis is declared once; a skewed axis is the difference of two different axes declared before it")],
     clauses: &[ClauseDecl::lead("sizes", ClauseKind::body::<AxisSizes>(&SIZES), "the axes, each with its size in indices")],
     traits: &[Trait::TopLevel],
+    effects: Effects::Declares,
     verify: Some(verify_axes),
     example: "tm.axes [I = 256, J = 2048]",
     ..OpDecl::BASE
@@ -38,6 +40,7 @@ pub static ALIAS: OpDecl = OpDecl {
         ClauseDecl::required("map", ClauseKind::body::<Expr>(&MAP), "the mapping it stands for"),
     ],
     traits: &[Trait::TopLevel],
+    effects: Effects::Declares,
     verify: Some(verify_alias),
     example: "tm.alias @L, map [A / 8 # 256]",
     ..OpDecl::BASE
@@ -65,6 +68,7 @@ pub static FUNC: OpDecl = OpDecl {
         ClauseDecl::default("chips", ClauseKind::Int, "1", "how many chips run it"),
     ],
     traits: &[Trait::Function, Trait::TopLevel, Trait::EndsWith("tm.return")],
+    effects: Effects::Declares,
     verify: Some(verify_func),
     example: "tm.func @kernel(%x: !tm.hbm<i32, [1], [A]>) at [0], chips 1 {\n  tm.return %x\n}",
     ..OpDecl::BASE
@@ -78,6 +82,7 @@ pub static RETURN: OpDecl = OpDecl {
     doc: "One result is called `out`; several are `out0`, `out1`, ... in data files and reports.",
     operands: &[OperandDecl::variadic("results", &["tm.host", "tm.hbm"])],
     traits: &[Trait::Terminator, Trait::Inside("tm.func")],
+    effects: Effects::PURE,
     example: "tm.return %y",
     ..OpDecl::BASE
 };

@@ -2,6 +2,7 @@
 
 use crate::attrs::DTYPE;
 use crate::numbers::{NUMBERS, Numbers};
+use visa_ir::effects::{Effects};
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted, nearest};
 use visa_ir::module::OpRef;
@@ -27,6 +28,7 @@ pub static TABLE: OpDecl = OpDecl {
         ClauseDecl::required("values", ClauseKind::body::<Numbers>(&NUMBERS), "what each pattern stands for, from index 0 on"),
     ],
     traits: &[Trait::TopLevel],
+    effects: Effects::Declares,
     verify: Some(|op, _| read(op).map(drop)),
     example: "tm.table @double, from i8, to i8, values [0, 2, 4, 6, 8, 10, 12, 14]",
     ..OpDecl::BASE

@@ -5,6 +5,7 @@ use crate::attrs::MAP;
 use crate::facts::{DeclaredAxes, Support, check_mappings, machine};
 use crate::tensor::{Dim, Tensor, TensorKind, make, operand};
 use crate::{AxisId, DM, Expr, HBM, HOST, Pace, Transfer, TransferLoop, transfer};
+use visa_ir::effects::{Effects, Target, allocates, reads, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::{OpRef, TypeId};
@@ -29,6 +30,7 @@ pub static TO_HBM: OpDecl = OpDecl {
         ClauseDecl::required("element", ClauseKind::body::<Expr>(&MAP), "the layout in a chip's HBM, in elements"),
     ],
     results: &["tensor"],
+    effects: Effects::Are(&[reads(Target::Operand("source")), allocates(Target::Result("tensor")), writes(Target::Result("tensor"))]),
     infer: Some(infer_hbm),
     verify: Some(verify_hbm),
     example: "%h = tm.to_hbm %x at 0, element [I, J]",
@@ -59,6 +61,7 @@ pub static TO_DM: OpDecl = OpDecl {
         ClauseDecl::required("element", ClauseKind::body::<Expr>(&MAP), "the layout within a slice, in elements").open(),
     ],
     results: &["tensor"],
+    effects: Effects::Are(&[reads(Target::Operand("source")), allocates(Target::Result("tensor")), writes(Target::Result("tensor"))]),
     infer: Some(infer_dm),
     verify: Some(verify_dm),
     example: "%d = tm.to_dm %h at 0, cluster [1 # 2], slice [I], element [J]",
@@ -75,6 +78,7 @@ pub static TO_HOST: OpDecl = OpDecl {
     operands: &[OperandDecl::one("source", &["tm.hbm"])],
     clauses: &[ClauseDecl::required("element", ClauseKind::body::<Expr>(&MAP), "the layout in host memory, in elements")],
     results: &["tensor"],
+    effects: Effects::Are(&[reads(Target::Operand("source")), allocates(Target::Result("tensor")), writes(Target::Result("tensor"))]),
     infer: Some(infer_host),
     verify: Some(verify_host),
     example: "%y = tm.to_host %h element [I]",

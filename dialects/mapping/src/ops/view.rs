@@ -12,7 +12,8 @@ use crate::{
     place_expr, refines,
 };
 use std::collections::BTreeMap;
-use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl, Trait};
+use visa_ir::effects::{Effects};
+use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
@@ -23,7 +24,7 @@ pub const VIEW: OpDecl = OpDecl {
     operands: &[OperandDecl::one("source", &["tm.hbm", "tm.dm"])],
     clauses: &[ELEMENT],
     results: &["view"],
-    traits: &[Trait::Pure],
+    effects: Effects::PURE,
     infer: Some(infer),
     verify: Some(verify),
     ..OpDecl::BASE

@@ -2,6 +2,7 @@
 
 use crate::PairedProgram;
 use crate::dialect::PAIRED;
+use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
 
 const SPACE: &[&str] = &["host", "hbm", "dm"];
@@ -19,6 +20,7 @@ pub static DMA: OpDecl = OpDecl {
         ClauseDecl::required("loops", ClauseKind::body::<PairedProgram>(&PAIRED), "addresses in bytes"),
     ],
     traits: &[Trait::Inside("hw.program")],
+    effects: Effects::Are(&[reads(Target::Clause("from")), writes(Target::Clause("to"))]),
     example: "seq.dma tensor, from hbm, to dm, loops [256 : 4096 -> 524288, 2048 : 2 -> 2, 2 : 1 -> 1] : 1",
     ..OpDecl::BASE
 };

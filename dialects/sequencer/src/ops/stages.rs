@@ -6,6 +6,7 @@ use visa_numerics::LookupTable;
 use crate::Mask;
 use crate::Program;
 use crate::dialect::{DTYPE, GUARDS, MASK, PROGRAM, TABLE};
+use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
 use visa_numerics::{ALU_STAGES, ARG_MODE_NAMES};
 
@@ -27,6 +28,7 @@ pub static FETCH: OpDecl = OpDecl {
         ClauseDecl::optional("starts", ClauseKind::body::<Program>(&PROGRAM), "how many elements behind the base each slice starts, as `hw.fetch` has it"),
     ],
     traits: &[Trait::Inside("hw.exec")],
+    effects: Effects::Are(&[reads(Target::Memory("dm")), writes(Target::Stream)]),
     example: "seq.fetch bf16, loops [64 : 32, 32 : 1] : 32",
     ..OpDecl::BASE
 };
@@ -48,6 +50,7 @@ pub static ALIGN: OpDecl = OpDecl {
         ClauseDecl::required("loops", ClauseKind::body::<Program>(&PROGRAM), "addresses within a row, in elements"),
     ],
     traits: &[Trait::Inside("hw.exec")],
+    effects: Effects::Are(&[reads(Target::Stream), reads(Target::Memory("trf")), writes(Target::Stream)]),
     example: "seq.align bf16, region full, flits 2, repeat 1, rows 1, loops [64 : 32, 32 : 1] : 32",
     ..OpDecl::BASE
 };
@@ -72,6 +75,7 @@ pub static VECTOR: OpDecl = OpDecl {
         ClauseDecl::optional("stash1", ClauseKind::Flag, "the second value is what the stash holds"),
     ],
     traits: &[Trait::Inside("hw.exec")],
+    effects: Effects::Are(&[reads(Target::Stream), reads(Target::Memory("vrf")).with("loops"), reads(Target::Memory("vrf")).with("loops1"), writes(Target::Memory("vrf")).with("write_back"), writes(Target::Stream)]),
     example: "seq.vector MulInt, loops [8 : 1] : 8",
     ..OpDecl::BASE
 };
@@ -84,6 +88,7 @@ pub static VECTOR_BRANCH: OpDecl = OpDecl {
     doc: "The packet is the elements of the stream's packet (book 21).",
     clauses: &[ClauseDecl::required("loops", ClauseKind::body::<Program>(&PROGRAM), "addresses in elements of 32 bits")],
     traits: &[Trait::Inside("hw.exec")],
+    effects: Effects::Are(&[reads(Target::Stream), reads(Target::Memory("vrf")), writes(Target::Stream)]),
     example: "seq.vector_branch loops [8 : 1] : 8",
     ..OpDecl::BASE
 };
@@ -100,6 +105,7 @@ pub static COMMIT: OpDecl = OpDecl {
         ClauseDecl::optional("slices", ClauseKind::Ints, "slices that are written, as `hw.commit` has them"),
     ],
     traits: &[Trait::Inside("hw.exec")],
+    effects: Effects::Are(&[reads(Target::Stream), writes(Target::Memory("dm"))]),
     example: "seq.commit bf16, loops [32 : 32, 4 : 8, 8 : 1] : 8",
     ..OpDecl::BASE
 };

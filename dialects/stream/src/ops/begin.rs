@@ -3,6 +3,7 @@
 use crate::BEGIN;
 use crate::chain::{input, with_dims};
 use crate::meaning::Meaning;
+use visa_ir::effects::{Effects};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, TypeId};
@@ -17,6 +18,7 @@ pub static DECL: OpDecl = OpDecl {
     operands: &[OperandDecl::one("tensor", &["tm.dm"])],
     clauses: &[ClauseDecl::lead("context", ClauseKind::Word(&["main", "sub"]), "which context runs the pipeline")],
     results: &["stream"],
+    effects: Effects::PURE,
     infer: Some(infer),
     example: "%b = stream.begin main %x",
     interfaces: &[Interface(&Meaning::Same)],

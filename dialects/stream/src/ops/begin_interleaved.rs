@@ -4,6 +4,7 @@ use crate::BEGIN;
 use crate::chain::{axes, check_same, input, with_dims};
 use crate::meaning::Meaning;
 use crate::plan::{Loop, Plan, PlanError, digits_of};
+use visa_ir::effects::{Effects};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::{OpRef, TypeId};
@@ -31,6 +32,7 @@ pub static DECL: OpDecl = OpDecl {
         ClauseDecl::required("axis", ClauseKind::body::<Expr>(&MAP), "the axis that says which of the tensors, as `[I]`"),
     ],
     results: &["stream"],
+    effects: Effects::PURE,
     infer: Some(infer),
     verify: Some(verify),
     example: "%b = stream.begin_interleaved main %lhs, %rhs axis [I]",

@@ -4,6 +4,7 @@ use visa_mapping::Expr;
 use crate::CAST;
 use crate::chain::{axes, check_same, input, main_only, next};
 use crate::meaning::Meaning;
+use visa_ir::effects::{Effects};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, TypeId};
@@ -30,6 +31,7 @@ pub static DECL: OpDecl = OpDecl {
         ClauseDecl::required("packet", ClauseKind::body::<Expr>(&MAP), "what each element of the flit holds").open(),
     ],
     results: &["stream"],
+    effects: Effects::PURE,
     infer: Some(infer),
     verify: Some(verify),
     example: "%n = stream.cast bf16 %a packet [1 # 16]",

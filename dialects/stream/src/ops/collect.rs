@@ -3,6 +3,7 @@
 use crate::COLLECT;
 use crate::chain::{axes, check_same, input, next, packet_bytes};
 use crate::meaning::Meaning;
+use visa_ir::effects::{Effects};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::{OpRef, TypeId};
@@ -27,6 +28,7 @@ pub static DECL: OpDecl = OpDecl {
         ClauseDecl::required("packet", ClauseKind::body::<Expr>(&MAP), "what each element of a flit holds").open(),
     ],
     results: &["stream"],
+    effects: Effects::PURE,
     infer: Some(infer),
     verify: Some(verify),
     example: "%c = stream.collect %f time [J / 16], packet [J % 16]",

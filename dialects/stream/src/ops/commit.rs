@@ -3,6 +3,7 @@
 use crate::chain::{axes, check_stored, input, with_dims};
 use crate::commit::{Write, zeros_kept};
 use crate::meaning::Meaning;
+use visa_ir::effects::{Effects, Target, allocates, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, TypeId};
@@ -36,6 +37,7 @@ pub static DECL: OpDecl = OpDecl {
         ClauseDecl::required("element", ClauseKind::body::<Expr>(&MAP), "the layout within a slice, in elements").open(),
     ],
     results: &["tensor"],
+    effects: Effects::Are(&[allocates(Target::Result("tensor")), writes(Target::Result("tensor"))]),
     infer: Some(infer),
     verify: Some(verify),
     example: "%y = stream.commit %n at 8192, element [1 # 4]",

@@ -3,6 +3,7 @@
 use crate::chain::{axes, check_same, check_stored, input, packet_bytes, with_dims};
 use crate::meaning::Meaning;
 use crate::plan::digits_of;
+use visa_ir::effects::{Effects, Target, allocates, reads, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::{OpRef, TypeId};
@@ -38,6 +39,7 @@ pub static DECL: OpDecl = OpDecl {
         ClauseDecl::required("element", ClauseKind::body::<Expr>(&MAP), "the axis that numbers what is kept, as `[P]`"),
     ],
     results: &["tensor"],
+    effects: Effects::Are(&[reads(Target::Operand("counts")), allocates(Target::Result("tensor")), writes(Target::Result("tensor"))]),
     infer: Some(infer),
     verify: Some(verify),
     example: "%y = stream.commit_packed %c, %n at 4096, element [P]",

@@ -5,6 +5,7 @@ use crate::commit::{Whole, Write, zeros_kept};
 use crate::meaning::Meaning;
 use crate::ops::commit::check_slices;
 use crate::plan::Plan;
+use visa_ir::effects::{Effects, Target, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::{OpRef, TypeId};
@@ -41,6 +42,7 @@ pub static DECL: OpDecl = OpDecl {
         ClauseDecl::required("element", ClauseKind::body::<Expr>(&MAP), "the part's layout within a slice, in elements"),
     ],
     results: &["tensor"],
+    effects: Effects::Are(&[writes(Target::Operand("tensor"))]),
     infer: Some(infer),
     verify: Some(verify),
     example: "%z = stream.commit_view %n, %y element [A @ 1024, B]",

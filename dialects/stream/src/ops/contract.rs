@@ -8,6 +8,7 @@ use crate::shift::{Shifts, Windows};
 use crate::{ACCUMULATE, ALIGN, CONTRACT};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use visa_ir::effects::{Effects, Target, reads};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::{OpRef, TypeId};
@@ -47,6 +48,7 @@ pub static ALIGN_DECL: OpDecl = OpDecl {
         ClauseDecl::required("packet", ClauseKind::body::<Expr>(&MAP), "what each element of the 64-byte packet holds").open(),
     ],
     results: &["pair"],
+    effects: Effects::Are(&[reads(Target::Operand("weights"))]),
     infer: Some(infer_align),
     verify: Some(verify_align),
     example: "%p = stream.align %c, %w time [J / 32], packet [J % 32]",
@@ -73,6 +75,7 @@ pub static CONTRACT_DECL: OpDecl = OpDecl {
         ClauseDecl::required("packet", ClauseKind::body::<Expr>(&MAP), "what each sum of a row holds").open(),
     ],
     results: &["sums"],
+    effects: Effects::PURE,
     infer: Some(infer_contract),
     verify: Some(verify_contract),
     example: "%t = stream.contract %p packet [1]",
@@ -100,6 +103,7 @@ pub static ACCUMULATE_DECL: OpDecl = OpDecl {
         ClauseDecl::required("packet", ClauseKind::body::<Expr>(&MAP), "what each element of a flit holds").open(),
     ],
     results: &["stream"],
+    effects: Effects::PURE,
     infer: Some(infer_accumulate),
     verify: Some(verify_accumulate),
     example: "%a = stream.accumulate interleaved %t time [1], packet [1 # 8]",

@@ -7,6 +7,7 @@ use crate::ops::begin_interleaved;
 use crate::FETCH;
 use crate::mask::Reading;
 use crate::pad::{PADS, Pad};
+use visa_ir::effects::{Effects, Target, reads};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::{OpRef, TypeId};
@@ -56,6 +57,7 @@ pub static DECL: OpDecl = OpDecl {
         ClauseDecl::required("packet", ClauseKind::body::<Expr>(&MAP), "what each element of a packet holds").open(),
     ],
     results: &["stream"],
+    effects: Effects::Are(&[reads(Target::Memory("tm.dm"))]),
     infer: Some(infer),
     verify: Some(verify),
     example: "%f = stream.fetch %b time [J / 16], packet [J % 16]",

@@ -3,6 +3,7 @@
 use crate::chain::axes;
 use crate::lower::{LowerStage, StageCx};
 use crate::meaning::Meaning;
+use visa_ir::effects::{Effects, Target, allocates, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::{OpRef, OpSpec, TypeId};
@@ -40,6 +41,7 @@ pub static DECL: OpDecl = OpDecl {
         ClauseDecl::required("element", ClauseKind::body::<Expr>(&MAP), "the layout within a slice, in elements"),
     ],
     results: &["tensor"],
+    effects: Effects::Are(&[allocates(Target::Result("tensor")), writes(Target::Result("tensor"))]),
     infer: Some(infer),
     verify: Some(verify),
     example: "%n = stream.generate 5, at 4096, dtype i32, cluster [1 # 2], slice [1 # 256], element [1 # 2]",

@@ -3,6 +3,7 @@
 use crate::chain::{axes, check_same, check_stored, input, with_dims};
 use crate::meaning::Meaning;
 use crate::pad::check_zeros;
+use visa_ir::effects::{Effects, Target, allocates, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::{OpRef, TypeId};
@@ -32,6 +33,7 @@ pub static TO_TRF: OpDecl = OpDecl {
         ClauseDecl::required("element", ClauseKind::body::<Expr>(&MAP), "the layout within a row, in elements").open(),
     ],
     results: &["tensor"],
+    effects: Effects::Are(&[allocates(Target::Result("tensor")), writes(Target::Result("tensor"))]),
     infer: Some(infer_trf),
     verify: Some(verify_trf),
     example: "%w = stream.to_trf %c at full, row [1], element [J]",
@@ -55,6 +57,7 @@ pub static TO_VRF: OpDecl = OpDecl {
         ClauseDecl::required("element", ClauseKind::body::<Expr>(&MAP), "the layout, in elements").open(),
     ],
     results: &["tensor"],
+    effects: Effects::Are(&[allocates(Target::Result("tensor")), writes(Target::Result("tensor"))]),
     infer: Some(infer_vrf),
     verify: Some(verify_vrf),
     example: "%v = stream.to_vrf %c at 0, element [A % 8]",

@@ -5,6 +5,7 @@ use crate::chain::{check_skewed, axes, input, next, with_dims};
 use crate::meaning::Meaning;
 use crate::snoop::Exchange;
 use crate::topology::{TOPOLOGIES, Topology, same};
+use visa_ir::effects::{Effects};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::{OpRef, TypeId};
@@ -73,6 +74,7 @@ pub static DECL: OpDecl = OpDecl {
         ClauseDecl::optional("time", ClauseKind::body::<Expr>(&MAP), "what each time step holds afterwards").open(),
     ],
     results: &["stream"],
+    effects: Effects::PURE,
     infer: Some(infer),
     verify: Some(verify),
     example: "%s = stream.switch broadcast01 %f slice1 256, slice0 1, time0 1, slice [I], time [1 # 256]",

@@ -4,6 +4,7 @@ use crate::TRANSPOSE;
 use crate::chain::{check_skewed, axes, check_same, check_stored, input, main_only, next, packet_bytes};
 use crate::lower::{LowerStage, StageCx};
 use crate::meaning::Meaning;
+use visa_ir::effects::{Effects};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::{OpRef, OpSpec};
@@ -56,6 +57,7 @@ pub static DECL: OpDecl = OpDecl {
         .open(),
     ],
     results: &["stream"],
+    effects: Effects::PURE,
     infer: Some(|op| next(op, &TRANSPOSE, None)),
     verify: Some(verify),
     example: "%t = stream.transpose %c time [C, E], packet [D # 32]",

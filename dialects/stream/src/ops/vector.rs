@@ -4,6 +4,7 @@ use crate::chain::{axes, input, main_only, next, packet_bytes};
 use crate::lower::LowerStage;
 use crate::meaning::Meaning;
 use crate::{FINAL, INIT};
+use visa_ir::effects::{Effects};
 use visa_ir::decl::{Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
@@ -22,6 +23,7 @@ pub static INIT_DECL: OpDecl = OpDecl {
     ],
     operands: &[OperandDecl::one("stream", &["stream.collect", "stream.accumulate"])],
     results: &["stream"],
+    effects: Effects::PURE,
     infer: Some(|op| next(op, &INIT, None)),
     verify: Some(verify_init),
     example: "%i = stream.vector_init %c",
@@ -37,6 +39,7 @@ pub static FINAL_DECL: OpDecl = OpDecl {
     doc: "The stream goes on to the cast engine, the transpose engine or the commit engine (book 21).",
     operands: &[OperandDecl::one("stream", &["stream.vector", "stream.inter"])],
     results: &["stream"],
+    effects: Effects::PURE,
     infer: Some(|op| next(op, &FINAL, None)),
     example: "%o = stream.vector_final %x",
     interfaces: &[Interface(&Meaning::Same), Interface(&LowerStage(|_, _| Ok(None)))],

@@ -7,6 +7,7 @@ use crate::chain::{axes, check_place, check_same, input};
 use crate::meaning::Meaning;
 use crate::vector::{self, Arguments, Station, arguments, check_alu, check_order, function, row, station, next_stage};
 use crate::plan::{self, Plan, Shared};
+use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
@@ -74,6 +75,7 @@ pub const BASE: OpDecl = OpDecl {
     constraints: CONSTRAINTS,
     operands: &[OperandDecl::one("stream", WAY8), OperandDecl::optional("operand", VALUE)],
     results: &["stream"],
+    effects: Effects::Are(&[reads(Target::Operand("operand")), reads(Target::Operand("operand1")), writes(Target::Operand("operand")).with("write_back")]),
     infer: Some(|op| next_stage(op, false, None)),
     verify: Some(verify),
     ..OpDecl::BASE

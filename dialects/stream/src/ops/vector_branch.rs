@@ -11,6 +11,7 @@ use crate::ops::vector_alu::{lanes, verify_register_file};
 use crate::ops::vector_inter;
 use crate::vector::Station;
 use crate::VECTOR;
+use visa_ir::effects::{Effects, Target, reads};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
@@ -50,6 +51,7 @@ pub static DECL: OpDecl = OpDecl {
         ClauseDecl::optional("compare", ClauseKind::body::<Comparisons<Number>>(&COMPARISONS), "what sets the bits, bit 0 first"),
     ],
     results: &["stream"],
+    effects: Effects::Are(&[reads(Target::Operand("ids"))]),
     infer: Some(|op| next(op, &VECTOR, None)),
     verify: Some(verify),
     example: "%b = stream.vector_branch comparison %i compare [less 0, greater 255]",

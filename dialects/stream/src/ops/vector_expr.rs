@@ -6,6 +6,7 @@ use crate::expression::{Dag, EXPRESSION, Expression};
 use crate::lower::LowerStage;
 use crate::meaning::Meaning;
 use crate::ops::vector_alu::verify_register_file;
+use visa_ir::effects::{Effects, Target, reads};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::{OpRef, TypeId};
@@ -41,6 +42,7 @@ pub static DECL: OpDecl = OpDecl {
         ClauseDecl::optional("fast", ClauseKind::Flag, "rewrites that round otherwise are allowed"),
     ],
     results: &["stream"],
+    effects: Effects::Are(&[reads(Target::Operand("operands"))]),
     infer: Some(infer),
     verify: Some(verify),
     example: "%o = stream.vector_expr [x, b: max(x + b, 0)] %c, %b",

@@ -8,6 +8,7 @@ use crate::meaning::Meaning;
 use crate::ops::vector_pair::unzip;
 use crate::plan::digits_of;
 use crate::vector::Station;
+use visa_ir::effects::{Effects};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
@@ -32,6 +33,7 @@ pub static DECL: OpDecl = OpDecl {
     operands: &[OperandDecl::one("stream", &["stream.vector"])],
     clauses: &[ClauseDecl::required("keep", ClauseKind::body::<Guards<Number>>(&GUARDS), "which elements are kept, by execution id")],
     results: &["stream"],
+    effects: Effects::PURE,
     infer: Some(|op| next(op, &FILTERED, None)),
     verify: Some(verify),
     example: "%f = stream.vector_filter %x keep [xxx1]",

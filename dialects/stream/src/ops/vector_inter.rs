@@ -6,6 +6,7 @@ use crate::inter_slice::{InterSlice, Reduction};
 use crate::lower::{LowerStage, StageCx};
 use crate::meaning::Meaning;
 use crate::vector::{earlier, stage_before};
+use visa_ir::effects::{Effects};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, OpSpec};
@@ -51,6 +52,7 @@ pub static DECL: OpDecl = OpDecl {
         ClauseDecl::optional("time", ClauseKind::body::<Expr>(&MAP), "what each time step holds afterwards; as before if absent").open(),
     ],
     results: &["stream"],
+    effects: Effects::PURE,
     infer: Some(|op| next(op, &INTER, None)),
     verify: Some(verify),
     example: "%r = stream.vector_inter_slice_reduce Add %i slice [A / 8, 1 # 4]",

@@ -8,6 +8,7 @@ use crate::meaning::{Meaning, Reduced};
 use crate::reduce::{Reduction, axis_of, padding_is_identity, reduction};
 use crate::valid_count::{Counting, Placement, counting};
 use crate::vector::{Station, check_order, earlier, station};
+use visa_ir::effects::{Effects};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
@@ -45,6 +46,7 @@ pub static DECL: OpDecl = OpDecl {
         ClauseDecl::required("packet", ClauseKind::body::<Expr>(&MAP), "the packet without the axis").open(),
     ],
     results: &["stream"],
+    effects: Effects::PURE,
     infer: Some(|op| next(op, &VECTOR4, None)),
     verify: Some(verify),
     example: "%r = stream.vector_intra_slice_reduce Max %n axis [R], time [1], packet [1 # 4]",

@@ -6,6 +6,7 @@ use crate::lower::LowerStage;
 use crate::meaning::Meaning;
 use crate::vector::{Station, check_order, next_stage, station};
 use crate::plan;
+use visa_ir::effects::{Effects};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
@@ -34,6 +35,7 @@ pub static SPLIT_DECL: OpDecl = OpDecl {
     operands: &[OperandDecl::one("stream", &["stream.vector", "stream.pair"])],
     clauses: &[TIME, PACKET],
     results: &["stream"],
+    effects: Effects::PURE,
     infer: Some(|op| next_stage(op, true, None)),
     verify: Some(verify_regrouped),
     example: "%n = stream.vector_split %x time [A / 4 % 2], packet [A % 4]",
@@ -58,6 +60,7 @@ pub static TRIM_DECL: OpDecl = OpDecl {
     operands: &[OperandDecl::one("stream", &["stream.vector", "stream.pair"])],
     clauses: &[PACKET],
     results: &["stream"],
+    effects: Effects::PURE,
     infer: Some(|op| next_stage(op, true, None)),
     verify: Some(verify_trim),
     example: "%n = stream.vector_trim %x packet [A % 2 # 4]",
@@ -81,6 +84,7 @@ pub static CONCAT_DECL: OpDecl = OpDecl {
     operands: &[OperandDecl::one("stream", &["stream.vector4", "stream.pair4"])],
     clauses: &[TIME, PACKET],
     results: &["stream"],
+    effects: Effects::PURE,
     infer: Some(|op| next_stage(op, false, None)),
     verify: Some(verify_regrouped),
     example: "%w = stream.vector_concat %n time [1], packet [A % 8]",
@@ -104,6 +108,7 @@ pub static PAD_DECL: OpDecl = OpDecl {
     operands: &[OperandDecl::one("stream", &["stream.vector4", "stream.pair4"])],
     clauses: &[PACKET],
     results: &["stream"],
+    effects: Effects::PURE,
     infer: Some(|op| next_stage(op, false, None)),
     verify: Some(verify_pad),
     example: "%w = stream.vector_pad %n packet [A % 2 # 8]",

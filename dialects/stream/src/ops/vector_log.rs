@@ -5,6 +5,7 @@ use crate::chain::{axes, check_same, input, with_dims};
 use crate::lower::LowerStage;
 use crate::meaning::Meaning;
 use visa_ir::context::Attr;
+use visa_ir::effects::{Effects, Target, allocates, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
@@ -32,6 +33,7 @@ pub static DECL: OpDecl = OpDecl {
         ClauseDecl::required("element", ClauseKind::body::<Expr>(&MAP), "the layout, in elements"),
     ],
     results: &["ids"],
+    effects: Effects::Are(&[allocates(Target::Result("ids")), writes(Target::Result("ids"))]),
     infer: Some(|op| {
         let element = op.body::<Expr>("element").map_or(Expr::Literal(1), |map| (*map).clone());
         with_dims(op, &VRF, None, DType::I32, &[(Dim::Element, element)], &*input(op)?)

@@ -10,6 +10,7 @@ use crate::vector::{Station, check_alu, check_order, earlier, row, station};
 use crate::{PAIR, VECTOR, VECTOR4};
 use std::sync::Arc;
 use visa_ir::context::Attr;
+use visa_ir::effects::{Effects};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::{OpRef, OpSpec, TypeId};
@@ -38,6 +39,7 @@ pub static UNZIP_DECL: OpDecl = OpDecl {
     operands: &[OperandDecl::one("stream", &["stream.init"])],
     clauses: &[ClauseDecl::required("axis", ClauseKind::body::<Expr>(&MAP), "the axis that says which group, as `[I]`")],
     results: &["stream"],
+    effects: Effects::PURE,
     infer: Some(|op| next(op, &PAIR, None)),
     verify: Some(verify_unzip),
     example: "%p = stream.vector_unzip %i axis [I]",
@@ -77,6 +79,7 @@ pub const BASE: OpDecl = OpDecl {
     ],
     operands: &[OperandDecl::one("stream", &["stream.pair"])],
     results: &["stream"],
+    effects: Effects::PURE,
     infer: Some(infer_zip),
     verify: Some(verify_zip),
     ..OpDecl::BASE

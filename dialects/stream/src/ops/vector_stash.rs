@@ -5,6 +5,7 @@ use crate::lower::LowerStage;
 use crate::meaning::Meaning;
 use crate::ops::vector_pair::unzip;
 use crate::vector::{earlier, stage_before};
+use visa_ir::effects::{Effects};
 use visa_ir::decl::{Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
@@ -25,6 +26,7 @@ pub static DECL: OpDecl = OpDecl {
     ],
     operands: &[OperandDecl::one("stream", &["stream.vector", "stream.vector4"])],
     results: &["stream"],
+    effects: Effects::PURE,
     infer: Some(next_same),
     verify: Some(|op, _| verify(op)),
     example: "%s = stream.vector_stash %b",

@@ -5,6 +5,7 @@ use visa_ir::decl::{
     Body, BodyDef, BodyError, ClauseDecl, ClauseKind, Dialect, OpDecl, OperandDecl, Trait, make_type,
 };
 use visa_ir::diag::{Diagnostic, Severity};
+use visa_ir::effects::Effects;
 use visa_ir::open::Opening;
 use visa_opt::{Io, Tool};
 use visa_passes::{Level, OptionDecl, OptionKind, Output, Pass, PassCx};
@@ -22,6 +23,7 @@ static FUNC: OpDecl = OpDecl {
     summary: "a function",
     clauses: &[ClauseDecl::lead("name", ClauseKind::Symbol, "its name")],
     traits: &[Trait::Function, Trait::TopLevel, Trait::EndsWith("toy.return")],
+    effects: Effects::Declares,
     ..OpDecl::BASE
 };
 static RETURN: OpDecl = OpDecl {
@@ -29,6 +31,7 @@ static RETURN: OpDecl = OpDecl {
     summary: "ends a function",
     operands: &[OperandDecl::variadic("values", &["toy.sized"])],
     traits: &[Trait::Terminator],
+    effects: Effects::PURE,
     ..OpDecl::BASE
 };
 static CONST: OpDecl = OpDecl {
@@ -37,7 +40,7 @@ static CONST: OpDecl = OpDecl {
     constraints: &[("C1", "the value is not 13")],
     clauses: &[ClauseDecl::required("value", ClauseKind::Int, "the value").open_address()],
     results: &["result"],
-    traits: &[Trait::Pure],
+    effects: Effects::PURE,
     infer: Some(|op| Ok(vec![make_type(op.ctx, &SIZED, 1_u32)])),
     verify: Some(|op, _| match op.int("value") {
         Some(13) => Err(op.clause_error("C1", "value", "the value is 13").fix("write 12".to_owned())),
@@ -50,7 +53,7 @@ static ADD: OpDecl = OpDecl {
     summary: "a sum",
     operands: &[OperandDecl::one("left", &["toy.sized"]), OperandDecl::one("right", &["toy.sized"])],
     results: &["sum"],
-    traits: &[Trait::Pure],
+    effects: Effects::PURE,
     infer: Some(|op| Ok(vec![op.module.ty(op.operands()[0])])),
     ..OpDecl::BASE
 };
@@ -68,10 +71,16 @@ static LOWERED: OpDecl = OpDecl {
     name: "seq.nothing",
     summary: "a lowered operation",
     traits: &[Trait::TopLevel],
+    effects: Effects::Declares,
     ..OpDecl::BASE
 };
-static TENSOR: OpDecl =
-    OpDecl { name: "tm.nothing", summary: "a tensor operation", traits: &[Trait::TopLevel], ..OpDecl::BASE };
+static TENSOR: OpDecl = OpDecl {
+    name: "tm.nothing",
+    summary: "a tensor operation",
+    traits: &[Trait::TopLevel],
+    effects: Effects::Declares,
+    ..OpDecl::BASE
+};
 /// A dialect at sequencer level.
 pub(crate) static SEQ: Dialect =
     Dialect { name: "seq", doc: "", ops: &[&[&LOWERED]], types: &[], attrs: &[] };

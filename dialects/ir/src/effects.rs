@@ -1,0 +1,178 @@
+//! What operations do besides giving their results. A declaration says it once; passes that erase, merge or reorder operations ask
+//! here, and keep no list of operations.
+
+use crate::decl::Trait;
+use crate::module::{OpRef, ValueId};
+
+/// What an operation does, as its declaration says it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effects {
+    /// Nothing is said: no context registers such an operation.
+    Undeclared,
+    /// These and no others.
+    Are(&'static [Effect]),
+    /// Those of the operations in its regions.
+    OfBody,
+    /// It declares a name that others use: it is never erased or merged.
+    Declares,
+}
+
+impl Effects {
+    /// It only gives its results.
+    pub const PURE: Self = Self::Are(&[]);
+}
+
+/// One effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Effect {
+    /// What is done.
+    pub kind: EffectKind,
+    /// To what.
+    pub on: Target,
+    /// It is done only where this clause is written.
+    pub with: Option<&'static str>,
+}
+
+/// What an effect does to a memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum EffectKind {
+    /// Reads it.
+    Read,
+    /// Changes what is stored there.
+    Write,
+    /// Takes a part of it for a result.
+    Allocate,
+}
+
+/// What an effect is on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// The memory that the operand of this name is in.
+    Operand(&'static str),
+    /// The memory that the result of this name is in.
+    Result(&'static str),
+    /// The memory whose values have this type, e.g. `tm.dm`.
+    Memory(&'static str),
+    /// The memory that the word clause of this name says.
+    Clause(&'static str),
+    /// The stream of packets that flows from one operation of the block to the next.
+    Stream,
+}
+
+/// Reads `on`.
+#[must_use]
+pub const fn reads(on: Target) -> Effect {
+    Effect { kind: EffectKind::Read, on, with: None }
+}
+
+/// Writes `on`.
+#[must_use]
+pub const fn writes(on: Target) -> Effect {
+    Effect { kind: EffectKind::Write, on, with: None }
+}
+
+/// Takes memory for `on`.
+#[must_use]
+pub const fn allocates(on: Target) -> Effect {
+    Effect { kind: EffectKind::Allocate, on, with: None }
+}
+
+impl Effect {
+    /// The effect, where the clause `with` is written.
+    #[must_use]
+    pub const fn with(self, clause: &'static str) -> Self {
+        Self { with: Some(clause), ..self }
+    }
+}
+
+/// An effect of an operation of a module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// What is done.
+    pub kind: EffectKind,
+    /// The memory: the name of a type, or a word of the operation. `None` for the stream of the block.
+    pub memory: Option<String>,
+    /// The value that is read or written, if the effect is on one.
+    pub value: Option<ValueId>,
+}
+
+impl Found {
+    /// Whether the effects may be on the same bytes, as far as memories tell.
+    #[must_use]
+    pub fn meets(&self, other: &Self) -> bool {
+        self.memory == other.memory
+    }
+}
+
+/// The effects of an operation, with those of its regions. `None` if they are not known: its dialect is not registered.
+#[must_use]
+pub fn of(op: OpRef<'_>) -> Option<Vec<Found>> {
+    let decl = op.decl()?;
+    match decl.effects {
+        Effects::Undeclared => None,
+        Effects::Declares => Some(Vec::new()),
+        Effects::Are(effects) => {
+            let done =
+                effects.iter().filter(|effect| effect.with.is_none_or(|clause| op.attr(clause).is_some()));
+            Some(done.flat_map(|effect| found(op, effect)).collect())
+        }
+        Effects::OfBody => {
+            let inner = op.regions().iter().flat_map(|&region| op.module.ops(region));
+            let effects: Option<Vec<_>> = inner.map(|&id| of(op.other(id))).collect();
+            Some(effects?.into_iter().flatten().collect())
+        }
+    }
+}
+
+/// An effect on what it is on: an operand that takes several values has one for each.
+fn found(op: OpRef<'_>, effect: &Effect) -> Vec<Found> {
+    let kind = effect.kind;
+    let on_value = |value: ValueId| {
+        let memory = op.ctx.type_name(op.module.ty(value)).to_owned();
+        Found { kind, memory: Some(memory), value: Some(value) }
+    };
+    match effect.on {
+        Target::Operand(name) => named_operands(op, name).iter().copied().map(on_value).collect(),
+        Target::Result(name) => {
+            let index = op.decl().and_then(|decl| decl.results.iter().position(|result| *result == name));
+            index.and_then(|index| op.results().get(index)).copied().map(on_value).into_iter().collect()
+        }
+        Target::Memory(name) => vec![Found { kind, memory: Some(name.to_owned()), value: None }],
+        Target::Clause(name) => {
+            vec![Found { kind, memory: op.word(name).map(|word| word.to_string()), value: None }]
+        }
+        Target::Stream => vec![Found { kind, memory: None, value: None }],
+    }
+}
+
+/// The values of the operand called `name`.
+fn named_operands<'a>(op: OpRef<'a>, name: &str) -> &'a [ValueId] {
+    let Some(decl) = op.decl() else { return &[] };
+    let Some(index) = decl.operands.iter().position(|operand| operand.name == name) else { return &[] };
+    let values = op.operands().get(index..).unwrap_or_default();
+    match decl.operands[index].arity {
+        crate::decl::Arity::Variadic => values,
+        crate::decl::Arity::One | crate::decl::Arity::Optional => values.get(..1).unwrap_or_default(),
+    }
+}
+
+/// Whether an operation without users may be erased: it does nothing but give its results and read.
+#[must_use]
+pub fn erasable(op: OpRef<'_>) -> bool {
+    let ends = op.decl().is_some_and(|decl| decl.has(Trait::Terminator));
+    !ends
+        && !declares(op)
+        && of(op).is_some_and(|found| found.iter().all(|effect| effect.kind == EffectKind::Read))
+}
+
+/// Whether an operation only gives its results.
+#[must_use]
+pub fn pure(op: OpRef<'_>) -> bool {
+    !declares(op) && of(op).is_some_and(|found| found.is_empty())
+}
+
+/// Whether an operation declares a name that others use.
+#[must_use]
+pub fn declares(op: OpRef<'_>) -> bool {
+    op.decl().is_some_and(|decl| decl.effects == Effects::Declares)
+}
