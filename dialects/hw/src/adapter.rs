@@ -2,8 +2,8 @@
 //! table indexing, conversion, zero-point subtraction. Batching is the packet itself.
 
 use crate::clauses::{in_sub_context, machine};
-use crate::taint::{Marker, Taint};
 use std::rc::Rc;
+use visa_engine::shadow::{Marker, Taint};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
 use visa_machine::Machine;

@@ -4,9 +4,9 @@ pub use crate::snoop::SNOOP;
 pub use crate::valid_count::{COUNTERS, GATES};
 use std::rc::Rc;
 use visa_ir::decl::{Body, BodyDef, BodyError};
+use visa_loops::{Mask, PairedProgram, Program, SeqError};
 use visa_numerics::{DType, LookupTable};
 pub use visa_sequencer::{COMPARISONS, GUARDS};
-use visa_sequencer::{Mask, PairedProgram, Program, SeqError};
 
 /// `#hw.dtype<bf16>`: a [`DType`].
 pub static DTYPE: BodyDef = BodyDef {

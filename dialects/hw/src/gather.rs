@@ -1,9 +1,9 @@
 //! Short accesses of a nested loop, made in the order of memory where that is cheaper.
 
-use crate::stage::Bank;
 use std::ops::Range;
+use visa_engine::Bank;
+use visa_loops::{Entry, Program, Stride};
 use visa_numerics::transposed;
-use visa_sequencer::{Entry, Program, Stride};
 
 /// Bytes that a processor moves at once between memory and its cache.
 const LINE: i64 = 64;
@@ -126,7 +126,7 @@ fn neighbours(offsets: &[i64]) -> Option<Vec<(i64, [usize; 8])>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::unwritten::Unwritten;
+    use visa_engine::unwritten::Unwritten;
 
     #[test]
     fn gathering_reads_what_the_loops_say() {

@@ -3,12 +3,13 @@
 //! An hw operation holds addresses, byte counts, loop limits and strides, slice ranges and opcodes. It knows no axes:
 //! this crate cannot name a mapping (the crate graph has no edge to one), and the interpreter executes nothing else.
 //!
-//! [`compile()`] turns an `hw.program` operation into a [`program::Program`]: plain data and [`stage::Stage`]s, which the
+//! [`compile()`] turns an `hw.program` operation into a [`program::Program`]: plain data and [`visa_engine::Stage`]s, which the
 //! interpreter runs and the cost model prices.
 
 mod adapter;
 mod addresses;
 pub mod attrs;
+pub mod build;
 mod clauses;
 mod compile;
 mod gather;
@@ -16,20 +17,17 @@ mod greatest;
 mod loops;
 mod mask;
 mod number;
+mod order;
 pub mod ops {
     //! The operations, a file each or a tight group a file.
     use visa_ir::decl::OpDecl;
     include!(concat!(env!("OUT_DIR"), "/ops.rs"));
 }
 pub mod program;
-pub mod read_cache;
 pub mod route;
 pub mod router;
 pub mod snoop;
-pub mod stage;
-pub mod taint;
 mod trf;
-pub mod unwritten;
 pub mod valid_count;
 
 pub use compile::compile;

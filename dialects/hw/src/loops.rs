@@ -3,14 +3,14 @@
 use crate::MAX_STREAM_BYTES;
 use crate::clauses::{body, machine};
 use crate::gather::Gather;
-use crate::stage::Bank;
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
+use visa_engine::Bank;
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
+use visa_loops::{Entry, Program, SeqError, SequencerLimits, Stride, check, misaligned};
 use visa_machine::Machine;
-use visa_sequencer::{Entry, Program, SeqError, SequencerLimits, Stride, check, misaligned};
 
 /// A checked program whose addresses are worked out once, on first use, and shared by all slices.
 pub(crate) struct Loops {

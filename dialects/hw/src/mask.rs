@@ -1,14 +1,14 @@
 //! Masking in the fetch adapter (book 08): the checks of a mask, and what it does to the bytes of a stream.
 
 use crate::clauses::{in_sub_context, machine};
-use crate::taint::Taint;
 use std::ops::Range;
 use std::sync::OnceLock;
+use visa_engine::shadow::Taint;
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
+use visa_loops::{Entry, Mask, Program, innermost};
 use visa_machine::Machine;
 use visa_numerics::{Bits, DType, store};
-use visa_sequencer::{Entry, Mask, Program, innermost};
 
 /// A checked mask. The elements that it replaces are worked out once, on first use, and shared by all slices.
 pub(crate) struct Masking {

@@ -1,10 +1,10 @@
 //! A whole hw program as plain data: what the interpreter runs and the cost model prices.
 
-use crate::stage::{Access, Space, Stage};
-use std::ops::Range;
+use std::ops::{Deref, Range};
+use visa_engine::{Access, Space, Stage};
 use visa_ir::span::Span;
+use visa_loops::PairedProgram;
 use visa_numerics::DType;
-use visa_sequencer::PairedProgram;
 
 /// Distance in bytes between the memories of two chips in a buffer's layout and in a PCIe transfer.
 pub const CHIP_STRIDE: i64 = 1 << 40;
@@ -85,7 +85,25 @@ pub struct Exec {
     /// Active slices of each chip, counted through its clusters.
     pub slices: Vec<Range<usize>>,
     /// Engines in pipeline order.
-    pub stages: Vec<Box<dyn Stage>>,
+    pub stages: Vec<PlacedStage>,
+}
+
+/// A stage, and the operation that it comes from.
+pub struct PlacedStage {
+    /// The operation's name, for reports and marks.
+    pub name: &'static str,
+    /// Where the operation is in the source.
+    pub span: Span,
+    /// The stage.
+    pub stage: Stage,
+}
+
+impl Deref for PlacedStage {
+    type Target = Stage;
+
+    fn deref(&self) -> &Stage {
+        &self.stage
+    }
 }
 
 impl Exec {

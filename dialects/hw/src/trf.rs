@@ -1,8 +1,8 @@
 //! Regions of the tensor register file (book 18).
 
 use crate::clauses::{machine, word};
-use crate::stage::{Access, Space};
 use std::ops::Range;
+use visa_engine::{Access, Space};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 

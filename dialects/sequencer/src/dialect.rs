@@ -1,9 +1,9 @@
 //! The seq dialect: the operations of a pipeline that a sequencer drives, as nested loops over elements.
 
-use crate::{Mask, PairedProgram, Program, SeqError};
 use std::rc::Rc;
 use std::str::FromStr;
 use visa_ir::decl::{Body, BodyDef, BodyError, Dialect};
+use visa_loops::{Mask, PairedProgram, Program, SeqError};
 use visa_numerics::{Comparisons, DType, Guards, LookupTable};
 
 /// `#seq.program<[8 : 32, 16 : 1] : 16 @ 0>`.

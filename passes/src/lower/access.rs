@@ -3,12 +3,12 @@
 
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::span::Span;
-use visa_machine::Machine;
-use visa_numerics::DType;
-use visa_sequencer::{
+use visa_loops::{
     Entry, Mask, PairedProgram, Program, SeqError, SequencerLimits, Stride, check, commit_size, contiguous,
     contiguous_paired, fetch_size, innermost, misaligned,
 };
+use visa_machine::Machine;
+use visa_numerics::DType;
 
 /// Why a fetch cannot be done.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 use visa_ir::module::{OpRef, ValueId};
+use visa_loops::{PairedEntry, PairedProgram};
 use visa_mapping::facts::DeclaredAxes;
 use visa_mapping::{Axes, CHIP_STRIDE, Dim, Tensor, array_layout, byte_units, digits, place};
-use visa_sequencer::{PairedEntry, PairedProgram};
 
 /// An argument's or result's array, and the loops from its elements to their bytes.
 pub struct BufferPlan {

@@ -4,8 +4,8 @@ use crate::lower::access::AccessError;
 use std::fmt::Display;
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
+use visa_loops::{Program, SeqError};
 use visa_numerics::DType;
-use visa_sequencer::{Program, SeqError};
 use visa_stream::plan::Plan;
 
 /// Refuses a plan over elements of `dtype` that has no program in `bytes`, or one that `lower` refuses.

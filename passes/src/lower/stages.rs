@@ -6,9 +6,9 @@ use visa_hw::valid_count as hw;
 use visa_ir::context::Attr;
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::{OpRef, OpSpec, ValueId};
+use visa_loops::{Entry, Program, Stride};
 use visa_mapping::{Dim, Pace, Tensor, Unit, operand};
 use visa_numerics::{DType, VectorStage, default_mode, pattern};
-use visa_sequencer::{Entry, Program, Stride};
 use visa_stream::adapter::{Adapter, adapter};
 use visa_stream::branch::BranchMode;
 use visa_stream::commit::{Write, zeros_kept};
@@ -184,9 +184,9 @@ pub fn reads(cx: &StageCx<'_>, op: OpRef<'_>) -> Vec<(ValueId, (i64, i64))> {
 
 /// The registers of a mask whose elements become `value`, the bits of a number in data memory.
 #[must_use]
-pub fn mask_registers(mask: Mask, value: u64) -> visa_sequencer::Mask {
+pub fn mask_registers(mask: Mask, value: u64) -> visa_loops::Mask {
     let Mask { dim, left, by, valid } = mask;
-    visa_sequencer::Mask { dim, left, by, valid, value }
+    visa_loops::Mask { dim, left, by, valid, value }
 }
 
 /// The registers of the stages behind the mask.

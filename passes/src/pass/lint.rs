@@ -7,7 +7,7 @@ use visa_ir::module::OpRef;
 use visa_machine::Machine;
 use visa_mapping::facts::machine;
 use visa_numerics::{DType, LookupTable};
-use visa_sequencer::{Program, contiguous, fetch_size};
+use visa_loops::{Program, contiguous, fetch_size};
 use visa_stream::forgotten;
 
 /// The pass.

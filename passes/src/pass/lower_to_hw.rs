@@ -11,7 +11,7 @@ use visa_hw::ops::store;
 use visa_ir::verify::{has_errors, verify};
 use visa_machine::Machine;
 use visa_numerics::{DType, LookupTable};
-use visa_sequencer::{Mask, PairedProgram, Program, SeqError};
+use visa_loops::{Mask, PairedProgram, Program, SeqError};
 
 /// The pass.
 pub static PASS: Pass = Pass {

@@ -11,7 +11,7 @@ use visa_ir::module::{BlockId, OpId, OpRef, OpSpec, ValueId};
 use visa_ir::verify::Analysis;
 use visa_mapping::facts::{DeclaredAxes, Support, machine};
 use visa_mapping::{Dim, Map, Tensor, transfer};
-use visa_sequencer::{PairedEntry, PairedProgram};
+use visa_loops::{PairedEntry, PairedProgram};
 use visa_stream::forgotten;
 use visa_stream::ops::{commit_view, generate};
 

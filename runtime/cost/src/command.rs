@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use visa_engine::read_cache::CacheReads;
+use visa_engine::{BankUse, Engine, Flow, Space, TreeUse, Wire};
 use visa_hw::program::{Context, Exec};
-use visa_hw::read_cache::CacheReads;
-use visa_hw::stage::{BankUse, Engine, Flow, Space, TreeUse, Wire};
 use visa_ir::span::Span;
 use visa_machine::Machine;
 use visa_numerics::DType;
@@ -95,7 +95,7 @@ pub(crate) fn exec_work(exec: &Exec, span: Span, machine: &Machine, chips: usize
             Context::Main => Resource::Main,
             Context::Sub => Resource::Sub,
         },
-        label: exec.stages.iter().map(|stage| short(stage.name())).collect::<Vec<_>>().join(">"),
+        label: exec.stages.iter().map(|stage| short(stage.name)).collect::<Vec<_>>().join(">"),
         span,
         cycles: time.cycles(),
         bottleneck: busiest.engine,

@@ -5,10 +5,10 @@
 
 use std::ops::Range;
 
+use visa_engine::{Access, Space, Stage};
 use visa_hw::program::{CHIP_STRIDE, Dma, Exec};
-use visa_hw::stage::{Access, Space, Stage};
+use visa_loops::{Entry, Program};
 use visa_machine::Machine;
-use visa_sequencer::{Entry, Program};
 
 use crate::report::Why;
 
@@ -56,7 +56,7 @@ pub(crate) fn hazards(earlier: &[Region], later: &[Region]) -> Vec<Why> {
 
 /// The regions of a run: every active slice touches the same addresses, but where a slice bitmap leaves slices out.
 pub(crate) fn exec_regions(exec: &Exec) -> Vec<Region> {
-    let region = |stage: &dyn Stage, access: Access| {
+    let region = |stage: &Stage, access: Access| {
         let touched = stage.stored_slices().filter(|_| access.write).unwrap_or(&exec.slices);
         let slices = touched.iter().map(|range| range.start as u64..range.end as u64).collect();
         Region { space: access.space, write: access.write, bytes: access.range, slices }

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use visa_hw::stage::StageCost;
+use visa_engine::StageCost;
 
 /// The time of a pipeline's first engines. Engines work at the same time, so it takes as long as the busiest, after the pipeline has filled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -62,7 +62,7 @@ impl PartialOrd for PipelineTime {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use visa_hw::stage::{Engine, Flow};
+    use visa_engine::{Engine, Flow};
 
     fn stage(cycles: u64, latency: u64) -> StageCost {
         let out = Flow { packets: 1, packet: 32 };

@@ -49,7 +49,7 @@ mod tests {
     use super::*;
     use crate::command::tests::work;
     use crate::footprint::Region;
-    use visa_hw::stage::Space;
+    use visa_engine::Space;
 
     /// The definition, read off: whoever is earlier and on the same resource, or meets in memory, has to end before.
     fn as_defined(works: &[Work]) -> Vec<Slot> {

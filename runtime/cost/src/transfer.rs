@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use visa_engine::Space;
 use visa_hw::program::Dma;
-use visa_hw::stage::Space;
 use visa_ir::span::Span;
 use visa_machine::Machine;
 

@@ -1,8 +1,8 @@
 //! Arguments into memory and results out of it, through their layout programs.
 
+use visa_engine::shadow::Taint;
+use visa_engine::unwritten::Unwritten;
 use visa_hw::program::Buffer;
-use visa_hw::taint::Taint;
-use visa_hw::unwritten::Unwritten;
 use visa_numerics::{DType, store};
 
 use crate::error::RunError;

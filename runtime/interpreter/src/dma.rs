@@ -1,8 +1,8 @@
 //! Transfers between memories.
 
+use visa_engine::Space;
+use visa_engine::shadow::{Marker, TaintLog};
 use visa_hw::program::Dma;
-use visa_hw::stage::Space;
-use visa_hw::taint::{Marker, TaintLog};
 
 use crate::error::RunError;
 use crate::memory::{Chunk, Memories, PAGE_BYTES, Place, Scatter, SliceParts};

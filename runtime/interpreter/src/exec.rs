@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use rayon::prelude::*;
-use visa_hw::program::Exec;
-use visa_hw::stage::{Bank, Flow, RunCx, SliceMemory, Space, Stage, Stream};
-use visa_hw::taint::TaintLog;
+use visa_engine::shadow::TaintLog;
+use visa_engine::{Bank, Flow, RunCx, SliceMemory, Space, Stage, Stream};
+use visa_hw::program::{Exec, PlacedStage};
 use visa_machine::Machine;
 use visa_numerics::DType;
 
@@ -38,14 +38,14 @@ impl<'a> ExecCx<'a> {
     }
 }
 
-type Stages = [Box<dyn Stage>];
+type Stages = [PlacedStage];
 
 /// Runs a command on every chip. Slices do not share what they sum, so the order of threads cannot show.
 pub(crate) fn run(exec: &Exec, memories: &mut Memories, cx: ExecCx<'_>) {
     for (chip, slices) in memories.chips.iter_mut().enumerate() {
         let cx = ExecCx { chip, ..cx };
         let mut exchange = None;
-        for (at, _) in exec.stages.iter().enumerate().filter(|(_, stage)| stage.is_switch()) {
+        for (at, _) in exec.stages.iter().enumerate().filter(|(_, stage)| stage.as_exchange().is_some()) {
             exchange = Some(Exchange { at, inputs: streams(exec, exchange.as_ref(), at, slices, cx) });
         }
         let all = slices.par_iter_mut().enumerate();
@@ -65,7 +65,7 @@ pub(crate) fn run_slice(exec: &Exec, slice: usize, memory: &mut SliceMemory, cx:
 
 /// Whether slices exchange data.
 pub(crate) fn exchanges(exec: &Exec) -> bool {
-    exec.stages.iter().any(|stage| stage.is_switch())
+    exec.stages.iter().any(|stage| stage.as_exchange().is_some())
 }
 
 /// A stage that exchanges data between slices. It needs every slice's stream before it gives any.
@@ -80,8 +80,9 @@ impl Exchange {
     /// The number of the stage behind an exchange, the first if there is none, and what flows into it in a slice.
     fn received(exchange: Option<&Self>, exec: &Exec, slice: usize, cx: ExecCx<'_>) -> (usize, Stream) {
         let Some(Self { at, inputs }) = exchange else { return (0, empty()) };
-        let routed = exec.stages[*at].route(cx.stage(*at, slice), inputs, slice);
-        (at + 1, routed.unwrap_or_else(empty))
+        let unit = exec.stages[*at].as_exchange();
+        let received = unit.and_then(|unit| unit.exchange(cx.stage(*at, slice), inputs, slice));
+        (at + 1, received.unwrap_or_else(empty))
     }
 }
 
@@ -120,12 +121,14 @@ fn finish(
     if let Some((last, inner)) = stages[first..].split_last() {
         let mut stream = input;
         for (stage, number) in inner.iter().zip(first..) {
-            stream = stage.run(cx.stage(number, slice), memory, stream);
+            stream = map(stage, cx.stage(number, slice), memory, stream);
             if let Some(written) = stream.lanes.as_mut().and_then(|lanes| lanes.written.take()) {
                 memory.vrf = written;
             }
         }
-        last.store(cx.stage(stages.len() - 1, slice), memory, stream);
+        if let Some(unit) = last.as_store() {
+            unit.store(cx.stage(stages.len() - 1, slice), memory, stream);
+        }
     }
 }
 
@@ -138,7 +141,15 @@ fn transform(
     cx: ExecCx<'_>,
 ) -> Stream {
     let numbered = stages.iter().zip(first..);
-    numbered.fold(input, |stream, (stage, number)| stage.run(cx.stage(number, slice), memory, stream))
+    numbered.fold(input, |stream, (stage, number)| map(stage, cx.stage(number, slice), memory, stream))
+}
+
+/// What a stage makes of one slice's stream. What exchanges or stores is at the end of such a part, and is not asked.
+fn map(stage: &Stage, cx: RunCx<'_>, memory: &SliceMemory, stream: Stream) -> Stream {
+    match stage.as_map() {
+        Some(unit) => unit.run(cx, memory, stream),
+        None => stream,
+    }
 }
 
 fn is_active(active: &[Range<usize>], slice: usize) -> bool {
@@ -217,7 +228,7 @@ fn stream_bytes(exec: &Exec, machine: &Machine, active: u64) -> u64 {
         let input = flow.packets.saturating_mul(flow.packet);
         flow = stage.cost(machine, flow).out;
         peak = peak.max(input.saturating_add(flow.packets.saturating_mul(flow.packet)));
-        if stage.is_switch() {
+        if stage.as_exchange().is_some() {
             // The inputs of one exchange are there until those of the next are.
             exchanged = exchanged.max(before.saturating_add(input));
             before = input;

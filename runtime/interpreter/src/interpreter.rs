@@ -3,8 +3,8 @@
 use std::num::NonZeroUsize;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
+use visa_engine::shadow::{Taint, TaintLog};
 use visa_hw::program::{Buffer, CommandKind, Program};
-use visa_hw::taint::{Taint, TaintLog};
 use visa_machine::Machine;
 
 use crate::buffers;
@@ -176,8 +176,8 @@ fn ops(kind: &CommandKind, span: visa_ir::span::Span) -> Vec<Op> {
         }
         CommandKind::Exec(exec) => {
             let stages = exec.stages.iter().map(|stage| Op {
-                step: Step { name: stage.name().to_owned(), span: stage.span(), excludes: stage.excludes() },
-                is_switch: stage.is_switch(),
+                step: Step { name: stage.name.to_owned(), span: stage.span, excludes: stage.excludes() },
+                is_switch: stage.as_exchange().is_some(),
             });
             stages.collect()
         }

@@ -2,8 +2,8 @@
 //! processor's cache; memory that they share, HBM, they only read.
 
 use rayon::prelude::*;
+use visa_engine::{SliceMemory, Space};
 use visa_hw::program::{Command, CommandKind, Exec};
-use visa_hw::stage::{SliceMemory, Space};
 
 use crate::dma;
 use crate::error::RunError;

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use visa_engine::shadow::Taint;
+use visa_engine::unwritten::Unwritten;
+use visa_engine::{SliceMemory, Space};
 use visa_hw::program::CHIP_STRIDE;
-use visa_hw::stage::{SliceMemory, Space};
-use visa_hw::taint::Taint;
-use visa_hw::unwritten::Unwritten;
 use visa_machine::Machine;
 
 use crate::error::RunError;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use visa_sequencer::{Entry, PairedEntry, PairedProgram, Program, contiguous_paired};
+use visa_loops::{Entry, PairedEntry, PairedProgram, Program, contiguous_paired};
 
 use crate::error::RunError;
 

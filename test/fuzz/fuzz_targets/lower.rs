@@ -7,7 +7,7 @@ mod mutate;
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target};
 use visa_hw::program::{CommandKind, Program};
-use visa_hw::stage::Flow;
+use visa_engine::{Flow};
 use visa_interpreter::{Interpreter, Options};
 use visa_ir::context::Context;
 use visa_ir::module::Module;

@@ -2,15 +2,14 @@
 //! `docs/tutorial.md` goes through it part by part; `tests/my_opt.rs` runs it.
 
 use std::process::ExitCode;
-use visa_hw::stage::{
-    Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Stage, StageCost, StandsFor, Stream, Wire,
-};
-use visa_hw::taint::Taint;
+use visa_engine::place::rngd;
+use visa_engine::shadow::Taint;
+use visa_engine::{Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire};
+use visa_hw::build::Build;
 use visa_ir::decl::{Dialect, Interface, OpDecl, OperandDecl, Trait};
 use visa_ir::diag::Diagnostic;
 use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::module::OpRef;
-use visa_ir::span::Span;
 use visa_ir::verify::VerifyCx;
 use visa_machine::Machine;
 use visa_numerics::{Bits, DType, load, store};
@@ -74,27 +73,14 @@ static HW_NEGATE: OpDecl = OpDecl {
     constraints: &[("C1", "the stream's elements are i32")],
     traits: &[Trait::Inside("hw.exec")],
     example: "my.hw_negate",
-    interfaces: &[
-        Interface(&StandsFor("hw.vector")),
-        Interface(&Build(|op| Ok(Box::new(HwNegate { span: op.span() })))),
-    ],
+    interfaces: &[Interface(&rngd::VECTOR), Interface(&Build(|_| Ok(Stage::map(HwNegate))))],
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
     ..OpDecl::BASE
 };
 
-struct HwNegate {
-    span: Span,
-}
+struct HwNegate;
 
-impl Stage for HwNegate {
-    fn name(&self) -> &'static str {
-        HW_NEGATE.name
-    }
-
-    fn span(&self) -> Span {
-        self.span
-    }
-
+impl Unit for HwNegate {
     fn connect(&self, _: &Machine, input: Wire) -> Result<Wire, Mismatch> {
         if input.dtype == DType::I32 {
             return Ok(input);
@@ -103,6 +89,13 @@ impl Stage for HwNegate {
         Err(Mismatch::new("C1", "", message))
     }
 
+    fn cost(&self, machine: &Machine, input: Flow) -> StageCost {
+        let latency = machine.timing.alu_latency_cycles;
+        StageCost { engine: Engine::Vector, cycles: input.packets, latency, macs: 0, out: input }
+    }
+}
+
+impl Map for HwNegate {
     fn run(&self, cx: RunCx<'_>, _: &SliceMemory, mut stream: Stream) -> Stream {
         for index in 0..stream.bytes.len() / 4 {
             let value = negate(load(DType::I32, &stream.bytes, index));
@@ -115,11 +108,6 @@ impl Stage for HwNegate {
             }
         }
         stream
-    }
-
-    fn cost(&self, machine: &Machine, input: Flow) -> StageCost {
-        let latency = machine.timing.alu_latency_cycles;
-        StageCost { engine: Engine::Vector, cycles: input.packets, latency, macs: 0, out: input }
     }
 }
 

@@ -1,22 +1,21 @@
 //! `hw.accumulate`: the Reducer's temporal accumulator (book 19).
 
+use visa_engine::place::rngd;
 use crate::attrs::PROGRAM;
 use crate::clauses::{REDUCTION, at_least, machine, one_of, takes_max, word};
 use crate::greatest::{Greatest, greatest};
 use crate::loops::{Loops, Written};
 use crate::number::Number;
-use crate::stage::{
-    Build, Engine, Flow, Mismatch, Operand, RunCx, SliceMemory, Stage, StageCost, Stream, Wire,
-};
-use crate::taint::Taint;
+use crate::build::Build;
+use visa_engine::{Engine, Flow, Map, Mismatch, Operand, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire};
+use visa_engine::shadow::Taint;
 use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
-use visa_ir::span::Span;
 use visa_machine::Machine;
 use visa_numerics::ROWS;
-use visa_sequencer::{Entry, Program, Stride};
+use visa_loops::{Entry, Program, Stride};
 
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&ACCUMULATE];
@@ -57,7 +56,7 @@ pub static ACCUMULATE: OpDecl = OpDecl {
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.accumulate interleaved, rows 8, columns 1, slots [2 : 0, 8 : 1] : 1",
-    interfaces: &[Interface(&Build(|op| Ok(Box::new(read(op)?))))],
+    interfaces: &[Interface(&rngd::ACCUMULATE), Interface(&Build(|op| Ok(Stage::map(read(op)?))))],
     ..OpDecl::BASE
 };
 
@@ -68,7 +67,6 @@ enum Kind {
 }
 
 struct AccumulateUnit {
-    span: Span,
     kind: Kind,
     /// Whether the greatest is taken instead of a sum.
     max: bool,
@@ -99,7 +97,7 @@ fn read(op: OpRef<'_>) -> Result<AccumulateUnit, Diagnostic> {
         return Err(op.clause_error("C6", "op", "the contraction before it has another `op`".to_owned()));
     }
     let accumulate =
-        AccumulateUnit { span: op.span(), kind, max, rows, columns, kept, lanes, slots: written.loops() };
+        AccumulateUnit { kind, max, rows, columns, kept, lanes, slots: written.loops() };
     accumulate.check_buffer(op, &machine(op))?;
     Ok(accumulate)
 }
@@ -312,15 +310,7 @@ fn add_whole<'a, T: Number>(sums: &mut [T], packets: impl Iterator<Item = &'a [[
     }
 }
 
-impl Stage for AccumulateUnit {
-    fn name(&self) -> &'static str {
-        ACCUMULATE.name
-    }
-
-    fn span(&self) -> Span {
-        self.span
-    }
-
+impl Unit for AccumulateUnit {
     fn connect(&self, _machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
         if input.rows != Some(self.rows) {
             let message = format!("`rows` is {}, the aligner has {}", self.rows, input.rows.unwrap_or(0));
@@ -339,6 +329,14 @@ impl Stage for AccumulateUnit {
         Ok(Wire { dtype: input.dtype, packets: out.packets, packet: out.packet, rows: None, ..Wire::NOTHING })
     }
 
+    /// The input side costs nothing of its own: it keeps pace with the trees.
+    fn cost(&self, _machine: &Machine, _input: Flow) -> StageCost {
+        let out = self.out();
+        StageCost { engine: Engine::Contraction, cycles: out.packets, latency: 1, macs: 0, out }
+    }
+}
+
+impl Map for AccumulateUnit {
     fn run(&self, cx: RunCx<'_>, _memory: &SliceMemory, input: Stream) -> Stream {
         let Some(operand) = &input.operand else { return Stream::empty(input.dtype) };
         let bytes = match input.dtype.is_float() {
@@ -347,12 +345,6 @@ impl Stage for AccumulateUnit {
         };
         let taint = self.marks(cx, &input, operand);
         Stream { dtype: input.dtype, packet: self.out().packet as usize, bytes, taint, operand: None, lanes: None }
-    }
-
-    /// The input side costs nothing of its own: it keeps pace with the trees.
-    fn cost(&self, _machine: &Machine, _input: Flow) -> StageCost {
-        let out = self.out();
-        StageCost { engine: Engine::Contraction, cycles: out.packets, latency: 1, macs: 0, out }
     }
 }
 

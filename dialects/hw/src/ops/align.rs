@@ -1,21 +1,20 @@
 //! `hw.align`: the Aligner, that is Stream Adapter and TRF Sequencer (books 16, 17, 18).
 
-use visa_sequencer::Program;
+use visa_engine::place::rngd;
+use visa_loops::Program;
 use super::collect::padded;
 use crate::attrs::PROGRAM;
 use crate::clauses::{at_least, machine, one_of};
 use crate::loops::{Loops, Written};
-use crate::read_cache::CacheReads;
-use crate::stage::{
-    Access, BankUse, Build, Engine, Flow, Mismatch, Operand, RunCx, SliceMemory, Stage, StageCost, Stream, Wire,
-};
-use crate::taint::Taint;
+use visa_engine::read_cache::CacheReads;
+use crate::build::Build;
+use visa_engine::{Access, BankUse, Engine, Flow, Map, Mismatch, Operand, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire};
+use visa_engine::shadow::Taint;
 use crate::trf::{REGION, Region};
 use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
-use visa_ir::span::Span;
 use visa_machine::Machine;
 
 /// The operations of this file.
@@ -60,12 +59,11 @@ pub static ALIGN: OpDecl = OpDecl {
     effects: Effects::Are(&[reads(Target::Stream), reads(Target::Memory("trf")), writes(Target::Stream)]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.align full, flits 2, repeat 1, rows 8, data 64, loops [64 : 64, 64 : 1] : 64",
-    interfaces: &[Interface(&Build(|op| Ok(Box::new(read(op)?))))],
+    interfaces: &[Interface(&rngd::ALIGN), Interface(&Build(|op| Ok(Stage::map(read(op)?))))],
     ..OpDecl::BASE
 };
 
 struct AlignUnit {
-    span: Span,
     region: Region,
     flits: u64,
     /// Bytes of a flit.
@@ -111,7 +109,7 @@ fn read(op: OpRef<'_>) -> Result<AlignUnit, Diagnostic> {
     program.base += region.start.cast_signed();
     let loops = Loops::new(program);
     let flit = limits.flit_bytes;
-    Ok(AlignUnit { span: op.span(), region, flits, flit, shifts, shift_bytes, repeat, rows, data, width, loops })
+    Ok(AlignUnit { region, flits, flit, shifts, shift_bytes, repeat, rows, data, width, loops })
 }
 
 /// C9: how often packets of `width` bytes are shifted within the flits, and how far each time.
@@ -156,15 +154,7 @@ fn windows<T: Copy>(values: &[T], group: usize, (shifts, distance): (u64, usize)
     out
 }
 
-impl Stage for AlignUnit {
-    fn name(&self) -> &'static str {
-        ALIGN.name
-    }
-
-    fn span(&self) -> Span {
-        self.span
-    }
-
+impl Unit for AlignUnit {
     fn connect(&self, _machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
         if !input.packets.is_multiple_of(self.flits) {
             let message = format!("{} flow in, expected a multiple of {}", counted(input.packets, "flit"), self.flits);
@@ -179,6 +169,29 @@ impl Stage for AlignUnit {
         Ok(Wire { packets, packet: self.width, rows: Some(self.rows), ..input })
     }
 
+    fn cost(&self, machine: &Machine, input: Flow) -> StageCost {
+        let out = Flow { packets: self.packets(input.packets), packet: self.width };
+        let waits = if self.overfills() { machine.timing.shift_reuse_cycles } else { 0 };
+        let latency = 1u64.saturating_add(waits);
+        StageCost { engine: Engine::Contraction, cycles: out.packets, latency, macs: 0, out }
+    }
+
+    fn assumed(&self) -> Vec<&'static str> {
+        if self.overfills() { vec!["timing.shift_reuse_cycles"] } else { Vec::new() }
+    }
+
+    fn bank_use(&self, machine: &Machine, _input: Flow) -> Option<BankUse> {
+        Some(BankUse::Reads(CacheReads::of(&self.loops.program, machine)))
+    }
+
+    fn accesses(&self) -> Vec<Access> {
+        let extent = self.loops.extent();
+        let start = self.region.start;
+        self.region.accesses(self.rows, extent.start - start..extent.end - start, false)
+    }
+}
+
+impl Map for AlignUnit {
     fn run(&self, cx: RunCx<'_>, _memory: &SliceMemory, mut input: Stream) -> Stream {
         let scale = input.dtype.wire_scale();
         let (from, to) = (self.flits as usize * input.packet, self.width as usize * scale);
@@ -201,27 +214,6 @@ impl Stage for AlignUnit {
             terms: 1,
         };
         Stream { packet: to, operand: Some(operand), ..input }
-    }
-
-    fn cost(&self, machine: &Machine, input: Flow) -> StageCost {
-        let out = Flow { packets: self.packets(input.packets), packet: self.width };
-        let waits = if self.overfills() { machine.timing.shift_reuse_cycles } else { 0 };
-        let latency = 1u64.saturating_add(waits);
-        StageCost { engine: Engine::Contraction, cycles: out.packets, latency, macs: 0, out }
-    }
-
-    fn assumed(&self) -> Vec<&'static str> {
-        if self.overfills() { vec!["timing.shift_reuse_cycles"] } else { Vec::new() }
-    }
-
-    fn bank_use(&self, machine: &Machine, _input: Flow) -> Option<BankUse> {
-        Some(BankUse::Reads(CacheReads::of(&self.loops.program, machine)))
-    }
-
-    fn accesses(&self) -> Vec<Access> {
-        let extent = self.loops.extent();
-        let start = self.region.start;
-        self.region.accesses(self.rows, extent.start - start..extent.end - start, false)
     }
 }
 

@@ -1,16 +1,15 @@
 //! `hw.cast`: the Cast Engine (book 26).
 
+use visa_engine::place::rngd;
 use crate::attrs::DTYPE;
 use crate::clauses::{body, machine};
-use crate::stage::{
-    Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Wire,
-};
-use crate::taint::Taint;
+use crate::build::Build;
+use visa_engine::{Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire};
+use visa_engine::shadow::Taint;
 use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
-use visa_ir::span::Span;
 use visa_machine::Machine;
 use visa_numerics::{CAST_ENGINE, CastRow, DType, load, store};
 
@@ -33,12 +32,11 @@ pub static CAST: OpDecl = OpDecl {
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.cast bf16",
-    interfaces: &[Interface(&Build(|op| Ok(Box::new(read(op)?))))],
+    interfaces: &[Interface(&rngd::CAST), Interface(&Build(|op| Ok(Stage::map(read(op)?))))],
     ..OpDecl::BASE
 };
 
 struct CastUnit {
-    span: Span,
     row: &'static CastRow,
     flit: usize,
 }
@@ -51,7 +49,7 @@ fn read(op: OpRef<'_>) -> Result<CastUnit, Diagnostic> {
         let message = format!("the Cast Engine does not give {to}, expected {}", names.join(", "));
         return Err(op.clause_error("C1", "dtype", message));
     };
-    Ok(CastUnit { span: op.span(), row, flit: machine(op).limits.flit_bytes as usize })
+    Ok(CastUnit { row, flit: machine(op).limits.flit_bytes as usize })
 }
 
 impl CastUnit {
@@ -70,15 +68,7 @@ impl CastUnit {
     }
 }
 
-impl Stage for CastUnit {
-    fn name(&self) -> &'static str {
-        CAST.name
-    }
-
-    fn span(&self) -> Span {
-        self.span
-    }
-
+impl Unit for CastUnit {
     fn connect(&self, _machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
         if input.dtype != self.row.from {
             let (to, from) = (self.row.to, self.row.from);
@@ -88,6 +78,12 @@ impl Stage for CastUnit {
         Ok(Wire { dtype: self.row.to, ..input })
     }
 
+    fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
+        StageCost { engine: Engine::Cast, cycles: input.packets, latency: 1, macs: 0, out: input }
+    }
+}
+
+impl Map for CastUnit {
     fn run(&self, cx: RunCx<'_>, _memory: &SliceMemory, input: Stream) -> Stream {
         let row = self.row;
         let bytes = self.packets(&input.bytes, 0, |values, out| {
@@ -99,9 +95,5 @@ impl Stage for CastUnit {
             self.packets(&marks, Taint::DEFINED, |value, out| out.fill(marker.through(Taint::all(value))))
         });
         Stream { dtype: row.to, bytes, taint, ..input }
-    }
-
-    fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
-        StageCost { engine: Engine::Cast, cycles: input.packets, latency: 1, macs: 0, out: input }
     }
 }

@@ -1,15 +1,14 @@
 //! `hw.collect`: the Collect Engine (book 14).
 
+use visa_engine::place::rngd;
 use crate::clauses::at_least;
-use crate::stage::{
-    Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Wire,
-};
-use crate::taint::Taint;
+use crate::build::Build;
+use visa_engine::{Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire};
+use visa_engine::shadow::Taint;
 use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
-use visa_ir::span::Span;
 use visa_machine::Machine;
 
 /// The operations of this file.
@@ -28,30 +27,21 @@ pub static COLLECT: OpDecl = OpDecl {
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.collect flits 2",
-    interfaces: &[Interface(&Build(|op| Ok(Box::new(read(op)?))))],
+    interfaces: &[Interface(&rngd::COLLECT), Interface(&Build(|op| Ok(Stage::map(read(op)?))))],
     ..OpDecl::BASE
 };
 
 struct CollectUnit {
-    span: Span,
     flits: u64,
     flit: u64,
 }
 
 fn read(op: OpRef<'_>) -> Result<CollectUnit, Diagnostic> {
     let flit = crate::clauses::machine(op).limits.flit_bytes;
-    Ok(CollectUnit { span: op.span(), flits: at_least(op, "C1", "flits", 1)?, flit })
+    Ok(CollectUnit { flits: at_least(op, "C1", "flits", 1)?, flit })
 }
 
-impl Stage for CollectUnit {
-    fn name(&self) -> &'static str {
-        COLLECT.name
-    }
-
-    fn span(&self) -> Span {
-        self.span
-    }
-
+impl Unit for CollectUnit {
     fn connect(&self, _machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
         let needed = input.packet.div_ceil(self.flit);
         if self.flits != needed {
@@ -66,6 +56,13 @@ impl Stage for CollectUnit {
         Ok(Wire { packets, packet: self.flit, ..input })
     }
 
+    fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
+        let out = Flow { packets: input.packets * self.flits, packet: self.flit };
+        StageCost { engine: Engine::Collect, cycles: out.packets, latency: 1, macs: 0, out }
+    }
+}
+
+impl Map for CollectUnit {
     fn run(&self, cx: RunCx<'_>, _memory: &SliceMemory, mut input: Stream) -> Stream {
         let flit = self.flit as usize * input.dtype.wire_scale();
         let whole = self.flits as usize * flit;
@@ -77,11 +74,6 @@ impl Stage for CollectUnit {
             input.bytes = padded(&input.bytes, input.packet, whole, 0);
         }
         Stream { packet: flit, ..input }
-    }
-
-    fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
-        let out = Flow { packets: input.packets * self.flits, packet: self.flit };
-        StageCost { engine: Engine::Collect, cycles: out.packets, latency: 1, macs: 0, out }
     }
 }
 

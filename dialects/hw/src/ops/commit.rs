@@ -1,19 +1,18 @@
 //! `hw.commit`: the Commit Engine (book 09).
 
-use visa_sequencer::Program;
+use visa_engine::place::rngd;
+use visa_loops::Program;
 use crate::attrs::PROGRAM;
 use crate::clauses::{in_sub_context, machine, one_of};
 use crate::loops::{Loops, Written, overwrites};
 use crate::ops::exec;
-use crate::stage::{
-    Access, Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stream, Wire,
-};
+use crate::build::Build;
+use visa_engine::{Access, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Store, Stream, Unit, Wire};
 use std::ops::Range;
 use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
-use visa_ir::span::Span;
 use visa_machine::Machine;
 
 /// The operations of this file.
@@ -55,12 +54,11 @@ pub static COMMIT: OpDecl = OpDecl {
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Memory("dm"))]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.commit bytes 8, loops [4 : 16, 8 : 1] : 8 @ 8192",
-    interfaces: &[Interface(&Build(|op| Ok(Box::new(read(op)?))))],
+    interfaces: &[Interface(&rngd::COMMIT), Interface(&Build(|op| Ok(Stage::store(read(op)?))))],
     ..OpDecl::BASE
 };
 
 struct CommitUnit {
-    span: Span,
     /// Bytes kept of a packet.
     bytes: u64,
     loops: Loops,
@@ -92,7 +90,7 @@ fn read(op: OpRef<'_>) -> Result<CommitUnit, Diagnostic> {
     }
     written.within("C7", machine.memory.dm_bytes_per_slice, "the slice's data memory")?;
     let slices = bitmap(op, "C9")?;
-    Ok(CommitUnit { span: op.span(), bytes, loops: written.loops(), slices })
+    Ok(CommitUnit { bytes, loops: written.loops(), slices })
 }
 
 /// The slice bitmap; `constraint` wants its ranges in order, within the run's slices.
@@ -133,15 +131,7 @@ impl CommitUnit {
     }
 }
 
-impl Stage for CommitUnit {
-    fn name(&self) -> &'static str {
-        COMMIT.name
-    }
-
-    fn span(&self) -> Span {
-        self.span
-    }
-
+impl Unit for CommitUnit {
     fn connect(&self, _machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
         input.stored("C10", "bytes")?;
         let (found, wanted) = (self.loops.steps(), input.packets.saturating_mul(self.bytes));
@@ -154,10 +144,17 @@ impl Stage for CommitUnit {
         Ok(Wire { packet: self.bytes, ..input })
     }
 
-    fn run(&self, _cx: RunCx<'_>, _memory: &SliceMemory, input: Stream) -> Stream {
-        input
+    fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
+        let out = Flow { packets: input.packets, packet: self.bytes };
+        StageCost { engine: Engine::Commit, cycles: self.loops.accesses(), latency: 1, macs: 0, out }
     }
 
+    fn accesses(&self) -> Vec<Access> {
+        vec![Access { space: Space::Dm, write: true, range: self.loops.extent() }]
+    }
+}
+
+impl Store for CommitUnit {
     fn store(&self, cx: RunCx<'_>, memory: &mut SliceMemory, mut stream: Stream) {
         stream.pass_marks(cx);
         self.scatter(&stream.bytes, stream.packet, |at, bytes| memory.dm.write(at, bytes));
@@ -166,16 +163,7 @@ impl Stage for CommitUnit {
         }
     }
 
-    fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
-        let out = Flow { packets: input.packets, packet: self.bytes };
-        StageCost { engine: Engine::Commit, cycles: self.loops.accesses(), latency: 1, macs: 0, out }
-    }
-
-    fn stored_slices(&self) -> Option<&[Range<usize>]> {
+    fn slices(&self) -> Option<&[Range<usize>]> {
         self.slices.as_deref()
-    }
-
-    fn accesses(&self) -> Vec<Access> {
-        vec![Access { space: Space::Dm, write: true, range: self.loops.extent() }]
     }
 }

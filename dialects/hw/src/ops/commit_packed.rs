@@ -1,21 +1,22 @@
 //! `hw.commit_packed`: valid count packing of the Commit Engine (book 09).
 
-use visa_sequencer::Program;
+use visa_engine::place::rngd;
+use visa_loops::Program;
 use crate::attrs::PROGRAM;
 use crate::clauses::{at_least, machine};
 use crate::loops::{Loops, Written};
 use crate::ops::commit::bitmap;
 use crate::ops::filter::FILTER;
-use crate::stage::{Access, Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stream, Wire};
-use crate::taint::Taint;
+use crate::build::Build;
+use visa_engine::{Access, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Store, Stream, Unit, Wire};
+use visa_engine::shadow::Taint;
 use std::ops::Range;
 use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
-use visa_ir::span::Span;
 use visa_machine::Machine;
-use visa_sequencer::Stride;
+use visa_loops::Stride;
 
 /// Bytes of a count.
 const COUNT_BYTES: u64 = 4;
@@ -51,7 +52,7 @@ pub static COMMIT_PACKED: OpDecl = OpDecl {
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Memory("dm"))]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.commit_packed most 8, counts 8192, stride 4, loops [128 : 1] : 8 @ 4096",
-    interfaces: &[Interface(&Build(|op| Ok(Box::new(read(op)?))))],
+    interfaces: &[Interface(&rngd::PACK), Interface(&Build(|op| Ok(Stage::store(read(op)?))))],
     ..OpDecl::BASE
 };
 
@@ -64,7 +65,6 @@ struct Counts {
 }
 
 struct CommitPackedUnit {
-    span: Span,
     most: u64,
     counts: Option<Counts>,
     loops: Loops,
@@ -90,7 +90,6 @@ fn read(op: OpRef<'_>) -> Result<CommitPackedUnit, Diagnostic> {
     let wire = super::exec::wire_into(op);
     let (packets, bits) = wire.map_or((0, 0), |wire| (wire.packets, u64::from(wire.dtype.bits())));
     let commit = CommitPackedUnit {
-        span: op.span(),
         most,
         counts: counts(op)?,
         loops: written.loops(),
@@ -175,15 +174,7 @@ impl CommitPackedUnit {
     }
 }
 
-impl Stage for CommitPackedUnit {
-    fn name(&self) -> &'static str {
-        COMMIT_PACKED.name
-    }
-
-    fn span(&self) -> Span {
-        self.span
-    }
-
+impl Unit for CommitPackedUnit {
     fn connect(&self, _machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
         input.stored("C3", "most")?;
         let bits = u64::from(input.dtype.bits());
@@ -201,10 +192,22 @@ impl Stage for CommitPackedUnit {
         Ok(Wire { packets: needed.div_ceil(packet), packet, ..input })
     }
 
-    fn run(&self, _cx: RunCx<'_>, _memory: &SliceMemory, input: Stream) -> Stream {
-        input
+    /// The worst case: all is kept.
+    fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
+        let packet = self.loops.program.packet;
+        let packets = self.bytes.div_ceil(packet);
+        let out = Flow { packets, packet };
+        StageCost { engine: Engine::Commit, cycles: packets.max(input.packets), latency: 1, macs: 0, out }
     }
 
+    fn accesses(&self) -> Vec<Access> {
+        let counts = self.counts.as_ref();
+        let read = counts.map(|counts| Access { space: Space::Dm, write: false, range: self.count_range(counts) });
+        read.into_iter().chain([Access { space: Space::Dm, write: true, range: self.loops.extent() }]).collect()
+    }
+}
+
+impl Store for CommitPackedUnit {
     fn store(&self, cx: RunCx<'_>, memory: &mut SliceMemory, stream: Stream) {
         let width = stream.dtype.bits() as usize / 8;
         let (mut kept, mut marks, mut uncertain) = (Vec::new(), Vec::new(), None);
@@ -226,21 +229,7 @@ impl Stage for CommitPackedUnit {
         self.mark(cx, memory, marks, uncertain);
     }
 
-    /// The worst case: all is kept.
-    fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
-        let packet = self.loops.program.packet;
-        let packets = self.bytes.div_ceil(packet);
-        let out = Flow { packets, packet };
-        StageCost { engine: Engine::Commit, cycles: packets.max(input.packets), latency: 1, macs: 0, out }
-    }
-
-    fn stored_slices(&self) -> Option<&[Range<usize>]> {
+    fn slices(&self) -> Option<&[Range<usize>]> {
         self.slices.as_deref()
-    }
-
-    fn accesses(&self) -> Vec<Access> {
-        let counts = self.counts.as_ref();
-        let read = counts.map(|counts| Access { space: Space::Dm, write: false, range: self.count_range(counts) });
-        read.into_iter().chain([Access { space: Space::Dm, write: true, range: self.loops.extent() }]).collect()
     }
 }

@@ -1,24 +1,23 @@
 //! `hw.contract`: the Reducer's products and trees (book 19).
 
+use visa_engine::place::rngd;
 use crate::MAX_STREAM_BYTES;
 use crate::addresses::ByAddress;
 use crate::attrs::DTYPE;
 use crate::clauses::{REDUCTION, at_least, body, machine, takes_max};
 use crate::number::Number;
-use crate::stage::{
-    Bank, Build, Engine, Flow, Mismatch, Operand, RunCx, SliceMemory, Stage, StageCost, Stream, TreeUse, Wire,
-};
-use crate::taint::Taint;
+use crate::build::Build;
+use visa_engine::{Bank, Engine, Flow, Map, Mismatch, Operand, RunCx, SliceMemory, Stage, StageCost, Stream, TreeUse, Unit, Wire};
+use visa_engine::shadow::Taint;
 use std::ops::Range;
 use std::sync::OnceLock;
 use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
-use visa_ir::span::Span;
 use visa_machine::Machine;
 use visa_numerics::{DType, Packets, ROWS, SumOrder, TABLES, Table, Trees, tree_sums};
-use visa_sequencer::Program;
+use visa_loops::Program;
 
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&CONTRACT];
@@ -49,12 +48,11 @@ pub static CONTRACT: OpDecl = OpDecl {
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.contract bf16, depth 5",
-    interfaces: &[Interface(&Build(|op| Ok(Box::new(read(op)?))))],
+    interfaces: &[Interface(&rngd::CONTRACT), Interface(&Build(|op| Ok(Stage::map(read(op)?))))],
     ..OpDecl::BASE
 };
 
 struct ContractUnit {
-    span: Span,
     dtype: DType,
     accumulator: DType,
     depth: u64,
@@ -101,7 +99,6 @@ fn read(op: OpRef<'_>) -> Result<ContractUnit, Diagnostic> {
         check_max(op, &aligner, dtype.elements(aligner.data), 1 << depth)?;
     }
     Ok(ContractUnit {
-        span: op.span(),
         dtype,
         accumulator: contraction.accumulator,
         depth,
@@ -152,15 +149,7 @@ fn check_max(op: OpRef<'_>, aligner: &Aligner, live: u64, group: u64) -> Result<
     Ok(())
 }
 
-impl Stage for ContractUnit {
-    fn name(&self) -> &'static str {
-        CONTRACT.name
-    }
-
-    fn span(&self) -> Span {
-        self.span
-    }
-
+impl Unit for ContractUnit {
     fn connect(&self, _machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
         if input.dtype != self.dtype {
             let message = format!("the stream's elements are {}, expected {}", input.dtype, self.dtype);
@@ -173,18 +162,6 @@ impl Stage for ContractUnit {
             return Err(Mismatch::new("C3", "depth", message));
         }
         Ok(Wire { dtype: self.accumulator, packet: out.packet, ..input })
-    }
-
-    fn run(&self, cx: RunCx<'_>, memory: &SliceMemory, input: Stream) -> Stream {
-        let Some(operand) = &input.operand else { return Stream::empty(self.accumulator) };
-        let trf = memory.trf_of(self.dtype);
-        let (bytes, taint) = match self.accumulator.is_float() {
-            true => (self.values::<f32>(trf, &input, operand), self.marks::<f32>(cx, trf, &input, operand)),
-            false => (self.values::<i32>(trf, &input, operand), self.marks::<i32>(cx, trf, &input, operand)),
-        };
-        let operand = Operand { terms: self.terms() as usize, ..operand.clone() };
-        let packet = operand.rows * self.groups() * operand.terms * 4;
-        Stream { dtype: self.accumulator, packet, bytes, taint, operand: Some(operand), lanes: None }
     }
 
     fn cost(&self, machine: &Machine, input: Flow) -> StageCost {
@@ -203,6 +180,20 @@ impl Stage for ContractUnit {
             latency: self.tree_latency(machine),
             most_macs: input.packets * all_rows * self.elements,
         })
+    }
+}
+
+impl Map for ContractUnit {
+    fn run(&self, cx: RunCx<'_>, memory: &SliceMemory, input: Stream) -> Stream {
+        let Some(operand) = &input.operand else { return Stream::empty(self.accumulator) };
+        let trf = memory.trf_of(self.dtype);
+        let (bytes, taint) = match self.accumulator.is_float() {
+            true => (self.values::<f32>(trf, &input, operand), self.marks::<f32>(cx, trf, &input, operand)),
+            false => (self.values::<i32>(trf, &input, operand), self.marks::<i32>(cx, trf, &input, operand)),
+        };
+        let operand = Operand { terms: self.terms() as usize, ..operand.clone() };
+        let packet = operand.rows * self.groups() * operand.terms * 4;
+        Stream { dtype: self.accumulator, packet, bytes, taint, operand: Some(operand), lanes: None }
     }
 }
 

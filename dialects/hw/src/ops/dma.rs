@@ -4,13 +4,13 @@ use crate::attrs::PAIRED;
 use crate::clauses::{body, machine, word};
 use crate::loops::{limits, overwrites};
 use crate::program::{self, CHIP_STRIDE};
-use crate::stage::Space;
+use visa_engine::{Space};
 use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
 use visa_machine::Machine;
-use visa_sequencer::{Entry, PairedEntry, PairedProgram, Program, Stride, check_paired, misaligned};
+use visa_loops::{Entry, PairedEntry, PairedProgram, Program, Stride, check_paired, misaligned};
 
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&DMA];

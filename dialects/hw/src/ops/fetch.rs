@@ -1,23 +1,22 @@
 //! `hw.fetch`: the Fetch Engine (book 08).
 
+use visa_engine::place::rngd;
 use visa_numerics::LookupTable;
-use visa_sequencer::Mask;
-use visa_sequencer::Program;
+use visa_loops::Mask;
+use visa_loops::Program;
 use crate::adapter::Adapter;
 use crate::attrs::{DTYPE, MASK, PROGRAM, TABLE};
 use crate::clauses::{at_least, body, in_sub_context, machine};
 use crate::loops::{Loops, Written};
 use crate::mask::Masking;
-use crate::stage::{
-    Access, Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stream, Wire,
-};
-use crate::taint::{Marker, Taint};
+use crate::build::Build;
+use visa_engine::{Access, Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stream, Unit, Wire};
+use visa_engine::shadow::{Marker, Taint};
 use std::ops::Range;
 use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
-use visa_ir::span::Span;
 use visa_machine::Machine;
 use visa_numerics::DType;
 
@@ -86,12 +85,11 @@ pub static FETCH: OpDecl = OpDecl {
     effects: Effects::Are(&[reads(Target::Memory("dm")), writes(Target::Stream)]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.fetch bf16, packet 32, loops [128 : 32, 32 : 1] : 32 @ 4096",
-    interfaces: &[Interface(&Build(|op| Ok(Box::new(read(op)?))))],
+    interfaces: &[Interface(&rngd::FETCH), Interface(&Build(|op| Ok(Stage::map(read(op)?))))],
     ..OpDecl::BASE
 };
 
 struct FetchUnit {
-    span: Span,
     adapter: Adapter,
     /// Bytes of a packet in data memory.
     packet: u64,
@@ -151,7 +149,7 @@ fn read(op: OpRef<'_>) -> Result<FetchUnit, Diagnostic> {
     }
     written.sequencer("C2", &sizes)?;
     let packet = whole_packets(op, &written, from)?;
-    let mut fetch = FetchUnit { span: op.span(), adapter, packet, mask: None, loops: written.loops(), starts: Starts::read(op)? };
+    let mut fetch = FetchUnit { adapter, packet, mask: None, loops: written.loops(), starts: Starts::read(op)? };
     fetch.check_sizes(op, &machine)?;
     let room = machine.memory.dm_bytes_per_slice.saturating_sub(fetch.starts.most);
     let memory = if fetch.starts.most == 0 { "the slice's data memory" } else { "data memory behind the furthest start" };
@@ -210,32 +208,10 @@ impl FetchUnit {
     }
 }
 
-impl Stage for FetchUnit {
-    fn name(&self) -> &'static str {
-        FETCH.name
-    }
-
-    fn span(&self) -> Span {
-        self.span
-    }
-
+impl Unit for FetchUnit {
     fn connect(&self, _machine: &Machine, _input: Wire) -> Result<Wire, Mismatch> {
         let packets = self.loops.steps() / self.packet;
         Ok(Wire { dtype: self.adapter.to(), packets, packet: self.adapter.converted(self.packet), rows: None, ..Wire::NOTHING })
-    }
-
-    fn run(&self, cx: RunCx<'_>, memory: &SliceMemory, _input: Stream) -> Stream {
-        let mut bytes = Vec::with_capacity(self.loops.steps() as usize);
-        let start = self.starts.of(cx);
-        self.loops.read_from(start, &memory.dm, &mut bytes);
-        if let Some(mask) = &self.mask {
-            mask.apply(&mut bytes);
-        }
-        let taint = cx.marker().map(|marker| self.marks(marker, memory, start, &bytes));
-        let bytes = self.adapter.apply(bytes, self.packet);
-        let to = self.adapter.to();
-        let packet = self.adapter.converted(self.packet) as usize * to.wire_scale();
-        Stream { dtype: to, packet, bytes, taint, operand: None, lanes: None }
     }
 
     fn cost(&self, machine: &Machine, _input: Flow) -> StageCost {
@@ -252,5 +228,21 @@ impl Stage for FetchUnit {
     fn accesses(&self) -> Vec<Access> {
         let Range { start, end } = self.loops.extent();
         vec![Access { space: Space::Dm, write: false, range: start..end + self.starts.most }]
+    }
+}
+
+impl Map for FetchUnit {
+    fn run(&self, cx: RunCx<'_>, memory: &SliceMemory, _input: Stream) -> Stream {
+        let mut bytes = Vec::with_capacity(self.loops.steps() as usize);
+        let start = self.starts.of(cx);
+        self.loops.read_from(start, &memory.dm, &mut bytes);
+        if let Some(mask) = &self.mask {
+            mask.apply(&mut bytes);
+        }
+        let taint = cx.marker().map(|marker| self.marks(marker, memory, start, &bytes));
+        let bytes = self.adapter.apply(bytes, self.packet);
+        let to = self.adapter.to();
+        let packet = self.adapter.converted(self.packet) as usize * to.wire_scale();
+        Stream { dtype: to, packet, bytes, taint, operand: None, lanes: None }
     }
 }

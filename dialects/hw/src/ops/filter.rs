@@ -1,15 +1,16 @@
 //! `hw.filter`: the filter of the Vector Engine, and the compaction of what it keeps (book 21; book 35, section 2.3).
 
+use visa_engine::place::{rngd, Station};
 use super::vector::way_bytes;
 use crate::attrs::GUARDS;
 use crate::clauses::{at_least, body, machine};
-use crate::stage::{Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Stage, StageCost, Station, Stream, Wire};
-use crate::taint::Taint;
+use crate::build::Build;
+use visa_engine::{Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire};
+use visa_engine::shadow::Taint;
 use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
-use visa_ir::span::Span;
 use visa_machine::Machine;
 use visa_numerics::{GuardFault, Guards, IdSet, Slot, VectorStage};
 
@@ -38,12 +39,11 @@ pub static FILTER: OpDecl = OpDecl {
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.filter keep [xxx1]",
-    interfaces: &[Interface(&Build(|op| Ok(Box::new(read(op)?)))), Interface(&Station(|_| Some(VectorStage::Filter)))],
+    interfaces: &[Interface(&rngd::FILTER), Interface(&Build(|op| Ok(Stage::map(read(op)?)))), Interface(&Station::At(VectorStage::Filter))],
     ..OpDecl::BASE
 };
 
 struct FilterUnit {
-    span: Span,
     keep: Guards<i32>,
     lanes: usize,
 }
@@ -58,7 +58,7 @@ fn read(op: OpRef<'_>) -> Result<FilterUnit, Diagnostic> {
         return Err(op.clause_error("C4", "lanes", format!("`lanes` is {lanes}, expected 1 to {most}")));
     }
     match keep.check(0, IdSet::MAX) {
-        Ok(()) => Ok(FilterUnit { span: op.span(), keep: (*keep).clone(), lanes: lanes as usize }),
+        Ok(()) => Ok(FilterUnit { keep: (*keep).clone(), lanes: lanes as usize }),
         Err(GuardFault::Slots(message)) => Err(op.clause_error("C1", "keep", message)),
         Err(GuardFault::Dead(message, fix)) => Err(op.clause_error("C2", "keep", message).fix(Some(fix))),
     }
@@ -72,15 +72,7 @@ fn compact<T: Copy>(packet: &mut [T], width: usize, kept: &[usize], fill: T) {
     packet[kept.len() * width..].fill(fill);
 }
 
-impl Stage for FilterUnit {
-    fn name(&self) -> &'static str {
-        FILTER.name
-    }
-
-    fn span(&self) -> Span {
-        self.span
-    }
-
+impl Unit for FilterUnit {
     fn connect(&self, machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
         let wanted = way_bytes(VectorStage::Filter, machine);
         if input.packet == wanted && input.dtype.bits() == 32 {
@@ -90,6 +82,12 @@ impl Stage for FilterUnit {
         Err(Mismatch::new("C3", "keep", message))
     }
 
+    fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
+        StageCost { engine: Engine::Vector, cycles: input.packets, latency: 0, macs: 0, out: input }
+    }
+}
+
+impl Map for FilterUnit {
     fn run(&self, cx: RunCx<'_>, _memory: &SliceMemory, mut input: Stream) -> Stream {
         input.pass_marks(cx);
         let size = input.packet.max(1);
@@ -111,9 +109,5 @@ impl Stage for FilterUnit {
         }
         input.lanes = Some(lanes);
         input
-    }
-
-    fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
-        StageCost { engine: Engine::Vector, cycles: input.packets, latency: 0, macs: 0, out: input }
     }
 }

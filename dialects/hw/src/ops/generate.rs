@@ -1,13 +1,14 @@
 //! `hw.generate`: one number into data memory (book 09, generate mode).
 
+use visa_engine::place::rngd;
 use crate::clauses::{at_least, machine};
-use crate::stage::{Access, Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stream, Wire};
-use crate::taint::Taint;
+use crate::build::Build;
+use visa_engine::{Access, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Store, Stream, Unit, Wire};
+use visa_engine::shadow::Taint;
 use visa_ir::effects::{Effects, Target, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
-use visa_ir::span::Span;
 use visa_machine::Machine;
 use visa_numerics::DType;
 
@@ -36,12 +37,11 @@ pub static GENERATE: OpDecl = OpDecl {
     effects: Effects::Are(&[writes(Target::Memory("dm"))]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.generate 5, at 4096",
-    interfaces: &[Interface(&Build(|op| Ok(Box::new(read(op)?))))],
+    interfaces: &[Interface(&rngd::GENERATE), Interface(&Build(|op| Ok(Stage::store(read(op)?))))],
     ..OpDecl::BASE
 };
 
 struct GenerateUnit {
-    span: Span,
     value: u32,
     at: u64,
 }
@@ -56,32 +56,12 @@ fn read(op: OpRef<'_>) -> Result<GenerateUnit, Diagnostic> {
         let message = format!("address {at}, expected a multiple of {BYTES} and the number to end at {capacity} or before");
         return Err(op.clause_error("C2", "at", message));
     }
-    Ok(GenerateUnit { span: op.span(), value, at })
+    Ok(GenerateUnit { value, at })
 }
 
-impl Stage for GenerateUnit {
-    fn name(&self) -> &'static str {
-        GENERATE.name
-    }
-
-    fn span(&self) -> Span {
-        self.span
-    }
-
+impl Unit for GenerateUnit {
     fn connect(&self, _machine: &Machine, _input: Wire) -> Result<Wire, Mismatch> {
         Ok(Wire { dtype: DType::I32, packets: 1, packet: BYTES, rows: None, ..Wire::NOTHING })
-    }
-
-    fn run(&self, _cx: RunCx<'_>, _memory: &SliceMemory, input: Stream) -> Stream {
-        input
-    }
-
-    fn store(&self, cx: RunCx<'_>, memory: &mut SliceMemory, _stream: Stream) {
-        let bytes = self.value.to_le_bytes();
-        memory.dm.write(self.at as usize, &bytes);
-        if cx.shadow.is_some() {
-            memory.dm.write_taint(self.at as usize, &bytes.map(|_| Taint::DEFINED));
-        }
     }
 
     fn cost(&self, machine: &Machine, _input: Flow) -> StageCost {
@@ -95,5 +75,15 @@ impl Stage for GenerateUnit {
 
     fn accesses(&self) -> Vec<Access> {
         vec![Access { space: Space::Dm, write: true, range: self.at..self.at + BYTES }]
+    }
+}
+
+impl Store for GenerateUnit {
+    fn store(&self, cx: RunCx<'_>, memory: &mut SliceMemory, _stream: Stream) {
+        let bytes = self.value.to_le_bytes();
+        memory.dm.write(self.at as usize, &bytes);
+        if cx.shadow.is_some() {
+            memory.dm.write_taint(self.at as usize, &bytes.map(|_| Taint::DEFINED));
+        }
     }
 }

@@ -10,7 +10,7 @@ use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
 use visa_numerics::DType;
-use visa_sequencer::PairedProgram;
+use visa_loops::PairedProgram;
 
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&PROGRAM, &BUFFER];
@@ -114,7 +114,7 @@ pub(crate) fn read(op: OpRef<'_>) -> Result<program::Buffer, Diagnostic> {
     steps(op, &layout, elements)?;
     let mut write = layout.write();
     // Each address is the first byte of an element.
-    write.entries.push(visa_sequencer::Entry::new(dtype.align(), 1));
+    write.entries.push(visa_loops::Entry::new(dtype.align(), 1));
     let memories = Memories { op, machine: &machine, pcie: true, per_byte: 8 / u64::from(dtype.bits()).min(8) };
     memories.inside(&write, space).map_err(|message| op.clause_error("C3", "layout", message))?;
     let (argument, name) = (&*word(op, "role")? == "arg", word(op, "name")?.to_string());

@@ -1,17 +1,16 @@
 //! `hw.store_trf` and `hw.store_vrf`: the ends that fill a register file (books 18, 20).
 
+use visa_engine::place::rngd;
 use crate::clauses::{at_least, machine, one_of, word};
-use crate::stage::{
-    Access, BankUse, Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stream, Wire,
-};
+use crate::build::Build;
+use visa_engine::{Access, BankUse, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Store, Stream, Unit, Wire};
 use crate::trf::{REGION, Region};
 use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
-use visa_ir::span::Span;
 use visa_machine::Machine;
-use visa_sequencer::{Program, contiguous};
+use visa_loops::{Program, contiguous};
 
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&STORE_TRF, &STORE_VRF];
@@ -41,7 +40,7 @@ pub static STORE_TRF: OpDecl = OpDecl {
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Memory("trf"))]),
     verify: Some(|op, _| read_trf(op).map(drop)),
     example: "hw.store_trf full, rows 8, row_bytes 4096",
-    interfaces: &[Interface(&Build(|op| Ok(Box::new(read_trf(op)?))))],
+    interfaces: &[Interface(&rngd::LOAD), Interface(&Build(|op| Ok(Stage::store(read_trf(op)?))))],
     ..OpDecl::BASE
 };
 
@@ -60,12 +59,11 @@ pub static STORE_VRF: OpDecl = OpDecl {
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Memory("vrf"))]),
     verify: Some(|op, _| read_vrf(op).map(drop)),
     example: "hw.store_vrf at 0",
-    interfaces: &[Interface(&Build(|op| Ok(Box::new(read_vrf(op)?))))],
+    interfaces: &[Interface(&rngd::LOAD), Interface(&Build(|op| Ok(Stage::store(read_vrf(op)?))))],
     ..OpDecl::BASE
 };
 
 struct StoreTrfUnit {
-    span: Span,
     region: Region,
     rows: u64,
     row_bytes: u64,
@@ -106,18 +104,10 @@ fn read_trf(op: OpRef<'_>) -> Result<StoreTrfUnit, Diagnostic> {
         let message = "a short load, but its fetch is not one contiguous run of what is stored".to_owned();
         return Err(op.clause_error("C4", "load", message).fix(Some("leave `load short` out".to_owned())));
     }
-    Ok(StoreTrfUnit { span: op.span(), region, rows, row_bytes, short })
+    Ok(StoreTrfUnit { region, rows, row_bytes, short })
 }
 
-impl Stage for StoreTrfUnit {
-    fn name(&self) -> &'static str {
-        STORE_TRF.name
-    }
-
-    fn span(&self) -> Span {
-        self.span
-    }
-
+impl Unit for StoreTrfUnit {
     fn connect(&self, _machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
         let (found, wanted) = (input.packets.saturating_mul(input.packet), self.rows * self.row_bytes);
         if found != wanted {
@@ -128,20 +118,6 @@ impl Stage for StoreTrfUnit {
             return Err(Mismatch::new("C3", "row_bytes", message));
         }
         Ok(input)
-    }
-
-    fn run(&self, _cx: RunCx<'_>, _memory: &SliceMemory, input: Stream) -> Stream {
-        input
-    }
-
-    fn store(&self, cx: RunCx<'_>, memory: &mut SliceMemory, mut stream: Stream) {
-        stream.pass_marks(cx);
-        let row_bytes = self.row_bytes as usize * stream.dtype.wire_scale();
-        let mut marks = stream.taint.as_deref().map(|marks| marks.chunks(row_bytes));
-        for (row, chunk) in stream.bytes.chunks(row_bytes).enumerate() {
-            let at = self.region.at(row as u64, 0) as usize;
-            memory.write_trf(stream.dtype, at, chunk, marks.as_mut().and_then(Iterator::next));
-        }
     }
 
     fn cost(&self, machine: &Machine, input: Flow) -> StageCost {
@@ -164,8 +140,19 @@ impl Stage for StoreTrfUnit {
     }
 }
 
+impl Store for StoreTrfUnit {
+    fn store(&self, cx: RunCx<'_>, memory: &mut SliceMemory, mut stream: Stream) {
+        stream.pass_marks(cx);
+        let row_bytes = self.row_bytes as usize * stream.dtype.wire_scale();
+        let mut marks = stream.taint.as_deref().map(|marks| marks.chunks(row_bytes));
+        for (row, chunk) in stream.bytes.chunks(row_bytes).enumerate() {
+            let at = self.region.at(row as u64, 0) as usize;
+            memory.write_trf(stream.dtype, at, chunk, marks.as_mut().and_then(Iterator::next));
+        }
+    }
+}
+
 struct StoreVrfUnit {
-    span: Span,
     at: u64,
     /// Bytes of the stream; the operation does not say it, the stages before it do.
     bytes: u64,
@@ -174,18 +161,10 @@ struct StoreVrfUnit {
 fn read_vrf(op: OpRef<'_>) -> Result<StoreVrfUnit, Diagnostic> {
     let at = at_least(op, "C1", "at", 0)?;
     let bytes = super::exec::wire_into(op).and_then(|wire| wire.bytes()).unwrap_or(0);
-    Ok(StoreVrfUnit { span: op.span(), at, bytes })
+    Ok(StoreVrfUnit { at, bytes })
 }
 
-impl Stage for StoreVrfUnit {
-    fn name(&self) -> &'static str {
-        STORE_VRF.name
-    }
-
-    fn span(&self) -> Span {
-        self.span
-    }
-
+impl Unit for StoreVrfUnit {
     fn connect(&self, machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
         input.stored("C2", "at")?;
         let capacity = machine.memory.vrf_bytes;
@@ -201,23 +180,21 @@ impl Stage for StoreVrfUnit {
         Ok(input)
     }
 
-    fn run(&self, _cx: RunCx<'_>, _memory: &SliceMemory, input: Stream) -> Stream {
-        input
-    }
-
-    fn store(&self, cx: RunCx<'_>, memory: &mut SliceMemory, mut stream: Stream) {
-        stream.pass_marks(cx);
-        memory.vrf.write(self.at as usize, &stream.bytes);
-        if let Some(marks) = &stream.taint {
-            memory.vrf.write_taint(self.at as usize, marks);
-        }
-    }
-
     fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
         StageCost { engine: Engine::Commit, cycles: input.packets, latency: 1, macs: 0, out: input }
     }
 
     fn accesses(&self) -> Vec<Access> {
         vec![Access { space: Space::Vrf, write: true, range: self.at..self.at.saturating_add(self.bytes) }]
+    }
+}
+
+impl Store for StoreVrfUnit {
+    fn store(&self, cx: RunCx<'_>, memory: &mut SliceMemory, mut stream: Stream) {
+        stream.pass_marks(cx);
+        memory.vrf.write(self.at as usize, &stream.bytes);
+        if let Some(marks) = &stream.taint {
+            memory.vrf.write_taint(self.at as usize, marks);
+        }
     }
 }

@@ -1,15 +1,14 @@
 //! `hw.store_ids`: the branch logger (book 21).
 
+use visa_engine::place::rngd;
 use crate::clauses::at_least;
-use crate::stage::{
-    Access, Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stream, Wire,
-};
-use crate::taint::Taint;
+use crate::build::Build;
+use visa_engine::{Access, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Store, Stream, Unit, Wire};
+use visa_engine::shadow::Taint;
 use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
-use visa_ir::span::Span;
 use visa_machine::Machine;
 
 /// The operations of this file.
@@ -30,12 +29,11 @@ pub static STORE_IDS: OpDecl = OpDecl {
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Memory("vrf"))]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.store_ids at 0",
-    interfaces: &[Interface(&Build(|op| Ok(Box::new(read(op)?))))],
+    interfaces: &[Interface(&rngd::STORE_IDS), Interface(&Build(|op| Ok(Stage::store(read(op)?))))],
     ..OpDecl::BASE
 };
 
 struct StoreIdsUnit {
-    span: Span,
     at: u64,
     /// Bytes of the stream; the operation does not say it, the stages before it do.
     bytes: u64,
@@ -44,18 +42,10 @@ struct StoreIdsUnit {
 fn read(op: OpRef<'_>) -> Result<StoreIdsUnit, Diagnostic> {
     let at = at_least(op, "C1", "at", 0)?;
     let bytes = super::exec::wire_into(op).and_then(|wire| wire.bytes()).unwrap_or(0);
-    Ok(StoreIdsUnit { span: op.span(), at, bytes })
+    Ok(StoreIdsUnit { at, bytes })
 }
 
-impl Stage for StoreIdsUnit {
-    fn name(&self) -> &'static str {
-        STORE_IDS.name
-    }
-
-    fn span(&self) -> Span {
-        self.span
-    }
-
+impl Unit for StoreIdsUnit {
     fn connect(&self, machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
         if input.dtype.bits() != 32 {
             return Err(Mismatch::new("C2", "at", format!("elements of {}, expected i32 or f32", input.dtype)));
@@ -70,10 +60,16 @@ impl Stage for StoreIdsUnit {
         Ok(input)
     }
 
-    fn run(&self, _cx: RunCx<'_>, _memory: &SliceMemory, input: Stream) -> Stream {
-        input
+    fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
+        StageCost { engine: Engine::Commit, cycles: input.packets, latency: 1, macs: 0, out: input }
     }
 
+    fn accesses(&self) -> Vec<Access> {
+        vec![Access { space: Space::Vrf, write: true, range: self.at..self.at.saturating_add(self.bytes) }]
+    }
+}
+
+impl Store for StoreIdsUnit {
     fn store(&self, cx: RunCx<'_>, memory: &mut SliceMemory, stream: Stream) {
         let elements = stream.bytes.len() / 4;
         let lanes = stream.lanes.unwrap_or_default();
@@ -86,13 +82,5 @@ impl Stage for StoreIdsUnit {
             marker.through_all(&mut marks);
             memory.vrf.write_taint(self.at as usize, &marks);
         }
-    }
-
-    fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
-        StageCost { engine: Engine::Commit, cycles: input.packets, latency: 1, macs: 0, out: input }
-    }
-
-    fn accesses(&self) -> Vec<Access> {
-        vec![Access { space: Space::Vrf, write: true, range: self.at..self.at.saturating_add(self.bytes) }]
     }
 }

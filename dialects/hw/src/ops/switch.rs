@@ -1,16 +1,17 @@
 //! `hw.switch`: the Switch Engine (book 13).
 
+use visa_engine::place::rngd;
 use crate::clauses::{at_least, body, machine, word};
 use crate::route::{Packet, Pick, Route};
 use crate::snoop::{SNOOP, Snoop};
-use crate::stage::{Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Wire};
-use crate::taint::Taint;
-use crate::unwritten::Unwritten;
+use crate::build::Build;
+use visa_engine::{Engine, Exchange, Flow, Mismatch, RunCx, Stage, StageCost, Stream, Unit, Wire};
+use visa_engine::shadow::Taint;
+use visa_engine::unwritten::Unwritten;
 use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
-use visa_ir::span::Span;
 use visa_machine::Machine;
 
 /// The operations of this file.
@@ -72,12 +73,11 @@ pub static SWITCH: OpDecl = OpDecl {
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.switch broadcast01, slice1 1, slice0 2, time0 1",
-    interfaces: &[Interface(&Build(|op| Ok(Box::new(read(op)?))))],
+    interfaces: &[Interface(&rngd::SWITCH), Interface(&Build(|op| Ok(Stage::exchange(read(op)?))))],
     ..OpDecl::BASE
 };
 
 struct SwitchUnit {
-    span: Span,
     route: Route,
     /// Whether its bitmap has to be written first.
     custom: bool,
@@ -102,7 +102,7 @@ fn read(op: OpRef<'_>) -> Result<SwitchUnit, Diagnostic> {
         }
         other => return Err(op.clause_error("C4", "topology", format!("there is no topology `{other}`"))),
     };
-    Ok(SwitchUnit { span: op.span(), route, custom: &*topology == "custom" })
+    Ok(SwitchUnit { route, custom: &*topology == "custom" })
 }
 
 /// C4: the registers of the topology are there, and no others.
@@ -225,15 +225,7 @@ fn custom(op: OpRef<'_>) -> Result<Route, Diagnostic> {
     Ok(Route::plain(ring, (*snoop).clone()))
 }
 
-impl Stage for SwitchUnit {
-    fn name(&self) -> &'static str {
-        SWITCH.name
-    }
-
-    fn span(&self) -> Span {
-        self.span
-    }
-
+impl Unit for SwitchUnit {
     fn connect(&self, _machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
         let route = &self.route;
         let (parts, time0) = route.pick.map_or((1, route.burst), |pick| (pick.parts, pick.packets));
@@ -257,16 +249,25 @@ impl Stage for SwitchUnit {
         Ok(Wire { packets, ..input })
     }
 
-    /// A slice alone: nobody else sends.
-    fn run(&self, cx: RunCx<'_>, _memory: &SliceMemory, input: Stream) -> Stream {
-        let alone = SwitchUnit { span: self.span, route: Route::forwarding(), custom: false };
-        let inputs = [input];
-        let routed = alone.route(cx, &inputs, 0);
-        let [input] = inputs;
-        routed.unwrap_or(input)
+    /// Book 13: ring size * input packets * cycles a packet, a cycle for each flit; the way along the ring comes on top, and in front of all the
+    /// writing of a custom bitmap.
+    fn cost(&self, machine: &Machine, input: Flow) -> StageCost {
+        let flits = input.packet.div_ceil(machine.limits.flit_bytes);
+        let ring = self.route.ring as u64;
+        let cycles = ring.saturating_mul(input.packets).saturating_mul(flits);
+        let packets = self.route.delivered(input.packets).unwrap_or(u64::MAX);
+        let out = Flow { packets, packet: input.packet };
+        let setup = if self.custom { machine.bitmap_cycles() } else { 0 };
+        StageCost { engine: Engine::Switch, cycles, latency: setup.saturating_add(ring - 1), macs: 0, out }
     }
 
-    fn route(&self, cx: RunCx<'_>, inputs: &[Stream], slice: usize) -> Option<Stream> {
+    fn assumed(&self) -> Vec<&'static str> {
+        if self.custom { vec!["timing.bitmap_word_cycles"] } else { Vec::new() }
+    }
+}
+
+impl Exchange for SwitchUnit {
+    fn exchange(&self, cx: RunCx<'_>, inputs: &[Stream], slice: usize) -> Option<Stream> {
         let ring = self.route.ring;
         let start = slice / ring * ring;
         let model = inputs.get(start..start + ring)?.iter().find(|member| !member.bytes.is_empty())?;
@@ -289,25 +290,5 @@ impl Stage for SwitchUnit {
             }
         });
         Some(Stream { dtype: model.dtype, packet: size, bytes, taint, operand: None, lanes: None })
-    }
-
-    fn is_switch(&self) -> bool {
-        true
-    }
-
-    /// Book 13: ring size * input packets * cycles a packet, a cycle for each flit; the way along the ring comes on top, and in front of all the
-    /// writing of a custom bitmap.
-    fn cost(&self, machine: &Machine, input: Flow) -> StageCost {
-        let flits = input.packet.div_ceil(machine.limits.flit_bytes);
-        let ring = self.route.ring as u64;
-        let cycles = ring.saturating_mul(input.packets).saturating_mul(flits);
-        let packets = self.route.delivered(input.packets).unwrap_or(u64::MAX);
-        let out = Flow { packets, packet: input.packet };
-        let setup = if self.custom { machine.bitmap_cycles() } else { 0 };
-        StageCost { engine: Engine::Switch, cycles, latency: setup.saturating_add(ring - 1), macs: 0, out }
-    }
-
-    fn assumed(&self) -> Vec<&'static str> {
-        if self.custom { vec!["timing.bitmap_word_cycles"] } else { Vec::new() }
     }
 }

@@ -1,13 +1,14 @@
 //! `hw.transpose`: the Transpose Engine (book 27).
 
+use visa_engine::place::rngd;
 use crate::clauses::{at_least, machine, one_of, word};
-use crate::stage::{Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Wire};
-use crate::taint::Taint;
+use crate::build::Build;
+use visa_engine::{Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire};
+use visa_engine::shadow::Taint;
 use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
-use visa_ir::span::Span;
 use visa_machine::Machine;
 
 /// The operations of this file.
@@ -45,12 +46,11 @@ pub static TRANSPOSE: OpDecl = OpDecl {
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.transpose double, bits 8, rows 8, columns 8, kept 8",
-    interfaces: &[Interface(&Build(|op| Ok(Box::new(read(op)?))))],
+    interfaces: &[Interface(&rngd::TRANSPOSE), Interface(&Build(|op| Ok(Stage::map(read(op)?))))],
     ..OpDecl::BASE
 };
 
 struct TransposeUnit {
-    span: Span,
     double: bool,
     /// Bits of an element.
     bits: u64,
@@ -88,7 +88,7 @@ fn read(op: OpRef<'_>) -> Result<TransposeUnit, Diagnostic> {
         return Err(op.clause_error("C5", "buffering", message));
     }
     let (taken, flit) = (shape.elements, machine.limits.flit_bytes);
-    Ok(TransposeUnit { span: op.span(), double, bits, rows, packets: columns / taken, taken, kept, flit })
+    Ok(TransposeUnit { double, bits, rows, packets: columns / taken, taken, kept, flit })
 }
 
 impl TransposeUnit {
@@ -118,15 +118,7 @@ impl TransposeUnit {
     }
 }
 
-impl Stage for TransposeUnit {
-    fn name(&self) -> &'static str {
-        TRANSPOSE.name
-    }
-
-    fn span(&self) -> Span {
-        self.span
-    }
-
+impl Unit for TransposeUnit {
     fn connect(&self, _machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
         input.stored("C1", "bits")?;
         if u64::from(input.dtype.bits()) != self.bits {
@@ -149,6 +141,22 @@ impl Stage for TransposeUnit {
         Ok(Wire { packets, ..input })
     }
 
+    /// Book 27. Twice buffered: the first matrix comes in, then each goes out while the next comes in, then the last goes
+    /// out. Once buffered, each comes in and goes out by itself. The fill is in these cycles, so there is no latency.
+    fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
+        let (flits_in, flits_out) = (self.flits_in(), self.kept);
+        let matrices = input.packets / flits_in;
+        let cycles = match (self.double, matrices.checked_sub(1)) {
+            (_, None) => 0,
+            (true, Some(between)) => flits_in + between * flits_in.max(flits_out) + flits_out,
+            (false, Some(_)) => matrices * (flits_in + flits_out),
+        };
+        let out = Flow { packets: matrices * self.kept, packet: self.flit };
+        StageCost { engine: Engine::Transpose, cycles, latency: 0, macs: 0, out }
+    }
+}
+
+impl Map for TransposeUnit {
     fn run(&self, cx: RunCx<'_>, _memory: &SliceMemory, input: Stream) -> Stream {
         let copy = |element: &[u8], out: &mut [u8]| out.copy_from_slice(element);
         let bytes = match self.bits {
@@ -171,19 +179,5 @@ impl Stage for TransposeUnit {
             }
         });
         Stream { bytes, taint, ..input }
-    }
-
-    /// Book 27. Twice buffered: the first matrix comes in, then each goes out while the next comes in, then the last goes
-    /// out. Once buffered, each comes in and goes out by itself. The fill is in these cycles, so there is no latency.
-    fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
-        let (flits_in, flits_out) = (self.flits_in(), self.kept);
-        let matrices = input.packets / flits_in;
-        let cycles = match (self.double, matrices.checked_sub(1)) {
-            (_, None) => 0,
-            (true, Some(between)) => flits_in + between * flits_in.max(flits_out) + flits_out,
-            (false, Some(_)) => matrices * (flits_in + flits_out),
-        };
-        let out = Flow { packets: matrices * self.kept, packet: self.flit };
-        StageCost { engine: Engine::Transpose, cycles, latency: 0, macs: 0, out }
     }
 }

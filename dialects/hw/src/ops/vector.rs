@@ -1,20 +1,19 @@
 //! `hw.vector`: an ALU of the Vector Engine (books 20, 21).
 
-use visa_sequencer::Program;
+use visa_engine::place::{rngd, Station};
+use visa_loops::Program;
 use crate::attrs::{GUARDS, PROGRAM};
 use crate::clauses::{machine, word};
 use crate::loops::{Loops, Written};
 use crate::ops::vector_lanes::How;
-use crate::stage::{
-    Access, Bank, Build, Engine, Flow, Lanes, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stash, Station, Stream, Wire,
-};
-use crate::taint::{Marker, Taint};
+use crate::build::Build;
+use visa_engine::{Access, Bank, Engine, Flow, Lanes, Map, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stash, Stream, Unit, Wire};
+use visa_engine::shadow::{Marker, Taint};
 use std::borrow::Cow;
 use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
-use visa_ir::span::Span;
 use visa_machine::Machine;
 use visa_numerics::{
     ALU_NAMES, ALU_STAGES, ARG_MODE_NAMES, AluOp, Apply, ArgMode, Bits, DType, GuardFault, Guards, IdSet, Slot, VectorStage, alu_op, alu_ops, alu_stage, arg_mode,
@@ -67,7 +66,7 @@ pub static VECTOR: OpDecl = OpDecl {
     effects: Effects::Are(&[reads(Target::Stream), reads(Target::Memory("vrf")).with("vrf"), reads(Target::Memory("vrf")).with("vrf1"), writes(Target::Memory("vrf")).with("write_back"), writes(Target::Stream)]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.vector AddFxp, constant 1",
-    interfaces: &[Interface(&Build(|op| Ok(Box::new(read(op)?)))), Interface(&Station(stage))],
+    interfaces: &[Interface(&rngd::VECTOR), Interface(&Build(|op| Ok(Stage::map(read(op)?)))), Interface(&Station::Word("stage", alu_stage))],
     ..OpDecl::BASE
 };
 
@@ -93,7 +92,6 @@ enum Port {
 }
 
 struct VectorUnit {
-    span: Span,
     name: &'static str,
     stage: VectorStage,
     mode: &'static ArgMode,
@@ -154,7 +152,7 @@ fn read(op: OpRef<'_>) -> Result<VectorUnit, Diagnostic> {
         };
         return Err(op.clause_error("C1", clause, message));
     }
-    Ok(VectorUnit { span: op.span(), name: row.name, stage, mode, sources, ports, guards, write_back: write_back(op)? })
+    Ok(VectorUnit { name: row.name, stage, mode, sources, ports, guards, write_back: write_back(op)? })
 }
 
 fn mode(op: OpRef<'_>, row: &AluOp) -> Result<&'static ArgMode, Diagnostic> {
@@ -463,15 +461,7 @@ impl VectorUnit {
     }
 }
 
-impl Stage for VectorUnit {
-    fn name(&self) -> &'static str {
-        VECTOR.name
-    }
-
-    fn span(&self) -> Span {
-        self.span
-    }
-
+impl Unit for VectorUnit {
     fn connect(&self, machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
         let Some(row) = alu_op(self.stage, self.name, input.dtype) else {
             let able: Vec<&str> = DType::all()
@@ -492,6 +482,24 @@ impl Stage for VectorUnit {
         Ok(Wire { dtype: row.to, ..input })
     }
 
+    fn cost(&self, machine: &Machine, input: Flow) -> StageCost {
+        let latency = machine.timing.alu_latency_cycles;
+        StageCost { engine: Engine::Vector, cycles: input.packets, latency, macs: 0, out: input }
+    }
+
+    fn accesses(&self) -> Vec<Access> {
+        let of_port = |port: &Port| match port {
+            Port::Vrf(loops) => {
+                let access = |write| Access { space: Space::Vrf, write, range: loops.extent() };
+                [Some(access(false)), self.write_back.is_some().then(|| access(true))].into_iter().flatten().collect()
+            }
+            Port::Stash => Vec::new(),
+        };
+        self.ports.iter().flat_map(of_port).collect()
+    }
+}
+
+impl Map for VectorUnit {
     fn run(&self, cx: RunCx<'_>, memory: &SliceMemory, mut input: Stream) -> Stream {
         let Some(row) = alu_op(self.stage, self.name, input.dtype) else { return input };
         input.dtype = row.to;
@@ -512,21 +520,5 @@ impl Stage for VectorUnit {
             }
         }
         input
-    }
-
-    fn cost(&self, machine: &Machine, input: Flow) -> StageCost {
-        let latency = machine.timing.alu_latency_cycles;
-        StageCost { engine: Engine::Vector, cycles: input.packets, latency, macs: 0, out: input }
-    }
-
-    fn accesses(&self) -> Vec<Access> {
-        let of_port = |port: &Port| match port {
-            Port::Vrf(loops) => {
-                let access = |write| Access { space: Space::Vrf, write, range: loops.extent() };
-                [Some(access(false)), self.write_back.is_some().then(|| access(true))].into_iter().flatten().collect()
-            }
-            Port::Stash => Vec::new(),
-        };
-        self.ports.iter().flat_map(of_port).collect()
     }
 }

@@ -1,19 +1,18 @@
 //! `hw.vector_branch`: gives every element of a stream its execution id (book 21).
 
-use visa_sequencer::Program;
+use visa_engine::place::{rngd, Station};
+use visa_loops::Program;
 use super::vector::{register_file, way_bytes};
 use crate::attrs::{COMPARISONS, PROGRAM};
 use crate::clauses::word;
 use crate::loops::Loops;
-use crate::stage::{
-    Access, Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Station, Stream, Wire,
-};
-use crate::taint::Taint;
+use crate::build::Build;
+use visa_engine::{Access, Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stream, Unit, Wire};
+use visa_engine::shadow::Taint;
 use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
-use visa_ir::span::Span;
 use visa_machine::Machine;
 use visa_numerics::{Bits, Comparisons, DType, VectorStage};
 
@@ -53,7 +52,7 @@ pub static VECTOR_BRANCH: OpDecl = OpDecl {
     effects: Effects::Are(&[reads(Target::Stream), reads(Target::Memory("vrf")).with("vrf"), writes(Target::Stream)]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.vector_branch comparison, compare [less 0, greater 255]",
-    interfaces: &[Interface(&Build(|op| Ok(Box::new(read(op)?)))), Interface(&Station(|_| Some(VectorStage::Branch)))],
+    interfaces: &[Interface(&rngd::VECTOR), Interface(&Build(|op| Ok(Stage::map(read(op)?)))), Interface(&Station::At(VectorStage::Branch))],
     ..OpDecl::BASE
 };
 
@@ -66,7 +65,6 @@ enum Mode {
 }
 
 struct VectorBranchUnit {
-    span: Span,
     mode: Mode,
 }
 
@@ -85,7 +83,7 @@ fn read(op: OpRef<'_>) -> Result<VectorBranchUnit, Diagnostic> {
         "valid_count" => Mode::ValidCount,
         other => return Err(op.error("C1", format!("found branch mode `{other}`, expected one that this operation lists"))),
     };
-    Ok(VectorBranchUnit { span: op.span(), mode })
+    Ok(VectorBranchUnit { mode })
 }
 
 fn toggle(op: OpRef<'_>) -> Result<Vec<[u64; 2]>, Diagnostic> {
@@ -158,15 +156,7 @@ impl VectorBranchUnit {
     }
 }
 
-impl Stage for VectorBranchUnit {
-    fn name(&self) -> &'static str {
-        VECTOR_BRANCH.name
-    }
-
-    fn span(&self) -> Span {
-        self.span
-    }
-
+impl Unit for VectorBranchUnit {
     fn connect(&self, machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
         let wanted = way_bytes(VectorStage::Branch, machine);
         if input.packet != wanted || !matches!(input.dtype, DType::I32 | DType::F32) {
@@ -185,6 +175,19 @@ impl Stage for VectorBranchUnit {
         Ok(input)
     }
 
+    fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
+        StageCost { engine: Engine::Vector, cycles: input.packets, latency: 0, macs: 0, out: input }
+    }
+
+    fn accesses(&self) -> Vec<Access> {
+        match &self.mode {
+            Mode::Vrf(loops) => vec![Access { space: Space::Vrf, write: false, range: loops.extent() }],
+            Mode::Toggle(_) | Mode::ValidCount | Mode::Comparison(_) => Vec::new(),
+        }
+    }
+}
+
+impl Map for VectorBranchUnit {
     fn run(&self, cx: RunCx<'_>, memory: &SliceMemory, mut input: Stream) -> Stream {
         let ids = self.ids(memory, &input);
         let mut id_marks = if cx.shadow.is_some() { self.marks(memory, &input) } else { Vec::new() };
@@ -195,16 +198,5 @@ impl Stage for VectorBranchUnit {
         let lanes = input.lanes.get_or_insert_default();
         (lanes.ids, lanes.id_marks) = (ids, id_marks);
         input
-    }
-
-    fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
-        StageCost { engine: Engine::Vector, cycles: input.packets, latency: 0, macs: 0, out: input }
-    }
-
-    fn accesses(&self) -> Vec<Access> {
-        match &self.mode {
-            Mode::Vrf(loops) => vec![Access { space: Space::Vrf, write: false, range: loops.extent() }],
-            Mode::Toggle(_) | Mode::ValidCount | Mode::Comparison(_) => Vec::new(),
-        }
     }
 }

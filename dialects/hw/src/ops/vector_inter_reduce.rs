@@ -1,16 +1,17 @@
 //! `hw.vector_inter_reduce`: the inter-slice block of the Vector Engine (book 25).
 
+use visa_engine::place::rngd;
 use super::vector::way_bytes;
 use crate::clauses::{at_least, machine, word};
 use crate::route::Pick;
-use crate::stage::{Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Wire};
-use crate::taint::Taint;
+use crate::build::Build;
+use visa_engine::{Engine, Exchange, Flow, Mismatch, RunCx, Stage, StageCost, Stream, Unit, Wire};
+use visa_engine::shadow::Taint;
 use std::ops::Range;
 use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
-use visa_ir::span::Span;
 use visa_machine::Machine;
 use visa_numerics::{Bits, DType, REDUCE_NAMES, ReduceOp, VectorStage, reduce_op};
 
@@ -47,12 +48,11 @@ pub static VECTOR_INTER_REDUCE: OpDecl = OpDecl {
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.vector_inter_reduce Add, bits 3",
-    interfaces: &[Interface(&Build(|op| Ok(Box::new(read(op)?))))],
+    interfaces: &[Interface(&rngd::VECTOR), Interface(&Build(|op| Ok(Stage::exchange(read(op)?))))],
     ..OpDecl::BASE
 };
 
 struct InterReduce {
-    span: Span,
     name: String,
     /// The bits in which the slices of a group differ.
     bits: usize,
@@ -67,7 +67,7 @@ fn read(op: OpRef<'_>) -> Result<InterReduce, Diagnostic> {
         return Err(op.clause_error("C1", "bits", message));
     }
     let pick = pick(op, bits)?;
-    Ok(InterReduce { span: op.span(), name: word(op, "op")?.to_string(), bits: bits as usize, pick })
+    Ok(InterReduce { name: word(op, "op")?.to_string(), bits: bits as usize, pick })
 }
 
 /// C2 and C3.
@@ -140,15 +140,7 @@ fn gathered<T: Copy>(items: &[T], ranges: &[Range<usize>]) -> Vec<T> {
     ranges.iter().filter_map(|range| items.get(range.clone())).flatten().copied().collect()
 }
 
-impl Stage for InterReduce {
-    fn name(&self) -> &'static str {
-        VECTOR_INTER_REDUCE.name
-    }
-
-    fn span(&self) -> Span {
-        self.span
-    }
-
+impl Unit for InterReduce {
     fn connect(&self, machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
         if reduce_op(&self.name, input.dtype).is_none() {
             let able = DType::all().filter(|&dtype| reduce_op(&self.name, dtype).is_some()).map(DType::name);
@@ -169,13 +161,20 @@ impl Stage for InterReduce {
         Ok(Wire { packets: input.packets / self.parts(), stash: None, ..input })
     }
 
-    /// A slice alone is a group of its own.
-    fn run(&self, cx: RunCx<'_>, _memory: &SliceMemory, mut input: Stream) -> Stream {
-        input.pass_marks(cx);
-        Stream { lanes: None, ..input }
+    /// Book 25: the input streams in, and the way along the ring comes on top.
+    fn cost(&self, machine: &Machine, input: Flow) -> StageCost {
+        let latency = self.ring().saturating_mul(machine.timing.inter_slice_cycles);
+        let out = Flow { packets: input.packets / self.parts(), ..input };
+        StageCost { engine: Engine::Vector, cycles: input.packets, latency, macs: 0, out }
     }
 
-    fn route(&self, cx: RunCx<'_>, inputs: &[Stream], slice: usize) -> Option<Stream> {
+    fn assumed(&self) -> Vec<&'static str> {
+        vec!["timing.inter_slice_cycles"]
+    }
+}
+
+impl Exchange for InterReduce {
+    fn exchange(&self, cx: RunCx<'_>, inputs: &[Stream], slice: usize) -> Option<Stream> {
         let members = || self.group(slice, inputs.len()).map(|member| &inputs[member]);
         let model = members().find(|member| !member.bytes.is_empty())?;
         let op = reduce_op(&self.name, model.dtype)?;
@@ -199,20 +198,5 @@ impl Stage for InterReduce {
             marks
         });
         Some(Stream { packet: model.packet, bytes, taint, ..Stream::empty(model.dtype) })
-    }
-
-    fn is_switch(&self) -> bool {
-        true
-    }
-
-    /// Book 25: the input streams in, and the way along the ring comes on top.
-    fn cost(&self, machine: &Machine, input: Flow) -> StageCost {
-        let latency = self.ring().saturating_mul(machine.timing.inter_slice_cycles);
-        let out = Flow { packets: input.packets / self.parts(), ..input };
-        StageCost { engine: Engine::Vector, cycles: input.packets, latency, macs: 0, out }
-    }
-
-    fn assumed(&self) -> Vec<&'static str> {
-        vec!["timing.inter_slice_cycles"]
     }
 }

@@ -1,16 +1,15 @@
 //! `hw.vector_lanes`: the Narrow and Widen stages of the Vector Engine, and what becomes of valid counts there (books 21, 24).
 
+use visa_engine::place::{rngd, Station};
 use super::vector::way_bytes;
 use crate::clauses::word;
-use crate::stage::{
-    Build, Engine, Flow, Lanes, Mismatch, RunCx, SliceMemory, Stage, StageCost, Station, Stream, Wire,
-};
-use crate::taint::Taint;
+use crate::build::Build;
+use visa_engine::{Engine, Flow, Lanes, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire};
+use visa_engine::shadow::Taint;
 use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
-use visa_ir::span::Span;
 use visa_machine::Machine;
 use visa_numerics::VectorStage;
 
@@ -34,7 +33,7 @@ pub static VECTOR_LANES: OpDecl = OpDecl {
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.vector_lanes split",
-    interfaces: &[Interface(&Build(|op| Ok(Box::new(read(op)?)))), Interface(&Station(|op| Some(how(&op.word("how")?)?.stage())))],
+    interfaces: &[Interface(&rngd::VECTOR), Interface(&Build(|op| Ok(Stage::map(read(op)?)))), Interface(&Station::Word("how", |word| Some(how(word)?.stage())))],
     ..OpDecl::BASE
 };
 
@@ -105,25 +104,16 @@ impl How {
 }
 
 struct VectorLanesUnit {
-    span: Span,
     how: How,
 }
 
 fn read(op: OpRef<'_>) -> Result<VectorLanesUnit, Diagnostic> {
     let word = word(op, "how")?;
     let unknown = || op.error("C1", format!("found `{word}`, expected `split`, `trim`, `concat` or `pad`"));
-    Ok(VectorLanesUnit { span: op.span(), how: how(&word).ok_or_else(unknown)? })
+    Ok(VectorLanesUnit { how: how(&word).ok_or_else(unknown)? })
 }
 
-impl Stage for VectorLanesUnit {
-    fn name(&self) -> &'static str {
-        VECTOR_LANES.name
-    }
-
-    fn span(&self) -> Span {
-        self.span
-    }
-
+impl Unit for VectorLanesUnit {
     fn connect(&self, machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
         let wide = way_bytes(VectorStage::Branch, machine);
         let wanted = if self.how.stage() == VectorStage::Narrow { wide } else { wide / 2 };
@@ -139,6 +129,14 @@ impl Stage for VectorLanesUnit {
         Ok(Wire { packets: out.packets, packet: out.packet, ..input })
     }
 
+    /// Wires only: what follows runs at half the rate, with twice the packets.
+    fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
+        let out = self.how.out(input);
+        StageCost { engine: Engine::Vector, cycles: input.packets.max(out.packets), latency: 0, macs: 0, out }
+    }
+}
+
+impl Map for VectorLanesUnit {
     fn run(&self, cx: RunCx<'_>, _memory: &SliceMemory, input: Stream) -> Stream {
         let (size, lanes) = (input.packet, input.packet / 4);
         let taint = input.taint.map(|mut marks| {
@@ -155,11 +153,5 @@ impl Stage for VectorLanesUnit {
         });
         let packet = self.how.out(Flow { packets: 0, packet: size as u64 }).packet as usize;
         Stream { packet, bytes: self.how.items(input.bytes, size, 0), taint, lanes: beside, ..Stream::empty(input.dtype) }
-    }
-
-    /// Wires only: what follows runs at half the rate, with twice the packets.
-    fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
-        let out = self.how.out(input);
-        StageCost { engine: Engine::Vector, cycles: input.packets.max(out.packets), latency: 0, macs: 0, out }
     }
 }

@@ -1,20 +1,19 @@
 //! `hw.vector_reduce`: the reduction within a slice, in the Vector Engine (book 22).
 
-use visa_sequencer::Program;
+use visa_engine::place::{rngd, Station};
+use visa_loops::Program;
 use super::accumulate::{inner, numbered};
 use super::vector::way_bytes;
 use crate::attrs::PROGRAM;
 use crate::clauses::{machine, word};
 use crate::loops::{Loops, Written};
-use crate::stage::{
-    Build, Engine, Flow, Lanes, Mismatch, RunCx, SliceMemory, Stage, StageCost, Station, Stream, Wire,
-};
-use crate::taint::Taint;
+use crate::build::Build;
+use visa_engine::{Engine, Flow, Lanes, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire};
+use visa_engine::shadow::Taint;
 use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
-use visa_ir::span::Span;
 use visa_machine::Machine;
 use visa_numerics::{Bits, DType, ReduceOp, SLICE_REDUCE_NAMES, VectorStage, reduce_op};
 
@@ -48,15 +47,14 @@ pub static VECTOR_REDUCE: OpDecl = OpDecl {
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.vector_reduce Add, lanes tree, slots [2 : 0, 2 : 1] : 1",
-    interfaces: &[
-        Interface(&Build(|op| Ok(Box::new(read(op)?)))),
-        Interface(&Station(|_| Some(VectorStage::Reduce))),
+    interfaces: &[Interface(&rngd::VECTOR), 
+        Interface(&Build(|op| Ok(Stage::map(read(op)?)))),
+        Interface(&Station::At(VectorStage::Reduce)),
     ],
     ..OpDecl::BASE
 };
 
 struct VectorReduceUnit {
-    span: Span,
     name: &'static str,
     tree: bool,
     /// Slots that come out.
@@ -80,7 +78,7 @@ fn read(op: OpRef<'_>) -> Result<VectorReduceUnit, Diagnostic> {
         return Err(written.error("C3", message));
     }
     let summed = written.program.steps().unwrap_or(1) / kept.max(1);
-    Ok(VectorReduceUnit { span: op.span(), name, tree, kept, summed, slots: written.loops() })
+    Ok(VectorReduceUnit { name, tree, kept, summed, slots: written.loops() })
 }
 
 /// The valid count of each of `packets` packets of `lanes` lanes; all lanes where nothing counts them.
@@ -145,15 +143,7 @@ impl VectorReduceUnit {
     }
 }
 
-impl Stage for VectorReduceUnit {
-    fn name(&self) -> &'static str {
-        VECTOR_REDUCE.name
-    }
-
-    fn span(&self) -> Span {
-        self.span
-    }
-
+impl Unit for VectorReduceUnit {
     fn connect(&self, machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
         if self.row(input.dtype).is_none() {
             let message = format!("{} of {} is no reduction within a slice", self.name, input.dtype);
@@ -171,6 +161,19 @@ impl Stage for VectorReduceUnit {
         Ok(Wire { packets: self.kept, ..input })
     }
 
+    /// The tree takes a packet a cycle. Where packets are reduced over time, the first result waits for its packets (book 22).
+    fn cost(&self, machine: &Machine, input: Flow) -> StageCost {
+        let wait = if self.summed > 1 { self.summed } else { 0 };
+        let latency = machine.timing.alu_latency_cycles + wait;
+        StageCost { engine: Engine::Vector, cycles: input.packets, latency, macs: 0, out: self.out(input.packet) }
+    }
+
+    fn excludes(&self) -> Option<&'static str> {
+        Some("a mask of the fetch, or hw.vector_valid_count, keeps padding out of a reduction")
+    }
+}
+
+impl Map for VectorReduceUnit {
     fn run(&self, cx: RunCx<'_>, _memory: &SliceMemory, input: Stream) -> Stream {
         let Some(row) = self.row(input.dtype) else { return input };
         let lanes = input.packet / 4;
@@ -188,16 +191,5 @@ impl Stage for VectorReduceUnit {
             lanes: stash.map(|stash| Box::new(Lanes { stash: Some(stash), ..Lanes::default() })),
             ..Stream::empty(input.dtype)
         }
-    }
-
-    /// The tree takes a packet a cycle. Where packets are reduced over time, the first result waits for its packets (book 22).
-    fn cost(&self, machine: &Machine, input: Flow) -> StageCost {
-        let wait = if self.summed > 1 { self.summed } else { 0 };
-        let latency = machine.timing.alu_latency_cycles + wait;
-        StageCost { engine: Engine::Vector, cycles: input.packets, latency, macs: 0, out: self.out(input.packet) }
-    }
-
-    fn excludes(&self) -> Option<&'static str> {
-        Some("a mask of the fetch, or hw.vector_valid_count, keeps padding out of a reduction")
     }
 }

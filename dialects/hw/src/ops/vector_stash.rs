@@ -1,9 +1,10 @@
 //! `hw.vector_stash`: keeps a copy of the stream for an operand further on (book 21).
 
-use crate::stage::{Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stash, Stream, Wire};
+use visa_engine::place::rngd;
+use crate::build::Build;
+use visa_engine::{Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stash, Stream, Unit, Wire};
 use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::decl::{Interface, OpDecl, Trait};
-use visa_ir::span::Span;
 use visa_machine::Machine;
 
 /// The operations of this file.
@@ -20,23 +21,13 @@ pub static VECTOR_STASH: OpDecl = OpDecl {
     traits: &[Trait::Inside("hw.exec")],
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
     example: "hw.vector_stash",
-    interfaces: &[Interface(&Build(|op| Ok(Box::new(VectorStashUnit { span: op.span() }))))],
+    interfaces: &[Interface(&rngd::VECTOR), Interface(&Build(|_op| Ok(Stage::map(VectorStashUnit))))],
     ..OpDecl::BASE
 };
 
-struct VectorStashUnit {
-    span: Span,
-}
+struct VectorStashUnit;
 
-impl Stage for VectorStashUnit {
-    fn name(&self) -> &'static str {
-        VECTOR_STASH.name
-    }
-
-    fn span(&self) -> Span {
-        self.span
-    }
-
+impl Unit for VectorStashUnit {
     fn connect(&self, _machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
         if input.stash.is_some() {
             return Err(Mismatch::new("C1", "", "the stash already holds an earlier stream of this pass".to_owned()));
@@ -44,14 +35,16 @@ impl Stage for VectorStashUnit {
         Ok(Wire { stash: Some((input.dtype, input.flow())), ..input })
     }
 
+    fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
+        StageCost { engine: Engine::Vector, cycles: input.packets, latency: 0, macs: 0, out: input }
+    }
+}
+
+impl Map for VectorStashUnit {
     fn run(&self, cx: RunCx<'_>, _memory: &SliceMemory, mut input: Stream) -> Stream {
         input.pass_marks(cx);
         let stash = Stash { bytes: input.bytes.clone(), packet: input.packet, taint: input.taint.clone() };
         input.lanes.get_or_insert_default().stash = Some(stash);
         input
-    }
-
-    fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
-        StageCost { engine: Engine::Vector, cycles: input.packets, latency: 0, macs: 0, out: input }
     }
 }

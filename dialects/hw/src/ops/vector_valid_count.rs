@@ -1,17 +1,16 @@
 //! `hw.vector_valid_count`: the Valid Count Generator at the entry of the Vector Engine (book 24).
 
+use visa_engine::place::{rngd, Station};
 use super::vector::way_bytes;
 use crate::attrs::{COUNTERS, GATES};
 use crate::clauses::{body, machine};
-use crate::stage::{
-    Build, Engine, Flow, Mismatch, RunCx, SliceMemory, Stage, StageCost, Station, Stream, Wire,
-};
+use crate::build::Build;
+use visa_engine::{Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire};
 use crate::valid_count::{CountDim, Counters, Gates, ValidCount};
 use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
-use visa_ir::span::Span;
 use visa_machine::Machine;
 use visa_numerics::VectorStage;
 
@@ -43,15 +42,14 @@ pub static VECTOR_VALID_COUNT: OpDecl = OpDecl {
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.vector_valid_count counters [2 : 1 g0, 3 : 8 p], packet 19, gates [mask 0x3 match 2 valid 1]",
-    interfaces: &[
-        Interface(&Build(|op| Ok(Box::new(read(op)?)))),
-        Interface(&Station(|_| Some(VectorStage::Branch))),
+    interfaces: &[Interface(&rngd::VECTOR), 
+        Interface(&Build(|op| Ok(Stage::map(read(op)?)))),
+        Interface(&Station::At(VectorStage::Branch)),
     ],
     ..OpDecl::BASE
 };
 
 struct VectorValidCountUnit {
-    span: Span,
     generator: ValidCount,
 }
 
@@ -64,7 +62,7 @@ fn read(op: OpRef<'_>) -> Result<VectorValidCountUnit, Diagnostic> {
     check_counters(op, &generator, &machine)?;
     check_packet(op, &generator, packet.is_some(), &machine)?;
     check_gates(op, &generator.gates, &machine)?;
-    Ok(VectorValidCountUnit { span: op.span(), generator })
+    Ok(VectorValidCountUnit { generator })
 }
 
 /// C2 and C3.
@@ -118,15 +116,7 @@ fn check_gates(op: OpRef<'_>, gates: &Gates, machine: &Machine) -> Result<(), Di
     }
 }
 
-impl Stage for VectorValidCountUnit {
-    fn name(&self) -> &'static str {
-        VECTOR_VALID_COUNT.name
-    }
-
-    fn span(&self) -> Span {
-        self.span
-    }
-
+impl Unit for VectorValidCountUnit {
     fn connect(&self, machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
         let wide = way_bytes(VectorStage::Branch, machine);
         if input.packet != wide || input.dtype.bits() != 32 {
@@ -143,16 +133,18 @@ impl Stage for VectorValidCountUnit {
         Err(Mismatch::new("C2", "counters", message))
     }
 
+    /// It works beside the elements.
+    fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
+        StageCost { engine: Engine::Vector, cycles: input.packets, latency: 0, macs: 0, out: input }
+    }
+}
+
+impl Map for VectorValidCountUnit {
     fn run(&self, cx: RunCx<'_>, _memory: &SliceMemory, mut input: Stream) -> Stream {
         input.pass_marks(cx);
         let slice = cx.slice as u64 % cx.machine.topology.slices_per_cluster;
         let counts = self.generator.counts(slice, cx.machine.limits.vector_lanes);
         input.lanes.get_or_insert_default().valid = counts;
         input
-    }
-
-    /// It works beside the elements.
-    fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
-        StageCost { engine: Engine::Vector, cycles: input.packets, latency: 0, macs: 0, out: input }
     }
 }

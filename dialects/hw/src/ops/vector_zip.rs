@@ -1,14 +1,15 @@
 //! `hw.vector_zip`: makes one stream of two groups whose packets alternate (book 21, two-group mode).
 
+use visa_engine::place::{rngd, Station};
 use super::vector::way_bytes;
 use crate::clauses::{one_of, word};
-use crate::stage::{Build, Engine, Flow, Lanes, Mismatch, RunCx, SliceMemory, Stage, StageCost, Station, Stream, Wire};
-use crate::taint::Taint;
+use crate::build::Build;
+use visa_engine::{Engine, Flow, Lanes, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire};
+use visa_engine::shadow::Taint;
 use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
-use visa_ir::span::Span;
 use visa_machine::Machine;
 use visa_numerics::{
     ALU_NAMES, ALU_STAGES, ARG_MODE_NAMES, ArgMode, Bits, DType, VectorStage, alu_op, alu_ops, alu_stage, arg_mode, default_mode,
@@ -42,12 +43,11 @@ pub static VECTOR_ZIP: OpDecl = OpDecl {
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.vector_zip AddFxp, stage clip, apart 1",
-    interfaces: &[Interface(&Build(|op| Ok(Box::new(read(op)?)))), Interface(&Station(|op| alu_stage(&op.word("stage")?)))],
+    interfaces: &[Interface(&rngd::VECTOR), Interface(&Build(|op| Ok(Stage::map(read(op)?)))), Interface(&Station::Word("stage", alu_stage))],
     ..OpDecl::BASE
 };
 
 struct VectorZipUnit {
-    span: Span,
     name: &'static str,
     stage: VectorStage,
     mode: &'static ArgMode,
@@ -69,7 +69,7 @@ fn read(op: OpRef<'_>) -> Result<VectorZipUnit, Diagnostic> {
             .ok_or_else(|| op.clause_error("C2", "mode", format!("`{name}` has not two arguments")))?,
     };
     let apart = one_of(op, "C3", "apart", &[1, 2])? as usize;
-    Ok(VectorZipUnit { span: op.span(), name: row.name, stage, mode, apart })
+    Ok(VectorZipUnit { name: row.name, stage, mode, apart })
 }
 
 impl VectorZipUnit {
@@ -92,15 +92,7 @@ impl VectorZipUnit {
     }
 }
 
-impl Stage for VectorZipUnit {
-    fn name(&self) -> &'static str {
-        VECTOR_ZIP.name
-    }
-
-    fn span(&self) -> Span {
-        self.span
-    }
-
+impl Unit for VectorZipUnit {
     fn connect(&self, machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
         if alu_op(self.stage, self.name, input.dtype).is_none() {
             let able = DType::all().filter(|&dtype| alu_op(self.stage, self.name, dtype).is_some()).map(DType::name);
@@ -120,6 +112,14 @@ impl Stage for VectorZipUnit {
         Ok(Wire { packets: input.packets / 2, stash: None, ..input })
     }
 
+    fn cost(&self, machine: &Machine, input: Flow) -> StageCost {
+        let out = Flow { packets: input.packets / 2, ..input };
+        let latency = machine.timing.alu_latency_cycles;
+        StageCost { engine: Engine::Vector, cycles: input.packets, latency, macs: 0, out }
+    }
+}
+
+impl Map for VectorZipUnit {
     fn run(&self, cx: RunCx<'_>, _memory: &SliceMemory, input: Stream) -> Stream {
         let Some(row) = alu_op(self.stage, self.name, input.dtype) else { return input };
         let bytes = self.apart * input.packet;
@@ -133,11 +133,5 @@ impl Stage for VectorZipUnit {
         });
         let bytes = merged.into_iter().flat_map(Bits::to_le_bytes).collect();
         Stream { packet: input.packet, bytes, taint, lanes, ..Stream::empty(row.to) }
-    }
-
-    fn cost(&self, machine: &Machine, input: Flow) -> StageCost {
-        let out = Flow { packets: input.packets / 2, ..input };
-        let latency = machine.timing.alu_latency_cycles;
-        StageCost { engine: Engine::Vector, cycles: input.packets, latency, macs: 0, out }
     }
 }

@@ -1,8 +1,8 @@
 //! Reductions between slices: the order, what each slice receives, and marks, against cases worked out by hand.
 
 use crate::{exec, f32s, i32s};
-use visa_hw::stage::{RunCx, Stream};
-use visa_hw::taint::{Taint, TaintLog};
+use visa_engine::shadow::{Taint, TaintLog};
+use visa_engine::{RunCx, Stream};
 use visa_machine::Machine;
 use visa_numerics::DType;
 
@@ -22,7 +22,11 @@ fn routed(reduce: &str, dtype: DType, slices: &[Option<Vec<u32>>], slice: usize)
     };
     let inputs: Vec<Stream> = slices.iter().map(stream).collect();
     let machine = Machine::rngd();
-    exec.stages[2].route(RunCx { machine: &machine, shadow: None, op: 0, chip: 0, slice }, &inputs, slice)
+    exec.stages[2].as_exchange().unwrap().exchange(
+        RunCx { machine: &machine, shadow: None, op: 0, chip: 0, slice },
+        &inputs,
+        slice,
+    )
 }
 
 fn lanes(value: u32) -> Option<Vec<u32>> {
@@ -110,7 +114,11 @@ fn marks_of_all_slices_reach_the_result() {
         Stream { packet: 32, bytes: vec![0; 32], taint: Some(marks), ..Stream::empty(DType::I32) }
     };
     let cx = RunCx { machine: &machine, shadow: Some(&log), op: 2, chip: 0, slice: 0 };
-    let marks = exec.stages[2].route(cx, &[input(5), input(31)], 0).and_then(|stream| stream.taint);
+    let marks = exec.stages[2]
+        .as_exchange()
+        .unwrap()
+        .exchange(cx, &[input(5), input(31)], 0)
+        .and_then(|stream| stream.taint);
     let marks = marks.expect("marks");
     let undefined: Vec<usize> = (0..32).filter(|&at| !marks[at].is_defined()).collect();
     assert_eq!(undefined, [4, 5, 6, 7, 28, 29, 30, 31]);

@@ -2,8 +2,8 @@
 
 use crate::text::GEMV;
 use crate::{context, parsed, program};
+use visa_engine::{Access, Engine, Flow, Space};
 use visa_hw::program::{CommandKind, Context};
-use visa_hw::stage::{Access, Engine, Flow, Space};
 use visa_machine::Machine;
 
 fn refused(text: &str, entry: Option<&str>) -> (String, Option<String>) {
@@ -29,7 +29,7 @@ fn the_example_as_plain_data() {
     };
     assert_eq!((sub.context, main.context), (Context::Sub, Context::Main));
     assert_eq!(sub.slices, vec![0..256]);
-    let names: Vec<_> = main.stages.iter().map(|stage| stage.name()).collect();
+    let names: Vec<_> = main.stages.iter().map(|stage| stage.name).collect();
     let expected =
         ["hw.fetch", "hw.collect", "hw.align", "hw.contract", "hw.accumulate", "hw.cast", "hw.commit"];
     assert_eq!(names, expected);

@@ -1,7 +1,7 @@
 //! Align, contract and accumulate against a plain loop over scalars.
 
 use crate::{bf16_bytes, data, exec, exec_on, f32s, flow, i32s};
-use visa_hw::stage::SliceMemory;
+use visa_engine::SliceMemory;
 use visa_machine::Machine;
 use visa_numerics::SumOrder;
 

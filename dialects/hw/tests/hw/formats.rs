@@ -1,8 +1,8 @@
 //! Formats that are not whole bytes: half bytes, and the sideband bit of i5 and i9, which the stream holds in twice the bytes.
 
 use crate::{data, exec, flow, run};
-use visa_hw::stage::{SliceMemory, Stream};
-use visa_hw::taint::{Taint, TaintLog};
+use visa_engine::shadow::{Taint, TaintLog};
+use visa_engine::{SliceMemory, Stream};
 use visa_machine::Machine;
 use visa_numerics::{DType, load};
 
@@ -55,8 +55,8 @@ fn the_register_file_keeps_sideband_bits() {
     let exec = exec(stages);
     let mut written = memory.clone();
     let stream = flow(&Machine::rngd(), &exec, &memory, 2, None);
-    let cx = visa_hw::stage::RunCx { machine: &Machine::rngd(), shadow: None, op: 0, chip: 0, slice: 0 };
-    exec.stages[2].store(cx, &mut written, stream);
+    let cx = visa_engine::RunCx { machine: &Machine::rngd(), shadow: None, op: 0, chip: 0, slice: 0 };
+    exec.stages[2].as_store().unwrap().store(cx, &mut written, stream);
     assert!(written.trf.bytes().is_empty());
     // Row 1, second half: nominal byte 8192 + 4096, held at twice that.
     let at = 2 * (8192 + 4096);

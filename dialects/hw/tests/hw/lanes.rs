@@ -1,8 +1,8 @@
 //! What travels beside the elements inside the Vector Engine: execution ids, valid counts, the stash, and the marks of ids.
 
 use crate::{codes, data, exec, exec_text, f32s, flow, i32_bytes, i32s, run};
-use visa_hw::stage::{Lanes, RunCx, SliceMemory, Stream};
-use visa_hw::taint::{Taint, TaintLog};
+use visa_engine::shadow::{Taint, TaintLog};
+use visa_engine::{Lanes, RunCx, SliceMemory, Stream};
 use visa_machine::Machine;
 use visa_numerics::DType;
 
@@ -53,7 +53,7 @@ const FILTER: &str = "hw.filter keep [xxx1], lanes 6; hw.commit_packed most 8, l
 fn filtered(stream: Stream, log: &TaintLog) -> Stream {
     let (machine, stages) = (Machine::rngd(), exec(&pass(2, FILTER)).stages);
     let cx = RunCx { machine: &machine, shadow: Some(log), op: 2, chip: 0, slice: 0 };
-    stages[2].run(cx, &SliceMemory::default(), stream)
+    stages[2].as_map().unwrap().run(cx, &SliceMemory::default(), stream)
 }
 
 /// Elements 2 and 10 go to the second place of their packets; those that are not kept are gone, with their marks.
@@ -85,7 +85,7 @@ fn an_uncertain_count_leaves_the_packets_before_it() {
     let out = filtered(stream, &log);
     let mut memory = SliceMemory::default();
     let cx = RunCx { machine: &machine, shadow: Some(&log), op: 3, chip: 0, slice: 0 };
-    exec(&pass(2, FILTER)).stages[3].store(cx, &mut memory, out);
+    exec(&pass(2, FILTER)).stages[3].as_store().unwrap().store(cx, &mut memory, out);
     let mut marks = Vec::new();
     memory.dm.read_taint(4096..4096 + 64, UNDEFINED, &mut marks);
     assert_eq!(undefined(&marks), (12..64).collect::<Vec<_>>());
@@ -159,7 +159,7 @@ fn the_stash_is_trimmed_to_the_stream() {
     assert_eq!(f32s(&out.bytes), [1.0, 4.0, 9.0, 16.0, 81.0, 100.0, 121.0, 144.0]);
 }
 
-/// A slice alone goes on with its elements, and nothing beside them.
+/// Where no other slice of its group sends, a slice goes on with its elements, and nothing beside them.
 #[test]
 fn ids_end_where_slices_are_reduced() {
     let stages = "hw.vector_branch comparison, compare [less 0]; hw.vector_inter_reduce Add, bits 1; \
@@ -201,7 +201,7 @@ fn a_guard_that_does_not_hold_reads_nothing() {
     let mut stream = beside(&[1, 1, 0, 0, 0, 1, 0, 1]);
     mark_id(&mut stream, 3);
     let cx = RunCx { machine: &machine, shadow: Some(&log), op: 2, chip: 0, slice: 0 };
-    let out = exec(&stages).stages[2].run(cx, &register_file(&[0, 2]), stream);
+    let out = exec(&stages).stages[2].as_map().unwrap().run(cx, &register_file(&[0, 2]), stream);
     assert_eq!(undefined(&out.taint.expect("marks")), words(&[0, 3]));
 }
 
@@ -217,7 +217,7 @@ fn what_is_written_back_takes_marks_along() {
     [0, 9].into_iter().for_each(|element| mark_element(&mut stream, element));
     mark_id(&mut stream, 10);
     let cx = RunCx { machine: &machine, shadow: Some(&log), op: 2, chip: 0, slice: 0 };
-    let out = exec(&stages).stages[2].run(cx, &register_file(&[]), stream);
+    let out = exec(&stages).stages[2].as_map().unwrap().run(cx, &register_file(&[]), stream);
     assert_eq!(undefined(&out.taint.expect("marks")), words(&[0, 9]));
     let (file, mut marks) = (out.lanes.and_then(|lanes| lanes.written).expect("a register file"), Vec::new());
     file.read_taint(0..64, UNDEFINED, &mut marks);

@@ -15,9 +15,9 @@ mod switch;
 mod text;
 mod transpose;
 
+use visa_engine::shadow::TaintLog;
+use visa_engine::{RunCx, SliceMemory, Stream};
 use visa_hw::program::{CommandKind, Exec, Program};
-use visa_hw::stage::{RunCx, SliceMemory, Stream};
-use visa_hw::taint::TaintLog;
 use visa_ir::context::Context;
 use visa_ir::module::Module;
 use visa_ir::parse::parse;
@@ -85,7 +85,15 @@ fn flow(
 ) -> Stream {
     let mut stream = Stream::empty(visa_numerics::DType::I8);
     for (op, stage) in exec.stages[..count].iter().enumerate() {
-        stream = stage.run(RunCx { machine, shadow: log, op: op as u32, chip: 0, slice: 0 }, memory, stream);
+        let cx = RunCx { machine, shadow: log, op: op as u32, chip: 0, slice: 0 };
+        stream = match stage.as_exchange() {
+            Some(unit) => {
+                let others = (1..512).map(|_| Stream::empty(stream.dtype));
+                let inputs: Vec<_> = [stream.clone()].into_iter().chain(others).collect();
+                unit.exchange(cx, &inputs, 0).unwrap()
+            }
+            None => stage.as_map().unwrap().run(cx, memory, stream),
+        };
     }
     stream
 }
@@ -94,7 +102,7 @@ fn flow(
 fn run(machine: &Machine, exec: &Exec, memory: &mut SliceMemory, log: Option<&TaintLog>) {
     let last = exec.stages.len() - 1;
     let stream = flow(machine, exec, memory, last, log);
-    exec.stages[last].store(
+    exec.stages[last].as_store().unwrap().store(
         RunCx { machine, shadow: log, op: last as u32, chip: 0, slice: 0 },
         memory,
         stream,

@@ -1,8 +1,8 @@
 //! The reduction within a slice and the valid counts that go before it: what they compute, their marks, their limits.
 
 use crate::{codes, data, exec, exec_text, flow, i32_bytes, i32s};
-use visa_hw::stage::{Flow, RunCx, SliceMemory, Stream};
-use visa_hw::taint::TaintLog;
+use visa_engine::shadow::TaintLog;
+use visa_engine::{Flow, RunCx, SliceMemory, Stream};
 use visa_machine::Machine;
 
 /// A pass over `packets` packets of 8 elements of `dtype` that gives `out` such packets.
@@ -23,7 +23,11 @@ fn made(elements: &[i32], slice: usize, out: u64, stages: &str) -> Vec<i32> {
     let memory = data(&i32_bytes(elements.iter().copied()));
     let mut stream = Stream::empty(visa_numerics::DType::I8);
     for stage in &exec.stages[..exec.stages.len() - 2] {
-        stream = stage.run(RunCx { machine: &machine, shadow: None, op: 0, chip: 0, slice }, &memory, stream);
+        stream = stage.as_map().unwrap().run(
+            RunCx { machine: &machine, shadow: None, op: 0, chip: 0, slice },
+            &memory,
+            stream,
+        );
     }
     i32s(&stream.bytes)
 }
@@ -87,7 +91,7 @@ fn padding_that_counts_is_marked() {
         // Three elements were written.
         let memory: SliceMemory = data(&[0; 12]);
         let mut memory = memory;
-        memory.dm.write_taint(0, &[visa_hw::taint::Taint::DEFINED; 12]);
+        memory.dm.write_taint(0, &[visa_engine::shadow::Taint::DEFINED; 12]);
         let stream = flow(&machine, &exec, &memory, exec.stages.len() - 2, Some(&log));
         stream.taint.into_iter().flatten().step_by(4).map(|mark| mark.is_defined()).collect::<Vec<_>>()
     };
@@ -107,8 +111,8 @@ fn marks_of_lanes_apart_stay_in_their_slot() {
         "hw.vector_lanes trim; hw.vector_reduce Max, lanes apart, slots [2 : 1] : 1; hw.vector_lanes pad";
     let exec = exec(&pass("i32", 2, 2, stages));
     let mut memory = data(&[0; 64]);
-    memory.dm.write_taint(0, &[visa_hw::taint::Taint::DEFINED; 64]);
-    memory.dm.write_taint(36, &[visa_hw::taint::Taint::NEVER_WRITTEN]);
+    memory.dm.write_taint(0, &[visa_engine::shadow::Taint::DEFINED; 64]);
+    memory.dm.write_taint(36, &[visa_engine::shadow::Taint::NEVER_WRITTEN]);
     let stream = flow(&Machine::rngd(), &exec, &memory, 4, Some(&TaintLog::default()));
     let marks = stream.taint.expect("marks");
     let undefined: Vec<usize> = (0..marks.len()).filter(|&at| !marks[at].is_defined()).collect();

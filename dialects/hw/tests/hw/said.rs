@@ -1,8 +1,8 @@
 //! What stages say of themselves: to the scheduler, the cost model and reports.
 
 use crate::{exec, exec_text, program};
-use visa_hw::program::CommandKind;
-use visa_hw::stage::{Access, BankUse, Flow, Space, Stage, TreeUse};
+use visa_engine::{Access, BankUse, Flow, Space, TreeUse};
+use visa_hw::program::{CommandKind, PlacedStage};
 use visa_machine::Machine;
 
 const FLIT: Flow = Flow { packets: 1, packet: 32 };
@@ -20,14 +20,14 @@ const PACKED: &str = "hw.fetch i32, packet 32, loops [64 : 1] : 8; hw.collect fl
      hw.commit_packed most 8, counts 8192, stride 4, loops [64 : 1] : 8 @ 4096, slices [8, 9, 63, 64]";
 
 /// The stages of a run in the sub context.
-fn in_sub(stages: &str) -> Vec<Box<dyn Stage>> {
+fn in_sub(stages: &str) -> Vec<PlacedStage> {
     let command = program(&exec_text("sub", stages)).commands.pop().map(|command| command.kind);
     let Some(CommandKind::Exec(run)) = command else { panic!("no run in {stages}") };
     run.stages
 }
 
 /// The last stage of a run in the sub context.
-fn last(stages: &str) -> Box<dyn Stage> {
+fn last(stages: &str) -> PlacedStage {
     in_sub(stages).pop().expect("a stage")
 }
 
@@ -72,10 +72,10 @@ fn names_and_places() {
     }
 }
 
-fn named_as_written(text: &str, stages: &[Box<dyn Stage>], written: &str) {
+fn named_as_written(text: &str, stages: &[PlacedStage], written: &str) {
     for (stage, written) in stages.iter().zip(written.split(';')) {
-        assert_eq!(Some(stage.name()), written.split_whitespace().next());
-        assert!(text[stage.span().range()].starts_with(stage.name()), "{}", &text[stage.span().range()]);
+        assert_eq!(Some(stage.name), written.split_whitespace().next());
+        assert!(text[stage.span.range()].starts_with(stage.name), "{}", &text[stage.span.range()]);
     }
 }
 
@@ -149,7 +149,9 @@ fn stores_write_where_they_say() {
 fn what_is_not_said() {
     let machine = Machine::rngd();
     for stage in &in_sub(LOAD)[..2] {
-        assert!(!stage.is_switch() && stage.assumed().is_empty() && stage.stored_slices().is_none());
+        assert!(
+            stage.as_exchange().is_none() && stage.assumed().is_empty() && stage.stored_slices().is_none()
+        );
         assert!(stage.bank_use(&machine, FLIT).is_none() && stage.excludes().is_none());
     }
     assert!(last(LOAD).stored_slices().is_none());

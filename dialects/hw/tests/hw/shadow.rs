@@ -1,8 +1,8 @@
 //! Marks of undefined bytes: which ones a stage gives, and the operations they name.
 
 use crate::{bf16_bytes, exec, exec_on, flow, run};
-use visa_hw::stage::{Operand, RunCx, SliceMemory, Stream};
-use visa_hw::taint::{Taint, TaintLog};
+use visa_engine::shadow::{Taint, TaintLog};
+use visa_engine::{Operand, RunCx, SliceMemory, Stream};
 use visa_machine::Machine;
 use visa_numerics::{DType, SumOrder};
 
@@ -63,7 +63,11 @@ fn fetch_takes_marks_from_where_a_slice_starts() {
         "hw.fetch i8, packet 8, loops [8 : 1] : 8, starts [3 : 8] : 1; hw.collect flits 1; hw.store_vrf at 0";
     let (machine, log) = (Machine::rngd(), TaintLog::default());
     let cx = RunCx { machine: &machine, shadow: Some(&log), op: 0, chip: 0, slice: 2 };
-    let stream = exec(stages).stages[0].run(cx, &holes(&[0; 24], &[2, 11, 17]), Stream::empty(DType::I8));
+    let stream = exec(stages).stages[0].as_map().unwrap().run(
+        cx,
+        &holes(&[0; 24], &[2, 11, 17]),
+        Stream::empty(DType::I8),
+    );
     let marks = stream.taint.expect("marks");
     assert_eq!((0..marks.len()).filter(|&at| !marks[at].is_defined()).collect::<Vec<_>>(), [1]);
 }
@@ -98,7 +102,9 @@ fn switch_carries_marks_and_makes_them_for_inactive_slices() {
     taint[2] = log.through(3, Taint::NEVER_WRITTEN);
     let active = Stream { packet: 8, bytes: vec![1; 8], taint: Some(taint), ..Stream::empty(DType::I8) };
     let inputs = [active, Stream::empty(DType::I8)];
-    let Some(out) = exec(stages).stages[1].route(cx, &inputs, 0) else { panic!("a ring of two") };
+    let Some(out) = exec(stages).stages[1].as_exchange().unwrap().exchange(cx, &inputs, 0) else {
+        panic!("a ring of two")
+    };
     let marks = out.taint.unwrap_or_default();
     let at: Vec<_> = (0..marks.len()).filter(|&at| !marks[at].is_defined()).collect();
     assert_eq!(at, [2, 8, 9, 10, 11, 12, 13, 14, 15]);
@@ -229,7 +235,12 @@ fn marks_go_to_their_slot() {
         ..Stream::empty(DType::I32)
     };
     let cx = RunCx { machine: &machine, shadow: Some(&log), op: 4, chip: 0, slice: 0 };
-    let marks = exec(stages).stages[4].run(cx, &SliceMemory::default(), input).taint.expect("marks");
+    let marks = exec(stages).stages[4]
+        .as_map()
+        .unwrap()
+        .run(cx, &SliceMemory::default(), input)
+        .taint
+        .expect("marks");
     let at: Vec<_> = (0..marks.len()).filter(|&at| !marks[at].is_defined()).collect();
     assert_eq!((marks.len(), at), (4 * 32, (17 * 4..18 * 4).collect::<Vec<_>>()));
 }
@@ -268,7 +279,7 @@ fn generate_writes_one_number() {
     assert_eq!(defined, [4, 5, 6, 7]);
     assert_eq!(
         exec.accesses(),
-        [visa_hw::stage::Access { space: visa_hw::stage::Space::Dm, write: true, range: 4..8 }]
+        [visa_engine::Access { space: visa_engine::Space::Dm, write: true, range: 4..8 }]
     );
 }
 
@@ -339,7 +350,7 @@ fn packing_marks() {
 fn stores_write_marks() {
     let (machine, log) = (Machine::rngd(), TaintLog::default());
     let fetch = "hw.fetch i8, packet 32, loops [64 : 1] : 32; hw.collect flits 1";
-    let marks = |bank: &visa_hw::stage::Bank, range: std::ops::Range<usize>| {
+    let marks = |bank: &visa_engine::Bank, range: std::ops::Range<usize>| {
         let mut marks = Vec::new();
         bank.read_taint(range, Taint::NEVER_WRITTEN, &mut marks);
         marks

@@ -1,7 +1,7 @@
 //! What each stage computes, against cases worked out by hand.
 
 use crate::{data, exec, f32s, flow, i32_bytes, i32s, run};
-use visa_hw::stage::{Flow, Operand, RunCx, SliceMemory, Stream};
+use visa_engine::{Flow, Operand, RunCx, SliceMemory, Stream};
 use visa_machine::Machine;
 use visa_numerics::DType;
 
@@ -151,8 +151,8 @@ fn routed(switch: &str, slices: &[&[u8]], slice: usize) -> Option<Vec<u8>> {
             ..Stream::empty(DType::I8)
         })
         .collect();
-    assert!(exec.stages[1].is_switch());
-    let stream = exec.stages[1].route(cx(&Machine::rngd()), &inputs, slice)?;
+    assert!(exec.stages[1].as_exchange().is_some());
+    let stream = exec.stages[1].as_exchange().unwrap().exchange(cx(&Machine::rngd()), &inputs, slice)?;
     Some(stream.bytes.chunks(8).map(|packet| packet[0]).collect())
 }
 
@@ -232,7 +232,11 @@ fn accumulator(flits: u64, rows: u64, depth: u64, accumulate: &str, kept: u64) -
 fn accumulate_adds_into_slots() {
     let accumulate = "interleaved, rows 1, columns 1, slots [2 : 0, 8 : 1] : 1";
     let exec = accumulator(16, 1, 6, accumulate, 8);
-    let out = exec.stages[4].run(cx(&Machine::rngd()), &SliceMemory::default(), sums(4, 1, 100..116));
+    let out = exec.stages[4].as_map().unwrap().run(
+        cx(&Machine::rngd()),
+        &SliceMemory::default(),
+        sums(4, 1, 100..116),
+    );
     // Packets n and n + 8: 100 + n + 108 + n.
     let expected: Vec<i32> = (0..8).flat_map(|n| [208 + 2 * n, 0, 0, 0, 0, 0, 0, 0]).collect();
     assert_eq!(i32s(&out.bytes), expected);
@@ -244,13 +248,21 @@ fn accumulate_adds_into_slots() {
 fn accumulate_in_both_output_orders() {
     let values = [0, 1, 10, 11, 100, 101, 110, 111];
     let interleaved = accumulator(2, 2, 5, "interleaved, rows 2, columns 2, slots [2 : 1] : 1", 4);
-    let out = interleaved.stages[4].run(cx(&Machine::rngd()), &SliceMemory::default(), sums(16, 2, values));
+    let out = interleaved.stages[4].as_map().unwrap().run(
+        cx(&Machine::rngd()),
+        &SliceMemory::default(),
+        sums(16, 2, values),
+    );
     let expected = [[0, 10], [1, 11], [100, 110], [101, 111]];
     let lanes = |packet: [i32; 2]| [packet[0], packet[1], 0, 0, 0, 0, 0, 0];
     assert_eq!(i32s(&out.bytes), expected.map(lanes).concat());
 
     let sequential = accumulator(2, 2, 5, "sequential, rows 2, columns 2, slots [2 : 1] : 1", 4);
-    let out = sequential.stages[4].run(cx(&Machine::rngd()), &SliceMemory::default(), sums(16, 2, values));
+    let out = sequential.stages[4].as_map().unwrap().run(
+        cx(&Machine::rngd()),
+        &SliceMemory::default(),
+        sums(16, 2, values),
+    );
     let expected = [[0, 1], [10, 11], [100, 101], [110, 111]];
     assert_eq!(i32s(&out.bytes), expected.map(lanes).concat());
 }
@@ -259,7 +271,7 @@ fn accumulate_in_both_output_orders() {
 #[test]
 fn accumulate_slices_columns_and_permutes_slots() {
     let exec = accumulator(4, 1, 5, "interleaved, rows 1, columns 1, slots [2 : 1, 2 : 2] : 1", 4);
-    let out = exec.stages[4].run(
+    let out = exec.stages[4].as_map().unwrap().run(
         cx(&Machine::rngd()),
         &SliceMemory::default(),
         sums(8, 1, [1, -1, 2, -2, 3, -3, 4, -4]),
@@ -274,7 +286,11 @@ fn accumulate_slices_columns_and_permutes_slots() {
 fn accumulate_of_all_rows_gives_packets_of_columns() {
     let exec = accumulator(1, 8, 5, "interleaved, rows 8, columns 2, slots [1 : 1] : 1", 2);
     let values = (0..8).flat_map(|row| [10 * row, 10 * row + 1]);
-    let out = exec.stages[4].run(cx(&Machine::rngd()), &SliceMemory::default(), sums(64, 8, values));
+    let out = exec.stages[4].as_map().unwrap().run(
+        cx(&Machine::rngd()),
+        &SliceMemory::default(),
+        sums(64, 8, values),
+    );
     assert_eq!(i32s(&out.bytes), [0, 10, 20, 30, 40, 50, 60, 70, 1, 11, 21, 31, 41, 51, 61, 71]);
 }
 
@@ -283,11 +299,15 @@ fn accumulate_of_all_rows_gives_packets_of_columns() {
 fn accumulate_of_eight_values_that_are_four_sums() {
     let exec = accumulator(2, 1, 3, "sequential, rows 1, columns 4, slots [2 : 1] : 1", 2);
     let values = || (1..9).chain(11..19);
-    let out = exec.stages[4].run(cx(&Machine::rngd()), &SliceMemory::default(), sums(32, 1, values()));
+    let out = exec.stages[4].as_map().unwrap().run(
+        cx(&Machine::rngd()),
+        &SliceMemory::default(),
+        sums(32, 1, values()),
+    );
     assert_eq!(i32s(&out.bytes), [1, 2, 3, 4, 0, 0, 0, 0, 11, 12, 13, 14, 0, 0, 0, 0]);
     let mut pairs = sums(32, 1, values());
     pairs.operand = pairs.operand.map(|operand| Operand { terms: 2, ..operand });
-    let out = exec.stages[4].run(cx(&Machine::rngd()), &SliceMemory::default(), pairs);
+    let out = exec.stages[4].as_map().unwrap().run(cx(&Machine::rngd()), &SliceMemory::default(), pairs);
     assert_eq!(i32s(&out.bytes), [3, 7, 11, 15, 0, 0, 0, 0, 23, 27, 31, 35, 0, 0, 0, 0]);
 }
 
@@ -295,7 +315,11 @@ fn accumulate_of_eight_values_that_are_four_sums() {
 #[test]
 fn accumulate_sequential_cuts_columns_into_packets() {
     let exec = accumulator(1, 1, 2, "sequential, rows 1, columns 9, slots [1 : 1] : 1", 2);
-    let out = exec.stages[4].run(cx(&Machine::rngd()), &SliceMemory::default(), sums(64, 1, 1..17));
+    let out = exec.stages[4].as_map().unwrap().run(
+        cx(&Machine::rngd()),
+        &SliceMemory::default(),
+        sums(64, 1, 1..17),
+    );
     assert_eq!(i32s(&out.bytes), [1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, 0, 0, 0, 0, 0]);
 }
 
@@ -374,7 +398,7 @@ fn slices_start_where_the_list_says() {
     let (machine, memory) = (Machine::rngd(), data(&(0..24).collect::<Vec<u8>>()));
     for (chip, slice, first) in [(0, 0, 0), (0, 1, 8), (0, 2, 16), (0, 3, 0), (1, 0, 16), (1, 1, 0)] {
         let cx = RunCx { machine: &machine, shadow: None, op: 0, chip, slice };
-        let out = stages[0].run(cx, &memory, Stream::empty(DType::I8));
+        let out = stages[0].as_map().unwrap().run(cx, &memory, Stream::empty(DType::I8));
         assert_eq!(out.bytes, (first..first + 8).collect::<Vec<u8>>(), "slice {slice} of chip {chip}");
     }
 }

@@ -1,7 +1,7 @@
 //! `hw.switch`: what each topology delivers, by hand and against the book's recipes, and its registers' constraints.
 
 use crate::{codes, exec, exec_text};
-use visa_hw::stage::{Flow, RunCx, Stream};
+use visa_engine::{Flow, RunCx, Stream};
 use visa_machine::Machine;
 use visa_numerics::DType;
 
@@ -22,7 +22,11 @@ fn received(switch: &str, slices: u64, packets: u64, slice: usize) -> Vec<u64> {
     };
     let inputs: Vec<_> = (0..slices).map(input).collect();
     let cx = RunCx { machine: &Machine::rngd(), shadow: None, op: 0, chip: 0, slice: 0 };
-    let stream = exec.stages[1].route(cx, &inputs, slice).expect("the ring is among the inputs");
+    let stream = exec.stages[1]
+        .as_exchange()
+        .unwrap()
+        .exchange(cx, &inputs, slice)
+        .expect("the ring is among the inputs");
     let cost = exec.stages[1].cost(cx.machine, Flow { packets, packet: 8 });
     assert_eq!(cost.out, Flow { packets: stream.bytes.len() as u64 / 8, packet: 8 }, "{switch}");
     stream.bytes.chunks_exact(8).map(|b| u64::from_le_bytes(b.try_into().unwrap_or_default())).collect()

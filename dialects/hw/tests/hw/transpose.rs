@@ -1,9 +1,9 @@
 //! The Transpose Engine (book 27): every configuration against the definition, its marks and its cycles.
 
 use crate::{data, exec, flow};
+use visa_engine::shadow::{Taint, TaintLog};
+use visa_engine::{Engine, Flow};
 use visa_hw::program::Exec;
-use visa_hw::stage::{Engine, Flow};
-use visa_hw::taint::{Taint, TaintLog};
 use visa_machine::Machine;
 
 /// What the engine is set to.

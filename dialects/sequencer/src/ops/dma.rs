@@ -1,6 +1,6 @@
 //! `seq.dma`: a transfer between memories.
 
-use crate::PairedProgram;
+use visa_loops::PairedProgram;
 use crate::dialect::PAIRED;
 use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};

@@ -1,13 +1,15 @@
 //! `seq.fetch`, `seq.align`, `seq.vector`, `seq.vector_branch`, `seq.commit`: the engines that a sequencer drives.
 
+use visa_engine::place::{rngd, Station};
 use visa_numerics::DType;
 use visa_numerics::Guards;
 use visa_numerics::LookupTable;
-use crate::Mask;
-use crate::Program;
+use visa_loops::Mask;
+use visa_loops::Program;
 use crate::dialect::{DTYPE, GUARDS, MASK, PROGRAM, TABLE};
 use visa_ir::effects::{Effects, Target, reads, writes};
-use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
+use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
+use visa_numerics::{VectorStage, alu_stage};
 use visa_numerics::{ALU_STAGES, ARG_MODE_NAMES};
 
 const REGION: &[&str] = &["full", "first", "second"];
@@ -30,6 +32,7 @@ pub static FETCH: OpDecl = OpDecl {
     traits: &[Trait::Inside("hw.exec")],
     effects: Effects::Are(&[reads(Target::Memory("dm")), writes(Target::Stream)]),
     example: "seq.fetch bf16, loops [64 : 32, 32 : 1] : 32",
+    interfaces: &[Interface(&rngd::FETCH)],
     ..OpDecl::BASE
 };
 
@@ -52,6 +55,7 @@ pub static ALIGN: OpDecl = OpDecl {
     traits: &[Trait::Inside("hw.exec")],
     effects: Effects::Are(&[reads(Target::Stream), reads(Target::Memory("trf")), writes(Target::Stream)]),
     example: "seq.align bf16, region full, flits 2, repeat 1, rows 1, loops [64 : 32, 32 : 1] : 32",
+    interfaces: &[Interface(&rngd::ALIGN)],
     ..OpDecl::BASE
 };
 
@@ -77,6 +81,7 @@ pub static VECTOR: OpDecl = OpDecl {
     traits: &[Trait::Inside("hw.exec")],
     effects: Effects::Are(&[reads(Target::Stream), reads(Target::Memory("vrf")).with("loops"), reads(Target::Memory("vrf")).with("loops1"), writes(Target::Memory("vrf")).with("write_back"), writes(Target::Stream)]),
     example: "seq.vector MulInt, loops [8 : 1] : 8",
+    interfaces: &[Interface(&rngd::VECTOR), Interface(&Station::Word("stage", alu_stage))],
     ..OpDecl::BASE
 };
 
@@ -90,6 +95,7 @@ pub static VECTOR_BRANCH: OpDecl = OpDecl {
     traits: &[Trait::Inside("hw.exec")],
     effects: Effects::Are(&[reads(Target::Stream), reads(Target::Memory("vrf")), writes(Target::Stream)]),
     example: "seq.vector_branch loops [8 : 1] : 8",
+    interfaces: &[Interface(&rngd::VECTOR), Interface(&Station::At(VectorStage::Branch))],
     ..OpDecl::BASE
 };
 
@@ -107,6 +113,7 @@ pub static COMMIT: OpDecl = OpDecl {
     traits: &[Trait::Inside("hw.exec")],
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Memory("dm"))]),
     example: "seq.commit bf16, loops [32 : 32, 4 : 8, 8 : 1] : 8",
+    interfaces: &[Interface(&rngd::COMMIT)],
     ..OpDecl::BASE
 };
 

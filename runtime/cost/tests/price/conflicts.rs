@@ -1,12 +1,12 @@
 //! Loads of the tensor register file beside contractions, and what a contraction uses (books 18, 19).
 
 use visa_cost::Report;
+use visa_engine::Engine;
+use visa_engine::Space::Trf;
+use visa_engine::read_cache::CacheReads;
+use visa_engine::{BankUse, TreeUse};
 use visa_hw::program::CommandKind;
 use visa_hw::program::Context::{Main, Sub};
-use visa_hw::read_cache::CacheReads;
-use visa_hw::stage::Engine;
-use visa_hw::stage::Space::Trf;
-use visa_hw::stage::{BankUse, TreeUse};
 
 use crate::doubles::{exec, report, stage};
 

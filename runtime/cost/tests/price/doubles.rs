@@ -3,11 +3,11 @@
 use std::ops::Range;
 
 use visa_cost::{Report, price};
-use visa_hw::program::{Command, CommandKind, Context, Dma, Exec, Program};
-use visa_hw::stage::{
-    Access, BankUse, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stream, TreeUse,
-    Wire,
+use visa_engine::{
+    Access, BankUse, Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Store, Stream,
+    TreeUse, Unit, Wire,
 };
+use visa_hw::program::{Command, CommandKind, Context, Dma, Exec, PlacedStage, Program};
 use visa_ir::span::Span;
 use visa_machine::Machine;
 use visa_numerics::DType;
@@ -75,18 +75,9 @@ impl Fixed {
     }
 }
 
-impl Stage for Fixed {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-    fn span(&self) -> Span {
-        Span::default()
-    }
+impl Unit for Fixed {
     fn connect(&self, _machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
         Ok(Wire { dtype: self.dtype, ..input })
-    }
-    fn run(&self, _cx: RunCx<'_>, _memory: &SliceMemory, input: Stream) -> Stream {
-        input
     }
     fn cost(&self, _machine: &Machine, _input: Flow) -> StageCost {
         self.cost
@@ -97,16 +88,34 @@ impl Stage for Fixed {
     fn tree_use(&self, _machine: &Machine, _input: Flow) -> Option<TreeUse> {
         self.trees
     }
-    fn stored_slices(&self) -> Option<&[Range<usize>]> {
-        self.stored.as_deref()
-    }
     fn accesses(&self) -> Vec<Access> {
         self.accesses.clone()
     }
 }
 
+impl Map for Fixed {
+    fn run(&self, _cx: RunCx<'_>, _memory: &SliceMemory, input: Stream) -> Stream {
+        input
+    }
+}
+
+impl Store for Fixed {
+    fn store(&self, _cx: RunCx<'_>, _memory: &mut SliceMemory, _stream: Stream) {}
+    fn slices(&self) -> Option<&[Range<usize>]> {
+        self.stored.as_deref()
+    }
+}
+
+impl From<&Fixed> for PlacedStage {
+    fn from(fixed: &Fixed) -> Self {
+        let stage =
+            if fixed.stored.is_some() { Stage::store(fixed.clone()) } else { Stage::map(fixed.clone()) };
+        Self { name: fixed.name, span: Span::default(), stage }
+    }
+}
+
 pub(crate) fn exec(context: Context, slices: Range<usize>, stages: &[Fixed]) -> CommandKind {
-    let stages = stages.iter().map(|stage| Box::new(stage.clone()) as Box<dyn Stage>).collect();
+    let stages = stages.iter().map(PlacedStage::from).collect();
     CommandKind::Exec(Exec { context, slices: vec![slices], stages })
 }
 

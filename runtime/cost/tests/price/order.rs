@@ -1,10 +1,10 @@
 //! The schedule: resources, hazards, and what a command waits for.
 
 use visa_cost::{Report, Wait, Why};
+use visa_engine::Engine;
+use visa_engine::Space::{Dm, Hbm, Host, Trf, Vrf};
 use visa_hw::program::CommandKind;
 use visa_hw::program::Context::{Main, Sub};
-use visa_hw::stage::Engine;
-use visa_hw::stage::Space::{Dm, Hbm, Host, Trf, Vrf};
 
 use crate::doubles::{busy, dma, exec, report, stage};
 

@@ -1,9 +1,9 @@
 //! What single commands cost.
 
 use visa_cost::{EngineCycles, Traffic};
+use visa_engine::Engine;
+use visa_engine::Space::{Dm, Hbm, Host, Trf};
 use visa_hw::program::Context::{Main, Sub};
-use visa_hw::stage::Engine;
-use visa_hw::stage::Space::{Dm, Hbm, Host, Trf};
 use visa_numerics::DType;
 
 use crate::doubles::{dma, exec, report, stage};

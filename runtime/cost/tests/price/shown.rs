@@ -2,9 +2,9 @@
 
 use serde_json::json;
 use visa_cost::Report;
+use visa_engine::Engine;
+use visa_engine::Space::{Dm, Hbm, Host, Trf};
 use visa_hw::program::Context::{Main, Sub};
-use visa_hw::stage::Engine;
-use visa_hw::stage::Space::{Dm, Hbm, Host, Trf};
 
 use crate::doubles::{dma, exec, report, stage};
 

@@ -1,6 +1,7 @@
 //! What is refused: wrong data, unknown names, too much memory.
 
-use visa_hw::stage::Space::{Dm, Hbm};
+use visa_engine::Space::{Dm, Hbm};
+use visa_hw::program::PlacedStage;
 use visa_interpreter::{Interpreter, Options, PAGE_BYTES, RunError};
 use visa_machine::Machine;
 
@@ -64,9 +65,9 @@ fn an_array_past_64_bits_is_an_error() {
 fn memory_needed(bound: u64, rotated: bool) -> Result<(), RunError> {
     let machine = Machine::rngd();
     let buffers = vec![buffer(true, "in", Hbm, &[8], "[8 : 1 -> 1] : 1")];
-    let mut stages: Vec<Box<dyn visa_hw::stage::Stage>> = vec![Box::new(Fetch(0..8)), Box::new(Store(64, 8))];
+    let mut stages: Vec<PlacedStage> = vec![PlacedStage::from(Fetch(0..8)), PlacedStage::from(Store(64, 8))];
     if rotated {
-        stages.insert(1, Box::new(Rotate(1)));
+        stages.insert(1, PlacedStage::from(Rotate(1)));
     }
     let program = program(1, buffers, vec![dma(Hbm, Dm, "[8 : 1 -> 1] : 8"), exec(&[[0, 2]], stages)]);
     let options = Options { memory_bytes: bound, ..options(1, false) };
@@ -98,8 +99,7 @@ fn a_page_and_a_slice_past_the_bound_are_errors() {
 #[test]
 fn a_stream_past_all_memory_is_an_error_before_it_is_made() {
     let machine = Machine::rngd();
-    let stages: Vec<Box<dyn visa_hw::stage::Stage>> =
-        vec![Box::new(Fetch(0..1 << 60)), Box::new(Store(0, 8))];
+    let stages: Vec<PlacedStage> = vec![PlacedStage::from(Fetch(0..1 << 60)), PlacedStage::from(Store(0, 8))];
     let program = program(1, Vec::new(), vec![exec(&[[0, 512]], stages)]);
     let error = run(&program, &machine, options(2, false), &[]).err().unwrap();
     assert!(matches!(error, RunError::MemoryBound { .. }), "{error}");

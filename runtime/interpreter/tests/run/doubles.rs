@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use visa_hw::program::{Buffer, Command, CommandKind, Context, Dma, Exec, Program};
-use visa_hw::stage::{Access, Engine, Flow, RunCx, SliceMemory, Space, Stage, StageCost, Stream};
-use visa_hw::taint::Taint;
+use visa_engine::shadow::Taint;
+use visa_engine::{Access, Engine, Flow, Map, RunCx, SliceMemory, Space, Stage, StageCost, Stream, Unit};
+use visa_hw::program::{Buffer, Command, CommandKind, Context, Dma, Exec, PlacedStage, Program};
 use visa_interpreter::{Interpreter, Options, RunError};
 use visa_ir::span::Span;
 use visa_machine::Machine;
@@ -46,7 +46,7 @@ pub(crate) fn dma(from: Space, to: Space, loops: &str) -> CommandKind {
 }
 
 /// A run on ranges of slices, first and one past the last.
-pub(crate) fn exec(slices: &[[usize; 2]], stages: Vec<Box<dyn Stage>>) -> CommandKind {
+pub(crate) fn exec(slices: &[[usize; 2]], stages: Vec<PlacedStage>) -> CommandKind {
     let slices = slices.iter().map(|&[from, to]| from..to).collect();
     CommandKind::Exec(Exec { context: Context::Main, slices, stages })
 }
@@ -77,13 +77,13 @@ fn cost(engine: Engine, flow: Flow) -> StageCost {
 /// Reads `range` of data memory as packets of 8 bytes.
 pub(crate) struct Fetch(pub(crate) Range<usize>);
 
-impl Stage for Fetch {
-    fn name(&self) -> &'static str {
-        "test.fetch"
+impl Unit for Fetch {
+    fn cost(&self, _machine: &Machine, _input: Flow) -> StageCost {
+        cost(Engine::Fetch, Flow { packets: self.0.len() as u64 / 8, packet: 8 })
     }
-    fn span(&self) -> Span {
-        span(100)
-    }
+}
+
+impl Map for Fetch {
     fn run(&self, cx: RunCx<'_>, memory: &SliceMemory, input: Stream) -> Stream {
         let mut bytes = Vec::new();
         memory.dm.read(self.0.clone(), &mut bytes);
@@ -95,28 +95,25 @@ impl Stage for Fetch {
         });
         Stream { packet: 8, bytes, taint, ..input }
     }
-    fn cost(&self, _machine: &Machine, _input: Flow) -> StageCost {
-        cost(Engine::Fetch, Flow { packets: self.0.len() as u64 / 8, packet: 8 })
+}
+
+impl From<Fetch> for PlacedStage {
+    fn from(unit: Fetch) -> Self {
+        Self { name: "test.fetch", span: span(100), stage: Stage::map(unit) }
     }
 }
 
 /// Gives every slice the stream of the slice `0` places further on, around the chip.
 pub(crate) struct Rotate(pub(crate) usize);
 
-impl Stage for Rotate {
-    fn name(&self) -> &'static str {
-        "test.rotate"
+impl Unit for Rotate {
+    fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
+        cost(Engine::Switch, input)
     }
-    fn span(&self) -> Span {
-        span(101)
-    }
-    fn run(&self, _cx: RunCx<'_>, _memory: &SliceMemory, input: Stream) -> Stream {
-        input
-    }
-    fn is_switch(&self) -> bool {
-        true
-    }
-    fn route(&self, cx: RunCx<'_>, inputs: &[Stream], slice: usize) -> Option<Stream> {
+}
+
+impl visa_engine::Exchange for Rotate {
+    fn exchange(&self, cx: RunCx<'_>, inputs: &[Stream], slice: usize) -> Option<Stream> {
         let input = &inputs[(slice + self.0) % inputs.len()];
         if !input.bytes.is_empty() {
             return Some(input.clone());
@@ -124,21 +121,24 @@ impl Stage for Rotate {
         let taint = cx.marker().map(|mut marker| vec![marker.through(Taint::NEVER_WRITTEN); 8]);
         Some(Stream { packet: 8, bytes: vec![0; 8], taint, ..input.clone() })
     }
-    fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
-        cost(Engine::Switch, input)
+}
+
+impl From<Rotate> for PlacedStage {
+    fn from(unit: Rotate) -> Self {
+        Self { name: "test.rotate", span: span(101), stage: Stage::exchange(unit) }
     }
 }
 
 /// Adds a number to every byte.
 pub(crate) struct Add(pub(crate) u8);
 
-impl Stage for Add {
-    fn name(&self) -> &'static str {
-        "test.add"
+impl Unit for Add {
+    fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
+        cost(Engine::Vector, input)
     }
-    fn span(&self) -> Span {
-        span(102)
-    }
+}
+
+impl Map for Add {
     fn run(&self, cx: RunCx<'_>, _memory: &SliceMemory, mut input: Stream) -> Stream {
         for byte in &mut input.bytes {
             *byte = byte.wrapping_add(self.0);
@@ -148,24 +148,28 @@ impl Stage for Add {
         }
         input
     }
-    fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
-        cost(Engine::Vector, input)
+}
+
+impl From<Add> for PlacedStage {
+    fn from(unit: Add) -> Self {
+        Self { name: "test.add", span: span(102), stage: Stage::map(unit) }
     }
 }
 
 /// Writes the stream to data memory at an address; claims to write `1` bytes there.
 pub(crate) struct Store(pub(crate) usize, pub(crate) usize);
 
-impl Stage for Store {
-    fn name(&self) -> &'static str {
-        "test.store"
+impl Unit for Store {
+    fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
+        cost(Engine::Commit, input)
     }
-    fn span(&self) -> Span {
-        span(103)
+    fn accesses(&self) -> Vec<Access> {
+        let start = self.0 as u64;
+        vec![Access { space: Space::Dm, write: true, range: start..start + self.1 as u64 }]
     }
-    fn run(&self, _cx: RunCx<'_>, _memory: &SliceMemory, input: Stream) -> Stream {
-        input
-    }
+}
+
+impl visa_engine::Store for Store {
     fn store(&self, cx: RunCx<'_>, memory: &mut SliceMemory, mut stream: Stream) {
         memory.dm.write(self.0, &stream.bytes);
         if let (Some(mut marker), Some(marks)) = (cx.marker(), &mut stream.taint) {
@@ -173,11 +177,10 @@ impl Stage for Store {
             memory.dm.write_taint(self.0, marks);
         }
     }
-    fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
-        cost(Engine::Commit, input)
-    }
-    fn accesses(&self) -> Vec<Access> {
-        let start = self.0 as u64;
-        vec![Access { space: Space::Dm, write: true, range: start..start + self.1 as u64 }]
+}
+
+impl From<Store> for PlacedStage {
+    fn from(unit: Store) -> Self {
+        Self { name: "test.store", span: span(103), stage: Stage::store(unit) }
     }
 }

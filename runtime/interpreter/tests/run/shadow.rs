@@ -1,8 +1,8 @@
 //! Shadow mode: which element is undefined, and what it came through.
 
+use visa_engine::Space::{Dm, Hbm};
 use visa_hw::program::CommandKind;
-use visa_hw::stage::Space::{Dm, Hbm};
-use visa_hw::stage::Stage;
+use visa_hw::program::PlacedStage;
 use visa_interpreter::{Origin, UndefinedReport};
 use visa_machine::Machine;
 
@@ -24,8 +24,11 @@ fn report(kinds: Vec<CommandKind>, shadow: bool) -> Option<UndefinedReport> {
 }
 
 fn copy(from: usize, length: usize, to: usize) -> CommandKind {
-    let stages: Vec<Box<dyn Stage>> =
-        vec![Box::new(Fetch(from..from + length)), Box::new(Add(1)), Box::new(Store(to, length))];
+    let stages: Vec<PlacedStage> = vec![
+        PlacedStage::from(Fetch(from..from + length)),
+        PlacedStage::from(Add(1)),
+        PlacedStage::from(Store(to, length)),
+    ];
     exec(&[[0, 1]], stages)
 }
 
@@ -76,8 +79,8 @@ fn a_transfer_that_reads_untouched_memory_begins_the_chain() {
 
 #[test]
 fn data_of_an_inactive_slice_is_named_as_such() {
-    let stages: Vec<Box<dyn Stage>> =
-        vec![Box::new(Fetch(0..8)), Box::new(Rotate(7)), Box::new(Store(64, 8))];
+    let stages: Vec<PlacedStage> =
+        vec![PlacedStage::from(Fetch(0..8)), PlacedStage::from(Rotate(7)), PlacedStage::from(Store(64, 8))];
     let report = report(vec![exec(&[[0, 1]], stages)], true).unwrap();
     assert_eq!(report.origin, Origin::InactiveSlice);
     assert_eq!(names(&report), ["test.rotate", "test.store", "hw.dma"]);

@@ -1,9 +1,9 @@
 //! Transfers against a plain loop over single bytes.
 
+use visa_engine::Space::{Dm, Hbm, Host};
 use visa_hw::program::CHIP_STRIDE;
-use visa_hw::stage::Space::{Dm, Hbm, Host};
+use visa_loops::{PairedProgram, Stride};
 use visa_machine::Machine;
-use visa_sequencer::{PairedProgram, Stride};
 
 use crate::doubles::{UNWRITTEN, buffer, dma, options, program, run};
 
@@ -146,7 +146,7 @@ fn a_transfer_outside_its_memory_is_an_error() {
     }
     // Register files are out of a transfer's reach, and so is a second chip's HBM for the tensor DMA.
     let beyond = format!("[8 : 1 -> 1] : 8 @ {CHIP_STRIDE} -> 0");
-    for kind in [dma(Hbm, visa_hw::stage::Space::Trf, "[8 : 1 -> 1] : 8"), dma(Hbm, Dm, &beyond)] {
+    for kind in [dma(Hbm, visa_engine::Space::Trf, "[8 : 1 -> 1] : 8"), dma(Hbm, Dm, &beyond)] {
         let program = program(2, Vec::new(), vec![kind]);
         let error = run(&program, &machine, options(1, false), &[]).err().unwrap().to_string();
         assert!(error.contains("expected within 0 to"), "{error}");

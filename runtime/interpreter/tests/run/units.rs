@@ -1,7 +1,8 @@
 //! Runs of the Tensor Unit: active slices, the switch, threads, progress.
 
+use visa_engine::Space::{Dm, Hbm};
+use visa_hw::program::PlacedStage;
 use visa_hw::program::Program;
-use visa_hw::stage::Space::{Dm, Hbm};
 use visa_machine::Machine;
 
 use crate::doubles::{Add, Fetch, Rotate, Store, UNWRITTEN, buffer, dma, exec, options, program, run};
@@ -31,7 +32,7 @@ fn output(program: &Program, threads: usize) -> Vec<u8> {
 fn only_active_slices_store() {
     let program = around(exec(
         &[[1, 3], [511, 512]],
-        vec![Box::new(Fetch(0..8)), Box::new(Add(5)), Box::new(Store(64, 8))],
+        vec![PlacedStage::from(Fetch(0..8)), PlacedStage::from(Add(5)), PlacedStage::from(Store(64, 8))],
     ));
     let out = output(&program, 2);
     for slice in 0..512 {
@@ -43,12 +44,12 @@ fn only_active_slices_store() {
 
 #[test]
 fn the_switch_moves_between_active_slices_and_inactive_ones_give_zeros() {
-    let stages: Vec<Box<dyn visa_hw::stage::Stage>> = vec![
-        Box::new(Fetch(0..8)),
-        Box::new(Add(1)),
-        Box::new(Rotate(3)),
-        Box::new(Add(2)),
-        Box::new(Store(64, 8)),
+    let stages: Vec<PlacedStage> = vec![
+        PlacedStage::from(Fetch(0..8)),
+        PlacedStage::from(Add(1)),
+        PlacedStage::from(Rotate(3)),
+        PlacedStage::from(Add(2)),
+        PlacedStage::from(Store(64, 8)),
     ];
     let program = around(exec(&[[10, 20], [30, 32]], stages));
     let out = output(&program, 1);
@@ -64,9 +65,22 @@ fn the_switch_moves_between_active_slices_and_inactive_ones_give_zeros() {
 
 #[test]
 fn threads_do_not_show() {
-    let plain = || exec(&[[0, 512]], vec![Box::new(Fetch(0..8)), Box::new(Add(9)), Box::new(Store(64, 8))]);
-    let switched =
-        || exec(&[[0, 512]], vec![Box::new(Fetch(0..8)), Box::new(Rotate(100)), Box::new(Store(64, 8))]);
+    let plain = || {
+        exec(
+            &[[0, 512]],
+            vec![PlacedStage::from(Fetch(0..8)), PlacedStage::from(Add(9)), PlacedStage::from(Store(64, 8))],
+        )
+    };
+    let switched = || {
+        exec(
+            &[[0, 512]],
+            vec![
+                PlacedStage::from(Fetch(0..8)),
+                PlacedStage::from(Rotate(100)),
+                PlacedStage::from(Store(64, 8)),
+            ],
+        )
+    };
     for kind in [plain, switched] as [fn() -> _; 2] {
         let one = output(&around(kind()), 1);
         assert_ne!(one, UNWRITTEN.repeat(512));
@@ -80,14 +94,15 @@ fn threads_do_not_show() {
 fn a_run_of_no_stages_does_nothing() {
     assert_eq!(output(&around(exec(&[[0, 512]], Vec::new())), 2), UNWRITTEN.repeat(512));
     assert_eq!(
-        output(&around(exec(&[], vec![Box::new(Fetch(0..8)), Box::new(Store(64, 8))])), 2),
+        output(&around(exec(&[], vec![PlacedStage::from(Fetch(0..8)), PlacedStage::from(Store(64, 8))])), 2),
         UNWRITTEN.repeat(512)
     );
 }
 
 #[test]
 fn progress_counts_commands() {
-    let program = around(exec(&[[0, 1]], vec![Box::new(Fetch(0..8)), Box::new(Store(64, 8))]));
+    let program =
+        around(exec(&[[0, 1]], vec![PlacedStage::from(Fetch(0..8)), PlacedStage::from(Store(64, 8))]));
     let machine = Machine::rngd();
     let mut interpreter = visa_interpreter::Interpreter::new(&program, &machine, options(1, false)).unwrap();
     interpreter.set_argument("in", &input()).unwrap();

@@ -1,7 +1,7 @@
 //! Whole modules: read, chosen, lowered and priced by the ordinary tools.
 
+use visa_engine::{Flow, StageCost};
 use visa_hw::program::{CommandKind, Program};
-use visa_hw::stage::{Flow, StageCost};
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{Module, OpId};
@@ -61,7 +61,7 @@ pub(crate) fn stages(program: &Program, machine: &Machine, last: Span) -> Vec<(S
     let costs = exec.stages.iter().map(|stage| {
         let cost = stage.cost(machine, flow);
         flow = cost.out;
-        (stage.span(), cost)
+        (stage.span, cost)
     });
     costs.collect()
 }

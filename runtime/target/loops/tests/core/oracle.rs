@@ -1,6 +1,6 @@
 //! Every rewrite keeps the address sequence, against plain nested loops, on all small programs.
 
-use visa_sequencer::{Entry, PairedEntry, PairedProgram, Program, SequencerLimits, Stride, contiguous};
+use visa_loops::{Entry, PairedEntry, PairedProgram, Program, SequencerLimits, Stride, contiguous};
 
 /// The nested loops as anyone would write them.
 fn walk(entries: &[Entry], address: i64, visit: &mut Vec<i64>) {

@@ -1,7 +1,7 @@
 //! The sequencer's limits as rules S1 to S6 (book 07, "Configuration Failures"; book 18).
 
 use std::fmt;
-use visa_ir::diag::counted;
+use visa_words::counted;
 
 use crate::error::{SeqError, code};
 use crate::merge::{merged, split_entry};

@@ -1,7 +1,7 @@
 //! Contiguous runs, fetch and commit sizes, elements to bytes.
 
+use visa_loops::{CommitSize, Entry, Program, commit_size, contiguous, contiguous_paired, fetch_size};
 use visa_numerics::DType;
-use visa_sequencer::{CommitSize, Entry, Program, commit_size, contiguous, contiguous_paired, fetch_size};
 
 use crate::{paired, program};
 

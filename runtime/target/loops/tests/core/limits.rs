@@ -1,6 +1,6 @@
 //! Rules S1-S6, each just inside and just outside, and what the messages say.
 
-use visa_sequencer::{Entry, Program, SequencerLimits, Stride, check, check_paired};
+use visa_loops::{Entry, Program, SequencerLimits, Stride, check, check_paired};
 
 use crate::{codes, paired, program};
 

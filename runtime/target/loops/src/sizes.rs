@@ -4,8 +4,8 @@ use crate::error::{SeqError, code};
 use crate::merge::{merge_pair, merged, scaled};
 use crate::program::{Entry, Loop, PairedProgram, Program};
 use crate::stride::Stride;
-use visa_ir::diag::counted;
 use visa_numerics::DType;
+use visa_words::counted;
 
 /// Length of the innermost contiguous run, in the program's unit: the product of the consecutive
 /// entries, from the innermost outwards, that continue each other (book 08). 1 where the innermost

@@ -1,6 +1,6 @@
 //! merge, fit, widen, retile and address arithmetic at their edges.
 
-use visa_sequencer::{Entry, Program, SequencerLimits};
+use visa_loops::{Entry, Program, SequencerLimits};
 
 use crate::{merged, paired, program};
 

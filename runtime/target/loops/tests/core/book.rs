@@ -1,6 +1,6 @@
 //! Worked figures of the book: cases S1-S6, S9, F1, F3, C1, X1-X3 and D1 of `book-cases.md`.
 
-use visa_sequencer::{
+use visa_loops::{
     CommitSize, SequencerLimits, check, commit_size, contiguous, contiguous_paired, fetch_size,
 };
 

@@ -1,7 +1,7 @@
 //! Cutting a byte program into accesses of another size (book 08: fetch_size, book 09: commit_size).
 
 use std::fmt;
-use visa_ir::diag::counted;
+use visa_words::counted;
 
 use crate::error::{SeqError, code};
 use crate::merge::merge_pair;

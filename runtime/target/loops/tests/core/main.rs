@@ -7,7 +7,7 @@ mod rewrites;
 mod sizes;
 mod text;
 
-use visa_sequencer::{PairedProgram, Program, SeqError};
+use visa_loops::{PairedProgram, Program, SeqError};
 
 fn program(text: &str) -> Program {
     text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))

@@ -4,8 +4,8 @@
 //! columns it reads for its cycle; a hit leaves them to a load. The cache is direct mapped and the same in every row: all
 //! rows read at the same address.
 
+use visa_loops::{Program, Stride};
 use visa_machine::Machine;
-use visa_sequencer::{Program, Stride};
 
 /// Most columns of banks.
 pub const COLUMNS_MAX: usize = 2;
@@ -82,7 +82,7 @@ struct Walk {
 impl Walk {
     /// Runs the loops; `None` past the bound.
     fn run(&mut self, loops: Program) -> Option<()> {
-        let repeats = |entry: &visa_sequencer::Entry| entry.limit > 1 && entry.stride == Stride::Fixed(0);
+        let repeats = |entry: &visa_loops::Entry| entry.limit > 1 && entry.stride == Stride::Fixed(0);
         let rest = Program { entries: loops.entries.get(1..).unwrap_or_default().to_vec(), ..loops.clone() };
         match loops.entries.first() {
             Some(entry) if rest.accesses().is_some() && loops.entries.iter().any(repeats) => {

@@ -1,6 +1,6 @@
 //! The text form: round trips, and every way for it to be wrong.
 
-use visa_sequencer::{Entry, MAX_TEXT_ENTRIES, PairedEntry, PairedProgram, Program, SeqError};
+use visa_loops::{Entry, MAX_TEXT_ENTRIES, PairedEntry, PairedProgram, Program, SeqError};
 
 use crate::{paired, program};
 

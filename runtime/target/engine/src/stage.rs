@@ -1,0 +1,159 @@
+//! The contract of a stage, between the operations that make it, the interpreter (which runs it) and the cost model (which prices
+//! it). Everything is bytes; no axis and no mapping can be named here.
+
+use crate::cost::{BankUse, StageCost, TreeUse};
+use crate::memory::{Access, SliceMemory};
+use crate::shadow::{Marker, TaintLog};
+use crate::stream::Stream;
+use crate::wire::{Flow, Mismatch, Wire};
+use std::ops::{Deref, Range};
+use visa_machine::Machine;
+
+/// What a running stage knows besides its slice.
+#[derive(Clone, Copy)]
+pub struct RunCx<'a> {
+    /// The machine.
+    pub machine: &'a Machine,
+    /// In shadow mode, where marks are made.
+    pub shadow: Option<&'a TaintLog>,
+    /// The number of the operation whose stage runs, for its marks.
+    pub op: u32,
+    /// The chip that it runs on.
+    pub chip: usize,
+    /// The slice that it runs in, counted through the chip's clusters.
+    pub slice: usize,
+}
+
+impl<'a> RunCx<'a> {
+    /// Makes the marks of the running stage, in shadow mode.
+    #[must_use]
+    pub fn marker(&self) -> Option<Marker<'a>> {
+        self.shadow.map(|log| Marker::new(log, self.op))
+    }
+}
+
+/// One engine's configuration in a command, ready to run: what every stage has.
+pub trait Unit: Send + Sync {
+    /// What comes out, given what flows in. An engine that changes neither packets nor format hands on its input.
+    ///
+    /// # Errors
+    /// The constraint that does not hold between this stage and those before it.
+    fn connect(&self, _machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
+        Ok(input)
+    }
+
+    /// What it costs, given what flows in.
+    fn cost(&self, machine: &Machine, input: Flow) -> StageCost;
+
+    /// What it does with the banks of the tensor register file.
+    fn bank_use(&self, _machine: &Machine, _input: Flow) -> Option<BankUse> {
+        None
+    }
+
+    /// How much of the Reducer it uses, if it is the contraction.
+    fn tree_use(&self, _machine: &Machine, _input: Flow) -> Option<TreeUse> {
+        None
+    }
+
+    /// What keeps undefined elements out, where one element is made of several; for the report on shadow marks.
+    fn excludes(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// The fields of the machine description that are assumed and its cost rests on.
+    fn assumed(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+
+    /// The slice memories that it touches.
+    fn accesses(&self) -> Vec<Access> {
+        Vec::new()
+    }
+}
+
+/// A stage that makes a stream of each slice's stream.
+pub trait Map: Unit {
+    /// What the engine makes of one slice's stream. The first stage (fetch) gets an empty stream.
+    fn run(&self, cx: RunCx<'_>, memory: &SliceMemory, input: Stream) -> Stream;
+}
+
+/// A stage that exchanges data between slices.
+pub trait Exchange: Unit {
+    /// What slice `slice` receives, given every slice's input of its chip: an empty stream of a slice that takes no part. Nothing where no
+    /// slice sends.
+    fn exchange(&self, cx: RunCx<'_>, inputs: &[Stream], slice: usize) -> Option<Stream>;
+}
+
+/// A stage that ends a pipeline: it stores the stream.
+pub trait Store: Unit {
+    /// Stores the stream into the slice's memories.
+    fn store(&self, cx: RunCx<'_>, memory: &mut SliceMemory, stream: Stream);
+
+    /// The slices that it stores into, counted through the chip's clusters; `None` for all that are active.
+    fn slices(&self) -> Option<&[Range<usize>]> {
+        None
+    }
+}
+
+/// A stage of a command.
+pub enum Stage {
+    /// Each slice by itself.
+    Map(Box<dyn Map>),
+    /// All slices of a chip together.
+    Exchange(Box<dyn Exchange>),
+    /// The end of the command.
+    Store(Box<dyn Store>),
+}
+
+impl Stage {
+    /// A stage that makes a stream of each slice's stream.
+    pub fn map(unit: impl Map + 'static) -> Self {
+        Self::Map(Box::new(unit))
+    }
+
+    /// A stage that exchanges data between slices.
+    pub fn exchange(unit: impl Exchange + 'static) -> Self {
+        Self::Exchange(Box::new(unit))
+    }
+
+    /// A stage that stores.
+    pub fn store(unit: impl Store + 'static) -> Self {
+        Self::Store(Box::new(unit))
+    }
+
+    /// The stage as one that maps, if it is.
+    #[must_use]
+    pub fn as_map(&self) -> Option<&dyn Map> {
+        if let Self::Map(unit) = self { Some(&**unit) } else { None }
+    }
+
+    /// The stage as one that exchanges, if it is.
+    #[must_use]
+    pub fn as_exchange(&self) -> Option<&dyn Exchange> {
+        if let Self::Exchange(unit) = self { Some(&**unit) } else { None }
+    }
+
+    /// The stage as one that stores, if it is.
+    #[must_use]
+    pub fn as_store(&self) -> Option<&dyn Store> {
+        if let Self::Store(unit) = self { Some(&**unit) } else { None }
+    }
+
+    /// The slices that it stores into, where it does and they are not all that are active.
+    #[must_use]
+    pub fn stored_slices(&self) -> Option<&[Range<usize>]> {
+        self.as_store()?.slices()
+    }
+}
+
+impl Deref for Stage {
+    type Target = dyn Unit;
+
+    fn deref(&self) -> &Self::Target {
+        match self {
+            Self::Map(unit) => &**unit,
+            Self::Exchange(unit) => &**unit,
+            Self::Store(unit) => &**unit,
+        }
+    }
+}
