@@ -1,5 +1,5 @@
 //! Build script of the dialect and pass crates: every file of `src/ops/` is a module that declares `pub static OPS: &[&OpDecl]`, of
-//! `src/pass/` `pub static PASS: Pass`, of `src/select/rules/` `pub static RULES: &[&Rule]`. Adding one is adding a file.
+//! `src/pass/` `pub static PASS: Pass`, of `src/rules/engines/` `pub static RULES: &[&Rule]`. Adding one is adding a file.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -12,7 +12,7 @@ fn main() {
     let folders = [
         ("ops", "OPS", "OPS: &[&[&OpDecl]]"),
         ("pass", "PASS", "PASSES: &[&Pass]"),
-        ("select/rules", "RULES", "RULES: &[&[&Rule]]"),
+        ("rules/engines", "RULES", "RULES: &[&[&Rule]]"),
     ];
     for (folder, item, list) in folders {
         let path = Path::new(&root).join("src").join(folder);

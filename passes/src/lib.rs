@@ -1,35 +1,24 @@
-//! The passes, and the manager that runs them.
-//!
-//! A pass is one file of `src/pass/` that declares `pub static PASS: Pass`; the build script registers it. A
-//! [`Pipeline`] is passes with their options, read from text; a [`PassManager`] runs it over a module, verifies what
-//! each pass leaves, and reports. Nothing here prints: whoever wants to see the IR between passes gives an
-//! [`Instrument`].
+//! Every pass that comes with visa, and the small ones themselves: a file of `src/pass/` each, which the build script registers.
 
-pub mod allocate;
-pub mod canonical;
-pub mod doc;
-pub mod lower;
-mod manager;
-mod node;
-mod options;
-mod pass;
-mod pipeline;
-pub mod plan_vector;
-pub mod select;
-
-pub use manager::{Cause, Failure, Instrument, PassManager, Report, Silent, StepReport};
-pub use options::{OptionDecl, OptionKind, OptionValue, Options};
-pub use pass::{Level, Output, Pass, PassCx};
-pub use pipeline::{Pipeline, Step};
-
-/// Every pass of this crate, a module a file.
-pub mod pass_list {
-    use crate::Pass;
+/// The passes of this crate, a module a file.
+pub mod passes {
+    use visa_pass::Pass;
     include!(concat!(env!("OUT_DIR"), "/pass.rs"));
 }
 
+use visa_pass::Pass;
+
 /// The passes that come with visa, by name.
 #[must_use]
-pub fn standard_passes() -> &'static [&'static Pass] {
-    pass_list::PASSES
+pub fn standard_passes() -> Vec<&'static Pass> {
+    let crates = [
+        passes::PASSES,
+        visa_allocate::passes::PASSES,
+        visa_lowering::passes::PASSES,
+        visa_select::passes::PASSES,
+        visa_vector::passes::PASSES,
+    ];
+    let mut all = crates.concat();
+    all.sort_by_key(|pass| pass.name);
+    all
 }

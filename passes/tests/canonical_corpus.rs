@@ -13,7 +13,8 @@ use visa_ir::span::Source;
 use visa_ir::verify::{Analysis, has_errors, verify};
 use visa_mapping::facts::DeclaredAxes;
 use visa_mapping::{Axes, Equality, Expr, Tensor, equal};
-use visa_passes::{PassManager, Pipeline, Silent, standard_passes};
+use visa_pass::{PassManager, Pipeline, Silent};
+use visa_passes::standard_passes;
 
 const DIALECTS: [&Dialect; 4] =
     [&visa_mapping::DIALECT, &visa_stream::DIALECT, &visa_sequencer::DIALECT, &visa_hw::DIALECT];
@@ -47,8 +48,8 @@ fn mappings(ctx: &Context, module: &Module) -> Vec<Expr> {
 }
 
 fn run(ctx: &Context, module: &mut Module) {
-    let pipeline = Pipeline::parse(PASSES, standard_passes()).unwrap();
-    let ran = PassManager::new(&pipeline, standard_passes()).run(ctx, module, &mut Silent);
+    let pipeline = Pipeline::parse(PASSES, &standard_passes()).unwrap();
+    let ran = PassManager::new(&pipeline, &standard_passes()).run(ctx, module, &mut Silent);
     ran.unwrap_or_else(|failure| panic!("{:?}\n{}", failure.cause, print(ctx, module, Form::Pretty)));
 }
 

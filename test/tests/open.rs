@@ -15,7 +15,8 @@ use visa_ir::parse::parse;
 use visa_ir::print::{Form, print};
 use visa_ir::span::Source;
 use visa_ir::verify::{has_errors, same, verify};
-use visa_passes::{Cause, PassManager, Pipeline, Silent, standard_passes};
+use visa_pass::{Cause, PassManager, Pipeline, Silent};
+use visa_passes::standard_passes;
 use visa_test::Environment;
 
 /// The modules that must at least be opened: a wrong path must not pass for a good result.
@@ -53,8 +54,8 @@ fn check_open(ctx: &Context, module: &Module, place: &str) -> String {
 fn check_refused(ctx: &Context, module: &Module, place: &str) {
     let Some((id, clause)) = open::first(ctx, module, |_| true) else { return };
     let passes = standard_passes();
-    let pipeline = Pipeline::parse("lower-to-seq", passes).expect("a pipeline");
-    let failure = PassManager::new(&pipeline, passes)
+    let pipeline = Pipeline::parse("lower-to-seq", &passes).expect("a pipeline");
+    let failure = PassManager::new(&pipeline, &passes)
         .run(ctx, &mut module.clone(), &mut Silent)
         .expect_err("an open module is not lowered");
     let Cause::Refused(findings) = failure.cause else { panic!("{place}: {:?}", failure.cause) };

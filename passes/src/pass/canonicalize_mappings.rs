@@ -1,7 +1,7 @@
 //! Writes every mapping of a clause in its canonical form.
 
-use crate::canonical::{MAPPING_OPTIONS, MAPPING_STATISTICS, MappingRewriter, infer_again};
-use crate::{Pass, PassCx};
+use visa_canonical::{MAPPING_OPTIONS, MAPPING_STATISTICS, MappingRewriter, infer_again};
+use visa_pass::{Pass, PassCx};
 use visa_ir::diag::Diagnostic;
 use visa_mapping::Expr;
 use visa_mapping::attrs::MAP;

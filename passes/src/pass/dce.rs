@@ -1,6 +1,6 @@
 //! Erases what nobody uses.
 
-use crate::{Pass, PassCx};
+use visa_pass::{Pass, PassCx};
 use visa_ir::diag::Diagnostic;
 use visa_ir::effects;
 

@@ -1,7 +1,7 @@
 //! Warns about what is legal and slow, or legal and dangerous: the rules of book 08, 09 and 11.
 
-use crate::lower::access;
-use crate::{Level, Pass, PassCx};
+use visa_lowering::access;
+use visa_pass::{Level, Pass, PassCx};
 use visa_ir::diag::{Diagnostic, Severity, counted};
 use visa_ir::module::OpRef;
 use visa_machine::Machine;

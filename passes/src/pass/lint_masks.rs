@@ -1,6 +1,6 @@
 //! Warns about sums that take in padding which nobody masked.
 
-use crate::{Level, Pass, PassCx};
+use visa_pass::{Level, Pass, PassCx};
 use visa_ir::diag::Diagnostic;
 use visa_ir::verify::Analysis;
 use visa_mapping::facts::DeclaredAxes;

@@ -1,9 +1,9 @@
 //! Leaves open whatever may be chosen: what a kernel says then is what it means.
 
-use crate::{OptionDecl, OptionKind, Pass, PassCx};
-use crate::select::aim::{names, reduced_within};
-use crate::select::driver::in_pipelines;
-use crate::select::places::CLAUSES;
+use visa_pass::{OptionDecl, OptionKind, Pass, PassCx};
+use visa_select::config::goal::{names, reduced_within};
+use visa_select::driver::in_pipelines;
+use visa_select::distribution::distributions::CLAUSES;
 use std::collections::{BTreeMap, BTreeSet};
 use visa_ir::context::AttrId;
 use visa_ir::decl::ClauseDecl;

@@ -1,7 +1,7 @@
 //! Writes the mappings in the types of a kernel's arguments in their canonical form.
 
-use crate::canonical::{MAPPING_OPTIONS, MAPPING_STATISTICS, MappingRewriter, infer_again};
-use crate::{Pass, PassCx};
+use visa_canonical::{MAPPING_OPTIONS, MAPPING_STATISTICS, MappingRewriter, infer_again};
+use visa_pass::{Pass, PassCx};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::ValueId;
 use visa_mapping::{Tensor, make};

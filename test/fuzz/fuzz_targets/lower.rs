@@ -15,7 +15,8 @@ use visa_ir::parse::limits;
 use visa_ir::span::Source;
 use visa_machine::Machine;
 use visa_opt::load_module;
-use visa_passes::{Cause, PassManager, Pipeline, Silent, standard_passes};
+use visa_pass::{Cause, PassManager, Pipeline, Silent};
+use visa_passes::standard_passes;
 
 /// The memory bound of a run, in bytes.
 const MAX_MEMORY_BYTES: u64 = 1 << 26;
@@ -40,8 +41,8 @@ fuzz_target!(|bytes: &[u8]| {
 /// Runs each lowering that takes the module. Refusing one is fine, leaving a wrong one is not.
 fn lower(ctx: &Context, module: &mut Module) {
     for name in ["lower-to-seq", "lower-to-hw"] {
-        let pipeline = Pipeline::parse(name, standard_passes()).expect("a pass of this name exists");
-        let done = PassManager::new(&pipeline, standard_passes()).run(ctx, module, &mut Silent);
+        let pipeline = Pipeline::parse(name, &standard_passes()).expect("a pass of this name exists");
+        let done = PassManager::new(&pipeline, &standard_passes()).run(ctx, module, &mut Silent);
         match done.map_err(|failure| failure.cause) {
             Ok(_) | Err(Cause::Level(_)) => {}
             Err(Cause::Refused(_)) => return,

@@ -8,7 +8,7 @@ use visa_mapping::{
     Axes, Cell, Equality, Expr, Map, PadKind, Refinement, decide, digits, divide, inverse, normalize, place,
     refines,
 };
-use visa_passes::canonical::{RuleSet, canonicalize};
+use visa_canonical::{RuleSet, canonicalize};
 
 /// Positions that are enumerated.
 const MOST: u64 = 2048;

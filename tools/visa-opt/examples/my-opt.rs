@@ -14,7 +14,7 @@ use visa_ir::verify::VerifyCx;
 use visa_machine::Machine;
 use visa_numerics::{Bits, DType, load, store};
 use visa_opt::Tool;
-use visa_passes::{Level, Pass, PassCx};
+use visa_pass::{Level, Pass, PassCx};
 use visa_stream::lower::LowerStage;
 use visa_stream::meaning::{Function, Meaning};
 use visa_stream::{VECTOR, chain};

@@ -54,7 +54,7 @@ pub(crate) fn show_dialects(tool: &Tool, name: Option<&str>) -> Result<String, D
 fn pages(tool: &Tool) -> BTreeMap<String, String> {
     let mut pages: BTreeMap<_, _> =
         tool.dialects.iter().map(|dialect| (format!("{}.md", dialect.name), dialect_page(dialect))).collect();
-    pages.insert("passes.md".into(), visa_passes::doc::passes_page(&tool.passes));
+    pages.insert("passes.md".into(), visa_pass::doc::passes_page(&tool.passes));
     pages
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use visa_ir::context::Context;
 use visa_ir::module::Module;
 use visa_ir::print::{Form, print};
-use visa_passes::{Instrument, Pass};
+use visa_pass::{Instrument, Pass};
 
 /// Which passes a dump is wanted around.
 #[derive(Clone, Debug, Default)]

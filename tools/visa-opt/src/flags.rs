@@ -6,7 +6,7 @@ use crate::query::{self, Query};
 use crate::render::Renderer;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
-use visa_passes::Pass;
+use visa_pass::Pass;
 
 /// What was asked for.
 pub(crate) enum Asked {

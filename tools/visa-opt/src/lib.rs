@@ -3,7 +3,7 @@
 //! ```no_run
 //! use std::process::ExitCode;
 //! use visa_ir::decl::Dialect;
-//! use visa_passes::Pass;
+//! use visa_pass::Pass;
 //!
 //! static MY_DIALECT: Dialect = Dialect { name: "my", doc: "", ops: &[], types: &[], attrs: &[] };
 //! static MY_PASS: Pass = Pass { name: "my-pass", summary: "does nothing yet", ..Pass::BASE };
@@ -41,7 +41,7 @@ pub use reproducer::{pipeline_of, reproducer};
 use flags::Asked;
 use std::process::ExitCode;
 use visa_ir::decl::Dialect;
-use visa_passes::Pass;
+use visa_pass::Pass;
 
 /// What a binary of this driver knows.
 #[derive(Clone, Debug, Default)]
@@ -62,7 +62,7 @@ impl Tool {
     /// Everything that comes with visa.
     #[must_use]
     pub fn standard() -> Self {
-        Self { dialects: standard_dialects(), passes: visa_passes::standard_passes().to_vec() }
+        Self { dialects: standard_dialects(), passes: visa_passes::standard_passes() }
     }
 
     /// With one more dialect. It takes the place of one with the same name.

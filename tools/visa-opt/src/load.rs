@@ -10,7 +10,7 @@ use visa_ir::parse::{limits, parse};
 use visa_ir::span::{Source, Span};
 use visa_ir::verify::{has_errors, verify};
 use visa_machine::Machine;
-use visa_passes::select::ruleset::RuleSet;
+use visa_select::rules::ruleset::RuleSet;
 
 /// A module that was read, and what was found about it.
 pub struct Loaded {

@@ -6,7 +6,7 @@ use crate::io::Io;
 use crate::load::unwritable;
 use visa_ir::diag::Diagnostic;
 use visa_ir::span::Span;
-use visa_passes::{Output, Pipeline};
+use visa_pass::{Output, Pipeline};
 
 /// Where an output may be written.
 enum Place<'a> {

@@ -3,7 +3,7 @@
 use crate::flags;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches};
-use visa_passes::Pass;
+use visa_pass::Pass;
 
 /// A flag that stands for an option of a pass.
 pub(crate) struct Short {

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 use visa_ir::diag::counted;
-use visa_passes::select::watch::Watch;
+use visa_select::effort::watch::Watch;
 
 /// How long choosing may take before its progress is shown, and how long what is shown stays.
 const PATIENCE: Duration = Duration::from_millis(500);

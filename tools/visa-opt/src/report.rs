@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::time::Duration;
-use visa_passes::StepReport;
+use visa_pass::StepReport;
 
 /// Wall time of reading (parse and verify), of each pass and its phases, and of printing.
 #[derive(Default)]

@@ -3,7 +3,7 @@
 use visa_ir::context::{Context, quote, unquote};
 use visa_ir::module::Module;
 use visa_ir::print::{Form, print};
-use visa_passes::Step;
+use visa_pass::Step;
 
 const START: &str = "// visa-reproducer: pipeline=";
 

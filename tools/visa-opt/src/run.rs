@@ -18,7 +18,7 @@ use visa_ir::module::Module;
 use visa_ir::print::{Form, print};
 use visa_ir::span::{Source, Span};
 use visa_ir::verify::has_errors;
-use visa_passes::{Cause, Failure, Output, PassManager, Pipeline, StepReport};
+use visa_pass::{Cause, Failure, Output, PassManager, Pipeline, StepReport};
 
 /// Findings, and the text that their spans point into, if any: not all are about a text.
 pub(crate) type Refusal = (Option<Source>, Vec<Diagnostic>);
@@ -222,7 +222,7 @@ impl<'a> Driver<'a> {
         false
     }
 
-    fn write_reproducer(&mut self, ctx: &Context, before: Option<&Module>, step: &visa_passes::Step) -> bool {
+    fn write_reproducer(&mut self, ctx: &Context, before: Option<&Module>, step: &visa_pass::Step) -> bool {
         let (Some(name), Some(module)) = (&self.flags.crash_reproducer, before) else { return true };
         let written = self.io.write(name, reproducer(ctx, module, step).as_bytes());
         written.map_err(|why| self.flags.renderer.emit(self.io, None, &[unwritable(name, &why)])).is_ok()

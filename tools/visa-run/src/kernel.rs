@@ -4,7 +4,8 @@ use visa_hw::program::Program;
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::Module;
-use visa_passes::{Cause, Level, PassManager, Pipeline, Silent, standard_passes};
+use visa_pass::{Cause, Level, PassManager, Pipeline, Silent};
+use visa_passes::standard_passes;
 
 /// The passes that are left to run on a module of this level. Values between the passes of an expression get their addresses here; what
 /// the kernel itself leaves open stays so, and lowering says which flag closes it.
@@ -39,9 +40,9 @@ fn run(ctx: &Context, module: &mut Module, text: &str) -> Result<Vec<Diagnostic>
     let passes = standard_passes();
     // The text of the pipeline is none that the user has written: its places say nothing.
     let placeless = |finding| Diagnostic { span: visa_ir::span::Span::default(), ..finding };
-    let pipeline = Pipeline::parse(text, passes)
+    let pipeline = Pipeline::parse(text, &passes)
         .map_err(|findings| findings.into_iter().map(placeless).collect::<Vec<_>>())?;
-    let report = PassManager::new(&pipeline, passes).run(ctx, module, &mut Silent);
+    let report = PassManager::new(&pipeline, &passes).run(ctx, module, &mut Silent);
     let report = report.map_err(|failure| match failure.cause {
         Cause::Level(finding) => vec![placeless(finding)],
         Cause::Refused(findings) | Cause::Invalid(findings) => findings,

@@ -17,7 +17,7 @@ use visa_machine::Machine;
 use visa_mapping::facts::DeclaredAxes;
 use visa_opt::progress::on_terminal;
 use visa_opt::{Io, Renderer, load_config_rules, load_machine, load_module, read_source, standard_dialects};
-use visa_passes::Level;
+use visa_pass::Level;
 use visa_stream::unmasked::{self, of_fetch};
 
 /// The run stops here; what there is to say has been said.

@@ -12,7 +12,8 @@ use visa_ir::span::Source;
 use visa_ir::verify::{has_errors, verify};
 use visa_machine::Machine;
 use visa_opt::Io;
-use visa_passes::{PassManager, Pipeline, Silent, standard_passes};
+use visa_pass::{PassManager, Pipeline, Silent};
+use visa_passes::standard_passes;
 
 /// Kernels that must at least check: a wrong path must not pass for a good result.
 const LEAST_KERNELS: usize = 150;
@@ -74,8 +75,8 @@ fn modules(ctx: &Context, text: &str) -> Vec<Module> {
 
 fn pass(ctx: &Context, module: &mut Module, pipeline: &str) {
     let passes = standard_passes();
-    let pipeline = Pipeline::parse(pipeline, passes).expect("a pipeline");
-    PassManager::new(&pipeline, passes).run(ctx, module, &mut Silent).expect("passes that run");
+    let pipeline = Pipeline::parse(pipeline, &passes).expect("a pipeline");
+    PassManager::new(&pipeline, &passes).run(ctx, module, &mut Silent).expect("passes that run");
 }
 
 /// The cycles of a kernel.

@@ -12,9 +12,10 @@ use visa_ir::context::{Attr, Context};
 use visa_ir::infer::infer_all;
 use visa_ir::module::{Module, OpId};
 use visa_mapping::Dim;
-use visa_passes::select::rule::{Rule, Site};
-use visa_passes::select::ruleset::RuleSet;
-use visa_passes::select::{chain, choose};
+use visa_select::config::choice::chain;
+use visa_select::config::choice::choose;
+use visa_select::rules::rule::{Rule, Site};
+use visa_select::rules::ruleset::RuleSet;
 
 /// As in the tools.
 #[global_allocator]

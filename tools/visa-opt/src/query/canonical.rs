@@ -4,8 +4,8 @@ use super::{Answer, Query, YES, flags, input};
 use crate::run::Refusal;
 use clap::{Arg, ArgAction};
 use serde_json::{Value, json};
+use visa_canonical::{CanonicalError, Explanation, Reason, Statistics, canonicalize, explain};
 use visa_ir::diag::counted;
-use visa_passes::canonical::{CanonicalError, Explanation, Reason, Statistics, canonicalize, explain};
 
 /// `--explain` and `--stats`.
 pub(super) fn flags() -> Vec<Arg> {

@@ -4,14 +4,14 @@ use super::{Answer, Query, YES};
 use crate::run::Refusal;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
-use visa_passes::select::ruleset::RuleSet;
+use visa_select::rules::ruleset::RuleSet;
 
 /// A line a rule: the operation whose clauses it proposes, its name, its equation.
 pub(super) fn answer(_: &Query) -> Result<Answer, Refusal> {
     let rules = RuleSet::default();
     let mut rules = rules.rust().to_vec();
     rules.sort_by_key(|rule| rule.op);
-    let width = |text: fn(&&'static visa_passes::select::rule::Rule) -> &'static str| {
+    let width = |text: fn(&&'static visa_select::rules::rule::Rule) -> &'static str| {
         rules.iter().map(|rule| text(rule).len()).max().unwrap_or_default()
     };
     let (op, name) = (width(|rule| rule.op), width(|rule| rule.name));

@@ -18,9 +18,9 @@ use crate::render::Renderer;
 use crate::run::Refusal;
 use clap::Arg;
 use serde_json::Value;
+use visa_canonical::RuleSet;
 use visa_ir::diag::counted;
 use visa_mapping::{Axes, Expr};
-use visa_passes::canonical::RuleSet;
 
 /// Exit code of an answered question: done, or yes.
 const YES: i32 = 0;

@@ -6,7 +6,7 @@ use crate::load::read_rules;
 use crate::run::Refusal;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
-use visa_passes::canonical::RuleSet;
+use visa_canonical::RuleSet;
 
 /// The built-in rules and those of a file, which are checked.
 pub(crate) fn load(io: &mut Io, file: &str) -> Result<RuleSet, Refusal> {

@@ -8,7 +8,7 @@ use visa_ir::diag::{Diagnostic, Severity};
 use visa_ir::effects::Effects;
 use visa_ir::open::Opening;
 use visa_opt::{Io, Tool};
-use visa_passes::{Level, OptionDecl, OptionKind, Output, Pass, PassCx};
+use visa_pass::{Level, OptionDecl, OptionKind, Output, Pass, PassCx};
 
 static SIZED: BodyDef = BodyDef { name: "toy.sized", syntax: "SIZE", doc: "A size.", parse: size };
 
@@ -189,7 +189,7 @@ fn lower(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
 /// The tool with all of that.
 pub(crate) fn tool() -> Tool {
     let passes = [&SET, &PANIC, &REFUSE, &DOWN, &NEEDS, &LIAR, &LAZY, &DUMP, &SNEAK];
-    let tool = Tool { dialects: Vec::new(), passes: vec![&visa_passes::pass_list::dce::PASS] };
+    let tool = Tool { dialects: Vec::new(), passes: vec![&visa_passes::passes::dce::PASS] };
     passes.into_iter().fold(tool.dialect(&TOY).dialect(&SEQ).dialect(&TM), Tool::pass)
 }
 

@@ -12,7 +12,8 @@ use visa_ir::context::Context;
 use visa_ir::module::Module;
 use visa_ir::span::Source;
 use visa_opt::load_module;
-use visa_passes::{PassManager, Pipeline, Silent, standard_passes};
+use visa_pass::{PassManager, Pipeline, Silent};
+use visa_passes::standard_passes;
 
 /// Measures `work` and returns its median time; `None` if the command line leaves it out.
 pub(crate) fn median(
@@ -66,8 +67,8 @@ pub(crate) fn module(ctx: &Context, text: &str) -> Module {
 pub(crate) fn compiled(text: &str, entry: Option<&str>) -> Program {
     let ctx = context();
     let mut module = module(&ctx, text);
-    let pipeline = Pipeline::parse("lower-to-seq,lower-to-hw", standard_passes()).expect("a pipeline");
-    PassManager::new(&pipeline, standard_passes()).run(&ctx, &mut module, &mut Silent).expect("it lowers");
+    let pipeline = Pipeline::parse("lower-to-seq,lower-to-hw", &standard_passes()).expect("a pipeline");
+    PassManager::new(&pipeline, &standard_passes()).run(&ctx, &mut module, &mut Silent).expect("it lowers");
     visa_hw::compile(&ctx, &module, entry).unwrap_or_else(|errors| panic!("{errors:?}"))
 }
 

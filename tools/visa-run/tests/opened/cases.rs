@@ -8,7 +8,8 @@ use visa_ir::parse::parse;
 use visa_ir::span::Source;
 use visa_ir::verify::{has_errors, verify};
 use visa_machine::Machine;
-use visa_passes::{Cause, PassManager, Pipeline, Silent, standard_passes};
+use visa_pass::{Cause, PassManager, Pipeline, Silent};
+use visa_passes::standard_passes;
 
 /// A function of a test file.
 pub(crate) struct Case {
@@ -92,8 +93,8 @@ pub(crate) fn cases() -> Vec<Case> {
 
 /// Runs passes.
 pub(crate) fn passes(ctx: &Context, mut module: Module, pipeline: &str) -> Result<Module, String> {
-    let pipeline = Pipeline::parse(pipeline, standard_passes()).expect("a pipeline");
-    let ran = PassManager::new(&pipeline, standard_passes()).run(ctx, &mut module, &mut Silent);
+    let pipeline = Pipeline::parse(pipeline, &standard_passes()).expect("a pipeline");
+    let ran = PassManager::new(&pipeline, &standard_passes()).run(ctx, &mut module, &mut Silent);
     ran.map(|_| module).map_err(|failure| {
         let findings = match failure.cause {
             Cause::Level(finding) => vec![finding],

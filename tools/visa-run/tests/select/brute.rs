@@ -17,7 +17,7 @@ use visa_ir::span::Span;
 use visa_ir::verify::{Analysis, VerifyCx, has_errors, verify};
 use visa_machine::Machine;
 use visa_mapping::facts::DeclaredAxes;
-use visa_passes::select::graph::open_clauses;
+use visa_select::config::graph::open_clauses;
 use visa_stream::unmasked;
 
 /// What was found.

@@ -12,8 +12,9 @@ use visa_ir::infer::infer_all;
 use visa_ir::module::{Module, OpId, OpRef};
 use visa_ir::open::{self, Opening};
 use visa_mapping::Expr;
-use visa_passes::select::ruleset::RuleSet;
-use visa_passes::select::{chain, choose};
+use visa_select::config::choice::chain;
+use visa_select::config::choice::choose;
+use visa_select::rules::ruleset::RuleSet;
 
 /// Slices of a drawn case's machine: rules are the same with fewer, and runs are short.
 pub(crate) const SLICES: u64 = 8;

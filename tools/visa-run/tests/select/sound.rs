@@ -9,8 +9,8 @@ use visa_ir::infer::infer_all;
 use visa_ir::module::Module;
 use visa_machine::Machine;
 use visa_numerics::{from_f64, store};
-use visa_passes::select::Choice;
 use visa_reference::evaluate;
+use visa_select::config::choice::Choice;
 
 /// Arguments of small integers, which every format holds and every order of sums adds exactly.
 fn arguments(program: &Program) -> BTreeMap<String, Vec<u8>> {

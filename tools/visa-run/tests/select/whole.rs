@@ -9,8 +9,9 @@ use visa_ir::open::{self, Opening};
 use visa_ir::span::{Source, Span};
 use visa_machine::Machine;
 use visa_opt::{load_module, standard_dialects};
-use visa_passes::select::chain;
-use visa_passes::{Cause, PassManager, Pipeline, Silent, standard_passes};
+use visa_pass::{Cause, PassManager, Pipeline, Silent};
+use visa_passes::standard_passes;
+use visa_select::config::choice::chain;
 
 /// RNGD with so many slices a cluster.
 pub(crate) fn context(slices: u64) -> Context {
@@ -29,8 +30,8 @@ pub(crate) fn load(ctx: &Context, text: &str) -> Result<Module, Vec<Diagnostic>>
 
 /// The module behind some passes.
 pub(crate) fn run(ctx: &Context, mut module: Module, passes: &str) -> Result<Module, Vec<Diagnostic>> {
-    let pipeline = Pipeline::parse(passes, standard_passes()).expect("passes");
-    let ran = PassManager::new(&pipeline, standard_passes()).run(ctx, &mut module, &mut Silent);
+    let pipeline = Pipeline::parse(passes, &standard_passes()).expect("passes");
+    let ran = PassManager::new(&pipeline, &standard_passes()).run(ctx, &mut module, &mut Silent);
     ran.map(|_| module).map_err(|failure| match failure.cause {
         Cause::Level(finding) => vec![finding],
         Cause::Refused(findings) | Cause::Invalid(findings) => findings,

@@ -1,0 +1,170 @@
+//! Gives every open address a value.
+
+use crate::policy::Reuse;
+use crate::tensors::{Placed, Site};
+use crate::{Given, Plan, Used, plan};
+use visa_pass::{Level, OptionDecl, OptionKind, Pass, PassCx};
+use std::collections::{BTreeMap, HashMap};
+use visa_ir::context::Attr;
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::{Module, OpId, TypeId};
+use visa_ir::open::{self, Opening};
+use visa_ir::verify::{Analysis, VerifyCx};
+use visa_mapping::facts::{DeclaredAxes, Support, machine};
+use visa_mapping::ops::func::FUNC;
+
+/// The pass.
+pub static PASS: Pass = Pass {
+    name: "allocate",
+    summary: "gives open addresses a value",
+    doc: "Every `at auto` becomes an address of HBM, of data memory or of the vector register file, or a half of the tensor register \
+          file. Tensors that are needed at the same time share no byte; a tensor is needed from the operation that makes it to the last one that \
+          reads it, through views, and through a pipeline up to its end. Addresses that are written stay, and nothing is put on them \
+          while they are needed. Addresses are multiples of what the operation that makes the tensor demands, which its \
+          verifier is asked.\n\n\
+          Memory is there to be used: as long as all tensors of a memory fit side by side, each has bytes of its own, so that no command waits for \
+          another one that the kernel does not make it wait for. Where they do not fit, bytes are used again that have not been \
+          needed for as long as possible. With `reuse=always`, the least memory is looked for instead (docs/choosing.md).\n\n\
+          A tensor that nothing uses gets an address too: it is written. Open clauses that types depend on have to be closed before, as \
+          sizes follow from types.",
+    options: &[OptionDecl {
+        name: "reuse",
+        kind: OptionKind::Word(&["needed", "always"]),
+        default: "needed",
+        doc: "whether bytes are used again only where tensors do not fit side by side, or wherever that saves memory",
+    }],
+    takes: Level::Tensor,
+    gives: Level::Tensor,
+    statistics: &[
+        ("addresses", "addresses chosen"),
+        ("halves", "parts of the tensor register file chosen"),
+        ("hbm-bytes", "bytes of HBM up to the highest that is used, the most of all kernels"),
+        ("hbm-live", "most bytes of HBM that are needed at the same time: the least that is possible"),
+        ("dm-bytes", "the same of a slice's data memory"),
+        ("dm-live", "the same of a slice's data memory"),
+        ("vrf-bytes", "the same of the vector register file"),
+        ("vrf-live", "the same of the vector register file"),
+    ],
+    open: true,
+    closes: Some(Opening::Address),
+    run,
+    ..Pass::BASE
+};
+
+fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
+    if open::first(cx.ctx, cx.module, |opening| opening == Opening::Address).is_none() {
+        return Ok(());
+    }
+    sized(cx)?;
+    let axes = DeclaredAxes::build(cx.ctx, cx.module);
+    let support = Support::build(cx.ctx, cx.module);
+    let machine = machine(cx.ctx);
+    let reuse = if cx.options.text("reuse") == "always" { Reuse::Always } else { Reuse::Needed };
+    let given = Given { axes: &axes, support: &support, machine: &machine, reuse };
+    let mut demands = Demands { scratch: cx.module.clone(), known: HashMap::new() };
+    let mut errors = Vec::new();
+    let mut used: BTreeMap<&'static str, u64> = BTreeMap::new();
+    for id in cx.module.ops(cx.module.body()).to_vec() {
+        let func = cx.module.op(cx.ctx, id);
+        if !func.is(&FUNC) {
+            continue;
+        }
+        let ctx = cx.ctx;
+        let found = plan(func, &given, &mut |placed| demands.of(ctx, placed));
+        match found {
+            Ok(plan) => {
+                for (space, Used { end, live }) in &plan.used {
+                    for (statistic, bytes) in space.statistics.into_iter().zip([*end, *live]) {
+                        let most = used.entry(statistic).or_default();
+                        *most = (*most).max(bytes);
+                    }
+                }
+                write(cx, id, &plan);
+            }
+            Err(found) => errors.extend(found),
+        }
+    }
+    used.into_iter().for_each(|(statistic, bytes)| cx.count(statistic, bytes));
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
+}
+
+/// Refuses a module in which some types are not known yet.
+fn sized(cx: &PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
+    let Some((id, clause)) = open::first(cx.ctx, cx.module, |opening| opening == Opening::Configuration) else {
+        return Ok(());
+    };
+    let op = cx.module.op(cx.ctx, id);
+    let message = format!(
+        "clause `{}` of `{}` is open (`{}`), so sizes that addresses depend on are not known",
+        clause.name,
+        op.name(),
+        open::WORD
+    );
+    let fix = "choose configurations before addresses: `--select-configs --allocate`, or write a value";
+    Err(vec![Diagnostic::error("open", op.clause_span(clause.name), message).fix(Some(fix.to_owned()))])
+}
+
+/// What addresses must be multiples of: whatever the verifier of the operation that makes the tensor says.
+struct Demands {
+    /// The module, in which addresses are tried.
+    scratch: Module,
+    known: HashMap<(&'static str, TypeId), u64>,
+}
+
+/// Coarsest alignment that is tried. A tensor that stands at no multiple of less can only stand at 0, or nowhere.
+const MAX_ALIGN: u64 = 1 << 16;
+
+impl Demands {
+    fn of(&mut self, ctx: &visa_ir::context::Context, placed: &Placed) -> u64 {
+        let element = placed.tensor.dtype.align().max(1);
+        let Some(Site::Op(id)) = placed.open else { return element };
+        let Some(decl) = self.scratch.op(ctx, id).decl() else { return element };
+        let key = (decl.name, self.scratch.ty(placed.value));
+        if let Some(&known) = self.known.get(&key) {
+            return known;
+        }
+        let powers = std::iter::successors(Some(element), |align| Some(align * 2)).take_while(|&align| align < MAX_ALIGN);
+        let found = powers.into_iter().find(|&align| self.accepts(ctx, id, align)).unwrap_or(MAX_ALIGN);
+        self.known.insert(key, found);
+        found
+    }
+
+    /// Whether the operation verifies with its tensor at `address`.
+    fn accepts(&mut self, ctx: &visa_ir::context::Context, id: OpId, address: u64) -> bool {
+        let address = ctx.attr(Attr::Int(i64::try_from(address).unwrap_or(i64::MAX)));
+        self.scratch.set_clause(id, "at", Some(address));
+        let op = self.scratch.op(ctx, id);
+        let verify = op.decl().and_then(|decl| decl.verify);
+        verify.is_none_or(|verify| verify(op, &VerifyCx::new(ctx, &self.scratch)).is_ok())
+    }
+}
+
+/// Writes the addresses of a function's plan.
+fn write(cx: &mut PassCx<'_>, func: OpId, plan: &Plan) {
+    let block = cx.module.op(cx.ctx, func).regions().first().copied();
+    let args = block.map_or(&[][..], |block| cx.module.args(block)).iter();
+    let in_hbm = args.filter(|&&arg| cx.ctx.type_name(cx.module.ty(arg)) == "tm.hbm").count();
+    let mut list = cx.module.op(cx.ctx, func).entries("at").unwrap_or_else(|| vec![None; in_hbm]);
+    for &(site, address) in &plan.addresses {
+        let address = i64::try_from(address).unwrap_or(i64::MAX);
+        match site {
+            Site::Op(op) => cx.module.set_clause(op, "at", Some(cx.ctx.attr(Attr::Int(address)))),
+            Site::Argument(index) => {
+                if let Some(entry) = list.get_mut(index) {
+                    *entry = Some(address);
+                }
+            }
+        }
+        cx.count("addresses", 1);
+    }
+    if open::is_open(cx.module.op(cx.ctx, func), "at") {
+        let list: Vec<i64> = list.into_iter().flatten().collect();
+        cx.module.set_clause(func, "at", Some(cx.ctx.attr(Attr::Ints(list.into()))));
+    }
+    for &(site, half) in &plan.halves {
+        if let Site::Op(op) = site {
+            cx.module.set_clause(op, "at", Some(cx.ctx.attr(Attr::Str(half.word().into()))));
+            cx.count("halves", 1);
+        }
+    }
+}

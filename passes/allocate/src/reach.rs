@@ -1,0 +1,58 @@
+//! How far fetches read beyond the tensors that they read: padding in front is read from the memory before the tensor (book 08),
+//! and a fetch may read past its tensor's end (book 33).
+
+use super::tensors::Placed;
+use std::collections::HashMap;
+use visa_ir::module::{OpRef, ValueId};
+use visa_lowering::StageCx;
+use visa_lowering::buffers::view_address;
+use visa_lowering::stages::reads;
+use visa_machine::Machine;
+use visa_mapping::facts::{DeclaredAxes, Support};
+use visa_mapping::view;
+
+/// Bytes in front of a tensor and behind it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reach {
+    /// Bytes before its first one.
+    pub before: u64,
+    /// Bytes behind its last one.
+    pub after: u64,
+}
+
+/// The reach of a function's tensors, by tensor; those that are not read beyond are not listed.
+#[must_use]
+pub fn reaches(
+    func: OpRef<'_>,
+    placed: &[Placed],
+    axes: &DeclaredAxes,
+    support: &Support,
+    machine: &Machine,
+) -> HashMap<ValueId, Reach> {
+    let mut reaches: HashMap<ValueId, Reach> = HashMap::new();
+    // Each tensor as if it stood at 0: a view then stands as far behind its source as it does anywhere.
+    let mut addresses: HashMap<ValueId, i64> = placed.iter().map(|tensor| (tensor.value, 0)).collect();
+    let mut buffers: HashMap<ValueId, &Placed> = placed.iter().map(|tensor| (tensor.value, tensor)).collect();
+    let block = func.regions().first();
+    for &id in block.map_or(&[][..], |&block| func.module.ops(block)) {
+        let op = func.other(id);
+        let viewed =
+            view::kind(op).and_then(|_| Some((*op.operands().first()?, view_address(op, &addresses, axes)?)));
+        let changed = view::changed(op).and_then(|before| Some((before, *addresses.get(&before)?)));
+        if let (Some((source, address)), Some(&result)) = (viewed.or(changed), op.results().first()) {
+            addresses.insert(result, address);
+            if let Some(&buffer) = buffers.get(&source) {
+                buffers.insert(result, buffer);
+            }
+        }
+        let cx = StageCx { ctx: func.ctx, axes: &axes.0, machine, support, addresses: &addresses };
+        for (value, (start, end)) in reads(&cx, op) {
+            let Some(buffer) = buffers.get(&value) else { continue };
+            let reach = reaches.entry(buffer.value).or_default();
+            reach.before = reach.before.max(start.min(0).unsigned_abs());
+            reach.after = reach.after.max(u64::try_from(end).unwrap_or(0).saturating_sub(buffer.bytes));
+        }
+    }
+    reaches.retain(|_, reach| *reach != Reach::default());
+    reaches
+}

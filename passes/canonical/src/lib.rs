@@ -1,0 +1,32 @@
+//! Canonical mappings: one text for equal mappings, found by equality saturation with rules that are data.
+//!
+//! [`canonicalize`] starts from what the digit normal form says, adds to an e-graph whatever the rules find equal, and takes
+//! the shortest text; [`explain`] shows the way there. [`RuleSet`] holds the rules: those of `src/mapping.rules`, and a
+//! user's, which are checked for soundness by enumeration first. docs/rationale/canonical-mappings.md says why.
+
+mod analysis;
+mod compile;
+mod engine;
+mod explain;
+mod extract;
+pub mod language;
+pub mod node;
+pub mod parse;
+mod pool;
+mod rewrite;
+pub mod rule;
+mod ruleset;
+mod sound;
+
+pub use analysis::Conflict;
+pub use engine::{
+    Canonical, CanonicalError, MAX_E_GRAPHS, MAX_E_NODES, MAX_ITERATIONS, MAX_SEED_NODES, Statistics, Stop,
+    canonicalize,
+};
+pub use explain::{Explanation, Reason, Step, explain};
+pub use rewrite::{
+    MappingRewriter, OPTIONS as MAPPING_OPTIONS, STATISTICS as MAPPING_STATISTICS, infer_again,
+};
+pub use rule::Rule;
+pub use ruleset::{BUILTIN, RuleReport, RuleSet};
+pub use sound::MAX_INSTANCES;

@@ -1,0 +1,14 @@
+//! What the lowering passes share: from tensors and mappings to loops and addresses.
+
+pub mod access;
+pub mod buffers;
+pub mod origin;
+pub mod stages;
+
+pub use stages::{LowerStage, StageCx};
+
+/// The passes of this crate, a module a file.
+pub mod passes {
+    use visa_pass::Pass;
+    include!(concat!(env!("OUT_DIR"), "/pass.rs"));
+}

@@ -1,0 +1,36 @@
+//! What no sequencer runs, refused at the kernel's line while the factors of its mappings have their names (book 07, 08, 09, 18).
+
+use crate::access::AccessError;
+use std::fmt::Display;
+use visa_ir::diag::{Diagnostic, counted};
+use visa_ir::module::OpRef;
+use visa_loops::{Program, SeqError};
+use visa_numerics::DType;
+use visa_stream::plan::Plan;
+
+/// Refuses a plan over elements of `dtype` that has no program in `bytes`, or one that `lower` refuses.
+///
+/// # Errors
+/// What is found, with each entry's factor of the stream, and for an access size the factor that ends the run.
+pub fn check(
+    op: OpRef<'_>,
+    plan: &Plan,
+    dtype: DType,
+    bytes: Result<Program, SeqError>,
+    lower: impl Fn(&Program) -> Result<Program, AccessError>,
+) -> Result<(), Diagnostic> {
+    let bytes = bytes.map_err(AccessError::from);
+    let Err(error) = bytes.and_then(|program| lower(&program)) else { return Ok(()) };
+    let mut found = error.diagnostic(op.span()).note(entries(&plan.loops, "elements"), None);
+    if let (AccessError::Size { .. }, (run, Some(end))) = (&error, plan.run()) {
+        let bytes = dtype.bytes(run).unwrap_or(u64::MAX);
+        found = found.note(format!("the contiguous run of {} ends at {end}", counted(bytes, "byte")), None);
+    }
+    Err(found)
+}
+
+/// The entries before they merge, outermost first, each with its factor.
+pub fn entries<L: Display>(loops: &[L], unit: &str) -> String {
+    let entries: Vec<_> = loops.iter().map(L::to_string).collect();
+    format!("before merging, in {unit}: {}", entries.join(", "))
+}

@@ -1,0 +1,245 @@
+//! From loops over elements to commands in bytes: merging, access sizes, the limits of the machine.
+
+use crate::access::{self, AccessError};
+use visa_pass::{Level, Pass, PassCx};
+use std::rc::Rc;
+use visa_ir::context::Attr;
+use visa_ir::decl::BodyDef;
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::{OpId, OpRef, OpSpec};
+use visa_hw::ops::store;
+use visa_ir::verify::{has_errors, verify};
+use visa_machine::Machine;
+use visa_numerics::{DType, LookupTable};
+use visa_loops::{Mask, PairedProgram, Program, SeqError};
+
+/// The pass.
+pub static PASS: Pass = Pass {
+    name: "lower-to-hw",
+    summary: "lowers sequencer programs to commands in bytes",
+    doc: "Strides become bytes; adjacent loops merge (book 07). Then the sizes follow: `fetch_size` is the largest supported \
+          divisor of packet and contiguous bytes (book 08), `commit_size` the greatest common divisor of contiguous bytes and \
+          `commit_in_size` (book 09), `reg_read_size` what the register file holds contiguously (book 18), and a DMA packet \
+          the largest contiguous run that a transaction carries (book 10). A load of the register file from one contiguous run becomes a short \
+          command (book 18).",
+    takes: Level::Sequencer,
+    gives: Level::Hardware,
+    statistics: &[("programs", "sequencer programs lowered")],
+    run,
+    ..Pass::BASE
+};
+
+type LowerFn = fn(OpRef<'_>) -> Result<OpSpec, Diagnostic>;
+
+/// Every operation of seq, and what makes its hw counterpart. Operations of hw are left as they are.
+const LOWERINGS: &[(&str, LowerFn)] = &[
+    ("seq.fetch", fetch),
+    ("seq.align", align),
+    ("seq.vector", vector),
+    ("seq.vector_branch", vector_branch),
+    ("seq.commit", commit),
+    ("seq.dma", dma),
+];
+
+fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
+    let mut errors = Vec::new();
+    for id in cx.module.walk_all() {
+        let op = cx.module.op(cx.ctx, id);
+        match lowered(op) {
+            Some(Ok(spec)) => replace(cx, id, spec),
+            Some(Err(error)) => errors.push(error),
+            None => {}
+        }
+    }
+    if errors.is_empty() {
+        shorten_loads(cx);
+        // Alignment and capacity show in bytes only, and the verifiers of hw know them: a kernel that breaks them is
+        // refused, not lowered to what does not verify.
+        errors = verify(cx.ctx, cx.module);
+    }
+    if has_errors(&errors) { Err(errors) } else { Ok(()) }
+}
+
+/// The hw counterpart of an operation of seq; `None` for others.
+#[must_use]
+pub fn lowered(op: OpRef<'_>) -> Option<Result<OpSpec, Diagnostic>> {
+    let (_, lower) = LOWERINGS.iter().find(|(name, _)| *name == op.name())?;
+    Some(lower(op))
+}
+
+/// Loads of the tensor register file that can be a short command (book 18) become one.
+fn shorten_loads(cx: &mut PassCx<'_>) {
+    for id in cx.module.walk_all() {
+        if let Some(short) = shortened(cx.module.op(cx.ctx, id)) {
+            cx.module.insert_before(id, short);
+            cx.module.erase(id);
+        }
+    }
+}
+
+/// The short command that a load of the tensor register file can be (book 18).
+#[must_use]
+pub fn shortened(op: OpRef<'_>) -> Option<OpSpec> {
+    if !op.is(&store::STORE_TRF) || op.attr("load").is_some() || !store::contiguous_load(op) {
+        return None;
+    }
+    let mut short = OpSpec::new(&store::STORE_TRF, op.span());
+    for clause in ["region", "rows", "row_bytes"] {
+        short = short.clause(clause, op.ctx.attr(op.attr(clause).unwrap_or(Attr::Unit)));
+    }
+    Some(short.clause("load", op.ctx.attr(Attr::Str("short".into()))))
+}
+
+fn replace(cx: &mut PassCx<'_>, id: OpId, spec: OpSpec) {
+    cx.module.insert_before(id, spec);
+    cx.module.erase(id);
+    cx.count("programs", 1);
+}
+
+fn spec(op: OpRef<'_>, name: &str) -> Result<OpSpec, Diagnostic> {
+    let decl = op.ctx.op(name).ok_or_else(|| {
+        Diagnostic::error("lower-to-hw", op.span(), format!("lowering needs `{name}`, but its dialect is not registered"))
+    })?;
+    Ok(OpSpec::new(decl, op.span()))
+}
+
+fn body(op: OpRef<'_>, def: &'static BodyDef, value: impl visa_ir::decl::Body) -> visa_ir::module::AttrId {
+    op.ctx.body_attr(def, value)
+}
+
+fn int(op: OpRef<'_>, value: u64) -> visa_ir::module::AttrId {
+    op.ctx.attr(Attr::Int(i64::try_from(value).unwrap_or(i64::MAX)))
+}
+
+fn machine(op: OpRef<'_>) -> Rc<Machine> {
+    op.ctx.data()
+}
+
+fn dtype(op: OpRef<'_>, clause: &str) -> Result<DType, Diagnostic> {
+    op.body::<DType>(clause).map(|dtype| *dtype).ok_or_else(|| op.clause_error("C0", clause, "no number format"))
+}
+
+fn in_sub(op: OpRef<'_>) -> bool {
+    op.parent().and_then(|exec| exec.word("context")).as_deref() == Some("sub")
+}
+
+fn refuse(op: OpRef<'_>, error: SeqError) -> Diagnostic {
+    AccessError::from(error).diagnostic(op.span())
+}
+
+/// The program of `op`, over elements.
+fn program(op: OpRef<'_>) -> Result<Rc<Program>, Diagnostic> {
+    op.body::<Program>("loops").ok_or_else(|| op.clause_error("C0", "loops", "no sequencer program"))
+}
+
+/// The program of `op` in bytes.
+fn bytes(op: OpRef<'_>, dtype: DType) -> Result<Program, Diagnostic> {
+    program(op)?.in_bytes(dtype).map_err(|error| refuse(op, error))
+}
+
+fn fetch(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
+    let machine = machine(op);
+    let from = dtype(op, "dtype")?;
+    let to = op.body::<DType>("to").map(|dtype| *dtype);
+    let table = op.body::<LookupTable>("table");
+    let grown = to.or(table.as_ref().map(|table| table.to));
+    let elements = program(op)?;
+    let mask = op.body::<Mask>("mask");
+    let (packet, accesses) = match &mask {
+        Some(mask) => {
+            let program = elements.in_bytes_apart(from).map_err(|error| refuse(op, error))?;
+            let masked = access::masked_fetch(&program, mask, from, grown, &machine);
+            (program.packet, masked.map(|(program, mask)| (program, Some(mask))))
+        }
+        None => {
+            let program = elements.in_bytes(from).map_err(|error| refuse(op, error))?;
+            let fetched = access::fetch(&program, from, grown, in_sub(op), &machine);
+            (program.packet, fetched.map(|program| (program, None)))
+        }
+    };
+    let (program, mask) = accesses.map_err(|error| error.diagnostic(op.span()))?;
+    let mut lowered = spec(op, "hw.fetch")?.clause("dtype", body(op, &visa_hw::attrs::DTYPE, from)).clause("packet", int(op, packet));
+    if let Some(table) = table {
+        lowered = lowered.clause("table", body(op, &visa_hw::attrs::TABLE, (*table).clone()));
+    }
+    if let Some(to) = to {
+        lowered = lowered.clause("to", body(op, &visa_hw::attrs::DTYPE, to));
+    }
+    if let Some(zero) = op.attr("zero") {
+        lowered = lowered.clause("zero", op.ctx.attr(zero));
+    }
+    if let Some(mask) = mask {
+        lowered = lowered.clause("mask", body(op, &visa_hw::attrs::MASK, mask));
+    }
+    lowered = lowered.clause("loops", body(op, &visa_hw::attrs::PROGRAM, program));
+    if let Some(starts) = op.body::<Program>("starts") {
+        lowered = lowered.clause("starts", body(op, &visa_hw::attrs::PROGRAM, access::starts(&starts, from).map_err(|error| error.diagnostic(op.span()))?));
+    }
+    Ok(lowered)
+}
+
+fn align(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
+    let machine = machine(op);
+    let dtype = dtype(op, "dtype")?;
+    let program = access::align(&bytes(op, dtype)?, &machine).map_err(|error| error.diagnostic(op.span()))?;
+    let count = |clause: &str| op.int(clause).and_then(|count| u64::try_from(count).ok());
+    let data = (count("flits").unwrap_or(1) * machine.limits.flit_bytes).min(machine.limits.mac_width_bytes);
+    let copied = |lowered: OpSpec, clause: &'static str| {
+        lowered.clause(clause, op.ctx.attr(op.attr(clause).unwrap_or(Attr::Int(1))))
+    };
+    let mut lowered = copied(copied(spec(op, "hw.align")?, "region"), "flits");
+    if let (Some(shifts), Some(distance)) = (count("shifts"), count("distance")) {
+        let bytes = distance.saturating_mul(u64::from(dtype.bits())) / 8;
+        lowered = lowered.clause("shifts", int(op, shifts)).clause("shift_bytes", int(op, bytes));
+    }
+    lowered = copied(copied(lowered, "repeat"), "rows");
+    Ok(lowered.clause("data", int(op, data)).clause("loops", body(op, &visa_hw::attrs::PROGRAM, program)))
+}
+
+fn vector(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
+    let machine = machine(op);
+    let mut lowered = spec(op, "hw.vector")?;
+    for clause in ["op", "stage", "mode", "constant", "constant1", "when", "write_back", "stash", "stash1"] {
+        if let Some(value) = op.attr(clause) {
+            lowered = lowered.clause(clause, op.ctx.attr(value));
+        }
+    }
+    for (from, to) in [("loops", "vrf"), ("loops1", "vrf1")] {
+        let Some(elements) = op.body::<Program>(from) else { continue };
+        let program = elements.in_bytes(DType::I32).map_err(|error| refuse(op, error))?;
+        let program = access::vector(&program, &machine).map_err(|error| error.diagnostic(op.span()))?;
+        lowered = lowered.clause(to, body(op, &visa_hw::attrs::PROGRAM, program));
+    }
+    Ok(lowered)
+}
+
+fn vector_branch(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
+    let program = bytes(op, DType::I32)?;
+    let program = access::vector(&program, &machine(op)).map_err(|error| error.diagnostic(op.span()))?;
+    let lowered = spec(op, "hw.vector_branch")?.clause("mode", op.ctx.attr(Attr::Str("vrf".into())));
+    Ok(lowered.clause("vrf", body(op, &visa_hw::attrs::PROGRAM, program)))
+}
+
+fn commit(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
+    let machine = machine(op);
+    let program = bytes(op, dtype(op, "dtype")?)?;
+    let kept = program.packet;
+    let program = access::commit(&program, in_sub(op), &machine).map_err(|error| error.diagnostic(op.span()))?;
+    let lowered = spec(op, "hw.commit")?.clause("bytes", int(op, kept));
+    let lowered = lowered.clause("loops", body(op, &visa_hw::attrs::PROGRAM, program));
+    Ok(match op.attr("slices") {
+        Some(slices) => lowered.clause("slices", op.ctx.attr(slices)),
+        None => lowered,
+    })
+}
+
+fn dma(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
+    let machine = machine(op);
+    let program = op.body::<PairedProgram>("loops").ok_or_else(|| op.clause_error("C0", "loops", "no sequencer program"))?;
+    let program = access::dma(&program, &machine).map_err(|error| error.diagnostic(op.span()))?;
+    let mut lowered = spec(op, "hw.dma")?;
+    for clause in ["engine", "from", "to"] {
+        lowered = lowered.clause(clause, op.ctx.attr(op.attr(clause).unwrap_or(Attr::Unit)));
+    }
+    Ok(lowered.clause("loops", body(op, &visa_hw::attrs::PAIRED, program)))
+}

@@ -1,0 +1,356 @@
+//! From tensors and streams to nested loops: mappings become sequencer programs over elements, and the axes are gone.
+
+use crate::stages::{self, StageCx};
+use crate::{access, buffers, origin};
+use visa_pass::{Level, Pass, PassCx};
+use std::collections::HashMap;
+use std::rc::Rc;
+use visa_ir::context::Attr;
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::{BlockId, OpId, OpRef, OpSpec, ValueId};
+use visa_ir::verify::Analysis;
+use visa_mapping::facts::{DeclaredAxes, Support, machine};
+use visa_mapping::{Dim, Map, Tensor, transfer};
+use visa_loops::{PairedEntry, PairedProgram};
+use visa_stream::forgotten;
+use visa_stream::ops::{commit_view, generate};
+
+/// The pass.
+pub static PASS: Pass = Pass {
+    name: "lower-to-seq",
+    summary: "lowers tensors and streams to sequencer programs over elements",
+    doc: "A kernel becomes an `hw.program`: its arguments and results become buffers, a transfer becomes `seq.dma`, and each \
+          pipeline becomes an `hw.exec` that holds an operation an engine. Loops come from term-by-term division of the \
+          stream's mapping by the buffer's (book 07). A pipeline runs where its last operation stands.\n\n\
+          Warns of a *forgotten axis* (`forgotten-axis`): elements of an operand differ along an axis that no mapping of the result mentions, \
+          and nothing reduces or slices it. What is kept is its first coordinate. `A = 1` in the mapping says that this is meant. Behind \
+          this pass, `--lint` makes it an error.",
+    takes: Level::Tensor,
+    gives: Level::Sequencer,
+    statistics: &[("pipelines", "pipelines lowered"), ("transfers", "transfers lowered")],
+    run,
+    ..Pass::BASE
+};
+
+/// Host tensors are placed one behind the other at multiples of this, in bytes.
+const HOST_ALIGN: i64 = 4096;
+
+fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
+    let axes = DeclaredAxes::build(cx.ctx, cx.module);
+    let support = Support::build(cx.ctx, cx.module);
+    let mut errors = Vec::new();
+    for id in cx.module.ops(cx.module.body()).to_vec() {
+        let op = cx.module.op(cx.ctx, id);
+        if !op.is(&visa_mapping::ops::func::FUNC) {
+            continue;
+        }
+        match plan_function(op, &axes, &support) {
+            Ok(function) => emit(cx, id, function),
+            Err(found) => errors.extend(found),
+        }
+    }
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    // Uses come after definitions, so erasing from the end never leaves a use behind.
+    for id in cx.module.ops(cx.module.body()).to_vec().into_iter().rev() {
+        if cx.module.op(cx.ctx, id).name().starts_with("tm.") {
+            cx.module.erase(id);
+        }
+    }
+    Ok(())
+}
+
+/// What a function becomes, before any of it is written into the module.
+struct Function {
+    program: OpSpec,
+    buffers: Vec<OpSpec>,
+    commands: Vec<Command>,
+    warnings: Vec<Diagnostic>,
+}
+
+enum Command {
+    Dma(OpSpec),
+    Exec(OpSpec, Vec<OpSpec>),
+}
+
+fn plan_function(func: OpRef<'_>, axes: &DeclaredAxes, support: &Support) -> Result<Function, Vec<Diagnostic>> {
+    let machine = machine(func.ctx);
+    let addresses = addresses(func, axes);
+    let cx = StageCx { ctx: func.ctx, axes: &axes.0, machine: &machine, support, addresses: &addresses };
+    let mut errors = Vec::new();
+    let mut function = Function {
+        program: header(&cx, func).map_err(|error| vec![error])?,
+        buffers: Vec::new(),
+        commands: Vec::new(),
+        warnings: Vec::new(),
+    };
+    let block = func.regions().first().copied();
+    let args = block.map_or(&[][..], |block| func.module.args(block));
+    for &arg in args {
+        let name = func.module.value_name(arg).map_or_else(|| "arg".to_owned(), |name| name.to_string());
+        collect(buffer(&cx, func, arg, &name, true), &mut function.buffers, &mut errors);
+    }
+    for &id in block.map_or(&[][..], |block| func.module.ops(block)) {
+        let op = func.other(id);
+        function.warnings.extend(forgotten::warnings(op, support, &axes.0));
+        match command(&cx, op) {
+            Ok(Some(command)) => function.commands.push(command),
+            Ok(None) => function.warnings.extend(unstored(op)),
+            Err(error) => errors.push(error),
+        }
+        if op.is(&visa_mapping::ops::func::RETURN) {
+            for (index, &value) in op.operands().iter().enumerate() {
+                let name = result_name(index, op.operands().len());
+                collect(buffer(&cx, func, value, &name, false), &mut function.buffers, &mut errors);
+            }
+        }
+    }
+    if errors.is_empty() { Ok(function) } else { Err(errors) }
+}
+
+fn collect(found: Result<OpSpec, Diagnostic>, into: &mut Vec<OpSpec>, errors: &mut Vec<Diagnostic>) {
+    match found {
+        Ok(spec) => into.push(spec),
+        Err(error) => errors.push(error),
+    }
+}
+
+/// What result `index` of `count` is called in data files and reports.
+fn result_name(index: usize, count: usize) -> String {
+    if count == 1 { "out".into() } else { format!("out{index}") }
+}
+
+/// The address of every tensor at rest: as written, for host tensors one behind the other, and for a view some positions
+/// into its source.
+fn addresses(func: OpRef<'_>, axes: &DeclaredAxes) -> HashMap<ValueId, i64> {
+    let mut addresses = HashMap::new();
+    let mut host = 0_i64;
+    let mut place = |addresses: &mut HashMap<ValueId, i64>, value: ValueId, given: Option<i64>| {
+        let Some(tensor) = func.ctx.type_value::<Tensor>(func.module.ty(value)) else { return };
+        if tensor.kind.def.name == "tm.host" {
+            addresses.insert(value, host);
+            let bytes = tensor.dim_bytes(Dim::Element, &axes.0).and_then(|bytes| i64::try_from(bytes).ok());
+            let end = host.saturating_add(bytes.unwrap_or(0));
+            host = end.saturating_add(HOST_ALIGN - 1) / HOST_ALIGN * HOST_ALIGN;
+        } else if let Some(address) = given {
+            addresses.insert(value, address);
+        }
+    };
+    let Some(&block) = func.regions().first() else { return addresses };
+    let written = func.ints("at");
+    let mut hbm = written.iter().copied();
+    for &arg in func.module.args(block) {
+        let in_hbm = func.ctx.type_name(func.module.ty(arg)) == "tm.hbm";
+        place(&mut addresses, arg, if in_hbm { hbm.next() } else { None });
+    }
+    for &id in func.module.ops(block) {
+        let op = func.other(id);
+        let address = if visa_mapping::view::kind(op).is_some() {
+            buffers::view_address(op, &addresses, axes)
+        } else if let Some(before) = visa_mapping::view::changed(op) {
+            addresses.get(&before).copied()
+        } else {
+            op.int("at")
+        };
+        for &result in op.results() {
+            place(&mut addresses, result, address);
+        }
+    }
+    addresses
+}
+
+fn header(cx: &StageCx<'_>, func: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
+    let name = cx.ctx.attr(Attr::Symbol(func.symbol("name").unwrap_or_else(|| "kernel".into())));
+    let chips = cx.ctx.attr(Attr::Int(func.int("chips").unwrap_or(1)));
+    Ok(cx.spec("hw.program", func)?.clause("name", name).clause("chips", chips))
+}
+
+fn buffer(
+    cx: &StageCx<'_>,
+    func: OpRef<'_>,
+    value: ValueId,
+    name: &str,
+    argument: bool,
+) -> Result<OpSpec, Diagnostic> {
+    let span = func.module.value_span(value);
+    let refuse = |why: String| Diagnostic::error("lower-to-seq", span, format!("`{name}` cannot be an array: {why}"));
+    let tensor = func.ctx.type_value::<Tensor>(func.module.ty(value)).ok_or_else(|| refuse("it is no tensor".into()))?;
+    let address = cx.addresses.get(&value).copied().unwrap_or(0);
+    let plan = buffers::plan(&tensor, address, argument, cx.axes).map_err(refuse)?;
+    let shape: Vec<i64> = plan.shape.iter().map(|&extent| i64::try_from(extent).unwrap_or(i64::MAX)).collect();
+    let text = |text: &str| cx.ctx.attr(Attr::Str(text.into()));
+    let decl = cx.spec("hw.buffer", func)?;
+    Ok(decl
+        .clause("name", text(name))
+        .clause("role", text(if argument { "arg" } else { "result" }))
+        .clause("space", text(space(&tensor)))
+        .clause("dtype", cx.ctx.body_attr(&visa_hw::attrs::DTYPE, tensor.dtype))
+        .clause("shape", cx.ctx.attr(Attr::Ints(shape.into())))
+        .clause("layout", cx.ctx.body_attr(&visa_hw::attrs::PAIRED, plan.layout)))
+}
+
+fn space(tensor: &Tensor) -> &'static str {
+    tensor.kind.def.name.trim_start_matches("tm.")
+}
+
+/// The command that `op` stands for: a transfer, or the end of a pipeline.
+fn command(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<Command>, Diagnostic> {
+    if matches!(op.name(), "tm.to_hbm" | "tm.to_dm" | "tm.to_host") {
+        return dma(cx, op).map(|spec| Some(Command::Dma(spec)));
+    }
+    let ends = op.result_type::<Tensor>(0).is_some_and(|tensor| !tensor.kind.stream);
+    let stream = op.operand_type::<Tensor>(0).is_some_and(|tensor| tensor.kind.stream);
+    // A number is written to data memory without a stream.
+    let generated = op.is(&generate::DECL);
+    if ends && stream || generated { exec(cx, op).map(Some) } else { Ok(None) }
+}
+
+/// A stream that nobody takes further is work without an effect.
+fn unstored(op: OpRef<'_>) -> Option<Diagnostic> {
+    let stream = op.result_type::<Tensor>(0).is_some_and(|tensor| tensor.kind.stream);
+    let unused = op.results().iter().all(|&result| op.module.uses(result).is_empty());
+    let mut warning = Diagnostic::error("unstored", op.span(), "this pipeline stores nothing and is left out");
+    warning.severity = visa_ir::diag::Severity::Warning;
+    (stream && unused).then_some(warning)
+}
+
+fn dma(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
+    let (Some(source), Some(result)) = (op.operand_type::<Tensor>(0), op.result_type::<Tensor>(0)) else {
+        return Err(op.error("C0", "no tensor type"));
+    };
+    let value = op.operands()[0];
+    let free = |axis| !cx.support.depends(value, cx.axes.name(axis));
+    let plan = transfer(&source, &result, &free, cx.axes, cx.machine)
+        .map_err(|error| op.clause_error("C2", "element", error.to_string()))?;
+    let entries = plan.loops.iter().map(|step| PairedEntry {
+        limit: step.limit,
+        read: stages::stride(&step.read),
+        write: step.write.into(),
+    });
+    let address = |value: Option<&ValueId>| value.and_then(|value| cx.addresses.get(value)).copied().unwrap_or(0);
+    let program = PairedProgram {
+        entries: entries.collect(),
+        packet: 1,
+        read_base: address(Some(&value)).saturating_add(plan.read_base),
+        write_base: address(op.results().first()).saturating_add(plan.write_base),
+    };
+    access::dma(&program, cx.machine).map_err(|error| {
+        error.diagnostic(op.span()).note(origin::entries(&plan.loops, "bytes"), None)
+    })?;
+    let host = source.kind.def.name == "tm.host" || result.kind.def.name == "tm.host";
+    let text = |text: &str| cx.ctx.attr(Attr::Str(text.into()));
+    Ok(cx
+        .spec("seq.dma", op)?
+        .clause("engine", text(if host { "pcie" } else { "tensor" }))
+        .clause("from", text(space(&source)))
+        .clause("to", text(space(&result)))
+        .clause("loops", cx.ctx.body_attr(&visa_sequencer::PAIRED, program)))
+}
+
+/// A pipeline, found backwards from its last operation.
+fn exec(cx: &StageCx<'_>, last: OpRef<'_>) -> Result<Command, Diagnostic> {
+    let mut chain = vec![last];
+    while let Some(before) = chain[chain.len() - 1].operand_def(0) {
+        if !before.result_type::<Tensor>(0).is_some_and(|tensor| tensor.kind.stream) {
+            break;
+        }
+        chain.push(before);
+    }
+    chain.reverse();
+    let mut ops = Vec::new();
+    for &op in &chain {
+        ops.extend(stages::valid_count(cx, op, &chain)?);
+        ops.extend(stages::lower(cx, op)?);
+    }
+    // A slice that takes part anywhere is active: it may hold something between two exchanges only.
+    let mut slices = active(cx, last, entering(last).as_deref())?;
+    for &op in &chain[..chain.len() - 1] {
+        for (at, live) in active(cx, last, op.result_type::<Tensor>(0).as_deref())?.into_iter().enumerate() {
+            slices[at] |= live;
+        }
+    }
+    let ends_in_dm = last.result_type::<Tensor>(0).is_some_and(|tensor| tensor.kind.def.name == "tm.dm");
+    let written = written(cx, last)?;
+    if ends_in_dm && written != slices && let Some(commit) = ops.pop() {
+        // The slice bitmap (book 09): slices that only send, or whose part is not wanted, keep what they have.
+        ops.push(commit.clause("slices", cx.ctx.attr(Attr::Ints(ranges(&written).into()))));
+    }
+    // What has no beginning is a command of the sub context (book 09, generate mode).
+    let unit = chain[0].word("context").unwrap_or_else(|| "sub".into());
+    let spec = cx
+        .spec("hw.exec", last)?
+        .clause("context", cx.ctx.attr(Attr::Str(unit)))
+        .clause("slices", cx.ctx.attr(Attr::Ints(ranges(&slices).into())));
+    Ok(Command::Exec(spec, ops))
+}
+
+/// The stream that a pipeline's end takes; what it writes, if it takes none.
+fn entering(last: OpRef<'_>) -> Option<Rc<Tensor>> {
+    last.operand_type(0).or_else(|| last.result_type(0))
+}
+
+/// The slices that a pipeline's end writes: those that its stream holds, as far as its slice mapping wants them.
+fn written(cx: &StageCx<'_>, last: OpRef<'_>) -> Result<Vec<bool>, Diagnostic> {
+    let mut written = active(cx, last, entering(last).as_deref())?;
+    let result = last.result_type::<Tensor>(0).map(|result| (*result).clone());
+    let wanted = if last.is(&commit_view::DECL) { Some(commit_view::part(last)?) } else { result };
+    for (at, wanted) in active(cx, last, wanted.as_ref())?.into_iter().enumerate() {
+        written[at] &= wanted;
+    }
+    Ok(written)
+}
+
+/// Which slices of a chip hold something, counted through its clusters.
+fn active(cx: &StageCx<'_>, op: OpRef<'_>, stream: Option<&Tensor>) -> Result<Vec<bool>, Diagnostic> {
+    let map = |dim: Dim| {
+        let map = stream.map(|stream| stream.dim(dim)).unwrap_or(visa_mapping::Expr::Literal(1));
+        Map::new(&map, cx.axes).map_err(|error| visa_mapping::facts::mapping_error(error, op.span()))
+    };
+    let (clusters, slices) = (map(Dim::Cluster)?, map(Dim::Slice)?);
+    let live = |map: &Map, at: u64| matches!(map.cell(at), Some(visa_mapping::Cell::Live(_)));
+    let per_cluster = cx.machine.topology.slices_per_cluster;
+    let all = 0..cx.machine.slices_per_chip();
+    Ok(all.map(|at| live(&clusters, at / per_cluster) && live(&slices, at % per_cluster)).collect())
+}
+
+/// The half-open ranges of set flags, flattened.
+fn ranges(flags: &[bool]) -> Vec<i64> {
+    let mut out = Vec::new();
+    let mut inside = false;
+    for (at, &flag) in flags.iter().chain([&false]).enumerate() {
+        if flag != inside {
+            out.push(i64::try_from(at).unwrap_or(i64::MAX));
+            inside = flag;
+        }
+    }
+    out
+}
+
+/// Writes the function's program into the module, in front of the function.
+fn emit(cx: &mut PassCx<'_>, func: OpId, function: Function) {
+    let program = cx.module.insert_before(func, function.program);
+    let body: BlockId = cx.module.add_region(program);
+    for buffer in function.buffers {
+        cx.module.append(body, buffer);
+    }
+    for command in function.commands {
+        match command {
+            Command::Dma(spec) => {
+                cx.module.append(body, spec);
+                cx.count("transfers", 1);
+            }
+            Command::Exec(spec, stages) => {
+                let exec = cx.module.append(body, spec);
+                let block = cx.module.add_region(exec);
+                for stage in stages {
+                    cx.module.append(block, stage);
+                }
+                cx.count("pipelines", 1);
+            }
+        }
+    }
+    for warning in function.warnings {
+        cx.report(warning);
+    }
+}

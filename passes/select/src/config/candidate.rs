@@ -1,0 +1,442 @@
+//! A pipeline under construction: operations get clauses one after the other, each is verified (the legality oracle), lowered to the
+//! command it becomes, and priced by the cost function of the report.
+
+use crate::config::goal::Aim;
+use crate::config::graph::Candidates;
+use crate::config::memo::{Means, Moment, Past};
+use crate::effort::budget::Budget;
+use crate::effort::clock::Clock;
+use crate::rules::rule::Site;
+use std::collections::HashMap;
+use std::rc::Rc;
+use visa_cost::PipelineTime;
+use visa_engine::{Flow, Wire};
+use visa_hw::build::Build;
+use visa_hw::ops::collect::COLLECT;
+use visa_hw::ops::store::contiguous_fetch;
+use visa_ir::context::{Attr, Context};
+use visa_ir::decl::ClauseKind;
+use visa_ir::diag::Diagnostic;
+use visa_ir::infer::result_types;
+use visa_ir::module::{AttrId, BlockId, Module, OpId, OpRef, OpSpec, TypeId, ValueId};
+use visa_ir::open::{self, Opening};
+use visa_ir::verify::{Analysis, VerifyCx};
+use visa_lowering::StageCx;
+use visa_lowering::passes::lower_to_hw;
+use visa_lowering::stages;
+use visa_machine::Machine;
+use visa_mapping::facts::{DeclaredAxes, Names, Support, machine};
+use visa_mapping::{Equality, Tensor, equal_streams, operand, view};
+use visa_stream::ops::store::TO_TRF;
+use visa_stream::ops::vector_expr;
+use visa_stream::unmasked;
+
+/// The clauses that a choice gives an operation, and those that it takes away.
+pub type Clauses = Rc<[(&'static str, Option<AttrId>)]>;
+
+/// A pipeline whose first operations have been given their clauses.
+pub struct Scratch<'a> {
+    ctx: &'a Context,
+    /// The kernel as it is written.
+    written: Module,
+    /// The same with choices.
+    module: Module,
+    /// The pipeline's operations, first to last.
+    chain: Vec<OpId>,
+    /// The commands that they become.
+    commands: Module,
+    exec: BlockId,
+    machine: Rc<Machine>,
+    axes: Rc<DeclaredAxes>,
+    /// Where the tensors that the pipeline reads stand.
+    addresses: HashMap<ValueId, i64>,
+    /// What was chosen, operation by operation.
+    stages: Vec<Placed>,
+    /// What operations ask about their operands: up to the stage that was pushed last.
+    support: Rc<Support>,
+    /// What was said of pipelines before, and how much more may be asked.
+    means: &'a Means<'a>,
+    /// The numbers of the pipeline's operations there.
+    waiting: Vec<usize>,
+}
+
+/// What an operation with its clauses comes to.
+#[derive(Clone)]
+pub struct Made {
+    results: Rc<[(TypeId, Rc<Names>)]>,
+    command: Option<OpSpec>,
+    wire: Wire,
+    flow: Flow,
+    /// Of this engine alone.
+    time: PipelineTime,
+    /// Whether it is one contiguous run of data memory that a load of a register file may follow.
+    run: bool,
+}
+
+/// An operation of the pipeline that has its clauses.
+struct Placed {
+    /// What flows behind it.
+    made: Rc<Made>,
+    command: Option<OpId>,
+    /// Whether the pipeline does without it.
+    absent: bool,
+    /// What was chosen up to it.
+    past: Past,
+}
+
+/// Gives open addresses some value: no configuration depends on which.
+pub fn close_addresses(ctx: &Context, module: &mut Module, id: OpId) {
+    let open: Vec<_> =
+        open::clauses(module.op(ctx, id)).filter(|clause| clause.opening == Opening::Address).collect();
+    for clause in open {
+        let value = match clause.kind {
+            ClauseKind::Word(words) => Attr::Str(words.first().copied().unwrap_or_default().into()),
+            ClauseKind::Ints => Attr::Ints([].into()),
+            ClauseKind::Int
+            | ClauseKind::Str
+            | ClauseKind::Symbol
+            | ClauseKind::Strs
+            | ClauseKind::Flag
+            | ClauseKind::Body(_) => Attr::Int(0),
+        };
+        module.set_clause(id, clause.name, Some(ctx.attr(value)));
+    }
+}
+
+/// Where the tensors in data memory stand that an operation reads. Where that is open, in the middle: padding in front of a tensor is read
+/// from the memory before it (book 08), and whoever chooses the address leaves room for that.
+fn addresses(begin: OpRef<'_>, machine: &Machine) -> HashMap<ValueId, i64> {
+    let middle = i64::try_from(machine.memory.dm_bytes_per_slice / 2).unwrap_or(0);
+    let place = |tensor| view::origin(begin, tensor).and_then(|op| op.int("at")).unwrap_or(middle);
+    begin.operands().iter().map(|&tensor| (tensor, place(tensor))).collect()
+}
+
+impl<'a> Scratch<'a> {
+    /// The pipeline `chain` of `module`, with nothing chosen yet.
+    ///
+    /// # Errors
+    /// If the hw dialect is not there.
+    pub fn new(
+        ctx: &'a Context,
+        module: &Module,
+        chain: &[OpId],
+        means: &'a Means<'a>,
+    ) -> Result<Self, Diagnostic> {
+        let first = module.op(ctx, chain[0]);
+        let spec = |name: &str| {
+            let missing =
+                || first.error("C0", format!("choosing needs `{name}`, but its dialect is not registered"));
+            ctx.op(name).map(|decl| OpSpec::new(decl, first.span())).ok_or_else(missing)
+        };
+        let machine = machine(ctx);
+        let mut commands = Module::default();
+        let body = commands.body();
+        let all = [0, i64::try_from(machine.slices_per_chip()).unwrap_or(i64::MAX)];
+        let context = first.word("context").unwrap_or_else(|| "sub".into());
+        let exec = spec("hw.exec")?.clause("context", ctx.attr(Attr::Str(context)));
+        let exec = commands.append(body, exec.clause("slices", ctx.attr(Attr::Ints(all.into()))));
+        let exec = commands.add_region(exec);
+        let (written, mut module, chain) = (module.clone(), module.clone(), chain.to_vec());
+        chain.iter().for_each(|&id| close_addresses(ctx, &mut module, id));
+        let axes = Rc::new(DeclaredAxes::build(ctx, &module));
+        let support = Rc::new(Support::build(ctx, &module));
+        let addresses = addresses(written.op(ctx, chain[0]), &machine);
+        let waiting = chain.iter().enumerate().map(|(stage, &id)| {
+            let op = written.op(ctx, id);
+            means.tried.waiting(op, &op.operands()[stage.min(1)..], &support)
+        });
+        let waiting = waiting.collect();
+        Ok(Self {
+            ctx,
+            written,
+            module,
+            chain,
+            commands,
+            exec,
+            machine,
+            axes,
+            addresses,
+            stages: Vec::new(),
+            support,
+            means,
+            waiting,
+        })
+    }
+
+    /// How much more may be asked.
+    pub fn budget(&self) -> &'a Budget {
+        self.means.budget
+    }
+
+    /// The context's clock.
+    pub fn clock(&self) -> Rc<Clock> {
+        self.ctx.data()
+    }
+
+    /// How many operations the pipeline has.
+    pub fn operations(&self) -> usize {
+        self.chain.len()
+    }
+
+    /// Operation `stage`, with the clauses that it was given last.
+    pub fn op(&self, stage: usize) -> OpRef<'_> {
+        self.module.op(self.ctx, self.chain[stage])
+    }
+
+    /// Operation `stage` as it is written.
+    pub fn original(&self, stage: usize) -> OpRef<'_> {
+        self.written.op(self.ctx, self.chain[stage])
+    }
+
+    /// Operation `stage`, which waits for its clauses; `None` if what it takes has no type.
+    pub fn site<'s>(&'s self, stage: usize, aim: &'s Aim) -> Option<Site<'s>> {
+        let (op, written) = (self.op(stage), self.original(stage));
+        let source = operand(op, 0)?;
+        let (axes, machine, support) = (&self.axes.0, &*self.machine, &*self.support);
+        Some(Site { op, written, source, axes, machine, support, aim })
+    }
+
+    /// The module's axes.
+    pub fn axes(&self) -> Rc<DeclaredAxes> {
+        self.axes.clone()
+    }
+
+    /// What else than its type the stream says of the commands behind it: whether it is one contiguous run, which makes a load of a register file a
+    /// short command (book 18).
+    pub fn run(&self) -> bool {
+        self.stages.last().is_some_and(|placed| placed.made.run)
+    }
+
+    /// Takes back the last choice.
+    pub fn pop(&mut self) {
+        let Some(placed) = self.stages.pop() else { return };
+        if let Some(command) = placed.command {
+            self.commands.erase(command);
+        }
+        if placed.absent {
+            let behind = self.module.op(self.ctx, self.chain[self.stages.len()]).results()[0];
+            self.pass(behind);
+        }
+    }
+
+    /// Does without the next operation: what follows takes what it would take.
+    pub fn skip(&mut self) {
+        let stage = self.stages.len();
+        let op = self.module.op(self.ctx, self.chain[stage]);
+        let value = op.operands()[0];
+        self.pass(value);
+        let (made, past) = (self.flowing(), self.past());
+        self.stages.push(Placed { made, command: None, absent: true, past });
+    }
+
+    /// Lets the operation behind the next one take `value`.
+    fn pass(&mut self, value: ValueId) {
+        if let Some(&behind) = self.chain.get(self.stages.len() + 1) {
+            self.module.set_operand(behind, 0, value);
+        }
+    }
+
+    /// Whether operation `stage` leaves the stream that it takes as it is.
+    pub fn changes_nothing(&self, stage: usize) -> bool {
+        let op = self.op(stage);
+        let made: Option<Rc<Tensor>> = op.result_type(0);
+        made.zip(operand(op, 0)).is_some_and(|(made, taken)| {
+            made.maps.len() == taken.maps.len()
+                && made
+                    .maps
+                    .iter()
+                    .zip(&*taken.maps)
+                    .all(|(made, taken)| matches!(equal_streams(made, taken, &self.axes.0), Equality::Equal))
+        })
+    }
+
+    /// Gives the next operation its clauses. Its result type, and the time of its engine alone.
+    ///
+    /// # Errors
+    /// Why that is not legal; then nothing has changed.
+    pub fn push(&mut self, clauses: &Clauses) -> Result<(TypeId, PipelineTime), Rc<Diagnostic>> {
+        let (tried, id) = (&self.means.tried, self.chain[self.stages.len()]);
+        clauses.iter().for_each(|&(name, value)| self.module.set_clause(id, name, value));
+        let (made, past) = match self.moment() {
+            Some(moment) => tried.verdict(moment, clauses, || self.charged(id))?,
+            None => (Rc::new(self.charged(id)?), Past::default()),
+        };
+        let of = (made.results[0].0, made.time);
+        let support = Rc::make_mut(&mut self.support);
+        for (value, (ty, axes)) in
+            self.module.op(self.ctx, id).results().to_vec().into_iter().zip(&*made.results)
+        {
+            self.module.set_type(value, *ty);
+            support.recall(value, axes.clone());
+        }
+        let command = made.command.clone().map(|spec| self.commands.append(self.exec, spec));
+        self.stages.push(Placed { made, command, absent: false, past });
+        Ok(of)
+    }
+
+    /// Where the next operation stands; `None` for the last one: what reads its tensor has a say in it.
+    fn moment(&self) -> Option<Moment> {
+        let stage = self.stages.len();
+        (stage + 1 < self.chain.len()).then(|| Moment { past: self.past(), waiting: self.waiting[stage] })
+    }
+
+    /// What was chosen so far.
+    fn past(&self) -> Past {
+        self.stages.last().map_or(Past::default(), |placed| placed.past)
+    }
+
+    /// The number of an aim, for [`Self::candidates`].
+    pub fn aim(&self, aim: &Aim) -> usize {
+        self.means.tried.aim(aim)
+    }
+
+    /// What is proposed for the next operation with the aim of this number, by `ask` if that was not asked before.
+    pub fn candidates(&self, aim: usize, ask: impl FnOnce() -> Candidates) -> Rc<Candidates> {
+        match self.moment() {
+            Some(moment) => self.means.tried.candidates(moment, aim, ask),
+            None => Rc::new(ask()),
+        }
+    }
+
+    fn set_types(&mut self, id: OpId, types: &[TypeId]) {
+        let results = self.module.op(self.ctx, id).results().to_vec();
+        results.into_iter().zip(types).for_each(|(value, &ty)| self.module.set_type(value, ty));
+    }
+
+    /// What the next operation comes to with the clauses that it has now; that is work.
+    fn charged(&mut self, id: OpId) -> Result<Made, Diagnostic> {
+        let budget = self.means.budget;
+        budget.spend(1);
+        budget.charge(|| self.made(id))
+    }
+
+    /// What the next operation comes to with the clauses that it has now.
+    fn made(&mut self, id: OpId) -> Result<Made, Diagnostic> {
+        let op = self.module.op(self.ctx, id);
+        let (decl, infer) = op.decl().and_then(|decl| Some((decl, decl.infer?))).ok_or_else(|| {
+            op.error("C0", format!("the type of `{}` does not follow from its clauses", op.name()))
+        })?;
+        let types = result_types(op, decl, infer)?;
+        self.set_types(id, &types);
+        let spec = self.lowered(id)?;
+        let op = self.module.op(self.ctx, id);
+        let support = Rc::make_mut(&mut self.support);
+        support.learn(op, &self.axes.0);
+        let results = op.results().iter().zip(&*types);
+        let results = results.map(|(&value, &ty)| (ty, support.axes(value).unwrap_or_default()));
+        let results = results.collect();
+        if self.moment().is_none() {
+            self.check_users(id)?;
+        }
+        match spec {
+            Some(spec) => self.priced(results, spec),
+            None => Ok(Made {
+                results,
+                command: None,
+                time: PipelineTime::default(),
+                ..(*self.flowing()).clone()
+            }),
+        }
+    }
+
+    /// Asks the transfers and views of the result whether they can take it.
+    fn check_users(&mut self, id: OpId) -> Result<(), Diagnostic> {
+        let results = self.module.op(self.ctx, id).results().to_vec();
+        let users: Vec<OpId> = results.iter().flat_map(|&result| self.module.uses(result).to_vec()).collect();
+        for user in users {
+            let op = self.module.op(self.ctx, user);
+            if !op.name().starts_with("tm.") || open::untyped(op) {
+                continue;
+            }
+            if let Some((decl, infer)) = op.decl().and_then(|decl| Some((decl, decl.infer?))) {
+                let types = result_types(op, decl, infer)?;
+                self.set_types(user, &types);
+            }
+            let op = self.module.op(self.ctx, user);
+            let known = VerifyCx::new(self.ctx, &self.module);
+            known.know(self.axes.clone());
+            known.know(self.support.clone());
+            op.decl().and_then(|decl| decl.verify).map_or(Ok(()), |verify| verify(op, &known))?;
+        }
+        Ok(())
+    }
+
+    /// Verifies an operation; what it becomes inside `hw.exec`.
+    fn lowered(&self, id: OpId) -> Result<Option<OpSpec>, Diagnostic> {
+        let op = self.module.op(self.ctx, id);
+        let known = VerifyCx::new(self.ctx, &self.module);
+        known.know(self.axes.clone());
+        known.know(self.support.clone());
+        if let Some(verify) = op.decl().and_then(|decl| decl.verify) {
+            verify(op, &known)?;
+        }
+        // The verifier leaves padding to whoever wrote it; a choice never sums what nobody defined.
+        if let Some(unmasked) = unmasked::warnings(op, &self.axes.0).into_iter().next() {
+            return Err(unmasked);
+        }
+        // What an expression becomes is planned behind this: it takes the stream's packets in any case.
+        if op.is(&vector_expr::DECL) {
+            return Ok(None);
+        }
+        let cx = StageCx {
+            ctx: self.ctx,
+            axes: &self.axes.0,
+            machine: &self.machine,
+            support: &self.support,
+            addresses: &self.addresses,
+        };
+        stages::lower(&cx, op)
+    }
+
+    /// What flows so far.
+    fn flowing(&self) -> Rc<Made> {
+        self.stages.last().map_or_else(|| Rc::new(Made::nothing()), |placed| placed.made.clone())
+    }
+
+    /// What a question about a command says of it, where it would stand.
+    fn ask<T>(&mut self, command: &OpSpec, question: impl FnOnce(OpRef<'_>) -> T) -> T {
+        let id = self.commands.append(self.exec, command.clone());
+        let answer = question(self.commands.op(self.ctx, id));
+        self.commands.erase(id);
+        answer
+    }
+
+    /// Lowers a command to hw, checks it there, and prices it.
+    fn priced(&mut self, results: Rc<[(TypeId, Rc<Names>)]>, spec: OpSpec) -> Result<Made, Diagnostic> {
+        let (before, machine) = (self.flowing(), self.machine.clone());
+        let loads = self.op(self.chain.len() - 1).is(&TO_TRF);
+        let spec = self.ask(&spec, lower_to_hw::lowered).transpose()?.unwrap_or(spec);
+        let command = self.ask(&spec, lower_to_hw::shortened).unwrap_or(spec);
+        let (wire, cost, run) = self.ask(&command, |op| {
+            let built = op.decl().and_then(|decl| decl.interface::<Build>()).map(|Build(build)| build(op));
+            let unbuilt = || Err(op.error("C0", format!("`{}` is no stage of a pipeline", op.name())));
+            let stage = built.unwrap_or_else(unbuilt)?;
+            let wire = stage.connect(&machine, before.wire.clone()).map_err(|mismatch| {
+                op.clause_error(mismatch.constraint, mismatch.clause, mismatch.message)
+            })?;
+            let cost = stage.cost(&machine, before.flow);
+            let run = loads && is_run(op, &before, cost.out);
+            Ok::<_, Diagnostic>((wire, cost, run))
+        })?;
+        let time = PipelineTime::default().then(&cost);
+        Ok(Made { results, command: Some(command), wire, flow: cost.out, time, run })
+    }
+}
+
+impl Made {
+    /// Nothing flows yet.
+    fn nothing() -> Self {
+        let flow = Flow { packets: 0, packet: 0 };
+        let results = Rc::from([]);
+        Self { results, command: None, wire: Wire::NOTHING, flow, time: PipelineTime::default(), run: false }
+    }
+}
+
+/// Whether what flows behind a command is one contiguous run. Flits that the collect fills up are no longer what was read.
+fn is_run(op: OpRef<'_>, before: &Made, flow: Flow) -> bool {
+    let bytes = |flow: Flow| flow.packets.saturating_mul(flow.packet);
+    match op.is(&COLLECT) {
+        true => before.run && bytes(before.flow) == bytes(flow),
+        false => contiguous_fetch(op) == Some(bytes(flow)),
+    }
+}

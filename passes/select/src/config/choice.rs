@@ -1,0 +1,134 @@
+//! The choice for one pipeline: the cheapest legal configuration of its operations.
+
+use crate::config::candidate::Scratch;
+use crate::config::extract::{self, Extraction, Way};
+use crate::config::goal::Aim;
+use crate::config::graph::{self, Graph};
+use crate::config::memo::Means;
+use crate::config::optional;
+use crate::driver;
+use crate::effort::budget::{Budget, Cut};
+use crate::effort::clock::{Clock, Phase};
+use crate::explain::report;
+use crate::rules::ruleset::RuleSet;
+use visa_ir::context::Context;
+use visa_ir::diag::Diagnostic;
+use visa_ir::infer::infer_all;
+use visa_ir::module::{Module, OpId, OpRef};
+use visa_ir::span::Span;
+use visa_ir::verify::Analysis;
+use visa_mapping::facts::DeclaredAxes;
+use visa_mapping::{Tensor, operand};
+
+/// A choice for one pipeline.
+pub struct Choice {
+    /// The pipeline's operations.
+    pub chain: Vec<OpId>,
+    /// Where the first of them is written.
+    pub at: Span,
+    /// Where a bound left out what rules of a text propose: a remark an operation.
+    pub limits: Vec<Diagnostic>,
+    /// Everything that was possible.
+    pub graph: Graph,
+    /// The cheapest of it.
+    pub best: Way,
+    /// The dearest way to the same tensor that no other one dominates.
+    pub peer: Way,
+    /// Cycles of the dearest way to any tensor that no other one dominates.
+    pub dearest: u64,
+    /// The cheapest way to each tensor that the pipeline can end in, cheapest first.
+    pub ends: Vec<Way>,
+}
+
+impl Choice {
+    /// Writes the choice into a module, without the optional engines that the best way lacks. Types follow.
+    ///
+    /// # Errors
+    /// What inference says of the module.
+    pub fn apply(&self, ctx: &Context, module: &mut Module) -> Result<(), Diagnostic> {
+        let steps = self.best.steps(&self.graph);
+        for step in &steps {
+            for &(name, value) in step.clauses.iter() {
+                module.set_clause(self.chain[step.stage], name, value);
+            }
+        }
+        for (stage, &id) in self.chain.iter().enumerate() {
+            if steps.iter().all(|step| step.stage != stage) {
+                optional::remove(ctx, module, id);
+            }
+        }
+        infer_all(ctx, module)
+    }
+}
+
+/// The operations of the pipeline that ends in `last`, first to last: what streams flow through.
+pub fn chain(last: OpRef<'_>) -> Vec<OpId> {
+    let mut chain = vec![last.id];
+    let mut op = last;
+    while let Some(before) = op.operand_def(0) {
+        let stream =
+            before.results().first().and_then(|&value| op.ctx.type_value::<Tensor>(op.module.ty(value)));
+        let open = before
+            .results()
+            .first()
+            .is_some_and(|&value| visa_ir::open::is_unknown(op.ctx, op.module.ty(value)));
+        let flows = |op: OpRef<'_>| op.name().starts_with("stream.") && !driver::ENDS.contains(&op.name());
+        let is_stream = stream.map_or(open && flows(before), |tensor| tensor.kind.stream);
+        if !is_stream {
+            break;
+        }
+        chain.push(before.id);
+        op = before;
+    }
+    chain.reverse();
+    chain
+}
+
+/// The cheapest legal choice for the pipeline `chain` of a module, however much work that is.
+///
+/// # Errors
+/// That there is none, with the nearest configurations and the limit that each broke.
+pub fn choose(ctx: &Context, module: &Module, chain: &[OpId], rules: &RuleSet) -> Result<Choice, Diagnostic> {
+    let ops: Vec<OpRef<'_>> = chain.iter().map(|&id| module.op(ctx, id)).collect();
+    let axes = DeclaredAxes::build(ctx, module);
+    let budget = Budget::unlimited();
+    choose_for(ctx, module, chain, &Means::new(rules, &budget), &Aim::of(&ops, &axes.0))
+}
+
+/// The cheapest legal choice for the pipeline `chain` of a module that is to make what `aim` says.
+///
+/// # Errors
+/// As of [`choose`].
+pub fn choose_for(
+    ctx: &Context,
+    module: &Module,
+    chain: &[OpId],
+    means: &Means<'_>,
+    aim: &Aim,
+) -> Result<Choice, Diagnostic> {
+    let ops: Vec<OpRef<'_>> = chain.iter().map(|&id| module.op(ctx, id)).collect();
+    if let Some(op) = ops.iter().find(|op| unruled(**op, means.rules)) {
+        return Err(report::unruled(*op, means.rules));
+    }
+    if let Some(op) = ops.iter().find(|op| operand(**op, 0).is_none() && op.id == chain[0]) {
+        return Err(report::unknown_source(*op));
+    }
+    let mut scratch = Scratch::new(ctx, module, chain, means)?;
+    let graph = Graph::grow(&mut scratch, means.rules, aim);
+    if graph.cut {
+        means.budget.cut(Cut::Pipeline(ops[ops.len() - 1].span()));
+    }
+    let extracted = ctx.data::<Clock>().time(Phase::Extract, || extract::extract(&graph, chain.len()));
+    match extracted {
+        Some(Extraction { best, peer, dearest, ends }) => {
+            let (at, limits) = (ops[0].span(), report::limits(&graph, &ops));
+            Ok(Choice { chain: chain.to_vec(), at, limits, graph, best, peer, dearest, ends })
+        }
+        None => Err(report::none_legal(&ops, &graph, aim, means.budget)),
+    }
+}
+
+/// Whether an operation has an open clause that no rule proposes.
+fn unruled(op: OpRef<'_>, rules: &RuleSet) -> bool {
+    graph::open_clauses(op).next().is_some() && !rules.covers(op.name())
+}

@@ -1,0 +1,91 @@
+//! The cheapest pipeline of an e-graph, exactly. Cycles of a pipeline are not the sum over its engines (the busiest counts), so a class
+//! keeps every way that may still become the cheapest, whatever engines follow: its Pareto front.
+
+use crate::config::graph::{Graph, Step};
+use std::cmp::Ordering;
+use visa_cost::PipelineTime;
+
+/// A pipeline up to some value.
+#[derive(Clone, Debug)]
+pub struct Way {
+    /// Its time.
+    pub time: PipelineTime,
+    /// Characters of its text: of equal times the shorter is the better one, of equal lengths the first by bytes.
+    pub text: String,
+    /// Class and step of each operation, first to last.
+    pub path: Vec<(usize, usize)>,
+}
+
+impl Way {
+    /// Cheaper first: cycles, then cycles of all engines, then size. A total order: nothing depends on how the e-graph grew.
+    pub fn compare(&self, other: &Self) -> Ordering {
+        let size = |way: &Self| way.text.len();
+        self.time.cmp(&other.time).then(size(self).cmp(&size(other))).then_with(|| self.text.cmp(&other.text))
+    }
+
+    fn dominates(&self, other: &Self) -> bool {
+        let shorter = (self.text.len(), &self.text) <= (other.text.len(), &other.text);
+        self.time.dominates(other.time) && (self.time != other.time || shorter)
+    }
+
+    /// The operations of the way.
+    pub fn steps<'g>(&self, graph: &'g Graph) -> Vec<&'g Step> {
+        self.path.iter().map(|&(class, step)| &graph.classes[class].steps[step]).collect()
+    }
+}
+
+/// The front of every class.
+fn fronts(graph: &Graph) -> Vec<Vec<Way>> {
+    let mut fronts: Vec<Vec<Way>> = vec![Vec::new(); graph.classes.len()];
+    let mut order: Vec<usize> = (0..graph.classes.len()).collect();
+    order.sort_by_key(|&class| graph.classes[class].stage);
+    for number in order {
+        let mut front: Vec<Way> = Vec::new();
+        for (at, step) in graph.classes[number].steps.iter().enumerate() {
+            let start = [Way { time: PipelineTime::default(), text: String::new(), path: Vec::new() }];
+            let before = step.source.map_or(&start[..], |source| &fronts[source]);
+            for way in before {
+                let mut path = way.path.clone();
+                path.push((number, at));
+                let text = format!("{}\n{}", way.text, step.head);
+                insert(&mut front, Way { time: way.time.join(step.time), text, path });
+            }
+        }
+        fronts[number] = front;
+    }
+    fronts
+}
+
+fn insert(front: &mut Vec<Way>, way: Way) {
+    if front.iter().any(|known| known.dominates(&way)) {
+        return;
+    }
+    front.retain(|known| !way.dominates(known));
+    front.push(way);
+}
+
+/// What an e-graph comes to.
+#[derive(Clone, Debug)]
+pub struct Extraction {
+    /// The cheapest way to the end of the pipeline.
+    pub best: Way,
+    /// The dearest way on the front of the same tensor.
+    pub peer: Way,
+    /// Cycles of the dearest way on the front of any tensor at the end.
+    pub dearest: u64,
+    /// The cheapest way to each tensor that the pipeline can end in, cheapest first.
+    pub ends: Vec<Way>,
+}
+
+/// The cheapest way to the end of a pipeline of `stages` operations, with what it is measured by.
+pub fn extract(graph: &Graph, stages: usize) -> Option<Extraction> {
+    let fronts = fronts(graph);
+    let ways = || graph.ends(stages).flat_map(|class| fronts[class].iter());
+    let best = ways().min_by(|left, right| left.compare(right))?.clone();
+    let peers = fronts[best.path.last()?.0].iter();
+    let peer = peers.max_by(|left, right| left.compare(right))?.clone();
+    let least = |class: usize| fronts[class].iter().min_by(|left, right| left.compare(right)).cloned();
+    let mut ends: Vec<Way> = graph.ends(stages).filter_map(least).collect();
+    ends.sort_by(Way::compare);
+    Some(Extraction { best, peer, dearest: ways().map(|way| way.time.cycles()).max()?, ends })
+}

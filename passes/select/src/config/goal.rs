@@ -1,0 +1,327 @@
+//! What a pipeline is to make, as far as it is written: the mappings of its written clauses and of the tensor that its result becomes.
+
+use crate::config::graph::Candidate;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+use visa_ir::module::{OpRef, ValueId};
+use visa_ir::open::is_open;
+use visa_mapping::view::{self, ViewKind};
+use visa_mapping::{Axes, AxisId, Digit, Dim, Expr, PadKind, Tensor, VRF, digits, operand};
+use visa_stream::ops::commit_packed::DECL as PACKED;
+use visa_stream::ops::contract;
+use visa_stream::ops::store::{TO_TRF, TO_VRF};
+use visa_stream::ops::switch::DECL as SWITCH_DECL;
+use visa_stream::ops::vector_branch::DECL as BRANCH_DECL;
+use visa_stream::ops::vector_inter::{self, DECL as INTER_DECL};
+use visa_stream::ops::vector_intra_slice_reduce::DECL as INTRA_DECL;
+use visa_stream::reduce::axis_of;
+
+/// What is written of a pipeline.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Aim {
+    /// Every mapping that is written in it, and of the tensors that it reads and makes: their digits end where terms may be cut.
+    pub written: Vec<Expr>,
+    /// The layout that the result has, or that the next tensor made of it has.
+    pub layout: Option<Expr>,
+    /// The axes of the result, or what a written accumulator leaves; `None` if nothing says what they are.
+    pub kept: Option<BTreeSet<AxisId>>,
+    /// The axes that a contraction is to sum, where it says so: then it decides, and not what is kept.
+    pub summed: Option<BTreeSet<AxisId>>,
+    /// Axes that a switch brings, or a reduction between slices in the place of what it reduces.
+    pub brought: BTreeSet<AxisId>,
+    /// Axes that are reduced within slices: the stream has all of them, whatever is left of them in the result.
+    pub reduced: BTreeSet<AxisId>,
+    /// Whether a reduction between slices may move part of time into them: then what the layout at the end holds is not all that is wanted.
+    pub moves: bool,
+    /// Whether the pipeline fills the rows of a register file: then the layout at the end holds not all that is wanted.
+    pub rows: bool,
+    /// Whether the stream meets a register file, which brings axes of its own.
+    pub pairs: bool,
+    /// Whether the stream is summed, or stands in a register file that sums are made with, or is masked with a number: padding must be masked.
+    pub sums: bool,
+    /// Axes of integers behind which a register file that the stream meets holds zeros: products there are zero, whatever the stream holds. A float
+    /// may be an infinity or NaN, and times zero it is NaN (docs/numerics.md).
+    pub zeros: BTreeSet<AxisId>,
+    /// Axes that something written pads with zeros.
+    pub masked: BTreeSet<AxisId>,
+    /// Axes whose order in the stream is part of the meaning: what is packed follows it, and running values do. It is then the tensor's.
+    pub ordered: Ordered,
+    /// What an operation of the pipeline asks for by name, or a vector register file holds: the stream must have it.
+    pub named: Vec<Digit>,
+    /// What the slices hold of the tensors at rest that the stream meets behind a switch: the stream must hold the same there.
+    pub slice: Option<Expr>,
+    /// Whether the pipeline's end itself says its layout: then the slices must not hold what that layout holds.
+    pub places: bool,
+    /// What a register file holds, row by row, where all of it is written and the stream goes there as it is fetched: it must be in this order.
+    pub filed: Option<Expr>,
+    /// Clauses that each operation had before they were opened, for advice, or that were found before the budget ended; they are tried
+    /// before the proposals.
+    pub seed: Vec<Candidate>,
+    /// The numbers of operations that the pipeline may do without.
+    pub optional: BTreeSet<usize>,
+}
+
+/// The axes whose order in the stream matters.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Ordered {
+    /// None does.
+    #[default]
+    None,
+    /// All do but these.
+    But(BTreeSet<AxisId>),
+}
+
+impl Ordered {
+    fn of(chain: &[OpRef<'_>], axes: &Axes) -> Self {
+        if chain.iter().any(|op| op.is(&PACKED)) {
+            return Self::But(BTreeSet::new());
+        }
+        // Each element of the register file runs by itself.
+        let running = chain.iter().find(|op| op.attr("write_back").is_some());
+        let file = running.and_then(|op| operand(*op, 1));
+        file.map_or(Self::None, |file| Self::But(names(&file.dim(Dim::Element), axes)))
+    }
+}
+
+impl Aim {
+    /// The clauses of operation `stage` that are tried first, if it has some.
+    pub fn seed_of(&self, stage: usize) -> Option<&Candidate> {
+        self.seed.get(stage).filter(|(_, clauses)| !clauses.is_empty())
+    }
+
+    /// What is written of the pipeline `chain`.
+    pub fn of(chain: &[OpRef<'_>], axes: &Axes) -> Self {
+        let mut aim = Self { pairs: chain.iter().any(|op| op.is(&contract::ALIGN_DECL)), ..Self::default() };
+        for op in chain {
+            let clauses = op.clauses().iter();
+            aim.written
+                .extend(clauses.filter_map(|clause| op.body::<Expr>(&clause.name).map(|map| (*map).clone())));
+            aim.written.extend(op.operands().iter().filter_map(|&operand| element(*op, operand)));
+        }
+        let switches = chain.iter().filter(|op| op.is(&SWITCH_DECL) || op.is(&INTER_DECL));
+        let slices = switches.filter_map(|op| op.body::<Expr>("slice"));
+        aim.brought = slices.flat_map(|slice| names(&slice, axes)).collect();
+        aim.reduced = reduced_within(chain, axes);
+        for digits in chain.iter().flat_map(|op| named(*op, axes)) {
+            let known = |digit: &Digit| aim.named.iter().any(|own| own.axis == digit.axis);
+            let new: Vec<Digit> = digits.into_iter().filter(|digit| !known(digit)).collect();
+            aim.named.extend(new);
+        }
+        aim.ordered = Ordered::of(chain, axes);
+        let Some(last) = chain.last() else { return aim };
+        aim.places = last.name() == "stream.commit" && last.body::<Expr>("element").is_some();
+        aim.layout = if last.is(&PACKED) { None } else { layout(*last) };
+        aim.written.extend(aim.layout.clone());
+        aim.slice = met(chain);
+        aim.rows = last.is(&TO_TRF);
+        let masks = |op: &OpRef<'_>| op.is(&INTRA_DECL) || op.attr("pad").is_some();
+        aim.sums = aim.pairs || aim.rows || chain.iter().any(masks);
+        aim.zeros = chain.iter().flat_map(|op| zeros(*op, axes)).collect();
+        aim.masked = aim.written.iter().flat_map(|map| masked(map, axes)).collect();
+        aim.filed = filed(chain);
+        let result = aim.layout.as_ref().map(|layout| names(layout, axes));
+        aim.kept = result.or_else(|| accumulated(chain, axes));
+        let over =
+            chain.iter().find(|op| op.is(&contract::CONTRACT_DECL)).and_then(|op| contract::over(*op, axes));
+        aim.summed = over.map(|over| over.iter().filter_map(|name| axes.id(name)).collect());
+        aim.brought.extend(aim.freed(chain, axes));
+        aim.moves = chain.iter().any(|op| op.is(&INTER_DECL) && is_open(*op, "slice"));
+        if let (Some(kept), Some(row)) = (&mut aim.kept, last.body::<Expr>("row")) {
+            kept.extend(names(&row, axes));
+        }
+        aim
+    }
+
+    /// Axes of the result that the tensor lacks and that an open reduction between slices has room for: slices cost no time.
+    fn freed(&self, chain: &[OpRef<'_>], axes: &Axes) -> BTreeSet<AxisId> {
+        let reduction = chain.iter().find(|op| op.is(&INTER_DECL) && is_open(**op, "slice"));
+        let source = chain.first().and_then(|first| operand(*first, 0));
+        let (Some(reduction), Some(source), Some(kept)) = (reduction, source, &self.kept) else {
+            return BTreeSet::new();
+        };
+        let over = vector_inter::over(*reduction, axes);
+        let slices = digits(&source.dim(Dim::Slice), axes).ok();
+        let slices: Vec<Digit> = slices.iter().flat_map(|slices| slices.iter().copied()).collect();
+        let reduced = |axis: AxisId| over.as_ref().map_or(self.sums_over(axis), |over| over.contains(&axis));
+        let own = slices.into_iter().filter(|digit| digit.axis.is_some_and(reduced));
+        let mut room: Vec<u64> = own.map(|digit| digit.extent).collect();
+        let held: BTreeSet<AxisId> =
+            source.kind.dims.iter().flat_map(|&dim| names(&source.dim(dim), axes)).collect();
+        let lacking = kept.difference(&held).copied();
+        lacking.filter(|&axis| takes(&mut room, axes.size(axis))).collect()
+    }
+
+    /// Whether the stream may hold the digits in this order, where the tensor has them in that one.
+    pub fn allows(&self, order: &[Digit], tensor: &[Digit]) -> bool {
+        let matters = |digit: &&Digit| match &self.ordered {
+            Ordered::None => false,
+            Ordered::But(free) => digit.axis.is_some_and(|axis| !free.contains(&axis)),
+        };
+        let own = tensor.iter().filter(matters).filter(|digit| order.contains(digit));
+        order.iter().filter(matters).eq(own)
+    }
+
+    /// Whether the result is known to lack the axis, which then is summed.
+    pub fn sums_over(&self, axis: AxisId) -> bool {
+        match &self.summed {
+            Some(summed) => summed.contains(&axis),
+            None => self.kept.as_ref().is_some_and(|kept| !kept.contains(&axis)),
+        }
+    }
+
+    /// Whether the axis goes through a contraction and is in the result.
+    pub fn keeps(&self, axis: AxisId) -> bool {
+        let is_there = self.kept.as_ref().is_none_or(|kept| kept.contains(&axis));
+        self.knows_sums() && !self.sums_over(axis) && is_there
+    }
+
+    /// Whether something says what is summed.
+    pub fn knows_sums(&self) -> bool {
+        self.summed.is_some() || self.kept.is_some()
+    }
+
+    /// How many coordinates of an axis the result has, counted from 0; `None` if it may have all.
+    pub fn wanted(&self, axis: AxisId, axes: &Axes) -> Option<u64> {
+        let own = self.stored(axis, axes)?;
+        let reaches = own.iter().map(|digit| digit.stride.saturating_mul(digit.live)).max()?;
+        let whole = own.iter().map(|digit| digit.live).product::<u64>() == reaches;
+        whole.then_some(reaches)
+    }
+
+    /// How many coordinates of a part of an axis the result has, counted from 0; `None` if it may have all.
+    pub fn wanted_part(&self, part: &Digit, axes: &Axes) -> Option<u64> {
+        let own = self.stored(part.axis?, axes).filter(|_| !self.rows)?;
+        let end = part.stride.saturating_mul(part.live);
+        let overlaps =
+            |digit: &&Digit| digit.stride < end && digit.stride.saturating_mul(digit.live) > part.stride;
+        let within: Vec<&Digit> = own.iter().filter(overlaps).collect();
+        match within[..] {
+            // Of the axis, but none of this part: always its first coordinate.
+            [] => (!own.is_empty()).then_some(1),
+            [only] => (only.stride == part.stride && only.live < part.live).then_some(only.live),
+            [..] => None,
+        }
+    }
+
+    /// The digits of an axis in the result's layout, innermost first; `None` where that is not all that is wanted of it.
+    fn stored(&self, axis: AxisId, axes: &Axes) -> Option<Vec<Digit>> {
+        if self.moves || self.brought.contains(&axis) || self.reduced.contains(&axis) {
+            return None;
+        }
+        let layout = digits(self.layout.as_ref().filter(|_| !self.pairs)?, axes).ok()?;
+        let own = layout.iter().filter(|digit| digit.axis == Some(axis)).copied().collect();
+        layout.offset().is_empty().then_some(own)
+    }
+
+    /// Where digits of an axis end in what is written, as coordinates.
+    pub fn ends(&self, axis: AxisId, axes: &Axes) -> BTreeSet<u64> {
+        let all = self.written.iter().filter_map(|map| digits(map, axes).ok());
+        let own = all.flat_map(|digits| digits.iter().copied().collect::<Vec<_>>());
+        own.filter(|digit| digit.axis == Some(axis))
+            .flat_map(|digit| [digit.stride, digit.stride.saturating_mul(digit.extent)])
+            .collect()
+    }
+}
+
+/// The axes that a mapping names.
+pub fn names(map: &Expr, axes: &Axes) -> BTreeSet<AxisId> {
+    map.axis_names(axes).iter().filter_map(|name| axes.id(name)).collect()
+}
+
+/// The axes that operations reduce within slices.
+pub fn reduced_within(ops: &[OpRef<'_>], axes: &Axes) -> BTreeSet<AxisId> {
+    let reductions = ops.iter().filter(|op| op.is(&INTRA_DECL));
+    reductions.filter_map(|op| axis_of(*op, axes).ok()).collect()
+}
+
+/// The axes of what an accumulator leaves, where all of that is written.
+fn accumulated(chain: &[OpRef<'_>], axes: &Axes) -> Option<BTreeSet<AxisId>> {
+    let accumulator = chain.iter().find(|op| op.is(&contract::ACCUMULATE_DECL))?;
+    let (time, packet) = accumulator.body::<Expr>("time").zip(accumulator.body::<Expr>("packet"))?;
+    Some(names(&time, axes).union(&names(&packet, axes)).copied().collect())
+}
+
+/// The slice mapping of the first tensor at rest that the stream meets behind its switch, before slices change again.
+fn met(chain: &[OpRef<'_>]) -> Option<Expr> {
+    let switch = chain.iter().position(|op| op.is(&SWITCH_DECL))?;
+    let behind = chain[switch + 1..].iter().take_while(|op| op.body::<Expr>("slice").is_none());
+    let others = behind.flat_map(|op| op.operands().iter().skip(1).map(|&operand| (*op, operand)));
+    let mut tensors = others.filter_map(|(op, value)| op.ctx.type_value::<Tensor>(op.module.ty(value)));
+    tensors.find(|tensor| !tensor.kind.stream).map(|tensor| tensor.dim(Dim::Slice))
+}
+
+/// The axes that a mapping pads with zeros.
+fn masked(map: &Expr, axes: &Axes) -> BTreeSet<AxisId> {
+    let own = matches!(map, Expr::Pad { kind: PadKind::Zero, .. }).then(|| names(map, axes));
+    let below = map.children().into_iter().flat_map(|child| masked(child, axes));
+    own.into_iter().flatten().chain(below).collect()
+}
+
+/// The axes of integers that are padded with nothing but zeros in the register file that a stream is aligned to.
+fn zeros(align: OpRef<'_>, axes: &Axes) -> BTreeSet<AxisId> {
+    let weights =
+        operand(align, 1).filter(|weights| align.is(&contract::ALIGN_DECL) && !weights.dtype.is_float());
+    let held = weights.and_then(|weights| digits(&weights.dim(Dim::Element), axes).ok());
+    let padded: Vec<Digit> =
+        held.iter().flat_map(|held| held.iter().copied()).filter(|digit| digit.live < digit.extent).collect();
+    let unknown = |axis| padded.iter().any(|digit| digit.axis == Some(axis) && digit.kind != PadKind::Zero);
+    padded.iter().filter_map(|digit| digit.axis).filter(|&axis| !unknown(axis)).collect()
+}
+
+/// Rows and elements of the register file that a pipeline fills as it fetches.
+fn filed(chain: &[OpRef<'_>]) -> Option<Expr> {
+    const KEEP_ORDER: [&str; 3] = ["stream.begin", "stream.fetch", "stream.collect"];
+    let (last, others) = chain.split_last()?;
+    let map = |name: &str| last.body::<Expr>(name).map(|map| (*map).clone());
+    let whole = if last.is(&TO_TRF) {
+        Expr::pair([map("row")?, map("element")?])
+    } else {
+        map("element").filter(|_| last.is(&TO_VRF))?
+    };
+    others.iter().all(|op| KEEP_ORDER.contains(&op.name())).then_some(whole)
+}
+
+/// The element mapping of a tensor at rest.
+fn element(op: OpRef<'_>, value: ValueId) -> Option<Expr> {
+    let tensor: Rc<Tensor> = op.ctx.type_value(op.module.ty(value))?;
+    (!tensor.kind.stream).then(|| tensor.dim(Dim::Element))
+}
+
+/// Takes so many slices of the first place that can be cut into as many.
+fn takes(room: &mut [u64], size: u64) -> bool {
+    let place = room.iter_mut().find(|place| size > 0 && place.is_multiple_of(size));
+    place.map(|place| *place /= size).is_some()
+}
+
+/// The axis that a branch asks for by name, and those of the vector register files that it meets: each element is met by its own.
+fn named(op: OpRef<'_>, axes: &Axes) -> Vec<Vec<Digit>> {
+    let axis = op.body::<Expr>("axis").filter(|_| op.is(&BRANCH_DECL)).map(|axis| (*axis).clone());
+    let files = (1..op.operands().len()).filter_map(|at| operand(op, at));
+    let held = files.filter(|file| file.kind.def.name == VRF.def.name).map(|file| file.dim(Dim::Element));
+    let asked = axis.into_iter().chain(held).filter_map(|map| digits(&map, axes).ok());
+    let live = |digit: &Digit| Digit { extent: digit.live, ..*digit };
+    asked.map(|own| own.iter().rev().filter(|digit| digit.axis.is_some()).map(live).collect()).collect()
+}
+
+/// The layout of what an operation makes, or of the tensor that a transfer makes of it.
+fn layout(last: OpRef<'_>) -> Option<Expr> {
+    let own = last.body::<Expr>("element").map(|map| (*map).clone());
+    own.or_else(|| last.results().first().and_then(|&result| made_of(last, result)))
+}
+
+/// Whether the elements of what an operation makes have the indices that they had.
+fn same_indices(op: OpRef<'_>) -> bool {
+    match view::kind(op) {
+        None | Some(ViewKind::Slice | ViewKind::Padding) => true,
+        Some(ViewKind::Tile | ViewKind::Reshape | ViewKind::Window | ViewKind::Transpose) => false,
+    }
+}
+
+/// The layout of the tensor that a transfer makes of `value`, through transfers whose layout is not written.
+fn made_of(op: OpRef<'_>, value: ValueId) -> Option<Expr> {
+    let users = op.module.uses(value).iter().map(|&user| op.other(user));
+    users.filter(|user| user.name().starts_with("tm.") && same_indices(*user)).find_map(|user| {
+        let written = user.body::<Expr>("element").map(|map| (*map).clone());
+        written.or_else(|| user.results().first().and_then(|&result| made_of(user, result)))
+    })
+}

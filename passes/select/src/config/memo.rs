@@ -1,0 +1,175 @@
+//! What was tried before. Pipelines that share tensors are chosen for one layout after the other of what they read, and again where tensors
+//! change places and for the price of the whole kernel: most of their operations then wait as they did before. What rules propose
+//! for an operation and what verifiers, lowering and cost function say of it is asked once, and kept by all that it may depend on.
+
+use crate::config::candidate::{Clauses, Made};
+use crate::config::goal::Aim;
+use crate::config::graph::Candidates;
+use crate::effort::budget::Budget;
+use crate::rules::ruleset::RuleSet;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::rc::Rc;
+use visa_ir::diag::Diagnostic;
+use visa_ir::hash::Fast;
+use visa_ir::module::{AttrId, OpId, OpRef, TypeId, ValueId};
+use visa_mapping::facts::{Names, Support};
+
+/// What is chosen by: the rules, how much work it may be, and what was tried with them. It is good for one module and those copies of it of which no more differs than
+/// what pipelines read and the values of clauses that were open.
+pub struct Means<'a> {
+    /// The rules.
+    pub rules: &'a RuleSet,
+    /// How much work it may be.
+    pub budget: &'a Budget,
+    /// What was tried.
+    pub tried: Tried,
+}
+
+impl<'a> Means<'a> {
+    /// These rules, with which nothing was tried yet.
+    #[must_use]
+    pub fn new(rules: &'a RuleSet, budget: &'a Budget) -> Self {
+        Self { rules, budget, tried: Tried::default() }
+    }
+}
+
+/// What was tried.
+#[derive(Default)]
+pub struct Tried {
+    waiting: RefCell<Numbers<Waiting>>,
+    aims: RefCell<Numbers<Aim>>,
+    verdicts: RefCell<HashMap<(Moment, Clauses), Verdict, Fast>>,
+    candidates: RefCell<HashMap<(Moment, usize), Rc<Candidates>, Fast>>,
+}
+
+/// What was said of an operation with its clauses: what it made, with the past that this is to the operations behind it, or why not.
+type Verdict = Result<(Rc<Made>, Past), Rc<Diagnostic>>;
+
+/// The operations of a pipeline that have their clauses: a number for all of them together. Nothing is chosen in the default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Past(usize);
+
+/// An operation that waits for its clauses, by its number, behind others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Moment {
+    /// What was chosen of the pipeline.
+    pub past: Past,
+    /// The operation's number, of [`Tried::waiting`].
+    pub waiting: usize,
+}
+
+/// What an operation says itself, whatever stream it takes.
+#[derive(PartialEq, Eq, Hash)]
+struct Waiting {
+    op: OpId,
+    name: &'static str,
+    clauses: Vec<(String, AttrId)>,
+    /// What it takes beside the stream: its type, and the axes that it depends on.
+    others: Vec<(ValueId, TypeId, Option<Rc<Names>>)>,
+}
+
+impl Tried {
+    /// The number of an operation of a pipeline as it is written, which takes `others` beside the stream.
+    pub fn waiting(&self, op: OpRef<'_>, others: &[ValueId], support: &Support) -> usize {
+        let others = others.iter().copied();
+        self.waiting.borrow_mut().of(Waiting {
+            op: op.id,
+            name: op.decl().map_or("", |decl| decl.name),
+            clauses: op.clauses().iter().map(|clause| (clause.name.to_string(), clause.value)).collect(),
+            others: others.map(|value| (value, op.module.ty(value), support.axes(value))).collect(),
+        })
+    }
+
+    /// The number of an aim.
+    pub fn aim(&self, aim: &Aim) -> usize {
+        self.aims.borrow_mut().of(aim.clone())
+    }
+
+    /// What is said of an operation with these clauses, by `ask` if it was not asked before.
+    ///
+    /// # Errors
+    /// Why it is not legal.
+    pub fn verdict(
+        &self,
+        moment: Moment,
+        clauses: &Clauses,
+        ask: impl FnOnce() -> Result<Made, Diagnostic>,
+    ) -> Verdict {
+        let key = (moment, clauses.clone());
+        if let Some(known) = self.verdicts.borrow().get(&key) {
+            return known.clone();
+        }
+        let said = ask();
+        let mut verdicts = self.verdicts.borrow_mut();
+        let past = Past(verdicts.len() + 1);
+        let verdict = said.map(|made| (Rc::new(made), past)).map_err(Rc::new);
+        verdicts.entry(key).or_insert(verdict).clone()
+    }
+
+    /// What is proposed for an operation with an aim, of this number, by `ask` if it was not asked before.
+    pub fn candidates(&self, moment: Moment, aim: usize, ask: impl FnOnce() -> Candidates) -> Rc<Candidates> {
+        let known = self.candidates.borrow().get(&(moment, aim)).cloned();
+        known.unwrap_or_else(|| {
+            let found = Rc::new(ask());
+            self.candidates.borrow_mut().insert((moment, aim), found.clone());
+            found
+        })
+    }
+}
+
+/// Numbers of things: equal ones have the same.
+struct Numbers<T>(HashMap<T, usize, Fast>);
+
+impl<T> Default for Numbers<T> {
+    fn default() -> Self {
+        Self(HashMap::default())
+    }
+}
+
+impl<T: Eq + Hash> Numbers<T> {
+    fn of(&mut self, thing: T) -> usize {
+        let new = self.0.len();
+        *self.0.entry(thing).or_insert(new)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+    use visa_ir::span::Span;
+
+    #[test]
+    fn what_was_asked_is_asked_again_only_behind_another_past_or_for_another_aim() {
+        let (tried, asked) = (Tried::default(), Cell::new(0));
+        let ask = |(past, waiting), aim| {
+            tried.candidates(Moment { past: Past(past), waiting }, aim, || {
+                asked.set(asked.get() + 1);
+                Candidates::default()
+            });
+            asked.get()
+        };
+        assert_eq!([ask((0, 0), 0), ask((0, 0), 0)], [1, 1]);
+        assert_eq!([ask((1, 0), 0), ask((0, 1), 0), ask((0, 0), 1)], [2, 3, 4]);
+        assert_eq!([ask((0, 1), 0), ask((0, 0), 1)], [4, 4]);
+    }
+
+    #[test]
+    fn a_refusal_is_remembered() {
+        let (tried, clauses) = (Tried::default(), Clauses::from([("ring", None)]));
+        let moment = Moment { past: Past::default(), waiting: 0 };
+        let refused = || Err(Diagnostic::error("C1", Span::default(), "too large"));
+        assert!(tried.verdict(moment, &clauses, refused).is_err());
+        let again = tried.verdict(moment, &clauses, || unreachable!("asked again"));
+        assert_eq!(again.err().map(|refused| refused.code.clone()), Some("C1".to_owned()));
+    }
+
+    #[test]
+    fn equal_aims_have_the_same_number() {
+        let tried = Tried::default();
+        let sums = Aim { sums: true, ..Aim::default() };
+        assert_eq!([tried.aim(&Aim::default()), tried.aim(&sums), tried.aim(&sums)], [0, 1, 1]);
+    }
+}

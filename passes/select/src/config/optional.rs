@@ -1,0 +1,140 @@
+//! Engines that a pipeline may have or not. Where nothing is written against them they are put into the pipeline, with all their clauses open; one
+//! e-graph holds the ways with them and without, and what the best way lacks is taken away again.
+
+use crate::config::choice::Choice;
+use crate::config::choice::choose_for;
+use crate::config::goal::Aim;
+use crate::config::graph::{Candidate, open_clauses};
+use crate::config::memo::Means;
+use crate::rules::ruleset::RuleSet;
+use std::collections::BTreeSet;
+use visa_ir::context::{Attr, Context};
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::{Module, OpId, OpRef, OpSpec};
+use visa_ir::open::{unknown, untyped};
+use visa_ir::verify::Analysis;
+use visa_mapping::facts::DeclaredAxes;
+
+/// An engine that may be added.
+struct Engine {
+    name: &'static str,
+    /// The clauses that are left open.
+    clauses: &'static [&'static str],
+    /// Whether it may stand between two operations of a pipeline.
+    fits: fn(pipeline: &[OpRef<'_>], before: OpRef<'_>, behind: OpRef<'_>) -> bool,
+}
+
+const ENGINES: [Engine; 2] = [
+    Engine { name: "stream.switch", clauses: &["topology"], fits: switches },
+    Engine { name: "stream.transpose", clauses: &["time", "packet"], fits: transposes },
+];
+
+/// Between fetch and collect, where both are open and something says what slices are to hold: a tensor that the stream meets, or a layout at the
+/// end.
+fn switches(pipeline: &[OpRef<'_>], before: OpRef<'_>, behind: OpRef<'_>) -> bool {
+    let open = |op: OpRef<'_>| open_clauses(op).next().is_some();
+    let meets = pipeline.iter().skip(1).any(|op| op.operands().len() > 1);
+    let placed = pipeline
+        .last()
+        .is_some_and(|end| end.name() == "stream.commit" && open_clauses(*end).all(|name| name != "element"));
+    before.name() == "stream.fetch"
+        && behind.name() == "stream.collect"
+        && open(before)
+        && open(behind)
+        && (meets || placed)
+}
+
+/// In front of a commit of the main context, where the stream depends on something open (book 27).
+fn transposes(pipeline: &[OpRef<'_>], before: OpRef<'_>, behind: OpRef<'_>) -> bool {
+    const SOURCES: [&str; 4] = ["stream.collect", "stream.accumulate", "stream.vector_final", "stream.cast"];
+    let main = pipeline.first().is_some_and(|begin| begin.word("context").as_deref() == Some("main"));
+    main && SOURCES.contains(&before.name()) && behind.name() == "stream.commit" && untyped(before)
+}
+
+/// What was found for an operation of a pipeline.
+#[derive(Clone)]
+pub enum At {
+    /// One that is written.
+    Written(OpId),
+    /// An engine that the pipeline gets, in front of another operation.
+    Added(&'static str, OpId),
+}
+
+/// As [`crate::config::choice::choose`], with the engines that the pipeline may have put into the module: [`Choice::apply`] takes away those that the choice lacks.
+/// What was `found` before is tried first.
+///
+/// # Errors
+/// As of [`crate::config::choice::choose`]; the module then has the engines.
+pub fn choose(
+    ctx: &Context,
+    module: &mut Module,
+    chain: &[OpId],
+    means: &Means<'_>,
+    found: &[(At, Candidate)],
+) -> Result<Choice, Diagnostic> {
+    let (longer, optional) = insert(ctx, module, chain, means.rules);
+    let ops: Vec<OpRef<'_>> = longer.iter().map(|&id| module.op(ctx, id)).collect();
+    let axes = DeclaredAxes::build(ctx, module);
+    let seed = match found.is_empty() {
+        true => Vec::new(),
+        false => {
+            ops.iter().enumerate().map(|(stage, op)| seed(*op, longer.get(stage + 1), chain, found)).collect()
+        }
+    };
+    let aim = Aim { optional, seed, ..Aim::of(&ops, &axes.0) };
+    choose_for(ctx, module, &longer, means, &aim)
+}
+
+/// What was found for an operation, which is one of `chain` or added in front of `behind`; no clauses if nothing was.
+fn seed(op: OpRef<'_>, behind: Option<&OpId>, chain: &[OpId], found: &[(At, Candidate)]) -> Candidate {
+    let is_it = |at: &At| match at {
+        At::Written(id) => *id == op.id,
+        At::Added(name, before) => !chain.contains(&op.id) && op.name() == *name && behind == Some(before),
+    };
+    let own = found.iter().find(|(at, _)| is_it(at));
+    own.map_or_else(|| (None, [].into()), |(_, candidate)| candidate.clone())
+}
+
+/// Puts engines into the pipeline `chain`: its operations with them, and the numbers of those.
+fn insert(
+    ctx: &Context,
+    module: &mut Module,
+    chain: &[OpId],
+    rules: &RuleSet,
+) -> (Vec<OpId>, BTreeSet<usize>) {
+    let (mut longer, mut added) = (chain.to_vec(), BTreeSet::new());
+    for engine in ENGINES.iter().filter(|engine| rules.covers(engine.name)) {
+        let ops: Vec<OpRef<'_>> = longer.iter().map(|&id| module.op(ctx, id)).collect();
+        if ops.iter().any(|op| op.name() == engine.name) {
+            continue;
+        }
+        let place = ops.windows(2).position(|pair| (engine.fits)(&ops, pair[0], pair[1]));
+        let Some(place) = place else { continue };
+        let Some(id) = put(ctx, module, engine.name, longer[place + 1]) else { continue };
+        longer.insert(place + 1, id);
+        added.insert(place + 1);
+    }
+    (longer, added)
+}
+
+/// Puts an engine in front of an operation of a pipeline, with all its clauses open.
+pub fn put(ctx: &Context, module: &mut Module, name: &str, before: OpId) -> Option<OpId> {
+    let engine = ENGINES.iter().find(|engine| engine.name == name)?;
+    let behind = module.op(ctx, before);
+    let (decl, &source) = (ctx.op(engine.name)?, behind.operands().first()?);
+    let spec = OpSpec::new(decl, behind.span()).operands([source]).result(unknown(ctx), None);
+    let auto = ctx.attr(Attr::Auto);
+    let spec = engine.clauses.iter().fold(spec, |spec, clause| spec.clause(clause, auto));
+    let id = module.insert_before(before, spec);
+    let made = module.op(ctx, id).results()[0];
+    module.set_operand(before, 0, made);
+    Some(id)
+}
+
+/// Takes an operation out of its pipeline: what follows takes what it takes.
+pub fn remove(ctx: &Context, module: &mut Module, id: OpId) {
+    let op = module.op(ctx, id);
+    let (source, made) = (op.operands()[0], op.results()[0]);
+    module.replace_uses(made, source);
+    module.erase(id);
+}

@@ -1,0 +1,548 @@
+//! Where tensors of a kernel may lie in data memory: which parts of which axes clusters and slices hold, and what that costs at least.
+
+use crate::distribution::given::{
+    Part, elements, held_of_reduced, left_out, met, reach, reaches, reduced, said, source, whole,
+};
+use crate::layout::digit_lists::mapping;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::{OpId, OpRef, ValueId};
+use visa_ir::open::is_open;
+use visa_machine::Machine;
+use visa_mapping::facts::machine;
+use visa_mapping::{Axes, AxisId, Digit, Digits, Dim, Expr, PadKind, Tensor, digits, operand};
+use visa_stream::ops::commit_packed::DECL as PACKED;
+use visa_stream::ops::contract::CONTRACT_DECL;
+
+/// The clauses that say where a tensor lies.
+pub const CLAUSES: [&str; 3] = ["cluster", "slice", "element"];
+
+/// Operations that bring tensors into data memory.
+const SOURCES: [&str; 2] = ["tm.to_dm", "stream.generate"];
+
+/// Most axes of the results that are spread, and most that are reduced.
+const MOST_AXES: usize = 3;
+
+/// Most combinations of the places of tensors that have nothing to do with each other.
+const MOST_COMBINATIONS: usize = 1024;
+
+/// A load with its cluster, slice and element mapping.
+pub type Load = (OpId, [Expr; 3]);
+
+/// Places of all tensors whose place is open.
+#[derive(Clone)]
+pub struct Place {
+    /// Each load with its cluster, slice and element mapping.
+    pub loads: Vec<Load>,
+    /// The same with rows that start at whole flits, if some do not.
+    pub padded: Option<Vec<Load>>,
+    /// Cycles of all transfers, of what is stored at least: a kernel takes at least these.
+    pub transfers: u64,
+    /// Cycles to transfer the tensors and to fetch each once: what the order of trying goes by.
+    pub estimate: u64,
+    /// How many slices hold a part.
+    pub slices: u64,
+    /// Terms of the mappings of slices.
+    terms: usize,
+    /// Whether it leads to slices that are written of an operation.
+    led: bool,
+}
+
+/// What a slice holds of a tensor: so many elements.
+struct Held {
+    element: Expr,
+    /// The same with rows that start at whole flits, if they do not.
+    padded: Option<Expr>,
+    count: u64,
+    bytes: u64,
+    /// The element mapping's digits, innermost first; none where it has none.
+    digits: Vec<Digit>,
+}
+
+/// Tensors that meet each other, with what becomes of them.
+struct Group<'a> {
+    function: OpRef<'a>,
+    axes: &'a Axes,
+    machine: Rc<Machine>,
+    /// The loads with an open place.
+    loads: Vec<OpId>,
+    /// Clusters and slices that are written of another load.
+    written: Option<(Expr, Expr)>,
+    /// What slices hold of loads that a stream meets behind an operation that says so.
+    met: BTreeMap<OpId, Expr>,
+    /// Elements of each result that is made of them and stored.
+    stored: Vec<u64>,
+    /// The axes of the results, outermost first.
+    kept: Vec<Part>,
+    /// Axes that are reduced between slices.
+    reduced: Vec<Part>,
+    /// Whether a register file multiplies what streams by.
+    contracts: bool,
+    /// What slices are to hold behind operations that say so.
+    behind: Vec<Digits>,
+    /// The axes of what is loaded, and how many coordinates of each.
+    loaded: Vec<(AxisId, u64)>,
+}
+
+/// Places of the tensors of a function whose place is open, the cheapest by estimate first; none if no place is open.
+///
+/// # Errors
+/// That nothing says what the axes of the results are.
+pub fn places(function: OpRef<'_>, axes: &Axes) -> Result<Vec<Place>, Diagnostic> {
+    let groups = groups(function, axes);
+    if !groups.is_empty() && groups.iter().all(|group| group.written.is_none() && group.stored.is_empty()) {
+        let message =
+            "the layout of this kernel's tensors is open, and nothing says what axes its result has"
+                .to_owned();
+        let error = Diagnostic::error("select-configs", function.span(), message);
+        return Err(error.fix("give `tm.to_hbm` an element mapping".to_owned()));
+    }
+    let all = |each: usize| groups.iter().try_fold(1_usize, |all, _| all.checked_mul(each));
+    let fits = |each: &usize| all(*each).is_some_and(|all| all <= MOST_COMBINATIONS);
+    let each = (1..=MOST_COMBINATIONS).take_while(fits).last().unwrap_or(1);
+    let none = Place::none();
+    let mut all = if groups.is_empty() { Vec::new() } else { vec![none] };
+    for group in groups {
+        let mut own = group.places();
+        own.truncate(each);
+        all = all.iter().flat_map(|place| own.iter().map(|other| place.with(other))).collect();
+    }
+    sort(&mut all);
+    Ok(all)
+}
+
+/// Those that lead to what is written first, the others behind them; the cheapest first, of those the ones in the fewest slices, then of the
+/// fewest terms.
+fn sort(places: &mut [Place]) {
+    places.sort_by_key(|place| (!place.led, place.estimate, place.slices, place.terms));
+}
+
+impl Place {
+    fn none() -> Self {
+        Self { loads: Vec::new(), padded: None, transfers: 0, estimate: 0, slices: 1, terms: 0, led: false }
+    }
+
+    fn with(&self, other: &Self) -> Self {
+        let rows = |place: &Self| place.padded.clone().unwrap_or_else(|| place.loads.clone());
+        let padded = self.padded.is_some() || other.padded.is_some();
+        Self {
+            loads: [&self.loads[..], &other.loads[..]].concat(),
+            padded: padded.then(|| [rows(self), rows(other)].concat()),
+            terms: self.terms + other.terms,
+            led: self.led || other.led,
+            transfers: self.transfers.saturating_add(other.transfers),
+            estimate: self.estimate.saturating_add(other.estimate),
+            slices: self.slices.saturating_mul(other.slices),
+        }
+    }
+}
+
+/// The groups of tensors of a function that meet each other, of those with an open place.
+fn groups<'a>(function: OpRef<'a>, axes: &'a Axes) -> Vec<Group<'a>> {
+    let ops: Vec<OpRef<'a>> = body(function);
+    let mut group_of: BTreeMap<ValueId, usize> = BTreeMap::new();
+    for (number, op) in ops.iter().enumerate() {
+        let apart = ["tm.to_dm", "tm.return"].contains(&op.name());
+        let operands = op.operands().iter().filter(|_| !apart);
+        let own: BTreeSet<usize> = operands.filter_map(|value| group_of.get(value).copied()).collect();
+        let joined = own.first().copied().or(SOURCES.contains(&op.name()).then_some(number));
+        let Some(joined) = joined else { continue };
+        group_of.values_mut().filter(|group| own.contains(group)).for_each(|group| *group = joined);
+        group_of.extend(op.results().iter().map(|&value| (value, joined)));
+    }
+    let numbers: BTreeSet<usize> = group_of.values().copied().collect();
+    let member = |op: &&OpRef<'_>, group: usize| {
+        let values = if SOURCES.contains(&op.name()) { op.results() } else { op.operands() };
+        values.iter().any(|value| group_of.get(value) == Some(&group))
+    };
+    let grouped = numbers.into_iter().map(|group| {
+        let own: Vec<OpRef<'a>> = ops.iter().filter(|op| member(op, group)).copied().collect();
+        Group::of(function, &own, axes)
+    });
+    grouped.filter(|group| !group.loads.is_empty()).collect()
+}
+
+/// The operations of a function.
+fn body(function: OpRef<'_>) -> Vec<OpRef<'_>> {
+    let block = function.regions().first();
+    block
+        .into_iter()
+        .flat_map(|&block| function.module.ops(block).iter().map(|&id| function.other(id)))
+        .collect()
+}
+
+impl<'a> Group<'a> {
+    fn of(function: OpRef<'a>, ops: &[OpRef<'a>], axes: &'a Axes) -> Self {
+        let (open, closed): (Vec<OpRef<'a>>, Vec<OpRef<'a>>) = ops
+            .iter()
+            .filter(|op| op.name() == "tm.to_dm")
+            .partition(|op| CLAUSES.iter().any(|clause| is_open(**op, clause)));
+        let map = |op: OpRef<'_>, name: &str| op.body::<Expr>(name).map(|map| (*map).clone());
+        let place = |op: &OpRef<'_>| map(*op, "cluster").zip(map(*op, "slice"));
+        let made = ops.iter().filter(|op| op.name() == "stream.generate");
+        let results = ops.iter().filter(|op| op.name() == "tm.to_hbm").filter_map(|op| map(*op, "element"));
+        let results: Vec<Expr> = results.collect();
+        let loaded = ops.iter().filter(|op| op.name() == "tm.to_dm").filter_map(|op| source(*op));
+        let kept = reaches(results.iter().cloned(), axes);
+        let loaded = reaches(loaded, axes);
+        let reduced = reduced(ops, &kept, &loaded, axes);
+        let slices =
+            ops.iter().filter(|op| op.name().starts_with("stream.")).filter_map(|op| map(*op, "slice"));
+        let behind = slices.filter_map(|slice| digits(&slice, axes).ok()).collect();
+        let (mut said, whole) = (said(ops, axes), whole(ops, axes));
+        said.extend(left_out(ops, axes));
+        let ordered = ops.iter().any(|op| op.is(&PACKED) || op.attr("write_back").is_some());
+        let apart = held_of_reduced(ops, &results, axes);
+        let part = |(axis, reach): (AxisId, u64)| {
+            let held = apart.get(&axis);
+            let counted = held.map(|held| held.iter().map(|digit| digit.live).product());
+            let known = counted.or_else(|| said.get(&axis).copied());
+            let written = held.cloned().unwrap_or_default();
+            let parts = known.or((ordered || whole.contains(&axis)).then_some(1));
+            Part { axis, reach, parts, written }
+        };
+        Self {
+            function,
+            axes,
+            machine: machine(function.ctx),
+            loads: open.iter().map(|op| op.id).collect(),
+            written: closed.iter().chain(&open).chain(made).find_map(place),
+            met: met(ops),
+            stored: results.iter().map(|layout| elements(layout, axes)).collect(),
+            kept: kept.into_iter().map(part).collect(),
+            reduced,
+            contracts: ops.iter().any(|op| op.is(&CONTRACT_DECL)),
+            behind,
+            loaded,
+        }
+    }
+}
+
+impl Group<'_> {
+    /// Every place, the cheapest first.
+    fn places(&self) -> Vec<Place> {
+        let mut places: Vec<Place> = match &self.written {
+            Some((cluster, slice)) => self.place(cluster, slice).into_iter().collect(),
+            None => {
+                let before = self.behind.iter().flat_map(|slice| self.before(slice));
+                let before = before.flat_map(|digits| [self.with_clusters(&digits), vec![digits]].concat());
+                let led: Vec<_> = before.flat_map(|digits| self.spread(&digits, &[])).collect();
+                let place =
+                    |led| move |(cluster, slice)| Some(Place { led, ..self.place(&cluster, &slice)? });
+                let others = self.spreads().into_iter().filter_map(place(false));
+                led.into_iter().filter_map(place(true)).chain(others).collect()
+            }
+        };
+        sort(&mut places);
+        let mut seen = BTreeSet::new();
+        places.retain(|place| seen.insert(place.loads.clone()));
+        places
+    }
+
+    /// Every way to spread the axes over clusters and slices.
+    fn spreads(&self) -> Vec<(Expr, Expr)> {
+        let topology = &self.machine.topology;
+        let all = topology.clusters_per_chip.saturating_mul(topology.slices_per_cluster);
+        let kept = self.kept.iter().filter(|part| part.parts != Some(1)).enumerate();
+        let kept = kept.filter(|(at, part)| *at < MOST_AXES || !part.written.is_empty());
+        let kept: Vec<&Part> = kept.map(|(_, part)| part).collect();
+        let reduced: Vec<&Part> = self.reduced.iter().take(MOST_AXES).collect();
+        let mut found = Vec::new();
+        for way in ways(&kept, all) {
+            let outer: Vec<Digit> = self.digits(&kept, &way);
+            let room = all / way.iter().product::<u64>().max(1);
+            for way in ways(&reduced, room) {
+                let inner = self.digits(&reduced, &way);
+                found.extend(self.spread(&outer, &inner));
+                if !outer.is_empty() && !inner.is_empty() {
+                    found.extend(self.spread(&inner, &outer));
+                }
+            }
+        }
+        if found.is_empty() {
+            found.extend(self.spread(&[], &[]));
+        }
+        found
+    }
+
+    /// What slices may hold in front of an operation behind which they hold `slice`: the same, as far as the axes are loaded; and in the place of one
+    /// of its digits, which is copied or comes from time, as many coordinates of a loaded axis that it lacks.
+    fn before(&self, slice: &Digits) -> Vec<Vec<Digit>> {
+        let all = slice.iter().rev().filter(|digit| digit.live > 1);
+        let all: Vec<Digit> = all.map(|digit| self.as_loaded(digit, slice)).collect();
+        let held = |digits: &[Digit]| -> Vec<Digit> {
+            digits.iter().filter(|digit| digit.axis.is_some()).copied().collect()
+        };
+        let same = held(&all);
+        let lacking: Vec<Digit> =
+            self.loaded.iter().filter_map(|loaded| self.below(*loaded, &same)).collect();
+        let mut found = vec![same];
+        for (at, digit) in all.iter().enumerate() {
+            for part in lacking.iter().filter(|part| part.live == digit.live) {
+                found.push(held(&[&all[..at], &[*part], &all[at + 1..]].concat()));
+            }
+        }
+        found
+    }
+
+    /// Digits that fill all slices, with the outer part of another axis of the results for the clusters.
+    fn with_clusters(&self, digits: &[Digit]) -> Vec<Vec<Digit>> {
+        let topology = &self.machine.topology;
+        let clusters = topology.clusters_per_chip;
+        let filled = digits.iter().map(|digit| digit.extent).product::<u64>() == topology.slices_per_cluster;
+        let lacks = |part: &&Part| digits.iter().all(|digit| digit.axis != Some(part.axis));
+        let others = self.kept.iter().filter(|part| filled && part.parts.is_none() && lacks(part));
+        let cut = others.filter(|part| part.reach.is_multiple_of(clusters));
+        cut.map(|part| [self.digits(&[part], &[clusters]), digits.to_vec()].concat()).collect()
+    }
+
+    /// The outermost digit of an axis in slices with all that is loaded of it; any other as it is.
+    fn as_loaded(&self, digit: &Digit, slice: &Digits) -> Digit {
+        let loaded = self.loaded.iter().find(|(axis, _)| Some(*axis) == digit.axis);
+        let outermost =
+            |(axis, _): &&(AxisId, u64)| reach(slice, *axis) == digit.stride.saturating_mul(digit.live);
+        let all = loaded.filter(outermost).map_or(0, |(_, reach)| reach / digit.stride);
+        let live = digit.live.max(all);
+        Digit { extent: live, live, ..*digit }
+    }
+
+    /// What slices that hold those digits lack of a loaded axis, below the lowest of them; `None` if that is one coordinate.
+    fn below(&self, (axis, reach): (AxisId, u64), held: &[Digit]) -> Option<Digit> {
+        let strides = held.iter().filter(|digit| digit.axis == Some(axis)).map(|digit| digit.stride);
+        let live = strides.min().unwrap_or(reach);
+        let axis_size = self.axes.size(axis);
+        let part = Digit { axis: Some(axis), stride: 1, extent: live, live, kind: PadKind::Top, axis_size };
+        (live > 1).then_some(part)
+    }
+
+    /// The parts of axes as digits.
+    fn digits(&self, parts: &[&Part], way: &[u64]) -> Vec<Digit> {
+        let digits = |(part, &parts): (&&Part, &u64)| match part.written.is_empty() {
+            false => part.written.clone(),
+            true => vec![Digit {
+                axis: Some(part.axis),
+                stride: part.reach / parts,
+                extent: parts,
+                live: parts,
+                kind: PadKind::Top,
+                axis_size: self.axes.size(part.axis),
+            }],
+        };
+        parts.iter().zip(way).flat_map(digits).filter(|digit| digit.extent > 1).collect()
+    }
+
+    /// Digits over slices; where there are too many, over the clusters part of the outermost, or one that has as many coordinates.
+    fn spread(&self, outer: &[Digit], inner: &[Digit]) -> Vec<(Expr, Expr)> {
+        let topology = &self.machine.topology;
+        let (clusters, all) = (topology.clusters_per_chip, topology.slices_per_cluster);
+        let slice: Vec<Digit> = outer.iter().chain(inner).copied().collect();
+        if slice.iter().map(|digit| digit.extent).product::<u64>() <= all {
+            return self.mappings(None, slice).into_iter().collect();
+        }
+        // Clusters exchange nothing.
+        let reduces = |digit: &Digit| self.reduced.iter().any(|part| digit.axis == Some(part.axis));
+        let may = |digit: &Digit| !reduces(digit) && digit.extent.is_multiple_of(clusters);
+        let first = slice.iter().position(may);
+        let cuts = slice.iter().enumerate().filter(|(_, digit)| may(digit));
+        let cuts = cuts.filter(|(at, digit)| Some(*at) == first || digit.extent == clusters);
+        let cut = |(at, digit): (usize, &Digit)| {
+            let (extent, mut slice) = (digit.extent / clusters, slice.clone());
+            let cluster = Digit { stride: digit.stride * extent, extent: clusters, live: clusters, ..*digit };
+            slice[at] = Digit { extent, live: extent, ..*digit };
+            slice.retain(|digit| digit.extent > 1);
+            self.mappings(Some(cluster), slice)
+        };
+        cuts.filter_map(cut).collect()
+    }
+
+    /// What clusters and slices hold as mappings; `None` if there are too few slices.
+    fn mappings(&self, cluster: Option<Digit>, mut slice: Vec<Digit>) -> Option<(Expr, Expr)> {
+        let topology = &self.machine.topology;
+        let (clusters, all) = (topology.clusters_per_chip, topology.slices_per_cluster);
+        // What lies within another digit must end where that one steps.
+        let inner = slice.iter().skip(1).map(|digit| digit.extent).product::<u64>();
+        if !all.is_multiple_of(inner) {
+            slice.iter_mut().skip(1).for_each(|digit| digit.extent = digit.live.next_power_of_two());
+        }
+        let padded = |map: Expr, all: u64| match map.size(self.axes) {
+            Ok(size) if size < all => Some(map.pad(all, PadKind::Top)),
+            Ok(size) => (size == all).then_some(map),
+            Err(_) => None,
+        };
+        Some((padded(mapping(&cluster, self.axes)?, clusters)?, padded(mapping(&slice, self.axes)?, all)?))
+    }
+
+    /// The place of each tensor; `None` if a digit of one is cut where it does not end.
+    fn place(&self, cluster: &Expr, slice: &Expr) -> Option<Place> {
+        let (mut place, mut padded, mut all) = (Place::none(), Vec::new(), Vec::new());
+        // Two elements a byte at least: the format of a result may not be known yet.
+        let stores = self.stored.iter().map(|elements| self.transfer(elements.div_ceil(2)));
+        place.transfers = stores.fold(0, u64::saturating_add);
+        for &load in &self.loads {
+            let slice = self.met.get(&load).unwrap_or(slice);
+            let spread = [digits(cluster, self.axes).ok()?, digits(slice, self.axes).ok()?];
+            let spread: Vec<Digit> = spread.iter().flat_map(|part| part.iter().copied()).collect();
+            let held = self.held(&*operand(self.function.other(load), 0)?, &spread)?;
+            let slices = spread.iter().fold(1_u64, |all, digit| all.saturating_mul(digit.live));
+            place.transfers =
+                place.transfers.saturating_add(self.transfer(held.bytes.saturating_mul(slices)));
+            place.slices = place.slices.max(slices);
+            place.terms = place.terms.max(spread.len());
+            let at = |element: &Expr| (load, [cluster.clone(), slice.clone(), element.clone()]);
+            place.loads.push(at(&held.element));
+            padded.push(at(held.padded.as_ref().unwrap_or(&held.element)));
+            all.push(held);
+        }
+        place.padded = (padded != place.loads).then_some(padded);
+        place.estimate = place.transfers.saturating_add(self.computes(&all));
+        Some(place)
+    }
+
+    /// Cycles to fetch all tensors once, and to multiply them if they meet in a contraction, in all rows of the register file (book 15).
+    fn computes(&self, tensors: &[Held]) -> u64 {
+        let flit = self.machine.limits.flit_bytes;
+        let fetched = tensors.iter().map(|held| held.bytes.div_ceil(flit)).fold(0, u64::saturating_add);
+        if !self.contracts {
+            return fetched;
+        }
+        let mut extents: BTreeMap<AxisId, u64> = BTreeMap::new();
+        for digit in tensors.iter().flat_map(|held| &held.digits) {
+            if let Some(axis) = digit.axis {
+                let extent = extents.entry(axis).or_insert(1);
+                *extent = digit.stride.saturating_mul(digit.live).max(*extent);
+            }
+        }
+        let width = tensors.iter().map(|held| held.bytes.div_ceil(held.count.max(1))).max().unwrap_or(0);
+        let products = extents.values().fold(width, |all, &extent| all.saturating_mul(extent));
+        fetched.saturating_add(products / flit.saturating_mul(self.machine.memory.trf_rows).max(1))
+    }
+
+    /// What a slice holds of a tensor, in its order in HBM.
+    fn held(&self, tensor: &Tensor, spread: &[Digit]) -> Option<Held> {
+        let element = tensor.dim(Dim::Element);
+        let names: Vec<AxisId> =
+            element.axis_names(self.axes).iter().filter_map(|name| self.axes.id(name)).collect();
+        let mut spread =
+            spread.iter().filter(|part| part.axis.is_some_and(|axis| names.contains(&axis))).peekable();
+        let layout = digits(&element, self.axes).ok().filter(|layout| layout.offset().is_empty());
+        let Some(layout) = layout else {
+            let count = element.size(self.axes).ok()?;
+            let bytes = tensor.bytes(count)?;
+            let held = Held { element, padded: None, count, bytes, digits: Vec::new() };
+            return spread.peek().is_none().then_some(held);
+        };
+        let mut digits: Vec<Digit> = layout.iter().filter(|digit| digit.axis.is_some()).copied().collect();
+        for part in spread {
+            digits = digits.iter().map(|digit| without(digit, part)).collect::<Option<Vec<_>>>()?.concat();
+        }
+        digits.iter_mut().for_each(|digit| digit.extent = digit.live);
+        digits.retain(|digit| digit.extent > 1);
+        let flit = tensor.dtype.elements(self.machine.limits.flit_bytes);
+        let mut rows = digits.clone();
+        // A row of one element is as long as it is in HBM: padding that both sides have moves along.
+        rows.extend(layout.iter().next().filter(|row| digits.is_empty() && row.axis.is_none()));
+        let row = rows.first_mut().filter(|row| !row.live.is_multiple_of(flit));
+        let is_short = row.is_some();
+        if let Some(row) = row.filter(|row| row.axis.is_some()) {
+            row.extent = row.live.next_multiple_of(flit);
+        }
+        let padded = if is_short { mapping(rows.iter().rev(), self.axes) } else { None };
+        let count = digits.iter().map(|digit| digit.live).product();
+        let (element, bytes) = (mapping(digits.iter().rev(), self.axes)?, tensor.bytes(count)?);
+        Some(Held { element, padded, count, bytes, digits })
+    }
+
+    /// Cycles to transfer so many bytes (book 10).
+    fn transfer(&self, bytes: u64) -> u64 {
+        let (timing, topology) = (&self.machine.timing, &self.machine.topology);
+        let engines = topology.dma_engines_per_chip.saturating_mul(timing.dma_bytes_per_cycle);
+        let rate = timing.hbm_bytes_per_cycle.min(self.machine.dm_bytes_per_cycle()).min(engines);
+        timing.dma_startup_cycles.saturating_add(bytes.div_ceil(rate.max(1)))
+    }
+}
+
+/// What is left of a digit, innermost first, where slices hold a part of its axis; `None` if that cuts it where it does not end.
+fn without(digit: &Digit, part: &Digit) -> Option<Vec<Digit>> {
+    if digit.axis != part.axis {
+        return Some(vec![*digit]);
+    }
+    let end = digit.stride.saturating_mul(digit.live);
+    let cut = |from: u64, to: u64| {
+        let (from, to) = (from.max(digit.stride), to.min(end));
+        // Where the axis ends, the last part of it may be a shorter one.
+        let ends = to.is_multiple_of(from) || to == digit.axis_size;
+        let whole = from.is_multiple_of(digit.stride) && ends;
+        let live = to.div_ceil(from.max(1));
+        if from >= to {
+            Some(None)
+        } else {
+            whole.then_some(Some(Digit { stride: from, extent: live, live, ..*digit }))
+        }
+    };
+    let (low, high) = (cut(0, part.stride)?, cut(part.stride.saturating_mul(part.live), end)?);
+    Some(low.into_iter().chain(high).collect())
+}
+
+/// Into how many parts so many coordinates can be cut: powers of two, or single ones.
+fn parts(reach: u64, most: u64) -> Vec<u64> {
+    let powers = (0..64).map(|power| 1_u64 << power).take_while(|&parts| parts <= most);
+    let powers = powers.filter(|&parts| reach.is_multiple_of(parts));
+    powers.chain((!reach.is_power_of_two() && reach <= most).then_some(reach)).collect()
+}
+
+/// Into how many parts axes are cut, in all at most `most`, the first as often as possible.
+fn ways(axes: &[&Part], most: u64) -> Vec<Vec<u64>> {
+    let Some((first, rest)) = axes.split_first() else { return vec![Vec::new()] };
+    let own = first.parts.map_or_else(|| parts(first.reach, most), |parts| vec![parts]);
+    let fitting = own.into_iter().filter(|&parts| parts > 0 && parts <= most);
+    let all = fitting
+        .rev()
+        .flat_map(|parts| ways(rest, most / parts).into_iter().map(move |way| [&[parts], &way[..]].concat()));
+    all.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn digit(axis: Option<AxisId>, stride: u64, live: u64) -> Digit {
+        Digit { axis, stride, extent: live, live, kind: PadKind::Top, axis_size: 4096 }
+    }
+
+    #[test]
+    fn axes_are_cut_into_powers_of_two_or_into_single_coordinates() {
+        assert_eq!(parts(12, 512), [1, 2, 4, 12]);
+        assert_eq!(parts(12, 8), [1, 2, 4]);
+        assert_eq!(parts(64, 4), [1, 2, 4]);
+        assert_eq!(parts(131_101, 512), [1]);
+    }
+
+    #[test]
+    fn all_axes_together_take_no_more_slices_than_there_are_and_the_first_takes_the_most() {
+        let mut axes = Axes::new();
+        let mut part = |name: &str, parts| Part {
+            axis: axes.declare(name, 4).expect("a new axis"),
+            reach: 4,
+            parts,
+            written: Vec::new(),
+        };
+        let (a, b, c) = (part("A", None), part("B", None), part("C", Some(2)));
+        assert_eq!(ways(&[&a, &b], 4), [[4, 1], [2, 2], [2, 1], [1, 4], [1, 2], [1, 1]]);
+        assert_eq!(ways(&[&a, &c], 4), [[2, 2], [1, 2]]);
+        assert_eq!(ways(&[&c], 1), Vec::<Vec<u64>>::new());
+    }
+
+    #[test]
+    fn a_slice_holds_what_is_below_its_part_and_above_it() {
+        let mut axes = Axes::new();
+        let a = Some(axes.declare("A", 4096).expect("a new axis"));
+        let b = Some(axes.declare("B", 4096).expect("a new axis"));
+        let left = without(&digit(a, 1, 4096), &digit(a, 8, 256));
+        assert_eq!(left, Some(vec![digit(a, 1, 8), digit(a, 2048, 2)]));
+        assert_eq!(without(&digit(a, 1, 64), &digit(a, 1, 64)), Some(Vec::new()));
+        assert_eq!(without(&digit(a, 1, 64), &digit(b, 8, 8)), Some(vec![digit(a, 1, 64)]));
+        // A digit of steps of 4 does not end at 6.
+        assert_eq!(without(&digit(a, 4, 16), &digit(a, 6, 8)), None);
+    }
+}

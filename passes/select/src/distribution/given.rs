@@ -1,0 +1,200 @@
+//! What a kernel says of where its tensors may lie: the axes of its results and of what is loaded, and what slices must hold of them.
+
+use crate::config::goal::{names, reduced_within};
+use crate::driver::ENDS;
+use std::collections::{BTreeMap, BTreeSet};
+use visa_ir::module::{OpId, OpRef, ValueId};
+use visa_mapping::view::ViewKind;
+use visa_mapping::{Axes, AxisId, Digit, Digits, Dim, Expr, digits, operand, view};
+use visa_stream::ops::vector_inter;
+
+/// Operations that move whole tensors.
+const TRANSFERS: [&str; 3] = ["tm.to_dm", "tm.to_hbm", "tm.to_host"];
+
+/// Clauses that name axes without saying what a slice holds of them.
+const NAMES: [&str; 3] = ["slice", "over", "axis"];
+
+/// An axis that may be spread.
+pub(super) struct Part {
+    /// The axis.
+    pub(super) axis: AxisId,
+    /// How many coordinates of it the tensors hold.
+    pub(super) reach: u64,
+    /// Into how many parts it must be cut, if that is known.
+    pub(super) parts: Option<u64>,
+    /// What slices must hold of it, outermost first, if that is known digit by digit.
+    pub(super) written: Vec<Digit>,
+}
+
+/// Axes that a part of a loaded tensor does not name though its result has them: slices hold one coordinate each. Left within a slice, such an axis would
+/// not be in that part but for its first coordinate.
+pub(super) fn left_out(ops: &[OpRef<'_>], axes: &Axes) -> BTreeMap<AxisId, u64> {
+    let mut found = BTreeMap::new();
+    for part in ops.iter().filter(|op| view::kind(**op) == Some(ViewKind::Slice)) {
+        let whole = made(*part).filter(|op| op.name() == "tm.to_dm").and_then(source);
+        let Some(whole) = whole.and_then(|whole| digits(&whole, axes).ok()) else { continue };
+        let Some(own) = part.body::<Expr>("element") else { continue };
+        let own = names(&own, axes);
+        let missing = whole.axes().into_keys().filter(|axis| !own.contains(axis));
+        found.extend(missing.map(|axis| (axis, reach(&whole, axis))));
+    }
+    found
+}
+
+/// Axes that are reduced within slices and that results have: what slices hold of them. Where results have a part, it is that: each slice reduces the rest. Where they have
+/// all, it is nothing: each slice reduces all of it.
+pub(super) fn held_of_reduced(
+    ops: &[OpRef<'_>],
+    results: &[Expr],
+    axes: &Axes,
+) -> BTreeMap<AxisId, Vec<Digit>> {
+    let reduced = reduced_within(ops, axes);
+    let mut found: BTreeMap<AxisId, Vec<Digit>> = BTreeMap::new();
+    for result in results.iter().filter_map(|result| digits(result, axes).ok()) {
+        for digit in result.iter().rev() {
+            if let Some(axis) = digit.axis.filter(|axis| reduced.contains(axis)) {
+                let own = found.entry(axis).or_default();
+                let digit = Digit { extent: digit.live, ..*digit };
+                own.extend((!own.contains(&digit)).then_some(digit));
+            }
+        }
+    }
+    for (axis, own) in &mut found {
+        if own.iter().map(|digit| digit.live).product::<u64>() >= axes.size(*axis) {
+            own.clear();
+        }
+    }
+    found
+}
+
+/// What makes the first operand of an operation, through views.
+fn made(op: OpRef<'_>) -> Option<OpRef<'_>> {
+    op.operands().first().and_then(|&operand| view::origin(op, operand))
+}
+
+/// Into how many parts axes of results are cut where the layout is written of what is committed and then stored.
+pub(super) fn said(ops: &[OpRef<'_>], axes: &Axes) -> BTreeMap<AxisId, u64> {
+    let mut found = BTreeMap::new();
+    for store in ops.iter().filter(|op| op.name() == "tm.to_hbm") {
+        let commit = made(*store).filter(|op| op.name().starts_with("stream.commit"));
+        let layout = |op: OpRef<'_>| digits(&*op.body::<Expr>("element")?, axes).ok();
+        let Some((own, whole)) = commit.and_then(layout).zip(layout(*store)) else { continue };
+        let named: BTreeSet<AxisId> = whole.iter().filter_map(|digit| digit.axis).collect();
+        // What is overwritten may be a part of what a slice holds.
+        let overwrites = commit.is_some_and(|op| op.name() == "stream.commit_view");
+        let part: BTreeSet<AxisId> =
+            own.offset().iter().filter(|_| overwrites).map(|offset| offset.axis).collect();
+        for axis in named.difference(&part) {
+            let (all, held) = (reach(&whole, *axis), reach(&own, *axis));
+            if held >= all || all.is_multiple_of(held) {
+                found.insert(*axis, (all / held).max(1));
+            }
+        }
+    }
+    found
+}
+
+/// Axes of which each slice holds all: a written clause names all of it, a part that does not start at the first, or, if it is a view's or says
+/// what is overwritten, any part. In several slices that would be several parts.
+pub(super) fn whole(ops: &[OpRef<'_>], axes: &Axes) -> BTreeSet<AxisId> {
+    let mut found = BTreeSet::new();
+    for op in ops.iter().filter(|op| !TRANSFERS.contains(&op.name())) {
+        let views = view::kind(*op).is_some();
+        // What a view shows of a tensor in HBM is in no slice.
+        if views && made(*op).is_none_or(|op| op.name() != "tm.to_dm" && !op.name().starts_with("stream.")) {
+            continue;
+        }
+        let any = views || op.name() == "stream.commit_view";
+        let clauses = op.clauses().iter().filter(|clause| !NAMES.contains(&&*clause.name));
+        let maps = clauses.filter_map(|clause| op.body::<Expr>(&clause.name));
+        for map in maps.filter_map(|map| digits(&map, axes).ok()) {
+            found.extend(map.offset().iter().map(|offset| offset.axis));
+            let all = |axis: &AxisId| reach(&map, *axis) >= axes.size(*axis);
+            found.extend(map.iter().filter_map(|digit| digit.axis).filter(|axis| any || all(axis)));
+        }
+    }
+    found
+}
+
+/// How many coordinates of an axis digits reach.
+pub(super) fn reach(map: &Digits, axis: AxisId) -> u64 {
+    let own = map.iter().filter(|digit| digit.axis == Some(axis));
+    own.map(|digit| digit.stride.saturating_mul(digit.live)).max().unwrap_or(1)
+}
+
+/// How many elements a layout holds, of padding none; 0 if it has no digits.
+pub(super) fn elements(layout: &Expr, axes: &Axes) -> u64 {
+    digits(layout, axes)
+        .map_or(0, |layout| layout.iter().map(|digit| digit.live).fold(1, u64::saturating_mul))
+}
+
+/// The layout in HBM of what an operation loads.
+pub(super) fn source(load: OpRef<'_>) -> Option<Expr> {
+    operand(load, 0).map(|tensor| tensor.dim(Dim::Element))
+}
+
+/// The axes of some layouts, outermost first, and how many coordinates of each they hold.
+pub(super) fn reaches(layouts: impl Iterator<Item = Expr>, axes: &Axes) -> Vec<(AxisId, u64)> {
+    let mut found: Vec<(AxisId, u64)> = Vec::new();
+    for layout in layouts.filter_map(|layout| digits(&layout, axes).ok()) {
+        for digit in layout.iter().rev() {
+            let Some(axis) = digit.axis else { continue };
+            let reach = digit.stride.saturating_mul(digit.live).min(axes.size(axis));
+            match found.iter_mut().find(|(own, _)| *own == axis) {
+                Some((_, most)) => *most = reach.max(*most),
+                None => found.push((axis, reach)),
+            }
+        }
+    }
+    found
+}
+
+/// Axes that reductions between slices reduce: those that they name, or else those that are loaded and that no result has.
+pub(super) fn reduced(
+    ops: &[OpRef<'_>],
+    kept: &[(AxisId, u64)],
+    loaded: &[(AxisId, u64)],
+    axes: &Axes,
+) -> Vec<Part> {
+    let reductions: Vec<_> = ops.iter().filter(|op| op.is(&vector_inter::DECL)).collect();
+    let named: BTreeSet<AxisId> =
+        reductions.iter().filter_map(|op| vector_inter::over(**op, axes)).flatten().collect();
+    let unnamed = reductions.iter().any(|op| vector_inter::over(**op, axes).is_none());
+    let gone = |axis: &AxisId| kept.iter().all(|(own, _)| own != axis);
+    let own = loaded.iter().filter(|(axis, _)| named.contains(axis) || unnamed && gone(axis));
+    let part = |&(axis, reach): &(AxisId, u64)| {
+        let parts = named.contains(&axis).then_some(reach);
+        Part { axis, reach, parts, written: Vec::new() }
+    };
+    own.map(part).collect()
+}
+
+/// The loads that a stream meets behind an operation that says what slices hold, and what it says.
+pub(super) fn met(ops: &[OpRef<'_>]) -> BTreeMap<OpId, Expr> {
+    let mut found = BTreeMap::new();
+    let mut behind: BTreeMap<ValueId, Expr> = BTreeMap::new();
+    for op in ops.iter().filter(|op| op.name().starts_with("stream.")) {
+        let said = op.body::<Expr>("slice").map(|slice| (*slice).clone());
+        let first = op.operands().first().and_then(|stream| behind.get(stream).cloned());
+        let Some(slice) = said.or(first) else { continue };
+        // What the stream itself was before is no tensor that it meets.
+        for &met in op.operands().iter().skip(1).filter(|met| !behind.contains_key(met)) {
+            found.extend(loaded(*op, met).map(|load| (load, slice.clone())));
+        }
+        if !ENDS.contains(&op.name()) {
+            behind.extend(op.results().iter().map(|&value| (value, slice.clone())));
+        }
+    }
+    found
+}
+
+/// The load of a tensor that stands in data memory or in a register file.
+fn loaded(op: OpRef<'_>, mut value: ValueId) -> Option<OpId> {
+    loop {
+        let made = op.module.def_op(value).map(|id| op.other(id))?;
+        if made.name() == "tm.to_dm" {
+            return Some(made.id);
+        }
+        value = *made.operands().first()?;
+    }
+}

@@ -1,0 +1,286 @@
+//! Where the tensors of a kernel lie in data memory, if that is open: places are tried with the whole kernel, and the report's cycles
+//! decide.
+
+use crate::config::candidate::close_addresses;
+use crate::config::memo::Means;
+use crate::distribution::distributions::{CLAUSES, Load, Place, places};
+use crate::driver::{Chosen, Driver};
+use crate::effort::budget::{Budget, Cut};
+use crate::effort::clock::{Clock, Phase};
+use crate::explain::report;
+use crate::rules::ruleset::RuleSet;
+use std::cell::OnceCell;
+use std::rc::Rc;
+use visa_allocate::passes::allocate;
+use visa_ir::context::Context;
+use visa_ir::diag::Diagnostic;
+use visa_ir::infer::infer_all;
+use visa_ir::module::{Module, OpId, OpRef};
+use visa_ir::open::{is_open, untyped};
+use visa_ir::verify::{Analysis, VerifyCx};
+use visa_lowering::passes::lower_to_hw;
+use visa_lowering::passes::lower_to_seq;
+use visa_mapping::attrs::MAP;
+use visa_mapping::facts::{DeclaredAxes, machine};
+use visa_mapping::{Expr, view};
+use visa_pass::{Options, PassCx};
+use visa_vector::passes::plan_vector;
+
+/// Most places that a kernel is chosen for: those of the lowest estimates that can be loaded.
+pub const MOST_PLACES: usize = 24;
+
+/// After so many places in a row that are no better, no further is tried.
+pub const PATIENCE: usize = 8;
+
+/// After so many places that let nothing be chosen, only the one is tried where nothing is spread.
+pub const MOST_REFUSED: usize = 32;
+
+/// Operations that are verified before anything else is chosen.
+const MOVES: [&str; 2] = ["tm.to_dm", "tm.to_hbm"];
+
+/// A function of which all is chosen.
+pub struct Kernel {
+    /// The module with it.
+    pub module: Module,
+    /// What was chosen.
+    pub choices: Vec<Chosen>,
+    cycles: OnceCell<u64>,
+}
+
+impl Kernel {
+    /// The kernel with all that is open of its pipelines chosen.
+    ///
+    /// # Errors
+    /// What has no legal choice.
+    fn of(ctx: &Context, mut module: Module, means: &Means<'_>) -> Result<Self, Diagnostic> {
+        let mut choices = Vec::new();
+        Driver { ctx, means, tell: &mut |choice| choices.push(choice) }.pipelines(&mut module)?;
+        Ok(Self { module, choices, cycles: OnceCell::new() })
+    }
+
+    /// Its cycles; most of all if it cannot be lowered.
+    pub fn cycles(&self, ctx: &Context, function: OpId) -> u64 {
+        *self.cycles.get_or_init(|| cycles(ctx, &self.module, function).unwrap_or(u64::MAX))
+    }
+}
+
+/// Chooses all that is open of a function, which is alone in its module: the places of its tensors with all else for them, or all else.
+///
+/// # Errors
+/// What has no legal choice.
+pub fn function(
+    ctx: &Context,
+    module: &Module,
+    function: OpId,
+    means: &Means<'_>,
+) -> Result<Kernel, Diagnostic> {
+    let axes = Rc::new(DeclaredAxes::build(ctx, module));
+    let places = places(module.op(ctx, function), &axes.0)?;
+    let Some(first) = places.first().and_then(|place| place.loads.first()).map(|(load, _)| *load) else {
+        return Kernel::of(ctx, module.clone(), means);
+    };
+    let (rules, budget) = (means.rules, means.budget);
+    let mut search = Search {
+        ctx,
+        function,
+        rules,
+        budget,
+        axes,
+        best: None,
+        refused: None,
+        tried: 0,
+        chosen: 0,
+        compared: 0,
+        worse: 0,
+    };
+    for place in &places {
+        if search.goes_on(place) {
+            search.attempt(module, place);
+        }
+    }
+    let Search { best, refused, tried, .. } = search;
+    let Some(mut best) = best else {
+        let error = nowhere(module.op(ctx, first), tried, refused);
+        return Err(if budget.exhausted() { report::ended(error, budget) } else { error });
+    };
+    best.choices.push(Chosen::Placement(tried));
+    Ok(best)
+}
+
+/// That no place does, and why the nearest one does not.
+fn nowhere(load: OpRef<'_>, tried: usize, nearest: Option<(Expr, Diagnostic)>) -> Diagnostic {
+    let message =
+        format!("no place of the tensors in slices lets this kernel be chosen: {tried} tried, none legal");
+    let error = Diagnostic::error("select-configs", load.span(), message);
+    let Some((slice, why)) = nearest else { return error };
+    let error = error.note(format!("the nearest, with slices `{slice}`: {}", why.message), Some(why.span));
+    let error = why.notes.into_iter().fold(error, |error, note| error.note(note.message, note.span));
+    let write = "write `cluster`, `slice` and `element` of the tensors that are loaded";
+    error.fix(why.fix.unwrap_or_else(|| write.to_owned()))
+}
+
+/// The search for the cheapest place.
+struct Search<'a> {
+    ctx: &'a Context,
+    function: OpId,
+    rules: &'a RuleSet,
+    budget: &'a Budget,
+    axes: Rc<DeclaredAxes>,
+    best: Option<Kernel>,
+    /// The place whose refusal stands furthest on in the kernel, the first of several: its slices, and why.
+    refused: Option<(Expr, Diagnostic)>,
+    tried: usize,
+    /// For how many of them the kernel was chosen.
+    chosen: usize,
+    /// For how many of those before the budget ended.
+    compared: usize,
+    /// How many places in a row were no better.
+    worse: usize,
+}
+
+impl Search<'_> {
+    /// Whether a place is within the bounds.
+    fn goes_on(&self, place: &Place) -> bool {
+        let within = match &self.best {
+            Some(_) => self.chosen < MOST_PLACES && self.worse < PATIENCE,
+            None => self.chosen < MOST_REFUSED || place.slices == 1,
+        };
+        within && !self.stops()
+    }
+
+    /// Whether the budget allows no further place.
+    fn stops(&self) -> bool {
+        let stops = self.budget.exhausted() || (self.best.is_some() && self.budget.ended());
+        if stops {
+            self.budget.cut(Cut::Places(self.compared));
+        }
+        stops
+    }
+
+    /// Tries a place if its transfers leave it a chance; where it does not do, with rows that start at whole flits.
+    fn attempt(&mut self, module: &Module, place: &Place) {
+        if self.best.as_ref().is_some_and(|best| place.transfers >= self.cycles(best)) {
+            self.worse += 1;
+            return;
+        }
+        let padded = place.padded.as_ref();
+        if !self.choose(module, &place.loads)
+            && let Some(padded) = padded
+        {
+            self.choose(module, padded);
+        }
+    }
+
+    /// Chooses the kernel for a place, and whether that is possible.
+    fn choose(&mut self, module: &Module, place: &[Load]) -> bool {
+        self.tried += 1;
+        let mut placed = module.clone();
+        if let Err(error) = self.write(&mut placed, place) {
+            self.refuse(place, error);
+            return false;
+        }
+        self.chosen += 1;
+        let found = match self.best {
+            Some(_) => self.budget.without_reserve(|| self.rest(placed)),
+            None => self.rest(placed),
+        };
+        self.compared += usize::from(!self.budget.ended());
+        match found {
+            Ok(found) if self.best.as_ref().is_none_or(|best| self.cycles(&found) < self.cycles(best)) => {
+                (self.best, self.worse) = (Some(found), 0);
+                true
+            }
+            Ok(_) => {
+                self.worse += 1;
+                self.drop_cut();
+                true
+            }
+            Err(error) => {
+                self.worse += usize::from(self.best.is_some());
+                self.drop_cut();
+                self.refuse(place, error);
+                false
+            }
+        }
+    }
+
+    /// Forgets what was cut of a kernel that is not kept: the place was not compared.
+    fn drop_cut(&self) {
+        if !self.budget.take_cut().is_empty() {
+            self.budget.cut(Cut::Places(self.compared));
+        }
+    }
+
+    /// The module with all else chosen.
+    ///
+    /// # Errors
+    /// What has no legal choice, or cannot be lowered.
+    fn rest(&self, module: Module) -> Result<Kernel, Diagnostic> {
+        let kernel = Kernel::of(self.ctx, module, &Means::new(self.rules, self.budget))?;
+        let cycles = cycles(self.ctx, &kernel.module, self.function)?;
+        Ok(Kernel { cycles: cycles.into(), ..kernel })
+    }
+
+    fn cycles(&self, kernel: &Kernel) -> u64 {
+        kernel.cycles(self.ctx, self.function)
+    }
+
+    fn refuse(&mut self, place: &[Load], why: Diagnostic) {
+        let nearer = self.refused.as_ref().is_none_or(|(_, nearest)| nearest.span.start < why.span.start);
+        if let Some((_, [_, slice, _])) = place.first().filter(|_| nearer) {
+            self.refused = Some((slice.clone(), why));
+        }
+    }
+
+    /// Gives every load its place.
+    ///
+    /// # Errors
+    /// That a load cannot move its tensor there, or that a view has no meaning of what lies so.
+    fn write(&self, module: &mut Module, place: &[Load]) -> Result<(), Diagnostic> {
+        for (load, maps) in place {
+            let op = module.op(self.ctx, *load);
+            let open = CLAUSES.iter().zip(maps).filter(|(name, _)| is_open(op, name));
+            let chosen: Vec<_> =
+                open.map(|(name, map)| (*name, self.ctx.body_attr(&MAP, map.clone()))).collect();
+            chosen.into_iter().for_each(|(name, value)| module.set_clause(*load, name, Some(value)));
+        }
+        infer_all(self.ctx, module)?;
+        let mut closed = module.clone();
+        closed.walk_all().into_iter().for_each(|id| close_addresses(self.ctx, &mut closed, id));
+        let known = VerifyCx::new(self.ctx, &closed);
+        known.know(self.axes.clone());
+        let ops = closed.walk_all().into_iter().map(|id| closed.op(self.ctx, id));
+        let mut moves = ops.filter(|op| MOVES.contains(&op.name()) || view::kind(*op).is_some());
+        moves.try_for_each(|op| match op.decl().and_then(|decl| decl.verify) {
+            Some(verify) if !untyped(op) => verify(op, &known),
+            Some(_) | None => Ok(()),
+        })
+    }
+}
+
+/// The cycles that the report gives for a function that is alone in its module, of which no configuration is open.
+///
+/// # Errors
+/// That it cannot be lowered.
+pub fn cycles(ctx: &Context, module: &Module, function: OpId) -> Result<u64, Diagnostic> {
+    let name = module.op(ctx, function).symbol("name");
+    ctx.data::<Clock>().time(Phase::Price, || priced(ctx, &mut module.clone(), name.as_deref()))
+}
+
+/// The cycles of a closed kernel.
+fn priced(ctx: &Context, module: &mut Module, name: Option<&str>) -> Result<u64, Diagnostic> {
+    for pass in [&plan_vector::PASS, &allocate::PASS, &lower_to_seq::PASS, &lower_to_hw::PASS] {
+        let options = Options::defaults(pass.options);
+        let mut cx = PassCx::new(ctx, module, &options);
+        (pass.run)(&mut cx).map_err(first)?;
+    }
+    let program = visa_hw::compile(ctx, module, name).map_err(first)?;
+    Ok(visa_cost::price(&program, &machine(ctx)).totals.cycles)
+}
+
+/// The first of some findings.
+fn first(findings: Vec<Diagnostic>) -> Diagnostic {
+    let none =
+        || Diagnostic::error("select-configs", visa_ir::span::Span::default(), "refused without a reason");
+    findings.into_iter().next().unwrap_or_else(none)
+}

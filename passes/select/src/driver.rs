@@ -1,0 +1,157 @@
+//! The order in which what is open is chosen: places of tensors first, then pipelines in program order, those that share tensors
+//! together.
+
+use crate::config::choice::Choice;
+use crate::config::choice::chain;
+use crate::config::graph::{Candidate, open_clauses};
+use crate::config::memo::Means;
+use crate::config::optional;
+use crate::config::optional::At;
+use crate::distribution::search;
+use crate::effort::budget::Budget;
+use crate::explain::report;
+use crate::layout::sharing::{self, Shared};
+use crate::layout::stationary;
+use std::collections::{BTreeMap, BTreeSet};
+use visa_ir::context::Context;
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::{Module, OpId};
+use visa_ir::open::{self, Opening};
+use visa_ir::span::Span;
+use visa_mapping::ops::func::FUNC;
+
+/// What a pipeline ends in.
+pub const ENDS: [&str; 6] = [
+    "stream.commit",
+    "stream.commit_view",
+    "stream.commit_packed",
+    "stream.to_trf",
+    "stream.to_vrf",
+    "stream.vector_log",
+];
+
+/// Something that was chosen.
+pub enum Chosen {
+    /// A pipeline's configuration.
+    Pipeline(Box<Choice>),
+    /// The layouts of what pipelines share.
+    Shared(Shared),
+    /// That the register file loaded there is to hold the tensor that was to stream by, and the other way round.
+    Exchanged(Span),
+    /// Not all: what the budget cut of a function, as a warning.
+    Cut(Diagnostic),
+    /// The place of a kernel's tensors in slices, of so many.
+    Placement(usize),
+}
+
+/// Chooses everything that is open in a module.
+pub struct Driver<'a> {
+    /// The context.
+    pub ctx: &'a Context,
+    /// The rules, and what was tried with them of this module.
+    pub means: &'a Means<'a>,
+    /// Told of each choice.
+    pub tell: &'a mut dyn FnMut(Chosen),
+}
+
+/// The operations of all pipelines of a module.
+pub fn in_pipelines(ctx: &Context, module: &Module) -> BTreeSet<OpId> {
+    let ends = module.walk_all().into_iter().filter(|&id| ENDS.contains(&module.op(ctx, id).name()));
+    ends.flat_map(|end| chain(module.op(ctx, end))).collect()
+}
+
+/// That the stream of an operation with something open ends nowhere: any choice would do.
+fn endless(ctx: &Context, module: &Module) -> Option<Diagnostic> {
+    let known = in_pipelines(ctx, module);
+    let others = module.walk_all().into_iter().filter(|id| !known.contains(id)).map(|id| module.op(ctx, id));
+    let mut open = others.filter(|op| op.name().starts_with("stream."));
+    let (op, clause) = open.find_map(|op| open_clauses(op).next().map(|clause| (op, clause)))?;
+    let message = format!("nothing constrains `{clause}` of this `{}`: its stream ends nowhere", op.name());
+    let fix = "end the stream in `stream.commit`, `stream.to_trf` or `stream.to_vrf`, or write a value";
+    Some(Diagnostic::error("select-configs", op.clause_span(clause), message).fix(fix.to_owned()))
+}
+
+impl Driver<'_> {
+    /// Chooses and writes.
+    ///
+    /// # Errors
+    /// What has no legal choice.
+    pub fn run(&mut self, module: &mut Module) -> Result<(), Diagnostic> {
+        endless(self.ctx, module).map_or(Ok(()), Err)?;
+        let all = module.ops(module.body()).to_vec();
+        let (functions, others): (Vec<OpId>, Vec<OpId>) =
+            all.iter().partition(|&&id| module.op(self.ctx, id).is(&FUNC));
+        let is_open =
+            |id: &OpId| open::first_below(self.ctx, module, *id, |kind| kind == Opening::Configuration);
+        let functions: Vec<OpId> = functions.into_iter().filter(|id| is_open(id).is_some()).collect();
+        self.means.budget.share_among(functions.len());
+        let narrow = self.means.budget.narrow();
+        for function in functions {
+            // A function depends on no other: without them there is less to infer, to copy and to price.
+            module.set_ops(module.body(), [&others[..], &[function]].concat());
+            self.function(module, function, &narrow)?;
+            module.set_ops(module.body(), all.clone());
+        }
+        self.means.budget.spend(narrow.spent());
+        Ok(())
+    }
+
+    /// Chooses a function that is alone in its module. If the budget cuts the search, a narrow one may know better.
+    fn function(&mut self, module: &mut Module, function: OpId, narrow: &Budget) -> Result<(), Diagnostic> {
+        let Means { rules, budget, .. } = *self.means;
+        budget.begin();
+        let found = search::function(self.ctx, module, function, self.means);
+        let cut = report::cut(module.op(self.ctx, function).span(), budget);
+        let narrower = cut
+            .is_some()
+            .then(|| search::function(self.ctx, module, function, &Means::new(rules, narrow)).ok());
+        let chosen = match (found, narrower.flatten()) {
+            (Ok(found), Some(narrower))
+                if narrower.cycles(self.ctx, function) < found.cycles(self.ctx, function) =>
+            {
+                narrower
+            }
+            (Err(_), Some(narrower)) => narrower,
+            (found, _) => found?,
+        };
+        *module = chosen.module;
+        chosen.choices.into_iter().for_each(&mut *self.tell);
+        cut.into_iter().for_each(|cut| (self.tell)(Chosen::Cut(cut)));
+        Ok(())
+    }
+
+    /// Chooses all pipelines.
+    ///
+    /// # Errors
+    /// What has no legal choice.
+    pub fn pipelines(&mut self, module: &mut Module) -> Result<(), Diagnostic> {
+        for group in sharing::groups(self.ctx, module) {
+            let mut taken = BTreeMap::new();
+            if group.len() > 1 {
+                let found = stationary::choose_layouts(self.ctx, module, &group, self.means)?;
+                for load in found.exchanged {
+                    (self.tell)(Chosen::Exchanged(module.op(self.ctx, load).span()));
+                }
+                taken.clone_from(&found.shared.taken);
+                (self.tell)(Chosen::Shared(found.shared));
+            }
+            for end in group {
+                let found = taken.remove(&end).filter(|_| self.means.budget.ended());
+                self.close(module, end, &found.unwrap_or_default())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Chooses what is open of the pipeline that ends in `end`. If the budget has ended, what was `found` before is all that there is time for.
+    fn close(&mut self, module: &mut Module, end: OpId, found: &[(At, Candidate)]) -> Result<(), Diagnostic> {
+        let chain = chain(module.op(self.ctx, end));
+        if chain.iter().all(|&id| open_clauses(module.op(self.ctx, id)).next().is_none()) {
+            return Ok(());
+        }
+        let choice = optional::choose(self.ctx, module, &chain, self.means, found)?;
+        choice.apply(self.ctx, module)?;
+        (self.tell)(Chosen::Pipeline(Box::new(choice)));
+        Ok(())
+    }
+}

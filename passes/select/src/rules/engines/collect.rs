@@ -1,0 +1,40 @@
+//! Flits: packets cut into them or filled up to one (book 14, 26).
+
+use crate::rules::rule::{Proposal, Rule, Site, Value};
+use visa_mapping::{Dim, Expr, PadKind};
+use visa_numerics::DType;
+
+/// The rules of this file.
+pub static RULES: &[&Rule] = &[&FLITS, &PAD];
+
+/// The Collect Engine has one way to cut a packet.
+pub(super) static FLITS: Rule = Rule {
+    name: "flits",
+    equation: "collect of [T], [P] is [T, P / flit], [P % flit], P padded to whole flits",
+    op: "stream.collect",
+    propose: flits,
+};
+
+/// The Cast Engine fills its narrow elements up to a flit.
+pub(super) static PAD: Rule = Rule {
+    name: "pad-flit",
+    equation: "cast of [T], [P] is [T], [P # flit]",
+    op: "stream.cast",
+    propose: |site| {
+        let Some(to) = site.op.body::<DType>("dtype") else { return Vec::new() };
+        let packet = site.dim(Dim::Packet).pad(to.elements(site.machine.limits.flit_bytes), PadKind::Top);
+        vec![vec![("packet", Value::Map(site.tidy(packet)))]]
+    },
+};
+
+fn flits(site: &Site<'_>) -> Vec<Proposal> {
+    let (time, packet, flit) = (site.dim(Dim::Time), site.dim(Dim::Packet), site.flit());
+    let Ok(size) = packet.size(site.axes) else { return Vec::new() };
+    let whole = size.next_multiple_of(flit);
+    let packet = if whole == size { packet } else { packet.pad(whole, PadKind::Top) };
+    if whole == flit {
+        return vec![site.cut(time, packet)];
+    }
+    let [outer, inner] = site.divided(&packet, flit);
+    vec![site.cut(Expr::pair([time, outer]), inner)]
+}

@@ -1,0 +1,193 @@
+//! The switch: which slices' packets each slice gets, and when (book 13).
+
+use crate::layout::digit_lists::mapping;
+use crate::rules::rule::{Proposal, Rule, Site, Value};
+use std::collections::BTreeMap;
+use visa_mapping::{AxisId, Digit, Digits, Dim, Expr};
+use visa_stream::topology::{Topology, same};
+
+/// The rules of this file.
+pub static RULES: &[&Rule] = &[&TOPOLOGY, &BITMAP];
+
+/// A named topology, with its parameters.
+pub(super) static TOPOLOGY: Rule = Rule {
+    name: "topology",
+    equation: "switch of slices S, time T is S', T' as each topology makes them, for every ring that divides the slices and time0 that divides T",
+    op: "stream.switch",
+    propose: |site| named(site).iter().map(|made| made.proposal(site)).collect(),
+};
+
+/// A bitmap, which makes any slices. It has to be written first, which the price takes in.
+pub(super) static BITMAP: Rule = Rule {
+    name: "bitmap",
+    equation: "switch custom of slices S, time T is S', [T, what S' lacks of S]",
+    op: "stream.switch",
+    propose: bitmap,
+};
+
+/// A topology and what it makes.
+struct Made {
+    topology: Option<Topology>,
+    slice: Expr,
+    time: Expr,
+}
+
+impl Made {
+    fn proposal(&self, site: &Site<'_>) -> Proposal {
+        let name = self.topology.map_or("custom", |topology| topology.name());
+        // The smallest ring that does, unless a larger one is written.
+        let ring = site.written.int("ring").filter(|_| self.topology.is_none());
+        let mut proposal =
+            vec![("topology", Value::Word(name)), ("ring", ring.map_or(Value::Absent, Value::Int))];
+        for clause in ["slice1", "slice0", "time0"] {
+            let value = self.topology.and_then(|topology| topology.parameter(clause));
+            let value = value.and_then(|value| i64::try_from(value).ok()).map_or(Value::Absent, Value::Int);
+            proposal.push((clause, value));
+        }
+        proposal.extend([("slice", Value::Map(self.slice.clone())), ("time", Value::Map(self.time.clone()))]);
+        proposal
+    }
+}
+
+/// What the slices are to hold behind the switch, if something says so.
+fn wanted(site: &Site<'_>) -> Option<Expr> {
+    let own = site.written.body::<Expr>("slice").map(|slice| (*slice).clone());
+    own.or_else(|| site.aim.slice.clone())
+}
+
+/// Every named topology that makes what is wanted.
+fn named(site: &Site<'_>) -> Vec<Made> {
+    let (slice, time) = (site.dim(Dim::Slice), site.dim(Dim::Time));
+    let Ok(steps) = time.size(site.axes) else { return Vec::new() };
+    let free = site.free(0);
+    let (wanted, when) = (wanted(site), site.written.body::<Expr>("time"));
+    let mut every = match (site.written.word("topology"), &when) {
+        (None, None) if stays(site, &slice, wanted.as_ref(), &free) => vec![Topology::FORWARDING],
+        _ => Topology::every(site.machine.topology.slices_per_cluster, steps),
+    };
+    if let Some(name) = site.written.word("topology") {
+        every.retain(|topology| topology.name() == &*name);
+    }
+    for clause in ["slice1", "slice0", "time0"] {
+        if let Some(value) = site.written.int(clause) {
+            every.retain(|own| own.parameter(clause).and_then(|own| i64::try_from(own).ok()) == Some(value));
+        }
+    }
+    let fits = |found: &Expr, wanted: Option<&Expr>| {
+        wanted.is_none_or(|wanted| same(found, wanted, &free, site.axes).is_ok())
+    };
+    let lost = lost(site, &slice);
+    // What slices hold does not depend on time0, so all of a ring fit or none.
+    let mut rings = BTreeMap::new();
+    let made = every.into_iter().filter_map(|topology| {
+        let ring = (topology.name(), topology.slice1, topology.slice0);
+        let slices_fit = || fits(&topology.result(&slice, &time).0, wanted.as_ref());
+        if !*rings.entry(ring).or_insert_with(slices_fit) {
+            return None;
+        }
+        let made = topology.result(&slice, &time);
+        let all = lost.is_empty() || streams_layout(site, &made.1);
+        (fits(&made.1, when.as_deref()) && all).then(|| Made {
+            topology: Some(topology),
+            slice: wanted.clone().unwrap_or_else(|| site.tidy(made.0)),
+            time: when.as_deref().cloned().unwrap_or_else(|| site.tidy(made.1)),
+        })
+    });
+    made.collect()
+}
+
+/// Whether packets stay in their slices: these hold what is wanted, or nothing says what, and nothing of theirs is to be summed or to lie in the
+/// layout at the end. Another topology takes longer, and so does what follows.
+fn stays(site: &Site<'_>, slice: &Expr, wanted: Option<&Expr>, free: &dyn Fn(AxisId) -> bool) -> bool {
+    let fits = wanted.is_none_or(|wanted| same(slice, wanted, free, site.axes).is_ok());
+    fits && !sums_slices(site, slice) && lost(site, slice).is_empty()
+}
+
+/// Axes that slices hold and the stream lacks, but the layout has that is written at the end.
+fn lost(site: &Site<'_>, slice: &Expr) -> Vec<AxisId> {
+    let axes = |map: &Expr| site.digits(map).map(|digits| digits.axes()).unwrap_or_default();
+    let layout = site.aim.layout.as_ref().filter(|_| site.aim.places && !site.aim.pairs);
+    let streamed = axes(&Expr::pair([site.dim(Dim::Time), site.dim(Dim::Packet)]));
+    let held = axes(slice);
+    let wanted = layout.map(axes).unwrap_or_default().into_keys();
+    wanted.filter(|axis| held.contains_key(axis) && !streamed.contains_key(axis)).collect()
+}
+
+/// Whether with this time the stream has of every axis as much as the layout at the end.
+fn streams_layout(site: &Site<'_>, time: &Expr) -> bool {
+    let counts = |map: &Expr| -> BTreeMap<AxisId, u64> {
+        let mut counts = BTreeMap::new();
+        for digit in site.digits(map).iter().flat_map(|digits| digits.iter().copied()) {
+            if let Some(axis) = digit.axis.filter(|_| digit.live > 1) {
+                *counts.entry(axis).or_insert(1) *= digit.live;
+            }
+        }
+        counts
+    };
+    let stream = Expr::pair([time.clone(), site.dim(Dim::Packet)]);
+    site.aim.layout.as_ref().is_none_or(|layout| counts(layout) == counts(&stream))
+}
+
+/// Whether the slices hold an axis that the result lacks. A layout within a slice does not say what lies in slices.
+fn sums_slices(site: &Site<'_>, slice: &Expr) -> bool {
+    if site.aim.places && site.aim.summed.is_none() {
+        return false;
+    }
+    let held = site.digits(slice).map(|digits| digits.axes());
+    held.is_some_and(|axes| axes.into_keys().any(|axis| site.aim.sums_over(axis)))
+}
+
+fn bitmap(site: &Site<'_>) -> Vec<Proposal> {
+    if site.written.word("topology").is_some_and(|name| &*name != "custom") {
+        return Vec::new();
+    }
+    let Some(slice) = wanted(site) else { return Vec::new() };
+    let free = site.free(0);
+    let bound = site.written.word("topology").is_some() || site.written.body::<Expr>("time").is_some();
+    if !bound && stays(site, &site.dim(Dim::Slice), Some(&slice), &free) {
+        return Vec::new();
+    }
+    let written = site.written.body::<Expr>("time").map(|time| (*time).clone());
+    let Some(time) = written.or_else(|| moved(site, &slice, &free)) else { return Vec::new() };
+    vec![Made { topology: None, slice, time }.proposal(site)]
+}
+
+/// Time behind a custom switch: innermost what the slices no longer hold, in their order.
+fn moved(site: &Site<'_>, slice: &Expr, free: &dyn Fn(AxisId) -> bool) -> Option<Expr> {
+    let (held, kept) = (site.digits(&site.dim(Dim::Slice))?, site.digits(slice)?);
+    let digits = leaving(&held, &kept, free);
+    Some(site.tidy(Expr::pair([site.dim(Dim::Time), mapping(&digits, site.axes)?])))
+}
+
+/// What slices that hold `held` no longer hold when they hold `kept`, major to minor.
+pub fn leaving(held: &Digits, kept: &Digits, free: &dyn Fn(AxisId) -> bool) -> Vec<Digit> {
+    let parts = held.iter().rev().flat_map(|digit| parts(digit, kept));
+    let lost = parts.filter(|part| {
+        part.axis.is_some_and(|axis| !free(axis)) && !kept.iter().any(|own| covers(own, part))
+    });
+    lost.collect()
+}
+
+/// The live part of a digit, cut where digits of its axis end in `others`; major to minor.
+fn parts(digit: &Digit, others: &Digits) -> Vec<Digit> {
+    let end = digit.stride.saturating_mul(digit.live);
+    let same = others.iter().filter(|own| own.axis == digit.axis);
+    let mut ends: Vec<u64> =
+        same.flat_map(|own| [own.stride, own.stride.saturating_mul(own.live)]).chain([end]).collect();
+    ends.sort_unstable();
+    let (mut parts, mut start) = (Vec::new(), digit.stride);
+    for next in ends {
+        if next > start && next <= end && next.is_multiple_of(start) && end.is_multiple_of(next) {
+            let extent = next / start;
+            parts.push(Digit { stride: start, extent, live: extent, ..*digit });
+            start = next;
+        }
+    }
+    parts.reverse();
+    parts
+}
+
+fn covers(outer: &Digit, inner: &Digit) -> bool {
+    let end = |digit: &Digit| digit.stride.saturating_mul(digit.live);
+    outer.axis == inner.axis && outer.stride <= inner.stride && end(inner) <= end(outer)
+}

@@ -1,0 +1,133 @@
+//! One application of a rule to a configuration.
+
+use super::matching::{Slots, matches, number};
+use super::{Given, Requirement, TextRule};
+use crate::rules::rule::{Proposal, Site, Value};
+use std::rc::Rc;
+use visa_canonical::language::Piece;
+use visa_canonical::rule::{Env, Scope, Sort};
+use visa_mapping::{Axes, Dim, Expr, PadKind};
+use visa_numerics::DType;
+
+/// Elements of a flit of the stream that flows in.
+const FLIT: &str = "flit";
+
+/// The mappings of the stream that flows in.
+const SOURCE: [(&str, Dim); 3] =
+    [("in.slice", Dim::Slice), ("in.time", Dim::Time), ("in.packet", Dim::Packet)];
+
+/// The names that every rule knows.
+pub(super) fn scope() -> Scope {
+    let numbers = std::iter::once((FLIT.to_owned(), Sort::Number));
+    Scope(numbers.chain(SOURCE.map(|(name, _)| (name.to_owned(), Sort::Mapping))).collect())
+}
+
+/// What the names that every rule knows stand for, and those of the rule not yet.
+fn slots(rule: &TextRule, site: &Site<'_>) -> Slots {
+    let flit = std::iter::once(Piece::Number(site.flit()));
+    let maps = SOURCE.into_iter().map(|(_, dim)| Piece::Mapping(Rc::new(site.dim(dim))));
+    let mut slots: Slots = flit.chain(maps).map(Some).collect();
+    slots.resize(rule.scope.0.len(), None);
+    slots
+}
+
+/// Most axes, numbers, groups and operators of a mapping that a rule makes.
+pub const MAX_NODES: usize = 500;
+
+/// What a rule makes of a configuration.
+pub(super) enum Applied {
+    /// Another one, or the same.
+    Proposal(Proposal),
+    /// A mapping of more than [`MAX_NODES`] nodes.
+    TooLong,
+}
+
+impl TextRule {
+    /// What the rule makes of a configuration of its operation; `None` where it does not fit.
+    pub(super) fn apply(&self, site: &Site<'_>, known: &Proposal) -> Option<Applied> {
+        let mut slots = slots(self, site);
+        for (name, given) in &self.left {
+            let (_, value) = known.iter().find(|(own, _)| own == name)?;
+            if !fits(given, value, &mut slots) {
+                return None;
+            }
+        }
+        let env = |slot: usize| slots[slot].as_ref();
+        if self.condition.as_ref().is_some_and(|asked| !asked.holds(&env, site)) {
+            return None;
+        }
+        let mut made = known.clone();
+        for (name, given) in &self.right {
+            let value = built(given, &env, site.axes)?;
+            if matches!(&value, Value::Map(map) if map.nodes() > MAX_NODES) {
+                return Some(Applied::TooLong);
+            }
+            let value = tidy(value, site);
+            match made.iter_mut().find(|(own, _)| own == name) {
+                Some((_, own)) => *own = value,
+                None => made.push((name, value)),
+            }
+        }
+        Some(Applied::Proposal(made))
+    }
+}
+
+fn fits(given: &Given, value: &Value, slots: &mut Slots) -> bool {
+    match (given, value) {
+        (Given::Map(term), Value::Map(map)) => matches(term, map, slots),
+        (Given::Int(wanted), Value::Int(found)) => {
+            u64::try_from(*found).is_ok_and(|found| number(wanted, found, slots))
+        }
+        (Given::Word(wanted), Value::Word(found)) => wanted == found,
+        (Given::Absent, Value::Absent) => true,
+        (Given::Map(_) | Given::Int(_) | Given::Word(_) | Given::Absent, _) => false,
+    }
+}
+
+fn built(given: &Given, env: Env<'_, '_>, axes: &Axes) -> Option<Value> {
+    Some(match given {
+        Given::Map(term) => Value::Map(term.build(env, axes)?),
+        Given::Int(number) => Value::Int(i64::try_from(number.value(env, axes)?).ok()?),
+        Given::Word(word) => Value::Word(word),
+        Given::Absent => Value::Absent,
+    })
+}
+
+/// Mappings in their normal form, so that equal ones are found to be. Around zero padding only groups become flat: parts of it are read
+/// together.
+fn tidy(value: Value, site: &Site<'_>) -> Value {
+    match value {
+        Value::Map(map) if masks(&map) => Value::Map(flat(map)),
+        Value::Map(map) => Value::Map(site.tidy(map)),
+        Value::Word(_) | Value::Int(_) | Value::Absent => value,
+    }
+}
+
+/// A group without groups and ones in it.
+fn flat(map: Expr) -> Expr {
+    let Expr::Pair(terms) = map else { return map };
+    let parts = terms.into_iter().flat_map(|term| match flat(term) {
+        Expr::Literal(1) => Vec::new(),
+        Expr::Pair(terms) => terms,
+        other => vec![other],
+    });
+    Expr::pair(parts)
+}
+
+fn masks(map: &Expr) -> bool {
+    matches!(map, Expr::Pad { kind: PadKind::Zero, .. }) || map.children().into_iter().any(masks)
+}
+
+impl Requirement {
+    /// Whether it holds; what cannot be computed does not.
+    fn holds(&self, env: Env<'_, '_>, site: &Site<'_>) -> bool {
+        let dtype: DType = site.source.dtype;
+        match self {
+            Self::Either(parts) => parts.iter().any(|part| part.holds(env, site)),
+            Self::Both(parts) => parts.iter().all(|part| part.holds(env, site)),
+            Self::Not(denied) => !denied.holds(env, site),
+            Self::Format(format) => dtype == *format,
+            Self::Asked(condition) => condition.holds(env, site.axes) == Some(true),
+        }
+    }
+}

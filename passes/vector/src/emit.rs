@@ -1,0 +1,401 @@
+//! Writes the pipelines of a plan in place of the expression.
+
+use super::chain::{Chain, Operation, Source, Step};
+use super::search::Plan;
+use std::collections::{BTreeMap, BTreeSet};
+use visa_ir::context::{Attr, AttrId, Context};
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::{Module, OpId, OpSpec, ValueId};
+use visa_ir::span::Span;
+use visa_machine::Machine;
+use visa_mapping::attrs::MAP;
+use visa_mapping::numbers::{NUMBER, Number};
+use visa_mapping::{Axes, Dim, Equality, Expr, PadKind, Tensor, equal_streams, padded_terms};
+use visa_numerics::{DType, VectorStage, default_mode, to_f64};
+use visa_stream::plan::digits_of;
+
+use visa_canonical::{RuleSet, canonicalize};
+
+/// Where the pipelines of one expression go.
+pub(crate) struct Emitter<'a> {
+    pub(crate) ctx: &'a Context,
+    pub(crate) module: &'a mut Module,
+    pub(crate) axes: &'a Axes,
+    pub(crate) machine: &'a Machine,
+    /// The expression.
+    pub(crate) op: OpId,
+    /// The values that there are: streams at rest by class, and register files by class.
+    made: BTreeMap<usize, ValueId>,
+    files: BTreeMap<usize, ValueId>,
+    /// Whether a pass has taken the stream itself.
+    taken: bool,
+}
+
+/// Time and packet of the stream, and how it goes through the 4 lanes.
+struct Lanes {
+    time: Expr,
+    packet: Expr,
+    /// How a value lies between passes: in the order of the stream.
+    element: Expr,
+    /// Time and packet of 4 lanes.
+    narrow: (Option<Expr>, Expr),
+}
+
+impl<'a> Emitter<'a> {
+    /// For the expression `op`, whose operands are the classes `operands`.
+    pub(crate) fn new(
+        ctx: &'a Context,
+        module: &'a mut Module,
+        axes: &'a Axes,
+        machine: &'a Machine,
+        op: OpId,
+        operands: &[(usize, usize)],
+    ) -> Self {
+        let view = module.op(ctx, op);
+        let files = operands.iter().filter(|(_, operand)| *operand > 0);
+        let files =
+            files.filter_map(|&(class, operand)| Some((class, *view.operands().get(operand)?))).collect();
+        Self { ctx, module, axes, machine, op, made: BTreeMap::new(), files, taken: false }
+    }
+
+    fn span(&self) -> Span {
+        self.module.op(self.ctx, self.op).span()
+    }
+
+    fn stream(&self) -> Option<ValueId> {
+        self.module.op(self.ctx, self.op).operands().first().copied()
+    }
+
+    fn error(&self, message: impl Into<String>) -> Diagnostic {
+        Diagnostic::error("plan-vector", self.span(), message)
+    }
+
+    /// Puts the passes of `plan` in place of the expression; `stream` is the class that is its stream.
+    pub(crate) fn emit(&mut self, plan: &Plan, stream: Option<usize>) -> Result<(), Diagnostic> {
+        let lanes = self.lanes()?;
+        let last = plan.passes.len().saturating_sub(1);
+        if last > 0 {
+            self.check_spilled(&lanes)?;
+        }
+        for (at, (class, chain)) in plan.passes.iter().enumerate() {
+            for step in &chain.steps {
+                self.load(step, stream, &lanes)?;
+            }
+            let entry = match self.made.get(&chain.stream) {
+                Some(&made) => self.fetched("main", made, &lanes)?,
+                None => self.stream_again()?,
+            };
+            let result = self.pass(chain, entry, &lanes)?;
+            if at < last {
+                let clauses =
+                    [("at", self.ctx.attr(Attr::Auto)), ("element", self.map(lanes.element.clone()))];
+                let made = self.add("stream.commit", [result], &clauses)?;
+                self.made.insert(*class, made);
+            } else {
+                self.replace(result);
+            }
+        }
+        Ok(())
+    }
+
+    fn replace(&mut self, result: ValueId) {
+        let view = self.module.op(self.ctx, self.op);
+        let (old, before) = (view.results().first().copied(), self.stream());
+        if let Some(old) = old {
+            let name = self.module.value_name(old).cloned();
+            self.module.set_value_name(old, None);
+            self.module.set_value_name(result, name);
+            self.module.replace_uses(old, result);
+        }
+        self.module.erase(self.op);
+        // The stream of an expression that only loads it has no use any more.
+        let mut dead = before;
+        while let Some(op) = dead
+            .filter(|&value| self.module.uses(value).is_empty())
+            .and_then(|value| self.module.def_op(value))
+        {
+            if !self.module.op(self.ctx, op).name().starts_with("stream.") {
+                return;
+            }
+            dead = self.module.op(self.ctx, op).operands().first().copied();
+            self.module.erase(op);
+        }
+    }
+
+    /// Adds an operation before the expression, with the types that it infers.
+    fn add(
+        &mut self,
+        name: &str,
+        operands: impl IntoIterator<Item = ValueId>,
+        clauses: &[(&str, AttrId)],
+    ) -> Result<ValueId, Diagnostic> {
+        let span = self.span();
+        let lacking = || Diagnostic::error("plan-vector", span, format!("`{name}` is not registered"));
+        let decl = self.ctx.op(name).ok_or_else(lacking)?;
+        let spec = OpSpec::new(decl, span).operands(operands);
+        let spec = clauses.iter().fold(spec, |spec, &(clause, value)| spec.clause(clause, value));
+        self.insert(spec)
+    }
+
+    fn insert(&mut self, spec: OpSpec) -> Result<ValueId, Diagnostic> {
+        let span = self.span();
+        let id = self.module.insert_before(self.op, spec);
+        let view = self.module.op(self.ctx, id);
+        let infer = view.decl().and_then(|decl| decl.infer);
+        let types = infer.map_or(Ok(Vec::new()), |infer| infer(view))?;
+        let values = types.into_iter().map(|ty| self.module.add_result(id, ty, None, span));
+        let values: Vec<ValueId> = values.collect();
+        values.first().copied().ok_or_else(|| self.error("an operation without a result"))
+    }
+
+    fn map(&self, map: Expr) -> AttrId {
+        self.ctx.body_attr(&MAP, map)
+    }
+
+    fn word(&self, word: &str) -> AttrId {
+        self.ctx.attr(Attr::Str(word.into()))
+    }
+
+    /// Time and packet of the stream, on 8 lanes and on 4.
+    fn lanes(&self) -> Result<Lanes, Diagnostic> {
+        let tensor = self.module.op(self.ctx, self.op).operand_type::<Tensor>(0);
+        let tensor = tensor.ok_or_else(|| self.error("the expression has no stream"))?;
+        let (time, packet) = (tensor.dim(Dim::Time), tensor.dim(Dim::Packet));
+        let narrow = self.machine.limits.vector_lanes / 2;
+        let live = |map: &Expr| digits_of(map, self.axes).ok().and_then(|digits| digits.live_count());
+        let lower = packet.clone().resize(narrow);
+        let trims = live(&packet).is_some_and(|all| live(&lower) == Some(all));
+        let narrow = match trims {
+            true => (None, self.tidy(lower)),
+            false => {
+                let halves = Expr::pair([time.clone(), packet.clone().stride(narrow)]);
+                (Some(self.tidy(halves)), self.tidy(packet.clone().modulo(narrow)))
+            }
+        };
+        let element = self.tidy(Expr::pair([time.clone(), packet.clone()]));
+        Ok(Lanes { time, packet, element, narrow })
+    }
+
+    /// A mapping as people would write it.
+    fn tidy(&self, map: Expr) -> Expr {
+        let rules = self.ctx.data::<RuleSet>();
+        let padded = padded_terms(&[&map], self.axes).map_or(true, |terms| !terms.is_empty());
+        let short = canonicalize(&map, self.axes, &rules).ok().map(|canonical| canonical.expr);
+        let axes = |map: &Expr| map.axis_names(self.axes).into_iter().collect::<BTreeSet<_>>();
+        let same = |short: &Expr| axes(short) == axes(&map);
+        short.filter(|short| !padded && same(short)).unwrap_or(map)
+    }
+
+    /// Whether what lies between passes can lie in memory as the stream holds it.
+    fn check_spilled(&self, lanes: &Lanes) -> Result<(), Diagnostic> {
+        let padded = padded_terms(&[&lanes.time, &lanes.packet], self.axes);
+        match padded.is_ok_and(|terms| terms.is_empty()) {
+            true => Ok(()),
+            false => {
+                let message = "the expression takes several passes, but a stream with zero padding cannot wait in memory between them";
+                Err(self
+                    .error(message)
+                    .fix(Some("fetch it without `{0}`, or write passes by hand".to_owned())))
+            }
+        }
+    }
+
+    /// Loads what a step reads from the register file, if it is not there yet.
+    fn load(&mut self, step: &Step, stream: Option<usize>, lanes: &Lanes) -> Result<(), Diagnostic> {
+        let Step::Operate(operation) = step else { return Ok(()) };
+        for source in operation.operands.into_iter().flatten() {
+            let Source::File(class) = source else { continue };
+            if self.files.contains_key(&class) {
+                continue;
+            }
+            let collected = match self.made.get(&class) {
+                Some(&made) => self.fetched("sub", made, lanes)?,
+                None if Some(class) == stream => self.copied(Some("sub"))?,
+                None => return Err(self.error("an operand is neither in memory nor in the register file")),
+            };
+            let clauses = [("at", self.ctx.attr(Attr::Auto)), ("element", self.map(lanes.element.clone()))];
+            let file = self.add("stream.to_vrf", [collected], &clauses)?;
+            self.files.insert(class, file);
+        }
+        Ok(())
+    }
+
+    /// A value in data memory as the stream that it was.
+    fn fetched(&mut self, context: &str, made: ValueId, lanes: &Lanes) -> Result<ValueId, Diagnostic> {
+        let (time, packet) = (self.map(lanes.time.clone()), self.map(lanes.packet.clone()));
+        let context = self.word(context);
+        let begun = self.add("stream.begin", [made], &[("context", context)])?;
+        let dims = [("time", time), ("packet", packet)];
+        let fetched = self.add("stream.fetch", [begun], &dims)?;
+        self.add("stream.collect", [fetched], &dims)
+    }
+
+    /// The stream itself for the first pass that takes it, a copy of its pipeline for others.
+    fn stream_again(&mut self) -> Result<ValueId, Diagnostic> {
+        let stream = self.stream().filter(|_| !self.taken);
+        self.taken = true;
+        match stream {
+            Some(stream) => Ok(stream),
+            None => self.copied(None),
+        }
+    }
+
+    /// A copy of the pipeline that gives the stream, in another context if that is asked for.
+    fn copied(&mut self, context: Option<&str>) -> Result<ValueId, Diagnostic> {
+        let mut pipeline = Vec::new();
+        let mut at = self.stream();
+        while let Some(op) = at.and_then(|value| self.module.def_op(value)) {
+            pipeline.push(op);
+            let view = self.module.op(self.ctx, op);
+            let goes_on = view.operand_type::<Tensor>(0).is_some_and(|tensor| tensor.kind.stream);
+            at = view.operands().first().copied().filter(|_| goes_on);
+        }
+        let mut last = None;
+        for op in pipeline.into_iter().rev() {
+            let view = self.module.op(self.ctx, op);
+            let decl = view.decl().ok_or_else(|| self.error("the stream comes from an unknown operation"))?;
+            let mut operands = view.operands().to_vec();
+            if let (Some(first), Some(last)) = (operands.first_mut(), last) {
+                *first = last;
+            }
+            let mut spec = OpSpec::new(decl, view.span()).operands(operands);
+            for clause in view.clauses() {
+                let value = match context.filter(|_| clause.name == "context") {
+                    Some(context) => self.word(context),
+                    None => clause.value,
+                };
+                spec = spec.clause_at(&clause.name, value, clause.span);
+            }
+            last = Some(self.insert(spec)?);
+        }
+        last.ok_or_else(|| self.error("the stream comes from nowhere"))
+    }
+
+    /// One pass through the vector engine.
+    fn pass(&mut self, chain: &Chain, entry: ValueId, lanes: &Lanes) -> Result<ValueId, Diagnostic> {
+        let begun = self.add("stream.vector_init", [entry], &[])?;
+        let unconditional = self.word("unconditional");
+        let mut stream = self.add("stream.vector_branch", [begun], &[("mode", unconditional)])?;
+        let (mut narrow, mut stash) = (false, None);
+        for step in &chain.steps {
+            let wants = match step {
+                Step::Stash { narrow } => *narrow,
+                Step::Operate(operation) => operation.row.stage.is_narrow(),
+            };
+            if wants != narrow {
+                stream = if wants { self.narrowed(stream, lanes)? } else { self.widened(stream, lanes)? };
+                narrow = wants;
+            }
+            stream = match step {
+                Step::Stash { .. } => {
+                    stash = Some(self.add("stream.vector_stash", [stream], &[])?);
+                    stash.unwrap_or(stream)
+                }
+                Step::Operate(operation) => self.operation(operation, stream, stash)?,
+            };
+        }
+        if narrow {
+            stream = self.widened(stream, lanes)?;
+        }
+        self.add("stream.vector_final", [stream], &[])
+    }
+
+    fn narrowed(&mut self, stream: ValueId, lanes: &Lanes) -> Result<ValueId, Diagnostic> {
+        let packet = self.map(lanes.narrow.1.clone());
+        match &lanes.narrow.0 {
+            None => self.add("stream.vector_trim", [stream], &[("packet", packet)]),
+            Some(time) => {
+                let time = self.map(time.clone());
+                self.add("stream.vector_split", [stream], &[("time", time), ("packet", packet)])
+            }
+        }
+    }
+
+    fn widened(&mut self, stream: ValueId, lanes: &Lanes) -> Result<ValueId, Diagnostic> {
+        if lanes.narrow.0.is_some() {
+            let (time, packet) = (self.map(lanes.time.clone()), self.map(lanes.packet.clone()));
+            return self.add("stream.vector_concat", [stream], &[("time", time), ("packet", packet)]);
+        }
+        let wide = lanes.narrow.1.clone().pad(self.machine.limits.vector_lanes, PadKind::Top);
+        let same = matches!(equal_streams(&wide, &lanes.packet, self.axes), Equality::Equal);
+        let packet = self.map(if same { lanes.packet.clone() } else { wide });
+        self.add("stream.vector_pad", [stream], &[("packet", packet)])
+    }
+
+    fn operation(
+        &mut self,
+        operation: &Operation,
+        stream: ValueId,
+        stash: Option<ValueId>,
+    ) -> Result<ValueId, Diagnostic> {
+        let Operation { row, mode, operands } = operation;
+        let number = |clause, source: Option<Source>| match source {
+            Some(Source::Number(bits)) => Some((clause, bits)),
+            Some(Source::File(_) | Source::Stash) | None => None,
+        };
+        if let Some((_, width)) = number("int_width", operands[0]).filter(|_| row.from != row.to) {
+            let width = self.ctx.attr(Attr::Int(width.into()));
+            return self.add(name(row.stage), [stream], &[("int_width", width)]);
+        }
+        let mut clauses = vec![("op", self.word(row.name))];
+        if mode.name != default_mode(mode.args.len()).name {
+            clauses.push(("mode", self.word(mode.name)));
+        }
+        let constants = [number("constant", operands[0]), number("constant1", operands[1])];
+        for (clause, bits) in constants.into_iter().flatten() {
+            clauses.push((clause, self.ctx.body_attr(&NUMBER, Number(to_f64(row.from, bits)))));
+        }
+        let mut values = vec![stream];
+        for source in operands.iter().flatten() {
+            match source {
+                Source::Number(_) => {}
+                Source::File(class) => values.extend(self.files.get(class)),
+                Source::Stash => values.extend(stash),
+            }
+        }
+        self.add(name(row.stage), values, &clauses)
+    }
+}
+
+/// The operation of a stage.
+fn name(stage: VectorStage) -> &'static str {
+    match stage {
+        VectorStage::Branch => "stream.vector_branch",
+        VectorStage::Logic => "stream.vector_logic",
+        VectorStage::Fxp => "stream.vector_fxp",
+        VectorStage::FxpToFp => "stream.vector_fxp_to_fp",
+        VectorStage::Narrow => "stream.vector_split",
+        VectorStage::Float => "stream.vector_fp",
+        VectorStage::Reduce => "stream.vector_intra_slice_reduce",
+        VectorStage::FpDiv => "stream.vector_fp_div",
+        VectorStage::Widen => "stream.vector_concat",
+        VectorStage::FpToFxp => "stream.vector_fp_to_fxp",
+        VectorStage::Clip => "stream.vector_clip",
+        VectorStage::Filter => "stream.vector_filter",
+    }
+}
+
+/// Whether the stream of `op` and values like it fit the register file: the stream itself only if it comes from memory just so.
+pub(crate) fn loads(
+    ctx: &Context,
+    module: &Module,
+    op: OpId,
+    axes: &Axes,
+    machine: &Machine,
+) -> (bool, bool) {
+    let view = module.op(ctx, op);
+    let Some(tensor) = view.operand_type::<Tensor>(0) else { return (false, false) };
+    let (time, packet) = (tensor.dim(Dim::Time), tensor.dim(Dim::Packet));
+    let size =
+        Expr::pair([time.clone(), packet.clone()]).size(axes).ok().and_then(|size| DType::F32.bytes(size));
+    let fits = size.is_some_and(|bytes| bytes <= machine.memory.vrf_bytes);
+    let unpadded = padded_terms(&[&time, &packet], axes).is_ok_and(|terms| terms.is_empty());
+    let fetch = view.operand_def(0).filter(|collect| collect.name() == "stream.collect");
+    let fetch =
+        fetch.and_then(|collect| collect.operand_def(0)).filter(|fetch| fetch.name() == "stream.fetch");
+    let plain = fetch.is_some_and(|fetch| {
+        let begun = fetch.operand_def(0).is_some_and(|begin| begin.name() == "stream.begin");
+        begun && fetch.clauses().iter().all(|clause| matches!(&*clause.name, "time" | "packet" | "dtype"))
+    });
+    (fits && unpadded && plain, fits && unpadded)
+}
