@@ -59,7 +59,7 @@ fn check_refused(ctx: &Context, module: &Module, place: &str) {
         .run(ctx, &mut module.clone(), &mut Silent)
         .expect_err("an open module is not lowered");
     let Cause::Refused(findings) = failure.cause else { panic!("{place}: {:?}", failure.cause) };
-    let wanted = format!("clause `{}` of `{}` is open", clause.name, module.op(ctx, id).name());
+    let wanted = format!("clause `{}` of `{}` is open", clause.name, module.op(ctx, id));
     assert!(findings.iter().any(|finding| finding.message.starts_with(&wanted)), "{place}: {findings:?}");
 }
 

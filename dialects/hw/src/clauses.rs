@@ -17,7 +17,7 @@ pub(crate) fn in_sub_context(op: OpRef<'_>) -> bool {
 }
 
 fn missing(op: OpRef<'_>, clause: &str) -> Diagnostic {
-    let message = format!("`{}` needs its clause `{clause}`", op.name());
+    let message = format!("`{op}` needs its clause `{clause}`");
     Diagnostic::error("missing-clause", op.span(), message)
 }
 

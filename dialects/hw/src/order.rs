@@ -48,7 +48,7 @@ fn placed(
     }
     fitting.find(|place| place.contexts.has(main)).ok_or_else(|| {
         let context = if main { "main" } else { "sub" };
-        let message = format!("`{}` stands in the {context} context, which does not have it", stage.name());
+        let message = format!("`{}` stands in the {context} context, which does not have it", stage);
         at(op, stage, "C3", message)
     })
 }
@@ -60,8 +60,8 @@ fn out_of_order(
     stage: Option<OpRef<'_>>,
 ) -> Diagnostic {
     let (found, span_of) =
-        stage.map_or_else(|| ("the end".to_owned(), last), |stage| (format!("`{}`", stage.name()), stage));
-    let message = format!("found {found} behind `{}`, expected {}", last.name(), expected(place));
+        stage.map_or_else(|| ("the end".to_owned(), last), |stage| (format!("`{stage}`"), stage));
+    let message = format!("found {found} behind `{last}`, expected {}", expected(place));
     at(op, span_of, "C2", message)
 }
 

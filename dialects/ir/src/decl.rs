@@ -240,10 +240,44 @@ impl ClauseDecl {
 pub struct OperandDecl {
     /// Its role, for messages and docs.
     pub name: &'static str,
-    /// The type definitions it may have; empty means any.
-    pub types: &'static [&'static str],
+    /// The types it may have.
+    pub types: Accepts,
     /// How many values it takes.
     pub arity: Arity,
+}
+
+/// The types that an operand takes.
+#[derive(Clone, Copy, Debug)]
+pub enum Accepts {
+    /// Those of these definitions; any if there are none.
+    Named(&'static [&'static str]),
+    /// Those that follow from something else in the declarations.
+    Derived {
+        /// Whether it takes a type.
+        takes: fn(&Context, TypeId) -> bool,
+        /// The definitions whose types it takes, for messages and docs.
+        names: fn() -> Vec<&'static str>,
+    },
+}
+
+impl Accepts {
+    /// Whether a value of this type is taken.
+    #[must_use]
+    pub fn takes(&self, ctx: &Context, ty: TypeId) -> bool {
+        match self {
+            Self::Named(names) => names.is_empty() || names.contains(&ctx.type_name(ty)),
+            Self::Derived { takes, .. } => takes(ctx, ty),
+        }
+    }
+
+    /// The definitions whose types are taken; none means any.
+    #[must_use]
+    pub fn names(&self) -> Vec<&'static str> {
+        match self {
+            Self::Named(names) => names.to_vec(),
+            Self::Derived { names, .. } => names(),
+        }
+    }
 }
 
 /// How many values an operand takes.
@@ -261,19 +295,25 @@ impl OperandDecl {
     /// One value of one of `types`.
     #[must_use]
     pub const fn one(name: &'static str, types: &'static [&'static str]) -> Self {
+        Self { name, types: Accepts::Named(types), arity: Arity::One }
+    }
+
+    /// One value whose types follow from something else in the declarations.
+    #[must_use]
+    pub const fn accepting(name: &'static str, types: Accepts) -> Self {
         Self { name, types, arity: Arity::One }
     }
 
     /// At most one value.
     #[must_use]
     pub const fn optional(name: &'static str, types: &'static [&'static str]) -> Self {
-        Self { name, types, arity: Arity::Optional }
+        Self { name, types: Accepts::Named(types), arity: Arity::Optional }
     }
 
     /// Any number of values.
     #[must_use]
     pub const fn variadic(name: &'static str, types: &'static [&'static str]) -> Self {
-        Self { name, types, arity: Arity::Variadic }
+        Self { name, types: Accepts::Named(types), arity: Arity::Variadic }
     }
 }
 

@@ -36,7 +36,7 @@ fn operation(out: &mut String, op: &OpDecl) {
     if !op.operands.is_empty() {
         out.push_str("\n| operand | type |\n|---|---|\n");
         for operand in op.operands {
-            let types: Vec<_> = operand.types.iter().map(|name| format!("`!{name}`")).collect();
+            let types: Vec<_> = operand.types.names().iter().map(|name| format!("`!{name}`")).collect();
             let types = if types.is_empty() { "any".to_owned() } else { types.join(", ") };
             let _ = writeln!(out, "| `{}` | {types} |", operand.name);
         }

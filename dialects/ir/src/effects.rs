@@ -171,6 +171,14 @@ pub fn pure(op: OpRef<'_>) -> bool {
     !declares(op) && of(op).is_some_and(|found| found.is_empty())
 }
 
+/// Whether an operation may have an effect of this kind on a memory.
+#[must_use]
+pub fn may(op: OpRef<'_>, kind: EffectKind, memory: &str) -> bool {
+    of(op).is_none_or(|found| {
+        found.iter().any(|effect| effect.kind == kind && effect.memory.as_deref() == Some(memory))
+    })
+}
+
 /// Whether an operation declares a name that others use.
 #[must_use]
 pub fn declares(op: OpRef<'_>) -> bool {

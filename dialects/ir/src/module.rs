@@ -6,6 +6,7 @@ use crate::decl::{Body, ClauseDecl, OpDecl, Presence};
 use crate::diag::Diagnostic;
 use crate::span::Span;
 use std::borrow::Cow;
+use std::fmt;
 use std::rc::Rc;
 
 macro_rules! id {
@@ -448,6 +449,13 @@ pub struct OpRef<'a> {
     pub module: &'a Module,
     /// The operation.
     pub id: OpId,
+}
+
+/// The operation's full name, for messages.
+impl fmt::Display for OpRef<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
 }
 
 impl<'a> OpRef<'a> {

@@ -144,13 +144,13 @@ pub(crate) fn operand_types(op: OpRef<'_>, decl: &OpDecl) -> Result<(), Diagnost
         let Some(wanted) = decl.operands.get(index.min(last)) else { continue };
         let ty = op.module.ty(value);
         let known = !open::is_unknown(op.ctx, ty);
-        if known && !wanted.types.is_empty() && !wanted.types.contains(&op.ctx.type_name(ty)) {
+        if known && !wanted.types.takes(op.ctx, ty) {
             let message = format!(
                 "`{}`: operand `{}` has type `{}`, expected `!{}`",
                 decl.name,
                 wanted.name,
                 op.ctx.type_text(ty),
-                wanted.types.join("` or `!")
+                wanted.types.names().join("` or `!")
             );
             let defined = Some(op.module.value_span(value));
             return Err(Diagnostic::error("operand-types", op.span(), message)

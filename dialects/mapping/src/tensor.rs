@@ -9,6 +9,7 @@ use pest::iterators::Pair;
 use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
+use visa_engine::place::Places;
 use visa_ir::context::Context;
 use visa_ir::decl::{Body, BodyDef, BodyError};
 use visa_ir::diag::counted;
@@ -59,6 +60,8 @@ pub struct TensorKind {
     pub dims: &'static [Dim],
     /// Whether it is a stream, which flows in the main or the sub context.
     pub stream: bool,
+    /// The engine that such a stream has left; none for a tensor at rest, and inside an engine.
+    pub left: Option<&'static Places>,
 }
 
 /// The context of the Tensor Unit that a stream flows in.
@@ -247,7 +250,9 @@ pub fn make(ctx: &Context, tensor: Tensor) -> TypeId {
 /// Declares a tensor kind with the parser of its body.
 #[macro_export]
 macro_rules! tensor_kind {
-    ($(#[$doc:meta])* $name:ident, $text:literal, $syntax:literal, $stream:literal, [$($dim:ident),*], $about:literal) => {
+    (@left) => { None };
+    (@left $place:expr) => { Some($place) };
+    ($(#[$doc:meta])* $name:ident, $text:literal, $syntax:literal, $stream:literal, [$($dim:ident),*], $about:literal $(, left $place:expr)?) => {
         $(#[$doc])*
         pub static $name: $crate::TensorKind = $crate::TensorKind {
             def: visa_ir::decl::BodyDef {
@@ -258,6 +263,7 @@ macro_rules! tensor_kind {
             },
             dims: &[$($crate::Dim::$dim),*],
             stream: $stream,
+            left: $crate::tensor_kind!(@left $($place)?),
         };
     };
 }

@@ -14,7 +14,7 @@ use visa_numerics::DType;
 /// # Errors
 /// If it is no tensor type.
 pub fn input(op: OpRef<'_>) -> Result<std::rc::Rc<Tensor>, Diagnostic> {
-    operand(op, 0).ok_or_else(|| op.error("C0", format!("`{}` takes a stream", op.name())))
+    operand(op, 0).ok_or_else(|| op.error("C0", format!("`{op}` takes a stream")))
 }
 
 /// The type of operand 0 with another kind, and the dimensions that clauses of their name give.
@@ -170,10 +170,7 @@ pub fn check_stored(op: OpRef<'_>, stream: &Tensor, constraint: &str) -> Result<
 pub fn main_only(op: OpRef<'_>, constraint: &str) -> Result<(), Diagnostic> {
     match input(op)?.unit {
         Some(Unit::Sub) => Err(op
-            .error(
-                constraint,
-                format!("`{}` in the sub context: the compute engines belong to main", op.name()),
-            )
+            .error(constraint, format!("`{}` in the sub context: the compute engines belong to main", op))
             .fix(Some("begin the pipeline with `stream.begin main`".to_owned()))),
         Some(Unit::Main) | None => Ok(()),
     }

@@ -16,6 +16,7 @@ pub mod lower;
 pub mod mask;
 pub mod meaning;
 pub mod pad;
+pub mod pipeline;
 pub mod plan;
 pub mod reduce;
 pub mod shift;
@@ -31,6 +32,7 @@ pub mod ops {
     include!(concat!(env!("OUT_DIR"), "/ops.rs"));
 }
 
+use visa_engine::place::rngd;
 use visa_mapping::tensor_kind;
 
 tensor_kind!(
@@ -41,32 +43,38 @@ tensor_kind!(
 tensor_kind!(
     /// Out of the fetch engine.
     FETCH, "stream.fetch", "CONTEXT, DTYPE, CHIP, CLUSTER, SLICE, TIME, PACKET", true, [Chip, Cluster, Slice, Time, Packet],
-    "Packets from data memory (book 08)."
+    "Packets from data memory (book 08).",
+    left &rngd::FETCH
 );
 tensor_kind!(
     /// Out of the switch engine.
     SWITCH, "stream.switch", "CONTEXT, DTYPE, CHIP, CLUSTER, SLICE, TIME, PACKET", true, [Chip, Cluster, Slice, Time, Packet],
-    "Packets redistributed between slices (book 13)."
+    "Packets redistributed between slices (book 13).",
+    left &rngd::SWITCH
 );
 tensor_kind!(
     /// Out of the collect engine.
     COLLECT, "stream.collect", "CONTEXT, DTYPE, CHIP, CLUSTER, SLICE, TIME, PACKET", true, [Chip, Cluster, Slice, Time, Packet],
-    "Flits of 32 bytes (book 14)."
+    "Flits of 32 bytes (book 14).",
+    left &rngd::COLLECT
 );
 tensor_kind!(
     /// Out of the aligner.
     ALIGN, "stream.align", "CONTEXT, DTYPE, CHIP, CLUSTER, SLICE, ROW, TIME, PACKET", true, [Chip, Cluster, Slice, Row, Time, Packet],
-    "Packets of 64 bytes, each paired with what every row reads from its register file (book 16)."
+    "Packets of 64 bytes, each paired with what every row reads from its register file (book 16).",
+    left &rngd::ALIGN
 );
 tensor_kind!(
     /// Out of the reduction tree.
     CONTRACT, "stream.contract", "CONTEXT, DTYPE, CHIP, CLUSTER, SLICE, ROW, TIME, PACKET", true, [Chip, Cluster, Slice, Row, Time, Packet],
-    "Partial sums of each row (book 19)."
+    "Partial sums of each row (book 19).",
+    left &rngd::CONTRACT
 );
 tensor_kind!(
     /// Out of the accumulator.
     ACCUMULATE, "stream.accumulate", "CONTEXT, DTYPE, CHIP, CLUSTER, SLICE, TIME, PACKET", true, [Chip, Cluster, Slice, Time, Packet],
-    "Flits of sums (book 19)."
+    "Flits of sums (book 19).",
+    left &rngd::ACCUMULATE
 );
 tensor_kind!(
     /// In the vector engine, before its entry is chosen.
@@ -101,22 +109,26 @@ tensor_kind!(
 tensor_kind!(
     /// Out of the vector engine's filter.
     FILTERED, "stream.filtered", "CONTEXT, DTYPE, CHIP, CLUSTER, SLICE, TIME, PACKET", true, [Chip, Cluster, Slice, Time, Packet],
-    "Flits out of the vector engine, of whose elements only some are left (book 21)."
+    "Flits out of the vector engine, of whose elements only some are left (book 21).",
+    left &rngd::FILTER
 );
 tensor_kind!(
     /// Out of the vector engine.
     FINAL, "stream.final", "CONTEXT, DTYPE, CHIP, CLUSTER, SLICE, TIME, PACKET", true, [Chip, Cluster, Slice, Time, Packet],
-    "Flits out of the vector engine (book 21)."
+    "Flits out of the vector engine (book 21).",
+    left &rngd::VECTOR
 );
 tensor_kind!(
     /// Out of the cast engine.
     CAST, "stream.cast", "CONTEXT, DTYPE, CHIP, CLUSTER, SLICE, TIME, PACKET", true, [Chip, Cluster, Slice, Time, Packet],
-    "Flits of narrow elements (book 26)."
+    "Flits of narrow elements (book 26).",
+    left &rngd::CAST
 );
 tensor_kind!(
     /// Out of the transpose engine.
     TRANSPOSE, "stream.transpose", "CONTEXT, DTYPE, CHIP, CLUSTER, SLICE, TIME, PACKET", true, [Chip, Cluster, Slice, Time, Packet],
-    "Flits that hold a transposed row each (book 27)."
+    "Flits that hold a transposed row each (book 27).",
+    left &rngd::TRANSPOSE
 );
 
 /// The stream dialect.

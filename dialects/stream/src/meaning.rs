@@ -48,6 +48,16 @@ pub enum Meaning {
     Reduce(fn(OpRef<'_>, &Axes) -> Result<Reduced, Diagnostic>),
 }
 
+/// Whether an operation adds elements up or takes the greatest of them, padding included.
+#[must_use]
+pub fn sums(op: OpRef<'_>) -> bool {
+    let meaning = op.decl().and_then(|decl| decl.interface::<Meaning>());
+    matches!(
+        meaning,
+        Some(Meaning::SumPacket(_) | Meaning::SumTime | Meaning::Reduce(_) | Meaning::ReduceSlices(_))
+    )
+}
+
 /// What a contraction makes of its products, in the packet and over time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContractionKind {

@@ -19,16 +19,7 @@ use visa_ir::module::{Module, OpId};
 use visa_ir::open::{self, Opening};
 use visa_ir::span::Span;
 use visa_mapping::ops::func::FUNC;
-
-/// What a pipeline ends in.
-pub const ENDS: [&str; 6] = [
-    "stream.commit",
-    "stream.commit_view",
-    "stream.commit_packed",
-    "stream.to_trf",
-    "stream.to_vrf",
-    "stream.vector_log",
-];
+use visa_stream::pipeline;
 
 /// Something that was chosen.
 pub enum Chosen {
@@ -56,7 +47,7 @@ pub struct Driver<'a> {
 
 /// The operations of all pipelines of a module.
 pub fn in_pipelines(ctx: &Context, module: &Module) -> BTreeSet<OpId> {
-    let ends = module.walk_all().into_iter().filter(|&id| ENDS.contains(&module.op(ctx, id).name()));
+    let ends = module.walk_all().into_iter().filter(|&id| pipeline::ends(module.op(ctx, id)));
     ends.flat_map(|end| chain(module.op(ctx, end))).collect()
 }
 
@@ -64,9 +55,9 @@ pub fn in_pipelines(ctx: &Context, module: &Module) -> BTreeSet<OpId> {
 fn endless(ctx: &Context, module: &Module) -> Option<Diagnostic> {
     let known = in_pipelines(ctx, module);
     let others = module.walk_all().into_iter().filter(|id| !known.contains(id)).map(|id| module.op(ctx, id));
-    let mut open = others.filter(|op| op.name().starts_with("stream."));
+    let mut open = others.filter(|op| pipeline::contains(*op));
     let (op, clause) = open.find_map(|op| open_clauses(op).next().map(|clause| (op, clause)))?;
-    let message = format!("nothing constrains `{clause}` of this `{}`: its stream ends nowhere", op.name());
+    let message = format!("nothing constrains `{clause}` of this `{}`: its stream ends nowhere", op);
     let fix = "end the stream in `stream.commit`, `stream.to_trf` or `stream.to_vrf`, or write a value";
     Some(Diagnostic::error("select-configs", op.clause_span(clause), message).fix(fix.to_owned()))
 }

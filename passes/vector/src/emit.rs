@@ -13,6 +13,7 @@ use visa_mapping::numbers::{NUMBER, Number};
 use visa_mapping::{Axes, Dim, Equality, Expr, PadKind, Tensor, equal_streams, padded_terms};
 use visa_numerics::{DType, VectorStage, default_mode, to_f64};
 use visa_stream::plan::digits_of;
+use visa_stream::{ops, pipeline};
 
 use visa_canonical::{RuleSet, canonicalize};
 
@@ -114,7 +115,7 @@ impl<'a> Emitter<'a> {
             .filter(|&value| self.module.uses(value).is_empty())
             .and_then(|value| self.module.def_op(value))
         {
-            if !self.module.op(self.ctx, op).name().starts_with("stream.") {
+            if !pipeline::contains(self.module.op(self.ctx, op)) {
                 return;
             }
             dead = self.module.op(self.ctx, op).operands().first().copied();
@@ -390,11 +391,10 @@ pub(crate) fn loads(
         Expr::pair([time.clone(), packet.clone()]).size(axes).ok().and_then(|size| DType::F32.bytes(size));
     let fits = size.is_some_and(|bytes| bytes <= machine.memory.vrf_bytes);
     let unpadded = padded_terms(&[&time, &packet], axes).is_ok_and(|terms| terms.is_empty());
-    let fetch = view.operand_def(0).filter(|collect| collect.name() == "stream.collect");
-    let fetch =
-        fetch.and_then(|collect| collect.operand_def(0)).filter(|fetch| fetch.name() == "stream.fetch");
+    let fetch = view.operand_def(0).filter(|collect| collect.is(&ops::collect::DECL));
+    let fetch = fetch.and_then(|collect| collect.operand_def(0)).filter(|fetch| fetch.is(&ops::fetch::DECL));
     let plain = fetch.is_some_and(|fetch| {
-        let begun = fetch.operand_def(0).is_some_and(|begin| begin.name() == "stream.begin");
+        let begun = fetch.operand_def(0).is_some_and(|begin| begin.is(&ops::begin::DECL));
         begun && fetch.clauses().iter().all(|clause| matches!(&*clause.name, "time" | "packet" | "dtype"))
     });
     (fits && unpadded && plain, fits && unpadded)

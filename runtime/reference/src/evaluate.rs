@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
+use visa_mapping::ops::transfer::is_transfer;
 
 use visa_ir::context::Context;
 use visa_ir::diag::{Diagnostic, counted};
@@ -181,7 +182,7 @@ impl Run<'_> {
     /// A view: the operand under the indices of the result.
     fn view(&self, op: OpRef<'_>, kind: ViewKind, to: &Tensor) -> Result<Logical, Diagnostic> {
         let Some(&source) = op.operands().first() else {
-            return Err(op.error("C0", format!("`{}` lacks operand 0", op.name())));
+            return Err(op.error("C0", format!("`{}` lacks operand 0", op)));
         };
         let source = self.tensor_of(source, op.span())?;
         let span = op.span();
@@ -466,7 +467,7 @@ impl Run<'_> {
 
     fn operand(&self, op: OpRef<'_>, index: usize) -> Result<&Value, Diagnostic> {
         let value = op.operands().get(index).and_then(|value| self.values.get(value));
-        value.ok_or_else(|| op.error("C0", format!("`{}` lacks operand {index}", op.name())))
+        value.ok_or_else(|| op.error("C0", format!("`{}` lacks operand {index}", op)))
     }
 
     /// An operand as far as the type `to` holds it.
@@ -500,10 +501,10 @@ fn no_ids() -> Logical {
 /// What an operation means. The transfers of the tm dialect are below the stream dialect, which has the word for it.
 pub(crate) fn meaning(op: OpRef<'_>) -> Result<Meaning, Diagnostic> {
     let declared = op.decl().and_then(|decl| decl.interface::<Meaning>()).copied();
-    let transfer = op.name().starts_with("tm.to_").then_some(Meaning::Same);
+    let transfer = is_transfer(op).then_some(Meaning::Same);
     declared.or(transfer).ok_or_else(|| {
         let message =
-            format!("`{}` has no logical meaning: only tm and stream operations can be evaluated", op.name());
+            format!("`{}` has no logical meaning: only tm and stream operations can be evaluated", op);
         Diagnostic::error("no-meaning", op.span(), message)
     })
 }

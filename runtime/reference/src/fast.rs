@@ -77,7 +77,7 @@ impl Run<'_> {
         Ok(Some(match expression {
             Some(dag) => self.of_expression(op, &dag, fast)?,
             None if view || self.keeps_order(op)? => self.at_the_ends(op)?,
-            None => Slack::Unknown(op.name().to_owned()),
+            None => Slack::Unknown(op.to_string()),
         }))
     }
 
@@ -134,7 +134,7 @@ impl Run<'_> {
     fn at_the_ends(&self, op: OpRef<'_>) -> Result<Slack, Diagnostic> {
         Ok(match (self.at(op, 0).value(op)?, self.at(op, 1).value(op)?) {
             (Value::Tensor(low), Value::Tensor(high)) => Slack::Between([low, high]),
-            (Value::Tensor(_) | Value::Pair(_) | Value::Sums(..), _) => Slack::Unknown(op.name().to_owned()),
+            (Value::Tensor(_) | Value::Pair(_) | Value::Sums(..), _) => Slack::Unknown(op.to_string()),
         })
     }
 

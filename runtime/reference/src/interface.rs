@@ -8,6 +8,7 @@ use visa_ir::module::{Module, OpId, ValueId};
 use visa_ir::span::Span;
 use visa_ir::verify::Analysis;
 use visa_mapping::facts::DeclaredAxes;
+use visa_mapping::ops::func::{FUNC, RETURN};
 use visa_mapping::{ArrayLayout, Axes, AxisId, Tensor, array_layout, skewed_axes};
 use visa_numerics::DType;
 
@@ -81,7 +82,7 @@ impl Kernel {
         let func = module.op(ctx, entry_point(ctx, module, entry)?);
         let block = *func.regions().first().ok_or_else(|| func.error("C0", "the kernel has no body"))?;
         let ops = module.ops(block).to_vec();
-        let end = ops.last().map(|&last| func.other(last)).filter(|last| last.name() == "tm.return");
+        let end = ops.last().map(|&last| func.other(last)).filter(|last| last.is(&RETURN));
         let end = end.ok_or_else(|| func.error("C0", "the kernel does not end with `tm.return`"))?;
         let mut arguments = Vec::new();
         for (at, &value) in module.args(block).iter().enumerate() {
@@ -148,7 +149,7 @@ fn entry_point(ctx: &Context, module: &Module, entry: Option<&str>) -> Result<Op
         .ops(module.body())
         .iter()
         .map(|&id| module.op(ctx, id))
-        .filter(|op| op.name() == "tm.func")
+        .filter(|op| op.is(&FUNC))
         .filter_map(|op| Some((op.symbol("name")?.to_string(), op.id)))
         .collect();
     let names: Vec<&str> = kernels.iter().map(|(name, _)| &**name).collect();

@@ -129,7 +129,7 @@ fn stage(op: OpRef<'_>) -> Result<PlacedStage, Diagnostic> {
     let build = op.decl().and_then(|decl| Some((decl.name, decl.interface::<Build>()?)));
     match build {
         Some((name, build)) => Ok(PlacedStage { name, span: op.span(), stage: (build.0)(op)? }),
-        None => Err(Diagnostic::error("structure", op.span(), format!("`{}` is no stage of hw.exec", op.name()))),
+        None => Err(Diagnostic::error("structure", op.span(), format!("`{}` is no stage of hw.exec", op))),
     }
 }
 
@@ -149,7 +149,7 @@ fn connect(op: OpRef<'_>, stages: &[PlacedStage]) -> Result<Wire, Diagnostic> {
         if wire.bytes().is_none_or(|bytes| bytes > MAX_STREAM_BYTES) {
             let message = format!(
                 "`{}` gives {} of {}, more than {MAX_STREAM_BYTES} bytes a slice",
-                child.name(),
+                child,
                 counted(wire.packets, "packet"),
                 counted(wire.packet, "byte"));
             return Err(at(op, child, "C5", message));

@@ -128,7 +128,7 @@ impl Operand {
         let (function, args) =
             call(expr).ok_or_else(|| Error::new(expr.span(), "expected `OperandDecl::one(...)`"))?;
         let arity = match function.to_string().as_str() {
-            "one" | "stream" => Arity::One,
+            "one" | "accepting" => Arity::One,
             "optional" => Arity::Optional,
             "variadic" => Arity::Variadic,
             other => return Err(Error::new(function.span(), format!("`{other}` declares no operand"))),

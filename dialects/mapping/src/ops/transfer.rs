@@ -6,10 +6,20 @@ use crate::facts::{DeclaredAxes, Support, check_mappings, machine};
 use crate::tensor::{Dim, Tensor, TensorKind, make, operand};
 use crate::{AxisId, DM, Expr, HBM, HOST, Pace, Transfer, TransferLoop, transfer};
 use visa_ir::effects::{Effects, Target, allocates, reads, writes};
-use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, OperandDecl};
+use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
+
+/// The interface of an operation that moves a whole tensor from one memory to another.
+#[derive(Clone, Copy, Debug)]
+pub struct MovesTensor;
+
+/// Whether an operation moves a whole tensor from one memory to another.
+#[must_use]
+pub fn is_transfer(op: OpRef<'_>) -> bool {
+    op.decl().is_some_and(|decl| decl.interface::<MovesTensor>().is_some())
+}
 
 /// `tm.to_hbm`.
 #[visa_ir::view(ToHbm)]
@@ -30,10 +40,11 @@ pub static TO_HBM: OpDecl = OpDecl {
         ClauseDecl::required("element", ClauseKind::body::<Expr>(&MAP), "the layout in a chip's HBM, in elements"),
     ],
     results: &["tensor"],
-    effects: Effects::Are(&[reads(Target::Operand("source")), allocates(Target::Result("tensor")), writes(Target::Result("tensor"))]),
+    effects: Effects::Are(&[reads(Target::Operand("source")), allocates(Target::Memory("tm.hbm")), writes(Target::Memory("tm.hbm"))]),
     infer: Some(infer_hbm),
     verify: Some(verify_hbm),
     example: "%h = tm.to_hbm %x at 0, element [I, J]",
+    interfaces: &[Interface(&MovesTensor)],
     ..OpDecl::BASE
 };
 
@@ -61,10 +72,11 @@ pub static TO_DM: OpDecl = OpDecl {
         ClauseDecl::required("element", ClauseKind::body::<Expr>(&MAP), "the layout within a slice, in elements").open(),
     ],
     results: &["tensor"],
-    effects: Effects::Are(&[reads(Target::Operand("source")), allocates(Target::Result("tensor")), writes(Target::Result("tensor"))]),
+    effects: Effects::Are(&[reads(Target::Operand("source")), allocates(Target::Memory("tm.dm")), writes(Target::Memory("tm.dm"))]),
     infer: Some(infer_dm),
     verify: Some(verify_dm),
     example: "%d = tm.to_dm %h at 0, cluster [1 # 2], slice [I], element [J]",
+    interfaces: &[Interface(&MovesTensor)],
     ..OpDecl::BASE
 };
 
@@ -78,10 +90,11 @@ pub static TO_HOST: OpDecl = OpDecl {
     operands: &[OperandDecl::one("source", &["tm.hbm"])],
     clauses: &[ClauseDecl::required("element", ClauseKind::body::<Expr>(&MAP), "the layout in host memory, in elements")],
     results: &["tensor"],
-    effects: Effects::Are(&[reads(Target::Operand("source")), allocates(Target::Result("tensor")), writes(Target::Result("tensor"))]),
+    effects: Effects::Are(&[reads(Target::Operand("source")), allocates(Target::Memory("tm.host")), writes(Target::Memory("tm.host"))]),
     infer: Some(infer_host),
     verify: Some(verify_host),
     example: "%y = tm.to_host %h element [I]",
+    interfaces: &[Interface(&MovesTensor)],
     ..OpDecl::BASE
 };
 

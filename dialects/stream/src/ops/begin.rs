@@ -1,5 +1,6 @@
 //! `stream.begin`: a tensor in data memory enters a context of the Tensor Unit.
 
+use visa_engine::place::rngd;
 use crate::BEGIN;
 use crate::chain::{input, with_dims};
 use crate::meaning::Meaning;
@@ -21,7 +22,7 @@ pub static DECL: OpDecl = OpDecl {
     effects: Effects::PURE,
     infer: Some(infer),
     example: "%b = stream.begin main %x",
-    interfaces: &[Interface(&Meaning::Same)],
+    interfaces: &[Interface(&rngd::NONE), Interface(&Meaning::Same)],
     ..OpDecl::BASE
 };
 

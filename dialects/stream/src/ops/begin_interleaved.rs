@@ -1,5 +1,6 @@
 //! `stream.begin_interleaved`: two tensors in data memory enter the main context as one (book 08).
 
+use visa_engine::place::rngd;
 use crate::BEGIN;
 use crate::chain::{axes, check_same, input, with_dims};
 use crate::meaning::Meaning;
@@ -36,7 +37,7 @@ pub static DECL: OpDecl = OpDecl {
     infer: Some(infer),
     verify: Some(verify),
     example: "%b = stream.begin_interleaved main %lhs, %rhs axis [I]",
-    interfaces: &[Interface(&Meaning::Interleave(axis_name)), Interface(&Introduces("axis"))],
+    interfaces: &[Interface(&rngd::NONE), Interface(&Meaning::Interleave(axis_name)), Interface(&Introduces("axis"))],
     ..OpDecl::BASE
 };
 

@@ -1,5 +1,7 @@
 //! `stream.cast`: the cast engine narrows elements (book 26).
 
+use crate::pipeline;
+use visa_engine::place::rngd;
 use visa_mapping::Expr;
 use crate::CAST;
 use crate::chain::{axes, check_same, input, main_only, next};
@@ -25,7 +27,7 @@ pub static DECL: OpDecl = OpDecl {
         ("C2", "the packet is the input's, padded to 32 bytes of the new format (book 26)"),
         ("C3", "main context only (book 12)"),
     ],
-    operands: &[OperandDecl::one("stream", &["stream.collect", "stream.accumulate", "stream.final"])],
+    operands: &[OperandDecl::accepting("stream", pipeline::after!(&rngd::CAST))],
     clauses: &[
         ClauseDecl::lead("dtype", ClauseKind::body::<DType>(&DTYPE), "the new format"),
         ClauseDecl::required("packet", ClauseKind::body::<Expr>(&MAP), "what each element of the flit holds").open(),
@@ -35,7 +37,7 @@ pub static DECL: OpDecl = OpDecl {
     infer: Some(infer),
     verify: Some(verify),
     example: "%n = stream.cast bf16 %a packet [1 # 16]",
-    interfaces: &[Interface(&Meaning::Same)],    ..OpDecl::BASE
+    interfaces: &[Interface(&rngd::CAST), Interface(&Meaning::Same)],    ..OpDecl::BASE
 };
 
 /// The operations of this file.

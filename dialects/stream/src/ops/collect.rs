@@ -1,5 +1,7 @@
 //! `stream.collect`: the collect engine cuts packets into flits (book 14).
 
+use crate::pipeline;
+use visa_engine::place::rngd;
 use crate::COLLECT;
 use crate::chain::{axes, check_same, input, next, packet_bytes};
 use crate::meaning::Meaning;
@@ -22,7 +24,7 @@ pub static DECL: OpDecl = OpDecl {
         ("C1", "the output packet is exactly one flit: 32 bytes (book 14)"),
         ("C2", "[time, packet] is the input's [time, packet padded to whole flits] (book 14)"),
     ],
-    operands: &[OperandDecl::one("stream", &["stream.fetch", "stream.switch"])],
+    operands: &[OperandDecl::accepting("stream", pipeline::after!(&rngd::COLLECT))],
     clauses: &[
         ClauseDecl::required("time", ClauseKind::body::<Expr>(&MAP), "what each time step holds").open(),
         ClauseDecl::required("packet", ClauseKind::body::<Expr>(&MAP), "what each element of a flit holds").open(),
@@ -32,7 +34,7 @@ pub static DECL: OpDecl = OpDecl {
     infer: Some(infer),
     verify: Some(verify),
     example: "%c = stream.collect %f time [J / 16], packet [J % 16]",
-    interfaces: &[Interface(&Meaning::Same)],    ..OpDecl::BASE
+    interfaces: &[Interface(&rngd::COLLECT), Interface(&Meaning::Same)],    ..OpDecl::BASE
 };
 
 /// The operations of this file.

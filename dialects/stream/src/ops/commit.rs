@@ -1,5 +1,7 @@
 //! `stream.commit`: the commit engine writes data memory (book 09).
 
+use crate::pipeline;
+use visa_engine::place::rngd;
 use crate::chain::{axes, check_stored, input, with_dims};
 use crate::commit::{Write, zeros_kept};
 use crate::meaning::Meaning;
@@ -30,18 +32,18 @@ pub static DECL: OpDecl = OpDecl {
         ("C3", "`slice` has a position for each slice of a cluster, and the stream holds in every live one the same (book 09)"),
         ("C4", "the elements are not i5 or i9, whose sideband bit data memory does not hold (book 19)"),
     ],
-    operands: &[OperandDecl::one("stream", &["stream.collect", "stream.accumulate", "stream.final", "stream.cast", "stream.transpose"])],
+    operands: &[OperandDecl::accepting("stream", pipeline::after!(&rngd::COMMIT))],
     clauses: &[
         ClauseDecl::required("at", ClauseKind::Int, "address in every slice, in bytes").open_address(),
         ClauseDecl::optional("slice", ClauseKind::body::<Expr>(&MAP), "what the slices that are written hold: a part of the stream's"),
         ClauseDecl::required("element", ClauseKind::body::<Expr>(&MAP), "the layout within a slice, in elements").open(),
     ],
     results: &["tensor"],
-    effects: Effects::Are(&[allocates(Target::Result("tensor")), writes(Target::Result("tensor"))]),
+    effects: Effects::Are(&[allocates(Target::Memory("tm.dm")), writes(Target::Memory("tm.dm"))]),
     infer: Some(infer),
     verify: Some(verify),
     example: "%y = stream.commit %n at 8192, element [1 # 4]",
-    interfaces: &[Interface(&Meaning::Same)],    ..OpDecl::BASE
+    interfaces: &[Interface(&rngd::COMMIT), Interface(&Meaning::Same)],    ..OpDecl::BASE
 };
 
 /// The operations of this file.

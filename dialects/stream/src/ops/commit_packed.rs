@@ -1,5 +1,7 @@
 //! `stream.commit_packed`: the sub context writes what counts say is valid, without gaps (book 09, valid count packing).
 
+use crate::pipeline;
+use visa_engine::place::rngd;
 use crate::chain::{axes, check_same, check_stored, input, packet_bytes, with_dims};
 use crate::meaning::Meaning;
 use crate::plan::digits_of;
@@ -33,17 +35,17 @@ pub static DECL: OpDecl = OpDecl {
         ("C4", "`element` is an axis that stream and counts do not have, of a multiple of 8 bytes, with room for every live element"),
         ("C5", "the address is a multiple of 8 and the tensor fits a slice (book 04, 09)"),
     ],
-    operands: &[OperandDecl::one("stream", &["stream.collect", "stream.filtered"]), OperandDecl::optional("counts", &["tm.dm"])],
+    operands: &[OperandDecl::accepting("stream", pipeline::after!(&rngd::PACK)), OperandDecl::optional("counts", &["tm.dm"])],
     clauses: &[
         ClauseDecl::required("at", ClauseKind::Int, "address in every slice, in bytes").open_address(),
         ClauseDecl::required("element", ClauseKind::body::<Expr>(&MAP), "the axis that numbers what is kept, as `[P]`"),
     ],
     results: &["tensor"],
-    effects: Effects::Are(&[reads(Target::Operand("counts")), allocates(Target::Result("tensor")), writes(Target::Result("tensor"))]),
+    effects: Effects::Are(&[reads(Target::Operand("counts")), allocates(Target::Memory("tm.dm")), writes(Target::Memory("tm.dm"))]),
     infer: Some(infer),
     verify: Some(verify),
     example: "%y = stream.commit_packed %c, %n at 4096, element [P]",
-    interfaces: &[Interface(&Meaning::Pack(filter)), Interface(&Introduces("element"))],
+    interfaces: &[Interface(&rngd::PACK), Interface(&Meaning::Pack(filter)), Interface(&Introduces("element"))],
     ..OpDecl::BASE
 };
 

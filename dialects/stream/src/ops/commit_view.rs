@@ -1,5 +1,7 @@
 //! `stream.commit_view`: the commit engine overwrites a part of a tensor in data memory (book 09).
 
+use crate::pipeline;
+use visa_engine::place::rngd;
 use crate::chain::{axes, input};
 use crate::commit::{Whole, Write, zeros_kept};
 use crate::meaning::Meaning;
@@ -34,7 +36,7 @@ pub static DECL: OpDecl = OpDecl {
         ("C5", "`slice` has a position for each slice of a cluster, and the stream holds in every live one the same (book 09)"),
     ],
     operands: &[
-        OperandDecl::one("stream", &["stream.collect", "stream.accumulate", "stream.final", "stream.cast", "stream.transpose"]),
+        OperandDecl::accepting("stream", pipeline::after!(&rngd::COMMIT)),
         OperandDecl::one("tensor", &["tm.dm"]),
     ],
     clauses: &[
@@ -42,11 +44,11 @@ pub static DECL: OpDecl = OpDecl {
         ClauseDecl::required("element", ClauseKind::body::<Expr>(&MAP), "the part's layout within a slice, in elements"),
     ],
     results: &["tensor"],
-    effects: Effects::Are(&[writes(Target::Operand("tensor"))]),
+    effects: Effects::Are(&[writes(Target::Memory("tm.dm"))]),
     infer: Some(infer),
     verify: Some(verify),
     example: "%z = stream.commit_view %n, %y element [A @ 1024, B]",
-    interfaces: &[Interface(&Meaning::Overwrite(part)), Interface(&InPlace(1))],
+    interfaces: &[Interface(&rngd::COMMIT), Interface(&Meaning::Overwrite(part)), Interface(&InPlace(1))],
     ..OpDecl::BASE
 };
 

@@ -1,5 +1,7 @@
 //! `stream.align`, `stream.contract`, `stream.accumulate`: the contraction engine (book 15 to 19).
 
+use crate::pipeline;
+use visa_engine::place::rngd;
 use crate::chain::{axes, check_place, check_same, input, main_only, next, packet_bytes, with_dims};
 use crate::meaning::{Meaning, ContractionKind};
 use crate::pad::{Pad, padding_kept};
@@ -42,7 +44,7 @@ pub static ALIGN_DECL: OpDecl = OpDecl {
         ("C7", "of a stream that slides, each window lies in one to three flits, and [time, packet] is the stream's time, then one loop of shifts by whole bytes, then time broadcast; the packet's elements stand as in the window, and each index of it is taken once (book 15, 17)"),
         ("C8", "masked padding of the stream is zero, and zeros that the packet claims are zeros of the stream or of the register file, or those behind a single flit (book 15, 17)"),
     ],
-    operands: &[OperandDecl::one("stream", &["stream.collect"]), OperandDecl::one("weights", &["tm.trf"])],
+    operands: &[OperandDecl::accepting("stream", pipeline::after!(&rngd::ALIGN)), OperandDecl::one("weights", &["tm.trf"])],
     clauses: &[
         ClauseDecl::required("time", ClauseKind::body::<Expr>(&MAP), "what each time step of the computation holds").open(),
         ClauseDecl::required("packet", ClauseKind::body::<Expr>(&MAP), "what each element of the 64-byte packet holds").open(),
@@ -52,7 +54,7 @@ pub static ALIGN_DECL: OpDecl = OpDecl {
     infer: Some(infer_align),
     verify: Some(verify_align),
     example: "%p = stream.align %c, %w time [J / 32], packet [J % 32]",
-    interfaces: &[Interface(&Meaning::Pair)],    ..OpDecl::BASE
+    interfaces: &[Interface(&rngd::ALIGN), Interface(&Meaning::Pair)],    ..OpDecl::BASE
 };
 
 /// `stream.contract`.
@@ -68,7 +70,7 @@ pub static CONTRACT_DECL: OpDecl = OpDecl {
         ("C3", "`op max` is for a single row, and no padding is in its groups: a zero would count (book 19)"),
         ("C4", "with `over`, what is summed in the packet is of its axes (ours: it says what a choice of mappings may sum)"),
     ],
-    operands: &[OperandDecl::one("pair", &["stream.align"])],
+    operands: &[OperandDecl::accepting("pair", pipeline::after!(&rngd::CONTRACT))],
     clauses: &[
         ClauseDecl::default("op", ClauseKind::Word(&["add", "max"]), "add", "what becomes of products, in the packet and over time"),
         ClauseDecl::optional("over", ClauseKind::body::<Expr>(&MAP), "the axes that are summed, in the packet and over time, each whole; if it is not there, whatever the mappings leave out"),
@@ -79,7 +81,7 @@ pub static CONTRACT_DECL: OpDecl = OpDecl {
     infer: Some(infer_contract),
     verify: Some(verify_contract),
     example: "%t = stream.contract %p packet [1]",
-    interfaces: &[Interface(&Meaning::SumPacket(reduction))],    ..OpDecl::BASE
+    interfaces: &[Interface(&rngd::CONTRACT), Interface(&Meaning::SumPacket(reduction))],    ..OpDecl::BASE
 };
 
 /// `stream.accumulate`.
@@ -96,7 +98,7 @@ pub static ACCUMULATE_DECL: OpDecl = OpDecl {
         ("C3", "buffer: interleaved align_up(row, 8) x inner <= 1024 and inner <= 128; sequential align_up(packet, 32) x inner <= 1024 and inner <= 32, inner being what lies within the outermost summed loop (book 19)"),
         ("C4", "where the contraction says `over`, its axes are left out whole, and no others (ours)"),
     ],
-    operands: &[OperandDecl::one("sums", &["stream.contract"])],
+    operands: &[OperandDecl::accepting("sums", pipeline::after!(&rngd::ACCUMULATE))],
     clauses: &[
         ClauseDecl::lead("mode", ClauseKind::Word(&["interleaved", "sequential"]), "how sums are put into flits").open(),
         ClauseDecl::required("time", ClauseKind::body::<Expr>(&MAP), "what each flit holds").open(),
@@ -107,7 +109,7 @@ pub static ACCUMULATE_DECL: OpDecl = OpDecl {
     infer: Some(infer_accumulate),
     verify: Some(verify_accumulate),
     example: "%a = stream.accumulate interleaved %t time [1], packet [1 # 8]",
-    interfaces: &[Interface(&Meaning::SumTime)],    ..OpDecl::BASE
+    interfaces: &[Interface(&rngd::ACCUMULATE), Interface(&Meaning::SumTime)],    ..OpDecl::BASE
 };
 
 /// The operations of this file.

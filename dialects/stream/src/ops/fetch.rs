@@ -1,5 +1,6 @@
 //! `stream.fetch`: the fetch engine reads data memory into packets (book 08).
 
+use visa_engine::place::rngd;
 use crate::chain::{axes, input, next, packet_bytes};
 use crate::adapter::{Adapter, adapter};
 use crate::meaning::Meaning;
@@ -61,7 +62,7 @@ pub static DECL: OpDecl = OpDecl {
     infer: Some(infer),
     verify: Some(verify),
     example: "%f = stream.fetch %b time [J / 16], packet [J % 16]",
-    interfaces: &[Interface(&Meaning::Fetch(adapter))],
+    interfaces: &[Interface(&rngd::FETCH), Interface(&Meaning::Fetch(adapter))],
     ..OpDecl::BASE
 };
 

@@ -1,5 +1,6 @@
 //! `stream.generate`: the sub context writes one number to data memory (book 09, generate mode).
 
+use visa_engine::place::rngd;
 use crate::chain::axes;
 use crate::lower::{LowerStage, StageCx};
 use crate::meaning::Meaning;
@@ -41,11 +42,11 @@ pub static DECL: OpDecl = OpDecl {
         ClauseDecl::required("element", ClauseKind::body::<Expr>(&MAP), "the layout within a slice, in elements"),
     ],
     results: &["tensor"],
-    effects: Effects::Are(&[allocates(Target::Result("tensor")), writes(Target::Result("tensor"))]),
+    effects: Effects::Are(&[allocates(Target::Memory("tm.dm")), writes(Target::Memory("tm.dm"))]),
     infer: Some(infer),
     verify: Some(verify),
     example: "%n = stream.generate 5, at 4096, dtype i32, cluster [1 # 2], slice [1 # 256], element [1 # 2]",
-    interfaces: &[Interface(&Meaning::Constant(bits)), Interface(&LowerStage(lower))],
+    interfaces: &[Interface(&rngd::GENERATE), Interface(&Meaning::Constant(bits)), Interface(&LowerStage(lower))],
     ..OpDecl::BASE
 };
 

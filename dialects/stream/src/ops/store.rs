@@ -1,5 +1,7 @@
 //! `stream.to_trf` and `stream.to_vrf`: a pipeline ends in a register file (book 18, 20).
 
+use crate::pipeline;
+use visa_engine::place::rngd;
 use crate::chain::{axes, check_same, check_stored, input, with_dims};
 use crate::meaning::Meaning;
 use crate::pad::check_zeros;
@@ -26,18 +28,18 @@ pub static TO_TRF: OpDecl = OpDecl {
         ("C3", "a row's elements fit its register file: 8 KB, half of it for `first` and `second` (book 04, 18)"),
         ("C4", "what the mappings call zero is zero in the stream, not another `pad` of its fetch"),
     ],
-    operands: &[OperandDecl::one("stream", &["stream.collect"])],
+    operands: &[OperandDecl::accepting("stream", pipeline::after!(&rngd::LOAD))],
     clauses: &[
         ClauseDecl::required("at", ClauseKind::Word(&["full", "first", "second"]), "which part of the register file").open_address(),
         ClauseDecl::required("row", ClauseKind::body::<Expr>(&MAP), "what each row holds").open(),
         ClauseDecl::required("element", ClauseKind::body::<Expr>(&MAP), "the layout within a row, in elements").open(),
     ],
     results: &["tensor"],
-    effects: Effects::Are(&[allocates(Target::Result("tensor")), writes(Target::Result("tensor"))]),
+    effects: Effects::Are(&[allocates(Target::Memory("tm.trf")), writes(Target::Memory("tm.trf"))]),
     infer: Some(infer_trf),
     verify: Some(verify_trf),
     example: "%w = stream.to_trf %c at full, row [1], element [J]",
-    interfaces: &[Interface(&Meaning::Same)],    ..OpDecl::BASE
+    interfaces: &[Interface(&rngd::LOAD), Interface(&Meaning::Same)],    ..OpDecl::BASE
 };
 
 /// `stream.to_vrf`.
@@ -51,17 +53,17 @@ pub static TO_VRF: OpDecl = OpDecl {
         ("C2", "element is the stream's [time, packet]"),
         ("C3", "what the mapping calls zero is zero in the stream, not another `pad` of its fetch"),
     ],
-    operands: &[OperandDecl::one("stream", &["stream.collect"])],
+    operands: &[OperandDecl::accepting("stream", pipeline::after!(&rngd::LOAD))],
     clauses: &[
         ClauseDecl::required("at", ClauseKind::Int, "address in the register file, in bytes").open_address(),
         ClauseDecl::required("element", ClauseKind::body::<Expr>(&MAP), "the layout, in elements").open(),
     ],
     results: &["tensor"],
-    effects: Effects::Are(&[allocates(Target::Result("tensor")), writes(Target::Result("tensor"))]),
+    effects: Effects::Are(&[allocates(Target::Memory("tm.vrf")), writes(Target::Memory("tm.vrf"))]),
     infer: Some(infer_vrf),
     verify: Some(verify_vrf),
     example: "%v = stream.to_vrf %c at 0, element [A % 8]",
-    interfaces: &[Interface(&Meaning::Same)],    ..OpDecl::BASE
+    interfaces: &[Interface(&rngd::LOAD), Interface(&Meaning::Same)],    ..OpDecl::BASE
 };
 
 /// The operations of this file.

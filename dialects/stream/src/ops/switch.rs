@@ -1,5 +1,7 @@
 //! `stream.switch`: the switch engine moves packets between slices (book 13).
 
+use crate::pipeline;
+use visa_engine::place::rngd;
 use crate::SWITCH;
 use crate::chain::{check_skewed, axes, input, next, with_dims};
 use crate::meaning::Meaning;
@@ -53,7 +55,7 @@ pub static DECL: OpDecl = OpDecl {
         ("C9", "custom: a slice receives a packet once"),
         ("C10", "custom: the ring is as large as the way of the packets needs (book 13)"),
     ],
-    operands: &[OperandDecl::one("stream", &["stream.fetch"])],
+    operands: &[OperandDecl::accepting("stream", pipeline::after!(&rngd::SWITCH))],
     clauses: &[
         ClauseDecl::lead("topology", ClauseKind::Word(TOPOLOGIES), "how packets travel").open(),
         ClauseDecl::optional("slice1", ClauseKind::Int, "outer ring slices").open(),
@@ -78,7 +80,7 @@ pub static DECL: OpDecl = OpDecl {
     infer: Some(infer),
     verify: Some(verify),
     example: "%s = stream.switch broadcast01 %f slice1 256, slice0 1, time0 1, slice [I], time [1 # 256]",
-    interfaces: &[Interface(&Meaning::Same)],
+    interfaces: &[Interface(&rngd::SWITCH), Interface(&Meaning::Same)],
     ..OpDecl::BASE
 };
 

@@ -1,5 +1,7 @@
 //! `stream.transpose`: the transpose engine swaps rows and columns of small matrices (book 27).
 
+use crate::pipeline;
+use visa_engine::place::rngd;
 use crate::TRANSPOSE;
 use crate::chain::{check_skewed, axes, check_same, check_stored, input, main_only, next, packet_bytes};
 use crate::lower::{LowerStage, StageCx};
@@ -38,10 +40,7 @@ pub static DECL: OpDecl = OpDecl {
         ),
         ("C6", "main context only (book 09, 12)"),
     ],
-    operands: &[OperandDecl::one(
-        "stream",
-        &["stream.collect", "stream.accumulate", "stream.final", "stream.cast"],
-    )],
+    operands: &[OperandDecl::accepting("stream", pipeline::after!(&rngd::TRANSPOSE))],
     clauses: &[
         ClauseDecl::required(
             "time",
@@ -61,7 +60,7 @@ pub static DECL: OpDecl = OpDecl {
     infer: Some(|op| next(op, &TRANSPOSE, None)),
     verify: Some(verify),
     example: "%t = stream.transpose %c time [C, E], packet [D # 32]",
-    interfaces: &[Interface(&Meaning::Same), Interface(&LowerStage(lower))],
+    interfaces: &[Interface(&rngd::TRANSPOSE), Interface(&Meaning::Same), Interface(&LowerStage(lower))],
     ..OpDecl::BASE
 };
 

@@ -1,5 +1,7 @@
 //! `stream.vector_init`, `stream.vector_final`: into the vector engine and out of it (book 20, 21).
 
+use crate::pipeline;
+use visa_engine::place::rngd;
 use crate::chain::{axes, input, main_only, next, packet_bytes};
 use crate::lower::LowerStage;
 use crate::meaning::Meaning;
@@ -21,13 +23,13 @@ pub static INIT_DECL: OpDecl = OpDecl {
         ("C1", "the format is i32 or f32 (book 20)"),
         ("C2", "main context only (book 12)"),
     ],
-    operands: &[OperandDecl::one("stream", &["stream.collect", "stream.accumulate"])],
+    operands: &[OperandDecl::accepting("stream", pipeline::after!(&rngd::ENTRY))],
     results: &["stream"],
     effects: Effects::PURE,
     infer: Some(|op| next(op, &INIT, None)),
     verify: Some(verify_init),
     example: "%i = stream.vector_init %c",
-    interfaces: &[Interface(&Meaning::Same), Interface(&LowerStage(|_, _| Ok(None)))],
+    interfaces: &[Interface(&rngd::ENTRY), Interface(&Meaning::Same), Interface(&LowerStage(|_, _| Ok(None)))],
     ..OpDecl::BASE
 };
 
@@ -42,7 +44,7 @@ pub static FINAL_DECL: OpDecl = OpDecl {
     effects: Effects::PURE,
     infer: Some(|op| next(op, &FINAL, None)),
     example: "%o = stream.vector_final %x",
-    interfaces: &[Interface(&Meaning::Same), Interface(&LowerStage(|_, _| Ok(None)))],
+    interfaces: &[Interface(&rngd::VECTOR), Interface(&Meaning::Same), Interface(&LowerStage(|_, _| Ok(None)))],
     ..OpDecl::BASE
 };
 

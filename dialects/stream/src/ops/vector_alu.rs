@@ -1,5 +1,6 @@
 //! The stages of the vector engine that hold ALUs: logic, fxp, fxp_to_fp, fp, fp_div, fp_to_fxp, clip (book 21).
 
+use visa_engine::place::rngd;
 use visa_numerics::Guards;
 use visa_mapping::numbers::Number;
 use crate::attrs::GUARDS;
@@ -91,7 +92,7 @@ pub static LOGIC_DECL: OpDecl = OpDecl {
     summary: "A bitwise operation on every element, 8 lanes wide.",
     clauses: &[ClauseDecl::lead("op", ClauseKind::Word(&LOGIC_NAMES), OPERATION), MODE, CONSTANT, WHEN, WRITE_BACK],
     example: "%x = stream.vector_logic BitAnd %b constant 255",
-    interfaces: &[Interface(&Meaning::Elementwise(function)), Interface(&Station(VectorStage::Logic))],
+    interfaces: &[Interface(&rngd::VECTOR), Interface(&Meaning::Elementwise(function)), Interface(&Station(VectorStage::Logic))],
     ..BASE
 };
 
@@ -102,7 +103,7 @@ pub static FXP_DECL: OpDecl = OpDecl {
     summary: "An integer or fixed-point operation on every element, 8 lanes wide.",
     clauses: &[ClauseDecl::lead("op", ClauseKind::Word(&FXP_NAMES), OPERATION), MODE, CONSTANT, WHEN, WRITE_BACK],
     example: "%x = stream.vector_fxp AddFxp %b constant 1",
-    interfaces: &[Interface(&Meaning::Elementwise(function)), Interface(&Station(VectorStage::Fxp))],
+    interfaces: &[Interface(&rngd::VECTOR), Interface(&Meaning::Elementwise(function)), Interface(&Station(VectorStage::Fxp))],
     ..BASE
 };
 
@@ -120,7 +121,7 @@ pub static FP_DECL: OpDecl = OpDecl {
     ]),
     infer: Some(|op| next_stage(op, true, None)),
     example: "%x = stream.vector_fp FmaF %n constant 2, constant1 0.5",
-    interfaces: &[Interface(&Meaning::Elementwise(function)), Interface(&Station(VectorStage::Float))],
+    interfaces: &[Interface(&rngd::VECTOR), Interface(&Meaning::Elementwise(function)), Interface(&Station(VectorStage::Float))],
     ..BASE
 };
 
@@ -133,7 +134,7 @@ pub static FP_DIV_DECL: OpDecl = OpDecl {
     clauses: &[ClauseDecl::lead("op", ClauseKind::Word(&FP_DIV_NAMES), OPERATION), MODE, CONSTANT, WHEN, WRITE_BACK],
     infer: Some(|op| next_stage(op, true, None)),
     example: "%x = stream.vector_fp_div DivF %n constant 3",
-    interfaces: &[Interface(&Meaning::Elementwise(function)), Interface(&Station(VectorStage::FpDiv))],
+    interfaces: &[Interface(&rngd::VECTOR), Interface(&Meaning::Elementwise(function)), Interface(&Station(VectorStage::FpDiv))],
     ..BASE
 };
 
@@ -144,7 +145,7 @@ pub static CLIP_DECL: OpDecl = OpDecl {
     summary: "A minimum, a maximum or a last addition on every element, 8 lanes wide.",
     clauses: &[ClauseDecl::lead("op", ClauseKind::Word(&CLIP_NAMES), OPERATION), MODE, CONSTANT, WHEN, WRITE_BACK],
     example: "%x = stream.vector_clip Max %b constant 0",
-    interfaces: &[Interface(&Meaning::Elementwise(function)), Interface(&Station(VectorStage::Clip))],
+    interfaces: &[Interface(&rngd::VECTOR), Interface(&Meaning::Elementwise(function)), Interface(&Station(VectorStage::Clip))],
     ..BASE
 };
 
@@ -174,7 +175,7 @@ pub static FXP_TO_FP_DECL: OpDecl = OpDecl {
     infer: Some(|op| next_stage(op, false, Some(DType::F32))),
     verify: Some(verify_conversion),
     example: "%x = stream.vector_fxp_to_fp %b int_width 31",
-    interfaces: &[Interface(&Meaning::Elementwise(function)), Interface(&Station(VectorStage::FxpToFp))],
+    interfaces: &[Interface(&rngd::VECTOR), Interface(&Meaning::Elementwise(function)), Interface(&Station(VectorStage::FxpToFp))],
     ..BASE
 };
 
@@ -191,7 +192,7 @@ pub static FP_TO_FXP_DECL: OpDecl = OpDecl {
     infer: Some(|op| next_stage(op, false, Some(DType::I32))),
     verify: Some(verify_conversion),
     example: "%x = stream.vector_fp_to_fxp %b int_width 31",
-    interfaces: &[Interface(&Meaning::Elementwise(function)), Interface(&Station(VectorStage::FpToFxp))],
+    interfaces: &[Interface(&rngd::VECTOR), Interface(&Meaning::Elementwise(function)), Interface(&Station(VectorStage::FpToFxp))],
     ..BASE
 };
 

@@ -1,5 +1,6 @@
 //! `stream.vector_branch`: gives every element its execution id (book 21).
 
+use visa_engine::place::rngd;
 use visa_numerics::Comparisons;
 use visa_mapping::Expr;
 use visa_mapping::numbers::Number;
@@ -55,7 +56,7 @@ pub static DECL: OpDecl = OpDecl {
     infer: Some(|op| next(op, &VECTOR, None)),
     verify: Some(verify),
     example: "%b = stream.vector_branch comparison %i compare [less 0, greater 255]",
-    interfaces: &[
+    interfaces: &[Interface(&rngd::VECTOR), 
         Interface(&Meaning::Branch(branch::mode)),
         Interface(&Station(VectorStage::Branch)),
         Interface(&Introduces("axis")),

@@ -1,5 +1,7 @@
 //! `stream.vector_expr`: an expression of each element, which a pass schedules onto the vector engine.
 
+use crate::pipeline;
+use visa_engine::place::rngd;
 use crate::FINAL;
 use crate::chain::{axes, input, main_only, next, packet_bytes};
 use crate::expression::{Dag, EXPRESSION, Expression};
@@ -34,7 +36,7 @@ pub static DECL: OpDecl = OpDecl {
         ("C5", "a register file holds every element asked for, a packet at a time (book 21)"),
     ],
     operands: &[
-        OperandDecl::one("stream", &["stream.collect", "stream.accumulate"]),
+        OperandDecl::accepting("stream", pipeline::after!(&rngd::ENTRY)),
         OperandDecl::variadic("operands", &["tm.vrf"]),
     ],
     clauses: &[
@@ -46,7 +48,7 @@ pub static DECL: OpDecl = OpDecl {
     infer: Some(infer),
     verify: Some(verify),
     example: "%o = stream.vector_expr [x, b: max(x + b, 0)] %c, %b",
-    interfaces: &[
+    interfaces: &[Interface(&rngd::ENTRY), 
         Interface(&Meaning::Expression(meaning)),
         Interface(&LowerStage(|_, op| Err(unplanned(op)))),
     ],

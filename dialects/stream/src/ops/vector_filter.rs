@@ -1,5 +1,6 @@
 //! `stream.vector_filter`: drops elements by their execution ids (book 21).
 
+use visa_engine::place::rngd;
 use crate::FILTERED;
 use crate::attrs::GUARDS;
 use crate::branch::ids_before;
@@ -37,7 +38,7 @@ pub static DECL: OpDecl = OpDecl {
     infer: Some(|op| next(op, &FILTERED, None)),
     verify: Some(verify),
     example: "%f = stream.vector_filter %x keep [xxx1]",
-    interfaces: &[
+    interfaces: &[Interface(&rngd::FILTER), 
         Interface(&Meaning::Same),
         Interface(&Station(VectorStage::Filter)),
     ],

@@ -1,5 +1,6 @@
 //! `stream.vector_inter_slice_reduce`: the inter-slice block of the vector engine (book 25).
 
+use visa_engine::place::rngd;
 use crate::INTER;
 use crate::chain::{axes, input, next};
 use crate::inter_slice::{InterSlice, Reduction};
@@ -56,7 +57,7 @@ pub static DECL: OpDecl = OpDecl {
     infer: Some(|op| next(op, &INTER, None)),
     verify: Some(verify),
     example: "%r = stream.vector_inter_slice_reduce Add %i slice [A / 8, 1 # 4]",
-    interfaces: &[Interface(&Meaning::ReduceSlices(reduction)), Interface(&LowerStage(lower))],
+    interfaces: &[Interface(&rngd::VECTOR), Interface(&Meaning::ReduceSlices(reduction)), Interface(&LowerStage(lower))],
     ..OpDecl::BASE
 };
 

@@ -1,5 +1,6 @@
 //! `stream.vector_intra_slice_reduce`: the Reduce stage of the vector engine (books 22, 23).
 
+use visa_engine::place::rngd;
 use visa_mapping::Expr;
 use crate::VECTOR4;
 use crate::branch::GIVES_NONE;
@@ -50,7 +51,7 @@ pub static DECL: OpDecl = OpDecl {
     infer: Some(|op| next(op, &VECTOR4, None)),
     verify: Some(verify),
     example: "%r = stream.vector_intra_slice_reduce Max %n axis [R], time [1], packet [1 # 4]",
-    interfaces: &[Interface(&Meaning::Reduce(meaning)), Interface(&Station(VectorStage::Reduce)), GIVES_NONE],
+    interfaces: &[Interface(&rngd::VECTOR), Interface(&Meaning::Reduce(meaning)), Interface(&Station(VectorStage::Reduce)), GIVES_NONE],
     ..OpDecl::BASE
 };
 

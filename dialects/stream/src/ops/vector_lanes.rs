@@ -1,6 +1,7 @@
 //! The stages Narrow and Widen of the vector engine: `stream.vector_split`, `stream.vector_trim`, `stream.vector_concat`,
 //! `stream.vector_pad` (book 21).
 
+use visa_engine::place::rngd;
 use crate::chain::{axes, check_same, input};
 use crate::lower::LowerStage;
 use crate::meaning::Meaning;
@@ -39,7 +40,7 @@ pub static SPLIT_DECL: OpDecl = OpDecl {
     infer: Some(|op| next_stage(op, true, None)),
     verify: Some(verify_regrouped),
     example: "%n = stream.vector_split %x time [A / 4 % 2], packet [A % 4]",
-    interfaces: &[Interface(&Meaning::Same), Interface(&Station(VectorStage::Narrow)), Interface(&LowerStage(|cx, op| {
+    interfaces: &[Interface(&rngd::VECTOR), Interface(&Meaning::Same), Interface(&Station(VectorStage::Narrow)), Interface(&LowerStage(|cx, op| {
         Ok(Some(cx.word(cx.spec("hw.vector_lanes", op)?, "how", "split")))
     }))],
     ..OpDecl::BASE
@@ -64,7 +65,7 @@ pub static TRIM_DECL: OpDecl = OpDecl {
     infer: Some(|op| next_stage(op, true, None)),
     verify: Some(verify_trim),
     example: "%n = stream.vector_trim %x packet [A % 2 # 4]",
-    interfaces: &[Interface(&Meaning::Same), Interface(&Station(VectorStage::Narrow)), Interface(&LowerStage(|cx, op| {
+    interfaces: &[Interface(&rngd::VECTOR), Interface(&Meaning::Same), Interface(&Station(VectorStage::Narrow)), Interface(&LowerStage(|cx, op| {
         Ok(Some(cx.word(cx.spec("hw.vector_lanes", op)?, "how", "trim")))
     }))],
     ..OpDecl::BASE
@@ -88,7 +89,7 @@ pub static CONCAT_DECL: OpDecl = OpDecl {
     infer: Some(|op| next_stage(op, false, None)),
     verify: Some(verify_regrouped),
     example: "%w = stream.vector_concat %n time [1], packet [A % 8]",
-    interfaces: &[Interface(&Meaning::Same), Interface(&Station(VectorStage::Widen)), Interface(&LowerStage(|cx, op| {
+    interfaces: &[Interface(&rngd::VECTOR), Interface(&Meaning::Same), Interface(&Station(VectorStage::Widen)), Interface(&LowerStage(|cx, op| {
         Ok(Some(cx.word(cx.spec("hw.vector_lanes", op)?, "how", "concat")))
     }))],
     ..OpDecl::BASE
@@ -112,7 +113,7 @@ pub static PAD_DECL: OpDecl = OpDecl {
     infer: Some(|op| next_stage(op, false, None)),
     verify: Some(verify_pad),
     example: "%w = stream.vector_pad %n packet [A % 2 # 8]",
-    interfaces: &[Interface(&Meaning::Same), Interface(&Station(VectorStage::Widen)), Interface(&LowerStage(|cx, op| {
+    interfaces: &[Interface(&rngd::VECTOR), Interface(&Meaning::Same), Interface(&Station(VectorStage::Widen)), Interface(&LowerStage(|cx, op| {
         Ok(Some(cx.word(cx.spec("hw.vector_lanes", op)?, "how", "pad")))
     }))],
     ..OpDecl::BASE

@@ -1,5 +1,6 @@
 //! `stream.vector_log`: the branch logger, which keeps execution ids for another pass (book 21).
 
+use visa_engine::place::rngd;
 use crate::VECTOR;
 use crate::chain::{axes, check_same, input, with_dims};
 use crate::lower::LowerStage;
@@ -33,14 +34,14 @@ pub static DECL: OpDecl = OpDecl {
         ClauseDecl::required("element", ClauseKind::body::<Expr>(&MAP), "the layout, in elements"),
     ],
     results: &["ids"],
-    effects: Effects::Are(&[allocates(Target::Result("ids")), writes(Target::Result("ids"))]),
+    effects: Effects::Are(&[allocates(Target::Memory("tm.vrf")), writes(Target::Memory("tm.vrf"))]),
     infer: Some(|op| {
         let element = op.body::<Expr>("element").map_or(Expr::Literal(1), |map| (*map).clone());
         with_dims(op, &VRF, None, DType::I32, &[(Dim::Element, element)], &*input(op)?)
     }),
     verify: Some(verify),
     example: "%ids = stream.vector_log %b at 0, element [A % 8]",
-    interfaces: &[
+    interfaces: &[Interface(&rngd::STORE_IDS), 
         Interface(&Meaning::Ids),
         Interface(&LowerStage(|cx, op| {
             let at = cx.ctx.attr(Attr::Int(op.int("at").unwrap_or(0)));

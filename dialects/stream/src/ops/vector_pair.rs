@@ -1,5 +1,6 @@
 //! Two-group mode: `stream.vector_unzip` takes a stream as two, the `_zip` operations make one of them again (book 21).
 
+use visa_engine::place::rngd;
 use crate::branch::{BranchMode, GIVES_NONE, GROUP_BIT, GivesIds, toggles};
 use crate::chain::{axes, input, next, with_dims};
 use crate::lower::{LowerStage, StageCx};
@@ -43,7 +44,7 @@ pub static UNZIP_DECL: OpDecl = OpDecl {
     infer: Some(|op| next(op, &PAIR, None)),
     verify: Some(verify_unzip),
     example: "%p = stream.vector_unzip %i axis [I]",
-    interfaces: &[
+    interfaces: &[Interface(&rngd::VECTOR), 
         Interface(&Meaning::Branch(|op| axis(op).map(BranchMode::AxisToggle))),
         Interface(&Station(VectorStage::Branch)),
         Interface(&GivesIds(|_| 1 | 1 << (1 << GROUP_BIT))),
@@ -92,7 +93,7 @@ pub static LOGIC_ZIP_DECL: OpDecl = OpDecl {
     summary: "Makes one stream of two groups by a bitwise operation, 8 lanes wide.",
     clauses: &[ClauseDecl::lead("op", ClauseKind::Word(&LOGIC_NAMES), OPERATION), MODE, TIME],
     example: "%x = stream.vector_logic_zip BitXor %p",
-    interfaces: &[Interface(&Meaning::Zip(zip)), Interface(&Station(VectorStage::Logic)), Interface(&LowerStage(lower_zip)), GIVES_NONE],
+    interfaces: &[Interface(&rngd::VECTOR), Interface(&Meaning::Zip(zip)), Interface(&Station(VectorStage::Logic)), Interface(&LowerStage(lower_zip)), GIVES_NONE],
     ..BASE
 };
 
@@ -103,7 +104,7 @@ pub static FXP_ZIP_DECL: OpDecl = OpDecl {
     summary: "Makes one stream of two groups by an integer or fixed-point operation, 8 lanes wide.",
     clauses: &[ClauseDecl::lead("op", ClauseKind::Word(&FXP_NAMES), OPERATION), MODE, TIME],
     example: "%x = stream.vector_fxp_zip SubFxp %p mode Mode10",
-    interfaces: &[Interface(&Meaning::Zip(zip)), Interface(&Station(VectorStage::Fxp)), Interface(&LowerStage(lower_zip)), GIVES_NONE],
+    interfaces: &[Interface(&rngd::VECTOR), Interface(&Meaning::Zip(zip)), Interface(&Station(VectorStage::Fxp)), Interface(&LowerStage(lower_zip)), GIVES_NONE],
     ..BASE
 };
 
@@ -115,7 +116,7 @@ pub static FP_ZIP_DECL: OpDecl = OpDecl {
     operands: &[OperandDecl::one("stream", &["stream.pair4"])],
     clauses: &[ClauseDecl::lead("op", ClauseKind::Word(&FP_NAMES), OPERATION), MODE, TIME],
     example: "%x = stream.vector_fp_zip MulF0 %n",
-    interfaces: &[Interface(&Meaning::Zip(zip)), Interface(&Station(VectorStage::Float)), Interface(&LowerStage(lower_zip)), GIVES_NONE],
+    interfaces: &[Interface(&rngd::VECTOR), Interface(&Meaning::Zip(zip)), Interface(&Station(VectorStage::Float)), Interface(&LowerStage(lower_zip)), GIVES_NONE],
     ..BASE
 };
 
@@ -126,7 +127,7 @@ pub static CLIP_ZIP_DECL: OpDecl = OpDecl {
     summary: "Makes one stream of two groups by a minimum, a maximum or an addition, 8 lanes wide.",
     clauses: &[ClauseDecl::lead("op", ClauseKind::Word(&CLIP_NAMES), OPERATION), MODE, TIME],
     example: "%x = stream.vector_clip_zip Max %p",
-    interfaces: &[Interface(&Meaning::Zip(zip)), Interface(&Station(VectorStage::Clip)), Interface(&LowerStage(lower_zip)), GIVES_NONE],
+    interfaces: &[Interface(&rngd::VECTOR), Interface(&Meaning::Zip(zip)), Interface(&Station(VectorStage::Clip)), Interface(&LowerStage(lower_zip)), GIVES_NONE],
     ..BASE
 };
 

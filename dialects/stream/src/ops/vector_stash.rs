@@ -1,5 +1,6 @@
 //! `stream.vector_stash`: keeps the stream for an operand further on (book 21).
 
+use visa_engine::place::rngd;
 use crate::chain::{input, next_same};
 use crate::lower::LowerStage;
 use crate::meaning::Meaning;
@@ -30,7 +31,7 @@ pub static DECL: OpDecl = OpDecl {
     infer: Some(next_same),
     verify: Some(|op, _| verify(op)),
     example: "%s = stream.vector_stash %b",
-    interfaces: &[
+    interfaces: &[Interface(&rngd::VECTOR), 
         Interface(&Meaning::Same),
         Interface(&LowerStage(|cx, op| cx.spec("hw.vector_stash", op).map(Some))),
     ],

@@ -97,7 +97,7 @@ fn sized(cx: &PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     let message = format!(
         "clause `{}` of `{}` is open (`{}`), so sizes that addresses depend on are not known",
         clause.name,
-        op.name(),
+        op,
         open::WORD
     );
     let fix = "choose configurations before addresses: `--select-configs --allocate`, or write a value";

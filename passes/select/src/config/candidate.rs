@@ -29,6 +29,7 @@ use visa_mapping::facts::{DeclaredAxes, Names, Support, machine};
 use visa_mapping::{Equality, Tensor, equal_streams, operand, view};
 use visa_stream::ops::store::TO_TRF;
 use visa_stream::ops::vector_expr;
+use visa_stream::pipeline;
 use visa_stream::unmasked;
 
 /// The clauses that a choice gives an operation, and those that it takes away.
@@ -314,7 +315,7 @@ impl<'a> Scratch<'a> {
     fn made(&mut self, id: OpId) -> Result<Made, Diagnostic> {
         let op = self.module.op(self.ctx, id);
         let (decl, infer) = op.decl().and_then(|decl| Some((decl, decl.infer?))).ok_or_else(|| {
-            op.error("C0", format!("the type of `{}` does not follow from its clauses", op.name()))
+            op.error("C0", format!("the type of `{}` does not follow from its clauses", op))
         })?;
         let types = result_types(op, decl, infer)?;
         self.set_types(id, &types);
@@ -345,7 +346,7 @@ impl<'a> Scratch<'a> {
         let users: Vec<OpId> = results.iter().flat_map(|&result| self.module.uses(result).to_vec()).collect();
         for user in users {
             let op = self.module.op(self.ctx, user);
-            if !op.name().starts_with("tm.") || open::untyped(op) {
+            if pipeline::contains(op) || open::untyped(op) {
                 continue;
             }
             if let Some((decl, infer)) = op.decl().and_then(|decl| Some((decl, decl.infer?))) {
@@ -409,7 +410,7 @@ impl<'a> Scratch<'a> {
         let command = self.ask(&spec, lower_to_hw::shortened).unwrap_or(spec);
         let (wire, cost, run) = self.ask(&command, |op| {
             let built = op.decl().and_then(|decl| decl.interface::<Build>()).map(|Build(build)| build(op));
-            let unbuilt = || Err(op.error("C0", format!("`{}` is no stage of a pipeline", op.name())));
+            let unbuilt = || Err(op.error("C0", format!("`{}` is no stage of a pipeline", op)));
             let stage = built.unwrap_or_else(unbuilt)?;
             let wire = stage.connect(&machine, before.wire.clone()).map_err(|mismatch| {
                 op.clause_error(mismatch.constraint, mismatch.clause, mismatch.message)

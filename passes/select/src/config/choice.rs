@@ -6,7 +6,6 @@ use crate::config::goal::Aim;
 use crate::config::graph::{self, Graph};
 use crate::config::memo::Means;
 use crate::config::optional;
-use crate::driver;
 use crate::effort::budget::{Budget, Cut};
 use crate::effort::clock::{Clock, Phase};
 use crate::explain::report;
@@ -19,6 +18,7 @@ use visa_ir::span::Span;
 use visa_ir::verify::Analysis;
 use visa_mapping::facts::DeclaredAxes;
 use visa_mapping::{Tensor, operand};
+use visa_stream::pipeline;
 
 /// A choice for one pipeline.
 pub struct Choice {
@@ -72,7 +72,7 @@ pub fn chain(last: OpRef<'_>) -> Vec<OpId> {
             .results()
             .first()
             .is_some_and(|&value| visa_ir::open::is_unknown(op.ctx, op.module.ty(value)));
-        let flows = |op: OpRef<'_>| op.name().starts_with("stream.") && !driver::ENDS.contains(&op.name());
+        let flows = |op: OpRef<'_>| pipeline::contains(op) && !pipeline::ends(op);
         let is_stream = stream.map_or(open && flows(before), |tensor| tensor.kind.stream);
         if !is_stream {
             break;
@@ -130,5 +130,5 @@ pub fn choose_for(
 
 /// Whether an operation has an open clause that no rule proposes.
 fn unruled(op: OpRef<'_>, rules: &RuleSet) -> bool {
-    graph::open_clauses(op).next().is_some() && !rules.covers(op.name())
+    graph::open_clauses(op).next().is_some() && !rules.covers(op)
 }

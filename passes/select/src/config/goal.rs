@@ -14,6 +14,8 @@ use visa_stream::ops::switch::DECL as SWITCH_DECL;
 use visa_stream::ops::vector_branch::DECL as BRANCH_DECL;
 use visa_stream::ops::vector_inter::{self, DECL as INTER_DECL};
 use visa_stream::ops::vector_intra_slice_reduce::DECL as INTRA_DECL;
+use visa_stream::ops::{begin_interleaved, commit};
+use visa_stream::pipeline;
 use visa_stream::reduce::axis_of;
 
 /// What is written of a pipeline.
@@ -109,7 +111,7 @@ impl Aim {
         }
         aim.ordered = Ordered::of(chain, axes);
         let Some(last) = chain.last() else { return aim };
-        aim.places = last.name() == "stream.commit" && last.body::<Expr>("element").is_some();
+        aim.places = last.is(&commit::DECL) && last.body::<Expr>("element").is_some();
         aim.layout = if last.is(&PACKED) { None } else { layout(*last) };
         aim.written.extend(aim.layout.clone());
         aim.slice = met(chain);
@@ -270,7 +272,6 @@ fn zeros(align: OpRef<'_>, axes: &Axes) -> BTreeSet<AxisId> {
 
 /// Rows and elements of the register file that a pipeline fills as it fetches.
 fn filed(chain: &[OpRef<'_>]) -> Option<Expr> {
-    const KEEP_ORDER: [&str; 3] = ["stream.begin", "stream.fetch", "stream.collect"];
     let (last, others) = chain.split_last()?;
     let map = |name: &str| last.body::<Expr>(name).map(|map| (*map).clone());
     let whole = if last.is(&TO_TRF) {
@@ -278,7 +279,8 @@ fn filed(chain: &[OpRef<'_>]) -> Option<Expr> {
     } else {
         map("element").filter(|_| last.is(&TO_VRF))?
     };
-    others.iter().all(|op| KEEP_ORDER.contains(&op.name())).then_some(whole)
+    let reorders = |op: &OpRef<'_>| op.is(&SWITCH_DECL) || op.is(&begin_interleaved::DECL);
+    (!others.iter().any(reorders)).then_some(whole)
 }
 
 /// The element mapping of a tensor at rest.
@@ -320,7 +322,7 @@ fn same_indices(op: OpRef<'_>) -> bool {
 /// The layout of the tensor that a transfer makes of `value`, through transfers whose layout is not written.
 fn made_of(op: OpRef<'_>, value: ValueId) -> Option<Expr> {
     let users = op.module.uses(value).iter().map(|&user| op.other(user));
-    users.filter(|user| user.name().starts_with("tm.") && same_indices(*user)).find_map(|user| {
+    users.filter(|user| !pipeline::contains(*user) && same_indices(*user)).find_map(|user| {
         let written = user.body::<Expr>("element").map(|map| (*map).clone());
         written.or_else(|| user.results().first().and_then(|&result| made_of(user, result)))
     })

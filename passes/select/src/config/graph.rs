@@ -359,7 +359,7 @@ fn agrees(op: OpRef<'_>, name: &str, value: &Value, axes: &Axes) -> bool {
 pub fn described(op: OpRef<'_>, clauses: &Clauses) -> String {
     let there = clauses.iter().filter_map(|&(name, value)| Some((name, value?)));
     let clauses: Vec<_> = there.map(|(name, value)| clause(op, name, value)).collect();
-    format!("{} {}", op.name(), clauses.join(", ")).trim_end().to_owned()
+    format!("{op} {}", clauses.join(", ")).trim_end().to_owned()
 }
 
 /// A clause in our syntax.

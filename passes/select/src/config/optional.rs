@@ -8,16 +8,20 @@ use crate::config::graph::{Candidate, open_clauses};
 use crate::config::memo::Means;
 use crate::rules::ruleset::RuleSet;
 use std::collections::BTreeSet;
+use visa_engine::place::rngd;
 use visa_ir::context::{Attr, Context};
+use visa_ir::decl::OpDecl;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{Module, OpId, OpRef, OpSpec};
 use visa_ir::open::{unknown, untyped};
 use visa_ir::verify::Analysis;
 use visa_mapping::facts::DeclaredAxes;
+use visa_stream::ops::{collect, commit, fetch, switch, transpose};
+use visa_stream::pipeline;
 
 /// An engine that may be added.
 struct Engine {
-    name: &'static str,
+    decl: &'static OpDecl,
     /// The clauses that are left open.
     clauses: &'static [&'static str],
     /// Whether it may stand between two operations of a pipeline.
@@ -25,8 +29,8 @@ struct Engine {
 }
 
 const ENGINES: [Engine; 2] = [
-    Engine { name: "stream.switch", clauses: &["topology"], fits: switches },
-    Engine { name: "stream.transpose", clauses: &["time", "packet"], fits: transposes },
+    Engine { decl: &switch::DECL, clauses: &["topology"], fits: switches },
+    Engine { decl: &transpose::DECL, clauses: &["time", "packet"], fits: transposes },
 ];
 
 /// Between fetch and collect, where both are open and something says what slices are to hold: a tensor that the stream meets, or a layout at the
@@ -36,19 +40,15 @@ fn switches(pipeline: &[OpRef<'_>], before: OpRef<'_>, behind: OpRef<'_>) -> boo
     let meets = pipeline.iter().skip(1).any(|op| op.operands().len() > 1);
     let placed = pipeline
         .last()
-        .is_some_and(|end| end.name() == "stream.commit" && open_clauses(*end).all(|name| name != "element"));
-    before.name() == "stream.fetch"
-        && behind.name() == "stream.collect"
-        && open(before)
-        && open(behind)
-        && (meets || placed)
+        .is_some_and(|end| end.is(&commit::DECL) && open_clauses(*end).all(|name| name != "element"));
+    before.is(&fetch::DECL) && behind.is(&collect::DECL) && open(before) && open(behind) && (meets || placed)
 }
 
 /// In front of a commit of the main context, where the stream depends on something open (book 27).
 fn transposes(pipeline: &[OpRef<'_>], before: OpRef<'_>, behind: OpRef<'_>) -> bool {
-    const SOURCES: [&str; 4] = ["stream.collect", "stream.accumulate", "stream.vector_final", "stream.cast"];
     let main = pipeline.first().is_some_and(|begin| begin.word("context").as_deref() == Some("main"));
-    main && SOURCES.contains(&before.name()) && behind.name() == "stream.commit" && untyped(before)
+    let takes = pipeline::may_be_after(&rngd::TRANSPOSE, before);
+    main && takes && behind.is(&commit::DECL) && untyped(before)
 }
 
 /// What was found for an operation of a pipeline.
@@ -57,7 +57,7 @@ pub enum At {
     /// One that is written.
     Written(OpId),
     /// An engine that the pipeline gets, in front of another operation.
-    Added(&'static str, OpId),
+    Added(&'static OpDecl, OpId),
 }
 
 /// As [`crate::config::choice::choose`], with the engines that the pipeline may have put into the module: [`Choice::apply`] takes away those that the choice lacks.
@@ -89,7 +89,7 @@ pub fn choose(
 fn seed(op: OpRef<'_>, behind: Option<&OpId>, chain: &[OpId], found: &[(At, Candidate)]) -> Candidate {
     let is_it = |at: &At| match at {
         At::Written(id) => *id == op.id,
-        At::Added(name, before) => !chain.contains(&op.id) && op.name() == *name && behind == Some(before),
+        At::Added(decl, before) => !chain.contains(&op.id) && op.is(decl) && behind == Some(before),
     };
     let own = found.iter().find(|(at, _)| is_it(at));
     own.map_or_else(|| (None, [].into()), |(_, candidate)| candidate.clone())
@@ -103,14 +103,14 @@ fn insert(
     rules: &RuleSet,
 ) -> (Vec<OpId>, BTreeSet<usize>) {
     let (mut longer, mut added) = (chain.to_vec(), BTreeSet::new());
-    for engine in ENGINES.iter().filter(|engine| rules.covers(engine.name)) {
+    for engine in ENGINES.iter().filter(|engine| rules.covers_all_of(engine.decl)) {
         let ops: Vec<OpRef<'_>> = longer.iter().map(|&id| module.op(ctx, id)).collect();
-        if ops.iter().any(|op| op.name() == engine.name) {
+        if ops.iter().any(|op| op.is(engine.decl)) {
             continue;
         }
         let place = ops.windows(2).position(|pair| (engine.fits)(&ops, pair[0], pair[1]));
         let Some(place) = place else { continue };
-        let Some(id) = put(ctx, module, engine.name, longer[place + 1]) else { continue };
+        let Some(id) = put(ctx, module, engine.decl, longer[place + 1]) else { continue };
         longer.insert(place + 1, id);
         added.insert(place + 1);
     }
@@ -118,10 +118,10 @@ fn insert(
 }
 
 /// Puts an engine in front of an operation of a pipeline, with all its clauses open.
-pub fn put(ctx: &Context, module: &mut Module, name: &str, before: OpId) -> Option<OpId> {
-    let engine = ENGINES.iter().find(|engine| engine.name == name)?;
+pub fn put(ctx: &Context, module: &mut Module, decl: &'static OpDecl, before: OpId) -> Option<OpId> {
+    let engine = ENGINES.iter().find(|engine| std::ptr::eq(engine.decl, decl))?;
     let behind = module.op(ctx, before);
-    let (decl, &source) = (ctx.op(engine.name)?, behind.operands().first()?);
+    let &source = behind.operands().first()?;
     let spec = OpSpec::new(decl, behind.span()).operands([source]).result(unknown(ctx), None);
     let auto = ctx.attr(Attr::Auto);
     let spec = engine.clauses.iter().fold(spec, |spec, clause| spec.clause(clause, auto));

@@ -7,19 +7,27 @@ use crate::layout::digit_lists::mapping;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use visa_ir::diag::Diagnostic;
+use visa_ir::effects::{self, EffectKind};
 use visa_ir::module::{OpId, OpRef, ValueId};
 use visa_ir::open::is_open;
 use visa_machine::Machine;
+use visa_mapping::DM;
 use visa_mapping::facts::machine;
+use visa_mapping::ops::func::RETURN;
+use visa_mapping::ops::transfer::{TO_DM, TO_HBM};
 use visa_mapping::{Axes, AxisId, Digit, Digits, Dim, Expr, PadKind, Tensor, digits, operand};
 use visa_stream::ops::commit_packed::DECL as PACKED;
 use visa_stream::ops::contract::CONTRACT_DECL;
+use visa_stream::ops::generate;
+use visa_stream::pipeline;
 
 /// The clauses that say where a tensor lies.
 pub const CLAUSES: [&str; 3] = ["cluster", "slice", "element"];
 
-/// Operations that bring tensors into data memory.
-const SOURCES: [&str; 2] = ["tm.to_dm", "stream.generate"];
+/// Whether an operation makes a tensor in data memory of none that is there.
+fn brings(op: OpRef<'_>) -> bool {
+    effects::may(op, EffectKind::Allocate, DM.def.name) && !pipeline::ends(op)
+}
 
 /// Most axes of the results that are spread, and most that are reduced.
 const MOST_AXES: usize = 3;
@@ -143,17 +151,17 @@ fn groups<'a>(function: OpRef<'a>, axes: &'a Axes) -> Vec<Group<'a>> {
     let ops: Vec<OpRef<'a>> = body(function);
     let mut group_of: BTreeMap<ValueId, usize> = BTreeMap::new();
     for (number, op) in ops.iter().enumerate() {
-        let apart = ["tm.to_dm", "tm.return"].contains(&op.name());
+        let apart = op.is(&TO_DM) || op.is(&RETURN);
         let operands = op.operands().iter().filter(|_| !apart);
         let own: BTreeSet<usize> = operands.filter_map(|value| group_of.get(value).copied()).collect();
-        let joined = own.first().copied().or(SOURCES.contains(&op.name()).then_some(number));
+        let joined = own.first().copied().or(brings(*op).then_some(number));
         let Some(joined) = joined else { continue };
         group_of.values_mut().filter(|group| own.contains(group)).for_each(|group| *group = joined);
         group_of.extend(op.results().iter().map(|&value| (value, joined)));
     }
     let numbers: BTreeSet<usize> = group_of.values().copied().collect();
     let member = |op: &&OpRef<'_>, group: usize| {
-        let values = if SOURCES.contains(&op.name()) { op.results() } else { op.operands() };
+        let values = if brings(**op) { op.results() } else { op.operands() };
         values.iter().any(|value| group_of.get(value) == Some(&group))
     };
     let grouped = numbers.into_iter().map(|group| {
@@ -176,19 +184,18 @@ impl<'a> Group<'a> {
     fn of(function: OpRef<'a>, ops: &[OpRef<'a>], axes: &'a Axes) -> Self {
         let (open, closed): (Vec<OpRef<'a>>, Vec<OpRef<'a>>) = ops
             .iter()
-            .filter(|op| op.name() == "tm.to_dm")
+            .filter(|op| op.is(&TO_DM))
             .partition(|op| CLAUSES.iter().any(|clause| is_open(**op, clause)));
         let map = |op: OpRef<'_>, name: &str| op.body::<Expr>(name).map(|map| (*map).clone());
         let place = |op: &OpRef<'_>| map(*op, "cluster").zip(map(*op, "slice"));
-        let made = ops.iter().filter(|op| op.name() == "stream.generate");
-        let results = ops.iter().filter(|op| op.name() == "tm.to_hbm").filter_map(|op| map(*op, "element"));
+        let made = ops.iter().filter(|op| op.is(&generate::DECL));
+        let results = ops.iter().filter(|op| op.is(&TO_HBM)).filter_map(|op| map(*op, "element"));
         let results: Vec<Expr> = results.collect();
-        let loaded = ops.iter().filter(|op| op.name() == "tm.to_dm").filter_map(|op| source(*op));
+        let loaded = ops.iter().filter(|op| op.is(&TO_DM)).filter_map(|op| source(*op));
         let kept = reaches(results.iter().cloned(), axes);
         let loaded = reaches(loaded, axes);
         let reduced = reduced(ops, &kept, &loaded, axes);
-        let slices =
-            ops.iter().filter(|op| op.name().starts_with("stream.")).filter_map(|op| map(*op, "slice"));
+        let slices = ops.iter().filter(|op| pipeline::contains(**op)).filter_map(|op| map(*op, "slice"));
         let behind = slices.filter_map(|slice| digits(&slice, axes).ok()).collect();
         let (mut said, whole) = (said(ops, axes), whole(ops, axes));
         said.extend(left_out(ops, axes));

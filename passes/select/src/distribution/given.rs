@@ -1,15 +1,14 @@
 //! What a kernel says of where its tensors may lie: the axes of its results and of what is loaded, and what slices must hold of them.
 
 use crate::config::goal::{names, reduced_within};
-use crate::driver::ENDS;
 use std::collections::{BTreeMap, BTreeSet};
 use visa_ir::module::{OpId, OpRef, ValueId};
+use visa_mapping::ops::transfer::{TO_DM, TO_HBM, is_transfer};
 use visa_mapping::view::ViewKind;
 use visa_mapping::{Axes, AxisId, Digit, Digits, Dim, Expr, digits, operand, view};
+use visa_stream::ops::commit_view;
 use visa_stream::ops::vector_inter;
-
-/// Operations that move whole tensors.
-const TRANSFERS: [&str; 3] = ["tm.to_dm", "tm.to_hbm", "tm.to_host"];
+use visa_stream::pipeline;
 
 /// Clauses that name axes without saying what a slice holds of them.
 const NAMES: [&str; 3] = ["slice", "over", "axis"];
@@ -31,7 +30,7 @@ pub(super) struct Part {
 pub(super) fn left_out(ops: &[OpRef<'_>], axes: &Axes) -> BTreeMap<AxisId, u64> {
     let mut found = BTreeMap::new();
     for part in ops.iter().filter(|op| view::kind(**op) == Some(ViewKind::Slice)) {
-        let whole = made(*part).filter(|op| op.name() == "tm.to_dm").and_then(source);
+        let whole = made(*part).filter(|op| op.is(&TO_DM)).and_then(source);
         let Some(whole) = whole.and_then(|whole| digits(&whole, axes).ok()) else { continue };
         let Some(own) = part.body::<Expr>("element") else { continue };
         let own = names(&own, axes);
@@ -75,13 +74,13 @@ fn made(op: OpRef<'_>) -> Option<OpRef<'_>> {
 /// Into how many parts axes of results are cut where the layout is written of what is committed and then stored.
 pub(super) fn said(ops: &[OpRef<'_>], axes: &Axes) -> BTreeMap<AxisId, u64> {
     let mut found = BTreeMap::new();
-    for store in ops.iter().filter(|op| op.name() == "tm.to_hbm") {
-        let commit = made(*store).filter(|op| op.name().starts_with("stream.commit"));
+    for store in ops.iter().filter(|op| op.is(&TO_HBM)) {
+        let commit = made(*store).filter(|op| pipeline::ends(*op));
         let layout = |op: OpRef<'_>| digits(&*op.body::<Expr>("element")?, axes).ok();
         let Some((own, whole)) = commit.and_then(layout).zip(layout(*store)) else { continue };
         let named: BTreeSet<AxisId> = whole.iter().filter_map(|digit| digit.axis).collect();
         // What is overwritten may be a part of what a slice holds.
-        let overwrites = commit.is_some_and(|op| op.name() == "stream.commit_view");
+        let overwrites = commit.is_some_and(|op| op.is(&commit_view::DECL));
         let part: BTreeSet<AxisId> =
             own.offset().iter().filter(|_| overwrites).map(|offset| offset.axis).collect();
         for axis in named.difference(&part) {
@@ -98,13 +97,13 @@ pub(super) fn said(ops: &[OpRef<'_>], axes: &Axes) -> BTreeMap<AxisId, u64> {
 /// what is overwritten, any part. In several slices that would be several parts.
 pub(super) fn whole(ops: &[OpRef<'_>], axes: &Axes) -> BTreeSet<AxisId> {
     let mut found = BTreeSet::new();
-    for op in ops.iter().filter(|op| !TRANSFERS.contains(&op.name())) {
+    for op in ops.iter().filter(|op| !is_transfer(**op)) {
         let views = view::kind(*op).is_some();
         // What a view shows of a tensor in HBM is in no slice.
-        if views && made(*op).is_none_or(|op| op.name() != "tm.to_dm" && !op.name().starts_with("stream.")) {
+        if views && made(*op).is_none_or(|op| !op.is(&TO_DM) && !pipeline::contains(op)) {
             continue;
         }
-        let any = views || op.name() == "stream.commit_view";
+        let any = views || op.is(&commit_view::DECL);
         let clauses = op.clauses().iter().filter(|clause| !NAMES.contains(&&*clause.name));
         let maps = clauses.filter_map(|clause| op.body::<Expr>(&clause.name));
         for map in maps.filter_map(|map| digits(&map, axes).ok()) {
@@ -173,7 +172,7 @@ pub(super) fn reduced(
 pub(super) fn met(ops: &[OpRef<'_>]) -> BTreeMap<OpId, Expr> {
     let mut found = BTreeMap::new();
     let mut behind: BTreeMap<ValueId, Expr> = BTreeMap::new();
-    for op in ops.iter().filter(|op| op.name().starts_with("stream.")) {
+    for op in ops.iter().filter(|op| pipeline::contains(**op)) {
         let said = op.body::<Expr>("slice").map(|slice| (*slice).clone());
         let first = op.operands().first().and_then(|stream| behind.get(stream).cloned());
         let Some(slice) = said.or(first) else { continue };
@@ -181,7 +180,7 @@ pub(super) fn met(ops: &[OpRef<'_>]) -> BTreeMap<OpId, Expr> {
         for &met in op.operands().iter().skip(1).filter(|met| !behind.contains_key(met)) {
             found.extend(loaded(*op, met).map(|load| (load, slice.clone())));
         }
-        if !ENDS.contains(&op.name()) {
+        if !pipeline::ends(*op) {
             behind.extend(op.results().iter().map(|&value| (value, slice.clone())));
         }
     }
@@ -192,7 +191,7 @@ pub(super) fn met(ops: &[OpRef<'_>]) -> BTreeMap<OpId, Expr> {
 fn loaded(op: OpRef<'_>, mut value: ValueId) -> Option<OpId> {
     loop {
         let made = op.module.def_op(value).map(|id| op.other(id))?;
-        if made.name() == "tm.to_dm" {
+        if made.is(&TO_DM) {
             return Some(made.id);
         }
         value = *made.operands().first()?;

@@ -22,6 +22,7 @@ use visa_lowering::passes::lower_to_hw;
 use visa_lowering::passes::lower_to_seq;
 use visa_mapping::attrs::MAP;
 use visa_mapping::facts::{DeclaredAxes, machine};
+use visa_mapping::ops::transfer::is_transfer;
 use visa_mapping::{Expr, view};
 use visa_pass::{Options, PassCx};
 use visa_vector::passes::plan_vector;
@@ -34,9 +35,6 @@ pub const PATIENCE: usize = 8;
 
 /// After so many places that let nothing be chosen, only the one is tried where nothing is spread.
 pub const MOST_REFUSED: usize = 32;
-
-/// Operations that are verified before anything else is chosen.
-const MOVES: [&str; 2] = ["tm.to_dm", "tm.to_hbm"];
 
 /// A function of which all is chosen.
 pub struct Kernel {
@@ -250,7 +248,7 @@ impl Search<'_> {
         let known = VerifyCx::new(self.ctx, &closed);
         known.know(self.axes.clone());
         let ops = closed.walk_all().into_iter().map(|id| closed.op(self.ctx, id));
-        let mut moves = ops.filter(|op| MOVES.contains(&op.name()) || view::kind(*op).is_some());
+        let mut moves = ops.filter(|op| is_transfer(*op) || view::kind(*op).is_some());
         moves.try_for_each(|op| match op.decl().and_then(|decl| decl.verify) {
             Some(verify) if !untyped(op) => verify(op, &known),
             Some(_) | None => Ok(()),

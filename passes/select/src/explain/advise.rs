@@ -22,8 +22,11 @@ use visa_ir::open::{Opening, untyped};
 use visa_ir::print::{Form, print_op};
 use visa_ir::verify::{Analysis, verify};
 use visa_mapping::facts::DeclaredAxes;
+use visa_mapping::ops::transfer::is_transfer;
 use visa_mapping::{Axes, Equality, Expr, PadKind, Tensor, equal_streams};
+use visa_stream::meaning;
 use visa_stream::ops::switch;
+use visa_stream::ops::{collect, commit, fetch};
 
 /// Why two tensors with other layouts count as one.
 const LAYOUT: &str = "layout";
@@ -92,9 +95,7 @@ impl Advice {
         if choice.best.time.cycles() >= written.time.cycles() {
             return Err(Silent::NothingCheaper);
         }
-        if SUMS.iter().any(|sum| ops(module).iter().any(|op| op.name() == *sum))
-            && brings_padding(ctx, module, &choice)
-        {
+        if ops(module).iter().any(|op| meaning::sums(*op)) && brings_padding(ctx, module, &choice) {
             return Err(Silent::NothingCheaper);
         }
         let (changed, better) = applied(ctx, module, &choice, &axes).ok_or(Silent::DoesNotFit)?;
@@ -142,9 +143,8 @@ pub fn pipeline(ctx: &Context, module: &Module, end: OpId) -> Vec<OpId> {
 /// Whether all that reads the tensor that an operation makes says itself which layout it makes of it.
 fn layout_is_free(end: OpRef<'_>) -> bool {
     let users: Vec<_> = end.results().iter().flat_map(|&result| end.module.uses(result)).collect();
-    let transfers = ["tm.to_dm", "tm.to_hbm", "tm.to_host"];
-    let free = |user: OpRef<'_>| transfers.contains(&user.name()) && user.body::<Expr>("element").is_some();
-    end.name() == "stream.commit" && !users.is_empty() && users.iter().all(|&&user| free(end.other(user)))
+    let free = |user: OpRef<'_>| is_transfer(user) && user.body::<Expr>("element").is_some();
+    end.is(&commit::DECL) && !users.is_empty() && users.iter().all(|&&user| free(end.other(user)))
 }
 
 /// The module with the pipeline's configuration open, and what was written there.
@@ -158,7 +158,7 @@ fn opened(
     let (mut opened, mut seed) = (module.clone(), Vec::new());
     for (at, &id) in chain.iter().enumerate() {
         let op = module.op(ctx, id);
-        let opens = rules.covers(op.name()) && (layout || at + 1 < chain.len());
+        let opens = rules.covers(op) && (layout || at + 1 < chain.len());
         let clauses = op.decl()?.clauses.iter();
         let names =
             clauses.filter(|clause| opens && clause.opening == Opening::Configuration).map(|c| c.name);
@@ -234,14 +234,6 @@ fn applied(ctx: &Context, module: &Module, choice: &Choice, axes: &Axes) -> Opti
     (verify(ctx, &better).len() <= verify(ctx, module).len()).then_some((changed, better))
 }
 
-/// What adds elements up, padding included.
-const SUMS: [&str; 4] = [
-    "stream.contract",
-    "stream.accumulate",
-    "stream.vector_intra_slice_reduce",
-    "stream.vector_inter_slice_reduce",
-];
-
 /// Whether a choice fetches or collects anything beside the elements. Flits of such a packet can look full though the last of them is not, and what is
 /// summed then is not known to be zero: a pipeline that sums is left as it is.
 fn brings_padding(ctx: &Context, module: &Module, choice: &Choice) -> bool {
@@ -249,7 +241,8 @@ fn brings_padding(ctx: &Context, module: &Module, choice: &Choice) -> bool {
         matches!(map, Expr::Pad { kind: PadKind::Top, .. }) || map.children().into_iter().any(padded)
     }
     let brings = |stage: usize| {
-        ["stream.fetch", "stream.collect"].contains(&module.op(ctx, choice.chain[stage]).name())
+        let op = module.op(ctx, choice.chain[stage]);
+        op.is(&fetch::DECL) || op.is(&collect::DECL)
     };
     let steps = choice.best.steps(&choice.graph).into_iter().filter(|step| brings(step.stage));
     let mut maps =

@@ -15,6 +15,7 @@ use visa_ir::diag::{Diagnostic, Severity, counted};
 use visa_ir::module::OpRef;
 use visa_ir::open::{self, Opening};
 use visa_ir::span::Span;
+use visa_stream::ops::{contract, vector_inter};
 
 /// The code of findings about the budget.
 pub const BUDGET: &str = "select-budget";
@@ -30,15 +31,14 @@ pub fn unruled(op: OpRef<'_>, rules: &RuleSet) -> Diagnostic {
     let clause = open_clauses(op).next().unwrap_or_default();
     let able = rules.operations();
     let message =
-        format!("no rule chooses `{clause}` of `{}`; there are rules for `{}`", op.name(), able.join("`, `"));
+        format!("no rule chooses `{clause}` of `{}`; there are rules for `{}`", op, able.join("`, `"));
     let written = open_decls(op).next().map(ClauseDecl::in_place_of_auto);
     Diagnostic::error("select-configs", op.clause_span(clause), message).fix(written)
 }
 
 /// A pipeline whose tensor is not known.
 pub fn unknown_source(op: OpRef<'_>) -> Diagnostic {
-    let message =
-        format!("the layout of the tensor that `{}` takes is open, and nothing chooses it", op.name());
+    let message = format!("the layout of the tensor that `{}` takes is open, and nothing chooses it", op);
     Diagnostic::error("select-configs", op.span(), message).fix("write the layout of the tensor".to_owned())
 }
 
@@ -54,7 +54,7 @@ pub fn none_legal(ops: &[OpRef<'_>], graph: &Graph, aim: &Aim, budget: &Budget) 
     let reached = (reached..ops.len()).find(stops).unwrap_or(ops.len() - 1);
     let stage = farthest.filter(|stage| *stage >= reached).unwrap_or(reached);
     let op = ops[stage];
-    let mut message = format!("no configuration of this pipeline is legal: none of `{}`", op.name());
+    let mut message = format!("no configuration of this pipeline is legal: none of `{}`", op);
     let tried: u64 =
         graph.refusals.iter().filter(|((at, _), _)| *at == stage).map(|(_, refused)| refused.count).sum();
     let _ = write!(message, ", {tried} tried");
@@ -69,8 +69,8 @@ pub fn none_legal(ops: &[OpRef<'_>], graph: &Graph, aim: &Aim, budget: &Budget) 
         error = error
             .note(format!("rules of the text stop here after {bound}: `{rule}` has more to propose"), None);
     }
-    let sums = ["stream.contract", "stream.accumulate"].contains(&op.name());
-    let between = op.name() == "stream.vector_inter_slice_reduce";
+    let sums = op.is(&contract::CONTRACT_DECL) || op.is(&contract::ACCUMULATE_DECL);
+    let between = op.is(&vector_inter::DECL);
     if between && !aim.knows_sums() && op.attr("over").is_none() {
         error = error
             .fix("nothing says what is reduced: give the reduction `over [..]`, or write the layout of the tensor at the end".to_owned());
@@ -95,7 +95,7 @@ pub fn none_legal(ops: &[OpRef<'_>], graph: &Graph, aim: &Aim, budget: &Budget) 
 fn write_some(ops: &[OpRef<'_>]) -> Option<String> {
     let open = ops.iter().filter_map(|op| {
         let clauses: Vec<String> = open_decls(*op).map(|clause| format!("`{}`", clause.example())).collect();
-        (!clauses.is_empty()).then(|| format!("{} of `{}`", clauses.join(", "), op.name()))
+        (!clauses.is_empty()).then(|| format!("{} of `{}`", clauses.join(", "), op))
     });
     let open: Vec<String> = open.collect();
     (!open.is_empty()).then(|| format!("write values in place of `auto`, as in {}", open.join("; ")))
@@ -112,7 +112,7 @@ fn none_in_time(ops: &[OpRef<'_>], graph: &Graph, budget: &Budget) -> Diagnostic
     let message = format!(
         "the budget ({}) ended before a legal configuration of this pipeline was found: none of `{}` yet",
         counted(budget.most(), "unit"),
-        ops[reached].name()
+        ops[reached]
     );
     let error = Diagnostic::error(BUDGET, ops[reached].span(), message);
     let some = write_some(ops).map(|some| format!(", or {some}")).unwrap_or_default();
@@ -177,7 +177,7 @@ pub fn limits(graph: &Graph, ops: &[OpRef<'_>]) -> Vec<Diagnostic> {
     let limits = graph.limits.iter().map(|(&stage, (rule, bound))| {
         let op = ops[stage];
         let message =
-            format!("rules of the text stop at `{}` after {bound}: `{rule}` has more to propose", op.name());
+            format!("rules of the text stop at `{}` after {bound}: `{rule}` has more to propose", op);
         Diagnostic { severity: Severity::Remark, ..Diagnostic::error("rule-limit", op.span(), message) }
     });
     limits.collect()

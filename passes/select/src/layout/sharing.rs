@@ -7,7 +7,6 @@ use crate::config::choice::chain;
 use crate::config::graph::{Candidate, open_clauses};
 use crate::config::memo::Means;
 use crate::config::optional::{self, At};
-use crate::driver::ENDS;
 use crate::effort::budget::Cut;
 use crate::effort::clock::{Clock, Phase};
 use crate::layout::dag;
@@ -22,6 +21,7 @@ use visa_ir::span::Span;
 use visa_ir::verify::VerifyCx;
 use visa_mapping::attrs::MAP;
 use visa_mapping::view;
+use visa_stream::pipeline;
 
 /// Most layouts of a committed tensor that its readers are chosen for: the cheapest to make.
 pub const MOST_LAYOUTS: usize = 4;
@@ -53,7 +53,7 @@ pub struct Shared {
 
 /// The ends of pipelines, in program order: those in a group share tensors whose type is not known yet.
 pub fn groups(ctx: &Context, module: &Module) -> Vec<Vec<OpId>> {
-    let ends = module.walk_all().into_iter().filter(|&id| ENDS.contains(&module.op(ctx, id).name()));
+    let ends = module.walk_all().into_iter().filter(|&id| pipeline::ends(module.op(ctx, id)));
     let mut groups: Vec<Vec<OpId>> = Vec::new();
     for end in ends {
         let makers = makers(ctx, module, &chain(module.op(ctx, end)));
@@ -82,7 +82,7 @@ fn makers(ctx: &Context, module: &Module, chain: &[OpId]) -> BTreeSet<OpId> {
 
 /// The end of the pipeline that makes a tensor, through views.
 fn maker(op: OpRef<'_>, value: ValueId) -> Option<OpId> {
-    view::origin(op, value).filter(|made| ENDS.contains(&made.name())).map(|made| made.id)
+    view::origin(op, value).filter(|made| pipeline::ends(*made)).map(|made| made.id)
 }
 
 /// A pipeline of a group.
@@ -313,9 +313,10 @@ impl<'a> Group<'a> {
         let mut module = module.clone();
         let choice = optional::choose(self.ctx, &mut module, &pipeline.chain, self.means, &[])?;
         let at = |stage: usize| match &choice.chain[stage..] {
-            [added, before, ..] if !pipeline.chain.contains(added) => {
-                At::Added(module.op(self.ctx, *added).decl().map_or("", |decl| decl.name), *before)
-            }
+            [added, before, ..] if !pipeline.chain.contains(added) => module
+                .op(self.ctx, *added)
+                .decl()
+                .map_or(At::Written(*added), |decl| At::Added(decl, *before)),
             rest => At::Written(rest[0]),
         };
         let ways =

@@ -10,11 +10,16 @@ use crate::effort::budget::{Budget, Cut};
 use crate::layout::sharing::{self, Shared};
 use crate::layout::trf_layouts::is_open_load;
 use std::collections::BTreeSet;
+use visa_engine::place::Slot;
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
+use visa_ir::effects::{self, EffectKind};
 use visa_ir::infer::infer_all;
 use visa_ir::module::{Module, OpId, OpRef};
 use visa_ir::open::Opening;
+use visa_mapping::DM;
+use visa_stream::ops::begin;
+use visa_stream::pipeline;
 
 /// What was chosen for pipelines that share tensors.
 pub struct Found {
@@ -121,10 +126,6 @@ fn readers(ctx: &Context, module: &Module, load: OpId) -> Vec<OpId> {
     files.iter().flat_map(|&file| module.uses(file).to_vec()).collect()
 }
 
-/// Operations in front of a product whose configuration may be open.
-const OPEN_IN_FRONT: [&str; 5] =
-    ["stream.fetch", "stream.switch", "stream.collect", "stream.to_trf", "stream.align"];
-
 /// Whether nothing is written of an operation in front of the product but that it is there: all its configuration is open, if it has any.
 fn is_open(op: OpRef<'_>) -> bool {
     let open: BTreeSet<&str> = open_clauses(op).collect();
@@ -134,8 +135,10 @@ fn is_open(op: OpRef<'_>) -> bool {
             decl.clauses.iter().any(|clause| clause.name == name && clause.opening == Opening::Address)
         })
     };
-    let opens = OPEN_IN_FRONT.contains(&op.name()) && written.clone().all(|clause| place(&clause.name));
-    opens || op.name() == "stream.begin"
+    let in_front =
+        pipeline::places(op).is_some_and(|places| places.iter().any(|place| place.slot <= Slot::ALIGN));
+    let opens = in_front && written.clone().all(|clause| place(&clause.name));
+    opens || op.is(&begin::DECL)
 }
 
 /// Whether both tensors are there when the first of the two pipelines begins, and nothing writes over one of them until the second does.
@@ -154,11 +157,7 @@ fn reads_alike(
     let moves = |id: OpId| {
         let op = module.op(ctx, id);
         let placed = op.attr("at").is_some() && !visa_ir::open::is_open(op, "at");
-        (op.name().starts_with("tm.") && !placed) || PURE.contains(&op.name())
+        !pipeline::contains(op) && !placed || !effects::may(op, EffectKind::Write, DM.def.name)
     };
     known && from < to && ops[from..to].iter().all(|&id| moves(id))
 }
-
-/// Operations of a pipeline that write no data memory.
-const PURE: [&str; 6] =
-    ["stream.begin", "stream.fetch", "stream.switch", "stream.collect", "stream.to_trf", "stream.to_vrf"];

@@ -5,6 +5,7 @@ use crate::config::goal::Aim;
 use std::rc::Rc;
 use visa_ir::context::{Attr, Context};
 use visa_ir::decl::ClauseKind;
+use visa_ir::decl::OpDecl;
 use visa_ir::module::{AttrId, OpRef};
 use visa_machine::Machine;
 use visa_mapping::attrs::MAP;
@@ -20,7 +21,7 @@ pub struct Rule {
     /// What it says, as an equation of streams.
     pub equation: &'static str,
     /// The operation whose clauses it proposes.
-    pub op: &'static str,
+    pub op: &'static OpDecl,
     /// Its proposals. Each has a value for every open clause; values of written ones must agree with what is written.
     pub propose: fn(&Site<'_>) -> Vec<Proposal>,
 }

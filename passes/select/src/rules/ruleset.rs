@@ -4,7 +4,9 @@ use crate::rules::engines::RULES;
 use crate::rules::rule::{Proposal, Rule, Site};
 use crate::rules::text::{self, Closure, ConfigReport, SHAPE, TextRule, closure};
 use visa_ir::context::Context;
+use visa_ir::decl::OpDecl;
 use visa_ir::diag::Diagnostic;
+use visa_ir::module::OpRef;
 use visa_ir::span::Span;
 
 /// Rules, in the order in which they are asked.
@@ -83,7 +85,7 @@ impl RuleSet {
     /// The operations that have rules, by name.
     #[must_use]
     pub fn operations(&self) -> Vec<&str> {
-        let mut names: Vec<&str> = self.rust.iter().map(|rule| rule.op).collect();
+        let mut names: Vec<&str> = self.rust.iter().map(|rule| rule.op.name).collect();
         names.sort_unstable();
         names.dedup();
         names
@@ -91,14 +93,20 @@ impl RuleSet {
 
     /// Whether some rule proposes clauses of an operation. Those of a text only do where another one does.
     #[must_use]
-    pub fn covers(&self, op: &str) -> bool {
-        self.rust.iter().any(|rule| rule.op == op)
+    pub fn covers(&self, op: OpRef<'_>) -> bool {
+        op.decl().is_some_and(|decl| self.covers_all_of(decl))
+    }
+
+    /// Whether some rule proposes clauses of the operations that `decl` declares.
+    #[must_use]
+    pub fn covers_all_of(&self, decl: &OpDecl) -> bool {
+        self.rust.iter().any(|rule| std::ptr::eq(rule.op, decl))
     }
 
     /// What the rules propose, each with the rule's name. Those of a text start from what the others propose and from the configurations
     /// `written`, and go on from what they make themselves; if a bound ends that, `limit` says which.
     pub(crate) fn proposals(&self, site: &Site<'_>, written: &[Proposal]) -> Closure {
-        let own = self.rust.iter().filter(|rule| rule.op == site.op.name());
+        let own = self.rust.iter().filter(|rule| site.op.is(rule.op));
         let mut found: Vec<(&'static str, Proposal)> = own
             .flat_map(|rule| (rule.propose)(site).into_iter().map(|proposal| (rule.name, proposal)))
             .collect();

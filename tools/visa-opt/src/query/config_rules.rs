@@ -10,15 +10,15 @@ use visa_select::rules::ruleset::RuleSet;
 pub(super) fn answer(_: &Query) -> Result<Answer, Refusal> {
     let rules = RuleSet::default();
     let mut rules = rules.rust().to_vec();
-    rules.sort_by_key(|rule| rule.op);
+    rules.sort_by_key(|rule| rule.op.name);
     let width = |text: fn(&&'static visa_select::rules::rule::Rule) -> &'static str| {
         rules.iter().map(|rule| text(rule).len()).max().unwrap_or_default()
     };
-    let (op, name) = (width(|rule| rule.op), width(|rule| rule.name));
+    let (op, name) = (width(|rule| rule.op.name), width(|rule| rule.name));
     let (mut text, mut rows) = (String::new(), Vec::new());
     for rule in &rules {
-        let _ = writeln!(text, "{:<op$}  {:<name$}  {}", rule.op, rule.name, rule.equation);
-        rows.push(json!({ "operation": rule.op, "name": rule.name, "equation": rule.equation }));
+        let _ = writeln!(text, "{:<op$}  {:<name$}  {}", rule.op.name, rule.name, rule.equation);
+        rows.push(json!({ "operation": rule.op.name, "name": rule.name, "equation": rule.equation }));
     }
     Ok(Answer { text, json: Value::Array(rows), code: YES })
 }

@@ -1,5 +1,6 @@
 //! Flits: packets cut into them or filled up to one (book 14, 26).
 
+use visa_stream::ops;
 use crate::rules::rule::{Proposal, Rule, Site, Value};
 use visa_mapping::{Dim, Expr, PadKind};
 use visa_numerics::DType;
@@ -11,7 +12,7 @@ pub static RULES: &[&Rule] = &[&FLITS, &PAD];
 pub(super) static FLITS: Rule = Rule {
     name: "flits",
     equation: "collect of [T], [P] is [T, P / flit], [P % flit], P padded to whole flits",
-    op: "stream.collect",
+    op: &ops::collect::DECL,
     propose: flits,
 };
 
@@ -19,7 +20,7 @@ pub(super) static FLITS: Rule = Rule {
 pub(super) static PAD: Rule = Rule {
     name: "pad-flit",
     equation: "cast of [T], [P] is [T], [P # flit]",
-    op: "stream.cast",
+    op: &ops::cast::DECL,
     propose: |site| {
         let Some(to) = site.op.body::<DType>("dtype") else { return Vec::new() };
         let packet = site.dim(Dim::Packet).pad(to.elements(site.machine.limits.flit_bytes), PadKind::Top);

@@ -1,5 +1,6 @@
 //! The contraction: how flits meet the register file, how deep the tree adds, and how sums come out (book 15 to 19).
 
+use visa_stream::ops;
 use crate::config::goal::names;
 use crate::layout::digit_lists::{mapping, orders};
 use crate::rules::rule::{Proposal, Rule, Site, Value};
@@ -13,7 +14,7 @@ pub static RULES: &[&Rule] = &[&JOIN, &TREE, &INTERLEAVE, &SEQUENCE];
 pub(super) static JOIN: Rule = Rule {
     name: "join",
     equation: "align of [T], [P] is [T / n, W], [T % n, P] for n = 1 or 2, W being the register file's own digits in any order",
-    op: "stream.align",
+    op: &ops::contract::ALIGN_DECL,
     propose: join,
 };
 
@@ -21,7 +22,7 @@ pub(super) static JOIN: Rule = Rule {
 pub(super) static TREE: Rule = Rule {
     name: "tree",
     equation: "contract of [P] is [P / 2^d] where all of P % 2^d is summed",
-    op: "stream.contract",
+    op: &ops::contract::CONTRACT_DECL,
     propose: tree,
 };
 
@@ -29,7 +30,7 @@ pub(super) static TREE: Rule = Rule {
 pub(super) static INTERLEAVE: Rule = Rule {
     name: "interleave",
     equation: "accumulate interleaved of [T], [P] is [T without what is summed, P], [row # 8]",
-    op: "stream.accumulate",
+    op: &ops::contract::ACCUMULATE_DECL,
     propose: |site| {
         let flit = site.dim(Dim::Row).pad(site.machine.limits.vector_lanes, PadKind::Top);
         let time = kept(site).map(|time| Expr::pair([time, site.dim(Dim::Packet)]));
@@ -41,7 +42,7 @@ pub(super) static INTERLEAVE: Rule = Rule {
 pub(super) static SEQUENCE: Rule = Rule {
     name: "sequence",
     equation: "accumulate sequential of [T], [P] is [T without what is summed, row, P / 8], [P % 8]",
-    op: "stream.accumulate",
+    op: &ops::contract::ACCUMULATE_DECL,
     propose: |site| {
         let (packet, lanes) = (site.dim(Dim::Packet), site.machine.limits.vector_lanes);
         let Ok(columns) = packet.size(site.axes) else { return Vec::new() };

@@ -1,5 +1,6 @@
 //! The ends of a pipeline: the layout of what it makes (book 09, 18, 20).
 
+use visa_stream::ops;
 use crate::layout::digit_lists::mapping;
 use crate::rules::rule::{Proposal, Rule, Site, Value};
 use visa_mapping::{Digit, Dim, Expr, PadKind};
@@ -11,7 +12,7 @@ pub static RULES: &[&Rule] = &[&IN_ORDER, &IN_LAYOUT, &TAIL, &ROWS, &FILE];
 pub(super) static IN_ORDER: Rule = Rule {
     name: "in-order",
     equation: "commit of [T], [P] may have the layout [T, P] without its padding",
-    op: "stream.commit",
+    op: &ops::commit::DECL,
     propose: |site| layout(site, &live(site, &site.stream())),
 };
 
@@ -19,7 +20,7 @@ pub(super) static IN_ORDER: Rule = Rule {
 pub(super) static IN_LAYOUT: Rule = Rule {
     name: "in-layout",
     equation: "commit of [T], [P] may have any layout of the same elements: that of the tensor made of it",
-    op: "stream.commit",
+    op: &ops::commit::DECL,
     propose: |site| {
         let Some(wanted) = site.aim.layout.as_ref().and_then(|layout| site.digits(layout)) else {
             return Vec::new();
@@ -39,7 +40,7 @@ pub(super) static IN_LAYOUT: Rule = Rule {
 pub(super) static TAIL: Rule = Rule {
     name: "tail",
     equation: "commit of [T], [P] may have the layout [T, P # n] up to a flit",
-    op: "stream.commit",
+    op: &ops::commit::DECL,
     propose: tail,
 };
 
@@ -47,7 +48,7 @@ pub(super) static TAIL: Rule = Rule {
 pub(super) static ROWS: Rule = Rule {
     name: "rows",
     equation: "to_trf of [T], [P] is row [T, P] / n, element [T, P] % n for 1, 2, 4 or 8 rows",
-    op: "stream.to_trf",
+    op: &ops::store::TO_TRF,
     propose: rows,
 };
 
@@ -55,7 +56,7 @@ pub(super) static ROWS: Rule = Rule {
 pub(super) static FILE: Rule = Rule {
     name: "file",
     equation: "to_vrf of [T], [P] is [T, P]",
-    op: "stream.to_vrf",
+    op: &ops::store::TO_VRF,
     propose: |site| vec![vec![("element", Value::Map(site.tidy(site.stream())))]],
 };
 

@@ -1,5 +1,6 @@
 //! The fetch: any order of the tensor's digits, cut anywhere (book 07, 08, 33).
 
+use visa_stream::ops;
 use crate::layout::digit_lists::{mapping, orders};
 use crate::rules::rule::{Proposal, Rule, Site, Value};
 use std::collections::{BTreeSet, HashSet};
@@ -14,7 +15,7 @@ pub static RULES: &[&Rule] = &[&REGROUP, &OVER_FETCH, &MASK];
 pub(super) static REGROUP: Rule = Rule {
     name: "regroup",
     equation: "fetch [T], [P] = fetch [T'], [P'] where [T', P'] holds the digits of [T, P] in any order",
-    op: "stream.fetch",
+    op: &ops::fetch::DECL,
     propose: |site| cuts(site, |_, bytes| vec![(bytes, PadKind::Top)]),
 };
 
@@ -22,7 +23,7 @@ pub(super) static REGROUP: Rule = Rule {
 pub(super) static OVER_FETCH: Rule = Rule {
     name: "over-fetch",
     equation: "fetch [T], [P] = fetch [T], [P # n] up to the next flit",
-    op: "stream.fetch",
+    op: &ops::fetch::DECL,
     propose: |site| cuts(site, |site, bytes| beyond(site, bytes).map(|size| (size, PadKind::Top)).collect()),
 };
 
@@ -30,7 +31,7 @@ pub(super) static OVER_FETCH: Rule = Rule {
 pub(super) static MASK: Rule = Rule {
     name: "mask",
     equation: "fetch [T], [P] = fetch [T], [P # n {0}] up to the next flit",
-    op: "stream.fetch",
+    op: &ops::fetch::DECL,
     propose: |site| match site.aim.sums {
         true => cuts(site, |site, bytes| beyond(site, bytes).map(|size| (size, PadKind::Zero)).collect()),
         false => Vec::new(),

@@ -1,6 +1,7 @@
 //! Streams whose packets cut through padding: rows of 65 elements in packets of 32, or `[[A, B] # 32]` of 3 x 5. Data memory takes them
 //! with their padding (book 33, example 3).
 
+use visa_stream::ops;
 use super::fetch::{Found, arrangements, factors, in_turns, is_summed};
 use crate::layout::digit_lists::mapping;
 use crate::rules::rule::{Proposal, Rule, Site, Value};
@@ -13,7 +14,7 @@ pub static RULES: &[&Rule] = &[&CUT, &AS_IT_IS];
 pub(super) static CUT: Rule = Rule {
     name: "cut",
     equation: "fetch [T], [P] = fetch [T, P # n / m], [P # n % m] where m divides n",
-    op: "stream.fetch",
+    op: &ops::fetch::DECL,
     propose: cuts,
 };
 
@@ -21,7 +22,7 @@ pub(super) static CUT: Rule = Rule {
 pub(super) static AS_IT_IS: Rule = Rule {
     name: "as-it-is",
     equation: "commit of [T], [P] may have the layout [T, P]",
-    op: "stream.commit",
+    op: &ops::commit::DECL,
     propose: |site| {
         let all = stream(site);
         let axes = all.axis_names(site.axes);

@@ -1,5 +1,6 @@
 //! Streams that slide, as convolutions read them: a window in each packet, which the adapter shifts (book 15, 17).
 
+use visa_stream::ops;
 use super::contraction::repeats;
 use super::fetch::{self, beyond, format};
 use crate::layout::digit_lists::{mapping, orders};
@@ -13,7 +14,7 @@ pub static RULES: &[&Rule] = &[&WINDOWS, &SHIFTS, &APART];
 pub(super) static WINDOWS: Rule = Rule {
     name: "windows",
     equation: "fetch of [A, $(H:s, F:d), $(W:t, G:e)] is [T], [$(W:t, G:e)] where [T] holds A, H and F in any order",
-    op: "stream.fetch",
+    op: &ops::fetch::DECL,
     propose: windows,
 };
 
@@ -21,7 +22,7 @@ pub(super) static WINDOWS: Rule = Rule {
 pub(super) static SHIFTS: Rule = Rule {
     name: "shifts",
     equation: "align of [T], [$(W:s, F:d)] is [T, F / n, R], [W # m, F % n], R being the register file's own digits in any order",
-    op: "stream.align",
+    op: &ops::contract::ALIGN_DECL,
     propose: shifts,
 };
 
@@ -29,7 +30,7 @@ pub(super) static SHIFTS: Rule = Rule {
 pub(super) static APART: Rule = Rule {
     name: "apart",
     equation: "fetch of [T], [P] for a register file of [E, 1 # n {0}] is [T], [P, 1 # n {0}]",
-    op: "stream.fetch",
+    op: &ops::fetch::DECL,
     propose: apart,
 };
 

@@ -1,5 +1,6 @@
 //! The switch: which slices' packets each slice gets, and when (book 13).
 
+use visa_stream::ops;
 use crate::layout::digit_lists::mapping;
 use crate::rules::rule::{Proposal, Rule, Site, Value};
 use std::collections::BTreeMap;
@@ -13,7 +14,7 @@ pub static RULES: &[&Rule] = &[&TOPOLOGY, &BITMAP];
 pub(super) static TOPOLOGY: Rule = Rule {
     name: "topology",
     equation: "switch of slices S, time T is S', T' as each topology makes them, for every ring that divides the slices and time0 that divides T",
-    op: "stream.switch",
+    op: &ops::switch::DECL,
     propose: |site| named(site).iter().map(|made| made.proposal(site)).collect(),
 };
 
@@ -21,7 +22,7 @@ pub(super) static TOPOLOGY: Rule = Rule {
 pub(super) static BITMAP: Rule = Rule {
     name: "bitmap",
     equation: "switch custom of slices S, time T is S', [T, what S' lacks of S]",
-    op: "stream.switch",
+    op: &ops::switch::DECL,
     propose: bitmap,
 };
 

@@ -1,6 +1,7 @@
 //! Terms that are no plain digits: parts of an axis, gathered rows, padding in front or zeros behind. A fetch takes each as it is written
 //! (book 07, 08).
 
+use visa_stream::ops;
 use super::fetch::{beyond, format, in_turns, interleaved};
 use crate::config::goal::Ordered;
 use crate::layout::digit_lists::orders;
@@ -14,7 +15,7 @@ pub static RULES: &[&Rule] = &[&TERMS];
 pub(super) static TERMS: Rule = Rule {
     name: "terms",
     equation: "fetch [T], [P] = fetch [T', E / n], [E % n] where [T', E] holds the terms of the tensor or of the result in any order",
-    op: "stream.fetch",
+    op: &ops::fetch::DECL,
     propose: terms,
 };
 

@@ -1,5 +1,6 @@
 //! The transpose engine: rows and columns of small matrices change places, so that what lies in time comes to lie in flits (book 27).
 
+use visa_stream::ops;
 use crate::rules::rule::{Proposal, Rule, Site};
 use visa_machine::TransposeShape;
 use visa_mapping::{Cell, Digit, Dim, Expr, Map, PadKind};
@@ -11,7 +12,7 @@ pub static RULES: &[&Rule] = &[&MATRIX];
 pub(super) static MATRIX: Rule = Rule {
     name: "matrix",
     equation: "transpose of [T], [P] is [T / (m n), T % m, P = w], [T / m % n # flit] for n rows of m flits, w being what the engine takes of a flit",
-    op: "stream.transpose",
+    op: &ops::transpose::DECL,
     propose: matrices,
 };
 

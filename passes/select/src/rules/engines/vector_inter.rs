@@ -1,5 +1,6 @@
 //! Reductions between slices: what the slices hold behind them, and what time gives up (book 25).
 
+use visa_stream::ops;
 use crate::layout::digit_lists::mapping;
 use crate::rules::rule::{Proposal, Rule, Site, Value};
 use std::collections::BTreeSet;
@@ -14,7 +15,7 @@ pub static RULES: &[&Rule] = &[&FREED];
 pub(super) static FREED: Rule = Rule {
     name: "freed",
     equation: "vector_inter_slice_reduce over R of slices [A, R], time [T, C] is [A, 1 # n], [T, C]; [A, X], [T, C]; or [A, C], [T]",
-    op: "stream.vector_inter_slice_reduce",
+    op: &ops::vector_inter::DECL,
     propose: freed,
 };
 

@@ -1,6 +1,7 @@
 //! The stages Narrow and Widen of the vector engine: packets of 8 lanes as two of 4, or as one where the upper lanes hold nothing, and back
 //! (book 21).
 
+use visa_stream::ops;
 use crate::rules::rule::{Proposal, Rule, Site, Value};
 use visa_mapping::{Dim, Expr, PadKind};
 
@@ -11,7 +12,7 @@ pub static RULES: &[&Rule] = &[&HALVES, &LOWER, &WHOLE, &UPPER];
 pub(super) static HALVES: Rule = Rule {
     name: "halves",
     equation: "vector_split of [T], [P] is [T, P / 4], [P % 4]",
-    op: "stream.vector_split",
+    op: &ops::vector_lanes::SPLIT_DECL,
     propose: halves,
 };
 
@@ -19,7 +20,7 @@ pub(super) static HALVES: Rule = Rule {
 pub(super) static LOWER: Rule = Rule {
     name: "lower",
     equation: "vector_trim of [T], [P] is [T], [P = 4]",
-    op: "stream.vector_trim",
+    op: &ops::vector_lanes::TRIM_DECL,
     propose: |site| packet(site, site.dim(Dim::Packet).resize(site.machine.limits.vector_lanes / 2)),
 };
 
@@ -27,7 +28,7 @@ pub(super) static LOWER: Rule = Rule {
 pub(super) static WHOLE: Rule = Rule {
     name: "whole",
     equation: "vector_concat of [T], [P] is [T / 2], [T % 2, P]",
-    op: "stream.vector_concat",
+    op: &ops::vector_lanes::CONCAT_DECL,
     propose: whole,
 };
 
@@ -35,7 +36,7 @@ pub(super) static WHOLE: Rule = Rule {
 pub(super) static UPPER: Rule = Rule {
     name: "upper",
     equation: "vector_pad of [T], [P] is [T], [P # 8]",
-    op: "stream.vector_pad",
+    op: &ops::vector_lanes::PAD_DECL,
     propose: |site| packet(site, site.dim(Dim::Packet).pad(site.machine.limits.vector_lanes, PadKind::Top)),
 };
 

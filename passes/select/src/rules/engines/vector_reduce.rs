@@ -1,5 +1,6 @@
 //! Reductions within slices and of two groups: the axis leaves the stream, and nothing else changes (book 21, 22).
 
+use visa_stream::ops;
 use crate::layout::digit_lists::mapping;
 use crate::rules::rule::{Proposal, Rule, Site, Value};
 use visa_mapping::{Dim, Expr};
@@ -13,7 +14,7 @@ pub static RULES: &[&Rule] = &[&WITHOUT, &LOGIC_ZIP, &FXP_ZIP, &FP_ZIP, &CLIP_ZI
 pub(super) static WITHOUT: Rule = Rule {
     name: "without",
     equation: "vector_intra_slice_reduce over R of [T], [P] is [T without R], [P], or [1 # 4] where P is of R",
-    op: "stream.vector_intra_slice_reduce",
+    op: &ops::vector_intra_slice_reduce::DECL,
     propose: without,
 };
 
@@ -24,21 +25,21 @@ fn without(site: &Site<'_>) -> Vec<Proposal> {
 }
 
 macro_rules! zip {
-    ($rule:ident, $name:literal, $op:literal) => {
+    ($rule:ident, $name:literal, $op:literal, $decl:ident) => {
         /// Two groups become one.
         pub(super) static $rule: Rule = Rule {
             name: $name,
             equation: concat!($op, " of [T, I], [P] is [T], [P], I being the axis of the groups"),
-            op: concat!("stream.", $op),
+            op: &vector_pair::$decl,
             propose: one_group,
         };
     };
 }
 
-zip!(LOGIC_ZIP, "zip-logic", "vector_logic_zip");
-zip!(FXP_ZIP, "zip-fxp", "vector_fxp_zip");
-zip!(FP_ZIP, "zip-fp", "vector_fp_zip");
-zip!(CLIP_ZIP, "zip-clip", "vector_clip_zip");
+zip!(LOGIC_ZIP, "zip-logic", "vector_logic_zip", LOGIC_ZIP_DECL);
+zip!(FXP_ZIP, "zip-fxp", "vector_fxp_zip", FXP_ZIP_DECL);
+zip!(FP_ZIP, "zip-fp", "vector_fp_zip", FP_ZIP_DECL);
+zip!(CLIP_ZIP, "zip-clip", "vector_clip_zip", CLIP_ZIP_DECL);
 
 fn one_group(site: &Site<'_>) -> Vec<Proposal> {
     let axis = vector_pair::unzip(site.op).and_then(|unzip| unzip.body::<Expr>("axis"));

@@ -44,7 +44,7 @@ pub(crate) struct Closure {
 
 /// What `rules` make of the configurations `start` of an operation.
 pub(crate) fn closure(rules: &[TextRule], site: &Site<'_>, start: &[Proposal]) -> Closure {
-    let own: Vec<&TextRule> = rules.iter().filter(|rule| rule.op == site.op.name()).collect();
+    let own: Vec<&TextRule> = rules.iter().filter(|rule| site.op.is(rule.op)).collect();
     let mut closure = Closure::default();
     if own.is_empty() {
         return closure;

@@ -3,13 +3,15 @@
 
 use crate::rules::rule::{Proposal, Value};
 use std::collections::BTreeMap;
+use visa_ir::decl::OpDecl;
 use visa_ir::diag::counted;
 use visa_mapping::{Axes, Cell, Expr, Map, PadKind, describe};
+use visa_stream::ops;
 
 /// What is compared of an operation's configurations.
 pub(super) struct Compared {
     /// The operation.
-    pub(super) op: &'static str,
+    pub(super) op: &'static OpDecl,
     /// The clause that says what each slice holds, if the operation changes that.
     spread: Option<&'static str>,
     /// The clauses that together say what a slice holds, major to minor.
@@ -18,14 +20,14 @@ pub(super) struct Compared {
 
 /// The operations whose configurations can be compared by themselves. What others sum shows only at the end of a pipeline.
 pub(super) const COMPARED: &[Compared] = &[
-    Compared { op: "stream.fetch", spread: None, held: &["time", "packet"] },
-    Compared { op: "stream.switch", spread: Some("slice"), held: &["time"] },
-    Compared { op: "stream.collect", spread: None, held: &["time", "packet"] },
-    Compared { op: "stream.align", spread: None, held: &["time", "packet"] },
-    Compared { op: "stream.cast", spread: None, held: &["packet"] },
-    Compared { op: "stream.commit", spread: None, held: &["element"] },
-    Compared { op: "stream.to_trf", spread: None, held: &["row", "element"] },
-    Compared { op: "stream.to_vrf", spread: None, held: &["element"] },
+    Compared { op: &ops::fetch::DECL, spread: None, held: &["time", "packet"] },
+    Compared { op: &ops::switch::DECL, spread: Some("slice"), held: &["time"] },
+    Compared { op: &ops::collect::DECL, spread: None, held: &["time", "packet"] },
+    Compared { op: &ops::contract::ALIGN_DECL, spread: None, held: &["time", "packet"] },
+    Compared { op: &ops::cast::DECL, spread: None, held: &["packet"] },
+    Compared { op: &ops::commit::DECL, spread: None, held: &["element"] },
+    Compared { op: &ops::store::TO_TRF, spread: None, held: &["row", "element"] },
+    Compared { op: &ops::store::TO_VRF, spread: None, held: &["element"] },
 ];
 
 /// Most positions of a side.

@@ -8,6 +8,7 @@ use visa_ir::parse::parse;
 use visa_ir::span::Source;
 use visa_ir::verify::has_errors;
 use visa_machine::Machine;
+use visa_stream::pipeline;
 
 /// A pipeline.
 #[derive(Clone, Copy, Debug)]
@@ -180,7 +181,7 @@ fn example(ctx: &Context, case: &Case) -> Option<Example> {
     }
     let module = parsed.module;
     // The last operation in front of `tm.return` ends the pipeline.
-    let last = module.walk_all().into_iter().rfind(|&id| module.op(ctx, id).name().starts_with("stream."))?;
+    let last = module.walk_all().into_iter().rfind(|&id| pipeline::contains(module.op(ctx, id)))?;
     let chain = chain(module.op(ctx, last));
     Some(Example { axes: sized(case.axes), module, chain })
 }

@@ -11,6 +11,7 @@ mod sound;
 
 use std::ops::Range;
 use visa_canonical::rule::{Condition, Num, Scope, Term};
+use visa_ir::decl::OpDecl;
 use visa_numerics::DType;
 
 pub use apply::MAX_NODES;
@@ -32,7 +33,7 @@ pub struct TextRule {
     /// Where it stands in its file, as a byte range.
     pub range: Range<usize>,
     /// The operation whose clauses it proposes.
-    pub op: &'static str,
+    pub op: &'static OpDecl,
     left: Vec<(&'static str, Given)>,
     right: Vec<(&'static str, Given)>,
     condition: Option<Requirement>,

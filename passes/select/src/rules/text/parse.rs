@@ -45,7 +45,7 @@ fn read(ctx: &Context, piece: Pair<'_, Syntax>, doc: String) -> Result<TextRule,
     let (Some(decl), Some(right), Some(left)) = (decl, sides.pop(), sides.pop()) else {
         return Err(error("rule-syntax", &whole, "a rule has an operation and two sides".to_owned()));
     };
-    Ok(TextRule { name, doc, text, range, op: decl.name, left, right, condition, scope: reader.scope })
+    Ok(TextRule { name, doc, text, range, op: decl, left, right, condition, scope: reader.scope })
 }
 
 /// The operation, which has clauses to choose.

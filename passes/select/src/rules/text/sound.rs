@@ -66,7 +66,7 @@ pub(crate) fn check(
     builtin: &RuleSet,
     rules: &[TextRule],
 ) -> Vec<Result<ConfigReport, Diagnostic>> {
-    let known = |rule: &TextRule| COMPARED.iter().any(|compared| compared.op == rule.op);
+    let known = |rule: &TextRule| COMPARED.iter().any(|compared| std::ptr::eq(compared.op, rule.op));
     let evidence = rules.iter().map(|_| Evidence::default()).collect();
     let mut check = Check { ctx, builtin, rules, evidence };
     if rules.iter().any(known) {
@@ -132,7 +132,7 @@ impl Check<'_> {
     }
 
     fn concerns(&self, op: OpRef<'_>) -> bool {
-        self.rules.iter().any(|rule| rule.op == op.name())
+        self.rules.iter().any(|rule| op.is(rule.op))
     }
 
     /// The configurations of operation `stage`, those of Rust's rules, and what the rules make of them and of each other's.
@@ -148,7 +148,7 @@ impl Check<'_> {
         let left = start.into_iter().map(|proposal| (None, proposal));
         let left: Vec<_> = left.chain(more.into_iter().map(|(rule, made)| (Some(rule), made))).collect();
         let mut pairs = Vec::new();
-        for (at, rule) in self.rules.iter().enumerate().filter(|(_, rule)| rule.op == site.op.name()) {
+        for (at, rule) in self.rules.iter().enumerate().filter(|(_, rule)| site.op.is(rule.op)) {
             for (by, left) in &left {
                 if let Some(Applied::Proposal(right)) = rule.apply(&site, left)
                     && right != *left
@@ -168,7 +168,8 @@ impl Check<'_> {
         if self.evidence[rule].counterexample.is_some() {
             return;
         }
-        let Some(compared) = COMPARED.iter().find(|compared| compared.op == self.rules[rule].op) else {
+        let Some(compared) = COMPARED.iter().find(|compared| std::ptr::eq(compared.op, self.rules[rule].op))
+        else {
             return;
         };
         let Ok(difference) = compared.difference(left, right, &axes.0) else { return };
@@ -243,10 +244,10 @@ impl Evidence {
 
 /// A rule about an operation whose configurations cannot be compared.
 fn undecided(rule: &TextRule) -> Diagnostic {
-    let known: Vec<_> = COMPARED.iter().map(|compared| format!("`{}`", compared.op)).collect();
+    let known: Vec<_> = COMPARED.iter().map(|compared| format!("`{}`", compared.op.name)).collect();
     let message = format!(
         "rule `{}` cannot be checked: whether two configurations of `{}` make the same shows only at the end of a pipeline",
-        rule.name, rule.op
+        rule.name, rule.op.name
     );
     Diagnostic::error("rule-undecided", Span::new(rule.range.clone()), message)
         .note(format!("rules of a text are about {}", known.join(", ")), None)
@@ -264,9 +265,9 @@ mod tests {
         let examples = corpus(&ctx);
         for compared in COMPARED {
             let in_it = |example: &Example| {
-                example.chain.iter().any(|&id| example.module.op(&ctx, id).name() == compared.op)
+                example.chain.iter().any(|&id| example.module.op(&ctx, id).is(compared.op))
             };
-            assert!(examples.iter().any(in_it), "{}", compared.op);
+            assert!(examples.iter().any(in_it), "{}", compared.op.name);
         }
     }
 

@@ -1,0 +1,123 @@
+//! Pipelines: the operations that a stream flows through, from where it begins to where it ends. Which operations these are, what may
+//! follow what and which end a pipeline is said by the places that they declare.
+
+use crate::{ACCUMULATE, ALIGN, CAST, COLLECT, CONTRACT, FETCH, FILTERED, FINAL, SWITCH, TRANSPOSE};
+use visa_engine::place::{After, Place, Places, Then};
+use visa_ir::context::{Context, TypeId};
+use visa_ir::module::{Module, OpId, OpRef};
+use visa_mapping::{Tensor, TensorKind, Unit};
+
+/// The streams between two engines, in pipeline order.
+static KINDS: [&TensorKind; 10] =
+    [&FETCH, &SWITCH, &COLLECT, &ALIGN, &CONTRACT, &ACCUMULATE, &FILTERED, &FINAL, &CAST, &TRANSPOSE];
+
+/// The streams that an engine in these places takes: those that have left an engine which it may be right after.
+#[macro_export]
+#[doc(hidden)]
+macro_rules! after {
+    ($places:expr) => {
+        ::visa_ir::decl::Accepts::Derived {
+            takes: |ctx, ty| $crate::pipeline::takes(ctx, ty, $places),
+            names: || $crate::pipeline::taken($places),
+        }
+    };
+}
+pub use after;
+
+/// Whether an engine in `places` takes a stream of this type.
+#[must_use]
+pub fn takes(ctx: &Context, ty: TypeId, places: &Places) -> bool {
+    ctx.type_value::<Tensor>(ty).is_some_and(|stream| may_follow(stream.kind, places))
+}
+
+/// The types of visa whose streams an engine in `places` takes.
+#[must_use]
+pub fn taken(places: &Places) -> Vec<&'static str> {
+    KINDS.iter().filter(|kind| may_follow(kind, places)).map(|kind| kind.def.name).collect()
+}
+
+fn may_follow(kind: &TensorKind, Places(next): &Places) -> bool {
+    let Some(Places(left)) = kind.left else { return false };
+    left.iter().any(|before| next.iter().any(|place| place.follows(Some(before))))
+}
+
+/// Whether an engine in `places` may be right after an operation.
+#[must_use]
+pub fn may_be_after(Places(next): &Places, before: OpRef<'_>) -> bool {
+    let left = places(before).unwrap_or_default();
+    left.iter().any(|before| next.iter().any(|place| place.follows(Some(before))))
+}
+
+/// The places of an operation, if it is one of a pipeline.
+#[must_use]
+pub fn places(op: OpRef<'_>) -> Option<&'static [Place]> {
+    op.decl()?.interface::<Places>().map(|Places(places)| *places)
+}
+
+/// Whether an operation is one of a pipeline.
+#[must_use]
+pub fn contains(op: OpRef<'_>) -> bool {
+    places(op).is_some()
+}
+
+/// Whether an operation ends a pipeline: it stores the stream that it takes.
+#[must_use]
+pub fn ends(op: OpRef<'_>) -> bool {
+    let ends = |place: &Place| place.then == Then::Nothing && place.after != After::Nothing;
+    places(op).is_some_and(|places| !places.is_empty() && places.iter().all(ends))
+}
+
+/// Whether an operation begins a pipeline: it takes tensors at rest.
+#[must_use]
+pub fn begins(op: OpRef<'_>) -> bool {
+    places(op).is_some_and(<[_]>::is_empty)
+}
+
+/// The operations of a pipeline.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pipeline {
+    /// From the one that begins it, if the stream does, to the one that ends it or is the last so far.
+    pub ops: Vec<OpId>,
+}
+
+impl Pipeline {
+    /// The pipeline whose last operation is `last`: what flows into it, back to what begins it.
+    #[must_use]
+    pub fn up_to(last: OpRef<'_>) -> Self {
+        let mut ops = vec![last.id];
+        let mut op = last;
+        while let Some(before) =
+            op.operand_def(0).filter(|before| contains(*before) && !ends(*before) && !generates(*before))
+        {
+            ops.push(before.id);
+            op = before;
+        }
+        ops.reverse();
+        Self { ops }
+    }
+
+    /// Every pipeline of a module that ends, in program order.
+    pub fn all<'a>(ctx: &'a Context, module: &'a Module) -> impl Iterator<Item = Self> + 'a {
+        let ops = module.walk_all().into_iter().map(|id| module.op(ctx, id));
+        ops.filter(|op| ends(*op)).map(Self::up_to)
+    }
+
+    /// The operation that begins it, if it begins.
+    #[must_use]
+    pub fn begin<'a>(&self, ctx: &'a Context, module: &'a Module) -> Option<OpRef<'a>> {
+        self.ops.first().map(|&id| module.op(ctx, id)).filter(|op| begins(*op))
+    }
+
+    /// The context that it runs in; none if its types are not known.
+    #[must_use]
+    pub fn context(&self, ctx: &Context, module: &Module) -> Option<Unit> {
+        self.begin(ctx, module)?.result_type::<Tensor>(0)?.unit
+    }
+}
+
+/// Whether an operation makes a tensor in data memory without a stream.
+fn generates(op: OpRef<'_>) -> bool {
+    places(op).is_some_and(|places| {
+        places.iter().any(|place| place.after == After::Nothing && place.then == Then::Nothing)
+    })
+}
