@@ -200,8 +200,11 @@ fn input_flags() -> [Arg; 9] {
         ),
         flag("allow-unregistered-dialect", "Let operations of unknown dialects through, in the generic form"),
         flag("print-generic", "Print the generic form, which mlir-opt reads").alias("mlir-print-op-generic"),
-        flag("print-registered", "Print the form that MLIR checks where it has loaded what --emit-irdl prints")
-            .conflicts_with("print-generic"),
+        flag(
+            "print-registered",
+            "Print the form that MLIR checks where it has loaded what --emit-irdl prints",
+        )
+        .conflicts_with("print-generic"),
         value("diagnostics", "FORMAT", "How findings are written")
             .value_parser(["text", "json"])
             .default_value("text")
