@@ -9,6 +9,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use visa_ir::diag::Severity;
 
+/// Words that begin what MLIR's parser reads without a bound on nesting, `- - - d0` for one: such a text could end the process.
+const UNBOUNDED: [&str; 4] = ["affine_map", "affine_set", "affine.", "sparse_tensor."];
+
 /// What MLIR says of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
@@ -23,6 +26,10 @@ pub struct Finding {
 }
 
 impl Finding {
+    fn error(message: impl Into<String>) -> Self {
+        Self { severity: Severity::Error, message: message.into(), place: None, notes: Vec::new() }
+    }
+
     fn new(diagnostic: &Diagnostic<'_>) -> Self {
         let severity = match diagnostic.severity() {
             DiagnosticSeverity::Error => Severity::Error,
@@ -71,6 +78,12 @@ impl Mlir {
     /// What MLIR finds in a module: nothing of which is an error if it takes it.
     #[must_use]
     pub fn verify(&self, text: &str) -> Vec<Finding> {
+        if let Some(word) = UNBOUNDED.into_iter().find(|word| has_word(text, word)) {
+            let message = format!(
+                "found `{word}`: MLIR reads it without a bound, so it is not given to MLIR; visa has no use for it"
+            );
+            return vec![Finding::error(message)];
+        }
         match Module::parse(&self.context, text) {
             Some(_) => self.found.take(),
             None => self.refused(),
@@ -81,9 +94,14 @@ impl Mlir {
     fn refused(&self) -> Vec<Finding> {
         let mut found = self.found.take();
         if !found.iter().any(|finding| finding.severity == Severity::Error) {
-            let message = "MLIR does not take the text, and does not say why".to_owned();
-            found.push(Finding { severity: Severity::Error, message, place: None, notes: Vec::new() });
+            found.push(Finding::error("MLIR does not take the text, and does not say why"));
         }
         found
     }
+}
+
+/// Whether a word begins somewhere in a text, other than in a name or a string that begins with it.
+fn has_word(text: &str, word: &str) -> bool {
+    let in_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.$-@%#!\"".contains(byte);
+    text.match_indices(word).any(|(at, _)| !text[..at].bytes().next_back().as_ref().is_some_and(in_name))
 }

@@ -120,7 +120,21 @@ fn bad_text_for_mlir_is_an_error() {
     }
     // MLIR's parser calls itself for each bracket: so many would end the process.
     let deep = format!("module attributes {{a = {}1{}}} {{}}", "[".repeat(100_000), "]".repeat(100_000));
-    refused(&["verify", "--registered", "-"], deep.as_bytes(), &["error["]);
+    refused(&["verify", "--registered", "-"], deep.as_bytes(), &["error[nesting]"]);
+    let deep = format!("module attributes {{a = affine_map<(d0) -> ({}d0)>}} {{}}", "-".repeat(100_000));
+    refused(
+        &["verify", "--registered", "-"],
+        deep.as_bytes(),
+        &["found `affine_map`: MLIR reads it without a bound"],
+    );
+    refused(&["verify", "-"], deep.as_bytes(), &["found `affine_map`: MLIR reads it without a bound"]);
+}
+
+#[test]
+fn a_name_may_be_a_word_of_mlir() {
+    let text = "tm.axes [A = 8]\ntm.func @affine.map(%affine_map: !tm.hbm<i8, [1], [A]>) at [0], chips 1 {\n  tm.return %affine_map\n}\n";
+    let (code, _, err) = run(&["verify", "-"], text.as_bytes());
+    assert_eq!(code, 0, "{err}");
 }
 
 #[test]
