@@ -48,31 +48,50 @@ fn verify(flags: &Flags, io: &mut Io) -> Result<bool, Diagnostic> {
     let mlir = Mlir::new(&emit(&standard_dialects())).map_err(|found| not_loaded(&found))?;
     let (mut modules, mut held) = (0, true);
     for name in &flags.files {
-        let source = match read_source(io, name) {
-            Ok(source) => source,
+        match read_source(io, name) {
+            Ok(source) => {
+                let parts = parts(flags, &source);
+                modules += parts.len();
+                held &= verify_parts(flags, io, &mlir, &ctx, &source, parts);
+            }
             Err((source, finding)) => {
                 flags.renderer.emit(io, Some(&source), &[finding]);
                 held = false;
-                continue;
             }
-        };
-        let whole = || std::iter::once(0..source.text.len()).collect();
-        for range in if flags.split { split(&source.text) } else { whole() } {
-            let findings = if flags.registered {
-                check_text(&mlir, &source, range)
-            } else {
-                check_module(&mlir, &ctx, &source, range)
-            };
-            held &= !has_errors(&findings);
-            modules += 1;
-            flags.renderer.emit(io, Some(&source), &findings);
         }
     }
     if held {
-        let files = counted(flags.files.len(), "file");
-        io.stdout.extend(format!("MLIR verifies {} of {files}\n", counted(modules, "module")).into_bytes());
+        let (modules, files) = (counted(modules, "module"), counted(flags.files.len(), "file"));
+        io.stdout.extend(format!("MLIR verifies {modules} of {files}\n").into_bytes());
     }
     Ok(held)
+}
+
+/// The modules of a text.
+fn parts(flags: &Flags, source: &Source) -> Vec<Range<usize>> {
+    if flags.split { split(&source.text) } else { std::iter::once(0..source.text.len()).collect() }
+}
+
+/// Verifies the modules of a text, and writes what is found. Returns whether all of them are right.
+fn verify_parts(
+    flags: &Flags,
+    io: &mut Io,
+    mlir: &Mlir,
+    ctx: &Context,
+    source: &Source,
+    parts: Vec<Range<usize>>,
+) -> bool {
+    let mut held = true;
+    for range in parts {
+        let findings = if flags.registered {
+            check_text(mlir, source, range)
+        } else {
+            check_module(mlir, ctx, source, range)
+        };
+        held &= !has_errors(&findings);
+        flags.renderer.emit(io, Some(source), &findings);
+    }
+    held
 }
 
 /// Dialects that MLIR does not load.

@@ -21,16 +21,18 @@ pub const ABSENT: &str = "#visa.absent";
 /// What ends a region: MLIR wants a terminator, and no operation that IRDL defines is one.
 const TERMINATOR: &str = "ub.unreachable";
 
+/// The module of the types, and that of the attributes: a type, an attribute and an operation may have the same name, which symbols of one
+/// dialect may not.
+const TYPES: &str = "types";
+const ATTRIBUTES: &str = "attributes";
+
 /// The dialects in IRDL.
 #[must_use]
 pub fn emit(dialects: &[&'static Dialect]) -> String {
     let mut out = Writer::default();
     out.line("// The dialects of visa in IRDL, for MLIR of LLVM 22: `visa-opt --emit-irdl` wrote it from the declarations.");
     out.line("// A type, an attribute and an operation may have the same name, which symbols of one dialect may not: hence the modules.");
-    bodies(&mut out, dialects, "types", "type", open::TYPE, &[], |dialect| dialect.types);
-    bodies(&mut out, dialects, "attributes", "attribute", open::ATTRIBUTE, &[ABSENT], |dialect| {
-        dialect.attrs
-    });
+    KINDS.iter().for_each(|kind| bodies(&mut out, kind, dialects));
     for dialect in dialects {
         out.open(&format!("irdl.dialect @{}", dialect.name));
         for op in dialect.ops.iter().copied().flatten() {
@@ -84,43 +86,53 @@ impl Writer {
     }
 }
 
+/// What types and attributes differ in.
+struct Kind {
+    /// The module that they are declared in.
+    module: &'static str,
+    /// IRDL's word for one of them.
+    word: &'static str,
+    /// Those that belong to no dialect.
+    own: &'static [&'static str],
+    /// Those of a dialect.
+    of: fn(&Dialect) -> &'static [&'static BodyDef],
+}
+
+const KINDS: [Kind; 2] = [
+    Kind { module: TYPES, word: "type", own: &[open::TYPE], of: |dialect| dialect.types },
+    Kind {
+        module: ATTRIBUTES,
+        word: "attribute",
+        own: &[open::ATTRIBUTE, ABSENT],
+        of: |dialect| dialect.attrs,
+    },
+];
+
 /// All types, or all attributes.
-fn bodies(
-    out: &mut Writer,
-    dialects: &[&'static Dialect],
-    module: &str,
-    kind: &str,
-    open: &str,
-    more: &[&str],
-    of: impl Fn(&Dialect) -> &'static [&'static BodyDef],
-) {
-    out.open(&format!("module @{module}"));
+fn bodies(out: &mut Writer, kind: &Kind, dialects: &[&'static Dialect]) {
+    out.open(&format!("module @{}", kind.module));
     out.open("irdl.dialect @visa");
-    for name in std::iter::once(&open).chain(more) {
-        out.line(&format!("irdl.{kind} @{}", last(name)));
-    }
+    kind.own.iter().for_each(|name| out.line(&format!("irdl.{} @{}", kind.word, last(name))));
     out.close();
-    for dialect in dialects.iter().filter(|dialect| !of(dialect).is_empty()) {
+    for dialect in dialects.iter().filter(|dialect| !(kind.of)(dialect).is_empty()) {
         out.open(&format!("irdl.dialect @{}", dialect.name));
-        for def in of(dialect) {
-            body(out, kind, def, dialects);
-        }
+        (kind.of)(dialect).iter().for_each(|def| body(out, kind, def, dialects));
         out.close();
     }
     out.close();
 }
 
-fn body(out: &mut Writer, kind: &str, def: &BodyDef, dialects: &[&'static Dialect]) {
-    out.open(&format!("irdl.{kind} @{}", last(def.name)));
-    let parameters: Vec<_> = fields(def, dialects)
-        .into_iter()
-        .map(|field| {
-            let words: Vec<_> = field.words.iter().map(|word| is_string(word)).collect();
-            let any_text = [r##"base "#builtin.string""##.to_owned()];
-            let value = out.any_of(if words.is_empty() { &any_text } else { &words });
-            format!("{}: {value}", field.name)
-        })
-        .collect();
+fn body(out: &mut Writer, kind: &Kind, def: &BodyDef, dialects: &[&'static Dialect]) {
+    out.open(&format!("irdl.{} @{}", kind.word, last(def.name)));
+    let mut parameters = Vec::new();
+    for field in fields(def, dialects) {
+        let value = if field.words.is_empty() {
+            out.constraint("base \"#builtin.string\"")
+        } else {
+            out.any_of(&field.words.iter().map(|word| is_string(word)).collect::<Vec<_>>())
+        };
+        parameters.push(format!("{}: {value}", field.name));
+    }
     out.line(&format!("irdl.parameters({})", parameters.join(", ")));
     out.close();
 }
@@ -136,8 +148,8 @@ fn is_string(word: &str) -> String {
 
 /// A reference to a type or an attribute.
 fn base(module: &str, name: &str) -> String {
-    let (dialect, last) = name.trim_start_matches(['!', '#']).split_once('.').unwrap_or(("builtin", name));
-    format!("base @{module}::@{dialect}::@{last}")
+    let symbols = name.trim_start_matches(['!', '#']).replacen('.', "::@", 1);
+    format!("base @{module}::@{symbols}")
 }
 
 fn operation(out: &mut Writer, op: &OpDecl) {
@@ -190,7 +202,7 @@ fn types(operand: &OperandDecl) -> Vec<String> {
     if operand.types.is_empty() {
         return Vec::new();
     }
-    operand.types.iter().chain([&open::TYPE]).map(|name| base("types", name)).collect()
+    operand.types.iter().chain([&open::TYPE]).map(|name| base(TYPES, name)).collect()
 }
 
 /// The number of operands, if MLIR has to be told which of them are there: more than one may be missing.
@@ -219,16 +231,16 @@ fn values(clause: &ClauseDecl) -> Vec<String> {
         ClauseKind::Ints => builtin("dense_array"),
         ClauseKind::Strs => builtin("array"),
         ClauseKind::Flag => vec!["is unit".to_owned()],
-        ClauseKind::Body(def) => vec![base("attributes", def.name)],
+        ClauseKind::Body(def) => vec![base(ATTRIBUTES, def.name)],
     };
     if clause.opening != Opening::Never {
-        values.push(base("attributes", open::ATTRIBUTE));
+        values.push(base(ATTRIBUTES, open::ATTRIBUTE));
         // A list of integers of which some are open.
         values
             .extend(matches!(clause.kind, ClauseKind::Ints).then(|| builtin("array")).into_iter().flatten());
     }
     if clause.presence != Presence::Required {
-        values.push(base("attributes", ABSENT));
+        values.push(base(ATTRIBUTES, ABSENT));
     }
     values
 }
