@@ -79,7 +79,8 @@ impl BodyError {
 pub struct BodyDef {
     /// Full name without sigil, e.g. `tm.dm`.
     pub name: &'static str,
-    /// The body's syntax, for messages and docs, e.g. `DTYPE, CHIP, CLUSTER, SLICE, ELEMENT`.
+    /// The body's syntax, for messages and docs, e.g. `DTYPE, CHIP, CLUSTER, SLICE, ELEMENT`. MLIR is told of two kinds: names in capitals
+    /// with commas between them are the fields, and `a | b` are all the words that the body may be.
     pub syntax: &'static str,
     /// What it means (Markdown).
     pub doc: &'static str,

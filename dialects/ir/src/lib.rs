@@ -14,6 +14,7 @@ pub mod doc;
 pub mod effects;
 pub mod hash;
 pub mod infer;
+pub mod irdl;
 pub mod module;
 pub mod open;
 pub mod parse;

@@ -30,7 +30,9 @@ pub(crate) struct Flags {
     /// `Some(None)`: every dialect.
     pub(crate) show_dialects: Option<Option<String>>,
     pub(crate) list_passes: bool,
+    pub(crate) emit_irdl: bool,
     pub(crate) generic: bool,
+    pub(crate) registered: bool,
     pub(crate) allow_unregistered: bool,
     pub(crate) verify_each: bool,
     pub(crate) crash_reproducer: Option<String>,
@@ -124,7 +126,9 @@ fn flags(matches: &ArgMatches, by_flags: Option<String>) -> Flags {
         statistics: on("pass-statistics"),
         show_dialects: text("show-dialects").map(|name| (!name.is_empty()).then_some(name)),
         list_passes: on("list-passes"),
+        emit_irdl: on("emit-irdl"),
         generic: on("print-generic"),
+        registered: on("print-registered"),
         allow_unregistered: on("allow-unregistered-dialect"),
         verify_each: matches.get_one("verify-each").copied().unwrap_or(true),
         crash_reproducer: text("crash-reproducer"),
@@ -187,7 +191,7 @@ fn pipeline_flags() -> [Arg; 7] {
     ]
 }
 
-fn input_flags() -> [Arg; 8] {
+fn input_flags() -> [Arg; 9] {
     [
         flag("split-input-file", "Treat the parts between lines `// -----` as modules of their own"),
         flag(
@@ -196,6 +200,11 @@ fn input_flags() -> [Arg; 8] {
         ),
         flag("allow-unregistered-dialect", "Let operations of unknown dialects through, in the generic form"),
         flag("print-generic", "Print the generic form, which mlir-opt reads").alias("mlir-print-op-generic"),
+        flag(
+            "print-registered",
+            "Print the form that MLIR checks where it has loaded what --emit-irdl prints",
+        )
+        .conflicts_with("print-generic"),
         value("diagnostics", "FORMAT", "How findings are written")
             .value_parser(["text", "json"])
             .default_value("text")
@@ -240,12 +249,13 @@ fn dump_flags() -> [Arg; 6] {
     ]
 }
 
-fn listing_flags() -> [Arg; 4] {
+fn listing_flags() -> [Arg; 5] {
     [
         value("show-dialects", "NAME", "Print the dialects, or the page of the one called NAME")
             .num_args(0..=1)
             .default_missing_value(""),
         flag("list-passes", "Print the passes"),
+        flag("emit-irdl", "Print the dialects in IRDL, for mlir-opt --irdl-file"),
         value("docs", "DIR", "Write the reference pages of dialects and passes into DIR"),
         value("check-docs", "DIR", "Fail where the reference pages in DIR are stale"),
     ]

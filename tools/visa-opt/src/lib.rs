@@ -37,6 +37,7 @@ pub use load::{
 };
 pub use render::Renderer;
 pub use reproducer::{pipeline_of, reproducer};
+pub use split::split;
 
 use flags::Asked;
 use std::process::ExitCode;

@@ -14,6 +14,7 @@ use std::ops::Range;
 use std::time::Instant;
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
+use visa_ir::irdl;
 use visa_ir::module::Module;
 use visa_ir::print::{Form, print};
 use visa_ir::span::{Source, Span};
@@ -72,6 +73,7 @@ impl<'a> Driver<'a> {
         let text = match &flags.show_dialects {
             Some(name) => docs::show_dialects(self.tool, name.as_deref()),
             None if flags.list_passes => Ok(docs::list_passes(self.tool)),
+            None if flags.emit_irdl => Ok(irdl::emit(&self.tool.dialects)),
             None => return None,
         };
         Some(text.map_err(|finding| about_run(vec![finding])).and_then(|text| self.write(&text)))
@@ -245,7 +247,11 @@ impl<'a> Driver<'a> {
 
     fn print(&mut self, ctx: &Context, module: &Module) -> String {
         let start = Instant::now();
-        let text = print(ctx, module, self.form());
+        let text = if self.flags.registered {
+            irdl::registered(ctx, module).text
+        } else {
+            print(ctx, module, self.form())
+        };
         self.timing.print += start.elapsed();
         text
     }

@@ -5,8 +5,9 @@ use std::ops::Range;
 /// What separates two parts, in the input and in the output.
 pub(crate) const SEPARATOR: &str = "// -----";
 
-/// The byte ranges of the parts, separator lines left out.
-pub(crate) fn split(text: &str) -> Vec<Range<usize>> {
+/// The byte ranges of the parts of a text that stand between lines `// -----`.
+#[must_use]
+pub fn split(text: &str) -> Vec<Range<usize>> {
     let mut parts = Vec::new();
     let (mut start, mut at) = (0, 0);
     for line in text.split_inclusive('\n') {

@@ -36,3 +36,26 @@ fn reference_pages_are_fresh_or_named() {
     stale.refused(&["reference/toy.md` is not what the declarations say"]);
     assert_eq!(stale.err.matches("error[").count(), 1);
 }
+
+/// The syntax of a format lists them all: pages show it, and MLIR is told of no other.
+#[test]
+fn the_syntax_of_a_format_lists_all_formats() {
+    let dialects = visa_opt::standard_dialects();
+    let formats =
+        dialects.iter().flat_map(|dialect| dialect.attrs).filter(|def| def.name.ends_with(".dtype"));
+    let names: Vec<_> = visa_numerics::DType::names().collect();
+    let mut checked = 0;
+    for def in formats {
+        assert_eq!(def.syntax.split(" | ").collect::<Vec<_>>(), names, "{}", def.name);
+        assert!(names.iter().all(|name| (def.parse)(name).is_ok()), "{}", def.name);
+        checked += 1;
+    }
+    assert_eq!(checked, 3);
+}
+
+#[test]
+fn declarations_in_irdl() {
+    let ran = run(&["--emit-irdl"], "");
+    assert!(ran.quiet().contains("  irdl.operation @const {\n"), "{}", ran.out);
+    run(&["--emit-irdl", "--output=/"], "").refused(&["cannot-write"]);
+}

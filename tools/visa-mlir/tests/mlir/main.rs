@@ -1,0 +1,39 @@
+//! What MLIR takes and refuses: every module of the tree, mistakes one by one in process and by mlir-opt, the command line, and a machine
+//! without LLVM.
+
+mod command;
+mod limits;
+mod mlir_opt;
+mod refused;
+mod tree;
+mod without_llvm;
+
+use std::path::PathBuf;
+use visa_ir::irdl::emit;
+use visa_mlir::mlir::{Finding, Mlir};
+use visa_opt::{Io, Tool, standard_dialects};
+
+/// The repository.
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// An MLIR that knows our dialects.
+fn mlir() -> Mlir {
+    Mlir::new(&emit(&standard_dialects())).expect("MLIR loads our dialects")
+}
+
+/// The kernel gemv in the registered form, after some passes.
+fn gemv(passes: &[&str]) -> String {
+    let args =
+        ["test/kernels/gemv.visa", "--print-registered"].iter().chain(passes).map(|&arg| arg.to_owned());
+    let mut io = Io::buffered([], root());
+    let code = Tool::standard().run(&args.collect::<Vec<_>>(), &mut io);
+    assert_eq!(code, 0, "{}", String::from_utf8_lossy(&io.stderr));
+    String::from_utf8(io.stdout).expect("text")
+}
+
+/// The messages of what was found.
+fn messages(found: &[Finding]) -> String {
+    found.iter().map(|finding| format!("{}\n", finding.message)).collect()
+}
