@@ -199,10 +199,11 @@ fn operands(out: &mut Writer, op: &OpDecl) {
 
 /// The types of an operand. One that is not known yet is taken everywhere.
 fn types(operand: &OperandDecl) -> Vec<String> {
-    if operand.types.is_empty() {
+    let names = operand.types.names();
+    if names.is_empty() {
         return Vec::new();
     }
-    operand.types.iter().chain([&open::TYPE]).map(|name| base(TYPES, name)).collect()
+    names.into_iter().chain([open::TYPE]).map(|name| base(TYPES, name)).collect()
 }
 
 /// The number of operands, if MLIR has to be told which of them are there: more than one may be missing.
