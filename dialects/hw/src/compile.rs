@@ -62,15 +62,15 @@ fn build(op: OpRef<'_>) -> Result<Program, Vec<Diagnostic>> {
     let (mut buffers, mut commands) = (Vec::new(), Vec::new());
     for &id in op.regions().first().into_iter().flat_map(|&block| op.module.ops(block)) {
         let inner = op.other(id);
-        let read = match inner.name() {
-            name if name == program::BUFFER.name => program::read(inner).map(|buffer| buffers.push(buffer)),
-            name if name == dma::DMA.name => dma::read(inner).map(CommandKind::Dma).map(|kind| {
-                commands.push(Command { span: inner.span(), kind });
-            }),
-            name if name == exec::EXEC.name => exec::read(inner).map(CommandKind::Exec).map(|kind| {
-                commands.push(Command { span: inner.span(), kind });
-            }),
-            _ => Err(not_hw(inner)),
+        let mut command = |kind| commands.push(Command { span: inner.span(), kind });
+        let read = if inner.is(&program::BUFFER) {
+            program::read(inner).map(|buffer| buffers.push(buffer))
+        } else if inner.is(&dma::DMA) {
+            dma::read(inner).map(CommandKind::Dma).map(&mut command)
+        } else if inner.is(&exec::EXEC) {
+            exec::read(inner).map(CommandKind::Exec).map(&mut command)
+        } else {
+            Err(not_hw(inner))
         };
         errors.extend(read.err());
     }

@@ -5,6 +5,7 @@
 //! puts them where a type can only say zero, asks here.
 
 use crate::ops::fetch;
+use crate::ops::{cast, collect, switch};
 use std::fmt;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
@@ -50,12 +51,11 @@ impl Pad {
 /// convert. None if something else has changed it.
 #[must_use]
 pub fn padding_kept(op: OpRef<'_>) -> Option<Pad> {
-    const MOVES: [&str; 2] = ["stream.switch", "stream.collect"];
+    let moves = |engine: OpRef<'_>| engine.is(&switch::DECL) || engine.is(&collect::DECL);
+    let converts = |engine: OpRef<'_>| engine.is(&cast::DECL);
     let (mut engine, mut converted) = (op.operand_def(0), false);
-    while let Some(before) =
-        engine.filter(|engine| MOVES.contains(&engine.name()) || engine.name() == "stream.cast")
-    {
-        converted |= before.name() == "stream.cast";
+    while let Some(before) = engine.filter(|engine| moves(*engine) || converts(*engine)) {
+        converted |= converts(before);
         engine = before.operand_def(0);
     }
     let pad = Pad::of(engine.filter(|engine| engine.is(&fetch::DECL))?);

@@ -4,6 +4,7 @@ use crate::{access, origin};
 use std::rc::Rc;
 use visa_hw::valid_count as hw;
 use visa_ir::context::Attr;
+use visa_ir::decl::OpDecl;
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::{OpRef, OpSpec, ValueId};
 use visa_loops::{Entry, Program, Stride};
@@ -17,7 +18,7 @@ use visa_stream::mask::{Mask, Reading};
 use visa_stream::meaning::ContractionKind;
 use visa_stream::ops::vector_intra_slice_reduce as intra_slice;
 use visa_stream::ops::{
-    begin_interleaved, commit_packed, commit_view, contract, fetch, vector_alu, vector_filter,
+    self, begin_interleaved, commit_packed, commit_view, contract, fetch, vector_alu, vector_filter,
 };
 use visa_stream::pad::Pad;
 use visa_stream::plan::{self, Plan, TimeLoop};
@@ -29,31 +30,31 @@ use visa_stream::vector::Arguments;
 type LowerFn = fn(&StageCx<'_>, OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic>;
 
 /// The operations of `stream`, in pipeline order.
-const STAGES: &[(&str, LowerFn)] = &[
-    ("stream.begin", nothing),
-    ("stream.begin_interleaved", nothing),
-    ("stream.fetch", lower_fetch),
-    ("stream.switch", switch),
-    ("stream.collect", collect),
-    ("stream.to_trf", to_trf),
-    ("stream.to_vrf", to_vrf),
-    ("stream.align", align),
-    ("stream.contract", contract),
-    ("stream.accumulate", accumulate),
-    ("stream.vector_branch", branch),
-    ("stream.vector_logic", alu),
-    ("stream.vector_fxp", alu),
-    ("stream.vector_fxp_to_fp", alu),
-    ("stream.vector_fp", alu),
-    ("stream.vector_fp_div", alu),
-    ("stream.vector_fp_to_fxp", alu),
-    ("stream.vector_clip", alu),
-    ("stream.vector_filter", filter),
-    ("stream.vector_intra_slice_reduce", reduce),
-    ("stream.cast", cast),
-    ("stream.commit", commit),
-    ("stream.commit_view", commit_view),
-    ("stream.commit_packed", lower_commit_packed),
+const STAGES: &[(&OpDecl, LowerFn)] = &[
+    (&ops::begin::DECL, nothing),
+    (&ops::begin_interleaved::DECL, nothing),
+    (&ops::fetch::DECL, lower_fetch),
+    (&ops::switch::DECL, switch),
+    (&ops::collect::DECL, collect),
+    (&ops::store::TO_TRF, to_trf),
+    (&ops::store::TO_VRF, to_vrf),
+    (&ops::contract::ALIGN_DECL, align),
+    (&ops::contract::CONTRACT_DECL, contract),
+    (&ops::contract::ACCUMULATE_DECL, accumulate),
+    (&ops::vector_branch::DECL, branch),
+    (&ops::vector_alu::LOGIC_DECL, alu),
+    (&ops::vector_alu::FXP_DECL, alu),
+    (&ops::vector_alu::FXP_TO_FP_DECL, alu),
+    (&ops::vector_alu::FP_DECL, alu),
+    (&ops::vector_alu::FP_DIV_DECL, alu),
+    (&ops::vector_alu::FP_TO_FXP_DECL, alu),
+    (&ops::vector_alu::CLIP_DECL, alu),
+    (&ops::vector_filter::DECL, filter),
+    (&intra_slice::DECL, reduce),
+    (&ops::cast::DECL, cast),
+    (&ops::commit::DECL, commit),
+    (&ops::commit_view::DECL, commit_view),
+    (&ops::commit_packed::DECL, lower_commit_packed),
 ];
 
 /// What `op` becomes.
@@ -64,11 +65,10 @@ pub fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnost
     if let Some(LowerStage(lower)) = op.decl().and_then(|decl| decl.interface()) {
         return lower(cx, op);
     }
-    match STAGES.iter().find(|(name, _)| *name == op.name()) {
+    match STAGES.iter().find(|(decl, _)| op.is(decl)) {
         Some((_, lower)) => lower(cx, op),
         None => {
-            let message =
-                format!("`{}` has no lowering: its declaration lacks the `LowerStage` interface", op.name());
+            let message = format!("`{op}` has no lowering: its declaration lacks the `LowerStage` interface");
             Err(Diagnostic::error("lower-to-seq", op.span(), message))
         }
     }

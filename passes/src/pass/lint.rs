@@ -1,5 +1,6 @@
 //! Warns about what is legal and slow, or legal and dangerous: the rules of book 08, 09 and 11.
 
+use visa_hw::ops::{commit, fetch, generate};
 use visa_lowering::access;
 use visa_pass::{Level, Pass, PassCx};
 use visa_ir::diag::{Diagnostic, Severity, counted};
@@ -38,12 +39,13 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     for id in cx.module.walk_all() {
         let op = cx.module.op(cx.ctx, id);
         let machine = machine(cx.ctx);
-        let found = match op.name() {
-            "hw.fetch" => [flits(op, &machine), padding(op, &machine), starvation(op, &machine)],
-            "hw.commit" => [None, None, starvation(op, &machine)],
-            "hw.generate" => [Some(partial(op, &machine)), None, None],
-            _ => continue,
-        };
+        let fetches = op.is(&fetch::FETCH);
+        let found = [
+            fetches.then(|| flits(op, &machine)).flatten(),
+            fetches.then(|| padding(op, &machine)).flatten(),
+            (fetches || op.is(&commit::COMMIT)).then(|| starvation(op, &machine)).flatten(),
+            op.is(&generate::GENERATE).then(|| partial(op, &machine)),
+        ];
         for warning in found.into_iter().flatten() {
             cx.count("warnings", 1);
             cx.report(warning);

@@ -1,5 +1,6 @@
 //! Leaves open whatever may be chosen: what a kernel says then is what it means.
 
+use visa_stream::pipeline;
 use visa_pass::{OptionDecl, OptionKind, Pass, PassCx};
 use visa_select::config::goal::{names, reduced_within};
 use visa_select::driver::in_pipelines;
@@ -78,7 +79,7 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
             Opening::Never => false,
             Opening::Address => addresses,
             Opening::Configuration if op.is(&TO_DM) => places,
-            Opening::Configuration if op.name().starts_with("stream.") && !pipelines.contains(&op.id) => false,
+            Opening::Configuration if pipeline::contains(op) && !pipelines.contains(&op.id) => false,
             Opening::Configuration => configurations,
         };
         wanted && !kept.contains(&(op.id, clause.name)) && !open::is_open(op, clause.name)
@@ -166,7 +167,7 @@ const PLACE: [&str; 2] = ["cluster", "slice"];
 /// The loads whose place an operation's result depends on: nothing reads it, it is written in a skewed axis, or slices hold a part of the axis that it
 /// reduces in each.
 fn decided_by_place(op: OpRef<'_>, axes: &Axes) -> BTreeSet<OpId> {
-    let ends = op.name().starts_with("stream.") && is_unread(op);
+    let ends = pipeline::contains(op) && is_unread(op);
     if !ends && !reduces_a_part(op, axes) && !is_turned(op, axes) {
         return BTreeSet::new();
     }
@@ -250,9 +251,9 @@ fn reduced(op: OpRef<'_>, axes: &Axes) -> Option<Vec<AxisId>> {
 /// Whether all that becomes of a stream is a tensor that transfers read.
 fn only_moved(op: OpRef<'_>) -> bool {
     let users = op.results().iter().flat_map(|&result| op.module.uses(result)).map(|&user| op.other(user));
-    users.into_iter().all(|user| match user.name().starts_with("tm.") {
-        true => visa_mapping::view::kind(user).is_none(),
-        false => user.operands().len() == 1 && !user.name().starts_with("stream.begin") && only_moved(user),
+    users.into_iter().all(|user| match pipeline::contains(user) {
+        false => visa_mapping::view::kind(user).is_none(),
+        true => user.operands().len() == 1 && !pipeline::begins(user) && only_moved(user),
     })
 }
 
