@@ -5,6 +5,7 @@
 //! [`Module`](module::Module) owns operations; [`parse`](parse::parse) reads one from text, [`print`](print::print)
 //! writes it back, [`verify`](verify::verify) says what is wrong with it. Nothing here prints, and nothing is global.
 
+pub mod analysis;
 pub mod context;
 pub mod decl;
 pub mod diag;
@@ -16,7 +17,10 @@ pub mod module;
 pub mod open;
 pub mod parse;
 pub mod print;
+pub mod rewrite;
 pub mod span;
+mod stamp;
+pub mod symbols;
 pub mod verify;
 pub mod view;
 
