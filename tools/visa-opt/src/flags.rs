@@ -33,6 +33,7 @@ pub(crate) struct Flags {
     pub(crate) generic: bool,
     pub(crate) allow_unregistered: bool,
     pub(crate) verify_each: bool,
+    pub(crate) verify_analyses: bool,
     pub(crate) crash_reproducer: Option<String>,
     pub(crate) run_reproducer: bool,
     pub(crate) reproducer_outputs: Option<String>,
@@ -127,6 +128,7 @@ fn flags(matches: &ArgMatches, by_flags: Option<String>) -> Flags {
         generic: on("print-generic"),
         allow_unregistered: on("allow-unregistered-dialect"),
         verify_each: matches.get_one("verify-each").copied().unwrap_or(true),
+        verify_analyses: on("verify-analyses"),
         crash_reproducer: text("crash-reproducer"),
         run_reproducer: on("run-reproducer"),
         reproducer_outputs: text("reproducer-outputs"),
@@ -157,9 +159,13 @@ fn command() -> Command {
         .subcommand(query::flags::command())
 }
 
-fn pipeline_flags() -> [Arg; 7] {
+fn pipeline_flags() -> [Arg; 8] {
     [
-        value("pass-pipeline", "PIPELINE", "Passes to run: builtin.module(a,b{option=value}), or a,b{...}"),
+        value(
+            "pass-pipeline",
+            "PIPELINE",
+            "Passes to run: builtin.module(a,b{option=value},tm.func(c,d)), or a,b{...}",
+        ),
         Arg::new("verify-each")
             .long("verify-each")
             .value_parser(value_parser!(bool))
@@ -168,6 +174,10 @@ fn pipeline_flags() -> [Arg; 7] {
             .default_value("true")
             .default_missing_value("true")
             .help("Verify the module after each pass"),
+        flag(
+            "verify-analyses",
+            "Build the analyses that a pass preserves again after it, and fail where they say something else",
+        ),
         value(
             "crash-reproducer",
             "FILE",
