@@ -616,6 +616,12 @@ impl<'a> OpRef<'a> {
         &self.data().clauses
     }
 
+    /// Its attributes that are not clauses.
+    #[must_use]
+    pub fn extra(&self) -> &'a [Clause] {
+        &self.data().extra
+    }
+
     /// The blocks of its regions.
     #[must_use]
     pub fn regions(&self) -> &'a [BlockId] {

@@ -35,6 +35,10 @@ impl Analysis for DeclaredAxes {
         }
         Self(axes)
     }
+
+    fn same(&self, other: &Self) -> Option<bool> {
+        Some(self.0 == other.0)
+    }
 }
 
 /// The axes that each value's elements depend on. Along any other axis a mapping mentions, the tensor is constant: a
@@ -75,6 +79,11 @@ impl Support {
             let mentioned = self.mentioned(op, result, axes);
             let operands: Vec<_> =
                 op.operands().iter().filter_map(|operand| self.known.get(operand)).collect();
+            // What a function returns is like what it takes: it depends on all that its type mentions.
+            if op.is(&crate::ops::call::CALL) {
+                self.known.insert(result, mentioned);
+                continue;
+            }
             let relabelled = relabels(op, axes);
             let reaches = |name: &Arc<str>| match &relabelled {
                 Some(relabelled) => relabelled.depends(name, &operands),

@@ -14,6 +14,9 @@ use std::collections::BTreeMap;
 /// Most rewrites of a run, unless it says otherwise: no kernel needs as many, and patterns that undo each other reach them at once.
 pub const MAX_REWRITES: u64 = 1 << 16;
 
+/// The code of the error of a run that needs more.
+pub const NOT_CONVERGED: &str = "not-converged";
+
 /// What is applied, and how far.
 #[derive(Clone, Debug)]
 pub struct Greedy<'p> {
@@ -169,7 +172,7 @@ impl Run<'_, '_> {
         let bound = counted(self.greedy.max_rewrites, "rewrite");
         let message = format!("rewriting did not converge within {bound}");
         let Some((by, &(count, span))) = most else {
-            return Diagnostic::error("not-converged", Span::default(), message);
+            return Diagnostic::error(NOT_CONVERGED, Span::default(), message);
         };
         let times = counted(count, "time");
         Diagnostic::error(

@@ -12,7 +12,7 @@ mod worklist;
 
 pub use conversion::{Conversion, Kind};
 pub use converter::{ConversionPattern, Converter};
-pub use driver::{Greedy, MAX_REWRITES, Outcome};
+pub use driver::{Greedy, MAX_REWRITES, NOT_CONVERGED, Outcome};
 pub use fold::{Fold, FoldFn};
 pub use pattern::{NoMatch, RewritePattern};
 pub use rewriter::Rewriter;
