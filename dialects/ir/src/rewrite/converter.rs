@@ -7,6 +7,9 @@ use crate::module::{BlockId, OpId, OpRef, OpSpec, TypeId, ValueId};
 use std::collections::HashMap;
 use std::fmt;
 
+/// Converts an operation, or says why it does not match. It is given the operands with their converted types.
+pub type ConvertFn = fn(&mut Converter<'_>, OpId, &[ValueId]) -> Result<(), NoMatch>;
+
 /// A rewrite of an illegal operation into legal ones, declared as data.
 pub struct ConversionPattern {
     /// Its name, for messages and statistics.
@@ -17,8 +20,8 @@ pub struct ConversionPattern {
     pub root: &'static OpDecl,
     /// Of several patterns for an operation, the one with the greatest benefit is tried first; of equal ones, the one that was given first.
     pub benefit: u32,
-    /// Converts the operation, or says why it does not match. It is given the operands with their converted types.
-    pub convert: fn(&mut Converter<'_>, OpId, &[ValueId]) -> Result<(), NoMatch>,
+    /// What it does.
+    pub convert: ConvertFn,
 }
 
 impl fmt::Debug for ConversionPattern {

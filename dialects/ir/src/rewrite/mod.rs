@@ -11,10 +11,10 @@ pub mod types;
 mod worklist;
 
 pub use conversion::{Conversion, Kind};
-pub use converter::{ConversionPattern, Converter};
+pub use converter::{ConversionPattern, ConvertFn, Converter};
 pub use driver::{Greedy, MAX_REWRITES, NOT_CONVERGED, Outcome};
 pub use fold::{Fold, FoldFn};
-pub use pattern::{NoMatch, RewritePattern};
+pub use pattern::{NoMatch, RewriteFn, RewritePattern};
 pub use rewriter::Rewriter;
 pub use target::{ConversionTarget, Legality};
 pub use types::TypeConverter;

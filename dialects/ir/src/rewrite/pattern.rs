@@ -7,6 +7,9 @@ use crate::module::OpId;
 use std::borrow::Cow;
 use std::fmt;
 
+/// Rewrites an operation, or says why it does not match. It changes something exactly if it returns `Ok`.
+pub type RewriteFn = fn(&mut Rewriter<'_>, OpId) -> Result<(), NoMatch>;
+
 /// A local rewrite, declared as data. It matches an operation and what is around it, and changes them through the [`Rewriter`].
 pub struct RewritePattern {
     /// Its name, for messages and statistics.
@@ -17,8 +20,8 @@ pub struct RewritePattern {
     pub root: Option<&'static OpDecl>,
     /// Of several patterns for an operation, the one with the greatest benefit is tried first; of equal ones, the one that was given first.
     pub benefit: u32,
-    /// Rewrites the operation, or says why it does not match. It changes something exactly if it returns `Ok`.
-    pub rewrite: fn(&mut Rewriter<'_>, OpId) -> Result<(), NoMatch>,
+    /// What it does.
+    pub rewrite: RewriteFn,
 }
 
 impl fmt::Debug for RewritePattern {
