@@ -17,11 +17,8 @@ pub trait Analysis: Any + Sized {
     /// Computes it.
     fn build(ctx: &Context, module: &Module) -> Self;
 
-    /// Whether it says the same as another one; `None` if that is not known. Where it is, a pass that preserves the analysis can be checked:
-    /// `Some(self == other)` is all that it takes.
-    fn same(&self, _other: &Self) -> Option<bool> {
-        None
-    }
+    /// Whether two say the same, if that can be told: `Some(Self::eq)`. Then a pass that preserves the analysis can be checked.
+    const SAME: Option<fn(&Self, &Self) -> bool> = None;
 }
 
 /// An analysis as a value, for [`Preserved::Only`].
@@ -177,7 +174,8 @@ impl Analyses {
 }
 
 fn check<A: Analysis>(kept: &dyn Any, ctx: &Context, module: &Module) -> Option<bool> {
-    kept.downcast_ref::<A>()?.same(&A::build(ctx, module))
+    let (same, kept) = (A::SAME?, kept.downcast_ref::<A>()?);
+    Some(same(kept, &A::build(ctx, module)))
 }
 
 /// An analysis that somebody holds on to.

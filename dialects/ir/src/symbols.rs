@@ -53,6 +53,8 @@ pub struct Symbols {
 }
 
 impl Analysis for Symbols {
+    const SAME: Option<fn(&Self, &Self) -> bool> = Some(Self::eq);
+
     fn build(ctx: &Context, module: &Module) -> Self {
         let mut by_name = BTreeMap::new();
         for (name, op) in declaring(ctx, module) {
@@ -60,10 +62,6 @@ impl Analysis for Symbols {
             by_name.entry(name).or_insert(op.id);
         }
         Self { by_name }
-    }
-
-    fn same(&self, other: &Self) -> Option<bool> {
-        Some(self == other)
     }
 }
 

@@ -21,6 +21,8 @@ pub struct CallGraph {
 }
 
 impl Analysis for CallGraph {
+    const SAME: Option<fn(&Self, &Self) -> bool> = Some(Self::eq);
+
     fn build(ctx: &Context, module: &Module) -> Self {
         let symbols = Symbols::build(ctx, module);
         let functions =
@@ -32,10 +34,6 @@ impl Analysis for CallGraph {
         }
         graph.sort();
         graph
-    }
-
-    fn same(&self, other: &Self) -> Option<bool> {
-        Some(self == other)
     }
 }
 

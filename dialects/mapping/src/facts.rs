@@ -20,6 +20,8 @@ use visa_machine::Machine;
 pub struct DeclaredAxes(pub Axes);
 
 impl Analysis for DeclaredAxes {
+    const SAME: Option<fn(&Self, &Self) -> bool> = Some(|left, right| left.0 == right.0);
+
     fn build(ctx: &Context, module: &Module) -> Self {
         let mut axes = Axes::new();
         for &id in module.ops(module.body()) {
@@ -34,10 +36,6 @@ impl Analysis for DeclaredAxes {
             }
         }
         Self(axes)
-    }
-
-    fn same(&self, other: &Self) -> Option<bool> {
-        Some(self.0 == other.0)
     }
 }
 

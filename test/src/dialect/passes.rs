@@ -35,14 +35,12 @@ struct Constants(usize);
 struct Built(Cell<u64>);
 
 impl Analysis for Constants {
+    const SAME: Option<fn(&Self, &Self) -> bool> = Some(Self::eq);
+
     fn build(ctx: &Context, module: &Module) -> Self {
         let built = ctx.data::<Built>();
         built.0.set(built.0.get() + 1);
         Self(module.walk_all().into_iter().filter(|&id| module.op(ctx, id).is(&CONST)).count())
-    }
-
-    fn same(&self, other: &Self) -> Option<bool> {
-        Some(self == other)
     }
 }
 

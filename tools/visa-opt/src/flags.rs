@@ -128,7 +128,7 @@ fn flags(matches: &ArgMatches, by_flags: Option<String>) -> Flags {
         generic: on("print-generic"),
         allow_unregistered: on("allow-unregistered-dialect"),
         verify_each: matches.get_one("verify-each").copied().unwrap_or(true),
-        verify_analyses: on("verify-analyses"),
+        verify_analyses: matches.get_one("verify-analyses").copied().unwrap_or(cfg!(debug_assertions)),
         crash_reproducer: text("crash-reproducer"),
         run_reproducer: on("run-reproducer"),
         reproducer_outputs: text("reproducer-outputs"),
@@ -174,10 +174,13 @@ fn pipeline_flags() -> [Arg; 8] {
             .default_value("true")
             .default_missing_value("true")
             .help("Verify the module after each pass"),
-        flag(
-            "verify-analyses",
-            "Build the analyses that a pass preserves again after it, and fail where they say something else",
-        ),
+        Arg::new("verify-analyses")
+            .long("verify-analyses")
+            .value_parser(value_parser!(bool))
+            .num_args(0..=1)
+            .require_equals(true)
+            .default_missing_value("true")
+            .help("Build the analyses that a pass preserves again after it, and fail where they say something else"),
         value(
             "crash-reproducer",
             "FILE",

@@ -165,7 +165,7 @@ impl<'a> Driver<'a> {
         let Some(mut module) = loaded.module else { return (None, findings, true) };
         let mut manager = PassManager::new(pipeline, &self.tool.passes);
         manager.verify_each = self.flags.verify_each;
-        manager.verify_analyses |= self.flags.verify_analyses;
+        manager.verify_analyses = self.flags.verify_analyses;
         manager.keep_before = self.flags.crash_reproducer.is_some();
         let mut dump = Dump::new(&self.flags.wanted, self.form());
         let outcome = manager.run(ctx, &mut module, &mut dump);

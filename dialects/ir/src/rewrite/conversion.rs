@@ -94,10 +94,7 @@ impl Conversion<'_> {
     fn stays(&self, op: OpRef<'_>, why: &str, reasons: &[(&'static str, String)]) -> Diagnostic {
         let message = format!("`{}` is illegal after `{}`: {why}", op.name(), self.name);
         let error = Diagnostic::error("illegal-op", op.span(), message);
-        if self.patterns.is_empty() {
-            return error;
-        }
-        if reasons.is_empty() {
+        if !self.patterns.is_empty() && self.patterns_for(op).is_empty() {
             return error.note("no pattern converts it", None);
         }
         let note = |error: Diagnostic, (name, why): &(&str, String)| {

@@ -1,9 +1,11 @@
-//! What a conversion leaves: which operations are legal behind it.
+//! What a conversion leaves: which operations are legal after it.
 
 use crate::decl::OpDecl;
 use crate::module::OpRef;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt;
+use std::rc::Rc;
 
 /// Whether an operation may stand after a conversion.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,13 +19,23 @@ pub enum Legality {
 }
 
 /// Whether an operation is legal, looked at one by one; the error says why it is not.
-pub type LegalFn = fn(OpRef<'_>) -> Result<(), Cow<'static, str>>;
+type Legal = dyn Fn(OpRef<'_>) -> Result<(), Cow<'static, str>>;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone)]
 enum Rule {
     Legal,
     Illegal,
-    Where(LegalFn),
+    Where(Rc<Legal>),
+}
+
+impl fmt::Debug for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Legal => "legal",
+            Self::Illegal => "illegal",
+            Self::Where(_) => "legal in part",
+        })
+    }
 }
 
 /// Which operations are legal. What is said of an operation goes before what is said of its dialect.
@@ -68,10 +80,14 @@ impl ConversionTarget {
         self
     }
 
-    /// An operation is legal where `legal` holds.
+    /// An operation is legal where `legal` says so; its error says why it is not.
     #[must_use]
-    pub fn legal_where(mut self, decl: &'static OpDecl, legal: LegalFn) -> Self {
-        self.ops.insert(decl.name, Rule::Where(legal));
+    pub fn legal_where(
+        mut self,
+        decl: &'static OpDecl,
+        legal: impl Fn(OpRef<'_>) -> Result<(), Cow<'static, str>> + 'static,
+    ) -> Self {
+        self.ops.insert(decl.name, Rule::Where(Rc::new(legal)));
         self
     }
 

@@ -7,7 +7,7 @@ use crate::chain::{axes, check_place, check_same, input};
 use crate::meaning::Meaning;
 use crate::vector::{self, Arguments, Station, arguments, check_alu, check_order, function, row, station, next_stage};
 use crate::plan::{self, Plan, Shared};
-use visa_ir::effects::{Effects, Target, reads, writes};
+use visa_ir::effects::{Effect, Effects, Target, reads, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
@@ -20,6 +20,9 @@ use visa_numerics::{ARG_MODE_NAMES, CLIP_NAMES, DType, FP_DIV_NAMES, FP_NAMES, F
 
 const WAY8: &[&str] = &["stream.vector", "stream.pair"];
 const WAY4: &[&str] = &["stream.vector4", "stream.pair4"];
+/// A value is read; with `write_back` it is also written.
+const VALUE_EFFECTS: &[Effect] =
+    &[reads(Target::Operand("operand")), writes(Target::Operand("operand")).with("write_back")];
 const VALUE: &[&str] = &["tm.vrf", "stream.vector", "stream.vector4"];
 #[visa_ir::clause]
 const MODE: ClauseDecl =
@@ -75,7 +78,7 @@ pub const BASE: OpDecl = OpDecl {
     constraints: CONSTRAINTS,
     operands: &[OperandDecl::one("stream", WAY8), OperandDecl::optional("operand", VALUE)],
     results: &["stream"],
-    effects: Effects::Are(&[reads(Target::Operand("operand")), reads(Target::Operand("operand1")), writes(Target::Operand("operand")).with("write_back")]),
+    effects: Effects::Are(VALUE_EFFECTS),
     infer: Some(|op| next_stage(op, false, None)),
     verify: Some(verify),
     ..OpDecl::BASE
@@ -110,6 +113,11 @@ pub static FP_DECL: OpDecl = OpDecl {
     summary: "A floating-point operation or function of every element, 4 lanes wide.",
     operands: &[OperandDecl::one("stream", WAY4), OperandDecl::optional("operand", VALUE), OperandDecl::optional("operand1", VALUE)],
     clauses: &[ClauseDecl::lead("op", ClauseKind::Word(&FP_NAMES), OPERATION), MODE, CONSTANT, CONSTANT1, WHEN, WRITE_BACK],
+    effects: Effects::Are(&[
+        reads(Target::Operand("operand")),
+        reads(Target::Operand("operand1")),
+        writes(Target::Operand("operand")).with("write_back"),
+    ]),
     infer: Some(|op| next_stage(op, true, None)),
     example: "%x = stream.vector_fp FmaF %n constant 2, constant1 0.5",
     interfaces: &[Interface(&Meaning::Elementwise(function)), Interface(&Station(VectorStage::Float))],
@@ -162,6 +170,7 @@ pub static FXP_TO_FP_DECL: OpDecl = OpDecl {
     constraints: WIDTH_CONSTRAINTS,
     operands: &[OperandDecl::one("stream", WAY8)],
     clauses: &[WIDTH],
+    effects: Effects::PURE,
     infer: Some(|op| next_stage(op, false, Some(DType::F32))),
     verify: Some(verify_conversion),
     example: "%x = stream.vector_fxp_to_fp %b int_width 31",
@@ -178,6 +187,7 @@ pub static FP_TO_FXP_DECL: OpDecl = OpDecl {
     constraints: WIDTH_CONSTRAINTS,
     operands: &[OperandDecl::one("stream", WAY8)],
     clauses: &[WIDTH],
+    effects: Effects::PURE,
     infer: Some(|op| next_stage(op, false, Some(DType::I32))),
     verify: Some(verify_conversion),
     example: "%x = stream.vector_fp_to_fxp %b int_width 31",
