@@ -69,7 +69,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let (found, wanted) = (callee.int("chips"), chips_of(op));
     if found.and_then(|chips| u64::try_from(chips).ok()) != Some(wanted) {
         let found = found.map_or_else(|| "an unknown number of chips".to_owned(), |chips| counted(chips, "chip"));
-        let message = format!("`@{name}` runs on {found}, but is called where {wanted} run");
+        let message = format!("`@{name}` runs on {found}, but is called where {} run", counted(wanted, "chip"));
         return Err(op.clause_error("C3", "callee", message).fix(format!("write `chips {wanted}` at `@{name}`")));
     }
     let cycle = op.parent().and_then(|caller| cx.analysis::<CallGraph>().cycle(caller.id, callee.id));
