@@ -3,6 +3,7 @@
 //! `cargo test -p visa-test` runs it; `VISA_BLESS=1 cargo test -p visa-test` accepts the outputs found.
 
 pub mod checks;
+pub mod dialect;
 pub mod mutate;
 
 use std::path::{Path, PathBuf};
@@ -75,6 +76,7 @@ pub fn suite(root: &Path, environment: &Environment) -> Suite {
 /// so a test exercises the tool without starting a process.
 fn with_drivers(suite: Suite) -> Suite {
     let suite = suite.with_builtin("visa-opt", driver(|args, io| visa_opt::Tool::standard().run(args, io)));
+    let suite = suite.with_builtin("visa-test-opt", driver(|args, io| dialect::tool().run(args, io)));
     suite.with_builtin("visa-run", driver(visa_run::run))
 }
 

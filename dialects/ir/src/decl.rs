@@ -6,6 +6,7 @@ use crate::diag::{Diagnostic, nearest};
 use crate::effects::{Effects, Target};
 use crate::module::{OpRef, TypeId};
 use crate::open::Opening;
+use crate::rewrite::{FoldFn, RewritePattern};
 use crate::verify::VerifyCx;
 use std::any::Any;
 use std::fmt;
@@ -321,16 +322,21 @@ impl OperandDecl {
 /// Structural facts that the parser, the printer and the verifier act on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trait {
-    /// Has one region with one block.
+    /// Has one region with one block, which has no arguments.
     Region,
-    /// Its region's block has named, typed arguments, written as a signature: `(%a: !t, %b: !u)`.
+    /// Has one region with one block, which has named, typed arguments, written as a signature: `(%a: !t, %b: !u)`. A function has one, and so
+    /// has a loop, with its index and the values that it carries.
     Function,
-    /// Ends a block; nothing may follow it.
+    /// Ends a block; nothing may follow it. Its operands are what the block gives to the operation around it.
     Terminator,
     /// Its block must end in the terminator of this name.
     EndsWith(&'static str),
     /// May stand only directly inside the operation of this name.
     Inside(&'static str),
+    /// May stand only directly inside an operation of one of these names.
+    InsideOneOf(&'static [&'static str]),
+    /// Has as many results as are written, each with its type.
+    AnyResults,
     /// May stand only at the top of a module.
     TopLevel,
 }
@@ -377,6 +383,10 @@ pub struct OpDecl {
     pub infer: Option<InferFn>,
     /// Checks of the constraints.
     pub verify: Option<VerifyFn>,
+    /// What it is the same as, where that is there already.
+    pub fold: Option<FoldFn>,
+    /// Patterns that bring it into its canonical form.
+    pub patterns: &'static [&'static RewritePattern],
     /// An example in the pretty form, shown in the language reference.
     pub example: &'static str,
     /// Behaviour that other crates look for.
@@ -397,6 +407,8 @@ impl OpDecl {
         effects: Effects::Undeclared,
         infer: None,
         verify: None,
+        fold: None,
+        patterns: &[],
         example: "",
         interfaces: &[],
     };
@@ -450,6 +462,13 @@ pub(crate) fn check(dialect: &Dialect) -> Vec<String> {
         .map(|name| format!("`{name}` of dialect `{}` does not begin with `{prefix}`", dialect.name))
         .collect();
     for op in ops {
+        wrong.extend(foreign_patterns(op));
+        if op.has(Trait::AnyResults) && op.infer.is_some() {
+            wrong.push(format!(
+                "`{}` infers the types of its results, so it cannot have any number of them",
+                op.name
+            ));
+        }
         let effects = match op.effects {
             Effects::Undeclared => {
                 wrong.push(format!(
@@ -479,6 +498,15 @@ pub(crate) fn check(dialect: &Dialect) -> Vec<String> {
         }
     }
     wrong
+}
+
+/// Patterns of a declaration that would never be tried: their root is another operation.
+fn foreign_patterns(op: &'static OpDecl) -> impl Iterator<Item = String> {
+    let root = |pattern: &RewritePattern| pattern.root.filter(|root| root.name != op.name);
+    op.patterns.iter().filter_map(move |pattern| {
+        let root = root(pattern)?.name;
+        Some(format!("`{}` declares pattern `{}`, which is for `{root}`", op.name, pattern.name))
+    })
 }
 
 /// Types that an inference function builds: `make_type(ctx, &DEF, value)`.

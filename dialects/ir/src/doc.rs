@@ -79,7 +79,9 @@ fn clause_row(out: &mut String, clause: &ClauseDecl) {
 #[must_use]
 pub fn syntax(op: &OpDecl) -> String {
     let mut out = String::new();
-    if !op.results.is_empty() {
+    if op.has(Trait::AnyResults) {
+        out.push_str("%result... = ");
+    } else if !op.results.is_empty() {
         let names: Vec<_> = op.results.iter().map(|name| format!("%{name}")).collect();
         let _ = write!(out, "{} = ", names.join(", "));
     }

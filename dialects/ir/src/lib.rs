@@ -7,6 +7,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "names of operations are text in this crate alone")]
 
+pub mod analysis;
 pub mod context;
 pub mod decl;
 pub mod diag;
@@ -19,7 +20,10 @@ pub mod module;
 pub mod open;
 pub mod parse;
 pub mod print;
+pub mod rewrite;
 pub mod span;
+mod stamp;
+pub mod symbols;
 pub mod verify;
 pub mod view;
 

@@ -5,8 +5,11 @@ pub use crate::context::{AttrId, TypeId};
 use crate::decl::{Body, ClauseDecl, OpDecl, Presence};
 use crate::diag::Diagnostic;
 use crate::span::Span;
+use crate::stamp::Clock;
+pub use crate::stamp::Stamp;
 use std::borrow::Cow;
 use std::fmt;
+use std::collections::HashMap;
 use std::rc::Rc;
 
 macro_rules! id {
@@ -85,6 +88,8 @@ pub(crate) struct OpData {
     pub(crate) regions: Vec<BlockId>,
     pub(crate) parent: BlockId,
     pub(crate) span: Span,
+    /// Nothing of it is left but its number.
+    pub(crate) erased: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -164,6 +169,17 @@ impl OpSpec {
         self
     }
 
+    /// The types of its results.
+    pub(crate) fn result_types(&self) -> &[TypeId] {
+        &self.result_types
+    }
+
+    /// Where it is to be.
+    #[must_use]
+    pub fn span(&self) -> Span {
+        self.span
+    }
+
     /// Adds a result of type `ty`, called `name` if that is still free when printed.
     #[must_use]
     pub fn result(mut self, ty: TypeId, name: Option<Rc<str>>) -> Self {
@@ -183,6 +199,7 @@ pub struct Module {
     ops: Vec<OpData>,
     values: Vec<ValueData>,
     blocks: Vec<BlockData>,
+    clock: Clock,
 }
 
 impl Default for Module {
@@ -193,11 +210,18 @@ impl Default for Module {
             ops: Vec::new(),
             values: Vec::new(),
             blocks: vec![BlockData::default()],
+            clock: Clock::default(),
         }
     }
 }
 
 impl Module {
+    /// The state that it is in: another one after each change. Equal stamps are of equal modules.
+    #[must_use]
+    pub fn stamp(&self) -> Stamp {
+        self.clock.stamp()
+    }
+
     /// The block of top-level operations.
     #[must_use]
     pub fn body(&self) -> BlockId {
@@ -213,6 +237,7 @@ impl Module {
     /// Makes `ops`, which were made for `block`, its operations. Those of its own that are left out are neither walked nor printed until they are
     /// put back.
     pub fn set_ops(&mut self, block: BlockId, ops: Vec<OpId>) {
+        self.clock.tick();
         self.blocks[block.at()].ops = ops;
     }
 
@@ -262,6 +287,7 @@ impl Module {
 
     /// Inserts an operation into `block` before position `at`.
     pub fn insert(&mut self, block: BlockId, at: usize, spec: OpSpec) -> OpId {
+        self.clock.tick();
         let id = OpId(self.ops.len() as u32);
         let span = spec.span;
         let mut results = Vec::with_capacity(spec.result_types.len());
@@ -280,6 +306,7 @@ impl Module {
             regions: Vec::new(),
             parent: block,
             span,
+            erased: false,
         });
         self.blocks[block.at()].ops.insert(at, id);
         id
@@ -294,6 +321,7 @@ impl Module {
 
     /// Gives an operation one more region, and returns its block.
     pub fn add_region(&mut self, op: OpId) -> BlockId {
+        self.clock.tick();
         let block = BlockId(self.blocks.len() as u32);
         self.blocks.push(BlockData { parent: Some(op), ..BlockData::default() });
         self.ops[op.at()].regions.push(block);
@@ -318,10 +346,12 @@ impl Module {
 
     /// Changes a value's type.
     pub fn set_type(&mut self, value: ValueId, ty: TypeId) {
+        self.clock.tick();
         self.values[value.at()].ty = ty;
     }
 
     fn new_value(&mut self, ty: TypeId, def: ValueDef, name: Option<Rc<str>>, span: Span) -> ValueId {
+        self.clock.tick();
         let id = ValueId(self.values.len() as u32);
         self.values.push(ValueData { ty, def, name, uses: Vec::new(), span });
         id
@@ -356,6 +386,7 @@ impl Module {
 
     /// Renames a value.
     pub fn set_value_name(&mut self, value: ValueId, name: Option<Rc<str>>) {
+        self.clock.tick();
         self.values[value.at()].name = name;
     }
 
@@ -373,6 +404,7 @@ impl Module {
 
     /// Makes every use of `old` a use of `new`.
     pub fn replace_uses(&mut self, old: ValueId, new: ValueId) {
+        self.clock.tick();
         let uses = std::mem::take(&mut self.values[old.at()].uses);
         for &op in &uses {
             for operand in &mut self.ops[op.at()].operands {
@@ -386,6 +418,7 @@ impl Module {
 
     /// Makes operand `index` of an operation `value`; nothing happens if it has no such operand.
     pub fn set_operand(&mut self, op: OpId, index: usize, value: ValueId) {
+        self.clock.tick();
         let Some(operand) = self.ops[op.at()].operands.get_mut(index) else { return };
         let old = std::mem::replace(operand, value);
         let uses = &mut self.values[old.at()].uses;
@@ -397,6 +430,7 @@ impl Module {
 
     /// Removes an operation and everything below it. Its results must have no uses left.
     pub fn erase(&mut self, op: OpId) {
+        self.clock.tick();
         for region in std::mem::take(&mut self.ops[op.at()].regions) {
             for inner in self.ops(region).to_vec().into_iter().rev() {
                 self.erase(inner);
@@ -408,6 +442,18 @@ impl Module {
                 uses.remove(at);
             }
         }
+        self.unlink(op);
+        self.ops[op.at()].erased = true;
+    }
+
+    /// Whether an operation was erased: it is in no block, and has neither operands nor regions.
+    #[must_use]
+    pub fn is_erased(&self, op: OpId) -> bool {
+        self.ops[op.at()].erased
+    }
+
+    /// Takes an operation out of its block, without erasing it.
+    fn unlink(&mut self, op: OpId) {
         let parent = self.ops[op.at()].parent;
         // From the end: passes that erase much walk backwards.
         let ops = &mut self.blocks[parent.at()].ops;
@@ -416,8 +462,74 @@ impl Module {
         }
     }
 
+    /// Moves an operation, with what is below it, directly before `anchor`.
+    pub fn move_before(&mut self, op: OpId, anchor: OpId) {
+        self.clock.tick();
+        self.unlink(op);
+        let block = self.ops[anchor.at()].parent;
+        let ops = &mut self.blocks[block.at()].ops;
+        let at = ops.iter().position(|&other| other == anchor).unwrap_or(ops.len());
+        ops.insert(at, op);
+        self.ops[op.at()].parent = block;
+    }
+
+    /// Gives the regions of one operation, with all that is in them, to another one.
+    pub fn move_regions(&mut self, from: OpId, to: OpId) {
+        self.clock.tick();
+        let regions = std::mem::take(&mut self.ops[from.at()].regions);
+        regions.iter().for_each(|region| self.blocks[region.at()].parent = Some(to));
+        self.ops[to.at()].regions.extend(regions);
+    }
+
+    /// Copies an operation, with what is below it, directly before `anchor`. An operand that `values` knows becomes what it stands for there;
+    /// `values` learns what the results stand for.
+    pub fn copy_before(&mut self, op: OpId, anchor: OpId, values: &mut HashMap<ValueId, ValueId>) -> OpId {
+        let copy = self.insert_before(anchor, self.spec_of(op, values));
+        self.copy_inside(op, copy, values);
+        copy
+    }
+
+    fn copy_inside(&mut self, op: OpId, copy: OpId, values: &mut HashMap<ValueId, ValueId>) {
+        let pair =
+            |module: &Self| (module.ops[op.at()].results.clone(), module.ops[copy.at()].results.clone());
+        let (old, new) = pair(self);
+        values.extend(old.into_iter().zip(new));
+        for region in self.ops[op.at()].regions.clone() {
+            let block = self.add_region(copy);
+            for arg in self.args(region).to_vec() {
+                let ValueData { ty, name, span, .. } = self.values[arg.at()].clone();
+                let own = self.add_arg(block, ty, name, span);
+                values.insert(arg, own);
+            }
+            for inner in self.ops(region).to_vec() {
+                let own = self.append(block, self.spec_of(inner, values));
+                self.copy_inside(inner, own, values);
+            }
+        }
+    }
+
+    /// What an operation is made of, but for its regions.
+    fn spec_of(&self, op: OpId, values: &HashMap<ValueId, ValueId>) -> OpSpec {
+        let data = &self.ops[op.at()];
+        let results = data.results.iter().map(|result| &self.values[result.at()]);
+        OpSpec {
+            name: data.name.clone(),
+            operands: data
+                .operands
+                .iter()
+                .map(|value| values.get(value).copied().unwrap_or(*value))
+                .collect(),
+            clauses: data.clauses.clone(),
+            extra: data.extra.clone(),
+            result_types: results.clone().map(|value| value.ty).collect(),
+            result_names: results.map(|value| value.name.clone()).collect(),
+            span: data.span,
+        }
+    }
+
     /// Sets (or, with `None`, removes) a clause of an operation.
     pub fn set_clause(&mut self, op: OpId, name: &str, value: Option<AttrId>) {
+        self.clock.tick();
         let data = &mut self.ops[op.at()];
         let span = data.span;
         let found = data.clauses.iter().position(|clause| &*clause.name == name);
@@ -436,6 +548,7 @@ impl Module {
     }
 
     pub(crate) fn data_mut(&mut self, op: OpId) -> &mut OpData {
+        self.clock.tick();
         &mut self.ops[op.at()]
     }
 }
@@ -509,6 +622,12 @@ impl<'a> OpRef<'a> {
     #[must_use]
     pub fn clauses(&self) -> &'a [Clause] {
         &self.data().clauses
+    }
+
+    /// Its attributes that are not clauses.
+    #[must_use]
+    pub fn extra(&self) -> &'a [Clause] {
+        &self.data().extra
     }
 
     /// The blocks of its regions.

@@ -1,5 +1,7 @@
 //! The verifier: structure first, then what each operation's declaration checks.
 
+use crate::analysis::Analyses;
+pub use crate::analysis::Analysis;
 use crate::context::Context;
 use crate::decl::{Arity, ClauseDecl, OpDecl, Presence, Trait};
 use crate::diag::{Diagnostic, Severity, counted};
@@ -9,16 +11,9 @@ use crate::module::{BlockId, Module, OpId, OpRef, ValueDef, ValueId};
 use crate::open;
 use crate::parse::limits::MAX_ERRORS;
 use crate::span::Span;
-use std::any::Any;
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::rc::Rc;
-
-/// A fact about a whole module that several verifiers need, computed once.
-pub trait Analysis: Any + Sized {
-    /// Computes it.
-    fn build(ctx: &Context, module: &Module) -> Self;
-}
 
 /// What an operation's verifier sees besides the operation.
 pub struct VerifyCx<'a> {
@@ -27,14 +22,26 @@ pub struct VerifyCx<'a> {
     /// The module.
     pub module: &'a Module,
     found: RefCell<Vec<Diagnostic>>,
-    analyses: RefCell<Vec<Rc<dyn Any>>>,
+    analyses: Source<'a>,
+}
+
+/// Whose analyses are asked.
+enum Source<'a> {
+    Own(Analyses),
+    Shared(&'a Analyses),
 }
 
 impl<'a> VerifyCx<'a> {
-    /// Nothing found yet.
+    /// Nothing found yet, and no analysis known.
     #[must_use]
     pub fn new(ctx: &'a Context, module: &'a Module) -> Self {
-        Self { ctx, module, found: RefCell::default(), analyses: RefCell::default() }
+        Self { ctx, module, found: RefCell::default(), analyses: Source::Own(Analyses::default()) }
+    }
+
+    /// Nothing found yet; analyses are those that are kept between passes.
+    #[must_use]
+    pub fn sharing(ctx: &'a Context, module: &'a Module, analyses: &'a Analyses) -> Self {
+        Self { analyses: Source::Shared(analyses), ..Self::new(ctx, module) }
     }
 
     /// Reports a finding and goes on.
@@ -42,19 +49,21 @@ impl<'a> VerifyCx<'a> {
         self.found.borrow_mut().push(finding);
     }
 
+    fn analyses(&self) -> &Analyses {
+        match &self.analyses {
+            Source::Own(own) => own,
+            Source::Shared(shared) => shared,
+        }
+    }
+
     /// Takes an analysis of the module that was built before.
     pub fn know<A: Analysis>(&self, analysis: Rc<A>) {
-        self.analyses.borrow_mut().push(analysis);
+        self.analyses().know(analysis, self.module);
     }
 
     /// The analysis `A` of the module.
     pub fn analysis<A: Analysis>(&self) -> Rc<A> {
-        let known = self.analyses.borrow().iter().find_map(|any| any.clone().downcast().ok());
-        known.unwrap_or_else(|| {
-            let built = Rc::new(A::build(self.ctx, self.module));
-            self.analyses.borrow_mut().push(built.clone());
-            built
-        })
+        self.analyses().get(self.ctx, self.module)
     }
 
     fn full(&self) -> bool {
@@ -66,8 +75,14 @@ impl<'a> VerifyCx<'a> {
 /// open clause, the structure is checked only.
 #[must_use]
 pub fn verify(ctx: &Context, module: &Module) -> Vec<Diagnostic> {
-    let cx = VerifyCx::new(ctx, module);
-    symbols(&cx);
+    verify_with(ctx, module, &Analyses::default())
+}
+
+/// The same with analyses that are kept: those that hold are not built again.
+#[must_use]
+pub fn verify_with(ctx: &Context, module: &Module, analyses: &Analyses) -> Vec<Diagnostic> {
+    let cx = VerifyCx::sharing(ctx, module, analyses);
+    crate::symbols::check(&cx);
     structure(&cx, module.body(), &mut HashSet::default());
     if cx.found.borrow().is_empty() {
         for id in module.walk_all() {
@@ -137,6 +152,16 @@ fn count(least: usize, most: usize) -> String {
     }
 }
 
+/// Whether an operation has as many results as its declaration says.
+fn result_count(op: OpRef<'_>, decl: &OpDecl) -> Result<(), Diagnostic> {
+    let (found, wanted) = (op.results().len(), decl.results.len());
+    if found == wanted || decl.has(Trait::AnyResults) {
+        return Ok(());
+    }
+    let message = format!("`{}` has {}, found {found}", decl.name, counted(wanted, "result"));
+    Err(Diagnostic::error("results", op.span(), message))
+}
+
 /// Whether operands have the types that the declaration takes.
 pub(crate) fn operand_types(op: OpRef<'_>, decl: &OpDecl) -> Result<(), Diagnostic> {
     let last = decl.operands.len().saturating_sub(1);
@@ -160,24 +185,6 @@ pub(crate) fn operand_types(op: OpRef<'_>, decl: &OpDecl) -> Result<(), Diagnost
     Ok(())
 }
 
-/// Symbols are unique among the operations of a block.
-fn symbols(cx: &VerifyCx<'_>) {
-    let mut seen: HashMap<Rc<str>, Span> = HashMap::new();
-    for &id in cx.module.ops(cx.module.body()) {
-        let op = cx.module.op(cx.ctx, id);
-        let Some(clause) = op.decl().and_then(OpDecl::lead) else { continue };
-        let Some(name) = op.symbol(clause.name) else { continue };
-        let span = op.clause_span(clause.name);
-        if let Some(&earlier) = seen.get(&name) {
-            cx.report(
-                Diagnostic::error("duplicate-symbol", span, format!("`@{name}` is declared twice"))
-                    .note("first declared here", Some(earlier)),
-            );
-        }
-        seen.entry(name).or_insert(span);
-    }
-}
-
 /// Checks a block: definitions before uses, counts, types, clauses, places and terminators.
 fn structure(cx: &VerifyCx<'_>, block: BlockId, defined: &mut HashSet<ValueId, Fast>) {
     defined.extend(cx.module.args(block));
@@ -190,9 +197,9 @@ fn structure(cx: &VerifyCx<'_>, block: BlockId, defined: &mut HashSet<ValueId, F
         if let Err(finding) = one(op, defined, index + 1 == ops.len()) {
             cx.report(finding);
         }
-        let mut inner = None;
+        // What a region defines is known in it alone.
         for &region in op.regions() {
-            structure(cx, region, inner.get_or_insert_with(|| defined.clone()));
+            structure(cx, region, &mut defined.clone());
         }
         defined.extend(op.results());
     }
@@ -201,17 +208,30 @@ fn structure(cx: &VerifyCx<'_>, block: BlockId, defined: &mut HashSet<ValueId, F
 fn one(op: OpRef<'_>, defined: &HashSet<ValueId, Fast>, last: bool) -> Result<(), Diagnostic> {
     if let Some(&value) = op.operands().iter().find(|value| !defined.contains(value)) {
         let place = op.module.value_span(value);
-        let message = format!("`{}` uses a value before it is defined", op.name());
+        let message = match is_around(op, value) {
+            true => format!("`{}` uses a value before it is defined", op.name()),
+            false => format!("`{}` uses a value of a body that it is not in", op.name()),
+        };
         return Err(Diagnostic::error("dominance", op.span(), message).note("defined here", Some(place)));
     }
     let Some(decl) = op.decl() else { return Ok(()) };
     operand_counts(op)?;
     operand_types(op, decl)?;
+    result_count(op, decl)?;
     for clause in decl.clauses.iter().filter(|clause| op.attr(clause.name).is_none()) {
         may_be_absent(decl, clause, op.span())?;
     }
     places(op, decl, last)?;
     inferred(op, decl)
+}
+
+/// Whether a value is of a block that an operation is in, directly or deeper.
+fn is_around(op: OpRef<'_>, value: ValueId) -> bool {
+    let block = match op.module.def(value) {
+        ValueDef::Result(made, _) => op.other(made).block(),
+        ValueDef::Argument(block, _) => block,
+    };
+    std::iter::successors(Some(op), |op| op.parent()).any(|op| op.block() == block)
 }
 
 /// Where an operation may stand, and what its own block must end in.
@@ -236,6 +256,9 @@ fn places(op: OpRef<'_>, decl: &OpDecl, last: bool) -> Result<(), Diagnostic> {
             Trait::Inside(outer) if around.as_deref() != Some(outer) => {
                 return error(format!("`{}` may only stand inside `{outer}`", decl.name));
             }
+            Trait::InsideOneOf(outer) if around.as_deref().is_none_or(|around| !outer.contains(&around)) => {
+                return error(format!("`{}` may only stand inside `{}`", decl.name, outer.join("` or `")));
+            }
             Trait::EndsWith(terminator) => {
                 let end = op.regions().first().and_then(|&block| op.module.ops(block).last());
                 if end.is_none_or(|&id| op.other(id).name() != terminator) {
@@ -245,8 +268,11 @@ fn places(op: OpRef<'_>, decl: &OpDecl, last: bool) -> Result<(), Diagnostic> {
             Trait::Region | Trait::Function if op.regions().len() != 1 => {
                 return error(format!("`{}` needs a body", decl.name));
             }
-            Trait::Region | Trait::Function | Trait::Terminator => {}
-            Trait::Inside(_) | Trait::TopLevel => {}
+            Trait::Region if op.regions().iter().any(|&block| !op.module.args(block).is_empty()) => {
+                return error(format!("the body of `{}` takes no arguments", decl.name));
+            }
+            Trait::Region | Trait::Function | Trait::Terminator | Trait::AnyResults => {}
+            Trait::Inside(_) | Trait::InsideOneOf(_) | Trait::TopLevel => {}
         }
     }
     Ok(())

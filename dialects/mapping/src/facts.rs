@@ -20,6 +20,8 @@ use visa_machine::Machine;
 pub struct DeclaredAxes(pub Axes);
 
 impl Analysis for DeclaredAxes {
+    const SAME: Option<fn(&Self, &Self) -> bool> = Some(|left, right| left.0 == right.0);
+
     fn build(ctx: &Context, module: &Module) -> Self {
         let mut axes = Axes::new();
         for &id in module.ops(module.body()) {
@@ -75,6 +77,11 @@ impl Support {
             let mentioned = self.mentioned(op, result, axes);
             let operands: Vec<_> =
                 op.operands().iter().filter_map(|operand| self.known.get(operand)).collect();
+            // What a function returns is like what it takes: it depends on all that its type mentions.
+            if op.is(&crate::ops::call::CALL) {
+                self.known.insert(result, mentioned);
+                continue;
+            }
             let relabelled = relabels(op, axes);
             let reaches = |name: &Arc<str>| match &relabelled {
                 Some(relabelled) => relabelled.depends(name, &operands),

@@ -9,6 +9,7 @@ mod across;
 mod array;
 pub mod attrs;
 mod axes;
+pub mod calls;
 mod carry;
 mod cell;
 mod common;

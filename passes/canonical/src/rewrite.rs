@@ -6,14 +6,13 @@ use std::rc::Rc;
 use visa_ir::diag::{Diagnostic, Severity};
 use visa_ir::infer::infer_all;
 use visa_ir::span::Span;
-use visa_ir::verify::Analysis;
 use visa_mapping::facts::DeclaredAxes;
-use visa_mapping::{Axes, Expr, cuts_unevenly, padded_terms};
+use visa_mapping::{Expr, cuts_unevenly, padded_terms};
 
 use super::engine::{Canonical, CanonicalError, Stop, canonicalize};
 use super::explain::explain;
 use super::ruleset::RuleSet;
-use visa_pass::{OptionDecl, OptionKind, PassCx};
+use visa_pass::{OptionDecl, PassCx, PassOptions};
 
 /// What both passes count.
 pub const STATISTICS: &[(&str, &str)] = &[
@@ -26,17 +25,19 @@ pub const STATISTICS: &[(&str, &str)] = &[
     ("bounded", "e-graphs that stopped at a bound"),
 ];
 
-/// What can be chosen in both passes.
-pub const OPTIONS: &[OptionDecl] = &[OptionDecl {
-    name: "explain",
-    kind: OptionKind::Bool,
-    default: "false",
-    doc: "whether each change is reported with its proof, as a remark",
-}];
+visa_pass::options! {
+    /// What can be chosen in both passes.
+    struct Settings {
+        explain: bool = ("explain", "false", "whether each change is reported with its proof, as a remark"),
+    }
+}
+
+/// The declarations of [`Settings`].
+pub const OPTIONS: &[OptionDecl] = Settings::DECLS;
 
 /// Rewrites the mappings of one module; each different mapping once.
 pub struct MappingRewriter {
-    axes: Axes,
+    axes: Rc<DeclaredAxes>,
     rules: Rc<RuleSet>,
     explain: bool,
     known: BTreeMap<Expr, Option<Expr>>,
@@ -46,8 +47,8 @@ impl MappingRewriter {
     /// For the module and the options of `cx`; the rules are those of the context, or the built-in ones.
     #[must_use]
     pub fn new(cx: &PassCx<'_>) -> Self {
-        let axes = DeclaredAxes::build(cx.ctx, cx.module).0;
-        let (rules, explain) = (cx.ctx.data::<RuleSet>(), cx.options.bool("explain"));
+        let axes = cx.analysis::<DeclaredAxes>();
+        let (rules, Settings { explain }) = (cx.ctx.data::<RuleSet>(), cx.chosen());
         Self { axes, rules, explain, known: BTreeMap::new() }
     }
 
@@ -82,13 +83,13 @@ impl MappingRewriter {
 
     fn find(&self, cx: &mut PassCx<'_>, mapping: &Expr, span: Span) -> Result<Option<Expr>, Vec<Diagnostic>> {
         // Streams know a padded term by its text, in whatever parts (visa_mapping::Opaque).
-        if padded_terms(&[mapping], &self.axes).is_ok_and(|terms| !terms.is_empty()) {
+        if padded_terms(&[mapping], &self.axes.0).is_ok_and(|terms| !terms.is_empty()) {
             return Ok(None);
         }
-        if cuts_unevenly(mapping, &self.axes).is_ok_and(|uneven| uneven) {
+        if cuts_unevenly(mapping, &self.axes.0).is_ok_and(|uneven| uneven) {
             return Ok(None);
         }
-        let Canonical { expr, statistics } = match canonicalize(mapping, &self.axes, &self.rules) {
+        let Canonical { expr, statistics } = match canonicalize(mapping, &self.axes.0, &self.rules) {
             Ok(canonical) => canonical,
             Err(CanonicalError::Map(_)) => return Ok(None),
             Err(error @ CanonicalError::Unsound(_)) => return Err(internal(&error, span)),
@@ -100,7 +101,8 @@ impl MappingRewriter {
         if expr == *mapping {
             return Ok(None);
         }
-        let mentioned = |mapping: &Expr| mapping.axis_names(&self.axes).into_iter().collect::<BTreeSet<_>>();
+        let mentioned =
+            |mapping: &Expr| mapping.axis_names(&self.axes.0).into_iter().collect::<BTreeSet<_>>();
         if mentioned(&expr) != mentioned(mapping) {
             cx.count("kept", 1);
             return Ok(None);
@@ -109,7 +111,7 @@ impl MappingRewriter {
     }
 
     fn proof(&self, from: &Expr, to: &Expr, span: Span) -> Result<Diagnostic, Vec<Diagnostic>> {
-        let proof = explain(from, to, &self.axes, &self.rules).map_err(|error| internal(&error, span))?;
+        let proof = explain(from, to, &self.axes.0, &self.rules).map_err(|error| internal(&error, span))?;
         let message = format!("`{from}` is `{to}`");
         let remark =
             Diagnostic { severity: Severity::Remark, ..Diagnostic::error("canonical", span, message) };

@@ -11,6 +11,6 @@ mod pass;
 mod pipeline;
 
 pub use manager::{Cause, Failure, Instrument, PassManager, Report, Silent, StepReport};
-pub use options::{OptionDecl, OptionKind, OptionValue, Options};
-pub use pass::{Level, Output, Pass, PassCx};
-pub use pipeline::{Pipeline, Step};
+pub use options::{OptionDecl, OptionKind, OptionType, OptionValue, Options, OutputName, PassOptions};
+pub use pass::{Level, Output, Pass, PassCx, Scope};
+pub use pipeline::{Anchor, MAX_NESTING, Pipeline, Step};

@@ -1,17 +1,19 @@
 //! Runs a pipeline: levels, verification between passes, statistics, and what is known when a pass fails.
 
 use crate::pass::{Level, Output, Pass, PassCx};
-use crate::pipeline::{Pipeline, Step};
+use crate::pipeline::{Anchor, Pipeline, Step};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
+use visa_ir::analysis::Analyses;
 use visa_ir::context::Context;
 use visa_ir::decl::ClauseDecl;
 use visa_ir::diag::{Diagnostic, Severity};
-use visa_ir::module::Module;
+use visa_ir::module::{BlockId, Module, OpId};
 use visa_ir::open::{self, Opening};
 use visa_ir::span::Span;
-use visa_ir::verify::{has_errors, verify};
+use visa_ir::verify::{has_errors, verify_with};
 
 /// Sees the module around each pass; a tool prints it from here.
 pub trait Instrument {
@@ -56,7 +58,7 @@ const CHECKED_LATE: &str = "found when what was `auto` had been chosen: before, 
 /// Why a run stopped.
 #[derive(Clone, Debug)]
 pub enum Cause {
-    /// A pass cannot take the module; the finding's span points into the pipeline's text.
+    /// A pass cannot take the module, or nothing of it: the finding's span points into the pipeline's text.
     Level(Diagnostic),
     /// A pass refused the input.
     Refused(Vec<Diagnostic>),
@@ -69,6 +71,8 @@ pub enum Cause {
         /// What it left.
         left: Level,
     },
+    /// A pass says that it preserves analyses, and changed the module so that these say something else: a mistake in the pass.
+    NotPreserved(Vec<&'static str>),
     /// A pass panicked, with this message: a mistake in the pass.
     Panicked(String),
 }
@@ -96,13 +100,19 @@ pub struct PassManager<'p> {
     pub verify_each: bool,
     /// Whether the module before each pass is kept, for [`Failure::before`].
     pub keep_before: bool,
+    /// Whether the analyses that a pass preserves are built again after it and compared: as long as building them, in each pass. In a build for
+    /// debugging it is done unless somebody says otherwise.
+    pub verify_analyses: bool,
+    /// The analyses of the module, kept from pass to pass.
+    pub analyses: Rc<Analyses>,
 }
 
 impl<'p> PassManager<'p> {
     /// A manager that verifies after each pass.
     #[must_use]
     pub fn new(pipeline: &'p Pipeline, known: &'p [&'static Pass]) -> Self {
-        Self { pipeline, known, verify_each: true, keep_before: false }
+        let (verify_analyses, analyses) = (cfg!(debug_assertions), Rc::default());
+        Self { pipeline, known, verify_each: true, keep_before: false, verify_analyses, analyses }
     }
 
     /// Runs every pass of the pipeline on `module`.
@@ -117,7 +127,10 @@ impl<'p> PassManager<'p> {
     ) -> Result<Report, Box<Failure>> {
         let mut report = Report::default();
         let Some(first) = self.pipeline.steps.first() else { return Ok(report) };
-        if let Err(finding) = self.pipeline.check_levels(Level::of(ctx, module), self.known) {
+        let suits = self.pipeline.check_anchors(ctx);
+        if let Err(finding) =
+            suits.and_then(|()| self.pipeline.check_levels(Level::of(ctx, module), self.known))
+        {
             let (step, cause) = (first.clone(), Cause::Level(finding));
             return Err(Box::new(Failure { step, cause, before: None, report }));
         }
@@ -141,6 +154,46 @@ impl<'p> PassManager<'p> {
         }
     }
 
+    /// Runs the pass of a step on each operation that it is for.
+    fn run_pass(
+        &self,
+        step: &Step,
+        ctx: &Context,
+        module: &mut Module,
+        report: &mut Report,
+    ) -> Result<(), Cause> {
+        let start = Instant::now();
+        let (pass, roots) = (step.pass, roots(step, ctx, module));
+        let mut cx = PassCx::new(ctx, module, &step.options);
+        cx.analyses = self.analyses.clone();
+        let mut ran = Ok(Ok(()));
+        for root in roots {
+            cx.root = root;
+            // A module that a panic left half rewritten is only ever looked at, never run or printed as a result.
+            ran = catch_unwind(AssertUnwindSafe(|| (pass.run)(&mut cx)));
+            if !matches!(ran, Ok(Ok(()))) {
+                break;
+            }
+        }
+        let statistics = pass.statistics.iter().map(|&(name, _)| (name, cx.counted(name))).collect();
+        let (mut findings, phases, outputs) = (cx.findings, cx.phases, cx.outputs);
+        self.deny(&mut findings);
+        report.steps.push(StepReport { pass, elapsed: start.elapsed(), phases, statistics });
+        match ran {
+            Err(payload) => Err(Cause::Panicked(panic_message(&*payload))),
+            Ok(Err(errors)) => {
+                findings.extend(errors);
+                Err(Cause::Refused(findings))
+            }
+            Ok(Ok(())) if has_errors(&findings) => Err(Cause::Refused(findings)),
+            Ok(Ok(())) => {
+                report.findings.extend(findings);
+                report.outputs.extend(outputs);
+                Ok(())
+            }
+        }
+    }
+
     fn step(
         &self,
         step: &Step,
@@ -156,28 +209,12 @@ impl<'p> PassManager<'p> {
         let closes_untyped = step.pass.closes.is_some()
             && module.walk_all().iter().any(|&id| open::untyped(module.op(ctx, id)));
         let opened = step.pass.closes.map_or_else(Vec::new, |kind| open_spans(ctx, module, kind));
-        let start = Instant::now();
-        let mut cx = PassCx::new(ctx, module, &step.options);
-        // A module that a panic left half rewritten is only ever looked at, never run or printed as a result.
-        let ran = catch_unwind(AssertUnwindSafe(|| (step.pass.run)(&mut cx)));
-        let statistics = step.pass.statistics.iter().map(|&(name, _)| (name, cx.counted(name))).collect();
-        let (mut findings, phases, outputs) = (cx.findings, cx.phases, cx.outputs);
-        self.deny(&mut findings);
-        report.steps.push(StepReport { pass: step.pass, elapsed: start.elapsed(), phases, statistics });
-        match ran {
-            Err(payload) => return Err(Cause::Panicked(panic_message(&*payload))),
-            Ok(Err(errors)) => {
-                findings.extend(errors);
-                return Err(Cause::Refused(findings));
-            }
-            Ok(Ok(())) if has_errors(&findings) => return Err(Cause::Refused(findings)),
-            Ok(Ok(())) => {
-                report.findings.extend(findings);
-                report.outputs.extend(outputs);
-            }
-        }
+        let before = module.stamp();
+        self.analyses.begin(step.pass.name);
+        self.run_pass(step, ctx, module, report)?;
+        self.analyses.end(step.pass.name, &before, step.pass.preserves, module);
         if self.verify_each {
-            let found = verify(ctx, module);
+            let found = verify_with(ctx, module, &self.analyses);
             if has_errors(&found) && closes_untyped {
                 // Operations without types were not verified before: what is wrong with them may be the author's doing.
                 let found = found.into_iter().map(|finding| about_chosen(finding, &opened));
@@ -186,6 +223,10 @@ impl<'p> PassManager<'p> {
             if has_errors(&found) {
                 return Err(Cause::Invalid(found));
             }
+        }
+        let wrong = if self.verify_analyses { self.analyses.wrong(ctx, module) } else { Vec::new() };
+        if !wrong.is_empty() {
+            return Err(Cause::NotPreserved(wrong));
         }
         if let Some(kind) = step.pass.closes
             && let Some(finding) = open_clause(ctx, module, &|opening| opening == kind, &[])
@@ -199,6 +240,20 @@ impl<'p> PassManager<'p> {
         }
         Ok(())
     }
+}
+
+/// The operations that a step runs on, one by one; `None` stands for the whole module.
+fn roots(step: &Step, ctx: &Context, module: &Module) -> Vec<Option<OpId>> {
+    let Some((first, inner)) = step.within.split_first() else { return vec![None] };
+    let named = |blocks: &[BlockId], anchor: &Anchor| -> Vec<OpId> {
+        let ops = blocks.iter().flat_map(|&block| module.ops(block)).copied();
+        ops.filter(|&id| module.op(ctx, id).decl().is_some_and(|decl| decl.name == anchor.name)).collect()
+    };
+    let outermost = named(&[module.body()], first);
+    let found = inner.iter().fold(outermost, |outer, anchor| {
+        outer.into_iter().flat_map(|id| named(module.op(ctx, id).regions(), anchor)).collect()
+    });
+    found.into_iter().map(Some).collect()
 }
 
 /// The first open clause of a kind that `wanted` holds for, as an error, and the passes of `known` that close it and the others.

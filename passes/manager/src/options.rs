@@ -1,4 +1,4 @@
-//! Options of a pass: declared once, read from the pipeline's text, asked for by name.
+//! Options of a pass: declared once with [`options!`](crate::options!), read from the pipeline's text, and then fields of a struct.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -32,6 +32,17 @@ impl OptionKind {
         }
     }
 
+    /// Whether a text is of this kind; asked of defaults while a pass is compiled.
+    #[must_use]
+    pub const fn takes(self, text: &str) -> bool {
+        match self {
+            Self::Int => i64::from_str_radix(text, 10).is_ok(),
+            Self::Bool => is_one_of(text, &["true", "false"]),
+            Self::Str | Self::Output => true,
+            Self::Word(words) => is_one_of(text, words),
+        }
+    }
+
     /// Reads a value; `None` if `text` is not of this kind.
     #[must_use]
     pub fn read(self, text: &str) -> Option<OptionValue> {
@@ -42,6 +53,130 @@ impl OptionKind {
             Self::Word(words) => words.contains(&text).then(|| OptionValue::Str(text.to_owned())),
         }
     }
+}
+
+/// Whether a text is one of `words`. While compiling, texts are compared byte by byte.
+const fn is_one_of(text: &str, words: &[&str]) -> bool {
+    let mut at = 0;
+    while at < words.len() {
+        if is_same(text.as_bytes(), words[at].as_bytes()) {
+            return true;
+        }
+        at += 1;
+    }
+    false
+}
+
+const fn is_same(left: &[u8], right: &[u8]) -> bool {
+    let mut at = 0;
+    while at < left.len() && at < right.len() && left[at] == right[at] {
+        at += 1;
+    }
+    at == left.len() && at == right.len()
+}
+
+/// A Rust type that an option may have. A set of words is an enum that implements it with [`OptionKind::Word`].
+pub trait OptionType: Sized {
+    /// What is written for it.
+    const KIND: OptionKind;
+    /// Reads a value; `None` if it is of another kind.
+    fn read(value: &OptionValue) -> Option<Self>;
+}
+
+impl OptionType for i64 {
+    const KIND: OptionKind = OptionKind::Int;
+    fn read(value: &OptionValue) -> Option<Self> {
+        if let OptionValue::Int(value) = value { Some(*value) } else { None }
+    }
+}
+
+impl OptionType for bool {
+    const KIND: OptionKind = OptionKind::Bool;
+    fn read(value: &OptionValue) -> Option<Self> {
+        if let OptionValue::Bool(value) = value { Some(*value) } else { None }
+    }
+}
+
+impl OptionType for String {
+    const KIND: OptionKind = OptionKind::Str;
+    fn read(value: &OptionValue) -> Option<Self> {
+        value.text().map(str::to_owned)
+    }
+}
+
+/// The name of a file that a pass writes; empty for none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutputName(pub String);
+
+impl OptionType for OutputName {
+    const KIND: OptionKind = OptionKind::Output;
+    fn read(value: &OptionValue) -> Option<Self> {
+        String::read(value).map(Self)
+    }
+}
+
+/// A struct whose fields are options of a pass; [`options!`](crate::options!) makes one.
+pub trait PassOptions: Sized {
+    /// Their declarations: the `options` of the pass.
+    const DECLS: &'static [OptionDecl];
+    /// Reads them.
+    fn read(options: &Options) -> Self;
+}
+
+/// Declares the options of a pass as a struct: `name: type = ("name", "default", "doc")`. A default of another kind does not compile, nor does a
+/// pass that reads an option that is not there.
+///
+/// ```
+/// visa_pass::options! {
+///     /// What can be chosen.
+///     struct Chosen {
+///         max_rewrites: i64 = ("max-rewrites", "100", "most rewrites"),
+///         explain: bool = ("explain", "false", "whether to say why"),
+///     }
+/// }
+/// static PASS: visa_pass::Pass = visa_pass::Pass {
+///     name: "my-pass",
+///     options: <Chosen as visa_pass::PassOptions>::DECLS,
+///     run: |cx| {
+///         let chosen: Chosen = cx.chosen();
+///         cx.count("rewrites", if chosen.explain { chosen.max_rewrites as u64 } else { 0 });
+///         Ok(())
+///     },
+///     ..visa_pass::Pass::BASE
+/// };
+/// ```
+///
+/// ```compile_fail
+/// visa_pass::options! {
+///     /// A default that is no integer.
+///     struct Chosen { most: i64 = ("most", "many", "") }
+/// }
+/// ```
+#[macro_export]
+macro_rules! options {
+    ($(#[$meta:meta])* $vis:vis struct $name:ident {
+        $($field:ident: $ty:ty = ($option:literal, $default:expr, $doc:expr)),* $(,)?
+    }) => {
+        $(#[$meta])*
+        $vis struct $name {
+            $(#[doc = $doc] $vis $field: $ty,)*
+        }
+        $(const _: () = assert!(
+            <$ty as $crate::OptionType>::KIND.takes($default),
+            concat!("the default of option `", $option, "` is not of its kind")
+        );)*
+        impl $crate::PassOptions for $name {
+            const DECLS: &'static [$crate::OptionDecl] = &[$($crate::OptionDecl {
+                name: $option,
+                kind: <$ty as $crate::OptionType>::KIND,
+                default: $default,
+                doc: $doc,
+            }),*];
+            fn read(options: &$crate::Options) -> Self {
+                Self { $($field: options.get($option)),* }
+            }
+        }
+    };
 }
 
 /// Declares one option of a pass.
@@ -66,6 +201,17 @@ pub enum OptionValue {
     Bool(bool),
     /// Of a string, output or word option.
     Str(String),
+}
+
+impl OptionValue {
+    /// The text of a string, output or word option.
+    #[must_use]
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Self::Str(text) => Some(text),
+            Self::Int(_) | Self::Bool(_) => None,
+        }
+    }
 }
 
 impl fmt::Display for OptionValue {
@@ -107,40 +253,25 @@ impl Options {
     /// The files that the pass is told to write: option and name.
     pub fn outputs(&self) -> impl Iterator<Item = (&'static str, String)> {
         let outputs = self.decls.iter().filter(|decl| decl.kind == OptionKind::Output);
-        outputs.map(|decl| (decl.name, self.text(decl.name))).filter(|(_, name)| !name.is_empty())
+        let named = outputs.filter_map(|decl| Some((decl.name, self.value(decl)?.text()?.to_owned())));
+        named.filter(|(_, name)| !name.is_empty())
     }
 
-    /// The option `name`; `None` only for a name that the pass does not declare.
-    #[must_use]
-    pub fn get(&self, name: &str) -> Option<OptionValue> {
-        let default = || {
-            let decl = self.decls.iter().find(|decl| decl.name == name)?;
-            decl.kind.read(decl.default)
-        };
-        self.written.get(name).cloned().or_else(default)
+    fn value(&self, decl: &OptionDecl) -> Option<OptionValue> {
+        self.written.get(decl.name).cloned().or_else(|| decl.kind.read(decl.default))
     }
 
-    /// An integer option; 0 if the pass declares none of this name and kind.
+    /// The option `name` as a `T`.
+    ///
+    /// # Panics
+    /// If the pass declares no such option of this type: a mistake in the pass, which [`options!`](crate::options!) does not let happen as long as the
+    /// pass declares the options that it reads.
     #[must_use]
-    pub fn int(&self, name: &str) -> i64 {
-        match self.get(name) {
-            Some(OptionValue::Int(value)) => value,
-            Some(OptionValue::Bool(_) | OptionValue::Str(_)) | None => 0,
-        }
-    }
-
-    /// A boolean option; `false` if the pass declares none of this name and kind.
-    #[must_use]
-    pub fn bool(&self, name: &str) -> bool {
-        self.get(name) == Some(OptionValue::Bool(true))
-    }
-
-    /// A string, output or word option; empty if the pass declares none of this name and kind.
-    #[must_use]
-    pub fn text(&self, name: &str) -> String {
-        match self.get(name) {
-            Some(OptionValue::Str(text)) => text,
-            Some(OptionValue::Bool(_) | OptionValue::Int(_)) | None => String::new(),
-        }
+    pub fn get<T: OptionType>(&self, name: &str) -> T {
+        let decl = self.decls.iter().find(|decl| decl.name == name);
+        let value = decl.and_then(|decl| T::read(&self.value(decl)?));
+        value.unwrap_or_else(|| {
+            panic!("the pass reads option `{name}` ({}), which it does not declare", T::KIND.describe())
+        })
     }
 }

@@ -1,13 +1,16 @@
 //! What a pass is, and what it sees while it runs.
 
-use crate::options::{OptionDecl, Options};
+use crate::options::{OptionDecl, Options, PassOptions};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::rc::Rc;
 use std::time::Duration;
+use visa_ir::analysis::{Analyses, Analysis, Handle, Preserved};
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
-use visa_ir::module::Module;
+use visa_ir::module::{BlockId, Module, OpId};
 use visa_ir::open::Opening;
+use visa_ir::verify::verify_with;
 
 /// How far down a module has been lowered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,9 +63,18 @@ impl fmt::Display for Level {
     }
 }
 
+/// What a pass looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// The whole module.
+    Module,
+    /// What is below one operation, whatever is around it. In `tm.func(cse)` it runs on each function by itself; outside, on the whole module.
+    Operation,
+}
+
 /// A pass, declared as data. Its file in `src/pass/`, its name and its test folder are called the same.
 pub struct Pass {
-    /// Its name in pipelines, and behind `--` on the command line.
+    /// Its name in pipelines, and after `--` on the command line.
     pub name: &'static str,
     /// One line.
     pub summary: &'static str,
@@ -70,6 +82,10 @@ pub struct Pass {
     pub doc: &'static str,
     /// What can be chosen.
     pub options: &'static [OptionDecl],
+    /// What it looks at.
+    pub scope: Scope,
+    /// Which analyses still hold when it has changed the module.
+    pub preserves: Preserved,
     /// The level it takes.
     pub takes: Level,
     /// The level it gives.
@@ -78,7 +94,7 @@ pub struct Pass {
     pub open: bool,
     /// Warnings of the passes before it, by code, that are errors in a pipeline with this pass.
     pub denies: &'static [&'static str],
-    /// Which open clauses it closes: behind it there are none of this kind.
+    /// Which open clauses it closes: after it there are none of this kind.
     pub closes: Option<Opening>,
     /// What it counts, with what each count means.
     pub statistics: &'static [(&'static str, &'static str)],
@@ -93,6 +109,8 @@ impl Pass {
         summary: "",
         doc: "",
         options: &[],
+        scope: Scope::Module,
+        preserves: Preserved::None,
         takes: Level::Any,
         gives: Level::Any,
         open: false,
@@ -126,6 +144,9 @@ pub struct PassCx<'a> {
     pub module: &'a mut Module,
     /// The options of this run.
     pub options: &'a Options,
+    /// The operation that the pass is nested in, as in `tm.func(cse)`; none where it runs on the whole module.
+    pub root: Option<OpId>,
+    pub(crate) analyses: Rc<Analyses>,
     pub(crate) findings: Vec<Diagnostic>,
     pub(crate) counts: BTreeMap<&'static str, u64>,
     pub(crate) phases: Vec<(&'static str, Duration)>,
@@ -137,7 +158,47 @@ impl<'a> PassCx<'a> {
     #[must_use]
     pub fn new(ctx: &'a Context, module: &'a mut Module, options: &'a Options) -> Self {
         let (findings, phases, outputs) = (Vec::new(), Vec::new(), Vec::new());
-        Self { ctx, module, options, findings, counts: BTreeMap::new(), phases, outputs }
+        let (root, analyses) = (None, Rc::default());
+        Self { ctx, module, options, root, analyses, findings, counts: BTreeMap::new(), phases, outputs }
+    }
+
+    /// The options, as the struct that the pass declares them with.
+    #[must_use]
+    pub fn chosen<T: PassOptions>(&self) -> T {
+        T::read(self.options)
+    }
+
+    /// The analysis `A` of the module as it is now: one that earlier passes preserved, or a new one.
+    #[must_use]
+    pub fn analysis<A: Analysis>(&self) -> Rc<A> {
+        self.analyses.get(self.ctx, self.module)
+    }
+
+    /// The same, to be kept and asked again later, which fails if it does not hold any more.
+    #[must_use]
+    pub fn analysis_handle<A: Analysis>(&self) -> Handle<A> {
+        self.analyses.handle(self.ctx, self.module)
+    }
+
+    /// The blocks that the pass looks at.
+    #[must_use]
+    pub fn blocks(&self) -> Vec<BlockId> {
+        match self.root {
+            Some(root) => self.module.op(self.ctx, root).regions().to_vec(),
+            None => vec![self.module.body()],
+        }
+    }
+
+    /// Every operation that the pass looks at, each before what its regions hold.
+    #[must_use]
+    pub fn walk(&self) -> Vec<OpId> {
+        self.blocks().into_iter().flat_map(|block| self.module.walk(block)).collect()
+    }
+
+    /// Everything wrong with the module, as the manager will find it when the pass ends.
+    #[must_use]
+    pub fn verify(&self) -> Vec<Diagnostic> {
+        verify_with(self.ctx, self.module, &self.analyses)
     }
 
     /// Reports a warning or a remark and goes on. An error reported here refuses the input when the pass ends.

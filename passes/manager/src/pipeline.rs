@@ -1,16 +1,36 @@
-//! Pipelines in text: `builtin.module(a,b{option=value other=value})`, or bare `a,b{...}`.
+//! Pipelines in text: `builtin.module(a,b{option=value other=value},tm.func(c,d))`, or bare `a,b{...},tm.func(c,d)`.
 
 use crate::options::{OptionKind, OptionValue, Options};
-use crate::pass::{Level, Pass};
+use crate::pass::{Level, Pass, Scope};
 use std::fmt;
-use visa_ir::context::unquote;
+use visa_ir::context::{Context, unquote};
 use visa_ir::diag::{Diagnostic, nearest};
 use visa_ir::parse::limits::MAX_ERRORS;
 use visa_ir::span::{Source, Span};
 
+/// Most anchors around a pass.
+pub const MAX_NESTING: usize = 16;
+
+/// The operation whose name stands around a part of a pipeline.
+#[derive(Clone, Debug)]
+pub struct Anchor {
+    /// The name, e.g. `tm.func`.
+    pub name: String,
+    /// Where it is in the pipeline's text.
+    pub span: Span,
+}
+
+impl PartialEq for Anchor {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
 /// One pass of a pipeline.
 #[derive(Clone, Debug)]
 pub struct Step {
+    /// What it is nested in, outermost first: the pass runs on each such operation by itself. On the whole module if there is nothing.
+    pub within: Vec<Anchor>,
     /// The pass.
     pub pass: &'static Pass,
     /// Its options.
@@ -29,6 +49,9 @@ pub struct Pipeline {
 }
 
 impl Pipeline {
+    /// What MLIR's users write around a pipeline: the module.
+    const ANCHOR: &'static str = "builtin.module";
+
     /// The name of a pipeline's source.
     pub const SOURCE: &'static str = "<pipeline>";
 
@@ -43,7 +66,7 @@ impl Pipeline {
     /// # Errors
     /// What is wrong with the text, at most [`MAX_ERRORS`] of it; the spans are byte ranges of `text`.
     pub fn parse(text: &str, known: &[&'static Pass]) -> Result<Self, Vec<Diagnostic>> {
-        let mut reader = Reader { text, pos: 0, known, findings: Vec::new() };
+        let mut reader = Reader { text, pos: 0, known, within: Vec::new(), findings: Vec::new() };
         let steps = match reader.pipeline() {
             Ok(steps) => steps,
             Err(error) => {
@@ -56,6 +79,26 @@ impl Pipeline {
         } else {
             Err(reader.findings)
         }
+    }
+
+    /// Checks that every anchor is the name of an operation that has a body.
+    ///
+    /// # Errors
+    /// The first one that is not.
+    pub fn check_anchors(&self, ctx: &Context) -> Result<(), Diagnostic> {
+        for anchor in self.steps.iter().flat_map(|step| &step.within) {
+            let Some(decl) = ctx.op(&anchor.name) else {
+                let message = format!("unknown operation `{}`: passes are nested in operations", anchor.name);
+                let near =
+                    nearest(&anchor.name, ctx.op_names()).map(|near| format!("did you mean `{near}`?"));
+                return Err(Diagnostic::error("unknown-anchor", anchor.span, message).fix(near));
+            };
+            if !decl.has_region() {
+                let message = format!("`{}` has no body that passes could run on", anchor.name);
+                return Err(Diagnostic::error("unknown-anchor", anchor.span, message));
+            }
+        }
+        Ok(())
     }
 
     /// Checks that a module at level `start` suits the first pass, and what each pass gives the next one.
@@ -82,17 +125,31 @@ impl Pipeline {
 
 impl fmt::Display for Pipeline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("builtin.module(")?;
+        write!(f, "{}(", Self::ANCHOR)?;
+        let mut open: &[Anchor] = &[];
         for (index, step) in self.steps.iter().enumerate() {
-            let separator = if index > 0 { "," } else { "" };
-            write!(f, "{separator}{step}")?;
+            let shared = open.iter().zip(&step.within).take_while(|(left, right)| left == right).count();
+            f.write_str(&")".repeat(open.len() - shared))?;
+            f.write_str(if index > 0 { "," } else { "" })?;
+            step.within[shared..].iter().try_for_each(|anchor| write!(f, "{}(", anchor.name))?;
+            step.pass(f)?;
+            open = &step.within;
         }
-        f.write_str(")")
+        f.write_str(&")".repeat(open.len() + 1))
     }
 }
 
+/// The step with what it is nested in.
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.within.iter().try_for_each(|anchor| write!(f, "{}(", anchor.name))?;
+        self.pass(f)?;
+        f.write_str(&")".repeat(self.within.len()))
+    }
+}
+
+impl Step {
+    fn pass(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.pass.name)?;
         let options: Vec<_> = self.options.written().map(|(name, value)| format!("{name}={value}")).collect();
         if options.is_empty() { Ok(()) } else { write!(f, "{{{}}}", options.join(" ")) }
@@ -122,24 +179,23 @@ struct Reader<'t> {
     text: &'t str,
     pos: usize,
     known: &'t [&'static Pass],
+    /// What is open around the next step.
+    within: Vec<Anchor>,
     findings: Vec<Diagnostic>,
 }
 
 impl<'t> Reader<'t> {
-    /// The anchor that MLIR's users write around a pipeline; ours always runs on the module.
-    const ANCHOR: &'static str = "builtin.module";
-
     fn pipeline(&mut self) -> Result<Vec<Step>, Diagnostic> {
         self.blanks();
         let start = self.pos;
-        let anchored = self.rest().starts_with(Self::ANCHOR);
+        let anchored = self.rest().starts_with(Pipeline::ANCHOR);
         if anchored {
-            self.pos += Self::ANCHOR.len();
+            self.pos += Pipeline::ANCHOR.len();
             self.blanks();
         }
         let open = self.pos;
         if anchored && !self.eat('(') {
-            return Err(self.expected("`(` behind `builtin.module`"));
+            return Err(self.expected("`(` after `builtin.module`"));
         }
         self.blanks();
         if self.rest().is_empty() || self.rest().starts_with(')') {
@@ -150,21 +206,35 @@ impl<'t> Reader<'t> {
                 .note(format!("passes are `{}`", known.join("`, `")), None));
         }
         let steps = self.steps()?;
-        if anchored && !self.eat(')') {
-            if self.rest().is_empty() {
-                let message = "`(` is never closed: expected `)`";
-                return Err(Diagnostic::error("pipeline-syntax", Span::new(open..open + 1), message));
-            }
-            return Err(self.expected("`,` or `)`"));
+        if anchored {
+            self.close(open)?;
         }
         self.blanks();
         if self.rest().is_empty() { Ok(steps) } else { Err(self.expected("`,` or the end of the pipeline")) }
     }
 
+    /// The `)` of the `(` at `open`.
+    fn close(&mut self, open: usize) -> Result<(), Diagnostic> {
+        if self.eat(')') {
+            return Ok(());
+        }
+        if self.rest().is_empty() {
+            let message = "`(` is never closed: expected `)`";
+            return Err(Diagnostic::error("pipeline-syntax", Span::new(open..open + 1), message));
+        }
+        Err(self.expected("`,` or `)`"))
+    }
+
     fn steps(&mut self) -> Result<Vec<Step>, Diagnostic> {
         let mut steps = Vec::new();
         loop {
-            steps.extend(self.step()?);
+            let (name, span) = self.word("a pass")?;
+            self.blanks();
+            if self.rest().starts_with('(') {
+                steps.extend(self.nested(name, span)?);
+            } else {
+                steps.extend(self.step(name, span)?);
+            }
             self.blanks();
             if !self.eat(',') {
                 return Ok(steps);
@@ -173,17 +243,44 @@ impl<'t> Reader<'t> {
         }
     }
 
+    /// The passes between the parentheses after an operation's name.
+    fn nested(&mut self, name: &str, span: Span) -> Result<Vec<Step>, Diagnostic> {
+        let error = |message: String| Diagnostic::error("pipeline-syntax", span, message);
+        if self.known.iter().any(|pass| pass.name == name) {
+            let fix = format!("write its options in braces: `{name}{{option=value}}`");
+            return Err(error(format!("`{name}` is a pass: nothing is nested in it")).fix(fix));
+        }
+        if name == Pipeline::ANCHOR {
+            return Err(error(format!("`{name}` may only stand around the whole pipeline")));
+        }
+        if self.within.len() == MAX_NESTING {
+            return Err(error(format!("passes are nested more than {MAX_NESTING} deep")));
+        }
+        let open = self.pos;
+        self.eat('(');
+        self.blanks();
+        self.within.push(Anchor { name: name.to_owned(), span });
+        let steps = self.steps()?;
+        self.within.pop();
+        self.close(open)?;
+        Ok(steps)
+    }
+
     /// A pass with its options; `None` for an unknown one, which is reported.
-    fn step(&mut self) -> Result<Option<Step>, Diagnostic> {
-        let (name, span) = self.word("a pass")?;
+    fn step(&mut self, name: &str, span: Span) -> Result<Option<Step>, Diagnostic> {
         let pass = self.known.iter().copied().find(|pass| pass.name == name);
         if pass.is_none() {
             let near = nearest(name, self.known.iter().map(|pass| pass.name));
             let error = Diagnostic::error("unknown-pass", span, format!("unknown pass `{name}`"));
             self.found(error.fix(near.map(|near| format!("did you mean `{near}`?"))))?;
         }
+        if let (Some(Pass { scope: Scope::Module, .. }), Some(anchor)) = (pass, self.within.last()) {
+            let message =
+                format!("pass `{name}` needs the whole module, but is nested in `{}(...)`", anchor.name);
+            let error = Diagnostic::error("pass-nesting", span, message);
+            self.found(error.fix("write it outside of the parentheses".to_owned()))?;
+        }
         let mut options = Options::defaults(pass.map_or(&[], |pass| pass.options));
-        self.blanks();
         let open = self.pos;
         if self.eat('{') {
             loop {
@@ -198,7 +295,7 @@ impl<'t> Reader<'t> {
                 self.option(pass, &mut options)?;
             }
         }
-        Ok(pass.map(|pass| Step { pass, options, span }))
+        Ok(pass.map(|pass| Step { within: self.within.clone(), pass, options, span }))
     }
 
     /// `name=value`, or `name` for a boolean. What is wrong with its meaning is reported; the syntax goes on.
@@ -212,7 +309,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// The value behind `=`: up to a blank, a comma or a brace, or quoted.
+    /// The value after `=`: up to a blank, a comma or a brace, or quoted.
     fn value(&mut self) -> Result<(String, Span), Diagnostic> {
         let start = self.pos;
         let rest = self.rest();

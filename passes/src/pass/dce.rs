@@ -1,8 +1,11 @@
 //! Erases what nobody uses.
 
-use visa_pass::{Pass, PassCx};
+use visa_pass::{Pass, PassCx, Scope};
+use visa_ir::analysis::{AnalysisKind, Preserved};
 use visa_ir::diag::Diagnostic;
 use visa_ir::effects;
+use visa_ir::symbols::Symbols;
+use visa_mapping::facts::{DeclaredAxes, Support};
 
 /// The pass.
 pub static PASS: Pass = Pass {
@@ -11,6 +14,8 @@ pub static PASS: Pass = Pass {
     doc: "What is erased has no effects, or only reads (the effects are in its declaration). Users come after what they use, so \
           one walk from the end erases a chain of unused operations whole: its last operation first.",
     statistics: &[("erased", "operations erased")],
+    scope: Scope::Operation,
+    preserves: Preserved::Only(&[AnalysisKind::of::<DeclaredAxes>(), AnalysisKind::of::<Support>(), AnalysisKind::of::<Symbols>()]),
     open: true,
     run,
     ..Pass::BASE
@@ -18,7 +23,7 @@ pub static PASS: Pass = Pass {
 
 fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     // Backwards, a user is erased before what it uses is looked at: one walk reaches the fixed point.
-    for id in cx.module.walk_all().into_iter().rev() {
+    for id in cx.walk().into_iter().rev() {
         let op = cx.module.op(cx.ctx, id);
         let unused = op.results().iter().all(|&result| cx.module.uses(result).is_empty());
         if unused && effects::erasable(op) {

@@ -2,7 +2,6 @@
 
 use visa_pass::{Level, Pass, PassCx};
 use visa_ir::diag::Diagnostic;
-use visa_ir::verify::Analysis;
 use visa_mapping::facts::DeclaredAxes;
 use visa_stream::unmasked;
 
@@ -23,9 +22,9 @@ pub static PASS: Pass = Pass {
 };
 
 fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
-    let axes = DeclaredAxes::build(cx.ctx, cx.module).0;
+    let axes = cx.analysis::<DeclaredAxes>();
     let ops = cx.module.walk_all().into_iter().map(|id| cx.module.op(cx.ctx, id));
-    let warnings: Vec<_> = ops.flat_map(|op| unmasked::warnings(op, &axes)).collect();
+    let warnings: Vec<_> = ops.flat_map(|op| unmasked::warnings(op, &axes.0)).collect();
     cx.count("warnings", warnings.len() as u64);
     warnings.into_iter().for_each(|warning| cx.report(warning));
     Ok(())

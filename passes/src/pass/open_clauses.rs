@@ -1,7 +1,7 @@
 //! Leaves open whatever may be chosen: what a kernel says then is what it means.
 
 use visa_stream::pipeline;
-use visa_pass::{OptionDecl, OptionKind, Pass, PassCx};
+use visa_pass::{Pass, PassCx, PassOptions};
 use visa_select::config::goal::{names, reduced_within};
 use visa_select::driver::in_pipelines;
 use visa_select::distribution::distributions::CLAUSES;
@@ -11,7 +11,6 @@ use visa_ir::decl::ClauseDecl;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpId, OpRef, ValueId};
 use visa_ir::open::{self, Opening};
-use visa_ir::verify::Analysis;
 use visa_mapping::attrs::MAP;
 use visa_mapping::facts::{DeclaredAxes, Support};
 use visa_mapping::ops::transfer::TO_DM;
@@ -22,6 +21,15 @@ use visa_stream::ops::store::TO_VRF;
 use visa_stream::ops::switch;
 use visa_stream::inter_slice::Reduction;
 use visa_stream::ops::vector_inter;
+
+visa_pass::options! {
+    /// What can be chosen.
+    struct Settings {
+        addresses: bool = ("addresses", "true", "open places in memories"),
+        configurations: bool = ("configurations", "true", "open the configurations of pipelines, and the layouts of register files and of what is committed"),
+        places: bool = ("places", "true", "open which part of a tensor lies in which slice of data memory, and in what order"),
+    }
+}
 
 /// The pass.
 pub static PASS: Pass = Pass {
@@ -36,41 +44,32 @@ pub static PASS: Pass = Pass {
           values run, and so does all that is written of what names a skewed axis, with the loads that it is made of. A stream that ends nowhere stays. The place of a \
           tensor stays of which a load moves a part, or elements one by one, that a result is made of which nothing reads, or of which slices hold a part \
           of an axis that is reduced in each.",
-    options: &[
-        flag("addresses", "open places in memories"),
-        flag("configurations", "open the configurations of pipelines, and the layouts of register files and of what is committed"),
-        flag("places", "open which part of a tensor lies in which slice of data memory, and in what order"),
-    ],
+    options: Settings::DECLS,
     statistics: &[("opened", "clauses that became `auto`"), ("stated", "clauses that were added to keep the meaning")],
     open: true,
     run,
     ..Pass::BASE
 };
 
-const fn flag(name: &'static str, doc: &'static str) -> OptionDecl {
-    OptionDecl { name, kind: OptionKind::Bool, default: "true", doc }
-}
-
 fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
-    let (addresses, configurations, places) =
-        (cx.options.bool("addresses"), cx.options.bool("configurations"), cx.options.bool("places"));
-    let axes = DeclaredAxes::build(cx.ctx, cx.module).0;
-    let support = Support::build(cx.ctx, cx.module);
+    let Settings { addresses, configurations, places } = cx.chosen();
+    let (axes, support) = (cx.analysis::<DeclaredAxes>(), cx.analysis::<Support>());
+    let axes = &axes.0;
     let (mut stated, mut kept) = (Vec::new(), Vec::new());
     let pipelines = in_pipelines(cx.ctx, cx.module);
     if configurations {
         for id in cx.module.walk_all() {
             let op = cx.module.op(cx.ctx, id);
-            stated.extend(said_by_others(op, &axes));
-            kept.extend(meant(op, &axes, &support));
+            stated.extend(said_by_others(op, axes));
+            kept.extend(meant(op, axes, &support));
         }
     }
     cx.count("stated", stated.len() as u64);
     stated.into_iter().for_each(|(id, name, value)| cx.module.set_clause(id, name, Some(value)));
     for id in cx.module.walk_all() {
         let op = cx.module.op(cx.ctx, id);
-        let place = if is_turned(op, &axes) { &CLAUSES[..] } else { &PLACE[..] };
-        let loads = decided_by_place(op, &axes).into_iter();
+        let place = if is_turned(op, axes) { &CLAUSES[..] } else { &PLACE[..] };
+        let loads = decided_by_place(op, axes).into_iter();
         kept.extend(loads.flat_map(|load| place.iter().map(move |&name| (load, name))));
     }
     let mut opened = 0;

@@ -10,6 +10,7 @@ use visa_ir::module::{Module, OpRef, ValueId};
 use visa_ir::span::Span;
 use visa_ir::verify::Analysis;
 use visa_mapping::facts::{DeclaredAxes, mapping_error};
+use visa_mapping::ops::call;
 use visa_mapping::view::{Meaning as View, ViewKind};
 use visa_mapping::{ArrayLayout, Axes, Dim, Expr, Tensor};
 use visa_numerics::{
@@ -77,17 +78,7 @@ pub fn evaluate(
         run.values.insert(port.value, Value::Tensor(argument(port, bytes, kernel.span)?));
     }
     for &id in &kernel.ops {
-        let op = module.op(ctx, id);
-        if let [result] = op.results() {
-            if let Some(ids) = run.ids(op)? {
-                run.ids.insert(*result, ids);
-            }
-            let value = run.value(op)?;
-            run.values.insert(*result, value);
-            if let Some(slack) = run.slack(op)? {
-                run.slack.insert(*result, slack);
-            }
-        }
+        run.operation(module.op(ctx, id), 0)?;
     }
     kernel
         .results
@@ -132,7 +123,66 @@ impl<'a> Run<'a> {
     }
 }
 
+/// Most functions that are running at the same time, each called by the one before.
+const MAX_CALL_DEPTH: usize = 128;
+
 impl Run<'_> {
+    /// Runs an operation.
+    fn operation(&mut self, op: OpRef<'_>, depth: usize) -> Result<(), Diagnostic> {
+        if op.is(&call::CALL) {
+            return self.call(op, depth + 1);
+        }
+        if let [result] = op.results() {
+            // A function that is called again forgets what it was the last time.
+            self.forget(*result);
+            if let Some(ids) = self.ids(op)? {
+                self.ids.insert(*result, ids);
+            }
+            let value = self.value(op)?;
+            self.values.insert(*result, value);
+            if let Some(slack) = self.slack(op)? {
+                self.slack.insert(*result, slack);
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs a function on tensors of the caller: its arguments are these tensors, its results the caller's.
+    fn call(&mut self, op: OpRef<'_>, depth: usize) -> Result<(), Diagnostic> {
+        if depth > MAX_CALL_DEPTH {
+            return Err(op.error("C0", format!("more than {MAX_CALL_DEPTH} functions call one another")));
+        }
+        let callee = call::callee(op)?;
+        let (arguments, results) = call::signature(callee);
+        for (&argument, &given) in arguments.iter().zip(op.operands()) {
+            self.bind(argument, given, op)?;
+        }
+        for &id in callee.regions().iter().flat_map(|&block| op.module.ops(block)) {
+            self.operation(op.other(id), depth)?;
+        }
+        for (&result, &made) in op.results().iter().zip(results) {
+            self.bind(result, made, op)?;
+        }
+        Ok(())
+    }
+
+    /// Makes a value what another one is.
+    fn bind(&mut self, value: ValueId, source: ValueId, op: OpRef<'_>) -> Result<(), Diagnostic> {
+        let known =
+            self.values.get(&source).cloned().ok_or_else(|| op.error("C0", "a value is not known"))?;
+        let slack = self.slack.get(&source).cloned();
+        self.forget(value);
+        self.values.insert(value, known);
+        self.slack.extend(slack.map(|slack| (value, slack)));
+        Ok(())
+    }
+
+    fn forget(&mut self, value: ValueId) {
+        self.values.remove(&value);
+        self.ids.remove(&value);
+        self.slack.remove(&value);
+    }
+
     /// The result of an operation.
     pub(crate) fn value(&self, op: OpRef<'_>) -> Result<Value, Diagnostic> {
         let to = op.result_type::<Tensor>(0).ok_or_else(|| op.error("C0", "the result is no tensor"))?;

@@ -46,7 +46,7 @@ fn lower(ctx: &Context, module: &mut Module) {
         match done.map_err(|failure| failure.cause) {
             Ok(_) | Err(Cause::Level(_)) => {}
             Err(Cause::Refused(_)) => return,
-            Err(cause @ (Cause::Invalid(_) | Cause::WrongLevel { .. } | Cause::Panicked(_))) => {
+            Err(cause @ (Cause::Invalid(_) | Cause::WrongLevel { .. } | Cause::NotPreserved(_) | Cause::Panicked(_))) => {
                 panic!("{name} left {cause:?}")
             }
         }

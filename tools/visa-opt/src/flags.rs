@@ -35,6 +35,7 @@ pub(crate) struct Flags {
     pub(crate) registered: bool,
     pub(crate) allow_unregistered: bool,
     pub(crate) verify_each: bool,
+    pub(crate) verify_analyses: bool,
     pub(crate) crash_reproducer: Option<String>,
     pub(crate) run_reproducer: bool,
     pub(crate) reproducer_outputs: Option<String>,
@@ -131,6 +132,7 @@ fn flags(matches: &ArgMatches, by_flags: Option<String>) -> Flags {
         registered: on("print-registered"),
         allow_unregistered: on("allow-unregistered-dialect"),
         verify_each: matches.get_one("verify-each").copied().unwrap_or(true),
+        verify_analyses: matches.get_one("verify-analyses").copied().unwrap_or(cfg!(debug_assertions)),
         crash_reproducer: text("crash-reproducer"),
         run_reproducer: on("run-reproducer"),
         reproducer_outputs: text("reproducer-outputs"),
@@ -161,9 +163,13 @@ fn command() -> Command {
         .subcommand(query::flags::command())
 }
 
-fn pipeline_flags() -> [Arg; 7] {
+fn pipeline_flags() -> [Arg; 8] {
     [
-        value("pass-pipeline", "PIPELINE", "Passes to run: builtin.module(a,b{option=value}), or a,b{...}"),
+        value(
+            "pass-pipeline",
+            "PIPELINE",
+            "Passes to run: builtin.module(a,b{option=value},tm.func(c,d)), or a,b{...}",
+        ),
         Arg::new("verify-each")
             .long("verify-each")
             .value_parser(value_parser!(bool))
@@ -172,6 +178,13 @@ fn pipeline_flags() -> [Arg; 7] {
             .default_value("true")
             .default_missing_value("true")
             .help("Verify the module after each pass"),
+        Arg::new("verify-analyses")
+            .long("verify-analyses")
+            .value_parser(value_parser!(bool))
+            .num_args(0..=1)
+            .require_equals(true)
+            .default_missing_value("true")
+            .help("Build the analyses that a pass preserves again after it, and fail where they say something else"),
         value(
             "crash-reproducer",
             "FILE",

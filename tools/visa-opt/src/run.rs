@@ -167,6 +167,7 @@ impl<'a> Driver<'a> {
         let Some(mut module) = loaded.module else { return (None, findings, true) };
         let mut manager = PassManager::new(pipeline, &self.tool.passes);
         manager.verify_each = self.flags.verify_each;
+        manager.verify_analyses = self.flags.verify_analyses;
         manager.keep_before = self.flags.crash_reproducer.is_some();
         let mut dump = Dump::new(&self.flags.wanted, self.form());
         let outcome = manager.run(ctx, &mut module, &mut dump);
@@ -216,6 +217,12 @@ impl<'a> Driver<'a> {
             }
             Cause::WrongLevel { promised, left } => {
                 format!("pass `{name}` says it gives {promised} level, but left the module at {left} level")
+            }
+            Cause::NotPreserved(analyses) => {
+                let names = analyses.join("`, `");
+                format!(
+                    "pass `{name}` says that it preserves `{names}`, but left the module so that this is wrong"
+                )
             }
             Cause::Panicked(why) => format!("pass `{name}` panicked: {why}"),
         };

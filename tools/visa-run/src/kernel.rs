@@ -46,7 +46,7 @@ fn run(ctx: &Context, module: &mut Module, text: &str) -> Result<Vec<Diagnostic>
     let report = report.map_err(|failure| match failure.cause {
         Cause::Level(finding) => vec![placeless(finding)],
         Cause::Refused(findings) | Cause::Invalid(findings) => findings,
-        Cause::WrongLevel { .. } | Cause::Panicked(_) => {
+        Cause::WrongLevel { .. } | Cause::NotPreserved(_) | Cause::Panicked(_) => {
             let message = format!("pass `{}` failed: {:?}", failure.step.pass.name, failure.cause);
             vec![Diagnostic::error("pass", visa_ir::span::Span::default(), message)]
         }

@@ -2,7 +2,7 @@
 
 use super::Parser;
 use crate::context::{Attr, AttrId, unquote};
-use crate::decl::{BodyDef, BodyError, ClauseDecl, ClauseKind, OpDecl};
+use crate::decl::{BodyDef, BodyError, ClauseDecl, ClauseKind, OpDecl, Trait};
 use crate::diag::{Diagnostic, counted, nearest};
 use crate::module::{OpId, TypeId};
 use crate::open::{self, Opening};
@@ -114,7 +114,10 @@ impl<'a> Parser<'a> {
         written: &[(TypeId, Span)],
         span: Span,
     ) -> Result<(), Diagnostic> {
-        let results = decl.map_or(written.len(), |decl| decl.results.len());
+        let results = match decl {
+            Some(decl) if !decl.has(Trait::AnyResults) => decl.results.len(),
+            Some(_) | None => written.len(),
+        };
         for index in 0..results {
             let ty = written.get(index).map_or(self.unknown, |&(ty, _)| ty);
             let name = names.get(index).and_then(|(name, _)| super::kept_name(name));
@@ -153,11 +156,12 @@ impl<'a> Parser<'a> {
             return Ok(());
         }
         let Some(infer) = decl.infer else {
-            if written.len() != decl.results.len() {
+            let results = if decl.has(Trait::AnyResults) { written.len() } else { decl.results.len() };
+            if written.len() != results {
                 let message = format!(
                     "`{}` needs {}, found {}",
                     decl.name,
-                    counted(decl.results.len(), "result type"),
+                    counted(results, "result type"),
                     written.len()
                 );
                 return Err(Diagnostic::error("result-types", span, message));

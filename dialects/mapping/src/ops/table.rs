@@ -4,8 +4,9 @@ use crate::attrs::DTYPE;
 use crate::numbers::{NUMBERS, Numbers};
 use visa_ir::effects::{Effects};
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
-use visa_ir::diag::{Diagnostic, counted, nearest};
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
+use visa_ir::symbols;
 use visa_numerics::{DType, LookupTable, TABLE_INDEX_BITS, from_number};
 
 /// `tm.table`.
@@ -74,12 +75,5 @@ pub fn read(op: OpRef<'_>) -> Result<(DType, LookupTable), Diagnostic> {
 /// # Errors
 /// In words, if there is none.
 pub fn find<'a>(op: OpRef<'a>, name: &str) -> Result<OpRef<'a>, String> {
-    let all = op.module.ops(op.module.body()).iter().map(|&id| op.other(id));
-    let tables: Vec<_> = all.filter(|op| op.is(&TABLE)).filter_map(|op| Some((op.symbol("name")?, op))).collect();
-    if let Some((_, table)) = tables.iter().find(|(own, _)| **own == *name) {
-        return Ok(*table);
-    }
-    let known = tables.iter().map(|(name, _)| &**name);
-    let near = nearest(name, known).map_or_else(String::new, |near| format!("; did you mean `@{near}`?"));
-    Err(format!("there is no `tm.table @{name}`{near}"))
+    symbols::find(op, &TABLE, name)
 }

@@ -16,6 +16,7 @@ use visa_ir::effects::{Effects};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::{OpRef, TypeId};
+use visa_ir::rewrite::{Fold, NoMatch, RewritePattern};
 use visa_ir::verify::VerifyCx;
 
 /// What all views have in common.
@@ -27,6 +28,7 @@ pub const VIEW: OpDecl = OpDecl {
     effects: Effects::PURE,
     infer: Some(infer),
     verify: Some(verify),
+    fold: Some(fold),
     ..OpDecl::BASE
 };
 
@@ -121,6 +123,7 @@ pub static RESHAPE: OpDecl = OpDecl {
         ("C3", "each index stands at one position, in the source and in the view"),
         ("C4", "axes of `element`, old or new, occur in no other dimension of the tensor"),
     ],
+    patterns: &[&MERGE_RESHAPES],
     interfaces: &[Interface(&ViewKind::Reshape)],
     example: "%r = tm.reshape %x element [C]",
     ..VIEW
@@ -169,6 +172,42 @@ pub static TRANSPOSE: OpDecl = OpDecl {
 
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&SLICE, &TILE, &PAD, &UNPAD, &RESHAPE, &WINDOW, &TRANSPOSE];
+
+/// A view that leaves everything as it is, or that takes back what its source does, is that tensor.
+///
+/// A tensor is a function from indices to elements, and its type says which indices it has and where. Slices and paddings keep each element at its index,
+/// so with the same type it is the same tensor. Reshapes keep each element at its position, which with the same mapping is the same index.
+/// A transposition renames the axes that the type mentions; where the text stays, none of them has another name. Tiles are not among these:
+/// their indices are counted anew.
+fn fold(op: OpRef<'_>) -> Option<Fold> {
+    let ty = op.module.ty(*op.results().first()?);
+    let source = *op.operands().first()?;
+    let kind = view::kind(op).filter(|kind| match kind {
+        ViewKind::Slice | ViewKind::Padding | ViewKind::Reshape | ViewKind::Transpose => true,
+        ViewKind::Tile | ViewKind::Window => false,
+    })?;
+    if op.module.ty(source) == ty {
+        return Some(Fold::Values(vec![source]));
+    }
+    // A slice that is undone would have to bring back what it left out.
+    let inner = op.operand_def(0).filter(|inner| kind != ViewKind::Slice && view::kind(*inner) == Some(kind))?;
+    let origin = *inner.operands().first()?;
+    (op.module.ty(origin) == ty).then(|| Fold::Values(vec![origin]))
+}
+
+static MERGE_RESHAPES: RewritePattern = RewritePattern {
+    name: "merge-reshapes",
+    summary: "a reshape of a reshape takes the first one's source: every cell keeps its position in both",
+    root: Some(&RESHAPE),
+    benefit: 1,
+    rewrite: |rewriter, id| {
+        let inner = rewriter.op(id).operand_def(0).filter(|inner| inner.is(&RESHAPE));
+        let source = inner.and_then(|inner| inner.operands().first().copied());
+        let source = source.ok_or_else(|| NoMatch::because("its source is no `tm.reshape`"))?;
+        rewriter.set_operand(id, 0, source)?;
+        Ok(())
+    },
+};
 
 /// The source's type with the element mapping of the clause.
 fn infer(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {

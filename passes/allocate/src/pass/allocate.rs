@@ -3,15 +3,34 @@
 use crate::policy::Reuse;
 use crate::tensors::{Placed, Site};
 use crate::{Given, Plan, Used, plan};
-use visa_pass::{Level, OptionDecl, OptionKind, Pass, PassCx};
+use visa_pass::{Level, OptionKind, OptionType, OptionValue, Pass, PassCx, PassOptions};
 use std::collections::{BTreeMap, HashMap};
+use visa_ir::analysis::{AnalysisKind, Preserved};
 use visa_ir::context::Attr;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{Module, OpId, TypeId};
 use visa_ir::open::{self, Opening};
-use visa_ir::verify::{Analysis, VerifyCx};
+use visa_ir::verify::VerifyCx;
 use visa_mapping::facts::{DeclaredAxes, Support, machine};
 use visa_mapping::ops::func::FUNC;
+
+visa_pass::options! {
+    /// What can be chosen.
+    struct Settings {
+        reuse: Reuse = ("reuse", "needed", "whether bytes are used again only where tensors do not fit side by side, or wherever that saves memory"),
+    }
+}
+
+impl OptionType for Reuse {
+    const KIND: OptionKind = OptionKind::Word(&["needed", "always"]);
+    fn read(value: &OptionValue) -> Option<Self> {
+        match value.text()? {
+            "needed" => Some(Self::Needed),
+            "always" => Some(Self::Always),
+            _ => None,
+        }
+    }
+}
 
 /// The pass.
 pub static PASS: Pass = Pass {
@@ -27,12 +46,8 @@ pub static PASS: Pass = Pass {
           needed for as long as possible. With `reuse=always`, the least memory is looked for instead (docs/choosing.md).\n\n\
           A tensor that nothing uses gets an address too: it is written. Open clauses that types depend on have to be closed before, as \
           sizes follow from types.",
-    options: &[OptionDecl {
-        name: "reuse",
-        kind: OptionKind::Word(&["needed", "always"]),
-        default: "needed",
-        doc: "whether bytes are used again only where tensors do not fit side by side, or wherever that saves memory",
-    }],
+    options: Settings::DECLS,
+    preserves: Preserved::Only(&[AnalysisKind::of::<DeclaredAxes>(), AnalysisKind::of::<Support>()]),
     takes: Level::Tensor,
     gives: Level::Tensor,
     statistics: &[
@@ -56,10 +71,9 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
         return Ok(());
     }
     sized(cx)?;
-    let axes = DeclaredAxes::build(cx.ctx, cx.module);
-    let support = Support::build(cx.ctx, cx.module);
+    let (axes, support) = (cx.analysis::<DeclaredAxes>(), cx.analysis::<Support>());
     let machine = machine(cx.ctx);
-    let reuse = if cx.options.text("reuse") == "always" { Reuse::Always } else { Reuse::Needed };
+    let Settings { reuse } = cx.chosen();
     let given = Given { axes: &axes, support: &support, machine: &machine, reuse };
     let mut demands = Demands { scratch: cx.module.clone(), known: HashMap::new() };
     let mut errors = Vec::new();

@@ -4,14 +4,18 @@ use crate::access::{self, AccessError};
 use visa_pass::{Level, Pass, PassCx};
 use std::rc::Rc;
 use visa_ir::context::Attr;
-use visa_ir::decl::BodyDef;
+use visa_ir::decl::{BodyDef, OpDecl};
 use visa_ir::diag::Diagnostic;
-use visa_ir::module::{OpId, OpRef, OpSpec};
+use visa_ir::module::{OpId, OpRef, OpSpec, ValueId};
+use visa_ir::rewrite::{
+    Conversion, ConversionPattern, ConversionTarget, Converter, Greedy, Kind, NoMatch, RewritePattern, TypeConverter,
+};
 use visa_hw::ops::store;
-use visa_ir::verify::{has_errors, verify};
+use visa_ir::verify::has_errors;
 use visa_machine::Machine;
 use visa_numerics::{DType, LookupTable};
 use visa_loops::{Mask, PairedProgram, Program, SeqError};
+use visa_sequencer::ops::{dma as seq_dma, stages};
 
 /// The pass.
 pub static PASS: Pass = Pass {
@@ -31,50 +35,74 @@ pub static PASS: Pass = Pass {
 
 type LowerFn = fn(OpRef<'_>) -> Result<OpSpec, Diagnostic>;
 
-/// Every operation of seq, and what makes its hw counterpart. Operations of hw are left as they are.
-const LOWERINGS: &[(&str, LowerFn)] = &[
-    ("seq.fetch", fetch),
-    ("seq.align", align),
-    ("seq.vector", vector),
-    ("seq.vector_branch", vector_branch),
-    ("seq.commit", commit),
-    ("seq.dma", dma),
+/// Every operation of seq, and what makes its hw counterpart.
+const LOWERINGS: [(&OpDecl, LowerFn); 6] = [
+    (&stages::FETCH, fetch),
+    (&stages::ALIGN, align),
+    (&stages::VECTOR, vector),
+    (&stages::VECTOR_BRANCH, vector_branch),
+    (&stages::COMMIT, commit),
+    (&seq_dma::DMA, dma),
 ];
 
+static PATTERNS: [&ConversionPattern; 6] = [
+    &counterpart(&stages::FETCH),
+    &counterpart(&stages::ALIGN),
+    &counterpart(&stages::VECTOR),
+    &counterpart(&stages::VECTOR_BRANCH),
+    &counterpart(&stages::COMMIT),
+    &counterpart(&seq_dma::DMA),
+];
+
+const fn counterpart(root: &'static OpDecl) -> ConversionPattern {
+    let summary = "becomes its hw counterpart: the same loops in bytes, within the machine's limits";
+    ConversionPattern { name: root.name, summary, root, benefit: 1, convert: become_counterpart }
+}
+
+fn become_counterpart(cx: &mut Converter<'_>, id: OpId, _: &[ValueId]) -> Result<(), NoMatch> {
+    let spec = lowered(cx.op(id)).ok_or_else(|| NoMatch::because("it has no hw counterpart"))??;
+    cx.replace_with(id, spec).map(drop)
+}
+
 fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
-    let mut errors = Vec::new();
-    for id in cx.module.walk_all() {
-        let op = cx.module.op(cx.ctx, id);
-        match lowered(op) {
-            Some(Ok(spec)) => replace(cx, id, spec),
-            Some(Err(error)) => errors.push(error),
-            None => {}
-        }
-    }
-    if errors.is_empty() {
-        shorten_loads(cx);
-        // Alignment and capacity show in bytes only, and the verifiers of hw know them: a kernel that breaks them is
-        // refused, not lowered to what does not verify.
-        errors = verify(cx.ctx, cx.module);
-    }
-    if has_errors(&errors) { Err(errors) } else { Ok(()) }
+    let target = ConversionTarget::new().illegal_dialect("seq").legal_dialect("hw");
+    let (name, types, blocks) = (PASS.name, TypeConverter::default(), cx.blocks());
+    let conversion = Conversion { name, target: &target, patterns: &PATTERNS, types, kind: Kind::Partial };
+    let applied = conversion.run(cx.ctx, cx.module, &blocks)?;
+    cx.count("programs", applied.values().sum());
+    shorten_loads(cx).map_err(|error| vec![error])?;
+    // Alignment and capacity show in bytes only, and the verifiers of hw know them: a kernel that breaks them is refused, not
+    // lowered to what does not verify.
+    let found = cx.verify();
+    if has_errors(&found) { Err(found) } else { Ok(()) }
 }
 
 /// The hw counterpart of an operation of seq; `None` for others.
 #[must_use]
 pub fn lowered(op: OpRef<'_>) -> Option<Result<OpSpec, Diagnostic>> {
-    let (_, lower) = LOWERINGS.iter().find(|(name, _)| *name == op.name())?;
+    let (_, lower) = LOWERINGS.iter().find(|(decl, _)| op.is(decl))?;
     Some(lower(op))
 }
 
+static SHORT_LOAD: RewritePattern = RewritePattern {
+    name: "short-load",
+    summary: "a load of the tensor register file from one contiguous run becomes a short command (book 18)",
+    root: Some(&store::STORE_TRF),
+    benefit: 1,
+    rewrite: |rewriter, id| {
+        let short = shortened(rewriter.op(id)).ok_or_else(|| NoMatch::because("the load is no short one"))?;
+        rewriter.replace_with(id, short)?;
+        Ok(())
+    },
+};
+
 /// Loads of the tensor register file that can be a short command (book 18) become one.
-fn shorten_loads(cx: &mut PassCx<'_>) {
-    for id in cx.module.walk_all() {
-        if let Some(short) = shortened(cx.module.op(cx.ctx, id)) {
-            cx.module.insert_before(id, short);
-            cx.module.erase(id);
-        }
-    }
+fn shorten_loads(cx: &mut PassCx<'_>) -> Result<(), Diagnostic> {
+    let greedy = Greedy { patterns: &[&SHORT_LOAD], declared: false, erase_unused: false, ..Greedy::default() };
+    let blocks = cx.blocks();
+    // Each load becomes short once: however many there are, they are not too many.
+    let max_rewrites = cx.walk().len() as u64;
+    Greedy { max_rewrites, ..greedy }.run(cx.ctx, cx.module, &blocks).map(drop)
 }
 
 /// The short command that a load of the tensor register file can be (book 18).
@@ -88,12 +116,6 @@ pub fn shortened(op: OpRef<'_>) -> Option<OpSpec> {
         short = short.clause(clause, op.ctx.attr(op.attr(clause).unwrap_or(Attr::Unit)));
     }
     Some(short.clause("load", op.ctx.attr(Attr::Str("short".into()))))
-}
-
-fn replace(cx: &mut PassCx<'_>, id: OpId, spec: OpSpec) {
-    cx.module.insert_before(id, spec);
-    cx.module.erase(id);
-    cx.count("programs", 1);
 }
 
 fn spec(op: OpRef<'_>, name: &str) -> Result<OpSpec, Diagnostic> {

@@ -8,8 +8,10 @@ use std::rc::Rc;
 use visa_ir::context::Attr;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{BlockId, OpId, OpRef, OpSpec, ValueId};
+use visa_ir::rewrite::{Conversion, ConversionTarget, Kind, TypeConverter};
 use visa_ir::verify::Analysis;
 use visa_mapping::facts::{DeclaredAxes, Support, machine};
+use visa_mapping::ops::call;
 use visa_mapping::{Dim, Map, Tensor, transfer};
 use visa_loops::{PairedEntry, PairedProgram};
 use visa_stream::forgotten;
@@ -36,6 +38,7 @@ pub static PASS: Pass = Pass {
 const HOST_ALIGN: i64 = 4096;
 
 fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
+    inlined(cx)?;
     let axes = DeclaredAxes::build(cx.ctx, cx.module);
     let support = Support::build(cx.ctx, cx.module);
     let mut errors = Vec::new();
@@ -58,7 +61,25 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
             cx.module.erase(id);
         }
     }
-    Ok(())
+    let target = ConversionTarget::new().illegal_dialect("tm").illegal_dialect("stream");
+    conversion(&target).check(cx.ctx, cx.module, &cx.blocks())
+}
+
+/// What is left where only the target is asked: the patterns are in `lower/`.
+fn conversion(target: &ConversionTarget) -> Conversion<'_> {
+    Conversion { name: PASS.name, target, patterns: &[], types: TypeConverter::default(), kind: Kind::Partial }
+}
+
+/// Refuses calls: a program has no functions.
+fn inlined(cx: &PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
+    let calls = cx.walk().into_iter().map(|id| cx.module.op(cx.ctx, id)).filter(|op| op.is(&call::CALL));
+    let refused = calls.map(|op| {
+        let callee = op.symbol("callee").map_or_else(String::new, |name| format!(" `@{name}`"));
+        let error = Diagnostic::error("lower-to-seq", op.span(), format!("the call of{callee} cannot be lowered: a program has no functions"));
+        error.fix("run `inline` before".to_owned())
+    });
+    let refused: Vec<_> = refused.collect();
+    if refused.is_empty() { Ok(()) } else { Err(refused) }
 }
 
 /// What a function becomes, before any of it is written into the module.

@@ -10,10 +10,23 @@ use crate::config::memo::Means;
 use crate::effort::watch::Watch;
 use crate::config::choice::Choice;
 use crate::explain::report;
-use visa_pass::{Level, OptionDecl, OptionKind, Pass, PassCx};
+use visa_pass::{Level, OutputName, Pass, PassCx, PassOptions};
 use visa_ir::diag::{Diagnostic, Severity};
 use visa_ir::open::Opening;
 use visa_ir::span::Span;
+
+visa_pass::options! {
+    /// What can be chosen.
+    struct Settings {
+        explain: bool = ("explain", "false", "report each choice, engine by engine, and egg's proof that it makes the tensor that the worst configuration makes"),
+        advise: bool = ("advise", "false", "report pipelines that are written in full and could make the same tensor in fewer cycles, with the rewrites and what to write"),
+        apply: bool = ("apply", "false", "write what `advise` reports"),
+        budget: i64 = ("budget", DEFAULT, "most work for the whole module, in units of about 15 microseconds: a candidate that is proposed is one, one that is verified, lowered and \
+                  priced one or more; then the cheapest that was found is kept, and a warning says what was left out"),
+        dump: OutputName = ("dump", "", "write the e-graphs to this file: for `NAME.json` in the format of egraph-serialize, for `NAME.dot` for Graphviz; of several \
+                  pipelines to `NAME-1`, `NAME-2` and so on"),
+    }
+}
 
 /// The pass.
 pub static PASS: Pass = Pass {
@@ -26,40 +39,7 @@ pub static PASS: Pass = Pass {
           Extraction is exact: cycles are those of the busiest engine and the latencies, so a class keeps the Pareto front of its ways. \
           Pipelines that share tensors of open layout are extracted together, by an integer program. Pipelines are chosen in program order; what is \
           written stays as it is.",
-    options: &[
-        OptionDecl {
-            name: "explain",
-            kind: OptionKind::Bool,
-            default: "false",
-            doc: "report each choice, engine by engine, and egg's proof that it makes the tensor that the worst configuration makes",
-        },
-        OptionDecl {
-            name: "advise",
-            kind: OptionKind::Bool,
-            default: "false",
-            doc: "report pipelines that are written in full and could make the same tensor in fewer cycles, with the rewrites and what to write",
-        },
-        OptionDecl {
-            name: "apply",
-            kind: OptionKind::Bool,
-            default: "false",
-            doc: "write what `advise` reports",
-        },
-        OptionDecl {
-            name: "budget",
-            kind: OptionKind::Int,
-            default: DEFAULT,
-            doc: "most work for the whole module, in units of about 15 microseconds: a candidate that is proposed is one, one that is verified, lowered and \
-                  priced one or more; then the cheapest that was found is kept, and a warning says what was left out",
-        },
-        OptionDecl {
-            name: "dump",
-            kind: OptionKind::Output,
-            default: "",
-            doc: "write the e-graphs to this file: for `NAME.json` in the format of egraph-serialize, for `NAME.dot` for Graphviz; of several \
-                  pipelines to `NAME-1`, `NAME-2` and so on",
-        },
-    ],
+    options: Settings::DECLS,
     takes: Level::Tensor,
     gives: Level::Tensor,
     open: true,
@@ -101,12 +81,13 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
 }
 
 fn chosen(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
-    let budget = budget(cx)?;
-    let mut dump = Dump::to(&cx.options.text("dump")).map_err(|refused| vec![refused])?;
-    if cx.options.bool("advise") || cx.options.bool("apply") {
-        advise(cx, dump.as_mut(), &budget)?;
+    let settings: Settings = cx.chosen();
+    let budget = budget(cx, settings.budget)?;
+    let mut dump = Dump::to(&settings.dump.0).map_err(|refused| vec![refused])?;
+    if settings.advise || settings.apply {
+        advise(cx, dump.as_mut(), &budget, settings.apply)?;
     }
-    let explains = cx.options.bool("explain");
+    let explains = settings.explain;
     let (mut counts, mut findings, mut dumped) = (Vec::new(), Vec::new(), Ok(()));
     let ctx = cx.ctx;
     let mut tell = |chosen: Chosen| match chosen {
@@ -150,8 +131,7 @@ fn chosen(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
 }
 
 /// The budget that the options give.
-fn budget(cx: &PassCx<'_>) -> Result<Budget, Vec<Diagnostic>> {
-    let written = cx.options.int("budget");
+fn budget(cx: &PassCx<'_>, written: i64) -> Result<Budget, Vec<Diagnostic>> {
     match u64::try_from(written) {
         Ok(most @ 1..) => Ok(Budget::new(most, cx.ctx.data())),
         Ok(0) | Err(_) => {
@@ -163,7 +143,7 @@ fn budget(cx: &PassCx<'_>) -> Result<Budget, Vec<Diagnostic>> {
 }
 
 /// Reports pipelines that are written in full and could be cheaper; with `apply` they become so.
-fn advise(cx: &mut PassCx<'_>, mut dump: Option<&mut Dump>, budget: &Budget) -> Result<(), Vec<Diagnostic>> {
+fn advise(cx: &mut PassCx<'_>, mut dump: Option<&mut Dump>, budget: &Budget, apply: bool) -> Result<(), Vec<Diagnostic>> {
     let rules = cx.ctx.data::<RuleSet>();
     for end in ends(cx.ctx, cx.module) {
         let chain = pipeline(cx.ctx, cx.module, end);
@@ -175,7 +155,7 @@ fn advise(cx: &mut PassCx<'_>, mut dump: Option<&mut Dump>, budget: &Budget) -> 
         if let Some(dump) = &mut dump {
             dump.add(cx.ctx, &advice.choice).map_err(|refused| vec![refused])?;
         }
-        if cx.options.bool("apply") {
+        if apply {
             *cx.module = advice.module;
         }
     }

@@ -2,11 +2,19 @@
 
 use visa_canonical::infer_again;
 use crate::Planner;
-use visa_pass::{Level, OptionDecl, OptionKind, Pass, PassCx};
+use visa_pass::{Level, Pass, PassCx, PassOptions};
 use visa_ir::diag::{Diagnostic, Severity};
-use visa_ir::verify::{Analysis, has_errors, verify};
+use visa_ir::analysis::{AnalysisKind, Preserved};
+use visa_ir::verify::has_errors;
 use visa_mapping::facts::DeclaredAxes;
 use visa_stream::ops::vector_expr;
+
+visa_pass::options! {
+    /// What can be chosen.
+    struct Settings {
+        explain: bool = ("explain", "false", "whether a remark says which stage and ALU each operation got, and why a further pass began"),
+    }
+}
 
 /// The pass.
 pub static PASS: Pass = Pass {
@@ -18,12 +26,8 @@ pub static PASS: Pass = Pass {
           that is `fast`.\n\n\
           Between passes a value is committed to data memory and fetched again; one that another operation takes as its \
           operand is loaded into the vector register file. Their addresses are open, for `allocate` to choose.",
-    options: &[OptionDecl {
-        name: "explain",
-        kind: OptionKind::Bool,
-        default: "false",
-        doc: "whether a remark says which stage and ALU each operation got, and why a further pass began",
-    }],
+    options: Settings::DECLS,
+    preserves: Preserved::Only(&[AnalysisKind::of::<DeclaredAxes>()]),
     takes: Level::Tensor,
     open: true,
     statistics: &[
@@ -47,13 +51,14 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     if expressions.is_empty() {
         return Ok(());
     }
-    let axes = DeclaredAxes::build(cx.ctx, cx.module).0;
+    let settings: Settings = cx.chosen();
+    let axes = cx.analysis::<DeclaredAxes>();
     let planner = Planner::new().map_err(|error| vec![error])?;
     let mut errors = Vec::new();
     let mut several = None;
     for id in expressions {
         let span = cx.module.op(cx.ctx, id).span();
-        let outcome = match planner.plan(cx.ctx, cx.module, &axes, id) {
+        let outcome = match planner.plan(cx.ctx, cx.module, &axes.0, id) {
             Ok(outcome) => outcome,
             Err(error) => {
                 errors.push(error);
@@ -74,7 +79,7 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
             ..Diagnostic::error("plan-vector", span, message)
         };
         let plural = if outcome.passes == 1 { "pass" } else { "passes" };
-        if cx.options.bool("explain") {
+        if settings.explain {
             let remark = remark(format!("the expression takes {} {plural}", outcome.passes));
             cx.report(outcome.lines.iter().fold(remark, |remark, line| remark.note(line, None)));
         }
@@ -90,7 +95,7 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     infer_again(cx)?;
     // How a value may lie between passes is for the operations to say that store and fetch it.
     if let Some(span) = several {
-        let found = verify(cx.ctx, cx.module);
+        let found = cx.verify();
         if has_errors(&found) {
             let note = |error: Diagnostic| error.note("a value of this expression lies in memory between passes", Some(span));
             return Err(found.into_iter().map(note).collect());

@@ -8,7 +8,7 @@ use visa_ir::diag::{Diagnostic, Severity};
 use visa_ir::effects::Effects;
 use visa_ir::open::Opening;
 use visa_opt::{Io, Tool};
-use visa_pass::{Level, OptionDecl, OptionKind, Output, Pass, PassCx};
+use visa_pass::{Level, OptionKind, OptionType, OptionValue, Output, OutputName, Pass, PassCx, PassOptions};
 
 static SIZED: BodyDef = BodyDef { name: "toy.sized", syntax: "SIZE", doc: "A size.", parse: size };
 
@@ -87,15 +87,38 @@ pub(crate) static SEQ: Dialect =
 /// A dialect at tensor level.
 pub(crate) static TM: Dialect = Dialect { name: "tm", doc: "", ops: &[&[&TENSOR]], types: &[], attrs: &[] };
 
+/// Which constants are set.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    All,
+    None,
+}
+
+impl OptionType for Mode {
+    const KIND: OptionKind = OptionKind::Word(&["all", "none"]);
+    fn read(value: &OptionValue) -> Option<Self> {
+        match value.text()? {
+            "all" => Some(Self::All),
+            "none" => Some(Self::None),
+            _ => None,
+        }
+    }
+}
+
+visa_pass::options! {
+    /// What can be chosen.
+    struct Settings {
+        value: i64 = ("value", "7", "the value"),
+        twice: bool = ("twice", "false", "set twice the value"),
+        mode: Mode = ("mode", "all", "which"),
+        note: String = ("note", "", "a remark to make"),
+    }
+}
+
 static SET: Pass = Pass {
     name: "set",
     summary: "sets every constant",
-    options: &[
-        OptionDecl { name: "value", kind: OptionKind::Int, default: "7", doc: "the value" },
-        OptionDecl { name: "twice", kind: OptionKind::Bool, default: "false", doc: "set twice the value" },
-        OptionDecl { name: "mode", kind: OptionKind::Word(&["all", "none"]), default: "all", doc: "which" },
-        OptionDecl { name: "note", kind: OptionKind::Str, default: "", doc: "a remark to make" },
-    ],
+    options: Settings::DECLS,
     statistics: &[("set", "constants set")],
     open: true,
     run: set,
@@ -103,17 +126,19 @@ static SET: Pass = Pass {
 };
 
 fn set(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
-    let value = cx.options.int("value") * if cx.options.bool("twice") { 2 } else { 1 };
+    let Settings { value, twice, mode, note } = cx.chosen();
+    let value = value * if twice { 2 } else { 1 };
     let attr = cx.ctx.attr(visa_ir::context::Attr::Int(value));
     for id in cx.module.walk_all() {
         let op = cx.module.op(cx.ctx, id);
-        if op.name() != "toy.const" || cx.options.text("mode") == "none" {
+        if op.name() != "toy.const" || mode == Mode::None {
             continue;
         }
-        let note = cx.options.text("note");
         if !note.is_empty() {
-            let remark =
-                Diagnostic { severity: Severity::Remark, ..Diagnostic::error("set", op.span(), note) };
+            let remark = Diagnostic {
+                severity: Severity::Remark,
+                ..Diagnostic::error("set", op.span(), note.clone())
+            };
             cx.report(remark);
         }
         cx.module.set_clause(id, "value", Some(attr));
@@ -149,19 +174,28 @@ static LAZY: Pass = Pass {
     ..Pass::BASE
 };
 
+visa_pass::options! {
+    /// Of a pass that writes a file.
+    struct ToFile { to: OutputName = ("to", "", "the file") }
+}
+visa_pass::options! {
+    /// Of one that does not say so.
+    struct ToText { to: String = ("to", "", "a text") }
+}
+
 static DUMP: Pass = Pass {
     name: "dump",
     summary: "writes a file",
-    options: &[OptionDecl { name: "to", kind: OptionKind::Output, default: "", doc: "the file" }],
-    run: |cx| dump(cx, cx.options.text("to")),
+    options: ToFile::DECLS,
+    run: |cx| dump(cx, cx.chosen::<ToFile>().to.0),
     ..Pass::BASE
 };
 /// It does not declare that its option names a file.
 static SNEAK: Pass = Pass {
     name: "sneak",
     summary: "writes a file",
-    options: &[OptionDecl { name: "to", kind: OptionKind::Str, default: "", doc: "a text" }],
-    run: |cx| dump(cx, cx.options.text("to")),
+    options: ToText::DECLS,
+    run: |cx| dump(cx, cx.chosen::<ToText>().to),
     ..Pass::BASE
 };
 

@@ -99,7 +99,9 @@ pub(crate) fn passes(ctx: &Context, mut module: Module, pipeline: &str) -> Resul
         let findings = match failure.cause {
             Cause::Level(finding) => vec![finding],
             Cause::Refused(findings) | Cause::Invalid(findings) => findings,
-            Cause::WrongLevel { .. } | Cause::Panicked(_) => return format!("{:?}", failure.cause),
+            Cause::WrongLevel { .. } | Cause::NotPreserved(_) | Cause::Panicked(_) => {
+                return format!("{:?}", failure.cause);
+            }
         };
         let first = findings.into_iter().next();
         let notes = |error: visa_ir::diag::Diagnostic| {

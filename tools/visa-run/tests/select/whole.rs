@@ -35,7 +35,9 @@ pub(crate) fn run(ctx: &Context, mut module: Module, passes: &str) -> Result<Mod
     ran.map(|_| module).map_err(|failure| match failure.cause {
         Cause::Level(finding) => vec![finding],
         Cause::Refused(findings) | Cause::Invalid(findings) => findings,
-        Cause::WrongLevel { .. } | Cause::Panicked(_) => panic!("{:?}", failure.cause),
+        Cause::WrongLevel { .. } | Cause::NotPreserved(_) | Cause::Panicked(_) => {
+            panic!("{:?}", failure.cause)
+        }
     })
 }
 

@@ -1,0 +1,267 @@
+//! Conversion: every illegal operation becomes legal ones, or is named with the reasons why not.
+
+use super::{ConversionPattern, ConversionTarget, Converter, Legality, NoMatch, Rewriter, TypeConverter};
+use crate::context::Context;
+use crate::diag::Diagnostic;
+use crate::module::{BlockId, Module, OpId, OpRef, TypeId, ValueId};
+use crate::parse::limits::MAX_ERRORS;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+/// Most conversions of what one operation became: a pattern may make operations that other patterns convert, but not without end.
+pub const MAX_STEPS: usize = 64;
+
+/// What is done with operations that the target says nothing of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// They stay.
+    Partial,
+    /// They are illegal.
+    Full,
+}
+
+/// A conversion of everything below some blocks.
+#[derive(Clone, Debug)]
+pub struct Conversion<'p> {
+    /// What it is called in messages, e.g. the pass.
+    pub name: &'p str,
+    /// What is legal after it.
+    pub target: &'p ConversionTarget,
+    /// How operations become legal.
+    pub patterns: &'p [&'static ConversionPattern],
+    /// How types change.
+    pub types: TypeConverter,
+    /// Whether what the target says nothing of may stay.
+    pub kind: Kind,
+}
+
+impl Conversion<'_> {
+    /// Converts, each operation before those after it and before what its regions hold. Returns how often each pattern was applied.
+    ///
+    /// # Errors
+    /// Every operation that stays although it is illegal, with the reason of each pattern for it; what a pattern refuses; and uses of converted
+    /// values by operations that stay, where nothing is materialized. The module is then as far converted as it could be.
+    pub fn run(
+        &self,
+        ctx: &Context,
+        module: &mut Module,
+        blocks: &[BlockId],
+    ) -> Result<BTreeMap<&'static str, u64>, Vec<Diagnostic>> {
+        let converter = Converter {
+            rewriter: Rewriter::new(ctx, module),
+            types: self.types,
+            converted: HashMap::default(),
+        };
+        let mut run = Run {
+            conversion: self,
+            converter,
+            applied: BTreeMap::new(),
+            errors: Vec::new(),
+            made: HashSet::new(),
+        };
+        blocks.iter().for_each(|&block| run.block(block));
+        if run.errors.is_empty() {
+            run.restore_types();
+        }
+        let (applied, errors) = (run.applied, run.errors);
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        // What was materialized has to be legal too.
+        self.check(ctx, module, blocks).map(|()| applied)
+    }
+
+    /// What is illegal below some blocks, as errors; nothing is converted.
+    ///
+    /// # Errors
+    /// Every operation that is illegal.
+    pub fn check(&self, ctx: &Context, module: &Module, blocks: &[BlockId]) -> Result<(), Vec<Diagnostic>> {
+        let ops = blocks.iter().flat_map(|&block| module.walk(block)).map(|id| module.op(ctx, id));
+        let illegal = ops.filter_map(|op| Some((op, self.why_illegal(op)?)));
+        let errors: Vec<_> = illegal.map(|(op, why)| self.stays(op, &why, &[])).take(MAX_ERRORS).collect();
+        if errors.is_empty() { Ok(()) } else { Err(errors) }
+    }
+
+    fn why_illegal(&self, op: OpRef<'_>) -> Option<String> {
+        match (self.target.legality(op), self.kind) {
+            (Legality::Legal, _) | (Legality::Unknown, Kind::Partial) => None,
+            (Legality::Illegal(why), _) => Some(why.into_owned()),
+            (Legality::Unknown, Kind::Full) => Some("the target says nothing of it".to_owned()),
+        }
+    }
+
+    /// The error of an illegal operation that stays.
+    fn stays(&self, op: OpRef<'_>, why: &str, reasons: &[(&'static str, String)]) -> Diagnostic {
+        let message = format!("`{}` is illegal after `{}`: {why}", op.name(), self.name);
+        let error = Diagnostic::error("illegal-op", op.span(), message);
+        if !self.patterns.is_empty() && self.patterns_for(op).is_empty() {
+            return error.note("no pattern converts it", None);
+        }
+        let note = |error: Diagnostic, (name, why): &(&str, String)| {
+            error.note(format!("pattern `{name}` does not match: {why}"), None)
+        };
+        reasons.iter().fold(error, note)
+    }
+
+    fn patterns_for(&self, op: OpRef<'_>) -> Vec<&'static ConversionPattern> {
+        let mut patterns: Vec<_> =
+            self.patterns.iter().filter(|pattern| op.is(pattern.root)).copied().collect();
+        patterns.sort_by_key(|pattern| Reverse(pattern.benefit));
+        patterns
+    }
+}
+
+struct Run<'a, 'p> {
+    conversion: &'a Conversion<'p>,
+    converter: Converter<'a>,
+    applied: BTreeMap<&'static str, u64>,
+    errors: Vec<Diagnostic>,
+    /// Operations that patterns made or changed: they take converted values.
+    made: HashSet<OpId>,
+}
+
+impl Run<'_, '_> {
+    fn block(&mut self, block: BlockId) {
+        for op in self.module().ops(block).to_vec() {
+            for made in self.legalize(op) {
+                self.converter.op(made).regions().to_vec().into_iter().for_each(|region| self.block(region));
+            }
+        }
+    }
+
+    fn module(&self) -> &Module {
+        self.converter.rewriter.module()
+    }
+
+    /// Converts an operation, then what it became, until all of it is legal. Returns what is there then.
+    fn legalize(&mut self, op: OpId) -> Vec<OpId> {
+        let (mut waiting, mut there, mut steps) = (vec![op], Vec::new(), 0);
+        while let Some(op) = waiting.pop() {
+            if self.module().is_erased(op) {
+                continue;
+            }
+            let Some(why) = self.conversion.why_illegal(self.converter.op(op)) else {
+                there.push(op);
+                continue;
+            };
+            steps += 1;
+            if self.errors.len() >= MAX_ERRORS {
+                return Vec::new();
+            }
+            if steps > MAX_STEPS {
+                let why = format!("it was made again and again by {MAX_STEPS} conversions");
+                self.errors.push(self.conversion.stays(self.converter.op(op), &why, &[]));
+                return Vec::new();
+            }
+            match self.convert(op, &why) {
+                Ok(made) => waiting.extend(made.into_iter().rev()),
+                Err(error) => {
+                    self.errors.push(error);
+                    there.push(op);
+                }
+            }
+        }
+        there
+    }
+
+    /// Converts an operation. Returns what it became, itself included if it is still there.
+    fn convert(&mut self, op: OpId, why: &str) -> Result<Vec<OpId>, Diagnostic> {
+        let patterns = self.conversion.patterns_for(self.converter.op(op));
+        let mut reasons = Vec::new();
+        if !patterns.is_empty() {
+            let operands = match self.operands(op) {
+                Ok(operands) => operands,
+                Err(NoMatch::Because(why)) => {
+                    return Err(self.conversion.stays(self.converter.op(op), &why, &[]));
+                }
+                Err(NoMatch::Refused(error)) => return Err(*error),
+            };
+            for pattern in patterns {
+                match self.apply(pattern, op, &operands)? {
+                    None => return Ok(self.became(pattern, op)),
+                    Some(why) => reasons.push((pattern.name, why)),
+                }
+            }
+        }
+        Err(self.conversion.stays(self.converter.op(op), why, &reasons))
+    }
+
+    /// Tries a pattern. Returns why it does not match, if it does not.
+    fn apply(
+        &mut self,
+        pattern: &'static ConversionPattern,
+        op: OpId,
+        operands: &[ValueId],
+    ) -> Result<Option<String>, Diagnostic> {
+        let (span, before) = (self.converter.op(op).span(), self.converter.rewriter.changes());
+        match (pattern.convert)(&mut self.converter, op, operands) {
+            Ok(()) => Ok(None),
+            Err(NoMatch::Refused(error)) => Err(*error),
+            Err(NoMatch::Because(why)) if self.converter.rewriter.changes() == before => {
+                Ok(Some(why.into_owned()))
+            }
+            Err(NoMatch::Because(why)) => {
+                let name = pattern.name;
+                let message = format!(
+                    "pattern `{name}` says that it does not match ({why}), but changed something: a mistake in the pattern"
+                );
+                Err(Diagnostic::error("pattern", span, message))
+            }
+        }
+    }
+
+    /// What an operation became by a pattern.
+    fn became(&mut self, pattern: &'static ConversionPattern, op: OpId) -> Vec<OpId> {
+        *self.applied.entry(pattern.name).or_default() += 1;
+        let mut made = self.converter.rewriter.take_created();
+        made.push(op);
+        made.retain(|&op| !self.module().is_erased(op));
+        self.made.extend(&made);
+        made
+    }
+
+    /// The operands of an operation with their converted types.
+    fn operands(&mut self, op: OpId) -> Result<Vec<ValueId>, NoMatch> {
+        let operands = self.converter.op(op).operands().to_vec();
+        let converted = operands.into_iter().map(|value| {
+            if self.converter.converted.contains_key(&value) {
+                return Ok(value);
+            }
+            let ty = self.converter.convert_type(self.module().ty(value));
+            self.conversion.types.value(&mut self.converter.rewriter, value, ty, op)
+        });
+        converted.collect()
+    }
+
+    /// Gives the operations that stay the types that they expect of converted values.
+    fn restore_types(&mut self) {
+        let mut converted: Vec<_> = self.converter.converted.drain().collect();
+        converted.sort_unstable();
+        for (value, ty) in converted {
+            let users = self.module().uses(value).iter().copied();
+            let staying: BTreeSet<OpId> = users.filter(|user| !self.made.contains(user)).collect();
+            for user in staying {
+                if let Err(error) = self.restore(user, value, ty) {
+                    self.errors.push(error);
+                }
+            }
+        }
+    }
+
+    fn restore(&mut self, user: OpId, value: ValueId, ty: TypeId) -> Result<(), Diagnostic> {
+        let rewriter = &mut self.converter.rewriter;
+        let old = match self.conversion.types.value(rewriter, value, ty, user) {
+            Ok(old) => old,
+            Err(NoMatch::Refused(error)) => return Err(*error),
+            Err(NoMatch::Because(why)) => {
+                let op = rewriter.op(user);
+                let message =
+                    format!("`{}` stays, but takes a value whose type was converted: {why}", op.name());
+                return Err(Diagnostic::error("converted-type", op.span(), message));
+            }
+        };
+        let uses = rewriter.op(user).operands().to_vec().into_iter().enumerate();
+        uses.filter(|(_, operand)| *operand == value)
+            .try_for_each(|(index, _)| rewriter.set_operand(user, index, old))
+    }
+}

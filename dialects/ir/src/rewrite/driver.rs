@@ -1,0 +1,190 @@
+//! Applies folds and patterns until none matches: greedily, in a fixed order, and bounded.
+
+use super::worklist::Worklist;
+use super::{NoMatch, RewritePattern, Rewriter, fold};
+use crate::context::Context;
+use crate::decl::OpDecl;
+use crate::diag::{Diagnostic, counted};
+use crate::effects;
+use crate::module::{BlockId, Module, OpId, OpRef};
+use crate::span::Span;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// Most rewrites of a run, unless it says otherwise: no kernel needs as many, and patterns that undo each other reach them at once.
+pub const MAX_REWRITES: u64 = 1 << 16;
+
+/// The code of the error of a run that needs more.
+pub const NOT_CONVERGED: &str = "not-converged";
+
+/// What is applied, and how far.
+#[derive(Clone, Debug)]
+pub struct Greedy<'p> {
+    /// Patterns beside those of the declarations.
+    pub patterns: &'p [&'static RewritePattern],
+    /// Whether the folds and the patterns that operations declare are applied.
+    pub declared: bool,
+    /// Whether operations are erased that nobody uses and that may be erased ([`effects::erasable`]).
+    pub erase_unused: bool,
+    /// Most rewrites. A run that needs more stops with an error.
+    pub max_rewrites: u64,
+}
+
+impl Default for Greedy<'_> {
+    fn default() -> Self {
+        Self { patterns: &[], declared: true, erase_unused: true, max_rewrites: MAX_REWRITES }
+    }
+}
+
+/// What a run did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Operations that were folded.
+    pub folds: u64,
+    /// Operations that were erased because nobody used them.
+    pub erased: u64,
+    /// How often each pattern was applied, by name.
+    pub patterns: BTreeMap<&'static str, u64>,
+}
+
+impl Outcome {
+    /// Applications of all patterns.
+    #[must_use]
+    pub fn rewrites(&self) -> u64 {
+        self.patterns.values().sum()
+    }
+}
+
+impl Greedy<'_> {
+    /// Rewrites everything below `blocks` until nothing matches.
+    ///
+    /// # Errors
+    /// If it does not converge within the bound, a fold changes a type, a pattern refuses the input, or one changes something and says that it does
+    /// not match, or the reverse.
+    pub fn run(&self, ctx: &Context, module: &mut Module, blocks: &[BlockId]) -> Result<Outcome, Diagnostic> {
+        let ops: Vec<OpId> = blocks.iter().flat_map(|&block| module.walk(block)).collect();
+        let mut run = Run {
+            greedy: self,
+            rewriter: Rewriter::new(ctx, module),
+            work: Worklist::of(&ops),
+            outcome: Outcome::default(),
+            fired: BTreeMap::new(),
+            rewrites: 0,
+        };
+        while let Some(op) = run.work.pop() {
+            run.visit(op)?;
+        }
+        Ok(run.outcome)
+    }
+
+    /// The patterns for an operation, in the order in which they are tried.
+    fn patterns_for(&self, decl: Option<&'static OpDecl>) -> Vec<&'static RewritePattern> {
+        let declared = decl.filter(|_| self.declared).map_or(&[][..], |decl| decl.patterns).iter();
+        let fits = |pattern: &&&'static RewritePattern| match (pattern.root, decl) {
+            (None, _) => true,
+            (Some(root), Some(decl)) => root.name == decl.name,
+            (Some(_), None) => false,
+        };
+        let mut patterns: Vec<_> = declared.chain(self.patterns.iter()).filter(fits).copied().collect();
+        patterns.sort_by_key(|pattern| Reverse(pattern.benefit));
+        patterns
+    }
+}
+
+/// What was applied how often, and where the last time.
+type Fired = BTreeMap<String, (u64, Span)>;
+
+struct Run<'a, 'p> {
+    greedy: &'a Greedy<'p>,
+    rewriter: Rewriter<'a>,
+    work: Worklist,
+    outcome: Outcome,
+    fired: Fired,
+    rewrites: u64,
+}
+
+impl Run<'_, '_> {
+    fn visit(&mut self, id: OpId) -> Result<(), Diagnostic> {
+        if self.rewriter.module().is_erased(id) {
+            return Ok(());
+        }
+        if self.greedy.erase_unused && is_unused(self.rewriter.op(id)) {
+            self.rewriter.erase(id);
+            self.outcome.erased += 1;
+            self.look_again();
+            return Ok(());
+        }
+        let (span, name) = (self.rewriter.op(id).span(), self.rewriter.op(id).name().to_owned());
+        if self.greedy.declared && fold::fold(&mut self.rewriter, id)? {
+            self.outcome.folds += 1;
+            return self.rewritten(format!("the fold of `{name}`"), span);
+        }
+        for pattern in self.greedy.patterns_for(self.rewriter.op(id).decl()) {
+            if self.apply(pattern, id)? {
+                *self.outcome.patterns.entry(pattern.name).or_default() += 1;
+                return self.rewritten(format!("pattern `{}`", pattern.name), span);
+            }
+        }
+        Ok(())
+    }
+
+    /// Tries a pattern. Returns whether it matched.
+    fn apply(&mut self, pattern: &'static RewritePattern, id: OpId) -> Result<bool, Diagnostic> {
+        let (span, before) = (self.rewriter.op(id).span(), self.rewriter.changes());
+        let matched = (pattern.rewrite)(&mut self.rewriter, id);
+        let changed = self.rewriter.changes() != before;
+        let broken = |what: &str| {
+            let message = format!("pattern `{}` {what}: a mistake in the pattern", pattern.name);
+            Err(Diagnostic::error("pattern", span, message))
+        };
+        match matched {
+            Ok(()) if changed => Ok(true),
+            Ok(()) => broken("says that it rewrote this operation, but changed nothing"),
+            Err(NoMatch::Refused(error)) => {
+                Err(error.note(format!("found by pattern `{}`", pattern.name), None))
+            }
+            Err(NoMatch::Because(_)) if !changed => Ok(false),
+            Err(NoMatch::Because(why)) => {
+                broken(&format!("says that it does not match ({why}), but changed something"))
+            }
+        }
+    }
+
+    /// Counts a rewrite, and goes on with what it touched.
+    fn rewritten(&mut self, by: String, span: Span) -> Result<(), Diagnostic> {
+        self.look_again();
+        self.rewrites += 1;
+        let (count, place) = self.fired.entry(by).or_insert((0, span));
+        (*count, *place) = (*count + 1, span);
+        if self.rewrites <= self.greedy.max_rewrites { Ok(()) } else { Err(self.diverged()) }
+    }
+
+    fn look_again(&mut self) {
+        let touched = self.rewriter.take_touched();
+        let module = self.rewriter.module();
+        let there: Vec<OpId> = touched.into_iter().filter(|&op| !module.is_erased(op)).collect();
+        self.work.push(&there);
+    }
+
+    /// The error of a run that has reached its bound. What was applied most is named; of several, the first by name.
+    fn diverged(&self) -> Diagnostic {
+        let most = self.fired.iter().max_by_key(|(by, (count, _))| (*count, Reverse(*by)));
+        let bound = counted(self.greedy.max_rewrites, "rewrite");
+        let message = format!("rewriting did not converge within {bound}");
+        let Some((by, &(count, span))) = most else {
+            return Diagnostic::error(NOT_CONVERGED, Span::default(), message);
+        };
+        let times = counted(count, "time");
+        Diagnostic::error(
+            "not-converged",
+            span,
+            format!("{message}: {by} was applied {times}, here the last time"),
+        )
+        .note("patterns that undo each other, or one that matches what it makes, never end", None)
+    }
+}
+
+/// Whether nobody uses an operation that may be erased.
+fn is_unused(op: OpRef<'_>) -> bool {
+    op.results().iter().all(|&result| op.module.uses(result).is_empty()) && effects::erasable(op)
+}

@@ -1,0 +1,102 @@
+//! `tm.call`: a function used in another one.
+
+use super::func::{FUNC, chips_of};
+use crate::calls::CallGraph;
+use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, OperandDecl, Trait};
+use visa_ir::diag::{Diagnostic, counted};
+use visa_ir::effects::{Effects, Target, allocates, reads, writes};
+use visa_ir::module::{OpRef, TypeId, ValueId};
+use visa_ir::symbols::{self, Symbols};
+use visa_ir::verify::VerifyCx;
+
+/// `tm.call`.
+#[visa_ir::view(Call)]
+pub static CALL: OpDecl = OpDecl {
+    name: "tm.call",
+    summary: "Runs another function of the module on tensors of this one.",
+    doc: "The results are those of the callee's `tm.return`, in its order. The pass `inline` replaces a call by the callee's body, and lowering \
+          demands that: a program has no functions.\n\n\
+          The arguments are where the caller's tensors are. The callee's clause `at` says where its arguments are when it is a kernel by itself, and says \
+          nothing of a call. Addresses in the callee's body stay what they are: they are the caller's from then on, so tensors that are needed at \
+          the same time may not overlap (`tm.func` C6), those of the callee among them. `at auto` in the callee is left to `allocate`, once for each call.",
+    constraints: &[
+        ("C1", "`callee` names a `tm.func` of the module"),
+        ("C2", "operands and results are as many as the callee's, of the same types"),
+        ("C3", "the callee runs on as many chips as the caller"),
+        ("C4", "no function calls itself, directly or through others"),
+    ],
+    operands: &[OperandDecl::variadic("arguments", &["tm.host", "tm.hbm"])],
+    clauses: &[ClauseDecl::lead("callee", ClauseKind::Symbol, "the function")],
+    traits: &[Trait::AnyResults],
+    // What the callee does is not looked into: it may do all that a function can.
+    effects: Effects::Are(&[
+        reads(Target::Operand("arguments")),
+        allocates(Target::Memory("tm.hbm")),
+        writes(Target::Memory("tm.hbm")),
+        allocates(Target::Memory("tm.host")),
+        writes(Target::Memory("tm.host")),
+        allocates(Target::Memory("tm.dm")),
+        writes(Target::Memory("tm.dm")),
+        allocates(Target::Memory("tm.trf")),
+        writes(Target::Memory("tm.trf")),
+        allocates(Target::Memory("tm.vrf")),
+        writes(Target::Memory("tm.vrf")),
+    ]),
+    verify: Some(verify),
+    example: "%y = tm.call @double %x : !tm.hbm<i32, [1], [A]>",
+    ..OpDecl::BASE
+};
+
+/// The operations of this file.
+pub static OPS: &[&OpDecl] = &[&CALL];
+
+/// The function that a call runs.
+///
+/// # Errors
+/// C1.
+pub fn callee(op: OpRef<'_>) -> Result<OpRef<'_>, Diagnostic> {
+    let name = Call::of(op)?.callee()?;
+    symbols::find(op, &FUNC, &name).map_err(|why| op.clause_error("C1", "callee", why))
+}
+
+fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
+    let name = Call::of(op)?.callee()?;
+    let known = cx.analysis::<Symbols>().lookup(&name).map(|id| op.other(id)).filter(|known| known.is(&FUNC));
+    let callee = known.map_or_else(|| callee(op), Ok)?;
+    let (arguments, results) = signature(callee);
+    check_values(op, &name, "argument", op.operands(), arguments)?;
+    check_values(op, &name, "result", op.results(), results)?;
+    let (found, wanted) = (callee.int("chips"), chips_of(op));
+    if found.and_then(|chips| u64::try_from(chips).ok()) != Some(wanted) {
+        let found = found.map_or_else(|| "an unknown number of chips".to_owned(), |chips| counted(chips, "chip"));
+        let message = format!("`@{name}` runs on {found}, but is called where {} run", counted(wanted, "chip"));
+        return Err(op.clause_error("C3", "callee", message).fix(format!("write `chips {wanted}` at `@{name}`")));
+    }
+    let cycle = op.parent().and_then(|caller| cx.analysis::<CallGraph>().cycle(caller.id, callee.id));
+    let Some(path) = cycle else { return Ok(()) };
+    let path = path.iter().map(|name| format!("`@{name}`")).collect::<Vec<_>>().join(" calls ");
+    Err(op.clause_error("C4", "callee", format!("a function calls itself: {path}")))
+}
+
+/// What a function takes, and what it gives.
+#[must_use]
+pub fn signature<'a>(func: OpRef<'a>) -> (&'a [ValueId], &'a [ValueId]) {
+    let Some(&block) = func.regions().first() else { return (&[], &[]) };
+    let end = func.module.ops(block).last().map(|&id| func.other(id));
+    (func.module.args(block), end.map_or(&[][..], |end| end.operands()))
+}
+
+/// C2: values of the call against those of the callee.
+fn check_values(op: OpRef<'_>, name: &str, role: &str, own: &[ValueId], theirs: &[ValueId]) -> Result<(), Diagnostic> {
+    if own.len() != theirs.len() {
+        let message = format!("`@{name}` has {}, found {}", counted(theirs.len(), role), own.len());
+        return Err(op.error("C2", message));
+    }
+    let ty = |value: &ValueId| -> TypeId { op.module.ty(*value) };
+    let wrong = own.iter().zip(theirs).position(|(own, theirs)| ty(own) != ty(theirs));
+    let Some(index) = wrong else { return Ok(()) };
+    let (found, wanted) = (op.ctx.type_text(ty(&own[index])), op.ctx.type_text(ty(&theirs[index])));
+    let message = format!("{role} {index} of `@{name}` has type `{wanted}`, found `{found}`");
+    let there = Some(op.module.value_span(theirs[index]));
+    Err(op.error("C2", message).note("declared here", there))
+}

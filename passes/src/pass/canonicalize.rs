@@ -1,0 +1,60 @@
+//! Brings operations into their canonical form.
+
+use visa_pass::{Pass, PassCx, PassOptions, Scope};
+use visa_ir::analysis::{AnalysisKind, Preserved};
+use visa_ir::diag::Diagnostic;
+use visa_ir::rewrite::{Greedy, NOT_CONVERGED};
+use visa_ir::span::Span;
+use visa_ir::symbols::Symbols;
+use visa_mapping::facts::DeclaredAxes;
+
+visa_pass::options! {
+    /// What can be chosen.
+    struct Settings {
+        max_rewrites: i64 = ("max-rewrites", "65536", "most rewrites; a run that needs more fails, and names the pattern that was applied most"),
+    }
+}
+
+/// The pass.
+pub static PASS: Pass = Pass {
+    name: "canonicalize",
+    summary: "brings operations into their canonical form",
+    doc: "Applies the folds and the patterns that operations declare, and erases what nobody uses (as `dce` does), until nothing changes any more \
+          (docs/rewriting.md). Operations are looked at from first to last; what follows from a rewrite is looked at before anything else, so equal \
+          modules give equal results.\n\n\
+          The mappings in clauses stay as they are: those are for `canonicalize-mappings`.",
+    options: Settings::DECLS,
+    scope: Scope::Operation,
+    preserves: Preserved::Only(&[AnalysisKind::of::<DeclaredAxes>(), AnalysisKind::of::<Symbols>()]),
+    statistics: &[
+        ("folds", "operations folded"),
+        ("rewrites", "patterns applied"),
+        ("erased", "operations erased because nobody used them"),
+    ],
+    open: true,
+    run,
+    ..Pass::BASE
+};
+
+fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
+    let Settings { max_rewrites } = cx.chosen();
+    let max_rewrites = u64::try_from(max_rewrites).map_err(|_| {
+        let message = format!("found `max-rewrites={max_rewrites}`, expected 0 or more");
+        vec![Diagnostic::error("canonicalize", Span::default(), message)]
+    })?;
+    let (greedy, blocks) = (Greedy { max_rewrites, ..Greedy::default() }, cx.blocks());
+    let outcome = greedy.run(cx.ctx, cx.module, &blocks).map_err(|error| vec![bounded(&greedy, error)])?;
+    cx.count("folds", outcome.folds);
+    cx.count("rewrites", outcome.rewrites());
+    cx.count("erased", outcome.erased);
+    Ok(())
+}
+
+/// An error with what to do where the bound was reached.
+fn bounded(greedy: &Greedy<'_>, error: Diagnostic) -> Diagnostic {
+    if error.code != NOT_CONVERGED {
+        return error;
+    }
+    let more = greedy.max_rewrites.saturating_mul(4).max(4);
+    error.fix(format!("if it needs more, write `canonicalize{{max-rewrites={more}}}`"))
+}
