@@ -73,7 +73,7 @@ impl Preserved {
 struct Life {
     stamp: RefCell<Stamp>,
     /// The pass that was running when it was built, or that preserved it last.
-    during: Cell<&'static str>,
+    during: Cell<Option<&'static str>>,
     /// The pass that did not preserve it.
     ended: Cell<Option<&'static str>>,
 }
@@ -92,8 +92,7 @@ struct Kept {
 #[derive(Default)]
 pub struct Analyses {
     kept: RefCell<Vec<Kept>>,
-    during: Cell<&'static str>,
-    built: Cell<u64>,
+    during: Cell<Option<&'static str>>,
 }
 
 impl Analyses {
@@ -104,10 +103,7 @@ impl Analyses {
 
     /// The same, to be asked again later: [`Handle::get`] says whether it still holds.
     pub fn handle<A: Analysis>(&self, ctx: &Context, module: &Module) -> Handle<A> {
-        self.known(module).unwrap_or_else(|| {
-            self.built.set(self.built.get() + 1);
-            self.know(Rc::new(A::build(ctx, module)), module)
-        })
+        self.known(module).unwrap_or_else(|| self.know(Rc::new(A::build(ctx, module)), module))
     }
 
     /// Keeps an analysis of `module` that was built elsewhere.
@@ -130,15 +126,9 @@ impl Analyses {
         Some(Handle { value: found.value.clone().downcast().ok()?, life: found.life.clone() })
     }
 
-    /// How many analyses were built.
-    #[must_use]
-    pub fn built(&self) -> u64 {
-        self.built.get()
-    }
-
     /// A pass begins; its name is what later messages say.
     pub fn begin(&self, pass: &'static str) {
-        self.during.set(pass);
+        self.during.set(Some(pass));
     }
 
     /// A pass ends that found the module as `before` and left it as it is: what it preserved holds for the module now, the others are dropped.
@@ -153,7 +143,7 @@ impl Analyses {
             let holds = before == &now || preserved.holds(kept.id);
             if holds {
                 kept.life.stamp.replace(now.clone());
-                kept.life.during.set(pass);
+                kept.life.during.set(Some(pass));
             } else {
                 kept.life.ended.set(Some(pass));
             }
@@ -208,10 +198,11 @@ impl<A: Analysis> Handle<A> {
             )),
             None if *self.life.stamp.borrow() == module.stamp() => Ok(self.value.clone()),
             None => {
-                let during = self.life.during.get();
-                error(format!(
-                    "analysis `{name}` is asked for through a handle that pass `{during}` took before it changed the module"
-                ))
+                let taken = match self.life.during.get() {
+                    Some(pass) => format!("that pass `{pass}` took before it changed the module"),
+                    None => "from before the module was changed".to_owned(),
+                };
+                error(format!("analysis `{name}` is asked for through a handle {taken}"))
             }
         }
     }

@@ -1,5 +1,6 @@
 //! The IR core on a toy dialect: text in both forms, and everything that can be wrong with one.
 
+mod analyses;
 mod declarations;
 mod irdl;
 mod mlir;
