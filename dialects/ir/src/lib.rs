@@ -11,6 +11,7 @@ pub mod diag;
 pub mod doc;
 pub mod hash;
 pub mod infer;
+pub mod location;
 pub mod module;
 pub mod open;
 pub mod parse;

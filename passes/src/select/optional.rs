@@ -121,7 +121,7 @@ pub fn put(ctx: &Context, module: &mut Module, name: &str, before: OpId) -> Opti
     let engine = ENGINES.iter().find(|engine| engine.name == name)?;
     let behind = module.op(ctx, before);
     let (decl, &source) = (ctx.op(engine.name)?, behind.operands().first()?);
-    let spec = OpSpec::new(decl, behind.span()).operands([source]).result(unknown(ctx), None);
+    let spec = OpSpec::at(decl, behind).operands([source]).result(unknown(ctx), None);
     let auto = ctx.attr(Attr::Auto);
     let spec = engine.clauses.iter().fold(spec, |spec, clause| spec.clause(clause, auto));
     let id = module.insert_before(before, spec);

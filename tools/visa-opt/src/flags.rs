@@ -31,6 +31,7 @@ pub(crate) struct Flags {
     pub(crate) show_dialects: Option<Option<String>>,
     pub(crate) list_passes: bool,
     pub(crate) generic: bool,
+    pub(crate) locations: bool,
     pub(crate) allow_unregistered: bool,
     pub(crate) verify_each: bool,
     pub(crate) crash_reproducer: Option<String>,
@@ -125,6 +126,7 @@ fn flags(matches: &ArgMatches, by_flags: Option<String>) -> Flags {
         show_dialects: text("show-dialects").map(|name| (!name.is_empty()).then_some(name)),
         list_passes: on("list-passes"),
         generic: on("print-generic"),
+        locations: on("print-locations"),
         allow_unregistered: on("allow-unregistered-dialect"),
         verify_each: matches.get_one("verify-each").copied().unwrap_or(true),
         crash_reproducer: text("crash-reproducer"),
@@ -187,7 +189,7 @@ fn pipeline_flags() -> [Arg; 7] {
     ]
 }
 
-fn input_flags() -> [Arg; 8] {
+fn input_flags() -> [Arg; 9] {
     [
         flag("split-input-file", "Treat the parts between lines `// -----` as modules of their own"),
         flag(
@@ -196,6 +198,8 @@ fn input_flags() -> [Arg; 8] {
         ),
         flag("allow-unregistered-dialect", "Let operations of unknown dialects through, in the generic form"),
         flag("print-generic", "Print the generic form, which mlir-opt reads").alias("mlir-print-op-generic"),
+        flag("print-locations", "Print where each operation comes from, as `loc(...)` after it")
+            .alias("mlir-print-debuginfo"),
         value("diagnostics", "FORMAT", "How findings are written")
             .value_parser(["text", "json"])
             .default_value("text")
