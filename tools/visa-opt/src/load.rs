@@ -57,7 +57,9 @@ pub fn load_module(ctx: &Context, source: &Source, range: Range<usize>) -> Loade
     let mut findings = parsed.diagnostics;
     if !has_errors(&findings) {
         findings.extend(verify(ctx, &parsed.module));
-        Origins::of(ctx, &parsed.module).explain(ctx, &mut findings);
+        if !findings.is_empty() {
+            Origins::of(ctx, &parsed.module).explain(ctx, &mut findings);
+        }
     }
     let module = (!has_errors(&findings)).then_some(parsed.module);
     Loaded { module, findings }

@@ -153,12 +153,12 @@ pub(crate) fn location_too_long(span: Span) -> Diagnostic {
 }
 
 /// The last byte before the next line break.
-fn skip_line(bytes: &[u8], at: usize) -> usize {
+pub(crate) fn skip_line(bytes: &[u8], at: usize) -> usize {
     bytes[at..].iter().position(|&byte| byte == b'\n').map_or(bytes.len(), |length| at + length - 1)
 }
 
 /// The closing quote of the string that opens at `at`; an unclosed one ends at its line's end.
-fn skip_string(bytes: &[u8], at: usize) -> usize {
+pub(crate) fn skip_string(bytes: &[u8], at: usize) -> usize {
     let mut end = at + 1;
     while end < bytes.len() && bytes[end] != b'"' && bytes[end] != b'\n' {
         end += 1 + usize::from(bytes[end] == b'\\');

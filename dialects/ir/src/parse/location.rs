@@ -212,6 +212,11 @@ impl<'a> Parser<'a> {
                     pieces.map(|piece| self.build_location(piece, whole)).collect();
                 return Ok(self.ctx.fuse_all(parts?));
             }
+            Rule::metadata => {
+                return Err(Diagnostic::error("syntax", span, "a fused location with metadata")
+                    .fix("leave the metadata out: `fused[...]`".to_owned())
+                    .into());
+            }
             Rule::callsite => {
                 let callee = part(&mut pieces)?.unwrap_or_else(unknown);
                 Location::CallSite { callee, caller: part(&mut pieces)?.unwrap_or_else(unknown) }
@@ -247,7 +252,8 @@ fn literal(pair: Option<Pair<'_, Rule>>, whole: Span) -> Result<String, Diagnost
 /// A line and a column; where only the column is written, on `line`.
 fn place(pair: Option<Pair<'_, Rule>>, whole: Span, line: Option<u32>) -> Result<LineColumn, Diagnostic> {
     let mut numbers = Vec::new();
-    for number in pair.into_iter().flat_map(Pair::into_inner) {
+    let pieces = pair.into_iter().flat_map(Pair::into_inner);
+    for number in pieces.filter(|piece| piece.as_rule() == Rule::line) {
         let span = whole.part(number.as_span().start()..number.as_span().end());
         numbers.push(number.as_str().parse().map_err(|_| {
             let message =
@@ -279,13 +285,8 @@ fn wrong(error: &pest::error::Error<Rule>, text: &str, whole: Span) -> Diagnosti
     expected.dedup();
     let expected = if expected.is_empty() { "`)`".to_owned() } else { expected.join(" or ") };
     let length = text[at..].chars().next().map_or(0, char::len_utf8);
-    let error = Diagnostic::error(
-        "syntax",
-        whole.part(at..at + length),
-        format!("found {found} in a location, expected {expected}"),
-    );
-    let metadata = text[..at].trim_end().ends_with("fused") && text[at..].starts_with('<');
-    error.fix(metadata.then(|| "leave out the metadata of a fused location: `fused[...]`".to_owned()))
+    let message = format!("found {found} in a location, expected {expected}");
+    Diagnostic::error("syntax", whole.part(at..at + length), message)
 }
 
 fn in_words(rule: &Rule) -> Option<&'static str> {
@@ -296,6 +297,7 @@ fn in_words(rule: &Rule) -> Option<&'static str> {
         Rule::callsite => Some("`callsite(... at ...)`"),
         Rule::fused => Some("`fused[...]`"),
         Rule::line => Some("a line or column"),
+        Rule::colon => Some("`:`"),
         Rule::start | Rule::end => Some("`:` and a line and column"),
         Rule::file | Rule::name => Some("a file or name (`\"kernel.visa\":3:5`)"),
         _ => None,

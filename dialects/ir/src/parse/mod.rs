@@ -176,6 +176,7 @@ impl<'a> Parser<'a> {
             && let Err(error) = self.location(Located::Module)
         {
             self.diagnostics.push(error);
+            self.recover(start);
         }
     }
 
@@ -235,6 +236,12 @@ impl<'a> Parser<'a> {
                 b')' | b']' | b'}' if depth == 0 => break,
                 b')' | b']' | b'}' => depth -= 1,
                 b'\n' if depth == 0 && at >= self.pos => break,
+                b'"' => {
+                    // A string that is not closed is what the error is about.
+                    let end = limits::skip_string(bytes, at);
+                    at = if bytes.get(end) == Some(&b'"') { end } else { at };
+                }
+                b'/' if bytes.get(at + 1) == Some(&b'/') => at = limits::skip_line(bytes, at),
                 _ => {}
             }
             at += 1;

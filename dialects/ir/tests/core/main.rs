@@ -1,6 +1,7 @@
 //! The IR core on a toy dialect: text in both forms, and everything that can be wrong with one.
 
 mod declarations;
+mod locations;
 mod mlir;
 mod open_clauses;
 mod rewriting;
