@@ -291,7 +291,6 @@ fn wrong(error: &pest::error::Error<Rule>, text: &str, whole: Span) -> Diagnosti
 
 fn in_words(rule: &Rule) -> Option<&'static str> {
     match rule {
-        Rule::string => Some("a string"),
         Rule::alias => Some("an alias (`#loc1`)"),
         Rule::unknown => Some("`unknown`"),
         Rule::callsite => Some("`callsite(... at ...)`"),
@@ -299,7 +298,7 @@ fn in_words(rule: &Rule) -> Option<&'static str> {
         Rule::line => Some("a line or column"),
         Rule::colon => Some("`:`"),
         Rule::start | Rule::end => Some("`:` and a line and column"),
-        Rule::file | Rule::name => Some("a file or name (`\"kernel.visa\":3:5`)"),
+        Rule::string | Rule::file | Rule::name => Some("a file or name (`\"kernel.visa\":3:5`)"),
         _ => None,
     }
 }
