@@ -9,7 +9,7 @@ use std::{fs, thread};
 use visa_ir::context::Context;
 use visa_ir::module::Module;
 use visa_ir::parse::parse;
-use visa_ir::print::{Form, print};
+use visa_ir::print::{Form, print, print_located};
 use visa_ir::span::Source;
 use visa_ir::verify::{has_errors, same};
 use visa_test::Environment;
@@ -56,10 +56,32 @@ fn check_form(ctx: &Context, module: &Module, form: Form, place: &str) {
     assert_eq!(once, print(ctx, &again, form), "{place}: printing is no fixed point");
 }
 
+/// Prints and parses with locations: those of the first text are there in what is read from the second, which is not theirs.
+fn check_locations(ctx: &Context, module: &Module, text: &str, form: Form, place: &str) {
+    let once = located(ctx, module, form, text);
+    let again =
+        read(ctx, &once).unwrap_or_else(|| panic!("{place}: with locations it does not parse:\n{once}"));
+    assert!(same(ctx, module, &again), "{place}: with locations it is another module:\n{once}");
+    assert_eq!(once, located(ctx, &again, form, &once), "{place}: printing locations is no fixed point");
+    let plain = print(ctx, module, form);
+    assert_eq!(plain, print(ctx, &again, form), "{place}: locations are printed that nobody asked for");
+    let longer = once.lines().zip(plain.lines()).all(|(line, plain)| {
+        line.len() > plain.len()
+            || [" ({", "^bb0:", "}, {"].iter().any(|end| line.ends_with(end))
+            || line.ends_with('{')
+    });
+    assert!(longer, "{place}: a line has no location:\n{once}");
+}
+
+/// A module that was read from `text`, with locations.
+fn located(ctx: &Context, module: &Module, form: Form, text: &str) -> String {
+    print_located(ctx, module, form, &Source::new("text", text.to_owned()))
+}
+
 /// One run of mlir-opt over all modules of a file.
-fn through_mlir(program: &Path, texts: &[String], place: &str) -> Vec<String> {
+fn through_mlir(program: &Path, flags: &[&str], texts: &[String], place: &str) -> Vec<String> {
     let mut command = Command::new(program);
-    command.args(["--allow-unregistered-dialect", "--split-input-file"]);
+    command.args(["--allow-unregistered-dialect", "--split-input-file"]).args(flags);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("mlir-opt starts");
     let mut stdin = child.stdin.take().expect("a pipe");
@@ -72,26 +94,52 @@ fn through_mlir(program: &Path, texts: &[String], place: &str) -> Vec<String> {
     modules(&String::from_utf8(output.stdout).expect("mlir-opt prints UTF-8"))
 }
 
+/// A module that was read from `text`, with locations and without names of values, which mlir-opt gives anew.
+fn nameless(ctx: &Context, module: &Module, text: &str) -> String {
+    let mut module = module.clone();
+    for id in module.walk_all() {
+        for value in module.op(ctx, id).results().to_vec() {
+            module.set_value_name(value, None);
+        }
+    }
+    located(ctx, &module, Form::Pretty, text)
+}
+
+/// Sends modules through mlir-opt, without and with locations.
+fn check_mlir(ctx: &Context, program: &Path, found: &[(Module, String)], place: &str) {
+    let plain: Vec<_> = found.iter().map(|(module, _)| print(ctx, module, Form::Generic)).collect();
+    let full: Vec<_> = found.iter().map(|(module, text)| located(ctx, module, Form::Generic, text)).collect();
+    for (texts, flags) in [(&plain, &[][..]), (&full, &["--mlir-print-debuginfo"][..])] {
+        let printed = through_mlir(program, flags, texts, place);
+        assert_eq!(printed.len(), found.len(), "{place}: mlir-opt prints another number of modules");
+        for ((module, text), printed) in found.iter().zip(&printed) {
+            let back = read(ctx, printed)
+                .unwrap_or_else(|| panic!("{place}: mlir-opt's text does not parse:\n{printed}"));
+            assert!(same(ctx, module, &back), "{place}: mlir-opt's text is another module:\n{printed}");
+            if !flags.is_empty() {
+                let (sent, back) = (nameless(ctx, module, text), nameless(ctx, &back, printed));
+                assert_eq!(sent, back, "{place}: mlir-opt's text has other locations");
+            }
+        }
+    }
+}
+
 /// Checks the modules of one file that parse, and says how many they are.
 fn check_file(path: &Path, mlir_opt: Option<&Path>) -> usize {
     // Files that are no text are bad input on purpose.
     let Ok(text) = fs::read_to_string(path) else { return 0 };
     let place = path.display().to_string();
     let ctx = Context::new(&visa_opt::standard_dialects());
-    let found: Vec<Module> = modules(&text).iter().filter_map(|text| read(&ctx, text)).collect();
-    for module in &found {
-        check_form(&ctx, module, Form::Pretty, &place);
-        check_form(&ctx, module, Form::Generic, &place);
+    let found = modules(&text).into_iter().filter_map(|text| Some((read(&ctx, &text)?, text)));
+    let found: Vec<(Module, String)> = found.collect();
+    for (module, text) in &found {
+        for form in [Form::Pretty, Form::Generic] {
+            check_form(&ctx, module, form, &place);
+            check_locations(&ctx, module, text, form, &place);
+        }
     }
     if let (Some(program), false) = (mlir_opt, found.is_empty()) {
-        let texts: Vec<String> = found.iter().map(|module| print(&ctx, module, Form::Generic)).collect();
-        let printed = through_mlir(program, &texts, &place);
-        assert_eq!(printed.len(), found.len(), "{place}: mlir-opt prints another number of modules");
-        for (module, text) in found.iter().zip(&printed) {
-            let back = read(&ctx, text)
-                .unwrap_or_else(|| panic!("{place}: mlir-opt's text does not parse:\n{text}"));
-            assert!(same(&ctx, module, &back), "{place}: mlir-opt's text is another module:\n{text}");
-        }
+        check_mlir(&ctx, program, &found, &place);
     }
     found.len()
 }

@@ -3,6 +3,7 @@
 use crate::decl::{Body, BodyDef, BodyError, Dialect, OpDecl, check};
 use crate::hash::Fast;
 use crate::infer::Inferred;
+use crate::location::Locations;
 use crate::open;
 use std::any::Any;
 use std::cell::RefCell;
@@ -167,6 +168,7 @@ pub struct Context {
     /// The integers among the attributes: by far the most frequent, and found without writing them out.
     ints: RefCell<HashMap<i64, AttrId, Fast>>,
     pub(crate) inferred: Inferred,
+    pub(crate) locations: Locations,
 }
 
 impl Context {

@@ -1,6 +1,8 @@
 //! Diagnostics are values: what was found, what was expected, where, and the fix. Only tools print.
 
 use crate::span::Span;
+use std::fmt::{self, Display};
+use std::rc::Rc;
 pub use visa_words::{counted, nearest};
 
 /// How bad it is.
@@ -26,6 +28,23 @@ impl Severity {
     }
 }
 
+/// A place in a file that need not be the one being read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FilePlace {
+    /// The file's name.
+    pub file: Rc<str>,
+    /// Line, from 1.
+    pub line: u32,
+    /// Column, from 1.
+    pub column: u32,
+}
+
+impl Display for FilePlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.file, self.line, self.column)
+    }
+}
+
 /// A further remark under a diagnostic, with its own place where it has one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
@@ -33,6 +52,8 @@ pub struct Note {
     pub message: String,
     /// Where, if somewhere else than the diagnostic.
     pub span: Option<Span>,
+    /// The places in other files that it names.
+    pub places: Vec<FilePlace>,
 }
 
 /// One finding about the input.
@@ -69,7 +90,7 @@ impl Diagnostic {
     /// The same with a note.
     #[must_use]
     pub fn note(mut self, message: impl Into<String>, span: Option<Span>) -> Self {
-        self.notes.push(Note { message: message.into(), span });
+        self.notes.push(Note { message: message.into(), span, places: Vec::new() });
         self
     }
 

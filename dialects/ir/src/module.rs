@@ -4,12 +4,13 @@ use crate::context::{Attr, Context};
 pub use crate::context::{AttrId, TypeId};
 use crate::decl::{Body, ClauseDecl, OpDecl, Presence};
 use crate::diag::Diagnostic;
+use crate::location::{LocId, Location};
 use crate::span::Span;
 use crate::stamp::Clock;
 pub use crate::stamp::Stamp;
 use std::borrow::Cow;
-use std::fmt;
 use std::collections::HashMap;
+use std::fmt;
 use std::rc::Rc;
 
 macro_rules! id {
@@ -90,6 +91,8 @@ pub(crate) struct OpData {
     pub(crate) span: Span,
     /// Nothing of it is left but its number.
     pub(crate) erased: bool,
+    /// Where it comes from, if not from where it is written.
+    pub(crate) location: Option<LocId>,
 }
 
 #[derive(Clone, Debug)]
@@ -99,6 +102,8 @@ pub(crate) struct ValueData {
     pub(crate) name: Option<Rc<str>>,
     pub(crate) uses: Vec<OpId>,
     pub(crate) span: Span,
+    /// Of an argument: where it comes from, if not from where it is written.
+    pub(crate) location: Option<LocId>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -118,10 +123,18 @@ pub struct OpSpec {
     result_types: Vec<TypeId>,
     result_names: Vec<Option<Rc<str>>>,
     span: Span,
+    location: Option<LocId>,
 }
 
 impl OpSpec {
-    /// An operation declared by `decl`, at the source place `span`.
+    /// An operation declared by `decl` that comes from `op`: it has its span and its location. What a pass puts in the place of an operation is
+    /// made so; what comes from several is [`fused`](Self::fused) as well.
+    #[must_use]
+    pub fn at(decl: &'static OpDecl, op: OpRef<'_>) -> Self {
+        Self { location: op.data().location, ..Self::new(decl, op.span()) }
+    }
+
+    /// An operation declared by `decl` that is written at `span`, and comes from there.
     #[must_use]
     pub fn new(decl: &'static OpDecl, span: Span) -> Self {
         Self::named(OpName::Known(decl), span)
@@ -138,7 +151,22 @@ impl OpSpec {
             result_types: Vec::new(),
             result_names: Vec::new(),
             span,
+            location: None,
         }
+    }
+
+    /// Makes its location that of all of `ops`, in their order.
+    #[must_use]
+    pub fn fused<'a>(self, ops: impl IntoIterator<Item = OpRef<'a>>) -> Self {
+        let mut ops = ops.into_iter().peekable();
+        let Some(ctx) = ops.peek().map(|op| op.ctx) else { return self };
+        self.located(ctx.fuse(ops.map(|op| op.location())))
+    }
+
+    /// Gives it a location.
+    #[must_use]
+    pub fn located(self, location: LocId) -> Self {
+        Self { location: Some(location), ..self }
     }
 
     /// Adds operands.
@@ -196,6 +224,8 @@ pub struct Module {
     pub version: u32,
     /// Attributes of the module itself, besides its version.
     pub extra: Vec<Clause>,
+    /// Where it comes from; `None` for one that was not read.
+    pub location: Option<LocId>,
     ops: Vec<OpData>,
     values: Vec<ValueData>,
     blocks: Vec<BlockData>,
@@ -207,6 +237,7 @@ impl Default for Module {
         Self {
             version: crate::VERSION,
             extra: Vec::new(),
+            location: None,
             ops: Vec::new(),
             values: Vec::new(),
             blocks: vec![BlockData::default()],
@@ -307,6 +338,7 @@ impl Module {
             parent: block,
             span,
             erased: false,
+            location: spec.location,
         });
         self.blocks[block.at()].ops.insert(at, id);
         id
@@ -353,7 +385,7 @@ impl Module {
     fn new_value(&mut self, ty: TypeId, def: ValueDef, name: Option<Rc<str>>, span: Span) -> ValueId {
         self.clock.tick();
         let id = ValueId(self.values.len() as u32);
-        self.values.push(ValueData { ty, def, name, uses: Vec::new(), span });
+        self.values.push(ValueData { ty, def, name, uses: Vec::new(), span, location: None });
         id
     }
 
@@ -394,6 +426,28 @@ impl Module {
     #[must_use]
     pub fn value_span(&self, value: ValueId) -> Span {
         self.values[value.at()].span
+    }
+
+    /// Where a value comes from: a result from where its operation does.
+    #[must_use]
+    pub fn value_location(&self, ctx: &Context, value: ValueId) -> LocId {
+        match self.def(value) {
+            ValueDef::Result(op, _) => self.op(ctx, op).location(),
+            ValueDef::Argument(..) => {
+                let ValueData { location, span, .. } = self.values[value.at()];
+                location.unwrap_or_else(|| ctx.location(Location::Written(span)))
+            }
+        }
+    }
+
+    /// Says where an argument of a block comes from.
+    pub fn set_argument_location(&mut self, argument: ValueId, location: LocId) {
+        self.values[argument.at()].location = Some(location);
+    }
+
+    /// Says where an operation comes from.
+    pub fn set_location(&mut self, op: OpId, location: LocId) {
+        self.ops[op.at()].location = Some(location);
     }
 
     /// The operations that use a value, one entry a use.
@@ -524,6 +578,7 @@ impl Module {
             result_types: results.clone().map(|value| value.ty).collect(),
             result_names: results.map(|value| value.name.clone()).collect(),
             span: data.span,
+            location: data.location,
         }
     }
 
@@ -600,10 +655,22 @@ impl<'a> OpRef<'a> {
         self.name() == decl.name
     }
 
-    /// Where it stands.
+    /// Where it is written in the text being read.
     #[must_use]
     pub fn span(&self) -> Span {
         self.data().span
+    }
+
+    /// Where it comes from: the location that its text or a pass gave it, or where it is written.
+    #[must_use]
+    pub fn location(&self) -> LocId {
+        self.given_location().unwrap_or_else(|| self.ctx.location(Location::Written(self.span())))
+    }
+
+    /// The location that its text or a pass gave it.
+    #[must_use]
+    pub fn given_location(&self) -> Option<LocId> {
+        self.data().location
     }
 
     /// Its operands.

@@ -3,8 +3,10 @@
 use crate::context::{Attr, Context, quote};
 use crate::decl::{ClauseKind, OpDecl, Trait};
 use crate::hash::Fast;
+use crate::location::{LocId, Location};
 use crate::module::{BlockId, Module, OpId, OpRef, ValueId};
 use crate::open;
+use crate::span::Source;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
@@ -20,10 +22,23 @@ pub enum Form {
 /// The module as text.
 #[must_use]
 pub fn print(ctx: &Context, module: &Module, form: Form) -> String {
-    let mut printer = Printer::new(ctx, module, form);
+    printed(Printer::new(ctx, module, form))
+}
+
+/// The module as text, with the location of each operation and argument. `source` is the text that the module was read from.
+#[must_use]
+pub fn print_located(ctx: &Context, module: &Module, form: Form, source: &Source) -> String {
+    printed(Printer { source: Some(source), ..Printer::new(ctx, module, form) })
+}
+
+fn printed(mut printer: Printer<'_>) -> String {
+    let Printer { ctx, module, form, .. } = printer;
+    let location = |ctx: &Context| module.location.unwrap_or_else(|| ctx.location(Location::Unknown));
     match form {
         Form::Pretty if module.extra.is_empty() => {
-            let _ = writeln!(printer.out, "visa {}", module.version);
+            let _ = write!(printer.out, "visa {}", module.version);
+            printer.location(location);
+            printer.out.push('\n');
             printer.block(module.body(), 0);
         }
         // The pretty form has no place for a module's attributes: around it stands the generic module.
@@ -38,7 +53,9 @@ pub fn print(ctx: &Context, module: &Module, form: Form) -> String {
             for extra in &module.extra {
                 let _ = write!(printer.out, ", {} = {}", extra.name, ctx.attr_data(extra.value).generic());
             }
-            printer.out.push_str("} : () -> ()\n");
+            printer.out.push_str("} : () -> ()");
+            printer.location(location);
+            printer.out.push('\n');
         }
     }
     printer.out
@@ -56,13 +73,15 @@ struct Printer<'a> {
     ctx: &'a Context,
     module: &'a Module,
     form: Form,
+    /// The text that the module was read from, if locations are printed.
+    source: Option<&'a Source>,
     names: HashMap<ValueId, String, Fast>,
     out: String,
 }
 
 impl<'a> Printer<'a> {
     fn new(ctx: &'a Context, module: &'a Module, form: Form) -> Self {
-        Self { ctx, module, form, names: name_values(ctx, module), out: String::new() }
+        Self { ctx, module, form, source: None, names: name_values(ctx, module), out: String::new() }
     }
 
     fn block(&mut self, block: BlockId, depth: usize) {
@@ -104,7 +123,24 @@ impl<'a> Printer<'a> {
             (Form::Pretty, Some(decl)) if op.data().extra.is_empty() => self.pretty(op, decl, depth),
             (Form::Pretty | Form::Generic, _) => self.generic(op, depth),
         }
+        self.location(|_| op.location());
         self.out.push('\n');
+    }
+
+    /// Adds a location, if locations are printed.
+    fn location(&mut self, location: impl FnOnce(&Context) -> LocId) {
+        if let Some(source) = self.source {
+            let text = self.ctx.location_text(source, location(self.ctx));
+            let _ = write!(self.out, " loc({text})");
+        }
+    }
+
+    /// An argument of a block, with its type.
+    fn argument(&mut self, value: ValueId) {
+        self.value(value);
+        let _ = write!(self.out, ": {}", self.ctx.type_text(self.module.ty(value)));
+        let module = self.module;
+        self.location(|ctx| module.value_location(ctx, value));
     }
 
     fn pretty(&mut self, op: OpRef<'a>, decl: &'static OpDecl, depth: usize) {
@@ -153,8 +189,7 @@ impl<'a> Printer<'a> {
             if index > 0 {
                 self.out.push_str(", ");
             }
-            self.value(arg);
-            let _ = write!(self.out, ": {}", self.ctx.type_text(self.module.ty(arg)));
+            self.argument(arg);
         }
         self.out.push(')');
     }
@@ -245,8 +280,7 @@ impl<'a> Printer<'a> {
             if index > 0 {
                 self.out.push_str(", ");
             }
-            self.value(arg);
-            let _ = write!(self.out, ": {}", self.ctx.type_text(self.module.ty(arg)));
+            self.argument(arg);
         }
         self.out.push_str("):\n");
     }

@@ -30,7 +30,7 @@ pub struct StageCx<'a> {
 }
 
 impl StageCx<'_> {
-    /// A new operation called `name`, at the place of `op`.
+    /// A new operation called `name` that comes from `op`.
     ///
     /// # Errors
     /// If no registered dialect declares it.
@@ -39,7 +39,7 @@ impl StageCx<'_> {
             let message = format!("lowering needs `{name}`, but its dialect is not registered");
             Diagnostic::error("lower-to-seq", op.span(), message)
         })?;
-        Ok(OpSpec::new(decl, op.span()))
+        Ok(OpSpec::at(decl, op))
     }
 
     /// `spec` with an integer clause.

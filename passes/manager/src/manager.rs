@@ -10,6 +10,7 @@ use visa_ir::analysis::Analyses;
 use visa_ir::context::Context;
 use visa_ir::decl::ClauseDecl;
 use visa_ir::diag::{Diagnostic, Severity};
+use visa_ir::location::Origins;
 use visa_ir::module::{BlockId, Module, OpId};
 use visa_ir::open::{self, Opening};
 use visa_ir::span::Span;
@@ -120,6 +121,29 @@ impl<'p> PassManager<'p> {
     /// # Errors
     /// The first pass that fails; `module` is then as that pass left it.
     pub fn run(
+        &self,
+        ctx: &Context,
+        module: &mut Module,
+        instrument: &mut dyn Instrument,
+    ) -> Result<Report, Box<Failure>> {
+        let origins = Origins::of(ctx, module);
+        let explain = |report: &mut Report| origins.explain(ctx, &mut report.findings);
+        match self.steps(ctx, module, instrument) {
+            Ok(mut report) => {
+                explain(&mut report);
+                Ok(report)
+            }
+            Err(mut failure) => {
+                explain(&mut failure.report);
+                if let Cause::Refused(found) | Cause::Invalid(found) = &mut failure.cause {
+                    origins.explain(ctx, found);
+                }
+                Err(failure)
+            }
+        }
+    }
+
+    fn steps(
         &self,
         ctx: &Context,
         module: &mut Module,

@@ -133,7 +133,7 @@ impl<'a> Emitter<'a> {
         let span = self.span();
         let lacking = || Diagnostic::error("plan-vector", span, format!("`{name}` is not registered"));
         let decl = self.ctx.op(name).ok_or_else(lacking)?;
-        let spec = OpSpec::new(decl, span).operands(operands);
+        let spec = OpSpec::at(decl, self.module.op(self.ctx, self.op)).operands(operands);
         let spec = clauses.iter().fold(spec, |spec, &(clause, value)| spec.clause(clause, value));
         self.insert(spec)
     }
@@ -259,7 +259,7 @@ impl<'a> Emitter<'a> {
             if let (Some(first), Some(last)) = (operands.first_mut(), last) {
                 *first = last;
             }
-            let mut spec = OpSpec::new(decl, view.span()).operands(operands);
+            let mut spec = OpSpec::at(decl, view).operands(operands);
             for clause in view.clauses() {
                 let value = match context.filter(|_| clause.name == "context") {
                     Some(context) => self.word(context),

@@ -1,9 +1,11 @@
 //! `--print-ir-*`: the module around passes, on standard error.
 
+use crate::flags::Flags;
+use crate::run::text_of;
 use std::fmt::Write as _;
 use visa_ir::context::Context;
 use visa_ir::module::Module;
-use visa_ir::print::{Form, print};
+use visa_ir::span::Source;
 use visa_pass::{Instrument, Pass};
 
 /// Which passes a dump is wanted around.
@@ -35,15 +37,16 @@ pub(crate) struct Wanted {
 /// The instrument that dumps.
 pub(crate) struct Dump<'a> {
     wanted: &'a Wanted,
-    form: Form,
+    flags: &'a Flags,
+    source: &'a Source,
     last: String,
     /// What was dumped.
     pub(crate) out: String,
 }
 
 impl<'a> Dump<'a> {
-    pub(crate) fn new(wanted: &'a Wanted, form: Form) -> Self {
-        Self { wanted, form, last: String::new(), out: String::new() }
+    pub(crate) fn new(flags: &'a Flags, source: &'a Source) -> Self {
+        Self { wanted: &flags.wanted, flags, source, last: String::new(), out: String::new() }
     }
 
     fn dump(&mut self, when: &str, pass: &Pass, remark: &str, text: &str) {
@@ -57,7 +60,7 @@ impl Instrument for Dump<'_> {
         if !wanted && !self.wanted.after_change {
             return;
         }
-        self.last = print(ctx, module, self.form);
+        self.last = text_of(ctx, module, self.flags, self.source);
         if wanted {
             self.dump("Before", pass, "", &self.last.clone());
         }
@@ -68,7 +71,7 @@ impl Instrument for Dump<'_> {
         if !wanted && (failed || !self.wanted.after_change) {
             return;
         }
-        let text = print(ctx, module, self.form);
+        let text = text_of(ctx, module, self.flags, self.source);
         if wanted || text != self.last {
             self.dump("After", pass, if failed { " Failed" } else { "" }, &text);
         }

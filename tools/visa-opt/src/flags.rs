@@ -33,6 +33,7 @@ pub(crate) struct Flags {
     pub(crate) emit_irdl: bool,
     pub(crate) generic: bool,
     pub(crate) registered: bool,
+    pub(crate) locations: bool,
     pub(crate) allow_unregistered: bool,
     pub(crate) verify_each: bool,
     pub(crate) verify_analyses: bool,
@@ -130,6 +131,7 @@ fn flags(matches: &ArgMatches, by_flags: Option<String>) -> Flags {
         emit_irdl: on("emit-irdl"),
         generic: on("print-generic"),
         registered: on("print-registered"),
+        locations: on("print-locations"),
         allow_unregistered: on("allow-unregistered-dialect"),
         verify_each: matches.get_one("verify-each").copied().unwrap_or(true),
         verify_analyses: matches.get_one("verify-analyses").copied().unwrap_or(cfg!(debug_assertions)),
@@ -204,7 +206,7 @@ fn pipeline_flags() -> [Arg; 8] {
     ]
 }
 
-fn input_flags() -> [Arg; 9] {
+fn input_flags() -> [Arg; 10] {
     [
         flag("split-input-file", "Treat the parts between lines `// -----` as modules of their own"),
         flag(
@@ -217,7 +219,9 @@ fn input_flags() -> [Arg; 9] {
             "print-registered",
             "Print the form that MLIR checks where it has loaded what --emit-irdl prints",
         )
-        .conflicts_with("print-generic"),
+        .conflicts_with_all(["print-generic", "print-locations"]),
+        flag("print-locations", "Print where each operation comes from, as `loc(...)` after it")
+            .alias("mlir-print-debuginfo"),
         value("diagnostics", "FORMAT", "How findings are written")
             .value_parser(["text", "json"])
             .default_value("text")

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::path::Path;
 use visa_ir::context::Context;
 use visa_ir::diag::{Diagnostic, nearest};
+use visa_ir::location::Origins;
 use visa_ir::module::Module;
 use visa_ir::parse::{limits, parse};
 use visa_ir::span::{Source, Span};
@@ -56,6 +57,9 @@ pub fn load_module(ctx: &Context, source: &Source, range: Range<usize>) -> Loade
     let mut findings = parsed.diagnostics;
     if !has_errors(&findings) {
         findings.extend(verify(ctx, &parsed.module));
+        if !findings.is_empty() {
+            Origins::of(ctx, &parsed.module).explain(ctx, &mut findings);
+        }
     }
     let module = (!has_errors(&findings)).then_some(parsed.module);
     Loaded { module, findings }

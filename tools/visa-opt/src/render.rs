@@ -6,7 +6,7 @@ use codespan_reporting::files::{Error, Files};
 use codespan_reporting::term;
 use serde::Serialize;
 use std::ops::Range;
-use visa_ir::diag::{Diagnostic, Severity};
+use visa_ir::diag::{Diagnostic, FilePlace, Severity};
 use visa_ir::span::{Source, Span};
 
 /// The longest line that an excerpt shows, in bytes; of a longer one only the position is given.
@@ -19,7 +19,8 @@ pub enum Renderer {
     #[default]
     Text,
     /// A JSON object a line: `severity`, `code`, `message`, `file`, `line`, `column`, `end_line`, `end_column` (counted
-    /// from 1, columns in characters), `notes` and `fix`.
+    /// from 1, columns in characters), `notes` and `fix`. A note that names places of other files has them as `places`: `file`,
+    /// `line`, `column`.
     Json,
 }
 
@@ -141,6 +142,22 @@ struct JsonNote<'a> {
     message: &'a str,
     #[serde(flatten)]
     place: Option<Place<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    places: Vec<Elsewhere<'a>>,
+}
+
+/// A place in a file that is not the source.
+#[derive(Serialize)]
+struct Elsewhere<'a> {
+    file: &'a str,
+    line: u32,
+    column: u32,
+}
+
+impl<'a> From<&'a FilePlace> for Elsewhere<'a> {
+    fn from(FilePlace { file, line, column }: &'a FilePlace) -> Self {
+        Self { file, line: *line, column: *column }
+    }
 }
 
 #[derive(Serialize)]
@@ -165,6 +182,7 @@ fn json(io: &mut Io, source: Option<&Source>, findings: &[Diagnostic]) {
         let notes = finding.notes.iter().map(|note| JsonNote {
             message: &note.message,
             place: note.span.zip(source).map(|(span, source)| Place::new(source, span)),
+            places: note.places.iter().map(Elsewhere::from).collect(),
         });
         let line = JsonFinding {
             severity: finding.severity.word(),

@@ -16,13 +16,22 @@ use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::irdl;
 use visa_ir::module::Module;
-use visa_ir::print::{Form, print};
+use visa_ir::print::{Form, print, print_located};
 use visa_ir::span::{Source, Span};
 use visa_ir::verify::has_errors;
 use visa_pass::{Cause, Failure, Output, PassManager, Pipeline, StepReport};
 
 /// Findings, and the text that their spans point into, if any: not all are about a text.
 pub(crate) type Refusal = (Option<Source>, Vec<Diagnostic>);
+
+/// A module read from `source`, as the flags want it printed.
+pub(crate) fn text_of(ctx: &Context, module: &Module, flags: &Flags, source: &Source) -> String {
+    if flags.registered {
+        return irdl::registered(ctx, module).text;
+    }
+    let form = if flags.generic { Form::Generic } else { Form::Pretty };
+    if flags.locations { print_located(ctx, module, form, source) } else { print(ctx, module, form) }
+}
 
 /// The state of one run.
 pub(crate) struct Driver<'a> {
@@ -95,7 +104,7 @@ impl<'a> Driver<'a> {
         for range in parts {
             let (module, findings, good) = self.part(&ctx, &source, range.clone(), &pipeline);
             held &= good && self.judge(&source, range, &findings);
-            outputs.extend(module.map(|module| self.print(&ctx, &module)));
+            outputs.extend(module.map(|module| self.print(&ctx, &module, &source)));
         }
         // A file is the whole answer or is left alone; standard output shows what could be done.
         if held || self.flags.output == "-" {
@@ -169,7 +178,7 @@ impl<'a> Driver<'a> {
         manager.verify_each = self.flags.verify_each;
         manager.verify_analyses = self.flags.verify_analyses;
         manager.keep_before = self.flags.crash_reproducer.is_some();
-        let mut dump = Dump::new(&self.flags.wanted, self.form());
+        let mut dump = Dump::new(self.flags, source);
         let outcome = manager.run(ctx, &mut module, &mut dump);
         self.io.stderr.extend(dump.out.into_bytes());
         match outcome {
@@ -248,17 +257,9 @@ impl<'a> Driver<'a> {
         !has_errors(findings)
     }
 
-    fn form(&self) -> Form {
-        if self.flags.generic { Form::Generic } else { Form::Pretty }
-    }
-
-    fn print(&mut self, ctx: &Context, module: &Module) -> String {
+    fn print(&mut self, ctx: &Context, module: &Module, source: &Source) -> String {
         let start = Instant::now();
-        let text = if self.flags.registered {
-            irdl::registered(ctx, module).text
-        } else {
-            print(ctx, module, self.form())
-        };
+        let text = text_of(ctx, module, self.flags, source);
         self.timing.print += start.elapsed();
         text
     }

@@ -3,6 +3,7 @@
 use visa_hw::program::Program;
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
+use visa_ir::location::Origins;
 use visa_ir::module::Module;
 use visa_pass::{Cause, Level, PassManager, Pipeline, Silent};
 use visa_passes::standard_passes;
@@ -63,6 +64,10 @@ pub(crate) fn compile(
 ) -> Result<(Program, Vec<Diagnostic>), Vec<Diagnostic>> {
     let open = visa_ir::open::first(ctx, module, |_| true).is_some();
     let warnings = run(ctx, module, remaining(Level::of(ctx, module), open))?;
-    let program = visa_hw::compile(ctx, module, entry)?;
+    let origins = Origins::of(ctx, module);
+    let program = visa_hw::compile(ctx, module, entry).map_err(|mut findings| {
+        origins.explain(ctx, &mut findings);
+        findings
+    })?;
     Ok((program, warnings))
 }

@@ -10,6 +10,7 @@ use visa_hw::program::{Buffer, Program};
 use visa_interpreter::{Interpreter, Options, UndefinedReport};
 use visa_ir::context::Context;
 use visa_ir::diag::{Diagnostic, Severity, counted, nearest};
+use visa_ir::location::Origins;
 use visa_ir::module::Module;
 use visa_ir::span::{Source, Span};
 use visa_ir::verify::Analysis;
@@ -279,8 +280,9 @@ impl<'a> Session<'a> {
 
     /// Reports the results that depend on undefined data.
     fn undefined(&mut self, ctx: &Context, kernel: Option<&Module>, finished: &Finished) {
-        let findings: Vec<_> =
+        let mut findings: Vec<_> =
             finished.undefined.iter().map(|report| undefined(ctx, kernel, report)).collect();
+        kernel.into_iter().for_each(|kernel| Origins::of(ctx, kernel).explain(ctx, &mut findings));
         self.emit(&findings);
     }
 

@@ -1,6 +1,7 @@
 //! MLIR's generic form: `%r = "dialect.op"(%operands) <{clauses}> ({ regions }) {extra} : (types) -> types`.
 
 use super::build::{body_error, integer, string};
+use super::location::Located;
 use super::{Parser, kept_name};
 use crate::context::{Attr, AttrId};
 use crate::decl::{ClauseDecl, ClauseKind, OpDecl};
@@ -16,7 +17,7 @@ use std::rc::Rc;
 
 #[derive(pest_derive::Parser)]
 #[grammar = "parse/generic.pest"]
-struct GenericGrammar;
+pub(super) struct GenericGrammar;
 
 /// The clause in which the generic form keeps the names of a function's arguments, which mlir-opt renames.
 pub(crate) const ARG_NAMES: &str = "arg_names";
@@ -71,6 +72,10 @@ impl<'a> Parser<'a> {
             self.module_attributes(tail, base)?;
         }
         self.skip_blank();
+        if self.at_location() {
+            self.location(Located::Module)?;
+        }
+        self.aliases();
         if self.rest().is_empty() {
             return Ok(());
         }
@@ -114,7 +119,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    fn expect(&mut self, token: &str) -> Result<(), Diagnostic> {
+    pub(super) fn expect(&mut self, token: &str) -> Result<(), Diagnostic> {
         self.skip_blank();
         if self.eat(token) {
             return Ok(());
@@ -145,7 +150,9 @@ impl<'a> Parser<'a> {
         self.skip_blank();
         let tail_base = self.pos;
         let tail = self.rule(Rule::tail, "`: (types) -> types`")?;
-        self.generic_tail(op, decl, &pieces, tail, tail_base, span)
+        self.generic_tail(op, decl, &pieces, tail, tail_base, span)?;
+        self.skip_blank();
+        if self.at_location() { self.location(Located::Op(op)) } else { Ok(()) }
     }
 
     fn is_foreign(&self, name: &str) -> bool {
@@ -258,6 +265,9 @@ impl<'a> Parser<'a> {
                 let ty = self.ty(ty.as_str(), span_of(&ty, base))?;
                 let value = self.module.add_arg(block, ty, kept, span);
                 self.define(Cow::Borrowed(name.as_str()), value, span);
+                if let Some(location) = pieces.next() {
+                    self.location_in(Located::Argument(value), span_of(&location, base))?;
+                }
             }
         }
         self.block(block);

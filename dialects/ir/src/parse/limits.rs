@@ -10,6 +10,10 @@ pub const MAX_SOURCE_BYTES: usize = 1 << 30;
 pub const MAX_NESTING: usize = 128;
 /// The longest run of letters and digits, in bytes.
 pub const MAX_TOKEN_BYTES: usize = 4096;
+/// The longest location, `loc(...)`, in bytes: as it is written, and with the locations that it names by aliases.
+pub const MAX_LOCATION_BYTES: usize = 1 << 14;
+/// The deepest nesting of names and call sites in a location, through its aliases.
+pub const MAX_LOCATION_DEPTH: usize = 64;
 /// The most errors reported in one run.
 pub const MAX_ERRORS: usize = 100;
 
@@ -121,13 +125,40 @@ fn closing(open: u8) -> u8 {
     }
 }
 
+/// Where the location, `loc(...)`, that starts at `start` of `text` ends.
+///
+/// # Errors
+/// If it is longer than [`MAX_LOCATION_BYTES`]; no more of it is looked at.
+pub(crate) fn location_end(text: &str, start: usize) -> Result<usize, Diagnostic> {
+    let bytes = &text.as_bytes()[..text.len().min(start + MAX_LOCATION_BYTES)];
+    let (mut at, mut depth) = (start, 0_usize);
+    while at < bytes.len() {
+        match bytes[at] {
+            b'/' if bytes.get(at + 1) == Some(&b'/') => at = skip_line(bytes, at),
+            b'"' => at = skip_string(bytes, at),
+            b'(' => depth += 1,
+            b')' if depth <= 1 => return Ok(at + 1),
+            b')' => depth -= 1,
+            _ => {}
+        }
+        at += 1;
+    }
+    Err(location_too_long(Span::new(start..start + "loc(".len())))
+}
+
+/// A location of more than [`MAX_LOCATION_BYTES`].
+pub(crate) fn location_too_long(span: Span) -> Diagnostic {
+    let message = format!("a location of more than {MAX_LOCATION_BYTES} bytes");
+    Diagnostic::error("location-too-long", span, message)
+}
+
 /// The last byte before the next line break.
-fn skip_line(bytes: &[u8], at: usize) -> usize {
+pub(crate) fn skip_line(bytes: &[u8], at: usize) -> usize {
     bytes[at..].iter().position(|&byte| byte == b'\n').map_or(bytes.len(), |length| at + length - 1)
 }
 
 /// The closing quote of the string that opens at `at`; an unclosed one ends at its line's end.
-fn skip_string(bytes: &[u8], at: usize) -> usize {
+pub(crate) fn skip_string(bytes: &[u8], at: usize) -> usize {
     let mut end = at + 1;
     while end < bytes.len() && bytes[end] != b'"' && bytes[end] != b'\n' {
         end += 1 + usize::from(bytes[end] == b'\\');

@@ -4,13 +4,16 @@ mod build;
 mod generic;
 pub(crate) use generic::{ARG_NAMES, VERSION_ATTR};
 pub mod limits;
+mod location;
 mod pretty;
 
 use crate::context::Context;
 use crate::diag::Diagnostic;
 use crate::hash::Fast;
+use crate::location::{Location, Origins};
 use crate::module::{BlockId, Module, TypeId, ValueId};
 use crate::span::{Source, Span};
+use location::{Aliases, Located};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -35,9 +38,12 @@ pub fn parse(ctx: &Context, source: &Source, range: Range<usize>) -> Parsed {
         poisoned: HashSet::new(),
         scopes: vec![Scope::default()],
         unknown: ctx.opaque_type(crate::ERROR_TYPE),
+        aliases: Aliases::default(),
     };
+    let start = Span::new(range.start..range.start);
+    parser.module.location = Some(ctx.location(Location::Written(start)));
     match limits::check(&source.text[range.clone()], range.start) {
-        Ok(()) => parser.module(),
+        Ok(()) => parser.all(),
         Err(error) => parser.diagnostics.push(error),
     }
     Parsed { module: parser.module, diagnostics: parser.diagnostics }
@@ -64,6 +70,7 @@ struct Parser<'a> {
     scopes: Vec<Scope<'a>>,
     /// Type of values whose type is not known because of an earlier error.
     unknown: TypeId,
+    aliases: Aliases<'a>,
 }
 
 impl<'a> Parser<'a> {
@@ -123,10 +130,20 @@ impl<'a> Parser<'a> {
         Span::new(self.pos..self.pos + length)
     }
 
+    /// Reads the module, then what depends on all of it.
+    fn all(&mut self) {
+        self.module();
+        self.awaited_locations();
+        if !self.diagnostics.is_empty() {
+            Origins::of(self.ctx, &self.module).explain(self.ctx, &mut self.diagnostics);
+            self.diagnostics.sort_by_key(|finding| finding.span.start);
+        }
+    }
+
     fn module(&mut self) {
         self.version_line();
         let body = self.module.body();
-        self.skip_blank();
+        self.aliases();
         if self.generic_module() {
             return;
         }
@@ -154,6 +171,13 @@ impl<'a> Parser<'a> {
         } else {
             self.error("syntax", span, format!("found `{number}`, expected a version number behind `visa`"));
         }
+        self.skip_spaces();
+        if self.at_location()
+            && let Err(error) = self.location(Located::Module)
+        {
+            self.diagnostics.push(error);
+            self.recover(start);
+        }
     }
 
     fn version(&mut self, version: u32, span: Span) {
@@ -175,14 +199,18 @@ impl<'a> Parser<'a> {
                 self.pos = self.text.len();
                 return;
             }
+            if self.rest().starts_with('#') && self.scopes.len() == 1 {
+                self.aliases();
+                continue;
+            }
             let start = self.pos;
             let parsed = if self.at_generic() { self.generic_op(block) } else { self.pretty_op(block) };
             if let Err(error) = parsed {
-                if error.code != POISONED {
-                    self.diagnostics.push(error);
-                }
                 self.poison(start);
                 self.recover(start);
+                if error.code != POISONED {
+                    self.report(error, start);
+                }
             }
         }
     }
@@ -208,6 +236,12 @@ impl<'a> Parser<'a> {
                 b')' | b']' | b'}' if depth == 0 => break,
                 b')' | b']' | b'}' => depth -= 1,
                 b'\n' if depth == 0 && at >= self.pos => break,
+                b'"' => {
+                    // A string that is not closed is what the error is about.
+                    let end = limits::skip_string(bytes, at);
+                    at = if bytes.get(end) == Some(&b'"') { end } else { at };
+                }
+                b'/' if bytes.get(at + 1) == Some(&b'/') => at = limits::skip_line(bytes, at),
                 _ => {}
             }
             at += 1;

@@ -1,6 +1,7 @@
 //! The pretty form: `%r = dialect.op lead %operands clause value, ... : type {`.
 
 use super::build::with_comma;
+use super::location::Located;
 use super::{Parser, kept_name};
 use crate::context::{AttrId, Context};
 use crate::decl::{ClauseDecl, OpDecl, Trait};
@@ -21,23 +22,49 @@ struct Statement<'t> {
     results: Vec<(&'t str, Span)>,
     name: (&'t str, Span),
     lead: Option<(&'t str, Span)>,
-    arguments: Option<Vec<(&'t str, Span, &'t str, Span)>>,
+    arguments: Option<Vec<Argument<'t>>>,
     operands: Vec<(&'t str, Span)>,
     clauses: Vec<(&'t str, Span, &'t str, Span)>,
     types: Vec<(&'t str, Span)>,
 }
 
+/// An argument of a signature.
+struct Argument<'t> {
+    name: (&'t str, Span),
+    ty: (&'t str, Span),
+    location: Option<Span>,
+}
+
 impl<'a> Parser<'a> {
-    /// Reads one operation in the pretty form, region included.
+    /// Reads one operation in the pretty form, region and location included.
     pub(super) fn pretty_op(&mut self, block: BlockId) -> Result<(), Diagnostic> {
         let statement = self.statement()?;
         let result = self.pretty_build(block, &statement);
-        let opens_region = self.rest().starts_with('{');
-        match result {
-            Ok(op) if opens_region => self.pretty_region(op, &statement),
-            Ok(op) => self.no_region(op, &statement),
-            Err(error) => Err(error),
+        let op = result?;
+        if self.rest().starts_with('{') {
+            self.pretty_region(op, &statement)?;
+        } else {
+            self.no_region(op, &statement)?;
         }
+        self.skip_spaces();
+        if self.at_location() { self.pretty_location(op) } else { Ok(()) }
+    }
+
+    /// Reads the location after an operation, which ends its line.
+    fn pretty_location(&mut self, op: OpId) -> Result<(), Diagnostic> {
+        self.location(Located::Op(op))?;
+        self.skip_spaces();
+        if self.at_end() {
+            return Ok(());
+        }
+        let message = format!("found {} after a location, expected the end of the line", self.found());
+        Err(Diagnostic::error("syntax", self.here(), message))
+    }
+
+    /// Whether an operation may end here.
+    fn at_end(&self) -> bool {
+        let rest = self.rest();
+        rest.is_empty() || rest.starts_with(['\n', '}']) || rest.starts_with("//")
     }
 
     /// Parses the statement's own line(s) and stops at `{`, a line's end, or the text's end.
@@ -53,10 +80,7 @@ impl<'a> Parser<'a> {
             }
         }
         self.skip_spaces();
-        let ends = self.rest().is_empty()
-            || self.rest().starts_with(['\n', '{', '}'])
-            || self.rest().starts_with("//");
-        if !ends {
+        if !(self.at_end() || self.rest().starts_with('{') || self.at_location()) {
             let message =
                 format!("found {}, expected a clause, `: type`, `{{` or the end of the line", self.found());
             return Err(Diagnostic::error("syntax", self.here(), message));
@@ -171,7 +195,7 @@ impl<'a> Parser<'a> {
             }
             None => Ok(()),
             Some(arguments) => {
-                for &(name, span, text, type_span) in arguments {
+                for &Argument { name: (name, span), ty: (text, type_span), location } in arguments {
                     let ty: TypeId = match self.ty(text, type_span) {
                         Ok(ty) => ty,
                         Err(error) => {
@@ -181,6 +205,9 @@ impl<'a> Parser<'a> {
                     };
                     let value = self.module.add_arg(block, ty, kept_name(name), span);
                     self.define(Cow::Borrowed(name), value, span);
+                    if let Some(location) = location {
+                        self.location_in(Located::Argument(value), location)?;
+                    }
                 }
                 Ok(())
             }
@@ -198,7 +225,7 @@ impl<'t> Statement<'t> {
             Rule::types => self.types = piece.into_inner().map(|p| located(&p, base)).collect(),
             Rule::clauses => self.clauses = piece.into_inner().map(|p| pair_of(p, base)).collect(),
             Rule::signature => {
-                self.arguments = Some(piece.into_inner().map(|p| pair_of(p, base)).collect());
+                self.arguments = Some(piece.into_inner().map(|p| argument(p, base)).collect());
             }
             _ => {}
         }
@@ -223,7 +250,14 @@ fn located<'t>(pair: &Pair<'t, Rule>, base: usize) -> (&'t str, Span) {
     (text, Span::new(start..start + text.len()))
 }
 
-/// The two pieces of a clause or an argument; the second may be missing.
+fn argument(pair: Pair<'_, Rule>, base: usize) -> Argument<'_> {
+    let location = pair.clone().into_inner().find(|piece| piece.as_rule() == Rule::loc_text);
+    let location = location.map(|piece| located(&piece, base).1);
+    let (name, name_span, ty, type_span) = pair_of(pair, base);
+    Argument { name: (name, name_span), ty: (ty, type_span), location }
+}
+
+/// The two first pieces of a clause or an argument; the second may be missing.
 fn pair_of(pair: Pair<'_, Rule>, base: usize) -> (&str, Span, &str, Span) {
     let mut pieces = pair.into_inner();
     let first = pieces.next().map(|p| located(&p, base));
@@ -270,7 +304,8 @@ fn rule_in_words(rule: &Rule) -> &'static str {
         Rule::argument | Rule::signature => "an argument (`%name: type`)",
         Rule::string => "a string",
         Rule::lead | Rule::symbol | Rule::group_token | Rule::bare => "a first clause",
-        Rule::raw | Rule::stop | Rule::group | Rule::inner => "a clause's value",
+        Rule::located | Rule::loc_text | Rule::loc_inner => "a location (`loc(...)`)",
+        Rule::raw | Rule::stop | Rule::blank | Rule::group | Rule::inner => "a clause's value",
         Rule::EOI | Rule::nl | Rule::sp | Rule::comment => "the end of the line",
         Rule::angle | Rule::angle_inner => "`<...>`",
     }

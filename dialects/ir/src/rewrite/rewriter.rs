@@ -54,7 +54,7 @@ impl<'a> Rewriter<'a> {
     /// An operation that is to come in place of `like`: it is where that one is in the source.
     #[must_use]
     pub fn spec(&self, decl: &'static OpDecl, like: OpId) -> OpSpec {
-        OpSpec::new(decl, self.op(like).span())
+        OpSpec::at(decl, self.op(like))
     }
 
     /// Inserts an operation directly before `anchor`.

@@ -3,6 +3,7 @@
 mod analyses;
 mod declarations;
 mod irdl;
+mod locations;
 mod mlir;
 mod open_clauses;
 mod rewriting;

@@ -111,7 +111,7 @@ pub fn shortened(op: OpRef<'_>) -> Option<OpSpec> {
     if !op.is(&store::STORE_TRF) || op.attr("load").is_some() || !store::contiguous_load(op) {
         return None;
     }
-    let mut short = OpSpec::new(&store::STORE_TRF, op.span());
+    let mut short = OpSpec::at(&store::STORE_TRF, op);
     for clause in ["region", "rows", "row_bytes"] {
         short = short.clause(clause, op.ctx.attr(op.attr(clause).unwrap_or(Attr::Unit)));
     }
@@ -122,7 +122,7 @@ fn spec(op: OpRef<'_>, name: &str) -> Result<OpSpec, Diagnostic> {
     let decl = op.ctx.op(name).ok_or_else(|| {
         Diagnostic::error("lower-to-hw", op.span(), format!("lowering needs `{name}`, but its dialect is not registered"))
     })?;
-    Ok(OpSpec::new(decl, op.span()))
+    Ok(OpSpec::at(decl, op))
 }
 
 fn body(op: OpRef<'_>, def: &'static BodyDef, value: impl visa_ir::decl::Body) -> visa_ir::module::AttrId {

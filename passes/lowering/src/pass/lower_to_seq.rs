@@ -203,6 +203,7 @@ fn buffer(
     let text = |text: &str| cx.ctx.attr(Attr::Str(text.into()));
     let decl = cx.spec("hw.buffer", func)?;
     Ok(decl
+        .located(func.module.value_location(cx.ctx, value))
         .clause("name", text(name))
         .clause("role", text(if argument { "arg" } else { "result" }))
         .clause("space", text(space(&tensor)))
@@ -301,6 +302,7 @@ fn exec(cx: &StageCx<'_>, last: OpRef<'_>) -> Result<Command, Diagnostic> {
     let unit = chain[0].word("context").unwrap_or_else(|| "sub".into());
     let spec = cx
         .spec("hw.exec", last)?
+        .fused(chain.iter().copied())
         .clause("context", cx.ctx.attr(Attr::Str(unit)))
         .clause("slices", cx.ctx.attr(Attr::Ints(ranges(&slices).into())));
     Ok(Command::Exec(spec, ops))

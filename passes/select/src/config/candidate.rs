@@ -127,7 +127,7 @@ impl<'a> Scratch<'a> {
         let spec = |name: &str| {
             let missing =
                 || first.error("C0", format!("choosing needs `{name}`, but its dialect is not registered"));
-            ctx.op(name).map(|decl| OpSpec::new(decl, first.span())).ok_or_else(missing)
+            ctx.op(name).map(|decl| OpSpec::at(decl, first)).ok_or_else(missing)
         };
         let machine = machine(ctx);
         let mut commands = Module::default();

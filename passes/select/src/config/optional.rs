@@ -122,7 +122,7 @@ pub fn put(ctx: &Context, module: &mut Module, decl: &'static OpDecl, before: Op
     let engine = ENGINES.iter().find(|engine| std::ptr::eq(engine.decl, decl))?;
     let behind = module.op(ctx, before);
     let &source = behind.operands().first()?;
-    let spec = OpSpec::new(decl, behind.span()).operands([source]).result(unknown(ctx), None);
+    let spec = OpSpec::at(decl, behind).operands([source]).result(unknown(ctx), None);
     let auto = ctx.attr(Attr::Auto);
     let spec = engine.clauses.iter().fold(spec, |spec, clause| spec.clause(clause, auto));
     let id = module.insert_before(before, spec);

@@ -1,0 +1,294 @@
+//! Where an operation comes from, as MLIR's locations: text gives them as `loc(...)`, passes fuse them.
+//!
+//! A [`Span`] says where an operation is written in the text being read. Its location says where it comes from, which may be another file.
+//! Where no location is given, it is the span, and a line and a column are looked up when it is printed ([`Location::Written`]).
+
+use crate::context::{Context, quote};
+use crate::diag::{Diagnostic, FilePlace, Note};
+use crate::hash::Fast;
+use crate::module::Module;
+use crate::parse::limits::MAX_LOCATION_BYTES;
+use crate::span::{Source, Span};
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+/// The most locations that a pass fuses into one; the others are [`MORE`].
+pub const MAX_FUSED: usize = 64;
+/// The name in a fused location that takes the place of those that are left out.
+pub const MORE: &str = "and more";
+/// The most places that a note lists.
+const MAX_LISTED: usize = 8;
+
+/// An interned location: equal ids are equal locations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct LocId(u32);
+
+/// A line and a column, both from 1.
+pub type LineColumn = (u32, u32);
+
+/// Where something comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Location {
+    /// Nobody knows: `unknown`.
+    Unknown,
+    /// Where it is written in the text being read. Printed as a place in that file.
+    Written(Span),
+    /// A place in a file: `"gemv.visa":3:5`, or a range of it: `"gemv.visa":3:5 to 4:1`.
+    File {
+        /// The file's name.
+        file: Rc<str>,
+        /// Where it starts.
+        start: LineColumn,
+        /// Where it ends; the start where no end is given.
+        end: LineColumn,
+    },
+    /// A name: `"fetch"`, or `"fetch"("gemv.visa":3:5)`.
+    Name(Rc<str>, Option<LocId>),
+    /// A place in a function, and where that is called: `callsite("exp" at "gemv.visa":3:5)`.
+    CallSite {
+        /// The place in the function.
+        callee: LocId,
+        /// Where it is called.
+        caller: LocId,
+    },
+    /// Several locations: `fused["a", "b"]`. None of them is unknown, fused itself, or there twice.
+    Fused(Rc<[LocId]>),
+}
+
+/// What a location takes when it is written out.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Extent {
+    /// Bytes of its text.
+    pub(crate) bytes: usize,
+    /// Names and call sites around the innermost location.
+    pub(crate) depth: usize,
+}
+
+/// The interned locations; part of a context.
+#[derive(Default)]
+pub(crate) struct Locations(RefCell<Interned>);
+
+#[derive(Default)]
+struct Interned {
+    ids: HashMap<Location, LocId, Fast>,
+    items: Vec<(Location, Extent)>,
+}
+
+impl Interned {
+    fn extent(&self, id: LocId) -> Extent {
+        self.items[id.0 as usize].1
+    }
+
+    /// What a location takes whose parts are interned.
+    fn measure(&self, location: &Location) -> Extent {
+        let around = |bytes: usize, parts: &[LocId]| {
+            let parts = parts.iter().map(|&part| self.extent(part));
+            parts.fold(Extent { bytes, depth: 1 }, |sum, part| Extent {
+                bytes: sum.bytes.saturating_add(part.bytes),
+                depth: sum.depth.max(part.depth + 1),
+            })
+        };
+        match location {
+            Location::Unknown => Extent { bytes: "unknown".len(), depth: 0 },
+            Location::Written(_) => Extent::default(),
+            Location::File { .. } => Extent { bytes: file_text(location).len(), depth: 0 },
+            Location::Name(name, None) => Extent { bytes: quote(name).len(), depth: 0 },
+            Location::Name(name, Some(child)) => around(quote(name).len() + "()".len(), &[*child]),
+            Location::CallSite { callee, caller } => around("callsite( at )".len(), &[*callee, *caller]),
+            Location::Fused(parts) => {
+                let all = around("fused[]".len() + parts.len() * ", ".len(), parts);
+                // Fusing what is fused is flat, so that passes make nothing deeper than what text gave them.
+                Extent { depth: all.depth - 1, ..all }
+            }
+        }
+    }
+}
+
+impl Context {
+    /// Interns a location. Fused ones are made by [`Context::fuse`].
+    pub fn location(&self, location: Location) -> LocId {
+        let mut interned = self.locations.0.borrow_mut();
+        if let Some(&id) = interned.ids.get(&location) {
+            return id;
+        }
+        let id = LocId(interned.items.len() as u32);
+        let extent = interned.measure(&location);
+        interned.items.push((location.clone(), extent));
+        interned.ids.insert(location, id);
+        id
+    }
+
+    /// What a location is.
+    #[must_use]
+    pub fn location_data(&self, id: LocId) -> Location {
+        self.locations.0.borrow().items[id.0 as usize].0.clone()
+    }
+
+    pub(crate) fn location_extent(&self, id: LocId) -> Extent {
+        self.locations.0.borrow().extent(id)
+    }
+
+    /// The location of what comes from all of `locations`: each once, in order; of more than [`MAX_FUSED`] the first ones, and [`MORE`].
+    pub fn fuse(&self, locations: impl IntoIterator<Item = LocId>) -> LocId {
+        let mut parts = self.distinct(locations, MAX_FUSED + 1);
+        if parts.len() > MAX_FUSED {
+            parts.truncate(MAX_FUSED - 1);
+            let more = self.location(Location::Name(MORE.into(), None));
+            parts.extend((!parts.contains(&more)).then_some(more));
+        }
+        self.fused(parts)
+    }
+
+    /// As [`Context::fuse`], of as many locations as a text gives.
+    pub(crate) fn fuse_all(&self, locations: impl IntoIterator<Item = LocId>) -> LocId {
+        let parts = self.distinct(locations, usize::MAX);
+        self.fused(parts)
+    }
+
+    fn fused(&self, parts: Vec<LocId>) -> LocId {
+        match parts[..] {
+            [] => self.location(Location::Unknown),
+            [one] => one,
+            _ => self.location(Location::Fused(parts.into())),
+        }
+    }
+
+    /// The first locations, at most `most`, without those that are unknown or were there before; those that are fused in their parts.
+    fn distinct(&self, locations: impl IntoIterator<Item = LocId>, most: usize) -> Vec<LocId> {
+        let mut seen: HashSet<LocId, Fast> = HashSet::default();
+        let mut parts = Vec::new();
+        for id in locations {
+            match self.location_data(id) {
+                Location::Unknown => {}
+                Location::Fused(inner) => parts.extend(inner.iter().filter(|&&part| seen.insert(part))),
+                Location::Written(_)
+                | Location::File { .. }
+                | Location::Name(..)
+                | Location::CallSite { .. } => {
+                    parts.extend(seen.insert(id).then_some(id));
+                }
+            }
+            if parts.len() >= most {
+                parts.truncate(most);
+                break;
+            }
+        }
+        parts
+    }
+
+    /// A location as `loc(...)` holds it. `source` is the text that was read.
+    pub(crate) fn location_text(&self, source: &Source, id: LocId) -> String {
+        let text = |id| self.location_text(source, id);
+        let location = self.location_data(id);
+        match &location {
+            Location::Unknown => "unknown".into(),
+            Location::Written(span) => file_text(&written(source, *span)),
+            Location::File { .. } => file_text(&location),
+            Location::Name(name, None) => quote(name),
+            Location::Name(name, Some(child)) => format!("{}({})", quote(name), text(*child)),
+            Location::CallSite { callee, caller } => {
+                format!("callsite({} at {})", text(*callee), text(*caller))
+            }
+            Location::Fused(parts) => format!("fused[{}]", joined(parts.iter().map(|&part| text(part)))),
+        }
+    }
+}
+
+/// The parts of a fused location, as far as a text may have them: where files have long names, the rest is [`MORE`].
+fn joined(parts: impl Iterator<Item = String>) -> String {
+    let more = format!(", {}", quote(MORE));
+    let most = MAX_LOCATION_BYTES - "loc(fused[])".len() - more.len();
+    let mut out = String::new();
+    for part in parts {
+        if !out.is_empty() && out.len() + ", ".len() + part.len() > most {
+            return out + &more;
+        }
+        out.push_str(if out.is_empty() { "" } else { ", " });
+        out.push_str(&part);
+    }
+    out
+}
+
+/// The place in its file of what is written in a source.
+fn written(source: &Source, span: Span) -> Location {
+    let (line, column) = source.position(span.range().start);
+    // A source has fewer bytes than 32 bits count.
+    let start = (line as u32, column as u32);
+    Location::File { file: source.name.as_str().into(), start, end: start }
+}
+
+fn file_text(location: &Location) -> String {
+    let Location::File { file, start, end } = location else { return String::new() };
+    let place = format!("{}:{}:{}", quote(file), start.0, start.1);
+    match end {
+        _ if end == start => place,
+        (line, column) if *line == start.0 => format!("{place} to :{column}"),
+        (line, column) => format!("{place} to {line}:{column}"),
+    }
+}
+
+/// Which operations of a text come from elsewhere: where they are written, and the locations that they are given.
+#[derive(Debug, Default)]
+pub struct Origins(Vec<(Span, LocId)>);
+
+impl Origins {
+    /// Those of a module.
+    #[must_use]
+    pub fn of(ctx: &Context, module: &Module) -> Self {
+        let ops = module.walk_all().into_iter().map(|id| module.op(ctx, id));
+        let mut spans: Vec<_> = ops.filter_map(|op| Some((op.span(), op.given_location()?))).collect();
+        spans.sort_by_key(|(span, _)| *span);
+        Self(spans)
+    }
+
+    /// Adds to each finding about one of the operations a note that says where that comes from.
+    pub fn explain(&self, ctx: &Context, findings: &mut [Diagnostic]) {
+        for finding in findings.iter_mut().filter(|_| !self.0.is_empty()) {
+            let before = self.0.partition_point(|(span, _)| span.start <= finding.span.start);
+            let found = before.checked_sub(1).map(|at| self.0[at]);
+            if let Some((_, id)) = found.filter(|(span, _)| finding.span.start <= span.end) {
+                explain(ctx, finding, id);
+            }
+        }
+    }
+}
+
+/// Adds to a finding a note that says where the operation that it is about comes from, unless it has one.
+pub(crate) fn explain(ctx: &Context, finding: &mut Diagnostic, id: LocId) {
+    let (mut places, mut names) = (Vec::new(), Vec::new());
+    collect(ctx, id, &mut places, &mut names);
+    let mut listed: Vec<String> = places.iter().map(FilePlace::to_string).collect();
+    if listed.is_empty() {
+        listed = names;
+    }
+    if listed.is_empty() || finding.notes.iter().any(|note| !note.places.is_empty()) {
+        return;
+    }
+    if listed.len() > MAX_LISTED {
+        listed.truncate(MAX_LISTED);
+        places.truncate(MAX_LISTED);
+        listed.push("and more".into());
+    }
+    let message = format!("the operation comes from {}", listed.join(", "));
+    finding.notes.push(Note { message, span: None, places });
+}
+
+/// The places and the names of a location, in order, as far as they are listed; one more says that there are more.
+fn collect(ctx: &Context, id: LocId, places: &mut Vec<FilePlace>, names: &mut Vec<String>) {
+    if places.len() > MAX_LISTED || names.len() > MAX_LISTED {
+        return;
+    }
+    match ctx.location_data(id) {
+        Location::Unknown | Location::Written(_) => {}
+        Location::File { file, start: (line, column), .. } => places.push(FilePlace { file, line, column }),
+        Location::Name(name, child) => {
+            names.push(quote(&name));
+            child.into_iter().for_each(|child| collect(ctx, child, places, names));
+        }
+        Location::CallSite { callee, caller } => {
+            [callee, caller].into_iter().for_each(|part| collect(ctx, part, places, names));
+        }
+        Location::Fused(parts) => parts.iter().for_each(|&part| collect(ctx, part, places, names)),
+    }
+}

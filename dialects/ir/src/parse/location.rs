@@ -1,0 +1,304 @@
+//! Locations: `loc(...)` after an operation, an argument or the module, and aliases, `#name = loc(...)`.
+
+use super::build::string;
+use super::generic::{GenericGrammar, Rule};
+use super::{Parser, limits};
+use crate::diag::{Diagnostic, nearest};
+use crate::location::{LineColumn, LocId, Location, explain};
+use crate::module::{OpId, ValueId};
+use crate::span::Span;
+use pest::Parser as _;
+use pest::iterators::Pair;
+use std::collections::HashMap;
+
+/// How every location starts.
+pub(super) const START: &str = "loc(";
+
+/// What a location is of.
+#[derive(Clone, Copy)]
+pub(super) enum Located {
+    /// An operation.
+    Op(OpId),
+    /// An argument of a block.
+    Argument(ValueId),
+    /// The module.
+    Module,
+    /// An operation that this finding is about, and that was not read.
+    Finding(usize),
+}
+
+/// The aliases read so far, and the locations that name later ones.
+#[derive(Default)]
+pub(super) struct Aliases<'a> {
+    /// By name, with its `#`; without a location where that is faulty.
+    known: HashMap<&'a str, (Option<LocId>, Span)>,
+    awaited: Vec<(Located, Span)>,
+}
+
+/// Why a location was not read.
+enum Unread {
+    /// It is faulty.
+    Wrong(Diagnostic),
+    /// It names an alias that is not defined so far.
+    Unknown(Span),
+    /// It names an alias that is faulty.
+    Follows,
+}
+
+impl From<Diagnostic> for Unread {
+    fn from(error: Diagnostic) -> Self {
+        Self::Wrong(error)
+    }
+}
+
+impl<'a> Parser<'a> {
+    /// Whether a location comes next.
+    pub(super) fn at_location(&self) -> bool {
+        self.rest().starts_with(START)
+    }
+
+    /// Reads the location that comes next.
+    pub(super) fn location(&mut self, of: Located) -> Result<(), Diagnostic> {
+        let start = self.pos;
+        self.pos = limits::location_end(self.text, start)?;
+        self.location_in(of, Span::new(start..self.pos))
+    }
+
+    /// Reads the location that `span` holds. One that names an alias of further down is read at the end.
+    pub(super) fn location_in(&mut self, of: Located, span: Span) -> Result<(), Diagnostic> {
+        match self.read_location(span) {
+            Ok(location) => self.locate(of, location),
+            Err(Unread::Wrong(error)) => return Err(error),
+            Err(Unread::Unknown(_)) => self.aliases.awaited.push((of, span)),
+            Err(Unread::Follows) => {}
+        }
+        Ok(())
+    }
+
+    fn locate(&mut self, of: Located, location: LocId) {
+        match of {
+            Located::Op(op) => self.module.set_location(op, location),
+            Located::Argument(value) => self.module.set_argument_location(value, location),
+            Located::Module => self.module.location = Some(location),
+            Located::Finding(index) => explain(self.ctx, &mut self.diagnostics[index], location),
+        }
+    }
+
+    /// Reports why the operation at `start`, up to here, was not read. Its location, at its end, says where it comes from.
+    pub(super) fn report(&mut self, error: Diagnostic, start: usize) {
+        let finding = Located::Finding(self.diagnostics.len());
+        self.diagnostics.push(error);
+        let Some(at) = self.text[start..self.pos].rfind(START).map(|at| start + at) else { return };
+        let Ok(end) = limits::location_end(self.text, at) else { return };
+        let after = self.text[end..self.pos.max(end)].trim_start();
+        if after.is_empty() || after.starts_with("//") {
+            // A faulty location is what the finding is about, or the next one.
+            let _ = self.location_in(finding, Span::new(at..end));
+        }
+    }
+
+    /// Reads the definitions of aliases that come next.
+    pub(super) fn aliases(&mut self) {
+        self.skip_blank();
+        while self.rest().starts_with('#') && self.diagnostics.len() < limits::MAX_ERRORS {
+            let start = self.pos;
+            if let Err(error) = self.alias() {
+                self.diagnostics.push(error);
+                self.recover(start);
+            }
+            self.skip_blank();
+        }
+    }
+
+    fn alias(&mut self) -> Result<(), Diagnostic> {
+        let (start, rest) = (self.pos, self.rest());
+        let word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '-');
+        let length = 1 + rest[1..].find(|c| !word(c)).unwrap_or(rest.len() - 1);
+        let (name, span) = (&rest[..length], Span::new(start..start + length));
+        self.pos += length;
+        self.expect("=")?;
+        self.skip_blank();
+        if !self.at_location() {
+            let message = format!("found {}, expected `{START}`: only locations have aliases", self.found());
+            return Err(Diagnostic::error("syntax", self.here(), message));
+        }
+        if let Some(&(_, earlier)) = self.aliases.known.get(name) {
+            return Err(Diagnostic::error("redefinition", span, format!("alias `{name}` is defined twice"))
+                .note("first defined here", Some(earlier)));
+        }
+        let read = limits::location_end(self.text, self.pos).map_err(Unread::Wrong).and_then(|end| {
+            let text = Span::new(self.pos..end);
+            self.pos = end;
+            self.read_location(text)
+        });
+        self.aliases.known.insert(name, (read.as_ref().ok().copied(), span));
+        match read {
+            Ok(_) | Err(Unread::Follows) => Ok(()),
+            Err(Unread::Wrong(error)) => Err(error),
+            Err(Unread::Unknown(span)) => Err(self.undefined(span).note(
+                format!("alias `{name}` names aliases that are defined before it, so that none is defined by itself"),
+                None,
+            )),
+        }
+    }
+
+    /// Reads the locations that name aliases of further down. Each alias that is nowhere is reported once.
+    pub(super) fn awaited_locations(&mut self) {
+        for (of, span) in std::mem::take(&mut self.aliases.awaited) {
+            if self.diagnostics.len() >= limits::MAX_ERRORS {
+                return;
+            }
+            match self.read_location(span) {
+                Ok(location) => self.locate(of, location),
+                Err(Unread::Wrong(error)) => self.diagnostics.push(error),
+                Err(Unread::Unknown(span)) => {
+                    self.diagnostics.push(self.undefined(span));
+                    self.aliases.known.insert(&self.text[span.range()], (None, span));
+                }
+                Err(Unread::Follows) => {}
+            }
+        }
+    }
+
+    fn undefined(&self, span: Span) -> Diagnostic {
+        let name = &self.text[span.range()];
+        let mut known: Vec<_> = self.aliases.known.keys().copied().filter(|known| *known != name).collect();
+        known.sort_unstable();
+        let near = nearest(name, known).map(|near| format!("did you mean `{near}`?"));
+        Diagnostic::error("undefined-alias", span, format!("location alias `{name}` is not defined"))
+            .fix(near)
+    }
+
+    fn read_location(&self, span: Span) -> Result<LocId, Unread> {
+        let text = &self.text[span.range()];
+        limits::location_end(text, 0).map_err(|error| Diagnostic { span, ..error })?;
+        let parsed = GenericGrammar::parse(Rule::location, text).map_err(|error| wrong(&error, text, span));
+        let inside = parsed?.next().and_then(|location| location.into_inner().next());
+        let inside = inside.ok_or_else(|| Diagnostic::error("syntax", span, "an empty location"))?;
+        let id = self.build_location(inside, span)?;
+        let extent = self.ctx.location_extent(id);
+        if extent.bytes + START.len() + 1 > limits::MAX_LOCATION_BYTES {
+            return Err(limits::location_too_long(span).into());
+        }
+        if extent.depth > limits::MAX_LOCATION_DEPTH {
+            let message =
+                format!("names and call sites of a location nest deeper than {}", limits::MAX_LOCATION_DEPTH);
+            return Err(Diagnostic::error("nesting", span, message).into());
+        }
+        Ok(id)
+    }
+
+    /// The location of a pair of the grammar, in the `loc(...)` at `whole`.
+    fn build_location(&self, pair: Pair<'_, Rule>, whole: Span) -> Result<LocId, Unread> {
+        let span = whole.part(pair.as_span().start()..pair.as_span().end());
+        let text = pair.as_str();
+        let rule = pair.as_rule();
+        let mut pieces = pair.into_inner();
+        let part = |pieces: &mut pest::iterators::Pairs<'_, Rule>| match pieces.next() {
+            Some(piece) => self.build_location(piece, whole).map(Some),
+            None => Ok(None),
+        };
+        let unknown = || self.ctx.location(Location::Unknown);
+        let location = match rule {
+            Rule::alias => {
+                return match self.aliases.known.get(text) {
+                    Some(&(Some(id), _)) => Ok(id),
+                    Some((None, _)) => Err(Unread::Follows),
+                    None => Err(Unread::Unknown(span)),
+                };
+            }
+            Rule::fused => {
+                let parts: Result<Vec<_>, _> =
+                    pieces.map(|piece| self.build_location(piece, whole)).collect();
+                return Ok(self.ctx.fuse_all(parts?));
+            }
+            Rule::metadata => {
+                return Err(Diagnostic::error("syntax", span, "a fused location with metadata")
+                    .fix("leave the metadata out: `fused[...]`".to_owned())
+                    .into());
+            }
+            Rule::callsite => {
+                let callee = part(&mut pieces)?.unwrap_or_else(unknown);
+                Location::CallSite { callee, caller: part(&mut pieces)?.unwrap_or_else(unknown) }
+            }
+            Rule::name => {
+                let name = literal(pieces.next(), whole)?;
+                let child = part(&mut pieces)?.filter(|&child| child != unknown());
+                Location::Name(name.into(), child)
+            }
+            Rule::file => {
+                let file = literal(pieces.next(), whole)?.into();
+                let start = place(pieces.next(), whole, None)?;
+                let end = match pieces.next() {
+                    Some(end) => place(Some(end), whole, Some(start.0))?,
+                    None => start,
+                };
+                Location::File { file, start, end }
+            }
+            // What is left of the grammar's locations.
+            _ => Location::Unknown,
+        };
+        Ok(self.ctx.location(location))
+    }
+}
+
+fn literal(pair: Option<Pair<'_, Rule>>, whole: Span) -> Result<String, Diagnostic> {
+    let span = pair.as_ref().map_or(whole, |pair| whole.part(pair.as_span().start()..pair.as_span().end()));
+    pair.and_then(|pair| string(pair.as_str())).ok_or_else(|| {
+        Diagnostic::error("wrong-literal", span, "a string with an escape that is none, or not UTF-8")
+    })
+}
+
+/// A line and a column; where only the column is written, on `line`.
+fn place(pair: Option<Pair<'_, Rule>>, whole: Span, line: Option<u32>) -> Result<LineColumn, Diagnostic> {
+    let mut numbers = Vec::new();
+    let pieces = pair.into_iter().flat_map(Pair::into_inner);
+    for number in pieces.filter(|piece| piece.as_rule() == Rule::line) {
+        let span = whole.part(number.as_span().start()..number.as_span().end());
+        numbers.push(number.as_str().parse().map_err(|_| {
+            let message =
+                format!("line or column `{}`, expected a number of at most {}", number.as_str(), u32::MAX);
+            Diagnostic::error("wrong-literal", span, message)
+        })?);
+    }
+    match (&numbers[..], line) {
+        (&[line, column], _) | (&[column], Some(line)) => Ok((line, column)),
+        _ => Err(Diagnostic::error("syntax", whole, "expected a line and a column")),
+    }
+}
+
+/// What the grammar expected of a location, in words.
+fn wrong(error: &pest::error::Error<Rule>, text: &str, whole: Span) -> Diagnostic {
+    let at = match error.location {
+        pest::error::InputLocation::Pos(at) | pest::error::InputLocation::Span((at, _)) => at,
+    };
+    let found = match text[at..].chars().next() {
+        None => "the end of the input".to_owned(),
+        Some('\n') => "the end of the line".to_owned(),
+        Some(c) => format!("`{c}`"),
+    };
+    let pest::error::ErrorVariant::ParsingError { positives, .. } = &error.variant else {
+        return Diagnostic::error("syntax", whole, format!("found {found} in a location"));
+    };
+    let mut expected: Vec<_> = positives.iter().filter_map(in_words).collect();
+    expected.sort_unstable();
+    expected.dedup();
+    let expected = if expected.is_empty() { "`)`".to_owned() } else { expected.join(" or ") };
+    let length = text[at..].chars().next().map_or(0, char::len_utf8);
+    let message = format!("found {found} in a location, expected {expected}");
+    Diagnostic::error("syntax", whole.part(at..at + length), message)
+}
+
+fn in_words(rule: &Rule) -> Option<&'static str> {
+    match rule {
+        Rule::alias => Some("an alias (`#loc1`)"),
+        Rule::unknown => Some("`unknown`"),
+        Rule::callsite => Some("`callsite(... at ...)`"),
+        Rule::fused => Some("`fused[...]`"),
+        Rule::line => Some("a line or column"),
+        Rule::colon => Some("`:`"),
+        Rule::start | Rule::end => Some("`:` and a line and column"),
+        Rule::string | Rule::file | Rule::name => Some("a file or name (`\"kernel.visa\":3:5`)"),
+        _ => None,
+    }
+}
