@@ -92,7 +92,9 @@ impl Interned {
         match location {
             Location::Unknown => Extent { bytes: "unknown".len(), depth: 0 },
             Location::Written(_) => Extent::default(),
-            Location::File { .. } => Extent { bytes: file_text(location).len(), depth: 0 },
+            Location::File { file, start, end } => {
+                Extent { bytes: file_text(file, *start, *end).len(), depth: 0 }
+            }
             Location::Name(name, None) => Extent { bytes: quote(name).len(), depth: 0 },
             Location::Name(name, Some(child)) => around(quote(name).len() + "()".len(), &[*child]),
             Location::CallSite { callee, caller } => around("callsite( at )".len(), &[*callee, *caller]),
@@ -183,8 +185,13 @@ impl Context {
         let location = self.location_data(id);
         match &location {
             Location::Unknown => "unknown".into(),
-            Location::Written(span) => file_text(&written(source, *span)),
-            Location::File { .. } => file_text(&location),
+            Location::Written(span) => {
+                let (line, column) = source.position(span.range().start);
+                // A source has fewer bytes than 32 bits count.
+                let place = (line as u32, column as u32);
+                file_text(&source.name, place, place)
+            }
+            Location::File { file, start, end } => file_text(file, *start, *end),
             Location::Name(name, None) => quote(name),
             Location::Name(name, Some(child)) => format!("{}({})", quote(name), text(*child)),
             Location::CallSite { callee, caller } => {
@@ -210,20 +217,11 @@ fn joined(parts: impl Iterator<Item = String>) -> String {
     out
 }
 
-/// The place in its file of what is written in a source.
-fn written(source: &Source, span: Span) -> Location {
-    let (line, column) = source.position(span.range().start);
-    // A source has fewer bytes than 32 bits count.
-    let start = (line as u32, column as u32);
-    Location::File { file: source.name.as_str().into(), start, end: start }
-}
-
-fn file_text(location: &Location) -> String {
-    let Location::File { file, start, end } = location else { return String::new() };
+fn file_text(file: &str, start: LineColumn, end: LineColumn) -> String {
     let place = format!("{}:{}:{}", quote(file), start.0, start.1);
     match end {
         _ if end == start => place,
-        (line, column) if *line == start.0 => format!("{place} to :{column}"),
+        (line, column) if line == start.0 => format!("{place} to :{column}"),
         (line, column) => format!("{place} to {line}:{column}"),
     }
 }

@@ -190,80 +190,81 @@ impl<'a> Parser<'a> {
 
     /// The location of a pair of the grammar, in the `loc(...)` at `whole`.
     fn build_location(&self, pair: Pair<'_, Rule>, whole: Span) -> Result<LocId, Unread> {
-        let span = whole.part(pair.as_span().start()..pair.as_span().end());
-        let text = pair.as_str();
-        let rule = pair.as_rule();
+        let span = span_in(&pair, whole);
+        let (rule, text) = (pair.as_rule(), pair.as_str());
         let mut pieces = pair.into_inner();
-        let part = |pieces: &mut pest::iterators::Pairs<'_, Rule>| match pieces.next() {
-            Some(piece) => self.build_location(piece, whole).map(Some),
-            None => Ok(None),
-        };
-        let unknown = || self.ctx.location(Location::Unknown);
         let location = match rule {
+            Rule::unknown => Location::Unknown,
             Rule::alias => {
-                return match self.aliases.known.get(text) {
-                    Some(&(Some(id), _)) => Ok(id),
-                    Some((None, _)) => Err(Unread::Follows),
-                    None => Err(Unread::Unknown(span)),
-                };
-            }
-            Rule::fused => {
-                let parts: Result<Vec<_>, _> =
-                    pieces.map(|piece| self.build_location(piece, whole)).collect();
-                return Ok(self.ctx.fuse_all(parts?));
+                let (id, _) = self.aliases.known.get(text).ok_or(Unread::Unknown(span))?;
+                return id.ok_or(Unread::Follows);
             }
             Rule::metadata => {
                 return Err(Diagnostic::error("syntax", span, "a fused location with metadata")
                     .fix("leave the metadata out: `fused[...]`".to_owned())
                     .into());
             }
+            Rule::fused => {
+                let parts = pieces.map(|piece| self.build_location(piece, whole));
+                return Ok(self.ctx.fuse_all(parts.collect::<Result<Vec<_>, _>>()?));
+            }
             Rule::callsite => {
-                let callee = part(&mut pieces)?.unwrap_or_else(unknown);
-                Location::CallSite { callee, caller: part(&mut pieces)?.unwrap_or_else(unknown) }
+                let callee = self.build_location(piece(pieces.next(), span)?, whole)?;
+                let caller = self.build_location(piece(pieces.next(), span)?, whole)?;
+                Location::CallSite { callee, caller }
             }
             Rule::name => {
-                let name = literal(pieces.next(), whole)?;
-                let child = part(&mut pieces)?.filter(|&child| child != unknown());
-                Location::Name(name.into(), child)
+                let name = literal(&piece(pieces.next(), span)?, whole)?;
+                let child = pieces.next().map(|child| self.build_location(child, whole)).transpose()?;
+                let known = |child: &LocId| self.ctx.location_data(*child) != Location::Unknown;
+                Location::Name(name.into(), child.filter(known))
             }
             Rule::file => {
-                let file = literal(pieces.next(), whole)?.into();
-                let start = place(pieces.next(), whole, None)?;
-                let end = match pieces.next() {
-                    Some(end) => place(Some(end), whole, Some(start.0))?,
-                    None => start,
-                };
-                Location::File { file, start, end }
+                let file = literal(&piece(pieces.next(), span)?, whole)?.into();
+                let start = place(piece(pieces.next(), span)?, whole, None)?;
+                let end = pieces.next().map(|end| place(end, whole, Some(start.0))).transpose()?;
+                Location::File { file, start, end: end.unwrap_or(start) }
             }
-            // What is left of the grammar's locations.
-            _ => Location::Unknown,
+            other => {
+                let message = format!("found {other:?}, expected a location");
+                return Err(Diagnostic::error("syntax", span, message).into());
+            }
         };
         Ok(self.ctx.location(location))
     }
 }
 
-fn literal(pair: Option<Pair<'_, Rule>>, whole: Span) -> Result<String, Diagnostic> {
-    let span = pair.as_ref().map_or(whole, |pair| whole.part(pair.as_span().start()..pair.as_span().end()));
-    pair.and_then(|pair| string(pair.as_str())).ok_or_else(|| {
-        Diagnostic::error("wrong-literal", span, "a string with an escape that is none, or not UTF-8")
+/// Where a pair of the location at `whole` is.
+fn span_in(pair: &Pair<'_, Rule>, whole: Span) -> Span {
+    whole.part(pair.as_span().start()..pair.as_span().end())
+}
+
+/// A piece that the grammar has in every location of its kind, which is at `span`.
+fn piece(pair: Option<Pair<'_, Rule>>, span: Span) -> Result<Pair<'_, Rule>, Diagnostic> {
+    pair.ok_or_else(|| Diagnostic::error("syntax", span, "a part of this location is missing"))
+}
+
+fn literal(pair: &Pair<'_, Rule>, whole: Span) -> Result<String, Diagnostic> {
+    string(pair.as_str()).ok_or_else(|| {
+        let message = "a string with an escape that is none, or not UTF-8";
+        Diagnostic::error("wrong-literal", span_in(pair, whole), message)
     })
 }
 
 /// A line and a column; where only the column is written, on `line`.
-fn place(pair: Option<Pair<'_, Rule>>, whole: Span, line: Option<u32>) -> Result<LineColumn, Diagnostic> {
-    let mut numbers = Vec::new();
-    let pieces = pair.into_iter().flat_map(Pair::into_inner);
-    for number in pieces.filter(|piece| piece.as_rule() == Rule::line) {
-        let span = whole.part(number.as_span().start()..number.as_span().end());
-        numbers.push(number.as_str().parse().map_err(|_| {
-            let message =
-                format!("line or column `{}`, expected a number of at most {}", number.as_str(), u32::MAX);
-            Diagnostic::error("wrong-literal", span, message)
-        })?);
-    }
-    match (&numbers[..], line) {
+fn place(pair: Pair<'_, Rule>, whole: Span, line: Option<u32>) -> Result<LineColumn, Diagnostic> {
+    let span = span_in(&pair, whole);
+    let read = |number: Pair<'_, Rule>| {
+        let text = number.as_str();
+        text.parse().map_err(|_| {
+            let message = format!("line or column `{text}`, expected a number of at most {}", u32::MAX);
+            Diagnostic::error("wrong-literal", span_in(&number, whole), message)
+        })
+    };
+    let numbers = pair.into_inner().filter(|piece| piece.as_rule() == Rule::line).map(read);
+    match (&numbers.collect::<Result<Vec<u32>, _>>()?[..], line) {
         (&[line, column], _) | (&[column], Some(line)) => Ok((line, column)),
-        _ => Err(Diagnostic::error("syntax", whole, "expected a line and a column")),
+        _ => Err(Diagnostic::error("syntax", span, "expected a line and a column")),
     }
 }
 
