@@ -53,6 +53,7 @@ static NEGATE: OpDecl = OpDecl {
     verify: Some(verify),
     example: "%n = my.negate %x",
     interfaces: &[
+        Interface(&rngd::VECTOR),
         Interface(&Meaning::Elementwise(|_| Ok(Function::unary(negate)))),
         Interface(&LowerStage(|cx, op| cx.spec("my.hw_negate", op).map(Some))),
     ],

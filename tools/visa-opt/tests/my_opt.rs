@@ -140,7 +140,7 @@ fn the_tutorial_shows_this_example() {
     }
     let shown: String = quoted.concat();
     for name in
-        ["static NEGATE:", "static HW_NEGATE:", "impl Stage for HwNegate", "static CANCEL:", "fn cancel("]
+        ["static NEGATE:", "static HW_NEGATE:", "impl Map for HwNegate", "static CANCEL:", "fn cancel("]
     {
         assert!(shown.contains(name), "the tutorial does not show `{name}`");
     }
