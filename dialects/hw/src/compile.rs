@@ -4,6 +4,7 @@ use crate::ops::{dma, exec, program};
 use crate::program::{Command, CommandKind, Program};
 use visa_ir::context::Context;
 use visa_ir::diag::{Diagnostic, nearest};
+use visa_ir::level::Level;
 use visa_ir::module::{Module, OpRef};
 use visa_ir::span::Span;
 
@@ -22,13 +23,12 @@ pub fn compile(ctx: &Context, module: &Module, entry: Option<&str>) -> Result<Pr
 }
 
 fn not_hw(op: OpRef<'_>) -> Diagnostic {
-    let name = op.name();
-    let pass = match name.split('.').next() {
-        Some("tm" | "stream") => "`--lower-to-seq` and then `--lower-to-hw`",
-        Some("seq") => "`--lower-to-hw`",
-        Some(_) | None => "a pass of its dialect",
+    let pass = match op.level() {
+        Level::Tensor => "`--lower-to-seq` and then `--lower-to-hw`",
+        Level::Sequencer => "`--lower-to-hw`",
+        Level::Hardware | Level::Any => "a pass of its dialect",
     };
-    let message = format!("`{name}` is not hw, and only hw runs");
+    let message = format!("`{op}` is not hw, and only hw runs");
     Diagnostic::error("not-hw", op.span(), message).fix(format!("lower it with {pass}"))
 }
 

@@ -39,6 +39,7 @@ pub const MAX_STREAM_BYTES: u64 = 1 << 26;
 /// The hw dialect.
 pub static DIALECT: Dialect = Dialect {
     name: "hw",
+    level: visa_ir::level::Level::Hardware,
     doc: "The executable program: commands for the Tensor Unit's contexts and the DMA engines, in program order, with \
           every engine's configuration in bytes. No axis and no mapping can be named here.",
     ops: ops::OPS,

@@ -4,6 +4,7 @@
 use crate::context::Context;
 use crate::diag::{Diagnostic, nearest};
 use crate::effects::{Effects, Target};
+use crate::level::Level;
 use crate::module::{OpRef, TypeId};
 use crate::open::Opening;
 use crate::rewrite::{FoldFn, RewritePattern};
@@ -20,6 +21,8 @@ pub struct Dialect {
     pub name: &'static str,
     /// What it is for (Markdown).
     pub doc: &'static str,
+    /// The level of its operations; any where it has operations of several.
+    pub level: Level,
     /// Its operations, a list a file.
     pub ops: &'static [&'static [&'static OpDecl]],
     /// Its types.

@@ -16,6 +16,7 @@ pub mod effects;
 pub mod hash;
 pub mod infer;
 pub mod irdl;
+pub mod level;
 pub mod location;
 pub mod module;
 pub mod open;

@@ -12,5 +12,6 @@ mod pipeline;
 
 pub use manager::{Cause, Failure, Instrument, PassManager, Report, Silent, StepReport};
 pub use options::{OptionDecl, OptionKind, OptionType, OptionValue, Options, OutputName, PassOptions};
-pub use pass::{Level, Output, Pass, PassCx, Scope};
+pub use pass::{Output, Pass, PassCx, Scope};
 pub use pipeline::{Anchor, MAX_NESTING, Pipeline, Step};
+pub use visa_ir::level::Level;

@@ -1,6 +1,6 @@
 //! Runs a pipeline: levels, verification between passes, statistics, and what is known when a pass fails.
 
-use crate::pass::{Level, Output, Pass, PassCx};
+use crate::pass::{Output, Pass, PassCx};
 use crate::pipeline::{Anchor, Pipeline, Step};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,6 +10,7 @@ use visa_ir::analysis::Analyses;
 use visa_ir::context::Context;
 use visa_ir::decl::ClauseDecl;
 use visa_ir::diag::{Diagnostic, Severity};
+use visa_ir::level::Level;
 use visa_ir::location::Origins;
 use visa_ir::module::{BlockId, Module, OpId};
 use visa_ir::open::{self, Opening};
@@ -289,7 +290,7 @@ fn open_clause(
 ) -> Option<Diagnostic> {
     let (id, clause) = open::first(ctx, module, wanted)?;
     let op = module.op(ctx, id);
-    let message = format!("clause `{}` of `{}` is open (`{}`)", clause.name, op.name(), open::WORD);
+    let message = format!("clause `{}` of `{}` is open (`{}`)", clause.name, op, open::WORD);
     // Sizes follow from configurations, and addresses from sizes.
     let kinds = [Opening::Configuration, Opening::Address].into_iter().filter(|kind| wanted(*kind));
     let kinds = kinds.filter(|kind| open::first(ctx, module, |opening| opening == *kind).is_some());

@@ -8,60 +8,10 @@ use std::time::Duration;
 use visa_ir::analysis::{Analyses, Analysis, Handle, Preserved};
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
+use visa_ir::level::Level;
 use visa_ir::module::{BlockId, Module, OpId};
 use visa_ir::open::Opening;
 use visa_ir::verify::verify_with;
-
-/// How far down a module has been lowered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
-    /// No operation of the levels below. As what a pass takes or gives: whatever it gets.
-    Any,
-    /// Tensors and streams: dialects `tm` and `stream`.
-    Tensor,
-    /// Nested-loop programs: dialect `seq`.
-    Sequencer,
-    /// Commands on bytes: dialect `hw`.
-    Hardware,
-}
-
-impl Level {
-    /// The level of a module: the least lowered one that an operation of it belongs to.
-    #[must_use]
-    pub fn of(ctx: &Context, module: &Module) -> Self {
-        let level = |name: &str| match name.split('.').next() {
-            Some("tm" | "stream") => Self::Tensor,
-            Some("seq") => Self::Sequencer,
-            Some("hw") => Self::Hardware,
-            Some(_) | None => Self::Any,
-        };
-        let levels = module.walk_all().into_iter().map(|id| level(module.op(ctx, id).name()));
-        levels.filter(|level| *level != Self::Any).min().unwrap_or(Self::Any)
-    }
-
-    /// Whether a pass that takes this level can run on a module at `found`.
-    #[must_use]
-    pub fn accepts(self, found: Self) -> bool {
-        self == Self::Any || found == Self::Any || self == found
-    }
-
-    /// The level of a module at `before` when a pass that gives this one is through.
-    #[must_use]
-    pub fn after(self, before: Self) -> Self {
-        if self == Self::Any { before } else { self }
-    }
-}
-
-impl fmt::Display for Level {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Any => "any",
-            Self::Tensor => "tensor",
-            Self::Sequencer => "sequencer",
-            Self::Hardware => "hardware",
-        })
-    }
-}
 
 /// What a pass looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,10 +1,11 @@
 //! Pipelines in text: `builtin.module(a,b{option=value other=value},tm.func(c,d))`, or bare `a,b{...},tm.func(c,d)`.
 
 use crate::options::{OptionKind, OptionValue, Options};
-use crate::pass::{Level, Pass, Scope};
+use crate::pass::{Pass, Scope};
 use std::fmt;
 use visa_ir::context::{Context, unquote};
 use visa_ir::diag::{Diagnostic, nearest};
+use visa_ir::level::Level;
 use visa_ir::parse::limits::MAX_ERRORS;
 use visa_ir::span::{Source, Span};
 

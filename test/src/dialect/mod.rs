@@ -25,6 +25,7 @@ pub fn tool() -> Tool {
 /// The dialect.
 pub static TEST: Dialect = Dialect {
     name: "test",
+    level: visa_ir::level::Level::Any,
     doc: "Operations that test the IR core.",
     ops: &[&[&FUNC, &RETURN], numbers::OPS, wrong::OPS, regions::OPS, conversion::OPS],
     types: &[&INT, &WIDE],

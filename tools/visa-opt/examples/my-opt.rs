@@ -30,6 +30,7 @@ pub(crate) fn tool() -> Tool {
 
 static MY: Dialect = Dialect {
     name: "my",
+    level: visa_ir::level::Level::Any,
     doc: "A vector unit that negates.",
     ops: &[&[&NEGATE, &HW_NEGATE]],
     types: &[],

@@ -24,8 +24,14 @@ pub(crate) fn tool() -> Tool {
     Tool::standard().dialect(&MY).pass(&LOWER).pass(&COUNT)
 }
 
-static MY: Dialect =
-    Dialect { name: "my", doc: "Tensors, scaled.", ops: &[&[&SCALE, &ADD]], types: &[], attrs: &[] };
+static MY: Dialect = Dialect {
+    name: "my",
+    doc: "Tensors, scaled.",
+    level: visa_ir::level::Level::Any,
+    ops: &[&[&SCALE, &ADD]],
+    types: &[],
+    attrs: &[],
+};
 
 #[visa_ir::view(Scale)]
 static SCALE: OpDecl = OpDecl {

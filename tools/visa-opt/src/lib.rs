@@ -5,7 +5,7 @@
 //! use visa_ir::decl::Dialect;
 //! use visa_pass::Pass;
 //!
-//! static MY_DIALECT: Dialect = Dialect { name: "my", doc: "", ops: &[], types: &[], attrs: &[] };
+//! static MY_DIALECT: Dialect = Dialect { name: "my", doc: "", level: visa_ir::level::Level::Any, ops: &[], types: &[], attrs: &[] };
 //! static MY_PASS: Pass = Pass { name: "my-pass", summary: "does nothing yet", ..Pass::BASE };
 //!
 //! fn main() -> ExitCode {

@@ -104,7 +104,7 @@ fn run(file: &File, text: &str, entry: &str, allocate: bool) -> (i32, Vec<String
 
 /// Whether a kernel leaves nothing to other passes, which would have to run before addresses are chosen.
 fn is_closed(ctx: &Context, module: &Module) -> bool {
-    let planned = |id| module.op(ctx, id).name() != "stream.vector_expr";
+    let planned = |id| !module.op(ctx, id).is(&visa_stream::ops::vector_expr::DECL);
     open::first(ctx, module, |_| true).is_none() && module.walk_all().into_iter().all(planned)
 }
 
@@ -123,7 +123,9 @@ fn outcomes(file: &File) -> Vec<Outcome> {
         pass(&ctx, &mut module, "allocate");
         for &id in written.ops(written.body()) {
             let func = written.op(&ctx, id);
-            let Some(name) = func.symbol("name").filter(|_| func.name() == "tm.func") else { continue };
+            let Some(name) = func.symbol("name").filter(|_| func.is(&visa_mapping::ops::func::FUNC)) else {
+                continue;
+            };
             let (chosen, by_hand) = (run(file, &text, &name, true), run(file, &closed, &name, false));
             let place = format!("{}: @{name}", file.path.display());
             found.push(Outcome {

@@ -39,6 +39,7 @@ pub(crate) fn view(names: &Names, declaration: &Declaration<'_>) -> Result<Token
         }
 
         #[allow(dead_code, reason = "a view has a method for every name of its declaration")]
+        #[allow(clippy::self_named_constructors, reason = "a view may be called `Cast`")]
         impl<'a> #view<'a> {
             /// The operation, which is known to be one of these.
             #[must_use]

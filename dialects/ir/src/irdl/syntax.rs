@@ -90,7 +90,14 @@ mod tests {
     }
 
     static DTYPE: BodyDef = body("t.dtype", "i8 | bf16");
-    static DIALECT: Dialect = Dialect { name: "t", doc: "", ops: &[], types: &[], attrs: &[&DTYPE] };
+    static DIALECT: Dialect = Dialect {
+        name: "t",
+        doc: "",
+        level: crate::level::Level::Any,
+        ops: &[],
+        types: &[],
+        attrs: &[&DTYPE],
+    };
 
     fn shape(syntax: &'static str) -> Vec<(String, Vec<&'static str>)> {
         let fields = fields(&body("t.x", syntax), &[&DIALECT]);

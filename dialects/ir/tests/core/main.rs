@@ -1,5 +1,7 @@
 //! The IR core on a toy dialect: text in both forms, and everything that can be wrong with one.
 
+#![allow(clippy::disallowed_methods, reason = "the core is tested by the names of operations")]
+
 mod analyses;
 mod declarations;
 mod irdl;

@@ -126,6 +126,7 @@ static PLACE: OpDecl = OpDecl {
 /// The toy dialect.
 pub(crate) static TOY: Dialect = Dialect {
     name: "toy",
+    level: visa_ir::level::Level::Any,
     doc: "Every means of a declaration.",
     ops: &[&[&FUNC, &RETURN], &[&MAKE, &MIX, &LOOP, &NOTE, &PLACE]],
     types: &[&TENSOR],

@@ -10,6 +10,7 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::{BlockId, OpId, OpRef, OpSpec, ValueId};
 use visa_ir::rewrite::{Conversion, ConversionTarget, Kind, TypeConverter};
 use visa_ir::verify::Analysis;
+use visa_mapping::ops::transfer::is_transfer;
 use visa_mapping::facts::{DeclaredAxes, Support, machine};
 use visa_mapping::ops::call;
 use visa_mapping::{Dim, Map, Tensor, transfer};
@@ -57,7 +58,7 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     }
     // Uses come after definitions, so erasing from the end never leaves a use behind.
     for id in cx.module.ops(cx.module.body()).to_vec().into_iter().rev() {
-        if cx.module.op(cx.ctx, id).name().starts_with("tm.") {
+        if cx.module.op(cx.ctx, id).level() == Level::Tensor {
             cx.module.erase(id);
         }
     }
@@ -218,7 +219,7 @@ fn space(tensor: &Tensor) -> &'static str {
 
 /// The command that `op` stands for: a transfer, or the end of a pipeline.
 fn command(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<Command>, Diagnostic> {
-    if matches!(op.name(), "tm.to_hbm" | "tm.to_dm" | "tm.to_host") {
+    if is_transfer(op) {
         return dma(cx, op).map(|spec| Some(Command::Dma(spec)));
     }
     let ends = op.result_type::<Tensor>(0).is_some_and(|tensor| !tensor.kind.stream);

@@ -61,6 +61,7 @@ static ADD: OpDecl = OpDecl {
 /// The toy dialect.
 pub(crate) static TOY: Dialect = Dialect {
     name: "toy",
+    level: visa_ir::level::Level::Any,
     doc: "Numbers.",
     ops: &[&[&FUNC, &RETURN, &CONST, &ADD]],
     types: &[&SIZED],
@@ -82,10 +83,23 @@ static TENSOR: OpDecl = OpDecl {
     ..OpDecl::BASE
 };
 /// A dialect at sequencer level.
-pub(crate) static SEQ: Dialect =
-    Dialect { name: "seq", doc: "", ops: &[&[&LOWERED]], types: &[], attrs: &[] };
+pub(crate) static SEQ: Dialect = Dialect {
+    name: "seq",
+    doc: "",
+    level: visa_ir::level::Level::Sequencer,
+    ops: &[&[&LOWERED]],
+    types: &[],
+    attrs: &[],
+};
 /// A dialect at tensor level.
-pub(crate) static TM: Dialect = Dialect { name: "tm", doc: "", ops: &[&[&TENSOR]], types: &[], attrs: &[] };
+pub(crate) static TM: Dialect = Dialect {
+    name: "tm",
+    doc: "",
+    level: visa_ir::level::Level::Tensor,
+    ops: &[&[&TENSOR]],
+    types: &[],
+    attrs: &[],
+};
 
 /// Which constants are set.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -131,7 +145,7 @@ fn set(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     let attr = cx.ctx.attr(visa_ir::context::Attr::Int(value));
     for id in cx.module.walk_all() {
         let op = cx.module.op(cx.ctx, id);
-        if op.name() != "toy.const" || mode == Mode::None {
+        if !op.is(&CONST) || mode == Mode::None {
             continue;
         }
         if !note.is_empty() {
@@ -206,8 +220,7 @@ fn dump(cx: &mut PassCx<'_>, name: String) -> Result<(), Vec<Diagnostic>> {
 
 fn refuse(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     let ops = cx.module.walk_all().into_iter().map(|id| cx.module.op(cx.ctx, id));
-    let found: Vec<_> =
-        ops.filter(|op| op.name() == "toy.const").map(|op| op.error("X", "a constant")).collect();
+    let found: Vec<_> = ops.filter(|op| op.is(&CONST)).map(|op| op.error("X", "a constant")).collect();
     if found.is_empty() { Ok(()) } else { Err(found) }
 }
 

@@ -31,7 +31,9 @@ impl Case {
         let mut module = read(ctx, &self.text).expect("a module that was read before");
         for id in module.ops(module.body()).to_vec() {
             let op = module.op(ctx, id);
-            if op.name() == "tm.func" && op.symbol("name").is_none_or(|name| *name != *self.function) {
+            if op.is(&visa_mapping::ops::func::FUNC)
+                && op.symbol("name").is_none_or(|name| *name != *self.function)
+            {
                 module.erase(id);
             }
         }
@@ -78,7 +80,9 @@ pub(crate) fn cases() -> Vec<Case> {
         for text in text.split("// -----\n") {
             let Some(module) = read(&ctx, text) else { continue };
             let ops = module.ops(module.body()).iter().map(|&id| module.op(&ctx, id));
-            for function in ops.filter(|op| op.name() == "tm.func").filter_map(|op| op.symbol("name")) {
+            for function in
+                ops.filter(|op| op.is(&visa_mapping::ops::func::FUNC)).filter_map(|op| op.symbol("name"))
+            {
                 cases.push(Case {
                     name: format!("{file} @{function}"),
                     text: text.to_owned(),

@@ -1,0 +1,59 @@
+//! How far down operations have been lowered. A dialect says at which level its operations are.
+
+use crate::context::Context;
+use crate::module::{Module, OpRef};
+use std::fmt;
+
+/// How far down a module has been lowered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// No operation of the levels below. As what a pass takes or gives: whatever it gets.
+    Any,
+    /// Tensors and streams: dialects `tm` and `stream`.
+    Tensor,
+    /// Nested-loop programs: dialect `seq`.
+    Sequencer,
+    /// Commands on bytes: dialect `hw`.
+    Hardware,
+}
+
+impl Level {
+    /// The level of a module: the least lowered one that an operation of it belongs to.
+    #[must_use]
+    pub fn of(ctx: &Context, module: &Module) -> Self {
+        let levels = module.walk_all().into_iter().map(|id| module.op(ctx, id).level());
+        levels.filter(|level| *level != Self::Any).min().unwrap_or(Self::Any)
+    }
+
+    /// Whether a pass that takes this level can run on a module at `found`.
+    #[must_use]
+    pub fn accepts(self, found: Self) -> bool {
+        self == Self::Any || found == Self::Any || self == found
+    }
+
+    /// The level of a module at `before` when a pass that gives this one is through.
+    #[must_use]
+    pub fn after(self, before: Self) -> Self {
+        if self == Self::Any { before } else { self }
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Any => "any",
+            Self::Tensor => "tensor",
+            Self::Sequencer => "sequencer",
+            Self::Hardware => "hardware",
+        })
+    }
+}
+
+impl OpRef<'_> {
+    /// The level of the operation's dialect.
+    #[must_use]
+    pub fn level(&self) -> Level {
+        let dialect = self.name().split('.').next().and_then(|name| self.ctx.dialect(name));
+        dialect.map_or(Level::Any, |dialect| dialect.level)
+    }
+}
