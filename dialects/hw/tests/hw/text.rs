@@ -51,7 +51,7 @@ fn every_operation_shows_an_example_that_parses() {
         let parsed = parse(&ctx, &source, 0..text.len());
         assert!(parsed.diagnostics.is_empty(), "{}: {:?}", decl.name, parsed.diagnostics);
         let ops = parsed.module.ops(parsed.module.body()).to_vec();
-        assert_eq!(parsed.module.op(&ctx, ops[0]).name(), decl.name);
+        assert_eq!(parsed.module.op(&ctx, ops[0]).to_string(), decl.name);
     }
 }
 
