@@ -1,0 +1,66 @@
+//! What a stage costs, and what of the machine it uses.
+
+use crate::read_cache::CacheReads;
+use crate::wire::Flow;
+
+/// An engine of the machine that can be the bottleneck of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Engine {
+    /// Reads data memory.
+    Fetch,
+    /// Moves packets between slices.
+    Switch,
+    /// Cuts packets into flits.
+    Collect,
+    /// Multiplies and sums.
+    Contraction,
+    /// Elementwise work.
+    Vector,
+    /// Narrows the result.
+    Cast,
+    /// Swaps rows and columns of small matrices.
+    Transpose,
+    /// Writes data memory, or a register file.
+    Commit,
+    /// Moves memory to memory.
+    Dma,
+}
+
+/// What a stage costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StageCost {
+    /// The engine that is busy.
+    pub engine: Engine,
+    /// Cycles that the engine needs for the whole stream, one slice as good as all (they run in lockstep).
+    pub cycles: u64,
+    /// Cycles from an input to its output: the pipeline's fill, paid once a command.
+    pub latency: u64,
+    /// Multiply-accumulates of one slice.
+    pub macs: u64,
+    /// What comes out.
+    pub out: Flow,
+}
+
+/// What a stage does with the banks of the tensor register file (book 18).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BankUse {
+    /// Reads through the cache.
+    Reads(CacheReads),
+    /// Writes that many flits, one a cycle at most, each to the column after the last one's.
+    Writes(u64),
+}
+
+/// How much of the Reducer a contraction uses (book 19).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TreeUse {
+    /// Rows that compute.
+    pub rows: u64,
+    /// Rows that there are.
+    pub all_rows: u64,
+    /// Levels of the tree that add.
+    pub depth: u64,
+    /// Cycles that they take.
+    pub latency: u64,
+    /// Multiply-accumulates of a slice in as many cycles with every row and every element at work.
+    pub most_macs: u64,
+}

@@ -1,0 +1,18 @@
+//! The contract of a pipeline stage: what flows through it, what it costs, which memories it touches and where in a pipeline it may
+//! be. An engine implements it; the interpreter and the cost model ask it. Nothing here knows the IR.
+
+pub mod cost;
+pub mod memory;
+pub mod place;
+pub mod read_cache;
+pub mod shadow;
+pub mod stage;
+pub mod stream;
+pub mod unwritten;
+pub mod wire;
+
+pub use cost::{BankUse, Engine, StageCost, TreeUse};
+pub use memory::{Access, Bank, SliceMemory, Space};
+pub use stage::{Exchange, Map, RunCx, Stage, Store, Unit};
+pub use stream::{Lanes, Operand, Stash, Stream};
+pub use wire::{Flow, Mismatch, Wire};

@@ -1,0 +1,25 @@
+//! Loop programs: nested loops over addresses (book 07), as the fetch, commit, DMA and TRF
+//! sequencers run them (book 08, 09, 10, 18).
+//!
+//! A [`Program`] is a value, independent of the IR, with a text form, an address
+//! sequence, rewrites that keep that sequence, and the hardware's limits as rules S1 to S6.
+
+mod addresses;
+mod error;
+mod limits;
+mod mask;
+mod merge;
+mod program;
+mod retile;
+mod sizes;
+mod stride;
+mod text;
+
+pub use addresses::Addresses;
+pub use error::{SeqError, code};
+pub use limits::{SequencerLimits, check, check_paired};
+pub use mask::{Mask, innermost};
+pub use program::{Entry, PairedEntry, PairedProgram, Program};
+pub use sizes::{CommitSize, commit_size, contiguous, contiguous_paired, fetch_size, misaligned};
+pub use stride::Stride;
+pub use text::MAX_TEXT_ENTRIES;
