@@ -2,8 +2,6 @@
 //!
 //! `cargo test -p visa-test` runs it; `VISA_BLESS=1 cargo test -p visa-test` accepts the outputs found.
 
-pub mod checks;
-pub mod mutate;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
