@@ -4,3 +4,7 @@ mod lit;
 mod open;
 mod pages;
 mod text;
+
+/// As in the tools: a quarter of the time of the lit trees is spent in glibc's.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

@@ -164,8 +164,12 @@ fn what_rules_of_kernels_propose_leaves_results_as_they_are() {
 }
 
 /// Operations that make one stream of two groups.
-const ZIPS: [&OpDecl; 4] =
-    [&vector_pair::LOGIC_ZIP_DECL, &vector_pair::FXP_ZIP_DECL, &vector_pair::FP_ZIP_DECL, &vector_pair::CLIP_ZIP_DECL];
+const ZIPS: [&OpDecl; 4] = [
+    &vector_pair::LOGIC_ZIP_DECL,
+    &vector_pair::FXP_ZIP_DECL,
+    &vector_pair::FP_ZIP_DECL,
+    &vector_pair::CLIP_ZIP_DECL,
+];
 
 /// The module with some operations open, and the zips among them that say nothing of time.
 fn opened(ctx: &Context, written: &Module, own: &[OpId]) -> Module {

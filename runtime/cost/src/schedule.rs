@@ -47,10 +47,10 @@ pub(crate) fn schedule(works: &[Work]) -> Vec<Slot> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use visa_support::Random;
     use crate::command::tests::work;
     use crate::footprint::Region;
     use visa_engine::Space;
+    use visa_support::Random;
 
     /// The definition, read off: whoever is earlier and on the same resource, or meets in memory, has to end before.
     fn as_defined(works: &[Work]) -> Vec<Slot> {

@@ -78,7 +78,8 @@ fn outcomes(file: &File) -> Vec<Outcome> {
         for &id in written.ops(written.body()) {
             let func = written.op(&ctx, id);
             let Some(name) = func.symbol("name").filter(|_| func.is(&FUNC)) else { continue };
-            let (chosen, by_hand) = (run_kernel(file, &text, &name, true), run_kernel(file, &closed, &name, false));
+            let (chosen, by_hand) =
+                (run_kernel(file, &text, &name, true), run_kernel(file, &closed, &name, false));
             let place = format!("{}: @{name}", file.name);
             found.push(Outcome {
                 name: place,

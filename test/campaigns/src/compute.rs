@@ -4,11 +4,11 @@
 
 use crate::kernels::{Feature, Kernels, SLICES};
 use std::fmt::Write as _;
-use visa_support::Random;
-use visa_support::kernel::{Digit, Kernel, bare, mapping};
 use visa_numerics::{
     ARG_MODE_NAMES, Alu, AluOp, CAST_ENGINE, DType, VectorStage, alu_ops, cast_targets, default_mode,
 };
+use visa_support::Random;
+use visa_support::kernel::{Digit, Kernel, bare, mapping};
 
 /// What a kernel can have, and the words in its text that show it.
 const FEATURES: &[Feature] = &[
@@ -527,7 +527,8 @@ fn merge_groups(random: &mut Random, pipe: &mut Pipe, inside: &str) -> VectorSta
 }
 
 /// Random kernels that compute.
-pub const KERNELS: Kernels = Kernels { name: "compute", slices: &SLICES, generate, features: FEATURES, one_in: 100 };
+pub const KERNELS: Kernels =
+    Kernels { name: "compute", slices: &SLICES, generate, features: FEATURES, one_in: 100 };
 
 fn generate(random: &mut Random, slices: u64) -> String {
     match random.below(5) {

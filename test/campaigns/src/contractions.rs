@@ -168,7 +168,8 @@ const FEATURES: &[Feature] = &[
 ];
 
 /// Random contractions and convolutions.
-pub const KERNELS: Kernels = Kernels { name: "contractions", slices: &[8], generate, features: FEATURES, one_in: 50 };
+pub const KERNELS: Kernels =
+    Kernels { name: "contractions", slices: &[8], generate, features: FEATURES, one_in: 50 };
 
 /// The slices are 8.
 fn generate(random: &mut Random, _: u64) -> String {

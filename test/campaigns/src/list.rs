@@ -123,13 +123,7 @@ pub const CAMPAIGNS: &[Campaign] = &[
         700,
         SELECT,
     ),
-    commands(
-        "decide",
-        "equality and refinement of mappings against enumeration",
-        Unit::Whole,
-        0,
-        DECIDE,
-    ),
+    commands("decide", "equality and refinement of mappings against enumeration", Unit::Whole, 0, DECIDE),
     commands(
         "expressions",
         "plans of 1000 expressions against the least number of passes",

@@ -1,7 +1,7 @@
 //! Mutated kernels and data files through the tools, in process. Whatever is wrong with one is a diagnostic: no panic, no pass that leaves what does
 //! not verify; and what is taken means the same after choosing, planning and lowering as the evaluator says.
 
-use crate::checks::{self, ALLOCATED, AS_WRITTEN, CHOSEN, Outcome, DISTRIBUTED, PLANNED};
+use crate::checks::{self, ALLOCATED, AS_WRITTEN, CHOSEN, DISTRIBUTED, Outcome, PLANNED};
 use crate::mutate::change;
 use crate::{Settings, test_folder};
 use std::fs;
@@ -153,7 +153,12 @@ fn files(settings: &Settings<'_>, name: &str, seed: &[u8], check: impl Fn(&str, 
 pub fn npy(settings: &Settings<'_>) {
     let header = "{'descr': '<f4', 'fortran_order': False, 'shape': (8, 16), }\n";
     let length = (header.len() as u16).to_le_bytes();
-    data(settings, "x.npy", "", &[b"\x93NUMPY\x01\x00", &length[..], header.as_bytes(), &[0x3f; 512]].concat());
+    data(
+        settings,
+        "x.npy",
+        "",
+        &[b"\x93NUMPY\x01\x00", &length[..], header.as_bytes(), &[0x3f; 512]].concat(),
+    );
 }
 
 /// safetensors files are read or refused.

@@ -6,9 +6,9 @@
 use crate::kernels::{Feature, Kernels, SLICES};
 use std::fmt::Write as _;
 use visa_machine::Machine;
+use visa_numerics::{CAST_ENGINE, DType, cast_targets, zero_point_cast};
 use visa_support::Random;
 use visa_support::kernel::{Digit, Kernel, bare, mapping};
-use visa_numerics::{CAST_ENGINE, DType, cast_targets, zero_point_cast};
 
 /// The axes A = 8, B = 4, C = 6, each whole or split.
 fn digits(random: &mut Random) -> Vec<Digit> {
@@ -313,8 +313,7 @@ fn kernel(random: &mut Random, slices: u64) -> String {
         None => String::new(),
     };
     let (steps_text, packet_text) = (mapping(&steps), mapping(packet));
-    let (last, time) =
-        if switch.line.is_empty() { ("1", &steps_text) } else { ("s", &switch.time) };
+    let (last, time) = if switch.line.is_empty() { ("1", &steps_text) } else { ("s", &switch.time) };
     kernel
         .line(&format!("%0 = {begin}"))
         .line(&format!(
@@ -380,7 +379,8 @@ const FEATURES: &[Feature] = &[
 ];
 
 /// Random pipelines.
-pub const KERNELS: Kernels = Kernels { name: "pipelines", slices: &SLICES, generate, features: FEATURES, one_in: 100 };
+pub const KERNELS: Kernels =
+    Kernels { name: "pipelines", slices: &SLICES, generate, features: FEATURES, one_in: 100 };
 
 fn generate(random: &mut Random, slices: u64) -> String {
     match random.below(8) {

@@ -73,9 +73,8 @@ fn mutants() {
 #[test]
 fn every_campaign_is_a_function_with_a_part_or_a_command() {
     let here = CAMPAIGNS.iter().filter(|campaign| matches!(campaign.run, Run::Here(_)));
-    let parts = [
-        "pipelines", "compute", "contractions", "transposes", "addresses", "opened", "opened-distributions",
-    ];
+    let parts =
+        ["pipelines", "compute", "contractions", "transposes", "addresses", "opened", "opened-distributions"];
     let without: Vec<_> = here
         .map(|campaign| campaign.name)
         .filter(|name| !parts.contains(name) && !name.starts_with("mutants-"))
@@ -86,8 +85,74 @@ fn every_campaign_is_a_function_with_a_part_or_a_command() {
 /// Mutants of each kind.
 const MUTANTS: u64 = 25;
 
-/// Kernels whose configurations are opened.
-const OPENED: &[&str] = &["constant_add", "gemv", "transpose"];
+/// Files whose configurations are opened.
+const OPENED: &[&str] = &[
+    "activations",
+    "c2-truncation",
+    "casts",
+    "commit_view",
+    "constant_add",
+    "conv2d_stride2_feed3",
+    "dot",
+    "f1-contiguous",
+    "f2-padding-packets",
+    "f4-masking",
+    "f6-cast-size",
+    "f7-tables-and-zero-points",
+    "fast",
+    "fetch_casts_rngd_s",
+    "filter",
+    "fma_values",
+    "gather",
+    "gemv",
+    "i4",
+    "i8_sequential",
+    "k1-pad",
+    "lane_copies",
+    "masked_cast",
+    "masked_dot",
+    "masked_reduce",
+    "matmul_quantized",
+    "reduce_max",
+    "reduce_scatter",
+    "sigmoid",
+    "stash_widths",
+    "switch_custom",
+    "t1-8x8",
+    "transpose",
+    "two_groups",
+    "v3-placements",
+    "x1-axis-permutation",
+];
 
-/// Kernels whose distributions are opened too.
-const DISTRIBUTED: &[&str] = &["constant_add", "gemv"];
+/// Files whose distributions are opened too.
+const DISTRIBUTED: &[&str] = &[
+    "activations",
+    "c2-truncation",
+    "casts",
+    "commit_view",
+    "constant_add",
+    "conv2d_stride1",
+    "dot",
+    "f1-contiguous",
+    "f2-padding-packets",
+    "f4-masking",
+    "f6-cast-size",
+    "f7-tables-and-zero-points",
+    "fetch_casts_rngd_s",
+    "filter",
+    "gather",
+    "gemv",
+    "i4",
+    "k1-pad",
+    "lane_copies",
+    "masked_cast",
+    "masked_dot",
+    "reduce_scatter",
+    "sigmoid",
+    "stash_widths",
+    "t1-8x8",
+    "two_groups",
+    "v3-placements",
+    "x1-axis-permutation",
+];

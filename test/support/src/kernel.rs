@@ -82,9 +82,14 @@ impl Kernel {
     /// Stores `%from` in HBM, returns it, and gives the text of all.
     #[must_use]
     pub fn returns(self, from: &str, at: u64, element: &str) -> String {
-        let kernel =
-            self.line(&format!("%out = tm.to_hbm %{from} at {at}, element [{element}]")).line("tm.return %out");
+        let kernel = self
+            .line(&format!("%out = tm.to_hbm %{from} at {at}, element [{element}]"))
+            .line("tm.return %out");
         let Self { declarations, arguments, addresses, lines } = kernel;
-        format!("{declarations}tm.func @f({}) at [{}] {{\n{lines}}}\n", arguments.join(", "), addresses.join(", "))
+        format!(
+            "{declarations}tm.func @f({}) at [{}] {{\n{lines}}}\n",
+            arguments.join(", "),
+            addresses.join(", ")
+        )
     }
 }

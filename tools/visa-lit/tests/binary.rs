@@ -1,6 +1,5 @@
 //! The command line: exit codes, the summary, and where programs are found.
 
-
 use std::path::Path;
 use std::process::{Command, Output};
 

@@ -1,6 +1,5 @@
 //! `diff-expected` and blessing.
 
-
 use crate::common::{self, only, suite, tree};
 use visa_lit::Verdict;
 

@@ -1,6 +1,5 @@
 //! What a test may take: time, output, processes.
 
-
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -1,6 +1,5 @@
 //! The shell of RUN lines.
 
-
 use crate::common::{self, assert_passes, failure, unresolved};
 
 /// Runs `script` with its output redirected into a file, and returns the file's content as FileCheck would see it.

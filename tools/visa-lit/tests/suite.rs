@@ -1,6 +1,5 @@
 //! Directives, substitutions, discovery and reports.
 
-
 use crate::common::{assert_passes, failure, only, suite, tree, unresolved, verdict};
 use visa_lit::{Outcome, Suite, Verdict};
 

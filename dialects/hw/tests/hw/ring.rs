@@ -1,12 +1,12 @@
 //! The ring network router by router, and the short form that runs: the book's table, and equality on random rings.
 
-use visa_support::Random;
 use crate::exec;
 use visa_engine::Flow;
 use visa_hw::route::{Packet, Pick, Route};
 use visa_hw::router::{Action, Collision, Neighbour, Origin, simulate};
 use visa_hw::snoop::Snoop;
 use visa_machine::Machine;
+use visa_support::Random;
 
 /// Book 13's table of two slices: slice 0 is the root, slice 1 the leaf; packets 0 and 1 are slice 0's, 2 and 3 slice 1's.
 #[test]

@@ -1,7 +1,7 @@
 use super::*;
-use visa_support::Random;
 use crate::{BEGIN, FETCH};
 use visa_mapping::{Cell, Index, Map, parse_tensor};
+use visa_support::Random;
 
 /// A fetch of `time` and `packet` from `element`, where `{P}` is a padded term.
 struct Case {

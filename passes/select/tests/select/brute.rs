@@ -235,8 +235,7 @@ impl Search<'_> {
         if !self.op(module, self.chain.len() - 1).is(&store::TO_TRF) {
             return Vec::new();
         }
-        let fetch =
-            self.chain.iter().map(|&id| module.op(self.ctx, id)).find(|op| op.is(&fetch::DECL));
+        let fetch = self.chain.iter().map(|&id| module.op(self.ctx, id)).find(|op| op.is(&fetch::DECL));
         let value = |name: &'static str| {
             let clauses = fetch.iter().flat_map(|op| op.clauses());
             clauses.into_iter().find(|clause| clause.name == name).map(|clause| (name, clause.value))

@@ -177,7 +177,9 @@ const TRANSFERS: [&OpDecl; 3] = [&transfer::TO_HBM, &transfer::TO_DM, &transfer:
 /// Whether what reads the result says itself which layout it makes of it.
 fn is_free(end: OpRef<'_>) -> bool {
     let users: Vec<_> = end.results().iter().flat_map(|&result| end.module.uses(result)).collect();
-    let says = |user: OpRef<'_>| TRANSFERS.iter().any(|decl| user.is(decl)) && user.body::<Expr>("element").is_some();
+    let says = |user: OpRef<'_>| {
+        TRANSFERS.iter().any(|decl| user.is(decl)) && user.body::<Expr>("element").is_some()
+    };
     users.iter().all(|&&user| says(end.other(user)))
 }
 
