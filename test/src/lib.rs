@@ -2,9 +2,7 @@
 //!
 //! `cargo test -p visa-test` runs it; `VISA_BLESS=1 cargo test -p visa-test` accepts the outputs found.
 
-pub mod checks;
 pub mod dialect;
-pub mod mutate;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

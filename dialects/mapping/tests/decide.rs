@@ -221,15 +221,12 @@ fn every_expression_of_nesting_three() {
     assert!(total > 10_000, "the universe is too small to mean anything: {total}");
 }
 
-/// Numbers from a seed (xorshift).
-struct Random(u64);
+/// Expressions from a seed.
+struct Random(visa_support::Random);
 
 impl Random {
     fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % n
+        self.0.under(n)
     }
 
     fn divisor(&mut self, n: u64) -> u64 {
@@ -309,7 +306,7 @@ impl Random {
 #[test]
 fn random_deep_expressions() {
     let (seed, rounds) = (2026_1120, if full() { 1_000_000 } else { 5_000 });
-    let mut random = Random(seed);
+    let mut random = Random(visa_support::Random(seed));
     let (mut count, mut refinements, mut wrong) = (Count::default(), 0_u64, 0_u64);
     let tables = [[4, 6, 5], [8, 3, 7], [13, 16, 2], [1, 61, 9]].map(|sizes| table(&sizes));
     for round in 0..rounds {

@@ -317,12 +317,11 @@ fn brute_force(tree: &Tree, depth: usize, equivalents_at_most: usize) -> usize {
 }
 
 /// A linear congruential generator: the same expressions each time.
-struct Random(u64);
+struct Random(visa_support::Random);
 
 impl Random {
     fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % bound
+        self.0.below(bound)
     }
 
     fn leaf(&mut self) -> Tree {
@@ -367,7 +366,7 @@ fn dag(tree: &Tree) -> Dag {
 
 fn compare(seed: u64, count: usize, depth: usize, equivalents: usize) {
     let rules = parse_rules(BUILTIN).expect("the rules parse");
-    let mut random = Random(seed);
+    let mut random = Random(visa_support::Random(seed));
     let mut several = 0;
     for at in 0..count {
         let tree = random.tree(1 + at % 6);

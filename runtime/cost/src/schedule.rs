@@ -50,6 +50,7 @@ mod tests {
     use crate::command::tests::work;
     use crate::footprint::Region;
     use visa_engine::Space;
+    use visa_support::Random;
 
     /// The definition, read off: whoever is earlier and on the same resource, or meets in memory, has to end before.
     fn as_defined(works: &[Work]) -> Vec<Slot> {
@@ -73,35 +74,29 @@ mod tests {
         slots
     }
 
-    /// SplitMix64, so that the cases are the same everywhere.
-    fn random(seed: &mut u64) -> u64 {
-        *seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (*seed ^ (*seed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb) >> 33
-    }
-
-    fn command(seed: &mut u64) -> Work {
-        let resource = Resource::ALL[random(seed) as usize % Resource::ALL.len()];
-        let region = |seed: &mut u64| {
-            let (start, length) = (random(seed) % 12, random(seed) % 3);
-            let slices = random(seed) % 2..2;
-            let space = if random(seed).is_multiple_of(2) { Space::Dm } else { Space::Hbm };
+    fn command(random: &mut Random) -> Work {
+        let resource = Resource::ALL[random.bits() as usize % Resource::ALL.len()];
+        let region = |random: &mut Random| {
+            let (start, length) = (random.bits() % 12, random.bits() % 3);
+            let slices = random.bits() % 2..2;
+            let space = if random.bits().is_multiple_of(2) { Space::Dm } else { Space::Hbm };
             Region {
                 space,
-                write: random(seed).is_multiple_of(2),
+                write: random.bits().is_multiple_of(2),
                 bytes: start..start + length,
                 slices: vec![slices],
             }
         };
-        let regions = (0..random(seed) % 3).map(|_| region(seed)).collect();
-        Work { regions, ..work(resource, random(seed) % 4) }
+        let regions = (0..random.bits() % 3).map(|_| region(random)).collect();
+        Work { regions, ..work(resource, random.bits() % 4) }
     }
 
     #[test]
     fn a_schedule_is_as_defined() {
-        for mut seed in 0..500 {
-            let length = random(&mut seed) % 30;
-            let works: Vec<_> = (0..length).map(|_| command(&mut seed)).collect();
+        for seed in 0..500 {
+            let mut random = Random(seed);
+            let length = random.bits() % 30;
+            let works: Vec<_> = (0..length).map(|_| command(&mut random)).collect();
             assert_eq!(schedule(&works), as_defined(&works), "seed {seed}");
         }
     }

@@ -2,13 +2,11 @@
 
 #![no_main]
 
-#[path = "../../src/checks.rs"]
-#[allow(dead_code)] // each target needs a part
-mod checks;
 mod mutate;
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target};
 use std::path::PathBuf;
+use visa_campaigns::checks;
 
 thread_local! {
     /// A folder of this process: several may run side by side.

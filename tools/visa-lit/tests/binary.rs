@@ -1,11 +1,9 @@
 //! The command line: exit codes, the summary, and where programs are found.
 
-mod common;
-
 use std::path::Path;
 use std::process::{Command, Output};
 
-use common::tree;
+use crate::common::tree;
 
 const PASS: &str = "# RUN: FileCheck %s < %s\n# CHECK: CHECK\n";
 

@@ -1,6 +1,6 @@
 //! FileCheck: every directive, with an input that matches and inputs that must not.
 
-mod common;
+use crate::common;
 
 use visa_lit::{Outcome, Suite, Verdict};
 

@@ -1,8 +1,6 @@
 //! `diff-expected` and blessing.
 
-mod common;
-
-use common::{only, suite, tree};
+use crate::common::{self, only, suite, tree};
 use visa_lit::Verdict;
 
 const TEST: &str = "# RUN: say new | diff-expected %S/a.expected\n";

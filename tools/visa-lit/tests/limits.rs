@@ -1,13 +1,11 @@
 //! What a test may take: time, output, processes.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use common::{only, tree};
+use crate::common::{self, only, tree};
 use visa_lit::{MAX_BYTES, Outcome, Suite, Verdict};
 
 /// Longer than any of these tests takes if limits hold, however slow the machine: nothing waits for its end.

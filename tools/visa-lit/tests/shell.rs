@@ -1,8 +1,6 @@
 //! The shell of RUN lines.
 
-mod common;
-
-use common::{assert_passes, failure, unresolved};
+use crate::common::{self, assert_passes, failure, unresolved};
 
 /// Runs `script` with its output redirected into a file, and returns the file's content as FileCheck would see it.
 #[track_caller]

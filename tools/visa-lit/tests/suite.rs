@@ -1,8 +1,6 @@
 //! Directives, substitutions, discovery and reports.
 
-mod common;
-
-use common::{assert_passes, failure, only, suite, tree, unresolved, verdict};
+use crate::common::{assert_passes, failure, only, suite, tree, unresolved, verdict};
 use visa_lit::{Outcome, Suite, Verdict};
 
 #[test]

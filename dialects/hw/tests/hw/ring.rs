@@ -6,6 +6,7 @@ use visa_hw::route::{Packet, Pick, Route};
 use visa_hw::router::{Action, Collision, Neighbour, Origin, simulate};
 use visa_hw::snoop::Snoop;
 use visa_machine::Machine;
+use visa_support::Random;
 
 /// Book 13's table of two slices: slice 0 is the root, slice 1 the leaf; packets 0 and 1 are slice 0's, 2 and 3 slice 1's.
 #[test]
@@ -78,35 +79,24 @@ fn packets_that_meet_are_reported() {
     assert!(matches!(simulate(&route, 0, 2), Err(Collision { .. })));
 }
 
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((z ^ (z >> 31)) % bound as u64) as usize
-    }
-
-    fn power(&mut self, most: u32) -> usize {
-        1 << self.below(most as usize + 1)
-    }
+/// A power of two up to 2^most.
+fn power(random: &mut Random, most: u32) -> usize {
+    1 << random.below(most as usize + 1)
 }
 
 /// A ring of up to 16 slices, one of up to 4, a bitmap with random bits, random order registers, and packets to send.
 fn random_ring(random: &mut Random) -> (Route, usize, usize) {
-    let ring = random.power(4);
-    let rings = random.power(2);
+    let ring = power(random, 4);
+    let rings = power(random, 2);
     let rows = (0..ring * rings).map(|slice| {
         let first = slice / ring * ring;
         (first..first + ring).filter(|_| random.below(2) == 0).collect()
     });
     let snoop = Snoop { rows: rows.collect() };
-    let group = random.power(ring.ilog2());
+    let group = power(random, ring.ilog2());
     let burst = random.below(4) + 1;
     let pick = (random.below(3) == 0).then(|| {
-        let (parts, packets) = (random.power(ring.ilog2()), random.below(3) + 1);
+        let (parts, packets) = (power(random, ring.ilog2()), random.below(3) + 1);
         Pick { parts, packets, width: ring / parts }
     });
     let step = burst * pick.map_or(1, |pick| pick.parts * pick.packets);

@@ -1,22 +1,7 @@
 use super::*;
 use crate::{BEGIN, FETCH};
 use visa_mapping::{Cell, Index, Map, parse_tensor};
-
-/// SplitMix64: small, and the same everywhere.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (z ^ (z >> 31)) % bound
-    }
-
-    fn pick<'a>(&mut self, items: &[&'a str]) -> &'a str {
-        items[self.below(items.len() as u64) as usize]
-    }
-}
+use visa_support::Random;
 
 /// A fetch of `time` and `packet` from `element`, where `{P}` is a padded term.
 struct Case {
@@ -115,15 +100,15 @@ fn masks_are_what_enumeration_says() {
     let mut random = Random(8);
     let (mut masked, mut counted) = (0, 0);
     for _ in 0..2000 {
-        let left = random.below(5);
-        let size = 5 + left + random.below(12);
+        let left = random.under(5);
+        let size = 5 + left + random.under(12);
         let divisors: Vec<u64> = (1..=size).filter(|n| size.is_multiple_of(*n)).collect();
-        let width = divisors[random.below(divisors.len() as u64) as usize];
+        let width = divisors[random.under(divisors.len() as u64) as usize];
         let padded = format!("[B # {} {{left 0}} # {size} {{0}}]", 5 + left);
         let element =
-            random.pick(&["[A, B, C]", "[A, B # 8, C # 8]", "[C, A, B # 6]", "[B, A, C]", "[{P}, A, C]"]);
+            random.of(&["[A, B, C]", "[A, B # 8, C # 8]", "[C, A, B # 6]", "[B, A, C]", "[{P}, A, C]"]);
         let (outer, inner) = (format!("{{P}} / {width}"), format!("{{P}} % {width}"));
-        let (time, packet) = match random.below(5) {
+        let (time, packet) = match random.under(5) {
             0 => (format!("[A, C, {outer}]"), format!("[{inner}]")),
             1 => (format!("[{outer}, C, A]"), format!("[{inner}]")),
             2 => (format!("[A, {outer}]"), format!("[C, {inner}]")),

@@ -50,7 +50,7 @@ fn dot_in_both_orders() {
     let text = dot(128, FLITS, FLITS, "time [A / 32], packet [A % 32]", "[A]");
     let mut differ = 0;
     for seed in 0..10 {
-        let (lhs, rhs) = (Random(seed).bf16s(128), Random(seed + 100).bf16s(128));
+        let (lhs, rhs) = (Random::new(seed).bf16s(128), Random::new(seed + 100).bf16s(128));
         let expected = ORDERS.map(|order| total(&products(&lhs, &rhs), 32, order).to_bits());
         for (order, expected) in ORDERS.into_iter().zip(expected) {
             assert_eq!(run_dot(&text, order, &lhs, &rhs), expected, "{order}, seed {seed}");
@@ -65,7 +65,7 @@ fn dot_in_both_orders() {
 fn half_a_packet() {
     let text = dot(64, FLITS, FLITS, "time [A / 16], packet [A % 16 # 32]", "[A]");
     for order in ORDERS {
-        let (lhs, rhs) = (Random(31).bf16s(64), Random(32).bf16s(64));
+        let (lhs, rhs) = (Random::new(31).bf16s(64), Random::new(32).bf16s(64));
         let expected = total(&products(&lhs, &rhs), 16, order).to_bits();
         assert_eq!(run_dot(&text, order, &lhs, &rhs), expected, "{order}");
     }
@@ -78,7 +78,7 @@ fn padding_is_positive_zero() {
     let text = dot(24, flits, flits, "time [1], packet [A # 32]", "[A # 32]");
     let full = dot(32, FLITS, FLITS, "time [1], packet [A]", "[A]");
     for order in ORDERS {
-        let (lhs, rhs) = (Random(33).bf16s(24), Random(34).bf16s(24));
+        let (lhs, rhs) = (Random::new(33).bf16s(24), Random::new(34).bf16s(24));
         let mut expected = products(&lhs, &rhs);
         expected.resize(32, 0.0);
         assert_eq!(run_dot(&text, order, &lhs, &rhs), total(&expected, 32, order).to_bits(), "{order}");
@@ -94,7 +94,7 @@ fn the_axis_ends_within_a_packet() {
     let flits = "time [A # 96 / 16], packet [A # 96 % 16]";
     let text = dot(72, flits, flits, "time [A # 96 / 32], packet [A # 96 % 32]", "[A # 96]");
     for order in ORDERS {
-        let (lhs, rhs) = (Random(35).bf16s(72), Random(36).bf16s(72));
+        let (lhs, rhs) = (Random::new(35).bf16s(72), Random::new(36).bf16s(72));
         let mut expected = products(&lhs, &rhs);
         expected.resize(96, 0.0);
         assert_eq!(run_dot(&text, order, &lhs, &rhs), total(&expected, 32, order).to_bits(), "{order}");
@@ -109,7 +109,7 @@ fn time_decides_the_order_of_packets() {
     let text = dot(128, stream, FLITS, "time [A / 32 % 2, A / 64], packet [A % 32]", "[A]");
     let mut differ = 0;
     for seed in 0..10 {
-        let (lhs, rhs) = (Random(seed).bf16s(128), Random(seed + 100).bf16s(128));
+        let (lhs, rhs) = (Random::new(seed).bf16s(128), Random::new(seed + 100).bf16s(128));
         let products = products(&lhs, &rhs);
         let packets: Vec<&[f32]> = products.chunks(32).collect();
         let reordered = [packets[0], packets[2], packets[1], packets[3]].concat();
@@ -126,7 +126,7 @@ fn time_decides_the_order_of_packets() {
 /// the result as often.
 #[test]
 fn broadcasts_are_summed_or_kept() {
-    let (lhs, rhs) = (Random(37).bf16s(64), Random(38).bf16s(64));
+    let (lhs, rhs) = (Random::new(37).bf16s(64), Random::new(38).bf16s(64));
     let once = products(&lhs, &rhs);
     let twice = [&once[..], &once[..]].concat();
     // Repeated from without, and each packet repeated from within.
@@ -189,7 +189,7 @@ tm.func @gemv(%matrix: !tm.hbm<bf16, [1], [I, J]>, %vector: !tm.hbm<bf16, [1], [
 
 #[test]
 fn gemv() {
-    let (matrix, vector) = (Random(51).bf16s(256 * 96), Random(52).bf16s(96));
+    let (matrix, vector) = (Random::new(51).bf16s(256 * 96), Random::new(52).bf16s(96));
     for order in ORDERS {
         let results = run(GEMV, order, [("matrix", bytes_u16(&matrix)), ("vector", bytes_u16(&vector))]);
         let rows = matrix.chunks(96).map(|row| narrow(total(&products(row, &vector), 32, order)));
@@ -222,7 +222,7 @@ tm.func @gemm(%a: !tm.hbm<bf16, [1], [I, K]>, %b: !tm.hbm<bf16, [1], [K, J]>) at
   %out = tm.to_hbm %y at 0x20000000, element [I, J]
   tm.return %out
 }";
-    let (a, b) = (Random(61).bf16s(i * k), Random(62).bf16s(k * j));
+    let (a, b) = (Random::new(61).bf16s(i * k), Random::new(62).bf16s(k * j));
     for order in ORDERS {
         let results = run(text, order, [("a", bytes_u16(&a)), ("b", bytes_u16(&b))]);
         let mut expected = Vec::new();
@@ -258,7 +258,7 @@ tm.func @k(%x: !tm.hbm<i8, [1], [I, P, K]>, %y: !tm.hbm<i8, [1], [K]>) at [0, 0x
   %out = tm.to_hbm %z at 0x20000000, element [I, P]
   tm.return %out
 }";
-    let (x, y) = (Random(71).i8s(256 * 8 * 16), Random(72).i8s(16));
+    let (x, y) = (Random::new(71).i8s(256 * 8 * 16), Random::new(72).i8s(16));
     let sum = |row: &[i8]| row.iter().zip(&y).map(|(&x, &y)| i32::from(x) * i32::from(y)).sum::<i32>();
     let expected: Vec<i32> = x.chunks(16).map(sum).collect();
     for order in ORDERS {
@@ -289,7 +289,7 @@ tm.func @k(%x: !tm.hbm<bf16, [1], [I, J, K]>, %y: !tm.hbm<bf16, [1], [K]>) at [0
   %out = tm.to_hbm %z at 0x20000000, element [I, J % 2]
   tm.return %out
 }";
-    let (x, y) = (Random(81).bf16s(256 * 4 * 32), Random(82).bf16s(32));
+    let (x, y) = (Random::new(81).bf16s(256 * 4 * 32), Random::new(82).bf16s(32));
     for order in ORDERS {
         let results = run(text, order, [("x", bytes_u16(&x)), ("y", bytes_u16(&y))]);
         let mut expected = Vec::new();

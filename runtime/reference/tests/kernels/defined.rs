@@ -12,7 +12,7 @@ tm.func @k(%x: !tm.host<i32, [A]>) {
   %y = tm.to_host %h element [A = 30]
   tm.return %y
 }";
-    let x = Random(1).i32s(64);
+    let x = Random::new(1).i32s(64);
     let results = run(text, Tree, [("x", bytes_i32(&x))]);
     assert_eq!(results[0].shape, [30]);
     assert_eq!(results[0].bytes, bytes_i32(&x[..30]));
@@ -28,7 +28,7 @@ tm.func @k(%x: !tm.host<i32, [I, J]>) {
   %y = tm.to_host %h element [I, N, J]
   tm.return %y
 }";
-    let x = Random(2).i32s(32);
+    let x = Random::new(2).i32s(32);
     let results = run_unverified(text, Tree, [("x", bytes_i32(&x))]);
     assert_eq!(results[0].shape, [4, 2, 8]);
     let defined = results[0].defined.as_ref().unwrap();
@@ -50,7 +50,7 @@ tm.func @k(%x: !tm.host<i32, [I, J]>) {
   %y = tm.to_host %h element [I, J]
   tm.return %y
 }";
-    let x = Random(3).i32s(32);
+    let x = Random::new(3).i32s(32);
     let results = run_unverified(text, Tree, [("x", bytes_i32(&x))]);
     let expected: Vec<i32> = (0..32).map(|flat| x[flat % 8]).collect();
     assert_eq!(results[0].bytes, bytes_i32(&expected));

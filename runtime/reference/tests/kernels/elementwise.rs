@@ -25,7 +25,7 @@ tm.func @k(%x: !tm.hbm<i32, [1], [A]>) at [0], chips 1 {{
 
 #[test]
 fn a_constant_is_added_to_every_element() {
-    let x = Random(1).i32s(2048);
+    let x = Random::new(1).i32s(2048);
     for constant in [1, -7, i32::MAX] {
         let text = vector(&format!("%w = stream.vector_fxp AddFxp %v constant {constant}"));
         let results = run(&text, Tree, [("x", bytes_i32(&x))]);
@@ -43,7 +43,7 @@ fn a_constant_is_added_to_every_element() {
 /// The stream comes first, the operand second.
 #[test]
 fn operations_follow_one_another() {
-    let x = Random(2).i32s(2048);
+    let x = Random::new(2).i32s(2048);
     let text = vector(
         "%u = stream.vector_fxp SubFxp %v constant 5
   %w = stream.vector_fxp MulInt %u constant 3",
@@ -74,7 +74,7 @@ tm.func @mul(%lhs: !tm.hbm<i32, [1], [A]>, %rhs: !tm.hbm<i32, [1], [A]>) at [0, 
   %out = tm.to_hbm %y at 0x20000000, element [A]
   tm.return %out
 }";
-    let (lhs, rhs) = (Random(3).i32s(2048), Random(4).i32s(2048));
+    let (lhs, rhs) = (Random::new(3).i32s(2048), Random::new(4).i32s(2048));
     let results = run(text, Tree, [("lhs", bytes_i32(&lhs)), ("rhs", bytes_i32(&rhs))]);
     let expected: Vec<i32> = lhs.iter().zip(&rhs).map(|(x, y)| x.wrapping_sub(*y)).collect();
     assert_eq!(results[0].bytes, bytes_i32(&expected));
@@ -102,7 +102,7 @@ tm.func @row(%x: !tm.hbm<i32, [1], [I, J]>, %row: !tm.hbm<i32, [1], [J]>) at [0,
   %out = tm.to_hbm %y at 0x20000000, element [J, I]
   tm.return %out
 }";
-    let (x, row) = (Random(5).i32s(256 * 16), Random(6).i32s(16));
+    let (x, row) = (Random::new(5).i32s(256 * 16), Random::new(6).i32s(16));
     let results = run(text, Tree, [("x", bytes_i32(&x)), ("row", bytes_i32(&row))]);
     // The result's array is [J, I].
     let mut expected = Vec::new();
@@ -123,7 +123,7 @@ tm.func @move(%x: !tm.host<bf16, [I / 8, J / 8, I % 8, J % 8]>) {
   %z = tm.to_host %h element [J % 8, I, J / 8]
   tm.return %y, %z
 }";
-    let x = Random(7).bf16s(64 * 32);
+    let x = Random::new(7).bf16s(64 * 32);
     let results = run(text, Tree, [("x", bytes_u16(&x))]);
     assert_eq!(results[0].bytes, bytes_u16(&x));
     assert_eq!((&*results[0].name, &*results[0].shape), ("out0", &[64_u64, 32][..]));
@@ -149,7 +149,7 @@ tm.func @k(%x: !tm.hbm<bf16, [1], [A]>) at [0], chips 1 {
   %same = tm.to_host %x element [A]
   tm.return %h, %same
 }";
-    let mut x = Random(8).bf16s(2048);
+    let mut x = Random::new(8).bf16s(2048);
     x[..4].copy_from_slice(&[0x8001, 0xff81, 0x7f80, 0x8000]);
     let results = run(text, Tree, [("x", bytes_u16(&x))]);
     let mut expected: Vec<u32> = x.iter().map(|&x| wide(x).to_bits()).collect();

@@ -271,7 +271,7 @@ fn positions_hold_what_the_mapping_says() {
     for (names, seed) in
         [(vec!["A", "B", "C", "D"], 1), (vec!["A", "S", "C", "D"], 2), (vec!["A", "S", "T", "D"], 3)]
     {
-        let mut maker = Maker { world: &world, random: Random(seed), names };
+        let mut maker = Maker { world: &world, random: Random::new(seed), names };
         let x = maker.random.i32s(world.elements());
         for _ in 0..150 {
             let (time, packet) = (maker.mapping(2), maker.mapping(1));
@@ -333,7 +333,7 @@ fn what_is_held_is_defined_and_nothing_else() {
     for (names, seed) in
         [(vec!["A", "B", "C", "D"], 4), (vec!["A", "S", "C", "D"], 5), (vec!["A", "S", "T", "D"], 6)]
     {
-        let mut maker = Maker { world: &world, random: Random(seed), names };
+        let mut maker = Maker { world: &world, random: Random::new(seed), names };
         let x = maker.random.i32s(world.elements());
         for _ in 0..200 {
             let map = maker.mapping(3);
@@ -394,7 +394,7 @@ fn windows_hold_an_element_under_several_indices() {
     // Positions of the window, on 6 of C: 1 + (4 - 1) * 1 + (2 - 1) * 2.
     for map in ["[$(A:1, D:2)]", "[$(D:2, A:1)]", "[$(A # 4:1, D:2)]"] {
         let cells = world.cells(&Expr::parse(map).unwrap());
-        let x = Random(7).i32s(6);
+        let x = Random::new(7).i32s(6);
         let text = format!(
             "{}tm.func @k(%x: !tm.hbm<i32, [1], [C]>) at [0] {{
   %w = tm.window %x element {map}
@@ -418,7 +418,7 @@ fn windows_hold_an_element_under_several_indices() {
 #[test]
 fn a_part_that_is_written_changes_nothing_else() {
     let world = World::new();
-    let (x, y) = (Random(10).i32s(world.elements()), Random(11).i32s(world.elements()));
+    let (x, y) = (Random::new(10).i32s(world.elements()), Random::new(11).i32s(world.elements()));
     for part in [
         "[A, B, C, D]",
         "[A @ 1 = 2, B, C, D]",
@@ -454,7 +454,7 @@ fn a_part_that_is_written_changes_nothing_else() {
 #[test]
 fn interleaved_streams_hold_both_tensors() {
     let world = World::new();
-    let (x, y) = (Random(12).i32s(world.elements()), Random(13).i32s(world.elements()));
+    let (x, y) = (Random::new(12).i32s(world.elements()), Random::new(13).i32s(world.elements()));
     for (time, packet) in [
         ("A, I", "B, C, D"),
         ("I", "A, B, C, D"),
@@ -506,7 +506,7 @@ fn of_arguments(text: &str, given: [(&str, Vec<u8>); 2]) -> Vec<Option<i32>> {
 #[test]
 fn diagonals_of_chips_clusters_and_slices() {
     let world = World::new();
-    let x = Random(8).i32s(world.elements());
+    let x = Random::new(8).i32s(world.elements());
     for (chip, cluster, slice) in [
         ("[A]", "[1 # 2]", "[1 # 256]"),
         ("[1]", "[A / 2]", "[A % 2 # 256]"),
@@ -545,7 +545,7 @@ fn diagonals_of_chips_clusters_and_slices() {
 #[test]
 fn tiles_count_from_their_first_element() {
     let world = World::new();
-    let x = Random(9).i32s(world.elements());
+    let x = Random::new(9).i32s(world.elements());
     let at = |a: u64, b: u64, c: u64| Some(x[world.number([a, b, c, 0])]);
     for index in 0..5 {
         let tile = |operations: &str| {
@@ -602,7 +602,7 @@ fn every_constructor_is_made() {
         map.children().into_iter().for_each(|child| name(child, seen));
     }
     let world = World::new();
-    let mut maker = Maker { world: &world, random: Random(2), names: vec!["A", "S", "C", "D"] };
+    let mut maker = Maker { world: &world, random: Random::new(2), names: vec!["A", "S", "C", "D"] };
     let mut seen = BTreeMap::new();
     (0..900).for_each(|_| name(&maker.mapping(2), &mut seen));
     assert!(seen.len() == 16 && seen.values().all(|&count| count > 3), "{seen:?}");

@@ -34,7 +34,7 @@ fn packed(x: &[i32], counts: &[i32]) -> Vec<Vec<i32>> {
 
 #[test]
 fn each_slice_keeps_what_its_counts_say() {
-    let (x, mut counts) = (Random(5).i32s(8192), Random(6).i32s(1024));
+    let (x, mut counts) = (Random::new(5).i32s(8192), Random::new(6).i32s(1024));
     counts.iter_mut().for_each(|count| *count = *count % 12 - 2);
     let text = kernel("%h = tm.to_hbm %y at 0x2000000, element [S, P]");
     let results = run(&text, Tree, [("x", bytes_i32(&x)), ("n", bytes_i32(&counts))]);
@@ -50,7 +50,7 @@ fn each_slice_keeps_what_its_counts_say() {
 /// Behind an operation on elements, those count as defined that are so in every slice: at least 4 x 2 are.
 #[test]
 fn what_takes_several_elements_knows_less() {
-    let (x, mut counts) = (Random(7).i32s(8192), Random(8).i32s(1024));
+    let (x, mut counts) = (Random::new(7).i32s(8192), Random::new(8).i32s(1024));
     counts.iter_mut().for_each(|count| *count = 2 + count.rem_euclid(4));
     counts[..4].fill(2);
     let text = kernel(
@@ -78,7 +78,7 @@ fn what_takes_several_elements_knows_less() {
 #[test]
 fn a_negative_count_keeps_nothing() {
     let text = kernel("%h = tm.to_hbm %y at 0x2000000, element [S, P]");
-    let (x, counts) = (Random(9).i32s(8192), vec![-1; 1024]);
+    let (x, counts) = (Random::new(9).i32s(8192), vec![-1; 1024]);
     let results = run(&text, Tree, [("x", bytes_i32(&x)), ("n", bytes_i32(&counts))]);
     assert_eq!(results[0].defined.as_deref(), Some(&[false; 8192][..]));
 }

@@ -71,12 +71,15 @@ pub(crate) fn refused<const N: usize>(
 }
 
 /// Deterministic numbers (a 64-bit linear congruential generator).
-pub(crate) struct Random(pub(crate) u64);
+pub(crate) struct Random(visa_support::Random);
 
 impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(visa_support::Random(seed))
+    }
+
     pub(crate) fn next(&mut self) -> u32 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as u32
+        self.0.word()
     }
 
     pub(crate) fn i32s(&mut self, count: usize) -> Vec<i32> {

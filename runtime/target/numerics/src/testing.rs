@@ -2,19 +2,16 @@
 
 use crate::edges::F32;
 
-/// A xorshift generator: the same values in every run.
-pub(crate) struct Random(u64);
+/// Operands of tests: the same values in every run.
+pub(crate) struct Random(visa_support::Random);
 
 impl Random {
     pub(crate) fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+        Self(visa_support::Random(seed))
     }
 
     pub(crate) fn next(&mut self) -> u32 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 32) as u32
+        self.0.word()
     }
 
     /// Any bit pattern: an interesting one in a quarter of the draws.

@@ -1,6 +1,6 @@
 //! Diagnostics: as text, as JSON, and held against expectations.
 
-use crate::toy::run;
+use super::toy::run;
 
 const TWO_ERRORS: &str = "toy.func @f() {\n  %a = toy.const valu 1\n  toy.return %b\n}\n";
 
@@ -43,7 +43,7 @@ fn json_for_what_is_about_no_text() {
     run(&["--diagnostics=json", "--pass-pipeline=dec"], "").refused(&[]);
 }
 
-fn expect(input: &str) -> crate::toy::Ran {
+fn expect(input: &str) -> super::toy::Ran {
     run(&["--verify-diagnostics", "--split-input-file"], input)
 }
 

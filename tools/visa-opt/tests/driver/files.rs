@@ -1,6 +1,6 @@
 //! Files that are written: outputs, reproducers, and the machine that is read.
 
-use crate::toy::{run, run_in};
+use super::toy::{run, run_in};
 use std::fs;
 
 const CONST: &str = "visa 1\ntoy.func @f() {\n  %a = toy.const value 1\n  toy.return %a\n}\n";

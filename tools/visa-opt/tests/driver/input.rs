@@ -1,6 +1,6 @@
 //! What is read and how it is written back.
 
-use crate::toy::{run, run_in};
+use super::toy::{run, run_in};
 
 const UNUSED: &str = "visa 1\ntoy.func @f() {\n  %a = toy.const value 1\n  toy.return\n}\n";
 

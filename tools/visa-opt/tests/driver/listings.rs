@@ -1,6 +1,6 @@
 //! What the declarations say: lists and reference pages.
 
-use crate::toy::{run, run_in};
+use super::toy::{run, run_in};
 use std::fs;
 
 #[test]

@@ -1,6 +1,6 @@
 //! Pipelines: their text, their order, and what is seen of them.
 
-use crate::toy::run;
+use super::toy::run;
 
 const CONST: &str = "visa 1\ntoy.func @f() {\n  %a = toy.const value 1\n  toy.return %a\n}\n";
 const CHAIN: &str = "visa 1\ntoy.func @f() {\n  %a = toy.const value 1\n  %b = toy.add %a, %a\n  \

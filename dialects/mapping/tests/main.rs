@@ -1,0 +1,6 @@
+//! The algebra of mappings from outside.
+
+mod algebra;
+mod decide;
+mod laws;
+mod transfer;

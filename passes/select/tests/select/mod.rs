@@ -1,0 +1,8 @@
+//! What the tests and the bench of `select-configs` share: cases, whole modules, and the search without an e-graph.
+
+pub(crate) mod brute;
+pub(crate) mod cases;
+pub(crate) mod compare;
+pub(crate) mod sound;
+pub(crate) mod space;
+pub(crate) mod whole;

@@ -1,0 +1,148 @@
+//! The campaigns by name.
+
+use crate::commands::{CODE_MUTANTS, DECIDE, EXPRESSIONS, FUZZ, SELECT, Step};
+use crate::{Settings, addresses, compute, contractions, mutants, opened, pipelines, transposes};
+
+/// What a campaign does.
+#[derive(Clone, Copy)]
+pub enum Run {
+    /// It is a function of this crate.
+    Here(fn(&Settings<'_>)),
+    /// It is programs that run one after the other.
+    Commands(&'static [Step]),
+}
+
+/// What `--count` counts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Cases that are drawn.
+    Cases,
+    /// Nothing: `--kernels` says which files are run.
+    Files,
+    /// Seconds for each part.
+    Seconds,
+    /// Nothing: it always runs as a whole.
+    Whole,
+}
+
+/// A long test.
+pub struct Campaign {
+    /// Its name.
+    pub name: &'static str,
+    /// What it checks.
+    pub checks: &'static str,
+    /// What it is counted in.
+    pub unit: Unit,
+    /// How many of them without `--count`.
+    pub count: u64,
+    /// What it does.
+    pub run: Run,
+}
+
+const fn drawn(name: &'static str, checks: &'static str, count: u64, run: fn(&Settings<'_>)) -> Campaign {
+    Campaign { name, checks, unit: Unit::Cases, count, run: Run::Here(run) }
+}
+
+const fn of_files(name: &'static str, checks: &'static str, run: fn(&Settings<'_>)) -> Campaign {
+    Campaign { name, checks, unit: Unit::Files, count: 0, run: Run::Here(run) }
+}
+
+const fn commands(
+    name: &'static str,
+    checks: &'static str,
+    unit: Unit,
+    count: u64,
+    steps: &'static [Step],
+) -> Campaign {
+    Campaign { name, checks, unit, count, run: Run::Commands(steps) }
+}
+
+/// All of them.
+pub const CAMPAIGNS: &[Campaign] = &[
+    drawn(
+        "pipelines",
+        "random pipelines that move data: lowered and run as the evaluator says",
+        100_000,
+        |settings| pipelines::KERNELS.run(settings),
+    ),
+    drawn(
+        "compute",
+        "random contractions and chains of vector operations: lowered and run as the evaluator says",
+        100_000,
+        |settings| compute::KERNELS.run(settings),
+    ),
+    drawn(
+        "contractions",
+        "random contractions and convolutions from their loops: lowered and run as the evaluator says",
+        100_000,
+        |settings| contractions::KERNELS.run(settings),
+    ),
+    drawn(
+        "transposes",
+        "every shape of matrix that the transpose engine takes, and those just outside",
+        u64::MAX,
+        transposes::run,
+    ),
+    of_files(
+        "addresses",
+        "kernels with open addresses: as fast as written, the same results",
+        addresses::run,
+    ),
+    of_files(
+        "opened",
+        "kernels with open configurations: as fast as written, the same results",
+        opened::configurations,
+    ),
+    of_files(
+        "opened-distributions",
+        "kernels with open configurations and distributions: as fast as written, the same results",
+        opened::distributions,
+    ),
+    drawn(
+        "mutants-lowered",
+        "changed kernels are refused, or lowered and run as the evaluator says",
+        45_000,
+        mutants::lowered,
+    ),
+    drawn("mutants-configurations", "the same with open configurations", 2_000, mutants::configurations),
+    drawn("mutants-distributions", "the same with open distributions too", 800, mutants::distributions),
+    drawn("mutants-expressions", "the same with expressions that are planned", 2_000, mutants::expressions),
+    drawn("mutants-addresses", "the same with open addresses", 19_000, mutants::addresses),
+    drawn("mutants-npy", "changed npy files are read or refused", 20_000, mutants::npy),
+    drawn(
+        "mutants-safetensors",
+        "changed safetensors files are read or refused",
+        14_000,
+        mutants::safetensors,
+    ),
+    drawn("mutants-machine", "changed machine descriptions are read or refused", 20_000, mutants::machine),
+    commands(
+        "select",
+        "choices of select-configs against the least of all configurations",
+        Unit::Cases,
+        700,
+        SELECT,
+    ),
+    commands("decide", "equality and refinement of mappings against enumeration", Unit::Whole, 0, DECIDE),
+    commands(
+        "expressions",
+        "plans of 1000 expressions against the least number of passes",
+        Unit::Whole,
+        0,
+        EXPRESSIONS,
+    ),
+    commands(
+        "code-mutants",
+        "small mistakes in the code of visa-hw, visa-cost and visa-numerics: a test notices",
+        Unit::Whole,
+        0,
+        CODE_MUTANTS,
+    ),
+    commands(
+        "fuzz",
+        "the fuzzer's targets, with AddressSanitizer: no panic, no broken promise",
+        Unit::Seconds,
+        600,
+        FUZZ,
+    ),
+];

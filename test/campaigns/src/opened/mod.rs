@@ -1,0 +1,24 @@
+//! Every kernel of `test/kernels` and `test/book` with every clause left open that may be: `select-configs` and `allocate` close them, the kernel takes
+//! no more cycles than as its author wrote it, and its results are the same.
+
+mod cases;
+mod outcome;
+mod results;
+
+use crate::Settings;
+
+/// Configurations are open, and tensors stay in the slices where they are written.
+///
+/// # Panics
+/// If a kernel is slower or computes something else.
+pub fn configurations(settings: &Settings<'_>) {
+    outcome::are_as_good("open-clauses{places=false}", settings.files);
+}
+
+/// The distribution of tensors is open too.
+///
+/// # Panics
+/// If a kernel is slower or computes something else.
+pub fn distributions(settings: &Settings<'_>) {
+    outcome::are_as_good("open-clauses", settings.files);
+}

@@ -1,0 +1,158 @@
+//! A small part of each campaign of this crate, with every change. What is in it:
+//!
+//! - random kernels: the first cases of seed 2026, so many that each feature is in enough of them;
+//! - transposes and addresses: all;
+//! - opened kernels: those that choose quickly, which have among them every engine, both accumulators, masks and tables;
+//! - mutants: the first of each kind.
+//!
+//! Commands (`select`, `decide`, `expressions`) have their own parts beside the code that they test; `code-mutants` and `fuzz` have none.
+
+use visa_campaigns::files::Files;
+use visa_campaigns::list::{CAMPAIGNS, Run};
+use visa_campaigns::{SEED, Settings};
+
+/// As in the tools.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Runs a part of a campaign.
+fn part(name: &str, count: u64, files: Files<'_>) {
+    let campaign = CAMPAIGNS.iter().find(|campaign| campaign.name == name).expect("a campaign");
+    match campaign.run {
+        Run::Here(run) => run(&Settings { count, seed: SEED, files }),
+        Run::Commands(_) => panic!("`{name}` is a command"),
+    }
+}
+
+fn cases(name: &str, count: u64) {
+    part(name, count, Files::All);
+}
+
+#[test]
+fn pipelines() {
+    cases("pipelines", 5_000);
+}
+
+#[test]
+fn compute() {
+    cases("compute", 5_000);
+}
+
+#[test]
+fn contractions() {
+    cases("contractions", 2_000);
+}
+
+#[test]
+fn transposes() {
+    cases("transposes", u64::MAX);
+}
+
+#[test]
+fn addresses() {
+    part("addresses", 0, Files::All);
+}
+
+#[test]
+fn opened() {
+    part("opened", 0, Files::Named(OPENED));
+}
+
+#[test]
+fn opened_distributions() {
+    part("opened-distributions", 0, Files::Named(DISTRIBUTED));
+}
+
+#[test]
+fn mutants() {
+    let kinds = CAMPAIGNS.iter().map(|campaign| campaign.name).filter(|name| name.starts_with("mutants-"));
+    kinds.for_each(|kind| cases(kind, MUTANTS));
+}
+
+/// Every kind of mutants is run, so every campaign of this crate has a part here.
+#[test]
+fn every_campaign_is_a_function_with_a_part_or_a_command() {
+    let here = CAMPAIGNS.iter().filter(|campaign| matches!(campaign.run, Run::Here(_)));
+    let parts =
+        ["pipelines", "compute", "contractions", "transposes", "addresses", "opened", "opened-distributions"];
+    let without: Vec<_> = here
+        .map(|campaign| campaign.name)
+        .filter(|name| !parts.contains(name) && !name.starts_with("mutants-"))
+        .collect();
+    assert!(without.is_empty(), "{without:?}");
+}
+
+/// Mutants of each kind.
+const MUTANTS: u64 = 25;
+
+/// Files whose configurations are opened.
+const OPENED: &[&str] = &[
+    "activations",
+    "c2-truncation",
+    "casts",
+    "commit_view",
+    "constant_add",
+    "conv2d_stride2_feed3",
+    "dot",
+    "f1-contiguous",
+    "f2-padding-packets",
+    "f4-masking",
+    "f6-cast-size",
+    "f7-tables-and-zero-points",
+    "fast",
+    "fetch_casts_rngd_s",
+    "filter",
+    "fma_values",
+    "gather",
+    "gemv",
+    "i4",
+    "i8_sequential",
+    "k1-pad",
+    "lane_copies",
+    "masked_cast",
+    "masked_dot",
+    "masked_reduce",
+    "matmul_quantized",
+    "reduce_max",
+    "reduce_scatter",
+    "sigmoid",
+    "stash_widths",
+    "switch_custom",
+    "t1-8x8",
+    "transpose",
+    "two_groups",
+    "v3-placements",
+    "x1-axis-permutation",
+];
+
+/// Files whose distributions are opened too.
+const DISTRIBUTED: &[&str] = &[
+    "activations",
+    "c2-truncation",
+    "casts",
+    "commit_view",
+    "constant_add",
+    "conv2d_stride1",
+    "dot",
+    "f1-contiguous",
+    "f2-padding-packets",
+    "f4-masking",
+    "f6-cast-size",
+    "f7-tables-and-zero-points",
+    "fetch_casts_rngd_s",
+    "filter",
+    "gather",
+    "gemv",
+    "i4",
+    "k1-pad",
+    "lane_copies",
+    "masked_cast",
+    "masked_dot",
+    "reduce_scatter",
+    "sigmoid",
+    "stash_widths",
+    "t1-8x8",
+    "two_groups",
+    "v3-placements",
+    "x1-axis-permutation",
+];
