@@ -11,7 +11,7 @@ use visa_opt::{Io, Tool, load_module};
 
 #[expect(dead_code, reason = "the example's main is for its binary")]
 #[path = "../examples/my-opt.rs"]
-mod my_opt;
+mod example;
 
 const EXAMPLE: &str = include_str!("../examples/my-opt.rs");
 const KERNEL: &str = include_str!("../examples/negate.visa");
@@ -30,14 +30,14 @@ fn run(tool: &Tool, args: &[&str], input: &str) -> (i32, String, String) {
 /// The text that the example's binary makes of `input`.
 #[track_caller]
 fn my_opt(args: &[&str], input: &str) -> String {
-    let (code, out, err) = run(&my_opt::tool(), args, input);
+    let (code, out, err) = run(&example::tool(), args, input);
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
     out
 }
 
 #[track_caller]
 fn refused(input: &str, args: &[&str], message: &str) {
-    let (code, _, err) = run(&my_opt::tool(), args, input);
+    let (code, _, err) = run(&example::tool(), args, input);
     assert_eq!(code, 1, "{err}");
     assert!(err.contains(message), "{err}");
 }
@@ -60,7 +60,7 @@ fn bytes(values: &[i32]) -> Vec<u8> {
 
 /// What the logical evaluator makes of a kernel at tensor level.
 fn meant(kernel: &str) -> Vec<u8> {
-    let ctx = Context::new(&my_opt::tool().dialects);
+    let ctx = Context::new(&example::tool().dialects);
     let arguments = BTreeMap::from([("input".to_owned(), bytes(&input()))]);
     let options = visa_reference::Options::default();
     let results = visa_reference::evaluate(&ctx, &load(&ctx, kernel), None, &arguments, options);
@@ -69,7 +69,7 @@ fn meant(kernel: &str) -> Vec<u8> {
 
 /// What the interpreter makes of an hw program. Every byte of the result must be defined.
 fn executed(program: &str) -> Vec<u8> {
-    let ctx = Context::new(&my_opt::tool().dialects);
+    let ctx = Context::new(&example::tool().dialects);
     let program = visa_hw::compile(&ctx, &load(&ctx, program), None).expect("an hw program");
     let machine = Machine::rngd();
     let options = Options { shadow: true, ..Options::default() };
