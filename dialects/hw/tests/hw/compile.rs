@@ -4,6 +4,9 @@ use crate::text::GEMV;
 use crate::{context, parsed, program};
 use visa_engine::{Access, Engine, Flow, Space};
 use visa_hw::program::{CommandKind, Context};
+use visa_ir::decl::{Dialect, OpDecl, Trait};
+use visa_ir::effects::Effects;
+use visa_ir::level::Level;
 use visa_machine::Machine;
 
 fn refused(text: &str, entry: Option<&str>) -> (String, Option<String>) {
@@ -98,10 +101,16 @@ fn entries_are_chosen_by_name() {
     assert!(refused("visa 1\n", None).0.contains("no `hw.program`"));
 }
 
+/// A dialect at tensor level.
+static TM: Dialect =
+    Dialect { name: "tm", doc: "", level: Level::Tensor, ops: &[&[&AXES]], types: &[], attrs: &[] };
+static AXES: OpDecl =
+    OpDecl { name: "tm.axes", effects: Effects::Declares, traits: &[Trait::TopLevel], ..OpDecl::BASE };
+
 #[test]
 fn other_dialects_are_named_with_their_pass() {
     let mut ctx = context();
-    ctx.allow_unregistered = true;
+    ctx.register(&TM).expect("a dialect");
     let foreign = "\"tm.axes\"() : () -> ()\n";
     for text in [format!("visa 1\n{foreign}"), format!("visa 1\nhw.program @p, chips 1 {{\n{foreign}}}\n")] {
         let module = parsed(&ctx, &text);
