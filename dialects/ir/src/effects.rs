@@ -85,13 +85,42 @@ impl Effect {
     }
 }
 
+/// The memory that an effect is on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Memory {
+    /// The stream of the block.
+    Stream,
+    /// One of these: names of types, or a word of the operation. A value whose type is not known yet may be in several.
+    OneOf(Vec<String>),
+    /// Any but the stream: nothing says which.
+    Unknown,
+}
+
+impl Memory {
+    fn named(name: &str) -> Self {
+        Self::OneOf(vec![name.to_owned()])
+    }
+
+    /// Whether both may be the same memory.
+    #[must_use]
+    pub fn meets(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Stream, Self::Stream) => true,
+            (Self::Stream, Self::OneOf(_) | Self::Unknown)
+            | (Self::OneOf(_) | Self::Unknown, Self::Stream) => false,
+            (Self::Unknown, Self::OneOf(_) | Self::Unknown) | (Self::OneOf(_), Self::Unknown) => true,
+            (Self::OneOf(own), Self::OneOf(others)) => own.iter().any(|name| others.contains(name)),
+        }
+    }
+}
+
 /// An effect of an operation of a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     /// What is done.
     pub kind: EffectKind,
-    /// The memory: the name of a type, or a word of the operation. `None` for the stream of the block.
-    pub memory: Option<String>,
+    /// To which memory.
+    pub memory: Memory,
     /// The value that is read or written, if the effect is on one.
     pub value: Option<ValueId>,
 }
@@ -100,7 +129,7 @@ impl Found {
     /// Whether the effects may be on the same bytes, as far as memories tell.
     #[must_use]
     pub fn meets(&self, other: &Self) -> bool {
-        self.memory == other.memory
+        self.memory.meets(&other.memory)
     }
 }
 
@@ -127,21 +156,39 @@ pub fn of(op: OpRef<'_>) -> Option<Vec<Found>> {
 /// An effect on what it is on: an operand that takes several values has one for each.
 fn found(op: OpRef<'_>, effect: &Effect) -> Vec<Found> {
     let kind = effect.kind;
-    let on_value = |value: ValueId| {
-        let memory = op.ctx.type_name(op.module.ty(value)).to_owned();
-        Found { kind, memory: Some(memory), value: Some(value) }
+    let on_value = |value: ValueId, declared: &[&str]| {
+        let name = op.ctx.type_name(op.module.ty(value));
+        let memory = match (name, declared) {
+            ("", []) => Memory::Unknown,
+            ("", declared) => Memory::OneOf(declared.iter().map(|&name| name.to_owned()).collect()),
+            (name, _) => Memory::named(name),
+        };
+        Found { kind, memory, value: Some(value) }
     };
     match effect.on {
-        Target::Operand(name) => named_operands(op, name).iter().copied().map(on_value).collect(),
+        Target::Operand(name) => {
+            let declared =
+                op.decl().and_then(|decl| decl.operands.iter().find(|operand| operand.name == name));
+            let types = declared.map_or_else(Vec::new, |operand| operand.types.names());
+            named_operands(op, name).iter().map(|&value| on_value(value, &types)).collect()
+        }
         Target::Result(name) => {
             let index = op.decl().and_then(|decl| decl.results.iter().position(|result| *result == name));
-            index.and_then(|index| op.results().get(index)).copied().map(on_value).into_iter().collect()
+            index
+                .and_then(|index| op.results().get(index))
+                .map(|&value| on_value(value, &[]))
+                .into_iter()
+                .collect()
         }
-        Target::Memory(name) => vec![Found { kind, memory: Some(name.to_owned()), value: None }],
+        Target::Memory(name) => vec![Found { kind, memory: Memory::named(name), value: None }],
         Target::Clause(name) => {
-            vec![Found { kind, memory: op.word(name).map(|word| word.to_string()), value: None }]
+            vec![Found {
+                kind,
+                memory: op.word(name).map_or(Memory::Unknown, |word| Memory::named(&word)),
+                value: None,
+            }]
         }
-        Target::Stream => vec![Found { kind, memory: None, value: None }],
+        Target::Stream => vec![Found { kind, memory: Memory::Stream, value: None }],
     }
 }
 
@@ -174,13 +221,35 @@ pub fn pure(op: OpRef<'_>) -> bool {
 /// Whether an operation may have an effect of this kind on a memory.
 #[must_use]
 pub fn may(op: OpRef<'_>, kind: EffectKind, memory: &str) -> bool {
-    of(op).is_none_or(|found| {
-        found.iter().any(|effect| effect.kind == kind && effect.memory.as_deref() == Some(memory))
-    })
+    let memory = Memory::named(memory);
+    of(op).is_none_or(|found| found.iter().any(|effect| effect.kind == kind && effect.memory.meets(&memory)))
 }
 
 /// Whether an operation declares a name that others use.
 #[must_use]
 pub fn declares(op: OpRef<'_>) -> bool {
     op.decl().is_some_and(|decl| decl.effects == Effects::Declares)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Memory;
+
+    #[test]
+    fn memories_meet_that_may_be_the_same() {
+        let (dm, vrf) = (Memory::named("tm.dm"), Memory::named("tm.vrf"));
+        let either = Memory::OneOf(vec!["tm.vrf".to_owned(), "tm.trf".to_owned()]);
+        for (one, other, expected) in [
+            (&dm, &dm, true),
+            (&dm, &vrf, false),
+            (&either, &vrf, true),
+            (&either, &dm, false),
+            (&Memory::Unknown, &dm, true),
+            (&Memory::Unknown, &Memory::Stream, false),
+            (&Memory::Stream, &dm, false),
+            (&Memory::Stream, &Memory::Stream, true),
+        ] {
+            assert_eq!((one.meets(other), other.meets(one)), (expected, expected), "{one:?} {other:?}");
+        }
+    }
 }

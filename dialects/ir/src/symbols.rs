@@ -1,6 +1,6 @@
 //! Symbols: the names (`@name`) that operations of a module declare and others use.
 //!
-//! An operation declares a symbol if its effects are [`Effects::Declares`] and its first clause is a symbol. Every other clause that is a symbol is a
+//! An operation declares a symbol if its effects are [`Effects::Declares`](crate::effects::Effects::Declares) and its first clause is a symbol. Every other clause that is a symbol is a
 //! use of one. A name inside the body of an attribute, as `{L}` in a mapping, is not a use that this file sees.
 
 use crate::analysis::Analysis;

@@ -1,6 +1,6 @@
 //! Mappings as terms of an e-graph.
 //!
-//! A pair is a right-nested list of [`Head::Pair`] nodes that ends in the identity `1`, so that one rule on the front of a
+//! A pair is a right-nested list of `Head::Pair` nodes that ends in the identity `1`, so that one rule on the front of a
 //! list works at every place of a group; `[A, B]` is `pair(A, pair(B, 1))`. Sizes, kinds of padding and offset tables are
 //! leaves of their own, so that a rule can bind them like mappings.
 

@@ -32,7 +32,7 @@ visa_pass::options! {
     }
 }
 
-/// The declarations of [`Settings`].
+/// The declarations of the options of both passes.
 pub const OPTIONS: &[OptionDecl] = Settings::DECLS;
 
 /// Rewrites the mappings of one module; each different mapping once.

@@ -272,7 +272,8 @@ fn roots(step: &Step, ctx: &Context, module: &Module) -> Vec<Option<OpId>> {
     let Some((first, inner)) = step.within.split_first() else { return vec![None] };
     let named = |blocks: &[BlockId], anchor: &Anchor| -> Vec<OpId> {
         let ops = blocks.iter().flat_map(|&block| module.ops(block)).copied();
-        ops.filter(|&id| module.op(ctx, id).decl().is_some_and(|decl| decl.name == anchor.name)).collect()
+        ctx.op(&anchor.name)
+            .map_or_else(Vec::new, |decl| ops.filter(|&id| module.op(ctx, id).is(decl)).collect())
     };
     let outermost = named(&[module.body()], first);
     let found = inner.iter().fold(outermost, |outer, anchor| {

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use visa_ir::analysis::{AnalysisKind, Preserved};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::{OpId, OpRef, ValueId};
+use visa_ir::span::Span;
 use visa_ir::symbols;
 use visa_ir::verify::has_errors;
 use visa_mapping::calls::CallGraph;
@@ -45,6 +46,10 @@ const MAX_NOTES: usize = 4;
 
 fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     let Settings { erase, max_operations } = cx.chosen();
+    let most = u64::try_from(max_operations).map_err(|_| {
+        let message = format!("found `max-operations={max_operations}`, expected 0 or more");
+        vec![Diagnostic::error("inline", Span::default(), message)]
+    })?;
     let graph = cx.analysis::<CallGraph>();
     let mut inlined = Vec::new();
     for &func in graph.callees_first() {
@@ -52,7 +57,7 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
             let callee = call::callee(cx.module.op(cx.ctx, call)).map_err(|error| vec![error])?.id;
             inlined.push((callee, cx.module.op(cx.ctx, call).span()));
             inline(cx, call, callee).map_err(|error| vec![error])?;
-            if cx.counted("operations") > u64::try_from(max_operations).unwrap_or(0) {
+            if cx.counted("operations") > most {
                 return Err(vec![too_many(cx.module.op(cx.ctx, func), max_operations)]);
             }
         }

@@ -30,11 +30,9 @@ static GROW: OpDecl = OpDecl {
     operands: &[],
     clauses: &[ClauseDecl::required("bits", ClauseKind::Int, "the bits of the result")],
     infer: Some(|op| {
-        Ok(vec![make_type(
-            op.ctx,
-            &INT,
-            op.int("bits").and_then(|bits| u32::try_from(bits).ok()).unwrap_or(1),
-        )])
+        let bits = op.int("bits").and_then(|bits| u32::try_from(bits).ok());
+        let bits = bits.ok_or_else(|| op.error("C0", "`bits` is no number of bits"))?;
+        Ok(vec![make_type(op.ctx, &INT, bits)])
     }),
     fold: Some(|op| Some(Fold::Clauses(vec![("bits", Some(op.ctx.attr(Attr::Int(op.int("bits")? + 1))))]))),
     ..BASE
