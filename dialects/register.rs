@@ -1,5 +1,6 @@
-//! Build script of the dialect and pass crates: every file of `src/ops/` is a module that declares `pub static OPS: &[&OpDecl]`, of
-//! `src/pass/` `pub static PASS: Pass`, of `src/rules/engines/` `pub static RULES: &[&Rule]`. Adding one is adding a file.
+//! Build script of the dialect and pass crates: every file of `src/ops/` is a module that declares `pub static
+//! OPS: &[&OpDecl]`, of `src/pass/` `pub static PASS: Pass`, of `src/rules/engines/` `pub static RULES: &[&Rule]`.
+//! Adding one is adding a file.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -16,7 +17,8 @@ fn main() {
     ];
     for (folder, item, list) in folders {
         let path = Path::new(&root).join("src").join(folder);
-        // A folder that is not there would count as changed in every build: what it would be made in is watched instead.
+        // A folder that is not there would count as changed in every build: what it would be made in is watched
+        // instead.
         let watched = path.ancestors().find(|path| path.exists()).unwrap_or(&path);
         println!("cargo:rerun-if-changed={}", watched.display());
         let Ok(entries) = fs::read_dir(&path) else { continue };

@@ -1,4 +1,5 @@
-//! Every pass that comes with visa, and the small ones themselves: a file of `src/pass/` each, which the build script registers.
+//! Every pass that comes with visa, and the small ones themselves: a file of `src/pass/` each, which the build
+//! script registers.
 
 /// The passes of this crate, a module a file.
 pub mod passes {

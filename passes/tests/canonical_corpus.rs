@@ -1,5 +1,5 @@
-//! The two passes over every module of `test/` that verifies: it still verifies, each type and clause holds the same cells
-//! as before, and a second run changes nothing.
+//! The two passes over every module of `test/` that verifies: it still verifies, each type and clause holds the
+//! same cells as before, and a second run changes nothing.
 
 use std::fs;
 use std::path::{Path, PathBuf};

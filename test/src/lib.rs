@@ -49,8 +49,9 @@ impl Environment {
         if self.require_mlir && self.mlir_opt.is_none() {
             let names = MLIR_OPT_NAMES.join("` or `");
             return Err(format!(
-                "{REQUIRE_MLIR_VARIABLE}=1, but mlir-opt is missing: found neither `{names}` in PATH nor `{MLIR_OPT_PATH}`; \
-                 install Debian's mlir-22-tools, or unset the variable to skip the tests that need it"
+                "{REQUIRE_MLIR_VARIABLE}=1, but mlir-opt is missing: found neither `{names}` in PATH nor \
+                 `{MLIR_OPT_PATH}`; install Debian's mlir-22-tools, or unset the variable to skip the tests that \
+                 need it"
             ));
         }
         Ok(())
@@ -70,8 +71,8 @@ pub fn suite(root: &Path, environment: &Environment) -> Suite {
     suite
 }
 
-/// Registers the drivers under the names that RUN lines use. Each is the library function that the tool's `main` calls,
-/// so a test exercises the tool without starting a process.
+/// Registers the drivers under the names that RUN lines use. Each is the library function that the tool's `main`
+/// calls, so a test exercises the tool without starting a process.
 fn with_drivers(suite: Suite) -> Suite {
     let suite = suite.with_builtin("visa-opt", driver(|args, io| visa_opt::Tool::standard().run(args, io)));
     let suite = suite.with_builtin("visa-test-opt", driver(|args, io| dialect::tool().run(args, io)));

@@ -1,5 +1,6 @@
-//! Every kernel and book case with its clauses left open, all together and those of some operations only: it verifies, prints and
-//! parses to itself in both forms, mlir-opt reads it, and lowering refuses it with an error that names the clause.
+//! Every kernel and book case with its clauses left open, all together and those of some operations only: it
+//! verifies, prints and parses to itself in both forms, mlir-opt reads it, and lowering refuses it with an error
+//! that names the clause.
 
 use rayon::prelude::*;
 use std::collections::BTreeSet;
@@ -22,7 +23,8 @@ use visa_test::Environment;
 /// The modules that must at least be opened: a wrong path must not pass for a good result.
 const LEAST_MODULES: usize = 100;
 
-/// A module's operations are opened in that many parts, each by itself: an open operation behind a closed one and the other way round.
+/// A module's operations are opened in that many parts, each by itself: an open operation behind a closed one and
+/// the other way round.
 const PARTS: usize = 3;
 
 fn read(ctx: &Context, text: &str) -> Option<Module> {

@@ -96,7 +96,8 @@ fn kernels(folder: &str) -> Vec<PathBuf> {
     paths
 }
 
-/// What `visa-run --check` says of each kernel of a text, but for the cycles: what nobody uses is gone, with what it cost.
+/// What `visa-run --check` says of each kernel of a text, but for the cycles: what nobody uses is gone, with what
+/// it cost.
 fn results(text: &str) -> Vec<String> {
     let names = text.lines().filter_map(|line| line.strip_prefix("tm.func @")?.split('(').next());
     let run = |name: &str| {
@@ -110,7 +111,8 @@ fn results(text: &str) -> Vec<String> {
     names.map(run).collect()
 }
 
-/// Kernels that `canonicalize` or `cse` changes compute what they did, bit by bit, in the interpreter and in the evaluator.
+/// Kernels that `canonicalize` or `cse` changes compute what they did, bit by bit, in the interpreter and in the
+/// evaluator.
 #[test]
 fn what_kernels_compute_stays() {
     let mut compared = 0;

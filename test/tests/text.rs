@@ -1,5 +1,5 @@
-//! The text of every `.visa` file in this tree that parses: printing and parsing is a fixed point in both forms, and real
-//! mlir-opt, where it is installed, reads the generic form and prints what is the same module to us.
+//! The text of every `.visa` file in this tree that parses: printing and parsing is a fixed point in both forms,
+//! and real mlir-opt, where it is installed, reads the generic form and prints what is the same module to us.
 
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
@@ -56,7 +56,8 @@ fn check_form(ctx: &Context, module: &Module, form: Form, place: &str) {
     assert_eq!(once, print(ctx, &again, form), "{place}: printing is no fixed point");
 }
 
-/// Prints and parses with locations: those of the first text are there in what is read from the second, which is not theirs.
+/// Prints and parses with locations: those of the first text are there in what is read from the second, which is
+/// not theirs.
 fn check_locations(ctx: &Context, module: &Module, text: &str, form: Form, place: &str) {
     let once = located(ctx, module, form, text);
     let again =

@@ -79,8 +79,8 @@ impl Adapter {
         }
     }
 
-    /// The marks behind it of bytes with these marks: one mark for all bytes of an element, undefined where its index is
-    /// outside the table.
+    /// The marks behind it of bytes with these marks: one mark for all bytes of an element, undefined where its
+    /// index is outside the table.
     pub(crate) fn marks(&self, marks: Vec<Taint>, bytes: &[u8], marker: &mut Marker<'_>) -> Vec<Taint> {
         if !self.converts() {
             return marks;
@@ -169,7 +169,8 @@ fn zero_points(op: OpRef<'_>, cast: Option<&'static CastRow>) -> Result<Vec<i32>
     let Some(row) = cast.and_then(|row| zero_point_cast(row.from, row.to)) else {
         let found = cast.map_or("none".to_owned(), |row| format!("{} to {}", row.from, row.to));
         return refuse(format!(
-            "a zero point is subtracted behind a conversion of an integer of up to 8 bits to a wider one, found {found}"
+            "a zero point is subtracted behind a conversion of an integer of up to 8 bits to a wider one, found \
+             {found}"
         ));
     };
     let (least, most) = row.to.range().unwrap_or((0, 0));

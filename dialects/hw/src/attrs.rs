@@ -21,7 +21,8 @@ pub static PROGRAM: BodyDef = BodyDef {
     name: "hw.program",
     syntax: "[LIMIT : STRIDE, LIMIT : (OFFSET, ...), ...] : PACKET @ BASE",
     doc: "A sequencer program (book 07): nested loops, outermost first, with the distance in bytes between two \
-          iterations, or the offset in bytes of each; the bytes of one access; the first address in bytes (0 if left out).",
+          iterations, or the offset in bytes of each; the bytes of one access; the first address in bytes (0 if \
+          left out).",
     parse: parse_program::<Program>,
 };
 
@@ -29,8 +30,8 @@ pub static PROGRAM: BodyDef = BodyDef {
 pub static PAIRED: BodyDef = BodyDef {
     name: "hw.paired",
     syntax: "[LIMIT : READ -> WRITE, ...] : PACKET @ READ -> WRITE",
-    doc: "A sequencer program with a read and a write side that iterate together; either may have an \
-          offset table (book 07, 10).",
+    doc: "A sequencer program with a read and a write side that iterate together; either may have an offset table \
+          (book 07, 10).",
     parse: parse_program::<PairedProgram>,
 };
 
@@ -38,7 +39,8 @@ pub static PAIRED: BodyDef = BodyDef {
 pub static TABLE: BodyDef = BodyDef {
     name: "hw.table",
     syntax: "DTYPE [BITS, ...]",
-    doc: "A lookup table of the Fetch Adapter (book 08): the format of its entries and their bit patterns, from index 0 on.",
+    doc: "A lookup table of the Fetch Adapter (book 08): the format of its entries and their bit patterns, from \
+          index 0 on.",
     parse: |text| {
         let table = text.parse::<LookupTable>().map_err(|why| BodyError::new("table-text", why))?;
         Ok(Rc::new(table) as Rc<dyn Body>)
@@ -49,10 +51,11 @@ pub static TABLE: BodyDef = BodyDef {
 pub static MASK: BodyDef = BodyDef {
     name: "hw.mask",
     syntax: "[dim ENTRY, left COUNT, by ENTRY, valid [COUNT, ...], value BITS]",
-    doc: "Which elements the fetch adapter replaces by `value` (bits of the format in data memory, 0 if left out; book 08). In the \
-          first iteration of loop `dim`, the first `left` elements of the innermost loop; in its last iteration, those from the \
-          valid count on. There is one count, or one for each iteration of loop `by`. Loops count from the outermost; the \
-          innermost is the one over elements: where the innermost entry is an element's bytes, the one above it.",
+    doc: "Which elements the fetch adapter replaces by `value` (bits of the format in data memory, 0 if left out; \
+          book 08). In the first iteration of loop `dim`, the first `left` elements of the innermost loop; in its \
+          last iteration, those from the valid count on. There is one count, or one for each iteration of loop \
+          `by`. Loops count from the outermost; the innermost is the one over elements: where the innermost entry \
+          is an element's bytes, the one above it.",
     parse: parse_program::<Mask>,
 };
 

@@ -11,8 +11,8 @@ use visa_ir::span::Span;
 /// The program called `entry` of a module, or its only one.
 ///
 /// # Errors
-/// An operation that is not hw (it says which pass lowers it), no program, several and no `entry`, an unknown `entry`, or
-/// whatever an operation's verifier refuses.
+/// An operation that is not hw (it says which pass lowers it), no program, several and no `entry`, an unknown
+/// `entry`, or whatever an operation's verifier refuses.
 pub fn compile(ctx: &Context, module: &Module, entry: Option<&str>) -> Result<Program, Vec<Diagnostic>> {
     let ops: Vec<_> = module.ops(module.body()).iter().map(|&id| module.op(ctx, id)).collect();
     let foreign: Vec<_> = ops.iter().filter(|op| !op.is(&program::PROGRAM)).map(|&op| not_hw(op)).collect();

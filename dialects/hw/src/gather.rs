@@ -8,17 +8,20 @@ use visa_numerics::transposed;
 /// Bytes that a processor moves at once between memory and its cache.
 const LINE: i64 = 64;
 
-/// Accesses made before the loops around the innermost one move on within their lines: as many lines stay in the cache.
+/// Accesses made before the loops around the innermost one move on within their lines: as many lines stay in the
+/// cache.
 const BLOCK: usize = 256;
 
-/// Accesses whose innermost loop strides through memory, while loops around it stay within a cache line: read in loop order, each
-/// line would be loaded once for every access to it. The lines of a block are loaded once for all of them.
+/// Accesses whose innermost loop strides through memory, while loops around it stay within a cache line: read in
+/// loop order, each line would be loaded once for every access to it. The lines of a block are loaded once for all
+/// of them.
 pub(crate) struct Gather {
     /// Where the loops outside of those below begin, in loop order.
     starts: Vec<i64>,
     /// Offsets of the loops that stay within a line.
     near: Vec<i64>,
-    /// The same as eight neighbours of 2 bytes each, if they are: the offset of the first and the places of all in `near`.
+    /// The same as eight neighbours of 2 bytes each, if they are: the offset of the first and the places of all in
+    /// `near`.
     squares: Option<Vec<(i64, [usize; 8])>>,
     /// Iterations and stride of the innermost loop.
     limit: usize,
@@ -26,7 +29,8 @@ pub(crate) struct Gather {
 }
 
 impl Gather {
-    /// Cuts the loops of a program in three; `None` if a stride is a table, or the innermost loop makes several accesses.
+    /// Cuts the loops of a program in three; `None` if a stride is a table, or the innermost loop makes several
+    /// accesses.
     pub(crate) fn new(program: &Program) -> Option<Self> {
         let entries = match &program.entries[..] {
             [outer @ .., last] if *last == Entry::new(program.packet, 1) => outer,
@@ -48,8 +52,8 @@ impl Gather {
         Some(Self { starts, near, squares, limit, stride })
     }
 
-    /// Appends `size` bytes for each access, in loop order; `extent` is what the program touches. Whether it did: it does not
-    /// for bytes that were never written, nor for sizes that are seldom short.
+    /// Appends `size` bytes for each access, in loop order; `extent` is what the program touches. Whether it did:
+    /// it does not for bytes that were never written, nor for sizes that are seldom short.
     pub(crate) fn read(&self, bank: &Bank, extent: Range<u64>, size: usize, out: &mut Vec<u8>) -> bool {
         let bytes = bank.bytes();
         if usize::try_from(extent.end).is_ok_and(|end| end > bytes.len()) {

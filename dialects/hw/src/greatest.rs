@@ -27,8 +27,8 @@ impl Greatest for i32 {
     }
 }
 
-/// The greatest value of each column of row 0, by slot (`[slot][column]`). A packet has `terms` values for each of its groups, of which the
-/// first `columns` are kept, and goes to the slot with its number.
+/// The greatest value of each column of row 0, by slot (`[slot][column]`). A packet has `terms` values for each of
+/// its groups, of which the first `columns` are kept, and goes to the slot with its number.
 pub(crate) fn greatest<T: Greatest>(
     packets: &[T],
     packet: usize,

@@ -3,8 +3,8 @@
 //! An hw operation holds addresses, byte counts, loop limits and strides, slice ranges and opcodes. It knows no axes:
 //! this crate cannot name a mapping (the crate graph has no edge to one), and the interpreter executes nothing else.
 //!
-//! [`compile()`] turns an `hw.program` operation into a [`program::Program`]: plain data and [`visa_engine::Stage`]s, which the
-//! interpreter runs and the cost model prices.
+//! [`compile()`] turns an `hw.program` operation into a [`program::Program`]: plain data and
+//! [`visa_engine::Stage`]s, which the interpreter runs and the cost model prices.
 
 mod adapter;
 mod addresses;
@@ -40,8 +40,8 @@ pub const MAX_STREAM_BYTES: u64 = 1 << 26;
 pub static DIALECT: Dialect = Dialect {
     name: "hw",
     level: visa_ir::level::Level::Hardware,
-    doc: "The executable program: commands for the Tensor Unit's contexts and the DMA engines, in program order, with \
-          every engine's configuration in bytes. No axis and no mapping can be named here.",
+    doc: "The executable program: commands for the Tensor Unit's contexts and the DMA engines, in program order, \
+          with every engine's configuration in bytes. No axis and no mapping can be named here.",
     ops: ops::OPS,
     types: &[],
     attrs: attrs::ATTRS,

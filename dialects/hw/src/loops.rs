@@ -129,7 +129,8 @@ impl<'a> Written<'a> {
             program.entries.last().is_some_and(|entry| entry.stride == Stride::Fixed(0) && entry.limit > 1);
         if repeats && program.packet > 1 {
             let message = format!(
-                "the innermost entry of `{program}` repeats a byte within an access: expected stride 1, or packets of 1"
+                "the innermost entry of `{program}` repeats a byte within an access: expected stride 1, or \
+                 packets of 1"
             );
             return Err(self.error(constraint, message));
         }
@@ -164,8 +165,8 @@ impl<'a> Written<'a> {
     }
 }
 
-/// Checks that no two iterations of an entry write the same place: a stride of 0, or offsets of a table that are nearer
-/// than one access.
+/// Checks that no two iterations of an entry write the same place: a stride of 0, or offsets of a table that are
+/// nearer than one access.
 pub(crate) fn overwrites(program: &Program) -> Option<String> {
     let clash = |entry: &Entry| entry.stride.clash(entry.limit, program.packet);
     let (entry, clash) = program.entries.iter().find_map(|entry| Some((entry, clash(entry)?)))?;

@@ -32,7 +32,8 @@ struct Written<'a> {
 }
 
 impl Masking {
-    /// The mask of a fetch whose other clauses are checked, if it has one; `packet` is the bytes of a packet behind the fetch.
+    /// The mask of a fetch whose other clauses are checked, if it has one; `packet` is the bytes of a packet
+    /// behind the fetch.
     ///
     /// # Errors
     /// C9 to C11 of `hw.fetch`.

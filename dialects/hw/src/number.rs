@@ -59,7 +59,8 @@ impl Number for f32 {
         add(self, other)
     }
 
-    /// NaN is made canonical at the end only: it stays NaN whatever is added. The packets are flushed already, as are all sums and products.
+    /// NaN is made canonical at the end only: it stays NaN whatever is added. The packets are flushed already, as
+    /// are all sums and products.
     #[inline]
     fn sum_lanes<'a, const N: usize>(
         sums: [[Self; ROWS]; N],

@@ -1,4 +1,5 @@
-//! The order of the stages of a run, from the places that they declare (books 09, 12, 21): rules C2, C3 and C4 of `hw.exec`.
+//! The order of the stages of a run, from the places that they declare (books 09, 12, 21): rules C2, C3 and C4 of
+//! `hw.exec`.
 
 use crate::ops::exec::{at, inside};
 use crate::ops::filter::FILTER;

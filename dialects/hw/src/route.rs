@@ -72,8 +72,8 @@ impl Route {
         self.pick.is_none_or(|Pick { parts, packets, width }| time / packets % parts == slice / width % parts)
     }
 
-    /// Names the packets that `slice` outputs, in order, of `packets` that each slice sends: `[time / burst, group, time %
-    /// burst, member]`, without those that it does not snoop.
+    /// Names the packets that `slice` outputs, in order, of `packets` that each slice sends: `[time / burst,
+    /// group, time % burst, member]`, without those that it does not snoop.
     pub fn deliver(&self, slice: usize, packets: usize, mut output: impl FnMut(Packet)) {
         let rows = self.snoop.rows.len();
         let first = slice / rows * rows;

@@ -1,10 +1,11 @@
-//! The ring network, router by router (book 13): the hardware that [`Route::deliver`] is the short form of. Tests hold the two
-//! equal; the interpreter runs the short form.
+//! The ring network, router by router (book 13): the hardware that [`Route::deliver`] is the short form of. Tests
+//! hold the two equal; the interpreter runs the short form.
 //!
-//! The first router of a ring is its root, the last its leaf. Every packet travels left to the root, turns, and travels
-//! right to the leaf; on this second way each router puts out what its row of the snoop bitmap names. A router has one
-//! register for what comes from the left and one for what comes from the right, and a hop takes a cycle. So packet `p` of
-//! the ring's order turns in cycle `p`, and its sender, `k` routers away, has to send it in cycle `p - k`.
+//! The first router of a ring is its root, the last its leaf. Every packet travels left to the root, turns, and
+//! travels right to the leaf; on this second way each router puts out what its row of the snoop bitmap names. A
+//! router has one register for what comes from the left and one for what comes from the right, and a hop takes a
+//! cycle. So packet `p` of the ring's order turns in cycle `p`, and its sender, `k` routers away, has to send it
+//! in cycle `p - k`.
 
 use crate::route::{Packet, Route};
 use std::fmt;
@@ -162,7 +163,8 @@ impl Trace {
     }
 }
 
-/// The book's table: a line a cycle, a column a router, and what each has put out so far. Packets are numbered slice by slice.
+/// The book's table: a line a cycle, a column a router, and what each has put out so far. Packets are numbered
+/// slice by slice.
 impl fmt::Display for Trace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (cycle, routers) in self.cycles.iter().enumerate() {

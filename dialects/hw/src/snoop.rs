@@ -6,16 +6,17 @@ use std::str::FromStr;
 use visa_ir::decl::{Body, BodyDef, BodyError};
 use visa_ir::diag::counted;
 
-/// Most rows of a bitmap, and most sources of a row. Ours, not the hardware's, which has 256: it bounds what a text allocates.
+/// Most rows of a bitmap, and most sources of a row. Ours, not the hardware's, which has 256: it bounds what a
+/// text allocates.
 pub const MAX_ROWS: usize = 1 << 10;
 
 /// `#hw.snoop<[{0-3} x 4]>`: a [`Snoop`].
 pub static SNOOP: BodyDef = BodyDef {
     name: "hw.snoop",
     syntax: "[{SOURCE, FIRST-LAST, ...} x TIMES, ...]",
-    doc: "Rows of the snoop bitmap (book 13): the source slices whose packets a slice outputs, in ascending order. `x n` \
-          repeats a row. Rows follow each other slice by slice, and all of them again for the slices behind; sources count \
-          from the slice of the first row.",
+    doc: "Rows of the snoop bitmap (book 13): the source slices whose packets a slice outputs, in ascending \
+          order. `x n` repeats a row. Rows follow each other slice by slice, and all of them again for the slices \
+          behind; sources count from the slice of the first row.",
     parse: |text| text.parse::<Snoop>().map(|snoop| Rc::new(snoop) as Rc<dyn Body>),
 };
 

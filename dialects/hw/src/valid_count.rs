@@ -1,5 +1,5 @@
-//! The Valid Count Generator (book 24): how many leading elements of each packet are valid, from the packet's number and
-//! the slice's. It knows neither axes nor mappings: counters, strides, masks and thresholds.
+//! The Valid Count Generator (book 24): how many leading elements of each packet are valid, from the packet's
+//! number and the slice's. It knows neither axes nor mappings: counters, strides, masks and thresholds.
 
 use std::fmt;
 use std::rc::Rc;
@@ -14,8 +14,9 @@ pub const MAX_LISTED: usize = 64;
 pub static COUNTERS: BodyDef = BodyDef {
     name: "hw.counters",
     syntax: "[LIMIT : STRIDE DIM, LIMIT, ...]",
-    doc: "The counters of the Valid Count Generator (book 24), outermost first: each counts to LIMIT and adds STRIDE times its value \
-          to the index of a dimension, `p` for packets or `g0`, `g1`, ... for gates. One without a dimension only counts packets.",
+    doc: "The counters of the Valid Count Generator (book 24), outermost first: each counts to LIMIT and adds \
+          STRIDE times its value to the index of a dimension, `p` for packets or `g0`, `g1`, ... for gates. One \
+          without a dimension only counts packets.",
     parse: |text| text.parse::<Counters>().map(|counters| Rc::new(counters) as Rc<dyn Body>),
 };
 
@@ -23,9 +24,9 @@ pub static COUNTERS: BodyDef = BodyDef {
 pub static GATES: BodyDef = BodyDef {
     name: "hw.gates",
     syntax: "[mask BITS match NUMBER valid NUMBER [transposed], ...]",
-    doc: "The gates of the Valid Count Generator (book 24), from `g0` on. Slices whose number under the mask is smaller than `match` \
-          pass; one that is equal passes while the gate's index is smaller than `valid`; a larger one does not pass, or, \
-          `transposed`, passes as an equal one.",
+    doc: "The gates of the Valid Count Generator (book 24), from `g0` on. Slices whose number under the mask is \
+          smaller than `match` pass; one that is equal passes while the gate's index is smaller than `valid`; a \
+          larger one does not pass, or, `transposed`, passes as an equal one.",
     parse: |text| text.parse::<Gates>().map(|gates| Rc::new(gates) as Rc<dyn Body>),
 };
 

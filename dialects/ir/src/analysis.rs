@@ -1,7 +1,8 @@
 //! Analyses: facts about a module that are worked out once and kept as long as they hold.
 //!
-//! [`Analyses`] keeps them, each with the [`Stamp`] of the module that it was worked out from: one of another state is never given out. Between passes,
-//! the manager says what a pass preserved ([`Preserved`]); whoever kept a [`Handle`] over a pass that did not is told so.
+//! [`Analyses`] keeps them, each with the [`Stamp`] of the module that it was worked out from: one of another
+//! state is never given out. Between passes, the manager says what a pass preserved ([`Preserved`]); whoever kept
+//! a [`Handle`] over a pass that did not is told so.
 
 use crate::context::Context;
 use crate::diag::Diagnostic;
@@ -17,7 +18,8 @@ pub trait Analysis: Any + Sized {
     /// Computes it.
     fn build(ctx: &Context, module: &Module) -> Self;
 
-    /// Whether two say the same, if that can be told: `Some(Self::eq)`. Then a pass that preserves the analysis can be checked.
+    /// Whether two say the same, if that can be told: `Some(Self::eq)`. Then a pass that preserves the analysis
+    /// can be checked.
     const SAME: Option<fn(&Self, &Self) -> bool> = None;
 }
 
@@ -131,7 +133,8 @@ impl Analyses {
         self.during.set(Some(pass));
     }
 
-    /// A pass ends that found the module as `before` and left it as it is: what it preserved holds for the module now, the others are dropped.
+    /// A pass ends that found the module as `before` and left it as it is: what it preserved holds for the module
+    /// now, the others are dropped.
     pub fn end(&self, pass: &'static str, before: &Stamp, preserved: Preserved, module: &Module) {
         let now = module.stamp();
         self.kept.borrow_mut().retain(|kept| {
@@ -139,7 +142,8 @@ impl Analyses {
             if current {
                 return true;
             }
-            // One that was built while the pass ran, of a state in between, is as good as one from before: the pass changes nothing that it says.
+            // One that was built while the pass ran, of a state in between, is as good as one from before: the
+            // pass changes nothing that it says.
             let holds = before == &now || preserved.holds(kept.id);
             if holds {
                 kept.life.stamp.replace(now.clone());
@@ -151,7 +155,8 @@ impl Analyses {
         });
     }
 
-    /// The kept analyses of `module` that do not say what they would say if they were built now, by name. Those that cannot be compared are left out.
+    /// The kept analyses of `module` that do not say what they would say if they were built now, by name. Those
+    /// that cannot be compared are left out.
     #[must_use]
     pub fn wrong(&self, ctx: &Context, module: &Module) -> Vec<&'static str> {
         let kept = self.kept.borrow();
@@ -194,7 +199,8 @@ impl<A: Analysis> Handle<A> {
         };
         match self.life.ended.get() {
             Some(pass) => error(format!(
-                "analysis `{name}` is asked for through a handle from before pass `{pass}`, which does not preserve it"
+                "analysis `{name}` is asked for through a handle from before pass `{pass}`, which does not \
+                 preserve it"
             )),
             None if *self.life.stamp.borrow() == module.stamp() => Ok(self.value.clone()),
             None => {

@@ -175,7 +175,8 @@ impl Context {
     /// A context with `dialects` registered.
     ///
     /// # Panics
-    /// If a declaration is wrong: a mistake in a dialect, never in an input. [`Context::register`] says it as an error.
+    /// If a declaration is wrong: a mistake in a dialect, never in an input. [`Context::register`] says it as an
+    /// error.
     #[must_use]
     pub fn new(dialects: &[&'static Dialect]) -> Self {
         let mut context = Self::default();
@@ -204,7 +205,8 @@ impl Context {
         Ok(())
     }
 
-    /// Keeps a value for whoever asks for its type with [`Context::data`], e.g. the machine that limits are read from.
+    /// Keeps a value for whoever asks for its type with [`Context::data`], e.g. the machine that limits are read
+    /// from.
     pub fn set_data<T: Any>(&mut self, value: T) {
         // Inference may have asked for the earlier value.
         self.inferred = Inferred::default();

@@ -83,8 +83,9 @@ impl BodyError {
 pub struct BodyDef {
     /// Full name without sigil, e.g. `tm.dm`.
     pub name: &'static str,
-    /// The body's syntax, for messages and docs, e.g. `DTYPE, CHIP, CLUSTER, SLICE, ELEMENT`. MLIR is told of two kinds: names in capitals
-    /// with commas between them are the fields, and `a | b` are all the words that the body may be.
+    /// The body's syntax, for messages and docs, e.g. `DTYPE, CHIP, CLUSTER, SLICE, ELEMENT`. MLIR is told of two
+    /// kinds: names in capitals with commas between them are the fields, and `a | b` are all the words that the
+    /// body may be.
     pub syntax: &'static str,
     /// What it means (Markdown).
     pub doc: &'static str,
@@ -327,8 +328,8 @@ impl OperandDecl {
 pub enum Trait {
     /// Has one region with one block, which has no arguments.
     Region,
-    /// Has one region with one block, which has named, typed arguments, written as a signature: `(%a: !t, %b: !u)`. A function has one, and so
-    /// has a loop, with its index and the values that it carries.
+    /// Has one region with one block, which has named, typed arguments, written as a signature: `(%a: !t, %b:
+    /// !u)`. A function has one, and so has a loop, with its index and the values that it carries.
     Function,
     /// Ends a block; nothing may follow it. Its operands are what the block gives to the operation around it.
     Terminator,

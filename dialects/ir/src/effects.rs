@@ -1,5 +1,5 @@
-//! What operations do besides giving their results. A declaration says it once; passes that erase, merge or reorder operations ask
-//! here, and keep no list of operations.
+//! What operations do besides giving their results. A declaration says it once; passes that erase, merge or
+//! reorder operations ask here, and keep no list of operations.
 
 use crate::decl::Trait;
 use crate::module::{OpRef, ValueId};
@@ -90,7 +90,8 @@ impl Effect {
 pub enum Memory {
     /// The stream of the block.
     Stream,
-    /// One of these: names of types, or a word of the operation. A value whose type is not known yet may be in several.
+    /// One of these: names of types, or a word of the operation. A value whose type is not known yet may be in
+    /// several.
     OneOf(Vec<String>),
     /// Any but the stream: nothing says which.
     Unknown,
@@ -133,7 +134,8 @@ impl Found {
     }
 }
 
-/// The effects of an operation, with those of its regions. `None` if they are not known: its dialect is not registered.
+/// The effects of an operation, with those of its regions. `None` if they are not known: its dialect is not
+/// registered.
 #[must_use]
 pub fn of(op: OpRef<'_>) -> Option<Vec<Found>> {
     let decl = op.decl()?;

@@ -1,5 +1,5 @@
-//! Result types of operations, worked out once for each combination of operand types and clauses: the parser and every
-//! run of the verifier ask for the same few, over and over.
+//! Result types of operations, worked out once for each combination of operand types and clauses: the parser and
+//! every run of the verifier ask for the same few, over and over.
 
 use crate::context::{AttrId, Context, TypeId};
 use crate::decl::{InferFn, OpDecl};
@@ -24,7 +24,8 @@ struct Key {
 #[derive(Default)]
 pub(crate) struct Inferred(RefCell<HashMap<Key, Rc<[TypeId]>, Fast>>);
 
-/// The result types of `op`, as the `infer` of its declaration gives them; unknown where they depend on an open clause.
+/// The result types of `op`, as the `infer` of its declaration gives them; unknown where they depend on an open
+/// clause.
 ///
 /// # Errors
 /// What inference says of the operation.
@@ -52,7 +53,8 @@ pub fn result_types(
     Ok(types)
 }
 
-/// Infers every result type of a module again, from the first operation to the last: types follow from clauses and operands.
+/// Infers every result type of a module again, from the first operation to the last: types follow from clauses and
+/// operands.
 ///
 /// # Errors
 /// What inference says of an operation; not for a module that verified before.

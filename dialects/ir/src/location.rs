@@ -1,7 +1,8 @@
 //! Where an operation comes from, as MLIR's locations: text gives them as `loc(...)`, passes fuse them.
 //!
-//! A [`Span`] says where an operation is written in the text being read. Its location says where it comes from, which may be another file.
-//! Where no location is given, it is the span, and a line and a column are looked up when it is printed ([`Location::Written`]).
+//! A [`Span`] says where an operation is written in the text being read. Its location says where it comes from,
+//! which may be another file. Where no location is given, it is the span, and a line and a column are looked up
+//! when it is printed ([`Location::Written`]).
 
 use crate::context::{Context, quote};
 use crate::diag::{Diagnostic, FilePlace, Note};
@@ -131,7 +132,8 @@ impl Context {
         self.locations.0.borrow().extent(id)
     }
 
-    /// The location of what comes from all of `locations`: each once, in order; of more than [`MAX_FUSED`] the first ones, and [`MORE`].
+    /// The location of what comes from all of `locations`: each once, in order; of more than [`MAX_FUSED`] the
+    /// first ones, and [`MORE`].
     pub fn fuse(&self, locations: impl IntoIterator<Item = LocId>) -> LocId {
         let mut parts = self.distinct(locations, MAX_FUSED + 1);
         if parts.len() > MAX_FUSED {
@@ -156,7 +158,8 @@ impl Context {
         }
     }
 
-    /// The first locations, at most `most`, without those that are unknown or were there before; those that are fused in their parts.
+    /// The first locations, at most `most`, without those that are unknown or were there before; those that are
+    /// fused in their parts.
     fn distinct(&self, locations: impl IntoIterator<Item = LocId>, most: usize) -> Vec<LocId> {
         let mut seen: HashSet<LocId, Fast> = HashSet::default();
         let mut parts = Vec::new();

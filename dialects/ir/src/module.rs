@@ -127,8 +127,8 @@ pub struct OpSpec {
 }
 
 impl OpSpec {
-    /// An operation declared by `decl` that comes from `op`: it has its span and its location. What a pass puts in the place of an operation is
-    /// made so; what comes from several is [`fused`](Self::fused) as well.
+    /// An operation declared by `decl` that comes from `op`: it has its span and its location. What a pass puts in
+    /// the place of an operation is made so; what comes from several is [`fused`](Self::fused) as well.
     #[must_use]
     pub fn at(decl: &'static OpDecl, op: OpRef<'_>) -> Self {
         Self { location: op.data().location, ..Self::new(decl, op.span()) }
@@ -265,8 +265,8 @@ impl Module {
         &self.blocks[block.at()].ops
     }
 
-    /// Makes `ops`, which were made for `block`, its operations. Those of its own that are left out are neither walked nor printed until they are
-    /// put back.
+    /// Makes `ops`, which were made for `block`, its operations. Those of its own that are left out are neither
+    /// walked nor printed until they are put back.
     pub fn set_ops(&mut self, block: BlockId, ops: Vec<OpId>) {
         self.clock.tick();
         self.blocks[block.at()].ops = ops;
@@ -535,8 +535,8 @@ impl Module {
         self.ops[to.at()].regions.extend(regions);
     }
 
-    /// Copies an operation, with what is below it, directly before `anchor`. An operand that `values` knows becomes what it stands for there;
-    /// `values` learns what the results stand for.
+    /// Copies an operation, with what is below it, directly before `anchor`. An operand that `values` knows
+    /// becomes what it stands for there; `values` learns what the results stand for.
     pub fn copy_before(&mut self, op: OpId, anchor: OpId, values: &mut HashMap<ValueId, ValueId>) -> OpId {
         let copy = self.insert_before(anchor, self.spec_of(op, values));
         self.copy_inside(op, copy, values);
@@ -798,7 +798,8 @@ impl<'a> OpRef<'a> {
         }
     }
 
-    /// An integer-list clause entry by entry, `None` for one that is open; empty if absent. `None` if the whole clause is open.
+    /// An integer-list clause entry by entry, `None` for one that is open; empty if absent. `None` if the whole
+    /// clause is open.
     #[must_use]
     pub fn entries(&self, name: &str) -> Option<Vec<Option<i64>>> {
         match self.attr(name) {

@@ -82,8 +82,8 @@ fn first_of(
     })
 }
 
-/// Whether the types of an operation's results are not known: a clause that they may depend on is open, or the type of an
-/// operand is not known.
+/// Whether the types of an operation's results are not known: a clause that they may depend on is open, or the
+/// type of an operand is not known.
 #[must_use]
 pub fn untyped(op: OpRef<'_>) -> bool {
     clauses(op).any(|clause| clause.opening == Opening::Configuration)

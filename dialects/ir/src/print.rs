@@ -25,7 +25,8 @@ pub fn print(ctx: &Context, module: &Module, form: Form) -> String {
     printed(Printer::new(ctx, module, form))
 }
 
-/// The module as text, with the location of each operation and argument. `source` is the text that the module was read from.
+/// The module as text, with the location of each operation and argument. `source` is the text that the module was
+/// read from.
 #[must_use]
 pub fn print_located(ctx: &Context, module: &Module, form: Form, source: &Source) -> String {
     printed(Printer { source: Some(source), ..Printer::new(ctx, module, form) })

@@ -39,8 +39,9 @@ impl Span {
     }
 }
 
-/// Bytes of a block of text. Line breaks are counted once a block: where many places are asked for, a look-up reads a block and not the whole
-/// text, and a text of nothing but line breaks takes little more memory than its bytes.
+/// Bytes of a block of text. Line breaks are counted once a block: where many places are asked for, a look-up
+/// reads a block and not the whole text, and a text of nothing but line breaks takes little more memory than its
+/// bytes.
 const BLOCK: usize = 1 << 12;
 
 /// A named text that spans point into.

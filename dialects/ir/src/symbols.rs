@@ -1,7 +1,8 @@
 //! Symbols: the names (`@name`) that operations of a module declare and others use.
 //!
-//! An operation declares a symbol if its effects are [`Effects::Declares`](crate::effects::Effects::Declares) and its first clause is a symbol. Every other clause that is a symbol is a
-//! use of one. A name inside the body of an attribute, as `{L}` in a mapping, is not a use that this file sees.
+//! An operation declares a symbol if its effects are [`Effects::Declares`](crate::effects::Effects::Declares) and
+//! its first clause is a symbol. Every other clause that is a symbol is a use of one. A name inside the body of an
+//! attribute, as `{L}` in a mapping, is not a use that this file sees.
 
 use crate::analysis::Analysis;
 use crate::context::{Attr, Context};
@@ -32,7 +33,8 @@ fn declaring<'a>(ctx: &'a Context, module: &'a Module) -> impl Iterator<Item = (
     ops.filter_map(|op| Some((declared(op)?, op)))
 }
 
-/// The operation that `decl` declares and that declares the symbol `name`. For more than one look-up, see [`Symbols`].
+/// The operation that `decl` declares and that declares the symbol `name`. For more than one look-up, see
+/// [`Symbols`].
 ///
 /// # Errors
 /// If there is none, in words, with the nearest name.

@@ -71,8 +71,8 @@ impl<'a> VerifyCx<'a> {
     }
 }
 
-/// Everything wrong with the module, in source order; at most [`MAX_ERRORS`] findings. Of an operation whose types depend on an
-/// open clause, the structure is checked only.
+/// Everything wrong with the module, in source order; at most [`MAX_ERRORS`] findings. Of an operation whose types
+/// depend on an open clause, the structure is checked only.
 #[must_use]
 pub fn verify(ctx: &Context, module: &Module) -> Vec<Diagnostic> {
     verify_with(ctx, module, &Analyses::default())

@@ -1,5 +1,6 @@
-//! Typed views of operations. An operation is handled through the view that its declaration makes ([`macro@crate::view`]):
-//! `Fetch::of(op)?.time()?`. A clause that is absent, `auto` or of another kind is an error at its accessor, never a default.
+//! Typed views of operations. An operation is handled through the view that its declaration makes
+//! ([`macro@crate::view`]): `Fetch::of(op)?.time()?`. A clause that is absent, `auto` or of another kind is an
+//! error at its accessor, never a default.
 
 use crate::context::{Attr, TypeId};
 use crate::decl::{Body, ClauseDecl, ClauseKind, OpDecl, Presence};

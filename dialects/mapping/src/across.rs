@@ -1,9 +1,11 @@
-//! Division across a skewed axis (book 03): a stream written in `B' = B - A` read from a buffer written in B, or the other way round.
+//! Division across a skewed axis (book 03): a stream written in `B' = B - A` read from a buffer written in B, or
+//! the other way round.
 //!
-//! Where A is fixed, as in one slice or on one chip, B is B' and a number, and the stream is an ordinary one that starts elsewhere. Where A runs
-//! in the stream too, each of its iterations starts elsewhere: the stream is divided once for each, as with the entries of an offset
-//! table ([`crate::Gathers`]), and what is evenly spaced is a stride. Coordinates wrap at |B|. A run along B' that wraps is a table if it
-//! wraps at the same place throughout; if not, no loop nest reads it.
+//! Where A is fixed, as in one slice or on one chip, B is B' and a number, and the stream is an ordinary one that
+//! starts elsewhere. Where A runs in the stream too, each of its iterations starts elsewhere: the stream is
+//! divided once for each, as with the entries of an offset table ([`crate::Gathers`]), and what is evenly spaced
+//! is a stride. Coordinates wrap at |B|. A run along B' that wraps is a table if it wraps at the same place
+//! throughout; if not, no loop nest reads it.
 
 use crate::gather::{mixed, walk};
 use crate::placement::times;
@@ -14,8 +16,8 @@ use crate::{
 /// Divides a placement.
 pub type Divide<'a> = &'a dyn Fn(&Placement) -> Result<Division, DivideError>;
 
-/// Divides a stream by what `divide` knows, across skewed axes. `at` says where the place is that reads, a slice or a chip, along the axis that each
-/// crossing subtracts.
+/// Divides a stream by what `divide` knows, across skewed axes. `at` says where the place is that reads, a slice
+/// or a chip, along the axis that each crossing subtracts.
 ///
 /// # Errors
 /// As `divide`, and [`DivideError::Skewed`] where the walk is no loop nest.
@@ -65,7 +67,8 @@ struct Across<'a> {
 }
 
 impl Across<'_> {
-    /// The division in which each digit of the axes that are `counted` is a loop that starts elsewhere in each iteration.
+    /// The division in which each digit of the axes that are `counted` is a loop that starts elsewhere in each
+    /// iteration.
     fn counting(&self, counted: &dyn Fn(AxisId) -> bool) -> Result<Division, DivideError> {
         let is_counter = |placed: &&Placed| placed.digit.axis.is_some_and(counted);
         let counters: Vec<Placed> = self.stream.digits.iter().filter(is_counter).copied().collect();
@@ -118,7 +121,8 @@ impl Across<'_> {
         DivideError::Skewed { axis }
     }
 
-    /// What is left of the stream without its counters, as the buffer is written, from where the counters stand at these numbers.
+    /// What is left of the stream without its counters, as the buffer is written, from where the counters stand at
+    /// these numbers.
     fn started(
         &self,
         rest: &Placement,
@@ -160,8 +164,8 @@ impl Across<'_> {
     }
 }
 
-/// As few loops as a list of starts needs, outermost first, as limit and pace: the smallest innermost loop over which the starts are a sum with those
-/// of what is outside, and so on. What `None` stands for is left open.
+/// As few loops as a list of starts needs, outermost first, as limit and pace: the smallest innermost loop over
+/// which the starts are a sum with those of what is outside, and so on. What `None` stands for is left open.
 #[must_use]
 pub fn loops_of(starts: &[Option<i64>]) -> Vec<(u64, Pace)> {
     let mut loops: Vec<(u64, Pace)> = Vec::new();

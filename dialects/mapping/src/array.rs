@@ -14,8 +14,8 @@ pub struct ArrayLayout {
     pub dims: Vec<(AxisId, u64)>,
 }
 
-/// The array that data files give for a tensor. Each of its axes must be held from coordinate 0 on without a gap, each
-/// index once.
+/// The array that data files give for a tensor. Each of its axes must be held from coordinate 0 on without a gap,
+/// each index once.
 ///
 /// # Errors
 /// If a mapping is unsound, or holds only part of an axis.

@@ -144,8 +144,8 @@ impl Axes {
         Ok(id)
     }
 
-    /// An axis that stands for a part of a mapping, `text`, and that no text can name. The table is a working copy, so that
-    /// it is not counted among [`MAX_AXES`].
+    /// An axis that stands for a part of a mapping, `text`, and that no text can name. The table is a working
+    /// copy, so that it is not counted among [`MAX_AXES`].
     pub(crate) fn stand_in(&mut self, text: &str, size: u64) -> AxisId {
         let mut name = text.to_owned();
         while self.by_name.contains_key(&*name) {

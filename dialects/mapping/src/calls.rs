@@ -9,7 +9,8 @@ use visa_ir::context::Context;
 use visa_ir::module::{Module, OpId, OpRef};
 use visa_ir::symbols::{Symbols, declared};
 
-/// The functions of a module, each with those that it calls. Calls of what is no function are left out: the verifier reports them.
+/// The functions of a module, each with those that it calls. Calls of what is no function are left out: the
+/// verifier reports them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CallGraph {
     names: BTreeMap<OpId, Rc<str>>,
@@ -74,7 +75,8 @@ impl CallGraph {
         &self.order
     }
 
-    /// The names on the shortest way by calls from `caller` through `callee` back to `caller`; nothing if there is no such way.
+    /// The names on the shortest way by calls from `caller` through `callee` back to `caller`; nothing if there is
+    /// no such way.
     #[must_use]
     pub fn cycle(&self, caller: OpId, callee: OpId) -> Option<Vec<Rc<str>>> {
         if !self.cyclic.contains(&caller) || !self.cyclic.contains(&callee) {

@@ -1,13 +1,15 @@
 //! Parts of one composite mapping that carry into each other (book 03, "Equivalent Mapping").
 //!
-//! `E / n`, `E % n` and `E / m % n` are *parts* of E: they count positions of E, so many at a step. Each part read by itself holds
-//! what E holds there. For an axis the parts add up, and so they do where every cut falls on a boundary of E's digits. Elsewhere
-//! they carry: with |D| = 5, `[A, D] / 4` at 1 is the last D of A = 0, and one position further A is 1. So the parts of one E in one
-//! mapping *share* E: their positions in E add up, and E is asked once, at the sum. Padding of E is met where the last part stands, and
-//! a sum that reaches the size of E is don't-care padding, as behind the end of an axis.
+//! `E / n`, `E % n` and `E / m % n` are *parts* of E: they count positions of E, so many at a step. Each part read
+//! by itself holds what E holds there. For an axis the parts add up, and so they do where every cut falls on a
+//! boundary of E's digits. Elsewhere they carry: with |D| = 5, `[A, D] / 4` at 1 is the last D of A = 0, and one
+//! position further A is 1. So the parts of one E in one mapping *share* E: their positions in E add up, and E is
+//! asked once, at the sum. Padding of E is met where the last part stands, and a sum that reaches the size of E is
+//! don't-care padding, as behind the end of an axis.
 //!
-//! Parts are of the same E if their operands are written alike, but for what does nothing. Parts that stand side by side and count on make up one: that is
-//! the book's `[E / n, E % n] = E` for every E, and most mappings are without shared parts once that is done.
+//! Parts are of the same E if their operands are written alike, but for what does nothing. Parts that stand side
+//! by side and count on make up one: that is the book's `[E / n, E % n] = E` for every E, and most mappings are
+//! without shared parts once that is done.
 
 use std::sync::Arc;
 
@@ -30,8 +32,8 @@ pub(crate) struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    /// The part that `/`, `%`, and `=` of a divisor make, aliases written out; `None` of what is not cut, of one position and of the whole,
-    /// and of an axis or a number, whose parts add up by themselves.
+    /// The part that `/`, `%`, and `=` of a divisor make, aliases written out; `None` of what is not cut, of one
+    /// position and of the whole, and of an axis or a number, whose parts add up by themselves.
     pub(crate) fn of(expr: &'a Expr, axes: &Axes) -> Option<Self> {
         let part = Self::cut(expr, axes).filter(|part| is_composite(part.base) && part.size > 1)?;
         (part.step > 1 || part.base.size(axes).ok()? > part.size).then_some(part)
@@ -79,8 +81,8 @@ pub(crate) struct Settled {
     pub(crate) apart: Vec<Expr>,
 }
 
-/// A mapping with its shared parts made one where they stand side by side; `None` if no parts share a base: then it is read as it is
-/// written.
+/// A mapping with its shared parts made one where they stand side by side; `None` if no parts share a base: then
+/// it is read as it is written.
 ///
 /// # Errors
 /// A broken size rule, or an axis or alias that is not declared.
@@ -149,7 +151,8 @@ fn shared_bases(map: &Expr, axes: &Axes) -> Result<Vec<Expr>, MapError> {
     Ok(shared.map(|group| group.base).collect())
 }
 
-/// Adds the parts of a mapping to those of their bases. What a base is made of counts once, however many parts it has.
+/// Adds the parts of a mapping to those of their bases. What a base is made of counts once, however many parts it
+/// has.
 fn collect(expr: &Expr, axes: &Axes, groups: &mut Vec<Group>) -> Result<(), MapError> {
     let Some(part) = Part::of(expr, axes) else {
         return expr.children().into_iter().try_for_each(|child| collect(child, axes, groups));
@@ -217,8 +220,8 @@ impl Sharing<'_> {
         Ok(Expr::pair(done))
     }
 
-    /// The one term that two neighbours make up: parts of a shared base of which the major one, perhaps padded, truncated or sliced,
-    /// counts on where the minor one ends.
+    /// The one term that two neighbours make up: parts of a shared base of which the major one, perhaps padded,
+    /// truncated or sliced, counts on where the minor one ends.
     fn counts_on(&self, major: &Expr, minor: &Expr) -> Option<Expr> {
         let low = Part::of(minor, self.axes).filter(|part| self.shared.contains(part.base))?;
         if let Some(high) = Part::of(major, self.axes).filter(|part| part.base == low.base) {
@@ -299,8 +302,8 @@ impl Views {
     }
 }
 
-/// A mapping without aliases in which parts that make up one are one. Where parts that carry into each other are left apart, it is the view
-/// in which what they are parts of is an axis.
+/// A mapping without aliases in which parts that make up one are one. Where parts that carry into each other are
+/// left apart, it is the view in which what they are parts of is an axis.
 ///
 /// # Errors
 /// A broken size rule, or an axis or alias that is not declared.
@@ -313,8 +316,9 @@ pub fn joined(expr: &Expr, axes: &Axes) -> Result<(Expr, Option<Views>), MapErro
     Ok((views.view(&map), Some(views)))
 }
 
-/// Whether a mapping cuts a composite between the boundaries of its digits. What the parts hold may depend on other parts of the same
-/// composite, which another mapping of the tensor may hold: so the text of such a mapping matters.
+/// Whether a mapping cuts a composite between the boundaries of its digits. What the parts hold may depend on
+/// other parts of the same composite, which another mapping of the tensor may hold: so the text of such a mapping
+/// matters.
 ///
 /// # Errors
 /// A broken size rule, or an axis or alias that is not declared.
@@ -328,7 +332,8 @@ pub fn cuts_unevenly(expr: &Expr, axes: &Axes) -> Result<bool, MapError> {
     Ok(groups.iter().any(|group| !group.is_even(axes)))
 }
 
-/// Two mappings with axes in place of the bases that either has in parts that do not stand side by side; `None` if there are none.
+/// Two mappings with axes in place of the bases that either has in parts that do not stand side by side; `None` if
+/// there are none.
 ///
 /// # Errors
 /// A broken size rule, or an axis or alias that is not declared.
@@ -353,8 +358,9 @@ pub(crate) fn views(a: &Expr, b: &Expr, axes: &Axes) -> Result<Option<(Expr, Exp
     Ok(Some((views.view(&a), views.view(&b), views.axes)))
 }
 
-/// Mappings of a stream and of a buffer in terms of the composites that they cut so that parts carry: each is an axis there, whose positions
-/// its parts count. A mapping that holds such a composite whole, position after position, holds the axis in its place.
+/// Mappings of a stream and of a buffer in terms of the composites that they cut so that parts carry: each is an
+/// axis there, whose positions its parts count. A mapping that holds such a composite whole, position after
+/// position, holds the axis in its place.
 #[derive(Clone, Debug)]
 pub struct Carries {
     views: Views,
@@ -362,9 +368,10 @@ pub struct Carries {
 }
 
 impl Carries {
-    /// The composites that these mappings, which belong together, cut so that the parts carry: in several parts that share them, or in one
-    /// that has no digits of its own. Don't-care padding behind a composite stays around its axis. Those with other padding,
-    /// with windows or without digits are not among them: [`padded_terms`](crate::padded_terms) finds these in streams. `None` if there are none.
+    /// The composites that these mappings, which belong together, cut so that the parts carry: in several parts
+    /// that share them, or in one that has no digits of its own. Don't-care padding behind a composite stays
+    /// around its axis. Those with other padding, with windows or without digits are not among them:
+    /// [`padded_terms`](crate::padded_terms) finds these in streams. `None` if there are none.
     ///
     /// # Errors
     /// A broken size rule, or an axis or alias that is not declared.

@@ -12,12 +12,14 @@
 //! A sliding expression lets several indices share a position. Then the terms below it continue for each of them, and
 //! an index that meets padding is dropped; where none is left, the strictest padding that was met decides.
 //!
-//! Parts of one composite mapping that carry into each other (`[A, D] / 4` beside `[A, D] % 4`, see `carry.rs`) count positions of it. Their
-//! sum is kept like a coordinate; where the walk comes to the last of them, the mapping itself is walked at the sum.
+//! Parts of one composite mapping that carry into each other (`[A, D] / 4` beside `[A, D] % 4`, see `carry.rs`)
+//! count positions of it. Their sum is kept like a coordinate; where the walk comes to the last of them, the
+//! mapping itself is walked at the sum.
 //!
 //! Coordinates of a skewed axis (`B' = B - A`) are kept as they are: which B they mean depends on A, which another
-//! mapping of the same tensor may hold. Every live position of a mapping is written in the same skewed axes, those that its text names
-//! ([`crate::skewed_names`]), also where they are at 0. [`Index::resolved`] answers for a mapping that stands alone.
+//! mapping of the same tensor may hold. Every live position of a mapping is written in the same skewed axes, those
+//! that its text names ([`crate::skewed_names`]), also where they are at 0. [`Index::resolved`] answers for a
+//! mapping that stands alone.
 
 use std::ops::ControlFlow;
 
@@ -71,7 +73,8 @@ impl Index {
         }
     }
 
-    /// The same element without the skewed axes listed (book 03): with `B' = B - A`, B is `(B' + A) mod |B|`, also where B' is
+    /// The same element without the skewed axes listed (book 03): with `B' = B - A`, B is `(B' + A) mod |B|`, also
+    /// where B' is
     /// 0. So the axes listed are those that the mapping mentions. Axes that are not mentioned are at 0.
     pub fn resolved(&self, skewed: &[AxisId], axes: &Axes) -> Index {
         let mut resolved: Index = self.iter().filter(|(axis, _)| !skewed.contains(axis)).collect();
@@ -411,8 +414,8 @@ impl Map {
     }
 }
 
-/// Continues with each of several ways to go on, `found` with what it finds: an index that meets padding is dropped, and where none is left
-/// the strictest padding decides.
+/// Continues with each of several ways to go on, `found` with what it finds: an index that meets padding is
+/// dropped, and where none is left the strictest padding decides.
 fn each<T>(
     ways: impl IntoIterator<Item = T>,
     found: &mut Vec<Index>,

@@ -1,14 +1,14 @@
 //! Common factors of two mappings (book 07: inner, intersection, outer).
 //!
-//! A digit of f counts the coordinates of an axis from its stride s up to its end s * live; so does one of g. Where the two
-//! ranges overlap, the overlap is a *common factor*: f and g are `[outer, factor, inner]` there. It exists if every
-//! boundary of the one that lies inside the other divides it: otherwise the radices have no common refinement, and
-//! neither mapping can be walked in the order of the other. Offsets and padding do not matter here: where a walk starts and
-//! what it skips is for [`crate::divide()`] to say.
+//! A digit of f counts the coordinates of an axis from its stride s up to its end s * live; so does one of g.
+//! Where the two ranges overlap, the overlap is a *common factor*: f and g are `[outer, factor, inner]` there. It
+//! exists if every boundary of the one that lies inside the other divides it: otherwise the radices have no common
+//! refinement, and neither mapping can be walked in the order of the other. Offsets and padding do not matter
+//! here: where a walk starts and what it skips is for [`crate::divide()`] to say.
 //!
-//! *Laws.* `common(f, f)` are the digits of f along axes. `common(f, g) = common(g, f)`. A factor divides a digit of f and a
-//! digit of g: its stride is a multiple of theirs, its end divides theirs (the end of an axis is divided by anything).
-//! It is maximal: it begins where one of the two digits begins and ends where one of them ends.
+//! *Laws.* `common(f, f)` are the digits of f along axes. `common(f, g) = common(g, f)`. A factor divides a digit
+//! of f and a digit of g: its stride is a multiple of theirs, its end divides theirs (the end of an axis is
+//! divided by anything). It is maximal: it begins where one of the two digits begins and ends where one of them ends.
 
 use crate::{Axes, AxisId, Digit, Digits, PadKind};
 use std::fmt;
@@ -65,8 +65,8 @@ fn end(digit: &Digit) -> Option<u64> {
     digit.stride.checked_mul(digit.live).filter(|&end| end < digit.axis_size)
 }
 
-/// The common factors of two mappings, in order of axis, those of an axis from the smallest stride up. Each is full: extent
-/// and live count agree.
+/// The common factors of two mappings, in order of axis, those of an axis from the smallest stride up. Each is
+/// full: extent and live count agree.
 ///
 /// # Errors
 /// The axis and two radices, one of each side, that have no common refinement; or an axis that one side counts twice.

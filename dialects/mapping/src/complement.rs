@@ -1,10 +1,10 @@
 //! The complement of a mapping: what it leaves of its axes.
 //!
-//! *Law.* `[complement(f), f]` holds each index of the axes of f once. `complement([B % 64])` is `[B / 64]`; that of a mapping
-//! which holds its axes whole is `[1]`.
+//! *Law.* `[complement(f), f]` holds each index of the axes of f once. `complement([B % 64])` is `[B / 64]`; that
+//! of a mapping which holds its axes whole is `[1]`.
 //!
-//! It answers which dimension is still to be placed (which chips, slices or time steps the rest of a tensor needs when f
-//! is the layout within one of them), and what a sum or a broadcast over "the rest of the axis" runs over.
+//! It answers which dimension is still to be placed (which chips, slices or time steps the rest of a tensor needs
+//! when f is the layout within one of them), and what a sum or a broadcast over "the rest of the axis" runs over.
 
 use crate::{Axes, AxisId, Digit, Digits, DigitsError, FactorError, PadKind};
 

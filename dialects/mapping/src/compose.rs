@@ -1,18 +1,18 @@
 //! Composition: one mapping read in the order of another.
 //!
-//! Let f be a mapping and P an axis with as many positions as f. A mapping g that moves along P names positions of f, and
-//! `(f . g)(i)` is the index f(g(i).P) plus what g(i) says of other axes. Padding of g stays, a padded position of f is
-//! padding.
+//! Let f be a mapping and P an axis with as many positions as f. A mapping g that moves along P names positions of
+//! f, and `(f . g)(i)` is the index f(g(i).P) plus what g(i) says of other axes. Padding of g stays, a padded
+//! position of f is padding.
 //!
-//! *Laws.* With the identity `[P]`, `f . [P] = f`. `f . [P / n]` is `f / n` and `f . [P % n]` is `f % n`. Composition is
-//! associative where it is defined.
+//! *Laws.* With the identity `[P]`, `f . [P] = f`. `f . [P / n]` is `f / n` and `f . [P % n]` is `f % n`.
+//! Composition is associative where it is defined.
 //!
 //! Lowering composes when a view or a relabelling stands between a buffer and its reader, and where the switch or a
 //! transposition rearranges what an earlier stage produced.
 //!
-//! A digit of g along P is cut at the boundaries of the digits of f, as in division (book 07). It is refused where a cut
-//! falls inside a step, where steps carry from one digit of f into the next, and where two kinds of padding would be met in
-//! another order.
+//! A digit of g along P is cut at the boundaries of the digits of f, as in division (book 07). It is refused where
+//! a cut falls inside a step, where steps carry from one digit of f into the next, and where two kinds of padding
+//! would be met in another order.
 
 use crate::{Axes, AxisId, Digit, Digits, DigitsError, Expr, PadKind, Ragged};
 use visa_ir::diag::counted;
@@ -169,7 +169,8 @@ impl Composer {
         Ok(())
     }
 
-    /// Checks that steps stay inside their digit of f; in padding they may do so together only at the end of the axis.
+    /// Checks that steps stay inside their digit of f; in padding they may do so together only at the end of the
+    /// axis.
     fn check_carries(&self, name: &str) -> Result<(), DigitsError> {
         for held in &self.held {
             let Digit { live, extent, stride, kind, axis_size, axis } = held.digit;
@@ -206,8 +207,8 @@ impl Composer {
         Ok(())
     }
 
-    /// The don't-care padding that a digit may meet past the end of its axis: among the digits of g or those of f alone as
-    /// they meet it, and past all other padding where only both together leave the axis.
+    /// The don't-care padding that a digit may meet past the end of its axis: among the digits of g or those of f
+    /// alone as they meet it, and past all other padding where only both together leave the axis.
     fn past_the_axis(&self, part: &Part) -> Vec<(Source, PadKind)> {
         let leaves = |counts: &dyn Fn(&Part) -> bool| {
             let own = self.result.iter().filter(|other| other.digit.axis == part.digit.axis && counts(other));

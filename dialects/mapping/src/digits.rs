@@ -7,12 +7,13 @@
 //! axis, and a coordinate that reaches the axis size makes the cell don't-care padding. The first padding
 //! met decides, as in [`Map`](crate::Map).
 //!
-//! The form also has an *offset*, the index at position 0: `A @ 1024` is the digit of `A` from 1024 on. Coordinates are
-//! offset plus steps. An axis with an offset never leaves its axis (a mapping that would is [`Ragged`]), so where on the
-//! way down the offset is added makes no difference.
+//! The form also has an *offset*, the index at position 0: `A @ 1024` is the digit of `A` from 1024 on.
+//! Coordinates are offset plus steps. An axis with an offset never leaves its axis (a mapping that would is
+//! [`Ragged`]), so where on the way down the offset is added makes no difference.
 //!
-//! And it names the *skewed axes* that the mapping is written in: `B' = 1` of `B' = B - A` has no digit along `B'`, and still says that
-//! B is A, not 0. A mapping names the same ones at each live position, so they are a part of the form and not of a cell.
+//! And it names the *skewed axes* that the mapping is written in: `B' = 1` of `B' = B - A` has no digit along
+//! `B'`, and still says that B is A, not 0. A mapping names the same ones at each live position, so they are a
+//! part of the form and not of a cell.
 //!
 //! # Canonical digits
 //! 1. extent >= 2, and 1 <= live <= extent;
@@ -28,9 +29,9 @@
 //!      to don't-care to kind K, which no digit holds, and the form is [`Ragged`].
 //!
 //! # Uniqueness
-//! *Two canonical forms denote the same cells iff they are equal.* f(0) is live, and it is the offset; subtract it from
-//! every live index. The minor digit (a, s, e, l, k) can be read off the cells f(0), f(1), ..., and f(e*y) is the
-//! cell function of the digits above it, so induction does the rest. Reading: f(0) is live and now empty.
+//! *Two canonical forms denote the same cells iff they are equal.* f(0) is live, and it is the offset; subtract it
+//! from every live index. The minor digit (a, s, e, l, k) can be read off the cells f(0), f(1), ..., and f(e*y) is
+//! the cell function of the digits above it, so induction does the rest. Reading: f(0) is live and now empty.
 //! - If f(1) is padding, l = 1, because by (4) only l makes padding while the digits above are zero. If f(1)
 //!   is live, its index is a and s.
 //! - l is the length of the longest run f(i) = i * f(1). Within the digit, position l < e is padding.
@@ -161,8 +162,8 @@ fn of_terms(expr: &Expr, axes: &Axes) -> Result<Digits, DigitsError> {
     derive(expr, axes)
 }
 
-/// The same as [`derive`] where each term is a single digit: nearly always, and without a list a term. `None` where it is
-/// not so, or something is wrong.
+/// The same as [`derive`] where each term is a single digit: nearly always, and without a list a term. `None`
+/// where it is not so, or something is wrong.
 fn one_digit_terms(expr: &Expr, axes: &Axes) -> Option<Digits> {
     let mut all = Digits::unit();
     let mut size = 1;
@@ -358,8 +359,8 @@ impl Digits {
         &self.offset
     }
 
-    /// The skewed axes that the mapping is written in, in order of declaration, those at coordinate 0 among them: a tensor with
-    /// `B' = B - A` holds B = A where B' is 0 (book 03).
+    /// The skewed axes that the mapping is written in, in order of declaration, those at coordinate 0 among them:
+    /// a tensor with `B' = B - A` holds B = A where B' is 0 (book 03).
     pub fn skewed(&self) -> &[AxisId] {
         &self.skewed
     }
@@ -418,8 +419,8 @@ impl Digits {
         Ok(all)
     }
 
-    /// The low digits of `low` positions and the digits above, which `concat` puts together again. The offset stays with
-    /// the low digits.
+    /// The low digits of `low` positions and the digits above, which `concat` puts together again. The offset
+    /// stays with the low digits.
     pub fn split(&self, low: u64) -> Result<(Digits, Digits), Ragged> {
         let size = self.size();
         if low == 0 || !size.is_multiple_of(low) {
@@ -433,15 +434,15 @@ impl Digits {
     }
 
     /// Whether what the digits say stays true below other terms of a group. Those may be along the same axis: then a
-    /// position can leave the axis before or after it meets strict padding, and with an offset the digits don't say which
-    /// comes first. So such a part of an expression is not replaced by its digits.
+    /// position can leave the axis before or after it meets strict padding, and with an offset the digits don't
+    /// say which comes first. So such a part of an expression is not replaced by its digits.
     pub fn holds_in_groups(&self) -> bool {
         let strict = |digit: &Digit| !digit.is_full() && digit.kind != PadKind::Top;
         self.offset.is_empty() || !self.digits.iter().any(strict)
     }
 
-    /// The same digits with `one`, which has as many positions, in place of those of `whole` where they stand one above the other. The
-    /// major one of these may be padded, or go on.
+    /// The same digits with `one`, which has as many positions, in place of those of `whole` where they stand one
+    /// above the other. The major one of these may be padded, or go on.
     pub(crate) fn replaced(&self, whole: &Digits, one: Digit) -> Option<Digits> {
         let (top, below) = whole.digits.split_last()?;
         let same = |own: &Digit| (own.axis, own.stride) == (top.axis, top.stride);

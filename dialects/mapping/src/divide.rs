@@ -1,19 +1,20 @@
 //! Division: how to walk a buffer in the order of a stream (book 07).
 //!
 //! A stream position is a tensor index, and the buffer says where that index stands. Written in digits both are
-//! mixed-radix numbers, so the walk is one loop a stream digit: its stride is that of the buffer digit which counts the
-//! same coordinates. A stream digit that runs over several buffer digits is cut at their boundaries; where a cut falls
-//! inside a step the two radices have no common refinement and no loop nest exists.
+//! mixed-radix numbers, so the walk is one loop a stream digit: its stride is that of the buffer digit which
+//! counts the same coordinates. A stream digit that runs over several buffer digits is cut at their boundaries;
+//! where a cut falls inside a step the two radices have no common refinement and no loop nest exists.
 //!
-//! The walk starts where the buffer holds the stream's first index. The loops are right only if no digit of the buffer
-//! carries into the next: its start and all steps on it stay below its live count. Past the end of an axis there is
-//! padding, which may be read as anything, so the topmost digit may run on there.
+//! The walk starts where the buffer holds the stream's first index. The loops are right only if no digit of the
+//! buffer carries into the next: its start and all steps on it stay below its live count. Past the end of an axis
+//! there is padding, which may be read as anything, so the topmost digit may run on there.
 //!
-//! *Relaxed* division is what streams do: an axis that the tensor does not depend on is broadcast, the stream may be padded,
-//! and what it leaves of the buffer is the rest. *Exact* division reads each live element of the buffer once.
+//! *Relaxed* division is what streams do: an axis that the tensor does not depend on is broadcast, the stream may
+//! be padded, and what it leaves of the buffer is the rest. *Exact* division reads each live element of the buffer
+//! once.
 //!
-//! *Law.* Let position i of the stream hold index t, and i = sum of d_k * at_k over the steps. Then the buffer holds t at
-//! base + sum of d_k * stride_k.
+//! *Law.* Let position i of the stream hold index t, and i = sum of d_k * at_k over the steps. Then the buffer
+//! holds t at base + sum of d_k * stride_k.
 
 mod rest;
 
@@ -112,8 +113,8 @@ impl fmt::Display for Pace {
 }
 
 impl Walk {
-    /// How a read follows it for `extent` iterations: what needs no other element reads the same one again, and so does the
-    /// padding behind the entries of a table.
+    /// How a read follows it for `extent` iterations: what needs no other element reads the same one again, and so
+    /// does the padding behind the entries of a table.
     #[must_use]
     pub fn read(&self, extent: u64) -> Pace {
         match self {
@@ -221,7 +222,8 @@ impl fmt::Display for DivideError {
             Self::Skewed { axis } => write!(f, "{axis} is skewed and wraps around, which no loop nest does"),
             Self::Chips { axis } => write!(
                 f,
-                "{axis} starts at another address on each chip, and a transfer has one for all: leave it to a fetch"
+                "{axis} starts at another address on each chip, and a transfer has one for all: leave it to a \
+                 fetch"
             ),
             Self::Gathered { terms, why } => write!(f, "`{terms}` cannot be read by offset tables: {why}"),
             Self::Inexact { why } => f.write_str(why),
@@ -268,9 +270,9 @@ pub fn step_text(step: &Step, stream: &Placement, axes: &Axes) -> String {
     digit_text(&Digit { stride: whole.digit.stride.saturating_mul(steps), extent, live, ..whole.digit }, axes)
 }
 
-/// Divides a stream by a buffer, relaxed: the loops that walk the buffer in the order of the stream. Digits of several
-/// mappings (time and packet) are joined, not merged, so that loops never run across their boundary. `free` names the
-/// axes that the tensor does not depend on: whatever their index, the same element is meant.
+/// Divides a stream by a buffer, relaxed: the loops that walk the buffer in the order of the stream. Digits of
+/// several mappings (time and packet) are joined, not merged, so that loops never run across their boundary.
+/// `free` names the axes that the tensor does not depend on: whatever their index, the same element is meant.
 ///
 /// # Errors
 /// What the buffer does not hold, or holds in a radix that does not fit.
@@ -297,8 +299,8 @@ pub fn divide(
     Ok(walker.finish())
 }
 
-/// Divides a stream by a buffer so that each live element of the buffer is read once: nothing is left over, repeated or
-/// left out. Padding on either side is no element.
+/// Divides a stream by a buffer so that each live element of the buffer is read once: nothing is left over,
+/// repeated or left out. Padding on either side is no element.
 ///
 /// # Errors
 /// As [`divide`], and what makes the division relaxed.
@@ -395,8 +397,8 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// What no digit of the buffer counts: the stream's digit up to where the next one starts. Behind an offset all of its
-    /// coordinates may be held even so, in blocks that its steps cross.
+    /// What no digit of the buffer counts: the stream's digit up to where the next one starts. Behind an offset
+    /// all of its coordinates may be held even so, in blocks that its steps cross.
     fn missing(&self, digit: Digit, axis: AxisId) -> DivideError {
         let strides = self.buffer.of_axis(axis).map(|(_, placed)| placed.digit.stride);
         let block = strides.filter(|stride| *stride > digit.stride).min();

@@ -1,4 +1,5 @@
-//! How much work the algebra did. It is counted, never timed: whoever bounds work by it bounds it alike on every machine.
+//! How much work the algebra did. It is counted, never timed: whoever bounds work by it bounds it alike on every
+//! machine.
 
 use std::cell::Cell;
 
@@ -6,7 +7,8 @@ thread_local! {
     static EFFORT: Cell<u64> = const { Cell::new(0) };
 }
 
-/// What the algebra looked at on this thread so far: terms, runs and positions. Only the difference of two answers means something.
+/// What the algebra looked at on this thread so far: terms, runs and positions. Only the difference of two answers
+/// means something.
 #[must_use]
 pub fn effort() -> u64 {
     EFFORT.get()

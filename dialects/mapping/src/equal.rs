@@ -2,8 +2,8 @@
 //!
 //! Three tiers, each exact: the digit normal form decides at any size; where a side has none, the runs of both are
 //! compared over their common mixed radix; where those are too many, or indices share positions, position by position
-//! up to a bound. Terms that both begin or end with are left aside first: what is left is mostly short. Past the bound the
-//! answer is *unknown*, never a guess.
+//! up to a bound. Terms that both begin or end with are left aside first: what is left is mostly short. Past the
+//! bound the answer is *unknown*, never a guess.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -116,11 +116,12 @@ pub fn decide(a: &Expr, b: &Expr, axes: &Axes) -> (Equality, Tier) {
     }
 }
 
-/// Two mappings without the terms that both begin or end with: if what is left is equal, they are. `None` if they share no such term.
+/// Two mappings without the terms that both begin or end with: if what is left is equal, they are. `None` if they
+/// share no such term.
 ///
-/// What follows a term continues from the index that the term gives, and so from the same one. In front there is one catch: a coordinate that begins
-/// within an axis may leave it, which is don't-care padding, before or after other padding is met. So terms in front stay unless their axes are others or
-/// all padding behind is don't-care.
+/// What follows a term continues from the index that the term gives, and so from the same one. In front there is
+/// one catch: a coordinate that begins within an axis may leave it, which is don't-care padding, before or after
+/// other padding is met. So terms in front stay unless their axes are others or all padding behind is don't-care.
 ///
 /// Parts that carry into each other stay together: what one of them holds depends on the others.
 fn apart(a: &Expr, b: &Expr, axes: &Axes) -> Option<(Expr, Expr)> {
@@ -164,9 +165,9 @@ fn only_loose(map: &Expr) -> bool {
     }
 }
 
-/// Whether `a` may stand where `b` is asked for: the same size, and at every position the same live cell, or padding at
-/// least as strict as the padding of `b`, or anything where `b` does not care. Strict to loose: must-not-write, zero,
-/// don't-care. One way only: it orders mappings, and [`equal()`] is refinement both ways.
+/// Whether `a` may stand where `b` is asked for: the same size, and at every position the same live cell, or
+/// padding at least as strict as the padding of `b`, or anything where `b` does not care. Strict to loose:
+/// must-not-write, zero, don't-care. One way only: it orders mappings, and [`equal()`] is refinement both ways.
 pub fn refines(a: &Expr, b: &Expr, axes: &Axes) -> Refinement {
     let undecided = |error: MapError| Refinement::Unknown { why: error.message };
     let why = match (digits(a, axes), digits(b, axes)) {
@@ -249,8 +250,8 @@ fn first_missing_listed(
     Ok((0..view.size()).find(missing))
 }
 
-/// The first position that is live in one mapping and not in the other, or padding of another kind: whether one is the
-/// other under other axes. For different sizes, the smaller size.
+/// The first position that is live in one mapping and not in the other, or padding of another kind: whether one is
+/// the other under other axes. For different sizes, the smaller size.
 ///
 /// # Errors
 /// A mapping that breaks a size rule, or a question that is not decided.
@@ -288,8 +289,8 @@ enum Found {
 }
 
 impl Found {
-    /// Where all coordinates agree, two mappings may still be written in different skewed axes, which shows where they are 0: `B' = 1` is
-    /// not `1`, for B is A there (book 03).
+    /// Where all coordinates agree, two mappings may still be written in different skewed axes, which shows where
+    /// they are 0: `B' = 1` is not `1`, for B is A there (book 03).
     fn or_written_apart(self, a: &Expr, b: &Expr, axes: &Axes) -> Found {
         let (ours, theirs) = (skewed_names(a, axes), skewed_names(b, axes));
         match (self, Map::new(a, axes), Map::new(b, axes)) {
@@ -339,7 +340,8 @@ fn first_violation(
         && relation != Relation::Alike
         && let Ok(Some((a, b, axes))) = views(a, b, axes)
     {
-        // Up to where the positions of a shared mapping differ, what it holds there is the same; what it holds there need not differ.
+        // Up to where the positions of a shared mapping differ, what it holds there is the same; what it holds
+        // there need not differ.
         found = by_runs(&a, &b, &axes).and_then(|at| match at {
             Some(at) if related(left.cell(at).as_ref(), right.cell(at).as_ref(), relation) => {
                 Err(NoRuns::Carries)

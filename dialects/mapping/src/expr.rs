@@ -50,8 +50,8 @@ pub enum Expr {
     Literal(u64),
     /// `[E, F, ...]`: major to minor. Nested groups stay nested.
     Pair(Vec<Expr>),
-    /// `E * F`: the outer sum of book 03, `$(E:|F|, F:1)` whatever the size of F. No two combinations share a position, so that it holds the
-    /// cells of `[E, F]`.
+    /// `E * F`: the outer sum of book 03, `$(E:|F|, F:1)` whatever the size of F. No two combinations share a
+    /// position, so that it holds the cells of `[E, F]`.
     Outer(Vec<Expr>),
     /// `E # size`: padding of that kind from the end of E up to `size` positions in total; with `{left}` before E.
     Pad {
@@ -100,7 +100,8 @@ pub enum Expr {
         table: Arc<[u64]>,
     },
     /// `$(E:m, F:n, ...)`: the linear combination of book 03. Position p holds every union of E(i), F(j), ... with
-    /// `p = i * m + j * n + ...`: one position, several indices. A position that no combination reaches is don't-care.
+    /// `p = i * m + j * n + ...`: one position, several indices. A position that no combination reaches is
+    /// don't-care.
     Slide(Vec<(Expr, u64)>),
 }
 
@@ -111,7 +112,8 @@ pub(crate) struct Extent {
     pub(crate) shared: u64,
 }
 
-/// Most indices that may share a position: the combinations of the terms of a sliding expression, without the largest.
+/// Most indices that may share a position: the combinations of the terms of a sliding expression, without the
+/// largest.
 pub const MAX_SHARED: u64 = 1 << 16;
 
 impl Expr {
@@ -130,7 +132,8 @@ impl Expr {
         }
     }
 
-    /// The terms of a mapping, those of nested groups and outer sums too, major to minor: without any it is its own term.
+    /// The terms of a mapping, those of nested groups and outer sums too, major to minor: without any it is its
+    /// own term.
     pub fn terms(&self) -> Vec<&Expr> {
         match self {
             Expr::Pair(terms) | Expr::Outer(terms) => terms.iter().flat_map(Expr::terms).collect(),
@@ -152,7 +155,8 @@ impl Expr {
         self.terms().into_iter().filter(|term| **term != Expr::Literal(1))
     }
 
-    /// The terms of a sliding expression, a mapping and its stride each (book 03). Whatever pads or cuts it does not change them.
+    /// The terms of a sliding expression, a mapping and its stride each (book 03). Whatever pads or cuts it does
+    /// not change them.
     pub fn slide(&self) -> Option<&[(Expr, u64)]> {
         match self {
             Expr::Slide(terms) => Some(terms),
@@ -261,8 +265,8 @@ impl Expr {
         })
     }
 
-    /// The names of the axes that it mentions, through aliases too, in order and each as often as it stands there. An alias
-    /// that is not defined mentions none.
+    /// The names of the axes that it mentions, through aliases too, in order and each as often as it stands there.
+    /// An alias that is not defined mentions none.
     pub fn axis_names(&self, axes: &Axes) -> Vec<Arc<str>> {
         match self {
             Expr::Axis(name) => vec![name.clone()],

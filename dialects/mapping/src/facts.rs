@@ -1,5 +1,5 @@
-//! Facts about a whole module that verifiers, lowering and the evaluator share: the declared axes, the axes each value
-//! depends on, and how long each tensor must stay where it is.
+//! Facts about a whole module that verifiers, lowering and the evaluator share: the declared axes, the axes each
+//! value depends on, and how long each tensor must stay where it is.
 
 use crate::tensor::{Dim, Tensor};
 use crate::view::{self, ViewKind};
@@ -40,8 +40,8 @@ impl Analysis for DeclaredAxes {
 }
 
 /// The axes that each value's elements depend on. Along any other axis a mapping mentions, the tensor is constant: a
-/// transfer or fetch that introduces the axis broadcasts. An argument depends on the axes of its type; a result on the
-/// axes of its operands that its type still mentions (a reduced axis is gone).
+/// transfer or fetch that introduces the axis broadcasts. An argument depends on the axes of its type; a result on
+/// the axes of its operands that its type still mentions (a reduced axis is gone).
 #[derive(Clone, Debug, Default)]
 pub struct Support {
     known: HashMap<ValueId, Rc<Names>, Fast>,
@@ -70,8 +70,8 @@ impl Support {
         self.known.insert(value, axes);
     }
 
-    /// Adds what an operation's results depend on, or says it anew where its clauses or types are others than before. What its operands depend on
-    /// must be known.
+    /// Adds what an operation's results depend on, or says it anew where its clauses or types are others than
+    /// before. What its operands depend on must be known.
     pub fn learn(&mut self, op: OpRef<'_>, axes: &Axes) {
         for &result in op.results() {
             let mentioned = self.mentioned(op, result, axes);
@@ -110,8 +110,8 @@ impl Support {
     }
 }
 
-/// Whether a tensor that depends on `held` depends on `name` once it is written in the axes `mentioned` (book 03): of `B' = B - A`, both
-/// B and B' stand for the other one together with A.
+/// Whether a tensor that depends on `held` depends on `name` once it is written in the axes `mentioned` (book 03):
+/// of `B' = B - A`, both B and B' stand for the other one together with A.
 fn turns(held: &Names, mentioned: &Names, name: &Arc<str>, axes: &Axes) -> bool {
     axes.iter().filter_map(|(axis, skewed, _)| Some((skewed, axes.skew(axis)?))).any(|(skewed, skew)| {
         let (of, by) = (axes.name(skew.of), axes.name(skew.by));
@@ -230,8 +230,8 @@ pub fn check_mappings(op: OpRef<'_>, axes: &Axes) -> Result<(), Diagnostic> {
     }
 }
 
-/// Checks that a tensor with a skewed axis also has the axis that is subtracted, without which it is not known which elements are meant
-/// (book 03), and no other axis that says where it is along the one that is skewed.
+/// Checks that a tensor with a skewed axis also has the axis that is subtracted, without which it is not known
+/// which elements are meant (book 03), and no other axis that says where it is along the one that is skewed.
 ///
 /// # Errors
 /// The skewed axis and what it lacks, or the other axis.
@@ -245,7 +245,8 @@ pub fn check_skew(tensor: &Tensor, axes: &Axes, span: Span) -> Result<(), Diagno
         let (of, by) = (axes.name(skew.of), axes.name(skew.by));
         if names.iter().all(|other| **other != *by) {
             let message = format!(
-                "`{name}` is `{of} - {by}`, but no mapping of this tensor mentions `{by}`: which `{of}` it holds is not known"
+                "`{name}` is `{of} - {by}`, but no mapping of this tensor mentions `{by}`: which `{of}` it holds \
+                 is not known"
             );
             let fix = format!("map `{by}` too, or use `{of}`");
             return Err(Diagnostic::error("map-skew-alone", span, message).fix(Some(fix)));
@@ -256,7 +257,8 @@ pub fn check_skew(tensor: &Tensor, axes: &Axes, span: Span) -> Result<(), Diagno
         };
         if let Some(other) = names.iter().find(also) {
             let message = format!(
-                "`{name}` is `{of} - {by}`, and a mapping of this tensor mentions `{other}` too: each says where it is along `{of}`"
+                "`{name}` is `{of} - {by}`, and a mapping of this tensor mentions `{other}` too: each says where \
+                 it is along `{of}`"
             );
             let fix = format!("write all of `{of}` in one of them");
             return Err(Diagnostic::error("map-skew-twice", span, message).fix(Some(fix)));
@@ -317,7 +319,8 @@ pub fn check_overlaps(func: OpRef<'_>, axes: &Axes, machine: &Machine, report: &
     }
 }
 
-/// Reports what a tensor without an address yet has changed in place although it is still needed: that is so at any address.
+/// Reports what a tensor without an address yet has changed in place although it is still needed: that is so at
+/// any address.
 fn check_changed(func: OpRef<'_>, later: &Placement, all: &[Placement], report: &dyn Fn(Diagnostic)) {
     let before = |placed: &Placement| {
         let before = placed.before?;
@@ -359,12 +362,13 @@ pub struct Placement {
     pub half: Option<Rc<str>>,
     /// The position at which it is there; arguments are there from the start.
     pub from: usize,
-    /// The position of the last operation that needs it: through views, and through a stream up to the end of its pipeline.
+    /// The position of the last operation that needs it: through views, and through a stream up to the end of its
+    /// pipeline.
     pub until: usize,
 }
 
-/// The tensors that a function places, views included: HBM arguments first, then results in the order of definition. Host
-/// tensors, which have no address, are among them if they are results.
+/// The tensors that a function places, views included: HBM arguments first, then results in the order of
+/// definition. Host tensors, which have no address, are among them if they are results.
 #[must_use]
 pub fn placements(func: OpRef<'_>) -> Vec<Placement> {
     let needed = needed_until(func);
@@ -404,8 +408,8 @@ pub fn placements(func: OpRef<'_>) -> Vec<Placement> {
     all
 }
 
-/// The position of the last operation that needs each value: through views, and through streams up to the end of the pipeline. Walked from
-/// the end, so that what a stream is needed for is known before what flows into it.
+/// The position of the last operation that needs each value: through views, and through streams up to the end of
+/// the pipeline. Walked from the end, so that what a stream is needed for is known before what flows into it.
 fn needed_until(func: OpRef<'_>) -> HashMap<ValueId, usize, Fast> {
     let mut needed: HashMap<ValueId, usize, Fast> = HashMap::default();
     let ops = func.regions().first().map_or(&[][..], |&block| func.module.ops(block));

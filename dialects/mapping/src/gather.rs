@@ -1,9 +1,10 @@
 //! Gathered terms of a stream (book 07, "Indirect Access"): `E @ (o, p, ...)` becomes a loop with an offset table.
 //!
-//! Each gathered term gives way to a *scratch axis* with a position for each entry of its table, so that what is left has
-//! digits. The stream is then divided by the buffer once for each entry: as if it started at the index which that entry
-//! picks. Where each of these divisions starts in the buffer, relative to the first, is the entry's offset; their loops are
-//! the same. So any layout of the buffer will do, and what holds of a division (its law, its checks) holds of each entry.
+//! Each gathered term gives way to a *scratch axis* with a position for each entry of its table, so that what is
+//! left has digits. The stream is then divided by the buffer once for each entry: as if it started at the index
+//! which that entry picks. Where each of these divisions starts in the buffer, relative to the first, is the
+//! entry's offset; their loops are the same. So any layout of the buffer will do, and what holds of a division
+//! (its law, its checks) holds of each entry.
 //!
 //! A buffer that was itself filled through the same table holds the scratch axis, and then the term is read in order.
 
@@ -60,8 +61,8 @@ impl<'a> Gathers<'a> {
         &self.axes
     }
 
-    /// A mapping of the stream, with a scratch axis in place of each gathered term. A table that counts up has digits as well, but as
-    /// a table it is read from any layout.
+    /// A mapping of the stream, with a scratch axis in place of each gathered term. A table that counts up has
+    /// digits as well, but as a table it is read from any layout.
     ///
     /// # Errors
     /// If an entry of a table picks no single element.
@@ -206,8 +207,8 @@ impl Picking<'_> {
         DivideError::Gathered { terms: self.names(), why }
     }
 
-    /// The index of the stream's position where each counter stands at its number. An entry past the table's end is padding,
-    /// which may be read anywhere.
+    /// The index of the stream's position where each counter stands at its number. An entry past the table's end
+    /// is padding, which may be read anywhere.
     fn index(&self, at: &[u64]) -> Index {
         let mut index = Index::new();
         for term in &self.picked {

@@ -1,9 +1,9 @@
 //! Mapping expressions and the tm dialect.
 //!
-//! A mapping says what each position of a buffer holds (book 03). The algebra: the expression and its text ([`Expr`]),
-//! the declared axes ([`Axes`]), the readable meaning ([`map`], [`Map`]), the digit normal form ([`digits()`]), equality
-//! ([`equal()`]) and division ([`divide()`]). On it stands the tm dialect: tensor types ([`Tensor`]), whole-tensor
-//! transfers, and facts about modules ([`facts`]).
+//! A mapping says what each position of a buffer holds (book 03). The algebra: the expression and its text
+//! ([`Expr`]), the declared axes ([`Axes`]), the readable meaning ([`map`], [`Map`]), the digit normal form
+//! ([`digits()`]), equality ([`equal()`]) and division ([`divide()`]). On it stands the tm dialect: tensor types
+//! ([`Tensor`]), whole-tensor transfers, and facts about modules ([`facts`]).
 
 mod across;
 mod array;
@@ -102,9 +102,9 @@ pub static DIALECT: visa_ir::decl::Dialect = visa_ir::decl::Dialect {
     name: "tm",
     level: visa_ir::level::Level::Tensor,
     doc: "Tensor mapping: axes, tensors in memories, kernels, and transfers of whole tensors.\n\n\
-          A tensor is a function from named axes to elements. Its type says where each element is: a mapping for every \
-          dimension of the memory. A transfer keeps the tensor and changes its mapping (book 05); along an axis that the \
-          tensor does not depend on, it broadcasts.",
+          A tensor is a function from named axes to elements. Its type says where each element is: a mapping for \
+          every dimension of the memory. A transfer keeps the tensor and changes its mapping (book 05); along an \
+          axis that the tensor does not depend on, it broadcasts.",
     ops: ops::OPS,
     types: &[&HOST.def, &HBM.def, &DM.def, &TRF.def, &VRF.def],
     attrs: &[&attrs::MAP, &attrs::DTYPE, &attrs::SIZES, &numbers::NUMBER, &numbers::NUMBERS],

@@ -8,8 +8,8 @@ use crate::error::MapError;
 use crate::expr::Expr;
 use crate::rebuild::rebuild;
 
-/// The mapping written as its digits, major to minor. Two mappings with a digit normal form are equal exactly when this
-/// gives the same expression for both.
+/// The mapping written as its digits, major to minor. Two mappings with a digit normal form are equal exactly when
+/// this gives the same expression for both.
 ///
 /// A mapping without one keeps the operators that fall inside a digit, and their operands are normalised; so are the
 /// stretches of a group that have digits together. Then equal mappings may still read differently.

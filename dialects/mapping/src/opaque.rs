@@ -1,16 +1,17 @@
 //! Zero padding that travels with its elements (book 08, masking).
 //!
-//! `E # n {0}` says that zeros stand around the elements of E. A stream may cut such a term anywhere, by `/` and `%` between time
-//! and packet: `B # 92 {left 0} # 96 {0}` into three packets of 32. Read position by position, the parts do not say what
-//! the term says: `/ 32` of it starts with padding, and padding of a major part wins over what stands below. So a stream
-//! reads a padded term as an *opaque axis* of n positions: its parts count those positions, and a position holds what
-//! the term holds there. With the axis in place of the term, the ordinary algebra does the rest.
+//! `E # n {0}` says that zeros stand around the elements of E. A stream may cut such a term anywhere, by `/` and
+//! `%` between time and packet: `B # 92 {left 0} # 96 {0}` into three packets of 32. Read position by position,
+//! the parts do not say what the term says: `/ 32` of it starts with padding, and padding of a major part wins
+//! over what stands below. So a stream reads a padded term as an *opaque axis* of n positions: its parts count
+//! those positions, and a position holds what the term holds there. With the axis in place of the term, the
+//! ordinary algebra does the rest.
 //!
-//! The same goes for don't-care padding that falls inside a digit, such as `[A, B, C] # 32` of 30 elements: it has no digit form,
-//! and one axis of 32 positions has.
+//! The same goes for don't-care padding that falls inside a digit, such as `[A, B, C] # 32` of 30 elements: it has
+//! no digit form, and one axis of 32 positions has.
 //!
-//! A sliding term whose positions hold several indices, such as `$(W:1, F:1)`, is a third case: cut by collect, its parts count
-//! positions of the window, which the aligner takes apart (book 15, shift-reuse).
+//! A sliding term whose positions hold several indices, such as `$(W:1, F:1)`, is a third case: cut by collect,
+//! its parts count positions of the window, which the aligner takes apart (book 15, shift-reuse).
 
 use crate::axes::{Axes, AxisId};
 use crate::cell::{Cell, Index, map};
@@ -43,8 +44,9 @@ pub struct Padded {
 }
 
 impl Padded {
-    /// The padded term that `expr` is: one with zero padding, or one without a digit form whose elements have one. Other padding
-    /// inside or before belongs to the term; don't-care padding around it does not. Or the sliding term, if it has no digit form.
+    /// The padded term that `expr` is: one with zero padding, or one without a digit form whose elements have one.
+    /// Other padding inside or before belongs to the term; don't-care padding around it does not. Or the sliding
+    /// term, if it has no digit form.
     pub(crate) fn of(expr: &Expr, axes: &Axes) -> Result<Option<Self>, MapError> {
         if !matches!(expr, Expr::Pad { .. } | Expr::Alias(_) | Expr::Slide(_)) {
             return Ok(None);
@@ -86,7 +88,8 @@ impl Padded {
         }))
     }
 
-    /// A sliding term, written as `expr`. The order of its terms does not matter, so that here it is that of their strides.
+    /// A sliding term, written as `expr`. The order of its terms does not matter, so that here it is that of their
+    /// strides.
     fn sliding(terms: &[(Expr, u64)], expr: &Expr, axes: &Axes) -> Result<Option<Self>, MapError> {
         let mut terms = terms.to_vec();
         terms.sort_by(|(one, near), (two, far)| far.cmp(near).then_with(|| one.cmp(two)));
@@ -100,9 +103,10 @@ impl Padded {
         Ok(Some(Self { inner: term.clone(), term, text, left, live: size, size, zero, slides, split }))
     }
 
-    /// Whether a cut term reads position by position as it reads as a whole, but for padding that becomes don't-care: if each digit
-    /// of the elements starts and ends with its axis, what the parts count beyond is no element. Otherwise it would be one that
-    /// the term does not hold. Padding before the elements is another matter. The parts of a sliding term never count elements.
+    /// Whether a cut term reads position by position as it reads as a whole, but for padding that becomes
+    /// don't-care: if each digit of the elements starts and ends with its axis, what the parts count beyond is no
+    /// element. Otherwise it would be one that the term does not hold. Padding before the elements is another
+    /// matter. The parts of a sliding term never count elements.
     #[must_use]
     pub fn ends_axes(&self, axes: &Axes) -> bool {
         if self.slides {
@@ -259,8 +263,8 @@ pub fn without_zeros(expr: &Expr, axes: &Axes) -> Result<Expr, MapError> {
     Ok(Expr::Pad { inner, size, kind: PadKind::Top, side })
 }
 
-/// [`equal()`] for mappings of a stream: whether what is `wanted` may be called `found`. Padded terms that either of them
-/// cuts are opaque. `found` may claim less: don't-care padding for the zeros behind the elements.
+/// [`equal()`] for mappings of a stream: whether what is `wanted` may be called `found`. Padded terms that either
+/// of them cuts are opaque. `found` may claim less: don't-care padding for the zeros behind the elements.
 #[must_use]
 pub fn equal_streams(found: &Expr, wanted: &Expr, axes: &Axes) -> Equality {
     let unknown = |error: MapError| Equality::Unknown { why: error.message };

@@ -1,5 +1,5 @@
-//! Placement: where a buffer holds each index. It is the mapping turned around, digit by digit (book 07): a digit moves
-//! along an axis, and its weight says how far apart its neighbours stand.
+//! Placement: where a buffer holds each index. It is the mapping turned around, digit by digit (book 07): a digit
+//! moves along an axis, and its weight says how far apart its neighbours stand.
 //!
 //! A tensor in memory is several mappings (chip, cluster, slice, element). Their placements join to one.
 
@@ -27,8 +27,8 @@ pub struct Placement {
     pub digits: Vec<Placed>,
 }
 
-/// Most choices that the search for an index in overlapping digits tries; beyond, the index counts as not held. Digits
-/// of an axis that do not overlap never need more than one choice each.
+/// Most choices that the search for an index in overlapping digits tries; beyond, the index counts as not held.
+/// Digits of an axis that do not overlap never need more than one choice each.
 pub const MAX_CHOICES: usize = 4096;
 
 /// The placement of a contiguous buffer whose positions are `unit` apart.
@@ -43,8 +43,8 @@ pub fn place(digits: &Digits, unit: i64) -> Placement {
     Placement { base: 0, digits: placed.collect(), origin: digits.offset().to_vec() }
 }
 
-/// The placement of any mapping that has one: of every mapping with digits, and also of a sliding expression (book 03),
-/// whose terms stand at their strides though their positions overlap, and of padding before the live positions.
+/// The placement of any mapping that has one: of every mapping with digits, and also of a sliding expression (book
+/// 03), whose terms stand at their strides though their positions overlap, and of padding before the live positions.
 ///
 /// # Errors
 /// What is wrong with the mapping, or which part has no digits.
@@ -114,8 +114,8 @@ impl Placement {
         self.origin.iter().find(|offset| offset.axis == axis).map_or(0, |offset| offset.coordinate)
     }
 
-    /// How many positions are live. `None` where digits of one axis overlap and also leave it, as in `[A, A]`: which of
-    /// their sums stay inside is a subset-sum question, and no layout asks it.
+    /// How many positions are live. `None` where digits of one axis overlap and also leave it, as in `[A, A]`:
+    /// which of their sums stay inside is a subset-sum question, and no layout asks it.
     #[must_use]
     pub fn live_count(&self) -> Option<u64> {
         let mut bare: u64 = 1;
@@ -138,8 +138,8 @@ impl Placement {
         self.digits.iter().enumerate().filter(move |(_, placed)| placed.digit.axis == Some(axis))
     }
 
-    /// How far each digit of the axis goes, by number, to get `distance` coordinates from the origin. `None` if none of
-    /// them gets there.
+    /// How far each digit of the axis goes, by number, to get `distance` coordinates from the origin. `None` if
+    /// none of them gets there.
     #[must_use]
     pub fn reach(&self, axis: AxisId, distance: u64) -> Option<Vec<(usize, u64)>> {
         let mut own: Vec<(usize, Digit)> =
@@ -172,8 +172,8 @@ impl Placement {
     }
 }
 
-/// Writes `distance` in digits, largest stride first. A digit takes as many steps as it can and leaves no more than the
-/// digits below it reach.
+/// Writes `distance` in digits, largest stride first. A digit takes as many steps as it can and leaves no more
+/// than the digits below it reach.
 fn search(
     digits: &[(usize, Digit)],
     distance: u64,

@@ -1,8 +1,8 @@
 //! From digits back to an expression: the same text for all mappings that hold the same cells.
 //!
 //! Digits become the terms of one pair, major to minor, each in one of a few shapes: `A @ o # m / s = l # e` with the
-//! parts that do nothing left out, `n # e` for a digit without an axis. Equal mappings have equal digits, so they have
-//! equal rebuilt texts (book 03: equivalent mappings).
+//! parts that do nothing left out, `n # e` for a digit without an axis. Equal mappings have equal digits, so they
+//! have equal rebuilt texts (book 03: equivalent mappings).
 
 use crate::axes::{Axes, AxisId, MAX_SIZE};
 use crate::digits::{Digit, Digits, Offset};
@@ -12,12 +12,13 @@ use visa_ir::diag::counted;
 
 /// The expression that the digits spell, major to minor. The axes are those that the digits were made with.
 ///
-/// An offset stands on the digit with the largest stride that divides it, or else with the smallest stride; on a term of
-/// its own, `A @ o = 1`, where no digit moves along the axis. A skewed axis at coordinate 0 is a term of its own too, `B' = 1`.
+/// An offset stands on the digit with the largest stride that divides it, or else with the smallest stride; on a
+/// term of its own, `A @ o = 1`, where no digit moves along the axis. A skewed axis at coordinate 0 is a term of
+/// its own too, `B' = 1`.
 ///
 /// # Errors
-/// A stride that does not divide its axis is written as `A # m / s` with the next multiple m. An axis of more than half of
-/// [`MAX_SIZE`] may have no such m.
+/// A stride that does not divide its axis is written as `A # m / s` with the next multiple m. An axis of more than
+/// half of [`MAX_SIZE`] may have no such m.
 pub fn rebuild(digits: &Digits, axes: &Axes) -> Result<Expr, MapError> {
     let carriers: Vec<(usize, Offset)> =
         digits.offset().iter().filter_map(|offset| Some((carrier(digits, *offset)?, *offset))).collect();

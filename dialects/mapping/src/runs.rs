@@ -4,22 +4,24 @@
 //! # The tree
 //! A run is one position, padding, a run repeated with a step along an axis, runs one after the other, or a run moved
 //! along an axis. Every operator but the sliding one has a rule: truncation and slicing cut a repetition into whole
-//! iterations and a part of one; a stride regroups iterations to the least common multiple of their length and the stride,
-//! which is the common mixed radix of the two. A coordinate is added on the way down, and one that reaches the size of
-//! its axis makes everything below it don't-care padding, exactly as in [`Map`](crate::Map).
+//! iterations and a part of one; a stride regroups iterations to the least common multiple of their length and the
+//! stride, which is the common mixed radix of the two. A coordinate is added on the way down, and one that reaches
+//! the size of its axis makes everything below it don't-care padding, exactly as in [`Map`](crate::Map).
 //!
 //! # Comparison
-//! Two trees of one length are compared from the first position on, so the first difference found is the first there is:
+//! Two trees of one length are compared from the first position on, so the first difference found is the first
+//! there is:
 //! - padding and positions directly;
 //! - runs one after the other by cutting the other side at their boundaries;
 //! - two repetitions over their common period, the least common multiple of their bodies. If they agree on it, no
 //!   coordinate leaves its axis and both step equally from one period to the next, they agree everywhere; if they
 //!   step differently, whatever they differ in shows in the second period.
 //!
-//! The first two need no argument. For the third: without leaving an axis, the cells of period k are those of period 0
-//! with k times the step added to every live index, on both sides. Padding agrees in all periods if it does in one, and two
-//! live cells agree in period k >= 1 iff the steps are equal, or iff they agree in period 1. Where a coordinate may leave
-//! its axis, iterations are compared one by one. Steps and nodes are bounded ([`MAX_RUN_STEPS`], [`MAX_RUN_NODES`]).
+//! The first two need no argument. For the third: without leaving an axis, the cells of period k are those of
+//! period 0 with k times the step added to every live index, on both sides. Padding agrees in all periods if it
+//! does in one, and two live cells agree in period k >= 1 iff the steps are equal, or iff they agree in period 1.
+//! Where a coordinate may leave its axis, iterations are compared one by one. Steps and nodes are bounded
+//! ([`MAX_RUN_STEPS`], [`MAX_RUN_NODES`]).
 
 use std::rc::Rc;
 
@@ -143,8 +145,8 @@ impl Runs {
         Placed { run: self.0.clone(), at: shift.clone() }.fits()
     }
 
-    /// The first position, if any, where `relation` does not hold between `self` with `shift` added to every index, and
-    /// `other` from position `start` on. Positions behind the end of either are not compared.
+    /// The first position, if any, where `relation` does not hold between `self` with `shift` added to every
+    /// index, and `other` from position `start` on. Positions behind the end of either are not compared.
     pub(crate) fn first_violation(
         &self,
         shift: &Index,

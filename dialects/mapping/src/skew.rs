@@ -1,13 +1,15 @@
 //! Skewed axes (book 03): which of them a mapping or a tensor is written in.
 //!
-//! With `B' = B - A`, an index with the coordinates A = a and B' = b names the element B = (b + a) mod |B|. So whether a mapping is written
-//! in `B'` matters where `B'` is 0, too: `[A, B' = 1]` holds the diagonal, `[A]` the elements with B = 0. It is what the text names that
-//! decides; each live position passes through all axes of the text.
+//! With `B' = B - A`, an index with the coordinates A = a and B' = b names the element B = (b + a) mod |B|. So
+//! whether a mapping is written in `B'` matters where `B'` is 0, too: `[A, B' = 1]` holds the diagonal, `[A]` the
+//! elements with B = 0. It is what the text names that decides; each live position passes through all axes of the
+//! text.
 
 use crate::tensor::Tensor;
 use crate::{Axes, AxisId, Expr, Skew};
 
-/// The skewed axes that a mapping is written in, in order of declaration, those that it holds at coordinate 0 only among them.
+/// The skewed axes that a mapping is written in, in order of declaration, those that it holds at coordinate 0 only
+/// among them.
 #[must_use]
 pub fn skewed_names(map: &Expr, axes: &Axes) -> Vec<AxisId> {
     if !axes.has_skew() {
@@ -47,8 +49,9 @@ pub struct Crossing {
     pub anchored: bool,
 }
 
-/// The skewed axes in which a stream and the buffer that it is read from are not written alike, given the mappings of both. `free` names the axes
-/// that the tensor does not depend on: whatever their index, the same element is meant.
+/// The skewed axes in which a stream and the buffer that it is read from are not written alike, given the mappings
+/// of both. `free` names the axes that the tensor does not depend on: whatever their index, the same element is
+/// meant.
 #[must_use]
 pub fn crossings(
     stream: &[&Expr],

@@ -1,6 +1,7 @@
 //! Tensor types: a number format, and a mapping for each dimension of the place that holds the tensor (book 04).
 //!
-//! Memory types (`!tm.dm<...>`) and the stream types of the stream dialect are the same structure with other dimensions.
+//! Memory types (`!tm.dm<...>`) and the stream types of the stream dialect are the same structure with other
+//! dimensions.
 
 use crate::grammar::{Rule, TmGrammar, body_syntax};
 use crate::{Axes, Expr};
@@ -252,7 +253,11 @@ pub fn make(ctx: &Context, tensor: Tensor) -> TypeId {
 macro_rules! tensor_kind {
     (@left) => { None };
     (@left $place:expr) => { Some($place) };
-    ($(#[$doc:meta])* $name:ident, $text:literal, $syntax:literal, $stream:literal, [$($dim:ident),*], $about:literal $(, left $place:expr)?) => {
+    (
+        $(#[$doc:meta])* $name:ident, $text:literal, $syntax:literal, $stream:literal,
+        [$($dim:ident),*],
+        $about:literal $(, left $place:expr)?
+    ) => {
         $(#[$doc])*
         pub static $name: $crate::TensorKind = $crate::TensorKind {
             def: visa_ir::decl::BodyDef {

@@ -1,4 +1,5 @@
-//! Transfers between memories: the loop nest that reads a tensor in one layout and writes it in another (book 06, 10).
+//! Transfers between memories: the loop nest that reads a tensor in one layout and writes it in another (book 06,
+//! 10).
 
 use crate::carry::Carries;
 use crate::divide::{DivideError, Pace, Step, Walk, step_text};
@@ -78,15 +79,16 @@ impl fmt::Display for TransferError {
     }
 }
 
-/// Whether a tensor is read or written. A position that several indices share can be read as each of them, but not written.
+/// Whether a tensor is read or written. A position that several indices share can be read as each of them, but not
+/// written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Access {
     Read,
     Write,
 }
 
-/// Where a memory tensor holds each index, in bytes, or for 4-bit elements in half bytes: element within a slice or chip,
-/// then slices (`dm_bytes_per_slice` apart, clusters behind one another), then, if `chips`, chips.
+/// Where a memory tensor holds each index, in bytes, or for 4-bit elements in half bytes: element within a slice
+/// or chip, then slices (`dm_bytes_per_slice` apart, clusters behind one another), then, if `chips`, chips.
 fn placed(
     tensor: &Tensor,
     gathers: &mut Gathers<'_>,
@@ -122,11 +124,12 @@ fn placed(
     Ok(all)
 }
 
-/// The loops that fill every live element of `to` from `from`. A gathered term of `to` reads by an offset table. `free` names the axes that the tensor does not depend on.
-/// Chips take part where one side is host memory; otherwise each chip does the same in its own.
+/// The loops that fill every live element of `to` from `from`. A gathered term of `to` reads by an offset table.
+/// `free` names the axes that the tensor does not depend on. Chips take part where one side is host memory;
+/// otherwise each chip does the same in its own.
 ///
-/// Padding that follows the elements of a row on both sides moves along, as it is, where the row alone is no whole number of the bytes that
-/// the destination is written in (book 10).
+/// Padding that follows the elements of a row on both sides moves along, as it is, where the row alone is no whole
+/// number of the bytes that the destination is written in (book 10).
 ///
 /// # Errors
 /// Where `from` does not hold an element of `to`, or an order has no loop nest.
@@ -152,14 +155,16 @@ pub fn transfer(
         Err(refused) => refused,
         found => return found,
     };
-    // Where parts of the destination have digits of their own, what they count beyond the composite is padding, which may be written.
+    // Where parts of the destination have digits of their own, what they count beyond the composite is padding,
+    // which may be written.
     match Carries::new(&from.maps.iter().collect::<Vec<_>>(), axes) {
         Ok(None) => ordered([from, to], [from, to], free, axes, machine).map_err(|_| refused),
         Ok(Some(_)) | Err(_) => Err(refused),
     }
 }
 
-/// The transfer between tensors none of whose parts carry; `written` are the tensors as they are written, for messages.
+/// The transfer between tensors none of whose parts carry; `written` are the tensors as they are written, for
+/// messages.
 fn ordered(
     [from, to]: [&Tensor; 2],
     written: [&Tensor; 2],
@@ -215,7 +220,8 @@ fn ordered(
     if byte_units(from.dtype) == 1 { Ok(transfer) } else { transfer.halved() }
 }
 
-/// What a memory is written in, in the units of [`placed`]: bytes of data memory in groups (book 10), others one by one.
+/// What a memory is written in, in the units of [`placed`]: bytes of data memory in groups (book 10), others one
+/// by one.
 fn write_group(to: &Tensor, machine: &Machine) -> u64 {
     let bytes = if to.map(Dim::Slice).is_some() { machine.limits.dma_dm_align } else { 1 };
     bytes.saturating_mul(byte_units(to.dtype).cast_unsigned())
@@ -230,8 +236,8 @@ struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    /// Makes the run that is contiguous on both sides, of elements so large, a whole number of groups where padding allows it: a step then
-    /// counts the fewest iterations of padding that do, as live ones.
+    /// Makes the run that is contiguous on both sides, of elements so large, a whole number of groups where
+    /// padding allows it: a step then counts the fewest iterations of padding that do, as live ones.
     fn fill(&self, steps: &mut [Step], element: i64) {
         let mut run = element;
         for step in steps.iter_mut().filter(|step| step.extent > 1) {
@@ -261,8 +267,8 @@ impl Rows<'_> {
         self.group / divisor
     }
 
-    /// Whether a step, which continues the run on both sides, goes on over padding alone up to `end`: of the same kind, or in the place of
-    /// padding about which nobody cares.
+    /// Whether a step, which continues the run on both sides, goes on over padding alone up to `end`: of the same
+    /// kind, or in the place of padding about which nobody cares.
     fn is_padding(&self, step: &Step, end: u64) -> bool {
         let written = self.target.digits.iter().find(|placed| ends_with(placed, step));
         let held = self.source.digits.iter().find(|placed| placed.weight == step.at);

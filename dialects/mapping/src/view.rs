@@ -1,8 +1,9 @@
 //! Views: the same bytes under another mapping (book 03, "tiling"; book 33, segmentation).
 //!
-//! A view moves nothing. It starts some positions into its source and has an element mapping of its own; everything that
-//! reads it works with that mapping and that address. What the view *means* is its source's tensor restricted to what
-//! the mapping holds, with coordinates counted from the tile (a tile), or with other axes (reshape, transposition).
+//! A view moves nothing. It starts some positions into its source and has an element mapping of its own;
+//! everything that reads it works with that mapping and that address. What the view *means* is its source's tensor
+//! restricted to what the mapping holds, with coordinates counted from the tile (a tile), or with other axes
+//! (reshape, transposition).
 
 use crate::attrs::MAP;
 use crate::axes::{Axes, AxisId};
@@ -32,8 +33,8 @@ pub enum ViewKind {
     Transpose,
 }
 
-/// An operation whose result stands where this operand stood, changed in place: nothing may need the operand behind it.
-/// Declared as an interface.
+/// An operation whose result stands where this operand stood, changed in place: nothing may need the operand
+/// behind it. Declared as an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InPlace(pub usize);
 

@@ -21,8 +21,8 @@ enum Event {
     Part(String, u64),
 }
 
-/// All positions of a mapping as lists of events; `None` when a size rule is broken or the list is long. Parts of the mappings whose texts
-/// are `shared` are left to [`settle`].
+/// All positions of a mapping as lists of events; `None` when a size rule is broken or the list is long. Parts of
+/// the mappings whose texts are `shared` are left to [`settle`].
 fn spelled(expr: &Expr, axes: &Axes, shared: &[String]) -> Option<Vec<Vec<Event>>> {
     if let Some((base, step, size)) = part(expr, axes)
         && let text = tidy(&base, axes)?.to_string()
@@ -174,7 +174,8 @@ fn tidy(expr: &Expr, axes: &Axes) -> Option<Expr> {
 /// Wholes by their text, each with the parts of it that a mapping has: strides and sizes.
 type Wholes = BTreeMap<String, (Expr, Vec<(u64, u64)>)>;
 
-/// The parts of composites with their step and size, by the composite's text; within a composite they are counted once.
+/// The parts of composites with their step and size, by the composite's text; within a composite they are counted
+/// once.
 fn parts(expr: &Expr, axes: &Axes, found: &mut Wholes) {
     let Some((base, step, size)) = part(expr, axes) else {
         return expr.children().into_iter().for_each(|child| parts(child, axes, found));
@@ -187,8 +188,8 @@ fn parts(expr: &Expr, axes: &Axes, found: &mut Wholes) {
     }
 }
 
-/// The cell of one list of events: the first padding or step past its axis decides. Parts of a shared mapping add up; where the last of them
-/// stands, its own events at the sum follow.
+/// The cell of one list of events: the first padding or step past its axis decides. Parts of a shared mapping add
+/// up; where the last of them stands, its own events at the sum follow.
 fn settle(events: &[Event], axes: &Axes, wholes: &BTreeMap<String, Vec<Vec<Event>>>) -> Cell {
     let mut sums: BTreeMap<String, u64> = BTreeMap::new();
     let mut reached: BTreeMap<String, u64> = BTreeMap::new();
@@ -401,22 +402,32 @@ proptest! {
     }
 
     #[test]
-    fn equality_is_that_of_the_lists((axes, a) in sound(), b in any_expr(), picks in prop::collection::vec(0usize..64, 8)) {
+    fn equality_is_that_of_the_lists(
+        (axes, a) in sound(),
+        b in any_expr(),
+        picks in prop::collection::vec(0usize..64, 8),
+    ) {
         let b = repair(&b, &axes, &mut picks.into_iter().cycle());
         check_equality(&a, &b, &axes)?;
     }
 
     #[test]
-    fn near_misses_are_told_apart((axes, a) in sound(), n in 1u64..6, kinds in (select(KINDS.to_vec()), select(KINDS.to_vec()))) {
+    fn near_misses_are_told_apart(
+        (axes, a) in sound(),
+        n in 1u64..6,
+        kinds in (select(KINDS.to_vec()), select(KINDS.to_vec())),
+    ) {
         let size = a.size(&axes).unwrap();
         check_equality(&a.clone().pad(size * n, kinds.0), &a.clone().pad(size * n, kinds.1), &axes)?;
-        check_equality(&Expr::pair([Expr::Literal(n), a.clone()]), &Expr::pair([Expr::Literal(n).resize(1).pad(n, kinds.0), a.clone()]), &axes)?;
+        let padded = Expr::Literal(n).resize(1).pad(n, kinds.0);
+        check_equality(&Expr::pair([Expr::Literal(n), a.clone()]), &Expr::pair([padded, a.clone()]), &axes)?;
         check_equality(&Expr::pair([a.clone(), Expr::axis("A")]), &Expr::pair([Expr::axis("A"), a]), &axes)?;
     }
 
     #[test]
     fn m6_holds_for_any_expression((axes, e) in sound(), (f, g) in (select(vec!["A", "B"]), select(vec!["B", "C"]))) {
-        // The book's mappings start with the empty index; a slice, left padding or skewed axis may not, and then these do not hold.
+        // The book's mappings start with the empty index; a slice, left padding or skewed axis may not, and then
+        // these do not hold.
         prop_assume!(map(&e, &axes, 0) == Some(Cell::Live(Index::new())) && !is_skewed(&e, &axes));
         let (f, g) = (Expr::axis(f), Expr::axis(g).pad(9, PadKind::Zero));
         let size = e.size(&axes).unwrap();
@@ -446,7 +457,8 @@ proptest! {
         // The cells of E itself: no part of it takes part in what is expected.
         let whole: Vec<_> = (0..size).map(|i| map(&e, &axes, i)).collect();
         let two = Expr::pair([e.clone().stride(coarse), e.clone().modulo(coarse)]);
-        let three = Expr::pair([e.clone().stride(coarse), e.clone().stride(fine).modulo(coarse / fine), e.clone().modulo(fine)]);
+        let middle = e.clone().stride(fine).modulo(coarse / fine);
+        let three = Expr::pair([e.clone().stride(coarse), middle, e.clone().modulo(fine)]);
         // Of what does not start with the empty index, a single position is more than nothing: E % 1 is not 1.
         let empty = map(&e, &axes, 0) == Some(Cell::Live(Index::new()));
         let (outer, middle, inner) = (size / coarse, coarse / fine, fine);
@@ -458,7 +470,8 @@ proptest! {
             prop_equal(parts, &e, &axes)?;
             prop_equal(&normalize(parts, &axes).unwrap(), &e, &axes)?;
         }
-        // With a broadcast between them they do not stand side by side: position (i, k, j) holds what E holds at i coarse + j.
+        // With a broadcast between them they do not stand side by side: position (i, k, j) holds what E holds at i
+        // coarse + j.
         prop_assume!(proper(&[outer, coarse]));
         let apart = Expr::pair([e.clone().stride(coarse), Expr::Literal(n), e.clone().modulo(coarse)]);
         let held: Vec<_> = (0..size * n).map(|i| map(&apart, &axes, i)).collect();

@@ -1,4 +1,5 @@
-//! Equality and refinement against enumeration: over a whole universe of small expressions, and over random deep ones.
+//! Equality and refinement against enumeration: over a whole universe of small expressions, and over random deep
+//! ones.
 //!
 //! `cargo test` runs a part. The figures in docs/benchmarks.md come from
 //! `VISA_DECIDE=full cargo test --release -p visa-mapping --test decide -- --nocapture`.
@@ -60,8 +61,8 @@ fn refining(left: &Cell, right: &Cell) -> bool {
     }
 }
 
-/// Every operator with every number that fits: divisors, lengths, offsets; padding of each kind and side to the next sizes,
-/// to multiples and to a few fixed totals.
+/// Every operator with every number that fits: divisors, lengths, offsets; padding of each kind and side to the
+/// next sizes, to multiples and to a few fixed totals.
 fn operators(expr: &Expr, size: u64, to: &mut Vec<Expr>) {
     for n in 1..=size {
         if size.is_multiple_of(n) {
@@ -174,8 +175,8 @@ fn every_pair_of_nesting_two() {
     assert!(count.total() > 10_000, "the universe is too small to mean anything: {}", count.total());
 }
 
-/// All expressions of nesting three: digits are equal exactly when cells are, which settles every pair of them; a mapping
-/// without digits is asked against the first of its function and against the expression before it.
+/// All expressions of nesting three: digits are equal exactly when cells are, which settles every pair of them; a
+/// mapping without digits is asked against the first of its function and against the expression before it.
 #[test]
 fn every_expression_of_nesting_three() {
     let axes = if full() { table(&[4, 6]) } else { table(&[2, 3]) };

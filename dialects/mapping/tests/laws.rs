@@ -1,5 +1,5 @@
-//! The laws of the algebra against enumeration: whatever inverse, division, composition, complement and common factors
-//! say of digits is compared with the cells that `map` holds, position by position.
+//! The laws of the algebra against enumeration: whatever inverse, division, composition, complement and common
+//! factors say of digits is compared with the cells that `map` holds, position by position.
 
 use std::collections::BTreeMap;
 
@@ -191,7 +191,8 @@ proptest! {
             Err(DivideError::Missing { wanted }) => {
                 let places = places(&held);
                 let missing = |cell: &Cell| matches!(cell, Cell::Live(index) if !places.contains_key(index));
-                // With offsets on both sides, what one digit of the stream counts may be held by several of the buffer together.
+                // With offsets on both sides, what one digit of the stream counts may be held by several of the
+                // buffer together.
                 let offsets = !b.offset().is_empty() && !s.offset().is_empty() && s.iter().count() > 1;
                 let plain = !offsets && common(&b, &b, &axes).is_ok() && common(&s, &s, &axes).is_ok();
                 prop_assert!(!plain || asked.iter().any(missing), "{} from {}: {}", stream, buffer, wanted);
@@ -293,7 +294,9 @@ proptest! {
         if digits(&f, &axes).is_err() {
             return Ok(());
         }
-        let fit = |e: Expr, n: u64, axes: &Axes| if e.size(axes).unwrap() < n { e.pad(n, PadKind::Top) } else { e.resize(n) };
+        let fit = |e: Expr, n: u64, axes: &Axes| {
+            if e.size(axes).unwrap() < n { e.pad(n, PadKind::Top) } else { e.resize(n) }
+        };
         let f = fit(f, 24, &axes);
         let (p, q) = (axes.declare("P", 24).unwrap(), axes.declare("Q", 12).unwrap());
         let g = fit(g, 12, &axes);

@@ -1,4 +1,5 @@
-//! Transfers against enumeration: the loops are walked byte by byte, and each byte's cell on both sides is looked up in the mappings.
+//! Transfers against enumeration: the loops are walked byte by byte, and each byte's cell on both sides is looked
+//! up in the mappings.
 
 use std::collections::BTreeSet;
 use visa_machine::Machine;
@@ -129,8 +130,8 @@ fn pairs(k: u64, most: u64) -> impl Iterator<Item = (u64, u64)> {
     (k..=most).flat_map(move |source| (k..=most).map(move |target| (source, target)))
 }
 
-/// Bytes of padding that move along: to the next 8 bytes of each row, if both sides have them and the destination takes what the source
-/// holds.
+/// Bytes of padding that move along: to the next 8 bytes of each row, if both sides have them and the destination
+/// takes what the source holds.
 fn expected(row: u64, source: u64, target: u64, from: &str, to: &str) -> u64 {
     let filled = row.next_multiple_of(8);
     let takes = to.is_empty() || (from, to) == (" {0}", " {0}");

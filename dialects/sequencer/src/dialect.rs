@@ -10,8 +10,9 @@ use visa_numerics::{Comparisons, DType, Guards, LookupTable};
 pub static PROGRAM: BodyDef = BodyDef {
     name: "seq.program",
     syntax: "[LIMIT : STRIDE, LIMIT : (OFFSET, ...), ...] : PACKET @ BASE",
-    doc: "Nested loops, outermost first, with the distance in elements between two iterations, or for an indirect loop \
-          the offset in elements of each; the elements of a packet; the first address in elements (0 if left out) (book 07).",
+    doc: "Nested loops, outermost first, with the distance in elements between two iterations, or for an indirect \
+          loop the offset in elements of each; the elements of a packet; the first address in elements (0 if left \
+          out) (book 07).",
     parse: parse::<Program>,
 };
 
@@ -19,7 +20,8 @@ pub static PROGRAM: BodyDef = BodyDef {
 pub static PAIRED: BodyDef = BodyDef {
     name: "seq.paired",
     syntax: "[LIMIT : READ -> WRITE, ...] : PACKET @ READ -> WRITE",
-    doc: "Nested loops that read and write together, in bytes; either side may have an offset table (book 07, 10).",
+    doc: "Nested loops that read and write together, in bytes; either side may have an offset table (book 07, \
+          10).",
     parse: parse::<PairedProgram>,
 };
 
@@ -27,9 +29,10 @@ pub static PAIRED: BodyDef = BodyDef {
 pub static MASK: BodyDef = BodyDef {
     name: "seq.mask",
     syntax: "[dim ENTRY, left COUNT, by ENTRY, valid [COUNT, ...], value BITS]",
-    doc: "Which elements of each run of the innermost loop are replaced by `value` (0 if left out), in elements (book 08): in \
-          the first iteration of entry `dim` those before `left`, in its last one those from the valid count on. There is one \
-          count, or one for each iteration of entry `by`. Entries count from the outermost.",
+    doc: "Which elements of each run of the innermost loop are replaced by `value` (0 if left out), in elements \
+          (book 08): in the first iteration of entry `dim` those before `left`, in its last one those from the \
+          valid count on. There is one count, or one for each iteration of entry `by`. Entries count from the \
+          outermost.",
     parse: parse::<Mask>,
 };
 
@@ -61,8 +64,9 @@ pub static TABLE: BodyDef = BodyDef {
 pub static GUARDS: BodyDef = BodyDef {
     name: "seq.guards",
     syntax: "[GUARD, ...] or [GUARD: INTEGER, ..., GUARD: value]",
-    doc: "Where an operation of the vector engine applies, by the 4 bits of an element's execution id, bit 3 first; and with which operand: \
-          a signed 32-bit integer, for a float its bit pattern, or what the port reads (book 21).",
+    doc: "Where an operation of the vector engine applies, by the 4 bits of an element's execution id, bit 3 \
+          first; and with which operand: a signed 32-bit integer, for a float its bit pattern, or what the port \
+          reads (book 21).",
     parse: |text| {
         let guards = Guards::parse(text, signed).map_err(|why| BodyError::new("guards", why))?;
         Ok(Rc::new(guards) as Rc<dyn Body>)
@@ -72,8 +76,10 @@ pub static GUARDS: BodyDef = BodyDef {
 /// `#seq.comparisons<[less 0, true]>`: [`Comparisons`] of i32.
 pub static COMPARISONS: BodyDef = BodyDef {
     name: "seq.comparisons",
-    syntax: "[less INTEGER, equal INTEGER, greater INTEGER, less_unsigned INTEGER, greater_unsigned INTEGER, true, false]",
-    doc: "What sets the bits of an execution id, bit 0 first: comparisons with signed 32-bit integers, for floats their bit patterns (book 21).",
+    syntax: "[less INTEGER, equal INTEGER, greater INTEGER, less_unsigned INTEGER, greater_unsigned INTEGER, \
+             true, false]",
+    doc: "What sets the bits of an execution id, bit 0 first: comparisons with signed 32-bit integers, for floats \
+          their bit patterns (book 21).",
     parse: |text| {
         let comparisons =
             Comparisons::parse(text, signed).map_err(|why| BodyError::new("comparisons", why))?;
@@ -99,9 +105,9 @@ fn parse<P: Body + FromStr<Err = SeqError>>(text: &str) -> Result<Rc<dyn Body>, 
 pub static DIALECT: Dialect = Dialect {
     name: "seq",
     level: visa_ir::level::Level::Sequencer,
-    doc: "Sequencer programs. An operation here stands inside an `hw.program` or `hw.exec` and says in elements what its hw \
-          counterpart says in bytes: loops before they are merged, cut to the sizes of the machine and checked against its \
-          limits. Axes are gone; addresses, limits and strides are left.",
+    doc: "Sequencer programs. An operation here stands inside an `hw.program` or `hw.exec` and says in elements \
+          what its hw counterpart says in bytes: loops before they are merged, cut to the sizes of the machine \
+          and checked against its limits. Axes are gone; addresses, limits and strides are left.",
     ops: crate::ops::OPS,
     types: &[],
     attrs: &[&PROGRAM, &PAIRED, &MASK, &DTYPE, &TABLE, &GUARDS, &COMPARISONS],

@@ -1,5 +1,5 @@
-//! The element-wise stages of the fetch adapter (book 08), as a fetch asks for them: table, conversion, zero points. Verifier,
-//! lowering and logical evaluator read them here.
+//! The element-wise stages of the fetch adapter (book 08), as a fetch asks for them: table, conversion, zero
+//! points. Verifier, lowering and logical evaluator read them here.
 
 use crate::ops::begin_interleaved;
 use crate::pad::Pad;
@@ -26,8 +26,9 @@ pub struct Adapter {
 }
 
 impl Adapter {
-    /// The bit pattern in data memory that masked elements become first, for what they are behind the adapter. `None` if there
-    /// is none: the lowest and highest number of the tensor's format have to come through unchanged, but for the zero point.
+    /// The bit pattern in data memory that masked elements become first, for what they are behind the adapter.
+    /// `None` if there is none: the lowest and highest number of the tensor's format have to come through
+    /// unchanged, but for the zero point.
     #[must_use]
     pub fn masked(&self, pad: Pad) -> Option<Bits> {
         let extreme = match pad {
@@ -45,8 +46,8 @@ impl Adapter {
         (unchanged && self.zero.iter().all(fits)).then_some(extreme)
     }
 
-    /// The bit pattern in data memory that is zero behind the adapter, whatever the coordinate along [`Adapter::axis`]: what
-    /// masked elements become first (book 08: pad_value). `None` if there is none.
+    /// The bit pattern in data memory that is zero behind the adapter, whatever the coordinate along
+    /// [`Adapter::axis`]: what masked elements become first (book 08: pad_value). `None` if there is none.
     #[must_use]
     pub fn zero(&self) -> Option<Bits> {
         if self.table.is_none() && self.zero.is_empty() {

@@ -9,9 +9,10 @@ use visa_numerics::{Comparisons, Guards};
 pub static GUARDS: BodyDef = BodyDef {
     name: "stream.guards",
     syntax: "[GUARD, ...] or [GUARD: NUMBER, ..., GUARD: value]",
-    doc: "Where an operation of the vector engine applies (book 21). A guard is a pattern over the 4 bits of an element's execution id, \
-          bit 3 first, `x` for either: the first that holds counts, and where none holds the element passes unchanged. Behind the colon \
-          stands the operand: a number, or the operation's value operand.",
+    doc: "Where an operation of the vector engine applies (book 21). A guard is a pattern over the 4 bits of an \
+          element's execution id, bit 3 first, `x` for either: the first that holds counts, and where none holds \
+          the element passes unchanged. Behind the colon stands the operand: a number, or the operation's value \
+          operand.",
     parse: |text| {
         let guards = Guards::parse(text, number).map_err(|why| BodyError::new("guards", why))?;
         Ok(Rc::new(guards) as Rc<dyn Body>)
@@ -21,9 +22,10 @@ pub static GUARDS: BodyDef = BodyDef {
 /// `#stream.comparisons<[less 0, equal 7]>`: [`Comparisons`] of [`Number`].
 pub static COMPARISONS: BodyDef = BodyDef {
     name: "stream.comparisons",
-    syntax: "[less NUMBER, equal NUMBER, greater NUMBER, less_unsigned NUMBER, greater_unsigned NUMBER, true, false]",
-    doc: "What sets the bits of an execution id, bit 0 first: a comparison of the element with a number, or always or never (book 21). The \
-          unsigned ones compare bit patterns.",
+    syntax: "[less NUMBER, equal NUMBER, greater NUMBER, less_unsigned NUMBER, greater_unsigned NUMBER, true, \
+             false]",
+    doc: "What sets the bits of an execution id, bit 0 first: a comparison of the element with a number, or \
+          always or never (book 21). The unsigned ones compare bit patterns.",
     parse: |text| {
         let comparisons =
             Comparisons::parse(text, number).map_err(|why| BodyError::new("comparisons", why))?;

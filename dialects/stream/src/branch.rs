@@ -1,4 +1,5 @@
-//! Execution ids: 4 bits beside each element, which say where a conditional operation applies (book 21, branch stage).
+//! Execution ids: 4 bits beside each element, which say where a conditional operation applies (book 21, branch
+//! stage).
 
 use crate::plan::digits_of;
 use crate::vector::earlier;
@@ -117,7 +118,8 @@ fn comparisons(op: OpRef<'_>) -> Result<Comparisons<Bits>, Diagnostic> {
     })
 }
 
-/// A digit of the stream's position, counted in elements, whose parity is part of the group: `position / apart % limit`.
+/// A digit of the stream's position, counted in elements, whose parity is part of the group: `position / apart %
+/// limit`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Toggle {
     /// Elements between its steps.

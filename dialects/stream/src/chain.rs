@@ -106,13 +106,15 @@ pub fn check_place(
         let (name, wanted) = (dim.name(), stream.dim(dim));
         check_same(op, constraint, name, &file.dim(dim), &wanted, axes).map_err(|error| {
             error.fix(format!(
-                "load what the register file holds with `{name} {wanted}`: along an axis that it lacks, a load copies"
+                "load what the register file holds with `{name} {wanted}`: along an axis that it lacks, a load \
+                 copies"
             ))
         })
     })
 }
 
-/// Checks that what only moves elements names the skewed axes that its stream names: `B' = 1` says where the elements are along B.
+/// Checks that what only moves elements names the skewed axes that its stream names: `B' = 1` says where the
+/// elements are along B.
 ///
 /// # Errors
 /// A skewed axis that one of both names.

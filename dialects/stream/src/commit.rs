@@ -28,7 +28,8 @@ pub struct Write<'a> {
     pub sizes: &'a [u64],
     /// The module's axes.
     pub axes: &'a Axes,
-    /// Whether the zero padding of the stream is zero: the fetch has masked it, and nothing behind the fetch has computed with it.
+    /// Whether the zero padding of the stream is zero: the fetch has masked it, and nothing behind the fetch has
+    /// computed with it.
     pub zeros: bool,
     /// The tensor that it becomes a part of; none if it is a tensor by itself.
     pub into: Option<Whole<'a>>,
@@ -64,9 +65,9 @@ struct Packet {
 }
 
 impl Write<'_> {
-    /// The loops of the write. Truncation may drop padding and trailing elements. A write may touch only live elements and
-    /// don't-care padding of the destination, and must fill every live element once. Zero padding that stream and destination
-    /// both have is written along, as zeros.
+    /// The loops of the write. Truncation may drop padding and trailing elements. A write may touch only live
+    /// elements and don't-care padding of the destination, and must fill every live element once. Zero padding
+    /// that stream and destination both have is written along, as zeros.
     ///
     /// # Errors
     /// Which of these rules no write order keeps.
@@ -166,14 +167,15 @@ impl Write<'_> {
             Walk::Table(_) => Err(padded_time(time, extent, live)),
             Walk::Padding => Err(padded_time(time, extent, 1)),
             Walk::Broadcast => Err(format!(
-                "time `{time}` repeats {} what `{element}` holds once: every write stride must be non-zero (book 33)",
+                "time `{time}` repeats {} what `{element}` holds once: every write stride must be non-zero (book \
+                 33)",
                 counted(extent, "time")
             )),
         }
     }
 
-    /// What is kept of a packet. All live elements are; padding behind them is kept too as far as the destination has room
-    /// for it in the same run, as a longer write costs no more (book 33, full-flit commit).
+    /// What is kept of a packet. All live elements are; padding behind them is kept too as far as the destination
+    /// has room for it in the same run, as a longer write costs no more (book 33, full-flit commit).
     fn packet(&self, inner: &[Factor]) -> Result<Packet, PlanError> {
         let element = self.element;
         let full = inner.iter().take_while(|factor| factor.step.live == factor.step.extent).count();
@@ -216,8 +218,8 @@ impl Write<'_> {
         Ok(Packet { loops, above, live, counts, bits })
     }
 
-    /// How many iterations of `bits` bits the engine can keep so that the live ones are among them: the fewest, or the most
-    /// first where all of them are one run and one write.
+    /// How many iterations of `bits` bits the engine can keep so that the live ones are among them: the fewest, or
+    /// the most first where all of them are one run and one write.
     fn counts(&self, bits: u64, live: u64, most: u64, is_run: bool) -> Result<Vec<u64>, PlanError> {
         let sizes = self.sizes.iter().map(|size| size * 8);
         let whole = sizes.filter(|size| size.is_multiple_of(bits)).map(|size| size / bits);
@@ -239,8 +241,8 @@ impl Write<'_> {
         Ok(counts)
     }
 
-    /// Checks that the stream brings as many elements as the destination holds. Where padding was cut into packets, the last
-    /// ones run past the end of their axis, and what they hold there is no element.
+    /// Checks that the stream brings as many elements as the destination holds. Where padding was cut into
+    /// packets, the last ones run past the end of their axis, and what they hold there is no element.
     fn check_complete(&self, stream: &Placement, target: &Digits) -> Result<(), PlanError> {
         let (produced, wanted) = (stream.live_count(), target.live_count());
         if produced.is_some() && produced == wanted {
@@ -258,8 +260,8 @@ impl Write<'_> {
     /// Checks that nothing is written twice and nothing but live elements and don't-care padding. Of a
     /// tensor that is written in part, what lies between is not padding but its other elements.
     ///
-    /// The division sends every element of the stream to its own position, and there are as many as live positions. So each
-    /// live position gets its element, and anything else that came there would be a second write.
+    /// The division sends every element of the stream to its own position, and there are as many as live
+    /// positions. So each live position gets its element, and anything else that came there would be a second write.
     fn check_safe(&self, plan: &Plan, target: &Digits) -> Result<(), PlanError> {
         if safe::by_digits(plan, target, self.into.is_some()) {
             return Ok(());
@@ -299,8 +301,8 @@ impl Packet {
 /// Why padding in time cannot be committed.
 fn padded_time(time: &Expr, extent: u64, live: u64) -> PlanError {
     format!(
-        "time `{time}` has padding: of {} only the first {live} bring elements, and a commit writes what each step \
-         brings (book 09)",
+        "time `{time}` has padding: of {} only the first {live} bring elements, and a commit writes what each \
+         step brings (book 09)",
         counted(extent, "step")
     )
 }

@@ -1,5 +1,5 @@
-//! Axes that a result lacks although elements differ along them: nothing reduces, slices or masks the axis, and what is kept is its first
-//! coordinate. Legal, and nearly always a mistake of the mapping.
+//! Axes that a result lacks although elements differ along them: nothing reduces, slices or masks the axis, and
+//! what is kept is its first coordinate. Legal, and nearly always a mistake of the mapping.
 
 use crate::meaning::Meaning;
 use std::sync::Arc;
@@ -14,7 +14,8 @@ pub const CODE: &str = "forgotten-axis";
 /// Clauses that give a result its axes, the one first that a lacking axis is added to.
 const CLAUSES: [&str; 3] = ["element", "time", "packet"];
 
-/// A warning for each axis along which the elements of an operand differ and which no mapping of the result mentions. `A = 1` mentions it.
+/// A warning for each axis along which the elements of an operand differ and which no mapping of the result
+/// mentions. `A = 1` mentions it.
 #[must_use]
 pub fn warnings(op: OpRef<'_>, support: &Support, axes: &Axes) -> Vec<Diagnostic> {
     let Some(result) = op.result_type::<Tensor>(0).filter(|_| !takes_axes_away(op)) else {
@@ -37,7 +38,8 @@ pub fn warnings(op: OpRef<'_>, support: &Support, axes: &Axes) -> Vec<Diagnostic
     found.into_iter().map(|(axis, operand)| warning(op, &axis, operand)).collect()
 }
 
-/// Whether mappings that mention these axes say where elements are along `name`: of `B' = B - A`, each of B and B' says it for both.
+/// Whether mappings that mention these axes say where elements are along `name`: of `B' = B - A`, each of B and B'
+/// says it for both.
 fn says(mentioned: &[Arc<str>], name: &str, axes: &Axes) -> bool {
     let of = |name: &str| axes.id(name).map(|id| axes.skew(id).map_or(id, |skew| skew.of));
     of(name).is_some_and(|id| mentioned.iter().any(|other| of(other) == Some(id)))

@@ -1,7 +1,8 @@
 //! What an inter-slice reduction does, from what slices and time hold before and behind it (book 25).
 //!
-//! Both slice mappings are cut at each other's boundaries. A piece that holds the same before and behind stays; the others are
-//! reduced, and behind hold one of three: padding (dummy), a broadcast, or what time gives up (promotion).
+//! Both slice mappings are cut at each other's boundaries. A piece that holds the same before and behind stays;
+//! the others are reduced, and behind hold one of three: padding (dummy), a broadcast, or what time gives up
+//! (promotion).
 
 use crate::topology::blanked;
 use std::collections::BTreeSet;
@@ -64,11 +65,12 @@ enum Rule {
 }
 
 /// The rules, as errors show them (book 25).
-const RULES: &str = "expected one of `[A, 1 # n]` (dummy), `[A, X]` (broadcast along an axis that the tensor does not depend on), \
-                     `[A, C]` (promotion of C, which leaves time)";
+const RULES: &str = "expected one of `[A, 1 # n]` (dummy), `[A, X]` (broadcast along an axis that the tensor does \
+                     not depend on), `[A, C]` (promotion of C, which leaves time)";
 
 /// How to get rid of padding among what is reduced.
-const PADDING_FIX: &str = "let the axis fill its slices: give it elements there that the operation ignores, or move its ragged part into time";
+const PADDING_FIX: &str = "let the axis fill its slices: give it elements there that the operation ignores, or \
+                           move its ragged part into time";
 
 impl Reduction<'_> {
     /// The groups that make `result` of `source`.
@@ -151,7 +153,8 @@ impl Reduction<'_> {
         let (text, name, slice) =
             (digit_text(digit, self.axes), self.axes.name(axis), self.source.dim(Dim::Slice));
         let message = format!(
-            "`{text}` of slice `{slice}` is reduced, but axis {name} ends within the stream: padding would be reduced with it"
+            "`{text}` of slice `{slice}` is reduced, but axis {name} ends within the stream: padding would be \
+             reduced with it"
         );
         Err(self.op.clause_error("C5", "slice", message).fix(Some(PADDING_FIX.to_owned())))
     }
@@ -161,14 +164,16 @@ impl Reduction<'_> {
         if old.axis.is_some() {
             let (text, padding) = (digit_text(old, self.axes), old.extent - old.live);
             let message = format!(
-                "`{text}` of slice `{before}` is reduced, but {padding} of its {} hold padding, which would be reduced with it",
+                "`{text}` of slice `{before}` is reduced, but {padding} of its {} hold padding, which would be \
+                 reduced with it",
                 counted(old.extent, "slice")
             );
             return self.op.clause_error("C5", "slice", message).fix(Some(PADDING_FIX.to_owned()));
         }
         let what = if old.live == 1 { "padding" } else { "a broadcast" };
         let message = format!(
-            "slice `{before}` holds {what} in {} {weight} apart, and `{behind}` something else there: only what is reduced changes",
+            "slice `{before}` holds {what} in {} {weight} apart, and `{behind}` something else there: only what \
+             is reduced changes",
             counted(old.extent, "slice")
         );
         self.op.clause_error("C3", "slice", message)

@@ -1,6 +1,6 @@
-//! What an operation of a pipeline becomes on the level below. Its declaration says so as an interface, beside its logical
-//! meaning ([`crate::meaning`]); the lowering pass asks. Operations below are named by text and made from the context, so
-//! that this crate does not depend on theirs.
+//! What an operation of a pipeline becomes on the level below. Its declaration says so as an interface, beside its
+//! logical meaning ([`crate::meaning`]); the lowering pass asks. Operations below are named by text and made from
+//! the context, so that this crate does not depend on theirs.
 
 use std::collections::HashMap;
 use visa_ir::context::{Attr, Context};
@@ -11,8 +11,8 @@ use visa_machine::Machine;
 use visa_mapping::facts::Support;
 use visa_mapping::{Axes, AxisId, Tensor};
 
-/// An interface that says what an operation of a pipeline becomes inside `hw.exec`: nothing, or one operation. Those of
-/// `stream` whose loops come from a sequencer are lowered in `visa-passes` instead.
+/// An interface that says what an operation of a pipeline becomes inside `hw.exec`: nothing, or one operation.
+/// Those of `stream` whose loops come from a sequencer are lowered in `visa-passes` instead.
 pub struct LowerStage(pub fn(&StageCx<'_>, OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic>);
 
 /// What lowering one stage needs to know.

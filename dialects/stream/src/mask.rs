@@ -1,16 +1,16 @@
 //! What a fetch reads and what its adapter masks (book 08).
 //!
-//! Zero padding in the time or packet of a fetch says that these positions are zero. A padded term is read as an opaque axis
-//! of its own ([`visa_mapping::Opaque`]), which stands in the buffer where its elements do: position p at
+//! Zero padding in the time or packet of a fetch says that these positions are zero. A padded term is read as an
+//! opaque axis of its own ([`visa_mapping::Opaque`]), which stands in the buffer where its elements do: position p at
 //! `first element + (p - left) * stride`. What is read before and behind the elements is over-fetch, and masked.
 //!
-//! At most two loops count the positions of the term: the innermost one, and one around it. In iteration t of that, the
-//! positions left of the elements are a beginning of the innermost loop and those right of them an end of it. So there is
-//! one left count for the first iteration and one right count for the last (the book's cases 1 and 2), or, without padding
-//! on the left, a right count for each iteration (case 3).
+//! At most two loops count the positions of the term: the innermost one, and one around it. In iteration t of
+//! that, the positions left of the elements are a beginning of the innermost loop and those right of them an end
+//! of it. So there is one left count for the first iteration and one right count for the last (the book's cases 1
+//! and 2), or, without padding on the left, a right count for each iteration (case 3).
 //!
-//! Don't-care padding without a digit form is read the same way, and not masked; and so is a sliding term, whose window
-//! the aligner takes apart (book 15, shift-reuse).
+//! Don't-care padding without a digit form is read the same way, and not masked; and so is a sliding term, whose
+//! window the aligner takes apart (book 15, shift-reuse).
 
 mod counted;
 
@@ -103,8 +103,8 @@ fn unreadable(message: String) -> Refused {
 }
 
 impl<'a> Reading<'a> {
-    /// The fetch that makes the stream `result` of the tensor `source`, in the order of `time` if that is only a part of the
-    /// stream's; the tensor does not depend on the axes that are `free`.
+    /// The fetch that makes the stream `result` of the tensor `source`, in the order of `time` if that is only a
+    /// part of the stream's; the tensor does not depend on the axes that are `free`.
     #[must_use]
     pub fn new(
         source: &Tensor,
@@ -153,7 +153,8 @@ impl<'a> Reading<'a> {
             (Some(masked), Some(crossing)) => {
                 let (text, axis) = (&masked.term.text, self.axes.name(crossing.axis));
                 Err(shape(format!(
-                    "`{text}` is read as one, and `{axis}` from another start in each slice: a fetch does one of both"
+                    "`{text}` is read as one, and `{axis}` from another start in each slice: a fetch does one of \
+                     both"
                 )))
             }
             (None, _) => {
@@ -186,7 +187,8 @@ impl<'a> Reading<'a> {
         if term.split && !term.ends_axes(self.axes) {
             let (text, inner) = (&term.text, &term.inner);
             return Err(shape(format!(
-                "`{text}` is cut, but `{inner}` starts or ends inside an axis, where the parts count other elements: only whole axes are cut"
+                "`{text}` is cut, but `{inner}` starts or ends inside an axis, where the parts count other \
+                 elements: only whole axes are cut"
             )));
         }
         let opaque = Opaque::new(vec![term.clone()], self.axes);
@@ -341,7 +343,8 @@ impl Masked {
                 counted.step = digit.stride;
             } else if counted.outer.is_some() {
                 return Err(shape(format!(
-                    "`{}` is cut into more than two loops: masked are the innermost one and one around it (book 08)",
+                    "`{}` is cut into more than two loops: masked are the innermost one and one around it (book \
+                     08)",
                     self.term.text
                 )));
             } else {

@@ -19,8 +19,8 @@ pub enum Meaning {
     Constant(fn(OpRef<'_>) -> Result<Bits, Diagnostic>),
     /// The same tensor, each element changed by the fetch adapter on its way.
     Fetch(fn(OpRef<'_>) -> Result<Adapter, Diagnostic>),
-    /// Of each packet of operand 0 as many leading elements as operand 1 says, or those for whose execution id one of these
-    /// guards holds, numbered along the axis of `element`.
+    /// Of each packet of operand 0 as many leading elements as operand 1 says, or those for whose execution id one
+    /// of these guards holds, numbered along the axis of `element`.
     Pack(fn(OpRef<'_>) -> Result<Option<Guards<Bits>>, Diagnostic>),
     /// The execution ids of operand 0.
     Ids,

@@ -1,8 +1,8 @@
 //! What the masked padding of a stream holds (book 08: pad_value; book 22: padding by the identity element).
 //!
-//! Padding with `{0}` in the type of a stream is masked by its fetch: these positions hold a number of the fetch's choice, zero unless its
-//! `pad` clause says otherwise. The type says where they are, the fetch what they are; so what takes a reduction of them, or
-//! puts them where a type can only say zero, asks here.
+//! Padding with `{0}` in the type of a stream is masked by its fetch: these positions hold a number of the fetch's
+//! choice, zero unless its `pad` clause says otherwise. The type says where they are, the fetch what they are; so
+//! what takes a reduction of them, or puts them where a type can only say zero, asks here.
 
 use crate::ops::fetch;
 use crate::ops::{cast, collect, switch};
@@ -47,8 +47,8 @@ impl Pad {
     }
 }
 
-/// What masked padding of the stream that `op` takes still holds: engines between it and the fetch only move packets, or, if it is zero,
-/// convert. None if something else has changed it.
+/// What masked padding of the stream that `op` takes still holds: engines between it and the fetch only move
+/// packets, or, if it is zero, convert. None if something else has changed it.
 #[must_use]
 pub fn padding_kept(op: OpRef<'_>) -> Option<Pad> {
     let moves = |engine: OpRef<'_>| engine.is(&switch::DECL) || engine.is(&collect::DECL);

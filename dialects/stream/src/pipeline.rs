@@ -1,5 +1,5 @@
-//! Pipelines: the operations that a stream flows through, from where it begins to where it ends. Which operations these are, what may
-//! follow what and which end a pipeline is said by the places that they declare.
+//! Pipelines: the operations that a stream flows through, from where it begins to where it ends. Which operations
+//! these are, what may follow what and which end a pipeline is said by the places that they declare.
 
 use crate::{ACCUMULATE, ALIGN, CAST, COLLECT, CONTRACT, FETCH, FILTERED, FINAL, SWITCH, TRANSPOSE};
 use visa_engine::place::{After, Place, Places, Then};

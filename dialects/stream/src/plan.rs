@@ -1,7 +1,7 @@
 //! Sequencer plans: the loop nests that a fetch, a commit and the register-file reads need (book 07, 08, 09, 18).
 //!
-//! A plan is loops of (limit, stride or offset table) in elements, outermost first. The verifier asks for one to know whether it exists;
-//! lowering asks for the same one and turns it into a sequencer program.
+//! A plan is loops of (limit, stride or offset table) in elements, outermost first. The verifier asks for one to
+//! know whether it exists; lowering asks for the same one and turns it into a sequencer program.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -49,8 +49,8 @@ pub struct Plan {
     pub packet: u64,
     /// What they leave of the buffer, in the user's notation (book 07, "Buf After").
     pub left_over: String,
-    /// How many elements behind `base` each place starts, in loops that count the places, chips first, then clusters and slices; none where all
-    /// start there (book 08: heterogeneous configurations).
+    /// How many elements behind `base` each place starts, in loops that count the places, chips first, then
+    /// clusters and slices; none where all start there (book 08: heterogeneous configurations).
     pub starts: Vec<(u64, Pace)>,
 }
 
@@ -116,8 +116,8 @@ pub(crate) struct Order<'a> {
 }
 
 impl Access<'_> {
-    /// Refuses a stream and a buffer that are not written in the same skewed axes: what stands at the same place in every slice cannot be
-    /// read or written along a diagonal.
+    /// Refuses a stream and a buffer that are not written in the same skewed axes: what stands at the same place
+    /// in every slice cannot be read or written along a diagonal.
     pub(crate) fn check_skew(&self, free: &dyn Fn(AxisId) -> bool, done: &str) -> Result<(), PlanError> {
         let Self { element, time, packet, axes } = *self;
         match crossings(&[time, packet], &[element], free, axes).first() {
@@ -313,8 +313,8 @@ impl Factor {
     }
 }
 
-/// The loops of a fetch. Padding of the stream is read beyond what is live (over-fetch, book 33), where that continues a
-/// contiguous run; otherwise an element is read again.
+/// The loops of a fetch. Padding of the stream is read beyond what is live (over-fetch, book 33), where that
+/// continues a contiguous run; otherwise an element is read again.
 pub(crate) fn fetch(walked: Walked) -> Plan {
     let Walked { base, inner, outer, left_over, starts } = walked;
     let mut loops: Vec<Loop> = Vec::new();
@@ -354,13 +354,13 @@ fn over_fetch(below: &[Loop], extent: u64, above: Option<&Factor>) -> i64 {
 pub enum Shared {
     /// It is read once and repeated (the TRF sequencer, book 18).
     Repeated,
-    /// Each lane reads a copy of its own, where the register file holds copies side by side: what is stored along an axis that the
-    /// tensor does not depend on (the vector engine, book 20).
+    /// Each lane reads a copy of its own, where the register file holds copies side by side: what is stored along
+    /// an axis that the tensor does not depend on (the vector engine, book 20).
     Copied,
 }
 
-/// How a register file sequencer reads `element` for each packet of a computation, and how many contiguous elements it reads at
-/// once (`reg_read_size`, book 18): the rest of the packet repeats them.
+/// How a register file sequencer reads `element` for each packet of a computation, and how many contiguous
+/// elements it reads at once (`reg_read_size`, book 18): the rest of the packet repeats them.
 ///
 /// # Errors
 /// Why the register file cannot be read in that order.
@@ -398,7 +398,8 @@ pub fn register_read(
     let reads = |factor: &&Factor| matches!(factor.step.walk, Walk::Stride(_) | Walk::Table(_));
     if let Some(Factor { step, text }) = rest.find(|factor| reads(factor) && factor.step.live > 1) {
         return Err(format!(
-            "packet `{packet}` is not contiguous in `{element}`: a loop of {} stands apart from the {} read at once, `{text}` (book 18)",
+            "packet `{packet}` is not contiguous in `{element}`: a loop of {} stands apart from the {} read at \
+             once, `{text}` (book 18)",
             step.live,
             counted(read, "element")
         ));
@@ -496,8 +497,8 @@ fn inside(rest: &visa_mapping::Digit, next: &visa_mapping::Digit) -> bool {
         && next.stride.is_multiple_of(rest.stride)
 }
 
-/// How many levels of the reduction tree a contraction uses: the fewest that turn `packet` into `sums`, which may also
-/// drop trailing padding (book 19).
+/// How many levels of the reduction tree a contraction uses: the fewest that turn `packet` into `sums`, which may
+/// also drop trailing padding (book 19).
 ///
 /// # Errors
 /// If no depth up to `deepest` does.

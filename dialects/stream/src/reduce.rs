@@ -1,5 +1,5 @@
-//! The reduction within a slice (book 22): which loops over time it reduces, whether it reduces the lanes of a packet, and
-//! whether the padding of its axis may take part. Verifier and lowering ask the same questions.
+//! The reduction within a slice (book 22): which loops over time it reduces, whether it reduces the lanes of a
+//! packet, and whether the padding of its axis may take part. Verifier and lowering ask the same questions.
 
 use crate::chain::{check_same, input};
 use crate::ops::{fetch, vector_stash};
@@ -180,13 +180,14 @@ fn check_packet(
     let name = axes.name(axis);
     if let Some(other) = packet.axis_names(axes).into_iter().find(|other| **other != *name) {
         let message = format!(
-            "packet `{packet}` holds {other} beside {name}: the tree reduces all lanes of a packet to one, and a valid count takes \
-             leading lanes only"
+            "packet `{packet}` holds {other} beside {name}: the tree reduces all lanes of a packet to one, and a \
+             valid count takes leading lanes only"
         );
         let lanes = machine(op.ctx).limits.vector_lanes;
         let whole = axes.size(axis).next_multiple_of(lanes);
         let fix = format!(
-            "put {other} outside the packet, or let {name} fill it: time `{name} # {whole} / {lanes}`, packet `{name} # {whole} % {lanes}` at the engine's entry"
+            "put {other} outside the packet, or let {name} fill it: time `{name} # {whole} / {lanes}`, packet \
+             `{name} # {whole} % {lanes}` at the engine's entry"
         );
         return Err(op.error("C4", message).fix(Some(fix)));
     }
@@ -221,8 +222,8 @@ fn check_slots(op: OpRef<'_>, loops: &[TimeLoop], factors: &[Factor]) -> Result<
     Err(op.clause_error("C5", "time", message).fix(Some(fix)))
 }
 
-/// Whether all padding of the axis in the stream that `op` reduces is the identity element of its operation already: what the
-/// fetch masks it with, which no operation since has changed (book 22, padding strategy 2).
+/// Whether all padding of the axis in the stream that `op` reduces is the identity element of its operation
+/// already: what the fetch masks it with, which no operation since has changed (book 22, padding strategy 2).
 #[must_use]
 pub fn padding_is_identity(op: OpRef<'_>, reduction: &Reduction, axes: &Axes) -> bool {
     let Ok(source) = input(op) else { return false };
@@ -239,8 +240,8 @@ pub fn padding_is_identity(op: OpRef<'_>, reduction: &Reduction, axes: &Axes) ->
     earlier(op).all(moved_only) && maps.iter().all(|map| padding_is(map, reduction.axis, axes, &identity))
 }
 
-/// Whether what a fetch masks with changes no result of a reduction. The least number of a format without infinities is no
-/// identity of a maximum: it takes the place of a NaN.
+/// Whether what a fetch masks with changes no result of a reduction. The least number of a format without
+/// infinities is no identity of a maximum: it takes the place of a NaN.
 fn is_identity(op: OpRef<'_>, pad: Pad, row: &ReduceOp) -> bool {
     let endless = |bits: fn(DType) -> Bits| {
         let fetched = std::iter::successors(op.operand_def(0), |before| before.operand_def(0))

@@ -1,8 +1,9 @@
-//! The custom topology (book 13): ring size and snoop bitmap from what slices and time hold before and behind the switch.
+//! The custom topology (book 13): ring size and snoop bitmap from what slices and time hold before and behind the
+//! switch.
 //!
-//! A slice outputs, for each time step, one packet of each slice that its row of the bitmap names, in the order of the
-//! slices: the router holds one packet and cannot sort. So what moves from the slices into time stands innermost there,
-//! in the order in which it stood in the slices.
+//! A slice outputs, for each time step, one packet of each slice that its row of the bitmap names, in the order of
+//! the slices: the router holds one packet and cannot sort. So what moves from the slices into time stands
+//! innermost there, in the order in which it stood in the slices.
 
 use crate::topology::{blanked, power, same};
 use std::cmp::Reverse;
@@ -20,7 +21,8 @@ use visa_mapping::{
 pub struct Snooping {
     /// Slices of a ring: the smallest power of two, unless a larger one is asked for.
     pub ring: usize,
-    /// The sources of each slice's packets, ascending, for as many slices as repeat; they count from the first of these.
+    /// The sources of each slice's packets, ascending, for as many slices as repeat; they count from the first of
+    /// these.
     pub rows: Vec<Vec<usize>>,
 }
 
@@ -122,7 +124,8 @@ impl Exchange<'_> {
         let inside = outside.find(|digit| is_own(digit))?;
         let (moved, inside) = (digit_text(moved, self.axes), digit_text(inside, self.axes));
         Some(format!(
-            "`{moved}` moves from the slices into time `{new}` outside of `{inside}`, which was in time `{old}` before: it must stand innermost"
+            "`{moved}` moves from the slices into time `{new}` outside of `{inside}`, which was in time `{old}` \
+             before: it must stand innermost"
         ))
     }
 
@@ -153,7 +156,8 @@ impl Exchange<'_> {
                 let (outer, inner) = (digit_text(pair[0], self.axes), digit_text(pair[1], self.axes));
                 let (time, slice) = (self.result.dim(Dim::Time), self.source.dim(Dim::Slice));
                 let message = format!(
-                    "`{outer}` stands outside `{inner}` in time `{time}`, but inside it in slice `{slice}`: packets arrive in the order of the slices"
+                    "`{outer}` stands outside `{inner}` in time `{time}`, but inside it in slice `{slice}`: \
+                     packets arrive in the order of the slices"
                 );
                 let fix = format!("move `{inner}` outside `{outer}`");
                 return Err(self.op.clause_error("C6", "time", message).fix(Some(fix)));
@@ -217,7 +221,10 @@ impl Exchange<'_> {
             let (slices, time, old) =
                 (self.result.dim(Dim::Slice), self.result.dim(Dim::Time), self.source.dim(Dim::Slice));
             let wanted = describe(Some(&Cell::Live(index.clone())), self.axes);
-            let message = format!("{axis}slice `{slices}` and time `{time}` ask for {wanted} in slice {slice}, which no slice of `{old}` holds");
+            let message = format!(
+                "{axis}slice `{slices}` and time `{time}` ask for {wanted} in slice {slice}, which no slice of \
+                 `{old}` holds"
+            );
             self.op.clause_error("C7", "slice", message)
         })
     }
@@ -229,22 +236,24 @@ impl Exchange<'_> {
             Some(pair) if pair[0] == pair[1] => {
                 let source = pair[0];
                 let message = format!(
-                    "time `{time}` asks for the packets of slice {source} twice in slice {slice}; the bitmap has one bit for it"
+                    "time `{time}` asks for the packets of slice {source} twice in slice {slice}; the bitmap has \
+                     one bit for it"
                 );
                 Err(self.op.clause_error("C9", "time", message))
             }
             Some(pair) => {
                 let (first, second) = (pair[0], pair[1]);
                 let message = format!(
-                    "time `{time}` asks for the packet of slice {first} before that of slice {second} in slice {slice}; they arrive in the order of the slices"
+                    "time `{time}` asks for the packet of slice {first} before that of slice {second} in slice \
+                     {slice}; they arrive in the order of the slices"
                 );
                 Err(self.op.clause_error("C6", "time", message))
             }
         }
     }
 
-    /// C8: every slice's packets arrive somewhere. Only what moves into time may be a part of its factor (book 13, partial axis
-    /// extraction), and it has to be more than one position: what holds only one is no factor any more.
+    /// C8: every slice's packets arrive somewhere. Only what moves into time may be a part of its factor (book 13,
+    /// partial axis extraction), and it has to be more than one position: what holds only one is no factor any more.
     fn check_kept(&self, moved: &Moved, old: &Expr) -> Result<(), Diagnostic> {
         let slice = self.digits(&self.map(self.result, Dim::Slice)?, Dim::Slice)?;
         let own = self.digits(&self.map(self.source, Dim::Time)?, Dim::Time)?;
@@ -268,7 +277,8 @@ impl Exchange<'_> {
             (self.source.dim(Dim::Slice), self.result.dim(Dim::Slice), self.result.dim(Dim::Time));
         let found = describe(Some(&Cell::Live(index.clone())), self.axes);
         let message = format!(
-            "{axis}what slice {slice} of `{old}` holds ({found}) arrives nowhere: neither slice `{slices}` nor time `{time}` has it"
+            "{axis}what slice {slice} of `{old}` holds ({found}) arrives nowhere: neither slice `{slices}` nor \
+             time `{time}` has it"
         );
         let fix = "keep it in `slice`, or move it into `time`, whole or its first `= n`".to_owned();
         self.op.clause_error("C8", "slice", message).fix(Some(fix))
@@ -292,7 +302,8 @@ impl Exchange<'_> {
             return Ok(ring);
         }
         let message = format!(
-            "a ring of {} is too small: slice {slice} of `{slices}` needs the packets of slice {source}, expected at least {least}",
+            "a ring of {} is too small: slice {slice} of `{slices}` needs the packets of slice {source}, expected \
+             at least {least}",
             counted(ring, "slice")
         );
         Err(op
@@ -328,7 +339,8 @@ fn sum(a: &Index, b: &Index) -> Index {
     sum
 }
 
-/// What moves into time as it were if nothing of it were cut off: each digit up to where the next one of its axis starts.
+/// What moves into time as it were if nothing of it were cut off: each digit up to where the next one of its axis
+/// starts.
 fn whole(moved: &Moved, slice: &Digits, own: &Digits) -> Placement {
     let others: Vec<_> = slice.iter().chain(own.iter()).chain(moved.digits.iter()).copied().collect();
     let mut placed = place(&moved.digits, 1);

@@ -92,7 +92,8 @@ impl Topology {
     /// Packets stay in their slices.
     pub const FORWARDING: Self = Self { kind: Kind::Forwarding, slice1: 1, slice0: 1, time0: 1 };
 
-    /// Every named topology for `slices` slices of a cluster and `steps` time steps, forwarding first. Parameters that make no difference are 1.
+    /// Every named topology for `slices` slices of a cluster and `steps` time steps, forwarding first. Parameters
+    /// that make no difference are 1.
     #[must_use]
     pub fn every(slices: u64, steps: u64) -> Vec<Self> {
         let powers = || (0..u64::BITS).map(|bit| 1 << bit).take_while(|&power| power <= slices);
@@ -233,8 +234,8 @@ pub(crate) fn power(op: OpRef<'_>, clause: &str, slices: u64) -> Result<u64, Dia
     })
 }
 
-/// The mapping with a broadcast in place of each axis that the tensor does not depend on: whatever its index, the same
-/// element is meant.
+/// The mapping with a broadcast in place of each axis that the tensor does not depend on: whatever its index, the
+/// same element is meant.
 ///
 /// # Errors
 /// An alias that is not defined.
@@ -252,8 +253,8 @@ pub fn blanked(map: &Expr, free: &dyn Fn(AxisId) -> bool, axes: &Axes) -> Result
     Ok(blank(&plain, free, axes).unwrap_or(plain))
 }
 
-/// How `found`, as the user wrote it, differs from `wanted`; it names the axis at fault. Both may use other axes where
-/// the tensor is the same anyway.
+/// How `found`, as the user wrote it, differs from `wanted`; it names the axis at fault. Both may use other axes
+/// where the tensor is the same anyway.
 ///
 /// # Errors
 /// The first position that differs; or that the question cannot be decided.

@@ -1,7 +1,7 @@
 //! Padding that a contraction sums although nobody masked it (books 08, 15).
 //!
-//! A sum takes in every element of a packet, and what the padding of data memory holds is anybody's guess. Whoever fetches
-//! it says with `{0}` that it is to be zero, and the Fetch Adapter masks it.
+//! A sum takes in every element of a packet, and what the padding of data memory holds is anybody's guess. Whoever
+//! fetches it says with `{0}` that it is to be zero, and the Fetch Adapter masks it.
 
 use crate::ops::contract::{ACCUMULATE_DECL, ALIGN_DECL, CONTRACT_DECL};
 use crate::ops::fetch::DECL as FETCH_DECL;
@@ -71,8 +71,9 @@ fn masking(map: &Expr, padding: &Expr) -> Expr {
     children.unwrap_or_else(|never| match never {})
 }
 
-/// A warning for each axis that a `stream.accumulate` has summed away, whose padding was fetched as don't-care, and that the
-/// register file does not pad with zeros either: a zero on one side makes the product zero (book 15: `1 + 1#` with `1 + 1z`).
+/// A warning for each axis that a `stream.accumulate` has summed away, whose padding was fetched as don't-care,
+/// and that the register file does not pad with zeros either: a zero on one side makes the product zero (book 15:
+/// `1 + 1#` with `1 + 1z`).
 #[must_use]
 pub fn warnings(accumulate: OpRef<'_>, axes: &Axes) -> Vec<Diagnostic> {
     let Some(result) = accumulate.result_type::<Tensor>(0).filter(|_| accumulate.is(&ACCUMULATE_DECL)) else {

@@ -1,14 +1,14 @@
-//! The configuration of the Valid Count Generator (book 24) that excludes the padding of one axis from a reduction within a
-//! slice, derived from where the mappings place the axis (book 23).
+//! The configuration of the Valid Count Generator (book 24) that excludes the padding of one axis from a reduction
+//! within a slice, derived from where the mappings place the axis (book 23).
 //!
-//! An element of slice s, time step t and lane p is at coordinate c(s) + o(t) + l(p) of the axis, the sum of what the mappings
-//! add, and is live while that is below the axis' size n. The generator has one count that all slices share, min(k, V - index),
-//! and gates, each with one threshold on the slice number. So:
+//! An element of slice s, time step t and lane p is at coordinate c(s) + o(t) + l(p) of the axis, the sum of what
+//! the mappings add, and is live while that is below the axis' size n. The generator has one count that all slices
+//! share, min(k, V - index), and gates, each with one threshold on the slice number. So:
 //!
 //! - lanes 0 to k - 1 at l(p) = p, and c(s) the same for all slices: the count, V = n - c, index = o(t);
 //! - lanes that are live together: a gate that is open while c(s) + o(t) < n. With the slices in the order of their
-//!   numbers, b the first that is not always live: those before it pass, b passes while o(t) < n - c(b), and behind it either
-//!   none is live (standard) or each at the same o(t) as b (transposed).
+//!   numbers, b the first that is not always live: those before it pass, b passes while o(t) < n - c(b), and
+//!   behind it either none is live (standard) or each at the same o(t) as b (transposed).
 //!
 //! Whatever else a placement needs the generator cannot say, and the error names what can.
 
@@ -84,7 +84,8 @@ impl Step {
     }
 }
 
-/// The configuration under which exactly the live elements of the axis are valid; `None` where nothing needs to be left out.
+/// The configuration under which exactly the live elements of the axis are valid; `None` where nothing needs to be
+/// left out.
 ///
 /// # Errors
 /// The placement, why the generator cannot express it, and a fix: what stands in C7 of the reduction.

@@ -1,5 +1,5 @@
-//! A pass through the vector engine: which stages and ALUs it has used, what its stash holds, and what the arguments of an
-//! operation are (book 21).
+//! A pass through the vector engine: which stages and ALUs it has used, what its stash holds, and what the
+//! arguments of an operation are (book 21).
 
 use crate::branch::ids_before;
 use crate::chain::{input, next};
@@ -123,7 +123,8 @@ pub struct Arguments {
     pub mode: &'static ArgMode,
     /// Operand 0 and operand 1, where they are constants.
     pub constants: [Option<Bits>; 2],
-    /// How many of the others are values, in the order of the operation's operands after the stream: one at most, or two of three arguments.
+    /// How many of the others are values, in the order of the operation's operands after the stream: one at most,
+    /// or two of three arguments.
     pub values: usize,
     /// Where the operation applies; its slots give the operand that is no constant, unless they have none.
     pub guards: Option<Guards<Bits>>,
@@ -134,8 +135,8 @@ pub struct Arguments {
 /// The arguments of `op`, whose ALU's row is `row`.
 ///
 /// # Errors
-/// C2 if an operand is missing or left over, C6 if a constant does not fit, C8 if the mode has another number of arguments,
-/// C9 and C10 if the guards are at fault.
+/// C2 if an operand is missing or left over, C6 if a constant does not fit, C8 if the mode has another number of
+/// arguments, C9 and C10 if the guards are at fault.
 pub fn arguments(op: OpRef<'_>, row: &AluOp) -> Result<Arguments, Diagnostic> {
     let mode = mode(op, row)?;
     let values = op.operands().len().saturating_sub(1);
@@ -300,7 +301,8 @@ pub fn configuration(op: OpRef<'_>) -> Result<(&'static AluOp, Arguments), Diagn
     Ok((row, arguments(op, row)?))
 }
 
-/// Checks that operand `index` of `op` is a stash of its pass that no operation before has read, nor `op` itself as the operand before: C7.
+/// Checks that operand `index` of `op` is a stash of its pass that no operation before has read, nor `op` itself
+/// as the operand before: C7.
 ///
 /// # Errors
 /// What it is instead.

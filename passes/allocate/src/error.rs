@@ -54,10 +54,16 @@ pub(super) fn no_half(placed: &[&Placed], half: u64, func: Span) -> Diagnostic {
     let point = points.max_by_key(|&point| (load(point), std::cmp::Reverse(point))).unwrap_or(0);
     let message = match load(point) {
         halves @ 3.. => format!(
-            "the tensor register file has two halves of {} a row, but {halves} are needed at the same time: {} over", counted(half, "byte"),
+            "the tensor register file has two halves of {} a row, but {halves} are needed at the same time: {} \
+             over",
+            counted(half, "byte"),
             halves - 2
         ),
-        _ => "the halves of the tensor register file that are written leave none for a tensor that is needed beside them".to_owned(),
+        _ => {
+            "the halves of the tensor register file that are written leave none for a tensor that is needed \
+             beside them"
+                .to_owned()
+        }
     };
     let live = placed.iter().copied().filter(|tensor| tensor.live.0 <= point && point <= tensor.live.1);
     listed("allocate-trf", message, live, func)

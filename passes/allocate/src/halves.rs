@@ -1,5 +1,5 @@
-//! Halves of the tensor register file: two tensors that are needed at the same time stand in different halves, and one that
-//! needs more than a half stands alone.
+//! Halves of the tensor register file: two tensors that are needed at the same time stand in different halves, and
+//! one that needs more than a half stands alone.
 
 /// A part of the register file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,8 +90,8 @@ fn rested(residents: &[Resident], parts: &[Option<Half>], at: usize) -> Half {
     if needed(Half::Second) < needed(Half::First) { Half::Second } else { Half::First }
 }
 
-/// Gives what tensor `at` meets the other half, and so on. With two halves each choice leaves one for what it meets, so what is
-/// found here is all there is: if it collides, no choice of the rest helps.
+/// Gives what tensor `at` meets the other half, and so on. With two halves each choice leaves one for what it
+/// meets, so what is found here is all there is: if it collides, no choice of the rest helps.
 fn follow(residents: &[Resident], parts: &mut [Option<Half>], at: usize) -> Option<()> {
     let mut open = vec![at];
     while let Some(at) = open.pop() {

@@ -1,7 +1,8 @@
 //! Addresses for the tensors of a function: what pass `allocate` works with.
 //!
-//! [`tensors`] says what has a place, how large it is and when it is needed; [`pack`] finds addresses for sizes and times;
-//! [`reach`] says how far fetches read beyond a tensor; [`policy`] which bytes are used again; [`halves`] gives out the tensor register file; [`space`] is what the memories are like.
+//! [`tensors`] says what has a place, how large it is and when it is needed; [`pack`] finds addresses for sizes
+//! and times; [`reach`] says how far fetches read beyond a tensor; [`policy`] which bytes are used again;
+//! [`halves`] gives out the tensor register file; [`space`] is what the memories are like.
 
 pub mod halves;
 pub mod pack;

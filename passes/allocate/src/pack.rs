@@ -1,10 +1,11 @@
-//! Places for buffers in one memory: buffers that are needed at the same time share no byte (dynamic storage allocation).
+//! Places for buffers in one memory: buffers that are needed at the same time share no byte (dynamic storage
+//! allocation).
 //!
-//! Finding the least memory is NP-hard. But some order of the buffers is the best: if each in turn goes to the lowest place that
-//! is free for it, the order of their addresses in a best solution gives no more memory than that solution. (By induction no
-//! buffer ends up above its place there: what it meets and comes before it has not moved up.) So orders are searched, apart for
-//! buffers that others do not meet: all orders of few buffers, else some that are known to do well, and from the best of these on
-//! by moving a buffer that sticks out forward.
+//! Finding the least memory is NP-hard. But some order of the buffers is the best: if each in turn goes to the
+//! lowest place that is free for it, the order of their addresses in a best solution gives no more memory than
+//! that solution. (By induction no buffer ends up above its place there: what it meets and comes before it has not
+//! moved up.) So orders are searched, apart for buffers that others do not meet: all orders of few buffers, else
+//! some that are known to do well, and from the best of these on by moving a buffer that sticks out forward.
 
 use std::collections::BTreeSet;
 
@@ -55,7 +56,8 @@ pub fn pack(buffers: &[Buffer]) -> Option<Packing> {
     Some(packing)
 }
 
-/// The buffers that are not fixed, in groups: none is needed when one of another group is, so each group is packed by itself.
+/// The buffers that are not fixed, in groups: none is needed when one of another group is, so each group is packed
+/// by itself.
 fn groups(buffers: &[Buffer]) -> Vec<Vec<usize>> {
     let mut free: Vec<usize> = (0..buffers.len()).filter(|&at| buffers[at].fixed.is_none()).collect();
     free.sort_by_key(|&at| buffers[at].live);
@@ -93,8 +95,8 @@ fn pack_group(buffers: &[Buffer], mut group: Vec<usize>, peak: u64) -> Option<Pa
     improve(buffers, packing, order, bound)
 }
 
-/// Places the buffers one after the other in the order given, as if all of them were needed all the time. `None` if an address
-/// would not fit 64 bits.
+/// Places the buffers one after the other in the order given, as if all of them were needed all the time. `None`
+/// if an address would not fit 64 bits.
 #[must_use]
 pub fn apart(buffers: &[Buffer]) -> Option<Packing> {
     let always: Vec<_> = buffers.iter().map(|buffer| Buffer { live: (0, usize::MAX), ..*buffer }).collect();
@@ -149,8 +151,8 @@ fn keep_better(best: &mut Option<(Packing, Vec<usize>)>, packing: Packing, order
     }
 }
 
-/// Moves a buffer that ends at the peak forward in the order, to where the packing gets lowest of all orders not seen before, again and
-/// again. Keeps the best packing.
+/// Moves a buffer that ends at the peak forward in the order, to where the packing gets lowest of all orders not
+/// seen before, again and again. Keeps the best packing.
 fn improve(buffers: &[Buffer], mut best: Packing, mut order: Vec<usize>, bound: u64) -> Option<Packing> {
     let mut orders = MAX_STEPS / (order.len() * buffers.len()).max(1);
     let (mut seen, mut now) = (BTreeSet::new(), best.clone());

@@ -44,7 +44,8 @@ pub struct Used {
     pub live: u64,
 }
 
-/// Addresses and halves for whatever a function leaves open. `demanded` is what the address of a tensor must be a multiple of.
+/// Addresses and halves for whatever a function leaves open. `demanded` is what the address of a tensor must be a
+/// multiple of.
 ///
 /// # Errors
 /// Each memory whose tensors do not fit.

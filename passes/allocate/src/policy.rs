@@ -1,7 +1,9 @@
-//! Which bytes are used again, and when: memory is there to be used, so a tensor gets bytes of its own as long as there are any.
+//! Which bytes are used again, and when: memory is there to be used, so a tensor gets bytes of its own as long as
+//! there are any.
 //!
-//! Commands of the three contexts run side by side, and a command waits for an earlier one that reads or writes the bytes it
-//! writes (book 28). Bytes that two tensors share are such a wait, even if neither is needed any more; bytes of their own are not.
+//! Commands of the three contexts run side by side, and a command waits for an earlier one that reads or writes
+//! the bytes it writes (book 28). Bytes that two tensors share are such a wait, even if neither is needed any
+//! more; bytes of their own are not.
 
 use super::pack::{Buffer, Packing, apart, pack};
 use super::reach::Reach;
@@ -15,10 +17,12 @@ pub enum Reuse {
     Always,
 }
 
-/// Places for the buffers of a memory of `capacity` bytes. `reaches` says for each buffer how far it is read beyond, which has to
-/// be memory. `roomy` are alignments, coarsest first, that are better than what the buffers demand, where there is room. In order:
+/// Places for the buffers of a memory of `capacity` bytes. `reaches` says for each buffer how far it is read
+/// beyond, which has to be memory. `roomy` are alignments, coarsest first, that are better than what the buffers
+/// demand, where there is room. In order:
 ///
-/// 1. all buffers apart, and apart from what is read beyond others, at each of the `roomy` alignments, then at the demanded one;
+/// 1. all buffers apart, and apart from what is read beyond others, at each of the `roomy` alignments, then at the
+///    demanded one;
 /// 2. bytes used again once the buffer that held them has not been needed for as many operations as possible;
 /// 3. bytes used again as soon as possible.
 ///
@@ -64,7 +68,8 @@ fn front(buffer: &Buffer, reach: Reach) -> u64 {
     if free { whole } else { 0 }
 }
 
-/// The buffers with what is read beyond them. Fixed ones stay as they are: they may start nearer to 0 than they are read beyond.
+/// The buffers with what is read beyond them. Fixed ones stay as they are: they may start nearer to 0 than they
+/// are read beyond.
 fn widened(buffers: &[Buffer], reaches: &[Reach]) -> Vec<Buffer> {
     let wide = |(buffer, reach): (&Buffer, &Reach)| {
         let before = front(buffer, *reach);
@@ -111,9 +116,10 @@ impl Within {
     }
 }
 
-/// The packing in which bytes rest as long as possible before they are used again: the more operations lie between, the less likely
-/// the new command comes while the old one still runs. The longest rest is found by halving, as if what fits with a long rest
-/// always fitted with a shorter one; a search that finds a little less memory with the longer rest only ends at a shorter one.
+/// The packing in which bytes rest as long as possible before they are used again: the more operations lie
+/// between, the less likely the new command comes while the old one still runs. The longest rest is found by
+/// halving, as if what fits with a long rest always fitted with a shorter one; a search that finds a little less
+/// memory with the longer rest only ends at a shorter one.
 fn latest(buffers: &[Buffer], within: &Within) -> Option<Packing> {
     let rested = |rest: usize| {
         let later =

@@ -1,5 +1,5 @@
-//! How far fetches read beyond the tensors that they read: padding in front is read from the memory before the tensor (book 08),
-//! and a fetch may read past its tensor's end (book 33).
+//! How far fetches read beyond the tensors that they read: padding in front is read from the memory before the
+//! tensor (book 08), and a fetch may read past its tensor's end (book 33).
 
 use super::tensors::Placed;
 use std::collections::HashMap;

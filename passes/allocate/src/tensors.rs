@@ -43,7 +43,8 @@ pub struct Placed {
     pub span: Span,
 }
 
-/// The tensors of a function, in the order of definition. Those too large to count are left out: the verifier refuses them.
+/// The tensors of a function, in the order of definition. Those too large to count are left out: the verifier
+/// refuses them.
 #[must_use]
 pub fn tensors(func: OpRef<'_>, axes: &Axes) -> Vec<Placed> {
     let mut found: Vec<Placed> = Vec::new();

@@ -1,4 +1,5 @@
-//! Packing against brute force and the lower bound, the halves of the register file against all choices, and the policy.
+//! Packing against brute force and the lower bound, the halves of the register file against all choices, and the
+//! policy.
 
 use proptest::prelude::*;
 use visa_allocate::halves::{Half, Resident, choose};
@@ -19,7 +20,8 @@ fn meet(left: (usize, usize), right: (usize, usize)) -> bool {
     left.0 <= right.1 && right.0 <= left.1
 }
 
-/// Fails unless all addresses are aligned, fixed ones stay, and no buffer that is not fixed shares a byte with one that is needed meanwhile.
+/// Fails unless all addresses are aligned, fixed ones stay, and no buffer that is not fixed shares a byte with one
+/// that is needed meanwhile.
 fn check(buffers: &[Buffer], packing: &Packing) {
     let mut peak = 0;
     for (at, (buffer, &address)) in buffers.iter().zip(&packing.addresses).enumerate() {
@@ -97,8 +99,9 @@ fn buffer_of(bytes: u64, from: usize, length: usize) -> Buffer {
     Buffer { align: 32, ..buffer(bytes, (from, from + length)) }
 }
 
-/// Five of these meet each other, three are alone, which are eight. By hand: the second on the first, the third on both; the fourth in the
-/// place of the second, which it does not meet, and the fifth on it, at 1376 + 1792, clear of the second, which ends at 2400.
+/// Five of these meet each other, three are alone, which are eight. By hand: the second on the first, the third on
+/// both; the fourth in the place of the second, which it does not meet, and the fifth on it, at 1376 + 1792, clear
+/// of the second, which ends at 2400.
 #[test]
 fn buffers_that_the_rest_does_not_meet_are_packed_by_themselves() {
     let met = [(1376, 21, 6), (1024, 15, 10), (1408, 23, 0), (1792, 27, 0), (416, 24, 3)];

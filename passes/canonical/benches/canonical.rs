@@ -1,5 +1,6 @@
-//! `cargo bench -p visa-canonical --bench canonical`: canonicalisation of every mapping that occurs in `test/`, and how many
-//! examples the check of each rule covers. Goals: under 1 ms in the median, under 20 ms at the 99th percentile, all saturated.
+//! `cargo bench -p visa-canonical --bench canonical`: canonicalisation of every mapping that occurs in `test/`,
+//! and how many examples the check of each rule covers. Goals: under 1 ms in the median, under 20 ms at the 99th
+//! percentile, all saturated.
 
 #![expect(clippy::print_stdout, reason = "a benchmark's report")]
 

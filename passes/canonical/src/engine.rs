@@ -19,11 +19,12 @@ pub const MAX_ITERATIONS: usize = 16;
 /// Most nodes of an e-graph; checked after each round.
 pub const MAX_E_NODES: usize = 5_000;
 
-/// Most nodes of an expression that is put into an e-graph. Only ragged ones get so long: digits are at most 62. A longer one
-/// gets its parts rebuilt and nothing else.
+/// Most nodes of an expression that is put into an e-graph. Only ragged ones get so long: digits are at most 62. A
+/// longer one gets its parts rebuilt and nothing else.
 pub const MAX_SEED_NODES: usize = 512;
 
-/// Most e-graphs for one mapping. A second one is only needed where the rules find a normal form for a part that had none.
+/// Most e-graphs for one mapping. A second one is only needed where the rules find a normal form for a part that
+/// had none.
 pub const MAX_E_GRAPHS: usize = 4;
 
 /// Never reached: results must not depend on the clock.
@@ -98,8 +99,8 @@ impl From<MapError> for CanonicalError {
     }
 }
 
-/// The canonical form of a mapping: of all texts that the rules find, the shortest, and of those the first in the order of
-/// bytes. Mappings that have a normal form and hold the same cells have the same canonical form.
+/// The canonical form of a mapping: of all texts that the rules find, the shortest, and of those the first in the
+/// order of bytes. Mappings that have a normal form and hold the same cells have the same canonical form.
 ///
 /// # Errors
 /// A mapping that breaks a size rule; a rule that turns out not to be sound.
@@ -107,7 +108,8 @@ pub fn canonicalize(expr: &Expr, axes: &Axes, rules: &RuleSet) -> Result<Canonic
     expr.size(axes)?;
     let (whole, views) = joined(expr, axes)?;
     if let Some(views) = views {
-        // Parts that carry into each other are no mappings by themselves: what they are parts of is an axis for the rules.
+        // Parts that carry into each other are no mappings by themselves: what they are parts of is an axis for
+        // the rules.
         let found = canonicalize(&whole, views.axes(), rules)?;
         let back = views.back(&found.expr);
         let kept = equal(expr, &back, axes) == Equality::Equal;
@@ -146,8 +148,8 @@ fn shortest(seed: &Expr, axes: &Arc<Axes>, rules: &RuleSet) -> Result<Canonical,
     Ok(Canonical { expr, statistics })
 }
 
-/// The same mapping with every part that has a normal form written as that says, and sliding terms by falling stride: so
-/// equal parts start out equal.
+/// The same mapping with every part that has a normal form written as that says, and sliding terms by falling
+/// stride: so equal parts start out equal.
 fn tidy(expr: &Expr, axes: &Axes) -> Expr {
     digits(expr, axes)
         .ok()

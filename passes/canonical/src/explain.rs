@@ -41,8 +41,8 @@ pub enum Reason {
         /// Whether it was used from right to left.
         backwards: bool,
     },
-    /// Both have the same digits, or so do their parts; the rules alone do not connect them, or were not tried because an
-    /// expression has more than [`MAX_SEED_NODES`].
+    /// Both have the same digits, or so do their parts; the rules alone do not connect them, or were not tried
+    /// because an expression has more than [`MAX_SEED_NODES`].
     NormalForm,
     /// Parts of one mapping stand side by side and count on: they make up one, whatever it is (book 03).
     Parts,

@@ -6,8 +6,8 @@ use egg::{CostFunction, Id};
 
 use super::language::{Node, Piece, assemble};
 
-/// Fewer characters first, then the text in the order of its bytes (`%` before `=`), then fewer nodes: a total order on
-/// texts, so the choice never depends on the order in which an e-graph grew.
+/// Fewer characters first, then the text in the order of its bytes (`%` before `=`), then fewer nodes: a total
+/// order on texts, so the choice never depends on the order in which an e-graph grew.
 pub(crate) type Cost = (usize, Rc<str>, usize, Option<Piece>);
 
 /// The length of the canonical text, brackets of a group included.

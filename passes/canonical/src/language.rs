@@ -1,8 +1,8 @@
 //! Mappings as terms of an e-graph.
 //!
-//! A pair is a right-nested list of `Head::Pair` nodes that ends in the identity `1`, so that one rule on the front of a
-//! list works at every place of a group; `[A, B]` is `pair(A, pair(B, 1))`. Sizes, kinds of padding and offset tables are
-//! leaves of their own, so that a rule can bind them like mappings.
+//! A pair is a right-nested list of `Head::Pair` nodes that ends in the identity `1`, so that one rule on the
+//! front of a list works at every place of a group; `[A, B]` is `pair(A, pair(B, 1))`. Sizes, kinds of padding and
+//! offset tables are leaves of their own, so that a rule can bind them like mappings.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -109,8 +109,8 @@ pub(crate) fn group(first: Expr, rest: &Expr) -> Expr {
     }
 }
 
-/// What a node stands for, given what its children stand for. `None` where the children are of the wrong sort: no term that
-/// [`lower`] or a rule makes.
+/// What a node stands for, given what its children stand for. `None` where the children are of the wrong sort: no
+/// term that [`lower`] or a rule makes.
 pub(crate) fn assemble<'a>(node: &Node, child: impl Fn(Id) -> &'a Piece) -> Option<Piece> {
     let at = |index: usize| node.children.get(index).map(|&id| child(id));
     let inner = || at(0)?.owned();

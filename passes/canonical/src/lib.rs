@@ -1,8 +1,9 @@
 //! Canonical mappings: one text for equal mappings, found by equality saturation with rules that are data.
 //!
-//! [`canonicalize`] starts from what the digit normal form says, adds to an e-graph whatever the rules find equal, and takes
-//! the shortest text; [`explain`] shows the way there. [`RuleSet`] holds the rules: those of `src/mapping.rules`, and a
-//! user's, which are checked for soundness by enumeration first. docs/rationale/canonical-mappings.md says why.
+//! [`canonicalize`] starts from what the digit normal form says, adds to an e-graph whatever the rules find equal,
+//! and takes the shortest text; [`explain`] shows the way there. [`RuleSet`] holds the rules: those of
+//! `src/mapping.rules`, and a user's, which are checked for soundness by enumeration first.
+//! docs/rationale/canonical-mappings.md says why.
 
 mod analysis;
 mod compile;

@@ -21,7 +21,8 @@ use derived::RuleGrammar;
 /// Deepest nesting of brackets: the grammar is recursive.
 const MAX_NESTING: usize = 64;
 
-/// Most metavariables of a rule. Each multiplies the examples that the check enumerates: past this bound there are too many to say anything.
+/// Most metavariables of a rule. Each multiplies the examples that the check enumerates: past this bound there are
+/// too many to say anything.
 const MAX_VARIABLES: usize = 16;
 
 /// Most mistakes of syntax that are reported for one file.
@@ -35,8 +36,8 @@ pub fn parse(text: &str) -> (Vec<Rule>, Vec<Diagnostic>) {
     read_file(text, Syntax::file, SHAPE, read_rule)
 }
 
-/// The rules of a file of the grammar's entry `entry`, each made by `read` of its piece and the comment above it; and what is wrong with the
-/// others. `shape` says how one is written.
+/// The rules of a file of the grammar's entry `entry`, each made by `read` of its piece and the comment above it;
+/// and what is wrong with the others. `shape` says how one is written.
 pub fn read_file<R>(
     text: &str,
     entry: Syntax,

@@ -52,8 +52,8 @@ impl MappingRewriter {
         Self { axes, rules, explain, known: BTreeMap::new() }
     }
 
-    /// What to write instead of a mapping that stands at `span`; `None` to leave it alone. A mapping that breaks a size rule
-    /// is left to the verifier.
+    /// What to write instead of a mapping that stands at `span`; `None` to leave it alone. A mapping that breaks a
+    /// size rule is left to the verifier.
     ///
     /// # Errors
     /// A rule that turns out not to be sound.

@@ -1,7 +1,8 @@
 //! A rule about mappings: two sides with metavariables, and conditions.
 //!
 //! Metavariables are numbered slots; [`Scope`] knows their names and sorts. Everything here is evaluated against an
-//! environment that says what each slot stands for: a class of the e-graph while rewriting, an example while checking.
+//! environment that says what each slot stands for: a class of the e-graph while rewriting, an example while
+//! checking.
 
 use std::ops::Range;
 
@@ -239,7 +240,8 @@ impl Operator {
 }
 
 impl Num {
-    /// The number; `None` where a slot is not known, a mapping is broken or the result is no natural number of 64 bits.
+    /// The number; `None` where a slot is not known, a mapping is broken or the result is no natural number of 64
+    /// bits.
     pub fn value(&self, env: Env<'_, '_>, axes: &Axes) -> Option<u64> {
         match self {
             Self::Is(n) => Some(*n),
@@ -289,8 +291,8 @@ impl Condition {
     }
 }
 
-/// Whether position 0 holds the empty index: not so behind a slice or left padding, nor with a skewed axis, which says at 0 that its two
-/// axes are equal.
+/// Whether position 0 holds the empty index: not so behind a slice or left padding, nor with a skewed axis, which
+/// says at 0 that its two axes are equal.
 fn anchored(expr: &Expr, axes: &Axes) -> bool {
     if !skewed_names(expr, axes).is_empty() {
         return false;

@@ -45,8 +45,9 @@ impl RuleSet {
     /// The built-in rules and those of `text`, which are checked for soundness by enumeration.
     ///
     /// # Errors
-    /// Text that is no rule, unbound or misused metavariables, names that are taken, no rule at all, rules that no example
-    /// covers, and rules that are not sound, each with a counterexample. All of them at once; spans point into `text`.
+    /// Text that is no rule, unbound or misused metavariables, names that are taken, no rule at all, rules that no
+    /// example covers, and rules that are not sound, each with a counterexample. All of them at once; spans point
+    /// into `text`.
     pub fn with_user_rules(text: &str) -> Result<Self, Vec<Diagnostic>> {
         let builtin = Self::default();
         let known = builtin.rules.len();

@@ -1,12 +1,13 @@
 //! Is a rule sound? Both sides are compared position by position on every small example that fits.
 //!
 //! Examples are grown from the left side: a metavariable for mappings takes each expression of a pool, a divisor each
-//! divisor of what it divides, and so on, so that every example keeps the size rules. A condition is asked as soon as its
-//! metavariables are known. Cells are those of [`Map`], the readable meaning of a mapping, not those of the normal form.
+//! divisor of what it divides, and so on, so that every example keeps the size rules. A condition is asked as soon
+//! as its metavariables are known. Cells are those of [`Map`], the readable meaning of a mapping, not those of the
+//! normal form.
 //!
-//! A rule is used inside groups too, and there equal cells are not enough: below another term of the same axis a position may
-//! leave the axis, and then it matters whether a strict padding is met before or after. So both sides are also compared below
-//! terms that stand near the ends of all axes.
+//! A rule is used inside groups too, and there equal cells are not enough: below another term of the same axis a
+//! position may leave the axis, and then it matters whether a strict padding is met before or after. So both sides
+//! are also compared below terms that stand near the ends of all axes.
 
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -20,7 +20,8 @@ fn refused(text: &str) -> (String, usize, usize, String) {
 #[test]
 fn a_sound_rule_is_taken_and_used() {
     // Nothing built in turns a stride into a table.
-    let rules = "// Two halves, by hand.\nrule halves: [E / 2, E = 2, ...R] => [E, ...R] if |E| == 4 and exact(E / 2)";
+    let rules = "// Two halves, by hand.\nrule halves: [E / 2, E = 2, ...R] => [E, ...R] if |E| == 4 and exact(E \
+                 / 2)";
     let set = RuleSet::with_user_rules(rules).unwrap();
     let added = set.rules().last().unwrap();
     assert_eq!((added.name.as_str(), added.doc.as_str()), ("halves", "Two halves, by hand."));

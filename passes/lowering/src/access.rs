@@ -1,5 +1,6 @@
-//! What a sequencer reads or writes at once: the size of its accesses and its program in bytes (book 07 to 10, 18). Both lowering
-//! passes ask: the first to refuse what no sequencer can run while the mappings are at hand, the second to write it.
+//! What a sequencer reads or writes at once: the size of its accesses and its program in bytes (book 07 to 10,
+//! 18). Both lowering passes ask: the first to refuse what no sequencer can run while the mappings are at hand,
+//! the second to write it.
 
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::span::Span;
@@ -78,8 +79,8 @@ fn cut(program: &Program, access: u64, limits: &SequencerLimits) -> Result<Progr
     }
 }
 
-/// The sizes that a fetch may have, in bytes: those of its context whose elements, converted, are no more than the adapter
-/// passes on at once (book 08).
+/// The sizes that a fetch may have, in bytes: those of its context whose elements, converted, are no more than the
+/// adapter passes on at once (book 08).
 #[must_use]
 pub fn fetch_sizes(from: DType, to: Option<DType>, sub: bool, machine: &Machine) -> Vec<u64> {
     let mut sizes = machine.fetch_sizes(sub, from, to.unwrap_or(from));
@@ -132,8 +133,8 @@ pub fn starts(starts: &Program, dtype: DType) -> Result<Program, AccessError> {
     Ok(Program { entries, packet: 1, base: 0 })
 }
 
-/// [`fetch`] with a mask, in the main context: the entries that the mask names, and the innermost loop, stay apart from the others.
-/// With the program comes the mask of its entries.
+/// [`fetch`] with a mask, in the main context: the entries that the mask names, and the innermost loop, stay apart
+/// from the others. With the program comes the mask of its entries.
 ///
 /// # Errors
 /// A limit of the sequencer, or that no access size fits.
@@ -183,8 +184,8 @@ fn fitted(free: &mut Vec<Entry>, limits: &SequencerLimits) -> Result<Vec<Entry>,
     Ok(Program { entries, packet: 1, base: 0 }.fit(limits)?.entries)
 }
 
-/// The program of a commit in bytes: `commit_size` is the greatest common divisor of contiguous bytes and `commit_in_size`,
-/// the packet (book 09); the sub context has a size of its own.
+/// The program of a commit in bytes: `commit_size` is the greatest common divisor of contiguous bytes and
+/// `commit_in_size`, the packet (book 09); the sub context has a size of its own.
 ///
 /// # Errors
 /// A limit of the sequencer, that no write size fits, or a stride that is not aligned.
@@ -228,7 +229,8 @@ pub fn align(program: &Program, machine: &Machine) -> Result<Program, AccessErro
     }
 }
 
-/// The program of a read of the vector register file in bytes: a packet of the vector engine at once, a flit or half of one.
+/// The program of a read of the vector register file in bytes: a packet of the vector engine at once, a flit or
+/// half of one.
 ///
 /// # Errors
 /// A limit of the sequencer.

@@ -14,8 +14,8 @@ pub struct BufferPlan {
     pub layout: PairedProgram,
 }
 
-/// Plans the buffer of a host or HBM tensor at `address`. For a result, an element that is stored several times is read
-/// from its first place.
+/// Plans the buffer of a host or HBM tensor at `address`. For a result, an element that is stored several times is
+/// read from its first place.
 ///
 /// # Errors
 /// If the tensor does not hold whole axes.
@@ -54,7 +54,8 @@ pub fn plan(tensor: &Tensor, address: i64, argument: bool, axes: &Axes) -> Resul
     Ok(BufferPlan { shape: array.shape, layout })
 }
 
-/// Where a view stands, in bytes: its source's address and the bytes before its first position. `None` if either is not known.
+/// Where a view stands, in bytes: its source's address and the bytes before its first position. `None` if either
+/// is not known.
 #[must_use]
 pub fn view_address(op: OpRef<'_>, addresses: &HashMap<ValueId, i64>, axes: &DeclaredAxes) -> Option<i64> {
     let kind = visa_mapping::view::kind(op)?;

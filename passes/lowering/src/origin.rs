@@ -1,4 +1,5 @@
-//! What no sequencer runs, refused at the kernel's line while the factors of its mappings have their names (book 07, 08, 09, 18).
+//! What no sequencer runs, refused at the kernel's line while the factors of its mappings have their names (book
+//! 07, 08, 09, 18).
 
 use crate::access::AccessError;
 use std::fmt::Display;

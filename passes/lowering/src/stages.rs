@@ -162,8 +162,8 @@ fn starts(plan: &Plan) -> Option<Program> {
     (!plan.starts.is_empty()).then_some(program)
 }
 
-/// What an operation reads of each tensor in data memory that it fetches: the tensor, and the bytes from the first to one past the last,
-/// counted as its address is. Nothing for what is no fetch, and for one that has no plan.
+/// What an operation reads of each tensor in data memory that it fetches: the tensor, and the bytes from the first
+/// to one past the last, counted as its address is. Nothing for what is no fetch, and for one that has no plan.
 #[must_use]
 pub fn reads(cx: &StageCx<'_>, op: OpRef<'_>) -> Vec<(ValueId, (i64, i64))> {
     let Ok((source, result)) = types(op) else { return Vec::new() };
@@ -204,8 +204,8 @@ fn adapter_registers(cx: &StageCx<'_>, mut spec: OpSpec, adapter: Adapter) -> Op
     spec
 }
 
-/// C10: what is read before the elements of a padded term must be memory of the slice. Only such a term makes a fetch start
-/// before its tensor.
+/// C10: what is read before the elements of a padded term must be memory of the slice. Only such a term makes a
+/// fetch start before its tensor.
 fn check_start(op: OpRef<'_>, plan: &Plan, base: i64, dtype: DType) -> Result<(), Diagnostic> {
     let bytes = |elements: i64| elements.saturating_mul(i64::from(dtype.bits())).div_euclid(8);
     let first = bytes(base.saturating_add(plan.base));

@@ -1,5 +1,6 @@
-//! The configuration of the Valid Count Generator that is derived from mappings, run by the hardware's function, against the
-//! live cells of the mappings (books 23, 24): whatever is accepted is right, and what the book supports is accepted.
+//! The configuration of the Valid Count Generator that is derived from mappings, run by the hardware's function,
+//! against the live cells of the mappings (books 23, 24): whatever is accepted is right, and what the book
+//! supports is accepted.
 
 use proptest::prelude::*;
 use visa_hw::valid_count::ValidCount;
@@ -40,8 +41,8 @@ impl Case {
         counting(&Placement { entry, axis, lanes, axes, machine: &Machine::rngd() })
     }
 
-    /// For each live slice: its number, and for each time step how many lanes below `lanes` are live; `None` where they are
-    /// no prefix. A packet without R is live as a whole.
+    /// For each live slice: its number, and for each time step how many lanes below `lanes` are live; `None` where
+    /// they are no prefix. A packet without R is live as a whole.
     fn live(&self, axes: &Axes, lanes: u64) -> Vec<(u64, Vec<Option<u64>>)> {
         let axis = axes.id("R").expect("declared");
         let map = |text: &str| {

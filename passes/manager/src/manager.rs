@@ -73,7 +73,8 @@ pub enum Cause {
         /// What it left.
         left: Level,
     },
-    /// A pass says that it preserves analyses, and changed the module so that these say something else: a mistake in the pass.
+    /// A pass says that it preserves analyses, and changed the module so that these say something else: a mistake
+    /// in the pass.
     NotPreserved(Vec<&'static str>),
     /// A pass panicked, with this message: a mistake in the pass.
     Panicked(String),
@@ -102,8 +103,8 @@ pub struct PassManager<'p> {
     pub verify_each: bool,
     /// Whether the module before each pass is kept, for [`Failure::before`].
     pub keep_before: bool,
-    /// Whether the analyses that a pass preserves are built again after it and compared: as long as building them, in each pass. In a build for
-    /// debugging it is done unless somebody says otherwise.
+    /// Whether the analyses that a pass preserves are built again after it and compared: as long as building them,
+    /// in each pass. In a build for debugging it is done unless somebody says otherwise.
     pub verify_analyses: bool,
     /// The analyses of the module, kept from pass to pass.
     pub analyses: Rc<Analyses>,
@@ -241,7 +242,8 @@ impl<'p> PassManager<'p> {
         if self.verify_each {
             let found = verify_with(ctx, module, &self.analyses);
             if has_errors(&found) && closes_untyped {
-                // Operations without types were not verified before: what is wrong with them may be the author's doing.
+                // Operations without types were not verified before: what is wrong with them may be the author's
+                // doing.
                 let found = found.into_iter().map(|finding| about_chosen(finding, &opened));
                 return Err(Cause::Refused(found.collect()));
             }
@@ -258,7 +260,8 @@ impl<'p> PassManager<'p> {
         {
             return Err(Cause::Invalid(vec![finding]));
         }
-        // A kernel that nothing of a level is needed for may leave it out: what only returns its arguments has no loops.
+        // A kernel that nothing of a level is needed for may leave it out: what only returns its arguments has no
+        // loops.
         let left = Level::of(ctx, module);
         if left != Level::Any && left < step.pass.gives {
             return Err(Cause::WrongLevel { promised: step.pass.gives, left });
@@ -282,7 +285,8 @@ fn roots(step: &Step, ctx: &Context, module: &Module) -> Vec<Option<OpId>> {
     found.into_iter().map(Some).collect()
 }
 
-/// The first open clause of a kind that `wanted` holds for, as an error, and the passes of `known` that close it and the others.
+/// The first open clause of a kind that `wanted` holds for, as an error, and the passes of `known` that close it
+/// and the others.
 fn open_clause(
     ctx: &Context,
     module: &Module,

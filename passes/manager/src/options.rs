@@ -1,4 +1,5 @@
-//! Options of a pass: declared once with [`options!`](crate::options!), read from the pipeline's text, and then fields of a struct.
+//! Options of a pass: declared once with [`options!`](crate::options!), read from the pipeline's text, and then
+//! fields of a struct.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,8 +13,9 @@ pub enum OptionKind {
     Bool,
     /// A string; quoted where it has blanks, commas or braces.
     Str,
-    /// The name of a file that the pass writes, by [`PassCx::write`](crate::PassCx::write); empty for none. There is no kind for a file to
-    /// read: inputs are named on the command line alone, so that a pipeline that comes in a file reaches none.
+    /// The name of a file that the pass writes, by [`PassCx::write`](crate::PassCx::write); empty for none. There
+    /// is no kind for a file to read: inputs are named on the command line alone, so that a pipeline that comes in
+    /// a file reaches none.
     Output,
     /// One of a fixed set of words.
     Word(&'static [&'static str]),
@@ -123,8 +125,8 @@ pub trait PassOptions: Sized {
     fn read(options: &Options) -> Self;
 }
 
-/// Declares the options of a pass as a struct: `name: type = ("name", "default", "doc")`. A default of another kind does not compile, nor does a
-/// pass that reads an option that is not there.
+/// Declares the options of a pass as a struct: `name: type = ("name", "default", "doc")`. A default of another
+/// kind does not compile, nor does a pass that reads an option that is not there.
 ///
 /// ```
 /// visa_pass::options! {
@@ -264,8 +266,8 @@ impl Options {
     /// The option `name` as a `T`.
     ///
     /// # Panics
-    /// If the pass declares no such option of this type: a mistake in the pass, which [`options!`](crate::options!) does not let happen as long as the
-    /// pass declares the options that it reads.
+    /// If the pass declares no such option of this type: a mistake in the pass, which
+    /// [`options!`](crate::options!) does not let happen as long as the pass declares the options that it reads.
     #[must_use]
     pub fn get<T: OptionType>(&self, name: &str) -> T {
         let decl = self.decls.iter().find(|decl| decl.name == name);

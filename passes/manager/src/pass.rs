@@ -18,7 +18,8 @@ use visa_ir::verify::verify_with;
 pub enum Scope {
     /// The whole module.
     Module,
-    /// What is below one operation, whatever is around it. In `tm.func(cse)` it runs on each function by itself; outside, on the whole module.
+    /// What is below one operation, whatever is around it. In `tm.func(cse)` it runs on each function by itself;
+    /// outside, on the whole module.
     Operation,
 }
 

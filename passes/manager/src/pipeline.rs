@@ -30,7 +30,8 @@ impl PartialEq for Anchor {
 /// One pass of a pipeline.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// What it is nested in, outermost first: the pass runs on each such operation by itself. On the whole module if there is nothing.
+    /// What it is nested in, outermost first: the pass runs on each such operation by itself. On the whole module
+    /// if there is nothing.
     pub within: Vec<Anchor>,
     /// The pass.
     pub pass: &'static Pass,

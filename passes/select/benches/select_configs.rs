@@ -1,8 +1,9 @@
-//! `cargo bench -p visa-select --bench select_configs`: how long the choice of a pipeline takes, and how far it is from the cheapest of all its
-//! configurations. The last line is JSON. Cases are pipelines that are drawn and those of the kernels under `test/`. `VISA_PIPELINES` is how many
-//! are drawn (700), from `VISA_FIRST` (0) on; `VISA_KERNELS=0` leaves the kernels out; `VISA_TRIED` how many values may be tried behind streams
-//! of a drawn case (16,000, a kernel that is lowered counts as 4; of a kernel's pipeline half of that): where that is not all, the case is
-//! left out of the gap. `VISA_LIST=1` prints a line a case.
+//! `cargo bench -p visa-select --bench select_configs`: how long the choice of a pipeline takes, and how far it is
+//! from the cheapest of all its configurations. The last line is JSON. Cases are pipelines that are drawn and
+//! those of the kernels under `test/`. `VISA_PIPELINES` is how many are drawn (700), from `VISA_FIRST` (0) on;
+//! `VISA_KERNELS=0` leaves the kernels out; `VISA_TRIED` how many values may be tried behind streams of a drawn
+//! case (16,000, a kernel that is lowered counts as 4; of a kernel's pipeline half of that): where that is not
+//! all, the case is left out of the gap. `VISA_LIST=1` prints a line a case.
 
 #![expect(clippy::print_stdout, reason = "a benchmark's report")]
 
@@ -83,7 +84,8 @@ fn main() {
     let few = proved.iter().filter(|case| case.least.legal <= 1_000_000).count();
     let drawn = proved.iter().filter(|case| matches!(case.case, Case::Drawn { .. })).count();
     println!(
-        "{} whole ({drawn} drawn, {few} of at most 10^6 configurations), {configurations} configurations; {} larger, {} without a legal one",
+        "{} whole ({drawn} drawn, {few} of at most 10^6 configurations), {configurations} configurations; {} \
+         larger, {} without a legal one",
         proved.len(),
         large.len(),
         whole.len() - proved.len()

@@ -1,5 +1,5 @@
-//! The order in which what is open is chosen: places of tensors first, then pipelines in program order, those that share tensors
-//! together.
+//! The order in which what is open is chosen: places of tensors first, then pipelines in program order, those that
+//! share tensors together.
 
 use crate::config::choice::Choice;
 use crate::config::choice::chain;
@@ -134,7 +134,8 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Chooses what is open of the pipeline that ends in `end`. If the budget has ended, what was `found` before is all that there is time for.
+    /// Chooses what is open of the pipeline that ends in `end`. If the budget has ended, what was `found` before
+    /// is all that there is time for.
     fn close(&mut self, module: &mut Module, end: OpId, found: &[(At, Candidate)]) -> Result<(), Diagnostic> {
         let chain = chain(module.op(self.ctx, end));
         if chain.iter().all(|&id| open_clauses(module.op(self.ctx, id)).next().is_none()) {

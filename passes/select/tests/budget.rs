@@ -1,4 +1,5 @@
-//! The budget of `select-configs`: it changes nothing where it does not end, it bounds the work where it does, and what is kept is legal.
+//! The budget of `select-configs`: it changes nothing where it does not end, it bounds the work where it does, and
+//! what is kept is legal.
 
 use visa_ir::context::Context;
 use visa_ir::diag::{Diagnostic, Severity};
@@ -82,7 +83,8 @@ fn a_budget_that_ends_says_so_and_bounds_the_work() {
         let cut = choose(text, budget).unwrap_or_else(|errors| panic!("{errors:?}"));
         let codes: Vec<&str> = cut.warnings.iter().map(|warning| warning.code.as_str()).collect();
         assert_eq!(codes, ["select-budget"], "{budget}");
-        // The reserve is a quarter, the narrow search as much again; the last question may ask for an operation's candidates once more.
+        // The reserve is a quarter, the narrow search as much again; the last question may ask for an operation's
+        // candidates once more.
         assert!(cut.spent <= 2 * budget + budget / 4 + 2000, "{budget}: {}", cut.spent);
     }
 }

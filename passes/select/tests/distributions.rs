@@ -1,4 +1,5 @@
-//! Which places are proposed for tensors whose place in data memory is open. Whether the best of them is chosen, whole kernels show.
+//! Which places are proposed for tensors whose place in data memory is open. Whether the best of them is chosen,
+//! whole kernels show.
 
 use std::collections::BTreeSet;
 use visa_ir::context::Context;
@@ -13,7 +14,8 @@ use visa_select::distribution::distributions::{Place, places};
 
 const DIALECTS: [&Dialect; 2] = [&visa_mapping::DIALECT, &visa_stream::DIALECT];
 
-/// A kernel whose loads are all open: its arguments, what stands between the loads and the end of its pipeline, the layout of the result.
+/// A kernel whose loads are all open: its arguments, what stands between the loads and the end of its pipeline,
+/// the layout of the result.
 fn kernel(args: &[&str], ops: &[&str], result: &str) -> String {
     let tensors = args.iter().enumerate().map(|(number, layout)| {
         (
@@ -29,7 +31,8 @@ fn kernel(args: &[&str], ops: &[&str], result: &str) -> String {
     let body: Vec<String> =
         loads.into_iter().chain(ops.iter().map(|op| (*op).to_owned())).chain(ends).collect();
     format!(
-        "visa 1\ntm.axes [T = 2, P = 8, S = 256, X = 4, Q = 32, V = 3, R = 17]\ntm.func @f({}) at auto, chips 1 {{\n{}\ntm.return %r\n}}\n",
+        "visa 1\ntm.axes [T = 2, P = 8, S = 256, X = 4, Q = 32, V = 3, R = 17]\ntm.func @f({}) at auto, chips 1 \
+         {{\n{}\ntm.return %r\n}}\n",
         args.join(", "),
         body.join("\n")
     )
@@ -131,7 +134,8 @@ const WITHIN: [&str; 9] = [
 
 #[test]
 fn slices_hold_what_the_result_has_of_an_axis_that_is_reduced_within_them() {
-    // 17 coordinates of R, 3 in each of 6 slices: the last slice has 2. In any other slices another 3 would be reduced.
+    // 17 coordinates of R, 3 in each of 6 slices: the last slice has 2. In any other slices another 3 would be
+    // reduced.
     let all = found(&kernel(&["T, R"], &WITHIN, "T, R # 18 / 3")).expect("places");
     let both = ["[[T, R # 18 / 3 # 8] # 256] | [R = 3]", "[R # 18 / 3 # 256] | [T, R = 3]"];
     assert_eq!(all.concat().into_iter().collect::<BTreeSet<_>>(), both.map(str::to_owned).into());

@@ -88,7 +88,8 @@ fn runs(rules: &RuleSet, count: u64, seed: u64) -> BTreeMap<&'static str, Tally>
 #[expect(clippy::print_stdout, reason = "how many proposals of each rule were run")]
 fn what_rules_propose_leaves_results_as_they_are() {
     let tallies = runs(&RuleSet::default(), setting("VISA_PIPELINES", 28), setting("VISA_SEED", 2026));
-    // No pipeline that is drawn has one of the engines that only move, or a term that is no plain digit: the next tests have.
+    // No pipeline that is drawn has one of the engines that only move, or a term that is no plain digit: the next
+    // tests have.
     let moved = |rule: &Rule| {
         MOVERS.iter().any(|op| std::ptr::eq(*op, rule.op)) || ["terms", "windows"].contains(&rule.name)
     };
@@ -102,7 +103,8 @@ fn what_rules_propose_leaves_results_as_they_are() {
     assert!(wrong.is_empty(), "{} wrong\n{}", wrong.len(), wrong[0]);
 }
 
-/// Whether a rule is about vector stages, shifts of windows, or zeros between elements, which no pipeline has that is drawn: kernels have.
+/// Whether a rule is about vector stages, shifts of windows, or zeros between elements, which no pipeline has that
+/// is drawn: kernels have.
 fn of_kernels(rule: &Rule) -> bool {
     let works = |Places(places): &Places| places.iter().any(|place| place.slot == Slot::VECTOR);
     rule.op.interface::<Places>().is_some_and(works) || ["apart", "shifts"].contains(&rule.name)
@@ -122,7 +124,8 @@ const KERNELS: [&str; 10] = [
     "passes/select-configs/sliding",
 ];
 
-/// Pipelines of them, by kernel and function, that have no choice: the slices behind `sub_interleaved` stay written, and no other fetch leads there.
+/// Pipelines of them, by kernel and function, that have no choice: the slices behind `sub_interleaved` stay
+/// written, and no other fetch leads there.
 const WRITTEN: [(&str, usize); 1] = [("kernels/inter_slice", 8)];
 
 #[test]
@@ -235,8 +238,8 @@ fn what_rules_of_moving_engines_propose_leaves_results_as_they_are() {
     }
 }
 
-/// What a kernel does with `%d`, the tensor `%x` in data memory, that a fetch by plain digits does not: overwrites a part of another tensor, puts gathered
-/// rows in order, and stores zeros on both sides of 13 elements.
+/// What a kernel does with `%d`, the tensor `%x` in data memory, that a fetch by plain digits does not: overwrites
+/// a part of another tensor, puts gathered rows in order, and stores zeros on both sides of 13 elements.
 const PARTS: [[&str; 3]; 3] = [
     ["element [R, C]", "%z = stream.commit_view %2, %w element [R @ 1 = 2, C]", "[S, R, C]"],
     ["element [R @ (2, 0, 3, 1), C]", "%z = stream.commit %2 at 4096, element [R, C]", "[S, R, C]"],
@@ -282,7 +285,8 @@ fn fetches_of_windows_leave_results_as_they_are() {
     assert!(!same.is_empty() && same.iter().all(|same| *same), "{same:?}");
 }
 
-/// Of configurations of the first open pipeline that hit what a rule proposes: whether each has the results of the one that is chosen.
+/// Of configurations of the first open pipeline that hit what a rule proposes: whether each has the results of the
+/// one that is chosen.
 fn same_results(ctx: &Context, text: &str, rule: &str) -> Vec<bool> {
     let module = whole::load(ctx, text).unwrap_or_else(|found| panic!("{found:?}\n{text}"));
     let chain = whole::open_chains(ctx, &module).remove(0);

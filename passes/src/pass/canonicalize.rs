@@ -1,17 +1,18 @@
 //! Brings operations into their canonical form.
 
-use visa_pass::{Pass, PassCx, PassOptions, Scope};
 use visa_ir::analysis::{AnalysisKind, Preserved};
 use visa_ir::diag::Diagnostic;
 use visa_ir::rewrite::{Greedy, NOT_CONVERGED};
 use visa_ir::span::Span;
 use visa_ir::symbols::Symbols;
 use visa_mapping::facts::DeclaredAxes;
+use visa_pass::{Pass, PassCx, PassOptions, Scope};
 
 visa_pass::options! {
     /// What can be chosen.
     struct Settings {
-        max_rewrites: i64 = ("max-rewrites", "65536", "most rewrites; a run that needs more fails, and names the pattern that was applied most"),
+        max_rewrites: i64 = ("max-rewrites", "65536", "most rewrites; a run that needs more fails, and names the \
+             pattern that was applied most"),
     }
 }
 
@@ -19,9 +20,9 @@ visa_pass::options! {
 pub static PASS: Pass = Pass {
     name: "canonicalize",
     summary: "brings operations into their canonical form",
-    doc: "Applies the folds and the patterns that operations declare, and erases what nobody uses (as `dce` does), until nothing changes any more \
-          (docs/rewriting.md). Operations are looked at from first to last; what follows from a rewrite is looked at before anything else, so equal \
-          modules give equal results.\n\n\
+    doc: "Applies the folds and the patterns that operations declare, and erases what nobody uses (as `dce` \
+          does), until nothing changes any more (docs/rewriting.md). Operations are looked at from first to last; \
+          what follows from a rewrite is looked at before anything else, so equal modules give equal results.\n\n\
           The mappings in clauses stay as they are: those are for `canonicalize-mappings`.",
     options: Settings::DECLS,
     scope: Scope::Operation,

@@ -1,21 +1,22 @@
 //! Writes every mapping of a clause in its canonical form.
 
 use visa_canonical::{MAPPING_OPTIONS, MAPPING_STATISTICS, MappingRewriter, infer_again};
-use visa_pass::{Pass, PassCx};
 use visa_ir::diag::Diagnostic;
 use visa_mapping::Expr;
 use visa_mapping::attrs::MAP;
+use visa_pass::{Pass, PassCx};
 
 /// The pass.
 pub static PASS: Pass = Pass {
     name: "canonicalize-mappings",
     summary: "writes the mappings of clauses in their canonical form",
-    doc: "Each mapping in a clause becomes the shortest equal text that the rules find (docs/rationale/canonical-mappings.md); \
-          aliases are written out. Equal means the same cell at every position (book 03), so whatever an operation reads off \
-          the mapping stays true. Result types are inferred again, since they repeat clauses; the types of arguments are left to \
-          `simplify-types`.\n\n\
-          Three kinds of mappings stay as they are: one that breaks a size rule, which the verifier reports; one with zero padding, whose \
-          parts a stream reads together (`stream.fetch`); and one whose canonical form mentions fewer axes. `[A = 1, B]` holds the cells of `[B]`, but says that the tensor depends on A: \
+    doc: "Each mapping in a clause becomes the shortest equal text that the rules find \
+          (docs/rationale/canonical-mappings.md); aliases are written out. Equal means the same cell at every \
+          position (book 03), so whatever an operation reads off the mapping stays true. Result types are \
+          inferred again, since they repeat clauses; the types of arguments are left to `simplify-types`.\n\n\
+          Three kinds of mappings stay as they are: one that breaks a size rule, which the verifier reports; one \
+          with zero padding, whose parts a stream reads together (`stream.fetch`); and one whose canonical form \
+          mentions fewer axes. `[A = 1, B]` holds the cells of `[B]`, but says that the tensor depends on A: \
           without it, a transfer to `[A, B]` would broadcast.",
     options: MAPPING_OPTIONS,
     statistics: MAPPING_STATISTICS,

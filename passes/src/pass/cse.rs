@@ -1,6 +1,5 @@
 //! Merges operations that give the same.
 
-use visa_pass::{Pass, PassCx, Scope};
 use std::collections::HashMap;
 use visa_ir::analysis::{AnalysisKind, Preserved};
 use visa_ir::context::AttrId;
@@ -11,18 +10,22 @@ use visa_ir::module::{BlockId, OpId, OpRef, TypeId, ValueId};
 use visa_ir::open;
 use visa_ir::symbols::Symbols;
 use visa_mapping::facts::DeclaredAxes;
+use visa_pass::{Pass, PassCx, Scope};
 
 /// The pass.
 pub static PASS: Pass = Pass {
     name: "cse",
     summary: "merges operations that give the same",
-    doc: "An operation becomes an earlier one of its block, or of a block around it, that has the same operands, clauses and result types, if neither \
-          does anything but give its results. Operations that read merge too, within a block, if nothing between them writes a memory that they read. \
-          What they do is in their declarations (`effects`).\n\n\
-          A pipeline runs where its last operation is, so a fetch reads there and not where it is written. That stays: two pipelines that share their first \
-          operations are still two, each with all of them, and read when they run. The tensor that both fetch is the same value, which nothing may change \
-          as long as one of them needs it (`tm.func` C6, `stream.commit_view`).\n\n\
-          Operations with open clauses (`auto`) stay: what is chosen for one need not be right for the other. So do those with bodies.",
+    doc: "An operation becomes an earlier one of its block, or of a block around it, that has the same operands, \
+          clauses and result types, if neither does anything but give its results. Operations that read merge \
+          too, within a block, if nothing between them writes a memory that they read. What they do is in their \
+          declarations (`effects`).\n\n\
+          A pipeline runs where its last operation is, so a fetch reads there and not where it is written. That \
+          stays: two pipelines that share their first operations are still two, each with all of them, and read \
+          when they run. The tensor that both fetch is the same value, which nothing may change as long as one of \
+          them needs it (`tm.func` C6, `stream.commit_view`).\n\n\
+          Operations with open clauses (`auto`) stay: what is chosen for one need not be right for the other. So \
+          do those with bodies.",
     scope: Scope::Operation,
     preserves: Preserved::Only(&[AnalysisKind::of::<DeclaredAxes>(), AnalysisKind::of::<Symbols>()]),
     statistics: &[("pure", "operations merged that do nothing"), ("reads", "operations merged that read")],
@@ -81,12 +84,15 @@ fn merge(cx: &mut PassCx<'_>, block: BlockId, pure: &mut HashMap<Key, OpId>) {
                     pure.insert(key, id);
                 }
             },
-            Part::Reads(key, reads) => match reading.iter().find(|read: &&Reading| read.key == key).map(|read| read.op) {
-                Some(earlier) => become_earlier(cx, id, earlier, "reads"),
-                None => reading.push(Reading { key, op: id, reads }),
-            },
+            Part::Reads(key, reads) => {
+                match reading.iter().find(|read: &&Reading| read.key == key).map(|read| read.op) {
+                    Some(earlier) => become_earlier(cx, id, earlier, "reads"),
+                    None => reading.push(Reading { key, op: id, reads }),
+                }
+            }
             Part::Stays(Some(found)) => {
-                let writes: Vec<_> = found.into_iter().filter(|effect| effect.kind == EffectKind::Write).collect();
+                let writes: Vec<_> =
+                    found.into_iter().filter(|effect| effect.kind == EffectKind::Write).collect();
                 let written = |read: &Found| writes.iter().any(|write| write.meets(read));
                 reading.retain(|earlier| !earlier.reads.iter().any(written));
             }
@@ -131,7 +137,8 @@ fn key(op: OpRef<'_>) -> Option<Key> {
         return None;
     }
     let sorted = |clauses: &[visa_ir::module::Clause]| {
-        let mut clauses: Vec<_> = clauses.iter().map(|clause| (clause.name.to_string(), clause.value)).collect();
+        let mut clauses: Vec<_> =
+            clauses.iter().map(|clause| (clause.name.to_string(), clause.value)).collect();
         clauses.sort_unstable();
         clauses
     };

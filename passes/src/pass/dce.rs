@@ -1,21 +1,26 @@
 //! Erases what nobody uses.
 
-use visa_pass::{Pass, PassCx, Scope};
 use visa_ir::analysis::{AnalysisKind, Preserved};
 use visa_ir::diag::Diagnostic;
 use visa_ir::effects;
 use visa_ir::symbols::Symbols;
 use visa_mapping::facts::{DeclaredAxes, Support};
+use visa_pass::{Pass, PassCx, Scope};
 
 /// The pass.
 pub static PASS: Pass = Pass {
     name: "dce",
     summary: "erases operations that only give results that nobody uses",
-    doc: "What is erased has no effects, or only reads (the effects are in its declaration). Users come after what they use, so \
-          one walk from the end erases a chain of unused operations whole: its last operation first.",
+    doc: "What is erased has no effects, or only reads (the effects are in its declaration). Users come after \
+          what they use, so one walk from the end erases a chain of unused operations whole: its last operation \
+          first.",
     statistics: &[("erased", "operations erased")],
     scope: Scope::Operation,
-    preserves: Preserved::Only(&[AnalysisKind::of::<DeclaredAxes>(), AnalysisKind::of::<Support>(), AnalysisKind::of::<Symbols>()]),
+    preserves: Preserved::Only(&[
+        AnalysisKind::of::<DeclaredAxes>(),
+        AnalysisKind::of::<Support>(),
+        AnalysisKind::of::<Symbols>(),
+    ]),
     open: true,
     run,
     ..Pass::BASE

@@ -1,6 +1,5 @@
 //! Puts the bodies of functions in place of their calls.
 
-use visa_pass::{Level, Pass, PassCx, PassOptions};
 use std::collections::HashMap;
 use visa_ir::analysis::{AnalysisKind, Preserved};
 use visa_ir::diag::{Diagnostic, counted};
@@ -12,12 +11,14 @@ use visa_mapping::calls::CallGraph;
 use visa_mapping::facts::DeclaredAxes;
 use visa_mapping::ops::call::{self, CALL};
 use visa_mapping::ops::func::{FUNC, RETURN};
+use visa_pass::{Level, Pass, PassCx, PassOptions};
 
 visa_pass::options! {
     /// What can be chosen.
     struct Settings {
         erase: bool = ("erase", "false", "whether functions that were called, and are not any more, are erased"),
-        max_operations: i64 = ("max-operations", "1048576", "most operations that are copied; a module that needs more is refused"),
+        max_operations: i64 = ("max-operations", "1048576", "most operations that are copied; a module that needs \
+             more is refused"),
     }
 }
 
@@ -25,17 +26,22 @@ visa_pass::options! {
 pub static PASS: Pass = Pass {
     name: "inline",
     summary: "puts the bodies of functions in place of their calls",
-    doc: "A call becomes a copy of the callee's body: its arguments are the caller's tensors, its results what the callee returns. Functions are gone \
-          through after those that they call, so no call is left.\n\n\
-          Addresses in a body stay what they are, and those of the callee's arguments (`at`) say nothing here (`tm.call`). So the module is verified: \
-          where tensors of callee and caller overlap that are needed at the same time, the pass refuses the module and says into which function \
-          which one was put. `at auto` in the callee lets `allocate` find room for each call.\n\n\
+    doc: "A call becomes a copy of the callee's body: its arguments are the caller's tensors, its results what \
+          the callee returns. Functions are gone through after those that they call, so no call is left.\n\n\
+          Addresses in a body stay what they are, and those of the callee's arguments (`at`) say nothing here \
+          (`tm.call`). So the module is verified: where tensors of callee and caller overlap that are needed at \
+          the same time, the pass refuses the module and says into which function which one was put. `at auto` in \
+          the callee lets `allocate` find room for each call.\n\n\
           With `erase`, functions that were called are erased; without it they stay, as kernels by themselves.",
     options: Settings::DECLS,
     preserves: Preserved::Only(&[AnalysisKind::of::<DeclaredAxes>()]),
     takes: Level::Tensor,
     gives: Level::Tensor,
-    statistics: &[("calls", "calls inlined"), ("operations", "operations copied"), ("erased", "functions erased")],
+    statistics: &[
+        ("calls", "calls inlined"),
+        ("operations", "operations copied"),
+        ("erased", "functions erased"),
+    ],
     open: true,
     run,
     ..Pass::BASE
@@ -64,7 +70,9 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     }
     let left = cx.walk().into_iter().find(|&id| cx.module.op(cx.ctx, id).is(&CALL));
     if let Some(op) = left.map(|id| cx.module.op(cx.ctx, id)) {
-        return Err(vec![op.error("C4", "this call leads to a function that calls itself, so it cannot be inlined")]);
+        return Err(vec![
+            op.error("C4", "this call leads to a function that calls itself, so it cannot be inlined"),
+        ]);
     }
     if erase {
         erase_unused(cx, inlined.iter().map(|&(callee, _)| callee));
@@ -73,11 +81,13 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     if inlined.is_empty() || !has_errors(&found) {
         return Ok(());
     }
-    let note = "found when the bodies of functions had been put in place of their calls: addresses in them stay what they are";
+    let note = "found when the bodies of functions had been put in place of their calls: addresses in them stay \
+                what they are";
     let fix = "leave addresses of the callee open (`at auto`), and let `--allocate` choose them";
     let explained = found.into_iter().map(|error| {
         let callers = inlined.iter().take(MAX_NOTES);
-        let error = callers.fold(error.note(note, None), |error, &(_, at)| error.note("called here", Some(at)));
+        let error =
+            callers.fold(error.note(note, None), |error, &(_, at)| error.note("called here", Some(at)));
         if error.fix.is_some() { error } else { error.fix(fix.to_owned()) }
     });
     Err(explained.collect())
@@ -128,7 +138,8 @@ fn erase_unused(cx: &mut PassCx<'_>, called: impl Iterator<Item = OpId>) {
     let called: std::collections::BTreeSet<OpId> = called.collect();
     for func in called {
         let op = cx.module.op(cx.ctx, func);
-        let used = symbols::declared(op).is_none_or(|name| !symbols::uses(cx.ctx, cx.module, &name).is_empty());
+        let used =
+            symbols::declared(op).is_none_or(|name| !symbols::uses(cx.ctx, cx.module, &name).is_empty());
         if op.is(&FUNC) && !used {
             cx.module.erase(func);
             cx.count("erased", 1);

@@ -1,14 +1,14 @@
 //! Warns about what is legal and slow, or legal and dangerous: the rules of book 08, 09 and 11.
 
 use visa_hw::ops::{commit, fetch, generate};
-use visa_lowering::access;
-use visa_pass::{Level, Pass, PassCx};
 use visa_ir::diag::{Diagnostic, Severity, counted};
 use visa_ir::module::OpRef;
+use visa_loops::{Program, contiguous, fetch_size};
+use visa_lowering::access;
 use visa_machine::Machine;
 use visa_mapping::facts::machine;
 use visa_numerics::{DType, LookupTable};
-use visa_loops::{Program, contiguous, fetch_size};
+use visa_pass::{Level, Pass, PassCx};
 use visa_stream::forgotten;
 
 /// The pass.
@@ -16,13 +16,16 @@ pub static PASS: Pass = Pass {
     name: "lint",
     summary: "warns about slow and dangerous accesses to data memory",
     doc: "Changes nothing. Each warning has a number:\n\n\
-          - L1: a fetched packet is no multiple of a flit, 32 bytes: the Collect Engine fills up with zeros (book 08).\n\
-          - L2: a fetch reads fewer bytes at once than it would if its packets were padded (book 08, padding packets).\n\
-          - L3: a fetch or a commit accesses one bank of data memory 64 times in a row or more. A DMA that waits for the bank \
-          is given up after 4096 cycles, which resets the cluster; so the command may not run beside a DMA (book 11). The limit holds \
-          for all commands together; here each is looked at alone.\n\n\
-          - L4: a write takes a part of the width of a bank, 8 bytes (book 11). Only generate mode can: whatever else writes data memory is \
-          refused unless it writes whole groups of 8 bytes (`hw.commit` C5, `tm.to_dm` C5).\n\n\
+          - L1: a fetched packet is no multiple of a flit, 32 bytes: the Collect Engine fills up with zeros (book \
+          08).\n\
+          - L2: a fetch reads fewer bytes at once than it would if its packets were padded (book 08, padding \
+          packets).\n\
+          - L3: a fetch or a commit accesses one bank of data memory 64 times in a row or more. A DMA that waits \
+          for the bank is given up after 4096 cycles, which resets the cluster; so the command may not run beside \
+          a DMA (book 11). The limit holds for all commands together; here each is looked at alone.\n\n\
+          - L4: a write takes a part of the width of a bank, 8 bytes (book 11). Only generate mode can: whatever \
+          else writes data memory is refused unless it writes whole groups of 8 bytes (`hw.commit` C5, `tm.to_dm` \
+          C5).\n\n\
           The warning of a forgotten axis (`--lower-to-seq`) is an error in a pipeline with this pass.",
     takes: Level::Hardware,
     gives: Level::Hardware,
@@ -55,7 +58,8 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
 }
 
 fn warning(op: OpRef<'_>, number: &str, message: String, fix: &str) -> Diagnostic {
-    let mut warning = Diagnostic::error(format!("lint-{number}"), op.span(), message).fix(Some(fix.to_owned()));
+    let mut warning =
+        Diagnostic::error(format!("lint-{number}"), op.span(), message).fix(Some(fix.to_owned()));
     warning.severity = Severity::Warning;
     warning
 }
@@ -91,7 +95,8 @@ fn flits(op: OpRef<'_>, machine: &Machine) -> Option<Diagnostic> {
     let (count, zeros) = (bytes.div_ceil(flit), bytes.next_multiple_of(flit) - bytes);
     let message = format!(
         "packets of {}: the Collect Engine adds {} of zeros to fill {count} flit(s) (book 08)",
-        counted(bytes, "byte"), counted(zeros, "byte"),
+        counted(bytes, "byte"),
+        counted(zeros, "byte"),
     );
     Some(warning(op, "L1", message, &format!("fetch packets of a multiple of {}", counted(flit, "byte"))))
 }
@@ -113,7 +118,10 @@ fn padding(op: OpRef<'_>, machine: &Machine) -> Option<Diagnostic> {
     }
     let message = format!(
         "a packet of {} takes {} of {}; padded to {} it would take {then} of {better} (book 08)",
-        counted(packet, "byte"), counted(now, "access"), counted(access, "byte"), counted(padded, "byte"),
+        counted(packet, "byte"),
+        counted(now, "access"),
+        counted(access, "byte"),
+        counted(padded, "byte"),
     );
     Some(warning(op, "L2", message, "pad the packet (`# n`): reading past its end is safe"))
 }
@@ -121,7 +129,10 @@ fn padding(op: OpRef<'_>, machine: &Machine) -> Option<Diagnostic> {
 /// L4.
 fn partial(op: OpRef<'_>, machine: &Machine) -> Diagnostic {
     let (at, width) = (op.int("at").unwrap_or(0), machine.memory.dm_bank_width);
-    let message = format!("4 bytes are written at {at}, where a bank of data memory is {} wide: a partial bank write (book 11)", counted(width, "byte"));
+    let message = format!(
+        "4 bytes are written at {at}, where a bank of data memory is {} wide: a partial bank write (book 11)",
+        counted(width, "byte")
+    );
     warning(op, "L4", message, "commit the number with others, in groups of 8 bytes, where many are written")
 }
 
@@ -135,10 +146,14 @@ fn starvation(op: OpRef<'_>, machine: &Machine) -> Option<Diagnostic> {
     }
     let all = machine.memory.dm_banks * machine.memory.dm_bank_width;
     let message = format!(
-        "`{program}` accesses bank {bank} of data memory {} in a row; beside a DMA, fewer than {most} are safe (book 11)",
+        "`{program}` accesses bank {bank} of data memory {} in a row; beside a DMA, fewer than {most} are safe \
+         (book 11)",
         counted(run, "time"),
     );
-    let fix = format!("make inner strides no multiple of {}, which all fall into one bank: pad the buffer, or reorder time", counted(all, "byte"));
+    let fix = format!(
+        "make inner strides no multiple of {}, which all fall into one bank: pad the buffer, or reorder time",
+        counted(all, "byte")
+    );
     Some(warning(op, "L3", message, &fix))
 }
 

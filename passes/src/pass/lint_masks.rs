@@ -1,8 +1,8 @@
 //! Warns about sums that take in padding which nobody masked.
 
-use visa_pass::{Level, Pass, PassCx};
 use visa_ir::diag::Diagnostic;
 use visa_mapping::facts::DeclaredAxes;
+use visa_pass::{Level, Pass, PassCx};
 use visa_stream::unmasked;
 
 /// The pass.
@@ -10,9 +10,10 @@ pub static PASS: Pass = Pass {
     name: "lint-masks",
     summary: "warns about sums that take in unmasked padding",
     doc: "Changes nothing. The warning:\n\n\
-          - M1: a contraction sums away an axis whose padding is don't-care where it is fetched, and is not zero in the register \
-          file either (books 08, 15). What the sum is then depends on what data memory holds there. A zero on one side is enough: \
-          a product with it is zero, unless the other side happens to hold an infinity or a NaN (docs/numerics.md).\n\n\
+          - M1: a contraction sums away an axis whose padding is don't-care where it is fetched, and is not zero \
+          in the register file either (books 08, 15). What the sum is then depends on what data memory holds \
+          there. A zero on one side is enough: a product with it is zero, unless the other side happens to hold \
+          an infinity or a NaN (docs/numerics.md).\n\n\
           An axis that is summed in part is not looked at; `visa-run --shadow` sees the sum itself.",
     takes: Level::Tensor,
     gives: Level::Tensor,

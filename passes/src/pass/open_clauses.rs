@@ -1,10 +1,5 @@
 //! Leaves open whatever may be chosen: what a kernel says then is what it means.
 
-use visa_stream::pipeline;
-use visa_pass::{Pass, PassCx, PassOptions};
-use visa_select::config::goal::{names, reduced_within};
-use visa_select::driver::in_pipelines;
-use visa_select::distribution::distributions::CLAUSES;
 use std::collections::{BTreeMap, BTreeSet};
 use visa_ir::context::AttrId;
 use visa_ir::decl::ClauseDecl;
@@ -15,19 +10,26 @@ use visa_mapping::attrs::MAP;
 use visa_mapping::facts::{DeclaredAxes, Support};
 use visa_mapping::ops::transfer::TO_DM;
 use visa_mapping::{Axes, AxisId, Dim, Expr, Tensor, digits, operand, skewed_axes};
-use visa_stream::ops::{commit, commit_packed, fetch};
+use visa_pass::{Pass, PassCx, PassOptions};
+use visa_select::config::goal::{names, reduced_within};
+use visa_select::distribution::distributions::CLAUSES;
+use visa_select::driver::in_pipelines;
+use visa_stream::inter_slice::Reduction;
 use visa_stream::ops::contract::{ACCUMULATE_DECL, CONTRACT_DECL};
 use visa_stream::ops::store::TO_VRF;
 use visa_stream::ops::switch;
-use visa_stream::inter_slice::Reduction;
 use visa_stream::ops::vector_inter;
+use visa_stream::ops::{commit, commit_packed, fetch};
+use visa_stream::pipeline;
 
 visa_pass::options! {
     /// What can be chosen.
     struct Settings {
         addresses: bool = ("addresses", "true", "open places in memories"),
-        configurations: bool = ("configurations", "true", "open the configurations of pipelines, and the layouts of register files and of what is committed"),
-        places: bool = ("places", "true", "open which part of a tensor lies in which slice of data memory, and in what order"),
+        configurations: bool = ("configurations", "true", "open the configurations of pipelines, and the layouts \
+             of register files and of what is committed"),
+        places: bool = ("places", "true", "open which part of a tensor lies in which slice of data memory, and in \
+             what order"),
     }
 }
 
@@ -35,17 +37,23 @@ visa_pass::options! {
 pub static PASS: Pass = Pass {
     name: "open-clauses",
     summary: "replaces every clause that may be open by `auto`",
-    doc: "The other way round from `select-configs` and `allocate`: what an author chose becomes `auto`, so that what they choose can be \
-          compared with it. What only those clauses say of a kernel's meaning stays, or is written down: `over` names the axes that a \
-          contraction sums or a reduction between slices reduces, and `slice` what a switch brings to each slice. A contraction that sums a part of an axis stays \
-          as it is, and so do its fetch, that of a stream whose flits are packed by counts or a filter, the slices behind a reduction between \
-          them where anything but a transfer reads the result, and the layout of a commit that leaves elements out, \
-          starts within an axis, writes values that run along the stream, or is read by nothing. The layout of a register file stays that holds copies in which \
-          values run, and so does all that is written of what names a skewed axis, with the loads that it is made of. A stream that ends nowhere stays. The place of a \
-          tensor stays of which a load moves a part, or elements one by one, that a result is made of which nothing reads, or of which slices hold a part \
-          of an axis that is reduced in each.",
+    doc: "The other way round from `select-configs` and `allocate`: what an author chose becomes `auto`, so that \
+          what they choose can be compared with it. What only those clauses say of a kernel's meaning stays, or \
+          is written down: `over` names the axes that a contraction sums or a reduction between slices reduces, \
+          and `slice` what a switch brings to each slice. A contraction that sums a part of an axis stays as it \
+          is, and so do its fetch, that of a stream whose flits are packed by counts or a filter, the slices \
+          behind a reduction between them where anything but a transfer reads the result, and the layout of a \
+          commit that leaves elements out, starts within an axis, writes values that run along the stream, or is \
+          read by nothing. The layout of a register file stays that holds copies in which values run, and so does \
+          all that is written of what names a skewed axis, with the loads that it is made of. A stream that ends \
+          nowhere stays. The place of a tensor stays of which a load moves a part, or elements one by one, that a \
+          result is made of which nothing reads, or of which slices hold a part of an axis that is reduced in \
+          each.",
     options: Settings::DECLS,
-    statistics: &[("opened", "clauses that became `auto`"), ("stated", "clauses that were added to keep the meaning")],
+    statistics: &[
+        ("opened", "clauses that became `auto`"),
+        ("stated", "clauses that were added to keep the meaning"),
+    ],
     open: true,
     run,
     ..Pass::BASE
@@ -102,7 +110,8 @@ fn said_by_others(op: OpRef<'_>, axes: &Axes) -> Option<(OpId, &'static str, Att
         return (!names.is_empty()).then(|| (contraction.id, "over", map(Expr::pair(names))));
     }
     if op.is(&vector_inter::DECL) && op.attr("over").is_none() {
-        let names = reduced(op, axes)?.into_iter().map(|axis| Expr::axis(axes.name(axis))).collect::<Vec<_>>();
+        let names =
+            reduced(op, axes)?.into_iter().map(|axis| Expr::axis(axes.name(axis))).collect::<Vec<_>>();
         return Some((op.id, "over", map(Expr::pair(names))));
     }
     if op.is(&switch::DECL) && op.attr("slice").is_none() {
@@ -142,13 +151,18 @@ fn meant(op: OpRef<'_>, axes: &Axes, support: &Support) -> Vec<(OpId, &'static s
     if op.is(&commit::DECL) {
         let whole = operand(op, 0).zip(op.result_type::<Tensor>(0)).is_some_and(|(stream, tensor)| {
             let streamed = reaches(&stream, &[Dim::Time, Dim::Packet], axes);
-            let starts = digits(&tensor.dim(Dim::Element), axes).is_ok_and(|digits| digits.offset().is_empty());
+            let starts =
+                digits(&tensor.dim(Dim::Element), axes).is_ok_and(|digits| digits.offset().is_empty());
             starts && streamed.is_some() && streamed == reaches(&tensor, &[Dim::Element], axes)
         });
         let free = whole && !runs(op) && !is_unread(op);
         return if free { Vec::new() } else { vec![(op.id, "element")] };
     }
-    let sums = [(op.is(&CONTRACT_DECL), "packet"), (op.is(&ACCUMULATE_DECL), "time"), (op.is(&ACCUMULATE_DECL), "packet")];
+    let sums = [
+        (op.is(&CONTRACT_DECL), "packet"),
+        (op.is(&ACCUMULATE_DECL), "time"),
+        (op.is(&ACCUMULATE_DECL), "packet"),
+    ];
     let mut own = sums.into_iter().filter(|(is, _)| *is).peekable();
     if own.peek().is_none() {
         return Vec::new();
@@ -163,8 +177,8 @@ fn meant(op: OpRef<'_>, axes: &Axes, support: &Support) -> Vec<(OpId, &'static s
 /// In which part of data memory a tensor lies; what each part holds may be in another order.
 const PLACE: [&str; 2] = ["cluster", "slice"];
 
-/// The loads whose place an operation's result depends on: nothing reads it, it is written in a skewed axis, or slices hold a part of the axis that it
-/// reduces in each.
+/// The loads whose place an operation's result depends on: nothing reads it, it is written in a skewed axis, or
+/// slices hold a part of the axis that it reduces in each.
 fn decided_by_place(op: OpRef<'_>, axes: &Axes) -> BTreeSet<OpId> {
     let ends = pipeline::contains(op) && is_unread(op);
     if !ends && !reduces_a_part(op, axes) && !is_turned(op, axes) {
@@ -206,7 +220,8 @@ fn loads_a_part(load: OpRef<'_>, axes: &Axes) -> bool {
 /// Whether a switch leaves out some of what slices and stream hold.
 fn drops(switch: OpRef<'_>, axes: &Axes) -> bool {
     let (source, result) = (operand(switch, 0), switch.result_type::<Tensor>(0));
-    let held = |tensor: Option<std::rc::Rc<Tensor>>| reaches(&*tensor?, &[Dim::Slice, Dim::Time, Dim::Packet], axes);
+    let held =
+        |tensor: Option<std::rc::Rc<Tensor>>| reaches(&*tensor?, &[Dim::Slice, Dim::Time, Dim::Packet], axes);
     let (Some(before), Some(behind)) = (held(source), held(result)) else { return true };
     before.iter().any(|(axis, reach)| behind.get(axis).is_some_and(|kept| kept < reach))
 }
@@ -223,18 +238,22 @@ fn runs(commit: OpRef<'_>) -> bool {
     false
 }
 
-/// Whether values run in a register file that holds copies: each copy runs by itself. So what the sums run along follows from the copies.
+/// Whether values run in a register file that holds copies: each copy runs by itself. So what the sums run along
+/// follows from the copies.
 fn runs_in_copies(load: OpRef<'_>, axes: &Axes, support: &Support) -> bool {
     let written_back = |&file: &ValueId| {
         let users = load.module.uses(file).iter().map(|&user| load.other(user));
         users.into_iter().any(|user| user.attr("write_back").is_some())
     };
-    let (Some(element), Some(&stream)) = (load.body::<Expr>("element"), load.operands().first()) else { return false };
+    let (Some(element), Some(&stream)) = (load.body::<Expr>("element"), load.operands().first()) else {
+        return false;
+    };
     let copies = element.axis_names(axes).iter().any(|name| !support.depends(stream, name));
     copies && load.results().iter().any(written_back)
 }
 
-/// The axes that a reduction between slices reduces, each whole, where the slices behind it are of no meaning to what reads the result.
+/// The axes that a reduction between slices reduces, each whole, where the slices behind it are of no meaning to
+/// what reads the result.
 fn reduced(op: OpRef<'_>, axes: &Axes) -> Option<Vec<AxisId>> {
     let result = op.result_type::<Tensor>(0)?;
     let kept = [Dim::Slice, Dim::Time, Dim::Packet].map(|dim| result.dim(dim).axis_names(axes)).concat();
@@ -256,7 +275,8 @@ fn only_moved(op: OpRef<'_>) -> bool {
     })
 }
 
-/// Whether what is summed or kept depends on how a stream is fetched: a part of an axis is summed, or flits are packed by counts.
+/// Whether what is summed or kept depends on how a stream is fetched: a part of an axis is summed, or flits are
+/// packed by counts.
 fn decides(fetch: OpRef<'_>, axes: &Axes) -> bool {
     let mut op = fetch;
     loop {
@@ -278,7 +298,8 @@ fn decides(fetch: OpRef<'_>, axes: &Axes) -> bool {
 /// Whether a fetch reads only a part of what its tensor holds along some axes.
 fn leaves_out(fetch: OpRef<'_>, of: &[AxisId], axes: &Axes) -> bool {
     let held = operand(fetch, 0).and_then(|held| reaches(&held, &[Dim::Packet], axes));
-    let stream = fetch.result_type::<Tensor>(0).and_then(|stream| reaches(&stream, &[Dim::Time, Dim::Packet], axes));
+    let stream =
+        fetch.result_type::<Tensor>(0).and_then(|stream| reaches(&stream, &[Dim::Time, Dim::Packet], axes));
     let (Some(held), Some(stream)) = (held, stream) else { return true };
     of.iter().any(|axis| stream.get(axis).is_some_and(|read| held.get(axis) != Some(read)))
 }
@@ -301,7 +322,8 @@ fn summed(accumulation: OpRef<'_>, axes: &Axes) -> Option<Vec<AxisId>> {
     before.iter().all(whole).then(|| gone.collect())
 }
 
-/// How many coordinates of each axis a tensor holds in some dimensions, counted from the first; `None` if one has no digits.
+/// How many coordinates of each axis a tensor holds in some dimensions, counted from the first; `None` if one has
+/// no digits.
 fn reaches(tensor: &Tensor, dims: &[Dim], axes: &Axes) -> Option<BTreeMap<AxisId, u64>> {
     let mut last: BTreeMap<AxisId, u64> = BTreeMap::new();
     for &dim in dims {

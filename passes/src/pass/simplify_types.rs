@@ -1,21 +1,22 @@
 //! Writes the mappings in the types of a kernel's arguments in their canonical form.
 
 use visa_canonical::{MAPPING_OPTIONS, MAPPING_STATISTICS, MappingRewriter, infer_again};
-use visa_pass::{Pass, PassCx};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::ValueId;
 use visa_mapping::{Tensor, make};
+use visa_pass::{Pass, PassCx};
 
 /// The pass.
 pub static PASS: Pass = Pass {
     name: "simplify-types",
     summary: "writes the mappings in tensor types in their canonical form",
-    doc: "Types are written where nothing else says them: at the arguments of kernels, and at results of operations that do not \
-          infer theirs. Their mappings become canonical; all other types are inferred again, so what they take over from an \
-          argument, its chip mapping for one, follows. The results of a kernel have the types of what `tm.return` is given. A type \
-          that repeats a clause changes with the clause: that is `canonicalize-mappings`.\n\n\
-          A canonical mapping holds the same cell at every position (book 03), so callers pass the same bytes as before. A mapping \
-          that would mention fewer axes stays, as in `canonicalize-mappings`.",
+    doc: "Types are written where nothing else says them: at the arguments of kernels, and at results of \
+          operations that do not infer theirs. Their mappings become canonical; all other types are inferred \
+          again, so what they take over from an argument, its chip mapping for one, follows. The results of a \
+          kernel have the types of what `tm.return` is given. A type that repeats a clause changes with the \
+          clause: that is `canonicalize-mappings`.\n\n\
+          A canonical mapping holds the same cell at every position (book 03), so callers pass the same bytes as \
+          before. A mapping that would mention fewer axes stays, as in `canonicalize-mappings`.",
     options: MAPPING_OPTIONS,
     statistics: MAPPING_STATISTICS,
     open: true,

@@ -1,9 +1,10 @@
 //! One pass through the vector engine: which values it can compute, and how (book 21).
 //!
-//! A pass is a chain. The stream enters, each operation takes it and gives the next one; the other arguments are numbers, and at
-//! most one value: of the register file, or the stream as it was further in front, which the stash has kept. Stages come in their order,
-//! and each ALU works once. So whether a value can be computed is asked from behind: what gives it, at which stage, and what has to be
-//! there in front of that. A question is a [`State`]; there are few, and each is answered once.
+//! A pass is a chain. The stream enters, each operation takes it and gives the next one; the other arguments are
+//! numbers, and at most one value: of the register file, or the stream as it was further in front, which the stash
+//! has kept. Stages come in their order, and each ALU works once. So whether a value can be computed is asked from
+//! behind: what gives it, at which stage, and what has to be there in front of that. A question is a [`State`];
+//! there are few, and each is answered once.
 
 use super::language::Equals;
 use std::collections::{BTreeSet, HashMap};
@@ -22,8 +23,9 @@ const STAGES: [VectorStage; 7] = [
     VectorStage::Clip,
 ];
 
-/// What a pass costs, compared in this order: whether it goes through the 4 lanes, which doubles its packets; values that it loads
-/// into the register file; operations, a cycle of latency each; and modes. The cost function of the report (`visa_cost`) orders passes likewise.
+/// What a pass costs, compared in this order: whether it goes through the 4 lanes, which doubles its packets;
+/// values that it loads into the register file; operations, a cycle of latency each; and modes. The cost function
+/// of the report (`visa_cost`) orders passes likewise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Cost {
     pub(crate) narrow: u32,
@@ -214,7 +216,8 @@ impl<'a> Passes<'a> {
             all.push((free, Move::Begin(class)));
         }
         if let Stash::Owed(owed, narrow) = state.stash {
-            // Behind narrow and float operations everything can be kept, and in front of them behind entry, logic and fxp.
+            // Behind narrow and float operations everything can be kept, and in front of them behind entry, logic
+            // and fxp.
             let here = match STAGES[state.stage] {
                 VectorStage::Float | VectorStage::FpDiv | VectorStage::Narrow => narrow,
                 VectorStage::Logic | VectorStage::Fxp | VectorStage::Branch => !narrow,

@@ -193,7 +193,8 @@ impl<'a> Emitter<'a> {
         match padded.is_ok_and(|terms| terms.is_empty()) {
             true => Ok(()),
             false => {
-                let message = "the expression takes several passes, but a stream with zero padding cannot wait in memory between them";
+                let message = "the expression takes several passes, but a stream with zero padding cannot wait in \
+                               memory between them";
                 Err(self
                     .error(message)
                     .fix(Some("fetch it without `{0}`, or write passes by hand".to_owned())))
@@ -376,7 +377,8 @@ fn name(stage: VectorStage) -> &'static str {
     }
 }
 
-/// Whether the stream of `op` and values like it fit the register file: the stream itself only if it comes from memory just so.
+/// Whether the stream of `op` and values like it fit the register file: the stream itself only if it comes from
+/// memory just so.
 pub(crate) fn loads(
     ctx: &Context,
     module: &Module,

@@ -134,7 +134,8 @@ pub(crate) fn saturate(dag: &Dag, rules: &[Rewrite<Node, Values>]) -> (Equals, S
     (flatten(&runner.egraph, root, stream), statistics)
 }
 
-/// The stream's class and those that the root is made of, numbered from it on: so the numbers do not depend on how the e-graph grew.
+/// The stream's class and those that the root is made of, numbered from it on: so the numbers do not depend on how
+/// the e-graph grew.
 fn flatten(graph: &EGraph<Node, Values>, root: Id, stream: Option<Id>) -> Equals {
     let mut order = vec![graph.find(root)];
     order.extend(stream.map(|stream| graph.find(stream)).filter(|&stream| stream != order[0]));

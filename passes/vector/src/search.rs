@@ -1,15 +1,16 @@
 //! How many passes an expression takes: which of its values lie in memory between them.
 //!
-//! A pass gives one value. So a plan is the list of values that are made, the last one the expression itself, each by one pass from
-//! those before it. Plans of one pass are tried first, then all of two, and so on: the first that works has the fewest, and of those the
-//! cheapest is taken.
+//! A pass gives one value. So a plan is the list of values that are made, the last one the expression itself, each
+//! by one pass from those before it. Plans of one pass are tried first, then all of two, and so on: the first that
+//! works has the fewest, and of those the cheapest is taken.
 
 use super::chain::{Available, Chain, Cost, Passes};
 use super::language::Equals;
 use std::collections::BTreeSet;
 
-/// Most questions about places in a pass that the search for the fewest passes asks; checked after each list of values. Past it the
-/// plan is one that makes the greatest part first: legal, but perhaps not of the fewest passes, and reported as such.
+/// Most questions about places in a pass that the search for the fewest passes asks; checked after each list of
+/// values. Past it the plan is one that makes the greatest part first: legal, but perhaps not of the fewest
+/// passes, and reported as such.
 pub const MAX_QUESTIONS: usize = 1_000_000;
 
 /// The values that there are before the first pass.

@@ -1,8 +1,9 @@
 //! `plan-vector` against brute force: on a hundred generated expressions no plan has more passes than there must be.
 //!
-//! The brute force is written from book 21 alone. It rewrites expressions as trees, one step at a time, and runs each pass forwards: from
-//! what is there it computes every value that some way through the stages can give, a set of ALUs and a stash in hand. So it shares
-//! neither the e-graph nor the search from behind, only the numbers of the machine: which ALU computes what.
+//! The brute force is written from book 21 alone. It rewrites expressions as trees, one step at a time, and runs
+//! each pass forwards: from what is there it computes every value that some way through the stages can give, a set
+//! of ALUs and a stash in hand. So it shares neither the e-graph nor the search from behind, only the numbers of
+//! the machine: which ALU computes what.
 
 use std::collections::{BTreeMap, BTreeSet};
 use visa_numerics::DType;
@@ -191,7 +192,8 @@ impl Terms {
     }
 }
 
-/// Where a pass is: stage, ALUs in use at it, what flows, what the stash keeps and on how many lanes, and whether it has been read.
+/// Where a pass is: stage, ALUs in use at it, what flows, what the stash keeps and on how many lanes, and whether
+/// it has been read.
 type Place = (u8, BTreeSet<&'static str>, usize, Option<(usize, bool)>, bool);
 
 /// Every value that one pass can end with, from streams and register files that are there.
@@ -385,8 +387,8 @@ fn compare(seed: u64, count: usize, depth: usize, equivalents: usize) {
     assert!(several * 5 > count, "only {several} of {count} take several passes: the comparison says little");
 }
 
-/// The figure: 0 more passes on 100 expressions of up to 6 operations. `VISA_PLAN_VECTOR_FULL=1` takes more of
-/// them, and more equivalents of each.
+/// The figure: 0 more passes on 100 expressions of up to 6 operations. `VISA_PLAN_VECTOR_FULL=1` takes
+/// more of them, and more equivalents of each.
 #[test]
 fn no_plan_has_more_passes_than_brute_force() {
     match std::env::var("VISA_PLAN_VECTOR_FULL") {
@@ -424,7 +426,8 @@ fn planned(text: &str, dtype: DType) -> Counted {
     count_passes(&dag, &rules, false, true).expect("rules").unwrap_or_else(|| panic!("{text}: no plan"))
 }
 
-/// Twelve sums can be grouped in more ways than an e-graph may hold: rewriting stops at its bound, and there is a plan all the same.
+/// Twelve sums can be grouped in more ways than an e-graph may hold: rewriting stops at its bound, and there is a
+/// plan all the same.
 #[test]
 fn rules_that_explode_stop_at_the_bound() {
     let sum: Vec<String> = (1..=12).map(|at| format!("shl(x, {at})")).collect();
@@ -435,8 +438,8 @@ fn rules_that_explode_stop_at_the_bound() {
     assert!(small.statistics.saturated);
 }
 
-/// Where the ways to group twelve sums are too many to look at, the plan says that it may not be the shortest. Fourteen functions
-/// of one ALU take fourteen passes, and that is sure: there is one order for them.
+/// Where the ways to group twelve sums are too many to look at, the plan says that it may not be the shortest.
+/// Fourteen functions of one ALU take fourteen passes, and that is sure: there is one order for them.
 #[test]
 fn a_search_that_stops_says_so() {
     let sum: Vec<String> = (1..=12).map(|at| format!("shl(x, {at})")).collect();

@@ -7,8 +7,8 @@ use crate::schedule::{Slot, schedule};
 /// Schedules that are tried: a load that waits can put off what waits for it, which can meet other contractions.
 const ROUNDS: usize = 16;
 
-/// The schedule with the waits of the loads, which become part of their cycles. They never get fewer from one round to the
-/// next, so the last round stands for all that were not run.
+/// The schedule with the waits of the loads, which become part of their cycles. They never get fewer from one
+/// round to the next, so the last round stands for all that were not run.
 pub(crate) fn schedule_with_stalls(works: &mut [Work]) -> Vec<Slot> {
     let alone: Vec<u64> = works.iter().map(|work| work.cycles).collect();
     let mut slots = schedule(works);

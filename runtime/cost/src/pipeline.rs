@@ -1,10 +1,12 @@
-//! How long a pipeline takes, engine by engine: what the report prints and what the choice of configurations minimises.
+//! How long a pipeline takes, engine by engine: what the report prints and what the choice of configurations
+//! minimises.
 
 use std::cmp::Ordering;
 
 use visa_engine::StageCost;
 
-/// The time of a pipeline's first engines. Engines work at the same time, so it takes as long as the busiest, after the pipeline has filled.
+/// The time of a pipeline's first engines. Engines work at the same time, so it takes as long as the busiest,
+/// after the pipeline has filled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PipelineTime {
     /// Cycles of the busiest engine.
@@ -16,7 +18,8 @@ pub struct PipelineTime {
 }
 
 impl PipelineTime {
-    /// The time with one more engine behind. Stages of one engine are stations of one pipeline: the slowest counts for `busiest`.
+    /// The time with one more engine behind. Stages of one engine are stations of one pipeline: the slowest counts
+    /// for `busiest`.
     #[must_use]
     pub fn then(self, stage: &StageCost) -> Self {
         self.join(Self { busiest: stage.cycles, latency: stage.latency, total: stage.cycles })

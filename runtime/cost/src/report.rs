@@ -79,7 +79,8 @@ pub struct CommandReport {
     /// Of a contraction: how it uses the Reducer and the register file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contraction: Option<ContractionReport>,
-    /// Cycles among `cycles` in which its writes to the tensor register file wait for reads of a contraction (book 18).
+    /// Cycles among `cycles` in which its writes to the tensor register file wait for reads of a contraction (book
+    /// 18).
     pub stalls: u64,
     /// Cycle in which it starts.
     pub start: u64,

@@ -13,8 +13,9 @@ pub(crate) struct Slot {
     pub(crate) waits: Vec<Wait>,
 }
 
-/// A command starts when its resource is free and every earlier command that it has a hazard with has ended. It is compared only with those
-/// that end when it could start at the earliest, or later: the last ones of each resource, where each ends after the one before it.
+/// A command starts when its resource is free and every earlier command that it has a hazard with has ended. It is
+/// compared only with those that end when it could start at the earliest, or later: the last ones of each
+/// resource, where each ends after the one before it.
 pub(crate) fn schedule(works: &[Work]) -> Vec<Slot> {
     let mut slots: Vec<Slot> = Vec::with_capacity(works.len());
     let mut queues: [Vec<usize>; Resource::ALL.len()] = Default::default();

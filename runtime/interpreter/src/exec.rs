@@ -161,8 +161,9 @@ fn empty() -> Stream {
     Stream::empty(DType::I8)
 }
 
-/// Takes what the command's stores will add to the memories, beside what `growth` has already, and checks that its streams fit too.
-/// The check counts [`MAX_THREADS`] slices at work, so that it does not depend on the number of threads.
+/// Takes what the command's stores will add to the memories, beside what `growth` has already, and checks that its
+/// streams fit too. The check counts [`MAX_THREADS`] slices at work, so that it does not depend on the number of
+/// threads.
 pub(crate) fn reserve(
     exec: &Exec,
     memories: &mut Memories,
@@ -184,8 +185,8 @@ pub(crate) fn reserve(
 pub(crate) struct Growth(BTreeMap<(Space, usize), u64>);
 
 impl Growth {
-    /// Takes the memory of writes that end so, of a place each, and checks that `streams` bytes fit beside it for a while. An error
-    /// takes nothing.
+    /// Takes the memory of writes that end so, of a place each, and checks that `streams` bytes fit beside it for
+    /// a while. An error takes nothing.
     pub(crate) fn take(
         &mut self,
         memories: &mut Memories,

@@ -73,7 +73,8 @@ impl<'a> Interpreter<'a> {
         })
     }
 
-    /// Puts an argument's data (the C-order array, little-endian elements) into memory. The array counts too: the caller holds it.
+    /// Puts an argument's data (the C-order array, little-endian elements) into memory. The array counts too: the
+    /// caller holds it.
     pub fn set_argument(&mut self, name: &str, bytes: &[u8]) -> Result<(), RunError> {
         let (number, buffer) = self.find(true, name)?;
         let expected = buffers::array_bytes(buffer)?;
@@ -125,7 +126,8 @@ impl<'a> Interpreter<'a> {
         Ok(())
     }
 
-    /// Reads a result, which counts as held from then on. In shadow mode it says which of its elements is the first that depends on an undefined byte.
+    /// Reads a result, which counts as held from then on. In shadow mode it says which of its elements is the
+    /// first that depends on an undefined byte.
     pub fn result(&mut self, name: &str) -> Result<ResultData, RunError> {
         let (_, buffer) = self.find(false, name)?;
         if !self.has_run {

@@ -1,5 +1,5 @@
-//! Commands that keep to their slices. A slice runs those that follow each other one behind the other, while its memories are in the
-//! processor's cache; memory that they share, HBM, they only read.
+//! Commands that keep to their slices. A slice runs those that follow each other one behind the other, while its
+//! memories are in the processor's cache; memory that they share, HBM, they only read.
 
 use rayon::prelude::*;
 use visa_engine::{SliceMemory, Space};
@@ -24,8 +24,8 @@ pub(crate) struct Group<'a> {
 }
 
 impl<'a> Group<'a> {
-    /// The first commands that keep to their slices, as many as there are, `cx` being that of the first. In shadow mode it is one
-    /// at most: marks are made in program order.
+    /// The first commands that keep to their slices, as many as there are, `cx` being that of the first. In shadow
+    /// mode it is one at most: marks are made in program order.
     pub(crate) fn of(
         commands: &'a [Command],
         memories: &mut Memories,

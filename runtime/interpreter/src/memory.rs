@@ -150,7 +150,8 @@ impl PagedMemory {
     }
 }
 
-/// Reads pages of a memory that nobody writes meanwhile, each looked up once for the accesses that follow each other in it.
+/// Reads pages of a memory that nobody writes meanwhile, each looked up once for the accesses that follow each
+/// other in it.
 pub(crate) struct PageReader<'a> {
     memory: &'a PagedMemory,
     last: Option<(u64, Option<&'a [u8]>)>,

@@ -31,7 +31,8 @@ pub enum Origin {
     NeverWritten,
     /// A table that has no entry for an element, which the fetch, the chain's first operation, indexed it with.
     OutsideTable,
-    /// A slice that takes no part in the command; the switch, the chain's first operation, took its data all the same.
+    /// A slice that takes no part in the command; the switch, the chain's first operation, took its data all the
+    /// same.
     InactiveSlice,
 }
 

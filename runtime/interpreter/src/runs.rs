@@ -27,8 +27,8 @@ pub(crate) struct Runs {
 }
 
 impl Runs {
-    /// Joins the units of `program` into the longest contiguous runs, in pieces of at most `piece` bytes. The addresses
-    /// of both sides must lie in `0..capacity`, read side first.
+    /// Joins the units of `program` into the longest contiguous runs, in pieces of at most `piece` bytes. The
+    /// addresses of both sides must lie in `0..capacity`, read side first.
     pub(crate) fn new(program: &PairedProgram, piece: u64, capacity: [u64; 2]) -> Result<Self, RunError> {
         for (side, extent, capacity) in
             [("reads", program.read_extent(), capacity[0]), ("writes", program.write_extent(), capacity[1])]
@@ -51,7 +51,8 @@ impl Runs {
         starts.flat_map(move |(read, write)| self.pieces(read.cast_unsigned(), write.cast_unsigned()))
     }
 
-    /// The copies of the loops from number `inner` on, addresses relative to where those outside have come to (modulo 2^64).
+    /// The copies of the loops from number `inner` on, addresses relative to where those outside have come to
+    /// (modulo 2^64).
     pub(crate) fn relative(&self, inner: usize) -> Vec<Copy> {
         let part = |program: &Program| Program {
             entries: program.entries[inner..].to_vec(),
@@ -73,8 +74,8 @@ impl Runs {
         })
     }
 
-    /// Ways to split the loops: numbers of outer loops that leave whole runs to the inner ones, with the times that those
-    /// are run then, and the copies that they make each time.
+    /// Ways to split the loops: numbers of outer loops that leave whole runs to the inner ones, with the times
+    /// that those are run then, and the copies that they make each time.
     pub(crate) fn splits(&self) -> impl Iterator<Item = (usize, u64, u64)> {
         let steps = |entries: &[Entry]| entries.iter().map(|entry| entry.limit).product::<u64>();
         let splits = (0..=self.write.entries.len()).map(move |inner| self.write.entries.split_at(inner));

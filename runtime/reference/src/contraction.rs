@@ -1,9 +1,9 @@
 //! Contractions: which products make up each element of the result, and in which order (book 15 to 19).
 //!
-//! The pair computes a product at every index that its type holds; the accumulator's result holds fewer indices. Along
-//! each axis a coordinate that was computed is in one way the sum of a coordinate that is *kept* and one that is
-//! *summed*. An element of the result is the sum over all summed coordinates, and the pair's time and packet say in
-//! which order: packets by time, within a packet groups of neighbours.
+//! The pair computes a product at every index that its type holds; the accumulator's result holds fewer indices.
+//! Along each axis a coordinate that was computed is in one way the sum of a coordinate that is *kept* and one
+//! that is *summed*. An element of the result is the sum over all summed coordinates, and the pair's time and
+//! packet say in which order: packets by time, within a packet groups of neighbours.
 
 use std::rc::Rc;
 
@@ -25,7 +25,8 @@ pub(crate) struct Pair {
     pub(crate) tensor: Rc<Tensor>,
 }
 
-/// A pair that is summed within each packet to `sums`, and over time to `result`; or of which the greatest products are taken.
+/// A pair that is summed within each packet to `sums`, and over time to `result`; or of which the greatest
+/// products are taken.
 pub(crate) struct Contraction<'a> {
     pub(crate) pair: &'a Pair,
     pub(crate) sums: &'a Tensor,
@@ -126,8 +127,8 @@ impl Contraction<'_> {
 
     /// The packets that are summed, in time order: what each adds to the index.
     ///
-    /// Along an axis that is sliced (`K @ 16`) coordinates count from an offset, which place and packet contribute where
-    /// the result or the packet's sums keep it; a step contributes the rest.
+    /// Along an axis that is sliced (`K @ 16`) coordinates count from an offset, which place and packet contribute
+    /// where the result or the packet's sums keep it; a step contributes the rest.
     pub(crate) fn steps(&self, parts: &[Part]) -> Result<Vec<Index>, Diagnostic> {
         let time = self.pair.tensor.dim(Dim::Time);
         let starts = self.coverage(&self.pair.tensor, &[Dim::Time])?;
@@ -163,8 +164,8 @@ impl Contraction<'_> {
         })
     }
 
-    /// Whether the result repeats what time repeats. Steps of a broadcast have the same index: that they are kept, and
-    /// not summed, only their number says.
+    /// Whether the result repeats what time repeats. Steps of a broadcast have the same index: that they are kept,
+    /// and not summed, only their number says.
     fn keeps_copies(&self, time: &Expr) -> Result<bool, Diagnostic> {
         let before = self.coverage(self.sums, &[Dim::Row, Dim::Time, Dim::Packet])?.copies;
         let after = self.coverage(self.result, &[Dim::Time, Dim::Packet])?.copies;
@@ -172,7 +173,8 @@ impl Contraction<'_> {
             return Ok(before > 1 && before == after);
         }
         Err(self.error(format!(
-            "with time `{time}` each index is computed {}, and the result holds it {}: part of a broadcast cannot be summed",
+            "with time `{time}` each index is computed {}, and the result holds it {}: part of a broadcast cannot \
+             be summed",
             counted(before, "time"), counted(after, "time"),
         )))
     }

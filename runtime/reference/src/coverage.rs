@@ -1,8 +1,8 @@
 //! Which coordinates of each axis a tensor type holds.
 //!
-//! A position of a mapping is live when each of its digits is, and its coordinate along an axis is the sum of what the
-//! digits of that axis add. So the indices that a type holds are a product: any combination of the coordinates that it
-//! holds along each axis.
+//! A position of a mapping is live when each of its digits is, and its coordinate along an axis is the sum of what
+//! the digits of that axis add. So the indices that a type holds are a product: any combination of the coordinates
+//! that it holds along each axis.
 
 use std::collections::BTreeMap;
 
@@ -173,10 +173,11 @@ fn with_entries(held: &[bool], adds: &[u64]) -> Vec<bool> {
     all
 }
 
-/// The coordinates that together with `part` make up `whole`: each of `whole` is in one way the sum of one of `part` and
-/// one of the result. Sums past the end are left out. `None` if there is no such set.
+/// The coordinates that together with `part` make up `whole`: each of `whole` is in one way the sum of one of
+/// `part` and one of the result. Sums past the end are left out. `None` if there is no such set.
 ///
-/// There is at most one: the smallest coordinate that is not made up yet can only be a sum with the smallest of the part.
+/// There is at most one: the smallest coordinate that is not made up yet can only be a sum with the smallest of
+/// the part.
 pub(crate) fn complement(whole: &[bool], part: &[bool]) -> Option<Vec<bool>> {
     let part = coordinates(part);
     let least = *part.first()?;

@@ -1,8 +1,8 @@
-//! What a lowering may give for values that depend on a fast expression (docs/numerics.md, fast expressions): the least and the greatest
-//! number of each element, carried along with the values.
+//! What a lowering may give for values that depend on a fast expression (docs/numerics.md, fast expressions): the
+//! least and the greatest number of each element, carried along with the values.
 //!
-//! An operation that rises or falls in each element it takes, the others held, has its extremes where they have theirs. So it is
-//! evaluated at the ends, with the machine's own roundings: nothing is added to the ranges.
+//! An operation that rises or falls in each element it takes, the others held, has its extremes where they have
+//! theirs. So it is evaluated at the ends, with the machine's own roundings: nothing is added to the ranges.
 
 use std::collections::HashMap;
 

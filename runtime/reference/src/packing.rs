@@ -1,4 +1,5 @@
-//! Valid count packing (book 09): the leading elements of each packet, as many as its count says, one behind the other.
+//! Valid count packing (book 09): the leading elements of each packet, as many as its count says, one behind the
+//! other.
 
 use visa_ir::diag::Diagnostic;
 use visa_ir::span::Span;
@@ -71,7 +72,8 @@ impl Packing<'_> {
         Ok((live(Dim::Time)?, live(Dim::Packet)?))
     }
 
-    /// What one slice keeps, in order; `None` for an undefined element. Behind an undefined count or id nothing has a place.
+    /// What one slice keeps, in order; `None` for an undefined element. Behind an undefined count or id nothing
+    /// has a place.
     fn kept(
         &self,
         tensor: &Logical,

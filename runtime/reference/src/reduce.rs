@@ -1,8 +1,8 @@
 //! The reduction within a slice (book 22): which elements make up each element of the result, and in which order.
 //!
-//! What slices hold of the axis stays; what time and packet add to it is reduced. So an element at a kept coordinate c is made of
-//! those at c + t + l, for what each time step adds (t, in time order) and each lane of a packet (l, by a tree of neighbours).
-//! A position without an element counts as the identity element.
+//! What slices hold of the axis stays; what time and packet add to it is reduced. So an element at a kept
+//! coordinate c is made of those at c + t + l, for what each time step adds (t, in time order) and each lane of a
+//! packet (l, by a tree of neighbours). A position without an element counts as the identity element.
 
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::span::Span;

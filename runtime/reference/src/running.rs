@@ -1,4 +1,5 @@
-//! A function whose results replace elements of the register file, which later packets read (book 35, section 4): a running sum.
+//! A function whose results replace elements of the register file, which later packets read (book 35, section 4):
+//! a running sum.
 
 use std::collections::HashMap;
 
@@ -97,8 +98,8 @@ impl Running<'_> {
     }
 }
 
-/// What a function makes of an element with an execution id. `value` gives the element of each value in turn; if it is asked for and
-/// undefined, so is the result.
+/// What a function makes of an element with an execution id. `value` gives the element of each value in turn; if
+/// it is asked for and undefined, so is the result.
 pub(crate) fn result(
     function: &Function,
     stream: Bits,

@@ -1,7 +1,8 @@
 //! Reductions between slices (book 25): which elements become one, and in which order.
 //!
-//! As in a contraction, a coordinate that the operand's type holds is in one way the sum of a coordinate that the result's
-//! type *keeps* and one that is *reduced*. The slices say in which order: what the first one contributes comes first.
+//! As in a contraction, a coordinate that the operand's type holds is in one way the sum of a coordinate that the
+//! result's type *keeps* and one that is *reduced*. The slices say in which order: what the first one contributes
+//! comes first.
 
 use std::collections::BTreeSet;
 

@@ -1,6 +1,6 @@
-//! The elements of a contraction's result. Where each product's factors are is worked out once, as distances in the two
-//! operands: an index is a sum of what the result's index, the step of time and the member of the packet contribute, and
-//! so is its distance.
+//! The elements of a contraction's result. Where each product's factors are is worked out once, as distances in
+//! the two operands: an index is a sum of what the result's index, the step of time and the member of the packet
+//! contribute, and so is its distance.
 
 use std::collections::BTreeMap;
 

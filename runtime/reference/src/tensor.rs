@@ -51,8 +51,8 @@ impl Logical {
         self.defined.as_ref().is_none_or(|defined| defined[offset])
     }
 
-    /// The same tensor with every coordinate left out along the last axis at which some element is undefined. What depends on
-    /// several elements asks for it: then fewer of its results are defined than might be.
+    /// The same tensor with every coordinate left out along the last axis at which some element is undefined. What
+    /// depends on several elements asks for it: then fewer of its results are defined than might be.
     pub(crate) fn even(mut self) -> Self {
         let Some(last) = self.axes.last().map(|axis| axis.held.len()) else { return self };
         let Some(defined) = self.defined.take() else { return self };
@@ -139,8 +139,8 @@ impl Logical {
         self.axes.iter().zip(at).all(|(axis, &coordinate)| axis.held[coordinate])
     }
 
-    /// The same tensor where a type holds it, in the axes that the type is written in: along an axis that the type does not mention,
-    /// coordinate 0.
+    /// The same tensor where a type holds it, in the axes that the type is written in: along an axis that the type
+    /// does not mention, coordinate 0.
     pub(crate) fn narrow(&self, to: &Coverage, span: Span) -> Result<Self, Diagnostic> {
         written_as(self, to, span)?.within(to, span).map(Self::trimmed)
     }

@@ -32,8 +32,8 @@ pub(crate) fn renamed(
     Logical::tabulate(tensor.dtype, axes, span, |at| tensor.at(offset(&strides, at)))
 }
 
-/// The tensor that holds at index `new(i)` what the given one holds at `old(i)`, for every position i of the two mappings; at
-/// each of them, where windows share a position. Along axes that neither mentions nothing changes.
+/// The tensor that holds at index `new(i)` what the given one holds at `old(i)`, for every position i of the two
+/// mappings; at each of them, where windows share a position. Along axes that neither mentions nothing changes.
 pub(crate) fn relabelled(
     tensor: &Logical,
     old: &Expr,

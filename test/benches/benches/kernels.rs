@@ -1,5 +1,5 @@
-//! `cargo bench -p visa-benches --bench kernels`: whole kernels, DMA to DMA, beside plain loops and the crate `gemm`. A program is compiled once;
-//! only its run is measured.
+//! `cargo bench -p visa-benches --bench kernels`: whole kernels, DMA to DMA, beside plain loops and the crate
+//! `gemm`. A program is compiled once; only its run is measured.
 
 #![allow(missing_docs, reason = "criterion's macros")]
 

@@ -1,4 +1,5 @@
-//! `cargo bench -p visa-benches --bench mapping`: the digit normal form and equality by it, beside comparing cells one by one.
+//! `cargo bench -p visa-benches --bench mapping`: the digit normal form and equality by it, beside comparing cells
+//! one by one.
 
 #![allow(missing_docs, reason = "criterion's macros")]
 

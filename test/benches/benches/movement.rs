@@ -1,5 +1,6 @@
-//! `cargo bench -p visa-benches --bench movement`: 64 MB from data memory to data memory through one pipeline, 256 slices with 256 KiB each, beside a copy of
-//! as many bytes. Only the run of the Tensor Unit is measured, not the transfers that fill the slices before it.
+//! `cargo bench -p visa-benches --bench movement`: 64 MB from data memory to data memory through one pipeline, 256
+//! slices with 256 KiB each, beside a copy of as many bytes. Only the run of the Tensor Unit is measured, not the
+//! transfers that fill the slices before it.
 
 #![allow(missing_docs, reason = "criterion's macros")]
 

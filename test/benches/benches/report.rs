@@ -1,7 +1,7 @@
 //! `cargo bench -p visa-benches --bench report`: price and report of programs of many commands, as text and as JSON.
 //!
-//! The baseline is the same of a quarter of the commands: a ratio near 4 is a report that grows with its commands, one near 16 is one that
-//! grows with their square.
+//! The baseline is the same of a quarter of the commands: a ratio near 4 is a report that grows with its commands,
+//! one near 16 is one that grows with their square.
 
 #![allow(missing_docs, reason = "criterion's macros")]
 
@@ -19,7 +19,8 @@ use visa_machine::Machine;
 const COMMANDS: usize = 8_000;
 const GEMV: &str = include_str!("../../../test/kernels/gemv.visa");
 
-/// The GEMV kernel, its last pipeline and what it reads again and again until it has that many commands; and its text.
+/// The GEMV kernel, its last pipeline and what it reads again and again until it has that many commands; and its
+/// text.
 fn repeated(commands: usize) -> (Program, Source) {
     let (head, rest) = GEMV.split_once("  %m =").expect("the first transfer");
     let (body, tail) = rest.split_once("  %out").expect("the last transfer");

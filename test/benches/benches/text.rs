@@ -1,4 +1,5 @@
-//! `cargo bench -p visa-benches --bench text`: parse, verify and print of a 10 MB module of kernels, in both forms, on one core.
+//! `cargo bench -p visa-benches --bench text`: parse, verify and print of a 10 MB module of kernels, in both
+//! forms, on one core.
 //!
 //! The baseline finds the line breaks of the same text, byte by byte: what looking at each byte once costs.
 //! `VISA_BENCH_MODULE=FILE` writes the generic text to FILE, to give to mlir-opt.

@@ -1,5 +1,5 @@
-//! Every kernel of `test/kernels` with every address left open: `allocate` closes them, the kernel runs and checks, and takes no more
-//! cycles than with the addresses that its author wrote.
+//! Every kernel of `test/kernels` with every address left open: `allocate` closes them, the kernel runs and
+//! checks, and takes no more cycles than with the addresses that its author wrote.
 
 use crate::Settings;
 use crate::files::{File, files, read};
@@ -40,8 +40,8 @@ fn cycles(ctx: &Context, module: &Module, entry: &str) -> u64 {
     visa_cost::price(&program, &ctx.data::<Machine>()).totals.cycles
 }
 
-/// Runs and checks a kernel through the tool: its exit code, what it says of the results, and the first line of its errors (a
-/// kernel may refuse random data).
+/// Runs and checks a kernel through the tool: its exit code, what it says of the results, and the first line of
+/// its errors (a kernel may refuse random data).
 fn run_kernel(file: &File, text: &str, entry: &str, allocate: bool) -> (i32, Vec<String>, Option<String>) {
     let mut io = Io::buffered(text.as_bytes(), "");
     let mut args = vec!["-", "--entry", entry, "--check"];

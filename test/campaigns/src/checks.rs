@@ -1,6 +1,6 @@
-//! What must hold of any text and any file that the tools are given, in process: whatever is wrong with it is a diagnostic, nothing panics, no
-//! pass leaves what does not verify, and what is taken means after choosing, planning and lowering what the evaluator says. The mutants and the
-//! fuzzer's targets share it.
+//! What must hold of any text and any file that the tools are given, in process: whatever is wrong with it is a
+//! diagnostic, nothing panics, no pass leaves what does not verify, and what is taken means after choosing,
+//! planning and lowering what the evaluator says. The mutants and the fuzzer's targets share it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;

@@ -34,7 +34,8 @@ pub const EXPRESSIONS: &[Step] = &[Step {
 pub const CODE_MUTANTS: &[Step] = &[
     Step { line: "cargo build --release -p visa-lit", variables: &[] },
     Step {
-        line: "cargo run --release --manifest-path test/mutants/Cargo.toml -- visa-hw dialects/hw test/dialects/hw test/kernels",
+        line: "cargo run --release --manifest-path test/mutants/Cargo.toml -- visa-hw dialects/hw \
+               test/dialects/hw test/kernels",
         variables: &[],
     },
     Step {
@@ -42,7 +43,8 @@ pub const CODE_MUTANTS: &[Step] = &[
         variables: &[],
     },
     Step {
-        line: "cargo run --release --manifest-path test/mutants/Cargo.toml -- visa-numerics runtime/target/numerics",
+        line: "cargo run --release --manifest-path test/mutants/Cargo.toml -- visa-numerics \
+               runtime/target/numerics",
         variables: &[],
     },
 ];

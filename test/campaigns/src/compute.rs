@@ -1,6 +1,6 @@
-//! Random compute pipelines through lowering, interpreter and logical evaluator: contractions in every format with rows, trees,
-//! time broadcast and both accumulators, then chains of vector operations, or such chains on plain tensors; then a cast, and a
-//! commit in another order. What the verifier accepts must check.
+//! Random compute pipelines through lowering, interpreter and logical evaluator: contractions in every format with
+//! rows, trees, time broadcast and both accumulators, then chains of vector operations, or such chains on plain
+//! tensors; then a cast, and a commit in another order. What the verifier accepts must check.
 
 use crate::kernels::{Feature, Kernels, SLICES};
 use std::fmt::Write as _;
@@ -76,7 +76,8 @@ fn number(random: &mut Random, dtype: DType) -> String {
     }
 }
 
-/// One operation of `stage`, any of its rows for the stream's format; sometimes in an argument mode, with whatever operands.
+/// One operation of `stage`, any of its rows for the stream's format; sometimes in an argument mode, with whatever
+/// operands.
 fn alu(random: &mut Random, pipe: &mut Pipe, stage: VectorStage, values: &[String]) {
     let mut rows: Vec<&AluOp> =
         alu_ops().filter(|row| row.stage == stage && row.from == pipe.dtype).collect();
@@ -172,7 +173,8 @@ fn between_slices(random: &mut Random, pipe: &mut Pipe) {
     pipe.push(&format!("stream.vector_inter_slice_reduce {op} @ slice {slice}, time {time}"));
 }
 
-/// Narrows, works on 4 lanes, perhaps reduces an axis within the slices, and widens. `work` adds an operation of a stage.
+/// Narrows, works on 4 lanes, perhaps reduces an axis within the slices, and widens. `work` adds an operation of a
+/// stage.
 fn narrow(random: &mut Random, pipe: &mut Pipe, mut work: impl FnMut(&mut Random, &mut Pipe, VectorStage)) {
     let packet = pipe.packet.clone();
     let trim = pipe.live <= 4 && random.below(4) > 0;

@@ -1,6 +1,7 @@
-//! Random contractions through lowering, interpreter and logical evaluator: products of two tensors in any order of axes, with any number of
-//! rows, one or two flits a packet, time broadcast, every depth of the tree, both modes, every format, sums and maxima; and
-//! convolutions with stride and dilation, whose windows are shifted. What the verifier accepts must check.
+//! Random contractions through lowering, interpreter and logical evaluator: products of two tensors in any order
+//! of axes, with any number of rows, one or two flits a packet, time broadcast, every depth of the tree, both
+//! modes, every format, sums and maxima; and convolutions with stride and dilation, whose windows are shifted.
+//! What the verifier accepts must check.
 
 use crate::kernels::{Feature, Kernels};
 use visa_support::Random;
@@ -24,7 +25,8 @@ const FORMATS: [Format; 7] = [
     Format { memory: "bf16", fetch: "", flit: 16 },
 ];
 
-/// The accumulator of sums `[columns]` of rows N, of which there are `rows`: its line, and how the result lies in data memory.
+/// The accumulator of sums `[columns]` of rows N, of which there are `rows`: its line, and how the result lies in
+/// data memory.
 fn accumulated(random: &mut Random, kept: &[&str], rows: u64, columns: &str, count: u64) -> (String, String) {
     let kept = list(kept);
     if random.below(2) == 0 {
@@ -38,8 +40,8 @@ fn accumulated(random: &mut Random, kept: &[&str], rows: u64, columns: &str, cou
     (line, format!("{kept}, N, {padded}"))
 }
 
-/// A product of tensors: M is the stream's only, C and T the register file's, T in time broadcast; R is summed over time, G in the
-/// packet; O and D are kept; L is in the packet, of both or of the stream.
+/// A product of tensors: M is the stream's only, C and T the register file's, T in time broadcast; R is summed
+/// over time, G in the packet; O and D are kept; L is in the packet, of both or of the stream.
 fn product(random: &mut Random) -> String {
     let format = random.of(&FORMATS);
     let max = random.below(4) == 0;

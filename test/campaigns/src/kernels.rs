@@ -1,5 +1,5 @@
-//! Random kernels through lowering, interpreter and logical evaluator. What the verifier accepts must check; what it refuses must be refused
-//! by a rule of the kernel.
+//! Random kernels through lowering, interpreter and logical evaluator. What the verifier accepts must check; what
+//! it refuses must be refused by a rule of the kernel.
 
 use crate::{Settings, shared};
 use std::path::{Path, PathBuf};
@@ -7,7 +7,8 @@ use visa_machine::Machine;
 use visa_opt::Io;
 use visa_support::Random;
 
-/// Slices of a cluster: those of RNGD in one case of 64; otherwise few, since work grows with them and rules do not change.
+/// Slices of a cluster: those of RNGD in one case of 64; otherwise few, since work grows with them and rules do
+/// not change.
 pub(crate) const SLICES: [u64; 3] = [8, 16, 256];
 
 /// What a kernel can have, and the words in its text that show it.
@@ -88,8 +89,8 @@ fn machines(folder: &Path, slices: &[u64]) -> Vec<PathBuf> {
 }
 
 impl Kernels {
-    /// Runs so many kernels of a seed, every one generated from its own number, so that each can be run alone; one in four asks shadow mode
-    /// as well. One in ten at least must be legal.
+    /// Runs so many kernels of a seed, every one generated from its own number, so that each can be run alone; one
+    /// in four asks shadow mode as well. One in ten at least must be legal.
     ///
     /// # Panics
     /// If a kernel breaks a promise, or if the kernels show too little.

@@ -1,5 +1,6 @@
-//! Campaigns: long tests with names, one command each. `cargo run --release -p visa-campaigns -- list` names them; docs/campaigns.md has what each
-//! checks and its last result. `tests/smoke.rs` runs a small part of each with `cargo test`.
+//! Campaigns: long tests with names, one command each. `cargo run --release -p visa-campaigns -- list` names them;
+//! docs/campaigns.md has what each checks and its last result. `tests/smoke.rs` runs a small part of each with
+//! `cargo test`.
 //!
 //! A campaign panics where a promise is broken, and says what it ran on standard output.
 

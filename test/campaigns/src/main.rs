@@ -1,4 +1,5 @@
-//! `cargo run --release -p visa-campaigns -- NAME [--count N] [--seed N] [--kernels WORD]` runs a campaign, `-- list` lists them.
+//! `cargo run --release -p visa-campaigns -- NAME [--count N] [--seed N] [--kernels WORD]` runs a campaign, `--
+//! list` lists them.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command")]
 

@@ -1,5 +1,6 @@
-//! Mutated kernels and data files through the tools, in process. Whatever is wrong with one is a diagnostic: no panic, no pass that leaves what does
-//! not verify; and what is taken means the same after choosing, planning and lowering as the evaluator says.
+//! Mutated kernels and data files through the tools, in process. Whatever is wrong with one is a diagnostic: no
+//! panic, no pass that leaves what does not verify; and what is taken means the same after choosing, planning and
+//! lowering as the evaluator says.
 
 use crate::checks::{self, ALLOCATED, AS_WRITTEN, CHOSEN, DISTRIBUTED, Outcome, PLANNED};
 use crate::mutate::change;
@@ -17,7 +18,8 @@ const MOST_TRIED: usize = 12;
 /// Longest seed, in bytes.
 const MOST_BYTES: usize = 3000;
 
-/// Calls `run` for each mutant: its number, and where chance comes from. A kind of which hardly any mutant is compared tests nothing.
+/// Calls `run` for each mutant: its number, and where chance comes from. A kind of which hardly any mutant is
+/// compared tests nothing.
 fn mutants(kind: &str, settings: &Settings<'_>, run: impl Fn(u64, &mut Random) -> Outcome) {
     let Settings { count, seed, .. } = *settings;
     let mut outcomes = [0; 3];
@@ -51,7 +53,8 @@ fn versioned(text: &str) -> String {
     format!("visa 1\n{}\n", lines.collect::<Vec<_>>().join("\n"))
 }
 
-/// A seed with changes. Of four mutants three keep only changes after which it is still taken: they get beyond the first check.
+/// A seed with changes. Of four mutants three keep only changes after which it is still taken: they get beyond the
+/// first check.
 fn mutant<T>(
     mut seed: T,
     random: &mut Random,
@@ -163,16 +166,19 @@ pub fn npy(settings: &Settings<'_>) {
 
 /// safetensors files are read or refused.
 pub fn safetensors(settings: &Settings<'_>) {
-    let header = r#"{"x":{"dtype":"F32","shape":[8,16],"data_offsets":[0,512]},"y":{"dtype":"I8","shape":[2],"data_offsets":[512,514]}}"#;
+    let header = r#"{"x":{"dtype":"F32","shape":[8,16],"data_offsets":[0,512]},
+        "y":{"dtype":"I8","shape":[2],"data_offsets":[512,514]}}"#;
     let length = (header.len() as u64).to_le_bytes();
     data(settings, "x.safetensors", ":x", &[&length[..], header.as_bytes(), &[0x3f; 514]].concat());
 }
 
 /// Machine descriptions are read or refused.
 pub fn machine(settings: &Settings<'_>) {
-    let seed = r#"{"name": "other", "topology": {"max_chips": 8, "clusters_per_chip": 2, "slices_per_cluster": 256, "dmns_per_pe": 2},
-        "memory": {"dm_bytes_per_slice": 524288, "dm_banks": 16, "trf_rows": 8, "vrf_bytes": 8192}, "limits": {"flit_bytes": 32,
-        "sequencer_entries": 8, "fetch_align": 1, "commit_sizes": [8, 16, 24, 32], "vector_lanes": 8}, "timing": {"clock_ghz": 1.0,
-        "dma_startup_cycles": 500, "fetch_cast_cycles": 1}}"#;
+    let seed = r#"{"name": "other",
+        "topology": {"max_chips": 8, "clusters_per_chip": 2, "slices_per_cluster": 256, "dmns_per_pe": 2},
+        "memory": {"dm_bytes_per_slice": 524288, "dm_banks": 16, "trf_rows": 8, "vrf_bytes": 8192},
+        "limits": {"flit_bytes": 32, "sequencer_entries": 8, "fetch_align": 1,
+                   "commit_sizes": [8, 16, 24, 32], "vector_lanes": 8},
+        "timing": {"clock_ghz": 1.0, "dma_startup_cycles": 500, "fetch_cast_cycles": 1}}"#;
     files(settings, "machine.json", seed.as_bytes(), checks::machine);
 }

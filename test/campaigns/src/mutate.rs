@@ -1,5 +1,5 @@
-//! Mutations that keep most of a text readable. Flipped bytes alone hardly get past the grammar; a number, a word or a
-//! line in another place gets to the verifiers and the lowering. The fuzzer's targets share this file.
+//! Mutations that keep most of a text readable. Flipped bytes alone hardly get past the grammar; a number, a word
+//! or a line in another place gets to the verifiers and the lowering. The fuzzer's targets share this file.
 
 use std::ops::Range;
 use visa_support::Random;

@@ -1,7 +1,7 @@
-//! Random pipelines through lowering, interpreter and logical evaluator: data memory in one order, fetched in another, in two
-//! of three cases switched between slices by any topology, committed in a third order, stored to HBM in a fourth. What the
-//! verifier accepts must check. One in four comes with a second tensor, in turn; converted integers with zero points; some time
-//! steps go through an offset table.
+//! Random pipelines through lowering, interpreter and logical evaluator: data memory in one order, fetched in
+//! another, in two of three cases switched between slices by any topology, committed in a third order, stored to
+//! HBM in a fourth. What the verifier accepts must check. One in four comes with a second tensor, in turn;
+//! converted integers with zero points; some time steps go through an offset table.
 
 use crate::kernels::{Feature, Kernels, SLICES};
 use std::fmt::Write as _;
@@ -137,8 +137,8 @@ impl Switch {
     }
 }
 
-/// Whether blocks of `low` positions end between the digits or at whole parts of one. Elsewhere a mapping has no words for the
-/// flits of a packet (docs/errata.md, book 03).
+/// Whether blocks of `low` positions end between the digits or at whole parts of one. Elsewhere a mapping has no
+/// words for the flits of a packet (docs/errata.md, book 03).
 fn splits(digits: &[Digit], low: u64) -> bool {
     let mut rest = low;
     for (_, size) in digits.iter().rev() {
@@ -189,7 +189,8 @@ struct Formats {
 }
 
 impl Formats {
-    /// Any format that memories hold, in one of three cases converted at the fetch, in one of three cast where possible.
+    /// Any format that memories hold, in one of three cases converted at the fetch, in one of three cast where
+    /// possible.
     fn any(random: &mut Random) -> Self {
         let all: Vec<DType> = DType::all().filter(|dtype| dtype.is_stored()).collect();
         let stored = all[random.below(all.len())];
@@ -329,8 +330,8 @@ fn kernel(random: &mut Random, slices: u64) -> String {
         .returns("y", 1 << 24, &format!("S, {}", bare(&result)))
 }
 
-/// A kernel whose fetch pads the axis C with zeros, on either side, and cuts it anywhere (book 08, masking); the commit stores
-/// it with its padding, and the elements are read back.
+/// A kernel whose fetch pads the axis C with zeros, on either side, and cuts it anywhere (book 08, masking); the
+/// commit stores it with its padding, and the elements are read back.
 fn padded_kernel(random: &mut Random, slices: u64) -> String {
     let dtype = [DType::I4, DType::I8, DType::F8e5m2, DType::Bf16, DType::I32, DType::F32][random.below(6)];
     let left = random.of(&[0, 0, 1, 2]);
@@ -361,13 +362,15 @@ fn padded_kernel(random: &mut Random, slices: u64) -> String {
         .line("%0 = stream.begin main %d")
         .line(&format!("%1 = stream.fetch %0 time [{time}], packet {packet}"))
         .line(&format!(
-            "%2 = stream.collect %1 time [{time}, {packet} # {whole} / {flit}], packet [{packet} # {whole} % {flit}]"
+            "%2 = stream.collect %1 time [{time}, {packet} # {whole} / {flit}], packet [{packet} # {whole} % \
+             {flit}]"
         ))
         .line(&format!("%y = stream.commit %2 at 32768, element {}", mapping(&target)))
         .returns("y", 1 << 24, "S, A, B, C")
 }
 
-/// What a kernel can have, and the words in its text that show it. One in a hundred at least must have it and be accepted.
+/// What a kernel can have, and the words in its text that show it. One in a hundred at least must have it and be
+/// accepted.
 const FEATURES: &[Feature] = &[
     ("switched", &["stream.switch"]),
     ("committed into a part", &["commit_view"]),

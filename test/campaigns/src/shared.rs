@@ -15,8 +15,8 @@ impl Iterator for Numbers<'_> {
     }
 }
 
-/// What `work` makes of numbers on each core. Not by rayon: a worker that waits for the interpreter's lanes would begin another case on top
-/// of its own, and a hundred of them overflow its stack.
+/// What `work` makes of numbers on each core. Not by rayon: a worker that waits for the interpreter's lanes would
+/// begin another case on top of its own, and a hundred of them overflow its stack.
 pub(crate) fn each_core<T: Send>(work: impl Fn(Numbers<'_>) -> T + Sync) -> Vec<T> {
     let next = AtomicU64::new(0);
     let (next, work) = (&next, &work);

@@ -1,5 +1,5 @@
-//! Every shape of matrix that the transpose engine takes (book 27), and those just outside, through verifier, lowering,
-//! interpreter and logical evaluator.
+//! Every shape of matrix that the transpose engine takes (book 27), and those just outside, through verifier,
+//! lowering, interpreter and logical evaluator.
 
 use crate::Settings;
 use visa_opt::Io;
@@ -56,7 +56,8 @@ impl Shape {
     }
 }
 
-/// Every matrix within the limits is transposed, and those just outside are refused. Of the first `count` are run, evenly spread.
+/// Every matrix within the limits is transposed, and those just outside are refused. Of the first `count` are run,
+/// evenly spread.
 ///
 /// # Panics
 /// If one is not.
@@ -79,8 +80,8 @@ fn within() -> Vec<Shape> {
             for (flits, live) in
                 [1, 2, 4].into_iter().flat_map(|flits| (1..=8).map(move |live| (flits, live)))
             {
-                // With several flits a row, padding between them stays; after a single one it may be trimmed. A commit does
-                // not write steps of time that are padding but for the first.
+                // With several flits a row, padding between them stays; after a single one it may be trimmed. A
+                // commit does not write steps of time that are padding but for the first.
                 let kept = match (flits, live) {
                     (1, 1) => vec![1],
                     (1, _) => vec![live, (live + 8) / 2, 8],

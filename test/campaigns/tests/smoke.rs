@@ -2,10 +2,12 @@
 //!
 //! - random kernels: the first cases of seed 2026, so many that each feature is in enough of them;
 //! - transposes and addresses: all;
-//! - opened kernels: those that choose quickly, which have among them every engine, both accumulators, masks and tables;
+//! - opened kernels: those that choose quickly, which have among them every engine, both accumulators, masks and
+//!   tables;
 //! - mutants: the first of each kind.
 //!
-//! Commands (`select`, `decide`, `expressions`) have their own parts beside the code that they test; `code-mutants` and `fuzz` have none.
+//! Commands (`select`, `decide`, `expressions`) have their own parts beside the code that they test;
+//! `code-mutants` and `fuzz` have none.
 
 use visa_campaigns::files::Files;
 use visa_campaigns::list::{CAMPAIGNS, Run};

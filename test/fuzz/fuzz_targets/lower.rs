@@ -1,13 +1,14 @@
-//! Any bytes as a kernel: read, verified, lowered with verification after each pass, compiled, and, where it is small,
-//! run. Whatever is wrong with it is a diagnostic or an error value; a pass that takes what verifies leaves what verifies.
+//! Any bytes as a kernel: read, verified, lowered with verification after each pass, compiled, and, where it is
+//! small, run. Whatever is wrong with it is a diagnostic or an error value; a pass that takes what verifies leaves
+//! what verifies.
 
 #![no_main]
 
 mod mutate;
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target};
+use visa_engine::Flow;
 use visa_hw::program::{CommandKind, Program};
-use visa_engine::{Flow};
 use visa_interpreter::{Interpreter, Options};
 use visa_ir::context::Context;
 use visa_ir::module::Module;
@@ -46,7 +47,12 @@ fn lower(ctx: &Context, module: &mut Module) {
         match done.map_err(|failure| failure.cause) {
             Ok(_) | Err(Cause::Level(_)) => {}
             Err(Cause::Refused(_)) => return,
-            Err(cause @ (Cause::Invalid(_) | Cause::WrongLevel { .. } | Cause::NotPreserved(_) | Cause::Panicked(_))) => {
+            Err(
+                cause @ (Cause::Invalid(_)
+                | Cause::WrongLevel { .. }
+                | Cause::NotPreserved(_)
+                | Cause::Panicked(_)),
+            ) => {
                 panic!("{name} left {cause:?}")
             }
         }

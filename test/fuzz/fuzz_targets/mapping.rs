@@ -1,14 +1,14 @@
-//! Any text as two mappings, a line each: nothing panics, printing is a fixed point, and every answer about small ones is
-//! that of enumeration.
+//! Any text as two mappings, a line each: nothing panics, printing is a fixed point, and every answer about small
+//! ones is that of enumeration.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use visa_canonical::{RuleSet, canonicalize};
 use visa_mapping::{
     Axes, Cell, Equality, Expr, Map, PadKind, Refinement, decide, digits, divide, inverse, normalize, place,
     refines,
 };
-use visa_canonical::{RuleSet, canonicalize};
 
 /// Positions that are enumerated.
 const MOST: u64 = 2048;
@@ -53,12 +53,19 @@ fn forms(expr: &Expr, axes: &Axes, rules: &RuleSet) {
     let normal = normalize(expr, axes);
     let Some(cells) = cells(expr, axes) else { return };
     if let Ok(digits) = form {
-        assert!(cells.iter().enumerate().all(|(i, cell)| digits.cell(i as u64).as_ref() == Some(cell)), "{expr}");
+        assert!(
+            cells.iter().enumerate().all(|(i, cell)| digits.cell(i as u64).as_ref() == Some(cell)),
+            "{expr}"
+        );
     }
     let normal = normal.unwrap_or_else(|error| panic!("{expr}: {error}"));
     assert_eq!(self::cells(&normal, axes).as_ref(), Some(&cells), "{expr} has the normal form {normal}");
     let canonical = canonicalize(expr, axes, rules).unwrap_or_else(|error| panic!("{expr}: {error}")).expr;
-    assert_eq!(self::cells(&canonical, axes).as_ref(), Some(&cells), "{expr} has the canonical form {canonical}");
+    assert_eq!(
+        self::cells(&canonical, axes).as_ref(),
+        Some(&cells),
+        "{expr} has the canonical form {canonical}"
+    );
 }
 
 fn refining(left: &Cell, right: &Cell) -> bool {

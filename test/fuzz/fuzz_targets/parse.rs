@@ -1,5 +1,5 @@
-//! Any bytes as a text: reading never panics, and what reads without errors is printed, in either form, as a text that
-//! reads back to the same module.
+//! Any bytes as a text: reading never panics, and what reads without errors is printed, in either form, as a text
+//! that reads back to the same module.
 
 #![no_main]
 

@@ -58,8 +58,8 @@ pub(crate) fn place(genre: Genre, at: LineColumn) -> Place {
     (genre, at.line, at.column)
 }
 
-/// The mutants of a package in the copy of the tree. cargo-mutants finds the files that `mod` names, not those that the build
-/// script does (dialects/register.rs): they are named for it, on the line where they are included.
+/// The mutants of a package in the copy of the tree. cargo-mutants finds the files that `mod` names, not those
+/// that the build script does (dialects/register.rs): they are named for it, on the line where they are included.
 pub(crate) fn list(tree: &Path, package: &str, folder: &Path) -> Vec<Mutant> {
     let crate_root = tree.join(folder).join("src/lib.rs");
     let text = fs::read_to_string(&crate_root).expect("the crate has a lib.rs");

@@ -1,8 +1,9 @@
 //! Mutants of a crate against its tests (docs/mutants.md).
 //!
-//! cargo-mutants lists them. It would build the crate once for each; here all go into one binary of a copy of the tree (`target/mutants/PACKAGE`),
-//! each behind `crate::mutated(NUMBER)`, which the environment variable `MUTANT` chooses. Mutants that do not compile are taken out until the
-//! rest does. Results are appended to `target/mutants/PACKAGE.txt`, and a run goes on where the last one stopped.
+//! cargo-mutants lists them. It would build the crate once for each; here all go into one binary of a copy of the
+//! tree (`target/mutants/PACKAGE`), each behind `crate::mutated(NUMBER)`, which the environment variable `MUTANT`
+//! chooses. Mutants that do not compile are taken out until the rest does. Results are appended to
+//! `target/mutants/PACKAGE.txt`, and a run goes on where the last one stopped.
 
 mod list;
 mod place;
@@ -150,7 +151,8 @@ impl Campaign<'_> {
         }
     }
 
-    /// The lit tests of some folders, for what the crate's own missed: of each mutant those that reach it, the quickest first.
+    /// The lit tests of some folders, for what the crate's own missed: of each mutant those that reach it, the
+    /// quickest first.
     fn lit_tests(&self, placed: &BTreeSet<usize>, folders: &[String]) {
         let mut tests: Vec<LitTest> = folders.iter().flat_map(|folder| self.lit_tests_of(folder)).collect();
         tests.sort_by_key(|test| test.time);

@@ -81,7 +81,8 @@ impl Placing<'_> {
         self.constant = outside;
     }
 
-    /// Values instead of a function's are returned where its body begins. `impl Trait` is one type: it has no other value.
+    /// Values instead of a function's are returned where its body begins. `impl Trait` is one type: it has no
+    /// other value.
     fn function(&mut self, signature: &Signature, body: &mut Block) {
         let returns_a_trait = signature.output.to_token_stream().to_string().contains("impl ");
         self.within(signature.constness.is_some(), |placing| {

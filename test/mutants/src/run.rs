@@ -30,7 +30,8 @@ struct Span {
     byte_end: usize,
 }
 
-/// Runs cargo in the copy of the tree: the programs that it builds, or else the mutants at which the compiler finds mistakes.
+/// Runs cargo in the copy of the tree: the programs that it builds, or else the mutants at which the compiler
+/// finds mistakes.
 pub(crate) fn cargo(tree: &Path, target: &Path, arguments: &[&str]) -> Result<Vec<PathBuf>, BTreeSet<usize>> {
     let mut cargo = Command::new("cargo");
     cargo.args(arguments).args(["--message-format=json", "--jobs=2"]).current_dir(tree);

@@ -1,4 +1,5 @@
-//! Dialect `test`: operations and passes that use, and misuse, each means of the IR core once. The tool `visa-test-opt` knows them.
+//! Dialect `test`: operations and passes that use, and misuse, each means of the IR core once. The tool
+//! `visa-test-opt` knows them.
 
 mod conversion;
 mod numbers;

@@ -1,4 +1,5 @@
-//! What tests and benchmarks share. It depends on no crate of the workspace, so that every one of them may use it as a dev-dependency.
+//! What tests and benchmarks share. It depends on no crate of the workspace, so that every one of them may use it
+//! as a dev-dependency.
 
 pub mod kernel;
 mod random;

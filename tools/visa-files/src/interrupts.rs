@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Signals that ask a process to end.
 const ENDING: [c_int; 4] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM];
 
-/// What this process does with signals that would end it. One a process, made where it starts: the dispositions of signals belong to the
-/// process, so a library takes this as a value.
+/// What this process does with signals that would end it. One a process, made where it starts: the dispositions of
+/// signals belong to the process, so a library takes this as a value.
 #[derive(Debug)]
 pub struct Interrupts {
     /// Whether a signal does at once what it does by default.
@@ -24,8 +24,8 @@ pub struct Interrupts {
 }
 
 impl Interrupts {
-    /// Takes over the signals that end a process, but for those that whoever started it had it ignore. A file that gets larger than the
-    /// process may write is an error of the write from now on, no signal.
+    /// Takes over the signals that end a process, but for those that whoever started it had it ignore. A file that
+    /// gets larger than the process may write is an error of the write from now on, no signal.
     ///
     /// # Errors
     /// What the system says.
@@ -56,7 +56,8 @@ impl Interrupts {
     }
 }
 
-/// While this lives, signals are only noted. One that came meanwhile ends the process when the last of these is dropped.
+/// While this lives, signals are only noted. One that came meanwhile ends the process when the last of these is
+/// dropped.
 #[derive(Debug)]
 pub struct Held<'a>(&'a Interrupts);
 
@@ -89,8 +90,8 @@ impl Drop for Held<'_> {
     }
 }
 
-/// The signals that the process ignores, bit `n - 1` for signal `n`: as a job in the background of a script does, or behind `nohup`. None
-/// where the system does not say.
+/// The signals that the process ignores, bit `n - 1` for signal `n`: as a job in the background of a script does,
+/// or behind `nohup`. None where the system does not say.
 fn ignored() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status");
     let mask = status.ok().and_then(|status| {

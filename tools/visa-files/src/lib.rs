@@ -1,5 +1,6 @@
-//! How the tools read and write files. Whatever is read has a bound ([`read`], [`read_stream`], [`open`]); whatever is written
-//! is there whole or not at all ([`write()`], [`write_in`]), also where a signal ends the process meanwhile ([`Interrupts`]).
+//! How the tools read and write files. Whatever is read has a bound ([`read`], [`read_stream`], [`open`]);
+//! whatever is written is there whole or not at all ([`write()`], [`write_in`]), also where a signal ends the
+//! process meanwhile ([`Interrupts`]).
 
 mod interrupts;
 mod read;

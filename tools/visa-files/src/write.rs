@@ -22,13 +22,13 @@ enum Target {
     Stream,
 }
 
-/// Writes the file that `fill` writes, so that it is there whole or not at all. As with `cp`, a file that is there keeps its permissions,
-/// a symbolic link leads to the file that is written, and pipes and character devices are written to directly. The bytes are on the disk
-/// before the file takes its name.
+/// Writes the file that `fill` writes, so that it is there whole or not at all. As with `cp`, a file that is there
+/// keeps its permissions, a symbolic link leads to the file that is written, and pipes and character devices are
+/// written to directly. The bytes are on the disk before the file takes its name.
 ///
 /// # Errors
-/// What the system says (of `path`, not of the temporary file), a target that may not be written to or is of another kind, and what
-/// `fill` says.
+/// What the system says (of `path`, not of the temporary file), a target that may not be written to or is of
+/// another kind, and what `fill` says.
 pub fn write(
     path: &Path,
     interrupts: Option<&Interrupts>,
@@ -40,8 +40,8 @@ pub fn write(
     }
 }
 
-/// Writes `bytes` to the file called `name` in `folder`, and nowhere else: whatever wrote the name is not trusted with a path, and
-/// a symbolic link of that name is refused. Otherwise as [`write()`].
+/// Writes `bytes` to the file called `name` in `folder`, and nowhere else: whatever wrote the name is not trusted
+/// with a path, and a symbolic link of that name is refused. Otherwise as [`write()`].
 ///
 /// # Errors
 /// As [`write()`]; a name that is no [plain one](is_plain_name).
@@ -59,7 +59,8 @@ pub fn write_in(folder: &Path, name: &str, interrupts: Option<&Interrupts>, byte
     replace(&path, mode, interrupts, &mut |out| out.write_all(bytes))
 }
 
-/// Whether `name` names a file of a folder and leads nowhere else: it has neither separators nor NUL and is neither `.` nor `..`.
+/// Whether `name` names a file of a folder and leads nowhere else: it has neither separators nor NUL and is
+/// neither `.` nor `..`.
 #[must_use]
 pub fn is_plain_name(name: &str) -> bool {
     !matches!(name, "" | "." | "..") && !name.contains(['/', '\\', '\0'])

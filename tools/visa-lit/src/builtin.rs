@@ -9,8 +9,8 @@ use std::sync::{Arc, mpsc};
 use crate::exec::Status;
 use crate::limits::{Limits, too_long};
 
-/// Stack of the thread an in-process command runs on, in bytes: what a program's main thread ordinarily has, so that deep
-/// recursion fails here exactly when it would fail in the real tool.
+/// Stack of the thread an in-process command runs on, in bytes: what a program's main thread ordinarily has, so
+/// that deep recursion fails here exactly when it would fail in the real tool.
 const STACK_BYTES: usize = 8 << 20;
 
 /// A command that runs in this process.
@@ -54,8 +54,8 @@ impl Outcome {
 
 /// Calls `builtin` on a thread of its own, so that a panic is this command's crash and not the runner's.
 ///
-/// A stack overflow cannot be caught: it ends the process, as it would end the tool. A thread cannot be ended either: one that is over the
-/// test's time is left to itself.
+/// A stack overflow cannot be caught: it ends the process, as it would end the tool. A thread cannot be ended
+/// either: one that is over the test's time is left to itself.
 pub(crate) fn call(
     name: &str,
     builtin: &Builtin,

@@ -57,7 +57,8 @@ impl Golden {
             return self.rewrite(&path, &actual);
         }
         let hint = format!(
-            "to accept the output as it is, run `{BLESS_VARIABLE}=1 cargo test -p visa-test` or `visa-lit --bless`"
+            "to accept the output as it is, run `{BLESS_VARIABLE}=1 cargo test -p visa-test` or `visa-lit \
+             --bless`"
         );
         let message = match expected {
             None => format!("diff-expected: `{file}` does not exist\n{hint}\n"),
@@ -103,7 +104,8 @@ fn describe_difference(expected: &[u8], actual: &[u8]) -> String {
     let expected: Vec<&str> = expected.lines().collect();
     let actual: Vec<&str> = actual.lines().collect();
     if expected == actual {
-        return "the lines are equal: only line endings, the final newline or bytes that are not UTF-8 differ\n".to_owned();
+        return "the lines are equal: only line endings, the final newline or bytes that are not UTF-8 differ\n"
+            .to_owned();
     }
     let start = expected.iter().zip(&actual).take_while(|(e, a)| e == a).count();
     let ends = expected[start..].iter().rev().zip(actual[start..].iter().rev());

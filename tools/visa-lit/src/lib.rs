@@ -12,34 +12,35 @@
 //!
 //! | directive | meaning |
 //! |---|---|
-//! | `RUN: commands` | one script; a trailing `\` continues it on the next `RUN:` line. Scripts run in order until one fails |
+//! | `RUN: commands` | one script, continued on the next `RUN:` line after a `\`. The first that fails ends the test |
 //! | `REQUIRES: a, !b` | the test runs only where feature `a` is present and `b` is absent |
 //! | `UNSUPPORTED: a` | the test does not run where `a` is present |
-//! | `XFAIL: *` or `XFAIL: a` | the test is expected to fail (always, or where `a` is present); passing is then a failure |
+//! | `XFAIL: *` or `XFAIL: a` | the test is expected to fail, always or where `a` is present. Passing is a failure |
 //!
 //! # Substitutions
 //!
-//! `%s` the test file, `%S` and `%p` its directory, `%t` a temporary path of this test's own, `%%` a per cent sign, and
-//! those given by [`Suite::with_substitution`]. A substituted value never splits into several words.
+//! `%s` the test file, `%S` and `%p` its directory, `%t` a temporary path of this test's own, `%%` a per cent
+//! sign, and those given by [`Suite::with_substitution`]. A substituted value never splits into several words.
 //!
 //! # Shell
 //!
 //! Words with quotes and backslashes, `|`, `&&`, `;`, `<`, `>`, `>>`, `2>`, `2>>`, `2>&1`, `not`, `not --crash` and
-//! `env NAME=VALUE`. There are no variables, no globs and no subshells: what is not supported is an error, never silently
-//! something else. A pipeline stops at its first failing stage, and that stage's failure is the pipeline's. A command
-//! that panics, dies by a signal or cannot be started fails even under `not`. With `2>&1`, standard error follows
-//! standard output as a whole, so that the order does not depend on buffering.
+//! `env NAME=VALUE`. There are no variables, no globs and no subshells: what is not supported is an error, never
+//! silently something else. A pipeline stops at its first failing stage, and that stage's failure is the
+//! pipeline's. A command that panics, dies by a signal or cannot be started fails even under `not`. With `2>&1`,
+//! standard error follows standard output as a whole, so that the order does not depend on buffering.
 //!
-//! Commands are looked up among the in-process commands ([`Suite::with_builtin`]), then in the tools directories, then in
-//! `PATH`. Two commands are always in-process: `FileCheck` (also `filecheck`) and `diff-expected`.
+//! Commands are looked up among the in-process commands ([`Suite::with_builtin`]), then in the tools directories,
+//! then in `PATH`. Two commands are always in-process: `FileCheck` (also `filecheck`) and `diff-expected`.
 //!
 //! # Trust and limits
 //!
-//! A RUN line runs any program, with the rights of whoever runs the tests: running the tests of others is running their programs. visa-lit
-//! keeps tests from running on by accident, not from doing harm. Each test has a time ([`Suite::time_limit`], 60 s by default,
-//! `--timeout`); a program runs in a process group of its own, which ends with it, with the test's time, or with visa-lit. A command may
-//! write [`MAX_BYTES`] to either output, and as long may a test be, and a file that it reads by `<`, FileCheck or `diff-expected`. Reaching a
-//! limit is a failure, under `not` as well.
+//! A RUN line runs any program, with the rights of whoever runs the tests: running the tests of others is running
+//! their programs. visa-lit keeps tests from running on by accident, not from doing harm. Each test has a time
+//! ([`Suite::time_limit`], 60 s by default, `--timeout`); a program runs in a process group of its own, which ends
+//! with it, with the test's time, or with visa-lit. A command may write [`MAX_BYTES`] to either output, and as
+//! long may a test be, and a file that it reads by `<`, FileCheck or `diff-expected`. Reaching a limit is a
+//! failure, under `not` as well.
 //!
 //! # FileCheck
 //!
@@ -49,10 +50,10 @@
 //!
 //! # Golden files and blessing
 //!
-//! `... | diff-expected %S/name.expected` compares its standard input with a file kept beside the test. When blessing is
-//! on (`VISA_BLESS=1` or `--bless`) it rewrites that file instead and reports that it did. One command blesses everything:
-//! `VISA_BLESS=1 cargo test -p visa-test`. The directory of the file is written as `%S/` in it, so that expected
-//! diagnostics do not depend on where the checkout lies.
+//! `... | diff-expected %S/name.expected` compares its standard input with a file kept beside the test. When
+//! blessing is on (`VISA_BLESS=1` or `--bless`) it rewrites that file instead and reports that it did. One command
+//! blesses everything: `VISA_BLESS=1 cargo test -p visa-test`. The directory of the file is written as `%S/` in
+//! it, so that expected diagnostics do not depend on where the checkout lies.
 
 mod builtin;
 mod directives;

@@ -10,8 +10,8 @@ use visa_files::Interrupts;
 /// The time that a test has if nothing else is said.
 pub const DEFAULT_TIME_LIMIT: Duration = Duration::from_secs(60);
 
-/// Most bytes that a command may write to either output, and that a test, or a file that it reads by `<`, FileCheck or
-/// `diff-expected`, may have.
+/// Most bytes that a command may write to either output, and that a test, or a file that it reads by `<`,
+/// FileCheck or `diff-expected`, may have.
 pub const MAX_BYTES: u64 = 64 << 20;
 
 /// How often it is asked whether the run was interrupted.
@@ -30,7 +30,8 @@ impl Limits {
         Self { time, end: Instant::now() + time, interrupts }
     }
 
-    /// Waits for an event. An error says why the wait is over without one: the test's time, a signal, or that none will come.
+    /// Waits for an event. An error says why the wait is over without one: the test's time, a signal, or that none
+    /// will come.
     pub(crate) fn wait<T>(&self, events: &Receiver<T>) -> Result<T, String> {
         loop {
             let left = self.end.saturating_duration_since(Instant::now());

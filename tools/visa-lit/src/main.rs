@@ -13,8 +13,8 @@ use visa_lit::{DEFAULT_TIME_LIMIT, Suite, bless_requested};
 ///
 /// A RUN line runs any program: run the tests of people whose programs you would run.
 ///
-/// From a checkout: `cargo build`, which makes the tools, then `cargo run -p visa-lit -- test/kernels`. Exit code: 0 if no test failed,
-/// 1 if one did, 2 if there is nothing to run.
+/// From a checkout: `cargo build`, which makes the tools, then `cargo run -p visa-lit -- test/kernels`. Exit code:
+/// 0 if no test failed, 1 if one did, 2 if there is nothing to run.
 #[derive(Debug, Parser)]
 #[command(name = "visa-lit", version)]
 struct Args {
@@ -28,7 +28,12 @@ struct Args {
     #[arg(short = 'j', long, value_name = "N")]
     threads: Option<usize>,
     /// Seconds that a test may take.
-    #[arg(long, value_name = "SECONDS", default_value_t = DEFAULT_TIME_LIMIT.as_secs(), value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = DEFAULT_TIME_LIMIT.as_secs(),
+        value_parser = clap::value_parser!(u64).range(1..=86_400)
+    )]
     timeout: u64,
     /// Name every test, not only those that need attention.
     #[arg(short, long)]

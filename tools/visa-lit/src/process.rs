@@ -38,8 +38,8 @@ pub(crate) fn run(command: &mut Command, stdin: &[u8], limits: &Limits) -> io::R
     let stderr = child.stderr.take().map(|stream| capture(stream, sender.clone()));
     if let Some(mut stream) = child.stdin.take() {
         let stdin = stdin.to_vec();
-        // A thread, as a child that fills its output before it has read everything would block us. It may also end without reading,
-        // as `true` does: that is no error.
+        // A thread, as a child that fills its output before it has read everything would block us. It may also end
+        // without reading, as `true` does: that is no error.
         thread::spawn(move || stream.write_all(&stdin));
     }
     // Without reaping it: until then the group's number is its own.

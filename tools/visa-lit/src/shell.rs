@@ -34,7 +34,8 @@ pub(crate) enum Redirect {
 }
 
 impl Script {
-    /// Parses one RUN line; `expand` is applied to every word, so that substituted text is never split or interpreted.
+    /// Parses one RUN line; `expand` is applied to every word, so that substituted text is never split or
+    /// interpreted.
     pub(crate) fn parse(line: &str, expand: impl Fn(&str) -> String) -> Result<Self, String> {
         let mut steps = Vec::new();
         let mut pipeline = Vec::new();

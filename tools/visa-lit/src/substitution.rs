@@ -13,8 +13,8 @@ impl Substitutions {
         self.0.insert(format!("%{name}"), value.to_owned());
     }
 
-    /// Expands one word, from left to right. The longest name wins (`%mlir-opt` over `%m`); an expansion is not expanded
-    /// again; an unknown `%name` stays as it is, because IR is full of them.
+    /// Expands one word, from left to right. The longest name wins (`%mlir-opt` over `%m`); an expansion is not
+    /// expanded again; an unknown `%name` stays as it is, because IR is full of them.
     pub(crate) fn expand(&self, word: &str) -> String {
         let mut expanded = String::with_capacity(word.len());
         let mut rest = word;

@@ -51,7 +51,8 @@ fn a_test_over_its_time_is_an_expected_failure_where_one_is_expected() {
     assert_eq!(only(suite.run()), Verdict::XFail);
 }
 
-/// Of a process whose number a test wrote to a file. One that is not there any more is gone; so is one that nobody has reaped yet.
+/// Of a process whose number a test wrote to a file. One that is not there any more is gone; so is one that nobody
+/// has reaped yet.
 fn is_running(file: &Path) -> bool {
     let number = fs::read_to_string(file).expect("a number");
     let status = fs::read_to_string(format!("/proc/{}/stat", number.trim()));

@@ -1,5 +1,5 @@
-//! Checks modules with MLIR. The declarations of the dialects become IRDL ([`visa_ir::irdl::emit`]), which an MLIR context in this process
-//! loads; modules become text that it can check against them ([`visa_ir::irdl::registered`]).
+//! Checks modules with MLIR. The declarations of the dialects become IRDL ([`visa_ir::irdl::emit`]), which an MLIR
+//! context in this process loads; modules become text that it can check against them ([`visa_ir::irdl::registered`]).
 //!
 //! [`run`] does all of it, from arguments and bytes to bytes and an exit code.
 

@@ -9,7 +9,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use visa_ir::diag::Severity;
 
-/// Words that begin what MLIR's parser reads without a bound on nesting, `- - - d0` for one: such a text could end the process.
+/// Words that begin what MLIR's parser reads without a bound on nesting, `- - - d0` for one: such a text could end
+/// the process.
 const UNBOUNDED: [&str; 4] = ["affine_map", "affine_set", "affine.", "sparse_tensor."];
 
 /// What MLIR says of a text.
@@ -80,7 +81,8 @@ impl Mlir {
     pub fn verify(&self, text: &str) -> Vec<Finding> {
         if let Some(word) = UNBOUNDED.into_iter().find(|word| has_word(text, word)) {
             let message = format!(
-                "found `{word}`: MLIR reads it without a bound, so it is not given to MLIR; visa has no use for it"
+                "found `{word}`: MLIR reads it without a bound, so it is not given to MLIR; visa has no use for \
+                 it"
             );
             return vec![Finding::error(message)];
         }

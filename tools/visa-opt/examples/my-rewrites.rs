@@ -1,5 +1,5 @@
-//! A researcher's rewrites: folds, patterns, a conversion, an analysis and options, on an operation of their own. `docs/rewriting.md` goes through it
-//! part by part; `test/tests/rewriting.rs` runs it.
+//! A researcher's rewrites: folds, patterns, a conversion, an analysis and options, on an operation of their own.
+//! `docs/rewriting.md` goes through it part by part; `test/tests/rewriting.rs` runs it.
 
 use std::process::ExitCode;
 use visa_ir::analysis::{Analysis, AnalysisKind, Preserved};

@@ -1,8 +1,9 @@
 //! `--verify-diagnostics`: `expected-error@+1 {{part of the message}}` comments, held against what was found.
 //!
-//! As in MLIR: `expected-error`, `-warning`, `-remark` and `-note`; `@+N`, `@-N`, `@above`, `@below` (the nearest line
-//! without an expectation); the text is a substring. It is looked for in `code: message`, so that a test can cite a
-//! constraint's number. Unlike in MLIR a note (and a fix, which counts as the note `fix: ...`) need not be expected.
+//! As in MLIR: `expected-error`, `-warning`, `-remark` and `-note`; `@+N`, `@-N`, `@above`, `@below` (the nearest
+//! line without an expectation); the text is a substring. It is looked for in `code: message`, so that a test can
+//! cite a constraint's number. Unlike in MLIR a note (and a fix, which counts as the note `fix: ...`) need not be
+//! expected.
 
 use visa_ir::diag::Diagnostic;
 use visa_ir::span::{Source, Span};
@@ -77,8 +78,8 @@ fn read(source: &Source, range: std::ops::Range<usize>) -> (Vec<Expected>, Vec<D
                 }
                 None => {
                     let span = Span::new(start + at..start + line.len());
-                    let message = "an expectation is written `expected-error@+1 {{text}}`, with error, warning, remark \
-                                   or note, and a line that is there";
+                    let message = "an expectation is written `expected-error@+1 {{text}}`, with error, warning, \
+                                   remark or note, and a line that is there";
                     wrong.push(Diagnostic::error("expectation", span, message));
                     from = line.len();
                 }

@@ -186,7 +186,9 @@ fn pipeline_flags() -> [Arg; 8] {
             .num_args(0..=1)
             .require_equals(true)
             .default_missing_value("true")
-            .help("Build the analyses that a pass preserves again after it, and fail where they say something else"),
+            .help(
+                "Build the analyses that a pass preserves again after it, and fail where they say something else",
+            ),
         value(
             "crash-reproducer",
             "FILE",

@@ -98,8 +98,8 @@ impl Io {
     }
 }
 
-/// Runs a tool as a process: on its arguments (without the program's name), standard input and working directory; colour only on a
-/// terminal. Arguments that are not UTF-8 are refused, as they could not be shown as they are.
+/// Runs a tool as a process: on its arguments (without the program's name), standard input and working directory;
+/// colour only on a terminal. Arguments that are not UTF-8 are refused, as they could not be shown as they are.
 #[must_use]
 pub fn process(run: impl FnOnce(&[String], &mut Io) -> i32) -> ExitCode {
     let args = std::env::args_os().skip(1).map(|arg| {

@@ -5,7 +5,8 @@
 //! use visa_ir::decl::Dialect;
 //! use visa_pass::Pass;
 //!
-//! static MY_DIALECT: Dialect = Dialect { name: "my", doc: "", level: visa_ir::level::Level::Any, ops: &[], types: &[], attrs: &[] };
+//! static MY_DIALECT: Dialect =
+//!     Dialect { name: "my", doc: "", level: visa_ir::level::Level::Any, ops: &[], types: &[], attrs: &[] };
 //! static MY_PASS: Pass = Pass { name: "my-pass", summary: "does nothing yet", ..Pass::BASE };
 //!
 //! fn main() -> ExitCode {
@@ -88,8 +89,8 @@ impl Tool {
         process(|args, io| self.run(args, io))
     }
 
-    /// Runs on `args` (without the program's name). Returns the exit code: 0 if everything asked for held, 2 if a `query` is
-    /// not decided, else 1.
+    /// Runs on `args` (without the program's name). Returns the exit code: 0 if everything asked for held, 2 if a
+    /// `query` is not decided, else 1.
     pub fn run(&self, args: &[String], io: &mut Io) -> i32 {
         match flags::parse(args, &self.passes) {
             Ok(Asked::Modules(flags)) => run::Driver::new(self, &flags, io).run(),

@@ -27,7 +27,8 @@ pub const MAX_HAND_WRITTEN_BYTES: u64 = 1 << 20;
 /// Reads the source text called `name` (`-` is standard input).
 ///
 /// # Errors
-/// A file that cannot be read, has more than [`limits::MAX_SOURCE_BYTES`], or is no text; the source then has a name and no text.
+/// A file that cannot be read, has more than [`limits::MAX_SOURCE_BYTES`], or is no text; the source then has a
+/// name and no text.
 #[allow(clippy::result_large_err, reason = "made at most once a run")]
 pub fn read_source(io: &mut Io, name: &str) -> Result<Source, (Source, Diagnostic)> {
     read_text(io, name, limits::MAX_SOURCE_BYTES as u64)
@@ -83,7 +84,8 @@ pub fn load_machine(io: &mut Io, name: &str) -> Result<Machine, Diagnostic> {
         .map_err(|why| Diagnostic::error("machine", Span::default(), format!("`{name}`: {why}")))
 }
 
-/// The rules of `select-configs`: the built-in ones and those of the file called `name`, which are checked for the machine of the context.
+/// The rules of `select-configs`: the built-in ones and those of the file called `name`, which are checked for the
+/// machine of the context.
 ///
 /// # Errors
 /// A file that cannot be read, and what is wrong with its rules, with the text that the spans point into.

@@ -1,5 +1,5 @@
-//! Files that passes write. The command line may name any; a pipeline that came in a file may name those of one folder, if the command line
-//! names the folder.
+//! Files that passes write. The command line may name any; a pipeline that came in a file may name those of one
+//! folder, if the command line names the folder.
 
 use crate::flags::Flags;
 use crate::io::Io;
@@ -19,7 +19,8 @@ enum Place<'a> {
 fn place<'a>(flags: &'a Flags, name: &str) -> Result<Place<'a>, Diagnostic> {
     if flags.split {
         let message = format!(
-            "with `--split-input-file` each part of the input would write `{name}`, over what the part before it wrote"
+            "with `--split-input-file` each part of the input would write `{name}`, over what the part before it \
+             wrote"
         );
         let fix = "run the parts one by one, or leave the option out".to_owned();
         return Err(Diagnostic::error("split-output", Span::default(), message).fix(fix));

@@ -9,7 +9,8 @@ use visa_select::effort::watch::Watch;
 /// How long choosing may take before its progress is shown, and how long what is shown stays.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// A watch that shows progress on standard error, in a line that is taken away at the end; a silent one if standard error is no terminal.
+/// A watch that shows progress on standard error, in a line that is taken away at the end; a silent one if
+/// standard error is no terminal.
 #[must_use]
 pub fn on_terminal() -> Watch {
     if !io::stderr().is_terminal() {

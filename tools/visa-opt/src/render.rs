@@ -18,15 +18,15 @@ pub enum Renderer {
     /// With source excerpts.
     #[default]
     Text,
-    /// A JSON object a line: `severity`, `code`, `message`, `file`, `line`, `column`, `end_line`, `end_column` (counted
-    /// from 1, columns in characters), `notes` and `fix`. A note that names places of other files has them as `places`: `file`,
-    /// `line`, `column`.
+    /// A JSON object a line: `severity`, `code`, `message`, `file`, `line`, `column`, `end_line`, `end_column`
+    /// (counted from 1, columns in characters), `notes` and `fix`. A note that names places of other files has
+    /// them as `places`: `file`, `line`, `column`.
     Json,
 }
 
 impl Renderer {
-    /// Writes `findings`, whose spans point into `source`, to standard error. Without a source (the finding is about the
-    /// run, not about a text) there is no position.
+    /// Writes `findings`, whose spans point into `source`, to standard error. Without a source (the finding is
+    /// about the run, not about a text) there is no position.
     pub fn emit(self, io: &mut Io, source: Option<&Source>, findings: &[Diagnostic]) {
         if findings.is_empty() {
             return;

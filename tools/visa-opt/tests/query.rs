@@ -1,4 +1,5 @@
-//! `visa-opt query`: exit codes, JSON, and input that no shell line can hold. The answers are in `test/tools/visa-opt`.
+//! `visa-opt query`: exit codes, JSON, and input that no shell line can hold. The answers are in
+//! `test/tools/visa-opt`.
 
 use std::process::{Command, Stdio};
 use visa_opt::{Io, Tool};

@@ -182,7 +182,8 @@ mod tests {
         assert_eq!((fast.elements, fast.differ, fast.largest, fast.allowed), (2, 2, 2.0, 8.0));
         assert_eq!(
             fast.to_string(),
-            "fast: 2 of 2 elements that depend on `fast` differ by at most 2.000e0, of 8.000e0 that their roundings allow\n"
+            "fast: 2 of 2 elements that depend on `fast` differ by at most 2.000e0, of 8.000e0 that their \
+             roundings allow\n"
         );
     }
 

@@ -105,8 +105,9 @@ impl Source {
 
 /// The elements of an argument of `dtype` and `shape`, little-endian, in C order.
 ///
-/// At most `bound` bytes are held meanwhile, those of a file included; it is refused before that. A file must have exactly this shape. Floats round; a value that is not exact in an
-/// integer dtype, or an integer that is not exact in a float dtype, is an error that names its index.
+/// At most `bound` bytes are held meanwhile, those of a file included; it is refused before that. A file must have
+/// exactly this shape. Floats round; a value that is not exact in an integer dtype, or an integer that is not
+/// exact in a float dtype, is an error that names its index.
 pub fn load(source: &Source, dtype: DType, shape: &[u64], bound: u64) -> Result<Vec<u8>, DataError> {
     let generate = |element: &dyn Fn(u64) -> u32| convert::generate(dtype, shape, bound, element);
     match source {

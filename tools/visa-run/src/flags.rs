@@ -10,8 +10,9 @@ use clap::Parser;
     name = "visa-run",
     version,
     about = "Runs a kernel on the RNGD interpreter, checks its lowering, and prices it in cycles",
-    after_help = "SOURCE is FILE.npy, FILE.safetensors:KEY, rand:SEED, zeros or iota. Arguments without --arg are random \
-                  (the first is rand:1, the second rand:2, ...). One result is called `out`, several `out0`, `out1`, ..."
+    after_help = "SOURCE is FILE.npy, FILE.safetensors:KEY, rand:SEED, zeros or iota. Arguments without --arg are \
+                  random (the first is rand:1, the second rand:2, ...). One result is called `out`, several \
+                  `out0`, `out1`, ..."
 )]
 pub(crate) struct Flags {
     /// The kernel, at any level; `-` reads standard input.
@@ -31,8 +32,8 @@ pub(crate) struct Flags {
     /// With --expect and --check: floating-point numbers may be that many numbers of their format apart.
     #[arg(long, value_name = "N", default_value_t = 0, requires = "compared")]
     pub(crate) ulps: u32,
-    /// Choose open configurations of pipelines before the kernel is lowered: `--allocate` goes with it where addresses are open too.
-    /// Options are those of visa-opt, as in `--select-configs=budget=40000`.
+    /// Choose open configurations of pipelines before the kernel is lowered: `--allocate` goes with it where
+    /// addresses are open too. Options are those of visa-opt, as in `--select-configs=budget=40000`.
     #[arg(long, value_name = "OPTIONS", num_args(0..=1), require_equals = true, default_missing_value = "")]
     pub(crate) select_configs: Option<String>,
     /// Rules of select-configs beside those built in; each is checked when it is read.
@@ -59,7 +60,8 @@ pub(crate) struct Flags {
     /// Order in which a contraction adds, instead of the machine's: a tree's levels, or one product after the other.
     #[arg(long, value_name = "ORDER", value_parser = ["tree", "sequential"])]
     pub(crate) sum_order: Option<String>,
-    /// Most bytes that arguments, results and the simulated memories may hold together; a file that is compared with may have as many.
+    /// Most bytes that arguments, results and the simulated memories may hold together; a file that is compared
+    /// with may have as many.
     #[arg(long, value_name = "BYTES", default_value_t = 8 << 30)]
     pub(crate) memory: u64,
     /// How diagnostics are written.

@@ -8,8 +8,8 @@ use visa_ir::module::Module;
 use visa_pass::{Cause, Level, PassManager, Pipeline, Silent};
 use visa_passes::standard_passes;
 
-/// The passes that are left to run on a module of this level. Values between the passes of an expression get their addresses here; what
-/// the kernel itself leaves open stays so, and lowering says which flag closes it.
+/// The passes that are left to run on a module of this level. Values between the passes of an expression get their
+/// addresses here; what the kernel itself leaves open stays so, and lowering says which flag closes it.
 fn remaining(level: Level, open: bool) -> &'static str {
     match level {
         Level::Tensor | Level::Any if open => "lower-to-seq,lower-to-hw",
@@ -19,7 +19,8 @@ fn remaining(level: Level, open: bool) -> &'static str {
     }
 }
 
-/// Closes open clauses by the passes that have options, which may be empty, in their order, verified after each. Gives warnings.
+/// Closes open clauses by the passes that have options, which may be empty, in their order, verified after each.
+/// Gives warnings.
 pub(crate) fn choose(
     ctx: &Context,
     module: &mut Module,

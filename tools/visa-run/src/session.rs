@@ -431,8 +431,8 @@ fn differing(report: &CheckReport) -> String {
     format!("{} of {} elements differ", report.mismatches, report.compared)
 }
 
-/// Elements that differ. `defined` is what shadow mode found, if it was asked for: memory that nothing wrote holds anything, so that what
-/// depends on it differs without any mistake of the lowering.
+/// Elements that differ. `defined` is what shadow mode found, if it was asked for: memory that nothing wrote holds
+/// anything, so that what depends on it differs without any mistake of the lowering.
 fn differs(report: &CheckReport, first: &str, defined: Option<bool>) -> Diagnostic {
     let count = differing(report);
     let message = match defined {
@@ -444,7 +444,8 @@ fn differs(report: &CheckReport, first: &str, defined: Option<bool>) -> Diagnost
     Diagnostic::error("check", Span::default(), message).fix(fix)
 }
 
-/// Elements that differ of a kernel that sums don't-care padding: what stands there differs without any mistake of the lowering.
+/// Elements that differ of a kernel that sums don't-care padding: what stands there differs without any mistake of
+/// the lowering.
 fn sums_padding(report: &CheckReport, first: &str, unmasked: Diagnostic) -> Diagnostic {
     let count = differing(report);
     let message = format!("{count}: a sum takes in padding, where anything may stand; {first}");
@@ -460,7 +461,8 @@ fn summed_padding(ctx: &Context, kernel: &Module, function: &str) -> Option<Diag
     own.flat_map(|op| unmasked::warnings(op, &axes)).next()
 }
 
-/// A result that depends on undefined data. If a sum took it in, the kernel says which padding that was, and where a mask is missing.
+/// A result that depends on undefined data. If a sum took it in, the kernel says which padding that was, and where
+/// a mask is missing.
 fn undefined(ctx: &Context, kernel: Option<&Module>, report: &UndefinedReport) -> Diagnostic {
     let span = report.chain.first().map(|step| step.span).unwrap_or_default();
     let mut finding = Diagnostic::error("shadow", span, report.to_string());
@@ -499,7 +501,8 @@ mod tests {
         assert_eq!(said(Some(true)), (wrong.to_owned(), false));
         // Without shadow mode nobody knows yet.
         assert_eq!(said(None), (wrong.to_owned(), true));
-        let undefined = "2 of 8 elements differ, and results depend on memory that nothing wrote; out[0] is 1, the logical evaluator says 2";
+        let undefined = "2 of 8 elements differ, and results depend on memory that nothing wrote; out[0] is 1, \
+                         the logical evaluator says 2";
         assert_eq!(said(Some(false)), (undefined.to_owned(), false));
     }
 }

@@ -1,21 +1,23 @@
 //! `hw.accumulate`: the Reducer's temporal accumulator (book 19).
 
-use visa_engine::place::rngd;
 use crate::attrs::PROGRAM;
+use crate::build::Build;
 use crate::clauses::{REDUCTION, at_least, machine, one_of, takes_max, word};
 use crate::greatest::{Greatest, greatest};
 use crate::loops::{Loops, Written};
 use crate::number::Number;
-use crate::build::Build;
-use visa_engine::{Engine, Flow, Map, Mismatch, Operand, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire};
+use visa_engine::place::rngd;
 use visa_engine::shadow::Taint;
-use visa_ir::effects::{Effects, Target, reads, writes};
+use visa_engine::{
+    Engine, Flow, Map, Mismatch, Operand, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire,
+};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
+use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::module::OpRef;
+use visa_loops::{Entry, Program, Stride};
 use visa_machine::Machine;
 use visa_numerics::ROWS;
-use visa_loops::{Entry, Program, Stride};
 
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&ACCUMULATE];
@@ -25,10 +27,11 @@ pub static OPS: &[&OpDecl] = &[&ACCUMULATE];
 pub static ACCUMULATE: OpDecl = OpDecl {
     name: "hw.accumulate",
     summary: "adds packets of sums over time",
-    doc: "Every packet goes to a slot of the buffer; packets of one slot are added in time order (book 19). `slots` has one \
-          step a packet: entries of stride 0 are reduced, the others number the slots in the order they come out. \
-          `interleaved` gives, for each slot and each column, a packet of the rows' 8 values (zeros for rows that are not \
-          there); `sequential` gives, for each slot and each row, its columns in packets of 8, zeros behind the last.",
+    doc: "Every packet goes to a slot of the buffer; packets of one slot are added in time order (book 19). \
+          `slots` has one step a packet: entries of stride 0 are reduced, the others number the slots in the \
+          order they come out. `interleaved` gives, for each slot and each column, a packet of the rows' 8 values \
+          (zeros for rows that are not there); `sequential` gives, for each slot and each row, its columns in \
+          packets of 8, zeros behind the last.",
     constraints: &[
         ("C1", "`slots` has one step for each packet that flows in, and packets of 1"),
         ("C2", "the kept entries of `slots` number the slots 0, 1, 2, ... without gap or overlap"),
@@ -37,7 +40,8 @@ pub static ACCUMULATE: OpDecl = OpDecl {
         (
             "C5",
             "what is kept inside the outermost reduced loop fits the buffer: interleaved, at most 128 and \
-             align_up(rows, 8) * inner <= 1024; sequential, at most 32 and align_up(columns, 32) * inner <= 1024 (book 19)",
+             align_up(rows, 8) * inner <= 1024; sequential, at most 32 and align_up(columns, 32) * inner <= 1024 \
+             (book 19)",
         ),
         ("C6", "`op` is the contraction's"),
     ],
@@ -96,20 +100,20 @@ fn read(op: OpRef<'_>) -> Result<AccumulateUnit, Diagnostic> {
     if contraction.map(takes_max).transpose()?.is_some_and(|before| before != max) {
         return Err(op.clause_error("C6", "op", "the contraction before it has another `op`".to_owned()));
     }
-    let accumulate =
-        AccumulateUnit { kind, max, rows, columns, kept, lanes, slots: written.loops() };
+    let accumulate = AccumulateUnit { kind, max, rows, columns, kept, lanes, slots: written.loops() };
     accumulate.check_buffer(op, &machine(op))?;
     Ok(accumulate)
 }
 
-/// How many slots there are, if the kept entries number them without gap: in ascending order, each stride is the product
-/// of the limits below it.
+/// How many slots there are, if the kept entries number them without gap: in ascending order, each stride is the
+/// product of the limits below it.
 pub(crate) fn numbered(slots: &Program) -> Result<u64, String> {
     let indirect = |entry: &&Entry| entry.stride.table().is_some();
     if let Some(entry) = slots.entries.iter().find(indirect) {
         return Err(format!("entry `{entry}` of `{slots}` has an offset table, expected a stride"));
     }
-    let mut kept: Vec<_> = slots.entries.iter().filter(|entry| entry.limit > 1 && !is_summed(entry)).collect();
+    let mut kept: Vec<_> =
+        slots.entries.iter().filter(|entry| entry.limit > 1 && !is_summed(entry)).collect();
     kept.sort_by_key(|entry| entry.stride.fixed());
     if slots.base != 0 {
         return Err(format!("the first slot of `{slots}` is {}, expected 0", slots.base));
@@ -117,7 +121,10 @@ pub(crate) fn numbered(slots: &Program) -> Result<u64, String> {
     let mut count = 1_u64;
     for entry in kept {
         if entry.stride.fixed().and_then(|stride| u64::try_from(stride).ok()) != Some(count) {
-            return Err(format!("entry `{entry}` of `{slots}` has stride {}, expected {count}", entry.stride));
+            return Err(format!(
+                "entry `{entry}` of `{slots}` has stride {}, expected {count}",
+                entry.stride
+            ));
         }
         count *= entry.limit;
     }
@@ -147,7 +154,7 @@ impl AccumulateUnit {
         }
         let message = format!(
             "{} ({kept} slots times {}) are kept inside the outermost reduced loop, expected at most {}",
-            counted(buffer.inner, "value"), 
+            counted(buffer.inner, "value"),
             if interleaved { "columns" } else { "rows" },
             buffer.limit()
         );
@@ -203,7 +210,8 @@ impl AccumulateUnit {
         let (size, run) = (rows * groups * terms, self.run());
         let mut buffer = vec![T::IDENTITY; self.kept as usize * rows * columns];
         let slots = self.slots.addresses().iter().step_by(run);
-        if let (true, (lanes, [])) = (size == ROWS && terms == 1 && columns == groups, buffer.as_chunks_mut()) {
+        if let (true, (lanes, [])) = (size == ROWS && terms == 1 && columns == groups, buffer.as_chunks_mut())
+        {
             add_runs(lanes, &slots.copied().collect::<Vec<_>>(), numbers.as_chunks().0, run);
             return buffer;
         }
@@ -215,7 +223,8 @@ impl AccumulateUnit {
                 continue;
             }
             for packet in packets {
-                for (sums, packet) in sums.chunks_exact_mut(columns).zip(packet.chunks_exact(groups * terms)) {
+                for (sums, packet) in sums.chunks_exact_mut(columns).zip(packet.chunks_exact(groups * terms))
+                {
                     for (sum, values) in sums.iter_mut().zip(packet.chunks_exact(terms)) {
                         *sum = values.iter().fold(*sum, |sum, &value| sum.sum(T::read(value)));
                     }
@@ -236,7 +245,8 @@ impl AccumulateUnit {
     }
 
     fn bytes<T: Greatest>(&self, input: &Stream, operand: &Operand) -> Vec<u8> {
-        let buffer = if self.max { self.maxima::<T>(input, operand) } else { self.values::<T>(input, operand) };
+        let buffer =
+            if self.max { self.maxima::<T>(input, operand) } else { self.values::<T>(input, operand) };
         let out = self.out();
         let mut bytes = Vec::with_capacity((out.packets * out.packet) as usize);
         if self.comes_out_in_order() {
@@ -270,8 +280,8 @@ impl AccumulateUnit {
     }
 }
 
-/// Adds runs of packets that are eight values each to the slots of the runs, four runs at a time where their slots differ: a sum waits
-/// for the one before, and the processor has the others to do meanwhile.
+/// Adds runs of packets that are eight values each to the slots of the runs, four runs at a time where their slots
+/// differ: a sum waits for the one before, and the processor has the others to do meanwhile.
 fn add_runs<T: Number>(lanes: &mut [[T; ROWS]], slots: &[u32], packets: &[[[u8; 4]; ROWS]], run: usize) {
     const RUNS: usize = 4;
     let (mut fours, mut runs) = (slots.chunks_exact(RUNS), packets.chunks_exact(run * RUNS));
@@ -322,7 +332,11 @@ impl Unit for AccumulateUnit {
             return Err(Mismatch::new("C4", "columns", message));
         }
         if self.slots.steps() != input.packets {
-            let message = format!("`slots` has {}, expected {}, one a packet", counted(self.slots.steps(), "step"), input.packets);
+            let message = format!(
+                "`slots` has {}, expected {}, one a packet",
+                counted(self.slots.steps(), "step"),
+                input.packets
+            );
             return Err(Mismatch::new("C1", "slots", message));
         }
         let out = self.out();
@@ -344,7 +358,14 @@ impl Map for AccumulateUnit {
             false => self.bytes::<i32>(&input, operand),
         };
         let taint = self.marks(cx, &input, operand);
-        Stream { dtype: input.dtype, packet: self.out().packet as usize, bytes, taint, operand: None, lanes: None }
+        Stream {
+            dtype: input.dtype,
+            packet: self.out().packet as usize,
+            bytes,
+            taint,
+            operand: None,
+            lanes: None,
+        }
     }
 }
 
@@ -352,7 +373,8 @@ impl Map for AccumulateUnit {
 mod tests {
     use super::*;
 
-    /// Six runs of three packets: four that differ, then two of one slot; and the other way round, so that four clash.
+    /// Six runs of three packets: four that differ, then two of one slot; and the other way round, so that four
+    /// clash.
     #[test]
     fn runs_are_added_in_their_order() {
         // The sum of a lane depends on its order: a 1 behind 2^24 is lost, two before it are not.

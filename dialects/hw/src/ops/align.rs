@@ -1,20 +1,23 @@
 //! `hw.align`: the Aligner, that is Stream Adapter and TRF Sequencer (books 16, 17, 18).
 
-use visa_engine::place::rngd;
-use visa_loops::Program;
 use super::collect::padded;
 use crate::attrs::PROGRAM;
+use crate::build::Build;
 use crate::clauses::{at_least, machine, one_of};
 use crate::loops::{Loops, Written};
-use visa_engine::read_cache::CacheReads;
-use crate::build::Build;
-use visa_engine::{Access, BankUse, Engine, Flow, Map, Mismatch, Operand, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire};
-use visa_engine::shadow::Taint;
 use crate::trf::{REGION, Region};
-use visa_ir::effects::{Effects, Target, reads, writes};
+use visa_engine::place::rngd;
+use visa_engine::read_cache::CacheReads;
+use visa_engine::shadow::Taint;
+use visa_engine::{
+    Access, BankUse, Engine, Flow, Map, Mismatch, Operand, RunCx, SliceMemory, Stage, StageCost, Stream,
+    Unit, Wire,
+};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
+use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::module::OpRef;
+use visa_loops::Program;
 use visa_machine::Machine;
 
 /// The operations of this file.
@@ -26,10 +29,10 @@ pub static ALIGN: OpDecl = OpDecl {
     name: "hw.align",
     summary: "pairs packets with register-file data",
     doc: "The Stream Adapter joins `flits` flits to one packet of the MAC width (64 bytes, zeros behind them) and \
-          repeats each packet `repeat` times in a row (book 17). The TRF Sequencer gives every such packet one address; \
-          all rows read there, and what they read is repeated to fill the packet's width (book 18).\n\nWith `shifts` it makes that \
-          many more packets of the same flits, each from `shift_bytes` further on (shift-reuse, book 15). Behind the flits such a \
-          packet is undefined.",
+          repeats each packet `repeat` times in a row (book 17). The TRF Sequencer gives every such packet one \
+          address; all rows read there, and what they read is repeated to fill the packet's width (book \
+          18).\n\nWith `shifts` it makes that many more packets of the same flits, each from `shift_bytes` \
+          further on (shift-reuse, book 15). Behind the flits such a packet is undefined.",
     constraints: &[
         ("C1", "1, 2 or 3 flits are collected, and they divide the flits that flow in (book 17)"),
         ("C2", "the Reducer can use that many rows: 1, 2, 4 or 8 (book 18)"),
@@ -39,13 +42,27 @@ pub static ALIGN: OpDecl = OpDecl {
         ("C6", "base and strides of 64-byte reads are multiples of 64 (book 18)"),
         ("C7", "every address lies in the region's part of a row (books 04, 18)"),
         ("C8", "the sequencer makes one access for each packet, shifts and repeats included (book 18)"),
-        ("C9", "every packet starts in the flits, and the last one reaches the third flit where three are collected (book 15, 17)"),
+        (
+            "C9",
+            "every packet starts in the flits, and the last one reaches the third flit where three are collected \
+             (book 15, 17)",
+        ),
     ],
     clauses: &[
         ClauseDecl::lead("region", ClauseKind::Word(REGION), "The part of every row that is read."),
         ClauseDecl::required("flits", ClauseKind::Int, "Flits a packet."),
-        ClauseDecl::default("shifts", ClauseKind::Int, "0", "Packets that are made of the flits besides the first."),
-        ClauseDecl::default("shift_bytes", ClauseKind::Int, "0", "Bytes from the start of one to the start of the next."),
+        ClauseDecl::default(
+            "shifts",
+            ClauseKind::Int,
+            "0",
+            "Packets that are made of the flits besides the first.",
+        ),
+        ClauseDecl::default(
+            "shift_bytes",
+            ClauseKind::Int,
+            "0",
+            "Bytes from the start of one to the start of the next.",
+        ),
         ClauseDecl::default("repeat", ClauseKind::Int, "1", "Times that each packet is given."),
         ClauseDecl::required("rows", ClauseKind::Int, "Rows that compute."),
         ClauseDecl::required("data", ClauseKind::Int, "Bytes of a packet that hold data."),
@@ -91,14 +108,20 @@ fn read(op: OpRef<'_>) -> Result<AlignUnit, Diagnostic> {
     let data = at_least(op, "C3", "data", 1)?;
     let most = width.min(flits * limits.flit_bytes);
     if data > most {
-        let message = format!("`data` is {}, expected at most {most} of {}", counted(data, "byte"), counted(flits, "flit"));
+        let message = format!(
+            "`data` is {}, expected at most {most} of {}",
+            counted(data, "byte"),
+            counted(flits, "flit")
+        );
         return Err(op.clause_error("C3", "data", message));
     }
     let written = Written::read(op, "loops")?;
     let read = written.program.packet;
     if !limits.reg_read_sizes.contains(&read) {
         let sizes = crate::clauses::list(&limits.reg_read_sizes);
-        return Err(written.error("C4", format!("a read is {}, expected one of {sizes}", counted(read, "byte"))));
+        return Err(
+            written.error("C4", format!("a read is {}, expected one of {sizes}", counted(read, "byte")))
+        );
     }
     written.sequencer("C5", &limits.reg_read_sizes)?;
     if read == width {
@@ -117,11 +140,19 @@ fn shifts(op: OpRef<'_>, flits: u64, flit: u64, width: u64) -> Result<(u64, u64)
     let (shifts, bytes) = (at_least(op, "C9", "shifts", 0)?, at_least(op, "C9", "shift_bytes", 0)?);
     let (last, collected) = (shifts.saturating_mul(bytes), flits * flit);
     if last >= collected {
-        let message = format!("the last packet starts at byte {last}, expected less than {collected} of {}", counted(flits, "flit"));
+        let message = format!(
+            "the last packet starts at byte {last}, expected less than {collected} of {}",
+            counted(flits, "flit")
+        );
         return Err(op.clause_error("C9", "shifts", message));
     }
     if collected > width && last + width <= collected - flit {
-        let message = format!("the last packet ends at byte {}, and the last of {} starts at {}", last + width, counted(flits, "flit"), collected - flit);
+        let message = format!(
+            "the last packet ends at byte {}, and the last of {} starts at {}",
+            last + width,
+            counted(flits, "flit"),
+            collected - flit
+        );
         return Err(op.clause_error("C9", "flits", message));
     }
     Ok((shifts, bytes))
@@ -139,9 +170,15 @@ impl AlignUnit {
     }
 }
 
-/// What shifts make of each `group` of values that is collected: packets of `size`, the first and one for each shift by
-/// `distance`. Behind the group there is `beyond`.
-fn windows<T: Copy>(values: &[T], group: usize, (shifts, distance): (u64, usize), size: usize, beyond: T) -> Vec<T> {
+/// What shifts make of each `group` of values that is collected: packets of `size`, the first and one for each
+/// shift by `distance`. Behind the group there is `beyond`.
+fn windows<T: Copy>(
+    values: &[T],
+    group: usize,
+    (shifts, distance): (u64, usize),
+    size: usize,
+    beyond: T,
+) -> Vec<T> {
     let shifts = shifts as usize;
     let mut out = Vec::with_capacity(values.len() / group * (shifts + 1) * size);
     for collected in values.chunks(group) {
@@ -157,13 +194,16 @@ fn windows<T: Copy>(values: &[T], group: usize, (shifts, distance): (u64, usize)
 impl Unit for AlignUnit {
     fn connect(&self, _machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
         if !input.packets.is_multiple_of(self.flits) {
-            let message = format!("{} flow in, expected a multiple of {}", counted(input.packets, "flit"), self.flits);
+            let message =
+                format!("{} flow in, expected a multiple of {}", counted(input.packets, "flit"), self.flits);
             return Err(Mismatch::new("C1", "flits", message));
         }
         let packets = self.packets(input.packets);
         if self.loops.accesses() != packets {
-            let message =
-                format!("the loops make {}, expected {packets}, one a packet", counted(self.loops.accesses(), "access"));
+            let message = format!(
+                "the loops make {}, expected {packets}, one a packet",
+                counted(self.loops.accesses(), "access")
+            );
             return Err(Mismatch::new("C8", "loops", message));
         }
         Ok(Wire { packets, packet: self.width, rows: Some(self.rows), ..input })
@@ -198,7 +238,8 @@ impl Map for AlignUnit {
         input.pass_marks(cx);
         if self.shifts > 0 {
             let shifts = (self.shifts, self.shift_bytes as usize * scale);
-            let beyond = cx.marker().map_or(Taint::DEFINED, |mut marker| marker.through(Taint::NEVER_WRITTEN));
+            let beyond =
+                cx.marker().map_or(Taint::DEFINED, |mut marker| marker.through(Taint::NEVER_WRITTEN));
             input.bytes = windows(&input.bytes, from, shifts, to, 0);
             input.taint = input.taint.map(|marks| windows(&marks, from, shifts, to, beyond));
         } else if from != to {

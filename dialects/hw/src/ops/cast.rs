@@ -1,14 +1,14 @@
 //! `hw.cast`: the Cast Engine (book 26).
 
-use visa_engine::place::rngd;
 use crate::attrs::DTYPE;
-use crate::clauses::{body, machine};
 use crate::build::Build;
-use visa_engine::{Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire};
+use crate::clauses::{body, machine};
+use visa_engine::place::rngd;
 use visa_engine::shadow::Taint;
-use visa_ir::effects::{Effects, Target, reads, writes};
+use visa_engine::{Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::Diagnostic;
+use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::module::OpRef;
 use visa_machine::Machine;
 use visa_numerics::{CAST_ENGINE, CastRow, DType, load, store};
@@ -21,8 +21,8 @@ pub static OPS: &[&OpDecl] = &[&CAST];
 pub static CAST: OpDecl = OpDecl {
     name: "hw.cast",
     summary: "narrows 32-bit elements",
-    doc: "Every packet of 8 values of 32 bits becomes 8 narrower values at its start, filled up with zeros to 32 bytes \
-          (book 26). The zeros are defined.",
+    doc: "Every packet of 8 values of 32 bits becomes 8 narrower values at its start, filled up with zeros to 32 \
+          bytes (book 26). The zeros are defined.",
     constraints: &[
         ("C1", "the Cast Engine has a conversion to this format (book 26)"),
         ("C2", "the stream's elements are of the format that this conversion takes (book 26)"),
@@ -53,8 +53,8 @@ fn read(op: OpRef<'_>) -> Result<CastUnit, Diagnostic> {
 }
 
 impl CastUnit {
-    /// The values of each packet, narrowed by `narrow` (the values of one byte, or of one element of more: bytes in, bytes
-    /// out), then `pad` up to a flit.
+    /// The values of each packet, narrowed by `narrow` (the values of one byte, or of one element of more: bytes
+    /// in, bytes out), then `pad` up to a flit.
     fn packets<T: Copy>(&self, items: &[T], pad: T, mut narrow: impl FnMut(&[T], &mut [T])) -> Vec<T> {
         let mut out = vec![pad; items.len()];
         let to = self.row.to.align() as usize;
@@ -72,7 +72,8 @@ impl Unit for CastUnit {
     fn connect(&self, _machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
         if input.dtype != self.row.from {
             let (to, from) = (self.row.to, self.row.from);
-            let message = format!("the stream's elements are {}, expected {from} for a cast to {to}", input.dtype);
+            let message =
+                format!("the stream's elements are {}, expected {from} for a cast to {to}", input.dtype);
             return Err(Mismatch::new("C2", "dtype", message));
         }
         Ok(Wire { dtype: self.row.to, ..input })

@@ -1,13 +1,13 @@
 //! `hw.collect`: the Collect Engine (book 14).
 
-use visa_engine::place::rngd;
-use crate::clauses::at_least;
 use crate::build::Build;
-use visa_engine::{Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire};
+use crate::clauses::at_least;
+use visa_engine::place::rngd;
 use visa_engine::shadow::Taint;
-use visa_ir::effects::{Effects, Target, reads, writes};
+use visa_engine::{Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
+use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::module::OpRef;
 use visa_machine::Machine;
 
@@ -19,8 +19,8 @@ pub static OPS: &[&OpDecl] = &[&COLLECT];
 pub static COLLECT: OpDecl = OpDecl {
     name: "hw.collect",
     summary: "cuts packets into flits",
-    doc: "Every packet is filled up with zeros to whole flits of 32 bytes and cut into them (book 14); each flit is a \
-          packet of its own from here on. The zeros are defined.",
+    doc: "Every packet is filled up with zeros to whole flits of 32 bytes and cut into them (book 14); each flit \
+          is a packet of its own from here on. The zeros are defined.",
     constraints: &[("C1", "the flits hold a packet, and none of them is padding only (book 14)")],
     clauses: &[ClauseDecl::required("flits", ClauseKind::Int, "Flits a packet.")],
     traits: &[Trait::Inside("hw.exec")],
@@ -47,7 +47,9 @@ impl Unit for CollectUnit {
         if self.flits != needed {
             let message = format!(
                 "`flits` is {}, expected {needed}: a packet is {}, a flit {}",
-                self.flits, counted(input.packet, "byte"), self.flit
+                self.flits,
+                counted(input.packet, "byte"),
+                self.flit
             );
             return Err(Mismatch::new("C1", "flits", message));
         }

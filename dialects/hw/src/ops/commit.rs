@@ -1,18 +1,20 @@
 //! `hw.commit`: the Commit Engine (book 09).
 
-use visa_engine::place::rngd;
-use visa_loops::Program;
 use crate::attrs::PROGRAM;
+use crate::build::Build;
 use crate::clauses::{in_sub_context, machine, one_of};
 use crate::loops::{Loops, Written, overwrites};
 use crate::ops::exec;
-use crate::build::Build;
-use visa_engine::{Access, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Store, Stream, Unit, Wire};
 use std::ops::Range;
-use visa_ir::effects::{Effects, Target, reads, writes};
+use visa_engine::place::rngd;
+use visa_engine::{
+    Access, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Store, Stream, Unit, Wire,
+};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
+use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::module::OpRef;
+use visa_loops::Program;
 use visa_machine::Machine;
 
 /// The operations of this file.
@@ -23,18 +25,26 @@ pub static OPS: &[&OpDecl] = &[&COMMIT];
 pub static COMMIT: OpDecl = OpDecl {
     name: "hw.commit",
     summary: "writes the stream to data memory",
-    doc: "The first `bytes` of every 32-byte packet are kept (commit_in_size) and written, in accesses of the loops' \
-          packet (commit_size), at the loops' addresses in order (book 09).",
+    doc: "The first `bytes` of every 32-byte packet are kept (commit_in_size) and written, in accesses of the \
+          loops' packet (commit_size), at the loops' addresses in order (book 09).",
     constraints: &[
         ("C1", "8, 16, 24 or 32 bytes of a packet are kept (book 09: commit_in_size)"),
         ("C2", "one access is of a size that the context's Commit Engine writes (book 09: commit_size)"),
         ("C3", "the kept bytes are a whole number of accesses (book 09)"),
         ("C4", "the loops fit the sequencer, and are contiguous within an access (book 07)"),
         ("C5", "base and strides are multiples of 8 bytes (book 09)"),
-        ("C6", "no stride is 0, and no two offsets of a table are nearer than a write: nothing is written twice (book 33)"),
+        (
+            "C6",
+            "no stride is 0, and no two offsets of a table are nearer than a write: nothing is written twice \
+             (book 33)",
+        ),
         ("C7", "every address lies in the slice's data memory"),
         ("C8", "the accesses write all kept bytes, and no more"),
-        ("C9", "`slices` is pairs of start and end, in order, apart, not empty, within the run's slices (book 09: slice bitmap)"),
+        (
+            "C9",
+            "`slices` is pairs of start and end, in order, apart, not empty, within the run's slices (book 09: \
+             slice bitmap)",
+        ),
         ("C10", "the elements are not i5 or i9, whose sideband bit data memory does not hold (book 19)"),
     ],
     clauses: &[
@@ -47,7 +57,8 @@ pub static COMMIT: OpDecl = OpDecl {
         ClauseDecl::optional(
             "slices",
             ClauseKind::Ints,
-            "Slices that are written, if not all of the run's: start, end (one past), start, end, ... (slice bitmap).",
+            "Slices that are written, if not all of the run's: start, end (one past), start, end, ... (slice \
+             bitmap).",
         ),
     ],
     traits: &[Trait::Inside("hw.exec")],
@@ -76,11 +87,15 @@ fn read(op: OpRef<'_>) -> Result<CommitUnit, Diagnostic> {
     let sizes = if in_sub_context(op) { &sub } else { limits.commit_sizes.as_slice() };
     if !sizes.contains(&access) {
         let sizes = crate::clauses::list(sizes);
-        let message = format!("an access is {}, expected one of {sizes} in this context", counted(access, "byte"));
+        let message =
+            format!("an access is {}, expected one of {sizes} in this context", counted(access, "byte"));
         return Err(written.error("C2", message));
     }
     if !bytes.is_multiple_of(access) {
-        let message = format!("an access is {}, which does not divide the {bytes} that are kept", counted(access, "byte"));
+        let message = format!(
+            "an access is {}, which does not divide the {bytes} that are kept",
+            counted(access, "byte")
+        );
         return Err(written.error("C3", message));
     }
     written.sequencer("C4", sizes)?;
@@ -137,8 +152,11 @@ impl Unit for CommitUnit {
         let (found, wanted) = (self.loops.steps(), input.packets.saturating_mul(self.bytes));
         if found != wanted {
             let message = format!(
-                "the loops write {}, expected {wanted}: {} of each of {}", counted(found, "byte"),
-                self.bytes, counted(input.packets, "packet"));
+                "the loops write {}, expected {wanted}: {} of each of {}",
+                counted(found, "byte"),
+                self.bytes,
+                counted(input.packets, "packet")
+            );
             return Err(Mismatch::new("C8", "loops", message));
         }
         Ok(Wire { packet: self.bytes, ..input })

@@ -1,22 +1,24 @@
 //! `hw.commit_packed`: valid count packing of the Commit Engine (book 09).
 
-use visa_engine::place::rngd;
-use visa_loops::Program;
 use crate::attrs::PROGRAM;
+use crate::build::Build;
 use crate::clauses::{at_least, machine};
 use crate::loops::{Loops, Written};
 use crate::ops::commit::bitmap;
 use crate::ops::filter::FILTER;
-use crate::build::Build;
-use visa_engine::{Access, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Store, Stream, Unit, Wire};
-use visa_engine::shadow::Taint;
 use std::ops::Range;
-use visa_ir::effects::{Effects, Target, reads, writes};
+use visa_engine::place::rngd;
+use visa_engine::shadow::Taint;
+use visa_engine::{
+    Access, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Store, Stream, Unit, Wire,
+};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
+use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::module::OpRef;
-use visa_machine::Machine;
+use visa_loops::Program;
 use visa_loops::Stride;
+use visa_machine::Machine;
 
 /// Bytes of a count.
 const COUNT_BYTES: u64 = 4;
@@ -29,13 +31,23 @@ pub static OPS: &[&OpDecl] = &[&COMMIT_PACKED];
 pub static COMMIT_PACKED: OpDecl = OpDecl {
     name: "hw.commit_packed",
     summary: "writes the leading elements of each packet to data memory, as many as are valid",
-    doc: "Behind `hw.filter` the stream has its own valid counts. Elsewhere the counts, signed numbers of 32 bits, stand in data memory, `stride` bytes apart. Of each packet as many elements are kept as \
-          its count says, none where it is negative, `most` where it is larger. They are written without gaps, in order, from the \
-          loops' first address on; the last access is filled up with zeros, and what is behind it stays (book 09).",
+    doc: "Behind `hw.filter` the stream has its own valid counts. Elsewhere the counts, signed numbers of 32 \
+          bits, stand in data memory, `stride` bytes apart. Of each packet as many elements are kept as its count \
+          says, none where it is negative, `most` where it is larger. They are written without gaps, in order, \
+          from the loops' first address on; the last access is filled up with zeros, and what is behind it stays \
+          (book 09).",
     constraints: &[
-        ("C1", "the loops are one contiguous run, in accesses of the size that the sub context writes (book 09: commit_size)"),
+        (
+            "C1",
+            "the loops are one contiguous run, in accesses of the size that the sub context writes (book 09: \
+             commit_size)",
+        ),
         ("C2", "its base is a multiple of 8 bytes (book 09), and it lies in the slice's data memory"),
-        ("C3", "`most` elements are a packet at most, each of whole bytes; they are not i5 or i9, whose sideband bit no memory holds"),
+        (
+            "C3",
+            "`most` elements are a packet at most, each of whole bytes; they are not i5 or i9, whose sideband bit \
+             no memory holds",
+        ),
         ("C4", "the loops have room for `most` elements of each packet"),
         ("C5", "counts stand at multiples of 4 bytes in the slice's data memory"),
         ("C6", "`slices` is as in `hw.commit`"),
@@ -43,9 +55,21 @@ pub static COMMIT_PACKED: OpDecl = OpDecl {
     ],
     clauses: &[
         ClauseDecl::required("most", ClauseKind::Int, "Elements of a packet that are kept at most."),
-        ClauseDecl::optional("counts", ClauseKind::Int, "Data memory address of the first packet's count, bytes."),
-        ClauseDecl::optional("stride", ClauseKind::Int, "Bytes from the count of a packet to that of the next; 0: one for all."),
-        ClauseDecl::required("loops", ClauseKind::body::<Program>(&PROGRAM), "Data memory that may be written, bytes."),
+        ClauseDecl::optional(
+            "counts",
+            ClauseKind::Int,
+            "Data memory address of the first packet's count, bytes.",
+        ),
+        ClauseDecl::optional(
+            "stride",
+            ClauseKind::Int,
+            "Bytes from the count of a packet to that of the next; 0: one for all.",
+        ),
+        ClauseDecl::required(
+            "loops",
+            ClauseKind::body::<Program>(&PROGRAM),
+            "Data memory that may be written, bytes.",
+        ),
         ClauseDecl::optional("slices", ClauseKind::Ints, "Slices that are written, as `hw.commit` has them."),
     ],
     traits: &[Trait::Inside("hw.exec")],
@@ -80,7 +104,10 @@ fn read(op: OpRef<'_>) -> Result<CommitPackedUnit, Diagnostic> {
     let size = machine.limits.commit_size_sub;
     written.sequencer("C1", &[size])?;
     let program = &written.program;
-    if program.entries.len() != 1 || program.packet != size || program.entries.iter().any(|entry| entry.stride != Stride::Fixed(1)) {
+    if program.entries.len() != 1
+        || program.packet != size
+        || program.entries.iter().any(|entry| entry.stride != Stride::Fixed(1))
+    {
         let message = format!("`{program}`, expected one contiguous run as `[64 : 1] : {size}`");
         return Err(written.error("C1", message));
     }
@@ -132,11 +159,15 @@ impl CommitPackedUnit {
     fn check_counts(&self, op: OpRef<'_>, capacity: u64) -> Result<(), Diagnostic> {
         let Some(counts) = &self.counts else { return Ok(()) };
         let range = self.count_range(counts);
-        if counts.first.is_multiple_of(COUNT_BYTES) && counts.stride.is_multiple_of(COUNT_BYTES) && range.end <= capacity {
+        if counts.first.is_multiple_of(COUNT_BYTES)
+            && counts.stride.is_multiple_of(COUNT_BYTES)
+            && range.end <= capacity
+        {
             return Ok(());
         }
         let message = format!(
-            "counts at {}, {} apart, to {}: expected multiples of {COUNT_BYTES}, and the last one to end at {capacity} or before",
+            "counts at {}, {} apart, to {}: expected multiples of {COUNT_BYTES}, and the last one to end at \
+             {capacity} or before",
             counts.first, counts.stride, range.end
         );
         Err(op.clause_error("C5", "counts", message))
@@ -162,8 +193,15 @@ impl CommitPackedUnit {
         (i64::from(count).clamp(0, most) as usize, Taint::all(&marks))
     }
 
-    /// Marks what was kept. Behind an undefined count nothing is certain: everything that may be written is undefined.
-    fn mark(&self, cx: RunCx<'_>, memory: &mut SliceMemory, mut kept: Vec<Taint>, certain: Option<(usize, Taint)>) {
+    /// Marks what was kept. Behind an undefined count nothing is certain: everything that may be written is
+    /// undefined.
+    fn mark(
+        &self,
+        cx: RunCx<'_>,
+        memory: &mut SliceMemory,
+        mut kept: Vec<Taint>,
+        certain: Option<(usize, Taint)>,
+    ) {
         let Some(mut marker) = cx.marker() else { return };
         marker.through_all(&mut kept);
         if let Some((from, count)) = certain {
@@ -180,12 +218,21 @@ impl Unit for CommitPackedUnit {
         let bits = u64::from(input.dtype.bits());
         let kept = self.most.saturating_mul(bits) / 8;
         if !bits.is_multiple_of(8) || kept > input.packet {
-            let message = format!("{} of {} are no part of a packet of {}", counted(self.most, "element"), input.dtype, counted(input.packet, "byte"));
+            let message = format!(
+                "{} of {} are no part of a packet of {}",
+                counted(self.most, "element"),
+                input.dtype,
+                counted(input.packet, "byte")
+            );
             return Err(Mismatch::new("C3", "most", message));
         }
         let (room, needed) = (self.loops.steps(), input.packets.saturating_mul(kept));
         if room < needed {
-            let message = format!("room for {}, expected {needed}: {kept} of each of {}", counted(room, "byte"), counted(input.packets, "packet"));
+            let message = format!(
+                "room for {}, expected {needed}: {kept} of each of {}",
+                counted(room, "byte"),
+                counted(input.packets, "packet")
+            );
             return Err(Mismatch::new("C4", "loops", message));
         }
         let packet = self.loops.program.packet;
@@ -202,8 +249,11 @@ impl Unit for CommitPackedUnit {
 
     fn accesses(&self) -> Vec<Access> {
         let counts = self.counts.as_ref();
-        let read = counts.map(|counts| Access { space: Space::Dm, write: false, range: self.count_range(counts) });
-        read.into_iter().chain([Access { space: Space::Dm, write: true, range: self.loops.extent() }]).collect()
+        let read =
+            counts.map(|counts| Access { space: Space::Dm, write: false, range: self.count_range(counts) });
+        read.into_iter()
+            .chain([Access { space: Space::Dm, write: true, range: self.loops.extent() }])
+            .collect()
     }
 }
 

@@ -1,23 +1,26 @@
 //! `hw.contract`: the Reducer's products and trees (book 19).
 
-use visa_engine::place::rngd;
 use crate::MAX_STREAM_BYTES;
 use crate::addresses::ByAddress;
 use crate::attrs::DTYPE;
+use crate::build::Build;
 use crate::clauses::{REDUCTION, at_least, body, machine, takes_max};
 use crate::number::Number;
-use crate::build::Build;
-use visa_engine::{Bank, Engine, Flow, Map, Mismatch, Operand, RunCx, SliceMemory, Stage, StageCost, Stream, TreeUse, Unit, Wire};
-use visa_engine::shadow::Taint;
 use std::ops::Range;
 use std::sync::OnceLock;
-use visa_ir::effects::{Effects, Target, reads, writes};
+use visa_engine::place::rngd;
+use visa_engine::shadow::Taint;
+use visa_engine::{
+    Bank, Engine, Flow, Map, Mismatch, Operand, RunCx, SliceMemory, Stage, StageCost, Stream, TreeUse, Unit,
+    Wire,
+};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
+use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::module::OpRef;
+use visa_loops::Program;
 use visa_machine::Machine;
 use visa_numerics::{DType, Packets, ROWS, SumOrder, TABLES, Table, Trees, tree_sums};
-use visa_loops::Program;
 
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&CONTRACT];
@@ -27,21 +30,39 @@ pub static OPS: &[&OpDecl] = &[&CONTRACT];
 pub static CONTRACT: OpDecl = OpDecl {
     name: "hw.contract",
     summary: "multiplies packets with register-file data and adds neighbours",
-    doc: "In every row the packet is multiplied element by element with what the row read, and a tree adds each group of \
-          2^depth consecutive products (book 19). Elements behind the packet's data give products of +0.0 (or 0), \
-          whatever the register file holds there. A packet of sums comes out: for each row its groups in order, f32 for \
-          floats and i32 for integers. Where the machine adds in sequential order the products themselves go on, and the \
-          accumulator adds them one by one. So they do with `op max`, by which the accumulator takes the greatest (book 19: max mode).",
+    doc: "In every row the packet is multiplied element by element with what the row read, and a tree adds each \
+          group of 2^depth consecutive products (book 19). Elements behind the packet's data give products of \
+          +0.0 (or 0), whatever the register file holds there. A packet of sums comes out: for each row its \
+          groups in order, f32 for floats and i32 for integers. Where the machine adds in sequential order the \
+          products themselves go on, and the accumulator adds them one by one. So they do with `op max`, by which \
+          the accumulator takes the greatest (book 19: max mode).",
     constraints: &[
-        ("C1", "the stream's elements are of this format, and the Reducer multiplies it (book 19: i4, i5, i8, i9, f8e4m3, f8e5m2, bf16)"),
-        ("C2", "the tree is at most as deep as the format's: 7 levels for i4 and i5, 6 for i8, i9 and f8, 5 for bf16 (book 19)"),
-        ("C3", "a row gives at most 32 sums, the accumulator's columns; without a tree, depth 0, its first 32 products (book 19)"),
+        (
+            "C1",
+            "the stream's elements are of this format, and the Reducer multiplies it (book 19: i4, i5, i8, i9, \
+             f8e4m3, f8e5m2, bf16)",
+        ),
+        (
+            "C2",
+            "the tree is at most as deep as the format's: 7 levels for i4 and i5, 6 for i8, i9 and f8, 5 for bf16 \
+             (book 19)",
+        ),
+        (
+            "C3",
+            "a row gives at most 32 sums, the accumulator's columns; without a tree, depth 0, its first 32 \
+             products (book 19)",
+        ),
         ("C4", "the aligner's data and reads are whole elements"),
         ("C5", "`op max` is for a single row, and its groups hold data or none (book 19: zeros would count)"),
     ],
     clauses: &[
         ClauseDecl::lead("dtype", ClauseKind::body::<DType>(&DTYPE), "Format of the operands."),
-        ClauseDecl::default("op", ClauseKind::Word(REDUCTION), "add", "What the tree and the accumulator make of products."),
+        ClauseDecl::default(
+            "op",
+            ClauseKind::Word(REDUCTION),
+            "add",
+            "What the tree and the accumulator make of products.",
+        ),
         ClauseDecl::required("depth", ClauseKind::Int, "Levels of the tree that add."),
     ],
     traits: &[Trait::Inside("hw.exec")],
@@ -75,7 +96,8 @@ fn read(op: OpRef<'_>) -> Result<ContractUnit, Diagnostic> {
     let machine = machine(op);
     let dtype = *body::<DType>(op, "dtype")?;
     let Some(contraction) = dtype.info().contraction else {
-        let names: Vec<_> = DType::all().filter(|dtype| dtype.accumulator().is_some()).map(DType::name).collect();
+        let names: Vec<_> =
+            DType::all().filter(|dtype| dtype.accumulator().is_some()).map(DType::name).collect();
         let message = format!("the Reducer does not multiply {dtype}, expected {}", names.join(", "));
         return Err(op.clause_error("C1", "dtype", message));
     };
@@ -90,7 +112,8 @@ fn read(op: OpRef<'_>) -> Result<ContractUnit, Diagnostic> {
     // Without a tree what stands behind the columns is cut off.
     let kept = if depth == 0 { elements.min(columns) } else { elements };
     if kept >> depth > columns {
-        let message = format!("a row gives {} at depth {depth}, expected at most {columns}", counted(sums, "sum"));
+        let message =
+            format!("a row gives {} at depth {depth}, expected at most {columns}", counted(sums, "sum"));
         return Err(op.clause_error("C3", "depth", message));
     }
     let aligner = aligner(op, dtype)?;
@@ -129,7 +152,10 @@ fn aligner(op: OpRef<'_>, dtype: DType) -> Result<Aligner, Diagnostic> {
     let read = align.body::<Program>("loops").map_or(0, |loops| loops.packet);
     for (what, bytes) in [("data", number("data")), ("read", read)] {
         if !bytes.is_multiple_of(dtype.align()) {
-            let message = format!("the aligner's {what} is {}, expected whole {dtype} elements", counted(bytes, "byte"));
+            let message = format!(
+                "the aligner's {what} is {}, expected whole {dtype} elements",
+                counted(bytes, "byte")
+            );
             return Err(op.clause_error("C4", "dtype", message));
         }
     }
@@ -158,7 +184,8 @@ impl Unit for ContractUnit {
         let out = self.out(input.flow());
         let held = input.packets.checked_mul(out.packet * self.terms());
         if held.is_none_or(|held| held > MAX_STREAM_BYTES) {
-            let message = format!("{} give more than {MAX_STREAM_BYTES} bytes", counted(input.packets, "packet"));
+            let message =
+                format!("{} give more than {MAX_STREAM_BYTES} bytes", counted(input.packets, "packet"));
             return Err(Mismatch::new("C3", "depth", message));
         }
         Ok(Wire { dtype: self.accumulator, packet: out.packet, ..input })
@@ -329,7 +356,13 @@ impl ContractUnit {
     }
 
     /// One mark for each value that comes out, on its 4 bytes: of the packet's and the row's elements that it is of.
-    fn marks<T: Number>(&self, cx: RunCx<'_>, trf: &Bank, input: &Stream, operand: &Operand) -> Option<Vec<Taint>> {
+    fn marks<T: Number>(
+        &self,
+        cx: RunCx<'_>,
+        trf: &Bank,
+        input: &Stream,
+        operand: &Operand,
+    ) -> Option<Vec<Taint>> {
         let mut marker = cx.marker()?;
         let span = 1 << (self.depth as usize - self.terms().ilog2() as usize);
         let (elements, live) = (self.elements as usize, self.live(operand));
@@ -354,9 +387,8 @@ impl ContractUnit {
             let numbers: Vec<T> = decoded(self.dtype, &input.bytes[packet * input.packet..][..input.packet]);
             self.read_lanes(trf, operand, address, &mut buffers, &mut values);
             for row in 0..operand.rows {
-                let products = (0..self.kept).map(|at| {
-                    product_mark((numbers[at], marks[at]), (values[at][row], weights[at][row]))
-                });
+                let products = (0..self.kept)
+                    .map(|at| product_mark((numbers[at], marks[at]), (values[at][row], weights[at][row])));
                 let products: Vec<_> = products.collect();
                 out.extend(products.chunks(span).flat_map(|group| [marker.through(Taint::all(group)); 4]));
             }
@@ -378,7 +410,8 @@ impl ContractUnit {
     }
 }
 
-/// The mark of a product. It does not depend on what stands beside a zero that is defined, but for an infinity or NaN.
+/// The mark of a product. It does not depend on what stands beside a zero that is defined, but for an infinity or
+/// NaN.
 fn product_mark<T: Number>((left, left_mark): (T, Taint), (right, right_mark): (T, Taint)) -> Taint {
     let left_zero = left_mark.is_defined() && left.absorbs(right);
     let right_zero = right_mark.is_defined() && right.absorbs(left);
@@ -392,7 +425,8 @@ fn decoded<T: Number>(dtype: DType, bytes: &[u8]) -> Vec<T> {
     out
 }
 
-/// Replaces `out` by the elements of `bytes`. The format was checked to have this accumulator when the operation was read.
+/// Replaces `out` by the elements of `bytes`. The format was checked to have this accumulator when the operation
+/// was read.
 fn decode_into<T: Number>(dtype: DType, bytes: &[u8], out: &mut Vec<T>) {
     if T::decode(dtype, bytes, out).is_err() {
         out.clear();

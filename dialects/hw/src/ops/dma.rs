@@ -4,13 +4,13 @@ use crate::attrs::PAIRED;
 use crate::clauses::{body, machine, word};
 use crate::loops::{limits, overwrites};
 use crate::program::{self, CHIP_STRIDE};
-use visa_engine::{Space};
-use visa_ir::effects::{Effects, Target, reads, writes};
+use visa_engine::Space;
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
+use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::module::OpRef;
-use visa_machine::Machine;
 use visa_loops::{Entry, PairedEntry, PairedProgram, Program, Stride, check_paired, misaligned};
+use visa_machine::Machine;
 
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&DMA];
@@ -20,22 +20,40 @@ pub static OPS: &[&OpDecl] = &[&DMA];
 pub static DMA: OpDecl = OpDecl {
     name: "hw.dma",
     summary: "moves bytes between memories",
-    doc: "The loops' read and write side iterate together; each access moves `packet` contiguous bytes (book 10). `tensor` \
-          is the DMA of a chip, the same on every chip in lockstep; `pcie` moves between host and HBM, and its HBM side \
-          counts chips 2^40 bytes apart. A data memory address is `slice * (bytes of a slice's memory) + byte`, slices \
-          counted through the chip's clusters.",
+    doc: "The loops' read and write side iterate together; each access moves `packet` contiguous bytes (book 10). \
+          `tensor` is the DMA of a chip, the same on every chip in lockstep; `pcie` moves between host and HBM, \
+          and its HBM side counts chips 2^40 bytes apart. A data memory address is `slice * (bytes of a slice's \
+          memory) + byte`, slices counted through the chip's clusters.",
     constraints: &[
-        ("C1", "`tensor` moves between HBM and data memory or within either, `pcie` between host and HBM (book 10)"),
-        ("C2", "the loops fit the sequencer: at most 8 entries of at most 65536, packets of at most 4096 bytes (book 10)"),
-        ("C3", "writes to data memory are aligned: base, strides and packet are multiples of 8 bytes (book 10)"),
-        ("C4", "no write stride is 0, no two offsets of a table are nearer than a packet, and no more bytes are moved than the memory holds: nothing is written twice"),
+        (
+            "C1",
+            "`tensor` moves between HBM and data memory or within either, `pcie` between host and HBM (book 10)",
+        ),
+        (
+            "C2",
+            "the loops fit the sequencer: at most 8 entries of at most 65536, packets of at most 4096 bytes (book \
+             10)",
+        ),
+        (
+            "C3",
+            "writes to data memory are aligned: base, strides and packet are multiples of 8 bytes (book 10)",
+        ),
+        (
+            "C4",
+            "no write stride is 0, no two offsets of a table are nearer than a packet, and no more bytes are \
+             moved than the memory holds: nothing is written twice",
+        ),
         ("C5", "every address lies in its memory"),
     ],
     clauses: &[
         ClauseDecl::lead("engine", ClauseKind::Word(&["tensor", "pcie"]), "The engine."),
         ClauseDecl::required("from", ClauseKind::Word(SPACE), "Memory read."),
         ClauseDecl::required("to", ClauseKind::Word(SPACE), "Memory written."),
-        ClauseDecl::required("loops", ClauseKind::body::<PairedProgram>(&PAIRED), "Byte addresses, read side and write side."),
+        ClauseDecl::required(
+            "loops",
+            ClauseKind::body::<PairedProgram>(&PAIRED),
+            "Byte addresses, read side and write side.",
+        ),
     ],
     traits: &[Trait::Inside("hw.program")],
     effects: Effects::Are(&[reads(Target::Clause("from")), writes(Target::Clause("to"))]),
@@ -102,20 +120,29 @@ fn sequencer(op: OpRef<'_>, machine: &Machine, pcie: bool, loops: &PairedProgram
         return Err(op.clause_error("C2", "loops", error.message).fix(error.fix));
     }
     if loops.entries.len() > limits.entries {
-        let message = format!("`{loops}` has {}, expected at most {}", counted(loops.entries.len(), "entry"), limits.entries);
+        let message = format!(
+            "`{loops}` has {}, expected at most {}",
+            counted(loops.entries.len(), "entry"),
+            limits.entries
+        );
         return Err(op.clause_error("C2", "loops", message));
     }
-    let contiguous = loops.entries.last().is_some_and(|entry| (entry.read.fixed(), entry.write.fixed()) == (Some(1), Some(1)));
+    let contiguous = loops
+        .entries
+        .last()
+        .is_some_and(|entry| (entry.read.fixed(), entry.write.fixed()) == (Some(1), Some(1)));
     if loops.packet > 1 && !contiguous {
         let message = format!(
-            "the innermost entry of `{loops}` is not contiguous on both sides: expected strides 1 -> 1, or packets of 1"
+            "the innermost entry of `{loops}` is not contiguous on both sides: expected strides 1 -> 1, or \
+             packets of 1"
         );
         return Err(op.clause_error("C2", "loops", message));
     }
     Ok(())
 }
 
-/// Whether iterations go from chip to chip, `chip_stride` apart. A table does not: chips are as far apart as their numbers.
+/// Whether iterations go from chip to chip, `chip_stride` apart. A table does not: chips are as far apart as their
+/// numbers.
 fn between_chips(stride: &Stride, chip_stride: i64) -> bool {
     stride.fixed().is_some_and(|stride| stride != 0 && stride % chip_stride == 0)
 }
@@ -123,7 +150,8 @@ fn between_chips(stride: &Stride, chip_stride: i64) -> bool {
 /// C3.
 fn aligned(op: OpRef<'_>, write: &Program, align: u64) -> Result<(), Diagnostic> {
     if !write.packet.is_multiple_of(align) {
-        let message = format!("a packet is {}, expected a multiple of {align}", counted(write.packet, "byte"));
+        let message =
+            format!("a packet is {}, expected a multiple of {align}", counted(write.packet, "byte"));
         return Err(op.clause_error("C3", "loops", message));
     }
     match misaligned(write, align) {
@@ -174,7 +202,9 @@ impl Memories<'_> {
         let chip_entries = side.entries.iter().filter(is_chip);
         let chips = Program {
             entries: chip_entries
-                .filter_map(|entry| Some(Entry { limit: entry.limit, stride: entry.stride.divided(chip_stride)? }))
+                .filter_map(|entry| {
+                    Some(Entry { limit: entry.limit, stride: entry.stride.divided(chip_stride)? })
+                })
                 .collect(),
             packet: 1,
             base: base_chip,
@@ -184,11 +214,16 @@ impl Memories<'_> {
             packet: side.packet,
             base: side.base - base_chip * chip_stride,
         };
-        let (capacity, unit) = (self.capacity(space).saturating_mul(self.per_byte), if self.per_byte == 1 { "bytes" } else { "half bytes" });
+        let (capacity, unit) = (
+            self.capacity(space).saturating_mul(self.per_byte),
+            if self.per_byte == 1 { "bytes" } else { "half bytes" },
+        );
         for (program, most, what) in [(local, capacity, unit), (chips, self.chips(space), "chips")] {
             let (start, end) = program.extent().map_err(|error| error.message)?;
             if start < 0 || end.cast_unsigned() > most {
-                return Err(format!("`{side}` touches {what} {start} to {end} of {space:?}, expected 0 to {most}"));
+                return Err(format!(
+                    "`{side}` touches {what} {start} to {end} of {space:?}, expected 0 to {most}"
+                ));
             }
         }
         Ok(())
@@ -200,7 +235,8 @@ impl Memories<'_> {
         match write.steps() {
             Some(steps) if steps <= most => Ok(()),
             Some(_) | None => {
-                let message = format!("`{write}` writes more than the {} of {space:?}", counted(most, "byte"));
+                let message =
+                    format!("`{write}` writes more than the {} of {space:?}", counted(most, "byte"));
                 Err(self.op.clause_error("C4", "loops", message))
             }
         }

@@ -1,15 +1,15 @@
 //! `hw.exec`: a run of a Tensor Unit context (books 12, 28).
 
 use crate::MAX_STREAM_BYTES;
+use crate::build::Build;
 use crate::clauses::machine;
 use crate::order;
 use crate::program::{self, Context, PlacedStage};
-use crate::build::Build;
-use visa_engine::{Mismatch, Wire};
 use std::ops::Range;
-use visa_ir::effects::{Effects};
+use visa_engine::{Mismatch, Wire};
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
+use visa_ir::effects::Effects;
 use visa_ir::module::OpRef;
 
 /// The operations of this file.
@@ -20,25 +20,26 @@ pub static OPS: &[&OpDecl] = &[&EXEC];
 pub static EXEC: OpDecl = OpDecl {
     name: "hw.exec",
     summary: "runs a pipeline of the Tensor Unit on every active slice",
-    doc: "The stages inside run one behind the other, from a fetch to a store (book 12), on every active slice of every \
-          chip in lockstep. Slices are counted through the chip's clusters.",
+    doc: "The stages inside run one behind the other, from a fetch to a store (book 12), on every active slice of \
+          every chip in lockstep. Slices are counted through the chip's clusters.",
     constraints: &[
         ("C1", "`slices` is pairs of start and end, in order, apart, not empty, within the chip"),
         (
             "C2",
-            "the stages are generate alone, or fetch, [switch], collect, then store_trf or store_vrf, or [align, contract, accumulate], \
-             [vector ...], then store_ids, or filter and commit_packed, or [cast], [transpose], commit; or commit_packed right behind \
-             collect (books 09, 12, 21)",
+            "the stages are generate alone, or fetch, [switch], collect, then store_trf or store_vrf, or [align, \
+             contract, accumulate], [vector ...], then store_ids, or filter and commit_packed, or [cast], \
+             [transpose], commit; or commit_packed right behind collect (books 09, 12, 21)",
         ),
         (
             "C3",
-            "the sub context has no align, contract, accumulate, vector, cast or transpose, the main context no generate \
-             and commit_packed behind filter only (books 09, 12)",
+            "the sub context has no align, contract, accumulate, vector, cast or transpose, the main context no \
+             generate and commit_packed behind filter only (books 09, 12)",
         ),
         (
             "C4",
-            "the stages of the Vector Engine stand in their order, each ALU works once a pass, the stash is read once, and a pass with \
-             two groups has neither stash nor filter (book 21); slices are reduced once a pass, in front of all its stages or behind them (books 20, 25)",
+            "the stages of the Vector Engine stand in their order, each ALU works once a pass, the stash is read \
+             once, and a pass with two groups has neither stash nor filter (book 21); slices are reduced once a \
+             pass, in front of all its stages or behind them (books 20, 25)",
         ),
         ("C5", "a stream of a slice has at most 64 MiB (ours: it bounds the interpreter's memory)"),
     ],
@@ -53,8 +54,8 @@ pub static EXEC: OpDecl = OpDecl {
     traits: &[Trait::Inside("hw.program"), Trait::Region],
     effects: Effects::OfBody,
     verify: Some(|op, _| verify(op)),
-    example: "hw.exec sub, slices [0, 256] {\n  hw.fetch i8, packet 32, loops [32 : 1] : 8\n  hw.collect flits 1\n  \
-              hw.store_vrf at 0\n}",
+    example: "hw.exec sub, slices [0, 256] {\n  hw.fetch i8, packet 32, loops [32 : 1] : 8\n  hw.collect flits \
+              1\n  hw.store_vrf at 0\n}",
     ..OpDecl::BASE
 };
 
@@ -84,13 +85,17 @@ pub(crate) fn read(op: OpRef<'_>) -> Result<program::Exec, Diagnostic> {
     Ok(program::Exec { context, slices, stages })
 }
 
-/// The ranges of the clause `slices`, which `constraint` wants to be pairs in order, apart, not empty, within the chip.
+/// The ranges of the clause `slices`, which `constraint` wants to be pairs in order, apart, not empty, within the
+/// chip.
 pub(crate) fn slices(op: OpRef<'_>, constraint: &str) -> Result<Vec<Range<usize>>, Diagnostic> {
     let numbers = op.ints("slices");
     let most = machine(op).slices_per_chip();
     let error = |message| Err(op.clause_error(constraint, "slices", message));
     let (pairs, []) = numbers.as_chunks::<2>() else {
-        return error(format!("`slices` has {}, expected pairs of start and end", counted(numbers.len(), "number")));
+        return error(format!(
+            "`slices` has {}, expected pairs of start and end",
+            counted(numbers.len(), "number")
+        ));
     };
     if pairs.is_empty() {
         return error("`slices` is empty, expected at least one pair of start and end".into());
@@ -99,7 +104,9 @@ pub(crate) fn slices(op: OpRef<'_>, constraint: &str) -> Result<Vec<Range<usize>
     let mut free = 0;
     for &[start, end] in pairs {
         if start < free || end <= start || end.cast_unsigned() > most {
-            return error(format!("slices {start} to {end} are empty, out of order or outside {free} to {most}"));
+            return error(format!(
+                "slices {start} to {end} are empty, out of order or outside {free} to {most}"
+            ));
         }
         ranges.push(start as usize..end as usize);
         free = end;
@@ -151,7 +158,8 @@ fn connect(op: OpRef<'_>, stages: &[PlacedStage]) -> Result<Wire, Diagnostic> {
                 "`{}` gives {} of {}, more than {MAX_STREAM_BYTES} bytes a slice",
                 child,
                 counted(wire.packets, "packet"),
-                counted(wire.packet, "byte"));
+                counted(wire.packet, "byte")
+            );
             return Err(at(op, child, "C5", message));
         }
     }

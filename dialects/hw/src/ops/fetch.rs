@@ -1,24 +1,26 @@
 //! `hw.fetch`: the Fetch Engine (book 08).
 
-use visa_engine::place::rngd;
-use visa_numerics::LookupTable;
-use visa_loops::Mask;
-use visa_loops::Program;
 use crate::adapter::Adapter;
 use crate::attrs::{DTYPE, MASK, PROGRAM, TABLE};
+use crate::build::Build;
 use crate::clauses::{at_least, body, in_sub_context, machine};
 use crate::loops::{Loops, Written};
 use crate::mask::Masking;
-use crate::build::Build;
-use visa_engine::{Access, Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stream, Unit, Wire};
-use visa_engine::shadow::{Marker, Taint};
 use std::ops::Range;
-use visa_ir::effects::{Effects, Target, reads, writes};
+use visa_engine::place::rngd;
+use visa_engine::shadow::{Marker, Taint};
+use visa_engine::{
+    Access, Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stream, Unit, Wire,
+};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
+use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::module::OpRef;
+use visa_loops::Mask;
+use visa_loops::Program;
 use visa_machine::Machine;
 use visa_numerics::DType;
+use visa_numerics::LookupTable;
 
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&FETCH];
@@ -28,46 +30,71 @@ pub static OPS: &[&OpDecl] = &[&FETCH];
 pub static FETCH: OpDecl = OpDecl {
     name: "hw.fetch",
     summary: "reads data memory as a stream of packets",
-    doc: "Every slice runs the same loops over its own data memory (book 08). The bytes come in loop order and are cut \
-          into packets. On its way, elements that a `mask` names are replaced by a value; then every element is the index of a `table`'s \
-          entry, is converted with `to`, and has a zero point subtracted, in this order; packets grow or shrink with it. With `starts`, slices \
-          read the same loops from different addresses (book 08: heterogeneous configurations).",
+    doc: "Every slice runs the same loops over its own data memory (book 08). The bytes come in loop order and \
+          are cut into packets. On its way, elements that a `mask` names are replaced by a value; then every \
+          element is the index of a `table`'s entry, is converted with `to`, and has a zero point subtracted, in \
+          this order; packets grow or shrink with it. With `starts`, slices read the same loops from different \
+          addresses (book 08: heterogeneous configurations).",
     constraints: &[
         ("C1", "one access is of a size that the context's Fetch Engine reads (book 08)"),
         ("C2", "the loops fit the sequencer, and are contiguous within an access (book 07)"),
-        ("C3", "a packet is a whole number of accesses and elements, and the loops a whole number of packets"),
+        (
+            "C3",
+            "a packet is a whole number of accesses and elements, and the loops a whole number of packets",
+        ),
         ("C4", "a packet behind the conversion is a multiple of 8 bytes (book 08: fetch_align)"),
-        ("C5", "data memory holds the format (not i5 or i9), the machine's Fetch Adapter has the conversion, and one access grows to 32 bytes at most (book 08)"),
+        (
+            "C5",
+            "data memory holds the format (not i5 or i9), the machine's Fetch Adapter has the conversion, and one \
+             access grows to 32 bytes at most (book 08)",
+        ),
         ("C6", "every address lies in the slice's data memory"),
-        ("C7", "a table is of the main context, and has 1 to 2^n entries for elements of n bits, 8 at most (book 08)"),
+        (
+            "C7",
+            "a table is of the main context, and has 1 to 2^n entries for elements of n bits, 8 at most (book 08)",
+        ),
         (
             "C8",
-            "one or two zero points, in the range of the format behind the conversion, which is of an integer of up to 8 \
-             bits to a wider one (book 08)",
+            "one or two zero points, in the range of the format behind the conversion, which is of an integer of \
+             up to 8 bits to a wider one (book 08)",
         ),
-        ("C9", "the mask names entries outside the innermost loop, two different ones if it names two (book 08: last_dim)"),
+        (
+            "C9",
+            "the mask names entries outside the innermost loop, two different ones if it names two (book 08: \
+             last_dim)",
+        ),
         (
             "C10",
-            "counts of the mask reach as far as the innermost loop; there is one, masking at most 255 x 4 bits, or one for each \
-             iteration of `by`, at most 8; `value` is an element (book 08)",
+            "counts of the mask reach as far as the innermost loop; there is one, masking at most 255 x 4 bits, \
+             or one for each iteration of `by`, at most 8; `value` is an element (book 08)",
         ),
         ("C11", "the main context masks, in packets of at most 256 bytes (book 08)"),
         ("C12", "no slice starts before the base, and there are at most 65536 starts"),
     ],
     clauses: &[
-        ClauseDecl::lead("dtype", ClauseKind::body::<DType>(&DTYPE), "Format of the elements in data memory."),
+        ClauseDecl::lead(
+            "dtype",
+            ClauseKind::body::<DType>(&DTYPE),
+            "Format of the elements in data memory.",
+        ),
         ClauseDecl::required("packet", ClauseKind::Int, "Bytes of a packet before the conversion."),
-        ClauseDecl::optional("mask", ClauseKind::body::<Mask>(&MASK), "Elements that are masked, before all else."),
+        ClauseDecl::optional(
+            "mask",
+            ClauseKind::body::<Mask>(&MASK),
+            "Elements that are masked, before all else.",
+        ),
         ClauseDecl::optional(
             "table",
             ClauseKind::body::<LookupTable>(&TABLE),
-            "Lookup table: an element's bit pattern, read as an unsigned number, is the index of what takes its place.",
+            "Lookup table: an element's bit pattern, read as an unsigned number, is the index of what takes its \
+             place.",
         ),
         ClauseDecl::optional("to", ClauseKind::body::<DType>(&DTYPE), "Format to convert to."),
         ClauseDecl::optional(
             "zero",
             ClauseKind::Ints,
-            "Zero point subtracted from each element behind the conversion; of two, the second in every second packet.",
+            "Zero point subtracted from each element behind the conversion; of two, the second in every second \
+             packet.",
         ),
         ClauseDecl::required(
             "loops",
@@ -77,8 +104,8 @@ pub static FETCH: OpDecl = OpDecl {
         ClauseDecl::optional(
             "starts",
             ClauseKind::body::<Program>(&PROGRAM),
-            "How many bytes behind the base each slice starts, in loops that count the slices of all clusters and chips, one after the other; \
-             past their end they begin again.",
+            "How many bytes behind the base each slice starts, in loops that count the slices of all clusters and \
+             chips, one after the other; past their end they begin again.",
         ),
     ],
     traits: &[Trait::Inside("hw.exec")],
@@ -122,7 +149,8 @@ impl Starts {
         }
         let found: Vec<i64> = program.addresses().collect();
         let bytes = found.iter().map(|&start| usize::try_from(start)).collect::<Result<Vec<_>, _>>();
-        let bytes = bytes.map_err(|_| refuse(format!("`{program}` has a start before the base of `loops`")))?;
+        let bytes =
+            bytes.map_err(|_| refuse(format!("`{program}` has a start before the base of `loops`")))?;
         let most = bytes.iter().max().map_or(0, |most| *most as u64);
         Ok(Self { bytes, most })
     }
@@ -143,16 +171,24 @@ fn read(op: OpRef<'_>) -> Result<FetchUnit, Diagnostic> {
     let sizes = machine.fetch_sizes(in_sub_context(op), from, adapter.to());
     let size = written.program.packet;
     if !sizes.contains(&size) {
-        let message =
-            format!("an access is {}, expected one of {} in this context", counted(size, "byte"), crate::clauses::list(&sizes));
+        let message = format!(
+            "an access is {}, expected one of {} in this context",
+            counted(size, "byte"),
+            crate::clauses::list(&sizes)
+        );
         return Err(written.error("C1", message));
     }
     written.sequencer("C2", &sizes)?;
     let packet = whole_packets(op, &written, from)?;
-    let mut fetch = FetchUnit { adapter, packet, mask: None, loops: written.loops(), starts: Starts::read(op)? };
+    let mut fetch =
+        FetchUnit { adapter, packet, mask: None, loops: written.loops(), starts: Starts::read(op)? };
     fetch.check_sizes(op, &machine)?;
     let room = machine.memory.dm_bytes_per_slice.saturating_sub(fetch.starts.most);
-    let memory = if fetch.starts.most == 0 { "the slice's data memory" } else { "data memory behind the furthest start" };
+    let memory = if fetch.starts.most == 0 {
+        "the slice's data memory"
+    } else {
+        "data memory behind the furthest start"
+    };
     written.within("C6", room, memory)?;
     fetch.mask = Masking::read(op, from, fetch.adapter.converted(packet), &written.program)?;
     Ok(fetch)
@@ -172,7 +208,10 @@ fn whole_packets(op: OpRef<'_>, written: &Written<'_>, dtype: DType) -> Result<u
     }
     let total = written.program.steps().unwrap_or(0);
     if !total.is_multiple_of(packet) {
-        let message = format!("the loops read {}, expected a multiple of the packet ({packet})", counted(total, "byte"));
+        let message = format!(
+            "the loops read {}, expected a multiple of the packet ({packet})",
+            counted(total, "byte")
+        );
         return Err(written.error("C3", message));
     }
     Ok(packet)
@@ -183,10 +222,14 @@ impl FetchUnit {
     fn check_sizes(&self, op: OpRef<'_>, machine: &Machine) -> Result<(), Diagnostic> {
         let (packet, align) = (self.adapter.converted(self.packet), machine.limits.fetch_align);
         if !packet.is_multiple_of(align) {
-            let message = format!("a packet is {} behind the fetch, expected a multiple of {align}", counted(packet, "byte"));
+            let message = format!(
+                "a packet is {} behind the fetch, expected a multiple of {align}",
+                counted(packet, "byte")
+            );
             return Err(op.clause_error("C4", "packet", message));
         }
-        let (access, most) = (self.adapter.converted(self.loops.program.packet), machine.limits.cast_fetch_max_bytes);
+        let (access, most) =
+            (self.adapter.converted(self.loops.program.packet), machine.limits.cast_fetch_max_bytes);
         if self.adapter.converts() && access > most {
             let message = format!("an access grows to {}, expected at most {most}", counted(access, "byte"));
             return Err(op.clause_error("C5", "to", message));
@@ -211,7 +254,13 @@ impl FetchUnit {
 impl Unit for FetchUnit {
     fn connect(&self, _machine: &Machine, _input: Wire) -> Result<Wire, Mismatch> {
         let packets = self.loops.steps() / self.packet;
-        Ok(Wire { dtype: self.adapter.to(), packets, packet: self.adapter.converted(self.packet), rows: None, ..Wire::NOTHING })
+        Ok(Wire {
+            dtype: self.adapter.to(),
+            packets,
+            packet: self.adapter.converted(self.packet),
+            rows: None,
+            ..Wire::NOTHING
+        })
     }
 
     fn cost(&self, machine: &Machine, _input: Flow) -> StageCost {

@@ -1,15 +1,15 @@
 //! `hw.filter`: the filter of the Vector Engine, and the compaction of what it keeps (book 21; book 35, section 2.3).
 
-use visa_engine::place::{rngd, Station};
 use super::vector::way_bytes;
 use crate::attrs::GUARDS;
-use crate::clauses::{at_least, body, machine};
 use crate::build::Build;
-use visa_engine::{Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire};
+use crate::clauses::{at_least, body, machine};
+use visa_engine::place::{Station, rngd};
 use visa_engine::shadow::Taint;
-use visa_ir::effects::{Effects, Target, reads, writes};
+use visa_engine::{Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
+use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::module::OpRef;
 use visa_machine::Machine;
 use visa_numerics::{GuardFault, Guards, IdSet, Slot, VectorStage};
@@ -22,9 +22,9 @@ pub static OPS: &[&OpDecl] = &[&FILTER];
 pub static FILTER: OpDecl = OpDecl {
     name: "hw.filter",
     summary: "keeps elements by their execution ids",
-    doc: "Elements for whose execution id a guard holds move to the front of their packet, in order; their number is the packet's valid \
-          count from now on. What is behind them is zero. Lanes from `lanes` on hold no elements, and are never kept; nor are those \
-          beyond the valid count that the packet had.",
+    doc: "Elements for whose execution id a guard holds move to the front of their packet, in order; their number \
+          is the packet's valid count from now on. What is behind them is zero. Lanes from `lanes` on hold no \
+          elements, and are never kept; nor are those beyond the valid count that the packet had.",
     constraints: &[
         ("C1", "the guards of `keep` have no operands"),
         ("C2", "every guard holds for an execution id that no guard before it takes"),
@@ -32,14 +32,22 @@ pub static FILTER: OpDecl = OpDecl {
         ("C4", "`lanes` is 1 to 8"),
     ],
     clauses: &[
-        ClauseDecl::required("keep", ClauseKind::body::<Guards<i32>>(&GUARDS), "Which elements are kept, by execution id."),
+        ClauseDecl::required(
+            "keep",
+            ClauseKind::body::<Guards<i32>>(&GUARDS),
+            "Which elements are kept, by execution id.",
+        ),
         ClauseDecl::default("lanes", ClauseKind::Int, "8", "Leading lanes of a packet that hold elements."),
     ],
     traits: &[Trait::Inside("hw.exec")],
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.filter keep [xxx1]",
-    interfaces: &[Interface(&rngd::FILTER), Interface(&Build(|op| Ok(Stage::map(read(op)?)))), Interface(&Station::At(VectorStage::Filter))],
+    interfaces: &[
+        Interface(&rngd::FILTER),
+        Interface(&Build(|op| Ok(Stage::map(read(op)?)))),
+        Interface(&Station::At(VectorStage::Filter)),
+    ],
     ..OpDecl::BASE
 };
 
@@ -78,7 +86,12 @@ impl Unit for FilterUnit {
         if input.packet == wanted && input.dtype.bits() == 32 {
             return Ok(input);
         }
-        let message = format!("found packets of {} of {}, expected {} of i32 or f32", counted(input.packet, "byte"), input.dtype, counted(wanted, "byte"));
+        let message = format!(
+            "found packets of {} of {}, expected {} of i32 or f32",
+            counted(input.packet, "byte"),
+            input.dtype,
+            counted(wanted, "byte")
+        );
         Err(Mismatch::new("C3", "keep", message))
     }
 
@@ -99,7 +112,12 @@ impl Map for FilterUnit {
             let live = valid.get(number).map_or(self.lanes, |&valid| self.lanes.min(usize::from(valid)));
             let kept: Vec<usize> = (0..live).filter(|&lane| self.keep.slot(id(lane)).is_some()).collect();
             // What no lane holds makes no count uncertain.
-            lanes.id_marks.iter_mut().skip(first + live).take(packet.len() / 4 - live).for_each(|mark| *mark = Taint::DEFINED);
+            lanes
+                .id_marks
+                .iter_mut()
+                .skip(first + live)
+                .take(packet.len() / 4 - live)
+                .for_each(|mark| *mark = Taint::DEFINED);
             compact(packet, 4, &kept, 0);
             if let Some(marks) = input.taint.as_mut().and_then(|marks| marks.get_mut(number * size..)) {
                 let length = packet.len().min(marks.len());

@@ -1,13 +1,15 @@
 //! `hw.generate`: one number into data memory (book 09, generate mode).
 
-use visa_engine::place::rngd;
-use crate::clauses::{at_least, machine};
 use crate::build::Build;
-use visa_engine::{Access, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Store, Stream, Unit, Wire};
+use crate::clauses::{at_least, machine};
+use visa_engine::place::rngd;
 use visa_engine::shadow::Taint;
-use visa_ir::effects::{Effects, Target, writes};
+use visa_engine::{
+    Access, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Store, Stream, Unit, Wire,
+};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::Diagnostic;
+use visa_ir::effects::{Effects, Target, writes};
 use visa_ir::module::OpRef;
 use visa_machine::Machine;
 use visa_numerics::DType;
@@ -23,8 +25,8 @@ pub static OPS: &[&OpDecl] = &[&GENERATE];
 pub static GENERATE: OpDecl = OpDecl {
     name: "hw.generate",
     summary: "writes one number to data memory",
-    doc: "The immediate-to-memory command of the sub context (book 09): 4 bytes in every active slice. No engine before the \
-          Commit Engine takes part, so it stands alone.",
+    doc: "The immediate-to-memory command of the sub context (book 09): 4 bytes in every active slice. No engine \
+          before the Commit Engine takes part, so it stands alone.",
     constraints: &[
         ("C1", "the number has 32 bits (book 09)"),
         ("C2", "the address is a multiple of 4, and in the slice's data memory"),
@@ -53,7 +55,9 @@ fn read(op: OpRef<'_>) -> Result<GenerateUnit, Diagnostic> {
     };
     let (at, capacity) = (at_least(op, "C2", "at", 0)?, machine(op).memory.dm_bytes_per_slice);
     if !at.is_multiple_of(BYTES) || at.saturating_add(BYTES) > capacity {
-        let message = format!("address {at}, expected a multiple of {BYTES} and the number to end at {capacity} or before");
+        let message = format!(
+            "address {at}, expected a multiple of {BYTES} and the number to end at {capacity} or before"
+        );
         return Err(op.clause_error("C2", "at", message));
     }
     Ok(GenerateUnit { value, at })

@@ -5,12 +5,12 @@ use crate::attrs::{DTYPE, PAIRED};
 use crate::clauses::{at_least, body, machine, word};
 use crate::program;
 use std::collections::BTreeMap;
-use visa_ir::effects::{Effects};
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
+use visa_ir::effects::Effects;
 use visa_ir::module::OpRef;
-use visa_numerics::DType;
 use visa_loops::PairedProgram;
+use visa_numerics::DType;
 
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&PROGRAM, &BUFFER];
@@ -35,8 +35,8 @@ pub static PROGRAM: OpDecl = OpDecl {
     traits: &[Trait::TopLevel, Trait::Region],
     effects: Effects::Declares,
     verify: Some(|op, _| chips(op).map(drop).and_then(|()| unique_names(op))),
-    example: "hw.program @copy, chips 1 {\n  hw.buffer \"in\", role arg, space hbm, dtype i8, shape [64], layout [64 : 1 -> \
-              1] : 1\n  hw.dma tensor, from hbm, to dm, loops [64 : 1 -> 1] : 64\n}",
+    example: "hw.program @copy, chips 1 {\n  hw.buffer \"in\", role arg, space hbm, dtype i8, shape [64], layout \
+              [64 : 1 -> 1] : 1\n  hw.dma tensor, from hbm, to dm, loops [64 : 1 -> 1] : 64\n}",
     ..OpDecl::BASE
 };
 
@@ -45,9 +45,9 @@ pub static PROGRAM: OpDecl = OpDecl {
 pub static BUFFER: OpDecl = OpDecl {
     name: "hw.buffer",
     summary: "an argument or a result of a program",
-    doc: "Where a C-order array stands. The layout's read side is the element's number in the array, its write side the \
-          byte address of the element in host memory or HBM, chips 2^40 bytes apart; the packet is one element. For i4, of \
-          which two share a byte, the write side counts half bytes.",
+    doc: "Where a C-order array stands. The layout's read side is the element's number in the array, its write \
+          side the byte address of the element in host memory or HBM, chips 2^40 bytes apart; the packet is one \
+          element. For i4, of which two share a byte, the write side counts half bytes.",
     constraints: &[
         ("C1", "every extent of the shape is at least 1, and the array fits its memory"),
         ("C2", "the layout goes element by element (packet 1), within the array, in at most 2^36 steps"),
@@ -57,16 +57,29 @@ pub static BUFFER: OpDecl = OpDecl {
     ],
     clauses: &[
         ClauseDecl::lead("name", ClauseKind::Str, "The name that data is given by."),
-        ClauseDecl::required("role", ClauseKind::Word(&["arg", "result"]), "Whether it goes in or comes out."),
+        ClauseDecl::required(
+            "role",
+            ClauseKind::Word(&["arg", "result"]),
+            "Whether it goes in or comes out.",
+        ),
         ClauseDecl::required("space", ClauseKind::Word(&["host", "hbm"]), "The memory it stands in."),
         ClauseDecl::required("dtype", ClauseKind::body::<DType>(&DTYPE), "Format of the elements."),
-        ClauseDecl::required("shape", ClauseKind::Ints, "Extents of the array, elements; empty for a scalar."),
-        ClauseDecl::required("layout", ClauseKind::body::<PairedProgram>(&PAIRED), "From element number to byte address."),
+        ClauseDecl::required(
+            "shape",
+            ClauseKind::Ints,
+            "Extents of the array, elements; empty for a scalar.",
+        ),
+        ClauseDecl::required(
+            "layout",
+            ClauseKind::body::<PairedProgram>(&PAIRED),
+            "From element number to byte address.",
+        ),
     ],
     traits: &[Trait::Inside("hw.program")],
     effects: Effects::Declares,
     verify: Some(|op, _| read(op).map(drop)),
-    example: "hw.buffer \"matrix\", role arg, space hbm, dtype bf16, shape [256, 2048], layout [524288 : 1 -> 2] : 1",
+    example: "hw.buffer \"matrix\", role arg, space hbm, dtype bf16, shape [256, 2048], layout [524288 : 1 -> 2] \
+              : 1",
     ..OpDecl::BASE
 };
 
@@ -101,7 +114,11 @@ pub(crate) fn read(op: OpRef<'_>) -> Result<program::Buffer, Diagnostic> {
     let machine = machine(op);
     let dtype = *body::<DType>(op, "dtype")?;
     if !dtype.is_stored() {
-        return Err(op.clause_error("C5", "dtype", format!("{dtype} has a sideband bit, which no memory holds")));
+        return Err(op.clause_error(
+            "C5",
+            "dtype",
+            format!("{dtype} has a sideband bit, which no memory holds"),
+        ));
     }
     let space = space(op, "space")?;
     let shape = shape(op)?;
@@ -115,7 +132,8 @@ pub(crate) fn read(op: OpRef<'_>) -> Result<program::Buffer, Diagnostic> {
     let mut write = layout.write();
     // Each address is the first byte of an element.
     write.entries.push(visa_loops::Entry::new(dtype.align(), 1));
-    let memories = Memories { op, machine: &machine, pcie: true, per_byte: 8 / u64::from(dtype.bits()).min(8) };
+    let memories =
+        Memories { op, machine: &machine, pcie: true, per_byte: 8 / u64::from(dtype.bits()).min(8) };
     memories.inside(&write, space).map_err(|message| op.clause_error("C3", "layout", message))?;
     let (argument, name) = (&*word(op, "role")? == "arg", word(op, "name")?.to_string());
     Ok(program::Buffer { argument, name, space, dtype, shape, layout: (*layout).clone(), span: op.span() })
@@ -146,7 +164,10 @@ fn steps(op: OpRef<'_>, layout: &PairedProgram, elements: u64) -> Result<(), Dia
         Err(problem) => return error("C2", problem.message),
     }
     if steps < elements {
-        return error("C4", format!("`{layout}` has {} for {}", counted(steps, "step"), counted(elements, "element")));
+        return error(
+            "C4",
+            format!("`{layout}` has {} for {}", counted(steps, "step"), counted(elements, "element")),
+        );
     }
     Ok(())
 }

@@ -1,16 +1,19 @@
 //! `hw.store_trf` and `hw.store_vrf`: the ends that fill a register file (books 18, 20).
 
-use visa_engine::place::rngd;
-use crate::clauses::{at_least, machine, one_of, word};
 use crate::build::Build;
-use visa_engine::{Access, BankUse, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Store, Stream, Unit, Wire};
+use crate::clauses::{at_least, machine, one_of, word};
 use crate::trf::{REGION, Region};
-use visa_ir::effects::{Effects, Target, reads, writes};
+use visa_engine::place::rngd;
+use visa_engine::{
+    Access, BankUse, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Store, Stream,
+    Unit, Wire,
+};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
+use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::module::OpRef;
-use visa_machine::Machine;
 use visa_loops::{Program, contiguous};
+use visa_machine::Machine;
 
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&STORE_TRF, &STORE_VRF];
@@ -20,21 +23,31 @@ pub static OPS: &[&OpDecl] = &[&STORE_TRF, &STORE_VRF];
 pub static STORE_TRF: OpDecl = OpDecl {
     name: "hw.store_trf",
     summary: "stores the stream in the tensor register file",
-    doc: "The stream is `rows` chunks of `row_bytes`; chunk r goes to row r, from the start of the region (book 18). The \
-          second half of the file starts in the middle of every row. i5 and i9 keep their sideband bits there, so that an i5 \
-          takes half a byte of a row and an i9 a byte (book 19); as other formats they read as never written.\n\nA load is `short`, a command that \
-          bypasses the pipeline, or goes through all of it, which takes longer to set up (book 18).",
+    doc: "The stream is `rows` chunks of `row_bytes`; chunk r goes to row r, from the start of the region (book \
+          18). The second half of the file starts in the middle of every row. i5 and i9 keep their sideband bits \
+          there, so that an i5 takes half a byte of a row and an i9 a byte (book 19); as other formats they read \
+          as never written.\n\nA load is `short`, a command that bypasses the pipeline, or goes through all of \
+          it, which takes longer to set up (book 18).",
     constraints: &[
         ("C1", "the Reducer can use that many rows: 1, 2, 4 or 8 (book 18)"),
         ("C2", "a chunk fits the region's part of a row (books 04, 18)"),
         ("C3", "the stream is `rows` times `row_bytes`"),
-        ("C4", "a short load is of one contiguous run of data memory, as it is there: no mask, table, conversion or zero point, and no engine but collect (book 18)"),
+        (
+            "C4",
+            "a short load is of one contiguous run of data memory, as it is there: no mask, table, conversion or \
+             zero point, and no engine but collect (book 18)",
+        ),
     ],
     clauses: &[
         ClauseDecl::lead("region", ClauseKind::Word(REGION), "The part of every row that is written."),
         ClauseDecl::required("rows", ClauseKind::Int, "Rows that are written."),
         ClauseDecl::required("row_bytes", ClauseKind::Int, "Bytes written to each row."),
-        ClauseDecl::default("load", ClauseKind::Word(&["full", "short"]), "full", "Which path the data takes."),
+        ClauseDecl::default(
+            "load",
+            ClauseKind::Word(&["full", "short"]),
+            "full",
+            "Which path the data takes.",
+        ),
     ],
     traits: &[Trait::Inside("hw.exec")],
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Memory("trf"))]),
@@ -71,8 +84,8 @@ struct StoreTrfUnit {
     short: bool,
 }
 
-/// Whether the load that a `hw.store_trf` ends can be a short command (book 18): its fetch reads as many contiguous bytes as are stored,
-/// and nothing changes them.
+/// Whether the load that a `hw.store_trf` ends can be a short command (book 18): its fetch reads as many
+/// contiguous bytes as are stored, and nothing changes them.
 #[must_use]
 pub fn contiguous_load(op: OpRef<'_>) -> bool {
     let collect = super::exec::before(op).filter(|collect| collect.is(&super::collect::COLLECT));
@@ -95,8 +108,11 @@ fn read_trf(op: OpRef<'_>) -> Result<StoreTrfUnit, Diagnostic> {
     let rows = one_of(op, "C1", "rows", &machine(op).limits.row_counts)?;
     let row_bytes = at_least(op, "C2", "row_bytes", 1)?;
     if row_bytes > region.bytes {
-        let message =
-            format!("a row gets {}, expected at most {} in this region", counted(row_bytes, "byte"), region.bytes);
+        let message = format!(
+            "a row gets {}, expected at most {} in this region",
+            counted(row_bytes, "byte"),
+            region.bytes
+        );
         return Err(op.clause_error("C2", "row_bytes", message));
     }
     let short = &*word(op, "load")? == "short";
@@ -112,8 +128,10 @@ impl Unit for StoreTrfUnit {
         let (found, wanted) = (input.packets.saturating_mul(input.packet), self.rows * self.row_bytes);
         if found != wanted {
             let message = format!(
-                "the stream is {}, expected {} of {} ({wanted})", counted(found, "byte"),
-                counted(self.rows, "row"), self.row_bytes
+                "the stream is {}, expected {} of {} ({wanted})",
+                counted(found, "byte"),
+                counted(self.rows, "row"),
+                self.row_bytes
             );
             return Err(Mismatch::new("C3", "row_bytes", message));
         }
@@ -172,7 +190,9 @@ impl Unit for StoreVrfUnit {
         if end.is_none_or(|end| end > capacity) {
             let message = format!(
                 "{} of {} at {} end past the register file's {}",
-                counted(input.packets, "packet"), counted(input.packet, "byte"), self.at,
+                counted(input.packets, "packet"),
+                counted(input.packet, "byte"),
+                self.at,
                 counted(capacity, "byte"),
             );
             return Err(Mismatch::new("C1", "at", message));

@@ -1,13 +1,15 @@
 //! `hw.store_ids`: the branch logger (book 21).
 
-use visa_engine::place::rngd;
-use crate::clauses::at_least;
 use crate::build::Build;
-use visa_engine::{Access, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Store, Stream, Unit, Wire};
+use crate::clauses::at_least;
+use visa_engine::place::rngd;
 use visa_engine::shadow::Taint;
-use visa_ir::effects::{Effects, Target, reads, writes};
+use visa_engine::{
+    Access, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Store, Stream, Unit, Wire,
+};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
+use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::module::OpRef;
 use visa_machine::Machine;
 
@@ -19,7 +21,8 @@ pub static OPS: &[&OpDecl] = &[&STORE_IDS];
 pub static STORE_IDS: OpDecl = OpDecl {
     name: "hw.store_ids",
     summary: "stores the execution ids of the stream in the vector register file",
-    doc: "Ids go to consecutive words of 32 bits, from `at`, where a later `hw.vector_branch vrf` reads them (book 21).",
+    doc: "Ids go to consecutive words of 32 bits, from `at`, where a later `hw.vector_branch vrf` reads them \
+          (book 21).",
     constraints: &[
         ("C1", "the words lie in the vector register file (book 04)"),
         ("C2", "the stream's elements have 32 bits"),
@@ -48,13 +51,22 @@ fn read(op: OpRef<'_>) -> Result<StoreIdsUnit, Diagnostic> {
 impl Unit for StoreIdsUnit {
     fn connect(&self, machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
         if input.dtype.bits() != 32 {
-            return Err(Mismatch::new("C2", "at", format!("elements of {}, expected i32 or f32", input.dtype)));
+            return Err(Mismatch::new(
+                "C2",
+                "at",
+                format!("elements of {}, expected i32 or f32", input.dtype),
+            ));
         }
         let capacity = machine.memory.vrf_bytes;
         let end = input.bytes().and_then(|bytes| bytes.checked_add(self.at));
         if end.is_none_or(|end| end > capacity) {
             let (packets, packet, at) = (input.packets, input.packet, self.at);
-            let message = format!("{} of {} at {at} end past the register file's {}", counted(packets, "packet"), counted(packet, "byte"), counted(capacity, "byte"));
+            let message = format!(
+                "{} of {} at {at} end past the register file's {}",
+                counted(packets, "packet"),
+                counted(packet, "byte"),
+                counted(capacity, "byte")
+            );
             return Err(Mismatch::new("C1", "at", message));
         }
         Ok(input)

@@ -1,16 +1,16 @@
 //! `hw.switch`: the Switch Engine (book 13).
 
-use visa_engine::place::rngd;
+use crate::build::Build;
 use crate::clauses::{at_least, body, machine, word};
 use crate::route::{Packet, Pick, Route};
 use crate::snoop::{SNOOP, Snoop};
-use crate::build::Build;
-use visa_engine::{Engine, Exchange, Flow, Mismatch, RunCx, Stage, StageCost, Stream, Unit, Wire};
+use visa_engine::place::rngd;
 use visa_engine::shadow::Taint;
 use visa_engine::unwritten::Unwritten;
-use visa_ir::effects::{Effects, Target, reads, writes};
+use visa_engine::{Engine, Exchange, Flow, Mismatch, RunCx, Stage, StageCost, Stream, Unit, Wire};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
+use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::module::OpRef;
 use visa_machine::Machine;
 
@@ -33,30 +33,34 @@ const TOPOLOGIES: &[&str] = &[
 pub static SWITCH: OpDecl = OpDecl {
     name: "hw.switch",
     summary: "exchanges packets between the slices of a ring",
-    doc: "A ring is `slice1 * slice0` consecutive slices of a cluster (book 13), numbered `s1 * slice0 + s0`; slice n has the \
-          packets P(n, t). What a slice d = (d1, d0) receives, in this nesting:\n\n\
+    doc: "A ring is `slice1 * slice0` consecutive slices of a cluster (book 13), numbered `s1 * slice0 + s0`; \
+          slice n has the packets P(n, t). What a slice d = (d1, d0) receives, in this nesting:\n\n\
           - `forwarding`: its own packets; a ring is one slice.\n\
-          - `broadcast01`, time `[time1, time0]`: every slice receives, for each time1, s1, time0 and s0, P((s1, s0), (time1, time0)).\n\
+          - `broadcast01`, time `[time1, time0]`: every slice receives, for each time1, s1, time0 and s0, P((s1, \
+          s0), (time1, time0)).\n\
           - `broadcast1`: for each t and s1, P((s1, d0), t).\n\
           - `transpose`: for each t, P((s1, s0), t), where d is `s0 * slice1 + s1`.\n\
-          - `inter_transpose`, time `[time2, slice1, time0]`: for each time2, time0 and s1, P((s1, d0), (time2, d1, time0)).\n\
+          - `inter_transpose`, time `[time2, slice1, time0]`: for each time2, time0 and s1, P((s1, d0), (time2, \
+          d1, time0)).\n\
           - `transposed_broadcast1`: for each t and s0, P((s1, s0), t), where s1 is d % slice1.\n\
-          - `custom`: for each t, the packet of every slice that d's row of the bitmap `snoop` names, in order; a ring is `ring` \
-          slices.\n\n\
-          What a member that is not active gives is undefined (docs/numerics.md, memory that nothing wrote). The bitmap is written to registers before the first packet, 32 bits in \
-          `timing.bitmap_word_cycles` (assumed): 2048 cycles for 256 slices, once a command.",
+          - `custom`: for each t, the packet of every slice that d's row of the bitmap `snoop` names, in order; a \
+          ring is `ring` slices.\n\n\
+          What a member that is not active gives is undefined (docs/numerics.md, memory that nothing wrote). The \
+          bitmap is written to registers before the first packet, 32 bits in `timing.bitmap_word_cycles` \
+          (assumed): 2048 cycles for 256 slices, once a command.",
     constraints: &[
         ("C1", "slice1, slice0 and ring are powers of two (book 13)"),
         ("C2", "the ring lies within a cluster: its slices divide those of a cluster (book 13)"),
         ("C3", "time0, for inter_transpose slice1 * time0, divides the packets that flow in (book 13)"),
         (
             "C4",
-            "a topology has its own registers: custom has ring and snoop, forwarding none, all others slice1 and slice0, \
-             broadcast01 and inter_transpose time0 besides",
+            "a topology has its own registers: custom has ring and snoop, forwarding none, all others slice1 and \
+             slice0, broadcast01 and inter_transpose time0 besides",
         ),
         (
             "C5",
-            "the bitmap's rows are those of whole rings, and all rows together are repeated without a rest (book 13)",
+            "the bitmap's rows are those of whole rings, and all rows together are repeated without a rest (book \
+             13)",
         ),
         ("C6", "a slice snoops slices of its own ring (book 13)"),
         ("C7", "every slice snoops as many slices as any other, at least one: streams run in lockstep"),
@@ -194,7 +198,8 @@ impl Shape {
 fn custom(op: OpRef<'_>) -> Result<Route, Diagnostic> {
     let (ring, slices) = (power(op, "ring")?, machine(op).topology.slices_per_cluster);
     if !slices.is_multiple_of(ring) {
-        let message = format!("a ring of {} does not divide the {slices} of a cluster", counted(ring, "slice"));
+        let message =
+            format!("a ring of {} does not divide the {slices} of a cluster", counted(ring, "slice"));
         return Err(op.clause_error("C2", "ring", message));
     }
     let snoop = body::<Snoop>(op, "snoop")?;
@@ -203,7 +208,8 @@ fn custom(op: OpRef<'_>) -> Result<Route, Diagnostic> {
     if !rows.is_multiple_of(ring) || !(slices as usize).is_multiple_of(rows) {
         let message = format!(
             "{}, expected whole rings of {} that divide the {slices} of a cluster",
-            counted(rows, "row"), counted(ring, "slice"),
+            counted(rows, "row"),
+            counted(ring, "slice"),
         );
         return error("C5", message);
     }
@@ -219,7 +225,10 @@ fn custom(op: OpRef<'_>) -> Result<Route, Diagnostic> {
         if row.is_empty() || row.len() != sources {
             let expected =
                 if sources == 0 { "at least 1".to_owned() } else { format!("{sources} as in row 0") };
-            return error("C7", format!("row {slice} names {}, expected {expected}", counted(row.len(), "slice")));
+            return error(
+                "C7",
+                format!("row {slice} names {}, expected {expected}", counted(row.len(), "slice")),
+            );
         }
     }
     Ok(Route::plain(ring, (*snoop).clone()))
@@ -249,8 +258,8 @@ impl Unit for SwitchUnit {
         Ok(Wire { packets, ..input })
     }
 
-    /// Book 13: ring size * input packets * cycles a packet, a cycle for each flit; the way along the ring comes on top, and in front of all the
-    /// writing of a custom bitmap.
+    /// Book 13: ring size * input packets * cycles a packet, a cycle for each flit; the way along the ring comes
+    /// on top, and in front of all the writing of a custom bitmap.
     fn cost(&self, machine: &Machine, input: Flow) -> StageCost {
         let flits = input.packet.div_ceil(machine.limits.flit_bytes);
         let ring = self.route.ring as u64;

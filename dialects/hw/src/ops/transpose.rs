@@ -1,13 +1,13 @@
 //! `hw.transpose`: the Transpose Engine (book 27).
 
-use visa_engine::place::rngd;
-use crate::clauses::{at_least, machine, one_of, word};
 use crate::build::Build;
-use visa_engine::{Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire};
+use crate::clauses::{at_least, machine, one_of, word};
+use visa_engine::place::rngd;
 use visa_engine::shadow::Taint;
-use visa_ir::effects::{Effects, Target, reads, writes};
+use visa_engine::{Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
+use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::module::OpRef;
 use visa_machine::Machine;
 
@@ -19,10 +19,11 @@ pub static OPS: &[&OpDecl] = &[&TRANSPOSE];
 pub static TRANSPOSE: OpDecl = OpDecl {
     name: "hw.transpose",
     summary: "swaps the rows and columns of matrices",
-    doc: "Row after row, a matrix of `rows` x `columns` elements of `bits` bits comes in, 8 elements (16 of 4 bits) at the \
-          start of each flit; what stands behind them is dropped. Out go its first `kept` columns, a flit each: the elements of \
-          all rows, filled up with zeros. The zeros are defined. With `double` buffering a matrix comes in while the one \
-          before goes out; with `single` both buffers hold one matrix, and the engine takes turns (book 27).",
+    doc: "Row after row, a matrix of `rows` x `columns` elements of `bits` bits comes in, 8 elements (16 of 4 \
+          bits) at the start of each flit; what stands behind them is dropped. Out go its first `kept` columns, a \
+          flit each: the elements of all rows, filled up with zeros. The zeros are defined. With `double` \
+          buffering a matrix comes in while the one before goes out; with `single` both buffers hold one matrix, \
+          and the engine takes turns (book 27).",
     constraints: &[
         ("C1", "elements have 4, 8, 16 or 32 bits, as those of the stream, and are not i5 or i9"),
         ("C2", "a matrix has at most 16 rows of 4 bits, 8 of 8, 4 of 16 or 2 of 32 (book 27: in_rows)"),
@@ -97,8 +98,8 @@ impl TransposeUnit {
         self.rows * self.packets
     }
 
-    /// The columns of each matrix, filled up with `pad`; `copy` copies an element. `items` are one a byte, or for 4-bit
-    /// elements one an element.
+    /// The columns of each matrix, filled up with `pad`; `copy` copies an element. `items` are one a byte, or for
+    /// 4-bit elements one an element.
     fn columns<T: Copy>(&self, items: &[T], pad: T, mut copy: impl FnMut(&[T], &mut [T])) -> Vec<T> {
         let (element, per_byte) = if self.bits == 4 { (1, 2) } else { (self.bits as usize / 8, 1) };
         let (taken, flit) = (self.taken as usize, self.flit as usize * per_byte);
@@ -133,7 +134,8 @@ impl Unit for TransposeUnit {
                 counted(self.flits_in(), "flit"),
                 self.flit,
                 counted(self.rows, "row"),
-                self.packets);
+                self.packets
+            );
             return Err(Mismatch::new("C6", "rows", message));
         }
         // At most 8 elements of a flit become a flit each, and what flows in is bounded.
@@ -141,8 +143,9 @@ impl Unit for TransposeUnit {
         Ok(Wire { packets, ..input })
     }
 
-    /// Book 27. Twice buffered: the first matrix comes in, then each goes out while the next comes in, then the last goes
-    /// out. Once buffered, each comes in and goes out by itself. The fill is in these cycles, so there is no latency.
+    /// Book 27. Twice buffered: the first matrix comes in, then each goes out while the next comes in, then the
+    /// last goes out. Once buffered, each comes in and goes out by itself. The fill is in these cycles, so there
+    /// is no latency.
     fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
         let (flits_in, flits_out) = (self.flits_in(), self.kept);
         let matrices = input.packets / flits_in;

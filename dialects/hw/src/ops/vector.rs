@@ -1,23 +1,26 @@
 //! `hw.vector`: an ALU of the Vector Engine (books 20, 21).
 
-use visa_engine::place::{rngd, Station};
-use visa_loops::Program;
 use crate::attrs::{GUARDS, PROGRAM};
+use crate::build::Build;
 use crate::clauses::{machine, word};
 use crate::loops::{Loops, Written};
 use crate::ops::vector_lanes::How;
-use crate::build::Build;
-use visa_engine::{Access, Bank, Engine, Flow, Lanes, Map, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stash, Stream, Unit, Wire};
-use visa_engine::shadow::{Marker, Taint};
 use std::borrow::Cow;
-use visa_ir::effects::{Effects, Target, reads, writes};
+use visa_engine::place::{Station, rngd};
+use visa_engine::shadow::{Marker, Taint};
+use visa_engine::{
+    Access, Bank, Engine, Flow, Lanes, Map, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stash,
+    Stream, Unit, Wire,
+};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
+use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::module::OpRef;
+use visa_loops::Program;
 use visa_machine::Machine;
 use visa_numerics::{
-    ALU_NAMES, ALU_STAGES, ARG_MODE_NAMES, AluOp, Apply, ArgMode, Bits, DType, GuardFault, Guards, IdSet, Slot, VectorStage, alu_op, alu_ops, alu_stage, arg_mode,
-    default_mode,
+    ALU_NAMES, ALU_STAGES, ARG_MODE_NAMES, AluOp, Apply, ArgMode, Bits, DType, GuardFault, Guards, IdSet,
+    Slot, VectorStage, alu_op, alu_ops, alu_stage, arg_mode, default_mode,
 };
 
 /// The operations of this file.
@@ -28,45 +31,89 @@ pub static OPS: &[&OpDecl] = &[&VECTOR];
 pub static VECTOR: OpDecl = OpDecl {
     name: "hw.vector",
     summary: "applies one ALU to every element",
-    doc: "Every element of the stream becomes what the ALU computes of it and of up to two operands; `mode` says which of them \
-          stands at which place (book 21, argument modes). An operand is a constant, or a value from a port: the element \
-          at the same place of what the vector register file delivers, one access of a packet's size for each packet (book 20), or \
-          of the stash. Of three arguments two may be values, in the order of the operands (book 21). With `when` the operation is conditional: the first guard that holds for an element's execution id counts, its \
-          operand stands where no constant does, and an element for which none holds passes unchanged. With `write_back` the results for \
-          whose ids a guard holds also replace the words of the register file that the packet read, before the next packet reads \
-          (book 35, section 4).",
+    doc: "Every element of the stream becomes what the ALU computes of it and of up to two operands; `mode` says \
+          which of them stands at which place (book 21, argument modes). An operand is a constant, or a value \
+          from a port: the element at the same place of what the vector register file delivers, one access of a \
+          packet's size for each packet (book 20), or of the stash. Of three arguments two may be values, in the \
+          order of the operands (book 21). With `when` the operation is conditional: the first guard that holds \
+          for an element's execution id counts, its operand stands where no constant does, and an element for \
+          which none holds passes unchanged. With `write_back` the results for whose ids a guard holds also \
+          replace the words of the register file that the packet read, before the next packet reads (book 35, \
+          section 4).",
     constraints: &[
-        ("C1", "the operands that the mode reads are given, the others are not; each that is no constant is `vrf` or `stash`, the second such one `vrf1` or `stash1`"),
+        (
+            "C1",
+            "the operands that the mode reads are given, the others are not; each that is no constant is `vrf` or \
+             `stash`, the second such one `vrf1` or `stash1`",
+        ),
         ("C2", "a constant fits a signed 32-bit integer; that of a float is its bit pattern"),
         ("C3", "the stage has the operation, for elements of the stream's format (book 21)"),
         ("C4", "the loops fit the sequencer, with accesses of one packet (book 07)"),
         ("C5", "every address lies in the vector register file (book 04)"),
         ("C6", "the loops make one access for each packet"),
         ("C7", "a packet is 8 elements, in the stages fp and fp_div 4 (book 21)"),
-        ("C8", "the stash holds the stream's format, and its packets, split, trimmed, joined or padded to the stream's width (book 21)"),
+        (
+            "C8",
+            "the stash holds the stream's format, and its packets, split, trimmed, joined or padded to the \
+             stream's width (book 21)",
+        ),
         ("C9", "the mode is one of an operation with that many arguments (book 21)"),
-        ("C10", "the slots of `when` all have an operand or none has: 3 immediates at most, then the port's, if there is one value; conversions have no `when`"),
+        (
+            "C10",
+            "the slots of `when` all have an operand or none has: 3 immediates at most, then the port's, if there \
+             is one value; conversions have no `when`",
+        ),
         ("C11", "every guard holds for an execution id that no guard before it takes"),
         ("C12", "`write_back` has guards without operands, and `vrf` is there, the only value"),
     ],
     clauses: &[
         ClauseDecl::lead("op", ClauseKind::Word(&ALU_NAMES), "What the ALU computes."),
         ClauseDecl::default("stage", ClauseKind::Word(&ALU_STAGES), "fxp", "The stage that holds the ALU."),
-        ClauseDecl::optional("mode", ClauseKind::Word(&ARG_MODE_NAMES), "The arguments; if absent the stream, then the operands."),
+        ClauseDecl::optional(
+            "mode",
+            ClauseKind::Word(&ARG_MODE_NAMES),
+            "The arguments; if absent the stream, then the operands.",
+        ),
         ClauseDecl::optional("constant", ClauseKind::Int, "Operand 0: a signed 32-bit integer."),
-        ClauseDecl::optional("constant1", ClauseKind::Int, "Operand 1, of three arguments: a signed 32-bit integer."),
-        ClauseDecl::optional("when", ClauseKind::body::<Guards<i32>>(&GUARDS), "Where it applies, by execution id, and with which operand."),
-        ClauseDecl::optional("write_back", ClauseKind::body::<Guards<i32>>(&GUARDS), "Where results go to the register file, by execution id."),
-        ClauseDecl::optional("vrf", ClauseKind::body::<Program>(&PROGRAM), "Addresses in the vector register file, bytes."),
+        ClauseDecl::optional(
+            "constant1",
+            ClauseKind::Int,
+            "Operand 1, of three arguments: a signed 32-bit integer.",
+        ),
+        ClauseDecl::optional(
+            "when",
+            ClauseKind::body::<Guards<i32>>(&GUARDS),
+            "Where it applies, by execution id, and with which operand.",
+        ),
+        ClauseDecl::optional(
+            "write_back",
+            ClauseKind::body::<Guards<i32>>(&GUARDS),
+            "Where results go to the register file, by execution id.",
+        ),
+        ClauseDecl::optional(
+            "vrf",
+            ClauseKind::body::<Program>(&PROGRAM),
+            "Addresses in the vector register file, bytes.",
+        ),
         ClauseDecl::optional("stash", ClauseKind::Flag, "The operand is what the stash holds."),
         ClauseDecl::optional("vrf1", ClauseKind::body::<Program>(&PROGRAM), "The same of the second value."),
         ClauseDecl::optional("stash1", ClauseKind::Flag, "The second value is what the stash holds."),
     ],
     traits: &[Trait::Inside("hw.exec")],
-    effects: Effects::Are(&[reads(Target::Stream), reads(Target::Memory("vrf")).with("vrf"), reads(Target::Memory("vrf")).with("vrf1"), writes(Target::Memory("vrf")).with("write_back"), writes(Target::Stream)]),
+    effects: Effects::Are(&[
+        reads(Target::Stream),
+        reads(Target::Memory("vrf")).with("vrf"),
+        reads(Target::Memory("vrf")).with("vrf1"),
+        writes(Target::Memory("vrf")).with("write_back"),
+        writes(Target::Stream),
+    ]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.vector AddFxp, constant 1",
-    interfaces: &[Interface(&rngd::VECTOR), Interface(&Build(|op| Ok(Stage::map(read(op)?)))), Interface(&Station::Word("stage", alu_stage))],
+    interfaces: &[
+        Interface(&rngd::VECTOR),
+        Interface(&Build(|op| Ok(Stage::map(read(op)?)))),
+        Interface(&Station::Word("stage", alu_stage)),
+    ],
     ..OpDecl::BASE
 };
 
@@ -143,7 +190,9 @@ fn read(op: OpRef<'_>) -> Result<VectorUnit, Diagnostic> {
     }
     if let Some(filler) = free.next() {
         let clause = match filler {
-            Source::Port(number) => VALUES[number].into_iter().find(|clause| op.attr(clause).is_some()).unwrap_or("vrf"),
+            Source::Port(number) => {
+                VALUES[number].into_iter().find(|clause| op.attr(clause).is_some()).unwrap_or("vrf")
+            }
             Source::Chosen | Source::Constant(_) | Source::Unused => "when",
         };
         let message = match op.attr("constant") {
@@ -158,7 +207,11 @@ fn read(op: OpRef<'_>) -> Result<VectorUnit, Diagnostic> {
 fn mode(op: OpRef<'_>, row: &AluOp) -> Result<&'static ArgMode, Diagnostic> {
     let Some(name) = op.word("mode") else { return Ok(default_mode(row.apply.arity())) };
     arg_mode(&name).filter(|mode| mode.args.len() == row.apply.arity()).ok_or_else(|| {
-        let message = format!("`{name}` does not fit `{}`, which has {}", row.name, counted(row.apply.arity(), "argument"));
+        let message = format!(
+            "`{name}` does not fit `{}`, which has {}",
+            row.name,
+            counted(row.apply.arity(), "argument")
+        );
         op.clause_error("C9", "mode", message)
     })
 }
@@ -187,7 +240,11 @@ fn ports(op: OpRef<'_>) -> Result<Vec<Port>, Diagnostic> {
         };
         if ports.len() < number {
             let clause = if op.flag(stash) { stash } else { vrf };
-            return Err(op.clause_error("C1", clause, format!("`{clause}` is the second value, but there is no first")));
+            return Err(op.clause_error(
+                "C1",
+                clause,
+                format!("`{clause}` is the second value, but there is no first"),
+            ));
         }
         ports.push(port);
     }
@@ -199,7 +256,10 @@ fn guards(op: OpRef<'_>, row: &AluOp, ports: usize) -> Result<Option<Guards<Bits
     let Some(written) = op.body::<Guards<i32>>("when") else { return Ok(None) };
     let refuse = |message: String| Err(op.clause_error("C10", "when", message));
     if row.from != row.to {
-        return refuse(format!("{} converts: an element that passes unchanged would have the other format", row.name));
+        return refuse(format!(
+            "{} converts: an element that passes unchanged would have the other format",
+            row.name
+        ));
     }
     let has = |wanted: fn(&Slot<i32>) -> bool| written.0.iter().any(|(_, slot)| wanted(slot));
     let (bare, value) = (has(|slot| *slot == Slot::Apply), has(|slot| *slot == Slot::Value));
@@ -210,7 +270,8 @@ fn guards(op: OpRef<'_>, row: &AluOp, ports: usize) -> Result<Option<Guards<Bits
         return refuse("a guard chooses an operand, but both are values".to_owned());
     }
     if !bare && value != (ports == 1) {
-        let (chosen, reads) = (if value { "" } else { "not " }, if ports == 1 { "reads" } else { "does not read" });
+        let (chosen, reads) =
+            (if value { "" } else { "not " }, if ports == 1 { "reads" } else { "does not read" });
         return refuse(format!("`value` is {chosen}chosen, but the port {reads}"));
     }
     match written.check(machine(op).limits.vector_immediates, IdSet::MAX) {
@@ -289,22 +350,40 @@ impl VectorUnit {
     fn check_port(port: &Port, [vrf, stash]: [&'static str; 2], input: &Wire) -> Result<(), Mismatch> {
         match port {
             Port::Vrf(loops) if loops.program.packet != input.packet => {
-                let message =
-                    format!("accesses of {}, expected packets of {}", counted(loops.program.packet, "byte"), input.packet);
+                let message = format!(
+                    "accesses of {}, expected packets of {}",
+                    counted(loops.program.packet, "byte"),
+                    input.packet
+                );
                 Err(Mismatch::new("C4", vrf, message))
             }
             Port::Vrf(loops) if loops.accesses() != input.packets => {
-                let message =
-                    format!("the loops make {}, expected {}, one a packet", counted(loops.accesses(), "access"), input.packets);
+                let message = format!(
+                    "the loops make {}, expected {}, one a packet",
+                    counted(loops.accesses(), "access"),
+                    input.packets
+                );
                 Err(Mismatch::new("C6", vrf, message))
             }
-            Port::Stash if !input.stash.is_some_and(|(dtype, flow)| dtype == input.dtype && Reread::of(flow, input.flow()).is_some()) => {
+            Port::Stash
+                if !input.stash.is_some_and(|(dtype, flow)| {
+                    dtype == input.dtype && Reread::of(flow, input.flow()).is_some()
+                }) =>
+            {
                 let found = match input.stash {
-                    Some((dtype, flow)) => format!("{} of {} of {dtype}", counted(flow.packets, "packet"), counted(flow.packet, "byte")),
+                    Some((dtype, flow)) => format!(
+                        "{} of {} of {dtype}",
+                        counted(flow.packets, "packet"),
+                        counted(flow.packet, "byte")
+                    ),
                     None => "nothing".to_owned(),
                 };
                 let Wire { dtype, packets, packet, .. } = input;
-                let message = format!("the stash holds {found}, the stream is {} of {} of {dtype}", counted(*packets, "packet"), counted(*packet, "byte"));
+                let message = format!(
+                    "the stash holds {found}, the stream is {} of {} of {dtype}",
+                    counted(*packets, "packet"),
+                    counted(*packet, "byte")
+                );
                 Err(Mismatch::new("C8", stash, message))
             }
             Port::Vrf(_) | Port::Stash => Ok(()),
@@ -312,10 +391,18 @@ impl VectorUnit {
     }
 
     /// What a port delivers, element by element; nothing where it is not used.
-    fn operand<'a>(&self, number: usize, memory: &SliceMemory, stash: Option<&'a Stash>, stream: Flow) -> Cow<'a, [u8]> {
+    fn operand<'a>(
+        &self,
+        number: usize,
+        memory: &SliceMemory,
+        stash: Option<&'a Stash>,
+        stream: Flow,
+    ) -> Cow<'a, [u8]> {
         match self.ports.get(number) {
             None => Cow::Borrowed(&[]),
-            Some(Port::Stash) => stash.map_or(Cow::Borrowed(&[]), |stash| reread(&stash.bytes, stash, stream, 0)),
+            Some(Port::Stash) => {
+                stash.map_or(Cow::Borrowed(&[]), |stash| reread(&stash.bytes, stash, stream, 0))
+            }
             Some(Port::Vrf(loops)) => {
                 let mut operands = Vec::with_capacity((stream.packets * stream.packet) as usize);
                 loops.runs().iter().for_each(|run| memory.vrf.read(run.clone(), &mut operands));
@@ -357,7 +444,14 @@ impl VectorUnit {
     }
 
     /// Applies the ALU where a guard holds.
-    fn apply_guarded(&self, row: &AluOp, guards: &Guards<Bits>, elements: &mut [[u8; 4]], ports: [&[[u8; 4]]; 2], ids: &[u8]) {
+    fn apply_guarded(
+        &self,
+        row: &AluOp,
+        guards: &Guards<Bits>,
+        elements: &mut [[u8; 4]],
+        ports: [&[[u8; 4]]; 2],
+        ids: &[u8],
+    ) {
         let slots: [Option<Slot<Bits>>; 16] = std::array::from_fn(|id| guards.slot(id as u8).copied());
         for (at, element) in elements.iter_mut().enumerate() {
             let Some(slot) = slots[usize::from(ids.get(at).copied().unwrap_or(0) & 15)] else { continue };
@@ -384,12 +478,20 @@ impl VectorUnit {
         }
     }
 
-    /// One mark an element: of its id where the operation is conditional, of the stream's element where it is an argument, and of
-    /// what the port delivers. `first` is the number of the first element in its stream.
-    fn mark(&self, marker: &mut Marker<'_>, marks: &mut [Taint], port: &[Taint], beside: Option<&Lanes>, first: usize) {
+    /// One mark an element: of its id where the operation is conditional, of the stream's element where it is an
+    /// argument, and of what the port delivers. `first` is the number of the first element in its stream.
+    fn mark(
+        &self,
+        marker: &mut Marker<'_>,
+        marks: &mut [Taint],
+        port: &[Taint],
+        beside: Option<&Lanes>,
+        first: usize,
+    ) {
         let beside = beside.filter(|_| self.guards.is_some());
         for (at, element) in marks.chunks_mut(4).enumerate() {
-            let of_id = |lanes: &Lanes| (lanes.ids.get(first + at).copied(), lanes.id_marks.get(first + at).copied());
+            let of_id =
+                |lanes: &Lanes| (lanes.ids.get(first + at).copied(), lanes.id_marks.get(first + at).copied());
             let (id, id_mark) = beside.map_or((None, None), of_id);
             let (own, read) = self.depends(id.unwrap_or(0));
             let used = |used: bool, marks: &[Taint]| if used { Taint::all(marks) } else { Taint::DEFINED };
@@ -403,7 +505,9 @@ impl VectorUnit {
     fn port_marks(&self, memory: &SliceMemory, stream: &Stream) -> Vec<Taint> {
         let mut all = self.ports.iter().map(|port| Self::marks_of(port, memory, stream));
         let Some(first) = all.next() else { return Vec::new() };
-        all.fold(first, |first, second| first.into_iter().zip(second).map(|(first, second)| first.or(second)).collect())
+        all.fold(first, |first, second| {
+            first.into_iter().zip(second).map(|(first, second)| first.or(second)).collect()
+        })
     }
 
     fn marks_of(port: &Port, memory: &SliceMemory, stream: &Stream) -> Vec<Taint> {
@@ -412,7 +516,8 @@ impl VectorUnit {
             Port::Stash => {
                 let stash = stream.lanes.as_ref().and_then(|lanes| lanes.stash.as_ref());
                 let flow = flow(stream.bytes.len(), stream.packet);
-                let read = stash.and_then(|stash| Some(reread(stash.taint.as_ref()?, stash, flow, Taint::NEVER_WRITTEN)));
+                let read = stash
+                    .and_then(|stash| Some(reread(stash.taint.as_ref()?, stash, flow, Taint::NEVER_WRITTEN)));
                 marks.extend(read.iter().flat_map(|marks| marks.iter()));
             }
             Port::Vrf(loops) => {
@@ -431,13 +536,18 @@ impl VectorUnit {
         let mut file = file.clone();
         let mut lanes = input.lanes.take().unwrap_or_default();
         let mut marker = cx.marker();
-        for ((number, packet), &address) in input.bytes.chunks_mut(size).enumerate().zip(loops.addresses().iter()) {
+        for ((number, packet), &address) in
+            input.bytes.chunks_mut(size).enumerate().zip(loops.addresses().iter())
+        {
             let (address, first) = (address as usize, number * size / 4);
             let range = address..address + packet.len();
             let mut port = Vec::with_capacity(size);
             file.read(range.clone(), &mut port);
             self.apply(row, packet, [&port, &[]], lanes.ids.get(first..).unwrap_or_default());
-            let marks = input.taint.as_mut().and_then(|marks| marks.get_mut(number * size..number * size + packet.len()));
+            let marks = input
+                .taint
+                .as_mut()
+                .and_then(|marks| marks.get_mut(number * size..number * size + packet.len()));
             let mut marks = marker.as_mut().zip(marks).map(|(marker, marks)| {
                 let mut port = Vec::with_capacity(size);
                 file.read_taint(range, Taint::NEVER_WRITTEN, &mut port);
@@ -452,7 +562,10 @@ impl VectorUnit {
                 file.write(address + 4 * lane, word);
                 if let Some(marks) = &mut marks {
                     let id_mark = lanes.id_marks.get(first + lane).copied().unwrap_or(Taint::DEFINED);
-                    file.write_taint(address + 4 * lane, &[Taint::all(&marks[4 * lane..4 * lane + 4]).or(id_mark); 4]);
+                    file.write_taint(
+                        address + 4 * lane,
+                        &[Taint::all(&marks[4 * lane..4 * lane + 4]).or(id_mark); 4],
+                    );
                 }
             }
         }
@@ -468,12 +581,22 @@ impl Unit for VectorUnit {
                 .filter(|&dtype| alu_op(self.stage, self.name, dtype).is_some())
                 .map(DType::name)
                 .collect();
-            let message = format!("{} works on {}, the stream's elements are {}", self.name, able.join(" and "), input.dtype);
+            let message = format!(
+                "{} works on {}, the stream's elements are {}",
+                self.name,
+                able.join(" and "),
+                input.dtype
+            );
             return Err(Mismatch::new("C3", "op", message));
         };
         let wanted = way_bytes(self.stage, machine);
         if input.packet != wanted {
-            let message = format!("the stage {} takes packets of {}, found {}", self.stage, counted(wanted, "byte"), input.packet);
+            let message = format!(
+                "the stage {} takes packets of {}, found {}",
+                self.stage,
+                counted(wanted, "byte"),
+                input.packet
+            );
             return Err(Mismatch::new("C7", "stage", message));
         }
         for (port, clauses) in self.ports.iter().zip(VALUES) {
@@ -491,7 +614,10 @@ impl Unit for VectorUnit {
         let of_port = |port: &Port| match port {
             Port::Vrf(loops) => {
                 let access = |write| Access { space: Space::Vrf, write, range: loops.extent() };
-                [Some(access(false)), self.write_back.is_some().then(|| access(true))].into_iter().flatten().collect()
+                [Some(access(false)), self.write_back.is_some().then(|| access(true))]
+                    .into_iter()
+                    .flatten()
+                    .collect()
             }
             Port::Stash => Vec::new(),
         };

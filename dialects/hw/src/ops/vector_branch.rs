@@ -1,18 +1,20 @@
 //! `hw.vector_branch`: gives every element of a stream its execution id (book 21).
 
-use visa_engine::place::{rngd, Station};
-use visa_loops::Program;
 use super::vector::{register_file, way_bytes};
 use crate::attrs::{COMPARISONS, PROGRAM};
+use crate::build::Build;
 use crate::clauses::word;
 use crate::loops::Loops;
-use crate::build::Build;
-use visa_engine::{Access, Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stream, Unit, Wire};
+use visa_engine::place::{Station, rngd};
 use visa_engine::shadow::Taint;
-use visa_ir::effects::{Effects, Target, reads, writes};
+use visa_engine::{
+    Access, Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stream, Unit, Wire,
+};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
+use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::module::OpRef;
+use visa_loops::Program;
 use visa_machine::Machine;
 use visa_numerics::{Bits, Comparisons, DType, VectorStage};
 
@@ -29,10 +31,11 @@ pub static OPS: &[&OpDecl] = &[&VECTOR_BRANCH];
 pub static VECTOR_BRANCH: OpDecl = OpDecl {
     name: "hw.vector_branch",
     summary: "gives every element its execution id",
-    doc: "An execution id has 4 bits; without this operation they are 0. `toggle` sets bit 3, the group, from the element's position in \
-          the stream: for each pair of numbers d and n the parity of position / d % n, and the group is whether an odd number of them \
-          is odd. `valid_count` sets bit 0 of elements within the valid count of their packet, `comparison` each bit by comparing the \
-          element, and `vrf` takes the low 4 bits of what the vector register file delivers, a packet at a time (book 21).",
+    doc: "An execution id has 4 bits; without this operation they are 0. `toggle` sets bit 3, the group, from the \
+          element's position in the stream: for each pair of numbers d and n the parity of position / d % n, and \
+          the group is whether an odd number of them is odd. `valid_count` sets bit 0 of elements within the \
+          valid count of their packet, `comparison` each bit by comparing the element, and `vrf` takes the low 4 \
+          bits of what the vector register file delivers, a packet at a time (book 21).",
     constraints: &[
         ("C1", "`toggle`, `compare` and `vrf` are there in their modes and in no other"),
         ("C2", "`toggle` is pairs of at least 1 and at least 2"),
@@ -43,16 +46,36 @@ pub static VECTOR_BRANCH: OpDecl = OpDecl {
         ("C7", "a packet is 8 elements of i32 or f32 (book 21)"),
     ],
     clauses: &[
-        ClauseDecl::lead("mode", ClauseKind::Word(&["toggle", "valid_count", "comparison", "vrf"]), "Where ids come from."),
+        ClauseDecl::lead(
+            "mode",
+            ClauseKind::Word(&["toggle", "valid_count", "comparison", "vrf"]),
+            "Where ids come from.",
+        ),
         ClauseDecl::optional("toggle", ClauseKind::Ints, "Elements between two steps, steps; and so on."),
-        ClauseDecl::optional("compare", ClauseKind::body::<Comparisons<i32>>(&COMPARISONS), "What sets the bits, bit 0 first."),
-        ClauseDecl::optional("vrf", ClauseKind::body::<Program>(&PROGRAM), "Addresses in the vector register file, bytes."),
+        ClauseDecl::optional(
+            "compare",
+            ClauseKind::body::<Comparisons<i32>>(&COMPARISONS),
+            "What sets the bits, bit 0 first.",
+        ),
+        ClauseDecl::optional(
+            "vrf",
+            ClauseKind::body::<Program>(&PROGRAM),
+            "Addresses in the vector register file, bytes.",
+        ),
     ],
     traits: &[Trait::Inside("hw.exec")],
-    effects: Effects::Are(&[reads(Target::Stream), reads(Target::Memory("vrf")).with("vrf"), writes(Target::Stream)]),
+    effects: Effects::Are(&[
+        reads(Target::Stream),
+        reads(Target::Memory("vrf")).with("vrf"),
+        writes(Target::Stream),
+    ]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.vector_branch comparison, compare [less 0, greater 255]",
-    interfaces: &[Interface(&rngd::VECTOR), Interface(&Build(|op| Ok(Stage::map(read(op)?)))), Interface(&Station::At(VectorStage::Branch))],
+    interfaces: &[
+        Interface(&rngd::VECTOR),
+        Interface(&Build(|op| Ok(Stage::map(read(op)?)))),
+        Interface(&Station::At(VectorStage::Branch)),
+    ],
     ..OpDecl::BASE
 };
 
@@ -81,7 +104,12 @@ fn read(op: OpRef<'_>) -> Result<VectorBranchUnit, Diagnostic> {
         "comparison" => Mode::Comparison(comparisons(op)?),
         "vrf" => Mode::Vrf(register_file(op, "vrf")?),
         "valid_count" => Mode::ValidCount,
-        other => return Err(op.error("C1", format!("found branch mode `{other}`, expected one that this operation lists"))),
+        other => {
+            return Err(op.error(
+                "C1",
+                format!("found branch mode `{other}`, expected one that this operation lists"),
+            ));
+        }
     };
     Ok(VectorBranchUnit { mode })
 }
@@ -126,9 +154,10 @@ impl VectorBranchUnit {
                 let counts = stream.lanes.as_ref().map_or(&[][..], |lanes| &lanes.valid);
                 valid(counts, elements.len(), (stream.packet / 4).max(1))
             }
-            Mode::Comparison(comparisons) => {
-                elements.iter().map(|element| comparisons.id(stream.dtype, Bits::from_le_bytes(*element))).collect()
-            }
+            Mode::Comparison(comparisons) => elements
+                .iter()
+                .map(|element| comparisons.id(stream.dtype, Bits::from_le_bytes(*element)))
+                .collect(),
             Mode::Vrf(loops) => {
                 let mut words = Vec::with_capacity(stream.bytes.len());
                 loops.runs().iter().for_each(|run| memory.vrf.read(run.clone(), &mut words));
@@ -160,16 +189,29 @@ impl Unit for VectorBranchUnit {
     fn connect(&self, machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
         let wanted = way_bytes(VectorStage::Branch, machine);
         if input.packet != wanted || !matches!(input.dtype, DType::I32 | DType::F32) {
-            let message = format!("found packets of {} of {}, expected {} of i32 or f32", counted(input.packet, "byte"), input.dtype, counted(wanted, "byte"));
+            let message = format!(
+                "found packets of {} of {}, expected {} of i32 or f32",
+                counted(input.packet, "byte"),
+                input.dtype,
+                counted(wanted, "byte")
+            );
             return Err(Mismatch::new("C7", "mode", message));
         }
         let Mode::Vrf(loops) = &self.mode else { return Ok(input) };
         if loops.program.packet != input.packet {
-            let message = format!("accesses of {}, expected packets of {}", counted(loops.program.packet, "byte"), input.packet);
+            let message = format!(
+                "accesses of {}, expected packets of {}",
+                counted(loops.program.packet, "byte"),
+                input.packet
+            );
             return Err(Mismatch::new("C4", "vrf", message));
         }
         if loops.accesses() != input.packets {
-            let message = format!("the loops make {}, expected {}, one a packet", counted(loops.accesses(), "access"), input.packets);
+            let message = format!(
+                "the loops make {}, expected {}, one a packet",
+                counted(loops.accesses(), "access"),
+                input.packets
+            );
             return Err(Mismatch::new("C6", "vrf", message));
         }
         Ok(input)

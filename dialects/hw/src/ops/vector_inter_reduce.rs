@@ -1,16 +1,16 @@
 //! `hw.vector_inter_reduce`: the inter-slice block of the Vector Engine (book 25).
 
-use visa_engine::place::rngd;
 use super::vector::way_bytes;
+use crate::build::Build;
 use crate::clauses::{at_least, machine, word};
 use crate::route::Pick;
-use crate::build::Build;
-use visa_engine::{Engine, Exchange, Flow, Mismatch, RunCx, Stage, StageCost, Stream, Unit, Wire};
-use visa_engine::shadow::Taint;
 use std::ops::Range;
-use visa_ir::effects::{Effects, Target, reads, writes};
+use visa_engine::place::rngd;
+use visa_engine::shadow::Taint;
+use visa_engine::{Engine, Exchange, Flow, Mismatch, RunCx, Stage, StageCost, Stream, Unit, Wire};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
+use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::module::OpRef;
 use visa_machine::Machine;
 use visa_numerics::{Bits, DType, REDUCE_NAMES, ReduceOp, VectorStage, reduce_op};
@@ -23,23 +23,35 @@ pub static OPS: &[&OpDecl] = &[&VECTOR_INTER_REDUCE];
 pub static VECTOR_INTER_REDUCE: OpDecl = OpDecl {
     name: "hw.vector_inter_reduce",
     summary: "reduces the streams of groups of slices to one",
-    doc: "The slices of a group differ in no other bits of their numbers than those of `bits`. Element by element, their packets are \
-          reduced to one, in the order of the slices: that of the first with that of the second, the result with that of the third, \
-          and so on (docs/numerics.md). Every slice of the group receives the result; one that is not active gives packets of zeros.\n\n\
-          With `parts`, a slice receives a part of the time only: time is [outer, parts, packets], and slice n receives the packets of \
-          part n / width % parts.\n\n\
+    doc: "The slices of a group differ in no other bits of their numbers than those of `bits`. Element by \
+          element, their packets are reduced to one, in the order of the slices: that of the first with that of \
+          the second, the result with that of the third, and so on (docs/numerics.md). Every slice of the group \
+          receives the result; one that is not active gives packets of zeros.\n\n\
+          With `parts`, a slice receives a part of the time only: time is [outer, parts, packets], and slice n \
+          receives the packets of part n / width % parts.\n\n\
           Execution ids, valid counts and the stash end here.",
     constraints: &[
         ("C1", "`bits` is at least one bit of a slice's number within its cluster (book 25)"),
-        ("C2", "parts, packets and width are all there or none; parts and width are powers of two, parts at least 2"),
-        ("C3", "the bits that number the parts, width * (parts - 1), are among `bits`: a group's slices together keep all packets"),
+        (
+            "C2",
+            "parts, packets and width are all there or none; parts and width are powers of two, parts at least 2",
+        ),
+        (
+            "C3",
+            "the bits that number the parts, width * (parts - 1), are among `bits`: a group's slices together \
+             keep all packets",
+        ),
         ("C4", "the operation works on the stream's format (book 25)"),
         ("C5", "a packet is 8 elements (book 25)"),
         ("C6", "parts * packets divides the packets that flow in"),
     ],
     clauses: &[
         ClauseDecl::lead("op", ClauseKind::Word(&REDUCE_NAMES), "How two elements become one."),
-        ClauseDecl::required("bits", ClauseKind::Int, "The bits in which the numbers of a group's slices differ."),
+        ClauseDecl::required(
+            "bits",
+            ClauseKind::Int,
+            "The bits in which the numbers of a group's slices differ.",
+        ),
         ClauseDecl::optional("parts", ClauseKind::Int, "Parts of the time, of which a slice receives one."),
         ClauseDecl::optional("packets", ClauseKind::Int, "Consecutive packets of a part."),
         ClauseDecl::optional("width", ClauseKind::Int, "Neighbouring slices that receive the same part."),
@@ -63,7 +75,11 @@ fn read(op: OpRef<'_>) -> Result<InterReduce, Diagnostic> {
     let slices = machine(op).topology.slices_per_cluster;
     let bits = at_least(op, "C1", "bits", 1)?;
     if bits >= slices {
-        let message = format!("`bits` is {bits}, expected 1 to {}: a cluster has {}", slices - 1, counted(slices, "slice"));
+        let message = format!(
+            "`bits` is {bits}, expected 1 to {}: a cluster has {}",
+            slices - 1,
+            counted(slices, "slice")
+        );
         return Err(op.clause_error("C1", "bits", message));
     }
     let pick = pick(op, bits)?;
@@ -81,7 +97,11 @@ fn pick(op: OpRef<'_>, bits: u64) -> Result<Option<Pick>, Diagnostic> {
     let (parts, width) = (power(op, "parts", 2)?, power(op, "width", 1)?);
     let numbering = width.checked_mul(parts - 1).filter(|numbering| numbering & !bits == 0);
     if numbering.is_none() {
-        let message = format!("{} of {} are numbered by other bits than `bits`, {bits}", counted(parts, "part"), counted(width, "neighbouring slice"));
+        let message = format!(
+            "{} of {} are numbered by other bits than `bits`, {bits}",
+            counted(parts, "part"),
+            counted(width, "neighbouring slice")
+        );
         return Err(op.clause_error("C3", "parts", message));
     }
     Ok(Some(Pick { parts: parts as usize, packets: packets as usize, width: width as usize }))

@@ -1,14 +1,17 @@
-//! `hw.vector_lanes`: the Narrow and Widen stages of the Vector Engine, and what becomes of valid counts there (books 21, 24).
+//! `hw.vector_lanes`: the Narrow and Widen stages of the Vector Engine, and what becomes of valid counts there
+//! (books 21, 24).
 
-use visa_engine::place::{rngd, Station};
 use super::vector::way_bytes;
-use crate::clauses::word;
 use crate::build::Build;
-use visa_engine::{Engine, Flow, Lanes, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire};
+use crate::clauses::word;
+use visa_engine::place::{Station, rngd};
 use visa_engine::shadow::Taint;
-use visa_ir::effects::{Effects, Target, reads, writes};
+use visa_engine::{
+    Engine, Flow, Lanes, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire,
+};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
+use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::module::OpRef;
 use visa_machine::Machine;
 use visa_numerics::VectorStage;
@@ -21,19 +24,30 @@ pub static OPS: &[&OpDecl] = &[&VECTOR_LANES];
 pub static VECTOR_LANES: OpDecl = OpDecl {
     name: "hw.vector_lanes",
     summary: "changes between packets of 8 lanes and of 4",
-    doc: "`split` makes two packets of 4 lanes of each of 8, `concat` undoes it; `trim` drops the upper 4 lanes of each packet, `pad` \
-          adds 4 that are undefined (book 21). Of a valid count v, `split` gives min(v, 4) and max(v - 4, 0), `concat` the sum; \
-          `trim` and `pad` keep it (book 24).",
+    doc: "`split` makes two packets of 4 lanes of each of 8, `concat` undoes it; `trim` drops the upper 4 lanes \
+          of each packet, `pad` adds 4 that are undefined (book 21). Of a valid count v, `split` gives min(v, 4) \
+          and max(v - 4, 0), `concat` the sum; `trim` and `pad` keep it (book 24).",
     constraints: &[
-        ("C1", "`split` and `trim` take packets of 8 lanes, `concat` and `pad` of 4, of 32 bits each (book 21)"),
+        (
+            "C1",
+            "`split` and `trim` take packets of 8 lanes, `concat` and `pad` of 4, of 32 bits each (book 21)",
+        ),
         ("C2", "`concat` takes an even number of packets"),
     ],
-    clauses: &[ClauseDecl::lead("how", ClauseKind::Word(&["split", "trim", "concat", "pad"]), "What happens to the lanes.")],
+    clauses: &[ClauseDecl::lead(
+        "how",
+        ClauseKind::Word(&["split", "trim", "concat", "pad"]),
+        "What happens to the lanes.",
+    )],
     traits: &[Trait::Inside("hw.exec")],
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.vector_lanes split",
-    interfaces: &[Interface(&rngd::VECTOR), Interface(&Build(|op| Ok(Stage::map(read(op)?)))), Interface(&Station::Word("how", |word| Some(how(word)?.stage())))],
+    interfaces: &[
+        Interface(&rngd::VECTOR),
+        Interface(&Build(|op| Ok(Stage::map(read(op)?)))),
+        Interface(&Station::Word("how", |word| Some(how(word)?.stage()))),
+    ],
     ..OpDecl::BASE
 };
 
@@ -60,7 +74,10 @@ impl How {
     /// How packets of one flow become those of another; none if they do not.
     pub(crate) fn between(from: Flow, to: Flow) -> Option<Self> {
         let whole = |how: &Self| *how != Self::Concat || from.packets.is_multiple_of(2);
-        [Self::Split, Self::Trim, Self::Concat, Self::Pad].into_iter().filter(whole).find(|how| how.out(from) == to)
+        [Self::Split, Self::Trim, Self::Concat, Self::Pad]
+            .into_iter()
+            .filter(whole)
+            .find(|how| how.out(from) == to)
     }
 
     fn stage(self) -> VectorStage {
@@ -84,9 +101,12 @@ impl How {
     pub(crate) fn items<T: Copy>(self, items: Vec<T>, size: usize, fill: T) -> Vec<T> {
         match self {
             Self::Split | Self::Concat => items,
-            Self::Trim => items.chunks(size).flat_map(|packet| &packet[..packet.len() / 2]).copied().collect(),
+            Self::Trim => {
+                items.chunks(size).flat_map(|packet| &packet[..packet.len() / 2]).copied().collect()
+            }
             Self::Pad => {
-                let padded = |packet: &[T]| packet.iter().copied().chain(vec![fill; size]).collect::<Vec<_>>();
+                let padded =
+                    |packet: &[T]| packet.iter().copied().chain(vec![fill; size]).collect::<Vec<_>>();
                 items.chunks(size).flat_map(padded).collect()
             }
         }
@@ -95,7 +115,9 @@ impl How {
     /// Valid counts of the packets behind it, of those with `narrow` lanes at most.
     fn valid(self, counts: Vec<u8>, narrow: u8) -> Vec<u8> {
         match self {
-            Self::Split => counts.into_iter().flat_map(|v| [v.min(narrow), v.saturating_sub(narrow)]).collect(),
+            Self::Split => {
+                counts.into_iter().flat_map(|v| [v.min(narrow), v.saturating_sub(narrow)]).collect()
+            }
             Self::Concat => counts.chunks(2).map(|pair| pair.iter().sum()).collect(),
             Self::Trim => counts.into_iter().map(|v| v.min(narrow)).collect(),
             Self::Pad => counts,
@@ -118,7 +140,12 @@ impl Unit for VectorLanesUnit {
         let wide = way_bytes(VectorStage::Branch, machine);
         let wanted = if self.how.stage() == VectorStage::Narrow { wide } else { wide / 2 };
         if input.packet != wanted || input.dtype.bits() != 32 {
-            let message = format!("found packets of {} of {}, expected {} of i32 or f32", counted(input.packet, "byte"), input.dtype, counted(wanted, "byte"));
+            let message = format!(
+                "found packets of {} of {}, expected {} of i32 or f32",
+                counted(input.packet, "byte"),
+                input.dtype,
+                counted(wanted, "byte")
+            );
             return Err(Mismatch::new("C1", "how", message));
         }
         if self.how == How::Concat && !input.packets.is_multiple_of(2) {
@@ -148,10 +175,17 @@ impl Map for VectorLanesUnit {
         let narrow = (cx.machine.limits.vector_lanes / 2) as u8;
         let beside = input.lanes.map(|beside| {
             let Lanes { ids, id_marks, valid, stash, written } = *beside;
-            let (ids, id_marks) = (self.how.items(ids, lanes, 0), self.how.items(id_marks, lanes, Taint::DEFINED));
+            let (ids, id_marks) =
+                (self.how.items(ids, lanes, 0), self.how.items(id_marks, lanes, Taint::DEFINED));
             Box::new(Lanes { ids, id_marks, valid: self.how.valid(valid, narrow), stash, written })
         });
         let packet = self.how.out(Flow { packets: 0, packet: size as u64 }).packet as usize;
-        Stream { packet, bytes: self.how.items(input.bytes, size, 0), taint, lanes: beside, ..Stream::empty(input.dtype) }
+        Stream {
+            packet,
+            bytes: self.how.items(input.bytes, size, 0),
+            taint,
+            lanes: beside,
+            ..Stream::empty(input.dtype)
+        }
     }
 }

@@ -1,19 +1,21 @@
 //! `hw.vector_reduce`: the reduction within a slice, in the Vector Engine (book 22).
 
-use visa_engine::place::{rngd, Station};
-use visa_loops::Program;
 use super::accumulate::{inner, numbered};
 use super::vector::way_bytes;
 use crate::attrs::PROGRAM;
+use crate::build::Build;
 use crate::clauses::{machine, word};
 use crate::loops::{Loops, Written};
-use crate::build::Build;
-use visa_engine::{Engine, Flow, Lanes, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire};
+use visa_engine::place::{Station, rngd};
 use visa_engine::shadow::Taint;
-use visa_ir::effects::{Effects, Target, reads, writes};
+use visa_engine::{
+    Engine, Flow, Lanes, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire,
+};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
+use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::module::OpRef;
+use visa_loops::Program;
 use visa_machine::Machine;
 use visa_numerics::{Bits, DType, ReduceOp, SLICE_REDUCE_NAMES, VectorStage, reduce_op};
 
@@ -25,12 +27,12 @@ pub static OPS: &[&OpDecl] = &[&VECTOR_REDUCE];
 pub static VECTOR_REDUCE: OpDecl = OpDecl {
     name: "hw.vector_reduce",
     summary: "reduces packets of 4 lanes over time, and the lanes too if asked",
-    doc: "Every packet goes to a slot of the accumulator, and packets of one slot are reduced in time order (book 22). `slots` has one \
-          step a packet: entries of stride 0 are reduced, the others number the slots in the order they come out. `tree` first \
-          reduces the lanes, neighbours and then those results, and gives packets whose first lane holds the result, the others \
-          undefined; `apart` reduces each lane by itself. An element beyond its packet's valid count counts as the identity element \
-          of the operation (book 22). Blocking: nothing comes out before a slot is complete. Valid counts and execution ids \
-          end here.",
+    doc: "Every packet goes to a slot of the accumulator, and packets of one slot are reduced in time order (book \
+          22). `slots` has one step a packet: entries of stride 0 are reduced, the others number the slots in the \
+          order they come out. `tree` first reduces the lanes, neighbours and then those results, and gives \
+          packets whose first lane holds the result, the others undefined; `apart` reduces each lane by itself. \
+          An element beyond its packet's valid count counts as the identity element of the operation (book 22). \
+          Blocking: nothing comes out before a slot is complete. Valid counts and execution ids end here.",
     constraints: &[
         ("C1", "`slots` has one step for each packet that flows in, and packets of 1"),
         ("C2", "the kept entries of `slots` number the slots 0, 1, 2, ... without gap or overlap"),
@@ -40,14 +42,19 @@ pub static VECTOR_REDUCE: OpDecl = OpDecl {
     ],
     clauses: &[
         ClauseDecl::lead("op", ClauseKind::Word(&SLICE_REDUCE_NAMES), "What is computed of two elements."),
-        ClauseDecl::required("lanes", ClauseKind::Word(&["tree", "apart"]), "Whether the lanes of a packet are reduced to one."),
+        ClauseDecl::required(
+            "lanes",
+            ClauseKind::Word(&["tree", "apart"]),
+            "Whether the lanes of a packet are reduced to one.",
+        ),
         ClauseDecl::required("slots", ClauseKind::body::<Program>(&PROGRAM), "The slot of each packet."),
     ],
     traits: &[Trait::Inside("hw.exec")],
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.vector_reduce Add, lanes tree, slots [2 : 0, 2 : 1] : 1",
-    interfaces: &[Interface(&rngd::VECTOR), 
+    interfaces: &[
+        Interface(&rngd::VECTOR),
         Interface(&Build(|op| Ok(Stage::map(read(op)?)))),
         Interface(&Station::At(VectorStage::Reduce)),
     ],
@@ -74,7 +81,10 @@ fn read(op: OpRef<'_>) -> Result<VectorReduceUnit, Diagnostic> {
     let kept = numbered(&written.program).map_err(|message| written.error("C2", message))?;
     let most = machine(op).limits.reduce_slots;
     if let Some(slots) = inner(&written.program).filter(|&slots| slots > most) {
-        let message = format!("{} are kept inside the outermost reduced loop, expected at most {most}", counted(slots, "slot"));
+        let message = format!(
+            "{} are kept inside the outermost reduced loop, expected at most {most}",
+            counted(slots, "slot")
+        );
         return Err(written.error("C3", message));
     }
     let summed = written.program.steps().unwrap_or(1) / kept.max(1);
@@ -84,7 +94,8 @@ fn read(op: OpRef<'_>) -> Result<VectorReduceUnit, Diagnostic> {
 /// The valid count of each of `packets` packets of `lanes` lanes; all lanes where nothing counts them.
 fn valid_counts(stream: &Stream, lanes: usize) -> impl Iterator<Item = usize> + '_ {
     let counts = stream.lanes.as_ref().map_or(&[][..], |beside| &beside.valid);
-    (0..stream.bytes.len() / (4 * lanes)).map(move |at| counts.get(at).map_or(lanes, |&count| usize::from(count)))
+    (0..stream.bytes.len() / (4 * lanes))
+        .map(move |at| counts.get(at).map_or(lanes, |&count| usize::from(count)))
 }
 
 impl VectorReduceUnit {
@@ -155,17 +166,28 @@ impl Unit for VectorReduceUnit {
             return Err(Mismatch::new("C5", "lanes", message));
         }
         if self.slots.steps() != input.packets {
-            let message = format!("`slots` has {}, expected {}, one a packet", counted(self.slots.steps(), "step"), input.packets);
+            let message = format!(
+                "`slots` has {}, expected {}, one a packet",
+                counted(self.slots.steps(), "step"),
+                input.packets
+            );
             return Err(Mismatch::new("C1", "slots", message));
         }
         Ok(Wire { packets: self.kept, ..input })
     }
 
-    /// The tree takes a packet a cycle. Where packets are reduced over time, the first result waits for its packets (book 22).
+    /// The tree takes a packet a cycle. Where packets are reduced over time, the first result waits for its
+    /// packets (book 22).
     fn cost(&self, machine: &Machine, input: Flow) -> StageCost {
         let wait = if self.summed > 1 { self.summed } else { 0 };
         let latency = machine.timing.alu_latency_cycles + wait;
-        StageCost { engine: Engine::Vector, cycles: input.packets, latency, macs: 0, out: self.out(input.packet) }
+        StageCost {
+            engine: Engine::Vector,
+            cycles: input.packets,
+            latency,
+            macs: 0,
+            out: self.out(input.packet),
+        }
     }
 
     fn excludes(&self) -> Option<&'static str> {

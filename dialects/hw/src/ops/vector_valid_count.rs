@@ -1,15 +1,15 @@
 //! `hw.vector_valid_count`: the Valid Count Generator at the entry of the Vector Engine (book 24).
 
-use visa_engine::place::{rngd, Station};
 use super::vector::way_bytes;
 use crate::attrs::{COUNTERS, GATES};
-use crate::clauses::{body, machine};
 use crate::build::Build;
-use visa_engine::{Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire};
+use crate::clauses::{body, machine};
 use crate::valid_count::{CountDim, Counters, Gates, ValidCount};
-use visa_ir::effects::{Effects, Target, reads, writes};
+use visa_engine::place::{Station, rngd};
+use visa_engine::{Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
+use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::module::OpRef;
 use visa_machine::Machine;
 use visa_numerics::VectorStage;
@@ -22,19 +22,28 @@ pub static OPS: &[&OpDecl] = &[&VECTOR_VALID_COUNT];
 pub static VECTOR_VALID_COUNT: OpDecl = OpDecl {
     name: "hw.vector_valid_count",
     summary: "says how many leading elements of each packet are valid",
-    doc: "The elements go on unchanged; beside each packet goes its valid count, from 0 to 8, by which the reduction within the \
-          slice leaves out what is padding (book 24). The count is min(stride, max(0, packet - index)) of the packet dimension, \
-          with the stride of its innermost counter, or 8 where it has no counter; and 0 where a gate is closed. A gate sees the \
-          slice's number within its cluster. Counters count packets, outermost first.",
+    doc: "The elements go on unchanged; beside each packet goes its valid count, from 0 to 8, by which the \
+          reduction within the slice leaves out what is padding (book 24). The count is min(stride, max(0, packet \
+          - index)) of the packet dimension, with the stride of its innermost counter, or 8 where it has no \
+          counter; and 0 where a gate is closed. A gate sees the slice's number within its cluster. Counters \
+          count packets, outermost first.",
     constraints: &[
         ("C1", "packets of 8 elements of 32 bits (book 24)"),
         ("C2", "at most 8 counters, of limits from 1 to 65536, which together count the packets (book 24)"),
         ("C3", "at most 3 gates; a counter's dimension is `p` or one of them (book 24)"),
-        ("C4", "`packet` is given if a counter has the dimension `p`, and then only; the innermost such stride is 1 to 8 (book 24)"),
+        (
+            "C4",
+            "`packet` is given if a counter has the dimension `p`, and then only; the innermost such stride is 1 \
+             to 8 (book 24)",
+        ),
         ("C5", "`mask` has no bit that no slice number of a cluster has"),
     ],
     clauses: &[
-        ClauseDecl::required("counters", ClauseKind::body::<Counters>(&COUNTERS), "The counters, outermost first."),
+        ClauseDecl::required(
+            "counters",
+            ClauseKind::body::<Counters>(&COUNTERS),
+            "The counters, outermost first.",
+        ),
         ClauseDecl::optional("packet", ClauseKind::Int, "Valid elements along the packet dimension."),
         ClauseDecl::optional("gates", ClauseKind::body::<Gates>(&GATES), "The gates, from `g0` on."),
     ],
@@ -42,7 +51,8 @@ pub static VECTOR_VALID_COUNT: OpDecl = OpDecl {
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.vector_valid_count counters [2 : 1 g0, 3 : 8 p], packet 19, gates [mask 0x3 match 2 valid 1]",
-    interfaces: &[Interface(&rngd::VECTOR), 
+    interfaces: &[
+        Interface(&rngd::VECTOR),
         Interface(&Build(|op| Ok(Stage::map(read(op)?)))),
         Interface(&Station::At(VectorStage::Branch)),
     ],
@@ -70,25 +80,38 @@ fn check_counters(op: OpRef<'_>, generator: &ValidCount, machine: &Machine) -> R
     let (counters, limits) = (&generator.counters.0, &machine.limits);
     let error = |constraint, message| Err(op.clause_error(constraint, "counters", message));
     if counters.len() as u64 > limits.valid_count_counters {
-        let message = format!("{}, expected at most {}", counted(counters.len(), "counter"), limits.valid_count_counters);
+        let message = format!(
+            "{}, expected at most {}",
+            counted(counters.len(), "counter"),
+            limits.valid_count_counters
+        );
         return error("C2", message);
     }
     for counter in counters {
         if !(1..=limits.sequencer_limit).contains(&counter.limit) {
-            let message = format!("a counter's limit is {}, expected 1 to {}", counter.limit, limits.sequencer_limit);
+            let message =
+                format!("a counter's limit is {}, expected 1 to {}", counter.limit, limits.sequencer_limit);
             return error("C2", message);
         }
         if let Some(CountDim::Gate(gate)) = counter.dim
             && gate >= generator.gates.0.len()
         {
-            return error("C3", format!("a counter belongs to `g{gate}`, of {} gate(s)", generator.gates.0.len()));
+            return error(
+                "C3",
+                format!("a counter belongs to `g{gate}`, of {} gate(s)", generator.gates.0.len()),
+            );
         }
     }
     Ok(())
 }
 
 /// C4.
-fn check_packet(op: OpRef<'_>, generator: &ValidCount, given: bool, machine: &Machine) -> Result<(), Diagnostic> {
+fn check_packet(
+    op: OpRef<'_>,
+    generator: &ValidCount,
+    given: bool,
+    machine: &Machine,
+) -> Result<(), Diagnostic> {
     let lanes = machine.limits.vector_lanes;
     let error = |message| Err(op.clause_error("C4", "packet", message));
     match generator.packet_stride() {
@@ -97,7 +120,9 @@ fn check_packet(op: OpRef<'_>, generator: &ValidCount, given: bool, machine: &Ma
         Some(stride) if !(1..=lanes).contains(&stride) => {
             error(format!("the innermost counter of `p` has stride {stride}, expected 1 to {lanes}"))
         }
-        Some(_) if op.int("packet").is_some_and(|packet| packet < 0) => error("`packet` is negative".to_owned()),
+        Some(_) if op.int("packet").is_some_and(|packet| packet < 0) => {
+            error("`packet` is negative".to_owned())
+        }
         Some(_) | None => Ok(()),
     }
 }
@@ -120,7 +145,12 @@ impl Unit for VectorValidCountUnit {
     fn connect(&self, machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
         let wide = way_bytes(VectorStage::Branch, machine);
         if input.packet != wide || input.dtype.bits() != 32 {
-            let message = format!("found packets of {} of {}, expected {} of i32 or f32", counted(input.packet, "byte"), input.dtype, counted(wide, "byte"));
+            let message = format!(
+                "found packets of {} of {}, expected {} of i32 or f32",
+                counted(input.packet, "byte"),
+                input.dtype,
+                counted(wide, "byte")
+            );
             return Err(Mismatch::new("C1", "counters", message));
         }
         let limits = self.generator.counters.0.iter().map(|counter| counter.limit);

@@ -1,18 +1,21 @@
 //! `hw.vector_zip`: makes one stream of two groups whose packets alternate (book 21, two-group mode).
 
-use visa_engine::place::{rngd, Station};
 use super::vector::way_bytes;
-use crate::clauses::{one_of, word};
 use crate::build::Build;
-use visa_engine::{Engine, Flow, Lanes, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire};
+use crate::clauses::{one_of, word};
+use visa_engine::place::{Station, rngd};
 use visa_engine::shadow::Taint;
-use visa_ir::effects::{Effects, Target, reads, writes};
+use visa_engine::{
+    Engine, Flow, Lanes, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire,
+};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
+use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::module::OpRef;
 use visa_machine::Machine;
 use visa_numerics::{
-    ALU_NAMES, ALU_STAGES, ARG_MODE_NAMES, ArgMode, Bits, DType, VectorStage, alu_op, alu_ops, alu_stage, arg_mode, default_mode,
+    ALU_NAMES, ALU_STAGES, ARG_MODE_NAMES, ArgMode, Bits, DType, VectorStage, alu_op, alu_ops, alu_stage,
+    arg_mode, default_mode,
 };
 
 /// The operations of this file.
@@ -23,11 +26,14 @@ pub static OPS: &[&OpDecl] = &[&VECTOR_ZIP];
 pub static VECTOR_ZIP: OpDecl = OpDecl {
     name: "hw.vector_zip",
     summary: "applies one ALU to the elements of two groups, which become one",
-    doc: "`apart` packets of group 0 come first, then as many of group 1, and so on; of each two with the same place, element by element, \
-          one packet goes on. `mode` says which argument is which group (book 21). Execution ids are 0 from here on; of two valid \
-          counts the smaller goes on.",
+    doc: "`apart` packets of group 0 come first, then as many of group 1, and so on; of each two with the same \
+          place, element by element, one packet goes on. `mode` says which argument is which group (book 21). \
+          Execution ids are 0 from here on; of two valid counts the smaller goes on.",
     constraints: &[
-        ("C1", "the stage has the operation, with two arguments, for elements of the stream's format (book 21)"),
+        (
+            "C1",
+            "the stage has the operation, with two arguments, for elements of the stream's format (book 21)",
+        ),
         ("C2", "the mode has two arguments (book 21)"),
         ("C3", "apart is 1, or 2 behind packets that were split"),
         ("C4", "the packets are pairs of as many as `apart` says"),
@@ -36,14 +42,22 @@ pub static VECTOR_ZIP: OpDecl = OpDecl {
     clauses: &[
         ClauseDecl::lead("op", ClauseKind::Word(&ALU_NAMES), "What the ALU computes."),
         ClauseDecl::required("stage", ClauseKind::Word(&ALU_STAGES), "The stage that holds the ALU."),
-        ClauseDecl::optional("mode", ClauseKind::Word(&ARG_MODE_NAMES), "The arguments; if absent group 0, then group 1."),
+        ClauseDecl::optional(
+            "mode",
+            ClauseKind::Word(&ARG_MODE_NAMES),
+            "The arguments; if absent group 0, then group 1.",
+        ),
         ClauseDecl::required("apart", ClauseKind::Int, "Packets of a group that stand together."),
     ],
     traits: &[Trait::Inside("hw.exec")],
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.vector_zip AddFxp, stage clip, apart 1",
-    interfaces: &[Interface(&rngd::VECTOR), Interface(&Build(|op| Ok(Stage::map(read(op)?)))), Interface(&Station::Word("stage", alu_stage))],
+    interfaces: &[
+        Interface(&rngd::VECTOR),
+        Interface(&Build(|op| Ok(Stage::map(read(op)?)))),
+        Interface(&Station::Word("stage", alu_stage)),
+    ],
     ..OpDecl::BASE
 };
 
@@ -56,7 +70,8 @@ struct VectorZipUnit {
 }
 
 fn read(op: OpRef<'_>) -> Result<VectorZipUnit, Diagnostic> {
-    let stage = alu_stage(&word(op, "stage")?).ok_or_else(|| op.clause_error("C1", "stage", "no such stage"))?;
+    let stage =
+        alu_stage(&word(op, "stage")?).ok_or_else(|| op.clause_error("C1", "stage", "no such stage"))?;
     let name = word(op, "op")?;
     let row = alu_ops().find(|row| row.stage == stage && *row.name == *name && row.apply.arity() == 2);
     let row = row.ok_or_else(|| {
@@ -95,18 +110,28 @@ impl VectorZipUnit {
 impl Unit for VectorZipUnit {
     fn connect(&self, machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
         if alu_op(self.stage, self.name, input.dtype).is_none() {
-            let able = DType::all().filter(|&dtype| alu_op(self.stage, self.name, dtype).is_some()).map(DType::name);
+            let able =
+                DType::all().filter(|&dtype| alu_op(self.stage, self.name, dtype).is_some()).map(DType::name);
             let able = able.collect::<Vec<_>>().join(" and ");
             let message = format!("{} works on {able}, the stream's elements are {}", self.name, input.dtype);
             return Err(Mismatch::new("C1", "op", message));
         }
         let wanted = way_bytes(self.stage, machine);
         if input.packet != wanted {
-            let message = format!("the stage {} takes packets of {}, found {}", self.stage, counted(wanted, "byte"), input.packet);
+            let message = format!(
+                "the stage {} takes packets of {}, found {}",
+                self.stage,
+                counted(wanted, "byte"),
+                input.packet
+            );
             return Err(Mismatch::new("C5", "stage", message));
         }
         if !input.packets.is_multiple_of(2 * self.apart as u64) {
-            let message = format!("found {}, expected a multiple of 2 * {}", counted(input.packets, "packet"), self.apart);
+            let message = format!(
+                "found {}, expected a multiple of 2 * {}",
+                counted(input.packets, "packet"),
+                self.apart
+            );
             return Err(Mismatch::new("C4", "apart", message));
         }
         Ok(Wire { packets: input.packets / 2, stash: None, ..input })

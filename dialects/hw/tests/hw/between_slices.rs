@@ -10,8 +10,8 @@ use visa_numerics::DType;
 fn routed(reduce: &str, dtype: DType, slices: &[Option<Vec<u32>>], slice: usize) -> Option<Stream> {
     let kept = if reduce.contains("parts 2") { 128 } else { 256 };
     let exec = exec(&format!(
-        "hw.fetch {dtype}, packet 32, loops [256 : 1] : 32; hw.collect flits 1; {reduce}; \
-         hw.commit bytes 32, loops [{kept} : 1] : 32"
+        "hw.fetch {dtype}, packet 32, loops [256 : 1] : 32; hw.collect flits 1; {reduce}; hw.commit bytes 32, \
+         loops [{kept} : 1] : 32"
     ));
     let stream = |elements: &Option<Vec<u32>>| match elements {
         None => Stream::empty(DType::I8),

@@ -217,8 +217,7 @@ impl Contraction {
         let Self { dtype, flits, align, contract, accumulate, out } = self;
         main(&format!(
             "hw.fetch {dtype}, packet 32, loops [{flits} : 0, 32 : 1] : 32; hw.collect flits 1; hw.align {align}; \
-             hw.contract {contract}; hw.accumulate {accumulate}; \
-             hw.commit bytes 8, loops [{out} : 8, 8 : 1] : 8"
+             hw.contract {contract}; hw.accumulate {accumulate}; hw.commit bytes 8, loops [{out} : 8, 8 : 1] : 8"
         ))
     }
 
@@ -352,8 +351,8 @@ fn accumulator_buffer() {
 /// A packet of `dtype` through `stages`, written whole.
 fn pass(dtype: &str, stages: &str) -> String {
     main(&format!(
-        "hw.fetch {dtype}, packet 32, loops [64 : 1] : 32; hw.collect flits 1; {stages}; \
-         hw.commit bytes 32, loops [64 : 1] : 32 @ 64"
+        "hw.fetch {dtype}, packet 32, loops [64 : 1] : 32; hw.collect flits 1; {stages}; hw.commit bytes 32, \
+         loops [64 : 1] : 32 @ 64"
     ))
 }
 
@@ -472,7 +471,8 @@ fn exec_order_and_context() {
     outside("hw.exec-C4", &vectors(["AddFxp", "SubFxp"]));
 }
 
-/// An operation of the sequencer level stands where its hw counterpart does: one of the stage fxp not behind one of the stage clip.
+/// An operation of the sequencer level stands where its hw counterpart does: one of the stage fxp not behind one
+/// of the stage clip.
 #[test]
 fn the_sequencer_level_keeps_the_order_of_stages() {
     let ctx = visa_ir::context::Context::new(&[&visa_hw::DIALECT, &visa_sequencer::DIALECT]);
@@ -491,10 +491,9 @@ fn the_sequencer_level_keeps_the_order_of_stages() {
 fn exec_stream_bound() {
     let stages = |repeat: u64| {
         main(&format!(
-            "hw.fetch i8, packet 8, loops [65536 : 0, 8 : 1] : 8; hw.collect flits 1; \
-             hw.align full, flits 1, repeat {repeat}, rows 1, data 32, loops [65536 : 0, {repeat} : 0, 32 : 1] : 32; \
-             hw.contract i8, depth 6; \
-             hw.accumulate interleaved, rows 1, columns 1, slots [65536 : 0, {repeat} : 0] : 1; \
+            "hw.fetch i8, packet 8, loops [65536 : 0, 8 : 1] : 8; hw.collect flits 1; hw.align full, flits 1, \
+             repeat {repeat}, rows 1, data 32, loops [65536 : 0, {repeat} : 0, 32 : 1] : 32; hw.contract i8, \
+             depth 6; hw.accumulate interleaved, rows 1, columns 1, slots [65536 : 0, {repeat} : 0] : 1; \
              hw.commit bytes 8, loops [8 : 1] : 8"
         ))
     };
@@ -502,16 +501,16 @@ fn exec_stream_bound() {
     outside("hw.exec-C5", &stages(17));
 }
 
-/// Of a maximum the products themselves come out, two groups of 32: 256 bytes a packet. 65536 packets, each 4 times, are 2^26 bytes.
+/// Of a maximum the products themselves come out, two groups of 32: 256 bytes a packet. 65536 packets, each 4
+/// times, are 2^26 bytes.
 #[test]
 fn contract_stream_bound() {
     let stages = |repeat: u64| {
         main(&format!(
-            "hw.fetch i8, packet 8, loops [65536 : 0, 8 : 1] : 8; hw.collect flits 1; \
-             hw.align full, flits 1, repeat {repeat}, rows 1, data 32, loops [65536 : 0, {repeat} : 0, 32 : 1] : 32; \
-             hw.contract i8, op max, depth 5; \
-             hw.accumulate interleaved, op max, rows 1, columns 1, slots [65536 : 0, {repeat} : 0] : 1; \
-             hw.commit bytes 8, loops [8 : 1] : 8"
+            "hw.fetch i8, packet 8, loops [65536 : 0, 8 : 1] : 8; hw.collect flits 1; hw.align full, flits 1, \
+             repeat {repeat}, rows 1, data 32, loops [65536 : 0, {repeat} : 0, 32 : 1] : 32; hw.contract i8, op \
+             max, depth 5; hw.accumulate interleaved, op max, rows 1, columns 1, slots [65536 : 0, {repeat} : 0] \
+             : 1; hw.commit bytes 8, loops [8 : 1] : 8"
         ))
     };
     inside(&stages(4));

@@ -36,10 +36,9 @@ fn eight_rows_of_bf16() {
     let mut memory = data(&bf16_bytes(values.clone()));
     fill(&mut memory, 4096, &weights.iter().map(|row| bf16_bytes(row.clone())).collect::<Vec<_>>());
     let exec = exec(
-        "hw.fetch bf16, packet 64, loops [256 : 1] : 32; hw.collect flits 2; \
-         hw.align second, flits 2, repeat 2, rows 8, data 64, loops [4 : 0, 2 : 128, 64 : 1] : 64; \
-         hw.contract bf16, depth 5; hw.accumulate interleaved, rows 8, columns 1, slots [8 : 1] : 1; \
-         hw.commit bytes 32, loops [256 : 1] : 32 @ 4096",
+        "hw.fetch bf16, packet 64, loops [256 : 1] : 32; hw.collect flits 2; hw.align second, flits 2, repeat 2, \
+         rows 8, data 64, loops [4 : 0, 2 : 128, 64 : 1] : 64; hw.contract bf16, depth 5; hw.accumulate \
+         interleaved, rows 8, columns 1, slots [8 : 1] : 1; hw.commit bytes 32, loops [256 : 1] : 32 @ 4096",
     );
     let stream = flow(&Machine::rngd(), &exec, &memory, 4, None);
     let mut expected = Vec::new();
@@ -63,9 +62,9 @@ fn groups_and_repeated_reads() {
     let mut memory = data(&bf16_bytes(values.clone()));
     fill(&mut memory, 0, &weights.iter().map(|row| bf16_bytes(row.clone())).collect::<Vec<_>>());
     let exec = exec(
-        "hw.fetch bf16, packet 64, loops [64 : 1] : 32; hw.collect flits 2; \
-         hw.align full, flits 2, rows 2, data 64, loops [16 : 1] : 16; hw.contract bf16, depth 2; \
-         hw.accumulate sequential, rows 2, columns 8, slots [1 : 1] : 1; hw.commit bytes 32, loops [64 : 1] : 32",
+        "hw.fetch bf16, packet 64, loops [64 : 1] : 32; hw.collect flits 2; hw.align full, flits 2, rows 2, data \
+         64, loops [16 : 1] : 16; hw.contract bf16, depth 2; hw.accumulate sequential, rows 2, columns 8, slots \
+         [1 : 1] : 1; hw.commit bytes 32, loops [64 : 1] : 32",
     );
     let stream = flow(&Machine::rngd(), &exec, &memory, 4, None);
     let mut expected = Vec::new();
@@ -84,9 +83,9 @@ fn products_alone_are_the_first_columns() {
     let mut memory = data(&(0..64).collect::<Vec<u8>>());
     fill(&mut memory, 0, &[vec![2; 64], vec![3; 64]]);
     let exec = exec(
-        "hw.fetch i8, packet 32, loops [64 : 1] : 32; hw.collect flits 1; \
-         hw.align full, flits 2, rows 2, data 64, loops [64 : 1] : 64; hw.contract i8, depth 0; \
-         hw.accumulate sequential, rows 2, columns 32, slots [1 : 1] : 1; hw.commit bytes 32, loops [256 : 1] : 32 @ 4096",
+        "hw.fetch i8, packet 32, loops [64 : 1] : 32; hw.collect flits 1; hw.align full, flits 2, rows 2, data \
+         64, loops [64 : 1] : 64; hw.contract i8, depth 0; hw.accumulate sequential, rows 2, columns 32, slots [1 \
+         : 1] : 1; hw.commit bytes 32, loops [256 : 1] : 32 @ 4096",
     );
     let stream = flow(&Machine::rngd(), &exec, &memory, 4, None);
     let expected: Vec<i32> = (0..32).map(|k| 2 * k).chain((0..32).map(|k| 3 * k)).collect();
@@ -103,9 +102,9 @@ fn i8_reduced_over_time() {
     let mut memory = data(&values);
     fill(&mut memory, 0, &weights);
     let exec = exec(
-        "hw.fetch i8, packet 32, loops [64 : 1] : 32; hw.collect flits 1; \
-         hw.align full, flits 1, rows 4, data 32, loops [2 : 32, 32 : 1] : 32; hw.contract i8, depth 6; \
-         hw.accumulate interleaved, rows 4, columns 1, slots [2 : 0] : 1; hw.commit bytes 32, loops [32 : 1] : 32",
+        "hw.fetch i8, packet 32, loops [64 : 1] : 32; hw.collect flits 1; hw.align full, flits 1, rows 4, data \
+         32, loops [2 : 32, 32 : 1] : 32; hw.contract i8, depth 6; hw.accumulate interleaved, rows 4, columns 1, \
+         slots [2 : 0] : 1; hw.commit bytes 32, loops [32 : 1] : 32",
     );
     let stream = flow(&Machine::rngd(), &exec, &memory, 5, None);
     let signed = |byte: u8| i32::from(byte.cast_signed());
@@ -126,9 +125,9 @@ fn elements_behind_the_data_count_nothing() {
     fill(&mut memory, 0, &[bf16_bytes(weights)]);
     let align = |data: u64| {
         format!(
-            "hw.fetch bf16, packet 32, loops [32 : 1] : 32; hw.collect flits 1; \
-             hw.align full, flits 1, rows 1, data {data}, loops [64 : 1] : 64; hw.contract bf16, depth 5; \
-             hw.accumulate interleaved, rows 1, columns 1, slots [1 : 1] : 1; hw.commit bytes 8, loops [8 : 1] : 8"
+            "hw.fetch bf16, packet 32, loops [32 : 1] : 32; hw.collect flits 1; hw.align full, flits 1, rows 1, \
+             data {data}, loops [64 : 1] : 64; hw.contract bf16, depth 5; hw.accumulate interleaved, rows 1, \
+             columns 1, slots [1 : 1] : 1; hw.commit bytes 8, loops [8 : 1] : 8"
         )
     };
     let machine = Machine::rngd();
@@ -141,8 +140,8 @@ fn elements_behind_the_data_count_nothing() {
     assert!(f32s(&flow(&machine, &exec(&align(26)), &memory, 4, None).bytes)[0].is_nan());
 }
 
-/// 2^24 swallows a 1 that comes alone, but not two that were added before. Tree: (2^24 + 1) + (1 + 1), then + (1 + 1) of
-/// the second packet; on the wire every 1 comes alone.
+/// 2^24 swallows a 1 that comes alone, but not two that were added before. Tree: (2^24 + 1) + (1 + 1), then + (1 +
+/// 1) of the second packet; on the wire every 1 comes alone.
 #[test]
 fn the_machine_chooses_the_order_of_sums() {
     let mut values = vec![0.0; 64];
@@ -152,9 +151,9 @@ fn the_machine_chooses_the_order_of_sums() {
     values[32..34].fill(1.0);
     let mut memory = data(&bf16_bytes(values));
     fill(&mut memory, 0, &[bf16_bytes(vec![1.0; 32])]);
-    let stages = "hw.fetch bf16, packet 64, loops [128 : 1] : 32; hw.collect flits 2; \
-                  hw.align full, flits 2, rows 1, data 64, loops [2 : 0, 64 : 1] : 64; hw.contract bf16, depth 5; \
-                  hw.accumulate interleaved, rows 1, columns 1, slots [2 : 0] : 1; hw.commit bytes 32, loops [32 : 1] : 32";
+    let stages = "hw.fetch bf16, packet 64, loops [128 : 1] : 32; hw.collect flits 2; hw.align full, flits 2, \
+                  rows 1, data 64, loops [2 : 0, 64 : 1] : 64; hw.contract bf16, depth 5; hw.accumulate \
+                  interleaved, rows 1, columns 1, slots [2 : 0] : 1; hw.commit bytes 32, loops [32 : 1] : 32";
     for (order, sum) in [(SumOrder::Tree, 16_777_220.0), (SumOrder::Sequential, 16_777_216.0)] {
         let machine = Machine { sum_order: order, ..Machine::rngd() };
         let stream = flow(&machine, &exec_on(&machine, stages), &memory, 5, None);
@@ -172,9 +171,9 @@ fn both_orders_agree_on_exact_numbers() {
     for accumulate in ["interleaved, rows 2, columns 3", "sequential, rows 2, columns 8"] {
         let stages = |packets: u64| {
             format!(
-                "hw.fetch bf16, packet 64, loops [256 : 1] : 32; hw.collect flits 2; \
-                 hw.align full, flits 2, rows 2, data 64, loops [2 : 64, 2 : 0, 64 : 1] : 64; hw.contract bf16, depth 2; \
-                 hw.accumulate {accumulate}, slots [2 : 0, 2 : 1] : 1; hw.commit bytes 32, loops [{} : 1] : 32 @ 1024",
+                "hw.fetch bf16, packet 64, loops [256 : 1] : 32; hw.collect flits 2; hw.align full, flits 2, rows \
+                 2, data 64, loops [2 : 64, 2 : 0, 64 : 1] : 64; hw.contract bf16, depth 2; hw.accumulate \
+                 {accumulate}, slots [2 : 0, 2 : 1] : 1; hw.commit bytes 32, loops [{} : 1] : 32 @ 1024",
                 packets * 32
             )
         };

@@ -1,4 +1,5 @@
-//! Formats that are not whole bytes: half bytes, and the sideband bit of i5 and i9, which the stream holds in twice the bytes.
+//! Formats that are not whole bytes: half bytes, and the sideband bit of i5 and i9, which the stream holds in
+//! twice the bytes.
 
 use crate::{data, exec, flow, run};
 use visa_engine::shadow::{Taint, TaintLog};
@@ -46,12 +47,13 @@ fn extended_integers_fill_flits_by_their_nominal_size() {
     }
 }
 
-/// The register file keeps sideband bits beside its bytes: a row of i9 is as long as one of i8, and no other format sees it.
+/// The register file keeps sideband bits beside its bytes: a row of i9 is as long as one of i8, and no other
+/// format sees it.
 #[test]
 fn the_register_file_keeps_sideband_bits() {
     let memory = data(&(0..64).collect::<Vec<u8>>());
-    let stages = "hw.fetch i8, packet 32, to i9, loops [64 : 1] : 32; hw.collect flits 1; \
-                  hw.store_trf second, rows 2, row_bytes 32";
+    let stages = "hw.fetch i8, packet 32, to i9, loops [64 : 1] : 32; hw.collect flits 1; hw.store_trf second, \
+                  rows 2, row_bytes 32";
     let exec = exec(stages);
     let mut written = memory.clone();
     let stream = flow(&Machine::rngd(), &exec, &memory, 2, None);
@@ -112,8 +114,8 @@ fn marks_of_half_bytes_are_those_of_the_byte() {
         [2, 3]
     );
     // A byte of i4 comes from two i32.
-    let cast = "hw.fetch i32, packet 32, loops [32 : 1] : 32; hw.collect flits 1; hw.cast i4; \
-                hw.commit bytes 8, loops [8 : 1] : 8 @ 4096";
+    let cast = "hw.fetch i32, packet 32, loops [32 : 1] : 32; hw.collect flits 1; hw.cast i4; hw.commit bytes 8, \
+                loops [8 : 1] : 8 @ 4096";
     assert_eq!(undefined(cast, &[13], 3), [1]);
 }
 
@@ -125,9 +127,10 @@ fn weigh(memory: &mut SliceMemory, row: usize, access: usize, elements: &[(usize
     memory.write_trf(DType::I9, row * 8192 + 32 * access, &bytes, Some(&[Taint::DEFINED; 64]));
 }
 
-const I9: &str = "hw.fetch i8, packet 32, to i9, loops [64 : 1] : 32; hw.collect flits 1; \
-     hw.align full, flits 1, rows 2, data 32, loops [2 : 32, 32 : 1] : 32; hw.contract i9, depth 6; \
-     hw.accumulate interleaved, rows 2, columns 1, slots [2 : 1] : 1; hw.commit bytes 32, loops [64 : 1] : 32 @ 4096";
+const I9: &str = "hw.fetch i8, packet 32, to i9, loops [64 : 1] : 32; hw.collect flits 1; hw.align full, flits 1, \
+                  rows 2, data 32, loops [2 : 32, 32 : 1] : 32; hw.contract i9, depth 6; hw.accumulate \
+                  interleaved, rows 2, columns 1, slots [2 : 1] : 1; hw.commit bytes 32, loops [64 : 1] : 32 @ \
+                  4096";
 
 /// Two packets, whose last elements are 3 and 5, beside two rows at addresses of their own.
 #[test]
@@ -141,8 +144,8 @@ fn i9_of_every_row_at_every_address() {
     assert_eq!(values(&behind(I9, &memory, 4)), [30, 21, 500, -1000]);
 }
 
-/// Element 5 of packet 0 is undefined, and only row 0 has no zero there. Element 6 of row 1 is undefined at the second address, and packet 1
-/// has no zero there.
+/// Element 5 of packet 0 is undefined, and only row 0 has no zero there. Element 6 of row 1 is undefined at the
+/// second address, and packet 1 has no zero there.
 #[test]
 fn marks_of_i9_are_those_of_its_two_bytes() {
     let mut bytes = [0; 64];
@@ -163,10 +166,10 @@ fn marks_of_i9_are_those_of_its_two_bytes() {
 /// Of 96 elements, 64 from the first on and 64 from the one behind 32 bytes on.
 #[test]
 fn i9_is_shifted_by_its_nominal_size() {
-    let stages = "hw.fetch i8, packet 32, to i9, loops [96 : 1] : 32; hw.collect flits 1; \
-         hw.align full, flits 3, shifts 1, shift_bytes 32, repeat 1, rows 8, data 64, loops [2 : 0, 64 : 1] : 64; \
-         hw.contract i9, depth 6; hw.accumulate interleaved, rows 8, columns 1, slots [2 : 1] : 1; \
-         hw.commit bytes 32, loops [64 : 1] : 32 @ 4096";
+    let stages = "hw.fetch i8, packet 32, to i9, loops [96 : 1] : 32; hw.collect flits 1; hw.align full, flits 3, \
+                  shifts 1, shift_bytes 32, repeat 1, rows 8, data 64, loops [2 : 0, 64 : 1] : 64; hw.contract \
+                  i9, depth 6; hw.accumulate interleaved, rows 8, columns 1, slots [2 : 1] : 1; hw.commit bytes \
+                  32, loops [64 : 1] : 32 @ 4096";
     let found = values(&behind(stages, &data(&(0..96).collect::<Vec<u8>>()), 3));
     assert_eq!(found, (0..64).chain(32..96).collect::<Vec<i32>>());
 }
@@ -178,9 +181,8 @@ fn transposed_half_bytes() {
     let byte = |row: usize, at: usize| element(row, 2 * at) | element(row, 2 * at + 1) << 4;
     let input: Vec<u8> =
         (0..16 * 32).map(|at| if at % 32 < 8 { byte(at / 32, at % 32) } else { 0x99 }).collect();
-    let stages = "hw.fetch i4, packet 32, loops [512 : 1] : 32; hw.collect flits 1; \
-                  hw.transpose double, bits 4, rows 16, columns 16, kept 15; \
-                  hw.commit bytes 8, loops [120 : 1] : 8 @ 4096";
+    let stages = "hw.fetch i4, packet 32, loops [512 : 1] : 32; hw.collect flits 1; hw.transpose double, bits 4, \
+                  rows 16, columns 16, kept 15; hw.commit bytes 8, loops [120 : 1] : 8 @ 4096";
     let stream = behind(stages, &data(&input), 3);
     assert_eq!((stream.packet, stream.bytes.len()), (32, 15 * 32));
     for (column, flit) in stream.bytes.chunks(32).enumerate() {

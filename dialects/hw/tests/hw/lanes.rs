@@ -1,4 +1,5 @@
-//! What travels beside the elements inside the Vector Engine: execution ids, valid counts, the stash, and the marks of ids.
+//! What travels beside the elements inside the Vector Engine: execution ids, valid counts, the stash, and the
+//! marks of ids.
 
 use crate::{codes, data, exec, exec_text, f32s, flow, i32_bytes, i32s, run};
 use visa_engine::shadow::{Taint, TaintLog};
@@ -46,7 +47,8 @@ fn words(words: &[usize]) -> Vec<usize> {
     words.iter().flat_map(|&word| word * 4..word * 4 + 4).collect()
 }
 
-/// Packets of six lanes with elements. Of the first those in lanes 0, 2 and 5 are kept, of the second those in lanes 1 and 2.
+/// Packets of six lanes with elements. Of the first those in lanes 0, 2 and 5 are kept, of the second those in
+/// lanes 1 and 2.
 const FILTERED: [u8; 16] = [1, 0, 1, 0, 0, 1, 1, 1, 0, 1, 1, 0, 0, 0, 1, 1];
 const FILTER: &str = "hw.filter keep [xxx1], lanes 6; hw.commit_packed most 8, loops [64 : 1] : 8 @ 4096";
 
@@ -76,7 +78,8 @@ fn only_ids_of_lanes_with_elements_are_uncertain() {
     assert_eq!(undefined(&out.lanes.expect("ids").id_marks), [0, 1, 8, 13]);
 }
 
-/// An id of the second packet is undefined: the three elements of the first stand where they stand, what follows is uncertain.
+/// An id of the second packet is undefined: the three elements of the first stand where they stand, what follows
+/// is uncertain.
 #[test]
 fn an_uncertain_count_leaves_the_packets_before_it() {
     let (machine, log) = (Machine::rngd(), TaintLog::default());
@@ -94,8 +97,8 @@ fn an_uncertain_count_leaves_the_packets_before_it() {
 /// Counts 8, 3 and 0.
 #[test]
 fn ids_say_which_elements_are_valid() {
-    let stages = "hw.vector_valid_count counters [3 : 8 p], packet 11; hw.vector_branch valid_count; \
-                  hw.commit bytes 32, loops [96 : 1] : 32 @ 4096";
+    let stages = "hw.vector_valid_count counters [3 : 8 p], packet 11; hw.vector_branch valid_count; hw.commit \
+                  bytes 32, loops [96 : 1] : 32 @ 4096";
     let out = flow(&Machine::rngd(), &exec(&pass(3, stages)), &data(&[0; 96]), 4, None);
     let ids = [[1; 8], [1, 1, 1, 0, 0, 0, 0, 0], [0; 8]].concat();
     assert_eq!(out.lanes.expect("ids").ids, ids);
@@ -116,8 +119,8 @@ fn ids_are_trimmed_with_their_lanes() {
 #[test]
 fn a_zip_keeps_the_smaller_count() {
     let stages = "hw.vector_valid_count counters [2 : 8 p], packet 11; hw.vector_zip AddFxp, stage fxp, apart 1; \
-                  hw.vector_lanes trim; hw.vector_reduce AddSat, lanes tree, slots [1 : 1] : 1; hw.vector_lanes pad; \
-                  hw.commit bytes 32, loops [32 : 1] : 32 @ 4096";
+                  hw.vector_lanes trim; hw.vector_reduce AddSat, lanes tree, slots [1 : 1] : 1; hw.vector_lanes \
+                  pad; hw.commit bytes 32, loops [32 : 1] : 32 @ 4096";
     let elements = [1, 2, 3, 4, 10, 20, 30, 40, 5, 6, 7, 8, 50, 60, 70, 80];
     let out = flow(&Machine::rngd(), &exec(&pass(2, stages)), &data(&i32_bytes(elements)), 6, None);
     assert_eq!(i32s(&out.bytes)[0], 24);
@@ -138,12 +141,13 @@ fn there_is_no_stash_beside_a_zip() {
     assert_eq!(stages("hw.vector_zip MulF0, stage fp, apart 1;", 1), ["hw.exec-C4"]);
 }
 
-/// The stash holds 1 to 8. Lanes 0 to 3 come back unchanged from a reduction of one packet a slot; 4 to 7 are padding.
+/// The stash holds 1 to 8. Lanes 0 to 3 come back unchanged from a reduction of one packet a slot; 4 to 7 are
+/// padding.
 #[test]
 fn the_stash_outlives_a_reduction() {
     let stages = "hw.vector_stash; hw.vector_lanes trim; hw.vector_reduce Max, lanes apart, slots [1 : 1] : 1; \
-                  hw.vector_lanes pad; hw.vector AddFxp, stage clip, stash; \
-                  hw.commit bytes 32, loops [32 : 1] : 32 @ 4096";
+                  hw.vector_lanes pad; hw.vector AddFxp, stage clip, stash; hw.commit bytes 32, loops [32 : 1] : \
+                  32 @ 4096";
     let out = flow(&Machine::rngd(), &exec(&pass(1, stages)), &data(&i32_bytes(1..9)), 7, None);
     assert_eq!(i32s(&out.bytes)[..4], [2, 4, 6, 8]);
 }
@@ -162,8 +166,8 @@ fn the_stash_is_trimmed_to_the_stream() {
 /// Where no other slice of its group sends, a slice goes on with its elements, and nothing beside them.
 #[test]
 fn ids_end_where_slices_are_reduced() {
-    let stages = "hw.vector_branch comparison, compare [less 0]; hw.vector_inter_reduce Add, bits 1; \
-                  hw.commit bytes 32, loops [32 : 1] : 32 @ 4096";
+    let stages = "hw.vector_branch comparison, compare [less 0]; hw.vector_inter_reduce Add, bits 1; hw.commit \
+                  bytes 32, loops [32 : 1] : 32 @ 4096";
     let out = flow(&Machine::rngd(), &exec(&pass(1, stages)), &data(&i32_bytes(-4..4)), 4, None);
     assert_eq!((i32s(&out.bytes), out.lanes), ((-4..4).collect(), None));
 }
@@ -189,8 +193,8 @@ fn register_file(undefined: &[usize]) -> SliceMemory {
     memory
 }
 
-/// Words 0 and 2 of the register file are undefined. Element 0 reads its word, element 2 passes without reading. Whether element 3
-/// reads is uncertain.
+/// Words 0 and 2 of the register file are undefined. Element 0 reads its word, element 2 passes without reading.
+/// Whether element 3 reads is uncertain.
 #[test]
 fn a_guard_that_does_not_hold_reads_nothing() {
     let (machine, log) = (Machine::rngd(), TaintLog::default());

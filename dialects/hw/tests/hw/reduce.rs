@@ -9,8 +9,8 @@ use visa_machine::Machine;
 fn pass(dtype: &str, packets: u64, out: u64, stages: &str) -> String {
     let (bytes, kept) = (packets * 32, out * 32);
     format!(
-        "hw.fetch {dtype}, packet 32, loops [{bytes} : 1] : 32; hw.collect flits 1; {stages}; \
-         hw.commit bytes 32, loops [{kept} : 1] : 32 @ 4096"
+        "hw.fetch {dtype}, packet 32, loops [{bytes} : 1] : 32; hw.collect flits 1; {stages}; hw.commit bytes 32, \
+         loops [{kept} : 1] : 32 @ 4096"
     )
 }
 
@@ -72,8 +72,8 @@ fn invalid_lanes_count_as_the_identity() {
 /// The generator sees the slice's number within its cluster: 256 is slice 0 of the second one.
 #[test]
 fn gates_see_the_slice_of_the_cluster() {
-    let gated = "hw.vector_valid_count counters [2 : 1 g0], gates [mask 0x3 match 1 valid 1]; hw.vector_lanes trim; \
-                 hw.vector_reduce AddSat, lanes tree, slots [2 : 0] : 1";
+    let gated = "hw.vector_valid_count counters [2 : 1 g0], gates [mask 0x3 match 1 valid 1]; hw.vector_lanes \
+                 trim; hw.vector_reduce AddSat, lanes tree, slots [2 : 0] : 1";
     for (slice, sum) in [(0, 36), (1, 10), (2, 0), (4, 36), (256, 36), (257, 10)] {
         assert_eq!(made(&SIXTEEN, slice, 1, gated)[0], sum, "slice {slice}");
     }
@@ -84,7 +84,8 @@ fn padding_that_counts_is_marked() {
     let machine = Machine::rngd();
     let marked = |count: &str, lanes: &str| {
         let stages = format!(
-            "{count} hw.vector_lanes trim; hw.vector_reduce Max, lanes {lanes}, slots [1 : 1] : 1; hw.vector_lanes pad"
+            "{count} hw.vector_lanes trim; hw.vector_reduce Max, lanes {lanes}, slots [1 : 1] : 1; \
+             hw.vector_lanes pad"
         );
         let exec = exec(&pass("f32", 1, 1, &stages));
         let log = TaintLog::default();
@@ -178,7 +179,8 @@ fn constraints_of_the_reduction() {
     assert_eq!(reduce("f32", 1, 1, "AddSat, lanes tree, slots [1 : 1] : 1"), code(4));
     let wide = "hw.vector_reduce Max, lanes tree, slots [1 : 1] : 1";
     assert_eq!(codes(&exec_text("main", &pass("i32", 1, 1, wide))), code(5));
-    let twice = "hw.vector_lanes trim; hw.vector_reduce Max, lanes tree, slots [2 : 1] : 1; hw.vector_reduce Max, lanes tree, slots [2 : 0] : 1; hw.vector_lanes pad";
+    let twice = "hw.vector_lanes trim; hw.vector_reduce Max, lanes tree, slots [2 : 1] : 1; hw.vector_reduce Max, \
+                 lanes tree, slots [2 : 0] : 1; hw.vector_lanes pad";
     assert_eq!(codes(&exec_text("main", &pass("i32", 2, 1, twice))), ["hw.exec-C4"]);
 }
 

@@ -8,14 +8,14 @@ use visa_hw::snoop::Snoop;
 use visa_machine::Machine;
 use visa_support::Random;
 
-/// Book 13's table of two slices: slice 0 is the root, slice 1 the leaf; packets 0 and 1 are slice 0's, 2 and 3 slice 1's.
+/// Book 13's table of two slices: slice 0 is the root, slice 1 the leaf; packets 0 and 1 are slice 0's, 2 and 3
+/// slice 1's.
 #[test]
 fn w1() {
     // Both packets of slice 0 first: [slice1, time0].
     let route = Route { burst: 2, group: 1, ..Route::plain(2, Snoop { rows: vec![vec![0, 1]; 2] }) };
     let trace = simulate(&route, 0, 2).expect("no collision");
-    let expected = "\
-0 | 0: from input, to (output, right) |  | 0: [0] 1: []
+    let expected = "0 | 0: from input, to (output, right) |  | 0: [0] 1: []
 1 | 1: from input, to (output, right) | 0: from left, to output; 2: from input, to left | 0: [0, 1] 1: [0]
 2 | 2: from right, to (output, right) | 1: from left, to output; 3: from input, to left | 0: [0, 1, 2] 1: [0, 1]
 3 | 3: from right, to (output, right) | 2: from left, to output | 0: [0, 1, 2, 3] 1: [0, 1, 2]
@@ -27,8 +27,8 @@ fn w1() {
 /// The same with the registers of `hw.switch`, and its price: 4 cycles and a hop.
 #[test]
 fn w1_as_configured() {
-    let stages = "hw.fetch i8, packet 32, loops [64 : 1] : 32; hw.switch broadcast01, slice1 2, slice0 1, time0 2; \
-                  hw.collect flits 1; hw.store_vrf at 0";
+    let stages = "hw.fetch i8, packet 32, loops [64 : 1] : 32; hw.switch broadcast01, slice1 2, slice0 1, time0 \
+                  2; hw.collect flits 1; hw.store_vrf at 0";
     let cost = exec(stages).stages[1].cost(&Machine::rngd(), Flow { packets: 2, packet: 32 });
     assert_eq!((cost.cycles, cost.latency), (4, 1));
     assert_eq!(cost.out, Flow { packets: 4, packet: 32 });
@@ -104,7 +104,8 @@ fn random_ring(random: &mut Random) -> (Route, usize, usize) {
     (Route { ring, snoop, group, burst, pick }, rings, packets)
 }
 
-/// The interpreter's short form delivers what the routers do, no two packets meet, and the price is the routers' cycles.
+/// The interpreter's short form delivers what the routers do, no two packets meet, and the price is the routers'
+/// cycles.
 #[test]
 fn short_form_and_routers_agree() {
     let seed = 13;

@@ -7,17 +7,17 @@ use visa_machine::Machine;
 
 const FLIT: Flow = Flow { packets: 1, packet: 32 };
 
-const CONTRACTION: &str = "hw.fetch bf16, packet 64, loops [256 : 1] : 32; hw.collect flits 2; \
-     hw.align second, flits 2, repeat 2, rows 8, data 64, loops [4 : 0, 2 : 128, 64 : 1] : 64; \
-     hw.contract bf16, depth 5; hw.accumulate interleaved, rows 8, columns 1, slots [8 : 1] : 1; \
-     hw.commit bytes 32, loops [256 : 1] : 32 @ 4096";
+const CONTRACTION: &str = "hw.fetch bf16, packet 64, loops [256 : 1] : 32; hw.collect flits 2; hw.align second, \
+                           flits 2, repeat 2, rows 8, data 64, loops [4 : 0, 2 : 128, 64 : 1] : 64; hw.contract \
+                           bf16, depth 5; hw.accumulate interleaved, rows 8, columns 1, slots [8 : 1] : 1; \
+                           hw.commit bytes 32, loops [256 : 1] : 32 @ 4096";
 
 /// A load of 2 rows of 32 bytes into the second halves.
-const LOAD: &str = "hw.fetch i8, packet 32, loops [64 : 1] : 8; hw.collect flits 1; \
-     hw.store_trf second, rows 2, row_bytes 32";
+const LOAD: &str = "hw.fetch i8, packet 32, loops [64 : 1] : 8; hw.collect flits 1; hw.store_trf second, rows 2, \
+                    row_bytes 32";
 
-const PACKED: &str = "hw.fetch i32, packet 32, loops [64 : 1] : 8; hw.collect flits 1; \
-     hw.commit_packed most 8, counts 8192, stride 4, loops [64 : 1] : 8 @ 4096, slices [8, 9, 63, 64]";
+const PACKED: &str = "hw.fetch i32, packet 32, loops [64 : 1] : 8; hw.collect flits 1; hw.commit_packed most 8, \
+                      counts 8192, stride 4, loops [64 : 1] : 8 @ 4096, slices [8, 9, 63, 64]";
 
 /// The stages of a run in the sub context.
 fn in_sub(stages: &str) -> Vec<PlacedStage> {
@@ -53,16 +53,15 @@ fn names_and_places() {
         "hw.fetch i8, packet 32, loops [256 : 1] : 8; hw.switch broadcast01, slice1 1, slice0 1, time0 1; \
          hw.collect flits 1; hw.store_vrf at 0"
             .to_owned(),
-        "hw.fetch i8, packet 8, loops [64 : 1] : 8; hw.collect flits 1; \
-         hw.transpose double, bits 8, rows 4, columns 16, kept 12; hw.commit bytes 8, loops [96 : 1] : 8 @ 8192"
+        "hw.fetch i8, packet 8, loops [64 : 1] : 8; hw.collect flits 1; hw.transpose double, bits 8, rows 4, \
+         columns 16, kept 12; hw.commit bytes 8, loops [96 : 1] : 8 @ 8192"
             .to_owned(),
         "hw.fetch f32, packet 32, loops [384 : 1] : 32; hw.collect flits 1; hw.vector_lanes split; \
-         hw.vector_reduce Max, lanes tree, slots [2 : 1, 12 : 0] : 1; hw.vector_lanes pad; \
-         hw.commit bytes 8, loops [16 : 1] : 8 @ 4096"
+         hw.vector_reduce Max, lanes tree, slots [2 : 1, 12 : 0] : 1; hw.vector_lanes pad; hw.commit bytes 8, \
+         loops [16 : 1] : 8 @ 4096"
             .to_owned(),
-        "hw.fetch f32, packet 32, loops [128 : 1] : 32; hw.collect flits 1; \
-         hw.vector_inter_reduce Mul, bits 12, parts 2, packets 2, width 4; \
-         hw.commit bytes 32, loops [64 : 1] : 32 @ 8192"
+        "hw.fetch f32, packet 32, loops [128 : 1] : 32; hw.collect flits 1; hw.vector_inter_reduce Mul, bits 12, \
+         parts 2, packets 2, width 4; hw.commit bytes 32, loops [64 : 1] : 32 @ 8192"
             .to_owned(),
     ] {
         named_as_written(&exec_text("main", &stages), &exec(&stages).stages, &stages);
@@ -79,7 +78,8 @@ fn named_as_written(text: &str, stages: &[PlacedStage], written: &str) {
     }
 }
 
-/// 8 reads of 64 bytes at 0 and 128 of each row's second half, in turn. Their lines of 32 bytes stay in the cache: 2 reads miss.
+/// 8 reads of 64 bytes at 0 and 128 of each row's second half, in turn. Their lines of 32 bytes stay in the cache:
+/// 2 reads miss.
 #[test]
 fn an_aligner_reads_its_part_of_every_row() {
     let machine = Machine::rngd();
@@ -92,10 +92,9 @@ fn an_aligner_reads_its_part_of_every_row() {
     assert!(align.assumed().is_empty());
     // 3 flits are collected for packets of 2.
     let shifted = exec(
-        "hw.fetch i8, packet 32, loops [96 : 1] : 32; hw.collect flits 1; \
-         hw.align full, flits 3, shifts 1, shift_bytes 32, repeat 1, rows 8, data 64, loops [128 : 1] : 64; \
-         hw.contract i8, depth 6; hw.accumulate interleaved, rows 8, columns 1, slots [2 : 1] : 1; \
-         hw.commit bytes 32, loops [64 : 1] : 32 @ 4096",
+        "hw.fetch i8, packet 32, loops [96 : 1] : 32; hw.collect flits 1; hw.align full, flits 3, shifts 1, \
+         shift_bytes 32, repeat 1, rows 8, data 64, loops [128 : 1] : 64; hw.contract i8, depth 6; hw.accumulate \
+         interleaved, rows 8, columns 1, slots [2 : 1] : 1; hw.commit bytes 32, loops [64 : 1] : 32 @ 4096",
     );
     assert_eq!(shifted.stages[2].assumed(), ["timing.shift_reuse_cycles"]);
 }
@@ -130,8 +129,8 @@ fn stores_write_where_they_say() {
     assert_eq!(generate.accesses(), [access(Space::Dm, true, 4096..4100)]);
     assert_eq!(generate.assumed(), ["timing.generate_cycles"]);
     let commit = last(
-        "hw.fetch i8, packet 32, loops [64 : 1] : 8; hw.collect flits 1; \
-         hw.commit bytes 32, loops [64 : 1] : 8, slices [8, 9, 63, 64]",
+        "hw.fetch i8, packet 32, loops [64 : 1] : 8; hw.collect flits 1; hw.commit bytes 32, loops [64 : 1] : 8, \
+         slices [8, 9, 63, 64]",
     );
     assert_eq!(commit.accesses(), [access(Space::Dm, true, 0..64)]);
     assert_eq!(commit.stored_slices(), Some(&[8..9, 63..64][..]));
@@ -166,16 +165,16 @@ fn a_collect_makes_flits_of_packets() {
 
 #[test]
 fn a_zip_makes_one_packet_of_two() {
-    let stages = "hw.fetch i32, packet 32, loops [128 : 1] : 32; hw.collect flits 1; \
-                  hw.vector_zip AddFxp, stage clip, apart 1; hw.commit bytes 32, loops [64 : 1] : 32 @ 4096";
+    let stages = "hw.fetch i32, packet 32, loops [128 : 1] : 32; hw.collect flits 1; hw.vector_zip AddFxp, stage \
+                  clip, apart 1; hw.commit bytes 32, loops [64 : 1] : 32 @ 4096";
     let out = exec(stages).stages[2].cost(&Machine::rngd(), Flow { packets: 4, packet: 32 }).out;
     assert_eq!(out, Flow { packets: 2, packet: 32 });
 }
 
 #[test]
 fn an_operand_is_read_from_the_register_file() {
-    let stages = "hw.fetch i32, packet 32, loops [128 : 1] : 32; hw.collect flits 1; \
-                  hw.vector AddFxp, vrf [4 : 32, 32 : 1] : 32 @ 64; hw.commit bytes 32, loops [128 : 1] : 32 @ 4096";
+    let stages = "hw.fetch i32, packet 32, loops [128 : 1] : 32; hw.collect flits 1; hw.vector AddFxp, vrf [4 : \
+                  32, 32 : 1] : 32 @ 64; hw.commit bytes 32, loops [128 : 1] : 32 @ 4096";
     assert_eq!(exec(stages).stages[2].accesses(), [access(Space::Vrf, false, 64..192)]);
 }
 
@@ -184,7 +183,8 @@ fn an_operand_is_read_from_the_register_file() {
 fn a_bitmap_takes_time_that_is_assumed() {
     let assumed = |switch: &str| {
         let stages = format!(
-            "hw.fetch i8, packet 32, loops [32 : 1] : 32; hw.switch {switch}; hw.collect flits 1; hw.store_vrf at 0"
+            "hw.fetch i8, packet 32, loops [32 : 1] : 32; hw.switch {switch}; hw.collect flits 1; hw.store_vrf at \
+             0"
         );
         exec(&stages).stages[1].assumed()
     };
@@ -192,16 +192,16 @@ fn a_bitmap_takes_time_that_is_assumed() {
     assert!(assumed("broadcast01, slice1 1, slice0 1, time0 1").is_empty());
 }
 
-/// Bit 2 alone, `bits 4`, is slices 0 and 4, which a ring of eight holds. 5 cycles a slice come on top of the packets; of two parts a
-/// slice receives one.
+/// Bit 2 alone, `bits 4`, is slices 0 and 4, which a ring of eight holds. 5 cycles a slice come on top of the
+/// packets; of two parts a slice receives one.
 #[test]
 fn slices_are_reduced_along_a_ring() {
     let mut machine = Machine::rngd();
     machine.timing.inter_slice_cycles = 5;
     let cost = |clauses: &str, kept: u64| {
         let stages = format!(
-            "hw.fetch i32, packet 32, loops [256 : 1] : 32; hw.collect flits 1; hw.vector_inter_reduce Add, {clauses}; \
-             hw.commit bytes 32, loops [{} : 1] : 32 @ 4096",
+            "hw.fetch i32, packet 32, loops [256 : 1] : 32; hw.collect flits 1; hw.vector_inter_reduce Add, \
+             {clauses}; hw.commit bytes 32, loops [{} : 1] : 32 @ 4096",
             kept * 32
         );
         let stages = exec(&stages).stages;
@@ -218,8 +218,8 @@ fn slices_are_reduced_along_a_ring() {
 /// Reads of 32 bytes for two packets, from 64 on; one word for each of sixteen ids, from 96 on.
 #[test]
 fn ids_are_read_and_stored_where_they_say() {
-    let stages = "hw.fetch i32, packet 32, loops [64 : 1] : 32; hw.collect flits 1; \
-                  hw.vector_branch vrf, vrf [2 : 32, 32 : 1] : 32 @ 64; hw.store_ids at 96";
+    let stages = "hw.fetch i32, packet 32, loops [64 : 1] : 32; hw.collect flits 1; hw.vector_branch vrf, vrf [2 \
+                  : 32, 32 : 1] : 32 @ 64; hw.store_ids at 96";
     let stages = exec(stages).stages;
     assert_eq!(stages[2].accesses(), [access(Space::Vrf, false, 64..128)]);
     assert_eq!(stages[3].accesses(), [access(Space::Vrf, true, 96..160)]);
@@ -229,8 +229,8 @@ fn ids_are_read_and_stored_where_they_say() {
 #[test]
 fn a_reduction_says_what_keeps_padding_out() {
     let stages = "hw.fetch i32, packet 32, loops [32 : 1] : 32; hw.collect flits 1; hw.vector_lanes trim; \
-                  hw.vector_reduce Max, lanes tree, slots [1 : 1] : 1; hw.vector_lanes pad; \
-                  hw.commit bytes 32, loops [32 : 1] : 32 @ 4096";
+                  hw.vector_reduce Max, lanes tree, slots [1 : 1] : 1; hw.vector_lanes pad; hw.commit bytes 32, \
+                  loops [32 : 1] : 32 @ 4096";
     let stages = exec(stages).stages;
     let excludes = stages[3].excludes().expect("a reduction of padding");
     assert!(excludes.contains("mask") && excludes.contains("hw.vector_valid_count"), "{excludes}");

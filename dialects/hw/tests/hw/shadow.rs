@@ -45,7 +45,8 @@ fn fetch_moves_marks_and_spreads_them_over_converted_elements() {
 fn fetch_marks_what_it_looks_up_outside_the_table() {
     let mut memory = holes(&[0, 1, 2, 0, 0, 0, 0, 0], &[4]);
     memory.dm.write(5, &[9]);
-    let stages = "hw.fetch i8, packet 8, table bf16 [0x3f80, 0x4000], loops [8 : 1] : 8; hw.collect flits 1; hw.store_vrf at 0";
+    let stages = "hw.fetch i8, packet 8, table bf16 [0x3f80, 0x4000], loops [8 : 1] : 8; hw.collect flits 1; \
+                  hw.store_vrf at 0";
     let (machine, log) = (Machine::rngd(), TaintLog::default());
     let stream = flow(&machine, &exec(stages), &memory, 2, Some(&log));
     let marks = stream.taint.unwrap_or_default();
@@ -111,10 +112,10 @@ fn switch_carries_marks_and_makes_them_for_inactive_slices() {
     assert_eq!((log.chain(marks[2]), log.chain(marks[8])), (vec![3, 7], vec![7]));
 }
 
-const CONTRACTION: &str = "hw.fetch bf16, packet 32, loops [64 : 1] : 32; hw.collect flits 1; \
-     hw.align full, flits 1, rows 2, data 32, loops [2 : 0, 64 : 1] : 64; hw.contract bf16, depth 3; \
-     hw.accumulate interleaved, rows 2, columns 2, slots [2 : 0] : 1; hw.cast bf16; \
-     hw.commit bytes 8, loops [16 : 1] : 8 @ 4096";
+const CONTRACTION: &str = "hw.fetch bf16, packet 32, loops [64 : 1] : 32; hw.collect flits 1; hw.align full, \
+                           flits 1, rows 2, data 32, loops [2 : 0, 64 : 1] : 64; hw.contract bf16, depth 3; \
+                           hw.accumulate interleaved, rows 2, columns 2, slots [2 : 0] : 1; hw.cast bf16; \
+                           hw.commit bytes 8, loops [16 : 1] : 8 @ 4096";
 
 /// Two rows of two live groups of 8 elements (of four groups); the register file is defined as far as data reaches.
 fn with_weights(mut memory: SliceMemory, undefined_row_1: Option<usize>) -> SliceMemory {
@@ -216,14 +217,14 @@ fn a_product_has_a_mark_of_its_own() {
     assert_eq!((marks.len(), at), (2 * 2 * 32 * 4, expected));
 }
 
-/// Two slots of two rows of two columns; row 1, column 0 of the second is undefined. It comes out in the third packet, lane 1.
+/// Two slots of two rows of two columns; row 1, column 0 of the second is undefined. It comes out in the third
+/// packet, lane 1.
 #[test]
 fn marks_go_to_their_slot() {
     let (machine, log) = (Machine::rngd(), TaintLog::default());
-    let stages = "hw.fetch i8, packet 32, loops [64 : 1] : 32; hw.collect flits 1; \
-                  hw.align full, flits 1, rows 2, data 32, loops [2 : 0, 32 : 1] : 32; hw.contract i8, depth 5; \
-                  hw.accumulate interleaved, rows 2, columns 2, slots [2 : 1] : 1; \
-                  hw.commit bytes 32, loops [128 : 1] : 32 @ 4096";
+    let stages = "hw.fetch i8, packet 32, loops [64 : 1] : 32; hw.collect flits 1; hw.align full, flits 1, rows \
+                  2, data 32, loops [2 : 0, 32 : 1] : 32; hw.contract i8, depth 5; hw.accumulate interleaved, \
+                  rows 2, columns 2, slots [2 : 1] : 1; hw.commit bytes 32, loops [128 : 1] : 32 @ 4096";
     let operand = Operand { addresses: vec![0, 0].into(), repeat: 1, read: 32, rows: 2, data: 32, terms: 1 };
     let mut marks = vec![Taint::DEFINED; 32];
     marks[6 * 4..7 * 4].fill(Taint::NEVER_WRITTEN);
@@ -285,8 +286,8 @@ fn generate_writes_one_number() {
 
 /// A run of the sub context that packs three flits of i8, five live elements each.
 fn packed(counts: [Option<i32>; 3]) -> (SliceMemory, TaintLog) {
-    let stages = "hw.fetch i8, packet 8, loops [24 : 1] : 8; hw.collect flits 1; \
-                  hw.commit_packed most 5, counts 64, stride 4, loops [24 : 1] : 8 @ 128";
+    let stages = "hw.fetch i8, packet 8, loops [24 : 1] : 8; hw.collect flits 1; hw.commit_packed most 5, counts \
+                  64, stride 4, loops [24 : 1] : 8 @ 128";
     let program = crate::program(&crate::exec_text("sub", stages));
     let visa_hw::program::CommandKind::Exec(exec) = &program.commands[0].kind else { panic!("a run") };
     let (machine, log) = (Machine::rngd(), TaintLog::default());
@@ -316,8 +317,8 @@ fn packing_keeps_what_counts_say() {
 /// The counts stand at address 0, before what is packed.
 #[test]
 fn counts_may_stand_at_the_start() {
-    let stages = "hw.fetch i8, packet 8, loops [16 : 1] : 8 @ 64; hw.collect flits 1; \
-                  hw.commit_packed most 5, counts 0, stride 4, loops [16 : 1] : 8 @ 128";
+    let stages = "hw.fetch i8, packet 8, loops [16 : 1] : 8 @ 64; hw.collect flits 1; hw.commit_packed most 5, \
+                  counts 0, stride 4, loops [16 : 1] : 8 @ 128";
     let program = crate::program(&crate::exec_text("sub", stages));
     let visa_hw::program::CommandKind::Exec(exec) = &program.commands[0].kind else { panic!("a run") };
     let mut memory = SliceMemory::default();
@@ -327,7 +328,8 @@ fn counts_may_stand_at_the_start() {
     assert_eq!(memory.dm.bytes()[128..136], [1, 2, 3, 9, 0, 0, 0, 0]);
 }
 
-/// An undefined element (byte 9, the second of the second flit) stays one; an undefined count makes all that follows so.
+/// An undefined element (byte 9, the second of the second flit) stays one; an undefined count makes all that
+/// follows so.
 #[test]
 fn packing_marks() {
     let undefined = |counts| {

@@ -41,7 +41,8 @@ fn fetch_masks_before_it_converts() {
     let ends = "hw.fetch i8, packet 8, mask [dim 0, left 2, valid [3]], loops [4 : 4, 4 : 1] : 4";
     assert_eq!(fetched(ends, 1, &bytes).bytes, [0, 0, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0]);
     // A count for each of the 4 rows.
-    let each = "hw.fetch i8, packet 8, mask [dim 1, by 0, valid [4, 3, 0, 1], value 200], loops [4 : 4, 1 : 0, 4 : 1] : 4";
+    let each = "hw.fetch i8, packet 8, mask [dim 1, by 0, valid [4, 3, 0, 1], value 200], loops [4 : 4, 1 : 0, 4 \
+                : 1] : 4";
     let expected = [1, 2, 3, 4, 5, 6, 7, 200, 200, 200, 200, 200, 13, 200, 200, 200];
     assert_eq!(fetched(each, 1, &bytes).bytes, expected);
     // The smallest i8 is the smallest i32 behind the conversion, not 0x80.
@@ -49,7 +50,8 @@ fn fetch_masks_before_it_converts() {
         "hw.fetch i8, packet 8, to i32, mask [dim 0, valid [6], value 128], loops [1 : 0, 8 : 1] : 8";
     assert_eq!(i32s(&fetched(smallest, 1, &bytes).bytes), [1, 2, 3, 4, 5, 6, -128, -128]);
     // Elements of two bytes that stand 4 bytes apart.
-    let apart = "hw.fetch bf16, packet 8, mask [dim 0, left 1, valid [3], value 258], loops [1 : 0, 4 : 4, 2 : 1] : 2";
+    let apart = "hw.fetch bf16, packet 8, mask [dim 0, left 1, valid [3], value 258], loops [1 : 0, 4 : 4, 2 : 1] \
+                 : 2";
     assert_eq!(fetched(apart, 1, &bytes).bytes, [2, 1, 5, 6, 9, 10, 2, 1]);
 }
 
@@ -218,9 +220,8 @@ fn sums(packet: usize, rows: usize, values: impl IntoIterator<Item = i32>) -> St
 /// A whole run around an accumulator: `flits` flits of i8, trees of `depth` levels.
 fn accumulator(flits: u64, rows: u64, depth: u64, accumulate: &str, kept: u64) -> visa_hw::program::Exec {
     exec(&format!(
-        "hw.fetch i8, packet 32, loops [{} : 1] : 32; hw.collect flits 1; \
-         hw.align full, flits 1, rows {rows}, data 32, loops [{flits} : 0, 32 : 1] : 32; \
-         hw.contract i8, depth {depth}; hw.accumulate {accumulate}; \
+        "hw.fetch i8, packet 32, loops [{} : 1] : 32; hw.collect flits 1; hw.align full, flits 1, rows {rows}, \
+         data 32, loops [{flits} : 0, 32 : 1] : 32; hw.contract i8, depth {depth}; hw.accumulate {accumulate}; \
          hw.commit bytes 32, loops [{} : 1] : 32 @ 65536",
         flits * 32,
         kept * 32
@@ -387,8 +388,8 @@ fn commit_cuts_into_chunks() {
     assert_eq!(memory.dm.bytes()[128..], expected);
 }
 
-/// Starts 0, 8 and 16 in turn, counted through the 512 slices of a chip and on through the next: the first two of chip 1 are numbers 512 and
-/// 513, or 2 and 0 of three.
+/// Starts 0, 8 and 16 in turn, counted through the 512 slices of a chip and on through the next: the first two of
+/// chip 1 are numbers 512 and 513, or 2 and 0 of three.
 #[test]
 fn slices_start_where_the_list_says() {
     let stages = exec(
@@ -409,8 +410,8 @@ fn commit_truncates() {
     let machine = Machine::rngd();
     let bytes: Vec<u8> = (1..=96).collect();
     let mut memory = data(&bytes);
-    let stages = "hw.fetch i8, packet 32, loops [96 : 1] : 32; hw.collect flits 1; \
-                  hw.commit bytes 8, loops [3 : 8, 8 : 1] : 8 @ 256";
+    let stages = "hw.fetch i8, packet 32, loops [96 : 1] : 32; hw.collect flits 1; hw.commit bytes 8, loops [3 : \
+                  8, 8 : 1] : 8 @ 256";
     run(&machine, &exec(stages), &mut memory, None);
     let expected = [&bytes[..8], &bytes[32..40], &bytes[64..72]].concat();
     assert_eq!(memory.dm.bytes()[256..], expected);

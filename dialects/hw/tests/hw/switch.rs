@@ -8,7 +8,8 @@ use visa_numerics::DType;
 fn text(packets: u64, switch: &str) -> String {
     let bytes = packets * 8;
     format!(
-        "hw.fetch i8, packet 8, loops [{bytes} : 1] : 8; hw.switch {switch}; hw.collect flits 1; hw.store_vrf at 0"
+        "hw.fetch i8, packet 8, loops [{bytes} : 1] : 8; hw.switch {switch}; hw.collect flits 1; hw.store_vrf at \
+         0"
     )
 }
 

@@ -27,9 +27,8 @@ impl Config {
         let dtype = ["", "i8", "bf16", "", "i32"][element];
         let buffering = if columns <= 16 { "double" } else { "single" };
         exec(&format!(
-            "hw.fetch {dtype}, packet 32, loops [{} : 1] : 32; hw.collect flits 1; \
-             hw.transpose {buffering}, bits {bits}, rows {rows}, columns {columns}, kept {kept}; \
-             hw.commit bytes 8, loops [{} : 1] : 8 @ 65536",
+            "hw.fetch {dtype}, packet 32, loops [{} : 1] : 32; hw.collect flits 1; hw.transpose {buffering}, bits \
+             {bits}, rows {rows}, columns {columns}, kept {kept}; hw.commit bytes 8, loops [{} : 1] : 8 @ 65536",
             matrices * self.flits_in() * 32,
             matrices * kept * 8
         ))
@@ -49,7 +48,8 @@ fn configs() -> Vec<Config> {
     configs
 }
 
-/// Byte `at` of flit `flit` that goes out, from the flits that come in: column `flit` of its matrix, row by row, then zeros.
+/// Byte `at` of flit `flit` that goes out, from the flits that come in: column `flit` of its matrix, row by row,
+/// then zeros.
 fn expected(config: Config, input: &[u8], flit: usize, at: usize) -> u8 {
     let (matrix, column) = (flit / config.kept, flit % config.kept);
     let (row, byte) = (at / config.element, at % config.element);

@@ -1,4 +1,5 @@
-//! Reads a declaration as it is written: `OpDecl { operands: &[OperandDecl::one(..)], clauses: &[ClauseDecl::required(..)], .. }`.
+//! Reads a declaration as it is written: `OpDecl { operands: &[OperandDecl::one(..)], clauses:
+//! &[ClauseDecl::required(..)], .. }`.
 
 use syn::parse::{Parse, ParseStream};
 use syn::spanned::Spanned as _;

@@ -1,5 +1,6 @@
-//! Attributes that make a typed view of an operation from its declaration, so that a clause is named and typed in one place:
-//! [`macro@view`] and [`macro@clause`]. `visa_ir` exports both; its module `view` holds what the code that they make calls.
+//! Attributes that make a typed view of an operation from its declaration, so that a clause is named and typed in
+//! one place: [`macro@view`] and [`macro@clause`]. `visa_ir` exports both; its module `view` holds what the code
+//! that they make calls.
 
 mod declaration;
 mod emit;
@@ -7,11 +8,12 @@ mod emit;
 use proc_macro::TokenStream;
 use syn::parse_macro_input;
 
-/// Makes a typed view of the operation that a `static` declares: `#[view(Fetch)] pub static DECL: OpDecl = OpDecl { ... };` makes
-/// `Fetch::cast(op)`, `Fetch::of(op)`, a method for each operand and each clause, called like it, and `result_NAME` for each result.
+/// Makes a typed view of the operation that a `static` declares: `#[view(Fetch)] pub static DECL: OpDecl = OpDecl
+/// { ... };` makes `Fetch::cast(op)`, `Fetch::of(op)`, a method for each operand and each clause, called like it,
+/// and `result_NAME` for each result.
 ///
-/// A declaration that takes its operands or clauses from a common base names the base's view: `#[view(Slice: ViewOp)]`, where
-/// `#[view(ViewOp)] const BASE: OpDecl` is the base.
+/// A declaration that takes its operands or clauses from a common base names the base's view: `#[view(Slice:
+/// ViewOp)]`, where `#[view(ViewOp)] const BASE: OpDecl` is the base.
 #[proc_macro_attribute]
 pub fn view(args: TokenStream, item: TokenStream) -> TokenStream {
     let names = parse_macro_input!(args as declaration::Names);
@@ -20,8 +22,8 @@ pub fn view(args: TokenStream, item: TokenStream) -> TokenStream {
     joined(&item, made)
 }
 
-/// Types a clause that several operations share: `#[clause] const TIME: ClauseDecl = ClauseDecl::required(...)`. A declaration may
-/// then list `TIME` among its clauses.
+/// Types a clause that several operations share: `#[clause] const TIME: ClauseDecl = ClauseDecl::required(...)`. A
+/// declaration may then list `TIME` among its clauses.
 #[proc_macro_attribute]
 pub fn clause(args: TokenStream, item: TokenStream) -> TokenStream {
     let _: syn::parse::Nothing = parse_macro_input!(args);

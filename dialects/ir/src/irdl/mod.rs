@@ -21,8 +21,8 @@ pub const ABSENT: &str = "#visa.absent";
 /// What ends a region: MLIR wants a terminator, and no operation that IRDL defines is one.
 const TERMINATOR: &str = "ub.unreachable";
 
-/// The module of the types, and that of the attributes: a type, an attribute and an operation may have the same name, which symbols of one
-/// dialect may not.
+/// The module of the types, and that of the attributes: a type, an attribute and an operation may have the same
+/// name, which symbols of one dialect may not.
 const TYPES: &str = "types";
 const ATTRIBUTES: &str = "attributes";
 
@@ -30,8 +30,14 @@ const ATTRIBUTES: &str = "attributes";
 #[must_use]
 pub fn emit(dialects: &[&'static Dialect]) -> String {
     let mut out = Writer::default();
-    out.line("// The dialects of visa in IRDL, for MLIR of LLVM 22: `visa-opt --emit-irdl` wrote it from the declarations.");
-    out.line("// A type, an attribute and an operation may have the same name, which symbols of one dialect may not: hence the modules.");
+    out.line(
+        "// The dialects of visa in IRDL, for MLIR of LLVM 22: `visa-opt --emit-irdl` wrote it from the \
+         declarations.",
+    );
+    out.line(
+        "// A type, an attribute and an operation may have the same name, which symbols of one dialect may not: \
+         hence the modules.",
+    );
     KINDS.iter().for_each(|kind| bodies(&mut out, kind, dialects));
     for dialect in dialects {
         out.open(&format!("irdl.dialect @{}", dialect.name));
@@ -67,7 +73,8 @@ impl Writer {
         self.line("}");
     }
 
-    /// A constraint; returns the value that stands for it. No value is used twice: all uses of one would have to be equal.
+    /// A constraint; returns the value that stands for it. No value is used twice: all uses of one would have to
+    /// be equal.
     fn constraint(&mut self, constraint: &str) -> String {
         let value = format!("%{}", self.values);
         self.values += 1;

@@ -19,7 +19,8 @@ pub struct Registered {
 }
 
 /// The module in the registered form. It differs from the generic one where MLIR cannot look into that:
-/// bodies are strings, clauses are attributes, a clause that is left out is `#visa.absent`, and each region ends in a terminator of MLIR's.
+/// bodies are strings, clauses are attributes, a clause that is left out is `#visa.absent`, and each region ends
+/// in a terminator of MLIR's.
 #[must_use]
 pub fn registered(ctx: &Context, module: &Module) -> Registered {
     // A context of its own: to `ctx` these texts are no types and attributes.
@@ -85,7 +86,8 @@ fn translate_op(own: &Context, op: OpRef<'_>, id: OpId, out: &mut Module) {
     }
 }
 
-/// What an operation has in this form only: clauses that are left out, and which operands are there where MLIR cannot tell.
+/// What an operation has in this form only: clauses that are left out, and which operands are there where MLIR
+/// cannot tell.
 fn added(own: &Context, op: OpRef<'_>, decl: &OpDecl) -> Vec<Clause> {
     let entry = |name, text: &str| Clause {
         name: Cow::Borrowed(name),

@@ -1,4 +1,5 @@
-//! What the syntax of a body says for MLIR, whose parser knows none of our grammars: its fields, and the words that a field may be.
+//! What the syntax of a body says for MLIR, whose parser knows none of our grammars: its fields, and the words
+//! that a field may be.
 
 use crate::decl::{BodyDef, Dialect};
 
@@ -17,7 +18,8 @@ impl Field {
     }
 }
 
-/// The fields of a body. A list of names in capitals (`DTYPE, CHIP`) has a field for each; any other body is one field.
+/// The fields of a body. A list of names in capitals (`DTYPE, CHIP`) has a field for each; any other body is one
+/// field.
 pub(super) fn fields(def: &BodyDef, dialects: &[&'static Dialect]) -> Vec<Field> {
     let words = words(def.syntax);
     if !words.is_empty() {

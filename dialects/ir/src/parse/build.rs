@@ -201,8 +201,8 @@ pub(super) fn body_error(
         .fix(error.fix)
 }
 
-/// A refused value, with the comma that seems to be missing in its text, if nothing else is to be written: in front of another clause of the
-/// operation, or behind a number.
+/// A refused value, with the comma that seems to be missing in its text, if nothing else is to be written: in
+/// front of another clause of the operation, or behind a number.
 pub(super) fn with_comma(error: Diagnostic, decl: &OpDecl, text: &str) -> Diagnostic {
     if error.fix.is_some() {
         return error;

@@ -84,7 +84,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Reports why the operation at `start`, up to here, was not read. Its location, at its end, says where it comes from.
+    /// Reports why the operation at `start`, up to here, was not read. Its location, at its end, says where it
+    /// comes from.
     pub(super) fn report(&mut self, error: Diagnostic, start: usize) {
         let finding = Located::Finding(self.diagnostics.len());
         self.diagnostics.push(error);
@@ -136,7 +137,9 @@ impl<'a> Parser<'a> {
             Ok(_) | Err(Unread::Follows) => Ok(()),
             Err(Unread::Wrong(error)) => Err(error),
             Err(Unread::Unknown(span)) => Err(self.undefined(span).note(
-                format!("alias `{name}` names aliases that are defined before it, so that none is defined by itself"),
+                format!(
+                    "alias `{name}` names aliases that are defined before it, so that none is defined by itself"
+                ),
                 None,
             )),
         }

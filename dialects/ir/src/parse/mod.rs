@@ -288,8 +288,8 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// A value's name as kept on the value: `None` for numbers, which are given anew when printing, for names that begin with a digit,
-/// which MLIR has none of, and for names that have
+/// A value's name as kept on the value: `None` for numbers, which are given anew when printing, for names that
+/// begin with a digit, which MLIR has none of, and for names that have
 /// no room left for the number that sets equal names apart.
 fn kept_name(name: &str) -> Option<std::rc::Rc<str>> {
     let bare = name.trim_start_matches('%');

@@ -8,7 +8,8 @@ use crate::parse::limits::MAX_ERRORS;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-/// Most conversions of what one operation became: a pattern may make operations that other patterns convert, but not without end.
+/// Most conversions of what one operation became: a pattern may make operations that other patterns convert, but
+/// not without end.
 pub const MAX_STEPS: usize = 64;
 
 /// What is done with operations that the target says nothing of.
@@ -36,11 +37,13 @@ pub struct Conversion<'p> {
 }
 
 impl Conversion<'_> {
-    /// Converts, each operation before those after it and before what its regions hold. Returns how often each pattern was applied.
+    /// Converts, each operation before those after it and before what its regions hold. Returns how often each
+    /// pattern was applied.
     ///
     /// # Errors
-    /// Every operation that stays although it is illegal, with the reason of each pattern for it; what a pattern refuses; and uses of converted
-    /// values by operations that stay, where nothing is materialized. The module is then as far converted as it could be.
+    /// Every operation that stays although it is illegal, with the reason of each pattern for it; what a pattern
+    /// refuses; and uses of converted values by operations that stay, where nothing is materialized. The module is
+    /// then as far converted as it could be.
     pub fn run(
         &self,
         ctx: &Context,
@@ -203,7 +206,8 @@ impl Run<'_, '_> {
             Err(NoMatch::Because(why)) => {
                 let name = pattern.name;
                 let message = format!(
-                    "pattern `{name}` says that it does not match ({why}), but changed something: a mistake in the pattern"
+                    "pattern `{name}` says that it does not match ({why}), but changed something: a mistake in \
+                     the pattern"
                 );
                 Err(Diagnostic::error("pattern", span, message))
             }

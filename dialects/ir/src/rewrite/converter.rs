@@ -18,7 +18,8 @@ pub struct ConversionPattern {
     pub summary: &'static str,
     /// The operation that it converts.
     pub root: &'static OpDecl,
-    /// Of several patterns for an operation, the one with the greatest benefit is tried first; of equal ones, the one that was given first.
+    /// Of several patterns for an operation, the one with the greatest benefit is tried first; of equal ones, the
+    /// one that was given first.
     pub benefit: u32,
     /// What it does.
     pub convert: ConvertFn,
@@ -52,7 +53,8 @@ impl Converter<'_> {
         self.types.convert(self.rewriter.ctx, ty)
     }
 
-    /// Makes each result of `op` the value in its place, which has the type that the result's type becomes, and erases `op`.
+    /// Makes each result of `op` the value in its place, which has the type that the result's type becomes, and
+    /// erases `op`.
     ///
     /// # Errors
     /// If there are more or fewer values than results, or one is of another type. Nothing has changed then.

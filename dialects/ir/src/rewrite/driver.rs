@@ -11,7 +11,8 @@ use crate::span::Span;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Most rewrites of a run, unless it says otherwise: no kernel needs as many, and patterns that undo each other reach them at once.
+/// Most rewrites of a run, unless it says otherwise: no kernel needs as many, and patterns that undo each other
+/// reach them at once.
 pub const MAX_REWRITES: u64 = 1 << 16;
 
 /// The code of the error of a run that needs more.
@@ -59,8 +60,8 @@ impl Greedy<'_> {
     /// Rewrites everything below `blocks` until nothing matches.
     ///
     /// # Errors
-    /// If it does not converge within the bound, a fold changes a type, a pattern refuses the input, or one changes something and says that it does
-    /// not match, or the reverse.
+    /// If it does not converge within the bound, a fold changes a type, a pattern refuses the input, or one
+    /// changes something and says that it does not match, or the reverse.
     pub fn run(&self, ctx: &Context, module: &mut Module, blocks: &[BlockId]) -> Result<Outcome, Diagnostic> {
         let ops: Vec<OpId> = blocks.iter().flat_map(|&block| module.walk(block)).collect();
         let mut run = Run {

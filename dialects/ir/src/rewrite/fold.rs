@@ -14,7 +14,8 @@ pub enum Fold {
     Clauses(Vec<(&'static str, Option<AttrId>)>),
 }
 
-/// What an operation folds to, if it does. It looks at the operation, its clauses and its operands, and changes nothing.
+/// What an operation folds to, if it does. It looks at the operation, its clauses and its operands, and changes
+/// nothing.
 pub type FoldFn = fn(OpRef<'_>) -> Option<Fold>;
 
 /// Folds an operation. Returns whether anything changed.

@@ -1,4 +1,5 @@
-//! Changing modules: patterns that a worklist applies until nothing matches, folds, and conversions from some operations to others.
+//! Changing modules: patterns that a worklist applies until nothing matches, folds, and conversions from some
+//! operations to others.
 
 pub mod conversion;
 mod converter;

@@ -10,7 +10,8 @@ use std::fmt;
 /// Rewrites an operation, or says why it does not match. It changes something exactly if it returns `Ok`.
 pub type RewriteFn = fn(&mut Rewriter<'_>, OpId) -> Result<(), NoMatch>;
 
-/// A local rewrite, declared as data. It matches an operation and what is around it, and changes them through the [`Rewriter`].
+/// A local rewrite, declared as data. It matches an operation and what is around it, and changes them through the
+/// [`Rewriter`].
 pub struct RewritePattern {
     /// Its name, for messages and statistics.
     pub name: &'static str,
@@ -18,7 +19,8 @@ pub struct RewritePattern {
     pub summary: &'static str,
     /// The operation that it is tried on; every operation if there is none.
     pub root: Option<&'static OpDecl>,
-    /// Of several patterns for an operation, the one with the greatest benefit is tried first; of equal ones, the one that was given first.
+    /// Of several patterns for an operation, the one with the greatest benefit is tried first; of equal ones, the
+    /// one that was given first.
     pub benefit: u32,
     /// What it does.
     pub rewrite: RewriteFn,
@@ -33,7 +35,8 @@ impl fmt::Debug for RewritePattern {
 /// Why a pattern did not rewrite an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoMatch {
-    /// It is for other operations than this one. The reason is shown where an operation has to be rewritten and no pattern does.
+    /// It is for other operations than this one. The reason is shown where an operation has to be rewritten and no
+    /// pattern does.
     Because(Cow<'static, str>),
     /// It is for this one, but the input is wrong: the run stops with this error.
     Refused(Box<Diagnostic>),

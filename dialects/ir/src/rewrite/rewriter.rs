@@ -41,7 +41,8 @@ impl<'a> Rewriter<'a> {
         self.changes
     }
 
-    /// What the changes since the last call made worth looking at, in the order of the changes; erased operations may be among it.
+    /// What the changes since the last call made worth looking at, in the order of the changes; erased operations
+    /// may be among it.
     pub(super) fn take_touched(&mut self) -> Vec<OpId> {
         std::mem::take(&mut self.touched)
     }

@@ -10,7 +10,8 @@ pub type ConvertTypeFn = fn(&Context, TypeId) -> Option<TypeId>;
 /// Makes of a value one of another type, by operations before the given one; `None` if it cannot.
 pub type MaterializeFn = fn(&mut Rewriter<'_>, ValueId, TypeId, OpId) -> Option<ValueId>;
 
-/// Functions from types to types. The first one that says something of a type decides; one that none says anything of stays.
+/// Functions from types to types. The first one that says something of a type decides; one that none says anything
+/// of stays.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TypeConverter {
     /// The functions, in the order in which they are asked.

@@ -4,7 +4,8 @@ use crate::hash::Fast;
 use crate::module::OpId;
 use std::collections::HashSet;
 
-/// A stack without duplicates. What is pushed last comes first, so that what follows from a change is looked at before anything else.
+/// A stack without duplicates. What is pushed last comes first, so that what follows from a change is looked at
+/// before anything else.
 #[derive(Default)]
 pub(super) struct Worklist {
     stack: Vec<OpId>,

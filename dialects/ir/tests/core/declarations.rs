@@ -11,8 +11,8 @@ fn syntax_lines() {
         [
             "toy.func NAME(%argument: type, ...) [chips CHIPS] { ... }",
             "toy.return %values...",
-            "%made = toy.make size SIZE, [label LABEL], [mode MODE], [callee CALLEE], [strides STRIDES], [names NAMES], \
-             [volatile VOLATILE], [tile TILE]",
+            "%made = toy.make size SIZE, [label LABEL], [mode MODE], [callee CALLEE], [strides STRIDES], [names \
+             NAMES], [volatile VOLATILE], [tile TILE]",
             "%sum, %carry = toy.mix HOW %left[, %right]",
             "toy.loop TIMES { ... }",
             "toy.note TEXT, at AT",

@@ -105,10 +105,12 @@ fn what_is_not_declared_stays_as_it_is() {
     let mut ctx = context();
     ctx.allow_unregistered = true;
     let text = "\"builtin.module\"() ({\n\"toy.func\"() <{name = @f}> ({\n\
-                %0 = \"far.op\"() <{tile = #toy.tile<[2]>, size = 3 : i64}> {far.note = #toy.tile<[3]>} : () -> !far.type<[1]>\n\
+                %0 = \"far.op\"() <{tile = #toy.tile<[2]>, size = 3 : i64}> {far.note = #toy.tile<[3]>} : () -> \
+                !far.type<[1]>\n\
                 \"toy.return\"() : () -> ()\n}) : () -> ()\n}) {far.tile = #toy.tile<[4]>} : () -> ()\n";
     let text = registered(&ctx, &good(&ctx, text)).text;
-    let op = "%0 = \"far.op\"() <{size = 3 : i64, tile = #toy.tile<\"[2]\">}> {far.note = #toy.tile<\"[3]\">} : () -> !far.type<[1]>";
+    let op = "%0 = \"far.op\"() <{size = 3 : i64, tile = #toy.tile<\"[2]\">}> {far.note = #toy.tile<\"[3]\">} : \
+              () -> !far.type<[1]>";
     assert!(text.contains(op), "{text}");
     assert!(text.contains("{visa.version = 1 : i64, far.tile = #toy.tile<\"[4]\">}"), "{text}");
 }

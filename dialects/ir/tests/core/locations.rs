@@ -77,9 +77,10 @@ fn equal_locations_are_written_in_one_way() {
 #[test]
 fn without_one_it_is_the_place_in_the_text() {
     assert_eq!(of_make("", ""), "loc(\"k.visa\":2:3)");
-    let text = "visa 1\n\ntoy.func @f(%a: !toy.tensor<[4]>,\n  %b: !toy.tensor<[4]> loc(\"b\")) {\n  toy.return %a\n}\n";
-    let pretty = "visa 1 loc(\"k.visa\":1:1)\ntoy.func @f(%a: !toy.tensor<[4]> loc(\"k.visa\":3:13), \
-                  %b: !toy.tensor<[4]> loc(\"b\")) {\n  toy.return %a loc(\"k.visa\":5:3)\n} loc(\"k.visa\":3:1)\n";
+    let text = "visa 1\n\ntoy.func @f(%a: !toy.tensor<[4]>,\n  %b: !toy.tensor<[4]> loc(\"b\")) {\n  toy.return \
+                %a\n}\n";
+    let pretty = "visa 1 loc(\"k.visa\":1:1)\ntoy.func @f(%a: !toy.tensor<[4]> loc(\"k.visa\":3:13), %b: \
+                  !toy.tensor<[4]> loc(\"b\")) {\n  toy.return %a loc(\"k.visa\":5:3)\n} loc(\"k.visa\":3:1)\n";
     let ctx = context();
     assert_eq!(located(&ctx, text, Form::Pretty), pretty);
     assert_eq!(located(&ctx, pretty, Form::Pretty), pretty);
@@ -205,7 +206,8 @@ fn what_is_wrong_with_an_alias() {
     wrong(&with("", "#a loc(\"x\")\n"), "syntax", "l", "expected `=`");
     wrong(&with("", "#a = loc(\"x\"\n"), "unbalanced", "(", "never closed");
     wrong("toy.func @f() {\n  #a = loc(\"x\")\n  toy.return\n}\n", "syntax", "#a", "expected an operation");
-    // Two aliases of each other: the first names one that is not defined so far, and no use of either is reported as well.
+    // Two aliases of each other: the first names one that is not defined so far, and no use of either is reported
+    // as well.
     let cycle = with("loc(#a)", "#a = loc(\"x\"(#b))\n#b = loc(\"y\"(#a))\n");
     wrong(&cycle, "undefined-alias", "#b", "`#b` is not defined");
     assert!(read(&context(), &cycle).1[0].notes[0].message.contains("aliases that are defined before it"));
@@ -267,7 +269,8 @@ fn a_location_of_a_million_characters_is_an_error() {
         );
         wrong(&format!("visa 1 {location}\n{}", with("", "")), "location-too-long", "loc(", "a location");
         let generic = format!(
-            "\"toy.func\"() <{{name = @f}}> ({{\n^bb0:\n  \"toy.return\"() : () -> ()\n}}) : () -> () {location}\n"
+            "\"toy.func\"() <{{name = @f}}> ({{\n^bb0:\n  \"toy.return\"() : () -> ()\n}}) : () -> () \
+             {location}\n"
         );
         wrong(&generic, "location-too-long", "loc(", "a location of more than");
         let argument = format!("toy.func @f(%a: !toy.tensor<[4]> {location}) {{\n  toy.return\n}}\n");
@@ -281,7 +284,8 @@ fn a_location_of_a_million_characters_is_an_error() {
 #[test]
 fn what_a_pass_makes_comes_from_what_it_was_made_of() {
     let ctx = context();
-    let text = "toy.func @f() {\n  %a = toy.make size 4 loc(\"a\")\n  %b = toy.make size 4\n  toy.note \"n\", at 1 loc(fused[\"c\", \"a\"])\n  toy.return\n}\n";
+    let text = "toy.func @f() {\n  %a = toy.make size 4 loc(\"a\")\n  %b = toy.make size 4\n  toy.note \"n\", at \
+                1 loc(fused[\"c\", \"a\"])\n  toy.return\n}\n";
     let source = Source::new("k.visa", text);
     let mut module = parse(&ctx, &source, 0..text.len()).module;
     let note = module.op(&ctx, op(&ctx, &module, "toy.note"));

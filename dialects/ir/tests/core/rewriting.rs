@@ -4,8 +4,8 @@ use crate::toy::{context, good};
 use visa_ir::module::{Module, OpId, OpSpec};
 use visa_ir::print::{Form, print};
 
-const TEXT: &str = "visa 1\ntoy.func @f(%a: !toy.tensor<[4]>) {\n  %m = toy.make size 4\n  \
-                    %s, %c = toy.mix sum %m, %m : !toy.tensor<[4]>, !toy.tensor<[4]>\n  toy.return %m, %s\n}\n";
+const TEXT: &str = "visa 1\ntoy.func @f(%a: !toy.tensor<[4]>) {\n  %m = toy.make size 4\n  %s, %c = toy.mix sum \
+                    %m, %m : !toy.tensor<[4]>, !toy.tensor<[4]>\n  toy.return %m, %s\n}\n";
 
 fn op(ctx: &visa_ir::context::Context, module: &Module, name: &str) -> OpId {
     module.walk_all().into_iter().find(|&id| module.op(ctx, id).name() == name).unwrap()

@@ -200,8 +200,9 @@ fn argument_names_are_value_names() {
 
 #[test]
 fn several_errors_in_one_run() {
-    let text = "toy.func @f() {\n  %a = toy.mak size 1\n  %b = toy.make siz 1\n  toy.loop [1] {\n    %c = toy.make size x\n  }\n  \
-                toy.return %d\n}\ntoy.fun @g() {\n  toy.note\n}\ntoy.func @h() {\n  toy.return %e\n}\n";
+    let text = "toy.func @f() {\n  %a = toy.mak size 1\n  %b = toy.make siz 1\n  toy.loop [1] {\n    %c = \
+                toy.make size x\n  }\n  toy.return %d\n}\ntoy.fun @g() {\n  toy.note\n}\ntoy.func @h() {\n  \
+                toy.return %e\n}\n";
     let codes: Vec<_> =
         found(text).into_iter().map(|(code, covered, _)| format!("{code} {covered}")).collect();
     let wanted = [

@@ -14,11 +14,13 @@ use visa_ir::verify::VerifyCx;
 pub static CALL: OpDecl = OpDecl {
     name: "tm.call",
     summary: "Runs another function of the module on tensors of this one.",
-    doc: "The results are those of the callee's `tm.return`, in its order. The pass `inline` replaces a call by the callee's body, and lowering \
-          demands that: a program has no functions.\n\n\
-          The arguments are where the caller's tensors are. The callee's clause `at` says where its arguments are when it is a kernel by itself, and says \
-          nothing of a call. Addresses in the callee's body stay what they are: they are the caller's from then on, so tensors that are needed at \
-          the same time may not overlap (`tm.func` C6), those of the callee among them. `at auto` in the callee is left to `allocate`, once for each call.",
+    doc: "The results are those of the callee's `tm.return`, in its order. The pass `inline` replaces a call by \
+          the callee's body, and lowering demands that: a program has no functions.\n\n\
+          The arguments are where the caller's tensors are. The callee's clause `at` says where its arguments are \
+          when it is a kernel by itself, and says nothing of a call. Addresses in the callee's body stay what \
+          they are: they are the caller's from then on, so tensors that are needed at the same time may not \
+          overlap (`tm.func` C6), those of the callee among them. `at auto` in the callee is left to `allocate`, \
+          once for each call.",
     constraints: &[
         ("C1", "`callee` names a `tm.func` of the module"),
         ("C2", "operands and results are as many as the callee's, of the same types"),
@@ -68,9 +70,13 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     check_values(op, &name, "result", op.results(), results)?;
     let (found, wanted) = (callee.int("chips"), chips_of(op));
     if found.and_then(|chips| u64::try_from(chips).ok()) != Some(wanted) {
-        let found = found.map_or_else(|| "an unknown number of chips".to_owned(), |chips| counted(chips, "chip"));
-        let message = format!("`@{name}` runs on {found}, but is called where {} run", counted(wanted, "chip"));
-        return Err(op.clause_error("C3", "callee", message).fix(format!("write `chips {wanted}` at `@{name}`")));
+        let found =
+            found.map_or_else(|| "an unknown number of chips".to_owned(), |chips| counted(chips, "chip"));
+        let message =
+            format!("`@{name}` runs on {found}, but is called where {} run", counted(wanted, "chip"));
+        return Err(op
+            .clause_error("C3", "callee", message)
+            .fix(format!("write `chips {wanted}` at `@{name}`")));
     }
     let cycle = op.parent().and_then(|caller| cx.analysis::<CallGraph>().cycle(caller.id, callee.id));
     let Some(path) = cycle else { return Ok(()) };
@@ -87,7 +93,13 @@ pub fn signature<'a>(func: OpRef<'a>) -> (&'a [ValueId], &'a [ValueId]) {
 }
 
 /// C2: values of the call against those of the callee.
-fn check_values(op: OpRef<'_>, name: &str, role: &str, own: &[ValueId], theirs: &[ValueId]) -> Result<(), Diagnostic> {
+fn check_values(
+    op: OpRef<'_>,
+    name: &str,
+    role: &str,
+    own: &[ValueId],
+    theirs: &[ValueId],
+) -> Result<(), Diagnostic> {
     if own.len() != theirs.len() {
         let message = format!("`@{name}` has {}, found {}", counted(theirs.len(), role), own.len());
         return Err(op.error("C2", message));

@@ -1,12 +1,12 @@
 //! `tm.axes`, `tm.func`, `tm.return`: what a kernel file consists of.
 
 use crate::attrs::{AxisSizes, MAP, SIZES};
-use crate::{Axes, Expr};
 use crate::facts::{DeclaredAxes, check_overlaps, check_skew, machine, mapping_error};
 use crate::tensor::{Dim, Tensor};
-use visa_ir::effects::{Effects};
+use crate::{Axes, Expr};
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, OperandDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
+use visa_ir::effects::Effects;
 use visa_ir::module::OpRef;
 use visa_ir::verify::VerifyCx;
 
@@ -15,11 +15,19 @@ use visa_ir::verify::VerifyCx;
 pub static AXES: OpDecl = OpDecl {
     name: "tm.axes",
     summary: "Declares axes and their sizes.",
-    doc: "Axis names and sizes hold for the whole module (book 03). A name starts with an upper-case letter. A skewed axis, as in \
-          `B' = B - A`, has the size of `B`; its coordinate b together with that of `A` means `B = (b + A) mod |B|`, \
-          also where b is 0: a tensor whose type names `B'` is written in it, in place of `B`.",
-    constraints: &[("C1", "an axis is declared once; a skewed axis is the difference of two different axes declared before it")],
-    clauses: &[ClauseDecl::lead("sizes", ClauseKind::body::<AxisSizes>(&SIZES), "the axes, each with its size in indices")],
+    doc: "Axis names and sizes hold for the whole module (book 03). A name starts with an upper-case letter. A \
+          skewed axis, as in `B' = B - A`, has the size of `B`; its coordinate b together with that of `A` means \
+          `B = (b + A) mod |B|`, also where b is 0: a tensor whose type names `B'` is written in it, in place of \
+          `B`.",
+    constraints: &[(
+        "C1",
+        "an axis is declared once; a skewed axis is the difference of two different axes declared before it",
+    )],
+    clauses: &[ClauseDecl::lead(
+        "sizes",
+        ClauseKind::body::<AxisSizes>(&SIZES),
+        "the axes, each with its size in indices",
+    )],
     traits: &[Trait::TopLevel],
     effects: Effects::Declares,
     verify: Some(verify_axes),
@@ -32,9 +40,12 @@ pub static AXES: OpDecl = OpDecl {
 pub static ALIAS: OpDecl = OpDecl {
     name: "tm.alias",
     summary: "Names a mapping.",
-    doc: "Below it, `{L}` in a mapping stands for the mapping named `@L` (book 03, \"escape\"), as one term: `[{L}, {R}]` is the \
-          pair of the two. An alias may use aliases above it.",
-    constraints: &[("C1", "the name is an axis name that no axis and no alias has, and the mapping's axes are declared above")],
+    doc: "Below it, `{L}` in a mapping stands for the mapping named `@L` (book 03, \"escape\"), as one term: \
+          `[{L}, {R}]` is the pair of the two. An alias may use aliases above it.",
+    constraints: &[(
+        "C1",
+        "the name is an axis name that no axis and no alias has, and the mapping's axes are declared above",
+    )],
     clauses: &[
         ClauseDecl::lead("name", ClauseKind::Symbol, "the alias"),
         ClauseDecl::required("map", ClauseKind::body::<Expr>(&MAP), "the mapping it stands for"),
@@ -51,9 +62,10 @@ pub static ALIAS: OpDecl = OpDecl {
 pub static FUNC: OpDecl = OpDecl {
     name: "tm.func",
     summary: "A kernel: a function on tensors in host memory or HBM.",
-    doc: "Arguments and results are `!tm.host` or `!tm.hbm` tensors. An HBM argument is already in place: the clause `at` \
-          lists the addresses of the HBM arguments in order; `at auto` leaves all of them open, `at [0, auto]` some. Results are those of `tm.return`. Operations run in the order \
-          in which they are written (book 28).",
+    doc: "Arguments and results are `!tm.host` or `!tm.hbm` tensors. An HBM argument is already in place: the \
+          clause `at` lists the addresses of the HBM arguments in order; `at auto` leaves all of them open, `at \
+          [0, auto]` some. Results are those of `tm.return`. Operations run in the order in which they are \
+          written (book 28).",
     constraints: &[
         ("C1", "arguments are in host memory or HBM"),
         ("C2", "`at` lists one address for each HBM argument"),
@@ -64,7 +76,8 @@ pub static FUNC: OpDecl = OpDecl {
     ],
     clauses: &[
         ClauseDecl::lead("name", ClauseKind::Symbol, "the kernel's name"),
-        ClauseDecl::optional("at", ClauseKind::Ints, "HBM addresses of the HBM arguments, in bytes").open_address(),
+        ClauseDecl::optional("at", ClauseKind::Ints, "HBM addresses of the HBM arguments, in bytes")
+            .open_address(),
         ClauseDecl::default("chips", ClauseKind::Int, "1", "how many chips run it"),
     ],
     traits: &[Trait::Function, Trait::TopLevel, Trait::EndsWith("tm.return")],
@@ -131,7 +144,11 @@ fn verify_func(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let chips = op.int("chips").unwrap_or(1);
     let most = machine.topology.max_chips;
     let Some(chips) = u64::try_from(chips).ok().filter(|chips| (1..=most).contains(chips)) else {
-        return Err(op.clause_error("C3", "chips", format!("{}, expected 1 to {most}", counted(chips, "chip"))));
+        return Err(op.clause_error(
+            "C3",
+            "chips",
+            format!("{}, expected 1 to {most}", counted(chips, "chip")),
+        ));
     };
     let Some(&block) = op.regions().first() else { return Ok(()) };
     // A whole list that is open has as many entries as there are arguments to place.
@@ -141,7 +158,11 @@ fn verify_func(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         let span = op.module.value_span(arg);
         let Some(tensor) = op.ctx.type_value::<Tensor>(op.module.ty(arg)) else {
             let found = op.ctx.type_text(op.module.ty(arg));
-            return Err(Diagnostic::error("tm.func-C1", span, format!("argument of type `{found}`, expected `!tm.host` or `!tm.hbm`")));
+            return Err(Diagnostic::error(
+                "tm.func-C1",
+                span,
+                format!("argument of type `{found}`, expected `!tm.host` or `!tm.hbm`"),
+            ));
         };
         for map in &tensor.maps {
             map.size(&axes.0).map_err(|error| mapping_error(error, span))?;
@@ -150,17 +171,29 @@ fn verify_func(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         match tensor.kind.def.name {
             "tm.host" => {}
             "tm.hbm" => {
-                let address = match addresses.as_ref().map(|addresses| (addresses.get(hbm), addresses.len())) {
+                let address = match addresses.as_ref().map(|addresses| (addresses.get(hbm), addresses.len()))
+                {
                     Some((Some(&address), _)) => address,
                     Some((None, count)) => {
-                        let message = format!("{} for {}", counted(count, "address"), counted(hbm + 1, "HBM argument"));
-                        return Err(op.clause_error("C2", "at", message).fix(Some("write `at [0, ...]` with an address for each".to_owned())));
+                        let message =
+                            format!("{} for {}", counted(count, "address"), counted(hbm + 1, "HBM argument"));
+                        return Err(op
+                            .clause_error("C2", "at", message)
+                            .fix(Some("write `at [0, ...]` with an address for each".to_owned())));
                     }
                     None => None,
                 };
                 hbm += 1;
                 check_chips(&tensor, chips, &axes.0, span)?;
-                check_place(op, "at", &tensor, address.unwrap_or(0), machine.memory.hbm_bytes, &axes.0, "C5")?;
+                check_place(
+                    op,
+                    "at",
+                    &tensor,
+                    address.unwrap_or(0),
+                    machine.memory.hbm_bytes,
+                    &axes.0,
+                    "C5",
+                )?;
             }
             other => {
                 let message = format!("argument in `!{other}`, expected `!tm.host` or `!tm.hbm`");
@@ -180,14 +213,24 @@ fn verify_func(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
 ///
 /// # Errors
 /// `tm.func` C4.
-pub fn check_chips(tensor: &Tensor, chips: u64, axes: &crate::Axes, span: visa_ir::span::Span) -> Result<(), Diagnostic> {
+pub fn check_chips(
+    tensor: &Tensor,
+    chips: u64,
+    axes: &crate::Axes,
+    span: visa_ir::span::Span,
+) -> Result<(), Diagnostic> {
     let map = tensor.dim(Dim::Chip);
     let size = map.size(axes).map_err(|error| mapping_error(error, span))?;
     if size == chips {
         return Ok(());
     }
-    let message = format!("chip mapping `{map}` has {}, but the function runs on {} (book 04)", counted(size, "position"), counted(chips, "chip"));
-    let fix = (size < chips).then(|| format!("pad it: `[{} # {chips}]`", map.to_string().trim_matches(['[', ']'])));
+    let message = format!(
+        "chip mapping `{map}` has {}, but the function runs on {} (book 04)",
+        counted(size, "position"),
+        counted(chips, "chip")
+    );
+    let fix =
+        (size < chips).then(|| format!("pad it: `[{} # {chips}]`", map.to_string().trim_matches(['[', ']'])));
     Err(Diagnostic::error("tm.func-C4", span, message).fix(fix))
 }
 
@@ -218,9 +261,13 @@ pub fn check_place(
     let element = tensor.dtype.align();
     let memory = tensor.kind.def.name.trim_start_matches("tm.").to_uppercase();
     let map = tensor.dim(Dim::Element);
-    let start = u64::try_from(address).map_err(|_| op.clause_error(constraint, clause, format!("address {address} is negative")))?;
+    let start = u64::try_from(address)
+        .map_err(|_| op.clause_error(constraint, clause, format!("address {address} is negative")))?;
     if !start.is_multiple_of(element) {
-        let message = format!("address {start} is not a multiple of {element}, the size of a `{}` (book 04)", tensor.dtype);
+        let message = format!(
+            "address {start} is not a multiple of {element}, the size of a `{}` (book 04)",
+            tensor.dtype
+        );
         let fix = i64::try_from(element).ok().and_then(|align| aligned_fix(address, align));
         return Err(op.clause_error(constraint, clause, message).fix(fix));
     }
@@ -233,14 +280,22 @@ pub fn check_place(
             let message = format!(
                 "element mapping `{map}` of `{}` takes {} at {start}, but {memory} has {capacity}: {} over",
                 tensor.dtype,
-                counted(bytes, "byte"), counted(over, "byte"),
+                counted(bytes, "byte"),
+                counted(over, "byte"),
             );
             let fix = match capacity.checked_sub(bytes) {
                 Some(last) => format!("put it at {} or before", last - last % element),
-                None => format!("at most {} of `{}` fit, it holds {}", counted(tensor.dtype.elements(capacity), "element"), tensor.dtype, tensor.dtype.elements(bytes)),
+                None => format!(
+                    "at most {} of `{}` fit, it holds {}",
+                    counted(tensor.dtype.elements(capacity), "element"),
+                    tensor.dtype,
+                    tensor.dtype.elements(bytes)
+                ),
             };
             Err(op.clause_error(constraint, clause, message).fix(fix))
         }
-        (None, _) => Err(op.clause_error(constraint, clause, format!("element mapping `{map}` is too large to count"))),
+        (None, _) => {
+            Err(op.clause_error(constraint, clause, format!("element mapping `{map}` is too large to count")))
+        }
     }
 }

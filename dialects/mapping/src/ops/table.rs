@@ -2,9 +2,9 @@
 
 use crate::attrs::DTYPE;
 use crate::numbers::{NUMBERS, Numbers};
-use visa_ir::effects::{Effects};
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
+use visa_ir::effects::Effects;
 use visa_ir::module::OpRef;
 use visa_ir::symbols;
 use visa_numerics::{DType, LookupTable, TABLE_INDEX_BITS, from_number};
@@ -14,19 +14,31 @@ use visa_numerics::{DType, LookupTable, TABLE_INDEX_BITS, from_number};
 pub static TABLE: OpDecl = OpDecl {
     name: "tm.table",
     summary: "A lookup table for fetches.",
-    doc: "With `table`, `stream.fetch` takes each element of format `from` as an index: its bit pattern, read as an unsigned number, \
-          says which of `values` takes its place (book 08). For i8 that is the element itself from 0 to 127, and 128 to 255 for \
-          -128 to -1. Values of a floating-point format are rounded to it, to nearest, ties to even.",
+    doc: "With `table`, `stream.fetch` takes each element of format `from` as an index: its bit pattern, read as \
+          an unsigned number, says which of `values` takes its place (book 08). For i8 that is the element itself \
+          from 0 to 127, and 128 to 255 for -128 to -1. Values of a floating-point format are rounded to it, to \
+          nearest, ties to even.",
     constraints: &[
         ("C1", "`from` has 8 bits at most"),
-        ("C2", "there are 1 to 2^n values for a `from` of n bits; elements beyond the last one may not be looked up"),
+        (
+            "C2",
+            "there are 1 to 2^n values for a `from` of n bits; elements beyond the last one may not be looked up",
+        ),
         ("C3", "every value lies in the format `to`; of an integer format it is an integer"),
     ],
     clauses: &[
         ClauseDecl::lead("name", ClauseKind::Symbol, "the table"),
-        ClauseDecl::required("from", ClauseKind::body::<DType>(&DTYPE), "format of the elements that are looked up"),
+        ClauseDecl::required(
+            "from",
+            ClauseKind::body::<DType>(&DTYPE),
+            "format of the elements that are looked up",
+        ),
         ClauseDecl::required("to", ClauseKind::body::<DType>(&DTYPE), "format of the values"),
-        ClauseDecl::required("values", ClauseKind::body::<Numbers>(&NUMBERS), "what each pattern stands for, from index 0 on"),
+        ClauseDecl::required(
+            "values",
+            ClauseKind::body::<Numbers>(&NUMBERS),
+            "what each pattern stands for, from index 0 on",
+        ),
     ],
     traits: &[Trait::TopLevel],
     effects: Effects::Declares,
@@ -43,17 +55,25 @@ pub static OPS: &[&OpDecl] = &[&TABLE];
 /// # Errors
 /// C1, C2 or C3.
 pub fn read(op: OpRef<'_>) -> Result<(DType, LookupTable), Diagnostic> {
-    let dtype = |clause: &str| op.body::<DType>(clause).map(|dtype| *dtype).ok_or_else(|| op.error("C1", "no format"));
+    let dtype = |clause: &str| {
+        op.body::<DType>(clause).map(|dtype| *dtype).ok_or_else(|| op.error("C1", "no format"))
+    };
     let (from, to) = (dtype("from")?, dtype("to")?);
     if from.info().value_bits > TABLE_INDEX_BITS || !from.is_stored() {
         let bits = from.info().value_bits;
-        let message = format!("`{from}` has {}, expected a format of data memory of at most {TABLE_INDEX_BITS}", counted(bits, "bit"));
+        let message = format!(
+            "`{from}` has {}, expected a format of data memory of at most {TABLE_INDEX_BITS}",
+            counted(bits, "bit")
+        );
         return Err(op.clause_error("C1", "from", message));
     }
     let values = op.body::<Numbers>("values").ok_or_else(|| op.error("C2", "no values"))?;
     let (found, most) = (values.0.len(), 1_usize << from.bits());
     if !(1..=most).contains(&found) {
-        let message = format!("{}, expected 1 to {most}: one for each bit pattern of `{from}`", counted(found, "value"));
+        let message = format!(
+            "{}, expected 1 to {most}: one for each bit pattern of `{from}`",
+            counted(found, "value")
+        );
         return Err(op.clause_error("C2", "values", message));
     }
     let entry = |(index, &value): (usize, &f64)| {

@@ -5,9 +5,9 @@ use crate::attrs::MAP;
 use crate::facts::{DeclaredAxes, Support, check_mappings, machine};
 use crate::tensor::{Dim, Tensor, TensorKind, make, operand};
 use crate::{AxisId, DM, Expr, HBM, HOST, Pace, Transfer, TransferLoop, transfer};
-use visa_ir::effects::{Effects, Target, allocates, reads, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
+use visa_ir::effects::{Effects, Target, allocates, reads, writes};
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
 
@@ -26,8 +26,8 @@ pub fn is_transfer(op: OpRef<'_>) -> bool {
 pub static TO_HBM: OpDecl = OpDecl {
     name: "tm.to_hbm",
     summary: "Moves a tensor to HBM.",
-    doc: "From host memory by PCIe DMA, from data memory by tensor DMA (book 10). From data memory the chip mapping is that \
-          of the source.",
+    doc: "From host memory by PCIe DMA, from data memory by tensor DMA (book 10). From data memory the chip \
+          mapping is that of the source.",
     constraints: &[
         ("C1", "the address is a multiple of the element size and the tensor fits (book 04)"),
         ("C2", "the source holds every element of the result (book 07)"),
@@ -36,11 +36,23 @@ pub static TO_HBM: OpDecl = OpDecl {
     operands: &[OperandDecl::one("source", &["tm.host", "tm.dm"])],
     clauses: &[
         ClauseDecl::required("at", ClauseKind::Int, "HBM address, in bytes").open_address(),
-        ClauseDecl::optional("chip", ClauseKind::body::<Expr>(&MAP), "which part each chip holds; the identity if absent"),
-        ClauseDecl::required("element", ClauseKind::body::<Expr>(&MAP), "the layout in a chip's HBM, in elements"),
+        ClauseDecl::optional(
+            "chip",
+            ClauseKind::body::<Expr>(&MAP),
+            "which part each chip holds; the identity if absent",
+        ),
+        ClauseDecl::required(
+            "element",
+            ClauseKind::body::<Expr>(&MAP),
+            "the layout in a chip's HBM, in elements",
+        ),
     ],
     results: &["tensor"],
-    effects: Effects::Are(&[reads(Target::Operand("source")), allocates(Target::Memory("tm.hbm")), writes(Target::Memory("tm.hbm"))]),
+    effects: Effects::Are(&[
+        reads(Target::Operand("source")),
+        allocates(Target::Memory("tm.hbm")),
+        writes(Target::Memory("tm.hbm")),
+    ]),
     infer: Some(infer_hbm),
     verify: Some(verify_hbm),
     example: "%h = tm.to_hbm %x at 0, element [I, J]",
@@ -53,26 +65,40 @@ pub static TO_HBM: OpDecl = OpDecl {
 pub static TO_DM: OpDecl = OpDecl {
     name: "tm.to_dm",
     summary: "Moves a tensor from HBM to data memory.",
-    doc: "Each chip moves its own part by tensor DMA (book 10). A gathered term of `element`, `R @ (3, 1, 5)`, is read by an \
-          offset table (book 07). Along an axis that the tensor does not depend on, every \
-          position gets a copy. Padding that follows a row on both sides moves along, as it is, where the row alone is no multiple of 8 \
-          bytes.",
+    doc: "Each chip moves its own part by tensor DMA (book 10). A gathered term of `element`, `R @ (3, 1, 5)`, is \
+          read by an offset table (book 07). Along an axis that the tensor does not depend on, every position \
+          gets a copy. Padding that follows a row on both sides moves along, as it is, where the row alone is no \
+          multiple of 8 bytes.",
     constraints: &[
         ("C1", "the address is a multiple of the element size and the tensor fits a slice (book 04)"),
         ("C2", "the source holds every element of the result (book 07)"),
         ("C3", "the cluster mapping has as many positions as a chip has clusters: 2 (book 04)"),
         ("C4", "the slice mapping has as many positions as a cluster has slices: 256 (book 04)"),
-        ("C5", "what is contiguous on both sides, and every distance between such runs, is a multiple of 8 bytes (book 10)"),
+        (
+            "C5",
+            "what is contiguous on both sides, and every distance between such runs, is a multiple of 8 bytes \
+             (book 10)",
+        ),
     ],
     operands: &[OperandDecl::one("source", &["tm.hbm"])],
     clauses: &[
         ClauseDecl::required("at", ClauseKind::Int, "address in every slice, in bytes").open_address(),
-        ClauseDecl::required("cluster", ClauseKind::body::<Expr>(&MAP), "which part each cluster holds").open(),
+        ClauseDecl::required("cluster", ClauseKind::body::<Expr>(&MAP), "which part each cluster holds")
+            .open(),
         ClauseDecl::required("slice", ClauseKind::body::<Expr>(&MAP), "which part each slice holds").open(),
-        ClauseDecl::required("element", ClauseKind::body::<Expr>(&MAP), "the layout within a slice, in elements").open(),
+        ClauseDecl::required(
+            "element",
+            ClauseKind::body::<Expr>(&MAP),
+            "the layout within a slice, in elements",
+        )
+        .open(),
     ],
     results: &["tensor"],
-    effects: Effects::Are(&[reads(Target::Operand("source")), allocates(Target::Memory("tm.dm")), writes(Target::Memory("tm.dm"))]),
+    effects: Effects::Are(&[
+        reads(Target::Operand("source")),
+        allocates(Target::Memory("tm.dm")),
+        writes(Target::Memory("tm.dm")),
+    ]),
     infer: Some(infer_dm),
     verify: Some(verify_dm),
     example: "%d = tm.to_dm %h at 0, cluster [1 # 2], slice [I], element [J]",
@@ -88,9 +114,17 @@ pub static TO_HOST: OpDecl = OpDecl {
     doc: "By PCIe DMA (book 10).",
     constraints: &[("C1", "the source holds every element of the result (book 07)")],
     operands: &[OperandDecl::one("source", &["tm.hbm"])],
-    clauses: &[ClauseDecl::required("element", ClauseKind::body::<Expr>(&MAP), "the layout in host memory, in elements")],
+    clauses: &[ClauseDecl::required(
+        "element",
+        ClauseKind::body::<Expr>(&MAP),
+        "the layout in host memory, in elements",
+    )],
     results: &["tensor"],
-    effects: Effects::Are(&[reads(Target::Operand("source")), allocates(Target::Memory("tm.host")), writes(Target::Memory("tm.host"))]),
+    effects: Effects::Are(&[
+        reads(Target::Operand("source")),
+        allocates(Target::Memory("tm.host")),
+        writes(Target::Memory("tm.host")),
+    ]),
     infer: Some(infer_host),
     verify: Some(verify_host),
     example: "%y = tm.to_host %h element [I]",
@@ -132,7 +166,9 @@ fn verify_hbm(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     check_mappings(op, axes)?;
     let (Some(source), Some(result)) = (operand(op, 0), op.result_type::<Tensor>(0)) else { return Ok(()) };
     if source.map(Dim::Chip).is_some() && op.flag("chip") {
-        return Err(op.clause_error("C3", "chip", "the source already says what each chip holds").fix(Some("leave `chip` out".to_owned())));
+        return Err(op
+            .clause_error("C3", "chip", "the source already says what each chip holds")
+            .fix(Some("leave `chip` out".to_owned())));
     }
     check_chips(&result, chips_of(op), axes, op.clause_span("chip"))?;
     let capacity = machine(op.ctx).memory.hbm_bytes;
@@ -164,10 +200,11 @@ fn check_alignment(op: OpRef<'_>, loops: &[TransferLoop], align: i64) -> Result<
         !contiguous
     });
     if run % align != 0 {
-        let message = format!("the transfer writes runs of {}, expected multiples of {align}", counted(run, "byte"));
+        let message =
+            format!("the transfer writes runs of {}, expected multiples of {align}", counted(run, "byte"));
         let fix = format!(
-            "keep at least {} that are contiguous on both sides innermost in `element`, or pad both sides alike to a \
-             multiple of that (`# n`): padding that both have moves along",
+            "keep at least {} that are contiguous on both sides innermost in `element`, or pad both sides alike \
+             to a multiple of that (`# n`): padding that both have moves along",
             counted(align, "byte"),
         );
         return Err(op.clause_error("C5", "element", message).fix(Some(fix)));
@@ -178,12 +215,20 @@ fn check_alignment(op: OpRef<'_>, loops: &[TransferLoop], align: i64) -> Result<
         Pace::Table(table) => table.iter().any(|offset| offset % align != 0),
     };
     if let Some(step) = outer.iter().find(misread) {
-        let message = format!("runs of {} are read {}, expected multiples of {align}", counted(run, "byte"), step.read.apart("byte"));
+        let message = format!(
+            "runs of {} are read {}, expected multiples of {align}",
+            counted(run, "byte"),
+            step.read.apart("byte")
+        );
         let fix = format!("pad the source so that runs start at multiples of {}", counted(align, "byte"));
         return Err(op.clause_error("C5", "element", message).fix(Some(fix)));
     }
     if let Some(step) = outer.iter().find(|step| step.write % align != 0) {
-        let message = format!("runs of {} are written {} apart, expected multiples of {align}", counted(run, "byte"), counted(step.write, "byte"));
+        let message = format!(
+            "runs of {} are written {} apart, expected multiples of {align}",
+            counted(run, "byte"),
+            counted(step.write, "byte")
+        );
         let fix = format!("pad `element` so that runs start at multiples of {}", counted(align, "byte"));
         return Err(op.clause_error("C5", "element", message).fix(Some(fix)));
     }
@@ -210,11 +255,13 @@ pub fn check_dimension(
     constraint: &str,
 ) -> Result<(), Diagnostic> {
     let map = tensor.dim(dim);
-    let size = map.size(axes).map_err(|error| crate::facts::mapping_error(error, op.clause_span(dim.name())))?;
+    let size =
+        map.size(axes).map_err(|error| crate::facts::mapping_error(error, op.clause_span(dim.name())))?;
     if size == count {
         return Ok(());
     }
-    let message = format!("{} mapping `{map}` has {}, expected exactly {count}", dim.name(), counted(size, "position"));
+    let message =
+        format!("{} mapping `{map}` has {}, expected exactly {count}", dim.name(), counted(size, "position"));
     let fix = (size < count).then(|| {
         let text = map.to_string();
         let inside = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(&text);
@@ -233,7 +280,11 @@ pub fn free_axes<'a>(op: OpRef<'a>, cx: &VerifyCx<'_>, index: usize) -> impl Fn(
 }
 
 /// The loops of the transfer, if it has types.
-fn check_transfer(op: OpRef<'_>, cx: &VerifyCx<'_>, constraint: &str) -> Result<Option<Transfer>, Diagnostic> {
+fn check_transfer(
+    op: OpRef<'_>,
+    cx: &VerifyCx<'_>,
+    constraint: &str,
+) -> Result<Option<Transfer>, Diagnostic> {
     let axes = &cx.analysis::<DeclaredAxes>().0;
     let (Some(source), Some(result)) = (operand(op, 0), op.result_type::<Tensor>(0)) else { return Ok(None) };
     let free = free_axes(op, cx, 0);

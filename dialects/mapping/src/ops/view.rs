@@ -8,13 +8,13 @@ use crate::facts::{DeclaredAxes, check_mappings, mapping_error};
 use crate::tensor::{Dim, Tensor, make, operand};
 use crate::view::{self, ELEMENT, Meaning, ViewKind, axis_names, element, own_element, renamed, renaming};
 use crate::{
-    Axes, AxisId, Digit, Expr, Opaque, Placement, Refinement, describe, first_missing, first_unlike, padded_terms, place,
-    place_expr, refines,
+    Axes, AxisId, Digit, Expr, Opaque, Placement, Refinement, describe, first_missing, first_unlike,
+    padded_terms, place, place_expr, refines,
 };
 use std::collections::BTreeMap;
-use visa_ir::effects::{Effects};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
+use visa_ir::effects::Effects;
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::rewrite::{Fold, NoMatch, RewritePattern};
 use visa_ir::verify::VerifyCx;
@@ -39,9 +39,10 @@ const CHIPS: &str = "chip, cluster and slice mappings are those of the source";
 pub static SLICE: OpDecl = OpDecl {
     name: "tm.slice",
     summary: "A part of a tensor, under its own indices.",
-    doc: "The view starts where the source holds the first index of `element`, and holds what stands there (book 33, segmentation). \
-          `[A @ 1024, B]` of `[A, B]` is the part from A = 1024 on. A part of an inner axis keeps the source's distances by \
-          padding: `[A, B @ 2 = 2 # 4]`. What that padding covers is the rest of the source, so a view is read, never written.",
+    doc: "The view starts where the source holds the first index of `element`, and holds what stands there (book \
+          33, segmentation). `[A @ 1024, B]` of `[A, B]` is the part from A = 1024 on. A part of an inner axis \
+          keeps the source's distances by padding: `[A, B @ 2 = 2 # 4]`. What that padding covers is the rest of \
+          the source, so a view is read, never written.",
     constraints: &[
         ("C1", CHIPS),
         ("C2", "the source holds, at every live position of the view, the same index (book 03)"),
@@ -57,12 +58,15 @@ pub static SLICE: OpDecl = OpDecl {
 pub static TILE: OpDecl = OpDecl {
     name: "tm.tile",
     summary: "A tile of a tensor, its indices counted from the tile's first.",
-    doc: "The positions `index`, ..., `index + size - 1` of the dimension `along` (book 03). Tiles may overlap. In the view the \
-          tile starts at coordinate 0, so every tile of a dimension has the same mapping: `along [B / 32], size 2, index i, \
-          element [A, B / 32 = 2 # 16, B % 32]`.",
+    doc: "The positions `index`, ..., `index + size - 1` of the dimension `along` (book 03). Tiles may overlap. \
+          In the view the tile starts at coordinate 0, so every tile of a dimension has the same mapping: `along \
+          [B / 32], size 2, index i, element [A, B / 32 = 2 # 16, B % 32]`.",
     constraints: &[
         ("C1", CHIPS),
-        ("C2", "the source holds, at every live position of the view, that index moved by the tile's first (book 03)"),
+        (
+            "C2",
+            "the source holds, at every live position of the view, that index moved by the tile's first (book 03)",
+        ),
         ("C3", "the tile lies inside `along`, and starts with an element"),
         ("C4", "a view of 4-bit elements, of which two share a byte, starts at a whole byte"),
     ],
@@ -82,11 +86,14 @@ pub static TILE: OpDecl = OpDecl {
 pub static PAD: OpDecl = OpDecl {
     name: "tm.pad",
     summary: "A tensor with more padding behind it.",
-    doc: "The same elements at the same positions, and padding behind the source's end (semantics: an extent changes by pad and \
-          unpad, never by reshape). Padding inside may become stricter.",
+    doc: "The same elements at the same positions, and padding behind the source's end (semantics: an extent \
+          changes by pad and unpad, never by reshape). Padding inside may become stricter.",
     constraints: &[
         ("C1", CHIPS),
-        ("C2", "the view's elements are the source's, at their positions, and its padding is at least as strict"),
+        (
+            "C2",
+            "the view's elements are the source's, at their positions, and its padding is at least as strict",
+        ),
         ("C3", "the view is at least as long as the source"),
     ],
     interfaces: &[Interface(&ViewKind::Padding)],
@@ -102,7 +109,10 @@ pub static UNPAD: OpDecl = OpDecl {
     doc: "The same elements at the same positions; only padding at the source's end is left out.",
     constraints: &[
         ("C1", CHIPS),
-        ("C2", "the view's elements are the source's, at their positions, and its padding is at least as strict"),
+        (
+            "C2",
+            "the view's elements are the source's, at their positions, and its padding is at least as strict",
+        ),
         ("C3", "the view is at most as long as the source, and what it leaves out is padding"),
     ],
     interfaces: &[Interface(&ViewKind::Padding)],
@@ -115,8 +125,8 @@ pub static UNPAD: OpDecl = OpDecl {
 pub static RESHAPE: OpDecl = OpDecl {
     name: "tm.reshape",
     summary: "The same positions under other axes.",
-    doc: "Every cell keeps its position and its padding, and gets another index: `[A, B]` as `[C]` with |C| = |A| |B| (semantics: \
-          relabelling). Changing an extent is `tm.pad`, `tm.unpad`, `tm.tile` or `tm.slice`.",
+    doc: "Every cell keeps its position and its padding, and gets another index: `[A, B]` as `[C]` with |C| = |A| \
+          |B| (semantics: relabelling). Changing an extent is `tm.pad`, `tm.unpad`, `tm.tile` or `tm.slice`.",
     constraints: &[
         ("C1", CHIPS),
         ("C2", "view and source have the same size, live positions and padding"),
@@ -134,13 +144,18 @@ pub static RESHAPE: OpDecl = OpDecl {
 pub static WINDOW: OpDecl = OpDecl {
     name: "tm.window",
     summary: "The same positions as windows that overlap.",
-    doc: "Where `element` slides, as `$(W:1, F:1)` does, a position holds several indices, and the source's element there is \
-          the view's at each of them (book 03, sliding): with the source's `[X]` of 32, `[$(W:1, F:1)]` with |W| = 30 and |F| = 3 \
-          is at W, F the source's element at X = W + F. That is what a convolution multiplies with its filter (book 15). Positions that no window \
-          reaches, as with `$(W:2, F:2)`, are left out.",
+    doc: "Where `element` slides, as `$(W:1, F:1)` does, a position holds several indices, and the source's \
+          element there is the view's at each of them (book 03, sliding): with the source's `[X]` of 32, `[$(W:1, \
+          F:1)]` with |W| = 30 and |F| = 3 is at W, F the source's element at X = W + F. That is what a \
+          convolution multiplies with its filter (book 15). Positions that no window reaches, as with `$(W:2, \
+          F:2)`, are left out.",
     constraints: &[
         ("C1", CHIPS),
-        ("C2", "view and source have the same size, live positions and padding, where all of a sliding term counts as live"),
+        (
+            "C2",
+            "view and source have the same size, live positions and padding, where all of a sliding term counts \
+             as live",
+        ),
         ("C3", "each index stands at one position, in the source and in the view"),
         ("C4", "axes of `element`, old or new, occur in no other dimension of the tensor"),
     ],
@@ -154,15 +169,24 @@ pub static WINDOW: OpDecl = OpDecl {
 pub static TRANSPOSE: OpDecl = OpDecl {
     name: "tm.transpose",
     summary: "A tensor whose axes exchange their names.",
-    doc: "The element at B = i, A = j of the view is the source's at A = i, B = j: the transposed matrix without moving it. `to` \
-          names, for each axis of `axes`, what it is called in the view; other axes of the same sizes will do as well.",
+    doc: "The element at B = i, A = j of the view is the source's at A = i, B = j: the transposed matrix without \
+          moving it. `to` names, for each axis of `axes`, what it is called in the view; other axes of the same \
+          sizes will do as well.",
     constraints: &[
-        ("C1", "`axes` and `to` list as many axes, each once, of the same sizes, and `to` names none that the rest of the tensor has"),
+        (
+            "C1",
+            "`axes` and `to` list as many axes, each once, of the same sizes, and `to` names none that the rest \
+             of the tensor has",
+        ),
         ("C2", "the mappings use no alias: it stands for its own axes"),
     ],
     clauses: &[
         ClauseDecl::required("axes", ClauseKind::body::<Expr>(&MAP), "the axes that are renamed"),
-        ClauseDecl::required("to", ClauseKind::body::<Expr>(&MAP), "their names in the view, in the same order"),
+        ClauseDecl::required(
+            "to",
+            ClauseKind::body::<Expr>(&MAP),
+            "their names in the view, in the same order",
+        ),
     ],
     infer: Some(infer_transpose),
     interfaces: &[Interface(&ViewKind::Transpose)],
@@ -175,10 +199,11 @@ pub static OPS: &[&OpDecl] = &[&SLICE, &TILE, &PAD, &UNPAD, &RESHAPE, &WINDOW, &
 
 /// A view that leaves everything as it is, or that takes back what its source does, is that tensor.
 ///
-/// A tensor is a function from indices to elements, and its type says which indices it has and where. Slices and paddings keep each element at its index,
-/// so with the same type it is the same tensor. Reshapes keep each element at its position, which with the same mapping is the same index.
-/// A transposition renames the axes that the type mentions; where the text stays, none of them has another name. Tiles are not among these:
-/// their indices are counted anew.
+/// A tensor is a function from indices to elements, and its type says which indices it has and where. Slices and
+/// paddings keep each element at its index, so with the same type it is the same tensor. Reshapes keep each
+/// element at its position, which with the same mapping is the same index. A transposition renames the axes that
+/// the type mentions; where the text stays, none of them has another name. Tiles are not among these: their
+/// indices are counted anew.
 fn fold(op: OpRef<'_>) -> Option<Fold> {
     let ty = op.module.ty(*op.results().first()?);
     let source = *op.operands().first()?;
@@ -190,7 +215,8 @@ fn fold(op: OpRef<'_>) -> Option<Fold> {
         return Some(Fold::Values(vec![source]));
     }
     // A slice that is undone would have to bring back what it left out.
-    let inner = op.operand_def(0).filter(|inner| kind != ViewKind::Slice && view::kind(*inner) == Some(kind))?;
+    let inner =
+        op.operand_def(0).filter(|inner| kind != ViewKind::Slice && view::kind(*inner) == Some(kind))?;
     let origin = *inner.operands().first()?;
     (op.module.ty(origin) == ty).then(|| Fold::Values(vec![origin]))
 }
@@ -212,7 +238,8 @@ static MERGE_RESHAPES: RewritePattern = RewritePattern {
 /// The source's type with the element mapping of the clause.
 fn infer(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
     let source = source(op)?;
-    let given: Vec<(Dim, Expr)> = op.body::<Expr>("element").map(|map| (Dim::Element, (*map).clone())).into_iter().collect();
+    let given: Vec<(Dim, Expr)> =
+        op.body::<Expr>("element").map(|map| (Dim::Element, (*map).clone())).into_iter().collect();
     let view = Tensor::build(source.kind, None, source.dtype, &given, &source)
         .map_err(|dim| op.error("C1", format!("the {dim} mapping is not known")))?;
     Ok(vec![make(op.ctx, view)])
@@ -220,9 +247,12 @@ fn infer(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
 
 fn infer_transpose(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
     let source = source(op)?;
-    let names: Vec<(String, String)> = axis_names(op, "axes")?.into_iter().zip(axis_names(op, "to")?).collect();
+    let names: Vec<(String, String)> =
+        axis_names(op, "axes")?.into_iter().zip(axis_names(op, "to")?).collect();
     let maps = source.maps.iter().map(|map| {
-        renamed(map, &names).ok_or_else(|| op.error("C2", format!("`{map}` uses an alias, which cannot be renamed: write it out")))
+        renamed(map, &names).ok_or_else(|| {
+            op.error("C2", format!("`{map}` uses an alias, which cannot be renamed: write it out"))
+        })
     });
     let maps = maps.collect::<Result<Vec<_>, _>>()?;
     Ok(vec![make(op.ctx, Tensor { maps, ..(*source).clone() })])
@@ -289,7 +319,8 @@ fn check_padding(op: OpRef<'_>, axes: &Axes) -> Result<(), Diagnostic> {
     let pads = op.is(&PAD);
     if (pads && long < short) || (!pads && long > short) {
         let (other, than) = if pads { ("tm.unpad", "fewer") } else { ("tm.pad", "more") };
-        let message = format!("`{ours}` has {}, {than} than `{theirs}` with {short}", counted(long, "position"));
+        let message =
+            format!("`{ours}` has {}, {than} than `{theirs}` with {short}", counted(long, "position"));
         return Err(op.clause_error("C3", "element", message).fix(Some(format!("use `{other}`"))));
     }
     let common = long.min(short);
@@ -323,7 +354,8 @@ fn check_padding(op: OpRef<'_>, axes: &Axes) -> Result<(), Diagnostic> {
 /// Reshapes and windows: the same positions under other axes.
 fn check_relabelled(op: OpRef<'_>, kind: ViewKind, axes: &Axes) -> Result<(), Diagnostic> {
     let (ours, theirs) = (own_element(op), element(op, 0));
-    let windows = if kind == ViewKind::Window { windows(&ours, axes) } else { Ok(Opaque::new(Vec::new(), axes)) };
+    let windows =
+        if kind == ViewKind::Window { windows(&ours, axes) } else { Ok(Opaque::new(Vec::new(), axes)) };
     let windows = windows.map_err(|error| undecided(op, error))?;
     let whole = windows.view(&ours).map_err(|error| undecided(op, error))?;
     let unlike = first_unlike(&whole, &theirs, &windows.axes).map_err(|error| undecided(op, error))?;
@@ -331,17 +363,21 @@ fn check_relabelled(op: OpRef<'_>, kind: ViewKind, axes: &Axes) -> Result<(), Di
         let cell = |map: &Expr| describe(crate::map(map, axes, at).as_ref(), axes);
         let (left, right) = (cell(&ours), cell(&theirs));
         let message = format!("`{ours}` holds {left} at position {at}, where `{theirs}` holds {right}");
-        return Err(op.clause_error("C2", "element", message).fix(Some(
-            "use `tm.pad`, `tm.unpad`, `tm.tile` or `tm.slice` to change an extent".to_owned(),
-        )));
+        return Err(op
+            .clause_error("C2", "element", message)
+            .fix(Some("use `tm.pad`, `tm.unpad`, `tm.tile` or `tm.slice` to change an extent".to_owned())));
     }
     for (map, slides) in [(&ours, kind == ViewKind::Window), (&theirs, false)] {
-        let placed = if slides { place_expr(map, axes, 1) } else { digits(map, axes).map(|found| place(&found, 1)) };
-        let placed = placed.map_err(|error| {
-            op.clause_error("C3", "element", format!("cannot relabel `{map}`: {error}"))
-        })?;
+        let placed =
+            if slides { place_expr(map, axes, 1) } else { digits(map, axes).map(|found| place(&found, 1)) };
+        let placed = placed
+            .map_err(|error| op.clause_error("C3", "element", format!("cannot relabel `{map}`: {error}")))?;
         if !is_injective(&placed) {
-            return Err(op.clause_error("C3", "element", format!("`{map}` holds an index at several positions")));
+            return Err(op.clause_error(
+                "C3",
+                "element",
+                format!("`{map}` holds an index at several positions"),
+            ));
         }
     }
     check_others_keep_names(op, ours, theirs, axes)
@@ -357,11 +393,20 @@ fn windows(map: &Expr, axes: &Axes) -> Result<Opaque, MapError> {
 fn check_others_keep_names(op: OpRef<'_>, ours: Expr, theirs: Expr, axes: &Axes) -> Result<(), Diagnostic> {
     let Some(source) = operand(op, 0) else { return Ok(()) };
     let of = |maps: &[Expr]| Tensor { maps: maps.to_vec(), ..(*source).clone() }.axis_names(axes);
-    let others: Vec<Expr> = source.kind.dims.iter().zip(&source.maps).filter(|(dim, _)| **dim != Dim::Element).map(|(_, map)| map.clone()).collect();
+    let others: Vec<Expr> = source
+        .kind
+        .dims
+        .iter()
+        .zip(&source.maps)
+        .filter(|(dim, _)| **dim != Dim::Element)
+        .map(|(_, map)| map.clone())
+        .collect();
     let others = of(&others);
     match of(&[ours, theirs]).into_iter().find(|name| others.contains(name)) {
         Some(name) => {
-            let message = format!("axis `{name}` occurs in another dimension of the tensor too, where it keeps its name");
+            let message = format!(
+                "axis `{name}` occurs in another dimension of the tensor too, where it keeps its name"
+            );
             Err(op.clause_error("C4", "element", message))
         }
         None => Ok(()),
@@ -402,12 +447,22 @@ fn check_transpose(op: OpRef<'_>, axes: &Axes) -> Result<(), Diagnostic> {
     }
     if let Some((a, b)) = pairs.iter().find(|(a, b)| axes.size(*a) != axes.size(*b)) {
         let (name, size) = (|id| axes.name(id).to_owned(), |id| axes.size(id));
-        return refuse(format!("`{}` has {}, `{}` has {}", name(*a), counted(size(*a), "position"), name(*b), size(*b)));
+        return refuse(format!(
+            "`{}` has {}, `{}` has {}",
+            name(*a),
+            counted(size(*a), "position"),
+            name(*b),
+            size(*b)
+        ));
     }
     let mentioned = operand(op, 0).map(|source| source.axis_names(axes)).unwrap_or_default();
     let skewed = |name: &str| axes.id(name).is_some_and(|id| axes.skew(id).is_some());
-    if let Some(name) = mentioned.iter().map(|name| &**name).chain(to.iter().map(|name| &**name)).find(|name| skewed(name)) {
-        return refuse(format!("`{name}` is a skewed axis, which follows from others: such a tensor is not transposed"));
+    if let Some(name) =
+        mentioned.iter().map(|name| &**name).chain(to.iter().map(|name| &**name)).find(|name| skewed(name))
+    {
+        return refuse(format!(
+            "`{name}` is a skewed axis, which follows from others: such a tensor is not transposed"
+        ));
     }
     match to.iter().find(|name| !from.contains(name) && mentioned.iter().any(|own| **own == ***name)) {
         Some(name) => refuse(format!("the tensor has an axis `{name}` already")),

@@ -1,9 +1,9 @@
 //! `seq.dma`: a transfer between memories.
 
-use visa_loops::PairedProgram;
 use crate::dialect::PAIRED;
-use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
+use visa_ir::effects::{Effects, Target, reads, writes};
+use visa_loops::PairedProgram;
 
 const SPACE: &[&str] = &["host", "hbm", "dm"];
 

@@ -1,16 +1,16 @@
 //! `seq.fetch`, `seq.align`, `seq.vector`, `seq.vector_branch`, `seq.commit`: the engines that a sequencer drives.
 
-use visa_engine::place::{rngd, Station};
+use crate::dialect::{DTYPE, GUARDS, MASK, PROGRAM, TABLE};
+use visa_engine::place::{Station, rngd};
+use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
+use visa_ir::effects::{Effects, Target, reads, writes};
+use visa_loops::Mask;
+use visa_loops::Program;
 use visa_numerics::DType;
 use visa_numerics::Guards;
 use visa_numerics::LookupTable;
-use visa_loops::Mask;
-use visa_loops::Program;
-use crate::dialect::{DTYPE, GUARDS, MASK, PROGRAM, TABLE};
-use visa_ir::effects::{Effects, Target, reads, writes};
-use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
-use visa_numerics::{VectorStage, alu_stage};
 use visa_numerics::{ALU_STAGES, ARG_MODE_NAMES};
+use visa_numerics::{VectorStage, alu_stage};
 
 const REGION: &[&str] = &["full", "first", "second"];
 
@@ -22,12 +22,24 @@ pub static FETCH: OpDecl = OpDecl {
     doc: "The loops cover time and packet; the packet is what the fetch delivers at once (book 07, 08).",
     clauses: &[
         ClauseDecl::lead("dtype", ClauseKind::body::<DType>(&DTYPE), "format in data memory"),
-        ClauseDecl::optional("mask", ClauseKind::body::<Mask>(&MASK), "elements that are masked; its entries stay apart from the others"),
-        ClauseDecl::optional("table", ClauseKind::body::<LookupTable>(&TABLE), "what each element is looked up in, as `hw.fetch` has it"),
+        ClauseDecl::optional(
+            "mask",
+            ClauseKind::body::<Mask>(&MASK),
+            "elements that are masked; its entries stay apart from the others",
+        ),
+        ClauseDecl::optional(
+            "table",
+            ClauseKind::body::<LookupTable>(&TABLE),
+            "what each element is looked up in, as `hw.fetch` has it",
+        ),
         ClauseDecl::optional("to", ClauseKind::body::<DType>(&DTYPE), "format to convert to"),
         ClauseDecl::optional("zero", ClauseKind::Ints, "zero points, as `hw.fetch` has them"),
         ClauseDecl::required("loops", ClauseKind::body::<Program>(&PROGRAM), "addresses in elements"),
-        ClauseDecl::optional("starts", ClauseKind::body::<Program>(&PROGRAM), "how many elements behind the base each slice starts, as `hw.fetch` has it"),
+        ClauseDecl::optional(
+            "starts",
+            ClauseKind::body::<Program>(&PROGRAM),
+            "how many elements behind the base each slice starts, as `hw.fetch` has it",
+        ),
     ],
     traits: &[Trait::Inside("hw.exec")],
     effects: Effects::Are(&[reads(Target::Memory("dm")), writes(Target::Stream)]),
@@ -46,11 +58,19 @@ pub static ALIGN: OpDecl = OpDecl {
         ClauseDecl::lead("dtype", ClauseKind::body::<DType>(&DTYPE), "format of both operands"),
         ClauseDecl::required("region", ClauseKind::Word(REGION), "which part of the register file"),
         ClauseDecl::required("flits", ClauseKind::Int, "flits collected into a packet"),
-        ClauseDecl::optional("shifts", ClauseKind::Int, "packets that are made of the flits besides the first (shift-reuse)"),
+        ClauseDecl::optional(
+            "shifts",
+            ClauseKind::Int,
+            "packets that are made of the flits besides the first (shift-reuse)",
+        ),
         ClauseDecl::optional("distance", ClauseKind::Int, "elements from one of them to the next"),
         ClauseDecl::required("repeat", ClauseKind::Int, "how often each packet is repeated"),
         ClauseDecl::required("rows", ClauseKind::Int, "rows that compute"),
-        ClauseDecl::required("loops", ClauseKind::body::<Program>(&PROGRAM), "addresses within a row, in elements"),
+        ClauseDecl::required(
+            "loops",
+            ClauseKind::body::<Program>(&PROGRAM),
+            "addresses within a row, in elements",
+        ),
     ],
     traits: &[Trait::Inside("hw.exec")],
     effects: Effects::Are(&[reads(Target::Stream), reads(Target::Memory("trf")), writes(Target::Stream)]),
@@ -64,22 +84,49 @@ pub static ALIGN: OpDecl = OpDecl {
 pub static VECTOR: OpDecl = OpDecl {
     name: "seq.vector",
     summary: "An elementwise operation of which an operand is read from the vector register file in nested loops.",
-    doc: "The packet is the elements of the stream's packet, 8 or 4 (book 21). Of two values each is read in loops or from the stash.",
+    doc: "The packet is the elements of the stream's packet, 8 or 4 (book 21). Of two values each is read in \
+          loops or from the stash.",
     clauses: &[
         ClauseDecl::lead("op", ClauseKind::Str, "the operation"),
         ClauseDecl::default("stage", ClauseKind::Word(&ALU_STAGES), "fxp", "the stage that holds the ALU"),
-        ClauseDecl::optional("mode", ClauseKind::Word(&ARG_MODE_NAMES), "the arguments, as `hw.vector` has it"),
+        ClauseDecl::optional(
+            "mode",
+            ClauseKind::Word(&ARG_MODE_NAMES),
+            "the arguments, as `hw.vector` has it",
+        ),
         ClauseDecl::optional("constant", ClauseKind::Int, "operand 0, as `hw.vector` has it"),
         ClauseDecl::optional("constant1", ClauseKind::Int, "operand 1, as `hw.vector` has it"),
-        ClauseDecl::optional("when", ClauseKind::body::<Guards<i32>>(&GUARDS), "where it applies, as `hw.vector` has it"),
-        ClauseDecl::optional("write_back", ClauseKind::body::<Guards<i32>>(&GUARDS), "where the result goes to the register file, as `hw.vector` has it"),
-        ClauseDecl::optional("loops", ClauseKind::body::<Program>(&PROGRAM), "the first value: addresses in elements of 32 bits"),
-        ClauseDecl::optional("loops1", ClauseKind::body::<Program>(&PROGRAM), "the second value: addresses in elements of 32 bits"),
+        ClauseDecl::optional(
+            "when",
+            ClauseKind::body::<Guards<i32>>(&GUARDS),
+            "where it applies, as `hw.vector` has it",
+        ),
+        ClauseDecl::optional(
+            "write_back",
+            ClauseKind::body::<Guards<i32>>(&GUARDS),
+            "where the result goes to the register file, as `hw.vector` has it",
+        ),
+        ClauseDecl::optional(
+            "loops",
+            ClauseKind::body::<Program>(&PROGRAM),
+            "the first value: addresses in elements of 32 bits",
+        ),
+        ClauseDecl::optional(
+            "loops1",
+            ClauseKind::body::<Program>(&PROGRAM),
+            "the second value: addresses in elements of 32 bits",
+        ),
         ClauseDecl::optional("stash", ClauseKind::Flag, "the first value is what the stash holds"),
         ClauseDecl::optional("stash1", ClauseKind::Flag, "the second value is what the stash holds"),
     ],
     traits: &[Trait::Inside("hw.exec")],
-    effects: Effects::Are(&[reads(Target::Stream), reads(Target::Memory("vrf")).with("loops"), reads(Target::Memory("vrf")).with("loops1"), writes(Target::Memory("vrf")).with("write_back"), writes(Target::Stream)]),
+    effects: Effects::Are(&[
+        reads(Target::Stream),
+        reads(Target::Memory("vrf")).with("loops"),
+        reads(Target::Memory("vrf")).with("loops1"),
+        writes(Target::Memory("vrf")).with("write_back"),
+        writes(Target::Stream),
+    ]),
     example: "seq.vector MulInt, loops [8 : 1] : 8",
     interfaces: &[Interface(&rngd::VECTOR), Interface(&Station::Word("stage", alu_stage))],
     ..OpDecl::BASE
@@ -91,7 +138,11 @@ pub static VECTOR_BRANCH: OpDecl = OpDecl {
     name: "seq.vector_branch",
     summary: "Reads the execution ids of the stream from the vector register file in nested loops.",
     doc: "The packet is the elements of the stream's packet (book 21).",
-    clauses: &[ClauseDecl::required("loops", ClauseKind::body::<Program>(&PROGRAM), "addresses in elements of 32 bits")],
+    clauses: &[ClauseDecl::required(
+        "loops",
+        ClauseKind::body::<Program>(&PROGRAM),
+        "addresses in elements of 32 bits",
+    )],
     traits: &[Trait::Inside("hw.exec")],
     effects: Effects::Are(&[reads(Target::Stream), reads(Target::Memory("vrf")), writes(Target::Stream)]),
     example: "seq.vector_branch loops [8 : 1] : 8",

@@ -1,5 +1,6 @@
-//! That a plan writes each position of a tensor at most once, and none that holds what may not be written (book 09, 33): for all positions at
-//! once where loops and digits agree, or else position by position, which also says what is wrong.
+//! That a plan writes each position of a tensor at most once, and none that holds what may not be written (book
+//! 09, 33): for all positions at once where loops and digits agree, or else position by position, which also says
+//! what is wrong.
 
 use crate::plan::{Loop, Plan, PlanError};
 use visa_mapping::{Cell, Digits, Expr, Pace, PadKind, count_effort};
@@ -13,8 +14,9 @@ pub(super) struct Held<'a> {
     pub(super) element: &'a Expr,
 }
 
-/// Whether a plan is safe, told from digits alone: every loop moves within digits of `target`, in each digit they write no position twice,
-/// and they end before padding that may not be written, or before any padding if other elements lie there. `false` says nothing.
+/// Whether a plan is safe, told from digits alone: every loop moves within digits of `target`, in each digit they
+/// write no position twice, and they end before padding that may not be written, or before any padding if other
+/// elements lie there. `false` says nothing.
 pub(super) fn by_digits(plan: &Plan, target: &Digits, within_others: bool) -> bool {
     let Ok(base) = u64::try_from(plan.base) else { return false };
     let Some(mut loops) =
@@ -61,7 +63,8 @@ pub(super) fn by_digits(plan: &Plan, target: &Digits, within_others: bool) -> bo
     loops.next().is_none() && base < weight && leaves_no_axis
 }
 
-/// Whether two loops of a plan come to one position for certain: one takes as many steps as a step of the other is long.
+/// Whether two loops of a plan come to one position for certain: one takes as many steps as a step of the other is
+/// long.
 pub(super) fn collides(plan: &Plan) -> bool {
     let loops: Vec<(u64, u64)> = plan.loops.iter().filter(|step| step.limit > 1).filter_map(even).collect();
     let meets = |(stride, limit): (u64, u64), (other, _): (u64, u64)| {
@@ -213,7 +216,10 @@ mod tests {
         fn what_digits_prove_holds_at_every_position(
             layout in prop::sample::select(&LAYOUTS[..]),
             base in 0..8_i64,
-            loops in prop::collection::vec((1..7_u64, prop::sample::select(&[1_i64, 2, 3, 4, 6, 8, 9, 12, 18, 24][..])), 0..4),
+            loops in prop::collection::vec(
+                (1..7_u64, prop::sample::select(&[1_i64, 2, 3, 4, 6, 8, 9, 12, 18, 24][..])),
+                0..4,
+            ),
         ) {
             let plan = plan(base, &loops);
             let (digits, positions) = both(layout, &plan);

@@ -63,7 +63,8 @@ impl Dag {
     /// The meaning of `expression` for operands of the formats `dtypes`, in their order.
     ///
     /// # Errors
-    /// A function of formats that it does not take, a number that its format does not hold, more than [`MAX_OPERATIONS`].
+    /// A function of formats that it does not take, a number that its format does not hold, more than
+    /// [`MAX_OPERATIONS`].
     pub fn new(expression: &Expression, dtypes: &[DType]) -> Result<Self, TypeError> {
         let mut builder = Builder { nodes: Vec::new(), known: HashMap::new(), operations: 0 };
         let operands = dtypes.iter().enumerate();
@@ -247,7 +248,8 @@ mod tests {
         }
     }
 
-    /// x, its product with a number, the error function, fma, and the product with x: definitions are shared, not copied.
+    /// x, its product with a number, the error function, fma, and the product with x: definitions are shared, not
+    /// copied.
     #[test]
     fn equal_operations_are_there_once() {
         let operations = |text| {

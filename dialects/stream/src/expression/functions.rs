@@ -1,4 +1,5 @@
-//! The functions of an expression: those of the vector engine's ALUs, a row each, and those that named.txt defines by them.
+//! The functions of an expression: those of the vector engine's ALUs, a row each, and those that named.txt defines
+//! by them.
 
 use super::Expression;
 use super::parse;
@@ -13,8 +14,8 @@ pub struct Function {
     pub name: &'static str,
     /// How many arguments it takes.
     pub arity: usize,
-    /// The operations of the vector engine (`AluOp::name`) that compute it, each for its formats. Those of one format give the same
-    /// bits.
+    /// The operations of the vector engine (`AluOp::name`) that compute it, each for its formats. Those of one
+    /// format give the same bits.
     pub operations: &'static [&'static str],
     /// How its value follows from its arguments.
     pub shape: Shape,

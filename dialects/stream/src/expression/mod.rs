@@ -1,7 +1,7 @@
 //! Elementwise expressions over the functions of the vector engine: the text of `stream.vector_expr`.
 //!
-//! An [`Expression`] is what people write, with named functions such as `gelu`; a [`Dag`] is what it means for given formats:
-//! operations of the engine on numbers and operands, each different one once.
+//! An [`Expression`] is what people write, with named functions such as `gelu`; a [`Dag`] is what it means for
+//! given formats: operations of the engine on numbers and operands, each different one once.
 
 mod dag;
 mod functions;
@@ -23,11 +23,13 @@ use visa_mapping::numbers::Number;
 pub static EXPRESSION: BodyDef = BodyDef {
     name: "stream.expression",
     syntax: "[NAME, ...: EXPRESSION]",
-    doc: "An expression of each element. The names stand for the operands in their order. An expression is a number, a name, a call, \
-          or `+ - * /` of expressions, with `-x` and brackets as usual. Functions are those of the vector engine (`exp negexp sqrt tanh \
-          sigmoid erf log sin cos fma mask_mul mask_fma min max abs_min abs_max and or xor shl shl_sat lshr ashr ashr_round add_sat sub_sat \
-          mul_fxp`, and `float(x, w)`, `fixed(x, w)` with an integer width w) and those defined by them (`neg abs square reciprocal rsqrt clamp \
-          relu relu6 leaky_relu silu gelu gelu_tanh softplus mish hard_sigmoid elu`). A number has the format of what it meets.",
+    doc: "An expression of each element. The names stand for the operands in their order. An expression is a \
+          number, a name, a call, or `+ - * /` of expressions, with `-x` and brackets as usual. Functions are \
+          those of the vector engine (`exp negexp sqrt tanh sigmoid erf log sin cos fma mask_mul mask_fma min max \
+          abs_min abs_max and or xor shl shl_sat lshr ashr ashr_round add_sat sub_sat mul_fxp`, and `float(x, \
+          w)`, `fixed(x, w)` with an integer width w) and those defined by them (`neg abs square reciprocal rsqrt \
+          clamp relu relu6 leaky_relu silu gelu gelu_tanh softplus mish hard_sigmoid elu`). A number has the \
+          format of what it meets.",
     parse: |text| Ok(Rc::new(Expression::parse(text)?) as Rc<dyn Body>),
 };
 

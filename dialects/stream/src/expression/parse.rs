@@ -22,7 +22,8 @@ use derived::{ExpressionGrammar, Rule};
 /// Deepest nesting of brackets: the grammar is recursive.
 pub const MAX_NESTING: usize = 64;
 
-/// Most names, numbers, signs and calls of an expression as written: the tree of a long sum is as deep as the sum is long.
+/// Most names, numbers, signs and calls of an expression as written: the tree of a long sum is as deep as the sum
+/// is long.
 pub const MAX_TERMS: usize = 255;
 
 /// The body of `stream.expression`.

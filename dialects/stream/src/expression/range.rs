@@ -1,5 +1,5 @@
-//! Which numbers the value of an expression may be when `fast` lets its operations round otherwise, or its operands are not known to
-//! the last bit (docs/numerics.md, fast expressions).
+//! Which numbers the value of an expression may be when `fast` lets its operations round otherwise, or its
+//! operands are not known to the last bit (docs/numerics.md, fast expressions).
 
 use super::dag::{Dag, NodeKind};
 use super::functions::{Function, Shape};
@@ -123,8 +123,8 @@ impl Regrouped {
         }
     }
 
-    /// The quotient by a number that is known up to its range. A quotient may become a product with a rounded reciprocal, two quotients one by
-    /// a product: two roundings each.
+    /// The quotient by a number that is known up to its range. A quotient may become a product with a rounded
+    /// reciprocal, two quotients one by a product: two roundings each.
     fn over(self, divisor: Range) -> Option<Self> {
         let divisor = Self::leaf(divisor, 0.0).filter(|divisor| divisor.low > 0.0 || divisor.high < 0.0)?;
         let least = divisor.low.abs().min(divisor.high.abs());
@@ -138,9 +138,10 @@ impl Regrouped {
         Some(self.times(reciprocal))
     }
 
-    /// What the machine may make of it. Each of n roundings changes its operand by a factor of 1 + d, |d| at most the unit roundoff u, so that the
-    /// result is off by at most n u / (1 - n u) of the magnitude; a flush takes less than the least normal number, which a later
-    /// factor may raise. One rounding more stands for those of this computation, which is in f64.
+    /// What the machine may make of it. Each of n roundings changes its operand by a factor of 1 + d, |d| at most
+    /// the unit roundoff u, so that the result is off by at most n u / (1 - n u) of the magnitude; a flush takes
+    /// less than the least normal number, which a later factor may raise. One rounding more stands for those of
+    /// this computation, which is in f64.
     fn range(self) -> Range {
         let n = self.roundings + 1.0;
         if !(self.most < 1.0 / LEAST_NORMAL && n * ROUNDOFF < 1.0) {
@@ -172,8 +173,8 @@ impl Part {
 }
 
 impl Dag {
-    /// The range of the result for one element of each operand. What the expression gives as written is in it, and with `fast` what
-    /// any rewriting by the fast rules of plan-vector gives.
+    /// The range of the result for one element of each operand. What the expression gives as written is in it, and
+    /// with `fast` what any rewriting by the fast rules of plan-vector gives.
     ///
     /// # Panics
     /// If there are fewer operands than the expression names: the verifier refuses that.
@@ -201,7 +202,8 @@ impl Dag {
 
     /// A sum, product or quotient of f32, and what the fast rules take for one; `None` for others.
     fn regrouped(&self, function: &'static Function, args: &[usize], parts: &[Part]) -> Option<Part> {
-        // A function's value is one rounding from what it stands for: rules exchange 1 / (exp(-x) + 1) and sigmoid(x).
+        // A function's value is one rounding from what it stands for: rules exchange 1 / (exp(-x) + 1) and
+        // sigmoid(x).
         let open = |at: usize| match parts[at] {
             Part::Open(regrouped, _) => Some(regrouped),
             Part::Value(range) => {
@@ -315,8 +317,8 @@ mod tests {
 
     const ANYTHING: [f32; 2] = [f32::NEG_INFINITY, f32::INFINITY];
 
-    /// Three roundings (two sums, and one for the bound itself) of 2^24 + 2 are 3 + 15 / 2^24 at most. The numbers of f32 are 1 apart below 2^24 and
-    /// 2 above.
+    /// Three roundings (two sums, and one for the bound itself) of 2^24 + 2 are 3 + 15 / 2^24 at most. The numbers
+    /// of f32 are 1 apart below 2^24 and 2 above.
     #[test]
     fn a_bound_by_hand() {
         assert_eq!(fast("[x, y, z: x + y + z]", &[16_777_216.0, 1.0, 1.0]), [16_777_214.0, 16_777_222.0]);
@@ -384,7 +386,8 @@ mod tests {
         }
     }
 
-    /// Sums of products in random orders and groupings, with a common factor in front or not, fused or not: each is in the range of each.
+    /// Sums of products in random orders and groupings, with a common factor in front or not, fused or not: each
+    /// is in the range of each.
     #[test]
     fn every_grouping_is_in_the_range_of_every_other() {
         let names = ["a", "b", "c", "d"];

@@ -4,8 +4,8 @@ use super::{Refused, width};
 use visa_ir::diag::counted;
 use visa_mapping::Padded;
 
-/// How the loops of a fetch count the positions of a padded term: from `start` on, in iteration t of the outer loop and d of
-/// the innermost one position start + t * stride + d * step.
+/// How the loops of a fetch count the positions of a padded term: from `start` on, in iteration t of the outer
+/// loop and d of the innermost one position start + t * stride + d * step.
 pub(super) struct Counted<'a> {
     pub(super) term: &'a Padded,
     pub(super) start: u64,
@@ -43,8 +43,8 @@ impl Counted<'_> {
         self.innermost - self.below(self.term.left + self.term.live, t)
     }
 
-    /// The left count of the first iteration and the valid count of the last one, where no other iteration is masked: the
-    /// book's cases 1 and 2. At most `most` elements are masked on the right.
+    /// The left count of the first iteration and the valid count of the last one, where no other iteration is
+    /// masked: the book's cases 1 and 2. At most `most` elements are masked on the right.
     pub(super) fn single(&self, most: u64) -> Result<(u64, u64), String> {
         let (text, last) = (&self.term.text, self.steps - 1);
         if last > 0 && self.left(1) > 0 {

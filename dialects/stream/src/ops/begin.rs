@@ -1,12 +1,12 @@
 //! `stream.begin`: a tensor in data memory enters a context of the Tensor Unit.
 
-use visa_engine::place::rngd;
 use crate::BEGIN;
 use crate::chain::{input, with_dims};
 use crate::meaning::Meaning;
-use visa_ir::effects::{Effects};
+use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
+use visa_ir::effects::Effects;
 use visa_ir::module::{OpRef, TypeId};
 use visa_mapping::{Dim, Expr, Unit};
 
@@ -17,7 +17,11 @@ pub static DECL: OpDecl = OpDecl {
     summary: "Starts a pipeline of the main or the sub context on a tensor in data memory.",
     doc: "The main context computes; the sub context prefetches into register files meanwhile (book 12, 28).",
     operands: &[OperandDecl::one("tensor", &["tm.dm"])],
-    clauses: &[ClauseDecl::lead("context", ClauseKind::Word(&["main", "sub"]), "which context runs the pipeline")],
+    clauses: &[ClauseDecl::lead(
+        "context",
+        ClauseKind::Word(&["main", "sub"]),
+        "which context runs the pipeline",
+    )],
     results: &["stream"],
     effects: Effects::PURE,
     infer: Some(infer),

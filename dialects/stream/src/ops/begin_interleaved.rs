@@ -1,13 +1,13 @@
 //! `stream.begin_interleaved`: two tensors in data memory enter the main context as one (book 08).
 
-use visa_engine::place::rngd;
 use crate::BEGIN;
 use crate::chain::{axes, check_same, input, with_dims};
 use crate::meaning::Meaning;
 use crate::plan::{Loop, Plan, PlanError, digits_of};
-use visa_ir::effects::{Effects};
+use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
+use visa_ir::effects::Effects;
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_mapping::attrs::MAP;
@@ -19,25 +19,41 @@ use visa_mapping::{Axes, Dim, Expr, Pace, Tensor, Unit, normalize, operand};
 pub static DECL: OpDecl = OpDecl {
     name: "stream.begin_interleaved",
     summary: "Starts a pipeline of the main context on two tensors of the same mappings, which take turns.",
-    doc: "The stream is one tensor with one more axis, of size 2: at its first coordinate it is the first tensor, at its second \
-          the second (book 08). The fetch keeps that axis innermost in time, and takes a packet of each in turn.",
+    doc: "The stream is one tensor with one more axis, of size 2: at its first coordinate it is the first tensor, \
+          at its second the second (book 08). The fetch keeps that axis innermost in time, and takes a packet of \
+          each in turn.",
     constraints: &[
         ("C1", "the context is main (book 08)"),
         ("C2", "two tensors are interleaved, no more (book 08)"),
-        ("C3", "both have the same number format, and the same chip, cluster, slice and element mapping (book 08)"),
+        (
+            "C3",
+            "both have the same number format, and the same chip, cluster, slice and element mapping (book 08)",
+        ),
         ("C4", "`axis` is an axis of 2 positions that the tensors do not have"),
     ],
     operands: &[OperandDecl::variadic("tensors", &["tm.dm"])],
     clauses: &[
-        ClauseDecl::lead("context", ClauseKind::Word(&["main", "sub"]), "which context runs the pipeline: main"),
-        ClauseDecl::required("axis", ClauseKind::body::<Expr>(&MAP), "the axis that says which of the tensors, as `[I]`"),
+        ClauseDecl::lead(
+            "context",
+            ClauseKind::Word(&["main", "sub"]),
+            "which context runs the pipeline: main",
+        ),
+        ClauseDecl::required(
+            "axis",
+            ClauseKind::body::<Expr>(&MAP),
+            "the axis that says which of the tensors, as `[I]`",
+        ),
     ],
     results: &["stream"],
     effects: Effects::PURE,
     infer: Some(infer),
     verify: Some(verify),
     example: "%b = stream.begin_interleaved main %lhs, %rhs axis [I]",
-    interfaces: &[Interface(&rngd::NONE), Interface(&Meaning::Interleave(axis_name)), Interface(&Introduces("axis"))],
+    interfaces: &[
+        Interface(&rngd::NONE),
+        Interface(&Meaning::Interleave(axis_name)),
+        Interface(&Introduces("axis")),
+    ],
     ..OpDecl::BASE
 };
 
@@ -80,11 +96,14 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         return Err(error.fix(Some("write `main`, or begin a pipeline for each tensor".to_owned())));
     }
     let (2, Some(lhs), Some(rhs)) = (op.operands().len(), operand(op, 0), operand(op, 1)) else {
-        let message = format!("{} tensor(s), expected two: a fetch interleaves at most two", op.operands().len());
+        let message =
+            format!("{} tensor(s), expected two: a fetch interleaves at most two", op.operands().len());
         return Err(op.error("C2", message));
     };
     if lhs.dtype != rhs.dtype {
-        return Err(op.error("C3", format!("the first tensor is `{}`, the second `{}`", lhs.dtype, rhs.dtype)));
+        return Err(
+            op.error("C3", format!("the first tensor is `{}`, the second `{}`", lhs.dtype, rhs.dtype))
+        );
     }
     for dim in [Dim::Chip, Dim::Cluster, Dim::Slice, Dim::Element] {
         check_same(op, "C3", dim.name(), &rhs.dim(dim), &lhs.dim(dim), axes).map_err(|mut error| {
@@ -101,9 +120,10 @@ fn check_axis(op: OpRef<'_>, tensors: &[&Tensor], axes: &Axes) -> Result<(), Dia
     let refuse = |message: String| Err(op.clause_error("C4", "axis", message));
     match axes.id(&name) {
         Some(id) if axes.skew(id).is_some() => refuse(format!("axis `{name}` is skewed")),
-        Some(id) if axes.size(id) != 2 => {
-            refuse(format!("axis `{name}` has {}, expected 2: one for each tensor", counted(axes.size(id), "position")))
-        }
+        Some(id) if axes.size(id) != 2 => refuse(format!(
+            "axis `{name}` has {}, expected 2: one for each tensor",
+            counted(axes.size(id), "position")
+        )),
         Some(_) | None if tensors.iter().any(|tensor| tensor.axis_names(axes).contains(&name)) => {
             refuse(format!("axis `{name}` is one of the tensors' own, expected another of size 2"))
         }
@@ -131,7 +151,9 @@ pub fn without_axis(axis: &Expr, time: &Expr, axes: &Axes) -> Result<Expr, PlanE
     }
     let (whole, digits) = (digits_of(axis, axes)?, digits_of(time, axes)?);
     if digits.iter().next() != whole.iter().next() {
-        return Err(format!("time `{time}` does not end in `{axis}`: packets of the two tensors alternate (book 08)"));
+        return Err(format!(
+            "time `{time}` does not end in `{axis}`: packets of the two tensors alternate (book 08)"
+        ));
     }
     normalize(&time.clone().stride(whole.size()), axes).map_err(|error| error.message)
 }
@@ -140,6 +162,13 @@ pub fn without_axis(axis: &Expr, time: &Expr, axes: &Axes) -> Result<Expr, PlanE
 #[must_use]
 pub fn alternating(mut plan: Plan, axis: &Expr, distance: i64) -> Plan {
     let time = plan.time().len();
-    plan.loops.insert(time, Loop { limit: 2, pace: Pace::Even(distance), factor: axis.to_string().trim_matches(['[', ']']).to_owned() });
+    plan.loops.insert(
+        time,
+        Loop {
+            limit: 2,
+            pace: Pace::Even(distance),
+            factor: axis.to_string().trim_matches(['[', ']']).to_owned(),
+        },
+    );
     plan
 }

@@ -1,16 +1,16 @@
 //! `stream.cast`: the cast engine narrows elements (book 26).
 
-use crate::pipeline;
-use visa_engine::place::rngd;
-use visa_mapping::Expr;
 use crate::CAST;
 use crate::chain::{axes, check_same, input, main_only, next};
 use crate::meaning::Meaning;
-use visa_ir::effects::{Effects};
+use crate::pipeline;
+use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
+use visa_ir::effects::Effects;
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
+use visa_mapping::Expr;
 use visa_mapping::attrs::{DTYPE, MAP};
 use visa_mapping::facts::{check_mappings, machine};
 use visa_mapping::{Dim, PadKind, Tensor};
@@ -23,21 +23,26 @@ pub static DECL: OpDecl = OpDecl {
     summary: "Converts each element to a narrower format and pads the flit back to 32 bytes.",
     doc: "Time is unchanged (book 26).",
     constraints: &[
-        ("C1", "the cast engine converts i32 to i4, i8 and i16, and f32 to f8e4m3, f8e5m2, f16 and bf16 (book 26)"),
+        (
+            "C1",
+            "the cast engine converts i32 to i4, i8 and i16, and f32 to f8e4m3, f8e5m2, f16 and bf16 (book 26)",
+        ),
         ("C2", "the packet is the input's, padded to 32 bytes of the new format (book 26)"),
         ("C3", "main context only (book 12)"),
     ],
     operands: &[OperandDecl::accepting("stream", pipeline::after!(&rngd::CAST))],
     clauses: &[
         ClauseDecl::lead("dtype", ClauseKind::body::<DType>(&DTYPE), "the new format"),
-        ClauseDecl::required("packet", ClauseKind::body::<Expr>(&MAP), "what each element of the flit holds").open(),
+        ClauseDecl::required("packet", ClauseKind::body::<Expr>(&MAP), "what each element of the flit holds")
+            .open(),
     ],
     results: &["stream"],
     effects: Effects::PURE,
     infer: Some(infer),
     verify: Some(verify),
     example: "%n = stream.cast bf16 %a packet [1 # 16]",
-    interfaces: &[Interface(&rngd::CAST), Interface(&Meaning::Same)],    ..OpDecl::BASE
+    interfaces: &[Interface(&rngd::CAST), Interface(&Meaning::Same)],
+    ..OpDecl::BASE
 };
 
 /// The operations of this file.
@@ -55,8 +60,12 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
     if engine_cast(source.dtype, result.dtype).is_none() {
         let targets: Vec<_> = cast_targets(CAST_ENGINE, source.dtype).map(DType::name).collect();
-        let known = if targets.is_empty() { "nothing".to_owned() } else { format!("`{}`", targets.join("`, `")) };
-        let message = format!("the cast engine does not convert {} to {}; it converts {} to {known}", source.dtype, result.dtype, source.dtype);
+        let known =
+            if targets.is_empty() { "nothing".to_owned() } else { format!("`{}`", targets.join("`, `")) };
+        let message = format!(
+            "the cast engine does not convert {} to {}; it converts {} to {known}",
+            source.dtype, result.dtype, source.dtype
+        );
         return Err(op.clause_error("C1", "dtype", message));
     }
     let elements = result.dtype.elements(machine(op.ctx).limits.flit_bytes);

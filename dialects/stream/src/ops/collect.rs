@@ -1,13 +1,13 @@
 //! `stream.collect`: the collect engine cuts packets into flits (book 14).
 
-use crate::pipeline;
-use visa_engine::place::rngd;
 use crate::COLLECT;
 use crate::chain::{axes, check_same, input, next, packet_bytes};
 use crate::meaning::Meaning;
-use visa_ir::effects::{Effects};
+use crate::pipeline;
+use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
+use visa_ir::effects::Effects;
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_mapping::attrs::MAP;
@@ -27,14 +27,16 @@ pub static DECL: OpDecl = OpDecl {
     operands: &[OperandDecl::accepting("stream", pipeline::after!(&rngd::COLLECT))],
     clauses: &[
         ClauseDecl::required("time", ClauseKind::body::<Expr>(&MAP), "what each time step holds").open(),
-        ClauseDecl::required("packet", ClauseKind::body::<Expr>(&MAP), "what each element of a flit holds").open(),
+        ClauseDecl::required("packet", ClauseKind::body::<Expr>(&MAP), "what each element of a flit holds")
+            .open(),
     ],
     results: &["stream"],
     effects: Effects::PURE,
     infer: Some(infer),
     verify: Some(verify),
     example: "%c = stream.collect %f time [J / 16], packet [J % 16]",
-    interfaces: &[Interface(&rngd::COLLECT), Interface(&Meaning::Same)],    ..OpDecl::BASE
+    interfaces: &[Interface(&rngd::COLLECT), Interface(&Meaning::Same)],
+    ..OpDecl::BASE
 };
 
 /// The operations of this file.
@@ -54,10 +56,19 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let bytes = packet_bytes(op, &result, axes)?;
     if bytes != flit {
         let packet = result.dim(Dim::Packet);
-        let message = format!("packet `{packet}` of `{}` has {}, expected one flit of {} ({})", result.dtype, counted(bytes, "byte"), counted(flit, "byte"), counted(elements, "element"));
+        let message = format!(
+            "packet `{packet}` of `{}` has {}, expected one flit of {} ({})",
+            result.dtype,
+            counted(bytes, "byte"),
+            counted(flit, "byte"),
+            counted(elements, "element")
+        );
         let fix = match bytes < flit {
             true => format!("pad the packet to {} (`# {elements}`)", counted(elements, "element")),
-            false => format!("split it: the inner {} stay in the packet, the rest moves into time", counted(elements, "element")),
+            false => format!(
+                "split it: the inner {} stay in the packet, the rest moves into time",
+                counted(elements, "element")
+            ),
         };
         return Err(op.clause_error("C1", "packet", message).fix(Some(fix)));
     }

@@ -1,13 +1,13 @@
 //! `stream.commit`: the commit engine writes data memory (book 09).
 
-use crate::pipeline;
-use visa_engine::place::rngd;
 use crate::chain::{axes, check_stored, input, with_dims};
 use crate::commit::{Write, zeros_kept};
 use crate::meaning::Meaning;
-use visa_ir::effects::{Effects, Target, allocates, writes};
+use crate::pipeline;
+use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
+use visa_ir::effects::{Effects, Target, allocates, writes};
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_mapping::attrs::MAP;
@@ -21,29 +21,48 @@ use visa_mapping::{Axes, DM, Dim, Expr, Index, Tensor, describe, first_missing};
 pub static DECL: OpDecl = OpDecl {
     name: "stream.commit",
     summary: "Ends a pipeline: writes each slice's elements to data memory.",
-    doc: "Keeps the leading 8, 16, 24 or 32 bytes of each flit and writes them in any order that a sequencer can walk. How \
-          many bytes are kept and how they are cut into writes follows from the element mapping. Zero padding that the stream has from \
-          its fetch, and `element` has in the same words, is written along as zeros. A gathered term of time writes by an offset \
-          table: `[R @ (2, 0, 1)]` into `[R]` puts back what was read in another order (book 07). Only slices that hold \
-          something are written; `slice` leaves out more of them (slice bitmap).",
+    doc: "Keeps the leading 8, 16, 24 or 32 bytes of each flit and writes them in any order that a sequencer can \
+          walk. How many bytes are kept and how they are cut into writes follows from the element mapping. Zero \
+          padding that the stream has from its fetch, and `element` has in the same words, is written along as \
+          zeros. A gathered term of time writes by an offset table: `[R @ (2, 0, 1)]` into `[R]` puts back what \
+          was read in another order (book 07). Only slices that hold something are written; `slice` leaves out \
+          more of them (slice bitmap).",
     constraints: &[
         ("C1", "the address is a multiple of 8 and the tensor fits a slice (book 04, 09)"),
-        ("C2", "8, 16, 24 or 32 leading bytes of a flit are kept; every live element of the result is written once, and nothing else but its don't-care padding (book 09, 33)"),
-        ("C3", "`slice` has a position for each slice of a cluster, and the stream holds in every live one the same (book 09)"),
+        (
+            "C2",
+            "8, 16, 24 or 32 leading bytes of a flit are kept; every live element of the result is written once, \
+             and nothing else but its don't-care padding (book 09, 33)",
+        ),
+        (
+            "C3",
+            "`slice` has a position for each slice of a cluster, and the stream holds in every live one the same \
+             (book 09)",
+        ),
         ("C4", "the elements are not i5 or i9, whose sideband bit data memory does not hold (book 19)"),
     ],
     operands: &[OperandDecl::accepting("stream", pipeline::after!(&rngd::COMMIT))],
     clauses: &[
         ClauseDecl::required("at", ClauseKind::Int, "address in every slice, in bytes").open_address(),
-        ClauseDecl::optional("slice", ClauseKind::body::<Expr>(&MAP), "what the slices that are written hold: a part of the stream's"),
-        ClauseDecl::required("element", ClauseKind::body::<Expr>(&MAP), "the layout within a slice, in elements").open(),
+        ClauseDecl::optional(
+            "slice",
+            ClauseKind::body::<Expr>(&MAP),
+            "what the slices that are written hold: a part of the stream's",
+        ),
+        ClauseDecl::required(
+            "element",
+            ClauseKind::body::<Expr>(&MAP),
+            "the layout within a slice, in elements",
+        )
+        .open(),
     ],
     results: &["tensor"],
     effects: Effects::Are(&[allocates(Target::Memory("tm.dm")), writes(Target::Memory("tm.dm"))]),
     infer: Some(infer),
     verify: Some(verify),
     example: "%y = stream.commit %n at 8192, element [1 # 4]",
-    interfaces: &[Interface(&rngd::COMMIT), Interface(&Meaning::Same)],    ..OpDecl::BASE
+    interfaces: &[Interface(&rngd::COMMIT), Interface(&Meaning::Same)],
+    ..OpDecl::BASE
 };
 
 /// The operations of this file.
@@ -66,7 +85,9 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let at = op.int("at").unwrap_or(0);
     let align = i64::try_from(machine.limits.commit_stride_align).unwrap_or(8);
     if at % align != 0 {
-        return Err(op.clause_error("C1", "at", format!("address {at} is not a multiple of {align} (book 09)")).fix(aligned_fix(at, align)));
+        return Err(op
+            .clause_error("C1", "at", format!("address {at} is not a multiple of {align} (book 09)"))
+            .fix(aligned_fix(at, align)));
     }
     check_place(op, "at", &result, at, machine.memory.dm_bytes_per_slice, axes, "C1")?;
     check_slices(op, &source, &result, axes, "C3")?;
@@ -96,8 +117,14 @@ pub(crate) fn check_slices(
     check_dimension(op, result, Dim::Slice, machine(op.ctx).topology.slices_per_cluster, axes, constraint)?;
     let (kept, held) = (result.dim(Dim::Slice), source.dim(Dim::Slice));
     let missing = first_missing(&kept, &Index::new(), &held, 0, axes);
-    let Some(at) = missing.map_err(|error| mapping_error(error, op.clause_span("slice")))? else { return Ok(()) };
+    let Some(at) = missing.map_err(|error| mapping_error(error, op.clause_span("slice")))? else {
+        return Ok(());
+    };
     let cell = |map: &Expr| describe(visa_mapping::map(map, axes, at).as_ref(), axes);
-    let message = format!("`{kept}` holds {} in slice {at}, where the stream's `{held}` holds {}", cell(&kept), cell(&held));
+    let message = format!(
+        "`{kept}` holds {} in slice {at}, where the stream's `{held}` holds {}",
+        cell(&kept),
+        cell(&held)
+    );
     Err(op.clause_error(constraint, "slice", message))
 }

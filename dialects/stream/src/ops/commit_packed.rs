@@ -1,13 +1,16 @@
-//! `stream.commit_packed`: the sub context writes what counts say is valid, without gaps (book 09, valid count packing).
+//! `stream.commit_packed`: the sub context writes what counts say is valid, without gaps (book 09, valid count
+//! packing).
 
-use crate::pipeline;
-use visa_engine::place::rngd;
+use crate::FILTERED;
 use crate::chain::{axes, check_same, check_stored, input, packet_bytes, with_dims};
 use crate::meaning::Meaning;
+use crate::ops::vector_filter;
+use crate::pipeline;
 use crate::plan::digits_of;
-use visa_ir::effects::{Effects, Target, allocates, reads, writes};
+use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
+use visa_ir::effects::{Effects, Target, allocates, reads, writes};
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_mapping::attrs::MAP;
@@ -15,37 +18,65 @@ use visa_mapping::facts::{Introduces, check_mappings, machine};
 use visa_mapping::ops::func::{aligned_fix, check_place};
 use visa_mapping::{Axes, Cell, DM, Dim, Expr, Tensor, Unit, operand};
 use visa_numerics::{Bits, DType, Guards};
-use crate::FILTERED;
-use crate::ops::vector_filter;
 
 /// `stream.commit_packed`.
 #[visa_ir::view(CommitPacked)]
 pub static DECL: OpDecl = OpDecl {
     name: "stream.commit_packed",
-    summary: "Ends a pipeline: writes the elements of each flit that counts or a filter keep, one behind the other.",
-    doc: "Of each flit the leading elements are kept, as many as its count says: from none, for a count below 0, to all live ones. What \
-          is kept is written without gaps, in the order of the stream, each slice by itself (book 09, valid count packing). The \
-          result has one axis, the number of the element in that order; beyond what is kept, it is undefined.\n\n\
-          Behind `stream.vector_filter` there are no counts: what the filter keeps of each flit is written (book 35, section 2.3).\n\n\
+    summary: "Ends a pipeline: writes the elements of each flit that counts or a filter keep, one behind the \
+              other.",
+    doc: "Of each flit the leading elements are kept, as many as its count says: from none, for a count below 0, \
+          to all live ones. What is kept is written without gaps, in the order of the stream, each slice by \
+          itself (book 09, valid count packing). The result has one axis, the number of the element in that \
+          order; beyond what is kept, it is undefined.\n\n\
+          Behind `stream.vector_filter` there are no counts: what the filter keeps of each flit is written (book \
+          35, section 2.3).\n\n\
           Writes have 8 bytes; the last one is filled up with zeros.",
     constraints: &[
         ("C1", "with counts the context is sub (book 09); without them the stream comes out of a filter"),
-        ("C2", "counts are i32, in the stream's chips, clusters and slices; one for each time step, in their order, or one for all, as `[1 # 2]`"),
-        ("C3", "time has no padding; a packet is one flit at most; its live elements, of whole bytes each and not i5 or i9, are its first"),
-        ("C4", "`element` is an axis that stream and counts do not have, of a multiple of 8 bytes, with room for every live element"),
+        (
+            "C2",
+            "counts are i32, in the stream's chips, clusters and slices; one for each time step, in their order, \
+             or one for all, as `[1 # 2]`",
+        ),
+        (
+            "C3",
+            "time has no padding; a packet is one flit at most; its live elements, of whole bytes each and not i5 \
+             or i9, are its first",
+        ),
+        (
+            "C4",
+            "`element` is an axis that stream and counts do not have, of a multiple of 8 bytes, with room for \
+             every live element",
+        ),
         ("C5", "the address is a multiple of 8 and the tensor fits a slice (book 04, 09)"),
     ],
-    operands: &[OperandDecl::accepting("stream", pipeline::after!(&rngd::PACK)), OperandDecl::optional("counts", &["tm.dm"])],
+    operands: &[
+        OperandDecl::accepting("stream", pipeline::after!(&rngd::PACK)),
+        OperandDecl::optional("counts", &["tm.dm"]),
+    ],
     clauses: &[
         ClauseDecl::required("at", ClauseKind::Int, "address in every slice, in bytes").open_address(),
-        ClauseDecl::required("element", ClauseKind::body::<Expr>(&MAP), "the axis that numbers what is kept, as `[P]`"),
+        ClauseDecl::required(
+            "element",
+            ClauseKind::body::<Expr>(&MAP),
+            "the axis that numbers what is kept, as `[P]`",
+        ),
     ],
     results: &["tensor"],
-    effects: Effects::Are(&[reads(Target::Operand("counts")), allocates(Target::Memory("tm.dm")), writes(Target::Memory("tm.dm"))]),
+    effects: Effects::Are(&[
+        reads(Target::Operand("counts")),
+        allocates(Target::Memory("tm.dm")),
+        writes(Target::Memory("tm.dm")),
+    ]),
     infer: Some(infer),
     verify: Some(verify),
     example: "%y = stream.commit_packed %c, %n at 4096, element [P]",
-    interfaces: &[Interface(&rngd::PACK), Interface(&Meaning::Pack(filter)), Interface(&Introduces("element"))],
+    interfaces: &[
+        Interface(&rngd::PACK),
+        Interface(&Meaning::Pack(filter)),
+        Interface(&Introduces("element")),
+    ],
     ..OpDecl::BASE
 };
 
@@ -57,7 +88,8 @@ pub static OPS: &[&OpDecl] = &[&DECL];
 pub struct Packing {
     /// Live elements of a packet.
     pub most: u64,
-    /// Elements from the count of a packet to that of the next; 0 where one count holds for all. None behind a filter.
+    /// Elements from the count of a packet to that of the next; 0 where one count holds for all. None behind a
+    /// filter.
     pub stride: Option<u64>,
     /// Elements that the result has room for.
     pub room: u64,
@@ -76,7 +108,9 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
     let align = i64::try_from(machine.limits.commit_stride_align).unwrap_or(8);
     if at % align != 0 {
-        return Err(op.clause_error("C5", "at", format!("address {at} is not a multiple of {align} (book 09)")).fix(aligned_fix(at, align)));
+        return Err(op
+            .clause_error("C5", "at", format!("address {at} is not a multiple of {align} (book 09)"))
+            .fix(aligned_fix(at, align)));
     }
     check_place(op, "at", &result, at, machine.memory.dm_bytes_per_slice, axes, "C5")?;
     packing(op, axes).map(drop)
@@ -100,7 +134,9 @@ pub fn packing(op: OpRef<'_>, axes: &Axes) -> Result<Packing, Diagnostic> {
 fn check_counted(op: OpRef<'_>, source: &Tensor, counted: bool) -> Result<(), Diagnostic> {
     let filtered = source.kind.def.name == FILTERED.def.name;
     if counted && filtered {
-        return Err(op.error("C1", "counts behind a filter, which has its own").fix(Some("leave out the counts".to_owned())));
+        return Err(op
+            .error("C1", "counts behind a filter, which has its own")
+            .fix(Some("leave out the counts".to_owned())));
     }
     if !counted && !filtered {
         let message = "neither counts nor a filter say what is kept";
@@ -132,12 +168,17 @@ fn count_stride(op: OpRef<'_>, source: &Tensor, counts: &Tensor, axes: &Axes) ->
     }
     let (element, time) = (counts.dim(Dim::Element), source.dim(Dim::Time));
     let digits = digits_of(&element, axes).map_err(|why| op.error("C2", why))?;
-    if digits.live_count() == Some(1) && matches!(digits.cell(0), Some(Cell::Live(index)) if index.is_empty()) {
+    if digits.live_count() == Some(1) && matches!(digits.cell(0), Some(Cell::Live(index)) if index.is_empty())
+    {
         return Ok(0);
     }
     let (steps, held) = (time.size(axes).unwrap_or(1), element.size(axes).unwrap_or(0));
     if held < steps {
-        let message = format!("counts `{element}` have {}, time `{time}` has {}", counted(held, "position"), counted(steps, "step"));
+        let message = format!(
+            "counts `{element}` have {}, time `{time}` has {}",
+            counted(held, "position"),
+            counted(steps, "step")
+        );
         return Err(op.error("C2", message));
     }
     let first = if held == steps { element } else { element.resize(steps) };
@@ -155,7 +196,10 @@ fn live(op: OpRef<'_>, source: &Tensor, axes: &Axes) -> Result<u64, Diagnostic> 
     }
     let (bytes, flit) = (packet_bytes(op, source, axes)?, machine(op.ctx).limits.flit_bytes);
     if bytes > flit {
-        return Err(op.error("C3", format!("packet `{packet}` has {}, expected at most one flit of {flit}", counted(bytes, "byte"))));
+        return Err(op.error(
+            "C3",
+            format!("packet `{packet}` has {}, expected at most one flit of {flit}", counted(bytes, "byte")),
+        ));
     }
     check_stored(op, source, "C3")?;
     let held = digits(&packet)?;
@@ -164,7 +208,10 @@ fn live(op: OpRef<'_>, source: &Tensor, axes: &Axes) -> Result<u64, Diagnostic> 
         return Err(op.error("C3", format!("packet `{packet}` has padding before live elements")));
     }
     if !source.dtype.bits().is_multiple_of(8) {
-        return Err(op.error("C3", format!("elements of {}, expected whole bytes", counted(source.dtype.bits(), "bit"))));
+        return Err(op.error(
+            "C3",
+            format!("elements of {}, expected whole bytes", counted(source.dtype.bits(), "bit")),
+        ));
     }
     Ok(live)
 }
@@ -182,13 +229,22 @@ fn room(op: OpRef<'_>, operands: [Option<&Tensor>; 2], needed: u64, axes: &Axes)
     if operands.iter().flatten().any(|tensor| tensor.axis_names(axes).contains(name)) {
         return refuse(format!("axis `{name}` is one of the stream's or the counts', expected another"));
     }
-    let (room, width) = (element.size(axes).unwrap_or(0), operands[0].map_or(1, |source| source.dtype.align()));
+    let (room, width) =
+        (element.size(axes).unwrap_or(0), operands[0].map_or(1, |source| source.dtype.align()));
     let align = machine(op.ctx).limits.commit_size_sub;
     if room < needed {
-        return refuse(format!("axis `{name}` has {}, expected {needed} or more: that many elements may be kept", counted(room, "position")));
+        return refuse(format!(
+            "axis `{name}` has {}, expected {needed} or more: that many elements may be kept",
+            counted(room, "position")
+        ));
     }
     if !room.saturating_mul(width).is_multiple_of(align) {
-        return refuse(format!("axis `{name}` has {} of {}, expected a multiple of {}", counted(room, "position"), counted(width, "byte"), counted(align, "byte")));
+        return refuse(format!(
+            "axis `{name}` has {} of {}, expected a multiple of {}",
+            counted(room, "position"),
+            counted(width, "byte"),
+            counted(align, "byte")
+        ));
     }
     Ok(room)
 }

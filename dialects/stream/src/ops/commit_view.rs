@@ -1,15 +1,15 @@
 //! `stream.commit_view`: the commit engine overwrites a part of a tensor in data memory (book 09).
 
-use crate::pipeline;
-use visa_engine::place::rngd;
 use crate::chain::{axes, input};
 use crate::commit::{Whole, Write, zeros_kept};
 use crate::meaning::Meaning;
 use crate::ops::commit::check_slices;
+use crate::pipeline;
 use crate::plan::Plan;
-use visa_ir::effects::{Effects, Target, writes};
+use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
+use visa_ir::effects::{Effects, Target, writes};
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_machine::Machine;
@@ -23,25 +23,46 @@ use visa_mapping::{Axes, DM, Dim, Expr, Index, Tensor, describe, first_missing, 
 pub static DECL: OpDecl = OpDecl {
     name: "stream.commit_view",
     summary: "Ends a pipeline: overwrites a part of a tensor in data memory.",
-    doc: "The result is `tensor` with the elements that `element` holds replaced by the stream's. It stands where `tensor` \
-          stood, in place: whatever still needs `tensor` behind this operation, the pipeline itself included, overlaps the \
-          result and is refused. The part has the tensor's own indices, and pads inner terms to the tensor's sizes, like \
-          `tm.slice`: `[A @ 1024, B]` of `[A, B]`, `[A, B @ 8 = 8 # 32]` of `[A, B = 32]`. Only slices that the stream holds are \
-          written; `slice` leaves out more of them (slice bitmap).",
+    doc: "The result is `tensor` with the elements that `element` holds replaced by the stream's. It stands where \
+          `tensor` stood, in place: whatever still needs `tensor` behind this operation, the pipeline itself \
+          included, overlaps the result and is refused. The part has the tensor's own indices, and pads inner \
+          terms to the tensor's sizes, like `tm.slice`: `[A @ 1024, B]` of `[A, B]`, `[A, B @ 8 = 8 # 32]` of \
+          `[A, B = 32]`. Only slices that the stream holds are written; `slice` leaves out more of them (slice \
+          bitmap).",
     constraints: &[
         ("C1", "`tensor` is no view, and has the stream's number format"),
-        ("C2", "`tensor` holds, at every live position of the part, the same index; so do its chip, cluster and slice mappings for the stream's"),
+        (
+            "C2",
+            "`tensor` holds, at every live position of the part, the same index; so do its chip, cluster and \
+             slice mappings for the stream's",
+        ),
         ("C3", "the part starts a multiple of 8 bytes into the tensor (book 09)"),
-        ("C4", "8, 16, 24 or 32 leading bytes of a flit are kept; every live element of the part is written once, and nothing else but the tensor's don't-care padding (book 09, 33)"),
-        ("C5", "`slice` has a position for each slice of a cluster, and the stream holds in every live one the same (book 09)"),
+        (
+            "C4",
+            "8, 16, 24 or 32 leading bytes of a flit are kept; every live element of the part is written once, \
+             and nothing else but the tensor's don't-care padding (book 09, 33)",
+        ),
+        (
+            "C5",
+            "`slice` has a position for each slice of a cluster, and the stream holds in every live one the same \
+             (book 09)",
+        ),
     ],
     operands: &[
         OperandDecl::accepting("stream", pipeline::after!(&rngd::COMMIT)),
         OperandDecl::one("tensor", &["tm.dm"]),
     ],
     clauses: &[
-        ClauseDecl::optional("slice", ClauseKind::body::<Expr>(&MAP), "what the slices that are written hold: a part of the stream's"),
-        ClauseDecl::required("element", ClauseKind::body::<Expr>(&MAP), "the part's layout within a slice, in elements"),
+        ClauseDecl::optional(
+            "slice",
+            ClauseKind::body::<Expr>(&MAP),
+            "what the slices that are written hold: a part of the stream's",
+        ),
+        ClauseDecl::required(
+            "element",
+            ClauseKind::body::<Expr>(&MAP),
+            "the part's layout within a slice, in elements",
+        ),
     ],
     results: &["tensor"],
     effects: Effects::Are(&[writes(Target::Memory("tm.dm"))]),
@@ -102,10 +123,15 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
 /// C2: what `part` holds at a position, `whole` holds `start` positions further.
 fn check_held(op: OpRef<'_>, part: &Expr, whole: &Expr, start: u64, axes: &Axes) -> Result<(), Diagnostic> {
     let missing = first_missing(part, &Index::new(), whole, start, axes);
-    let Some(at) = missing.map_err(|error| mapping_error(error, op.clause_span("element")))? else { return Ok(()) };
+    let Some(at) = missing.map_err(|error| mapping_error(error, op.clause_span("element")))? else {
+        return Ok(());
+    };
     let cell = |map: &Expr, at: u64| describe(visa_mapping::map(map, axes, at).as_ref(), axes);
     let (ours, theirs) = (cell(part, at), cell(whole, start + at));
-    let message = format!("`{part}` holds {ours} at position {at}, but `{whole}` holds {theirs} {} further", counted(start, "position"));
+    let message = format!(
+        "`{part}` holds {ours} at position {at}, but `{whole}` holds {theirs} {} further",
+        counted(start, "position")
+    );
     Err(op.clause_error("C2", "element", message))
 }
 
@@ -113,14 +139,24 @@ fn check_held(op: OpRef<'_>, part: &Expr, whole: &Expr, start: u64, axes: &Axes)
 ///
 /// # Errors
 /// The constraint that the part does not keep.
-pub fn plan(op: OpRef<'_>, source: &Tensor, whole: &Tensor, axes: &Axes, machine: &Machine) -> Result<Plan, Diagnostic> {
+pub fn plan(
+    op: OpRef<'_>,
+    source: &Tensor,
+    whole: &Tensor,
+    axes: &Axes,
+    machine: &Machine,
+) -> Result<Plan, Diagnostic> {
     let (part, whole) = (part(op)?.dim(Dim::Element), whole.dim(Dim::Element));
     let start = part_start(&part, &whole, axes).map_err(|why| op.clause_error("C2", "element", why))?;
     check_held(op, &part, &whole, start, axes)?;
-    let (bits, align) = (start.saturating_mul(u64::from(source.dtype.bits())), machine.limits.commit_stride_align);
+    let (bits, align) =
+        (start.saturating_mul(u64::from(source.dtype.bits())), machine.limits.commit_stride_align);
     let bytes = bits / 8;
     if !bits.is_multiple_of(align * 8) {
-        let message = format!("`{part}` starts {} into `{whole}`, expected a multiple of {align} (book 09)", counted(bytes, "byte"));
+        let message = format!(
+            "`{part}` starts {} into `{whole}`, expected a multiple of {align} (book 09)",
+            counted(bytes, "byte")
+        );
         return Err(op.clause_error("C3", "element", message));
     }
     let write = Write {

@@ -1,18 +1,18 @@
 //! `stream.align`, `stream.contract`, `stream.accumulate`: the contraction engine (book 15 to 19).
 
-use crate::pipeline;
-use visa_engine::place::rngd;
 use crate::chain::{axes, check_place, check_same, input, main_only, next, packet_bytes, with_dims};
-use crate::meaning::{Meaning, ContractionKind};
+use crate::meaning::{ContractionKind, Meaning};
 use crate::pad::{Pad, padding_kept};
+use crate::pipeline;
 use crate::plan::{self, Plan, Shared, TimeLoop};
 use crate::shift::{Shifts, Windows};
 use crate::{ACCUMULATE, ALIGN, CONTRACT};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use visa_ir::effects::{Effects, Target, reads};
+use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
+use visa_ir::effects::{Effects, Target, reads};
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_machine::Machine;
@@ -20,7 +20,8 @@ use visa_mapping::attrs::MAP;
 use visa_mapping::facts::{check_mappings, machine, mapping_error};
 use visa_mapping::ops::transfer::free_axes;
 use visa_mapping::{
-    Axes, AxisId, Digits, Dim, Expr, Opaque, PadKind, Padded, Placement, Tensor, operand, padded_terms, place, without_zeros,
+    Axes, AxisId, Digits, Dim, Expr, Opaque, PadKind, Padded, Placement, Tensor, operand, padded_terms,
+    place, without_zeros,
 };
 use visa_numerics::DType;
 
@@ -29,32 +30,59 @@ use visa_numerics::DType;
 pub static ALIGN_DECL: OpDecl = OpDecl {
     name: "stream.align",
     summary: "Pairs the stream with a tensor in the register file.",
-    doc: "The stream adapter collects one or two flits into a packet of 64 bytes (one flit is padded with zeros), gives it to \
-          every row, and repeats it along axes of time that only the register file has. The TRF sequencer reads the \
-          register file in the same order (book 16, 17, 18).\n\nOf a stream that slides, `$(W:1, F:1)`, it collects up to three flits \
-          and emits a packet for each F, shifted by as many elements: time `[..., F]`, packet `[W # 32]` (shift-reuse, book 15). \
-          The packet may split F too: of `$(W:2, F:1)` with |F| = 4, time `[..., F / 2]` and packet `[W, F % 2]`.",
+    doc: "The stream adapter collects one or two flits into a packet of 64 bytes (one flit is padded with zeros), \
+          gives it to every row, and repeats it along axes of time that only the register file has. The TRF \
+          sequencer reads the register file in the same order (book 16, 17, 18).\n\nOf a stream that slides, \
+          `$(W:1, F:1)`, it collects up to three flits and emits a packet for each F, shifted by as many \
+          elements: time `[..., F]`, packet `[W # 32]` (shift-reuse, book 15). The packet may split F too: of \
+          `$(W:2, F:1)` with |F| = 4, time `[..., F / 2]` and packet `[W, F % 2]`.",
     constraints: &[
         ("C1", "the format can enter the contraction: i4, i5, i8, i9, f8e4m3, f8e5m2 or bf16 (book 19)"),
         ("C2", "the packet has 64 bytes (book 17)"),
-        ("C3", "[time, packet] is the stream's, one or two flits a packet, with time broadcast innermost (book 17)"),
+        (
+            "C3",
+            "[time, packet] is the stream's, one or two flits a packet, with time broadcast innermost (book 17)",
+        ),
         ("C4", "both operands lie in the same chips, clusters and slices, in the same format (book 16)"),
         ("C5", "the register file holds every element asked for, contiguous within the packet (book 18)"),
         ("C6", "main context only (book 12)"),
-        ("C7", "of a stream that slides, each window lies in one to three flits, and [time, packet] is the stream's time, then one loop of shifts by whole bytes, then time broadcast; the packet's elements stand as in the window, and each index of it is taken once (book 15, 17)"),
-        ("C8", "masked padding of the stream is zero, and zeros that the packet claims are zeros of the stream or of the register file, or those behind a single flit (book 15, 17)"),
+        (
+            "C7",
+            "of a stream that slides, each window lies in one to three flits, and [time, packet] is the stream's \
+             time, then one loop of shifts by whole bytes, then time broadcast; the packet's elements stand as in \
+             the window, and each index of it is taken once (book 15, 17)",
+        ),
+        (
+            "C8",
+            "masked padding of the stream is zero, and zeros that the packet claims are zeros of the stream or of \
+             the register file, or those behind a single flit (book 15, 17)",
+        ),
     ],
-    operands: &[OperandDecl::accepting("stream", pipeline::after!(&rngd::ALIGN)), OperandDecl::one("weights", &["tm.trf"])],
+    operands: &[
+        OperandDecl::accepting("stream", pipeline::after!(&rngd::ALIGN)),
+        OperandDecl::one("weights", &["tm.trf"]),
+    ],
     clauses: &[
-        ClauseDecl::required("time", ClauseKind::body::<Expr>(&MAP), "what each time step of the computation holds").open(),
-        ClauseDecl::required("packet", ClauseKind::body::<Expr>(&MAP), "what each element of the 64-byte packet holds").open(),
+        ClauseDecl::required(
+            "time",
+            ClauseKind::body::<Expr>(&MAP),
+            "what each time step of the computation holds",
+        )
+        .open(),
+        ClauseDecl::required(
+            "packet",
+            ClauseKind::body::<Expr>(&MAP),
+            "what each element of the 64-byte packet holds",
+        )
+        .open(),
     ],
     results: &["pair"],
     effects: Effects::Are(&[reads(Target::Operand("weights"))]),
     infer: Some(infer_align),
     verify: Some(verify_align),
     example: "%p = stream.align %c, %w time [J / 32], packet [J % 32]",
-    interfaces: &[Interface(&rngd::ALIGN), Interface(&Meaning::Pair)],    ..OpDecl::BASE
+    interfaces: &[Interface(&rngd::ALIGN), Interface(&Meaning::Pair)],
+    ..OpDecl::BASE
 };
 
 /// `stream.contract`.
@@ -62,18 +90,37 @@ pub static ALIGN_DECL: OpDecl = OpDecl {
 pub static CONTRACT_DECL: OpDecl = OpDecl {
     name: "stream.contract",
     summary: "Multiplies element by element and sums within each packet by the reduction tree.",
-    doc: "Sums are widened: integers to i32, f8 and bf16 to f32. Each level of the tree adds neighbours (book 19, docs/numerics.md). With \
-          `op max` the tree takes the greatest of the products instead, and so does the accumulator behind it.",
+    doc: "Sums are widened: integers to i32, f8 and bf16 to f32. Each level of the tree adds neighbours (book 19, \
+          docs/numerics.md). With `op max` the tree takes the greatest of the products instead, and so does the \
+          accumulator behind it.",
     constraints: &[
-        ("C1", "the packet is summed in groups of 2^n elements, n up to the depth of the tree: 7 for i4 and i5, 6 for i8, i9 and f8, 5 for bf16 (book 19)"),
+        (
+            "C1",
+            "the packet is summed in groups of 2^n elements, n up to the depth of the tree: 7 for i4 and i5, 6 \
+             for i8, i9 and f8, 5 for bf16 (book 19)",
+        ),
         ("C2", "at most 32 sums a row; where nothing is summed, the first 32 products of a packet (book 19)"),
         ("C3", "`op max` is for a single row, and no padding is in its groups: a zero would count (book 19)"),
-        ("C4", "with `over`, what is summed in the packet is of its axes (ours: it says what a choice of mappings may sum)"),
+        (
+            "C4",
+            "with `over`, what is summed in the packet is of its axes (ours: it says what a choice of mappings \
+             may sum)",
+        ),
     ],
     operands: &[OperandDecl::accepting("pair", pipeline::after!(&rngd::CONTRACT))],
     clauses: &[
-        ClauseDecl::default("op", ClauseKind::Word(&["add", "max"]), "add", "what becomes of products, in the packet and over time"),
-        ClauseDecl::optional("over", ClauseKind::body::<Expr>(&MAP), "the axes that are summed, in the packet and over time, each whole; if it is not there, whatever the mappings leave out"),
+        ClauseDecl::default(
+            "op",
+            ClauseKind::Word(&["add", "max"]),
+            "add",
+            "what becomes of products, in the packet and over time",
+        ),
+        ClauseDecl::optional(
+            "over",
+            ClauseKind::body::<Expr>(&MAP),
+            "the axes that are summed, in the packet and over time, each whole; if it is not there, whatever the \
+             mappings leave out",
+        ),
         ClauseDecl::required("packet", ClauseKind::body::<Expr>(&MAP), "what each sum of a row holds").open(),
     ],
     results: &["sums"],
@@ -81,7 +128,8 @@ pub static CONTRACT_DECL: OpDecl = OpDecl {
     infer: Some(infer_contract),
     verify: Some(verify_contract),
     example: "%t = stream.contract %p packet [1]",
-    interfaces: &[Interface(&rngd::CONTRACT), Interface(&Meaning::SumPacket(reduction))],    ..OpDecl::BASE
+    interfaces: &[Interface(&rngd::CONTRACT), Interface(&Meaning::SumPacket(reduction))],
+    ..OpDecl::BASE
 };
 
 /// `stream.accumulate`.
@@ -89,27 +137,39 @@ pub static CONTRACT_DECL: OpDecl = OpDecl {
 pub static ACCUMULATE_DECL: OpDecl = OpDecl {
     name: "stream.accumulate",
     summary: "Sums over the time loops that the result leaves out.",
-    doc: "Partial sums are added in the order of time. `interleaved` puts one sum of each row into a flit: time is [kept time, \
-          packet], the packet is the row padded to 8. `sequential` puts sums of one row into a flit: time is [kept time, row, \
-          outer packet], the packet has 8 of its sums (book 19).",
+    doc: "Partial sums are added in the order of time. `interleaved` puts one sum of each row into a flit: time \
+          is [kept time, packet], the packet is the row padded to 8. `sequential` puts sums of one row into a \
+          flit: time is [kept time, row, outer packet], the packet has 8 of its sums (book 19).",
     constraints: &[
         ("C1", "the kept time loops are those of the input, in order (book 19)"),
         ("C2", "the rest of [time, packet] is as the mode orders it (book 19)"),
-        ("C3", "buffer: interleaved align_up(row, 8) x inner <= 1024 and inner <= 128; sequential align_up(packet, 32) x inner <= 1024 and inner <= 32, inner being what lies within the outermost summed loop (book 19)"),
+        (
+            "C3",
+            "buffer: interleaved align_up(row, 8) x inner <= 1024 and inner <= 128; sequential align_up(packet, \
+             32) x inner <= 1024 and inner <= 32, inner being what lies within the outermost summed loop (book \
+             19)",
+        ),
         ("C4", "where the contraction says `over`, its axes are left out whole, and no others (ours)"),
     ],
     operands: &[OperandDecl::accepting("sums", pipeline::after!(&rngd::ACCUMULATE))],
     clauses: &[
-        ClauseDecl::lead("mode", ClauseKind::Word(&["interleaved", "sequential"]), "how sums are put into flits").open(),
+        ClauseDecl::lead(
+            "mode",
+            ClauseKind::Word(&["interleaved", "sequential"]),
+            "how sums are put into flits",
+        )
+        .open(),
         ClauseDecl::required("time", ClauseKind::body::<Expr>(&MAP), "what each flit holds").open(),
-        ClauseDecl::required("packet", ClauseKind::body::<Expr>(&MAP), "what each element of a flit holds").open(),
+        ClauseDecl::required("packet", ClauseKind::body::<Expr>(&MAP), "what each element of a flit holds")
+            .open(),
     ],
     results: &["stream"],
     effects: Effects::PURE,
     infer: Some(infer_accumulate),
     verify: Some(verify_accumulate),
     example: "%a = stream.accumulate interleaved %t time [1], packet [1 # 8]",
-    interfaces: &[Interface(&rngd::ACCUMULATE), Interface(&Meaning::SumTime)],    ..OpDecl::BASE
+    interfaces: &[Interface(&rngd::ACCUMULATE), Interface(&Meaning::SumTime)],
+    ..OpDecl::BASE
 };
 
 /// The operations of this file.
@@ -151,16 +211,23 @@ fn verify_align(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     if bytes != width {
         let packet = result.dim(Dim::Packet);
         let elements = result.dtype.elements(width);
-        let message = format!("packet `{packet}` of `{}` has {}, expected {width}", result.dtype, counted(bytes, "byte"));
-        return Err(op.clause_error("C2", "packet", message).fix(Some(format!("give it {}, padded if need be (`# {elements}`)", counted(elements, "element")))));
+        let message = format!(
+            "packet `{packet}` of `{}` has {}, expected {width}",
+            result.dtype,
+            counted(bytes, "byte")
+        );
+        return Err(op.clause_error("C2", "packet", message).fix(Some(format!(
+            "give it {}, padded if need be (`# {elements}`)",
+            counted(elements, "element")
+        ))));
     }
     alignment(op, &source, &result, &free_axes(op, cx, 0), axes, &machine(op.ctx))?;
     register_read(op, &source, &weights, &result, &free_axes(op, cx, 1), axes).map(drop)
 }
 
-/// How the TRF sequencer reads the register file for the computation. Where it is the register file that holds the zeros that the packet
-/// claims, they are read: the stream has anything there, and the products are zero (book 15, the case of stride and
-/// dilation 2).
+/// How the TRF sequencer reads the register file for the computation. Where it is the register file that holds the
+/// zeros that the packet claims, they are read: the stream has anything there, and the products are zero (book 15,
+/// the case of stride and dilation 2).
 ///
 /// # Errors
 /// C5, and C8 for zeros that neither operand has.
@@ -185,7 +252,10 @@ pub fn register_read(
     let whole = packet.expanded(axes).map_err(wrong)?;
     claimed.retain(|term| term.term != whole || term.left > 0 || term.live != flit);
     if let Some(term) = claimed.iter().find(|term| held.iter().all(|own| own.term != term.term)) {
-        let message = format!("`{}` of packet `{packet}` is zero neither in the stream nor in the register file", term.text);
+        let message = format!(
+            "`{}` of packet `{packet}` is zero neither in the stream nor in the register file",
+            term.text
+        );
         let fix = "mask it at the fetch of either: its packet has the same term".to_owned();
         return Err(op.clause_error("C8", "packet", message).fix(Some(fix)));
     }
@@ -193,14 +263,23 @@ pub fn register_read(
     let view = |map: &Expr| opaque.view(map).map_err(wrong);
     let own: Vec<AxisId> = claimed.iter().filter_map(|term| opaque.axis(term)).collect();
     let free = |axis: AxisId| !own.contains(&axis) && free(axis);
-    plan::register_read(&view(&element)?, &view(&time)?, &view(&packet)?, &free, Shared::Repeated, &opaque.axes)
-        .map_err(|why| op.clause_error("C5", "time", why))
+    plan::register_read(
+        &view(&element)?,
+        &view(&time)?,
+        &view(&packet)?,
+        &free,
+        Shared::Repeated,
+        &opaque.axes,
+    )
+    .map_err(|why| op.clause_error("C5", "time", why))
 }
 
 fn check_formats(op: OpRef<'_>, source: &Tensor, weights: &Tensor) -> Result<(), Diagnostic> {
     if source.dtype.accumulator().is_none() {
-        let able: Vec<_> = DType::all().filter(|dtype| dtype.accumulator().is_some()).map(DType::name).collect();
-        let message = format!("`{}` cannot enter the contraction, which takes `{}`", source.dtype, able.join("`, `"));
+        let able: Vec<_> =
+            DType::all().filter(|dtype| dtype.accumulator().is_some()).map(DType::name).collect();
+        let message =
+            format!("`{}` cannot enter the contraction, which takes `{}`", source.dtype, able.join("`, `"));
         let fix = (source.dtype == DType::F32).then(|| "convert at the fetch: `dtype bf16`".to_owned());
         return Err(op.error("C1", message).fix(fix));
     }
@@ -225,13 +304,16 @@ pub fn alignment(
     let found = Expr::pair([result.dim(Dim::Time), result.dim(Dim::Packet)]);
     let (time, packet) = (source.dim(Dim::Time), source.dim(Dim::Packet));
     let slides = |why: String| {
-        let message = format!("`{found}` is not what shifts make of the stream's time `{time}`, packet `{packet}`: {why}");
+        let message = format!(
+            "`{found}` is not what shifts make of the stream's time `{time}`, packet `{packet}`: {why}"
+        );
         op.clause_error("C7", "time", message)
     };
     if let Some(windows) = Windows::new(source, result, axes).map_err(slides)? {
         let limits = &machine.limits;
         let flit = source.dtype.elements(limits.flit_bytes);
-        let shifts = windows.shifts(free, flit, limits.shift_buffer_bytes / limits.flit_bytes).map_err(slides)?;
+        let shifts =
+            windows.shifts(free, flit, limits.shift_buffer_bytes / limits.flit_bytes).map_err(slides)?;
         return whole_bytes(shifts, source.dtype).map_err(slides);
     }
     joined(op, source, result, free, axes, machine)
@@ -243,7 +325,10 @@ fn whole_bytes(shifts: Shifts, dtype: DType) -> Result<Shifts, String> {
     if bits.is_multiple_of(8) {
         return Ok(shifts);
     }
-    Err(format!("a shift of {} of `{dtype}` ends in the middle of a byte", counted(shifts.distance, "element")))
+    Err(format!(
+        "a shift of {} of `{dtype}` ends in the middle of a byte",
+        counted(shifts.distance, "element")
+    ))
 }
 
 /// [`alignment`] without shifts.
@@ -290,7 +375,9 @@ fn joined(
         }
     }
     let found = Expr::pair([result.dim(Dim::Time), result.dim(Dim::Packet)]);
-    Err(refuse(format!("`{found}` is not the stream's time `{time}`, packet `{packet}` with one or two flits a packet")))
+    Err(refuse(format!(
+        "`{found}` is not the stream's time `{time}`, packet `{packet}` with one or two flits a packet"
+    )))
 }
 
 fn verify_contract(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
@@ -300,16 +387,22 @@ fn verify_contract(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
     let (packet, sums) = (source.dim(Dim::Packet), result.dim(Dim::Packet));
     let deepest = source.dtype.tree_depth().unwrap_or(0);
-    let depth =
-        plan::tree_depth(&packet, &sums, deepest, axes).map_err(|why| op.clause_error("C1", "packet", why))?;
+    let depth = plan::tree_depth(&packet, &sums, deepest, axes)
+        .map_err(|why| op.clause_error("C1", "packet", why))?;
     let (count, most) = (sums.size(axes).unwrap_or(0), machine(op.ctx).limits.accumulator_columns);
     if count > most {
-        return Err(op.clause_error("C2", "packet", format!("`{sums}` has {} a row, at most {most}", counted(count, "sum"))));
+        return Err(op.clause_error(
+            "C2",
+            "packet",
+            format!("`{sums}` has {} a row, at most {most}", counted(count, "sum")),
+        ));
     }
     let made = packet.size(axes).unwrap_or(0) >> depth;
     if depth > 0 && made > most {
-        let message = format!("sums of {} of packet `{packet}` are {made} a row, at most {most}", 1_u64 << depth);
-        let fix = "sum more of the packet, or nothing: without a sum its first 32 products are kept".to_owned();
+        let message =
+            format!("sums of {} of packet `{packet}` are {made} a row, at most {most}", 1_u64 << depth);
+        let fix =
+            "sum more of the packet, or nothing: without a sum its first 32 products are kept".to_owned();
         return Err(op.clause_error("C2", "packet", message).fix(Some(fix)));
     }
     check_over(op, &moved_along(&packet.clone().modulo(1 << depth), axes), axes)?;
@@ -331,7 +424,8 @@ fn axes_of(map: &Expr, axes: &Axes) -> BTreeSet<Arc<str>> {
     map.axis_names(axes).into_iter().collect()
 }
 
-/// The axes along which the elements of a mapping move; where it has no digits, since it cuts through padding, all that it names.
+/// The axes along which the elements of a mapping move; where it has no digits, since it cuts through padding, all
+/// that it names.
 fn moved_along(map: &Expr, axes: &Axes) -> BTreeSet<Arc<str>> {
     let elements = without_zeros(map, axes).ok().and_then(|elements| plan::digits_of(&elements, axes).ok());
     let Some(digits) = elements else { return axes_of(map, axes) };
@@ -358,7 +452,9 @@ fn check_left_out(op: OpRef<'_>, source: &Tensor, result: &Tensor, axes: &Axes) 
     let kept = held(result);
     if let Some(left) = over.iter().find(|axis| kept.contains(*axis)) {
         let message = format!("axis `{left}` is to be summed (`over`), but the result keeps some of it");
-        return Err(op.clause_error("C4", "time", message).fix(Some(format!("leave `{left}` out of time and packet"))));
+        return Err(op
+            .clause_error("C4", "time", message)
+            .fix(Some(format!("leave `{left}` out of time and packet"))));
     }
     let summed = held(source).into_iter().filter(|axis| !kept.contains(axis)).collect();
     check_over(op, &summed, axes)
@@ -379,7 +475,8 @@ fn check_max(op: OpRef<'_>, source: &Tensor, sums: &Expr, axes: &Axes) -> Result
     let (row, packet) = (source.dim(Dim::Row), source.dim(Dim::Packet));
     let rows = row.size(axes).unwrap_or(0);
     if rows != 1 {
-        let message = format!("`op max` with {}, `{row}`: only row 0 takes maxima (book 19)", counted(rows, "row"));
+        let message =
+            format!("`op max` with {}, `{row}`: only row 0 takes maxima (book 19)", counted(rows, "row"));
         let fix = "give the register file `row [1]`, and the other rows in time".to_owned();
         return Err(op.clause_error("C3", "op", message).fix(Some(fix)));
     }
@@ -389,7 +486,10 @@ fn check_max(op: OpRef<'_>, source: &Tensor, sums: &Expr, axes: &Axes) -> Result
     if whole.is_some() && whole == live(&packet) {
         return Ok(());
     }
-    let message = format!("`op max` over padding of packet `{packet}`, which is no element: a zero would be the greatest of negative products");
+    let message = format!(
+        "`op max` over padding of packet `{packet}`, which is no element: a zero would be the greatest of \
+         negative products"
+    );
     Err(op.clause_error("C3", "op", message))
 }
 
@@ -397,7 +497,12 @@ fn check_max(op: OpRef<'_>, source: &Tensor, sums: &Expr, axes: &Axes) -> Result
 ///
 /// # Errors
 /// If the result's mappings are not what the mode makes of the input.
-pub fn accumulation(op: OpRef<'_>, source: &Tensor, result: &Tensor, axes: &Axes) -> Result<Vec<TimeLoop>, Diagnostic> {
+pub fn accumulation(
+    op: OpRef<'_>,
+    source: &Tensor,
+    result: &Tensor,
+    axes: &Axes,
+) -> Result<Vec<TimeLoop>, Diagnostic> {
     let interleaved = op.word("mode").as_deref() == Some("interleaved");
     let (row, packet) = (source.dim(Dim::Row), source.dim(Dim::Packet));
     let size = |map: &Expr| map.size(axes).map_err(|error| op.clause_error("C2", "packet", error.message));
@@ -416,10 +521,15 @@ pub fn accumulation(op: OpRef<'_>, source: &Tensor, result: &Tensor, axes: &Axes
     };
     let time = result.dim(Dim::Time);
     if !size(&time)?.is_multiple_of(inner) {
-        return Err(op.clause_error("C2", "time", format!("time `{time}` must end with `{wanted}` ({})", counted(inner, "step"))));
+        return Err(op.clause_error(
+            "C2",
+            "time",
+            format!("time `{time}` must end with `{wanted}` ({})", counted(inner, "step")),
+        ));
     }
     check_same(op, "C2", "time", &time.clone().modulo(inner), &wanted, axes)?;
-    let kept = plan::digits_of(&time.stride(inner), axes).map_err(|why| op.clause_error("C1", "time", why))?;
+    let kept =
+        plan::digits_of(&time.stride(inner), axes).map_err(|why| op.clause_error("C1", "time", why))?;
     plan::accumulation(&source.dim(Dim::Time), &kept, axes).map_err(|why| op.clause_error("C1", "time", why))
 }
 

@@ -1,12 +1,12 @@
 //! `stream.generate`: the sub context writes one number to data memory (book 09, generate mode).
 
-use visa_engine::place::rngd;
 use crate::chain::axes;
 use crate::lower::{LowerStage, StageCx};
 use crate::meaning::Meaning;
-use visa_ir::effects::{Effects, Target, allocates, writes};
+use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl};
 use visa_ir::diag::{Diagnostic, counted};
+use visa_ir::effects::{Effects, Target, allocates, writes};
 use visa_ir::module::{OpRef, OpSpec, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_mapping::attrs::{DTYPE, MAP};
@@ -22,31 +22,47 @@ use visa_numerics::{Bits, DType, from_number};
 pub static DECL: OpDecl = OpDecl {
     name: "stream.generate",
     summary: "Writes one number of 32 bits to an address in data memory.",
-    doc: "A command of the sub context by itself: nothing flows through the Tensor Unit (book 09, generate mode). Every slice that \
-          `cluster` and `slice` hold gets the same number, a tensor that is the same everywhere. A bank of data memory is 8 bytes \
-          wide: this writes half of one (book 11).",
+    doc: "A command of the sub context by itself: nothing flows through the Tensor Unit (book 09, generate mode). \
+          Every slice that `cluster` and `slice` hold gets the same number, a tensor that is the same everywhere. \
+          A bank of data memory is 8 bytes wide: this writes half of one (book 11).",
     constraints: &[
         ("C1", "the format has 32 bits: i32 or f32 (book 09)"),
         ("C2", "the number lies in the format; of i32 it is an integer"),
         ("C3", "the address is a multiple of 4 and the tensor fits a slice (book 04)"),
-        ("C4", "the cluster mapping has as many positions as a chip has clusters, 2, the slice mapping as many as a cluster has slices, 256 (book 04)"),
+        (
+            "C4",
+            "the cluster mapping has as many positions as a chip has clusters, 2, the slice mapping as many as a \
+             cluster has slices, 256 (book 04)",
+        ),
         ("C5", "`element` holds one element, at its first position; what follows is don't-care padding"),
     ],
     clauses: &[
         ClauseDecl::lead("value", ClauseKind::body::<Number>(&NUMBER), "the number"),
         ClauseDecl::required("at", ClauseKind::Int, "address in every slice, in bytes").open_address(),
         ClauseDecl::required("dtype", ClauseKind::body::<DType>(&DTYPE), "its format"),
-        ClauseDecl::optional("chip", ClauseKind::body::<Expr>(&MAP), "the chips that write it; one if absent"),
+        ClauseDecl::optional(
+            "chip",
+            ClauseKind::body::<Expr>(&MAP),
+            "the chips that write it; one if absent",
+        ),
         ClauseDecl::required("cluster", ClauseKind::body::<Expr>(&MAP), "the clusters that write it"),
         ClauseDecl::required("slice", ClauseKind::body::<Expr>(&MAP), "the slices that write it"),
-        ClauseDecl::required("element", ClauseKind::body::<Expr>(&MAP), "the layout within a slice, in elements"),
+        ClauseDecl::required(
+            "element",
+            ClauseKind::body::<Expr>(&MAP),
+            "the layout within a slice, in elements",
+        ),
     ],
     results: &["tensor"],
     effects: Effects::Are(&[allocates(Target::Memory("tm.dm")), writes(Target::Memory("tm.dm"))]),
     infer: Some(infer),
     verify: Some(verify),
     example: "%n = stream.generate 5, at 4096, dtype i32, cluster [1 # 2], slice [1 # 256], element [1 # 2]",
-    interfaces: &[Interface(&rngd::GENERATE), Interface(&Meaning::Constant(bits)), Interface(&LowerStage(lower))],
+    interfaces: &[
+        Interface(&rngd::GENERATE),
+        Interface(&Meaning::Constant(bits)),
+        Interface(&LowerStage(lower)),
+    ],
     ..OpDecl::BASE
 };
 
@@ -71,7 +87,8 @@ fn bits(op: OpRef<'_>) -> Result<Bits, Diagnostic> {
         return Err(op.clause_error("C1", "dtype", message));
     }
     let value = op.body::<Number>("value").ok_or_else(|| op.error("C2", "no number"))?;
-    from_number(dtype, value.0).ok_or_else(|| op.clause_error("C2", "value", format!("{value} is no `{dtype}`")))
+    from_number(dtype, value.0)
+        .ok_or_else(|| op.clause_error("C2", "value", format!("{value} is no `{dtype}`")))
 }
 
 fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
@@ -85,7 +102,8 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     check_dimension(op, &result, Dim::Cluster, machine.topology.clusters_per_chip, axes, "C4")?;
     check_dimension(op, &result, Dim::Slice, machine.topology.slices_per_cluster, axes, "C4")?;
     let element = result.dim(Dim::Element);
-    let digits = crate::plan::digits_of(&element, axes).map_err(|why| op.clause_error("C5", "element", why))?;
+    let digits =
+        crate::plan::digits_of(&element, axes).map_err(|why| op.clause_error("C5", "element", why))?;
     let first = matches!(digits.cell(0), Some(Cell::Live(_)));
     let strict = digits.iter().find(|digit| digit.live < digit.extent && digit.kind != PadKind::Top);
     if digits.live_count() == Some(1) && first && strict.is_none() {

@@ -1,13 +1,13 @@
 //! `stream.to_trf` and `stream.to_vrf`: a pipeline ends in a register file (book 18, 20).
 
-use crate::pipeline;
-use visa_engine::place::rngd;
 use crate::chain::{axes, check_same, check_stored, input, with_dims};
 use crate::meaning::Meaning;
 use crate::pad::check_zeros;
-use visa_ir::effects::{Effects, Target, allocates, writes};
+use crate::pipeline;
+use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
+use visa_ir::effects::{Effects, Target, allocates, writes};
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_mapping::attrs::MAP;
@@ -20,26 +20,40 @@ use visa_mapping::{Dim, Expr, TRF, Tensor, TensorKind, VRF};
 pub static TO_TRF: OpDecl = OpDecl {
     name: "stream.to_trf",
     summary: "Stores the stream into the tensor register file.",
-    doc: "The outermost part of the stream chooses the row, the rest is the row's elements in order (book 18). `full` takes \
-          the whole file; the two halves hold two tensors at once.",
+    doc: "The outermost part of the stream chooses the row, the rest is the row's elements in order (book 18). \
+          `full` takes the whole file; the two halves hold two tensors at once.",
     constraints: &[
         ("C1", "1, 2, 4 or 8 rows (book 18, 19)"),
         ("C2", "[row, element] is the stream's [time, packet] (book 18)"),
-        ("C3", "a row's elements fit its register file: 8 KB, half of it for `first` and `second` (book 04, 18)"),
+        (
+            "C3",
+            "a row's elements fit its register file: 8 KB, half of it for `first` and `second` (book 04, 18)",
+        ),
         ("C4", "what the mappings call zero is zero in the stream, not another `pad` of its fetch"),
     ],
     operands: &[OperandDecl::accepting("stream", pipeline::after!(&rngd::LOAD))],
     clauses: &[
-        ClauseDecl::required("at", ClauseKind::Word(&["full", "first", "second"]), "which part of the register file").open_address(),
+        ClauseDecl::required(
+            "at",
+            ClauseKind::Word(&["full", "first", "second"]),
+            "which part of the register file",
+        )
+        .open_address(),
         ClauseDecl::required("row", ClauseKind::body::<Expr>(&MAP), "what each row holds").open(),
-        ClauseDecl::required("element", ClauseKind::body::<Expr>(&MAP), "the layout within a row, in elements").open(),
+        ClauseDecl::required(
+            "element",
+            ClauseKind::body::<Expr>(&MAP),
+            "the layout within a row, in elements",
+        )
+        .open(),
     ],
     results: &["tensor"],
     effects: Effects::Are(&[allocates(Target::Memory("tm.trf")), writes(Target::Memory("tm.trf"))]),
     infer: Some(infer_trf),
     verify: Some(verify_trf),
     example: "%w = stream.to_trf %c at full, row [1], element [J]",
-    interfaces: &[Interface(&rngd::LOAD), Interface(&Meaning::Same)],    ..OpDecl::BASE
+    interfaces: &[Interface(&rngd::LOAD), Interface(&Meaning::Same)],
+    ..OpDecl::BASE
 };
 
 /// `stream.to_vrf`.
@@ -49,7 +63,11 @@ pub static TO_VRF: OpDecl = OpDecl {
     summary: "Stores the stream into the vector register file.",
     doc: "The vector engine reads it as the second operand of an operation (book 20, 21).",
     constraints: &[
-        ("C1", "the elements fit the register file: 8 KB; they are not i5 or i9, whose sideband bit it does not hold (books 04, 19)"),
+        (
+            "C1",
+            "the elements fit the register file: 8 KB; they are not i5 or i9, whose sideband bit it does not hold \
+             (books 04, 19)",
+        ),
         ("C2", "element is the stream's [time, packet]"),
         ("C3", "what the mapping calls zero is zero in the stream, not another `pad` of its fetch"),
     ],
@@ -63,7 +81,8 @@ pub static TO_VRF: OpDecl = OpDecl {
     infer: Some(infer_vrf),
     verify: Some(verify_vrf),
     example: "%v = stream.to_vrf %c at 0, element [A % 8]",
-    interfaces: &[Interface(&rngd::LOAD), Interface(&Meaning::Same)],    ..OpDecl::BASE
+    interfaces: &[Interface(&rngd::LOAD), Interface(&Meaning::Same)],
+    ..OpDecl::BASE
 };
 
 /// The operations of this file.
@@ -72,7 +91,8 @@ pub static OPS: &[&OpDecl] = &[&TO_TRF, &TO_VRF];
 fn infer(op: OpRef<'_>, kind: &'static TensorKind) -> Result<Vec<TypeId>, Diagnostic> {
     let source = input(op)?;
     let dims = [Dim::Row, Dim::Element];
-    let given: Vec<_> = dims.iter().filter_map(|&dim| Some((dim, (*op.body::<Expr>(dim.name())?).clone()))).collect();
+    let given: Vec<_> =
+        dims.iter().filter_map(|&dim| Some((dim, (*op.body::<Expr>(dim.name())?).clone()))).collect();
     with_dims(op, kind, None, source.dtype, &given, &source)
 }
 
@@ -94,19 +114,34 @@ fn verify_trf(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let rows = row.size(axes).unwrap_or(0);
     if !machine.limits.row_counts.contains(&rows) {
         let counts: Vec<_> = machine.limits.row_counts.iter().map(u64::to_string).collect();
-        return Err(op.clause_error("C1", "row", format!("row mapping `{row}` has {}, expected {}", counted(rows, "position"), counts.join(", "))));
+        return Err(op.clause_error(
+            "C1",
+            "row",
+            format!("row mapping `{row}` has {}, expected {}", counted(rows, "position"), counts.join(", ")),
+        ));
     }
     // An open half may become the whole file.
     let at = op.word("at").unwrap_or_else(|| "full".into());
-    let capacity = if &*at == "full" { machine.memory.trf_bytes_per_row } else { machine.memory.trf_bytes_per_row / 2 };
+    let capacity =
+        if &*at == "full" { machine.memory.trf_bytes_per_row } else { machine.memory.trf_bytes_per_row / 2 };
     let element = result.dim(Dim::Element);
     let bytes = result.dim_bytes(Dim::Element, axes).unwrap_or(u64::MAX);
     if bytes > capacity {
         let over = bytes - capacity;
-        let message = format!("element mapping `{element}` of `{}` takes {} of a TRF row, which has {capacity} (`at {at}`): {} over", result.dtype, counted(bytes, "byte"), counted(over, "byte"));
+        let message = format!(
+            "element mapping `{element}` of `{}` takes {} of a TRF row, which has {capacity} (`at {at}`): {} over",
+            result.dtype,
+            counted(bytes, "byte"),
+            counted(over, "byte")
+        );
         let fix = match bytes <= machine.memory.trf_bytes_per_row {
             true => "write `at full`".to_owned(),
-            false => format!("at most {} of `{}` fit a row, it holds {}", counted(result.dtype.elements(capacity), "element"), result.dtype, result.dtype.elements(bytes)),
+            false => format!(
+                "at most {} of `{}` fit a row, it holds {}",
+                counted(result.dtype.elements(capacity), "element"),
+                result.dtype,
+                result.dtype.elements(bytes)
+            ),
         };
         return Err(op.clause_error("C3", "element", message).fix(fix));
     }

@@ -1,15 +1,15 @@
 //! `stream.switch`: the switch engine moves packets between slices (book 13).
 
-use crate::pipeline;
-use visa_engine::place::rngd;
 use crate::SWITCH;
-use crate::chain::{check_skewed, axes, input, next, with_dims};
+use crate::chain::{axes, check_skewed, input, next, with_dims};
 use crate::meaning::Meaning;
+use crate::pipeline;
 use crate::snoop::Exchange;
 use crate::topology::{TOPOLOGIES, Topology, same};
-use visa_ir::effects::{Effects};
+use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
+use visa_ir::effects::Effects;
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_mapping::attrs::MAP;
@@ -22,8 +22,9 @@ use visa_mapping::{Dim, Expr, Tensor};
 pub static DECL: OpDecl = OpDecl {
     name: "stream.switch",
     summary: "Redistributes packets between slices by a topology.",
-    doc: "The topology takes the slices as [slice2, slice1, slice0] and makes of slice | time (book 13), outermost first; a \
-          number stands for a broadcast, in whose place may stand axes that the tensor does not depend on:\n\n\
+    doc: "The topology takes the slices as [slice2, slice1, slice0] and makes of slice | time (book 13), \
+          outermost first; a number stands for a broadcast, in whose place may stand axes that the tensor does \
+          not depend on:\n\n\
           | topology | time before | slice behind | time behind |\n\
           |---|---|---|---|\n\
           | `forwarding` | time | as before | as before |\n\
@@ -33,25 +34,33 @@ pub static DECL: OpDecl = OpDecl {
           | `inter_transpose` | [time2, time1, time0] | [slice2, time1, slice0] | [time2, time0, slice1] |\n\
           | `transposed_broadcast1` | time | [slice2, n0, slice1] | [time, slice0] |\n\
           | `custom` | time | any | [time, what moves] |\n\n\
-          The result's mappings follow; `slice` and `time` may say the same in other words. A `custom` switch has them written, \
-          and its ring size and snoop bitmap follow: a slice outputs, for each time step, a packet of each slice that it \
-          snoops, in the order of the slices. Its bitmap has to be written to registers, while DMA and the sub context wait.\n\n\
-          Packets pass through unchanged. Without a switch, packets stay in their slice: go straight to `stream.collect`.",
+          The result's mappings follow; `slice` and `time` may say the same in other words. A `custom` switch has \
+          them written, and its ring size and snoop bitmap follow: a slice outputs, for each time step, a packet \
+          of each slice that it snoops, in the order of the slices. Its bitmap has to be written to registers, \
+          while DMA and the sub context wait.\n\n\
+          Packets pass through unchanged. Without a switch, packets stay in their slice: go straight to \
+          `stream.collect`.",
     constraints: &[
         (
             "C1",
-            "sizes of rings and of their parts are powers of two and divide the slices; time0, for inter_transpose slice1 x time0, divides time (book 13)",
+            "sizes of rings and of their parts are powers of two and divide the slices; time0, for \
+             inter_transpose slice1 x time0, divides time (book 13)",
         ),
         ("C2", "the slice mapping has 256 positions, and holds what the topology makes (book 13)"),
         ("C3", "the time mapping holds what the topology makes (book 13)"),
         (
             "C4",
-            "a topology has its own parameters: slice1 and slice0, time0 for broadcast01 and inter_transpose, ring for custom, none for forwarding; custom has slice and time written (book 13)",
+            "a topology has its own parameters: slice1 and slice0, time0 for broadcast01 and inter_transpose, \
+             ring for custom, none for forwarding; custom has slice and time written (book 13)",
         ),
         ("C5", "custom: time is the time before, and innermost what moves from the slices (book 13)"),
         ("C6", "custom: what moves into time keeps the order that it has in the slices (book 13)"),
         ("C7", "custom: every slice receives what some slice holds, in every step"),
-        ("C8", "custom: what a slice holds arrives somewhere; only of what moves into time a part may be cut off, not all of it (book 13)"),
+        (
+            "C8",
+            "custom: what a slice holds arrives somewhere; only of what moves into time a part may be cut off, \
+             not all of it (book 13)",
+        ),
         ("C9", "custom: a slice receives a packet once"),
         ("C10", "custom: the ring is as large as the way of the packets needs (book 13)"),
     ],
@@ -72,8 +81,10 @@ pub static DECL: OpDecl = OpDecl {
             "slices of a custom ring; the smallest that does if absent",
         )
         .open(),
-        ClauseDecl::optional("slice", ClauseKind::body::<Expr>(&MAP), "what each slice holds afterwards").open(),
-        ClauseDecl::optional("time", ClauseKind::body::<Expr>(&MAP), "what each time step holds afterwards").open(),
+        ClauseDecl::optional("slice", ClauseKind::body::<Expr>(&MAP), "what each slice holds afterwards")
+            .open(),
+        ClauseDecl::optional("time", ClauseKind::body::<Expr>(&MAP), "what each time step holds afterwards")
+            .open(),
     ],
     results: &["stream"],
     effects: Effects::PURE,

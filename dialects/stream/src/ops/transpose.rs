@@ -1,14 +1,14 @@
 //! `stream.transpose`: the transpose engine swaps rows and columns of small matrices (book 27).
 
-use crate::pipeline;
-use visa_engine::place::rngd;
 use crate::TRANSPOSE;
-use crate::chain::{check_skewed, axes, check_same, check_stored, input, main_only, next, packet_bytes};
+use crate::chain::{axes, check_same, check_skewed, check_stored, input, main_only, next, packet_bytes};
 use crate::lower::{LowerStage, StageCx};
 use crate::meaning::Meaning;
-use visa_ir::effects::{Effects};
+use crate::pipeline;
+use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
+use visa_ir::effects::Effects;
 use visa_ir::module::{OpRef, OpSpec};
 use visa_ir::verify::VerifyCx;
 use visa_machine::{Machine, TransposeShape};
@@ -21,22 +21,28 @@ use visa_mapping::{Axes, Cell, Dim, Equality, Expr, Map, PadKind, Tensor, equal,
 pub static DECL: OpDecl = OpDecl {
     name: "stream.transpose",
     summary: "Swaps the rows and columns of the matrices that time and packet make up.",
-    doc: "Innermost in time stand the rows of a matrix (in_rows), within a row the flits that hold its columns (packets_per_col); \
-          of each flit the first 8 elements, 16 of 4 bits, are columns (in_cols). Out come the columns, one a time step: the first ones \
-          (out_rows), each with its rows at the start of a flit. Rows, columns and how many are kept follow from the two \
-          mappings; where several fit, the fewest columns. Up to 16 columns a matrix comes in while the one before goes \
-          out (book 27).",
+    doc: "Innermost in time stand the rows of a matrix (in_rows), within a row the flits that hold its columns \
+          (packets_per_col); of each flit the first 8 elements, 16 of 4 bits, are columns (in_cols). Out come the \
+          columns, one a time step: the first ones (out_rows), each with its rows at the start of a flit. Rows, \
+          columns and how many are kept follow from the two mappings; where several fit, the fewest columns. Up \
+          to 16 columns a matrix comes in while the one before goes out (book 27).",
     constraints: &[
-        ("C1", "a matrix has at most 16 rows of 4 bits, 8 of 8, 4 of 16 or 2 of 32; its elements are not i5 or i9 (book 27: in_rows)"),
+        (
+            "C1",
+            "a matrix has at most 16 rows of 4 bits, 8 of 8, 4 of 16 or 2 of 32; its elements are not i5 or i9 \
+             (book 27: in_rows)",
+        ),
         ("C2", "it has 8, 16 or 32 columns, 16 or 32 of 4 bits (book 27: in_cols)"),
         (
             "C3",
-            "the input comes in flits; what one holds behind its first 8 elements (16 of 4 bits) is padding, which is left out (book 27: unpack)",
+            "the input comes in flits; what one holds behind its first 8 elements (16 of 4 bits) is padding, \
+             which is left out (book 27: unpack)",
         ),
         ("C4", "at most all columns are kept, and those left out at the end are padding (book 27: trim)"),
         (
             "C5",
-            "[time, packet] is the input's with rows and columns swapped, the rows padded to a flit (book 27: align)",
+            "[time, packet] is the input's with rows and columns swapped, the rows padded to a flit (book 27: \
+             align)",
         ),
         ("C6", "main context only (book 09, 12)"),
     ],
@@ -119,9 +125,13 @@ fn matrix(
     let shape = machine.transpose(u64::from(source.dtype.bits()));
     let (flit, bytes) = (machine.limits.flit_bytes, packet_bytes(op, result, axes)?);
     if bytes != flit {
-        let message =
-            format!("packet `{}` has {}, expected one flit of {flit}", result.dim(Dim::Packet), counted(bytes, "byte"));
-        let fix = format!("pad the rows to {} (`# {}`)", counted(shape.alignment, "element"), shape.alignment);
+        let message = format!(
+            "packet `{}` has {}, expected one flit of {flit}",
+            result.dim(Dim::Packet),
+            counted(bytes, "byte")
+        );
+        let fix =
+            format!("pad the rows to {} (`# {}`)", counted(shape.alignment, "element"), shape.alignment);
         return Err(op.clause_error("C5", "packet", message).fix((bytes < flit).then_some(fix)));
     }
     check_unpacked(op, source, &shape, axes, flit)?;
@@ -155,7 +165,10 @@ fn check_unpacked(
     if bytes != flit {
         return Err(op.error(
             "C3",
-            format!("the input's packet `{packet}` has {}, expected one flit of {flit}", counted(bytes, "byte")),
+            format!(
+                "the input's packet `{packet}` has {}, expected one flit of {flit}",
+                counted(bytes, "byte")
+            ),
         ));
     }
     let map = Map::new(&packet, axes).map_err(|error| mapping_error(error, op.span()))?;
@@ -165,7 +178,8 @@ fn check_unpacked(
         Some((at, cell)) => {
             let message = format!(
                 "the engine takes the first {} of a flit, but element {at} of `{packet}` is {cell}",
-                counted(shape.elements, "element"));
+                counted(shape.elements, "element")
+            );
             let fix = format!("collect packets of {}, padded to a flit", counted(shape.elements, "element"));
             Err(op.error("C3", message).fix(Some(fix)))
         }
@@ -189,7 +203,8 @@ struct Search<'a> {
     shape: &'a TransposeShape,
 }
 
-/// Rows of so many times the flits that the engine takes are tried too, so that a message can say how many there would be.
+/// Rows of so many times the flits that the engine takes are tried too, so that a message can say how many there
+/// would be.
 const BEYOND: u64 = 4;
 
 impl Search<'_> {
@@ -231,8 +246,10 @@ impl Search<'_> {
                 Err(self.op.clause_error("C4", "time", message))
             }
             (None, None) => {
-                let message =
-                    format!("no matrix of {} or more makes time `{after}` of time `{before}`", counted(least, "row"));
+                let message = format!(
+                    "no matrix of {} or more makes time `{after}` of time `{before}`",
+                    counted(least, "row")
+                );
                 Err(self.op.clause_error("C5", "time", message))
             }
         }
@@ -244,7 +261,11 @@ impl Search<'_> {
         if rows <= most {
             return Ok(());
         }
-        let message = format!("a matrix has {} of `{}`, expected at most {most}", counted(rows, "row"), self.source.dtype);
+        let message = format!(
+            "a matrix has {} of `{}`, expected at most {most}",
+            counted(rows, "row"),
+            self.source.dtype
+        );
         let fix = "leave the outer part of the rows in time".to_owned();
         Err(self.op.clause_error("C1", "packet", message).fix(Some(fix)))
     }

@@ -1,14 +1,14 @@
 //! `stream.vector_init`, `stream.vector_final`: into the vector engine and out of it (book 20, 21).
 
-use crate::pipeline;
-use visa_engine::place::rngd;
 use crate::chain::{axes, input, main_only, next, packet_bytes};
 use crate::lower::LowerStage;
 use crate::meaning::Meaning;
+use crate::pipeline;
 use crate::{FINAL, INIT};
-use visa_ir::effects::{Effects};
+use visa_engine::place::rngd;
 use visa_ir::decl::{Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
+use visa_ir::effects::Effects;
 use visa_ir::module::OpRef;
 use visa_ir::verify::VerifyCx;
 use visa_numerics::DType;
@@ -19,17 +19,18 @@ pub static INIT_DECL: OpDecl = OpDecl {
     name: "stream.vector_init",
     summary: "Enters the vector engine.",
     doc: "From the collect engine, or from the contraction engine (book 20).",
-    constraints: &[
-        ("C1", "the format is i32 or f32 (book 20)"),
-        ("C2", "main context only (book 12)"),
-    ],
+    constraints: &[("C1", "the format is i32 or f32 (book 20)"), ("C2", "main context only (book 12)")],
     operands: &[OperandDecl::accepting("stream", pipeline::after!(&rngd::ENTRY))],
     results: &["stream"],
     effects: Effects::PURE,
     infer: Some(|op| next(op, &INIT, None)),
     verify: Some(verify_init),
     example: "%i = stream.vector_init %c",
-    interfaces: &[Interface(&rngd::ENTRY), Interface(&Meaning::Same), Interface(&LowerStage(|_, _| Ok(None)))],
+    interfaces: &[
+        Interface(&rngd::ENTRY),
+        Interface(&Meaning::Same),
+        Interface(&LowerStage(|_, _| Ok(None))),
+    ],
     ..OpDecl::BASE
 };
 
@@ -44,7 +45,11 @@ pub static FINAL_DECL: OpDecl = OpDecl {
     effects: Effects::PURE,
     infer: Some(|op| next(op, &FINAL, None)),
     example: "%o = stream.vector_final %x",
-    interfaces: &[Interface(&rngd::VECTOR), Interface(&Meaning::Same), Interface(&LowerStage(|_, _| Ok(None)))],
+    interfaces: &[
+        Interface(&rngd::VECTOR),
+        Interface(&Meaning::Same),
+        Interface(&LowerStage(|_, _| Ok(None))),
+    ],
     ..OpDecl::BASE
 };
 
@@ -56,7 +61,8 @@ fn verify_init(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let source = input(op)?;
     if !matches!(source.dtype, DType::I32 | DType::F32) {
         let wide = if source.dtype.is_float() { "f32" } else { "i32" };
-        let message = format!("`{}` cannot enter the vector engine, which takes `i32` and `f32`", source.dtype);
+        let message =
+            format!("`{}` cannot enter the vector engine, which takes `i32` and `f32`", source.dtype);
         return Err(op.error("C1", message).fix(Some(format!("convert at the fetch: `dtype {wide}`"))));
     }
     packet_bytes(op, &source, &axes(cx).0).map(drop)

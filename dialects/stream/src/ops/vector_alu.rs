@@ -1,23 +1,27 @@
 //! The stages of the vector engine that hold ALUs: logic, fxp, fxp_to_fp, fp, fp_div, fp_to_fxp, clip (book 21).
 
-use visa_engine::place::rngd;
-use visa_numerics::Guards;
-use visa_mapping::numbers::Number;
 use crate::attrs::GUARDS;
 use crate::chain::{axes, check_place, check_same, input};
 use crate::meaning::Meaning;
-use crate::vector::{self, Arguments, Station, arguments, check_alu, check_order, function, row, station, next_stage};
 use crate::plan::{self, Plan, Shared};
-use visa_ir::effects::{Effect, Effects, Target, reads, writes};
+use crate::vector::{
+    self, Arguments, Station, arguments, check_alu, check_order, function, next_stage, row, station,
+};
+use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
+use visa_ir::effects::{Effect, Effects, Target, reads, writes};
 use visa_ir::module::OpRef;
 use visa_ir::verify::VerifyCx;
 use visa_mapping::facts::machine;
 use visa_mapping::numbers::NUMBER;
+use visa_mapping::numbers::Number;
 use visa_mapping::ops::transfer::free_axes;
 use visa_mapping::{Axes, AxisId, Dim, Expr, Tensor, operand};
-use visa_numerics::{ARG_MODE_NAMES, CLIP_NAMES, DType, FP_DIV_NAMES, FP_NAMES, FXP_NAMES, LOGIC_NAMES, VectorStage};
+use visa_numerics::Guards;
+use visa_numerics::{
+    ARG_MODE_NAMES, CLIP_NAMES, DType, FP_DIV_NAMES, FP_NAMES, FXP_NAMES, LOGIC_NAMES, VectorStage,
+};
 
 const WAY8: &[&str] = &["stream.vector", "stream.pair"];
 const WAY4: &[&str] = &["stream.vector4", "stream.pair4"];
@@ -26,18 +30,30 @@ const VALUE_EFFECTS: &[Effect] =
     &[reads(Target::Operand("operand")), writes(Target::Operand("operand")).with("write_back")];
 const VALUE: &[&str] = &["tm.vrf", "stream.vector", "stream.vector4"];
 #[visa_ir::clause]
-const MODE: ClauseDecl =
-    ClauseDecl::optional("mode", ClauseKind::Word(&ARG_MODE_NAMES), "which argument is the stream (0), operand 0 (1) and operand 1 (2)");
+const MODE: ClauseDecl = ClauseDecl::optional(
+    "mode",
+    ClauseKind::Word(&ARG_MODE_NAMES),
+    "which argument is the stream (0), operand 0 (1) and operand 1 (2)",
+);
 #[visa_ir::clause]
-const CONSTANT: ClauseDecl =
-    ClauseDecl::optional("constant", ClauseKind::body::<Number>(&NUMBER), "operand 0, the same for every element");
+const CONSTANT: ClauseDecl = ClauseDecl::optional(
+    "constant",
+    ClauseKind::body::<Number>(&NUMBER),
+    "operand 0, the same for every element",
+);
 #[visa_ir::clause]
-const CONSTANT1: ClauseDecl =
-    ClauseDecl::optional("constant1", ClauseKind::body::<Number>(&NUMBER), "operand 1 of three arguments, the same for every element");
+const CONSTANT1: ClauseDecl = ClauseDecl::optional(
+    "constant1",
+    ClauseKind::body::<Number>(&NUMBER),
+    "operand 1 of three arguments, the same for every element",
+);
 
 #[visa_ir::clause]
-const WHEN: ClauseDecl =
-    ClauseDecl::optional("when", ClauseKind::body::<Guards<Number>>(&GUARDS), "where it applies, by execution id, and with which operand");
+const WHEN: ClauseDecl = ClauseDecl::optional(
+    "when",
+    ClauseKind::body::<Guards<Number>>(&GUARDS),
+    "where it applies, by execution id, and with which operand",
+);
 
 #[visa_ir::clause]
 const WRITE_BACK: ClauseDecl = ClauseDecl::optional(
@@ -48,28 +64,51 @@ const WRITE_BACK: ClauseDecl = ClauseDecl::optional(
 
 const OPERATION: &str = "the operation";
 
-const DOC: &str = "The other arguments than the stream are constants, or one of them a value (of three arguments both, the first value is the first \
-                   that is no constant): an element of the vector register file, \
-                   the one with the same index, along axes that the register file does not depend on the same for all; or the same \
-                   element of a stream stashed before in this pass (book 21; semantics in docs/numerics.md). With `when` the operation \
-                   is conditional: where no guard holds, the element passes unchanged. With `write_back` the \
-                   result of a packet goes to the register file too, before the next packet reads it: a running sum, say \
-                   (book 35, section 4; docs/compute.md).";
+const DOC: &str = "The other arguments than the stream are constants, or one of them a value (of three arguments \
+                   both, the first value is the first that is no constant): an element of the vector register \
+                   file, the one with the same index, along axes that the register file does not depend on the \
+                   same for all; or the same element of a stream stashed before in this pass (book 21; semantics \
+                   in docs/numerics.md). With `when` the operation is conditional: where no guard holds, the \
+                   element passes unchanged. With `write_back` the result of a packet goes to the register file \
+                   too, before the next packet reads it: a running sum, say (book 35, section 4; \
+                   docs/compute.md).";
 
 /// What all operations of this file keep.
 const CONSTRAINTS: &[(&str, &str)] = &[
     ("C1", "the operation works on the stream's format (book 21)"),
-    ("C2", "every operand that the mode reads is given, as a constant or as a value; no other is (book 21: pairs of operands)"),
+    (
+        "C2",
+        "every operand that the mode reads is given, as a constant or as a value; no other is (book 21: pairs of \
+         operands)",
+    ),
     ("C3", "the stages stand in the engine's order, and each ALU is used once a pass (book 21)"),
     ("C4", "the register file lies in the same chips, clusters and slices, in the same format"),
     ("C5", "the register file holds every element asked for, a packet at a time (book 21)"),
     ("C6", "a constant lies in the stream's format"),
-    ("C7", "the stash was written in this pass and is read once; it holds the stream's elements in their order, in packets of either width, and in its format (book 21)"),
+    (
+        "C7",
+        "the stash was written in this pass and is read once; it holds the stream's elements in their order, in \
+         packets of either width, and in its format (book 21)",
+    ),
     ("C8", "the mode has as many arguments as the operation (book 21)"),
-    ("C9", "the slots of `when` all have an operand or none has: 3 immediates at most, then the value (book 21)"),
-    ("C10", "every guard holds for an execution id that the branch mode gives and that no guard before it takes"),
-    ("C11", "`write_back` has guards without operands that can hold, and a register-file operand that nothing else reads"),
-    ("C12", "with `write_back` time and packet hold elements only, each once, and the stream depends on every axis of time"),
+    (
+        "C9",
+        "the slots of `when` all have an operand or none has: 3 immediates at most, then the value (book 21)",
+    ),
+    (
+        "C10",
+        "every guard holds for an execution id that the branch mode gives and that no guard before it takes",
+    ),
+    (
+        "C11",
+        "`write_back` has guards without operands that can hold, and a register-file operand that nothing else \
+         reads",
+    ),
+    (
+        "C12",
+        "with `write_back` time and packet hold elements only, each once, and the stream depends on every axis of \
+         time",
+    ),
 ];
 
 /// What the operations of this file have in common.
@@ -90,9 +129,19 @@ pub const BASE: OpDecl = OpDecl {
 pub static LOGIC_DECL: OpDecl = OpDecl {
     name: "stream.vector_logic",
     summary: "A bitwise operation on every element, 8 lanes wide.",
-    clauses: &[ClauseDecl::lead("op", ClauseKind::Word(&LOGIC_NAMES), OPERATION), MODE, CONSTANT, WHEN, WRITE_BACK],
+    clauses: &[
+        ClauseDecl::lead("op", ClauseKind::Word(&LOGIC_NAMES), OPERATION),
+        MODE,
+        CONSTANT,
+        WHEN,
+        WRITE_BACK,
+    ],
     example: "%x = stream.vector_logic BitAnd %b constant 255",
-    interfaces: &[Interface(&rngd::VECTOR), Interface(&Meaning::Elementwise(function)), Interface(&Station(VectorStage::Logic))],
+    interfaces: &[
+        Interface(&rngd::VECTOR),
+        Interface(&Meaning::Elementwise(function)),
+        Interface(&Station(VectorStage::Logic)),
+    ],
     ..BASE
 };
 
@@ -101,9 +150,19 @@ pub static LOGIC_DECL: OpDecl = OpDecl {
 pub static FXP_DECL: OpDecl = OpDecl {
     name: "stream.vector_fxp",
     summary: "An integer or fixed-point operation on every element, 8 lanes wide.",
-    clauses: &[ClauseDecl::lead("op", ClauseKind::Word(&FXP_NAMES), OPERATION), MODE, CONSTANT, WHEN, WRITE_BACK],
+    clauses: &[
+        ClauseDecl::lead("op", ClauseKind::Word(&FXP_NAMES), OPERATION),
+        MODE,
+        CONSTANT,
+        WHEN,
+        WRITE_BACK,
+    ],
     example: "%x = stream.vector_fxp AddFxp %b constant 1",
-    interfaces: &[Interface(&rngd::VECTOR), Interface(&Meaning::Elementwise(function)), Interface(&Station(VectorStage::Fxp))],
+    interfaces: &[
+        Interface(&rngd::VECTOR),
+        Interface(&Meaning::Elementwise(function)),
+        Interface(&Station(VectorStage::Fxp)),
+    ],
     ..BASE
 };
 
@@ -112,8 +171,19 @@ pub static FXP_DECL: OpDecl = OpDecl {
 pub static FP_DECL: OpDecl = OpDecl {
     name: "stream.vector_fp",
     summary: "A floating-point operation or function of every element, 4 lanes wide.",
-    operands: &[OperandDecl::one("stream", WAY4), OperandDecl::optional("operand", VALUE), OperandDecl::optional("operand1", VALUE)],
-    clauses: &[ClauseDecl::lead("op", ClauseKind::Word(&FP_NAMES), OPERATION), MODE, CONSTANT, CONSTANT1, WHEN, WRITE_BACK],
+    operands: &[
+        OperandDecl::one("stream", WAY4),
+        OperandDecl::optional("operand", VALUE),
+        OperandDecl::optional("operand1", VALUE),
+    ],
+    clauses: &[
+        ClauseDecl::lead("op", ClauseKind::Word(&FP_NAMES), OPERATION),
+        MODE,
+        CONSTANT,
+        CONSTANT1,
+        WHEN,
+        WRITE_BACK,
+    ],
     effects: Effects::Are(&[
         reads(Target::Operand("operand")),
         reads(Target::Operand("operand1")),
@@ -121,7 +191,11 @@ pub static FP_DECL: OpDecl = OpDecl {
     ]),
     infer: Some(|op| next_stage(op, true, None)),
     example: "%x = stream.vector_fp FmaF %n constant 2, constant1 0.5",
-    interfaces: &[Interface(&rngd::VECTOR), Interface(&Meaning::Elementwise(function)), Interface(&Station(VectorStage::Float))],
+    interfaces: &[
+        Interface(&rngd::VECTOR),
+        Interface(&Meaning::Elementwise(function)),
+        Interface(&Station(VectorStage::Float)),
+    ],
     ..BASE
 };
 
@@ -131,10 +205,20 @@ pub static FP_DIV_DECL: OpDecl = OpDecl {
     name: "stream.vector_fp_div",
     summary: "A division of every element, behind the reduction, 4 lanes wide.",
     operands: &[OperandDecl::one("stream", WAY4), OperandDecl::optional("operand", VALUE)],
-    clauses: &[ClauseDecl::lead("op", ClauseKind::Word(&FP_DIV_NAMES), OPERATION), MODE, CONSTANT, WHEN, WRITE_BACK],
+    clauses: &[
+        ClauseDecl::lead("op", ClauseKind::Word(&FP_DIV_NAMES), OPERATION),
+        MODE,
+        CONSTANT,
+        WHEN,
+        WRITE_BACK,
+    ],
     infer: Some(|op| next_stage(op, true, None)),
     example: "%x = stream.vector_fp_div DivF %n constant 3",
-    interfaces: &[Interface(&rngd::VECTOR), Interface(&Meaning::Elementwise(function)), Interface(&Station(VectorStage::FpDiv))],
+    interfaces: &[
+        Interface(&rngd::VECTOR),
+        Interface(&Meaning::Elementwise(function)),
+        Interface(&Station(VectorStage::FpDiv)),
+    ],
     ..BASE
 };
 
@@ -143,9 +227,19 @@ pub static FP_DIV_DECL: OpDecl = OpDecl {
 pub static CLIP_DECL: OpDecl = OpDecl {
     name: "stream.vector_clip",
     summary: "A minimum, a maximum or a last addition on every element, 8 lanes wide.",
-    clauses: &[ClauseDecl::lead("op", ClauseKind::Word(&CLIP_NAMES), OPERATION), MODE, CONSTANT, WHEN, WRITE_BACK],
+    clauses: &[
+        ClauseDecl::lead("op", ClauseKind::Word(&CLIP_NAMES), OPERATION),
+        MODE,
+        CONSTANT,
+        WHEN,
+        WRITE_BACK,
+    ],
     example: "%x = stream.vector_clip Max %b constant 0",
-    interfaces: &[Interface(&rngd::VECTOR), Interface(&Meaning::Elementwise(function)), Interface(&Station(VectorStage::Clip))],
+    interfaces: &[
+        Interface(&rngd::VECTOR),
+        Interface(&Meaning::Elementwise(function)),
+        Interface(&Station(VectorStage::Clip)),
+    ],
     ..BASE
 };
 
@@ -167,7 +261,8 @@ const WIDTH_CONSTRAINTS: &[(&str, &str)] = &[
 pub static FXP_TO_FP_DECL: OpDecl = OpDecl {
     name: "stream.vector_fxp_to_fp",
     summary: "Converts i32, a fixed-point number, to f32, 8 lanes wide.",
-    doc: "With an integer width of 31 the number is an integer, with 0 it lies between -1 and 1 (book 21; docs/numerics.md).",
+    doc: "With an integer width of 31 the number is an integer, with 0 it lies between -1 and 1 (book 21; \
+          docs/numerics.md).",
     constraints: WIDTH_CONSTRAINTS,
     operands: &[OperandDecl::one("stream", WAY8)],
     clauses: &[WIDTH],
@@ -175,7 +270,11 @@ pub static FXP_TO_FP_DECL: OpDecl = OpDecl {
     infer: Some(|op| next_stage(op, false, Some(DType::F32))),
     verify: Some(verify_conversion),
     example: "%x = stream.vector_fxp_to_fp %b int_width 31",
-    interfaces: &[Interface(&rngd::VECTOR), Interface(&Meaning::Elementwise(function)), Interface(&Station(VectorStage::FxpToFp))],
+    interfaces: &[
+        Interface(&rngd::VECTOR),
+        Interface(&Meaning::Elementwise(function)),
+        Interface(&Station(VectorStage::FxpToFp)),
+    ],
     ..BASE
 };
 
@@ -184,7 +283,8 @@ pub static FXP_TO_FP_DECL: OpDecl = OpDecl {
 pub static FP_TO_FXP_DECL: OpDecl = OpDecl {
     name: "stream.vector_fp_to_fxp",
     summary: "Converts f32 to i32, a fixed-point number, 8 lanes wide.",
-    doc: "With an integer width of 31 the number is an integer, with 0 it lies between -1 and 1 (book 21; docs/numerics.md).",
+    doc: "With an integer width of 31 the number is an integer, with 0 it lies between -1 and 1 (book 21; \
+          docs/numerics.md).",
     constraints: WIDTH_CONSTRAINTS,
     operands: &[OperandDecl::one("stream", WAY8)],
     clauses: &[WIDTH],
@@ -192,7 +292,11 @@ pub static FP_TO_FXP_DECL: OpDecl = OpDecl {
     infer: Some(|op| next_stage(op, false, Some(DType::I32))),
     verify: Some(verify_conversion),
     example: "%x = stream.vector_fp_to_fxp %b int_width 31",
-    interfaces: &[Interface(&rngd::VECTOR), Interface(&Meaning::Elementwise(function)), Interface(&Station(VectorStage::FpToFxp))],
+    interfaces: &[
+        Interface(&rngd::VECTOR),
+        Interface(&Meaning::Elementwise(function)),
+        Interface(&Station(VectorStage::FpToFxp)),
+    ],
     ..BASE
 };
 
@@ -230,7 +334,9 @@ fn verify_value(op: OpRef<'_>, index: usize, cx: &VerifyCx<'_>) -> Result<(), Di
     }
     let source = input(op)?;
     if source.dtype != value.dtype {
-        return Err(op.error("C4", format!("the stream is `{}`, the register file `{}`", source.dtype, value.dtype)));
+        return Err(
+            op.error("C4", format!("the stream is `{}`, the register file `{}`", source.dtype, value.dtype))
+        );
     }
     verify_register_file(op, index, &value, lanes(op), cx)
 }
@@ -244,7 +350,10 @@ fn check_running(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         let map: Expr = source.dim(dim);
         let digits = plan::digits_of(&map, axes).map_err(|why| op.clause_error("C12", "write_back", why))?;
         if digits.live_count() != Some(digits.size()) {
-            return refuse(format!("{} `{map}` has padding, whose results would be written back too", dim.name()));
+            return refuse(format!(
+                "{} `{map}` has padding, whose results would be written back too",
+                dim.name()
+            ));
         }
         if digits.iter().any(|digit| digit.axis.is_none() && digit.live > 1) {
             return refuse(format!("{} `{map}` has elements more than once", dim.name()));
@@ -254,12 +363,15 @@ fn check_running(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let free = free_axes(op, cx, 0);
     let same = time.axis_names(axes).into_iter().find(|name| axes.id(name).is_some_and(&free));
     match same {
-        Some(name) => refuse(format!("the stream is the same along `{name}` in time `{time}`, the results are not")),
+        Some(name) => {
+            refuse(format!("the stream is the same along `{name}` in time `{time}`, the results are not"))
+        }
         None => Ok(()),
     }
 }
 
-/// C4 and C5: operand `index` of `op` lies in the stream's slices and holds what each packet of so many lanes asks for.
+/// C4 and C5: operand `index` of `op` lies in the stream's slices and holds what each packet of so many lanes asks
+/// for.
 ///
 /// # Errors
 /// What it lacks.
@@ -280,16 +392,22 @@ pub fn verify_register_file(
     if read.packet == lanes || live.is_some_and(|live| read.packet >= live) {
         return Ok(());
     }
-    let message = format!("packet `{packet}` reads {} of `{element}`, expected all {lanes}", counted(read.packet, "contiguous element"));
+    let message = format!(
+        "packet `{packet}` reads {} of `{element}`, expected all {lanes}",
+        counted(read.packet, "contiguous element")
+    );
     let same = packet.axis_names(axes).into_iter().find(|name| axes.id(name).is_some_and(&free));
     let fix = same.map(|name| {
-        format!("lanes along `{name}` share an element: let `to_vrf` store a copy for each, with the packet's part of `{name}` innermost in `element`")
+        format!(
+            "lanes along `{name}` share an element: let `to_vrf` store a copy for each, with the packet's part of \
+             `{name}` innermost in `element`"
+        )
     });
     Err(op.error("C5", message).fix(fix))
 }
 
-/// How a register file of this type is read beside a stream of that type. `free` names the axes that it does not depend on. Its copies along
-/// such an axis are the same until `write_back` makes them differ.
+/// How a register file of this type is read beside a stream of that type. `free` names the axes that it does not
+/// depend on. Its copies along such an axis are the same until `write_back` makes them differ.
 ///
 /// # Errors
 /// C5: why it cannot be read in that order.
@@ -322,7 +440,9 @@ fn verify_stash(op: OpRef<'_>, index: usize, stash: &Tensor, cx: &VerifyCx<'_>) 
     let source = input(op)?;
     vector::check_stashed(op, index)?;
     if source.dtype != stash.dtype {
-        return Err(op.error("C7", format!("the stash holds `{}`, the stream is `{}`", stash.dtype, source.dtype)));
+        return Err(
+            op.error("C7", format!("the stash holds `{}`, the stream is `{}`", stash.dtype, source.dtype))
+        );
     }
     let mapping = |tensor: &Tensor| Expr::pair([tensor.dim(Dim::Time), tensor.dim(Dim::Packet)]);
     let regrouped = check_same(op, "C7", "packet", &mapping(stash), &mapping(&source), axes);

@@ -1,9 +1,6 @@
 //! `stream.vector_branch`: gives every element its execution id (book 21).
 
-use visa_engine::place::rngd;
-use visa_numerics::Comparisons;
-use visa_mapping::Expr;
-use visa_mapping::numbers::Number;
+use crate::VECTOR;
 use crate::attrs::COMPARISONS;
 use crate::branch::{self, BranchMode, GIVES_OWN};
 use crate::chain::{axes, input, next};
@@ -11,15 +8,18 @@ use crate::meaning::Meaning;
 use crate::ops::vector_alu::{lanes, verify_register_file};
 use crate::ops::vector_inter;
 use crate::vector::Station;
-use crate::VECTOR;
-use visa_ir::effects::{Effects, Target, reads};
+use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
+use visa_ir::effects::{Effects, Target, reads};
 use visa_ir::module::OpRef;
 use visa_ir::verify::VerifyCx;
+use visa_mapping::Expr;
 use visa_mapping::attrs::MAP;
 use visa_mapping::facts::{Introduces, check_mappings};
+use visa_mapping::numbers::Number;
 use visa_mapping::operand;
+use visa_numerics::Comparisons;
 use visa_numerics::{DType, VectorStage};
 
 /// `stream.vector_branch`.
@@ -30,7 +30,8 @@ pub static DECL: OpDecl = OpDecl {
     doc: "An execution id has 4 bits; the clause `when` of an operation further on looks at them (book 21).\n\n\
           - `unconditional`: every element has id 0.\n\
           - `axis_toggle axis [A]`: bit 3, the group, is the coordinate along A modulo 2; the others are 0.\n\
-          - `valid_count`: bit 0 is 1 for elements within the valid count of their packet; every element of a tensor is.\n\
+          - `valid_count`: bit 0 is 1 for elements within the valid count of their packet; every element of a \
+          tensor is.\n\
           - `comparison compare [less 0, ...]`: each comparison sets a bit, from bit 0 on; the others are 0.\n\
           - `vrf %ids`: the id is the low 4 bits of the element with the same index in the vector register file.",
     constraints: &[
@@ -41,22 +42,34 @@ pub static DECL: OpDecl = OpDecl {
         ("C5", "the register file holds every element asked for, a packet at a time"),
         ("C6", "not behind an inter-slice reduction that stands behind stages of its pass (book 20)"),
     ],
-    operands: &[OperandDecl::one("stream", &["stream.init", "stream.inter"]), OperandDecl::optional("ids", &["tm.vrf"])],
+    operands: &[
+        OperandDecl::one("stream", &["stream.init", "stream.inter"]),
+        OperandDecl::optional("ids", &["tm.vrf"]),
+    ],
     clauses: &[
         ClauseDecl::lead(
             "mode",
             ClauseKind::Word(&["unconditional", "axis_toggle", "valid_count", "comparison", "vrf"]),
             "the branch mode",
         ),
-        ClauseDecl::optional("axis", ClauseKind::body::<Expr>(&MAP), "the axis whose coordinate is the group"),
-        ClauseDecl::optional("compare", ClauseKind::body::<Comparisons<Number>>(&COMPARISONS), "what sets the bits, bit 0 first"),
+        ClauseDecl::optional(
+            "axis",
+            ClauseKind::body::<Expr>(&MAP),
+            "the axis whose coordinate is the group",
+        ),
+        ClauseDecl::optional(
+            "compare",
+            ClauseKind::body::<Comparisons<Number>>(&COMPARISONS),
+            "what sets the bits, bit 0 first",
+        ),
     ],
     results: &["stream"],
     effects: Effects::Are(&[reads(Target::Operand("ids"))]),
     infer: Some(|op| next(op, &VECTOR, None)),
     verify: Some(verify),
     example: "%b = stream.vector_branch comparison %i compare [less 0, greater 255]",
-    interfaces: &[Interface(&rngd::VECTOR), 
+    interfaces: &[
+        Interface(&rngd::VECTOR),
         Interface(&Meaning::Branch(branch::mode)),
         Interface(&Station(VectorStage::Branch)),
         Interface(&Introduces("axis")),
@@ -93,9 +106,12 @@ fn check_place(op: OpRef<'_>) -> Result<(), Diagnostic> {
         None => Ok(()),
         Some(before) => {
             let message = "the pass has been through its stages, and then through the inter-slice block";
-            let fix = "go on with `stream.vector_final`, or reduce between slices first, right behind `stream.vector_init`";
-            Err(op.error("C6", message).note("the slices are reduced here", Some(before.span())).fix(Some(fix.to_owned())))
+            let fix = "go on with `stream.vector_final`, or reduce between slices first, right behind \
+                       `stream.vector_init`";
+            Err(op
+                .error("C6", message)
+                .note("the slices are reduced here", Some(before.span()))
+                .fix(Some(fix.to_owned())))
         }
     }
 }
-

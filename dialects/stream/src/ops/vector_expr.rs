@@ -1,16 +1,16 @@
 //! `stream.vector_expr`: an expression of each element, which a pass schedules onto the vector engine.
 
-use crate::pipeline;
-use visa_engine::place::rngd;
 use crate::FINAL;
 use crate::chain::{axes, input, main_only, next, packet_bytes};
 use crate::expression::{Dag, EXPRESSION, Expression};
 use crate::lower::LowerStage;
 use crate::meaning::Meaning;
 use crate::ops::vector_alu::verify_register_file;
-use visa_ir::effects::{Effects, Target, reads};
+use crate::pipeline;
+use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
+use visa_ir::effects::{Effects, Target, reads};
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_mapping::facts::machine;
@@ -22,16 +22,20 @@ use visa_numerics::DType;
 pub static DECL: OpDecl = OpDecl {
     name: "stream.vector_expr",
     summary: "An expression of each element: whole passes through the vector engine, not yet scheduled.",
-    doc: "The first name is the stream's, the others are register files'; `gelu(x)` and the like stand for their definitions. The pass \
-          `plan-vector` puts the operations onto stages and ALUs (book 21), in as few passes through the Tensor Unit as there \
-          can be, and splits in several where an ALU runs out. What is computed is the expression as written, operation by operation (docs/numerics.md): \
-          the same bits, unless `fast` allows rewrites that round otherwise (docs/choosing.md).\n\n\
-          Between passes a value lies in data memory, or in the vector register file where another operation wants it as its operand, \
-          at addresses that are open: `allocate` chooses them.",
+    doc: "The first name is the stream's, the others are register files'; `gelu(x)` and the like stand for their \
+          definitions. The pass `plan-vector` puts the operations onto stages and ALUs (book 21), in as few \
+          passes through the Tensor Unit as there can be, and splits in several where an ALU runs out. What is \
+          computed is the expression as written, operation by operation (docs/numerics.md): the same bits, unless \
+          `fast` allows rewrites that round otherwise (docs/choosing.md).\n\n\
+          Between passes a value lies in data memory, or in the vector register file where another operation \
+          wants it as its operand, at addresses that are open: `allocate` chooses them.",
     constraints: &[
         ("C1", "the stream is i32 or f32, in the main context (books 12, 20)"),
         ("C2", "there is a name for each operand"),
-        ("C3", "every function takes its arguments' format, and numbers lie in it (book 21); 64 operations at most"),
+        (
+            "C3",
+            "every function takes its arguments' format, and numbers lie in it (book 21); 64 operations at most",
+        ),
         ("C4", "a register file lies in the same chips, clusters and slices"),
         ("C5", "a register file holds every element asked for, a packet at a time (book 21)"),
     ],
@@ -48,7 +52,8 @@ pub static DECL: OpDecl = OpDecl {
     infer: Some(infer),
     verify: Some(verify),
     example: "%o = stream.vector_expr [x, b: max(x + b, 0)] %c, %b",
-    interfaces: &[Interface(&rngd::ENTRY), 
+    interfaces: &[
+        Interface(&rngd::ENTRY),
         Interface(&Meaning::Expression(meaning)),
         Interface(&LowerStage(|_, op| Err(unplanned(op)))),
     ],
@@ -73,7 +78,8 @@ pub fn meaning(op: OpRef<'_>) -> Result<Dag, Diagnostic> {
         return Err(refuse("C2", message));
     }
     let dtypes = (0..operands).map(|at| operand(op, at).map(|tensor| tensor.dtype));
-    let dtypes: Vec<DType> = dtypes.collect::<Option<_>>().ok_or_else(|| refuse("C2", "an operand is no tensor".to_owned()))?;
+    let dtypes: Vec<DType> =
+        dtypes.collect::<Option<_>>().ok_or_else(|| refuse("C2", "an operand is no tensor".to_owned()))?;
     Dag::new(&expression, &dtypes).map_err(|error| refuse("C3", error.message).fix(error.fix))
 }
 

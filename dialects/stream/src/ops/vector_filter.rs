@@ -1,6 +1,5 @@
 //! `stream.vector_filter`: drops elements by their execution ids (book 21).
 
-use visa_engine::place::rngd;
 use crate::FILTERED;
 use crate::attrs::GUARDS;
 use crate::branch::ids_before;
@@ -9,9 +8,10 @@ use crate::meaning::Meaning;
 use crate::ops::vector_pair::unzip;
 use crate::plan::digits_of;
 use crate::vector::Station;
-use visa_ir::effects::{Effects};
+use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
+use visa_ir::effects::Effects;
 use visa_ir::module::OpRef;
 use visa_ir::verify::VerifyCx;
 use visa_mapping::numbers::Number;
@@ -23,22 +23,31 @@ use visa_numerics::{Bits, GuardFault, Guards, Slot, VectorStage};
 pub static DECL: OpDecl = OpDecl {
     name: "stream.vector_filter",
     summary: "Drops elements by their execution ids, and leaves the vector engine.",
-    doc: "Elements for whose id one of the guards holds are kept. How many those are depends on the data: in each packet they move to the \
-          front, and `stream.commit_packed` writes them without gaps (book 21; book 35, section 2.3).",
+    doc: "Elements for whose id one of the guards holds are kept. How many those are depends on the data: in each \
+          packet they move to the front, and `stream.commit_packed` writes them without gaps (book 21; book 35, \
+          section 2.3).",
     constraints: &[
         ("C1", "the guards of `keep` have no operands"),
-        ("C2", "every guard holds for an execution id that the branch mode gives and that no guard before it takes"),
+        (
+            "C2",
+            "every guard holds for an execution id that the branch mode gives and that no guard before it takes",
+        ),
         ("C3", "the live elements of a packet are its first"),
         ("C4", "not behind two-group mode in the same pass (book 21)"),
     ],
     operands: &[OperandDecl::one("stream", &["stream.vector"])],
-    clauses: &[ClauseDecl::required("keep", ClauseKind::body::<Guards<Number>>(&GUARDS), "which elements are kept, by execution id")],
+    clauses: &[ClauseDecl::required(
+        "keep",
+        ClauseKind::body::<Guards<Number>>(&GUARDS),
+        "which elements are kept, by execution id",
+    )],
     results: &["stream"],
     effects: Effects::PURE,
     infer: Some(|op| next(op, &FILTERED, None)),
     verify: Some(verify),
     example: "%f = stream.vector_filter %x keep [xxx1]",
-    interfaces: &[Interface(&rngd::FILTER), 
+    interfaces: &[
+        Interface(&rngd::FILTER),
         Interface(&Meaning::Same),
         Interface(&Station(VectorStage::Filter)),
     ],
@@ -61,7 +70,8 @@ pub fn kept(op: OpRef<'_>) -> Result<Guards<Bits>, Diagnostic> {
 fn check_packet(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let packet = input(op)?.dim(Dim::Packet);
     let digits = digits_of(&packet, &axes(cx).0).map_err(|why| op.error("C3", why))?;
-    let live = (0..digits.size()).take_while(|&at| matches!(digits.cell(at), Some(Cell::Live(_)))).count() as u64;
+    let live =
+        (0..digits.size()).take_while(|&at| matches!(digits.cell(at), Some(Cell::Live(_)))).count() as u64;
     if digits.live_count() == Some(live) {
         return Ok(());
     }

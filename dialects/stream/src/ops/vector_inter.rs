@@ -1,21 +1,21 @@
 //! `stream.vector_inter_slice_reduce`: the inter-slice block of the vector engine (book 25).
 
-use visa_engine::place::rngd;
 use crate::INTER;
 use crate::chain::{axes, input, next};
 use crate::inter_slice::{InterSlice, Reduction};
 use crate::lower::{LowerStage, StageCx};
 use crate::meaning::Meaning;
 use crate::vector::{earlier, stage_before};
-use visa_ir::effects::{Effects};
+use std::collections::BTreeSet;
+use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
+use visa_ir::effects::Effects;
 use visa_ir::module::{OpRef, OpSpec};
 use visa_ir::verify::VerifyCx;
 use visa_mapping::attrs::MAP;
 use visa_mapping::facts::{check_mappings, machine};
 use visa_mapping::ops::transfer::{check_dimension, free_axes};
-use std::collections::BTreeSet;
 use visa_mapping::{Axes, AxisId, Dim, Expr, Tensor};
 use visa_numerics::{REDUCE_NAMES, ReduceOp, VectorStage, reduce_op, reduce_ops};
 
@@ -24,40 +24,70 @@ use visa_numerics::{REDUCE_NAMES, ReduceOp, VectorStage, reduce_op, reduce_ops};
 pub static DECL: OpDecl = OpDecl {
     name: "stream.vector_inter_slice_reduce",
     summary: "Reduces a factor of the slices to one.",
-    doc: "A factor of the slice mapping is reduced where the result's holds something else in its place (book 25). With slice [A, R] and \
-          time [C], n slices in R:\n\n\
+    doc: "A factor of the slice mapping is reduced where the result's holds something else in its place (book \
+          25). With slice [A, R] and time [C], n slices in R:\n\n\
           | rule | slice behind | time behind | each slice of a group ends up with |\n\
           |---|---|---|---|\n\
           | dummy | [A, 1 # n] | [C] | the first slice the result, the others nothing that counts |\n\
           | broadcast | [A, X] | [C] | the result; X is an axis that the tensor does not depend on, or a number |\n\
           | promotion | [A, C] | [1] | its part of the result: C, of n positions, leaves time |\n\n\
-          Elements are reduced in the order of the slices, the group's first slice first (docs/numerics.md). Chip, cluster and packet \
-          stay.\n\n\
-          It stands first in a pass, and then `stream.vector_branch` may follow, or behind the stages of 8 lanes, and then only \
-          `stream.vector_final` follows.",
+          Elements are reduced in the order of the slices, the group's first slice first (docs/numerics.md). \
+          Chip, cluster and packet stay.\n\n\
+          It stands first in a pass, and then `stream.vector_branch` may follow, or behind the stages of 8 lanes, \
+          and then only `stream.vector_final` follows.",
     constraints: &[
-        ("C1", "the operation works on the stream's format: Add, AddSat, Max, Min on i32; Add, Max, Min, Mul on f32 (book 25)"),
+        (
+            "C1",
+            "the operation works on the stream's format: Add, AddSat, Max, Min on i32; Add, Max, Min, Mul on f32 \
+             (book 25)",
+        ),
         ("C2", "the slice mapping has 256 positions (book 25)"),
         ("C3", "what a reduced factor's slices hold behind follows one of the three rules (book 25)"),
         ("C4", "some factor of the slices is reduced"),
         ("C5", "every slice of a group holds elements: padding would be reduced with them"),
-        ("C6", "time is as before, without what is promoted: one factor of it, which keeps its size (book 25)"),
-        ("C7", "it stands first, or behind branch, logic, fxp, fxp_to_fp, widen, fp_to_fxp or clip, once a pass (book 25)"),
-        ("C8", "with `over`, its axes are gone from slices, time and packet, and no others are reduced (ours: it says what a choice of mappings may reduce)"),
+        (
+            "C6",
+            "time is as before, without what is promoted: one factor of it, which keeps its size (book 25)",
+        ),
+        (
+            "C7",
+            "it stands first, or behind branch, logic, fxp, fxp_to_fp, widen, fp_to_fxp or clip, once a pass \
+             (book 25)",
+        ),
+        (
+            "C8",
+            "with `over`, its axes are gone from slices, time and packet, and no others are reduced (ours: it \
+             says what a choice of mappings may reduce)",
+        ),
     ],
     operands: &[OperandDecl::one("stream", &["stream.init", "stream.vector"])],
     clauses: &[
         ClauseDecl::lead("op", ClauseKind::Word(&REDUCE_NAMES), "how two elements become one"),
-        ClauseDecl::optional("over", ClauseKind::body::<Expr>(&MAP), "the axes that are reduced, each as far as slices hold it; if it is not there, whatever the mappings leave out"),
-        ClauseDecl::required("slice", ClauseKind::body::<Expr>(&MAP), "what each slice holds afterwards").open(),
-        ClauseDecl::optional("time", ClauseKind::body::<Expr>(&MAP), "what each time step holds afterwards; as before if absent").open(),
+        ClauseDecl::optional(
+            "over",
+            ClauseKind::body::<Expr>(&MAP),
+            "the axes that are reduced, each as far as slices hold it; if it is not there, whatever the mappings \
+             leave out",
+        ),
+        ClauseDecl::required("slice", ClauseKind::body::<Expr>(&MAP), "what each slice holds afterwards")
+            .open(),
+        ClauseDecl::optional(
+            "time",
+            ClauseKind::body::<Expr>(&MAP),
+            "what each time step holds afterwards; as before if absent",
+        )
+        .open(),
     ],
     results: &["stream"],
     effects: Effects::PURE,
     infer: Some(|op| next(op, &INTER, None)),
     verify: Some(verify),
     example: "%r = stream.vector_inter_slice_reduce Add %i slice [A / 8, 1 # 4]",
-    interfaces: &[Interface(&rngd::VECTOR), Interface(&Meaning::ReduceSlices(reduction)), Interface(&LowerStage(lower))],
+    interfaces: &[
+        Interface(&rngd::VECTOR),
+        Interface(&Meaning::ReduceSlices(reduction)),
+        Interface(&LowerStage(lower)),
+    ],
     ..OpDecl::BASE
 };
 
@@ -81,7 +111,11 @@ fn reduction(op: OpRef<'_>) -> Result<&'static ReduceOp, Diagnostic> {
     reduce_op(&name, dtype).ok_or_else(|| {
         let able: Vec<_> =
             reduce_ops().filter(|row| *row.name == *name).map(|row| format!("`{}`", row.dtype)).collect();
-        op.clause_error("C1", "op", format!("`{name}` works on {}, the stream is `{dtype}`", able.join(" and ")))
+        op.clause_error(
+            "C1",
+            "op",
+            format!("`{name}` works on {}, the stream is `{dtype}`", able.join(" and ")),
+        )
     })
 }
 
@@ -115,15 +149,22 @@ fn check_over(reduction: &Reduction<'_>) -> Result<(), Diagnostic> {
     let Some(over) = over(op, axes) else { return Ok(()) };
     if let Some(&extra) = reduction.axes()?.difference(&over).next() {
         let over: Vec<&str> = over.iter().map(|&axis| axes.name(axis)).collect();
-        let message = format!("axis `{}` is reduced, which `over [{}]` does not name", axes.name(extra), over.join(", "));
+        let message = format!(
+            "axis `{}` is reduced, which `over [{}]` does not name",
+            axes.name(extra),
+            over.join(", ")
+        );
         return Err(op.clause_error("C8", "slice", message));
     }
     for dim in [Dim::Slice, Dim::Time, Dim::Packet] {
         let map = result.dim(dim);
         if let Some(&left) = ids(&map, axes).intersection(&over).next() {
             let (name, dim) = (axes.name(left), dim.name());
-            let message = format!("axis `{name}` is to be reduced (`over`), but {dim} `{map}` keeps some of it");
-            return Err(op.clause_error("C8", "over", message).fix(Some(format!("leave `{name}` out of {dim}"))));
+            let message =
+                format!("axis `{name}` is to be reduced (`over`), but {dim} `{map}` keeps some of it");
+            return Err(op
+                .clause_error("C8", "over", message)
+                .fix(Some(format!("leave `{name}` out of {dim}"))));
         }
     }
     Ok(())
@@ -164,7 +205,9 @@ fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> 
     let spec = cx.word(cx.spec("hw.vector_inter_reduce", op)?, "op", &op.word("op").unwrap_or_default());
     let mut spec = cx.int(spec, "bits", bits);
     if let Some(promotion) = promotion {
-        for (clause, value) in [("parts", promotion.parts), ("packets", promotion.packets), ("width", promotion.width)] {
+        for (clause, value) in
+            [("parts", promotion.parts), ("packets", promotion.packets), ("width", promotion.width)]
+        {
             spec = cx.int(spec, clause, value);
         }
     }

@@ -1,7 +1,5 @@
 //! `stream.vector_intra_slice_reduce`: the Reduce stage of the vector engine (books 22, 23).
 
-use visa_engine::place::rngd;
-use visa_mapping::Expr;
 use crate::VECTOR4;
 use crate::branch::GIVES_NONE;
 use crate::chain::{axes, next};
@@ -9,12 +7,14 @@ use crate::meaning::{Meaning, Reduced};
 use crate::reduce::{Reduction, axis_of, padding_is_identity, reduction};
 use crate::valid_count::{Counting, Placement, counting};
 use crate::vector::{Station, check_order, earlier, station};
-use visa_ir::effects::{Effects};
+use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
+use visa_ir::effects::Effects;
 use visa_ir::module::OpRef;
 use visa_ir::verify::VerifyCx;
 use visa_machine::Machine;
+use visa_mapping::Expr;
 use visa_mapping::attrs::MAP;
 use visa_mapping::facts::{check_mappings, machine};
 use visa_mapping::{Axes, Tensor};
@@ -25,19 +25,31 @@ use visa_numerics::{SLICE_REDUCE_NAMES, VectorStage};
 pub static DECL: OpDecl = OpDecl {
     name: "stream.vector_intra_slice_reduce",
     summary: "Reduces an axis within each slice, 4 lanes wide.",
-    doc: "Every factor of the axis leaves time and packet; what slices hold of it stays, each slice reducing its own (book 22). A packet \
-          that holds the axis is reduced by a tree, neighbours first, into its first lane; packets then follow in time order. \
-          Padding of the axis takes no part: it counts as the identity element of the operation. Either it is that element already, \
-          zeros of the fetch in a sum, or the Valid Count Generator at the engine's entry leaves it out, as the mappings there \
-          tell it (book 23); where it cannot, C7 says what to write instead.",
+    doc: "Every factor of the axis leaves time and packet; what slices hold of it stays, each slice reducing its \
+          own (book 22). A packet that holds the axis is reduced by a tree, neighbours first, into its first \
+          lane; packets then follow in time order. Padding of the axis takes no part: it counts as the identity \
+          element of the operation. Either it is that element already, zeros of the fetch in a sum, or the Valid \
+          Count Generator at the engine's entry leaves it out, as the mappings there tell it (book 23); where it \
+          cannot, C7 says what to write instead.",
     constraints: &[
         ("C1", "AddSat, Max and Min of i32, Add, Max and Min of f32 (book 22)"),
         ("C2", "`axis` is one axis that time or packet has (book 22)"),
         ("C3", "time is the stream's without the factors of the axis, and nothing else is missing (book 22)"),
-        ("C4", "the packet is the stream's, or, where that holds the axis, nothing but the axis, and `1 # 4` (book 22)"),
-        ("C5", "at most 8 accumulator slots: positions of other factors inside the outermost factor of the axis in time (book 22)"),
+        (
+            "C4",
+            "the packet is the stream's, or, where that holds the axis, nothing but the axis, and `1 # 4` (book \
+             22)",
+        ),
+        (
+            "C5",
+            "at most 8 accumulator slots: positions of other factors inside the outermost factor of the axis in \
+             time (book 22)",
+        ),
         ("C6", "the stages stand in the engine's order, and each is used once a pass (book 21)"),
-        ("C7", "padding of the axis is the identity element, or a valid count excludes it (books 22, 23, 24)"),
+        (
+            "C7",
+            "padding of the axis is the identity element, or a valid count excludes it (books 22, 23, 24)",
+        ),
     ],
     operands: &[OperandDecl::one("stream", &["stream.vector4"])],
     clauses: &[
@@ -51,7 +63,12 @@ pub static DECL: OpDecl = OpDecl {
     infer: Some(|op| next(op, &VECTOR4, None)),
     verify: Some(verify),
     example: "%r = stream.vector_intra_slice_reduce Max %n axis [R], time [1], packet [1 # 4]",
-    interfaces: &[Interface(&rngd::VECTOR), Interface(&Meaning::Reduce(meaning)), Interface(&Station(VectorStage::Reduce)), GIVES_NONE],
+    interfaces: &[
+        Interface(&rngd::VECTOR),
+        Interface(&Meaning::Reduce(meaning)),
+        Interface(&Station(VectorStage::Reduce)),
+        GIVES_NONE,
+    ],
     ..OpDecl::BASE
 };
 
@@ -85,7 +102,12 @@ fn entry(op: OpRef<'_>) -> Option<OpRef<'_>> {
 ///
 /// # Errors
 /// C7.
-pub fn valid_count(op: OpRef<'_>, reduction: &Reduction, axes: &Axes, machine: &Machine) -> Result<Option<Counting>, Diagnostic> {
+pub fn valid_count(
+    op: OpRef<'_>,
+    reduction: &Reduction,
+    axes: &Axes,
+    machine: &Machine,
+) -> Result<Option<Counting>, Diagnostic> {
     let Some(entry) = entry(op).and_then(|entry| entry.result_type::<Tensor>(0)) else { return Ok(None) };
     if padding_is_identity(op, reduction, axes) {
         return Ok(None);

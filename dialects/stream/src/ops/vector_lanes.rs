@@ -1,15 +1,15 @@
-//! The stages Narrow and Widen of the vector engine: `stream.vector_split`, `stream.vector_trim`, `stream.vector_concat`,
-//! `stream.vector_pad` (book 21).
+//! The stages Narrow and Widen of the vector engine: `stream.vector_split`, `stream.vector_trim`,
+//! `stream.vector_concat`, `stream.vector_pad` (book 21).
 
-use visa_engine::place::rngd;
 use crate::chain::{axes, check_same, input};
 use crate::lower::LowerStage;
 use crate::meaning::Meaning;
-use crate::vector::{Station, check_order, next_stage, station};
 use crate::plan;
-use visa_ir::effects::{Effects};
+use crate::vector::{Station, check_order, next_stage, station};
+use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
+use visa_ir::effects::Effects;
 use visa_ir::module::OpRef;
 use visa_ir::verify::VerifyCx;
 use visa_mapping::attrs::MAP;
@@ -18,9 +18,11 @@ use visa_mapping::{Dim, Expr, PadKind, Tensor};
 use visa_numerics::VectorStage;
 
 #[visa_ir::clause]
-const TIME: ClauseDecl = ClauseDecl::required("time", ClauseKind::body::<Expr>(&MAP), "what each packet holds").open();
+const TIME: ClauseDecl =
+    ClauseDecl::required("time", ClauseKind::body::<Expr>(&MAP), "what each packet holds").open();
 #[visa_ir::clause]
-const PACKET: ClauseDecl = ClauseDecl::required("packet", ClauseKind::body::<Expr>(&MAP), "what each lane of a packet holds").open();
+const PACKET: ClauseDecl =
+    ClauseDecl::required("packet", ClauseKind::body::<Expr>(&MAP), "what each lane of a packet holds").open();
 
 /// `stream.vector_split`.
 #[visa_ir::view(VectorSplit)]
@@ -40,9 +42,12 @@ pub static SPLIT_DECL: OpDecl = OpDecl {
     infer: Some(|op| next_stage(op, true, None)),
     verify: Some(verify_regrouped),
     example: "%n = stream.vector_split %x time [A / 4 % 2], packet [A % 4]",
-    interfaces: &[Interface(&rngd::VECTOR), Interface(&Meaning::Same), Interface(&Station(VectorStage::Narrow)), Interface(&LowerStage(|cx, op| {
-        Ok(Some(cx.word(cx.spec("hw.vector_lanes", op)?, "how", "split")))
-    }))],
+    interfaces: &[
+        Interface(&rngd::VECTOR),
+        Interface(&Meaning::Same),
+        Interface(&Station(VectorStage::Narrow)),
+        Interface(&LowerStage(|cx, op| Ok(Some(cx.word(cx.spec("hw.vector_lanes", op)?, "how", "split"))))),
+    ],
     ..OpDecl::BASE
 };
 
@@ -65,9 +70,12 @@ pub static TRIM_DECL: OpDecl = OpDecl {
     infer: Some(|op| next_stage(op, true, None)),
     verify: Some(verify_trim),
     example: "%n = stream.vector_trim %x packet [A % 2 # 4]",
-    interfaces: &[Interface(&rngd::VECTOR), Interface(&Meaning::Same), Interface(&Station(VectorStage::Narrow)), Interface(&LowerStage(|cx, op| {
-        Ok(Some(cx.word(cx.spec("hw.vector_lanes", op)?, "how", "trim")))
-    }))],
+    interfaces: &[
+        Interface(&rngd::VECTOR),
+        Interface(&Meaning::Same),
+        Interface(&Station(VectorStage::Narrow)),
+        Interface(&LowerStage(|cx, op| Ok(Some(cx.word(cx.spec("hw.vector_lanes", op)?, "how", "trim"))))),
+    ],
     ..OpDecl::BASE
 };
 
@@ -89,9 +97,12 @@ pub static CONCAT_DECL: OpDecl = OpDecl {
     infer: Some(|op| next_stage(op, false, None)),
     verify: Some(verify_regrouped),
     example: "%w = stream.vector_concat %n time [1], packet [A % 8]",
-    interfaces: &[Interface(&rngd::VECTOR), Interface(&Meaning::Same), Interface(&Station(VectorStage::Widen)), Interface(&LowerStage(|cx, op| {
-        Ok(Some(cx.word(cx.spec("hw.vector_lanes", op)?, "how", "concat")))
-    }))],
+    interfaces: &[
+        Interface(&rngd::VECTOR),
+        Interface(&Meaning::Same),
+        Interface(&Station(VectorStage::Widen)),
+        Interface(&LowerStage(|cx, op| Ok(Some(cx.word(cx.spec("hw.vector_lanes", op)?, "how", "concat"))))),
+    ],
     ..OpDecl::BASE
 };
 
@@ -113,9 +124,12 @@ pub static PAD_DECL: OpDecl = OpDecl {
     infer: Some(|op| next_stage(op, false, None)),
     verify: Some(verify_pad),
     example: "%w = stream.vector_pad %n packet [A % 2 # 8]",
-    interfaces: &[Interface(&rngd::VECTOR), Interface(&Meaning::Same), Interface(&Station(VectorStage::Widen)), Interface(&LowerStage(|cx, op| {
-        Ok(Some(cx.word(cx.spec("hw.vector_lanes", op)?, "how", "pad")))
-    }))],
+    interfaces: &[
+        Interface(&rngd::VECTOR),
+        Interface(&Meaning::Same),
+        Interface(&Station(VectorStage::Widen)),
+        Interface(&LowerStage(|cx, op| Ok(Some(cx.word(cx.spec("hw.vector_lanes", op)?, "how", "pad"))))),
+    ],
     ..OpDecl::BASE
 };
 
@@ -158,7 +172,10 @@ fn verify_trim(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     if live(&whole) == live(&packet) {
         return Ok(());
     }
-    let message = format!("the upper {} of packet `{whole}` hold elements, which trimming would lose", counted(lanes, "lane"));
+    let message = format!(
+        "the upper {} of packet `{whole}` hold elements, which trimming would lose",
+        counted(lanes, "lane")
+    );
     Err(op.clause_error("C4", "packet", message).fix(Some("use `stream.vector_split`".to_owned())))
 }
 

@@ -1,14 +1,14 @@
 //! `stream.vector_log`: the branch logger, which keeps execution ids for another pass (book 21).
 
-use visa_engine::place::rngd;
 use crate::VECTOR;
 use crate::chain::{axes, check_same, input, with_dims};
 use crate::lower::LowerStage;
 use crate::meaning::Meaning;
+use visa_engine::place::rngd;
 use visa_ir::context::Attr;
-use visa_ir::effects::{Effects, Target, allocates, writes};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
+use visa_ir::effects::{Effects, Target, allocates, writes};
 use visa_ir::module::OpRef;
 use visa_ir::verify::VerifyCx;
 use visa_mapping::attrs::MAP;
@@ -22,8 +22,8 @@ use visa_numerics::DType;
 pub static DECL: OpDecl = OpDecl {
     name: "stream.vector_log",
     summary: "Ends a pipeline: stores the execution ids of its elements into the vector register file.",
-    doc: "A later pass takes them by `stream.vector_branch vrf`. Each id is an i32 at the place of its element (book 21, branch \
-          logger; the layout is ours).",
+    doc: "A later pass takes them by `stream.vector_branch vrf`. Each id is an i32 at the place of its element \
+          (book 21, branch logger; the layout is ours).",
     constraints: &[
         ("C1", "the ids fit the register file: 8 KB (book 04)"),
         ("C2", "element is the stream's [time, packet]"),
@@ -41,7 +41,8 @@ pub static DECL: OpDecl = OpDecl {
     }),
     verify: Some(verify),
     example: "%ids = stream.vector_log %b at 0, element [A % 8]",
-    interfaces: &[Interface(&rngd::STORE_IDS), 
+    interfaces: &[
+        Interface(&rngd::STORE_IDS),
         Interface(&Meaning::Ids),
         Interface(&LowerStage(|cx, op| {
             let at = cx.ctx.attr(Attr::Int(op.int("at").unwrap_or(0)));

@@ -1,6 +1,6 @@
-//! Two-group mode: `stream.vector_unzip` takes a stream as two, the `_zip` operations make one of them again (book 21).
+//! Two-group mode: `stream.vector_unzip` takes a stream as two, the `_zip` operations make one of them again (book
+//! 21).
 
-use visa_engine::place::rngd;
 use crate::branch::{BranchMode, GIVES_NONE, GROUP_BIT, GivesIds, toggles};
 use crate::chain::{axes, input, next, with_dims};
 use crate::lower::{LowerStage, StageCx};
@@ -10,17 +10,19 @@ use crate::plan::digits_of;
 use crate::vector::{Station, check_alu, check_order, earlier, row, station};
 use crate::{PAIR, VECTOR, VECTOR4};
 use std::sync::Arc;
+use visa_engine::place::rngd;
 use visa_ir::context::Attr;
-use visa_ir::effects::{Effects};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
+use visa_ir::effects::Effects;
 use visa_ir::module::{OpRef, OpSpec, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_mapping::attrs::MAP;
 use visa_mapping::facts::check_mappings;
 use visa_mapping::{Axes, Digits, Dim, Expr, Tensor};
 use visa_numerics::{
-    ARG_MODE_NAMES, AluOp, ArgMode, CLIP_NAMES, FP_NAMES, FXP_NAMES, LOGIC_NAMES, VectorStage, arg_mode, default_mode,
+    ARG_MODE_NAMES, AluOp, ArgMode, CLIP_NAMES, FP_NAMES, FXP_NAMES, LOGIC_NAMES, VectorStage, arg_mode,
+    default_mode,
 };
 
 /// `stream.vector_unzip`.
@@ -28,23 +30,29 @@ use visa_numerics::{
 pub static UNZIP_DECL: OpDecl = OpDecl {
     name: "stream.vector_unzip",
     summary: "Enters the stages in two-group mode: packets alternate between group 0 and group 1.",
-    doc: "The axis says which group an element belongs to; packets of both alternate, as `stream.begin_interleaved` makes them. The \
-          stages go on as they do for one stream. Bit 3 of an element's execution id is its group, so that `when [0xxx: 10]` \
-          applies to group 0 with the operand 10 and leaves group 1 as it is, and `when [0xxx: 10, 1xxx: 20]` gives each its own. \
-          An ALU counts as used whichever group uses it. A `_zip` operation ends the mode; there is no stash and no filter in it, nor \
+    doc: "The axis says which group an element belongs to; packets of both alternate, as \
+          `stream.begin_interleaved` makes them. The stages go on as they do for one stream. Bit 3 of an \
+          element's execution id is its group, so that `when [0xxx: 10]` applies to group 0 with the operand 10 \
+          and leaves group 1 as it is, and `when [0xxx: 10, 1xxx: 20]` gives each its own. An ALU counts as used \
+          whichever group uses it. A `_zip` operation ends the mode; there is no stash and no filter in it, nor \
           behind it in the same pass (book 21).",
     constraints: &[
         ("C1", "`axis` is an axis of 2 positions"),
         ("C2", "it stands innermost in time, whole: packets of the two groups alternate (book 21)"),
     ],
     operands: &[OperandDecl::one("stream", &["stream.init"])],
-    clauses: &[ClauseDecl::required("axis", ClauseKind::body::<Expr>(&MAP), "the axis that says which group, as `[I]`")],
+    clauses: &[ClauseDecl::required(
+        "axis",
+        ClauseKind::body::<Expr>(&MAP),
+        "the axis that says which group, as `[I]`",
+    )],
     results: &["stream"],
     effects: Effects::PURE,
     infer: Some(|op| next(op, &PAIR, None)),
     verify: Some(verify_unzip),
     example: "%p = stream.vector_unzip %i axis [I]",
-    interfaces: &[Interface(&rngd::VECTOR), 
+    interfaces: &[
+        Interface(&rngd::VECTOR),
         Interface(&Meaning::Branch(|op| axis(op).map(BranchMode::AxisToggle))),
         Interface(&Station(VectorStage::Branch)),
         Interface(&GivesIds(|_| 1 | 1 << (1 << GROUP_BIT))),
@@ -56,8 +64,11 @@ pub static UNZIP_DECL: OpDecl = OpDecl {
 const OPERATION: &str = "the operation";
 
 #[visa_ir::clause]
-const MODE: ClauseDecl =
-    ClauseDecl::optional("mode", ClauseKind::Word(&ARG_MODE_NAMES), "which argument is group 0 (0) and group 1 (1)");
+const MODE: ClauseDecl = ClauseDecl::optional(
+    "mode",
+    ClauseKind::Word(&ARG_MODE_NAMES),
+    "which argument is group 0 (0) and group 1 (1)",
+);
 #[visa_ir::clause]
 const TIME: ClauseDecl = ClauseDecl::optional(
     "time",
@@ -69,9 +80,9 @@ const TIME: ClauseDecl = ClauseDecl::optional(
 /// What the operations that make one group of two have in common.
 #[visa_ir::view(ZipOp)]
 pub const BASE: OpDecl = OpDecl {
-    doc: "The element of group 0 and that of group 1 with the same index become one, and the axis of `stream.vector_unzip` is gone. \
-          `mode` says which argument is which: Mode01, if absent, is group 0 then group 1, Mode10 the other way round; Mode00 and Mode11 \
-          take one group twice (book 21).",
+    doc: "The element of group 0 and that of group 1 with the same index become one, and the axis of \
+          `stream.vector_unzip` is gone. `mode` says which argument is which: Mode01, if absent, is group 0 then \
+          group 1, Mode10 the other way round; Mode00 and Mode11 take one group twice (book 21).",
     constraints: &[
         ("C1", "the operation has two arguments, of the stream's format (book 21)"),
         ("C2", "the stages stand in the engine's order, and each ALU is used once a pass (book 21)"),
@@ -93,7 +104,13 @@ pub static LOGIC_ZIP_DECL: OpDecl = OpDecl {
     summary: "Makes one stream of two groups by a bitwise operation, 8 lanes wide.",
     clauses: &[ClauseDecl::lead("op", ClauseKind::Word(&LOGIC_NAMES), OPERATION), MODE, TIME],
     example: "%x = stream.vector_logic_zip BitXor %p",
-    interfaces: &[Interface(&rngd::VECTOR), Interface(&Meaning::Zip(zip)), Interface(&Station(VectorStage::Logic)), Interface(&LowerStage(lower_zip)), GIVES_NONE],
+    interfaces: &[
+        Interface(&rngd::VECTOR),
+        Interface(&Meaning::Zip(zip)),
+        Interface(&Station(VectorStage::Logic)),
+        Interface(&LowerStage(lower_zip)),
+        GIVES_NONE,
+    ],
     ..BASE
 };
 
@@ -104,7 +121,13 @@ pub static FXP_ZIP_DECL: OpDecl = OpDecl {
     summary: "Makes one stream of two groups by an integer or fixed-point operation, 8 lanes wide.",
     clauses: &[ClauseDecl::lead("op", ClauseKind::Word(&FXP_NAMES), OPERATION), MODE, TIME],
     example: "%x = stream.vector_fxp_zip SubFxp %p mode Mode10",
-    interfaces: &[Interface(&rngd::VECTOR), Interface(&Meaning::Zip(zip)), Interface(&Station(VectorStage::Fxp)), Interface(&LowerStage(lower_zip)), GIVES_NONE],
+    interfaces: &[
+        Interface(&rngd::VECTOR),
+        Interface(&Meaning::Zip(zip)),
+        Interface(&Station(VectorStage::Fxp)),
+        Interface(&LowerStage(lower_zip)),
+        GIVES_NONE,
+    ],
     ..BASE
 };
 
@@ -116,7 +139,13 @@ pub static FP_ZIP_DECL: OpDecl = OpDecl {
     operands: &[OperandDecl::one("stream", &["stream.pair4"])],
     clauses: &[ClauseDecl::lead("op", ClauseKind::Word(&FP_NAMES), OPERATION), MODE, TIME],
     example: "%x = stream.vector_fp_zip MulF0 %n",
-    interfaces: &[Interface(&rngd::VECTOR), Interface(&Meaning::Zip(zip)), Interface(&Station(VectorStage::Float)), Interface(&LowerStage(lower_zip)), GIVES_NONE],
+    interfaces: &[
+        Interface(&rngd::VECTOR),
+        Interface(&Meaning::Zip(zip)),
+        Interface(&Station(VectorStage::Float)),
+        Interface(&LowerStage(lower_zip)),
+        GIVES_NONE,
+    ],
     ..BASE
 };
 
@@ -127,13 +156,18 @@ pub static CLIP_ZIP_DECL: OpDecl = OpDecl {
     summary: "Makes one stream of two groups by a minimum, a maximum or an addition, 8 lanes wide.",
     clauses: &[ClauseDecl::lead("op", ClauseKind::Word(&CLIP_NAMES), OPERATION), MODE, TIME],
     example: "%x = stream.vector_clip_zip Max %p",
-    interfaces: &[Interface(&rngd::VECTOR), Interface(&Meaning::Zip(zip)), Interface(&Station(VectorStage::Clip)), Interface(&LowerStage(lower_zip)), GIVES_NONE],
+    interfaces: &[
+        Interface(&rngd::VECTOR),
+        Interface(&Meaning::Zip(zip)),
+        Interface(&Station(VectorStage::Clip)),
+        Interface(&LowerStage(lower_zip)),
+        GIVES_NONE,
+    ],
     ..BASE
 };
 
 /// The operations of this file.
-pub static OPS: &[&OpDecl] =
-    &[&UNZIP_DECL, &LOGIC_ZIP_DECL, &FXP_ZIP_DECL, &FP_ZIP_DECL, &CLIP_ZIP_DECL];
+pub static OPS: &[&OpDecl] = &[&UNZIP_DECL, &LOGIC_ZIP_DECL, &FXP_ZIP_DECL, &FP_ZIP_DECL, &CLIP_ZIP_DECL];
 
 /// The operation that began two-group mode in the pass before `op`, also where the mode has ended.
 #[must_use]
@@ -158,8 +192,13 @@ fn verify_unzip(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let name = axis(op)?;
     let size = axes.id(&name).filter(|&id| axes.skew(id).is_none()).map(|id| axes.size(id));
     if size != Some(2) {
-        let found = size.map_or_else(|| "is skewed".to_owned(), |size| format!("has {}", counted(size, "position")));
-        return Err(op.clause_error("C1", "axis", format!("axis `{name}` {found}, expected 2: one for each group")));
+        let found =
+            size.map_or_else(|| "is skewed".to_owned(), |size| format!("has {}", counted(size, "position")));
+        return Err(op.clause_error(
+            "C1",
+            "axis",
+            format!("axis `{name}` {found}, expected 2: one for each group"),
+        ));
     }
     let time = input(op)?.dim(Dim::Time);
     without_axis(&Expr::Axis(name.clone()), &time, axes).map(drop).map_err(|_| {
@@ -205,19 +244,27 @@ fn configuration(op: OpRef<'_>) -> Result<(&'static AluOp, &'static ArgMode), Di
     let stage = station(op).ok_or_else(|| op.error("C1", "no stage of the vector engine"))?;
     let row = row(op, stage, input(op)?.dtype)?;
     if row.apply.arity() != 2 {
-        let message = format!("`{}` has {} argument(s), expected two, one for each group", row.name, row.apply.arity());
+        let message =
+            format!("`{}` has {} argument(s), expected two, one for each group", row.name, row.apply.arity());
         return Err(op.clause_error("C1", "op", message));
     }
     let Some(name) = op.word("mode") else { return Ok((row, default_mode(2))) };
     match arg_mode(&name).filter(|mode| mode.args.len() == 2) {
         Some(mode) => Ok((row, mode)),
-        None => Err(op.clause_error("C4", "mode", format!("`{name}` has not two arguments, expected Mode00, Mode01, Mode10 or Mode11"))),
+        None => Err(op.clause_error(
+            "C4",
+            "mode",
+            format!("`{name}` has not two arguments, expected Mode00, Mode01, Mode10 or Mode11"),
+        )),
     }
 }
 
 fn zip(op: OpRef<'_>) -> Result<Zip, Diagnostic> {
     let (row, mode) = configuration(op)?;
-    Ok(Zip { function: Function { apply: row.apply, mode, constants: [None; 2], guards: None, write_back: None }, axis: axis_of(op)? })
+    Ok(Zip {
+        function: Function { apply: row.apply, mode, constants: [None; 2], guards: None, write_back: None },
+        axis: axis_of(op)?,
+    })
 }
 
 fn verify_zip(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {

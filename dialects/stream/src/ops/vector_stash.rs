@@ -1,14 +1,14 @@
 //! `stream.vector_stash`: keeps the stream for an operand further on (book 21).
 
-use visa_engine::place::rngd;
 use crate::chain::{input, next_same};
 use crate::lower::LowerStage;
 use crate::meaning::Meaning;
 use crate::ops::vector_pair::unzip;
 use crate::vector::{earlier, stage_before};
-use visa_ir::effects::{Effects};
+use visa_engine::place::rngd;
 use visa_ir::decl::{Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
+use visa_ir::effects::Effects;
 use visa_ir::module::OpRef;
 use visa_numerics::VectorStage;
 
@@ -17,9 +17,9 @@ use visa_numerics::VectorStage;
 pub static DECL: OpDecl = OpDecl {
     name: "stream.vector_stash",
     summary: "Keeps the stream for an operand further on.",
-    doc: "The stream goes on unchanged. An operation further on in the same pass takes the result of this one as its second operand \
-          and so reads what was kept, element by element, also where packets have become narrower or wider since: split and joined, or trimmed \
-          and padded (book 21).",
+    doc: "The stream goes on unchanged. An operation further on in the same pass takes the result of this one as \
+          its second operand and so reads what was kept, element by element, also where packets have become \
+          narrower or wider since: split and joined, or trimmed and padded (book 21).",
     constraints: &[
         ("C1", "the stash is written once a pass (book 21)"),
         ("C2", "behind branch, logic, fxp, narrow, fp, fp_div or clip (book 21)"),
@@ -31,7 +31,8 @@ pub static DECL: OpDecl = OpDecl {
     infer: Some(next_same),
     verify: Some(|op, _| verify(op)),
     example: "%s = stream.vector_stash %b",
-    interfaces: &[Interface(&rngd::VECTOR), 
+    interfaces: &[
+        Interface(&rngd::VECTOR),
         Interface(&Meaning::Same),
         Interface(&LowerStage(|cx, op| cx.spec("hw.vector_stash", op).map(Some))),
     ],
@@ -65,7 +66,8 @@ fn verify(op: OpRef<'_>) -> Result<(), Diagnostic> {
     match stage_before(op) {
         Some(stage) if !STASHABLE.contains(&stage) => {
             let message = format!("the stash cannot take what comes out of the stage {stage}");
-            let fix = "stash before it, or behind the next operation of logic, fxp, narrow, fp, fp_div or clip";
+            let fix =
+                "stash before it, or behind the next operation of logic, fxp, narrow, fp, fp_div or clip";
             Err(op.error("C2", message).fix(Some(fix.to_owned())))
         }
         Some(_) | None => Ok(()),

@@ -1,5 +1,5 @@
-//! Why the Valid Count Generator cannot leave out an axis' padding where the mappings put it, and what to write instead
-//! (book 23, the rows that are not supported).
+//! Why the Valid Count Generator cannot leave out an axis' padding where the mappings put it, and what to write
+//! instead (book 23, the rows that are not supported).
 
 use super::Placement;
 use crate::reduce::{Factor, factors};
@@ -83,7 +83,8 @@ impl Placement<'_> {
         );
         let (padded, lanes) = self.whole_packets();
         let fix = format!(
-            "put the other axis outside the packet, or let {name} fill it: time `{name} # {padded} / {lanes}`, packet `{name} # {padded} % {lanes}`"
+            "put the other axis outside the packet, or let {name} fill it: time `{name} # {padded} / {lanes}`, \
+             packet `{name} # {padded} % {lanes}`"
         );
         self.refuse(&why, Some(fix))
     }
@@ -97,7 +98,8 @@ impl Placement<'_> {
 
     pub(super) fn not_innermost(&self) -> Refusal {
         let (padded, lanes) = self.whole_packets();
-        let why = "the packet does not hold the innermost part of it, so its last elements are spread over several packets";
+        let why = "the packet does not hold the innermost part of it, so its last elements are spread over \
+                   several packets";
         self.refuse(why, self.cut("time", "packet", padded, lanes))
     }
 
@@ -116,14 +118,16 @@ impl Placement<'_> {
         let size = self.axes.size(self.axis);
         let padded = size.next_multiple_of(slices);
         let why = format!(
-            "with the inner part in slices, time has to have ceil({size} / {slices}) = {}, found {found}: slices that are always valid would count too many",
+            "with the inner part in slices, time has to have ceil({size} / {slices}) = {}, found {found}: slices \
+             that are always valid would count too many",
             counted(padded / slices, "step")
         );
         self.refuse(&why, Some(format!("pad to `{} # {padded}`", self.name())))
     }
 
     pub(super) fn interleaved(&self, time: u64, padded: u64) -> Refusal {
-        let why = "time holds parts both outside and inside the slices' part, so slices have different numbers of valid steps, and a gate has one threshold";
+        let why = "time holds parts both outside and inside the slices' part, so slices have different numbers of \
+                   valid steps, and a gate has one threshold";
         self.refuse(why, self.cut("slice", "time", self.written().unwrap_or(padded), time))
     }
 
@@ -137,17 +141,20 @@ impl Placement<'_> {
                 .map_or(0, |digits| digits.iter().map(|digit| digit.stride).max().unwrap_or(0))
         };
         terms.sort_by_key(|term| std::cmp::Reverse(stride(term)));
-        let why = "its parts in slices are not ordered outer to inner, so valid slices are not those below a threshold";
+        let why = "its parts in slices are not ordered outer to inner, so valid slices are not those below a \
+                   threshold";
         self.refuse(why, Some(format!("order them as `{}`", Expr::pair(terms))))
     }
 
     pub(super) fn bits(&self) -> Refusal {
-        let why = "its parts in slices do not lie at bits of their own in the slice number, which is all that a gate's mask can see";
+        let why = "its parts in slices do not lie at bits of their own in the slice number, which is all that a \
+                   gate's mask can see";
         self.refuse(why, Some("use powers of two for the factors of the slice mapping inside it".to_owned()))
     }
 
     pub(super) fn two_dims(&self) -> Refusal {
-        let why = "a loop over time is padded by itself and counts towards the end of the axis too, and a counter belongs to one dimension";
+        let why = "a loop over time is padded by itself and counts towards the end of the axis too, and a counter \
+                   belongs to one dimension";
         self.refuse(
             why,
             Some(format!(

@@ -3,7 +3,6 @@
 use crate::policy::Reuse;
 use crate::tensors::{Placed, Site};
 use crate::{Given, Plan, Used, plan};
-use visa_pass::{Level, OptionKind, OptionType, OptionValue, Pass, PassCx, PassOptions};
 use std::collections::{BTreeMap, HashMap};
 use visa_ir::analysis::{AnalysisKind, Preserved};
 use visa_ir::context::Attr;
@@ -13,11 +12,13 @@ use visa_ir::open::{self, Opening};
 use visa_ir::verify::VerifyCx;
 use visa_mapping::facts::{DeclaredAxes, Support, machine};
 use visa_mapping::ops::func::FUNC;
+use visa_pass::{Level, OptionKind, OptionType, OptionValue, Pass, PassCx, PassOptions};
 
 visa_pass::options! {
     /// What can be chosen.
     struct Settings {
-        reuse: Reuse = ("reuse", "needed", "whether bytes are used again only where tensors do not fit side by side, or wherever that saves memory"),
+        reuse: Reuse = ("reuse", "needed", "whether bytes are used again only where tensors do not fit side by \
+             side, or wherever that saves memory"),
     }
 }
 
@@ -36,16 +37,18 @@ impl OptionType for Reuse {
 pub static PASS: Pass = Pass {
     name: "allocate",
     summary: "gives open addresses a value",
-    doc: "Every `at auto` becomes an address of HBM, of data memory or of the vector register file, or a half of the tensor register \
-          file. Tensors that are needed at the same time share no byte; a tensor is needed from the operation that makes it to the last one that \
-          reads it, through views, and through a pipeline up to its end. Addresses that are written stay, and nothing is put on them \
-          while they are needed. Addresses are multiples of what the operation that makes the tensor demands, which its \
-          verifier is asked.\n\n\
-          Memory is there to be used: as long as all tensors of a memory fit side by side, each has bytes of its own, so that no command waits for \
-          another one that the kernel does not make it wait for. Where they do not fit, bytes are used again that have not been \
-          needed for as long as possible. With `reuse=always`, the least memory is looked for instead (docs/choosing.md).\n\n\
-          A tensor that nothing uses gets an address too: it is written. Open clauses that types depend on have to be closed before, as \
-          sizes follow from types.",
+    doc: "Every `at auto` becomes an address of HBM, of data memory or of the vector register file, or a half of \
+          the tensor register file. Tensors that are needed at the same time share no byte; a tensor is needed \
+          from the operation that makes it to the last one that reads it, through views, and through a pipeline \
+          up to its end. Addresses that are written stay, and nothing is put on them while they are needed. \
+          Addresses are multiples of what the operation that makes the tensor demands, which its verifier is \
+          asked.\n\n\
+          Memory is there to be used: as long as all tensors of a memory fit side by side, each has bytes of its \
+          own, so that no command waits for another one that the kernel does not make it wait for. Where they do \
+          not fit, bytes are used again that have not been needed for as long as possible. With `reuse=always`, \
+          the least memory is looked for instead (docs/choosing.md).\n\n\
+          A tensor that nothing uses gets an address too: it is written. Open clauses that types depend on have \
+          to be closed before, as sizes follow from types.",
     options: Settings::DECLS,
     preserves: Preserved::Only(&[AnalysisKind::of::<DeclaredAxes>(), AnalysisKind::of::<Support>()]),
     takes: Level::Tensor,
@@ -104,7 +107,8 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
 
 /// Refuses a module in which some types are not known yet.
 fn sized(cx: &PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
-    let Some((id, clause)) = open::first(cx.ctx, cx.module, |opening| opening == Opening::Configuration) else {
+    let Some((id, clause)) = open::first(cx.ctx, cx.module, |opening| opening == Opening::Configuration)
+    else {
         return Ok(());
     };
     let op = cx.module.op(cx.ctx, id);
@@ -137,7 +141,8 @@ impl Demands {
         if let Some(&known) = self.known.get(&key) {
             return known;
         }
-        let powers = std::iter::successors(Some(element), |align| Some(align * 2)).take_while(|&align| align < MAX_ALIGN);
+        let powers = std::iter::successors(Some(element), |align| Some(align * 2))
+            .take_while(|&align| align < MAX_ALIGN);
         let found = powers.into_iter().find(|&align| self.accepts(ctx, id, align)).unwrap_or(MAX_ALIGN);
         self.known.insert(key, found);
         found

@@ -1,31 +1,32 @@
 //! From loops over elements to commands in bytes: merging, access sizes, the limits of the machine.
 
 use crate::access::{self, AccessError};
-use visa_pass::{Level, Pass, PassCx};
 use std::rc::Rc;
+use visa_hw::ops::store;
 use visa_ir::context::Attr;
 use visa_ir::decl::{BodyDef, OpDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpId, OpRef, OpSpec, ValueId};
 use visa_ir::rewrite::{
-    Conversion, ConversionPattern, ConversionTarget, Converter, Greedy, Kind, NoMatch, RewritePattern, TypeConverter,
+    Conversion, ConversionPattern, ConversionTarget, Converter, Greedy, Kind, NoMatch, RewritePattern,
+    TypeConverter,
 };
-use visa_hw::ops::store;
 use visa_ir::verify::has_errors;
+use visa_loops::{Mask, PairedProgram, Program, SeqError};
 use visa_machine::Machine;
 use visa_numerics::{DType, LookupTable};
-use visa_loops::{Mask, PairedProgram, Program, SeqError};
+use visa_pass::{Level, Pass, PassCx};
 use visa_sequencer::ops::{dma as seq_dma, stages};
 
 /// The pass.
 pub static PASS: Pass = Pass {
     name: "lower-to-hw",
     summary: "lowers sequencer programs to commands in bytes",
-    doc: "Strides become bytes; adjacent loops merge (book 07). Then the sizes follow: `fetch_size` is the largest supported \
-          divisor of packet and contiguous bytes (book 08), `commit_size` the greatest common divisor of contiguous bytes and \
-          `commit_in_size` (book 09), `reg_read_size` what the register file holds contiguously (book 18), and a DMA packet \
-          the largest contiguous run that a transaction carries (book 10). A load of the register file from one contiguous run becomes a short \
-          command (book 18).",
+    doc: "Strides become bytes; adjacent loops merge (book 07). Then the sizes follow: `fetch_size` is the \
+          largest supported divisor of packet and contiguous bytes (book 08), `commit_size` the greatest common \
+          divisor of contiguous bytes and `commit_in_size` (book 09), `reg_read_size` what the register file \
+          holds contiguously (book 18), and a DMA packet the largest contiguous run that a transaction carries \
+          (book 10). A load of the register file from one contiguous run becomes a short command (book 18).",
     takes: Level::Sequencer,
     gives: Level::Hardware,
     statistics: &[("programs", "sequencer programs lowered")],
@@ -71,8 +72,8 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     let applied = conversion.run(cx.ctx, cx.module, &blocks)?;
     cx.count("programs", applied.values().sum());
     shorten_loads(cx).map_err(|error| vec![error])?;
-    // Alignment and capacity show in bytes only, and the verifiers of hw know them: a kernel that breaks them is refused, not
-    // lowered to what does not verify.
+    // Alignment and capacity show in bytes only, and the verifiers of hw know them: a kernel that breaks them is
+    // refused, not lowered to what does not verify.
     let found = cx.verify();
     if has_errors(&found) { Err(found) } else { Ok(()) }
 }
@@ -98,7 +99,8 @@ static SHORT_LOAD: RewritePattern = RewritePattern {
 
 /// Loads of the tensor register file that can be a short command (book 18) become one.
 fn shorten_loads(cx: &mut PassCx<'_>) -> Result<(), Diagnostic> {
-    let greedy = Greedy { patterns: &[&SHORT_LOAD], declared: false, erase_unused: false, ..Greedy::default() };
+    let greedy =
+        Greedy { patterns: &[&SHORT_LOAD], declared: false, erase_unused: false, ..Greedy::default() };
     let blocks = cx.blocks();
     // Each load becomes short once: however many there are, they are not too many.
     let max_rewrites = cx.walk().len() as u64;
@@ -120,7 +122,11 @@ pub fn shortened(op: OpRef<'_>) -> Option<OpSpec> {
 
 fn spec(op: OpRef<'_>, name: &str) -> Result<OpSpec, Diagnostic> {
     let decl = op.ctx.op(name).ok_or_else(|| {
-        Diagnostic::error("lower-to-hw", op.span(), format!("lowering needs `{name}`, but its dialect is not registered"))
+        Diagnostic::error(
+            "lower-to-hw",
+            op.span(),
+            format!("lowering needs `{name}`, but its dialect is not registered"),
+        )
     })?;
     Ok(OpSpec::at(decl, op))
 }
@@ -138,7 +144,9 @@ fn machine(op: OpRef<'_>) -> Rc<Machine> {
 }
 
 fn dtype(op: OpRef<'_>, clause: &str) -> Result<DType, Diagnostic> {
-    op.body::<DType>(clause).map(|dtype| *dtype).ok_or_else(|| op.clause_error("C0", clause, "no number format"))
+    op.body::<DType>(clause)
+        .map(|dtype| *dtype)
+        .ok_or_else(|| op.clause_error("C0", clause, "no number format"))
 }
 
 fn in_sub(op: OpRef<'_>) -> bool {
@@ -180,7 +188,9 @@ fn fetch(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
         }
     };
     let (program, mask) = accesses.map_err(|error| error.diagnostic(op.span()))?;
-    let mut lowered = spec(op, "hw.fetch")?.clause("dtype", body(op, &visa_hw::attrs::DTYPE, from)).clause("packet", int(op, packet));
+    let mut lowered = spec(op, "hw.fetch")?
+        .clause("dtype", body(op, &visa_hw::attrs::DTYPE, from))
+        .clause("packet", int(op, packet));
     if let Some(table) = table {
         lowered = lowered.clause("table", body(op, &visa_hw::attrs::TABLE, (*table).clone()));
     }
@@ -195,7 +205,14 @@ fn fetch(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     }
     lowered = lowered.clause("loops", body(op, &visa_hw::attrs::PROGRAM, program));
     if let Some(starts) = op.body::<Program>("starts") {
-        lowered = lowered.clause("starts", body(op, &visa_hw::attrs::PROGRAM, access::starts(&starts, from).map_err(|error| error.diagnostic(op.span()))?));
+        lowered = lowered.clause(
+            "starts",
+            body(
+                op,
+                &visa_hw::attrs::PROGRAM,
+                access::starts(&starts, from).map_err(|error| error.diagnostic(op.span()))?,
+            ),
+        );
     }
     Ok(lowered)
 }
@@ -246,7 +263,8 @@ fn commit(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let machine = machine(op);
     let program = bytes(op, dtype(op, "dtype")?)?;
     let kept = program.packet;
-    let program = access::commit(&program, in_sub(op), &machine).map_err(|error| error.diagnostic(op.span()))?;
+    let program =
+        access::commit(&program, in_sub(op), &machine).map_err(|error| error.diagnostic(op.span()))?;
     let lowered = spec(op, "hw.commit")?.clause("bytes", int(op, kept));
     let lowered = lowered.clause("loops", body(op, &visa_hw::attrs::PROGRAM, program));
     Ok(match op.attr("slices") {
@@ -257,7 +275,9 @@ fn commit(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
 
 fn dma(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let machine = machine(op);
-    let program = op.body::<PairedProgram>("loops").ok_or_else(|| op.clause_error("C0", "loops", "no sequencer program"))?;
+    let program = op
+        .body::<PairedProgram>("loops")
+        .ok_or_else(|| op.clause_error("C0", "loops", "no sequencer program"))?;
     let program = access::dma(&program, &machine).map_err(|error| error.diagnostic(op.span()))?;
     let mut lowered = spec(op, "hw.dma")?;
     for clause in ["engine", "from", "to"] {

@@ -2,7 +2,6 @@
 
 use crate::stages::{self, StageCx};
 use crate::{access, buffers, origin};
-use visa_pass::{Level, Pass, PassCx};
 use std::collections::HashMap;
 use std::rc::Rc;
 use visa_ir::context::Attr;
@@ -10,11 +9,12 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::{BlockId, OpId, OpRef, OpSpec, ValueId};
 use visa_ir::rewrite::{Conversion, ConversionTarget, Kind, TypeConverter};
 use visa_ir::verify::Analysis;
-use visa_mapping::ops::transfer::is_transfer;
+use visa_loops::{PairedEntry, PairedProgram};
 use visa_mapping::facts::{DeclaredAxes, Support, machine};
 use visa_mapping::ops::call;
+use visa_mapping::ops::transfer::is_transfer;
 use visa_mapping::{Dim, Map, Tensor, transfer};
-use visa_loops::{PairedEntry, PairedProgram};
+use visa_pass::{Level, Pass, PassCx};
 use visa_stream::forgotten;
 use visa_stream::ops::{commit_view, generate};
 
@@ -22,12 +22,13 @@ use visa_stream::ops::{commit_view, generate};
 pub static PASS: Pass = Pass {
     name: "lower-to-seq",
     summary: "lowers tensors and streams to sequencer programs over elements",
-    doc: "A kernel becomes an `hw.program`: its arguments and results become buffers, a transfer becomes `seq.dma`, and each \
-          pipeline becomes an `hw.exec` that holds an operation an engine. Loops come from term-by-term division of the \
-          stream's mapping by the buffer's (book 07). A pipeline runs where its last operation stands.\n\n\
-          Warns of a *forgotten axis* (`forgotten-axis`): elements of an operand differ along an axis that no mapping of the result mentions, \
-          and nothing reduces or slices it. What is kept is its first coordinate. `A = 1` in the mapping says that this is meant. Behind \
-          this pass, `--lint` makes it an error.",
+    doc: "A kernel becomes an `hw.program`: its arguments and results become buffers, a transfer becomes \
+          `seq.dma`, and each pipeline becomes an `hw.exec` that holds an operation an engine. Loops come from \
+          term-by-term division of the stream's mapping by the buffer's (book 07). A pipeline runs where its last \
+          operation stands.\n\n\
+          Warns of a *forgotten axis* (`forgotten-axis`): elements of an operand differ along an axis that no \
+          mapping of the result mentions, and nothing reduces or slices it. What is kept is its first coordinate. \
+          `A = 1` in the mapping says that this is meant. Behind this pass, `--lint` makes it an error.",
     takes: Level::Tensor,
     gives: Level::Sequencer,
     statistics: &[("pipelines", "pipelines lowered"), ("transfers", "transfers lowered")],
@@ -68,7 +69,13 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
 
 /// What is left where only the target is asked: the patterns are in `lower/`.
 fn conversion(target: &ConversionTarget) -> Conversion<'_> {
-    Conversion { name: PASS.name, target, patterns: &[], types: TypeConverter::default(), kind: Kind::Partial }
+    Conversion {
+        name: PASS.name,
+        target,
+        patterns: &[],
+        types: TypeConverter::default(),
+        kind: Kind::Partial,
+    }
 }
 
 /// Refuses calls: a program has no functions.
@@ -76,7 +83,11 @@ fn inlined(cx: &PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     let calls = cx.walk().into_iter().map(|id| cx.module.op(cx.ctx, id)).filter(|op| op.is(&call::CALL));
     let refused = calls.map(|op| {
         let callee = op.symbol("callee").map_or_else(String::new, |name| format!(" `@{name}`"));
-        let error = Diagnostic::error("lower-to-seq", op.span(), format!("the call of{callee} cannot be lowered: a program has no functions"));
+        let error = Diagnostic::error(
+            "lower-to-seq",
+            op.span(),
+            format!("the call of{callee} cannot be lowered: a program has no functions"),
+        );
         error.fix("run `inline` before".to_owned())
     });
     let refused: Vec<_> = refused.collect();
@@ -96,7 +107,11 @@ enum Command {
     Exec(OpSpec, Vec<OpSpec>),
 }
 
-fn plan_function(func: OpRef<'_>, axes: &DeclaredAxes, support: &Support) -> Result<Function, Vec<Diagnostic>> {
+fn plan_function(
+    func: OpRef<'_>,
+    axes: &DeclaredAxes,
+    support: &Support,
+) -> Result<Function, Vec<Diagnostic>> {
     let machine = machine(func.ctx);
     let addresses = addresses(func, axes);
     let cx = StageCx { ctx: func.ctx, axes: &axes.0, machine: &machine, support, addresses: &addresses };
@@ -143,8 +158,8 @@ fn result_name(index: usize, count: usize) -> String {
     if count == 1 { "out".into() } else { format!("out{index}") }
 }
 
-/// The address of every tensor at rest: as written, for host tensors one behind the other, and for a view some positions
-/// into its source.
+/// The address of every tensor at rest: as written, for host tensors one behind the other, and for a view some
+/// positions into its source.
 fn addresses(func: OpRef<'_>, axes: &DeclaredAxes) -> HashMap<ValueId, i64> {
     let mut addresses = HashMap::new();
     let mut host = 0_i64;
@@ -196,11 +211,16 @@ fn buffer(
     argument: bool,
 ) -> Result<OpSpec, Diagnostic> {
     let span = func.module.value_span(value);
-    let refuse = |why: String| Diagnostic::error("lower-to-seq", span, format!("`{name}` cannot be an array: {why}"));
-    let tensor = func.ctx.type_value::<Tensor>(func.module.ty(value)).ok_or_else(|| refuse("it is no tensor".into()))?;
+    let refuse =
+        |why: String| Diagnostic::error("lower-to-seq", span, format!("`{name}` cannot be an array: {why}"));
+    let tensor = func
+        .ctx
+        .type_value::<Tensor>(func.module.ty(value))
+        .ok_or_else(|| refuse("it is no tensor".into()))?;
     let address = cx.addresses.get(&value).copied().unwrap_or(0);
     let plan = buffers::plan(&tensor, address, argument, cx.axes).map_err(refuse)?;
-    let shape: Vec<i64> = plan.shape.iter().map(|&extent| i64::try_from(extent).unwrap_or(i64::MAX)).collect();
+    let shape: Vec<i64> =
+        plan.shape.iter().map(|&extent| i64::try_from(extent).unwrap_or(i64::MAX)).collect();
     let text = |text: &str| cx.ctx.attr(Attr::Str(text.into()));
     let decl = cx.spec("hw.buffer", func)?;
     Ok(decl
@@ -233,7 +253,8 @@ fn command(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<Command>, Diagnosti
 fn unstored(op: OpRef<'_>) -> Option<Diagnostic> {
     let stream = op.result_type::<Tensor>(0).is_some_and(|tensor| tensor.kind.stream);
     let unused = op.results().iter().all(|&result| op.module.uses(result).is_empty());
-    let mut warning = Diagnostic::error("unstored", op.span(), "this pipeline stores nothing and is left out");
+    let mut warning =
+        Diagnostic::error("unstored", op.span(), "this pipeline stores nothing and is left out");
     warning.severity = visa_ir::diag::Severity::Warning;
     (stream && unused).then_some(warning)
 }
@@ -251,16 +272,16 @@ fn dma(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
         read: stages::stride(&step.read),
         write: step.write.into(),
     });
-    let address = |value: Option<&ValueId>| value.and_then(|value| cx.addresses.get(value)).copied().unwrap_or(0);
+    let address =
+        |value: Option<&ValueId>| value.and_then(|value| cx.addresses.get(value)).copied().unwrap_or(0);
     let program = PairedProgram {
         entries: entries.collect(),
         packet: 1,
         read_base: address(Some(&value)).saturating_add(plan.read_base),
         write_base: address(op.results().first()).saturating_add(plan.write_base),
     };
-    access::dma(&program, cx.machine).map_err(|error| {
-        error.diagnostic(op.span()).note(origin::entries(&plan.loops, "bytes"), None)
-    })?;
+    access::dma(&program, cx.machine)
+        .map_err(|error| error.diagnostic(op.span()).note(origin::entries(&plan.loops, "bytes"), None))?;
     let host = source.kind.def.name == "tm.host" || result.kind.def.name == "tm.host";
     let text = |text: &str| cx.ctx.attr(Attr::Str(text.into()));
     Ok(cx
@@ -295,7 +316,10 @@ fn exec(cx: &StageCx<'_>, last: OpRef<'_>) -> Result<Command, Diagnostic> {
     }
     let ends_in_dm = last.result_type::<Tensor>(0).is_some_and(|tensor| tensor.kind.def.name == "tm.dm");
     let written = written(cx, last)?;
-    if ends_in_dm && written != slices && let Some(commit) = ops.pop() {
+    if ends_in_dm
+        && written != slices
+        && let Some(commit) = ops.pop()
+    {
         // The slice bitmap (book 09): slices that only send, or whose part is not wanted, keep what they have.
         ops.push(commit.clause("slices", cx.ctx.attr(Attr::Ints(ranges(&written).into()))));
     }

@@ -1,5 +1,5 @@
-//! A pipeline under construction: operations get clauses one after the other, each is verified (the legality oracle), lowered to the
-//! command it becomes, and priced by the cost function of the report.
+//! A pipeline under construction: operations get clauses one after the other, each is verified (the legality
+//! oracle), lowered to the command it becomes, and priced by the cost function of the report.
 
 use crate::config::goal::Aim;
 use crate::config::graph::Candidates;
@@ -104,8 +104,9 @@ pub fn close_addresses(ctx: &Context, module: &mut Module, id: OpId) {
     }
 }
 
-/// Where the tensors in data memory stand that an operation reads. Where that is open, in the middle: padding in front of a tensor is read
-/// from the memory before it (book 08), and whoever chooses the address leaves room for that.
+/// Where the tensors in data memory stand that an operation reads. Where that is open, in the middle: padding in
+/// front of a tensor is read from the memory before it (book 08), and whoever chooses the address leaves room for
+/// that.
 fn addresses(begin: OpRef<'_>, machine: &Machine) -> HashMap<ValueId, i64> {
     let middle = i64::try_from(machine.memory.dm_bytes_per_slice / 2).unwrap_or(0);
     let place = |tensor| view::origin(begin, tensor).and_then(|op| op.int("at")).unwrap_or(middle);
@@ -202,8 +203,8 @@ impl<'a> Scratch<'a> {
         self.axes.clone()
     }
 
-    /// What else than its type the stream says of the commands behind it: whether it is one contiguous run, which makes a load of a register file a
-    /// short command (book 18).
+    /// What else than its type the stream says of the commands behind it: whether it is one contiguous run, which
+    /// makes a load of a register file a short command (book 18).
     pub fn run(&self) -> bool {
         self.stages.last().is_some_and(|placed| placed.made.run)
     }
@@ -433,7 +434,8 @@ impl Made {
     }
 }
 
-/// Whether what flows behind a command is one contiguous run. Flits that the collect fills up are no longer what was read.
+/// Whether what flows behind a command is one contiguous run. Flits that the collect fills up are no longer what
+/// was read.
 fn is_run(op: OpRef<'_>, before: &Made, flow: Flow) -> bool {
     let bytes = |flow: Flow| flow.packets.saturating_mul(flow.packet);
     match op.is(&COLLECT) {

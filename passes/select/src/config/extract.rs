@@ -1,5 +1,6 @@
-//! The cheapest pipeline of an e-graph, exactly. Cycles of a pipeline are not the sum over its engines (the busiest counts), so a class
-//! keeps every way that may still become the cheapest, whatever engines follow: its Pareto front.
+//! The cheapest pipeline of an e-graph, exactly. Cycles of a pipeline are not the sum over its engines (the
+//! busiest counts), so a class keeps every way that may still become the cheapest, whatever engines follow: its
+//! Pareto front.
 
 use crate::config::graph::{Graph, Step};
 use std::cmp::Ordering;
@@ -17,7 +18,8 @@ pub struct Way {
 }
 
 impl Way {
-    /// Cheaper first: cycles, then cycles of all engines, then size. A total order: nothing depends on how the e-graph grew.
+    /// Cheaper first: cycles, then cycles of all engines, then size. A total order: nothing depends on how the
+    /// e-graph grew.
     pub fn compare(&self, other: &Self) -> Ordering {
         let size = |way: &Self| way.text.len();
         self.time.cmp(&other.time).then(size(self).cmp(&size(other))).then_with(|| self.text.cmp(&other.text))

@@ -1,4 +1,5 @@
-//! What a pipeline is to make, as far as it is written: the mappings of its written clauses and of the tensor that its result becomes.
+//! What a pipeline is to make, as far as it is written: the mappings of its written clauses and of the tensor that
+//! its result becomes.
 
 use crate::config::graph::Candidate;
 use std::collections::BTreeSet;
@@ -21,7 +22,8 @@ use visa_stream::reduce::axis_of;
 /// What is written of a pipeline.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Aim {
-    /// Every mapping that is written in it, and of the tensors that it reads and makes: their digits end where terms may be cut.
+    /// Every mapping that is written in it, and of the tensors that it reads and makes: their digits end where
+    /// terms may be cut.
     pub written: Vec<Expr>,
     /// The layout that the result has, or that the next tensor made of it has.
     pub layout: Option<Expr>,
@@ -33,31 +35,37 @@ pub struct Aim {
     pub brought: BTreeSet<AxisId>,
     /// Axes that are reduced within slices: the stream has all of them, whatever is left of them in the result.
     pub reduced: BTreeSet<AxisId>,
-    /// Whether a reduction between slices may move part of time into them: then what the layout at the end holds is not all that is wanted.
+    /// Whether a reduction between slices may move part of time into them: then what the layout at the end holds
+    /// is not all that is wanted.
     pub moves: bool,
-    /// Whether the pipeline fills the rows of a register file: then the layout at the end holds not all that is wanted.
+    /// Whether the pipeline fills the rows of a register file: then the layout at the end holds not all that is
+    /// wanted.
     pub rows: bool,
     /// Whether the stream meets a register file, which brings axes of its own.
     pub pairs: bool,
-    /// Whether the stream is summed, or stands in a register file that sums are made with, or is masked with a number: padding must be masked.
+    /// Whether the stream is summed, or stands in a register file that sums are made with, or is masked with a
+    /// number: padding must be masked.
     pub sums: bool,
-    /// Axes of integers behind which a register file that the stream meets holds zeros: products there are zero, whatever the stream holds. A float
-    /// may be an infinity or NaN, and times zero it is NaN (docs/numerics.md).
+    /// Axes of integers behind which a register file that the stream meets holds zeros: products there are zero,
+    /// whatever the stream holds. A float may be an infinity or NaN, and times zero it is NaN (docs/numerics.md).
     pub zeros: BTreeSet<AxisId>,
     /// Axes that something written pads with zeros.
     pub masked: BTreeSet<AxisId>,
-    /// Axes whose order in the stream is part of the meaning: what is packed follows it, and running values do. It is then the tensor's.
+    /// Axes whose order in the stream is part of the meaning: what is packed follows it, and running values do. It
+    /// is then the tensor's.
     pub ordered: Ordered,
     /// What an operation of the pipeline asks for by name, or a vector register file holds: the stream must have it.
     pub named: Vec<Digit>,
-    /// What the slices hold of the tensors at rest that the stream meets behind a switch: the stream must hold the same there.
+    /// What the slices hold of the tensors at rest that the stream meets behind a switch: the stream must hold the
+    /// same there.
     pub slice: Option<Expr>,
     /// Whether the pipeline's end itself says its layout: then the slices must not hold what that layout holds.
     pub places: bool,
-    /// What a register file holds, row by row, where all of it is written and the stream goes there as it is fetched: it must be in this order.
+    /// What a register file holds, row by row, where all of it is written and the stream goes there as it is
+    /// fetched: it must be in this order.
     pub filed: Option<Expr>,
-    /// Clauses that each operation had before they were opened, for advice, or that were found before the budget ended; they are tried
-    /// before the proposals.
+    /// Clauses that each operation had before they were opened, for advice, or that were found before the budget
+    /// ended; they are tried before the proposals.
     pub seed: Vec<Candidate>,
     /// The numbers of operations that the pipeline may do without.
     pub optional: BTreeSet<usize>,
@@ -134,7 +142,8 @@ impl Aim {
         aim
     }
 
-    /// Axes of the result that the tensor lacks and that an open reduction between slices has room for: slices cost no time.
+    /// Axes of the result that the tensor lacks and that an open reduction between slices has room for: slices
+    /// cost no time.
     fn freed(&self, chain: &[OpRef<'_>], axes: &Axes) -> BTreeSet<AxisId> {
         let reduction = chain.iter().find(|op| op.is(&INTER_DECL) && is_open(**op, "slice"));
         let source = chain.first().and_then(|first| operand(*first, 0));
@@ -205,7 +214,8 @@ impl Aim {
         }
     }
 
-    /// The digits of an axis in the result's layout, innermost first; `None` where that is not all that is wanted of it.
+    /// The digits of an axis in the result's layout, innermost first; `None` where that is not all that is wanted
+    /// of it.
     fn stored(&self, axis: AxisId, axes: &Axes) -> Option<Vec<Digit>> {
         if self.moves || self.brought.contains(&axis) || self.reduced.contains(&axis) {
             return None;
@@ -295,7 +305,8 @@ fn takes(room: &mut [u64], size: u64) -> bool {
     place.map(|place| *place /= size).is_some()
 }
 
-/// The axis that a branch asks for by name, and those of the vector register files that it meets: each element is met by its own.
+/// The axis that a branch asks for by name, and those of the vector register files that it meets: each element is
+/// met by its own.
 fn named(op: OpRef<'_>, axes: &Axes) -> Vec<Vec<Digit>> {
     let axis = op.body::<Expr>("axis").filter(|_| op.is(&BRANCH_DECL)).map(|axis| (*axis).clone());
     let files = (1..op.operands().len()).filter_map(|at| operand(op, at));

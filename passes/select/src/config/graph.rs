@@ -1,5 +1,6 @@
-//! The e-graph of a pipeline. A class is a value: the stream behind an engine, or the tensor at the end; its nodes are the ways to make
-//! it. It grows from the first operation to the last: rules propose clauses, the scratch pipeline verifies and prices them.
+//! The e-graph of a pipeline. A class is a value: the stream behind an engine, or the tensor at the end; its nodes
+//! are the ways to make it. It grows from the first operation to the last: rules propose clauses, the scratch
+//! pipeline verifies and prices them.
 
 use crate::config::candidate::{Clauses, Scratch};
 use crate::config::goal::{Aim, names};
@@ -113,7 +114,8 @@ impl Graph {
     /// Grows the e-graph of a pipeline by `rules`.
     ///
     /// # Errors
-    /// A written operation that is not legal whatever is chosen before it is no error here: it shows as no class at the end.
+    /// A written operation that is not legal whatever is chosen before it is no error here: it shows as no class
+    /// at the end.
     pub fn grow(scratch: &mut Scratch<'_>, rules: &RuleSet, aim: &Aim) -> Self {
         let egraph = EGraph::new(()).with_explanations_enabled();
         let mut graph = Self {
@@ -134,9 +136,9 @@ impl Graph {
         graph
     }
 
-    /// Adds every way to apply operation `stage` to the value `source`, which the scratch pipeline holds, and what follows from each:
-    /// depth first, so that the scratch pipeline changes little. An operation that the pipeline may do without is tried absent as well: what
-    /// follows then takes `source` itself.
+    /// Adds every way to apply operation `stage` to the value `source`, which the scratch pipeline holds, and what
+    /// follows from each: depth first, so that the scratch pipeline changes little. An operation that the pipeline
+    /// may do without is tried absent as well: what follows then takes `source` itself.
     fn expand(
         &mut self,
         scratch: &mut Scratch<'_>,
@@ -220,7 +222,8 @@ impl Graph {
         budget.exhausted() || (self.complete && budget.ended())
     }
 
-    /// Adds a way to make a value of type `ty`: one class for all of them that what follows costs the same. The class, if it is new.
+    /// Adds a way to make a value of type `ty`: one class for all of them that what follows costs the same. The
+    /// class, if it is new.
     fn add(&mut self, step: Step, ty: TypeId, run: bool) -> Option<usize> {
         let children = step.source.map(|source| self.classes[source].id).into_iter().collect();
         let id = self.egraph.add(SymbolLang { op: step.head, children });
@@ -282,8 +285,9 @@ fn candidates(scratch: &Scratch<'_>, rules: &RuleSet, aim: &Aim, stage: usize) -
     Candidates { found, disagreeing, limit: proposals.limit }
 }
 
-/// The axes that what an operation takes must name behind it: of a fetch, every axis of its tensor. One that it left out would be an axis that
-/// the result does not depend on, and what comes behind would take that for the meaning.
+/// The axes that what an operation takes must name behind it: of a fetch, every axis of its tensor. One that it
+/// left out would be an axis that the result does not depend on, and what comes behind would take that for the
+/// meaning.
 fn must_hold(site: &Site<'_>) -> BTreeSet<AxisId> {
     if !site.op.is(&fetch::DECL) {
         return BTreeSet::new();

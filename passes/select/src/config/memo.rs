@@ -1,6 +1,7 @@
-//! What was tried before. Pipelines that share tensors are chosen for one layout after the other of what they read, and again where tensors
-//! change places and for the price of the whole kernel: most of their operations then wait as they did before. What rules propose
-//! for an operation and what verifiers, lowering and cost function say of it is asked once, and kept by all that it may depend on.
+//! What was tried before. Pipelines that share tensors are chosen for one layout after the other of what they
+//! read, and again where tensors change places and for the price of the whole kernel: most of their operations
+//! then wait as they did before. What rules propose for an operation and what verifiers, lowering and cost
+//! function say of it is asked once, and kept by all that it may depend on.
 
 use crate::config::candidate::{Clauses, Made};
 use crate::config::goal::Aim;
@@ -16,8 +17,8 @@ use visa_ir::hash::Fast;
 use visa_ir::module::{AttrId, OpId, OpRef, TypeId, ValueId};
 use visa_mapping::facts::{Names, Support};
 
-/// What is chosen by: the rules, how much work it may be, and what was tried with them. It is good for one module and those copies of it of which no more differs than
-/// what pipelines read and the values of clauses that were open.
+/// What is chosen by: the rules, how much work it may be, and what was tried with them. It is good for one module
+/// and those copies of it of which no more differs than what pipelines read and the values of clauses that were open.
 pub struct Means<'a> {
     /// The rules.
     pub rules: &'a RuleSet,
@@ -44,10 +45,12 @@ pub struct Tried {
     candidates: RefCell<HashMap<(Moment, usize), Rc<Candidates>, Fast>>,
 }
 
-/// What was said of an operation with its clauses: what it made, with the past that this is to the operations behind it, or why not.
+/// What was said of an operation with its clauses: what it made, with the past that this is to the operations
+/// behind it, or why not.
 type Verdict = Result<(Rc<Made>, Past), Rc<Diagnostic>>;
 
-/// The operations of a pipeline that have their clauses: a number for all of them together. Nothing is chosen in the default.
+/// The operations of a pipeline that have their clauses: a number for all of them together. Nothing is chosen in
+/// the default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Past(usize);
 

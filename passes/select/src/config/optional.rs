@@ -1,5 +1,6 @@
-//! Engines that a pipeline may have or not. Where nothing is written against them they are put into the pipeline, with all their clauses open; one
-//! e-graph holds the ways with them and without, and what the best way lacks is taken away again.
+//! Engines that a pipeline may have or not. Where nothing is written against them they are put into the pipeline,
+//! with all their clauses open; one e-graph holds the ways with them and without, and what the best way lacks is
+//! taken away again.
 
 use crate::config::choice::Choice;
 use crate::config::choice::choose_for;
@@ -33,8 +34,8 @@ const ENGINES: [Engine; 2] = [
     Engine { decl: &transpose::DECL, clauses: &["time", "packet"], fits: transposes },
 ];
 
-/// Between fetch and collect, where both are open and something says what slices are to hold: a tensor that the stream meets, or a layout at the
-/// end.
+/// Between fetch and collect, where both are open and something says what slices are to hold: a tensor that the
+/// stream meets, or a layout at the end.
 fn switches(pipeline: &[OpRef<'_>], before: OpRef<'_>, behind: OpRef<'_>) -> bool {
     let open = |op: OpRef<'_>| open_clauses(op).next().is_some();
     let meets = pipeline.iter().skip(1).any(|op| op.operands().len() > 1);
@@ -60,8 +61,8 @@ pub enum At {
     Added(&'static OpDecl, OpId),
 }
 
-/// As [`crate::config::choice::choose`], with the engines that the pipeline may have put into the module: [`Choice::apply`] takes away those that the choice lacks.
-/// What was `found` before is tried first.
+/// As [`crate::config::choice::choose`], with the engines that the pipeline may have put into the module:
+/// [`Choice::apply`] takes away those that the choice lacks. What was `found` before is tried first.
 ///
 /// # Errors
 /// As of [`crate::config::choice::choose`]; the module then has the engines.

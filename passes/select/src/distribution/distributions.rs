@@ -1,4 +1,5 @@
-//! Where tensors of a kernel may lie in data memory: which parts of which axes clusters and slices hold, and what that costs at least.
+//! Where tensors of a kernel may lie in data memory: which parts of which axes clusters and slices hold, and what
+//! that costs at least.
 
 use crate::distribution::given::{
     Part, elements, held_of_reduced, left_out, met, reach, reaches, reduced, said, source, whole,
@@ -120,8 +121,8 @@ pub fn places(function: OpRef<'_>, axes: &Axes) -> Result<Vec<Place>, Diagnostic
     Ok(all)
 }
 
-/// Those that lead to what is written first, the others behind them; the cheapest first, of those the ones in the fewest slices, then of the
-/// fewest terms.
+/// Those that lead to what is written first, the others behind them; the cheapest first, of those the ones in the
+/// fewest slices, then of the fewest terms.
 fn sort(places: &mut [Place]) {
     places.sort_by_key(|place| (!place.led, place.estimate, place.slices, place.terms));
 }
@@ -273,8 +274,9 @@ impl Group<'_> {
         found
     }
 
-    /// What slices may hold in front of an operation behind which they hold `slice`: the same, as far as the axes are loaded; and in the place of one
-    /// of its digits, which is copied or comes from time, as many coordinates of a loaded axis that it lacks.
+    /// What slices may hold in front of an operation behind which they hold `slice`: the same, as far as the axes
+    /// are loaded; and in the place of one of its digits, which is copied or comes from time, as many coordinates
+    /// of a loaded axis that it lacks.
     fn before(&self, slice: &Digits) -> Vec<Vec<Digit>> {
         let all = slice.iter().rev().filter(|digit| digit.live > 1);
         let all: Vec<Digit> = all.map(|digit| self.as_loaded(digit, slice)).collect();
@@ -314,7 +316,8 @@ impl Group<'_> {
         Digit { extent: live, live, ..*digit }
     }
 
-    /// What slices that hold those digits lack of a loaded axis, below the lowest of them; `None` if that is one coordinate.
+    /// What slices that hold those digits lack of a loaded axis, below the lowest of them; `None` if that is one
+    /// coordinate.
     fn below(&self, (axis, reach): (AxisId, u64), held: &[Digit]) -> Option<Digit> {
         let strides = held.iter().filter(|digit| digit.axis == Some(axis)).map(|digit| digit.stride);
         let live = strides.min().unwrap_or(reach);
@@ -339,7 +342,8 @@ impl Group<'_> {
         parts.iter().zip(way).flat_map(digits).filter(|digit| digit.extent > 1).collect()
     }
 
-    /// Digits over slices; where there are too many, over the clusters part of the outermost, or one that has as many coordinates.
+    /// Digits over slices; where there are too many, over the clusters part of the outermost, or one that has as
+    /// many coordinates.
     fn spread(&self, outer: &[Digit], inner: &[Digit]) -> Vec<(Expr, Expr)> {
         let topology = &self.machine.topology;
         let (clusters, all) = (topology.clusters_per_chip, topology.slices_per_cluster);
@@ -406,7 +410,8 @@ impl Group<'_> {
         Some(place)
     }
 
-    /// Cycles to fetch all tensors once, and to multiply them if they meet in a contraction, in all rows of the register file (book 15).
+    /// Cycles to fetch all tensors once, and to multiply them if they meet in a contraction, in all rows of the
+    /// register file (book 15).
     fn computes(&self, tensors: &[Held]) -> u64 {
         let flit = self.machine.limits.flit_bytes;
         let fetched = tensors.iter().map(|held| held.bytes.div_ceil(flit)).fold(0, u64::saturating_add);
@@ -469,7 +474,8 @@ impl Group<'_> {
     }
 }
 
-/// What is left of a digit, innermost first, where slices hold a part of its axis; `None` if that cuts it where it does not end.
+/// What is left of a digit, innermost first, where slices hold a part of its axis; `None` if that cuts it where it
+/// does not end.
 fn without(digit: &Digit, part: &Digit) -> Option<Vec<Digit>> {
     if digit.axis != part.axis {
         return Some(vec![*digit]);

@@ -1,4 +1,5 @@
-//! What a kernel says of where its tensors may lie: the axes of its results and of what is loaded, and what slices must hold of them.
+//! What a kernel says of where its tensors may lie: the axes of its results and of what is loaded, and what slices
+//! must hold of them.
 
 use crate::config::goal::{names, reduced_within};
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,8 +26,8 @@ pub(super) struct Part {
     pub(super) written: Vec<Digit>,
 }
 
-/// Axes that a part of a loaded tensor does not name though its result has them: slices hold one coordinate each. Left within a slice, such an axis would
-/// not be in that part but for its first coordinate.
+/// Axes that a part of a loaded tensor does not name though its result has them: slices hold one coordinate each.
+/// Left within a slice, such an axis would not be in that part but for its first coordinate.
 pub(super) fn left_out(ops: &[OpRef<'_>], axes: &Axes) -> BTreeMap<AxisId, u64> {
     let mut found = BTreeMap::new();
     for part in ops.iter().filter(|op| view::kind(**op) == Some(ViewKind::Slice)) {
@@ -40,8 +41,8 @@ pub(super) fn left_out(ops: &[OpRef<'_>], axes: &Axes) -> BTreeMap<AxisId, u64> 
     found
 }
 
-/// Axes that are reduced within slices and that results have: what slices hold of them. Where results have a part, it is that: each slice reduces the rest. Where they have
-/// all, it is nothing: each slice reduces all of it.
+/// Axes that are reduced within slices and that results have: what slices hold of them. Where results have a part,
+/// it is that: each slice reduces the rest. Where they have all, it is nothing: each slice reduces all of it.
 pub(super) fn held_of_reduced(
     ops: &[OpRef<'_>],
     results: &[Expr],
@@ -93,8 +94,8 @@ pub(super) fn said(ops: &[OpRef<'_>], axes: &Axes) -> BTreeMap<AxisId, u64> {
     found
 }
 
-/// Axes of which each slice holds all: a written clause names all of it, a part that does not start at the first, or, if it is a view's or says
-/// what is overwritten, any part. In several slices that would be several parts.
+/// Axes of which each slice holds all: a written clause names all of it, a part that does not start at the first,
+/// or, if it is a view's or says what is overwritten, any part. In several slices that would be several parts.
 pub(super) fn whole(ops: &[OpRef<'_>], axes: &Axes) -> BTreeSet<AxisId> {
     let mut found = BTreeSet::new();
     for op in ops.iter().filter(|op| !is_transfer(**op)) {
@@ -148,7 +149,8 @@ pub(super) fn reaches(layouts: impl Iterator<Item = Expr>, axes: &Axes) -> Vec<(
     found
 }
 
-/// Axes that reductions between slices reduce: those that they name, or else those that are loaded and that no result has.
+/// Axes that reductions between slices reduce: those that they name, or else those that are loaded and that no
+/// result has.
 pub(super) fn reduced(
     ops: &[OpRef<'_>],
     kept: &[(AxisId, u64)],

@@ -1,5 +1,5 @@
-//! Where the tensors of a kernel lie in data memory, if that is open: places are tried with the whole kernel, and the report's cycles
-//! decide.
+//! Where the tensors of a kernel lie in data memory, if that is open: places are tried with the whole kernel, and
+//! the report's cycles decide.
 
 use crate::config::candidate::close_addresses;
 use crate::config::memo::Means;
@@ -62,7 +62,8 @@ impl Kernel {
     }
 }
 
-/// Chooses all that is open of a function, which is alone in its module: the places of its tensors with all else for them, or all else.
+/// Chooses all that is open of a function, which is alone in its module: the places of its tensors with all else
+/// for them, or all else.
 ///
 /// # Errors
 /// What has no legal choice.

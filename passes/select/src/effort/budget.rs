@@ -19,9 +19,9 @@ const RESERVE: u64 = 4;
 /// Most candidates of an operation that a narrow search tries.
 pub const WIDTH: usize = 6;
 
-/// The work that a module may be, and what it was so far. A candidate is a unit when it is proposed, and one more when it is verified, lowered and
-/// priced. Where mappings are long or have to be compared position by position, it is as many more as that takes. What is remembered of an earlier question is
-/// no work.
+/// The work that a module may be, and what it was so far. A candidate is a unit when it is proposed, and one more
+/// when it is verified, lowered and priced. Where mappings are long or have to be compared position by position,
+/// it is as many more as that takes. What is remembered of an earlier question is no work.
 pub struct Budget {
     most: u64,
     spent: Cell<u64>,
@@ -64,8 +64,8 @@ impl Budget {
         }
     }
 
-    /// The budget of the narrow search for a module whose search this budget ends, as large again: of each operation it tries [`WIDTH`] candidates, from all over
-    /// those that are proposed.
+    /// The budget of the narrow search for a module whose search this budget ends, as large again: of each
+    /// operation it tries [`WIDTH`] candidates, from all over those that are proposed.
     #[must_use]
     pub fn narrow(&self) -> Self {
         Self { width: WIDTH, ..Self::new(self.most, self.watch.clone()) }

@@ -1,7 +1,8 @@
-//! Advice on pipelines that are written in full: a cheaper way to make the same tensor, why it is the same, and what to write.
+//! Advice on pipelines that are written in full: a cheaper way to make the same tensor, why it is the same, and
+//! what to write.
 //!
-//! Everything that nothing else depends on is opened, and what was written takes part in the choice. Where only transfers read the tensor at the end,
-//! its layout is opened too: they say themselves which layout they make of it.
+//! Everything that nothing else depends on is opened, and what was written takes part in the choice. Where only
+//! transfers read the tensor at the end, its layout is opened too: they say themselves which layout they make of it.
 
 use crate::config::candidate::Clauses;
 use crate::config::choice::Choice;
@@ -52,7 +53,8 @@ pub struct Advice {
 }
 
 impl Advice {
-    /// The cheaper pipeline that makes what the pipeline `chain` makes; `None` if there is none, or if something of `chain` is open.
+    /// The cheaper pipeline that makes what the pipeline `chain` makes; `None` if there is none, or if something
+    /// of `chain` is open.
     #[must_use]
     pub fn on(
         ctx: &Context,
@@ -174,8 +176,8 @@ fn opened(
     Some((opened, seed))
 }
 
-/// Whether a clause of a switch follows from others: its time, but for a bitmap, which has nothing else. The slices behind it are part of the result's
-/// type, and the ring that makes them is as large in any topology.
+/// Whether a clause of a switch follows from others: its time, but for a bitmap, which has nothing else. The
+/// slices behind it are part of the result's type, and the ring that makes them is as large in any topology.
 fn follows(switch: OpRef<'_>, clause: &str) -> bool {
     clause == "time" && switch.word("topology").is_some_and(|topology| &*topology != "custom")
 }
@@ -216,7 +218,8 @@ fn unite(choice: &mut Choice, written: &Way) {
     }
 }
 
-/// The module with the choice, and the operations that read otherwise; `None` if anything is found wrong with it that was not before.
+/// The module with the choice, and the operations that read otherwise; `None` if anything is found wrong with it
+/// that was not before.
 fn applied(ctx: &Context, module: &Module, choice: &Choice, axes: &Axes) -> Option<(Vec<OpId>, Module)> {
     let (mut better, mut changed) = (module.clone(), Vec::new());
     for step in choice.best.steps(&choice.graph) {
@@ -234,8 +237,8 @@ fn applied(ctx: &Context, module: &Module, choice: &Choice, axes: &Axes) -> Opti
     (verify(ctx, &better).len() <= verify(ctx, module).len()).then_some((changed, better))
 }
 
-/// Whether a choice fetches or collects anything beside the elements. Flits of such a packet can look full though the last of them is not, and what is
-/// summed then is not known to be zero: a pipeline that sums is left as it is.
+/// Whether a choice fetches or collects anything beside the elements. Flits of such a packet can look full though
+/// the last of them is not, and what is summed then is not known to be zero: a pipeline that sums is left as it is.
 fn brings_padding(ctx: &Context, module: &Module, choice: &Choice) -> bool {
     fn padded(map: &Expr) -> bool {
         matches!(map, Expr::Pad { kind: PadKind::Top, .. }) || map.children().into_iter().any(padded)

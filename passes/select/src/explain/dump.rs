@@ -87,8 +87,9 @@ impl Dump {
     }
 }
 
-/// In the format of the crate egraph-serialize, which itself would make every JSON object of the workspace keep its order of insertion. A node for each
-/// way to make a value, with the cycles of its engine as its cost; a class for each value, with its type. The roots are what the pipeline can end in.
+/// In the format of the crate egraph-serialize, which itself would make every JSON object of the workspace keep
+/// its order of insertion. A node for each way to make a value, with the cycles of its engine as its cost; a class
+/// for each value, with its type. The roots are what the pipeline can end in.
 fn serialized(ctx: &Context, graph: &Graph, stages: usize) -> Value {
     let (mut nodes, mut types) = (Map::new(), Map::new());
     let class = |number: usize| graph.egraph.find(graph.classes[number].id).to_string();

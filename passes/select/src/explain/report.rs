@@ -73,10 +73,14 @@ pub fn none_legal(ops: &[OpRef<'_>], graph: &Graph, aim: &Aim, budget: &Budget) 
     let between = op.is(&vector_inter::DECL);
     if between && !aim.knows_sums() && op.attr("over").is_none() {
         error = error
-            .fix("nothing says what is reduced: give the reduction `over [..]`, or write the layout of the tensor at the end".to_owned());
+            .fix("nothing says what is reduced: give the reduction `over [..]`, or write the layout of the tensor \
+                  at the end".to_owned());
     } else if sums && !aim.knows_sums() {
-        error = error
-            .fix("nothing says what is summed: give the contraction `over [..]`, or write the layout of the tensor at the end".to_owned());
+        error = error.fix(
+            "nothing says what is summed: give the contraction `over [..]`, or write the layout of the tensor at \
+             the end"
+                .to_owned(),
+        );
     } else if graph.disagreeing > 0 {
         error = error.note(
             format!("{} proposals disagree with the clauses that are written", graph.disagreeing),
@@ -106,7 +110,8 @@ fn open_decls(op: OpRef<'_>) -> impl Iterator<Item = &'static ClauseDecl> {
     open::clauses(op).filter(|clause| clause.opening == Opening::Configuration)
 }
 
-/// The budget ended before any configuration was legal: what would be quickest to write is where the fewest candidates were legal.
+/// The budget ended before any configuration was legal: what would be quickest to write is where the fewest
+/// candidates were legal.
 fn none_in_time(ops: &[OpRef<'_>], graph: &Graph, budget: &Budget) -> Diagnostic {
     let reached = graph.classes.iter().map(|class| class.stage + 1).max().unwrap_or(0).min(ops.len() - 1);
     let message = format!(
@@ -223,8 +228,8 @@ pub fn shared(shared: &Shared) -> String {
     let Shared { pipelines, layouts, ways, cycles, bounded, at: _, taken: _ } = shared;
     let limit = if *bounded { "; there were more layouts than are tried" } else { "" };
     format!(
-        "{pipelines} pipelines share tensors: extracted together, by an integer program, from {ways} ways over {layouts} layouts; \
-         {} one after the other{limit}",
+        "{pipelines} pipelines share tensors: extracted together, by an integer program, from {ways} ways over \
+         {layouts} layouts; {} one after the other{limit}",
         counted(*cycles, "cycle")
     )
 }
@@ -235,8 +240,8 @@ pub fn proof(choice: &mut Choice) -> Option<String> {
     proof_from(choice, &start)
 }
 
-/// egg's proof that the configuration `start` and the best one make the same tensor, in our syntax; `None` if the e-graph does not have them in
-/// one class.
+/// egg's proof that the configuration `start` and the best one make the same tensor, in our syntax; `None` if the
+/// e-graph does not have them in one class.
 pub fn proof_from(choice: &mut Choice, start: &extract::Way) -> Option<String> {
     let (first, last) = (start.path.last()?.0, choice.best.path.last()?.0);
     let id = |class: usize| choice.graph.egraph.find(choice.graph.classes[class].id);

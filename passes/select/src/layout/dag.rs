@@ -1,6 +1,7 @@
-//! Exact extraction where ways share what they use: a choice of one way for each pipeline, such that whoever reads a tensor finds it as
-//! it was made, and all of them together cost the least. The cheapest tree of each pipeline would count a tensor once for each of its
-//! readers, and each could want it otherwise. It is an integer program; the solver is Rust.
+//! Exact extraction where ways share what they use: a choice of one way for each pipeline, such that whoever reads
+//! a tensor finds it as it was made, and all of them together cost the least. The cheapest tree of each pipeline
+//! would count a tensor once for each of its readers, and each could want it otherwise. It is an integer program;
+//! the solver is Rust.
 
 use good_lp::{Expression, ProblemVariables, Solution, SolverModel, Variable, constraint, microlp, variable};
 
@@ -17,8 +18,8 @@ pub struct Node {
     pub cost: u64,
 }
 
-/// One node of each maker, whose values are those that the others take, of the least cost together: their numbers, by maker. Of
-/// choices that cost the same it is any, but the same one every time. `None` if there is none.
+/// One node of each maker, whose values are those that the others take, of the least cost together: their numbers,
+/// by maker. Of choices that cost the same it is any, but the same one every time. `None` if there is none.
 #[must_use]
 pub fn extract(nodes: &[Node], makers: usize) -> Option<Vec<usize>> {
     let mut least = vec![u64::MAX; makers];

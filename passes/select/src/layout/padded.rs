@@ -1,10 +1,12 @@
-//! Layouts of a register file that are filled up to whole flits: it takes no less (book 18), and the contraction reads 64 bytes (book 15).
+//! Layouts of a register file that are filled up to whole flits: it takes no less (book 18), and the contraction
+//! reads 64 bytes (book 15).
 
 use visa_machine::Machine;
 use visa_mapping::{Axes, Expr, PadKind};
 use visa_numerics::DType;
 
-/// A layout whose rows are whole flits; of another one, those with the innermost part padded, with anything or with zeros.
+/// A layout whose rows are whole flits; of another one, those with the innermost part padded, with anything or
+/// with zeros.
 #[must_use]
 pub fn whole_flits((outer, inner): (Expr, Expr), dtype: DType, machine: &Machine, axes: &Axes) -> Vec<Expr> {
     let join =
@@ -27,7 +29,8 @@ pub fn whole_flits((outer, inner): (Expr, Expr), dtype: DType, machine: &Machine
 mod tests {
     use super::*;
 
-    /// 63 elements of a byte lack one of two flits; 28 of two bytes lack 4, which are both two flits and 64 bytes; 3 of 8 rows lack 29.
+    /// 63 elements of a byte lack one of two flits; 28 of two bytes lack 4, which are both two flits and 64 bytes;
+    /// 3 of 8 rows lack 29.
     #[test]
     fn what_is_no_whole_flit_is_filled_up() {
         let mut axes = Axes::new();

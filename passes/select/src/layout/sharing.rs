@@ -1,6 +1,6 @@
-//! Pipelines that share tensors: a register file that contractions read, what one pipeline commits and another fetches. Its layout decides
-//! what all of them cost. Each pipeline is chosen for every layout of what it reads, and an integer program takes the layouts that cost the
-//! least together.
+//! Pipelines that share tensors: a register file that contractions read, what one pipeline commits and another
+//! fetches. Its layout decides what all of them cost. Each pipeline is chosen for every layout of what it reads,
+//! and an integer program takes the layouts that cost the least together.
 
 use crate::config::candidate::Clauses;
 use crate::config::choice::chain;
@@ -353,8 +353,8 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// Writes some configuration of a pipeline that makes a layout: its tensor's type does not depend on which. Those in `closed` have
-    /// their own already: each is written once.
+    /// Writes some configuration of a pipeline that makes a layout: its tensor's type does not depend on which.
+    /// Those in `closed` have their own already: each is written once.
     fn close(&self, module: &mut Module, (number, layout): (usize, usize), closed: &mut BTreeSet<usize>) {
         let pipeline = &self.pipelines[number];
         let Some(way) = pipeline.ways.iter().find(|way| way.layout == layout) else { return };
@@ -374,7 +374,8 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// What was taken of each pipeline, by its end; `chosen` are numbers of `nodes`, which has all ways of the first pipeline, then of the next.
+    /// What was taken of each pipeline, by its end; `chosen` are numbers of `nodes`, which has all ways of the
+    /// first pipeline, then of the next.
     fn taken(&self, chosen: &[usize]) -> BTreeMap<OpId, Vec<(At, Candidate)>> {
         let ways: Vec<&Way> = self.pipelines.iter().flat_map(|pipeline| &pipeline.ways).collect();
         let ends = self.pipelines.iter().map(Pipeline::end);

@@ -1,5 +1,6 @@
-//! Which operand of a contraction stays: products commute, so that the tensor in the register file and the one that streams by may change places
-//! (book 15). What is written of neither pipeline depends on which is which, as nothing but their operations is.
+//! Which operand of a contraction stays: products commute, so that the tensor in the register file and the one
+//! that streams by may change places (book 15). What is written of neither pipeline depends on which is which, as
+//! nothing but their operations is.
 
 use crate::config::choice::chain;
 use crate::config::graph::open_clauses;
@@ -29,8 +30,8 @@ pub struct Found {
     pub exchanged: Vec<OpId>,
 }
 
-/// Writes the layouts of what the pipelines that end in `ends` share, and exchanges the tensors of contractions where all together then take
-/// fewer cycles.
+/// Writes the layouts of what the pipelines that end in `ends` share, and exchanges the tensors of contractions
+/// where all together then take fewer cycles.
 ///
 /// # Errors
 /// As of [`sharing::choose_layouts`], for the tensors as they are written.
@@ -83,8 +84,8 @@ fn unless_ended<T, E>(
     (!stops()).then_some(found)
 }
 
-/// Whether the kernel that `load` is of takes more cycles in the first module than in the second: what the cheaper pair gives may cost more where
-/// it is read.
+/// Whether the kernel that `load` is of takes more cycles in the first module than in the second: what the cheaper
+/// pair gives may cost more where it is read.
 fn dearer(ctx: &Context, (other, known): (&Module, &Module), load: OpId, means: &Means<'_>) -> bool {
     let kernel = |module: &Module| {
         let mut module = module.clone();
@@ -126,7 +127,8 @@ fn readers(ctx: &Context, module: &Module, load: OpId) -> Vec<OpId> {
     files.iter().flat_map(|&file| module.uses(file).to_vec()).collect()
 }
 
-/// Whether nothing is written of an operation in front of the product but that it is there: all its configuration is open, if it has any.
+/// Whether nothing is written of an operation in front of the product but that it is there: all its configuration
+/// is open, if it has any.
 fn is_open(op: OpRef<'_>) -> bool {
     let open: BTreeSet<&str> = open_clauses(op).collect();
     let written = op.clauses().iter().filter(|clause| !open.contains(&*clause.name));
@@ -141,7 +143,8 @@ fn is_open(op: OpRef<'_>) -> bool {
     opens || op.is(&begin::DECL)
 }
 
-/// Whether both tensors are there when the first of the two pipelines begins, and nothing writes over one of them until the second does.
+/// Whether both tensors are there when the first of the two pipelines begins, and nothing writes over one of them
+/// until the second does.
 fn reads_alike(
     ctx: &Context,
     module: &Module,

@@ -29,8 +29,8 @@ pub fn agrees(op: OpRef<'_>, name: &str, value: &Expr) -> bool {
 /// Most digits whose every order is tried.
 const MOST_ORDERED: usize = 3;
 
-/// Layouts of what the pipeline `loader` loads that the contraction of the pipeline `reader` can read, those with the most rows first: in rows the
-/// inner or outer part of an axis that the stream lacks, in each row the rest.
+/// Layouts of what the pipeline `loader` loads that the contraction of the pipeline `reader` can read, those with
+/// the most rows first: in rows the inner or outer part of an axis that the stream lacks, in each row the rest.
 pub fn layouts(loader: &[OpRef<'_>], reader: &[OpRef<'_>], cx: &VerifyCx<'_>) -> Vec<(Expr, Expr)> {
     let (axes, machine) = (&cx.analysis::<DeclaredAxes>().0, &*machine(cx.ctx));
     let Some(source) = source(loader) else { return Vec::new() };
@@ -150,8 +150,8 @@ fn shared_inside(rest: &[Digit], partner: &Partner, axes: &Axes) -> Vec<Parts> {
     all.iter().filter_map(|order| parts(order.split_at(order.len() - 1), axes)).collect()
 }
 
-/// Zeros behind each element, for what lies between the elements of a window (book 15). A load may only be able to fetch the zeros behind one
-/// of the axes.
+/// Zeros behind each element, for what lies between the elements of a window (book 15). A load may only be able to
+/// fetch the zeros behind one of the axes.
 fn apart(rest: &[Digit], partner: &Partner, axes: &Axes) -> Vec<Parts> {
     let all = with_shared_inside(rest, partner);
     let gaps = partner.strides.iter().map(|&stride| Expr::Literal(1).pad(stride, PadKind::Zero));

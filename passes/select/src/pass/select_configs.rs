@@ -1,30 +1,34 @@
 //! Chooses what is left open of pipelines.
 
-use crate::effort::clock::{Clock, Phase};
-use crate::explain::advise::{Advice, ends, pipeline};
-use crate::effort::budget::{Budget, DEFAULT};
-use crate::driver::{Chosen, Driver};
-use crate::explain::dump::Dump;
-use crate::rules::ruleset::RuleSet;
-use crate::config::memo::Means;
-use crate::effort::watch::Watch;
 use crate::config::choice::Choice;
+use crate::config::memo::Means;
+use crate::driver::{Chosen, Driver};
+use crate::effort::budget::{Budget, DEFAULT};
+use crate::effort::clock::{Clock, Phase};
+use crate::effort::watch::Watch;
+use crate::explain::advise::{Advice, ends, pipeline};
+use crate::explain::dump::Dump;
 use crate::explain::report;
-use visa_pass::{Level, OutputName, Pass, PassCx, PassOptions};
+use crate::rules::ruleset::RuleSet;
 use visa_ir::diag::{Diagnostic, Severity};
 use visa_ir::open::Opening;
 use visa_ir::span::Span;
+use visa_pass::{Level, OutputName, Pass, PassCx, PassOptions};
 
 visa_pass::options! {
     /// What can be chosen.
     struct Settings {
-        explain: bool = ("explain", "false", "report each choice, engine by engine, and egg's proof that it makes the tensor that the worst configuration makes"),
-        advise: bool = ("advise", "false", "report pipelines that are written in full and could make the same tensor in fewer cycles, with the rewrites and what to write"),
+        explain: bool = ("explain", "false", "report each choice, engine by engine, and egg's proof that it makes \
+             the tensor that the worst configuration makes"),
+        advise: bool = ("advise", "false", "report pipelines that are written in full and could make the same \
+             tensor in fewer cycles, with the rewrites and what to write"),
         apply: bool = ("apply", "false", "write what `advise` reports"),
-        budget: i64 = ("budget", DEFAULT, "most work for the whole module, in units of about 15 microseconds: a candidate that is proposed is one, one that is verified, lowered and \
-                  priced one or more; then the cheapest that was found is kept, and a warning says what was left out"),
-        dump: OutputName = ("dump", "", "write the e-graphs to this file: for `NAME.json` in the format of egraph-serialize, for `NAME.dot` for Graphviz; of several \
-                  pipelines to `NAME-1`, `NAME-2` and so on"),
+        budget: i64 = ("budget", DEFAULT, "most work for the whole module, in units of about 15 microseconds: a \
+             candidate that is proposed is one, one that is verified, lowered and priced one or more; then the \
+             cheapest that was found is kept, and a warning says what was left out"),
+        dump: OutputName = ("dump", "", "write the e-graphs to this file: for `NAME.json` in the format of \
+                                         egraph-serialize, for `NAME.dot` for Graphviz; of several pipelines to \
+                                         `NAME-1`, `NAME-2` and so on"),
     }
 }
 
@@ -32,13 +36,14 @@ visa_pass::options! {
 pub static PASS: Pass = Pass {
     name: "select-configs",
     summary: "chooses open clauses of pipelines: the cheapest legal configuration",
-    doc: "A clause that is `auto` gets the value that makes its pipeline take the fewest cycles; of equally fast ones the one whose engines \
-          are busy for the fewest cycles together, then the shortest text. An e-graph a pipeline holds every configuration that the rules \
-          reach (`src/select/rules`): a class is a stream or a tensor, its nodes are the ways to make it. A rule only proposes; verifiers and \
-          lowering refuse what the machine cannot do, and the cost function of `visa-run --report` prices the rest, engine by engine. \
-          Extraction is exact: cycles are those of the busiest engine and the latencies, so a class keeps the Pareto front of its ways. \
-          Pipelines that share tensors of open layout are extracted together, by an integer program. Pipelines are chosen in program order; what is \
-          written stays as it is.",
+    doc: "A clause that is `auto` gets the value that makes its pipeline take the fewest cycles; of equally fast \
+          ones the one whose engines are busy for the fewest cycles together, then the shortest text. An e-graph \
+          a pipeline holds every configuration that the rules reach (`src/select/rules`): a class is a stream or \
+          a tensor, its nodes are the ways to make it. A rule only proposes; verifiers and lowering refuse what \
+          the machine cannot do, and the cost function of `visa-run --report` prices the rest, engine by engine. \
+          Extraction is exact: cycles are those of the busiest engine and the latencies, so a class keeps the \
+          Pareto front of its ways. Pipelines that share tensors of open layout are extracted together, by an \
+          integer program. Pipelines are chosen in program order; what is written stays as it is.",
     options: Settings::DECLS,
     takes: Level::Tensor,
     gives: Level::Tensor,
@@ -53,16 +58,37 @@ pub static PASS: Pass = Pass {
         ("saturated", "pipelines for which the rules had nothing more to say"),
         ("node-limit", "pipelines whose e-graph reached its bound"),
         ("budget-limit", "functions of which the budget left something out"),
-        ("budget-spent", "units of work: candidates that were proposed, verified, lowered and priced, of choices that are not kept too"),
-        ("exchanged", "contractions whose operands changed places: the register file holds what was to stream by"),
-        ("shared", "pipelines that share tensors whose layout is open: extracted together, as a graph, by an integer program; the others as trees"),
+        (
+            "budget-spent",
+            "units of work: candidates that were proposed, verified, lowered and priced, of choices that are not \
+             kept too",
+        ),
+        (
+            "exchanged",
+            "contractions whose operands changed places: the register file holds what was to stream by",
+        ),
+        (
+            "shared",
+            "pipelines that share tensors whose layout is open: extracted together, as a graph, by an integer \
+             program; the others as trees",
+        ),
         ("layouts", "layouts of these tensors"),
-        ("ways", "ways to run these pipelines, each for some layouts of what it reads: what the integer program chose from"),
+        (
+            "ways",
+            "ways to run these pipelines, each for some layouts of what it reads: what the integer program chose \
+             from",
+        ),
         ("layout-limit", "groups of such pipelines of which not all layouts were tried"),
-        ("placements", "ways to spread a kernel's tensors over slices that were tried, each with the whole kernel"),
+        (
+            "placements",
+            "ways to spread a kernel's tensors over slices that were tried, each with the whole kernel",
+        ),
         ("rule-limit", "operations for which a bound left out what rules of a text propose"),
         ("refused", "candidates that broke a limit"),
-        ("cycles-worst", "cycles of the dearest configuration of each pipeline that no other dominates, together"),
+        (
+            "cycles-worst",
+            "cycles of the dearest configuration of each pipeline that no other dominates, together",
+        ),
         ("cycles-best", "cycles of the chosen ones"),
     ],
     run,
@@ -102,7 +128,11 @@ fn chosen(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
             }
         }
         Chosen::Shared(shared) => {
-            counts.extend([("shared", shared.pipelines as u64), ("layouts", shared.layouts as u64), ("ways", shared.ways as u64)]);
+            counts.extend([
+                ("shared", shared.pipelines as u64),
+                ("layouts", shared.layouts as u64),
+                ("ways", shared.ways as u64),
+            ]);
             counts.push(("layout-limit", shared.bounded.into()));
             if explains {
                 findings.push(remark(shared.at, report::shared(&shared)));
@@ -143,7 +173,12 @@ fn budget(cx: &PassCx<'_>, written: i64) -> Result<Budget, Vec<Diagnostic>> {
 }
 
 /// Reports pipelines that are written in full and could be cheaper; with `apply` they become so.
-fn advise(cx: &mut PassCx<'_>, mut dump: Option<&mut Dump>, budget: &Budget, apply: bool) -> Result<(), Vec<Diagnostic>> {
+fn advise(
+    cx: &mut PassCx<'_>,
+    mut dump: Option<&mut Dump>,
+    budget: &Budget,
+    apply: bool,
+) -> Result<(), Vec<Diagnostic>> {
     let rules = cx.ctx.data::<RuleSet>();
     for end in ends(cx.ctx, cx.module) {
         let chain = pipeline(cx.ctx, cx.module, end);
@@ -184,7 +219,10 @@ fn counted(choice: &Choice) -> [(&'static str, u64); 9] {
 }
 
 fn exchanged(span: Span) -> Diagnostic {
-    let message = "the operands of this contraction change places: it is cheaper to stream the tensor that was written to stay".to_owned();
+    let message =
+        "the operands of this contraction change places: it is cheaper to stream the tensor that was written to \
+         stay"
+            .to_owned();
     Diagnostic { severity: Severity::Remark, ..Diagnostic::error("select-configs", span, message) }
 }
 

@@ -1,5 +1,5 @@
-//! What a rule is: for an operation of a pipeline, clauses that leave the tensor at its end as it is. A rule only proposes; the
-//! verifiers refuse, and the cost function decides.
+//! What a rule is: for an operation of a pipeline, clauses that leave the tensor at its end as it is. A rule only
+//! proposes; the verifiers refuse, and the cost function decides.
 
 use crate::config::goal::Aim;
 use std::rc::Rc;
@@ -130,7 +130,8 @@ impl Site<'_> {
         self.digits(&map).and_then(|digits| rebuild(&digits, self.axes).ok()).unwrap_or(map)
     }
 
-    /// The clauses `time` and `packet`: each in its normal form, unless they cut through padding, which only both together show.
+    /// The clauses `time` and `packet`: each in its normal form, unless they cut through padding, which only both
+    /// together show.
     pub fn cut(&self, time: Expr, packet: Expr) -> Proposal {
         let (short_time, short_packet) = (self.tidy(time.clone()), self.tidy(packet.clone()));
         let same = || {
@@ -145,7 +146,8 @@ impl Site<'_> {
         vec![("time", Value::Map(time)), ("packet", Value::Map(packet))]
     }
 
-    /// A mapping's outer and inner part: `[E / n, E % n]`. Where it starts within an axis, the outer part does, and the inner one counts from there.
+    /// A mapping's outer and inner part: `[E / n, E % n]`. Where it starts within an axis, the outer part does,
+    /// and the inner one counts from there.
     pub fn divided(&self, map: &Expr, n: u64) -> [Expr; 2] {
         let inner = map.clone().modulo(n);
         let starts = self.digits(&inner).filter(|digits| !digits.offset().is_empty());

@@ -30,12 +30,13 @@ impl RuleSet {
         Self { rust: rules.into_iter().collect(), text: Vec::new(), reports: Vec::new() }
     }
 
-    /// The built-in rules and those of `text`, which are checked for soundness on small pipelines of the context's machine.
+    /// The built-in rules and those of `text`, which are checked for soundness on small pipelines of the context's
+    /// machine.
     ///
     /// # Errors
-    /// Text that is no rule, operations and clauses that there are not, unbound metavariables, names that are taken, no rule at all, rules that no
-    /// example covers or that cannot be checked, and rules that are not sound, each with a counterexample. All of them at once; spans
-    /// point into `text`.
+    /// Text that is no rule, operations and clauses that there are not, unbound metavariables, names that are
+    /// taken, no rule at all, rules that no example covers or that cannot be checked, and rules that are not
+    /// sound, each with a counterexample. All of them at once; spans point into `text`.
     pub fn with_user_rules(ctx: &Context, text: &str) -> Result<Self, Vec<Diagnostic>> {
         let mut all = Self::default();
         let (rules, mut findings) = text::parse(ctx, text);
@@ -103,8 +104,9 @@ impl RuleSet {
         self.rust.iter().any(|rule| std::ptr::eq(rule.op, decl))
     }
 
-    /// What the rules propose, each with the rule's name. Those of a text start from what the others propose and from the configurations
-    /// `written`, and go on from what they make themselves; if a bound ends that, `limit` says which.
+    /// What the rules propose, each with the rule's name. Those of a text start from what the others propose and
+    /// from the configurations `written`, and go on from what they make themselves; if a bound ends that, `limit`
+    /// says which.
     pub(crate) fn proposals(&self, site: &Site<'_>, written: &[Proposal]) -> Closure {
         let own = self.rust.iter().filter(|rule| site.op.is(rule.op));
         let mut found: Vec<(&'static str, Proposal)> = own

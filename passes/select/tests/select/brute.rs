@@ -1,8 +1,11 @@
-//! Every configuration of a pipeline that its space ([`Space`]) has and the verifiers accept: no rules, no e-graph, no fronts. The ordinary verifier
-//! refuses, the ordinary passes lower the whole kernel, and its program's stages say what they cost.
+//! Every configuration of a pipeline that its space ([`Space`]) has and the verifiers accept: no rules, no
+//! e-graph, no fronts. The ordinary verifier refuses, the ordinary passes lower the whole kernel, and its
+//! program's stages say what they cost.
 //!
-//! What is legal behind a stream, and what it costs there, follows from the stream's type (of a load of the tensor register file, and from its fetch): so a type that was met before is not searched again,
-//! and its configurations are counted again. This is checked each time: the kernel is lowered with what was found behind the type the first time.
+//! What is legal behind a stream, and what it costs there, follows from the stream's type (of a load of the tensor
+//! register file, and from its fetch): so a type that was met before is not searched again, and its configurations
+//! are counted again. This is checked each time: the kernel is lowered with what was found behind the type the
+//! first time.
 
 use super::space::{Space, Values};
 use super::whole;
@@ -39,7 +42,8 @@ pub(crate) struct Least {
 }
 
 impl Least {
-    /// What the search took so far, in values tried: to lower a kernel takes as long as some values that verifiers refuse.
+    /// What the search took so far, in values tried: to lower a kernel takes as long as some values that verifiers
+    /// refuse.
     pub(crate) fn effort(&self) -> u64 {
         self.tried + LOWERED * self.lowered
     }
@@ -48,7 +52,8 @@ impl Least {
 /// Values that are tried while a kernel is lowered.
 const LOWERED: u64 = 4;
 
-/// Prices every configuration of the pipeline `chain` of a module in which nothing else is open, unless that takes more than `most` effort.
+/// Prices every configuration of the pipeline `chain` of a module in which nothing else is open, unless that takes
+/// more than `most` effort.
 pub(crate) fn enumerate(ctx: &Context, module: &Module, chain: &[OpId], most: u64) -> Least {
     search(ctx, module, chain, most, false)
 }
@@ -202,7 +207,8 @@ impl Search<'_> {
             && unmasked::warnings(op, &self.axes.0).is_empty()
     }
 
-    /// The time of an operation, and what can follow it. If it is what lowering refuses, or one in front of it, the number of that.
+    /// The time of an operation, and what can follow it. If it is what lowering refuses, or one in front of it,
+    /// the number of that.
     fn step(&mut self, module: &mut Module, stage: usize) -> Result<Option<(Time, Rc<Behind>)>, usize> {
         if stage + 1 == self.chain.len() {
             let times = self.price(module, stage)?;
@@ -230,7 +236,8 @@ impl Search<'_> {
         Ok(Some((times[stage], behind)))
     }
 
-    /// Of a load of the tensor register file how it was fetched: that decides whether it is a short command (book 18), which is no matter of types.
+    /// Of a load of the tensor register file how it was fetched: that decides whether it is a short command (book
+    /// 18), which is no matter of types.
     fn fetched(&self, module: &Module) -> Values {
         if !self.op(module, self.chain.len() - 1).is(&store::TO_TRF) {
             return Vec::new();
@@ -243,7 +250,8 @@ impl Search<'_> {
         ["time", "packet"].into_iter().filter_map(value).collect()
     }
 
-    /// The time of each operation of a module. If an operation of the pipeline is refused, its number; `stage` if none is blamed.
+    /// The time of each operation of a module. If an operation of the pipeline is refused, its number; `stage` if
+    /// none is blamed.
     fn price(&mut self, module: &Module, stage: usize) -> Result<Rc<[Time]>, usize> {
         let clauses = self.chain.iter().flat_map(|&id| module.op(self.ctx, id).clauses().iter());
         let key: Vec<AttrId> = clauses.map(|clause| clause.value).collect();

@@ -1,4 +1,5 @@
-//! Choices against the cheapest of all configurations: pipelines that are drawn, and those of the kernels in `test/`, each opened alone.
+//! Choices against the cheapest of all configurations: pipelines that are drawn, and those of the kernels in
+//! `test/`, each opened alone.
 
 use super::brute::{Least, enumerate};
 use super::{cases, whole};
@@ -137,8 +138,8 @@ const OPENED: [&OpDecl; 7] = [
     &commit::DECL,
 ];
 
-/// The module with the clauses of a pipeline open that nothing else depends on, and what `open-clauses` writes down of their meaning; none if it has an
-/// operation that chooses more, or is not legal alone.
+/// The module with the clauses of a pipeline open that nothing else depends on, and what `open-clauses` writes
+/// down of their meaning; none if it has an operation that chooses more, or is not legal alone.
 fn opened(ctx: &Context, mut module: Module, end: OpId) -> Option<(Module, Vec<OpId>)> {
     let chain = chain(module.op(ctx, end));
     whole::compile(ctx, module.clone()).ok()?;
@@ -226,7 +227,8 @@ fn take<'c>(cases: &'c [Case], next: &AtomicUsize) -> Option<(usize, &'c Case)> 
     cases.get(at).map(|case| (at, case))
 }
 
-/// Time that this thread has run: what else the machine does is no matter. Where the system does not say, time of the clock.
+/// Time that this thread has run: what else the machine does is no matter. Where the system does not say, time of
+/// the clock.
 fn processor_time() -> Duration {
     static START: OnceLock<Instant> = OnceLock::new();
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();

@@ -37,7 +37,8 @@ pub(crate) fn meaning(ctx: &Context, module: &Module) -> Meaning {
     Meaning(evaluate(ctx, module, Some(&program.name), &arguments(&program), options).expect("a meaning"))
 }
 
-/// Whether a closed module, lowered and interpreted, has the results that are meant; none if it is not legal as a whole.
+/// Whether a closed module, lowered and interpreted, has the results that are meant; none if it is not legal as a
+/// whole.
 pub(crate) fn means(ctx: &Context, module: Module, meaning: &Meaning) -> Option<bool> {
     let program = whole::compile(ctx, module).ok()?;
     let machine = ctx.data::<Machine>();
@@ -57,8 +58,8 @@ pub(crate) fn means(ctx: &Context, module: Module, meaning: &Meaning) -> Option<
     Some(same)
 }
 
-/// Configurations of a choice's graph that hit its accepted proposals, at most `most` a rule: the rule's name and the closed module.
-/// Operations before it and behind it have the first proposals that lead there and on.
+/// Configurations of a choice's graph that hit its accepted proposals, at most `most` a rule: the rule's name and
+/// the closed module. Operations before it and behind it have the first proposals that lead there and on.
 pub(crate) fn configurations(
     ctx: &Context,
     module: &Module,

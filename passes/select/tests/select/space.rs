@@ -1,19 +1,22 @@
-//! The space of [`super::brute`]: the values that are tried for the open clauses of each operation, behind each stream. They are written
-//! from the book and not from the rules of `select-configs`:
+//! The space of [`super::brute`]: the values that are tried for the open clauses of each operation, behind each
+//! stream. They are written from the book and not from the rules of `select-configs`:
 //!
-//! - **fetch**: every digit of the tensor and every digit of the result that the tensor lacks, cut wherever a written mapping cuts its axis, and once
-//!   more at any divisor or nowhere; of that all lists of at most [`MOST_TERMS`] terms, in every order, cut anywhere into time and packet; each packet as it is and
-//!   padded in steps of 8 bytes up to the next flit (for a contraction up to an even number of them), with anything or, where it is summed, with zeros; and each
-//!   packet padded to a multiple of 8, 16, 24 or 32 bytes and cut into packets of that, where no digit ends there;
-//!   of a tensor that slides, starts within an axis, picks elements or is padded, the terms as they are instead, a window whole or by its axes, padding with anything
-//!   or with zeros and cut wherever a fetch can, and for a contraction the register file's own terms too;
+//! - **fetch**: every digit of the tensor and every digit of the result that the tensor lacks, cut wherever a
+//!   written mapping cuts its axis, and once more at any divisor or nowhere; of that all lists of at most
+//!   [`MOST_TERMS`] terms, in every order, cut anywhere into time and packet; each packet as it is and padded in
+//!   steps of 8 bytes up to the next flit (for a contraction up to an even number of them), with anything or,
+//!   where it is summed, with zeros; and each packet padded to a multiple of 8, 16, 24 or 32 bytes and cut into
+//!   packets of that, where no digit ends there; of a tensor that slides, starts within an axis, picks elements or
+//!   is padded, the terms as they are instead, a window whole or by its axes, padding with anything or with zeros
+//!   and cut wherever a fetch can, and for a contraction the register file's own terms too;
 //! - **collect** and **cast**: the only way that there is;
-//! - **align**: one or two flits a packet, the register file's own terms in every order, at every place in time; of a window every number of shifts a packet, or
-//!   zeros for what lies between its elements;
-//! - **contract**: every depth of the tree that adds nothing of the result, with all sums, the live ones and as many as the accumulator has columns;
+//! - **align**: one or two flits a packet, the register file's own terms in every order, at every place in time;
+//!   of a window every number of shifts a packet, or zeros for what lies between its elements;
+//! - **contract**: every depth of the tree that adds nothing of the result, with all sums, the live ones and as
+//!   many as the accumulator has columns;
 //! - **accumulate**: both modes, time without what is summed;
-//! - **commit**: every order of up to [`MOST_LAID_OUT`] terms; every order of time around the packet, as it is and with each tail that a write can have;
-//!   time and packet with all their padding;
+//! - **commit**: every order of up to [`MOST_LAID_OUT`] terms; every order of time around the packet, as it is and
+//!   with each tail that a write can have; time and packet with all their padding;
 //! - **to_trf**: every number of rows; **to_vrf**: the only way that there is.
 //!
 //! Everything else (switches, the Vector Engine) stays as it is written.
@@ -291,7 +294,8 @@ impl<'a> Space<'a> {
         own.map(|term| self.expr(&[term])).collect()
     }
 
-    /// The ways to take a term of a tensor: cut as a digit is, a window whole or by its axes, whatever else as it is; padding as it is or zero, and cut.
+    /// The ways to take a term of a tensor: cut as a digit is, a window whole or by its axes, whatever else as it
+    /// is; padding as it is or zero, and cut.
     fn term_ways(&self, op: OpRef<'_>, term: &Expr, dtype: DType) -> Vec<Vec<Expr>> {
         if let Some(windows) = term.slide() {
             return vec![vec![term.clone()], windows.iter().map(|(axis, _)| axis.clone()).collect()];
@@ -447,8 +451,8 @@ impl<'a> Space<'a> {
         found
     }
 
-    /// A window that the adapter shifts: so many shifts a packet, the others in time, or zeros for what lies between elements; the register file's own terms at
-    /// every place in time (book 15).
+    /// A window that the adapter shifts: so many shifts a packet, the others in time, or zeros for what lies
+    /// between elements; the register file's own terms at every place in time (book 15).
     fn shifts(&self, op: OpRef<'_>, source: &Tensor) -> Vec<Values> {
         let (time, packet) = (source.dim(Dim::Time), source.dim(Dim::Packet));
         let Some([first, second]) = packet.slide() else { return Vec::new() };

@@ -1,18 +1,19 @@
 //! Schedules expressions onto the vector engine.
 
-use visa_canonical::infer_again;
 use crate::Planner;
-use visa_pass::{Level, Pass, PassCx, PassOptions};
-use visa_ir::diag::{Diagnostic, Severity};
+use visa_canonical::infer_again;
 use visa_ir::analysis::{AnalysisKind, Preserved};
+use visa_ir::diag::{Diagnostic, Severity};
 use visa_ir::verify::has_errors;
 use visa_mapping::facts::DeclaredAxes;
+use visa_pass::{Level, Pass, PassCx, PassOptions};
 use visa_stream::ops::vector_expr;
 
 visa_pass::options! {
     /// What can be chosen.
     struct Settings {
-        explain: bool = ("explain", "false", "whether a remark says which stage and ALU each operation got, and why a further pass began"),
+        explain: bool = ("explain", "false", "whether a remark says which stage and ALU each operation got, and \
+             why a further pass began"),
     }
 }
 
@@ -20,12 +21,13 @@ visa_pass::options! {
 pub static PASS: Pass = Pass {
     name: "plan-vector",
     summary: "schedules elementwise expressions onto the vector engine, in the fewest passes",
-    doc: "Each `stream.vector_expr` becomes one pass through the vector engine, or several through the Tensor Unit where an ALU runs out: \
-          an e-graph holds what is equal to the expression, and a search over the places of the engine finds which of that \
-          takes the fewest passes, then the least time (docs/choosing.md). Rewrites keep every bit, but for those of an expression \
-          that is `fast`.\n\n\
-          Between passes a value is committed to data memory and fetched again; one that another operation takes as its \
-          operand is loaded into the vector register file. Their addresses are open, for `allocate` to choose.",
+    doc: "Each `stream.vector_expr` becomes one pass through the vector engine, or several through the Tensor \
+          Unit where an ALU runs out: an e-graph holds what is equal to the expression, and a search over the \
+          places of the engine finds which of that takes the fewest passes, then the least time \
+          (docs/choosing.md). Rewrites keep every bit, but for those of an expression that is `fast`.\n\n\
+          Between passes a value is committed to data memory and fetched again; one that another operation takes \
+          as its operand is loaded into the vector register file. Their addresses are open, for `allocate` to \
+          choose.",
     options: Settings::DECLS,
     preserves: Preserved::Only(&[AnalysisKind::of::<DeclaredAxes>()]),
     takes: Level::Tensor,
@@ -39,7 +41,10 @@ pub static PASS: Pass = Pass {
         ("iterations", "rounds of rewriting in all e-graphs"),
         ("saturated", "e-graphs in which no rule had anything more to say"),
         ("bounded", "e-graphs that stopped at a bound"),
-        ("greedy", "plans that may have more passes than there must be, because the search stopped at its bound"),
+        (
+            "greedy",
+            "plans that may have more passes than there must be, because the search stopped at its bound",
+        ),
     ],
     run,
     ..Pass::BASE
@@ -47,7 +52,8 @@ pub static PASS: Pass = Pass {
 
 fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     let expressions = cx.module.walk_all().into_iter();
-    let expressions: Vec<_> = expressions.filter(|&id| cx.module.op(cx.ctx, id).is(&vector_expr::DECL)).collect();
+    let expressions: Vec<_> =
+        expressions.filter(|&id| cx.module.op(cx.ctx, id).is(&vector_expr::DECL)).collect();
     if expressions.is_empty() {
         return Ok(());
     }
@@ -85,7 +91,10 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
         }
         if !outcome.fewest {
             cx.count("greedy", 1);
-            let message = format!("the expression takes {} {plural}, perhaps more than it must: the search stopped at its bound", outcome.passes);
+            let message = format!(
+                "the expression takes {} {plural}, perhaps more than it must: the search stopped at its bound",
+                outcome.passes
+            );
             cx.report(remark(message));
         }
     }
@@ -97,7 +106,9 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     if let Some(span) = several {
         let found = cx.verify();
         if has_errors(&found) {
-            let note = |error: Diagnostic| error.note("a value of this expression lies in memory between passes", Some(span));
+            let note = |error: Diagnostic| {
+                error.note("a value of this expression lies in memory between passes", Some(span))
+            };
             return Err(found.into_iter().map(note).collect());
         }
     }

@@ -69,8 +69,8 @@ fn what_writes_no_register_file_waits_for_no_reads() {
 
 #[test]
 fn what_waits_for_a_load_waits_for_its_stalls() {
-    // The order in the program does not matter to who waits. The last contraction reads what the load writes, so that it
-    // is no reason to wait, however much it misses.
+    // The order in the program does not matter to who waits. The last contraction reads what the load writes, so
+    // that it is no reason to wait, however much it misses.
     let reads = CacheReads { reads: 10, misses: 10, columns: 2, occupied: [10; 2], in_step: false };
     let user = stage("hw.align", Engine::Contraction, 10).bank(BankUse::Reads(reads)).reads(Trf, 4096..8192);
     let report = report(1, vec![load(40, 40), contraction(50, false), exec(Main, 0..512, &[user])]);
@@ -95,7 +95,8 @@ fn a_contraction_may_begin_in_the_middle_of_a_load() {
     assert_eq!(beside(20), (50, 140));
 }
 
-/// The last contraction reads what the load writes, and begins in the cycle in which the load would end without the first.
+/// The last contraction reads what the load writes, and begins in the cycle in which the load would end without
+/// the first.
 #[test]
 fn a_load_does_not_wait_for_what_begins_when_it_ends() {
     let all_miss = |cycles, range| {
@@ -114,7 +115,8 @@ fn the_text_says_what_a_contraction_uses() {
     let report = report(1, vec![contraction(50, false), load(40, 40)]);
     let text = report.text(|_| None);
     // 4 of 8 rows, and half of a packet's elements.
-    let reducer = "reducer   0: 4 of 8 rows, 25.0% of the MACs, 5 tree levels in 5 cycles, 100 packets, 50.0% of the reads hit the cache\n";
+    let reducer = "reducer   0: 4 of 8 rows, 25.0% of the MACs, 5 tree levels in 5 cycles, 100 packets, 50.0% of \
+                   the reads hit the cache\n";
     assert!(text.contains(reducer), "{text}");
     assert!(text.contains("stalls    1: 40 cycles behind reads of the register file\n"), "{text}");
     let json = serde_json::to_value(&report).unwrap();

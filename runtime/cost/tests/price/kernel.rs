@@ -43,8 +43,8 @@ fn priced(text: &str) -> Report {
 fn gemv_by_hand() {
     let report = priced(GEMV);
     let cycles: Vec<u64> = report.commands.iter().map(|command| command.cycles).collect();
-    // 1 MiB at 1536 bytes a cycle: 683 and the start-up, for each load. 512 fetches of 8 bytes, three engines to fill.
-    // 128 fetches of 32 bytes; fill: five engines and the aligner of 1, five levels of the tree and its output.
+    // 1 MiB at 1536 bytes a cycle: 683 and the start-up, for each load. 512 fetches of 8 bytes, three engines to
+    // fill. 128 fetches of 32 bytes; fill: five engines and the aligner of 1, five levels of the tree and its output.
     // 512 bytes: 1 and the start-up.
     assert_eq!(cycles, [1183, 1183, 515, 140, 501]);
     let starts: Vec<u64> = report.commands.iter().map(|command| command.start).collect();

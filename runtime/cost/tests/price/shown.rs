@@ -33,8 +33,7 @@ fn a_memory_that_is_only_written_is_named() {
 fn the_table_is_aligned_and_says_what_is_waited_for() {
     let text = kernel().text(|span| (span.start < 2).then_some(span.start as usize + 9));
     // 99 cycles at full rate of 601. 512 * 160 bytes and 512 * 400 bytes are fetched.
-    let expected = "\
-test on rngd, 1 chip
+    let expected = "test on rngd, 1 chip
 
 #  line  context  command          start  end  cycles  bottleneck   waits for
 0     9  dma      hbm>dm               0  501     501  startup

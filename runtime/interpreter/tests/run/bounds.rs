@@ -60,8 +60,8 @@ fn an_array_past_64_bits_is_an_error() {
     assert!(matches!(interpreter.set_argument("in", &[0; 8]), Err(RunError::Address(_))));
 }
 
-/// An argument of 8 bytes, one page of HBM, 8 bytes of data memory in one slice from the transfer, then a stage that grows slices 0 and 1 to
-/// 72 bytes while the streams of 8 bytes are in and out of each of two slices.
+/// An argument of 8 bytes, one page of HBM, 8 bytes of data memory in one slice from the transfer, then a stage
+/// that grows slices 0 and 1 to 72 bytes while the streams of 8 bytes are in and out of each of two slices.
 fn memory_needed(bound: u64, rotated: bool) -> Result<(), RunError> {
     let machine = Machine::rngd();
     let buffers = vec![buffer(true, "in", Hbm, &[8], "[8 : 1 -> 1] : 1")];

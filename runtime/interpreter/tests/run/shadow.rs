@@ -58,8 +58,8 @@ fn the_chain_names_every_operation_from_the_first_read_on() {
     assert_eq!(report.origin, Origin::NeverWritten);
     assert_eq!(
         report.to_string(),
-        "element [0, 4] of result `out` is undefined: test.fetch read memory that was never written; \
-         it came through test.fetch, test.add, test.store, hw.dma"
+        "element [0, 4] of result `out` is undefined: test.fetch read memory that was never written; it came \
+         through test.fetch, test.add, test.store, hw.dma"
     );
 }
 

@@ -8,8 +8,8 @@ use visa_numerics::SumOrder::{self, Sequential, Tree};
 
 const ORDERS: [SumOrder; 2] = [Tree, Sequential];
 
-/// A dot product of `length` bf16 in one slice, in f32: how the stream and the weights are fetched and collected, how the
-/// stream is aligned, and what a slice and the register file hold.
+/// A dot product of `length` bf16 in one slice, in f32: how the stream and the weights are fetched and collected,
+/// how the stream is aligned, and what a slice and the register file hold.
 fn dot(length: usize, stream: &str, weights: &str, aligned: &str, element: &str) -> String {
     format!(
         "tm.axes [A = {length}]
@@ -122,8 +122,8 @@ fn time_decides_the_order_of_packets() {
     assert!(differ > 5, "the data tells the orders apart");
 }
 
-/// What neither operand depends on is a broadcast: summed, each packet counts as often as time repeats it; kept, it is in
-/// the result as often.
+/// What neither operand depends on is a broadcast: summed, each packet counts as often as time repeats it; kept,
+/// it is in the result as often.
 #[test]
 fn broadcasts_are_summed_or_kept() {
     let (lhs, rhs) = (Random::new(37).bf16s(64), Random::new(38).bf16s(64));

@@ -41,7 +41,8 @@ tm.func @k(%x: !tm.host<i32, [I, J]>) {
     }
 }
 
-/// Along an axis that a type does not mention it holds coordinate 0, and from then on the tensor does not depend on it.
+/// Along an axis that a type does not mention it holds coordinate 0, and from then on the tensor does not depend
+/// on it.
 #[test]
 fn dropped_axes_keep_coordinate_zero() {
     let text = "tm.axes [I = 4, J = 8]

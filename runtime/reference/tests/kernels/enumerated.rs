@@ -1,6 +1,7 @@
-//! The evaluator against the mappings themselves, written out position by position: what a tensor holds at each position of its mapping is the
-//! element of the argument that the book says (book 03). The enumerator below is written from the book's definitions; it shares no code
-//! with the evaluator, the lowering, or what the crates know of cells and digits. It reads the expressions with the crate's parser, no more.
+//! The evaluator against the mappings themselves, written out position by position: what a tensor holds at each
+//! position of its mapping is the element of the argument that the book says (book 03). The enumerator below is
+//! written from the book's definitions; it shares no code with the evaluator, the lowering, or what the crates
+//! know of cells and digits. It reads the expressions with the crate's parser, no more.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -115,7 +116,8 @@ impl World {
         left.iter().flat_map(|left| right.iter().filter_map(move |right| both(left, right))).collect()
     }
 
-    /// Coordinates along A, B, C and D of what an index names (book 03, "Skewed Axis"); an axis that is not named is at 0.
+    /// Coordinates along A, B, C and D of what an index names (book 03, "Skewed Axis"); an axis that is not named
+    /// is at 0.
     fn element(&self, index: &Index) -> [u64; 4] {
         let at = |axis: &str| index.get(axis).copied().unwrap_or(0);
         let plain = |axis: &str| {
@@ -227,8 +229,8 @@ fn found(result: &LogicalResult) -> Vec<Option<i32>> {
     values.enumerate().map(|(at, value)| defined(at).then_some(value)).collect()
 }
 
-/// How a mapping is asked: the operations that lead from `%x` to `%y`, which holds it as its element mapping. The mapping is given, whole,
-/// and cut in two.
+/// How a mapping is asked: the operations that lead from `%x` to `%y`, which holds it as its element mapping. The
+/// mapping is given, whole, and cut in two.
 type Path = fn(&Expr, &Expr, &Expr) -> String;
 
 /// By transfers alone.
@@ -309,7 +311,8 @@ fn positions_hold_what_the_mapping_says() {
     assert!(seen.len() == 4 && seen.values().all(|&count| count > 150), "{seen:?}");
 }
 
-/// Whether the tensor may be written so (book 03): a skewed axis beside the one that is subtracted, and not beside the one that it stands for.
+/// Whether the tensor may be written so (book 03): a skewed axis beside the one that is subtracted, and not beside
+/// the one that it stands for.
 fn is_written(world: &World, cells: &[Cell]) -> bool {
     let skewed = |index: &Index, [skewed, of, by]: &[&str; 3]| {
         !index.contains_key(*skewed) || index.contains_key(*by) && !index.contains_key(*of)
@@ -317,7 +320,8 @@ fn is_written(world: &World, cells: &[Cell]) -> bool {
     cells.iter().flatten().all(|index| world.skewed.iter().all(|own| skewed(index, own)))
 }
 
-/// The element that a position holds. Of several indices nothing is known: they stand for one element only in a window.
+/// The element that a position holds. Of several indices nothing is known: they stand for one element only in a
+/// window.
 fn single(world: &World, cell: &Cell) -> Option<usize> {
     match cell.len() {
         1 => world.held(cell).first().copied(),
@@ -428,7 +432,8 @@ fn a_part_that_is_written_changes_nothing_else() {
         "[C @ 1 = 3, A, D, B = 4]",
     ] {
         let text = format!(
-            "{}tm.func @k(%x: !tm.hbm<i32, [1], [A, B, C, D]>, %y: !tm.hbm<i32, [1], [A, B, C, D]>) at [0, 65536] {{
+            "{}tm.func @k(%x: !tm.hbm<i32, [1], [A, B, C, D]>, %y: !tm.hbm<i32, [1], [A, B, C, D]>) at [0, 65536] \
+             {{
   %d = tm.to_dm %x at 0, cluster [1 # 2], slice [1 # 256], element [A, B, C, D]
   %w = tm.to_dm %y at 4096, cluster [1 # 2], slice [1 # 256], element [A, B, C, D]
   %b = stream.begin main %d
@@ -471,7 +476,8 @@ fn interleaved_streams_hold_both_tensors() {
         let count = major.len() * 2 * minor.len();
         let declarations = world.declarations(count).replacen("tm.axes [", "tm.axes [I = 2, ", 1);
         let text = format!(
-            "{declarations}tm.func @k(%x: !tm.hbm<i32, [1], [A, B, C, D]>, %y: !tm.hbm<i32, [1], [A, B, C, D]>) at [0, 65536] {{
+            "{declarations}tm.func @k(%x: !tm.hbm<i32, [1], [A, B, C, D]>, %y: !tm.hbm<i32, [1], [A, B, C, D]>) \
+             at [0, 65536] {{
   %d = tm.to_dm %x at 0, cluster [1 # 2], slice [1 # 256], element [A, B, C, D]
   %w = tm.to_dm %y at 4096, cluster [1 # 2], slice [1 # 256], element [A, B, C, D]
   %b = stream.begin_interleaved main %d, %w axis [I]
@@ -502,7 +508,8 @@ fn of_arguments(text: &str, given: [(&str, Vec<u8>); 2]) -> Vec<Option<i32>> {
     found(&results.unwrap_or_else(|error| panic!("{error:?}\n{text}")).remove(0))
 }
 
-/// The skewed axis beside the axis that is subtracted, on each of the dimensions that may hold that: a part of each diagonal.
+/// The skewed axis beside the axis that is subtracted, on each of the dimensions that may hold that: a part of
+/// each diagonal.
 #[test]
 fn diagonals_of_chips_clusters_and_slices() {
     let world = World::new();

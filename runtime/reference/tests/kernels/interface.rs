@@ -69,7 +69,8 @@ fn ports_must_be_arrays() {
         assert_eq!(error.code, "array-layout", "{argument}");
         assert!(error.message.contains(name) && error.message.contains(why), "{argument}: {error:?}");
     }
-    let text = "tm.axes [B = 64]\ntm.func @k(%a: !tm.host<i8, [B]>) {\n  %h = tm.to_hbm %a at 0, element [B / 4]\n  tm.return %h\n}";
+    let text = "tm.axes [B = 64]\ntm.func @k(%a: !tm.host<i8, [B]>) {\n  %h = tm.to_hbm %a at 0, element [B / \
+                4]\n  tm.return %h\n}";
     let error = interface(&ctx, &read(&ctx, text), None).unwrap_err();
     assert_eq!(error.code, "array-layout");
     assert!(error.message.contains("result `out`"), "{error:?}");

@@ -1,5 +1,5 @@
-//! Reading kernels, making data, and the arithmetic of the oracles: written from docs/numerics.md, sharing nothing with
-//! the crates under test.
+//! Reading kernels, making data, and the arithmetic of the oracles: written from docs/numerics.md, sharing nothing
+//! with the crates under test.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,6 @@
-//! The contract of a pipeline stage: what flows through it, what it costs, which memories it touches and where in a pipeline it may
-//! be. An engine implements it; the interpreter and the cost model ask it. Nothing here knows the IR.
+//! The contract of a pipeline stage: what flows through it, what it costs, which memories it touches and where in
+//! a pipeline it may be. An engine implements it; the interpreter and the cost model ask it. Nothing here knows
+//! the IR.
 
 pub mod cost;
 pub mod memory;

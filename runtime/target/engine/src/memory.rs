@@ -43,8 +43,8 @@ impl SliceMemory {
         if dtype.is_stored() { &self.trf } else { &self.trf_extended }
     }
 
-    /// Writes elements of `dtype` into the tensor register file, at a nominal address, with their marks in shadow mode. What
-    /// a format with sideband bits, or without, had there before is gone.
+    /// Writes elements of `dtype` into the tensor register file, at a nominal address, with their marks in shadow
+    /// mode. What a format with sideband bits, or without, had there before is gone.
     pub fn write_trf(&mut self, dtype: DType, at: usize, bytes: &[u8], marks: Option<&[Taint]>) {
         let (own, other, per_own) = match dtype.is_stored() {
             true => (&mut self.trf, &mut self.trf_extended, 2),
@@ -194,7 +194,8 @@ mod tests {
         assert_eq!(two, [19, 20, 20, 0xf5, 0xf5, 0xf5]);
     }
 
-    /// An i9 takes two of the bytes held: at nominal address 2, bytes 4 and 5. Where one format is written, the other is gone.
+    /// An i9 takes two of the bytes held: at nominal address 2, bytes 4 and 5. Where one format is written, the
+    /// other is gone.
     #[test]
     fn a_format_takes_the_addresses_of_the_other_in_the_register_file() {
         let mut memory = SliceMemory::default();

@@ -1,9 +1,10 @@
-//! Where in a pipeline of the Tensor Unit a stage may be (books 12, 21). A stage declares its place; the order of all stages follows
-//! from their places, at each level.
+//! Where in a pipeline of the Tensor Unit a stage may be (books 12, 21). A stage declares its place; the order of
+//! all stages follows from their places, at each level.
 
 use visa_numerics::VectorStage;
 
-/// The position of an engine in the pipeline. There is room between two of them for an engine that RNGD does not have.
+/// The position of an engine in the pipeline. There is room between two of them for an engine that RNGD does not
+/// have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Slot(pub u16);
 
@@ -215,7 +216,8 @@ pub mod rngd {
         Places(&[Place::after(Slot::TRANSPOSE, Slot::COLLECT, Slot::CAST).contexts(Contexts::Main)]);
     /// The Commit Engine.
     pub static COMMIT: Places = Places(&[Place::after(Slot::COMMIT, Slot::COLLECT, Slot::TRANSPOSE).ends()]);
-    /// The Commit Engine where it packs: in the sub context after the collect engine, in the main context after the filter.
+    /// The Commit Engine where it packs: in the sub context after the collect engine, in the main context after
+    /// the filter.
     pub static PACK: Places = Places(&[
         Place::after(Slot::PACK, Slot::COLLECT, Slot::COLLECT).ends().contexts(Contexts::Sub),
         Place::after(Slot::PACK, Slot::FILTER, Slot::FILTER).ends().contexts(Contexts::Main),

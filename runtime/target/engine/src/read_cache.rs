@@ -1,8 +1,8 @@
 //! The cache between the tensor register file and the Reducer (book 18).
 //!
-//! A row of the file is two bank columns, which take turns every 32 bytes. A read that misses the cache occupies the bank
-//! columns it reads for its cycle; a hit leaves them to a load. The cache is direct mapped and the same in every row: all
-//! rows read at the same address.
+//! A row of the file is two bank columns, which take turns every 32 bytes. A read that misses the cache occupies
+//! the bank columns it reads for its cycle; a hit leaves them to a load. The cache is direct mapped and the same
+//! in every row: all rows read at the same address.
 
 use visa_loops::{Program, Stride};
 use visa_machine::Machine;
@@ -10,7 +10,8 @@ use visa_machine::Machine;
 /// Most columns of banks.
 pub const COLUMNS_MAX: usize = 2;
 
-/// Reads that are followed one by one. Loops that read the same again and again are followed twice, whatever their limit.
+/// Reads that are followed one by one. Loops that read the same again and again are followed twice, whatever their
+/// limit.
 const WALK_MAX: u64 = 1 << 18;
 
 /// What the reads of a command find in the cache.
@@ -51,8 +52,8 @@ impl CacheReads {
         Self { reads, misses: reads, columns, occupied: [reads; COLUMNS_MAX], in_step: false }
     }
 
-    /// Cycles that `writes` flits of a load take beside these reads, which are spread over `cycles` cycles: a read goes first
-    /// (book 18). `None` if one of the columns is never free.
+    /// Cycles that `writes` flits of a load take beside these reads, which are spread over `cycles` cycles: a read
+    /// goes first (book 18). `None` if one of the columns is never free.
     #[must_use]
     pub fn beside(&self, writes: u64, cycles: u64) -> Option<u64> {
         if self.in_step || self.misses == 0 {
@@ -101,8 +102,8 @@ impl Walk {
         }
     }
 
-    /// Loops that run several times. What a cache entry holds in the end depends on the last read of it only, so the second
-    /// time ends as the first did, and all later ones are like the second.
+    /// Loops that run several times. What a cache entry holds in the end depends on the last read of it only, so
+    /// the second time ends as the first did, and all later ones are like the second.
     fn repeat(&mut self, times: u64, rest: &Program) -> Option<()> {
         self.run(rest.clone())?;
         let before = self.found;
@@ -164,8 +165,8 @@ mod tests {
 
     #[test]
     fn one_line_more_shares_an_entry() {
-        // Lines 0 and 8 take turns in entry 0: 9 misses the first time, then those two. Line 8 and the next line 0 are of
-        // the same column, one right behind the other.
+        // Lines 0 and 8 take turns in entry 0: 9 misses the first time, then those two. Line 8 and the next line 0
+        // are of the same column, one right behind the other.
         assert_eq!(found("[100 : 0, 288 : 1] : 32"), (900, 9 + 99 * 2, [5 + 99 * 2, 4], false));
     }
 
@@ -182,7 +183,8 @@ mod tests {
     fn repetition_is_followed_twice() {
         // 2^26 reads in three nested repetitions; their period has 4.
         assert_eq!(found("[256 : 0, 256 : 0, 256 : 0, 256 : 1] : 64"), (1 << 26, 4, [4, 4], false));
-        // A repetition inside loops that move: 65 lines of 8192 bytes apart would not be a register file, but a bound.
+        // A repetition inside loops that move: 65 lines of 8192 bytes apart would not be a register file, but a
+        // bound.
         let long = reads("[32768 : 1, 2 : 0, 8 : 1, 32 : 0] : 1");
         assert_eq!((long.reads, long.misses, long.in_step), (1 << 24, 1 << 24, false));
     }

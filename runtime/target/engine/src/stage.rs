@@ -1,5 +1,5 @@
-//! The contract of a stage, between the operations that make it, the interpreter (which runs it) and the cost model (which prices
-//! it). Everything is bytes; no axis and no mapping can be named here.
+//! The contract of a stage, between the operations that make it, the interpreter (which runs it) and the cost
+//! model (which prices it). Everything is bytes; no axis and no mapping can be named here.
 
 use crate::cost::{BankUse, StageCost, TreeUse};
 use crate::memory::{Access, SliceMemory};
@@ -79,8 +79,8 @@ pub trait Map: Unit {
 
 /// A stage that exchanges data between slices.
 pub trait Exchange: Unit {
-    /// What slice `slice` receives, given every slice's input of its chip: an empty stream of a slice that takes no part. Nothing where no
-    /// slice sends.
+    /// What slice `slice` receives, given every slice's input of its chip: an empty stream of a slice that takes
+    /// no part. Nothing where no slice sends.
     fn exchange(&self, cx: RunCx<'_>, inputs: &[Stream], slice: usize) -> Option<Stream>;
 }
 

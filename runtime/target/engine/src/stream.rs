@@ -34,7 +34,8 @@ pub struct Lanes {
     pub valid: Vec<u8>,
     /// What the stash holds.
     pub stash: Option<Stash>,
-    /// The vector register file as an operation has left it that wrote to it, until the interpreter has put it in its place.
+    /// The vector register file as an operation has left it that wrote to it, until the interpreter has put it in
+    /// its place.
     pub written: Option<Bank>,
 }
 

@@ -2,16 +2,18 @@
 
 use visa_numerics::DType;
 
-/// What undefined memory reads as: eight bytes that repeat from address 0. Zeros would leave every sum as it is, and so hide that a
-/// mask is missing. In each format these are finite odd numbers of large magnitude, of one sign in the first four bytes and of the
-/// other in the next four, which do not cancel (docs/numerics.md). They depend on the address alone, so on no order of threads.
+/// What undefined memory reads as: eight bytes that repeat from address 0. Zeros would leave every sum as it is,
+/// and so hide that a mask is missing. In each format these are finite odd numbers of large magnitude, of one sign
+/// in the first four bytes and of the other in the next four, which do not cancel (docs/numerics.md). They depend
+/// on the address alone, so on no order of threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unwritten([u8; 8]);
 
 impl Unwritten {
     /// In a memory of bytes, and of a stream whose elements have such a format.
     pub const STORED: Self = Self([0x77, 0x77, 0x77, 0x77, 0xf5, 0xf5, 0xf5, 0xf5]);
-    /// Where i5 takes a byte and i9 takes two: bytes and pairs that these formats have, as arithmetic on them expects.
+    /// Where i5 takes a byte and i9 takes two: bytes and pairs that these formats have, as arithmetic on them
+    /// expects.
     pub const WIDE: Self = Self([0xf3, 0xff, 0xf3, 0xff, 0xf3, 0xff, 0xf3, 0xff]);
 
     /// In a memory or stream of elements of `dtype`.

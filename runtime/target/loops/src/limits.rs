@@ -139,8 +139,8 @@ fn check_innermost<const SIDES: usize, L: Loop<SIDES>>(
         return None;
     }
     let message = format!(
-        "entry {}, `{innermost}`, the innermost of `{program}`, does not fill packets of {packet}: \
-         expected stride 0 or 1 and a multiple of {}, or packets of 1",
+        "entry {}, `{innermost}`, the innermost of `{program}`, does not fill packets of {packet}: expected \
+         stride 0 or 1 and a multiple of {}, or packets of 1",
         entries.len() - 1,
         counted(packet, "iteration")
     );
@@ -160,8 +160,8 @@ fn check_strides<const SIDES: usize, L: Loop<SIDES>>(
         let mut numbers = entry.strides().into_iter().flat_map(Stride::numbers);
         if let Some(stride) = numbers.find(|&&stride| !fits(stride)) {
             let message = format!(
-                "stride {stride} of entry {index}, `{entry}`, of `{program}` does not fit 32 bits, \
-                 expected {} to {}",
+                "stride {stride} of entry {index}, `{entry}`, of `{program}` does not fit 32 bits, expected {} to \
+                 {}",
                 i32::MIN,
                 i32::MAX
             );

@@ -20,8 +20,8 @@ pub struct Mask {
     pub value: u64,
 }
 
-/// The first entry of the innermost loop over elements of that many bits. In a program over bytes, an innermost entry that
-/// only runs over the bytes of an element belongs to the entry above it.
+/// The first entry of the innermost loop over elements of that many bits. In a program over bytes, an innermost
+/// entry that only runs over the bytes of an element belongs to the entry above it.
 #[must_use]
 pub fn innermost(entries: &[Entry], element_bits: u64) -> usize {
     let last = entries.len().saturating_sub(1);

@@ -105,7 +105,8 @@ pub(crate) fn split_entry<const SIDES: usize, L: Loop<SIDES>>(
 }
 
 /// Splits a loop into nested loops of at most `max` iterations, the innermost a multiple of
-/// `multiple`; an indirect one only where it needs no split. Taking the largest factor first needs two loops wherever two can do.
+/// `multiple`; an indirect one only where it needs no split. Taking the largest factor first needs two loops
+/// wherever two can do.
 fn split<const SIDES: usize, L: Loop<SIDES>>(entry: L, max: u64, mut multiple: u64) -> Option<Vec<L>> {
     let mut pieces = Vec::new();
     let mut rest = entry;

@@ -11,7 +11,8 @@ use crate::sizes::{contiguous, contiguous_paired, gcd};
 impl Program {
     /// The same bytes in the same order, `access` bytes at a time: the innermost contiguous run is cut
     /// into `(run / access : access, access : 1)`, and outer entries are merged into it only as far as
-    /// that needs. An error (A3) where `access` does not divide the whole contiguous run, which ends at an indirect entry.
+    /// that needs. An error (A3) where `access` does not divide the whole contiguous run, which ends at an
+    /// indirect entry.
     pub fn retile(&self, access: u64) -> Result<Self, SeqError> {
         let entries = cut(&self.entries, access).ok_or_else(|| cannot_cut(self, access, contiguous(self)))?;
         Ok(Self { entries, packet: access, base: self.base })

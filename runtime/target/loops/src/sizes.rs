@@ -71,8 +71,8 @@ impl Program {
         bytes().ok_or_else(|| too_large(&self.to_string(), element_bytes))
     }
 
-    /// The byte program of a program over elements of `dtype`: [`Program::to_bytes`], and for 4-bit elements, of which two
-    /// share a byte, half of everything.
+    /// The byte program of a program over elements of `dtype`: [`Program::to_bytes`], and for 4-bit elements, of
+    /// which two share a byte, half of everything.
     ///
     /// # Errors
     /// Numbers past 64 bits (A1), or a place that is half a byte (A4).
@@ -94,8 +94,8 @@ impl Program {
         }
     }
 
-    /// The byte program of a program over half bytes, written with `entries`: the innermost loop goes through whole bytes, and
-    /// everything else starts at one.
+    /// The byte program of a program over half bytes, written with `entries`: the innermost loop goes through
+    /// whole bytes, and everything else starts at one.
     fn halved(&self, mut entries: Vec<Entry>) -> Result<Self, SeqError> {
         let half = |found: String, expected: &str| {
             let message =
@@ -200,8 +200,8 @@ fn too_large(program: &str, element_bytes: u64) -> SeqError {
     SeqError::new(code::ADDRESS, message)
 }
 
-/// What of `program` is no multiple of `align`: its base, a stride of more than one iteration or an offset of a table, but for the innermost
-/// entry's where that is contiguous.
+/// What of `program` is no multiple of `align`: its base, a stride of more than one iteration or an offset of a
+/// table, but for the innermost entry's where that is contiguous.
 #[must_use]
 pub fn misaligned(program: &Program, align: u64) -> Option<String> {
     let aligned = |value: i64| value.unsigned_abs().is_multiple_of(align);

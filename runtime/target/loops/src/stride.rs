@@ -1,4 +1,5 @@
-//! How the iterations of an entry are apart: by a stride, or each at an offset of its own (book 07, "Indirect Access").
+//! How the iterations of an entry are apart: by a stride, or each at an offset of its own (book 07, "Indirect
+//! Access").
 
 use std::fmt;
 use std::ops::Range;
@@ -99,8 +100,8 @@ impl Stride {
         }
     }
 
-    /// Two iterations, the earlier first, that are nearer than `least`: of a broadcast or a table. Of a table the nearest
-    /// two, wherever they stand; strides other than 0 are not looked at.
+    /// Two iterations, the earlier first, that are nearer than `least`: of a broadcast or a table. Of a table the
+    /// nearest two, wherever they stand; strides other than 0 are not looked at.
     #[must_use]
     pub fn clash(&self, limit: u64, least: u64) -> Option<Range<u64>> {
         match self {

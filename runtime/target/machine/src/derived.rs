@@ -56,8 +56,8 @@ impl Machine {
         self.limits.mask_right_nibbles * 4 / bits
     }
 
-    /// The matrices that the Transpose Engine takes of elements of `bits` bits (book 27). Elements narrower than a byte
-    /// fill as many bytes of a flit as bytes do, so that there are more of them.
+    /// The matrices that the Transpose Engine takes of elements of `bits` bits (book 27). Elements narrower than a
+    /// byte fill as many bytes of a flit as bytes do, so that there are more of them.
     pub fn transpose(&self, bits: u64) -> TransposeShape {
         let limits = &self.limits;
         let elements = limits.transpose_elements.max(limits.transpose_elements * 8 / bits);
@@ -71,21 +71,22 @@ impl Machine {
         }
     }
 
-    /// Cycles of writing a snoop bitmap before a custom switch runs: for each slice of a cluster a row of a bit a slice, 32 bits at a time
-    /// (book 13: one router entry a slice). Slices have different rows, so one is written after the other.
+    /// Cycles of writing a snoop bitmap before a custom switch runs: for each slice of a cluster a row of a bit a
+    /// slice, 32 bits at a time (book 13: one router entry a slice). Slices have different rows, so one is written
+    /// after the other.
     pub const fn bitmap_cycles(&self) -> u64 {
         let slices = self.topology.slices_per_cluster;
         slices.saturating_mul(slices.div_ceil(REGISTER_BITS)).saturating_mul(self.timing.bitmap_word_cycles)
     }
 
-    /// Whether the Transpose Engine buffers twice, so that a matrix of that many columns comes in while the one before
-    /// goes out (book 27).
+    /// Whether the Transpose Engine buffers twice, so that a matrix of that many columns comes in while the one
+    /// before goes out (book 27).
     pub const fn transposes_twice(&self, columns: u64) -> bool {
         columns <= self.limits.transpose_buffer_columns
     }
 
-    /// The buffer rule of an accumulation of `rows` x `columns` sums that keeps `kept` steps within the outermost loop
-    /// that is summed (book 19): interleaved, `align_up(rows, 8) x inner` slots, at most 128 inner; sequential,
+    /// The buffer rule of an accumulation of `rows` x `columns` sums that keeps `kept` steps within the outermost
+    /// loop that is summed (book 19): interleaved, `align_up(rows, 8) x inner` slots, at most 128 inner; sequential,
     /// `align_up(columns, 32) x inner`, at most 32.
     pub fn accumulator(&self, interleaved: bool, rows: u64, columns: u64, kept: u64) -> BufferUse {
         let limits = &self.limits;
@@ -119,7 +120,8 @@ impl Machine {
         )
     }
 
-    /// Bytes that the Fetch Engine can read at once (book 08), in ascending order: how much they grow is not looked at.
+    /// Bytes that the Fetch Engine can read at once (book 08), in ascending order: how much they grow is not
+    /// looked at.
     pub fn fetch_sizes(&self, sub: bool, from: DType, to: DType) -> Vec<u64> {
         let limits = &self.limits;
         if !sub {
@@ -161,7 +163,8 @@ impl Machine {
         self.pes_per_chip() * self.topology.dmns_per_pe * self.timing.dm_bytes_per_cycle_per_dmn
     }
 
-    /// Elements of `dtype` that a row of the Reducer multiplies in a cycle, or `None` if it cannot enter a contraction.
+    /// Elements of `dtype` that a row of the Reducer multiplies in a cycle, or `None` if it cannot enter a
+    /// contraction.
     pub fn macs_per_row(&self, dtype: DType) -> Option<u64> {
         dtype.accumulator()?;
         Some(self.limits.mac_width_bytes * 8 / u64::from(dtype.bits()))
@@ -219,8 +222,8 @@ mod tests {
         }
         assert_eq!(
             Machine::rngd().no_fetch_cast(I4, I9),
-            "the fetch adapter of rngd does not convert i4 to i9; it converts i4 to `i5`, `i32`; \
-             rngd-s could (`--machine rngd-s`)"
+            "the fetch adapter of rngd does not convert i4 to i9; it converts i4 to `i5`, `i32`; rngd-s could \
+             (`--machine rngd-s`)"
         );
         assert_eq!(
             Machine::rngd_s().no_fetch_cast(I32, F32),

@@ -36,7 +36,8 @@ pub enum MachineError {
 }
 
 impl MachineError {
-    /// Refuses lists where the description has objects: serde would take their elements for fields in the order of declaration.
+    /// Refuses lists where the description has objects: serde would take their elements for fields in the order of
+    /// declaration.
     pub(crate) fn check_objects(written: &serde_json::Value) -> Result<(), Self> {
         const PARTS: [&str; 4] = ["topology", "memory", "limits", "timing"];
         let parts = PARTS.into_iter().filter_map(|part| Some((part, written.get(part)?)));

@@ -60,7 +60,8 @@ pub struct Memory {
     pub trf_bank_columns: u64,
     /// Bytes that a bank of the tensor register file reads or writes at once, and a cache entry holds (book 18).
     pub trf_bank_width: u64,
-    /// Rows of banks, one entry a column each, that the read cache of a row holds (book 18: 4 rows x 2 columns x 32 bytes).
+    /// Rows of banks, one entry a column each, that the read cache of a row holds (book 18: 4 rows x 2 columns x
+    /// 32 bytes).
     pub trf_cache_rows: u64,
     /// Vector register file of a slice, bytes (book 04).
     pub vrf_bytes: u64,
@@ -119,7 +120,8 @@ pub struct Limits {
     pub dma_request_bytes: u64,
     /// Elements of 8 bits and more that the Transpose Engine takes of a flit (book 27: elements_per_packet).
     pub transpose_elements: u64,
-    /// Most rows of a matrix that the Transpose Engine takes, in bytes of one column (book 27: in_rows times the width).
+    /// Most rows of a matrix that the Transpose Engine takes, in bytes of one column (book 27: in_rows times the
+    /// width).
     pub transpose_row_bytes: u64,
     /// Columns of a matrix that the Transpose Engine takes (book 27: in_cols).
     pub transpose_columns: Vec<u64>,
@@ -153,8 +155,8 @@ pub struct Limits {
     pub valid_count_gates: u64,
     /// Immediates of a conditional operand of the Vector Engine. Assumed.
     pub vector_immediates: u64,
-    /// Consecutive accesses to one bank of data memory that starve a DMA: (256 / 128) n 32 reaches the 4096 cycles after
-    /// which the network gives up (book 11).
+    /// Consecutive accesses to one bank of data memory that starve a DMA: (256 / 128) n 32 reaches the 4096 cycles
+    /// after which the network gives up (book 11).
     pub dm_bank_starvation: u64,
 }
 
@@ -176,27 +178,28 @@ pub struct Timing {
     pub spm_bytes_per_cycle: u64,
     /// Bytes a cycle between chips (book 10). Assumed.
     pub pcie_bytes_per_cycle: u64,
-    /// Cycles that an element takes longer through the Fetch Adapter for a table lookup (book 08 has no figure). Assumed.
+    /// Cycles that an element takes longer through the Fetch Adapter for a table lookup (book 08 has no figure).
+    /// Assumed.
     pub fetch_table_cycles: u64,
     /// Cycles that an element takes longer through the Fetch Adapter for a conversion (book 08: 1 to 2). Assumed.
     pub fetch_cast_cycles: u64,
     /// Cycles of writing one number by generate mode (book 09 has no figure). Assumed: those of one access.
     pub generate_cycles: u64,
-    /// Cycles of writing 32 bits of a switch's snoop bitmap to registers (book 13 has no figure). Assumed: those of one number written by
-    /// generate mode.
+    /// Cycles of writing 32 bits of a switch's snoop bitmap to registers (book 13 has no figure). Assumed: those
+    /// of one number written by generate mode.
     pub bitmap_word_cycles: u64,
-    /// Cycles that a packet takes longer through the Stream Adapter where more flits are collected than the width takes (book 17 has no
-    /// figure). Assumed.
+    /// Cycles that a packet takes longer through the Stream Adapter where more flits are collected than the width
+    /// takes (book 17 has no figure). Assumed.
     pub shift_reuse_cycles: u64,
-    /// Cycles that a load of the tensor register file takes to set up where it goes through the whole pipeline, more than a short
-    /// command (book 18 has no figure). Assumed.
+    /// Cycles that a load of the tensor register file takes to set up where it goes through the whole pipeline,
+    /// more than a short command (book 18 has no figure). Assumed.
     pub trf_load_setup_cycles: u64,
     /// Cycles of one level of the reduction tree (book 19).
     pub tree_level_cycles: u64,
     /// Cycles of one ALU of the Vector Engine (book 21).
     pub alu_latency_cycles: u64,
-    /// Cycles of an inter-slice reduction for each slice of its ring, once a command (book 25: about one ring traversal).
-    /// Assumed.
+    /// Cycles of an inter-slice reduction for each slice of its ring, once a command (book 25: about one ring
+    /// traversal). Assumed.
     pub inter_slice_cycles: u64,
 }
 
@@ -242,19 +245,23 @@ pub const ASSUMED: &[Assumption] = &[
     },
     Assumption {
         field: "timing.bitmap_word_cycles",
-        why: "book 13 says that a custom switch's bitmap is written to registers first, and gives no figure; 32 bits a cycle are taken",
+        why: "book 13 says that a custom switch's bitmap is written to registers first, and gives no figure; 32 \
+              bits a cycle are taken",
     },
     Assumption {
         field: "timing.shift_reuse_cycles",
-        why: "book 17 says that collecting three flits has a latency, and gives no figure; the value is the third flit's",
+        why: "book 17 says that collecting three flits has a latency, and gives no figure; the value is the third \
+              flit's",
     },
     Assumption {
         field: "timing.inter_slice_cycles",
-        why: "book 25 gives the tail of an inter-slice reduction as about one ring traversal; a cycle a slice is taken",
+        why: "book 25 gives the tail of an inter-slice reduction as about one ring traversal; a cycle a slice is \
+              taken",
     },
     Assumption {
         field: "timing.trf_load_setup_cycles",
-        why: "book 18 says that a load through the pipeline has a higher set-up than a short command, and gives no figure",
+        why: "book 18 says that a load through the pipeline has a higher set-up than a short command, and gives \
+              no figure",
     },
     Assumption {
         field: "sum_order",

@@ -147,18 +147,18 @@ fn limits_at_their_edges() {
 fn refusals_name_the_field_and_the_rule() {
     assert_eq!(
         refusal(r#"{"topology": {"clusters_per_chip": 3, "max_chips": 0}}"#),
-        "machine description: topology.max_chips is 0, expected 1 to 1024; \
-         topology.clusters_per_chip is 3, expected a power of two from 1 to 16"
+        "machine description: topology.max_chips is 0, expected 1 to 1024; topology.clusters_per_chip is 3, \
+         expected a power of two from 1 to 16"
     );
     assert_eq!(
         refusal(r#"{"limits": {"row_counts": [2, 1]}}"#),
-        "machine description: limits.row_counts is [2, 1], \
-         expected 1 to 64 ascending values, each a power of two from 1 to 8"
+        "machine description: limits.row_counts is [2, 1], expected 1 to 64 ascending values, each a power of two \
+         from 1 to 8"
     );
     assert_eq!(
         refusal(r#"{"topology": {"slices_per_cluster": 4}}"#),
-        "machine description: topology.slices_per_cluster is 4, \
-         expected a multiple of the 8 data memory networks of a cluster"
+        "machine description: topology.slices_per_cluster is 4, expected a multiple of the 8 data memory networks \
+         of a cluster"
     );
 }
 
@@ -220,7 +220,8 @@ fn rngd_in_numbers() {
         "topology": {"max_chips": 8, "clusters_per_chip": 2, "pes_per_cluster": 4, "slices_per_cluster": 256,
                      "dmns_per_pe": 2, "dma_engines_per_chip": 8},
         "memory": {"dm_bytes_per_slice": 524_288, "dm_banks": 16, "dm_bank_width": 8, "trf_rows": 8,
-                   "trf_bytes_per_row": 8192, "trf_bank_columns": 2, "trf_bank_width": 32, "trf_cache_rows": 4, "vrf_bytes": 8192, "spm_bytes_per_pe": 4096,
+                   "trf_bytes_per_row": 8192, "trf_bank_columns": 2, "trf_bank_width": 32, "trf_cache_rows": 4,
+                   "vrf_bytes": 8192, "spm_bytes_per_pe": 4096,
                    "hbm_bytes": 51_539_607_552_u64, "hbm_stacks": 2, "hbm_channels_per_stack": 16},
         "limits": {"sequencer_entries": 8, "sequencer_limit": 65_536, "sequencer_stride_bits": 32,
                    "fetch_sizes_main": [1, 2, 4, 8, 16, 32], "fetch_size_sub": 8,
@@ -233,7 +234,8 @@ fn rngd_in_numbers() {
                    "commit_size_sub": 8, "commit_stride_align": 8, "dma_dm_align": 8,
                    "transpose_elements": 8, "transpose_row_bytes": 8, "transpose_columns": [8, 16, 32],
                    "transpose_buffer_columns": 16,
-                   "dma_packet_max_bytes": 4096, "dma_request_bytes": 256, "mac_width_bytes": 64, "shift_buffer_bytes": 96,
+                   "dma_packet_max_bytes": 4096, "dma_request_bytes": 256,
+                   "mac_width_bytes": 64, "shift_buffer_bytes": 96,
                    "reg_read_sizes": [1, 2, 4, 8, 16, 32, 64], "trf_wide_align": 64,
                    "row_counts": [1, 2, 4, 8], "accumulator_slots": 1024, "accumulator_columns": 32,
                    "interleaved_inner_max": 128, "sequential_inner_max": 32, "vector_lanes": 8,
@@ -242,14 +244,15 @@ fn rngd_in_numbers() {
         "timing": {"clock_ghz": 1.0, "dma_startup_cycles": 500, "dma_bytes_per_cycle": 256,
                    "hbm_bytes_per_cycle": 1536, "dm_bytes_per_cycle_per_dmn": 128, "spm_bytes_per_cycle": 128,
                    "pcie_bytes_per_cycle": 30, "fetch_table_cycles": 1, "fetch_cast_cycles": 2, "generate_cycles": 1,
-                   "shift_reuse_cycles": 1, "trf_load_setup_cycles": 16, "tree_level_cycles": 1, "alu_latency_cycles": 1,
-                   "inter_slice_cycles": 1, "bitmap_word_cycles": 1},
+                   "shift_reuse_cycles": 1, "trf_load_setup_cycles": 16, "tree_level_cycles": 1,
+                   "alu_latency_cycles": 1, "inter_slice_cycles": 1, "bitmap_word_cycles": 1},
         "sum_order": "tree"
     });
     assert_eq!(rngd_as_json(), expected);
 }
 
-/// Book 11: a DMA waits at most (256 / 128) n 32 cycles behind n accesses of each of 32 slices, and is given up after 4096.
+/// Book 11: a DMA waits at most (256 / 128) n 32 cycles behind n accesses of each of 32 slices, and is given up
+/// after 4096.
 #[test]
 fn b2_the_64_access_rule_follows_from_the_network() {
     let rngd = Machine::rngd();

@@ -192,7 +192,8 @@ mod tests {
         assert_eq!(from_number(DType::I32, 2_147_483_648.0), None);
         assert_eq!(from_number(DType::F32, 0.1), Some(0x3dcc_cccd));
         assert_eq!(from_number(DType::F32, 1e39), None);
-        // A hair above the tie between 1 and 1 + 2^-7 rounds up; through f32 first it would be the tie, and round down.
+        // A hair above the tie between 1 and 1 + 2^-7 rounds up; through f32 first it would be the tie, and round
+        // down.
         assert_eq!(from_number(DType::Bf16, 1.0 + 2_f64.powi(-8) + 2_f64.powi(-40)), Some(0x3f81));
         assert_eq!(from_number(DType::Bf16, 1.0 + 2_f64.powi(-8)), Some(0x3f80));
         assert_eq!(from_number(DType::Bf16, 3.4e38), None);

@@ -87,9 +87,9 @@ fn find(table: &'static [CastRow], from: DType, to: DType) -> Option<&'static Ca
 
 /// A number that comes from outside the machine, as the nearest element of `dtype`.
 ///
-/// Floats: as every narrowing. f32: unchanged, since it is data and not arithmetic. Integers: ties to even, then clamped
-/// to the range; NaN gives 0. Files and tables come here with numbers for floats only: integers they take as they are
-/// or not at all.
+/// Floats: as every narrowing. f32: unchanged, since it is data and not arithmetic. Integers: ties to even, then
+/// clamped to the range; NaN gives 0. Files and tables come here with numbers for floats only: integers they take
+/// as they are or not at all.
 pub fn from_f32(dtype: DType, x: f32) -> Bits {
     match dtype {
         DType::I4 | DType::I5 | DType::I8 | DType::I9 | DType::I16 | DType::I32 => {

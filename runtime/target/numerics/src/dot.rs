@@ -1,10 +1,11 @@
 //! The Reducer's trees over a whole stream, fast (book 19).
 //!
-//! Bit for bit [`tree_sum_f32`](crate::tree_sum_f32) and [`tree_sum_i32`](crate::tree_sum_i32) of every row's products.
-//! What makes it fast reorders no sum. The eight rows are the lanes of a vector, so that a node of the tree is one
-//! addition. What the rows hold at an address is laid out once, as a [`Table`], for all packets that meet it. Two
-//! packets go at a time and share each load of a weight. The same source is compiled for every processor and for those
-//! with AVX2; which of the two runs changes no bit: both do the same IEEE 754 operations, and none is fused.
+//! Bit for bit [`tree_sum_f32`](crate::tree_sum_f32) and [`tree_sum_i32`](crate::tree_sum_i32) of every row's
+//! products. What makes it fast reorders no sum. The eight rows are the lanes of a vector, so that a node of the
+//! tree is one addition. What the rows hold at an address is laid out once, as a [`Table`], for all packets that
+//! meet it. Two packets go at a time and share each load of a weight. The same source is compiled for every
+//! processor and for those with AVX2; which of the two runs changes no bit: both do the same IEEE 754 operations,
+//! and none is fused.
 
 use crate::float::{canonical, flush, widen_bf16};
 use crate::memory::nibbles;
@@ -15,7 +16,8 @@ use crate::{DType, ROWS};
 /// A value of every row.
 type Lanes<T> = [T; ROWS];
 
-/// A value whose vectors each lie in one line of the processor's cache: measured, a load across two costs a GEMM a tenth.
+/// A value whose vectors each lie in one line of the processor's cache: measured, a load across two costs a GEMM a
+/// tenth.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(32))]
 pub struct Aligned<T>(T);
@@ -116,7 +118,8 @@ impl<T: Summand> Table<T> {
 }
 
 impl Table<f32> {
-    /// [`Table::set`] for all rows at once, whose reads fill the packet's data, of bf16: eight elements of eight rows at a time.
+    /// [`Table::set`] for all rows at once, whose reads fill the packet's data, of bf16: eight elements of eight
+    /// rows at a time.
     fn set_whole(&mut self, rows: &[&[u8]; ROWS]) {
         self.free = rows.iter().all(|row| flush_free(DType::Bf16, row));
         for (at, pairs) in self.pairs.as_chunks_mut::<4>().0.iter_mut().enumerate() {
@@ -142,8 +145,8 @@ fn elements_held(dtype: DType, bytes: usize) -> usize {
     dtype.elements((bytes / dtype.wire_scale()) as u64) as usize
 }
 
-/// Tables that are worked on together, each of a kilobyte: they stay in the processor's cache, and neighbouring packets, which
-/// meet neighbouring addresses, are read one behind the other.
+/// Tables that are worked on together, each of a kilobyte: they stay in the processor's cache, and neighbouring
+/// packets, which meet neighbouring addresses, are read one behind the other.
 pub const TABLES: usize = 8;
 
 /// The accesses of one address, and what stands there.
@@ -151,7 +154,8 @@ pub type Meeting<'a, T> = (&'a [u32], &'a Table<T>);
 
 /// Adds, for each access of `meetings`, the products of the packet that it meets with the table, in trees.
 ///
-/// `out` has the sums of all accesses as little-endian bytes, `[access][row][group]`; those of `meetings` are written.
+/// `out` has the sums of all accesses as little-endian bytes, `[access][row][group]`; those of `meetings` are
+/// written.
 ///
 /// # Panics
 /// If an access has no packet or no place in `out`.
@@ -181,8 +185,8 @@ fn avx2<T: Summand>(packets: Packets<'_>, meetings: &[Meeting<'_, T>], trees: Tr
     any(packets, meetings, trees, out);
 }
 
-/// [`tree_sums`] for whichever processor it is inlined for. The trees begin with blocks of four pairs, smaller ones with
-/// as much as there is: what a block adds stays in registers.
+/// [`tree_sums`] for whichever processor it is inlined for. The trees begin with blocks of four pairs, smaller
+/// ones with as much as there is: what a block adds stays in registers.
 #[inline(always)]
 fn any<T: Summand>(packets: Packets<'_>, meetings: &[Meeting<'_, T>], trees: Trees, out: &mut [[u8; 4]]) {
     match trees.depth {
@@ -277,8 +281,8 @@ type Node<T> = [Lanes<T>; 2];
 
 /// The tree of each of two packets.
 ///
-/// The nodes over blocks come from left to right. As in counting, where bit `n` of the block's number is set, the node of
-/// level `n` before it waits for this one.
+/// The nodes over blocks come from left to right. As in counting, where bit `n` of the block's number is set, the
+/// node of level `n` before it waits for this one.
 #[inline(always)]
 fn tree<T: Summand, const FLUSH: bool, const BLOCK: usize>(
     first: &[[T::Element; 2]],
@@ -300,8 +304,8 @@ fn tree<T: Summand, const FLUSH: bool, const BLOCK: usize>(
     waiting[level]
 }
 
-/// Levels over blocks: a tree has 7 levels at most (book 19), and 3 of them lie in a block. A few more than the tree needs:
-/// a power of two lets the loop above keep its sums in registers, which makes it four times as fast.
+/// Levels over blocks: a tree has 7 levels at most (book 19), and 3 of them lie in a block. A few more than the
+/// tree needs: a power of two lets the loop above keep its sums in registers, which makes it four times as fast.
 const MAX_LEVELS: usize = 8;
 
 /// The tree over 1, 2 or 4 pairs of products.
@@ -378,9 +382,9 @@ fn all_flush_free(dtype: DType, bytes: &[u8]) -> bool {
 
 /// Whether no product or sum of these elements with others for which this holds can be subnormal.
 ///
-/// It holds where every element is zero or at least `2^-51` in magnitude, so always for integers and f8. A product of two
-/// such is zero or has an exponent of at least -102, so it is a multiple of `2^-125`; so is every sum of such products,
-/// rounded or not; and a multiple of `2^-125` is zero or normal.
+/// It holds where every element is zero or at least `2^-51` in magnitude, so always for integers and f8. A product
+/// of two such is zero or has an exponent of at least -102, so it is a multiple of `2^-125`; so is every sum of
+/// such products, rounded or not; and a multiple of `2^-125` is zero or normal.
 #[inline(always)]
 fn flush_free(dtype: DType, bytes: &[u8]) -> bool {
     const LEAST: u16 = (127 - 51) << 7;
@@ -390,8 +394,8 @@ fn flush_free(dtype: DType, bytes: &[u8]) -> bool {
         DType::I4 | DType::I5 | DType::I8 | DType::I9 | DType::I16 | DType::I32 => true,
         DType::F16 | DType::F32 => false,
         DType::Bf16 => {
-            // Magnitudes compare as integers below 2^15: both differences are negative for 0 < magnitude < LEAST only, so
-            // the sign bits collect every such number and the loop vectorises.
+            // Magnitudes compare as integers below 2^15: both differences are negative for 0 < magnitude < LEAST
+            // only, so the sign bits collect every such number and the loop vectorises.
             let signs = bytes.as_chunks().0.iter().fold(0, |signs, &half| {
                 let magnitude = u16::from_le_bytes(half) & 0x7fff;
                 signs | (magnitude.wrapping_sub(LEAST) & magnitude.wrapping_neg())
@@ -411,8 +415,8 @@ pub trait Summand: Copy {
     /// Zero in every row.
     const ZEROS: [Self; ROWS];
 
-    /// Replaces the first of `out` by the elements of `bytes`, as a stream holds them. Formats whose sums are of the other
-    /// kind change nothing.
+    /// Replaces the first of `out` by the elements of `bytes`, as a stream holds them. Formats whose sums are of
+    /// the other kind change nothing.
     fn widen(dtype: DType, bytes: &[u8], out: &mut [Self::Element]);
     /// Takes what all eight rows read, if there is a faster way for this format than row by row.
     fn set_rows(table: &mut Table<Self>, rows: &[&[u8]; ROWS]) -> bool;
@@ -692,8 +696,8 @@ mod tests {
         }
     }
 
-    /// Weights that need no flush say nothing of the stream: 2^-100 times 2^-30 is subnormal, and 32 of them would add up to 2^-125. 2^-66 times
-    /// 2^-30 is not.
+    /// Weights that need no flush say nothing of the stream: 2^-100 times 2^-30 is subnormal, and 32 of them would
+    /// add up to 2^-125. 2^-66 times 2^-30 is not.
     #[test]
     fn a_stream_of_tiny_numbers_is_flushed_beside_ordinary_weights() {
         let elements = |exponent: u16| ((127 - exponent) << 7).to_le_bytes().repeat(32);
@@ -707,8 +711,8 @@ mod tests {
         assert_eq!(sums.map(f32::from_le_bytes), [0.0, 2.0_f32.powi(-91)]);
     }
 
-    /// Of two packets beside one table, 2^-100 times 2^-30 is too small and 2^-30 times 2^-30 is not, whichever of them comes first,
-    /// and whether the stream or the table has the smaller ones.
+    /// Of two packets beside one table, 2^-100 times 2^-30 is too small and 2^-30 times 2^-30 is not, whichever of
+    /// them comes first, and whether the stream or the table has the smaller ones.
     #[test]
     fn sums_are_flushed_where_one_of_three_is_tiny() {
         let elements = |exponent: u16| ((127 - exponent) << 7).to_le_bytes().repeat(32);

@@ -143,15 +143,15 @@ impl DType {
         if bytes == 0 { 1 } else { bytes }
     }
 
-    /// Whether memories hold it. i5 and i9 exist in streams and in the tensor register file only: their sideband bit has
-    /// no place elsewhere (book 19).
+    /// Whether memories hold it. i5 and i9 exist in streams and in the tensor register file only: their sideband
+    /// bit has no place elsewhere (book 19).
     pub const fn is_stored(self) -> bool {
         self.info().value_bits == self.bits()
     }
 
-    /// The bytes that the interpreter holds for each nominal byte of a stream or of the tensor register file: 2 for i5
-    /// (a byte an element) and i9 (2 bytes an element), 1 for all others. A stage that moves whole packets scales its
-    /// sizes by it; sizes, flows and costs never do.
+    /// The bytes that the interpreter holds for each nominal byte of a stream or of the tensor register file: 2
+    /// for i5 (a byte an element) and i9 (2 bytes an element), 1 for all others. A stage that moves whole packets
+    /// scales its sizes by it; sizes, flows and costs never do.
     #[inline]
     pub const fn wire_scale(self) -> usize {
         if self.is_stored() { 1 } else { 2 }

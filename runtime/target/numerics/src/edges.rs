@@ -1,7 +1,7 @@
 //! Values where rules of arithmetic change, for the tests of whoever computes with them.
 
-/// f32 bit patterns on both sides of every rule: zeros, subnormals, the smallest and largest normals, ones with odd and even last bits, where exp
-/// and sums begin to round, infinities, quiet, signalling and negative NaN.
+/// f32 bit patterns on both sides of every rule: zeros, subnormals, the smallest and largest normals, ones with
+/// odd and even last bits, where exp and sums begin to round, infinities, quiet, signalling and negative NaN.
 pub const F32: [u32; 40] = [
     0x0000_0000,
     0x8000_0000,

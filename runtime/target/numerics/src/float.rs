@@ -81,7 +81,8 @@ mod tests {
     use super::*;
     use crate::edges;
 
-    /// 1 and its neighbours have even and odd significands. 1 + 2^-8 is a tie of bf16: a little less or more must not become it.
+    /// 1 and its neighbours have even and odd significands. 1 + 2^-8 is a tie of bf16: a little less or more must
+    /// not become it.
     #[test]
     fn odd_neighbours_by_hand() {
         let odd = |x: f64| f64_to_odd_f32(x).to_bits();

@@ -59,8 +59,8 @@ pub(crate) fn nibbles(byte: u8) -> [i32; 2] {
     [DType::I4.wrap(byte), DType::I4.wrap(byte >> 4)]
 }
 
-/// Puts an element at `index` (counted in elements) of packed `bytes`; bits above the format's width are dropped. i5 and
-/// i9 as a stream holds them ([`DType::wire_scale`]).
+/// Puts an element at `index` (counted in elements) of packed `bytes`; bits above the format's width are dropped.
+/// i5 and i9 as a stream holds them ([`DType::wire_scale`]).
 ///
 /// # Panics
 /// If the element lies outside `bytes`: callers check ranges once for a whole access.
@@ -83,8 +83,8 @@ fn put_half(bytes: &mut [u8], index: usize, half: u16) {
     bytes[2 * index..][..2].copy_from_slice(&half.to_le_bytes());
 }
 
-/// Replaces `out` by all whole elements of packed `bytes` as f32 operands: exact, subnormals flushed (but for those of
-/// f8 and f16, which are normal numbers in f32).
+/// Replaces `out` by all whole elements of packed `bytes` as f32 operands: exact, subnormals flushed (but for
+/// those of f8 and f16, which are normal numbers in f32).
 pub fn decode_f32(dtype: DType, bytes: &[u8], out: &mut Vec<f32>) -> Result<(), KindError> {
     out.clear();
     match dtype {

@@ -1,7 +1,7 @@
 //! f8e4m3, f8e5m2 and f16: the floats narrower than f32 that have subnormals.
 //!
-//! Their subnormals are values like any other, since each is a normal f32: they widen exactly, and narrowing rounds to
-//! them.
+//! Their subnormals are values like any other, since each is a normal f32: they widen exactly, and narrowing
+//! rounds to them.
 
 use crate::Bits;
 use crate::float::{F32_NAN, flush};
@@ -26,8 +26,8 @@ pub(crate) struct Minifloat {
     bias: i32,
     /// The largest finite magnitude.
     largest: Bits,
-    /// What a larger magnitude narrows to, infinity included: infinity itself, or the largest finite one where there is
-    /// no infinity.
+    /// What a larger magnitude narrows to, infinity included: infinity itself, or the largest finite one where
+    /// there is no infinity.
     overflow: Bits,
     /// The NaN that narrowing gives.
     nan: Bits,
@@ -65,8 +65,8 @@ impl Minifloat {
     #[inline(always)]
     pub(crate) fn widen(&self, bits: Bits) -> f32 {
         let magnitude = bits & (self.sign() - 1);
-        // The fields stand where f32 has them, but for the bias, which a factor makes up for: a subnormal of this format
-        // is then a subnormal of f32, and the product is exact.
+        // The fields stand where f32 has them, but for the bias, which a factor makes up for: a subnormal of this
+        // format is then a subnormal of f32, and the product is exact.
         let rebias = f32::from_bits(((2 * F32_BIAS - self.bias) as u32) << F32_FRACTION);
         let finite = f32::from_bits(magnitude << (F32_FRACTION - self.fraction)) * rebias;
         let value = match magnitude {

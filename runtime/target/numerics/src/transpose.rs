@@ -16,7 +16,8 @@ pub fn transposed(rows: [Row; 8]) -> [Row; 8] {
     // SAFETY: every x86-64 processor has SSE2, and both types have the same size and every bit pattern.
     unsafe {
         let rows = std::mem::transmute::<[Row; 8], [__m128i; 8]>(rows);
-        // Three times the rows a distance of four apart are interleaved: then each register holds one place of all rows.
+        // Three times the rows a distance of four apart are interleaved: then each register holds one place of all
+        // rows.
         let interleaved = |rows: [__m128i; 8]| {
             let pair = |at: usize| {
                 let (left, right) = (rows[at], rows[at + 4]);

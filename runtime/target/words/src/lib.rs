@@ -81,12 +81,14 @@ mod tests {
         let one = nouns.map(|noun| counted(1_u64, noun)).join(", ");
         assert_eq!(
             one,
-            "1 byte, 1 contiguous element, 1 HBM argument, 1 entry, 1 axis, 1 access, 1 copy, 1 box, 1 branch, 1 way"
+            "1 byte, 1 contiguous element, 1 HBM argument, 1 entry, 1 axis, 1 access, 1 copy, 1 box, 1 branch, 1 \
+             way"
         );
         let two = nouns.map(|noun| counted(2_usize, noun)).join(", ");
         assert_eq!(
             two,
-            "2 bytes, 2 contiguous elements, 2 HBM arguments, 2 entries, 2 axes, 2 accesses, 2 copies, 2 boxes, 2 branches, 2 ways"
+            "2 bytes, 2 contiguous elements, 2 HBM arguments, 2 entries, 2 axes, 2 accesses, 2 copies, 2 boxes, 2 \
+             branches, 2 ways"
         );
         assert_eq!(
             [counted(0, "byte"), counted(11, "byte"), counted(-1, "step")],

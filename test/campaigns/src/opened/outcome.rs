@@ -45,8 +45,8 @@ fn outcome(case: &Case, opening: &str) -> Result<Outcome, String> {
     Ok(Outcome::Good { cycles: [least, cycles], compared })
 }
 
-/// Files of the book's cases with functions that stop at the tensor level: what they show is there, or what is refused further down.
-/// So many of each.
+/// Files of the book's cases with functions that stop at the tensor level: what they show is there, or what is
+/// refused further down. So many of each.
 const NOT_RUN: [(&str, usize); 3] = [("s9-entries", 1), ("v3-slots", 2), ("v4-unsupported", 2)];
 
 /// The outcome of each case and how long it took, on all cores.
@@ -69,7 +69,8 @@ fn file(case: &Case) -> &str {
     case.name.split(' ').next().unwrap_or(&case.name)
 }
 
-/// Opens the kernels of files by a pass and lets the tools choose: each takes no more cycles than as it is written, and computes the same.
+/// Opens the kernels of files by a pass and lets the tools choose: each takes no more cycles than as it is
+/// written, and computes the same.
 pub(super) fn are_as_good(pass: &str, files: Files<'_>) {
     let cases: Vec<Case> = cases(files);
     println!("{pass}: {} kernels", cases.len());

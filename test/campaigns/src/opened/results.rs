@@ -24,15 +24,16 @@ fn arguments(program: &Program) -> BTreeMap<String, Vec<u8>> {
     bytes.collect()
 }
 
-/// Whether two elements are the same: floating-point sums may have been added in another order, which shows in the last bits.
+/// Whether two elements are the same: floating-point sums may have been added in another order, which shows in the
+/// last bits.
 fn same(dtype: DType, left: &[u8], right: &[u8], at: usize) -> bool {
     let (left, right) = (load(dtype, left, at), load(dtype, right, at));
     let (near, far) = (to_f64(dtype, left), to_f64(dtype, right));
     left == right || (dtype.is_float() && (near - far).abs() <= near.abs() / 128.0)
 }
 
-/// Compares every defined element of what a program computes with what the logical evaluator says of the kernel as it is written. Whether
-/// it has a meaning for this data.
+/// Compares every defined element of what a program computes with what the logical evaluator says of the kernel as
+/// it is written. Whether it has a meaning for this data.
 ///
 /// # Errors
 /// Where they differ.

@@ -37,7 +37,8 @@ fn separate_marker(line: &str) -> String {
     format!("{marker} {body}")
 }
 
-/// Writes a blank at either end of a `{{regex}}` as `[ ]`: `litcheck` trims regexes, and would read `{{ +}}` as `{{+}}`.
+/// Writes a blank at either end of a `{{regex}}` as `[ ]`: `litcheck` trims regexes, and would read `{{ +}}` as
+/// `{{+}}`.
 pub(super) fn keep_regex_blanks(text: &str) -> String {
     text.split_inclusive('\n').map(keep_line_blanks).collect()
 }

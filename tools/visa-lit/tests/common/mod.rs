@@ -17,8 +17,8 @@ pub fn tree(files: &[(&str, &str)]) -> TempDir {
     dir
 }
 
-/// `words A B` prints its arguments in brackets; `say OUT ERR` writes both streams; `code N` exits so; `cat` copies its
-/// input; `boom` panics; `show-env` prints its variables.
+/// `words A B` prints its arguments in brackets; `say OUT ERR` writes both streams; `code N` exits so; `cat`
+/// copies its input; `boom` panics; `show-env` prints its variables.
 pub fn suite(root: &Path) -> Suite {
     Suite::new(root)
         .with_builtin("words", |call| {

@@ -132,7 +132,8 @@ fn bad_text_for_mlir_is_an_error() {
 
 #[test]
 fn a_name_may_be_a_word_of_mlir() {
-    let text = "tm.axes [A = 8]\ntm.func @affine.map(%affine_map: !tm.hbm<i8, [1], [A]>) at [0], chips 1 {\n  tm.return %affine_map\n}\n";
+    let text = "tm.axes [A = 8]\ntm.func @affine.map(%affine_map: !tm.hbm<i8, [1], [A]>) at [0], chips 1 {\n  \
+                tm.return %affine_map\n}\n";
     let (code, _, err) = run(&["verify", "-"], text.as_bytes());
     assert_eq!(code, 0, "{err}");
 }

@@ -1,5 +1,5 @@
-//! What MLIR takes and refuses: every module of the tree, mistakes one by one in process and by mlir-opt, the command line, and a machine
-//! without LLVM.
+//! What MLIR takes and refuses: every module of the tree, mistakes one by one in process and by mlir-opt, the
+//! command line, and a machine without LLVM.
 
 mod command;
 mod limits;
@@ -9,6 +9,7 @@ mod tree;
 mod without_llvm;
 
 use std::path::PathBuf;
+use visa_ir::decl::Dialect;
 use visa_ir::irdl::emit;
 use visa_mlir::mlir::{Finding, Mlir};
 use visa_opt::{Io, Tool, standard_dialects};
@@ -18,9 +19,16 @@ fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
+/// Our dialects, with the one that tests the IR core.
+fn dialects() -> Vec<&'static Dialect> {
+    let mut dialects = standard_dialects();
+    dialects.push(&visa_test::dialect::TEST);
+    dialects
+}
+
 /// An MLIR that knows our dialects.
 fn mlir() -> Mlir {
-    Mlir::new(&emit(&standard_dialects())).expect("MLIR loads our dialects")
+    Mlir::new(&emit(&dialects())).expect("MLIR loads our dialects")
 }
 
 /// The kernel gemv in the registered form, after some passes.

@@ -7,7 +7,8 @@ use visa_opt::{Io, Tool};
 /// Where mlir-opt may be: in PATH, or where Debian's package puts it.
 const NAMES: [&str; 2] = ["mlir-opt-22", "/usr/lib/llvm-22/bin/mlir-opt"];
 
-/// Whether mlir-opt takes a text, and what it says, with our dialects loaded from a file; `None` where it is not installed.
+/// Whether mlir-opt takes a text, and what it says, with our dialects loaded from a file; `None` where it is not
+/// installed.
 #[expect(clippy::print_stdout, reason = "a check that is skipped says so")]
 pub(crate) fn mlir_opt(text: &str) -> Option<(bool, String)> {
     let folder = tempfile::tempdir().expect("a folder");

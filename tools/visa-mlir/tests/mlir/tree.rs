@@ -1,6 +1,6 @@
 //! Every module of every `.visa` file under test/.
 
-use crate::{messages, mlir, root};
+use crate::{dialects, messages, mlir, root};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use visa_ir::context::Context;
 use visa_ir::irdl::registered;
 use visa_ir::span::Source;
 use visa_mlir::mlir::Mlir;
-use visa_opt::{load_machine, load_module, split, standard_dialects};
+use visa_opt::{load_machine, load_module, split};
 
 /// Folders without modules of ours: the fuzzer's inputs, and build products.
 const SKIPPED: [&str; 2] = ["fuzz", "target"];
@@ -40,7 +40,7 @@ fn visa_files(folder: &Path, found: &mut Vec<PathBuf>) {
 
 fn contexts() -> Vec<Context> {
     let context = |name: &&str| {
-        let mut ctx = Context::new(&standard_dialects());
+        let mut ctx = Context::new(&dialects());
         ctx.set_data(load_machine(&mut visa_opt::Io::buffered([], root()), name).expect("a machine"));
         ctx
     };

@@ -1,4 +1,5 @@
-//! A machine without LLVM: what the build says there. The script that says it stands in for llvm-config while visa-mlir is built.
+//! A machine without LLVM: what the build says there. The script that says it stands in for llvm-config while
+//! visa-mlir is built.
 
 use std::path::Path;
 use std::process::{Command, Output};

@@ -36,7 +36,9 @@ pub(super) fn answer(query: &Query) -> Result<Answer, Refusal> {
             counted(e_classes, "class"),
             counted(iterations, "iteration")
         ));
-        json["statistics"] = json!({ "nodes": e_nodes, "classes": e_classes, "iterations": iterations, "stop": stop.to_string() });
+        let stop = stop.to_string();
+        json["statistics"] =
+            json!({ "nodes": e_nodes, "classes": e_classes, "iterations": iterations, "stop": stop });
     }
     Ok(Answer { text, json, code: YES })
 }

@@ -88,7 +88,8 @@ struct Found<'a> {
 }
 
 impl Found<'_> {
-    /// Positions of the stream that no loop counts: padding that is no digit. The loops of a window count positions several times.
+    /// Positions of the stream that no loop counts: padding that is no digit. The loops of a window count
+    /// positions several times.
     fn dropped(&self) -> u64 {
         let counted = self.division.steps.iter().map(|step| step.extent).fold(1, u64::saturating_mul);
         self.size.saturating_sub(counted)

@@ -12,9 +12,9 @@ pub(crate) const NAME: &str = "query";
 pub(super) const EXPLAIN: &str = "explain";
 pub(super) const STATS: &str = "stats";
 
-const EXIT_CODES: &str = "Exit codes: 0 done, or yes; 1 no, or bad input (then nothing is on standard output); \
-                          2 unknown.\nA mapping is written in brackets, as in [A / 8, B # 64]; a file called query is read \
-                          as ./query.";
+const EXIT_CODES: &str = "Exit codes: 0 done, or yes; 1 no, or bad input (then nothing is on standard output); 2 \
+                          unknown.\nA mapping is written in brackets, as in [A / 8, B # 64]; a file called query \
+                          is read as ./query.";
 
 /// `visa-opt query VERB ...`.
 pub(crate) fn command() -> Command {

@@ -1,4 +1,5 @@
-//! `visa-opt query`: questions about mapping expressions, answered as text or JSON, with an exit code that says yes or no.
+//! `visa-opt query`: questions about mapping expressions, answered as text or JSON, with an exit code that says
+//! yes or no.
 
 mod canonical;
 mod cell;
@@ -82,7 +83,8 @@ static VERBS: &[Verb] = &[
     },
     Verb {
         name: "refines",
-        about: "Whether LEFT may stand where RIGHT is asked for: padding may be stricter, or filled where it does not matter",
+        about: "Whether LEFT may stand where RIGHT is asked for: padding may be stricter, or filled where it does \
+                not matter",
         example: "refines '[A # 16 {0}]' '[A # 16]' --axes A=8",
         takes: &["LEFT", "RIGHT"],
         answer: compare::refines,
@@ -120,7 +122,8 @@ static VERBS: &[Verb] = &[
     },
     Verb {
         name: "sequencer",
-        about: "The sequencer program that reads BUFFER as TIME and PACKET, or with --commit writes it: entries with the factor of each, access sizes, cycles",
+        about: "The sequencer program that reads BUFFER as TIME and PACKET, or with --commit writes it: entries \
+                with the factor of each, access sizes, cycles",
         example: "sequencer '[A, B]' '[B / 8, A]' '[B % 8]' --axes A=8,B=16 --dtype i8",
         takes: &["BUFFER", "TIME", "PACKET"],
         flags: sequencer::flags,

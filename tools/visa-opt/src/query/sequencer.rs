@@ -1,5 +1,5 @@
-//! `sequencer`: the program that reads a buffer as a stream or writes a stream into it, from the entries that each factor makes to
-//! accesses and cycles (book 07, 08, 09). The lowering passes ask the same functions.
+//! `sequencer`: the program that reads a buffer as a stream or writes a stream into it, from the entries that each
+//! factor makes to accesses and cycles (book 07, 08, 09). The lowering passes ask the same functions.
 
 use super::{Answer, NO, Query, YES, flags, input};
 use crate::run::Refusal;
@@ -146,8 +146,8 @@ struct Found {
     program: Program,
 }
 
-/// A line an entry before merging, outermost first, then what follows from them. Axes that the buffer does not name are
-/// broadcast.
+/// A line an entry before merging, outermost first, then what follows from them. Axes that the buffer does not
+/// name are broadcast.
 pub(super) fn answer(query: &Query) -> Result<Answer, Refusal> {
     let (axes, mappings) = query.mappings::<3>()?;
     let asked = Access::read(&query.asked)?;

@@ -63,8 +63,10 @@ fn expectations_that_are_met() {
         "",
     ))
     .quiet();
-    expect("toy.func @f() {\n  toy.const value 13 // expected-error {{toy.const-C1}} expected-note {{is not 13}}\n  \
-            toy.return\n}\n")
+    expect(
+        "toy.func @f() {\n  toy.const value 13 // expected-error {{toy.const-C1}} expected-note {{is not 13}}\n  \
+         toy.return\n}\n",
+    )
     .quiet();
 }
 

@@ -95,11 +95,15 @@ fn a_reproducer_names_no_output() {
     fs::write(folder.path().join("victim"), "old").unwrap();
     let victim = folder.path().join("victim").display().to_string();
     for name in ["victim", "./victim", &victim] {
-        run_in(folder.path(), &["--run-reproducer"], &reproducer(&format!("dce,dump{{to=\"{name}\"}}"))).refused(&[
-            &format!("error[reproducer-output]: option `to` of pass `dump`: the reproducer names an output, `{name}`"),
-            "<pipeline>:1:5",
-            "fix: name a folder that it may write to: `--reproducer-outputs DIR`",
-        ]);
+        run_in(folder.path(), &["--run-reproducer"], &reproducer(&format!("dce,dump{{to=\"{name}\"}}")))
+            .refused(&[
+                &format!(
+                    "error[reproducer-output]: option `to` of pass `dump`: the reproducer names an output, \
+                     `{name}`"
+                ),
+                "<pipeline>:1:5",
+                "fix: name a folder that it may write to: `--reproducer-outputs DIR`",
+            ]);
         // One that is not declared is found when it is to be written.
         run_in(folder.path(), &["--run-reproducer"], &reproducer(&format!("sneak{{to=\"{name}\"}}")))
             .refused(&["error[reproducer-output]: the reproducer names an output"]);

@@ -19,9 +19,9 @@ fn a_named_file_is_read_from_the_working_directory() {
 
 #[test]
 fn generic_form_under_both_names() {
-    let wanted = "\"builtin.module\"() ({\n  \"toy.func\"() <{arg_names = [], name = @f}> ({\n    \
-                  %a = \"toy.const\"() <{value = 1 : i64}> : () -> !toy.sized<1>\n    \
-                  \"toy.return\"() : () -> ()\n  }) : () -> ()\n}) {visa.version = 1 : i64} : () -> ()\n";
+    let wanted = "\"builtin.module\"() ({\n  \"toy.func\"() <{arg_names = [], name = @f}> ({\n    %a \
+                  = \"toy.const\"() <{value = 1 : i64}> : () -> !toy.sized<1>\n    \"toy.return\"() : () -> ()\n  \
+                  }) : () -> ()\n}) {visa.version = 1 : i64} : () -> ()\n";
     assert_eq!(run(&["--print-generic"], UNUSED).quiet(), wanted);
     assert_eq!(run(&["--mlir-print-op-generic"], UNUSED).quiet(), wanted);
     assert_eq!(run(&[], wanted).quiet(), UNUSED);

@@ -3,8 +3,8 @@
 use super::toy::run;
 
 const CONST: &str = "visa 1\ntoy.func @f() {\n  %a = toy.const value 1\n  toy.return %a\n}\n";
-const CHAIN: &str = "visa 1\ntoy.func @f() {\n  %a = toy.const value 1\n  %b = toy.add %a, %a\n  \
-                     %c = toy.add %b, %b\n  %d = toy.const value 2\n  toy.return %d\n}\n";
+const CHAIN: &str = "visa 1\ntoy.func @f() {\n  %a = toy.const value 1\n  %b = toy.add %a, %a\n  %c = toy.add %b, \
+                     %b\n  %d = toy.const value 2\n  toy.return %d\n}\n";
 
 fn with_value(value: i64) -> String {
     CONST.replace("value 1", &format!("value {value}"))

@@ -47,9 +47,9 @@ pub enum Mismatch {
     },
 }
 
-/// Compares little-endian elements of `dtype` in C order with `expected`, in the NumPy type that holds `dtype` exactly. With
-/// `ulps` 0 bit by bit: -0 is not 0, and a NaN equals only the same NaN. With more, elements of a floating-point format
-/// are equal if at most `ulps` of its numbers apart, and NaN equals NaN.
+/// Compares little-endian elements of `dtype` in C order with `expected`, in the NumPy type that holds `dtype`
+/// exactly. With `ulps` 0 bit by bit: -0 is not 0, and a NaN equals only the same NaN. With more, elements of a
+/// floating-point format are equal if at most `ulps` of its numbers apart, and NaN equals NaN.
 ///
 /// # Errors
 /// How they differ.
@@ -91,8 +91,8 @@ pub fn compare(
     })
 }
 
-/// Whether two elements that are not the same bits are equal all the same: numbers of a floating-point format at most `ulps` of its
-/// numbers apart, with `ulps` 0 none.
+/// Whether two elements that are not the same bits are equal all the same: numbers of a floating-point format at
+/// most `ulps` of its numbers apart, with `ulps` 0 none.
 #[must_use]
 pub fn near(dtype: DType, left: Bits, right: Bits, ulps: u32) -> bool {
     ulps > 0 && dtype.is_float() && distance(dtype, left, right) <= u64::from(ulps)

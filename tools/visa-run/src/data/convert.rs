@@ -9,7 +9,8 @@ use super::stored::{Stored, reserve};
 /// SplitMix64's increment: 2^64 over the golden ratio, made odd.
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// Reads a file's array of exactly `shape` as elements of `dtype`. While they are made of it both are held, in `bound` bytes.
+/// Reads a file's array of exactly `shape` as elements of `dtype`. While they are made of it both are held, in
+/// `bound` bytes.
 pub(super) fn to_dtype(
     stored: Stored,
     dtype: DType,
@@ -75,7 +76,8 @@ pub(super) fn random(seed: u64, index: u64, dtype: DType) -> u32 {
     }
 }
 
-/// SplitMix64's finalizer. The seed goes through it too: otherwise neighbouring seeds would give the same sequence, shifted.
+/// SplitMix64's finalizer. The seed goes through it too: otherwise neighbouring seeds would give the same
+/// sequence, shifted.
 fn mix(z: u64) -> u64 {
     let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);

@@ -153,7 +153,8 @@ fn element_type(descr: &NpyType) -> Result<(FileType, bool), String> {
         "f8" => FileType::F64,
         _ => {
             return Err(format!(
-                "found npy dtype {}, expected '|i1', '<i2', '<i4', '<i8', '<f2', '<f4' or '<f8'; convert it with x.astype(...)",
+                "found npy dtype {}, expected '|i1', '<i2', '<i4', '<i8', '<f2', '<f4' or '<f8'; convert it with \
+                 x.astype(...)",
                 shortened(&descr)
             ));
         }

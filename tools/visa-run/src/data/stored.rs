@@ -66,7 +66,8 @@ impl Stored {
         Err(self.source.error(format!("found shape {:?}, expected {expected:?}{fix}", self.shape)))
     }
 
-    /// Refuses an array whose bytes, and as many `others` that are made of them, are over `bound`, before anything is read.
+    /// Refuses an array whose bytes, and as many `others` that are made of them, are over `bound`, before anything
+    /// is read.
     pub(super) fn within(self, bound: u64, others: Option<u64>) -> Result<Stored, DataError> {
         let data = byte_count(&self.shape, self.dtype.width());
         let needed = data.zip(others).map_or(u64::MAX, |(data, others)| data.saturating_add(others));

@@ -1,9 +1,9 @@
 //! Flits: packets cut into them or filled up to one (book 14, 26).
 
-use visa_stream::ops;
 use crate::rules::rule::{Proposal, Rule, Site, Value};
 use visa_mapping::{Dim, Expr, PadKind};
 use visa_numerics::DType;
+use visa_stream::ops;
 
 /// The rules of this file.
 pub static RULES: &[&Rule] = &[&FLITS, &PAD];

@@ -1,11 +1,11 @@
 //! The contraction: how flits meet the register file, how deep the tree adds, and how sums come out (book 15 to 19).
 
-use visa_stream::ops;
 use crate::config::goal::names;
 use crate::layout::digit_lists::{mapping, orders};
 use crate::rules::rule::{Proposal, Rule, Site, Value};
 use std::collections::BTreeSet;
 use visa_mapping::{AxisId, Digit, Dim, Expr, PadKind, operand, rebuild};
+use visa_stream::ops;
 
 /// The rules of this file.
 pub static RULES: &[&Rule] = &[&JOIN, &TREE, &INTERLEAVE, &SEQUENCE];
@@ -13,7 +13,8 @@ pub static RULES: &[&Rule] = &[&JOIN, &TREE, &INTERLEAVE, &SEQUENCE];
 /// One or two flits a packet, repeated for what only the register file has.
 pub(super) static JOIN: Rule = Rule {
     name: "join",
-    equation: "align of [T], [P] is [T / n, W], [T % n, P] for n = 1 or 2, W being the register file's own digits in any order",
+    equation: "align of [T], [P] is [T / n, W], [T % n, P] for n = 1 or 2, W being the register file's own digits \
+               in any order",
     op: &ops::contract::ALIGN_DECL,
     propose: join,
 };

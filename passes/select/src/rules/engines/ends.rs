@@ -1,9 +1,9 @@
 //! The ends of a pipeline: the layout of what it makes (book 09, 18, 20).
 
-use visa_stream::ops;
 use crate::layout::digit_lists::mapping;
 use crate::rules::rule::{Proposal, Rule, Site, Value};
 use visa_mapping::{Digit, Dim, Expr, PadKind};
+use visa_stream::ops;
 
 /// The rules of this file.
 pub static RULES: &[&Rule] = &[&IN_ORDER, &IN_LAYOUT, &TAIL, &ROWS, &FILE];
@@ -16,7 +16,8 @@ pub(super) static IN_ORDER: Rule = Rule {
     propose: |site| layout(site, &live(site, &site.stream())),
 };
 
-/// Data memory holds the axes in the order in which they are wanted next: all of them, or those in time around the packet as it is.
+/// Data memory holds the axes in the order in which they are wanted next: all of them, or those in time around the
+/// packet as it is.
 pub(super) static IN_LAYOUT: Rule = Rule {
     name: "in-layout",
     equation: "commit of [T], [P] may have any layout of the same elements: that of the tensor made of it",
@@ -36,7 +37,8 @@ pub(super) static IN_LAYOUT: Rule = Rule {
     },
 };
 
-/// What a commit keeps of each flit may reach beyond its elements: writes get larger, and so does the tensor (book 33, example 3).
+/// What a commit keeps of each flit may reach beyond its elements: writes get larger, and so does the tensor (book
+/// 33, example 3).
 pub(super) static TAIL: Rule = Rule {
     name: "tail",
     equation: "commit of [T], [P] may have the layout [T, P # n] up to a flit",
@@ -67,7 +69,8 @@ fn live(site: &Site<'_>, map: &Expr) -> Vec<Digit> {
     own.filter(|digit| digit.axis.is_some()).map(|digit| Digit { extent: digit.live, ..digit }).collect()
 }
 
-/// The layout of these digits, major to minor; none if the result lacks one of their axes, which then was to be summed.
+/// The layout of these digits, major to minor; none if the result lacks one of their axes, which then was to be
+/// summed.
 fn layout(site: &Site<'_>, digits: &[Digit]) -> Vec<Proposal> {
     if digits.iter().any(|digit| digit.axis.is_some_and(|axis| site.aim.sums_over(axis))) {
         return Vec::new();

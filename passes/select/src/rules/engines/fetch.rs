@@ -1,11 +1,11 @@
 //! The fetch: any order of the tensor's digits, cut anywhere (book 07, 08, 33).
 
-use visa_stream::ops;
 use crate::layout::digit_lists::{mapping, orders};
 use crate::rules::rule::{Proposal, Rule, Site, Value};
 use std::collections::{BTreeSet, HashSet};
 use visa_mapping::{AxisId, Digit, Digits, Dim, Expr, PadKind};
 use visa_numerics::DType;
+use visa_stream::ops;
 use visa_stream::ops::begin_interleaved;
 
 /// The rules of this file.
@@ -38,7 +38,8 @@ pub(super) static MASK: Rule = Rule {
     },
 };
 
-/// Bytes to which a packet of `bytes` may be padded: what a fetch can deliver, up to whole flits, and what a contraction takes at once.
+/// Bytes to which a packet of `bytes` may be padded: what a fetch can deliver, up to whole flits, and what a
+/// contraction takes at once.
 pub(super) fn beyond(site: &Site<'_>, bytes: u64) -> impl Iterator<Item = u64> + use<> {
     let limits = &site.machine.limits;
     let (align, flit) = (limits.fetch_align, limits.flit_bytes);
@@ -48,10 +49,12 @@ pub(super) fn beyond(site: &Site<'_>, bytes: u64) -> impl Iterator<Item = u64> +
     (0..).map(move |more| first + more * align).take_while(move |&size| size <= last).chain(paired)
 }
 
-/// Most digits whose every order is proposed: of 6 there are 720, which is too many but where a register file says the order.
+/// Most digits whose every order is proposed: of 6 there are 720, which is too many but where a register file says
+/// the order.
 const MOST_FACTORS: usize = 6;
 
-/// Most digits into which what is written and flits cut a tensor, if any order will do: more would take more than a second.
+/// Most digits into which what is written and flits cut a tensor, if any order will do: more would take more than
+/// a second.
 const MOST_FREE_FACTORS: usize = 5;
 
 /// Every order and cut; `sizes` says to which bytes a packet of so many is padded, and with what.
@@ -133,13 +136,14 @@ fn add(
     }
 }
 
-/// Whether a contraction sums what a packet of these digits is padded with, and nothing but a mask makes that zero. All of it lies behind the
-/// outermost digit.
+/// Whether a contraction sums what a packet of these digits is padded with, and nothing but a mask makes that
+/// zero. All of it lies behind the outermost digit.
 pub(super) fn is_summed(packet: &[Digit], site: &Site<'_>) -> bool {
     padded_axis(packet, site).is_some_and(|axis| !site.aim.zeros.contains(&axis) && !site.aim.keeps(axis))
 }
 
-/// Whether zeros behind a packet of these digits are of any use: a product does not need them along an axis that it keeps, unless they are written.
+/// Whether zeros behind a packet of these digits are of any use: a product does not need them along an axis that
+/// it keeps, unless they are written.
 fn may_mask(packet: &[Digit], site: &Site<'_>) -> bool {
     padded_axis(packet, site).is_none_or(|axis| site.aim.masked.contains(&axis) || !site.aim.keeps(axis))
 }
@@ -192,7 +196,8 @@ fn divisors(number: u64) -> impl Iterator<Item = u64> {
     both.collect::<BTreeSet<u64>>().into_iter()
 }
 
-/// Whether a shorter part of the packet's outermost digit fills whole flits: then the collect makes the same flits of both.
+/// Whether a shorter part of the packet's outermost digit fills whole flits: then the collect makes the same flits
+/// of both.
 fn fills_flits_with_less(packet: &[Digit], site: &Site<'_>) -> bool {
     let Some((low, rest)) = packet.split_first() else { return false };
     let rest: u64 = rest.iter().map(|digit| digit.extent).product();
@@ -201,7 +206,8 @@ fn fills_flits_with_less(packet: &[Digit], site: &Site<'_>) -> bool {
     fills(1) || divisors(low.extent).any(fills)
 }
 
-/// The digits that the stream must hold, major to minor, cut where what is written is cut and at flits; none if the tensor has no digits.
+/// The digits that the stream must hold, major to minor, cut where what is written is cut and at flits; none if
+/// the tensor has no digits.
 pub(super) fn factors(site: &Site<'_>) -> Option<Vec<Digit>> {
     let source = site.digits(&site.dim(Dim::Packet))?;
     let held = source.iter().rev().filter(|digit| digit.axis.is_some()).map(|digit| wanted(digit, site));

@@ -1,11 +1,11 @@
-//! Streams whose packets cut through padding: rows of 65 elements in packets of 32, or `[[A, B] # 32]` of 3 x 5. Data memory takes them
-//! with their padding (book 33, example 3).
+//! Streams whose packets cut through padding: rows of 65 elements in packets of 32, or `[[A, B] # 32]` of 3 x 5.
+//! Data memory takes them with their padding (book 33, example 3).
 
-use visa_stream::ops;
 use super::fetch::{Found, arrangements, factors, in_turns, is_summed};
 use crate::layout::digit_lists::mapping;
 use crate::rules::rule::{Proposal, Rule, Site, Value};
 use visa_mapping::{Dim, Expr, PadKind};
+use visa_stream::ops;
 
 /// The rules of this file.
 pub static RULES: &[&Rule] = &[&CUT, &AS_IT_IS];

@@ -1,11 +1,11 @@
 //! Streams that slide, as convolutions read them: a window in each packet, which the adapter shifts (book 15, 17).
 
-use visa_stream::ops;
 use super::contraction::repeats;
 use super::fetch::{self, beyond, format};
 use crate::layout::digit_lists::{mapping, orders};
 use crate::rules::rule::{Proposal, Rule, Site, Value};
 use visa_mapping::{Dim, Expr, PadKind};
+use visa_stream::ops;
 
 /// The rules of this file.
 pub static RULES: &[&Rule] = &[&WINDOWS, &SHIFTS, &APART];
@@ -13,7 +13,8 @@ pub static RULES: &[&Rule] = &[&WINDOWS, &SHIFTS, &APART];
 /// A window in a packet, and everything else in time, the axes of other windows by themselves.
 pub(super) static WINDOWS: Rule = Rule {
     name: "windows",
-    equation: "fetch of [A, $(H:s, F:d), $(W:t, G:e)] is [T], [$(W:t, G:e)] where [T] holds A, H and F in any order",
+    equation: "fetch of [A, $(H:s, F:d), $(W:t, G:e)] is [T], [$(W:t, G:e)] where [T] holds A, H and F in any \
+               order",
     op: &ops::fetch::DECL,
     propose: windows,
 };
@@ -21,7 +22,8 @@ pub(super) static WINDOWS: Rule = Rule {
 /// A packet for each shift, repeated for what only the register file has.
 pub(super) static SHIFTS: Rule = Rule {
     name: "shifts",
-    equation: "align of [T], [$(W:s, F:d)] is [T, F / n, R], [W # m, F % n], R being the register file's own digits in any order",
+    equation: "align of [T], [$(W:s, F:d)] is [T, F / n, R], [W # m, F % n], R being the register file's own \
+               digits in any order",
     op: &ops::contract::ALIGN_DECL,
     propose: shifts,
 };
@@ -68,7 +70,9 @@ fn windows(site: &Site<'_>) -> Vec<Proposal> {
 /// A window as it is, and read on up to a flit.
 fn packets(site: &Site<'_>, window: &Expr) -> Vec<Expr> {
     let dtype = format(site);
-    let Some(bytes) = window.size(site.axes).ok().and_then(|size| dtype.bytes(size)) else { return Vec::new() };
+    let Some(bytes) = window.size(site.axes).ok().and_then(|size| dtype.bytes(size)) else {
+        return Vec::new();
+    };
     let longer = beyond(site, bytes).map(|size| window.clone().pad(dtype.elements(size), PadKind::Top));
     [window.clone()].into_iter().chain(longer).collect()
 }

@@ -1,10 +1,10 @@
 //! The switch: which slices' packets each slice gets, and when (book 13).
 
-use visa_stream::ops;
 use crate::layout::digit_lists::mapping;
 use crate::rules::rule::{Proposal, Rule, Site, Value};
 use std::collections::BTreeMap;
 use visa_mapping::{AxisId, Digit, Digits, Dim, Expr};
+use visa_stream::ops;
 use visa_stream::topology::{Topology, same};
 
 /// The rules of this file.
@@ -13,7 +13,8 @@ pub static RULES: &[&Rule] = &[&TOPOLOGY, &BITMAP];
 /// A named topology, with its parameters.
 pub(super) static TOPOLOGY: Rule = Rule {
     name: "topology",
-    equation: "switch of slices S, time T is S', T' as each topology makes them, for every ring that divides the slices and time0 that divides T",
+    equation: "switch of slices S, time T is S', T' as each topology makes them, for every ring that divides the \
+               slices and time0 that divides T",
     op: &ops::switch::DECL,
     propose: |site| named(site).iter().map(|made| made.proposal(site)).collect(),
 };
@@ -97,8 +98,8 @@ fn named(site: &Site<'_>) -> Vec<Made> {
     made.collect()
 }
 
-/// Whether packets stay in their slices: these hold what is wanted, or nothing says what, and nothing of theirs is to be summed or to lie in the
-/// layout at the end. Another topology takes longer, and so does what follows.
+/// Whether packets stay in their slices: these hold what is wanted, or nothing says what, and nothing of theirs is
+/// to be summed or to lie in the layout at the end. Another topology takes longer, and so does what follows.
 fn stays(site: &Site<'_>, slice: &Expr, wanted: Option<&Expr>, free: &dyn Fn(AxisId) -> bool) -> bool {
     let fits = wanted.is_none_or(|wanted| same(slice, wanted, free, site.axes).is_ok());
     fits && !sums_slices(site, slice) && lost(site, slice).is_empty()

@@ -1,12 +1,12 @@
-//! Terms that are no plain digits: parts of an axis, gathered rows, padding in front or zeros behind. A fetch takes each as it is written
-//! (book 07, 08).
+//! Terms that are no plain digits: parts of an axis, gathered rows, padding in front or zeros behind. A fetch
+//! takes each as it is written (book 07, 08).
 
-use visa_stream::ops;
 use super::fetch::{beyond, format, in_turns, interleaved};
 use crate::config::goal::Ordered;
 use crate::layout::digit_lists::orders;
 use crate::rules::rule::{Proposal, Rule, Site, Value};
 use visa_mapping::{Dim, Expr, PadKind, Side};
+use visa_stream::ops;
 
 /// The rules of this file.
 pub static RULES: &[&Rule] = &[&TERMS];
@@ -14,7 +14,8 @@ pub static RULES: &[&Rule] = &[&TERMS];
 /// The terms of what is read or of what is wanted, whole but for the last one.
 pub(super) static TERMS: Rule = Rule {
     name: "terms",
-    equation: "fetch [T], [P] = fetch [T', E / n], [E % n] where [T', E] holds the terms of the tensor or of the result in any order",
+    equation: "fetch [T], [P] = fetch [T', E / n], [E % n] where [T', E] holds the terms of the tensor or of the \
+               result in any order",
     op: &ops::fetch::DECL,
     propose: terms,
 };
@@ -33,7 +34,8 @@ fn terms(site: &Site<'_>) -> Vec<Proposal> {
         }
         let masked = list.iter().map(masked).collect::<Vec<_>>();
         // As with other fetches, a sum never takes in padding that anybody may have written.
-        let sums_padding = site.aim.pairs && list.iter().any(|term| holds_anything(term) && is_summed(term, site));
+        let sums_padding =
+            site.aim.pairs && list.iter().any(|term| holds_anything(term) && is_summed(term, site));
         let masked = (site.aim.sums && masked != list).then_some(masked);
         let lists = [(!sums_padding).then_some(list), masked];
         for order in lists.iter().flatten().flat_map(|list| orders(list, most)) {

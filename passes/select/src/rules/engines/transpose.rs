@@ -1,9 +1,10 @@
-//! The transpose engine: rows and columns of small matrices change places, so that what lies in time comes to lie in flits (book 27).
+//! The transpose engine: rows and columns of small matrices change places, so that what lies in time comes to lie
+//! in flits (book 27).
 
-use visa_stream::ops;
 use crate::rules::rule::{Proposal, Rule, Site};
 use visa_machine::TransposeShape;
 use visa_mapping::{Cell, Digit, Dim, Expr, Map, PadKind};
+use visa_stream::ops;
 
 /// The rules of this file.
 pub static RULES: &[&Rule] = &[&MATRIX];
@@ -11,7 +12,8 @@ pub static RULES: &[&Rule] = &[&MATRIX];
 /// Matrices of every size that the engine takes.
 pub(super) static MATRIX: Rule = Rule {
     name: "matrix",
-    equation: "transpose of [T], [P] is [T / (m n), T % m, P = w], [T / m % n # flit] for n rows of m flits, w being what the engine takes of a flit",
+    equation: "transpose of [T], [P] is [T / (m n), T % m, P = w], [T / m % n # flit] for n rows of m flits, w \
+               being what the engine takes of a flit",
     op: &ops::transpose::DECL,
     propose: matrices,
 };
@@ -25,7 +27,8 @@ fn matrices(site: &Site<'_>) -> Vec<Proposal> {
     whole.filter_map(|(packets, rows)| transposed(site, &shape, packets, rows)).collect()
 }
 
-/// The matrix of so many rows of so many flits, without the columns that hold nothing at its end; none where it cuts through a digit.
+/// The matrix of so many rows of so many flits, without the columns that hold nothing at its end; none where it
+/// cuts through a digit.
 fn transposed(site: &Site<'_>, shape: &TransposeShape, packets: u64, rows: u64) -> Option<Proposal> {
     let (time, packet) = (site.dim(Dim::Time), site.dim(Dim::Packet));
     let row = time.clone().stride(packets).modulo(rows);
@@ -40,8 +43,8 @@ fn transposed(site: &Site<'_>, shape: &TransposeShape, packets: u64, rows: u64) 
     Some(site.cut(Expr::pair([outer, columns]), row.pad(shape.alignment, PadKind::Top)))
 }
 
-/// Whether the rows may lie in flits: innermost the stream must then hold what lies innermost in the layout that is wanted, for a write has at least
-/// 8 bytes that lie side by side (book 09).
+/// Whether the rows may lie in flits: innermost the stream must then hold what lies innermost in the layout that
+/// is wanted, for a write has at least 8 bytes that lie side by side (book 09).
 fn fits_layout(site: &Site<'_>, row: &Expr) -> bool {
     let digits = |map: &Expr| -> Vec<Digit> {
         let digits = site.digits(map);

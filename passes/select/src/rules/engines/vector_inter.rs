@@ -1,11 +1,11 @@
 //! Reductions between slices: what the slices hold behind them, and what time gives up (book 25).
 
-use visa_stream::ops;
 use crate::layout::digit_lists::mapping;
 use crate::rules::rule::{Proposal, Rule, Site, Value};
 use std::collections::BTreeSet;
 use visa_ir::open::is_open;
 use visa_mapping::{AxisId, Digit, Dim, PadKind};
+use visa_stream::ops;
 use visa_stream::ops::vector_inter;
 
 /// The rules of this file.
@@ -14,7 +14,8 @@ pub static RULES: &[&Rule] = &[&FREED];
 /// The slices that are freed take what the result has beside, a part of time, or nothing.
 pub(super) static FREED: Rule = Rule {
     name: "freed",
-    equation: "vector_inter_slice_reduce over R of slices [A, R], time [T, C] is [A, 1 # n], [T, C]; [A, X], [T, C]; or [A, C], [T]",
+    equation: "vector_inter_slice_reduce over R of slices [A, R], time [T, C] is [A, 1 # n], [T, C]; [A, X], [T, \
+               C]; or [A, C], [T]",
     op: &ops::vector_inter::DECL,
     propose: freed,
 };
@@ -50,7 +51,8 @@ fn freed(site: &Site<'_>) -> Vec<Proposal> {
     let time: Vec<Digit> = time.iter().rev().copied().collect();
     let whole_time = [(None, time.clone())];
     let moves = whole_time.into_iter().chain(moves(&time).into_iter().map(|(part, left)| (Some(part), left)));
-    // What is written may repeat the result in every slice: a number there holds nothing that another choice would need.
+    // What is written may repeat the result in every slice: a number there holds nothing that another choice would
+    // need.
     let fillers = if is_open(site.written, "slice") { &[false][..] } else { &[false, true] };
     let mut found = Vec::new();
     for (moved, time) in moves {
@@ -64,7 +66,8 @@ fn freed(site: &Site<'_>) -> Vec<Proposal> {
     found
 }
 
-/// The parts of time that may move into the slices, a whole digit or the outer or inner part of one, each with what is left.
+/// The parts of time that may move into the slices, a whole digit or the outer or inner part of one, each with
+/// what is left.
 fn moves(time: &[Digit]) -> Vec<(Digit, Vec<Digit>)> {
     let mut found = Vec::new();
     for (at, digit) in time.iter().enumerate().filter(|(_, digit)| digit.axis.is_some() && digit.is_full()) {
@@ -90,7 +93,8 @@ fn moves(time: &[Digit]) -> Vec<(Digit, Vec<Digit>)> {
     found
 }
 
-/// Slices with all of `items` in the place of what is reduced, in every order; the rest of a place is its first slice, or copies.
+/// Slices with all of `items` in the place of what is reduced, in every order; the rest of a place is its first
+/// slice, or copies.
 fn fill(
     slices: &[Digit],
     items: &[Digit],
@@ -112,7 +116,8 @@ fn fill(
     found
 }
 
-/// What so many slices can hold: some of `items` in any order, behind them or in front of the last one a filler; with the items that are left.
+/// What so many slices can hold: some of `items` in any order, behind them or in front of the last one a filler;
+/// with the items that are left.
 fn places(size: u64, items: &[Digit], fillers: &[bool]) -> Vec<(Vec<Digit>, Vec<Digit>)> {
     if size == 1 {
         return vec![(Vec::new(), items.to_vec())];

@@ -1,9 +1,9 @@
-//! The stages Narrow and Widen of the vector engine: packets of 8 lanes as two of 4, or as one where the upper lanes hold nothing, and back
-//! (book 21).
+//! The stages Narrow and Widen of the vector engine: packets of 8 lanes as two of 4, or as one where the upper
+//! lanes hold nothing, and back (book 21).
 
-use visa_stream::ops;
 use crate::rules::rule::{Proposal, Rule, Site, Value};
 use visa_mapping::{Dim, Expr, PadKind};
+use visa_stream::ops;
 
 /// The rules of this file.
 pub static RULES: &[&Rule] = &[&HALVES, &LOWER, &WHOLE, &UPPER];

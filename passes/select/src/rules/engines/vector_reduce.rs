@@ -1,9 +1,9 @@
 //! Reductions within slices and of two groups: the axis leaves the stream, and nothing else changes (book 21, 22).
 
-use visa_stream::ops;
 use crate::layout::digit_lists::mapping;
 use crate::rules::rule::{Proposal, Rule, Site, Value};
 use visa_mapping::{Dim, Expr};
+use visa_stream::ops;
 use visa_stream::ops::vector_pair;
 use visa_stream::reduce;
 

@@ -93,8 +93,8 @@ fn built(given: &Given, env: Env<'_, '_>, axes: &Axes) -> Option<Value> {
     })
 }
 
-/// Mappings in their normal form, so that equal ones are found to be. Around zero padding only groups become flat: parts of it are read
-/// together.
+/// Mappings in their normal form, so that equal ones are found to be. Around zero padding only groups become flat:
+/// parts of it are read together.
 fn tidy(value: Value, site: &Site<'_>) -> Value {
     match value {
         Value::Map(map) if masks(&map) => Value::Map(flat(map)),

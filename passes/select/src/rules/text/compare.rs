@@ -1,5 +1,5 @@
-//! What two configurations of an operation hold, element by element. Cells are those of [`Map`], the readable meaning of a mapping, not those of
-//! its digits, which rules are applied with.
+//! What two configurations of an operation hold, element by element. Cells are those of [`Map`], the readable
+//! meaning of a mapping, not those of its digits, which rules are applied with.
 
 use crate::rules::rule::{Proposal, Value};
 use std::collections::BTreeMap;
@@ -18,7 +18,8 @@ pub(super) struct Compared {
     held: &'static [&'static str],
 }
 
-/// The operations whose configurations can be compared by themselves. What others sum shows only at the end of a pipeline.
+/// The operations whose configurations can be compared by themselves. What others sum shows only at the end of a
+/// pipeline.
 pub(super) const COMPARED: &[Compared] = &[
     Compared { op: &ops::fetch::DECL, spread: None, held: &["time", "packet"] },
     Compared { op: &ops::switch::DECL, spread: Some("slice"), held: &["time"] },

@@ -1,5 +1,5 @@
-//! The small pipelines that rules are tried on: every engine whose configurations can be compared, several axes and sizes, formats from 4
-//! to 32 bits, padding, and sizes that fill no flit. Everything is open.
+//! The small pipelines that rules are tried on: every engine whose configurations can be compared, several axes
+//! and sizes, formats from 4 to 32 bits, padding, and sizes that fill no flit. Everything is open.
 
 use crate::config::choice::chain;
 use visa_ir::context::Context;
@@ -13,7 +13,8 @@ use visa_stream::pipeline;
 /// A pipeline.
 #[derive(Clone, Copy, Debug)]
 struct Case {
-    /// The axes. `SLICES` stands for the slices of a cluster, here and in the stages; `CLUSTERS` for the clusters of a chip.
+    /// The axes. `SLICES` stands for the slices of a cluster, here and in the stages; `CLUSTERS` for the clusters
+    /// of a chip.
     axes: &'static str,
     dtype: &'static str,
     /// The layout of the tensor in a slice.

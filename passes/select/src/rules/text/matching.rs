@@ -1,5 +1,5 @@
-//! Matches a mapping with metavariables against a mapping as it is written. A group is flat for that: `[E, ...R]` takes `[A, B, C]`
-//! apart into A and `[B, C]`, a mapping that is no group is a group of one, and `1` is one of none.
+//! Matches a mapping with metavariables against a mapping as it is written. A group is flat for that: `[E, ...R]`
+//! takes `[A, B, C]` apart into A and `[B, C]`, a mapping that is no group is a group of one, and `1` is one of none.
 
 use std::rc::Rc;
 use visa_canonical::language::Piece;

@@ -1,5 +1,5 @@
-//! Rules about configurations, from text: a configuration that is proposed already gives another one. docs/choosing.md says how they are
-//! written, `closure` how often they are applied, `sound` how they are checked.
+//! Rules about configurations, from text: a configuration that is proposed already gives another one.
+//! docs/choosing.md says how they are written, `closure` how often they are applied, `sound` how they are checked.
 
 mod apply;
 mod closure;
@@ -86,7 +86,8 @@ pub(crate) mod tests {
 
     #[test]
     fn conditions_are_read_as_they_are_bracketed() {
-        let text = "rule r: stream.fetch packet P => packet P if (dtype == i8 or dtype == bf16) and not dtype == i8 or 2 < 1";
+        let text = "rule r: stream.fetch packet P => packet P if (dtype == i8 or dtype == bf16) and not dtype == \
+                    i8 or 2 < 1";
         let (rules, findings) = parse(&context(), text);
         assert_eq!(findings, []);
         let format = Requirement::Format;

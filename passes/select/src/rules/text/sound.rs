@@ -1,6 +1,6 @@
-//! Is a rule sound? It is applied to the configurations of small pipelines, and both sides are compared element by element: the right side
-//! must hold what the left side holds, each element as often, in the same slices, and must not lose a mask. What the verifier or the
-//! lowering refuses is no example.
+//! Is a rule sound? It is applied to the configurations of small pipelines, and both sides are compared element by
+//! element: the right side must hold what the left side holds, each element as often, in the same slices, and must
+//! not lose a mask. What the verifier or the lowering refuses is no example.
 
 use super::apply::Applied;
 use super::compare::COMPARED;
@@ -135,7 +135,8 @@ impl Check<'_> {
         self.rules.iter().any(|rule| op.is(rule.op))
     }
 
-    /// The configurations of operation `stage`, those of Rust's rules, and what the rules make of them and of each other's.
+    /// The configurations of operation `stage`, those of Rust's rules, and what the rules make of them and of each
+    /// other's.
     fn pairs(&self, scratch: &Scratch<'_>, aim: &Aim, stage: usize) -> (Vec<Proposal>, Vec<Pair>) {
         if open_clauses(scratch.original(stage)).next().is_none() {
             return (vec![Proposal::new()], Vec::new());
@@ -246,7 +247,8 @@ impl Evidence {
 fn undecided(rule: &TextRule) -> Diagnostic {
     let known: Vec<_> = COMPARED.iter().map(|compared| format!("`{}`", compared.op.name)).collect();
     let message = format!(
-        "rule `{}` cannot be checked: whether two configurations of `{}` make the same shows only at the end of a pipeline",
+        "rule `{}` cannot be checked: whether two configurations of `{}` make the same shows only at the end of a \
+         pipeline",
         rule.name, rule.op.name
     );
     Diagnostic::error("rule-undecided", Span::new(rule.range.clone()), message)
@@ -278,7 +280,8 @@ mod tests {
 
     #[test]
     fn sound_rules_are_taken_and_say_what_was_compared() {
-        let text = "rule halve: stream.fetch time T, packet P => time [T, P / 2], packet P % 2 if exact(P / 2) and dtype == f32
+        let text = "rule halve: stream.fetch time T, packet P => time [T, P / 2], packet P % 2 if exact(P / 2) \
+                    and dtype == f32
                     rule tied: stream.to_trf row R, element E => row R / 2, element [R % 2, E] if exact(R / 2)";
         let rules = RuleSet::with_user_rules(&context(), text).expect("sound rules");
         let reports: Vec<_> = rules.text().map(|(_, report)| report.clone()).collect();
@@ -301,7 +304,8 @@ mod tests {
     #[test]
     fn a_condition_makes_a_rule_sound() {
         // Two of the packet's eighths are all of a packet of 16 and not of longer ones.
-        let cut = "rule eighths: stream.fetch time T, packet P => time [T, P / 8 % 2], packet P % 8 if 16 divides |P|";
+        let cut = "rule eighths: stream.fetch time T, packet P => time [T, P / 8 % 2], packet P % 8 if 16 divides \
+                   |P|";
         assert_eq!(codes(cut), ["rule-unsound"]);
         assert_eq!(codes(&format!("{cut} and |P| < 17")), Vec::<String>::new());
     }

@@ -84,8 +84,8 @@ fn messages_show_program_entry_and_fix() {
     let cases = [
         (
             "[2 : 70000, 70000 : 1] : 1",
-            "S2: entry 1, `70000 : 1`, of `[2 : 70000, 70000 : 1] : 1` iterates 70000 times, expected \
-             1 to 65536 (fix: split it into `[2 : 35000, 35000 : 1]`)",
+            "S2: entry 1, `70000 : 1`, of `[2 : 70000, 70000 : 1] : 1` iterates 70000 times, expected 1 to 65536 \
+             (fix: split it into `[2 : 35000, 35000 : 1]`)",
         ),
         // 65537 is prime.
         (
@@ -94,19 +94,18 @@ fn messages_show_program_entry_and_fix() {
         ),
         (
             "[24 : 1] : 24",
-            "S3: the packet of `[24 : 1] : 24` is 24 bytes, expected one of 1, 2, 4, 8, 16, 32 (fix: \
-             transfer it in accesses of 8 bytes)",
+            "S3: the packet of `[24 : 1] : 24` is 24 bytes, expected one of 1, 2, 4, 8, 16, 32 (fix: transfer it \
+             in accesses of 8 bytes)",
         ),
         (
             "[4 : 64, 12 : 1] : 8",
-            "S4: entry 1, `12 : 1`, the innermost of `[4 : 64, 12 : 1] : 8`, does not fill packets of \
-             8: expected stride 0 or 1 and a multiple of 8 iterations, or packets of 1 (fix: use \
-             packets of 4)",
+            "S4: entry 1, `12 : 1`, the innermost of `[4 : 64, 12 : 1] : 8`, does not fill packets of 8: expected \
+             stride 0 or 1 and a multiple of 8 iterations, or packets of 1 (fix: use packets of 4)",
         ),
         (
             "[2 : 2147483648, 4 : 1] : 4 @ 8",
-            "S5: stride 2147483648 of entry 0, `2 : 2147483648`, of `[2 : 2147483648, 4 : 1] : 4 @ 8` \
-             does not fit 32 bits, expected -2147483648 to 2147483647",
+            "S5: stride 2147483648 of entry 0, `2 : 2147483648`, of `[2 : 2147483648, 4 : 1] : 4 @ 8` does not \
+             fit 32 bits, expected -2147483648 to 2147483647",
         ),
         ("[] : 1", "S1: `[] : 1` has no entry, expected 1 to 8 (fix: write `[1 : 1]` for a single step)"),
     ];

@@ -126,8 +126,8 @@ fn retile_refuses() {
     let error = program("[4 : 64, 24 : 1] : 24").retile(16).expect_err("24 is no multiple of 16");
     assert_eq!(
         error.to_string(),
-        "A3: `[4 : 64, 24 : 1] : 24` cannot be cut into accesses of 16 bytes: its contiguous run is \
-         24 bytes (fix: use accesses of 8 bytes)"
+        "A3: `[4 : 64, 24 : 1] : 24` cannot be cut into accesses of 16 bytes: its contiguous run is 24 bytes \
+         (fix: use accesses of 8 bytes)"
     );
     assert!(paired("[8 : 1 -> 2] : 1").retile(2).is_err());
 }

@@ -1,7 +1,7 @@
 //! The two conversions between fixed and floating point (book 21, docs/numerics.md).
 //!
-//! A fixed-point number of integer width w is an i32 that counts units of 2^(w - 31): with w = 31 it is an integer, with w = 0 it
-//! lies between -1 and 1.
+//! A fixed-point number of integer width w is an i32 that counts units of 2^(w - 31): with w = 31 it is an
+//! integer, with w = 0 it lies between -1 and 1.
 
 use super::{Alu, AluOp, Apply, VectorStage};
 use crate::{Bits, DType, canonical, flush};
@@ -27,7 +27,8 @@ pub(super) const TO_FXP: &[AluOp] = &[AluOp {
     alu: Alu::FpToFxp,
     from: DType::F32,
     to: DType::I32,
-    doc: "x * 2^(31 - y), y the integer width, to nearest, ties away from zero, clamped; NaN gives MAX or MIN by its sign",
+    doc: "x * 2^(31 - y), y the integer width, to nearest, ties away from zero, clamped; NaN gives MAX or MIN by \
+          its sign",
     apply: Apply::Binary(to_fxp),
 }];
 

@@ -1,7 +1,7 @@
 //! The float stage and the division stage (book 21, docs/numerics.md).
 //!
-//! Operands and results have no subnormals and one NaN, as in all arithmetic on f32. A function is taken in 64 bits and rounded
-//! once to f32; how far the unit's own approximation is from that is not known.
+//! Operands and results have no subnormals and one NaN, as in all arithmetic on f32. A function is taken in 64
+//! bits and rounded once to f32; how far the unit's own approximation is from that is not known.
 
 use super::{Alu, AluOp, Apply, VectorStage};
 use crate::{Bits, DType, add, canonical, flush, mul};
@@ -136,8 +136,9 @@ mod tests {
         }
     }
 
-    /// The vendor's model gives NaN from 2 pi on. The f32 nearest to 2 pi is 6.283185482025146, which is 1.7484556e-7 more, and the one before it
-    /// 3.0199160e-7 less: what is left is the sine. The others are from tables.
+    /// The vendor's model gives NaN from 2 pi on. The f32 nearest to 2 pi is 6.283185482025146, which is
+    /// 1.7484556e-7 more, and the one before it 3.0199160e-7 less: what is left is the sine. The others are from
+    /// tables.
     #[test]
     fn sine_and_cosine_are_defined_from_two_pi_on() {
         let two_pi = std::f32::consts::TAU;

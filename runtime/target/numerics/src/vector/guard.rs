@@ -81,7 +81,8 @@ pub enum Slot<V> {
     Value,
 }
 
-/// A conditional operand: the slot of the first guard that holds counts; where none holds the element passes unchanged.
+/// A conditional operand: the slot of the first guard that holds counts; where none holds the element passes
+/// unchanged.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Guards<V>(pub Vec<(Guard, Slot<V>)>);
 
@@ -140,8 +141,8 @@ impl<V> Guards<V> {
         self.0.iter().map(slot).collect::<Result<_, _>>().map(Guards)
     }
 
-    /// Checks the slots: `most` immediates, then the value operand, and every guard holds for one of `ids` for which none
-    /// before it does.
+    /// Checks the slots: `most` immediates, then the value operand, and every guard holds for one of `ids` for
+    /// which none before it does.
     ///
     /// # Errors
     /// The first fault.

@@ -106,7 +106,8 @@ pub fn reduce_op(name: &str, dtype: DType) -> Option<&'static ReduceOp> {
 }
 
 impl ReduceOp {
-    /// The elements of a packet as one: neighbours first, then those results (book 22: a tree of 2 levels for 4 lanes).
+    /// The elements of a packet as one: neighbours first, then those results (book 22: a tree of 2 levels for 4
+    /// lanes).
     #[must_use]
     pub fn tree(&self, lanes: &[Bits]) -> Bits {
         match lanes {
@@ -160,7 +161,8 @@ mod tests {
         assert_eq!(float("Add", f32::INFINITY, f32::NEG_INFINITY), F32_NAN);
     }
 
-    /// Book 22's tables: an identity element changes no number. (It turns -0 into 0 in a sum, and gives way to no NaN.)
+    /// Book 22's tables: an identity element changes no number. (It turns -0 into 0 in a sum, and gives way to no
+    /// NaN.)
     #[test]
     fn identities() {
         let samples = |dtype: DType| {

@@ -49,8 +49,8 @@ impl Gate {
 mod tests {
     use super::*;
 
-    /// A gate that sees the low two bits of the slice, and closes from slice 2 on: before it all pass, in it those below 5; beyond none, or
-    /// as many where it is transposed (book 24).
+    /// A gate that sees the low two bits of the slice, and closes from slice 2 on: before it all pass, in it those
+    /// below 5; beyond none, or as many where it is transposed (book 24).
     #[test]
     fn gates_by_hand() {
         let gate = Gate { mask: 3, matches: 2, valid: 5, transposed: false };
