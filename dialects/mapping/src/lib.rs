@@ -68,7 +68,7 @@ pub use placement::{MAX_CHOICES, Placed, Placement, place, place_expr};
 pub use rebuild::rebuild;
 pub use runs::{MAX_RUN_NODES, MAX_RUN_STEPS};
 pub use skew::{Crossing, crossings, skewed_axes, skewed_names};
-pub use tensor::{Dim, Tensor, TensorKind, Unit, make, map_error, operand, parse_tensor};
+pub use tensor::{Dim, Tensor, TensorKind, Unit, make, map_error, operand, parse_tensor, tensor_symbols};
 pub use transfer::{CHIP_STRIDE, Transfer, TransferError, TransferLoop, byte_units, flat, transfer};
 
 tensor_kind!(
