@@ -10,7 +10,7 @@ use visa_mapping::attrs::MAP;
 use visa_mapping::facts::{DeclaredAxes, Support};
 use visa_mapping::ops::transfer::TO_DM;
 use visa_mapping::{Axes, AxisId, Dim, Expr, Tensor, digits, operand, skewed_axes};
-use visa_pass::{Pass, PassCx, PassOptions};
+use visa_pass::{Configured, Pass, PassCx};
 use visa_select::config::goal::{names, reduced_within};
 use visa_select::distribution::distributions::CLAUSES;
 use visa_select::driver::in_pipelines;
@@ -49,55 +49,55 @@ pub static PASS: Pass = Pass {
           nowhere stays. The place of a tensor stays of which a load moves a part, or elements one by one, that a \
           result is made of which nothing reads, or of which slices hold a part of an axis that is reduced in \
           each.",
-    options: Settings::DECLS,
     statistics: &[
         ("opened", "clauses that became `auto`"),
         ("stated", "clauses that were added to keep the meaning"),
     ],
     open: true,
-    run,
-    ..Pass::BASE
+    ..Pass::with::<Settings>()
 };
 
-fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
-    let Settings { addresses, configurations, places } = cx.chosen();
-    let (axes, support) = (cx.analysis::<DeclaredAxes>(), cx.analysis::<Support>());
-    let axes = &axes.0;
-    let (mut stated, mut kept) = (Vec::new(), Vec::new());
-    let pipelines = in_pipelines(cx.ctx, cx.module);
-    if configurations {
+impl Configured for Settings {
+    fn run(self, cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
+        let Settings { addresses, configurations, places } = self;
+        let (axes, support) = (cx.analysis::<DeclaredAxes>(), cx.analysis::<Support>());
+        let axes = &axes.0;
+        let (mut stated, mut kept) = (Vec::new(), Vec::new());
+        let pipelines = in_pipelines(cx.ctx, cx.module);
+        if configurations {
+            for id in cx.module.walk_all() {
+                let op = cx.module.op(cx.ctx, id);
+                stated.extend(said_by_others(op, axes));
+                kept.extend(meant(op, axes, &support));
+            }
+        }
+        cx.count("stated", stated.len() as u64);
+        stated.into_iter().for_each(|(id, name, value)| cx.module.set_clause(id, name, Some(value)));
         for id in cx.module.walk_all() {
             let op = cx.module.op(cx.ctx, id);
-            stated.extend(said_by_others(op, axes));
-            kept.extend(meant(op, axes, &support));
+            let place = if is_turned(op, axes) { &CLAUSES[..] } else { &PLACE[..] };
+            let loads = decided_by_place(op, axes).into_iter();
+            kept.extend(loads.flat_map(|load| place.iter().map(move |&name| (load, name))));
         }
-    }
-    cx.count("stated", stated.len() as u64);
-    stated.into_iter().for_each(|(id, name, value)| cx.module.set_clause(id, name, Some(value)));
-    for id in cx.module.walk_all() {
-        let op = cx.module.op(cx.ctx, id);
-        let place = if is_turned(op, axes) { &CLAUSES[..] } else { &PLACE[..] };
-        let loads = decided_by_place(op, axes).into_iter();
-        kept.extend(loads.flat_map(|load| place.iter().map(move |&name| (load, name))));
-    }
-    let mut opened = 0;
-    let wanted = |op: OpRef<'_>, clause: &ClauseDecl| {
-        let wanted = match clause.opening {
-            Opening::Never => false,
-            Opening::Address => addresses,
-            Opening::Configuration if op.is(&TO_DM) => places,
-            Opening::Configuration if pipeline::contains(op) && !pipelines.contains(&op.id) => false,
-            Opening::Configuration => configurations,
+        let mut opened = 0;
+        let wanted = |op: OpRef<'_>, clause: &ClauseDecl| {
+            let wanted = match clause.opening {
+                Opening::Never => false,
+                Opening::Address => addresses,
+                Opening::Configuration if op.is(&TO_DM) => places,
+                Opening::Configuration if pipeline::contains(op) && !pipelines.contains(&op.id) => false,
+                Opening::Configuration => configurations,
+            };
+            wanted && !kept.contains(&(op.id, clause.name)) && !open::is_open(op, clause.name)
         };
-        wanted && !kept.contains(&(op.id, clause.name)) && !open::is_open(op, clause.name)
-    };
-    for id in cx.module.walk_all() {
-        let op = cx.module.op(cx.ctx, id);
-        let clauses = op.decl().map_or(&[][..], |decl| decl.clauses).iter();
-        opened += clauses.filter(|clause| op.attr(clause.name).is_some() && wanted(op, clause)).count();
+        for id in cx.module.walk_all() {
+            let op = cx.module.op(cx.ctx, id);
+            let clauses = op.decl().map_or(&[][..], |decl| decl.clauses).iter();
+            opened += clauses.filter(|clause| op.attr(clause.name).is_some() && wanted(op, clause)).count();
+        }
+        cx.count("opened", opened as u64);
+        open::open_up(cx.ctx, cx.module, wanted).map_err(|refused| vec![refused])
     }
-    cx.count("opened", opened as u64);
-    open::open_up(cx.ctx, cx.module, wanted).map_err(|refused| vec![refused])
 }
 
 /// What clauses that become open say of the meaning, as clauses that stay.

@@ -13,7 +13,7 @@ use visa_ir::rewrite::{
 };
 use visa_ir::span::Span;
 use visa_opt::Tool;
-use visa_pass::{Pass, PassCx, PassOptions, Scope};
+use visa_pass::{Configured, Pass, PassCx, Scope};
 
 fn main() -> ExitCode {
     tool().main()
@@ -91,12 +91,10 @@ visa_pass::options! {
 static LOWER: Pass = Pass {
     name: "my-lower",
     summary: "scaling becomes additions",
-    options: Settings::DECLS,
     scope: Scope::Operation,
     preserves: Preserved::Only(&[AnalysisKind::of::<visa_mapping::facts::DeclaredAxes>()]),
     statistics: &[("lowered", "operations lowered")],
-    run: lower,
-    ..Pass::BASE
+    ..Pass::with::<Settings>()
 };
 
 static TO_SUM: ConversionPattern = ConversionPattern {
@@ -121,18 +119,26 @@ static TO_SUM: ConversionPattern = ConversionPattern {
     },
 };
 
-fn lower(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
-    let Settings { most } = cx.chosen();
-    let target = ConversionTarget::new().legal_dialect("tm").legal_op(&ADD).legal_where(&SCALE, move |op| {
-        let factor = Scale::of(op).and_then(|scale| scale.by()).map_err(|error| error.message)?;
-        if factor > most { Ok(()) } else { Err(format!("factors up to {most} become sums").into()) }
-    });
-    let (types, blocks) = (TypeConverter::default(), cx.blocks());
-    let conversion =
-        Conversion { name: LOWER.name, target: &target, patterns: &[&TO_SUM], types, kind: Kind::Partial };
-    let applied = conversion.run(cx.ctx, cx.module, &blocks)?;
-    cx.count("lowered", applied.values().sum());
-    Ok(())
+impl Configured for Settings {
+    fn run(self, cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
+        let Settings { most } = self;
+        let target =
+            ConversionTarget::new().legal_dialect("tm").legal_op(&ADD).legal_where(&SCALE, move |op| {
+                let factor = Scale::of(op).and_then(|scale| scale.by()).map_err(|error| error.message)?;
+                if factor > most { Ok(()) } else { Err(format!("factors up to {most} become sums").into()) }
+            });
+        let (types, blocks) = (TypeConverter::default(), cx.blocks());
+        let conversion = Conversion {
+            name: LOWER.name,
+            target: &target,
+            patterns: &[&TO_SUM],
+            types,
+            kind: Kind::Partial,
+        };
+        let applied = conversion.run(cx.ctx, cx.module, &blocks)?;
+        cx.count("lowered", applied.values().sum());
+        Ok(())
+    }
 }
 
 /// How many tensors are scaled.
