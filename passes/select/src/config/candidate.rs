@@ -145,7 +145,7 @@ impl<'a> Scratch<'a> {
         let addresses = addresses(written.op(ctx, chain[0]), &machine);
         let waiting = chain.iter().enumerate().map(|(stage, &id)| {
             let op = written.op(ctx, id);
-            means.tried.waiting(op, &op.operands()[stage.min(1)..], &support)
+            means.memo.waiting(op, &op.operands()[stage.min(1)..], &support)
         });
         let waiting = waiting.collect();
         Ok(Self {
@@ -257,10 +257,10 @@ impl<'a> Scratch<'a> {
     /// # Errors
     /// Why that is not legal; then nothing has changed.
     pub fn push(&mut self, clauses: &Clauses) -> Result<(TypeId, PipelineTime), Rc<Diagnostic>> {
-        let (tried, id) = (&self.means.tried, self.chain[self.stages.len()]);
+        let (memo, id) = (&self.means.memo, self.chain[self.stages.len()]);
         clauses.iter().for_each(|&(name, value)| self.module.set_clause(id, name, value));
         let (made, past) = match self.moment() {
-            Some(moment) => tried.verdict(moment, clauses, || self.charged(id))?,
+            Some(moment) => memo.verdict(moment, clauses, || self.charged(id))?,
             None => (Rc::new(self.charged(id)?), Past::default()),
         };
         let of = (made.results[0].0, made.time);
@@ -289,13 +289,13 @@ impl<'a> Scratch<'a> {
 
     /// The number of an aim, for [`Self::candidates`].
     pub fn aim(&self, aim: &Aim) -> usize {
-        self.means.tried.aim(aim)
+        self.means.memo.aim(aim)
     }
 
     /// What is proposed for the next operation with the aim of this number, by `ask` if that was not asked before.
     pub fn candidates(&self, aim: usize, ask: impl FnOnce() -> Candidates) -> Rc<Candidates> {
         match self.moment() {
-            Some(moment) => self.means.tried.candidates(moment, aim, ask),
+            Some(moment) => self.means.memo.candidates(moment, aim, ask),
             None => Rc::new(ask()),
         }
     }
