@@ -1,7 +1,7 @@
 //! A pipeline under construction: operations get clauses one after the other, each is verified (the legality
 //! oracle), lowered to the command it becomes, and priced by the cost function of the report.
 
-use crate::config::goal::Aim;
+use crate::config::goal::Goal;
 use crate::config::graph::Candidates;
 use crate::config::memo::{Means, Moment, Past};
 use crate::effort::budget::Budget;
@@ -191,11 +191,11 @@ impl<'a> Scratch<'a> {
     }
 
     /// Operation `stage`, which waits for its clauses; `None` if what it takes has no type.
-    pub fn site<'s>(&'s self, stage: usize, aim: &'s Aim) -> Option<Site<'s>> {
+    pub fn site<'s>(&'s self, stage: usize, goal: &'s Goal) -> Option<Site<'s>> {
         let (op, written) = (self.op(stage), self.original(stage));
         let source = operand(op, 0)?;
         let (axes, machine, support) = (&self.axes.0, &*self.machine, &*self.support);
-        Some(Site { op, written, source, axes, machine, support, aim })
+        Some(Site { op, written, source, axes, machine, support, goal })
     }
 
     /// The module's axes.
@@ -287,15 +287,15 @@ impl<'a> Scratch<'a> {
         self.stages.last().map_or(Past::default(), |placed| placed.past)
     }
 
-    /// The number of an aim, for [`Self::candidates`].
-    pub fn aim(&self, aim: &Aim) -> usize {
-        self.means.memo.aim(aim)
+    /// The number of a goal, for [`Self::candidates`].
+    pub fn goal(&self, goal: &Goal) -> usize {
+        self.means.memo.goal(goal)
     }
 
-    /// What is proposed for the next operation with the aim of this number, by `ask` if that was not asked before.
-    pub fn candidates(&self, aim: usize, ask: impl FnOnce() -> Candidates) -> Rc<Candidates> {
+    /// What is proposed for the next operation with the goal of this number, by `ask` if that was not asked before.
+    pub fn candidates(&self, goal: usize, ask: impl FnOnce() -> Candidates) -> Rc<Candidates> {
         match self.moment() {
-            Some(moment) => self.means.memo.candidates(moment, aim, ask),
+            Some(moment) => self.means.memo.candidates(moment, goal, ask),
             None => Rc::new(ask()),
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::config::candidate::Scratch;
 use crate::config::extract::{self, Extraction, Way};
-use crate::config::goal::Aim;
+use crate::config::goal::Goal;
 use crate::config::graph::{self, Graph};
 use crate::config::memo::Means;
 use crate::config::optional;
@@ -92,10 +92,10 @@ pub fn choose(ctx: &Context, module: &Module, chain: &[OpId], rules: &RuleSet) -
     let ops: Vec<OpRef<'_>> = chain.iter().map(|&id| module.op(ctx, id)).collect();
     let axes = DeclaredAxes::build(ctx, module);
     let budget = Budget::unlimited();
-    choose_for(ctx, module, chain, &Means::new(rules, &budget), &Aim::of(&ops, &axes.0))
+    choose_for(ctx, module, chain, &Means::new(rules, &budget), &Goal::of(&ops, &axes.0))
 }
 
-/// The cheapest legal choice for the pipeline `chain` of a module that is to make what `aim` says.
+/// The cheapest legal choice for the pipeline `chain` of a module that is to make what `goal` says.
 ///
 /// # Errors
 /// As of [`choose`].
@@ -104,7 +104,7 @@ pub fn choose_for(
     module: &Module,
     chain: &[OpId],
     means: &Means<'_>,
-    aim: &Aim,
+    goal: &Goal,
 ) -> Result<Choice, Diagnostic> {
     let ops: Vec<OpRef<'_>> = chain.iter().map(|&id| module.op(ctx, id)).collect();
     if let Some(op) = ops.iter().find(|op| unruled(**op, means.rules)) {
@@ -114,7 +114,7 @@ pub fn choose_for(
         return Err(report::unknown_source(*op));
     }
     let mut scratch = Scratch::new(ctx, module, chain, means)?;
-    let graph = Graph::grow(&mut scratch, means.rules, aim);
+    let graph = Graph::grow(&mut scratch, means.rules, goal);
     if graph.cut {
         means.budget.cut(Cut::Pipeline(ops[ops.len() - 1].span()));
     }
@@ -124,7 +124,7 @@ pub fn choose_for(
             let (at, limits) = (ops[0].span(), report::limits(&graph, &ops));
             Ok(Choice { chain: chain.to_vec(), at, limits, graph, best, peer, dearest, ends })
         }
-        None => Err(report::none_legal(&ops, &graph, aim, means.budget)),
+        None => Err(report::none_legal(&ops, &graph, goal, means.budget)),
     }
 }
 

@@ -3,7 +3,7 @@
 //! pipeline verifies and prices them.
 
 use crate::config::candidate::{Clauses, Scratch};
-use crate::config::goal::{Aim, names};
+use crate::config::goal::{Goal, names};
 use crate::effort::budget::Budget;
 use crate::effort::clock::Phase;
 use crate::rules::rule::{Proposal, Site, Value};
@@ -92,8 +92,8 @@ pub struct Graph {
     pub limits: BTreeMap<usize, (&'static str, Bound)>,
     /// The class of the value that an operation makes with a type, and with a run ([`Scratch::run`]).
     known: HashMap<(usize, TypeId, bool), usize>,
-    /// The number of the aim ([`Scratch::aim`]).
-    aim: usize,
+    /// The number of the goal ([`Scratch::goal`]).
+    goal: usize,
 }
 
 /// Clauses of an operation, and the rule that proposes them; none for what is written.
@@ -116,7 +116,7 @@ impl Graph {
     /// # Errors
     /// A written operation that is not legal whatever is chosen before it is no error here: it shows as no class
     /// at the end.
-    pub fn grow(scratch: &mut Scratch<'_>, rules: &RuleSet, aim: &Aim) -> Self {
+    pub fn grow(scratch: &mut Scratch<'_>, rules: &RuleSet, goal: &Goal) -> Self {
         let egraph = EGraph::new(()).with_explanations_enabled();
         let mut graph = Self {
             egraph,
@@ -129,9 +129,9 @@ impl Graph {
             complete: false,
             limits: BTreeMap::new(),
             known: HashMap::new(),
-            aim: scratch.aim(aim),
+            goal: scratch.goal(goal),
         };
-        graph.expand(scratch, rules, aim, (0, None));
+        graph.expand(scratch, rules, goal, (0, None));
         graph.egraph.rebuild();
         graph
     }
@@ -143,7 +143,7 @@ impl Graph {
         &mut self,
         scratch: &mut Scratch<'_>,
         rules: &RuleSet,
-        aim: &Aim,
+        goal: &Goal,
         (stage, source): (usize, Option<usize>),
     ) {
         if stage == scratch.operations() {
@@ -151,15 +151,15 @@ impl Graph {
             return;
         }
         self.rounds = self.rounds.max(stage + 1);
-        let optional = aim.optional.contains(&stage);
+        let optional = goal.optional.contains(&stage);
         // What is tried first is all that a budget that has ended leaves.
-        let absent_first = optional && aim.seed_of(stage).is_none();
+        let absent_first = optional && goal.seed_of(stage).is_none();
         if absent_first {
-            self.without(scratch, rules, aim, (stage, source));
+            self.without(scratch, rules, goal, (stage, source));
         }
-        self.with(scratch, rules, aim, (stage, source));
+        self.with(scratch, rules, goal, (stage, source));
         if optional && !absent_first {
-            self.without(scratch, rules, aim, (stage, source));
+            self.without(scratch, rules, goal, (stage, source));
         }
     }
 
@@ -168,11 +168,11 @@ impl Graph {
         &mut self,
         scratch: &mut Scratch<'_>,
         rules: &RuleSet,
-        aim: &Aim,
+        goal: &Goal,
         (stage, source): (usize, Option<usize>),
     ) {
         scratch.skip();
-        self.expand(scratch, rules, aim, (stage + 1, source));
+        self.expand(scratch, rules, goal, (stage + 1, source));
         scratch.pop();
     }
 
@@ -181,13 +181,13 @@ impl Graph {
         &mut self,
         scratch: &mut Scratch<'_>,
         rules: &RuleSet,
-        aim: &Aim,
+        goal: &Goal,
         (stage, source): (usize, Option<usize>),
     ) {
-        let optional = aim.optional.contains(&stage);
+        let optional = goal.optional.contains(&stage);
         let clock = scratch.clock();
-        let ask = || candidates(scratch, rules, aim, stage);
-        let candidates = clock.time(Phase::Propose, || scratch.candidates(self.aim, ask));
+        let ask = || candidates(scratch, rules, goal, stage);
+        let candidates = clock.time(Phase::Propose, || scratch.candidates(self.goal, ask));
         self.disagreeing += candidates.disagreeing;
         if let Some(limit) = candidates.limit {
             self.limits.entry(stage).or_insert(limit);
@@ -208,7 +208,7 @@ impl Graph {
                     let head = Symbol::from(described(scratch.op(stage), clauses));
                     let step = Step { stage, clauses: clauses.clone(), rule, time, source, head };
                     if let Some(class) = self.add(step, ty, scratch.run()) {
-                        self.expand(scratch, rules, aim, (stage + 1, Some(class)));
+                        self.expand(scratch, rules, goal, (stage + 1, Some(class)));
                     }
                     scratch.pop();
                 }
@@ -258,13 +258,13 @@ impl Graph {
 }
 
 /// What the rules propose for operation `stage`; of a written one, what is written.
-fn candidates(scratch: &Scratch<'_>, rules: &RuleSet, aim: &Aim, stage: usize) -> Candidates {
+fn candidates(scratch: &Scratch<'_>, rules: &RuleSet, goal: &Goal, stage: usize) -> Candidates {
     let op = scratch.original(stage);
     if open_clauses(op).next().is_none() {
         return Candidates { found: vec![(None, Rc::from([]))], ..Candidates::default() };
     }
-    let Some(site) = scratch.site(stage, aim) else { return Candidates::default() };
-    let seed = aim.seed_of(stage);
+    let Some(site) = scratch.site(stage, goal) else { return Candidates::default() };
+    let seed = goal.seed_of(stage);
     let mut found: Vec<Candidate> = seed.cloned().into_iter().collect();
     let mut known: HashSet<Clauses> = found.iter().map(|(_, clauses)| clauses.clone()).collect();
     let written: Vec<Proposal> = seed.map(|(_, seed)| proposal(op, seed)).into_iter().collect();

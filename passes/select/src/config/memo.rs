@@ -4,7 +4,7 @@
 //! function on it, are computed once and kept under everything that they may depend on.
 
 use crate::config::candidate::{Clauses, Made};
-use crate::config::goal::Aim;
+use crate::config::goal::Goal;
 use crate::config::graph::Candidates;
 use crate::effort::budget::Budget;
 use crate::rules::ruleset::RuleSet;
@@ -40,7 +40,7 @@ impl<'a> Means<'a> {
 #[derive(Default)]
 pub struct Memo {
     waiting: RefCell<Numbers<Waiting>>,
-    aims: RefCell<Numbers<Aim>>,
+    goals: RefCell<Numbers<Goal>>,
     verdicts: RefCell<HashMap<(Moment, Clauses), Verdict, Fast>>,
     candidates: RefCell<HashMap<(Moment, usize), Rc<Candidates>, Fast>>,
 }
@@ -85,9 +85,9 @@ impl Memo {
         })
     }
 
-    /// The number of an aim.
-    pub fn aim(&self, aim: &Aim) -> usize {
-        self.aims.borrow_mut().of(aim.clone())
+    /// The number of a goal.
+    pub fn goal(&self, goal: &Goal) -> usize {
+        self.goals.borrow_mut().of(goal.clone())
     }
 
     /// The verdict on an operation with these clauses, by `ask` if it was not asked before.
@@ -111,12 +111,17 @@ impl Memo {
         verdicts.entry(key).or_insert(verdict).clone()
     }
 
-    /// What is proposed for an operation with an aim, of this number, by `ask` if it was not asked before.
-    pub fn candidates(&self, moment: Moment, aim: usize, ask: impl FnOnce() -> Candidates) -> Rc<Candidates> {
-        let known = self.candidates.borrow().get(&(moment, aim)).cloned();
+    /// What is proposed for an operation with a goal, of this number, by `ask` if it was not asked before.
+    pub fn candidates(
+        &self,
+        moment: Moment,
+        goal: usize,
+        ask: impl FnOnce() -> Candidates,
+    ) -> Rc<Candidates> {
+        let known = self.candidates.borrow().get(&(moment, goal)).cloned();
         known.unwrap_or_else(|| {
             let found = Rc::new(ask());
-            self.candidates.borrow_mut().insert((moment, aim), found.clone());
+            self.candidates.borrow_mut().insert((moment, goal), found.clone());
             found
         })
     }
@@ -145,10 +150,10 @@ mod tests {
     use visa_ir::span::Span;
 
     #[test]
-    fn what_was_asked_is_asked_again_only_after_another_past_or_for_another_aim() {
+    fn what_was_asked_is_asked_again_only_after_another_past_or_for_another_goal() {
         let (memo, asked) = (Memo::default(), Cell::new(0));
-        let ask = |(past, waiting), aim| {
-            memo.candidates(Moment { past: Past(past), waiting }, aim, || {
+        let ask = |(past, waiting), goal| {
+            memo.candidates(Moment { past: Past(past), waiting }, goal, || {
                 asked.set(asked.get() + 1);
                 Candidates::default()
             });
@@ -170,9 +175,9 @@ mod tests {
     }
 
     #[test]
-    fn equal_aims_have_the_same_number() {
+    fn equal_goals_have_the_same_number() {
         let memo = Memo::default();
-        let sums = Aim { sums: true, ..Aim::default() };
-        assert_eq!([memo.aim(&Aim::default()), memo.aim(&sums), memo.aim(&sums)], [0, 1, 1]);
+        let sums = Goal { sums: true, ..Goal::default() };
+        assert_eq!([memo.goal(&Goal::default()), memo.goal(&sums), memo.goal(&sums)], [0, 1, 1]);
     }
 }

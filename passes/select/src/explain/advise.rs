@@ -9,7 +9,7 @@ use crate::config::choice::Choice;
 use crate::config::choice::chain;
 use crate::config::choice::choose_for;
 use crate::config::extract::Way;
-use crate::config::goal::Aim;
+use crate::config::goal::Goal;
 use crate::config::graph::{Candidate, Graph};
 use crate::config::memo::Means;
 use crate::effort::budget::Budget;
@@ -88,12 +88,12 @@ impl Advice {
         let axes = DeclaredAxes::build(ctx, module).0;
         let (opened, seed) = opened(ctx, module, chain, rules, layout).ok_or(Silent::NothingCheaper)?;
         let ops = |module| -> Vec<OpRef<'_>> { chain.iter().map(|&id| OpRef { module, ctx, id }).collect() };
-        let mut aim = Aim::of(&ops(&opened), &axes);
-        aim.written.extend(Aim::of(&ops(module), &axes).written);
-        aim.seed = seed;
-        let choice = choose_for(ctx, &opened, chain, &Means::new(rules, budget), &aim);
+        let mut goal = Goal::of(&ops(&opened), &axes);
+        goal.written.extend(Goal::of(&ops(module), &axes).written);
+        goal.seed = seed;
+        let choice = choose_for(ctx, &opened, chain, &Means::new(rules, budget), &goal);
         let mut choice = choice.map_err(|_| Silent::NothingCheaper)?;
-        let written = written(&choice.graph, &aim.seed).ok_or(Silent::NothingCheaper)?;
+        let written = written(&choice.graph, &goal.seed).ok_or(Silent::NothingCheaper)?;
         if choice.best.time.cycles() >= written.time.cycles() {
             return Err(Silent::NothingCheaper);
         }

@@ -2,7 +2,7 @@
 
 use crate::config::choice::Choice;
 use crate::config::extract;
-use crate::config::goal::Aim;
+use crate::config::goal::Goal;
 use crate::config::graph::{Graph, open_clauses};
 use crate::effort::budget::{Budget, Cut};
 use crate::layout::sharing::Shared;
@@ -43,12 +43,12 @@ pub fn unknown_source(op: OpRef<'_>) -> Diagnostic {
 }
 
 /// No configuration is legal: how far they came, and the limits that the ones that came farthest broke.
-pub fn none_legal(ops: &[OpRef<'_>], graph: &Graph, aim: &Aim, budget: &Budget) -> Diagnostic {
+pub fn none_legal(ops: &[OpRef<'_>], graph: &Graph, goal: &Goal, budget: &Budget) -> Diagnostic {
     if graph.cut {
         return none_in_time(ops, graph, budget);
     }
     // What need not be there stops nothing.
-    let stops = |stage: &usize| !aim.optional.contains(stage);
+    let stops = |stage: &usize| !goal.optional.contains(stage);
     let farthest = graph.refusals.keys().map(|(stage, _)| *stage).filter(stops).max();
     let reached = graph.classes.iter().map(|class| class.stage + 1).max().unwrap_or(0);
     let reached = (reached..ops.len()).find(stops).unwrap_or(ops.len() - 1);
@@ -71,11 +71,11 @@ pub fn none_legal(ops: &[OpRef<'_>], graph: &Graph, aim: &Aim, budget: &Budget) 
     }
     let sums = op.is(&contract::CONTRACT_DECL) || op.is(&contract::ACCUMULATE_DECL);
     let between = op.is(&vector_inter::DECL);
-    if between && !aim.knows_sums() && op.attr("over").is_none() {
+    if between && !goal.knows_sums() && op.attr("over").is_none() {
         error = error
             .fix("nothing says what is reduced: give the reduction `over [..]`, or write the layout of the tensor \
                   at the end".to_owned());
-    } else if sums && !aim.knows_sums() {
+    } else if sums && !goal.knows_sums() {
         error = error.fix(
             "nothing says what is summed: give the contraction `over [..]`, or write the layout of the tensor at \
              the end"

@@ -7,7 +7,7 @@ use super::compare::COMPARED;
 use super::corpus::{Example, corpus};
 use super::{TextRule, closure};
 use crate::config::candidate::Scratch;
-use crate::config::goal::Aim;
+use crate::config::goal::Goal;
 use crate::config::graph::{chosen, described, open_clauses};
 use crate::config::memo::Means;
 use crate::effort::budget::Budget;
@@ -102,17 +102,17 @@ impl Check<'_> {
         let means = Means::new(self.builtin, &budget);
         let scratch = Scratch::new(self.ctx, &example.module, &example.chain, &means);
         let Ok(mut scratch) = scratch else { return };
-        let aim = Aim::of(&ops, &scratch.axes().0);
-        self.stage(&mut scratch, &aim, example, 0);
+        let goal = Goal::of(&ops, &scratch.axes().0);
+        self.stage(&mut scratch, &goal, example, 0);
     }
 
     /// Tries the rules at operation `stage`, and goes on with a few of its configurations.
-    fn stage(&mut self, scratch: &mut Scratch<'_>, aim: &Aim, example: &Example, stage: usize) {
+    fn stage(&mut self, scratch: &mut Scratch<'_>, goal: &Goal, example: &Example, stage: usize) {
         let left = (stage..scratch.operations()).any(|stage| self.concerns(scratch.original(stage)));
         if !left {
             return;
         }
-        let (proposals, pairs) = self.pairs(scratch, aim, stage);
+        let (proposals, pairs) = self.pairs(scratch, goal, stage);
         for pair in pairs {
             self.pair(scratch, example, stage, &pair);
         }
@@ -122,7 +122,7 @@ impl Check<'_> {
             let Some(clauses) = chosen(scratch.original(stage), &proposal, &axes.0) else { continue };
             let Ok((ty, _)) = scratch.push(&clauses) else { continue };
             if types.insert(ty) {
-                self.stage(scratch, aim, example, stage + 1);
+                self.stage(scratch, goal, example, stage + 1);
             }
             scratch.pop();
             if types.len() == MAX_BEFORE {
@@ -137,11 +137,11 @@ impl Check<'_> {
 
     /// The configurations of operation `stage`, those of Rust's rules, and what the rules make of them and of each
     /// other's.
-    fn pairs(&self, scratch: &Scratch<'_>, aim: &Aim, stage: usize) -> (Vec<Proposal>, Vec<Pair>) {
+    fn pairs(&self, scratch: &Scratch<'_>, goal: &Goal, stage: usize) -> (Vec<Proposal>, Vec<Pair>) {
         if open_clauses(scratch.original(stage)).next().is_none() {
             return (vec![Proposal::new()], Vec::new());
         }
-        let Some(site) = scratch.site(stage, aim) else { return (Vec::new(), Vec::new()) };
+        let Some(site) = scratch.site(stage, goal) else { return (Vec::new(), Vec::new()) };
         let proposals: Vec<Proposal> =
             self.builtin.proposals(&site, &[]).found.into_iter().map(|(_, proposal)| proposal).collect();
         let start = few(proposals.clone(), MAX_LEFT);
