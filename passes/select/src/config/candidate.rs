@@ -35,8 +35,8 @@ use visa_stream::unmasked;
 /// The clauses that a choice gives an operation, and those that it takes away.
 pub type Clauses = Rc<[(&'static str, Option<AttrId>)]>;
 
-/// A pipeline whose first operations have been given their clauses.
-pub struct Scratch<'a> {
+/// A candidate: a copy of the pipeline whose first operations have been given their clauses.
+pub struct CandidatePipeline<'a> {
     ctx: &'a Context,
     /// The kernel as it is written.
     written: Module,
@@ -113,7 +113,7 @@ fn addresses(begin: OpRef<'_>, machine: &Machine) -> HashMap<ValueId, i64> {
     begin.operands().iter().map(|&tensor| (tensor, place(tensor))).collect()
 }
 
-impl<'a> Scratch<'a> {
+impl<'a> CandidatePipeline<'a> {
     /// The pipeline `chain` of `module`, with nothing chosen yet.
     ///
     /// # Errors

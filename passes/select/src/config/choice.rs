@@ -1,6 +1,6 @@
 //! The choice for one pipeline: the cheapest legal configuration of its operations.
 
-use crate::config::candidate::Scratch;
+use crate::config::candidate::CandidatePipeline;
 use crate::config::extract::{self, Extraction, Way};
 use crate::config::goal::Goal;
 use crate::config::graph::{self, Graph};
@@ -113,8 +113,8 @@ pub fn choose_for(
     if let Some(op) = ops.iter().find(|op| operand(**op, 0).is_none() && op.id == chain[0]) {
         return Err(report::unknown_source(*op));
     }
-    let mut scratch = Scratch::new(ctx, module, chain, means)?;
-    let graph = Graph::grow(&mut scratch, means.rules, goal);
+    let mut candidate = CandidatePipeline::new(ctx, module, chain, means)?;
+    let graph = Graph::grow(&mut candidate, means.rules, goal);
     if graph.cut {
         means.budget.cut(Cut::Pipeline(ops[ops.len() - 1].span()));
     }
