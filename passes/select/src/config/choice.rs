@@ -32,10 +32,10 @@ pub struct Choice {
     pub graph: Graph,
     /// The cheapest of it.
     pub best: Way,
-    /// The dearest way to the same tensor that no other one dominates.
+    /// The most expensive way to the same tensor that no other one dominates.
     pub peer: Way,
-    /// Cycles of the dearest way to any tensor that no other one dominates.
-    pub dearest: u64,
+    /// Cycles of the most expensive way to any tensor that no other one dominates.
+    pub most_expensive: u64,
     /// The cheapest way to each tensor that the pipeline can end in, cheapest first.
     pub ends: Vec<Way>,
 }
@@ -120,9 +120,9 @@ pub fn choose_for(
     }
     let extracted = ctx.data::<Clock>().time(Phase::Extract, || extract::extract(&graph, chain.len()));
     match extracted {
-        Some(Extraction { best, peer, dearest, ends }) => {
+        Some(Extraction { best, peer, most_expensive, ends }) => {
             let (at, limits) = (ops[0].span(), report::limits(&graph, &ops));
-            Ok(Choice { chain: chain.to_vec(), at, limits, graph, best, peer, dearest, ends })
+            Ok(Choice { chain: chain.to_vec(), at, limits, graph, best, peer, most_expensive, ends })
         }
         None => Err(report::none_legal(&ops, &graph, goal, means.budget)),
     }

@@ -234,7 +234,8 @@ pub fn shared(shared: &Shared) -> String {
     )
 }
 
-/// egg's proof that the dearest way on the front of this tensor and the best one make the same, in our syntax.
+/// egg's proof that the most expensive way on the front of this tensor and the best one make the same tensor, in our
+/// syntax.
 pub fn proof(choice: &mut Choice) -> Option<String> {
     let start = choice.peer.clone();
     proof_from(choice, &start)

@@ -87,7 +87,7 @@ pub static PASS: Pass = Pass {
         ("refused", "candidates that broke a limit"),
         (
             "cycles-worst",
-            "cycles of the dearest configuration of each pipeline that no other dominates, together",
+            "cycles of the most expensive configuration of each pipeline that no other dominates, together",
         ),
         ("cycles-best", "cycles of the chosen ones"),
     ],
@@ -213,7 +213,7 @@ fn counted(choice: &Choice) -> [(&'static str, u64); 9] {
         (if graph.full { "node-limit" } else { "saturated" }, 1),
         ("rule-limit", graph.limits.len() as u64),
         ("refused", graph.refusals.values().map(|refused| refused.count).sum()),
-        ("cycles-worst", choice.dearest),
+        ("cycles-worst", choice.most_expensive),
         ("cycles-best", choice.best.time.cycles()),
     ]
 }
@@ -229,7 +229,9 @@ fn exchanged(span: Span) -> Diagnostic {
 fn explained(choice: &mut Choice) -> Diagnostic {
     let mut text = format!("chosen for this pipeline:\n{}", report::explained(choice));
     if let Some(proof) = report::proof(choice) {
-        text.push_str(&format!("\nthe same tensor as the dearest that no other dominates:\n  {proof}"));
+        text.push_str(&format!(
+            "\nthe same tensor as the most expensive one that no other dominates:\n  {proof}"
+        ));
     }
     remark(choice.at, text)
 }
