@@ -80,7 +80,7 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
         let loads = decided_by_place(op, axes).into_iter();
         kept.extend(loads.flat_map(|load| place.iter().map(move |&name| (load, name))));
     }
-    let mut opened = 0;
+    let mut holes = 0;
     let wanted = |op: OpRef<'_>, clause: &ClauseDecl| {
         let wanted = match clause.opening {
             Opening::Never => false,
@@ -94,9 +94,9 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     for id in cx.module.walk_all() {
         let op = cx.module.op(cx.ctx, id);
         let clauses = op.decl().map_or(&[][..], |decl| decl.clauses).iter();
-        opened += clauses.filter(|clause| op.attr(clause.name).is_some() && wanted(op, clause)).count();
+        holes += clauses.filter(|clause| op.attr(clause.name).is_some() && wanted(op, clause)).count();
     }
-    cx.count("opened", opened as u64);
+    cx.count("opened", holes as u64);
     open::open_up(cx.ctx, cx.module, wanted).map_err(|refused| vec![refused])
 }
 

@@ -64,7 +64,7 @@ pub struct Goal {
     /// What a register file holds, row by row, where all of it is written and the stream goes there as it is
     /// fetched: it must be in this order.
     pub filed: Option<Expr>,
-    /// Clauses that each operation had before they were opened, for advice, or that were found before the budget
+    /// Clauses that each operation had before they became holes, for advice, or that were found before the budget
     /// ended; they are tried before the proposals.
     pub seed: Vec<Candidate>,
     /// The numbers of operations that the pipeline may do without.
