@@ -181,8 +181,8 @@ const ZIPS: [&OpDecl; 4] = [
 
 /// The module with some operations open, and the zips among them that say nothing of time.
 fn with_holes(ctx: &Context, written: &Module, own: &[OpId]) -> Module {
-    let mut open =
-        whole::run(ctx, written.clone(), "open-clauses{places=false}").expect("a kernel that verifies");
+    let mut open = whole::run(ctx, written.clone(), "open-clauses{distributions=false}")
+        .expect("a kernel that verifies");
     for id in written.walk_all() {
         let clauses = written.op(ctx, id).clauses().iter().map(|clause| (clause.name.clone(), clause.value));
         for (name, value) in clauses.filter(|_| !own.contains(&id)) {

@@ -75,8 +75,15 @@ fn mutants() {
 #[test]
 fn every_campaign_is_a_function_with_a_part_or_a_command() {
     let here = CAMPAIGNS.iter().filter(|campaign| matches!(campaign.run, Run::Here(_)));
-    let parts =
-        ["pipelines", "compute", "contractions", "transposes", "addresses", "open-clauses", "open-distributions"];
+    let parts = [
+        "pipelines",
+        "compute",
+        "contractions",
+        "transposes",
+        "addresses",
+        "open-clauses",
+        "open-distributions",
+    ];
     let without: Vec<_> = here
         .map(|campaign| campaign.name)
         .filter(|name| !parts.contains(name) && !name.starts_with("mutants-"))

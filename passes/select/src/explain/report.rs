@@ -131,8 +131,10 @@ fn more(budget: &Budget) -> String {
 
 /// An error, with what to do about the budget that had ended by then.
 pub fn ended(error: Diagnostic, budget: &Budget) -> Diagnostic {
-    let note =
-        format!("the budget ({}) ended; places that were not tried may do", counted(budget.most(), "unit"));
+    let note = format!(
+        "the budget ({}) ended; a distribution that was not tried may be legal",
+        counted(budget.most(), "unit")
+    );
     let fix = format!("{}, or write `cluster`, `slice` and `element` of the tensors", more(budget));
     Diagnostic { code: BUDGET.to_owned(), ..error }.note(note, None).fix(fix)
 }
@@ -150,9 +152,9 @@ pub fn cut(function: Span, budget: &Budget) -> Option<Diagnostic> {
     let warning = Diagnostic { severity: Severity::Warning, ..Diagnostic::error(BUDGET, function, message) };
     let noted = cut.iter().take(LISTED).fold(warning, |warning, cut| {
         let (text, span) = match *cut {
-            Cut::Places(compared) => (
+            Cut::Distributions(compared) => (
                 format!(
-                    "places of its tensors that the whole kernel was chosen for: {compared}; there are more"
+                    "distributions of its tensors that the whole kernel was chosen for: {compared}; there are more"
                 ),
                 None,
             ),

@@ -65,7 +65,7 @@ pub static PASS: Pass = Pass {
         ),
         (
             "exchanged",
-            "contractions whose operands changed places: the register file holds what was to stream by",
+            "contractions whose operands were exchanged: the register file holds what was to stream by",
         ),
         (
             "shared",
@@ -80,8 +80,8 @@ pub static PASS: Pass = Pass {
         ),
         ("layout-limit", "groups of such pipelines of which not all layouts were tried"),
         (
-            "placements",
-            "ways to spread a kernel's tensors over slices that were tried, each with the whole kernel",
+            "distributions",
+            "distributions of a kernel's tensors over slices that were tried, each with the whole kernel",
         ),
         ("rule-limit", "operations for which a bound left out what rules of a text propose"),
         ("refused", "candidates that broke a limit"),
@@ -144,7 +144,7 @@ fn chosen(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
                 findings.push(exchanged(load));
             }
         }
-        Chosen::Placement(tried) => counts.push(("placements", tried as u64)),
+        Chosen::Distribution(tried) => counts.push(("distributions", tried as u64)),
         Chosen::Cut(warning) => {
             counts.push(("budget-limit", 1));
             findings.push(warning);

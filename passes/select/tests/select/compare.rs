@@ -143,7 +143,7 @@ const OPEN: [&OpDecl; 7] = [
 fn with_holes(ctx: &Context, mut module: Module, end: OpId) -> Option<(Module, Vec<OpId>)> {
     let chain = chain(module.op(ctx, end));
     whole::compile(ctx, module.clone()).ok()?;
-    let all = whole::run(ctx, module.clone(), "open-clauses{places=false}").expect("a module to open");
+    let all = whole::run(ctx, module.clone(), "open-clauses{distributions=false}").expect("a module to open");
     for &id in &chain {
         let op = module.op(ctx, id);
         let opens = OPEN.iter().any(|decl| op.is(decl)) && (id != end || is_free(op));

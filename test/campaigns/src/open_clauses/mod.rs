@@ -12,7 +12,7 @@ use crate::Settings;
 /// # Panics
 /// If a kernel is slower or computes something else.
 pub fn configurations(settings: &Settings<'_>) {
-    outcome::are_as_good("open-clauses{places=false}", settings.files);
+    outcome::are_as_good("open-clauses{distributions=false}", settings.files);
 }
 
 /// The distribution of tensors is open too.
