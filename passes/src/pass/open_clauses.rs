@@ -37,17 +37,17 @@ visa_pass::options! {
 pub static PASS: Pass = Pass {
     name: "open-clauses",
     summary: "replaces every clause that may be open by `auto`",
-    doc: "The other way round from `select-configs` and `allocate`: what an author chose becomes `auto`, so that \
-          what they choose can be compared with it. What only those clauses say of a kernel's meaning stays, or \
-          is written down: `over` names the axes that a contraction sums or a reduction between slices reduces, \
-          and `slice` what a switch brings to each slice. A contraction that sums a part of an axis stays as it \
-          is, and so do its fetch, that of a stream whose flits are packed by counts or a filter, the slices \
-          behind a reduction between them where anything but a transfer reads the result, and the layout of a \
-          commit that leaves elements out, starts within an axis, writes values that run along the stream, or is \
-          read by nothing. The layout of a register file stays that holds copies in which values run, and so does \
-          all that is written of what names a skewed axis, with the loads that it is made of. A stream that ends \
-          nowhere stays. The distribution of a tensor stays if a load moves a part of it, or elements one by one, if a \
-          result is made of it that nothing reads, or if slices hold a part of an axis that is reduced in each.",
+    doc: "The inverse of `select-configs` and `allocate`: what an author chose becomes `auto`, so that their choice \
+          can be compared with the author's. What only those clauses say of a kernel's semantics stays, or is \
+          written down: `over` names the axes that a contraction sums or a reduction between slices reduces, and \
+          `slice` what a switch brings to each slice. These stay as they are: a contraction that sums a part of \
+          an axis, and its fetch; the fetch of a stream whose flits are packed by counts or a filter; the slices \
+          after a reduction between them, where anything but a transfer reads the result; the layout of a commit \
+          that leaves elements out, starts within an axis, writes values that run along the stream, or is read by \
+          nothing; the layout of a register file that holds copies in which values run; every clause that names a \
+          skewed axis, with the loads of its tensors; and a stream that ends nowhere. The distribution of a \
+          tensor stays if a load moves a part of it, or elements one by one, if a result is made of it that \
+          nothing reads, or if slices hold a part of an axis that is reduced in each.",
     options: Settings::DECLS,
     statistics: &[
         ("opened", "clauses that became `auto`"),

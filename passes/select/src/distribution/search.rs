@@ -62,8 +62,8 @@ impl Kernel {
     }
 }
 
-/// Chooses all that is open of a function, which is alone in its module: the distributions of its tensors with all else
-/// for them, or all else.
+/// Chooses every open clause of a function, which is alone in its module: if its distribution is open, that first and
+/// the rest for it.
 ///
 /// # Errors
 /// What has no legal choice.
