@@ -24,7 +24,6 @@ pub static MAP: BodyDef = BodyDef {
         let renamed = body.as_any().downcast_ref::<Expr>()?.renamed(with)?;
         Some(Rc::new(renamed) as Rc<dyn Body>)
     }),
-    ..BodyDef::BASE
 };
 
 /// `#tm.dtype<bf16>`.
