@@ -80,7 +80,13 @@ fn cast(rewriter: &mut Rewriter<'_>, value: ValueId, ty: TypeId, anchor: OpId) -
 }
 
 const fn pattern(root: &'static OpDecl, convert: visa_ir::rewrite::ConvertFn) -> ConversionPattern {
-    ConversionPattern { name: root.name, summary: "what is old becomes new", root, benefit: 1, convert }
+    ConversionPattern {
+        name: root.name,
+        summary: "what is old becomes new",
+        root: Some(root),
+        benefit: 1,
+        convert,
+    }
 }
 
 static PATTERNS: [&ConversionPattern; 9] = [
@@ -165,7 +171,7 @@ impl Configured for Settings {
         });
         let types = TypeConverter { types: &[widened], materialize: materialize.then_some(cast) };
         let kind = if full { Kind::Full } else { Kind::Partial };
-        let conversion = Conversion { name: CONVERT.name, target: &target, patterns: &PATTERNS, types, kind };
+        let conversion = Conversion { types, kind, ..Conversion::new(CONVERT.name, &target, &PATTERNS) };
         let blocks = cx.blocks();
         let applied = conversion.run(cx.ctx, cx.module, &blocks)?;
         cx.count("converted", applied.values().sum());

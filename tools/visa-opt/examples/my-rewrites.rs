@@ -8,9 +8,7 @@ use visa_ir::decl::{ClauseDecl, ClauseKind, Dialect, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, Severity};
 use visa_ir::effects::Effects;
 use visa_ir::module::Module;
-use visa_ir::rewrite::{
-    Conversion, ConversionPattern, ConversionTarget, Fold, Kind, NoMatch, RewritePattern, TypeConverter,
-};
+use visa_ir::rewrite::{Conversion, ConversionPattern, ConversionTarget, Fold, NoMatch, RewritePattern};
 use visa_ir::span::Span;
 use visa_opt::Tool;
 use visa_pass::{Configured, Pass, PassCx, Scope};
@@ -100,7 +98,7 @@ static LOWER: Pass = Pass {
 static TO_SUM: ConversionPattern = ConversionPattern {
     name: "to-sum",
     summary: "x times n is the sum of n times x",
-    root: &SCALE,
+    root: Some(&SCALE),
     benefit: 1,
     convert: |cx, id, operands| {
         let factor = Scale::of(cx.op(id))?.by()?;
@@ -127,15 +125,8 @@ impl Configured for Settings {
                 let factor = Scale::of(op).and_then(|scale| scale.by()).map_err(|error| error.message)?;
                 if factor > most { Ok(()) } else { Err(format!("factors up to {most} become sums").into()) }
             });
-        let (types, blocks) = (TypeConverter::default(), cx.blocks());
-        let conversion = Conversion {
-            name: LOWER.name,
-            target: &target,
-            patterns: &[&TO_SUM],
-            types,
-            kind: Kind::Partial,
-        };
-        let applied = conversion.run(cx.ctx, cx.module, &blocks)?;
+        let blocks = cx.blocks();
+        let applied = Conversion::new(LOWER.name, &target, &[&TO_SUM]).run(cx.ctx, cx.module, &blocks)?;
         cx.count("lowered", applied.values().sum());
         Ok(())
     }

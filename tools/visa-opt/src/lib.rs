@@ -67,10 +67,9 @@ impl Tool {
         Self { dialects: standard_dialects(), passes: visa_passes::standard_passes() }
     }
 
-    /// With one more dialect. It takes the place of one with the same name.
+    /// With one more dialect. A run in which two have the same name is refused.
     #[must_use]
     pub fn dialect(mut self, dialect: &'static Dialect) -> Self {
-        self.dialects.retain(|known| known.name != dialect.name);
         self.dialects.push(dialect);
         self
     }

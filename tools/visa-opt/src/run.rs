@@ -114,7 +114,10 @@ impl<'a> Driver<'a> {
     }
 
     fn context(&mut self) -> Result<Context, Refusal> {
-        let mut ctx = Context::new(&self.tool.dialects);
+        let mut ctx = Context::default();
+        for dialect in &self.tool.dialects {
+            ctx.register(dialect).map_err(|wrong| (None, wrong.into_iter().map(mistake).collect()))?;
+        }
         ctx.allow_unregistered = self.flags.allow_unregistered;
         if self.io.progress {
             ctx.set_data(on_terminal());
@@ -268,4 +271,10 @@ impl<'a> Driver<'a> {
         let name = &self.flags.output;
         self.io.write(name, text.as_bytes()).map_err(|why| (None, vec![unwritable(name, &why)]))
     }
+}
+
+/// What is wrong with a dialect that the tool was made with.
+fn mistake(message: String) -> Diagnostic {
+    Diagnostic::error("dialect", Span::default(), message)
+        .note("a mistake in a dialect, or in the tool", None)
 }

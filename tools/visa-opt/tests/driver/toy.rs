@@ -274,9 +274,13 @@ impl Ran {
 
 /// Runs the tool on `input` in the folder `cwd`.
 pub(crate) fn run_in(cwd: &std::path::Path, args: &[&str], input: &str) -> Ran {
-    let mut io = Io::buffered(input, cwd);
+    run_with(&tool(), Io::buffered(input, cwd), args)
+}
+
+/// Runs another tool.
+pub(crate) fn run_with(tool: &Tool, mut io: Io, args: &[&str]) -> Ran {
     let args: Vec<_> = args.iter().map(|arg| (*arg).to_owned()).collect();
-    let code = tool().run(&args, &mut io);
+    let code = tool.run(&args, &mut io);
     let text = |bytes| String::from_utf8(bytes).expect("the tool writes UTF-8");
     Ran { code, out: text(io.stdout), err: text(io.stderr) }
 }
