@@ -8,11 +8,12 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 use visa_ir::diag::counted;
 use visa_ir::span::Source;
-use visa_loops::{Mask, Program, contiguous};
-use visa_lowering::access::{self, AccessError};
+use visa_loops::Stride;
+use visa_loops::{Entry, Mask, Program};
+use visa_lowering::access::{Accesses, Accessor};
 use visa_lowering::{origin, stages};
 use visa_machine::Machine;
-use visa_mapping::{Axes, AxisId, Expr, Pace, Unit};
+use visa_mapping::{Axes, AxisId, Expr, Unit};
 use visa_numerics::DType;
 use visa_stream::commit::Write;
 use visa_stream::mask::Reading;
@@ -115,20 +116,10 @@ impl Access {
         Ok((plan, mask.map(|mask| stages::mask_registers(mask, 0))))
     }
 
-    /// The program that runs, and its mask.
-    fn lowered(
-        &self,
-        bytes: &Program,
-        mask: Option<&Mask>,
-        machine: &Machine,
-    ) -> Result<(Program, Option<Mask>), AccessError> {
+    /// What reads or writes.
+    fn accessor(&self, mask: Option<Mask>) -> Accessor {
         let sub = self.unit == Unit::Sub;
-        match mask {
-            Some(mask) => access::masked_fetch(bytes, mask, self.from, self.to, machine)
-                .map(|(program, mask)| (program, Some(mask))),
-            None if self.commit => access::commit(bytes, sub, machine).map(|program| (program, None)),
-            None => access::fetch(bytes, self.from, self.to, sub, machine).map(|program| (program, None)),
-        }
+        if self.commit { Accessor::Commit { sub } } else { Accessor::Fetch { to: self.to, sub, mask } }
     }
 }
 
@@ -163,15 +154,9 @@ fn found(asked: &Access, mappings: &[Expr; 3], axes: &Axes) -> Result<Found, Str
     let machine = Machine::rngd();
     let (plan, mask) = asked.plan(mappings, axes, &machine)?;
     let mut merged = stages::program(&plan, 0);
-    let bytes = match mask {
-        Some(_) => merged.in_bytes_apart(asked.from),
-        None => merged.in_bytes(asked.from),
-    };
-    let lowered = bytes.map_err(AccessError::from).and_then(|bytes| {
-        let (program, mask) = asked.lowered(&bytes, mask.as_ref(), &machine)?;
-        Ok((contiguous(&bytes), bytes.packet, program, mask))
-    });
-    let (contiguous, packet, program, mask) = lowered
+    let Accesses { program, mask, packet, contiguous } = asked
+        .accessor(mask)
+        .accesses(&merged, asked.from, &machine)
         .map_err(|error| format!("{}; {}", error.message(), origin::entries(&plan.loops, "elements")))?;
     if mask.is_none() {
         merged.merge();
@@ -189,8 +174,8 @@ impl Found {
 
 fn text(asked: &Access, found: &Found) -> String {
     let mut text = String::new();
-    for Loop { limit, pace, factor } in &found.plan.loops {
-        let _ = writeln!(text, "{limit} : {pace}  {factor}");
+    for Loop { entry: Entry { limit, stride }, factor } in &found.plan.loops {
+        let _ = writeln!(text, "{limit} : {}  {factor}", stride.shortened());
     }
     let (size, count) = found.accesses();
     let Found { plan, merged, mask, contiguous, packet, program } = found;
@@ -213,10 +198,11 @@ fn text(asked: &Access, found: &Found) -> String {
 }
 
 fn json(asked: &Access, found: &Found) -> Value {
-    let entries = found.plan.loops.iter().map(|Loop { limit, pace, factor }| match pace {
-        Pace::Even(stride) => json!({ "factor": factor, "limit": limit, "stride": stride }),
-        Pace::Table(table) => json!({ "factor": factor, "limit": limit, "table": table.as_ref() }),
-    });
+    let entries =
+        found.plan.loops.iter().map(|Loop { entry: Entry { limit, stride }, factor }| match stride {
+            Stride::Fixed(stride) => json!({ "factor": factor, "limit": limit, "stride": stride }),
+            Stride::Table(table) => json!({ "factor": factor, "limit": limit, "table": table.as_ref() }),
+        });
     let (size, count) = found.accesses();
     let mut json = json!({
         "answer": "yes",
