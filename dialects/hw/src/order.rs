@@ -1,7 +1,6 @@
 //! The order of the stages of a run, from the places that they declare (books 09, 12, 21): rules C2, C3 and C4 of
 //! `hw.exec`.
 
-use crate::ops::exec::{at, inside};
 use crate::ops::filter::FILTER;
 use crate::ops::vector_inter_reduce::VECTOR_INTER_REDUCE;
 use crate::ops::vector_stash::VECTOR_STASH;
@@ -12,6 +11,24 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 use visa_ir::span::Span;
 use visa_numerics::{Alu, VectorStage, alu_ops};
+
+/// The operations inside a run, in order.
+pub(crate) fn inside(op: OpRef<'_>) -> impl Iterator<Item = OpRef<'_>> {
+    let block = op.regions().first();
+    block.into_iter().flat_map(move |&block| op.module.ops(block)).map(move |&id| op.other(id))
+}
+
+/// The operation right before this one.
+pub(crate) fn before(op: OpRef<'_>) -> Option<OpRef<'_>> {
+    let ops = op.module.ops(op.block());
+    let at = ops.iter().position(|&id| id == op.id)?;
+    Some(op.other(ops[at.checked_sub(1)?]))
+}
+
+/// An error of the run's constraint, at one of its stages.
+pub(crate) fn at(op: OpRef<'_>, stage: OpRef<'_>, constraint: &str, message: String) -> Diagnostic {
+    Diagnostic { span: stage.span(), ..op.error(constraint, message) }
+}
 
 /// Checks that the stages inside `op`, a run in the main context or the sub context, are in their order.
 ///

@@ -6,9 +6,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 use visa_ir::diag::counted;
 
-use crate::axes::{Axes, MAX_SIZE};
+use crate::axes::Axes;
 use crate::effort::count_effort;
 use crate::error::{MapError, quote};
+use crate::limits::MAX_SIZE;
 
 /// What a padding position demands, from strict to loose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

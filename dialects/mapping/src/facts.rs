@@ -1,6 +1,7 @@
 //! Facts about a whole module that verifiers, lowering and the evaluator share: the declared axes, the axes each
 //! value depends on, and how long each tensor must stay where it is.
 
+pub use crate::error::mapping_error;
 use crate::tensor::{Dim, Tensor};
 use crate::view::{self, ViewKind};
 use crate::{Axes, AxisId, Digits, Expr, digits};
@@ -206,12 +207,6 @@ pub fn digits_of(map: &Expr, axes: &Axes, span: Span) -> Result<Digits, Diagnost
             format!("padding or truncation that is no whole digit: {ragged}"),
         ),
     })
-}
-
-/// A mapping's error as a diagnostic at `span`.
-#[must_use]
-pub fn mapping_error(error: crate::MapError, span: Span) -> Diagnostic {
-    Diagnostic::error(error.code, span, error.message).fix(error.fix.map(|fix| format!("write `{fix}`")))
 }
 
 /// Checks every mapping that the operation's clauses give.

@@ -148,7 +148,7 @@ fn tile_start(op: OpRef<'_>, axes: &Axes) -> Result<Index, Diagnostic> {
     let index = op.int("index").unwrap_or(0);
     let refuse = |why: String| op.clause_error("C3", "index", why);
     let map = Map::new(&along, axes)
-        .map_err(|error| crate::facts::mapping_error(error, op.clause_span("along")))?;
+        .map_err(|error| crate::error::mapping_error(error, op.clause_span("along")))?;
     let size = op.int("size").and_then(|size| u64::try_from(size).ok()).unwrap_or(0);
     let at = u64::try_from(index).map_err(|_| refuse(format!("tile {index} is negative")))?;
     let end = at.checked_add(size).filter(|end| *end <= map.size());
@@ -172,7 +172,7 @@ pub(crate) fn renaming(op: OpRef<'_>, axes: &Axes) -> Result<Vec<(AxisId, AxisId
     let ids = |clause: &str| -> Result<Vec<AxisId>, Diagnostic> {
         let names = axis_names(op, clause)?;
         let resolve = |name: &String| {
-            axes.resolve(name).map_err(|error| crate::facts::mapping_error(error, op.clause_span(clause)))
+            axes.resolve(name).map_err(|error| crate::error::mapping_error(error, op.clause_span(clause)))
         };
         names.iter().map(resolve).collect()
     };

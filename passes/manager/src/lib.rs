@@ -12,10 +12,9 @@ mod pipeline;
 
 pub use manager::{Cause, Failure, Instrument, PassManager, Report, Silent, StepReport};
 pub use options::{
-    Configured, OptionDecl, OptionDecls, OptionKind, OptionType, OptionValue, Options, OutputName,
-    PassOptions,
+    OptionDecl, OptionDecls, OptionKind, OptionType, OptionValue, Options, OutputName, PassOptions,
 };
-pub use pass::{Output, Pass, PassCx, Scope};
+pub use pass::{Configured, Output, Pass, PassCx, Scope};
 pub use pipeline::{Anchor, MAX_NESTING, Pipeline, Step};
 #[doc(no_inline)]
 pub use visa_ir::diag::Diagnostic;

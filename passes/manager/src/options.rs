@@ -1,7 +1,6 @@
 //! Options of a pass: declared once with [`options!`](crate::options!), read from the pipeline's text, and then
 //! fields of a struct.
 
-use crate::pass::PassCx;
 use std::collections::BTreeMap;
 use std::fmt;
 use visa_ir::diag::Diagnostic;
@@ -131,17 +130,8 @@ pub trait PassOptions: Sized {
     fn read(options: &Options) -> Result<Self, Diagnostic>;
 }
 
-/// A pass with options is its options: [`Pass::with`](crate::Pass::with) declares these, and runs this.
-pub trait Configured: PassOptions {
-    /// Rewrites the module. Errors are about the input; the module is dropped then.
-    ///
-    /// # Errors
-    /// What is wrong with the input.
-    fn run(self, cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>>;
-}
-
 /// Declares the options of a pass as a struct: `name: type = ("name", "default", "doc")`. A default of another
-/// kind does not compile. A pass has no other way to its options than to be [`Configured`], so it cannot read one
+/// kind does not compile. A pass has no other way to its options than to be [`Configured`](crate::Configured), so it cannot read one
 /// that it does not declare.
 ///
 /// ```

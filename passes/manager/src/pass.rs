@@ -1,6 +1,6 @@
 //! What a pass is, and what it sees while it runs.
 
-use crate::options::{Configured, OptionDecls, Options};
+use crate::options::{OptionDecls, Options, PassOptions};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
@@ -51,6 +51,15 @@ pub struct Pass {
     pub statistics: &'static [(&'static str, &'static str)],
     /// Rewrites the module. Errors are about the input; the module is dropped then.
     pub run: fn(&mut PassCx<'_>) -> Result<(), Vec<Diagnostic>>,
+}
+
+/// A pass with options is its options: [`Pass::with`] declares these, and runs this.
+pub trait Configured: PassOptions {
+    /// Rewrites the module. Errors are about the input; the module is dropped then.
+    ///
+    /// # Errors
+    /// What is wrong with the input.
+    fn run(self, cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>>;
 }
 
 impl Pass {

@@ -96,7 +96,7 @@ fn read(op: OpRef<'_>) -> Result<AccumulateUnit, Diagnostic> {
     written.sequencer("C1", &[1])?;
     let kept = numbered(&written.program).map_err(|message| written.error("C2", message))?;
     let (lanes, max) = (limits.vector_lanes, takes_max(op)?);
-    let contraction = super::exec::before(op).filter(|before| before.is(&super::contract::CONTRACT));
+    let contraction = crate::order::before(op).filter(|before| before.is(&super::contract::CONTRACT));
     if contraction.map(takes_max).transpose()?.is_some_and(|before| before != max) {
         return Err(op.clause_error("C6", "op", "the contraction before it has another `op`".to_owned()));
     }

@@ -130,7 +130,7 @@ fn read(op: OpRef<'_>) -> Result<CommitPackedUnit, Diagnostic> {
 
 /// C7, and the counts' registers.
 fn counts(op: OpRef<'_>) -> Result<Option<Counts>, Diagnostic> {
-    let filtered = super::exec::before(op).is_some_and(|before| before.is(&FILTER));
+    let filtered = crate::order::before(op).is_some_and(|before| before.is(&FILTER));
     for clause in ["counts", "stride"] {
         if op.attr(clause).is_some() == filtered {
             let message = match filtered {

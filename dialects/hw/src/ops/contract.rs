@@ -145,7 +145,7 @@ struct Aligner {
 
 /// C4.
 fn aligner(op: OpRef<'_>, dtype: DType) -> Result<Aligner, Diagnostic> {
-    let Some(align) = super::exec::before(op).filter(|op| op.is(&super::align::ALIGN)) else {
+    let Some(align) = crate::order::before(op).filter(|op| op.is(&super::align::ALIGN)) else {
         return Ok(Aligner::default());
     };
     let number = |clause| align.int(clause).unwrap_or(0).max(0).cast_unsigned();

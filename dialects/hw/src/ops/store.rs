@@ -88,10 +88,10 @@ struct StoreTrfUnit {
 /// contiguous bytes as are stored, and nothing changes them.
 #[must_use]
 pub fn contiguous_load(op: OpRef<'_>) -> bool {
-    let collect = super::exec::before(op).filter(|collect| collect.is(&super::collect::COLLECT));
+    let collect = crate::order::before(op).filter(|collect| collect.is(&super::collect::COLLECT));
     let bytes = |clause: &str| op.int(clause).and_then(|bytes| u64::try_from(bytes).ok());
     let stored = bytes("rows").zip(bytes("row_bytes")).and_then(|(rows, row)| rows.checked_mul(row));
-    let read = collect.and_then(super::exec::before).and_then(contiguous_fetch);
+    let read = collect.and_then(crate::order::before).and_then(contiguous_fetch);
     read.is_some() && read == stored
 }
 

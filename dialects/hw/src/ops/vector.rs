@@ -5,6 +5,7 @@ use crate::build::Build;
 use crate::clauses::{machine, word};
 use crate::loops::{Loops, Written};
 use crate::ops::vector_lanes::How;
+use crate::ways::way_bytes;
 use std::borrow::Cow;
 use visa_engine::place::{Station, rngd};
 use visa_engine::shadow::{Marker, Shadow};
@@ -308,12 +309,6 @@ pub(crate) fn register_file(op: OpRef<'_>, clause: &'static str) -> Result<Loops
     written.sequencer("C4", &[flit / 2, flit])?;
     written.within("C5", machine.memory.vrf_bytes, "the vector register file")?;
     Ok(written.loops())
-}
-
-/// Bytes of a packet at `stage`: 8 lanes of 32 bits, or 4.
-pub(crate) fn way_bytes(stage: VectorStage, machine: &Machine) -> u64 {
-    let wide = machine.limits.flit_bytes;
-    if stage.is_narrow() { wide / 2 } else { wide }
 }
 
 /// How a stash is read in packets of another width than it was written in.
