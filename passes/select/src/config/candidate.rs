@@ -410,7 +410,10 @@ impl<'a> Scratch<'a> {
         let spec = self.ask(&spec, lower_to_hw::lowered).transpose()?.unwrap_or(spec);
         let command = self.ask(&spec, lower_to_hw::shortened).unwrap_or(spec);
         let (wire, cost, run) = self.ask(&command, |op| {
-            let built = op.decl().and_then(|decl| decl.interface::<Build>()).map(|Build(build)| build(op));
+            let built = op
+                .decl()
+                .and_then(|decl| decl.interface::<Build>())
+                .map(|Build(build)| build(op, &before.wire));
             let unbuilt = || Err(op.error("C0", format!("`{}` is no stage of a pipeline", op)));
             let stage = built.unwrap_or_else(unbuilt)?;
             let wire = stage.connect(&machine, before.wire.clone()).map_err(|mismatch| {
