@@ -141,7 +141,7 @@ fn in_order(buffers: &[Buffer], order: &[usize]) -> Option<Packing> {
     for &at in order {
         placed.add(at)?;
     }
-    let addresses = placed.addresses.iter().map(|address| address.unwrap_or(0)).collect();
+    let addresses = placed.addresses.iter().copied().collect::<Option<_>>()?;
     Some(Packing { addresses, peak: placed.peak })
 }
 
