@@ -3,7 +3,7 @@
 
 use crate::clauses::{in_sub_context, machine};
 use crate::ops::fetch::Fetch;
-use visa_engine::shadow::{Marker, Taint};
+use visa_engine::shadow::{Marker, Shadow};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_machine::Machine;
 use visa_numerics::{
@@ -80,7 +80,7 @@ impl Adapter {
 
     /// The marks behind it of bytes with these marks: one mark for all bytes of an element, undefined where its
     /// index is outside the table.
-    pub(crate) fn marks(&self, marks: Vec<Taint>, bytes: &[u8], marker: &mut Marker<'_>) -> Vec<Taint> {
+    pub(crate) fn marks(&self, marks: Vec<Shadow>, bytes: &[u8], marker: &mut Marker<'_>) -> Vec<Shadow> {
         if !self.converts() {
             return marks;
         }
@@ -89,9 +89,9 @@ impl Adapter {
         let to = self.held(from);
         let mut out = Vec::with_capacity(self.held(bytes.len()));
         for (at, own) in marks.chunks_exact(from).enumerate() {
-            let mut mark = Taint::all(own);
+            let mut mark = Shadow::all(own);
             if mark.is_defined() && self.is_outside(&bytes[at * from..(at + 1) * from]) {
-                mark = marker.through(Taint::OUTSIDE_TABLE);
+                mark = marker.through(Shadow::OUTSIDE_TABLE);
             }
             out.extend(std::iter::repeat_n(mark, to));
         }

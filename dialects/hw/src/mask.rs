@@ -4,7 +4,7 @@ use crate::clauses::{in_sub_context, machine};
 use crate::ops::fetch::Fetch;
 use std::ops::Range;
 use std::sync::OnceLock;
-use visa_engine::shadow::Taint;
+use visa_engine::shadow::Shadow;
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
 use visa_loops::{Entry, Mask, Program, innermost};
@@ -80,10 +80,10 @@ impl Masking {
     }
 
     /// Masked elements are defined, whatever was read. Half a byte is masked with the other half's mark.
-    pub(crate) fn apply_marks(&self, marks: &mut [Taint]) {
+    pub(crate) fn apply_marks(&self, marks: &mut [Shadow]) {
         let bits = self.dtype.bits() as usize;
         for range in self.ranges() {
-            marks[(range.start * bits).div_ceil(8)..range.end * bits / 8].fill(Taint::DEFINED);
+            marks[(range.start * bits).div_ceil(8)..range.end * bits / 8].fill(Shadow::DEFINED);
         }
     }
 }

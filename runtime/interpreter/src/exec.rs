@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use rayon::prelude::*;
-use visa_engine::shadow::TaintLog;
+use visa_engine::shadow::ShadowLog;
 use visa_engine::{Bank, Flow, RunCx, SliceMemory, Space, Stage, Stream};
 use visa_hw::program::{Exec, PlacedStage};
 use visa_machine::Machine;
@@ -18,7 +18,7 @@ use crate::memory::{Memories, resident};
 #[derive(Clone, Copy)]
 pub(crate) struct ExecCx<'a> {
     pub(crate) machine: &'a Machine,
-    pub(crate) log: Option<&'a TaintLog>,
+    pub(crate) log: Option<&'a ShadowLog>,
     /// The chip that it runs on.
     pub(crate) chip: usize,
     /// Number of the first stage; the others follow.

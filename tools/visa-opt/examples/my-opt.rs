@@ -3,7 +3,7 @@
 
 use std::process::ExitCode;
 use visa_engine::place::rngd;
-use visa_engine::shadow::Taint;
+use visa_engine::shadow::Shadow;
 use visa_engine::{Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire};
 use visa_hw::build::Build;
 use visa_ir::decl::{Dialect, Interface, OpDecl, OperandDecl, Trait};
@@ -104,9 +104,9 @@ impl Map for HwNegate {
             store(DType::I32, &mut stream.bytes, index, value);
         }
         // In shadow mode every byte has a mark; an element that is undefined in part is undefined.
-        if let (Some(mut marker), Some(marks)) = (cx.marker(), &mut stream.taint) {
+        if let (Some(mut marker), Some(marks)) = (cx.marker(), &mut stream.shadow) {
             for element in marks.chunks_mut(4) {
-                element.fill(marker.through(Taint::all(element)));
+                element.fill(marker.through(Shadow::all(element)));
             }
         }
         stream

@@ -8,7 +8,7 @@ use crate::loops::{Loops, Written};
 use crate::number::Number;
 use crate::ops::contract::Contract;
 use visa_engine::place::rngd;
-use visa_engine::shadow::Taint;
+use visa_engine::shadow::Shadow;
 use visa_engine::{
     Engine, Flow, Map, Mismatch, Operand, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire,
 };
@@ -264,21 +264,22 @@ impl AccumulateUnit {
     }
 
     /// One mark a value, on its 4 bytes.
-    fn marks(&self, cx: RunCx<'_>, input: &Stream, operand: &Operand) -> Option<Vec<Taint>> {
-        let (mut marker, marks) = (cx.marker()?, input.taint.as_ref()?);
+    fn marks(&self, cx: RunCx<'_>, input: &Stream, operand: &Operand) -> Option<Vec<Shadow>> {
+        let (mut marker, marks) = (cx.marker()?, input.shadow.as_ref()?);
         let (rows, columns) = (self.rows as usize, self.columns as usize);
         let row_bytes = input.packet / rows;
         let value_bytes = 4 * operand.terms;
-        let mut buffer = vec![Taint::DEFINED; self.kept as usize * rows * columns];
+        let mut buffer = vec![Shadow::DEFINED; self.kept as usize * rows * columns];
         for (packet, &slot) in marks.chunks_exact(input.packet).zip(self.slots.addresses().iter()) {
             let sums = &mut buffer[slot as usize * rows * columns..][..rows * columns];
             for (sums, row) in sums.chunks_exact_mut(columns).zip(packet.chunks_exact(row_bytes)) {
                 for (sum, value) in sums.iter_mut().zip(row.chunks_exact(value_bytes)) {
-                    *sum = sum.or(Taint::all(value));
+                    *sum = sum.or(Shadow::all(value));
                 }
             }
         }
-        let mark = |place: Option<usize>| place.map_or(Taint::DEFINED, |place| marker.through(buffer[place]));
+        let mark =
+            |place: Option<usize>| place.map_or(Shadow::DEFINED, |place| marker.through(buffer[place]));
         Some(self.places().map(mark).flat_map(|mark| [mark; 4]).collect())
     }
 }
@@ -363,12 +364,12 @@ impl Map for AccumulateUnit {
             true => self.bytes::<f32>(&input, operand),
             false => self.bytes::<i32>(&input, operand),
         };
-        let taint = self.marks(cx, &input, operand);
+        let shadow = self.marks(cx, &input, operand);
         Stream {
             dtype: input.dtype,
             packet: self.out().packet as usize,
             bytes,
-            taint,
+            shadow,
             operand: None,
             lanes: None,
         }

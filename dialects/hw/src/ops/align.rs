@@ -8,7 +8,7 @@ use crate::loops::{Loops, Written};
 use crate::trf::{REGION, Region};
 use visa_engine::place::rngd;
 use visa_engine::read_cache::CacheReads;
-use visa_engine::shadow::Taint;
+use visa_engine::shadow::Shadow;
 use visa_engine::{
     Access, BankUse, Engine, Flow, Map, Mismatch, Operand, RunCx, SliceMemory, Stage, StageCost, Stream,
     Unit, Wire,
@@ -239,12 +239,12 @@ impl Map for AlignUnit {
         if self.shifts > 0 {
             let shifts = (self.shifts, self.shift_bytes as usize * scale);
             let beyond =
-                cx.marker().map_or(Taint::DEFINED, |mut marker| marker.through(Taint::NEVER_WRITTEN));
+                cx.marker().map_or(Shadow::DEFINED, |mut marker| marker.through(Shadow::NEVER_WRITTEN));
             input.bytes = windows(&input.bytes, from, shifts, to, 0);
-            input.taint = input.taint.map(|marks| windows(&marks, from, shifts, to, beyond));
+            input.shadow = input.shadow.map(|marks| windows(&marks, from, shifts, to, beyond));
         } else if from != to {
             input.bytes = padded(&input.bytes, from, to, 0);
-            input.taint = input.taint.map(|marks| padded(&marks, from, to, Taint::DEFINED));
+            input.shadow = input.shadow.map(|marks| padded(&marks, from, to, Shadow::DEFINED));
         }
         let operand = Operand {
             addresses: self.loops.addresses().clone(),

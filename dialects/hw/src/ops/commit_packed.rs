@@ -8,7 +8,7 @@ use crate::ops::commit::bitmap;
 use crate::ops::filter::FILTER;
 use std::ops::Range;
 use visa_engine::place::rngd;
-use visa_engine::shadow::Taint;
+use visa_engine::shadow::Shadow;
 use visa_engine::{
     Access, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Store, Stream, Unit, Wire,
 };
@@ -149,11 +149,11 @@ fn counts(op: CommitPacked<'_>) -> Result<Option<Counts>, Diagnostic> {
 }
 
 /// What a filter kept of a packet; it is certain where all its ids are.
-fn filtered(stream: &Stream, packet: usize) -> (usize, Taint) {
-    let Some(lanes) = stream.lanes.as_deref() else { return (0, Taint::DEFINED) };
+fn filtered(stream: &Stream, packet: usize) -> (usize, Shadow) {
+    let Some(lanes) = stream.lanes.as_deref() else { return (0, Shadow::DEFINED) };
     let count = lanes.valid.get(packet).copied().unwrap_or(0);
     let marks = lanes.id_marks.chunks((stream.packet / 4).max(1)).nth(packet);
-    (usize::from(count), marks.map_or(Taint::DEFINED, Taint::all))
+    (usize::from(count), marks.map_or(Shadow::DEFINED, Shadow::all))
 }
 
 impl CommitPackedUnit {
@@ -182,16 +182,16 @@ impl CommitPackedUnit {
     }
 
     /// The count of a packet, clamped, and its mark.
-    fn count(&self, cx: RunCx<'_>, memory: &SliceMemory, stream: &Stream, packet: usize) -> (usize, Taint) {
+    fn count(&self, cx: RunCx<'_>, memory: &SliceMemory, stream: &Stream, packet: usize) -> (usize, Shadow) {
         let Some(counts) = &self.registers.counts else { return filtered(stream, packet) };
         let at = (counts.first + counts.stride * packet as u64) as usize;
         let (mut bytes, mut marks) = (Vec::new(), Vec::new());
         memory.dm.read(at..at + COUNT_BYTES as usize, &mut bytes);
         let count = bytes.first_chunk().map_or(0, |&bytes| i32::from_le_bytes(bytes));
         if cx.shadow.is_some() {
-            memory.dm.read_taint(at..at + COUNT_BYTES as usize, Taint::NEVER_WRITTEN, &mut marks);
+            memory.dm.read_shadow(at..at + COUNT_BYTES as usize, Shadow::NEVER_WRITTEN, &mut marks);
         }
-        (u64::try_from(count).map_or(0, |count| count.min(self.registers.most)) as usize, Taint::all(&marks))
+        (u64::try_from(count).map_or(0, |count| count.min(self.registers.most)) as usize, Shadow::all(&marks))
     }
 
     /// Marks what was kept. Behind an undefined count nothing is certain: everything that may be written is
@@ -200,8 +200,8 @@ impl CommitPackedUnit {
         &self,
         cx: RunCx<'_>,
         memory: &mut SliceMemory,
-        mut kept: Vec<Taint>,
-        certain: Option<(usize, Taint)>,
+        mut kept: Vec<Shadow>,
+        certain: Option<(usize, Shadow)>,
     ) {
         let Some(mut marker) = cx.marker() else { return };
         marker.through_all(&mut kept);
@@ -209,7 +209,7 @@ impl CommitPackedUnit {
             kept.truncate(from);
             kept.resize(self.registers.loops.steps() as usize, marker.through(count));
         }
-        memory.dm.write_taint(self.registers.loops.extent().start as usize, &kept);
+        memory.dm.write_shadow(self.registers.loops.extent().start as usize, &kept);
     }
 }
 
@@ -271,13 +271,13 @@ impl Store for CommitPackedUnit {
             }
             let end = (count * width).min(packet.len());
             kept.extend_from_slice(&packet[..end]);
-            if let Some(taint) = &stream.taint {
-                marks.extend_from_slice(&taint[number * stream.packet..][..end]);
+            if let Some(shadow) = &stream.shadow {
+                marks.extend_from_slice(&shadow[number * stream.packet..][..end]);
             }
         }
         let whole = kept.len().next_multiple_of(self.registers.loops.program.packet as usize);
         kept.resize(whole, 0);
-        marks.resize(whole, Taint::DEFINED);
+        marks.resize(whole, Shadow::DEFINED);
         memory.dm.write(self.registers.loops.extent().start as usize, &kept);
         self.mark(cx, memory, marks, uncertain);
     }

@@ -8,7 +8,7 @@ use crate::loops::{Loops, Written};
 use crate::mask::Masking;
 use std::ops::Range;
 use visa_engine::place::rngd;
-use visa_engine::shadow::{Marker, Taint};
+use visa_engine::shadow::{Marker, Shadow};
 use visa_engine::{
     Access, Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stream, Unit, Wire,
 };
@@ -236,10 +236,10 @@ fn check_sizes(
 
 impl FetchUnit {
     /// The marks behind the adapter of the bytes that were read.
-    fn marks(&self, mut marker: Marker<'_>, memory: &SliceMemory, start: usize, bytes: &[u8]) -> Vec<Taint> {
+    fn marks(&self, mut marker: Marker<'_>, memory: &SliceMemory, start: usize, bytes: &[u8]) -> Vec<Shadow> {
         let mut marks = Vec::with_capacity(self.loops.steps() as usize);
         for run in self.loops.runs() {
-            memory.dm.read_taint(run.start + start..run.end + start, Taint::NEVER_WRITTEN, &mut marks);
+            memory.dm.read_shadow(run.start + start..run.end + start, Shadow::NEVER_WRITTEN, &mut marks);
         }
         if let Some(mask) = &self.mask {
             mask.apply_marks(&mut marks);
@@ -286,10 +286,10 @@ impl Map for FetchUnit {
         if let Some(mask) = &self.mask {
             mask.apply(&mut bytes);
         }
-        let taint = cx.marker().map(|marker| self.marks(marker, memory, start, &bytes));
+        let shadow = cx.marker().map(|marker| self.marks(marker, memory, start, &bytes));
         let bytes = self.adapter.apply(bytes, self.packet);
         let to = self.adapter.to();
         let packet = self.adapter.converted(self.packet) as usize * to.wire_scale();
-        Stream { dtype: to, packet, bytes, taint, operand: None, lanes: None }
+        Stream { dtype: to, packet, bytes, shadow, operand: None, lanes: None }
     }
 }

@@ -5,7 +5,7 @@ use crate::attrs::GUARDS;
 use crate::build::Build;
 use crate::clauses::{at_least, machine};
 use visa_engine::place::{Station, rngd};
-use visa_engine::shadow::Taint;
+use visa_engine::shadow::Shadow;
 use visa_engine::{Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
@@ -118,11 +118,11 @@ impl Map for FilterUnit {
                 .iter_mut()
                 .skip(first + live)
                 .take(packet.len() / 4 - live)
-                .for_each(|mark| *mark = Taint::DEFINED);
+                .for_each(|mark| *mark = Shadow::DEFINED);
             compact(packet, 4, &kept, 0);
-            if let Some(marks) = input.taint.as_mut().and_then(|marks| marks.get_mut(number * size..)) {
+            if let Some(marks) = input.shadow.as_mut().and_then(|marks| marks.get_mut(number * size..)) {
                 let length = packet.len().min(marks.len());
-                compact(&mut marks[..length], 4, &kept, Taint::DEFINED);
+                compact(&mut marks[..length], 4, &kept, Shadow::DEFINED);
             }
             lanes.valid.push(kept.len() as u8);
         }

@@ -3,7 +3,7 @@
 use crate::build::Build;
 use crate::clauses::at_least;
 use visa_engine::place::rngd;
-use visa_engine::shadow::Taint;
+use visa_engine::shadow::Shadow;
 use visa_engine::{
     Access, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Store, Stream, Unit, Wire,
 };
@@ -94,9 +94,9 @@ impl Store for StoreIdsUnit {
         let words: Vec<u8> = (0..elements).flat_map(|at| u32::from(lanes.id(at)).to_le_bytes()).collect();
         memory.vrf.write(self.at as usize, &words);
         if let Some(mut marker) = cx.marker() {
-            let mut marks: Vec<Taint> = (0..elements).flat_map(|at| [lanes.id_mark(at); 4]).collect();
+            let mut marks: Vec<Shadow> = (0..elements).flat_map(|at| [lanes.id_mark(at); 4]).collect();
             marker.through_all(&mut marks);
-            memory.vrf.write_taint(self.at as usize, &marks);
+            memory.vrf.write_shadow(self.at as usize, &marks);
         }
     }
 }

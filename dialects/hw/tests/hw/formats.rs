@@ -2,7 +2,7 @@
 //! twice the bytes.
 
 use crate::{data, exec, flow, run};
-use visa_engine::shadow::{Taint, TaintLog};
+use visa_engine::shadow::{Shadow, ShadowLog};
 use visa_engine::{SliceMemory, Stream};
 use visa_machine::Machine;
 use visa_numerics::{DType, load};
@@ -69,15 +69,15 @@ fn the_register_file_keeps_sideband_bits() {
 /// i9 under i8 that came later: the i8 is defined, the i9 no more.
 #[test]
 fn a_format_overwrites_the_other_in_the_register_file() {
-    let (machine, log) = (Machine::rngd(), TaintLog::default());
+    let (machine, log) = (Machine::rngd(), ShadowLog::default());
     let mut memory = data(&[1; 32]);
-    memory.dm.write_taint(0, &[Taint::DEFINED; 32]);
+    memory.dm.write_shadow(0, &[Shadow::DEFINED; 32]);
     let store = |cast: &str| {
         exec(&format!("hw.fetch i8, packet 32{cast}, loops [32 : 1] : 32; hw.collect flits 1; {STORE} 32"))
     };
     let defined = |memory: &SliceMemory, dtype: DType| {
         let (bytes, mut marks) = (32 * dtype.wire_scale(), Vec::new());
-        memory.trf_of(dtype).read_taint(0..bytes, Taint::NEVER_WRITTEN, &mut marks);
+        memory.trf_of(dtype).read_shadow(0..bytes, Shadow::NEVER_WRITTEN, &mut marks);
         marks.iter().all(|mark| mark.is_defined())
     };
     run(&machine, &store(", to i9"), &mut memory, Some(&log));
@@ -89,12 +89,12 @@ fn a_format_overwrites_the_other_in_the_register_file() {
 }
 
 fn undefined(stages: &str, holes: &[usize], count: usize) -> Vec<usize> {
-    let (machine, log) = (Machine::rngd(), TaintLog::default());
+    let (machine, log) = (Machine::rngd(), ShadowLog::default());
     let mut memory = data(&[0; 512]);
-    memory.dm.write_taint(0, &[Taint::DEFINED; 512]);
-    holes.iter().for_each(|&at| memory.dm.write_taint(at, &[Taint::NEVER_WRITTEN]));
+    memory.dm.write_shadow(0, &[Shadow::DEFINED; 512]);
+    holes.iter().for_each(|&at| memory.dm.write_shadow(at, &[Shadow::NEVER_WRITTEN]));
     let stream = flow(&machine, &exec(stages), &memory, count, Some(&log));
-    let marks = stream.taint.expect("shadow mode");
+    let marks = stream.shadow.expect("shadow mode");
     assert_eq!(marks.len(), stream.bytes.len(), "one mark a byte");
     (0..marks.len()).filter(|&at| !marks[at].is_defined()).collect()
 }
@@ -124,7 +124,7 @@ fn weigh(memory: &mut SliceMemory, row: usize, access: usize, elements: &[(usize
     let mut values = [0_i16; 32];
     elements.iter().for_each(|&(at, value)| values[at] = value);
     let bytes: Vec<u8> = values.into_iter().flat_map(i16::to_le_bytes).collect();
-    memory.write_trf(DType::I9, row * 8192 + 32 * access, &bytes, Some(&[Taint::DEFINED; 64]));
+    memory.write_trf(DType::I9, row * 8192 + 32 * access, &bytes, Some(&[Shadow::DEFINED; 64]));
 }
 
 const I9: &str = "hw.fetch i8, packet 32, to i9, loops [64 : 1] : 32; hw.collect flits 1; hw.align full, flits 1, \
@@ -151,14 +151,14 @@ fn marks_of_i9_are_those_of_its_two_bytes() {
     let mut bytes = [0; 64];
     bytes[32 + 6] = 1;
     let mut memory = data(&bytes);
-    memory.dm.write_taint(0, &[Taint::DEFINED; 64]);
-    memory.dm.write_taint(5, &[Taint::NEVER_WRITTEN]);
+    memory.dm.write_shadow(0, &[Shadow::DEFINED; 64]);
+    memory.dm.write_shadow(5, &[Shadow::NEVER_WRITTEN]);
     for (row, access) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
         weigh(&mut memory, row, access, if (row, access) == (0, 0) { &[(5, 1)] } else { &[] });
     }
-    memory.trf_extended.write_taint(2 * (8192 + 32 + 6), &[Taint::NEVER_WRITTEN; 2]);
-    let stream = flow(&Machine::rngd(), &exec(I9), &memory, 4, Some(&TaintLog::default()));
-    let marks = stream.taint.expect("shadow mode");
+    memory.trf_extended.write_shadow(2 * (8192 + 32 + 6), &[Shadow::NEVER_WRITTEN; 2]);
+    let stream = flow(&Machine::rngd(), &exec(I9), &memory, 4, Some(&ShadowLog::default()));
+    let marks = stream.shadow.expect("shadow mode");
     let undefined: Vec<usize> = (0..marks.len()).filter(|&at| !marks[at].is_defined()).collect();
     assert_eq!((marks.len(), undefined), (16, vec![0, 1, 2, 3, 12, 13, 14, 15]));
 }

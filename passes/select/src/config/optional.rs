@@ -4,7 +4,7 @@
 
 use crate::config::choice::Choice;
 use crate::config::choice::choose_for;
-use crate::config::goal::Aim;
+use crate::config::goal::Goal;
 use crate::config::graph::{Candidate, open_clauses};
 use crate::config::memo::Means;
 use crate::rules::ruleset::RuleSet;
@@ -82,8 +82,8 @@ pub fn choose(
             ops.iter().enumerate().map(|(stage, op)| seed(*op, longer.get(stage + 1), chain, found)).collect()
         }
     };
-    let aim = Aim { optional, seed, ..Aim::of(&ops, &axes.0) };
-    choose_for(ctx, module, &longer, means, &aim)
+    let goal = Goal { optional, seed, ..Goal::of(&ops, &axes.0) };
+    choose_for(ctx, module, &longer, means, &goal)
 }
 
 /// What was found for an operation, which is one of `chain` or added in front of `behind`; no clauses if nothing was.

@@ -1,4 +1,4 @@
-//! What stages say of themselves: to the scheduler, the cost model and reports.
+//! What stages declare for the scheduler, the cost model and reports.
 
 use crate::{exec, exec_text, program};
 use visa_engine::{Access, BankUse, Flow, Space, TreeUse};
