@@ -121,7 +121,9 @@ pub fn unless_auto<K: Kind>(op: &OpRef<'_>, clause: &str) -> Result<Option<K::Va
     match (open::is_open(*op, clause), presence) {
         (true, _) => Ok(None),
         (false, Some(Presence::Optional)) => optional::<K>(op, clause),
-        (false, Some(Presence::Required | Presence::Default(_)) | None) => required::<K>(op, clause).map(Some),
+        (false, Some(Presence::Required | Presence::Default(_)) | None) => {
+            required::<K>(op, clause).map(Some)
+        }
     }
 }
 

@@ -183,7 +183,7 @@ pub(crate) fn renaming(op: OpRef<'_>, axes: &Axes) -> Result<Vec<(AxisId, AxisId
 /// The axes that a transposition renames, and what they are called behind it.
 pub(crate) fn renamed_axes(op: OpRef<'_>) -> Result<(Vec<String>, Vec<String>), Diagnostic> {
     let op = Transpose::of(op)?;
-    Ok((axis_names(*op, "axes", &*op.axes()?)?, axis_names(*op, "to", &*op.to()?)?))
+    Ok((axis_names(**op, "axes", &*op.axes()?)?, axis_names(**op, "to", &*op.to()?)?))
 }
 
 /// The axes that a clause such as `[A, B]` lists.

@@ -146,9 +146,8 @@ impl Kernel {
 
 fn entry_point(ctx: &Context, module: &Module, entry: Option<&str>) -> Result<OpId, Diagnostic> {
     let functions = module.ops(module.body()).iter().filter_map(|&id| Func::cast(module.op(ctx, id)));
-    let kernels: Vec<(String, OpId)> = functions
-        .map(|func| Ok((func.name()?.to_string(), func.id)))
-        .collect::<Result<_, Diagnostic>>()?;
+    let kernels: Vec<(String, OpId)> =
+        functions.map(|func| Ok((func.name()?.to_string(), func.id))).collect::<Result<_, Diagnostic>>()?;
     let names: Vec<&str> = kernels.iter().map(|(name, _)| &**name).collect();
     let error = |message: String| Diagnostic::error("unknown-entry", Span::default(), message);
     match (entry, &*kernels) {

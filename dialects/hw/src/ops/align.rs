@@ -221,7 +221,7 @@ impl Unit for AlignUnit {
     }
 
     fn bank_use(&self, machine: &Machine, _input: Flow) -> Option<BankUse> {
-        Some(BankUse::Reads(CacheReads::of(&self.loops.program, machine)))
+        Some(BankUse::Reads(CacheReads::of(&self.loops.program, self.loops.accesses(), machine)))
     }
 
     fn accesses(&self) -> Vec<Access> {

@@ -364,8 +364,8 @@ impl Ids<'_> {
         self.beside.map_or(0, |lanes| lanes.id(self.first + at))
     }
 
-    fn mark(self, at: usize) -> Taint {
-        self.beside.map_or(Taint::DEFINED, |lanes| lanes.id_mark(self.first + at))
+    fn mark(self, at: usize) -> Shadow {
+        self.beside.map_or(Shadow::DEFINED, |lanes| lanes.id_mark(self.first + at))
     }
 }
 

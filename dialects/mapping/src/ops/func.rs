@@ -183,15 +183,7 @@ fn verify_func(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
                 };
                 hbm += 1;
                 check_chips(&tensor, chips, &axes.0, span)?;
-                check_place(
-                    op,
-                    "at",
-                    &tensor,
-                    address,
-                    machine.memory.hbm_bytes,
-                    &axes.0,
-                    "C5",
-                )?;
+                check_place(op, "at", &tensor, address, machine.memory.hbm_bytes, &axes.0, "C5")?;
             }
             other => {
                 let message = format!("argument in `!{other}`, expected `!tm.host` or `!tm.hbm`");
@@ -247,7 +239,8 @@ pub fn chips(func: Func<'_>) -> Result<u64, Diagnostic> {
 /// # Errors
 /// If there is no function around it, or one on more chips than there are.
 pub fn chips_of(op: OpRef<'_>) -> Result<u64, Diagnostic> {
-    let outside = || Diagnostic::error("structure", op.span(), format!("`{op}` is not inside `{}`", FUNC.name));
+    let outside =
+        || Diagnostic::error("structure", op.span(), format!("`{op}` is not inside `{}`", FUNC.name));
     chips(Func::of(op.parent().ok_or_else(outside)?)?)
 }
 

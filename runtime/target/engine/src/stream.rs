@@ -82,8 +82,8 @@ impl Lanes {
 
     /// The mark of the id of element `at`; defined where none was given.
     #[must_use]
-    pub fn id_mark(&self, at: usize) -> Taint {
-        self.id_marks.get(at).copied().unwrap_or(Taint::DEFINED)
+    pub fn id_mark(&self, at: usize) -> Shadow {
+        self.id_marks.get(at).copied().unwrap_or(Shadow::DEFINED)
     }
 }
 
