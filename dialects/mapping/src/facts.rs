@@ -224,6 +224,12 @@ pub fn check_mappings(op: OpRef<'_>, axes: &Axes) -> Result<(), Diagnostic> {
     }
 }
 
+/// The mapping that is written in a clause; nothing where it is `auto`, or the operation has no such clause.
+#[must_use]
+pub fn written(op: OpRef<'_>, clause: &str) -> Option<Rc<Expr>> {
+    BodyOf::<Expr>::read(&op.attr(clause)?)
+}
+
 /// Every mapping that the operation's clauses give.
 pub fn mappings(op: OpRef<'_>) -> impl Iterator<Item = (&Clause, Rc<Expr>)> {
     op.clauses()
@@ -416,7 +422,10 @@ pub fn placements(func: OpRef<'_>) -> Result<Vec<Placement>, Diagnostic> {
 
 /// The address, or the part of the tensor register file, where an operation writes that it puts its result. Neither
 /// where that is open, and for a view.
-fn written_place(op: OpRef<'_>) -> Result<(Option<i64>, Option<Rc<str>>), Diagnostic> {
+///
+/// # Errors
+/// If it is of another kind.
+pub fn written_place(op: OpRef<'_>) -> Result<(Option<i64>, Option<Rc<str>>), Diagnostic> {
     const AT: &str = "at";
     match op.decl().and_then(|decl| decl.clause(AT)).map(|clause| clause.kind) {
         Some(ClauseKind::Int) => Ok((unless_auto::<Int>(&op, AT)?, None)),
