@@ -285,7 +285,9 @@ impl Run<'_> {
             return Ok(tensor);
         }
         let tensor = tensor.even();
-        let axis = adapter.axis.as_deref().and_then(|name| self.axes.id(name));
+        // One zero point is for all coordinates.
+        let axis = adapter.axis.as_deref().filter(|_| adapter.zero.len() > 1);
+        let axis = axis.and_then(|name| self.axes.id(name));
         let at = axis.and_then(|id| tensor.axes.iter().position(|axis| axis.id == id));
         if at.is_some_and(|at| tensor.axes[at].held.len() > adapter.zero.len()) {
             return Err(op.error("C0", "there is no zero point for each coordinate"));
