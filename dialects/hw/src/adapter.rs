@@ -32,7 +32,7 @@ impl Adapter {
         Ok(Self { from, table, cast, zero: zero_points(op, cast)? })
     }
 
-    /// Format behind it.
+    /// Format after it.
     pub(crate) fn to(&self) -> DType {
         let indexed = self.table.as_ref().map_or(self.from, |table| table.to);
         self.cast.map_or(indexed, |row| row.to)
@@ -43,12 +43,12 @@ impl Adapter {
         self.table.is_some() || self.cast.is_some()
     }
 
-    /// Bytes behind it of `bytes` before.
+    /// Bytes after it of `bytes` before.
     pub(crate) fn converted(&self, bytes: u64) -> u64 {
         bytes * u64::from(self.to().bits()) / u64::from(self.from.bits())
     }
 
-    /// Bytes that the stream behind it holds of `bytes` in data memory.
+    /// Bytes that the stream after it holds of `bytes` in data memory.
     fn held(&self, bytes: usize) -> usize {
         self.converted(bytes as u64) as usize * self.to().wire_scale()
     }
@@ -78,7 +78,7 @@ impl Adapter {
         }
     }
 
-    /// The marks behind it of bytes with these marks: one mark for all bytes of an element, undefined where its
+    /// The marks after it of bytes with these marks: one mark for all bytes of an element, undefined where its
     /// index is outside the table.
     pub(crate) fn marks(&self, marks: Vec<Shadow>, bytes: &[u8], marker: &mut Marker<'_>) -> Vec<Shadow> {
         if !self.converts() {
@@ -166,7 +166,7 @@ fn zero_points(op: Fetch<'_>, cast: Option<&'static CastRow>) -> Result<Vec<i32>
     let Some((row, (least, most))) = subtracts.and_then(|row| Some((row, row.to.range()?))) else {
         let found = cast.map_or("none".to_owned(), |row| format!("{} to {}", row.from, row.to));
         return refuse(format!(
-            "a zero point is subtracted behind a conversion of an integer of up to 8 bits to a wider one, found \
+            "a zero point is subtracted after a conversion of an integer of up to 8 bits to a wider one, found \
              {found}"
         ));
     };

@@ -34,7 +34,7 @@ struct Written<'a> {
 
 impl Masking {
     /// The mask of a fetch whose other clauses are checked, if it has one; `packet` is the bytes of a packet
-    /// behind the fetch.
+    /// after the fetch.
     ///
     /// # Errors
     /// C9 to C11 of `hw.fetch`.
@@ -152,7 +152,7 @@ impl Written<'_> {
         let most = machine.limits.mask_packet_max_bytes;
         if packet > most {
             let message = format!(
-                "a packet of {} behind the fetch, expected at most {most} with a mask",
+                "a packet of {} after the fetch, expected at most {most} with a mask",
                 counted(packet, "byte")
             );
             return Err(self.error("C11", message));

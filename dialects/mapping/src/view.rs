@@ -35,7 +35,7 @@ pub enum ViewKind {
 }
 
 /// An operation whose result stands where this operand stood, changed in place: nothing may need the operand
-/// behind it. Declared as an interface.
+/// after it. Declared as an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InPlace(pub usize);
 
@@ -180,7 +180,7 @@ pub(crate) fn renaming(op: OpRef<'_>, axes: &Axes) -> Result<Vec<(AxisId, AxisId
     Ok(from.into_iter().zip(to).collect())
 }
 
-/// The axes that a transposition renames, and what they are called behind it.
+/// The axes that a transposition renames, and what they are called after it.
 pub(crate) fn renamed_axes(op: OpRef<'_>) -> Result<(Vec<String>, Vec<String>), Diagnostic> {
     let op = Transpose::of(op)?;
     Ok((axis_names(**op, "axes", &*op.axes()?)?, axis_names(**op, "to", &*op.to()?)?))

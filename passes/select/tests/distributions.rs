@@ -71,7 +71,7 @@ fn a_tensor_is_spread_over_its_axes_in_every_way_that_slices_have_room_for() {
 
 #[test]
 fn each_place_is_proposed_once() {
-    // What stands behind the switch leads to some of the distributions that the axes themselves give.
+    // The slices written after the switch lead to some of the distributions that the axes themselves give.
     let ops = [
         "%s = stream.begin main %d0",
         "%f = stream.fetch %s time auto, packet auto",
@@ -80,7 +80,7 @@ fn each_place_is_proposed_once() {
     ];
     let all = found(&kernel(&["S, T, P"], &ops, "S, T, P")).expect("distributions");
     assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len(), "{all:?}");
-    assert_eq!(all[0], ["[S] | [T, P]"], "what is written behind the switch leads");
+    assert_eq!(all[0], ["[S] | [T, P]"], "what is written after the switch leads");
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn an_axis_that_the_part_names_stays_in_each_slice() {
 }
 
 #[test]
-fn a_factor_that_the_stream_meets_behind_a_switch_lies_as_the_switch_says() {
+fn a_factor_that_the_stream_meets_after_a_switch_has_the_slices_of_the_switch() {
     let ops = [
         "%g = stream.begin sub %d1",
         "%h = stream.fetch %g time auto, packet auto, dtype i32",

@@ -124,7 +124,7 @@ const KERNELS: [&str; 10] = [
     "passes/select-configs/sliding",
 ];
 
-/// Pipelines of them, by kernel and function, that have no choice: the slices behind `sub_interleaved` stay
+/// Pipelines of them, by kernel and function, that have no choice: the slices after `sub_interleaved` stay
 /// written, and no other fetch leads there.
 const WRITTEN: [(&str, usize); 1] = [("kernels/inter_slice", 8)];
 

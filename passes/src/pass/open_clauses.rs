@@ -222,8 +222,8 @@ fn drops(switch: OpRef<'_>, axes: &Axes) -> bool {
     let (source, result) = (operand(switch, 0), switch.result_type::<Tensor>(0));
     let held =
         |tensor: Option<std::rc::Rc<Tensor>>| reaches(&*tensor?, &[Dim::Slice, Dim::Time, Dim::Packet], axes);
-    let (Some(before), Some(behind)) = (held(source), held(result)) else { return true };
-    before.iter().any(|(axis, reach)| behind.get(axis).is_some_and(|kept| kept < reach))
+    let (Some(before), Some(after)) = (held(source), held(result)) else { return true };
+    before.iter().any(|(axis, reach)| after.get(axis).is_some_and(|kept| kept < reach))
 }
 
 /// Whether values of the stream run along it, so that what a slice holds decides what they run over.
@@ -252,7 +252,7 @@ fn runs_in_copies(load: OpRef<'_>, axes: &Axes, support: &Support) -> bool {
     copies && load.results().iter().any(written_back)
 }
 
-/// The axes that a reduction between slices reduces, each whole, where the slices behind it are of no meaning to
+/// The axes that a reduction between slices reduces, each whole, where the slices after it are of no meaning to
 /// what reads the result.
 fn reduced(op: OpRef<'_>, axes: &Axes) -> Option<Vec<AxisId>> {
     let result = op.result_type::<Tensor>(0)?;
@@ -304,7 +304,7 @@ fn leaves_out(fetch: OpRef<'_>, of: &[AxisId], axes: &Axes) -> bool {
     of.iter().any(|axis| stream.get(axis).is_some_and(|read| held.get(axis) != Some(read)))
 }
 
-/// The accumulation behind a contraction.
+/// The accumulation after a contraction.
 fn accumulated(contraction: OpRef<'_>) -> Option<OpRef<'_>> {
     let &result = contraction.results().first()?;
     let users = contraction.module.uses(result).iter().map(|&user| contraction.other(user));

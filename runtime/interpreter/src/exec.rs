@@ -77,7 +77,7 @@ struct Exchange {
 }
 
 impl Exchange {
-    /// The number of the stage behind an exchange, the first if there is none, and what flows into it in a slice.
+    /// The number of the stage after an exchange, the first if there is none, and what flows into it in a slice.
     fn received(exchange: Option<&Self>, exec: &Exec, slice: usize, cx: ExecCx<'_>) -> (usize, Stream) {
         let Some(Self { at, inputs }) = exchange else { return (0, empty()) };
         let unit = exec.stages[*at].as_exchange();

@@ -126,7 +126,7 @@ fn its_constraint_and_its_place_are_checked() {
     refused(&KERNEL.replace("my.negate %x4", "my.negate %x3"), &[], "stream.init");
     let hw = my_opt(&TO_HW, KERNEL);
     let early = hw.replacen("hw.collect", "my.hw_negate\n    hw.collect", 1);
-    refused(&early, &[], "found `my.hw_negate` behind `hw.fetch`");
+    refused(&early, &[], "found `my.hw_negate` after `hw.fetch`");
 }
 
 /// Every Rust block of the tutorial that quotes the example is a part of it, as it stands.

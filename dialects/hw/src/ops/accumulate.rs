@@ -32,7 +32,7 @@ pub static ACCUMULATE: OpDecl = OpDecl {
           `slots` has one step a packet: entries of stride 0 are reduced, the others number the slots in the \
           order they come out. `interleaved` gives, for each slot and each column, a packet of the rows' 8 values \
           (zeros for rows that are not there); `sequential` gives, for each slot and each row, its columns in \
-          packets of 8, zeros behind the last.",
+          packets of 8, zeros after the last.",
     constraints: &[
         ("C1", "`slots` has one step for each packet that flows in, and packets of 1"),
         ("C2", "the kept entries of `slots` number the slots 0, 1, 2, ... without gap or overlap"),
@@ -384,7 +384,7 @@ mod tests {
     /// clash.
     #[test]
     fn runs_are_added_in_their_order() {
-        // The sum of a lane depends on its order: a 1 behind 2^24 is lost, two before it are not.
+        // The sum of a lane depends on its order: a 1 after 2^24 is lost, two before it are not.
         let value = |packet: usize, lane: usize| if packet % 3 == lane % 3 { 16_777_216.0 } else { 1.0_f32 };
         let packets: Vec<[[u8; 4]; ROWS]> =
             (0..18).map(|packet| std::array::from_fn(|lane| value(packet, lane).to_le_bytes())).collect();

@@ -31,10 +31,10 @@ pub static OPS: &[&OpDecl] = &[&COMMIT_PACKED];
 pub static COMMIT_PACKED: OpDecl = OpDecl {
     name: "hw.commit_packed",
     summary: "writes the leading elements of each packet to data memory, as many as are valid",
-    doc: "Behind `hw.filter` the stream has its own valid counts. Elsewhere the counts, signed numbers of 32 \
+    doc: "After `hw.filter` the stream has its own valid counts. Elsewhere the counts, signed numbers of 32 \
           bits, stand in data memory, `stride` bytes apart. Of each packet as many elements are kept as its count \
           says, none where it is negative, `most` where it is larger. They are written without gaps, in order, \
-          from the loops' first address on; the last access is filled up with zeros, and what is behind it stays \
+          from the loops' first address on; the last access is filled up with zeros, and what is after it stays \
           (book 09).",
     constraints: &[
         (
@@ -51,7 +51,7 @@ pub static COMMIT_PACKED: OpDecl = OpDecl {
         ("C4", "the loops have room for `most` elements of each packet"),
         ("C5", "counts stand at multiples of 4 bytes in the slice's data memory"),
         ("C6", "`slices` is as in `hw.commit`"),
-        ("C7", "`counts` and `stride` are there, but not behind `hw.filter`"),
+        ("C7", "`counts` and `stride` are there, but not after `hw.filter`"),
     ],
     clauses: &[
         ClauseDecl::required("most", ClauseKind::Int, "Elements of a packet that are kept at most."),
@@ -139,7 +139,7 @@ fn counts(op: CommitPacked<'_>) -> Result<Option<Counts>, Diagnostic> {
     let registers = [("counts", op.counts()?), ("stride", op.stride()?)];
     if super::exec::before(*op).is_some_and(|before| before.is(&FILTER)) {
         let Some((clause, _)) = registers.iter().find(|(_, value)| value.is_some()) else { return Ok(None) };
-        let message = format!("`{clause}` behind `{}`, which counts what it keeps", FILTER.name);
+        let message = format!("`{clause}` after `{}`, which counts what it keeps", FILTER.name);
         return Err(op.error("C7", message));
     }
     let [(_, first), (_, stride)] = registers;
@@ -194,7 +194,7 @@ impl CommitPackedUnit {
         (u64::try_from(count).map_or(0, |count| count.min(self.registers.most)) as usize, Shadow::all(&marks))
     }
 
-    /// Marks what was kept. Behind an undefined count nothing is certain: everything that may be written is
+    /// Marks what was kept. After an undefined count nothing is certain: everything that may be written is
     /// undefined.
     fn mark(
         &self,

@@ -31,7 +31,7 @@ pub static CONTRACT: OpDecl = OpDecl {
     name: "hw.contract",
     summary: "multiplies packets with register-file data and adds neighbours",
     doc: "In every row the packet is multiplied element by element with what the row read, and a tree adds each \
-          group of 2^depth consecutive products (book 19). Elements behind the packet's data give products of \
+          group of 2^depth consecutive products (book 19). Elements after the packet's data give products of \
           +0.0 (or 0), whatever the register file holds there. A packet of sums comes out: for each row its \
           groups in order, f32 for floats and i32 for integers. Where the machine adds in sequential order the \
           products themselves go on, and the accumulator adds them one by one. So they do with `op max`, by which \
@@ -149,7 +149,7 @@ fn tree(op: Contract<'_>) -> Result<Tree, Diagnostic> {
     }
     let elements = dtype.elements(machine.limits.mac_width_bytes);
     let (sums, columns) = (elements >> depth, machine.limits.accumulator_columns);
-    // Without a tree what stands behind the columns is cut off.
+    // Without a tree what comes after the columns is cut off.
     let kept = if depth == 0 { elements.min(columns) } else { elements };
     if kept >> depth > columns {
         let message =
@@ -370,7 +370,7 @@ impl ContractUnit {
         products(pairs, operand)
     }
 
-    /// What all rows read at `address`, a lane a row, spread over the packet; behind its data `lanes` stay zero.
+    /// What all rows read at `address`, a lane a row, spread over the packet; after its data `lanes` stay zero.
     fn read_lanes<T: Number>(
         &self,
         trf: &Bank,

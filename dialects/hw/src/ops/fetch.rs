@@ -42,7 +42,7 @@ pub static FETCH: OpDecl = OpDecl {
             "C3",
             "a packet is a whole number of accesses and elements, and the loops a whole number of packets",
         ),
-        ("C4", "a packet behind the conversion is a multiple of 8 bytes (book 08: fetch_align)"),
+        ("C4", "a packet after the conversion is a multiple of 8 bytes (book 08: fetch_align)"),
         (
             "C5",
             "data memory holds the format (not i5 or i9), the machine's Fetch Adapter has the conversion, and one \
@@ -55,7 +55,7 @@ pub static FETCH: OpDecl = OpDecl {
         ),
         (
             "C8",
-            "one or two zero points, in the range of the format behind the conversion, which is of an integer of \
+            "one or two zero points, in the range of the format after the conversion, which is of an integer of \
              up to 8 bits to a wider one (book 08)",
         ),
         (
@@ -93,7 +93,7 @@ pub static FETCH: OpDecl = OpDecl {
         ClauseDecl::optional(
             "zero",
             ClauseKind::Ints,
-            "Zero point subtracted from each element behind the conversion; of two, the second in every second \
+            "Zero point subtracted from each element after the conversion; of two, the second in every second \
              packet.",
         ),
         ClauseDecl::required(
@@ -104,7 +104,7 @@ pub static FETCH: OpDecl = OpDecl {
         ClauseDecl::optional(
             "starts",
             ClauseKind::body::<Program>(&PROGRAM),
-            "How many bytes behind the base each slice starts, in loops that count the slices of all clusters and \
+            "How many bytes past the base each slice starts, in loops that count the slices of all clusters and \
              chips, one after the other; past their end they begin again.",
         ),
     ],
@@ -125,9 +125,9 @@ struct FetchUnit {
     starts: Starts,
 }
 
-/// How many bytes behind the base slices start.
+/// How many bytes past the base slices start.
 struct Starts {
-    /// Of the slices in turn; the first one's again behind the last.
+    /// Of the slices in turn; the first one's again after the last.
     bytes: Vec<usize>,
     most: u64,
 }
@@ -183,7 +183,7 @@ fn read(op: OpRef<'_>) -> Result<FetchUnit, Diagnostic> {
     check_sizes(*op, &adapter, (packet, size), &machine)?;
     let room = machine.memory.dm_bytes_per_slice.saturating_sub(starts.most);
     let memory =
-        if starts.most == 0 { "the slice's data memory" } else { "data memory behind the furthest start" };
+        if starts.most == 0 { "the slice's data memory" } else { "data memory from the furthest start on" };
     written.within("C6", room, memory)?;
     let mask = Masking::read(op, from, adapter.converted(packet), &written.program)?;
     Ok(FetchUnit { adapter, packet, mask, loops: written.loops("C6")?, starts })
@@ -221,7 +221,7 @@ fn check_sizes(
     let (packet, align) = (adapter.converted(packet), machine.limits.fetch_align);
     if !packet.is_multiple_of(align) {
         let message = format!(
-            "a packet is {} behind the fetch, expected a multiple of {align}",
+            "a packet is {} after the fetch, expected a multiple of {align}",
             counted(packet, "byte")
         );
         return Err(op.clause_error("C4", "packet", message));
@@ -235,7 +235,7 @@ fn check_sizes(
 }
 
 impl FetchUnit {
-    /// The marks behind the adapter of the bytes that were read.
+    /// The marks after the adapter of the bytes that were read.
     fn marks(&self, mut marker: Marker<'_>, memory: &SliceMemory, start: usize, bytes: &[u8]) -> Vec<Shadow> {
         let mut marks = Vec::with_capacity(self.loops.steps() as usize);
         for run in self.loops.runs() {

@@ -20,7 +20,7 @@ pub static TRANSPOSE: OpDecl = OpDecl {
     name: "hw.transpose",
     summary: "swaps the rows and columns of matrices",
     doc: "Row after row, a matrix of `rows` x `columns` elements of `bits` bits comes in, 8 elements (16 of 4 \
-          bits) at the start of each flit; what stands behind them is dropped. Out go its first `kept` columns, a \
+          bits) at the start of each flit; what comes after them is dropped. Out go its first `kept` columns, a \
           flit each: the elements of all rows, filled up with zeros. The zeros are defined. With `double` \
           buffering a matrix comes in while the one before goes out; with `single` both buffers hold one matrix, \
           and the engine takes turns (book 27).",

@@ -158,7 +158,7 @@ fn reduce(op: &ReduceOp, result: &mut [u8], other: Option<&[u8]>) {
     }
 }
 
-/// The bytes or marks of these ranges, one behind the other.
+/// The bytes or marks of these ranges, one after the other.
 fn gathered<T: Copy>(items: &[T], ranges: &[Range<usize>]) -> Vec<T> {
     ranges.iter().filter_map(|range| items.get(range.clone())).flatten().copied().collect()
 }

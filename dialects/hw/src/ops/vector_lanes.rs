@@ -111,7 +111,7 @@ impl How {
         }
     }
 
-    /// Valid counts of the packets behind it, of those with `narrow` lanes at most.
+    /// Valid counts of the packets after it, of those with `narrow` lanes at most.
     fn valid(self, counts: Vec<u8>, narrow: u8) -> Vec<u8> {
         match self {
             Self::Split => {

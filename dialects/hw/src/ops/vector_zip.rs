@@ -35,7 +35,7 @@ pub static VECTOR_ZIP: OpDecl = OpDecl {
             "the stage has the operation, with two arguments, for elements of the stream's format (book 21)",
         ),
         ("C2", "the mode has two arguments (book 21)"),
-        ("C3", "apart is 1, or 2 behind packets that were split"),
+        ("C3", "apart is 1, or 2 after packets that were split"),
         ("C4", "the packets are pairs of as many as `apart` says"),
         ("C5", "a packet is 8 elements, in the stages fp and fp_div 4 (book 21)"),
     ],

@@ -12,7 +12,7 @@ fn values(stream: &Stream) -> Vec<i32> {
     (0..count as usize).map(|at| load(stream.dtype, &stream.bytes, at).cast_signed()).collect()
 }
 
-fn behind(stages: &str, memory: &SliceMemory, count: usize) -> Stream {
+fn after(stages: &str, memory: &SliceMemory, count: usize) -> Stream {
     flow(&Machine::rngd(), &exec(stages), memory, count, None)
 }
 
@@ -22,7 +22,7 @@ const STORE: &str = "hw.store_trf full, rows 1, row_bytes";
 fn i4_widens_low_half_first() {
     let memory = data(&[0x21, 0x43, 0x87, 0xf0, 0, 0, 0, 0]);
     let stages = "hw.fetch i4, packet 4, to i32, loops [8 : 1] : 4; hw.collect flits 1; hw.store_vrf at 0";
-    let stream = behind(stages, &memory, 1);
+    let stream = after(stages, &memory, 1);
     assert_eq!((stream.dtype, stream.packet), (DType::I32, 32));
     assert_eq!(values(&stream), [1, 2, 3, 4, 7, -8, 0, -1, 0, 0, 0, 0, 0, 0, 0, 0]);
 }
@@ -36,10 +36,10 @@ fn extended_integers_fill_flits_by_their_nominal_size() {
         ("hw.fetch i8, packet 8, to i9", DType::I9, [33, -128, 3, 4]),
     ] {
         let stages = format!("{stages}, loops [8 : 1] : 8; hw.collect flits 1; {STORE} 32");
-        let fetched = behind(&stages, &memory, 1);
+        let fetched = after(&stages, &memory, 1);
         assert_eq!((fetched.dtype, fetched.packet, fetched.bytes.len()), (dtype, 16, 16), "{dtype}");
         assert_eq!(values(&fetched)[..4], first, "{dtype}");
-        let collected = behind(&stages, &memory, 2);
+        let collected = after(&stages, &memory, 2);
         assert_eq!((collected.packet, collected.bytes.len()), (64, 64), "{dtype}");
         assert_eq!(values(&collected).len() as u64, dtype.elements(32), "{dtype}");
         assert_eq!(values(&collected)[..4], first, "{dtype}");
@@ -141,7 +141,7 @@ fn i9_of_every_row_at_every_address() {
     for (row, access, weight) in [(0, 0, 10), (0, 1, 100), (1, 0, 7), (1, 1, -200)] {
         weigh(&mut memory, row, access, &[(31, weight)]);
     }
-    assert_eq!(values(&behind(I9, &memory, 4)), [30, 21, 500, -1000]);
+    assert_eq!(values(&after(I9, &memory, 4)), [30, 21, 500, -1000]);
 }
 
 /// Element 5 of packet 0 is undefined, and only row 0 has no zero there. Element 6 of row 1 is undefined at the
@@ -163,14 +163,14 @@ fn marks_of_i9_are_those_of_its_two_bytes() {
     assert_eq!((marks.len(), undefined), (16, vec![0, 1, 2, 3, 12, 13, 14, 15]));
 }
 
-/// Of 96 elements, 64 from the first on and 64 from the one behind 32 bytes on.
+/// Of 96 elements, 64 from the first on and 64 from byte 32 on.
 #[test]
 fn i9_is_shifted_by_its_nominal_size() {
     let stages = "hw.fetch i8, packet 32, to i9, loops [96 : 1] : 32; hw.collect flits 1; hw.align full, flits 3, \
                   shifts 1, shift_bytes 32, repeat 1, rows 8, data 64, loops [2 : 0, 64 : 1] : 64; hw.contract \
                   i9, depth 6; hw.accumulate interleaved, rows 8, columns 1, slots [2 : 1] : 1; hw.commit bytes \
                   32, loops [64 : 1] : 32 @ 4096";
-    let found = values(&behind(stages, &data(&(0..96).collect::<Vec<u8>>()), 3));
+    let found = values(&after(stages, &data(&(0..96).collect::<Vec<u8>>()), 3));
     assert_eq!(found, (0..64).chain(32..96).collect::<Vec<i32>>());
 }
 
@@ -183,7 +183,7 @@ fn transposed_half_bytes() {
         (0..16 * 32).map(|at| if at % 32 < 8 { byte(at / 32, at % 32) } else { 0x99 }).collect();
     let stages = "hw.fetch i4, packet 32, loops [512 : 1] : 32; hw.collect flits 1; hw.transpose double, bits 4, \
                   rows 16, columns 16, kept 15; hw.commit bytes 8, loops [120 : 1] : 8 @ 4096";
-    let stream = behind(stages, &data(&input), 3);
+    let stream = after(stages, &data(&input), 3);
     assert_eq!((stream.packet, stream.bytes.len()), (32, 15 * 32));
     for (column, flit) in stream.bytes.chunks(32).enumerate() {
         for row in 0..16 {

@@ -9,7 +9,7 @@ use visa_numerics::DType;
 
 const UNDEFINED: Shadow = Shadow::NEVER_WRITTEN;
 
-/// `packets` packets of 8 elements of i32, and stages behind them.
+/// `packets` packets of 8 elements of i32, and stages after them.
 fn pass(packets: usize, stages: &str) -> String {
     format!("hw.fetch i32, packet 32, loops [{} : 1] : 32; hw.collect flits 1; {stages}", packets * 32)
 }
@@ -126,7 +126,7 @@ fn a_zip_keeps_the_smaller_count() {
     assert_eq!(i32s(&out.bytes)[0], 24);
 }
 
-/// Book 21: there is no stash where there are groups, nor behind them.
+/// Book 21: there is no stash where there are groups, nor after them.
 #[test]
 fn there_is_no_stash_beside_a_zip() {
     let stages = |zip: &str, packets: u64| {

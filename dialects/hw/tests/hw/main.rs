@@ -75,7 +75,7 @@ fn exec(stages: &str) -> Exec {
     exec_on(&Machine::rngd(), stages)
 }
 
-/// What flows behind stage `count - 1` of a run; operations are numbered as stages are.
+/// What flows after stage `count - 1` of a run; operations are numbered as stages are.
 fn flow(
     machine: &Machine,
     exec: &Exec,

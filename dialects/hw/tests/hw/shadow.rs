@@ -16,12 +16,12 @@ fn holes(bytes: &[u8], undefined: &[usize]) -> SliceMemory {
     memory
 }
 
-/// Indices of the undefined bytes behind `count` stages.
+/// Indices of the undefined bytes after `count` stages.
 fn undefined(stages: &str, memory: &SliceMemory, count: usize) -> (Vec<usize>, Vec<u32>) {
     let (machine, log) = (Machine::rngd(), ShadowLog::default());
     let stream = flow(&machine, &exec(stages), memory, count, Some(&log));
     let marks = stream.shadow.unwrap_or_default();
-    assert_eq!(marks.len(), stream.bytes.len(), "one mark a byte behind stage {count} of {stages}");
+    assert_eq!(marks.len(), stream.bytes.len(), "one mark a byte after stage {count} of {stages}");
     let at: Vec<_> = (0..marks.len()).filter(|&at| !marks[at].is_defined()).collect();
     let chain = at.first().map_or_else(Vec::new, |&at| log.chain(marks[at]));
     (at, chain)

@@ -267,7 +267,7 @@ pub fn aligned_fix(address: i64, align: i64) -> Option<String> {
     Some(format!("write {next}"))
 }
 
-/// Checks an address: not negative, a multiple of the element size, and the tensor fits the memory behind it. While
+/// Checks an address: not negative, a multiple of the element size, and the tensor fits the memory after it. While
 /// it is open, whether the tensor fits the whole memory.
 pub fn check_place(
     op: OpRef<'_>,

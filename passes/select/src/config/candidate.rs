@@ -78,7 +78,7 @@ pub struct Made {
 
 /// An operation of the pipeline that has its clauses.
 struct Placed {
-    /// What flows behind it.
+    /// What flows after it.
     made: Rc<Made>,
     command: Option<OpId>,
     /// Whether the pipeline does without it.
@@ -217,7 +217,7 @@ impl<'a> CandidatePipeline<'a> {
         self.axes.clone()
     }
 
-    /// What else than its type the stream says of the commands behind it: whether it is one contiguous run, which
+    /// What else than its type the stream says of the commands after it: whether it is one contiguous run, which
     /// makes a load of a register file a short command (book 18).
     pub fn run(&self) -> bool {
         self.stages.last().is_some_and(|placed| placed.made.run)
@@ -230,8 +230,8 @@ impl<'a> CandidatePipeline<'a> {
             self.commands.erase(command);
         }
         if placed.absent {
-            let behind = self.module.op(self.ctx, self.chain[self.stages.len()]).results()[0];
-            self.pass(behind);
+            let after = self.module.op(self.ctx, self.chain[self.stages.len()]).results()[0];
+            self.pass(after);
         }
     }
 
@@ -245,10 +245,10 @@ impl<'a> CandidatePipeline<'a> {
         self.stages.push(Placed { made, command: None, absent: true, past });
     }
 
-    /// Lets the operation behind the next one take `value`.
+    /// Lets the operation after the next one take `value`.
     fn pass(&mut self, value: ValueId) {
-        if let Some(&behind) = self.chain.get(self.stages.len() + 1) {
-            self.module.set_operand(behind, 0, value);
+        if let Some(&after) = self.chain.get(self.stages.len() + 1) {
+            self.module.set_operand(after, 0, value);
         }
     }
 
@@ -392,7 +392,7 @@ impl<'a> CandidatePipeline<'a> {
         if let Some(unmasked) = unmasked::warnings(op, &self.axes.0).into_iter().next() {
             return Err(unmasked);
         }
-        // What an expression becomes is planned behind this: it takes the stream's packets in any case.
+        // What an expression becomes is planned after this: it takes the stream's packets in any case.
         if op.is(&vector_expr::DECL) {
             return Ok(None);
         }
@@ -453,7 +453,7 @@ impl Made {
     }
 }
 
-/// Whether what flows behind a command is one contiguous run. Flits that the collect fills up are no longer what
+/// Whether what flows after a command is one contiguous run. Flits that the collect fills up are no longer what
 /// was read.
 fn is_run(op: OpRef<'_>, before: &Made, flow: Flow) -> bool {
     let bytes = |flow: Flow| flow.packets.saturating_mul(flow.packet);

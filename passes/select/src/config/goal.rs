@@ -47,7 +47,7 @@ pub struct Goal {
     /// Whether the stream is summed, or stands in a register file that sums are made with, or is masked with a
     /// number: padding must be masked.
     pub sums: bool,
-    /// Axes of integers behind which a register file that the stream meets holds zeros: products there are zero,
+    /// Axes of integers after which a register file that the stream meets holds zeros: products there are zero,
     /// whatever the stream holds. A float may be an infinity or NaN, and times zero it is NaN (docs/numerics.md).
     pub zeros: BTreeSet<AxisId>,
     /// Axes that something written pads with zeros.
@@ -57,7 +57,7 @@ pub struct Goal {
     pub ordered: Ordered,
     /// What an operation of the pipeline asks for by name, or a vector register file holds: the stream must have it.
     pub named: Vec<Digit>,
-    /// What the slices hold of the tensors at rest that the stream meets behind a switch: the stream must hold the
+    /// What the slices hold of the tensors at rest that the stream meets after a switch: the stream must hold the
     /// same there.
     pub slice: Option<Expr>,
     /// Whether the pipeline's end itself says its layout: then the slices must not hold what that layout holds.
@@ -252,11 +252,11 @@ fn accumulated(chain: &[OpRef<'_>], axes: &Axes) -> Option<BTreeSet<AxisId>> {
     Some(names(&time, axes).union(&names(&packet, axes)).copied().collect())
 }
 
-/// The slice mapping of the first tensor at rest that the stream meets behind its switch, before slices change again.
+/// The slice mapping of the first tensor at rest that the stream meets after its switch, before slices change again.
 fn met(chain: &[OpRef<'_>]) -> Option<Expr> {
     let switch = chain.iter().position(|op| op.is(&SWITCH_DECL))?;
-    let behind = chain[switch + 1..].iter().take_while(|op| written(**op, "slice").is_none());
-    let others = behind.flat_map(|op| op.operands().iter().skip(1).map(|&operand| (*op, operand)));
+    let after = chain[switch + 1..].iter().take_while(|op| written(**op, "slice").is_none());
+    let others = after.flat_map(|op| op.operands().iter().skip(1).map(|&operand| (*op, operand)));
     let mut tensors = others.filter_map(|(op, value)| op.ctx.type_value::<Tensor>(op.module.ty(value)));
     tensors.find(|tensor| !tensor.kind.stream).map(|tensor| tensor.dim(Dim::Slice))
 }

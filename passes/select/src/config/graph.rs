@@ -287,9 +287,8 @@ fn candidates(candidate: &CandidatePipeline<'_>, rules: &RuleSet, goal: &Goal, s
     Candidates { found, disagreeing, limit: proposals.limit }
 }
 
-/// The axes that what an operation takes must name behind it: of a fetch, every axis of its tensor. One that it
-/// left out would be an axis that the result does not depend on, and what comes behind would take that for the
-/// meaning.
+/// The axes that must still be named after an operation: for a fetch, every axis of its tensor. If it left one out,
+/// the operations after it would conclude that the result does not depend on that axis.
 fn must_hold(site: &Site<'_>) -> BTreeSet<AxisId> {
     if !site.op.is(&fetch::DECL) {
         return BTreeSet::new();

@@ -179,7 +179,7 @@ fn with_holes(
 }
 
 /// Whether a clause of a switch follows from others: its time, but for a bitmap, which has nothing else. The
-/// slices behind it are part of the result's type, and the ring that makes them is as large in any topology.
+/// slices after it are part of the result's type, and the ring that makes them is as large in any topology.
 fn follows(switch: OpRef<'_>, clause: &str) -> bool {
     let topology = Switch::cast(switch).and_then(|switch| switch.topology_unless_auto().ok()?);
     clause == "time" && topology.is_some_and(|topology| &*topology != "custom")

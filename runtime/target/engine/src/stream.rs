@@ -6,7 +6,7 @@ use crate::stage::RunCx;
 use std::sync::Arc;
 use visa_numerics::DType;
 
-/// The stream between two engines of one slice: packets of equal size, one behind the other.
+/// The stream between two engines of one slice: packets of equal size, one after the other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stream {
     /// Format of its elements.
@@ -68,7 +68,7 @@ pub struct Operand {
     pub rows: usize,
     /// Bytes of the packet that hold data; the rest contributes zero products.
     pub data: usize,
-    /// Behind the contraction: consecutive values of a packet that the accumulator adds to one. 1 where the tree has
+    /// After the contraction: consecutive values of a packet that the accumulator adds to one. 1 where the tree has
     /// added them; the whole tree's width where the machine adds in sequential order.
     pub terms: usize,
 }

@@ -138,18 +138,18 @@ fn add(
 }
 
 /// Whether a contraction sums what a packet of these digits is padded with, and nothing but a mask makes that
-/// zero. All of it lies behind the outermost digit.
+/// zero. All of it comes after the outermost digit.
 pub(super) fn is_summed(packet: &[Digit], site: &Site<'_>) -> bool {
     padded_axis(packet, site).is_some_and(|axis| !site.goal.zeros.contains(&axis) && !site.goal.keeps(axis))
 }
 
-/// Whether zeros behind a packet of these digits are of any use: a product does not need them along an axis that
+/// Whether zeros after a packet of these digits are of any use: a product does not need them along an axis that
 /// it keeps, unless they are written.
 fn may_mask(packet: &[Digit], site: &Site<'_>) -> bool {
     padded_axis(packet, site).is_none_or(|axis| site.goal.masked.contains(&axis) || !site.goal.keeps(axis))
 }
 
-/// Of a packet for a contraction the axis behind which it is padded.
+/// The axis after which a packet for a contraction is padded.
 fn padded_axis(packet: &[Digit], site: &Site<'_>) -> Option<AxisId> {
     packet.first().filter(|_| site.goal.pairs)?.axis
 }

@@ -54,7 +54,7 @@ impl Made {
     }
 }
 
-/// What the slices are to hold behind the switch, if something says so.
+/// What the slices are to hold after the switch, if it is given.
 fn wanted(site: &Site<'_>) -> Option<Expr> {
     let own = written(site.written, "slice").map(|slice| (*slice).clone());
     own.or_else(|| site.goal.slice.clone())
@@ -166,7 +166,7 @@ fn bitmap(site: &Site<'_>) -> Vec<Proposal> {
     vec![Made { topology: None, slice, time }.proposal(site)]
 }
 
-/// Time behind a custom switch: innermost what the slices no longer hold, in their order.
+/// Time after a custom switch: innermost what the slices no longer hold, in their order.
 fn moved(site: &Site<'_>, slice: &Expr, free: &dyn Fn(AxisId) -> bool) -> Option<Expr> {
     let (held, kept) = (site.digits(&site.dim(Dim::Slice))?, site.digits(slice)?);
     let digits = leaving(&held, &kept, free);

@@ -1,4 +1,4 @@
-//! Terms that are no plain digits: parts of an axis, gathered rows, padding in front or zeros behind. A fetch
+//! Terms that are no plain digits: parts of an axis, gathered rows, padding in front or zeros at the end. A fetch
 //! takes each as it is written (book 07, 08).
 
 use super::fetch::{beyond, format, in_turns, interleaved};
@@ -84,7 +84,7 @@ fn is_summed(term: &Expr, site: &Site<'_>) -> bool {
     axes.any(|axis| site.goal.sums_over(axis) || !site.goal.knows_sums())
 }
 
-/// A term whose padding behind it is zeros.
+/// A term whose padding after it is zeros.
 fn masked(term: &Expr) -> Expr {
     match term {
         Expr::Pad { inner, size, kind: PadKind::Top, side: Side::High } => {
