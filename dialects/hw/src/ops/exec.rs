@@ -87,7 +87,7 @@ pub(crate) fn read(op: OpRef<'_>) -> Result<program::Exec, Diagnostic> {
 
 /// The active slices of a run.
 pub(crate) fn active(op: OpRef<'_>) -> Result<Vec<Range<usize>>, Diagnostic> {
-    slices(op, "C1", &*Exec::of(op)?.slices()?)
+    slices(op, "C1", &Exec::of(op)?.slices()?)
 }
 
 /// The ranges that the clause `slices` lists as `numbers`, which `constraint` wants to be pairs in order, apart, not

@@ -135,7 +135,7 @@ const VALUES: [[&str; 2]; 2] = [["vrf", "stash"], ["vrf1", "stash1"]];
 
 /// What a port of the ALU reads.
 enum Port {
-    Vrf(Loops),
+    Vrf(Box<Loops>),
     Stash,
 }
 
@@ -242,7 +242,7 @@ fn ports(op: Vector<'_>) -> Result<Vec<Port>, Diagnostic> {
                 let message = format!("`{vrf}` and `{stash}` are both there, expected one of them");
                 return Err(op.clause_error("C1", stash, message));
             }
-            (Some(program), false) => Port::Vrf(register_file(*op, (vrf, program))?),
+            (Some(program), false) => Port::Vrf(Box::new(register_file(*op, (vrf, program))?)),
             (None, true) => Port::Stash,
             (None, false) => continue,
         };
