@@ -4,13 +4,14 @@ use super::func::{aligned_fix, check_chips, check_place, chips_of};
 use crate::attrs::MAP;
 use crate::facts::{DeclaredAxes, Support, check_mappings, machine};
 use crate::tensor::{Dim, Tensor, TensorKind, make};
-use crate::{AxisId, DM, Expr, HBM, HOST, Pace, Transfer, TransferLoop, transfer};
+use crate::{AxisId, DM, Expr, HBM, HOST, Transfer, TransferLoop, transfer};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::{Effects, Target, allocates, reads, writes};
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_ir::view::ValueRef;
+use visa_loops::Stride;
 
 /// The interface of an operation that moves a whole tensor from one memory to another.
 #[derive(Clone, Copy, Debug)]
@@ -209,7 +210,7 @@ fn check_alignment(op: ToDm<'_>, loops: &[TransferLoop], align: u64) -> Result<(
     let mut rest = loops.iter().rev();
     let outer = rest.find(|step| {
         let counts_on = |distance: i64| u64::try_from(distance) == Ok(run);
-        let contiguous = matches!(step.read, Pace::Even(read) if counts_on(read)) && counts_on(step.write);
+        let contiguous = matches!(step.read, Stride::Fixed(read) if counts_on(read)) && counts_on(step.write);
         if contiguous {
             run = run.saturating_mul(step.limit);
         }
@@ -228,14 +229,14 @@ fn check_alignment(op: ToDm<'_>, loops: &[TransferLoop], align: u64) -> Result<(
     let outer: Vec<&TransferLoop> = outer.into_iter().chain(rest).collect();
     let aligned = |distance: i64| distance.unsigned_abs().is_multiple_of(align);
     let misread = |step: &&&TransferLoop| match &step.read {
-        Pace::Even(stride) => !aligned(*stride),
-        Pace::Table(table) => table.iter().any(|&offset| !aligned(offset)),
+        Stride::Fixed(stride) => !aligned(*stride),
+        Stride::Table(table) => table.iter().any(|&offset| !aligned(offset)),
     };
     if let Some(step) = outer.iter().find(misread) {
         let message = format!(
             "runs of {} are read {}, expected multiples of {align}",
             counted(run, "byte"),
-            step.read.apart("byte")
+            apart(&step.read)
         );
         let fix = format!("pad the source so that runs start at multiples of {}", counted(align, "byte"));
         return Err(op.clause_error("C5", "element", message).fix(Some(fix)));
@@ -312,4 +313,12 @@ fn check_transfer(
     let free = free_axes(op, cx, 0);
     transfer(source, result, &free, axes, &machine(op.ctx))
         .map_err(|error| op.clause_error(constraint, "element", error.to_string()))
+}
+
+/// How far apart a loop's iterations are, in words: `4 bytes apart`.
+fn apart(stride: &Stride) -> String {
+    match stride {
+        Stride::Fixed(bytes) => format!("{} apart", counted(*bytes, "byte")),
+        Stride::Table(_) => format!("{} bytes apart", stride.shortened()),
+    }
 }
