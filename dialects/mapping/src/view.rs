@@ -15,6 +15,7 @@ use crate::ops::view::{Tile, Transpose, ViewOp};
 use crate::tensor::{Dim, Tensor};
 use visa_ir::decl::{ClauseDecl, ClauseKind};
 use visa_ir::diag::{Diagnostic, counted};
+use visa_ir::effects::{self, EffectKind};
 use visa_ir::module::{OpRef, ValueId};
 
 /// Which view an operation is; declared as an interface.
@@ -34,16 +35,15 @@ pub enum ViewKind {
     Transpose,
 }
 
-/// An operation whose result stands where this operand stood, changed in place: nothing may need the operand
-/// after it. Declared as an interface.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct InPlace(pub usize);
-
-/// The tensor that an operation changes in place.
+/// The tensor that an operation changes in place, as its effects say: it writes an operand and gives a tensor at rest,
+/// which is the operand as it is from then on, at the same address.
 #[must_use]
 pub fn changed(op: OpRef<'_>) -> Option<ValueId> {
-    let InPlace(operand) = op.decl().and_then(|decl| decl.interface::<InPlace>()).copied()?;
-    op.operands().get(operand).copied()
+    if op.result_type::<Tensor>(0).is_none_or(|tensor| tensor.kind.stream) {
+        return None;
+    }
+    let written = effects::of(op)?.into_iter().filter(|effect| effect.kind == EffectKind::Write);
+    written.filter_map(|effect| effect.value).next()
 }
 
 /// How the tensor of a view follows from that of its source.
