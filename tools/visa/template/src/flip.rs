@@ -1,0 +1,133 @@
+//! An engine that RNGD does not have: it flips bits of every element. This file is all of it: its place, the stream
+//! that leaves it, the operation, what that means and becomes, and the hardware, which runs and has a price.
+
+use visa::engine::place::{Place, Places, Slot};
+use visa::engine::shadow::Taint;
+use visa::engine::{Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire};
+use visa::hw::build::Build;
+use visa::ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl, Trait};
+use visa::ir::diag::Diagnostic;
+use visa::ir::effects::{Effects, Target, reads, writes};
+use visa::ir::module::{OpRef, OpSpec};
+use visa::ir::verify::VerifyCx;
+use visa::machine::Machine;
+use visa::mapping::tensor_kind;
+use visa::numerics::{Bits, DType, load, store};
+use visa::stream::lower::{LowerStage, StageCx};
+use visa::stream::meaning::{Function, Meaning};
+use visa::stream::{chain, pipeline};
+
+pub(crate) static OPS: &[&OpDecl] = &[&FLIP, &HW_FLIP];
+
+/// Behind the cast engine, or any engine between that and collect; in front of commit.
+static FLIPPER: Places = Places(&[Place::after(Slot(850), Slot::COLLECT, Slot::CAST)]);
+
+tensor_kind!(
+    /// Out of the engine.
+    FLIPPED, "my.flipped", "CONTEXT, DTYPE, CHIP, CLUSTER, SLICE, TIME, PACKET", true,
+    [Chip, Cluster, Slice, Time, Packet],
+    "Flits of elements with flipped bits.",
+    left &FLIPPER
+);
+
+#[visa::ir::clause]
+const KEY: ClauseDecl = ClauseDecl::required("key", ClauseKind::Int, "the bits to flip");
+
+#[visa::ir::view(Flip)]
+static FLIP: OpDecl = OpDecl {
+    name: "my.flip",
+    summary: "Flips the bits of the key in every element.",
+    constraints: &[("C1", "the format is i32"), ("C2", "the key is a signed 32-bit integer")],
+    operands: &[OperandDecl::accepting("stream", pipeline::after!(&FLIPPER))],
+    clauses: &[KEY],
+    results: &["stream"],
+    effects: Effects::PURE,
+    infer: Some(|op| chain::next(op, &FLIPPED, None)),
+    verify: Some(verify),
+    example: "%f = my.flip %c key 255",
+    interfaces: &[
+        Interface(&FLIPPER),
+        Interface(&Meaning::Elementwise(|op| {
+            Ok(Function::with_constant(flip, bits(op, Flip::of(op)?.key()?)?))
+        })),
+        Interface(&LowerStage(lower)),
+    ],
+    ..OpDecl::BASE
+};
+
+/// What both operations compute of an element.
+fn flip(x: Bits, key: Bits) -> Bits {
+    x ^ key
+}
+
+/// C2.
+fn bits(op: OpRef<'_>, key: i64) -> Result<Bits, Diagnostic> {
+    let key =
+        i32::try_from(key).map_err(|_| op.clause_error("C2", "key", format!("`key` is {key}, too large")))?;
+    Ok(key.cast_unsigned())
+}
+
+fn verify(op: OpRef<'_>, _: &VerifyCx<'_>) -> Result<(), Diagnostic> {
+    bits(op, Flip::of(op)?.key()?)?;
+    match chain::input(op)?.dtype {
+        DType::I32 => Ok(()),
+        found => Err(op.error("C1", format!("the stream is `{found}`, expected `i32`"))),
+    }
+}
+
+fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
+    let key = cx.ctx.attr(visa::ir::context::Attr::Int(Flip::of(op)?.key()?));
+    Ok(Some(OpSpec::at(&HW_FLIP, op).clause("key", key)))
+}
+
+#[visa::ir::view(HwFlip)]
+static HW_FLIP: OpDecl = OpDecl {
+    name: "my.hw_flip",
+    summary: "Flips the bits of the key in every element of the stream.",
+    constraints: &[("C1", "the elements are i32"), ("C2", "the key is a signed 32-bit integer")],
+    clauses: &[KEY],
+    traits: &[Trait::Inside("hw.exec")],
+    effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
+    verify: Some(|op, _| bits(op, HwFlip::of(op)?.key()?).map(drop)),
+    example: "my.hw_flip key 255",
+    interfaces: &[
+        Interface(&FLIPPER),
+        Interface(&Build(|op| Ok(Stage::map(Flipper { key: bits(op, HwFlip::of(op)?.key()?)? })))),
+    ],
+    ..OpDecl::BASE
+};
+
+/// The engine, set up.
+struct Flipper {
+    key: Bits,
+}
+
+impl Unit for Flipper {
+    fn connect(&self, _: &Machine, input: Wire) -> Result<Wire, Mismatch> {
+        match input.dtype {
+            DType::I32 => Ok(input),
+            found => Err(Mismatch::new("C1", "", format!("the elements are {found}, expected i32"))),
+        }
+    }
+
+    /// A flit a cycle, and one cycle from its input to its output.
+    fn cost(&self, _: &Machine, input: Flow) -> StageCost {
+        StageCost { engine: Engine("flipper"), cycles: input.packets, latency: 1, macs: 0, out: input }
+    }
+}
+
+impl Map for Flipper {
+    fn run(&self, cx: RunCx<'_>, _: &SliceMemory, mut stream: Stream) -> Stream {
+        for index in 0..stream.bytes.len() / 4 {
+            let value = flip(load(DType::I32, &stream.bytes, index), self.key);
+            store(DType::I32, &mut stream.bytes, index, value);
+        }
+        // In shadow mode every byte has a mark; an element that is undefined in part is undefined.
+        if let (Some(mut marker), Some(marks)) = (cx.marker(), &mut stream.taint) {
+            for element in marks.chunks_mut(4) {
+                element.fill(marker.through(Taint::all(element)));
+            }
+        }
+        stream
+    }
+}
