@@ -5,6 +5,7 @@ use visa::engine::place::{Place, Places, Slot};
 use visa::engine::shadow::Taint;
 use visa::engine::{Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire};
 use visa::hw::build::Build;
+use visa::ir::context::Attr;
 use visa::ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl, Trait};
 use visa::ir::diag::Diagnostic;
 use visa::ir::effects::{Effects, Target, reads, writes};
@@ -30,16 +31,30 @@ tensor_kind!(
     left &FLIPPER
 );
 
-#[visa::ir::clause]
-const KEY: ClauseDecl = ClauseDecl::required("key", ClauseKind::Int, "the bits to flip");
+/// What the operation and its hardware have in common.
+#[visa::ir::view(Keyed)]
+const KEYED: OpDecl = OpDecl {
+    constraints: &[("C1", "the format is i32"), ("C2", "the key is a signed 32-bit integer")],
+    clauses: &[ClauseDecl::required("key", ClauseKind::Int, "the bits to flip")],
+    ..OpDecl::BASE
+};
 
-#[visa::ir::view(Flip)]
+/// The key of either.
+fn key(op: OpRef<'_>) -> Result<Bits, Diagnostic> {
+    let key = Keyed::seen(op).key()?;
+    let wrong = |_| op.clause_error("C2", "key", format!("`key` is {key}, expected a signed 32-bit integer"));
+    i32::try_from(key).map(i32::cast_unsigned).map_err(wrong)
+}
+
+/// What both compute of an element.
+fn flip(x: Bits, key: Bits) -> Bits {
+    x ^ key
+}
+
 static FLIP: OpDecl = OpDecl {
     name: "my.flip",
     summary: "Flips the bits of the key in every element.",
-    constraints: &[("C1", "the format is i32"), ("C2", "the key is a signed 32-bit integer")],
     operands: &[OperandDecl::accepting("stream", pipeline::after!(&FLIPPER))],
-    clauses: &[KEY],
     results: &["stream"],
     effects: Effects::PURE,
     infer: Some(|op| chain::next(op, &FLIPPED, None)),
@@ -47,28 +62,14 @@ static FLIP: OpDecl = OpDecl {
     example: "%f = my.flip %c key 255",
     interfaces: &[
         Interface(&FLIPPER),
-        Interface(&Meaning::Elementwise(|op| {
-            Ok(Function::with_constant(flip, bits(op, Flip::of(op)?.key()?)?))
-        })),
+        Interface(&Meaning::Elementwise(|op| Ok(Function::with_constant(flip, key(op)?)))),
         Interface(&LowerStage(lower)),
     ],
-    ..OpDecl::BASE
+    ..KEYED
 };
 
-/// What both operations compute of an element.
-fn flip(x: Bits, key: Bits) -> Bits {
-    x ^ key
-}
-
-/// C2.
-fn bits(op: OpRef<'_>, key: i64) -> Result<Bits, Diagnostic> {
-    let key =
-        i32::try_from(key).map_err(|_| op.clause_error("C2", "key", format!("`key` is {key}, too large")))?;
-    Ok(key.cast_unsigned())
-}
-
 fn verify(op: OpRef<'_>, _: &VerifyCx<'_>) -> Result<(), Diagnostic> {
-    bits(op, Flip::of(op)?.key()?)?;
+    key(op)?;
     match chain::input(op)?.dtype {
         DType::I32 => Ok(()),
         found => Err(op.error("C1", format!("the stream is `{found}`, expected `i32`"))),
@@ -76,25 +77,19 @@ fn verify(op: OpRef<'_>, _: &VerifyCx<'_>) -> Result<(), Diagnostic> {
 }
 
 fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
-    let key = cx.ctx.attr(visa::ir::context::Attr::Int(Flip::of(op)?.key()?));
+    let key = cx.ctx.attr(Attr::Int(Keyed::seen(op).key()?));
     Ok(Some(OpSpec::at(&HW_FLIP, op).clause("key", key)))
 }
 
-#[visa::ir::view(HwFlip)]
 static HW_FLIP: OpDecl = OpDecl {
     name: "my.hw_flip",
     summary: "Flips the bits of the key in every element of the stream.",
-    constraints: &[("C1", "the elements are i32"), ("C2", "the key is a signed 32-bit integer")],
-    clauses: &[KEY],
     traits: &[Trait::Inside("hw.exec")],
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
-    verify: Some(|op, _| bits(op, HwFlip::of(op)?.key()?).map(drop)),
+    verify: Some(|op, _| key(op).map(drop)),
     example: "my.hw_flip key 255",
-    interfaces: &[
-        Interface(&FLIPPER),
-        Interface(&Build(|op| Ok(Stage::map(Flipper { key: bits(op, HwFlip::of(op)?.key()?)? })))),
-    ],
-    ..OpDecl::BASE
+    interfaces: &[Interface(&FLIPPER), Interface(&Build(|op| Ok(Stage::map(Flipper { key: key(op)? }))))],
+    ..KEYED
 };
 
 /// The engine, set up.
