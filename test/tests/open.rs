@@ -20,11 +20,11 @@ use visa_pass::{Cause, PassManager, Pipeline, Silent};
 use visa_passes::standard_passes;
 use visa_test::Environment;
 
-/// The modules that must at least be opened: a wrong path must not pass for a good result.
+/// The least number of modules with holes: a wrong path must not pass for a good result.
 const LEAST_MODULES: usize = 100;
 
-/// A module's operations are opened in that many parts, each by itself: an open operation behind a closed one and
-/// the other way round.
+/// A module's operations get holes in so many parts, each by itself: an open operation after a closed one, and the
+/// other way round.
 const PARTS: usize = 3;
 
 fn read(ctx: &Context, text: &str) -> Option<Module> {
@@ -33,7 +33,7 @@ fn read(ctx: &Context, text: &str) -> Option<Module> {
     (!has_errors(&parsed.diagnostics)).then_some(parsed.module)
 }
 
-fn opened(ctx: &Context, module: &Module, wanted: impl Fn(OpRef<'_>, &ClauseDecl) -> bool) -> Module {
+fn with_holes(ctx: &Context, module: &Module, wanted: impl Fn(OpRef<'_>, &ClauseDecl) -> bool) -> Module {
     let mut module = module.clone();
     open_up(ctx, &mut module, wanted).expect("types follow");
     module
@@ -100,18 +100,18 @@ fn check_file(path: &Path, mlir_opt: Option<&Path>) -> usize {
         let Some(module) = read(&ctx, text).filter(|module| verify(&ctx, module).is_empty()) else {
             continue;
         };
-        let all = opened(&ctx, &module, |_, _| true);
+        let all = with_holes(&ctx, &module, |_, _| true);
         if open::first(&ctx, &all, |_| true).is_none() {
             continue;
         }
         count += 1;
         let generic = check_open(&ctx, &all, &place);
         check_refused(&ctx, &all, &place);
-        check_open(&ctx, &opened(&ctx, &module, |_, clause| clause.opening == Opening::Address), &place);
+        check_open(&ctx, &with_holes(&ctx, &module, |_, clause| clause.opening == Opening::Address), &place);
         let ids = module.walk_all();
         for part in 0..PARTS {
             let ids: BTreeSet<_> = ids.iter().skip(part).step_by(PARTS).collect();
-            let some = opened(&ctx, &module, |op, _| ids.contains(&op.id));
+            let some = with_holes(&ctx, &module, |op, _| ids.contains(&op.id));
             check_open(&ctx, &some, &place);
             check_refused(&ctx, &some, &place);
         }

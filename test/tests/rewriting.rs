@@ -10,7 +10,6 @@ use visa_ir::module::Module;
 use visa_ir::span::Source;
 use visa_support::page;
 
-
 #[expect(dead_code, reason = "the example's main is for its binary")]
 #[path = "../../tools/visa/examples/my-rewrites.rs"]
 mod my_rewrites;

@@ -3,7 +3,7 @@
 
 use crate::clauses::{in_sub_context, machine};
 use std::rc::Rc;
-use visa_engine::shadow::{Marker, Taint};
+use visa_engine::shadow::{Marker, Shadow};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
 use visa_machine::Machine;
@@ -33,7 +33,7 @@ impl Adapter {
         Ok(Self { from, table, cast, zero: zero_points(op, cast)? })
     }
 
-    /// Format behind it.
+    /// Format after it.
     pub(crate) fn to(&self) -> DType {
         let indexed = self.table.as_ref().map_or(self.from, |table| table.to);
         self.cast.map_or(indexed, |row| row.to)
@@ -44,12 +44,12 @@ impl Adapter {
         self.table.is_some() || self.cast.is_some()
     }
 
-    /// Bytes behind it of `bytes` before.
+    /// Bytes after it of `bytes` before.
     pub(crate) fn converted(&self, bytes: u64) -> u64 {
         bytes * u64::from(self.to().bits()) / u64::from(self.from.bits())
     }
 
-    /// Bytes that the stream behind it holds of `bytes` in data memory.
+    /// Bytes that the stream after it holds of `bytes` in data memory.
     fn held(&self, bytes: usize) -> usize {
         self.converted(bytes as u64) as usize * self.to().wire_scale()
     }
@@ -79,9 +79,9 @@ impl Adapter {
         }
     }
 
-    /// The marks behind it of bytes with these marks: one mark for all bytes of an element, undefined where its
+    /// The marks after it of bytes with these marks: one mark for all bytes of an element, undefined where its
     /// index is outside the table.
-    pub(crate) fn marks(&self, marks: Vec<Taint>, bytes: &[u8], marker: &mut Marker<'_>) -> Vec<Taint> {
+    pub(crate) fn marks(&self, marks: Vec<Shadow>, bytes: &[u8], marker: &mut Marker<'_>) -> Vec<Shadow> {
         if !self.converts() {
             return marks;
         }
@@ -90,9 +90,9 @@ impl Adapter {
         let to = self.held(from);
         let mut out = Vec::with_capacity(self.held(bytes.len()));
         for (at, own) in marks.chunks_exact(from).enumerate() {
-            let mut mark = Taint::all(own);
+            let mut mark = Shadow::all(own);
             if mark.is_defined() && self.is_outside(&bytes[at * from..(at + 1) * from]) {
-                mark = marker.through(Taint::OUTSIDE_TABLE);
+                mark = marker.through(Shadow::OUTSIDE_TABLE);
             }
             out.extend(std::iter::repeat_n(mark, to));
         }
@@ -169,7 +169,7 @@ fn zero_points(op: OpRef<'_>, cast: Option<&'static CastRow>) -> Result<Vec<i32>
     let Some(row) = cast.and_then(|row| zero_point_cast(row.from, row.to)) else {
         let found = cast.map_or("none".to_owned(), |row| format!("{} to {}", row.from, row.to));
         return refuse(format!(
-            "a zero point is subtracted behind a conversion of an integer of up to 8 bits to a wider one, found \
+            "a zero point is subtracted after a conversion of an integer of up to 8 bits to a wider one, found \
              {found}"
         ));
     };

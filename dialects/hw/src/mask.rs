@@ -3,7 +3,7 @@
 use crate::clauses::{in_sub_context, machine};
 use std::ops::Range;
 use std::sync::OnceLock;
-use visa_engine::shadow::Taint;
+use visa_engine::shadow::Shadow;
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
 use visa_loops::{Entry, Mask, Program, innermost};
@@ -33,7 +33,7 @@ struct Written<'a> {
 
 impl Masking {
     /// The mask of a fetch whose other clauses are checked, if it has one; `packet` is the bytes of a packet
-    /// behind the fetch.
+    /// after the fetch.
     ///
     /// # Errors
     /// C9 to C11 of `hw.fetch`.
@@ -79,10 +79,10 @@ impl Masking {
     }
 
     /// Masked elements are defined, whatever was read. Half a byte is masked with the other half's mark.
-    pub(crate) fn apply_marks(&self, marks: &mut [Taint]) {
+    pub(crate) fn apply_marks(&self, marks: &mut [Shadow]) {
         let bits = self.dtype.bits() as usize;
         for range in self.ranges() {
-            marks[(range.start * bits).div_ceil(8)..range.end * bits / 8].fill(Taint::DEFINED);
+            marks[(range.start * bits).div_ceil(8)..range.end * bits / 8].fill(Shadow::DEFINED);
         }
     }
 }
@@ -151,7 +151,7 @@ impl Written<'_> {
         let most = machine.limits.mask_packet_max_bytes;
         if packet > most {
             let message = format!(
-                "a packet of {} behind the fetch, expected at most {most} with a mask",
+                "a packet of {} after the fetch, expected at most {most} with a mask",
                 counted(packet, "byte")
             );
             return Err(self.error("C11", message));

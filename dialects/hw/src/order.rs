@@ -65,7 +65,7 @@ fn out_of_order(
 ) -> Diagnostic {
     let (found, span_of) =
         stage.map_or_else(|| ("the end".to_owned(), last), |stage| (format!("`{stage}`"), stage));
-    let message = format!("found {found} behind `{last}`, expected {}", expected(op.ctx, place));
+    let message = format!("found {found} after `{last}`, expected {}", expected(op.ctx, place));
     at(op, span_of, "C2", message)
 }
 
@@ -121,7 +121,7 @@ impl VectorOrder {
         if let Some((before, place)) = self.last.replace((now, span))
             && before > now
         {
-            let message = format!("the stage {now} stands behind {before}");
+            let message = format!("the stage {now} comes after {before}");
             return Err(at(op, stage, "C4", message).note("which stands here", Some(place)));
         }
         if now == VectorStage::Reduce
@@ -149,7 +149,7 @@ impl VectorOrder {
 }
 
 impl VectorOrder {
-    /// A pass with two groups has neither stash nor filter, before they become one and behind that.
+    /// A pass with two groups has neither stash nor filter, before they become one and after that.
     fn take_groups(&mut self, op: OpRef<'_>, stage: OpRef<'_>) -> Result<(), Diagnostic> {
         let (merges, keeps) = (stage.is(&VECTOR_ZIP), stage.is(&VECTOR_STASH) || stage.is(&FILTER));
         if merges {
@@ -165,7 +165,7 @@ impl VectorOrder {
         Err(at(op, stage, "C4", message).note(note, Some(place)))
     }
 
-    /// The inter-slice block comes first or last: behind it stands nothing if something stands in front.
+    /// The inter-slice block comes first or last: nothing may follow it if something comes before it.
     fn take_inter_reduce(&mut self, op: OpRef<'_>, stage: OpRef<'_>) -> Result<(), Diagnostic> {
         if !in_vector_engine(stage) {
             return Ok(());
@@ -181,7 +181,7 @@ impl VectorOrder {
                 refuse("slices are reduced a second time", "they are reduced here", before)
             }
             Some(before) if before != first => refuse(
-                "a stage stands behind the reduction of slices, which has stages in front",
+                "a stage comes after the reduction of slices, which has stages before it",
                 "it stands here",
                 before,
             ),

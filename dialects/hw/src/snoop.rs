@@ -16,7 +16,7 @@ pub static SNOOP: BodyDef = BodyDef {
     syntax: "[{SOURCE, FIRST-LAST, ...} x TIMES, ...]",
     doc: "Rows of the snoop bitmap (book 13): the source slices whose packets a slice outputs, in ascending \
           order. `x n` repeats a row. Rows follow each other slice by slice, and all of them again for the slices \
-          behind; sources count from the slice of the first row.",
+          after; sources count from the slice of the first row.",
     parse: |text| text.parse::<Snoop>().map(|snoop| Rc::new(snoop) as Rc<dyn Body>),
 };
 
@@ -57,11 +57,11 @@ impl FromStr for Snoop {
         let mut rest = inside.ok_or_else(|| malformed(text))?.trim();
         let mut rows: Vec<Vec<usize>> = Vec::new();
         while !rest.is_empty() {
-            let (set, behind) = rest
+            let (set, after) = rest
                 .strip_prefix('{')
                 .and_then(|rest| rest.split_once('}'))
                 .ok_or_else(|| malformed(rest))?;
-            let (times, next) = behind.split_once(',').unwrap_or((behind, ""));
+            let (times, next) = after.split_once(',').unwrap_or((after, ""));
             let times = match times.trim().strip_prefix('x') {
                 None if times.trim().is_empty() => 1,
                 None => return Err(malformed(times)),

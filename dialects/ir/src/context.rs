@@ -4,6 +4,7 @@ use crate::decl::{Body, BodyDef, BodyError, Dialect, OpDecl, check};
 use crate::hash::Fast;
 use crate::infer::Inferred;
 use crate::location::Locations;
+use crate::memo::Memo;
 use crate::open;
 use std::any::Any;
 use std::cell::RefCell;
@@ -168,6 +169,7 @@ pub struct Context {
     /// The integers among the attributes: by far the most frequent, and found without writing them out.
     ints: RefCell<HashMap<i64, AttrId, Fast>>,
     pub(crate) inferred: Inferred,
+    pub(crate) memo: Memo,
     pub(crate) locations: Locations,
 }
 
@@ -208,8 +210,9 @@ impl Context {
     /// Keeps a value for whoever asks for its type with [`Context::data`], e.g. the machine that limits are read
     /// from.
     pub fn set_data<T: Any>(&mut self, value: T) {
-        // Inference may have asked for the earlier value.
+        // Inference and other answers may have asked for the earlier value.
         self.inferred = Inferred::default();
+        self.memo = Memo::default();
         let data = self.data.get_mut();
         data.retain(|any| any.downcast_ref::<T>().is_none());
         data.push(Rc::new(value));

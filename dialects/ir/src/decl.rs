@@ -177,7 +177,7 @@ pub struct ClauseDecl {
     pub kind: ClauseKind,
     /// Whether it must be written.
     pub presence: Presence,
-    /// A *lead* clause stands right behind the operation's name, without its keyword.
+    /// A *lead* clause comes right after the operation's name, without its keyword.
     pub lead: bool,
     /// Whether it may be `auto`.
     pub opening: Opening,

@@ -9,6 +9,7 @@
 #![allow(clippy::disallowed_methods, reason = "names of operations are text in this crate alone")]
 
 pub mod analysis;
+pub mod content;
 pub mod context;
 pub mod decl;
 pub mod diag;
@@ -19,6 +20,7 @@ pub mod infer;
 pub mod irdl;
 pub mod level;
 pub mod location;
+mod memo;
 pub mod module;
 pub mod open;
 pub mod parse;

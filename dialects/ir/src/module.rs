@@ -84,7 +84,7 @@ pub(crate) struct OpData {
     pub(crate) operands: Vec<ValueId>,
     pub(crate) results: Vec<ValueId>,
     pub(crate) clauses: Vec<Clause>,
-    /// Attributes of an operation in the generic form that are not clauses (`{...}` behind the regions).
+    /// Attributes of an operation in the generic form that are not clauses (`{...}` after the regions).
     pub(crate) extra: Vec<Clause>,
     pub(crate) regions: Vec<BlockId>,
     pub(crate) parent: BlockId,

@@ -117,8 +117,8 @@ pub fn open_up(
         let declared = op.decl().map_or(&[][..], |decl: &'static OpDecl| decl.clauses).iter();
         let may_open =
             |clause: &&ClauseDecl| clause.opening != Opening::Never && op.attr(clause.name).is_some();
-        let opened: Vec<_> = declared.filter(may_open).filter(|clause| wanted(op, clause)).collect();
-        opened.into_iter().for_each(|clause| module.set_clause(id, clause.name, Some(auto)));
+        let holes: Vec<_> = declared.filter(may_open).filter(|clause| wanted(op, clause)).collect();
+        holes.into_iter().for_each(|clause| module.set_clause(id, clause.name, Some(auto)));
     }
     infer_all(ctx, module)
 }

@@ -108,7 +108,7 @@ impl Source {
         (0..further).try_fold(block * BLOCK, |from, _| self.after_break(from))
     }
 
-    /// The place behind the first line break from there on.
+    /// The place after the first line break from there on.
     fn after_break(&self, from: usize) -> Option<usize> {
         let length = self.text.as_bytes()[from..].iter().position(|&b| b == b'\n');
         length.map(|length| from + length + 1)
@@ -181,7 +181,7 @@ mod tests {
         for text in ["", "\n", "a", "a\n", "\na", "ä\n\nü", "a\r\nb"] {
             agrees(text);
         }
-        // Breaks at the ends of blocks, before and behind them, and in blocks that have none.
+        // Breaks at the ends of blocks, before and after them, and in blocks that have none.
         for length in [BLOCK - 1, BLOCK, 2 * BLOCK + 1] {
             agrees(&"\n".repeat(length));
             agrees(&"a".repeat(length));

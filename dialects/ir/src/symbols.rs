@@ -28,9 +28,15 @@ pub fn declared(op: OpRef<'_>) -> Option<Rc<str>> {
 }
 
 /// The operations of a module's body that declare a symbol.
-fn declaring<'a>(ctx: &'a Context, module: &'a Module) -> impl Iterator<Item = (Rc<str>, OpRef<'a>)> {
+fn all<'a>(ctx: &'a Context, module: &'a Module) -> impl Iterator<Item = (Rc<str>, OpRef<'a>)> {
     let ops = module.ops(module.body()).iter().map(|&id| module.op(ctx, id));
     ops.filter_map(|op| Some((declared(op)?, op)))
+}
+
+/// The operation of the module of `op` that declares the symbol `name`, whatever it is.
+#[must_use]
+pub fn declaring<'a>(op: OpRef<'a>, name: &str) -> Option<OpRef<'a>> {
+    all(op.ctx, op.module).find(|(own, _)| **own == *name).map(|(_, found)| found)
 }
 
 /// The operation that `decl` declares and that declares the symbol `name`. For more than one look-up, see
@@ -39,7 +45,7 @@ fn declaring<'a>(ctx: &'a Context, module: &'a Module) -> impl Iterator<Item = (
 /// # Errors
 /// If there is none, in words, with the nearest name.
 pub fn find<'a>(op: OpRef<'a>, decl: &OpDecl, name: &str) -> Result<OpRef<'a>, String> {
-    let of_kind: Vec<_> = declaring(op.ctx, op.module).filter(|(_, other)| other.is(decl)).collect();
+    let of_kind: Vec<_> = all(op.ctx, op.module).filter(|(_, other)| other.is(decl)).collect();
     if let Some((_, found)) = of_kind.iter().find(|(own, _)| **own == *name) {
         return Ok(*found);
     }
@@ -59,7 +65,7 @@ impl Analysis for Symbols {
 
     fn build(ctx: &Context, module: &Module) -> Self {
         let mut by_name = BTreeMap::new();
-        for (name, op) in declaring(ctx, module) {
+        for (name, op) in all(ctx, module) {
             // Of several the first one counts; the verifier reports the others.
             by_name.entry(name).or_insert(op.id);
         }
@@ -125,7 +131,7 @@ pub fn uses(ctx: &Context, module: &Module, name: &str) -> Vec<(OpId, String)> {
 /// Reports symbols that are declared twice.
 pub(crate) fn check(cx: &VerifyCx<'_>) {
     let mut seen: BTreeMap<Rc<str>, OpId> = BTreeMap::new();
-    for (name, op) in declaring(cx.ctx, cx.module) {
+    for (name, op) in all(cx.ctx, cx.module) {
         let place = |op: OpRef<'_>| declaring_clause(op).map_or(op.span(), |clause| op.clause_span(clause));
         if let Some(&earlier) = seen.get(&name) {
             let message = format!("`@{name}` is declared twice");

@@ -5,7 +5,7 @@
 //! boundary of E's digits. Elsewhere they carry: with |D| = 5, `[A, D] / 4` at 1 is the last D of A = 0, and one
 //! position further A is 1. So the parts of one E in one mapping *share* E: their positions in E add up, and E is
 //! asked once, at the sum. Padding of E is met where the last part stands, and a sum that reaches the size of E is
-//! don't-care padding, as behind the end of an axis.
+//! don't-care padding, as after the end of an axis.
 //!
 //! Parts are of the same E if their operands are written alike, but for what does nothing. Parts that stand side
 //! by side and count on make up one: that is the book's `[E / n, E % n] = E` for every E, and most mappings are
@@ -238,7 +238,7 @@ impl Sharing<'_> {
             }
             Expr::Resize { inner, size } => self.counts_on(inner, minor)?.resize(scaled(size)?),
             Expr::Slice { inner, offset } => self.counts_on(inner, minor)?.slice(scaled(offset)?),
-            // None of these goes on behind a part.
+            // None of these goes on after a part.
             Expr::Axis(_)
             | Expr::Alias(_)
             | Expr::Literal(_)
@@ -369,7 +369,7 @@ pub struct Carries {
 
 impl Carries {
     /// The composites that these mappings, which belong together, cut so that the parts carry: in several parts
-    /// that share them, or in one that has no digits of its own. Don't-care padding behind a composite stays
+    /// that share them, or in one that has no digits of its own. Don't-care padding after a composite stays
     /// around its axis. Those with other padding, with windows or without digits are not among them:
     /// [`padded_terms`](crate::padded_terms) finds these in streams. `None` if there are none.
     ///
@@ -469,7 +469,7 @@ impl Carries {
     }
 }
 
-/// A mapping without don't-care padding behind it.
+/// A mapping without don't-care padding after it.
 fn unpadded(map: &Expr) -> &Expr {
     match map {
         Expr::Pad { inner, kind: PadKind::Top, side: Side::High, .. } => unpadded(inner),

@@ -114,7 +114,7 @@ impl fmt::Display for Pace {
 
 impl Walk {
     /// How a read follows it for `extent` iterations: what needs no other element reads the same one again, and so
-    /// does the padding behind the entries of a table.
+    /// does the padding after the entries of a table.
     #[must_use]
     pub fn read(&self, extent: u64) -> Pace {
         match self {
@@ -397,7 +397,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// What no digit of the buffer counts: the stream's digit up to where the next one starts. Behind an offset
+    /// What no digit of the buffer counts: the stream's digit up to where the next one starts. After an offset
     /// all of its coordinates may be held even so, in blocks that its steps cross.
     fn missing(&self, digit: Digit, axis: AxisId) -> DivideError {
         let strides = self.buffer.of_axis(axis).map(|(_, placed)| placed.digit.stride);

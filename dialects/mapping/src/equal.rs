@@ -121,7 +121,7 @@ pub fn decide(a: &Expr, b: &Expr, axes: &Axes) -> (Equality, Tier) {
 ///
 /// What follows a term continues from the index that the term gives, and so from the same one. In front there is
 /// one catch: a coordinate that begins within an axis may leave it, which is don't-care padding, before or after
-/// other padding is met. So terms in front stay unless their axes are others or all padding behind is don't-care.
+/// other padding is met. So terms in front stay unless their axes are others or all padding after is don't-care.
 ///
 /// Parts that carry into each other stay together: what one of them holds depends on the others.
 fn apart(a: &Expr, b: &Expr, axes: &Axes) -> Option<(Expr, Expr)> {
@@ -201,9 +201,9 @@ pub fn first_missing(
         return Ok(first_live(&view));
     }
     let end = start.checked_add(own).filter(|end| *end <= MAX_SIZE).ok_or_else(|| {
-        MapError::new("map-size-overflow", format!("{} from {start} on ends behind 2^62", part.quoted()))
+        MapError::new("map-size-overflow", format!("{} from {start} on ends past 2^62", part.quoted()))
     })?;
-    // Behind the end of the source, the view may hold padding only.
+    // After the end of the source, the view may hold padding only.
     let padded = whole.clone().pad(end.max(size), PadKind::Bottom);
     let runs = Runs::new(part, axes).and_then(|view| Ok((view, Runs::new(&padded, axes)?)));
     match runs {

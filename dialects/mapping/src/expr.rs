@@ -33,7 +33,7 @@ impl fmt::Display for PadKind {
 /// At which end padding is added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Side {
-    /// Behind the last position; the plain `#`.
+    /// After the last position; the plain `#`.
     High,
     /// Before the first position; `{left}` in the text. Masking needs it (book 08).
     Low,

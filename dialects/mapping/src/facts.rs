@@ -336,7 +336,7 @@ fn check_changed(func: OpRef<'_>, later: &Placement, all: &[Placement], report: 
         report(
             Diagnostic::error("overlap", span, message)
                 .note(format!("{earlier_name} is placed here"), Some(func.module.value_span(earlier.value)))
-                .fix(Some(read_behind(&later_name))),
+                .fix(Some(read_after(&later_name))),
         );
     }
 }
@@ -345,8 +345,8 @@ fn name_of(func: OpRef<'_>, value: ValueId) -> String {
     func.module.value_name(value).map_or("a tensor".to_owned(), |name| format!("%{name}"))
 }
 
-fn read_behind(changed: &str) -> String {
-    format!("read {changed} behind it, which is the tensor from then on")
+fn read_after(changed: &str) -> String {
+    format!("read {changed} after it, which is the tensor from then on")
 }
 
 /// A tensor at rest as the function places it. Positions count the operations of the function.
@@ -421,7 +421,7 @@ fn needed_until(func: OpRef<'_>) -> HashMap<ValueId, usize, Fast> {
         let later = stream.and_then(|_| needed.get(op.results().first()?).copied()).unwrap_or(at);
         let changed = view::changed(op);
         for &operand in op.operands() {
-            // What is changed in place is needed up to then: behind, the result stands there.
+            // A tensor that is changed in place is needed until then; after that the result has its address.
             let later = if changed == Some(operand) { at.saturating_sub(1) } else { later };
             let until = needed.entry(operand).or_default();
             *until = (*until).max(later);
@@ -461,7 +461,7 @@ fn overlap(earlier: &Resident, later: &Resident, report: &dyn Fn(Diagnostic)) {
         show(&earlier.range)
     );
     let fix = match later.before == Some(earlier.value) {
-        true => read_behind(&later.name),
+        true => read_after(&later.name),
         false => format!("place it at {} or beyond", earlier.range.end),
     };
     report(

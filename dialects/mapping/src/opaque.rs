@@ -20,7 +20,7 @@ use crate::equal::{Equality, equal};
 use crate::error::MapError;
 use crate::expr::{Expr, PadKind, Side};
 
-/// A term that is read as one: with padding behind its elements, before them, or both; or a sliding one.
+/// A term that is read as one: with padding after its elements, before them, or both; or a sliding one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Padded {
     /// The term, aliases written out.
@@ -264,7 +264,7 @@ pub fn without_zeros(expr: &Expr, axes: &Axes) -> Result<Expr, MapError> {
 }
 
 /// [`equal()`] for mappings of a stream: whether what is `wanted` may be called `found`. Padded terms that either
-/// of them cuts are opaque. `found` may claim less: don't-care padding for the zeros behind the elements.
+/// of them cuts are opaque. `found` may claim less: don't-care padding for the zeros after the elements.
 #[must_use]
 pub fn equal_streams(found: &Expr, wanted: &Expr, axes: &Axes) -> Equality {
     let unknown = |error: MapError| Equality::Unknown { why: error.message };
@@ -349,7 +349,7 @@ mod tests {
         let same = |found: &str, wanted: &str| equal_streams(&parse(found), &parse(wanted), &axes());
         assert_eq!(same("[A, {P} / 32, {P} % 32]", "[A, {P}]"), Equality::Equal);
         assert_eq!(same("[A, {P} / 48, {P} / 16 % 3, {P} % 16]", "[A, {P} / 32, {P} % 32]"), Equality::Equal);
-        // The zeros behind may be forgotten, those before the elements not, and none may be made up.
+        // Zeros after the elements may be forgotten, zeros before them may not, and none may be made up.
         let zeros = "[B # 96 {0} / 32, B # 96 {0} % 32]";
         assert_eq!(same("[B # 96 / 32, B # 96 % 32]", zeros), Equality::Equal);
         let refused = [

@@ -146,7 +146,7 @@ impl Runs {
     }
 
     /// The first position, if any, where `relation` does not hold between `self` with `shift` added to every
-    /// index, and `other` from position `start` on. Positions behind the end of either are not compared.
+    /// index, and `other` from position `start` on. Positions after the end of either are not compared.
     pub(crate) fn first_violation(
         &self,
         shift: &Index,
@@ -493,7 +493,7 @@ impl Builder<'_> {
     }
 }
 
-/// Where the next position stands behind `len` positions.
+/// Where the next position stands after `len` positions.
 fn next_phase(len: u64, n: u64, phase: u64) -> u64 {
     if phase >= len { phase - len } else { (n - (len - phase) % n) % n }
 }
@@ -510,7 +510,7 @@ struct Placed {
 }
 
 impl Placed {
-    /// `run` behind `n` iterations of `step`, which keeps its axis.
+    /// `run` after `n` iterations of `step`, which keeps its axis.
     fn step(&self, run: &Run, step: Step, n: u64) -> Placed {
         let mut at = self.at.clone();
         if let Some(axis) = step.axis {
@@ -584,7 +584,7 @@ impl Comparison<'_> {
         Ok(open)
     }
 
-    /// `run` behind `n` iterations of `step`: padding where they lead past the axis.
+    /// `run` after `n` iterations of `step`: padding where they lead past the axis.
     fn enter(&mut self, from: &Placed, run: &Run, step: Step, n: u64) -> Result<Placed, NoRuns> {
         let placed = from.step(run, step, n);
         if step.axis.is_some_and(|axis| placed.at.get(axis) >= step.size) {

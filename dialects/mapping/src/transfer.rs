@@ -88,7 +88,7 @@ enum Access {
 }
 
 /// Where a memory tensor holds each index, in bytes, or for 4-bit elements in half bytes: element within a slice
-/// or chip, then slices (`dm_bytes_per_slice` apart, clusters behind one another), then, if `chips`, chips.
+/// or chip, then slices (`dm_bytes_per_slice` apart, clusters one after another), then, if `chips`, chips.
 fn placed(
     tensor: &Tensor,
     gathers: &mut Gathers<'_>,

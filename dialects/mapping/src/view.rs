@@ -34,7 +34,7 @@ pub enum ViewKind {
 }
 
 /// An operation whose result stands where this operand stood, changed in place: nothing may need the operand
-/// behind it. Declared as an interface.
+/// after it. Declared as an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InPlace(pub usize);
 

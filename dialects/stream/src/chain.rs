@@ -1,5 +1,6 @@
 //! Helpers that the operations of the pipeline share: types of their results, comparisons of mappings.
 
+use std::rc::Rc;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
@@ -13,8 +14,17 @@ use visa_numerics::DType;
 ///
 /// # Errors
 /// If it is no tensor type.
-pub fn input(op: OpRef<'_>) -> Result<std::rc::Rc<Tensor>, Diagnostic> {
+pub fn input(op: OpRef<'_>) -> Result<Rc<Tensor>, Diagnostic> {
     operand(op, 0).ok_or_else(|| op.error("C0", format!("`{op}` takes a stream")))
+}
+
+/// What an operation takes as operand 0, and what it gives.
+///
+/// # Errors
+/// If one of both is no tensor type.
+pub fn ends(op: OpRef<'_>) -> Result<(Rc<Tensor>, Rc<Tensor>), Diagnostic> {
+    let result = op.result_type::<Tensor>(0);
+    operand(op, 0).zip(result).ok_or_else(|| op.error("C0", format!("a type of `{op}` is no tensor type")))
 }
 
 /// The type of operand 0 with another kind, and the dimensions that clauses of their name give.
@@ -59,7 +69,7 @@ pub fn with_dims(
 
 /// The module's axes.
 #[must_use]
-pub fn axes(cx: &VerifyCx<'_>) -> std::rc::Rc<DeclaredAxes> {
+pub fn axes(cx: &VerifyCx<'_>) -> Rc<DeclaredAxes> {
     cx.analysis()
 }
 

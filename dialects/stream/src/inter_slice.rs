@@ -4,6 +4,8 @@
 //! the others are reduced, and behind hold one of three: padding (dummy), a broadcast, or what time gives up
 //! (promotion).
 
+use crate::chain::ends;
+use crate::planner::{Planner, StagePlan};
 use crate::topology::blanked;
 use std::collections::BTreeSet;
 use visa_ir::diag::{Diagnostic, counted};
@@ -71,6 +73,13 @@ const RULES: &str = "expected one of `[A, 1 # n]` (dummy), `[A, X]` (broadcast a
 /// How to get rid of padding among what is reduced.
 const PADDING_FIX: &str = "let the axis fill its slices: give it elements there that the operation ignores, or \
                            move its ragged part into time";
+
+impl StagePlan for InterSlice {
+    fn make(planner: &Planner<'_>, op: OpRef<'_>) -> Result<Self, Diagnostic> {
+        let ((source, result), free) = (ends(op)?, planner.free(op, 0));
+        Reduction { op, source: &source, result: &result, free: &free, axes: planner.axes }.derive()
+    }
+}
 
 impl Reduction<'_> {
     /// The groups that make `result` of `source`.

@@ -18,6 +18,7 @@ pub mod meaning;
 pub mod pad;
 pub mod pipeline;
 pub mod plan;
+pub mod planner;
 pub mod reduce;
 pub mod shift;
 pub mod snoop;

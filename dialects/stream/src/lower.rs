@@ -2,14 +2,16 @@
 //! logical meaning ([`crate::meaning`]); the lowering pass asks. Operations below are named by text and made from
 //! the context, so that this crate does not depend on theirs.
 
+use crate::planner::{Planner, StagePlan};
 use std::collections::HashMap;
+use std::rc::Rc;
 use visa_ir::context::{Attr, Context};
 use visa_ir::decl::{Body, BodyDef};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, OpSpec, ValueId};
 use visa_machine::Machine;
 use visa_mapping::facts::Support;
-use visa_mapping::{Axes, AxisId, Tensor};
+use visa_mapping::{Axes, Tensor};
 
 /// An interface that says what an operation of a pipeline becomes inside `hw.exec`: nothing, or one operation.
 /// Those of `stream` whose loops come from a sequencer are lowered in `visa-passes` instead.
@@ -30,6 +32,21 @@ pub struct StageCx<'a> {
 }
 
 impl StageCx<'_> {
+    /// The plan of an operation: the one that its verifier made, if it is verified.
+    ///
+    /// # Errors
+    /// The constraint that does not hold.
+    pub fn plan<P: StagePlan>(&self, op: OpRef<'_>) -> Result<Rc<P>, Diagnostic> {
+        self.planner().plan(op)
+    }
+
+    /// What plans the work of engines.
+    #[must_use]
+    pub fn planner(&self) -> Planner<'_> {
+        let Self { ctx, axes, machine, support, .. } = *self;
+        Planner { ctx, axes, machine, support }
+    }
+
     /// A new operation called `name` that comes from `op`.
     ///
     /// # Errors
@@ -58,12 +75,6 @@ impl StageCx<'_> {
     #[must_use]
     pub fn body(&self, spec: OpSpec, name: &str, def: &'static BodyDef, value: impl Body) -> OpSpec {
         spec.clause(name, self.ctx.body_attr(def, value))
-    }
-
-    /// The axes along which operand `index` is the same everywhere.
-    pub fn free(&self, op: OpRef<'_>, index: usize) -> impl Fn(AxisId) -> bool + '_ {
-        let value = op.operands().get(index).copied();
-        move |axis| value.is_none_or(|value| !self.support.depends(value, self.axes.name(axis)))
     }
 
     /// The address of a tensor at rest, in its elements.

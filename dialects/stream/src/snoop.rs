@@ -5,6 +5,8 @@
 //! the slices: the router holds one packet and cannot sort. So what moves from the slices into time stands
 //! innermost there, in the order in which it stood in the slices.
 
+use crate::chain::ends;
+use crate::planner::{Planner, StagePlan};
 use crate::topology::{blanked, power, same};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -40,6 +42,14 @@ pub struct Exchange<'a> {
     pub axes: &'a Axes,
     /// Slices of a cluster.
     pub slices: u64,
+}
+
+impl StagePlan for Snooping {
+    fn make(planner: &Planner<'_>, op: OpRef<'_>) -> Result<Self, Diagnostic> {
+        let ((source, result), free) = (ends(op)?, planner.free(op, 0));
+        let slices = planner.machine.topology.slices_per_cluster;
+        Exchange { op, source: &source, result: &result, free: &free, axes: planner.axes, slices }.snooping()
+    }
 }
 
 impl Exchange<'_> {

@@ -52,7 +52,7 @@ pub fn place(
 #[must_use]
 pub fn least(buffers: &[Buffer], reaches: &[Reach]) -> Option<u64> {
     let within = Within::new(buffers, reaches, u64::MAX);
-    within.pack(buffers)?.peak.checked_add(within.behind)
+    within.pack(buffers)?.peak.checked_add(within.after)
 }
 
 /// The buffers at multiples of `align`, as far as that is a multiple of what they demand.
@@ -93,7 +93,7 @@ struct Within {
     /// Bytes at the start of the memory that no buffer takes.
     before: u64,
     /// Bytes at its end.
-    behind: u64,
+    after: u64,
     capacity: u64,
 }
 
@@ -102,7 +102,7 @@ impl Within {
         let free = || buffers.iter().zip(reaches).filter(|(buffer, _)| buffer.fixed.is_none());
         Self {
             before: free().map(|(_, reach)| reach.before).max().unwrap_or(0),
-            behind: free().map(|(_, reach)| reach.after).max().unwrap_or(0),
+            after: free().map(|(_, reach)| reach.after).max().unwrap_or(0),
             capacity,
         }
     }
@@ -112,7 +112,7 @@ impl Within {
         let guarded: Vec<_> = buffers.iter().copied().chain([guard]).collect();
         let mut packing = pack(&guarded)?;
         packing.addresses.pop();
-        (packing.peak.checked_add(self.behind)? <= self.capacity).then_some(packing)
+        (packing.peak.checked_add(self.after)? <= self.capacity).then_some(packing)
     }
 }
 

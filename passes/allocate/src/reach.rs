@@ -11,12 +11,12 @@ use visa_machine::Machine;
 use visa_mapping::facts::{DeclaredAxes, Support};
 use visa_mapping::view;
 
-/// Bytes in front of a tensor and behind it.
+/// Bytes before a tensor and after it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reach {
     /// Bytes before its first one.
     pub before: u64,
-    /// Bytes behind its last one.
+    /// Bytes after its last one.
     pub after: u64,
 }
 
@@ -30,7 +30,7 @@ pub fn reaches(
     machine: &Machine,
 ) -> HashMap<ValueId, Reach> {
     let mut reaches: HashMap<ValueId, Reach> = HashMap::new();
-    // Each tensor as if it stood at 0: a view then stands as far behind its source as it does anywhere.
+    // Each tensor as if it were at 0: a view then has the same distance from its source as anywhere.
     let mut addresses: HashMap<ValueId, i64> = placed.iter().map(|tensor| (tensor.value, 0)).collect();
     let mut buffers: HashMap<ValueId, &Placed> = placed.iter().map(|tensor| (tensor.value, tensor)).collect();
     let block = func.regions().first();

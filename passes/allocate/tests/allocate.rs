@@ -209,7 +209,7 @@ fn an_order_by_size_is_not_always_the_best() {
 #[test]
 fn fixed_buffers_stay_and_free_ones_go_around_them() {
     let fixed = |address, bytes, live| Buffer { fixed: Some(address), ..buffer(bytes, live) };
-    // The gap of 4 bytes takes the buffer of 4, the other one goes behind; at point 3 the fixed ones are gone.
+    // The gap of 4 bytes takes the buffer of 4, the other one goes after; at point 3 the fixed ones are gone.
     let buffers =
         [fixed(0, 8, (0, 2)), fixed(12, 4, (0, 2)), buffer(4, (1, 2)), buffer(5, (2, 2)), buffer(16, (3, 3))];
     let packing = pack(&buffers).expect("small");
@@ -253,7 +253,7 @@ fn what_is_read_beyond_a_buffer_is_memory_and_while_there_is_room_nobody_elses()
     let addresses = |capacity, reuse| {
         policy::place(&buffers, &reaches, capacity, &[], reuse).map(|packing| packing.addresses)
     };
-    // Bytes 0 to 12 and, at 16 behind 8 more in front, 16 to 34: the second one stands at 24.
+    // Bytes 0 to 12; then 16 to 34, of which the first 8 are in front of the second buffer: it is at 24.
     assert_eq!(addresses(34, Reuse::Needed), Some(vec![0, 24]));
     // One byte less: nothing stands in the first 3 bytes nor in the last 4, and both keep apart as long as that fits.
     assert_eq!(addresses(33, Reuse::Needed), Some(vec![8, 16]));

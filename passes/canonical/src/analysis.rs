@@ -81,7 +81,7 @@ impl Meaning {
     }
 }
 
-/// Behind the name of a rule that is used from right to left.
+/// The suffix of the name of a rule that is used from right to left.
 pub(crate) const REVERSED: &str = " (reversed)";
 
 impl Analysis<Node> for Meaning {

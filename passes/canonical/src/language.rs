@@ -41,7 +41,7 @@ pub(crate) enum Head {
     Pick,
     /// The terms of a sliding expression.
     Slide,
-    /// A term of a sliding expression, its stride, and the terms behind it.
+    /// A term of a sliding expression, its stride, and the terms after it.
     Term,
     /// The end of the terms of a sliding expression.
     End,

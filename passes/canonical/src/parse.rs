@@ -296,7 +296,7 @@ impl Reader {
     fn group(&mut self, piece: Pair<'_, Syntax>) -> Result<Term, Diagnostic> {
         let (mut terms, mut rest) = (Vec::new(), None);
         for item in piece.into_inner().flat_map(Pair::into_inner) {
-            not_behind_rest(&item, rest)?;
+            not_after_rest(&item, rest)?;
             match item.as_rule() {
                 Syntax::rest => rest = Some(self.rest(item, Sort::Mapping)?),
                 _ => terms.push(self.term(item)?),
@@ -311,7 +311,7 @@ impl Reader {
     fn slide(&mut self, piece: Pair<'_, Syntax>) -> Result<Term, Diagnostic> {
         let (mut terms, mut rest) = (Vec::new(), None);
         for item in piece.into_inner() {
-            not_behind_rest(&item, rest)?;
+            not_after_rest(&item, rest)?;
             let mut parts = item.into_inner();
             match (parts.next(), parts.next()) {
                 (Some(term), Some(stride)) => terms.push((self.term(term)?, self.number(stride)?)),
@@ -326,7 +326,7 @@ impl Reader {
         let whole = piece.clone();
         match piece.into_inner().next() {
             Some(name) => self.slot(&name, sort),
-            None => Err(error("rule-syntax", &whole, "expected a name behind `...`".to_owned())),
+            None => Err(error("rule-syntax", &whole, "expected a name after `...`".to_owned())),
         }
     }
 
@@ -465,7 +465,7 @@ impl Reader {
     }
 }
 
-fn not_behind_rest(item: &Pair<'_, Syntax>, rest: Option<usize>) -> Result<(), Diagnostic> {
+fn not_after_rest(item: &Pair<'_, Syntax>, rest: Option<usize>) -> Result<(), Diagnostic> {
     match rest {
         Some(_) => Err(error("rule-syntax", item, "the rest `...R` is the last of its group".to_owned())),
         None => Ok(()),

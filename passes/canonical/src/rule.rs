@@ -291,7 +291,7 @@ impl Condition {
     }
 }
 
-/// Whether position 0 holds the empty index: not so behind a slice or left padding, nor with a skewed axis, which
+/// Whether position 0 holds the empty index: not so after a slice or left padding, nor with a skewed axis, which
 /// says at 0 that its two axes are equal.
 fn anchored(expr: &Expr, axes: &Axes) -> bool {
     if !skewed_names(expr, axes).is_empty() {

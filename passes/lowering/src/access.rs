@@ -1,7 +1,9 @@
 //! What a sequencer reads or writes at once: the size of its accesses and its program in bytes (book 07 to 10,
-//! 18). Both lowering passes ask: the first to refuse what no sequencer can run while the mappings are at hand,
-//! the second to write it.
+//! 18). It is worked out once: `lower-to-seq` refuses what no sequencer can run while the mappings are at hand, and
+//! `lower-to-hw` writes the same accesses.
 
+use std::rc::Rc;
+use visa_ir::context::Context;
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::span::Span;
 use visa_loops::{
@@ -37,6 +39,12 @@ impl AccessError {
         }
     }
 
+    /// Whether no access size fits, with this code.
+    #[must_use]
+    pub fn is_size(&self, wanted: &str) -> bool {
+        matches!(self, Self::Size { code, .. } if *code == wanted)
+    }
+
     /// The finding at `span`.
     #[must_use]
     pub fn diagnostic(&self, span: Span) -> Diagnostic {
@@ -54,6 +62,83 @@ impl AccessError {
 impl From<SeqError> for AccessError {
     fn from(error: SeqError) -> Self {
         Self::Sequencer(error)
+    }
+}
+
+/// What reads or writes a memory in the order of a program over elements.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Accessor {
+    /// The fetch engine (book 08).
+    Fetch {
+        /// The format that elements are converted to, if they are.
+        to: Option<DType>,
+        /// Whether it runs in the sub context.
+        sub: bool,
+        /// Which elements are masked.
+        mask: Option<Mask>,
+    },
+    /// The commit engine (book 09).
+    Commit {
+        /// Whether it runs in the sub context.
+        sub: bool,
+    },
+    /// A read of the tensor register file (book 18).
+    Align,
+    /// A read of the vector register file (book 20).
+    Vector,
+}
+
+/// What a sequencer runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Accesses {
+    /// Its program: byte addresses, an access at a time.
+    pub program: Program,
+    /// What is masked, in terms of the entries of `program`.
+    pub mask: Option<Mask>,
+    /// Bytes of a packet, or what is kept of it.
+    pub packet: u64,
+    /// The contiguous bytes of the elements.
+    pub contiguous: u64,
+}
+
+impl Accessor {
+    /// The accesses to `elements` of `dtype`.
+    ///
+    /// # Errors
+    /// A limit of the sequencer, that no access size fits, or a stride that is not aligned.
+    pub fn accesses(
+        &self,
+        elements: &Program,
+        dtype: DType,
+        machine: &Machine,
+    ) -> Result<Accesses, AccessError> {
+        let bytes = match self {
+            Self::Fetch { mask: Some(_), .. } => elements.in_bytes_apart(dtype)?,
+            Self::Fetch { mask: None, .. } | Self::Commit { .. } | Self::Align | Self::Vector => {
+                elements.in_bytes(dtype)?
+            }
+        };
+        let (program, mask) = match self {
+            Self::Fetch { to, mask: Some(mask), .. } => {
+                let (program, mask) = masked_fetch(&bytes, mask, dtype, *to, machine)?;
+                (program, Some(mask))
+            }
+            Self::Fetch { to, sub, mask: None } => (fetch(&bytes, dtype, *to, *sub, machine)?, None),
+            Self::Commit { sub } => (commit(&bytes, *sub, machine)?, None),
+            Self::Align => (align(&bytes, machine)?, None),
+            Self::Vector => (vector(&bytes, machine)?, None),
+        };
+        Ok(Accesses { program, mask, packet: bytes.packet, contiguous: contiguous(&bytes) })
+    }
+
+    /// The same on the machine of a context, which keeps the answer.
+    ///
+    /// # Errors
+    /// As [`Self::accesses`].
+    pub fn known(self, ctx: &Context, elements: &Program, dtype: DType) -> Result<Rc<Accesses>, AccessError> {
+        let work = |accessor: &Self| accessor.accesses(elements, dtype, &ctx.data::<Machine>());
+        let accessor = self.clone();
+        ctx.once((self, elements.clone(), dtype), || work(&accessor))
     }
 }
 
@@ -92,10 +177,7 @@ pub fn fetch_sizes(from: DType, to: Option<DType>, sub: bool, machine: &Machine)
 }
 
 /// The program of a fetch in bytes, cut into accesses, in as few entries as the sequencer needs.
-///
-/// # Errors
-/// A limit of the sequencer, or that no access size fits.
-pub fn fetch(
+fn fetch(
     program: &Program,
     from: DType,
     to: Option<DType>,
@@ -135,10 +217,7 @@ pub fn starts(starts: &Program, dtype: DType) -> Result<Program, AccessError> {
 
 /// [`fetch`] with a mask, in the main context: the entries that the mask names, and the innermost loop, stay apart
 /// from the others. With the program comes the mask of its entries.
-///
-/// # Errors
-/// A limit of the sequencer, or that no access size fits.
-pub fn masked_fetch(
+fn masked_fetch(
     program: &Program,
     mask: &Mask,
     from: DType,
@@ -186,10 +265,7 @@ fn fitted(free: &mut Vec<Entry>, limits: &SequencerLimits) -> Result<Vec<Entry>,
 
 /// The program of a commit in bytes: `commit_size` is the greatest common divisor of contiguous bytes and
 /// `commit_in_size`, the packet (book 09); the sub context has a size of its own.
-///
-/// # Errors
-/// A limit of the sequencer, that no write size fits, or a stride that is not aligned.
-pub fn commit(program: &Program, sub: bool, machine: &Machine) -> Result<Program, AccessError> {
+fn commit(program: &Program, sub: bool, machine: &Machine) -> Result<Program, AccessError> {
     let (kept, run) = (program.packet, contiguous(program));
     let own = [machine.limits.commit_size_sub];
     let sizes = if sub { &own[..] } else { &machine.limits.commit_sizes };
@@ -216,10 +292,7 @@ pub fn commit(program: &Program, sub: bool, machine: &Machine) -> Result<Program
 }
 
 /// The program of a read of the tensor register file in bytes: an access is what it reads contiguously (book 18).
-///
-/// # Errors
-/// A limit of the sequencer, or a wide read that is not aligned.
-pub fn align(program: &Program, machine: &Machine) -> Result<Program, AccessError> {
+fn align(program: &Program, machine: &Machine) -> Result<Program, AccessError> {
     let read = program.packet;
     let program = cut(program, read, &limits(machine, &machine.limits.reg_read_sizes))?;
     let wide = read == machine.limits.mac_width_bytes;
@@ -231,10 +304,7 @@ pub fn align(program: &Program, machine: &Machine) -> Result<Program, AccessErro
 
 /// The program of a read of the vector register file in bytes: a packet of the vector engine at once, a flit or
 /// half of one.
-///
-/// # Errors
-/// A limit of the sequencer.
-pub fn vector(program: &Program, machine: &Machine) -> Result<Program, AccessError> {
+fn vector(program: &Program, machine: &Machine) -> Result<Program, AccessError> {
     let flit = machine.limits.flit_bytes;
     cut(program, program.packet, &limits(machine, &[flit / 2, flit]))
 }

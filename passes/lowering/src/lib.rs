@@ -3,6 +3,7 @@
 pub mod access;
 pub mod buffers;
 pub mod origin;
+pub mod slices;
 pub mod stages;
 
 pub use stages::{LowerStage, StageCx};

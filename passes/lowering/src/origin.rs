@@ -5,29 +5,19 @@ use crate::access::AccessError;
 use std::fmt::Display;
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
-use visa_loops::{Program, SeqError};
 use visa_numerics::DType;
 use visa_stream::plan::Plan;
 
-/// Refuses a plan over elements of `dtype` that has no program in `bytes`, or one that `lower` refuses.
-///
-/// # Errors
-/// What is found, with each entry's factor of the stream, and for an access size the factor that ends the run.
-pub fn check(
-    op: OpRef<'_>,
-    plan: &Plan,
-    dtype: DType,
-    bytes: Result<Program, SeqError>,
-    lower: impl Fn(&Program) -> Result<Program, AccessError>,
-) -> Result<(), Diagnostic> {
-    let bytes = bytes.map_err(AccessError::from);
-    let Err(error) = bytes.and_then(|program| lower(&program)) else { return Ok(()) };
+/// Why a plan over elements of `dtype` has no accesses, with each entry's factor of the stream, and for an access
+/// size the factor that ends the run.
+#[must_use]
+pub fn refused(op: OpRef<'_>, plan: &Plan, dtype: DType, error: &AccessError) -> Diagnostic {
     let mut found = error.diagnostic(op.span()).note(entries(&plan.loops, "elements"), None);
-    if let (AccessError::Size { .. }, (run, Some(end))) = (&error, plan.run()) {
+    if let (AccessError::Size { .. }, (run, Some(end))) = (error, plan.run()) {
         let bytes = dtype.bytes(run).unwrap_or(u64::MAX);
         found = found.note(format!("the contiguous run of {} ends at {end}", counted(bytes, "byte")), None);
     }
-    Err(found)
+    found
 }
 
 /// The entries before they merge, outermost first, each with its factor.

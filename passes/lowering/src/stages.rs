@@ -1,7 +1,7 @@
 //! One engine of a pipeline at a time: from a stream operation to its seq or hw counterpart.
 
-use crate::{access, origin};
-use std::rc::Rc;
+use crate::access::{self, AccessError, Accessor};
+use crate::origin;
 use visa_hw::valid_count as hw;
 use visa_ir::context::Attr;
 use visa_ir::decl::OpDecl;
@@ -10,20 +10,24 @@ use visa_ir::module::{OpRef, OpSpec, ValueId};
 use visa_loops::{Entry, Program, Stride};
 use visa_mapping::{Dim, Pace, Tensor, Unit, operand};
 use visa_numerics::{DType, VectorStage, default_mode, pattern};
-use visa_stream::adapter::{Adapter, adapter};
+use visa_stream::adapter::Adapter;
 use visa_stream::branch::BranchMode;
-use visa_stream::commit::{Write, zeros_kept};
+use visa_stream::chain::ends;
 pub use visa_stream::lower::{LowerStage, StageCx};
-use visa_stream::mask::{Mask, Reading};
+use visa_stream::mask::Mask;
 use visa_stream::meaning::ContractionKind;
-use visa_stream::ops::vector_intra_slice_reduce as intra_slice;
-use visa_stream::ops::{
-    self, begin_interleaved, commit_packed, commit_view, contract, fetch, vector_alu, vector_filter,
-};
+use visa_stream::ops::commit::CommitPlan;
+use visa_stream::ops::commit_packed::Packing;
+use visa_stream::ops::commit_view::PartPlan;
+use visa_stream::ops::contract::{Accumulation, AlignPlan, TreeDepth};
+use visa_stream::ops::fetch::FetchPlan;
+use visa_stream::ops::vector_alu::RegisterReads;
+use visa_stream::ops::vector_intra_slice_reduce::{self as intra_slice, ReducePlan};
+use visa_stream::ops::{self, begin_interleaved, contract, fetch, vector_alu, vector_filter};
 use visa_stream::pad::Pad;
 use visa_stream::plan::{self, Plan, TimeLoop};
-use visa_stream::reduce::{Reduction, reduction};
-use visa_stream::snoop;
+use visa_stream::reduce::Reduction;
+use visa_stream::snoop::Snooping;
 use visa_stream::valid_count::Counting;
 use visa_stream::vector::Arguments;
 
@@ -74,8 +78,8 @@ pub fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnost
     }
 }
 
-fn loops(cx: &StageCx<'_>, spec: OpSpec, plan: &Plan, base: i64) -> OpSpec {
-    cx.body(spec, "loops", &visa_sequencer::PROGRAM, program(plan, base))
+fn loops(cx: &StageCx<'_>, spec: OpSpec, elements: Program) -> OpSpec {
+    cx.body(spec, "loops", &visa_sequencer::PROGRAM, elements)
 }
 
 /// What a loop of a plan is in a program.
@@ -96,63 +100,73 @@ pub fn program(plan: &Plan, base: i64) -> Program {
     Program { entries, packet: plan.packet, base: base.saturating_add(plan.base) }
 }
 
-fn types(op: OpRef<'_>) -> Result<(Rc<Tensor>, Rc<Tensor>), Diagnostic> {
-    let result = op.result_type::<Tensor>(0);
-    operand(op, 0).zip(result).ok_or_else(|| op.error("C0", "no tensor type"))
-}
-
 fn nothing(_: &StageCx<'_>, _: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
     Ok(None)
 }
 
 fn lower_fetch(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
-    let (source, result) = types(op)?;
-    let free = cx.free(op, 0);
-    let fetch =
-        Reading::new(&source, &result, fetch::own_time(op, &result, cx.axes)?, &free, cx.axes, cx.machine);
-    let (mut plan, mask) = fetch.plan().map_err(|refused| refused.at(op))?;
-    let tensors = op.operand_def(0).map_or(&[][..], |begin| begin.operands());
-    let base = cx.base(tensors.first(), &source);
-    let adapter = adapter(op)?;
-    let value = u64::from(pattern(adapter.from, adapter.masked(Pad::of(op)).unwrap_or(0)));
-    let mut mask = mask.map(|mask| mask_registers(mask, value));
-    check_start(op, &plan, base, source.dtype)?;
-    if let Some(axis) = begin_interleaved::axis_of(op) {
-        let second = cx.base(tensors.get(1), &source);
-        check_start(op, &plan, second, source.dtype)?;
-        let distance = second.saturating_sub(base);
-        mask = mask.map(|mask| mask.below(plan.time().len()));
-        plan = begin_interleaved::alternating(plan, &axis, distance);
+    let ((source, result), fetch) = (ends(op)?, cx.plan::<FetchPlan>(op)?);
+    let (plan, mask) = placed(cx, op, &fetch, &source)?;
+    let elements = program(&plan.0, plan.1);
+    let from = source.dtype;
+    let accessor = Accessor::Fetch {
+        to: (from != result.dtype).then_some(result.dtype),
+        sub: result.unit == Some(Unit::Sub),
+        mask: mask.clone(),
+    };
+    if let Err(error) = accessor.clone().known(cx.ctx, &elements, from) {
+        let refused = origin::refused(op, &plan.0, from, &error);
+        return Err(match in_main(&accessor, &error, &elements, from, cx) {
+            Some(fix) => refused.fix(fix),
+            None => refused,
+        });
     }
-    let sub = result.unit == Some(Unit::Sub);
-    let to = (adapter.from != result.dtype).then_some(result.dtype);
-    let (from, elements) = (source.dtype, program(&plan, base));
-    match &mask {
-        Some(mask) => origin::check(op, &plan, from, elements.in_bytes_apart(from), |program| {
-            access::masked_fetch(program, mask, from, to, cx.machine).map(|(program, _)| program)
-        })?,
-        None => origin::check(op, &plan, from, elements.in_bytes(from), |program| {
-            access::fetch(program, from, to, sub, cx.machine)
-        })
-        .map_err(|error| {
-            let main = elements.in_bytes(from).ok().filter(|_| sub && error.code == access::FETCH_SIZE);
-            let main = main.and_then(|program| access::fetch(&program, from, to, false, cx.machine).ok());
-            match main.map(|program| counted(program.packet, "byte")) {
-                Some(size) => {
-                    error.fix(format!("begin the pipeline in `main`, which may fetch {size} at a time"))
-                }
-                None => error,
-            }
-        })?,
-    }
-    let mut spec = cx.body(cx.spec("seq.fetch", op)?, "dtype", &visa_sequencer::DTYPE, source.dtype);
+    let mut spec = cx.body(cx.spec("seq.fetch", op)?, "dtype", &visa_sequencer::DTYPE, from);
     if let Some(mask) = mask {
         spec = cx.body(spec, "mask", &visa_sequencer::MASK, mask);
     }
-    let spec = loops(cx, adapter_registers(cx, spec, adapter), &plan, base);
-    let Some(starts) = starts(&plan) else { return Ok(Some(spec)) };
+    let spec = loops(cx, adapter_registers(cx, spec, &fetch.adapter), elements);
+    let Some(starts) = starts(&plan.0) else { return Ok(Some(spec)) };
     access::starts(&starts, from).map_err(|error| error.diagnostic(op.span()))?;
     Ok(Some(cx.body(spec, "starts", &visa_sequencer::PROGRAM, starts)))
+}
+
+/// The loops of a fetch over the tensors where they are, and its mask.
+fn placed(
+    cx: &StageCx<'_>,
+    op: OpRef<'_>,
+    fetch: &FetchPlan,
+    source: &Tensor,
+) -> Result<((Plan, i64), Option<visa_loops::Mask>), Diagnostic> {
+    let FetchPlan { plan, mask, adapter, between } = fetch;
+    let value = u64::from(pattern(adapter.from, adapter.masked(Pad::of(op)).unwrap_or(0)));
+    let mask = mask.clone().map(|mask| mask_registers(mask, value));
+    let tensors = op.operand_def(0).map_or(&[][..], |begin| begin.operands());
+    let base = cx.base(tensors.first(), source);
+    check_start(op, plan, base, source.dtype)?;
+    let Some(axis) = between else { return Ok(((plan.clone(), base), mask)) };
+    let second = cx.base(tensors.get(1), source);
+    check_start(op, plan, second, source.dtype)?;
+    let mask = mask.map(|mask| mask.below(plan.time().len()));
+    let plan = begin_interleaved::alternating(plan.clone(), axis, second.saturating_sub(base));
+    Ok(((plan, base), mask))
+}
+
+/// The way out for a fetch of the sub context that the main context could do.
+fn in_main(
+    accessor: &Accessor,
+    error: &AccessError,
+    elements: &Program,
+    from: DType,
+    cx: &StageCx<'_>,
+) -> Option<String> {
+    let &Accessor::Fetch { to, sub: true, mask: None } = accessor else { return None };
+    if !error.is_size(access::FETCH_SIZE) {
+        return None;
+    }
+    let main = Accessor::Fetch { to, sub: false, mask: None }.accesses(elements, from, cx.machine).ok()?;
+    let size = counted(main.program.packet, "byte");
+    Some(format!("begin the pipeline in `main`, which may fetch {size} at a time"))
 }
 
 /// How many elements behind the base each slice starts, if they differ.
@@ -166,14 +180,14 @@ fn starts(plan: &Plan) -> Option<Program> {
 /// to one past the last, counted as its address is. Nothing for what is no fetch, and for one that has no plan.
 #[must_use]
 pub fn reads(cx: &StageCx<'_>, op: OpRef<'_>) -> Vec<(ValueId, (i64, i64))> {
-    let Ok((source, result)) = types(op) else { return Vec::new() };
-    let time = if op.is(&fetch::DECL) { fetch::own_time(op, &result, cx.axes).ok() } else { None };
-    let free = cx.free(op, 0);
-    let fetch = |time| Reading::new(&source, &result, time, &free, cx.axes, cx.machine).plan().ok();
-    let Some((plan, _)) = time.and_then(fetch) else { return Vec::new() };
+    if !op.is(&fetch::DECL) {
+        return Vec::new();
+    }
+    let (Ok((source, _)), Ok(fetch)) = (ends(op), cx.plan::<FetchPlan>(op)) else { return Vec::new() };
+    let plan = &fetch.plan;
     let bytes = |elements: i64| elements.saturating_mul(i64::from(source.dtype.bits()));
     let extent = |tensor: &ValueId| {
-        let (start, end) = program(&plan, cx.base(Some(tensor), &source)).extent().ok()?;
+        let (start, end) = program(plan, cx.base(Some(tensor), &source)).extent().ok()?;
         let end = end.saturating_add(plan.furthest());
         // 4-bit elements share bytes.
         Some((*tensor, (bytes(start).div_euclid(8), bytes(end).saturating_add(7).div_euclid(8))))
@@ -190,15 +204,15 @@ pub fn mask_registers(mask: Mask, value: u64) -> visa_loops::Mask {
 }
 
 /// The registers of the stages behind the mask.
-fn adapter_registers(cx: &StageCx<'_>, mut spec: OpSpec, adapter: Adapter) -> OpSpec {
-    if let Some(table) = adapter.table {
-        spec = cx.body(spec, "table", &visa_sequencer::TABLE, table);
+fn adapter_registers(cx: &StageCx<'_>, mut spec: OpSpec, adapter: &Adapter) -> OpSpec {
+    if let Some(table) = &adapter.table {
+        spec = cx.body(spec, "table", &visa_sequencer::TABLE, table.clone());
     }
     if let Some(row) = adapter.cast {
         spec = cx.body(spec, "to", &visa_sequencer::DTYPE, row.to);
     }
     if !adapter.zero.is_empty() {
-        let zero: Vec<i64> = adapter.zero.into_iter().map(i64::from).collect();
+        let zero: Vec<i64> = adapter.zero.iter().copied().map(i64::from).collect();
         spec = spec.clause("zero", cx.ctx.attr(Attr::Ints(zero.into())));
     }
     spec
@@ -222,12 +236,9 @@ fn switch(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic>
     let topology = op.word("topology").unwrap_or_default();
     let mut spec = cx.word(cx.spec("hw.switch", op)?, "topology", &topology);
     if &*topology == "custom" {
-        let (source, result) = types(op)?;
-        let (free, slices) = (cx.free(op, 0), cx.machine.topology.slices_per_cluster);
-        let switch =
-            snoop::Exchange { op, source: &source, result: &result, free: &free, axes: cx.axes, slices };
-        let snoop::Snooping { ring, rows } = switch.snooping()?;
-        spec = cx.int(spec, "ring", ring as u64);
+        let Snooping { ring, rows } = &*cx.plan::<Snooping>(op)?;
+        spec = cx.int(spec, "ring", *ring as u64);
+        let rows = rows.clone();
         return Ok(Some(cx.body(spec, "snoop", &visa_hw::snoop::SNOOP, visa_hw::snoop::Snoop { rows })));
     }
     for clause in ["slice1", "slice0", "time0"] {
@@ -239,14 +250,14 @@ fn switch(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic>
 }
 
 fn collect(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
-    let (source, _) = types(op)?;
+    let (source, _) = ends(op)?;
     let bytes = source.dim_bytes(Dim::Packet, cx.axes).unwrap_or(0);
     let flits = bytes.div_ceil(cx.machine.limits.flit_bytes);
     Ok(Some(cx.int(cx.spec("hw.collect", op)?, "flits", flits)))
 }
 
 fn to_trf(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
-    let (_, result) = types(op)?;
+    let (_, result) = ends(op)?;
     let spec = cx.word(cx.spec("hw.store_trf", op)?, "region", &op.word("at").unwrap_or_default());
     let spec = cx.int(spec, "rows", result.dim(Dim::Row).size(cx.axes).unwrap_or(1));
     Ok(Some(cx.int(spec, "row_bytes", result.dim_bytes(Dim::Element, cx.axes).unwrap_or(0))))
@@ -258,12 +269,10 @@ fn to_vrf(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic>
 }
 
 fn align(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
-    let (source, result) = types(op)?;
+    let (source, _) = ends(op)?;
     let weights = operand(op, 1).ok_or_else(|| op.error("C0", "no register-file operand"))?;
-    let shifts = contract::alignment(op, &source, &result, &cx.free(op, 0), cx.axes, cx.machine)?;
-    let plan = contract::register_read(op, &source, &weights, &result, &cx.free(op, 1), cx.axes)?;
-    let bytes = program(&plan, 0).in_bytes(source.dtype);
-    origin::check(op, &plan, source.dtype, bytes, |program| access::align(program, cx.machine))?;
+    let AlignPlan { shifts, read } = &*cx.plan::<AlignPlan>(op)?;
+    let elements = accessed(cx, op, (read, 0), source.dtype, Accessor::Align)?;
     let half = op.operand_def(1).and_then(|store| store.word("at")).unwrap_or_else(|| "full".into());
     let mut spec = cx.body(cx.spec("seq.align", op)?, "dtype", &visa_sequencer::DTYPE, source.dtype);
     spec = cx.word(spec, "region", &half);
@@ -273,14 +282,11 @@ fn align(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> 
     }
     spec = cx.int(spec, "repeat", shifts.repeat);
     spec = cx.int(spec, "rows", weights.dim(Dim::Row).size(cx.axes).unwrap_or(1));
-    Ok(Some(loops(cx, spec, &plan, 0)))
+    Ok(Some(loops(cx, spec, elements)))
 }
 
 fn contract(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
-    let (source, result) = types(op)?;
-    let deepest = source.dtype.tree_depth().unwrap_or(0);
-    let depth = plan::tree_depth(&source.dim(Dim::Packet), &result.dim(Dim::Packet), deepest, cx.axes)
-        .map_err(|why| op.clause_error("C1", "packet", why))?;
+    let ((source, _), depth) = (ends(op)?, cx.plan::<TreeDepth>(op)?.0);
     let spec = cx.body(cx.spec("hw.contract", op)?, "dtype", &visa_hw::attrs::DTYPE, source.dtype);
     let spec = kind(cx, spec, op);
     Ok(Some(cx.int(spec, "depth", u64::from(depth))))
@@ -295,8 +301,8 @@ fn kind(cx: &StageCx<'_>, spec: OpSpec, op: OpRef<'_>) -> OpSpec {
 }
 
 fn accumulate(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
-    let (source, result) = types(op)?;
-    let slots = slots(&contract::accumulation(op, &source, &result, cx.axes)?);
+    let (source, _) = ends(op)?;
+    let slots = slots(&cx.plan::<Accumulation>(op)?.0);
     let size = |dim: Dim| source.dim(dim).size(cx.axes).unwrap_or(1);
     let mut spec = cx.word(cx.spec("hw.accumulate", op)?, "kind", &op.word("mode").unwrap_or_default());
     spec = kind(cx, spec, op);
@@ -326,10 +332,11 @@ fn slots(loops: &[TimeLoop]) -> Program {
 }
 
 fn reduce(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
-    let Reduction { row, loops, tree, .. } = reduction(op, cx.axes)?;
+    let reduce = cx.plan::<ReducePlan>(op)?;
+    let Reduction { row, loops, tree, .. } = &reduce.reduction;
     let spec = cx.word(cx.spec("hw.vector_reduce", op)?, "op", row.name);
-    let spec = cx.word(spec, "lanes", if tree { "tree" } else { "apart" });
-    Ok(Some(spec.clause("slots", cx.ctx.body_attr(&visa_hw::attrs::PROGRAM, slots(&loops)))))
+    let spec = cx.word(spec, "lanes", if *tree { "tree" } else { "apart" });
+    Ok(Some(spec.clause("slots", cx.ctx.body_attr(&visa_hw::attrs::PROGRAM, slots(loops)))))
 }
 
 /// The Valid Count Generator in front of `op`, if a reduction of its pipeline needs it there.
@@ -344,10 +351,7 @@ pub fn valid_count(
     let Some(reduce) = intra_slice::in_chain(chain).filter(|&reduce| intra_slice::enters(op, reduce)) else {
         return Ok(None);
     };
-    let reduction = reduction(reduce, cx.axes)?;
-    let Some(counting) = intra_slice::valid_count(reduce, &reduction, cx.axes, cx.machine)? else {
-        return Ok(None);
-    };
+    let Some(counting) = cx.plan::<ReducePlan>(reduce)?.counting.clone() else { return Ok(None) };
     let (counters, packet, gates) = valid_count_registers(counting);
     let spec = cx.spec("hw.vector_valid_count", reduce)?;
     let mut spec = spec.clause("counters", cx.ctx.body_attr(&visa_hw::attrs::COUNTERS, counters));
@@ -368,7 +372,7 @@ pub fn valid_count_registers(counting: Counting) -> (hw::Counters, Option<u64>, 
 
 fn branch(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
     let start = |mode: &str| Ok::<_, Diagnostic>(cx.word(cx.spec("hw.vector_branch", op)?, "mode", mode));
-    let (source, _) = types(op)?;
+    let (source, _) = ends(op)?;
     Ok(Some(match visa_stream::branch::mode(op)? {
         // Ids are 0 unless something sets them.
         BranchMode::Unconditional => return Ok(None),
@@ -428,7 +432,7 @@ fn alu(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
 fn filter(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
     let keep = vector_filter::kept(op)?.try_map(|bits| Ok::<_, Diagnostic>(bits.cast_signed()))?;
     let spec = cx.body(cx.spec("hw.filter", op)?, "keep", &visa_sequencer::GUARDS, keep);
-    let (source, _) = types(op)?;
+    let (source, _) = ends(op)?;
     let digits = plan::digits_of(&source.dim(Dim::Packet), cx.axes).map_err(|why| op.error("C3", why))?;
     let lanes = cx.machine.limits.vector_lanes;
     let live = digits.live_count().unwrap_or(lanes);
@@ -442,8 +446,8 @@ fn vector_operand(
     index: usize,
     file: &Tensor,
 ) -> Result<Program, Diagnostic> {
-    let (source, _) = types(op)?;
-    let mut plan = vector_alu::register_read(op, file, &source, &cx.free(op, index), cx.axes)?;
+    let reads = cx.plan::<RegisterReads>(op)?;
+    let mut plan = reads.of(index).cloned().ok_or_else(|| op.error("C0", "no register file"))?;
     // A packet is read whole; lanes beyond the live ones read on into what follows and are padding.
     let lanes = vector_alu::lanes(op);
     if let Some(inner) = plan.loops.last_mut() {
@@ -451,58 +455,50 @@ fn vector_operand(
     }
     plan.packet = lanes;
     let base = cx.base(op.operands().get(index), file);
-    let elements = program(&plan, base);
-    let bytes = elements.in_bytes(DType::I32);
-    origin::check(op, &plan, DType::I32, bytes, |program| access::vector(program, cx.machine))?;
-    Ok(elements)
+    accessed(cx, op, (&plan, base), DType::I32, Accessor::Vector)
+}
+
+/// The program of a plan for a tensor at `base`, if there are accesses that run it.
+fn accessed(
+    cx: &StageCx<'_>,
+    op: OpRef<'_>,
+    (plan, base): (&Plan, i64),
+    dtype: DType,
+    accessor: Accessor,
+) -> Result<Program, Diagnostic> {
+    let elements = program(plan, base);
+    match accessor.known(cx.ctx, &elements, dtype) {
+        Ok(_) => Ok(elements),
+        Err(error) => Err(origin::refused(op, plan, dtype, &error)),
+    }
 }
 
 fn cast(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
-    let (_, result) = types(op)?;
+    let (_, result) = ends(op)?;
     Ok(Some(cx.body(cx.spec("hw.cast", op)?, "dtype", &visa_hw::attrs::DTYPE, result.dtype)))
 }
 
 fn commit(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
-    let (source, result) = types(op)?;
-    let write = Write {
-        element: &result.dim(Dim::Element),
-        time: &source.dim(Dim::Time),
-        packet: &source.dim(Dim::Packet),
-        dtype: result.dtype,
-        unit: source.unit,
-        sizes: &cx.machine.limits.commit_sizes,
-        axes: cx.axes,
-        zeros: zeros_kept(op),
-        into: None,
-    };
-    let plan = write.plan().map_err(|why| op.clause_error("C2", "element", why))?;
-    write_loops(cx, op, &plan, (&source, &result))
+    write_loops(cx, op, &cx.plan::<CommitPlan>(op)?.0)
 }
 
 fn commit_view(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
-    let (source, result) = types(op)?;
-    let plan = commit_view::plan(op, &source, &result, cx.axes, cx.machine)?;
-    write_loops(cx, op, &plan, (&source, &result))
+    write_loops(cx, op, &cx.plan::<PartPlan>(op)?.0)
 }
 
 /// The commit that writes in these loops.
-fn write_loops(
-    cx: &StageCx<'_>,
-    op: OpRef<'_>,
-    plan: &Plan,
-    (source, result): (&Tensor, &Tensor),
-) -> Result<Option<OpSpec>, Diagnostic> {
-    let base = cx.base(op.results().first(), result);
-    let sub = source.unit == Some(Unit::Sub);
-    let bytes = program(plan, base).in_bytes(source.dtype);
-    origin::check(op, plan, source.dtype, bytes, |program| access::commit(program, sub, cx.machine))?;
+fn write_loops(cx: &StageCx<'_>, op: OpRef<'_>, plan: &Plan) -> Result<Option<OpSpec>, Diagnostic> {
+    let (source, result) = ends(op)?;
+    let base = cx.base(op.results().first(), &result);
+    let accessor = Accessor::Commit { sub: source.unit == Some(Unit::Sub) };
+    let elements = accessed(cx, op, (plan, base), source.dtype, accessor)?;
     let spec = cx.body(cx.spec("seq.commit", op)?, "dtype", &visa_sequencer::DTYPE, source.dtype);
-    Ok(Some(loops(cx, spec, plan, base)))
+    Ok(Some(loops(cx, spec, elements)))
 }
 
 fn lower_commit_packed(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
-    let (_, result) = types(op)?;
-    let packing = commit_packed::packing(op, cx.axes)?;
+    let (_, result) = ends(op)?;
+    let packing = cx.plan::<Packing>(op)?;
     let address =
         |value: Option<&ValueId>| value.and_then(|value| cx.addresses.get(value)).copied().unwrap_or(0);
     let counts = u64::try_from(address(op.operands().get(1))).unwrap_or(0);

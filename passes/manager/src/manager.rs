@@ -114,7 +114,10 @@ impl Failure {
             Cause::Refused(found) => return (About::Module, found),
             Cause::Invalid(found) => {
                 let note = format!("the module does not verify after pass `{name}`: a mistake in the pass");
-                return (About::Module, found.into_iter().map(|found| found.note(note.clone(), None)).collect());
+                return (
+                    About::Module,
+                    found.into_iter().map(|found| found.note(note.clone(), None)).collect(),
+                );
             }
             Cause::WrongLevel { promised, left } => {
                 format!("pass `{name}` says it gives {promised} level, but left the module at {left} level")
@@ -271,7 +274,7 @@ impl<'p> PassManager<'p> {
         }
         let closes_untyped = step.pass.closes.is_some()
             && module.walk_all().iter().any(|&id| open::untyped(module.op(ctx, id)));
-        let opened = step.pass.closes.map_or_else(Vec::new, |kind| open_spans(ctx, module, kind));
+        let holes = step.pass.closes.map_or_else(Vec::new, |kind| open_spans(ctx, module, kind));
         let before = module.stamp();
         self.analyses.begin(step.pass.name);
         self.run_pass(step, ctx, module, report)?;
@@ -281,7 +284,7 @@ impl<'p> PassManager<'p> {
             if has_errors(&found) && closes_untyped {
                 // Operations without types were not verified before: what is wrong with them may be the author's
                 // doing.
-                let found = found.into_iter().map(|finding| about_chosen(finding, &opened));
+                let found = found.into_iter().map(|finding| about_chosen(finding, &holes));
                 return Err(Cause::Refused(found.collect()));
             }
             if has_errors(&found) {
@@ -356,8 +359,8 @@ fn open_spans(ctx: &Context, module: &Module, kind: Opening) -> Vec<(Span, &'sta
 }
 
 /// A finding about what a pass chose: where it is about one clause that was `auto`, what to write there.
-fn about_chosen(finding: Diagnostic, opened: &[(Span, &'static ClauseDecl)]) -> Diagnostic {
-    let clause = opened.iter().find(|(span, _)| *span == finding.span).map(|(_, clause)| *clause);
+fn about_chosen(finding: Diagnostic, holes: &[(Span, &'static ClauseDecl)]) -> Diagnostic {
+    let clause = holes.iter().find(|(span, _)| *span == finding.span).map(|(_, clause)| *clause);
     let finding = finding.note(CHECKED_LATE.to_owned(), None);
     match clause {
         Some(clause) if finding.fix.is_none() => finding.fix(clause.in_place_of_auto()),

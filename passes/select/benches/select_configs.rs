@@ -1,7 +1,7 @@
 //! `cargo bench -p visa-select --bench select_configs`: how long the choice of a pipeline takes, and how far it is
 //! from the cheapest of all its configurations. The last line is JSON. Cases are pipelines that are drawn and
 //! those of the kernels under `test/`. `VISA_PIPELINES` is how many are drawn (700), from `VISA_FIRST` (0) on;
-//! `VISA_KERNELS=0` leaves the kernels out; `VISA_TRIED` how many values may be tried behind streams of a drawn
+//! `VISA_KERNELS=0` leaves the kernels out; `VISA_TRIED` how many values may be tried after streams of a drawn
 //! case (16,000, a kernel that is lowered counts as 4; of a kernel's pipeline half of that): where that is not
 //! all, the case is left out of the gap. `VISA_LIST=1` prints a line a case.
 

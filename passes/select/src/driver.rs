@@ -1,5 +1,5 @@
-//! The order in which what is open is chosen: places of tensors first, then pipelines in program order, those that
-//! share tensors together.
+//! The order in which open clauses are chosen: the distribution of tensors first, then pipelines in program order.
+//! Pipelines that share tensors are chosen together.
 
 use crate::config::choice::Choice;
 use crate::config::choice::chain;
@@ -31,15 +31,15 @@ pub enum Chosen {
     Exchanged(Span),
     /// Not all: what the budget cut of a function, as a warning.
     Cut(Diagnostic),
-    /// The place of a kernel's tensors in slices, of so many.
-    Placement(usize),
+    /// The distribution of a kernel's tensors over slices, out of so many.
+    Distribution(usize),
 }
 
 /// Chooses everything that is open in a module.
 pub struct Driver<'a> {
     /// The context.
     pub ctx: &'a Context,
-    /// The rules, and what was tried with them of this module.
+    /// The rules, and the memo of this module.
     pub means: &'a Means<'a>,
     /// Told of each choice.
     pub tell: &'a mut dyn FnMut(Chosen),

@@ -1,4 +1,4 @@
-//! Which places are proposed for tensors whose place in data memory is open. Whether the best of them is chosen,
+//! Which distributions are proposed for tensors whose distribution in data memory is open. Whether the best of them is chosen,
 //! whole kernels show.
 
 use std::collections::BTreeSet;
@@ -10,7 +10,7 @@ use visa_ir::parse::parse;
 use visa_ir::span::Source;
 use visa_ir::verify::{Analysis, has_errors};
 use visa_mapping::facts::DeclaredAxes;
-use visa_select::distribution::distributions::{Place, places};
+use visa_select::distribution::distributions::{Distribution, distributions};
 
 const DIALECTS: [&Dialect; 2] = [&visa_mapping::DIALECT, &visa_stream::DIALECT];
 
@@ -38,7 +38,7 @@ fn kernel(args: &[&str], ops: &[&str], result: &str) -> String {
     )
 }
 
-/// The places of a kernel, each with the slice and the element mapping of its loads.
+/// The distributions of a kernel, each with the slice and the element mapping of its loads.
 fn found(text: &str) -> Result<Vec<Vec<String>>, String> {
     let ctx = Context::new(&DIALECTS);
     let parsed = parse(&ctx, &Source::new("test", text), 0..text.len());
@@ -47,11 +47,11 @@ fn found(text: &str) -> Result<Vec<Vec<String>>, String> {
     infer_all(&ctx, &mut module).map_err(|error| error.message)?;
     let function = *module.ops(module.body()).last().expect("a function");
     let axes = DeclaredAxes::build(&ctx, &module).0;
-    let shown = |place: &Place| {
-        place.loads.iter().map(|(_, [_, slice, element])| format!("{slice} | {element}")).collect()
+    let shown = |distribution: &Distribution| {
+        distribution.loads.iter().map(|(_, [_, slice, element])| format!("{slice} | {element}")).collect()
     };
-    let places = places(module.op(&ctx, function), &axes).map_err(|error| error.message)?;
-    Ok(places.iter().map(shown).collect())
+    let distributions = distributions(module.op(&ctx, function), &axes).map_err(|error| error.message)?;
+    Ok(distributions.iter().map(shown).collect())
 }
 
 const READ: [&str; 3] = [
@@ -63,7 +63,7 @@ const READ: [&str; 3] = [
 #[test]
 fn a_tensor_is_spread_over_its_axes_in_every_way_that_slices_have_room_for() {
     // T into 1 or 2 parts, P into 1, 2, 4 or 8.
-    let all = found(&kernel(&["T, P"], &READ, "T, P")).expect("places");
+    let all = found(&kernel(&["T, P"], &READ, "T, P")).expect("distributions");
     assert_eq!(all.len(), 8, "{all:?}");
     assert!(all.contains(&vec!["[[T, P / 2] # 256] | [P % 2]".to_owned()]), "{all:?}");
     assert!(all.contains(&vec!["[1 # 256] | [T, P]".to_owned()]), "{all:?}");
@@ -71,16 +71,16 @@ fn a_tensor_is_spread_over_its_axes_in_every_way_that_slices_have_room_for() {
 
 #[test]
 fn each_place_is_proposed_once() {
-    // What stands behind the switch leads to some of the places that the axes themselves give.
+    // The slices written after the switch lead to some of the distributions that the axes themselves give.
     let ops = [
         "%s = stream.begin main %d0",
         "%f = stream.fetch %s time auto, packet auto",
         "%w = stream.switch auto %f slice [S]",
         "%c = stream.collect %w time auto, packet auto",
     ];
-    let all = found(&kernel(&["S, T, P"], &ops, "S, T, P")).expect("places");
+    let all = found(&kernel(&["S, T, P"], &ops, "S, T, P")).expect("distributions");
     assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len(), "{all:?}");
-    assert_eq!(all[0], ["[S] | [T, P]"], "what is written behind the switch leads");
+    assert_eq!(all[0], ["[S] | [T, P]"], "what is written after the switch leads");
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn an_axis_that_the_part_names_stays_in_each_slice() {
 }
 
 #[test]
-fn a_factor_that_the_stream_meets_behind_a_switch_lies_as_the_switch_says() {
+fn a_factor_that_the_stream_meets_after_a_switch_has_the_slices_of_the_switch() {
     let ops = [
         "%g = stream.begin sub %d1",
         "%h = stream.fetch %g time auto, packet auto, dtype i32",
@@ -112,12 +112,12 @@ fn a_factor_that_the_stream_meets_behind_a_switch_lies_as_the_switch_says() {
         "%m = stream.vector_fxp MulInt %b, %factor",
         "%c = stream.vector_final %m",
     ];
-    let all = found(&kernel(&["S, P", "X, P"], &ops, "S, X, P")).expect("places");
+    let all = found(&kernel(&["S, P", "X, P"], &ops, "S, X, P")).expect("distributions");
     // All of P, or half of it in each cluster.
-    let factor: BTreeSet<&str> = all.iter().map(|place| &*place[1]).collect();
+    let factor: BTreeSet<&str> = all.iter().map(|distribution| &*distribution[1]).collect();
     assert_eq!(factor, ["[S / 4, X] | [P]", "[S / 4, X] | [P % 4]"].into());
     // What the stream itself was in front of the switch is no such tensor.
-    assert!(all.iter().any(|place| place[0] == "[S] | [P]"), "{all:?}");
+    assert!(all.iter().any(|distribution| distribution[0] == "[S] | [P]"), "{all:?}");
 }
 
 const WITHIN: [&str; 9] = [
@@ -136,18 +136,18 @@ const WITHIN: [&str; 9] = [
 fn slices_hold_what_the_result_has_of_an_axis_that_is_reduced_within_them() {
     // 17 coordinates of R, 3 in each of 6 slices: the last slice has 2. In any other slices another 3 would be
     // reduced.
-    let all = found(&kernel(&["T, R"], &WITHIN, "T, R # 18 / 3")).expect("places");
+    let all = found(&kernel(&["T, R"], &WITHIN, "T, R # 18 / 3")).expect("distributions");
     let both = ["[[T, R # 18 / 3 # 8] # 256] | [R = 3]", "[R # 18 / 3 # 256] | [T, R = 3]"];
     assert_eq!(all.concat().into_iter().collect::<BTreeSet<_>>(), both.map(str::to_owned).into());
     // The inner part: slice 0 has R = 0, 4, 8, 12 and 16.
-    let all = found(&kernel(&["T, R"], &WITHIN, "T, R # 20 % 4")).expect("places");
+    let all = found(&kernel(&["T, R"], &WITHIN, "T, R # 20 % 4")).expect("distributions");
     let both = ["[[T, R = 4] # 256] | [R # 20 / 4]", "[R = 4 # 256] | [T, R # 20 / 4]"];
     assert_eq!(all.concat().into_iter().collect::<BTreeSet<_>>(), both.map(str::to_owned).into());
 }
 
 #[test]
 fn an_axis_that_is_reduced_whole_is_in_no_slice() {
-    let all = found(&kernel(&["T, R"], &WITHIN, "T")).expect("places");
+    let all = found(&kernel(&["T, R"], &WITHIN, "T")).expect("distributions");
     let both = ["[T # 256] | [R]", "[1 # 256] | [T, R]"];
     assert_eq!(all.concat().into_iter().collect::<BTreeSet<_>>(), both.map(str::to_owned).into());
 }
@@ -155,7 +155,7 @@ fn an_axis_that_is_reduced_whole_is_in_no_slice() {
 #[test]
 fn an_axis_that_is_reduced_and_that_the_result_has_whole_is_in_no_slice() {
     // As in a softmax: the sum is met again by all that it is the sum of.
-    let all = found(&kernel(&["T, R"], &WITHIN, "T, R")).expect("places");
+    let all = found(&kernel(&["T, R"], &WITHIN, "T, R")).expect("distributions");
     let both = ["[T # 256] | [R]", "[1 # 256] | [T, R]"];
     assert_eq!(all.concat().into_iter().collect::<BTreeSet<_>>(), both.map(str::to_owned).into());
 }
@@ -169,7 +169,7 @@ fn what_a_view_in_hbm_names_is_free() {
 
 #[test]
 fn a_digit_within_another_takes_a_power_of_two_of_slices() {
-    let all = found(&kernel(&["P, V"], &READ, "P, V")).expect("places").concat();
+    let all = found(&kernel(&["P, V"], &READ, "P, V")).expect("distributions").concat();
     // Of 256 slices 3 can be in front of nothing, or within 8 of them 4 with one left out.
     assert!(all.contains(&"[[P, V # 4] # 256] | [1]".to_owned()), "{all:?}");
     assert!(all.contains(&"[V # 256] | [P]".to_owned()), "{all:?}");
@@ -177,7 +177,7 @@ fn a_digit_within_another_takes_a_power_of_two_of_slices() {
 
 #[test]
 fn clusters_take_a_part_of_the_outermost_axis_or_all_of_one_with_two_coordinates() {
-    let all = found(&kernel(&["S, T, P"], &READ, "S, T, P")).expect("places").concat();
+    let all = found(&kernel(&["S, T, P"], &READ, "S, T, P")).expect("distributions").concat();
     assert!(all.contains(&"[S] | [P]".to_owned()), "T over the clusters: {all:?}");
     assert!(all.contains(&"[S % 128, T] | [P]".to_owned()), "S / 128 over the clusters: {all:?}");
 }
@@ -190,7 +190,7 @@ fn what_a_switch_copies_may_come_from_an_axis_that_has_as_many_coordinates_left(
         "%w = stream.switch auto %f slice [S / 4, 4]",
         "%c = stream.collect %w time auto, packet auto",
     ];
-    let all = found(&kernel(&["S, T, P"], &ops, "S, T, P")).expect("places");
+    let all = found(&kernel(&["S, T, P"], &ops, "S, T, P")).expect("distributions");
     assert_eq!(all[0], ["[S] | [T, P]"], "all of S");
     assert_eq!(all[1], ["[S] | [P]"], "all of S, and T over the clusters");
 }

@@ -124,7 +124,7 @@ const KERNELS: [&str; 10] = [
     "passes/select-configs/sliding",
 ];
 
-/// Pipelines of them, by kernel and function, that have no choice: the slices behind `sub_interleaved` stay
+/// Pipelines of them, by kernel and function, that have no choice: the slices after `sub_interleaved` stay
 /// written, and no other fetch leads there.
 const WRITTEN: [(&str, usize); 1] = [("kernels/inter_slice", 8)];
 
@@ -144,7 +144,7 @@ fn what_rules_of_kernels_propose_leaves_results_as_they_are() {
             let written = whole::choose(&ctx, alone(&ctx, &module, function)).expect("a choice");
             for end in whole::ends(&ctx, &written) {
                 let chain = chain(written.op(&ctx, end));
-                let open = opened(&ctx, &written, &chain[..chain.len() - 1]);
+                let open = with_holes(&ctx, &written, &chain[..chain.len() - 1]);
                 let choice = match choose(&ctx, &open, &chain, &rules) {
                     Ok(choice) => choice,
                     Err(error) => {
@@ -180,9 +180,9 @@ const ZIPS: [&OpDecl; 4] = [
 ];
 
 /// The module with some operations open, and the zips among them that say nothing of time.
-fn opened(ctx: &Context, written: &Module, own: &[OpId]) -> Module {
-    let mut open =
-        whole::run(ctx, written.clone(), "open-clauses{places=false}").expect("a kernel that verifies");
+fn with_holes(ctx: &Context, written: &Module, own: &[OpId]) -> Module {
+    let mut open = whole::run(ctx, written.clone(), "open-clauses{distributions=false}")
+        .expect("a kernel that verifies");
     for id in written.walk_all() {
         let clauses = written.op(ctx, id).clauses().iter().map(|clause| (clause.name.clone(), clause.value));
         for (name, value) in clauses.filter(|_| !own.contains(&id)) {

@@ -64,10 +64,10 @@ fn warning(op: OpRef<'_>, number: &str, message: String, fix: &str) -> Diagnosti
     warning
 }
 
-/// What a fetch reads, in bytes: its packet before and behind the conversion.
+/// What a fetch reads, in bytes: its packet before and after the conversion.
 struct Packets {
     before: u64,
-    /// Formats before and behind the adapter.
+    /// Formats before and after the adapter.
     formats: (DType, DType),
 }
 
@@ -80,7 +80,7 @@ impl Packets {
         Some(Self { before, formats: (*from, to) })
     }
 
-    fn behind(&self, bytes: u64) -> u64 {
+    fn after(&self, bytes: u64) -> u64 {
         bytes * u64::from(self.formats.1.bits()) / u64::from(self.formats.0.bits())
     }
 }
@@ -88,7 +88,7 @@ impl Packets {
 /// L1.
 fn flits(op: OpRef<'_>, machine: &Machine) -> Option<Diagnostic> {
     let packets = Packets::of(op)?;
-    let (flit, bytes) = (machine.limits.flit_bytes, packets.behind(packets.before));
+    let (flit, bytes) = (machine.limits.flit_bytes, packets.after(packets.before));
     if bytes.is_multiple_of(flit) {
         return None;
     }

@@ -25,11 +25,11 @@ use visa_stream::pipeline;
 visa_pass::options! {
     /// What can be chosen.
     struct Settings {
-        addresses: bool = ("addresses", "true", "open places in memories"),
+        addresses: bool = ("addresses", "true", "open the addresses of tensors in memories"),
         configurations: bool = ("configurations", "true", "open the configurations of pipelines, and the layouts \
              of register files and of what is committed"),
-        places: bool = ("places", "true", "open which part of a tensor lies in which slice of data memory, and in \
-             what order"),
+        distributions: bool = ("distributions", "true", "open which part of a tensor each slice of data memory \
+             holds, and in what order"),
     }
 }
 
@@ -37,18 +37,17 @@ visa_pass::options! {
 pub static PASS: Pass = Pass {
     name: "open-clauses",
     summary: "replaces every clause that may be open by `auto`",
-    doc: "The other way round from `select-configs` and `allocate`: what an author chose becomes `auto`, so that \
-          what they choose can be compared with it. What only those clauses say of a kernel's meaning stays, or \
-          is written down: `over` names the axes that a contraction sums or a reduction between slices reduces, \
-          and `slice` what a switch brings to each slice. A contraction that sums a part of an axis stays as it \
-          is, and so do its fetch, that of a stream whose flits are packed by counts or a filter, the slices \
-          behind a reduction between them where anything but a transfer reads the result, and the layout of a \
-          commit that leaves elements out, starts within an axis, writes values that run along the stream, or is \
-          read by nothing. The layout of a register file stays that holds copies in which values run, and so does \
-          all that is written of what names a skewed axis, with the loads that it is made of. A stream that ends \
-          nowhere stays. The place of a tensor stays of which a load moves a part, or elements one by one, that a \
-          result is made of which nothing reads, or of which slices hold a part of an axis that is reduced in \
-          each.",
+    doc: "The inverse of `select-configs` and `allocate`: what an author chose becomes `auto`, so that their choice \
+          can be compared with the author's. What only those clauses say of a kernel's semantics stays, or is \
+          written down: `over` names the axes that a contraction sums or a reduction between slices reduces, and \
+          `slice` what a switch brings to each slice. These stay as they are: a contraction that sums a part of \
+          an axis, and its fetch; the fetch of a stream whose flits are packed by counts or a filter; the slices \
+          after a reduction between them, where anything but a transfer reads the result; the layout of a commit \
+          that leaves elements out, starts within an axis, writes values that run along the stream, or is read by \
+          nothing; the layout of a register file that holds copies in which values run; every clause that names a \
+          skewed axis, with the loads of its tensors; and a stream that ends nowhere. The distribution of a \
+          tensor stays if a load moves a part of it, or elements one by one, if a result is made of it that \
+          nothing reads, or if slices hold a part of an axis that is reduced in each.",
     options: Settings::DECLS,
     statistics: &[
         ("opened", "clauses that became `auto`"),
@@ -60,7 +59,7 @@ pub static PASS: Pass = Pass {
 };
 
 fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
-    let Settings { addresses, configurations, places } = cx.chosen();
+    let Settings { addresses, configurations, distributions } = cx.chosen();
     let (axes, support) = (cx.analysis::<DeclaredAxes>(), cx.analysis::<Support>());
     let axes = &axes.0;
     let (mut stated, mut kept) = (Vec::new(), Vec::new());
@@ -68,7 +67,7 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     if configurations {
         for id in cx.module.walk_all() {
             let op = cx.module.op(cx.ctx, id);
-            stated.extend(said_by_others(op, axes));
+            stated.extend(given_by_others(op, axes));
             kept.extend(meant(op, axes, &support));
         }
     }
@@ -76,16 +75,16 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     stated.into_iter().for_each(|(id, name, value)| cx.module.set_clause(id, name, Some(value)));
     for id in cx.module.walk_all() {
         let op = cx.module.op(cx.ctx, id);
-        let place = if is_turned(op, axes) { &CLAUSES[..] } else { &PLACE[..] };
-        let loads = decided_by_place(op, axes).into_iter();
-        kept.extend(loads.flat_map(|load| place.iter().map(move |&name| (load, name))));
+        let names = if is_turned(op, axes) { &CLAUSES[..] } else { &DISTRIBUTION[..] };
+        let loads = decided_by_distribution(op, axes).into_iter();
+        kept.extend(loads.flat_map(|load| names.iter().map(move |&name| (load, name))));
     }
-    let mut opened = 0;
+    let mut holes = 0;
     let wanted = |op: OpRef<'_>, clause: &ClauseDecl| {
         let wanted = match clause.opening {
             Opening::Never => false,
             Opening::Address => addresses,
-            Opening::Configuration if op.is(&TO_DM) => places,
+            Opening::Configuration if op.is(&TO_DM) => distributions,
             Opening::Configuration if pipeline::contains(op) && !pipelines.contains(&op.id) => false,
             Opening::Configuration => configurations,
         };
@@ -94,14 +93,14 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     for id in cx.module.walk_all() {
         let op = cx.module.op(cx.ctx, id);
         let clauses = op.decl().map_or(&[][..], |decl| decl.clauses).iter();
-        opened += clauses.filter(|clause| op.attr(clause.name).is_some() && wanted(op, clause)).count();
+        holes += clauses.filter(|clause| op.attr(clause.name).is_some() && wanted(op, clause)).count();
     }
-    cx.count("opened", opened as u64);
+    cx.count("opened", holes as u64);
     open::open_up(cx.ctx, cx.module, wanted).map_err(|refused| vec![refused])
 }
 
-/// What clauses that become open say of the meaning, as clauses that stay.
-fn said_by_others(op: OpRef<'_>, axes: &Axes) -> Option<(OpId, &'static str, AttrId)> {
+/// What clauses that become open say of the semantics, as clauses that stay.
+fn given_by_others(op: OpRef<'_>, axes: &Axes) -> Option<(OpId, &'static str, AttrId)> {
     let map = |map: Expr| op.ctx.body_attr(&MAP, map);
     if op.is(&ACCUMULATE_DECL) {
         let contraction = op.operand_def(0).filter(|contraction| contraction.attr("over").is_none())?;
@@ -174,12 +173,12 @@ fn meant(op: OpRef<'_>, axes: &Axes, support: &Support) -> Vec<(OpId, &'static s
     own.map(|(_, name)| (op.id, name)).collect()
 }
 
-/// In which part of data memory a tensor lies; what each part holds may be in another order.
-const PLACE: [&str; 2] = ["cluster", "slice"];
+/// Which slices hold what of a tensor; each may hold it in another order.
+const DISTRIBUTION: [&str; 2] = ["cluster", "slice"];
 
-/// The loads whose place an operation's result depends on: nothing reads it, it is written in a skewed axis, or
+/// The loads whose distribution an operation's result depends on: nothing reads it, it is written in a skewed axis, or
 /// slices hold a part of the axis that it reduces in each.
-fn decided_by_place(op: OpRef<'_>, axes: &Axes) -> BTreeSet<OpId> {
+fn decided_by_distribution(op: OpRef<'_>, axes: &Axes) -> BTreeSet<OpId> {
     let ends = pipeline::contains(op) && is_unread(op);
     if !ends && !reduces_a_part(op, axes) && !is_turned(op, axes) {
         return BTreeSet::new();
@@ -222,8 +221,8 @@ fn drops(switch: OpRef<'_>, axes: &Axes) -> bool {
     let (source, result) = (operand(switch, 0), switch.result_type::<Tensor>(0));
     let held =
         |tensor: Option<std::rc::Rc<Tensor>>| reaches(&*tensor?, &[Dim::Slice, Dim::Time, Dim::Packet], axes);
-    let (Some(before), Some(behind)) = (held(source), held(result)) else { return true };
-    before.iter().any(|(axis, reach)| behind.get(axis).is_some_and(|kept| kept < reach))
+    let (Some(before), Some(after)) = (held(source), held(result)) else { return true };
+    before.iter().any(|(axis, reach)| after.get(axis).is_some_and(|kept| kept < reach))
 }
 
 /// Whether values of the stream run along it, so that what a slice holds decides what they run over.
@@ -252,7 +251,7 @@ fn runs_in_copies(load: OpRef<'_>, axes: &Axes, support: &Support) -> bool {
     copies && load.results().iter().any(written_back)
 }
 
-/// The axes that a reduction between slices reduces, each whole, where the slices behind it are of no meaning to
+/// The axes that a reduction between slices reduces, each whole, where the slices after it are of no meaning to
 /// what reads the result.
 fn reduced(op: OpRef<'_>, axes: &Axes) -> Option<Vec<AxisId>> {
     let result = op.result_type::<Tensor>(0)?;
@@ -304,7 +303,7 @@ fn leaves_out(fetch: OpRef<'_>, of: &[AxisId], axes: &Axes) -> bool {
     of.iter().any(|axis| stream.get(axis).is_some_and(|read| held.get(axis) != Some(read)))
 }
 
-/// The accumulation behind a contraction.
+/// The accumulation after a contraction.
 fn accumulated(contraction: OpRef<'_>) -> Option<OpRef<'_>> {
     let &result = contraction.results().first()?;
     let users = contraction.module.uses(result).iter().map(|&user| contraction.other(user));

@@ -3,7 +3,7 @@
 //! A pass is a chain. The stream enters, each operation takes it and gives the next one; the other arguments are
 //! numbers, and at most one value: of the register file, or the stream as it was further in front, which the stash
 //! has kept. Stages come in their order, and each ALU works once. So whether a value can be computed is asked from
-//! behind: what gives it, at which stage, and what has to be there in front of that. A question is a [`State`];
+//! the end: what gives it, at which stage, and what has to be there before that. A question is a [`State`];
 //! there are few, and each is answered once.
 
 use super::language::Equals;
@@ -105,7 +105,7 @@ enum Goal {
 /// What the pass in front of some place owes the stash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Stash {
-    /// Nothing behind reads it.
+    /// Nothing after it reads it.
     Free,
     /// It must have kept this class, in packets of 4 lanes or of 8.
     Owed(usize, bool),
@@ -117,11 +117,11 @@ enum Stash {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct State {
     goal: Goal,
-    /// Position in [`STAGES`]; later stages are behind the place.
+    /// Position in [`STAGES`]; later stages come after the place.
     stage: usize,
-    /// The ALUs of that stage that work behind the place.
+    /// The ALUs of that stage that work after the place.
     used: u32,
-    /// Whether anything behind works on 4 lanes.
+    /// Whether anything after works on 4 lanes.
     narrow: bool,
     stash: Stash,
 }
@@ -166,15 +166,15 @@ impl<'a> Passes<'a> {
     /// The cheapest pass that computes `class`.
     pub(crate) fn chain(&mut self, class: usize) -> Option<Chain> {
         self.cost(class)?;
-        let (mut state, mut behind) = (end(class), Vec::new());
+        let (mut state, mut after) = (end(class), Vec::new());
         loop {
             match &self.known.get(&state)?.as_ref()?.1 {
                 Move::Begin(stream) => {
-                    let steps = behind.into_iter().rev().collect();
+                    let steps = after.into_iter().rev().collect();
                     return Some(Chain { stream: *stream, steps });
                 }
                 Move::After(front, steps) => {
-                    behind.extend(steps.iter().rev().cloned());
+                    after.extend(steps.iter().rev().cloned());
                     state = *front;
                 }
             }
@@ -216,7 +216,7 @@ impl<'a> Passes<'a> {
             all.push((free, Move::Begin(class)));
         }
         if let Stash::Owed(owed, narrow) = state.stash {
-            // Behind narrow and float operations everything can be kept, and in front of them behind entry, logic
+            // After narrow and float operations everything can be kept, and in front of them after entry, logic
             // and fxp.
             let here = match STAGES[state.stage] {
                 VectorStage::Float | VectorStage::FpDiv | VectorStage::Narrow => narrow,
@@ -363,7 +363,7 @@ impl<'a> Passes<'a> {
             }
         };
         from(state.stash, &[]);
-        // The stash keeps what comes out of clip only right behind the operation that gives it.
+        // The stash keeps what comes out of clip only right after the operation that gives it.
         if state.stash == Stash::Owed(class, false) && row.stage == VectorStage::Clip {
             from(Stash::Kept, &[Step::Stash { narrow: false }]);
         }

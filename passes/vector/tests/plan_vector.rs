@@ -2,7 +2,7 @@
 //!
 //! The brute force is written from book 21 alone. It rewrites expressions as trees, one step at a time, and runs
 //! each pass forwards: from what is there it computes every value that some way through the stages can give, a set
-//! of ALUs and a stash in hand. So it shares neither the e-graph nor the search from behind, only the numbers of
+//! of ALUs and a stash in hand. So it shares neither the e-graph nor the search from the end, only the numbers of
 //! the machine: which ALU computes what.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -218,7 +218,7 @@ fn advance(terms: &Terms, files: &BTreeSet<usize>, place: &Place) -> Vec<Place> 
     for later in stage + 1..=3 {
         all.push((later, BTreeSet::new(), *flows, *stash, *read));
     }
-    // Into the stash: behind entry, on 4 lanes, or behind an operation of clip, but not behind the widening alone.
+    // Into the stash: after entry, on 4 lanes, or after an operation of clip, but not after the widening alone.
     if stash.is_none() && (*stage < 3 || !used.is_empty()) {
         all.push((*stage, used.clone(), *flows, Some((*flows, matches!(stage, 1 | 2))), *read));
     }
@@ -410,7 +410,7 @@ fn brute_force_by_hand() {
         (op("mul", [x(), op("sigmoid", [x()])]), 1),
         // Two products by Mul0 and Mul1, the third only by fma.
         (op("mul", [op("mul", [op("mul", [x(), n(3.0)]), n(3.0)]), n(3.0)]), 1),
-        // max comes behind float: what follows it cannot.
+        // max comes after float: what follows it cannot.
         (op("exp", [op("max", [x(), n(0.0)])]), 2),
     ] {
         assert_eq!(brute_force(&tree, 3, 200), expected, "{}", text(&tree));

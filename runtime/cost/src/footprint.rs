@@ -34,7 +34,7 @@ fn overlap(a: &Range<u64>, b: &Range<u64>) -> bool {
     a.start.max(b.start) < a.end.min(b.end)
 }
 
-/// The hazards that order `later` behind `earlier`, in the order of [`Why`].
+/// The hazards that order `later` after `earlier`, in the order of [`Why`].
 pub(crate) fn hazards(earlier: &[Region], later: &[Region]) -> Vec<Why> {
     let mut found = Vec::new();
     for before in earlier {

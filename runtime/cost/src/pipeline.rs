@@ -18,14 +18,14 @@ pub struct PipelineTime {
 }
 
 impl PipelineTime {
-    /// The time with one more engine behind. Stages of one engine are stations of one pipeline: the slowest counts
+    /// The time with one more engine at the end. Stages of one engine are stations of one pipeline: the slowest counts
     /// for `busiest`.
     #[must_use]
     pub fn then(self, stage: &StageCost) -> Self {
         self.join(Self { busiest: stage.cycles, latency: stage.latency, total: stage.cycles })
     }
 
-    /// The time with the engines of `other` behind.
+    /// The time with the engines of `other` at the end.
     #[must_use]
     pub fn join(self, other: Self) -> Self {
         Self {
@@ -94,7 +94,7 @@ mod tests {
         ] {
             assert!(even.dominates(even) && even.dominates(worse) && !worse.dominates(even));
         }
-        // With an engine of 9 cycles behind them the other one is the cheaper by its latency.
+        // With an engine of 9 cycles after them the other one is the cheaper by its latency.
         let busy = |time: PipelineTime| time.then(&stage(9, 0)).cycles();
         assert!((busy(short), busy(even)) == (10, 14));
     }

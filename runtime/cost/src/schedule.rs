@@ -9,7 +9,7 @@ use crate::report::{Resource, Wait, Why};
 pub(crate) struct Slot {
     pub(crate) start: u64,
     pub(crate) end: u64,
-    /// What it started right behind; empty in cycle 0.
+    /// What it waited for and started right after; empty in cycle 0.
     pub(crate) waits: Vec<Wait>,
 }
 

@@ -59,7 +59,7 @@ impl Report {
             rows.extend(command.contraction.map(|found| ("reducer", reducer(command.index, &found))));
             if command.stalls > 0 {
                 let stalls = format!(
-                    "{}: {} behind reads of the register file",
+                    "{}: {} waiting for reads of the register file",
                     command.index,
                     counted(command.stalls, "cycle")
                 );

@@ -1,6 +1,6 @@
 //! Arguments into memory and results out of it, through their layout programs.
 
-use visa_engine::shadow::Taint;
+use visa_engine::shadow::Shadow;
 use visa_engine::unwritten::Unwritten;
 use visa_hw::program::Buffer;
 use visa_numerics::{DType, store};
@@ -29,7 +29,7 @@ pub(crate) fn load(buffer: &Buffer, data: &[u8], memories: &mut Memories) -> Res
         let start = copy.read as usize;
         chunk.bytes.extend_from_slice(&data[start..start + copy.length]);
         if memories.shadow {
-            chunk.marks.resize(copy.length, Taint::DEFINED);
+            chunk.marks.resize(copy.length, Shadow::DEFINED);
         }
         memories.write(place, copy.write, &chunk)?;
     }
@@ -56,7 +56,7 @@ fn load_halves(copy: Copy, data: &[u8], place: Place, memories: &mut Memories) -
         let value = visa_numerics::load(DType::I4, data, copy.read as usize + half);
         store(DType::I4, &mut chunk.bytes, (copy.write % 2) as usize + half, value);
     }
-    chunk.marks.fill(Taint::DEFINED);
+    chunk.marks.fill(Shadow::DEFINED);
     memories.write(place, first, &chunk)
 }
 
@@ -69,7 +69,7 @@ fn read_halves(copy: Copy, place: Place, memories: &mut Memories, array: &mut Ch
         let (from, to) = ((copy.write % 2) as usize + half, copy.read as usize + half);
         store(DType::I4, &mut array.bytes, to, visa_numerics::load(DType::I4, &chunk.bytes, from));
         if let (Some(mark), Some(&found)) = (array.marks.get_mut(to / 2), chunk.marks.get(from / 2)) {
-            *mark = if *mark == Taint::NEVER_WRITTEN { found } else { mark.or(found) };
+            *mark = if *mark == Shadow::NEVER_WRITTEN { found } else { mark.or(found) };
         }
     }
 }
@@ -82,7 +82,7 @@ pub(crate) fn read(buffer: &Buffer, memories: &mut Memories) -> Result<Chunk, Ru
     let mut array = Chunk::default();
     Unwritten::STORED.extend(0, total as usize, &mut array.bytes);
     if memories.shadow {
-        array.marks.resize(total as usize, Taint::NEVER_WRITTEN);
+        array.marks.resize(total as usize, Shadow::NEVER_WRITTEN);
     }
     let place = Place { space: buffer.space, chip: 0 };
     let mut chunk = Chunk::default();

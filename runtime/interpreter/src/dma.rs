@@ -1,7 +1,7 @@
 //! Transfers between memories.
 
 use visa_engine::Space;
-use visa_engine::shadow::{Marker, TaintLog};
+use visa_engine::shadow::{Marker, ShadowLog};
 use visa_hw::program::Dma;
 
 use crate::error::RunError;
@@ -14,7 +14,7 @@ pub(crate) fn run(
     dma: &Dma,
     memories: &mut Memories,
     op: u32,
-    log: Option<&TaintLog>,
+    log: Option<&ShadowLog>,
 ) -> Result<(), RunError> {
     let runs = runs(dma, memories)?;
     let chips = if dma.pcie { 1 } else { memories.chips.len() };

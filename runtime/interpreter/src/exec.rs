@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use rayon::prelude::*;
-use visa_engine::shadow::TaintLog;
+use visa_engine::shadow::ShadowLog;
 use visa_engine::{Bank, Flow, RunCx, SliceMemory, Space, Stage, Stream};
 use visa_hw::program::{Exec, PlacedStage};
 use visa_machine::Machine;
@@ -18,7 +18,7 @@ use crate::memory::{Memories, resident};
 #[derive(Clone, Copy)]
 pub(crate) struct ExecCx<'a> {
     pub(crate) machine: &'a Machine,
-    pub(crate) log: Option<&'a TaintLog>,
+    pub(crate) log: Option<&'a ShadowLog>,
     /// The chip that it runs on.
     pub(crate) chip: usize,
     /// Number of the first stage; the others follow.
@@ -77,7 +77,7 @@ struct Exchange {
 }
 
 impl Exchange {
-    /// The number of the stage behind an exchange, the first if there is none, and what flows into it in a slice.
+    /// The number of the stage after an exchange, the first if there is none, and what flows into it in a slice.
     fn received(exchange: Option<&Self>, exec: &Exec, slice: usize, cx: ExecCx<'_>) -> (usize, Stream) {
         let Some(Self { at, inputs }) = exchange else { return (0, empty()) };
         let unit = exec.stages[*at].as_exchange();

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use visa_engine::shadow::{Taint, TaintLog};
+use visa_engine::shadow::{Shadow, ShadowLog};
 use visa_hw::program::{Buffer, CommandKind, Program};
 use visa_machine::Machine;
 
@@ -47,7 +47,7 @@ pub struct Interpreter<'a> {
     machine: &'a Machine,
     memories: Memories,
     pool: ThreadPool,
-    log: Option<TaintLog>,
+    log: Option<ShadowLog>,
     /// Every transfer and every stage, in program order.
     ops: Vec<Op>,
     /// Whether each buffer has data.
@@ -66,7 +66,7 @@ impl<'a> Interpreter<'a> {
             machine,
             memories: Memories::new(machine, program.chips, options.shadow, options.memory_bytes),
             pool: pool.map_err(|error| RunError::Threads(error.to_string()))?,
-            log: options.shadow.then(TaintLog::default),
+            log: options.shadow.then(ShadowLog::default),
             ops: program.commands.iter().flat_map(|command| ops(&command.kind, command.span)).collect(),
             is_set: vec![false; program.buffers.len()],
             has_run: false,
@@ -148,7 +148,7 @@ impl<'a> Interpreter<'a> {
         })
     }
 
-    fn undefined(&self, buffer: &Buffer, marks: &[Taint]) -> Option<UndefinedReport> {
+    fn undefined(&self, buffer: &Buffer, marks: &[Shadow]) -> Option<UndefinedReport> {
         let log = self.log.as_ref()?;
         let at = marks.iter().position(|mark| !mark.is_defined())?;
         let element = at as u64 * 8 / u64::from(buffer.dtype.bits());
@@ -159,7 +159,7 @@ impl<'a> Interpreter<'a> {
             result: buffer.name.clone(),
             index: coordinates(element, &buffer.shape),
             chain: chain.into_iter().map(|op| op.step.clone()).collect(),
-            origin: if log.origin(marks[at]) == Taint::OUTSIDE_TABLE {
+            origin: if log.origin(marks[at]) == Shadow::OUTSIDE_TABLE {
                 Origin::OutsideTable
             } else if from_switch {
                 Origin::InactiveSlice

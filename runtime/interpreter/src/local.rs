@@ -1,4 +1,4 @@
-//! Commands that keep to their slices. A slice runs those that follow each other one behind the other, while its
+//! Commands that keep to their slices. A slice runs consecutive ones in turn, while its
 //! memories are in the processor's cache; memory that they share, HBM, they only read.
 
 use rayon::prelude::*;

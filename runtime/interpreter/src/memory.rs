@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use visa_engine::shadow::Taint;
+use visa_engine::shadow::Shadow;
 use visa_engine::unwritten::Unwritten;
 use visa_engine::{SliceMemory, Space};
 use visa_hw::program::CHIP_STRIDE;
@@ -16,7 +16,7 @@ pub const PAGE_BYTES: usize = 64 << 10;
 
 /// Bytes resident for each byte of a simulated memory: the byte, and its mark in shadow mode.
 pub(crate) const fn resident(bytes: u64, shadow: bool) -> u64 {
-    let marks = if shadow { size_of::<Taint>() as u64 } else { 0 };
+    let marks = if shadow { size_of::<Shadow>() as u64 } else { 0 };
     bytes.saturating_mul(1 + marks)
 }
 
@@ -51,7 +51,7 @@ impl Budget {
 pub(crate) struct Chunk {
     pub(crate) bytes: Vec<u8>,
     /// As long as `bytes` in shadow mode, else empty.
-    pub(crate) marks: Vec<Taint>,
+    pub(crate) marks: Vec<Shadow>,
 }
 
 impl Chunk {
@@ -65,7 +65,7 @@ impl Chunk {
 struct Page {
     bytes: Box<[u8]>,
     /// Empty without shadow mode.
-    marks: Box<[Taint]>,
+    marks: Box<[Shadow]>,
 }
 
 /// A byte memory of 2^64 addresses that holds the pages written to.
@@ -97,7 +97,7 @@ impl PagedMemory {
                 None => {
                     Unwritten::STORED.extend(offset as u64, count, &mut out.bytes);
                     if self.shadow {
-                        out.marks.resize(out.marks.len() + count, Taint::NEVER_WRITTEN);
+                        out.marks.resize(out.marks.len() + count, Shadow::NEVER_WRITTEN);
                     }
                 }
             }
@@ -143,7 +143,7 @@ impl PagedMemory {
         budget.charge(resident(PAGE_BYTES as u64, self.shadow))?;
         let mut bytes = Vec::new();
         Unwritten::STORED.extend(0, PAGE_BYTES, &mut bytes);
-        let marks = if self.shadow { vec![Taint::NEVER_WRITTEN; PAGE_BYTES] } else { Vec::new() };
+        let marks = if self.shadow { vec![Shadow::NEVER_WRITTEN; PAGE_BYTES] } else { Vec::new() };
         self.pages.push(Page { bytes: bytes.into_boxed_slice(), marks: marks.into_boxed_slice() });
         self.index.insert(number, self.pages.len() - 1);
         Ok(self.pages.len() - 1)
@@ -267,7 +267,7 @@ impl Memories {
                     let bank = &self.chips[place.chip][slice as usize].dm;
                     bank.read(offset..offset + count, &mut out.bytes);
                     if self.shadow {
-                        bank.read_taint(offset..offset + count, Taint::NEVER_WRITTEN, &mut out.marks);
+                        bank.read_shadow(offset..offset + count, Shadow::NEVER_WRITTEN, &mut out.marks);
                     }
                 }
             }
@@ -293,7 +293,7 @@ impl Memories {
             self.budget.charge(resident(growth as u64, self.shadow))?;
             bank.write(offset, &chunk.bytes[done..done + count]);
             if self.shadow {
-                bank.write_taint(offset, &chunk.marks[done..done + count]);
+                bank.write_shadow(offset, &chunk.marks[done..done + count]);
             }
             done += count;
         }
@@ -345,7 +345,7 @@ mod tests {
     const PAGE: u64 = PAGE_BYTES as u64;
 
     fn chunk(bytes: &[u8]) -> Chunk {
-        Chunk { bytes: bytes.to_vec(), marks: vec![Taint::DEFINED; bytes.len()] }
+        Chunk { bytes: bytes.to_vec(), marks: vec![Shadow::DEFINED; bytes.len()] }
     }
 
     fn read(memory: &mut PagedMemory, at: u64, length: usize) -> Chunk {
@@ -394,8 +394,8 @@ mod tests {
         let mut memory = PagedMemory::new(true);
         let mut budget = Budget::new(u64::MAX);
         assert_eq!(memory.write(4, &chunk(&[7]), &mut budget), Ok(()));
-        let never = Taint::NEVER_WRITTEN;
-        assert_eq!(read(&mut memory, 3, 3).marks, [never, Taint::DEFINED, never]);
+        let never = Shadow::NEVER_WRITTEN;
+        assert_eq!(read(&mut memory, 3, 3).marks, [never, Shadow::DEFINED, never]);
         assert_eq!(read(&mut memory, 5 * PAGE, 1).marks, [never]);
     }
 

@@ -1,4 +1,4 @@
-//! Valid count packing (book 09): the leading elements of each packet, as many as its count says, one behind the
+//! Valid count packing (book 09): the leading elements of each packet, as many as its count says, one after the
 //! other.
 
 use visa_ir::diag::Diagnostic;
@@ -72,7 +72,7 @@ impl Packing<'_> {
         Ok((live(Dim::Time)?, live(Dim::Packet)?))
     }
 
-    /// What one slice keeps, in order; `None` for an undefined element. Behind an undefined count or id nothing
+    /// What one slice keeps, in order; `None` for an undefined element. After an undefined count or id nothing
     /// has a place.
     fn kept(
         &self,

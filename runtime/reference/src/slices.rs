@@ -75,7 +75,7 @@ impl Slices<'_> {
 
     fn parts(&self) -> Result<Vec<Part>, Diagnostic> {
         let before = Coverage::new(self.source, self.axes, self.span)?;
-        let behind = Coverage::new(self.result, self.axes, self.span)?;
+        let after = Coverage::new(self.result, self.axes, self.span)?;
         let slices = Coverage::of(self.source, &[Dim::Slice], self.axes, self.span)?;
         let part = |id| {
             let named = |why: String| self.error(format!("axis `{}`: {why}", self.axes.name(id)));
@@ -83,7 +83,7 @@ impl Slices<'_> {
             let size = size.ok_or_else(|| {
                 named(format!("more than {MAX_ELEMENTS} coordinates, the most that are evaluated"))
             })?;
-            let kept = behind.held(id, size);
+            let kept = after.held(id, size);
             let reduced = complement(&before.held(id, size), &kept).ok_or_else(|| {
                 named("the coordinates of the result are no part of those of the operand".to_owned())
             })?;

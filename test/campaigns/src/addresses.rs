@@ -61,7 +61,7 @@ fn is_closed(ctx: &Context, module: &Module) -> bool {
     open::first(ctx, module, |_| true).is_none() && module.walk_all().into_iter().all(planned)
 }
 
-/// The kernels of a file, opened and closed.
+/// The kernels of a file, with open addresses and with the chosen ones.
 fn outcomes(file: &File) -> Vec<Outcome> {
     let ctx = file.context();
     let mut found = Vec::new();

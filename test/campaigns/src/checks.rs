@@ -20,13 +20,14 @@ pub const AS_WRITTEN: &[&str] = &["-"];
 
 /// Passes that choose configurations and then addresses; tensors stay in their slices.
 pub const CHOSEN: &[&str] =
-    &["-", "--open-clauses=places=false", "--select-configs=budget=10000", "--allocate"];
+    &["-", "--open-clauses=distributions=false", "--select-configs=budget=10000", "--allocate"];
 
 /// Passes that choose distributions too.
 pub const DISTRIBUTED: &[&str] = &["-", "--open-clauses", "--select-configs=budget=10000", "--allocate"];
 
 /// Passes that choose addresses alone.
-pub const ALLOCATED: &[&str] = &["-", "--open-clauses=configurations=false places=false", "--allocate"];
+pub const ALLOCATED: &[&str] =
+    &["-", "--open-clauses=configurations=false distributions=false", "--allocate"];
 
 /// Passes that plan expressions onto the vector engine.
 pub const PLANNED: &[&str] = &["-", "--plan-vector", "--allocate"];

@@ -58,8 +58,14 @@ impl Tally {
 }
 
 /// What no kernel may be refused for: a mistake of a pass, a mismatch, or what only the evaluator does not know.
-const WRONG: [&str; 6] =
-    ["error[check]", "mistake in the pass", "error[pass-failed]", "error[run]", "error[ragged]", "error[shadow]"];
+const WRONG: [&str; 6] = [
+    "error[check]",
+    "mistake in the pass",
+    "error[pass-failed]",
+    "error[run]",
+    "error[ragged]",
+    "error[shadow]",
+];
 
 /// Runs the kernel; whether it was accepted. A refusal must name a rule of the kernel.
 fn run_kernel(name: &str, text: &str, machine: &str, shadow: bool) -> bool {

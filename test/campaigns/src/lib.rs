@@ -16,7 +16,7 @@ pub mod kernels;
 pub mod list;
 pub mod mutants;
 pub mod mutate;
-pub mod opened;
+pub mod open_clauses;
 pub mod pipelines;
 mod shared;
 pub mod transposes;

@@ -1,7 +1,7 @@
 //! The campaigns by name.
 
 use crate::commands::{CODE_MUTANTS, DECIDE, EXPRESSIONS, FUZZ, SELECT, Step};
-use crate::{Settings, addresses, compute, contractions, mutants, opened, pipelines, transposes};
+use crate::{Settings, addresses, compute, contractions, mutants, open_clauses, pipelines, transposes};
 
 /// What a campaign does.
 #[derive(Clone, Copy)]
@@ -89,14 +89,14 @@ pub const CAMPAIGNS: &[Campaign] = &[
         addresses::run,
     ),
     of_files(
-        "opened",
+        "open-clauses",
         "kernels with open configurations: as fast as written, the same results",
-        opened::configurations,
+        open_clauses::configurations,
     ),
     of_files(
-        "opened-distributions",
+        "open-distributions",
         "kernels with open configurations and distributions: as fast as written, the same results",
-        opened::distributions,
+        open_clauses::distributions,
     ),
     drawn(
         "mutants-lowered",

@@ -33,11 +33,11 @@ fn axes(slices: u64) -> String {
     )
 }
 
-/// A switch of slices `[S]`, as its line in the kernel and what is behind it.
+/// A switch of slices `[S]`, as its line in the kernel and what is after it.
 struct Switch {
     slices: u64,
     line: String,
-    /// Time behind it.
+    /// Time after it.
     time: String,
     /// What each slice gets over time.
     held: Vec<Digit>,
@@ -182,9 +182,9 @@ fn permute(random: &mut Random, steps: &mut [Digit]) {
 struct Formats {
     /// In data memory.
     stored: DType,
-    /// Behind the fetch, which may convert.
+    /// After the fetch, which may convert.
     fetched: DType,
-    /// Behind the Cast Engine, if it takes part.
+    /// After the Cast Engine, if it takes part.
     cast: Option<DType>,
 }
 

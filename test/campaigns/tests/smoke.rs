@@ -2,7 +2,7 @@
 //!
 //! - random kernels: the first cases of seed 2026, so many that each feature is in enough of them;
 //! - transposes and addresses: all;
-//! - opened kernels: those that choose quickly, which have among them every engine, both accumulators, masks and
+//! - kernels with open clauses: those that choose quickly, which have among them every engine, both accumulators, masks and
 //!   tables;
 //! - mutants: the first of each kind.
 //!
@@ -56,13 +56,13 @@ fn addresses() {
 }
 
 #[test]
-fn opened() {
-    part("opened", 0, Files::Named(OPENED));
+fn open_clauses() {
+    part("open-clauses", 0, Files::Named(CONFIGURATIONS));
 }
 
 #[test]
-fn opened_distributions() {
-    part("opened-distributions", 0, Files::Named(DISTRIBUTED));
+fn open_distributions() {
+    part("open-distributions", 0, Files::Named(DISTRIBUTIONS));
 }
 
 #[test]
@@ -75,8 +75,15 @@ fn mutants() {
 #[test]
 fn every_campaign_is_a_function_with_a_part_or_a_command() {
     let here = CAMPAIGNS.iter().filter(|campaign| matches!(campaign.run, Run::Here(_)));
-    let parts =
-        ["pipelines", "compute", "contractions", "transposes", "addresses", "opened", "opened-distributions"];
+    let parts = [
+        "pipelines",
+        "compute",
+        "contractions",
+        "transposes",
+        "addresses",
+        "open-clauses",
+        "open-distributions",
+    ];
     let without: Vec<_> = here
         .map(|campaign| campaign.name)
         .filter(|name| !parts.contains(name) && !name.starts_with("mutants-"))
@@ -87,8 +94,8 @@ fn every_campaign_is_a_function_with_a_part_or_a_command() {
 /// Mutants of each kind.
 const MUTANTS: u64 = 25;
 
-/// Files whose configurations are opened.
-const OPENED: &[&str] = &[
+/// Files whose configurations are left open.
+const CONFIGURATIONS: &[&str] = &[
     "activations",
     "c2-truncation",
     "casts",
@@ -127,8 +134,8 @@ const OPENED: &[&str] = &[
     "x1-axis-permutation",
 ];
 
-/// Files whose distributions are opened too.
-const DISTRIBUTED: &[&str] = &[
+/// Files whose distributions are left open too.
+const DISTRIBUTIONS: &[&str] = &[
     "activations",
     "c2-truncation",
     "casts",

@@ -1,4 +1,4 @@
-//! Any text as a kernel whose addresses are opened and allocated: what `checks` says holds.
+//! Any text as a kernel whose addresses are left open and allocated: `checks` must hold.
 
 #![no_main]
 

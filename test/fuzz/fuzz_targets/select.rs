@@ -1,4 +1,4 @@
-//! Any text as a kernel whose configurations are opened and chosen: what `checks` says holds.
+//! Any text as a kernel whose configurations are left open and chosen: `checks` must hold.
 
 #![no_main]
 

@@ -93,7 +93,7 @@ def integer_sums(x, w):
 
 
 def packets(x, size):
-    """The last axis in packets, zeros behind its end."""
+    """The last axis in packets, zeros after its end."""
     missing = -x.shape[-1] % size
     padded = np.concatenate([x, np.zeros((*x.shape[:-1], missing), x.dtype)], axis=-1)
     return padded.reshape(*x.shape[:-1], -1, size)
@@ -309,7 +309,7 @@ def fast():
     return {"BESIDE out1": flush(tenth + np.float32(0.3)), "ALONE": exactly(np.exp, flush(x + np.float32(0.1)))}
 
 
-# Commits that drop elements. What lies behind the kept ones is undefined, so only the first of them and their number are compared.
+# Commits that drop elements. What lies after the kept ones is undefined, so only the first of them and their number are compared.
 
 
 def kept_in(slices, prefix, size):

@@ -91,7 +91,7 @@ impl Drop for Held<'_> {
 }
 
 /// The signals that the process ignores, bit `n - 1` for signal `n`: as a job in the background of a script does,
-/// or behind `nohup`. None where the system does not say.
+/// or under `nohup`. None where the system does not say.
 fn ignored() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status");
     let mask = status.ok().and_then(|status| {

@@ -185,7 +185,7 @@ fn prefixes_select_the_checks() {
 }
 
 #[test]
-fn a_check_directly_behind_its_comment_marker_counts() {
+fn a_check_directly_after_its_comment_marker_counts() {
     for marker in ["//", "#", ";", "  ///"] {
         matches(&format!("{marker}CHECK: one\n"), "one\n");
         differs(&format!("{marker}CHECK: one\n"), "two\n");

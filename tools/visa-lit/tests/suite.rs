@@ -14,7 +14,7 @@ fn a_test_without_a_run_line_is_a_failure() {
 }
 
 #[test]
-fn run_lines_stand_behind_each_comment_marker() {
+fn run_lines_follow_each_comment_marker() {
     for marker in ["//", "#", ";", "  ///", "##"] {
         assert_eq!(failure(&format!("{marker} RUN: code 3\n")).reason, "exit code 3");
         assert_eq!(failure(&format!("{marker}RUN:code 3\n")).reason, "exit code 3");

@@ -52,8 +52,11 @@ pub(crate) fn show_dialects(registry: &Registry, name: Option<&str>) -> Result<S
 
 /// The reference: a page a dialect, and one of the passes; by file name.
 fn pages(registry: &Registry) -> BTreeMap<String, String> {
-    let mut pages: BTreeMap<_, _> =
-        registry.dialects.iter().map(|dialect| (format!("{}.md", dialect.name), dialect_page(dialect))).collect();
+    let mut pages: BTreeMap<_, _> = registry
+        .dialects
+        .iter()
+        .map(|dialect| (format!("{}.md", dialect.name), dialect_page(dialect)))
+        .collect();
     pages.insert("passes.md".into(), visa_pass::doc::passes_page(&registry.passes));
     pages
 }

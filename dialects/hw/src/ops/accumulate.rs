@@ -7,7 +7,7 @@ use crate::greatest::{Greatest, greatest};
 use crate::loops::{Loops, Written};
 use crate::number::Number;
 use visa_engine::place::rngd;
-use visa_engine::shadow::Taint;
+use visa_engine::shadow::Shadow;
 use visa_engine::{
     Engine, Flow, Map, Mismatch, Operand, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire,
 };
@@ -31,7 +31,7 @@ pub static ACCUMULATE: OpDecl = OpDecl {
           `slots` has one step a packet: entries of stride 0 are reduced, the others number the slots in the \
           order they come out. `interleaved` gives, for each slot and each column, a packet of the rows' 8 values \
           (zeros for rows that are not there); `sequential` gives, for each slot and each row, its columns in \
-          packets of 8, zeros behind the last.",
+          packets of 8, zeros after the last.",
     constraints: &[
         ("C1", "`slots` has one step for each packet that flows in, and packets of 1"),
         ("C2", "the kept entries of `slots` number the slots 0, 1, 2, ... without gap or overlap"),
@@ -261,21 +261,22 @@ impl AccumulateUnit {
     }
 
     /// One mark a value, on its 4 bytes.
-    fn marks(&self, cx: RunCx<'_>, input: &Stream, operand: &Operand) -> Option<Vec<Taint>> {
-        let (mut marker, marks) = (cx.marker()?, input.taint.as_ref()?);
+    fn marks(&self, cx: RunCx<'_>, input: &Stream, operand: &Operand) -> Option<Vec<Shadow>> {
+        let (mut marker, marks) = (cx.marker()?, input.shadow.as_ref()?);
         let (rows, columns) = (self.rows as usize, self.columns as usize);
         let row_bytes = input.packet / rows;
         let value_bytes = 4 * operand.terms;
-        let mut buffer = vec![Taint::DEFINED; self.kept as usize * rows * columns];
+        let mut buffer = vec![Shadow::DEFINED; self.kept as usize * rows * columns];
         for (packet, &slot) in marks.chunks_exact(input.packet).zip(self.slots.addresses().iter()) {
             let sums = &mut buffer[slot as usize * rows * columns..][..rows * columns];
             for (sums, row) in sums.chunks_exact_mut(columns).zip(packet.chunks_exact(row_bytes)) {
                 for (sum, value) in sums.iter_mut().zip(row.chunks_exact(value_bytes)) {
-                    *sum = sum.or(Taint::all(value));
+                    *sum = sum.or(Shadow::all(value));
                 }
             }
         }
-        let mark = |place: Option<usize>| place.map_or(Taint::DEFINED, |place| marker.through(buffer[place]));
+        let mark =
+            |place: Option<usize>| place.map_or(Shadow::DEFINED, |place| marker.through(buffer[place]));
         Some(self.places().map(mark).flat_map(|mark| [mark; 4]).collect())
     }
 }
@@ -357,12 +358,12 @@ impl Map for AccumulateUnit {
             true => self.bytes::<f32>(&input, operand),
             false => self.bytes::<i32>(&input, operand),
         };
-        let taint = self.marks(cx, &input, operand);
+        let shadow = self.marks(cx, &input, operand);
         Stream {
             dtype: input.dtype,
             packet: self.out().packet as usize,
             bytes,
-            taint,
+            shadow,
             operand: None,
             lanes: None,
         }
@@ -377,7 +378,7 @@ mod tests {
     /// clash.
     #[test]
     fn runs_are_added_in_their_order() {
-        // The sum of a lane depends on its order: a 1 behind 2^24 is lost, two before it are not.
+        // The sum of a lane depends on its order: a 1 after 2^24 is lost, two before it are not.
         let value = |packet: usize, lane: usize| if packet % 3 == lane % 3 { 16_777_216.0 } else { 1.0_f32 };
         let packets: Vec<[[u8; 4]; ROWS]> =
             (0..18).map(|packet| std::array::from_fn(|lane| value(packet, lane).to_le_bytes())).collect();

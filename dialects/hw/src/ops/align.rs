@@ -8,7 +8,7 @@ use crate::loops::{Loops, Written};
 use crate::trf::{REGION, Region};
 use visa_engine::place::rngd;
 use visa_engine::read_cache::CacheReads;
-use visa_engine::shadow::Taint;
+use visa_engine::shadow::Shadow;
 use visa_engine::{
     Access, BankUse, Engine, Flow, Map, Mismatch, Operand, RunCx, SliceMemory, Stage, StageCost, Stream,
     Unit, Wire,
@@ -28,11 +28,11 @@ pub static OPS: &[&OpDecl] = &[&ALIGN];
 pub static ALIGN: OpDecl = OpDecl {
     name: "hw.align",
     summary: "pairs packets with register-file data",
-    doc: "The Stream Adapter joins `flits` flits to one packet of the MAC width (64 bytes, zeros behind them) and \
+    doc: "The Stream Adapter joins `flits` flits to one packet of the MAC width (64 bytes, zeros after them) and \
           repeats each packet `repeat` times in a row (book 17). The TRF Sequencer gives every such packet one \
           address; all rows read there, and what they read is repeated to fill the packet's width (book \
           18).\n\nWith `shifts` it makes that many more packets of the same flits, each from `shift_bytes` \
-          further on (shift-reuse, book 15). Behind the flits such a packet is undefined.",
+          further on (shift-reuse, book 15). After the flits such a packet is undefined.",
     constraints: &[
         ("C1", "1, 2 or 3 flits are collected, and they divide the flits that flow in (book 17)"),
         ("C2", "the Reducer can use that many rows: 1, 2, 4 or 8 (book 18)"),
@@ -90,7 +90,7 @@ struct AlignUnit {
     repeat: u64,
     rows: u64,
     data: u64,
-    /// Bytes of a packet behind the Stream Adapter.
+    /// Bytes of a packet after the Stream Adapter.
     width: u64,
     /// Addresses from the start of a row.
     loops: Loops,
@@ -171,7 +171,7 @@ impl AlignUnit {
 }
 
 /// What shifts make of each `group` of values that is collected: packets of `size`, the first and one for each
-/// shift by `distance`. Behind the group there is `beyond`.
+/// shift by `distance`. After the group there is `beyond`.
 fn windows<T: Copy>(
     values: &[T],
     group: usize,
@@ -239,12 +239,12 @@ impl Map for AlignUnit {
         if self.shifts > 0 {
             let shifts = (self.shifts, self.shift_bytes as usize * scale);
             let beyond =
-                cx.marker().map_or(Taint::DEFINED, |mut marker| marker.through(Taint::NEVER_WRITTEN));
+                cx.marker().map_or(Shadow::DEFINED, |mut marker| marker.through(Shadow::NEVER_WRITTEN));
             input.bytes = windows(&input.bytes, from, shifts, to, 0);
-            input.taint = input.taint.map(|marks| windows(&marks, from, shifts, to, beyond));
+            input.shadow = input.shadow.map(|marks| windows(&marks, from, shifts, to, beyond));
         } else if from != to {
             input.bytes = padded(&input.bytes, from, to, 0);
-            input.taint = input.taint.map(|marks| padded(&marks, from, to, Taint::DEFINED));
+            input.shadow = input.shadow.map(|marks| padded(&marks, from, to, Shadow::DEFINED));
         }
         let operand = Operand {
             addresses: self.loops.addresses().clone(),

@@ -4,7 +4,7 @@ use crate::attrs::DTYPE;
 use crate::build::Build;
 use crate::clauses::{body, machine};
 use visa_engine::place::rngd;
-use visa_engine::shadow::Taint;
+use visa_engine::shadow::Shadow;
 use visa_engine::{Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::Diagnostic;
@@ -92,9 +92,9 @@ impl Map for CastUnit {
                 store(row.to, out, index, (row.apply)(load(row.from, values, index)));
             }
         });
-        let taint = cx.marker().zip(input.taint).map(|(mut marker, marks)| {
-            self.packets(&marks, Taint::DEFINED, |value, out| out.fill(marker.through(Taint::all(value))))
+        let shadow = cx.marker().zip(input.shadow).map(|(mut marker, marks)| {
+            self.packets(&marks, Shadow::DEFINED, |value, out| out.fill(marker.through(Shadow::all(value))))
         });
-        Stream { dtype: row.to, bytes, taint, ..input }
+        Stream { dtype: row.to, bytes, shadow, ..input }
     }
 }

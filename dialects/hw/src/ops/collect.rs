@@ -3,7 +3,7 @@
 use crate::build::Build;
 use crate::clauses::at_least;
 use visa_engine::place::rngd;
-use visa_engine::shadow::Taint;
+use visa_engine::shadow::Shadow;
 use visa_engine::{Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
@@ -69,8 +69,8 @@ impl Map for CollectUnit {
         let flit = self.flit as usize * input.dtype.wire_scale();
         let whole = self.flits as usize * flit;
         input.pass_marks(cx);
-        if let Some(marks) = &mut input.taint {
-            *marks = padded(marks, input.packet, whole, Taint::DEFINED);
+        if let Some(marks) = &mut input.shadow {
+            *marks = padded(marks, input.packet, whole, Shadow::DEFINED);
         }
         if input.packet != whole {
             input.bytes = padded(&input.bytes, input.packet, whole, 0);

@@ -176,8 +176,8 @@ impl Store for CommitUnit {
     fn store(&self, cx: RunCx<'_>, memory: &mut SliceMemory, mut stream: Stream) {
         stream.pass_marks(cx);
         self.scatter(&stream.bytes, stream.packet, |at, bytes| memory.dm.write(at, bytes));
-        if let Some(marks) = &stream.taint {
-            self.scatter(marks, stream.packet, |at, marks| memory.dm.write_taint(at, marks));
+        if let Some(marks) = &stream.shadow {
+            self.scatter(marks, stream.packet, |at, marks| memory.dm.write_shadow(at, marks));
         }
     }
 

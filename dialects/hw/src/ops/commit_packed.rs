@@ -8,7 +8,7 @@ use crate::ops::commit::bitmap;
 use crate::ops::filter::FILTER;
 use std::ops::Range;
 use visa_engine::place::rngd;
-use visa_engine::shadow::Taint;
+use visa_engine::shadow::Shadow;
 use visa_engine::{
     Access, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Store, Stream, Unit, Wire,
 };
@@ -31,10 +31,10 @@ pub static OPS: &[&OpDecl] = &[&COMMIT_PACKED];
 pub static COMMIT_PACKED: OpDecl = OpDecl {
     name: "hw.commit_packed",
     summary: "writes the leading elements of each packet to data memory, as many as are valid",
-    doc: "Behind `hw.filter` the stream has its own valid counts. Elsewhere the counts, signed numbers of 32 \
+    doc: "After `hw.filter` the stream has its own valid counts. Elsewhere the counts, signed numbers of 32 \
           bits, stand in data memory, `stride` bytes apart. Of each packet as many elements are kept as its count \
           says, none where it is negative, `most` where it is larger. They are written without gaps, in order, \
-          from the loops' first address on; the last access is filled up with zeros, and what is behind it stays \
+          from the loops' first address on; the last access is filled up with zeros, and what is after it stays \
           (book 09).",
     constraints: &[
         (
@@ -51,7 +51,7 @@ pub static COMMIT_PACKED: OpDecl = OpDecl {
         ("C4", "the loops have room for `most` elements of each packet"),
         ("C5", "counts stand at multiples of 4 bytes in the slice's data memory"),
         ("C6", "`slices` is as in `hw.commit`"),
-        ("C7", "`counts` and `stride` are there, but not behind `hw.filter`"),
+        ("C7", "`counts` and `stride` are there, but not after `hw.filter`"),
     ],
     clauses: &[
         ClauseDecl::required("most", ClauseKind::Int, "Elements of a packet that are kept at most."),
@@ -134,7 +134,7 @@ fn counts(op: OpRef<'_>) -> Result<Option<Counts>, Diagnostic> {
     for clause in ["counts", "stride"] {
         if op.attr(clause).is_some() == filtered {
             let message = match filtered {
-                true => format!("`{clause}` behind `{}`, which counts what it keeps", FILTER.name),
+                true => format!("`{clause}` after `{}`, which counts what it keeps", FILTER.name),
                 false => format!("there is no `{clause}`"),
             };
             return Err(op.error("C7", message));
@@ -147,11 +147,11 @@ fn counts(op: OpRef<'_>) -> Result<Option<Counts>, Diagnostic> {
 }
 
 /// What a filter kept of a packet; it is certain where all its ids are.
-fn filtered(stream: &Stream, packet: usize) -> (usize, Taint) {
-    let Some(lanes) = stream.lanes.as_deref() else { return (0, Taint::DEFINED) };
+fn filtered(stream: &Stream, packet: usize) -> (usize, Shadow) {
+    let Some(lanes) = stream.lanes.as_deref() else { return (0, Shadow::DEFINED) };
     let count = lanes.valid.get(packet).copied().unwrap_or(0);
     let marks = lanes.id_marks.chunks((stream.packet / 4).max(1)).nth(packet);
-    (usize::from(count), marks.map_or(Taint::DEFINED, Taint::all))
+    (usize::from(count), marks.map_or(Shadow::DEFINED, Shadow::all))
 }
 
 impl CommitPackedUnit {
@@ -180,27 +180,27 @@ impl CommitPackedUnit {
     }
 
     /// The count of a packet, clamped, and its mark.
-    fn count(&self, cx: RunCx<'_>, memory: &SliceMemory, stream: &Stream, packet: usize) -> (usize, Taint) {
+    fn count(&self, cx: RunCx<'_>, memory: &SliceMemory, stream: &Stream, packet: usize) -> (usize, Shadow) {
         let Some(counts) = &self.counts else { return filtered(stream, packet) };
         let at = (counts.first + counts.stride * packet as u64) as usize;
         let (mut bytes, mut marks) = (Vec::new(), Vec::new());
         memory.dm.read(at..at + COUNT_BYTES as usize, &mut bytes);
         let count = bytes.first_chunk().map_or(0, |&bytes| i32::from_le_bytes(bytes));
         if cx.shadow.is_some() {
-            memory.dm.read_taint(at..at + COUNT_BYTES as usize, Taint::NEVER_WRITTEN, &mut marks);
+            memory.dm.read_shadow(at..at + COUNT_BYTES as usize, Shadow::NEVER_WRITTEN, &mut marks);
         }
         let most = i64::try_from(self.most).unwrap_or(i64::MAX);
-        (i64::from(count).clamp(0, most) as usize, Taint::all(&marks))
+        (i64::from(count).clamp(0, most) as usize, Shadow::all(&marks))
     }
 
-    /// Marks what was kept. Behind an undefined count nothing is certain: everything that may be written is
+    /// Marks what was kept. After an undefined count nothing is certain: everything that may be written is
     /// undefined.
     fn mark(
         &self,
         cx: RunCx<'_>,
         memory: &mut SliceMemory,
-        mut kept: Vec<Taint>,
-        certain: Option<(usize, Taint)>,
+        mut kept: Vec<Shadow>,
+        certain: Option<(usize, Shadow)>,
     ) {
         let Some(mut marker) = cx.marker() else { return };
         marker.through_all(&mut kept);
@@ -208,7 +208,7 @@ impl CommitPackedUnit {
             kept.truncate(from);
             kept.resize(self.loops.steps() as usize, marker.through(count));
         }
-        memory.dm.write_taint(self.loops.extent().start as usize, &kept);
+        memory.dm.write_shadow(self.loops.extent().start as usize, &kept);
     }
 }
 
@@ -268,13 +268,13 @@ impl Store for CommitPackedUnit {
             }
             let end = (count * width).min(packet.len());
             kept.extend_from_slice(&packet[..end]);
-            if let Some(taint) = &stream.taint {
-                marks.extend_from_slice(&taint[number * stream.packet..][..end]);
+            if let Some(shadow) = &stream.shadow {
+                marks.extend_from_slice(&shadow[number * stream.packet..][..end]);
             }
         }
         let whole = kept.len().next_multiple_of(self.loops.program.packet as usize);
         kept.resize(whole, 0);
-        marks.resize(whole, Taint::DEFINED);
+        marks.resize(whole, Shadow::DEFINED);
         memory.dm.write(self.loops.extent().start as usize, &kept);
         self.mark(cx, memory, marks, uncertain);
     }

@@ -9,7 +9,7 @@ use crate::number::Number;
 use std::ops::Range;
 use std::sync::OnceLock;
 use visa_engine::place::rngd;
-use visa_engine::shadow::Taint;
+use visa_engine::shadow::Shadow;
 use visa_engine::{
     Bank, Engine, Flow, Map, Mismatch, Operand, RunCx, SliceMemory, Stage, StageCost, Stream, TreeUse, Unit,
     Wire,
@@ -31,7 +31,7 @@ pub static CONTRACT: OpDecl = OpDecl {
     name: "hw.contract",
     summary: "multiplies packets with register-file data and adds neighbours",
     doc: "In every row the packet is multiplied element by element with what the row read, and a tree adds each \
-          group of 2^depth consecutive products (book 19). Elements behind the packet's data give products of \
+          group of 2^depth consecutive products (book 19). Elements after the packet's data give products of \
           +0.0 (or 0), whatever the register file holds there. A packet of sums comes out: for each row its \
           groups in order, f32 for floats and i32 for integers. Where the machine adds in sequential order the \
           products themselves go on, and the accumulator adds them one by one. So they do with `op max`, by which \
@@ -109,7 +109,7 @@ fn read(op: OpRef<'_>) -> Result<ContractUnit, Diagnostic> {
     }
     let elements = dtype.elements(machine.limits.mac_width_bytes);
     let (sums, columns) = (elements >> depth, machine.limits.accumulator_columns);
-    // Without a tree what stands behind the columns is cut off.
+    // Without a tree what comes after the columns is cut off.
     let kept = if depth == 0 { elements.min(columns) } else { elements };
     if kept >> depth > columns {
         let message =
@@ -214,13 +214,13 @@ impl Map for ContractUnit {
     fn run(&self, cx: RunCx<'_>, memory: &SliceMemory, input: Stream) -> Stream {
         let Some(operand) = &input.operand else { return Stream::empty(self.accumulator) };
         let trf = memory.trf_of(self.dtype);
-        let (bytes, taint) = match self.accumulator.is_float() {
+        let (bytes, shadow) = match self.accumulator.is_float() {
             true => (self.values::<f32>(trf, &input, operand), self.marks::<f32>(cx, trf, &input, operand)),
             false => (self.values::<i32>(trf, &input, operand), self.marks::<i32>(cx, trf, &input, operand)),
         };
         let operand = Operand { terms: self.terms() as usize, ..operand.clone() };
         let packet = operand.rows * self.groups() * operand.terms * 4;
-        Stream { dtype: self.accumulator, packet, bytes, taint, operand: Some(operand), lanes: None }
+        Stream { dtype: self.accumulator, packet, bytes, shadow, operand: Some(operand), lanes: None }
     }
 }
 
@@ -259,10 +259,10 @@ impl ContractUnit {
     }
 
     /// A mark an element, of marks a byte.
-    fn by_element(&self, marks: &[Taint]) -> Vec<Taint> {
+    fn by_element(&self, marks: &[Shadow]) -> Vec<Shadow> {
         match self.dtype.bits() as usize * self.dtype.wire_scale() {
             4 => marks.iter().flat_map(|&mark| [mark; 2]).collect(),
-            bits => marks.chunks(bits / 8).map(Taint::all).collect(),
+            bits => marks.chunks(bits / 8).map(Shadow::all).collect(),
         }
     }
 
@@ -335,7 +335,7 @@ impl ContractUnit {
         products(pairs, operand)
     }
 
-    /// What all rows read at `address`, a lane a row, spread over the packet; behind its data `lanes` stay zero.
+    /// What all rows read at `address`, a lane a row, spread over the packet; after its data `lanes` stay zero.
     fn read_lanes<T: Number>(
         &self,
         trf: &Bank,
@@ -362,13 +362,13 @@ impl ContractUnit {
         trf: &Bank,
         input: &Stream,
         operand: &Operand,
-    ) -> Option<Vec<Taint>> {
+    ) -> Option<Vec<Shadow>> {
         let mut marker = cx.marker()?;
         let span = 1 << (self.depth as usize - self.terms().ilog2() as usize);
         let (elements, live) = (self.elements as usize, self.live(operand));
         let no_marks = Vec::new();
-        let data = input.taint.as_ref().unwrap_or(&no_marks);
-        let weights = Weights::new(operand, elements, Taint::DEFINED, |address, lanes| {
+        let data = input.shadow.as_ref().unwrap_or(&no_marks);
+        let weights = Weights::new(operand, elements, Shadow::DEFINED, |address, lanes| {
             self.read_marks(trf, operand, address, lanes);
         });
         let mut buffers = (Vec::new(), Vec::new());
@@ -377,11 +377,11 @@ impl ContractUnit {
         for (access, &address) in operand.addresses.iter().enumerate() {
             let packet = access / operand.repeat;
             let mut marks = self.by_element(data.chunks(input.packet).nth(packet).unwrap_or(&[]));
-            marks.resize(elements, Taint::DEFINED);
-            marks[live..].fill(Taint::DEFINED);
+            marks.resize(elements, Shadow::DEFINED);
+            marks[live..].fill(Shadow::DEFINED);
             let weights = weights.at(address);
             if marks.iter().chain(weights.as_flattened()).all(|mark| mark.is_defined()) {
-                out.resize(out.len() + operand.rows * (self.kept / span) * 4, Taint::DEFINED);
+                out.resize(out.len() + operand.rows * (self.kept / span) * 4, Shadow::DEFINED);
                 continue;
             }
             let numbers: Vec<T> = decoded(self.dtype, &input.bytes[packet * input.packet..][..input.packet]);
@@ -390,18 +390,18 @@ impl ContractUnit {
                 let products = (0..self.kept)
                     .map(|at| product_mark((numbers[at], marks[at]), (values[at][row], weights[at][row])));
                 let products: Vec<_> = products.collect();
-                out.extend(products.chunks(span).flat_map(|group| [marker.through(Taint::all(group)); 4]));
+                out.extend(products.chunks(span).flat_map(|group| [marker.through(Shadow::all(group)); 4]));
             }
         }
         Some(out)
     }
 
     /// The marks of what each row reads at `address`, one for each element of the packet.
-    fn read_marks(&self, trf: &Bank, operand: &Operand, address: u32, lanes: &mut [[Taint; ROWS]]) {
+    fn read_marks(&self, trf: &Bank, operand: &Operand, address: u32, lanes: &mut [[Shadow; ROWS]]) {
         let mut marks = Vec::new();
         for row in 0..operand.rows {
             marks.clear();
-            trf.read_taint(self.range(operand, row, address), Taint::NEVER_WRITTEN, &mut marks);
+            trf.read_shadow(self.range(operand, row, address), Shadow::NEVER_WRITTEN, &mut marks);
             let read = self.by_element(&marks);
             for (lane, &mark) in lanes[..self.live(operand)].iter_mut().zip(read.iter().cycle()) {
                 lane[row] = mark;
@@ -412,10 +412,10 @@ impl ContractUnit {
 
 /// The mark of a product. It does not depend on what stands beside a zero that is defined, but for an infinity or
 /// NaN.
-fn product_mark<T: Number>((left, left_mark): (T, Taint), (right, right_mark): (T, Taint)) -> Taint {
+fn product_mark<T: Number>((left, left_mark): (T, Shadow), (right, right_mark): (T, Shadow)) -> Shadow {
     let left_zero = left_mark.is_defined() && left.absorbs(right);
     let right_zero = right_mark.is_defined() && right.absorbs(left);
-    if left_zero || right_zero { Taint::DEFINED } else { left_mark.or(right_mark) }
+    if left_zero || right_zero { Shadow::DEFINED } else { left_mark.or(right_mark) }
 }
 
 /// The elements of `bytes`.

@@ -20,7 +20,7 @@ pub static OPS: &[&OpDecl] = &[&EXEC];
 pub static EXEC: OpDecl = OpDecl {
     name: "hw.exec",
     summary: "runs a pipeline of the Tensor Unit on every active slice",
-    doc: "The stages inside run one behind the other, from a fetch to a store (book 12), on every active slice of \
+    doc: "The stages inside run one after the other, from a fetch to a store (book 12), on every active slice of \
           every chip in lockstep. Slices are counted through the chip's clusters.",
     constraints: &[
         ("C1", "`slices` is pairs of start and end, in order, apart, not empty, within the chip"),
@@ -28,18 +28,18 @@ pub static EXEC: OpDecl = OpDecl {
             "C2",
             "the stages are generate alone, or fetch, [switch], collect, then store_trf or store_vrf, or [align, \
              contract, accumulate], [vector ...], then store_ids, or filter and commit_packed, or [cast], \
-             [transpose], commit; or commit_packed right behind collect (books 09, 12, 21)",
+             [transpose], commit; or commit_packed right after collect (books 09, 12, 21)",
         ),
         (
             "C3",
             "the sub context has no align, contract, accumulate, vector, cast or transpose, the main context no \
-             generate and commit_packed behind filter only (books 09, 12)",
+             generate and commit_packed after filter only (books 09, 12)",
         ),
         (
             "C4",
             "the stages of the Vector Engine stand in their order, each ALU works once a pass, the stash is read \
              once, and a pass with two groups has neither stash nor filter (book 21); slices are reduced once a \
-             pass, in front of all its stages or behind them (books 20, 25)",
+             pass, in front of all its stages or after them (books 20, 25)",
         ),
         ("C5", "a stream of a slice has at most 64 MiB (ours: it bounds the interpreter's memory)"),
     ],

@@ -8,7 +8,7 @@ use crate::loops::{Loops, Written};
 use crate::mask::Masking;
 use std::ops::Range;
 use visa_engine::place::rngd;
-use visa_engine::shadow::{Marker, Taint};
+use visa_engine::shadow::{Marker, Shadow};
 use visa_engine::{
     Access, Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stream, Unit, Wire,
 };
@@ -42,7 +42,7 @@ pub static FETCH: OpDecl = OpDecl {
             "C3",
             "a packet is a whole number of accesses and elements, and the loops a whole number of packets",
         ),
-        ("C4", "a packet behind the conversion is a multiple of 8 bytes (book 08: fetch_align)"),
+        ("C4", "a packet after the conversion is a multiple of 8 bytes (book 08: fetch_align)"),
         (
             "C5",
             "data memory holds the format (not i5 or i9), the machine's Fetch Adapter has the conversion, and one \
@@ -55,7 +55,7 @@ pub static FETCH: OpDecl = OpDecl {
         ),
         (
             "C8",
-            "one or two zero points, in the range of the format behind the conversion, which is of an integer of \
+            "one or two zero points, in the range of the format after the conversion, which is of an integer of \
              up to 8 bits to a wider one (book 08)",
         ),
         (
@@ -93,7 +93,7 @@ pub static FETCH: OpDecl = OpDecl {
         ClauseDecl::optional(
             "zero",
             ClauseKind::Ints,
-            "Zero point subtracted from each element behind the conversion; of two, the second in every second \
+            "Zero point subtracted from each element after the conversion; of two, the second in every second \
              packet.",
         ),
         ClauseDecl::required(
@@ -104,7 +104,7 @@ pub static FETCH: OpDecl = OpDecl {
         ClauseDecl::optional(
             "starts",
             ClauseKind::body::<Program>(&PROGRAM),
-            "How many bytes behind the base each slice starts, in loops that count the slices of all clusters and \
+            "How many bytes past the base each slice starts, in loops that count the slices of all clusters and \
              chips, one after the other; past their end they begin again.",
         ),
     ],
@@ -125,9 +125,9 @@ struct FetchUnit {
     starts: Starts,
 }
 
-/// How many bytes behind the base slices start.
+/// How many bytes past the base slices start.
 struct Starts {
-    /// Of the slices in turn; the first one's again behind the last.
+    /// Of the slices in turn; the first one's again after the last.
     bytes: Vec<usize>,
     most: u64,
 }
@@ -187,7 +187,7 @@ fn read(op: OpRef<'_>) -> Result<FetchUnit, Diagnostic> {
     let memory = if fetch.starts.most == 0 {
         "the slice's data memory"
     } else {
-        "data memory behind the furthest start"
+        "data memory from the furthest start on"
     };
     written.within("C6", room, memory)?;
     fetch.mask = Masking::read(op, from, fetch.adapter.converted(packet), &written.program)?;
@@ -223,7 +223,7 @@ impl FetchUnit {
         let (packet, align) = (self.adapter.converted(self.packet), machine.limits.fetch_align);
         if !packet.is_multiple_of(align) {
             let message = format!(
-                "a packet is {} behind the fetch, expected a multiple of {align}",
+                "a packet is {} after the fetch, expected a multiple of {align}",
                 counted(packet, "byte")
             );
             return Err(op.clause_error("C4", "packet", message));
@@ -237,11 +237,11 @@ impl FetchUnit {
         Ok(())
     }
 
-    /// The marks behind the adapter of the bytes that were read.
-    fn marks(&self, mut marker: Marker<'_>, memory: &SliceMemory, start: usize, bytes: &[u8]) -> Vec<Taint> {
+    /// The marks after the adapter of the bytes that were read.
+    fn marks(&self, mut marker: Marker<'_>, memory: &SliceMemory, start: usize, bytes: &[u8]) -> Vec<Shadow> {
         let mut marks = Vec::with_capacity(self.loops.steps() as usize);
         for run in self.loops.runs() {
-            memory.dm.read_taint(run.start + start..run.end + start, Taint::NEVER_WRITTEN, &mut marks);
+            memory.dm.read_shadow(run.start + start..run.end + start, Shadow::NEVER_WRITTEN, &mut marks);
         }
         if let Some(mask) = &self.mask {
             mask.apply_marks(&mut marks);
@@ -288,10 +288,10 @@ impl Map for FetchUnit {
         if let Some(mask) = &self.mask {
             mask.apply(&mut bytes);
         }
-        let taint = cx.marker().map(|marker| self.marks(marker, memory, start, &bytes));
+        let shadow = cx.marker().map(|marker| self.marks(marker, memory, start, &bytes));
         let bytes = self.adapter.apply(bytes, self.packet);
         let to = self.adapter.to();
         let packet = self.adapter.converted(self.packet) as usize * to.wire_scale();
-        Stream { dtype: to, packet, bytes, taint, operand: None, lanes: None }
+        Stream { dtype: to, packet, bytes, shadow, operand: None, lanes: None }
     }
 }

@@ -5,7 +5,7 @@ use crate::attrs::GUARDS;
 use crate::build::Build;
 use crate::clauses::{at_least, body, machine};
 use visa_engine::place::{Station, rngd};
-use visa_engine::shadow::Taint;
+use visa_engine::shadow::Shadow;
 use visa_engine::{Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
@@ -23,7 +23,7 @@ pub static FILTER: OpDecl = OpDecl {
     name: "hw.filter",
     summary: "keeps elements by their execution ids",
     doc: "Elements for whose execution id a guard holds move to the front of their packet, in order; their number \
-          is the packet's valid count from now on. What is behind them is zero. Lanes from `lanes` on hold no \
+          is the packet's valid count from now on. What is after them is zero. Lanes from `lanes` on hold no \
           elements, and are never kept; nor are those beyond the valid count that the packet had.",
     constraints: &[
         ("C1", "the guards of `keep` have no operands"),
@@ -117,11 +117,11 @@ impl Map for FilterUnit {
                 .iter_mut()
                 .skip(first + live)
                 .take(packet.len() / 4 - live)
-                .for_each(|mark| *mark = Taint::DEFINED);
+                .for_each(|mark| *mark = Shadow::DEFINED);
             compact(packet, 4, &kept, 0);
-            if let Some(marks) = input.taint.as_mut().and_then(|marks| marks.get_mut(number * size..)) {
+            if let Some(marks) = input.shadow.as_mut().and_then(|marks| marks.get_mut(number * size..)) {
                 let length = packet.len().min(marks.len());
-                compact(&mut marks[..length], 4, &kept, Taint::DEFINED);
+                compact(&mut marks[..length], 4, &kept, Shadow::DEFINED);
             }
             lanes.valid.push(kept.len() as u8);
         }

@@ -3,7 +3,7 @@
 use crate::build::Build;
 use crate::clauses::{at_least, machine};
 use visa_engine::place::rngd;
-use visa_engine::shadow::Taint;
+use visa_engine::shadow::Shadow;
 use visa_engine::{
     Access, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Store, Stream, Unit, Wire,
 };
@@ -87,7 +87,7 @@ impl Store for GenerateUnit {
         let bytes = self.value.to_le_bytes();
         memory.dm.write(self.at as usize, &bytes);
         if cx.shadow.is_some() {
-            memory.dm.write_taint(self.at as usize, &bytes.map(|_| Taint::DEFINED));
+            memory.dm.write_shadow(self.at as usize, &bytes.map(|_| Shadow::DEFINED));
         }
     }
 }

@@ -162,7 +162,7 @@ impl Store for StoreTrfUnit {
     fn store(&self, cx: RunCx<'_>, memory: &mut SliceMemory, mut stream: Stream) {
         stream.pass_marks(cx);
         let row_bytes = self.row_bytes as usize * stream.dtype.wire_scale();
-        let mut marks = stream.taint.as_deref().map(|marks| marks.chunks(row_bytes));
+        let mut marks = stream.shadow.as_deref().map(|marks| marks.chunks(row_bytes));
         for (row, chunk) in stream.bytes.chunks(row_bytes).enumerate() {
             let at = self.region.at(row as u64, 0) as usize;
             memory.write_trf(stream.dtype, at, chunk, marks.as_mut().and_then(Iterator::next));
@@ -213,8 +213,8 @@ impl Store for StoreVrfUnit {
     fn store(&self, cx: RunCx<'_>, memory: &mut SliceMemory, mut stream: Stream) {
         stream.pass_marks(cx);
         memory.vrf.write(self.at as usize, &stream.bytes);
-        if let Some(marks) = &stream.taint {
-            memory.vrf.write_taint(self.at as usize, marks);
+        if let Some(marks) = &stream.shadow {
+            memory.vrf.write_shadow(self.at as usize, marks);
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::build::Build;
 use crate::clauses::at_least;
 use visa_engine::place::rngd;
-use visa_engine::shadow::Taint;
+use visa_engine::shadow::Shadow;
 use visa_engine::{
     Access, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Store, Stream, Unit, Wire,
 };
@@ -89,10 +89,10 @@ impl Store for StoreIdsUnit {
         let words: Vec<u8> = (0..elements).flat_map(|at| id(at).to_le_bytes()).collect();
         memory.vrf.write(self.at as usize, &words);
         if let Some(mut marker) = cx.marker() {
-            let mark = |at: usize| lanes.id_marks.get(at).copied().unwrap_or(Taint::DEFINED);
-            let mut marks: Vec<Taint> = (0..elements).flat_map(|at| [mark(at); 4]).collect();
+            let mark = |at: usize| lanes.id_marks.get(at).copied().unwrap_or(Shadow::DEFINED);
+            let mut marks: Vec<Shadow> = (0..elements).flat_map(|at| [mark(at); 4]).collect();
             marker.through_all(&mut marks);
-            memory.vrf.write_taint(self.at as usize, &marks);
+            memory.vrf.write_shadow(self.at as usize, &marks);
         }
     }
 }

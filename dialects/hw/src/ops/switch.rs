@@ -5,7 +5,7 @@ use crate::clauses::{at_least, body, machine, word};
 use crate::route::{Packet, Pick, Route};
 use crate::snoop::{SNOOP, Snoop};
 use visa_engine::place::rngd;
-use visa_engine::shadow::Taint;
+use visa_engine::shadow::Shadow;
 use visa_engine::unwritten::Unwritten;
 use visa_engine::{Engine, Exchange, Flow, Mismatch, RunCx, Stage, StageCost, Stream, Unit, Wire};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
@@ -284,20 +284,20 @@ impl Exchange for SwitchUnit {
         let expected = self.route.delivered(count as u64).unwrap_or(0) as usize * size;
         let mut bytes = Vec::with_capacity(expected);
         let mut marker = cx.marker();
-        let mut taint = marker.is_some().then(|| Vec::with_capacity(expected));
+        let mut shadow = marker.is_some().then(|| Vec::with_capacity(expected));
         self.route.deliver(slice, count, |Packet { source, time }| {
             let (member, range) = (&inputs[source], time * size..(time + 1) * size);
             match member.bytes.get(range.clone()) {
                 Some(found) => bytes.extend_from_slice(found),
                 None => Unwritten::of(model.dtype).extend(bytes.len() as u64, size, &mut bytes),
             }
-            if let (Some(marker), Some(taint)) = (&mut marker, &mut taint) {
-                match member.taint.as_deref().and_then(|marks| marks.get(range)) {
-                    Some(marks) => taint.extend(marks.iter().map(|&mark| marker.through(mark))),
-                    None => taint.resize(bytes.len(), marker.through(Taint::NEVER_WRITTEN)),
+            if let (Some(marker), Some(shadow)) = (&mut marker, &mut shadow) {
+                match member.shadow.as_deref().and_then(|marks| marks.get(range)) {
+                    Some(marks) => shadow.extend(marks.iter().map(|&mark| marker.through(mark))),
+                    None => shadow.resize(bytes.len(), marker.through(Shadow::NEVER_WRITTEN)),
                 }
             }
         });
-        Some(Stream { dtype: model.dtype, packet: size, bytes, taint, operand: None, lanes: None })
+        Some(Stream { dtype: model.dtype, packet: size, bytes, shadow, operand: None, lanes: None })
     }
 }

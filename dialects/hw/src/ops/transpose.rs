@@ -3,7 +3,7 @@
 use crate::build::Build;
 use crate::clauses::{at_least, machine, one_of, word};
 use visa_engine::place::rngd;
-use visa_engine::shadow::Taint;
+use visa_engine::shadow::Shadow;
 use visa_engine::{Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
@@ -20,7 +20,7 @@ pub static TRANSPOSE: OpDecl = OpDecl {
     name: "hw.transpose",
     summary: "swaps the rows and columns of matrices",
     doc: "Row after row, a matrix of `rows` x `columns` elements of `bits` bits comes in, 8 elements (16 of 4 \
-          bits) at the start of each flit; what stands behind them is dropped. Out go its first `kept` columns, a \
+          bits) at the start of each flit; what comes after them is dropped. Out go its first `kept` columns, a \
           flit each: the elements of all rows, filled up with zeros. The zeros are defined. With `double` \
           buffering a matrix comes in while the one before goes out; with `single` both buffers hold one matrix, \
           and the engine takes turns (book 27).",
@@ -169,18 +169,18 @@ impl Map for TransposeUnit {
             }
             _ => self.columns(&input.bytes, 0, copy),
         };
-        let taint = cx.marker().zip(input.taint).map(|(mut marker, marks)| {
-            let mut through = |marks: &[Taint], out: &mut [Taint]| {
+        let shadow = cx.marker().zip(input.shadow).map(|(mut marker, marks)| {
+            let mut through = |marks: &[Shadow], out: &mut [Shadow]| {
                 marks.iter().zip(out).for_each(|(&mark, out)| *out = marker.through(mark));
             };
             match self.bits {
                 4 => {
                     let halves: Vec<_> = marks.iter().flat_map(|&mark| [mark; 2]).collect();
-                    self.columns(&halves, Taint::DEFINED, &mut through).chunks(2).map(Taint::all).collect()
+                    self.columns(&halves, Shadow::DEFINED, &mut through).chunks(2).map(Shadow::all).collect()
                 }
-                _ => self.columns(&marks, Taint::DEFINED, &mut through),
+                _ => self.columns(&marks, Shadow::DEFINED, &mut through),
             }
         });
-        Stream { bytes, taint, ..input }
+        Stream { bytes, shadow, ..input }
     }
 }

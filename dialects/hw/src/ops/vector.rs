@@ -7,7 +7,7 @@ use crate::loops::{Loops, Written};
 use crate::ops::vector_lanes::How;
 use std::borrow::Cow;
 use visa_engine::place::{Station, rngd};
-use visa_engine::shadow::{Marker, Taint};
+use visa_engine::shadow::{Marker, Shadow};
 use visa_engine::{
     Access, Bank, Engine, Flow, Lanes, Map, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stash,
     Stream, Unit, Wire,
@@ -483,8 +483,8 @@ impl VectorUnit {
     fn mark(
         &self,
         marker: &mut Marker<'_>,
-        marks: &mut [Taint],
-        port: &[Taint],
+        marks: &mut [Shadow],
+        port: &[Shadow],
         beside: Option<&Lanes>,
         first: usize,
     ) {
@@ -494,15 +494,15 @@ impl VectorUnit {
                 |lanes: &Lanes| (lanes.ids.get(first + at).copied(), lanes.id_marks.get(first + at).copied());
             let (id, id_mark) = beside.map_or((None, None), of_id);
             let (own, read) = self.depends(id.unwrap_or(0));
-            let used = |used: bool, marks: &[Taint]| if used { Taint::all(marks) } else { Taint::DEFINED };
+            let used = |used: bool, marks: &[Shadow]| if used { Shadow::all(marks) } else { Shadow::DEFINED };
             let operand = port.get(4 * at..4 * at + 4).unwrap_or_default();
-            let mark = used(own, element).or(used(read, operand)).or(id_mark.unwrap_or(Taint::DEFINED));
+            let mark = used(own, element).or(used(read, operand)).or(id_mark.unwrap_or(Shadow::DEFINED));
             element.fill(marker.through(mark));
         }
     }
 
     /// The marks of what the ports deliver: of a byte of one and of the other, if there are two.
-    fn port_marks(&self, memory: &SliceMemory, stream: &Stream) -> Vec<Taint> {
+    fn port_marks(&self, memory: &SliceMemory, stream: &Stream) -> Vec<Shadow> {
         let mut all = self.ports.iter().map(|port| Self::marks_of(port, memory, stream));
         let Some(first) = all.next() else { return Vec::new() };
         all.fold(first, |first, second| {
@@ -510,19 +510,20 @@ impl VectorUnit {
         })
     }
 
-    fn marks_of(port: &Port, memory: &SliceMemory, stream: &Stream) -> Vec<Taint> {
+    fn marks_of(port: &Port, memory: &SliceMemory, stream: &Stream) -> Vec<Shadow> {
         let mut marks = Vec::new();
         match port {
             Port::Stash => {
                 let stash = stream.lanes.as_ref().and_then(|lanes| lanes.stash.as_ref());
                 let flow = flow(stream.bytes.len(), stream.packet);
-                let read = stash
-                    .and_then(|stash| Some(reread(stash.taint.as_ref()?, stash, flow, Taint::NEVER_WRITTEN)));
+                let read = stash.and_then(|stash| {
+                    Some(reread(stash.shadow.as_ref()?, stash, flow, Shadow::NEVER_WRITTEN))
+                });
                 marks.extend(read.iter().flat_map(|marks| marks.iter()));
             }
             Port::Vrf(loops) => {
                 for run in loops.runs() {
-                    memory.vrf.read_taint(run.clone(), Taint::NEVER_WRITTEN, &mut marks);
+                    memory.vrf.read_shadow(run.clone(), Shadow::NEVER_WRITTEN, &mut marks);
                 }
             }
         }
@@ -545,12 +546,12 @@ impl VectorUnit {
             file.read(range.clone(), &mut port);
             self.apply(row, packet, [&port, &[]], lanes.ids.get(first..).unwrap_or_default());
             let marks = input
-                .taint
+                .shadow
                 .as_mut()
                 .and_then(|marks| marks.get_mut(number * size..number * size + packet.len()));
             let mut marks = marker.as_mut().zip(marks).map(|(marker, marks)| {
                 let mut port = Vec::with_capacity(size);
-                file.read_taint(range, Taint::NEVER_WRITTEN, &mut port);
+                file.read_shadow(range, Shadow::NEVER_WRITTEN, &mut port);
                 self.mark(marker, marks, &port, Some(&lanes), first);
                 marks
             });
@@ -561,10 +562,10 @@ impl VectorUnit {
                 }
                 file.write(address + 4 * lane, word);
                 if let Some(marks) = &mut marks {
-                    let id_mark = lanes.id_marks.get(first + lane).copied().unwrap_or(Taint::DEFINED);
-                    file.write_taint(
+                    let id_mark = lanes.id_marks.get(first + lane).copied().unwrap_or(Shadow::DEFINED);
+                    file.write_shadow(
                         address + 4 * lane,
-                        &[Taint::all(&marks[4 * lane..4 * lane + 4]).or(id_mark); 4],
+                        &[Shadow::all(&marks[4 * lane..4 * lane + 4]).or(id_mark); 4],
                     );
                 }
             }
@@ -641,7 +642,7 @@ impl Map for VectorUnit {
         drop(ports);
         if let Some(mut marker) = cx.marker() {
             let port = self.port_marks(memory, &input);
-            if let Some(marks) = &mut input.taint {
+            if let Some(marks) = &mut input.shadow {
                 self.mark(&mut marker, marks, &port, input.lanes.as_deref(), 0);
             }
         }

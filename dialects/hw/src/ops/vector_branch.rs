@@ -6,7 +6,7 @@ use crate::build::Build;
 use crate::clauses::word;
 use crate::loops::Loops;
 use visa_engine::place::{Station, rngd};
-use visa_engine::shadow::Taint;
+use visa_engine::shadow::Shadow;
 use visa_engine::{
     Access, Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stream, Unit, Wire,
 };
@@ -167,19 +167,19 @@ impl VectorBranchUnit {
     }
 
     /// The marks of the ids: those of what they come from.
-    fn marks(&self, memory: &SliceMemory, stream: &Stream) -> Vec<Taint> {
+    fn marks(&self, memory: &SliceMemory, stream: &Stream) -> Vec<Shadow> {
         match &self.mode {
             Mode::Toggle(_) | Mode::ValidCount => Vec::new(),
             Mode::Comparison(_) => {
-                let marks = stream.taint.as_deref().unwrap_or_default();
-                marks.chunks(4).map(Taint::all).collect()
+                let marks = stream.shadow.as_deref().unwrap_or_default();
+                marks.chunks(4).map(Shadow::all).collect()
             }
             Mode::Vrf(loops) => {
                 let mut marks = Vec::with_capacity(stream.bytes.len());
                 for run in loops.runs() {
-                    memory.vrf.read_taint(run.clone(), Taint::NEVER_WRITTEN, &mut marks);
+                    memory.vrf.read_shadow(run.clone(), Shadow::NEVER_WRITTEN, &mut marks);
                 }
-                marks.chunks(4).map(Taint::all).collect()
+                marks.chunks(4).map(Shadow::all).collect()
             }
         }
     }

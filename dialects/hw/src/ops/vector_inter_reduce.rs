@@ -6,7 +6,7 @@ use crate::clauses::{at_least, machine, word};
 use crate::route::Pick;
 use std::ops::Range;
 use visa_engine::place::rngd;
-use visa_engine::shadow::Taint;
+use visa_engine::shadow::Shadow;
 use visa_engine::{Engine, Exchange, Flow, Mismatch, RunCx, Stage, StageCost, Stream, Unit, Wire};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
@@ -155,7 +155,7 @@ fn reduce(op: &ReduceOp, result: &mut [u8], other: Option<&[u8]>) {
     }
 }
 
-/// The bytes or marks of these ranges, one behind the other.
+/// The bytes or marks of these ranges, one after the other.
 fn gathered<T: Copy>(items: &[T], ranges: &[Range<usize>]) -> Vec<T> {
     ranges.iter().filter_map(|range| items.get(range.clone())).flatten().copied().collect()
 }
@@ -204,19 +204,19 @@ impl Exchange for InterReduce {
         let mut streams = members().map(given);
         let mut bytes = streams.next().flatten().unwrap_or_else(|| vec![0; length]);
         streams.for_each(|other| reduce(op, &mut bytes, other.as_deref()));
-        let taint = cx.marker().map(|mut marker| {
-            let mut marks = vec![Taint::DEFINED; length];
+        let shadow = cx.marker().map(|mut marker| {
+            let mut marks = vec![Shadow::DEFINED; length];
             for member in members() {
-                let own = member.taint.as_deref().map(|marks| gathered(marks, &ranges));
+                let own = member.shadow.as_deref().map(|marks| gathered(marks, &ranges));
                 let own = own.filter(|own| own.len() == length);
-                let own = own.unwrap_or_else(|| vec![Taint::NEVER_WRITTEN; length]);
+                let own = own.unwrap_or_else(|| vec![Shadow::NEVER_WRITTEN; length]);
                 marks.iter_mut().zip(own).for_each(|(mark, own)| *mark = mark.or(own));
             }
             for element in marks.chunks_mut(4) {
-                element.fill(marker.through(Taint::all(element)));
+                element.fill(marker.through(Shadow::all(element)));
             }
             marks
         });
-        Some(Stream { packet: model.packet, bytes, taint, ..Stream::empty(model.dtype) })
+        Some(Stream { packet: model.packet, bytes, shadow, ..Stream::empty(model.dtype) })
     }
 }

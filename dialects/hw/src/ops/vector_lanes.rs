@@ -5,7 +5,7 @@ use super::vector::way_bytes;
 use crate::build::Build;
 use crate::clauses::word;
 use visa_engine::place::{Station, rngd};
-use visa_engine::shadow::Taint;
+use visa_engine::shadow::Shadow;
 use visa_engine::{
     Engine, Flow, Lanes, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire,
 };
@@ -112,7 +112,7 @@ impl How {
         }
     }
 
-    /// Valid counts of the packets behind it, of those with `narrow` lanes at most.
+    /// Valid counts of the packets after it, of those with `narrow` lanes at most.
     fn valid(self, counts: Vec<u8>, narrow: u8) -> Vec<u8> {
         match self {
             Self::Split => {
@@ -166,24 +166,24 @@ impl Unit for VectorLanesUnit {
 impl Map for VectorLanesUnit {
     fn run(&self, cx: RunCx<'_>, _memory: &SliceMemory, input: Stream) -> Stream {
         let (size, lanes) = (input.packet, input.packet / 4);
-        let taint = input.taint.map(|mut marks| {
+        let shadow = input.shadow.map(|mut marks| {
             let Some(mut marker) = cx.marker() else { return marks };
             marker.through_all(&mut marks);
-            let fill = marker.through(Taint::NEVER_WRITTEN);
+            let fill = marker.through(Shadow::NEVER_WRITTEN);
             self.how.items(marks, size, fill)
         });
         let narrow = (cx.machine.limits.vector_lanes / 2) as u8;
         let beside = input.lanes.map(|beside| {
             let Lanes { ids, id_marks, valid, stash, written } = *beside;
             let (ids, id_marks) =
-                (self.how.items(ids, lanes, 0), self.how.items(id_marks, lanes, Taint::DEFINED));
+                (self.how.items(ids, lanes, 0), self.how.items(id_marks, lanes, Shadow::DEFINED));
             Box::new(Lanes { ids, id_marks, valid: self.how.valid(valid, narrow), stash, written })
         });
         let packet = self.how.out(Flow { packets: 0, packet: size as u64 }).packet as usize;
         Stream {
             packet,
             bytes: self.how.items(input.bytes, size, 0),
-            taint,
+            shadow,
             lanes: beside,
             ..Stream::empty(input.dtype)
         }

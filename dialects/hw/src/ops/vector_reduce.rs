@@ -7,7 +7,7 @@ use crate::build::Build;
 use crate::clauses::{machine, word};
 use crate::loops::{Loops, Written};
 use visa_engine::place::{Station, rngd};
-use visa_engine::shadow::Taint;
+use visa_engine::shadow::Shadow;
 use visa_engine::{
     Engine, Flow, Lanes, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire,
 };
@@ -129,16 +129,16 @@ impl VectorReduceUnit {
     }
 
     /// One mark for each of [`Self::values`]: of the elements that count.
-    fn marks(&self, input: &Stream, marks: &[Taint]) -> Vec<Taint> {
+    fn marks(&self, input: &Stream, marks: &[Shadow]) -> Vec<Shadow> {
         let lanes = input.packet / 4;
         let width = if self.tree { 1 } else { lanes };
-        let mut slots = vec![Taint::DEFINED; self.kept as usize * width];
+        let mut slots = vec![Shadow::DEFINED; self.kept as usize * width];
         let packets = marks.chunks_exact(input.packet).zip(valid_counts(input, lanes));
         for ((packet, valid), &slot) in packets.zip(self.slots.addresses().iter()) {
             let slot = &mut slots[slot as usize * width..][..width];
             for (lane, element) in packet.chunks_exact(4).enumerate().take(valid) {
                 let held = &mut slot[if self.tree { 0 } else { lane }];
-                *held = held.or(Taint::all(element));
+                *held = held.or(Shadow::all(element));
             }
         }
         slots
@@ -200,8 +200,8 @@ impl Map for VectorReduceUnit {
         let Some(row) = self.row(input.dtype) else { return input };
         let lanes = input.packet / 4;
         let values = self.packets(self.values(row, &input), lanes, 0);
-        let taint = input.taint.as_ref().zip(cx.marker()).map(|(marks, mut marker)| {
-            let mut marks = self.packets(self.marks(&input, marks), lanes, Taint::NEVER_WRITTEN);
+        let shadow = input.shadow.as_ref().zip(cx.marker()).map(|(marks, mut marker)| {
+            let mut marks = self.packets(self.marks(&input, marks), lanes, Shadow::NEVER_WRITTEN);
             marker.through_all(&mut marks);
             marks.into_iter().flat_map(|mark| [mark; 4]).collect()
         });
@@ -209,7 +209,7 @@ impl Map for VectorReduceUnit {
         Stream {
             packet: input.packet,
             bytes: values.into_iter().flat_map(Bits::to_le_bytes).collect(),
-            taint,
+            shadow,
             lanes: stash.map(|stash| Box::new(Lanes { stash: Some(stash), ..Lanes::default() })),
             ..Stream::empty(input.dtype)
         }

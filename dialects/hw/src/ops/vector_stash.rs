@@ -49,7 +49,7 @@ impl Unit for VectorStashUnit {
 impl Map for VectorStashUnit {
     fn run(&self, cx: RunCx<'_>, _memory: &SliceMemory, mut input: Stream) -> Stream {
         input.pass_marks(cx);
-        let stash = Stash { bytes: input.bytes.clone(), packet: input.packet, taint: input.taint.clone() };
+        let stash = Stash { bytes: input.bytes.clone(), packet: input.packet, shadow: input.shadow.clone() };
         input.lanes.get_or_insert_default().stash = Some(stash);
         input
     }

@@ -4,7 +4,7 @@ use super::vector::way_bytes;
 use crate::build::Build;
 use crate::clauses::{one_of, word};
 use visa_engine::place::{Station, rngd};
-use visa_engine::shadow::Taint;
+use visa_engine::shadow::Shadow;
 use visa_engine::{
     Engine, Flow, Lanes, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire,
 };
@@ -35,7 +35,7 @@ pub static VECTOR_ZIP: OpDecl = OpDecl {
             "the stage has the operation, with two arguments, for elements of the stream's format (book 21)",
         ),
         ("C2", "the mode has two arguments (book 21)"),
-        ("C3", "apart is 1, or 2 behind packets that were split"),
+        ("C3", "apart is 1, or 2 after packets that were split"),
         ("C4", "the packets are pairs of as many as `apart` says"),
         ("C5", "a packet is 8 elements, in the stages fp and fp_div 4 (book 21)"),
     ],
@@ -94,13 +94,13 @@ impl VectorZipUnit {
         pairs.flat_map(|(zero, one)| zero.iter().zip(one).map(|(&zero, &one)| both(zero, one))).collect()
     }
 
-    fn marks(&self, cx: RunCx<'_>, marks: &[Taint], size: usize) -> Vec<Taint> {
+    fn marks(&self, cx: RunCx<'_>, marks: &[Shadow], size: usize) -> Vec<Shadow> {
         let reads = [self.mode.reads_stream(), self.mode.operands()[0]];
-        let read = |mark, at: usize| if reads[at] { mark } else { Taint::DEFINED };
+        let read = |mark, at: usize| if reads[at] { mark } else { Shadow::DEFINED };
         let mut merged = Self::merge(marks, size, |zero, one| read(zero, 0).or(read(one, 1)));
         if let Some(mut marker) = cx.marker() {
             for element in merged.chunks_mut(4) {
-                element.fill(marker.through(Taint::all(element)));
+                element.fill(marker.through(Shadow::all(element)));
             }
         }
         merged
@@ -151,12 +151,12 @@ impl Map for VectorZipUnit {
         let (elements, _) = input.bytes.as_chunks::<4>();
         let elements: Vec<Bits> = elements.iter().map(|element| Bits::from_le_bytes(*element)).collect();
         let merged = Self::merge(&elements, bytes / 4, |zero, one| row.apply.eval(self.mode, zero, [one, 0]));
-        let taint = input.taint.map(|marks| self.marks(cx, &marks, bytes));
+        let shadow = input.shadow.map(|marks| self.marks(cx, &marks, bytes));
         let lanes = input.lanes.map(|lanes| {
             let valid = Self::merge(&lanes.valid, self.apart, u8::min);
             Box::new(Lanes { valid, ..Lanes::default() })
         });
         let bytes = merged.into_iter().flat_map(Bits::to_le_bytes).collect();
-        Stream { packet: input.packet, bytes, taint, lanes, ..Stream::empty(row.to) }
+        Stream { packet: input.packet, bytes, shadow, lanes, ..Stream::empty(row.to) }
     }
 }

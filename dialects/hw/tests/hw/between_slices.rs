@@ -1,7 +1,7 @@
 //! Reductions between slices: the order, what each slice receives, and marks, against cases worked out by hand.
 
 use crate::{exec, f32s, i32s};
-use visa_engine::shadow::{Taint, TaintLog};
+use visa_engine::shadow::{Shadow, ShadowLog};
 use visa_engine::{RunCx, Stream};
 use visa_machine::Machine;
 use visa_numerics::DType;
@@ -103,22 +103,22 @@ fn a_slice_that_is_not_active_gives_zeros() {
 /// A result is undefined where some element of the group is, and the chain names the reduction.
 #[test]
 fn marks_of_all_slices_reach_the_result() {
-    let (machine, log) = (Machine::rngd(), TaintLog::default());
+    let (machine, log) = (Machine::rngd(), ShadowLog::default());
     let exec = exec(
         "hw.fetch i32, packet 32, loops [32 : 1] : 32; hw.collect flits 1; hw.vector_inter_reduce Add, bits 1; \
          hw.commit bytes 32, loops [32 : 1] : 32",
     );
     let input = |undefined: usize| {
-        let mut marks = vec![Taint::DEFINED; 32];
-        marks[undefined] = Taint::NEVER_WRITTEN;
-        Stream { packet: 32, bytes: vec![0; 32], taint: Some(marks), ..Stream::empty(DType::I32) }
+        let mut marks = vec![Shadow::DEFINED; 32];
+        marks[undefined] = Shadow::NEVER_WRITTEN;
+        Stream { packet: 32, bytes: vec![0; 32], shadow: Some(marks), ..Stream::empty(DType::I32) }
     };
     let cx = RunCx { machine: &machine, shadow: Some(&log), op: 2, chip: 0, slice: 0 };
     let marks = exec.stages[2]
         .as_exchange()
         .unwrap()
         .exchange(cx, &[input(5), input(31)], 0)
-        .and_then(|stream| stream.taint);
+        .and_then(|stream| stream.shadow);
     let marks = marks.expect("marks");
     let undefined: Vec<usize> = (0..32).filter(|&at| !marks[at].is_defined()).collect();
     assert_eq!(undefined, [4, 5, 6, 7, 28, 29, 30, 31]);

@@ -73,7 +73,7 @@ fn costs_of_the_example() {
 }
 
 #[test]
-fn results_come_behind_arguments() {
+fn results_come_after_arguments() {
     let buffer = |name: &str, role: &str| {
         format!(
             "hw.buffer \"{name}\", role {role}, space hbm, dtype i8, shape [8], layout [8 : 1 -> 1] : 1\n"

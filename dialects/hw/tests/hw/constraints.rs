@@ -91,7 +91,7 @@ fn masks() {
     inside(&fetch(&masked("[dim 1, valid [31], value 255]", nested), 1));
     outside("hw.fetch-C10", &fetch(&masked("[dim 1, valid [31], value 256]", nested), 1));
     outside("hw.fetch-C10", &fetch("bf16, packet 8, mask [dim 0, valid [0]], loops [8 : 8, 3 : 1] : 1", 1));
-    // C11: main, 256 bytes, counted behind the conversion.
+    // C11: main, 256 bytes, counted after the conversion.
     outside("hw.fetch-C11", &sub_fetch("i8, packet 8, mask [dim 0, valid [7]], loops [1 : 0, 8 : 1] : 8"));
     let long = |to: &str, packet: u64, size: u64| {
         format!(
@@ -471,7 +471,7 @@ fn exec_order_and_context() {
     outside("hw.exec-C4", &vectors(["AddFxp", "SubFxp"]));
 }
 
-/// An operation of the sequencer level stands where its hw counterpart does: one of the stage fxp not behind one
+/// An operation of the sequencer level stands where its hw counterpart does: one of the stage fxp not after one
 /// of the stage clip.
 #[test]
 fn the_sequencer_level_keeps_the_order_of_stages() {

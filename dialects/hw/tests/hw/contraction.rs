@@ -114,9 +114,9 @@ fn i8_reduced_over_time() {
     assert_eq!(i32s(&stream.bytes), expected);
 }
 
-/// Half a packet is data; behind it the register file holds NaN and infinity, and the flit itself holds infinity.
+/// Half a packet is data; after it the register file holds NaN and infinity, and the flit itself holds infinity.
 #[test]
-fn elements_behind_the_data_count_nothing() {
+fn elements_after_the_data_count_nothing() {
     let mut values = vec![1.0; 16];
     values[12..].fill(f32::INFINITY);
     let mut weights = vec![2.0; 12];

@@ -2,7 +2,7 @@
 //! twice the bytes.
 
 use crate::{data, exec, flow, run};
-use visa_engine::shadow::{Taint, TaintLog};
+use visa_engine::shadow::{Shadow, ShadowLog};
 use visa_engine::{SliceMemory, Stream};
 use visa_machine::Machine;
 use visa_numerics::{DType, load};
@@ -12,7 +12,7 @@ fn values(stream: &Stream) -> Vec<i32> {
     (0..count as usize).map(|at| load(stream.dtype, &stream.bytes, at).cast_signed()).collect()
 }
 
-fn behind(stages: &str, memory: &SliceMemory, count: usize) -> Stream {
+fn after(stages: &str, memory: &SliceMemory, count: usize) -> Stream {
     flow(&Machine::rngd(), &exec(stages), memory, count, None)
 }
 
@@ -22,7 +22,7 @@ const STORE: &str = "hw.store_trf full, rows 1, row_bytes";
 fn i4_widens_low_half_first() {
     let memory = data(&[0x21, 0x43, 0x87, 0xf0, 0, 0, 0, 0]);
     let stages = "hw.fetch i4, packet 4, to i32, loops [8 : 1] : 4; hw.collect flits 1; hw.store_vrf at 0";
-    let stream = behind(stages, &memory, 1);
+    let stream = after(stages, &memory, 1);
     assert_eq!((stream.dtype, stream.packet), (DType::I32, 32));
     assert_eq!(values(&stream), [1, 2, 3, 4, 7, -8, 0, -1, 0, 0, 0, 0, 0, 0, 0, 0]);
 }
@@ -36,10 +36,10 @@ fn extended_integers_fill_flits_by_their_nominal_size() {
         ("hw.fetch i8, packet 8, to i9", DType::I9, [33, -128, 3, 4]),
     ] {
         let stages = format!("{stages}, loops [8 : 1] : 8; hw.collect flits 1; {STORE} 32");
-        let fetched = behind(&stages, &memory, 1);
+        let fetched = after(&stages, &memory, 1);
         assert_eq!((fetched.dtype, fetched.packet, fetched.bytes.len()), (dtype, 16, 16), "{dtype}");
         assert_eq!(values(&fetched)[..4], first, "{dtype}");
-        let collected = behind(&stages, &memory, 2);
+        let collected = after(&stages, &memory, 2);
         assert_eq!((collected.packet, collected.bytes.len()), (64, 64), "{dtype}");
         assert_eq!(values(&collected).len() as u64, dtype.elements(32), "{dtype}");
         assert_eq!(values(&collected)[..4], first, "{dtype}");
@@ -69,15 +69,15 @@ fn the_register_file_keeps_sideband_bits() {
 /// i9 under i8 that came later: the i8 is defined, the i9 no more.
 #[test]
 fn a_format_overwrites_the_other_in_the_register_file() {
-    let (machine, log) = (Machine::rngd(), TaintLog::default());
+    let (machine, log) = (Machine::rngd(), ShadowLog::default());
     let mut memory = data(&[1; 32]);
-    memory.dm.write_taint(0, &[Taint::DEFINED; 32]);
+    memory.dm.write_shadow(0, &[Shadow::DEFINED; 32]);
     let store = |cast: &str| {
         exec(&format!("hw.fetch i8, packet 32{cast}, loops [32 : 1] : 32; hw.collect flits 1; {STORE} 32"))
     };
     let defined = |memory: &SliceMemory, dtype: DType| {
         let (bytes, mut marks) = (32 * dtype.wire_scale(), Vec::new());
-        memory.trf_of(dtype).read_taint(0..bytes, Taint::NEVER_WRITTEN, &mut marks);
+        memory.trf_of(dtype).read_shadow(0..bytes, Shadow::NEVER_WRITTEN, &mut marks);
         marks.iter().all(|mark| mark.is_defined())
     };
     run(&machine, &store(", to i9"), &mut memory, Some(&log));
@@ -89,12 +89,12 @@ fn a_format_overwrites_the_other_in_the_register_file() {
 }
 
 fn undefined(stages: &str, holes: &[usize], count: usize) -> Vec<usize> {
-    let (machine, log) = (Machine::rngd(), TaintLog::default());
+    let (machine, log) = (Machine::rngd(), ShadowLog::default());
     let mut memory = data(&[0; 512]);
-    memory.dm.write_taint(0, &[Taint::DEFINED; 512]);
-    holes.iter().for_each(|&at| memory.dm.write_taint(at, &[Taint::NEVER_WRITTEN]));
+    memory.dm.write_shadow(0, &[Shadow::DEFINED; 512]);
+    holes.iter().for_each(|&at| memory.dm.write_shadow(at, &[Shadow::NEVER_WRITTEN]));
     let stream = flow(&machine, &exec(stages), &memory, count, Some(&log));
-    let marks = stream.taint.expect("shadow mode");
+    let marks = stream.shadow.expect("shadow mode");
     assert_eq!(marks.len(), stream.bytes.len(), "one mark a byte");
     (0..marks.len()).filter(|&at| !marks[at].is_defined()).collect()
 }
@@ -124,7 +124,7 @@ fn weigh(memory: &mut SliceMemory, row: usize, access: usize, elements: &[(usize
     let mut values = [0_i16; 32];
     elements.iter().for_each(|&(at, value)| values[at] = value);
     let bytes: Vec<u8> = values.into_iter().flat_map(i16::to_le_bytes).collect();
-    memory.write_trf(DType::I9, row * 8192 + 32 * access, &bytes, Some(&[Taint::DEFINED; 64]));
+    memory.write_trf(DType::I9, row * 8192 + 32 * access, &bytes, Some(&[Shadow::DEFINED; 64]));
 }
 
 const I9: &str = "hw.fetch i8, packet 32, to i9, loops [64 : 1] : 32; hw.collect flits 1; hw.align full, flits 1, \
@@ -141,7 +141,7 @@ fn i9_of_every_row_at_every_address() {
     for (row, access, weight) in [(0, 0, 10), (0, 1, 100), (1, 0, 7), (1, 1, -200)] {
         weigh(&mut memory, row, access, &[(31, weight)]);
     }
-    assert_eq!(values(&behind(I9, &memory, 4)), [30, 21, 500, -1000]);
+    assert_eq!(values(&after(I9, &memory, 4)), [30, 21, 500, -1000]);
 }
 
 /// Element 5 of packet 0 is undefined, and only row 0 has no zero there. Element 6 of row 1 is undefined at the
@@ -151,26 +151,26 @@ fn marks_of_i9_are_those_of_its_two_bytes() {
     let mut bytes = [0; 64];
     bytes[32 + 6] = 1;
     let mut memory = data(&bytes);
-    memory.dm.write_taint(0, &[Taint::DEFINED; 64]);
-    memory.dm.write_taint(5, &[Taint::NEVER_WRITTEN]);
+    memory.dm.write_shadow(0, &[Shadow::DEFINED; 64]);
+    memory.dm.write_shadow(5, &[Shadow::NEVER_WRITTEN]);
     for (row, access) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
         weigh(&mut memory, row, access, if (row, access) == (0, 0) { &[(5, 1)] } else { &[] });
     }
-    memory.trf_extended.write_taint(2 * (8192 + 32 + 6), &[Taint::NEVER_WRITTEN; 2]);
-    let stream = flow(&Machine::rngd(), &exec(I9), &memory, 4, Some(&TaintLog::default()));
-    let marks = stream.taint.expect("shadow mode");
+    memory.trf_extended.write_shadow(2 * (8192 + 32 + 6), &[Shadow::NEVER_WRITTEN; 2]);
+    let stream = flow(&Machine::rngd(), &exec(I9), &memory, 4, Some(&ShadowLog::default()));
+    let marks = stream.shadow.expect("shadow mode");
     let undefined: Vec<usize> = (0..marks.len()).filter(|&at| !marks[at].is_defined()).collect();
     assert_eq!((marks.len(), undefined), (16, vec![0, 1, 2, 3, 12, 13, 14, 15]));
 }
 
-/// Of 96 elements, 64 from the first on and 64 from the one behind 32 bytes on.
+/// Of 96 elements, 64 from the first on and 64 from byte 32 on.
 #[test]
 fn i9_is_shifted_by_its_nominal_size() {
     let stages = "hw.fetch i8, packet 32, to i9, loops [96 : 1] : 32; hw.collect flits 1; hw.align full, flits 3, \
                   shifts 1, shift_bytes 32, repeat 1, rows 8, data 64, loops [2 : 0, 64 : 1] : 64; hw.contract \
                   i9, depth 6; hw.accumulate interleaved, rows 8, columns 1, slots [2 : 1] : 1; hw.commit bytes \
                   32, loops [64 : 1] : 32 @ 4096";
-    let found = values(&behind(stages, &data(&(0..96).collect::<Vec<u8>>()), 3));
+    let found = values(&after(stages, &data(&(0..96).collect::<Vec<u8>>()), 3));
     assert_eq!(found, (0..64).chain(32..96).collect::<Vec<i32>>());
 }
 
@@ -183,7 +183,7 @@ fn transposed_half_bytes() {
         (0..16 * 32).map(|at| if at % 32 < 8 { byte(at / 32, at % 32) } else { 0x99 }).collect();
     let stages = "hw.fetch i4, packet 32, loops [512 : 1] : 32; hw.collect flits 1; hw.transpose double, bits 4, \
                   rows 16, columns 16, kept 15; hw.commit bytes 8, loops [120 : 1] : 8 @ 4096";
-    let stream = behind(stages, &data(&input), 3);
+    let stream = after(stages, &data(&input), 3);
     assert_eq!((stream.packet, stream.bytes.len()), (32, 15 * 32));
     for (column, flit) in stream.bytes.chunks(32).enumerate() {
         for row in 0..16 {

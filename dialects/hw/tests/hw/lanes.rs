@@ -2,14 +2,14 @@
 //! marks of ids.
 
 use crate::{codes, data, exec, exec_text, f32s, flow, i32_bytes, i32s, run};
-use visa_engine::shadow::{Taint, TaintLog};
+use visa_engine::shadow::{Shadow, ShadowLog};
 use visa_engine::{Lanes, RunCx, SliceMemory, Stream};
 use visa_machine::Machine;
 use visa_numerics::DType;
 
-const UNDEFINED: Taint = Taint::NEVER_WRITTEN;
+const UNDEFINED: Shadow = Shadow::NEVER_WRITTEN;
 
-/// `packets` packets of 8 elements of i32, and stages behind them.
+/// `packets` packets of 8 elements of i32, and stages after them.
 fn pass(packets: usize, stages: &str) -> String {
     format!("hw.fetch i32, packet 32, loops [{} : 1] : 32; hw.collect flits 1; {stages}", packets * 32)
 }
@@ -19,10 +19,10 @@ fn beside(ids: &[u8]) -> Stream {
     Stream {
         packet: 32,
         bytes: i32_bytes(0..ids.len() as i32),
-        taint: Some(vec![Taint::DEFINED; ids.len() * 4]),
+        shadow: Some(vec![Shadow::DEFINED; ids.len() * 4]),
         lanes: Some(Box::new(Lanes {
             ids: ids.to_vec(),
-            id_marks: vec![Taint::DEFINED; ids.len()],
+            id_marks: vec![Shadow::DEFINED; ids.len()],
             ..Lanes::default()
         })),
         ..Stream::empty(DType::I32)
@@ -30,7 +30,7 @@ fn beside(ids: &[u8]) -> Stream {
 }
 
 fn mark_element(stream: &mut Stream, element: usize) {
-    let marks = stream.taint.as_mut().expect("marks");
+    let marks = stream.shadow.as_mut().expect("marks");
     marks[element * 4..element * 4 + 4].fill(UNDEFINED);
 }
 
@@ -38,7 +38,7 @@ fn mark_id(stream: &mut Stream, element: usize) {
     stream.lanes.as_mut().expect("ids").id_marks[element] = UNDEFINED;
 }
 
-fn undefined(marks: &[Taint]) -> Vec<usize> {
+fn undefined(marks: &[Shadow]) -> Vec<usize> {
     (0..marks.len()).filter(|&at| !marks[at].is_defined()).collect()
 }
 
@@ -52,7 +52,7 @@ fn words(words: &[usize]) -> Vec<usize> {
 const FILTERED: [u8; 16] = [1, 0, 1, 0, 0, 1, 1, 1, 0, 1, 1, 0, 0, 0, 1, 1];
 const FILTER: &str = "hw.filter keep [xxx1], lanes 6; hw.commit_packed most 8, loops [64 : 1] : 8 @ 4096";
 
-fn filtered(stream: Stream, log: &TaintLog) -> Stream {
+fn filtered(stream: Stream, log: &ShadowLog) -> Stream {
     let (machine, stages) = (Machine::rngd(), exec(&pass(2, FILTER)).stages);
     let cx = RunCx { machine: &machine, shadow: Some(log), op: 2, chip: 0, slice: 0 };
     stages[2].as_map().unwrap().run(cx, &SliceMemory::default(), stream)
@@ -63,9 +63,9 @@ fn filtered(stream: Stream, log: &TaintLog) -> Stream {
 fn a_filter_moves_marks_with_their_elements() {
     let mut stream = beside(&FILTERED);
     [2, 3, 8, 10].into_iter().for_each(|element| mark_element(&mut stream, element));
-    let out = filtered(stream, &TaintLog::default());
+    let out = filtered(stream, &ShadowLog::default());
     assert_eq!(i32s(&out.bytes), [0, 2, 5, 0, 0, 0, 0, 0, 9, 10, 0, 0, 0, 0, 0, 0]);
-    assert_eq!(undefined(&out.taint.expect("marks")), words(&[1, 9]));
+    assert_eq!(undefined(&out.shadow.expect("marks")), words(&[1, 9]));
     assert_eq!(out.lanes.expect("counts").valid, [3, 2]);
 }
 
@@ -74,7 +74,7 @@ fn a_filter_moves_marks_with_their_elements() {
 fn only_ids_of_lanes_with_elements_are_uncertain() {
     let mut stream = beside(&FILTERED);
     [0, 1, 6, 7, 8, 13, 14, 15].into_iter().for_each(|element| mark_id(&mut stream, element));
-    let out = filtered(stream, &TaintLog::default());
+    let out = filtered(stream, &ShadowLog::default());
     assert_eq!(undefined(&out.lanes.expect("ids").id_marks), [0, 1, 8, 13]);
 }
 
@@ -82,7 +82,7 @@ fn only_ids_of_lanes_with_elements_are_uncertain() {
 /// is uncertain.
 #[test]
 fn an_uncertain_count_leaves_the_packets_before_it() {
-    let (machine, log) = (Machine::rngd(), TaintLog::default());
+    let (machine, log) = (Machine::rngd(), ShadowLog::default());
     let mut stream = beside(&FILTERED);
     mark_id(&mut stream, 12);
     let out = filtered(stream, &log);
@@ -90,7 +90,7 @@ fn an_uncertain_count_leaves_the_packets_before_it() {
     let cx = RunCx { machine: &machine, shadow: Some(&log), op: 3, chip: 0, slice: 0 };
     exec(&pass(2, FILTER)).stages[3].as_store().unwrap().store(cx, &mut memory, out);
     let mut marks = Vec::new();
-    memory.dm.read_taint(4096..4096 + 64, UNDEFINED, &mut marks);
+    memory.dm.read_shadow(4096..4096 + 64, UNDEFINED, &mut marks);
     assert_eq!(undefined(&marks), (12..64).collect::<Vec<_>>());
 }
 
@@ -126,7 +126,7 @@ fn a_zip_keeps_the_smaller_count() {
     assert_eq!(i32s(&out.bytes)[0], 24);
 }
 
-/// Book 21: there is no stash where there are groups, nor behind them.
+/// Book 21: there is no stash where there are groups, nor after them.
 #[test]
 fn there_is_no_stash_beside_a_zip() {
     let stages = |zip: &str, packets: u64| {
@@ -188,8 +188,8 @@ fn ids_are_stored_one_a_word() {
 fn register_file(undefined: &[usize]) -> SliceMemory {
     let mut memory = SliceMemory::default();
     memory.vrf.write(0, &[0; 64]);
-    memory.vrf.write_taint(0, &[Taint::DEFINED; 64]);
-    undefined.iter().for_each(|word| memory.vrf.write_taint(word * 4, &[UNDEFINED; 4]));
+    memory.vrf.write_shadow(0, &[Shadow::DEFINED; 64]);
+    undefined.iter().for_each(|word| memory.vrf.write_shadow(word * 4, &[UNDEFINED; 4]));
     memory
 }
 
@@ -197,7 +197,7 @@ fn register_file(undefined: &[usize]) -> SliceMemory {
 /// Whether element 3 reads is uncertain.
 #[test]
 fn a_guard_that_does_not_hold_reads_nothing() {
-    let (machine, log) = (Machine::rngd(), TaintLog::default());
+    let (machine, log) = (Machine::rngd(), ShadowLog::default());
     let stages = pass(
         1,
         "hw.vector AddFxp, when [xxx1: value], vrf [32 : 1] : 32; hw.commit bytes 32, loops [32 : 1] : 32 @ 4096",
@@ -206,13 +206,13 @@ fn a_guard_that_does_not_hold_reads_nothing() {
     mark_id(&mut stream, 3);
     let cx = RunCx { machine: &machine, shadow: Some(&log), op: 2, chip: 0, slice: 0 };
     let out = exec(&stages).stages[2].as_map().unwrap().run(cx, &register_file(&[0, 2]), stream);
-    assert_eq!(undefined(&out.taint.expect("marks")), words(&[0, 3]));
+    assert_eq!(undefined(&out.shadow.expect("marks")), words(&[0, 3]));
 }
 
 /// Elements 0 and 9 are undefined, and so is the id of element 10, which decides whether its word is replaced.
 #[test]
 fn what_is_written_back_takes_marks_along() {
-    let (machine, log) = (Machine::rngd(), TaintLog::default());
+    let (machine, log) = (Machine::rngd(), ShadowLog::default());
     let stages = pass(
         2,
         "hw.vector AddFxp, write_back [xxx1], vrf [64 : 1] : 32; hw.commit bytes 32, loops [64 : 1] : 32 @ 4096",
@@ -222,8 +222,8 @@ fn what_is_written_back_takes_marks_along() {
     mark_id(&mut stream, 10);
     let cx = RunCx { machine: &machine, shadow: Some(&log), op: 2, chip: 0, slice: 0 };
     let out = exec(&stages).stages[2].as_map().unwrap().run(cx, &register_file(&[]), stream);
-    assert_eq!(undefined(&out.taint.expect("marks")), words(&[0, 9]));
+    assert_eq!(undefined(&out.shadow.expect("marks")), words(&[0, 9]));
     let (file, mut marks) = (out.lanes.and_then(|lanes| lanes.written).expect("a register file"), Vec::new());
-    file.read_taint(0..64, UNDEFINED, &mut marks);
+    file.read_shadow(0..64, UNDEFINED, &mut marks);
     assert_eq!(undefined(&marks), words(&[0, 9, 10]));
 }

@@ -4,18 +4,18 @@ mod between_slices;
 mod compile;
 mod constraints;
 mod contraction;
+mod declared;
 mod formats;
 mod lanes;
 mod reduce;
 mod ring;
-mod said;
 mod shadow;
 mod stages;
 mod switch;
 mod text;
 mod transpose;
 
-use visa_engine::shadow::TaintLog;
+use visa_engine::shadow::ShadowLog;
 use visa_engine::{RunCx, SliceMemory, Stream};
 use visa_hw::program::{CommandKind, Exec, Program};
 use visa_ir::context::Context;
@@ -75,13 +75,13 @@ fn exec(stages: &str) -> Exec {
     exec_on(&Machine::rngd(), stages)
 }
 
-/// What flows behind stage `count - 1` of a run; operations are numbered as stages are.
+/// What flows after stage `count - 1` of a run; operations are numbered as stages are.
 fn flow(
     machine: &Machine,
     exec: &Exec,
     memory: &SliceMemory,
     count: usize,
-    log: Option<&TaintLog>,
+    log: Option<&ShadowLog>,
 ) -> Stream {
     let mut stream = Stream::empty(visa_numerics::DType::I8);
     for (op, stage) in exec.stages[..count].iter().enumerate() {
@@ -99,7 +99,7 @@ fn flow(
 }
 
 /// Runs all stages, the last one storing.
-fn run(machine: &Machine, exec: &Exec, memory: &mut SliceMemory, log: Option<&TaintLog>) {
+fn run(machine: &Machine, exec: &Exec, memory: &mut SliceMemory, log: Option<&ShadowLog>) {
     let last = exec.stages.len() - 1;
     let stream = flow(machine, exec, memory, last, log);
     exec.stages[last].as_store().unwrap().store(

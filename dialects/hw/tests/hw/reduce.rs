@@ -1,7 +1,7 @@
 //! The reduction within a slice and the valid counts that go before it: what they compute, their marks, their limits.
 
 use crate::{codes, data, exec, exec_text, flow, i32_bytes, i32s};
-use visa_engine::shadow::TaintLog;
+use visa_engine::shadow::ShadowLog;
 use visa_engine::{Flow, RunCx, SliceMemory, Stream};
 use visa_machine::Machine;
 
@@ -88,13 +88,13 @@ fn padding_that_counts_is_marked() {
              hw.vector_lanes pad"
         );
         let exec = exec(&pass("f32", 1, 1, &stages));
-        let log = TaintLog::default();
+        let log = ShadowLog::default();
         // Three elements were written.
         let memory: SliceMemory = data(&[0; 12]);
         let mut memory = memory;
-        memory.dm.write_taint(0, &[visa_engine::shadow::Taint::DEFINED; 12]);
+        memory.dm.write_shadow(0, &[visa_engine::shadow::Shadow::DEFINED; 12]);
         let stream = flow(&machine, &exec, &memory, exec.stages.len() - 2, Some(&log));
-        stream.taint.into_iter().flatten().step_by(4).map(|mark| mark.is_defined()).collect::<Vec<_>>()
+        stream.shadow.into_iter().flatten().step_by(4).map(|mark| mark.is_defined()).collect::<Vec<_>>()
     };
     assert!(!marked("", "tree")[0]);
     assert_eq!(
@@ -112,10 +112,10 @@ fn marks_of_lanes_apart_stay_in_their_slot() {
         "hw.vector_lanes trim; hw.vector_reduce Max, lanes apart, slots [2 : 1] : 1; hw.vector_lanes pad";
     let exec = exec(&pass("i32", 2, 2, stages));
     let mut memory = data(&[0; 64]);
-    memory.dm.write_taint(0, &[visa_engine::shadow::Taint::DEFINED; 64]);
-    memory.dm.write_taint(36, &[visa_engine::shadow::Taint::NEVER_WRITTEN]);
-    let stream = flow(&Machine::rngd(), &exec, &memory, 4, Some(&TaintLog::default()));
-    let marks = stream.taint.expect("marks");
+    memory.dm.write_shadow(0, &[visa_engine::shadow::Shadow::DEFINED; 64]);
+    memory.dm.write_shadow(36, &[visa_engine::shadow::Shadow::NEVER_WRITTEN]);
+    let stream = flow(&Machine::rngd(), &exec, &memory, 4, Some(&ShadowLog::default()));
+    let marks = stream.shadow.expect("marks");
     let undefined: Vec<usize> = (0..marks.len()).filter(|&at| !marks[at].is_defined()).collect();
     assert_eq!((marks.len(), undefined), (32, vec![20, 21, 22, 23]));
 }

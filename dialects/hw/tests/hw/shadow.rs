@@ -1,7 +1,7 @@
 //! Marks of undefined bytes: which ones a stage gives, and the operations they name.
 
 use crate::{bf16_bytes, exec, exec_on, flow, run};
-use visa_engine::shadow::{Taint, TaintLog};
+use visa_engine::shadow::{Shadow, ShadowLog};
 use visa_engine::{Operand, RunCx, SliceMemory, Stream};
 use visa_machine::Machine;
 use visa_numerics::{DType, SumOrder};
@@ -11,17 +11,17 @@ fn holes(bytes: &[u8], undefined: &[usize]) -> SliceMemory {
     let mut memory = SliceMemory::default();
     memory.dm.write(0, bytes);
     for at in (0..bytes.len()).filter(|at| !undefined.contains(at)) {
-        memory.dm.write_taint(at, &[Taint::DEFINED]);
+        memory.dm.write_shadow(at, &[Shadow::DEFINED]);
     }
     memory
 }
 
-/// Indices of the undefined bytes behind `count` stages.
+/// Indices of the undefined bytes after `count` stages.
 fn undefined(stages: &str, memory: &SliceMemory, count: usize) -> (Vec<usize>, Vec<u32>) {
-    let (machine, log) = (Machine::rngd(), TaintLog::default());
+    let (machine, log) = (Machine::rngd(), ShadowLog::default());
     let stream = flow(&machine, &exec(stages), memory, count, Some(&log));
-    let marks = stream.taint.unwrap_or_default();
-    assert_eq!(marks.len(), stream.bytes.len(), "one mark a byte behind stage {count} of {stages}");
+    let marks = stream.shadow.unwrap_or_default();
+    assert_eq!(marks.len(), stream.bytes.len(), "one mark a byte after stage {count} of {stages}");
     let at: Vec<_> = (0..marks.len()).filter(|&at| !marks[at].is_defined()).collect();
     let chain = at.first().map_or_else(Vec::new, |&at| log.chain(marks[at]));
     (at, chain)
@@ -47,14 +47,14 @@ fn fetch_marks_what_it_looks_up_outside_the_table() {
     memory.dm.write(5, &[9]);
     let stages = "hw.fetch i8, packet 8, table bf16 [0x3f80, 0x4000], loops [8 : 1] : 8; hw.collect flits 1; \
                   hw.store_vrf at 0";
-    let (machine, log) = (Machine::rngd(), TaintLog::default());
+    let (machine, log) = (Machine::rngd(), ShadowLog::default());
     let stream = flow(&machine, &exec(stages), &memory, 2, Some(&log));
-    let marks = stream.taint.unwrap_or_default();
+    let marks = stream.shadow.unwrap_or_default();
     let at: Vec<_> = (0..16).filter(|&at| !marks[at].is_defined()).collect();
     assert_eq!(at, [4, 5, 8, 9, 10, 11]);
-    assert_eq!((log.origin(marks[4]), log.chain(marks[4])), (Taint::OUTSIDE_TABLE, vec![0, 1]));
-    assert_eq!((log.origin(marks[8]), log.chain(marks[8])), (Taint::NEVER_WRITTEN, vec![0, 1]));
-    assert_eq!(log.origin(marks[10]), Taint::OUTSIDE_TABLE);
+    assert_eq!((log.origin(marks[4]), log.chain(marks[4])), (Shadow::OUTSIDE_TABLE, vec![0, 1]));
+    assert_eq!((log.origin(marks[8]), log.chain(marks[8])), (Shadow::NEVER_WRITTEN, vec![0, 1]));
+    assert_eq!(log.origin(marks[10]), Shadow::OUTSIDE_TABLE);
 }
 
 /// Slice 2 starts at byte 16: of what it reads, byte 17 was never written.
@@ -62,14 +62,14 @@ fn fetch_marks_what_it_looks_up_outside_the_table() {
 fn fetch_takes_marks_from_where_a_slice_starts() {
     let stages =
         "hw.fetch i8, packet 8, loops [8 : 1] : 8, starts [3 : 8] : 1; hw.collect flits 1; hw.store_vrf at 0";
-    let (machine, log) = (Machine::rngd(), TaintLog::default());
+    let (machine, log) = (Machine::rngd(), ShadowLog::default());
     let cx = RunCx { machine: &machine, shadow: Some(&log), op: 0, chip: 0, slice: 2 };
     let stream = exec(stages).stages[0].as_map().unwrap().run(
         cx,
         &holes(&[0; 24], &[2, 11, 17]),
         Stream::empty(DType::I8),
     );
-    let marks = stream.taint.expect("marks");
+    let marks = stream.shadow.expect("marks");
     assert_eq!((0..marks.len()).filter(|&at| !marks[at].is_defined()).collect::<Vec<_>>(), [1]);
 }
 
@@ -83,7 +83,7 @@ fn masked_bytes_are_defined() {
 #[test]
 fn without_shadow_there_are_no_marks() {
     let exec = exec("hw.fetch i8, packet 8, loops [8 : 1] : 8; hw.collect flits 1; hw.store_vrf at 0");
-    assert_eq!(flow(&Machine::rngd(), &exec, &SliceMemory::default(), 2, None).taint, None);
+    assert_eq!(flow(&Machine::rngd(), &exec, &SliceMemory::default(), 2, None).shadow, None);
 }
 
 #[test]
@@ -95,18 +95,18 @@ fn padding_is_defined() {
 
 #[test]
 fn switch_carries_marks_and_makes_them_for_inactive_slices() {
-    let (machine, log) = (Machine::rngd(), TaintLog::default());
+    let (machine, log) = (Machine::rngd(), ShadowLog::default());
     let cx = RunCx { machine: &machine, shadow: Some(&log), op: 7, chip: 0, slice: 0 };
     let stages = "hw.fetch i8, packet 8, loops [8 : 1] : 8; hw.switch broadcast01, slice1 1, slice0 2, time0 1; \
                   hw.collect flits 1; hw.store_vrf at 0";
-    let mut taint = vec![Taint::DEFINED; 8];
-    taint[2] = log.through(3, Taint::NEVER_WRITTEN);
-    let active = Stream { packet: 8, bytes: vec![1; 8], taint: Some(taint), ..Stream::empty(DType::I8) };
+    let mut shadow = vec![Shadow::DEFINED; 8];
+    shadow[2] = log.through(3, Shadow::NEVER_WRITTEN);
+    let active = Stream { packet: 8, bytes: vec![1; 8], shadow: Some(shadow), ..Stream::empty(DType::I8) };
     let inputs = [active, Stream::empty(DType::I8)];
     let Some(out) = exec(stages).stages[1].as_exchange().unwrap().exchange(cx, &inputs, 0) else {
         panic!("a ring of two")
     };
-    let marks = out.taint.unwrap_or_default();
+    let marks = out.shadow.unwrap_or_default();
     let at: Vec<_> = (0..marks.len()).filter(|&at| !marks[at].is_defined()).collect();
     assert_eq!(at, [2, 8, 9, 10, 11, 12, 13, 14, 15]);
     assert_eq!((log.chain(marks[2]), log.chain(marks[8])), (vec![3, 7], vec![7]));
@@ -122,16 +122,16 @@ fn with_weights(mut memory: SliceMemory, undefined_row_1: Option<usize>) -> Slic
     for row in 0..2 {
         let at = row * 8192;
         memory.trf.write(at, &bf16_bytes(vec![1.0; 16]));
-        memory.trf.write_taint(at, &[Taint::DEFINED; 32]);
+        memory.trf.write_shadow(at, &[Shadow::DEFINED; 32]);
     }
     if let Some(byte) = undefined_row_1 {
-        memory.trf.write_taint(8192 + byte, &[Taint::NEVER_WRITTEN]);
+        memory.trf.write_shadow(8192 + byte, &[Shadow::NEVER_WRITTEN]);
     }
     memory
 }
 
 #[test]
-fn nothing_behind_the_data_taints() {
+fn elements_after_the_data_mark_nothing() {
     let memory = with_weights(holes(&[0; 64], &[]), None);
     for count in 1..=6 {
         assert_eq!(undefined(CONTRACTION, &memory, count).0, Vec::<usize>::new(), "stage {count}");
@@ -140,7 +140,7 @@ fn nothing_behind_the_data_taints() {
 
 /// Byte 49 of data memory: packet 1, element 8, group 1, in both rows.
 #[test]
-fn an_undefined_element_taints_its_group_in_every_row() {
+fn an_undefined_element_marks_its_group_in_every_row() {
     let memory = with_weights(holes(&[0; 64], &[49]), None);
     let words =
         |words: &[usize]| -> Vec<usize> { words.iter().flat_map(|&word| word * 4..word * 4 + 4).collect() };
@@ -157,7 +157,7 @@ fn an_undefined_element_taints_its_group_in_every_row() {
 
 /// Byte 3 of row 1 of the register file: element 1, group 0, in row 1 only, in both packets.
 #[test]
-fn an_undefined_weight_taints_its_row() {
+fn an_undefined_weight_marks_its_row() {
     let memory = with_weights(holes(&bf16_bytes(vec![1.0; 32]), &[]), Some(3));
     let (at, chain) = undefined(CONTRACTION, &memory, 4);
     let words = |word: usize| word * 4..word * 4 + 4;
@@ -204,13 +204,14 @@ fn a_repeated_packet_takes_its_marks_along() {
     assert_eq!(undefined(&repeated, &memory, 4).0, expected);
 }
 
-/// In sequential order a packet is 2 rows of 32 products: element 8 of packet 1 taints one in each row.
+/// In sequential order a packet is 2 rows of 32 products: element 8 of packet 1 marks one in each row.
 #[test]
 fn a_product_has_a_mark_of_its_own() {
     let (machine, log) =
-        (Machine { sum_order: SumOrder::Sequential, ..Machine::rngd() }, TaintLog::default());
+        (Machine { sum_order: SumOrder::Sequential, ..Machine::rngd() }, ShadowLog::default());
     let memory = with_weights(holes(&[0; 64], &[49]), None);
-    let marks = flow(&machine, &exec_on(&machine, CONTRACTION), &memory, 4, Some(&log)).taint.expect("marks");
+    let marks =
+        flow(&machine, &exec_on(&machine, CONTRACTION), &memory, 4, Some(&log)).shadow.expect("marks");
     let at: Vec<_> = (0..marks.len()).filter(|&at| !marks[at].is_defined()).collect();
     let expected: Vec<usize> =
         [64 + 8, 64 + 32 + 8].into_iter().flat_map(|word| word * 4..word * 4 + 4).collect();
@@ -221,17 +222,17 @@ fn a_product_has_a_mark_of_its_own() {
 /// packet, lane 1.
 #[test]
 fn marks_go_to_their_slot() {
-    let (machine, log) = (Machine::rngd(), TaintLog::default());
+    let (machine, log) = (Machine::rngd(), ShadowLog::default());
     let stages = "hw.fetch i8, packet 32, loops [64 : 1] : 32; hw.collect flits 1; hw.align full, flits 1, rows \
                   2, data 32, loops [2 : 0, 32 : 1] : 32; hw.contract i8, depth 5; hw.accumulate interleaved, \
                   rows 2, columns 2, slots [2 : 1] : 1; hw.commit bytes 32, loops [128 : 1] : 32 @ 4096";
     let operand = Operand { addresses: vec![0, 0].into(), repeat: 1, read: 32, rows: 2, data: 32, terms: 1 };
-    let mut marks = vec![Taint::DEFINED; 32];
-    marks[6 * 4..7 * 4].fill(Taint::NEVER_WRITTEN);
+    let mut marks = vec![Shadow::DEFINED; 32];
+    marks[6 * 4..7 * 4].fill(Shadow::NEVER_WRITTEN);
     let input = Stream {
         packet: 16,
         bytes: vec![0; 32],
-        taint: Some(marks),
+        shadow: Some(marks),
         operand: Some(operand),
         ..Stream::empty(DType::I32)
     };
@@ -240,7 +241,7 @@ fn marks_go_to_their_slot() {
         .as_map()
         .unwrap()
         .run(cx, &SliceMemory::default(), input)
-        .taint
+        .shadow
         .expect("marks");
     let at: Vec<_> = (0..marks.len()).filter(|&at| !marks[at].is_defined()).collect();
     assert_eq!((marks.len(), at), (4 * 32, (17 * 4..18 * 4).collect::<Vec<_>>()));
@@ -250,8 +251,8 @@ fn marks_go_to_their_slot() {
 fn vector_takes_marks_of_both_operands() {
     let memory = {
         let mut memory = holes(&[0; 32], &[5]);
-        memory.vrf.write_taint(0, &[Taint::DEFINED; 32]);
-        memory.vrf.write_taint(30, &[Taint::NEVER_WRITTEN]);
+        memory.vrf.write_shadow(0, &[Shadow::DEFINED; 32]);
+        memory.vrf.write_shadow(30, &[Shadow::NEVER_WRITTEN]);
         memory
     };
     let stages = |operand: &str| {
@@ -270,12 +271,12 @@ fn generate_writes_one_number() {
     let text = crate::exec_text("sub", "hw.generate 305419896, at 4");
     let program = crate::program(&text);
     let visa_hw::program::CommandKind::Exec(exec) = &program.commands[0].kind else { panic!("a run") };
-    let (machine, log) = (Machine::rngd(), TaintLog::default());
+    let (machine, log) = (Machine::rngd(), ShadowLog::default());
     let mut memory = SliceMemory::default();
     run(&machine, exec, &mut memory, Some(&log));
     assert_eq!(memory.dm.bytes(), [0x77, 0x77, 0x77, 0x77, 0x78, 0x56, 0x34, 0x12]);
     let mut marks = Vec::new();
-    memory.dm.read_taint(0..12, Taint::NEVER_WRITTEN, &mut marks);
+    memory.dm.read_shadow(0..12, Shadow::NEVER_WRITTEN, &mut marks);
     let defined: Vec<_> = (0..12).filter(|&at| marks[at].is_defined()).collect();
     assert_eq!(defined, [4, 5, 6, 7]);
     assert_eq!(
@@ -285,17 +286,17 @@ fn generate_writes_one_number() {
 }
 
 /// A run of the sub context that packs three flits of i8, five live elements each.
-fn packed(counts: [Option<i32>; 3]) -> (SliceMemory, TaintLog) {
+fn packed(counts: [Option<i32>; 3]) -> (SliceMemory, ShadowLog) {
     let stages = "hw.fetch i8, packet 8, loops [24 : 1] : 8; hw.collect flits 1; hw.commit_packed most 5, counts \
                   64, stride 4, loops [24 : 1] : 8 @ 128";
     let program = crate::program(&crate::exec_text("sub", stages));
     let visa_hw::program::CommandKind::Exec(exec) = &program.commands[0].kind else { panic!("a run") };
-    let (machine, log) = (Machine::rngd(), TaintLog::default());
+    let (machine, log) = (Machine::rngd(), ShadowLog::default());
     let mut memory = holes(&(1..=24).collect::<Vec<u8>>(), &[9]);
     memory.dm.write(128, &[0xaa; 24]);
     for (at, count) in counts.iter().enumerate().filter_map(|(at, count)| Some((at, (*count)?))) {
         memory.dm.write(64 + 4 * at, &count.to_le_bytes());
-        memory.dm.write_taint(64 + 4 * at, &[Taint::DEFINED; 4]);
+        memory.dm.write_shadow(64 + 4 * at, &[Shadow::DEFINED; 4]);
     }
     run(&machine, exec, &mut memory, Some(&log));
     (memory, log)
@@ -335,7 +336,7 @@ fn packing_marks() {
     let undefined = |counts| {
         let (memory, log) = packed(counts);
         let mut marks = Vec::new();
-        memory.dm.read_taint(128..152, Taint::NEVER_WRITTEN, &mut marks);
+        memory.dm.read_shadow(128..152, Shadow::NEVER_WRITTEN, &mut marks);
         let at: Vec<_> = (0..24).filter(|&at| !marks[at].is_defined()).collect();
         (at.clone(), at.first().map_or_else(Vec::new, |&at| log.chain(marks[at])))
     };
@@ -350,11 +351,11 @@ fn packing_marks() {
 /// Stores write marks where they write bytes, and only there; what is truncated leaves none.
 #[test]
 fn stores_write_marks() {
-    let (machine, log) = (Machine::rngd(), TaintLog::default());
+    let (machine, log) = (Machine::rngd(), ShadowLog::default());
     let fetch = "hw.fetch i8, packet 32, loops [64 : 1] : 32; hw.collect flits 1";
     let marks = |bank: &visa_engine::Bank, range: std::ops::Range<usize>| {
         let mut marks = Vec::new();
-        bank.read_taint(range, Taint::NEVER_WRITTEN, &mut marks);
+        bank.read_shadow(range, Shadow::NEVER_WRITTEN, &mut marks);
         marks
     };
     let mut memory = holes(&[0; 64], &[1, 33, 40]);
@@ -373,5 +374,5 @@ fn stores_write_marks() {
     let written = marks(&memory.dm, 128..152);
     let defined: Vec<_> = (0..24).filter(|&at| written[at].is_defined()).collect();
     assert_eq!(defined, [0, 2, 3, 4, 5, 6, 7, 16, 18, 19, 20, 21, 22, 23]);
-    assert_eq!((log.chain(written[17]), written[8]), (vec![0, 1, 2], Taint::NEVER_WRITTEN));
+    assert_eq!((log.chain(written[17]), written[8]), (vec![0, 1, 2], Shadow::NEVER_WRITTEN));
 }

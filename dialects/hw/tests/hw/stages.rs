@@ -45,7 +45,7 @@ fn fetch_masks_before_it_converts() {
                 : 1] : 4";
     let expected = [1, 2, 3, 4, 5, 6, 7, 200, 200, 200, 200, 200, 13, 200, 200, 200];
     assert_eq!(fetched(each, 1, &bytes).bytes, expected);
-    // The smallest i8 is the smallest i32 behind the conversion, not 0x80.
+    // The smallest i8 is the smallest i32 after the conversion, not 0x80.
     let smallest =
         "hw.fetch i8, packet 8, to i32, mask [dim 0, valid [6], value 128], loops [1 : 0, 8 : 1] : 8";
     assert_eq!(i32s(&fetched(smallest, 1, &bytes).bytes), [1, 2, 3, 4, 5, 6, -128, -128]);
@@ -211,7 +211,7 @@ fn register_files_are_filled() {
     assert_eq!(memory.vrf.bytes()[40..], bytes[..]);
 }
 
-/// A stream of i32 packets behind a contraction of `rows` rows.
+/// A stream of i32 packets after a contraction of `rows` rows.
 fn sums(packet: usize, rows: usize, values: impl IntoIterator<Item = i32>) -> Stream {
     let operand = Operand { addresses: Vec::new().into(), repeat: 1, read: 32, rows, data: 32, terms: 1 };
     Stream { packet, bytes: i32_bytes(values), operand: Some(operand), ..Stream::empty(DType::I32) }

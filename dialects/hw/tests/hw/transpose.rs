@@ -1,7 +1,7 @@
 //! The Transpose Engine (book 27): every configuration against the definition, its marks and its cycles.
 
 use crate::{data, exec, flow};
-use visa_engine::shadow::{Taint, TaintLog};
+use visa_engine::shadow::{Shadow, ShadowLog};
 use visa_engine::{Engine, Flow};
 use visa_hw::program::Exec;
 use visa_machine::Machine;
@@ -89,16 +89,16 @@ fn the_picture_of_the_book() {
 
 #[test]
 fn marks_move_with_their_elements() {
-    let (machine, log) = (Machine::rngd(), TaintLog::default());
+    let (machine, log) = (Machine::rngd(), ShadowLog::default());
     let config = Config { element: 2, rows: 3, columns: 8, kept: 7 };
     let mut memory = data(&[1; 3 * 32]);
-    memory.dm.write_taint(0, &[Taint::DEFINED; 3 * 32]);
-    // The high byte of row 2, column 5; the trimmed column 7 of row 0; and what stands behind the columns of row 1.
+    memory.dm.write_shadow(0, &[Shadow::DEFINED; 3 * 32]);
+    // The high byte of row 2, column 5; the trimmed column 7 of row 0; and what follows the columns of row 1.
     for at in [2 * 32 + 11, 14, 32 + 16] {
-        memory.dm.write_taint(at, &[Taint::NEVER_WRITTEN]);
+        memory.dm.write_shadow(at, &[Shadow::NEVER_WRITTEN]);
     }
     let stream = flow(&machine, &config.exec(1), &memory, 3, Some(&log));
-    let marks = stream.taint.unwrap_or_default();
+    let marks = stream.shadow.unwrap_or_default();
     assert_eq!(marks.len(), stream.bytes.len());
     let undefined: Vec<_> = (0..marks.len()).filter(|&at| !marks[at].is_defined()).collect();
     assert_eq!(undefined, [5 * 32 + 5]);

@@ -216,8 +216,7 @@ impl Emit<'_> {
     fn result_method(&self, index: usize, name: &LitStr) -> Result<TokenStream> {
         let Self { ir, visibility } = self;
         let method = format_ident!("result_{}", ident(name)?);
-        let doc =
-            format!("The result `{}`.\n\n# Errors\nIf the operation has no such result.", name.value());
+        let doc = format!("The result `{}`.\n\n# Errors\nIf the operation has no such result.", name.value());
         Ok(quote! {
             #[doc = #doc]
             #visibility fn #method(&self)

@@ -45,9 +45,8 @@ pub fn visa_clause(args: TokenStream, item: TokenStream) -> TokenStream {
 fn view_under(ir: &proc_macro2::TokenStream, args: TokenStream, item: TokenStream) -> TokenStream {
     let names = parse_macro_input!(args as Names);
     let item = parse_macro_input!(item as syn::Item);
-    let made = Declaration::read(&item).and_then(|declaration| {
-        Emit { ir, visibility: declaration.visibility }.view(&names, &declaration)
-    });
+    let made = Declaration::read(&item)
+        .and_then(|declaration| Emit { ir, visibility: declaration.visibility }.view(&names, &declaration));
     joined(&item, made)
 }
 

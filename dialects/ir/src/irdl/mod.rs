@@ -12,7 +12,8 @@ use crate::open::{self, Opening};
 use std::fmt::Write as _;
 use syntax::fields;
 
-/// Most values of a variadic operand that MLIR is told of. IRDL's own variadic operands must all have the same type.
+/// Most values of a variadic operand, and most results of an operation with any number of them, that MLIR is told of.
+/// IRDL's own variadic operands must all have the same type.
 pub const MAX_VARIADIC: usize = 16;
 
 /// The attribute of a clause that is left out: IRDL has no optional attributes.
@@ -162,8 +163,11 @@ fn base(module: &str, name: &str) -> String {
 fn operation(out: &mut Writer, op: &OpDecl) {
     out.open(&format!("irdl.operation @{}", last(op.name)));
     operands(out, op);
-    let results: Vec<_> =
-        op.results.iter().map(|name| format!("result_{name}: {}", out.constraint("any"))).collect();
+    let results: Vec<_> = if op.has(Trait::AnyResults) {
+        (0..MAX_VARIADIC).map(|index| format!("result_{index}: optional {}", out.constraint("any"))).collect()
+    } else {
+        op.results.iter().map(|name| format!("result_{name}: {}", out.constraint("any"))).collect()
+    };
     if !results.is_empty() {
         out.line(&format!("irdl.results({})", results.join(", ")));
     }
@@ -213,8 +217,13 @@ fn types(operand: &OperandDecl) -> Vec<String> {
     names.into_iter().chain([open::TYPE]).map(|name| base(TYPES, name)).collect()
 }
 
+/// The number of results, if MLIR has to be told which of them are there.
+fn result_segments(op: &OpDecl) -> Option<usize> {
+    op.has(Trait::AnyResults).then_some(MAX_VARIADIC)
+}
+
 /// The number of operands, if MLIR has to be told which of them are there: more than one may be missing.
-fn segments(op: &OpDecl) -> Option<usize> {
+fn operand_segments(op: &OpDecl) -> Option<usize> {
     let (mut all, mut uncertain) = (0, 0);
     for operand in op.operands {
         let (most, may_miss) = match operand.arity {

@@ -1,6 +1,6 @@
 //! The registered form: the generic form for an MLIR that has loaded the declarations ([`super::emit`]).
 
-use super::{ABSENT, TERMINATOR, segments, syntax};
+use super::{ABSENT, TERMINATOR, operand_segments, result_segments, syntax};
 use crate::context::{Attr, Context, TypeId, quote};
 use crate::decl::{BodyDef, OpDecl};
 use crate::module::{Clause, Module, OpId, OpName, OpRef, OpSpec};
@@ -86,8 +86,8 @@ fn translate_op(own: &Context, op: OpRef<'_>, id: OpId, out: &mut Module) {
     }
 }
 
-/// What an operation has in this form only: clauses that are left out, and which operands are there where MLIR
-/// cannot tell.
+/// What an operation has in this form only: clauses that are left out, and which operands and results are there
+/// where MLIR cannot tell.
 fn added(own: &Context, op: OpRef<'_>, decl: &OpDecl) -> Vec<Clause> {
     let entry = |name, text: &str| Clause {
         name: Cow::Borrowed(name),
@@ -96,11 +96,16 @@ fn added(own: &Context, op: OpRef<'_>, decl: &OpDecl) -> Vec<Clause> {
     };
     let left_out = decl.clauses.iter().filter(|clause| op.attr(clause.name).is_none());
     let mut added: Vec<_> = left_out.map(|clause| entry(clause.name, ABSENT)).collect();
-    added.extend(segments(decl).map(|most| {
-        let given = op.operands().len();
+    let sizes = |most: usize, given: usize| {
         let sizes: Vec<_> = (0..most.max(given)).map(|index| if index < given { "1" } else { "0" }).collect();
-        entry("operandSegmentSizes", &format!("array<i32: {}>", sizes.join(", ")))
-    }));
+        format!("array<i32: {}>", sizes.join(", "))
+    };
+    added.extend(
+        operand_segments(decl).map(|most| entry("operandSegmentSizes", &sizes(most, op.operands().len()))),
+    );
+    added.extend(
+        result_segments(decl).map(|most| entry("resultSegmentSizes", &sizes(most, op.results().len()))),
+    );
     added
 }
 

@@ -202,7 +202,7 @@ pub(super) fn body_error(
 }
 
 /// A refused value, with the comma that seems to be missing in its text, if nothing else is to be written: in
-/// front of another clause of the operation, or behind a number.
+/// front of another clause of the operation, or after a number.
 pub(super) fn with_comma(error: Diagnostic, decl: &OpDecl, text: &str) -> Diagnostic {
     if error.fix.is_some() {
         return error;
@@ -213,8 +213,8 @@ pub(super) fn with_comma(error: Diagnostic, decl: &OpDecl, text: &str) -> Diagno
     let begins = |word: &str| word.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
     let comma = words.windows(2).find_map(|pair| {
         let clause = decl.clauses.iter().any(|clause| clause.name == pair[1]);
-        let behind = number(pair[0]) && bare(pair[0]).parse::<u64>().is_ok() && begins(pair[1]);
-        (clause || behind).then(|| format!("write a comma between `{}` and `{}`", pair[0], pair[1]))
+        let after = number(pair[0]) && bare(pair[0]).parse::<u64>().is_ok() && begins(pair[1]);
+        (clause || after).then(|| format!("write a comma between `{}` and `{}`", pair[0], pair[1]))
     });
     error.fix(comma)
 }
@@ -276,7 +276,7 @@ pub(super) fn integer(text: &str) -> Result<i64, String> {
         None => (10, digits),
     };
     if digits.is_empty() || !digits.chars().all(|c| c.is_digit(radix)) {
-        return Err("an integer is written in decimal digits, or in hexadecimal ones behind `0x`".into());
+        return Err("an integer is written in decimal digits, or in hexadecimal ones after `0x`".into());
     }
     let magnitude = i128::from_str_radix(digits, radix).unwrap_or(i128::MAX);
     let value = if negative { -magnitude } else { magnitude };

@@ -79,7 +79,7 @@ impl<'a> Parser<'a> {
         if self.rest().is_empty() {
             return Ok(());
         }
-        let message = format!("found {} behind the module, expected the end of the input", self.found());
+        let message = format!("found {} after the module, expected the end of the input", self.found());
         Err(Diagnostic::error("syntax", self.here(), message))
     }
 

@@ -101,7 +101,7 @@ impl<'a> Parser<'a> {
         self.pos += rest.len() - rest.trim_start_matches([' ', '\t', '\r']).len();
     }
 
-    /// Goes on behind `token` if it comes next.
+    /// Skips `token` if it comes next.
     fn eat(&mut self, token: &str) -> bool {
         let found = self.rest().starts_with(token);
         if found {
@@ -169,7 +169,7 @@ impl<'a> Parser<'a> {
             // What does not fit is surely newer than this crate.
             self.version(number.parse().unwrap_or(u32::MAX), span);
         } else {
-            self.error("syntax", span, format!("found `{number}`, expected a version number behind `visa`"));
+            self.error("syntax", span, format!("found `{number}`, expected a version number after `visa`"));
         }
         self.skip_spaces();
         if self.at_location()
@@ -215,7 +215,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Whether the next operation is in the generic form: a quoted name, perhaps behind its results.
+    /// Whether the next operation is in the generic form: a quoted name, perhaps after its results.
     fn at_generic(&self) -> bool {
         let rest = self.rest();
         if !rest.starts_with('%') {
@@ -297,7 +297,7 @@ fn kept_name(name: &str) -> Option<std::rc::Rc<str>> {
     (!numbered && bare.len() <= limits::MAX_TOKEN_BYTES / 2).then(|| bare.into())
 }
 
-/// Whether a text may stand behind the `%` of a value.
+/// Whether a text may follow the `%` of a value.
 fn is_value_name(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_$-".contains(&byte))
 }

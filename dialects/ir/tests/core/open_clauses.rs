@@ -28,7 +28,7 @@ fn type_of(statement: &str) -> String {
 }
 
 #[test]
-fn an_open_configuration_hides_the_type_and_those_behind_it() {
+fn an_open_configuration_hides_the_type_and_those_after_it() {
     assert_eq!(type_of("%p = toy.place auto %a at 0"), "!visa.auto");
     assert_eq!(type_of("%p = toy.place fast %a at 0, tile auto"), "!visa.auto");
     assert_eq!(type_of("%p = toy.place auto %a at 0\n  %q = toy.place fast %p at 0"), "!visa.auto");

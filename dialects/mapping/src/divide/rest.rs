@@ -38,7 +38,7 @@ pub(super) fn leftover(placed: &Placed, used: &Used) -> Vec<Placed> {
         let end = factor.saturating_mul(live);
         let above = steps[number + 1..].iter().map(|step| step.0).find(|above| *above >= end);
         let block = above.unwrap_or(digit.extent);
-        // Behind the last live position there is padding, whatever was read.
+        // After the last live position there is padding, whatever was read.
         let end = match above {
             None if end >= digit.live => digit.extent,
             Some(_) | None if digit.live.is_multiple_of(end) => end,

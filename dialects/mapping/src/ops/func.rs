@@ -248,7 +248,7 @@ pub fn aligned_fix(address: i64, align: i64) -> Option<String> {
     Some(format!("write {next}"))
 }
 
-/// Checks an address: not negative, a multiple of the element size, and the tensor fits the memory behind it.
+/// Checks an address: not negative, a multiple of the element size, and the tensor fits the memory after it.
 pub fn check_place(
     op: OpRef<'_>,
     clause: &str,

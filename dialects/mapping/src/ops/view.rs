@@ -85,8 +85,8 @@ pub static TILE: OpDecl = OpDecl {
 #[visa_ir::view(Pad: ViewOp)]
 pub static PAD: OpDecl = OpDecl {
     name: "tm.pad",
-    summary: "A tensor with more padding behind it.",
-    doc: "The same elements at the same positions, and padding behind the source's end (semantics: an extent \
+    summary: "A tensor with more padding after it.",
+    doc: "The same elements at the same positions, and padding after the source's end (semantics: an extent \
           changes by pad and unpad, never by reshape). Padding inside may become stricter.",
     constraints: &[
         ("C1", CHIPS),
@@ -105,7 +105,7 @@ pub static PAD: OpDecl = OpDecl {
 #[visa_ir::view(Unpad: ViewOp)]
 pub static UNPAD: OpDecl = OpDecl {
     name: "tm.unpad",
-    summary: "A tensor without the padding behind it.",
+    summary: "A tensor without the padding after it.",
     doc: "The same elements at the same positions; only padding at the source's end is left out.",
     constraints: &[
         ("C1", CHIPS),

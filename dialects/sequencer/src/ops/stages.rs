@@ -38,7 +38,7 @@ pub static FETCH: OpDecl = OpDecl {
         ClauseDecl::optional(
             "starts",
             ClauseKind::body::<Program>(&PROGRAM),
-            "how many elements behind the base each slice starts, as `hw.fetch` has it",
+            "how many elements past the base each slice starts, as `hw.fetch` has it",
         ),
     ],
     traits: &[Trait::Inside("hw.exec")],

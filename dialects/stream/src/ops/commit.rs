@@ -1,9 +1,11 @@
 //! `stream.commit`: the commit engine writes data memory (book 09).
 
-use crate::chain::{axes, check_stored, input, with_dims};
+use crate::chain::{axes, check_stored, ends, input, with_dims};
 use crate::commit::{Write, zeros_kept};
 use crate::meaning::Meaning;
 use crate::pipeline;
+use crate::plan::Plan;
+use crate::planner::{Planner, StagePlan, planned};
 use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
@@ -91,19 +93,28 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     }
     check_place(op, "at", &result, at, machine.memory.dm_bytes_per_slice, axes, "C1")?;
     check_slices(op, &source, &result, axes, "C3")?;
-    let (time, packet) = (source.dim(Dim::Time), source.dim(Dim::Packet));
-    let write = Write {
-        element: &result.dim(Dim::Element),
-        time: &time,
-        packet: &packet,
-        dtype: result.dtype,
-        unit: source.unit,
-        sizes: &machine.limits.commit_sizes,
-        axes,
-        zeros: zeros_kept(op),
-        into: None,
-    };
-    write.plan().map(drop).map_err(|why| op.clause_error("C2", "element", why))
+    planned::<CommitPlan>(op, cx).map(drop)
+}
+
+/// The loops of a write into a new tensor.
+pub struct CommitPlan(pub Plan);
+
+impl StagePlan for CommitPlan {
+    fn make(planner: &Planner<'_>, op: OpRef<'_>) -> Result<Self, Diagnostic> {
+        let (source, result) = ends(op)?;
+        let write = Write {
+            element: &result.dim(Dim::Element),
+            time: &source.dim(Dim::Time),
+            packet: &source.dim(Dim::Packet),
+            dtype: result.dtype,
+            unit: source.unit,
+            sizes: &planner.machine.limits.commit_sizes,
+            axes: planner.axes,
+            zeros: zeros_kept(op),
+            into: None,
+        };
+        write.plan().map(Self).map_err(|why| op.clause_error("C2", "element", why))
+    }
 }
 
 /// Checks the slice bitmap: the stream holds, in every slice that is live in `result`, the same.

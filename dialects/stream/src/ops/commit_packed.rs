@@ -7,6 +7,7 @@ use crate::meaning::Meaning;
 use crate::ops::vector_filter;
 use crate::pipeline;
 use crate::plan::digits_of;
+use crate::planner::{Planner, StagePlan, planned};
 use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
@@ -113,14 +114,17 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
             .fix(aligned_fix(at, align)));
     }
     check_place(op, "at", &result, at, machine.memory.dm_bytes_per_slice, axes, "C5")?;
-    packing(op, axes).map(drop)
+    planned::<Packing>(op, cx).map(drop)
 }
 
-/// What the commit engine is set to.
-///
-/// # Errors
-/// C1 to C4.
-pub fn packing(op: OpRef<'_>, axes: &Axes) -> Result<Packing, Diagnostic> {
+impl StagePlan for Packing {
+    fn make(planner: &Planner<'_>, op: OpRef<'_>) -> Result<Self, Diagnostic> {
+        packing(op, planner.axes)
+    }
+}
+
+/// What the commit engine is set to. C1 to C4.
+fn packing(op: OpRef<'_>, axes: &Axes) -> Result<Packing, Diagnostic> {
     let (source, counts) = (input(op)?, operand(op, 1));
     check_counted(op, &source, counts.is_some())?;
     let stride = counts.as_ref().map(|counts| count_stride(op, &source, counts, axes)).transpose()?;

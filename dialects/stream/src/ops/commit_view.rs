@@ -6,6 +6,7 @@ use crate::meaning::Meaning;
 use crate::ops::commit::check_slices;
 use crate::pipeline;
 use crate::plan::Plan;
+use crate::planner::{Planner, StagePlan, planned};
 use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
@@ -117,7 +118,16 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     if whole.dim_bytes(Dim::Element, axes).is_none_or(|bytes| bytes > machine.memory.dm_bytes_per_slice) {
         return Ok(());
     }
-    plan(op, &source, &whole, axes, &machine).map(drop)
+    planned::<PartPlan>(op, cx).map(drop)
+}
+
+/// The loops of a write into a part of a tensor, from the tensor's first element on.
+pub struct PartPlan(pub Plan);
+
+impl StagePlan for PartPlan {
+    fn make(planner: &Planner<'_>, op: OpRef<'_>) -> Result<Self, Diagnostic> {
+        plan(op, &*input(op)?, &*whole(op)?, planner.axes, planner.machine).map(Self)
+    }
 }
 
 /// C2: what `part` holds at a position, `whole` holds `start` positions further.
@@ -135,11 +145,8 @@ fn check_held(op: OpRef<'_>, part: &Expr, whole: &Expr, start: u64, axes: &Axes)
     Err(op.clause_error("C2", "element", message))
 }
 
-/// The loops of the write, from the tensor's first element on.
-///
-/// # Errors
-/// The constraint that the part does not keep.
-pub fn plan(
+/// C2 to C4.
+fn plan(
     op: OpRef<'_>,
     source: &Tensor,
     whole: &Tensor,

@@ -1,10 +1,11 @@
 //! `stream.align`, `stream.contract`, `stream.accumulate`: the contraction engine (book 15 to 19).
 
-use crate::chain::{axes, check_place, check_same, input, main_only, next, packet_bytes, with_dims};
+use crate::chain::{axes, check_place, check_same, ends, input, main_only, next, packet_bytes, with_dims};
 use crate::meaning::{ContractionKind, Meaning};
 use crate::pad::{Pad, padding_kept};
 use crate::pipeline;
 use crate::plan::{self, Plan, Shared, TimeLoop};
+use crate::planner::{Planner, StagePlan, planned};
 use crate::shift::{Shifts, Windows};
 use crate::{ACCUMULATE, ALIGN, CONTRACT};
 use std::collections::BTreeSet;
@@ -18,7 +19,6 @@ use visa_ir::verify::VerifyCx;
 use visa_machine::Machine;
 use visa_mapping::attrs::MAP;
 use visa_mapping::facts::{check_mappings, machine, mapping_error};
-use visa_mapping::ops::transfer::free_axes;
 use visa_mapping::{
     Axes, AxisId, Digits, Dim, Expr, Opaque, PadKind, Padded, Placement, Tensor, operand, padded_terms,
     place, without_zeros,
@@ -221,8 +221,26 @@ fn verify_align(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
             counted(elements, "element")
         ))));
     }
-    alignment(op, &source, &result, &free_axes(op, cx, 0), axes, &machine(op.ctx))?;
-    register_read(op, &source, &weights, &result, &free_axes(op, cx, 1), axes).map(drop)
+    planned::<AlignPlan>(op, cx).map(drop)
+}
+
+/// How stream and register file come together.
+pub struct AlignPlan {
+    /// What the stream adapter does.
+    pub shifts: Shifts,
+    /// How the register file is read.
+    pub read: Plan,
+}
+
+impl StagePlan for AlignPlan {
+    fn make(planner: &Planner<'_>, op: OpRef<'_>) -> Result<Self, Diagnostic> {
+        let (source, result) = ends(op)?;
+        let weights = operand(op, 1).ok_or_else(|| op.error("C0", "no register-file operand"))?;
+        let Planner { axes, machine, .. } = *planner;
+        let shifts = alignment(op, &source, &result, &planner.free(op, 0), axes, machine)?;
+        let read = register_read(op, &source, &weights, &result, &planner.free(op, 1), axes)?;
+        Ok(Self { shifts, read })
+    }
 }
 
 /// How the TRF sequencer reads the register file for the computation. Where it is the register file that holds the
@@ -231,7 +249,7 @@ fn verify_align(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
 ///
 /// # Errors
 /// C5, and C8 for zeros that neither operand has.
-pub fn register_read(
+fn register_read(
     op: OpRef<'_>,
     source: &Tensor,
     weights: &Tensor,
@@ -293,7 +311,7 @@ fn check_formats(op: OpRef<'_>, source: &Tensor, weights: &Tensor) -> Result<(),
 ///
 /// # Errors
 /// If none do.
-pub fn alignment(
+fn alignment(
     op: OpRef<'_>,
     source: &Tensor,
     result: &Tensor,
@@ -380,15 +398,26 @@ fn joined(
     )))
 }
 
+/// How deep the adder tree sums.
+pub struct TreeDepth(pub u32);
+
+impl StagePlan for TreeDepth {
+    fn make(planner: &Planner<'_>, op: OpRef<'_>) -> Result<Self, Diagnostic> {
+        let (source, result) = ends(op)?;
+        let deepest = source.dtype.tree_depth().unwrap_or(0);
+        plan::tree_depth(&source.dim(Dim::Packet), &result.dim(Dim::Packet), deepest, planner.axes)
+            .map(Self)
+            .map_err(|why| op.clause_error("C1", "packet", why))
+    }
+}
+
 fn verify_contract(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let axes = &axes(cx).0;
     check_mappings(op, axes)?;
     let source = input(op)?;
     let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
     let (packet, sums) = (source.dim(Dim::Packet), result.dim(Dim::Packet));
-    let deepest = source.dtype.tree_depth().unwrap_or(0);
-    let depth = plan::tree_depth(&packet, &sums, deepest, axes)
-        .map_err(|why| op.clause_error("C1", "packet", why))?;
+    let depth = planned::<TreeDepth>(op, cx)?.0;
     let (count, most) = (sums.size(axes).unwrap_or(0), machine(op.ctx).limits.accumulator_columns);
     if count > most {
         return Err(op.clause_error(
@@ -493,11 +522,21 @@ fn check_max(op: OpRef<'_>, source: &Tensor, sums: &Expr, axes: &Axes) -> Result
     Err(op.clause_error("C3", "op", message))
 }
 
+/// The time loops of an accumulation.
+pub struct Accumulation(pub Vec<TimeLoop>);
+
+impl StagePlan for Accumulation {
+    fn make(planner: &Planner<'_>, op: OpRef<'_>) -> Result<Self, Diagnostic> {
+        let (source, result) = ends(op)?;
+        accumulation(op, &source, &result, planner.axes).map(Self)
+    }
+}
+
 /// The time loops of an accumulation and the sums each step has.
 ///
 /// # Errors
 /// If the result's mappings are not what the mode makes of the input.
-pub fn accumulation(
+fn accumulation(
     op: OpRef<'_>,
     source: &Tensor,
     result: &Tensor,
@@ -538,7 +577,7 @@ fn verify_accumulate(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic>
     check_mappings(op, axes)?;
     let source = input(op)?;
     let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
-    let loops = accumulation(op, &source, &result, axes)?;
+    let loops = &planned::<Accumulation>(op, cx)?.0;
     check_left_out(op, &source, &result, axes)?;
     let Some(outermost) = loops.iter().position(|time| time.summed) else { return Ok(()) };
     let steps: u64 = loops[outermost..].iter().filter(|time| !time.summed).map(|time| time.limit).product();

@@ -2,11 +2,14 @@
 
 use crate::FETCH;
 use crate::adapter::{Adapter, adapter};
-use crate::chain::{axes, input, next, packet_bytes};
-use crate::mask::Reading;
+use crate::chain::{axes, ends, next, packet_bytes};
+use crate::mask::{Mask, Reading};
 use crate::meaning::Meaning;
 use crate::ops::begin_interleaved;
 use crate::pad::{PADS, Pad};
+use crate::plan::Plan;
+use crate::planner::{Planner, StagePlan, planned};
+use std::rc::Rc;
 use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
@@ -14,8 +17,7 @@ use visa_ir::effects::{Effects, Target, reads};
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_mapping::attrs::{DTYPE, MAP};
-use visa_mapping::facts::{check_mappings, machine};
-use visa_mapping::ops::transfer::free_axes;
+use visa_mapping::facts::check_mappings;
 use visa_mapping::{Axes, Dim, Expr, Tensor};
 use visa_numerics::DType;
 
@@ -117,29 +119,51 @@ fn infer(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
 }
 
 fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
-    let axes = &axes(cx).0;
-    check_mappings(op, axes)?;
-    let source = input(op)?;
-    let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
-    let adapter = adapter(op)?;
-    let bytes = packet_bytes(op, &result, axes)?;
-    let align = machine(op.ctx).limits.fetch_align;
-    if !bytes.is_multiple_of(align) {
-        let packet = result.dim(Dim::Packet);
-        let message = format!(
-            "packet `{packet}` of `{}` has {}, expected a multiple of {align}",
-            result.dtype,
-            counted(bytes, "byte")
-        );
-        let padded = result.dtype.elements(bytes.next_multiple_of(align));
-        let fix = format!("pad the packet to {} (`# {padded}`)", counted(padded, "element"));
-        return Err(op.clause_error("C1", "packet", message).fix(Some(fix)));
+    check_mappings(op, &axes(cx).0)?;
+    planned::<FetchPlan>(op, cx).map(drop)
+}
+
+/// What a fetch reads, masks and makes of the elements.
+pub struct FetchPlan {
+    /// The loops over one tensor.
+    pub plan: Plan,
+    /// Which elements are masked.
+    pub mask: Option<Mask>,
+    /// The stages of the adapter.
+    pub adapter: Adapter,
+    /// The axis between two interleaved tensors.
+    pub between: Option<Rc<Expr>>,
+}
+
+impl StagePlan for FetchPlan {
+    fn make(planner: &Planner<'_>, op: OpRef<'_>) -> Result<Self, Diagnostic> {
+        let (source, result) = ends(op)?;
+        let adapter = adapter(op)?;
+        check_packet(op, &result, planner)?;
+        let (time, free) = (own_time(op, &result, planner.axes)?, planner.free(op, 0));
+        let reading = Reading::new(&source, &result, time, &free, planner.axes, planner.machine);
+        let (plan, mask) = reading.plan().map_err(|refused| refused.at(op))?;
+        check_pad(op, &adapter, mask.is_some())?;
+        Ok(Self { plan, mask, adapter, between: begin_interleaved::axis_of(op) })
     }
-    let (free, machine) = (free_axes(op, cx, 0), machine(op.ctx));
-    let time = own_time(op, &result, axes)?;
-    let fetch = Reading::new(&source, &result, time, &free, axes, &machine);
-    let (_, mask) = fetch.plan().map_err(|refused| refused.at(op))?;
-    check_pad(op, &adapter, mask.is_some())
+}
+
+/// C1.
+fn check_packet(op: OpRef<'_>, result: &Tensor, planner: &Planner<'_>) -> Result<(), Diagnostic> {
+    let bytes = packet_bytes(op, result, planner.axes)?;
+    let align = planner.machine.limits.fetch_align;
+    if bytes.is_multiple_of(align) {
+        return Ok(());
+    }
+    let packet = result.dim(Dim::Packet);
+    let message = format!(
+        "packet `{packet}` of `{}` has {}, expected a multiple of {align}",
+        result.dtype,
+        counted(bytes, "byte")
+    );
+    let padded = result.dtype.elements(bytes.next_multiple_of(align));
+    let fix = format!("pad the packet to {} (`# {padded}`)", counted(padded, "element"));
+    Err(op.clause_error("C1", "packet", message).fix(Some(fix)))
 }
 
 /// C11 and C12: masked padding can be what it is to be.
@@ -170,11 +194,8 @@ fn check_pad(op: OpRef<'_>, adapter: &Adapter, masks: bool) -> Result<(), Diagno
     Err(op.clause_error("C12", "pad", message))
 }
 
-/// The time of one tensor: that of the stream, but for the axis between two interleaved ones.
-///
-/// # Errors
-/// C4.
-pub fn own_time(op: OpRef<'_>, result: &Tensor, axes: &Axes) -> Result<Expr, Diagnostic> {
+/// The time of one tensor: that of the stream, but for the axis between two interleaved ones. C4.
+fn own_time(op: OpRef<'_>, result: &Tensor, axes: &Axes) -> Result<Expr, Diagnostic> {
     let time = result.dim(Dim::Time);
     match begin_interleaved::axis_of(op) {
         Some(axis) => begin_interleaved::without_axis(&axis, &time, axes)

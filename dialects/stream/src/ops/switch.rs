@@ -4,7 +4,8 @@ use crate::SWITCH;
 use crate::chain::{axes, check_skewed, input, next, with_dims};
 use crate::meaning::Meaning;
 use crate::pipeline;
-use crate::snoop::Exchange;
+use crate::planner::planned;
+use crate::snoop::Snooping;
 use crate::topology::{TOPOLOGIES, Topology, same};
 use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
@@ -139,8 +140,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let free = free_axes(op, cx, 0);
     let Some(topology) = topology else {
         check_skewed(op, "C5", "time", [&source, &result], axes)?;
-        let switch = Exchange { op, source: &source, result: &result, free: &free, axes, slices };
-        return switch.snooping().map(drop);
+        return planned::<Snooping>(op, cx).map(drop);
     };
     let made = topology.result(&slice, &time);
     for (dim, constraint, wanted) in [(Dim::Slice, "C2", made.0), (Dim::Time, "C3", made.1)] {

@@ -1,10 +1,13 @@
 //! `stream.transpose`: the transpose engine swaps rows and columns of small matrices (book 27).
 
 use crate::TRANSPOSE;
-use crate::chain::{axes, check_same, check_skewed, check_stored, input, main_only, next, packet_bytes};
+use crate::chain::{
+    axes, check_same, check_skewed, check_stored, ends, input, main_only, next, packet_bytes,
+};
 use crate::lower::{LowerStage, StageCx};
 use crate::meaning::Meaning;
 use crate::pipeline;
+use crate::planner::{Planner, StagePlan, planned};
 use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
@@ -13,8 +16,8 @@ use visa_ir::module::{OpRef, OpSpec};
 use visa_ir::verify::VerifyCx;
 use visa_machine::{Machine, TransposeShape};
 use visa_mapping::attrs::MAP;
-use visa_mapping::facts::{check_mappings, machine, mapping_error};
-use visa_mapping::{Axes, Cell, Dim, Equality, Expr, Map, PadKind, Tensor, equal, normalize, operand};
+use visa_mapping::facts::{check_mappings, mapping_error};
+use visa_mapping::{Axes, Cell, Dim, Equality, Expr, Map, PadKind, Tensor, equal, normalize};
 
 /// `stream.transpose`.
 #[visa_ir::view(Transpose)]
@@ -91,13 +94,11 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let source = input(op)?;
     let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
     check_skewed(op, "C5", "time", [&source, &result], axes)?;
-    matrix(op, &source, &result, axes, &machine(op.ctx)).map(drop)
+    planned::<Matrix>(op, cx).map(drop)
 }
 
 fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
-    let types = operand(op, 0).zip(op.result_type::<Tensor>(0));
-    let (source, result) = types.ok_or_else(|| op.error("C0", "no tensor type"))?;
-    let found = matrix(op, &source, &result, cx.axes, cx.machine)?;
+    let (source, found) = (input(op)?, cx.plan::<Matrix>(op)?);
     let columns = found.packets * cx.machine.transpose(u64::from(source.dtype.bits())).elements;
     let buffering = if cx.machine.transposes_twice(columns) { "double" } else { "single" };
     let mut spec = cx.word(cx.spec("hw.transpose", op)?, "buffering", buffering);
@@ -113,7 +114,14 @@ fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> 
     Ok(Some(spec))
 }
 
-/// The matrices that the engine has to be set to, the same for the verifier and for lowering.
+impl StagePlan for Matrix {
+    fn make(planner: &Planner<'_>, op: OpRef<'_>) -> Result<Self, Diagnostic> {
+        let (source, result) = ends(op)?;
+        matrix(op, &source, &result, planner.axes, planner.machine)
+    }
+}
+
+/// The matrices that the engine has to be set to.
 fn matrix(
     op: OpRef<'_>,
     source: &Tensor,

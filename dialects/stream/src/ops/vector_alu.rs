@@ -4,6 +4,7 @@ use crate::attrs::GUARDS;
 use crate::chain::{axes, check_place, check_same, input};
 use crate::meaning::Meaning;
 use crate::plan::{self, Plan, Shared};
+use crate::planner::{Planner, StagePlan, planned};
 use crate::vector::{
     self, Arguments, Station, arguments, check_alu, check_order, function, next_stage, row, station,
 };
@@ -387,7 +388,8 @@ pub fn verify_register_file(
     check_place(op, "C4", file, &source, axes)?;
     let free = free_axes(op, cx, index);
     let (element, packet): (Expr, Expr) = (file.dim(Dim::Element), source.dim(Dim::Packet));
-    let read = register_read(op, file, &source, &free, axes)?;
+    let reads = planned::<RegisterReads>(op, cx)?;
+    let Some(read) = reads.of(index) else { return Ok(()) };
     let live = plan::digits_of(&packet, axes).ok().and_then(|digits| digits.live_count());
     if read.packet == lanes || live.is_some_and(|live| read.packet >= live) {
         return Ok(());
@@ -406,12 +408,32 @@ pub fn verify_register_file(
     Err(op.error("C5", message).fix(fix))
 }
 
+/// How the register files that an operation takes are read.
+pub struct RegisterReads(Vec<Option<Plan>>);
+
+impl RegisterReads {
+    /// How operand `index` is read, if it is a register file.
+    #[must_use]
+    pub fn of(&self, index: usize) -> Option<&Plan> {
+        self.0.get(index)?.as_ref()
+    }
+}
+
+impl StagePlan for RegisterReads {
+    fn make(planner: &Planner<'_>, op: OpRef<'_>) -> Result<Self, Diagnostic> {
+        let source = input(op)?;
+        let read = |index: usize| {
+            let file = operand(op, index).filter(|value| index > 0 && !value.kind.stream);
+            file.map(|file| register_read(op, &file, &source, &planner.free(op, index), planner.axes))
+                .transpose()
+        };
+        (0..op.operands().len()).map(read).collect::<Result<_, _>>().map(Self)
+    }
+}
+
 /// How a register file of this type is read beside a stream of that type. `free` names the axes that it does not
-/// depend on. Its copies along such an axis are the same until `write_back` makes them differ.
-///
-/// # Errors
-/// C5: why it cannot be read in that order.
-pub fn register_read(
+/// depend on. Its copies along such an axis are the same until `write_back` makes them differ. C5.
+fn register_read(
     op: OpRef<'_>,
     file: &Tensor,
     source: &Tensor,

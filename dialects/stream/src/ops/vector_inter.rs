@@ -5,6 +5,7 @@ use crate::chain::{axes, input, next};
 use crate::inter_slice::{InterSlice, Reduction};
 use crate::lower::{LowerStage, StageCx};
 use crate::meaning::Meaning;
+use crate::planner::planned;
 use crate::vector::{earlier, stage_before};
 use std::collections::BTreeSet;
 use visa_engine::place::rngd;
@@ -128,9 +129,8 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
     check_dimension(op, &result, Dim::Slice, machine(op.ctx).topology.slices_per_cluster, axes, "C2")?;
     let free = free_axes(op, cx, 0);
-    let reduction = Reduction { op, source: &source, result: &result, free: &free, axes };
-    reduction.derive()?;
-    check_over(&reduction)
+    planned::<InterSlice>(op, cx)?;
+    check_over(&Reduction { op, source: &source, result: &result, free: &free, axes })
 }
 
 /// The axes that `op` says it reduces.
@@ -197,13 +197,9 @@ pub fn stands_last(op: OpRef<'_>) -> bool {
 }
 
 fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
-    let source = input(op)?;
-    let result = op.result_type::<Tensor>(0).ok_or_else(|| op.error("C0", "no tensor type"))?;
-    let free = cx.free(op, 0);
-    let reduction = Reduction { op, source: &source, result: &result, free: &free, axes: cx.axes };
-    let InterSlice { bits, promotion } = reduction.derive()?;
+    let InterSlice { bits, promotion } = &*cx.plan::<InterSlice>(op)?;
     let spec = cx.word(cx.spec("hw.vector_inter_reduce", op)?, "op", &op.word("op").unwrap_or_default());
-    let mut spec = cx.int(spec, "bits", bits);
+    let mut spec = cx.int(spec, "bits", *bits);
     if let Some(promotion) = promotion {
         for (clause, value) in
             [("parts", promotion.parts), ("packets", promotion.packets), ("width", promotion.width)]

@@ -4,6 +4,7 @@ use crate::VECTOR4;
 use crate::branch::GIVES_NONE;
 use crate::chain::{axes, next};
 use crate::meaning::{Meaning, Reduced};
+use crate::planner::{Planner, StagePlan, planned};
 use crate::reduce::{Reduction, axis_of, padding_is_identity, reduction};
 use crate::valid_count::{Counting, Placement, counting};
 use crate::vector::{Station, check_order, earlier, station};
@@ -16,7 +17,7 @@ use visa_ir::verify::VerifyCx;
 use visa_machine::Machine;
 use visa_mapping::Expr;
 use visa_mapping::attrs::MAP;
-use visa_mapping::facts::{check_mappings, machine};
+use visa_mapping::facts::check_mappings;
 use visa_mapping::{Axes, Tensor};
 use visa_numerics::{SLICE_REDUCE_NAMES, VectorStage};
 
@@ -89,8 +90,23 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         let fix = "commit and start another pass".to_owned();
         return Err(op.error("C6", message).note("it reduces here", Some(first.span())).fix(Some(fix)));
     }
-    let reduction = reduction(op, axes)?;
-    valid_count(op, &reduction, axes, &machine(op.ctx)).map(drop)
+    planned::<ReducePlan>(op, cx).map(drop)
+}
+
+/// A reduction, and how it leaves padding out.
+pub struct ReducePlan {
+    /// What is reduced.
+    pub reduction: Reduction,
+    /// What the Valid Count Generator counts; nothing where nothing has to be left out.
+    pub counting: Option<Counting>,
+}
+
+impl StagePlan for ReducePlan {
+    fn make(planner: &Planner<'_>, op: OpRef<'_>) -> Result<Self, Diagnostic> {
+        let reduction = reduction(op, planner.axes)?;
+        let counting = valid_count(op, &reduction, planner.axes, planner.machine)?;
+        Ok(Self { reduction, counting })
+    }
 }
 
 /// The operation that enters the block of stages that `op` stands in: where the Valid Count Generator works.
@@ -98,11 +114,8 @@ fn entry(op: OpRef<'_>) -> Option<OpRef<'_>> {
     earlier(op).find(|&earlier| station(earlier) == Some(VectorStage::Branch))
 }
 
-/// The configuration of the Valid Count Generator for `op`; `None` where nothing has to be left out.
-///
-/// # Errors
-/// C7.
-pub fn valid_count(
+/// The configuration of the Valid Count Generator for `op`; `None` where nothing has to be left out. C7.
+fn valid_count(
     op: OpRef<'_>,
     reduction: &Reduction,
     axes: &Axes,

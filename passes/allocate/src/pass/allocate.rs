@@ -78,7 +78,7 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     let machine = machine(cx.ctx);
     let Settings { reuse } = cx.chosen();
     let given = Given { axes: &axes, support: &support, machine: &machine, reuse };
-    let mut demands = Demands { scratch: cx.module.clone(), known: HashMap::new() };
+    let mut demands = Demands { candidate: cx.module.clone(), known: HashMap::new() };
     let mut errors = Vec::new();
     let mut used: BTreeMap<&'static str, u64> = BTreeMap::new();
     for id in cx.module.ops(cx.module.body()).to_vec() {
@@ -124,8 +124,8 @@ fn sized(cx: &PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
 
 /// What addresses must be multiples of: whatever the verifier of the operation that makes the tensor says.
 struct Demands {
-    /// The module, in which addresses are tried.
-    scratch: Module,
+    /// A copy of the module, in which candidate addresses are tried.
+    candidate: Module,
     known: HashMap<(&'static str, TypeId), u64>,
 }
 
@@ -136,8 +136,8 @@ impl Demands {
     fn of(&mut self, ctx: &visa_ir::context::Context, placed: &Placed) -> u64 {
         let element = placed.tensor.dtype.align().max(1);
         let Some(Site::Op(id)) = placed.open else { return element };
-        let Some(decl) = self.scratch.op(ctx, id).decl() else { return element };
-        let key = (decl.name, self.scratch.ty(placed.value));
+        let Some(decl) = self.candidate.op(ctx, id).decl() else { return element };
+        let key = (decl.name, self.candidate.ty(placed.value));
         if let Some(&known) = self.known.get(&key) {
             return known;
         }
@@ -151,10 +151,10 @@ impl Demands {
     /// Whether the operation verifies with its tensor at `address`.
     fn accepts(&mut self, ctx: &visa_ir::context::Context, id: OpId, address: u64) -> bool {
         let address = ctx.attr(Attr::Int(i64::try_from(address).unwrap_or(i64::MAX)));
-        self.scratch.set_clause(id, "at", Some(address));
-        let op = self.scratch.op(ctx, id);
+        self.candidate.set_clause(id, "at", Some(address));
+        let op = self.candidate.op(ctx, id);
         let verify = op.decl().and_then(|decl| decl.verify);
-        verify.is_none_or(|verify| verify(op, &VerifyCx::new(ctx, &self.scratch)).is_ok())
+        verify.is_none_or(|verify| verify(op, &VerifyCx::new(ctx, &self.candidate)).is_ok())
     }
 }
 

@@ -1,6 +1,6 @@
 //! From loops over elements to commands in bytes: merging, access sizes, the limits of the machine.
 
-use crate::access::{self, AccessError};
+use crate::access::{self, Accesses, Accessor};
 use std::rc::Rc;
 use visa_hw::ops::store;
 use visa_ir::context::Attr;
@@ -12,7 +12,7 @@ use visa_ir::rewrite::{
     TypeConverter,
 };
 use visa_ir::verify::has_errors;
-use visa_loops::{Mask, PairedProgram, Program, SeqError};
+use visa_loops::{Mask, PairedProgram, Program};
 use visa_machine::Machine;
 use visa_numerics::{DType, LookupTable};
 use visa_pass::{Level, Pass, PassCx};
@@ -153,44 +153,27 @@ fn in_sub(op: OpRef<'_>) -> bool {
     op.parent().and_then(|exec| exec.word("context")).as_deref() == Some("sub")
 }
 
-fn refuse(op: OpRef<'_>, error: SeqError) -> Diagnostic {
-    AccessError::from(error).diagnostic(op.span())
-}
-
 /// The program of `op`, over elements.
 fn program(op: OpRef<'_>) -> Result<Rc<Program>, Diagnostic> {
     op.body::<Program>("loops").ok_or_else(|| op.clause_error("C0", "loops", "no sequencer program"))
 }
 
-/// The program of `op` in bytes.
-fn bytes(op: OpRef<'_>, dtype: DType) -> Result<Program, Diagnostic> {
-    program(op)?.in_bytes(dtype).map_err(|error| refuse(op, error))
+/// The accesses of `op` in bytes.
+fn accesses(op: OpRef<'_>, dtype: DType, accessor: Accessor) -> Result<Rc<Accesses>, Diagnostic> {
+    accessor.known(op.ctx, &*program(op)?, dtype).map_err(|error| error.diagnostic(op.span()))
 }
 
 fn fetch(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
-    let machine = machine(op);
     let from = dtype(op, "dtype")?;
     let to = op.body::<DType>("to").map(|dtype| *dtype);
     let table = op.body::<LookupTable>("table");
     let grown = to.or(table.as_ref().map(|table| table.to));
-    let elements = program(op)?;
-    let mask = op.body::<Mask>("mask");
-    let (packet, accesses) = match &mask {
-        Some(mask) => {
-            let program = elements.in_bytes_apart(from).map_err(|error| refuse(op, error))?;
-            let masked = access::masked_fetch(&program, mask, from, grown, &machine);
-            (program.packet, masked.map(|(program, mask)| (program, Some(mask))))
-        }
-        None => {
-            let program = elements.in_bytes(from).map_err(|error| refuse(op, error))?;
-            let fetched = access::fetch(&program, from, grown, in_sub(op), &machine);
-            (program.packet, fetched.map(|program| (program, None)))
-        }
-    };
-    let (program, mask) = accesses.map_err(|error| error.diagnostic(op.span()))?;
+    let mask = op.body::<Mask>("mask").map(|mask| (*mask).clone());
+    let accessor = Accessor::Fetch { to: grown, sub: in_sub(op), mask };
+    let Accesses { program, mask, packet, .. } = &*accesses(op, from, accessor)?;
     let mut lowered = spec(op, "hw.fetch")?
         .clause("dtype", body(op, &visa_hw::attrs::DTYPE, from))
-        .clause("packet", int(op, packet));
+        .clause("packet", int(op, *packet));
     if let Some(table) = table {
         lowered = lowered.clause("table", body(op, &visa_hw::attrs::TABLE, (*table).clone()));
     }
@@ -201,9 +184,9 @@ fn fetch(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
         lowered = lowered.clause("zero", op.ctx.attr(zero));
     }
     if let Some(mask) = mask {
-        lowered = lowered.clause("mask", body(op, &visa_hw::attrs::MASK, mask));
+        lowered = lowered.clause("mask", body(op, &visa_hw::attrs::MASK, mask.clone()));
     }
-    lowered = lowered.clause("loops", body(op, &visa_hw::attrs::PROGRAM, program));
+    lowered = lowered.clause("loops", body(op, &visa_hw::attrs::PROGRAM, program.clone()));
     if let Some(starts) = op.body::<Program>("starts") {
         lowered = lowered.clause(
             "starts",
@@ -220,7 +203,7 @@ fn fetch(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
 fn align(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let machine = machine(op);
     let dtype = dtype(op, "dtype")?;
-    let program = access::align(&bytes(op, dtype)?, &machine).map_err(|error| error.diagnostic(op.span()))?;
+    let program = accesses(op, dtype, Accessor::Align)?.program.clone();
     let count = |clause: &str| op.int(clause).and_then(|count| u64::try_from(count).ok());
     let data = (count("flits").unwrap_or(1) * machine.limits.flit_bytes).min(machine.limits.mac_width_bytes);
     let copied = |lowered: OpSpec, clause: &'static str| {
@@ -236,7 +219,6 @@ fn align(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
 }
 
 fn vector(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
-    let machine = machine(op);
     let mut lowered = spec(op, "hw.vector")?;
     for clause in ["op", "stage", "mode", "constant", "constant1", "when", "write_back", "stash", "stash1"] {
         if let Some(value) = op.attr(clause) {
@@ -245,28 +227,24 @@ fn vector(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     }
     for (from, to) in [("loops", "vrf"), ("loops1", "vrf1")] {
         let Some(elements) = op.body::<Program>(from) else { continue };
-        let program = elements.in_bytes(DType::I32).map_err(|error| refuse(op, error))?;
-        let program = access::vector(&program, &machine).map_err(|error| error.diagnostic(op.span()))?;
-        lowered = lowered.clause(to, body(op, &visa_hw::attrs::PROGRAM, program));
+        let accesses = Accessor::Vector.known(op.ctx, &elements, DType::I32);
+        let accesses = accesses.map_err(|error| error.diagnostic(op.span()))?;
+        lowered = lowered.clause(to, body(op, &visa_hw::attrs::PROGRAM, accesses.program.clone()));
     }
     Ok(lowered)
 }
 
 fn vector_branch(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
-    let program = bytes(op, DType::I32)?;
-    let program = access::vector(&program, &machine(op)).map_err(|error| error.diagnostic(op.span()))?;
+    let program = accesses(op, DType::I32, Accessor::Vector)?.program.clone();
     let lowered = spec(op, "hw.vector_branch")?.clause("mode", op.ctx.attr(Attr::Str("vrf".into())));
     Ok(lowered.clause("vrf", body(op, &visa_hw::attrs::PROGRAM, program)))
 }
 
 fn commit(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
-    let machine = machine(op);
-    let program = bytes(op, dtype(op, "dtype")?)?;
-    let kept = program.packet;
-    let program =
-        access::commit(&program, in_sub(op), &machine).map_err(|error| error.diagnostic(op.span()))?;
-    let lowered = spec(op, "hw.commit")?.clause("bytes", int(op, kept));
-    let lowered = lowered.clause("loops", body(op, &visa_hw::attrs::PROGRAM, program));
+    let Accesses { program, packet, .. } =
+        &*accesses(op, dtype(op, "dtype")?, Accessor::Commit { sub: in_sub(op) })?;
+    let lowered = spec(op, "hw.commit")?.clause("bytes", int(op, *packet));
+    let lowered = lowered.clause("loops", body(op, &visa_hw::attrs::PROGRAM, program.clone()));
     Ok(match op.attr("slices") {
         Some(slices) => lowered.clause("slices", op.ctx.attr(slices)),
         None => lowered,

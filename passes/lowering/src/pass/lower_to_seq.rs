@@ -1,10 +1,10 @@
 //! From tensors and streams to nested loops: mappings become sequencer programs over elements, and the axes are gone.
 
+use crate::slices::Slices;
 use crate::stages::{self, StageCx};
 use crate::{access, buffers, origin};
 use std::collections::HashMap;
-use std::rc::Rc;
-use visa_ir::context::Attr;
+use visa_ir::context::{Attr, TypeId};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{BlockId, OpId, OpRef, OpSpec, ValueId};
 use visa_ir::rewrite::{Conversion, ConversionTarget, Kind, TypeConverter};
@@ -13,10 +13,11 @@ use visa_loops::{PairedEntry, PairedProgram};
 use visa_mapping::facts::{DeclaredAxes, Support, machine};
 use visa_mapping::ops::call;
 use visa_mapping::ops::transfer::is_transfer;
-use visa_mapping::{Dim, Map, Tensor, transfer};
+use visa_mapping::{Dim, Tensor, transfer};
 use visa_pass::{Level, Pass, PassCx};
 use visa_stream::forgotten;
 use visa_stream::ops::{commit_view, generate};
+use visa_stream::pipeline::Pipeline;
 
 /// The pass.
 pub static PASS: Pass = Pass {
@@ -292,36 +293,30 @@ fn dma(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
         .clause("loops", cx.ctx.body_attr(&visa_sequencer::PAIRED, program)))
 }
 
-/// A pipeline, found backwards from its last operation.
+/// The pipeline that ends in `last`.
 fn exec(cx: &StageCx<'_>, last: OpRef<'_>) -> Result<Command, Diagnostic> {
-    let mut chain = vec![last];
-    while let Some(before) = chain[chain.len() - 1].operand_def(0) {
-        if !before.result_type::<Tensor>(0).is_some_and(|tensor| tensor.kind.stream) {
-            break;
-        }
-        chain.push(before);
-    }
-    chain.reverse();
+    let chain: Vec<_> = Pipeline::up_to(last).ops.into_iter().map(|id| last.other(id)).collect();
     let mut ops = Vec::new();
     for &op in &chain {
         ops.extend(stages::valid_count(cx, op, &chain)?);
         ops.extend(stages::lower(cx, op)?);
     }
+    let entering = Slices::holding(cx, last, entering(last)?)?;
     // A slice that takes part anywhere is active: it may hold something between two exchanges only.
-    let mut slices = active(cx, last, entering(last).as_deref())?;
+    let mut slices = (*entering).clone();
     for &op in &chain[..chain.len() - 1] {
-        for (at, live) in active(cx, last, op.result_type::<Tensor>(0).as_deref())?.into_iter().enumerate() {
-            slices[at] |= live;
+        if let Some(&stream) = op.results().first() {
+            slices.join(&*Slices::holding(cx, last, op.module.ty(stream))?);
         }
     }
     let ends_in_dm = last.result_type::<Tensor>(0).is_some_and(|tensor| tensor.kind.def.name == "tm.dm");
-    let written = written(cx, last)?;
+    let written = written(cx, last, &entering)?;
     if ends_in_dm
         && written != slices
         && let Some(commit) = ops.pop()
     {
         // The slice bitmap (book 09): slices that only send, or whose part is not wanted, keep what they have.
-        ops.push(commit.clause("slices", cx.ctx.attr(Attr::Ints(ranges(&written).into()))));
+        ops.push(commit.clause("slices", cx.ctx.attr(Attr::Ints(written.ranges().into()))));
     }
     // What has no beginning is a command of the sub context (book 09, generate mode).
     let unit = chain[0].word("context").unwrap_or_else(|| "sub".into());
@@ -329,50 +324,27 @@ fn exec(cx: &StageCx<'_>, last: OpRef<'_>) -> Result<Command, Diagnostic> {
         .spec("hw.exec", last)?
         .fused(chain.iter().copied())
         .clause("context", cx.ctx.attr(Attr::Str(unit)))
-        .clause("slices", cx.ctx.attr(Attr::Ints(ranges(&slices).into())));
+        .clause("slices", cx.ctx.attr(Attr::Ints(slices.ranges().into())));
     Ok(Command::Exec(spec, ops))
 }
 
-/// The stream that a pipeline's end takes; what it writes, if it takes none.
-fn entering(last: OpRef<'_>) -> Option<Rc<Tensor>> {
-    last.operand_type(0).or_else(|| last.result_type(0))
+/// The type of the stream that a pipeline's end takes; of what it writes, if it takes none.
+fn entering(last: OpRef<'_>) -> Result<TypeId, Diagnostic> {
+    let value = last.operands().iter().chain(last.results()).next();
+    value
+        .map(|&value| last.module.ty(value))
+        .ok_or_else(|| last.error("C0", "it neither takes nor gives a tensor"))
 }
 
 /// The slices that a pipeline's end writes: those that its stream holds, as far as its slice mapping wants them.
-fn written(cx: &StageCx<'_>, last: OpRef<'_>) -> Result<Vec<bool>, Diagnostic> {
-    let mut written = active(cx, last, entering(last).as_deref())?;
-    let result = last.result_type::<Tensor>(0).map(|result| (*result).clone());
-    let wanted = if last.is(&commit_view::DECL) { Some(commit_view::part(last)?) } else { result };
-    for (at, wanted) in active(cx, last, wanted.as_ref())?.into_iter().enumerate() {
-        written[at] &= wanted;
+fn written(cx: &StageCx<'_>, last: OpRef<'_>, entering: &Slices) -> Result<Slices, Diagnostic> {
+    let mut written = entering.clone();
+    if last.is(&commit_view::DECL) {
+        written.meet(&Slices::of(cx, last, &commit_view::part(last)?)?);
+    } else if let Some(&result) = last.results().first() {
+        written.meet(&*Slices::holding(cx, last, last.module.ty(result))?);
     }
     Ok(written)
-}
-
-/// Which slices of a chip hold something, counted through its clusters.
-fn active(cx: &StageCx<'_>, op: OpRef<'_>, stream: Option<&Tensor>) -> Result<Vec<bool>, Diagnostic> {
-    let map = |dim: Dim| {
-        let map = stream.map(|stream| stream.dim(dim)).unwrap_or(visa_mapping::Expr::Literal(1));
-        Map::new(&map, cx.axes).map_err(|error| visa_mapping::facts::mapping_error(error, op.span()))
-    };
-    let (clusters, slices) = (map(Dim::Cluster)?, map(Dim::Slice)?);
-    let live = |map: &Map, at: u64| matches!(map.cell(at), Some(visa_mapping::Cell::Live(_)));
-    let per_cluster = cx.machine.topology.slices_per_cluster;
-    let all = 0..cx.machine.slices_per_chip();
-    Ok(all.map(|at| live(&clusters, at / per_cluster) && live(&slices, at % per_cluster)).collect())
-}
-
-/// The half-open ranges of set flags, flattened.
-fn ranges(flags: &[bool]) -> Vec<i64> {
-    let mut out = Vec::new();
-    let mut inside = false;
-    for (at, &flag) in flags.iter().chain([&false]).enumerate() {
-        if flag != inside {
-            out.push(i64::try_from(at).unwrap_or(i64::MAX));
-            inside = flag;
-        }
-    }
-    out
 }
 
 /// Writes the function's program into the module, in front of the function.

@@ -1,7 +1,7 @@
 //! A pipeline under construction: operations get clauses one after the other, each is verified (the legality
 //! oracle), lowered to the command it becomes, and priced by the cost function of the report.
 
-use crate::config::goal::Aim;
+use crate::config::goal::Goal;
 use crate::config::graph::Candidates;
 use crate::config::memo::{Means, Moment, Past};
 use crate::effort::budget::Budget;
@@ -35,8 +35,8 @@ use visa_stream::unmasked;
 /// The clauses that a choice gives an operation, and those that it takes away.
 pub type Clauses = Rc<[(&'static str, Option<AttrId>)]>;
 
-/// A pipeline whose first operations have been given their clauses.
-pub struct Scratch<'a> {
+/// A candidate: a copy of the pipeline whose first operations have been given their clauses.
+pub struct CandidatePipeline<'a> {
     ctx: &'a Context,
     /// The kernel as it is written.
     written: Module,
@@ -76,7 +76,7 @@ pub struct Made {
 
 /// An operation of the pipeline that has its clauses.
 struct Placed {
-    /// What flows behind it.
+    /// What flows after it.
     made: Rc<Made>,
     command: Option<OpId>,
     /// Whether the pipeline does without it.
@@ -113,7 +113,7 @@ fn addresses(begin: OpRef<'_>, machine: &Machine) -> HashMap<ValueId, i64> {
     begin.operands().iter().map(|&tensor| (tensor, place(tensor))).collect()
 }
 
-impl<'a> Scratch<'a> {
+impl<'a> CandidatePipeline<'a> {
     /// The pipeline `chain` of `module`, with nothing chosen yet.
     ///
     /// # Errors
@@ -145,7 +145,7 @@ impl<'a> Scratch<'a> {
         let addresses = addresses(written.op(ctx, chain[0]), &machine);
         let waiting = chain.iter().enumerate().map(|(stage, &id)| {
             let op = written.op(ctx, id);
-            means.tried.waiting(op, &op.operands()[stage.min(1)..], &support)
+            means.memo.waiting(op, &op.operands()[stage.min(1)..], &support)
         });
         let waiting = waiting.collect();
         Ok(Self {
@@ -191,11 +191,11 @@ impl<'a> Scratch<'a> {
     }
 
     /// Operation `stage`, which waits for its clauses; `None` if what it takes has no type.
-    pub fn site<'s>(&'s self, stage: usize, aim: &'s Aim) -> Option<Site<'s>> {
+    pub fn site<'s>(&'s self, stage: usize, goal: &'s Goal) -> Option<Site<'s>> {
         let (op, written) = (self.op(stage), self.original(stage));
         let source = operand(op, 0)?;
         let (axes, machine, support) = (&self.axes.0, &*self.machine, &*self.support);
-        Some(Site { op, written, source, axes, machine, support, aim })
+        Some(Site { op, written, source, axes, machine, support, goal })
     }
 
     /// The module's axes.
@@ -203,7 +203,7 @@ impl<'a> Scratch<'a> {
         self.axes.clone()
     }
 
-    /// What else than its type the stream says of the commands behind it: whether it is one contiguous run, which
+    /// What else than its type the stream says of the commands after it: whether it is one contiguous run, which
     /// makes a load of a register file a short command (book 18).
     pub fn run(&self) -> bool {
         self.stages.last().is_some_and(|placed| placed.made.run)
@@ -216,8 +216,8 @@ impl<'a> Scratch<'a> {
             self.commands.erase(command);
         }
         if placed.absent {
-            let behind = self.module.op(self.ctx, self.chain[self.stages.len()]).results()[0];
-            self.pass(behind);
+            let after = self.module.op(self.ctx, self.chain[self.stages.len()]).results()[0];
+            self.pass(after);
         }
     }
 
@@ -231,10 +231,10 @@ impl<'a> Scratch<'a> {
         self.stages.push(Placed { made, command: None, absent: true, past });
     }
 
-    /// Lets the operation behind the next one take `value`.
+    /// Lets the operation after the next one take `value`.
     fn pass(&mut self, value: ValueId) {
-        if let Some(&behind) = self.chain.get(self.stages.len() + 1) {
-            self.module.set_operand(behind, 0, value);
+        if let Some(&after) = self.chain.get(self.stages.len() + 1) {
+            self.module.set_operand(after, 0, value);
         }
     }
 
@@ -257,10 +257,10 @@ impl<'a> Scratch<'a> {
     /// # Errors
     /// Why that is not legal; then nothing has changed.
     pub fn push(&mut self, clauses: &Clauses) -> Result<(TypeId, PipelineTime), Rc<Diagnostic>> {
-        let (tried, id) = (&self.means.tried, self.chain[self.stages.len()]);
+        let (memo, id) = (&self.means.memo, self.chain[self.stages.len()]);
         clauses.iter().for_each(|&(name, value)| self.module.set_clause(id, name, value));
         let (made, past) = match self.moment() {
-            Some(moment) => tried.verdict(moment, clauses, || self.charged(id))?,
+            Some(moment) => memo.verdict(moment, clauses, || self.charged(id))?,
             None => (Rc::new(self.charged(id)?), Past::default()),
         };
         let of = (made.results[0].0, made.time);
@@ -287,15 +287,15 @@ impl<'a> Scratch<'a> {
         self.stages.last().map_or(Past::default(), |placed| placed.past)
     }
 
-    /// The number of an aim, for [`Self::candidates`].
-    pub fn aim(&self, aim: &Aim) -> usize {
-        self.means.tried.aim(aim)
+    /// The number of a goal, for [`Self::candidates`].
+    pub fn goal(&self, goal: &Goal) -> usize {
+        self.means.memo.goal(goal)
     }
 
-    /// What is proposed for the next operation with the aim of this number, by `ask` if that was not asked before.
-    pub fn candidates(&self, aim: usize, ask: impl FnOnce() -> Candidates) -> Rc<Candidates> {
+    /// What is proposed for the next operation with the goal of this number, by `ask` if that was not asked before.
+    pub fn candidates(&self, goal: usize, ask: impl FnOnce() -> Candidates) -> Rc<Candidates> {
         match self.moment() {
-            Some(moment) => self.means.tried.candidates(moment, aim, ask),
+            Some(moment) => self.means.memo.candidates(moment, goal, ask),
             None => Rc::new(ask()),
         }
     }
@@ -376,7 +376,7 @@ impl<'a> Scratch<'a> {
         if let Some(unmasked) = unmasked::warnings(op, &self.axes.0).into_iter().next() {
             return Err(unmasked);
         }
-        // What an expression becomes is planned behind this: it takes the stream's packets in any case.
+        // What an expression becomes is planned after this: it takes the stream's packets in any case.
         if op.is(&vector_expr::DECL) {
             return Ok(None);
         }
@@ -434,7 +434,7 @@ impl Made {
     }
 }
 
-/// Whether what flows behind a command is one contiguous run. Flits that the collect fills up are no longer what
+/// Whether what flows after a command is one contiguous run. Flits that the collect fills up are no longer what
 /// was read.
 fn is_run(op: OpRef<'_>, before: &Made, flow: Flow) -> bool {
     let bytes = |flow: Flow| flow.packets.saturating_mul(flow.packet);

@@ -1,8 +1,8 @@
 //! The choice for one pipeline: the cheapest legal configuration of its operations.
 
-use crate::config::candidate::Scratch;
+use crate::config::candidate::CandidatePipeline;
 use crate::config::extract::{self, Extraction, Way};
-use crate::config::goal::Aim;
+use crate::config::goal::Goal;
 use crate::config::graph::{self, Graph};
 use crate::config::memo::Means;
 use crate::config::optional;
@@ -32,10 +32,10 @@ pub struct Choice {
     pub graph: Graph,
     /// The cheapest of it.
     pub best: Way,
-    /// The dearest way to the same tensor that no other one dominates.
+    /// The most expensive way to the same tensor that no other one dominates.
     pub peer: Way,
-    /// Cycles of the dearest way to any tensor that no other one dominates.
-    pub dearest: u64,
+    /// Cycles of the most expensive way to any tensor that no other one dominates.
+    pub most_expensive: u64,
     /// The cheapest way to each tensor that the pipeline can end in, cheapest first.
     pub ends: Vec<Way>,
 }
@@ -92,10 +92,10 @@ pub fn choose(ctx: &Context, module: &Module, chain: &[OpId], rules: &RuleSet) -
     let ops: Vec<OpRef<'_>> = chain.iter().map(|&id| module.op(ctx, id)).collect();
     let axes = DeclaredAxes::build(ctx, module);
     let budget = Budget::unlimited();
-    choose_for(ctx, module, chain, &Means::new(rules, &budget), &Aim::of(&ops, &axes.0))
+    choose_for(ctx, module, chain, &Means::new(rules, &budget), &Goal::of(&ops, &axes.0))
 }
 
-/// The cheapest legal choice for the pipeline `chain` of a module that is to make what `aim` says.
+/// The cheapest legal choice for the pipeline `chain` of a module that is to make what `goal` says.
 ///
 /// # Errors
 /// As of [`choose`].
@@ -104,7 +104,7 @@ pub fn choose_for(
     module: &Module,
     chain: &[OpId],
     means: &Means<'_>,
-    aim: &Aim,
+    goal: &Goal,
 ) -> Result<Choice, Diagnostic> {
     let ops: Vec<OpRef<'_>> = chain.iter().map(|&id| module.op(ctx, id)).collect();
     if let Some(op) = ops.iter().find(|op| unruled(**op, means.rules)) {
@@ -113,18 +113,18 @@ pub fn choose_for(
     if let Some(op) = ops.iter().find(|op| operand(**op, 0).is_none() && op.id == chain[0]) {
         return Err(report::unknown_source(*op));
     }
-    let mut scratch = Scratch::new(ctx, module, chain, means)?;
-    let graph = Graph::grow(&mut scratch, means.rules, aim);
+    let mut candidate = CandidatePipeline::new(ctx, module, chain, means)?;
+    let graph = Graph::grow(&mut candidate, means.rules, goal);
     if graph.cut {
         means.budget.cut(Cut::Pipeline(ops[ops.len() - 1].span()));
     }
     let extracted = ctx.data::<Clock>().time(Phase::Extract, || extract::extract(&graph, chain.len()));
     match extracted {
-        Some(Extraction { best, peer, dearest, ends }) => {
+        Some(Extraction { best, peer, most_expensive, ends }) => {
             let (at, limits) = (ops[0].span(), report::limits(&graph, &ops));
-            Ok(Choice { chain: chain.to_vec(), at, limits, graph, best, peer, dearest, ends })
+            Ok(Choice { chain: chain.to_vec(), at, limits, graph, best, peer, most_expensive, ends })
         }
-        None => Err(report::none_legal(&ops, &graph, aim, means.budget)),
+        None => Err(report::none_legal(&ops, &graph, goal, means.budget)),
     }
 }
 

@@ -71,10 +71,10 @@ fn insert(front: &mut Vec<Way>, way: Way) {
 pub struct Extraction {
     /// The cheapest way to the end of the pipeline.
     pub best: Way,
-    /// The dearest way on the front of the same tensor.
+    /// The most expensive way on the front of the same tensor.
     pub peer: Way,
-    /// Cycles of the dearest way on the front of any tensor at the end.
-    pub dearest: u64,
+    /// Cycles of the most expensive way on the front of any tensor at the end.
+    pub most_expensive: u64,
     /// The cheapest way to each tensor that the pipeline can end in, cheapest first.
     pub ends: Vec<Way>,
 }
@@ -89,5 +89,5 @@ pub fn extract(graph: &Graph, stages: usize) -> Option<Extraction> {
     let least = |class: usize| fronts[class].iter().min_by(|left, right| left.compare(right)).cloned();
     let mut ends: Vec<Way> = graph.ends(stages).filter_map(least).collect();
     ends.sort_by(Way::compare);
-    Some(Extraction { best, peer, dearest: ways().map(|way| way.time.cycles()).max()?, ends })
+    Some(Extraction { best, peer, most_expensive: ways().map(|way| way.time.cycles()).max()?, ends })
 }

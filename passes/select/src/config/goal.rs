@@ -19,9 +19,9 @@ use visa_stream::ops::{begin_interleaved, commit};
 use visa_stream::pipeline;
 use visa_stream::reduce::axis_of;
 
-/// What is written of a pipeline.
+/// What a pipeline is to make, as far as it is written: what the choice must keep to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Aim {
+pub struct Goal {
     /// Every mapping that is written in it, and of the tensors that it reads and makes: their digits end where
     /// terms may be cut.
     pub written: Vec<Expr>,
@@ -46,7 +46,7 @@ pub struct Aim {
     /// Whether the stream is summed, or stands in a register file that sums are made with, or is masked with a
     /// number: padding must be masked.
     pub sums: bool,
-    /// Axes of integers behind which a register file that the stream meets holds zeros: products there are zero,
+    /// Axes of integers after which a register file that the stream meets holds zeros: products there are zero,
     /// whatever the stream holds. A float may be an infinity or NaN, and times zero it is NaN (docs/numerics.md).
     pub zeros: BTreeSet<AxisId>,
     /// Axes that something written pads with zeros.
@@ -56,7 +56,7 @@ pub struct Aim {
     pub ordered: Ordered,
     /// What an operation of the pipeline asks for by name, or a vector register file holds: the stream must have it.
     pub named: Vec<Digit>,
-    /// What the slices hold of the tensors at rest that the stream meets behind a switch: the stream must hold the
+    /// What the slices hold of the tensors at rest that the stream meets after a switch: the stream must hold the
     /// same there.
     pub slice: Option<Expr>,
     /// Whether the pipeline's end itself says its layout: then the slices must not hold what that layout holds.
@@ -64,7 +64,7 @@ pub struct Aim {
     /// What a register file holds, row by row, where all of it is written and the stream goes there as it is
     /// fetched: it must be in this order.
     pub filed: Option<Expr>,
-    /// Clauses that each operation had before they were opened, for advice, or that were found before the budget
+    /// Clauses that each operation had before they became holes, for advice, or that were found before the budget
     /// ended; they are tried before the proposals.
     pub seed: Vec<Candidate>,
     /// The numbers of operations that the pipeline may do without.
@@ -93,7 +93,7 @@ impl Ordered {
     }
 }
 
-impl Aim {
+impl Goal {
     /// The clauses of operation `stage` that are tried first, if it has some.
     pub fn seed_of(&self, stage: usize) -> Option<&Candidate> {
         self.seed.get(stage).filter(|(_, clauses)| !clauses.is_empty())
@@ -101,45 +101,45 @@ impl Aim {
 
     /// What is written of the pipeline `chain`.
     pub fn of(chain: &[OpRef<'_>], axes: &Axes) -> Self {
-        let mut aim = Self { pairs: chain.iter().any(|op| op.is(&contract::ALIGN_DECL)), ..Self::default() };
+        let mut goal = Self { pairs: chain.iter().any(|op| op.is(&contract::ALIGN_DECL)), ..Self::default() };
         for op in chain {
             let clauses = op.clauses().iter();
-            aim.written
+            goal.written
                 .extend(clauses.filter_map(|clause| op.body::<Expr>(&clause.name).map(|map| (*map).clone())));
-            aim.written.extend(op.operands().iter().filter_map(|&operand| element(*op, operand)));
+            goal.written.extend(op.operands().iter().filter_map(|&operand| element(*op, operand)));
         }
         let switches = chain.iter().filter(|op| op.is(&SWITCH_DECL) || op.is(&INTER_DECL));
         let slices = switches.filter_map(|op| op.body::<Expr>("slice"));
-        aim.brought = slices.flat_map(|slice| names(&slice, axes)).collect();
-        aim.reduced = reduced_within(chain, axes);
+        goal.brought = slices.flat_map(|slice| names(&slice, axes)).collect();
+        goal.reduced = reduced_within(chain, axes);
         for digits in chain.iter().flat_map(|op| named(*op, axes)) {
-            let known = |digit: &Digit| aim.named.iter().any(|own| own.axis == digit.axis);
+            let known = |digit: &Digit| goal.named.iter().any(|own| own.axis == digit.axis);
             let new: Vec<Digit> = digits.into_iter().filter(|digit| !known(digit)).collect();
-            aim.named.extend(new);
+            goal.named.extend(new);
         }
-        aim.ordered = Ordered::of(chain, axes);
-        let Some(last) = chain.last() else { return aim };
-        aim.places = last.is(&commit::DECL) && last.body::<Expr>("element").is_some();
-        aim.layout = if last.is(&PACKED) { None } else { layout(*last) };
-        aim.written.extend(aim.layout.clone());
-        aim.slice = met(chain);
-        aim.rows = last.is(&TO_TRF);
+        goal.ordered = Ordered::of(chain, axes);
+        let Some(last) = chain.last() else { return goal };
+        goal.places = last.is(&commit::DECL) && last.body::<Expr>("element").is_some();
+        goal.layout = if last.is(&PACKED) { None } else { layout(*last) };
+        goal.written.extend(goal.layout.clone());
+        goal.slice = met(chain);
+        goal.rows = last.is(&TO_TRF);
         let masks = |op: &OpRef<'_>| op.is(&INTRA_DECL) || op.attr("pad").is_some();
-        aim.sums = aim.pairs || aim.rows || chain.iter().any(masks);
-        aim.zeros = chain.iter().flat_map(|op| zeros(*op, axes)).collect();
-        aim.masked = aim.written.iter().flat_map(|map| masked(map, axes)).collect();
-        aim.filed = filed(chain);
-        let result = aim.layout.as_ref().map(|layout| names(layout, axes));
-        aim.kept = result.or_else(|| accumulated(chain, axes));
+        goal.sums = goal.pairs || goal.rows || chain.iter().any(masks);
+        goal.zeros = chain.iter().flat_map(|op| zeros(*op, axes)).collect();
+        goal.masked = goal.written.iter().flat_map(|map| masked(map, axes)).collect();
+        goal.filed = filed(chain);
+        let result = goal.layout.as_ref().map(|layout| names(layout, axes));
+        goal.kept = result.or_else(|| accumulated(chain, axes));
         let over =
             chain.iter().find(|op| op.is(&contract::CONTRACT_DECL)).and_then(|op| contract::over(*op, axes));
-        aim.summed = over.map(|over| over.iter().filter_map(|name| axes.id(name)).collect());
-        aim.brought.extend(aim.freed(chain, axes));
-        aim.moves = chain.iter().any(|op| op.is(&INTER_DECL) && is_open(*op, "slice"));
-        if let (Some(kept), Some(row)) = (&mut aim.kept, last.body::<Expr>("row")) {
+        goal.summed = over.map(|over| over.iter().filter_map(|name| axes.id(name)).collect());
+        goal.brought.extend(goal.freed(chain, axes));
+        goal.moves = chain.iter().any(|op| op.is(&INTER_DECL) && is_open(*op, "slice"));
+        if let (Some(kept), Some(row)) = (&mut goal.kept, last.body::<Expr>("row")) {
             kept.extend(names(&row, axes));
         }
-        aim
+        goal
     }
 
     /// Axes of the result that the tensor lacks and that an open reduction between slices has room for: slices
@@ -253,11 +253,11 @@ fn accumulated(chain: &[OpRef<'_>], axes: &Axes) -> Option<BTreeSet<AxisId>> {
     Some(names(&time, axes).union(&names(&packet, axes)).copied().collect())
 }
 
-/// The slice mapping of the first tensor at rest that the stream meets behind its switch, before slices change again.
+/// The slice mapping of the first tensor at rest that the stream meets after its switch, before slices change again.
 fn met(chain: &[OpRef<'_>]) -> Option<Expr> {
     let switch = chain.iter().position(|op| op.is(&SWITCH_DECL))?;
-    let behind = chain[switch + 1..].iter().take_while(|op| op.body::<Expr>("slice").is_none());
-    let others = behind.flat_map(|op| op.operands().iter().skip(1).map(|&operand| (*op, operand)));
+    let after = chain[switch + 1..].iter().take_while(|op| op.body::<Expr>("slice").is_none());
+    let others = after.flat_map(|op| op.operands().iter().skip(1).map(|&operand| (*op, operand)));
     let mut tensors = others.filter_map(|(op, value)| op.ctx.type_value::<Tensor>(op.module.ty(value)));
     tensors.find(|tensor| !tensor.kind.stream).map(|tensor| tensor.dim(Dim::Slice))
 }

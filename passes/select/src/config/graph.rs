@@ -1,9 +1,9 @@
-//! The e-graph of a pipeline. A class is a value: the stream behind an engine, or the tensor at the end; its nodes
-//! are the ways to make it. It grows from the first operation to the last: rules propose clauses, the scratch
-//! pipeline verifies and prices them.
+//! The e-graph of a pipeline. A class is a value: the stream after an engine, or the tensor at the end; its nodes
+//! are the ways to make it. The graph grows from the first operation to the last: rules propose clauses, and the
+//! candidate pipeline verifies and prices them.
 
-use crate::config::candidate::{Clauses, Scratch};
-use crate::config::goal::{Aim, names};
+use crate::config::candidate::{CandidatePipeline, Clauses};
+use crate::config::goal::{Goal, names};
 use crate::effort::budget::Budget;
 use crate::effort::clock::Phase;
 use crate::rules::rule::{Proposal, Site, Value};
@@ -90,10 +90,10 @@ pub struct Graph {
     complete: bool,
     /// By operation, the rule of a text of which a bound left something out, and the bound.
     pub limits: BTreeMap<usize, (&'static str, Bound)>,
-    /// The class of the value that an operation makes with a type, and with a run ([`Scratch::run`]).
+    /// The class of the value that an operation makes with a type, and with a run ([`CandidatePipeline::run`]).
     known: HashMap<(usize, TypeId, bool), usize>,
-    /// The number of the aim ([`Scratch::aim`]).
-    aim: usize,
+    /// The number of the goal ([`CandidatePipeline::goal`]).
+    goal: usize,
 }
 
 /// Clauses of an operation, and the rule that proposes them; none for what is written.
@@ -116,7 +116,7 @@ impl Graph {
     /// # Errors
     /// A written operation that is not legal whatever is chosen before it is no error here: it shows as no class
     /// at the end.
-    pub fn grow(scratch: &mut Scratch<'_>, rules: &RuleSet, aim: &Aim) -> Self {
+    pub fn grow(candidate: &mut CandidatePipeline<'_>, rules: &RuleSet, goal: &Goal) -> Self {
         let egraph = EGraph::new(()).with_explanations_enabled();
         let mut graph = Self {
             egraph,
@@ -129,90 +129,90 @@ impl Graph {
             complete: false,
             limits: BTreeMap::new(),
             known: HashMap::new(),
-            aim: scratch.aim(aim),
+            goal: candidate.goal(goal),
         };
-        graph.expand(scratch, rules, aim, (0, None));
+        graph.expand(candidate, rules, goal, (0, None));
         graph.egraph.rebuild();
         graph
     }
 
-    /// Adds every way to apply operation `stage` to the value `source`, which the scratch pipeline holds, and what
-    /// follows from each: depth first, so that the scratch pipeline changes little. An operation that the pipeline
+    /// Adds every way to apply operation `stage` to the value `source`, which the candidate pipeline holds, and what
+    /// follows from each: depth first, so that the candidate pipeline changes little. An operation that the pipeline
     /// may do without is tried absent as well: what follows then takes `source` itself.
     fn expand(
         &mut self,
-        scratch: &mut Scratch<'_>,
+        candidate: &mut CandidatePipeline<'_>,
         rules: &RuleSet,
-        aim: &Aim,
+        goal: &Goal,
         (stage, source): (usize, Option<usize>),
     ) {
-        if stage == scratch.operations() {
+        if stage == candidate.operations() {
             self.complete = true;
             return;
         }
         self.rounds = self.rounds.max(stage + 1);
-        let optional = aim.optional.contains(&stage);
+        let optional = goal.optional.contains(&stage);
         // What is tried first is all that a budget that has ended leaves.
-        let absent_first = optional && aim.seed_of(stage).is_none();
+        let absent_first = optional && goal.seed_of(stage).is_none();
         if absent_first {
-            self.without(scratch, rules, aim, (stage, source));
+            self.without(candidate, rules, goal, (stage, source));
         }
-        self.with(scratch, rules, aim, (stage, source));
+        self.with(candidate, rules, goal, (stage, source));
         if optional && !absent_first {
-            self.without(scratch, rules, aim, (stage, source));
+            self.without(candidate, rules, goal, (stage, source));
         }
     }
 
     /// What follows if the pipeline does without operation `stage`.
     fn without(
         &mut self,
-        scratch: &mut Scratch<'_>,
+        candidate: &mut CandidatePipeline<'_>,
         rules: &RuleSet,
-        aim: &Aim,
+        goal: &Goal,
         (stage, source): (usize, Option<usize>),
     ) {
-        scratch.skip();
-        self.expand(scratch, rules, aim, (stage + 1, source));
-        scratch.pop();
+        candidate.skip();
+        self.expand(candidate, rules, goal, (stage + 1, source));
+        candidate.pop();
     }
 
     /// What follows from each way to apply operation `stage`.
     fn with(
         &mut self,
-        scratch: &mut Scratch<'_>,
+        candidate: &mut CandidatePipeline<'_>,
         rules: &RuleSet,
-        aim: &Aim,
+        goal: &Goal,
         (stage, source): (usize, Option<usize>),
     ) {
-        let optional = aim.optional.contains(&stage);
-        let clock = scratch.clock();
-        let ask = || candidates(scratch, rules, aim, stage);
-        let candidates = clock.time(Phase::Propose, || scratch.candidates(self.aim, ask));
+        let optional = goal.optional.contains(&stage);
+        let clock = candidate.clock();
+        let ask = || candidates(candidate, rules, goal, stage);
+        let candidates = clock.time(Phase::Propose, || candidate.candidates(self.goal, ask));
         self.disagreeing += candidates.disagreeing;
         if let Some(limit) = candidates.limit {
             self.limits.entry(stage).or_insert(limit);
         }
-        for at in scratch.budget().tried(candidates.found.len()) {
+        for at in candidate.budget().tried(candidates.found.len()) {
             let (rule, ref clauses) = candidates.found[at];
             if self.egraph.total_size() >= MAX_E_NODES {
                 self.full = true;
                 return;
             }
-            if self.stops(scratch.budget()) {
+            if self.stops(candidate.budget()) {
                 self.cut = true;
                 return;
             }
-            match clock.time(Phase::Check, || scratch.push(clauses)) {
-                Ok(_) if optional && scratch.changes_nothing(stage) => scratch.pop(),
+            match clock.time(Phase::Check, || candidate.push(clauses)) {
+                Ok(_) if optional && candidate.changes_nothing(stage) => candidate.pop(),
                 Ok((ty, time)) => {
-                    let head = Symbol::from(described(scratch.op(stage), clauses));
+                    let head = Symbol::from(described(candidate.op(stage), clauses));
                     let step = Step { stage, clauses: clauses.clone(), rule, time, source, head };
-                    if let Some(class) = self.add(step, ty, scratch.run()) {
-                        self.expand(scratch, rules, aim, (stage + 1, Some(class)));
+                    if let Some(class) = self.add(step, ty, candidate.run()) {
+                        self.expand(candidate, rules, goal, (stage + 1, Some(class)));
                     }
-                    scratch.pop();
+                    candidate.pop();
                 }
-                Err(refused) => self.refuse(scratch.op(stage), stage, clauses, &refused),
+                Err(refused) => self.refuse(candidate.op(stage), stage, clauses, &refused),
             }
         }
     }
@@ -258,18 +258,18 @@ impl Graph {
 }
 
 /// What the rules propose for operation `stage`; of a written one, what is written.
-fn candidates(scratch: &Scratch<'_>, rules: &RuleSet, aim: &Aim, stage: usize) -> Candidates {
-    let op = scratch.original(stage);
+fn candidates(candidate: &CandidatePipeline<'_>, rules: &RuleSet, goal: &Goal, stage: usize) -> Candidates {
+    let op = candidate.original(stage);
     if open_clauses(op).next().is_none() {
         return Candidates { found: vec![(None, Rc::from([]))], ..Candidates::default() };
     }
-    let Some(site) = scratch.site(stage, aim) else { return Candidates::default() };
-    let seed = aim.seed_of(stage);
+    let Some(site) = candidate.site(stage, goal) else { return Candidates::default() };
+    let seed = goal.seed_of(stage);
     let mut found: Vec<Candidate> = seed.cloned().into_iter().collect();
     let mut known: HashSet<Clauses> = found.iter().map(|(_, clauses)| clauses.clone()).collect();
     let written: Vec<Proposal> = seed.map(|(_, seed)| proposal(op, seed)).into_iter().collect();
-    let proposals = scratch.budget().charge(|| rules.proposals(&site, &written));
-    scratch.budget().spend(proposals.found.len() as u64);
+    let proposals = candidate.budget().charge(|| rules.proposals(&site, &written));
+    candidate.budget().spend(proposals.found.len() as u64);
     let held = must_hold(&site);
     let holds_all = |proposal: &Proposal| held.is_empty() || held.is_subset(&proposed(&site, proposal));
     let mut disagreeing = 0;
@@ -285,9 +285,8 @@ fn candidates(scratch: &Scratch<'_>, rules: &RuleSet, aim: &Aim, stage: usize) -
     Candidates { found, disagreeing, limit: proposals.limit }
 }
 
-/// The axes that what an operation takes must name behind it: of a fetch, every axis of its tensor. One that it
-/// left out would be an axis that the result does not depend on, and what comes behind would take that for the
-/// meaning.
+/// The axes that must still be named after an operation: for a fetch, every axis of its tensor. If it left one out,
+/// the operations after it would conclude that the result does not depend on that axis.
 fn must_hold(site: &Site<'_>) -> BTreeSet<AxisId> {
     if !site.op.is(&fetch::DECL) {
         return BTreeSet::new();

@@ -1,10 +1,10 @@
-//! What was tried before. Pipelines that share tensors are chosen for one layout after the other of what they
-//! read, and again where tensors change places and for the price of the whole kernel: most of their operations
-//! then wait as they did before. What rules propose for an operation and what verifiers, lowering and cost
-//! function say of it is asked once, and kept by all that it may depend on.
+//! The memo of a choice. Pipelines that share tensors are chosen once for each layout of what they read, and again
+//! for each distribution and for the price of the whole kernel. Most of their operations are then in the same state
+//! as before. So the proposals of the rules for an operation, and the verdict of verifiers, lowering and cost
+//! function on it, are computed once and kept under everything that they may depend on.
 
 use crate::config::candidate::{Clauses, Made};
-use crate::config::goal::Aim;
+use crate::config::goal::Goal;
 use crate::config::graph::Candidates;
 use crate::effort::budget::Budget;
 use crate::rules::ruleset::RuleSet;
@@ -17,36 +17,36 @@ use visa_ir::hash::Fast;
 use visa_ir::module::{AttrId, OpId, OpRef, TypeId, ValueId};
 use visa_mapping::facts::{Names, Support};
 
-/// What is chosen by: the rules, how much work it may be, and what was tried with them. It is good for one module
-/// and those copies of it of which no more differs than what pipelines read and the values of clauses that were open.
+/// What a choice is made with: the rules, how much work it may be, and the memo. It is valid for one module and for
+/// copies of it that differ only in what pipelines read and in the values of clauses that were open.
 pub struct Means<'a> {
     /// The rules.
     pub rules: &'a RuleSet,
     /// How much work it may be.
     pub budget: &'a Budget,
-    /// What was tried.
-    pub tried: Tried,
+    /// The answers that were given before.
+    pub memo: Memo,
 }
 
 impl<'a> Means<'a> {
-    /// These rules, with which nothing was tried yet.
+    /// These rules, with an empty memo.
     #[must_use]
     pub fn new(rules: &'a RuleSet, budget: &'a Budget) -> Self {
-        Self { rules, budget, tried: Tried::default() }
+        Self { rules, budget, memo: Memo::default() }
     }
 }
 
-/// What was tried.
+/// The answers that were given before.
 #[derive(Default)]
-pub struct Tried {
+pub struct Memo {
     waiting: RefCell<Numbers<Waiting>>,
-    aims: RefCell<Numbers<Aim>>,
+    goals: RefCell<Numbers<Goal>>,
     verdicts: RefCell<HashMap<(Moment, Clauses), Verdict, Fast>>,
     candidates: RefCell<HashMap<(Moment, usize), Rc<Candidates>, Fast>>,
 }
 
-/// What was said of an operation with its clauses: what it made, with the past that this is to the operations
-/// behind it, or why not.
+/// The verdict on an operation with its clauses: what it makes, with the past that this is to the operations after
+/// it, or why it is not legal.
 type Verdict = Result<(Rc<Made>, Past), Rc<Diagnostic>>;
 
 /// The operations of a pipeline that have their clauses: a number for all of them together. Nothing is chosen in
@@ -54,12 +54,12 @@ type Verdict = Result<(Rc<Made>, Past), Rc<Diagnostic>>;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Past(usize);
 
-/// An operation that waits for its clauses, by its number, behind others.
+/// An operation that waits for its clauses, by its number, after others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Moment {
     /// What was chosen of the pipeline.
     pub past: Past,
-    /// The operation's number, of [`Tried::waiting`].
+    /// The operation's number, of [`Memo::waiting`].
     pub waiting: usize,
 }
 
@@ -73,7 +73,7 @@ struct Waiting {
     others: Vec<(ValueId, TypeId, Option<Rc<Names>>)>,
 }
 
-impl Tried {
+impl Memo {
     /// The number of an operation of a pipeline as it is written, which takes `others` beside the stream.
     pub fn waiting(&self, op: OpRef<'_>, others: &[ValueId], support: &Support) -> usize {
         let others = others.iter().copied();
@@ -85,12 +85,12 @@ impl Tried {
         })
     }
 
-    /// The number of an aim.
-    pub fn aim(&self, aim: &Aim) -> usize {
-        self.aims.borrow_mut().of(aim.clone())
+    /// The number of a goal.
+    pub fn goal(&self, goal: &Goal) -> usize {
+        self.goals.borrow_mut().of(goal.clone())
     }
 
-    /// What is said of an operation with these clauses, by `ask` if it was not asked before.
+    /// The verdict on an operation with these clauses, by `ask` if it was not asked before.
     ///
     /// # Errors
     /// Why it is not legal.
@@ -104,19 +104,24 @@ impl Tried {
         if let Some(known) = self.verdicts.borrow().get(&key) {
             return known.clone();
         }
-        let said = ask();
+        let answer = ask();
         let mut verdicts = self.verdicts.borrow_mut();
         let past = Past(verdicts.len() + 1);
-        let verdict = said.map(|made| (Rc::new(made), past)).map_err(Rc::new);
+        let verdict = answer.map(|made| (Rc::new(made), past)).map_err(Rc::new);
         verdicts.entry(key).or_insert(verdict).clone()
     }
 
-    /// What is proposed for an operation with an aim, of this number, by `ask` if it was not asked before.
-    pub fn candidates(&self, moment: Moment, aim: usize, ask: impl FnOnce() -> Candidates) -> Rc<Candidates> {
-        let known = self.candidates.borrow().get(&(moment, aim)).cloned();
+    /// What is proposed for an operation with a goal, of this number, by `ask` if it was not asked before.
+    pub fn candidates(
+        &self,
+        moment: Moment,
+        goal: usize,
+        ask: impl FnOnce() -> Candidates,
+    ) -> Rc<Candidates> {
+        let known = self.candidates.borrow().get(&(moment, goal)).cloned();
         known.unwrap_or_else(|| {
             let found = Rc::new(ask());
-            self.candidates.borrow_mut().insert((moment, aim), found.clone());
+            self.candidates.borrow_mut().insert((moment, goal), found.clone());
             found
         })
     }
@@ -145,10 +150,10 @@ mod tests {
     use visa_ir::span::Span;
 
     #[test]
-    fn what_was_asked_is_asked_again_only_behind_another_past_or_for_another_aim() {
-        let (tried, asked) = (Tried::default(), Cell::new(0));
-        let ask = |(past, waiting), aim| {
-            tried.candidates(Moment { past: Past(past), waiting }, aim, || {
+    fn what_was_asked_is_asked_again_only_after_another_past_or_for_another_goal() {
+        let (memo, asked) = (Memo::default(), Cell::new(0));
+        let ask = |(past, waiting), goal| {
+            memo.candidates(Moment { past: Past(past), waiting }, goal, || {
                 asked.set(asked.get() + 1);
                 Candidates::default()
             });
@@ -161,18 +166,18 @@ mod tests {
 
     #[test]
     fn a_refusal_is_remembered() {
-        let (tried, clauses) = (Tried::default(), Clauses::from([("ring", None)]));
+        let (memo, clauses) = (Memo::default(), Clauses::from([("ring", None)]));
         let moment = Moment { past: Past::default(), waiting: 0 };
         let refused = || Err(Diagnostic::error("C1", Span::default(), "too large"));
-        assert!(tried.verdict(moment, &clauses, refused).is_err());
-        let again = tried.verdict(moment, &clauses, || unreachable!("asked again"));
+        assert!(memo.verdict(moment, &clauses, refused).is_err());
+        let again = memo.verdict(moment, &clauses, || unreachable!("asked again"));
         assert_eq!(again.err().map(|refused| refused.code.clone()), Some("C1".to_owned()));
     }
 
     #[test]
-    fn equal_aims_have_the_same_number() {
-        let tried = Tried::default();
-        let sums = Aim { sums: true, ..Aim::default() };
-        assert_eq!([tried.aim(&Aim::default()), tried.aim(&sums), tried.aim(&sums)], [0, 1, 1]);
+    fn equal_goals_have_the_same_number() {
+        let memo = Memo::default();
+        let sums = Goal { sums: true, ..Goal::default() };
+        assert_eq!([memo.goal(&Goal::default()), memo.goal(&sums), memo.goal(&sums)], [0, 1, 1]);
     }
 }

@@ -4,7 +4,7 @@
 
 use crate::config::choice::Choice;
 use crate::config::choice::choose_for;
-use crate::config::goal::Aim;
+use crate::config::goal::Goal;
 use crate::config::graph::{Candidate, open_clauses};
 use crate::config::memo::Means;
 use crate::rules::ruleset::RuleSet;
@@ -26,7 +26,7 @@ struct Engine {
     /// The clauses that are left open.
     clauses: &'static [&'static str],
     /// Whether it may stand between two operations of a pipeline.
-    fits: fn(pipeline: &[OpRef<'_>], before: OpRef<'_>, behind: OpRef<'_>) -> bool,
+    fits: fn(pipeline: &[OpRef<'_>], before: OpRef<'_>, after: OpRef<'_>) -> bool,
 }
 
 const ENGINES: [Engine; 2] = [
@@ -36,20 +36,20 @@ const ENGINES: [Engine; 2] = [
 
 /// Between fetch and collect, where both are open and something says what slices are to hold: a tensor that the
 /// stream meets, or a layout at the end.
-fn switches(pipeline: &[OpRef<'_>], before: OpRef<'_>, behind: OpRef<'_>) -> bool {
+fn switches(pipeline: &[OpRef<'_>], before: OpRef<'_>, after: OpRef<'_>) -> bool {
     let open = |op: OpRef<'_>| open_clauses(op).next().is_some();
     let meets = pipeline.iter().skip(1).any(|op| op.operands().len() > 1);
     let placed = pipeline
         .last()
         .is_some_and(|end| end.is(&commit::DECL) && open_clauses(*end).all(|name| name != "element"));
-    before.is(&fetch::DECL) && behind.is(&collect::DECL) && open(before) && open(behind) && (meets || placed)
+    before.is(&fetch::DECL) && after.is(&collect::DECL) && open(before) && open(after) && (meets || placed)
 }
 
 /// In front of a commit of the main context, where the stream depends on something open (book 27).
-fn transposes(pipeline: &[OpRef<'_>], before: OpRef<'_>, behind: OpRef<'_>) -> bool {
+fn transposes(pipeline: &[OpRef<'_>], before: OpRef<'_>, after: OpRef<'_>) -> bool {
     let main = pipeline.first().is_some_and(|begin| begin.word("context").as_deref() == Some("main"));
     let takes = pipeline::may_be_after(&rngd::TRANSPOSE, before);
-    main && takes && behind.is(&commit::DECL) && untyped(before)
+    main && takes && after.is(&commit::DECL) && untyped(before)
 }
 
 /// What was found for an operation of a pipeline.
@@ -82,15 +82,15 @@ pub fn choose(
             ops.iter().enumerate().map(|(stage, op)| seed(*op, longer.get(stage + 1), chain, found)).collect()
         }
     };
-    let aim = Aim { optional, seed, ..Aim::of(&ops, &axes.0) };
-    choose_for(ctx, module, &longer, means, &aim)
+    let goal = Goal { optional, seed, ..Goal::of(&ops, &axes.0) };
+    choose_for(ctx, module, &longer, means, &goal)
 }
 
-/// What was found for an operation, which is one of `chain` or added in front of `behind`; no clauses if nothing was.
-fn seed(op: OpRef<'_>, behind: Option<&OpId>, chain: &[OpId], found: &[(At, Candidate)]) -> Candidate {
+/// What was found for an operation, which is one of `chain` or added in front of `after`; no clauses if nothing was.
+fn seed(op: OpRef<'_>, after: Option<&OpId>, chain: &[OpId], found: &[(At, Candidate)]) -> Candidate {
     let is_it = |at: &At| match at {
         At::Written(id) => *id == op.id,
-        At::Added(decl, before) => !chain.contains(&op.id) && op.is(decl) && behind == Some(before),
+        At::Added(decl, before) => !chain.contains(&op.id) && op.is(decl) && after == Some(before),
     };
     let own = found.iter().find(|(at, _)| is_it(at));
     own.map_or_else(|| (None, [].into()), |(_, candidate)| candidate.clone())
@@ -121,9 +121,9 @@ fn insert(
 /// Puts an engine in front of an operation of a pipeline, with all its clauses open.
 pub fn put(ctx: &Context, module: &mut Module, decl: &'static OpDecl, before: OpId) -> Option<OpId> {
     let engine = ENGINES.iter().find(|engine| std::ptr::eq(engine.decl, decl))?;
-    let behind = module.op(ctx, before);
-    let &source = behind.operands().first()?;
-    let spec = OpSpec::at(decl, behind).operands([source]).result(unknown(ctx), None);
+    let after = module.op(ctx, before);
+    let &source = after.operands().first()?;
+    let spec = OpSpec::at(decl, after).operands([source]).result(unknown(ctx), None);
     let auto = ctx.attr(Attr::Auto);
     let spec = engine.clauses.iter().fold(spec, |spec, clause| spec.clause(clause, auto));
     let id = module.insert_before(before, spec);

@@ -1,8 +1,8 @@
-//! Where tensors of a kernel may lie in data memory: which parts of which axes clusters and slices hold, and what
-//! that costs at least.
+//! The distributions that a kernel's tensors may have in data memory: which parts of which axes clusters and slices
+//! hold, and what that costs at least.
 
 use crate::distribution::given::{
-    Part, elements, held_of_reduced, left_out, met, reach, reaches, reduced, said, source, whole,
+    Part, cuts, elements, held_of_reduced, left_out, met, reach, reaches, reduced, source, whole,
 };
 use crate::layout::digit_lists::mapping;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,7 +22,7 @@ use visa_stream::ops::contract::CONTRACT_DECL;
 use visa_stream::ops::generate;
 use visa_stream::pipeline;
 
-/// The clauses that say where a tensor lies.
+/// The clauses that say how a tensor is distributed.
 pub const CLAUSES: [&str; 3] = ["cluster", "slice", "element"];
 
 /// Whether an operation makes a tensor in data memory of none that is there.
@@ -33,15 +33,15 @@ fn brings(op: OpRef<'_>) -> bool {
 /// Most axes of the results that are spread, and most that are reduced.
 const MOST_AXES: usize = 3;
 
-/// Most combinations of the places of tensors that have nothing to do with each other.
+/// Most combinations of the distributions of tensors that have nothing to do with each other.
 const MOST_COMBINATIONS: usize = 1024;
 
 /// A load with its cluster, slice and element mapping.
 pub type Load = (OpId, [Expr; 3]);
 
-/// Places of all tensors whose place is open.
+/// A distribution of all tensors whose distribution is open.
 #[derive(Clone)]
-pub struct Place {
+pub struct Distribution {
     /// Each load with its cluster, slice and element mapping.
     pub loads: Vec<Load>,
     /// The same with rows that start at whole flits, if some do not.
@@ -74,11 +74,11 @@ struct Group<'a> {
     function: OpRef<'a>,
     axes: &'a Axes,
     machine: Rc<Machine>,
-    /// The loads with an open place.
+    /// The loads with an open distribution.
     loads: Vec<OpId>,
     /// Clusters and slices that are written of another load.
     written: Option<(Expr, Expr)>,
-    /// What slices hold of loads that a stream meets behind an operation that says so.
+    /// The slices of loads that a stream meets after an operation that gives its slices.
     met: BTreeMap<OpId, Expr>,
     /// Elements of each result that is made of them and stored.
     stored: Vec<u64>,
@@ -88,17 +88,18 @@ struct Group<'a> {
     reduced: Vec<Part>,
     /// Whether a register file multiplies what streams by.
     contracts: bool,
-    /// What slices are to hold behind operations that say so.
-    behind: Vec<Digits>,
+    /// The slices that operations give for their results.
+    given: Vec<Digits>,
     /// The axes of what is loaded, and how many coordinates of each.
     loaded: Vec<(AxisId, u64)>,
 }
 
-/// Places of the tensors of a function whose place is open, the cheapest by estimate first; none if no place is open.
+/// Distributions of those tensors of a function whose distribution is open, the cheapest by estimate first; empty if
+/// there is no such tensor.
 ///
 /// # Errors
 /// That nothing says what the axes of the results are.
-pub fn places(function: OpRef<'_>, axes: &Axes) -> Result<Vec<Place>, Diagnostic> {
+pub fn distributions(function: OpRef<'_>, axes: &Axes) -> Result<Vec<Distribution>, Diagnostic> {
     let groups = groups(function, axes);
     if !groups.is_empty() && groups.iter().all(|group| group.written.is_none() && group.stored.is_empty()) {
         let message =
@@ -110,30 +111,30 @@ pub fn places(function: OpRef<'_>, axes: &Axes) -> Result<Vec<Place>, Diagnostic
     let all = |each: usize| groups.iter().try_fold(1_usize, |all, _| all.checked_mul(each));
     let fits = |each: &usize| all(*each).is_some_and(|all| all <= MOST_COMBINATIONS);
     let each = (1..=MOST_COMBINATIONS).take_while(fits).last().unwrap_or(1);
-    let none = Place::none();
+    let none = Distribution::none();
     let mut all = if groups.is_empty() { Vec::new() } else { vec![none] };
     for group in groups {
-        let mut own = group.places();
+        let mut own = group.distributions();
         own.truncate(each);
-        all = all.iter().flat_map(|place| own.iter().map(|other| place.with(other))).collect();
+        all = all.iter().flat_map(|before| own.iter().map(|other| before.with(other))).collect();
     }
     sort(&mut all);
     Ok(all)
 }
 
-/// Those that lead to what is written first, the others behind them; the cheapest first, of those the ones in the
-/// fewest slices, then of the fewest terms.
-fn sort(places: &mut [Place]) {
-    places.sort_by_key(|place| (!place.led, place.estimate, place.slices, place.terms));
+/// Those that lead to written slices come first. Then the cheapest, of those the ones in the fewest slices, and of
+/// those the ones with the fewest terms.
+fn sort(distributions: &mut [Distribution]) {
+    distributions.sort_by_key(|own| (!own.led, own.estimate, own.slices, own.terms));
 }
 
-impl Place {
+impl Distribution {
     fn none() -> Self {
         Self { loads: Vec::new(), padded: None, transfers: 0, estimate: 0, slices: 1, terms: 0, led: false }
     }
 
     fn with(&self, other: &Self) -> Self {
-        let rows = |place: &Self| place.padded.clone().unwrap_or_else(|| place.loads.clone());
+        let rows = |own: &Self| own.padded.clone().unwrap_or_else(|| own.loads.clone());
         let padded = self.padded.is_some() || other.padded.is_some();
         Self {
             loads: [&self.loads[..], &other.loads[..]].concat(),
@@ -147,7 +148,7 @@ impl Place {
     }
 }
 
-/// The groups of tensors of a function that meet each other, of those with an open place.
+/// The groups of tensors of a function that meet each other, of those with an open distribution.
 fn groups<'a>(function: OpRef<'a>, axes: &'a Axes) -> Vec<Group<'a>> {
     let ops: Vec<OpRef<'a>> = body(function);
     let mut group_of: BTreeMap<ValueId, usize> = BTreeMap::new();
@@ -188,7 +189,7 @@ impl<'a> Group<'a> {
             .filter(|op| op.is(&TO_DM))
             .partition(|op| CLAUSES.iter().any(|clause| is_open(**op, clause)));
         let map = |op: OpRef<'_>, name: &str| op.body::<Expr>(name).map(|map| (*map).clone());
-        let place = |op: &OpRef<'_>| map(*op, "cluster").zip(map(*op, "slice"));
+        let spread = |op: &OpRef<'_>| map(*op, "cluster").zip(map(*op, "slice"));
         let made = ops.iter().filter(|op| op.is(&generate::DECL));
         let results = ops.iter().filter(|op| op.is(&TO_HBM)).filter_map(|op| map(*op, "element"));
         let results: Vec<Expr> = results.collect();
@@ -197,15 +198,15 @@ impl<'a> Group<'a> {
         let loaded = reaches(loaded, axes);
         let reduced = reduced(ops, &kept, &loaded, axes);
         let slices = ops.iter().filter(|op| pipeline::contains(**op)).filter_map(|op| map(*op, "slice"));
-        let behind = slices.filter_map(|slice| digits(&slice, axes).ok()).collect();
-        let (mut said, whole) = (said(ops, axes), whole(ops, axes));
-        said.extend(left_out(ops, axes));
+        let given = slices.filter_map(|slice| digits(&slice, axes).ok()).collect();
+        let (mut cuts, whole) = (cuts(ops, axes), whole(ops, axes));
+        cuts.extend(left_out(ops, axes));
         let ordered = ops.iter().any(|op| op.is(&PACKED) || op.attr("write_back").is_some());
         let apart = held_of_reduced(ops, &results, axes);
         let part = |(axis, reach): (AxisId, u64)| {
             let held = apart.get(&axis);
             let counted = held.map(|held| held.iter().map(|digit| digit.live).product());
-            let known = counted.or_else(|| said.get(&axis).copied());
+            let known = counted.or_else(|| cuts.get(&axis).copied());
             let written = held.cloned().unwrap_or_default();
             let parts = known.or((ordered || whole.contains(&axis)).then_some(1));
             Part { axis, reach, parts, written }
@@ -215,37 +216,38 @@ impl<'a> Group<'a> {
             axes,
             machine: machine(function.ctx),
             loads: open.iter().map(|op| op.id).collect(),
-            written: closed.iter().chain(&open).chain(made).find_map(place),
+            written: closed.iter().chain(&open).chain(made).find_map(spread),
             met: met(ops),
             stored: results.iter().map(|layout| elements(layout, axes)).collect(),
             kept: kept.into_iter().map(part).collect(),
             reduced,
             contracts: ops.iter().any(|op| op.is(&CONTRACT_DECL)),
-            behind,
+            given,
             loaded,
         }
     }
 }
 
 impl Group<'_> {
-    /// Every place, the cheapest first.
-    fn places(&self) -> Vec<Place> {
-        let mut places: Vec<Place> = match &self.written {
-            Some((cluster, slice)) => self.place(cluster, slice).into_iter().collect(),
+    /// Every distribution, the cheapest first.
+    fn distributions(&self) -> Vec<Distribution> {
+        let mut distributions: Vec<Distribution> = match &self.written {
+            Some((cluster, slice)) => self.distribution(cluster, slice).into_iter().collect(),
             None => {
-                let before = self.behind.iter().flat_map(|slice| self.before(slice));
+                let before = self.given.iter().flat_map(|slice| self.before(slice));
                 let before = before.flat_map(|digits| [self.with_clusters(&digits), vec![digits]].concat());
                 let led: Vec<_> = before.flat_map(|digits| self.spread(&digits, &[])).collect();
-                let place =
-                    |led| move |(cluster, slice)| Some(Place { led, ..self.place(&cluster, &slice)? });
-                let others = self.spreads().into_iter().filter_map(place(false));
-                led.into_iter().filter_map(place(true)).chain(others).collect()
+                let distribution = |led| {
+                    move |(cluster, slice)| Some(Distribution { led, ..self.distribution(&cluster, &slice)? })
+                };
+                let others = self.spreads().into_iter().filter_map(distribution(false));
+                led.into_iter().filter_map(distribution(true)).chain(others).collect()
             }
         };
-        sort(&mut places);
+        sort(&mut distributions);
         let mut seen = BTreeSet::new();
-        places.retain(|place| seen.insert(place.loads.clone()));
-        places
+        distributions.retain(|distribution| seen.insert(distribution.loads.clone()));
+        distributions
     }
 
     /// Every way to spread the axes over clusters and slices.
@@ -274,8 +276,8 @@ impl Group<'_> {
         found
     }
 
-    /// What slices may hold in front of an operation behind which they hold `slice`: the same, as far as the axes
-    /// are loaded; and in the place of one of its digits, which is copied or comes from time, as many coordinates
+    /// What slices may hold before an operation after which they hold `slice`: the same, as far as the axes are
+    /// loaded; and instead of one of its digits, which is copied or comes from time, as many coordinates
     /// of a loaded axis that it lacks.
     fn before(&self, slice: &Digits) -> Vec<Vec<Digit>> {
         let all = slice.iter().rev().filter(|digit| digit.live > 1);
@@ -384,30 +386,30 @@ impl Group<'_> {
         Some((padded(mapping(&cluster, self.axes)?, clusters)?, padded(mapping(&slice, self.axes)?, all)?))
     }
 
-    /// The place of each tensor; `None` if a digit of one is cut where it does not end.
-    fn place(&self, cluster: &Expr, slice: &Expr) -> Option<Place> {
-        let (mut place, mut padded, mut all) = (Place::none(), Vec::new(), Vec::new());
+    /// The distribution of each tensor; `None` if a digit of one is cut where it does not end.
+    fn distribution(&self, cluster: &Expr, slice: &Expr) -> Option<Distribution> {
+        let (mut distribution, mut padded, mut all) = (Distribution::none(), Vec::new(), Vec::new());
         // Two elements a byte at least: the format of a result may not be known yet.
         let stores = self.stored.iter().map(|elements| self.transfer(elements.div_ceil(2)));
-        place.transfers = stores.fold(0, u64::saturating_add);
+        distribution.transfers = stores.fold(0, u64::saturating_add);
         for &load in &self.loads {
             let slice = self.met.get(&load).unwrap_or(slice);
             let spread = [digits(cluster, self.axes).ok()?, digits(slice, self.axes).ok()?];
             let spread: Vec<Digit> = spread.iter().flat_map(|part| part.iter().copied()).collect();
             let held = self.held(&*operand(self.function.other(load), 0)?, &spread)?;
             let slices = spread.iter().fold(1_u64, |all, digit| all.saturating_mul(digit.live));
-            place.transfers =
-                place.transfers.saturating_add(self.transfer(held.bytes.saturating_mul(slices)));
-            place.slices = place.slices.max(slices);
-            place.terms = place.terms.max(spread.len());
+            distribution.transfers =
+                distribution.transfers.saturating_add(self.transfer(held.bytes.saturating_mul(slices)));
+            distribution.slices = distribution.slices.max(slices);
+            distribution.terms = distribution.terms.max(spread.len());
             let at = |element: &Expr| (load, [cluster.clone(), slice.clone(), element.clone()]);
-            place.loads.push(at(&held.element));
+            distribution.loads.push(at(&held.element));
             padded.push(at(held.padded.as_ref().unwrap_or(&held.element)));
             all.push(held);
         }
-        place.padded = (padded != place.loads).then_some(padded);
-        place.estimate = place.transfers.saturating_add(self.computes(&all));
-        Some(place)
+        distribution.padded = (padded != distribution.loads).then_some(padded);
+        distribution.estimate = distribution.transfers.saturating_add(self.computes(&all));
+        Some(distribution)
     }
 
     /// Cycles to fetch all tensors once, and to multiply them if they meet in a contraction, in all rows of the

@@ -72,8 +72,9 @@ fn made(op: OpRef<'_>) -> Option<OpRef<'_>> {
     op.operands().first().and_then(|&operand| view::origin(op, operand))
 }
 
-/// Into how many parts axes of results are cut where the layout is written of what is committed and then stored.
-pub(super) fn said(ops: &[OpRef<'_>], axes: &Axes) -> BTreeMap<AxisId, u64> {
+/// The number of parts that axes of results are cut into, where the layouts of both the commit and the store are
+/// written.
+pub(super) fn cuts(ops: &[OpRef<'_>], axes: &Axes) -> BTreeMap<AxisId, u64> {
     let mut found = BTreeMap::new();
     for store in ops.iter().filter(|op| op.is(&TO_HBM)) {
         let commit = made(*store).filter(|op| pipeline::ends(*op));
@@ -170,20 +171,20 @@ pub(super) fn reduced(
     own.map(part).collect()
 }
 
-/// The loads that a stream meets behind an operation that says what slices hold, and what it says.
+/// The loads that a stream meets after an operation that says what slices hold, and what it says.
 pub(super) fn met(ops: &[OpRef<'_>]) -> BTreeMap<OpId, Expr> {
     let mut found = BTreeMap::new();
-    let mut behind: BTreeMap<ValueId, Expr> = BTreeMap::new();
+    let mut after: BTreeMap<ValueId, Expr> = BTreeMap::new();
     for op in ops.iter().filter(|op| pipeline::contains(**op)) {
-        let said = op.body::<Expr>("slice").map(|slice| (*slice).clone());
-        let first = op.operands().first().and_then(|stream| behind.get(stream).cloned());
-        let Some(slice) = said.or(first) else { continue };
+        let own = op.body::<Expr>("slice").map(|slice| (*slice).clone());
+        let first = op.operands().first().and_then(|stream| after.get(stream).cloned());
+        let Some(slice) = own.or(first) else { continue };
         // What the stream itself was before is no tensor that it meets.
-        for &met in op.operands().iter().skip(1).filter(|met| !behind.contains_key(met)) {
+        for &met in op.operands().iter().skip(1).filter(|met| !after.contains_key(met)) {
             found.extend(loaded(*op, met).map(|load| (load, slice.clone())));
         }
         if !pipeline::ends(*op) {
-            behind.extend(op.results().iter().map(|&value| (value, slice.clone())));
+            after.extend(op.results().iter().map(|&value| (value, slice.clone())));
         }
     }
     found

@@ -1,9 +1,9 @@
-//! Where the tensors of a kernel lie in data memory, if that is open: places are tried with the whole kernel, and
-//! the report's cycles decide.
+//! The distribution of a kernel's tensors over the slices of data memory, where that is open. Each candidate is tried
+//! with the whole kernel, and the cycles of the report decide.
 
 use crate::config::candidate::close_addresses;
 use crate::config::memo::Means;
-use crate::distribution::distributions::{CLAUSES, Load, Place, places};
+use crate::distribution::distributions::{CLAUSES, Distribution, Load, distributions};
 use crate::driver::{Chosen, Driver};
 use crate::effort::budget::{Budget, Cut};
 use crate::effort::clock::{Clock, Phase};
@@ -27,13 +27,13 @@ use visa_mapping::{Expr, view};
 use visa_pass::{Options, PassCx};
 use visa_vector::passes::plan_vector;
 
-/// Most places that a kernel is chosen for: those of the lowest estimates that can be loaded.
-pub const MOST_PLACES: usize = 24;
+/// Most distributions that a kernel is chosen for: those of the lowest estimates that can be loaded.
+pub const MOST_DISTRIBUTIONS: usize = 24;
 
-/// After so many places in a row that are no better, no further is tried.
+/// After so many distributions in a row that are no better, the search stops.
 pub const PATIENCE: usize = 8;
 
-/// After so many places that let nothing be chosen, only the one is tried where nothing is spread.
+/// After so many distributions that allow no legal choice, only the one that spreads nothing is still tried.
 pub const MOST_REFUSED: usize = 32;
 
 /// A function of which all is chosen.
@@ -62,8 +62,8 @@ impl Kernel {
     }
 }
 
-/// Chooses all that is open of a function, which is alone in its module: the places of its tensors with all else
-/// for them, or all else.
+/// Chooses every open clause of a function, which is alone in its module: if its distribution is open, that first and
+/// the rest for it.
 ///
 /// # Errors
 /// What has no legal choice.
@@ -74,8 +74,10 @@ pub fn function(
     means: &Means<'_>,
 ) -> Result<Kernel, Diagnostic> {
     let axes = Rc::new(DeclaredAxes::build(ctx, module));
-    let places = places(module.op(ctx, function), &axes.0)?;
-    let Some(first) = places.first().and_then(|place| place.loads.first()).map(|(load, _)| *load) else {
+    let distributions = distributions(module.op(ctx, function), &axes.0)?;
+    let Some(first) =
+        distributions.first().and_then(|distribution| distribution.loads.first()).map(|(load, _)| *load)
+    else {
         return Kernel::of(ctx, module.clone(), means);
     };
     let (rules, budget) = (means.rules, means.budget);
@@ -92,9 +94,9 @@ pub fn function(
         compared: 0,
         worse: 0,
     };
-    for place in &places {
-        if search.goes_on(place) {
-            search.attempt(module, place);
+    for distribution in &distributions {
+        if search.goes_on(distribution) {
+            search.attempt(module, distribution);
         }
     }
     let Search { best, refused, tried, .. } = search;
@@ -102,14 +104,14 @@ pub fn function(
         let error = nowhere(module.op(ctx, first), tried, refused);
         return Err(if budget.exhausted() { report::ended(error, budget) } else { error });
     };
-    best.choices.push(Chosen::Placement(tried));
+    best.choices.push(Chosen::Distribution(tried));
     Ok(best)
 }
 
-/// That no place does, and why the nearest one does not.
+/// The error that no distribution is legal, with the reason why the nearest one is not.
 fn nowhere(load: OpRef<'_>, tried: usize, nearest: Option<(Expr, Diagnostic)>) -> Diagnostic {
     let message =
-        format!("no place of the tensors in slices lets this kernel be chosen: {tried} tried, none legal");
+        format!("no distribution of the tensors over slices is legal for this kernel: {tried} tried");
     let error = Diagnostic::error("select-configs", load.span(), message);
     let Some((slice, why)) = nearest else { return error };
     let error = error.note(format!("the nearest, with slices `{slice}`: {}", why.message), Some(why.span));
@@ -118,7 +120,7 @@ fn nowhere(load: OpRef<'_>, tried: usize, nearest: Option<(Expr, Diagnostic)>) -
     error.fix(why.fix.unwrap_or_else(|| write.to_owned()))
 }
 
-/// The search for the cheapest place.
+/// The search for the cheapest distribution.
 struct Search<'a> {
     ctx: &'a Context,
     function: OpId,
@@ -126,56 +128,57 @@ struct Search<'a> {
     budget: &'a Budget,
     axes: Rc<DeclaredAxes>,
     best: Option<Kernel>,
-    /// The place whose refusal stands furthest on in the kernel, the first of several: its slices, and why.
+    /// The distribution whose refusal is furthest down in the kernel, the first of several: its slices, and why.
     refused: Option<(Expr, Diagnostic)>,
     tried: usize,
     /// For how many of them the kernel was chosen.
     chosen: usize,
     /// For how many of those before the budget ended.
     compared: usize,
-    /// How many places in a row were no better.
+    /// How many distributions in a row were no better.
     worse: usize,
 }
 
 impl Search<'_> {
-    /// Whether a place is within the bounds.
-    fn goes_on(&self, place: &Place) -> bool {
+    /// Whether a distribution is within the bounds.
+    fn goes_on(&self, distribution: &Distribution) -> bool {
         let within = match &self.best {
-            Some(_) => self.chosen < MOST_PLACES && self.worse < PATIENCE,
-            None => self.chosen < MOST_REFUSED || place.slices == 1,
+            Some(_) => self.chosen < MOST_DISTRIBUTIONS && self.worse < PATIENCE,
+            None => self.chosen < MOST_REFUSED || distribution.slices == 1,
         };
         within && !self.stops()
     }
 
-    /// Whether the budget allows no further place.
+    /// Whether the budget allows no further distribution.
     fn stops(&self) -> bool {
         let stops = self.budget.exhausted() || (self.best.is_some() && self.budget.ended());
         if stops {
-            self.budget.cut(Cut::Places(self.compared));
+            self.budget.cut(Cut::Distributions(self.compared));
         }
         stops
     }
 
-    /// Tries a place if its transfers leave it a chance; where it does not do, with rows that start at whole flits.
-    fn attempt(&mut self, module: &Module, place: &Place) {
-        if self.best.as_ref().is_some_and(|best| place.transfers >= self.cycles(best)) {
+    /// Tries a distribution if its transfers leave it a chance; if it is not legal, with rows that start at whole
+    /// flits.
+    fn attempt(&mut self, module: &Module, distribution: &Distribution) {
+        if self.best.as_ref().is_some_and(|best| distribution.transfers >= self.cycles(best)) {
             self.worse += 1;
             return;
         }
-        let padded = place.padded.as_ref();
-        if !self.choose(module, &place.loads)
+        let padded = distribution.padded.as_ref();
+        if !self.choose(module, &distribution.loads)
             && let Some(padded) = padded
         {
             self.choose(module, padded);
         }
     }
 
-    /// Chooses the kernel for a place, and whether that is possible.
-    fn choose(&mut self, module: &Module, place: &[Load]) -> bool {
+    /// Chooses the rest of the kernel for a distribution. Returns whether that is possible.
+    fn choose(&mut self, module: &Module, distribution: &[Load]) -> bool {
         self.tried += 1;
         let mut placed = module.clone();
-        if let Err(error) = self.write(&mut placed, place) {
-            self.refuse(place, error);
+        if let Err(error) = self.write(&mut placed, distribution) {
+            self.refuse(distribution, error);
             return false;
         }
         self.chosen += 1;
@@ -197,16 +200,16 @@ impl Search<'_> {
             Err(error) => {
                 self.worse += usize::from(self.best.is_some());
                 self.drop_cut();
-                self.refuse(place, error);
+                self.refuse(distribution, error);
                 false
             }
         }
     }
 
-    /// Forgets what was cut of a kernel that is not kept: the place was not compared.
+    /// Forgets what was cut of a kernel that is not kept: its distribution was not compared.
     fn drop_cut(&self) {
         if !self.budget.take_cut().is_empty() {
-            self.budget.cut(Cut::Places(self.compared));
+            self.budget.cut(Cut::Distributions(self.compared));
         }
     }
 
@@ -224,19 +227,19 @@ impl Search<'_> {
         kernel.cycles(self.ctx, self.function)
     }
 
-    fn refuse(&mut self, place: &[Load], why: Diagnostic) {
+    fn refuse(&mut self, distribution: &[Load], why: Diagnostic) {
         let nearer = self.refused.as_ref().is_none_or(|(_, nearest)| nearest.span.start < why.span.start);
-        if let Some((_, [_, slice, _])) = place.first().filter(|_| nearer) {
+        if let Some((_, [_, slice, _])) = distribution.first().filter(|_| nearer) {
             self.refused = Some((slice.clone(), why));
         }
     }
 
-    /// Gives every load its place.
+    /// Gives every load its distribution.
     ///
     /// # Errors
     /// That a load cannot move its tensor there, or that a view has no meaning of what lies so.
-    fn write(&self, module: &mut Module, place: &[Load]) -> Result<(), Diagnostic> {
-        for (load, maps) in place {
+    fn write(&self, module: &mut Module, distribution: &[Load]) -> Result<(), Diagnostic> {
+        for (load, maps) in distribution {
             let op = module.op(self.ctx, *load);
             let open = CLAUSES.iter().zip(maps).filter(|(name, _)| is_open(op, name));
             let chosen: Vec<_> =

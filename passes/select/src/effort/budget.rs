@@ -38,13 +38,13 @@ pub struct Budget {
 /// What was cut because the budget ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cut {
-    /// Places of a function's tensors: so many were compared.
-    Places(usize),
+    /// Distributions of a function's tensors: so many were compared.
+    Distributions(usize),
     /// Configurations of the pipeline that ends there.
     Pipeline(Span),
     /// Layouts of what the pipeline that ends there reads.
     Layouts(Span),
-    /// Whether the operands of the contraction whose register file is loaded there change places.
+    /// Whether the operands of the contraction whose register file is loaded there are exchanged.
     Exchange(Span),
 }
 

@@ -36,7 +36,7 @@ impl Phase {
             Self::Check => "verify, lower and price candidates",
             Self::Extract => "extract trees",
             Self::Program => "extract what pipelines share",
-            Self::Price => "price placements",
+            Self::Price => "price distributions",
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::config::choice::Choice;
 use crate::config::choice::chain;
 use crate::config::choice::choose_for;
 use crate::config::extract::Way;
-use crate::config::goal::Aim;
+use crate::config::goal::Goal;
 use crate::config::graph::{Candidate, Graph};
 use crate::config::memo::Means;
 use crate::effort::budget::Budget;
@@ -86,14 +86,14 @@ impl Advice {
         layout: bool,
     ) -> Result<Self, Silent> {
         let axes = DeclaredAxes::build(ctx, module).0;
-        let (opened, seed) = opened(ctx, module, chain, rules, layout).ok_or(Silent::NothingCheaper)?;
+        let (open, seed) = with_holes(ctx, module, chain, rules, layout).ok_or(Silent::NothingCheaper)?;
         let ops = |module| -> Vec<OpRef<'_>> { chain.iter().map(|&id| OpRef { module, ctx, id }).collect() };
-        let mut aim = Aim::of(&ops(&opened), &axes);
-        aim.written.extend(Aim::of(&ops(module), &axes).written);
-        aim.seed = seed;
-        let choice = choose_for(ctx, &opened, chain, &Means::new(rules, budget), &aim);
+        let mut goal = Goal::of(&ops(&open), &axes);
+        goal.written.extend(Goal::of(&ops(module), &axes).written);
+        goal.seed = seed;
+        let choice = choose_for(ctx, &open, chain, &Means::new(rules, budget), &goal);
         let mut choice = choice.map_err(|_| Silent::NothingCheaper)?;
-        let written = written(&choice.graph, &aim.seed).ok_or(Silent::NothingCheaper)?;
+        let written = written(&choice.graph, &goal.seed).ok_or(Silent::NothingCheaper)?;
         if choice.best.time.cycles() >= written.time.cycles() {
             return Err(Silent::NothingCheaper);
         }
@@ -150,14 +150,14 @@ fn layout_is_free(end: OpRef<'_>) -> bool {
 }
 
 /// The module with the pipeline's configuration open, and what was written there.
-fn opened(
+fn with_holes(
     ctx: &Context,
     module: &Module,
     chain: &[OpId],
     rules: &RuleSet,
     layout: bool,
 ) -> Option<(Module, Vec<Candidate>)> {
-    let (mut opened, mut seed) = (module.clone(), Vec::new());
+    let (mut open, mut seed) = (module.clone(), Vec::new());
     for (at, &id) in chain.iter().enumerate() {
         let op = module.op(ctx, id);
         let opens = rules.covers(op) && (layout || at + 1 < chain.len());
@@ -167,17 +167,17 @@ fn opened(
         let names = names.filter(|name| !op.is(&switch::DECL) || follows(op, name));
         let present: Clauses = names.map(|name| (name, value(op, name))).collect();
         for &(name, value) in present.iter() {
-            opened.set_clause(id, name, value.map(|_| ctx.attr(Attr::Auto)));
+            open.set_clause(id, name, value.map(|_| ctx.attr(Attr::Auto)));
         }
         // What is written may do without clauses that others need.
         seed.push((None, if present.iter().any(|(_, value)| value.is_some()) { present } else { [].into() }));
     }
-    infer_all(ctx, &mut opened).ok()?;
-    Some((opened, seed))
+    infer_all(ctx, &mut open).ok()?;
+    Some((open, seed))
 }
 
 /// Whether a clause of a switch follows from others: its time, but for a bitmap, which has nothing else. The
-/// slices behind it are part of the result's type, and the ring that makes them is as large in any topology.
+/// slices after it are part of the result's type, and the ring that makes them is as large in any topology.
 fn follows(switch: OpRef<'_>, clause: &str) -> bool {
     clause == "time" && switch.word("topology").is_some_and(|topology| &*topology != "custom")
 }

@@ -2,7 +2,7 @@
 
 use crate::config::choice::Choice;
 use crate::config::extract;
-use crate::config::goal::Aim;
+use crate::config::goal::Goal;
 use crate::config::graph::{Graph, open_clauses};
 use crate::effort::budget::{Budget, Cut};
 use crate::layout::sharing::Shared;
@@ -43,12 +43,12 @@ pub fn unknown_source(op: OpRef<'_>) -> Diagnostic {
 }
 
 /// No configuration is legal: how far they came, and the limits that the ones that came farthest broke.
-pub fn none_legal(ops: &[OpRef<'_>], graph: &Graph, aim: &Aim, budget: &Budget) -> Diagnostic {
+pub fn none_legal(ops: &[OpRef<'_>], graph: &Graph, goal: &Goal, budget: &Budget) -> Diagnostic {
     if graph.cut {
         return none_in_time(ops, graph, budget);
     }
     // What need not be there stops nothing.
-    let stops = |stage: &usize| !aim.optional.contains(stage);
+    let stops = |stage: &usize| !goal.optional.contains(stage);
     let farthest = graph.refusals.keys().map(|(stage, _)| *stage).filter(stops).max();
     let reached = graph.classes.iter().map(|class| class.stage + 1).max().unwrap_or(0);
     let reached = (reached..ops.len()).find(stops).unwrap_or(ops.len() - 1);
@@ -71,11 +71,11 @@ pub fn none_legal(ops: &[OpRef<'_>], graph: &Graph, aim: &Aim, budget: &Budget) 
     }
     let sums = op.is(&contract::CONTRACT_DECL) || op.is(&contract::ACCUMULATE_DECL);
     let between = op.is(&vector_inter::DECL);
-    if between && !aim.knows_sums() && op.attr("over").is_none() {
+    if between && !goal.knows_sums() && op.attr("over").is_none() {
         error = error
             .fix("nothing says what is reduced: give the reduction `over [..]`, or write the layout of the tensor \
                   at the end".to_owned());
-    } else if sums && !aim.knows_sums() {
+    } else if sums && !goal.knows_sums() {
         error = error.fix(
             "nothing says what is summed: give the contraction `over [..]`, or write the layout of the tensor at \
              the end"
@@ -131,8 +131,10 @@ fn more(budget: &Budget) -> String {
 
 /// An error, with what to do about the budget that had ended by then.
 pub fn ended(error: Diagnostic, budget: &Budget) -> Diagnostic {
-    let note =
-        format!("the budget ({}) ended; places that were not tried may do", counted(budget.most(), "unit"));
+    let note = format!(
+        "the budget ({}) ended; a distribution that was not tried may be legal",
+        counted(budget.most(), "unit")
+    );
     let fix = format!("{}, or write `cluster`, `slice` and `element` of the tensors", more(budget));
     Diagnostic { code: BUDGET.to_owned(), ..error }.note(note, None).fix(fix)
 }
@@ -150,9 +152,9 @@ pub fn cut(function: Span, budget: &Budget) -> Option<Diagnostic> {
     let warning = Diagnostic { severity: Severity::Warning, ..Diagnostic::error(BUDGET, function, message) };
     let noted = cut.iter().take(LISTED).fold(warning, |warning, cut| {
         let (text, span) = match *cut {
-            Cut::Places(compared) => (
+            Cut::Distributions(compared) => (
                 format!(
-                    "places of its tensors that the whole kernel was chosen for: {compared}; there are more"
+                    "distributions of its tensors that the whole kernel was chosen for: {compared}; there are more"
                 ),
                 None,
             ),
@@ -234,7 +236,8 @@ pub fn shared(shared: &Shared) -> String {
     )
 }
 
-/// egg's proof that the dearest way on the front of this tensor and the best one make the same, in our syntax.
+/// egg's proof that the most expensive way on the front of this tensor and the best one make the same tensor, in our
+/// syntax.
 pub fn proof(choice: &mut Choice) -> Option<String> {
     let start = choice.peer.clone();
     proof_from(choice, &start)

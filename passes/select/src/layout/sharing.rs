@@ -29,7 +29,7 @@ pub const MOST_LAYOUTS: usize = 4;
 /// Most combinations of layouts that a pipeline is chosen for: those of the cheapest layouts.
 pub const MOST_COMBINATIONS: usize = 32;
 
-/// Candidates (e-nodes, and what was refused) of a pipeline behind which no further combination is tried.
+/// Candidates (e-nodes, and what was refused) of a pipeline after which no further combination is tried.
 pub const MOST_CANDIDATES: u64 = 20_000;
 
 /// What was found for pipelines that share tensors.

@@ -1,6 +1,6 @@
 //! The layouts of a tensor register file that a contraction can read.
 
-use crate::config::goal::{Aim, names};
+use crate::config::goal::{Goal, names};
 use crate::layout::digit_lists::{mapping, orders};
 use crate::layout::padded::whole_flits;
 use crate::rules::engines::{sliding, switch};
@@ -83,7 +83,7 @@ fn switched(pipeline: &[OpRef<'_>], cx: &VerifyCx<'_>) -> Vec<Digit> {
 
 /// What meets a register file.
 struct Partner {
-    aim: Aim,
+    goal: Goal,
     /// The axes of the stream.
     streamed: BTreeSet<AxisId>,
     /// How far the elements of its windows are apart.
@@ -97,14 +97,14 @@ impl Partner {
         let held = stream.iter().flat_map(|stream| names(stream, axes));
         let brought = switched(reader, cx).into_iter().filter_map(|digit| digit.axis);
         Self {
-            aim: Aim::of(reader, axes),
+            goal: Goal::of(reader, axes),
             streamed: held.chain(brought).collect(),
             strides: stream.iter().flat_map(sliding::strides).filter(|&stride| stride > 1).collect(),
         }
     }
 
     fn sums(&self, digit: &Digit) -> bool {
-        digit.axis.is_some_and(|axis| !self.aim.knows_sums() || self.aim.sums_over(axis))
+        digit.axis.is_some_and(|axis| !self.goal.knows_sums() || self.goal.sums_over(axis))
     }
 
     fn streams(&self, digit: &Digit) -> bool {
@@ -150,8 +150,8 @@ fn shared_inside(rest: &[Digit], partner: &Partner, axes: &Axes) -> Vec<Parts> {
     all.iter().filter_map(|order| parts(order.split_at(order.len() - 1), axes)).collect()
 }
 
-/// Zeros behind each element, for what lies between the elements of a window (book 15). A load may only be able to
-/// fetch the zeros behind one of the axes.
+/// Zeros after each element, for what lies between the elements of a window (book 15). A load may only be able to
+/// fetch the zeros after one of the axes.
 fn apart(rest: &[Digit], partner: &Partner, axes: &Axes) -> Vec<Parts> {
     let all = with_shared_inside(rest, partner);
     let gaps = partner.strides.iter().map(|&stride| Expr::Literal(1).pad(stride, PadKind::Zero));

@@ -65,7 +65,7 @@ pub static PASS: Pass = Pass {
         ),
         (
             "exchanged",
-            "contractions whose operands changed places: the register file holds what was to stream by",
+            "contractions whose operands were exchanged: the register file holds what was to stream by",
         ),
         (
             "shared",
@@ -80,14 +80,14 @@ pub static PASS: Pass = Pass {
         ),
         ("layout-limit", "groups of such pipelines of which not all layouts were tried"),
         (
-            "placements",
-            "ways to spread a kernel's tensors over slices that were tried, each with the whole kernel",
+            "distributions",
+            "distributions of a kernel's tensors over slices that were tried, each with the whole kernel",
         ),
         ("rule-limit", "operations for which a bound left out what rules of a text propose"),
         ("refused", "candidates that broke a limit"),
         (
             "cycles-worst",
-            "cycles of the dearest configuration of each pipeline that no other dominates, together",
+            "cycles of the most expensive configuration of each pipeline that no other dominates, together",
         ),
         ("cycles-best", "cycles of the chosen ones"),
     ],
@@ -144,7 +144,7 @@ fn chosen(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
                 findings.push(exchanged(load));
             }
         }
-        Chosen::Placement(tried) => counts.push(("placements", tried as u64)),
+        Chosen::Distribution(tried) => counts.push(("distributions", tried as u64)),
         Chosen::Cut(warning) => {
             counts.push(("budget-limit", 1));
             findings.push(warning);
@@ -213,7 +213,7 @@ fn counted(choice: &Choice) -> [(&'static str, u64); 9] {
         (if graph.full { "node-limit" } else { "saturated" }, 1),
         ("rule-limit", graph.limits.len() as u64),
         ("refused", graph.refusals.values().map(|refused| refused.count).sum()),
-        ("cycles-worst", choice.dearest),
+        ("cycles-worst", choice.most_expensive),
         ("cycles-best", choice.best.time.cycles()),
     ]
 }
@@ -229,7 +229,9 @@ fn exchanged(span: Span) -> Diagnostic {
 fn explained(choice: &mut Choice) -> Diagnostic {
     let mut text = format!("chosen for this pipeline:\n{}", report::explained(choice));
     if let Some(proof) = report::proof(choice) {
-        text.push_str(&format!("\nthe same tensor as the dearest that no other dominates:\n  {proof}"));
+        text.push_str(&format!(
+            "\nthe same tensor as the most expensive one that no other dominates:\n  {proof}"
+        ));
     }
     remark(choice.at, text)
 }

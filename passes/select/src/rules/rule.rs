@@ -1,7 +1,7 @@
 //! What a rule is: for an operation of a pipeline, clauses that leave the tensor at its end as it is. A rule only
 //! proposes; the verifiers refuse, and the cost function decides.
 
-use crate::config::goal::Aim;
+use crate::config::goal::Goal;
 use std::rc::Rc;
 use visa_ir::context::{Attr, Context};
 use visa_ir::decl::ClauseKind;
@@ -47,7 +47,7 @@ pub struct Site<'a> {
     /// The axes that the stream and the other operands depend on.
     pub support: &'a Support,
     /// What the rest of the pipeline says.
-    pub aim: &'a Aim,
+    pub goal: &'a Goal,
 }
 
 /// Values for clauses, by name.

@@ -2,9 +2,9 @@
 //! e-graph, no fronts. The ordinary verifier refuses, the ordinary passes lower the whole kernel, and its
 //! program's stages say what they cost.
 //!
-//! What is legal behind a stream, and what it costs there, follows from the stream's type (of a load of the tensor
+//! What is legal after a stream, and what it costs there, follows from the stream's type (of a load of the tensor
 //! register file, and from its fetch): so a type that was met before is not searched again, and its configurations
-//! are counted again. This is checked each time: the kernel is lowered with what was found behind the type the
+//! are counted again. This is checked each time: the kernel is lowered with what was found after the type the
 //! first time.
 
 use super::space::{Space, Values};
@@ -29,7 +29,7 @@ use visa_stream::unmasked;
 pub(crate) struct Least {
     /// Legal configurations.
     pub(crate) legal: u64,
-    /// Values that were tried for an operation behind a stream.
+    /// Values that were tried for an operation after a stream.
     pub(crate) tried: u64,
     /// Kernels that were lowered.
     pub(crate) lowered: u64,
@@ -114,18 +114,18 @@ enum Way {
 
 /// What can follow a stream: each time that it can take, how many configurations take it, and one of them.
 #[derive(Default)]
-struct Behind {
+struct After {
     times: BTreeMap<Time, (u64, Rc<Way>)>,
 }
 
-impl Behind {
+impl After {
     fn end() -> Self {
         Self { times: [((0, 0), (1, Rc::new(Way::End)))].into() }
     }
 
     /// Adds everything that begins with these values for an operation.
-    fn add(&mut self, (stage, values, time): (usize, &Values, Time), behind: &Self) {
-        for (&rest, (count, way)) in &behind.times {
+    fn add(&mut self, (stage, values, time): (usize, &Values, Time), after: &Self) {
+        for (&rest, (count, way)) in &after.times {
             let step = || (0, Rc::new(Way::Step(stage, values.clone(), way.clone())));
             self.times.entry(join(time, rest)).or_insert_with(step).0 += count;
         }
@@ -148,7 +148,7 @@ struct Search<'a> {
     machine: &'a Machine,
     space: Space<'a>,
     axes: Rc<DeclaredAxes>,
-    known: HashMap<(usize, TypeId, Values), Rc<Behind>>,
+    known: HashMap<(usize, TypeId, Values), Rc<After>>,
     /// The times of what was lowered, by the values of all clauses of the pipeline: the same kernel is lowered once.
     priced: HashMap<Vec<AttrId>, Rc<[Time]>>,
     most: u64,
@@ -166,8 +166,8 @@ impl Search<'_> {
     }
 
     /// Everything from operation `stage` on. If an operation in front of it is what lowering refuses, its number.
-    fn explore(&mut self, module: &mut Module, stage: usize) -> Result<Behind, usize> {
-        let mut all = Behind::default();
+    fn explore(&mut self, module: &mut Module, stage: usize) -> Result<After, usize> {
+        let mut all = After::default();
         let id = self.chain[stage];
         let open: Vec<&'static str> = open_clauses(self.op(module, stage)).collect();
         let auto = self.ctx.attr(Attr::Auto);
@@ -179,7 +179,7 @@ impl Search<'_> {
             values.iter().for_each(|&(name, value)| module.set_clause(id, name, Some(value)));
             let next = if self.legal(module, stage) { self.step(module, stage) } else { Ok(None) };
             match next {
-                Ok(Some((time, behind))) => all.add((stage, &values, time), &behind),
+                Ok(Some((time, after))) => all.add((stage, &values, time), &after),
                 Ok(None) => {}
                 Err(blamed) if blamed < stage => {
                     open.iter().for_each(|name| module.set_clause(id, name, Some(auto)));
@@ -209,31 +209,31 @@ impl Search<'_> {
 
     /// The time of an operation, and what can follow it. If it is what lowering refuses, or one in front of it,
     /// the number of that.
-    fn step(&mut self, module: &mut Module, stage: usize) -> Result<Option<(Time, Rc<Behind>)>, usize> {
+    fn step(&mut self, module: &mut Module, stage: usize) -> Result<Option<(Time, Rc<After>)>, usize> {
         if stage + 1 == self.chain.len() {
             let times = self.price(module, stage)?;
-            return Ok(Some((times[stage], Rc::new(Behind::end()))));
+            return Ok(Some((times[stage], Rc::new(After::end()))));
         }
         let result = self.op(module, stage).results()[0];
         let key = (stage, module.ty(result), self.fetched(module));
-        let behind = match self.known.get(&key) {
-            Some(behind) => behind.clone(),
+        let after = match self.known.get(&key) {
+            Some(after) => after.clone(),
             None => {
-                let behind = Rc::new(self.explore(module, stage + 1)?);
+                let after = Rc::new(self.explore(module, stage + 1)?);
                 if !self.over() {
-                    self.known.insert(key, behind.clone());
+                    self.known.insert(key, after.clone());
                 }
-                behind
+                after
             }
         };
-        let Some((&expected, (_, way))) = behind.times.first_key_value() else { return Ok(None) };
+        let Some((&expected, (_, way))) = after.times.first_key_value() else { return Ok(None) };
         let way = way.clone();
         let mut closed = module.clone();
         write(&mut closed, self.chain, &way);
         let times = self.price(&closed, stage)?;
         let found = times[stage + 1..].iter().copied().fold((0, 0), join);
         assert_eq!(found, expected, "what follows a stream depends on its type alone");
-        Ok(Some((times[stage], behind)))
+        Ok(Some((times[stage], after)))
     }
 
     /// Of a load of the tensor register file how it was fetched: that decides whether it is a short command (book

@@ -1,5 +1,5 @@
 //! Choices against the cheapest of all configurations: pipelines that are drawn, and those of the kernels in
-//! `test/`, each opened alone.
+//! `test/`, each left open alone.
 
 use super::brute::{Least, enumerate};
 use super::{cases, whole};
@@ -83,7 +83,7 @@ impl Case {
         }
     }
 
-    /// Its module and pipeline; none if it cannot be opened.
+    /// Its module with holes, and its pipeline; none if it cannot have holes.
     pub(crate) fn open(&self, small: &Context, large: &Context) -> Option<(Module, Vec<OpId>)> {
         match self {
             Self::Drawn { seed, number } => {
@@ -94,7 +94,7 @@ impl Case {
             Self::Kernel { file, function, end } => {
                 let module = alone(large, &read(large, file)?, *function);
                 let end = *whole::ends(large, &module).get(*end)?;
-                opened(large, module, end)
+                with_holes(large, module, end)
             }
         }
     }
@@ -128,7 +128,7 @@ pub(crate) fn alone(ctx: &Context, module: &Module, function: usize) -> Module {
 }
 
 /// What a search chooses of a pipeline.
-const OPENED: [&OpDecl; 7] = [
+const OPEN: [&OpDecl; 7] = [
     &fetch::DECL,
     &collect::DECL,
     &contract::ALIGN_DECL,
@@ -140,13 +140,13 @@ const OPENED: [&OpDecl; 7] = [
 
 /// The module with the clauses of a pipeline open that nothing else depends on, and what `open-clauses` writes
 /// down of their meaning; none if it has an operation that chooses more, or is not legal alone.
-fn opened(ctx: &Context, mut module: Module, end: OpId) -> Option<(Module, Vec<OpId>)> {
+fn with_holes(ctx: &Context, mut module: Module, end: OpId) -> Option<(Module, Vec<OpId>)> {
     let chain = chain(module.op(ctx, end));
     whole::compile(ctx, module.clone()).ok()?;
-    let all = whole::run(ctx, module.clone(), "open-clauses{places=false}").expect("a module to open");
+    let all = whole::run(ctx, module.clone(), "open-clauses{distributions=false}").expect("a module to open");
     for &id in &chain {
         let op = module.op(ctx, id);
-        let opens = OPENED.iter().any(|decl| op.is(decl)) && (id != end || is_free(op));
+        let opens = OPEN.iter().any(|decl| op.is(decl)) && (id != end || is_free(op));
         let clauses = op.decl()?.clauses.iter().filter(|clause| clause.opening == Opening::Configuration);
         let present: Vec<_> =
             clauses.map(|clause| clause.name).filter(|name| op.attr(name).is_some()).collect();

@@ -59,7 +59,7 @@ pub(crate) fn means(ctx: &Context, module: Module, meaning: &Meaning) -> Option<
 }
 
 /// Configurations of a choice's graph that hit its accepted proposals, at most `most` a rule: the rule's name and
-/// the closed module. Operations before it and behind it have the first proposals that lead there and on.
+/// the closed module. Operations before it and after it have the first proposals that lead there and on.
 pub(crate) fn configurations(
     ctx: &Context,
     module: &Module,
@@ -105,7 +105,7 @@ fn leads_on(choice: &Choice) -> Vec<bool> {
     leads
 }
 
-/// A step of a class with others before it and behind it; none if it leads nowhere.
+/// A step of a class with others before it and after it; none if it leads nowhere.
 fn path_through(choice: &Choice, leads: &[bool], class: usize, step: usize) -> Option<Vec<(usize, usize)>> {
     let classes = &choice.graph.classes;
     let mut path = vec![(class, step)];

@@ -1,4 +1,4 @@
-//! The space of [`super::brute`]: the values that are tried for the open clauses of each operation, behind each
+//! The space of [`super::brute`]: the values that are tried for the open clauses of each operation, after each
 //! stream. They are written from the book and not from the rules of `select-configs`:
 //!
 //! - **fetch**: every digit of the tensor and every digit of the result that the tensor lacks, cut wherever a
@@ -443,8 +443,8 @@ impl<'a> Space<'a> {
                 found.push(self.cut(Expr::pair([time.clone(), self.expr(&order)]), packet.clone()));
                 for at in 1..places {
                     let outer = outer.as_deref().unwrap_or_default();
-                    let (before, behind) = outer.split_at(outer.len() - at);
-                    found.push(self.cut(self.expr(&[before, &order, behind].concat()), packet.clone()));
+                    let (before, after) = outer.split_at(outer.len() - at);
+                    found.push(self.cut(self.expr(&[before, &order, after].concat()), packet.clone()));
                 }
             }
         }
@@ -482,8 +482,8 @@ impl<'a> Space<'a> {
                 for packet in self.filled(source.dtype, kept, &inner) {
                     for order in orders(&own) {
                         for at in 0..=outer.len() {
-                            let (before, behind) = outer.split_at(at);
-                            let all = [before, &order, behind, std::slice::from_ref(&shift)].concat();
+                            let (before, after) = outer.split_at(at);
+                            let all = [before, &order, after, std::slice::from_ref(&shift)].concat();
                             found.push(self.cut(Expr::pair(all), packet.clone()));
                         }
                         let last = [&outer[..], std::slice::from_ref(&shift), &order].concat();

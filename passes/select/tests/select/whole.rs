@@ -29,7 +29,7 @@ pub(crate) fn load(ctx: &Context, text: &str) -> Result<Module, Vec<Diagnostic>>
     loaded.module.ok_or(loaded.findings)
 }
 
-/// The module behind some passes.
+/// The module after some passes.
 pub(crate) fn run(ctx: &Context, mut module: Module, passes: &str) -> Result<Module, Vec<Diagnostic>> {
     let pipeline = Pipeline::parse(passes, &standard_passes()).expect("passes");
     let ran = PassManager::new(&pipeline, &standard_passes()).run(ctx, &mut module, &mut Silent);

@@ -118,7 +118,7 @@ fn the_text_says_what_a_contraction_uses() {
     let reducer = "reducer   0: 4 of 8 rows, 25.0% of the MACs, 5 tree levels in 5 cycles, 100 packets, 50.0% of \
                    the reads hit the cache\n";
     assert!(text.contains(reducer), "{text}");
-    assert!(text.contains("stalls    1: 40 cycles behind reads of the register file\n"), "{text}");
+    assert!(text.contains("stalls    1: 40 cycles waiting for reads of the register file\n"), "{text}");
     let json = serde_json::to_value(&report).unwrap();
     assert_eq!(json["commands"][0]["contraction"]["misses"], 50);
     assert_eq!(json["commands"][1]["stalls"], 40);

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use visa_engine::shadow::Taint;
+use visa_engine::shadow::Shadow;
 use visa_engine::{Access, Engine, Flow, Map, RunCx, SliceMemory, Space, Stage, StageCost, Stream, Unit};
 use visa_hw::program::{Buffer, Command, CommandKind, Context, Dma, Exec, PlacedStage, Program};
 use visa_interpreter::{Interpreter, Options, RunError};
@@ -87,13 +87,13 @@ impl Map for Fetch {
     fn run(&self, cx: RunCx<'_>, memory: &SliceMemory, input: Stream) -> Stream {
         let mut bytes = Vec::new();
         memory.dm.read(self.0.clone(), &mut bytes);
-        let taint = cx.marker().map(|mut marker| {
+        let shadow = cx.marker().map(|mut marker| {
             let mut marks = Vec::new();
-            memory.dm.read_taint(self.0.clone(), Taint::NEVER_WRITTEN, &mut marks);
+            memory.dm.read_shadow(self.0.clone(), Shadow::NEVER_WRITTEN, &mut marks);
             marker.through_all(&mut marks);
             marks
         });
-        Stream { packet: 8, bytes, taint, ..input }
+        Stream { packet: 8, bytes, shadow, ..input }
     }
 }
 
@@ -118,8 +118,8 @@ impl visa_engine::Exchange for Rotate {
         if !input.bytes.is_empty() {
             return Some(input.clone());
         }
-        let taint = cx.marker().map(|mut marker| vec![marker.through(Taint::NEVER_WRITTEN); 8]);
-        Some(Stream { packet: 8, bytes: vec![0; 8], taint, ..input.clone() })
+        let shadow = cx.marker().map(|mut marker| vec![marker.through(Shadow::NEVER_WRITTEN); 8]);
+        Some(Stream { packet: 8, bytes: vec![0; 8], shadow, ..input.clone() })
     }
 }
 
@@ -143,7 +143,7 @@ impl Map for Add {
         for byte in &mut input.bytes {
             *byte = byte.wrapping_add(self.0);
         }
-        if let (Some(mut marker), Some(marks)) = (cx.marker(), &mut input.taint) {
+        if let (Some(mut marker), Some(marks)) = (cx.marker(), &mut input.shadow) {
             marker.through_all(marks);
         }
         input
@@ -172,9 +172,9 @@ impl Unit for Store {
 impl visa_engine::Store for Store {
     fn store(&self, cx: RunCx<'_>, memory: &mut SliceMemory, mut stream: Stream) {
         memory.dm.write(self.0, &stream.bytes);
-        if let (Some(mut marker), Some(marks)) = (cx.marker(), &mut stream.taint) {
+        if let (Some(mut marker), Some(marks)) = (cx.marker(), &mut stream.shadow) {
             marker.through_all(marks);
-            memory.dm.write_taint(self.0, marks);
+            memory.dm.write_shadow(self.0, marks);
         }
     }
 }

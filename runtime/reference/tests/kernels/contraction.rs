@@ -88,7 +88,7 @@ fn padding_is_positive_zero() {
     }
 }
 
-/// The axis ends in the middle of the third packet: what lies behind it is padding too.
+/// The axis ends in the middle of the third packet: what follows is padding too.
 #[test]
 fn the_axis_ends_within_a_packet() {
     let flits = "time [A # 96 / 16], packet [A # 96 % 16]";

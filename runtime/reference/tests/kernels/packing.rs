@@ -47,7 +47,7 @@ fn each_slice_keeps_what_its_counts_say() {
     assert_eq!(results[0].defined.as_deref(), Some(&defined[..]));
 }
 
-/// Behind an operation on elements, those count as defined that are so in every slice: at least 4 x 2 are.
+/// After an operation on elements, those count as defined that are so in every slice: at least 4 x 2 are.
 #[test]
 fn what_takes_several_elements_knows_less() {
     let (x, mut counts) = (Random::new(7).i32s(8192), Random::new(8).i32s(1024));

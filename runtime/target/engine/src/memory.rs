@@ -1,6 +1,6 @@
 //! The memories of a slice, and which of them a stage touches.
 
-use crate::shadow::Taint;
+use crate::shadow::Shadow;
 use crate::unwritten::Unwritten;
 use std::ops::Range;
 use visa_numerics::DType;
@@ -26,7 +26,7 @@ pub struct Bank {
     /// What bytes read as that were never written.
     unwritten: Unwritten,
     /// One mark a byte in shadow mode; bytes beyond its end were never written.
-    taint: Vec<Taint>,
+    shadow: Vec<Shadow>,
 }
 
 impl Default for SliceMemory {
@@ -45,7 +45,7 @@ impl SliceMemory {
 
     /// Writes elements of `dtype` into the tensor register file, at a nominal address, with their marks in shadow
     /// mode. What a format with sideband bits, or without, had there before is gone.
-    pub fn write_trf(&mut self, dtype: DType, at: usize, bytes: &[u8], marks: Option<&[Taint]>) {
+    pub fn write_trf(&mut self, dtype: DType, at: usize, bytes: &[u8], marks: Option<&[Shadow]>) {
         let (own, other, per_own) = match dtype.is_stored() {
             true => (&mut self.trf, &mut self.trf_extended, 2),
             false => (&mut self.trf_extended, &mut self.trf, 1),
@@ -53,7 +53,7 @@ impl SliceMemory {
         let scale = dtype.wire_scale();
         own.write(at * scale, bytes);
         if let Some(marks) = marks {
-            own.write_taint(at * scale, marks);
+            own.write_shadow(at * scale, marks);
         }
         other.forget(at * per_own..(at + bytes.len() / scale) * per_own);
     }
@@ -63,7 +63,7 @@ impl Bank {
     /// A memory that nothing was written to.
     #[must_use]
     pub fn new(unwritten: Unwritten) -> Self {
-        Self { bytes: Vec::new(), unwritten, taint: Vec::new() }
+        Self { bytes: Vec::new(), unwritten, shadow: Vec::new() }
     }
 
     /// Copies `range` into `out`.
@@ -99,10 +99,14 @@ impl Bank {
     }
 
     /// Copies the marks of `range` into `out`; a byte never written has the mark `unwritten`.
-    pub fn read_taint(&self, range: Range<usize>, unwritten: Taint, out: &mut Vec<Taint>) {
+    pub fn read_shadow(&self, range: Range<usize>, unwritten: Shadow, out: &mut Vec<Shadow>) {
         for at in range {
             out.push(
-                self.taint.get(at).copied().filter(|&mark| mark != Taint::NEVER_WRITTEN).unwrap_or(unwritten),
+                self.shadow
+                    .get(at)
+                    .copied()
+                    .filter(|&mark| mark != Shadow::NEVER_WRITTEN)
+                    .unwrap_or(unwritten),
             );
         }
     }
@@ -118,17 +122,17 @@ impl Bank {
         let bytes = self.bytes.len();
         self.unwritten
             .fill(range.start as u64, &mut self.bytes[range.start.min(bytes)..range.end.min(bytes)]);
-        let marks = self.taint.len();
-        self.taint[range.start.min(marks)..range.end.min(marks)].fill(Taint::NEVER_WRITTEN);
+        let marks = self.shadow.len();
+        self.shadow[range.start.min(marks)..range.end.min(marks)].fill(Shadow::NEVER_WRITTEN);
     }
 
     /// Writes marks at `at`.
-    pub fn write_taint(&mut self, at: usize, marks: &[Taint]) {
+    pub fn write_shadow(&mut self, at: usize, marks: &[Shadow]) {
         let end = at + marks.len();
-        if self.taint.len() < end {
-            self.taint.resize(end, Taint::NEVER_WRITTEN);
+        if self.shadow.len() < end {
+            self.shadow.resize(end, Shadow::NEVER_WRITTEN);
         }
-        self.taint[at..end].copy_from_slice(marks);
+        self.shadow[at..end].copy_from_slice(marks);
     }
 
     /// The bytes from address 0, at least `length` of them, to be written.
@@ -201,16 +205,16 @@ mod tests {
         let mut memory = SliceMemory::default();
         let marks = |bank: &Bank, range| {
             let mut marks = Vec::new();
-            bank.read_taint(range, Taint::NEVER_WRITTEN, &mut marks);
+            bank.read_shadow(range, Shadow::NEVER_WRITTEN, &mut marks);
             marks.iter().map(|mark| mark.is_defined()).collect::<Vec<_>>()
         };
-        memory.write_trf(DType::I8, 0, &[1, 2, 3, 4, 5, 6], Some(&[Taint::DEFINED; 6]));
-        memory.write_trf(DType::I9, 2, &[7, 0, 8, 0], Some(&[Taint::DEFINED; 4]));
+        memory.write_trf(DType::I8, 0, &[1, 2, 3, 4, 5, 6], Some(&[Shadow::DEFINED; 6]));
+        memory.write_trf(DType::I9, 2, &[7, 0, 8, 0], Some(&[Shadow::DEFINED; 4]));
         assert_eq!(memory.trf.bytes(), [1, 2, 0x77, 0x77, 5, 6]);
         assert_eq!(marks(&memory.trf, 0..6), [true, true, false, false, true, true]);
         assert_eq!(memory.trf_extended.bytes()[4..], [7, 0, 8, 0]);
         assert_eq!(marks(&memory.trf_extended, 2..8), [false, false, true, true, true, true]);
-        memory.write_trf(DType::I8, 3, &[9], Some(&[Taint::DEFINED]));
+        memory.write_trf(DType::I8, 3, &[9], Some(&[Shadow::DEFINED]));
         assert_eq!(memory.trf.bytes(), [1, 2, 0x77, 9, 5, 6]);
         assert_eq!(memory.trf_extended.bytes()[4..], [7, 0, 0xf3, 0xff]);
         assert_eq!(marks(&memory.trf_extended, 2..8), [false, false, true, true, false, false]);

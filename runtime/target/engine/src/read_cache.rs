@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn one_line_more_shares_an_entry() {
         // Lines 0 and 8 take turns in entry 0: 9 misses the first time, then those two. Line 8 and the next line 0
-        // are of the same column, one right behind the other.
+        // are of the same column, one right after the other.
         assert_eq!(found("[100 : 0, 288 : 1] : 32"), (900, 9 + 99 * 2, [5 + 99 * 2, 4], false));
     }
 

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Mutex;
 
-/// The mark of a byte: defined, never written, or a chain of operations in a [`TaintLog`].
+/// The mark of a byte: defined, never written, or a chain of operations in a [`ShadowLog`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Taint(u32);
+pub struct Shadow(u32);
 
-impl Taint {
+impl Shadow {
     /// The byte is defined.
     pub const DEFINED: Self = Self(0);
     /// The byte was never written; only in memories.
@@ -22,7 +22,7 @@ impl Taint {
     }
 }
 
-impl Taint {
+impl Shadow {
     /// The mark of what depends on both: the first undefined one.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
@@ -40,7 +40,7 @@ impl Taint {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Link {
     op: u32,
-    from: Taint,
+    from: Shadow,
 }
 
 #[derive(Default)]
@@ -51,45 +51,45 @@ struct Links {
 
 /// The chains of operations that undefined bytes came through. Operations are numbered by the interpreter.
 #[derive(Default)]
-pub struct TaintLog {
+pub struct ShadowLog {
     links: Mutex<Links>,
 }
 
-impl TaintLog {
+impl ShadowLog {
     /// The mark of a byte that operation `op` made from one with the mark `from`.
     #[must_use]
-    pub fn through(&self, op: u32, from: Taint) -> Taint {
+    pub fn through(&self, op: u32, from: Shadow) -> Shadow {
         if from.is_defined() {
             return from;
         }
         let mut links = self.links.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let link = Link { op, from };
         if let Some(&id) = links.ids.get(&link) {
-            return Taint(id);
+            return Shadow(id);
         }
         links.list.push(link);
         let id = links.list.len() as u32;
         links.ids.insert(link, id);
-        Taint(id)
+        Shadow(id)
     }
 
     /// The operations that a mark came through, first to last.
     #[must_use]
-    pub fn chain(&self, mark: Taint) -> Vec<u32> {
+    pub fn chain(&self, mark: Shadow) -> Vec<u32> {
         self.walk(mark).0
     }
 
-    /// Where the chain of a mark begins: one of the constants of [`Taint`].
+    /// Where the chain of a mark begins: one of the constants of [`Shadow`].
     #[must_use]
-    pub fn origin(&self, mark: Taint) -> Taint {
+    pub fn origin(&self, mark: Shadow) -> Shadow {
         self.walk(mark).1
     }
 
-    fn walk(&self, mark: Taint) -> (Vec<u32>, Taint) {
+    fn walk(&self, mark: Shadow) -> (Vec<u32>, Shadow) {
         let links = self.links.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let mut chain = Vec::new();
         let mut at = mark;
-        while !matches!(at, Taint::DEFINED | Taint::NEVER_WRITTEN | Taint::OUTSIDE_TABLE) {
+        while !matches!(at, Shadow::DEFINED | Shadow::NEVER_WRITTEN | Shadow::OUTSIDE_TABLE) {
             let link = links.list[at.0 as usize - 1];
             chain.push(link.op);
             at = link.from;
@@ -101,20 +101,20 @@ impl TaintLog {
 
 /// Marks that one operation makes. Runs of equal marks ask the log once.
 pub struct Marker<'a> {
-    log: &'a TaintLog,
+    log: &'a ShadowLog,
     op: u32,
-    last: (Taint, Taint),
+    last: (Shadow, Shadow),
 }
 
 impl<'a> Marker<'a> {
     /// Marks of operation `op`.
     #[must_use]
-    pub fn new(log: &'a TaintLog, op: u32) -> Self {
-        Self { log, op, last: (Taint::DEFINED, Taint::DEFINED) }
+    pub fn new(log: &'a ShadowLog, op: u32) -> Self {
+        Self { log, op, last: (Shadow::DEFINED, Shadow::DEFINED) }
     }
 
     /// The mark of a byte made from one with the mark `from`.
-    pub fn through(&mut self, from: Taint) -> Taint {
+    pub fn through(&mut self, from: Shadow) -> Shadow {
         if from != self.last.0 {
             self.last = (from, self.log.through(self.op, from));
         }
@@ -122,7 +122,7 @@ impl<'a> Marker<'a> {
     }
 
     /// [`Marker::through`] for each of `marks`.
-    pub fn through_all(&mut self, marks: &mut [Taint]) {
+    pub fn through_all(&mut self, marks: &mut [Shadow]) {
         for mark in marks {
             *mark = self.through(*mark);
         }

@@ -3,7 +3,7 @@
 
 use crate::cost::{BankUse, StageCost, TreeUse};
 use crate::memory::{Access, SliceMemory};
-use crate::shadow::{Marker, TaintLog};
+use crate::shadow::{Marker, ShadowLog};
 use crate::stream::Stream;
 use crate::wire::{Flow, Mismatch, Wire};
 use std::ops::{Deref, Range};
@@ -15,7 +15,7 @@ pub struct RunCx<'a> {
     /// The machine.
     pub machine: &'a Machine,
     /// In shadow mode, where marks are made.
-    pub shadow: Option<&'a TaintLog>,
+    pub shadow: Option<&'a ShadowLog>,
     /// The number of the operation whose stage runs, for its marks.
     pub op: u32,
     /// The chip that it runs on.

@@ -1,12 +1,12 @@
 //! The stream of packets between two engines of one slice, and what travels beside it.
 
 use crate::memory::Bank;
-use crate::shadow::Taint;
+use crate::shadow::Shadow;
 use crate::stage::RunCx;
 use std::sync::Arc;
 use visa_numerics::DType;
 
-/// The stream between two engines of one slice: packets of equal size, one behind the other.
+/// The stream between two engines of one slice: packets of equal size, one after the other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stream {
     /// Format of its elements.
@@ -16,7 +16,7 @@ pub struct Stream {
     /// The packets.
     pub bytes: Vec<u8>,
     /// One mark a byte, in shadow mode: where an undefined byte came from.
-    pub taint: Option<Vec<Taint>>,
+    pub shadow: Option<Vec<Shadow>>,
     /// The register-file operand that the aligner pairs with each packet.
     pub operand: Option<Operand>,
     /// What travels beside the elements inside the vector engine, where anything does.
@@ -29,7 +29,7 @@ pub struct Lanes {
     /// The execution id of each element, 4 bits; empty where all are 0.
     pub ids: Vec<u8>,
     /// The mark of each id, in shadow mode; empty where all are defined.
-    pub id_marks: Vec<Taint>,
+    pub id_marks: Vec<Shadow>,
     /// The valid count of each packet; empty where all elements are valid.
     pub valid: Vec<u8>,
     /// What the stash holds.
@@ -47,7 +47,7 @@ pub struct Stash {
     /// Bytes a packet.
     pub packet: usize,
     /// Their marks, in shadow mode.
-    pub taint: Option<Vec<Taint>>,
+    pub shadow: Option<Vec<Shadow>>,
 }
 
 /// What the TRF sequencer delivers beside the stream: for every access, every row reads at the same address.
@@ -68,7 +68,7 @@ pub struct Operand {
     pub rows: usize,
     /// Bytes of the packet that hold data; the rest contributes zero products.
     pub data: usize,
-    /// Behind the contraction: consecutive values of a packet that the accumulator adds to one. 1 where the tree has
+    /// After the contraction: consecutive values of a packet that the accumulator adds to one. 1 where the tree has
     /// added them; the whole tree's width where the machine adds in sequential order.
     pub terms: usize,
 }
@@ -77,12 +77,12 @@ impl Stream {
     /// A stream of no bytes: what the fetch gets, and what a slice that takes no part gives to the switch.
     #[must_use]
     pub fn empty(dtype: DType) -> Self {
-        Self { dtype, packet: 0, bytes: Vec::new(), taint: None, operand: None, lanes: None }
+        Self { dtype, packet: 0, bytes: Vec::new(), shadow: None, operand: None, lanes: None }
     }
 
     /// Takes every mark through the running operation.
     pub fn pass_marks(&mut self, cx: RunCx<'_>) {
-        if let (Some(mut marker), Some(marks)) = (cx.marker(), &mut self.taint) {
+        if let (Some(mut marker), Some(marks)) = (cx.marker(), &mut self.shadow) {
             marker.through_all(marks);
         }
     }

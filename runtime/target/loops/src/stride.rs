@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// How far the iterations of an entry move the address, in the program's unit.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Stride {
-    /// Each iteration this far behind the one before; 0 is a broadcast.
+    /// Each iteration this far after the one before; 0 is a broadcast.
     Fixed(i64),
     /// An indirect entry: each iteration at its own offset. There are as many offsets as iterations (S6).
     Table(Arc<[i64]>),

@@ -43,7 +43,7 @@ pub struct TransposeShape {
     pub rows: u64,
     /// Columns, in ascending order.
     pub columns: Vec<u64>,
-    /// Elements of a flit: those of a transposed row, and padding behind them.
+    /// Elements of a flit: those of a transposed row, and padding after them.
     pub alignment: u64,
 }
 

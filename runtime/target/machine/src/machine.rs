@@ -104,7 +104,7 @@ pub struct Limits {
     pub mask_counts: u64,
     /// Largest packet of a fetch that masks, bytes (book 08).
     pub mask_packet_max_bytes: u64,
-    /// A flit, the unit behind the Collect Engine, bytes (books 08, 14).
+    /// A flit, the unit of streams after the Collect Engine, bytes (books 08, 14).
     pub flit_bytes: u64,
     /// Bytes of a flit that the main context's Commit Engine can write (book 09).
     pub commit_sizes: Vec<u64>,

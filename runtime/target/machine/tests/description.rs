@@ -251,7 +251,7 @@ fn rngd_in_numbers() {
     assert_eq!(rngd_as_json(), expected);
 }
 
-/// Book 11: a DMA waits at most (256 / 128) n 32 cycles behind n accesses of each of 32 slices, and is given up
+/// Book 11: a DMA waits at most (256 / 128) n 32 cycles after n accesses of each of 32 slices, and is given up
 /// after 4096.
 #[test]
 fn b2_the_64_access_rule_follows_from_the_network() {

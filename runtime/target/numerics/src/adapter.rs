@@ -84,7 +84,7 @@ pub fn from_pattern(dtype: DType, pattern: Bits) -> Bits {
     }
 }
 
-/// The conversion of the Fetch Adapter behind which a zero point can be subtracted, if this is one: of a quantized
+/// The conversion of the Fetch Adapter after which a zero point can be subtracted, if this is one: of a quantized
 /// integer, 8 bits at most, to a wider integer (book 08).
 pub fn zero_point_cast(from: DType, to: DType) -> Option<&'static CastRow> {
     let quantized = !from.is_float() && from.bits() <= 8;

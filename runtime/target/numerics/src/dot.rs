@@ -25,7 +25,7 @@ pub struct Aligned<T>(T);
 /// Most pairs of elements of a packet: 64 bytes of 4 bits (book 17).
 const MOST_PAIRS: usize = 64;
 
-/// The stream's side of a contraction: packets of equal size behind one another.
+/// The stream's side of a contraction: packets of equal size one after another.
 #[derive(Clone, Copy, Debug)]
 pub struct Packets<'a> {
     /// Format of the elements.
@@ -34,7 +34,7 @@ pub struct Packets<'a> {
     pub bytes: &'a [u8],
     /// Bytes of a packet.
     pub packet: usize,
-    /// Bytes of a packet that hold data; the elements behind them count as zero.
+    /// Bytes of a packet that hold data; the elements after them count as zero.
     pub data: usize,
     /// Whether [`flush_free`] holds for all of them.
     free: bool,
@@ -146,7 +146,7 @@ fn elements_held(dtype: DType, bytes: usize) -> usize {
 }
 
 /// Tables that are worked on together, each of a kilobyte: they stay in the processor's cache, and neighbouring
-/// packets, which meet neighbouring addresses, are read one behind the other.
+/// packets, which meet neighbouring addresses, are read one after the other.
 pub const TABLES: usize = 8;
 
 /// The accesses of one address, and what stands there.

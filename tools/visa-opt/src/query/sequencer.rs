@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 use visa_ir::diag::counted;
 use visa_ir::span::Source;
-use visa_loops::{Mask, Program, contiguous};
-use visa_lowering::access::{self, AccessError};
+use visa_loops::{Mask, Program};
+use visa_lowering::access::{Accesses, Accessor};
 use visa_lowering::{origin, stages};
 use visa_machine::Machine;
 use visa_mapping::{Axes, AxisId, Expr, Pace, Unit};
@@ -115,20 +115,10 @@ impl Access {
         Ok((plan, mask.map(|mask| stages::mask_registers(mask, 0))))
     }
 
-    /// The program that runs, and its mask.
-    fn lowered(
-        &self,
-        bytes: &Program,
-        mask: Option<&Mask>,
-        machine: &Machine,
-    ) -> Result<(Program, Option<Mask>), AccessError> {
+    /// What reads or writes.
+    fn accessor(&self, mask: Option<Mask>) -> Accessor {
         let sub = self.unit == Unit::Sub;
-        match mask {
-            Some(mask) => access::masked_fetch(bytes, mask, self.from, self.to, machine)
-                .map(|(program, mask)| (program, Some(mask))),
-            None if self.commit => access::commit(bytes, sub, machine).map(|program| (program, None)),
-            None => access::fetch(bytes, self.from, self.to, sub, machine).map(|program| (program, None)),
-        }
+        if self.commit { Accessor::Commit { sub } } else { Accessor::Fetch { to: self.to, sub, mask } }
     }
 }
 
@@ -163,15 +153,9 @@ fn found(asked: &Access, mappings: &[Expr; 3], axes: &Axes) -> Result<Found, Str
     let machine = Machine::rngd();
     let (plan, mask) = asked.plan(mappings, axes, &machine)?;
     let mut merged = stages::program(&plan, 0);
-    let bytes = match mask {
-        Some(_) => merged.in_bytes_apart(asked.from),
-        None => merged.in_bytes(asked.from),
-    };
-    let lowered = bytes.map_err(AccessError::from).and_then(|bytes| {
-        let (program, mask) = asked.lowered(&bytes, mask.as_ref(), &machine)?;
-        Ok((contiguous(&bytes), bytes.packet, program, mask))
-    });
-    let (contiguous, packet, program, mask) = lowered
+    let Accesses { program, mask, packet, contiguous } = asked
+        .accessor(mask)
+        .accesses(&merged, asked.from, &machine)
         .map_err(|error| format!("{}; {}", error.message(), origin::entries(&plan.loops, "elements")))?;
     if mask.is_none() {
         merged.merge();

@@ -49,8 +49,8 @@ fn expect(input: &str) -> super::toy::Ran {
 
 #[test]
 fn expectations_that_are_met() {
-    let at = |place: &str, before: &str, behind: &str| {
-        format!("toy.func @f() {{\n{before}  %a = toy.const valu 1 {behind}\n  toy.return\n}}\n// {place}\n")
+    let at = |place: &str, before: &str, after: &str| {
+        format!("toy.func @f() {{\n{before}  %a = toy.const valu 1 {after}\n  toy.return\n}}\n// {place}\n")
     };
     let error = "{{no clause `valu`}}";
     expect(&at("", &format!("// expected-error@+1 {error}\n"), "")).quiet();

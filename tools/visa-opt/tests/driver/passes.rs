@@ -19,7 +19,7 @@ fn dce_erases_chains_and_counts() {
 }
 
 #[test]
-fn options_in_pipelines_and_behind_flags() {
+fn options_in_pipelines_and_after_flags() {
     assert_eq!(run(&["--set"], CONST).quiet(), with_value(7));
     assert_eq!(run(&["--set=value=-3"], CONST).quiet(), with_value(-3));
     assert_eq!(run(&["--set=value=4 twice"], CONST).quiet(), with_value(8));
@@ -78,7 +78,7 @@ fn the_errors_of_a_pipeline_are_bounded() {
 }
 
 #[test]
-fn a_wrong_option_behind_a_flag_is_shown_in_the_pipeline_it_spells() {
+fn a_wrong_option_after_a_flag_is_shown_in_the_pipeline_it_spells() {
     run(&["--dce", "--set=valu=1"], CONST).refused(&[
         "has no option `valu`",
         "<pipeline>:1:9",

@@ -618,7 +618,7 @@ fn comparison_with_a_tolerance_counts_numbers_of_the_format() {
     assert!(!compare([up(1.0, 3), 0.0, f32::NAN, f32::MAX], 2));
     assert!(!compare([1.0, 0.0, 1.0, f32::MAX], 1000));
     assert!(!compare([1.0, 0.0, f32::NAN, f32::MAX], 0));
-    // Infinity is the number behind the largest; the smallest of either sign are two apart.
+    // Infinity is the number after the largest finite one; the smallest of either sign are two apart.
     assert!(compare([1.0, -0.0, f32::NAN, f32::INFINITY], 1));
     assert!(compare([1.0, up(0.0, 1), f32::NAN, f32::MAX], 1));
     // A bf16 is 2^16 numbers of f32 from the next.

@@ -2,7 +2,7 @@
 //! that leaves it, the operation, what that means and becomes, and the hardware, which runs and has a price.
 
 use visa::engine::place::{Place, Places, Slot};
-use visa::engine::shadow::Taint;
+use visa::engine::shadow::Shadow;
 use visa::engine::{Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire};
 use visa::hw::build::Build;
 use visa::ir::context::Attr;
@@ -20,7 +20,7 @@ use visa::stream::{chain, pipeline};
 
 pub(crate) static OPS: &[&OpDecl] = &[&FLIP, &HW_FLIP];
 
-/// Behind the cast engine, or any engine between that and collect; in front of commit.
+/// After the cast engine, or after any engine between collect and that; before commit.
 static FLIPPER: Places = Places(&[Place::after(Slot(850), Slot::COLLECT, Slot::CAST)]);
 
 tensor_kind!(
@@ -118,9 +118,9 @@ impl Map for Flipper {
             store(DType::I32, &mut stream.bytes, index, value);
         }
         // In shadow mode every byte has a mark; an element that is undefined in part is undefined.
-        if let (Some(mut marker), Some(marks)) = (cx.marker(), &mut stream.taint) {
+        if let (Some(mut marker), Some(marks)) = (cx.marker(), &mut stream.shadow) {
             for element in marks.chunks_mut(4) {
-                element.fill(marker.through(Taint::all(element)));
+                element.fill(marker.through(Shadow::all(element)));
             }
         }
         stream

@@ -68,20 +68,20 @@ fn sums(site: &Site<'_>, mode: &'static str, time: Option<Expr>, packet: Expr) -
 
 /// The time that is not summed.
 fn kept(site: &Site<'_>) -> Option<Expr> {
-    site.aim.knows_sums().then(|| unsummed(site, &site.dim(Dim::Time)))?
+    site.goal.knows_sums().then(|| unsummed(site, &site.dim(Dim::Time)))?
 }
 
 /// What of a mapping is not summed: term by term where it has no digits, since it cuts through padding.
 fn unsummed(site: &Site<'_>, map: &Expr) -> Option<Expr> {
     if let Some(digits) = site.digits(map) {
-        let kept = |digit: &&Digit| digit.axis.is_none_or(|axis| !site.aim.sums_over(axis));
+        let kept = |digit: &&Digit| digit.axis.is_none_or(|axis| !site.goal.sums_over(axis));
         return mapping(digits.iter().rev().filter(kept), site.axes);
     }
     if let Expr::Pair(terms) | Expr::Outer(terms) = map {
         let kept: Option<Vec<Expr>> = terms.iter().map(|term| unsummed(site, term)).collect();
         return Some(Expr::pair(kept?.into_iter().filter(|term| *term != Expr::Literal(1))));
     }
-    let mut axes = axes(site, map).into_iter().map(|axis| site.aim.sums_over(axis));
+    let mut axes = axes(site, map).into_iter().map(|axis| site.goal.sums_over(axis));
     let first = axes.next()?;
     let same = axes.all(|summed| summed == first);
     same.then(|| if first { Expr::Literal(1) } else { map.clone() })
@@ -131,7 +131,7 @@ fn tree(site: &Site<'_>) -> Vec<Proposal> {
     let sums = depths.filter_map(|depth| {
         let group = 1 << depth;
         let summed =
-            axes(site, &packet.clone().modulo(group)).into_iter().all(|axis| site.aim.sums_over(axis));
+            axes(site, &packet.clone().modulo(group)).into_iter().all(|axis| site.goal.sums_over(axis));
         let left = packet.clone().stride(group);
         let digits = site.digits(&left);
         let live = match &digits {
@@ -139,9 +139,9 @@ fn tree(site: &Site<'_>) -> Vec<Proposal> {
             // Padding that is cut has no digits: all of it is kept.
             None => left.size(site.axes).ok(),
         }?;
-        // What starts within an axis that is summed starts nowhere behind the sum.
+        // What starts within an axis that is summed starts nowhere after the sum.
         let gone = digits.filter(|digits| {
-            digits.axes().is_empty() && digits.offset().iter().all(|start| site.aim.sums_over(start.axis))
+            digits.axes().is_empty() && digits.offset().iter().all(|start| site.goal.sums_over(start.axis))
         });
         let left = gone.map_or(Some(left), |digits| rebuild(&digits.without_offset(), site.axes).ok())?;
         summed.then(|| vec![("packet", Value::Map(site.tidy(left.resize(live))))])

@@ -32,7 +32,7 @@ pub(super) static MASK: Rule = Rule {
     name: "mask",
     equation: "fetch [T], [P] = fetch [T], [P # n {0}] up to the next flit",
     op: &ops::fetch::DECL,
-    propose: |site| match site.aim.sums {
+    propose: |site| match site.goal.sums {
         true => cuts(site, |site, bytes| beyond(site, bytes).map(|size| (size, PadKind::Zero)).collect()),
         false => Vec::new(),
     },
@@ -45,7 +45,7 @@ pub(super) fn beyond(site: &Site<'_>, bytes: u64) -> impl Iterator<Item = u64> +
     let (align, flit) = (limits.fetch_align, limits.flit_bytes);
     let (first, last) = ((bytes + 1).next_multiple_of(align), bytes.next_multiple_of(flit));
     let paired = bytes.next_multiple_of(limits.mac_width_bytes);
-    let paired = (site.aim.pairs && paired > last).then_some(paired);
+    let paired = (site.goal.pairs && paired > last).then_some(paired);
     (0..).map(move |more| first + more * align).take_while(move |&size| size <= last).chain(paired)
 }
 
@@ -80,9 +80,9 @@ fn cuts(site: &Site<'_>, sizes: impl Fn(&Site<'_>, u64) -> Vec<(u64, PadKind)>) 
 /// Every order of the digits that the result allows; where a register file says which, that one.
 pub(super) fn arrangements(factors: &[Digit], site: &Site<'_>) -> Vec<Vec<Digit>> {
     let mut orders = orders(factors, MOST_FACTORS);
-    orders.retain(|order| site.aim.allows(order, factors));
+    orders.retain(|order| site.goal.allows(order, factors));
     let live = |digits: &[Digit]| mapping(digits, site.axes).and_then(|map| site.digits(&map));
-    let wanted = site.aim.filed.as_ref().and_then(|filed| site.digits(filed)).and_then(|filed| {
+    let wanted = site.goal.filed.as_ref().and_then(|filed| site.digits(filed)).and_then(|filed| {
         let own = filed.iter().rev().filter(|digit| digit.axis.is_some());
         live(&own.map(|digit| Digit { extent: digit.live, ..*digit }).collect::<Vec<_>>())
     });
@@ -137,20 +137,20 @@ fn add(
 }
 
 /// Whether a contraction sums what a packet of these digits is padded with, and nothing but a mask makes that
-/// zero. All of it lies behind the outermost digit.
+/// zero. All of it comes after the outermost digit.
 pub(super) fn is_summed(packet: &[Digit], site: &Site<'_>) -> bool {
-    padded_axis(packet, site).is_some_and(|axis| !site.aim.zeros.contains(&axis) && !site.aim.keeps(axis))
+    padded_axis(packet, site).is_some_and(|axis| !site.goal.zeros.contains(&axis) && !site.goal.keeps(axis))
 }
 
-/// Whether zeros behind a packet of these digits are of any use: a product does not need them along an axis that
+/// Whether zeros after a packet of these digits are of any use: a product does not need them along an axis that
 /// it keeps, unless they are written.
 fn may_mask(packet: &[Digit], site: &Site<'_>) -> bool {
-    padded_axis(packet, site).is_none_or(|axis| site.aim.masked.contains(&axis) || !site.aim.keeps(axis))
+    padded_axis(packet, site).is_none_or(|axis| site.goal.masked.contains(&axis) || !site.goal.keeps(axis))
 }
 
-/// Of a packet for a contraction the axis behind which it is padded.
+/// The axis after which a packet for a contraction is padded.
 fn padded_axis(packet: &[Digit], site: &Site<'_>) -> Option<AxisId> {
-    packet.first().filter(|_| site.aim.pairs)?.axis
+    packet.first().filter(|_| site.goal.pairs)?.axis
 }
 
 /// The axis between two tensors that take turns, if there are two (book 08).
@@ -217,20 +217,21 @@ pub(super) fn factors(site: &Site<'_>) -> Option<Vec<Digit>> {
         held.iter().chain(&broadcast).flat_map(|digit| split(digit, site, flits, written)).collect()
     };
     let mut finer = [(true, true), (false, true)].into_iter().map(|(flits, written)| split(flits, written));
-    let most = if site.aim.filed.is_some() { MOST_FACTORS } else { MOST_FREE_FACTORS };
+    let most = if site.goal.filed.is_some() { MOST_FACTORS } else { MOST_FREE_FACTORS };
     Some(finer.find(|factors| factors.len() <= most).unwrap_or_else(|| split(false, false)))
 }
 
 /// The part of a digit that the result has.
 fn wanted(digit: &Digit, site: &Site<'_>) -> Digit {
-    let wanted = digit.axis.and_then(|axis| site.aim.wanted(axis, site.axes)).unwrap_or(u64::MAX);
+    let wanted = digit.axis.and_then(|axis| site.goal.wanted(axis, site.axes)).unwrap_or(u64::MAX);
     let live = digit.live.min(wanted.div_ceil(digit.stride).max(1));
     Digit { live, ..*digit }
 }
 
 /// Digits of the result along axes that the tensor lacks: it is fetched again for each.
 fn broadcast(site: &Site<'_>, source: &Digits) -> Vec<Digit> {
-    let layout = site.aim.layout.as_ref().filter(|_| !site.aim.pairs).and_then(|layout| site.digits(layout));
+    let layout =
+        site.goal.layout.as_ref().filter(|_| !site.goal.pairs).and_then(|layout| site.digits(layout));
     let elsewhere: BTreeSet<AxisId> = [Dim::Chip, Dim::Cluster, Dim::Slice]
         .into_iter()
         .filter_map(|dim| site.digits(&site.dim(dim)))
@@ -241,12 +242,12 @@ fn broadcast(site: &Site<'_>, source: &Digits) -> Vec<Digit> {
     let own = |axis: AxisId| {
         held.contains_key(&axis)
             || elsewhere.contains(&axis)
-            || site.aim.brought.contains(&axis)
+            || site.goal.brought.contains(&axis)
             || turns.as_ref().is_some_and(|turns| turns.contains_key(&axis))
     };
     let mut digits: Vec<Digit> = layout.iter().flat_map(|layout| layout.iter().rev().copied()).collect();
     let shown = |axis: Option<AxisId>| digits.iter().any(|digit| digit.axis == axis);
-    let named: Vec<Digit> = site.aim.named.iter().filter(|digit| !shown(digit.axis)).copied().collect();
+    let named: Vec<Digit> = site.goal.named.iter().filter(|digit| !shown(digit.axis)).copied().collect();
     digits.extend(named);
     digits.retain(|digit| digit.axis.is_some_and(|axis| !own(axis)));
     digits
@@ -256,7 +257,7 @@ fn broadcast(site: &Site<'_>, source: &Digits) -> Vec<Digit> {
 fn split(digit: &Digit, site: &Site<'_>, flits: bool, written: bool) -> Vec<Digit> {
     let Some(axis) = digit.axis else { return Vec::new() };
     let end = digit.stride.saturating_mul(digit.live);
-    let mut ends = if written { site.aim.ends(axis, site.axes) } else { BTreeSet::new() };
+    let mut ends = if written { site.goal.ends(axis, site.axes) } else { BTreeSet::new() };
     if flits {
         ends.insert(digit.stride.saturating_mul(site.flit()));
     }
@@ -267,7 +268,7 @@ fn split(digit: &Digit, site: &Site<'_>, flits: bool, written: bool) -> Vec<Digi
         if cuts {
             let live = next / start;
             let part = Digit { stride: start, extent: live, live, ..*digit };
-            match site.aim.wanted_part(&part, site.axes).unwrap_or(live) {
+            match site.goal.wanted_part(&part, site.axes).unwrap_or(live) {
                 1 => {}
                 wanted => parts.push(Digit { extent: wanted, live: wanted, ..part }),
             }

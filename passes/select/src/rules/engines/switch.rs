@@ -51,10 +51,10 @@ impl Made {
     }
 }
 
-/// What the slices are to hold behind the switch, if something says so.
+/// What the slices are to hold after the switch, if it is given.
 fn wanted(site: &Site<'_>) -> Option<Expr> {
     let own = site.written.body::<Expr>("slice").map(|slice| (*slice).clone());
-    own.or_else(|| site.aim.slice.clone())
+    own.or_else(|| site.goal.slice.clone())
 }
 
 /// Every named topology that makes what is wanted.
@@ -108,7 +108,7 @@ fn stays(site: &Site<'_>, slice: &Expr, wanted: Option<&Expr>, free: &dyn Fn(Axi
 /// Axes that slices hold and the stream lacks, but the layout has that is written at the end.
 fn lost(site: &Site<'_>, slice: &Expr) -> Vec<AxisId> {
     let axes = |map: &Expr| site.digits(map).map(|digits| digits.axes()).unwrap_or_default();
-    let layout = site.aim.layout.as_ref().filter(|_| site.aim.places && !site.aim.pairs);
+    let layout = site.goal.layout.as_ref().filter(|_| site.goal.places && !site.goal.pairs);
     let streamed = axes(&Expr::pair([site.dim(Dim::Time), site.dim(Dim::Packet)]));
     let held = axes(slice);
     let wanted = layout.map(axes).unwrap_or_default().into_keys();
@@ -127,16 +127,16 @@ fn streams_layout(site: &Site<'_>, time: &Expr) -> bool {
         counts
     };
     let stream = Expr::pair([time.clone(), site.dim(Dim::Packet)]);
-    site.aim.layout.as_ref().is_none_or(|layout| counts(layout) == counts(&stream))
+    site.goal.layout.as_ref().is_none_or(|layout| counts(layout) == counts(&stream))
 }
 
 /// Whether the slices hold an axis that the result lacks. A layout within a slice does not say what lies in slices.
 fn sums_slices(site: &Site<'_>, slice: &Expr) -> bool {
-    if site.aim.places && site.aim.summed.is_none() {
+    if site.goal.places && site.goal.summed.is_none() {
         return false;
     }
     let held = site.digits(slice).map(|digits| digits.axes());
-    held.is_some_and(|axes| axes.into_keys().any(|axis| site.aim.sums_over(axis)))
+    held.is_some_and(|axes| axes.into_keys().any(|axis| site.goal.sums_over(axis)))
 }
 
 fn bitmap(site: &Site<'_>) -> Vec<Proposal> {
@@ -154,7 +154,7 @@ fn bitmap(site: &Site<'_>) -> Vec<Proposal> {
     vec![Made { topology: None, slice, time }.proposal(site)]
 }
 
-/// Time behind a custom switch: innermost what the slices no longer hold, in their order.
+/// Time after a custom switch: innermost what the slices no longer hold, in their order.
 fn moved(site: &Site<'_>, slice: &Expr, free: &dyn Fn(AxisId) -> bool) -> Option<Expr> {
     let (held, kept) = (site.digits(&site.dim(Dim::Slice))?, site.digits(slice)?);
     let digits = leaving(&held, &kept, free);

@@ -1,4 +1,4 @@
-//! Terms that are no plain digits: parts of an axis, gathered rows, padding in front or zeros behind. A fetch
+//! Terms that are no plain digits: parts of an axis, gathered rows, padding in front or zeros at the end. A fetch
 //! takes each as it is written (book 07, 08).
 
 use super::fetch::{beyond, format, in_turns, interleaved};
@@ -24,8 +24,8 @@ pub(super) static TERMS: Rule = Rule {
 const MOST_TERMS: usize = 4;
 
 fn terms(site: &Site<'_>) -> Vec<Proposal> {
-    let wanted = site.aim.layout.as_ref().filter(|_| !site.aim.pairs);
-    let most = if matches!(site.aim.ordered, Ordered::None) { MOST_TERMS } else { 0 };
+    let wanted = site.goal.layout.as_ref().filter(|_| !site.goal.pairs);
+    let most = if matches!(site.goal.ordered, Ordered::None) { MOST_TERMS } else { 0 };
     let mut found = Vec::new();
     for list in wanted.cloned().into_iter().chain([site.dim(Dim::Packet)]) {
         let list = own(list, site);
@@ -35,8 +35,8 @@ fn terms(site: &Site<'_>) -> Vec<Proposal> {
         let masked = list.iter().map(masked).collect::<Vec<_>>();
         // As with other fetches, a sum never takes in padding that anybody may have written.
         let sums_padding =
-            site.aim.pairs && list.iter().any(|term| holds_anything(term) && is_summed(term, site));
-        let masked = (site.aim.sums && masked != list).then_some(masked);
+            site.goal.pairs && list.iter().any(|term| holds_anything(term) && is_summed(term, site));
+        let masked = (site.goal.sums && masked != list).then_some(masked);
         let lists = [(!sums_padding).then_some(list), masked];
         for order in lists.iter().flatten().flat_map(|list| orders(list, most)) {
             cut(site, &order, &mut found);
@@ -81,10 +81,10 @@ fn holds_anything(term: &Expr) -> bool {
 /// Whether a contraction sums along some axis of a term.
 fn is_summed(term: &Expr, site: &Site<'_>) -> bool {
     let mut axes = term.axis_names(site.axes).into_iter().filter_map(|name| site.axes.id(&name));
-    axes.any(|axis| site.aim.sums_over(axis) || !site.aim.knows_sums())
+    axes.any(|axis| site.goal.sums_over(axis) || !site.goal.knows_sums())
 }
 
-/// A term whose padding behind it is zeros.
+/// A term whose padding after it is zeros.
 fn masked(term: &Expr) -> Expr {
     match term {
         Expr::Pad { inner, size, kind: PadKind::Top, side: Side::High } => {
@@ -128,7 +128,7 @@ fn add(site: &Site<'_>, time: Vec<Expr>, packet: Expr, found: &mut Vec<Proposal>
     let dtype = format(site);
     let Some(bytes) = packet.size(site.axes).ok().and_then(|size| dtype.bytes(size)) else { return };
     let time = in_turns(Expr::pair(time), site);
-    let kind = if site.aim.sums { PadKind::Zero } else { PadKind::Top };
+    let kind = if site.goal.sums { PadKind::Zero } else { PadKind::Top };
     let padded = beyond(site, bytes).map(|size| packet.clone().pad(dtype.elements(size), kind));
     for packet in [packet.clone()].into_iter().chain(padded) {
         let proposal = vec![("time", Value::Map(time.clone())), ("packet", Value::Map(packet))];

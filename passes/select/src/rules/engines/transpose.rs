@@ -51,7 +51,7 @@ fn fits_layout(site: &Site<'_>, row: &Expr) -> bool {
         let own = digits.iter().flat_map(|digits| digits.iter().copied());
         own.filter(|digit| digit.axis.is_some() && digit.live > 1).collect()
     };
-    let Some(layout) = &site.aim.layout else { return true };
+    let Some(layout) = &site.goal.layout else { return true };
     let stream = digits(&Expr::pair([site.dim(Dim::Time), site.dim(Dim::Packet)]));
     let held = |digit: &&Digit| stream.iter().any(|own| own.axis == digit.axis);
     let layout = digits(layout);

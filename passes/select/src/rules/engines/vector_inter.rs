@@ -1,4 +1,4 @@
-//! Reductions between slices: what the slices hold behind them, and what time gives up (book 25).
+//! Reductions between slices: what the slices hold after them, and what time gives up (book 25).
 
 use crate::layout::digit_lists::mapping;
 use crate::rules::rule::{Proposal, Rule, Site, Value};
@@ -30,7 +30,7 @@ fn brought(site: &Site<'_>) -> Vec<Digit> {
         .filter_map(|&dim| site.digits(&site.dim(dim)))
         .flat_map(|digits| digits.axes().into_keys())
         .collect();
-    let layout = site.aim.layout.as_ref().and_then(|layout| site.digits(layout));
+    let layout = site.goal.layout.as_ref().and_then(|layout| site.digits(layout));
     let digits = layout.iter().flat_map(|layout| layout.iter().rev().copied()).collect::<Vec<_>>();
     digits.into_iter().filter(|digit| digit.axis.is_some_and(|axis| !held.contains(&axis))).collect()
 }
@@ -44,7 +44,7 @@ fn freed(site: &Site<'_>) -> Vec<Proposal> {
     let reduced = |digit: &Digit| {
         digit.axis.is_some_and(|axis| match &over {
             Some(over) => over.contains(&axis),
-            None => site.aim.sums_over(axis),
+            None => site.goal.sums_over(axis),
         })
     };
     let slices: Vec<Digit> = slices.iter().rev().copied().collect();
@@ -106,17 +106,17 @@ fn fill(
     };
     if !reduced(first) {
         let all = fill(rest, items, reduced, fillers);
-        return all.into_iter().map(|behind| [&[*first], &behind[..]].concat()).collect();
+        return all.into_iter().map(|after| [&[*first], &after[..]].concat()).collect();
     }
     let mut found = Vec::new();
     for (place, left) in places(first.extent, items, fillers) {
         let all = fill(rest, &left, reduced, fillers);
-        found.extend(all.into_iter().map(|behind| [&place[..], &behind[..]].concat()));
+        found.extend(all.into_iter().map(|after| [&place[..], &after[..]].concat()));
     }
     found
 }
 
-/// What so many slices can hold: some of `items` in any order, behind them or in front of the last one a filler;
+/// What so many slices can hold: some of `items` in any order, after them or in front of the last one a filler;
 /// with the items that are left.
 fn places(size: u64, items: &[Digit], fillers: &[bool]) -> Vec<(Vec<Digit>, Vec<Digit>)> {
     if size == 1 {
@@ -125,8 +125,8 @@ fn places(size: u64, items: &[Digit], fillers: &[bool]) -> Vec<(Vec<Digit>, Vec<
     let mut found = Vec::new();
     for (at, item) in items.iter().enumerate().filter(|(_, item)| size.is_multiple_of(item.extent)) {
         let (rest, others) = (size / item.extent, [&items[..at], &items[at + 1..]].concat());
-        let behind = places(rest, &others, fillers);
-        found.extend(behind.into_iter().map(|(place, left)| ([&[*item], &place[..]].concat(), left)));
+        let after = places(rest, &others, fillers);
+        found.extend(after.into_iter().map(|(place, left)| ([&[*item], &place[..]].concat(), left)));
         if rest > 1 {
             found.extend(fillers.iter().map(|&copies| (vec![filler(rest, copies), *item], others.clone())));
         }
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn an_item_stands_at_either_end_of_its_place_or_fills_it() {
-        // Behind 1 # 2 it is the first half: of 4 positions 2 are padding.
+        // After 1 # 2 it is the first half: of 4 positions 2 are padding.
         assert_eq!(texts("2"), ["[C % 2, 1 # 2]", "[C % 2 # 4]"]);
         assert_eq!(texts("4"), ["[C % 4]"]);
     }

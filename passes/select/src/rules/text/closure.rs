@@ -87,7 +87,7 @@ pub(crate) fn closure(rules: &[TextRule], site: &Site<'_>, start: &[Proposal]) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::goal::Aim;
+    use crate::config::goal::Goal;
     use crate::rules::rule::Value;
     use crate::rules::text::parse;
     use crate::rules::text::tests::{context, fetch};
@@ -103,11 +103,11 @@ mod tests {
         assert_eq!(findings, []);
         let mut axes = Axes::new();
         axes.declare("A", 4).expect("a new axis");
-        let (machine, aim) = (machine(&ctx), Aim::default());
+        let (machine, goal) = (machine(&ctx), Goal::default());
         let source = operand(op, 0).expect("a stream");
         let support = Support::default();
         let site =
-            Site { op, written: op, source, axes: &axes, machine: &machine, support: &support, aim: &aim };
+            Site { op, written: op, source, axes: &axes, machine: &machine, support: &support, goal: &goal };
         let packet = |size: u64| Value::Map(Expr::axis("A").pad(size, PadKind::Top));
         let start: Vec<Proposal> = sizes
             .map(|size| vec![("time", Value::Map(Expr::Literal(1))), ("packet", packet(size))])

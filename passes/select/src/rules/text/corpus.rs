@@ -21,7 +21,7 @@ struct Case {
     element: &'static str,
     /// The tensor in HBM.
     flat: &'static str,
-    /// Stages behind `stream.begin`.
+    /// Stages after `stream.begin`.
     stages: &'static [&'static str],
 }
 
@@ -40,7 +40,7 @@ const SWITCH: &[&str] = &[
     COMMIT,
 ];
 
-/// The same, behind which the stream meets a register file that is the same in every four slices.
+/// The same, after which the stream meets a register file that is the same in every four slices.
 const MEET: &[&str] = &[
     "%g = tm.to_dm %x at 131072, cluster [1 # CLUSTERS], slice [S / 4, X], element [S % 4, A, B]",
     "%w0 = stream.begin main %g",

@@ -6,8 +6,8 @@ use super::apply::Applied;
 use super::compare::COMPARED;
 use super::corpus::{Example, corpus};
 use super::{TextRule, closure};
-use crate::config::candidate::Scratch;
-use crate::config::goal::Aim;
+use crate::config::candidate::CandidatePipeline;
+use crate::config::goal::Goal;
 use crate::config::graph::{chosen, described, open_clauses};
 use crate::config::memo::Means;
 use crate::effort::budget::Budget;
@@ -100,31 +100,31 @@ impl Check<'_> {
         let ops: Vec<OpRef<'_>> = example.chain.iter().map(|&id| example.module.op(self.ctx, id)).collect();
         let budget = Budget::unlimited();
         let means = Means::new(self.builtin, &budget);
-        let scratch = Scratch::new(self.ctx, &example.module, &example.chain, &means);
-        let Ok(mut scratch) = scratch else { return };
-        let aim = Aim::of(&ops, &scratch.axes().0);
-        self.stage(&mut scratch, &aim, example, 0);
+        let candidate = CandidatePipeline::new(self.ctx, &example.module, &example.chain, &means);
+        let Ok(mut candidate) = candidate else { return };
+        let goal = Goal::of(&ops, &candidate.axes().0);
+        self.stage(&mut candidate, &goal, example, 0);
     }
 
     /// Tries the rules at operation `stage`, and goes on with a few of its configurations.
-    fn stage(&mut self, scratch: &mut Scratch<'_>, aim: &Aim, example: &Example, stage: usize) {
-        let left = (stage..scratch.operations()).any(|stage| self.concerns(scratch.original(stage)));
+    fn stage(&mut self, candidate: &mut CandidatePipeline<'_>, goal: &Goal, example: &Example, stage: usize) {
+        let left = (stage..candidate.operations()).any(|stage| self.concerns(candidate.original(stage)));
         if !left {
             return;
         }
-        let (proposals, pairs) = self.pairs(scratch, aim, stage);
+        let (proposals, pairs) = self.pairs(candidate, goal, stage);
         for pair in pairs {
-            self.pair(scratch, example, stage, &pair);
+            self.pair(candidate, example, stage, &pair);
         }
-        let axes = scratch.axes();
+        let axes = candidate.axes();
         let mut types = HashSet::new();
         for proposal in proposals {
-            let Some(clauses) = chosen(scratch.original(stage), &proposal, &axes.0) else { continue };
-            let Ok((ty, _)) = scratch.push(&clauses) else { continue };
+            let Some(clauses) = chosen(candidate.original(stage), &proposal, &axes.0) else { continue };
+            let Ok((ty, _)) = candidate.push(&clauses) else { continue };
             if types.insert(ty) {
-                self.stage(scratch, aim, example, stage + 1);
+                self.stage(candidate, goal, example, stage + 1);
             }
-            scratch.pop();
+            candidate.pop();
             if types.len() == MAX_BEFORE {
                 return;
             }
@@ -137,11 +137,16 @@ impl Check<'_> {
 
     /// The configurations of operation `stage`, those of Rust's rules, and what the rules make of them and of each
     /// other's.
-    fn pairs(&self, scratch: &Scratch<'_>, aim: &Aim, stage: usize) -> (Vec<Proposal>, Vec<Pair>) {
-        if open_clauses(scratch.original(stage)).next().is_none() {
+    fn pairs(
+        &self,
+        candidate: &CandidatePipeline<'_>,
+        goal: &Goal,
+        stage: usize,
+    ) -> (Vec<Proposal>, Vec<Pair>) {
+        if open_clauses(candidate.original(stage)).next().is_none() {
             return (vec![Proposal::new()], Vec::new());
         }
-        let Some(site) = scratch.site(stage, aim) else { return (Vec::new(), Vec::new()) };
+        let Some(site) = candidate.site(stage, goal) else { return (Vec::new(), Vec::new()) };
         let proposals: Vec<Proposal> =
             self.builtin.proposals(&site, &[]).found.into_iter().map(|(_, proposal)| proposal).collect();
         let start = few(proposals.clone(), MAX_LEFT);
@@ -163,9 +168,9 @@ impl Check<'_> {
     }
 
     /// Compares both sides of one example.
-    fn pair(&mut self, scratch: &mut Scratch<'_>, example: &Example, stage: usize, pair: &Pair) {
+    fn pair(&mut self, candidate: &mut CandidatePipeline<'_>, example: &Example, stage: usize, pair: &Pair) {
         let Pair { rule, left, right, again } = pair;
-        let (rule, axes) = (*rule, scratch.axes());
+        let (rule, axes) = (*rule, candidate.axes());
         if self.evidence[rule].counterexample.is_some() {
             return;
         }
@@ -186,16 +191,16 @@ impl Check<'_> {
             return;
         }
         evidence.verified += 1;
-        let op = scratch.original(stage);
+        let op = candidate.original(stage);
         let (Some(before), Some(clauses)) = (chosen(op, left, &axes.0), chosen(op, right, &axes.0)) else {
             return;
         };
         let (before, after) = (described(op, &before), described(op, &clauses));
-        if let Err(refused) = scratch.push(&clauses) {
+        if let Err(refused) = candidate.push(&clauses) {
             evidence.refused.get_or_insert_with(|| (after, (*refused).clone()));
             return;
         }
-        scratch.pop();
+        candidate.pop();
         evidence.instances += 1;
         evidence.legal += 1;
         evidence.counterexample = difference.map(|why| Counterexample {

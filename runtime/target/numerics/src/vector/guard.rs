@@ -154,8 +154,7 @@ impl<V> Guards<V> {
         }
         let first = self.0.iter().position(|(_, slot)| matches!(slot, Slot::Value));
         if first.is_some_and(|first| first + 1 < self.0.len()) {
-            let message =
-                "a slot behind that of `value`, which the engine tries last and has once".to_owned();
+            let message = "a slot after that of `value`, which the engine tries last and has once".to_owned();
             return Err(GuardFault::Slots(message));
         }
         let mut left = ids;

@@ -15,7 +15,7 @@ use visa_machine::Machine;
 enum Outcome {
     /// Cycles as written and as chosen, and whether its results were compared: the evaluator may refuse random data.
     Good { cycles: [u64; 2], compared: bool },
-    /// What is worse opened.
+    /// What is worse with open clauses.
     Worse(String),
     /// Why it cannot be run as it is written.
     NotRun(String),

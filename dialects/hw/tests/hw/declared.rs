@@ -1,4 +1,4 @@
-//! What stages say of themselves: to the scheduler, the cost model and reports.
+//! What stages declare for the scheduler, the cost model and reports.
 
 use crate::{exec, exec_text, program};
 use visa_engine::{Access, BankUse, Flow, Space, TreeUse};
@@ -39,17 +39,17 @@ fn access(space: Space, write: bool, range: std::ops::Range<u64>) -> Access {
 #[test]
 fn names_and_places() {
     let fetched = "hw.fetch i32, packet 32, loops [128 : 1] : 32; hw.collect flits 1";
-    let behind = |stages: &str| format!("{fetched}; {stages}");
+    let after = |stages: &str| format!("{fetched}; {stages}");
     let stored = "hw.commit bytes 32, loops [128 : 1] : 32 @ 4096";
     for stages in [
         CONTRACTION.to_owned(),
-        behind("hw.filter keep [xxx1]; hw.commit_packed most 8, loops [128 : 1] : 8 @ 4096"),
-        behind("hw.store_vrf at 0"),
-        behind("hw.vector_branch comparison, compare [less 0]; hw.store_ids at 0"),
-        behind(&format!("hw.vector_stash; hw.vector AddFxp, stash; {stored}")),
-        behind("hw.vector_zip AddFxp, stage clip, apart 1; hw.commit bytes 32, loops [64 : 1] : 32 @ 4096"),
-        behind(&format!("hw.vector_valid_count counters [4]; {stored}")),
-        behind("hw.vector AddFxp, constant 1; hw.cast i8; hw.commit bytes 8, loops [32 : 1] : 8 @ 4096"),
+        after("hw.filter keep [xxx1]; hw.commit_packed most 8, loops [128 : 1] : 8 @ 4096"),
+        after("hw.store_vrf at 0"),
+        after("hw.vector_branch comparison, compare [less 0]; hw.store_ids at 0"),
+        after(&format!("hw.vector_stash; hw.vector AddFxp, stash; {stored}")),
+        after("hw.vector_zip AddFxp, stage clip, apart 1; hw.commit bytes 32, loops [64 : 1] : 32 @ 4096"),
+        after(&format!("hw.vector_valid_count counters [4]; {stored}")),
+        after("hw.vector AddFxp, constant 1; hw.cast i8; hw.commit bytes 8, loops [32 : 1] : 8 @ 4096"),
         "hw.fetch i8, packet 32, loops [256 : 1] : 8; hw.switch broadcast01, slice1 1, slice0 1, time0 1; \
          hw.collect flits 1; hw.store_vrf at 0"
             .to_owned(),

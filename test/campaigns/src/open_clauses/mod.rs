@@ -1,4 +1,4 @@
-//! Every kernel of `test/kernels` and `test/book` with every clause left open that may be: `select-configs` and
+//! Every kernel of `test/kernels` and `test/book` with every clause that may be open left open: `select-configs` and
 //! `allocate` close them, the kernel takes no more cycles than as its author wrote it, and its results are the same.
 
 mod cases;
@@ -12,7 +12,7 @@ use crate::Settings;
 /// # Panics
 /// If a kernel is slower or computes something else.
 pub fn configurations(settings: &Settings<'_>) {
-    outcome::are_as_good("open-clauses{places=false}", settings.files);
+    outcome::are_as_good("open-clauses{distributions=false}", settings.files);
 }
 
 /// The distribution of tensors is open too.

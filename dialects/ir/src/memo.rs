@@ -1,0 +1,91 @@
+//! Answers that are worked out once in a context, however often they are asked for.
+
+use crate::context::Context;
+use crate::hash::Fast;
+use std::any::{Any, TypeId};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::rc::Rc;
+
+/// The answers known so far, by the types of question and answer; part of a context.
+#[derive(Default)]
+pub(crate) struct Memo(RefCell<HashMap<(TypeId, TypeId), Rc<dyn Any>, Fast>>);
+
+/// The answers to questions of one type.
+type Answers<Q, A> = RefCell<HashMap<Q, Rc<A>, Fast>>;
+
+impl Memo {
+    fn answers<Q: 'static, A: 'static>(&self) -> Rc<Answers<Q, A>> {
+        let kind = (TypeId::of::<Q>(), TypeId::of::<A>());
+        let mut kinds = self.0.borrow_mut();
+        let answers = kinds.entry(kind).or_insert_with(|| Rc::new(Answers::<Q, A>::default())).clone();
+        answers.downcast().expect("answers are kept by their type")
+    }
+}
+
+impl Context {
+    /// The answer to `question`: the one that is known, or that of `work`. The question holds all that the answer
+    /// depends on besides the data of the context; [`Context::set_data`] forgets all answers.
+    ///
+    /// # Errors
+    /// That of `work`. It is not kept: its places in the source belong to this question.
+    pub fn once<Q: Hash + Eq + 'static, A: 'static, E>(
+        &self,
+        question: Q,
+        work: impl FnOnce() -> Result<A, E>,
+    ) -> Result<Rc<A>, E> {
+        let answers = self.memo.answers::<Q, A>();
+        if let Some(known) = answers.borrow().get(&question) {
+            return Ok(known.clone());
+        }
+        let answer = Rc::new(work()?);
+        answers.borrow_mut().insert(question, answer.clone());
+        Ok(answer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::convert::Infallible;
+
+    #[test]
+    fn work_is_done_once_for_a_question() {
+        let (ctx, runs) = (Context::default(), RefCell::new(0));
+        let double = |number: u64| {
+            let work = || {
+                *runs.borrow_mut() += 1;
+                Ok::<_, Infallible>(number * 2)
+            };
+            ctx.once(number, work).unwrap_or_else(|never| match never {})
+        };
+        assert_eq!((*double(3), *double(3), *double(4)), (6, 6, 8));
+        assert_eq!(*runs.borrow(), 2);
+    }
+
+    #[test]
+    fn answers_of_another_type_are_other_answers() {
+        let ctx = Context::default();
+        let number = ctx.once(1_u8, || Ok::<_, Infallible>(1_u32));
+        let text = ctx.once(1_u8, || Ok::<_, Infallible>("one"));
+        assert_eq!((number.map(|number| *number), text.map(|text| *text)), (Ok(1), Ok("one")));
+    }
+
+    #[test]
+    fn errors_are_not_kept() {
+        let ctx = Context::default();
+        assert_eq!(ctx.once(1_u8, || Err::<u32, _>("no")), Err("no"));
+        assert_eq!(ctx.once(1_u8, || Ok::<_, &str>(2_u32)).as_deref(), Ok(&2));
+    }
+
+    #[test]
+    fn new_data_forgets_answers() {
+        let mut ctx = Context::default();
+        let ask =
+            |ctx: &Context, answer: u32| *ctx.once((), || Ok::<_, Infallible>(answer)).expect("an answer");
+        assert_eq!((ask(&ctx, 1), ask(&ctx, 2)), (1, 1));
+        ctx.set_data(5_u64);
+        assert_eq!(ask(&ctx, 2), 2);
+    }
+}

@@ -1,0 +1,98 @@
+//! Which slices of a chip take part in a pipeline.
+
+use std::rc::Rc;
+use visa_ir::context::TypeId;
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::OpRef;
+use visa_mapping::facts::mapping_error;
+use visa_mapping::{Axes, Cell, Dim, Expr, Map, Tensor};
+use visa_stream::lower::StageCx;
+
+/// A flag for each slice of a chip, counted through its clusters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Slices(Vec<bool>);
+
+impl Slices {
+    /// Those in which a value of this type holds something.
+    ///
+    /// # Errors
+    /// A mapping of the type that cannot be read, at `op`.
+    pub fn holding(cx: &StageCx<'_>, op: OpRef<'_>, ty: TypeId) -> Result<Rc<Self>, Diagnostic> {
+        let question = (cx.planner().number_of_axes(), ty);
+        cx.ctx.once(question, || match cx.ctx.type_value::<Tensor>(ty) {
+            Some(tensor) => Self::of(cx, op, &tensor),
+            None => Err(op.error("C0", "no tensor type")),
+        })
+    }
+
+    /// Those in which a tensor holds something.
+    ///
+    /// # Errors
+    /// A mapping that cannot be read, at `op`.
+    pub fn of(cx: &StageCx<'_>, op: OpRef<'_>, tensor: &Tensor) -> Result<Self, Diagnostic> {
+        let topology = &cx.machine.topology;
+        let live = |dim: Dim, count: u64| {
+            live(&tensor.dim(dim), count, cx.axes).map_err(|error| mapping_error(error, op.span()))
+        };
+        let clusters = live(Dim::Cluster, topology.clusters_per_chip)?;
+        let slices = live(Dim::Slice, topology.slices_per_cluster)?;
+        let in_cluster = |&cluster: &bool| slices.iter().map(move |&slice| cluster && slice);
+        Ok(Self(clusters.iter().flat_map(in_cluster).collect()))
+    }
+
+    /// Adds those of `other`.
+    pub fn join(&mut self, other: &Self) {
+        self.0.iter_mut().zip(&other.0).for_each(|(own, other)| *own |= other);
+    }
+
+    /// Leaves those that `other` has too.
+    pub fn meet(&mut self, other: &Self) {
+        self.0.iter_mut().zip(&other.0).for_each(|(own, other)| *own &= other);
+    }
+
+    /// The half-open ranges of the slices, flattened.
+    #[must_use]
+    pub fn ranges(&self) -> Vec<i64> {
+        let mut ranges = Vec::new();
+        let mut inside = false;
+        for (at, &flag) in (0..).zip(self.0.iter().chain([&false])) {
+            if flag != inside {
+                ranges.push(at);
+                inside = flag;
+            }
+        }
+        ranges
+    }
+}
+
+/// Which of the first `count` positions of a mapping hold something.
+fn live(map: &Expr, count: u64, axes: &Axes) -> Result<Vec<bool>, visa_mapping::MapError> {
+    let map = Map::new(map, axes)?;
+    Ok((0..count).map(|at| matches!(map.cell(at), Some(Cell::Live(_)))).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Slices;
+
+    fn slices(text: &str) -> Slices {
+        Slices(text.chars().map(|flag| flag == 'x').collect())
+    }
+
+    #[test]
+    fn ranges_are_half_open() {
+        for (text, expected) in
+            [("", &[][..]), ("..", &[]), ("xx", &[0, 2]), (".x", &[1, 2]), ("x.xx.", &[0, 1, 2, 4])]
+        {
+            assert_eq!(slices(text).ranges(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn joined_and_met() {
+        let (mut joined, mut met) = (slices("xx.."), slices("xx.."));
+        joined.join(&slices("x.x."));
+        met.meet(&slices("x.x."));
+        assert_eq!((joined, met), (slices("xxx."), slices("x...")));
+    }
+}
