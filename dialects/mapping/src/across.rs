@@ -7,11 +7,12 @@
 //! is a stride. Coordinates wrap at |B|. A run along B' that wraps is a table if it wraps at the same place
 //! throughout; if not, no loop nest reads it.
 
-use crate::gather::{mixed, walk};
+use crate::gather::{mixed, movement};
 use crate::placement::times;
 use crate::{
-    Axes, AxisId, Crossing, Digit, DivideError, Division, MAX_PICKS, Offset, Pace, Placed, Placement, Step,
+    Axes, AxisId, Crossing, Digit, DivideError, Division, MAX_PICKS, Offset, Placed, Placement, Step,
 };
+use visa_loops::{Entry, Stride};
 
 /// Divides a placement.
 pub type Divide<'a> = &'a dyn Fn(&Placement) -> Result<Division, DivideError>;
@@ -109,7 +110,7 @@ impl Across<'_> {
         }
         for (counter, table) in counters.iter().zip(tables) {
             let Placed { digit: Digit { extent, live, .. }, weight } = *counter;
-            division.steps.push(Step { extent, live, at: weight, walk: walk(table) });
+            division.steps.push(Step { extent, live, at: weight, movement: movement(table) });
         }
         division.steps.sort_by_key(|step| step.at);
         Ok(division)
@@ -164,11 +165,11 @@ impl Across<'_> {
     }
 }
 
-/// As few loops as a list of starts needs, outermost first, as limit and pace: the smallest innermost loop over
+/// As few loops as a list of starts needs, outermost first, as limit and stride: the smallest innermost loop over
 /// which the starts are a sum with those of what is outside, and so on. What `None` stands for is left open.
 #[must_use]
-pub fn loops_of(starts: &[Option<i64>]) -> Vec<(u64, Pace)> {
-    let mut loops: Vec<(u64, Pace)> = Vec::new();
+pub fn loops_of(starts: &[Option<i64>]) -> Vec<Entry> {
+    let mut loops: Vec<Entry> = Vec::new();
     let mut left = starts.to_vec();
     while left.len() > 1 {
         let divisors = (2..=left.len()).filter(|inner| left.len().is_multiple_of(*inner));
@@ -177,22 +178,24 @@ pub fn loops_of(starts: &[Option<i64>]) -> Vec<(u64, Pace)> {
         };
         left = outer;
         let limit = inner.len() as u64;
-        match (loops.last_mut(), pace(inner)) {
+        match (loops.last_mut(), stride(inner)) {
             // It counts on where the loop inside ends.
-            (Some((below, Pace::Even(step))), Pace::Even(stride)) if times(*step, *below) == stride => {
-                *below *= limit
+            (Some(below), Stride::Fixed(stride))
+                if below.stride.fixed().is_some_and(|step| times(step, below.limit) == stride) =>
+            {
+                below.limit *= limit
             }
-            (_, pace) => loops.push((limit, pace)),
+            (_, stride) => loops.push(Entry { limit, stride }),
         }
     }
     loops.reverse();
     loops
 }
 
-fn pace(starts: Vec<i64>) -> Pace {
+fn stride(starts: Vec<i64>) -> Stride {
     let step = starts.get(1).copied().unwrap_or_default();
     let evenly = (0_i64..).zip(&starts).all(|(at, start)| at.checked_mul(step) == Some(*start));
-    if evenly { Pace::Even(step) } else { Pace::Table(starts.into()) }
+    if evenly { Stride::Fixed(step) } else { Stride::Table(starts.into()) }
 }
 
 /// The starts as sums of those within a run of `count`, and those of the runs, the first of which is 0.
@@ -230,19 +233,21 @@ mod tests {
     #[test]
     fn starts_are_few_loops() {
         let some = |starts: &[i64]| starts.iter().copied().map(Some).collect::<Vec<_>>();
-        let table = |starts: &[i64]| Pace::Table(starts.into());
-        assert_eq!(loops_of(&some(&[0, 0, 0, 0])), [(4, Pace::Even(0))]);
-        assert_eq!(loops_of(&some(&[0, 8, 16, 24])), [(4, Pace::Even(8))]);
-        assert_eq!(loops_of(&some(&[24, 0, 8, 16])), [(4, table(&[24, 0, 8, 16]))]);
+        assert_eq!(loops_of(&some(&[0, 0, 0, 0])), [Entry::new(4, 0)]);
+        assert_eq!(loops_of(&some(&[0, 8, 16, 24])), [Entry::new(4, 8)]);
+        assert_eq!(
+            loops_of(&some(&[24, 0, 8, 16])),
+            [Entry { limit: 4, stride: Stride::from(vec![24, 0, 8, 16]) }]
+        );
         assert_eq!(
             loops_of(&some(&[0, 0, 8, 8, 0, 0, 8, 8])),
-            [(2, Pace::Even(0)), (2, Pace::Even(8)), (2, Pace::Even(0))]
+            [Entry::new(2, 0), Entry::new(2, 8), Entry::new(2, 0)]
         );
         // What holds nothing starts anywhere.
         let padded = [Some(0), Some(8), None, None, None, None, None, None];
-        assert_eq!(loops_of(&padded), [(4, Pace::Even(0)), (2, Pace::Even(8))]);
+        assert_eq!(loops_of(&padded), [Entry::new(4, 0), Entry::new(2, 8)]);
         let clusters = [Some(0), Some(8), None, None, Some(16), Some(24), None, None];
-        assert_eq!(loops_of(&clusters), [(2, Pace::Even(16)), (2, Pace::Even(0)), (2, Pace::Even(8))]);
-        assert_eq!(loops_of(&[None, None]), [(2, Pace::Even(0))]);
+        assert_eq!(loops_of(&clusters), [Entry::new(2, 16), Entry::new(2, 0), Entry::new(2, 8)]);
+        assert_eq!(loops_of(&[None, None]), [Entry::new(2, 0)]);
     }
 }

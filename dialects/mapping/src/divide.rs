@@ -22,8 +22,8 @@ use crate::placement::times;
 use crate::{Axes, AxisId, Digit, Index, MAX_CHOICES, Placed, Placement};
 use rest::{Used, counts_once, leftover};
 use std::fmt;
-use std::sync::Arc;
 use visa_ir::diag::counted;
+use visa_loops::Stride;
 
 /// One loop of the walk.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,96 +35,33 @@ pub struct Step {
     /// How far each goes in the stream.
     pub at: i64,
     /// How far each goes in the buffer.
-    pub walk: Walk,
+    pub movement: Movement,
 }
 
 /// How a loop moves through the buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Walk {
-    /// By this distance.
-    Stride(i64),
-    /// To these places, an offset for each live iteration; the first is 0 (book 07, indirect access).
-    Table(Arc<[i64]>),
+pub enum Movement {
+    /// By a distance, or to a table's places: an offset for each live iteration, the first is 0 (book 07, indirect
+    /// access).
+    By(Stride),
     /// Not at all: the tensor does not depend on what the loop counts.
     Broadcast,
     /// Anywhere: only its first iteration is live.
     Padding,
 }
 
-/// How far apart the iterations of a loop are.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Pace {
-    /// All this far; 0 where the same is visited again.
-    Even(i64),
-    /// Each at its own offset from the first, one for each iteration (book 07, indirect access).
-    Table(Arc<[i64]>),
-}
-
-impl Pace {
-    /// How far iteration `at` is from the first. A table ends with its last entry.
-    #[must_use]
-    pub fn offset(&self, at: u64) -> i64 {
-        match self {
-            Self::Even(stride) => times(*stride, at),
-            Self::Table(table) => {
-                usize::try_from(at).ok().and_then(|at| table.get(at)).copied().unwrap_or_default()
-            }
-        }
-    }
-}
-
-impl Pace {
-    /// Half of every distance, if all are even.
-    #[must_use]
-    pub fn halved(&self) -> Option<Self> {
-        let half = |distance: &i64| (distance % 2 == 0).then(|| distance / 2);
-        match self {
-            Self::Even(stride) => half(stride).map(Self::Even),
-            Self::Table(table) => table.iter().map(half).collect::<Option<Arc<[i64]>>>().map(Self::Table),
-        }
-    }
-}
-
-/// The entries of a table that a message shows.
-const SHOWN: usize = 8;
-
-impl Pace {
-    /// In words: `4 bytes apart`.
-    pub(crate) fn apart(&self, noun: &str) -> String {
-        match self {
-            Self::Even(stride) => format!("{} apart", counted(*stride, noun)),
-            Self::Table(_) => format!("{self} {noun}s apart"),
-        }
-    }
-}
-
-/// As a sequencer's entry has it: `64`, or `(0, 128, 64)`; of a long table the first offsets.
-impl fmt::Display for Pace {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Even(stride) => write!(f, "{stride}"),
-            Self::Table(table) => {
-                let shown: Vec<_> = table.iter().take(SHOWN).map(i64::to_string).collect();
-                let more = if table.len() > SHOWN { ", ..." } else { "" };
-                write!(f, "({}{more})", shown.join(", "))
-            }
-        }
-    }
-}
-
-impl Walk {
+impl Movement {
     /// How a read follows it for `extent` iterations: what needs no other element reads the same one again, and so
     /// does the padding after the entries of a table.
     #[must_use]
-    pub fn read(&self, extent: u64) -> Pace {
+    pub fn read(&self, extent: u64) -> Stride {
         match self {
-            Self::Stride(stride) => Pace::Even(*stride),
-            Self::Broadcast | Self::Padding => Pace::Even(0),
-            Self::Table(table) if table.len() as u64 == extent => Pace::Table(table.clone()),
-            Self::Table(table) => {
+            Self::Broadcast | Self::Padding => Stride::Fixed(0),
+            Self::By(Stride::Table(table)) if table.len() as u64 != extent => {
                 let padding = (table.len() as u64..extent).map(|_| 0);
-                Pace::Table(table.iter().copied().chain(padding).collect())
+                Stride::Table(table.iter().copied().chain(padding).collect())
             }
+            Self::By(stride) => stride.clone(),
         }
     }
 }
@@ -285,15 +222,15 @@ pub fn divide(
     let mut walker = Walker::start(stream, buffer, free, axes)?;
     for placed in &stream.digits {
         let Placed { digit, weight } = *placed;
-        let walk = match digit.axis {
+        let movement = match digit.axis {
             Some(axis) if !free(axis) => {
                 walker.cut(placed, axis)?;
                 continue;
             }
-            None if digit.live == 1 => Walk::Padding,
-            Some(_) | None => Walk::Broadcast,
+            None if digit.live == 1 => Movement::Padding,
+            Some(_) | None => Movement::Broadcast,
         };
-        walker.steps.push(Step { extent: digit.extent, live: digit.live, at: weight, walk });
+        walker.steps.push(Step { extent: digit.extent, live: digit.live, at: weight, movement });
     }
     walker.check_carries()?;
     Ok(walker.finish())
@@ -369,11 +306,11 @@ impl<'a> Walker<'a> {
                 return Err(incompatible((rest.stride, held_digit.stride)));
             }
             let factor = rest.stride / held_digit.stride;
-            let walk = Walk::Stride(times(placed.weight, factor));
+            let movement = Movement::By(Stride::Fixed(times(placed.weight, factor)));
             let held = end.div_ceil(rest.stride);
             if rest.live <= held {
                 self.used[number].steps.push((factor, rest.live));
-                self.steps.push(Step { extent: rest.extent, live: rest.live, at, walk });
+                self.steps.push(Step { extent: rest.extent, live: rest.live, at, movement });
                 return Ok(());
             }
             if !end.is_multiple_of(rest.stride) {
@@ -390,7 +327,7 @@ impl<'a> Walker<'a> {
                 return Err(incompatible((rest.stride.saturating_mul(rest.live), end)));
             }
             self.used[number].steps.push((factor, held));
-            self.steps.push(Step { extent: held, live: held, at, walk });
+            self.steps.push(Step { extent: held, live: held, at, movement });
             let (extent, live) = (rest.extent / held, rest.live / held);
             rest = Digit { stride: rest.stride * held, extent, live, ..rest };
             at = times(at, held);
@@ -461,7 +398,7 @@ impl<'a> Walker<'a> {
         let mut relaxed = self
             .steps
             .iter()
-            .find(|step| step.walk == Walk::Broadcast)
+            .find(|step| step.movement == Movement::Broadcast)
             .map(|step| format!("it is repeated {}", counted(step.live, "time")));
         for (placed, used) in self.buffer.digits.iter().zip(&self.used) {
             let left = leftover(placed, used);

@@ -11,10 +11,11 @@
 use crate::cell::{Cell, Index, Map};
 use crate::expr::Term;
 use crate::{
-    Axes, AxisId, Digit, DivideError, Division, Expr, Offset, Placed, Placement, Step, Walk, divide,
+    Axes, AxisId, Digit, DivideError, Division, Expr, Movement, Offset, Placed, Placement, Step, divide,
 };
 use std::borrow::Cow;
 use std::sync::Arc;
+use visa_loops::Stride;
 
 /// Most picks of a stream that are divided: the product of its tables' lengths.
 pub const MAX_PICKS: u64 = 1 << 16;
@@ -192,7 +193,7 @@ impl Picking<'_> {
         }
         for (counter, table) in self.counters.iter().zip(tables) {
             let Placed { digit: Digit { extent, live, .. }, weight } = counter.placed;
-            division.steps.push(Step { extent, live, at: weight, walk: walk(table) });
+            division.steps.push(Step { extent, live, at: weight, movement: movement(table) });
         }
         division.steps.sort_by_key(|step| step.at);
         division.relaxed.get_or_insert_with(|| format!("`{}` is gathered", self.names()));
@@ -248,13 +249,13 @@ pub(crate) fn mixed(mut number: u64, radices: &[u64]) -> Vec<u64> {
 }
 
 /// A table whose offsets are evenly apart is a stride.
-pub(crate) fn walk(table: Vec<i64>) -> Walk {
+pub(crate) fn movement(table: Vec<i64>) -> Movement {
     let step = table.get(1).copied().unwrap_or_default();
     let even = (0_i64..).zip(&table).all(|(at, offset)| at.checked_mul(step) == Some(*offset));
     match (even, step) {
-        (true, 0) => Walk::Broadcast,
-        (true, step) => Walk::Stride(step),
-        (false, _) => Walk::Table(table.into()),
+        (true, 0) => Movement::Broadcast,
+        (true, step) => Movement::By(Stride::Fixed(step)),
+        (false, _) => Movement::By(Stride::Table(table.into())),
     }
 }
 

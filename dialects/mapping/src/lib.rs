@@ -52,7 +52,7 @@ pub use common::{FactorError, common};
 pub use complement::{ComplementError, complement};
 pub use compose::compose;
 pub use digits::{Digit, Digits, DigitsError, Offset, Ragged, digits};
-pub use divide::{DivideError, Division, Pace, Step, Walk, digit_text, divide, divide_exact, step_text};
+pub use divide::{DivideError, Division, Movement, Step, digit_text, divide, divide_exact, step_text};
 pub use effort::{count_effort, effort};
 pub use equal::{
     ENUMERATION_BOUND, Equality, Refinement, Tier, decide, equal, first_missing, first_unlike, refines,

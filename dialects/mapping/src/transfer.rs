@@ -2,7 +2,7 @@
 //! 10).
 
 use crate::carry::Carries;
-use crate::divide::{DivideError, Pace, Step, Walk, step_text};
+use crate::divide::{DivideError, Movement, Step, step_text};
 use crate::error::MapError;
 use crate::gather::Gathers;
 use crate::placement::times;
@@ -13,6 +13,7 @@ use crate::{
 };
 use std::fmt;
 use visa_ir::diag::counted;
+use visa_loops::Stride;
 use visa_machine::Machine;
 use visa_numerics::DType;
 
@@ -22,7 +23,7 @@ pub struct TransferLoop {
     /// Iterations.
     pub limit: u64,
     /// How far apart the bytes read are.
-    pub read: Pace,
+    pub read: Stride,
     /// Distance between bytes written.
     pub write: i64,
     /// The factor of the destination that it counts, in the user's notation.
@@ -32,7 +33,7 @@ pub struct TransferLoop {
 /// As messages show it: `` `R / 4` 2 : 128 -> 64``.
 impl fmt::Display for TransferLoop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` {} : {} -> {}", self.factor, self.limit, self.read, self.write)
+        write!(f, "`{}` {} : {} -> {}", self.factor, self.limit, self.read.shortened(), self.write)
     }
 }
 
@@ -204,7 +205,7 @@ fn ordered(
         .filter(|step| step.live > 1)
         .map(|step| TransferLoop {
             limit: step.live,
-            read: step.walk.read(step.live),
+            read: step.movement.read(step.live),
             write: step.at,
             factor: step_text(step, &target, gathers.axes()),
         })
@@ -212,7 +213,7 @@ fn ordered(
     loops.reverse();
     loops.push(TransferLoop {
         limit: from.dtype.align(),
-        read: Pace::Even(1),
+        read: Stride::Fixed(1),
         write: 1,
         factor: "an element".to_owned(),
     });
@@ -241,10 +242,10 @@ impl Rows<'_> {
     fn fill(&self, steps: &mut [Step], element: i64) {
         let mut run = element;
         for step in steps.iter_mut().filter(|step| step.extent > 1) {
-            let contiguous = match step.walk {
-                Walk::Stride(stride) => stride == run,
-                Walk::Padding => true,
-                Walk::Table(_) | Walk::Broadcast => false,
+            let contiguous = match step.movement {
+                Movement::By(Stride::Fixed(stride)) => stride == run,
+                Movement::Padding => true,
+                Movement::By(Stride::Table(_)) | Movement::Broadcast => false,
             };
             if !contiguous || step.at != run {
                 return;
@@ -252,7 +253,7 @@ impl Rows<'_> {
             let filled = step.live.next_multiple_of(self.iterations(run));
             if filled > step.live && self.is_padding(step, filled) {
                 step.live = filled;
-                step.walk = Walk::Stride(run);
+                step.movement = Movement::By(Stride::Fixed(run));
             }
             run = times(run, step.live);
         }
@@ -311,7 +312,8 @@ impl Transfer {
             Err(TransferError::HalfByte(message))
         };
         let (mut run, mut factors) = (1_i64, Vec::new());
-        while let Some(step) = self.loops.pop_if(|step| step.read == Pace::Even(run) && step.write == run) {
+        while let Some(step) = self.loops.pop_if(|step| step.read == Stride::Fixed(run) && step.write == run)
+        {
             run = times(run, step.limit);
             factors.insert(0, step.factor);
         }
@@ -322,7 +324,7 @@ impl Transfer {
             ));
         }
         for step in &mut self.loops {
-            let Some(read) = step.read.halved().filter(|_| step.write % 2 == 0) else {
+            let Some(read) = step.read.divided(2).filter(|_| step.write % 2 == 0) else {
                 return refuse(format!(
                     "runs are read {} and written {} apart, expected even distances",
                     step.read,
@@ -340,7 +342,7 @@ impl Transfer {
         let factor = factors.join("`, `");
         self.loops.push(TransferLoop {
             limit: run.cast_unsigned() / 2,
-            read: Pace::Even(1),
+            read: Stride::Fixed(1),
             write: 1,
             factor,
         });

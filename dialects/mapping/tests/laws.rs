@@ -2,12 +2,13 @@
 //! factors say of digits is compared with the cells that `map` holds, position by position.
 
 use std::collections::BTreeMap;
+use visa_loops::Stride;
 
 use proptest::prelude::*;
 use proptest::sample::select;
 use visa_mapping::{
-    Axes, AxisId, Cell, Digit, Digits, DivideError, Expr, Gathers, Index, PadKind, Walk, common, complement,
-    compose, digits, divide, divide_exact, inverse, map, place, place_expr,
+    Axes, AxisId, Cell, Digit, Digits, DivideError, Expr, Gathers, Index, Movement, PadKind, common,
+    complement, compose, digits, divide, divide_exact, inverse, map, place, place_expr,
 };
 
 const SIZES: [(&str, u64); 3] = [("A", 12), ("B", 6), ("K", 7)];
@@ -89,12 +90,12 @@ fn indices(axes: &[(AxisId, u64)]) -> Vec<Index> {
 fn read_at(division: &visa_mapping::Division, mut at: u64) -> i64 {
     let mut address = division.base;
     for step in &division.steps {
-        match &step.walk {
-            Walk::Stride(stride) => address += stride * (at % step.extent).cast_signed(),
-            Walk::Table(table) => {
+        match &step.movement {
+            Movement::By(Stride::Fixed(stride)) => address += stride * (at % step.extent).cast_signed(),
+            Movement::By(Stride::Table(table)) => {
                 address += table.get((at % step.extent) as usize).copied().unwrap_or_default()
             }
-            Walk::Broadcast | Walk::Padding => {}
+            Movement::Broadcast | Movement::Padding => {}
         }
         at /= step.extent;
     }

@@ -2,8 +2,9 @@
 //! up in the mappings.
 
 use std::collections::BTreeSet;
+use visa_loops::Stride;
 use visa_machine::Machine;
-use visa_mapping::{Axes, Cell, DM, Expr, HBM, Map, Pace, PadKind, Tensor, Transfer, parse_tensor, transfer};
+use visa_mapping::{Axes, Cell, DM, Expr, HBM, Map, PadKind, Tensor, Transfer, parse_tensor, transfer};
 
 const ROWS: u64 = 2;
 
@@ -78,7 +79,7 @@ impl Case {
 fn walk(transfer: &Transfer) -> Vec<(u64, u64)> {
     let mut all = vec![(transfer.read_base, transfer.write_base)];
     for step in &transfer.loops {
-        let Pace::Even(read) = step.read else { panic!("a table") };
+        let Stride::Fixed(read) = step.read else { panic!("a table") };
         let iterations = i64::try_from(step.limit).unwrap();
         let each = |(from, to): &(i64, i64)| {
             let (from, to) = (*from, *to);

@@ -6,8 +6,9 @@ use crate::pad::{Pad, padding_kept};
 use crate::plan::{Access, Factor, Loop, Plan, PlanError, digits_of};
 use visa_ir::diag::counted;
 use visa_ir::module::OpRef;
+use visa_loops::Stride;
 use visa_mapping::{
-    Axes, Carries, Digit, Digits, Expr, MapError, Opaque, Pace, PadKind, Padded, Placement, Step, Unit, Walk,
+    Axes, Carries, Digit, Digits, Expr, MapError, Movement, Opaque, PadKind, Padded, Placement, Step, Unit,
     padded_terms, place,
 };
 use visa_numerics::DType;
@@ -160,13 +161,15 @@ impl Write<'_> {
     /// A loop over time, each iteration of which writes a packet.
     fn time_loop(&self, factor: &Factor) -> Result<Loop, PlanError> {
         let Self { element, time, .. } = *self;
-        let Step { extent, live, ref walk, .. } = factor.step;
-        match walk {
-            Walk::Stride(stride) => Ok(factor.paced(extent, Pace::Even(*stride))),
-            Walk::Table(table) if live == extent => Ok(factor.paced(extent, Pace::Table(table.clone()))),
-            Walk::Table(_) => Err(padded_time(time, extent, live)),
-            Walk::Padding => Err(padded_time(time, extent, 1)),
-            Walk::Broadcast => Err(format!(
+        let Step { extent, live, ref movement, .. } = factor.step;
+        match movement {
+            Movement::By(Stride::Fixed(stride)) => Ok(factor.moved(extent, Stride::Fixed(*stride))),
+            Movement::By(Stride::Table(table)) if live == extent => {
+                Ok(factor.moved(extent, Stride::Table(table.clone())))
+            }
+            Movement::By(Stride::Table(_)) => Err(padded_time(time, extent, live)),
+            Movement::Padding => Err(padded_time(time, extent, 1)),
+            Movement::Broadcast => Err(format!(
                 "time `{time}` repeats {} what `{element}` holds once: every write stride must be non-zero (book \
                  33)",
                 counted(extent, "time")
@@ -182,10 +185,10 @@ impl Write<'_> {
         let (mut loops, mut kept, mut run) = (Vec::new(), 1, Some(1));
         for factor in &inner[..full] {
             let step = &factor.step;
-            let pace = match &step.walk {
-                Walk::Stride(stride) => Pace::Even(*stride),
-                Walk::Table(table) => Pace::Table(table.clone()),
-                Walk::Broadcast | Walk::Padding => {
+            let stride = match &step.movement {
+                Movement::By(Stride::Fixed(stride)) => Stride::Fixed(*stride),
+                Movement::By(Stride::Table(table)) => Stride::Table(table.clone()),
+                Movement::Broadcast | Movement::Padding => {
                     return Err(format!(
                         "the packet repeats an element {}, `{element}` holds it once",
                         counted(step.extent, "time")
@@ -193,18 +196,18 @@ impl Write<'_> {
                 }
             };
             kept *= step.extent;
-            run = run.filter(|&run| pace == Pace::Even(run)).and_then(|_| i64::try_from(kept).ok());
-            loops.push(factor.paced(step.extent, pace));
+            run = run.filter(|&run| stride == Stride::Fixed(run)).and_then(|_| i64::try_from(kept).ok());
+            loops.push(factor.moved(step.extent, stride));
         }
-        let (live, most, pace) = match inner.get(full) {
-            None => (1, 1, Pace::Even(0)),
-            Some(Factor { step, .. }) => match &step.walk {
-                Walk::Stride(stride) => (step.live, step.extent, Pace::Even(*stride)),
-                Walk::Table(table) => (step.live, step.live, Pace::Table(table.clone())),
-                Walk::Broadcast => {
+        let (live, most, stride) = match inner.get(full) {
+            None => (1, 1, Stride::Fixed(0)),
+            Some(Factor { step, .. }) => match &step.movement {
+                Movement::By(Stride::Fixed(stride)) => (step.live, step.extent, Stride::Fixed(*stride)),
+                Movement::By(Stride::Table(table)) => (step.live, step.live, Stride::Table(table.clone())),
+                Movement::Broadcast => {
                     return Err(format!("the packet repeats an element, `{element}` holds it once"));
                 }
-                Walk::Padding => (1, step.extent, Pace::Even(i64::try_from(kept).unwrap_or(i64::MAX))),
+                Movement::Padding => (1, step.extent, Stride::Fixed(i64::try_from(kept).unwrap_or(i64::MAX))),
             },
         };
         if inner.iter().skip(full + 1).any(|factor| factor.step.live > 1) {
@@ -213,8 +216,8 @@ impl Write<'_> {
             );
         }
         let bits = kept * u64::from(self.dtype.bits());
-        let counts = self.counts(bits, live, most, run.is_some_and(|run| pace == Pace::Even(run)))?;
-        let above = inner.get(full).map(|factor| factor.paced(live, pace));
+        let counts = self.counts(bits, live, most, run.is_some_and(|run| stride == Stride::Fixed(run)))?;
+        let above = inner.get(full).map(|factor| factor.moved(live, stride));
         Ok(Packet { loops, above, live, counts, bits })
     }
 
@@ -278,10 +281,10 @@ impl Packet {
     fn plan(&self, count: u64, time: &[Loop], base: i64) -> Plan {
         let mut loops = self.loops.clone();
         if count > 1 {
-            loops.extend(self.above.iter().map(|above| Loop { limit: count, ..above.clone() }));
+            loops.extend(self.above.iter().map(|above| above.times(count)));
         }
         let packet_loops = loops.len();
-        let packet = loops.iter().map(|step| step.limit).product();
+        let packet = loops.iter().map(|step| step.entry.limit).product();
         loops.extend_from_slice(time);
         loops.reverse();
         Plan { base, loops, packet_loops, packet, left_over: String::new(), starts: Vec::new() }

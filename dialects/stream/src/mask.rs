@@ -18,10 +18,11 @@ use crate::plan::{self, Access, Across, Loop, Plan, digits_of};
 use counted::Counted;
 use visa_ir::diag::{self, Diagnostic};
 use visa_ir::module::OpRef;
+use visa_loops::{Entry, Stride};
 use visa_machine::Machine;
 use visa_mapping::{
-    Axes, AxisId, Carries, Digit, Dim, Division, Expr, Opaque, Pace, PadKind, Padded, Placed, Placement,
-    Step, Tensor, Unit, Walk, crossings, divide, padded_terms, place, place_expr,
+    Axes, AxisId, Carries, Digit, Dim, Division, Expr, Movement, Opaque, PadKind, Padded, Placed, Placement,
+    Step, Tensor, Unit, crossings, divide, padded_terms, place, place_expr,
 };
 use visa_numerics::DType;
 
@@ -282,7 +283,7 @@ impl<'a> Reading<'a> {
             (Err(_), outer) => Mask { dim: dummy, left: 0, by: outer.map(moved), valid },
         };
         let factor = plan::PADDING.to_owned();
-        plan.loops.insert(dummy, Loop { limit: 1, pace: Pace::Even(0), factor });
+        plan.loops.insert(dummy, Loop { entry: Entry::new(1, 0), factor });
         plan.packet_loops += usize::from(plan.packet_loops > 1);
         Ok((plan, mask))
     }
@@ -303,10 +304,10 @@ fn second(one: &Padded, two: &Padded) -> Refused {
 fn single_stride(division: &Division) -> Option<i64> {
     let mut single = None;
     for step in &division.steps {
-        let stride = match step.walk {
-            Walk::Stride(stride) => stride,
-            Walk::Broadcast => 0,
-            Walk::Padding | Walk::Table(_) => return None,
+        let stride = match step.movement {
+            Movement::By(Stride::Fixed(stride)) => stride,
+            Movement::Broadcast => 0,
+            Movement::Padding | Movement::By(Stride::Table(_)) => return None,
         };
         // Of a sliding term the first step may be of several positions.
         let unit = *single.get_or_insert(stride.checked_div(step.at)?);

@@ -6,29 +6,37 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use visa_ir::diag::counted;
+use visa_loops::{Entry, Stride};
 use visa_mapping::{
-    Axes, AxisId, Cell, Crossing, Digits, DivideError, Division, Expr, Gathers, Map, Pace, Placed, Placement,
-    Step, Walk, crossings, digits, divide_across, flat, loops_of, place, place_expr, step_text,
+    Axes, AxisId, Cell, Crossing, Digits, DivideError, Division, Expr, Gathers, Map, Movement, Placed,
+    Placement, Step, crossings, digits, divide_across, flat, loops_of, place, place_expr, step_text,
 };
 
 /// A loop of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loop {
-    /// Iterations.
-    pub limit: u64,
-    /// How far they are apart, in elements.
-    pub pace: Pace,
+    /// Iterations, and how far they are apart in elements.
+    pub entry: Entry,
     /// The factor of the stream that it counts, in the user's notation; `padding` where it counts none.
     pub factor: String,
+}
+
+impl Loop {
+    /// The same with that many iterations.
+    #[must_use]
+    pub fn times(&self, limit: u64) -> Self {
+        Self { entry: Entry { limit, stride: self.entry.stride.clone() }, factor: self.factor.clone() }
+    }
 }
 
 /// As messages show it: `` `N / 512` 8 : 96``.
 impl fmt::Display for Loop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { limit, pace, factor } = self;
+        let Self { entry: Entry { limit, stride }, factor } = self;
+        let stride = stride.shortened();
         match factor.as_str() {
-            PADDING => write!(f, "{factor} {limit} : {pace}"),
-            _ => write!(f, "`{factor}` {limit} : {pace}"),
+            PADDING => write!(f, "{factor} {limit} : {stride}"),
+            _ => write!(f, "`{factor}` {limit} : {stride}"),
         }
     }
 }
@@ -51,18 +59,16 @@ pub struct Plan {
     pub left_over: String,
     /// How many elements behind `base` each place starts, in loops that count the places, chips first, then
     /// clusters and slices; none where all start there (book 08: heterogeneous configurations).
-    pub starts: Vec<(u64, Pace)>,
+    pub starts: Vec<Entry>,
 }
 
 impl Plan {
     /// The furthest start of a place, in elements behind `base`.
     #[must_use]
     pub fn furthest(&self) -> i64 {
-        let last = |(limit, pace): &(u64, Pace)| match pace {
-            Pace::Even(stride) => {
-                stride.saturating_mul(i64::try_from(limit.saturating_sub(1)).unwrap_or(i64::MAX))
-            }
-            Pace::Table(table) => table.iter().max().copied().unwrap_or_default(),
+        let last = |Entry { limit, stride }: &Entry| match stride {
+            Stride::Fixed(_) => stride.distance(limit.saturating_sub(1)),
+            Stride::Table(table) => table.iter().max().copied().unwrap_or_default(),
         };
         self.starts.iter().map(last).fold(0, i64::saturating_add)
     }
@@ -77,11 +83,11 @@ impl Plan {
     #[must_use]
     pub fn run(&self) -> (u64, Option<&Loop>) {
         let mut run = 1_u64;
-        for step in self.loops.iter().rev().filter(|step| step.limit > 1) {
-            if step.pace != Pace::Even(i64::try_from(run).unwrap_or(i64::MAX)) {
+        for step in self.loops.iter().rev().filter(|step| step.entry.limit > 1) {
+            if step.entry.stride != Stride::Fixed(i64::try_from(run).unwrap_or(i64::MAX)) {
                 return (run, Some(step));
             }
-            run = run.saturating_mul(step.limit);
+            run = run.saturating_mul(step.entry.limit);
         }
         (run, None)
     }
@@ -178,9 +184,9 @@ impl Order<'_> {
     ) -> (Vec<Factor>, Vec<Factor>) {
         let packet = i64::try_from(packet).unwrap_or(i64::MAX);
         let factor = |step: Step| {
-            let text = match step.walk {
-                Walk::Padding => PADDING.to_owned(),
-                Walk::Stride(_) | Walk::Table(_) | Walk::Broadcast => step_text(&step, stream, self.axes()),
+            let text = match step.movement {
+                Movement::Padding => PADDING.to_owned(),
+                Movement::By(_) | Movement::Broadcast => step_text(&step, stream, self.axes()),
             };
             Factor { step, text }
         };
@@ -292,7 +298,7 @@ pub(crate) struct Walked {
     pub(crate) outer: Vec<Factor>,
     pub(crate) left_over: String,
     /// Where places start, as [`Plan::starts`].
-    pub(crate) starts: Vec<(u64, Pace)>,
+    pub(crate) starts: Vec<Entry>,
 }
 
 /// A step of a walk, and the factor of the stream that it counts.
@@ -303,13 +309,13 @@ pub(crate) struct Factor {
 
 impl Factor {
     /// The loop that goes so far.
-    pub(crate) fn paced(&self, limit: u64, pace: Pace) -> Loop {
-        Loop { limit, pace, factor: self.text.clone() }
+    pub(crate) fn moved(&self, limit: u64, stride: Stride) -> Loop {
+        Loop { entry: Entry { limit, stride }, factor: self.text.clone() }
     }
 
     /// The loop of a read: what needs no other element reads the same one again.
     fn read(&self) -> Loop {
-        self.paced(self.step.extent, self.step.walk.read(self.step.extent))
+        self.moved(self.step.extent, self.step.movement.read(self.step.extent))
     }
 }
 
@@ -319,10 +325,12 @@ pub(crate) fn fetch(walked: Walked) -> Plan {
     let Walked { base, inner, outer, left_over, starts } = walked;
     let mut loops: Vec<Loop> = Vec::new();
     for (at, factor) in inner.iter().enumerate() {
-        let Step { extent, ref walk, .. } = factor.step;
-        loops.push(match walk {
-            Walk::Padding => factor.paced(extent, Pace::Even(over_fetch(&loops, extent, inner.get(at + 1)))),
-            Walk::Stride(_) | Walk::Table(_) | Walk::Broadcast => factor.read(),
+        let Step { extent, ref movement, .. } = factor.step;
+        loops.push(match movement {
+            Movement::Padding => {
+                factor.moved(extent, Stride::Fixed(over_fetch(&loops, extent, inner.get(at + 1))))
+            }
+            Movement::By(_) | Movement::Broadcast => factor.read(),
         });
     }
     let packet_loops = loops.len();
@@ -335,17 +343,17 @@ pub(crate) fn fetch(walked: Walked) -> Plan {
 /// The stride of padding above the loops `below`: on from a contiguous run, if what follows agrees with that.
 fn over_fetch(below: &[Loop], extent: u64, above: Option<&Factor>) -> i64 {
     let mut run = 1_i64;
-    for Loop { limit, pace, .. } in below {
-        if *pace != Pace::Even(run) {
+    for Loop { entry: Entry { limit, stride }, .. } in below {
+        if *stride != Stride::Fixed(run) {
             return 0;
         }
         run = run.saturating_mul(i64::try_from(*limit).unwrap_or(i64::MAX));
     }
     let end = run.saturating_mul(i64::try_from(extent).unwrap_or(i64::MAX));
-    match above.map(|factor| &factor.step.walk) {
+    match above.map(|factor| &factor.step.movement) {
         None => run,
-        Some(Walk::Stride(stride)) if *stride == end => run,
-        Some(Walk::Stride(_) | Walk::Table(_) | Walk::Broadcast | Walk::Padding) => 0,
+        Some(Movement::By(Stride::Fixed(stride))) if *stride == end => run,
+        Some(Movement::By(_) | Movement::Broadcast | Movement::Padding) => 0,
     }
 }
 
@@ -383,7 +391,9 @@ pub fn register_read(
     while let Some(Factor { step, text }) = rest.peek() {
         let apart = i64::try_from(read).unwrap_or(i64::MAX);
         let copied = || shared == Shared::Copied && copies(&buffer, apart, free) >= step.live;
-        if step.walk != Walk::Stride(apart) && !(step.walk == Walk::Broadcast && copied()) {
+        if step.movement != Movement::By(Stride::Fixed(apart))
+            && !(step.movement == Movement::Broadcast && copied())
+        {
             break;
         }
         // Padding is read along only where the live elements alone are no power of two, which a read must be.
@@ -395,7 +405,7 @@ pub fn register_read(
             break;
         }
     }
-    let reads = |factor: &&Factor| matches!(factor.step.walk, Walk::Stride(_) | Walk::Table(_));
+    let reads = |factor: &&Factor| matches!(factor.step.movement, Movement::By(_));
     if let Some(Factor { step, text }) = rest.find(|factor| reads(factor) && factor.step.live > 1) {
         return Err(format!(
             "packet `{packet}` is not contiguous in `{element}`: a loop of {} stands apart from the {} read at \
@@ -406,7 +416,7 @@ pub fn register_read(
     }
     factors.reverse();
     let factor = if factors.is_empty() { PADDING.to_owned() } else { factors.join("`, `") };
-    let mut loops = vec![Loop { limit: read, pace: Pace::Even(1), factor }];
+    let mut loops = vec![Loop { entry: Entry::new(read, 1), factor }];
     loops.extend(outer.iter().map(Factor::read));
     loops.reverse();
     Ok(Plan { base, loops, packet_loops: 1, packet: read, left_over, starts })

@@ -8,8 +8,9 @@
 
 use crate::plan::digits_of;
 use visa_ir::diag::counted;
+use visa_loops::Stride;
 use visa_mapping::{
-    Axes, AxisId, Digit, Digits, Dim, Expr, Opaque, Padded, Placement, Step, Tensor, Walk, divide_exact,
+    Axes, AxisId, Digit, Digits, Dim, Expr, Movement, Opaque, Padded, Placement, Step, Tensor, divide_exact,
     padded_terms, place, place_expr, without_zeros,
 };
 
@@ -172,10 +173,10 @@ impl<'a> Windows<'a> {
 
 /// Whether a step of the packet goes as far in the window as in the packet. Padding goes nowhere.
 fn stays(step: &Step) -> bool {
-    match step.walk {
-        Walk::Stride(stride) => stride == step.at,
-        Walk::Padding => true,
-        Walk::Table(_) | Walk::Broadcast => false,
+    match step.movement {
+        Movement::By(Stride::Fixed(stride)) => stride == step.at,
+        Movement::Padding => true,
+        Movement::By(Stride::Table(_)) | Movement::Broadcast => false,
     }
 }
 
@@ -183,7 +184,9 @@ fn stays(step: &Step) -> bool {
 fn even(steps: &[Step]) -> Result<Shifts, String> {
     let (mut packets, mut distance) = (1_u64, 0_u64);
     for step in steps {
-        let Walk::Stride(stride) = step.walk else { return Err("a shift goes nowhere".to_owned()) };
+        let Movement::By(Stride::Fixed(stride)) = step.movement else {
+            return Err("a shift goes nowhere".to_owned());
+        };
         let stride = u64::try_from(stride).unwrap_or(0);
         if packets == 1 {
             distance = stride;

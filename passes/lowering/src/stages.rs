@@ -7,8 +7,8 @@ use visa_ir::context::Attr;
 use visa_ir::decl::OpDecl;
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::{OpRef, OpSpec, ValueId};
-use visa_loops::{Entry, Program, Stride};
-use visa_mapping::{Dim, Pace, Tensor, Unit, operand};
+use visa_loops::{Entry, Program};
+use visa_mapping::{Dim, Tensor, Unit, operand};
 use visa_numerics::{DType, VectorStage, default_mode, pattern};
 use visa_stream::adapter::Adapter;
 use visa_stream::branch::BranchMode;
@@ -82,18 +82,9 @@ fn loops(cx: &StageCx<'_>, spec: OpSpec, elements: Program) -> OpSpec {
     cx.body(spec, "loops", &visa_sequencer::PROGRAM, elements)
 }
 
-/// What a loop of a plan is in a program.
-pub fn stride(pace: &Pace) -> Stride {
-    match pace {
-        Pace::Even(stride) => Stride::Fixed(*stride),
-        Pace::Table(table) => Stride::Table(table.clone()),
-    }
-}
-
 /// The program of a plan for a tensor that stands at `base`, in elements.
 pub fn program(plan: &Plan, base: i64) -> Program {
-    let mut entries: Vec<_> =
-        plan.loops.iter().map(|step| Entry { limit: step.limit, stride: stride(&step.pace) }).collect();
+    let mut entries: Vec<_> = plan.loops.iter().map(|step| step.entry.clone()).collect();
     if entries.is_empty() {
         entries.push(Entry::new(1, 1));
     }
@@ -171,8 +162,7 @@ fn in_main(
 
 /// How many elements behind the base each slice starts, if they differ.
 fn starts(plan: &Plan) -> Option<Program> {
-    let entries = plan.starts.iter().map(|(limit, pace)| Entry { limit: *limit, stride: stride(pace) });
-    let program = Program { entries: entries.collect(), packet: 1, base: 0 };
+    let program = Program { entries: plan.starts.clone(), packet: 1, base: 0 };
     (!plan.starts.is_empty()).then_some(program)
 }
 
@@ -451,7 +441,7 @@ fn vector_operand(
     // A packet is read whole; lanes beyond the live ones read on into what follows and are padding.
     let lanes = vector_alu::lanes(op);
     if let Some(inner) = plan.loops.last_mut() {
-        inner.limit = lanes;
+        inner.entry.limit = lanes;
     }
     plan.packet = lanes;
     let base = cx.base(op.operands().get(index), file);

@@ -1,5 +1,6 @@
 use super::*;
 use crate::{Cell, Digits, Expr, digits, place, place_expr};
+use visa_loops::Stride;
 
 fn axes() -> Axes {
     let mut axes = Axes::new();
@@ -20,9 +21,9 @@ fn divided(divide: Divide, buffer: &str, stream: &str) -> Result<Division, Divid
     divide(&stream, &buffer, &free, &axes)
 }
 
-fn walk(buffer: &str, stream: &str) -> Result<Vec<(u64, Walk)>, String> {
+fn walk(buffer: &str, stream: &str) -> Result<Vec<(u64, Movement)>, String> {
     let division = divided(divide, buffer, stream).map_err(|error| error.to_string())?;
-    Ok(division.steps.iter().rev().map(|step| (step.extent, step.walk.clone())).collect())
+    Ok(division.steps.iter().rev().map(|step| (step.extent, step.movement.clone())).collect())
 }
 
 fn base(buffer: &str, stream: &str) -> Result<i64, String> {
@@ -32,8 +33,8 @@ fn base(buffer: &str, stream: &str) -> Result<i64, String> {
 /// Strides, outermost first.
 fn strides(buffer: &str, stream: &str) -> Vec<i64> {
     let stride = |(_, walk)| match walk {
-        Walk::Stride(stride) => stride,
-        Walk::Table(_) | Walk::Broadcast | Walk::Padding => 0,
+        Movement::By(Stride::Fixed(stride)) => stride,
+        Movement::By(Stride::Table(_)) | Movement::Broadcast | Movement::Padding => 0,
     };
     walk(buffer, stream).unwrap().into_iter().map(stride).collect()
 }
@@ -41,25 +42,36 @@ fn strides(buffer: &str, stream: &str) -> Vec<i64> {
 #[test]
 fn book_07_rearranging() {
     let entries = walk("[A, B, C # 32]", "[B, A, C # 16]").unwrap();
-    assert_eq!(entries, [(8, Walk::Stride(32)), (8, Walk::Stride(256)), (16, Walk::Stride(1))]);
+    assert_eq!(
+        entries,
+        [
+            (8, Movement::By(Stride::Fixed(32))),
+            (8, Movement::By(Stride::Fixed(256))),
+            (16, Movement::By(Stride::Fixed(1)))
+        ]
+    );
 }
 
 #[test]
 fn book_07_splitting() {
     let entries = walk("[A, B, C # 8]", "[A % 2, B % 4, A / 2, B / 4, C # 32]").unwrap();
-    let strides = [(2, 64), (4, 8), (4, 128), (2, 32), (32, 1)].map(|(n, s)| (n, Walk::Stride(s)));
+    let strides =
+        [(2, 64), (4, 8), (4, 128), (2, 32), (32, 1)].map(|(n, s)| (n, Movement::By(Stride::Fixed(s))));
     assert_eq!(entries, strides);
 }
 
 #[test]
 fn a_stream_digit_is_cut_where_the_buffer_changes_order() {
     let entries = walk("[N % 512, N / 512]", "[N]").unwrap();
-    assert_eq!(entries, [(4, Walk::Stride(1)), (512, Walk::Stride(4))]);
+    assert_eq!(entries, [(4, Movement::By(Stride::Fixed(1))), (512, Movement::By(Stride::Fixed(4)))]);
 }
 
 #[test]
 fn axes_the_tensor_does_not_depend_on_broadcast() {
-    assert_eq!(walk("[A]", "[T, A]").unwrap(), [(4, Walk::Broadcast), (8, Walk::Stride(1))]);
+    assert_eq!(
+        walk("[A]", "[T, A]").unwrap(),
+        [(4, Movement::Broadcast), (8, Movement::By(Stride::Fixed(1)))]
+    );
 }
 
 #[test]
@@ -130,7 +142,10 @@ fn slices_that_are_not_held() {
 
 #[test]
 fn book_03_sliding_windows() {
-    assert_eq!(walk("[$(A:1, T:2)]", "[A, T]").unwrap(), [(8, Walk::Stride(1)), (4, Walk::Stride(2))]);
+    assert_eq!(
+        walk("[$(A:1, T:2)]", "[A, T]").unwrap(),
+        [(8, Movement::By(Stride::Fixed(1))), (4, Movement::By(Stride::Fixed(2)))]
+    );
     // Below the slide are 4 positions; it has 14 itself.
     assert_eq!(strides("[B, $(A:1, T:2), C % 4]", "[C % 2, T, A, B]"), [1, 8, 4, 56]);
     assert_eq!(base("[$(A:1, T:2)]", "[A @ 3, T @ 1]"), Ok(5));
@@ -231,7 +246,7 @@ fn walks_agree_with_enumeration() {
             let Some(Cell::Live(index)) = order.cell(position) else { continue };
             let (mut rest, mut address) = (position, division.base);
             for step in &division.steps {
-                let Walk::Stride(stride) = step.walk else { continue };
+                let Movement::By(Stride::Fixed(stride)) = step.movement else { continue };
                 address += stride * (rest % step.extent) as i64;
                 rest /= step.extent;
             }

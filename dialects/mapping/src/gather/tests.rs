@@ -1,5 +1,6 @@
 use super::*;
 use crate::{digits, place, place_expr};
+use visa_loops::Stride;
 
 fn axes() -> Axes {
     let mut axes = Axes::new();
@@ -19,11 +20,11 @@ fn walks(buffer: &str, stream: &str) -> Result<(i64, Vec<String>), String> {
     let held = place_expr(&held, gathers.axes(), 1).map_err(|error| error.to_string())?;
     let free = |axis| held.of_axis(axis).next().is_none();
     let division = gathers.divide(&order, &held, &free).map_err(|error| error.to_string())?;
-    let shown = division.steps.iter().rev().map(|step| match &step.walk {
-        Walk::Stride(stride) => format!("{} : {stride}", step.extent),
-        Walk::Table(table) => format!("{} : {table:?}", step.extent),
-        Walk::Broadcast => format!("{} : broadcast", step.extent),
-        Walk::Padding => format!("{} : padding", step.extent),
+    let shown = division.steps.iter().rev().map(|step| match &step.movement {
+        Movement::By(Stride::Fixed(stride)) => format!("{} : {stride}", step.extent),
+        Movement::By(Stride::Table(table)) => format!("{} : {table:?}", step.extent),
+        Movement::Broadcast => format!("{} : broadcast", step.extent),
+        Movement::Padding => format!("{} : padding", step.extent),
     });
     Ok((division.base, shown.collect()))
 }

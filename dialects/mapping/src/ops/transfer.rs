@@ -4,12 +4,13 @@ use super::func::{aligned_fix, check_chips, check_place, chips_of};
 use crate::attrs::MAP;
 use crate::facts::{DeclaredAxes, Support, check_mappings, machine};
 use crate::tensor::{Dim, Tensor, TensorKind, make, operand};
-use crate::{AxisId, DM, Expr, HBM, HOST, Pace, Transfer, TransferLoop, transfer};
+use crate::{AxisId, DM, Expr, HBM, HOST, Transfer, TransferLoop, transfer};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::{Effects, Target, allocates, reads, writes};
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
+use visa_loops::Stride;
 
 /// The interface of an operation that moves a whole tensor from one memory to another.
 #[derive(Clone, Copy, Debug)]
@@ -193,7 +194,7 @@ fn check_alignment(op: OpRef<'_>, loops: &[TransferLoop], align: i64) -> Result<
     let mut run = 1_i64;
     let mut rest = loops.iter().rev();
     let outer = rest.find(|step| {
-        let contiguous = (&step.read, step.write) == (&Pace::Even(run), run);
+        let contiguous = (&step.read, step.write) == (&Stride::Fixed(run), run);
         if contiguous {
             run = run.saturating_mul(i64::try_from(step.limit).unwrap_or(i64::MAX));
         }
@@ -211,14 +212,14 @@ fn check_alignment(op: OpRef<'_>, loops: &[TransferLoop], align: i64) -> Result<
     }
     let outer: Vec<&TransferLoop> = outer.into_iter().chain(rest).collect();
     let misread = |step: &&&TransferLoop| match &step.read {
-        Pace::Even(stride) => stride % align != 0,
-        Pace::Table(table) => table.iter().any(|offset| offset % align != 0),
+        Stride::Fixed(stride) => stride % align != 0,
+        Stride::Table(table) => table.iter().any(|offset| offset % align != 0),
     };
     if let Some(step) = outer.iter().find(misread) {
         let message = format!(
             "runs of {} are read {}, expected multiples of {align}",
             counted(run, "byte"),
-            step.read.apart("byte")
+            apart(&step.read)
         );
         let fix = format!("pad the source so that runs start at multiples of {}", counted(align, "byte"));
         return Err(op.clause_error("C5", "element", message).fix(Some(fix)));
@@ -291,4 +292,12 @@ fn check_transfer(
     transfer(&source, &result, &free, axes, &machine(op.ctx))
         .map(Some)
         .map_err(|error| op.clause_error(constraint, "element", error.to_string()))
+}
+
+/// How far apart a loop's iterations are, in words: `4 bytes apart`.
+fn apart(stride: &Stride) -> String {
+    match stride {
+        Stride::Fixed(bytes) => format!("{} apart", counted(*bytes, "byte")),
+        Stride::Table(_) => format!("{} bytes apart", stride.shortened()),
+    }
 }

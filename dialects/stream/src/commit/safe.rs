@@ -3,7 +3,8 @@
 //! what is wrong.
 
 use crate::plan::{Loop, Plan, PlanError};
-use visa_mapping::{Cell, Digits, Expr, Pace, PadKind, count_effort};
+use visa_loops::{Entry, Stride};
+use visa_mapping::{Cell, Digits, Expr, PadKind, count_effort};
 
 /// What stands in data memory where a plan writes.
 pub(super) struct Held<'a> {
@@ -20,7 +21,7 @@ pub(super) struct Held<'a> {
 pub(super) fn by_digits(plan: &Plan, target: &Digits, within_others: bool) -> bool {
     let Ok(base) = u64::try_from(plan.base) else { return false };
     let Some(mut loops) =
-        plan.loops.iter().filter(|step| step.limit > 1).map(even).collect::<Option<Vec<_>>>()
+        plan.loops.iter().filter(|step| step.entry.limit > 1).map(even).collect::<Option<Vec<_>>>()
     else {
         return false;
     };
@@ -36,16 +37,16 @@ pub(super) fn by_digits(plan: &Plan, target: &Digits, within_others: bool) -> bo
             if *stride < weight {
                 return false;
             }
-            let pace = *stride / weight;
-            let inside = digit.extent / pace;
-            let whole = stride.is_multiple_of(weight) && pace >= reach;
-            if *limit > inside && (!digit.extent.is_multiple_of(pace) || !limit.is_multiple_of(inside))
+            let step = *stride / weight;
+            let inside = digit.extent / step;
+            let whole = stride.is_multiple_of(weight) && step >= reach;
+            if *limit > inside && (!digit.extent.is_multiple_of(step) || !limit.is_multiple_of(inside))
                 || !whole
             {
                 return false;
             }
             let steps = (*limit).min(inside);
-            (last, reach) = (last + (steps - 1) * pace, pace * steps);
+            (last, reach) = (last + (steps - 1) * step, step * steps);
             *limit /= steps;
             if *limit > 1 {
                 *stride = weight * digit.extent;
@@ -66,7 +67,8 @@ pub(super) fn by_digits(plan: &Plan, target: &Digits, within_others: bool) -> bo
 /// Whether two loops of a plan come to one position for certain: one takes as many steps as a step of the other is
 /// long.
 pub(super) fn collides(plan: &Plan) -> bool {
-    let loops: Vec<(u64, u64)> = plan.loops.iter().filter(|step| step.limit > 1).filter_map(even).collect();
+    let loops: Vec<(u64, u64)> =
+        plan.loops.iter().filter(|step| step.entry.limit > 1).filter_map(even).collect();
     let meets = |(stride, limit): (u64, u64), (other, _): (u64, u64)| {
         other.is_multiple_of(stride) && other / stride < limit
     };
@@ -79,9 +81,11 @@ pub(super) fn collides(plan: &Plan) -> bool {
 
 /// Stride and limit of a loop that goes forward in even steps.
 fn even(step: &Loop) -> Option<(u64, u64)> {
-    match step.pace {
-        Pace::Even(stride) => Some((u64::try_from(stride).ok().filter(|&stride| stride > 0)?, step.limit)),
-        Pace::Table(_) => None,
+    match step.entry.stride {
+        Stride::Fixed(stride) => {
+            Some((u64::try_from(stride).ok().filter(|&stride| stride > 0)?, step.entry.limit))
+        }
+        Stride::Table(_) => None,
     }
 }
 
@@ -155,11 +159,11 @@ fn positions(
 
 /// Goes to the next position of a loop nest, outermost loop first; `false` behind the last one.
 fn advance(loops: &[Loop], counts: &mut [u64], at: &mut i64) -> bool {
-    for (Loop { limit, pace, .. }, count) in loops.iter().zip(counts).rev() {
-        *at = at.saturating_sub(pace.offset(*count));
+    for (Loop { entry: Entry { limit, stride }, .. }, count) in loops.iter().zip(counts).rev() {
+        *at = at.saturating_sub(stride.distance(*count));
         *count += 1;
         if *count < *limit {
-            *at = at.saturating_add(pace.offset(*count));
+            *at = at.saturating_add(stride.distance(*count));
             return true;
         }
         *count = 0;
@@ -187,7 +191,7 @@ mod tests {
     ];
 
     fn plan(base: i64, loops: &[(u64, i64)]) -> Plan {
-        let step = |&(limit, stride)| Loop { limit, pace: Pace::Even(stride), factor: String::new() };
+        let step = |&(limit, stride)| Loop { entry: Entry::new(limit, stride), factor: String::new() };
         Plan {
             base,
             loops: loops.iter().map(step).collect(),

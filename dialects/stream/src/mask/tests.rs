@@ -59,19 +59,20 @@ impl Case {
 
 /// The address of each element of a plan, and whether the mask takes it (book 08's definition, element by element).
 fn walk(plan: &Plan, mask: Option<&Mask>) -> Vec<(i64, bool)> {
-    let total: u64 = plan.loops.iter().map(|step| step.limit).product();
+    let total: u64 = plan.loops.iter().map(|step| step.entry.limit).product();
     let visit = |mut position: u64| {
         let mut counts = vec![0; plan.loops.len()];
         let mut address = plan.base;
         for (count, step) in counts.iter_mut().zip(&plan.loops).rev() {
-            *count = position % step.limit;
-            address += step.pace.offset(*count);
-            position /= step.limit;
+            *count = position % step.entry.limit;
+            address += step.entry.stride.distance(*count);
+            position /= step.entry.limit;
         }
         let masked = mask.is_some_and(|mask| {
             let (inner, outer) = (counts[counts.len() - 1], counts[mask.dim]);
             let valid = mask.valid[mask.by.map_or(0, |by| counts[by] as usize)];
-            (outer == 0 && inner < mask.left) || (outer + 1 == plan.loops[mask.dim].limit && inner >= valid)
+            (outer == 0 && inner < mask.left)
+                || (outer + 1 == plan.loops[mask.dim].entry.limit && inner >= valid)
         });
         (address, masked)
     };

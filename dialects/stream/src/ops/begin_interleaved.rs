@@ -10,9 +10,10 @@ use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::Effects;
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
+use visa_loops::Entry;
 use visa_mapping::attrs::MAP;
 use visa_mapping::facts::{Introduces, check_mappings};
-use visa_mapping::{Axes, Dim, Expr, Pace, Tensor, Unit, normalize, operand};
+use visa_mapping::{Axes, Dim, Expr, Tensor, Unit, normalize, operand};
 
 /// `stream.begin_interleaved`.
 #[visa_ir::view(BeginInterleaved)]
@@ -164,11 +165,7 @@ pub fn alternating(mut plan: Plan, axis: &Expr, distance: i64) -> Plan {
     let time = plan.time().len();
     plan.loops.insert(
         time,
-        Loop {
-            limit: 2,
-            pace: Pace::Even(distance),
-            factor: axis.to_string().trim_matches(['[', ']']).to_owned(),
-        },
+        Loop { entry: Entry::new(2, distance), factor: axis.to_string().trim_matches(['[', ']']).to_owned() },
     );
     plan
 }

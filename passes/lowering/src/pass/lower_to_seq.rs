@@ -270,7 +270,7 @@ fn dma(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
         .map_err(|error| op.clause_error("C2", "element", error.to_string()))?;
     let entries = plan.loops.iter().map(|step| PairedEntry {
         limit: step.limit,
-        read: stages::stride(&step.read),
+        read: step.read.clone(),
         write: step.write.into(),
     });
     let address =

@@ -14,6 +14,9 @@ pub enum Stride {
     Table(Arc<[i64]>),
 }
 
+/// The offsets of a table that a message shows.
+const SHOWN: usize = 8;
+
 impl From<i64> for Stride {
     fn from(stride: i64) -> Self {
         Self::Fixed(stride)
@@ -51,6 +54,27 @@ impl Stride {
         match self {
             Self::Fixed(stride) => std::slice::from_ref(stride),
             Self::Table(table) => table,
+        }
+    }
+
+    /// How far iteration `at` is from the first, kept within 64 bits. An iteration that the table lacks is at it.
+    #[must_use]
+    pub fn distance(&self, at: u64) -> i64 {
+        match self {
+            Self::Fixed(stride) => stride.saturating_mul(i64::try_from(at).unwrap_or(i64::MAX)),
+            Self::Table(_) => self.offset(at),
+        }
+    }
+
+    /// As messages show it: of a long table the first offsets.
+    #[must_use]
+    pub fn shortened(&self) -> String {
+        match self {
+            Self::Table(table) if table.len() > SHOWN => {
+                let shown: Vec<_> = table.iter().take(SHOWN).map(i64::to_string).collect();
+                format!("({}, ...)", shown.join(", "))
+            }
+            Self::Fixed(_) | Self::Table(_) => self.to_string(),
         }
     }
 

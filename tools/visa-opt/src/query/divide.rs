@@ -4,8 +4,9 @@ use super::{Answer, NO, Query, YES, compare, input};
 use crate::run::Refusal;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
+use visa_loops::Stride;
 use visa_mapping::{
-    Axes, AxisId, Carries, DigitsError, Division, Expr, MapError, Placement, Step, Walk, crossings,
+    Axes, AxisId, Carries, DigitsError, Division, Expr, MapError, Movement, Placement, Step, crossings,
     divide_across, place_expr, step_text,
 };
 
@@ -70,11 +71,11 @@ fn divided(
 
 /// Elements from one iteration to the next, and a word for a loop that does not step.
 fn walk(step: &Step) -> (Option<i64>, Option<&'static str>) {
-    match step.walk {
-        Walk::Stride(stride) => (Some(stride), None),
-        Walk::Table(_) => (None, Some("table")),
-        Walk::Broadcast => (Some(0), Some("broadcast")),
-        Walk::Padding => (None, Some("padding")),
+    match step.movement {
+        Movement::By(Stride::Fixed(stride)) => (Some(stride), None),
+        Movement::By(Stride::Table(_)) => (None, Some("table")),
+        Movement::Broadcast => (Some(0), Some("broadcast")),
+        Movement::Padding => (None, Some("padding")),
     }
 }
 

@@ -8,11 +8,12 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 use visa_ir::diag::counted;
 use visa_ir::span::Source;
-use visa_loops::{Mask, Program};
+use visa_loops::Stride;
+use visa_loops::{Entry, Mask, Program};
 use visa_lowering::access::{Accesses, Accessor};
 use visa_lowering::{origin, stages};
 use visa_machine::Machine;
-use visa_mapping::{Axes, AxisId, Expr, Pace, Unit};
+use visa_mapping::{Axes, AxisId, Expr, Unit};
 use visa_numerics::DType;
 use visa_stream::commit::Write;
 use visa_stream::mask::Reading;
@@ -173,8 +174,8 @@ impl Found {
 
 fn text(asked: &Access, found: &Found) -> String {
     let mut text = String::new();
-    for Loop { limit, pace, factor } in &found.plan.loops {
-        let _ = writeln!(text, "{limit} : {pace}  {factor}");
+    for Loop { entry: Entry { limit, stride }, factor } in &found.plan.loops {
+        let _ = writeln!(text, "{limit} : {}  {factor}", stride.shortened());
     }
     let (size, count) = found.accesses();
     let Found { plan, merged, mask, contiguous, packet, program } = found;
@@ -197,10 +198,11 @@ fn text(asked: &Access, found: &Found) -> String {
 }
 
 fn json(asked: &Access, found: &Found) -> Value {
-    let entries = found.plan.loops.iter().map(|Loop { limit, pace, factor }| match pace {
-        Pace::Even(stride) => json!({ "factor": factor, "limit": limit, "stride": stride }),
-        Pace::Table(table) => json!({ "factor": factor, "limit": limit, "table": table.as_ref() }),
-    });
+    let entries =
+        found.plan.loops.iter().map(|Loop { entry: Entry { limit, stride }, factor }| match stride {
+            Stride::Fixed(stride) => json!({ "factor": factor, "limit": limit, "stride": stride }),
+            Stride::Table(table) => json!({ "factor": factor, "limit": limit, "table": table.as_ref() }),
+        });
     let (size, count) = found.accesses();
     let mut json = json!({
         "answer": "yes",
