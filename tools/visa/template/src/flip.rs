@@ -88,7 +88,7 @@ static HW_FLIP: OpDecl = OpDecl {
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
     verify: Some(|op, _| key(op).map(drop)),
     example: "my.hw_flip key 255",
-    interfaces: &[Interface(&FLIPPER), Interface(&Build(|op| Ok(Stage::map(Flipper { key: key(op)? }))))],
+    interfaces: &[Interface(&FLIPPER), Interface(&Build(|op, _| Ok(Stage::map(Flipper { key: key(op)? }))))],
     ..KEYED
 };
 
