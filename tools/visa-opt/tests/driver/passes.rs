@@ -1,9 +1,6 @@
 //! Pipelines: their text, their order, and what is seen of them.
 
-use super::toy::{TOY, run, run_with, tool};
-use visa_ir::decl::Dialect;
-use visa_opt::{Io, Tool};
-use visa_pass::Level;
+use super::toy::run;
 
 const CONST: &str = "visa 1\ntoy.func @f() {\n  %a = toy.const value 1\n  toy.return %a\n}\n";
 const CHAIN: &str = "visa 1\ntoy.func @f() {\n  %a = toy.const value 1\n  %b = toy.add %a, %a\n  %c = toy.add %b, \
@@ -166,14 +163,4 @@ fn timing_only_where_asked_for() {
 fn a_panic_is_a_diagnostic() {
     run(&["--boom"], CONST)
         .refused(&["error[pass-failed]: pass `boom` panicked: out of luck", "a mistake in the pass"]);
-}
-
-#[test]
-fn two_dialects_of_one_name_are_refused() {
-    static OTHER: Dialect =
-        Dialect { name: "toy", doc: "", level: Level::Any, ops: &[], types: &[], attrs: &[] };
-    let run = |tool: Tool, args: &[&str]| run_with(&tool, Io::buffered(CONST, "."), args);
-    let said = "error[dialect]: a dialect `toy` is already registered";
-    run(tool().dialect(&OTHER), &[]).refused(&[said, "a mistake in a dialect, or in the tool"]);
-    run(tool().dialect(&TOY), &["--dce"]).refused(&[said]);
 }
