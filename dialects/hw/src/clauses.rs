@@ -11,7 +11,7 @@ pub(crate) fn machine(op: OpRef<'_>) -> Rc<Machine> {
     op.ctx.data()
 }
 
-/// Whether the operation stands in the sub context of the Tensor Unit.
+/// Whether the operation is in the sub context of the Tensor Unit.
 pub(crate) fn in_sub_context(op: OpRef<'_>) -> bool {
     op.parent().and_then(|exec| exec.word("context")).is_some_and(|context| &*context == "sub")
 }

@@ -33,7 +33,7 @@ pub enum ViewKind {
     Transpose,
 }
 
-/// An operation whose result stands where this operand stood, changed in place: nothing may need the operand
+/// An operation whose result is where this operand stood, changed in place: nothing may need the operand
 /// after it. Declared as an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InPlace(pub usize);

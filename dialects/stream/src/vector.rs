@@ -73,7 +73,7 @@ pub fn check_order(op: OpRef<'_>, stage: VectorStage, constraint: &str) -> Resul
         Some((before, earlier)) => {
             let message = format!("the stage {stage} stands behind {before}, the engine has it before");
             let fix = "commit and start another pass, or change the order".to_owned();
-            Err(op.error(constraint, message).note("which stands here", Some(earlier.span())).fix(Some(fix)))
+            Err(op.error(constraint, message).note("which is here", Some(earlier.span())).fix(Some(fix)))
         }
     }
 }

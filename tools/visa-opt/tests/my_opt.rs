@@ -129,7 +129,7 @@ fn its_constraint_and_its_place_are_checked() {
     refused(&early, &[], "found `my.hw_negate` after `hw.fetch`");
 }
 
-/// Every Rust block of the tutorial that quotes the example is a part of it, as it stands.
+/// Every Rust block of the tutorial that quotes the example is a part of it, as it is.
 #[test]
 fn the_tutorial_shows_this_example() {
     let quoted: Vec<_> =

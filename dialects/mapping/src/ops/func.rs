@@ -120,7 +120,7 @@ fn refused(op: OpRef<'_>, clause: &str, error: crate::MapError) -> Diagnostic {
     op.clause_error("C1", clause, error.message).fix(error.fix.map(|fix| format!("write `{fix}`")))
 }
 
-/// The axes and aliases that stand above `op`. What cannot be declared is reported at its own declaration.
+/// The axes and aliases that are above `op`. What cannot be declared is reported at its own declaration.
 fn declared_above(op: OpRef<'_>) -> Axes {
     let mut axes = Axes::new();
     for &id in op.module.ops(op.block()) {
