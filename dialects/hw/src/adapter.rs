@@ -2,10 +2,9 @@
 //! table indexing, conversion, zero-point subtraction. Batching is the packet itself.
 
 use crate::clauses::{in_sub_context, machine};
-use std::rc::Rc;
+use crate::ops::fetch::Fetch;
 use visa_engine::shadow::{Marker, Shadow};
 use visa_ir::diag::{Diagnostic, counted};
-use visa_ir::module::OpRef;
 use visa_machine::Machine;
 use visa_numerics::{
     Bits, CastRow, DType, LookupTable, TABLE_INDEX_BITS, load, store, subtract_zero_point, zero_point_cast,
@@ -23,7 +22,7 @@ pub(crate) struct Adapter {
 
 impl Adapter {
     /// Reads the clauses `table`, `to` and `zero`: C5's first half, C7 and C8 of `hw.fetch`.
-    pub(crate) fn read(op: OpRef<'_>, from: DType) -> Result<Self, Diagnostic> {
+    pub(crate) fn read(op: Fetch<'_>, from: DType) -> Result<Self, Diagnostic> {
         if !from.is_stored() {
             let message = format!("{from} has a sideband bit, which data memory does not hold");
             return Err(op.clause_error("C5", "dtype", message));
@@ -121,10 +120,10 @@ impl Adapter {
 }
 
 /// C7.
-fn table(op: OpRef<'_>, from: DType) -> Result<Option<LookupTable>, Diagnostic> {
-    let Some(table): Option<Rc<LookupTable>> = op.body("table") else { return Ok(None) };
+fn table(op: Fetch<'_>, from: DType) -> Result<Option<LookupTable>, Diagnostic> {
+    let Some(table) = op.table()? else { return Ok(None) };
     let refuse = |message: String| Err(op.clause_error("C7", "table", message));
-    if in_sub_context(op) {
+    if in_sub_context(*op)? {
         return refuse("a table in the sub context, which has no table indexing".to_owned());
     }
     if from.bits() > TABLE_INDEX_BITS {
@@ -144,9 +143,9 @@ fn table(op: OpRef<'_>, from: DType) -> Result<Option<LookupTable>, Diagnostic> 
 }
 
 /// C5, first half.
-fn conversion(op: OpRef<'_>, from: DType) -> Result<Option<&'static CastRow>, Diagnostic> {
-    let Some(to) = op.body::<DType>("to") else { return Ok(None) };
-    let machine = machine(op);
+fn conversion(op: Fetch<'_>, from: DType) -> Result<Option<&'static CastRow>, Diagnostic> {
+    let Some(to) = op.to()? else { return Ok(None) };
+    let machine = machine(*op);
     match machine.fetch_cast(from, *to) {
         Some(row) => Ok(Some(row)),
         None => Err(op.clause_error("C5", "to", machine.no_fetch_cast(from, *to))),
@@ -154,11 +153,8 @@ fn conversion(op: OpRef<'_>, from: DType) -> Result<Option<&'static CastRow>, Di
 }
 
 /// C8.
-fn zero_points(op: OpRef<'_>, cast: Option<&'static CastRow>) -> Result<Vec<i32>, Diagnostic> {
-    let numbers = op.ints("zero");
-    if op.attr("zero").is_none() {
-        return Ok(Vec::new());
-    }
+fn zero_points(op: Fetch<'_>, cast: Option<&'static CastRow>) -> Result<Vec<i32>, Diagnostic> {
+    let Some(numbers) = op.zero()? else { return Ok(Vec::new()) };
     let refuse = |message: String| Err(op.clause_error("C8", "zero", message));
     if !(1..=2).contains(&numbers.len()) {
         return refuse(format!(
@@ -166,14 +162,14 @@ fn zero_points(op: OpRef<'_>, cast: Option<&'static CastRow>) -> Result<Vec<i32>
             counted(numbers.len(), "zero point")
         ));
     }
-    let Some(row) = cast.and_then(|row| zero_point_cast(row.from, row.to)) else {
+    let subtracts = cast.and_then(|row| zero_point_cast(row.from, row.to));
+    let Some((row, (least, most))) = subtracts.and_then(|row| Some((row, row.to.range()?))) else {
         let found = cast.map_or("none".to_owned(), |row| format!("{} to {}", row.from, row.to));
         return refuse(format!(
             "a zero point is subtracted after a conversion of an integer of up to 8 bits to a wider one, found \
              {found}"
         ));
     };
-    let (least, most) = row.to.range().unwrap_or((0, 0));
     let fits =
         |&zero: &i64| i32::try_from(zero).ok().filter(|zero| (least..=most).contains(zero)).ok_or(zero);
     match numbers.iter().map(fits).collect() {

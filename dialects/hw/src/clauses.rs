@@ -1,7 +1,7 @@
-//! Reading clauses: values that are there and in range, or a diagnostic.
+//! Checks of clauses' values: numbers in range, or a diagnostic.
 
+use crate::ops::exec;
 use std::rc::Rc;
-use visa_ir::decl::Body;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 use visa_machine::Machine;
@@ -12,28 +12,32 @@ pub(crate) fn machine(op: OpRef<'_>) -> Rc<Machine> {
 }
 
 /// Whether the operation is in the sub context of the Tensor Unit.
-pub(crate) fn in_sub_context(op: OpRef<'_>) -> bool {
-    op.parent().and_then(|exec| exec.word("context")).is_some_and(|context| &*context == "sub")
+///
+/// # Errors
+/// If it is inside no `hw.exec`, or inside one that does not say its context.
+pub(crate) fn in_sub_context(op: OpRef<'_>) -> Result<bool, Diagnostic> {
+    let run = op.parent().ok_or_else(|| {
+        Diagnostic::error("structure", op.span(), format!("`{op}` is not inside `{}`", exec::EXEC.name))
+    })?;
+    Ok(!exec::in_main(run)?)
 }
 
-fn missing(op: OpRef<'_>, clause: &str) -> Diagnostic {
-    let message = format!("`{op}` needs its clause `{clause}`");
-    Diagnostic::error("missing-clause", op.span(), message)
+/// The value of a clause that may be absent, where `constraint` wants it.
+pub(crate) fn given<T>(
+    op: OpRef<'_>,
+    constraint: &str,
+    (clause, value): (&str, Option<T>),
+) -> Result<T, Diagnostic> {
+    value.ok_or_else(|| op.error(constraint, format!("there is no `{clause}`")))
 }
 
-/// A dialect attribute.
-pub(crate) fn body<T: Body>(op: OpRef<'_>, clause: &str) -> Result<Rc<T>, Diagnostic> {
-    op.body(clause).ok_or_else(|| missing(op, clause))
-}
-
-/// A word or a string.
-pub(crate) fn word(op: OpRef<'_>, clause: &str) -> Result<Rc<str>, Diagnostic> {
-    op.word(clause).ok_or_else(|| missing(op, clause))
-}
-
-/// A number that `constraint` wants to be at least `least`.
-pub(crate) fn at_least(op: OpRef<'_>, constraint: &str, clause: &str, least: u64) -> Result<u64, Diagnostic> {
-    let value = op.int(clause).ok_or_else(|| missing(op, clause))?;
+/// The number of a clause, which `constraint` wants to be at least `least`.
+pub(crate) fn at_least(
+    op: OpRef<'_>,
+    constraint: &str,
+    (clause, value): (&str, i64),
+    least: u64,
+) -> Result<u64, Diagnostic> {
     let found = u64::try_from(value).ok().filter(|&value| value >= least);
     found.ok_or_else(|| {
         let message = format!("`{clause}` is {value}, expected at least {least}");
@@ -41,14 +45,14 @@ pub(crate) fn at_least(op: OpRef<'_>, constraint: &str, clause: &str, least: u64
     })
 }
 
-/// A number that `constraint` wants to be one of `choices`.
+/// The number of a clause, which `constraint` wants to be one of `choices`.
 pub(crate) fn one_of(
     op: OpRef<'_>,
     constraint: &str,
-    clause: &str,
+    (clause, value): (&str, i64),
     choices: &[u64],
 ) -> Result<u64, Diagnostic> {
-    let value = at_least(op, constraint, clause, 0)?;
+    let value = at_least(op, constraint, (clause, value), 0)?;
     if choices.contains(&value) {
         return Ok(value);
     }
@@ -64,7 +68,7 @@ pub(crate) fn list(numbers: &[u64]) -> String {
 /// The clause kind of what a contraction makes of its products.
 pub(crate) const REDUCTION: &[&str] = &["add", "max"];
 
-/// Whether the greatest is taken instead of a sum.
-pub(crate) fn takes_max(op: OpRef<'_>) -> Result<bool, Diagnostic> {
-    Ok(&*word(op, "op")? == "max")
+/// Whether such a clause says that the greatest is taken instead of a sum.
+pub(crate) fn takes_max(op: &str) -> bool {
+    op == "max"
 }

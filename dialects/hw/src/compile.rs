@@ -33,7 +33,8 @@ fn not_hw(op: OpRef<'_>) -> Diagnostic {
 }
 
 fn select<'a>(ops: &[OpRef<'a>], entry: Option<&str>) -> Result<OpRef<'a>, Diagnostic> {
-    let named: Vec<_> = ops.iter().filter_map(|&op| Some((op.symbol("name")?, op))).collect();
+    let named = ops.iter().map(|&op| Ok((program::Program::of(op)?.name()?, op)));
+    let named = named.collect::<Result<Vec<_>, Diagnostic>>()?;
     let names: Vec<_> = named.iter().map(|(name, _)| &**name).collect();
     let listed = format!("`{}`", names.join("`, `"));
     let error = |span, message| Err(Diagnostic::error("entry", span, message));
@@ -57,8 +58,6 @@ fn select<'a>(ops: &[OpRef<'a>], entry: Option<&str>) -> Result<OpRef<'a>, Diagn
 
 fn build(op: OpRef<'_>) -> Result<Program, Vec<Diagnostic>> {
     let mut errors = Vec::new();
-    let chips = program::chips(op).map_err(|error| errors.push(error)).unwrap_or(1);
-    let name = op.symbol("name").map_or_else(String::new, |name| name.to_string());
     let (mut buffers, mut commands) = (Vec::new(), Vec::new());
     for &id in op.regions().first().into_iter().flat_map(|&block| op.module.ops(block)) {
         let inner = op.other(id);
@@ -76,5 +75,14 @@ fn build(op: OpRef<'_>) -> Result<Program, Vec<Diagnostic>> {
     }
     // Stable: arguments and results keep their own order.
     buffers.sort_by_key(|buffer| !buffer.argument);
-    if errors.is_empty() { Ok(Program { name, chips, buffers, commands }) } else { Err(errors) }
+    let entry = program::chips(op).and_then(|chips| Ok((program::Program::of(op)?.name()?, chips)));
+    match entry {
+        Ok((name, chips)) if errors.is_empty() => {
+            Ok(Program { name: name.to_string(), chips, buffers, commands })
+        }
+        entry => {
+            errors.splice(0..0, entry.err());
+            Err(errors)
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! Sequencer programs of the engines: their checks, and their addresses as the engines use them.
 
 use crate::MAX_STREAM_BYTES;
-use crate::clauses::{body, machine};
+use crate::clauses::machine;
 use crate::gather::Gather;
 use std::ops::Range;
 use std::rc::Rc;
@@ -12,18 +12,27 @@ use visa_ir::module::OpRef;
 use visa_loops::{Entry, Program, SeqError, SequencerLimits, Stride, check, misaligned};
 use visa_machine::Machine;
 
-/// A checked program whose addresses are worked out once, on first use, and shared by all slices.
+/// A program of whole accesses to addresses from 0 on. Its addresses are worked out once, on first use, and shared
+/// by all slices.
 pub(crate) struct Loops {
     /// The program.
     pub(crate) program: Program,
+    extent: Range<u64>,
+    steps: u64,
+    accesses: u64,
     addresses: OnceLock<Arc<[u32]>>,
     runs: OnceLock<Vec<Range<usize>>>,
     gather: OnceLock<Option<Gather>>,
 }
 
 impl Loops {
-    pub(crate) fn new(program: Program) -> Self {
-        Self { program, addresses: OnceLock::new(), runs: OnceLock::new(), gather: OnceLock::new() }
+    /// Nothing if an address is negative, or an access incomplete.
+    fn new(program: Program) -> Option<Self> {
+        let (start, end) = program.extent().ok()?;
+        let extent = u64::try_from(start).ok()?..u64::try_from(end).ok()?;
+        let (steps, accesses) = (program.steps()?, program.accesses()?);
+        let (addresses, runs, gather) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Some(Self { program, extent, steps, accesses, addresses, runs, gather })
     }
 
     /// The address of each access, in loop order.
@@ -69,18 +78,17 @@ impl Loops {
 
     /// From the first byte touched to one past the last.
     pub(crate) fn extent(&self) -> Range<u64> {
-        let (start, end) = self.program.extent().unwrap_or_default();
-        start.max(0).cast_unsigned()..end.max(0).cast_unsigned()
+        self.extent.clone()
     }
 
-    /// Accesses made; checked when the program was read.
+    /// Accesses made.
     pub(crate) fn accesses(&self) -> u64 {
-        self.program.accesses().unwrap_or(0)
+        self.accesses
     }
 
-    /// Bytes (or steps) visited; checked when the program was read.
+    /// Bytes (or steps) visited.
     pub(crate) fn steps(&self) -> u64 {
-        self.program.steps().unwrap_or(0)
+        self.steps
     }
 }
 
@@ -102,12 +110,24 @@ pub(crate) struct Written<'a> {
 }
 
 impl<'a> Written<'a> {
-    pub(crate) fn read(op: OpRef<'a>, clause: &'static str) -> Result<Self, Diagnostic> {
-        Ok(Self { op, clause, program: body(op, clause)? })
+    pub(crate) fn new(op: OpRef<'a>, clause: &'static str, program: Rc<Program>) -> Self {
+        Self { op, clause, program }
     }
 
-    pub(crate) fn loops(&self) -> Loops {
-        Loops::new((*self.program).clone())
+    /// The program as the engines use it, which `constraint` wants.
+    pub(crate) fn loops(&self, constraint: &str) -> Result<Loops, Diagnostic> {
+        self.loops_from(constraint, 0)
+    }
+
+    /// [`Written::loops`] with every address `start` bytes further.
+    pub(crate) fn loops_from(&self, constraint: &str, start: u64) -> Result<Loops, Diagnostic> {
+        let program = &self.program;
+        let base = program.base.checked_add_unsigned(start);
+        let moved = base.map(|base| Program { base, ..(**program).clone() });
+        moved.and_then(Loops::new).ok_or_else(|| {
+            let message = format!("`{program}` has a negative address, or makes no whole accesses");
+            self.error(constraint, message)
+        })
     }
 
     pub(crate) fn error(&self, constraint: &str, message: String) -> Diagnostic {

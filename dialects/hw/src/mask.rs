@@ -1,6 +1,7 @@
 //! Masking in the fetch adapter (book 08): the checks of a mask, and what it does to the bytes of a stream.
 
 use crate::clauses::{in_sub_context, machine};
+use crate::ops::fetch::Fetch;
 use std::ops::Range;
 use std::sync::OnceLock;
 use visa_engine::shadow::Shadow;
@@ -38,16 +39,16 @@ impl Masking {
     /// # Errors
     /// C9 to C11 of `hw.fetch`.
     pub(crate) fn read(
-        op: OpRef<'_>,
+        op: Fetch<'_>,
         dtype: DType,
         packet: u64,
         program: &Program,
     ) -> Result<Option<Self>, Diagnostic> {
-        let Some(mask) = op.body::<Mask>("mask") else { return Ok(None) };
+        let Some(mask) = op.mask()? else { return Ok(None) };
         let (outer, inner) = program.entries.split_at(innermost(&program.entries, u64::from(dtype.bits())));
         let bytes: u64 = inner.iter().map(|entry| entry.limit).product();
-        let written = Written { op, mask: &mask, dtype, outer, width: dtype.elements(bytes) };
-        let machine = machine(op);
+        let written = Written { op: *op, mask: &mask, dtype, outer, width: dtype.elements(bytes) };
+        let machine = machine(*op);
         written.check_entries()?;
         if !bytes.is_multiple_of(dtype.align()) {
             let message = format!(
@@ -145,7 +146,7 @@ impl Written<'_> {
 
     /// C11.
     fn check_context(&self, packet: u64, machine: &Machine) -> Result<(), Diagnostic> {
-        if in_sub_context(self.op) {
+        if in_sub_context(self.op)? {
             return Err(self.error("C11", "the sub context cannot mask".to_owned()));
         }
         let most = machine.limits.mask_packet_max_bytes;

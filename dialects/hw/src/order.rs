@@ -3,14 +3,17 @@
 
 use crate::ops::exec::{at, inside};
 use crate::ops::filter::FILTER;
+use crate::ops::vector::Vector;
 use crate::ops::vector_inter_reduce::VECTOR_INTER_REDUCE;
 use crate::ops::vector_stash::VECTOR_STASH;
-use crate::ops::vector_zip::VECTOR_ZIP;
+use crate::ops::vector_zip::{VECTOR_ZIP, VectorZip};
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use visa_engine::place::{Place, Places, Slot, Station, Then};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 use visa_ir::span::Span;
+use visa_ir::view::{Text, required};
 use visa_numerics::{Alu, VectorStage, alu_ops};
 
 /// Checks that the stages inside `op`, a run in the main context or the sub context, are in their order.
@@ -88,8 +91,16 @@ fn in_vector_engine(stage: OpRef<'_>) -> bool {
 fn station(op: OpRef<'_>) -> Option<VectorStage> {
     match op.decl()?.interface::<Station>()? {
         Station::At(stage) => Some(*stage),
-        Station::Word(clause, stage) => stage(&op.word(clause)?),
+        Station::Word(clause, stage) => stage(&required::<Text>(&op, clause).ok()?),
     }
+}
+
+/// What the ALU of a stage computes, if it is one.
+fn alu(stage: OpRef<'_>) -> Option<Rc<str>> {
+    let name = Vector::cast(stage)
+        .map(|vector| vector.op())
+        .or_else(|| VectorZip::cast(stage).map(|zip| zip.op()))?;
+    name.ok()
 }
 
 /// What a pass through the Vector Engine has used so far: C4.
@@ -126,15 +137,15 @@ impl VectorOrder {
             let message = "the stage reduce works a second time".to_owned();
             return Err(at(op, stage, "C4", message).note("it works here", Some(first)));
         }
-        let name = stage.word("op").unwrap_or_default();
-        let row = alu_ops().find(|row| row.stage == now && *row.name == *name);
+        let row = alu(stage).and_then(|name| alu_ops().find(|row| row.stage == now && *row.name == *name));
         if let Some(row) = row
             && let Some(first) = self.alus.insert(row.alu, span)
         {
-            let message = format!("`{name}` needs {}, which is in use in this pass", row.alu);
+            let message = format!("`{}` needs {}, which is in use in this pass", row.name, row.alu);
             return Err(at(op, stage, "C4", message).note("it is used here", Some(first)));
         }
-        for _ in ["stash", "stash1"].into_iter().filter(|clause| stage.flag(clause)) {
+        let reads = Vector::cast(stage).map(|vector| [vector.stash(), vector.stash1()]);
+        for _ in reads.into_iter().flatten().filter(|reads| *reads) {
             if let Some(first) = self.stash_read.replace(span) {
                 let message = "the stash is read a second time".to_owned();
                 return Err(at(op, stage, "C4", message).note("it is read here", Some(first)));

@@ -54,9 +54,23 @@ impl Route {
     /// Packets that a slice outputs, of `packets` that each slice sends; `None` past `u64`.
     #[must_use]
     pub fn delivered(&self, packets: u64) -> Option<u64> {
-        let sources = self.snoop.rows.first().map_or(0, Vec::len) as u64;
-        let parts = self.pick.map_or(1, |pick| pick.parts as u64);
-        (packets / parts).checked_mul(sources)
+        self.taken(packets).checked_mul(self.sources())
+    }
+
+    /// The same for a price, which says `u64::MAX` of all that is more.
+    #[must_use]
+    pub fn priced(&self, packets: u64) -> u64 {
+        self.taken(packets).saturating_mul(self.sources())
+    }
+
+    /// Packets that a slice takes of each source.
+    fn taken(&self, packets: u64) -> u64 {
+        packets / self.pick.map_or(1, |pick| pick.parts as u64)
+    }
+
+    /// Slices that a slice takes packets of.
+    fn sources(&self) -> u64 {
+        self.snoop.rows.first().map_or(0, Vec::len) as u64
     }
 
     /// Whether a slice outputs a packet of its ring.

@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn rows_are_sets() {
-        let snoop: Snoop = "[{0, 1, 16, 17} x 2]".parse().unwrap_or_default();
+        let snoop: Snoop = "[{0, 1, 16, 17} x 2]".parse().unwrap();
         assert_eq!(snoop.rows, [vec![0, 1, 16, 17], vec![0, 1, 16, 17]]);
     }
 

@@ -1,10 +1,8 @@
 //! Regions of the tensor register file (book 18).
 
-use crate::clauses::{machine, word};
 use std::ops::Range;
 use visa_engine::{Access, Space};
-use visa_ir::diag::Diagnostic;
-use visa_ir::module::OpRef;
+use visa_machine::Machine;
 
 /// The clause kind of a region: the whole file, or a half of each row.
 pub(crate) const REGION: &[&str] = &["full", "first", "second"];
@@ -21,16 +19,16 @@ pub(crate) struct Region {
 }
 
 impl Region {
-    /// The region that the lead clause names.
-    pub(crate) fn read(op: OpRef<'_>) -> Result<Self, Diagnostic> {
-        let pitch = machine(op).memory.trf_bytes_per_row;
+    /// The region that a [`REGION`] clause names.
+    pub(crate) fn of(name: &str, machine: &Machine) -> Self {
+        let pitch = machine.memory.trf_bytes_per_row;
         let half = pitch / 2;
-        let (start, bytes) = match &*word(op, "region")? {
+        let (start, bytes) = match name {
             "first" => (0, half),
             "second" => (half, half),
             _ => (0, pitch),
         };
-        Ok(Self { start, bytes, pitch })
+        Self { start, bytes, pitch }
     }
 
     /// The byte at `address` of the region in row `row`, in the register file.

@@ -43,8 +43,8 @@ pub struct Gates(pub Vec<Gate>);
 pub struct ValidCount {
     /// The counters; the product of their limits is the number of packets.
     pub counters: Counters,
-    /// Elements along the packet dimension; where it has no counter, every packet is full.
-    pub packet: u64,
+    /// Elements along the packet dimension; none where it has no counter: every packet is full.
+    pub packet: Option<u64>,
     /// The gates.
     pub gates: Gates,
 }
@@ -60,14 +60,15 @@ impl ValidCount {
     /// The valid count of each packet of a slice, in order. `slice` counts within its cluster, `lanes` is the most.
     #[must_use]
     pub fn counts(&self, slice: u64, lanes: u64) -> Vec<u8> {
-        let width = self.packet_stride();
+        let dimension = self.packet_stride().zip(self.packet);
         let counters = &self.counters.0;
         let steps = counters.iter().map(|counter| counter.limit).product::<u64>();
         let mut values = vec![0_u64; counters.len()];
         let mut indices = Indices { packet: 0, gates: vec![0; self.gates.0.len()] };
-        let mut counts = Vec::with_capacity(usize::try_from(steps).unwrap_or(0));
+        let mut counts = Vec::new();
         for _ in 0..steps {
-            let full = width.map_or(lanes, |width| width.min(self.packet.saturating_sub(indices.packet)));
+            let left = |(width, packet): (u64, u64)| width.min(packet.saturating_sub(indices.packet));
+            let full = dimension.map_or(lanes, left);
             let mut gates = self.gates.0.iter().zip(&indices.gates);
             let open = gates.all(|(gate, &index)| gate.is_open(slice, index));
             counts.push(if open { full.min(lanes) as u8 } else { 0 });

@@ -111,12 +111,20 @@ pub fn optional<K: Kind>(op: &OpRef<'_>, clause: &str) -> Result<Option<K::Value
     K::read(&attr).map(Some).ok_or_else(|| mistyped(op, clause, &attr))
 }
 
-/// The value of a clause; nothing while it is `auto`, or a list with an `auto` in it.
+/// The value of a clause; nothing while it is `auto`, or a list with an `auto` in it, and nothing if it is absent
+/// and may be.
 ///
 /// # Errors
-/// If the clause is absent or of another kind.
+/// If the clause is absent and may not be, or of another kind.
 pub fn unless_auto<K: Kind>(op: &OpRef<'_>, clause: &str) -> Result<Option<K::Value>, Diagnostic> {
-    if open::is_open(*op, clause) { Ok(None) } else { required::<K>(op, clause).map(Some) }
+    let presence = declared(op, clause).map(|declared| declared.presence);
+    match (open::is_open(*op, clause), presence) {
+        (true, _) => Ok(None),
+        (false, Some(Presence::Optional)) => optional::<K>(op, clause),
+        (false, Some(Presence::Required | Presence::Default(_)) | None) => {
+            required::<K>(op, clause).map(Some)
+        }
+    }
 }
 
 /// Whether a flag is there.

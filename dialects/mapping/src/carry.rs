@@ -11,6 +11,7 @@
 //! by side and count on make up one: that is the book's `[E / n, E % n] = E` for every E, and most mappings are
 //! without shared parts once that is done.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use crate::axes::{Axes, AxisId};
@@ -279,8 +280,8 @@ impl Views {
         {
             return part.of_base(Expr::Axis(name.clone()), whole);
         }
-        let view = map.map_children(|child| Ok::<_, MapError>(self.view(child)));
-        view.unwrap_or_else(|_| map.clone())
+        let Ok(view) = map.map_children(|child| Ok::<_, Infallible>(self.view(child)));
+        view
     }
 
     /// The axes, those that stand in for composites included.
@@ -297,8 +298,8 @@ impl Views {
         {
             return base.clone();
         }
-        let map = view.map_children(|child| Ok::<_, MapError>(self.back(child)));
-        map.unwrap_or_else(|_| view.clone())
+        let Ok(map) = view.map_children(|child| Ok::<_, Infallible>(self.back(child)));
+        map
     }
 }
 

@@ -194,15 +194,13 @@ pub fn digit_text(digit: &Digit, axes: &Axes) -> String {
 /// The factor of the stream that a step counts, in the user's notation.
 #[must_use]
 pub fn step_text(step: &Step, stream: &Placement, axes: &Axes) -> String {
-    let counts = |placed: &&Placed| {
-        let Placed { digit, weight } = placed;
-        let steps = step.at.checked_div(*weight).and_then(|steps| u64::try_from(steps).ok());
-        steps.is_some_and(|steps| (1..digit.extent).contains(&steps))
-    };
-    let Some(whole) = stream.digits.iter().filter(counts).max_by_key(|placed| placed.weight) else {
+    let counted = stream.digits.iter().filter_map(|placed| {
+        let steps = u64::try_from(step.at.checked_div(placed.weight)?).ok()?;
+        (1..placed.digit.extent).contains(&steps).then_some((placed, steps))
+    });
+    let Some((whole, steps)) = counted.max_by_key(|(placed, _)| placed.weight) else {
         return step.extent.to_string();
     };
-    let steps = u64::try_from(step.at / whole.weight).unwrap_or(1);
     let (extent, live) = (step.extent, step.live);
     digit_text(&Digit { stride: whole.digit.stride.saturating_mul(steps), extent, live, ..whole.digit }, axes)
 }

@@ -1,6 +1,7 @@
 //! Facts about a whole module that verifiers, lowering and the evaluator share: the declared axes, the axes each
 //! value depends on, and how long each tensor must stay where it is.
 
+use crate::ops::func::{Func, addresses, declare};
 use crate::tensor::{Dim, Tensor};
 use crate::view::{self, ViewKind};
 use crate::{Axes, AxisId, Digits, Expr, digits};
@@ -9,11 +10,13 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 use visa_ir::context::Context;
+use visa_ir::decl::ClauseKind;
 use visa_ir::diag::Diagnostic;
 use visa_ir::hash::Fast;
-use visa_ir::module::{Module, OpRef, TypeId, ValueId};
+use visa_ir::module::{Clause, Module, OpRef, TypeId, ValueId};
 use visa_ir::span::Span;
 use visa_ir::verify::Analysis;
+use visa_ir::view::{BodyOf, Int, Kind as _, Text, required, unless_auto};
 use visa_machine::Machine;
 
 /// The axes that the module declares and its aliases of mappings (all its `tm.axes` and `tm.alias` together).
@@ -25,15 +28,7 @@ impl Analysis for DeclaredAxes {
     fn build(ctx: &Context, module: &Module) -> Self {
         let mut axes = Axes::new();
         for &id in module.ops(module.body()) {
-            let op = module.op(ctx, id);
-            if let Some(sizes) = op.body::<crate::attrs::AxisSizes>("sizes") {
-                // A repeated name keeps its first size; `tm.axes` reports it.
-                let _ = sizes.declare_in(&mut axes);
-            }
-            if let (Some(name), Some(mapping)) = (op.symbol("name"), op.body::<Expr>("map")) {
-                // Likewise `tm.alias`.
-                let _ = axes.define(&name, &mapping);
-            }
+            declare(module.op(ctx, id), &mut axes);
         }
         Self(axes)
     }
@@ -129,7 +124,7 @@ pub struct Introduces(pub &'static str);
 /// Whether the operation's result depends on an axis that no operand has.
 fn introduces(op: OpRef<'_>, name: &Arc<str>, axes: &Axes) -> bool {
     let clause = op.decl().and_then(|decl| decl.interface::<Introduces>());
-    let map = clause.and_then(|Introduces(clause)| op.body::<Expr>(clause));
+    let map = clause.and_then(|Introduces(clause)| required::<BodyOf<Expr>>(&op, clause).ok());
     map.is_some_and(|map| map.axis_names(axes).contains(name))
 }
 
@@ -178,10 +173,11 @@ fn relabels(op: OpRef<'_>, axes: &Axes) -> Option<Relabelled> {
         ViewKind::Slice | ViewKind::Tile | ViewKind::Padding => None,
         ViewKind::Reshape | ViewKind::Window => {
             let names = |map: Expr| map.axis_names(axes).into_iter().collect();
-            Some(Relabelled::Reshaped(names(view::own_element(op)), names(view::element(op, 0))))
+            let (own, source) = (view::own_element(op).ok()?, view::element(op).ok()?);
+            Some(Relabelled::Reshaped(names(own), names(source)))
         }
         ViewKind::Transpose => {
-            let (from, to) = (view::axis_names(op, "axes").ok()?, view::axis_names(op, "to").ok()?);
+            let (from, to) = view::renamed_axes(op).ok()?;
             Some(Relabelled::Renamed(to.into_iter().zip(from).collect()))
         }
     }
@@ -219,15 +215,26 @@ pub fn mapping_error(error: crate::MapError, span: Span) -> Diagnostic {
 /// # Errors
 /// The first one whose sizes are wrong.
 pub fn check_mappings(op: OpRef<'_>, axes: &Axes) -> Result<(), Diagnostic> {
-    for clause in op.clauses() {
-        if let Some(map) = op.body::<Expr>(&clause.name) {
-            map.size(axes).map_err(|error| mapping_error(error, clause.span))?;
-        }
+    for (clause, map) in mappings(op) {
+        map.size(axes).map_err(|error| mapping_error(error, clause.span))?;
     }
     match op.result_type::<Tensor>(0) {
         Some(tensor) => check_skew(&tensor, axes, op.span()),
         None => Ok(()),
     }
+}
+
+/// The mapping that is written in a clause; nothing where it is `auto`, or the operation has no such clause.
+#[must_use]
+pub fn written(op: OpRef<'_>, clause: &str) -> Option<Rc<Expr>> {
+    BodyOf::<Expr>::read(&op.attr(clause)?)
+}
+
+/// Every mapping that the operation's clauses give.
+pub fn mappings(op: OpRef<'_>) -> impl Iterator<Item = (&Clause, Rc<Expr>)> {
+    op.clauses()
+        .iter()
+        .filter_map(move |clause| Some((clause, BodyOf::<Expr>::read(&op.ctx.attr_data(clause.value))?)))
 }
 
 /// Checks that a tensor with a skewed axis also has the axis that is subtracted, without which it is not known
@@ -305,9 +312,17 @@ struct Resident {
 /// A tensor that a pipeline reads is needed until the pipeline's last operation has stored its result.
 ///
 /// Positions count the operations of the function; arguments are there from the start.
-pub fn check_overlaps(func: OpRef<'_>, axes: &Axes, machine: &Machine, report: &dyn Fn(Diagnostic)) {
+///
+/// # Errors
+/// If an address is no number.
+pub fn check_overlaps(
+    func: OpRef<'_>,
+    axes: &Axes,
+    machine: &Machine,
+    report: &dyn Fn(Diagnostic),
+) -> Result<(), Diagnostic> {
     let mut live: Vec<Resident> = Vec::new();
-    let all = placements(func);
+    let all = placements(func)?;
     for placed in &all {
         let Some(resident) = resident(func, placed, axes, machine) else {
             check_changed(func, placed, &all, report);
@@ -317,6 +332,7 @@ pub fn check_overlaps(func: OpRef<'_>, axes: &Axes, machine: &Machine, report: &
         live.iter().for_each(|earlier| overlap(earlier, &resident, report));
         live.push(resident);
     }
+    Ok(())
 }
 
 /// Reports what a tensor without an address yet has changed in place although it is still needed: that is so at
@@ -369,12 +385,14 @@ pub struct Placement {
 
 /// The tensors that a function places, views included: HBM arguments first, then results in the order of
 /// definition. Host tensors, which have no address, are among them if they are results.
-#[must_use]
-pub fn placements(func: OpRef<'_>) -> Vec<Placement> {
+///
+/// # Errors
+/// If an address is no number.
+pub fn placements(func: OpRef<'_>) -> Result<Vec<Placement>, Diagnostic> {
     let needed = needed_until(func);
-    let until = |value: ValueId, from: usize| needed.get(&value).copied().unwrap_or(0).max(from);
-    let Some(&block) = func.regions().first() else { return Vec::new() };
-    let addresses = func.entries("at").unwrap_or_default();
+    let until = |value: ValueId, from: usize| needed.get(&value).map_or(from, |&until| until.max(from));
+    let Some(&block) = func.regions().first() else { return Ok(Vec::new()) };
+    let addresses = addresses(Func::of(func)?)?;
     let args =
         func.module.args(block).iter().filter(|&&arg| func.ctx.type_name(func.module.ty(arg)) == "tm.hbm");
     let mut all: Vec<_> = args
@@ -382,7 +400,7 @@ pub fn placements(func: OpRef<'_>) -> Vec<Placement> {
         .map(|(index, &value)| Placement {
             value,
             before: None,
-            address: addresses.get(index).copied().flatten(),
+            address: addresses.as_ref().and_then(|addresses| *addresses.get(index)?),
             half: None,
             from: 0,
             until: until(value, 0),
@@ -394,18 +412,34 @@ pub fn placements(func: OpRef<'_>) -> Vec<Placement> {
         if let (true, Some(&value)) = (at_rest, op.results().first()) {
             let before = view::changed(op);
             let known = before.and_then(|before| all.iter().find(|placed| placed.value == before));
-            let address = known.map_or(op.int("at"), |known| known.address);
-            all.push(Placement {
-                value,
-                before,
-                address,
-                half: op.word("at"),
-                from,
-                until: until(value, from),
-            });
+            let (written, half) = written_place(op)?;
+            let address = known.map_or(written, |known| known.address);
+            all.push(Placement { value, before, address, half, from, until: until(value, from) });
         }
     }
-    all
+    Ok(all)
+}
+
+/// The address, or the part of the tensor register file, where an operation writes that it puts its result. Neither
+/// where that is open, and for a view.
+///
+/// # Errors
+/// If it is of another kind.
+pub fn written_place(op: OpRef<'_>) -> Result<(Option<i64>, Option<Rc<str>>), Diagnostic> {
+    const AT: &str = "at";
+    match op.decl().and_then(|decl| decl.clause(AT)).map(|clause| clause.kind) {
+        Some(ClauseKind::Int) => Ok((unless_auto::<Int>(&op, AT)?, None)),
+        Some(ClauseKind::Word(_)) => Ok((None, unless_auto::<Text>(&op, AT)?)),
+        Some(
+            ClauseKind::Str
+            | ClauseKind::Symbol
+            | ClauseKind::Ints
+            | ClauseKind::Strs
+            | ClauseKind::Flag
+            | ClauseKind::Body(_),
+        )
+        | None => Ok((None, None)),
+    }
 }
 
 /// The position of the last operation that needs each value: through views, and through streams up to the end of
@@ -418,7 +452,7 @@ fn needed_until(func: OpRef<'_>) -> HashMap<ValueId, usize, Fast> {
         // What a view is needed for, its source is needed for: the bytes are the same.
         let stream =
             op.result_type::<Tensor>(0).filter(|tensor| tensor.kind.stream || view::kind(op).is_some());
-        let later = stream.and_then(|_| needed.get(op.results().first()?).copied()).unwrap_or(at);
+        let later = stream.and_then(|_| needed.get(op.results().first()?)).map_or(at, |&later| later);
         let changed = view::changed(op);
         for &operand in op.operands() {
             // A tensor that is changed in place is needed until then; after that the result has its address.

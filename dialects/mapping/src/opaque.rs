@@ -275,7 +275,10 @@ pub fn equal_streams(found: &Expr, wanted: &Expr, axes: &Axes) -> Equality {
     if terms.is_empty() {
         return equal(found, wanted, axes);
     }
-    let claimed = padded_terms(&[found], axes).unwrap_or_default();
+    let claimed = match padded_terms(&[found], axes) {
+        Ok(claimed) => claimed,
+        Err(error) => return unknown(error),
+    };
     let claims = |term: &Padded| term.zero && claimed.iter().any(|own| own.term == term.term);
     let strict = terms.iter().any(|term| claims(term) || term.slides || term.left > 0);
     let opaque = Opaque::new(terms, axes);

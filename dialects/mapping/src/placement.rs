@@ -87,7 +87,8 @@ pub fn place_expr(map: &Expr, axes: &Axes, unit: i64) -> Result<Placement, Digit
 
 /// A distance times a count, as far as 64 bits go: no memory is that large.
 pub(crate) fn times(distance: i64, count: u64) -> i64 {
-    distance.saturating_mul(i64::try_from(count).unwrap_or(i64::MAX))
+    let product = i128::from(distance) * i128::from(count);
+    product.clamp(i64::MIN.into(), i64::MAX.into()) as i64
 }
 
 impl Placement {

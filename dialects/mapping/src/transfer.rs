@@ -97,8 +97,8 @@ fn placed(
     chips: bool,
     access: Access,
 ) -> Result<Placement, TransferError> {
-    let slice = i64::try_from(machine.memory.dm_bytes_per_slice).unwrap_or(i64::MAX);
-    let element = i64::try_from(tensor.dtype.align()).unwrap_or(i64::MAX);
+    let slice = times(1, machine.memory.dm_bytes_per_slice);
+    let element = times(1, tensor.dtype.align());
     let byte = byte_units(tensor.dtype);
     let units = [
         (Dim::Element, element),
@@ -199,7 +199,7 @@ fn ordered(
     let division = division.map_err(divide)?;
     let mut steps = division.steps;
     Rows { source: &source, target: &target, group: write_group(to, machine) }
-        .fill(&mut steps, i64::try_from(from.dtype.align()).unwrap_or(i64::MAX));
+        .fill(&mut steps, times(1, from.dtype.align()));
     let mut loops: Vec<TransferLoop> = steps
         .iter()
         .filter(|step| step.live > 1)

@@ -11,7 +11,8 @@ use crate::cell::{Cell, Index, Map};
 use crate::digits::digits;
 use crate::expr::Expr;
 use crate::inverse::inverse;
-use crate::tensor::{Dim, Tensor, operand};
+use crate::ops::view::{Tile, Transpose, ViewOp};
+use crate::tensor::{Dim, Tensor};
 use visa_ir::decl::{ClauseDecl, ClauseKind};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::{OpRef, ValueId};
@@ -87,7 +88,7 @@ pub fn meaning(op: OpRef<'_>, kind: ViewKind, axes: &Axes) -> Result<Meaning, Di
     Ok(match kind {
         ViewKind::Slice | ViewKind::Padding => Meaning::Same,
         ViewKind::Tile => Meaning::Shifted(tile_start(op, axes)?),
-        ViewKind::Reshape | ViewKind::Window => Meaning::Relabelled(element(op, 0), own_element(op)),
+        ViewKind::Reshape | ViewKind::Window => Meaning::Relabelled(element(op)?, own_element(op)?),
         ViewKind::Transpose => Meaning::Renamed(renaming(op, axes)?),
     })
 }
@@ -101,9 +102,9 @@ pub fn start(op: OpRef<'_>, kind: ViewKind, axes: &Axes) -> Result<u64, Diagnost
     let first = match kind {
         ViewKind::Padding | ViewKind::Reshape | ViewKind::Window | ViewKind::Transpose => return Ok(0),
         ViewKind::Tile => tile_start(op, axes)?,
-        ViewKind::Slice => first_index(&own_element(op), axes).map_err(refuse)?,
+        ViewKind::Slice => first_index(&own_element(op)?, axes).map_err(refuse)?,
     };
-    position(&element(op, 0), first, axes).map_err(refuse)
+    position(&element(op)?, first, axes).map_err(refuse)
 }
 
 /// How many positions into `whole` a part of it starts, under the same indices.
@@ -133,26 +134,25 @@ fn position(source: &Expr, first: Index, axes: &Axes) -> Result<u64, String> {
 }
 
 /// The source's element mapping.
-pub(crate) fn element(op: OpRef<'_>, index: usize) -> Expr {
-    operand(op, index).map_or(Expr::Literal(1), |tensor| tensor.dim(Dim::Element))
+pub(crate) fn element(op: OpRef<'_>) -> Result<Expr, Diagnostic> {
+    Ok(ViewOp::seen(op).source()?.of_type::<Tensor>()?.dim(Dim::Element))
 }
 
 /// The view's own element mapping.
-pub(crate) fn own_element(op: OpRef<'_>) -> Expr {
-    op.result_type::<Tensor>(0).map_or(Expr::Literal(1), |tensor| tensor.dim(Dim::Element))
+pub(crate) fn own_element(op: OpRef<'_>) -> Result<Expr, Diagnostic> {
+    Ok(ViewOp::seen(op).result_view()?.of_type::<Tensor>()?.dim(Dim::Element))
 }
 
 /// The index of a tile's first element.
 fn tile_start(op: OpRef<'_>, axes: &Axes) -> Result<Index, Diagnostic> {
-    let Some(along) = op.body::<Expr>("along") else { return Ok(Index::new()) };
-    let index = op.int("index").unwrap_or(0);
+    let op = Tile::of(op)?;
+    let (along, index, size) = (op.along()?, op.index()?, op.size()?);
     let refuse = |why: String| op.clause_error("C3", "index", why);
     let map = Map::new(&along, axes)
         .map_err(|error| crate::facts::mapping_error(error, op.clause_span("along")))?;
-    let size = op.int("size").and_then(|size| u64::try_from(size).ok()).unwrap_or(0);
     let at = u64::try_from(index).map_err(|_| refuse(format!("tile {index} is negative")))?;
-    let end = at.checked_add(size).filter(|end| *end <= map.size());
-    if size == 0 || end.is_none() {
+    let end = u64::try_from(size).ok().filter(|&size| size > 0).and_then(|size| at.checked_add(size));
+    if end.is_none_or(|end| end > map.size()) {
         let positions = map.size();
         return Err(refuse(format!(
             "`{along}` has {}, a tile of {size} from {at} on is not inside",
@@ -169,21 +169,26 @@ fn tile_start(op: OpRef<'_>, axes: &Axes) -> Result<Index, Diagnostic> {
 
 /// The pairs of axes of a transposition: from, to.
 pub(crate) fn renaming(op: OpRef<'_>, axes: &Axes) -> Result<Vec<(AxisId, AxisId)>, Diagnostic> {
-    let ids = |clause: &str| -> Result<Vec<AxisId>, Diagnostic> {
-        let names = axis_names(op, clause)?;
+    let ids = |clause: &str, names: Vec<String>| -> Result<Vec<AxisId>, Diagnostic> {
         let resolve = |name: &String| {
             axes.resolve(name).map_err(|error| crate::facts::mapping_error(error, op.clause_span(clause)))
         };
         names.iter().map(resolve).collect()
     };
-    let (from, to) = (ids("axes")?, ids("to")?);
+    let (from, to) = renamed_axes(op)?;
+    let (from, to) = (ids("axes", from)?, ids("to", to)?);
     Ok(from.into_iter().zip(to).collect())
 }
 
+/// The axes that a transposition renames, and what they are called after it.
+pub(crate) fn renamed_axes(op: OpRef<'_>) -> Result<(Vec<String>, Vec<String>), Diagnostic> {
+    let op = Transpose::of(op)?;
+    Ok((axis_names(**op, "axes", &*op.axes()?)?, axis_names(**op, "to", &*op.to()?)?))
+}
+
 /// The axes that a clause such as `[A, B]` lists.
-pub(crate) fn axis_names(op: OpRef<'_>, clause: &str) -> Result<Vec<String>, Diagnostic> {
-    let Some(list) = op.body::<Expr>(clause) else { return Ok(Vec::new()) };
-    let terms = if let Expr::Pair(terms) = &*list { terms.clone() } else { vec![(*list).clone()] };
+fn axis_names(op: OpRef<'_>, clause: &str, list: &Expr) -> Result<Vec<String>, Diagnostic> {
+    let terms = if let Expr::Pair(terms) = list { terms.clone() } else { vec![list.clone()] };
     let name = |term: &Expr| {
         if let Expr::Axis(name) = term {
             return Ok(name.to_string());

@@ -2,7 +2,6 @@
 //! stage).
 
 use crate::plan::digits_of;
-use crate::vector::earlier;
 use std::sync::Arc;
 use visa_ir::decl::Interface;
 use visa_ir::diag::{Diagnostic, counted};
@@ -38,13 +37,6 @@ pub const GIVES_OWN: Interface = Interface(&GivesIds(|op| mode(op).map_or(IdSet:
 
 /// The interface of an operation behind which every execution id is 0.
 pub const GIVES_NONE: Interface = Interface(&GivesIds(|_| 1));
-
-/// The ids that elements have in front of `op`: those of the last operation that gave some.
-#[must_use]
-pub fn ids_before(op: OpRef<'_>) -> IdSet {
-    let given = |op: OpRef<'_>| op.decl()?.interface::<GivesIds>().map(|GivesIds(ids)| ids(op));
-    earlier(op).find_map(given).unwrap_or(1)
-}
 
 impl BranchMode {
     /// The ids that it can give.

@@ -2,7 +2,8 @@
 
 mod safe;
 
-use crate::pad::{Pad, padding_kept};
+use crate::pad::Pad;
+use crate::padding::padding_kept;
 use crate::plan::{Access, Factor, Loop, Plan, PlanError, digits_of};
 use visa_ir::diag::counted;
 use visa_ir::module::OpRef;

@@ -5,6 +5,7 @@
 //! read asks of its sequencer is worked out in [`plan`], which the verifier and the lowering share.
 
 pub mod adapter;
+pub mod adapter_clauses;
 pub mod attrs;
 pub mod branch;
 pub mod chain;
@@ -16,6 +17,7 @@ pub mod lower;
 pub mod mask;
 pub mod meaning;
 pub mod pad;
+pub mod padding;
 pub mod pipeline;
 pub mod plan;
 pub mod planner;

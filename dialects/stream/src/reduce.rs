@@ -3,7 +3,8 @@
 
 use crate::chain::{check_same, input};
 use crate::ops::{fetch, vector_stash};
-use crate::pad::{Pad, padding_kept};
+use crate::pad::Pad;
+use crate::padding::padding_kept;
 use crate::plan::TimeLoop;
 use crate::vector::{earlier, station};
 use std::sync::Arc;

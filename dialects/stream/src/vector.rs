@@ -1,10 +1,9 @@
 //! A pass through the vector engine: which stages and ALUs it has used, what its stash holds, and what the
 //! arguments of an operation are (book 21).
 
-use crate::branch::ids_before;
+use crate::branch::GivesIds;
 use crate::chain::{input, next};
 use crate::meaning::Function;
-use crate::ops::vector_stash::DECL as STASH;
 use crate::{PAIR, PAIR4, VECTOR, VECTOR4};
 use std::sync::Arc;
 use visa_ir::diag::{Diagnostic, counted};
@@ -13,7 +12,7 @@ use visa_mapping::facts::machine;
 use visa_mapping::numbers::Number;
 use visa_mapping::{Tensor, TensorKind, operand};
 use visa_numerics::{
-    AluOp, ArgMode, Bits, DType, GuardFault, Guards, Slot, VectorStage, alu_op, alu_ops, arg_mode,
+    AluOp, ArgMode, Bits, DType, GuardFault, Guards, IdSet, Slot, VectorStage, alu_op, alu_ops, arg_mode,
     default_mode, from_number,
 };
 
@@ -54,6 +53,13 @@ pub fn next_stage(op: OpRef<'_>, narrow: bool, dtype: Option<DType>) -> Result<V
 pub fn earlier<'a>(op: OpRef<'a>) -> impl Iterator<Item = OpRef<'a>> {
     std::iter::successors(op.operand_def(0), |earlier| earlier.operand_def(0))
         .take_while(|&earlier| inside(earlier))
+}
+
+/// The ids that elements have in front of `op`: those of the last operation that gave some.
+#[must_use]
+pub fn ids_before(op: OpRef<'_>) -> IdSet {
+    let given = |op: OpRef<'_>| op.decl()?.interface::<GivesIds>().map(|GivesIds(ids)| ids(op));
+    earlier(op).find_map(given).unwrap_or(1)
 }
 
 /// The last stage of the pass before `op`.
@@ -299,27 +305,4 @@ pub fn configuration(op: OpRef<'_>) -> Result<(&'static AluOp, Arguments), Diagn
     let source = operand(op, 0).ok_or_else(|| op.error("C1", "no stream"))?;
     let row = row(op, stage, source.dtype)?;
     Ok((row, arguments(op, row)?))
-}
-
-/// Checks that operand `index` of `op` is a stash of its pass that no operation before has read, nor `op` itself
-/// as the operand before: C7.
-///
-/// # Errors
-/// What it is instead.
-pub fn check_stashed(op: OpRef<'_>, index: usize) -> Result<(), Diagnostic> {
-    let stashed = op.operands().get(index).copied();
-    if !earlier(op).any(|earlier| earlier.is(&STASH) && earlier.results().first().copied() == stashed) {
-        let fix = "stash it before in this pass: `%s = stream.vector_stash %x`".to_owned();
-        return Err(op.error("C7", "this stream was not stashed in this pass").fix(Some(fix)));
-    }
-    let reads = |op: &OpRef<'_>, most: usize| {
-        op.operands().iter().take(most).skip(1).any(|&value| Some(value) == stashed)
-    };
-    let itself = std::iter::once(op).filter(|op| reads(op, index));
-    match itself.chain(earlier(op).filter(|earlier| reads(earlier, usize::MAX))).next() {
-        None => Ok(()),
-        Some(first) => {
-            Err(op.error("C7", "the stash is read a second time").note("it is read here", Some(first.span())))
-        }
-    }
 }

@@ -28,14 +28,18 @@ pub(super) fn no_room(
             counted(over, "byte")
         )
     } else {
-        let least = least.unwrap_or(u64::MAX);
-        let over = least.saturating_sub(capacity);
+        let found = least.map_or_else(
+            || "no memory is large enough".to_owned(),
+            |least| {
+                let over = counted(least.saturating_sub(capacity), "byte");
+                format!("the least that was found is {least}: {over} over")
+            },
+        );
         format!(
             "{name} has {}; the {} that are needed at the same time would fit, but with alignments, addresses \
-             that are written and what is read beyond tensors, the least that was found is {least}: {} over",
+             that are written and what is read beyond tensors, {found}",
             counted(capacity, "byte"),
             counted(needed, "byte"),
-            counted(over, "byte")
         )
     };
     let point = worst_point(buffers).map_or(0, |(point, _)| point);
@@ -45,14 +49,15 @@ pub(super) fn no_room(
 
 /// The error of a tensor register file that is asked for more than its two halves.
 pub(super) fn no_half(placed: &[&Placed], half: u64, func: Span) -> Diagnostic {
-    let load = |point: usize| {
-        let live = placed.iter().filter(move |tensor| tensor.live.0 <= point && point <= tensor.live.1);
-        live.map(|tensor| if tensor.bytes > half || tensor.half.as_deref() == Some("full") { 2 } else { 1 })
-            .sum::<u64>()
+    let live = |point: usize| {
+        placed.iter().copied().filter(move |tensor| tensor.live.0 <= point && point <= tensor.live.1)
     };
+    let halves =
+        |tensor: &Placed| if tensor.bytes > half || tensor.half.as_deref() == Some("full") { 2 } else { 1 };
+    let load = |point: usize| live(point).map(halves).sum::<u64>();
     let points = placed.iter().map(|tensor| tensor.live.0);
-    let point = points.max_by_key(|&point| (load(point), std::cmp::Reverse(point))).unwrap_or(0);
-    let message = match load(point) {
+    let worst = points.max_by_key(|&point| (load(point), std::cmp::Reverse(point)));
+    let message = match worst.map_or(0, load) {
         halves @ 3.. => format!(
             "the tensor register file has two halves of {} a row, but {halves} are needed at the same time: {} \
              over",
@@ -65,8 +70,7 @@ pub(super) fn no_half(placed: &[&Placed], half: u64, func: Span) -> Diagnostic {
                 .to_owned()
         }
     };
-    let live = placed.iter().copied().filter(|tensor| tensor.live.0 <= point && point <= tensor.live.1);
-    listed("allocate-trf", message, live, func)
+    listed("allocate-trf", message, worst.into_iter().flat_map(live), func)
 }
 
 fn listed<'a>(code: &str, message: String, live: impl Iterator<Item = &'a Placed>, func: Span) -> Diagnostic {

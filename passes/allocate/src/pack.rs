@@ -37,6 +37,23 @@ pub struct Packing {
     pub peak: u64,
 }
 
+/// Where some of the buffers are placed.
+#[derive(Clone)]
+struct Partial {
+    /// An address for each that is.
+    addresses: Vec<Option<u64>>,
+    /// The end of the highest buffer that was not fixed; 0 if all were.
+    peak: u64,
+}
+
+impl Partial {
+    /// The packing, if all are placed.
+    fn whole(self) -> Option<Packing> {
+        let addresses = self.addresses.into_iter().collect::<Option<_>>()?;
+        Some(Packing { addresses, peak: self.peak })
+    }
+}
+
 /// Most buffers that all orders are tried for.
 pub const MAX_EXACT: usize = 7;
 
@@ -50,10 +67,10 @@ pub fn pack(buffers: &[Buffer]) -> Option<Packing> {
     for group in groups(buffers) {
         let own = pack_group(buffers, group, packing.peak)?;
         packing.peak = packing.peak.max(own.peak);
-        let addresses = packing.addresses.iter_mut().zip(&own.addresses);
-        addresses.for_each(|(address, own)| *address = (*address).max(*own));
+        let addresses = packing.addresses.iter_mut().zip(own.addresses);
+        addresses.for_each(|(address, own)| *address = address.or(own));
     }
-    Some(packing)
+    packing.whole()
 }
 
 /// The buffers that are not fixed, in groups: none is needed when one of another group is, so each group is packed
@@ -76,7 +93,7 @@ fn groups(buffers: &[Buffer]) -> Vec<Vec<usize>> {
 }
 
 /// Places the buffers of a group: as low as the search finds, or below `peak`, which others take.
-fn pack_group(buffers: &[Buffer], mut group: Vec<usize>, peak: u64) -> Option<Packing> {
+fn pack_group(buffers: &[Buffer], mut group: Vec<usize>, peak: u64) -> Option<Partial> {
     group.sort_unstable();
     let own: Vec<_> = group.iter().map(|&at| buffers[at]).collect();
     let bound = peak.max(live_bytes(&own));
@@ -85,7 +102,7 @@ fn pack_group(buffers: &[Buffer], mut group: Vec<usize>, peak: u64) -> Option<Pa
         search.run(&mut group, 0);
         return Some(search.best);
     }
-    let mut best: Option<(Packing, Vec<usize>)> = None;
+    let mut best: Option<(Partial, Vec<usize>)> = None;
     for key in KEYS {
         let mut order = group.clone();
         order.sort_by_key(|&at| (std::cmp::Reverse(key(&buffers[at])), at));
@@ -101,7 +118,7 @@ fn pack_group(buffers: &[Buffer], mut group: Vec<usize>, peak: u64) -> Option<Pa
 pub fn apart(buffers: &[Buffer]) -> Option<Packing> {
     let always: Vec<_> = buffers.iter().map(|buffer| Buffer { live: (0, usize::MAX), ..*buffer }).collect();
     let free: Vec<usize> = (0..buffers.len()).filter(|&at| buffers[at].fixed.is_none()).collect();
-    in_order(&always, &free)
+    in_order(&always, &free)?.whole()
 }
 
 /// What buffers are sorted by, largest first.
@@ -136,16 +153,15 @@ pub fn worst_point(buffers: &[Buffer]) -> Option<(usize, u64)> {
 }
 
 /// Places the buffers of `order` one after the other, each at the lowest place that is free.
-fn in_order(buffers: &[Buffer], order: &[usize]) -> Option<Packing> {
+fn in_order(buffers: &[Buffer], order: &[usize]) -> Option<Partial> {
     let mut placed = Placed::new(buffers);
     for &at in order {
         placed.add(at)?;
     }
-    let addresses = placed.addresses.iter().map(|address| address.unwrap_or(0)).collect();
-    Some(Packing { addresses, peak: placed.peak })
+    Some(Partial { addresses: placed.addresses, peak: placed.peak })
 }
 
-fn keep_better(best: &mut Option<(Packing, Vec<usize>)>, packing: Packing, order: Vec<usize>) {
+fn keep_better(best: &mut Option<(Partial, Vec<usize>)>, packing: Partial, order: Vec<usize>) {
     if best.as_ref().is_none_or(|(known, _)| packing.peak < known.peak) {
         *best = Some((packing, order));
     }
@@ -153,11 +169,12 @@ fn keep_better(best: &mut Option<(Packing, Vec<usize>)>, packing: Packing, order
 
 /// Moves a buffer that ends at the peak forward in the order, to where the packing gets lowest of all orders not
 /// seen before, again and again. Keeps the best packing.
-fn improve(buffers: &[Buffer], mut best: Packing, mut order: Vec<usize>, bound: u64) -> Option<Packing> {
+fn improve(buffers: &[Buffer], mut best: Partial, mut order: Vec<usize>, bound: u64) -> Option<Partial> {
     let mut orders = MAX_STEPS / (order.len() * buffers.len()).max(1);
     let (mut seen, mut now) = (BTreeSet::new(), best.clone());
     while best.peak > bound && orders > 0 {
-        let top = |&at: &usize| now.addresses[at].saturating_add(buffers[at].bytes) == now.peak;
+        let end = |at: usize| now.addresses[at].map(|address| address.saturating_add(buffers[at].bytes));
+        let top = |&at: &usize| end(at) == Some(now.peak);
         let Some(place) = order.iter().rposition(top) else { break };
         let mut next = None;
         for to in (0..place).take(orders) {
@@ -217,7 +234,7 @@ impl<'a> Placed<'a> {
 struct Exact<'a> {
     buffers: &'a [Buffer],
     bound: u64,
-    best: Packing,
+    best: Partial,
 }
 
 impl Exact<'_> {

@@ -54,7 +54,7 @@ pub fn plan(
     given: &Given<'_>,
     demanded: &mut dyn FnMut(&Placed) -> u64,
 ) -> Result<Plan, Vec<Diagnostic>> {
-    let mut all = tensors(func, &given.axes.0);
+    let mut all = tensors(func, &given.axes.0).map_err(|error| vec![error])?;
     let reaches = reaches(func, &all, given.axes, given.support, given.machine);
     for placed in &mut all {
         placed.reach = reaches.get(&placed.value).copied().unwrap_or_default();

@@ -50,7 +50,7 @@ pub fn reaches(
             let Some(buffer) = buffers.get(&value) else { continue };
             let reach = reaches.entry(buffer.value).or_default();
             reach.before = reach.before.max(start.min(0).unsigned_abs());
-            reach.after = reach.after.max(u64::try_from(end).unwrap_or(0).saturating_sub(buffer.bytes));
+            reach.after = reach.after.max(end.max(0).unsigned_abs().saturating_sub(buffer.bytes));
         }
     }
     reaches.retain(|_, reach| *reach != Reach::default());

@@ -3,10 +3,12 @@
 use super::reach::Reach;
 use std::collections::HashMap;
 use std::rc::Rc;
+use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpId, OpRef, ValueDef, ValueId};
 use visa_ir::open::is_open;
 use visa_ir::span::Span;
 use visa_mapping::facts::placements;
+use visa_mapping::ops::func::{Func, addresses};
 use visa_mapping::{Axes, Dim, Tensor, view};
 
 /// Where an address is written.
@@ -45,11 +47,14 @@ pub struct Placed {
 
 /// The tensors of a function, in the order of definition. Those too large to count are left out: the verifier
 /// refuses them.
-#[must_use]
-pub fn tensors(func: OpRef<'_>, axes: &Axes) -> Vec<Placed> {
+///
+/// # Errors
+/// If an address is no number.
+pub fn tensors(func: OpRef<'_>, axes: &Axes) -> Result<Vec<Placed>, Diagnostic> {
+    let written = addresses(Func::of(func)?)?;
     let mut found: Vec<Placed> = Vec::new();
     let mut becomes: HashMap<ValueId, usize> = HashMap::new();
-    for (index, placement) in placements(func).into_iter().enumerate() {
+    for (index, placement) in placements(func)?.into_iter().enumerate() {
         let value = placement.value;
         // Changed in place, it is the same buffer, which is needed for longer.
         if let Some(&at) = placement.before.as_ref().and_then(|before| becomes.get(before)) {
@@ -65,7 +70,7 @@ pub fn tensors(func: OpRef<'_>, axes: &Axes) -> Vec<Placed> {
             Site::Op(op) if view::kind(func.other(op)).is_some() => continue,
             Site::Op(op) => is_open(func.other(op), "at"),
             Site::Argument(index) => {
-                func.entries("at").is_none_or(|list| list.get(index).is_some_and(Option::is_none))
+                written.as_ref().is_none_or(|list| list.get(index).is_some_and(Option::is_none))
             }
         };
         let Some(tensor) = func.ctx.type_value::<Tensor>(func.module.ty(value)) else { continue };
@@ -87,5 +92,5 @@ pub fn tensors(func: OpRef<'_>, axes: &Axes) -> Vec<Placed> {
             span: func.module.value_span(value),
         });
     }
-    found
+    Ok(found)
 }

@@ -14,7 +14,7 @@ use visa_ir::context::Context;
 use visa_ir::parse::parse;
 use visa_ir::span::Source;
 use visa_ir::verify::Analysis;
-use visa_mapping::facts::DeclaredAxes;
+use visa_mapping::facts::{self, DeclaredAxes};
 use visa_mapping::{Axes, Expr, Tensor};
 
 /// Each mapping is measured so often; its time is the median.
@@ -40,8 +40,7 @@ fn mappings(text: &str, into: &mut Vec<(Axes, Vec<Expr>)>) {
     let mut found = BTreeSet::new();
     for id in module.walk_all() {
         let op = module.op(&ctx, id);
-        found
-            .extend(op.clauses().iter().filter_map(|clause| Some((*op.body::<Expr>(&clause.name)?).clone())));
+        found.extend(facts::mappings(op).map(|(_, map)| (*map).clone()));
         let args = op.regions().iter().flat_map(|&region| module.args(region));
         for &value in op.results().iter().chain(args) {
             let tensor = ctx.type_value::<Tensor>(module.ty(value));

@@ -163,7 +163,7 @@ fn tidy_parts(expr: &Expr, axes: &Axes) -> Expr {
         let rebuilt = rebuilt.and_then(|digits| rebuild(&digits, axes).ok());
         Ok::<Expr, Infallible>(rebuilt.unwrap_or_else(|| tidy_parts(child, axes)))
     };
-    let mut tidied = expr.map_children(part).unwrap_or_else(|never| match never {});
+    let Ok(mut tidied) = expr.map_children(part);
     if let Expr::Slide(terms) = &mut tidied {
         terms.sort_by_key(|(_, stride)| std::cmp::Reverse(*stride));
     }

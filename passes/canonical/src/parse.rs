@@ -410,7 +410,7 @@ impl Reader {
     /// A sum or a product: operands with signs between them.
     fn arithmetic(&mut self, piece: Pair<'_, Syntax>) -> Result<Num, Diagnostic> {
         let (mut value, mut operation) = (None, Arithmetic::Add);
-        for part in piece.into_inner() {
+        for part in piece.clone().into_inner() {
             match part.as_rule() {
                 Syntax::sign | Syntax::factor => {
                     operation = match part.as_str() {
@@ -430,7 +430,7 @@ impl Reader {
                 }
             }
         }
-        Ok(value.unwrap_or(Num::Is(0)))
+        value.ok_or_else(|| error("rule-syntax", &piece, "expected a number".to_owned()))
     }
 
     fn conditions(&mut self, piece: Pair<'_, Syntax>) -> Result<Vec<Condition>, Diagnostic> {

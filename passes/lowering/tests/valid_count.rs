@@ -80,7 +80,7 @@ impl Case {
         let Ok(found) = self.counting(&axes, lanes) else { return false };
         let generator = found.map(|counting| {
             let (counters, packet, gates) = valid_count_registers(counting);
-            ValidCount { counters, packet: packet.unwrap_or(0), gates }
+            ValidCount { counters, packet, gates }
         });
         for (slice, steps) in self.live(&axes, lanes) {
             let counts = match &generator {

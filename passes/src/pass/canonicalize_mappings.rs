@@ -2,8 +2,8 @@
 
 use visa_canonical::{MAPPING_OPTIONS, MAPPING_STATISTICS, MappingRewriter, infer_again};
 use visa_ir::diag::Diagnostic;
-use visa_mapping::Expr;
 use visa_mapping::attrs::MAP;
+use visa_mapping::facts::mappings;
 use visa_pass::{Pass, PassCx};
 
 /// The pass.
@@ -29,11 +29,9 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     let mut rewriter = MappingRewriter::new(cx);
     for id in cx.module.walk_all() {
         let op = cx.module.op(cx.ctx, id);
-        let clauses = op.clauses().iter();
-        let mappings: Vec<_> = clauses
-            .filter_map(|clause| Some((clause.name.to_string(), clause.span, op.body::<Expr>(&clause.name)?)))
-            .collect();
-        for (clause, span, mapping) in mappings {
+        let written: Vec<_> =
+            mappings(op).map(|(clause, map)| (clause.name.to_string(), clause.span, map)).collect();
+        for (clause, span, mapping) in written {
             if let Some(canonical) = rewriter.replacement(cx, &mapping, span)? {
                 let attr = cx.ctx.body_attr(&MAP, canonical);
                 cx.module.set_clause(id, &clause, Some(attr));

@@ -1,13 +1,16 @@
 //! Warns about what is legal and slow, or legal and dangerous: the rules of book 08, 09 and 11.
 
-use visa_hw::ops::{commit, fetch, generate};
+use visa_hw::ops::commit::Commit;
+use visa_hw::ops::exec::Exec;
+use visa_hw::ops::fetch::Fetch;
+use visa_hw::ops::generate::Generate;
 use visa_ir::diag::{Diagnostic, Severity, counted};
 use visa_ir::module::OpRef;
 use visa_loops::{Program, contiguous, fetch_size};
 use visa_lowering::access;
 use visa_machine::Machine;
 use visa_mapping::facts::machine;
-use visa_numerics::{DType, LookupTable};
+use visa_numerics::DType;
 use visa_pass::{Level, Pass, PassCx};
 use visa_stream::forgotten;
 
@@ -42,19 +45,31 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     for id in cx.module.walk_all() {
         let op = cx.module.op(cx.ctx, id);
         let machine = machine(cx.ctx);
-        let fetches = op.is(&fetch::FETCH);
-        let found = [
-            fetches.then(|| flits(op, &machine)).flatten(),
-            fetches.then(|| padding(op, &machine)).flatten(),
-            (fetches || op.is(&commit::COMMIT)).then(|| starvation(op, &machine)).flatten(),
-            op.is(&generate::GENERATE).then(|| partial(op, &machine)),
-        ];
-        for warning in found.into_iter().flatten() {
+        let found = warnings(op, &machine).map_err(|error| vec![error])?;
+        for warning in found {
             cx.count("warnings", 1);
             cx.report(warning);
         }
     }
     Ok(())
+}
+
+/// What is to be said of an operation.
+fn warnings(op: OpRef<'_>, machine: &Machine) -> Result<Vec<Diagnostic>, Diagnostic> {
+    let mut found = Vec::new();
+    if let Some(fetch) = Fetch::cast(op) {
+        let (packets, loops) = (Packets::of(fetch)?, fetch.loops()?);
+        found.extend(flits(op, &packets, machine));
+        found.extend(padding(op, &packets, &loops, machine)?);
+        found.extend(starvation(op, &loops, machine));
+    }
+    if let Some(commit) = Commit::cast(op) {
+        found.extend(starvation(op, &*commit.loops()?, machine));
+    }
+    if let Some(generate) = Generate::cast(op) {
+        found.push(partial(op, generate.at()?, machine));
+    }
+    Ok(found)
 }
 
 fn warning(op: OpRef<'_>, number: &str, message: String, fix: &str) -> Diagnostic {
@@ -72,12 +87,13 @@ struct Packets {
 }
 
 impl Packets {
-    fn of(op: OpRef<'_>) -> Option<Self> {
-        let from = op.body::<DType>("dtype")?;
-        let indexed = op.body::<LookupTable>("table").map_or(*from, |table| table.to);
-        let to = op.body::<DType>("to").map_or(indexed, |to| *to);
-        let before = op.int("packet").and_then(|packet| u64::try_from(packet).ok())?;
-        Some(Self { before, formats: (*from, to) })
+    fn of(op: Fetch<'_>) -> Result<Self, Diagnostic> {
+        let from = op.dtype()?;
+        let indexed = op.table()?.map_or(*from, |table| table.to);
+        let to = op.to()?.map_or(indexed, |to| *to);
+        let negative = |_| op.clause_error("C3", "packet", "the packet is negative");
+        let before = u64::try_from(op.packet()?).map_err(negative)?;
+        Ok(Self { before, formats: (*from, to) })
     }
 
     fn after(&self, bytes: u64) -> u64 {
@@ -86,8 +102,7 @@ impl Packets {
 }
 
 /// L1.
-fn flits(op: OpRef<'_>, machine: &Machine) -> Option<Diagnostic> {
-    let packets = Packets::of(op)?;
+fn flits(op: OpRef<'_>, packets: &Packets, machine: &Machine) -> Option<Diagnostic> {
     let (flit, bytes) = (machine.limits.flit_bytes, packets.after(packets.before));
     if bytes.is_multiple_of(flit) {
         return None;
@@ -102,18 +117,32 @@ fn flits(op: OpRef<'_>, machine: &Machine) -> Option<Diagnostic> {
 }
 
 /// L2: the packet is in memory in one piece, and only its length keeps the access small.
-fn padding(op: OpRef<'_>, machine: &Machine) -> Option<Diagnostic> {
-    let packets = Packets::of(op)?;
-    let program = op.body::<Program>("loops")?;
+fn padding(
+    op: OpRef<'_>,
+    packets: &Packets,
+    program: &Program,
+    machine: &Machine,
+) -> Result<Option<Diagnostic>, Diagnostic> {
+    let context = op.parent().map(|exec| Exec::of(exec)?.context()).transpose()?;
+    let in_sub = context.is_some_and(|context| &*context == "sub");
+    Ok(padded(op, packets, program, in_sub, machine))
+}
+
+fn padded(
+    op: OpRef<'_>,
+    packets: &Packets,
+    program: &Program,
+    in_sub: bool,
+    machine: &Machine,
+) -> Option<Diagnostic> {
     let (packet, access) = (packets.before, program.packet);
-    let in_sub = op.parent().is_some_and(|exec| exec.word("context").as_deref() == Some("sub"));
     let (from, to) = packets.formats;
     let sizes = access::fetch_sizes(from, (from != to).then_some(to), in_sub, machine);
     let largest = sizes.iter().copied().max()?;
     let padded = if packet < largest { packet.next_power_of_two() } else { packet.next_multiple_of(largest) };
     let better = fetch_size(padded, padded, &sizes)?;
     let (now, then) = (packet / access, padded / better);
-    if padded == packet || !contiguous(&program).is_multiple_of(packet) || then >= now {
+    if padded == packet || !contiguous(program).is_multiple_of(packet) || then >= now {
         return None;
     }
     let message = format!(
@@ -127,8 +156,8 @@ fn padding(op: OpRef<'_>, machine: &Machine) -> Option<Diagnostic> {
 }
 
 /// L4.
-fn partial(op: OpRef<'_>, machine: &Machine) -> Diagnostic {
-    let (at, width) = (op.int("at").unwrap_or(0), machine.memory.dm_bank_width);
+fn partial(op: OpRef<'_>, at: i64, machine: &Machine) -> Diagnostic {
+    let width = machine.memory.dm_bank_width;
     let message = format!(
         "4 bytes are written at {at}, where a bank of data memory is {} wide: a partial bank write (book 11)",
         counted(width, "byte")
@@ -137,10 +166,9 @@ fn partial(op: OpRef<'_>, machine: &Machine) -> Diagnostic {
 }
 
 /// L3.
-fn starvation(op: OpRef<'_>, machine: &Machine) -> Option<Diagnostic> {
-    let program = op.body::<Program>("loops")?;
+fn starvation(op: OpRef<'_>, program: &Program, machine: &Machine) -> Option<Diagnostic> {
     let most = machine.limits.dm_bank_starvation;
-    let (bank, run) = longest_run(&program, machine)?;
+    let (bank, run) = longest_run(program, machine)?;
     if run < most {
         return None;
     }

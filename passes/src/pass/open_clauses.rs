@@ -7,6 +7,7 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpId, OpRef, ValueId};
 use visa_ir::open::{self, Opening};
 use visa_mapping::attrs::MAP;
+use visa_mapping::facts::written;
 use visa_mapping::facts::{DeclaredAxes, Support};
 use visa_mapping::ops::transfer::TO_DM;
 use visa_mapping::{Axes, AxisId, Dim, Expr, Tensor, digits, operand, skewed_axes};
@@ -244,7 +245,7 @@ fn runs_in_copies(load: OpRef<'_>, axes: &Axes, support: &Support) -> bool {
         let users = load.module.uses(file).iter().map(|&user| load.other(user));
         users.into_iter().any(|user| user.attr("write_back").is_some())
     };
-    let (Some(element), Some(&stream)) = (load.body::<Expr>("element"), load.operands().first()) else {
+    let (Some(element), Some(&stream)) = (written(load, "element"), load.operands().first()) else {
         return false;
     };
     let copies = element.axis_names(axes).iter().any(|name| !support.depends(stream, name));

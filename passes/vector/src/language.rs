@@ -128,7 +128,7 @@ pub(crate) fn saturate(dag: &Dag, rules: &[Rewrite<Node, Values>]) -> (Equals, S
         iterations: runner.iterations.len(),
         saturated: matches!(runner.stop_reason, Some(StopReason::Saturated)),
     };
-    let root = runner.roots.first().copied().unwrap_or_default();
+    let root = runner.roots[0];
     let stream = dag.nodes.first().map(|node| Node::new(Head::Operand(0, node.dtype), []));
     let stream = stream.and_then(|stream| runner.egraph.lookup(stream));
     (flatten(&runner.egraph, root, stream), statistics)

@@ -25,8 +25,9 @@ use visa_ir::span::Span;
 use visa_mapping::Axes;
 use visa_mapping::facts::machine;
 use visa_numerics::VectorStage;
-use visa_stream::expression::{Dag, Expression};
+use visa_stream::expression::Dag;
 use visa_stream::ops::vector_expr;
+use visa_stream::ops::vector_expr::VectorExpr;
 
 /// How many passes an expression takes, without its place in a kernel: what the comparison with brute force asks.
 ///
@@ -134,8 +135,9 @@ impl Planner {
                 error.fix(Some("let `--select-configs` choose them before, or write values".to_owned()))
             );
         }
-        let (span, dag, fast) = (view.span(), vector_expr::meaning(view)?, view.flag("fast"));
-        let names = view.body::<Expression>("expression").map_or_else(Vec::new, |body| body.names.clone());
+        let view = VectorExpr::of(view)?;
+        let (span, dag, fast) = (view.span(), vector_expr::meaning(*view)?, view.fast());
+        let names = view.expression()?.names.clone();
         let machine = machine(ctx);
         let (stream_loads, made_loads) = emit::loads(ctx, module, op, axes, &machine);
         let (equals, statistics) = saturate(&dag, if fast { &self.fast } else { &self.exact });

@@ -72,9 +72,8 @@ pub(crate) fn dma_regions(dma: &Dma, machine: &Machine) -> Vec<Region> {
         let unit = match space {
             Space::Host => i64::MAX,
             Space::Hbm => CHIP_STRIDE,
-            Space::Dm | Space::Trf | Space::Vrf => {
-                i64::try_from(machine.memory.dm_bytes_per_slice).unwrap_or(i64::MAX).max(1)
-            }
+            // A slice has 2^24 bytes at most.
+            Space::Dm | Space::Trf | Space::Vrf => machine.memory.dm_bytes_per_slice.cast_signed(),
         };
         let (units, bytes) = fold(&side, unit);
         let slices = if space == Space::Dm { units } else { 0..1 };

@@ -14,6 +14,7 @@ use crate::report::{EngineCycles, Resource, Traffic};
 /// Prices a transfer. All chips move at once, each its own bytes. A memory that is read and written carries the bytes
 /// twice, as its reads and writes share one bandwidth (book 11).
 pub(crate) fn dma_work(dma: &Dma, span: Span, machine: &Machine, chips: usize) -> Work {
+    // As all that follows: a price that is more than `u64::MAX` is that.
     let units = dma.loops.steps().unwrap_or(u64::MAX);
     let chips = chips.max(1) as u64;
     // PCIe loops count the chips; the tensor DMA's program is one chip's.

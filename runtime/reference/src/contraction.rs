@@ -182,7 +182,9 @@ impl Contraction<'_> {
     /// The sums of a packet.
     pub(crate) fn groups(&self) -> Result<Vec<Group>, Diagnostic> {
         let (packet, sums) = (self.pair.tensor.dim(Dim::Packet), self.sums.dim(Dim::Packet));
-        let deepest = self.pair.left.dtype.tree_depth().unwrap_or(0);
+        let dtype = self.pair.left.dtype;
+        let deepest =
+            dtype.tree_depth().ok_or_else(|| self.error(format!("the Reducer does not multiply {dtype}")))?;
         let depth = tree_depth(&packet, &sums, deepest, self.axes).map_err(|why| self.error(why))?;
         let members: Vec<Option<Index>> = self.cells(&packet)?.into_iter().map(live).collect();
         let groups = self.cells(&sums)?.into_iter().zip(members.chunks(1 << depth));

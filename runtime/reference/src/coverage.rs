@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use crate::gathered::{self, Gathered};
 use crate::skew::{self, Skewed};
+use crate::tensor::saturated;
 use visa_ir::diag::Diagnostic;
 use visa_ir::span::Span;
 use visa_mapping::facts::mapping_error;
@@ -149,7 +150,7 @@ impl Coverage {
 
 /// The coordinates that are one of `held` plus what the digit adds.
 fn with_digit(held: &[bool], digit: &Digit) -> Vec<bool> {
-    let stride = usize::try_from(digit.stride).unwrap_or(usize::MAX);
+    let stride = saturated(digit.stride);
     // How many steps of the digit lead from the nearest coordinate of `held` to each one.
     let mut steps: Vec<Option<u64>> = Vec::with_capacity(held.len());
     for (coordinate, &here) in held.iter().enumerate() {

@@ -31,7 +31,7 @@ use crate::reduce::Reduction;
 use crate::running::{self, Running};
 use crate::slices::Slices;
 use crate::sum::contract;
-use crate::tensor::{Axis, Logical, element_count, offset, unflatten, union, union_axes};
+use crate::tensor::{Axis, Logical, element_count, offset, saturated, unflatten, union, union_axes};
 use crate::view;
 
 /// What the machine decides about a kernel's meaning.
@@ -281,14 +281,21 @@ impl Run<'_> {
             tensor = tensor.map(table.to, |bits| table.get(from, bits).unwrap_or(0));
         }
         let tensor = converted(op, tensor, to.dtype)?;
-        let Some(&first) = adapter.zero.first() else { return Ok(tensor) };
+        if adapter.zero.is_empty() {
+            return Ok(tensor);
+        }
         let tensor = tensor.even();
-        let axis = adapter.axis.as_deref().and_then(|name| self.axes.id(name));
+        // One zero point is for all coordinates.
+        let axis = adapter.axis.as_deref().filter(|_| adapter.zero.len() > 1);
+        let axis = axis.and_then(|name| self.axes.id(name));
         let at = axis.and_then(|id| tensor.axes.iter().position(|axis| axis.id == id));
+        if at.is_some_and(|at| tensor.axes[at].held.len() > adapter.zero.len()) {
+            return Err(op.error("C0", "there is no zero point for each coordinate"));
+        }
         let strides = tensor.strides(tensor.axes.iter().map(|axis| axis.id));
         Logical::tabulate(to.dtype, tensor.axes.clone(), op.span(), |index| {
             let which = at.map_or(0, |at| index[at]);
-            let zero = adapter.zero.get(which).copied().unwrap_or(first);
+            let zero = adapter.zero[which];
             subtract_zero_point(to.dtype, tensor.at(offset(&strides, index)), zero)
         })
     }
@@ -477,7 +484,7 @@ impl Run<'_> {
             BranchMode::RegisterFile => Some(of_elements(&|_, bits| bits & 15, 1)?),
             BranchMode::AxisToggle(name) => {
                 let id = self.axes.resolve(&name).map_err(|error| mapping_error(error, op.span()))?;
-                let extent = usize::try_from(self.axes.size(id)).unwrap_or(usize::MAX);
+                let extent = saturated(self.axes.size(id));
                 let axis = Axis { id, held: vec![true; element_count(&[extent], op.span())?] };
                 let groups = (0..extent).map(|coordinate| (coordinate as Bits % 2) << GROUP_BIT).collect();
                 Some(Logical::new(DType::I32, vec![axis], groups))
@@ -583,7 +590,7 @@ fn argument(port: &Port, bytes: &[u8], span: Span) -> Result<Logical, Diagnostic
 }
 
 fn extents(layout: &ArrayLayout) -> Vec<usize> {
-    layout.shape.iter().map(|&extent| usize::try_from(extent).unwrap_or(usize::MAX)).collect()
+    layout.shape.iter().map(|&extent| saturated(extent)).collect()
 }
 
 /// The array of a result: repeated along axes that the tensor does not depend on, undefined where nothing is held.

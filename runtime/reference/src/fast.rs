@@ -13,6 +13,7 @@ use visa_numerics::Bits;
 use visa_stream::branch::BranchMode;
 use visa_stream::expression::{Dag, Range};
 use visa_stream::meaning::Meaning;
+use visa_stream::ops::vector_expr::VectorExpr;
 
 use crate::evaluate::{LogicalResult, Run, Value, meaning};
 use crate::tensor::Logical;
@@ -66,7 +67,7 @@ impl Run<'_> {
             Ok(Meaning::Expression(dag)) if !view => Some(dag(op)?),
             Ok(_) | Err(_) => None,
         };
-        let fast = expression.is_some() && op.flag("fast");
+        let fast = expression.is_some() && VectorExpr::cast(op).is_some_and(|expression| expression.fast());
         let loose: Vec<&Slack> = op.operands().iter().filter_map(|value| self.slack.get(value)).collect();
         if loose.is_empty() && !fast {
             return Ok(None);

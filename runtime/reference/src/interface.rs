@@ -8,7 +8,7 @@ use visa_ir::module::{Module, OpId, ValueId};
 use visa_ir::span::Span;
 use visa_ir::verify::Analysis;
 use visa_mapping::facts::DeclaredAxes;
-use visa_mapping::ops::func::{FUNC, RETURN};
+use visa_mapping::ops::func::{Func, RETURN};
 use visa_mapping::{ArrayLayout, Axes, AxisId, Tensor, array_layout, skewed_axes};
 use visa_numerics::DType;
 
@@ -94,7 +94,7 @@ impl Kernel {
             let name = if end.operands().len() == 1 { "out".to_owned() } else { format!("out{at}") };
             results.push(port(ctx, module, value, end.span(), name, "result", axes)?);
         }
-        let name = func.symbol("name").map(|name| name.to_string()).unwrap_or_default();
+        let name = Func::of(func)?.name()?.to_string();
         let ops = ops[..ops.len() - 1].to_vec();
         Ok(Self { name, span: func.span(), ops, arguments, results })
     }
@@ -145,13 +145,9 @@ impl Kernel {
 }
 
 fn entry_point(ctx: &Context, module: &Module, entry: Option<&str>) -> Result<OpId, Diagnostic> {
-    let kernels: Vec<(String, OpId)> = module
-        .ops(module.body())
-        .iter()
-        .map(|&id| module.op(ctx, id))
-        .filter(|op| op.is(&FUNC))
-        .filter_map(|op| Some((op.symbol("name")?.to_string(), op.id)))
-        .collect();
+    let functions = module.ops(module.body()).iter().filter_map(|&id| Func::cast(module.op(ctx, id)));
+    let kernels: Vec<(String, OpId)> =
+        functions.map(|func| Ok((func.name()?.to_string(), func.id))).collect::<Result<_, Diagnostic>>()?;
     let names: Vec<&str> = kernels.iter().map(|(name, _)| &**name).collect();
     let error = |message: String| Diagnostic::error("unknown-entry", Span::default(), message);
     match (entry, &*kernels) {

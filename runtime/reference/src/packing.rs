@@ -8,7 +8,7 @@ use visa_mapping::{Axes, AxisId, Cell, Dim, Expr, Index, Map, Tensor};
 use visa_numerics::{Bits, Guards};
 
 use crate::coverage::Coverage;
-use crate::tensor::{Axis, Logical, element_count, offset, unflatten, union};
+use crate::tensor::{Axis, Logical, element_count, offset, saturated, unflatten, union};
 
 /// What is kept of each packet.
 pub(crate) enum Kept {
@@ -44,7 +44,7 @@ impl Packing<'_> {
         let outer = outer.map(|axis| Axis { held: places.held(axis.id, axis.held.len()), id: axis.id });
         let mut axes: Vec<Axis> = outer.collect();
         let extents: Vec<usize> = axes.iter().map(|axis| axis.held.len()).collect();
-        let room = usize::try_from(self.axes.size(self.onto)).unwrap_or(usize::MAX);
+        let room = saturated(self.axes.size(self.onto));
         let slices = element_count(&extents, self.span)?;
         let size = element_count(&[slices, room], self.span)?;
         let packets = self.packets()?;
@@ -84,7 +84,7 @@ impl Packing<'_> {
         for time in times {
             let of_packet = match self.kept {
                 Kept::Counted(counts) => element(counts, place, &[time]).map(|count| {
-                    elements.iter().take(usize::try_from(count.cast_signed()).unwrap_or(0)).collect()
+                    elements.iter().take(count.cast_signed().max(0).unsigned_abs() as usize).collect()
                 }),
                 Kept::Where(ids, guards) => {
                     let id = |within| element(ids, place, &[time, within]);
@@ -106,7 +106,7 @@ impl Packing<'_> {
 /// The index at each live position of a mapping, in order.
 pub(crate) fn live(map: &Expr, axes: &Axes, span: Span) -> Result<Vec<Index>, Diagnostic> {
     let map = Map::new(map, axes).map_err(|error| mapping_error(error, span))?;
-    element_count(&[usize::try_from(map.size()).unwrap_or(usize::MAX)], span)?;
+    element_count(&[saturated(map.size())], span)?;
     let index = |at: u64| match map.cell(at) {
         Some(Cell::Live(index)) => Some(index),
         Some(Cell::Shared(_) | Cell::Pad(_)) | None => None,

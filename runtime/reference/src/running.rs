@@ -11,7 +11,7 @@ use visa_stream::meaning::Function;
 
 use crate::coverage::Coverage;
 use crate::packing::{element, live};
-use crate::tensor::{Axis, Logical, element_count, offset, unflatten, union, union_axes};
+use crate::tensor::{Axis, Logical, element_count, offset, saturated, unflatten, union, union_axes};
 
 /// A run over a stream of this type, with a register file of that type.
 pub(crate) struct Running<'a> {
@@ -129,5 +129,5 @@ pub(crate) fn result(
 fn coordinate(axis: AxisId, place: &[(AxisId, usize)], indices: &[&Index]) -> usize {
     let outer = place.iter().find(|(id, _)| *id == axis).map_or(0, |(_, coordinate)| *coordinate);
     let inner: u64 = indices.iter().map(|index| index.get(axis)).sum();
-    outer + usize::try_from(inner).unwrap_or(usize::MAX)
+    outer + saturated(inner)
 }

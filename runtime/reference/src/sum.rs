@@ -11,7 +11,7 @@ use visa_stream::meaning::ContractionKind;
 
 use crate::contraction::{Contraction, Group, Part};
 use crate::order::{Accumulator, Number};
-use crate::tensor::{Axis, Logical, offset};
+use crate::tensor::{Axis, Logical, offset, saturated};
 
 /// The result of a contraction.
 pub(crate) fn contract(contraction: &Contraction<'_>, order: SumOrder) -> Result<Logical, Diagnostic> {
@@ -176,5 +176,5 @@ fn passes_end(part: &Part, steps: &[Index], groups: &[Group]) -> bool {
 
 /// A coordinate of a mapping's cell, which is on an axis that was checked to be short.
 fn coordinate(index: &Index, axis: AxisId) -> usize {
-    usize::try_from(index.get(axis)).unwrap_or(usize::MAX)
+    saturated(index.get(axis))
 }

@@ -219,6 +219,11 @@ pub(crate) fn unflatten(mut flat: usize, extents: &[usize], at: &mut Vec<usize>)
     }
 }
 
+/// A count or a coordinate as a `usize`. One that is too large for it saturates: no array has as many elements.
+pub(crate) fn saturated(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
 /// The elements of an array, if they are few enough to evaluate.
 pub(crate) fn element_count(extents: &[usize], span: Span) -> Result<usize, Diagnostic> {
     let count = extents.iter().try_fold(1_usize, |count, &extent| count.checked_mul(extent));

@@ -6,11 +6,11 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::span::Span;
 use visa_mapping::{Axes, AxisId, Cell, Expr, Index, Map, skewed_names};
 
-use crate::tensor::{Axis, Logical, element_count, offset};
+use crate::tensor::{Axis, Logical, element_count, offset, saturated};
 
 /// The tensor whose element at x is the given one's at x plus `shift`.
 pub(crate) fn shifted(tensor: &Logical, shift: &Index, span: Span) -> Result<Logical, Diagnostic> {
-    let by = |axis: AxisId| usize::try_from(shift.get(axis)).unwrap_or(usize::MAX);
+    let by = |axis: AxisId| saturated(shift.get(axis));
     let cut = |axis: &Axis| Axis { id: axis.id, held: axis.held.iter().skip(by(axis.id)).copied().collect() };
     let axes: Vec<Axis> = tensor.axes.iter().map(cut).collect();
     let strides = tensor.strides(axes.iter().map(|axis| axis.id));
@@ -46,7 +46,7 @@ pub(crate) fn relabelled(
     // A skewed axis counts also where it is at 0 everywhere.
     let (skewed, skewed_to) = (skewed_names(old, axes), skewed_names(new, axes));
     let (old, new) = (map(old)?, map(new)?);
-    let positions = element_count(&[usize::try_from(new.size()).unwrap_or(usize::MAX)], span)? as u64;
+    let positions = element_count(&[saturated(new.size())], span)? as u64;
     let pairs: Vec<(Index, Index)> = (0..positions)
         .flat_map(|i| match old.cell(i) {
             Some(Cell::Live(from)) => held(new.cell(i)).into_iter().map(|to| (from.clone(), to)).collect(),
@@ -60,7 +60,7 @@ pub(crate) fn relabelled(
     let mut ends: BTreeMap<AxisId, usize> = skewed_to.into_iter().map(|id| (id, 1)).collect();
     for (id, coordinate) in pairs.iter().flat_map(|(_, to)| to.iter()) {
         let end = ends.entry(id).or_insert(1);
-        *end = (*end).max(usize::try_from(coordinate).unwrap_or(usize::MAX).saturating_add(1));
+        *end = (*end).max(saturated(coordinate).saturating_add(1));
     }
     let kept: Vec<Axis> = tensor.axes.iter().filter(|axis| !moved(axis.id)).cloned().collect();
     let count = kept.len();

@@ -75,7 +75,7 @@ static HW_NEGATE: OpDecl = OpDecl {
     constraints: &[("C1", "the stream's elements are i32")],
     traits: &[Trait::Inside("hw.exec")],
     example: "my.hw_negate",
-    interfaces: &[Interface(&rngd::VECTOR), Interface(&Build(|_| Ok(Stage::map(HwNegate))))],
+    interfaces: &[Interface(&rngd::VECTOR), Interface(&Build(|_, _| Ok(Stage::map(HwNegate))))],
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
     ..OpDecl::BASE
 };

@@ -16,6 +16,7 @@ use visa_ir::span::{Source, Span};
 use visa_ir::verify::Analysis;
 use visa_machine::Machine;
 use visa_mapping::facts::DeclaredAxes;
+use visa_mapping::ops::func::Func;
 use visa_opt::progress::on_terminal;
 use visa_opt::{Io, Renderer, load_config_rules, load_machine, load_module, read_source, standard_dialects};
 use visa_pass::Level;
@@ -456,8 +457,8 @@ fn sums_padding(report: &CheckReport, first: &str, unmasked: Diagnostic) -> Diag
 fn summed_padding(ctx: &Context, kernel: &Module, function: &str) -> Option<Diagnostic> {
     let axes = DeclaredAxes::build(ctx, kernel).0;
     let ops = kernel.walk_all().into_iter().map(|id| kernel.op(ctx, id));
-    let own =
-        ops.filter(|op| op.parent().is_some_and(|parent| parent.symbol("name").as_deref() == Some(function)));
+    let is_of = |func: Func<'_>| func.name().is_ok_and(|name| *name == *function);
+    let own = ops.filter(|op| op.parent().and_then(Func::cast).is_some_and(is_of));
     own.flat_map(|op| unmasked::warnings(op, &axes)).next()
 }
 

@@ -2,10 +2,11 @@
 
 use crate::attrs::PROGRAM;
 use crate::build::Build;
-use crate::clauses::{REDUCTION, at_least, machine, one_of, takes_max, word};
+use crate::clauses::{REDUCTION, at_least, machine, one_of, takes_max};
 use crate::greatest::{Greatest, greatest};
 use crate::loops::{Loops, Written};
 use crate::number::Number;
+use crate::ops::contract::Contract;
 use visa_engine::place::rngd;
 use visa_engine::shadow::Shadow;
 use visa_engine::{
@@ -60,7 +61,7 @@ pub static ACCUMULATE: OpDecl = OpDecl {
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.accumulate interleaved, rows 8, columns 1, slots [2 : 0, 8 : 1] : 1",
-    interfaces: &[Interface(&rngd::ACCUMULATE), Interface(&Build(|op| Ok(Stage::map(read(op)?))))],
+    interfaces: &[Interface(&rngd::ACCUMULATE), Interface(&Build(|op, _| Ok(Stage::map(read(op)?))))],
     ..OpDecl::BASE
 };
 
@@ -84,24 +85,26 @@ struct AccumulateUnit {
 }
 
 fn read(op: OpRef<'_>) -> Result<AccumulateUnit, Diagnostic> {
-    let limits = &machine(op).limits;
-    let kind = if &*word(op, "kind")? == "sequential" { Kind::Sequential } else { Kind::Interleaved };
-    let rows = one_of(op, "C3", "rows", &limits.row_counts)?;
-    let columns = at_least(op, "C4", "columns", 1)?;
+    let op = Accumulate::of(op)?;
+    let limits = &machine(*op).limits;
+    let kind = if &*op.kind()? == "sequential" { Kind::Sequential } else { Kind::Interleaved };
+    let rows = one_of(*op, "C3", ("rows", op.rows()?), &limits.row_counts)?;
+    let columns = at_least(*op, "C4", ("columns", op.columns()?), 1)?;
     if columns > limits.accumulator_columns {
         let message = format!("`columns` is {columns}, expected at most {}", limits.accumulator_columns);
         return Err(op.clause_error("C4", "columns", message));
     }
-    let written = Written::read(op, "slots")?;
+    let written = Written::new(*op, "slots", op.slots()?);
     written.sequencer("C1", &[1])?;
     let kept = numbered(&written.program).map_err(|message| written.error("C2", message))?;
-    let (lanes, max) = (limits.vector_lanes, takes_max(op)?);
-    let contraction = super::exec::before(op).filter(|before| before.is(&super::contract::CONTRACT));
-    if contraction.map(takes_max).transpose()?.is_some_and(|before| before != max) {
+    let (lanes, max) = (limits.vector_lanes, takes_max(&op.op()?));
+    let contraction =
+        super::exec::before(*op).and_then(Contract::cast).map(|before| before.op()).transpose()?;
+    if contraction.is_some_and(|before| takes_max(&before) != max) {
         return Err(op.clause_error("C6", "op", "the contraction before it has another `op`".to_owned()));
     }
-    let accumulate = AccumulateUnit { kind, max, rows, columns, kept, lanes, slots: written.loops() };
-    accumulate.check_buffer(op, &machine(op))?;
+    let accumulate = AccumulateUnit { kind, max, rows, columns, kept, lanes, slots: written.loops("C1")? };
+    accumulate.check_buffer(*op, &machine(*op))?;
     Ok(accumulate)
 }
 
@@ -324,7 +327,10 @@ fn add_whole<'a, T: Number>(sums: &mut [T], packets: impl Iterator<Item = &'a [[
 impl Unit for AccumulateUnit {
     fn connect(&self, _machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
         if input.rows != Some(self.rows) {
-            let message = format!("`rows` is {}, the aligner has {}", self.rows, input.rows.unwrap_or(0));
+            let aligner = input
+                .rows
+                .map_or_else(|| "there is no aligner".to_owned(), |rows| format!("the aligner has {rows}"));
+            let message = format!("`rows` is {}, {aligner}", self.rows);
             return Err(Mismatch::new("C3", "rows", message));
         }
         let groups = input.packet / (4 * self.rows);

@@ -76,7 +76,7 @@ pub static ALIGN: OpDecl = OpDecl {
     effects: Effects::Are(&[reads(Target::Stream), reads(Target::Memory("trf")), writes(Target::Stream)]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.align full, flits 2, repeat 1, rows 8, data 64, loops [64 : 64, 64 : 1] : 64",
-    interfaces: &[Interface(&rngd::ALIGN), Interface(&Build(|op| Ok(Stage::map(read(op)?))))],
+    interfaces: &[Interface(&rngd::ALIGN), Interface(&Build(|op, _| Ok(Stage::map(read(op)?))))],
     ..OpDecl::BASE
 };
 
@@ -97,15 +97,16 @@ struct AlignUnit {
 }
 
 fn read(op: OpRef<'_>) -> Result<AlignUnit, Diagnostic> {
-    let limits = &machine(op).limits;
-    let region = Region::read(op)?;
+    let op = Align::of(op)?;
+    let limits = &machine(*op).limits;
+    let region = Region::of(&op.region()?, &machine(*op));
     let width = limits.mac_width_bytes;
     let flits: Vec<u64> = (1..=limits.shift_buffer_bytes / limits.flit_bytes).collect();
-    let flits = one_of(op, "C1", "flits", &flits)?;
+    let flits = one_of(*op, "C1", ("flits", op.flits()?), &flits)?;
     let (shifts, shift_bytes) = shifts(op, flits, limits.flit_bytes, width)?;
-    let repeat = at_least(op, "C1", "repeat", 1)?;
-    let rows = one_of(op, "C2", "rows", &limits.row_counts)?;
-    let data = at_least(op, "C3", "data", 1)?;
+    let repeat = at_least(*op, "C1", ("repeat", op.repeat()?), 1)?;
+    let rows = one_of(*op, "C2", ("rows", op.rows()?), &limits.row_counts)?;
+    let data = at_least(*op, "C3", ("data", op.data()?), 1)?;
     let most = width.min(flits * limits.flit_bytes);
     if data > most {
         let message = format!(
@@ -115,7 +116,7 @@ fn read(op: OpRef<'_>) -> Result<AlignUnit, Diagnostic> {
         );
         return Err(op.clause_error("C3", "data", message));
     }
-    let written = Written::read(op, "loops")?;
+    let written = Written::new(*op, "loops", op.loops()?);
     let read = written.program.packet;
     if !limits.reg_read_sizes.contains(&read) {
         let sizes = crate::clauses::list(&limits.reg_read_sizes);
@@ -128,16 +129,15 @@ fn read(op: OpRef<'_>) -> Result<AlignUnit, Diagnostic> {
         written.aligned("C6", limits.trf_wide_align)?;
     }
     written.within("C7", region.bytes, "the region's part of a row")?;
-    let mut program = (*written.program).clone();
-    program.base += region.start.cast_signed();
-    let loops = Loops::new(program);
+    let loops = written.loops_from("C7", region.start)?;
     let flit = limits.flit_bytes;
     Ok(AlignUnit { region, flits, flit, shifts, shift_bytes, repeat, rows, data, width, loops })
 }
 
 /// C9: how often packets of `width` bytes are shifted within the flits, and how far each time.
-fn shifts(op: OpRef<'_>, flits: u64, flit: u64, width: u64) -> Result<(u64, u64), Diagnostic> {
-    let (shifts, bytes) = (at_least(op, "C9", "shifts", 0)?, at_least(op, "C9", "shift_bytes", 0)?);
+fn shifts(op: Align<'_>, flits: u64, flit: u64, width: u64) -> Result<(u64, u64), Diagnostic> {
+    let shifts = at_least(*op, "C9", ("shifts", op.shifts()?), 0)?;
+    let bytes = at_least(*op, "C9", ("shift_bytes", op.shift_bytes()?), 0)?;
     let (last, collected) = (shifts.saturating_mul(bytes), flits * flit);
     if last >= collected {
         let message = format!(
@@ -221,7 +221,7 @@ impl Unit for AlignUnit {
     }
 
     fn bank_use(&self, machine: &Machine, _input: Flow) -> Option<BankUse> {
-        Some(BankUse::Reads(CacheReads::of(&self.loops.program, machine)))
+        Some(BankUse::Reads(CacheReads::of(&self.loops.program, self.loops.accesses(), machine)))
     }
 
     fn accesses(&self) -> Vec<Access> {

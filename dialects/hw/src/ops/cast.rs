@@ -2,7 +2,7 @@
 
 use crate::attrs::DTYPE;
 use crate::build::Build;
-use crate::clauses::{body, machine};
+use crate::clauses::machine;
 use visa_engine::place::rngd;
 use visa_engine::shadow::Shadow;
 use visa_engine::{Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire};
@@ -32,7 +32,7 @@ pub static CAST: OpDecl = OpDecl {
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.cast bf16",
-    interfaces: &[Interface(&rngd::CAST), Interface(&Build(|op| Ok(Stage::map(read(op)?))))],
+    interfaces: &[Interface(&rngd::CAST), Interface(&Build(|op, _| Ok(Stage::map(read(op)?))))],
     ..OpDecl::BASE
 };
 
@@ -43,13 +43,14 @@ struct CastUnit {
 
 /// Each format has one conversion that gives it, so that the target names the row of the table.
 fn read(op: OpRef<'_>) -> Result<CastUnit, Diagnostic> {
-    let to = *body::<DType>(op, "dtype")?;
+    let op = Cast::of(op)?;
+    let to = *op.dtype()?;
     let Some(row) = CAST_ENGINE.iter().find(|row| row.to == to) else {
         let names: Vec<_> = CAST_ENGINE.iter().map(|row| row.to.name()).collect();
         let message = format!("the Cast Engine does not give {to}, expected {}", names.join(", "));
         return Err(op.clause_error("C1", "dtype", message));
     };
-    Ok(CastUnit { row, flit: machine(op).limits.flit_bytes as usize })
+    Ok(CastUnit { row, flit: machine(*op).limits.flit_bytes as usize })
 }
 
 impl CastUnit {

@@ -27,7 +27,7 @@ pub static COLLECT: OpDecl = OpDecl {
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.collect flits 2",
-    interfaces: &[Interface(&rngd::COLLECT), Interface(&Build(|op| Ok(Stage::map(read(op)?))))],
+    interfaces: &[Interface(&rngd::COLLECT), Interface(&Build(|op, _| Ok(Stage::map(read(op)?))))],
     ..OpDecl::BASE
 };
 
@@ -37,8 +37,9 @@ struct CollectUnit {
 }
 
 fn read(op: OpRef<'_>) -> Result<CollectUnit, Diagnostic> {
-    let flit = crate::clauses::machine(op).limits.flit_bytes;
-    Ok(CollectUnit { flits: at_least(op, "C1", "flits", 1)?, flit })
+    let op = Collect::of(op)?;
+    let flit = crate::clauses::machine(*op).limits.flit_bytes;
+    Ok(CollectUnit { flits: at_least(*op, "C1", ("flits", op.flits()?), 1)?, flit })
 }
 
 impl Unit for CollectUnit {

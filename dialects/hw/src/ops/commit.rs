@@ -6,6 +6,7 @@ use crate::clauses::{in_sub_context, machine, one_of};
 use crate::loops::{Loops, Written, overwrites};
 use crate::ops::exec;
 use std::ops::Range;
+use std::rc::Rc;
 use visa_engine::place::rngd;
 use visa_engine::{
     Access, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Store, Stream, Unit, Wire,
@@ -65,7 +66,7 @@ pub static COMMIT: OpDecl = OpDecl {
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Memory("dm"))]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.commit bytes 8, loops [4 : 16, 8 : 1] : 8 @ 8192",
-    interfaces: &[Interface(&rngd::COMMIT), Interface(&Build(|op| Ok(Stage::store(read(op)?))))],
+    interfaces: &[Interface(&rngd::COMMIT), Interface(&Build(|op, _| Ok(Stage::store(read(op)?))))],
     ..OpDecl::BASE
 };
 
@@ -78,13 +79,14 @@ struct CommitUnit {
 }
 
 fn read(op: OpRef<'_>) -> Result<CommitUnit, Diagnostic> {
-    let machine = machine(op);
+    let op = Commit::of(op)?;
+    let machine = machine(*op);
     let limits = &machine.limits;
-    let bytes = one_of(op, "C1", "bytes", &limits.commit_sizes)?;
-    let written = Written::read(op, "loops")?;
+    let bytes = one_of(*op, "C1", ("bytes", op.bytes()?), &limits.commit_sizes)?;
+    let written = Written::new(*op, "loops", op.loops()?);
     let access = written.program.packet;
     let sub = [limits.commit_size_sub];
-    let sizes = if in_sub_context(op) { &sub } else { limits.commit_sizes.as_slice() };
+    let sizes = if in_sub_context(*op)? { &sub } else { limits.commit_sizes.as_slice() };
     if !sizes.contains(&access) {
         let sizes = crate::clauses::list(sizes);
         let message =
@@ -104,18 +106,20 @@ fn read(op: OpRef<'_>) -> Result<CommitUnit, Diagnostic> {
         return Err(written.error("C6", message));
     }
     written.within("C7", machine.memory.dm_bytes_per_slice, "the slice's data memory")?;
-    let slices = bitmap(op, "C9")?;
-    Ok(CommitUnit { bytes, loops: written.loops(), slices })
+    let slices = bitmap(*op, "C9", op.slices()?)?;
+    Ok(CommitUnit { bytes, loops: written.loops("C7")?, slices })
 }
 
 /// The slice bitmap; `constraint` wants its ranges in order, within the run's slices.
-pub(crate) fn bitmap(op: OpRef<'_>, constraint: &str) -> Result<Option<Vec<Range<usize>>>, Diagnostic> {
-    if op.attr("slices").is_none() {
-        return Ok(None);
-    }
-    let slices = exec::slices(op, constraint)?;
+pub(crate) fn bitmap(
+    op: OpRef<'_>,
+    constraint: &str,
+    written: Option<Rc<[i64]>>,
+) -> Result<Option<Vec<Range<usize>>>, Diagnostic> {
+    let Some(written) = written else { return Ok(None) };
+    let slices = exec::slices(op, constraint, &written)?;
     // A run whose own slices are wrong says so itself.
-    let active = op.parent().and_then(|run| exec::slices(run, "C1").ok());
+    let active = op.parent().and_then(|run| exec::active(run).ok());
     let is_active = |slice: usize| active.iter().flatten().any(|range| range.contains(&slice));
     match slices.iter().cloned().flatten().find(|&slice| active.is_some() && !is_active(slice)) {
         Some(slice) => {

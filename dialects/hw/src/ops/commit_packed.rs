@@ -2,7 +2,7 @@
 
 use crate::attrs::PROGRAM;
 use crate::build::Build;
-use crate::clauses::{at_least, machine};
+use crate::clauses::{at_least, given, machine};
 use crate::loops::{Loops, Written};
 use crate::ops::commit::bitmap;
 use crate::ops::filter::FILTER;
@@ -74,9 +74,9 @@ pub static COMMIT_PACKED: OpDecl = OpDecl {
     ],
     traits: &[Trait::Inside("hw.exec")],
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Memory("dm"))]),
-    verify: Some(|op, _| read(op).map(drop)),
+    verify: Some(|op, _| registers(op).map(drop)),
     example: "hw.commit_packed most 8, counts 8192, stride 4, loops [128 : 1] : 8 @ 4096",
-    interfaces: &[Interface(&rngd::PACK), Interface(&Build(|op| Ok(Stage::store(read(op)?))))],
+    interfaces: &[Interface(&rngd::PACK), Interface(&Build(|op, input| Ok(Stage::store(read(op, input)?))))],
     ..OpDecl::BASE
 };
 
@@ -88,19 +88,32 @@ struct Counts {
     stride: u64,
 }
 
-struct CommitPackedUnit {
+/// What the operation says.
+struct Registers {
     most: u64,
     counts: Option<Counts>,
     loops: Loops,
     slices: Option<Vec<Range<usize>>>,
-    /// Packets, and the bytes of all that may be kept; the operation does not say it, the stages before it do.
+}
+
+struct CommitPackedUnit {
+    registers: Registers,
+    /// Packets that flow in.
     packets: u64,
+    /// The bytes of all that may be kept.
     bytes: u64,
 }
 
-fn read(op: OpRef<'_>) -> Result<CommitPackedUnit, Diagnostic> {
-    let machine = machine(op);
-    let written = Written::read(op, "loops")?;
+fn read(op: OpRef<'_>, input: &Wire) -> Result<CommitPackedUnit, Diagnostic> {
+    let registers = registers(op)?;
+    let kept = registers.most.saturating_mul(u64::from(input.dtype.bits())) / 8;
+    Ok(CommitPackedUnit { registers, packets: input.packets, bytes: kept.saturating_mul(input.packets) })
+}
+
+fn registers(op: OpRef<'_>) -> Result<Registers, Diagnostic> {
+    let op = CommitPacked::of(op)?;
+    let machine = machine(*op);
+    let written = Written::new(*op, "loops", op.loops()?);
     let size = machine.limits.commit_size_sub;
     written.sequencer("C1", &[size])?;
     let program = &written.program;
@@ -113,37 +126,26 @@ fn read(op: OpRef<'_>) -> Result<CommitPackedUnit, Diagnostic> {
     }
     written.aligned("C2", machine.limits.commit_stride_align)?;
     written.within("C2", machine.memory.dm_bytes_per_slice, "the slice's data memory")?;
-    let most = at_least(op, "C3", "most", 1)?;
-    let wire = super::exec::wire_into(op);
-    let (packets, bits) = wire.map_or((0, 0), |wire| (wire.packets, u64::from(wire.dtype.bits())));
-    let commit = CommitPackedUnit {
-        most,
+    Ok(Registers {
+        most: at_least(*op, "C3", ("most", op.most()?), 1)?,
         counts: counts(op)?,
-        loops: written.loops(),
-        slices: bitmap(op, "C6")?,
-        packets,
-        bytes: (most.saturating_mul(bits) / 8).saturating_mul(packets),
-    };
-    commit.check_counts(op, machine.memory.dm_bytes_per_slice)?;
-    Ok(commit)
+        loops: written.loops("C2")?,
+        slices: bitmap(*op, "C6", op.slices()?)?,
+    })
 }
 
 /// C7, and the counts' registers.
-fn counts(op: OpRef<'_>) -> Result<Option<Counts>, Diagnostic> {
-    let filtered = super::exec::before(op).is_some_and(|before| before.is(&FILTER));
-    for clause in ["counts", "stride"] {
-        if op.attr(clause).is_some() == filtered {
-            let message = match filtered {
-                true => format!("`{clause}` after `{}`, which counts what it keeps", FILTER.name),
-                false => format!("there is no `{clause}`"),
-            };
-            return Err(op.error("C7", message));
-        }
+fn counts(op: CommitPacked<'_>) -> Result<Option<Counts>, Diagnostic> {
+    let registers = [("counts", op.counts()?), ("stride", op.stride()?)];
+    if super::exec::before(*op).is_some_and(|before| before.is(&FILTER)) {
+        let Some((clause, _)) = registers.iter().find(|(_, value)| value.is_some()) else { return Ok(None) };
+        let message = format!("`{clause}` after `{}`, which counts what it keeps", FILTER.name);
+        return Err(op.error("C7", message));
     }
-    if filtered {
-        return Ok(None);
-    }
-    Ok(Some(Counts { first: at_least(op, "C5", "counts", 0)?, stride: at_least(op, "C5", "stride", 0)? }))
+    let [(_, first), (_, stride)] = registers;
+    let (first, stride) = (given(*op, "C7", ("counts", first))?, given(*op, "C7", ("stride", stride))?);
+    let first = at_least(*op, "C5", ("counts", first), 0)?;
+    Ok(Some(Counts { first, stride: at_least(*op, "C5", ("stride", stride), 0)? }))
 }
 
 /// What a filter kept of a packet; it is certain where all its ids are.
@@ -156,8 +158,8 @@ fn filtered(stream: &Stream, packet: usize) -> (usize, Shadow) {
 
 impl CommitPackedUnit {
     /// C5.
-    fn check_counts(&self, op: OpRef<'_>, capacity: u64) -> Result<(), Diagnostic> {
-        let Some(counts) = &self.counts else { return Ok(()) };
+    fn check_counts(&self, capacity: u64) -> Result<(), Mismatch> {
+        let Some(counts) = &self.registers.counts else { return Ok(()) };
         let range = self.count_range(counts);
         if counts.first.is_multiple_of(COUNT_BYTES)
             && counts.stride.is_multiple_of(COUNT_BYTES)
@@ -170,7 +172,7 @@ impl CommitPackedUnit {
              {capacity} or before",
             counts.first, counts.stride, range.end
         );
-        Err(op.clause_error("C5", "counts", message))
+        Err(Mismatch::new("C5", "counts", message))
     }
 
     /// The bytes from the first count to the end of the last.
@@ -181,7 +183,7 @@ impl CommitPackedUnit {
 
     /// The count of a packet, clamped, and its mark.
     fn count(&self, cx: RunCx<'_>, memory: &SliceMemory, stream: &Stream, packet: usize) -> (usize, Shadow) {
-        let Some(counts) = &self.counts else { return filtered(stream, packet) };
+        let Some(counts) = &self.registers.counts else { return filtered(stream, packet) };
         let at = (counts.first + counts.stride * packet as u64) as usize;
         let (mut bytes, mut marks) = (Vec::new(), Vec::new());
         memory.dm.read(at..at + COUNT_BYTES as usize, &mut bytes);
@@ -189,8 +191,7 @@ impl CommitPackedUnit {
         if cx.shadow.is_some() {
             memory.dm.read_shadow(at..at + COUNT_BYTES as usize, Shadow::NEVER_WRITTEN, &mut marks);
         }
-        let most = i64::try_from(self.most).unwrap_or(i64::MAX);
-        (i64::from(count).clamp(0, most) as usize, Shadow::all(&marks))
+        (u64::try_from(count).map_or(0, |count| count.min(self.registers.most)) as usize, Shadow::all(&marks))
     }
 
     /// Marks what was kept. After an undefined count nothing is certain: everything that may be written is
@@ -206,27 +207,29 @@ impl CommitPackedUnit {
         marker.through_all(&mut kept);
         if let Some((from, count)) = certain {
             kept.truncate(from);
-            kept.resize(self.loops.steps() as usize, marker.through(count));
+            kept.resize(self.registers.loops.steps() as usize, marker.through(count));
         }
-        memory.dm.write_shadow(self.loops.extent().start as usize, &kept);
+        memory.dm.write_shadow(self.registers.loops.extent().start as usize, &kept);
     }
 }
 
 impl Unit for CommitPackedUnit {
-    fn connect(&self, _machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
+    fn connect(&self, machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
+        self.check_counts(machine.memory.dm_bytes_per_slice)?;
         input.stored("C3", "most")?;
+        let Registers { most, loops, .. } = &self.registers;
         let bits = u64::from(input.dtype.bits());
-        let kept = self.most.saturating_mul(bits) / 8;
+        let kept = most.saturating_mul(bits) / 8;
         if !bits.is_multiple_of(8) || kept > input.packet {
             let message = format!(
                 "{} of {} are no part of a packet of {}",
-                counted(self.most, "element"),
+                counted(*most, "element"),
                 input.dtype,
                 counted(input.packet, "byte")
             );
             return Err(Mismatch::new("C3", "most", message));
         }
-        let (room, needed) = (self.loops.steps(), input.packets.saturating_mul(kept));
+        let (room, needed) = (loops.steps(), input.packets.saturating_mul(kept));
         if room < needed {
             let message = format!(
                 "room for {}, expected {needed}: {kept} of each of {}",
@@ -235,24 +238,24 @@ impl Unit for CommitPackedUnit {
             );
             return Err(Mismatch::new("C4", "loops", message));
         }
-        let packet = self.loops.program.packet;
+        let packet = loops.program.packet;
         Ok(Wire { packets: needed.div_ceil(packet), packet, ..input })
     }
 
     /// The worst case: all is kept.
     fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
-        let packet = self.loops.program.packet;
+        let packet = self.registers.loops.program.packet;
         let packets = self.bytes.div_ceil(packet);
         let out = Flow { packets, packet };
         StageCost { engine: Engine::Commit, cycles: packets.max(input.packets), latency: 1, macs: 0, out }
     }
 
     fn accesses(&self) -> Vec<Access> {
-        let counts = self.counts.as_ref();
+        let counts = self.registers.counts.as_ref();
         let read =
             counts.map(|counts| Access { space: Space::Dm, write: false, range: self.count_range(counts) });
         read.into_iter()
-            .chain([Access { space: Space::Dm, write: true, range: self.loops.extent() }])
+            .chain([Access { space: Space::Dm, write: true, range: self.registers.loops.extent() }])
             .collect()
     }
 }
@@ -272,14 +275,14 @@ impl Store for CommitPackedUnit {
                 marks.extend_from_slice(&shadow[number * stream.packet..][..end]);
             }
         }
-        let whole = kept.len().next_multiple_of(self.loops.program.packet as usize);
+        let whole = kept.len().next_multiple_of(self.registers.loops.program.packet as usize);
         kept.resize(whole, 0);
         marks.resize(whole, Shadow::DEFINED);
-        memory.dm.write(self.loops.extent().start as usize, &kept);
+        memory.dm.write(self.registers.loops.extent().start as usize, &kept);
         self.mark(cx, memory, marks, uncertain);
     }
 
     fn slices(&self) -> Option<&[Range<usize>]> {
-        self.slices.as_deref()
+        self.registers.slices.as_deref()
     }
 }

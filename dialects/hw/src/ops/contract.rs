@@ -4,8 +4,9 @@ use crate::MAX_STREAM_BYTES;
 use crate::addresses::ByAddress;
 use crate::attrs::DTYPE;
 use crate::build::Build;
-use crate::clauses::{REDUCTION, at_least, body, machine, takes_max};
+use crate::clauses::{REDUCTION, at_least, machine, takes_max};
 use crate::number::Number;
+use crate::ops::align::{ALIGN, Align};
 use std::ops::Range;
 use std::sync::OnceLock;
 use visa_engine::place::rngd;
@@ -18,7 +19,6 @@ use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::module::OpRef;
-use visa_loops::Program;
 use visa_machine::Machine;
 use visa_numerics::{DType, Packets, ROWS, SumOrder, TABLES, Table, Trees, tree_sums};
 
@@ -67,9 +67,9 @@ pub static CONTRACT: OpDecl = OpDecl {
     ],
     traits: &[Trait::Inside("hw.exec")],
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
-    verify: Some(|op, _| read(op).map(drop)),
+    verify: Some(|op, _| verify(op)),
     example: "hw.contract bf16, depth 5",
-    interfaces: &[Interface(&rngd::CONTRACT), Interface(&Build(|op| Ok(Stage::map(read(op)?))))],
+    interfaces: &[Interface(&rngd::CONTRACT), Interface(&Build(|op, _| Ok(Stage::map(read(op)?))))],
     ..OpDecl::BASE
 };
 
@@ -92,16 +92,56 @@ struct ContractUnit {
     by_address: OnceLock<ByAddress>,
 }
 
+/// A contraction without the aligner before it.
+struct Tree {
+    dtype: DType,
+    accumulator: DType,
+    depth: u64,
+    elements: u64,
+    kept: usize,
+    max: bool,
+}
+
+fn verify(op: OpRef<'_>) -> Result<(), Diagnostic> {
+    let op = Contract::of(op)?;
+    let tree = tree(op)?;
+    aligner(op).map_or(Ok(()), |aligner| check_aligner(op, &tree, &aligner))
+}
+
 fn read(op: OpRef<'_>) -> Result<ContractUnit, Diagnostic> {
-    let machine = machine(op);
-    let dtype = *body::<DType>(op, "dtype")?;
+    let op = Contract::of(op)?;
+    let tree = tree(op)?;
+    let aligner =
+        aligner(op).ok_or_else(|| op.error("C4", format!("there is no `{}` before it", ALIGN.name)))?;
+    check_aligner(op, &tree, &aligner)?;
+    let machine = machine(*op);
+    let Tree { dtype, accumulator, depth, elements, kept, max } = tree;
+    Ok(ContractUnit {
+        dtype,
+        accumulator,
+        depth,
+        elements,
+        kept,
+        rows: aligner.rows,
+        data: aligner.data,
+        pitch: machine.memory.trf_bytes_per_row,
+        // A maximum is the same in any order: its products go on to the accumulator, as those of a sequential sum.
+        order: if max { SumOrder::Sequential } else { machine.sum_order },
+        by_address: OnceLock::new(),
+    })
+}
+
+/// C1 to C3.
+fn tree(op: Contract<'_>) -> Result<Tree, Diagnostic> {
+    let machine = machine(*op);
+    let dtype = *op.dtype()?;
     let Some(contraction) = dtype.info().contraction else {
         let names: Vec<_> =
             DType::all().filter(|dtype| dtype.accumulator().is_some()).map(DType::name).collect();
         let message = format!("the Reducer does not multiply {dtype}, expected {}", names.join(", "));
         return Err(op.clause_error("C1", "dtype", message));
     };
-    let depth = at_least(op, "C2", "depth", 0)?;
+    let depth = at_least(*op, "C2", ("depth", op.depth()?), 0)?;
     let most = u64::from(contraction.tree_depth);
     if depth > most {
         let message = format!("`depth` is {depth}, expected at most {most} for {dtype}");
@@ -116,41 +156,35 @@ fn read(op: OpRef<'_>) -> Result<ContractUnit, Diagnostic> {
             format!("a row gives {} at depth {depth}, expected at most {columns}", counted(sums, "sum"));
         return Err(op.clause_error("C3", "depth", message));
     }
-    let aligner = aligner(op, dtype)?;
-    let max = takes_max(op)?;
-    if max {
-        check_max(op, &aligner, dtype.elements(aligner.data), 1 << depth)?;
-    }
-    Ok(ContractUnit {
-        dtype,
-        accumulator: contraction.accumulator,
-        depth,
-        elements,
-        kept: kept as usize,
-        rows: aligner.rows,
-        data: aligner.data,
-        pitch: machine.memory.trf_bytes_per_row,
-        // A maximum is the same in any order: its products go on to the accumulator, as those of a sequential sum.
-        order: if max { SumOrder::Sequential } else { machine.sum_order },
-        by_address: OnceLock::new(),
+    let (accumulator, max) = (contraction.accumulator, takes_max(&op.op()?));
+    Ok(Tree { dtype, accumulator, depth, elements, kept: kept as usize, max })
+}
+
+/// What the aligner before a contraction says.
+struct Aligner {
+    rows: u64,
+    /// Bytes of a packet that hold data.
+    data: u64,
+    /// Bytes of a read.
+    read: u64,
+}
+
+/// The aligner before a contraction. Nothing where there is none, which `hw.exec` reports, or one that is wrong in
+/// itself, which it reports.
+fn aligner(op: Contract<'_>) -> Option<Aligner> {
+    let align = super::exec::before(*op).and_then(Align::cast)?;
+    let number = |number: Result<i64, Diagnostic>| u64::try_from(number.ok()?).ok();
+    Some(Aligner {
+        rows: number(align.rows())?,
+        data: number(align.data())?,
+        read: align.loops().ok()?.packet,
     })
 }
 
-/// What the aligner before a contraction says; nothing where there is none, which `hw.exec` reports.
-#[derive(Default)]
-struct Aligner {
-    rows: u64,
-    data: u64,
-}
-
-/// C4.
-fn aligner(op: OpRef<'_>, dtype: DType) -> Result<Aligner, Diagnostic> {
-    let Some(align) = super::exec::before(op).filter(|op| op.is(&super::align::ALIGN)) else {
-        return Ok(Aligner::default());
-    };
-    let number = |clause| align.int(clause).unwrap_or(0).max(0).cast_unsigned();
-    let read = align.body::<Program>("loops").map_or(0, |loops| loops.packet);
-    for (what, bytes) in [("data", number("data")), ("read", read)] {
+/// C4 and C5.
+fn check_aligner(op: Contract<'_>, tree: &Tree, aligner: &Aligner) -> Result<(), Diagnostic> {
+    let dtype = tree.dtype;
+    for (what, bytes) in [("data", aligner.data), ("read", aligner.read)] {
         if !bytes.is_multiple_of(dtype.align()) {
             let message = format!(
                 "the aligner's {what} is {}, expected whole {dtype} elements",
@@ -159,7 +193,8 @@ fn aligner(op: OpRef<'_>, dtype: DType) -> Result<Aligner, Diagnostic> {
             return Err(op.clause_error("C4", "dtype", message));
         }
     }
-    Ok(Aligner { rows: number("rows"), data: number("data") })
+    let (live, group) = (dtype.elements(aligner.data), 1 << tree.depth);
+    if tree.max { check_max(*op, aligner, live, group) } else { Ok(()) }
 }
 
 /// C5.

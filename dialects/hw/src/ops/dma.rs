@@ -1,8 +1,9 @@
 //! `hw.dma`: a transfer between memories (book 10).
 
 use crate::attrs::PAIRED;
-use crate::clauses::{body, machine, word};
+use crate::clauses::machine;
 use crate::loops::{limits, overwrites};
+use crate::ops::program::program_chips;
 use crate::program::{self, CHIP_STRIDE};
 use visa_engine::Space;
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
@@ -65,39 +66,49 @@ pub static DMA: OpDecl = OpDecl {
 const SPACE: &[&str] = &["host", "hbm", "dm"];
 
 /// The memory that a clause names.
-pub(crate) fn space(op: OpRef<'_>, clause: &str) -> Result<Space, Diagnostic> {
-    Ok(match &*word(op, clause)? {
-        "host" => Space::Host,
-        "hbm" => Space::Hbm,
-        _ => Space::Dm,
-    })
+pub(crate) fn space(op: OpRef<'_>, clause: &str, name: &str) -> Result<Space, Diagnostic> {
+    match name {
+        "host" => Ok(Space::Host),
+        "hbm" => Ok(Space::Hbm),
+        "dm" => Ok(Space::Dm),
+        other => {
+            let message = format!("there is no memory `{other}`, expected one of `{}`", SPACE.join("`, `"));
+            Err(Diagnostic::error("clause-kind", op.clause_span(clause), message))
+        }
+    }
 }
 
 /// The transfer that the operation describes.
 pub(crate) fn read(op: OpRef<'_>) -> Result<program::Dma, Diagnostic> {
-    let machine = machine(op);
-    let pcie = &*word(op, "engine")? == "pcie";
-    let (from, to) = (space(op, "from")?, space(op, "to")?);
+    let op = Dma::of(op)?;
+    let machine = machine(*op);
+    let pcie = &*op.engine()? == "pcie";
+    let (from, to) = (space(*op, "from", &op.from()?)?, space(*op, "to", &op.to()?)?);
     let allowed = match (from, to) {
         (Space::Host, Space::Hbm) | (Space::Hbm, Space::Host) => pcie,
         (Space::Hbm | Space::Dm, Space::Hbm | Space::Dm) => !pcie,
         (Space::Host | Space::Hbm | Space::Dm | Space::Trf | Space::Vrf, _) => false,
     };
     if !allowed {
-        let (engine, from, to) = (word(op, "engine")?, word(op, "from")?, word(op, "to")?);
+        let (engine, from, to) = (op.engine()?, op.from()?, op.to()?);
         let message = format!("`{engine}` does not move from {from} to {to}");
         return Err(op.clause_error("C1", "engine", message));
     }
-    let loops = body::<PairedProgram>(op, "loops")?;
-    sequencer(op, &machine, pcie, &loops)?;
+    let loops = op.loops()?;
+    sequencer(*op, &machine, pcie, &loops)?;
     let write = loops.write();
     if to == Space::Dm {
-        aligned(op, &write, machine.limits.dma_dm_align)?;
+        aligned(*op, &write, machine.limits.dma_dm_align)?;
     }
     if let Some(message) = overwrites(&write) {
         return Err(op.clause_error("C4", "loops", message));
     }
-    let memory = Memories { op, machine: &machine, pcie, per_byte: 1 };
+    let memory = Memories {
+        op: *op,
+        machine: &machine,
+        chips: if pcie { program_chips(*op)? } else { 1 },
+        per_byte: 1,
+    };
     memory.check(&loops.read(), from)?;
     memory.check(&write, to)?;
     memory.no_more_than_fits(&write, to)?;
@@ -164,8 +175,8 @@ fn aligned(op: OpRef<'_>, write: &Program, align: u64) -> Result<(), Diagnostic>
 pub(crate) struct Memories<'a> {
     pub(crate) op: OpRef<'a>,
     pub(crate) machine: &'a Machine,
-    /// Whether an HBM address counts chips, [`CHIP_STRIDE`] apart.
-    pub(crate) pcie: bool,
+    /// Chips that an HBM address counts, [`CHIP_STRIDE`] apart.
+    pub(crate) chips: u64,
     /// Units of an address that make a byte: 2 where it counts half bytes, otherwise 1.
     pub(crate) per_byte: u64,
 }
@@ -184,8 +195,10 @@ impl Memories<'_> {
 
     /// Chips that an address of `space` can name.
     fn chips(&self, space: Space) -> u64 {
-        let program = self.op.parent().and_then(|program| program.int("chips")).unwrap_or(1);
-        if self.pcie && space == Space::Hbm { program.max(1).cast_unsigned() } else { 1 }
+        match space {
+            Space::Hbm => self.chips,
+            Space::Host | Space::Dm | Space::Trf | Space::Vrf => 1,
+        }
     }
 
     /// C5.

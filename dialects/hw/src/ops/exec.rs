@@ -11,6 +11,7 @@ use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::Effects;
 use visa_ir::module::OpRef;
+use visa_machine::Machine;
 
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&EXEC];
@@ -61,16 +62,16 @@ pub static EXEC: OpDecl = OpDecl {
 
 /// Stages that are wrong in themselves are left to their own verifiers.
 fn verify(op: OpRef<'_>) -> Result<(), Diagnostic> {
-    slices(op, "C1")?;
+    active(op)?;
     order::check(op, in_main(op)?)?;
     match stages(op) {
-        Ok(stages) => connect(op, &stages).map(drop),
-        Err(_) => Ok(()),
+        Ok(_) | Err(Unbuilt::Stage(_)) => Ok(()),
+        Err(Unbuilt::Wire(error)) => Err(error),
     }
 }
 
 /// Whether the run is one of the main context.
-fn in_main(op: OpRef<'_>) -> Result<bool, Diagnostic> {
+pub(crate) fn in_main(op: OpRef<'_>) -> Result<bool, Diagnostic> {
     Ok(&*Exec::of(op)?.context()? == "main")
 }
 
@@ -78,17 +79,24 @@ fn in_main(op: OpRef<'_>) -> Result<bool, Diagnostic> {
 pub(crate) fn read(op: OpRef<'_>) -> Result<program::Exec, Diagnostic> {
     let main = in_main(op)?;
     let context = if main { Context::Main } else { Context::Sub };
-    let slices = slices(op, "C1")?;
+    let slices = active(op)?;
     order::check(op, main)?;
-    let stages = stages(op)?;
-    connect(op, &stages)?;
+    let stages = stages(op).map_err(|(Unbuilt::Stage(error) | Unbuilt::Wire(error))| error)?;
     Ok(program::Exec { context, slices, stages })
 }
 
-/// The ranges of the clause `slices`, which `constraint` wants to be pairs in order, apart, not empty, within the
-/// chip.
-pub(crate) fn slices(op: OpRef<'_>, constraint: &str) -> Result<Vec<Range<usize>>, Diagnostic> {
-    let numbers = op.ints("slices");
+/// The active slices of a run.
+pub(crate) fn active(op: OpRef<'_>) -> Result<Vec<Range<usize>>, Diagnostic> {
+    slices(op, "C1", &Exec::of(op)?.slices()?)
+}
+
+/// The ranges that the clause `slices` lists as `numbers`, which `constraint` wants to be pairs in order, apart, not
+/// empty, within the chip.
+pub(crate) fn slices(
+    op: OpRef<'_>,
+    constraint: &str,
+    numbers: &[i64],
+) -> Result<Vec<Range<usize>>, Diagnostic> {
     let most = machine(op).slices_per_chip();
     let error = |message| Err(op.clause_error(constraint, "slices", message));
     let (pairs, []) = numbers.as_chunks::<2>() else {
@@ -132,46 +140,63 @@ pub(crate) fn at(op: OpRef<'_>, stage: OpRef<'_>, constraint: &str, message: Str
     Diagnostic { span: stage.span(), ..op.error(constraint, message) }
 }
 
-fn stage(op: OpRef<'_>) -> Result<PlacedStage, Diagnostic> {
+/// The bytes of the stream that flows into a store, which `constraint` bounds.
+pub(crate) fn bytes(op: OpRef<'_>, constraint: &str, input: &Wire) -> Result<u64, Diagnostic> {
+    input.bytes().ok_or_else(|| {
+        let (packets, packet) = (counted(input.packets, "packet"), counted(input.packet, "byte"));
+        op.error(constraint, format!("the stream is {packets} of {packet}, more than any memory holds"))
+    })
+}
+
+/// Why a run has no stages.
+enum Unbuilt {
+    /// A stage is wrong in itself.
+    Stage(Diagnostic),
+    /// A stage does not take what the one before gives.
+    Wire(Diagnostic),
+}
+
+/// The stage that an operation is, which takes what flows in `input`.
+fn stage(op: OpRef<'_>, input: &Wire) -> Result<PlacedStage, Diagnostic> {
     let build = op.decl().and_then(|decl| Some((decl.name, decl.interface::<Build>()?)));
     match build {
-        Some((name, build)) => Ok(PlacedStage { name, span: op.span(), stage: (build.0)(op)? }),
+        Some((name, build)) => Ok(PlacedStage { name, span: op.span(), stage: (build.0)(op, input)? }),
         None => Err(Diagnostic::error("structure", op.span(), format!("`{}` is no stage of hw.exec", op))),
     }
 }
 
-fn stages(op: OpRef<'_>) -> Result<Vec<PlacedStage>, Diagnostic> {
-    inside(op).map(stage).collect()
+/// The stages, each of which takes what the one before gives.
+fn stages(op: OpRef<'_>) -> Result<Vec<PlacedStage>, Unbuilt> {
+    let machine = machine(op);
+    let (mut wire, mut stages) = (Wire::NOTHING, Vec::new());
+    for child in inside(op) {
+        let stage = stage(child, &wire).map_err(Unbuilt::Stage)?;
+        wire = connect(op, child, &stage, &machine, wire).map_err(Unbuilt::Wire)?;
+        stages.push(stage);
+    }
+    Ok(stages)
 }
 
-/// Checks that each stage takes what the one before gives.
-fn connect(op: OpRef<'_>, stages: &[PlacedStage]) -> Result<Wire, Diagnostic> {
-    let machine = machine(op);
-    let mut wire = Wire::NOTHING;
-    for (child, stage) in inside(op).zip(stages) {
-        wire = stage.connect(&machine, wire).map_err(|mismatch| {
-            let Mismatch { constraint, clause, message } = mismatch;
-            child.clause_error(constraint, clause, message)
-        })?;
-        if wire.bytes().is_none_or(|bytes| bytes > MAX_STREAM_BYTES) {
-            let message = format!(
-                "`{}` gives {} of {}, more than {MAX_STREAM_BYTES} bytes a slice",
-                child,
-                counted(wire.packets, "packet"),
-                counted(wire.packet, "byte")
-            );
-            return Err(at(op, child, "C5", message));
-        }
+/// What a stage gives, which takes what flows in `input`.
+fn connect(
+    op: OpRef<'_>,
+    child: OpRef<'_>,
+    stage: &PlacedStage,
+    machine: &Machine,
+    input: Wire,
+) -> Result<Wire, Diagnostic> {
+    let wire = stage.connect(machine, input).map_err(|mismatch| {
+        let Mismatch { constraint, clause, message } = mismatch;
+        child.clause_error(constraint, clause, message)
+    })?;
+    if wire.bytes().is_some_and(|bytes| bytes <= MAX_STREAM_BYTES) {
+        return Ok(wire);
     }
-    Ok(wire)
-}
-
-/// What flows into `op`, if the stages before it agree.
-pub(crate) fn wire_into(op: OpRef<'_>) -> Option<Wire> {
-    let machine = machine(op);
-    let mut wire = Wire::NOTHING;
-    for child in inside(op.parent()?).take_while(|child| child.id != op.id) {
-        wire = stage(child).ok()?.connect(&machine, wire).ok()?;
-    }
-    Some(wire)
+    let message = format!(
+        "`{}` gives {} of {}, more than {MAX_STREAM_BYTES} bytes a slice",
+        child,
+        counted(wire.packets, "packet"),
+        counted(wire.packet, "byte")
+    );
+    Err(at(op, child, "C5", message))
 }

@@ -3,7 +3,7 @@
 use crate::adapter::Adapter;
 use crate::attrs::{DTYPE, MASK, PROGRAM, TABLE};
 use crate::build::Build;
-use crate::clauses::{at_least, body, in_sub_context, machine};
+use crate::clauses::{at_least, in_sub_context, machine};
 use crate::loops::{Loops, Written};
 use crate::mask::Masking;
 use std::ops::Range;
@@ -112,7 +112,7 @@ pub static FETCH: OpDecl = OpDecl {
     effects: Effects::Are(&[reads(Target::Memory("dm")), writes(Target::Stream)]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.fetch bf16, packet 32, loops [128 : 32, 32 : 1] : 32 @ 4096",
-    interfaces: &[Interface(&rngd::FETCH), Interface(&Build(|op| Ok(Stage::map(read(op)?))))],
+    interfaces: &[Interface(&rngd::FETCH), Interface(&Build(|op, _| Ok(Stage::map(read(op)?))))],
     ..OpDecl::BASE
 };
 
@@ -137,11 +137,9 @@ const MAX_STARTS: u64 = 1 << 16;
 
 impl Starts {
     /// C12.
-    fn read(op: OpRef<'_>) -> Result<Self, Diagnostic> {
-        if op.attr("starts").is_none() {
-            return Ok(Self { bytes: vec![0], most: 0 });
-        }
-        let written = Written::read(op, "starts")?;
+    fn read(op: Fetch<'_>) -> Result<Self, Diagnostic> {
+        let Some(starts) = op.starts()? else { return Ok(Self { bytes: vec![0], most: 0 }) };
+        let written = Written::new(*op, "starts", starts);
         let (program, refuse) = (&written.program, |message: String| written.error("C12", message));
         let count = program.entries.iter().try_fold(1_u64, |count, entry| count.checked_mul(entry.limit));
         if count.is_none_or(|count| count == 0 || count > MAX_STARTS) || program.packet != 1 {
@@ -164,11 +162,12 @@ impl Starts {
 }
 
 fn read(op: OpRef<'_>) -> Result<FetchUnit, Diagnostic> {
-    let machine = machine(op);
-    let written = Written::read(op, "loops")?;
-    let from = *body::<DType>(op, "dtype")?;
+    let op = Fetch::of(op)?;
+    let machine = machine(*op);
+    let written = Written::new(*op, "loops", op.loops()?);
+    let from = *op.dtype()?;
     let adapter = Adapter::read(op, from)?;
-    let sizes = machine.fetch_sizes(in_sub_context(op), from, adapter.to());
+    let sizes = machine.fetch_sizes(in_sub_context(*op)?, from, adapter.to());
     let size = written.program.packet;
     if !sizes.contains(&size) {
         let message = format!(
@@ -180,23 +179,19 @@ fn read(op: OpRef<'_>) -> Result<FetchUnit, Diagnostic> {
     }
     written.sequencer("C2", &sizes)?;
     let packet = whole_packets(op, &written, from)?;
-    let mut fetch =
-        FetchUnit { adapter, packet, mask: None, loops: written.loops(), starts: Starts::read(op)? };
-    fetch.check_sizes(op, &machine)?;
-    let room = machine.memory.dm_bytes_per_slice.saturating_sub(fetch.starts.most);
-    let memory = if fetch.starts.most == 0 {
-        "the slice's data memory"
-    } else {
-        "data memory from the furthest start on"
-    };
+    let starts = Starts::read(op)?;
+    check_sizes(*op, &adapter, (packet, size), &machine)?;
+    let room = machine.memory.dm_bytes_per_slice.saturating_sub(starts.most);
+    let memory =
+        if starts.most == 0 { "the slice's data memory" } else { "data memory from the furthest start on" };
     written.within("C6", room, memory)?;
-    fetch.mask = Masking::read(op, from, fetch.adapter.converted(packet), &written.program)?;
-    Ok(fetch)
+    let mask = Masking::read(op, from, adapter.converted(packet), &written.program)?;
+    Ok(FetchUnit { adapter, packet, mask, loops: written.loops("C6")?, starts })
 }
 
 /// C3.
-fn whole_packets(op: OpRef<'_>, written: &Written<'_>, dtype: DType) -> Result<u64, Diagnostic> {
-    let packet = at_least(op, "C3", "packet", 1)?;
+fn whole_packets(op: Fetch<'_>, written: &Written<'_>, dtype: DType) -> Result<u64, Diagnostic> {
+    let packet = at_least(*op, "C3", ("packet", op.packet()?), 1)?;
     let size = written.program.packet;
     let element = dtype.align();
     if !packet.is_multiple_of(size) || !packet.is_multiple_of(element) {
@@ -206,37 +201,40 @@ fn whole_packets(op: OpRef<'_>, written: &Written<'_>, dtype: DType) -> Result<u
         );
         return Err(op.clause_error("C3", "packet", message));
     }
-    let total = written.program.steps().unwrap_or(0);
-    if !total.is_multiple_of(packet) {
-        let message = format!(
-            "the loops read {}, expected a multiple of the packet ({packet})",
-            counted(total, "byte")
-        );
-        return Err(written.error("C3", message));
+    match written.program.steps() {
+        Some(total) if total.is_multiple_of(packet) => Ok(packet),
+        total => {
+            let total = total.map_or_else(|| "too many bytes".to_owned(), |total| counted(total, "byte"));
+            let message = format!("the loops read {total}, expected a multiple of the packet ({packet})");
+            Err(written.error("C3", message))
+        }
     }
-    Ok(packet)
+}
+
+/// C4, and C5's second half, of packets and accesses with so many bytes in data memory.
+fn check_sizes(
+    op: OpRef<'_>,
+    adapter: &Adapter,
+    (packet, access): (u64, u64),
+    machine: &Machine,
+) -> Result<(), Diagnostic> {
+    let (packet, align) = (adapter.converted(packet), machine.limits.fetch_align);
+    if !packet.is_multiple_of(align) {
+        let message = format!(
+            "a packet is {} after the fetch, expected a multiple of {align}",
+            counted(packet, "byte")
+        );
+        return Err(op.clause_error("C4", "packet", message));
+    }
+    let (access, most) = (adapter.converted(access), machine.limits.cast_fetch_max_bytes);
+    if adapter.converts() && access > most {
+        let message = format!("an access grows to {}, expected at most {most}", counted(access, "byte"));
+        return Err(op.clause_error("C5", "to", message));
+    }
+    Ok(())
 }
 
 impl FetchUnit {
-    /// C4, and C5's second half.
-    fn check_sizes(&self, op: OpRef<'_>, machine: &Machine) -> Result<(), Diagnostic> {
-        let (packet, align) = (self.adapter.converted(self.packet), machine.limits.fetch_align);
-        if !packet.is_multiple_of(align) {
-            let message = format!(
-                "a packet is {} after the fetch, expected a multiple of {align}",
-                counted(packet, "byte")
-            );
-            return Err(op.clause_error("C4", "packet", message));
-        }
-        let (access, most) =
-            (self.adapter.converted(self.loops.program.packet), machine.limits.cast_fetch_max_bytes);
-        if self.adapter.converts() && access > most {
-            let message = format!("an access grows to {}, expected at most {most}", counted(access, "byte"));
-            return Err(op.clause_error("C5", "to", message));
-        }
-        Ok(())
-    }
-
     /// The marks after the adapter of the bytes that were read.
     fn marks(&self, mut marker: Marker<'_>, memory: &SliceMemory, start: usize, bytes: &[u8]) -> Vec<Shadow> {
         let mut marks = Vec::with_capacity(self.loops.steps() as usize);

@@ -3,7 +3,7 @@
 use super::vector::way_bytes;
 use crate::attrs::GUARDS;
 use crate::build::Build;
-use crate::clauses::{at_least, body, machine};
+use crate::clauses::{at_least, machine};
 use visa_engine::place::{Station, rngd};
 use visa_engine::shadow::Shadow;
 use visa_engine::{Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire};
@@ -45,7 +45,7 @@ pub static FILTER: OpDecl = OpDecl {
     example: "hw.filter keep [xxx1]",
     interfaces: &[
         Interface(&rngd::FILTER),
-        Interface(&Build(|op| Ok(Stage::map(read(op)?)))),
+        Interface(&Build(|op, _| Ok(Stage::map(read(op)?)))),
         Interface(&Station::At(VectorStage::Filter)),
     ],
     ..OpDecl::BASE
@@ -57,11 +57,12 @@ struct FilterUnit {
 }
 
 fn read(op: OpRef<'_>) -> Result<FilterUnit, Diagnostic> {
-    let keep: std::rc::Rc<Guards<i32>> = body(op, "keep")?;
+    let op = Filter::of(op)?;
+    let keep = op.keep()?;
     if keep.0.iter().any(|(_, slot)| *slot != Slot::Apply) {
         return Err(op.clause_error("C1", "keep", "a guard of a filter has no operand"));
     }
-    let (lanes, most) = (at_least(op, "C4", "lanes", 1)?, machine(op).limits.vector_lanes);
+    let (lanes, most) = (at_least(*op, "C4", ("lanes", op.lanes()?), 1)?, machine(*op).limits.vector_lanes);
     if lanes > most {
         return Err(op.clause_error("C4", "lanes", format!("`lanes` is {lanes}, expected 1 to {most}")));
     }
@@ -108,9 +109,9 @@ impl Map for FilterUnit {
         let valid = std::mem::take(&mut lanes.valid);
         for (number, packet) in input.bytes.chunks_mut(size).enumerate() {
             let first = number * size / 4;
-            let id = |lane: usize| lanes.ids.get(first + lane).copied().unwrap_or(0);
             let live = valid.get(number).map_or(self.lanes, |&valid| self.lanes.min(usize::from(valid)));
-            let kept: Vec<usize> = (0..live).filter(|&lane| self.keep.slot(id(lane)).is_some()).collect();
+            let kept: Vec<usize> =
+                (0..live).filter(|&lane| self.keep.slot(lanes.id(first + lane)).is_some()).collect();
             // What no lane holds makes no count uncertain.
             lanes
                 .id_marks

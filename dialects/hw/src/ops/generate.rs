@@ -39,7 +39,7 @@ pub static GENERATE: OpDecl = OpDecl {
     effects: Effects::Are(&[writes(Target::Memory("dm"))]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.generate 5, at 4096",
-    interfaces: &[Interface(&rngd::GENERATE), Interface(&Build(|op| Ok(Stage::store(read(op)?))))],
+    interfaces: &[Interface(&rngd::GENERATE), Interface(&Build(|op, _| Ok(Stage::store(read(op)?))))],
     ..OpDecl::BASE
 };
 
@@ -49,11 +49,12 @@ struct GenerateUnit {
 }
 
 fn read(op: OpRef<'_>) -> Result<GenerateUnit, Diagnostic> {
-    let value = op.int("value").unwrap_or(0);
+    let op = Generate::of(op)?;
+    let value = op.value()?;
     let Ok(value) = u32::try_from(value) else {
         return Err(op.clause_error("C1", "value", format!("{value}, expected 0 to {}", u32::MAX)));
     };
-    let (at, capacity) = (at_least(op, "C2", "at", 0)?, machine(op).memory.dm_bytes_per_slice);
+    let (at, capacity) = (at_least(*op, "C2", ("at", op.at()?), 0)?, machine(*op).memory.dm_bytes_per_slice);
     if !at.is_multiple_of(BYTES) || at.saturating_add(BYTES) > capacity {
         let message = format!(
             "address {at}, expected a multiple of {BYTES} and the number to end at {capacity} or before"

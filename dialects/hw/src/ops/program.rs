@@ -2,7 +2,7 @@
 
 use super::dma::{Memories, space};
 use crate::attrs::{DTYPE, PAIRED};
-use crate::clauses::{at_least, body, machine, word};
+use crate::clauses::{at_least, machine};
 use crate::program;
 use std::collections::BTreeMap;
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
@@ -85,8 +85,9 @@ pub static BUFFER: OpDecl = OpDecl {
 
 /// The chips of a program.
 pub(crate) fn chips(op: OpRef<'_>) -> Result<usize, Diagnostic> {
-    let chips = at_least(op, "C1", "chips", 1)?;
-    let most = machine(op).topology.max_chips;
+    let op = Program::of(op)?;
+    let chips = at_least(*op, "C1", ("chips", op.chips()?), 1)?;
+    let most = machine(*op).topology.max_chips;
     if chips > most {
         let message = format!("`chips` is {chips}, expected at most {most}");
         return Err(op.clause_error("C1", "chips", message));
@@ -94,13 +95,21 @@ pub(crate) fn chips(op: OpRef<'_>) -> Result<usize, Diagnostic> {
     Ok(chips as usize)
 }
 
+/// The chips of the program that an operation is inside.
+pub(crate) fn program_chips(op: OpRef<'_>) -> Result<u64, Diagnostic> {
+    let message = || format!("`{op}` is not inside `{}`", PROGRAM.name);
+    let program = op.parent().ok_or_else(|| Diagnostic::error("structure", op.span(), message()))?;
+    chips(program).map(|chips| chips as u64)
+}
+
 /// C2 of the program.
 fn unique_names(op: OpRef<'_>) -> Result<(), Diagnostic> {
     let mut seen = BTreeMap::new();
     let block = op.regions().first();
     for &id in block.into_iter().flat_map(|&block| op.module.ops(block)) {
-        let buffer = op.other(id);
-        let Some(name) = buffer.word("name").filter(|_| buffer.is(&BUFFER)) else { continue };
+        // One that has no name says so itself.
+        let Some(buffer) = Buffer::cast(op.other(id)) else { continue };
+        let Ok(name) = buffer.name() else { continue };
         if let Some(first) = seen.insert(name.clone(), buffer.span()) {
             let error = op.error("C2", format!("two buffers are called \"{name}\""));
             return Err(Diagnostic { span: buffer.span(), ..error }.note("the first is here", Some(first)));
@@ -111,8 +120,9 @@ fn unique_names(op: OpRef<'_>) -> Result<(), Diagnostic> {
 
 /// The buffer that the operation describes.
 pub(crate) fn read(op: OpRef<'_>) -> Result<program::Buffer, Diagnostic> {
-    let machine = machine(op);
-    let dtype = *body::<DType>(op, "dtype")?;
+    let op = Buffer::of(op)?;
+    let machine = machine(*op);
+    let dtype = *op.dtype()?;
     if !dtype.is_stored() {
         return Err(op.clause_error(
             "C5",
@@ -120,29 +130,33 @@ pub(crate) fn read(op: OpRef<'_>) -> Result<program::Buffer, Diagnostic> {
             format!("{dtype} has a sideband bit, which no memory holds"),
         ));
     }
-    let space = space(op, "space")?;
+    let space = space(*op, "space", &op.space()?)?;
     let shape = shape(op)?;
-    let layout = body::<PairedProgram>(op, "layout")?;
+    let layout = op.layout()?;
     let elements = shape.iter().try_fold(1_u64, |product, &extent| product.checked_mul(extent));
     let Some(elements) = elements.filter(|&count| count <= MAX_LAYOUT_STEPS) else {
         let message = format!("an array of shape {shape:?} has more than {MAX_LAYOUT_STEPS} elements");
         return Err(op.clause_error("C1", "shape", message));
     };
-    steps(op, &layout, elements)?;
+    steps(*op, &layout, elements)?;
     let mut write = layout.write();
     // Each address is the first byte of an element.
     write.entries.push(visa_loops::Entry::new(dtype.align(), 1));
-    let memories =
-        Memories { op, machine: &machine, pcie: true, per_byte: 8 / u64::from(dtype.bits()).min(8) };
+    let memories = Memories {
+        op: *op,
+        machine: &machine,
+        chips: program_chips(*op)?,
+        per_byte: 8 / u64::from(dtype.bits()).min(8),
+    };
     memories.inside(&write, space).map_err(|message| op.clause_error("C3", "layout", message))?;
-    let (argument, name) = (&*word(op, "role")? == "arg", word(op, "name")?.to_string());
+    let (argument, name) = (&*op.role()? == "arg", op.name()?.to_string());
     Ok(program::Buffer { argument, name, space, dtype, shape, layout: (*layout).clone(), span: op.span() })
 }
 
 /// C1, first half.
-fn shape(op: OpRef<'_>) -> Result<Vec<u64>, Diagnostic> {
+fn shape(op: Buffer<'_>) -> Result<Vec<u64>, Diagnostic> {
     let extent = |&extent: &i64| u64::try_from(extent).ok().filter(|&extent| extent > 0).ok_or(extent);
-    op.ints("shape").iter().map(extent).collect::<Result<_, _>>().map_err(|extent| {
+    op.shape()?.iter().map(extent).collect::<Result<_, _>>().map_err(|extent| {
         op.clause_error("C1", "shape", format!("an extent is {extent}, expected at least 1"))
     })
 }

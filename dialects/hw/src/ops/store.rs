@@ -1,7 +1,8 @@
 //! `hw.store_trf` and `hw.store_vrf`: the ends that fill a register file (books 18, 20).
 
 use crate::build::Build;
-use crate::clauses::{at_least, machine, one_of, word};
+use crate::clauses::{at_least, machine, one_of};
+use crate::ops::fetch::Fetch;
 use crate::trf::{REGION, Region};
 use visa_engine::place::rngd;
 use visa_engine::{
@@ -12,7 +13,7 @@ use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::module::OpRef;
-use visa_loops::{Program, contiguous};
+use visa_loops::contiguous;
 use visa_machine::Machine;
 
 /// The operations of this file.
@@ -53,7 +54,7 @@ pub static STORE_TRF: OpDecl = OpDecl {
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Memory("trf"))]),
     verify: Some(|op, _| read_trf(op).map(drop)),
     example: "hw.store_trf full, rows 8, row_bytes 4096",
-    interfaces: &[Interface(&rngd::LOAD), Interface(&Build(|op| Ok(Stage::store(read_trf(op)?))))],
+    interfaces: &[Interface(&rngd::LOAD), Interface(&Build(|op, _| Ok(Stage::store(read_trf(op)?))))],
     ..OpDecl::BASE
 };
 
@@ -70,9 +71,12 @@ pub static STORE_VRF: OpDecl = OpDecl {
     clauses: &[ClauseDecl::required("at", ClauseKind::Int, "Address of the first byte.")],
     traits: &[Trait::Inside("hw.exec")],
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Memory("vrf"))]),
-    verify: Some(|op, _| read_vrf(op).map(drop)),
+    verify: Some(|op, _| vrf_address(op).map(drop)),
     example: "hw.store_vrf at 0",
-    interfaces: &[Interface(&rngd::LOAD), Interface(&Build(|op| Ok(Stage::store(read_vrf(op)?))))],
+    interfaces: &[
+        Interface(&rngd::LOAD),
+        Interface(&Build(|op, input| Ok(Stage::store(read_vrf(op, input)?)))),
+    ],
     ..OpDecl::BASE
 };
 
@@ -88,9 +92,11 @@ struct StoreTrfUnit {
 /// contiguous bytes as are stored, and nothing changes them.
 #[must_use]
 pub fn contiguous_load(op: OpRef<'_>) -> bool {
+    let Some(store) = StoreTrf::cast(op) else { return false };
     let collect = super::exec::before(op).filter(|collect| collect.is(&super::collect::COLLECT));
-    let bytes = |clause: &str| op.int(clause).and_then(|bytes| u64::try_from(bytes).ok());
-    let stored = bytes("rows").zip(bytes("row_bytes")).and_then(|(rows, row)| rows.checked_mul(row));
+    let bytes = |bytes: Result<i64, Diagnostic>| u64::try_from(bytes.ok()?).ok();
+    let stored =
+        bytes(store.rows()).zip(bytes(store.row_bytes())).and_then(|(rows, row)| rows.checked_mul(row));
     let read = collect.and_then(super::exec::before).and_then(contiguous_fetch);
     read.is_some() && read == stored
 }
@@ -98,15 +104,19 @@ pub fn contiguous_load(op: OpRef<'_>) -> bool {
 /// The contiguous bytes that a fetch reads, if it leaves them as they are.
 #[must_use]
 pub fn contiguous_fetch(op: OpRef<'_>) -> Option<u64> {
-    const CHANGES: [&str; 4] = ["mask", "table", "to", "zero"];
-    let is_plain = op.is(&super::fetch::FETCH) && CHANGES.iter().all(|clause| op.attr(clause).is_none());
-    is_plain.then(|| op.body::<Program>("loops").map(|loops| contiguous(&loops)))?
+    let fetch = Fetch::cast(op)?;
+    let changes = fetch.mask().ok()?.is_some()
+        || fetch.table().ok()?.is_some()
+        || fetch.to().ok()?.is_some()
+        || fetch.zero().ok()?.is_some();
+    if changes { None } else { Some(contiguous(&*fetch.loops().ok()?)) }
 }
 
 fn read_trf(op: OpRef<'_>) -> Result<StoreTrfUnit, Diagnostic> {
-    let region = Region::read(op)?;
-    let rows = one_of(op, "C1", "rows", &machine(op).limits.row_counts)?;
-    let row_bytes = at_least(op, "C2", "row_bytes", 1)?;
+    let op = StoreTrf::of(op)?;
+    let region = Region::of(&op.region()?, &machine(*op));
+    let rows = one_of(*op, "C1", ("rows", op.rows()?), &machine(*op).limits.row_counts)?;
+    let row_bytes = at_least(*op, "C2", ("row_bytes", op.row_bytes()?), 1)?;
     if row_bytes > region.bytes {
         let message = format!(
             "a row gets {}, expected at most {} in this region",
@@ -115,8 +125,8 @@ fn read_trf(op: OpRef<'_>) -> Result<StoreTrfUnit, Diagnostic> {
         );
         return Err(op.clause_error("C2", "row_bytes", message));
     }
-    let short = &*word(op, "load")? == "short";
-    if short && !contiguous_load(op) {
+    let short = &*op.load()? == "short";
+    if short && !contiguous_load(*op) {
         let message = "a short load, but its fetch is not one contiguous run of what is stored".to_owned();
         return Err(op.clause_error("C4", "load", message).fix(Some("leave `load short` out".to_owned())));
     }
@@ -172,14 +182,17 @@ impl Store for StoreTrfUnit {
 
 struct StoreVrfUnit {
     at: u64,
-    /// Bytes of the stream; the operation does not say it, the stages before it do.
+    /// Bytes of the stream.
     bytes: u64,
 }
 
-fn read_vrf(op: OpRef<'_>) -> Result<StoreVrfUnit, Diagnostic> {
-    let at = at_least(op, "C1", "at", 0)?;
-    let bytes = super::exec::wire_into(op).and_then(|wire| wire.bytes()).unwrap_or(0);
-    Ok(StoreVrfUnit { at, bytes })
+fn vrf_address(op: OpRef<'_>) -> Result<u64, Diagnostic> {
+    let op = StoreVrf::of(op)?;
+    at_least(*op, "C1", ("at", op.at()?), 0)
+}
+
+fn read_vrf(op: OpRef<'_>, input: &Wire) -> Result<StoreVrfUnit, Diagnostic> {
+    Ok(StoreVrfUnit { at: vrf_address(op)?, bytes: super::exec::bytes(op, "C1", input)? })
 }
 
 impl Unit for StoreVrfUnit {

@@ -30,22 +30,28 @@ pub static STORE_IDS: OpDecl = OpDecl {
     clauses: &[ClauseDecl::required("at", ClauseKind::Int, "Address of the first byte.")],
     traits: &[Trait::Inside("hw.exec")],
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Memory("vrf"))]),
-    verify: Some(|op, _| read(op).map(drop)),
+    verify: Some(|op, _| address(op).map(drop)),
     example: "hw.store_ids at 0",
-    interfaces: &[Interface(&rngd::STORE_IDS), Interface(&Build(|op| Ok(Stage::store(read(op)?))))],
+    interfaces: &[
+        Interface(&rngd::STORE_IDS),
+        Interface(&Build(|op, input| Ok(Stage::store(read(op, input)?)))),
+    ],
     ..OpDecl::BASE
 };
 
 struct StoreIdsUnit {
     at: u64,
-    /// Bytes of the stream; the operation does not say it, the stages before it do.
+    /// Bytes of the stream.
     bytes: u64,
 }
 
-fn read(op: OpRef<'_>) -> Result<StoreIdsUnit, Diagnostic> {
-    let at = at_least(op, "C1", "at", 0)?;
-    let bytes = super::exec::wire_into(op).and_then(|wire| wire.bytes()).unwrap_or(0);
-    Ok(StoreIdsUnit { at, bytes })
+fn address(op: OpRef<'_>) -> Result<u64, Diagnostic> {
+    let op = StoreIds::of(op)?;
+    at_least(*op, "C1", ("at", op.at()?), 0)
+}
+
+fn read(op: OpRef<'_>, input: &Wire) -> Result<StoreIdsUnit, Diagnostic> {
+    Ok(StoreIdsUnit { at: address(op)?, bytes: super::exec::bytes(op, "C1", input)? })
 }
 
 impl Unit for StoreIdsUnit {
@@ -85,12 +91,10 @@ impl Store for StoreIdsUnit {
     fn store(&self, cx: RunCx<'_>, memory: &mut SliceMemory, stream: Stream) {
         let elements = stream.bytes.len() / 4;
         let lanes = stream.lanes.unwrap_or_default();
-        let id = |at: usize| u32::from(lanes.ids.get(at).copied().unwrap_or(0));
-        let words: Vec<u8> = (0..elements).flat_map(|at| id(at).to_le_bytes()).collect();
+        let words: Vec<u8> = (0..elements).flat_map(|at| u32::from(lanes.id(at)).to_le_bytes()).collect();
         memory.vrf.write(self.at as usize, &words);
         if let Some(mut marker) = cx.marker() {
-            let mark = |at: usize| lanes.id_marks.get(at).copied().unwrap_or(Shadow::DEFINED);
-            let mut marks: Vec<Shadow> = (0..elements).flat_map(|at| [mark(at); 4]).collect();
+            let mut marks: Vec<Shadow> = (0..elements).flat_map(|at| [lanes.id_mark(at); 4]).collect();
             marker.through_all(&mut marks);
             memory.vrf.write_shadow(self.at as usize, &marks);
         }

@@ -1,7 +1,7 @@
 //! `hw.switch`: the Switch Engine (book 13).
 
 use crate::build::Build;
-use crate::clauses::{at_least, body, machine, word};
+use crate::clauses::{at_least, given, machine};
 use crate::route::{Packet, Pick, Route};
 use crate::snoop::{SNOOP, Snoop};
 use visa_engine::place::rngd;
@@ -77,7 +77,7 @@ pub static SWITCH: OpDecl = OpDecl {
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.switch broadcast01, slice1 1, slice0 2, time0 1",
-    interfaces: &[Interface(&rngd::SWITCH), Interface(&Build(|op| Ok(Stage::exchange(read(op)?))))],
+    interfaces: &[Interface(&rngd::SWITCH), Interface(&Build(|op, _| Ok(Stage::exchange(read(op)?))))],
     ..OpDecl::BASE
 };
 
@@ -88,7 +88,8 @@ struct SwitchUnit {
 }
 
 fn read(op: OpRef<'_>) -> Result<SwitchUnit, Diagnostic> {
-    let topology = word(op, "topology")?;
+    let op = Switch::of(op)?;
+    let topology = op.topology()?;
     let has = |clauses| registers(op, &topology, clauses);
     let route = match &*topology {
         "forwarding" => has(&[]).map(|()| Route::forwarding())?,
@@ -110,9 +111,16 @@ fn read(op: OpRef<'_>) -> Result<SwitchUnit, Diagnostic> {
 }
 
 /// C4: the registers of the topology are there, and no others.
-fn registers(op: OpRef<'_>, topology: &str, wanted: &[&str]) -> Result<(), Diagnostic> {
-    for clause in ["slice1", "slice0", "time0", "ring", "snoop"] {
-        let (found, needed) = (op.flag(clause), wanted.contains(&clause));
+fn registers(op: Switch<'_>, topology: &str, wanted: &[&str]) -> Result<(), Diagnostic> {
+    let registers = [
+        ("slice1", op.slice1()?.is_some()),
+        ("slice0", op.slice0()?.is_some()),
+        ("time0", op.time0()?.is_some()),
+        ("ring", op.ring()?.is_some()),
+        ("snoop", op.snoop()?.is_some()),
+    ];
+    for (clause, found) in registers {
+        let needed = wanted.contains(&clause);
         if found && !needed {
             let message = format!("`{clause}` is no register of `{topology}`");
             return Err(op.clause_error("C4", clause, message).fix(Some(format!("leave `{clause}` out"))));
@@ -125,8 +133,8 @@ fn registers(op: OpRef<'_>, topology: &str, wanted: &[&str]) -> Result<(), Diagn
 }
 
 /// C1.
-fn power(op: OpRef<'_>, clause: &str) -> Result<u64, Diagnostic> {
-    let value = at_least(op, "C1", clause, 1)?;
+fn power(op: Switch<'_>, (clause, value): (&str, Option<i64>)) -> Result<u64, Diagnostic> {
+    let value = at_least(*op, "C1", (clause, given(*op, "C4", (clause, value))?), 1)?;
     if value.is_power_of_two() {
         return Ok(value);
     }
@@ -141,9 +149,10 @@ struct Shape {
 }
 
 impl Shape {
-    fn read(op: OpRef<'_>) -> Result<Self, Diagnostic> {
-        let (slice1, slice0) = (power(op, "slice1")?, power(op, "slice0")?);
-        let slices = machine(op).topology.slices_per_cluster;
+    fn read(op: Switch<'_>) -> Result<Self, Diagnostic> {
+        let slice1 = power(op, ("slice1", op.slice1()?))?;
+        let slice0 = power(op, ("slice0", op.slice0()?))?;
+        let slices = machine(*op).topology.slices_per_cluster;
         match slice1.checked_mul(slice0).filter(|&ring| slices.is_multiple_of(ring)) {
             Some(_) => Ok(Self { slice1: slice1 as usize, slice0: slice0 as usize }),
             None => {
@@ -168,8 +177,8 @@ impl Shape {
         (0..self.slice1).map(|s1| s1 * self.slice0 + member % self.slice0).collect()
     }
 
-    fn broadcast01(self, op: OpRef<'_>) -> Result<Route, Diagnostic> {
-        let burst = at_least(op, "C3", "time0", 1)? as usize;
+    fn broadcast01(self, op: Switch<'_>) -> Result<Route, Diagnostic> {
+        let burst = time0(op)?;
         Ok(Route { group: self.slice0, burst, ..self.plain(|_| (0..self.ring()).collect()) })
     }
 
@@ -181,8 +190,8 @@ impl Shape {
         self.plain(|member| vec![member % self.slice1 * self.slice0 + member / self.slice1])
     }
 
-    fn inter_transpose(self, op: OpRef<'_>) -> Result<Route, Diagnostic> {
-        let packets = at_least(op, "C3", "time0", 1)? as usize;
+    fn inter_transpose(self, op: Switch<'_>) -> Result<Route, Diagnostic> {
+        let packets = time0(op)?;
         let pick = Pick { parts: self.slice1, packets, width: self.slice0 };
         Ok(Route { pick: Some(pick), ..self.plain(|member| self.column(member)) })
     }
@@ -195,14 +204,20 @@ impl Shape {
     }
 }
 
-fn custom(op: OpRef<'_>) -> Result<Route, Diagnostic> {
-    let (ring, slices) = (power(op, "ring")?, machine(op).topology.slices_per_cluster);
+/// C3, of the register alone.
+fn time0(op: Switch<'_>) -> Result<usize, Diagnostic> {
+    let time0 = given(*op, "C4", ("time0", op.time0()?))?;
+    Ok(at_least(*op, "C3", ("time0", time0), 1)? as usize)
+}
+
+fn custom(op: Switch<'_>) -> Result<Route, Diagnostic> {
+    let (ring, slices) = (power(op, ("ring", op.ring()?))?, machine(*op).topology.slices_per_cluster);
     if !slices.is_multiple_of(ring) {
         let message =
             format!("a ring of {} does not divide the {slices} of a cluster", counted(ring, "slice"));
         return Err(op.clause_error("C2", "ring", message));
     }
-    let snoop = body::<Snoop>(op, "snoop")?;
+    let snoop = given(*op, "C4", ("snoop", op.snoop()?))?;
     let error = |constraint, message| Err(op.clause_error(constraint, "snoop", message));
     let (rows, ring) = (snoop.rows.len(), ring as usize);
     if !rows.is_multiple_of(ring) || !(slices as usize).is_multiple_of(rows) {
@@ -264,7 +279,7 @@ impl Unit for SwitchUnit {
         let flits = input.packet.div_ceil(machine.limits.flit_bytes);
         let ring = self.route.ring as u64;
         let cycles = ring.saturating_mul(input.packets).saturating_mul(flits);
-        let packets = self.route.delivered(input.packets).unwrap_or(u64::MAX);
+        let packets = self.route.priced(input.packets);
         let out = Flow { packets, packet: input.packet };
         let setup = if self.custom { machine.bitmap_cycles() } else { 0 };
         StageCost { engine: Engine::Switch, cycles, latency: setup.saturating_add(ring - 1), macs: 0, out }
@@ -281,7 +296,7 @@ impl Exchange for SwitchUnit {
         let start = slice / ring * ring;
         let model = inputs.get(start..start + ring)?.iter().find(|member| !member.bytes.is_empty())?;
         let (size, count) = (model.packet, model.bytes.len() / model.packet);
-        let expected = self.route.delivered(count as u64).unwrap_or(0) as usize * size;
+        let expected = self.route.delivered(count as u64)? as usize * size;
         let mut bytes = Vec::with_capacity(expected);
         let mut marker = cx.marker();
         let mut shadow = marker.is_some().then(|| Vec::with_capacity(expected));

@@ -1,7 +1,7 @@
 //! `hw.transpose`: the Transpose Engine (book 27).
 
 use crate::build::Build;
-use crate::clauses::{at_least, machine, one_of, word};
+use crate::clauses::{at_least, machine, one_of};
 use visa_engine::place::rngd;
 use visa_engine::shadow::Shadow;
 use visa_engine::{Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire};
@@ -47,7 +47,7 @@ pub static TRANSPOSE: OpDecl = OpDecl {
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.transpose double, bits 8, rows 8, columns 8, kept 8",
-    interfaces: &[Interface(&rngd::TRANSPOSE), Interface(&Build(|op| Ok(Stage::map(read(op)?))))],
+    interfaces: &[Interface(&rngd::TRANSPOSE), Interface(&Build(|op, _| Ok(Stage::map(read(op)?))))],
     ..OpDecl::BASE
 };
 
@@ -65,16 +65,17 @@ struct TransposeUnit {
 }
 
 fn read(op: OpRef<'_>) -> Result<TransposeUnit, Diagnostic> {
-    let machine = machine(op);
-    let bits = one_of(op, "C1", "bits", &[4, 8, 16, 32])?;
+    let op = Transpose::of(op)?;
+    let machine = machine(*op);
+    let bits = one_of(*op, "C1", ("bits", op.bits()?), &[4, 8, 16, 32])?;
     let shape = machine.transpose(bits);
-    let rows = at_least(op, "C2", "rows", 1)?;
+    let rows = at_least(*op, "C2", ("rows", op.rows()?), 1)?;
     if rows > shape.rows {
         let message = format!("`rows` is {rows}, expected at most {} of {bits} bits", shape.rows);
         return Err(op.clause_error("C2", "rows", message));
     }
-    let columns = one_of(op, "C3", "columns", &shape.columns)?;
-    let kept = at_least(op, "C4", "kept", 1)?;
+    let columns = one_of(*op, "C3", ("columns", op.columns()?), &shape.columns)?;
+    let kept = at_least(*op, "C4", ("kept", op.kept()?), 1)?;
     if kept > columns {
         return Err(op.clause_error(
             "C4",
@@ -83,7 +84,7 @@ fn read(op: OpRef<'_>) -> Result<TransposeUnit, Diagnostic> {
         ));
     }
     let double = machine.transposes_twice(columns);
-    let (found, wanted) = (word(op, "buffering")?, if double { "double" } else { "single" });
+    let (found, wanted) = (op.buffering()?, if double { "double" } else { "single" });
     if *found != *wanted {
         let message = format!("{} are buffered {found}, expected {wanted}", counted(columns, "column"));
         return Err(op.clause_error("C5", "buffering", message));

@@ -2,10 +2,11 @@
 
 use crate::attrs::{GUARDS, PROGRAM};
 use crate::build::Build;
-use crate::clauses::{machine, word};
+use crate::clauses::machine;
 use crate::loops::{Loops, Written};
 use crate::ops::vector_lanes::How;
 use std::borrow::Cow;
+use std::rc::Rc;
 use visa_engine::place::{Station, rngd};
 use visa_engine::shadow::{Marker, Shadow};
 use visa_engine::{
@@ -111,7 +112,7 @@ pub static VECTOR: OpDecl = OpDecl {
     example: "hw.vector AddFxp, constant 1",
     interfaces: &[
         Interface(&rngd::VECTOR),
-        Interface(&Build(|op| Ok(Stage::map(read(op)?)))),
+        Interface(&Build(|op, _| Ok(Stage::map(read(op)?)))),
         Interface(&Station::Word("stage", alu_stage)),
     ],
     ..OpDecl::BASE
@@ -134,8 +135,19 @@ const VALUES: [[&str; 2]; 2] = [["vrf", "stash"], ["vrf1", "stash1"]];
 
 /// What a port of the ALU reads.
 enum Port {
-    Vrf(Loops),
+    Vrf(Box<Loops>),
     Stash,
+}
+
+impl Port {
+    /// The clause by which the first value or the second is there.
+    fn clause(&self, number: usize) -> &'static str {
+        let [vrf, stash] = VALUES[number];
+        match self {
+            Self::Vrf(_) => vrf,
+            Self::Stash => stash,
+        }
+    }
 }
 
 struct VectorUnit {
@@ -149,14 +161,9 @@ struct VectorUnit {
     write_back: Option<Guards<i32>>,
 }
 
-/// The stage that the text names.
-fn stage(op: OpRef<'_>) -> Option<VectorStage> {
-    alu_stage(&op.word("stage")?)
-}
-
 /// The row of `stage` called as the text says, whatever its format; they all have as many arguments.
-fn row(op: OpRef<'_>, stage: VectorStage) -> Result<&'static AluOp, Diagnostic> {
-    let name = word(op, "op")?;
+fn row(op: Vector<'_>, stage: VectorStage) -> Result<&'static AluOp, Diagnostic> {
+    let name = op.op()?;
     alu_ops().find(|row| row.stage == stage && *row.name == *name).ok_or_else(|| {
         let here: Vec<&str> = alu_ops().filter(|row| row.stage == stage).map(|row| row.name).collect();
         let message = format!("the stage {stage} has no `{name}`, expected one of `{}`", here.join("`, `"));
@@ -165,7 +172,8 @@ fn row(op: OpRef<'_>, stage: VectorStage) -> Result<&'static AluOp, Diagnostic> 
 }
 
 fn read(op: OpRef<'_>) -> Result<VectorUnit, Diagnostic> {
-    let stage = stage(op).ok_or_else(|| op.clause_error("C3", "stage", "no such stage"))?;
+    let op = Vector::of(op)?;
+    let stage = alu_stage(&op.stage()?).ok_or_else(|| op.clause_error("C3", "stage", "no such stage"))?;
     let row = row(op, stage)?;
     let mode = mode(op, row)?;
     let ports = ports(op)?;
@@ -174,8 +182,9 @@ fn read(op: OpRef<'_>) -> Result<VectorUnit, Diagnostic> {
     let fillers = if chosen { vec![Source::Chosen] } else { (0..ports.len()).map(Source::Port).collect() };
     let mut free = fillers.into_iter();
     let mut sources = [Source::Unused; 2];
-    for ((source, clause), read) in sources.iter_mut().zip(["constant", "constant1"]).zip(mode.operands()) {
-        *source = match (read, constant(op, clause)?) {
+    let constants = [("constant", op.constant()?), ("constant1", op.constant1()?)];
+    for ((source, (clause, number)), read) in sources.iter_mut().zip(constants).zip(mode.operands()) {
+        *source = match (read, constant(*op, clause, number)?) {
             (true, Some(bits)) => Source::Constant(bits),
             (true, None) => free.next().ok_or_else(|| {
                 let [vrf, stash] = VALUES[ports.len().min(1)];
@@ -190,12 +199,10 @@ fn read(op: OpRef<'_>) -> Result<VectorUnit, Diagnostic> {
     }
     if let Some(filler) = free.next() {
         let clause = match filler {
-            Source::Port(number) => {
-                VALUES[number].into_iter().find(|clause| op.attr(clause).is_some()).unwrap_or("vrf")
-            }
+            Source::Port(number) => ports[number].clause(number),
             Source::Chosen | Source::Constant(_) | Source::Unused => "when",
         };
-        let message = match op.attr("constant") {
+        let message = match op.constant()? {
             Some(_) => format!("`constant` and `{clause}` are both there, expected one of them"),
             None => format!("`{clause}` is there, but `{}` reads no operand", mode.name),
         };
@@ -204,8 +211,8 @@ fn read(op: OpRef<'_>) -> Result<VectorUnit, Diagnostic> {
     Ok(VectorUnit { name: row.name, stage, mode, sources, ports, guards, write_back: write_back(op)? })
 }
 
-fn mode(op: OpRef<'_>, row: &AluOp) -> Result<&'static ArgMode, Diagnostic> {
-    let Some(name) = op.word("mode") else { return Ok(default_mode(row.apply.arity())) };
+fn mode(op: Vector<'_>, row: &AluOp) -> Result<&'static ArgMode, Diagnostic> {
+    let Some(name) = op.mode()? else { return Ok(default_mode(row.apply.arity())) };
     arg_mode(&name).filter(|mode| mode.args.len() == row.apply.arity()).ok_or_else(|| {
         let message = format!(
             "`{name}` does not fit `{}`, which has {}",
@@ -216,8 +223,8 @@ fn mode(op: OpRef<'_>, row: &AluOp) -> Result<&'static ArgMode, Diagnostic> {
     })
 }
 
-fn constant(op: OpRef<'_>, clause: &str) -> Result<Option<Bits>, Diagnostic> {
-    let Some(constant) = op.int(clause) else { return Ok(None) };
+fn constant(op: OpRef<'_>, clause: &str, number: Option<i64>) -> Result<Option<Bits>, Diagnostic> {
+    let Some(constant) = number else { return Ok(None) };
     let Ok(constant) = i32::try_from(constant) else {
         let message = format!("`{clause}` is {constant}, expected {} to {}", i32::MIN, i32::MAX);
         return Err(op.clause_error("C2", clause, message));
@@ -226,20 +233,21 @@ fn constant(op: OpRef<'_>, clause: &str) -> Result<Option<Bits>, Diagnostic> {
 }
 
 /// The values, first to last.
-fn ports(op: OpRef<'_>) -> Result<Vec<Port>, Diagnostic> {
+fn ports(op: Vector<'_>) -> Result<Vec<Port>, Diagnostic> {
     let mut ports = Vec::new();
-    for (number, [vrf, stash]) in VALUES.into_iter().enumerate() {
-        let port = match (op.attr(vrf).is_some(), op.flag(stash)) {
-            (true, true) => {
+    let values = [(op.vrf()?, op.stash()), (op.vrf1()?, op.stash1())];
+    for (number, ([vrf, stash], value)) in VALUES.into_iter().zip(values).enumerate() {
+        let port = match value {
+            (Some(_), true) => {
                 let message = format!("`{vrf}` and `{stash}` are both there, expected one of them");
                 return Err(op.clause_error("C1", stash, message));
             }
-            (true, false) => Port::Vrf(register_file(op, vrf)?),
-            (false, true) => Port::Stash,
-            (false, false) => continue,
+            (Some(program), false) => Port::Vrf(Box::new(register_file(*op, (vrf, program))?)),
+            (None, true) => Port::Stash,
+            (None, false) => continue,
         };
         if ports.len() < number {
-            let clause = if op.flag(stash) { stash } else { vrf };
+            let clause = port.clause(number);
             return Err(op.clause_error(
                 "C1",
                 clause,
@@ -252,8 +260,8 @@ fn ports(op: OpRef<'_>) -> Result<Vec<Port>, Diagnostic> {
 }
 
 /// C10 and C11.
-fn guards(op: OpRef<'_>, row: &AluOp, ports: usize) -> Result<Option<Guards<Bits>>, Diagnostic> {
-    let Some(written) = op.body::<Guards<i32>>("when") else { return Ok(None) };
+fn guards(op: Vector<'_>, row: &AluOp, ports: usize) -> Result<Option<Guards<Bits>>, Diagnostic> {
+    let Some(written) = op.when()? else { return Ok(None) };
     let refuse = |message: String| Err(op.clause_error("C10", "when", message));
     if row.from != row.to {
         return refuse(format!(
@@ -274,7 +282,7 @@ fn guards(op: OpRef<'_>, row: &AluOp, ports: usize) -> Result<Option<Guards<Bits
             (if value { "" } else { "not " }, if ports == 1 { "reads" } else { "does not read" });
         return refuse(format!("`value` is {chosen}chosen, but the port {reads}"));
     }
-    match written.check(machine(op).limits.vector_immediates, IdSet::MAX) {
+    match written.check(machine(*op).limits.vector_immediates, IdSet::MAX) {
         Ok(()) => written.try_map(|value| Ok(value.cast_unsigned())).map(Some),
         Err(GuardFault::Slots(message)) => refuse(message),
         Err(GuardFault::Dead(message, fix)) => Err(op.clause_error("C11", "when", message).fix(Some(fix))),
@@ -282,13 +290,13 @@ fn guards(op: OpRef<'_>, row: &AluOp, ports: usize) -> Result<Option<Guards<Bits
 }
 
 /// C12.
-fn write_back(op: OpRef<'_>) -> Result<Option<Guards<i32>>, Diagnostic> {
-    let Some(written) = op.body::<Guards<i32>>("write_back") else { return Ok(None) };
+fn write_back(op: Vector<'_>) -> Result<Option<Guards<i32>>, Diagnostic> {
+    let Some(written) = op.write_back()? else { return Ok(None) };
     let refuse = |message: String| Err(op.clause_error("C12", "write_back", message));
-    if op.attr("vrf").is_none() {
+    if op.vrf()?.is_none() {
         return refuse("there is no `vrf` to write to".to_owned());
     }
-    if VALUES[1].into_iter().any(|clause| op.attr(clause).is_some()) {
+    if op.vrf1()?.is_some() || op.stash1() {
         return refuse("there are two values, expected `vrf` alone".to_owned());
     }
     if written.0.iter().any(|(_, slot)| *slot != Slot::Apply) {
@@ -301,13 +309,16 @@ fn write_back(op: OpRef<'_>) -> Result<Option<Guards<i32>>, Diagnostic> {
 }
 
 /// The loops of a clause that reads the vector register file, whose accesses are packets of 8 or 4 lanes: C4 and C5.
-pub(crate) fn register_file(op: OpRef<'_>, clause: &'static str) -> Result<Loops, Diagnostic> {
+pub(crate) fn register_file(
+    op: OpRef<'_>,
+    (clause, program): (&'static str, Rc<Program>),
+) -> Result<Loops, Diagnostic> {
     let machine = machine(op);
-    let written = Written::read(op, clause)?;
+    let written = Written::new(op, clause, program);
     let flit = machine.limits.flit_bytes;
     written.sequencer("C4", &[flit / 2, flit])?;
     written.within("C5", machine.memory.vrf_bytes, "the vector register file")?;
-    Ok(written.loops())
+    written.loops("C5")
 }
 
 /// Bytes of a packet at `stage`: 8 lanes of 32 bits, or 4.
@@ -338,6 +349,23 @@ fn reread<'a, T: Copy>(items: &'a [T], stash: &Stash, stream: Flow, fill: T) -> 
     match Reread::of(flow(items.len(), stash.packet), stream) {
         Some(Reread::As(how)) => Cow::Owned(how.items(items.to_vec(), stash.packet, fill)),
         Some(Reread::Same) | None => Cow::Borrowed(items),
+    }
+}
+
+/// The execution ids of elements from `first` on; all 0 where nothing travels beside them.
+#[derive(Clone, Copy)]
+struct Ids<'a> {
+    beside: Option<&'a Lanes>,
+    first: usize,
+}
+
+impl Ids<'_> {
+    fn of(self, at: usize) -> u8 {
+        self.beside.map_or(0, |lanes| lanes.id(self.first + at))
+    }
+
+    fn mark(self, at: usize) -> Shadow {
+        self.beside.map_or(Shadow::DEFINED, |lanes| lanes.id_mark(self.first + at))
     }
 }
 
@@ -412,7 +440,7 @@ impl VectorUnit {
     }
 
     /// Applies the ALU to every element of `bytes`.
-    fn apply(&self, row: &AluOp, bytes: &mut [u8], ports: [&[u8]; 2], ids: &[u8]) {
+    fn apply(&self, row: &AluOp, bytes: &mut [u8], ports: [&[u8]; 2], ids: Ids<'_>) {
         let ports = ports.map(|port| port.as_chunks::<4>().0);
         let (elements, _) = bytes.as_chunks_mut::<4>();
         if let Some(guards) = &self.guards {
@@ -450,11 +478,11 @@ impl VectorUnit {
         guards: &Guards<Bits>,
         elements: &mut [[u8; 4]],
         ports: [&[[u8; 4]]; 2],
-        ids: &[u8],
+        ids: Ids<'_>,
     ) {
         let slots: [Option<Slot<Bits>>; 16] = std::array::from_fn(|id| guards.slot(id as u8).copied());
         for (at, element) in elements.iter_mut().enumerate() {
-            let Some(slot) = slots[usize::from(ids.get(at).copied().unwrap_or(0) & 15)] else { continue };
+            let Some(slot) = slots[usize::from(ids.of(at) & 15)] else { continue };
             let operands = self.sources.map(|source| match (source, slot) {
                 (Source::Unused, _) => 0,
                 (Source::Constant(bits), _) | (Source::Chosen, Slot::Immediate(bits)) => bits,
@@ -490,13 +518,11 @@ impl VectorUnit {
     ) {
         let beside = beside.filter(|_| self.guards.is_some());
         for (at, element) in marks.chunks_mut(4).enumerate() {
-            let of_id =
-                |lanes: &Lanes| (lanes.ids.get(first + at).copied(), lanes.id_marks.get(first + at).copied());
-            let (id, id_mark) = beside.map_or((None, None), of_id);
-            let (own, read) = self.depends(id.unwrap_or(0));
+            let ids = Ids { beside, first };
+            let (own, read) = self.depends(ids.of(at));
             let used = |used: bool, marks: &[Shadow]| if used { Shadow::all(marks) } else { Shadow::DEFINED };
             let operand = port.get(4 * at..4 * at + 4).unwrap_or_default();
-            let mark = used(own, element).or(used(read, operand)).or(id_mark.unwrap_or(Shadow::DEFINED));
+            let mark = used(own, element).or(used(read, operand)).or(ids.mark(at));
             element.fill(marker.through(mark));
         }
     }
@@ -544,7 +570,7 @@ impl VectorUnit {
             let range = address..address + packet.len();
             let mut port = Vec::with_capacity(size);
             file.read(range.clone(), &mut port);
-            self.apply(row, packet, [&port, &[]], lanes.ids.get(first..).unwrap_or_default());
+            self.apply(row, packet, [&port, &[]], Ids { beside: Some(&lanes), first });
             let marks = input
                 .shadow
                 .as_mut()
@@ -556,13 +582,12 @@ impl VectorUnit {
                 marks
             });
             for (lane, word) in packet.chunks(4).enumerate() {
-                let id = lanes.ids.get(first + lane).copied().unwrap_or(0);
-                if write_back.slot(id).is_none() {
+                if write_back.slot(lanes.id(first + lane)).is_none() {
                     continue;
                 }
                 file.write(address + 4 * lane, word);
                 if let Some(marks) = &mut marks {
-                    let id_mark = lanes.id_marks.get(first + lane).copied().unwrap_or(Shadow::DEFINED);
+                    let id_mark = lanes.id_mark(first + lane);
                     file.write_shadow(
                         address + 4 * lane,
                         &[Shadow::all(&marks[4 * lane..4 * lane + 4]).or(id_mark); 4],
@@ -637,7 +662,7 @@ impl Map for VectorUnit {
         let stash = input.lanes.as_ref().and_then(|lanes| lanes.stash.as_ref());
         let flow = flow(input.bytes.len(), input.packet);
         let ports = [0, 1].map(|number| self.operand(number, memory, stash, flow));
-        let ids = input.lanes.as_ref().map_or(&[][..], |lanes| &lanes.ids);
+        let ids = Ids { beside: input.lanes.as_deref(), first: 0 };
         self.apply(row, &mut input.bytes, [&ports[0], &ports[1]], ids);
         drop(ports);
         if let Some(mut marker) = cx.marker() {

@@ -3,7 +3,7 @@
 use super::vector::{register_file, way_bytes};
 use crate::attrs::{COMPARISONS, PROGRAM};
 use crate::build::Build;
-use crate::clauses::word;
+use crate::clauses::given;
 use crate::loops::Loops;
 use visa_engine::place::{Station, rngd};
 use visa_engine::shadow::Shadow;
@@ -73,7 +73,7 @@ pub static VECTOR_BRANCH: OpDecl = OpDecl {
     example: "hw.vector_branch comparison, compare [less 0, greater 255]",
     interfaces: &[
         Interface(&rngd::VECTOR),
-        Interface(&Build(|op| Ok(Stage::map(read(op)?)))),
+        Interface(&Build(|op, _| Ok(Stage::map(read(op)?)))),
         Interface(&Station::At(VectorStage::Branch)),
     ],
     ..OpDecl::BASE
@@ -92,17 +92,23 @@ struct VectorBranchUnit {
 }
 
 fn read(op: OpRef<'_>) -> Result<VectorBranchUnit, Diagnostic> {
-    let word = word(op, "mode")?;
-    for (clause, owner) in [("toggle", "toggle"), ("compare", "comparison"), ("vrf", "vrf")] {
-        if op.attr(clause).is_some() != (*word == *owner) {
+    let op = VectorBranch::of(op)?;
+    let word = op.mode()?;
+    let (toggles, compare, vrf) = (op.toggle()?, op.compare()?, op.vrf()?);
+    for (clause, owner, found) in [
+        ("toggle", "toggle", toggles.is_some()),
+        ("compare", "comparison", compare.is_some()),
+        ("vrf", "vrf", vrf.is_some()),
+    ] {
+        if found != (*word == *owner) {
             let what = if *word == *owner { "needs" } else { "has no" };
             return Err(op.error("C1", format!("`{word}` {what} clause `{clause}`")));
         }
     }
     let mode = match &*word {
-        "toggle" => Mode::Toggle(toggle(op)?),
-        "comparison" => Mode::Comparison(comparisons(op)?),
-        "vrf" => Mode::Vrf(register_file(op, "vrf")?),
+        "toggle" => Mode::Toggle(toggle(*op, &given(*op, "C1", ("toggle", toggles))?)?),
+        "comparison" => Mode::Comparison(comparisons(*op, &*given(*op, "C1", ("compare", compare))?)?),
+        "vrf" => Mode::Vrf(register_file(*op, ("vrf", given(*op, "C1", ("vrf", vrf))?))?),
         "valid_count" => Mode::ValidCount,
         other => {
             return Err(op.error(
@@ -114,8 +120,7 @@ fn read(op: OpRef<'_>) -> Result<VectorBranchUnit, Diagnostic> {
     Ok(VectorBranchUnit { mode })
 }
 
-fn toggle(op: OpRef<'_>) -> Result<Vec<[u64; 2]>, Diagnostic> {
-    let numbers = op.ints("toggle");
+fn toggle(op: OpRef<'_>, numbers: &[i64]) -> Result<Vec<[u64; 2]>, Diagnostic> {
     let (pairs, rest) = numbers.as_chunks::<2>();
     if pairs.is_empty() || !rest.is_empty() || pairs.iter().any(|&[apart, limit]| apart < 1 || limit < 2) {
         let message = format!("`toggle` is {numbers:?}, expected pairs of at least 1 and at least 2");
@@ -124,8 +129,7 @@ fn toggle(op: OpRef<'_>) -> Result<Vec<[u64; 2]>, Diagnostic> {
     Ok(pairs.iter().map(|pair| pair.map(i64::cast_unsigned)).collect())
 }
 
-fn comparisons(op: OpRef<'_>) -> Result<Comparisons<Bits>, Diagnostic> {
-    let written = op.body::<Comparisons<i32>>("compare").ok_or_else(|| op.error("C1", "no comparisons"))?;
+fn comparisons(op: OpRef<'_>, written: &Comparisons<i32>) -> Result<Comparisons<Bits>, Diagnostic> {
     if written.0.len() > ID_BITS {
         let message = format!("{}, expected {ID_BITS} at most", counted(written.0.len(), "comparison"));
         return Err(op.clause_error("C3", "compare", message));

@@ -2,7 +2,7 @@
 
 use super::vector::way_bytes;
 use crate::build::Build;
-use crate::clauses::{at_least, machine, word};
+use crate::clauses::{at_least, machine};
 use crate::route::Pick;
 use std::ops::Range;
 use visa_engine::place::rngd;
@@ -60,7 +60,7 @@ pub static VECTOR_INTER_REDUCE: OpDecl = OpDecl {
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.vector_inter_reduce Add, bits 3",
-    interfaces: &[Interface(&rngd::VECTOR), Interface(&Build(|op| Ok(Stage::exchange(read(op)?))))],
+    interfaces: &[Interface(&rngd::VECTOR), Interface(&Build(|op, _| Ok(Stage::exchange(read(op)?))))],
     ..OpDecl::BASE
 };
 
@@ -72,8 +72,9 @@ struct InterReduce {
 }
 
 fn read(op: OpRef<'_>) -> Result<InterReduce, Diagnostic> {
-    let slices = machine(op).topology.slices_per_cluster;
-    let bits = at_least(op, "C1", "bits", 1)?;
+    let op = VectorInterReduce::of(op)?;
+    let slices = machine(*op).topology.slices_per_cluster;
+    let bits = at_least(*op, "C1", ("bits", op.bits()?), 1)?;
     if bits >= slices {
         let message = format!(
             "`bits` is {bits}, expected 1 to {}: a cluster has {}",
@@ -83,18 +84,20 @@ fn read(op: OpRef<'_>) -> Result<InterReduce, Diagnostic> {
         return Err(op.clause_error("C1", "bits", message));
     }
     let pick = pick(op, bits)?;
-    Ok(InterReduce { name: word(op, "op")?.to_string(), bits: bits as usize, pick })
+    Ok(InterReduce { name: op.op()?.to_string(), bits: bits as usize, pick })
 }
 
 /// C2 and C3.
-fn pick(op: OpRef<'_>, bits: u64) -> Result<Option<Pick>, Diagnostic> {
-    const CLAUSES: [&str; 3] = ["parts", "packets", "width"];
-    let Some(first) = CLAUSES.into_iter().find(|clause| op.flag(clause)) else { return Ok(None) };
-    if let Some(missing) = CLAUSES.into_iter().find(|clause| !op.flag(clause)) {
-        return Err(op.clause_error("C2", first, format!("`{first}` is there, but `{missing}` is not")));
-    }
-    let packets = at_least(op, "C2", "packets", 1)?;
-    let (parts, width) = (power(op, "parts", 2)?, power(op, "width", 1)?);
+fn pick(op: VectorInterReduce<'_>, bits: u64) -> Result<Option<Pick>, Diagnostic> {
+    let clauses = [("parts", op.parts()?), ("packets", op.packets()?), ("width", op.width()?)];
+    let Some((first, _)) = clauses.iter().find(|(_, value)| value.is_some()) else { return Ok(None) };
+    let [parts, packets, width] = clauses.map(|(clause, value)| {
+        let message = || format!("`{first}` is there, but `{clause}` is not");
+        value.map(|value| (clause, value)).ok_or_else(|| op.clause_error("C2", first, message()))
+    });
+    let (parts, packets, width) = (parts?, packets?, width?);
+    let packets = at_least(*op, "C2", packets, 1)?;
+    let (parts, width) = (power(*op, parts, 2)?, power(*op, width, 1)?);
     let numbering = width.checked_mul(parts - 1).filter(|numbering| numbering & !bits == 0);
     if numbering.is_none() {
         let message = format!(
@@ -107,8 +110,8 @@ fn pick(op: OpRef<'_>, bits: u64) -> Result<Option<Pick>, Diagnostic> {
     Ok(Some(Pick { parts: parts as usize, packets: packets as usize, width: width as usize }))
 }
 
-fn power(op: OpRef<'_>, clause: &str, least: u64) -> Result<u64, Diagnostic> {
-    let value = at_least(op, "C2", clause, least)?;
+fn power(op: OpRef<'_>, (clause, value): (&str, i64), least: u64) -> Result<u64, Diagnostic> {
+    let value = at_least(op, "C2", (clause, value), least)?;
     if value.is_power_of_two() {
         return Ok(value);
     }

@@ -3,7 +3,6 @@
 
 use super::vector::way_bytes;
 use crate::build::Build;
-use crate::clauses::word;
 use visa_engine::place::{Station, rngd};
 use visa_engine::shadow::Shadow;
 use visa_engine::{
@@ -45,7 +44,7 @@ pub static VECTOR_LANES: OpDecl = OpDecl {
     example: "hw.vector_lanes split",
     interfaces: &[
         Interface(&rngd::VECTOR),
-        Interface(&Build(|op| Ok(Stage::map(read(op)?)))),
+        Interface(&Build(|op, _| Ok(Stage::map(read(op)?)))),
         Interface(&Station::Word("how", |word| Some(how(word)?.stage()))),
     ],
     ..OpDecl::BASE
@@ -130,7 +129,8 @@ struct VectorLanesUnit {
 }
 
 fn read(op: OpRef<'_>) -> Result<VectorLanesUnit, Diagnostic> {
-    let word = word(op, "how")?;
+    let op = VectorLanes::of(op)?;
+    let word = op.how()?;
     let unknown = || op.error("C1", format!("found `{word}`, expected `split`, `trim`, `concat` or `pad`"));
     Ok(VectorLanesUnit { how: how(&word).ok_or_else(unknown)? })
 }

@@ -4,7 +4,7 @@ use super::accumulate::{inner, numbered};
 use super::vector::way_bytes;
 use crate::attrs::PROGRAM;
 use crate::build::Build;
-use crate::clauses::{machine, word};
+use crate::clauses::machine;
 use crate::loops::{Loops, Written};
 use visa_engine::place::{Station, rngd};
 use visa_engine::shadow::Shadow;
@@ -55,7 +55,7 @@ pub static VECTOR_REDUCE: OpDecl = OpDecl {
     example: "hw.vector_reduce Add, lanes tree, slots [2 : 0, 2 : 1] : 1",
     interfaces: &[
         Interface(&rngd::VECTOR),
-        Interface(&Build(|op| Ok(Stage::map(read(op)?)))),
+        Interface(&Build(|op, _| Ok(Stage::map(read(op)?)))),
         Interface(&Station::At(VectorStage::Reduce)),
     ],
     ..OpDecl::BASE
@@ -72,14 +72,15 @@ struct VectorReduceUnit {
 }
 
 fn read(op: OpRef<'_>) -> Result<VectorReduceUnit, Diagnostic> {
-    let name = word(op, "op")?;
+    let op = VectorReduce::of(op)?;
+    let name = op.op()?;
     let name = SLICE_REDUCE_NAMES.into_iter().find(|known| **known == *name);
     let name = name.ok_or_else(|| op.clause_error("C4", "op", "no such reduction"))?;
-    let tree = &*word(op, "lanes")? == "tree";
-    let written = Written::read(op, "slots")?;
+    let tree = &*op.lanes()? == "tree";
+    let written = Written::new(*op, "slots", op.slots()?);
     written.sequencer("C1", &[1])?;
     let kept = numbered(&written.program).map_err(|message| written.error("C2", message))?;
-    let most = machine(op).limits.reduce_slots;
+    let most = machine(*op).limits.reduce_slots;
     if let Some(slots) = inner(&written.program).filter(|&slots| slots > most) {
         let message = format!(
             "{} are kept inside the outermost reduced loop, expected at most {most}",
@@ -87,8 +88,9 @@ fn read(op: OpRef<'_>) -> Result<VectorReduceUnit, Diagnostic> {
         );
         return Err(written.error("C3", message));
     }
-    let summed = written.program.steps().unwrap_or(1) / kept.max(1);
-    Ok(VectorReduceUnit { name, tree, kept, summed, slots: written.loops() })
+    let slots = written.loops("C1")?;
+    let summed = slots.steps() / kept.max(1);
+    Ok(VectorReduceUnit { name, tree, kept, summed, slots })
 }
 
 /// The valid count of each of `packets` packets of `lanes` lanes; all lanes where nothing counts them.

@@ -3,7 +3,7 @@
 use super::vector::way_bytes;
 use crate::attrs::{COUNTERS, GATES};
 use crate::build::Build;
-use crate::clauses::{body, machine};
+use crate::clauses::{at_least, machine};
 use crate::valid_count::{CountDim, Counters, Gates, ValidCount};
 use visa_engine::place::{Station, rngd};
 use visa_engine::{Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire};
@@ -53,7 +53,7 @@ pub static VECTOR_VALID_COUNT: OpDecl = OpDecl {
     example: "hw.vector_valid_count counters [2 : 1 g0, 3 : 8 p], packet 19, gates [mask 0x3 match 2 valid 1]",
     interfaces: &[
         Interface(&rngd::VECTOR),
-        Interface(&Build(|op| Ok(Stage::map(read(op)?)))),
+        Interface(&Build(|op, _| Ok(Stage::map(read(op)?)))),
         Interface(&Station::At(VectorStage::Branch)),
     ],
     ..OpDecl::BASE
@@ -64,14 +64,15 @@ struct VectorValidCountUnit {
 }
 
 fn read(op: OpRef<'_>) -> Result<VectorValidCountUnit, Diagnostic> {
-    let gates = op.body::<Gates>("gates").map_or_else(Gates::default, |gates| (*gates).clone());
-    let counters = (*body::<Counters>(op, "counters")?).clone();
-    let packet = op.int("packet").map(|packet| u64::try_from(packet).unwrap_or(0));
-    let generator = ValidCount { counters, packet: packet.unwrap_or(0), gates };
-    let machine = machine(op);
-    check_counters(op, &generator, &machine)?;
-    check_packet(op, &generator, packet.is_some(), &machine)?;
-    check_gates(op, &generator.gates, &machine)?;
+    let op = VectorValidCount::of(op)?;
+    let gates = op.gates()?.map_or_else(Gates::default, |gates| (*gates).clone());
+    let counters = (*op.counters()?).clone();
+    let packet = op.packet()?.map(|packet| at_least(*op, "C4", ("packet", packet), 0)).transpose()?;
+    let generator = ValidCount { counters, packet, gates };
+    let machine = machine(*op);
+    check_counters(*op, &generator, &machine)?;
+    check_packet(*op, &generator, &machine)?;
+    check_gates(*op, &generator.gates, &machine)?;
     Ok(VectorValidCountUnit { generator })
 }
 
@@ -106,12 +107,8 @@ fn check_counters(op: OpRef<'_>, generator: &ValidCount, machine: &Machine) -> R
 }
 
 /// C4.
-fn check_packet(
-    op: OpRef<'_>,
-    generator: &ValidCount,
-    given: bool,
-    machine: &Machine,
-) -> Result<(), Diagnostic> {
+fn check_packet(op: OpRef<'_>, generator: &ValidCount, machine: &Machine) -> Result<(), Diagnostic> {
+    let given = generator.packet.is_some();
     let lanes = machine.limits.vector_lanes;
     let error = |message| Err(op.clause_error("C4", "packet", message));
     match generator.packet_stride() {
@@ -119,9 +116,6 @@ fn check_packet(
         None if given => error("`packet` without a counter of the dimension `p`".to_owned()),
         Some(stride) if !(1..=lanes).contains(&stride) => {
             error(format!("the innermost counter of `p` has stride {stride}, expected 1 to {lanes}"))
-        }
-        Some(_) if op.int("packet").is_some_and(|packet| packet < 0) => {
-            error("`packet` is negative".to_owned())
         }
         Some(_) | None => Ok(()),
     }

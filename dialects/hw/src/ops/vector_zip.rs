@@ -2,7 +2,7 @@
 
 use super::vector::way_bytes;
 use crate::build::Build;
-use crate::clauses::{one_of, word};
+use crate::clauses::one_of;
 use visa_engine::place::{Station, rngd};
 use visa_engine::shadow::Shadow;
 use visa_engine::{
@@ -55,7 +55,7 @@ pub static VECTOR_ZIP: OpDecl = OpDecl {
     example: "hw.vector_zip AddFxp, stage clip, apart 1",
     interfaces: &[
         Interface(&rngd::VECTOR),
-        Interface(&Build(|op| Ok(Stage::map(read(op)?)))),
+        Interface(&Build(|op, _| Ok(Stage::map(read(op)?)))),
         Interface(&Station::Word("stage", alu_stage)),
     ],
     ..OpDecl::BASE
@@ -70,20 +70,20 @@ struct VectorZipUnit {
 }
 
 fn read(op: OpRef<'_>) -> Result<VectorZipUnit, Diagnostic> {
-    let stage =
-        alu_stage(&word(op, "stage")?).ok_or_else(|| op.clause_error("C1", "stage", "no such stage"))?;
-    let name = word(op, "op")?;
+    let op = VectorZip::of(op)?;
+    let stage = alu_stage(&op.stage()?).ok_or_else(|| op.clause_error("C1", "stage", "no such stage"))?;
+    let name = op.op()?;
     let row = alu_ops().find(|row| row.stage == stage && *row.name == *name && row.apply.arity() == 2);
     let row = row.ok_or_else(|| {
         op.clause_error("C1", "op", format!("the stage {stage} has no `{name}` of two arguments"))
     })?;
-    let mode = match op.word("mode") {
+    let mode = match op.mode()? {
         None => default_mode(2),
         Some(name) => arg_mode(&name)
             .filter(|mode| mode.args.len() == 2)
             .ok_or_else(|| op.clause_error("C2", "mode", format!("`{name}` has not two arguments")))?,
     };
-    let apart = one_of(op, "C3", "apart", &[1, 2])? as usize;
+    let apart = one_of(*op, "C3", ("apart", op.apart()?), &[1, 2])? as usize;
     Ok(VectorZipUnit { name: row.name, stage, mode, apart })
 }
 

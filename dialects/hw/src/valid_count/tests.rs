@@ -6,7 +6,7 @@ use proptest::prelude::*;
 fn configuration(counters: &str, packet: u64, gates: &str) -> ValidCount {
     ValidCount {
         counters: counters.parse().unwrap_or_else(|error: BodyError| panic!("{}", error.message)),
-        packet,
+        packet: Some(packet),
         gates: gates.parse().unwrap_or_else(|error: BodyError| panic!("{}", error.message)),
     }
 }
@@ -147,7 +147,8 @@ fn formula(generator: &ValidCount, slice: u64, step: u64, lanes: u64) -> u64 {
         }
     }
     let width = generator.counters.0.iter().rfind(|counter| counter.dim == Some(CountDim::Packet));
-    let full = width.map_or(lanes, |width| width.stride.min(generator.packet.saturating_sub(packet)));
+    let full = width
+        .map_or(lanes, |width| width.stride.min(generator.packet.expect("a packet").saturating_sub(packet)));
     let gate = |(gate, index): (&Gate, &u64)| {
         let masked = slice & gate.mask;
         masked < gate.matches || (*index < gate.valid && (masked == gate.matches || gate.transposed))
@@ -181,7 +182,7 @@ proptest! {
         gates in prop::collection::vec(gate(), 3),
         slice in 0_u64..16,
     ) {
-        let generator = ValidCount { counters: Counters(counters), packet, gates: Gates(gates) };
+        let generator = ValidCount { counters: Counters(counters), packet: Some(packet), gates: Gates(gates) };
         let found = generator.counts(slice, 8);
         for (step, &count) in found.iter().enumerate() {
             prop_assert_eq!(u64::from(count), formula(&generator, slice, step as u64, 8));

@@ -59,6 +59,22 @@ fn fetch_constraints() {
     outside("hw.fetch-C6", &fetch("i8, packet 8, loops [8 : 1] : 8 @ -1", 1));
 }
 
+/// Each stage is built with what flows into it.
+#[test]
+fn a_pipeline_is_followed_up_to_its_first_fault() {
+    let fetched = "hw.fetch i8, packet 32, loops [32 : 1] : 32";
+    // What does not fit is reported, also where a stage after it is wrong in itself.
+    let wrong_later =
+        main(&format!("{fetched}; hw.collect flits 2; hw.store_trf full, rows 3, row_bytes 32"));
+    assert_eq!(codes(&wrong_later), ["hw.collect-C1", "hw.store_trf-C1"]);
+    // What is wrong in itself ends it: nothing is known of what flows after it.
+    let wrong_first =
+        main(&format!("{fetched}; hw.collect flits 0; hw.store_trf full, rows 8, row_bytes 32"));
+    outside("hw.collect-C1", &wrong_first);
+    // A contraction takes rows and data from the aligner before it: there is none.
+    outside("hw.exec-C2", &main(&format!("{fetched}; hw.collect flits 1; hw.contract i8, depth 5")));
+}
+
 #[test]
 fn masks() {
     let masked = |mask: &str, loops: &str| format!("i8, packet 32, mask {mask}, loops {loops} : 32");

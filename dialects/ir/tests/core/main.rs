@@ -12,3 +12,4 @@ mod rewriting;
 mod round_trip;
 mod syntax_errors;
 mod toy;
+mod views;

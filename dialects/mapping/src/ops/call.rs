@@ -1,6 +1,6 @@
 //! `tm.call`: a function used in another one.
 
-use super::func::{FUNC, chips_of};
+use super::func::{FUNC, Func, chips, chips_of};
 use crate::calls::CallGraph;
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, OperandDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
@@ -68,12 +68,13 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let (arguments, results) = signature(callee);
     check_values(op, &name, "argument", op.operands(), arguments)?;
     check_values(op, &name, "result", op.results(), results)?;
-    let (found, wanted) = (callee.int("chips"), chips_of(op));
-    if found.and_then(|chips| u64::try_from(chips).ok()) != Some(wanted) {
-        let found =
-            found.map_or_else(|| "an unknown number of chips".to_owned(), |chips| counted(chips, "chip"));
-        let message =
-            format!("`@{name}` runs on {found}, but is called where {} run", counted(wanted, "chip"));
+    let (found, wanted) = (chips(Func::of(callee)?)?, chips_of(op)?);
+    if found != wanted {
+        let message = format!(
+            "`@{name}` runs on {}, but is called where {} run",
+            counted(found, "chip"),
+            counted(wanted, "chip")
+        );
         return Err(op
             .clause_error("C3", "callee", message)
             .fix(format!("write `chips {wanted}` at `@{name}`")));

@@ -4,6 +4,7 @@ use crate::attrs::{AxisSizes, MAP, SIZES};
 use crate::facts::{DeclaredAxes, check_overlaps, check_skew, machine, mapping_error};
 use crate::tensor::{Dim, Tensor};
 use crate::{Axes, Expr};
+use visa_ir::context::Attr;
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, OperandDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::Effects;
@@ -105,14 +106,14 @@ pub static OPS: &[&OpDecl] = &[&AXES, &ALIAS, &FUNC, &RETURN];
 
 fn verify_axes(op: OpRef<'_>, _cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let mut axes = declared_above(op);
-    let Some(own) = op.body::<AxisSizes>("sizes") else { return Ok(()) };
-    own.declare_in(&mut axes).map_err(|error| refused(op, "sizes", error))
+    AxesOp::of(op)?.sizes()?.declare_in(&mut axes).map_err(|error| refused(op, "sizes", error))
 }
 
 fn verify_alias(op: OpRef<'_>, _cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let mut axes = declared_above(op);
-    let (Some(name), Some(mapping)) = (op.symbol("name"), op.body::<Expr>("map")) else { return Ok(()) };
-    axes.define(&name, &mapping).map_err(|error| refused(op, "name", error))?;
+    let alias = Alias::of(op)?;
+    let mapping = alias.map()?;
+    axes.define(&alias.name()?, &mapping).map_err(|error| refused(op, "name", error))?;
     mapping.size(&axes).map(drop).map_err(|error| mapping_error(error, op.clause_span("map")))
 }
 
@@ -120,20 +121,25 @@ fn refused(op: OpRef<'_>, clause: &str, error: crate::MapError) -> Diagnostic {
     op.clause_error("C1", clause, error.message).fix(error.fix.map(|fix| format!("write `{fix}`")))
 }
 
-/// The axes and aliases that are above `op`. What cannot be declared is reported at its own declaration.
+/// Adds what an operation declares to `axes`. What it cannot declare, it reports itself.
+pub(crate) fn declare(op: OpRef<'_>, axes: &mut Axes) {
+    if let Some(Ok(sizes)) = AxesOp::cast(op).map(|op| op.sizes()) {
+        // A repeated name keeps its first size.
+        let _ = sizes.declare_in(axes);
+    }
+    if let Some((Ok(name), Ok(mapping))) = Alias::cast(op).map(|op| (op.name(), op.map())) {
+        let _ = axes.define(&name, &mapping);
+    }
+}
+
+/// The axes and aliases that are above `op`.
 fn declared_above(op: OpRef<'_>) -> Axes {
     let mut axes = Axes::new();
     for &id in op.module.ops(op.block()) {
         if id == op.id {
             break;
         }
-        let other = op.other(id);
-        if let Some(sizes) = other.body::<AxisSizes>("sizes") {
-            let _ = sizes.declare_in(&mut axes);
-        }
-        if let (Some(name), Some(mapping)) = (other.symbol("name"), other.body::<Expr>("map")) {
-            let _ = axes.define(&name, &mapping);
-        }
+        declare(op.other(id), &mut axes);
     }
     axes
 }
@@ -141,18 +147,10 @@ fn declared_above(op: OpRef<'_>) -> Axes {
 fn verify_func(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let machine = machine(op.ctx);
     let axes = cx.analysis::<DeclaredAxes>();
-    let chips = op.int("chips").unwrap_or(1);
-    let most = machine.topology.max_chips;
-    let Some(chips) = u64::try_from(chips).ok().filter(|chips| (1..=most).contains(chips)) else {
-        return Err(op.clause_error(
-            "C3",
-            "chips",
-            format!("{}, expected 1 to {most}", counted(chips, "chip")),
-        ));
-    };
+    let chips = chips(Func::of(op)?)?;
     let Some(&block) = op.regions().first() else { return Ok(()) };
     // A whole list that is open has as many entries as there are arguments to place.
-    let addresses = op.entries("at");
+    let addresses = addresses(Func::of(op)?)?;
     let mut hbm = 0;
     for &arg in op.module.args(block) {
         let span = op.module.value_span(arg);
@@ -185,15 +183,7 @@ fn verify_func(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
                 };
                 hbm += 1;
                 check_chips(&tensor, chips, &axes.0, span)?;
-                check_place(
-                    op,
-                    "at",
-                    &tensor,
-                    address.unwrap_or(0),
-                    machine.memory.hbm_bytes,
-                    &axes.0,
-                    "C5",
-                )?;
+                check_place(op, "at", &tensor, address, machine.memory.hbm_bytes, &axes.0, "C5")?;
             }
             other => {
                 let message = format!("argument in `!{other}`, expected `!tm.host` or `!tm.hbm`");
@@ -205,8 +195,7 @@ fn verify_func(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         let message = format!("{} for {}", counted(addresses.len(), "address"), counted(hbm, "HBM argument"));
         return Err(op.clause_error("C2", "at", message));
     }
-    check_overlaps(op, &axes.0, &machine, &|finding| cx.report(finding));
-    Ok(())
+    check_overlaps(op, &axes.0, &machine, &|finding| cx.report(finding))
 }
 
 /// Checks that a tensor's chip mapping has as many positions as its function has chips.
@@ -234,11 +223,41 @@ pub fn check_chips(
     Err(Diagnostic::error("tm.func-C4", span, message).fix(fix))
 }
 
+/// The chips that run a function.
+///
+/// # Errors
+/// `tm.func` C3.
+pub fn chips(func: Func<'_>) -> Result<u64, Diagnostic> {
+    let (chips, most) = (func.chips()?, machine(func.ctx).topology.max_chips);
+    u64::try_from(chips).ok().filter(|chips| (1..=most).contains(chips)).ok_or_else(|| {
+        func.clause_error("C3", "chips", format!("{}, expected 1 to {most}", counted(chips, "chip")))
+    })
+}
+
 /// The chips of the function around `op`.
-#[must_use]
-pub fn chips_of(op: OpRef<'_>) -> u64 {
-    let chips = op.parent().and_then(|func| func.int("chips"));
-    chips.and_then(|chips| u64::try_from(chips).ok()).unwrap_or(1)
+///
+/// # Errors
+/// If there is no function around it, or one on more chips than there are.
+pub fn chips_of(op: OpRef<'_>) -> Result<u64, Diagnostic> {
+    let outside =
+        || Diagnostic::error("structure", op.span(), format!("`{op}` is not inside `{}`", FUNC.name));
+    chips(Func::of(op.parent().ok_or_else(outside)?)?)
+}
+
+/// The addresses of the HBM arguments of a function, nothing for each that is open; nothing at all if the whole list
+/// is.
+///
+/// # Errors
+/// If the clause is of another kind.
+pub fn addresses(func: Func<'_>) -> Result<Option<Vec<Option<i64>>>, Diagnostic> {
+    match func.attr("at") {
+        Some(Attr::Auto) => Ok(None),
+        Some(Attr::OpenInts(addresses)) => Ok(Some(addresses.to_vec())),
+        Some(_) | None => {
+            let written = func.at()?;
+            Ok(Some(written.iter().flat_map(|written| written.iter().copied().map(Some)).collect()))
+        }
+    }
 }
 
 /// The fix for an address that is no multiple of `align`: the next one, if there is one.
@@ -248,27 +267,32 @@ pub fn aligned_fix(address: i64, align: i64) -> Option<String> {
     Some(format!("write {next}"))
 }
 
-/// Checks an address: not negative, a multiple of the element size, and the tensor fits the memory after it.
+/// Checks an address: not negative, a multiple of the element size, and the tensor fits the memory after it. While
+/// it is open, whether the tensor fits the whole memory.
 pub fn check_place(
     op: OpRef<'_>,
     clause: &str,
     tensor: &Tensor,
-    address: i64,
+    address: impl Into<Option<i64>>,
     capacity: u64,
     axes: &crate::Axes,
     constraint: &str,
 ) -> Result<(), Diagnostic> {
+    let address = address.into();
     let element = tensor.dtype.align();
     let memory = tensor.kind.def.name.trim_start_matches("tm.").to_uppercase();
     let map = tensor.dim(Dim::Element);
-    let start = u64::try_from(address)
-        .map_err(|_| op.clause_error(constraint, clause, format!("address {address} is negative")))?;
+    let negative = |address| op.clause_error(constraint, clause, format!("address {address} is negative"));
+    let start = match address {
+        Some(address) => u64::try_from(address).map_err(|_| negative(address))?,
+        None => 0,
+    };
     if !start.is_multiple_of(element) {
         let message = format!(
             "address {start} is not a multiple of {element}, the size of a `{}` (book 04)",
             tensor.dtype
         );
-        let fix = i64::try_from(element).ok().and_then(|align| aligned_fix(address, align));
+        let fix = address.zip(i64::try_from(element).ok()).and_then(|(at, align)| aligned_fix(at, align));
         return Err(op.clause_error(constraint, clause, message).fix(fix));
     }
     let bytes = tensor.dim_bytes(Dim::Element, axes);

@@ -55,10 +55,8 @@ pub static OPS: &[&OpDecl] = &[&TABLE];
 /// # Errors
 /// C1, C2 or C3.
 pub fn read(op: OpRef<'_>) -> Result<(DType, LookupTable), Diagnostic> {
-    let dtype = |clause: &str| {
-        op.body::<DType>(clause).map(|dtype| *dtype).ok_or_else(|| op.error("C1", "no format"))
-    };
-    let (from, to) = (dtype("from")?, dtype("to")?);
+    let op = Table::of(op)?;
+    let (from, to) = (*op.from()?, *op.to()?);
     if from.info().value_bits > TABLE_INDEX_BITS || !from.is_stored() {
         let bits = from.info().value_bits;
         let message = format!(
@@ -67,7 +65,7 @@ pub fn read(op: OpRef<'_>) -> Result<(DType, LookupTable), Diagnostic> {
         );
         return Err(op.clause_error("C1", "from", message));
     }
-    let values = op.body::<Numbers>("values").ok_or_else(|| op.error("C2", "no values"))?;
+    let values = op.values()?;
     let (found, most) = (values.0.len(), 1_usize << from.bits());
     if !(1..=most).contains(&found) {
         let message = format!(

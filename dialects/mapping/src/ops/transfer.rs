@@ -3,13 +3,14 @@
 use super::func::{aligned_fix, check_chips, check_place, chips_of};
 use crate::attrs::MAP;
 use crate::facts::{DeclaredAxes, Support, check_mappings, machine};
-use crate::tensor::{Dim, Tensor, TensorKind, make, operand};
+use crate::tensor::{Dim, Tensor, TensorKind, make};
 use crate::{AxisId, DM, Expr, HBM, HOST, Transfer, TransferLoop, transfer};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::{Effects, Target, allocates, reads, writes};
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
+use visa_ir::view::ValueRef;
 use visa_loops::Stride;
 
 /// The interface of an operation that moves a whole tensor from one memory to another.
@@ -136,12 +137,15 @@ pub static TO_HOST: OpDecl = OpDecl {
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&TO_HBM, &TO_DM, &TO_HOST];
 
-/// The result's type: dimensions from clauses of their name, then from the source.
-fn infer(op: OpRef<'_>, kind: &'static TensorKind) -> Result<Vec<TypeId>, Diagnostic> {
-    let source = operand(op, 0).ok_or_else(|| op.error("C0", "the operand is no tensor"))?;
-    let given: Vec<(Dim, Expr)> =
-        kind.dims.iter().filter_map(|&dim| Some((dim, (*op.body::<Expr>(dim.name())?).clone()))).collect();
-    let mut given = given;
+/// The result's type: dimensions as given by clauses, then from the source.
+fn infer(
+    op: OpRef<'_>,
+    kind: &'static TensorKind,
+    source: ValueRef<'_>,
+    given: &[(Dim, &Expr)],
+) -> Result<Vec<TypeId>, Diagnostic> {
+    let source = source.of_type::<Tensor>()?;
+    let mut given: Vec<_> = given.iter().map(|&(dim, map)| (dim, map.clone())).collect();
     if source.map(Dim::Chip).is_none() && !given.iter().any(|(dim, _)| *dim == Dim::Chip) {
         given.push((Dim::Chip, Expr::Literal(1)));
     }
@@ -151,56 +155,68 @@ fn infer(op: OpRef<'_>, kind: &'static TensorKind) -> Result<Vec<TypeId>, Diagno
 }
 
 fn infer_hbm(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
-    infer(op, &HBM)
+    let op = ToHbm::of(op)?;
+    let (chip, element) = (op.chip()?, op.element()?);
+    let chip = chip.as_deref().map(|chip| (Dim::Chip, chip));
+    let given: Vec<_> = chip.into_iter().chain([(Dim::Element, &*element)]).collect();
+    infer(*op, &HBM, op.source()?, &given)
 }
 
 fn infer_dm(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
-    infer(op, &DM)
+    let op = ToDm::of(op)?;
+    let (cluster, slice, element) = (op.cluster()?, op.slice()?, op.element()?);
+    let given = [(Dim::Cluster, &*cluster), (Dim::Slice, &*slice), (Dim::Element, &*element)];
+    infer(*op, &DM, op.source()?, &given)
 }
 
 fn infer_host(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
-    infer(op, &HOST)
+    let op = ToHost::of(op)?;
+    infer(*op, &HOST, op.source()?, &[(Dim::Element, &*op.element()?)])
 }
 
 fn verify_hbm(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let axes = &cx.analysis::<DeclaredAxes>().0;
     check_mappings(op, axes)?;
-    let (Some(source), Some(result)) = (operand(op, 0), op.result_type::<Tensor>(0)) else { return Ok(()) };
-    if source.map(Dim::Chip).is_some() && op.flag("chip") {
+    let op = ToHbm::of(op)?;
+    let (source, result) = (op.source()?.of_type::<Tensor>()?, op.result_tensor()?.of_type::<Tensor>()?);
+    if source.map(Dim::Chip).is_some() && op.chip()?.is_some() {
         return Err(op
             .clause_error("C3", "chip", "the source already says what each chip holds")
             .fix(Some("leave `chip` out".to_owned())));
     }
-    check_chips(&result, chips_of(op), axes, op.clause_span("chip"))?;
+    check_chips(&result, chips_of(*op)?, axes, op.clause_span("chip"))?;
     let capacity = machine(op.ctx).memory.hbm_bytes;
-    check_place(op, "at", &result, op.int("at").unwrap_or(0), capacity, axes, "C1")?;
-    check_transfer(op, cx, "C2").map(drop)
+    check_place(*op, "at", &result, op.at_unless_auto()?, capacity, axes, "C1")?;
+    check_transfer(*op, cx, "C2", &source, &result).map(drop)
 }
 
 fn verify_dm(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let axes = &cx.analysis::<DeclaredAxes>().0;
     check_mappings(op, axes)?;
-    let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
+    let op = ToDm::of(op)?;
+    let (source, result) = (op.source()?.of_type::<Tensor>()?, op.result_tensor()?.of_type::<Tensor>()?);
     let machine = machine(op.ctx);
-    check_dimension(op, &result, Dim::Cluster, machine.topology.clusters_per_chip, axes, "C3")?;
-    check_dimension(op, &result, Dim::Slice, machine.topology.slices_per_cluster, axes, "C4")?;
-    check_place(op, "at", &result, op.int("at").unwrap_or(0), machine.memory.dm_bytes_per_slice, axes, "C1")?;
-    let Some(transfer) = check_transfer(op, cx, "C2")? else { return Ok(()) };
-    check_alignment(op, &transfer.loops, i64::try_from(machine.limits.dma_dm_align).unwrap_or(1))
+    check_dimension(*op, &result, Dim::Cluster, machine.topology.clusters_per_chip, axes, "C3")?;
+    check_dimension(*op, &result, Dim::Slice, machine.topology.slices_per_cluster, axes, "C4")?;
+    let at = op.at_unless_auto()?;
+    check_place(*op, "at", &result, at, machine.memory.dm_bytes_per_slice, axes, "C1")?;
+    let transfer = check_transfer(*op, cx, "C2", &source, &result)?;
+    check_alignment(op, &transfer.loops, machine.limits.dma_dm_align)
 }
 
 /// Data memory is written in whole groups of bytes: the runs that are contiguous on both sides, and where they start.
-fn check_alignment(op: OpRef<'_>, loops: &[TransferLoop], align: i64) -> Result<(), Diagnostic> {
-    let mut run = 1_i64;
+fn check_alignment(op: ToDm<'_>, loops: &[TransferLoop], align: u64) -> Result<(), Diagnostic> {
+    let mut run = 1_u64;
     let mut rest = loops.iter().rev();
     let outer = rest.find(|step| {
-        let contiguous = (&step.read, step.write) == (&Stride::Fixed(run), run);
+        let counts_on = |distance: i64| u64::try_from(distance) == Ok(run);
+        let contiguous = matches!(step.read, Stride::Fixed(read) if counts_on(read)) && counts_on(step.write);
         if contiguous {
-            run = run.saturating_mul(i64::try_from(step.limit).unwrap_or(i64::MAX));
+            run = run.saturating_mul(step.limit);
         }
         !contiguous
     });
-    if run % align != 0 {
+    if !run.is_multiple_of(align) {
         let message =
             format!("the transfer writes runs of {}, expected multiples of {align}", counted(run, "byte"));
         let fix = format!(
@@ -211,9 +227,10 @@ fn check_alignment(op: OpRef<'_>, loops: &[TransferLoop], align: i64) -> Result<
         return Err(op.clause_error("C5", "element", message).fix(Some(fix)));
     }
     let outer: Vec<&TransferLoop> = outer.into_iter().chain(rest).collect();
+    let aligned = |distance: i64| distance.unsigned_abs().is_multiple_of(align);
     let misread = |step: &&&TransferLoop| match &step.read {
-        Stride::Fixed(stride) => stride % align != 0,
-        Stride::Table(table) => table.iter().any(|offset| offset % align != 0),
+        Stride::Fixed(stride) => !aligned(*stride),
+        Stride::Table(table) => table.iter().any(|&offset| !aligned(offset)),
     };
     if let Some(step) = outer.iter().find(misread) {
         let message = format!(
@@ -224,7 +241,7 @@ fn check_alignment(op: OpRef<'_>, loops: &[TransferLoop], align: i64) -> Result<
         let fix = format!("pad the source so that runs start at multiples of {}", counted(align, "byte"));
         return Err(op.clause_error("C5", "element", message).fix(Some(fix)));
     }
-    if let Some(step) = outer.iter().find(|step| step.write % align != 0) {
+    if let Some(step) = outer.iter().find(|step| !aligned(step.write)) {
         let message = format!(
             "runs of {} are written {} apart, expected multiples of {align}",
             counted(run, "byte"),
@@ -233,17 +250,21 @@ fn check_alignment(op: OpRef<'_>, loops: &[TransferLoop], align: i64) -> Result<
         let fix = format!("pad `element` so that runs start at multiples of {}", counted(align, "byte"));
         return Err(op.clause_error("C5", "element", message).fix(Some(fix)));
     }
-    let at = op.int("at").unwrap_or(0);
-    if at % align != 0 {
-        let message = format!("address {at} is not a multiple of {align}");
-        return Err(op.clause_error("C5", "at", message).fix(aligned_fix(at, align)));
+    match op.at_unless_auto()?.filter(|&at| !aligned(at)) {
+        Some(at) => {
+            let message = format!("address {at} is not a multiple of {align}");
+            let fix = i64::try_from(align).ok().and_then(|align| aligned_fix(at, align));
+            Err(op.clause_error("C5", "at", message).fix(fix))
+        }
+        None => Ok(()),
     }
-    Ok(())
 }
 
 fn verify_host(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     check_mappings(op, &cx.analysis::<DeclaredAxes>().0)?;
-    check_transfer(op, cx, "C1").map(drop)
+    let op = ToHost::of(op)?;
+    let (source, result) = (op.source()?.of_type::<Tensor>()?, op.result_tensor()?.of_type::<Tensor>()?);
+    check_transfer(*op, cx, "C1", &source, &result).map(drop)
 }
 
 /// Checks that a dimension has exactly `count` positions (book 04).
@@ -265,8 +286,8 @@ pub fn check_dimension(
         format!("{} mapping `{map}` has {}, expected exactly {count}", dim.name(), counted(size, "position"));
     let fix = (size < count).then(|| {
         let text = map.to_string();
-        let inside = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(&text);
-        let inside = if inside.contains(',') { text.clone() } else { inside.to_owned() };
+        let inside = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+        let inside = inside.filter(|inside| !inside.contains(',')).map_or(&*text, |inside| inside);
         format!("pad it: `[{inside} # {count}]`")
     });
     Err(op.clause_error(constraint, dim.name(), message).fix(fix))
@@ -280,17 +301,17 @@ pub fn free_axes<'a>(op: OpRef<'a>, cx: &VerifyCx<'_>, index: usize) -> impl Fn(
     move |axis| value.is_none_or(|value| !support.depends(value, axes.0.name(axis)))
 }
 
-/// The loops of the transfer, if it has types.
+/// The loops of the transfer.
 fn check_transfer(
     op: OpRef<'_>,
     cx: &VerifyCx<'_>,
     constraint: &str,
-) -> Result<Option<Transfer>, Diagnostic> {
+    source: &Tensor,
+    result: &Tensor,
+) -> Result<Transfer, Diagnostic> {
     let axes = &cx.analysis::<DeclaredAxes>().0;
-    let (Some(source), Some(result)) = (operand(op, 0), op.result_type::<Tensor>(0)) else { return Ok(None) };
     let free = free_axes(op, cx, 0);
-    transfer(&source, &result, &free, axes, &machine(op.ctx))
-        .map(Some)
+    transfer(source, result, &free, axes, &machine(op.ctx))
         .map_err(|error| op.clause_error(constraint, "element", error.to_string()))
 }
 

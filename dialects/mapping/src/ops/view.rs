@@ -5,8 +5,8 @@ use crate::cell::Index;
 use crate::digits::digits;
 use crate::error::MapError;
 use crate::facts::{DeclaredAxes, check_mappings, mapping_error};
-use crate::tensor::{Dim, Tensor, make, operand};
-use crate::view::{self, ELEMENT, Meaning, ViewKind, axis_names, element, own_element, renamed, renaming};
+use crate::tensor::{Dim, Tensor, make};
+use crate::view::{self, ELEMENT, Meaning, ViewKind, element, own_element, renamed, renamed_axes, renaming};
 use crate::{
     Axes, AxisId, Digit, Expr, Opaque, Placement, Refinement, describe, first_missing, first_unlike,
     padded_terms, place, place_expr, refines,
@@ -238,8 +238,7 @@ static MERGE_RESHAPES: RewritePattern = RewritePattern {
 /// The source's type with the element mapping of the clause.
 fn infer(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
     let source = source(op)?;
-    let given: Vec<(Dim, Expr)> =
-        op.body::<Expr>("element").map(|map| (Dim::Element, (*map).clone())).into_iter().collect();
+    let given = [(Dim::Element, (*ViewOp::seen(op).element()?).clone())];
     let view = Tensor::build(source.kind, None, source.dtype, &given, &source)
         .map_err(|dim| op.error("C1", format!("the {dim} mapping is not known")))?;
     Ok(vec![make(op.ctx, view)])
@@ -247,8 +246,8 @@ fn infer(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
 
 fn infer_transpose(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
     let source = source(op)?;
-    let names: Vec<(String, String)> =
-        axis_names(op, "axes")?.into_iter().zip(axis_names(op, "to")?).collect();
+    let (from, to) = renamed_axes(op)?;
+    let names: Vec<(String, String)> = from.into_iter().zip(to).collect();
     let maps = source.maps.iter().map(|map| {
         renamed(map, &names).ok_or_else(|| {
             op.error("C2", format!("`{map}` uses an alias, which cannot be renamed: write it out"))
@@ -259,7 +258,7 @@ fn infer_transpose(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
 }
 
 fn source(op: OpRef<'_>) -> Result<std::rc::Rc<Tensor>, Diagnostic> {
-    operand(op, 0).ok_or_else(|| op.error("C1", "the operand is no tensor"))
+    ViewOp::seen(op).source()?.of_type()
 }
 
 fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
@@ -297,7 +296,7 @@ fn check_part(op: OpRef<'_>, kind: ViewKind, axes: &Axes) -> Result<(), Diagnost
         Meaning::Shifted(shift) => shift,
         Meaning::Same | Meaning::Relabelled(..) | Meaning::Renamed(_) => Index::new(),
     };
-    let (part, whole) = (own_element(op), element(op, 0));
+    let (part, whole) = (own_element(op)?, element(op)?);
     let missing = first_missing(&part, &shift, &whole, start, axes).map_err(|error| undecided(op, error))?;
     let Some(at) = missing else { return Ok(()) };
     let cell = |map: &Expr, at: u64| describe(crate::map(map, axes, at).as_ref(), axes);
@@ -313,7 +312,7 @@ fn check_part(op: OpRef<'_>, kind: ViewKind, axes: &Axes) -> Result<(), Diagnost
 
 /// Pad and unpad: the same elements at the same positions.
 fn check_padding(op: OpRef<'_>, axes: &Axes) -> Result<(), Diagnostic> {
-    let (ours, theirs) = (own_element(op), element(op, 0));
+    let (ours, theirs) = (own_element(op)?, element(op)?);
     let size = |map: &Expr| map.size(axes).map_err(|error| undecided(op, error));
     let (long, short) = (size(&ours)?, size(&theirs)?);
     let pads = op.is(&PAD);
@@ -353,7 +352,7 @@ fn check_padding(op: OpRef<'_>, axes: &Axes) -> Result<(), Diagnostic> {
 
 /// Reshapes and windows: the same positions under other axes.
 fn check_relabelled(op: OpRef<'_>, kind: ViewKind, axes: &Axes) -> Result<(), Diagnostic> {
-    let (ours, theirs) = (own_element(op), element(op, 0));
+    let (ours, theirs) = (own_element(op)?, element(op)?);
     let windows =
         if kind == ViewKind::Window { windows(&ours, axes) } else { Ok(Opaque::new(Vec::new(), axes)) };
     let windows = windows.map_err(|error| undecided(op, error))?;
@@ -391,7 +390,7 @@ fn windows(map: &Expr, axes: &Axes) -> Result<Opaque, MapError> {
 
 /// C4 of a reshape and of a window.
 fn check_others_keep_names(op: OpRef<'_>, ours: Expr, theirs: Expr, axes: &Axes) -> Result<(), Diagnostic> {
-    let Some(source) = operand(op, 0) else { return Ok(()) };
+    let source = source(op)?;
     let of = |maps: &[Expr]| Tensor { maps: maps.to_vec(), ..(*source).clone() }.axis_names(axes);
     let others: Vec<Expr> = source
         .kind
@@ -435,7 +434,7 @@ fn is_injective(placed: &Placement) -> bool {
 
 fn check_transpose(op: OpRef<'_>, axes: &Axes) -> Result<(), Diagnostic> {
     let pairs = renaming(op, axes)?;
-    let (from, to) = (axis_names(op, "axes")?, axis_names(op, "to")?);
+    let (from, to) = renamed_axes(op)?;
     let refuse = |why: String| Err(op.clause_error("C1", "to", why));
     if from.len() != to.len() {
         return refuse(format!("{} are renamed to {}", counted(from.len(), "axis"), to.len()));
@@ -455,7 +454,7 @@ fn check_transpose(op: OpRef<'_>, axes: &Axes) -> Result<(), Diagnostic> {
             size(*b)
         ));
     }
-    let mentioned = operand(op, 0).map(|source| source.axis_names(axes)).unwrap_or_default();
+    let mentioned = source(op)?.axis_names(axes);
     let skewed = |name: &str| axes.id(name).is_some_and(|id| axes.skew(id).is_some());
     if let Some(name) =
         mentioned.iter().map(|name| &**name).chain(to.iter().map(|name| &**name)).find(|name| skewed(name))

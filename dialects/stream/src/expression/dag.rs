@@ -1,6 +1,7 @@
 //! What an expression means for operands of given formats: operations of the vector engine, each different one once.
 
-use super::functions::{Function, named};
+use super::functions::Function;
+use super::named::named;
 use super::{Expression, Term};
 use std::collections::HashMap;
 use visa_numerics::{Bits, DType, from_number};

@@ -1,10 +1,5 @@
-//! The functions of an expression: those of the vector engine's ALUs, a row each, and those that named.txt defines
-//! by them.
+//! The functions of an expression that the vector engine's ALUs compute, a row each.
 
-use super::Expression;
-use super::parse;
-use std::collections::BTreeMap;
-use std::sync::{Arc, LazyLock};
 use visa_numerics::{AluOp, Bits, DType, alu_ops, default_mode};
 
 /// A function that some ALU computes.
@@ -121,38 +116,9 @@ impl Function {
     }
 }
 
-/// The functions that named.txt defines: the names of their parameters, and the expression.
-static NAMED: LazyLock<BTreeMap<Arc<str>, Expression>> = LazyLock::new(|| {
-    // What does not parse is missing, and the test below says so.
-    parse::definitions(include_str!("named.txt")).unwrap_or_default()
-});
-
-/// The definition of the function called `name`, if it is no ALU's.
-#[must_use]
-pub fn named(name: &str) -> Option<&'static Expression> {
-    NAMED.get(name)
-}
-
-/// How many arguments the function called `name` takes, if there is one.
-pub(super) fn arity(name: &str) -> Option<usize> {
-    let unit = Function::find(name).map(|function| function.arity);
-    unit.or_else(|| named(name).map(|definition| definition.names.len()))
-}
-
-/// Every name that an expression may call, in the order of their kind.
-pub(super) fn names() -> Vec<&'static str> {
-    FUNCTIONS.iter().map(|function| function.name).chain(NAMED.keys().map(|name| &**name)).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn definitions_parse() {
-        let found = parse::definitions(include_str!("named.txt"));
-        assert_eq!(found.as_ref().map(BTreeMap::len), Ok(16), "{found:?}");
-    }
 
     /// Two conversions apart, every operation of the engine is some function's, and no other.
     #[test]

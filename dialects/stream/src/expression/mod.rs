@@ -5,11 +5,13 @@
 
 mod dag;
 mod functions;
+mod named;
 mod parse;
 mod range;
 
 pub use dag::{Dag, MAX_OPERATIONS, Node, NodeKind, TypeError};
-pub use functions::{FUNCTIONS, Function, Shape, named};
+pub use functions::{FUNCTIONS, Function, Shape};
+pub use named::named;
 pub use parse::{MAX_NESTING, MAX_TERMS};
 pub use range::Range;
 
@@ -59,7 +61,7 @@ impl Expression {
     /// # Errors
     /// What is wrong, with its place in the text.
     pub fn parse(text: &str) -> Result<Self, BodyError> {
-        parse::body(text)
+        parse::body(text, &named::VOCABULARY)
     }
 
     /// The text of a term.

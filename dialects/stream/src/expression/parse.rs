@@ -1,6 +1,6 @@
 //! Expressions from text (expression.pest).
 
-use super::functions::{arity, names as function_names};
+use super::functions::Function;
 use super::{Expression, Term};
 use pest::Parser as _;
 use pest::iterators::Pair;
@@ -26,13 +26,21 @@ pub const MAX_NESTING: usize = 64;
 /// is long.
 pub const MAX_TERMS: usize = 255;
 
+/// The functions that a text may call.
+pub(super) struct Vocabulary<'a> {
+    /// How many arguments a function takes, if there is one of this name.
+    pub(super) arity: &'a dyn Fn(&str) -> Option<usize>,
+    /// The names, in the order of their kind.
+    pub(super) names: &'a dyn Fn() -> Vec<&'static str>,
+}
+
 /// The body of `stream.expression`.
-pub(super) fn body(text: &str) -> Result<Expression, BodyError> {
+pub(super) fn body(text: &str, vocabulary: &Vocabulary<'_>) -> Result<Expression, BodyError> {
     nesting(text)?;
     let mut pairs = ExpressionGrammar::parse(Rule::body, text).map_err(|error| syntax(&error))?;
     let parts: Vec<_> = pairs.next().map(|body| parts(body).collect()).unwrap_or_default();
     let [names, sum, ..] = parts.as_slice() else { return Err(BodyError::new("syntax", "expected `[`")) };
-    let expression = Reader::read(names.clone(), sum.clone(), &arity)?;
+    let expression = Reader::read(names.clone(), sum.clone(), vocabulary)?;
     if depends(&expression.term) {
         return Ok(expression);
     }
@@ -46,11 +54,12 @@ pub(super) fn definitions(text: &str) -> Result<BTreeMap<Arc<str>, Expression>, 
     for definition in pairs.next().into_iter().flat_map(Pair::into_inner) {
         let parts: Vec<_> = self::parts(definition).collect();
         let [name, names, sum] = parts.as_slice() else { continue };
-        let unit = |name: &str| super::Function::find(name).map(|function| function.arity);
+        let unit = |name: &str| Function::find(name).map(|function| function.arity);
         // The sign of an expression is a function of this very file.
         let arity =
             |name: &str| unit(name).or_else(|| found.get(name).map(|definition| definition.names.len()));
-        let expression = Reader::read(names.clone(), sum.clone(), &arity)?;
+        let vocabulary = Vocabulary { arity: &arity, names: &Vec::new };
+        let expression = Reader::read(names.clone(), sum.clone(), &vocabulary)?;
         found.insert(name.as_str().into(), expression);
     }
     Ok(found)
@@ -75,7 +84,7 @@ fn depends(term: &Term) -> bool {
 /// Turns pairs into terms.
 struct Reader<'a> {
     names: Vec<Arc<str>>,
-    arity: &'a dyn Fn(&str) -> Option<usize>,
+    vocabulary: &'a Vocabulary<'a>,
     terms: usize,
 }
 
@@ -83,9 +92,9 @@ impl<'a> Reader<'a> {
     fn read(
         names: Pair<'_, Rule>,
         sum: Pair<'_, Rule>,
-        arity: &'a dyn Fn(&str) -> Option<usize>,
+        vocabulary: &'a Vocabulary<'a>,
     ) -> Result<Expression, BodyError> {
-        let mut reader = Self { names: Vec::new(), arity, terms: 0 };
+        let mut reader = Self { names: Vec::new(), vocabulary, terms: 0 };
         for name in parts(names) {
             if reader.names.iter().any(|known| **known == *name.as_str()) {
                 return Err(at(&name, format!("`{}` names two operands", name.as_str())));
@@ -171,9 +180,10 @@ impl<'a> Reader<'a> {
         let place = pair.clone();
         let mut parts = parts(pair);
         let Some(name) = parts.next() else { return Err(BodyError::new("syntax", "expected a function")) };
-        let Some(wanted) = (self.arity)(name.as_str()) else {
+        let Some(wanted) = (self.vocabulary.arity)(name.as_str()) else {
             let message = format!("unknown function `{}`", name.as_str());
-            let fix = nearest(name.as_str(), function_names()).map(|near| format!("did you mean `{near}`?"));
+            let fix = nearest(name.as_str(), (self.vocabulary.names)())
+                .map(|near| format!("did you mean `{near}`?"));
             return Err(BodyError { fix, ..at(&name, message) });
         };
         let args = parts.map(|part| self.chain(part)).collect::<Result<Vec<_>, _>>()?;

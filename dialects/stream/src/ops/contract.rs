@@ -2,7 +2,8 @@
 
 use crate::chain::{axes, check_place, check_same, ends, input, main_only, next, packet_bytes, with_dims};
 use crate::meaning::{ContractionKind, Meaning};
-use crate::pad::{Pad, padding_kept};
+use crate::pad::Pad;
+use crate::padding::padding_kept;
 use crate::pipeline;
 use crate::plan::{self, Plan, Shared, TimeLoop};
 use crate::planner::{Planner, StagePlan, planned};

@@ -1,7 +1,8 @@
 //! `stream.fetch`: the fetch engine reads data memory into packets (book 08).
 
 use crate::FETCH;
-use crate::adapter::{Adapter, adapter};
+use crate::adapter::Adapter;
+use crate::adapter_clauses::adapter;
 use crate::chain::{axes, ends, next, packet_bytes};
 use crate::mask::{Mask, Reading};
 use crate::meaning::Meaning;

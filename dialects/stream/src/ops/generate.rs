@@ -98,7 +98,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
     let machine = machine(op.ctx);
     check_place(op, "at", &result, op.int("at").unwrap_or(0), machine.memory.dm_bytes_per_slice, axes, "C3")?;
-    check_chips(&result, chips_of(op), axes, op.clause_span("chip"))?;
+    check_chips(&result, chips_of(op)?, axes, op.clause_span("chip"))?;
     check_dimension(op, &result, Dim::Cluster, machine.topology.clusters_per_chip, axes, "C4")?;
     check_dimension(op, &result, Dim::Slice, machine.topology.slices_per_cluster, axes, "C4")?;
     let element = result.dim(Dim::Element);

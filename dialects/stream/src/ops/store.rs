@@ -2,7 +2,7 @@
 
 use crate::chain::{axes, check_same, check_stored, input, with_dims};
 use crate::meaning::Meaning;
-use crate::pad::check_zeros;
+use crate::padding::check_zeros;
 use crate::pipeline;
 use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};

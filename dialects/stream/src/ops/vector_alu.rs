@@ -3,10 +3,11 @@
 use crate::attrs::GUARDS;
 use crate::chain::{axes, check_place, check_same, input};
 use crate::meaning::Meaning;
+use crate::ops::vector_stash::check_stashed;
 use crate::plan::{self, Plan, Shared};
 use crate::planner::{Planner, StagePlan, planned};
 use crate::vector::{
-    self, Arguments, Station, arguments, check_alu, check_order, function, next_stage, row, station,
+    Arguments, Station, arguments, check_alu, check_order, function, next_stage, row, station,
 };
 use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
@@ -460,7 +461,7 @@ pub fn lanes(op: OpRef<'_>) -> u64 {
 fn verify_stash(op: OpRef<'_>, index: usize, stash: &Tensor, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let axes = &axes(cx).0;
     let source = input(op)?;
-    vector::check_stashed(op, index)?;
+    check_stashed(op, index)?;
     if source.dtype != stash.dtype {
         return Err(
             op.error("C7", format!("the stash holds `{}`, the stream is `{}`", stash.dtype, source.dtype))

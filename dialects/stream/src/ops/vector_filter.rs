@@ -2,12 +2,12 @@
 
 use crate::FILTERED;
 use crate::attrs::GUARDS;
-use crate::branch::ids_before;
 use crate::chain::{axes, input, next};
 use crate::meaning::Meaning;
 use crate::ops::vector_pair::unzip;
 use crate::plan::digits_of;
 use crate::vector::Station;
+use crate::vector::ids_before;
 use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;

@@ -73,3 +73,26 @@ fn verify(op: OpRef<'_>) -> Result<(), Diagnostic> {
         Some(_) | None => Ok(()),
     }
 }
+
+/// Checks that operand `index` of `op` is a stash of its pass that no operation before has read, nor `op` itself
+/// as the operand before: C7.
+///
+/// # Errors
+/// What it is instead.
+pub fn check_stashed(op: OpRef<'_>, index: usize) -> Result<(), Diagnostic> {
+    let stashed = op.operands().get(index).copied();
+    if !earlier(op).any(|earlier| earlier.is(&DECL) && earlier.results().first().copied() == stashed) {
+        let fix = "stash it before in this pass: `%s = stream.vector_stash %x`".to_owned();
+        return Err(op.error("C7", "this stream was not stashed in this pass").fix(Some(fix)));
+    }
+    let reads = |op: &OpRef<'_>, most: usize| {
+        op.operands().iter().take(most).skip(1).any(|&value| Some(value) == stashed)
+    };
+    let itself = std::iter::once(op).filter(|op| reads(op, index));
+    match itself.chain(earlier(op).filter(|earlier| reads(earlier, usize::MAX))).next() {
+        None => Ok(()),
+        Some(first) => {
+            Err(op.error("C7", "the stash is read a second time").note("it is read here", Some(first.span())))
+        }
+    }
+}

@@ -11,7 +11,7 @@ use visa_ir::module::{Module, OpId, TypeId};
 use visa_ir::open::{self, Opening};
 use visa_ir::verify::VerifyCx;
 use visa_mapping::facts::{DeclaredAxes, Support, machine};
-use visa_mapping::ops::func::FUNC;
+use visa_mapping::ops::func::{FUNC, Func, addresses};
 use visa_pass::{Level, OptionKind, OptionType, OptionValue, Pass, PassCx, PassOptions};
 
 visa_pass::options! {
@@ -96,7 +96,7 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
                         *most = (*most).max(bytes);
                     }
                 }
-                write(cx, id, &plan);
+                errors.extend(write(cx, id, &plan).err());
             }
             Err(found) => errors.extend(found),
         }
@@ -148,9 +148,9 @@ impl Demands {
         found
     }
 
-    /// Whether the operation verifies with its tensor at `address`.
+    /// Whether the operation verifies with its tensor at `address`, which is less than [`MAX_ALIGN`].
     fn accepts(&mut self, ctx: &visa_ir::context::Context, id: OpId, address: u64) -> bool {
-        let address = ctx.attr(Attr::Int(i64::try_from(address).unwrap_or(i64::MAX)));
+        let address = ctx.attr(Attr::Int(address.cast_signed()));
         self.candidate.set_clause(id, "at", Some(address));
         let op = self.candidate.op(ctx, id);
         let verify = op.decl().and_then(|decl| decl.verify);
@@ -159,13 +159,17 @@ impl Demands {
 }
 
 /// Writes the addresses of a function's plan.
-fn write(cx: &mut PassCx<'_>, func: OpId, plan: &Plan) {
+fn write(cx: &mut PassCx<'_>, func: OpId, plan: &Plan) -> Result<(), Diagnostic> {
     let block = cx.module.op(cx.ctx, func).regions().first().copied();
     let args = block.map_or(&[][..], |block| cx.module.args(block)).iter();
     let in_hbm = args.filter(|&&arg| cx.ctx.type_name(cx.module.ty(arg)) == "tm.hbm").count();
-    let mut list = cx.module.op(cx.ctx, func).entries("at").unwrap_or_else(|| vec![None; in_hbm]);
+    let written = addresses(Func::of(cx.module.op(cx.ctx, func))?)?;
+    let mut list = written.unwrap_or_else(|| vec![None; in_hbm]);
     for &(site, address) in &plan.addresses {
-        let address = i64::try_from(address).unwrap_or(i64::MAX);
+        let address = i64::try_from(address).map_err(|_| {
+            let span = cx.module.op(cx.ctx, func).span();
+            Diagnostic::error("allocate-memory", span, format!("address {address} is too large to write"))
+        })?;
         match site {
             Site::Op(op) => cx.module.set_clause(op, "at", Some(cx.ctx.attr(Attr::Int(address)))),
             Site::Argument(index) => {
@@ -186,4 +190,5 @@ fn write(cx: &mut PassCx<'_>, func: OpId, plan: &Plan) {
             cx.count("halves", 1);
         }
     }
+    Ok(())
 }

@@ -21,10 +21,12 @@ use visa_ir::infer::result_types;
 use visa_ir::module::{AttrId, BlockId, Module, OpId, OpRef, OpSpec, TypeId, ValueId};
 use visa_ir::open::{self, Opening};
 use visa_ir::verify::{Analysis, VerifyCx};
+use visa_ir::view::{Text, required};
 use visa_lowering::StageCx;
 use visa_lowering::passes::lower_to_hw;
 use visa_lowering::stages;
 use visa_machine::Machine;
+use visa_mapping::facts::written_place;
 use visa_mapping::facts::{DeclaredAxes, Names, Support, machine};
 use visa_mapping::{Equality, Tensor, equal_streams, operand, view};
 use visa_stream::ops::store::TO_TRF;
@@ -91,9 +93,10 @@ pub fn close_addresses(ctx: &Context, module: &mut Module, id: OpId) {
         open::clauses(module.op(ctx, id)).filter(|clause| clause.opening == Opening::Address).collect();
     for clause in open {
         let value = match clause.kind {
-            ClauseKind::Word(words) => Attr::Str(words.first().copied().unwrap_or_default().into()),
+            ClauseKind::Word(&[first, ..]) => Attr::Str(first.into()),
             ClauseKind::Ints => Attr::Ints([].into()),
             ClauseKind::Int
+            | ClauseKind::Word(&[])
             | ClauseKind::Str
             | ClauseKind::Symbol
             | ClauseKind::Strs
@@ -107,10 +110,22 @@ pub fn close_addresses(ctx: &Context, module: &mut Module, id: OpId) {
 /// Where the tensors in data memory are that an operation reads. Where that is open, in the middle: padding in
 /// front of a tensor is read from the memory before it (book 08), and whoever chooses the address leaves room for
 /// that.
-fn addresses(begin: OpRef<'_>, machine: &Machine) -> HashMap<ValueId, i64> {
-    let middle = i64::try_from(machine.memory.dm_bytes_per_slice / 2).unwrap_or(0);
-    let place = |tensor| view::origin(begin, tensor).and_then(|op| op.int("at")).unwrap_or(middle);
-    begin.operands().iter().map(|&tensor| (tensor, place(tensor))).collect()
+fn addresses(begin: OpRef<'_>, machine: &Machine) -> Result<HashMap<ValueId, i64>, Diagnostic> {
+    // A slice has 2^24 bytes at most.
+    let middle = (machine.memory.dm_bytes_per_slice / 2).cast_signed();
+    let place = |&tensor: &ValueId| {
+        let written = view::origin(begin, tensor).map(written_place).transpose()?;
+        Ok((tensor, written.and_then(|(address, _)| address).unwrap_or(middle)))
+    };
+    begin.operands().iter().map(place).collect()
+}
+
+/// The context that runs the pipeline that starts so. One that does not say it is generate mode, a command of the
+/// sub context (book 09).
+pub(crate) fn context(first: OpRef<'_>) -> Result<Rc<str>, Diagnostic> {
+    const CONTEXT: &str = "context";
+    let says = first.decl().is_some_and(|decl| decl.clause(CONTEXT).is_some());
+    if says { required::<Text>(&first, CONTEXT) } else { Ok("sub".into()) }
 }
 
 impl<'a> CandidatePipeline<'a> {
@@ -133,16 +148,15 @@ impl<'a> CandidatePipeline<'a> {
         let machine = machine(ctx);
         let mut commands = Module::default();
         let body = commands.body();
-        let all = [0, i64::try_from(machine.slices_per_chip()).unwrap_or(i64::MAX)];
-        let context = first.word("context").unwrap_or_else(|| "sub".into());
-        let exec = spec("hw.exec")?.clause("context", ctx.attr(Attr::Str(context)));
+        let all = [0, machine.slices_per_chip().cast_signed()];
+        let exec = spec("hw.exec")?.clause("context", ctx.attr(Attr::Str(context(first)?)));
         let exec = commands.append(body, exec.clause("slices", ctx.attr(Attr::Ints(all.into()))));
         let exec = commands.add_region(exec);
         let (written, mut module, chain) = (module.clone(), module.clone(), chain.to_vec());
         chain.iter().for_each(|&id| close_addresses(ctx, &mut module, id));
         let axes = Rc::new(DeclaredAxes::build(ctx, &module));
         let support = Rc::new(Support::build(ctx, &module));
-        let addresses = addresses(written.op(ctx, chain[0]), &machine);
+        let addresses = addresses(written.op(ctx, chain[0]), &machine)?;
         let waiting = chain.iter().enumerate().map(|(stage, &id)| {
             let op = written.op(ctx, id);
             means.memo.waiting(op, &op.operands()[stage.min(1)..], &support)
@@ -325,8 +339,10 @@ impl<'a> CandidatePipeline<'a> {
         let support = Rc::make_mut(&mut self.support);
         support.learn(op, &self.axes.0);
         let results = op.results().iter().zip(&*types);
-        let results = results.map(|(&value, &ty)| (ty, support.axes(value).unwrap_or_default()));
-        let results = results.collect();
+        let known =
+            |value| support.axes(value).ok_or_else(|| op.error("C0", "it is not known what it depends on"));
+        let results = results.map(|(&value, &ty)| Ok((ty, known(value)?)));
+        let results = results.collect::<Result<_, Diagnostic>>()?;
         if self.moment().is_none() {
             self.check_users(id)?;
         }
@@ -410,7 +426,10 @@ impl<'a> CandidatePipeline<'a> {
         let spec = self.ask(&spec, lower_to_hw::lowered).transpose()?.unwrap_or(spec);
         let command = self.ask(&spec, lower_to_hw::shortened).unwrap_or(spec);
         let (wire, cost, run) = self.ask(&command, |op| {
-            let built = op.decl().and_then(|decl| decl.interface::<Build>()).map(|Build(build)| build(op));
+            let built = op
+                .decl()
+                .and_then(|decl| decl.interface::<Build>())
+                .map(|Build(build)| build(op, &before.wire));
             let unbuilt = || Err(op.error("C0", format!("`{}` is no stage of a pipeline", op)));
             let stage = built.unwrap_or_else(unbuilt)?;
             let wire = stage.connect(&machine, before.wire.clone()).map_err(|mismatch| {

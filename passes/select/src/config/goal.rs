@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use visa_ir::module::{OpRef, ValueId};
 use visa_ir::open::is_open;
+use visa_mapping::facts::{mappings, written};
 use visa_mapping::view::{self, ViewKind};
 use visa_mapping::{Axes, AxisId, Digit, Dim, Expr, PadKind, Tensor, VRF, digits, operand};
 use visa_stream::ops::commit_packed::DECL as PACKED;
@@ -103,13 +104,11 @@ impl Goal {
     pub fn of(chain: &[OpRef<'_>], axes: &Axes) -> Self {
         let mut goal = Self { pairs: chain.iter().any(|op| op.is(&contract::ALIGN_DECL)), ..Self::default() };
         for op in chain {
-            let clauses = op.clauses().iter();
-            goal.written
-                .extend(clauses.filter_map(|clause| op.body::<Expr>(&clause.name).map(|map| (*map).clone())));
+            goal.written.extend(mappings(*op).map(|(_, map)| (*map).clone()));
             goal.written.extend(op.operands().iter().filter_map(|&operand| element(*op, operand)));
         }
         let switches = chain.iter().filter(|op| op.is(&SWITCH_DECL) || op.is(&INTER_DECL));
-        let slices = switches.filter_map(|op| op.body::<Expr>("slice"));
+        let slices = switches.filter_map(|op| written(*op, "slice"));
         goal.brought = slices.flat_map(|slice| names(&slice, axes)).collect();
         goal.reduced = reduced_within(chain, axes);
         for digits in chain.iter().flat_map(|op| named(*op, axes)) {
@@ -119,7 +118,7 @@ impl Goal {
         }
         goal.ordered = Ordered::of(chain, axes);
         let Some(last) = chain.last() else { return goal };
-        goal.places = last.is(&commit::DECL) && last.body::<Expr>("element").is_some();
+        goal.places = last.is(&commit::DECL) && written(*last, "element").is_some();
         goal.layout = if last.is(&PACKED) { None } else { layout(*last) };
         goal.written.extend(goal.layout.clone());
         goal.slice = met(chain);
@@ -136,7 +135,7 @@ impl Goal {
         goal.summed = over.map(|over| over.iter().filter_map(|name| axes.id(name)).collect());
         goal.brought.extend(goal.freed(chain, axes));
         goal.moves = chain.iter().any(|op| op.is(&INTER_DECL) && is_open(*op, "slice"));
-        if let (Some(kept), Some(row)) = (&mut goal.kept, last.body::<Expr>("row")) {
+        if let (Some(kept), Some(row)) = (&mut goal.kept, written(*last, "row")) {
             kept.extend(names(&row, axes));
         }
         goal
@@ -249,14 +248,14 @@ pub fn reduced_within(ops: &[OpRef<'_>], axes: &Axes) -> BTreeSet<AxisId> {
 /// The axes of what an accumulator leaves, where all of that is written.
 fn accumulated(chain: &[OpRef<'_>], axes: &Axes) -> Option<BTreeSet<AxisId>> {
     let accumulator = chain.iter().find(|op| op.is(&contract::ACCUMULATE_DECL))?;
-    let (time, packet) = accumulator.body::<Expr>("time").zip(accumulator.body::<Expr>("packet"))?;
+    let (time, packet) = written(*accumulator, "time").zip(written(*accumulator, "packet"))?;
     Some(names(&time, axes).union(&names(&packet, axes)).copied().collect())
 }
 
 /// The slice mapping of the first tensor at rest that the stream meets after its switch, before slices change again.
 fn met(chain: &[OpRef<'_>]) -> Option<Expr> {
     let switch = chain.iter().position(|op| op.is(&SWITCH_DECL))?;
-    let after = chain[switch + 1..].iter().take_while(|op| op.body::<Expr>("slice").is_none());
+    let after = chain[switch + 1..].iter().take_while(|op| written(**op, "slice").is_none());
     let others = after.flat_map(|op| op.operands().iter().skip(1).map(|&operand| (*op, operand)));
     let mut tensors = others.filter_map(|(op, value)| op.ctx.type_value::<Tensor>(op.module.ty(value)));
     tensors.find(|tensor| !tensor.kind.stream).map(|tensor| tensor.dim(Dim::Slice))
@@ -283,7 +282,7 @@ fn zeros(align: OpRef<'_>, axes: &Axes) -> BTreeSet<AxisId> {
 /// Rows and elements of the register file that a pipeline fills as it fetches.
 fn filed(chain: &[OpRef<'_>]) -> Option<Expr> {
     let (last, others) = chain.split_last()?;
-    let map = |name: &str| last.body::<Expr>(name).map(|map| (*map).clone());
+    let map = |name: &str| written(*last, name).map(|map| (*map).clone());
     let whole = if last.is(&TO_TRF) {
         Expr::pair([map("row")?, map("element")?])
     } else {
@@ -308,7 +307,7 @@ fn takes(room: &mut [u64], size: u64) -> bool {
 /// The axis that a branch asks for by name, and those of the vector register files that it meets: each element is
 /// met by its own.
 fn named(op: OpRef<'_>, axes: &Axes) -> Vec<Vec<Digit>> {
-    let axis = op.body::<Expr>("axis").filter(|_| op.is(&BRANCH_DECL)).map(|axis| (*axis).clone());
+    let axis = written(op, "axis").filter(|_| op.is(&BRANCH_DECL)).map(|axis| (*axis).clone());
     let files = (1..op.operands().len()).filter_map(|at| operand(op, at));
     let held = files.filter(|file| file.kind.def.name == VRF.def.name).map(|file| file.dim(Dim::Element));
     let asked = axis.into_iter().chain(held).filter_map(|map| digits(&map, axes).ok());
@@ -318,7 +317,7 @@ fn named(op: OpRef<'_>, axes: &Axes) -> Vec<Vec<Digit>> {
 
 /// The layout of what an operation makes, or of the tensor that a transfer makes of it.
 fn layout(last: OpRef<'_>) -> Option<Expr> {
-    let own = last.body::<Expr>("element").map(|map| (*map).clone());
+    let own = written(last, "element").map(|map| (*map).clone());
     own.or_else(|| last.results().first().and_then(|&result| made_of(last, result)))
 }
 
@@ -334,7 +333,7 @@ fn same_indices(op: OpRef<'_>) -> bool {
 fn made_of(op: OpRef<'_>, value: ValueId) -> Option<Expr> {
     let users = op.module.uses(value).iter().map(|&user| op.other(user));
     users.filter(|user| !pipeline::contains(*user) && same_indices(*user)).find_map(|user| {
-        let written = user.body::<Expr>("element").map(|map| (*map).clone());
-        written.or_else(|| user.results().first().and_then(|&result| made_of(user, result)))
+        let own = written(user, "element").map(|map| (*map).clone());
+        own.or_else(|| user.results().first().and_then(|&result| made_of(user, result)))
     })
 }

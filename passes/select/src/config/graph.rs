@@ -17,6 +17,8 @@ use visa_ir::context::Attr;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{AttrId, OpRef, TypeId};
 use visa_ir::open::{self, Opening};
+use visa_ir::view::{Int, Text, unless_auto};
+use visa_mapping::facts;
 use visa_mapping::{Axes, AxisId, Dim, Equality, Expr, Tensor, digits, equal_streams};
 use visa_stream::ops::fetch;
 
@@ -292,7 +294,7 @@ fn must_hold(site: &Site<'_>) -> BTreeSet<AxisId> {
         return BTreeSet::new();
     }
     let held = [Dim::Time, Dim::Packet].iter().flat_map(|&dim| moves(&site.dim(dim), site.axes));
-    let written = ["time", "packet"].iter().filter_map(|name| site.written.body::<Expr>(name));
+    let written = ["time", "packet"].iter().filter_map(|name| facts::written(site.written, name));
     let named: BTreeSet<AxisId> = written.flat_map(|map| names(&map, site.axes)).collect();
     held.filter(|axis| !named.contains(axis)).collect()
 }
@@ -349,11 +351,10 @@ fn proposal(op: OpRef<'_>, clauses: &Clauses) -> Proposal {
 fn agrees(op: OpRef<'_>, name: &str, value: &Value, axes: &Axes) -> bool {
     match value {
         // A mapping that is not there follows from the rest.
-        Value::Map(map) => op
-            .body::<Expr>(name)
+        Value::Map(map) => facts::written(op, name)
             .is_none_or(|written| matches!(equal_streams(&written, map, axes), Equality::Equal)),
-        Value::Word(word) => op.word(name).as_deref() == Some(word),
-        Value::Int(number) => op.int(name) == Some(*number),
+        Value::Word(word) => unless_auto::<Text>(&op, name).is_ok_and(|own| own.as_deref() == Some(word)),
+        Value::Int(number) => unless_auto::<Int>(&op, name) == Ok(Some(*number)),
         Value::Absent => op.attr(name).is_none(),
     }
 }

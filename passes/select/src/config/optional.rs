@@ -2,6 +2,7 @@
 //! with all their clauses open; one e-graph holds the ways with them and without, and what the best way lacks is
 //! taken away again.
 
+use super::candidate::context;
 use crate::config::choice::Choice;
 use crate::config::choice::choose_for;
 use crate::config::goal::Goal;
@@ -47,7 +48,7 @@ fn switches(pipeline: &[OpRef<'_>], before: OpRef<'_>, after: OpRef<'_>) -> bool
 
 /// In front of a commit of the main context, where the stream depends on something open (book 27).
 fn transposes(pipeline: &[OpRef<'_>], before: OpRef<'_>, after: OpRef<'_>) -> bool {
-    let main = pipeline.first().is_some_and(|begin| begin.word("context").as_deref() == Some("main"));
+    let main = pipeline.first().is_some_and(|begin| context(*begin).is_ok_and(|context| &*context == "main"));
     let takes = pipeline::may_be_after(&rngd::TRANSPOSE, before);
     main && takes && after.is(&commit::DECL) && untyped(before)
 }

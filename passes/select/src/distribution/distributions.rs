@@ -13,6 +13,7 @@ use visa_ir::module::{OpId, OpRef, ValueId};
 use visa_ir::open::is_open;
 use visa_machine::Machine;
 use visa_mapping::DM;
+use visa_mapping::facts;
 use visa_mapping::facts::machine;
 use visa_mapping::ops::func::RETURN;
 use visa_mapping::ops::transfer::{TO_DM, TO_HBM};
@@ -188,7 +189,7 @@ impl<'a> Group<'a> {
             .iter()
             .filter(|op| op.is(&TO_DM))
             .partition(|op| CLAUSES.iter().any(|clause| is_open(**op, clause)));
-        let map = |op: OpRef<'_>, name: &str| op.body::<Expr>(name).map(|map| (*map).clone());
+        let map = |op: OpRef<'_>, name: &str| facts::written(op, name).map(|map| (*map).clone());
         let spread = |op: &OpRef<'_>| map(*op, "cluster").zip(map(*op, "slice"));
         let made = ops.iter().filter(|op| op.is(&generate::DECL));
         let results = ops.iter().filter(|op| op.is(&TO_HBM)).filter_map(|op| map(*op, "element"));

@@ -4,6 +4,7 @@
 use crate::config::goal::{names, reduced_within};
 use std::collections::{BTreeMap, BTreeSet};
 use visa_ir::module::{OpId, OpRef, ValueId};
+use visa_mapping::facts::{mappings, written};
 use visa_mapping::ops::transfer::{TO_DM, TO_HBM, is_transfer};
 use visa_mapping::view::ViewKind;
 use visa_mapping::{Axes, AxisId, Digit, Digits, Dim, Expr, digits, operand, view};
@@ -33,7 +34,7 @@ pub(super) fn left_out(ops: &[OpRef<'_>], axes: &Axes) -> BTreeMap<AxisId, u64> 
     for part in ops.iter().filter(|op| view::kind(**op) == Some(ViewKind::Slice)) {
         let whole = made(*part).filter(|op| op.is(&TO_DM)).and_then(source);
         let Some(whole) = whole.and_then(|whole| digits(&whole, axes).ok()) else { continue };
-        let Some(own) = part.body::<Expr>("element") else { continue };
+        let Some(own) = written(*part, "element") else { continue };
         let own = names(&own, axes);
         let missing = whole.axes().into_keys().filter(|axis| !own.contains(axis));
         found.extend(missing.map(|axis| (axis, reach(&whole, axis))));
@@ -78,7 +79,7 @@ pub(super) fn cuts(ops: &[OpRef<'_>], axes: &Axes) -> BTreeMap<AxisId, u64> {
     let mut found = BTreeMap::new();
     for store in ops.iter().filter(|op| op.is(&TO_HBM)) {
         let commit = made(*store).filter(|op| pipeline::ends(*op));
-        let layout = |op: OpRef<'_>| digits(&*op.body::<Expr>("element")?, axes).ok();
+        let layout = |op: OpRef<'_>| digits(&*written(op, "element")?, axes).ok();
         let Some((own, whole)) = commit.and_then(layout).zip(layout(*store)) else { continue };
         let named: BTreeSet<AxisId> = whole.iter().filter_map(|digit| digit.axis).collect();
         // What is overwritten may be a part of what a slice holds.
@@ -106,8 +107,8 @@ pub(super) fn whole(ops: &[OpRef<'_>], axes: &Axes) -> BTreeSet<AxisId> {
             continue;
         }
         let any = views || op.is(&commit_view::DECL);
-        let clauses = op.clauses().iter().filter(|clause| !NAMES.contains(&&*clause.name));
-        let maps = clauses.filter_map(|clause| op.body::<Expr>(&clause.name));
+        let named = mappings(*op).filter(|(clause, _)| !NAMES.contains(&&*clause.name));
+        let maps = named.map(|(_, map)| map);
         for map in maps.filter_map(|map| digits(&map, axes).ok()) {
             found.extend(map.offset().iter().map(|offset| offset.axis));
             let all = |axis: &AxisId| reach(&map, *axis) >= axes.size(*axis);
@@ -176,7 +177,7 @@ pub(super) fn met(ops: &[OpRef<'_>]) -> BTreeMap<OpId, Expr> {
     let mut found = BTreeMap::new();
     let mut after: BTreeMap<ValueId, Expr> = BTreeMap::new();
     for op in ops.iter().filter(|op| pipeline::contains(**op)) {
-        let own = op.body::<Expr>("slice").map(|slice| (*slice).clone());
+        let own = written(*op, "slice").map(|slice| (*slice).clone());
         let first = op.operands().first().and_then(|stream| after.get(stream).cloned());
         let Some(slice) = own.or(first) else { continue };
         // What the stream itself was before is no tensor that it meets.

@@ -22,6 +22,7 @@ use visa_lowering::passes::lower_to_hw;
 use visa_lowering::passes::lower_to_seq;
 use visa_mapping::attrs::MAP;
 use visa_mapping::facts::{DeclaredAxes, machine};
+use visa_mapping::ops::func::Func;
 use visa_mapping::ops::transfer::is_transfer;
 use visa_mapping::{Expr, view};
 use visa_pass::{Options, PassCx};
@@ -265,8 +266,8 @@ impl Search<'_> {
 /// # Errors
 /// That it cannot be lowered.
 pub fn cycles(ctx: &Context, module: &Module, function: OpId) -> Result<u64, Diagnostic> {
-    let name = module.op(ctx, function).symbol("name");
-    ctx.data::<Clock>().time(Phase::Price, || priced(ctx, &mut module.clone(), name.as_deref()))
+    let name = Func::of(module.op(ctx, function))?.name()?;
+    ctx.data::<Clock>().time(Phase::Price, || priced(ctx, &mut module.clone(), Some(&name)))
 }
 
 /// The cycles of a closed kernel.

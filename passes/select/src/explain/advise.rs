@@ -22,11 +22,13 @@ use visa_ir::module::{AttrId, Module, OpId, OpRef};
 use visa_ir::open::{Opening, untyped};
 use visa_ir::print::{Form, print_op};
 use visa_ir::verify::{Analysis, verify};
+use visa_mapping::facts;
 use visa_mapping::facts::DeclaredAxes;
 use visa_mapping::ops::transfer::is_transfer;
 use visa_mapping::{Axes, Equality, Expr, PadKind, Tensor, equal_streams};
 use visa_stream::meaning;
 use visa_stream::ops::switch;
+use visa_stream::ops::switch::Switch;
 use visa_stream::ops::{collect, commit, fetch};
 
 /// Why two tensors with other layouts count as one.
@@ -145,7 +147,7 @@ pub fn pipeline(ctx: &Context, module: &Module, end: OpId) -> Vec<OpId> {
 /// Whether all that reads the tensor that an operation makes says itself which layout it makes of it.
 fn layout_is_free(end: OpRef<'_>) -> bool {
     let users: Vec<_> = end.results().iter().flat_map(|&result| end.module.uses(result)).collect();
-    let free = |user: OpRef<'_>| is_transfer(user) && user.body::<Expr>("element").is_some();
+    let free = |user: OpRef<'_>| is_transfer(user) && facts::written(user, "element").is_some();
     end.is(&commit::DECL) && !users.is_empty() && users.iter().all(|&&user| free(end.other(user)))
 }
 
@@ -179,7 +181,8 @@ fn with_holes(
 /// Whether a clause of a switch follows from others: its time, but for a bitmap, which has nothing else. The
 /// slices after it are part of the result's type, and the ring that makes them is as large in any topology.
 fn follows(switch: OpRef<'_>, clause: &str) -> bool {
-    clause == "time" && switch.word("topology").is_some_and(|topology| &*topology != "custom")
+    let topology = Switch::cast(switch).and_then(|switch| switch.topology_unless_auto().ok()?);
+    clause == "time" && topology.is_some_and(|topology| &*topology != "custom")
 }
 
 fn value(op: OpRef<'_>, name: &str) -> Option<AttrId> {

@@ -9,10 +9,13 @@ use std::rc::Rc;
 use visa_ir::module::OpRef;
 use visa_ir::open::is_open;
 use visa_ir::verify::VerifyCx;
+use visa_mapping::facts::written;
 use visa_mapping::facts::{DeclaredAxes, machine};
 use visa_mapping::ops::transfer::free_axes;
 use visa_mapping::{Axes, AxisId, Digit, Dim, Expr, PadKind, Tensor, digits};
 use visa_numerics::DType;
+use visa_stream::ops::cast::Cast;
+use visa_stream::ops::fetch::Fetch;
 use visa_stream::ops::store::TO_TRF;
 use visa_stream::ops::switch::DECL as SWITCH_DECL;
 
@@ -23,7 +26,7 @@ pub fn is_open_load(op: OpRef<'_>) -> bool {
 
 /// Whether a clause is open or says this.
 pub fn agrees(op: OpRef<'_>, name: &str, value: &Expr) -> bool {
-    is_open(op, name) || op.body::<Expr>(name).is_some_and(|written| *written == *value)
+    is_open(op, name) || written(op, name).is_some_and(|written| *written == *value)
 }
 
 /// Most digits whose every order is tried.
@@ -34,7 +37,7 @@ const MOST_ORDERED: usize = 3;
 pub fn layouts(loader: &[OpRef<'_>], reader: &[OpRef<'_>], cx: &VerifyCx<'_>) -> Vec<(Expr, Expr)> {
     let (axes, machine) = (&cx.analysis::<DeclaredAxes>().0, &*machine(cx.ctx));
     let Some(source) = source(loader) else { return Vec::new() };
-    let converted = loader.iter().rev().find_map(|op| op.body::<DType>("dtype"));
+    let converted = loader.iter().rev().find_map(|op| format(*op));
     let dtype = converted.map_or(source.dtype, |dtype| *dtype);
     let Ok(held) = digits(&source.dim(Dim::Packet), axes) else { return Vec::new() };
     let held = held.iter().rev().filter(|digit| digit.axis.is_some() && digit.live > 1);
@@ -63,6 +66,12 @@ pub fn layouts(loader: &[OpRef<'_>], reader: &[OpRef<'_>], cx: &VerifyCx<'_>) ->
     found
 }
 
+/// The format that a fetch or a cast converts to.
+fn format(op: OpRef<'_>) -> Option<Rc<DType>> {
+    let fetched = Fetch::cast(op).and_then(|fetch| fetch.dtype().ok()?);
+    fetched.or_else(|| Cast::cast(op).and_then(|cast| cast.dtype().ok()))
+}
+
 /// The stream that a pipeline begins with.
 fn source(pipeline: &[OpRef<'_>]) -> Option<Rc<Tensor>> {
     pipeline.first().and_then(|begin| begin.result_type(0)).filter(|source: &Rc<Tensor>| source.kind.stream)
@@ -71,7 +80,7 @@ fn source(pipeline: &[OpRef<'_>]) -> Option<Rc<Tensor>> {
 /// What the switch of a pipeline brings from slices into the stream, where it is written what the slices are to hold.
 fn switched(pipeline: &[OpRef<'_>], cx: &VerifyCx<'_>) -> Vec<Digit> {
     let switches = pipeline.iter().filter(|op| op.is(&SWITCH_DECL));
-    let slice = switches.filter_map(|op| op.body::<Expr>("slice")).next();
+    let slice = switches.filter_map(|op| written(*op, "slice")).next();
     let (Some(source), Some(slice)) = (source(pipeline), slice) else {
         return Vec::new();
     };

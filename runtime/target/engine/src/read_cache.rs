@@ -31,10 +31,10 @@ pub struct CacheReads {
 }
 
 impl CacheReads {
-    /// Follows the reads of `loops`, whose addresses are bytes from the start of a row. Past 2^18 reads that
+    /// Follows the `reads` of `loops`, whose addresses are bytes from the start of a row. Past 2^18 reads that
     /// differ, every read counts as a miss: a bound from above.
     #[must_use]
-    pub fn of(loops: &Program, machine: &Machine) -> Self {
+    pub fn of(loops: &Program, reads: u64, machine: &Machine) -> Self {
         let memory = &machine.memory;
         let columns = (memory.trf_bank_columns as usize).clamp(1, COLUMNS_MAX);
         let mut walk = Walk {
@@ -48,7 +48,6 @@ impl CacheReads {
         if walk.run(loops.clone()).is_some() {
             return walk.found;
         }
-        let reads = loops.accesses().unwrap_or(0);
         Self { reads, misses: reads, columns, occupied: [reads; COLUMNS_MAX], in_step: false }
     }
 
@@ -91,11 +90,7 @@ impl Walk {
                     return self.repeat(entry.limit, &rest);
                 }
                 (0..entry.limit).try_for_each(|iteration| {
-                    let offset = match &entry.stride {
-                        Stride::Fixed(stride) => stride * iteration.cast_signed(),
-                        Stride::Table(offsets) => offsets.get(iteration as usize).copied().unwrap_or(0),
-                    };
-                    self.run(Program { base: loops.base + offset, ..rest.clone() })
+                    self.run(Program { base: loops.base + entry.stride.offset(iteration), ..rest.clone() })
                 })
             }
             Some(_) | None => loops.addresses().try_for_each(|address| self.read(address)),
@@ -144,7 +139,8 @@ mod tests {
     use super::*;
 
     fn reads(loops: &str) -> CacheReads {
-        CacheReads::of(&loops.parse().unwrap(), &Machine::rngd())
+        let loops: Program = loops.parse().unwrap();
+        CacheReads::of(&loops, loops.accesses().unwrap(), &Machine::rngd())
     }
 
     fn found(loops: &str) -> (u64, u64, [u64; 2], bool) {

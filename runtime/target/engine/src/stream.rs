@@ -73,6 +73,20 @@ pub struct Operand {
     pub terms: usize,
 }
 
+impl Lanes {
+    /// The execution id of element `at`; 0 where none was given.
+    #[must_use]
+    pub fn id(&self, at: usize) -> u8 {
+        self.ids.get(at).copied().unwrap_or(0)
+    }
+
+    /// The mark of the id of element `at`; defined where none was given.
+    #[must_use]
+    pub fn id_mark(&self, at: usize) -> Shadow {
+        self.id_marks.get(at).copied().unwrap_or(Shadow::DEFINED)
+    }
+}
+
 impl Stream {
     /// A stream of no bytes: what the fetch gets, and what a slice that takes no part gives to the switch.
     #[must_use]

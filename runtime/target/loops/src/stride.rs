@@ -79,7 +79,8 @@ impl Stride {
     }
 
     /// How far iteration `at` moves the address, modulo 2^64. An iteration that the table lacks moves it nowhere.
-    pub(crate) fn offset(&self, at: u64) -> i64 {
+    #[must_use]
+    pub fn offset(&self, at: u64) -> i64 {
         match self {
             Self::Fixed(stride) => at.cast_signed().wrapping_mul(*stride),
             Self::Table(table) => {

@@ -106,11 +106,10 @@ impl FromStr for Mask {
             let rule = field.as_rule();
             for count in field.into_inner().filter(|pair| pair.as_rule() == Rule::count) {
                 let number = literal(&count)?.cast_unsigned();
-                let entry = usize::try_from(number).unwrap_or(usize::MAX);
                 match rule {
-                    Rule::dim => mask.dim = entry,
+                    Rule::dim => mask.dim = entry(&count)?,
                     Rule::left => mask.left = number,
-                    Rule::by => mask.by = Some(entry),
+                    Rule::by => mask.by = Some(entry(&count)?),
                     Rule::valid if mask.valid.len() == MAX_TEXT_ENTRIES => {
                         return Err(too_many_entries(&count));
                     }
@@ -206,6 +205,14 @@ fn parse_stride(stride: Pair<'_, Rule>) -> Result<Stride, SeqError> {
 }
 
 /// Limits and packets have no sign in the grammar, so that they are never negative here.
+/// The number of an entry.
+fn entry(number: &Pair<'_, Rule>) -> Result<usize, SeqError> {
+    usize::try_from(literal(number)?).map_err(|_| {
+        let message = format!("`{}` is no number of an entry", shortened(number.as_str()));
+        SeqError::new(code::LITERAL, message).at(range(number))
+    })
+}
+
 fn literal(number: &Pair<'_, Rule>) -> Result<i64, SeqError> {
     number.as_str().parse().map_err(|_| {
         let message = format!(

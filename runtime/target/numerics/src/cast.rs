@@ -93,9 +93,9 @@ fn find(table: &'static [CastRow], from: DType, to: DType) -> Option<&'static Ca
 pub fn from_f32(dtype: DType, x: f32) -> Bits {
     match dtype {
         DType::I4 | DType::I5 | DType::I8 | DType::I9 | DType::I16 | DType::I32 => {
-            let (least, greatest) = dtype.range().unwrap_or((i32::MIN, i32::MAX));
             // A float-to-integer `as` clamps and takes NaN to 0.
-            (x.round_ties_even() as i32).clamp(least, greatest).cast_unsigned()
+            let x = x.round_ties_even() as i32;
+            dtype.range().map_or(x, |(least, greatest)| x.clamp(least, greatest)).cast_unsigned()
         }
         DType::F8e4m3 => f32_to_f8e4m3(x),
         DType::F8e5m2 => f32_to_f8e5m2(x),

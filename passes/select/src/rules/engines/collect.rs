@@ -2,8 +2,8 @@
 
 use crate::rules::rule::{Proposal, Rule, Site, Value};
 use visa_mapping::{Dim, Expr, PadKind};
-use visa_numerics::DType;
 use visa_stream::ops;
+use visa_stream::ops::cast::Cast;
 
 /// The rules of this file.
 pub static RULES: &[&Rule] = &[&FLITS, &PAD];
@@ -22,7 +22,7 @@ pub(super) static PAD: Rule = Rule {
     equation: "cast of [T], [P] is [T], [P # flit]",
     op: &ops::cast::DECL,
     propose: |site| {
-        let Some(to) = site.op.body::<DType>("dtype") else { return Vec::new() };
+        let Some(Ok(to)) = Cast::cast(site.op).map(|cast| cast.dtype()) else { return Vec::new() };
         let packet = site.dim(Dim::Packet).pad(to.elements(site.machine.limits.flit_bytes), PadKind::Top);
         vec![vec![("packet", Value::Map(site.tidy(packet)))]]
     },

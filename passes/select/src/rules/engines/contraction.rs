@@ -4,6 +4,7 @@ use crate::config::goal::names;
 use crate::layout::digit_lists::{mapping, orders};
 use crate::rules::rule::{Proposal, Rule, Site, Value};
 use std::collections::BTreeSet;
+use visa_mapping::facts::written;
 use visa_mapping::{AxisId, Digit, Dim, Expr, PadKind, operand, rebuild};
 use visa_stream::ops;
 
@@ -57,8 +58,8 @@ pub(super) static SEQUENCE: Rule = Rule {
 
 /// Time that is written says itself what is summed: it can be part of an axis.
 fn sums(site: &Site<'_>, mode: &'static str, time: Option<Expr>, packet: Expr) -> Vec<Proposal> {
-    let written = site.written.body::<Expr>("time").map(|time| (*time).clone());
-    let proposal = written.or(time).map(|time| {
+    let own = written(site.written, "time").map(|time| (*time).clone());
+    let proposal = own.or(time).map(|time| {
         let mut proposal = site.cut(time, packet);
         proposal.insert(0, ("mode", Value::Word(mode)));
         proposal

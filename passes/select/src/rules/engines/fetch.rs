@@ -7,6 +7,7 @@ use visa_mapping::{AxisId, Digit, Digits, Dim, Expr, PadKind};
 use visa_numerics::DType;
 use visa_stream::ops;
 use visa_stream::ops::begin_interleaved;
+use visa_stream::ops::fetch::Fetch;
 
 /// The rules of this file.
 pub static RULES: &[&Rule] = &[&REGROUP, &OVER_FETCH, &MASK];
@@ -166,7 +167,8 @@ pub(super) fn in_turns(time: Expr, site: &Site<'_>) -> Expr {
 
 /// What the fetch makes of an element: its packets are counted in that.
 pub(super) fn format(site: &Site<'_>) -> DType {
-    site.op.body::<DType>("dtype").map_or(site.source.dtype, |dtype| *dtype)
+    let converted = Fetch::cast(site.op).and_then(|fetch| fetch.dtype().ok()?);
+    converted.map_or(site.source.dtype, |dtype| *dtype)
 }
 
 /// Most digits of which one is cut again.
@@ -223,8 +225,8 @@ pub(super) fn factors(site: &Site<'_>) -> Option<Vec<Digit>> {
 
 /// The part of a digit that the result has.
 fn wanted(digit: &Digit, site: &Site<'_>) -> Digit {
-    let wanted = digit.axis.and_then(|axis| site.goal.wanted(axis, site.axes)).unwrap_or(u64::MAX);
-    let live = digit.live.min(wanted.div_ceil(digit.stride).max(1));
+    let wanted = digit.axis.and_then(|axis| site.goal.wanted(axis, site.axes));
+    let live = wanted.map_or(digit.live, |wanted| digit.live.min(wanted.div_ceil(digit.stride).max(1)));
     Digit { live, ..*digit }
 }
 

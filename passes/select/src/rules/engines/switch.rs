@@ -3,8 +3,10 @@
 use crate::layout::digit_lists::mapping;
 use crate::rules::rule::{Proposal, Rule, Site, Value};
 use std::collections::BTreeMap;
+use visa_mapping::facts::written;
 use visa_mapping::{AxisId, Digit, Digits, Dim, Expr};
 use visa_stream::ops;
+use visa_stream::ops::switch::Switch;
 use visa_stream::topology::{Topology, same};
 
 /// The rules of this file.
@@ -38,7 +40,8 @@ impl Made {
     fn proposal(&self, site: &Site<'_>) -> Proposal {
         let name = self.topology.map_or("custom", |topology| topology.name());
         // The smallest ring that does, unless a larger one is written.
-        let ring = site.written.int("ring").filter(|_| self.topology.is_none());
+        let ring = Switch::seen(site.written).ring_unless_auto().ok().flatten();
+        let ring = ring.filter(|_| self.topology.is_none());
         let mut proposal =
             vec![("topology", Value::Word(name)), ("ring", ring.map_or(Value::Absent, Value::Int))];
         for clause in ["slice1", "slice0", "time0"] {
@@ -53,7 +56,7 @@ impl Made {
 
 /// What the slices are to hold after the switch, if it is given.
 fn wanted(site: &Site<'_>) -> Option<Expr> {
-    let own = site.written.body::<Expr>("slice").map(|slice| (*slice).clone());
+    let own = written(site.written, "slice").map(|slice| (*slice).clone());
     own.or_else(|| site.goal.slice.clone())
 }
 
@@ -62,16 +65,24 @@ fn named(site: &Site<'_>) -> Vec<Made> {
     let (slice, time) = (site.dim(Dim::Slice), site.dim(Dim::Time));
     let Ok(steps) = time.size(site.axes) else { return Vec::new() };
     let free = site.free(0);
-    let (wanted, when) = (wanted(site), site.written.body::<Expr>("time"));
-    let mut every = match (site.written.word("topology"), &when) {
+    let (wanted, when) = (wanted(site), written(site.written, "time"));
+    let switch = Switch::seen(site.written);
+    let Ok(name) = switch.topology_unless_auto() else { return Vec::new() };
+    let mut every = match (&name, &when) {
         (None, None) if stays(site, &slice, wanted.as_ref(), &free) => vec![Topology::FORWARDING],
         _ => Topology::every(site.machine.topology.slices_per_cluster, steps),
     };
-    if let Some(name) = site.written.word("topology") {
+    if let Some(name) = name {
         every.retain(|topology| topology.name() == &*name);
     }
-    for clause in ["slice1", "slice0", "time0"] {
-        if let Some(value) = site.written.int(clause) {
+    let parameters = [
+        ("slice1", switch.slice1_unless_auto()),
+        ("slice0", switch.slice0_unless_auto()),
+        ("time0", switch.time0_unless_auto()),
+    ];
+    for (clause, value) in parameters {
+        let Ok(value) = value else { return Vec::new() };
+        if let Some(value) = value {
             every.retain(|own| own.parameter(clause).and_then(|own| i64::try_from(own).ok()) == Some(value));
         }
     }
@@ -140,17 +151,18 @@ fn sums_slices(site: &Site<'_>, slice: &Expr) -> bool {
 }
 
 fn bitmap(site: &Site<'_>) -> Vec<Proposal> {
-    if site.written.word("topology").is_some_and(|name| &*name != "custom") {
+    let Ok(topology) = Switch::seen(site.written).topology_unless_auto() else { return Vec::new() };
+    if topology.as_ref().is_some_and(|name| **name != *"custom") {
         return Vec::new();
     }
     let Some(slice) = wanted(site) else { return Vec::new() };
     let free = site.free(0);
-    let bound = site.written.word("topology").is_some() || site.written.body::<Expr>("time").is_some();
+    let bound = topology.is_some() || written(site.written, "time").is_some();
     if !bound && stays(site, &site.dim(Dim::Slice), Some(&slice), &free) {
         return Vec::new();
     }
-    let written = site.written.body::<Expr>("time").map(|time| (*time).clone());
-    let Some(time) = written.or_else(|| moved(site, &slice, &free)) else { return Vec::new() };
+    let own = written(site.written, "time").map(|time| (*time).clone());
+    let Some(time) = own.or_else(|| moved(site, &slice, &free)) else { return Vec::new() };
     vec![Made { topology: None, slice, time }.proposal(site)]
 }
 

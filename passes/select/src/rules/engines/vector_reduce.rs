@@ -2,7 +2,8 @@
 
 use crate::layout::digit_lists::mapping;
 use crate::rules::rule::{Proposal, Rule, Site, Value};
-use visa_mapping::{Dim, Expr};
+use visa_mapping::Dim;
+use visa_mapping::facts::written;
 use visa_stream::ops;
 use visa_stream::ops::vector_pair;
 use visa_stream::reduce;
@@ -42,7 +43,7 @@ zip!(FP_ZIP, "zip-fp", "vector_fp_zip", FP_ZIP_DECL);
 zip!(CLIP_ZIP, "zip-clip", "vector_clip_zip", CLIP_ZIP_DECL);
 
 fn one_group(site: &Site<'_>) -> Vec<Proposal> {
-    let axis = vector_pair::unzip(site.op).and_then(|unzip| unzip.body::<Expr>("axis"));
+    let axis = vector_pair::unzip(site.op).and_then(|unzip| written(unzip, "axis"));
     let axis = axis.and_then(|axis| axis.axis_names(site.axes).first().and_then(|name| site.axes.id(name)));
     let Some((axis, time)) = axis.zip(site.digits(&site.dim(Dim::Time))) else { return Vec::new() };
     let left = mapping(time.iter().rev().filter(|digit| digit.axis != Some(axis)), site.axes);
