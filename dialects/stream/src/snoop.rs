@@ -1,4 +1,4 @@
-//! The custom topology (book 13): ring size and snoop bitmap from what slices and time hold before and behind the
+//! The custom topology (book 13): ring size and snoop bitmap from what slices and time hold before and after the
 //! switch.
 //!
 //! A slice outputs, for each time step, one packet of each slice that its row of the bitmap names, in the order of
@@ -135,7 +135,7 @@ impl Exchange<'_> {
         let (moved, inside) = (digit_text(moved, self.axes), digit_text(inside, self.axes));
         Some(format!(
             "`{moved}` moves from the slices into time `{new}` outside of `{inside}`, which was in time `{old}` \
-             before: it must stand innermost"
+             before: it must be innermost"
         ))
     }
 
@@ -166,7 +166,7 @@ impl Exchange<'_> {
                 let (outer, inner) = (digit_text(pair[0], self.axes), digit_text(pair[1], self.axes));
                 let (time, slice) = (self.result.dim(Dim::Time), self.source.dim(Dim::Slice));
                 let message = format!(
-                    "`{outer}` stands outside `{inner}` in time `{time}`, but inside it in slice `{slice}`: \
+                    "`{outer}` is outside `{inner}` in time `{time}`, but inside it in slice `{slice}`: \
                      packets arrive in the order of the slices"
                 );
                 let fix = format!("move `{inner}` outside `{outer}`");

@@ -204,7 +204,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What stands so far, the sign behind it, and what follows.
+/// What has been read, the sign after it, and what follows.
 fn joined(before: Option<Term>, sign: Option<&str>, next: Term) -> Term {
     match (before, sign) {
         (Some(before), Some(sign)) => Term::Call(sign.into(), vec![before, next]),
@@ -246,7 +246,7 @@ fn syntax(error: &pest::error::Error<Rule>) -> BodyError {
         pest::error::ErrorVariant::CustomError { .. } => &[],
     };
     let mut expected: BTreeSet<&str> = positives.iter().map(in_words).collect();
-    // Behind a name there may always be arguments.
+    // After a name there may always be arguments.
     if expected.len() > 1 {
         expected.remove("`(`");
     }

@@ -46,7 +46,7 @@ pub static DECL: OpDecl = OpDecl {
             "at most 8 accumulator slots: positions of other factors inside the outermost factor of the axis in \
              time (book 22)",
         ),
-        ("C6", "the stages stand in the engine's order, and each is used once a pass (book 21)"),
+        ("C6", "the stages follow the engine's order, and each is used once a pass (book 21)"),
         (
             "C7",
             "padding of the axis is the identity element, or a valid count excludes it (books 22, 23, 24)",

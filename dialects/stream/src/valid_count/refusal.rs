@@ -91,7 +91,7 @@ impl Placement<'_> {
 
     pub(super) fn no_prefix(&self) -> Refusal {
         self.refuse(
-            "a valid count takes leading lanes only, and padding stands before elements in the packet",
+            "a valid count takes leading lanes only, and padding is before elements in the packet",
             None,
         )
     }
