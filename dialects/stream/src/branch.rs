@@ -24,7 +24,7 @@ pub enum BranchMode {
     ValidCount,
     /// Each bit is a comparison of the element.
     Comparison(Comparisons<Bits>),
-    /// Ids stand in the vector register file: operand 1.
+    /// Ids are in the vector register file: operand 1.
     RegisterFile,
 }
 

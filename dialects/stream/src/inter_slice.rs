@@ -338,7 +338,7 @@ fn first_part(digit: &Digit) -> u64 {
     if digit.live > 1 && digit.extent.is_multiple_of(digit.live) { digit.live } else { digit.extent }
 }
 
-/// Below how many steps of time a factor may stand whose lowest digit is `lowest`.
+/// Below how many steps of time a factor may be whose lowest digit is `lowest`.
 fn starts(time: &Digits, lowest: &Digit) -> Vec<u64> {
     let mut weight = 1_u64;
     let mut all = Vec::new();

@@ -122,7 +122,7 @@ impl Exchange<'_> {
         Ok(Moved { indices: (0..count).map(index).collect::<Result<_, _>>()?, digits: minor })
     }
 
-    /// The part of time that comes from the slices though time's own stands inside it.
+    /// The part of time that comes from the slices though time's own is inside it.
     fn misplaced(&self, old: &Expr, new: &Expr) -> Option<String> {
         let own = place(&digits(old, self.axes).ok()?, 1);
         let found = digits(new, self.axes).ok()?;
@@ -139,7 +139,7 @@ impl Exchange<'_> {
         ))
     }
 
-    /// How time differs from what it was, other than by what stands innermost.
+    /// How time differs from what it was, other than by what is innermost.
     fn unlike(&self, old: &Expr, new: &Expr, count: u64) -> String {
         let outer = if count == 1 { new.clone() } else { new.clone().stride(count) };
         match same(&outer, old, self.free, self.axes) {
@@ -148,7 +148,7 @@ impl Exchange<'_> {
         }
     }
 
-    /// C6: what moves stands in time as it stood in the slices.
+    /// C6: what moves is in time as it stood in the slices.
     fn check_order(&self, moved: &Moved, old: &Expr) -> Result<(), Diagnostic> {
         let slices = place(&self.digits(old, Dim::Slice)?, 1);
         let weight = |digit: &visa_mapping::Digit| {

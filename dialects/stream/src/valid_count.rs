@@ -88,7 +88,7 @@ impl Step {
 /// left out.
 ///
 /// # Errors
-/// The placement, why the generator cannot express it, and a fix: what stands in C7 of the reduction.
+/// The placement, why the generator cannot express it, and a fix: what is in C7 of the reduction.
 pub fn counting(placement: &Placement<'_>) -> Result<Option<Counting>, Refusal> {
     let layout = placement.layout()?;
     let builder = Builder { placement, layout, dims: Vec::new(), gates: Vec::new(), packet: None };

@@ -16,7 +16,7 @@ use visa_numerics::{
     default_mode, from_number,
 };
 
-/// An interface that says at which stage of the vector engine an operation works. The stages stand in their order.
+/// An interface that says at which stage of the vector engine an operation works. The stages are in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Station(pub VectorStage);
 
@@ -68,7 +68,7 @@ pub fn stage_before(op: OpRef<'_>) -> Option<VectorStage> {
     earlier(op).find_map(station)
 }
 
-/// Checks that no later stage stands before `op`, whose own stage is `stage`.
+/// Checks that no later stage is before `op`, whose own stage is `stage`.
 ///
 /// # Errors
 /// The stage that does.

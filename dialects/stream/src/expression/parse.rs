@@ -250,7 +250,7 @@ fn syntax(error: &pest::error::Error<Rule>) -> BodyError {
     if expected.len() > 1 {
         expected.remove("`(`");
     }
-    // Where an expression may stand, so may a sign in front of it.
+    // Where an expression may be, so may a sign in front of it.
     let message = match expected.contains("an expression") {
         true => "expected an expression: a number, a name, a call or brackets".to_owned(),
         false => format!("expected {}", expected.into_iter().collect::<Vec<_>>().join(" or ")),

@@ -22,7 +22,7 @@ pub(super) struct Counted<'a> {
 }
 
 impl Counted<'_> {
-    /// Iterations of the innermost loop whose position lies below `end`, in iteration t of the outer one.
+    /// Iterations of the innermost loop whose position is below `end`, in iteration t of the outer one.
     fn below(&self, end: u64, t: u64) -> u64 {
         let first = self.start.saturating_add(self.stride.saturating_mul(t));
         let room = end.saturating_sub(first);

@@ -161,7 +161,7 @@ fn matrix(
     Ok(found)
 }
 
-/// C3: nothing but padding stands where the engine does not look.
+/// C3: nothing but padding is where the engine does not look.
 fn check_unpacked(
     op: OpRef<'_>,
     source: &Tensor,

@@ -372,7 +372,7 @@ fn check_running(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     }
 }
 
-/// C4 and C5: operand `index` of `op` lies in the stream's slices and holds what each packet of so many lanes asks
+/// C4 and C5: operand `index` of `op` is in the stream's slices and holds what each packet of so many lanes asks
 /// for.
 ///
 /// # Errors

@@ -109,7 +109,7 @@ impl StagePlan for ReducePlan {
     }
 }
 
-/// The operation that enters the block of stages that `op` stands in: where the Valid Count Generator works.
+/// The operation that enters the block of stages that `op` is in: where the Valid Count Generator works.
 fn entry(op: OpRef<'_>) -> Option<OpRef<'_>> {
     earlier(op).find(|&earlier| station(earlier) == Some(VectorStage::Branch))
 }
@@ -138,7 +138,7 @@ pub fn in_chain<'a>(chain: &[OpRef<'a>]) -> Option<OpRef<'a>> {
     chain.iter().copied().find(|op| op.is(&DECL))
 }
 
-/// Whether the Valid Count Generator stands before `op`: the entry of the block in which `reduce` stands.
+/// Whether the Valid Count Generator is before `op`: the entry of the block in which `reduce` is.
 #[must_use]
 pub fn enters(op: OpRef<'_>, reduce: OpRef<'_>) -> bool {
     entry(reduce).is_some_and(|entry| entry.id == op.id)

@@ -276,7 +276,7 @@ fn verify_zip(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     apart(op, axes).map(drop)
 }
 
-/// Packets of group 0 that stand in front of those of group 1: 1, or 2 where packets have been split. C3.
+/// Packets of group 0 that are in front of those of group 1: 1, or 2 where packets have been split. C3.
 fn apart(op: OpRef<'_>, axes: &Axes) -> Result<u64, Diagnostic> {
     let Some(result) = op.result_type::<Tensor>(0) else { return Ok(1) };
     let (old, new) = (input(op)?.dim(Dim::Time), result.dim(Dim::Time));

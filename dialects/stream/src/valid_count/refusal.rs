@@ -16,7 +16,7 @@ pub struct Refusal {
 }
 
 impl Placement<'_> {
-    /// A refusal: where the axis lies, and why that is none of the generator's patterns.
+    /// A refusal: where the axis is, and why that is none of the generator's patterns.
     fn refuse(&self, why: &str, fix: Option<String>) -> Refusal {
         let lies = |dim: &Dim| {
             let map = self.entry.dim(*dim);
