@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use visa_lit::{Invocation, Outcome, Suite, bless_requested};
-use visa_opt::Io;
+use visa::{Tool, command};
+use visa_lit::Suite;
 
 /// The environment variable that, when it is `1`, makes a missing mlir-opt a failure instead of a skip.
 pub const REQUIRE_MLIR_VARIABLE: &str = "VISA_REQUIRE_MLIR";
@@ -60,7 +60,8 @@ impl Environment {
 
 /// The tests under `root` with everything that the environment offers.
 pub fn suite(root: &Path, environment: &Environment) -> Suite {
-    let mut suite = with_drivers(Suite::new(root)).bless(bless_requested()).time_limit(TIME_LIMIT);
+    let mut suite = Tool::standard().suite(root).time_limit(TIME_LIMIT);
+    suite = suite.with_builtin("visa-test-opt", command(|args, io| dialect::tool().opt(args, io)));
     if let Some(path) = &environment.mlir_opt {
         suite = suite.with_feature("mlir-opt");
         suite = suite.with_substitution("%mlir-opt", &path.to_string_lossy());
@@ -69,23 +70,6 @@ pub fn suite(root: &Path, environment: &Environment) -> Suite {
         suite = suite.with_feature("python3-numpy");
     }
     suite
-}
-
-/// Registers the drivers under the names that RUN lines use. Each is the library function that the tool's `main`
-/// calls, so a test exercises the tool without starting a process.
-fn with_drivers(suite: Suite) -> Suite {
-    let suite = suite.with_builtin("visa-opt", driver(|args, io| visa_opt::Tool::standard().run(args, io)));
-    let suite = suite.with_builtin("visa-test-opt", driver(|args, io| dialect::tool().run(args, io)));
-    suite.with_builtin("visa-run", driver(visa_run::run))
-}
-
-/// A driver as an in-process command: arguments and standard input go in, what it wrote and its exit code come out.
-fn driver(run: fn(&[String], &mut Io) -> i32) -> impl Fn(&Invocation) -> Outcome + Send + Sync {
-    move |call: &Invocation| {
-        let mut io = Io::buffered(call.stdin.clone(), call.cwd.clone());
-        let code = run(&call.args, &mut io);
-        Outcome { code, stdout: io.stdout, stderr: io.stderr }
-    }
 }
 
 fn find_mlir_opt() -> Option<PathBuf> {

@@ -94,7 +94,7 @@ fn through_mlir(program: &Path, text: &str) -> String {
 fn check_file(path: &Path, mlir_opt: Option<&Path>) -> usize {
     let text = fs::read_to_string(path).expect("a readable file");
     let place = path.display().to_string();
-    let ctx = Context::new(&visa_opt::standard_dialects());
+    let ctx = Context::new(&visa::Registry::standard().dialects);
     let mut count = 0;
     for text in text.split("// -----\n") {
         let Some(module) = read(&ctx, text).filter(|module| verify(&ctx, module).is_empty()) else {

@@ -3,52 +3,20 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use visa_opt::{Io, Tool};
-
-/// The text blocks of a page.
-fn blocks(page: &str) -> Vec<Vec<&str>> {
-    let mut found = Vec::new();
-    let mut lines = page.lines();
-    while lines.by_ref().any(|line| line == "```text") {
-        found.push(lines.by_ref().take_while(|line| *line != "```").collect());
-    }
-    found
-}
-
-/// The words of a command; single quotes keep blanks.
-fn words(command: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    for (at, part) in command.split('\'').enumerate() {
-        if at % 2 == 1 {
-            words.push(part.to_owned());
-        } else {
-            words.extend(part.split_whitespace().map(str::to_owned));
-        }
-    }
-    words
-}
+use visa::{Io, Tool};
+use visa_support::page;
 
 /// What a command says, standard output first.
 fn output(command: &str, root: &Path) -> String {
-    let words = words(command);
+    let words = page::words(command);
     let mut io = Io::buffered([], root);
     match words[0].as_str() {
-        "visa-opt" => Tool::standard().run(&words[1..], &mut io),
-        "visa-run" => visa_run::run(&words[1..], &mut io),
+        "visa-opt" => Tool::standard().opt(&words[1..], &mut io),
+        "visa-run" => Tool::standard().run(&words[1..], &mut io),
         other => panic!("`{other}` is no tool of ours"),
     };
     io.stdout.append(&mut io.stderr);
     String::from_utf8(io.stdout).expect("text")
-}
-
-/// Whether `printed` is `shown`; a line `...` stands for any number of lines.
-fn shows(printed: &[&str], shown: &[&str]) -> bool {
-    match shown {
-        [] => printed.is_empty(),
-        ["..."] => true,
-        ["...", rest @ ..] => (0..printed.len()).any(|at| shows(&printed[at..], rest)),
-        [line, rest @ ..] => printed.first() == Some(line) && shows(&printed[1..], rest),
-    }
 }
 
 /// The lines of every kernel under `folder`.
@@ -73,14 +41,14 @@ fn movement() {
         kernel_lines(&tests.join(folder), &mut kernels);
     }
     let (mut commands, mut quoted) = (0, 0);
-    for block in blocks(&page) {
-        if let Some(command) = block[0].strip_prefix("$ ") {
-            let printed = output(command, root);
-            let printed: Vec<&str> = printed.lines().collect();
-            assert!(shows(&printed, &block[1..]), "`{command}` prints:\n{}", printed.join("\n"));
-            commands += 1;
-        }
-        for line in block.iter().filter(|line| line.starts_with("  %") || line.starts_with("tm.")) {
+    for (command, shown) in page::commands(&page) {
+        let printed = output(command, root);
+        let printed: Vec<&str> = printed.lines().collect();
+        assert!(page::shows(&printed, &shown), "`{command}` prints:\n{}", printed.join("\n"));
+        commands += 1;
+    }
+    for block in page::blocks(&page, "text") {
+        for line in block.lines().filter(|line| line.starts_with("  %") || line.starts_with("tm.")) {
             assert!(kernels.iter().any(|kernel| kernel == line), "no kernel has `{line}`");
             quoted += 1;
         }
@@ -93,9 +61,10 @@ fn movement() {
 }
 
 #[test]
-fn dots_stand_for_lines() {
-    assert!(shows(&["a", "b", "c"], &["a", "...", "c"]));
-    assert!(shows(&["a", "b"], &["a", "..."]));
-    assert!(!shows(&["a", "b"], &["a"]));
-    assert!(!shows(&["a", "b", "c"], &["...", "b"]));
+fn dots_stand_for_lines_and_quotes_keep_blanks() {
+    assert!(page::shows(&["a", "b", "c"], &["a", "...", "c"]));
+    assert!(page::shows(&["a", "b"], &["a", "..."]));
+    assert!(!page::shows(&["a", "b"], &["a"]));
+    assert!(!page::shows(&["a", "b", "c"], &["...", "b"]));
+    assert_eq!(page::words("a --b='c d' e"), ["a", "--b=c d", "e"]);
 }

@@ -4,85 +4,47 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use visa::{Io, Tool, load_module};
 use visa_ir::context::Context;
 use visa_ir::module::Module;
 use visa_ir::span::Source;
-use visa_opt::{Io, Tool, load_module};
+use visa_support::page;
 
 #[expect(dead_code, reason = "the example's main is for its binary")]
-#[path = "../../tools/visa-opt/examples/my-rewrites.rs"]
+#[path = "../../tools/visa/examples/my-rewrites.rs"]
 mod my_rewrites;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the repository").to_owned()
 }
 
-/// The blocks of this kind of a page.
-fn blocks<'t>(page: &'t str, kind: &str) -> Vec<&'t str> {
-    let open = format!("```{kind}\n");
-    page.split(open.as_str()).skip(1).filter_map(|rest| rest.split("```").next()).collect()
-}
-
 /// Exit code, and what the tool says: standard output first.
 fn run(tool: &Tool, args: &[&str], input: &str) -> (i32, String) {
     let mut io = Io::buffered(input, root());
     let args: Vec<_> = args.iter().map(|arg| (*arg).to_owned()).collect();
-    let code = tool.run(&args, &mut io);
+    let code = tool.opt(&args, &mut io);
     io.stdout.append(&mut io.stderr);
     (code, String::from_utf8(io.stdout).expect("text"))
-}
-
-/// The words of a command; single quotes keep blanks, and `--name='value'` is one word.
-fn words(command: &str) -> Vec<String> {
-    let (mut words, mut quoted, mut inside) = (Vec::new(), false, false);
-    for c in command.chars() {
-        match c {
-            '\'' => quoted = !quoted,
-            ' ' if !quoted => inside = false,
-            c => {
-                if !inside {
-                    words.push(String::new());
-                    inside = true;
-                }
-                words.last_mut().expect("a word").push(c);
-            }
-        }
-    }
-    words
-}
-
-/// Whether `printed` is `shown`; a line `...` stands for any number of lines.
-fn shows(printed: &[&str], shown: &[&str]) -> bool {
-    match shown {
-        [] => printed.is_empty(),
-        ["..."] => true,
-        ["...", rest @ ..] => (0..printed.len()).any(|at| shows(&printed[at..], rest)),
-        [line, rest @ ..] => printed.first() == Some(line) && shows(&printed[1..], rest),
-    }
 }
 
 #[test]
 fn the_page_shows_the_example() {
     let page = fs::read_to_string(root().join("docs/rewriting.md")).expect("the page");
-    let example = root().join("tools/visa-opt/examples/my-rewrites.rs");
+    let example = root().join("tools/visa/examples/my-rewrites.rs");
     let example = fs::read_to_string(example).expect("the example");
-    let quoted = blocks(&page, "rust");
+    let quoted = page::blocks(&page, "rust");
     for block in &quoted {
         assert!(example.contains(block.trim_end()), "my-rewrites.rs has no such part:\n{block}");
     }
     assert!(quoted.len() >= 8, "{} blocks", quoted.len());
     let mut commands = 0;
-    for block in blocks(&page, "text") {
-        let mut lines = block.lines();
-        let Some(command) = lines.next().and_then(|line| line.strip_prefix("$ my-rewrites ")) else {
-            continue;
-        };
-        let words = words(command);
+    for (command, shown) in page::commands(&page) {
+        let Some(command) = command.strip_prefix("my-rewrites ") else { continue };
+        let words = page::words(command);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let (_, printed) = run(&my_rewrites::tool(), &words, "");
         let printed: Vec<&str> = printed.lines().filter(|line| !line.is_empty()).collect();
-        let shown: Vec<&str> = lines.collect();
-        assert!(shows(&printed, &shown), "`{command}` prints:\n{}", printed.join("\n"));
+        assert!(page::shows(&printed, &shown), "`{command}` prints:\n{}", printed.join("\n"));
         commands += 1;
     }
     assert!(commands >= 6, "{commands} commands");
@@ -103,7 +65,7 @@ fn results(text: &str) -> Vec<String> {
     let run = |name: &str| {
         let mut io = Io::buffered(text, root());
         let args = ["-", "--entry", name, "--check"].map(str::to_owned);
-        let code = visa_run::run(&args, &mut io);
+        let code = Tool::standard().run(&args, &mut io);
         let said = String::from_utf8_lossy(&io.stdout).into_owned();
         let said: Vec<&str> = said.lines().filter(|line| !line.contains(" cycles on ")).collect();
         format!("{name} {code} {}", said.join("\n"))
@@ -143,7 +105,7 @@ fn calls_mean_what_is_inlined() {
     let text = fs::read_to_string(root().join("test/passes/inline/call.visa")).expect("the kernel");
     let (code, inlined) = run(&Tool::standard(), &["-", "--inline", "--allocate"], &text);
     assert_eq!(code, 0, "{inlined}");
-    let ctx = Context::new(&Tool::standard().dialects);
+    let ctx = Tool::standard().registry.context().expect("dialects");
     let bytes: Vec<u8> = (1..=2048_i32).flat_map(|at| (at * 1_000_003).to_le_bytes()).collect();
     let arguments = BTreeMap::from([("x".to_owned(), bytes)]);
     for entry in ["twice", "main", "outer"] {
@@ -155,11 +117,4 @@ fn calls_mean_what_is_inlined() {
         assert_eq!(called, meaning(&inlined), "{entry}");
         assert!(called.iter().all(|result| result.bytes.iter().any(|&byte| byte != 0)), "{entry}");
     }
-}
-
-#[test]
-fn dots_stand_for_lines_and_quotes_keep_blanks() {
-    assert!(shows(&["a", "b", "c"], &["a", "...", "c"]));
-    assert!(!shows(&["a", "b"], &["a"]));
-    assert_eq!(words("a --b='c d' e"), ["a", "--b=c d", "e"]);
 }

@@ -130,7 +130,7 @@ fn check_file(path: &Path, mlir_opt: Option<&Path>) -> usize {
     // Files that are no text are bad input on purpose.
     let Ok(text) = fs::read_to_string(path) else { return 0 };
     let place = path.display().to_string();
-    let ctx = Context::new(&visa_opt::standard_dialects());
+    let ctx = Context::new(&visa::Registry::standard().dialects);
     let found = modules(&text).into_iter().filter_map(|text| Some((read(&ctx, &text)?, text)));
     let found: Vec<(Module, String)> = found.collect();
     for (module, text) in &found {

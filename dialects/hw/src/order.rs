@@ -1,6 +1,7 @@
 //! The order of the stages of a run, from the places that they declare (books 09, 12, 21): rules C2, C3 and C4 of
 //! `hw.exec`.
 
+use crate::build::Build;
 use crate::ops::exec::{at, inside};
 use crate::ops::filter::FILTER;
 use crate::ops::vector::Vector;
@@ -10,6 +11,8 @@ use crate::ops::vector_zip::{VECTOR_ZIP, VectorZip};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use visa_engine::place::{Place, Places, Slot, Station, Then};
+use visa_ir::context::Context;
+use visa_ir::decl::OpDecl;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 use visa_ir::span::Span;
@@ -65,15 +68,16 @@ fn out_of_order(
 ) -> Diagnostic {
     let (found, span_of) =
         stage.map_or_else(|| ("the end".to_owned(), last), |stage| (format!("`{stage}`"), stage));
-    let message = format!("found {found} after `{last}`, expected {}", expected(place));
+    let message = format!("found {found} after `{last}`, expected {}", expected(op.ctx, place));
     at(op, span_of, "C2", message)
 }
 
-/// The stages of this dialect that may be after one in `place`, in pipeline order.
-fn expected(place: Option<&Place>) -> String {
-    let declared = crate::ops::OPS.iter().copied().flatten();
-    let slot = |decl: &&'static visa_ir::decl::OpDecl| {
-        let Places(places) = decl.interface::<Places>()?;
+/// The stages that may be after one in `place`, in pipeline order, whichever dialect declares them.
+fn expected(ctx: &Context, place: Option<&Place>) -> String {
+    let declared = ctx.dialects().flat_map(|dialect| dialect.ops.iter().copied().flatten());
+    let slot = |decl: &OpDecl| {
+        decl.interface::<Build>()?;
+        let Places(places) = decl.interface()?;
         places.iter().find(|next| next.follows(place)).map(|next| next.slot)
     };
     let mut next: Vec<(Slot, &str)> = declared.filter_map(|decl| Some((slot(decl)?, decl.name))).collect();

@@ -70,6 +70,9 @@ pub use runs::{MAX_RUN_NODES, MAX_RUN_STEPS};
 pub use skew::{Crossing, crossings, skewed_axes, skewed_names};
 pub use tensor::{Dim, Tensor, TensorKind, Unit, make, map_error, operand, parse_tensor};
 pub use transfer::{CHIP_STRIDE, Transfer, TransferError, TransferLoop, byte_units, flat, transfer};
+/// What the code of [`tensor_kind!`] names.
+#[doc(hidden)]
+pub use visa_ir;
 
 tensor_kind!(
     /// Host memory.

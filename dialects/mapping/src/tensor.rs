@@ -260,7 +260,7 @@ macro_rules! tensor_kind {
     ) => {
         $(#[$doc])*
         pub static $name: $crate::TensorKind = $crate::TensorKind {
-            def: visa_ir::decl::BodyDef {
+            def: $crate::visa_ir::decl::BodyDef {
                 name: $text,
                 syntax: $syntax,
                 doc: $about,

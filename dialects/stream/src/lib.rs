@@ -36,6 +36,9 @@ pub mod ops {
 }
 
 use visa_engine::place::rngd;
+/// What the code of [`pipeline::after!`] names.
+#[doc(hidden)]
+pub use visa_ir;
 use visa_mapping::tensor_kind;
 
 tensor_kind!(

@@ -104,12 +104,17 @@ impl Function {
     /// A function of the stream's element alone.
     #[must_use]
     pub fn unary(apply: fn(Bits) -> Bits) -> Self {
-        Self {
-            apply: Apply::Unary(apply),
-            mode: default_mode(1),
-            constants: [None; 2],
-            guards: None,
-            write_back: None,
-        }
+        Self::of(Apply::Unary(apply), [None; 2])
+    }
+
+    /// A function of the stream's element and a constant.
+    #[must_use]
+    pub fn with_constant(apply: fn(Bits, Bits) -> Bits, constant: Bits) -> Self {
+        Self::of(Apply::Binary(apply), [Some(constant), None])
+    }
+
+    /// A function of the stream's element and these constants, everywhere.
+    fn of(apply: Apply, constants: [Option<Bits>; 2]) -> Self {
+        Self { apply, mode: default_mode(apply.arity()), constants, guards: None, write_back: None }
     }
 }

@@ -11,12 +11,13 @@ use visa_mapping::{Tensor, TensorKind, Unit};
 static KINDS: [&TensorKind; 10] =
     [&FETCH, &SWITCH, &COLLECT, &ALIGN, &CONTRACT, &ACCUMULATE, &FILTERED, &FINAL, &CAST, &TRANSPOSE];
 
-/// The streams that an engine in these places takes: those that have left an engine which it may be right after.
+/// The streams that an engine in these places takes, for its operand's declaration: those that have left an engine
+/// which it may be right after.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! after {
     ($places:expr) => {
-        ::visa_ir::decl::Accepts::Derived {
+        $crate::visa_ir::decl::Accepts::Derived {
             takes: |ctx, ty| $crate::pipeline::takes(ctx, ty, $places),
             names: || $crate::pipeline::taken($places),
         }

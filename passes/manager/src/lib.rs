@@ -10,7 +10,7 @@ mod options;
 mod pass;
 mod pipeline;
 
-pub use manager::{Cause, Failure, Instrument, PassManager, Report, Silent, StepReport};
+pub use manager::{About, Cause, Failure, Instrument, PassManager, Report, Silent, StepReport};
 pub use options::{OptionDecl, OptionKind, OptionType, OptionValue, Options, OutputName, PassOptions};
 pub use pass::{Output, Pass, PassCx, Scope};
 pub use pipeline::{Anchor, MAX_NESTING, Pipeline, Step};

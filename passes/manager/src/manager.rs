@@ -93,6 +93,46 @@ pub struct Failure {
     pub report: Report,
 }
 
+/// What the findings of a failure are about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum About {
+    /// The pipeline: spans point into its text.
+    Pipeline,
+    /// The module: spans point into its text.
+    Module,
+    /// A mistake in the pass; there are no spans.
+    Pass,
+}
+
+impl Failure {
+    /// The findings that tell why the run stopped.
+    #[must_use]
+    pub fn findings(self) -> (About, Vec<Diagnostic>) {
+        let name = self.step.pass.name;
+        let mistake = match self.cause {
+            Cause::Level(finding) => return (About::Pipeline, vec![finding]),
+            Cause::Refused(found) => return (About::Module, found),
+            Cause::Invalid(found) => {
+                let note = format!("the module does not verify after pass `{name}`: a mistake in the pass");
+                return (
+                    About::Module,
+                    found.into_iter().map(|found| found.note(note.clone(), None)).collect(),
+                );
+            }
+            Cause::WrongLevel { promised, left } => {
+                format!("pass `{name}` says it gives {promised} level, but left the module at {left} level")
+            }
+            Cause::NotPreserved(analyses) => format!(
+                "pass `{name}` says that it preserves `{}`, but left the module so that this is wrong",
+                analyses.join("`, `")
+            ),
+            Cause::Panicked(why) => format!("pass `{name}` panicked: {why}"),
+        };
+        let finding = Diagnostic::error("pass-failed", Span::default(), mistake);
+        (About::Pass, vec![finding.note("a mistake in the pass", None)])
+    }
+}
+
 /// Runs a pipeline over modules.
 pub struct PassManager<'p> {
     /// The pipeline.

@@ -61,7 +61,7 @@ pub(crate) fn exec_work(exec: &Exec, span: Span, machine: &Machine, chips: usize
             Some(BankUse::Writes(flits)) => bank_writes = flits,
             None => {}
         }
-        busy(&mut engines, engine_name(cost.engine), cost.cycles);
+        busy(&mut engines, cost.engine, cost.cycles);
         time = time.then(&cost);
         // A stage that cannot be connected is refused by the verifier; without a format its work has no peak.
         if let Some(entering) = wire.take() {
@@ -112,8 +112,8 @@ pub(crate) fn exec_work(exec: &Exec, span: Span, machine: &Machine, chips: usize
     }
 }
 
-/// Stages of one engine are stations of one pipeline: the slowest counts.
-fn busy(engines: &mut Vec<EngineCycles>, engine: &'static str, cycles: u64) {
+/// Counts a stage's cycles to its engine: of several, the slowest.
+fn busy(engines: &mut Vec<EngineCycles>, Engine(engine): Engine, cycles: u64) {
     match engines.iter_mut().find(|entry| entry.engine == engine) {
         Some(entry) => entry.cycles = entry.cycles.max(cycles),
         None => engines.push(EngineCycles { engine, cycles }),
@@ -127,20 +127,6 @@ pub(crate) fn first_of_busiest(engines: &[EngineCycles]) -> EngineCycles {
     engines
         .iter()
         .fold(first, |busiest, &engine| if engine.cycles > busiest.cycles { engine } else { busiest })
-}
-
-fn engine_name(engine: Engine) -> &'static str {
-    match engine {
-        Engine::Fetch => "fetch",
-        Engine::Switch => "switch",
-        Engine::Collect => "collect",
-        Engine::Contraction => "contraction",
-        Engine::Vector => "vector",
-        Engine::Cast => "cast",
-        Engine::Transpose => "transpose",
-        Engine::Commit => "commit",
-        Engine::Dma => "dma",
-    }
 }
 
 /// An operation's name without its dialect.

@@ -69,7 +69,7 @@ mod tests {
 
     fn stage(cycles: u64, latency: u64) -> StageCost {
         let out = Flow { packets: 1, packet: 32 };
-        StageCost { engine: Engine::Fetch, cycles, latency, macs: 0, out }
+        StageCost { engine: Engine::FETCH, cycles, latency, macs: 0, out }
     }
 
     #[test]

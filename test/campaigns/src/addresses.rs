@@ -9,7 +9,7 @@ use visa_ir::open::{self, Opening, open_up};
 use visa_ir::print::{Form, print};
 use visa_machine::Machine;
 use visa_mapping::ops::func::FUNC;
-use visa_opt::Io;
+use visa_opt::{Io, Registry};
 use visa_pass::{PassManager, Pipeline, Silent};
 use visa_passes::standard_passes;
 use visa_stream::ops::vector_expr;
@@ -48,7 +48,7 @@ fn run_kernel(file: &File, text: &str, entry: &str, allocate: bool) -> (i32, Vec
     args.extend(allocate.then_some("--allocate"));
     args.extend(file.machine.iter().flat_map(|machine| ["--machine", machine]));
     let args: Vec<_> = args.into_iter().map(str::to_owned).collect();
-    let code = visa_run::run(&args, &mut io);
+    let code = visa_run::run(&Registry::standard(), &args, &mut io);
     let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).lines().map(str::to_owned).collect::<Vec<_>>();
     let mut results = said(&io.stdout);
     results.retain(|line| !line.contains(" cycles on "));

@@ -4,7 +4,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use visa_opt::{Io, Tool};
+use visa_opt::{Io, Registry};
 
 /// Most combinations of all axes of a kernel that is run.
 const MOST_POINTS: u64 = 1 << 18;
@@ -74,7 +74,7 @@ fn ran(about: &str, text: &str, tool: impl FnOnce(&mut Io) -> i32) -> Ran {
 /// Runs `visa-opt` on a text.
 pub fn opt(about: &str, text: &str, args: &[&str]) -> Ran {
     let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
-    ran(about, text, |io| Tool::standard().run(&args, io))
+    ran(about, text, |io| visa_opt::run(&Registry::standard(), &args, io))
 }
 
 /// Runs a kernel, compared with the evaluator.
@@ -83,7 +83,7 @@ pub fn run(about: &str, text: &str, more: &[String]) -> Ran {
         let fixed = ["-", "--check", "--threads", "1", "--memory", "67108864"];
         let args: Vec<String> =
             fixed.iter().chain(extra).map(|&arg| arg.to_owned()).chain(more.iter().cloned()).collect();
-        ran(about, text, |io| visa_run::run(&args, io))
+        ran(about, text, |io| visa_run::run(&Registry::standard(), &args, io))
     };
     let found = with(&[]);
     // What depends on memory that nothing wrote differs without any mistake; only shadow mode knows.

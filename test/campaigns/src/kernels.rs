@@ -4,7 +4,7 @@
 use crate::{Settings, shared};
 use std::path::{Path, PathBuf};
 use visa_machine::Machine;
-use visa_opt::Io;
+use visa_opt::{Io, Registry};
 use visa_support::Random;
 
 /// Slices of a cluster: those of RNGD in one case of 64; otherwise few, since work grows with them and rules do
@@ -58,8 +58,14 @@ impl Tally {
 }
 
 /// What no kernel may be refused for: a mistake of a pass, a mismatch, or what only the evaluator does not know.
-const WRONG: [&str; 6] =
-    ["error[check]", "mistake in the pass", "error[pass]", "error[run]", "error[ragged]", "error[shadow]"];
+const WRONG: [&str; 6] = [
+    "error[check]",
+    "mistake in the pass",
+    "error[pass-failed]",
+    "error[run]",
+    "error[ragged]",
+    "error[shadow]",
+];
 
 /// Runs the kernel; whether it was accepted. A refusal must name a rule of the kernel.
 fn run_kernel(name: &str, text: &str, machine: &str, shadow: bool) -> bool {
@@ -67,7 +73,7 @@ fn run_kernel(name: &str, text: &str, machine: &str, shadow: bool) -> bool {
     let mut flags = vec!["-", "--check", "--threads", "1", "--machine", machine];
     flags.extend(shadow.then_some("--shadow"));
     let flags: Vec<String> = flags.into_iter().map(str::to_owned).collect();
-    if visa_run::run(&flags, &mut io) == 0 {
+    if visa_run::run(&Registry::standard(), &flags, &mut io) == 0 {
         return true;
     }
     let errors = String::from_utf8_lossy(&io.stderr).into_owned();

@@ -2,7 +2,7 @@
 //! lowering, interpreter and logical evaluator.
 
 use crate::Settings;
-use visa_opt::Io;
+use visa_opt::{Io, Registry};
 use visa_support::kernel::Kernel;
 
 /// A stream of 8 matrices.
@@ -44,7 +44,7 @@ impl Shape {
     fn run(self) -> String {
         let mut io = Io::buffered(self.kernel(), ".");
         let flags = ["-", "--check", "--shadow", "--arg", "x=iota", "--threads", "1"].map(Into::into);
-        let code = visa_run::run(&flags, &mut io);
+        let code = visa_run::run(&Registry::standard(), &flags, &mut io);
         let said = String::from_utf8_lossy(&io.stderr).into_owned();
         assert_eq!(code == 0, said.is_empty(), "{self:?}: {said}");
         said

@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    visa_test::dialect::tool().main()
+    visa::process(|args, io| visa_test::dialect::tool().opt(args, io))
 }

@@ -8,6 +8,7 @@ mod regions;
 mod wrong;
 
 use std::rc::Rc;
+use visa::Tool;
 use visa_ir::context::Context;
 use visa_ir::decl::{
     Body, BodyDef, BodyError, ClauseDecl, ClauseKind, Dialect, OpDecl, OperandDecl, Trait, make_type,
@@ -15,7 +16,6 @@ use visa_ir::decl::{
 use visa_ir::diag::Diagnostic;
 use visa_ir::effects::Effects;
 use visa_ir::module::{OpRef, TypeId};
-use visa_opt::Tool;
 
 /// Everything that comes with visa, dialect `test`, and its passes.
 #[must_use]

@@ -2,6 +2,7 @@
 //! as a dev-dependency.
 
 pub mod kernel;
+pub mod page;
 mod random;
 mod settings;
 

@@ -56,6 +56,7 @@
 //! it, so that expected diagnostics do not depend on where the checkout is.
 
 mod builtin;
+mod command;
 mod directives;
 mod discover;
 mod exec;
@@ -69,6 +70,7 @@ mod substitution;
 mod suite;
 
 pub use builtin::{Builtin, Invocation, Outcome};
+pub use command::run;
 pub use discover::{DEFAULT_SKIPPED_DIRS, TEST_EXTENSIONS};
 pub use limits::{DEFAULT_TIME_LIMIT, MAX_BYTES};
 pub use report::{Failure, Report, TestResult, Verdict};

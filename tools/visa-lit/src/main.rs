@@ -1,113 +1,31 @@
-//! The command line of visa-lit.
+//! `visa-lit`: runs the RUN lines of test files.
 
-use std::io::Write;
-use std::path::PathBuf;
+use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
-use std::time::Duration;
 
-use clap::Parser;
 use visa_files::Interrupts;
-use visa_lit::{DEFAULT_TIME_LIMIT, Suite, bless_requested};
-
-/// Runs the RUN lines of test files (.visa, .mlir, .test), with FileCheck built in.
-///
-/// A RUN line runs any program: run the tests of people whose programs you would run.
-///
-/// From a checkout: `cargo build`, which makes the tools, then `cargo run -p visa-lit -- test/kernels`. Exit code:
-/// 0 if no test failed, 1 if one did, 2 if there is nothing to run.
-#[derive(Debug, Parser)]
-#[command(name = "visa-lit", version)]
-struct Args {
-    /// Test files, or directories to search for them.
-    #[arg(default_value = "test")]
-    paths: Vec<PathBuf>,
-    /// Run only the tests whose path contains this.
-    #[arg(long, default_value = "")]
-    filter: String,
-    /// Number of tests to run at a time; all cores by default.
-    #[arg(short = 'j', long, value_name = "N")]
-    threads: Option<usize>,
-    /// Seconds that a test may take.
-    #[arg(
-        long,
-        value_name = "SECONDS",
-        default_value_t = DEFAULT_TIME_LIMIT.as_secs(),
-        value_parser = clap::value_parser!(u64).range(1..=86_400)
-    )]
-    timeout: u64,
-    /// Name every test, not only those that need attention.
-    #[arg(short, long)]
-    verbose: bool,
-    /// Rewrite the files of `diff-expected` with the output found (also VISA_BLESS=1).
-    #[arg(long)]
-    bless: bool,
-    /// Declare a feature for REQUIRES, UNSUPPORTED and XFAIL.
-    #[arg(long, value_name = "FEATURE")]
-    feature: Vec<String>,
-    /// Define a substitution: `-D mlir-opt=/usr/bin/mlir-opt` for %mlir-opt.
-    #[arg(short = 'D', long, value_name = "NAME=VALUE", value_parser = definition)]
-    define: Vec<(String, String)>,
-    /// Where programs are looked for before PATH; by default the directory of visa-lit itself.
-    #[arg(long, value_name = "DIR")]
-    tools_dir: Option<PathBuf>,
-}
-
-fn definition(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((name, value)) if !name.trim_start_matches('%').is_empty() => {
-            Ok((name.to_owned(), value.to_owned()))
-        }
-        Some(_) | None => Err(format!("found `{text}`, expected NAME=VALUE")),
-    }
-}
-
-fn suite(args: &Args) -> Option<Suite> {
-    let mut roots = args.paths.iter();
-    let mut suite = Suite::new(roots.next()?);
-    for root in roots {
-        suite = suite.with_root(root);
-    }
-    for feature in &args.feature {
-        suite = suite.with_feature(feature);
-    }
-    for (name, value) in &args.define {
-        suite = suite.with_substitution(name, value);
-    }
-    let beside_us = || std::env::current_exe().ok()?.parent().map(PathBuf::from);
-    if let Some(dir) = args.tools_dir.clone().or_else(beside_us) {
-        // A program is started in the test's directory, where a relative path would mean something else.
-        suite = suite.with_tools_dir(std::path::absolute(&dir).unwrap_or(dir));
-    }
-    if let Some(threads) = args.threads {
-        suite = suite.threads(threads);
-    }
-    suite = suite.time_limit(Duration::from_secs(args.timeout));
-    Some(suite.filter(&args.filter).bless(args.bless || bless_requested()))
-}
+use visa_lit::Outcome;
 
 fn failed(message: &str) -> ExitCode {
     // Nobody is left to tell it to if this fails; the exit code says it too.
-    let _lost = writeln!(std::io::stderr(), "visa-lit: {message}");
+    let _lost = writeln!(io::stderr(), "visa-lit: {message}");
     ExitCode::FAILURE
 }
 
 fn main() -> ExitCode {
-    let args = Args::parse();
     let interrupts = match Interrupts::catch() {
         Ok(interrupts) => interrupts,
         Err(why) => return failed(&format!("cannot catch signals: {why}")),
     };
-    let report = suite(&args).map(|suite| suite.interrupts(interrupts).run()).unwrap_or_default();
-    let text = if args.verbose { format!("{report:#}") } else { report.to_string() };
-    if let Err(why) = std::io::stdout().write_all(text.as_bytes()) {
+    let args = std::env::args_os().skip(1);
+    let Outcome { code, stdout, stderr } =
+        visa_lit::run(args, Path::new(""), |suite| suite.interrupts(interrupts));
+    if let Err(why) = io::stdout().write_all(&stdout) {
         return failed(&format!("cannot write standard output: {why}"));
     }
-    if report.results.is_empty() {
-        let _ = writeln!(
-            std::io::stderr(),
-            "visa-lit: no tests found; tests are .visa, .mlir and .test files whose path contains the filter"
-        );
-        return ExitCode::from(2);
+    if io::stderr().write_all(&stderr).is_err() {
+        return ExitCode::FAILURE;
     }
-    if report.is_success() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    u8::try_from(code).map_or(ExitCode::FAILURE, ExitCode::from)
 }

@@ -43,11 +43,11 @@ pub struct Suite {
     interrupts: Option<Arc<Interrupts>>,
 }
 
-impl Suite {
-    /// The tests under `root`, which is a directory or a test file.
-    pub fn new(root: impl Into<PathBuf>) -> Self {
+impl Default for Suite {
+    /// No tests.
+    fn default() -> Self {
         Self {
-            roots: vec![root.into()],
+            roots: Vec::new(),
             builtins: BTreeMap::new(),
             features: BTreeSet::new(),
             substitutions: Substitutions::default(),
@@ -59,6 +59,13 @@ impl Suite {
             time_limit: DEFAULT_TIME_LIMIT,
             interrupts: None,
         }
+    }
+}
+
+impl Suite {
+    /// The tests under `root`, which is a directory or a test file.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Self::default().with_root(root)
     }
 
     /// Adds another root.

@@ -1,20 +1,5 @@
-//! The visa-opt driver as a library: a binary with a dialect or a pass of one's own is a few lines.
-//!
-//! ```no_run
-//! use std::process::ExitCode;
-//! use visa_ir::decl::Dialect;
-//! use visa_pass::Pass;
-//!
-//! static MY_DIALECT: Dialect =
-//!     Dialect { name: "my", doc: "", level: visa_ir::level::Level::Any, ops: &[], types: &[], attrs: &[] };
-//! static MY_PASS: Pass = Pass { name: "my-pass", summary: "does nothing yet", ..Pass::BASE };
-//!
-//! fn main() -> ExitCode {
-//!     visa_opt::Tool::standard().dialect(&MY_DIALECT).pass(&MY_PASS).main()
-//! }
-//! ```
-//!
-//! [`Tool::run`] does all of it in process, from arguments and bytes to bytes and an exit code: tests use that.
+//! The visa-opt driver as a library: [`run`] does all of it in process, on the dialects and passes of a [`Registry`],
+//! from arguments and bytes to bytes and an exit code. Tests use that, and binaries with [`process`] around it.
 
 mod docs;
 mod dump;
@@ -41,16 +26,18 @@ pub use reproducer::{pipeline_of, reproducer};
 pub use split::split;
 
 use flags::Asked;
-use std::process::ExitCode;
+use visa_ir::context::Context;
 use visa_ir::decl::Dialect;
+use visa_ir::diag::Diagnostic;
+use visa_ir::span::Span;
 use visa_pass::Pass;
 
-/// What a binary of this driver knows.
+/// The dialects and passes that a tool knows.
 #[derive(Clone, Debug, Default)]
-pub struct Tool {
-    /// The dialects that it registers.
+pub struct Registry {
+    /// The dialects.
     pub dialects: Vec<&'static Dialect>,
-    /// The passes that it can run.
+    /// The passes.
     pub passes: Vec<&'static Pass>,
 }
 
@@ -60,17 +47,16 @@ pub fn standard_dialects() -> Vec<&'static Dialect> {
     vec![&visa_mapping::DIALECT, &visa_stream::DIALECT, &visa_sequencer::DIALECT, &visa_hw::DIALECT]
 }
 
-impl Tool {
+impl Registry {
     /// Everything that comes with visa.
     #[must_use]
     pub fn standard() -> Self {
         Self { dialects: standard_dialects(), passes: visa_passes::standard_passes() }
     }
 
-    /// With one more dialect. It takes the place of one with the same name.
+    /// With one more dialect.
     #[must_use]
     pub fn dialect(mut self, dialect: &'static Dialect) -> Self {
-        self.dialects.retain(|known| known.name != dialect.name);
         self.dialects.push(dialect);
         self
     }
@@ -83,23 +69,28 @@ impl Tool {
         self
     }
 
-    /// Runs on the process's own arguments and streams.
-    #[must_use]
-    pub fn main(&self) -> ExitCode {
-        process(|args, io| self.run(args, io))
+    /// A context with the dialects.
+    ///
+    /// # Errors
+    /// What is wrong with the declarations of one, or that two have one name.
+    pub fn context(&self) -> Result<Context, Vec<Diagnostic>> {
+        let mut ctx = Context::default();
+        let refused = |why| Diagnostic::error("dialect", Span::default(), why);
+        let wrong: Vec<_> = self.dialects.iter().filter_map(|dialect| ctx.register(dialect).err()).collect();
+        if wrong.is_empty() { Ok(ctx) } else { Err(wrong.into_iter().flatten().map(refused).collect()) }
     }
+}
 
-    /// Runs on `args` (without the program's name). Returns the exit code: 0 if everything asked for held, 2 if a
-    /// `query` is not decided, else 1.
-    pub fn run(&self, args: &[String], io: &mut Io) -> i32 {
-        match flags::parse(args, &self.passes) {
-            Ok(Asked::Modules(flags)) => run::Driver::new(self, &flags, io).run(),
-            Ok(Asked::Query(asked)) => query::run(*asked, io),
-            Err(stop) => {
-                let stream = if stop.code == 0 { &mut io.stdout } else { &mut io.stderr };
-                stream.extend(stop.message.into_bytes());
-                stop.code
-            }
+/// Runs on `args` (without the program's name). Returns the exit code: 0 if everything asked for held, 2 if a `query`
+/// is not decided, else 1.
+pub fn run(registry: &Registry, args: &[String], io: &mut Io) -> i32 {
+    match flags::parse(args, &registry.passes) {
+        Ok(Asked::Modules(flags)) => run::Driver::new(registry, &flags, io).run(),
+        Ok(Asked::Query(asked)) => query::run(*asked, io),
+        Err(stop) => {
+            let stream = if stop.code == 0 { &mut io.stdout } else { &mut io.stderr };
+            stream.extend(stop.message.into_bytes());
+            stop.code
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::query::rules;
 use crate::report::{Timing, statistics};
 use crate::reproducer::{pipeline_of, reproducer};
 use crate::split::{SEPARATOR, split};
-use crate::{Tool, docs, expect, outputs};
+use crate::{Registry, docs, expect, outputs};
 use std::ops::Range;
 use std::time::Instant;
 use visa_ir::context::Context;
@@ -19,7 +19,7 @@ use visa_ir::module::Module;
 use visa_ir::print::{Form, print, print_located};
 use visa_ir::span::{Source, Span};
 use visa_ir::verify::has_errors;
-use visa_pass::{Cause, Failure, Output, PassManager, Pipeline, StepReport};
+use visa_pass::{About, Failure, Output, PassManager, Pipeline, StepReport};
 
 /// Findings, and the text that their spans point into, if any: not all are about a text.
 pub(crate) type Refusal = (Option<Source>, Vec<Diagnostic>);
@@ -35,7 +35,7 @@ pub(crate) fn text_of(ctx: &Context, module: &Module, flags: &Flags, source: &So
 
 /// The state of one run.
 pub(crate) struct Driver<'a> {
-    tool: &'a Tool,
+    registry: &'a Registry,
     flags: &'a Flags,
     io: &'a mut Io,
     timing: Timing,
@@ -43,8 +43,8 @@ pub(crate) struct Driver<'a> {
 }
 
 impl<'a> Driver<'a> {
-    pub(crate) fn new(tool: &'a Tool, flags: &'a Flags, io: &'a mut Io) -> Self {
-        Self { tool, flags, io, timing: Timing::default(), steps: Vec::new() }
+    pub(crate) fn new(registry: &'a Registry, flags: &'a Flags, io: &'a mut Io) -> Self {
+        Self { registry, flags, io, timing: Timing::default(), steps: Vec::new() }
     }
 
     /// Does what the flags ask for.
@@ -72,17 +72,17 @@ impl<'a> Driver<'a> {
         let about_run = |findings| (None, findings);
         let flags = self.flags;
         if let Some(folder) = &flags.docs {
-            let written = docs::write_docs(self.tool, folder, self.io);
+            let written = docs::write_docs(self.registry, folder, self.io);
             return Some(written.map_err(|finding| about_run(vec![finding])));
         }
         if let Some(folder) = &flags.check_docs {
-            let stale = docs::check_docs(self.tool, &self.io.path(folder));
+            let stale = docs::check_docs(self.registry, &self.io.path(folder));
             return Some(if stale.is_empty() { Ok(()) } else { Err(about_run(stale)) });
         }
         let text = match &flags.show_dialects {
-            Some(name) => docs::show_dialects(self.tool, name.as_deref()),
-            None if flags.list_passes => Ok(docs::list_passes(self.tool)),
-            None if flags.emit_irdl => Ok(irdl::emit(&self.tool.dialects)),
+            Some(name) => docs::show_dialects(self.registry, name.as_deref()),
+            None if flags.list_passes => Ok(docs::list_passes(self.registry)),
+            None if flags.emit_irdl => Ok(irdl::emit(&self.registry.dialects)),
             None => return None,
         };
         Some(text.map_err(|finding| about_run(vec![finding])).and_then(|text| self.write(&text)))
@@ -114,7 +114,7 @@ impl<'a> Driver<'a> {
     }
 
     fn context(&mut self) -> Result<Context, Refusal> {
-        let mut ctx = Context::new(&self.tool.dialects);
+        let mut ctx = self.registry.context().map_err(|findings| (None, findings))?;
         ctx.allow_unregistered = self.flags.allow_unregistered;
         if self.io.progress {
             ctx.set_data(on_terminal());
@@ -147,7 +147,7 @@ impl<'a> Driver<'a> {
             let Some(text) = &self.flags.pipeline else { return Ok(Pipeline::empty()) };
             text.clone()
         };
-        let pipeline = Pipeline::parse(&text, &self.tool.passes)
+        let pipeline = Pipeline::parse(&text, &self.registry.passes)
             .map_err(|findings| (Some(Source::new(Pipeline::SOURCE, text)), findings))?;
         let refused = outputs::refused(self.flags, &pipeline);
         if refused.is_empty() { Ok(pipeline) } else { Err((Some(pipeline.source), refused)) }
@@ -174,7 +174,7 @@ impl<'a> Driver<'a> {
         self.timing.read += start.elapsed();
         let mut findings = loaded.findings;
         let Some(mut module) = loaded.module else { return (None, findings, true) };
-        let mut manager = PassManager::new(pipeline, &self.tool.passes);
+        let mut manager = PassManager::new(pipeline, &self.registry.passes);
         manager.verify_each = self.flags.verify_each;
         manager.verify_analyses = self.flags.verify_analyses;
         manager.keep_before = self.flags.crash_reproducer.is_some();
@@ -204,39 +204,21 @@ impl<'a> Driver<'a> {
         pipeline: &Pipeline,
         findings: &mut Vec<Diagnostic>,
     ) -> bool {
-        let name = failure.step.pass.name;
-        self.steps.extend(failure.report.steps);
-        findings.extend(failure.report.findings);
-        let written = self.write_outputs(&failure.report.outputs);
+        let Failure { report, .. } = &failure;
+        self.steps.extend(report.steps.iter().cloned());
+        findings.extend(report.findings.iter().cloned());
+        let written = self.write_outputs(&report.outputs);
         let reproduced = written & self.write_reproducer(ctx, failure.before.as_ref(), &failure.step);
-        let about_run = match failure.cause {
-            Cause::Refused(found) => {
+        let (about, found) = failure.findings();
+        let source = match about {
+            About::Module => {
                 findings.extend(found);
                 return reproduced;
             }
-            Cause::Invalid(found) => {
-                let message =
-                    format!("the module does not verify after pass `{name}`: a mistake in the pass");
-                findings.extend(found.into_iter().map(|finding| finding.note(message.clone(), None)));
-                return reproduced;
-            }
-            Cause::Level(finding) => {
-                self.flags.renderer.emit(self.io, Some(&pipeline.source), &[finding]);
-                return false;
-            }
-            Cause::WrongLevel { promised, left } => {
-                format!("pass `{name}` says it gives {promised} level, but left the module at {left} level")
-            }
-            Cause::NotPreserved(analyses) => {
-                let names = analyses.join("`, `");
-                format!(
-                    "pass `{name}` says that it preserves `{names}`, but left the module so that this is wrong"
-                )
-            }
-            Cause::Panicked(why) => format!("pass `{name}` panicked: {why}"),
+            About::Pipeline => Some(&pipeline.source),
+            About::Pass => None,
         };
-        let finding = Diagnostic::error("pass-failed", Span::default(), about_run);
-        self.flags.renderer.emit(self.io, None, &[finding.note("a mistake in the pass", None)]);
+        self.flags.renderer.emit(self.io, source, &found);
         false
     }
 

@@ -1,6 +1,5 @@
 //! The tool: its driver flag by flag, as a process, its questions, and a tool of someone else's.
 
 mod driver;
-mod my_opt;
 mod process;
 mod query;

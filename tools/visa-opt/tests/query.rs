@@ -2,13 +2,13 @@
 //! `test/tools/visa-opt`.
 
 use std::process::{Command, Stdio};
-use visa_opt::{Io, Tool};
+use visa_opt::{Io, Registry};
 
 /// Exit code, standard output, standard error.
 fn query(args: &[&str]) -> (i32, String, String) {
     let mut io = Io::buffered("", "");
     let args: Vec<String> = ["query"].iter().chain(args).map(|arg| (*arg).to_owned()).collect();
-    let code = Tool::standard().run(&args, &mut io);
+    let code = visa_opt::run(&Registry::standard(), &args, &mut io);
     let text = |bytes| String::from_utf8(bytes).expect("text");
     (code, text(io.stdout), text(io.stderr))
 }

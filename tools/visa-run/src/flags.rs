@@ -42,6 +42,10 @@ pub(crate) struct Flags {
     /// Give open addresses a value before the kernel is lowered.
     #[arg(long)]
     pub(crate) allocate: bool,
+    /// Passes to run before the kernel is lowered, as visa-opt takes them. `--check` compares with the kernel that
+    /// they got.
+    #[arg(long, value_name = "PASSES")]
+    pub(crate) pass_pipeline: Option<String>,
     /// Compare every defined element with the logical evaluator.
     #[arg(long)]
     pub(crate) check: bool,

@@ -5,8 +5,28 @@ use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::location::Origins;
 use visa_ir::module::Module;
-use visa_pass::{Cause, Level, PassManager, Pipeline, Silent};
-use visa_passes::standard_passes;
+use visa_ir::span::{Source, Span};
+use visa_pass::{About, Level, Pass, PassManager, Pipeline, Report, Silent};
+
+/// Why passes did not get through.
+pub(crate) enum Refused {
+    /// The pipeline is wrong: spans point into this text.
+    Pipeline(Source, Vec<Diagnostic>),
+    /// The kernel, or a pass.
+    Kernel(Vec<Diagnostic>),
+}
+
+impl Refused {
+    /// The findings where nobody wrote the pipeline: its places say nothing.
+    fn of_own_pipeline(self) -> Vec<Diagnostic> {
+        match self {
+            Self::Kernel(findings) => findings,
+            Self::Pipeline(_, findings) => {
+                findings.into_iter().map(|finding| Diagnostic { span: Span::default(), ..finding }).collect()
+            }
+        }
+    }
+}
 
 /// The passes that are left to run on a module of this level. Values between the passes of an expression get their
 /// addresses here; what the kernel itself leaves open stays so, and lowering says which flag closes it.
@@ -20,40 +40,39 @@ fn remaining(level: Level, open: bool) -> &'static str {
 }
 
 /// Closes open clauses by the passes that have options, which may be empty, in their order, verified after each.
-/// Gives warnings.
 pub(crate) fn choose(
     ctx: &Context,
     module: &mut Module,
+    known: &[&'static Pass],
     asked: &[(&str, Option<&str>)],
-) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
+) -> Result<Report, Vec<Diagnostic>> {
     let passes = asked.iter().filter_map(|(pass, options)| match *options {
         Some("") => Some((*pass).to_owned()),
         Some(options) => Some(format!("{pass}{{{options}}}")),
         None => None,
     });
-    run(ctx, module, &passes.collect::<Vec<_>>().join(","))
+    let text = passes.collect::<Vec<_>>().join(",");
+    run(ctx, module, known, &text).map_err(Refused::of_own_pipeline)
 }
 
-/// Runs a pipeline, which may be empty.
-fn run(ctx: &Context, module: &mut Module, text: &str) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
+/// Runs a pipeline of known passes, which may be empty, verified after each.
+pub(crate) fn run(
+    ctx: &Context,
+    module: &mut Module,
+    known: &[&'static Pass],
+    text: &str,
+) -> Result<Report, Refused> {
     if text.is_empty() {
-        return Ok(Vec::new());
+        return Ok(Report::default());
     }
-    let passes = standard_passes();
-    // The text of the pipeline is none that the user has written: its places say nothing.
-    let placeless = |finding| Diagnostic { span: visa_ir::span::Span::default(), ..finding };
-    let pipeline = Pipeline::parse(text, &passes)
-        .map_err(|findings| findings.into_iter().map(placeless).collect::<Vec<_>>())?;
-    let report = PassManager::new(&pipeline, &passes).run(ctx, module, &mut Silent);
-    let report = report.map_err(|failure| match failure.cause {
-        Cause::Level(finding) => vec![placeless(finding)],
-        Cause::Refused(findings) | Cause::Invalid(findings) => findings,
-        Cause::WrongLevel { .. } | Cause::NotPreserved(_) | Cause::Panicked(_) => {
-            let message = format!("pass `{}` failed: {:?}", failure.step.pass.name, failure.cause);
-            vec![Diagnostic::error("pass", visa_ir::span::Span::default(), message)]
+    let pipeline = Pipeline::parse(text, known)
+        .map_err(|findings| Refused::Pipeline(Source::new(Pipeline::SOURCE, text), findings))?;
+    PassManager::new(&pipeline, known).run(ctx, module, &mut Silent).map_err(|failure| {
+        match failure.findings() {
+            (About::Pipeline, findings) => Refused::Pipeline(pipeline.source.clone(), findings),
+            (About::Module | About::Pass, findings) => Refused::Kernel(findings),
         }
-    })?;
-    Ok(report.findings)
+    })
 }
 
 /// Lowers what is left to lower, verified after each pass, and makes the program of `entry`. The second value holds
@@ -61,14 +80,16 @@ fn run(ctx: &Context, module: &mut Module, text: &str) -> Result<Vec<Diagnostic>
 pub(crate) fn compile(
     ctx: &Context,
     module: &mut Module,
+    known: &[&'static Pass],
     entry: Option<&str>,
 ) -> Result<(Program, Vec<Diagnostic>), Vec<Diagnostic>> {
     let open = visa_ir::open::first(ctx, module, |_| true).is_some();
-    let warnings = run(ctx, module, remaining(Level::of(ctx, module), open))?;
+    let passes = remaining(Level::of(ctx, module), open);
+    let report = run(ctx, module, known, passes).map_err(Refused::of_own_pipeline)?;
     let origins = Origins::of(ctx, module);
     let program = visa_hw::compile(ctx, module, entry).map_err(|mut findings| {
         origins.explain(ctx, &mut findings);
         findings
     })?;
-    Ok((program, warnings))
+    Ok((program, report.findings))
 }

@@ -3,7 +3,7 @@
 use crate::check::{self, CheckReport};
 use crate::data::{self, Array, Summary};
 use crate::flags::{Flags, named, source};
-use crate::kernel;
+use crate::kernel::{self, Refused};
 use crate::output::{Document, ResultEntry};
 use std::collections::BTreeMap;
 use visa_hw::program::{Buffer, Program};
@@ -18,8 +18,8 @@ use visa_machine::Machine;
 use visa_mapping::facts::DeclaredAxes;
 use visa_mapping::ops::func::Func;
 use visa_opt::progress::on_terminal;
-use visa_opt::{Io, Renderer, load_config_rules, load_machine, load_module, read_source, standard_dialects};
-use visa_pass::Level;
+use visa_opt::{Io, Registry, Renderer, load_config_rules, load_machine, load_module, read_source};
+use visa_pass::{Level, Output, Report};
 use visa_stream::unmasked::{self, of_fetch};
 
 /// The run stops here; what there is to say has been said.
@@ -29,6 +29,7 @@ type Outcome<T> = Result<T, Stopped>;
 
 /// One run.
 pub(crate) struct Session<'a> {
+    registry: &'a Registry,
     flags: &'a Flags,
     io: &'a mut Io,
     renderer: Renderer,
@@ -42,9 +43,9 @@ struct Finished {
 }
 
 impl<'a> Session<'a> {
-    pub(crate) fn new(flags: &'a Flags, io: &'a mut Io) -> Self {
+    pub(crate) fn new(registry: &'a Registry, flags: &'a Flags, io: &'a mut Io) -> Self {
         let renderer = if flags.diagnostics == "json" { Renderer::Json } else { Renderer::Text };
-        Self { flags, io, renderer, source: None }
+        Self { registry, flags, io, renderer, source: None }
     }
 
     pub(crate) fn run(mut self, progress: &mut dyn FnMut(usize, usize)) -> i32 {
@@ -56,7 +57,7 @@ impl<'a> Session<'a> {
 
     /// Whether everything asked for held.
     fn steps(&mut self, progress: &mut dyn FnMut(usize, usize)) -> Outcome<bool> {
-        let mut ctx = Context::new(&standard_dialects());
+        let mut ctx = self.registry.context().map_err(|findings| self.refuse(findings))?;
         if let Some(machine) = self.machine()? {
             ctx.set_data(machine);
         }
@@ -69,8 +70,9 @@ impl<'a> Session<'a> {
         self.choose(&ctx, &mut module)?;
         let logical = (self.flags.check || self.flags.shadow).then(|| module.clone());
         self.check_level(&ctx, &module)?;
+        self.passes(&ctx, &mut module)?;
         let entry = self.flags.entry.as_deref();
-        let compiled = kernel::compile(&ctx, &mut module, entry);
+        let compiled = kernel::compile(&ctx, &mut module, &self.registry.passes, entry);
         let (program, warnings) = compiled.map_err(|findings| self.refuse(findings))?;
         self.emit(&warnings);
         let outputs = self.outputs(&program)?;
@@ -154,8 +156,32 @@ impl<'a> Session<'a> {
     fn choose(&mut self, ctx: &Context, module: &mut Module) -> Outcome<()> {
         let select = self.flags.select_configs.as_deref();
         let asked = [("select-configs", select), ("allocate", self.flags.allocate.then_some(""))];
-        let warnings = kernel::choose(ctx, module, &asked).map_err(|findings| self.refuse(findings))?;
-        self.emit(&warnings);
+        let report = kernel::choose(ctx, module, &self.registry.passes, &asked);
+        let report = report.map_err(|findings| self.refuse(findings))?;
+        self.report(&report)
+    }
+
+    /// Runs the passes that are asked for by name.
+    fn passes(&mut self, ctx: &Context, module: &mut Module) -> Outcome<()> {
+        let Some(text) = &self.flags.pass_pipeline else { return Ok(()) };
+        let report = kernel::run(ctx, module, &self.registry.passes, text);
+        let report = report.map_err(|refused| match refused {
+            Refused::Kernel(findings) => self.refuse(findings),
+            Refused::Pipeline(source, findings) => {
+                self.renderer.emit(self.io, Some(&source), &findings);
+                Stopped
+            }
+        })?;
+        self.report(&report)
+    }
+
+    /// Says what passes found, and writes what they want written.
+    fn report(&mut self, report: &Report) -> Outcome<()> {
+        self.emit(&report.findings);
+        for Output { name, bytes } in &report.outputs {
+            let written = self.io.write(name, bytes);
+            written.map_err(|why| self.stop("cannot-write", format!("cannot write `{name}`: {why}")))?;
+        }
         Ok(())
     }
 

@@ -353,7 +353,7 @@ impl Unit for AccumulateUnit {
     /// The input side costs nothing of its own: it keeps pace with the trees.
     fn cost(&self, _machine: &Machine, _input: Flow) -> StageCost {
         let out = self.out();
-        StageCost { engine: Engine::Contraction, cycles: out.packets, latency: 1, macs: 0, out }
+        StageCost { engine: Engine::CONTRACTION, cycles: out.packets, latency: 1, macs: 0, out }
     }
 }
 

@@ -213,7 +213,7 @@ impl Unit for AlignUnit {
         let out = Flow { packets: self.packets(input.packets), packet: self.width };
         let waits = if self.overfills() { machine.timing.shift_reuse_cycles } else { 0 };
         let latency = 1u64.saturating_add(waits);
-        StageCost { engine: Engine::Contraction, cycles: out.packets, latency, macs: 0, out }
+        StageCost { engine: Engine::CONTRACTION, cycles: out.packets, latency, macs: 0, out }
     }
 
     fn assumed(&self) -> Vec<&'static str> {

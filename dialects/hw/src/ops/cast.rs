@@ -81,7 +81,7 @@ impl Unit for CastUnit {
     }
 
     fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
-        StageCost { engine: Engine::Cast, cycles: input.packets, latency: 1, macs: 0, out: input }
+        StageCost { engine: Engine::CAST, cycles: input.packets, latency: 1, macs: 0, out: input }
     }
 }
 

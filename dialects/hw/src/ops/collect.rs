@@ -61,7 +61,7 @@ impl Unit for CollectUnit {
 
     fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
         let out = Flow { packets: input.packets * self.flits, packet: self.flit };
-        StageCost { engine: Engine::Collect, cycles: out.packets, latency: 1, macs: 0, out }
+        StageCost { engine: Engine::COLLECT, cycles: out.packets, latency: 1, macs: 0, out }
     }
 }
 

@@ -168,7 +168,7 @@ impl Unit for CommitUnit {
 
     fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
         let out = Flow { packets: input.packets, packet: self.bytes };
-        StageCost { engine: Engine::Commit, cycles: self.loops.accesses(), latency: 1, macs: 0, out }
+        StageCost { engine: Engine::COMMIT, cycles: self.loops.accesses(), latency: 1, macs: 0, out }
     }
 
     fn accesses(&self) -> Vec<Access> {

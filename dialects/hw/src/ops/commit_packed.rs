@@ -247,7 +247,7 @@ impl Unit for CommitPackedUnit {
         let packet = self.registers.loops.program.packet;
         let packets = self.bytes.div_ceil(packet);
         let out = Flow { packets, packet };
-        StageCost { engine: Engine::Commit, cycles: packets.max(input.packets), latency: 1, macs: 0, out }
+        StageCost { engine: Engine::COMMIT, cycles: packets.max(input.packets), latency: 1, macs: 0, out }
     }
 
     fn accesses(&self) -> Vec<Access> {

@@ -230,7 +230,7 @@ impl Unit for ContractUnit {
         let macs = input.packets * self.rows * self.dtype.elements(self.data);
         let latency = self.tree_latency(machine) + 1;
         let out = self.out(input);
-        StageCost { engine: Engine::Contraction, cycles: input.packets, latency, macs, out }
+        StageCost { engine: Engine::CONTRACTION, cycles: input.packets, latency, macs, out }
     }
 
     fn tree_use(&self, machine: &Machine, input: Flow) -> Option<TreeUse> {

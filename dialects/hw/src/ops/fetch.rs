@@ -265,7 +265,7 @@ impl Unit for FetchUnit {
         let packet = self.adapter.converted(self.packet);
         let out = Flow { packets: self.loops.steps() / self.packet, packet };
         let latency = 1 + self.adapter.latency(machine);
-        StageCost { engine: Engine::Fetch, cycles: self.loops.accesses(), latency, macs: 0, out }
+        StageCost { engine: Engine::FETCH, cycles: self.loops.accesses(), latency, macs: 0, out }
     }
 
     fn assumed(&self) -> Vec<&'static str> {

@@ -71,7 +71,7 @@ impl Unit for GenerateUnit {
 
     fn cost(&self, machine: &Machine, _input: Flow) -> StageCost {
         let out = Flow { packets: 1, packet: BYTES };
-        StageCost { engine: Engine::Commit, cycles: machine.timing.generate_cycles, latency: 0, macs: 0, out }
+        StageCost { engine: Engine::COMMIT, cycles: machine.timing.generate_cycles, latency: 0, macs: 0, out }
     }
 
     fn assumed(&self) -> Vec<&'static str> {

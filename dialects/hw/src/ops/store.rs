@@ -151,7 +151,7 @@ impl Unit for StoreTrfUnit {
     fn cost(&self, machine: &Machine, input: Flow) -> StageCost {
         let setup = if self.short { 0 } else { machine.timing.trf_load_setup_cycles };
         let latency = 1u64.saturating_add(setup);
-        StageCost { engine: Engine::Commit, cycles: input.packets, latency, macs: 0, out: input }
+        StageCost { engine: Engine::COMMIT, cycles: input.packets, latency, macs: 0, out: input }
     }
 
     fn assumed(&self) -> Vec<&'static str> {
@@ -214,7 +214,7 @@ impl Unit for StoreVrfUnit {
     }
 
     fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
-        StageCost { engine: Engine::Commit, cycles: input.packets, latency: 1, macs: 0, out: input }
+        StageCost { engine: Engine::COMMIT, cycles: input.packets, latency: 1, macs: 0, out: input }
     }
 
     fn accesses(&self) -> Vec<Access> {

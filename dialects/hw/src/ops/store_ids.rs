@@ -79,7 +79,7 @@ impl Unit for StoreIdsUnit {
     }
 
     fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
-        StageCost { engine: Engine::Commit, cycles: input.packets, latency: 1, macs: 0, out: input }
+        StageCost { engine: Engine::COMMIT, cycles: input.packets, latency: 1, macs: 0, out: input }
     }
 
     fn accesses(&self) -> Vec<Access> {

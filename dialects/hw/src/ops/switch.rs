@@ -282,7 +282,7 @@ impl Unit for SwitchUnit {
         let packets = self.route.priced(input.packets);
         let out = Flow { packets, packet: input.packet };
         let setup = if self.custom { machine.bitmap_cycles() } else { 0 };
-        StageCost { engine: Engine::Switch, cycles, latency: setup.saturating_add(ring - 1), macs: 0, out }
+        StageCost { engine: Engine::SWITCH, cycles, latency: setup.saturating_add(ring - 1), macs: 0, out }
     }
 
     fn assumed(&self) -> Vec<&'static str> {

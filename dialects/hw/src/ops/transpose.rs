@@ -156,7 +156,7 @@ impl Unit for TransposeUnit {
             (false, Some(_)) => matrices * (flits_in + flits_out),
         };
         let out = Flow { packets: matrices * self.kept, packet: self.flit };
-        StageCost { engine: Engine::Transpose, cycles, latency: 0, macs: 0, out }
+        StageCost { engine: Engine::TRANSPOSE, cycles, latency: 0, macs: 0, out }
     }
 }
 

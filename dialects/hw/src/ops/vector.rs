@@ -633,7 +633,7 @@ impl Unit for VectorUnit {
 
     fn cost(&self, machine: &Machine, input: Flow) -> StageCost {
         let latency = machine.timing.alu_latency_cycles;
-        StageCost { engine: Engine::Vector, cycles: input.packets, latency, macs: 0, out: input }
+        StageCost { engine: Engine::VECTOR, cycles: input.packets, latency, macs: 0, out: input }
     }
 
     fn accesses(&self) -> Vec<Access> {

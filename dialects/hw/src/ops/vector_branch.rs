@@ -222,7 +222,7 @@ impl Unit for VectorBranchUnit {
     }
 
     fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
-        StageCost { engine: Engine::Vector, cycles: input.packets, latency: 0, macs: 0, out: input }
+        StageCost { engine: Engine::VECTOR, cycles: input.packets, latency: 0, macs: 0, out: input }
     }
 
     fn accesses(&self) -> Vec<Access> {

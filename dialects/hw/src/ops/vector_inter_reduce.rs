@@ -188,7 +188,7 @@ impl Unit for InterReduce {
     fn cost(&self, machine: &Machine, input: Flow) -> StageCost {
         let latency = self.ring().saturating_mul(machine.timing.inter_slice_cycles);
         let out = Flow { packets: input.packets / self.parts(), ..input };
-        StageCost { engine: Engine::Vector, cycles: input.packets, latency, macs: 0, out }
+        StageCost { engine: Engine::VECTOR, cycles: input.packets, latency, macs: 0, out }
     }
 
     fn assumed(&self) -> Vec<&'static str> {

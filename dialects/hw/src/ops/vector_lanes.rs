@@ -159,7 +159,7 @@ impl Unit for VectorLanesUnit {
     /// Wires only: what follows runs at half the rate, with twice the packets.
     fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
         let out = self.how.out(input);
-        StageCost { engine: Engine::Vector, cycles: input.packets.max(out.packets), latency: 0, macs: 0, out }
+        StageCost { engine: Engine::VECTOR, cycles: input.packets.max(out.packets), latency: 0, macs: 0, out }
     }
 }
 

@@ -184,7 +184,7 @@ impl Unit for VectorReduceUnit {
         let wait = if self.summed > 1 { self.summed } else { 0 };
         let latency = machine.timing.alu_latency_cycles + wait;
         StageCost {
-            engine: Engine::Vector,
+            engine: Engine::VECTOR,
             cycles: input.packets,
             latency,
             macs: 0,

@@ -159,7 +159,7 @@ impl Unit for VectorValidCountUnit {
 
     /// It works beside the elements.
     fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
-        StageCost { engine: Engine::Vector, cycles: input.packets, latency: 0, macs: 0, out: input }
+        StageCost { engine: Engine::VECTOR, cycles: input.packets, latency: 0, macs: 0, out: input }
     }
 }
 

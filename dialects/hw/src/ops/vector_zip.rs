@@ -140,7 +140,7 @@ impl Unit for VectorZipUnit {
     fn cost(&self, machine: &Machine, input: Flow) -> StageCost {
         let out = Flow { packets: input.packets / 2, ..input };
         let latency = machine.timing.alu_latency_cycles;
-        StageCost { engine: Engine::Vector, cycles: input.packets, latency, macs: 0, out }
+        StageCost { engine: Engine::VECTOR, cycles: input.packets, latency, macs: 0, out }
     }
 }
 

@@ -60,13 +60,13 @@ fn costs_of_the_example() {
         flow = cost.out;
     }
     let expected = [
-        (Engine::Fetch, 128, 1, 0),
-        (Engine::Collect, 128, 1, 0),
-        (Engine::Contraction, 64, 1, 0),
-        (Engine::Contraction, 64, 6, 2048),
-        (Engine::Contraction, 1, 1, 0),
-        (Engine::Cast, 1, 1, 0),
-        (Engine::Commit, 1, 1, 0),
+        (Engine::FETCH, 128, 1, 0),
+        (Engine::COLLECT, 128, 1, 0),
+        (Engine::CONTRACTION, 64, 1, 0),
+        (Engine::CONTRACTION, 64, 6, 2048),
+        (Engine::CONTRACTION, 1, 1, 0),
+        (Engine::CAST, 1, 1, 0),
+        (Engine::COMMIT, 1, 1, 0),
     ];
     assert_eq!(costs, expected);
     assert_eq!(flow, Flow { packets: 1, packet: 8 });

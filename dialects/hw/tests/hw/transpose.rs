@@ -126,7 +126,7 @@ fn cycles_are_those_of_the_buffers() {
             let cost = config.exec(matrices as usize).stages[2].cost(&Machine::rngd(), input);
             assert_eq!(cost.cycles, simulated(config, matrices), "{config:?}, {matrices} matrices");
             assert_eq!(cost.out, Flow { packets: matrices * config.kept as u64, packet: 32 });
-            assert_eq!((cost.engine, cost.latency, cost.macs), (Engine::Transpose, 0, 0));
+            assert_eq!((cost.engine, cost.latency, cost.macs), (Engine::TRANSPOSE, 0, 0));
         }
     }
 }

@@ -13,16 +13,16 @@ use crate::doubles::{exec, report, stage};
 /// A load of `writes` flits, a flit a cycle, fetched in `fetched` cycles.
 fn load(fetched: u64, writes: u64) -> CommandKind {
     let store =
-        stage("hw.store_trf", Engine::Commit, writes).bank(BankUse::Writes(writes)).writes(Trf, 4096..8192);
-    exec(Sub, 0..512, &[stage("hw.fetch", Engine::Fetch, fetched), store])
+        stage("hw.store_trf", Engine::COMMIT, writes).bank(BankUse::Writes(writes)).writes(Trf, 4096..8192);
+    exec(Sub, 0..512, &[stage("hw.fetch", Engine::FETCH, fetched), store])
 }
 
 /// 100 cycles of a contraction that misses `misses` times in both columns.
 fn contraction(misses: u64, in_step: bool) -> CommandKind {
     let reads = CacheReads { reads: 100, misses, columns: 2, occupied: [misses; 2], in_step };
-    let align = stage("hw.align", Engine::Contraction, 100).bank(BankUse::Reads(reads)).reads(Trf, 0..4096);
+    let align = stage("hw.align", Engine::CONTRACTION, 100).bank(BankUse::Reads(reads)).reads(Trf, 0..4096);
     let trees = TreeUse { rows: 4, all_rows: 8, depth: 5, latency: 5, most_macs: 25_600 };
-    exec(Main, 0..512, &[align, stage("hw.contract", Engine::Contraction, 100).macs(6400).trees(trees)])
+    exec(Main, 0..512, &[align, stage("hw.contract", Engine::CONTRACTION, 100).macs(6400).trees(trees)])
 }
 
 /// Stalls and end of the load, which is command `number`.
@@ -50,8 +50,8 @@ fn a_load_gives_way_to_misses() {
 fn a_contraction_that_waits_for_its_fetch_leaves_the_banks_free() {
     // 100 reads in 200 cycles: every second cycle is free.
     let reads = CacheReads { reads: 100, misses: 100, columns: 2, occupied: [100; 2], in_step: false };
-    let align = stage("hw.align", Engine::Contraction, 100).bank(BankUse::Reads(reads)).reads(Trf, 0..4096);
-    let slow = exec(Main, 0..512, &[stage("hw.fetch", Engine::Fetch, 200), align]);
+    let align = stage("hw.align", Engine::CONTRACTION, 100).bank(BankUse::Reads(reads)).reads(Trf, 0..4096);
+    let slow = exec(Main, 0..512, &[stage("hw.fetch", Engine::FETCH, 200), align]);
     assert_eq!(stalls(&report(1, vec![slow, load(40, 40)]), 1), (40, 80));
 }
 
@@ -63,7 +63,7 @@ fn reads_in_step_leave_a_column_free() {
 /// Every read misses, and a load would wait for the last one.
 #[test]
 fn what_writes_no_register_file_waits_for_no_reads() {
-    let fetch = exec(Sub, 0..512, &[stage("hw.fetch", Engine::Fetch, 40)]);
+    let fetch = exec(Sub, 0..512, &[stage("hw.fetch", Engine::FETCH, 40)]);
     assert_eq!(stalls(&report(1, vec![contraction(100, false), fetch]), 1), (0, 40));
 }
 
@@ -72,7 +72,7 @@ fn what_waits_for_a_load_waits_for_its_stalls() {
     // The order in the program does not matter to who waits. The last contraction reads what the load writes, so
     // that it is no reason to wait, however much it misses.
     let reads = CacheReads { reads: 10, misses: 10, columns: 2, occupied: [10; 2], in_step: false };
-    let user = stage("hw.align", Engine::Contraction, 10).bank(BankUse::Reads(reads)).reads(Trf, 4096..8192);
+    let user = stage("hw.align", Engine::CONTRACTION, 10).bank(BankUse::Reads(reads)).reads(Trf, 4096..8192);
     let report = report(1, vec![load(40, 40), contraction(50, false), exec(Main, 0..512, &[user])]);
     assert_eq!(stalls(&report, 0), (40, 80));
     assert_eq!((report.commands[1].start, report.commands[1].end), (0, 100));
@@ -85,8 +85,8 @@ fn what_waits_for_a_load_waits_for_its_stalls() {
 #[test]
 fn a_contraction_may_begin_in_the_middle_of_a_load() {
     let beside = |starts| {
-        let before = exec(Main, 0..512, &[stage("hw.vector", Engine::Vector, starts)]);
-        let first = exec(Sub, 0..512, &[stage("hw.fetch", Engine::Fetch, 10)]);
+        let before = exec(Main, 0..512, &[stage("hw.vector", Engine::VECTOR, starts)]);
+        let first = exec(Sub, 0..512, &[stage("hw.fetch", Engine::FETCH, 10)]);
         stalls(&report(1, vec![before, contraction(50, false), first, load(80, 80)]), 3)
     };
     // From cycle 50 on: 40 are written before, the others in 80 cycles.
@@ -102,7 +102,7 @@ fn a_load_does_not_wait_for_what_begins_when_it_ends() {
     let all_miss = |cycles, range| {
         let occupied = [cycles; 2];
         let reads = CacheReads { reads: cycles, misses: cycles, columns: 2, occupied, in_step: false };
-        let align = stage("hw.align", Engine::Contraction, cycles).bank(BankUse::Reads(reads));
+        let align = stage("hw.align", Engine::CONTRACTION, cycles).bank(BankUse::Reads(reads));
         exec(Main, 0..512, &[align.reads(Trf, range)])
     };
     let report = report(1, vec![load(40, 40), all_miss(20, 0..4096), all_miss(10, 4096..8192)]);

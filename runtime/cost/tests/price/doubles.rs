@@ -121,7 +121,7 @@ pub(crate) fn exec(context: Context, slices: Range<usize>, stages: &[Fixed]) -> 
 
 /// A run of 100 cycles on all slices that reads or writes as `access` says.
 pub(crate) fn busy(context: Context, access: impl Fn(Fixed) -> Fixed) -> CommandKind {
-    exec(context, 0..512, &[access(stage("test.work", Engine::Vector, 100))])
+    exec(context, 0..512, &[access(stage("test.work", Engine::VECTOR, 100))])
 }
 
 pub(crate) fn dma(from: Space, to: Space, loops: &str) -> CommandKind {

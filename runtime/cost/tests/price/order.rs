@@ -24,7 +24,7 @@ fn second(first: CommandKind, second: CommandKind) -> (u64, Vec<(usize, Why)>) {
 
 #[test]
 fn nobody_waits_for_what_takes_no_time() {
-    let nothing = || exec(Main, 0..512, &[stage("none", Engine::Fetch, 0)]);
+    let nothing = || exec(Main, 0..512, &[stage("none", Engine::FETCH, 0)]);
     assert_eq!(second(nothing(), nothing()), (0, vec![]));
 }
 
@@ -76,8 +76,8 @@ fn a_write_waits_for_readers_and_writers() {
 
 #[test]
 fn other_slices_are_other_memories() {
-    let write = |slices| exec(Main, slices, &[stage("w", Engine::Commit, 100).writes(Dm, 0..64)]);
-    let read = |slices| exec(Sub, slices, &[stage("r", Engine::Fetch, 100).reads(Dm, 0..64)]);
+    let write = |slices| exec(Main, slices, &[stage("w", Engine::COMMIT, 100).writes(Dm, 0..64)]);
+    let read = |slices| exec(Sub, slices, &[stage("r", Engine::FETCH, 100).reads(Dm, 0..64)]);
     assert_eq!(second(write(0..256), read(256..512)), (0, vec![]));
     assert_eq!(second(write(0..257), read(256..512)), (100, vec![(0, Why::Raw)]));
 }
@@ -85,11 +85,11 @@ fn other_slices_are_other_memories() {
 #[test]
 fn a_slice_bitmap_narrows_what_is_written_but_not_what_is_read() {
     let run = || {
-        let commit = stage("w", Engine::Commit, 100).reads(Dm, 64..128).writes(Dm, 0..64).stores_in(0..8);
+        let commit = stage("w", Engine::COMMIT, 100).reads(Dm, 64..128).writes(Dm, 0..64).stores_in(0..8);
         exec(Main, 0..16, &[commit])
     };
-    let read = |slices| exec(Sub, slices, &[stage("r", Engine::Fetch, 100).reads(Dm, 0..64)]);
-    let write = |slices| exec(Sub, slices, &[stage("x", Engine::Commit, 100).writes(Dm, 64..128)]);
+    let read = |slices| exec(Sub, slices, &[stage("r", Engine::FETCH, 100).reads(Dm, 0..64)]);
+    let write = |slices| exec(Sub, slices, &[stage("x", Engine::COMMIT, 100).writes(Dm, 64..128)]);
     assert_eq!(second(run(), read(7..8)), (100, vec![(0, Why::Raw)]));
     assert_eq!(second(run(), read(8..16)), (0, vec![]));
     assert_eq!(second(run(), write(15..16)), (100, vec![(0, Why::War)]));
@@ -99,7 +99,7 @@ fn a_slice_bitmap_narrows_what_is_written_but_not_what_is_read() {
 fn a_transfer_orders_only_the_slices_and_bytes_that_it_writes() {
     // Bytes 64..72 of slices 256..512: 2048 bytes, 502 cycles.
     let load = || dma(Hbm, Dm, "[256 : 8 -> 524288, 8 : 1 -> 1] : 8 @ 0 -> 134217792");
-    let read = |slices, bytes| exec(Main, slices, &[stage("r", Engine::Fetch, 100).reads(Dm, bytes)]);
+    let read = |slices, bytes| exec(Main, slices, &[stage("r", Engine::FETCH, 100).reads(Dm, bytes)]);
     assert_eq!(second(load(), read(256..512, 71..72)), (502, vec![(0, Why::Raw)]));
     assert_eq!(second(load(), read(0..256, 64..72)), (0, vec![]));
     assert_eq!(second(load(), read(256..512, 72..80)), (0, vec![]));
@@ -123,10 +123,10 @@ fn only_what_ends_last_is_waited_for() {
     let report = report(
         1,
         vec![
-            exec(Sub, 0..512, &[stage("short", Engine::Fetch, 40).writes(Trf, 0..64)]),
-            exec(Main, 0..512, &[stage("long", Engine::Fetch, 100).reads(Dm, 0..64)]),
-            exec(Main, 0..512, &[stage("both", Engine::Fetch, 10).reads(Trf, 0..64)]),
-            exec(Sub, 0..512, &[stage("after", Engine::Fetch, 10).writes(Trf, 0..64)]),
+            exec(Sub, 0..512, &[stage("short", Engine::FETCH, 40).writes(Trf, 0..64)]),
+            exec(Main, 0..512, &[stage("long", Engine::FETCH, 100).reads(Dm, 0..64)]),
+            exec(Main, 0..512, &[stage("both", Engine::FETCH, 10).reads(Trf, 0..64)]),
+            exec(Sub, 0..512, &[stage("after", Engine::FETCH, 10).writes(Trf, 0..64)]),
         ],
     );
     // 2 needs 0 (ended at 40) and main (free at 100). 3 needs sub (free at 40) and 2 (ended at 110).

@@ -70,10 +70,10 @@ fn start_up_is_the_bottleneck_only_while_it_is_longer() {
 #[test]
 fn a_run_takes_its_busiest_engine_and_every_latency() {
     let stages = [
-        stage("hw.fetch", Engine::Fetch, 40).latency(1).reads(Dm, 0..320),
-        stage("hw.vector", Engine::Vector, 60).latency(2),
-        stage("hw.vector", Engine::Vector, 70).latency(3),
-        stage("hw.commit", Engine::Commit, 70).latency(4).writes(Dm, 512..1072),
+        stage("hw.fetch", Engine::FETCH, 40).latency(1).reads(Dm, 0..320),
+        stage("hw.vector", Engine::VECTOR, 60).latency(2),
+        stage("hw.vector", Engine::VECTOR, 70).latency(3),
+        stage("hw.commit", Engine::COMMIT, 70).latency(4).writes(Dm, 512..1072),
     ];
     let report = report(2, vec![exec(Main, 0..100, &stages)]);
     let command = &report.commands[0];
@@ -90,7 +90,7 @@ fn a_run_takes_its_busiest_engine_and_every_latency() {
 #[test]
 fn register_files_are_not_data_memory() {
     let report =
-        report(1, vec![exec(Sub, 0..1, &[stage("hw.store_trf", Engine::Commit, 9).writes(Trf, 0..72)])]);
+        report(1, vec![exec(Sub, 0..1, &[stage("hw.store_trf", Engine::COMMIT, 9).writes(Trf, 0..72)])]);
     assert_eq!(report.commands[0].bytes, Traffic::default());
     assert_eq!(report.totals.operations_per_hbm_byte, None);
 }
@@ -104,8 +104,8 @@ fn a_run_of_no_stages_costs_nothing() {
 /// 1000 cycles of 8 rows of `width` products in `slices` slices of each chip.
 fn share(chips: usize, slices: usize, dtype: DType, width: u64) -> Option<f64> {
     let stages = [
-        stage("hw.fetch", Engine::Fetch, 1).dtype(dtype),
-        stage("hw.contract", Engine::Contraction, 1000).macs(8 * width * 1000),
+        stage("hw.fetch", Engine::FETCH, 1).dtype(dtype),
+        stage("hw.contract", Engine::CONTRACTION, 1000).macs(8 * width * 1000),
     ];
     report(chips, vec![exec(Main, 0..slices, &stages)]).totals.share_of_peak
 }
@@ -123,8 +123,8 @@ fn the_share_of_peak_measures_each_format_by_its_own_peak() {
 #[test]
 fn no_time_has_no_share_of_peak() {
     let stages = [
-        stage("hw.fetch", Engine::Fetch, 0).dtype(DType::Bf16),
-        stage("hw.contract", Engine::Contraction, 0).macs(64),
+        stage("hw.fetch", Engine::FETCH, 0).dtype(DType::Bf16),
+        stage("hw.contract", Engine::CONTRACTION, 0).macs(64),
     ];
     assert_eq!(report(1, vec![exec(Main, 0..512, &stages)]).totals.share_of_peak, None);
 }
@@ -132,7 +132,7 @@ fn no_time_has_no_share_of_peak() {
 #[test]
 fn totals_count_macs_once_and_intensity_by_hbm_bytes() {
     let stages =
-        [stage("hw.fetch", Engine::Fetch, 1), stage("hw.contract", Engine::Contraction, 10).macs(600)];
+        [stage("hw.fetch", Engine::FETCH, 1), stage("hw.contract", Engine::CONTRACTION, 10).macs(600)];
     let kinds = vec![dma(Hbm, Dm, "[1200 : 1 -> 1] : 8"), exec(Main, 0..2, &stages)];
     let totals = report(1, kinds).totals;
     // 2 slices of 600; 2400 operations on 1200 bytes.
@@ -141,7 +141,7 @@ fn totals_count_macs_once_and_intensity_by_hbm_bytes() {
 
 #[test]
 fn figures_too_large_to_count_saturate() {
-    let stages = [stage("hw.contract", Engine::Contraction, u64::MAX)
+    let stages = [stage("hw.contract", Engine::CONTRACTION, u64::MAX)
         .macs(u64::MAX)
         .latency(u64::MAX)
         .reads(Dm, 0..1)];

@@ -11,12 +11,12 @@ use crate::doubles::{dma, exec, report, stage};
 /// A transfer of 1536 bytes, a load of the register file and a contraction at full rate that needs both.
 fn kernel() -> Report {
     let load = [
-        stage("hw.fetch", Engine::Fetch, 20).reads(Dm, 4096..4256),
-        stage("hw.store_trf", Engine::Commit, 20).writes(Trf, 0..160),
+        stage("hw.fetch", Engine::FETCH, 20).reads(Dm, 4096..4256),
+        stage("hw.store_trf", Engine::COMMIT, 20).writes(Trf, 0..160),
     ];
     let work = [
-        stage("hw.fetch", Engine::Fetch, 50).reads(Dm, 0..400),
-        stage("hw.contract", Engine::Contraction, 99).macs(99 * 256).latency(1).reads(Trf, 0..160),
+        stage("hw.fetch", Engine::FETCH, 50).reads(Dm, 0..400),
+        stage("hw.contract", Engine::CONTRACTION, 99).macs(99 * 256).latency(1).reads(Trf, 0..160),
     ];
     let kinds =
         vec![dma(Hbm, Dm, "[1536 : 1 -> 1] : 8"), exec(Sub, 0..512, &load), exec(Main, 0..512, &work)];
@@ -76,7 +76,7 @@ fn assumptions_are_named_only_where_a_figure_rests_on_them() {
     let fields = |kinds| -> Vec<&'static str> {
         report(1, kinds).assumptions.iter().map(|assumed| assumed.field).collect()
     };
-    assert!(fields(vec![exec(Main, 0..1, &[stage("hw.fetch", Engine::Fetch, 1)])]).is_empty());
+    assert!(fields(vec![exec(Main, 0..1, &[stage("hw.fetch", Engine::FETCH, 1)])]).is_empty());
     assert_eq!(fields(vec![dma(Hbm, Hbm, "[8 : 1 -> 1] : 8 @ 0 -> 8")]), ["timing.dma_startup_cycles"]);
     let pcie = fields(vec![dma(Host, Hbm, "[8 : 1 -> 1] : 8")]);
     assert_eq!(pcie, ["timing.dma_startup_cycles", "timing.pcie_bytes_per_cycle"]);

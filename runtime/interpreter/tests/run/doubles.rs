@@ -79,7 +79,7 @@ pub(crate) struct Fetch(pub(crate) Range<usize>);
 
 impl Unit for Fetch {
     fn cost(&self, _machine: &Machine, _input: Flow) -> StageCost {
-        cost(Engine::Fetch, Flow { packets: self.0.len() as u64 / 8, packet: 8 })
+        cost(Engine::FETCH, Flow { packets: self.0.len() as u64 / 8, packet: 8 })
     }
 }
 
@@ -108,7 +108,7 @@ pub(crate) struct Rotate(pub(crate) usize);
 
 impl Unit for Rotate {
     fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
-        cost(Engine::Switch, input)
+        cost(Engine::SWITCH, input)
     }
 }
 
@@ -134,7 +134,7 @@ pub(crate) struct Add(pub(crate) u8);
 
 impl Unit for Add {
     fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
-        cost(Engine::Vector, input)
+        cost(Engine::VECTOR, input)
     }
 }
 
@@ -161,7 +161,7 @@ pub(crate) struct Store(pub(crate) usize, pub(crate) usize);
 
 impl Unit for Store {
     fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
-        cost(Engine::Commit, input)
+        cost(Engine::COMMIT, input)
     }
     fn accesses(&self) -> Vec<Access> {
         let start = self.0 as u64;

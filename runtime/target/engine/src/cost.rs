@@ -3,27 +3,29 @@
 use crate::read_cache::CacheReads;
 use crate::wire::Flow;
 
-/// An engine of the machine that can be the bottleneck of a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Engine {
+/// An engine that can be the bottleneck of a command, by the name that reports give it. Stages of one engine are
+/// stations of one pipeline: the slowest counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Engine(pub &'static str);
+
+/// The engines of RNGD.
+impl Engine {
     /// Reads data memory.
-    Fetch,
+    pub const FETCH: Self = Self("fetch");
     /// Moves packets between slices.
-    Switch,
+    pub const SWITCH: Self = Self("switch");
     /// Cuts packets into flits.
-    Collect,
+    pub const COLLECT: Self = Self("collect");
     /// Multiplies and sums.
-    Contraction,
+    pub const CONTRACTION: Self = Self("contraction");
     /// Elementwise work.
-    Vector,
+    pub const VECTOR: Self = Self("vector");
     /// Narrows the result.
-    Cast,
+    pub const CAST: Self = Self("cast");
     /// Swaps rows and columns of small matrices.
-    Transpose,
+    pub const TRANSPOSE: Self = Self("transpose");
     /// Writes data memory, or a register file.
-    Commit,
-    /// Moves memory to memory.
-    Dma,
+    pub const COMMIT: Self = Self("commit");
 }
 
 /// What a stage costs.

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use visa_ir::decl::Dialect;
 use visa_ir::irdl::emit;
 use visa_mlir::mlir::{Finding, Mlir};
-use visa_opt::{Io, Tool, standard_dialects};
+use visa_opt::{Io, Registry, standard_dialects};
 
 /// The repository.
 fn root() -> PathBuf {
@@ -36,7 +36,7 @@ fn gemv(passes: &[&str]) -> String {
     let args =
         ["test/kernels/gemv.visa", "--print-registered"].iter().chain(passes).map(|&arg| arg.to_owned());
     let mut io = Io::buffered([], root());
-    let code = Tool::standard().run(&args.collect::<Vec<_>>(), &mut io);
+    let code = visa_opt::run(&Registry::standard(), &args.collect::<Vec<_>>(), &mut io);
     assert_eq!(code, 0, "{}", String::from_utf8_lossy(&io.stderr));
     String::from_utf8(io.stdout).expect("text")
 }

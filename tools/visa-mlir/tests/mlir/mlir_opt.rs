@@ -2,7 +2,7 @@
 
 use crate::root;
 use std::process::{Command, Output};
-use visa_opt::{Io, Tool};
+use visa_opt::{Io, Registry};
 
 /// Where mlir-opt may be: in PATH, or where Debian's package puts it.
 const NAMES: [&str; 2] = ["mlir-opt-22", "/usr/lib/llvm-22/bin/mlir-opt"];
@@ -14,10 +14,8 @@ pub(crate) fn mlir_opt(text: &str) -> Option<(bool, String)> {
     let folder = tempfile::tempdir().expect("a folder");
     let (irdl, input) = (folder.path().join("visa.irdl.mlir"), folder.path().join("input.mlir"));
     let mut io = Io::buffered([], root());
-    assert_eq!(
-        Tool::standard().run(&["--emit-irdl".into(), "-o".into(), irdl.display().to_string()], &mut io),
-        0
-    );
+    let args = ["--emit-irdl".into(), "-o".into(), irdl.display().to_string()];
+    assert_eq!(visa_opt::run(&Registry::standard(), &args, &mut io), 0);
     std::fs::write(&input, text).expect("a file");
     let run =
         |name| Command::new(name).arg(format!("--irdl-file={}", irdl.display())).arg(&input).output().ok();

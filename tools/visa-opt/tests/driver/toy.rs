@@ -7,7 +7,7 @@ use visa_ir::decl::{
 use visa_ir::diag::{Diagnostic, Severity};
 use visa_ir::effects::Effects;
 use visa_ir::open::Opening;
-use visa_opt::{Io, Tool};
+use visa_opt::{Io, Registry};
 use visa_pass::{Level, OptionKind, OptionType, OptionValue, Output, OutputName, Pass, PassCx, PassOptions};
 
 static SIZED: BodyDef = BodyDef { name: "toy.sized", syntax: "SIZE", doc: "A size.", parse: size };
@@ -233,11 +233,11 @@ fn lower(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     Ok(())
 }
 
-/// The tool with all of that.
-pub(crate) fn tool() -> Tool {
+/// What the tool knows: all of that.
+pub(crate) fn registry() -> Registry {
     let passes = [&SET, &PANIC, &REFUSE, &DOWN, &NEEDS, &LIAR, &LAZY, &DUMP, &SNEAK];
-    let tool = Tool { dialects: Vec::new(), passes: vec![&visa_passes::passes::dce::PASS] };
-    passes.into_iter().fold(tool.dialect(&TOY).dialect(&SEQ).dialect(&TM), Tool::pass)
+    let empty = Registry { dialects: Vec::new(), passes: vec![&visa_passes::passes::dce::PASS] };
+    passes.into_iter().fold(empty.dialect(&TOY).dialect(&SEQ).dialect(&TM), Registry::pass)
 }
 
 /// What a run gave.
@@ -274,7 +274,7 @@ impl Ran {
 pub(crate) fn run_in(cwd: &std::path::Path, args: &[&str], input: &str) -> Ran {
     let mut io = Io::buffered(input, cwd);
     let args: Vec<_> = args.iter().map(|arg| (*arg).to_owned()).collect();
-    let code = tool().run(&args, &mut io);
+    let code = visa_opt::run(&registry(), &args, &mut io);
     let text = |bytes| String::from_utf8(bytes).expect("the tool writes UTF-8");
     Ran { code, out: text(io.stdout), err: text(io.stderr) }
 }

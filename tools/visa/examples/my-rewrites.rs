@@ -2,21 +2,21 @@
 //! `docs/rewriting.md` goes through it part by part; `test/tests/rewriting.rs` runs it.
 
 use std::process::ExitCode;
-use visa_ir::analysis::{Analysis, AnalysisKind, Preserved};
-use visa_ir::context::{Attr, Context};
-use visa_ir::decl::{ClauseDecl, ClauseKind, Dialect, OpDecl, OperandDecl};
-use visa_ir::diag::{Diagnostic, Severity};
-use visa_ir::effects::Effects;
-use visa_ir::module::Module;
-use visa_ir::rewrite::{
+use visa::Tool;
+use visa::ir::analysis::{Analysis, AnalysisKind, Preserved};
+use visa::ir::context::{Attr, Context};
+use visa::ir::decl::{ClauseDecl, ClauseKind, Dialect, OpDecl, OperandDecl};
+use visa::ir::diag::{Diagnostic, Severity};
+use visa::ir::effects::Effects;
+use visa::ir::module::Module;
+use visa::ir::rewrite::{
     Conversion, ConversionPattern, ConversionTarget, Fold, Kind, NoMatch, RewritePattern, TypeConverter,
 };
-use visa_ir::span::Span;
-use visa_opt::Tool;
-use visa_pass::{Pass, PassCx, PassOptions, Scope};
+use visa::ir::span::Span;
+use visa::pass::{Pass, PassCx, PassOptions, Scope};
 
 fn main() -> ExitCode {
-    tool().main()
+    visa::process(|args, io| tool().opt(args, io))
 }
 
 /// Everything that comes with visa, and what is below.
@@ -27,13 +27,13 @@ pub(crate) fn tool() -> Tool {
 static MY: Dialect = Dialect {
     name: "my",
     doc: "Tensors, scaled.",
-    level: visa_ir::level::Level::Any,
+    level: visa::ir::level::Level::Any,
     ops: &[&[&SCALE, &ADD]],
     types: &[],
     attrs: &[],
 };
 
-#[visa_ir::view(Scale)]
+#[visa::ir::view(Scale)]
 static SCALE: OpDecl = OpDecl {
     name: "my.scale",
     summary: "Every element, times a number.",
@@ -81,7 +81,7 @@ static SCALE_OF_SCALE: RewritePattern = RewritePattern {
     },
 };
 
-visa_pass::options! {
+visa::pass::options! {
     /// What can be chosen.
     struct Settings {
         most: i64 = ("most", "8", "the largest factor that becomes a sum"),
@@ -93,7 +93,7 @@ static LOWER: Pass = Pass {
     summary: "scaling becomes additions",
     options: Settings::DECLS,
     scope: Scope::Operation,
-    preserves: Preserved::Only(&[AnalysisKind::of::<visa_mapping::facts::DeclaredAxes>()]),
+    preserves: Preserved::Only(&[AnalysisKind::of::<visa::mapping::facts::DeclaredAxes>()]),
     statistics: &[("lowered", "operations lowered")],
     run: lower,
     ..Pass::BASE

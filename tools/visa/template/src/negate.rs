@@ -1,0 +1,86 @@
+//! `my.negate`, an operation of the vector engine, and a pass about it.
+
+use visa::engine::place::rngd;
+use visa::hw::ops::vector;
+use visa::ir::context::Attr;
+use visa::ir::decl::{Interface, OpDecl, OperandDecl};
+use visa::ir::diag::Diagnostic;
+use visa::ir::effects::Effects;
+use visa::ir::module::{OpRef, OpSpec};
+use visa::ir::verify::VerifyCx;
+use visa::numerics::{Bits, DType};
+use visa::pass::{Level, Pass, PassCx, PassOptions, options};
+use visa::stream::lower::{LowerStage, StageCx};
+use visa::stream::meaning::{Function, Meaning};
+use visa::stream::{VECTOR, chain};
+
+pub(crate) static OPS: &[&OpDecl] = &[&NEGATE];
+
+#[visa::ir::view(Negate)]
+static NEGATE: OpDecl = OpDecl {
+    name: "my.negate",
+    summary: "Negates every element.",
+    doc: "Wraps: the least integer is its own negation.",
+    constraints: &[("C1", "the format is i32")],
+    operands: &[OperandDecl::one("stream", &["stream.vector"])],
+    results: &["stream"],
+    effects: Effects::PURE,
+    infer: Some(|op| chain::next(op, &VECTOR, None)),
+    verify: Some(verify),
+    example: "%n = my.negate %x",
+    interfaces: &[
+        Interface(&rngd::VECTOR),
+        Interface(&Meaning::Elementwise(|_| Ok(Function::unary(Bits::wrapping_neg)))),
+        Interface(&LowerStage(lower)),
+    ],
+    ..OpDecl::BASE
+};
+
+fn verify(op: OpRef<'_>, _: &VerifyCx<'_>) -> Result<(), Diagnostic> {
+    let found = chain::input(op)?.dtype;
+    if found == DType::I32 {
+        return Ok(());
+    }
+    Err(op.error("C1", format!("the stream is `{found}`, expected `i32`")))
+}
+
+/// What is there already does it: a multiplication by -1.
+fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
+    let times = cx.word(OpSpec::at(&vector::VECTOR, op), "op", "MulInt");
+    Ok(Some(times.clause("constant", cx.ctx.attr(Attr::Int(-1)))))
+}
+
+options! {
+    /// What can be chosen.
+    struct Chosen {
+        most: i64 = ("most", "1000", "most pairs that are removed"),
+    }
+}
+
+pub(crate) static CANCEL: Pass = Pass {
+    name: "my-cancel",
+    summary: "removes pairs of negations",
+    doc: "-(-x) is x for every x, the least integer included, because negation wraps.",
+    options: Chosen::DECLS,
+    takes: Level::Tensor,
+    gives: Level::Tensor,
+    statistics: &[("pairs", "pairs of negations removed")],
+    run: cancel,
+    ..Pass::BASE
+};
+
+fn cancel(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
+    let Chosen { most } = cx.chosen();
+    let mut removed = 0;
+    for id in cx.module.walk_all() {
+        let Some(outer) = Negate::cast(cx.module.op(cx.ctx, id)).filter(|_| removed < most) else { continue };
+        let negated = outer.stream().map_err(|error| vec![error])?;
+        let Some(inner) = negated.made_by().and_then(Negate::cast) else { continue };
+        let (negated_twice, plain) = (outer.results()[0], inner.operands()[0]);
+        cx.module.replace_uses(negated_twice, plain);
+        cx.module.erase(id);
+        cx.count("pairs", 1);
+        removed += 1;
+    }
+    Ok(())
+}
