@@ -18,6 +18,7 @@ pub static SNOOP: BodyDef = BodyDef {
           order. `x n` repeats a row. Rows follow each other slice by slice, and all of them again for the slices \
           after; sources count from the slice of the first row.",
     parse: |text| text.parse::<Snoop>().map(|snoop| Rc::new(snoop) as Rc<dyn Body>),
+    ..BodyDef::BASE
 };
 
 /// Rows of a snoop bitmap: those of slice `n` are row `n % rows`, and its sources count from slice `n - n % rows`.

@@ -36,10 +36,15 @@ pub struct Dialect {
 pub trait Body: Any + fmt::Display {
     /// For downcasting.
     fn into_any(self: Rc<Self>) -> Rc<dyn Any>;
+    /// For downcasting.
+    fn as_any(&self) -> &dyn Any;
 }
 
 impl<T: Any + fmt::Display> Body for T {
     fn into_any(self: Rc<Self>) -> Rc<dyn Any> {
+        self
+    }
+    fn as_any(&self) -> &dyn Any {
         self
     }
 }
@@ -91,6 +96,23 @@ pub struct BodyDef {
     pub doc: &'static str,
     /// Reads the body text.
     pub parse: fn(&str) -> Result<Rc<dyn Body>, BodyError>,
+    /// The symbols that a body names; a body names none where there is no such function.
+    pub symbols: Option<SymbolsFn>,
+}
+
+/// Asks what to write in place of each symbol that a body names, in the order of its text. Gives the body with these
+/// names; nothing if all stay.
+pub type SymbolsFn = fn(&dyn Body, &mut dyn FnMut(&str) -> Option<Rc<str>>) -> Option<Rc<dyn Body>>;
+
+impl BodyDef {
+    /// A definition that reads nothing: the base of one (`..BodyDef::BASE`).
+    pub const BASE: Self = Self {
+        name: "",
+        syntax: "",
+        doc: "",
+        parse: |text| Err(BodyError::new("body", format!("nothing reads `{text}`"))),
+        symbols: None,
+    };
 }
 
 impl fmt::Debug for BodyDef {

@@ -48,12 +48,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 use visa_ir::diag::counted;
 
-use crate::axes::{Axes, AxisId, MAX_SIZE};
+use crate::axes::{Axes, AxisId};
 use crate::carry::settle;
 use crate::cell::{Cell, Index};
 use crate::effort::count_effort;
 use crate::error::MapError;
 use crate::expr::{Expr, PadKind, Side};
+use crate::limits::MAX_SIZE;
 use crate::placement::place;
 
 /// One digit of a position; see the module's page for its meaning.

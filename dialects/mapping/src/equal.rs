@@ -9,12 +9,13 @@ use std::collections::BTreeSet;
 use std::fmt;
 use visa_ir::diag::counted;
 
-use crate::axes::{Axes, AxisId, MAX_SIZE};
+use crate::axes::{Axes, AxisId};
 use crate::carry::{settle, views};
 use crate::cell::{Cell, Index, Map};
 use crate::digits::{Digit, Digits, DigitsError, digits};
 use crate::error::MapError;
 use crate::expr::{Expr, PadKind};
+use crate::limits::MAX_SIZE;
 use crate::runs::{NoRuns, Relation, Runs};
 use crate::skew::skewed_names;
 

@@ -1,12 +1,15 @@
 //! The mapping expression: its shape, its canonical text and its size rules (book 03).
 
+use std::convert::Infallible;
 use std::fmt;
+use std::rc::Rc;
 use std::sync::Arc;
 use visa_ir::diag::counted;
 
-use crate::axes::{Axes, MAX_SIZE};
+use crate::axes::Axes;
 use crate::effort::count_effort;
 use crate::error::{MapError, quote};
+use crate::limits::MAX_SIZE;
 
 /// What a padding position demands, from strict to loose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -249,6 +252,20 @@ impl Expr {
             Expr::Slice { inner, offset } => with(inner)?.slice(*offset),
             Expr::Gather { inner, table } => with(inner)?.gather(table.clone()),
         })
+    }
+
+    /// The same expression with the names for its aliases that `with` gives; nothing if it gives none.
+    pub fn renamed(&self, with: &mut dyn FnMut(&str) -> Option<Rc<str>>) -> Option<Expr> {
+        if let Expr::Alias(name) = self {
+            return with(name).map(|new| Expr::Alias((*new).into()));
+        }
+        let mut any = false;
+        let renamed = self.map_children(|child| {
+            let new = child.renamed(with);
+            any |= new.is_some();
+            Ok::<_, Infallible>(new.unwrap_or_else(|| child.clone()))
+        });
+        renamed.ok().filter(|_| any)
     }
 
     /// The same expression without aliases, and with the pairs that outer sums are.

@@ -1,6 +1,7 @@
 //! Facts about a whole module that verifiers, lowering and the evaluator share: the declared axes, the axes each
 //! value depends on, and how long each tensor must stay where it is.
 
+pub use crate::error::mapping_error;
 use crate::ops::func::{Func, addresses, declare};
 use crate::tensor::{Dim, Tensor};
 use crate::view::{self, ViewKind};
@@ -202,12 +203,6 @@ pub fn digits_of(map: &Expr, axes: &Axes, span: Span) -> Result<Digits, Diagnost
             format!("padding or truncation that is no whole digit: {ragged}"),
         ),
     })
-}
-
-/// A mapping's error as a diagnostic at `span`.
-#[must_use]
-pub fn mapping_error(error: crate::MapError, span: Span) -> Diagnostic {
-    Diagnostic::error(error.code, span, error.message).fix(error.fix.map(|fix| format!("write `{fix}`")))
 }
 
 /// Checks every mapping that the operation's clauses give.

@@ -4,10 +4,11 @@
 //! parts that do nothing left out, `n # e` for a digit without an axis. Equal mappings have equal digits, so they
 //! have equal rebuilt texts (book 03: equivalent mappings).
 
-use crate::axes::{Axes, AxisId, MAX_SIZE};
+use crate::axes::{Axes, AxisId};
 use crate::digits::{Digit, Digits, Offset};
 use crate::error::{MapError, quote};
 use crate::expr::{Expr, PadKind};
+use crate::limits::MAX_SIZE;
 use visa_ir::diag::counted;
 
 /// The expression that the digits spell, major to minor. The axes are those that the digits were made with.

@@ -17,6 +17,7 @@ pub static GUARDS: BodyDef = BodyDef {
         let guards = Guards::parse(text, number).map_err(|why| BodyError::new("guards", why))?;
         Ok(Rc::new(guards) as Rc<dyn Body>)
     },
+    ..BodyDef::BASE
 };
 
 /// `#stream.comparisons<[less 0, equal 7]>`: [`Comparisons`] of [`Number`].
@@ -31,6 +32,7 @@ pub static COMPARISONS: BodyDef = BodyDef {
             Comparisons::parse(text, number).map_err(|why| BodyError::new("comparisons", why))?;
         Ok(Rc::new(comparisons) as Rc<dyn Body>)
     },
+    ..BodyDef::BASE
 };
 
 /// A number, as `tm.number` reads it.

@@ -6,7 +6,7 @@
 //! more; bytes of their own are not.
 
 use super::pack::{Buffer, Packing, apart, pack};
-use super::reach::Reach;
+use super::tensors::Reach;
 
 /// How eagerly bytes are used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use visa_allocate::halves::{Half, Resident, choose};
 use visa_allocate::pack::{Buffer, MAX_EXACT, Packing, live_bytes, pack, worst_point};
 use visa_allocate::policy::{self, Reuse};
-use visa_allocate::reach::Reach;
+use visa_allocate::tensors::Reach;
 
 fn buffer(bytes: u64, live: (usize, usize)) -> Buffer {
     Buffer { bytes, align: 1, live, fixed: None }

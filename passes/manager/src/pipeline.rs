@@ -282,7 +282,7 @@ impl<'t> Reader<'t> {
             let error = Diagnostic::error("pass-nesting", span, message);
             self.found(error.fix("write it outside of the parentheses".to_owned()))?;
         }
-        let mut options = Options::defaults(pass.map_or(&[], |pass| pass.options));
+        let mut options = Options::defaults(pass.map_or(Pass::BASE.options, |pass| pass.options));
         let open = self.pos;
         if self.eat('{') {
             loop {

@@ -8,7 +8,9 @@ use visa_files::Interrupts;
 
 use crate::builtin::{Invocation, Outcome};
 use crate::limits;
-use crate::suite::BLESS_VARIABLE;
+
+/// The environment variable that turns blessing on when it is `1`.
+pub const BLESS_VARIABLE: &str = "VISA_BLESS";
 
 /// Most differing lines shown of either side.
 const MAX_SHOWN_LINES: usize = 30;

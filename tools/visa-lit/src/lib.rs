@@ -66,12 +66,14 @@ mod limits;
 mod process;
 mod report;
 mod shell;
+mod status;
 mod substitution;
 mod suite;
 
 pub use builtin::{Builtin, Invocation, Outcome};
 pub use command::run;
 pub use discover::{DEFAULT_SKIPPED_DIRS, TEST_EXTENSIONS};
+pub use golden::BLESS_VARIABLE;
 pub use limits::{DEFAULT_TIME_LIMIT, MAX_BYTES};
 pub use report::{Failure, Report, TestResult, Verdict};
-pub use suite::{BLESS_VARIABLE, Suite, bless_requested};
+pub use suite::{Suite, bless_requested};

@@ -137,7 +137,7 @@ fn registers(op: OpRef<'_>) -> Result<Registers, Diagnostic> {
 /// C7, and the counts' registers.
 fn counts(op: CommitPacked<'_>) -> Result<Option<Counts>, Diagnostic> {
     let registers = [("counts", op.counts()?), ("stride", op.stride()?)];
-    if super::exec::before(*op).is_some_and(|before| before.is(&FILTER)) {
+    if crate::order::before(*op).is_some_and(|before| before.is(&FILTER)) {
         let Some((clause, _)) = registers.iter().find(|(_, value)| value.is_some()) else { return Ok(None) };
         let message = format!("`{clause}` after `{}`, which counts what it keeps", FILTER.name);
         return Err(op.error("C7", message));

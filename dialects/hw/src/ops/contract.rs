@@ -172,7 +172,7 @@ struct Aligner {
 /// The aligner before a contraction. Nothing where there is none, which `hw.exec` reports, or one that is wrong in
 /// itself, which it reports.
 fn aligner(op: Contract<'_>) -> Option<Aligner> {
-    let align = super::exec::before(*op).and_then(Align::cast)?;
+    let align = crate::order::before(*op).and_then(Align::cast)?;
     let number = |number: Result<i64, Diagnostic>| u64::try_from(number.ok()?).ok();
     Some(Aligner {
         rows: number(align.rows())?,

@@ -1,10 +1,11 @@
 //! `hw.vector_branch`: gives every element of a stream its execution id (book 21).
 
-use super::vector::{register_file, way_bytes};
+use super::vector::register_file;
 use crate::attrs::{COMPARISONS, PROGRAM};
 use crate::build::Build;
 use crate::clauses::given;
 use crate::loops::Loops;
+use crate::ways::way_bytes;
 use visa_engine::place::{Station, rngd};
 use visa_engine::shadow::Shadow;
 use visa_engine::{

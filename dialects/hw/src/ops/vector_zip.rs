@@ -1,8 +1,8 @@
 //! `hw.vector_zip`: makes one stream of two groups whose packets alternate (book 21, two-group mode).
 
-use super::vector::way_bytes;
 use crate::build::Build;
 use crate::clauses::one_of;
+use crate::ways::way_bytes;
 use visa_engine::place::{Station, rngd};
 use visa_engine::shadow::Shadow;
 use visa_engine::{

@@ -16,7 +16,7 @@ use visa_ir::verify::VerifyCx;
 use visa_machine::Machine;
 use visa_mapping::attrs::MAP;
 use visa_mapping::facts::{check_mappings, machine, mapping_error};
-use visa_mapping::view::{self, InPlace, part_start};
+use visa_mapping::view::{self, part_start};
 use visa_mapping::{Axes, DM, Dim, Expr, Index, Tensor, describe, first_missing, make, operand};
 
 /// `stream.commit_view`.
@@ -66,11 +66,11 @@ pub static DECL: OpDecl = OpDecl {
         ),
     ],
     results: &["tensor"],
-    effects: Effects::Are(&[writes(Target::Memory("tm.dm"))]),
+    effects: Effects::Are(&[writes(Target::Operand("tensor"))]),
     infer: Some(infer),
     verify: Some(verify),
     example: "%z = stream.commit_view %n, %y element [A @ 1024, B]",
-    interfaces: &[Interface(&rngd::COMMIT), Interface(&Meaning::Overwrite(part)), Interface(&InPlace(1))],
+    interfaces: &[Interface(&rngd::COMMIT), Interface(&Meaning::Overwrite(part))],
     ..OpDecl::BASE
 };
 
