@@ -72,7 +72,7 @@ fn placed(
     }
     fitting.find(|place| place.contexts.has(main)).ok_or_else(|| {
         let context = if main { "main" } else { "sub" };
-        let message = format!("`{}` stands in the {context} context, which does not have it", stage);
+        let message = format!("`{}` is in the {context} context, which does not have it", stage);
         at(op, stage, "C3", message)
     })
 }
@@ -150,7 +150,7 @@ impl VectorOrder {
             && before > now
         {
             let message = format!("the stage {now} comes after {before}");
-            return Err(at(op, stage, "C4", message).note("which stands here", Some(place)));
+            return Err(at(op, stage, "C4", message).note("which is here", Some(place)));
         }
         if now == VectorStage::Reduce
             && let Some(first) = self.reduced.replace(span)
@@ -210,7 +210,7 @@ impl VectorOrder {
             }
             Some(before) if before != first => refuse(
                 "a stage comes after the reduction of slices, which has stages before it",
-                "it stands here",
+                "it is here",
                 before,
             ),
             Some(_) => Ok(()),

@@ -69,7 +69,7 @@ impl FromStr for Snoop {
                 Some(times) => number(times)?,
             };
             if times == 0 || times > MAX_ROWS - rows.len() {
-                return Err(too_many(&format!("a row stands {}", counted(times, "time"))));
+                return Err(too_many(&format!("a row occurs {}", counted(times, "time"))));
             }
             let row = row(set)?;
             rows.extend(std::iter::repeat_n(row, times));

@@ -244,7 +244,7 @@ impl ClauseDecl {
         Self { name, kind, presence: Presence::Default(default), lead: false, opening: Opening::Never, doc }
     }
 
-    /// The required clause that stands first, without its keyword.
+    /// The required clause that comes first, without its keyword.
     #[must_use]
     pub const fn lead(name: &'static str, kind: ClauseKind, doc: &'static str) -> Self {
         Self { name, kind, presence: Presence::Required, lead: true, opening: Opening::Never, doc }
@@ -357,13 +357,13 @@ pub enum Trait {
     Terminator,
     /// Its block must end in the terminator of this name.
     EndsWith(&'static str),
-    /// May stand only directly inside the operation of this name.
+    /// May be only directly inside the operation of this name.
     Inside(&'static str),
-    /// May stand only directly inside an operation of one of these names.
+    /// May be only directly inside an operation of one of these names.
     InsideOneOf(&'static [&'static str]),
     /// Has as many results as are written, each with its type.
     AnyResults,
-    /// May stand only at the top of a module.
+    /// May be only at the top of a module.
     TopLevel,
 }
 

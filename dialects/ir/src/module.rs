@@ -59,14 +59,14 @@ impl OpName {
     }
 }
 
-/// A clause as it stands on an operation.
+/// A clause as it is on an operation.
 #[derive(Clone, Debug)]
 pub struct Clause {
     /// The keyword; borrowed from the declaration where there is one.
     pub name: Cow<'static, str>,
     /// The value.
     pub value: AttrId,
-    /// Where the value stands.
+    /// Where the value is.
     pub span: Span,
 }
 
@@ -179,14 +179,14 @@ impl OpSpec {
         self
     }
 
-    /// Adds a clause that stands at the operation's own place.
+    /// Adds a clause that is at the operation's own place.
     #[must_use]
     pub fn clause(self, name: &str, value: AttrId) -> Self {
         let span = self.span;
         self.clause_at(name, value, span)
     }
 
-    /// Adds a clause that stands at `span`.
+    /// Adds a clause that is at `span`.
     #[must_use]
     pub fn clause_at(mut self, name: &str, value: AttrId, span: Span) -> Self {
         self.clauses.push(Clause { name: self.name.clause(name), value, span });
@@ -722,7 +722,7 @@ impl<'a> OpRef<'a> {
         &self.data().regions
     }
 
-    /// The block that it stands in.
+    /// The block that it is in.
     #[must_use]
     pub fn block(&self) -> BlockId {
         self.data().parent
@@ -759,7 +759,7 @@ impl<'a> OpRef<'a> {
         self.ctx.type_value(self.module.ty(*self.results().get(index)?))
     }
 
-    /// Where the clause `name` stands; the operation's own place if it was not written.
+    /// Where the clause `name` is; the operation's own place if it was not written.
     #[must_use]
     pub fn clause_span(&self, name: &str) -> Span {
         self.clauses().iter().find(|clause| &*clause.name == name).map_or(self.span(), |clause| clause.span)

@@ -238,7 +238,7 @@ fn derive(expr: &Expr, axes: &Axes) -> Result<Digits, DigitsError> {
         }
         Expr::Pad { inner, size, side: Side::Low, .. } if inner.size(axes)? == *size => derive(inner, axes)?,
         Expr::Pad { side: Side::Low, .. } => {
-            return Err(name(Ragged { at: "padding stands before the live positions".to_owned() }).into());
+            return Err(name(Ragged { at: "padding comes before the live positions".to_owned() }).into());
         }
         Expr::Resize { inner, size: n } | Expr::Modulo { inner, n } => {
             derive(inner, axes)?.first(*n).map_err(name)?
@@ -442,7 +442,7 @@ impl Digits {
         self.offset.is_empty() || !self.digits.iter().any(strict)
     }
 
-    /// The same digits with `one`, which has as many positions, in place of those of `whole` where they stand one
+    /// The same digits with `one`, which has as many positions, in place of those of `whole` where they are one
     /// above the other. The major one of these may be padded, or go on.
     pub(crate) fn replaced(&self, whole: &Digits, one: Digit) -> Option<Digits> {
         let (top, below) = whole.digits.split_last()?;

@@ -282,7 +282,7 @@ impl Expr {
         })
     }
 
-    /// The names of the axes that it mentions, through aliases too, in order and each as often as it stands there.
+    /// The names of the axes that it mentions, through aliases too, in order and each as often as it is there.
     /// An alias that is not defined mentions none.
     pub fn axis_names(&self, axes: &Axes) -> Vec<Arc<str>> {
         match self {
@@ -548,7 +548,7 @@ impl fmt::Display for Term<'_> {
     }
 }
 
-/// What an operator stands on, or a factor of an outer sum: an outer sum in brackets.
+/// What an operator is on, or a factor of an outer sum: an outer sum in brackets.
 struct Atom<'a>(&'a Expr);
 
 impl fmt::Display for Atom<'_> {

@@ -365,7 +365,7 @@ fn read_after(changed: &str) -> String {
 pub struct Placement {
     /// The tensor.
     pub value: ValueId,
-    /// The tensor that it was before it was changed in place: it stands where that one stood.
+    /// The tensor that it was before it was changed in place: it is where that one stood.
     pub before: Option<ValueId>,
     /// Its address as written, bytes; `None` for a view, a part of the tensor register file, and an open address.
     pub address: Option<i64>,

@@ -2,7 +2,7 @@
 //!
 //! A mapping says what each position of a buffer holds (book 03). The algebra: the expression and its text
 //! ([`Expr`]), the declared axes ([`Axes`]), the readable meaning ([`map`], [`Map`]), the digit normal form
-//! ([`digits()`]), equality ([`equal()`]) and division ([`divide()`]). On it stands the tm dialect: tensor types
+//! ([`digits()`]), equality ([`equal()`]) and division ([`divide()`]). On it is the tm dialect: tensor types
 //! ([`Tensor`]), whole-tensor transfers, and facts about modules ([`facts`]).
 
 mod across;

@@ -116,7 +116,7 @@ impl Within {
     }
 }
 
-/// The packing in which bytes rest as long as possible before they are used again: the more operations lie
+/// The packing in which bytes rest as long as possible before they are used again: the more operations are
 /// between, the less likely the new command comes while the old one still runs. The longest rest is found by
 /// halving, as if what fits with a long rest always fitted with a shorter one; a search that finds a little less
 /// memory with the longer rest only ends at a shorter one.

@@ -42,7 +42,7 @@ impl MappingRewriter {
         Self { axes, rules: cx.ctx.data::<RuleSet>(), explain, known: BTreeMap::new() }
     }
 
-    /// What to write instead of a mapping that stands at `span`; `None` to leave it alone. A mapping that breaks a
+    /// What to write instead of a mapping that is at `span`; `None` to leave it alone. A mapping that breaks a
     /// size rule is left to the verifier.
     ///
     /// # Errors

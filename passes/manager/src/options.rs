@@ -131,8 +131,8 @@ pub trait PassOptions: Sized {
 }
 
 /// Declares the options of a pass as a struct: `name: type = ("name", "default", "doc")`. A default of another
-/// kind does not compile. A pass has no other way to its options than to be [`Configured`](crate::Configured), so it
-/// cannot read one that it does not declare.
+/// kind does not compile. A pass reads its options only by being [`Configured`](crate::Configured), so it cannot read
+/// one that it does not declare.
 ///
 /// ```
 /// visa_pass::options! {

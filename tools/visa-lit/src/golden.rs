@@ -88,7 +88,7 @@ impl Golden {
     }
 }
 
-/// The output with the directory of the expected file written as `%S`, so that a checkout may lie anywhere.
+/// The output with the directory of the expected file written as `%S`, so that a checkout may be anywhere.
 fn portable(output: &[u8], expected_file: &Path) -> Vec<u8> {
     let Some(dir) = expected_file.parent().and_then(Path::to_str) else {
         return output.to_vec();

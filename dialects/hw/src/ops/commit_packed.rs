@@ -42,14 +42,14 @@ pub static COMMIT_PACKED: OpDecl = OpDecl {
             "the loops are one contiguous run, in accesses of the size that the sub context writes (book 09: \
              commit_size)",
         ),
-        ("C2", "its base is a multiple of 8 bytes (book 09), and it lies in the slice's data memory"),
+        ("C2", "its base is a multiple of 8 bytes (book 09), and it is in the slice's data memory"),
         (
             "C3",
             "`most` elements are a packet at most, each of whole bytes; they are not i5 or i9, whose sideband bit \
              no memory holds",
         ),
         ("C4", "the loops have room for `most` elements of each packet"),
-        ("C5", "counts stand at multiples of 4 bytes in the slice's data memory"),
+        ("C5", "counts are at multiples of 4 bytes in the slice's data memory"),
         ("C6", "`slices` is as in `hw.commit`"),
         ("C7", "`counts` and `stride` are there, but not after `hw.filter`"),
     ],

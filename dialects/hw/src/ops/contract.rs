@@ -445,7 +445,7 @@ impl ContractUnit {
     }
 }
 
-/// The mark of a product. It does not depend on what stands beside a zero that is defined, but for an infinity or
+/// The mark of a product. It does not depend on what is beside a zero that is defined, but for an infinity or
 /// NaN.
 fn product_mark<T: Number>((left, left_mark): (T, Shadow), (right, right_mark): (T, Shadow)) -> Shadow {
     let left_zero = left_mark.is_defined() && left.absorbs(right);

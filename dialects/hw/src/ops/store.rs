@@ -65,7 +65,7 @@ pub static STORE_VRF: OpDecl = OpDecl {
     summary: "stores the stream in the vector register file",
     doc: "The stream's bytes go to consecutive addresses of the vector register file, from `at` (book 20).",
     constraints: &[
-        ("C1", "the bytes lie in the vector register file (book 04)"),
+        ("C1", "the bytes are in the vector register file (book 04)"),
         ("C2", "the elements are not i5 or i9, whose sideband bit has no place there (book 19)"),
     ],
     clauses: &[ClauseDecl::required("at", ClauseKind::Int, "Address of the first byte.")],

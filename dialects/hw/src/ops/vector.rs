@@ -51,7 +51,7 @@ pub static VECTOR: OpDecl = OpDecl {
         ("C2", "a constant fits a signed 32-bit integer; that of a float is its bit pattern"),
         ("C3", "the stage has the operation, for elements of the stream's format (book 21)"),
         ("C4", "the loops fit the sequencer, with accesses of one packet (book 07)"),
-        ("C5", "every address lies in the vector register file (book 04)"),
+        ("C5", "every address is in the vector register file (book 04)"),
         ("C6", "the loops make one access for each packet"),
         ("C7", "a packet is 8 elements, in the stages fp and fp_div 4 (book 21)"),
         (

@@ -42,7 +42,7 @@ pub static VECTOR_BRANCH: OpDecl = OpDecl {
         ("C2", "`toggle` is pairs of at least 1 and at least 2"),
         ("C3", "there are 4 comparisons at most"),
         ("C4", "the loops fit the sequencer, with accesses of one packet (book 07)"),
-        ("C5", "every address lies in the vector register file (book 04)"),
+        ("C5", "every address is in the vector register file (book 04)"),
         ("C6", "the loops make one access for each packet"),
         ("C7", "a packet is 8 elements of i32 or f32 (book 21)"),
     ],

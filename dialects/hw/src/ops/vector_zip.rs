@@ -47,7 +47,7 @@ pub static VECTOR_ZIP: OpDecl = OpDecl {
             ClauseKind::Word(&ARG_MODE_NAMES),
             "The arguments; if absent group 0, then group 1.",
         ),
-        ClauseDecl::required("apart", ClauseKind::Int, "Packets of a group that stand together."),
+        ClauseDecl::required("apart", ClauseKind::Int, "Packets of a group that are together."),
     ],
     traits: &[Trait::Inside("hw.exec")],
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
@@ -65,7 +65,7 @@ struct VectorZipUnit {
     name: &'static str,
     stage: VectorStage,
     mode: &'static ArgMode,
-    /// Packets of a group that stand together.
+    /// Packets of a group that are together.
     apart: usize,
 }
 

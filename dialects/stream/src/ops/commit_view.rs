@@ -24,9 +24,9 @@ use visa_mapping::{Axes, DM, Dim, Expr, Index, Tensor, describe, first_missing, 
 pub static DECL: OpDecl = OpDecl {
     name: "stream.commit_view",
     summary: "Ends a pipeline: overwrites a part of a tensor in data memory.",
-    doc: "The result is `tensor` with the elements that `element` holds replaced by the stream's. It stands where \
-          `tensor` stood, in place: whatever still needs `tensor` behind this operation, the pipeline itself \
-          included, overlaps the result and is refused. The part has the tensor's own indices, and pads inner \
+    doc: "The result is `tensor` with the elements that `element` holds replaced by the stream's. It has the \
+          address of `tensor`: if anything still needs `tensor` after this operation, the pipeline itself \
+          included, it overlaps the result and is refused. The part has the tensor's own indices, and pads inner \
           terms to the tensor's sizes, like `tm.slice`: `[A @ 1024, B]` of `[A, B]`, `[A, B @ 8 = 8 # 32]` of \
           `[A, B = 32]`. Only slices that the stream holds are written; `slice` leaves out more of them (slice \
           bitmap).",

@@ -129,7 +129,7 @@ struct Demands {
     known: HashMap<(&'static str, TypeId), u64>,
 }
 
-/// Coarsest alignment that is tried. A tensor that stands at no multiple of less can only stand at 0, or nowhere.
+/// Coarsest alignment that is tried. A tensor that is at no multiple of less can only be at 0, or nowhere.
 const MAX_ALIGN: u64 = 1 << 16;
 
 impl Demands {

@@ -33,7 +33,7 @@ pub static PASS: Pass = Pass {
           operation stands.\n\n\
           Warns of a *forgotten axis* (`forgotten-axis`): elements of an operand differ along an axis that no \
           mapping of the result mentions, and nothing reduces or slices it. What is kept is its first coordinate. \
-          `A = 1` in the mapping says that this is meant. Behind this pass, `--lint` makes it an error.",
+          `A = 1` in the mapping says that this is meant. After this pass, `--lint` makes it an error.",
     takes: Level::Tensor,
     gives: Level::Sequencer,
     statistics: &[("pipelines", "pipelines lowered"), ("transfers", "transfers lowered")],
@@ -41,7 +41,7 @@ pub static PASS: Pass = Pass {
     ..Pass::BASE
 };
 
-/// Host tensors are placed one behind the other at multiples of this, in bytes.
+/// Host tensors are placed one after the other at multiples of this, in bytes.
 const HOST_ALIGN: i64 = 4096;
 
 fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
@@ -244,7 +244,7 @@ fn result_name(index: usize, count: usize) -> String {
     if count == 1 { "out".into() } else { format!("out{index}") }
 }
 
-/// The address of every tensor at rest: as written, for host tensors one behind the other, and for a view some
+/// The address of every tensor at rest: as written, for host tensors one after the other, and for a view some
 /// positions into its source.
 fn addresses(func: OpRef<'_>, axes: &DeclaredAxes) -> HashMap<ValueId, i64> {
     let mut addresses = HashMap::new();

@@ -100,12 +100,12 @@ impl Configured for Settings {
             return Err(errors);
         }
         infer_again(cx)?;
-        // How a value may lie between passes is for the operations to say that store and fetch it.
+        // How a value may be between passes is for the operations to say that store and fetch it.
         if let Some(span) = several {
             let found = cx.verify();
             if has_errors(&found) {
                 let note = |error: Diagnostic| {
-                    error.note("a value of this expression lies in memory between passes", Some(span))
+                    error.note("a value of this expression is in memory between passes", Some(span))
                 };
                 return Err(found.into_iter().map(note).collect());
             }

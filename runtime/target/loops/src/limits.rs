@@ -30,7 +30,7 @@ impl SequencerLimits {
     }
 }
 
-/// Every rule that a byte program breaks, as it stands (nothing is merged first), in this order:
+/// Every rule that a byte program breaks, as it is (nothing is merged first), in this order:
 ///
 /// - S1: 1 to `limits.entries` entries.
 /// - S2: each entry's limit is 1 to `limits.limit`.

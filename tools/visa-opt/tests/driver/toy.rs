@@ -260,7 +260,7 @@ impl Ran {
         &self.out
     }
 
-    /// Fails unless the run did not hold, and all of `parts` stand on standard error, in this order.
+    /// Fails unless the run did not hold, and all of `parts` are on standard error, in this order.
     #[track_caller]
     pub(crate) fn refused(&self, parts: &[&str]) {
         assert_eq!(self.code, 1, "{}\n{}", self.out, self.err);
