@@ -2,6 +2,7 @@
 
 use crate::adapter::Adapter;
 use crate::ops::begin_interleaved;
+use crate::ops::fetch::Fetch;
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
 use visa_mapping::facts::machine;
@@ -23,7 +24,7 @@ pub fn adapter(op: OpRef<'_>) -> Result<Adapter, Diagnostic> {
     if indexed != result.dtype && cast.is_none() {
         return Err(no_conversion(op, indexed, result.dtype, table.is_some()));
     }
-    let axis = match begin_interleaved::axis_of(op).as_deref() {
+    let axis = match begin_interleaved::axis_of(op)?.as_deref() {
         Some(Expr::Axis(name)) => Some(name.clone()),
         Some(_) | None => None,
     };
@@ -42,7 +43,7 @@ fn no_conversion(op: OpRef<'_>, from: DType, to: DType, indexed: bool) -> Diagno
 
 /// C5.
 fn lookup(op: OpRef<'_>, source: &Tensor) -> Result<Option<LookupTable>, Diagnostic> {
-    let Some(name) = op.symbol("table") else { return Ok(None) };
+    let Some(name) = Fetch::of(op)?.table()? else { return Ok(None) };
     let refuse = |message: String| op.clause_error("C5", "table", message);
     if source.unit == Some(Unit::Sub) {
         return Err(refuse("a table in the sub context: table indexing belongs to main".to_owned()));
@@ -62,10 +63,7 @@ fn zero_points(
     cast: Option<&'static CastRow>,
     interleaved: bool,
 ) -> Result<Vec<i32>, Diagnostic> {
-    if op.attr("zero_points").is_none() {
-        return Ok(Vec::new());
-    }
-    let numbers = op.ints("zero_points");
+    let Some(numbers) = Fetch::of(op)?.zero_points()? else { return Ok(Vec::new()) };
     let refuse = |message: String| Err(op.clause_error("C6", "zero_points", message));
     let most = if interleaved { 2 } else { 1 };
     if !(1..=most).contains(&numbers.len()) {

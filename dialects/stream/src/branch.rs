@@ -1,14 +1,15 @@
 //! Execution ids: 4 bits beside each element, which say where a conditional operation applies (book 21, branch
 //! stage).
 
+use crate::chain::input;
+use crate::ops::vector_branch::VectorBranch;
 use crate::plan::digits_of;
 use std::sync::Arc;
 use visa_ir::decl::Interface;
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
-use visa_mapping::numbers::Number;
 use visa_mapping::{Axes, Digits, Dim, Expr, Tensor, operand};
-use visa_numerics::{Bits, Comparisons, DType, IdSet, from_number};
+use visa_numerics::{Bits, Comparisons, IdSet, from_number};
 
 /// The bit of an execution id that is the group.
 pub const GROUP_BIT: u32 = 3;
@@ -57,7 +58,7 @@ impl BranchMode {
 /// # Errors
 /// C1 and C2.
 pub fn mode(op: OpRef<'_>) -> Result<BranchMode, Diagnostic> {
-    let word = op.word("mode").unwrap_or_default();
+    let word = VectorBranch::of(op)?.mode()?;
     for (clause, owner) in [("axis", "axis_toggle"), ("compare", "comparison")] {
         if op.attr(clause).is_some() != (*word == *owner) {
             let what = if *word == *owner { "needs" } else { "has no" };
@@ -85,9 +86,9 @@ pub fn mode(op: OpRef<'_>) -> Result<BranchMode, Diagnostic> {
 }
 
 fn axis(op: OpRef<'_>) -> Result<Arc<str>, Diagnostic> {
-    let map = op.body::<Expr>("axis").map_or(Expr::Literal(1), |map| (*map).clone());
-    match map {
-        Expr::Axis(name) => Ok(name.as_ref().into()),
+    let map = VectorBranch::of(op)?.axis()?.ok_or_else(|| op.error("C1", "no axis"))?;
+    match &*map {
+        Expr::Axis(name) => Ok(name.clone()),
         other => {
             Err(op.clause_error("C1", "axis", format!("`{other}` is no axis: expected one such as `[A]`")))
         }
@@ -96,9 +97,8 @@ fn axis(op: OpRef<'_>) -> Result<Arc<str>, Diagnostic> {
 
 /// C2.
 fn comparisons(op: OpRef<'_>) -> Result<Comparisons<Bits>, Diagnostic> {
-    let written =
-        op.body::<Comparisons<Number>>("compare").ok_or_else(|| op.error("C1", "no comparisons"))?;
-    let dtype = operand(op, 0).map_or(DType::I32, |source| source.dtype);
+    let written = VectorBranch::of(op)?.compare()?.ok_or_else(|| op.error("C1", "no comparisons"))?;
+    let dtype = input(op)?.dtype;
     if written.0.len() > GROUP_BIT as usize + 1 {
         let message =
             format!("{}, expected 4 at most: one for each bit", counted(written.0.len(), "comparison"));

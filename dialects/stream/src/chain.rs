@@ -4,7 +4,7 @@ use std::rc::Rc;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
-use visa_mapping::facts::{DeclaredAxes, mapping_error};
+use visa_mapping::facts::{DeclaredAxes, mapping_error, written};
 use visa_mapping::{
     Axes, Dim, Equality, Expr, Tensor, TensorKind, Unit, describe, equal_streams, make, operand, skewed_axes,
 };
@@ -37,9 +37,14 @@ pub fn next(
     dtype: Option<DType>,
 ) -> Result<Vec<TypeId>, Diagnostic> {
     let source = input(op)?;
-    let given: Vec<(Dim, Expr)> =
-        kind.dims.iter().filter_map(|&dim| Some((dim, (*op.body::<Expr>(dim.name())?).clone()))).collect();
+    let given = given(op, kind.dims);
     with_dims(op, kind, source.unit, dtype.unwrap_or(source.dtype), &given, &source)
+}
+
+/// The mappings that are written in clauses called like these dimensions.
+#[must_use]
+pub fn given(op: OpRef<'_>, dims: &[Dim]) -> Vec<(Dim, Expr)> {
+    dims.iter().filter_map(|&dim| Some((dim, (*written(op, dim.name())?).clone()))).collect()
 }
 
 /// The type of operand 0.
@@ -147,16 +152,31 @@ pub fn check_skewed(
     Err(op.clause_error(constraint, clause, message).fix(fix))
 }
 
+/// Positions of a mapping of dimension `dim`.
+///
+/// # Errors
+/// If the mapping is unsound.
+pub fn positions(op: OpRef<'_>, dim: Dim, map: &Expr, axes: &Axes) -> Result<u64, Diagnostic> {
+    map.size(axes).map_err(|error| mapping_error(error, op.clause_span(dim.name())))
+}
+
+/// Bytes that a dimension of a tensor spans.
+///
+/// # Errors
+/// If its mapping is unsound, or they are too many to count.
+pub fn dim_bytes(op: OpRef<'_>, tensor: &Tensor, dim: Dim, axes: &Axes) -> Result<u64, Diagnostic> {
+    let (map, name) = (tensor.dim(dim), dim.name());
+    tensor
+        .bytes(positions(op, dim, &map, axes)?)
+        .ok_or_else(|| op.clause_error("C0", name, format!("{name} `{map}` has too many elements to count")))
+}
+
 /// Bytes of a stream's packet.
 ///
 /// # Errors
 /// If the packet's mapping is unsound.
 pub fn packet_bytes(op: OpRef<'_>, stream: &Tensor, axes: &Axes) -> Result<u64, Diagnostic> {
-    let map = stream.dim(Dim::Packet);
-    let size = map.size(axes).map_err(|error| mapping_error(error, op.clause_span("packet")))?;
-    stream.bytes(size).ok_or_else(|| {
-        op.clause_error("C0", "packet", format!("packet `{map}` has too many elements to count"))
-    })
+    dim_bytes(op, stream, Dim::Packet, axes)
 }
 
 /// Checks that a memory can hold the stream's format: i5 and i9 have a sideband bit (book 19).

@@ -5,9 +5,10 @@ mod safe;
 use crate::pad::Pad;
 use crate::padding::padding_kept;
 use crate::plan::{Access, Factor, Loop, Plan, PlanError, digits_of};
-use visa_ir::diag::counted;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
 use visa_loops::Stride;
+use visa_mapping::ops::func::aligned_fix;
 use visa_mapping::{
     Axes, Carries, Digit, Digits, Expr, MapError, Movement, Opaque, PadKind, Padded, Placement, Step, Unit,
     padded_terms, place,
@@ -38,9 +39,11 @@ pub struct Write<'a> {
 }
 
 /// Whether zero padding of the stream that `op` takes is still what the fetch made of it, and zero.
-#[must_use]
-pub fn zeros_kept(op: OpRef<'_>) -> bool {
-    padding_kept(op) == Some(Pad::Zero)
+///
+/// # Errors
+/// If the fetch does not say in a word what it masks with.
+pub fn zeros_kept(op: OpRef<'_>) -> Result<bool, Diagnostic> {
+    Ok(padding_kept(op)? == Some(Pad::Zero))
 }
 
 /// A tensor in data memory of which a part is written.
@@ -300,6 +303,17 @@ impl Packet {
         let (kept, live) = (bytes(count), bytes(self.live));
         format!("a commit keeps {} of each packet, {live} of them live: {why}", counted(kept, "byte"))
     }
+}
+
+/// Checks that a commit writes at a multiple of `align`; while its address is open, there is nothing to check.
+///
+/// # Errors
+/// If it does not, as `constraint` of the operation.
+pub fn check_aligned(op: OpRef<'_>, at: Option<i64>, align: u64, constraint: &str) -> Result<(), Diagnostic> {
+    let Some(at) = at.filter(|at| !at.unsigned_abs().is_multiple_of(align)) else { return Ok(()) };
+    let fix = i64::try_from(align).ok().and_then(|align| aligned_fix(at, align));
+    let message = format!("address {at} is not a multiple of {align} (book 09)");
+    Err(op.clause_error(constraint, "at", message).fix(fix))
 }
 
 /// Why padding in time cannot be committed.

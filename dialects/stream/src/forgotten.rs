@@ -5,7 +5,7 @@ use crate::semantics::Semantics;
 use std::sync::Arc;
 use visa_ir::diag::{Diagnostic, Severity};
 use visa_ir::module::OpRef;
-use visa_mapping::facts::Support;
+use visa_mapping::facts::{Support, written};
 use visa_mapping::{Axes, Expr, Tensor, place_expr, view};
 
 /// The code of the warning.
@@ -90,7 +90,7 @@ fn warning(op: OpRef<'_>, axis: &str, operand: usize) -> Diagnostic {
     let from = value.map_or_else(|| format!("operand {operand}"), |name| format!("`%{name}`"));
     let message =
         format!("elements of {from} differ along `{axis}`, which the result lacks: only the first is kept");
-    let clause = CLAUSES.into_iter().find_map(|clause| Some((clause, op.body::<Expr>(clause)?)));
+    let clause = CLAUSES.into_iter().find_map(|clause| Some((clause, written(op, clause)?)));
     let (span, fix) = match clause {
         Some((clause, map)) => {
             let with = |term: Expr| Expr::pair(map.counting().cloned().chain([term]));

@@ -4,8 +4,9 @@
 //! choice, zero unless its `pad` clause says otherwise. The type says where they are, the fetch what they are; so
 //! what takes a reduction of them, or puts them where a type can only say zero, asks here.
 
+use crate::ops::fetch::Fetch;
 use std::fmt;
-use visa_ir::module::OpRef;
+use visa_ir::diag::Diagnostic;
 
 /// The number in masked padding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,12 +34,14 @@ impl fmt::Display for Pad {
 
 impl Pad {
     /// What a `stream.fetch` masks with.
-    #[must_use]
-    pub fn of(fetch: OpRef<'_>) -> Self {
-        match fetch.word("pad").as_deref() {
+    ///
+    /// # Errors
+    /// If its clause is no word.
+    pub fn of(fetch: Fetch<'_>) -> Result<Self, Diagnostic> {
+        Ok(match fetch.pad()?.as_deref() {
             Some("lowest") => Self::Lowest,
             Some("highest") => Self::Highest,
             Some(_) | None => Self::Zero,
-        }
+        })
     }
 }

@@ -1,15 +1,19 @@
 //! What has become of a fetch's masked padding further down the pipeline.
 
-use crate::ops::{cast, collect, fetch, switch};
+use crate::ops::fetch::Fetch;
+use crate::ops::{cast, collect, switch};
 use crate::pad::Pad;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
+use visa_mapping::facts::mapping_error;
 use visa_mapping::{Axes, Tensor, padded_terms};
 
 /// What masked padding of the stream that `op` takes still holds: engines between it and the fetch only move
 /// packets, or, if it is zero, convert. None if something else has changed it.
-#[must_use]
-pub fn padding_kept(op: OpRef<'_>) -> Option<Pad> {
+///
+/// # Errors
+/// If the fetch does not say in a word what it masks with.
+pub fn padding_kept(op: OpRef<'_>) -> Result<Option<Pad>, Diagnostic> {
     let moves = |engine: OpRef<'_>| engine.is(&switch::DECL) || engine.is(&collect::DECL);
     let converts = |engine: OpRef<'_>| engine.is(&cast::DECL);
     let (mut engine, mut converted) = (op.operand_def(0), false);
@@ -17,8 +21,8 @@ pub fn padding_kept(op: OpRef<'_>) -> Option<Pad> {
         converted |= converts(before);
         engine = before.operand_def(0);
     }
-    let pad = Pad::of(engine.filter(|engine| engine.is(&fetch::DECL))?);
-    (!converted || pad == Pad::Zero).then_some(pad)
+    let pad = engine.and_then(Fetch::cast).map(Pad::of).transpose()?;
+    Ok(pad.filter(|pad| !converted || *pad == Pad::Zero))
 }
 
 /// Checks that what `result` calls zero padding is zero in the stream that `op` takes.
@@ -26,9 +30,9 @@ pub fn padding_kept(op: OpRef<'_>) -> Option<Pad> {
 /// # Errors
 /// If it is another number.
 pub fn check_zeros(op: OpRef<'_>, result: &Tensor, constraint: &str, axes: &Axes) -> Result<(), Diagnostic> {
-    let Some(pad @ (Pad::Lowest | Pad::Highest)) = padding_kept(op) else { return Ok(()) };
+    let Some(pad @ (Pad::Lowest | Pad::Highest)) = padding_kept(op)? else { return Ok(()) };
     let maps: Vec<_> = result.maps.iter().collect();
-    let terms = padded_terms(&maps, axes).unwrap_or_default();
+    let terms = padded_terms(&maps, axes).map_err(|error| mapping_error(error, op.span()))?;
     let Some(term) = terms.into_iter().find(|term| term.zero) else { return Ok(()) };
     let message = format!("`{}` claims zeros, but the stream's fetch masks with `pad {pad}`", term.text);
     let fix = "leave `{0}` out, or `pad` at the fetch".to_owned();

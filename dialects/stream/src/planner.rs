@@ -15,6 +15,7 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, ValueId};
 use visa_ir::symbols;
 use visa_ir::verify::VerifyCx;
+use visa_ir::view::{Kind, Symbol};
 use visa_machine::Machine;
 use visa_mapping::facts::{DeclaredAxes, Support, machine};
 use visa_mapping::{Axes, AxisId};
@@ -92,7 +93,7 @@ struct KnownAxes(RefCell<Vec<Axes>>);
 fn named(op: OpRef<'_>) -> Vec<Option<Content>> {
     let names = |clause: &&ClauseDecl| matches!(clause.kind, ClauseKind::Symbol);
     let clauses = op.decl().map_or(&[][..], |decl| decl.clauses).iter().filter(names);
-    let named = clauses.filter_map(|clause| op.symbol(clause.name));
+    let named = clauses.filter_map(|clause| Symbol::read(&op.attr(clause.name)?));
     named.map(|name| content(symbols::declaring(op, &name)?, |value| op.module.ty(value), ())).collect()
 }
 

@@ -1,7 +1,8 @@
 //! The reduction within a slice (book 22): which loops over time it reduces, whether it reduces the lanes of a
 //! packet, and whether the padding of its axis may take part. Verifier and lowering ask the same questions.
 
-use crate::chain::{check_same, input};
+use crate::chain::{check_same, input, positions};
+use crate::ops::vector_intra_slice_reduce::VectorIntraSliceReduce;
 use crate::ops::{fetch, vector_stash};
 use crate::pad::Pad;
 use crate::padding::padding_kept;
@@ -41,7 +42,7 @@ pub struct Reduction {
 /// # Errors
 /// C2 if its clause is no axis, or a skewed one.
 pub fn axis_of(op: OpRef<'_>, axes: &Axes) -> Result<AxisId, Diagnostic> {
-    let clause = op.body::<Expr>("axis").ok_or_else(|| op.error("C2", "no axis"))?;
+    let clause = VectorIntraSliceReduce::of(op)?.axis()?;
     let one =
         |found: String| op.clause_error("C2", "axis", format!("{found}, expected one axis such as `[R]`"));
     let Expr::Axis(name) = &*clause else { return Err(one(format!("found `{clause}`"))) };
@@ -141,7 +142,7 @@ fn kept(factors: &[Factor]) -> Expr {
 
 /// C1.
 fn row(op: OpRef<'_>, source: &Tensor) -> Result<&'static ReduceOp, Diagnostic> {
-    let name = op.word("op").unwrap_or_default();
+    let name = VectorIntraSliceReduce::of(op)?.op()?;
     let row = reduce_op(&name, source.dtype).filter(|row| row.within_slice);
     row.ok_or_else(|| {
         let able = reduce_ops().filter(|row| row.within_slice && row.dtype == source.dtype);
@@ -192,7 +193,7 @@ fn check_packet(
         );
         return Err(op.error("C4", message).fix(Some(fix)));
     }
-    let lanes = packet.size(axes).unwrap_or(1);
+    let lanes = positions(op, Dim::Packet, packet, axes)?;
     check_same(op, "C4", "packet", result, &Expr::Literal(1).pad(lanes, PadKind::Top), axes).map(|()| true)
 }
 
@@ -225,20 +226,23 @@ fn check_slots(op: OpRef<'_>, loops: &[TimeLoop], factors: &[Factor]) -> Result<
 
 /// Whether all padding of the axis in the stream that `op` reduces is the identity element of its operation
 /// already: what the fetch masks it with, which no operation since has changed (book 22, padding strategy 2).
-#[must_use]
-pub fn padding_is_identity(op: OpRef<'_>, reduction: &Reduction, axes: &Axes) -> bool {
-    let Ok(source) = input(op) else { return false };
+///
+/// # Errors
+/// If operand 0 is no tensor, or the fetch does not say in a word what it masks with.
+pub fn padding_is_identity(op: OpRef<'_>, reduction: &Reduction, axes: &Axes) -> Result<bool, Diagnostic> {
+    let source = input(op)?;
     let moved_only = |earlier: OpRef<'_>| match station(earlier) {
         Some(stage) => matches!(stage, VectorStage::Branch | VectorStage::Narrow),
         None => earlier.is(&vector_stash::DECL),
     };
-    let masked = earlier(op).last().and_then(|entry| entry.operand_def(0)).and_then(padding_kept);
+    let masked = earlier(op).last().and_then(|entry| entry.operand_def(0));
+    let masked = masked.map(padding_kept).transpose()?.flatten();
     let identity = |kind: PadKind| match (kind, masked) {
         (PadKind::Zero, Some(pad)) => is_identity(op, pad, reduction.row),
         (PadKind::Zero, None) | (PadKind::Top | PadKind::Bottom, _) => false,
     };
     let maps = [Dim::Slice, Dim::Time, Dim::Packet].map(|dim| source.dim(dim));
-    earlier(op).all(moved_only) && maps.iter().all(|map| padding_is(map, reduction.axis, axes, &identity))
+    Ok(earlier(op).all(moved_only) && maps.iter().all(|map| padding_is(map, reduction.axis, axes, &identity)))
 }
 
 /// Whether what a fetch masks with changes no result of a reduction. The least number of a format without

@@ -29,7 +29,7 @@ pub enum Semantics {
     /// Two tensors, paired: the product of their elements at each index of the computation.
     Pair,
     /// Sums the products of each packet by the reduction tree, or takes the greatest.
-    SumPacket(fn(OpRef<'_>) -> ContractionKind),
+    SumPacket(fn(OpRef<'_>) -> Result<ContractionKind, Diagnostic>),
     /// Sums over time.
     SumTime,
     /// Operand 1, the elements of this part of it replaced by those of operand 0.

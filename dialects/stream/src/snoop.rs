@@ -6,6 +6,7 @@
 //! innermost there, in the order in which it stood in the slices.
 
 use crate::chain::ends;
+use crate::ops::switch::Switch;
 use crate::planner::{Planner, StagePlan};
 use crate::topology::{blanked, power, same};
 use std::cmp::Reverse;
@@ -304,10 +305,8 @@ impl Exchange<'_> {
             return Err(op.clause_error("C7", "slice", format!("slice `{slices}` holds nothing")));
         };
         let least = ((slice ^ source) + 1).next_power_of_two();
-        if !op.flag("ring") {
-            return Ok(least);
-        }
-        let ring = power(op, "ring", self.slices)? as usize;
+        let Some(ring) = Switch::of(op)?.ring()? else { return Ok(least) };
+        let ring = power(op, "ring", ring, self.slices)? as usize;
         if ring >= least {
             return Ok(ring);
         }

@@ -1,5 +1,6 @@
 //! The switch's topologies (book 13): what slices and time hold after each, given what they hold before.
 
+use crate::ops::switch::Switch;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 use visa_mapping::{Axes, AxisId, Cell, Equality, Expr, describe, equal_streams};
@@ -64,7 +65,8 @@ impl Topology {
     /// # Errors
     /// C1: a parameter that is no power of two, or too large; C4: one too few or too many.
     pub fn read(op: OpRef<'_>, slices: u64) -> Result<Option<Self>, Diagnostic> {
-        let name = op.word("topology").unwrap_or_default();
+        let switch = Switch::of(op)?;
+        let name = switch.topology()?;
         check_parameters(op, &name)?;
         let kind = match &*name {
             "forwarding" => return Ok(Some(Self::FORWARDING)),
@@ -75,12 +77,16 @@ impl Topology {
             "transposed_broadcast1" => Kind::TransposedBroadcast1,
             _ => return Ok(None),
         };
-        let (slice1, slice0) = (power(op, "slice1", slices)?, power(op, "slice0", slices)?);
+        let part = |clause: &str, written: Option<i64>| match written {
+            Some(written) => power(op, clause, written, slices),
+            None => Err(lacks(op, &name, clause)),
+        };
+        let (slice1, slice0) = (part("slice1", switch.slice1()?)?, part("slice0", switch.slice0()?)?);
         if !slices.is_multiple_of(slice1 * slice0) {
             let message = format!("a ring of {slice1} x {slice0} slices does not divide {slices}");
             return Err(op.clause_error("C1", "slice1", message));
         }
-        let time0 = match op.int("time0") {
+        let time0 = match switch.time0()? {
             None => 1,
             Some(time0) => u64::try_from(time0).ok().filter(|&time0| time0 > 0).ok_or_else(|| {
                 op.clause_error("C1", "time0", format!("time0 is {time0}, expected at least 1"))
@@ -205,17 +211,17 @@ fn part(map: &Expr, low: u64, count: u64) -> Expr {
 fn check_parameters(op: OpRef<'_>, topology: &str) -> Result<(), Diagnostic> {
     let wanted = parameters(topology);
     for clause in ["slice1", "slice0", "time0", "ring"] {
-        let (found, known) = (op.flag(clause), wanted.contains(&clause));
+        let (found, known) = (op.attr(clause).is_some(), wanted.contains(&clause));
         if found && !known {
             let message = format!("`{clause}` is no parameter of `{topology}`");
             return Err(op.clause_error("C4", clause, message).fix(Some(format!("leave `{clause}` out"))));
         }
         // The ring of a custom topology follows from the mappings.
         if known && !found && clause != "ring" {
-            return Err(op.clause_error("C4", "topology", format!("`{topology}` needs `{clause}`")));
+            return Err(lacks(op, topology, clause));
         }
     }
-    if topology == "custom" && !(op.flag("slice") && op.flag("time")) {
+    if topology == "custom" && ["slice", "time"].iter().any(|clause| op.attr(clause).is_none()) {
         return Err(op.clause_error(
             "C4",
             "topology",
@@ -225,9 +231,13 @@ fn check_parameters(op: OpRef<'_>, topology: &str) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// C1: a size within the slices of a cluster.
-pub(crate) fn power(op: OpRef<'_>, clause: &str, slices: u64) -> Result<u64, Diagnostic> {
-    let value = op.int(clause).unwrap_or(0);
+/// C4: a parameter is not there.
+fn lacks(op: OpRef<'_>, topology: &str, clause: &str) -> Diagnostic {
+    op.clause_error("C4", "topology", format!("`{topology}` needs `{clause}`"))
+}
+
+/// C1: what is written in a clause as a size within the slices of a cluster.
+pub(crate) fn power(op: OpRef<'_>, clause: &str, value: i64, slices: u64) -> Result<u64, Diagnostic> {
     let part = u64::try_from(value).ok().filter(|part| part.is_power_of_two() && *part <= slices);
     part.ok_or_else(|| {
         op.clause_error("C1", clause, format!("{clause} is {value}, expected a power of two up to {slices}"))

@@ -3,11 +3,13 @@
 
 use crate::branch::GivesIds;
 use crate::chain::{input, next};
+use crate::ops::vector_alu::{MODE, WHEN, WIDTH, WRITE_BACK};
 use crate::semantics::Function;
 use crate::{PAIR, PAIR4, VECTOR, VECTOR4};
 use std::sync::Arc;
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::{OpRef, TypeId};
+use visa_ir::view::{self, BodyOf, SharedClause, Text};
 use visa_mapping::facts::machine;
 use visa_mapping::numbers::Number;
 use visa_mapping::{Tensor, TensorKind, operand};
@@ -90,7 +92,9 @@ pub fn check_order(op: OpRef<'_>, stage: VectorStage, constraint: &str) -> Resul
 /// If its stage has no such operation for that format.
 pub fn row(op: OpRef<'_>, stage: VectorStage, dtype: DType) -> Result<&'static AluOp, Diagnostic> {
     let only = || alu_ops().find(|row| row.stage == stage).map(|row| row.name.into());
-    let name = op.word("op").or_else(only).unwrap_or_default();
+    // Each stage declares a list of its own; a stage of one operation has no such clause.
+    let name = view::optional::<Text>(&op, "op")?.or_else(only);
+    let name = name.ok_or_else(|| op.error("C1", format!("the stage {stage} computes nothing")))?;
     alu_op(stage, &name, dtype).ok_or_else(|| {
         let able: Vec<_> = alu_ops()
             .filter(|row| row.stage == stage && *row.name == *name)
@@ -181,7 +185,7 @@ pub fn arguments(op: OpRef<'_>, row: &AluOp) -> Result<Arguments, Diagnostic> {
 
 /// C11.
 fn write_back(op: OpRef<'_>) -> Result<Option<Guards<Bits>>, Diagnostic> {
-    let Some(written) = op.body::<Guards<Number>>("write_back") else { return Ok(None) };
+    let Some(written) = <WRITE_BACK as SharedClause>::read(&op)? else { return Ok(None) };
     let refuse = |message: &str| op.clause_error("C11", "write_back", message);
     let guards = written.try_map(|_| Err(refuse("a guard of `write_back` has no operand")))?;
     if guards.0.iter().any(|(_, slot)| *slot != Slot::Apply) {
@@ -207,7 +211,7 @@ fn write_back(op: OpRef<'_>) -> Result<Option<Guards<Bits>>, Diagnostic> {
 
 /// The guards, as bits of the row's format: C6, C9 and C10.
 fn guards(op: OpRef<'_>, row: &AluOp) -> Result<Option<Guards<Bits>>, Diagnostic> {
-    let Some(written) = op.body::<Guards<Number>>("when") else { return Ok(None) };
+    let Some(written) = <WHEN as SharedClause>::read(&op)? else { return Ok(None) };
     let guards = written.try_map(|value| bits(op, "when", *value, row.from))?;
     let has = |wanted: fn(&Slot<Bits>) -> bool| guards.0.iter().any(|(_, slot)| wanted(slot));
     let (bare, value) = (has(|slot| *slot == Slot::Apply), has(|slot| *slot == Slot::Value));
@@ -246,7 +250,7 @@ fn missing(op: OpRef<'_>, row: &AluOp, mode: &ArgMode, clause: &str) -> Diagnost
 }
 
 fn mode(op: OpRef<'_>, row: &AluOp) -> Result<&'static ArgMode, Diagnostic> {
-    let Some(name) = op.word("mode") else { return Ok(default_mode(row.apply.arity())) };
+    let Some(name) = <MODE as SharedClause>::read(&op)? else { return Ok(default_mode(row.apply.arity())) };
     arg_mode(&name).filter(|mode| mode.args.len() == row.apply.arity()).ok_or_else(|| {
         let message = format!(
             "`{name}` names {}, `{}` has {}",
@@ -263,7 +267,7 @@ fn constant(op: OpRef<'_>, clause: &str, row: &AluOp) -> Result<Option<Bits>, Di
     if clause == "constant" && row.from != row.to {
         return int_width(op).map(Some);
     }
-    let Some(value) = op.body::<Number>(clause) else { return Ok(None) };
+    let Some(value) = view::optional::<BodyOf<Number>>(&op, clause)? else { return Ok(None) };
     bits(op, clause, *value, row.from).map(Some)
 }
 
@@ -278,7 +282,7 @@ fn bits(op: OpRef<'_>, clause: &str, value: Number, dtype: DType) -> Result<Bits
 
 /// The integer width of a conversion.
 fn int_width(op: OpRef<'_>) -> Result<Bits, Diagnostic> {
-    let width = op.int("int_width").unwrap_or_default();
+    let width = <WIDTH as SharedClause>::read(&op)?;
     let found = || format!("an integer width of {width}, expected 0 to 31 bits");
     Bits::try_from(width)
         .ok()

@@ -130,7 +130,8 @@ fn placed(
     source: &Tensor,
 ) -> Result<((Plan, i64), Option<visa_loops::Mask>), Diagnostic> {
     let FetchPlan { plan, mask, adapter, between } = fetch;
-    let value = u64::from(pattern(adapter.from, adapter.masked(Pad::of(op)).unwrap_or(0)));
+    let value =
+        u64::from(pattern(adapter.from, adapter.masked(Pad::of(fetch::Fetch::of(op)?)?).unwrap_or(0)));
     let mask = mask.clone().map(|mask| mask_registers(mask, value));
     let tensors = op.operand_def(0).map_or(&[][..], |begin| begin.operands());
     let base = cx.base(tensors.first(), source);
@@ -278,16 +279,16 @@ fn align(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> 
 fn contract(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
     let ((source, _), depth) = (ends(op)?, cx.plan::<TreeDepth>(op)?.0);
     let spec = cx.body(cx.spec("hw.contract", op)?, "dtype", &visa_hw::attrs::DTYPE, source.dtype);
-    let spec = kind(cx, spec, op);
+    let spec = kind(cx, spec, op)?;
     Ok(Some(cx.int(spec, "depth", u64::from(depth))))
 }
 
 /// The clause of a contraction that is no sum.
-fn kind(cx: &StageCx<'_>, spec: OpSpec, op: OpRef<'_>) -> OpSpec {
-    match contract::reduction(op) {
+fn kind(cx: &StageCx<'_>, spec: OpSpec, op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
+    Ok(match contract::reduction(op)? {
         ContractionKind::Add => spec,
         ContractionKind::Max => cx.word(spec, "op", "max"),
-    }
+    })
 }
 
 fn accumulate(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
@@ -295,7 +296,7 @@ fn accumulate(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnos
     let slots = slots(&cx.plan::<Accumulation>(op)?.0);
     let size = |dim: Dim| source.dim(dim).size(cx.axes).unwrap_or(1);
     let mut spec = cx.word(cx.spec("hw.accumulate", op)?, "kind", &op.word("mode").unwrap_or_default());
-    spec = kind(cx, spec, op);
+    spec = kind(cx, spec, op)?;
     spec = cx.int(spec, "rows", size(Dim::Row));
     spec = cx.int(spec, "columns", size(Dim::Packet));
     Ok(Some(spec.clause("slots", cx.ctx.body_attr(&visa_hw::attrs::PROGRAM, slots))))

@@ -201,7 +201,7 @@ impl Run<'_> {
                 Value::Pair(Rc::new(Pair { left, right, tensor: to }))
             }
             Semantics::SumPacket(reduction) => match self.operand(op, 0)? {
-                Value::Pair(pair) => Value::Sums(Rc::clone(pair), to, reduction(op)),
+                Value::Pair(pair) => Value::Sums(Rc::clone(pair), to, reduction(op)?),
                 Value::Tensor(_) | Value::Sums(..) => {
                     return Err(op.error("C0", "the operand is no pair of tensors"));
                 }

@@ -35,7 +35,7 @@ pub static OPS: &[&OpDecl] = &[&DECL];
 
 fn infer(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
     let source = input(op)?;
-    let unit = if op.word("context").as_deref() == Some("sub") { Unit::Sub } else { Unit::Main };
+    let unit = if &*Begin::of(op)?.context()? == "sub" { Unit::Sub } else { Unit::Main };
     let given = [(Dim::Time, Expr::Literal(1)), (Dim::Packet, source.dim(Dim::Element))];
     with_dims(op, &BEGIN, Some(unit), source.dtype, &given, &source)
 }

@@ -63,14 +63,14 @@ pub static OPS: &[&OpDecl] = &[&DECL];
 
 fn infer(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
     let source = input(op)?;
-    let time = op.body::<Expr>("axis").map_or(Expr::Literal(2), |axis| (*axis).clone());
+    let time = (*BeginInterleaved::of(op)?.axis()?).clone();
     let given = [(Dim::Time, time), (Dim::Packet, source.dim(Dim::Element))];
     with_dims(op, &BEGIN, Some(Unit::Main), source.dtype, &given, &source)
 }
 
 /// The name of the axis between the two tensors.
 fn axis_name(op: OpRef<'_>) -> Result<std::sync::Arc<str>, Diagnostic> {
-    let axis = op.body::<Expr>("axis").ok_or_else(|| op.error("C4", "no axis"))?;
+    let axis = BeginInterleaved::of(op)?.axis()?;
     match &*axis {
         Expr::Axis(name) => Ok(name.clone()),
         Expr::Literal(_)
@@ -92,7 +92,7 @@ fn axis_name(op: OpRef<'_>) -> Result<std::sync::Arc<str>, Diagnostic> {
 fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let axes = &axes(cx).0;
     check_mappings(op, axes)?;
-    if op.word("context").as_deref() == Some("sub") {
+    if &*BeginInterleaved::of(op)?.context()? == "sub" {
         let error = op.clause_error("C1", "context", "tensors are interleaved in the main context only");
         return Err(error.fix(Some("write `main`, or begin a pipeline for each tensor".to_owned())));
     }
@@ -133,9 +133,11 @@ fn check_axis(op: OpRef<'_>, tensors: &[&Tensor], axes: &Axes) -> Result<(), Dia
 }
 
 /// The axis between the two tensors that a fetch reads in turn; `None` if it reads one.
-#[must_use]
-pub fn axis_of(fetch: OpRef<'_>) -> Option<std::rc::Rc<Expr>> {
-    fetch.operand_def(0).filter(|begin| begin.is(&DECL)).and_then(|begin| begin.body("axis"))
+///
+/// # Errors
+/// If two tensors begin the pipeline without an axis.
+pub fn axis_of(fetch: OpRef<'_>) -> Result<Option<std::rc::Rc<Expr>>, Diagnostic> {
+    fetch.operand_def(0).and_then(BeginInterleaved::cast).map(|begin| begin.axis()).transpose()
 }
 
 /// What is left of `time` without `axis`, which must be innermost in it and whole.

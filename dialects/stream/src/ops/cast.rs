@@ -49,7 +49,7 @@ pub static DECL: OpDecl = OpDecl {
 pub static OPS: &[&OpDecl] = &[&DECL];
 
 fn infer(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
-    next(op, &CAST, op.body::<DType>("dtype").map(|dtype| *dtype))
+    next(op, &CAST, Some(*Cast::of(op)?.dtype()?))
 }
 
 fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {

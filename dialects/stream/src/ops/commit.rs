@@ -1,7 +1,7 @@
 //! `stream.commit`: the commit engine writes data memory (book 09).
 
-use crate::chain::{axes, check_stored, ends, input, with_dims};
-use crate::commit::{Write, zeros_kept};
+use crate::chain::{axes, check_stored, ends, given, input, with_dims};
+use crate::commit::{Write, check_aligned, zeros_kept};
 use crate::pipeline;
 use crate::plan::Plan;
 use crate::planner::{Planner, StagePlan, planned};
@@ -14,7 +14,7 @@ use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_mapping::attrs::MAP;
 use visa_mapping::facts::{check_mappings, machine, mapping_error};
-use visa_mapping::ops::func::{aligned_fix, check_place};
+use visa_mapping::ops::func::check_place;
 use visa_mapping::ops::transfer::check_dimension;
 use visa_mapping::{Axes, DM, Dim, Expr, Index, Tensor, describe, first_missing};
 
@@ -72,8 +72,7 @@ pub static OPS: &[&OpDecl] = &[&DECL];
 
 fn infer(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
     let source = input(op)?;
-    let clause = |dim: Dim| Some((dim, (*op.body::<Expr>(dim.name())?).clone()));
-    let given: Vec<_> = [Dim::Slice, Dim::Element].into_iter().filter_map(clause).collect();
+    let given = given(op, &[Dim::Slice, Dim::Element]);
     with_dims(op, &DM, None, source.dtype, &given, &source)
 }
 
@@ -84,13 +83,8 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
     check_stored(op, &source, "C4")?;
     let machine = machine(op.ctx);
-    let at = op.int("at").unwrap_or(0);
-    let align = i64::try_from(machine.limits.commit_stride_align).unwrap_or(8);
-    if at % align != 0 {
-        return Err(op
-            .clause_error("C1", "at", format!("address {at} is not a multiple of {align} (book 09)"))
-            .fix(aligned_fix(at, align)));
-    }
+    let at = Commit::of(op)?.at_unless_auto()?;
+    check_aligned(op, at, machine.limits.commit_stride_align, "C1")?;
     check_place(op, "at", &result, at, machine.memory.dm_bytes_per_slice, axes, "C1")?;
     check_slices(op, &source, &result, axes, "C3")?;
     planned::<CommitPlan>(op, cx).map(drop)
@@ -110,7 +104,7 @@ impl StagePlan for CommitPlan {
             unit: source.unit,
             sizes: &planner.machine.limits.commit_sizes,
             axes: planner.axes,
-            zeros: zeros_kept(op),
+            zeros: zeros_kept(op)?,
             into: None,
         };
         write.plan().map(Self).map_err(|why| op.clause_error("C2", "element", why))

@@ -2,7 +2,8 @@
 //! packing).
 
 use crate::FILTERED;
-use crate::chain::{axes, check_same, check_stored, input, packet_bytes, with_dims};
+use crate::chain::{axes, check_same, check_stored, input, packet_bytes, positions, with_dims};
+use crate::commit::check_aligned;
 use crate::ops::vector_filter;
 use crate::pipeline;
 use crate::plan::digits_of;
@@ -16,7 +17,7 @@ use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_mapping::attrs::MAP;
 use visa_mapping::facts::{Introduces, check_mappings, machine};
-use visa_mapping::ops::func::{aligned_fix, check_place};
+use visa_mapping::ops::func::check_place;
 use visa_mapping::{Axes, Cell, DM, Dim, Expr, Tensor, Unit, operand};
 use visa_numerics::{Bits, DType, Guards};
 
@@ -98,21 +99,16 @@ pub struct Packing {
 
 fn infer(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
     let source = input(op)?;
-    let element = op.body::<Expr>("element").map_or(Expr::Literal(1), |map| (*map).clone());
+    let element = (*CommitPacked::of(op)?.element()?).clone();
     with_dims(op, &DM, None, source.dtype, &[(Dim::Element, element)], &source)
 }
 
 fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let axes = &axes(cx).0;
     check_mappings(op, axes)?;
-    let (machine, at) = (machine(op.ctx), op.int("at").unwrap_or(0));
+    let (machine, at) = (machine(op.ctx), CommitPacked::of(op)?.at_unless_auto()?);
     let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
-    let align = i64::try_from(machine.limits.commit_stride_align).unwrap_or(8);
-    if at % align != 0 {
-        return Err(op
-            .clause_error("C5", "at", format!("address {at} is not a multiple of {align} (book 09)"))
-            .fix(aligned_fix(at, align)));
-    }
+    check_aligned(op, at, machine.limits.commit_stride_align, "C5")?;
     check_place(op, "at", &result, at, machine.memory.dm_bytes_per_slice, axes, "C5")?;
     planned::<Packing>(op, cx).map(drop)
 }
@@ -129,8 +125,8 @@ fn packing(op: OpRef<'_>, axes: &Axes) -> Result<Packing, Diagnostic> {
     check_counted(op, &source, counts.is_some())?;
     let stride = counts.as_ref().map(|counts| count_stride(op, &source, counts, axes)).transpose()?;
     let most = live(op, &source, axes)?;
-    let time = source.dim(Dim::Time).size(axes).unwrap_or(1);
-    let room = room(op, [Some(&*source), counts.as_deref()], time.saturating_mul(most), axes)?;
+    let time = positions(op, Dim::Time, &source.dim(Dim::Time), axes)?;
+    let room = room(op, &source, counts.as_deref(), time.saturating_mul(most), axes)?;
     Ok(Packing { most, stride, room })
 }
 
@@ -176,7 +172,8 @@ fn count_stride(op: OpRef<'_>, source: &Tensor, counts: &Tensor, axes: &Axes) ->
     {
         return Ok(0);
     }
-    let (steps, held) = (time.size(axes).unwrap_or(1), element.size(axes).unwrap_or(0));
+    let steps = positions(op, Dim::Time, &time, axes)?;
+    let held = positions(op, Dim::Element, &element, axes)?;
     if held < steps {
         let message = format!(
             "counts `{element}` have {}, time `{time}` has {}",
@@ -221,20 +218,25 @@ fn live(op: OpRef<'_>, source: &Tensor, axes: &Axes) -> Result<u64, Diagnostic> 
 }
 
 /// C4: the elements that the result has room for.
-fn room(op: OpRef<'_>, operands: [Option<&Tensor>; 2], needed: u64, axes: &Axes) -> Result<u64, Diagnostic> {
+fn room(
+    op: OpRef<'_>,
+    source: &Tensor,
+    counts: Option<&Tensor>,
+    needed: u64,
+    axes: &Axes,
+) -> Result<u64, Diagnostic> {
     let refuse = |message: String| Err(op.clause_error("C4", "element", message));
-    let element = op.body::<Expr>("element").map_or(Expr::Literal(1), |map| (*map).clone());
-    let Expr::Axis(name) = &element else {
+    let element = CommitPacked::of(op)?.element()?;
+    let Expr::Axis(name) = &*element else {
         return refuse(format!("`{element}` is no axis: expected one such as `[P]`"));
     };
     if axes.id(name).is_some_and(|id| axes.skew(id).is_some()) {
         return refuse(format!("axis `{name}` is skewed"));
     }
-    if operands.iter().flatten().any(|tensor| tensor.axis_names(axes).contains(name)) {
+    if counts.into_iter().chain([source]).any(|tensor| tensor.axis_names(axes).contains(name)) {
         return refuse(format!("axis `{name}` is one of the stream's or the counts', expected another"));
     }
-    let (room, width) =
-        (element.size(axes).unwrap_or(0), operands[0].map_or(1, |source| source.dtype.align()));
+    let (room, width) = (positions(op, Dim::Element, &element, axes)?, source.dtype.align());
     let align = machine(op.ctx).limits.commit_size_sub;
     if room < needed {
         return refuse(format!(

@@ -174,7 +174,7 @@ fn plan(
         unit: source.unit,
         sizes: &machine.limits.commit_sizes,
         axes,
-        zeros: zeros_kept(op),
+        zeros: zeros_kept(op)?,
         into: Some(Whole { element: &whole, start }),
     };
     write.plan().map_err(|why| op.clause_error("C4", "element", why))

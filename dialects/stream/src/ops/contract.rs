@@ -1,6 +1,8 @@
 //! `stream.align`, `stream.contract`, `stream.accumulate`: the contraction engine (book 15 to 19).
 
-use crate::chain::{axes, check_place, check_same, ends, input, main_only, next, packet_bytes, with_dims};
+use crate::chain::{
+    self, axes, check_place, check_same, ends, input, main_only, next, packet_bytes, positions, with_dims,
+};
 use crate::pad::Pad;
 use crate::padding::padding_kept;
 use crate::pipeline;
@@ -19,7 +21,7 @@ use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_machine::Machine;
 use visa_mapping::attrs::MAP;
-use visa_mapping::facts::{check_mappings, machine, mapping_error};
+use visa_mapping::facts::{check_mappings, machine, mapping_error, written};
 use visa_mapping::{
     Axes, AxisId, Digits, Dim, Expr, Opaque, PadKind, Padded, Placement, Tensor, operand, padded_terms,
     place, without_zeros,
@@ -180,9 +182,7 @@ fn infer_align(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
     let source = input(op)?;
     let row = operand(op, 1).map_or(Expr::Literal(1), |weights| weights.dim(Dim::Row));
     let mut given = vec![(Dim::Row, row)];
-    for dim in [Dim::Time, Dim::Packet] {
-        given.extend(op.body::<Expr>(dim.name()).map(|map| (dim, (*map).clone())));
-    }
+    given.extend(chain::given(op, &[Dim::Time, Dim::Packet]));
     with_dims(op, &ALIGN, source.unit, source.dtype, &given, &source)
 }
 
@@ -203,7 +203,7 @@ fn verify_align(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
     check_formats(op, &source, &weights)?;
     check_place(op, "C4", &weights, &source, axes)?;
-    if let Some(pad @ (Pad::Lowest | Pad::Highest)) = padding_kept(op) {
+    if let Some(pad @ (Pad::Lowest | Pad::Highest)) = padding_kept(op)? {
         let message = format!("the stream's fetch masks with `pad {pad}`, and products of that are not zero");
         return Err(op.error("C8", message).fix(Some("leave `pad` out at the fetch".to_owned())));
     }
@@ -405,11 +405,17 @@ pub struct TreeDepth(pub u32);
 impl StagePlan for TreeDepth {
     fn make(planner: &Planner<'_>, op: OpRef<'_>) -> Result<Self, Diagnostic> {
         let (source, result) = ends(op)?;
-        let deepest = source.dtype.tree_depth().unwrap_or(0);
+        let deepest = deepest(op, &source)?;
         plan::tree_depth(&source.dim(Dim::Packet), &result.dim(Dim::Packet), deepest, planner.axes)
             .map(Self)
             .map_err(|why| op.clause_error("C1", "packet", why))
     }
+}
+
+/// How many levels the tree has for elements of the stream's format. C1.
+fn deepest(op: OpRef<'_>, source: &Tensor) -> Result<u32, Diagnostic> {
+    let message = || format!("`{}` does not enter the reduction tree", source.dtype);
+    source.dtype.tree_depth().ok_or_else(|| op.error("C1", message()))
 }
 
 fn verify_contract(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
@@ -419,7 +425,8 @@ fn verify_contract(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
     let (packet, sums) = (source.dim(Dim::Packet), result.dim(Dim::Packet));
     let depth = planned::<TreeDepth>(op, cx)?.0;
-    let (count, most) = (sums.size(axes).unwrap_or(0), machine(op.ctx).limits.accumulator_columns);
+    let (count, most) =
+        (positions(op, Dim::Packet, &sums, axes)?, machine(op.ctx).limits.accumulator_columns);
     if count > most {
         return Err(op.clause_error(
             "C2",
@@ -427,7 +434,7 @@ fn verify_contract(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
             format!("`{sums}` has {} a row, at most {most}", counted(count, "sum")),
         ));
     }
-    let made = packet.size(axes).unwrap_or(0) >> depth;
+    let made = positions(op, Dim::Packet, &packet, axes)? >> depth;
     if depth > 0 && made > most {
         let message =
             format!("sums of {} of packet `{packet}` are {made} a row, at most {most}", 1_u64 << depth);
@@ -436,7 +443,7 @@ fn verify_contract(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         return Err(op.clause_error("C2", "packet", message).fix(Some(fix)));
     }
     check_over(op, &moved_along(&packet.clone().modulo(1 << depth), axes), axes)?;
-    match reduction(op) {
+    match reduction(op)? {
         ContractionKind::Add => Ok(()),
         ContractionKind::Max => check_max(op, &source, &sums, axes),
     }
@@ -445,9 +452,12 @@ fn verify_contract(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
 /// The axes that the contraction `op`, or the one before an accumulation, is to sum, if it says so.
 #[must_use]
 pub fn over(op: OpRef<'_>, axes: &Axes) -> Option<BTreeSet<Arc<str>>> {
-    let contraction = if op.is(&CONTRACT_DECL) { Some(op) } else { op.operand_def(0) };
-    let map = contraction?.body::<Expr>("over")?;
-    Some(axes_of(&map, axes))
+    Some(axes_of(&*written(*contraction(op)?, "over")?, axes))
+}
+
+/// The contraction that `op` is, or the one before it.
+fn contraction(op: OpRef<'_>) -> Option<Contract<'_>> {
+    Contract::cast(op).or_else(|| Contract::cast(op.operand_def(0)?))
 }
 
 fn axes_of(map: &Expr, axes: &Axes) -> BTreeSet<Arc<str>> {
@@ -491,19 +501,18 @@ fn check_left_out(op: OpRef<'_>, source: &Tensor, result: &Tensor, axes: &Axes) 
 }
 
 /// What `stream.contract`, or the one before a `stream.accumulate`, makes of products.
-#[must_use]
-pub fn reduction(op: OpRef<'_>) -> ContractionKind {
-    let contraction = if op.is(&CONTRACT_DECL) { Some(op) } else { op.operand_def(0) };
-    match contraction.and_then(|contraction| contraction.word("op")).as_deref() {
-        Some("max") => ContractionKind::Max,
-        Some(_) | None => ContractionKind::Add,
-    }
+///
+/// # Errors
+/// If there is no contraction.
+pub fn reduction(op: OpRef<'_>) -> Result<ContractionKind, Diagnostic> {
+    let contraction = contraction(op).ok_or_else(|| op.error("C0", "no contraction"))?;
+    Ok(if &*contraction.op()? == "max" { ContractionKind::Max } else { ContractionKind::Add })
 }
 
 /// C3 of `stream.contract`.
 fn check_max(op: OpRef<'_>, source: &Tensor, sums: &Expr, axes: &Axes) -> Result<(), Diagnostic> {
     let (row, packet) = (source.dim(Dim::Row), source.dim(Dim::Packet));
-    let rows = row.size(axes).unwrap_or(0);
+    let rows = positions(op, Dim::Row, &row, axes)?;
     if rows != 1 {
         let message =
             format!("`op max` with {}, `{row}`: only row 0 takes maxima (book 19)", counted(rows, "row"));
@@ -511,7 +520,7 @@ fn check_max(op: OpRef<'_>, source: &Tensor, sums: &Expr, axes: &Axes) -> Result
         return Err(op.clause_error("C3", "op", message).fix(Some(fix)));
     }
     let live = |map: &Expr| plan::digits_of(map, axes).ok().and_then(|digits| digits.live_count());
-    let depth = plan::tree_depth(&packet, sums, source.dtype.tree_depth().unwrap_or(0), axes);
+    let depth = plan::tree_depth(&packet, sums, deepest(op, source)?, axes);
     let whole = depth.ok().zip(live(sums)).map(|(depth, sums)| sums << depth);
     if whole.is_some() && whole == live(&packet) {
         return Ok(());
@@ -543,7 +552,7 @@ fn accumulation(
     result: &Tensor,
     axes: &Axes,
 ) -> Result<Vec<TimeLoop>, Diagnostic> {
-    let interleaved = op.word("mode").as_deref() == Some("interleaved");
+    let interleaved = &*Accumulate::of(op)?.mode()? == "interleaved";
     let (row, packet) = (source.dim(Dim::Row), source.dim(Dim::Packet));
     let size = |map: &Expr| map.size(axes).map_err(|error| op.clause_error("C2", "packet", error.message));
     let lanes = machine(op.ctx).limits.vector_lanes;
@@ -582,9 +591,9 @@ fn verify_accumulate(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic>
     check_left_out(op, &source, &result, axes)?;
     let Some(outermost) = loops.iter().position(|time| time.summed) else { return Ok(()) };
     let steps: u64 = loops[outermost..].iter().filter(|time| !time.summed).map(|time| time.limit).product();
-    let size = |dim: Dim| source.dim(dim).size(axes).unwrap_or(1);
-    let interleaved = op.word("mode").as_deref() == Some("interleaved");
-    let buffer = machine(op.ctx).accumulator(interleaved, size(Dim::Row), size(Dim::Packet), steps);
+    let size = |dim: Dim| positions(op, dim, &source.dim(dim), axes);
+    let interleaved = &*Accumulate::of(op)?.mode()? == "interleaved";
+    let buffer = machine(op.ctx).accumulator(interleaved, size(Dim::Row)?, size(Dim::Packet)?, steps);
     if buffer.fits() {
         return Ok(());
     }

@@ -116,7 +116,7 @@ pub static DECL: OpDecl = OpDecl {
 pub static OPS: &[&OpDecl] = &[&DECL];
 
 fn infer(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
-    next(op, &FETCH, op.body::<DType>("dtype").map(|dtype| *dtype))
+    next(op, &FETCH, Fetch::of(op)?.dtype()?.map(|dtype| *dtype))
 }
 
 fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
@@ -145,7 +145,7 @@ impl StagePlan for FetchPlan {
         let reading = Reading::new(&source, &result, time, &free, planner.axes, planner.machine);
         let (plan, mask) = reading.plan().map_err(|refused| refused.at(op))?;
         check_pad(op, &adapter, mask.is_some())?;
-        Ok(Self { plan, mask, adapter, between: begin_interleaved::axis_of(op) })
+        Ok(Self { plan, mask, adapter, between: begin_interleaved::axis_of(op)? })
     }
 }
 
@@ -169,7 +169,7 @@ fn check_packet(op: OpRef<'_>, result: &Tensor, planner: &Planner<'_>) -> Result
 
 /// C11 and C12: masked padding can be what it is to be.
 fn check_pad(op: OpRef<'_>, adapter: &Adapter, masks: bool) -> Result<(), Diagnostic> {
-    let pad = Pad::of(op);
+    let pad = Pad::of(Fetch::of(op)?)?;
     if !masks {
         return match op.attr("pad") {
             Some(_) => Err(op.clause_error(
@@ -198,7 +198,7 @@ fn check_pad(op: OpRef<'_>, adapter: &Adapter, masks: bool) -> Result<(), Diagno
 /// The time of one tensor: that of the stream, but for the axis between two interleaved ones. C4.
 fn own_time(op: OpRef<'_>, result: &Tensor, axes: &Axes) -> Result<Expr, Diagnostic> {
     let time = result.dim(Dim::Time);
-    match begin_interleaved::axis_of(op) {
+    match begin_interleaved::axis_of(op)? {
         Some(axis) => begin_interleaved::without_axis(&axis, &time, axes)
             .map_err(|why| op.clause_error("C4", "time", why)),
         None => Ok(time),

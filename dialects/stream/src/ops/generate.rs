@@ -4,6 +4,7 @@ use crate::chain::axes;
 use crate::lower::{LowerStage, StageCx};
 use crate::semantics::Semantics;
 use visa_engine::place::rngd;
+use visa_ir::context::Attr;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::{Effects, Target, allocates, writes};
@@ -69,24 +70,23 @@ pub static DECL: OpDecl = OpDecl {
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&DECL];
 
-fn dtype(op: OpRef<'_>) -> Result<DType, Diagnostic> {
-    op.body::<DType>("dtype").map(|dtype| *dtype).ok_or_else(|| op.error("C1", "no format"))
-}
-
 fn infer(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
-    let map = |dim: &Dim| op.body::<Expr>(dim.name()).map_or(Expr::Literal(1), |map| (*map).clone());
-    let tensor = Tensor { kind: &DM, unit: None, dtype: dtype(op)?, maps: DM.dims.iter().map(map).collect() };
-    Ok(vec![make(op.ctx, tensor)])
+    let of = Generate::of(op)?;
+    let chip = of.chip()?.map_or(Expr::Literal(1), |chip| (*chip).clone());
+    let [cluster, slice, element] = [of.cluster()?, of.slice()?, of.element()?].map(|map| (*map).clone());
+    let maps = vec![chip, cluster, slice, element];
+    Ok(vec![make(op.ctx, Tensor { kind: &DM, unit: None, dtype: *of.dtype()?, maps })])
 }
 
 /// The number's bits: C1 and C2.
 fn bits(op: OpRef<'_>) -> Result<Bits, Diagnostic> {
-    let dtype = dtype(op)?;
+    let of = Generate::of(op)?;
+    let dtype = *of.dtype()?;
     if dtype.bits() != Bits::BITS {
         let message = format!("`{dtype}` has {}, expected {}", counted(dtype.bits(), "bit"), Bits::BITS);
         return Err(op.clause_error("C1", "dtype", message));
     }
-    let value = op.body::<Number>("value").ok_or_else(|| op.error("C2", "no number"))?;
+    let value = of.value()?;
     from_number(dtype, value.0)
         .ok_or_else(|| op.clause_error("C2", "value", format!("{value} is no `{dtype}`")))
 }
@@ -97,7 +97,8 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     bits(op)?;
     let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
     let machine = machine(op.ctx);
-    check_place(op, "at", &result, op.int("at").unwrap_or(0), machine.memory.dm_bytes_per_slice, axes, "C3")?;
+    let at = Generate::of(op)?.at_unless_auto()?;
+    check_place(op, "at", &result, at, machine.memory.dm_bytes_per_slice, axes, "C3")?;
     check_chips(&result, chips_of(op)?, axes, op.clause_span("chip"))?;
     check_dimension(op, &result, Dim::Cluster, machine.topology.clusters_per_chip, axes, "C4")?;
     check_dimension(op, &result, Dim::Slice, machine.topology.slices_per_cluster, axes, "C4")?;
@@ -115,6 +116,5 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
 
 fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
     let spec = cx.int(cx.spec("hw.generate", op)?, "value", u64::from(bits(op)?));
-    let at = op.results().first().and_then(|tensor| cx.addresses.get(tensor)).copied().unwrap_or(0);
-    Ok(Some(cx.int(spec, "at", u64::try_from(at).unwrap_or(0))))
+    Ok(Some(spec.clause("at", cx.ctx.attr(Attr::Int(Generate::of(op)?.at()?)))))
 }

@@ -1,6 +1,6 @@
 //! `stream.to_trf` and `stream.to_vrf`: a pipeline ends in a register file (book 18, 20).
 
-use crate::chain::{axes, check_same, check_stored, input, with_dims};
+use crate::chain::{axes, check_same, check_stored, dim_bytes, given, input, positions, with_dims};
 use crate::padding::check_zeros;
 use crate::pipeline;
 use crate::semantics::Semantics;
@@ -90,9 +90,7 @@ pub static OPS: &[&OpDecl] = &[&TO_TRF, &TO_VRF];
 
 fn infer(op: OpRef<'_>, kind: &'static TensorKind) -> Result<Vec<TypeId>, Diagnostic> {
     let source = input(op)?;
-    let dims = [Dim::Row, Dim::Element];
-    let given: Vec<_> =
-        dims.iter().filter_map(|&dim| Some((dim, (*op.body::<Expr>(dim.name())?).clone()))).collect();
+    let given = given(op, &[Dim::Row, Dim::Element]);
     with_dims(op, kind, None, source.dtype, &given, &source)
 }
 
@@ -111,7 +109,7 @@ fn verify_trf(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
     let machine = machine(op.ctx);
     let row = result.dim(Dim::Row);
-    let rows = row.size(axes).unwrap_or(0);
+    let rows = positions(op, Dim::Row, &row, axes)?;
     if !machine.limits.row_counts.contains(&rows) {
         let counts: Vec<_> = machine.limits.row_counts.iter().map(u64::to_string).collect();
         return Err(op.clause_error(
@@ -121,11 +119,12 @@ fn verify_trf(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         ));
     }
     // An open half may become the whole file.
-    let at = op.word("at").unwrap_or_else(|| "full".into());
+    let at = ToTrf::of(op)?.at_unless_auto()?;
+    let at = at.as_deref().unwrap_or("full");
     let capacity =
-        if &*at == "full" { machine.memory.trf_bytes_per_row } else { machine.memory.trf_bytes_per_row / 2 };
+        if at == "full" { machine.memory.trf_bytes_per_row } else { machine.memory.trf_bytes_per_row / 2 };
     let element = result.dim(Dim::Element);
-    let bytes = result.dim_bytes(Dim::Element, axes).unwrap_or(u64::MAX);
+    let bytes = dim_bytes(op, &result, Dim::Element, axes)?;
     if bytes > capacity {
         let over = bytes - capacity;
         let message = format!(
@@ -156,7 +155,8 @@ fn verify_vrf(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let source = input(op)?;
     let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
     check_stored(op, &result, "C1")?;
-    check_place(op, "at", &result, op.int("at").unwrap_or(0), machine(op.ctx).memory.vrf_bytes, axes, "C1")?;
+    let at = ToVrf::of(op)?.at_unless_auto()?;
+    check_place(op, "at", &result, at, machine(op.ctx).memory.vrf_bytes, axes, "C1")?;
     let wanted = Expr::pair([source.dim(Dim::Time), source.dim(Dim::Packet)]);
     check_same(op, "C2", "element", &result.dim(Dim::Element), &wanted, axes)?;
     check_zeros(op, &result, "C3", axes)

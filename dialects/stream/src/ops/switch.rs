@@ -14,7 +14,7 @@ use visa_ir::effects::Effects;
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_mapping::attrs::MAP;
-use visa_mapping::facts::{check_mappings, machine, mapping_error};
+use visa_mapping::facts::{check_mappings, machine, mapping_error, written};
 use visa_mapping::ops::transfer::{check_dimension, free_axes};
 use visa_mapping::{Dim, Expr, Tensor};
 
@@ -100,7 +100,7 @@ pub static DECL: OpDecl = OpDecl {
 pub static OPS: &[&OpDecl] = &[&DECL];
 
 fn infer(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
-    let (slice, time) = (op.body::<Expr>("slice"), op.body::<Expr>("time"));
+    let (slice, time) = (written(op, "slice"), written(op, "time"));
     if slice.is_some() && time.is_some() {
         return next(op, &SWITCH, None);
     }

@@ -32,7 +32,7 @@ const VALUE_EFFECTS: &[Effect] =
     &[reads(Target::Operand("operand")), writes(Target::Operand("operand")).with("write_back")];
 const VALUE: &[&str] = &["tm.vrf", "stream.vector", "stream.vector4"];
 #[visa_ir::clause]
-const MODE: ClauseDecl = ClauseDecl::optional(
+pub(crate) const MODE: ClauseDecl = ClauseDecl::optional(
     "mode",
     ClauseKind::Word(&ARG_MODE_NAMES),
     "which argument is the stream (0), operand 0 (1) and operand 1 (2)",
@@ -51,14 +51,14 @@ const CONSTANT1: ClauseDecl = ClauseDecl::optional(
 );
 
 #[visa_ir::clause]
-const WHEN: ClauseDecl = ClauseDecl::optional(
+pub(crate) const WHEN: ClauseDecl = ClauseDecl::optional(
     "when",
     ClauseKind::body::<Guards<Number>>(&GUARDS),
     "where it applies, by execution id, and with which operand",
 );
 
 #[visa_ir::clause]
-const WRITE_BACK: ClauseDecl = ClauseDecl::optional(
+pub(crate) const WRITE_BACK: ClauseDecl = ClauseDecl::optional(
     "write_back",
     ClauseKind::body::<Guards<Number>>(&GUARDS),
     "where the result also replaces the register-file element that was read, by execution id",
@@ -246,7 +246,7 @@ pub static CLIP_DECL: OpDecl = OpDecl {
 };
 
 #[visa_ir::clause]
-const WIDTH: ClauseDecl = ClauseDecl::required(
+pub(crate) const WIDTH: ClauseDecl = ClauseDecl::required(
     "int_width",
     ClauseKind::Int,
     "the integer width w, 0 to 31 bits: the integer counts units of 2^(w - 31)",

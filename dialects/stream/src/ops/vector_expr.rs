@@ -69,9 +69,7 @@ pub static OPS: &[&OpDecl] = &[&DECL];
 /// C2 and C3.
 pub fn meaning(op: OpRef<'_>) -> Result<Dag, Diagnostic> {
     let refuse = |constraint, message: String| op.clause_error(constraint, "expression", message);
-    let Some(expression) = op.body::<Expression>("expression") else {
-        return Err(refuse("C2", "no expression".to_owned()));
-    };
+    let expression = VectorExpr::of(op)?.expression()?;
     let (names, operands) = (expression.names.len(), op.operands().len());
     if names != operands {
         let message = format!("the expression names {}, there are {operands}", counted(names, "operand"));

@@ -15,7 +15,7 @@ use visa_ir::effects::Effects;
 use visa_ir::module::{OpRef, OpSpec};
 use visa_ir::verify::VerifyCx;
 use visa_mapping::attrs::MAP;
-use visa_mapping::facts::{check_mappings, machine};
+use visa_mapping::facts::{check_mappings, machine, written};
 use visa_mapping::ops::transfer::{check_dimension, free_axes};
 use visa_mapping::{Axes, AxisId, Dim, Expr, Tensor};
 use visa_numerics::{REDUCE_NAMES, ReduceOp, VectorStage, reduce_op, reduce_ops};
@@ -108,7 +108,7 @@ const AFTER: [VectorStage; 7] = [
 
 /// The operation that two elements are reduced by: C1.
 fn reduction(op: OpRef<'_>) -> Result<&'static ReduceOp, Diagnostic> {
-    let (name, dtype) = (op.word("op").unwrap_or_default(), input(op)?.dtype);
+    let (name, dtype) = (VectorInterSliceReduce::of(op)?.op()?, input(op)?.dtype);
     reduce_op(&name, dtype).ok_or_else(|| {
         let able: Vec<_> =
             reduce_ops().filter(|row| *row.name == *name).map(|row| format!("`{}`", row.dtype)).collect();
@@ -136,7 +136,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
 /// The axes that `op` says it reduces.
 #[must_use]
 pub fn over(op: OpRef<'_>, axes: &Axes) -> Option<BTreeSet<AxisId>> {
-    op.body::<Expr>("over").map(|over| ids(&over, axes))
+    written(op, "over").map(|over| ids(&over, axes))
 }
 
 fn ids(map: &Expr, axes: &Axes) -> BTreeSet<AxisId> {
@@ -198,7 +198,7 @@ pub fn stands_last(op: OpRef<'_>) -> bool {
 
 fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
     let InterSlice { bits, promotion } = &*cx.plan::<InterSlice>(op)?;
-    let spec = cx.word(cx.spec("hw.vector_inter_reduce", op)?, "op", &op.word("op").unwrap_or_default());
+    let spec = cx.word(cx.spec("hw.vector_inter_reduce", op)?, "op", &VectorInterSliceReduce::of(op)?.op()?);
     let mut spec = cx.int(spec, "bits", *bits);
     if let Some(promotion) = promotion {
         for (clause, value) in

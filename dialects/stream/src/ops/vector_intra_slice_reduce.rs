@@ -122,7 +122,7 @@ fn valid_count(
     machine: &Machine,
 ) -> Result<Option<Counting>, Diagnostic> {
     let Some(entry) = entry(op).and_then(|entry| entry.result_type::<Tensor>(0)) else { return Ok(None) };
-    if padding_is_identity(op, reduction, axes) {
+    if padding_is_identity(op, reduction, axes)? {
         return Ok(None);
     }
     let wide = machine.limits.vector_lanes;

@@ -36,7 +36,7 @@ pub static DECL: OpDecl = OpDecl {
     results: &["ids"],
     effects: Effects::Are(&[allocates(Target::Memory("tm.vrf")), writes(Target::Memory("tm.vrf"))]),
     infer: Some(|op| {
-        let element = op.body::<Expr>("element").map_or(Expr::Literal(1), |map| (*map).clone());
+        let element = (*VectorLog::of(op)?.element()?).clone();
         with_dims(op, &VRF, None, DType::I32, &[(Dim::Element, element)], &*input(op)?)
     }),
     verify: Some(verify),
@@ -45,7 +45,7 @@ pub static DECL: OpDecl = OpDecl {
         Interface(&rngd::STORE_IDS),
         Interface(&Semantics::Ids),
         Interface(&LowerStage(|cx, op| {
-            let at = cx.ctx.attr(Attr::Int(op.int("at").unwrap_or(0)));
+            let at = cx.ctx.attr(Attr::Int(VectorLog::of(op)?.at()?));
             Ok(Some(cx.spec("hw.store_ids", op)?.clause("at", at)))
         })),
     ],
@@ -60,7 +60,8 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     check_mappings(op, axes)?;
     let source = input(op)?;
     let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
-    check_place(op, "at", &result, op.int("at").unwrap_or(0), machine(op.ctx).memory.vrf_bytes, axes, "C1")?;
+    let at = VectorLog::of(op)?.at_unless_auto()?;
+    check_place(op, "at", &result, at, machine(op.ctx).memory.vrf_bytes, axes, "C1")?;
     let wanted = Expr::pair([source.dim(Dim::Time), source.dim(Dim::Packet)]);
     check_same(op, "C2", "element", &result.dim(Dim::Element), &wanted, axes)
 }

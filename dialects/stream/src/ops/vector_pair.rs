@@ -17,6 +17,7 @@ use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::Effects;
 use visa_ir::module::{OpRef, OpSpec, TypeId};
 use visa_ir::verify::VerifyCx;
+use visa_ir::view::SharedClause;
 use visa_mapping::attrs::MAP;
 use visa_mapping::facts::check_mappings;
 use visa_mapping::{Axes, Digits, Dim, Expr, Tensor};
@@ -177,11 +178,10 @@ pub fn unzip(op: OpRef<'_>) -> Option<OpRef<'_>> {
 
 /// The axis of the groups: C1.
 fn axis(op: OpRef<'_>) -> Result<Arc<str>, Diagnostic> {
-    match op.body::<Expr>("axis").as_deref() {
-        Some(Expr::Axis(name)) => Ok(name.clone()),
+    match &*VectorUnzip::of(op)?.axis()? {
+        Expr::Axis(name) => Ok(name.clone()),
         other => {
-            let found = other.map_or_else(String::new, Expr::to_string);
-            Err(op.clause_error("C1", "axis", format!("`{found}` is no axis: expected one such as `[I]`")))
+            Err(op.clause_error("C1", "axis", format!("`{other}` is no axis: expected one such as `[I]`")))
         }
     }
 }
@@ -217,7 +217,7 @@ fn lower_unzip(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagno
 
 fn infer_zip(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
     let kind = if station(op).is_some_and(VectorStage::is_narrow) { &VECTOR4 } else { &VECTOR };
-    if op.flag("time") {
+    if op.attr("time").is_some() {
         return next(op, kind, None);
     }
     let source = input(op)?;
@@ -248,7 +248,7 @@ fn configuration(op: OpRef<'_>) -> Result<(&'static AluOp, &'static ArgMode), Di
             format!("`{}` has {} argument(s), expected two, one for each group", row.name, row.apply.arity());
         return Err(op.clause_error("C1", "op", message));
     }
-    let Some(name) = op.word("mode") else { return Ok((row, default_mode(2))) };
+    let Some(name) = <MODE as SharedClause>::read(&op)? else { return Ok((row, default_mode(2))) };
     match arg_mode(&name).filter(|mode| mode.args.len() == 2) {
         Some(mode) => Ok((row, mode)),
         None => Err(op.clause_error(

@@ -156,7 +156,7 @@ fn padded_axis(packet: &[Digit], site: &Site<'_>) -> Option<AxisId> {
 
 /// The axis between two tensors that take turns, if there are two (book 08).
 pub(super) fn interleaved(site: &Site<'_>) -> Option<Expr> {
-    begin_interleaved::axis_of(site.op).map(|axis| (*axis).clone())
+    begin_interleaved::axis_of(site.op).ok()?.map(|axis| (*axis).clone())
 }
 
 /// A time that ends in the axis between two tensors, if there are two: packets alternate (book 08).
