@@ -2,7 +2,6 @@
 //! with all their clauses open; one e-graph holds the ways with them and without, and what the best way lacks is
 //! taken away again.
 
-use super::candidate::context;
 use crate::config::choice::Choice;
 use crate::config::choice::choose_for;
 use crate::config::goal::Goal;
@@ -17,6 +16,7 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::{Module, OpId, OpRef, OpSpec};
 use visa_ir::open::{unknown, untyped};
 use visa_ir::verify::Analysis;
+use visa_lowering::stages::context;
 use visa_mapping::facts::DeclaredAxes;
 use visa_stream::ops::{collect, commit, fetch, switch, transpose};
 use visa_stream::pipeline;
