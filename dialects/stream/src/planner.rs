@@ -16,7 +16,7 @@ use visa_ir::module::{OpRef, ValueId};
 use visa_ir::symbols;
 use visa_ir::verify::VerifyCx;
 use visa_machine::Machine;
-use visa_mapping::facts::{DeclaredAxes, Names, Support, machine};
+use visa_mapping::facts::{DeclaredAxes, Support, machine};
 use visa_mapping::{Axes, AxisId};
 
 /// What an engine is to do for an operation.
@@ -56,8 +56,11 @@ impl Planner<'_> {
     /// # Errors
     /// The constraint that does not hold.
     pub fn plan<P: StagePlan>(&self, op: OpRef<'_>) -> Result<Rc<P>, Diagnostic> {
-        match self.content(op) {
-            Some(content) => self.ctx.once((self.number_of_axes(), content), || P::make(self, op)),
+        match content_of(op) {
+            Some(content) => {
+                let depends: Vec<_> = op.operands().iter().map(|&value| self.support.axes(value)).collect();
+                self.ctx.once((self.number_of_axes(), content, depends), || P::make(self, op))
+            }
             None => P::make(self, op).map(Rc::new),
         }
     }
@@ -67,21 +70,6 @@ impl Planner<'_> {
         let (support, axes) = (self.support, self.axes);
         let value = op.operands().get(index).copied();
         move |axis| value.is_none_or(|value| !support.depends(value, axes.name(axis)))
-    }
-
-    /// What an operation says, with what it takes and what it names.
-    fn content(&self, op: OpRef<'_>) -> Option<Content> {
-        content(op, |value| self.taken(op, value), named(op))
-    }
-
-    fn taken(&self, op: OpRef<'_>, value: ValueId) -> Taken {
-        let before = op.module.def_op(value).map(|id| op.other(id));
-        let stream = before.filter(|before| pipeline::contains(*before) && !pipeline::ends(*before));
-        Taken {
-            ty: op.module.ty(value),
-            depends: self.support.axes(value),
-            stream: stream.and_then(|before| self.content(before)),
-        }
     }
 
     /// A number for the module's axes: modules of a context that declare the same have the same.
@@ -108,10 +96,14 @@ fn named(op: OpRef<'_>) -> Vec<Option<Content>> {
     named.map(|name| content(symbols::declaring(op, &name)?, |value| op.module.ty(value), ())).collect()
 }
 
-/// What an operation takes: the type, the axes that it depends on, and of a stream what the operations before say.
-#[derive(PartialEq, Eq, Hash)]
-struct Taken {
-    ty: TypeId,
-    depends: Option<Rc<Names>>,
-    stream: Option<Content>,
+/// What an operation says, with what it takes and what it names.
+fn content_of(op: OpRef<'_>) -> Option<Content> {
+    content(op, |value| taken(op, value), named(op))
+}
+
+/// What an operation takes: the type, and of a stream what the operations before say.
+fn taken(op: OpRef<'_>, value: ValueId) -> (TypeId, Option<Content>) {
+    let before = op.module.def_op(value).map(|id| op.other(id));
+    let stream = before.filter(|before| pipeline::contains(*before) && !pipeline::ends(*before));
+    (op.module.ty(value), stream.and_then(content_of))
 }
