@@ -1,6 +1,6 @@
-//! Accesses in the order of their addresses, so that what stands at an address is prepared once for all of them.
+//! Accesses in the order of their addresses, so that what is at an address is prepared once for all of them.
 
-/// The accesses of each distinct address. Addresses stand in the order of their first use.
+/// The accesses of each distinct address. Addresses are in the order of their first use.
 #[derive(Debug)]
 pub(crate) struct ByAddress {
     /// Each address, and where its accesses end in `accesses`; they begin where those before end.

@@ -14,6 +14,7 @@ pub static DTYPE: BodyDef = BodyDef {
     syntax: "i4 | i5 | i8 | i9 | i16 | i32 | f8e4m3 | f8e5m2 | f16 | bf16 | f32",
     doc: "A number format.",
     parse: parse_dtype,
+    ..BodyDef::BASE
 };
 
 /// `#hw.program<[128 : 32, 32 : 1] : 32 @ 0>`: a [`Program`].
@@ -24,6 +25,7 @@ pub static PROGRAM: BodyDef = BodyDef {
           iterations, or the offset in bytes of each; the bytes of one access; the first address in bytes (0 if \
           left out).",
     parse: parse_program::<Program>,
+    ..BodyDef::BASE
 };
 
 /// `#hw.paired<[256 : 4096 -> 524288, 4096 : 1 -> 1] : 4096 @ 0 -> 0>`: a [`PairedProgram`].
@@ -33,6 +35,7 @@ pub static PAIRED: BodyDef = BodyDef {
     doc: "A sequencer program with a read and a write side that iterate together; either may have an offset table \
           (book 07, 10).",
     parse: parse_program::<PairedProgram>,
+    ..BodyDef::BASE
 };
 
 /// `#hw.table<i8 [0x00, 0x02]>`: a [`LookupTable`].
@@ -45,6 +48,7 @@ pub static TABLE: BodyDef = BodyDef {
         let table = text.parse::<LookupTable>().map_err(|why| BodyError::new("table-text", why))?;
         Ok(Rc::new(table) as Rc<dyn Body>)
     },
+    ..BodyDef::BASE
 };
 
 /// `#hw.mask<[dim 1, left 2, valid [28]]>`: a [`Mask`].
@@ -57,6 +61,7 @@ pub static MASK: BodyDef = BodyDef {
           `by`. Loops count from the outermost; the innermost is the one over elements: where the innermost entry \
           is an element's bytes, the one above it.",
     parse: parse_program::<Mask>,
+    ..BodyDef::BASE
 };
 
 /// Every attribute of the dialect.

@@ -29,6 +29,7 @@ pub mod router;
 pub mod snoop;
 mod trf;
 pub mod valid_count;
+mod ways;
 
 pub use compile::compile;
 use visa_ir::decl::Dialect;

@@ -101,7 +101,7 @@ pub(crate) fn limits(machine: &Machine, packet_bytes: &[u64]) -> SequencerLimits
     }
 }
 
-/// A program as it stands in a clause of an operation, to be checked.
+/// A program as it is in a clause of an operation, to be checked.
 pub(crate) struct Written<'a> {
     op: OpRef<'a>,
     clause: &'static str,
@@ -165,7 +165,7 @@ impl<'a> Written<'a> {
         }
     }
 
-    /// Checks that every address lies in the `capacity` bytes of `memory`.
+    /// Checks that every address is in the `capacity` bytes of `memory`.
     pub(crate) fn within(&self, constraint: &str, capacity: u64, memory: &str) -> Result<(), Diagnostic> {
         let program = &self.program;
         let (start, end) = program.extent().map_err(|error| self.finding(constraint, error))?;

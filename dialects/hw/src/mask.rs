@@ -21,7 +21,7 @@ pub(crate) struct Masking {
     value: Bits,
 }
 
-/// A mask as it stands in a fetch, to be checked.
+/// A mask as it is in a fetch, to be checked.
 struct Written<'a> {
     op: OpRef<'a>,
     mask: &'a Mask,

@@ -2,7 +2,6 @@
 //! `hw.exec`.
 
 use crate::build::Build;
-use crate::ops::exec::{at, inside};
 use crate::ops::filter::FILTER;
 use crate::ops::vector::Vector;
 use crate::ops::vector_inter_reduce::VECTOR_INTER_REDUCE;
@@ -18,6 +17,24 @@ use visa_ir::module::OpRef;
 use visa_ir::span::Span;
 use visa_ir::view::{Text, required};
 use visa_numerics::{Alu, VectorStage, alu_ops};
+
+/// The operations inside a run, in order.
+pub(crate) fn inside(op: OpRef<'_>) -> impl Iterator<Item = OpRef<'_>> {
+    let block = op.regions().first();
+    block.into_iter().flat_map(move |&block| op.module.ops(block)).map(move |&id| op.other(id))
+}
+
+/// The operation right before this one.
+pub(crate) fn before(op: OpRef<'_>) -> Option<OpRef<'_>> {
+    let ops = op.module.ops(op.block());
+    let at = ops.iter().position(|&id| id == op.id)?;
+    Some(op.other(ops[at.checked_sub(1)?]))
+}
+
+/// An error of the run's constraint, at one of its stages.
+pub(crate) fn at(op: OpRef<'_>, stage: OpRef<'_>, constraint: &str, message: String) -> Diagnostic {
+    Diagnostic { span: stage.span(), ..op.error(constraint, message) }
+}
 
 /// Checks that the stages inside `op`, a run in the main context or the sub context, are in their order.
 ///
@@ -55,7 +72,7 @@ fn placed(
     }
     fitting.find(|place| place.contexts.has(main)).ok_or_else(|| {
         let context = if main { "main" } else { "sub" };
-        let message = format!("`{}` stands in the {context} context, which does not have it", stage);
+        let message = format!("`{}` is in the {context} context, which does not have it", stage);
         at(op, stage, "C3", message)
     })
 }
@@ -133,7 +150,7 @@ impl VectorOrder {
             && before > now
         {
             let message = format!("the stage {now} comes after {before}");
-            return Err(at(op, stage, "C4", message).note("which stands here", Some(place)));
+            return Err(at(op, stage, "C4", message).note("which is here", Some(place)));
         }
         if now == VectorStage::Reduce
             && let Some(first) = self.reduced.replace(span)
@@ -193,7 +210,7 @@ impl VectorOrder {
             }
             Some(before) if before != first => refuse(
                 "a stage comes after the reduction of slices, which has stages before it",
-                "it stands here",
+                "it is here",
                 before,
             ),
             Some(_) => Ok(()),

@@ -21,7 +21,7 @@ pub struct Program {
     pub commands: Vec<Command>,
 }
 
-/// An argument or a result: where a C-order array stands in host memory or HBM.
+/// An argument or a result: where a C-order array is in host memory or HBM.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Buffer {
     /// Whether it is an argument (else a result).

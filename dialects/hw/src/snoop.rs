@@ -18,6 +18,7 @@ pub static SNOOP: BodyDef = BodyDef {
           order. `x n` repeats a row. Rows follow each other slice by slice, and all of them again for the slices \
           after; sources count from the slice of the first row.",
     parse: |text| text.parse::<Snoop>().map(|snoop| Rc::new(snoop) as Rc<dyn Body>),
+    ..BodyDef::BASE
 };
 
 /// Rows of a snoop bitmap: those of slice `n` are row `n % rows`, and its sources count from slice `n - n % rows`.
@@ -68,7 +69,7 @@ impl FromStr for Snoop {
                 Some(times) => number(times)?,
             };
             if times == 0 || times > MAX_ROWS - rows.len() {
-                return Err(too_many(&format!("a row stands {}", counted(times, "time"))));
+                return Err(too_many(&format!("a row occurs {}", counted(times, "time"))));
             }
             let row = row(set)?;
             rows.extend(std::iter::repeat_n(row, times));

@@ -18,6 +18,7 @@ pub static COUNTERS: BodyDef = BodyDef {
           STRIDE times its value to the index of a dimension, `p` for packets or `g0`, `g1`, ... for gates. One \
           without a dimension only counts packets.",
     parse: |text| text.parse::<Counters>().map(|counters| Rc::new(counters) as Rc<dyn Body>),
+    ..BodyDef::BASE
 };
 
 /// `#hw.gates<[mask 0xc match 8 valid 1]>`: [`Gates`].
@@ -28,6 +29,7 @@ pub static GATES: BodyDef = BodyDef {
           smaller than `match` pass; one that is equal passes while the gate's index is smaller than `valid`; a \
           larger one does not pass, or, `transposed`, passes as an equal one.",
     parse: |text| text.parse::<Gates>().map(|gates| Rc::new(gates) as Rc<dyn Body>),
+    ..BodyDef::BASE
 };
 
 /// Counters, outermost first.

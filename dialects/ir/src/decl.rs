@@ -36,10 +36,15 @@ pub struct Dialect {
 pub trait Body: Any + fmt::Display {
     /// For downcasting.
     fn into_any(self: Rc<Self>) -> Rc<dyn Any>;
+    /// For downcasting.
+    fn as_any(&self) -> &dyn Any;
 }
 
 impl<T: Any + fmt::Display> Body for T {
     fn into_any(self: Rc<Self>) -> Rc<dyn Any> {
+        self
+    }
+    fn as_any(&self) -> &dyn Any {
         self
     }
 }
@@ -91,6 +96,23 @@ pub struct BodyDef {
     pub doc: &'static str,
     /// Reads the body text.
     pub parse: fn(&str) -> Result<Rc<dyn Body>, BodyError>,
+    /// The symbols that a body names; a body names none where there is no such function.
+    pub symbols: Option<SymbolsFn>,
+}
+
+/// Asks what to write in place of each symbol that a body names, in the order of its text. Gives the body with these
+/// names; nothing if all stay.
+pub type SymbolsFn = fn(&dyn Body, &mut dyn FnMut(&str) -> Option<Rc<str>>) -> Option<Rc<dyn Body>>;
+
+impl BodyDef {
+    /// A definition that reads nothing: the base of one (`..BodyDef::BASE`).
+    pub const BASE: Self = Self {
+        name: "",
+        syntax: "",
+        doc: "",
+        parse: |text| Err(BodyError::new("body", format!("nothing reads `{text}`"))),
+        symbols: None,
+    };
 }
 
 impl fmt::Debug for BodyDef {
@@ -222,7 +244,7 @@ impl ClauseDecl {
         Self { name, kind, presence: Presence::Default(default), lead: false, opening: Opening::Never, doc }
     }
 
-    /// The required clause that stands first, without its keyword.
+    /// The required clause that comes first, without its keyword.
     #[must_use]
     pub const fn lead(name: &'static str, kind: ClauseKind, doc: &'static str) -> Self {
         Self { name, kind, presence: Presence::Required, lead: true, opening: Opening::Never, doc }
@@ -335,13 +357,13 @@ pub enum Trait {
     Terminator,
     /// Its block must end in the terminator of this name.
     EndsWith(&'static str),
-    /// May stand only directly inside the operation of this name.
+    /// May be only directly inside the operation of this name.
     Inside(&'static str),
-    /// May stand only directly inside an operation of one of these names.
+    /// May be only directly inside an operation of one of these names.
     InsideOneOf(&'static [&'static str]),
     /// Has as many results as are written, each with its type.
     AnyResults,
-    /// May stand only at the top of a module.
+    /// May be only at the top of a module.
     TopLevel,
 }
 

@@ -9,6 +9,7 @@ use crate::span::Span;
 use crate::stamp::Clock;
 pub use crate::stamp::Stamp;
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::fmt;
 use std::rc::Rc;
@@ -58,14 +59,14 @@ impl OpName {
     }
 }
 
-/// A clause as it stands on an operation.
+/// A clause as it is on an operation.
 #[derive(Clone, Debug)]
 pub struct Clause {
     /// The keyword; borrowed from the declaration where there is one.
     pub name: Cow<'static, str>,
     /// The value.
     pub value: AttrId,
-    /// Where the value stands.
+    /// Where the value is.
     pub span: Span,
 }
 
@@ -111,6 +112,8 @@ pub(crate) struct BlockData {
     pub(crate) args: Vec<ValueId>,
     pub(crate) ops: Vec<OpId>,
     pub(crate) parent: Option<OpId>,
+    /// Where the last operation was that somebody looked for.
+    last_found: Cell<usize>,
 }
 
 /// Everything needed to make an operation.
@@ -176,14 +179,14 @@ impl OpSpec {
         self
     }
 
-    /// Adds a clause that stands at the operation's own place.
+    /// Adds a clause that is at the operation's own place.
     #[must_use]
     pub fn clause(self, name: &str, value: AttrId) -> Self {
         let span = self.span;
         self.clause_at(name, value, span)
     }
 
-    /// Adds a clause that stands at `span`.
+    /// Adds a clause that is at `span`.
     #[must_use]
     pub fn clause_at(mut self, name: &str, value: AttrId, span: Span) -> Self {
         self.clauses.push(Clause { name: self.name.clause(name), value, span });
@@ -347,7 +350,7 @@ impl Module {
     /// Inserts an operation directly before `anchor`.
     pub fn insert_before(&mut self, anchor: OpId, spec: OpSpec) -> OpId {
         let block = self.ops[anchor.at()].parent;
-        let at = self.ops(block).iter().position(|&op| op == anchor).unwrap_or(0);
+        let at = self.position(anchor).expect("an anchor is in its block");
         self.insert(block, at, spec)
     }
 
@@ -366,6 +369,12 @@ impl Module {
         let value = self.new_value(ty, ValueDef::Argument(block, index), name, span);
         self.blocks[block.at()].args.push(value);
         value
+    }
+
+    /// Erases the arguments of a block. They must have no uses left.
+    pub fn erase_arguments(&mut self, block: BlockId) {
+        self.clock.tick();
+        self.blocks[block.at()].args.clear();
     }
 
     /// Gives an operation one more result.
@@ -509,11 +518,22 @@ impl Module {
     /// Takes an operation out of its block, without erasing it.
     fn unlink(&mut self, op: OpId) {
         let parent = self.ops[op.at()].parent;
-        // From the end: passes that erase much walk backwards.
-        let ops = &mut self.blocks[parent.at()].ops;
-        if let Some(at) = ops.iter().rposition(|&other| other == op) {
-            ops.remove(at);
+        if let Some(at) = self.position(op) {
+            self.blocks[parent.at()].ops.remove(at);
         }
+    }
+
+    /// Where an operation is in its block. It is looked for outwards from where the last one was found, so that
+    /// whoever changes a long block from one end to the other need not search it.
+    fn position(&self, op: OpId) -> Option<usize> {
+        let BlockData { ops, last_found, .. } = &self.blocks[self.ops[op.at()].parent.at()];
+        let start = last_found.get().min(ops.len());
+        let below = (0..start).rev().map(Some).chain(std::iter::repeat(None));
+        let above = (start..ops.len()).map(Some).chain(std::iter::repeat(None));
+        let outwards = above.zip(below).take(ops.len() + 1).flat_map(|(above, below)| [above, below]);
+        let found = outwards.flatten().find(|&at| ops[at] == op)?;
+        last_found.set(found);
+        Some(found)
     }
 
     /// Moves an operation, with what is below it, directly before `anchor`.
@@ -521,9 +541,8 @@ impl Module {
         self.clock.tick();
         self.unlink(op);
         let block = self.ops[anchor.at()].parent;
-        let ops = &mut self.blocks[block.at()].ops;
-        let at = ops.iter().position(|&other| other == anchor).unwrap_or(ops.len());
-        ops.insert(at, op);
+        let at = self.position(anchor).expect("an anchor is in its block");
+        self.blocks[block.at()].ops.insert(at, op);
         self.ops[op.at()].parent = block;
     }
 
@@ -703,7 +722,7 @@ impl<'a> OpRef<'a> {
         &self.data().regions
     }
 
-    /// The block that it stands in.
+    /// The block that it is in.
     #[must_use]
     pub fn block(&self) -> BlockId {
         self.data().parent
@@ -740,7 +759,7 @@ impl<'a> OpRef<'a> {
         self.ctx.type_value(self.module.ty(*self.results().get(index)?))
     }
 
-    /// Where the clause `name` stands; the operation's own place if it was not written.
+    /// Where the clause `name` is; the operation's own place if it was not written.
     #[must_use]
     pub fn clause_span(&self, name: &str) -> Span {
         self.clauses().iter().find(|clause| &*clause.name == name).map_or(self.span(), |clause| clause.span)

@@ -42,7 +42,7 @@ fn printed(mut printer: Printer<'_>) -> String {
             printer.out.push('\n');
             printer.block(module.body(), 0);
         }
-        // The pretty form has no place for a module's attributes: around it stands the generic module.
+        // The pretty form has no place for a module's attributes: around it is the generic module.
         Form::Pretty | Form::Generic => {
             printer.out.push_str("\"builtin.module\"() ({\n");
             if module.ops(module.body()).is_empty() {

@@ -1,4 +1,4 @@
-//! Where something stands in its source text.
+//! Where something is in its source text.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -13,7 +13,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// The span of `range`, which must lie within a source (sources are bounded below 4 GiB).
+    /// The span of `range`, which must be within a source (sources are bounded below 4 GiB).
     #[must_use]
     pub fn new(range: Range<usize>) -> Self {
         Self { start: range.start as u32, end: range.end as u32 }

@@ -1,17 +1,20 @@
 //! Symbols: the names (`@name`) that operations of a module declare and others use.
 //!
 //! An operation declares a symbol if its effects are [`Effects::Declares`](crate::effects::Effects::Declares) and
-//! its first clause is a symbol. Every other clause that is a symbol is a use of one. A name inside the body of an
-//! attribute, as `{L}` in a mapping, is not a use that this file sees.
+//! its first clause is a symbol. A use of one is every other clause that is a symbol, and a name in the body of a
+//! clause or of a value's type, as `{L}` in a mapping: [`BodyDef::symbols`](crate::decl::BodyDef::symbols) gives
+//! these.
 
 use crate::analysis::Analysis;
 use crate::context::{Attr, Context};
 use crate::decl::{ClauseKind, OpDecl};
 use crate::diag::{Diagnostic, nearest};
 use crate::effects;
-use crate::module::{Module, OpId, OpRef};
+use crate::module::{AttrId, Module, OpId, OpRef, TypeId, ValueId};
 use crate::verify::VerifyCx;
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 /// The clause in which an operation declares its symbol.
@@ -104,10 +107,22 @@ impl Symbols {
         if self.lookup(new).is_some() {
             return Err(format!("`@{new}` is declared already"));
         }
-        let attr = ctx.attr(Attr::Symbol(new.into()));
-        let own = declaring_clause(module.op(ctx, op)).map(|clause| (op, clause.to_owned()));
-        for (op, clause) in own.into_iter().chain(uses(ctx, module, old)) {
-            module.set_clause(op, &clause, Some(attr));
+        let declaring = declaring_clause(module.op(ctx, op)).map(|clause| Use::Clause(op, clause.into()));
+        let mut with = |name: &str| (name == old).then(|| Rc::from(new));
+        for place in declaring.into_iter().chain(uses(ctx, module, old)) {
+            match place {
+                Use::Clause(op, name) => {
+                    let clause = module.op(ctx, op).clauses().iter().find(|clause| clause.name == name);
+                    if let Some(attr) = clause.and_then(|clause| in_attr(ctx, clause.value, &mut with)) {
+                        module.set_clause(op, &name, Some(attr));
+                    }
+                }
+                Use::Type(value) => {
+                    if let Some(ty) = in_type(ctx, module.ty(value), &mut with) {
+                        module.set_type(value, ty);
+                    }
+                }
+            }
         }
         self.by_name.remove(old);
         self.by_name.insert(new.into(), op);
@@ -115,17 +130,63 @@ impl Symbols {
     }
 }
 
-/// The uses of a symbol: operations with the clause that names it, in the order of the module.
-#[must_use]
-pub fn uses(ctx: &Context, module: &Module, name: &str) -> Vec<(OpId, String)> {
-    let ops = module.walk_all().into_iter().map(|id| module.op(ctx, id));
-    let of = |op: OpRef<'_>| {
-        let own = declaring_clause(op);
-        let clauses = op.clauses().iter().filter(|clause| own != Some(&*clause.name));
-        let named = clauses.filter(|clause| op.symbol(&clause.name).is_some_and(|used| *used == *name));
-        named.map(|clause| (op.id, clause.name.to_string())).collect::<Vec<_>>()
+/// Where a symbol is used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// In the clause of this name.
+    Clause(OpId, Cow<'static, str>),
+    /// In the type of a result or of an argument.
+    Type(ValueId),
+}
+
+/// Asks what to write in place of a name.
+type Rename<'a> = dyn FnMut(&str) -> Option<Rc<str>> + 'a;
+
+/// An attribute with other names for the symbols in it; nothing if all stay.
+fn in_attr(ctx: &Context, attr: AttrId, with: &mut Rename<'_>) -> Option<AttrId> {
+    let renamed = match ctx.attr_data(attr) {
+        Attr::Symbol(name) => Attr::Symbol(with(&name)?),
+        Attr::Body(def, body) => Attr::Body(def, (def.symbols?)(&*body, with)?),
+        Attr::Int(_) | Attr::Str(_) | Attr::Ints(_) | Attr::Strs(_) | Attr::Unit => return None,
+        Attr::Auto | Attr::OpenInts(_) | Attr::Opaque(_) => return None,
     };
-    ops.flat_map(of).collect()
+    Some(ctx.attr(renamed))
+}
+
+/// A type with other names for the symbols in it; nothing if all stay.
+fn in_type(ctx: &Context, ty: TypeId, with: &mut Rename<'_>) -> Option<TypeId> {
+    let (def, body) = ctx.type_data(ty).body?;
+    Some(ctx.intern_type(def, (def.symbols?)(&*body, with)?))
+}
+
+/// The uses of a symbol, in the order of the module: of an operation those in its clauses, then those in the types of
+/// its results and of the arguments of its regions.
+#[must_use]
+pub fn uses(ctx: &Context, module: &Module, name: &str) -> Vec<Use> {
+    let found = Cell::new(false);
+    let mut look = |used: &str| {
+        found.set(found.get() || used == name);
+        None
+    };
+    let mut types: HashMap<TypeId, bool> = HashMap::new();
+    let mut uses = Vec::new();
+    for op in module.walk_all().into_iter().map(|id| module.op(ctx, id)) {
+        let own = declaring_clause(op);
+        for clause in op.clauses().iter().filter(|clause| own != Some(&*clause.name)) {
+            in_attr(ctx, clause.value, &mut look);
+            uses.extend(found.take().then(|| Use::Clause(op.id, clause.name.clone())));
+        }
+        let arguments = op.regions().iter().flat_map(|&region| module.args(region));
+        for &value in op.results().iter().chain(arguments) {
+            let ty = module.ty(value);
+            let named = *types.entry(ty).or_insert_with(|| {
+                in_type(ctx, ty, &mut look);
+                found.take()
+            });
+            uses.extend(named.then_some(Use::Type(value)));
+        }
+    }
+    uses
 }
 
 /// Reports symbols that are declared twice.

@@ -234,16 +234,13 @@ fn is_around(op: OpRef<'_>, value: ValueId) -> bool {
     std::iter::successors(Some(op), |op| op.parent()).any(|op| op.block() == block)
 }
 
-/// Where an operation may stand, and what its own block must end in.
+/// Where an operation may be, and what its own block must end in.
 fn places(op: OpRef<'_>, decl: &OpDecl, last: bool) -> Result<(), Diagnostic> {
     let error = |message: String| Err(Diagnostic::error("structure", op.span(), message));
     let around = op.parent().map(|parent| parent.name().to_owned());
-    // Passes go through functions: what stands beside them would be left as it is.
+    // Passes go through functions: what is beside them would be left as it is.
     if around.is_none() && !decl.traits.contains(&Trait::TopLevel) {
-        return error(format!(
-            "`{}` may not stand at the top of a module, only inside a function",
-            decl.name
-        ));
+        return error(format!("`{}` may not be at the top of a module, only inside a function", decl.name));
     }
     for wanted in decl.traits {
         match *wanted {
@@ -251,13 +248,13 @@ fn places(op: OpRef<'_>, decl: &OpDecl, last: bool) -> Result<(), Diagnostic> {
                 return error(format!("nothing may follow `{}` in its block", decl.name));
             }
             Trait::TopLevel if around.is_some() => {
-                return error(format!("`{}` may only stand at the top of a module", decl.name));
+                return error(format!("`{}` may only be at the top of a module", decl.name));
             }
             Trait::Inside(outer) if around.as_deref() != Some(outer) => {
-                return error(format!("`{}` may only stand inside `{outer}`", decl.name));
+                return error(format!("`{}` may only be inside `{outer}`", decl.name));
             }
             Trait::InsideOneOf(outer) if around.as_deref().is_none_or(|around| !outer.contains(&around)) => {
-                return error(format!("`{}` may only stand inside `{}`", decl.name, outer.join("` or `")));
+                return error(format!("`{}` may only be inside `{}`", decl.name, outer.join("` or `")));
             }
             Trait::EndsWith(terminator) => {
                 let end = op.regions().first().and_then(|&block| op.module.ops(block).last());

@@ -122,7 +122,7 @@ impl Across<'_> {
         DivideError::Skewed { axis }
     }
 
-    /// What is left of the stream without its counters, as the buffer is written, from where the counters stand at
+    /// What is left of the stream without its counters, as the buffer is written, from where the counters are at
     /// these numbers.
     fn started(
         &self,

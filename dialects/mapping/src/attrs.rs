@@ -20,6 +20,10 @@ pub static MAP: BodyDef = BodyDef {
         let map = Expr::parse(text).map_err(|error| map_error(error, 0))?;
         Ok(Rc::new(map) as Rc<dyn Body>)
     },
+    symbols: Some(|body, with| {
+        let renamed = body.as_any().downcast_ref::<Expr>()?.renamed(with)?;
+        Some(Rc::new(renamed) as Rc<dyn Body>)
+    }),
 };
 
 /// `#tm.dtype<bf16>`.
@@ -33,6 +37,7 @@ pub static DTYPE: BodyDef = BodyDef {
             .ok_or_else(|| BodyError::unknown("unknown-dtype", "format", text, DType::names()))?;
         Ok(Rc::new(dtype) as Rc<dyn Body>)
     },
+    ..BodyDef::BASE
 };
 
 /// `#tm.sizes<[A = 8, B = 512]>`.
@@ -41,6 +46,7 @@ pub static SIZES: BodyDef = BodyDef {
     syntax: "[A = 8, B = 512, B' = B - A]",
     doc: "Axes and their sizes, and skewed axes (book 03): `B' = B - A` has the size of `B`, and wraps.",
     parse: |text| AxisSizes::parse(text).map(|sizes| Rc::new(sizes) as Rc<dyn Body>),
+    ..BodyDef::BASE
 };
 
 /// What a declaration says of an axis.

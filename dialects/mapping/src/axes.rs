@@ -5,13 +5,9 @@ use std::sync::Arc;
 
 use crate::error::{MapError, quote};
 use crate::expr::Expr;
-use crate::parse::{MAX_DEPTH, MAX_NODES};
+use crate::limits::{MAX_DEPTH, MAX_NODES, MAX_SIZE};
 use visa_ir::diag::{counted, nearest};
 use visa_ir::hash::Fast;
-
-/// Largest size of an axis or a mapping, in positions. Far beyond any memory, and small enough that the
-/// sum of two coordinates never leaves 64 bits.
-pub const MAX_SIZE: u64 = 1 << 62;
 
 /// Most axes that one table holds.
 pub const MAX_AXES: usize = 4096;

@@ -4,10 +4,10 @@
 //! by itself holds what E holds there. For an axis the parts add up, and so they do where every cut falls on a
 //! boundary of E's digits. Elsewhere they carry: with |D| = 5, `[A, D] / 4` at 1 is the last D of A = 0, and one
 //! position further A is 1. So the parts of one E in one mapping *share* E: their positions in E add up, and E is
-//! asked once, at the sum. Padding of E is met where the last part stands, and a sum that reaches the size of E is
+//! asked once, at the sum. Padding of E is met where the last part is, and a sum that reaches the size of E is
 //! don't-care padding, as after the end of an axis.
 //!
-//! Parts are of the same E if their operands are written alike, but for what does nothing. Parts that stand side
+//! Parts are of the same E if their operands are written alike, but for what does nothing. Parts that are side
 //! by side and count on make up one: that is the book's `[E / n, E % n] = E` for every E, and most mappings are
 //! without shared parts once that is done.
 
@@ -78,11 +78,11 @@ fn gathers(map: &Expr) -> bool {
 pub(crate) struct Settled {
     /// The mapping without aliases, with parts that make up one written as one.
     pub(crate) map: Expr,
-    /// The bases of which it has several parts even so, because they do not stand side by side.
+    /// The bases of which it has several parts even so, because they are not side by side.
     pub(crate) apart: Vec<Expr>,
 }
 
-/// A mapping with its shared parts made one where they stand side by side; `None` if no parts share a base: then
+/// A mapping with its shared parts made one where they are side by side; `None` if no parts share a base: then
 /// it is read as it is written.
 ///
 /// # Errors
@@ -333,7 +333,7 @@ pub fn cuts_unevenly(expr: &Expr, axes: &Axes) -> Result<bool, MapError> {
     Ok(groups.iter().any(|group| !group.is_even(axes)))
 }
 
-/// Two mappings with axes in place of the bases that either has in parts that do not stand side by side; `None` if
+/// Two mappings with axes in place of the bases that either has in parts that are not side by side; `None` if
 /// there are none.
 ///
 /// # Errors

@@ -19,7 +19,7 @@
 //! Coordinates of a skewed axis (`B' = B - A`) are kept as they are: which B they mean depends on A, which another
 //! mapping of the same tensor may hold. Every live position of a mapping is written in the same skewed axes, those
 //! that its text names ([`crate::skewed_names`]), also where they are at 0. [`Index::resolved`] answers for a
-//! mapping that stands alone.
+//! mapping that is alone.
 
 use std::ops::ControlFlow;
 
@@ -149,7 +149,7 @@ impl Cell {
 }
 
 /// A cell as messages show it: `A=1, B=7`, `zero padding`, or `nothing` when out of bounds. Indices that share a
-/// position stand in braces.
+/// position are in braces.
 pub fn describe(cell: Option<&Cell>, axes: &Axes) -> String {
     match cell {
         None => "nothing".to_owned(),
@@ -217,7 +217,7 @@ enum Node {
     },
     /// Terms with their strides, largest stride first.
     Slide(Vec<(Map, u64)>),
-    /// The last part of a shared mapping: then the mapping at the sum of its parts, which stands in the slot.
+    /// The last part of a shared mapping: then the mapping at the sum of its parts, which is in the slot.
     Shared {
         last: Box<Map>,
         slot: AxisId,

@@ -2,7 +2,7 @@
 //!
 //! A digit of f counts the coordinates of an axis from its stride s up to its end s * live; so does one of g.
 //! Where the two ranges overlap, the overlap is a *common factor*: f and g are `[outer, factor, inner]` there. It
-//! exists if every boundary of the one that lies inside the other divides it: otherwise the radices have no common
+//! exists if every boundary of the one that is inside the other divides it: otherwise the radices have no common
 //! refinement, and neither mapping can be walked in the order of the other. Offsets and padding do not matter
 //! here: where a walk starts and what it skips is for [`crate::divide()`] to say.
 //!

@@ -7,7 +7,7 @@
 //! *Laws.* With the identity `[P]`, `f . [P] = f`. `f . [P / n]` is `f / n` and `f . [P % n]` is `f % n`.
 //! Composition is associative where it is defined.
 //!
-//! Lowering composes when a view or a relabelling stands between a buffer and its reader, and where the switch or a
+//! Lowering composes when a view or a relabelling is between a buffer and its reader, and where the switch or a
 //! transposition rearranges what an earlier stage produced.
 //!
 //! A digit of g along P is cut at the boundaries of the digits of f, as in division (book 07). It is refused where

@@ -48,12 +48,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 use visa_ir::diag::counted;
 
-use crate::axes::{Axes, AxisId, MAX_SIZE};
+use crate::axes::{Axes, AxisId};
 use crate::carry::settle;
 use crate::cell::{Cell, Index};
 use crate::effort::count_effort;
 use crate::error::MapError;
 use crate::expr::{Expr, PadKind, Side};
+use crate::limits::MAX_SIZE;
 use crate::placement::place;
 
 /// One digit of a position; see the module's page for its meaning.
@@ -237,7 +238,7 @@ fn derive(expr: &Expr, axes: &Axes) -> Result<Digits, DigitsError> {
         }
         Expr::Pad { inner, size, side: Side::Low, .. } if inner.size(axes)? == *size => derive(inner, axes)?,
         Expr::Pad { side: Side::Low, .. } => {
-            return Err(name(Ragged { at: "padding stands before the live positions".to_owned() }).into());
+            return Err(name(Ragged { at: "padding comes before the live positions".to_owned() }).into());
         }
         Expr::Resize { inner, size: n } | Expr::Modulo { inner, n } => {
             derive(inner, axes)?.first(*n).map_err(name)?
@@ -441,7 +442,7 @@ impl Digits {
         self.offset.is_empty() || !self.digits.iter().any(strict)
     }
 
-    /// The same digits with `one`, which has as many positions, in place of those of `whole` where they stand one
+    /// The same digits with `one`, which has as many positions, in place of those of `whole` where they are one
     /// above the other. The major one of these may be padded, or go on.
     pub(crate) fn replaced(&self, whole: &Digits, one: Digit) -> Option<Digits> {
         let (top, below) = whole.digits.split_last()?;

@@ -1,6 +1,6 @@
 //! Division: how to walk a buffer in the order of a stream (book 07).
 //!
-//! A stream position is a tensor index, and the buffer says where that index stands. Written in digits both are
+//! A stream position is a tensor index, and the buffer says where that index is. Written in digits both are
 //! mixed-radix numbers, so the walk is one loop a stream digit: its stride is that of the buffer digit which
 //! counts the same coordinates. A stream digit that runs over several buffer digits is cut at their boundaries;
 //! where a cut falls inside a step the two radices have no common refinement and no loop nest exists.

@@ -9,12 +9,13 @@ use std::collections::BTreeSet;
 use std::fmt;
 use visa_ir::diag::counted;
 
-use crate::axes::{Axes, AxisId, MAX_SIZE};
+use crate::axes::{Axes, AxisId};
 use crate::carry::{settle, views};
 use crate::cell::{Cell, Index, Map};
 use crate::digits::{Digit, Digits, DigitsError, digits};
 use crate::error::MapError;
 use crate::expr::{Expr, PadKind};
+use crate::limits::MAX_SIZE;
 use crate::runs::{NoRuns, Relation, Runs};
 use crate::skew::skewed_names;
 
@@ -165,7 +166,7 @@ fn only_loose(map: &Expr) -> bool {
     }
 }
 
-/// Whether `a` may stand where `b` is asked for: the same size, and at every position the same live cell, or
+/// Whether `a` may be where `b` is asked for: the same size, and at every position the same live cell, or
 /// padding at least as strict as the padding of `b`, or anything where `b` does not care. Strict to loose:
 /// must-not-write, zero, don't-care. One way only: it orders mappings, and [`equal()`] is refinement both ways.
 pub fn refines(a: &Expr, b: &Expr, axes: &Axes) -> Refinement {
@@ -184,7 +185,7 @@ pub fn refines(a: &Expr, b: &Expr, axes: &Axes) -> Refinement {
 }
 
 /// The first position `i` of `part` that is live and does not hold, `shift` added, what `whole` holds at `start + i`:
-/// whether a view of that mapping may stand there. `None` if there is none.
+/// whether a view of that mapping may be there. `None` if there is none.
 ///
 /// # Errors
 /// A mapping that breaks a size rule, or a question that the runs do not answer.

@@ -2,6 +2,8 @@
 
 use std::fmt;
 use std::ops::Range;
+use visa_ir::diag::Diagnostic;
+use visa_ir::span::Span;
 
 /// What is wrong with a mapping or an axis declaration.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +35,12 @@ impl MapError {
         self.range = Some(range);
         self
     }
+}
+
+/// A mapping's error as a diagnostic at `span`.
+#[must_use]
+pub fn mapping_error(error: MapError, span: Span) -> Diagnostic {
+    Diagnostic::error(error.code, span, error.message).fix(error.fix.map(|fix| format!("write `{fix}`")))
 }
 
 impl fmt::Display for MapError {

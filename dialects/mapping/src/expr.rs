@@ -1,12 +1,15 @@
 //! The mapping expression: its shape, its canonical text and its size rules (book 03).
 
+use std::convert::Infallible;
 use std::fmt;
+use std::rc::Rc;
 use std::sync::Arc;
 use visa_ir::diag::counted;
 
-use crate::axes::{Axes, MAX_SIZE};
+use crate::axes::Axes;
 use crate::effort::count_effort;
 use crate::error::{MapError, quote};
+use crate::limits::MAX_SIZE;
 
 /// What a padding position demands, from strict to loose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -251,6 +254,20 @@ impl Expr {
         })
     }
 
+    /// The same expression with the names for its aliases that `with` gives; nothing if it gives none.
+    pub fn renamed(&self, with: &mut dyn FnMut(&str) -> Option<Rc<str>>) -> Option<Expr> {
+        if let Expr::Alias(name) = self {
+            return with(name).map(|new| Expr::Alias((*new).into()));
+        }
+        let mut any = false;
+        let renamed = self.map_children(|child| {
+            let new = child.renamed(with);
+            any |= new.is_some();
+            Ok::<_, Infallible>(new.unwrap_or_else(|| child.clone()))
+        });
+        renamed.ok().filter(|_| any)
+    }
+
     /// The same expression without aliases, and with the pairs that outer sums are.
     ///
     /// # Errors
@@ -265,7 +282,7 @@ impl Expr {
         })
     }
 
-    /// The names of the axes that it mentions, through aliases too, in order and each as often as it stands there.
+    /// The names of the axes that it mentions, through aliases too, in order and each as often as it is there.
     /// An alias that is not defined mentions none.
     pub fn axis_names(&self, axes: &Axes) -> Vec<Arc<str>> {
         match self {
@@ -531,7 +548,7 @@ impl fmt::Display for Term<'_> {
     }
 }
 
-/// What an operator stands on, or a factor of an outer sum: an outer sum in brackets.
+/// What an operator is on, or a factor of an outer sum: an outer sum in brackets.
 struct Atom<'a>(&'a Expr);
 
 impl fmt::Display for Atom<'_> {

@@ -1,6 +1,7 @@
 //! Facts about a whole module that verifiers, lowering and the evaluator share: the declared axes, the axes each
 //! value depends on, and how long each tensor must stay where it is.
 
+pub use crate::error::mapping_error;
 use crate::ops::func::{Func, addresses, declare};
 use crate::tensor::{Dim, Tensor};
 use crate::view::{self, ViewKind};
@@ -204,12 +205,6 @@ pub fn digits_of(map: &Expr, axes: &Axes, span: Span) -> Result<Digits, Diagnost
     })
 }
 
-/// A mapping's error as a diagnostic at `span`.
-#[must_use]
-pub fn mapping_error(error: crate::MapError, span: Span) -> Diagnostic {
-    Diagnostic::error(error.code, span, error.message).fix(error.fix.map(|fix| format!("write `{fix}`")))
-}
-
 /// Checks every mapping that the operation's clauses give.
 ///
 /// # Errors
@@ -370,7 +365,7 @@ fn read_after(changed: &str) -> String {
 pub struct Placement {
     /// The tensor.
     pub value: ValueId,
-    /// The tensor that it was before it was changed in place: it stands where that one stood.
+    /// The tensor that it was before it was changed in place: it is where that one stood.
     pub before: Option<ValueId>,
     /// Its address as written, bytes; `None` for a view, a part of the tensor register file, and an open address.
     pub address: Option<i64>,

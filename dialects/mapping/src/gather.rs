@@ -40,7 +40,7 @@ struct Gathered {
     held: bool,
 }
 
-/// What stands in place of a gathered term; none where it stays.
+/// What is in place of a gathered term; none where it stays.
 type Replace<'r, 'a> = &'r mut dyn FnMut(&mut Gathers<'a>, &Expr) -> Result<Option<Expr>, String>;
 
 /// A digit of the stream that counts entries of a table.
@@ -188,7 +188,7 @@ impl Picking<'_> {
             let mut parts = tables.iter().zip(&at).map(|(table, &at)| table.get(at as usize).copied());
             let sum = parts.try_fold(0_i64, |sum, part| sum.checked_add(part?));
             if sum != Some(self.offset(&at, &division)?) {
-                return Err(self.refuse("their entries stand at no sum of an offset each".to_owned()));
+                return Err(self.refuse("their entries are at no sum of an offset each".to_owned()));
             }
         }
         for (counter, table) in self.counters.iter().zip(tables) {
@@ -208,7 +208,7 @@ impl Picking<'_> {
         DivideError::Gathered { terms: self.names(), why }
     }
 
-    /// The index of the stream's position where each counter stands at its number. An entry past the table's end
+    /// The index of the stream's position where each counter is at its number. An entry past the table's end
     /// is padding, which may be read anywhere.
     fn index(&self, at: &[u64]) -> Index {
         let mut index = Index::new();

@@ -2,7 +2,7 @@
 //!
 //! A mapping says what each position of a buffer holds (book 03). The algebra: the expression and its text
 //! ([`Expr`]), the declared axes ([`Axes`]), the readable meaning ([`map`], [`Map`]), the digit normal form
-//! ([`digits()`]), equality ([`equal()`]) and division ([`divide()`]). On it stands the tm dialect: tensor types
+//! ([`digits()`]), equality ([`equal()`]) and division ([`divide()`]). On it is the tm dialect: tensor types
 //! ([`Tensor`]), whole-tensor transfers, and facts about modules ([`facts`]).
 
 mod across;
@@ -25,6 +25,7 @@ pub mod facts;
 mod gather;
 mod grammar;
 mod inverse;
+mod limits;
 mod normal;
 pub mod numbers;
 mod opaque;
@@ -45,7 +46,7 @@ pub mod ops {
 
 pub use across::{Divide, divide_across, loops_of};
 pub use array::{ArrayLayout, array_layout};
-pub use axes::{Axes, AxisId, MAX_AXES, MAX_SIZE, Skew};
+pub use axes::{Axes, AxisId, MAX_AXES, Skew};
 pub use carry::{Carries, Views, cuts_unevenly, joined};
 pub use cell::{Cell, Index, Map, describe, map};
 pub use common::{FactorError, common};
@@ -61,14 +62,14 @@ pub use error::MapError;
 pub use expr::{Expr, MAX_SHARED, PadKind, Side};
 pub use gather::{Gathers, MAX_PICKS};
 pub use inverse::{Inverse, inverse};
+pub use limits::{MAX_DEPTH, MAX_NODES, MAX_SIZE};
 pub use normal::normalize;
 pub use opaque::{Opaque, Padded, equal_streams, padded_terms, without_zeros};
-pub use parse::{MAX_DEPTH, MAX_NODES};
 pub use placement::{MAX_CHOICES, Placed, Placement, place, place_expr};
 pub use rebuild::rebuild;
 pub use runs::{MAX_RUN_NODES, MAX_RUN_STEPS};
 pub use skew::{Crossing, crossings, skewed_axes, skewed_names};
-pub use tensor::{Dim, Tensor, TensorKind, Unit, make, map_error, operand, parse_tensor};
+pub use tensor::{Dim, Tensor, TensorKind, Unit, make, map_error, operand, parse_tensor, tensor_symbols};
 pub use transfer::{CHIP_STRIDE, Transfer, TransferError, TransferLoop, byte_units, flat, transfer};
 /// What the code of [`tensor_kind!`] names.
 #[doc(hidden)]

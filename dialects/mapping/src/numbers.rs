@@ -15,6 +15,7 @@ pub static NUMBERS: BodyDef = BodyDef {
         let list = inside.split(',').filter(|_| !inside.is_empty());
         Ok(Rc::new(Numbers(list.map(number).collect::<Result<_, _>>()?)) as Rc<dyn Body>)
     },
+    ..BodyDef::BASE
 };
 
 /// `#tm.number<0.5>`: a [`Number`].
@@ -23,6 +24,7 @@ pub static NUMBER: BodyDef = BodyDef {
     syntax: "0.5",
     doc: "A number, as in `tm.numbers`.",
     parse: |text| Ok(Rc::new(Number(number(text)?)) as Rc<dyn Body>),
+    ..BodyDef::BASE
 };
 
 /// A number.

@@ -1,9 +1,9 @@
 //! Zero padding that travels with its elements (book 08, masking).
 //!
-//! `E # n {0}` says that zeros stand around the elements of E. A stream may cut such a term anywhere, by `/` and
+//! `E # n {0}` says that zeros are around the elements of E. A stream may cut such a term anywhere, by `/` and
 //! `%` between time and packet: `B # 92 {left 0} # 96 {0}` into three packets of 32. Read position by position,
 //! the parts do not say what the term says: `/ 32` of it starts with padding, and padding of a major part wins
-//! over what stands below. So a stream reads a padded term as an *opaque axis* of n positions: its parts count
+//! over what is below. So a stream reads a padded term as an *opaque axis* of n positions: its parts count
 //! those positions, and a position holds what the term holds there. With the axis in place of the term, the
 //! ordinary algebra does the rest.
 //!

@@ -1,5 +1,5 @@
 //! Placement: where a buffer holds each index. It is the mapping turned around, digit by digit (book 07): a digit
-//! moves along an axis, and its weight says how far apart its neighbours stand.
+//! moves along an axis, and its weight says how far apart its neighbours are.
 //!
 //! A tensor in memory is several mappings (chip, cluster, slice, element). Their placements join to one.
 
@@ -19,7 +19,7 @@ pub struct Placed {
 /// Where a buffer holds each index: the index `origin` at `base`, all others as the digits count on from there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Placement {
-    /// Where the origin stands.
+    /// Where the origin is.
     pub base: i64,
     /// The index that the digits count from, in order of axis.
     pub origin: Vec<Offset>,
@@ -44,7 +44,7 @@ pub fn place(digits: &Digits, unit: i64) -> Placement {
 }
 
 /// The placement of any mapping that has one: of every mapping with digits, and also of a sliding expression (book
-/// 03), whose terms stand at their strides though their positions overlap, and of padding before the live positions.
+/// 03), whose terms are at their strides though their positions overlap, and of padding before the live positions.
 ///
 /// # Errors
 /// What is wrong with the mapping, or which part has no digits.

@@ -4,15 +4,16 @@
 //! parts that do nothing left out, `n # e` for a digit without an axis. Equal mappings have equal digits, so they
 //! have equal rebuilt texts (book 03: equivalent mappings).
 
-use crate::axes::{Axes, AxisId, MAX_SIZE};
+use crate::axes::{Axes, AxisId};
 use crate::digits::{Digit, Digits, Offset};
 use crate::error::{MapError, quote};
 use crate::expr::{Expr, PadKind};
+use crate::limits::MAX_SIZE;
 use visa_ir::diag::counted;
 
 /// The expression that the digits spell, major to minor. The axes are those that the digits were made with.
 ///
-/// An offset stands on the digit with the largest stride that divides it, or else with the smallest stride; on a
+/// An offset is on the digit with the largest stride that divides it, or else with the smallest stride; on a
 /// term of its own, `A @ o = 1`, where no digit moves along the axis. A skewed axis at coordinate 0 is a term of
 /// its own too, `B' = 1`.
 ///
@@ -40,7 +41,7 @@ pub fn rebuild(digits: &Digits, axes: &Axes) -> Result<Expr, MapError> {
     Ok(Expr::pair(terms))
 }
 
-/// The digit that the offset stands on.
+/// The digit that the offset is on.
 fn carrier(digits: &Digits, offset: Offset) -> Option<usize> {
     let own = || digits.iter().enumerate().filter(|(_, digit)| digit.axis == Some(offset.axis));
     let divides = own().filter(|(_, digit)| offset.coordinate.is_multiple_of(digit.stride));

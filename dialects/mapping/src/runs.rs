@@ -45,7 +45,7 @@ const MAX_GROUP: u64 = 256;
 pub(crate) enum NoRuns {
     /// A sliding expression: several indices share a position.
     Sliding,
-    /// Parts that carry into each other and do not stand side by side, or a broken mapping.
+    /// Parts that carry into each other and are not side by side, or a broken mapping.
     Carries,
     /// More than [`MAX_RUN_NODES`] runs.
     Nodes,
@@ -493,7 +493,7 @@ impl Builder<'_> {
     }
 }
 
-/// Where the next position stands after `len` positions.
+/// Where the next position is after `len` positions.
 fn next_phase(len: u64, n: u64, phase: u64) -> u64 {
     if phase >= len { phase - len } else { (n - (len - phase) % n) % n }
 }

@@ -248,6 +248,20 @@ pub fn make(ctx: &Context, tensor: Tensor) -> TypeId {
     visa_ir::decl::make_type(ctx, &tensor.kind.def, tensor)
 }
 
+/// [`BodyDef::symbols`] of a tensor type: the aliases in its mappings.
+pub fn tensor_symbols(
+    body: &dyn Body,
+    with: &mut dyn FnMut(&str) -> Option<Rc<str>>,
+) -> Option<Rc<dyn Body>> {
+    let tensor = body.as_any().downcast_ref::<Tensor>()?;
+    let renamed: Vec<_> = tensor.maps.iter().map(|map| map.renamed(with)).collect();
+    if renamed.iter().all(Option::is_none) {
+        return None;
+    }
+    let maps = renamed.into_iter().zip(&tensor.maps).map(|(new, old)| new.unwrap_or_else(|| old.clone()));
+    Some(Rc::new(Tensor { maps: maps.collect(), ..tensor.clone() }))
+}
+
 /// Declares a tensor kind with the parser of its body.
 #[macro_export]
 macro_rules! tensor_kind {
@@ -265,6 +279,7 @@ macro_rules! tensor_kind {
                 syntax: $syntax,
                 doc: $about,
                 parse: |text| $crate::parse_tensor(&$name, text),
+                symbols: Some($crate::tensor_symbols),
             },
             dims: &[$($crate::Dim::$dim),*],
             stream: $stream,

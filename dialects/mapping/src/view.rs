@@ -15,6 +15,7 @@ use crate::ops::view::{Tile, Transpose, ViewOp};
 use crate::tensor::{Dim, Tensor};
 use visa_ir::decl::{ClauseDecl, ClauseKind};
 use visa_ir::diag::{Diagnostic, counted};
+use visa_ir::effects::{self, EffectKind};
 use visa_ir::module::{OpRef, ValueId};
 
 /// Which view an operation is; declared as an interface.
@@ -34,16 +35,15 @@ pub enum ViewKind {
     Transpose,
 }
 
-/// An operation whose result stands where this operand stood, changed in place: nothing may need the operand
-/// after it. Declared as an interface.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct InPlace(pub usize);
-
-/// The tensor that an operation changes in place.
+/// The tensor that an operation changes in place, as its effects say: it writes an operand and gives a tensor at rest,
+/// which is the operand as it is from then on, at the same address.
 #[must_use]
 pub fn changed(op: OpRef<'_>) -> Option<ValueId> {
-    let InPlace(operand) = op.decl().and_then(|decl| decl.interface::<InPlace>()).copied()?;
-    op.operands().get(operand).copied()
+    if op.result_type::<Tensor>(0).is_none_or(|tensor| tensor.kind.stream) {
+        return None;
+    }
+    let written = effects::of(op)?.into_iter().filter(|effect| effect.kind == EffectKind::Write);
+    written.filter_map(|effect| effect.value).next()
 }
 
 /// How the tensor of a view follows from that of its source.
@@ -149,7 +149,7 @@ fn tile_start(op: OpRef<'_>, axes: &Axes) -> Result<Index, Diagnostic> {
     let (along, index, size) = (op.along()?, op.index()?, op.size()?);
     let refuse = |why: String| op.clause_error("C3", "index", why);
     let map = Map::new(&along, axes)
-        .map_err(|error| crate::facts::mapping_error(error, op.clause_span("along")))?;
+        .map_err(|error| crate::error::mapping_error(error, op.clause_span("along")))?;
     let at = u64::try_from(index).map_err(|_| refuse(format!("tile {index} is negative")))?;
     let end = u64::try_from(size).ok().filter(|&size| size > 0).and_then(|size| at.checked_add(size));
     if end.is_none_or(|end| end > map.size()) {
@@ -171,7 +171,7 @@ fn tile_start(op: OpRef<'_>, axes: &Axes) -> Result<Index, Diagnostic> {
 pub(crate) fn renaming(op: OpRef<'_>, axes: &Axes) -> Result<Vec<(AxisId, AxisId)>, Diagnostic> {
     let ids = |clause: &str, names: Vec<String>| -> Result<Vec<AxisId>, Diagnostic> {
         let resolve = |name: &String| {
-            axes.resolve(name).map_err(|error| crate::facts::mapping_error(error, op.clause_span(clause)))
+            axes.resolve(name).map_err(|error| crate::error::mapping_error(error, op.clause_span(clause)))
         };
         names.iter().map(resolve).collect()
     };

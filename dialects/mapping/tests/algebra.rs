@@ -189,7 +189,7 @@ fn parts(expr: &Expr, axes: &Axes, found: &mut Wholes) {
 }
 
 /// The cell of one list of events: the first padding or step past its axis decides. Parts of a shared mapping add
-/// up; where the last of them stands, its own events at the sum follow.
+/// up; where the last of them is, its own events at the sum follow.
 fn settle(events: &[Event], axes: &Axes, wholes: &BTreeMap<String, Vec<Vec<Event>>>) -> Cell {
     let mut sums: BTreeMap<String, u64> = BTreeMap::new();
     let mut reached: BTreeMap<String, u64> = BTreeMap::new();
@@ -470,7 +470,7 @@ proptest! {
             prop_equal(parts, &e, &axes)?;
             prop_equal(&normalize(parts, &axes).unwrap(), &e, &axes)?;
         }
-        // With a broadcast between them they do not stand side by side: position (i, k, j) holds what E holds at i
+        // With a broadcast between them they are not side by side: position (i, k, j) holds what E holds at i
         // coarse + j.
         prop_assume!(proper(&[outer, coarse]));
         let apart = Expr::pair([e.clone().stride(coarse), Expr::Literal(n), e.clone().modulo(coarse)]);

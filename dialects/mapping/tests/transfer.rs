@@ -141,7 +141,7 @@ fn expected(row: u64, source: u64, target: u64, from: &str, to: &str) -> u64 {
 
 #[test]
 fn elements_of_the_source_are_no_padding() {
-    // The destination's padding lies where the source has K = 5.
+    // The destination's padding is where the source has K = 5.
     let case = Case {
         dtype: "bf16",
         bytes: 2,

@@ -14,6 +14,7 @@ pub static PROGRAM: BodyDef = BodyDef {
           loop the offset in elements of each; the elements of a packet; the first address in elements (0 if left \
           out) (book 07).",
     parse: parse::<Program>,
+    ..BodyDef::BASE
 };
 
 /// `#seq.paired<[256 : 4096 -> 524288, 4096 : 1 -> 1] : 1>`.
@@ -23,6 +24,7 @@ pub static PAIRED: BodyDef = BodyDef {
     doc: "Nested loops that read and write together, in bytes; either side may have an offset table (book 07, \
           10).",
     parse: parse::<PairedProgram>,
+    ..BodyDef::BASE
 };
 
 /// `#seq.mask<[dim 1, left 2, valid [28]]>`.
@@ -34,6 +36,7 @@ pub static MASK: BodyDef = BodyDef {
           valid count on. There is one count, or one for each iteration of entry `by`. Entries count from the \
           outermost.",
     parse: parse::<Mask>,
+    ..BodyDef::BASE
 };
 
 /// `#seq.dtype<bf16>`.
@@ -47,6 +50,7 @@ pub static DTYPE: BodyDef = BodyDef {
             .ok_or_else(|| BodyError::unknown("unknown-dtype", "format", text, DType::names()))?;
         Ok(Rc::new(dtype) as Rc<dyn Body>)
     },
+    ..BodyDef::BASE
 };
 
 /// `#seq.table<i8 [0x00, 0x02]>`.
@@ -58,6 +62,7 @@ pub static TABLE: BodyDef = BodyDef {
         let table = text.parse::<LookupTable>().map_err(|why| BodyError::new("table-text", why))?;
         Ok(Rc::new(table) as Rc<dyn Body>)
     },
+    ..BodyDef::BASE
 };
 
 /// `#seq.guards<[0xxx: 10, 1xxx: value]>`: [`Guards`] of i32.
@@ -71,6 +76,7 @@ pub static GUARDS: BodyDef = BodyDef {
         let guards = Guards::parse(text, signed).map_err(|why| BodyError::new("guards", why))?;
         Ok(Rc::new(guards) as Rc<dyn Body>)
     },
+    ..BodyDef::BASE
 };
 
 /// `#seq.comparisons<[less 0, true]>`: [`Comparisons`] of i32.
@@ -85,6 +91,7 @@ pub static COMPARISONS: BodyDef = BodyDef {
             Comparisons::parse(text, signed).map_err(|why| BodyError::new("comparisons", why))?;
         Ok(Rc::new(comparisons) as Rc<dyn Body>)
     },
+    ..BodyDef::BASE
 };
 
 /// A register of 32 bits.

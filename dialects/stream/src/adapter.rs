@@ -20,7 +20,7 @@ pub struct Adapter {
 }
 
 impl Adapter {
-    /// The bit pattern in data memory that masked elements become first, for what they are behind the adapter.
+    /// The bit pattern in data memory that masked elements become first, for what they are after the adapter.
     /// `None` if there is none: the lowest and highest number of the tensor's format have to come through
     /// unchanged, but for the zero point.
     #[must_use]
@@ -31,30 +31,30 @@ impl Adapter {
             Pad::Highest => self.from.highest(),
         };
         let to = self.cast.map_or(self.from, |row| row.to);
-        let behind = self.cast.map_or(extreme, |row| (row.apply)(extreme));
-        let unchanged = self.table.is_none() && to_f64(to, behind) == to_f64(self.from, extreme);
+        let after = self.cast.map_or(extreme, |row| (row.apply)(extreme));
+        let unchanged = self.table.is_none() && to_f64(to, after) == to_f64(self.from, extreme);
         let (least, most) = to.range().unwrap_or((i32::MIN, i32::MAX));
         let fits = |zero: &i32| {
-            behind.cast_signed().checked_sub(*zero).is_some_and(|shifted| (least..=most).contains(&shifted))
+            after.cast_signed().checked_sub(*zero).is_some_and(|shifted| (least..=most).contains(&shifted))
         };
         (unchanged && self.zero.iter().all(fits)).then_some(extreme)
     }
 
-    /// The bit pattern in data memory that is zero behind the adapter, whatever the coordinate along
+    /// The bit pattern in data memory that is zero after the adapter, whatever the coordinate along
     /// [`Adapter::axis`]: what masked elements become first (book 08: pad_value). `None` if there is none.
     #[must_use]
     pub fn zero(&self) -> Option<Bits> {
         if self.table.is_none() && self.zero.is_empty() {
             return Some(0);
         }
-        let behind = |bits: Bits| {
+        let after = |bits: Bits| {
             let indexed = self.table.as_ref().map_or(Some(bits), |table| table.get(self.from, bits))?;
             Some(self.cast.map_or(indexed, |row| (row.apply)(indexed)))
         };
         // Tables and zero points are for formats of up to 8 bits.
         let patterns = 0..1_u32.checked_shl(self.from.bits()).unwrap_or(0);
         patterns.into_iter().find(|&pattern| {
-            let zero = behind(from_pattern(self.from, pattern)).map(Bits::cast_signed);
+            let zero = after(from_pattern(self.from, pattern)).map(Bits::cast_signed);
             zero.is_some_and(|zero| {
                 if self.zero.is_empty() { zero == 0 } else { self.zero.iter().all(|own| *own == zero) }
             })

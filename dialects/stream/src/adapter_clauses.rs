@@ -33,7 +33,7 @@ pub fn adapter(op: OpRef<'_>) -> Result<Adapter, Diagnostic> {
 
 /// C2.
 fn no_conversion(op: OpRef<'_>, from: DType, to: DType, indexed: bool) -> Diagnostic {
-    let place = if indexed { "behind the table, " } else { "" };
+    let place = if indexed { "after the table, " } else { "" };
     let message = format!("{place}{}", machine(op.ctx).no_fetch_cast(from, to));
     let fix = (indexed && op.attr("dtype").is_none())
         .then(|| format!("write `dtype {from}`, the format of the table's values"));

@@ -11,12 +11,13 @@ pub static GUARDS: BodyDef = BodyDef {
     syntax: "[GUARD, ...] or [GUARD: NUMBER, ..., GUARD: value]",
     doc: "Where an operation of the vector engine applies (book 21). A guard is a pattern over the 4 bits of an \
           element's execution id, bit 3 first, `x` for either: the first that holds counts, and where none holds \
-          the element passes unchanged. Behind the colon stands the operand: a number, or the operation's value \
+          the element passes unchanged. After the colon is the operand: a number, or the operation's value \
           operand.",
     parse: |text| {
         let guards = Guards::parse(text, number).map_err(|why| BodyError::new("guards", why))?;
         Ok(Rc::new(guards) as Rc<dyn Body>)
     },
+    ..BodyDef::BASE
 };
 
 /// `#stream.comparisons<[less 0, equal 7]>`: [`Comparisons`] of [`Number`].
@@ -31,6 +32,7 @@ pub static COMPARISONS: BodyDef = BodyDef {
             Comparisons::parse(text, number).map_err(|why| BodyError::new("comparisons", why))?;
         Ok(Rc::new(comparisons) as Rc<dyn Body>)
     },
+    ..BodyDef::BASE
 };
 
 /// A number, as `tm.number` reads it.

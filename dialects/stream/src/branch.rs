@@ -24,7 +24,7 @@ pub enum BranchMode {
     ValidCount,
     /// Each bit is a comparison of the element.
     Comparison(Comparisons<Bits>),
-    /// Ids stand in the vector register file: operand 1.
+    /// Ids are in the vector register file: operand 1.
     RegisterFile,
 }
 
@@ -35,7 +35,7 @@ pub struct GivesIds(pub fn(OpRef<'_>) -> IdSet);
 /// The interface of an operation that gives the ids of its own branch mode.
 pub const GIVES_OWN: Interface = Interface(&GivesIds(|op| mode(op).map_or(IdSet::MAX, |mode| mode.ids())));
 
-/// The interface of an operation behind which every execution id is 0.
+/// The interface of an operation after which every execution id is 0.
 pub const GIVES_NONE: Interface = Interface(&GivesIds(|_| 1));
 
 impl BranchMode {

@@ -100,7 +100,7 @@ pub fn check_same(
     }
 }
 
-/// Checks that a register file lies where the stream does: in the same chips, clusters and slices.
+/// Checks that a register file is in the same chips, clusters and slices as the stream.
 ///
 /// # Errors
 /// The first of these that is another, as `constraint` of the operation.

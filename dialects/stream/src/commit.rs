@@ -30,7 +30,7 @@ pub struct Write<'a> {
     pub sizes: &'a [u64],
     /// The module's axes.
     pub axes: &'a Axes,
-    /// Whether the zero padding of the stream is zero: the fetch has masked it, and nothing behind the fetch has
+    /// Whether the zero padding of the stream is zero: the fetch has masked it, and nothing after the fetch has
     /// computed with it.
     pub zeros: bool,
     /// The tensor that it becomes a part of; none if it is a tensor by itself.
@@ -178,7 +178,7 @@ impl Write<'_> {
         }
     }
 
-    /// What is kept of a packet. All live elements are; padding behind them is kept too as far as the destination
+    /// What is kept of a packet. All live elements are; padding after them is kept too as far as the destination
     /// has room for it in the same run, as a longer write costs no more (book 33, full-flit commit).
     fn packet(&self, inner: &[Factor]) -> Result<Packet, PlanError> {
         let element = self.element;
@@ -262,7 +262,7 @@ impl Write<'_> {
     }
 
     /// Checks that nothing is written twice and nothing but live elements and don't-care padding. Of a
-    /// tensor that is written in part, what lies between is not padding but its other elements.
+    /// tensor that is written in part, what is between is not padding but its other elements.
     ///
     /// The division sends every element of the stream to its own position, and there are as many as live
     /// positions. So each live position gets its element, and anything else that came there would be a second write.

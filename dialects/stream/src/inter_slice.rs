@@ -1,7 +1,7 @@
-//! What an inter-slice reduction does, from what slices and time hold before and behind it (book 25).
+//! What an inter-slice reduction does, from what slices and time hold before and after it (book 25).
 //!
-//! Both slice mappings are cut at each other's boundaries. A piece that holds the same before and behind stays;
-//! the others are reduced, and behind hold one of three: padding (dummy), a broadcast, or what time gives up
+//! Both slice mappings are cut at each other's boundaries. A piece that holds the same before and after stays;
+//! the others are reduced, and then hold one of three: padding (dummy), a broadcast, or what time gives up
 //! (promotion).
 
 use crate::chain::ends;
@@ -48,17 +48,17 @@ pub struct Reduction<'a> {
     pub axes: &'a Axes,
 }
 
-/// A piece of the slices, the same positions before and behind: a digit each.
+/// A piece of the slices, the same positions before and after: a digit each.
 struct Piece {
     /// How far its neighbours are apart, in slices.
     weight: u64,
     /// What it holds before.
     old: Digit,
-    /// What it holds behind.
+    /// What it holds after the reduction.
     new: Digit,
 }
 
-/// What a reduced piece holds behind.
+/// What a reduced piece holds after the reduction.
 #[derive(PartialEq, Eq)]
 enum Rule {
     Dummy,
@@ -91,7 +91,8 @@ impl Reduction<'_> {
         let reduced: Vec<&Piece> = pieces.iter().filter(|piece| piece.old != piece.new).collect();
         if reduced.is_empty() {
             let slice = self.source.dim(Dim::Slice);
-            let message = format!("slice `{slice}` holds the same behind: no factor of it is reduced");
+            let message =
+                format!("slice `{slice}` holds the same before and after: no factor of it is reduced");
             let fix = "write `1 # n` in the place of a factor of n slices to reduce it";
             return Err(self.op.clause_error("C4", "slice", message).fix(Some(fix.to_owned())));
         }
@@ -169,7 +170,7 @@ impl Reduction<'_> {
     }
 
     fn not_whole(&self, Piece { weight, old, .. }: &Piece) -> Diagnostic {
-        let (before, behind) = (self.source.dim(Dim::Slice), self.result.dim(Dim::Slice));
+        let (before, after) = (self.source.dim(Dim::Slice), self.result.dim(Dim::Slice));
         if old.axis.is_some() {
             let (text, padding) = (digit_text(old, self.axes), old.extent - old.live);
             let message = format!(
@@ -181,7 +182,7 @@ impl Reduction<'_> {
         }
         let what = if old.live == 1 { "padding" } else { "a broadcast" };
         let message = format!(
-            "slice `{before}` holds {what} in {} {weight} apart, and `{behind}` something else there: only what \
+            "slice `{before}` holds {what} in {} {weight} apart, and `{after}` something else there: only what \
              is reduced changes",
             counted(old.extent, "slice")
         );
@@ -233,7 +234,7 @@ impl Reduction<'_> {
         self.op.clause_error("C3", "slice", message)
     }
 
-    /// Whether time holds a digit before, and not behind.
+    /// Whether time holds a digit before, and not after.
     fn leaves_time(&self, digit: &Digit) -> Result<bool, Diagnostic> {
         let Some(axis) = digit.axis else { return Ok(false) };
         let ends = [digit.stride, digit.stride.saturating_mul(digit.live - 1)];
@@ -309,22 +310,22 @@ impl Reduction<'_> {
             }
             Ok(all)
         };
-        let (before, behind) = (start(self.source)?, start(self.result)?);
-        let kept = |axis: AxisId| behind.digits.iter().any(|placed| placed.digit.axis == Some(axis));
-        let axes = before.origin.iter().chain(&behind.origin).map(|offset| offset.axis);
+        let (before, after) = (start(self.source)?, start(self.result)?);
+        let kept = |axis: AxisId| after.digits.iter().any(|placed| placed.digit.axis == Some(axis));
+        let axes = before.origin.iter().chain(&after.origin).map(|offset| offset.axis);
         let moved = axes.into_iter().find(|&axis| {
             !(self.free)(axis)
-                && before.start(axis) != behind.start(axis)
-                && (kept(axis) || behind.start(axis) > 0)
+                && before.start(axis) != after.start(axis)
+                && (kept(axis) || after.start(axis) > 0)
         });
         match moved {
             None => Ok(()),
             Some(axis) => {
                 let name = self.axes.name(axis);
                 let message = format!(
-                    "axis {name} starts at {} behind, before at {}",
-                    behind.start(axis),
-                    before.start(axis)
+                    "axis {name} starts at {} before and at {} after",
+                    before.start(axis),
+                    after.start(axis)
                 );
                 Err(self.op.clause_error("C6", "slice", message))
             }
@@ -337,7 +338,7 @@ fn first_part(digit: &Digit) -> u64 {
     if digit.live > 1 && digit.extent.is_multiple_of(digit.live) { digit.live } else { digit.extent }
 }
 
-/// Below how many steps of time a factor may stand whose lowest digit is `lowest`.
+/// Below how many steps of time a factor may be whose lowest digit is `lowest`.
 fn starts(time: &Digits, lowest: &Digit) -> Vec<u64> {
     let mut weight = 1_u64;
     let mut all = Vec::new();

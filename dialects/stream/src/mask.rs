@@ -1,8 +1,8 @@
 //! What a fetch reads and what its adapter masks (book 08).
 //!
 //! Zero padding in the time or packet of a fetch says that these positions are zero. A padded term is read as an
-//! opaque axis of its own ([`visa_mapping::Opaque`]), which stands in the buffer where its elements do: position p at
-//! `first element + (p - left) * stride`. What is read before and behind the elements is over-fetch, and masked.
+//! opaque axis of its own ([`visa_mapping::Opaque`]), which is in the buffer where its elements are: position p at
+//! `first element + (p - left) * stride`. What is read before and after the elements is over-fetch, and masked.
 //!
 //! At most two loops count the positions of the term: the innermost one, and one around it. In iteration t of
 //! that, the positions left of the elements are a beginning of the innermost loop and those right of them an end
@@ -69,7 +69,7 @@ pub struct Reading<'a> {
     pub packet: Expr,
     /// Which part each slice of each cluster and chip holds.
     pub places: Expr,
-    /// Formats in data memory and behind the fetch.
+    /// Formats in data memory and after the fetch.
     pub formats: (DType, DType),
     /// The context.
     pub unit: Option<Unit>,

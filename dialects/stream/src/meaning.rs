@@ -34,7 +34,7 @@ pub enum Meaning {
     SumTime,
     /// Operand 1, the elements of this part of it replaced by those of operand 0.
     Overwrite(fn(OpRef<'_>) -> Result<Tensor, Diagnostic>),
-    /// Reduces what the slices hold before and not behind, in the order of the slices.
+    /// Reduces what the slices hold before and not after, in the order of the slices.
     ReduceSlices(fn(OpRef<'_>) -> Result<&'static ReduceOp, Diagnostic>),
     /// A function of each element, and of constants or the element of the second operand.
     Elementwise(fn(OpRef<'_>) -> Result<Function, Diagnostic>),

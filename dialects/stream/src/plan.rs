@@ -57,13 +57,13 @@ pub struct Plan {
     pub packet: u64,
     /// What they leave of the buffer, in the user's notation (book 07, "Buf After").
     pub left_over: String,
-    /// How many elements behind `base` each place starts, in loops that count the places, chips first, then
+    /// How many elements past `base` each place starts, in loops that count the places, chips first, then
     /// clusters and slices; none where all start there (book 08: heterogeneous configurations).
     pub starts: Vec<Entry>,
 }
 
 impl Plan {
-    /// The furthest start of a place, in elements behind `base`.
+    /// The furthest start of a place, in elements past `base`.
     #[must_use]
     pub fn furthest(&self) -> i64 {
         let last = |Entry { limit, stride }: &Entry| match stride {
@@ -122,7 +122,7 @@ pub(crate) struct Order<'a> {
 }
 
 impl Access<'_> {
-    /// Refuses a stream and a buffer that are not written in the same skewed axes: what stands at the same place
+    /// Refuses a stream and a buffer that are not written in the same skewed axes: what is at the same place
     /// in every slice cannot be read or written along a diagonal.
     pub(crate) fn check_skew(&self, free: &dyn Fn(AxisId) -> bool, done: &str) -> Result<(), PlanError> {
         let Self { element, time, packet, axes } = *self;

@@ -217,7 +217,7 @@ fn check_slots(op: OpRef<'_>, loops: &[TimeLoop], factors: &[Factor]) -> Result<
         counted(slots, "accumulator slot")
     );
     let fix = format!(
-        "move factors in front of `{outer}`, as far as at most {} stay behind it",
+        "move factors in front of `{outer}`, as far as at most {} stay after it",
         counted(most, "position")
     );
     Err(op.clause_error("C5", "time", message).fix(Some(fix)))

@@ -2,9 +2,9 @@
 //!
 //! The adapter collects up to three flits and emits from them, for each shift s = 0, 1, ..., the 64 bytes that
 //! start s distances further. So position p of the packet with number s holds what the collected flits hold at `p
-//! + s * distance`. The flits hold a sliding term, such as `$(W:1, F:1)`: W and F stand where their strides put
+//! + s * distance`. The flits hold a sliding term, such as `$(W:1, F:1)`: W and F are where their strides put
 //! them, W = w, F = f at w + f. Dividing the computation by that placement says where each of its loops goes:
-//! those of the packet have to stay where they are, and those behind the stream's own time are the shifts.
+//! those of the packet have to stay where they are, and those after the stream's own time are the shifts.
 
 use crate::plan::digits_of;
 use visa_ir::diag::counted;
@@ -95,7 +95,7 @@ impl<'a> Windows<'a> {
         }))
     }
 
-    /// The innermost `elements` of the stream, if its windows lie whole in them.
+    /// The innermost `elements` of the stream, if its windows are whole in them.
     fn collected(&self, elements: u64) -> Result<Option<Collected>, String> {
         let all = Expr::pair([self.stream.dim(Dim::Time), self.stream.dim(Dim::Packet)]);
         let elements_only = without_zeros(&all, self.axes).map_err(|error| error.message)?;

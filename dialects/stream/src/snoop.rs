@@ -1,4 +1,4 @@
-//! The custom topology (book 13): ring size and snoop bitmap from what slices and time hold before and behind the
+//! The custom topology (book 13): ring size and snoop bitmap from what slices and time hold before and after the
 //! switch.
 //!
 //! A slice outputs, for each time step, one packet of each slice that its row of the bitmap names, in the order of
@@ -122,7 +122,7 @@ impl Exchange<'_> {
         Ok(Moved { indices: (0..count).map(index).collect::<Result<_, _>>()?, digits: minor })
     }
 
-    /// The part of time that comes from the slices though time's own stands inside it.
+    /// The part of time that comes from the slices though time's own is inside it.
     fn misplaced(&self, old: &Expr, new: &Expr) -> Option<String> {
         let own = place(&digits(old, self.axes).ok()?, 1);
         let found = digits(new, self.axes).ok()?;
@@ -135,11 +135,11 @@ impl Exchange<'_> {
         let (moved, inside) = (digit_text(moved, self.axes), digit_text(inside, self.axes));
         Some(format!(
             "`{moved}` moves from the slices into time `{new}` outside of `{inside}`, which was in time `{old}` \
-             before: it must stand innermost"
+             before: it must be innermost"
         ))
     }
 
-    /// How time differs from what it was, other than by what stands innermost.
+    /// How time differs from what it was, other than by what is innermost.
     fn unlike(&self, old: &Expr, new: &Expr, count: u64) -> String {
         let outer = if count == 1 { new.clone() } else { new.clone().stride(count) };
         match same(&outer, old, self.free, self.axes) {
@@ -148,7 +148,7 @@ impl Exchange<'_> {
         }
     }
 
-    /// C6: what moves stands in time as it stood in the slices.
+    /// C6: what moves is in time as it stood in the slices.
     fn check_order(&self, moved: &Moved, old: &Expr) -> Result<(), Diagnostic> {
         let slices = place(&self.digits(old, Dim::Slice)?, 1);
         let weight = |digit: &visa_mapping::Digit| {
@@ -166,7 +166,7 @@ impl Exchange<'_> {
                 let (outer, inner) = (digit_text(pair[0], self.axes), digit_text(pair[1], self.axes));
                 let (time, slice) = (self.result.dim(Dim::Time), self.source.dim(Dim::Slice));
                 let message = format!(
-                    "`{outer}` stands outside `{inner}` in time `{time}`, but inside it in slice `{slice}`: \
+                    "`{outer}` is outside `{inner}` in time `{time}`, but inside it in slice `{slice}`: \
                      packets arrive in the order of the slices"
                 );
                 let fix = format!("move `{inner}` outside `{outer}`");

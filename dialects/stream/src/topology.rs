@@ -1,4 +1,4 @@
-//! The switch's topologies (book 13): what slices and time hold behind each, given what they hold before.
+//! The switch's topologies (book 13): what slices and time hold after each, given what they hold before.
 
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
@@ -161,7 +161,7 @@ impl Topology {
         }
     }
 
-    /// Slice and time behind the switch. New broadcast parts are literals.
+    /// Slice and time after the switch. New broadcast parts are literals.
     #[must_use]
     pub fn result(&self, slice: &Expr, time: &Expr) -> (Expr, Expr) {
         let Self { kind, slice1, slice0, time0 } = *self;

@@ -15,7 +15,7 @@ use visa_mapping::{Axes, Dim, Expr, PadKind, Tensor, operand};
 pub struct Unmasked {
     /// The axis that is padded, the first where several are.
     pub axis: Arc<str>,
-    /// The padding as it stands there.
+    /// The padding as it is there.
     pub padding: Expr,
     /// The clauses that name it, with zeros in its place.
     pub masked: Vec<(Dim, Expr)>,

@@ -8,7 +8,7 @@
 //! - lanes 0 to k - 1 at l(p) = p, and c(s) the same for all slices: the count, V = n - c, index = o(t);
 //! - lanes that are live together: a gate that is open while c(s) + o(t) < n. With the slices in the order of their
 //!   numbers, b the first that is not always live: those before it pass, b passes while o(t) < n - c(b), and
-//!   behind it either none is live (standard) or each at the same o(t) as b (transposed).
+//!   after it either none is live (standard) or each at the same o(t) as b (transposed).
 //!
 //! Whatever else a placement needs the generator cannot say, and the error names what can.
 
@@ -88,7 +88,7 @@ impl Step {
 /// left out.
 ///
 /// # Errors
-/// The placement, why the generator cannot express it, and a fix: what stands in C7 of the reduction.
+/// The placement, why the generator cannot express it, and a fix: what is in C7 of the reduction.
 pub fn counting(placement: &Placement<'_>) -> Result<Option<Counting>, Refusal> {
     let layout = placement.layout()?;
     let builder = Builder { placement, layout, dims: Vec::new(), gates: Vec::new(), packet: None };
@@ -309,10 +309,10 @@ impl Builder<'_> {
             return Ok(());
         };
         let (matches, boundary) = groups[at];
-        let behind =
+        let after =
             || groups[at + 1..].iter().map(|&(_, coordinate)| live(coordinate)).filter(|&live| live > 0);
-        let transposed = behind().next().is_some();
-        if behind().any(|steps| steps != live(boundary)) {
+        let transposed = after().next().is_some();
+        if after().any(|steps| steps != live(boundary)) {
             return Err(self.refused(&groups));
         }
         let unit = self.layout.steps.iter().filter_map(|step| step.stride).fold(0, gcd).max(1);

@@ -16,7 +16,7 @@ use visa_numerics::{
     default_mode, from_number,
 };
 
-/// An interface that says at which stage of the vector engine an operation works. The stages stand in their order.
+/// An interface that says at which stage of the vector engine an operation works. The stages are in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Station(pub VectorStage);
 
@@ -39,7 +39,7 @@ fn is(tensor: &Tensor, kind: &TensorKind) -> bool {
     tensor.kind.def.name == kind.def.name
 }
 
-/// The type behind a stage: that of operand 0, of 8 lanes or 4, with the dimensions that clauses give.
+/// The type after a stage: that of operand 0, of 8 lanes or 4, with the dimensions that clauses give.
 ///
 /// # Errors
 /// If operand 0 is no tensor, or a dimension is neither inherited nor given.
@@ -68,7 +68,7 @@ pub fn stage_before(op: OpRef<'_>) -> Option<VectorStage> {
     earlier(op).find_map(station)
 }
 
-/// Checks that no later stage stands before `op`, whose own stage is `stage`.
+/// Checks that no later stage is before `op`, whose own stage is `stage`.
 ///
 /// # Errors
 /// The stage that does.
@@ -77,9 +77,9 @@ pub fn check_order(op: OpRef<'_>, stage: VectorStage, constraint: &str) -> Resul
     match before.filter(|(before, _)| *before > stage) {
         None => Ok(()),
         Some((before, earlier)) => {
-            let message = format!("the stage {stage} stands behind {before}, the engine has it before");
+            let message = format!("the stage {stage} comes after {before}, but the engine has it before");
             let fix = "commit and start another pass, or change the order".to_owned();
-            Err(op.error(constraint, message).note("which stands here", Some(earlier.span())).fix(Some(fix)))
+            Err(op.error(constraint, message).note("which is here", Some(earlier.span())).fix(Some(fix)))
         }
     }
 }

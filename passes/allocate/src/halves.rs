@@ -1,5 +1,5 @@
-//! Halves of the tensor register file: two tensors that are needed at the same time stand in different halves, and
-//! one that needs more than a half stands alone.
+//! Halves of the tensor register file: two tensors that are needed at the same time are in different halves, and
+//! one that needs more than a half is alone.
 
 /// A part of the register file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@
 //! more; bytes of their own are not.
 
 use super::pack::{Buffer, Packing, apart, pack};
-use super::reach::Reach;
+use super::tensors::Reach;
 
 /// How eagerly bytes are used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,7 +116,7 @@ impl Within {
     }
 }
 
-/// The packing in which bytes rest as long as possible before they are used again: the more operations lie
+/// The packing in which bytes rest as long as possible before they are used again: the more operations are
 /// between, the less likely the new command comes while the old one still runs. The longest rest is found by
 /// halving, as if what fits with a long rest always fitted with a shorter one; a search that finds a little less
 /// memory with the longer rest only ends at a shorter one.

@@ -1,7 +1,7 @@
 //! How far fetches read beyond the tensors that they read: padding in front is read from the memory before the
 //! tensor (book 08), and a fetch may read past its tensor's end (book 33).
 
-use super::tensors::Placed;
+use super::tensors::{Placed, Reach};
 use std::collections::HashMap;
 use visa_ir::module::{OpRef, ValueId};
 use visa_lowering::StageCx;
@@ -10,15 +10,6 @@ use visa_lowering::stages::reads;
 use visa_machine::Machine;
 use visa_mapping::facts::{DeclaredAxes, Support};
 use visa_mapping::view;
-
-/// Bytes before a tensor and after it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Reach {
-    /// Bytes before its first one.
-    pub before: u64,
-    /// Bytes after its last one.
-    pub after: u64,
-}
 
 /// The reach of a function's tensors, by tensor; those that are not read beyond are not listed.
 #[must_use]

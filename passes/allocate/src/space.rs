@@ -31,7 +31,7 @@ pub static SPACES: [Space; 3] = [
         types: "tm.dm",
         name: "DM",
         capacity: |machine| machine.memory.dm_bytes_per_slice,
-        // What a fetch reads at once, and what lies across all banks (book 08, 11).
+        // What a fetch reads at once, and what reaches across all banks (book 08, 11).
         roomy: |machine| {
             let banks = machine.memory.dm_banks.saturating_mul(machine.memory.dm_bank_width);
             vec![banks, machine.limits.flit_bytes]

@@ -1,6 +1,5 @@
 //! The tensors of a function that have a place of their own, with the time in which their bytes must not change.
 
-use super::reach::Reach;
 use std::collections::HashMap;
 use std::rc::Rc;
 use visa_ir::diag::Diagnostic;
@@ -18,6 +17,15 @@ pub enum Site {
     Argument(usize),
     /// At the operation that makes the tensor.
     Op(OpId),
+}
+
+/// Bytes before a tensor and after it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reach {
+    /// Bytes before its first one.
+    pub before: u64,
+    /// Bytes after its last one.
+    pub after: u64,
 }
 
 /// A tensor with a place of its own: no view, and not what another one became when it was changed in place.

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use visa_allocate::halves::{Half, Resident, choose};
 use visa_allocate::pack::{Buffer, MAX_EXACT, Packing, live_bytes, pack, worst_point};
 use visa_allocate::policy::{self, Reuse};
-use visa_allocate::reach::Reach;
+use visa_allocate::tensors::Reach;
 
 fn buffer(bytes: u64, live: (usize, usize)) -> Buffer {
     Buffer { bytes, align: 1, live, fixed: None }
@@ -54,7 +54,7 @@ fn least(buffers: &[Buffer], limit: u64) -> u64 {
             None => (0..=*best - 1).step_by(buffer.align.max(1) as usize).collect(),
         };
         for address in tried {
-            // The fixed ones stand first, so what is free is checked against all of them.
+            // The fixed ones come first, so what is free is checked against all of them.
             let collides = buffers.iter().zip(&*placed).any(|(other, &start)| {
                 meet(buffer.live, other.live)
                     && address < start + other.bytes
@@ -255,7 +255,7 @@ fn what_is_read_beyond_a_buffer_is_memory_and_while_there_is_room_nobody_elses()
     };
     // Bytes 0 to 12; then 16 to 34, of which the first 8 are in front of the second buffer: it is at 24.
     assert_eq!(addresses(34, Reuse::Needed), Some(vec![0, 24]));
-    // One byte less: nothing stands in the first 3 bytes nor in the last 4, and both keep apart as long as that fits.
+    // One byte less: nothing is in the first 3 bytes nor in the last 4, and both keep apart as long as that fits.
     assert_eq!(addresses(33, Reuse::Needed), Some(vec![8, 16]));
     assert_eq!(addresses(27, Reuse::Needed), Some(vec![8, 8]));
     assert_eq!(addresses(28, Reuse::Always), Some(vec![8, 8]));
@@ -292,7 +292,7 @@ fn loads_alternate_between_the_halves() {
     // The second one stays: the third follows the first.
     let stays = [small(0, 1), small(1, 9), small(2, 3), small(4, 5)];
     assert_eq!(choose(&stays), Some(vec![Half::First, Half::Second, Half::First, Half::First]));
-    // What needs all of it stands between.
+    // What needs all of it is between.
     let whole = Resident { small: false, ..small(2, 3) };
     assert_eq!(choose(&[small(0, 1), whole, small(4, 5)]), Some(vec![Half::First, Half::Full, Half::First]));
 }

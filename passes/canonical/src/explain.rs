@@ -44,7 +44,7 @@ pub enum Reason {
     /// Both have the same digits, or so do their parts; the rules alone do not connect them, or were not tried
     /// because an expression has more than [`MAX_SEED_NODES`].
     NormalForm,
-    /// Parts of one mapping stand side by side and count on: they make up one, whatever it is (book 03).
+    /// Parts of one mapping are side by side and count on: they make up one, whatever it is (book 03).
     Parts,
 }
 

@@ -25,9 +25,7 @@ pub use engine::{
     canonicalize,
 };
 pub use explain::{Explanation, Reason, Step, explain};
-pub use rewrite::{
-    MappingRewriter, OPTIONS as MAPPING_OPTIONS, STATISTICS as MAPPING_STATISTICS, infer_again,
-};
+pub use rewrite::{MappingRewriter, STATISTICS as MAPPING_STATISTICS, infer_again};
 pub use rule::Rule;
 pub use ruleset::{BUILTIN, RuleReport, RuleSet};
 pub use sound::MAX_INSTANCES;

@@ -12,7 +12,7 @@ use visa_mapping::{Expr, cuts_unevenly, padded_terms};
 use super::engine::{Canonical, CanonicalError, Stop, canonicalize};
 use super::explain::explain;
 use super::ruleset::RuleSet;
-use visa_pass::{OptionDecl, PassCx, PassOptions};
+use visa_pass::PassCx;
 
 /// What both passes count.
 pub const STATISTICS: &[(&str, &str)] = &[
@@ -25,16 +25,6 @@ pub const STATISTICS: &[(&str, &str)] = &[
     ("bounded", "e-graphs that stopped at a bound"),
 ];
 
-visa_pass::options! {
-    /// What can be chosen in both passes.
-    struct Settings {
-        explain: bool = ("explain", "false", "whether each change is reported with its proof, as a remark"),
-    }
-}
-
-/// The declarations of the options of both passes.
-pub const OPTIONS: &[OptionDecl] = Settings::DECLS;
-
 /// Rewrites the mappings of one module; each different mapping once.
 pub struct MappingRewriter {
     axes: Rc<DeclaredAxes>,
@@ -44,15 +34,15 @@ pub struct MappingRewriter {
 }
 
 impl MappingRewriter {
-    /// For the module and the options of `cx`; the rules are those of the context, or the built-in ones.
+    /// For the module of `cx`; the rules are those of the context, or the built-in ones. With `explain`, each
+    /// change is reported with its proof, as a remark.
     #[must_use]
-    pub fn new(cx: &PassCx<'_>) -> Self {
+    pub fn new(cx: &PassCx<'_>, explain: bool) -> Self {
         let axes = cx.analysis::<DeclaredAxes>();
-        let (rules, Settings { explain }) = (cx.ctx.data::<RuleSet>(), cx.chosen());
-        Self { axes, rules, explain, known: BTreeMap::new() }
+        Self { axes, rules: cx.ctx.data::<RuleSet>(), explain, known: BTreeMap::new() }
     }
 
-    /// What to write instead of a mapping that stands at `span`; `None` to leave it alone. A mapping that breaks a
+    /// What to write instead of a mapping that is at `span`; `None` to leave it alone. A mapping that breaks a
     /// size rule is left to the verifier.
     ///
     /// # Errors

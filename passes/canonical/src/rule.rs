@@ -159,7 +159,7 @@ pub struct Rule {
     pub doc: String,
     /// The rule's own text, on one line.
     pub text: String,
-    /// Where it stands in its file, as a byte range.
+    /// Where it is in its file, as a byte range.
     pub range: Range<usize>,
     /// Whether it is used from right to left too (`<=>`).
     pub both_ways: bool,

@@ -7,7 +7,7 @@
 //!
 //! A rule is used inside groups too, and there equal cells are not enough: below another term of the same axis a
 //! position may leave the axis, and then it matters whether a strict padding is met before or after. So both sides
-//! are also compared below terms that stand near the ends of all axes.
+//! are also compared below terms that are near the ends of all axes.
 
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -1,4 +1,4 @@
-//! Where arguments and results stand: from an array in C order to addresses in host memory or HBM.
+//! Where arguments and results are: from an array in C order to addresses in host memory or HBM.
 
 use std::collections::HashMap;
 use visa_ir::module::{OpRef, ValueId};
@@ -54,7 +54,7 @@ pub fn plan(tensor: &Tensor, address: i64, argument: bool, axes: &Axes) -> Resul
     Ok(BufferPlan { shape: array.shape, layout })
 }
 
-/// Where a view stands, in bytes: its source's address and the bytes before its first position. `None` if either
+/// Where a view is, in bytes: its source's address and the bytes before its first position. `None` if either
 /// is not known.
 #[must_use]
 pub fn view_address(op: OpRef<'_>, addresses: &HashMap<ValueId, i64>, axes: &DeclaredAxes) -> Option<i64> {

@@ -82,7 +82,7 @@ fn loops(cx: &StageCx<'_>, spec: OpSpec, elements: Program) -> OpSpec {
     cx.body(spec, "loops", &visa_sequencer::PROGRAM, elements)
 }
 
-/// The program of a plan for a tensor that stands at `base`, in elements.
+/// The program of a plan for a tensor that is at `base`, in elements.
 pub fn program(plan: &Plan, base: i64) -> Program {
     let mut entries: Vec<_> = plan.loops.iter().map(|step| step.entry.clone()).collect();
     if entries.is_empty() {
@@ -160,7 +160,7 @@ fn in_main(
     Some(format!("begin the pipeline in `main`, which may fetch {size} at a time"))
 }
 
-/// How many elements behind the base each slice starts, if they differ.
+/// How many elements past the base each slice starts, if they differ.
 fn starts(plan: &Plan) -> Option<Program> {
     let program = Program { entries: plan.starts.clone(), packet: 1, base: 0 };
     (!plan.starts.is_empty()).then_some(program)
@@ -193,7 +193,7 @@ pub fn mask_registers(mask: Mask, value: u64) -> visa_loops::Mask {
     visa_loops::Mask { dim, left, by, valid, value }
 }
 
-/// The registers of the stages behind the mask.
+/// The registers of the stages after the mask.
 fn adapter_registers(cx: &StageCx<'_>, mut spec: OpSpec, adapter: &Adapter) -> OpSpec {
     if let Some(table) = &adapter.table {
         spec = cx.body(spec, "table", &visa_sequencer::TABLE, table.clone());

@@ -16,7 +16,7 @@ pub fn passes_page(passes: &[&Pass]) -> String {
         if !pass.options.is_empty() {
             out.push_str("\n| option | value | default | meaning |\n|---|---|---|---|\n");
         }
-        for option in pass.options {
+        for option in pass.options.iter() {
             let kind = option.kind.describe();
             let _ = writeln!(out, "| `{}` | {kind} | `{}` | {} |", option.name, option.default, option.doc);
         }

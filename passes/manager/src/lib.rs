@@ -11,7 +11,11 @@ mod pass;
 mod pipeline;
 
 pub use manager::{About, Cause, Failure, Instrument, PassManager, Report, Silent, StepReport};
-pub use options::{OptionDecl, OptionKind, OptionType, OptionValue, Options, OutputName, PassOptions};
-pub use pass::{Output, Pass, PassCx, Scope};
+pub use options::{
+    OptionDecl, OptionDecls, OptionKind, OptionType, OptionValue, Options, OutputName, PassOptions,
+};
+pub use pass::{Configured, Output, Pass, PassCx, Scope};
 pub use pipeline::{Anchor, MAX_NESTING, Pipeline, Step};
+#[doc(no_inline)]
+pub use visa_ir::diag::Diagnostic;
 pub use visa_ir::level::Level;

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use visa_ir::diag::Diagnostic;
+use visa_ir::span::Span;
 
 /// What an option's value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,14 +121,18 @@ impl OptionType for OutputName {
 
 /// A struct whose fields are options of a pass; [`options!`](crate::options!) makes one.
 pub trait PassOptions: Sized {
-    /// Their declarations: the `options` of the pass.
-    const DECLS: &'static [OptionDecl];
+    /// Their declarations.
+    const DECLS: OptionDecls;
     /// Reads them.
-    fn read(options: &Options) -> Self;
+    ///
+    /// # Errors
+    /// If the type of an option does not read what its kind takes.
+    fn read(options: &Options) -> Result<Self, Diagnostic>;
 }
 
 /// Declares the options of a pass as a struct: `name: type = ("name", "default", "doc")`. A default of another
-/// kind does not compile, nor does a pass that reads an option that is not there.
+/// kind does not compile. A pass reads its options only by being [`Configured`](crate::Configured), so it cannot read
+/// one that it does not declare.
 ///
 /// ```
 /// visa_pass::options! {
@@ -138,14 +144,14 @@ pub trait PassOptions: Sized {
 /// }
 /// static PASS: visa_pass::Pass = visa_pass::Pass {
 ///     name: "my-pass",
-///     options: <Chosen as visa_pass::PassOptions>::DECLS,
-///     run: |cx| {
-///         let chosen: Chosen = cx.chosen();
-///         cx.count("rewrites", if chosen.explain { chosen.max_rewrites as u64 } else { 0 });
-///         Ok(())
-///     },
-///     ..visa_pass::Pass::BASE
+///     ..visa_pass::Pass::with::<Chosen>()
 /// };
+/// impl visa_pass::Configured for Chosen {
+///     fn run(self, cx: &mut visa_pass::PassCx<'_>) -> Result<(), Vec<visa_ir::diag::Diagnostic>> {
+///         cx.count("rewrites", if self.explain { self.max_rewrites as u64 } else { 0 });
+///         Ok(())
+///     }
+/// }
 /// ```
 ///
 /// ```compile_fail
@@ -153,6 +159,28 @@ pub trait PassOptions: Sized {
 ///     /// A default that is no integer.
 ///     struct Chosen { most: i64 = ("most", "many", "") }
 /// }
+/// ```
+///
+/// ```compile_fail,E0609
+/// visa_pass::options! {
+///     /// Nothing of `least`.
+///     struct Chosen { most: i64 = ("most", "1", "") }
+/// }
+/// impl visa_pass::Configured for Chosen {
+///     fn run(self, cx: &mut visa_pass::PassCx<'_>) -> Result<(), Vec<visa_ir::diag::Diagnostic>> {
+///         cx.count("rewrites", self.least as u64);
+///         Ok(())
+///     }
+/// }
+/// ```
+///
+/// ```compile_fail,E0616
+/// static PASS: visa_pass::Pass = visa_pass::Pass {
+///     name: "my-pass",
+///     // A pass that declares no options reaches none.
+///     run: |cx| Ok(drop(cx.options)),
+///     ..visa_pass::Pass::BASE
+/// };
 /// ```
 #[macro_export]
 macro_rules! options {
@@ -168,14 +196,14 @@ macro_rules! options {
             concat!("the default of option `", $option, "` is not of its kind")
         );)*
         impl $crate::PassOptions for $name {
-            const DECLS: &'static [$crate::OptionDecl] = &[$($crate::OptionDecl {
+            const DECLS: $crate::OptionDecls = $crate::OptionDecls::of(&[$($crate::OptionDecl {
                 name: $option,
                 kind: <$ty as $crate::OptionType>::KIND,
                 default: $default,
                 doc: $doc,
-            }),*];
-            fn read(options: &$crate::Options) -> Self {
-                Self { $($field: options.get($option)),* }
+            }),*]);
+            fn read(options: &$crate::Options) -> Result<Self, $crate::Diagnostic> {
+                Ok(Self { $($field: options.get($option)?),* })
             }
         }
     };
@@ -192,6 +220,34 @@ pub struct OptionDecl {
     pub default: &'static str,
     /// What it does, with its unit.
     pub doc: &'static str,
+}
+
+/// The declarations of the options of a pass. A pass gets them with the code that reads them, from
+/// [`Pass::with`](crate::Pass::with).
+#[derive(Clone, Copy, Debug)]
+pub struct OptionDecls(&'static [OptionDecl]);
+
+impl OptionDecls {
+    /// Of a pass that has none.
+    pub(crate) const NONE: Self = Self(&[]);
+
+    /// For [`options!`](crate::options!).
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn of(decls: &'static [OptionDecl]) -> Self {
+        Self(decls)
+    }
+
+    /// Each of them, in the order of their declaration.
+    pub fn iter(self) -> std::slice::Iter<'static, OptionDecl> {
+        self.0.iter()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.0.is_empty()
+    }
 }
 
 /// The value of an option.
@@ -231,19 +287,19 @@ impl fmt::Display for OptionValue {
 /// The options of one run of a pass: those that were written, and the declared defaults of the others.
 #[derive(Clone, Debug)]
 pub struct Options {
-    decls: &'static [OptionDecl],
+    decls: OptionDecls,
     written: BTreeMap<&'static str, OptionValue>,
 }
 
 impl Options {
     /// Nothing written: every option has its default.
     #[must_use]
-    pub fn defaults(decls: &'static [OptionDecl]) -> Self {
+    pub fn defaults(decls: OptionDecls) -> Self {
         Self { decls, written: BTreeMap::new() }
     }
 
     /// Writes an option. Returns whether it was not written before.
-    pub fn set(&mut self, decl: &'static OptionDecl, value: OptionValue) -> bool {
+    pub(crate) fn set(&mut self, decl: &'static OptionDecl, value: OptionValue) -> bool {
         self.written.insert(decl.name, value).is_none()
     }
 
@@ -265,15 +321,17 @@ impl Options {
 
     /// The option `name` as a `T`.
     ///
-    /// # Panics
-    /// If the pass declares no such option of this type: a mistake in the pass, which
-    /// [`options!`](crate::options!) does not let happen as long as the pass declares the options that it reads.
-    #[must_use]
-    pub fn get<T: OptionType>(&self, name: &str) -> T {
-        let decl = self.decls.iter().find(|decl| decl.name == name);
-        let value = decl.and_then(|decl| T::read(&self.value(decl)?));
-        value.unwrap_or_else(|| {
-            panic!("the pass reads option `{name}` ({}), which it does not declare", T::KIND.describe())
-        })
+    /// # Errors
+    /// If no such option of this type is declared, which [`options!`](crate::options!) does not let happen, or if
+    /// `T` does not read what its kind takes.
+    pub fn get<T: OptionType>(&self, name: &str) -> Result<T, Diagnostic> {
+        let wrong = |what: &str| {
+            let message = format!("option `{name}` {what}: a mistake in the pass");
+            Diagnostic::error("option-type", Span::default(), message)
+        };
+        let declared = self.decls.iter().find(|decl| decl.name == name && decl.kind == T::KIND);
+        let decl = declared.ok_or_else(|| wrong(&format!("is not declared as {}", T::KIND.describe())))?;
+        let value = self.value(decl).ok_or_else(|| wrong("has a default of another kind"))?;
+        T::read(&value).ok_or_else(|| wrong(&format!("has a type that does not read `{value}`")))
     }
 }

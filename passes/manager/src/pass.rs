@@ -1,6 +1,6 @@
 //! What a pass is, and what it sees while it runs.
 
-use crate::options::{OptionDecl, Options, PassOptions};
+use crate::options::{OptionDecls, Options, PassOptions};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
@@ -31,8 +31,8 @@ pub struct Pass {
     pub summary: &'static str,
     /// What it does and why that keeps the meaning (Markdown).
     pub doc: &'static str,
-    /// What can be chosen.
-    pub options: &'static [OptionDecl],
+    /// What can be chosen; from [`Pass::with`].
+    pub options: OptionDecls,
     /// What it looks at.
     pub scope: Scope,
     /// Which analyses still hold when it has changed the module.
@@ -53,13 +53,22 @@ pub struct Pass {
     pub run: fn(&mut PassCx<'_>) -> Result<(), Vec<Diagnostic>>,
 }
 
+/// A pass with options is its options: [`Pass::with`] declares these, and runs this.
+pub trait Configured: PassOptions {
+    /// Rewrites the module. Errors are about the input; the module is dropped then.
+    ///
+    /// # Errors
+    /// What is wrong with the input.
+    fn run(self, cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>>;
+}
+
 impl Pass {
     /// A pass that changes nothing: the base of a declaration (`..Pass::BASE`).
     pub const BASE: Self = Self {
         name: "",
         summary: "",
         doc: "",
-        options: &[],
+        options: OptionDecls::NONE,
         scope: Scope::Module,
         preserves: Preserved::None,
         takes: Level::Any,
@@ -70,6 +79,16 @@ impl Pass {
         statistics: &[],
         run: |_| Ok(()),
     };
+
+    /// A pass that does what its options say: the base of its declaration (`..Pass::with::<Settings>()`).
+    #[must_use]
+    pub const fn with<T: Configured>() -> Self {
+        Self {
+            options: T::DECLS,
+            run: |cx| T::read(cx.options).map_err(|error| vec![error])?.run(cx),
+            ..Self::BASE
+        }
+    }
 }
 
 impl fmt::Debug for Pass {
@@ -93,8 +112,8 @@ pub struct PassCx<'a> {
     pub ctx: &'a Context,
     /// The module to rewrite.
     pub module: &'a mut Module,
-    /// The options of this run.
-    pub options: &'a Options,
+    /// The options of this run: only [`Pass::with`] reads them.
+    pub(crate) options: &'a Options,
     /// The operation that the pass is nested in, as in `tm.func(cse)`; none where it runs on the whole module.
     pub root: Option<OpId>,
     pub(crate) analyses: Rc<Analyses>,
@@ -111,12 +130,6 @@ impl<'a> PassCx<'a> {
         let (findings, phases, outputs) = (Vec::new(), Vec::new(), Vec::new());
         let (root, analyses) = (None, Rc::default());
         Self { ctx, module, options, root, analyses, findings, counts: BTreeMap::new(), phases, outputs }
-    }
-
-    /// The options, as the struct that the pass declares them with.
-    #[must_use]
-    pub fn chosen<T: PassOptions>(&self) -> T {
-        T::read(self.options)
     }
 
     /// The analysis `A` of the module as it is now: one that earlier passes preserved, or a new one.

@@ -12,7 +12,7 @@ use visa_ir::span::{Source, Span};
 /// Most anchors around a pass.
 pub const MAX_NESTING: usize = 16;
 
-/// The operation whose name stands around a part of a pipeline.
+/// The operation whose name is around a part of a pipeline.
 #[derive(Clone, Debug)]
 pub struct Anchor {
     /// The name, e.g. `tm.func`.
@@ -37,7 +37,7 @@ pub struct Step {
     pub pass: &'static Pass,
     /// Its options.
     pub options: Options,
-    /// Where its name stands in the pipeline's text.
+    /// Where its name is in the pipeline's text.
     pub span: Span,
 }
 
@@ -253,7 +253,7 @@ impl<'t> Reader<'t> {
             return Err(error(format!("`{name}` is a pass: nothing is nested in it")).fix(fix));
         }
         if name == Pipeline::ANCHOR {
-            return Err(error(format!("`{name}` may only stand around the whole pipeline")));
+            return Err(error(format!("`{name}` may only be around the whole pipeline")));
         }
         if self.within.len() == MAX_NESTING {
             return Err(error(format!("passes are nested more than {MAX_NESTING} deep")));
@@ -282,7 +282,7 @@ impl<'t> Reader<'t> {
             let error = Diagnostic::error("pass-nesting", span, message);
             self.found(error.fix("write it outside of the parentheses".to_owned()))?;
         }
-        let mut options = Options::defaults(pass.map_or(&[], |pass| pass.options));
+        let mut options = Options::defaults(pass.map_or(Pass::BASE.options, |pass| pass.options));
         let open = self.pos;
         if self.eat('{') {
             loop {

@@ -14,7 +14,7 @@ use visa_select::distribution::distributions::{Distribution, distributions};
 
 const DIALECTS: [&Dialect; 2] = [&visa_mapping::DIALECT, &visa_stream::DIALECT];
 
-/// A kernel whose loads are all open: its arguments, what stands between the loads and the end of its pipeline,
+/// A kernel whose loads are all open: its arguments, what is between the loads and the end of its pipeline,
 /// the layout of the result.
 fn kernel(args: &[&str], ops: &[&str], result: &str) -> String {
     let tensors = args.iter().enumerate().map(|(number, layout)| {

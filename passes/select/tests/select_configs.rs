@@ -220,7 +220,7 @@ fn what_rules_of_moving_engines_propose_leaves_results_as_they_are() {
             let text = moving(dtype, slices, (from, to), engines);
             let module = whole::load(&ctx, &text).unwrap_or_else(|found| panic!("{found:?}\n{text}"));
             let chain = whole::open_chains(&ctx, &module).remove(0);
-            // Of some no configuration is legal: a switch alone does not swap what lies in a flit.
+            // Of some no configuration is legal: a switch alone does not swap what is in a flit.
             let Ok(choice) = choose(&ctx, &module, &chain, &RuleSet::default()) else { continue };
             let meant = whole::choose(&ctx, module.clone()).expect("a choice");
             let meaning = sound::meaning(&ctx, &meant);
@@ -281,7 +281,7 @@ fn fetches_of_windows_leave_results_as_they_are() {
     let file = format!("{}/../../test/passes/select-configs/sliding.visa", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(file).expect("a kernel");
     let same = same_results(&whole::context(ALL_SLICES), &text, "windows");
-    // The weights as they lie leave one of them a way to the end.
+    // The weights as they are leave one of them a way to the end.
     assert!(!same.is_empty() && same.iter().all(|same| *same), "{same:?}");
 }
 

@@ -1,10 +1,17 @@
 //! Writes every mapping of a clause in its canonical form.
 
-use visa_canonical::{MAPPING_OPTIONS, MAPPING_STATISTICS, MappingRewriter, infer_again};
+use visa_canonical::{MAPPING_STATISTICS, MappingRewriter, infer_again};
 use visa_ir::diag::Diagnostic;
 use visa_mapping::attrs::MAP;
 use visa_mapping::facts::mappings;
-use visa_pass::{Pass, PassCx};
+use visa_pass::{Configured, Pass, PassCx};
+
+visa_pass::options! {
+    /// What can be chosen.
+    struct Settings {
+        explain: bool = ("explain", "false", "whether each change is reported with its proof, as a remark"),
+    }
+}
 
 /// The pass.
 pub static PASS: Pass = Pass {
@@ -18,25 +25,25 @@ pub static PASS: Pass = Pass {
           with zero padding, whose parts a stream reads together (`stream.fetch`); and one whose canonical form \
           mentions fewer axes. `[A = 1, B]` holds the cells of `[B]`, but says that the tensor depends on A: \
           without it, a transfer to `[A, B]` would broadcast.",
-    options: MAPPING_OPTIONS,
     statistics: MAPPING_STATISTICS,
     open: true,
-    run,
-    ..Pass::BASE
+    ..Pass::with::<Settings>()
 };
 
-fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
-    let mut rewriter = MappingRewriter::new(cx);
-    for id in cx.module.walk_all() {
-        let op = cx.module.op(cx.ctx, id);
-        let written: Vec<_> =
-            mappings(op).map(|(clause, map)| (clause.name.to_string(), clause.span, map)).collect();
-        for (clause, span, mapping) in written {
-            if let Some(canonical) = rewriter.replacement(cx, &mapping, span)? {
-                let attr = cx.ctx.body_attr(&MAP, canonical);
-                cx.module.set_clause(id, &clause, Some(attr));
+impl Configured for Settings {
+    fn run(self, cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
+        let mut rewriter = MappingRewriter::new(cx, self.explain);
+        for id in cx.module.walk_all() {
+            let op = cx.module.op(cx.ctx, id);
+            let written: Vec<_> =
+                mappings(op).map(|(clause, map)| (clause.name.to_string(), clause.span, map)).collect();
+            for (clause, span, mapping) in written {
+                if let Some(canonical) = rewriter.replacement(cx, &mapping, span)? {
+                    let attr = cx.ctx.body_attr(&MAP, canonical);
+                    cx.module.set_clause(id, &clause, Some(attr));
+                }
             }
         }
+        infer_again(cx)
     }
-    infer_again(cx)
 }

@@ -11,7 +11,7 @@ use visa_mapping::calls::CallGraph;
 use visa_mapping::facts::DeclaredAxes;
 use visa_mapping::ops::call::{self, CALL};
 use visa_mapping::ops::func::{FUNC, RETURN};
-use visa_pass::{Level, Pass, PassCx, PassOptions};
+use visa_pass::{Configured, Level, Pass, PassCx};
 
 visa_pass::options! {
     /// What can be chosen.
@@ -33,7 +33,6 @@ pub static PASS: Pass = Pass {
           the same time, the pass refuses the module and says into which function which one was put. `at auto` in \
           the callee lets `allocate` find room for each call.\n\n\
           With `erase`, functions that were called are erased; without it they stay, as kernels by themselves.",
-    options: Settings::DECLS,
     preserves: Preserved::Only(&[AnalysisKind::of::<DeclaredAxes>()]),
     takes: Level::Tensor,
     gives: Level::Tensor,
@@ -43,54 +42,55 @@ pub static PASS: Pass = Pass {
         ("erased", "functions erased"),
     ],
     open: true,
-    run,
-    ..Pass::BASE
+    ..Pass::with::<Settings>()
 };
 
 /// Most calls that an error names.
 const MAX_NOTES: usize = 4;
 
-fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
-    let Settings { erase, max_operations } = cx.chosen();
-    let most = u64::try_from(max_operations).map_err(|_| {
-        let message = format!("found `max-operations={max_operations}`, expected 0 or more");
-        vec![Diagnostic::error("inline", Span::default(), message)]
-    })?;
-    let graph = cx.analysis::<CallGraph>();
-    let mut inlined = Vec::new();
-    for &func in graph.callees_first() {
-        for call in calls(cx, func) {
-            let callee = call::callee(cx.module.op(cx.ctx, call)).map_err(|error| vec![error])?.id;
-            inlined.push((callee, cx.module.op(cx.ctx, call).span()));
-            inline(cx, call, callee).map_err(|error| vec![error])?;
-            if cx.counted("operations") > most {
-                return Err(vec![too_many(cx.module.op(cx.ctx, func), max_operations)]);
+impl Configured for Settings {
+    fn run(self, cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
+        let Settings { erase, max_operations } = self;
+        let most = u64::try_from(max_operations).map_err(|_| {
+            let message = format!("found `max-operations={max_operations}`, expected 0 or more");
+            vec![Diagnostic::error("inline", Span::default(), message)]
+        })?;
+        let graph = cx.analysis::<CallGraph>();
+        let mut inlined = Vec::new();
+        for &func in graph.callees_first() {
+            for call in calls(cx, func) {
+                let callee = call::callee(cx.module.op(cx.ctx, call)).map_err(|error| vec![error])?.id;
+                inlined.push((callee, cx.module.op(cx.ctx, call).span()));
+                inline(cx, call, callee).map_err(|error| vec![error])?;
+                if cx.counted("operations") > most {
+                    return Err(vec![too_many(cx.module.op(cx.ctx, func), max_operations)]);
+                }
             }
         }
-    }
-    let left = cx.walk().into_iter().find(|&id| cx.module.op(cx.ctx, id).is(&CALL));
-    if let Some(op) = left.map(|id| cx.module.op(cx.ctx, id)) {
-        return Err(vec![
-            op.error("C4", "this call leads to a function that calls itself, so it cannot be inlined"),
-        ]);
-    }
-    if erase {
-        erase_unused(cx, inlined.iter().map(|&(callee, _)| callee));
-    }
-    let found = cx.verify();
-    if inlined.is_empty() || !has_errors(&found) {
-        return Ok(());
-    }
-    let note = "found when the bodies of functions had been put in place of their calls: addresses in them stay \
+        let left = cx.walk().into_iter().find(|&id| cx.module.op(cx.ctx, id).is(&CALL));
+        if let Some(op) = left.map(|id| cx.module.op(cx.ctx, id)) {
+            return Err(vec![
+                op.error("C4", "this call leads to a function that calls itself, so it cannot be inlined"),
+            ]);
+        }
+        if erase {
+            erase_unused(cx, inlined.iter().map(|&(callee, _)| callee));
+        }
+        let found = cx.verify();
+        if inlined.is_empty() || !has_errors(&found) {
+            return Ok(());
+        }
+        let note = "found when the bodies of functions had been put in place of their calls: addresses in them stay \
                 what they are";
-    let fix = "leave addresses of the callee open (`at auto`), and let `--allocate` choose them";
-    let explained = found.into_iter().map(|error| {
-        let callers = inlined.iter().take(MAX_NOTES);
-        let error =
-            callers.fold(error.note(note, None), |error, &(_, at)| error.note("called here", Some(at)));
-        if error.fix.is_some() { error } else { error.fix(fix.to_owned()) }
-    });
-    Err(explained.collect())
+        let fix = "leave addresses of the callee open (`at auto`), and let `--allocate` choose them";
+        let explained = found.into_iter().map(|error| {
+            let callers = inlined.iter().take(MAX_NOTES);
+            let error =
+                callers.fold(error.note(note, None), |error, &(_, at)| error.note("called here", Some(at)));
+            if error.fix.is_some() { error } else { error.fix(fix.to_owned()) }
+        });
+        Err(explained.collect())
+    }
 }
 
 /// The calls in a function.

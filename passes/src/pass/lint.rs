@@ -116,7 +116,7 @@ fn flits(op: OpRef<'_>, packets: &Packets, machine: &Machine) -> Option<Diagnost
     Some(warning(op, "L1", message, &format!("fetch packets of a multiple of {}", counted(flit, "byte"))))
 }
 
-/// L2: the packet lies in memory in one piece, and only its length keeps the access small.
+/// L2: the packet is in memory in one piece, and only its length keeps the access small.
 fn padding(
     op: OpRef<'_>,
     packets: &Packets,

@@ -11,7 +11,7 @@ use visa_mapping::facts::written;
 use visa_mapping::facts::{DeclaredAxes, Support};
 use visa_mapping::ops::transfer::TO_DM;
 use visa_mapping::{Axes, AxisId, Dim, Expr, Tensor, digits, operand, skewed_axes};
-use visa_pass::{Pass, PassCx, PassOptions};
+use visa_pass::{Configured, Pass, PassCx};
 use visa_select::config::goal::{names, reduced_within};
 use visa_select::distribution::distributions::CLAUSES;
 use visa_select::driver::in_pipelines;
@@ -49,55 +49,55 @@ pub static PASS: Pass = Pass {
           skewed axis, with the loads of its tensors; and a stream that ends nowhere. The distribution of a \
           tensor stays if a load moves a part of it, or elements one by one, if a result is made of it that \
           nothing reads, or if slices hold a part of an axis that is reduced in each.",
-    options: Settings::DECLS,
     statistics: &[
         ("opened", "clauses that became `auto`"),
         ("stated", "clauses that were added to keep the meaning"),
     ],
     open: true,
-    run,
-    ..Pass::BASE
+    ..Pass::with::<Settings>()
 };
 
-fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
-    let Settings { addresses, configurations, distributions } = cx.chosen();
-    let (axes, support) = (cx.analysis::<DeclaredAxes>(), cx.analysis::<Support>());
-    let axes = &axes.0;
-    let (mut stated, mut kept) = (Vec::new(), Vec::new());
-    let pipelines = in_pipelines(cx.ctx, cx.module);
-    if configurations {
+impl Configured for Settings {
+    fn run(self, cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
+        let Settings { addresses, configurations, distributions } = self;
+        let (axes, support) = (cx.analysis::<DeclaredAxes>(), cx.analysis::<Support>());
+        let axes = &axes.0;
+        let (mut stated, mut kept) = (Vec::new(), Vec::new());
+        let pipelines = in_pipelines(cx.ctx, cx.module);
+        if configurations {
+            for id in cx.module.walk_all() {
+                let op = cx.module.op(cx.ctx, id);
+                stated.extend(given_by_others(op, axes));
+                kept.extend(meant(op, axes, &support));
+            }
+        }
+        cx.count("stated", stated.len() as u64);
+        stated.into_iter().for_each(|(id, name, value)| cx.module.set_clause(id, name, Some(value)));
         for id in cx.module.walk_all() {
             let op = cx.module.op(cx.ctx, id);
-            stated.extend(given_by_others(op, axes));
-            kept.extend(meant(op, axes, &support));
+            let names = if is_turned(op, axes) { &CLAUSES[..] } else { &DISTRIBUTION[..] };
+            let loads = decided_by_distribution(op, axes).into_iter();
+            kept.extend(loads.flat_map(|load| names.iter().map(move |&name| (load, name))));
         }
-    }
-    cx.count("stated", stated.len() as u64);
-    stated.into_iter().for_each(|(id, name, value)| cx.module.set_clause(id, name, Some(value)));
-    for id in cx.module.walk_all() {
-        let op = cx.module.op(cx.ctx, id);
-        let names = if is_turned(op, axes) { &CLAUSES[..] } else { &DISTRIBUTION[..] };
-        let loads = decided_by_distribution(op, axes).into_iter();
-        kept.extend(loads.flat_map(|load| names.iter().map(move |&name| (load, name))));
-    }
-    let mut holes = 0;
-    let wanted = |op: OpRef<'_>, clause: &ClauseDecl| {
-        let wanted = match clause.opening {
-            Opening::Never => false,
-            Opening::Address => addresses,
-            Opening::Configuration if op.is(&TO_DM) => distributions,
-            Opening::Configuration if pipeline::contains(op) && !pipelines.contains(&op.id) => false,
-            Opening::Configuration => configurations,
+        let mut holes = 0;
+        let wanted = |op: OpRef<'_>, clause: &ClauseDecl| {
+            let wanted = match clause.opening {
+                Opening::Never => false,
+                Opening::Address => addresses,
+                Opening::Configuration if op.is(&TO_DM) => distributions,
+                Opening::Configuration if pipeline::contains(op) && !pipelines.contains(&op.id) => false,
+                Opening::Configuration => configurations,
+            };
+            wanted && !kept.contains(&(op.id, clause.name)) && !open::is_open(op, clause.name)
         };
-        wanted && !kept.contains(&(op.id, clause.name)) && !open::is_open(op, clause.name)
-    };
-    for id in cx.module.walk_all() {
-        let op = cx.module.op(cx.ctx, id);
-        let clauses = op.decl().map_or(&[][..], |decl| decl.clauses).iter();
-        holes += clauses.filter(|clause| op.attr(clause.name).is_some() && wanted(op, clause)).count();
+        for id in cx.module.walk_all() {
+            let op = cx.module.op(cx.ctx, id);
+            let clauses = op.decl().map_or(&[][..], |decl| decl.clauses).iter();
+            holes += clauses.filter(|clause| op.attr(clause.name).is_some() && wanted(op, clause)).count();
+        }
+        cx.count("opened", holes as u64);
+        open::open_up(cx.ctx, cx.module, wanted).map_err(|refused| vec![refused])
     }
-    cx.count("opened", holes as u64);
-    open::open_up(cx.ctx, cx.module, wanted).map_err(|refused| vec![refused])
 }
 
 /// What clauses that become open say of the semantics, as clauses that stay.

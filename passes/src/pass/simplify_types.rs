@@ -1,10 +1,17 @@
 //! Writes the mappings in the types of a kernel's arguments in their canonical form.
 
-use visa_canonical::{MAPPING_OPTIONS, MAPPING_STATISTICS, MappingRewriter, infer_again};
+use visa_canonical::{MAPPING_STATISTICS, MappingRewriter, infer_again};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::ValueId;
 use visa_mapping::{Tensor, make};
-use visa_pass::{Pass, PassCx};
+use visa_pass::{Configured, Pass, PassCx};
+
+visa_pass::options! {
+    /// What can be chosen.
+    struct Settings {
+        explain: bool = ("explain", "false", "whether each change is reported with its proof, as a remark"),
+    }
+}
 
 /// The pass.
 pub static PASS: Pass = Pass {
@@ -17,31 +24,31 @@ pub static PASS: Pass = Pass {
           clause: that is `canonicalize-mappings`.\n\n\
           A canonical mapping holds the same cell at every position (book 03), so callers pass the same bytes as \
           before. A mapping that would mention fewer axes stays, as in `canonicalize-mappings`.",
-    options: MAPPING_OPTIONS,
     statistics: MAPPING_STATISTICS,
     open: true,
-    run,
-    ..Pass::BASE
+    ..Pass::with::<Settings>()
 };
 
-fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
-    let mut rewriter = MappingRewriter::new(cx);
-    for value in written(cx) {
-        let Some(tensor) = cx.ctx.type_value::<Tensor>(cx.module.ty(value)) else { continue };
-        let span = cx.module.value_span(value);
-        let mut simple = (*tensor).clone();
-        let mut changed = false;
-        for mapping in &mut simple.maps {
-            if let Some(canonical) = rewriter.replacement(cx, mapping, span)? {
-                *mapping = canonical;
-                changed = true;
+impl Configured for Settings {
+    fn run(self, cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
+        let mut rewriter = MappingRewriter::new(cx, self.explain);
+        for value in written(cx) {
+            let Some(tensor) = cx.ctx.type_value::<Tensor>(cx.module.ty(value)) else { continue };
+            let span = cx.module.value_span(value);
+            let mut simple = (*tensor).clone();
+            let mut changed = false;
+            for mapping in &mut simple.maps {
+                if let Some(canonical) = rewriter.replacement(cx, mapping, span)? {
+                    *mapping = canonical;
+                    changed = true;
+                }
+            }
+            if changed {
+                cx.module.set_type(value, make(cx.ctx, simple));
             }
         }
-        if changed {
-            cx.module.set_type(value, make(cx.ctx, simple));
-        }
+        infer_again(cx)
     }
-    infer_again(cx)
 }
 
 /// The values whose types are written: block arguments, and results that are not inferred.

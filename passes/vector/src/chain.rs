@@ -31,7 +31,7 @@ pub(crate) struct Cost {
     pub(crate) narrow: u32,
     pub(crate) loads: u32,
     pub(crate) operations: u32,
-    /// Operations whose arguments stand otherwise than the stream first: no slower, but longer to read.
+    /// Operations whose arguments do not have the stream first: no slower, but longer to read.
     pub(crate) modes: u32,
 }
 

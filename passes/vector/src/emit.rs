@@ -36,7 +36,7 @@ pub(crate) struct Emitter<'a> {
 struct Lanes {
     time: Expr,
     packet: Expr,
-    /// How a value lies between passes: in the order of the stream.
+    /// How a value is between passes: in the order of the stream.
     element: Expr,
     /// Time and packet of 4 lanes.
     narrow: (Option<Expr>, Expr),
@@ -187,7 +187,7 @@ impl<'a> Emitter<'a> {
         short.filter(|short| !padded && same(short)).unwrap_or(map)
     }
 
-    /// Whether what lies between passes can lie in memory as the stream holds it.
+    /// Whether what is between passes can be in memory as the stream holds it.
     fn check_spilled(&self, lanes: &Lanes) -> Result<(), Diagnostic> {
         let padded = padded_terms(&[&lanes.time, &lanes.packet], self.axes);
         match padded.is_ok_and(|terms| terms.is_empty()) {

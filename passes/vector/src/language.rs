@@ -93,7 +93,7 @@ pub struct Statistics {
 /// Equal expressions, as plain data: classes by number.
 #[derive(Clone, Debug)]
 pub(crate) struct Equals {
-    /// The classes; arguments may stand after what uses them.
+    /// The classes; arguments may be after what uses them.
     pub(crate) classes: Vec<Class>,
     /// The class of the whole expression.
     pub(crate) root: usize,

@@ -1,7 +1,7 @@
 //! Elementwise expressions onto stages and ALUs of the vector engine, in the fewest passes.
 //!
 //! `language` finds what is equal to an expression, by the rules of `src/vector.rules` (`rule`); `chain` says what
-//! one pass can compute; `search` which values lie between passes; `emit` writes the pipelines. docs/choosing.md
+//! one pass can compute; `search` which values are between passes; `emit` writes the pipelines. docs/choosing.md
 //! says how the figures are compared.
 
 mod chain;

@@ -1,4 +1,4 @@
-//! How many passes an expression takes: which of its values lie in memory between them.
+//! How many passes an expression takes: which of its values are in memory between them.
 //!
 //! A pass gives one value. So a plan is the list of values that are made, the last one the expression itself, each
 //! by one pass from those before it. Plans of one pass are tried first, then all of two, and so on: the first that

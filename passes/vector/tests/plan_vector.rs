@@ -283,7 +283,7 @@ fn ways(
     all
 }
 
-/// The fewest passes in which a tree can be computed as it stands, up to `most`.
+/// The fewest passes in which a tree can be computed as it is, up to `most`.
 fn passes(tree: &Tree, most: usize) -> Option<usize> {
     let mut terms = Terms::default();
     let (x, b, root) = (terms.add(&X), terms.add(&B), terms.add(tree));

@@ -61,7 +61,7 @@ pub struct CommandReport {
     pub kind: Resource,
     /// Its engines in order, e.g. `fetch>collect>store_trf`, or its memories, e.g. `hbm>dm`.
     pub label: String,
-    /// Where the work stands in the source, bytes.
+    /// Where the work is in the source, bytes.
     #[serde(serialize_with = "span_bytes")]
     pub span: Span,
     /// What each engine (of a transfer: each memory on its way) is busy for, in pipeline order.

@@ -21,7 +21,7 @@ const COLUMNS: [(&str, bool); 9] = [
 ];
 
 impl Report {
-    /// A table of the commands, then the totals. `lines` gives the line of the source that a span stands in.
+    /// A table of the commands, then the totals. `lines` gives the line of the source that a span is in.
     pub fn text(&self, lines: impl Fn(Span) -> Option<usize>) -> String {
         let chips = if self.chips == 1 { "chip" } else { "chips" };
         let mut text = format!("{} on {}, {} {chips}\n\n", self.program, self.machine, self.chips);

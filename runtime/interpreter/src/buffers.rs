@@ -41,7 +41,7 @@ pub(crate) fn is_half(buffer: &Buffer) -> bool {
     buffer.dtype == DType::I4
 }
 
-/// The bytes of memory that half bytes lie in: the first, and how many.
+/// The bytes of memory that half bytes are in: the first, and how many.
 fn bytes_of(first: u64, halves: usize) -> (u64, usize) {
     let end = (first + halves as u64).div_ceil(2);
     (first / 2, (end - first / 2) as usize)

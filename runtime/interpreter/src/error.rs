@@ -35,7 +35,7 @@ pub enum RunError {
         /// The bound, bytes.
         bound: u64,
     },
-    /// An access lies outside its memory; the verifier refuses such programs.
+    /// An access is outside its memory; the verifier refuses such programs.
     Address(String),
     /// The threads could not be started.
     Threads(String),

@@ -11,8 +11,10 @@ use visa_machine::Machine;
 use visa_numerics::DType;
 
 use crate::error::RunError;
-use crate::interpreter::MAX_THREADS;
 use crate::memory::{Memories, resident};
+
+/// Most threads of a run. The memory bound counts this many slices at work, whatever the threads are.
+pub const MAX_THREADS: usize = 64;
 
 /// What all stages of a command share.
 #[derive(Clone, Copy)]

@@ -10,13 +10,10 @@ use visa_machine::Machine;
 use crate::buffers;
 use crate::dma;
 use crate::error::RunError;
-use crate::exec::{self, ExecCx, Growth};
+use crate::exec::{self, ExecCx, Growth, MAX_THREADS};
 use crate::local::Group;
 use crate::memory::{Chunk, Memories};
 use crate::result::{Origin, ResultData, Step, UndefinedReport, coordinates};
-
-/// Most threads of a run. The memory bound counts this many slices at work, whatever the threads are.
-pub const MAX_THREADS: usize = 64;
 
 /// How to run.
 #[derive(Clone, Debug, PartialEq, Eq)]

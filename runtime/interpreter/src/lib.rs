@@ -15,6 +15,7 @@ mod result;
 mod runs;
 
 pub use error::RunError;
-pub use interpreter::{Interpreter, MAX_THREADS, Options};
+pub use exec::MAX_THREADS;
+pub use interpreter::{Interpreter, Options};
 pub use memory::PAGE_BYTES;
 pub use result::{Origin, ResultData, Step, UndefinedReport};

@@ -18,7 +18,7 @@ pub struct ResultData {
 pub struct Step {
     /// Its name.
     pub name: String,
-    /// Where it stands in the source.
+    /// Where it is in the source.
     pub span: Span,
     /// What keeps undefined elements out of what it makes of several.
     pub excludes: Option<&'static str>,

@@ -28,7 +28,7 @@ pub(crate) struct Runs {
 
 impl Runs {
     /// Joins the units of `program` into the longest contiguous runs, in pieces of at most `piece` bytes. The
-    /// addresses of both sides must lie in `0..capacity`, read side first.
+    /// addresses of both sides must be in `0..capacity`, read side first.
     pub(crate) fn new(program: &PairedProgram, piece: u64, capacity: [u64; 2]) -> Result<Self, RunError> {
         for (side, extent, capacity) in
             [("reads", program.read_extent(), capacity[0]), ("writes", program.write_extent(), capacity[1])]

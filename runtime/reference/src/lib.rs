@@ -22,6 +22,7 @@ mod skew;
 mod slices;
 mod sum;
 mod tensor;
+mod turn;
 mod view;
 
 pub use evaluate::{LogicalResult, Options, evaluate};

@@ -1,27 +1,17 @@
-//! Skewed axes (book 03): with `B' = B - A`, a tensor is a function of A and B, or just as well of A and B', and B
-//! = (B' + A) mod |B|. A value is a function of what its type is written in; where a type is written in other
-//! axes, the value is turned.
+//! The skewed axes that are declared (book 03).
 
-use std::borrow::Cow;
-
-use visa_ir::diag::Diagnostic;
-use visa_ir::span::Span;
 use visa_mapping::{Axes, AxisId};
-
-use crate::MAX_ELEMENTS;
-use crate::coverage::Coverage;
-use crate::tensor::{Axis, Logical, element_count, offset, unflatten};
 
 /// A declared skewed axis, `axis = of - by`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Skewed {
-    axis: AxisId,
-    of: AxisId,
-    by: AxisId,
+    pub(crate) axis: AxisId,
+    pub(crate) of: AxisId,
+    pub(crate) by: AxisId,
     /// Coordinates of `of`, and of `axis`.
-    size: u64,
+    pub(crate) size: u64,
     /// Coordinates of `by`.
-    by_size: u64,
+    pub(crate) by_size: u64,
 }
 
 /// All skewed axes that are declared.
@@ -31,84 +21,4 @@ pub(crate) fn declared(axes: &Axes) -> Vec<Skewed> {
         Some(Skewed { axis, of: skew.of, by: skew.by, size, by_size: axes.size(skew.by) })
     };
     axes.iter().filter_map(skewed).collect()
-}
-
-/// The tensor as a function of the axes that the type is written in: of B' where it mentions that, otherwise of B.
-pub(crate) fn written_as<'a>(
-    tensor: &'a Logical,
-    to: &Coverage,
-    span: Span,
-) -> Result<Cow<'a, Logical>, Diagnostic> {
-    let mut turned = Cow::Borrowed(tensor);
-    for skew in to.skewed().iter().filter(|skew| !to.mentions(skew.axis)) {
-        if turned.axis(skew.axis).is_some() {
-            turned = Cow::Owned(skew.turn(&turned, Direction::Back, span)?);
-        }
-    }
-    for skew in to.skewed().iter().filter(|skew| to.mentions(skew.axis)) {
-        if turned.axis(skew.of).is_some() {
-            turned = Cow::Owned(skew.turn(&turned, Direction::Into, span)?);
-        }
-    }
-    Ok(turned)
-}
-
-/// From B to B', or from B' to B.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Direction {
-    Into,
-    Back,
-}
-
-impl Skewed {
-    fn turn(&self, tensor: &Logical, direction: Direction, span: Span) -> Result<Logical, Diagnostic> {
-        let (from, to) = match direction {
-            Direction::Into => (self.of, self.axis),
-            Direction::Back => (self.axis, self.of),
-        };
-        let count = |size: u64| usize::try_from(size).ok().filter(|&count| count as u64 <= MAX_ELEMENTS);
-        let (Some(size), Some(by_size)) = (count(self.size), count(self.by_size)) else {
-            let message =
-                format!("more than {MAX_ELEMENTS} coordinates of a skewed axis, the most that are evaluated");
-            return Err(Diagnostic::error("too-large", span, message));
-        };
-        let mut axes = tensor.axes.clone();
-        let Some(own) = axes.iter_mut().find(|axis| axis.id == from) else { return Ok(tensor.clone()) };
-        *own = Axis { id: to, held: vec![true; size] };
-        if tensor.axis(self.by).is_none() {
-            axes.push(Axis { id: self.by, held: vec![true; by_size] });
-        }
-        let place = |id: AxisId| {
-            axes.iter().position(|axis| axis.id == id).expect("both axes are among them by the lines above")
-        };
-        let (turned, by) = (place(to), place(self.by));
-        let source = |at: &[usize]| -> Option<usize> {
-            let steps = at[by] % size;
-            let old = match direction {
-                Direction::Into => (at[turned] + steps) % size,
-                Direction::Back => (at[turned] + size - steps) % size,
-            };
-            let coordinate =
-                |id: AxisId| axes.iter().zip(at).find(|(axis, _)| axis.id == id).map(|(_, &at)| at);
-            let mut index = Vec::with_capacity(tensor.axes.len());
-            for axis in &tensor.axes {
-                let here = if axis.id == from { old } else { coordinate(axis.id)? };
-                axis.held.get(here).filter(|held| **held)?;
-                index.push(here);
-            }
-            let flat = offset(&tensor.strides(tensor.axes.iter().map(|axis| axis.id)), &index);
-            tensor.is_defined(flat).then_some(flat)
-        };
-        let extents: Vec<usize> = axes.iter().map(|axis| axis.held.len()).collect();
-        let all = element_count(&extents, span)?;
-        let (mut data, mut defined) = (vec![0; all], vec![false; all]);
-        let mut at = Vec::new();
-        for flat in 0..all {
-            unflatten(flat, &extents, &mut at);
-            if let Some(source) = source(&at) {
-                (data[flat], defined[flat]) = (tensor.at(source), true);
-            }
-        }
-        Ok(Logical::partial(tensor.dtype, axes, data, defined).trimmed())
-    }
 }

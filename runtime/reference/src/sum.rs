@@ -28,7 +28,7 @@ pub(crate) fn contract(contraction: &Contraction<'_>, order: SumOrder) -> Result
     let steps = contraction.steps(&parts)?;
     let groups = contraction.groups()?;
     let outputs = contraction.outputs(&parts)?;
-    // What is summed lies innermost in both operands, so that the sum runs through neighbouring elements.
+    // What is summed is innermost in both operands, so that the sum runs through neighbouring elements.
     let summed = |id: AxisId| parts.iter().any(|part| part.id == id && part.sums());
     let left = contraction.pair.left.with_inner(summed, contraction.span)?;
     let right = contraction.pair.right.with_inner(summed, contraction.span)?;
@@ -56,7 +56,7 @@ struct Sum<'a> {
     groups: BTreeMap<Vec<usize>, Vec<Option<Term>>>,
     /// The result's axes, each with the distances of its neighbours in both operands.
     outputs: Vec<(&'a Part, usize, usize)>,
-    /// The axes along which a sum of contributions may pass the end, into padding: where each stands among the
+    /// The axes along which a sum of contributions may pass the end, into padding: where each is among the
     /// result's axes, if it is one, and where it ends.
     ends: Vec<(Option<usize>, usize)>,
 }
@@ -174,7 +174,7 @@ fn passes_end(part: &Part, steps: &[Index], groups: &[Group]) -> bool {
     outer.saturating_add(step).saturating_add(member) >= part.end
 }
 
-/// A coordinate of a mapping's cell, which lies on an axis that was checked to be short.
+/// A coordinate of a mapping's cell, which is on an axis that was checked to be short.
 fn coordinate(index: &Index, axis: AxisId) -> usize {
     saturated(index.get(axis))
 }

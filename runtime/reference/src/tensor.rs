@@ -10,7 +10,6 @@ use visa_numerics::{Bits, DType};
 
 use crate::MAX_ELEMENTS;
 use crate::coverage::Coverage;
-use crate::skew::written_as;
 
 /// An axis that a tensor depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -139,14 +138,8 @@ impl Logical {
         self.axes.iter().zip(at).all(|(axis, &coordinate)| axis.held[coordinate])
     }
 
-    /// The same tensor where a type holds it, in the axes that the type is written in: along an axis that the type
-    /// does not mention, coordinate 0.
-    pub(crate) fn narrow(&self, to: &Coverage, span: Span) -> Result<Self, Diagnostic> {
-        written_as(self, to, span)?.within(to, span).map(Self::trimmed)
-    }
-
     /// The same tensor where a type holds it that is written in the same axes.
-    fn within(&self, to: &Coverage, span: Span) -> Result<Self, Diagnostic> {
+    pub(crate) fn within(&self, to: &Coverage, span: Span) -> Result<Self, Diagnostic> {
         let kept = self.axes.iter().filter(|axis| to.mentions(axis.id));
         let axes: Vec<Axis> = kept.map(|axis| Axis { id: axis.id, held: both(axis, to) }).collect();
         if axes.len() == self.axes.len() {

@@ -25,7 +25,7 @@ const FORMATS: [Format; 7] = [
     Format { memory: "bf16", fetch: "", flit: 16 },
 ];
 
-/// The accumulator of sums `[columns]` of rows N, of which there are `rows`: its line, and how the result lies in
+/// The accumulator of sums `[columns]` of rows N, of which there are `rows`: its line, and how the result is in
 /// data memory.
 fn accumulated(random: &mut Random, kept: &[&str], rows: u64, columns: &str, count: u64) -> (String, String) {
     let kept = list(kept);

@@ -79,7 +79,7 @@ fn change_lines(text: &str, random: &mut Random) -> Option<String> {
     Some(lines.join("\n"))
 }
 
-/// Where the words and numbers stand.
+/// Where the words and numbers are.
 fn words(text: &str) -> Vec<Range<usize>> {
     let is_word =
         |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'%' | b'@' | b'!' | b'#');

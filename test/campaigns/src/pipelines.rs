@@ -51,7 +51,7 @@ impl Switch {
         Self { slices, line, time, held: steps.to_vec(), taken: None }
     }
 
-    /// Any topology; the recipes stand here a second time, from book 13.
+    /// Any topology; the recipes are here a second time, from book 13.
     fn any(random: &mut Random, slices: u64, steps: &[Digit]) -> Self {
         let mut switch = Self::none(slices, steps);
         let one = 1 << random.below(4);

@@ -9,7 +9,7 @@ use visa_ir::module::{OpId, TypeId, ValueId};
 use visa_ir::rewrite::{
     Conversion, ConversionPattern, ConversionTarget, Kind, NoMatch, Rewriter, TypeConverter,
 };
-use visa_pass::{Pass, PassCx, PassOptions, Scope};
+use visa_pass::{Configured, Pass, PassCx, Scope};
 
 pub(crate) static OPS: &[&OpDecl] = &[
     &OLD_MAKE, &NEW_MAKE, &OLD_ADD, &NEW_ADD, &OLD_BODY, &NEW_BODY, &STUCK, &ALONE, &AGAIN, &SLOPPY, &EVEN,
@@ -80,7 +80,13 @@ fn cast(rewriter: &mut Rewriter<'_>, value: ValueId, ty: TypeId, anchor: OpId) -
 }
 
 const fn pattern(root: &'static OpDecl, convert: visa_ir::rewrite::ConvertFn) -> ConversionPattern {
-    ConversionPattern { name: root.name, summary: "what is old becomes new", root, benefit: 1, convert }
+    ConversionPattern {
+        name: root.name,
+        summary: "what is old becomes new",
+        root: Some(root),
+        benefit: 1,
+        convert,
+    }
 }
 
 static PATTERNS: [&ConversionPattern; 9] = [
@@ -146,29 +152,29 @@ visa_pass::options! {
 pub(crate) static CONVERT: Pass = Pass {
     name: "test-convert",
     summary: "converts old operations to new ones",
-    options: Settings::DECLS,
     scope: Scope::Operation,
     statistics: &[("converted", "operations converted")],
     open: true,
-    run,
-    ..Pass::BASE
+    ..Pass::with::<Settings>()
 };
 
-fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
-    let Settings { full, materialize } = cx.chosen();
-    let old = [&OLD_MAKE, &OLD_ADD, &OLD_BODY, &STUCK, &ALONE, &AGAIN, &SLOPPY, &HALF];
-    let new = [&NEW_MAKE, &NEW_ADD, &NEW_BODY, &CAST, &super::FUNC];
-    let target = old.into_iter().fold(ConversionTarget::new(), |target, decl| target.illegal_op(decl));
-    let target = new.into_iter().fold(target, |target, decl| target.legal_op(decl));
-    let target = target.legal_where(&EVEN, |op| match op.int("value") {
-        Some(value) if value % 2 == 0 => Ok(()),
-        Some(_) | None => Err("its value is odd".into()),
-    });
-    let types = TypeConverter { types: &[widened], materialize: materialize.then_some(cast) };
-    let kind = if full { Kind::Full } else { Kind::Partial };
-    let conversion = Conversion { name: CONVERT.name, target: &target, patterns: &PATTERNS, types, kind };
-    let blocks = cx.blocks();
-    let applied = conversion.run(cx.ctx, cx.module, &blocks)?;
-    cx.count("converted", applied.values().sum());
-    Ok(())
+impl Configured for Settings {
+    fn run(self, cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
+        let Settings { full, materialize } = self;
+        let old = [&OLD_MAKE, &OLD_ADD, &OLD_BODY, &STUCK, &ALONE, &AGAIN, &SLOPPY, &HALF];
+        let new = [&NEW_MAKE, &NEW_ADD, &NEW_BODY, &CAST, &super::FUNC];
+        let target = old.into_iter().fold(ConversionTarget::new(), |target, decl| target.illegal_op(decl));
+        let target = new.into_iter().fold(target, |target, decl| target.legal_op(decl));
+        let target = target.legal_where(&EVEN, |op| match op.int("value") {
+            Some(value) if value % 2 == 0 => Ok(()),
+            Some(_) | None => Err("its value is odd".into()),
+        });
+        let types = TypeConverter { types: &[widened], materialize: materialize.then_some(cast) };
+        let kind = if full { Kind::Full } else { Kind::Partial };
+        let conversion = Conversion { types, kind, ..Conversion::new(CONVERT.name, &target, &PATTERNS) };
+        let blocks = cx.blocks();
+        let applied = conversion.run(cx.ctx, cx.module, &blocks)?;
+        cx.count("converted", applied.values().sum());
+        Ok(())
+    }
 }

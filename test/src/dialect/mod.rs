@@ -34,9 +34,14 @@ pub static TEST: Dialect = Dialect {
 };
 
 pub(crate) static INT: BodyDef =
-    BodyDef { name: "test.int", syntax: "BITS", doc: "An integer.", parse: bits };
-pub(crate) static WIDE: BodyDef =
-    BodyDef { name: "test.wide", syntax: "BITS", doc: "What conversions make of an integer.", parse: bits };
+    BodyDef { name: "test.int", syntax: "BITS", doc: "An integer.", parse: bits, ..BodyDef::BASE };
+pub(crate) static WIDE: BodyDef = BodyDef {
+    name: "test.wide",
+    syntax: "BITS",
+    doc: "What conversions make of an integer.",
+    parse: bits,
+    ..BodyDef::BASE
+};
 
 fn bits(text: &str) -> Result<Rc<dyn Body>, BodyError> {
     let refused = || BodyError::new("bits", format!("`{text}` is no number of bits"));

@@ -11,7 +11,7 @@ use visa_ir::module::{Module, OpRef, OpSpec};
 use visa_ir::span::Span;
 use visa_ir::symbols::Symbols;
 use visa_ir::verify::VerifyCx;
-use visa_pass::{Pass, PassCx, PassOptions};
+use visa_pass::{Configured, OptionKind, OptionType, OptionValue, Pass, PassCx};
 
 pub(crate) static PASSES: &[&Pass] = &[
     &conversion::CONVERT,
@@ -23,7 +23,7 @@ pub(crate) static PASSES: &[&Pass] = &[
     &USE,
     &TAKE_AND_GROW,
     &RENAME,
-    &UNDECLARED,
+    &UNREAD,
 ];
 
 /// How many constants a module has.
@@ -158,29 +158,44 @@ visa_pass::options! {
     }
 }
 
-static RENAME: Pass = Pass {
-    name: "test-rename",
-    summary: "renames a symbol",
-    options: Names::DECLS,
-    run: |cx| {
-        let Names { from, to } = cx.chosen();
+static RENAME: Pass =
+    Pass { name: "test-rename", summary: "renames a symbol", open: true, ..Pass::with::<Names>() };
+
+impl Configured for Names {
+    fn run(self, cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
+        let Names { from, to } = self;
         let mut symbols = (*cx.analysis::<Symbols>()).clone();
         let to = if to.is_empty() { symbols.unique(&from) } else { to.into() };
         let renamed = symbols.rename(cx.ctx, cx.module, &from, &to);
         renamed.map_err(|why| vec![Diagnostic::error("test-rename", Span::default(), why)])
-    },
+    }
+}
+
+/// A type of option that forgets one of its words.
+struct Side;
+
+impl OptionType for Side {
+    const KIND: OptionKind = OptionKind::Word(&["left", "right"]);
+    fn read(value: &OptionValue) -> Option<Self> {
+        (value.text()? == "left").then_some(Self)
+    }
+}
+
+visa_pass::options! {
+    /// Of a type with a mistake.
+    struct Sides { side: Side = ("side", "left", "the side") }
+}
+
+static UNREAD: Pass = Pass {
+    name: "test-unread",
+    summary: "has an option whose type forgets one of its words",
     open: true,
-    ..Pass::BASE
+    ..Pass::with::<Sides>()
 };
 
-static UNDECLARED: Pass = Pass {
-    name: "test-undeclared",
-    summary: "reads options that it does not declare",
-    run: |cx| {
-        let Names { from, .. } = cx.chosen();
-        remark(cx, from);
+impl Configured for Sides {
+    fn run(self, _: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
+        let Sides { side: Side } = self;
         Ok(())
-    },
-    open: true,
-    ..Pass::BASE
-};
+    }
+}

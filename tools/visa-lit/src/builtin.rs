@@ -6,8 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::{Arc, mpsc};
 
-use crate::exec::Status;
 use crate::limits::{Limits, too_long};
+use crate::status::Status;
 
 /// Stack of the thread an in-process command runs on, in bytes: what a program's main thread ordinarily has, so
 /// that deep recursion fails here exactly when it would fail in the real tool.

@@ -8,7 +8,9 @@ use visa_files::Interrupts;
 
 use crate::builtin::{Invocation, Outcome};
 use crate::limits;
-use crate::suite::BLESS_VARIABLE;
+
+/// The environment variable that turns blessing on when it is `1`.
+pub const BLESS_VARIABLE: &str = "VISA_BLESS";
 
 /// Most differing lines shown of either side.
 const MAX_SHOWN_LINES: usize = 30;
@@ -86,7 +88,7 @@ impl Golden {
     }
 }
 
-/// The output with the directory of the expected file written as `%S`, so that a checkout may lie anywhere.
+/// The output with the directory of the expected file written as `%S`, so that a checkout may be anywhere.
 fn portable(output: &[u8], expected_file: &Path) -> Vec<u8> {
     let Some(dir) = expected_file.parent().and_then(Path::to_str) else {
         return output.to_vec();

@@ -53,7 +53,7 @@
 //! `... | diff-expected %S/name.expected` compares its standard input with a file kept beside the test. When
 //! blessing is on (`VISA_BLESS=1` or `--bless`) it rewrites that file instead and reports that it did. One command
 //! blesses everything: `VISA_BLESS=1 cargo test -p visa-test`. The directory of the file is written as `%S/` in
-//! it, so that expected diagnostics do not depend on where the checkout lies.
+//! it, so that expected diagnostics do not depend on where the checkout is.
 
 mod builtin;
 mod command;
@@ -66,12 +66,14 @@ mod limits;
 mod process;
 mod report;
 mod shell;
+mod status;
 mod substitution;
 mod suite;
 
 pub use builtin::{Builtin, Invocation, Outcome};
 pub use command::run;
 pub use discover::{DEFAULT_SKIPPED_DIRS, TEST_EXTENSIONS};
+pub use golden::BLESS_VARIABLE;
 pub use limits::{DEFAULT_TIME_LIMIT, MAX_BYTES};
 pub use report::{Failure, Report, TestResult, Verdict};
-pub use suite::{BLESS_VARIABLE, Suite, bless_requested};
+pub use suite::{Suite, bless_requested};

@@ -14,14 +14,11 @@ use crate::directives::{Directives, RunLine};
 use crate::discover::{self, DEFAULT_SKIPPED_DIRS};
 use crate::exec::Shell;
 use crate::filecheck;
-use crate::golden::Golden;
+use crate::golden::{BLESS_VARIABLE, Golden};
 use crate::limits::{self, DEFAULT_TIME_LIMIT, Limits};
 use crate::report::{Failure, Report, TestResult, Verdict, tail};
 use crate::shell::Script;
 use crate::substitution::Substitutions;
-
-/// The environment variable that turns blessing on when it is `1`.
-pub const BLESS_VARIABLE: &str = "VISA_BLESS";
 
 /// Whether the environment asks for blessing.
 pub fn bless_requested() -> bool {

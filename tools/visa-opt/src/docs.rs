@@ -16,7 +16,7 @@ pub(crate) fn list_passes(registry: &Registry) -> String {
     let mut out = String::new();
     for pass in &registry.passes {
         let _ = writeln!(out, "{} ({} -> {}): {}", pass.name, pass.takes, pass.gives, pass.summary);
-        for option in pass.options {
+        for option in pass.options.iter() {
             let kind = option.kind.describe();
             let _ = writeln!(out, "  {}={} ({kind}): {}", option.name, option.default, option.doc);
         }

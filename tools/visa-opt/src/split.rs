@@ -5,7 +5,7 @@ use std::ops::Range;
 /// What separates two parts, in the input and in the output.
 pub(crate) const SEPARATOR: &str = "// -----";
 
-/// The byte ranges of the parts of a text that stand between lines `// -----`.
+/// The byte ranges of the parts of a text that are between lines `// -----`.
 #[must_use]
 pub fn split(text: &str) -> Vec<Range<usize>> {
     let mut parts = Vec::new();

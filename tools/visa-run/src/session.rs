@@ -471,7 +471,7 @@ fn differs(report: &CheckReport, first: &str, defined: Option<bool>) -> Diagnost
     Diagnostic::error("check", Span::default(), message).fix(fix)
 }
 
-/// Elements that differ of a kernel that sums don't-care padding: what stands there differs without any mistake of
+/// Elements that differ of a kernel that sums don't-care padding: what is there differs without any mistake of
 /// the lowering.
 fn sums_padding(report: &CheckReport, first: &str, unmasked: Diagnostic) -> Diagnostic {
     let count = differing(report);

@@ -9,11 +9,9 @@ use visa::ir::decl::{ClauseDecl, ClauseKind, Dialect, OpDecl, OperandDecl};
 use visa::ir::diag::{Diagnostic, Severity};
 use visa::ir::effects::Effects;
 use visa::ir::module::Module;
-use visa::ir::rewrite::{
-    Conversion, ConversionPattern, ConversionTarget, Fold, Kind, NoMatch, RewritePattern, TypeConverter,
-};
+use visa::ir::rewrite::{Conversion, ConversionPattern, ConversionTarget, Fold, NoMatch, RewritePattern};
 use visa::ir::span::Span;
-use visa::pass::{Pass, PassCx, PassOptions, Scope};
+use visa::pass::{Configured, Pass, PassCx, Scope};
 
 fn main() -> ExitCode {
     visa::process(|args, io| tool().opt(args, io))
@@ -91,18 +89,16 @@ visa::pass::options! {
 static LOWER: Pass = Pass {
     name: "my-lower",
     summary: "scaling becomes additions",
-    options: Settings::DECLS,
     scope: Scope::Operation,
     preserves: Preserved::Only(&[AnalysisKind::of::<visa::mapping::facts::DeclaredAxes>()]),
     statistics: &[("lowered", "operations lowered")],
-    run: lower,
-    ..Pass::BASE
+    ..Pass::with::<Settings>()
 };
 
 static TO_SUM: ConversionPattern = ConversionPattern {
     name: "to-sum",
     summary: "x times n is the sum of n times x",
-    root: &SCALE,
+    root: Some(&SCALE),
     benefit: 1,
     convert: |cx, id, operands| {
         let factor = Scale::of(cx.op(id))?.by()?;
@@ -121,18 +117,19 @@ static TO_SUM: ConversionPattern = ConversionPattern {
     },
 };
 
-fn lower(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
-    let Settings { most } = cx.chosen();
-    let target = ConversionTarget::new().legal_dialect("tm").legal_op(&ADD).legal_where(&SCALE, move |op| {
-        let factor = Scale::of(op).and_then(|scale| scale.by()).map_err(|error| error.message)?;
-        if factor > most { Ok(()) } else { Err(format!("factors up to {most} become sums").into()) }
-    });
-    let (types, blocks) = (TypeConverter::default(), cx.blocks());
-    let conversion =
-        Conversion { name: LOWER.name, target: &target, patterns: &[&TO_SUM], types, kind: Kind::Partial };
-    let applied = conversion.run(cx.ctx, cx.module, &blocks)?;
-    cx.count("lowered", applied.values().sum());
-    Ok(())
+impl Configured for Settings {
+    fn run(self, cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
+        let Settings { most } = self;
+        let target =
+            ConversionTarget::new().legal_dialect("tm").legal_op(&ADD).legal_where(&SCALE, move |op| {
+                let factor = Scale::of(op).and_then(|scale| scale.by()).map_err(|error| error.message)?;
+                if factor > most { Ok(()) } else { Err(format!("factors up to {most} become sums").into()) }
+            });
+        let blocks = cx.blocks();
+        let applied = Conversion::new(LOWER.name, &target, &[&TO_SUM]).run(cx.ctx, cx.module, &blocks)?;
+        cx.count("lowered", applied.values().sum());
+        Ok(())
+    }
 }
 
 /// How many tensors are scaled.

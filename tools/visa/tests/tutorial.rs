@@ -49,8 +49,8 @@ fn priced(kernel: &str) -> String {
     String::from_utf8(io.stdout).expect("text")
 }
 
-/// The number behind a word at the beginning of a line, such as that of `total`.
-fn number_behind<'t>(report: &'t str, start: &str, at: usize) -> &'t str {
+/// The number after a word at the beginning of a line, such as that of `total`.
+fn number_after<'t>(report: &'t str, start: &str, at: usize) -> &'t str {
     let line = report.lines().find(|line| line.starts_with(start)).expect("a line of the report");
     line.split_whitespace().nth(at).expect("a number")
 }
@@ -119,15 +119,15 @@ fn what_if_is_measured() {
         let row = format!("| `[J % {width}]`, {bytes} bytes | ");
         let row = PAGE.lines().find(|line| line.starts_with(&row)).expect("a row of the table");
         let cells: Vec<_> = row.split('|').map(str::trim).collect();
-        let (third, total) = (number_behind(&report, "3 ", 6), number_behind(&report, "total", 1));
+        let (third, total) = (number_after(&report, "3 ", 6), number_after(&report, "total", 1));
         assert_eq!(&cells[4..6], [third, total], "{row}\n{report}");
     }
     let main = priced(&replaced(GEMV, "stream.begin sub %v", "stream.begin main %v"));
-    assert_eq!([number_behind(&main, "2 ", 6), number_behind(&main, "total", 1)], ["131", "3138"], "{main}");
+    assert_eq!([number_after(&main, "2 ", 6), number_after(&main, "total", 1)], ["131", "3138"], "{main}");
     let load = GEMV.lines().find(|line| line.starts_with("  %m = ")).expect("a load of the matrix");
     let weights = GEMV.lines().find(|line| line.starts_with("  %weights")).expect("the register file");
     let later = replaced(&GEMV.replace(&format!("{load}\n"), ""), weights, &format!("{weights}\n{load}"));
-    assert_eq!(number_behind(&priced(&later), "total", 1), "3007");
+    assert_eq!(number_after(&priced(&later), "total", 1), "3007");
     for number in ["it takes 131", "3138", "3007 cycles"] {
         assert!(PAGE.contains(number), "the page does not say `{number}`");
     }

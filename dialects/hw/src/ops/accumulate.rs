@@ -99,7 +99,7 @@ fn read(op: OpRef<'_>) -> Result<AccumulateUnit, Diagnostic> {
     let kept = numbered(&written.program).map_err(|message| written.error("C2", message))?;
     let (lanes, max) = (limits.vector_lanes, takes_max(&op.op()?));
     let contraction =
-        super::exec::before(*op).and_then(Contract::cast).map(|before| before.op()).transpose()?;
+        crate::order::before(*op).and_then(Contract::cast).map(|before| before.op()).transpose()?;
     if contraction.is_some_and(|before| takes_max(&before) != max) {
         return Err(op.clause_error("C6", "op", "the contraction before it has another `op`".to_owned()));
     }

@@ -36,11 +36,11 @@ pub static ALIGN: OpDecl = OpDecl {
     constraints: &[
         ("C1", "1, 2 or 3 flits are collected, and they divide the flits that flow in (book 17)"),
         ("C2", "the Reducer can use that many rows: 1, 2, 4 or 8 (book 18)"),
-        ("C3", "the data lies in the packet's flits"),
+        ("C3", "the data is in the packet's flits"),
         ("C4", "the register file reads 1, 2, 4, 8, 16, 32 or 64 bytes at once (book 18: reg_read_size)"),
         ("C5", "the loops fit the sequencer (books 07, 18)"),
         ("C6", "base and strides of 64-byte reads are multiples of 64 (book 18)"),
-        ("C7", "every address lies in the region's part of a row (books 04, 18)"),
+        ("C7", "every address is in the region's part of a row (books 04, 18)"),
         ("C8", "the sequencer makes one access for each packet, shifts and repeats included (book 18)"),
         (
             "C9",

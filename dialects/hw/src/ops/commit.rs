@@ -39,7 +39,7 @@ pub static COMMIT: OpDecl = OpDecl {
             "no stride is 0, and no two offsets of a table are nearer than a write: nothing is written twice \
              (book 33)",
         ),
-        ("C7", "every address lies in the slice's data memory"),
+        ("C7", "every address is in the slice's data memory"),
         ("C8", "the accesses write all kept bytes, and no more"),
         (
             "C9",

@@ -42,14 +42,14 @@ pub static COMMIT_PACKED: OpDecl = OpDecl {
             "the loops are one contiguous run, in accesses of the size that the sub context writes (book 09: \
              commit_size)",
         ),
-        ("C2", "its base is a multiple of 8 bytes (book 09), and it lies in the slice's data memory"),
+        ("C2", "its base is a multiple of 8 bytes (book 09), and it is in the slice's data memory"),
         (
             "C3",
             "`most` elements are a packet at most, each of whole bytes; they are not i5 or i9, whose sideband bit \
              no memory holds",
         ),
         ("C4", "the loops have room for `most` elements of each packet"),
-        ("C5", "counts stand at multiples of 4 bytes in the slice's data memory"),
+        ("C5", "counts are at multiples of 4 bytes in the slice's data memory"),
         ("C6", "`slices` is as in `hw.commit`"),
         ("C7", "`counts` and `stride` are there, but not after `hw.filter`"),
     ],
@@ -137,7 +137,7 @@ fn registers(op: OpRef<'_>) -> Result<Registers, Diagnostic> {
 /// C7, and the counts' registers.
 fn counts(op: CommitPacked<'_>) -> Result<Option<Counts>, Diagnostic> {
     let registers = [("counts", op.counts()?), ("stride", op.stride()?)];
-    if super::exec::before(*op).is_some_and(|before| before.is(&FILTER)) {
+    if crate::order::before(*op).is_some_and(|before| before.is(&FILTER)) {
         let Some((clause, _)) = registers.iter().find(|(_, value)| value.is_some()) else { return Ok(None) };
         let message = format!("`{clause}` after `{}`, which counts what it keeps", FILTER.name);
         return Err(op.error("C7", message));

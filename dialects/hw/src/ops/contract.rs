@@ -172,7 +172,7 @@ struct Aligner {
 /// The aligner before a contraction. Nothing where there is none, which `hw.exec` reports, or one that is wrong in
 /// itself, which it reports.
 fn aligner(op: Contract<'_>) -> Option<Aligner> {
-    let align = super::exec::before(*op).and_then(Align::cast)?;
+    let align = crate::order::before(*op).and_then(Align::cast)?;
     let number = |number: Result<i64, Diagnostic>| u64::try_from(number.ok()?).ok();
     Some(Aligner {
         rows: number(align.rows())?,
@@ -445,7 +445,7 @@ impl ContractUnit {
     }
 }
 
-/// The mark of a product. It does not depend on what stands beside a zero that is defined, but for an infinity or
+/// The mark of a product. It does not depend on what is beside a zero that is defined, but for an infinity or
 /// NaN.
 fn product_mark<T: Number>((left, left_mark): (T, Shadow), (right, right_mark): (T, Shadow)) -> Shadow {
     let left_zero = left_mark.is_defined() && left.absorbs(right);

@@ -44,7 +44,7 @@ pub static DMA: OpDecl = OpDecl {
             "no write stride is 0, no two offsets of a table are nearer than a packet, and no more bytes are \
              moved than the memory holds: nothing is written twice",
         ),
-        ("C5", "every address lies in its memory"),
+        ("C5", "every address is in its memory"),
     ],
     clauses: &[
         ClauseDecl::lead("engine", ClauseKind::Word(&["tensor", "pcie"]), "The engine."),
@@ -206,7 +206,7 @@ impl Memories<'_> {
         self.inside(side, space).map_err(|message| self.op.clause_error("C5", "loops", message))
     }
 
-    /// Whether every address of one side lies in `space`; else what is wrong.
+    /// Whether every address of one side is in `space`; else what is wrong.
     pub(crate) fn inside(&self, side: &Program, space: Space) -> Result<(), String> {
         let per_chip = self.chips(space) > 1;
         let chip_stride = CHIP_STRIDE * self.per_byte.cast_signed();

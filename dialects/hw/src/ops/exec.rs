@@ -3,7 +3,7 @@
 use crate::MAX_STREAM_BYTES;
 use crate::build::Build;
 use crate::clauses::machine;
-use crate::order;
+use crate::order::{self, at, inside};
 use crate::program::{self, Context, PlacedStage};
 use std::ops::Range;
 use visa_engine::{Mismatch, Wire};
@@ -120,24 +120,6 @@ pub(crate) fn slices(
         free = end;
     }
     Ok(ranges)
-}
-
-/// The operations inside, in order.
-pub(crate) fn inside(op: OpRef<'_>) -> impl Iterator<Item = OpRef<'_>> {
-    let block = op.regions().first();
-    block.into_iter().flat_map(move |&block| op.module.ops(block)).map(move |&id| op.other(id))
-}
-
-/// The operation right before this one.
-pub(crate) fn before(op: OpRef<'_>) -> Option<OpRef<'_>> {
-    let ops = op.module.ops(op.block());
-    let at = ops.iter().position(|&id| id == op.id)?;
-    Some(op.other(ops[at.checked_sub(1)?]))
-}
-
-/// An error of the run's constraint, at one of its stages.
-pub(crate) fn at(op: OpRef<'_>, stage: OpRef<'_>, constraint: &str, message: String) -> Diagnostic {
-    Diagnostic { span: stage.span(), ..op.error(constraint, message) }
 }
 
 /// The bytes of the stream that flows into a store, which `constraint` bounds.

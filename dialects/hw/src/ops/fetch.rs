@@ -48,7 +48,7 @@ pub static FETCH: OpDecl = OpDecl {
             "data memory holds the format (not i5 or i9), the machine's Fetch Adapter has the conversion, and one \
              access grows to 32 bytes at most (book 08)",
         ),
-        ("C6", "every address lies in the slice's data memory"),
+        ("C6", "every address is in the slice's data memory"),
         (
             "C7",
             "a table is of the main context, and has 1 to 2^n entries for elements of n bits, 8 at most (book 08)",

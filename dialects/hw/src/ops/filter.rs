@@ -1,9 +1,9 @@
 //! `hw.filter`: the filter of the Vector Engine, and the compaction of what it keeps (book 21; book 35, section 2.3).
 
-use super::vector::way_bytes;
 use crate::attrs::GUARDS;
 use crate::build::Build;
 use crate::clauses::{at_least, machine};
+use crate::ways::way_bytes;
 use visa_engine::place::{Station, rngd};
 use visa_engine::shadow::Shadow;
 use visa_engine::{Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire};

@@ -51,7 +51,7 @@ pub static BUFFER: OpDecl = OpDecl {
     constraints: &[
         ("C1", "every extent of the shape is at least 1, and the array fits its memory"),
         ("C2", "the layout goes element by element (packet 1), within the array, in at most 2^36 steps"),
-        ("C3", "every address lies in the memory"),
+        ("C3", "every address is in the memory"),
         ("C4", "the layout has a step for every element"),
         ("C5", "the elements are not i5 or i9, whose sideband bit no memory holds (book 19)"),
     ],
@@ -62,7 +62,7 @@ pub static BUFFER: OpDecl = OpDecl {
             ClauseKind::Word(&["arg", "result"]),
             "Whether it goes in or comes out.",
         ),
-        ClauseDecl::required("space", ClauseKind::Word(&["host", "hbm"]), "The memory it stands in."),
+        ClauseDecl::required("space", ClauseKind::Word(&["host", "hbm"]), "The memory it is in."),
         ClauseDecl::required("dtype", ClauseKind::body::<DType>(&DTYPE), "Format of the elements."),
         ClauseDecl::required(
             "shape",

@@ -65,7 +65,7 @@ pub static STORE_VRF: OpDecl = OpDecl {
     summary: "stores the stream in the vector register file",
     doc: "The stream's bytes go to consecutive addresses of the vector register file, from `at` (book 20).",
     constraints: &[
-        ("C1", "the bytes lie in the vector register file (book 04)"),
+        ("C1", "the bytes are in the vector register file (book 04)"),
         ("C2", "the elements are not i5 or i9, whose sideband bit has no place there (book 19)"),
     ],
     clauses: &[ClauseDecl::required("at", ClauseKind::Int, "Address of the first byte.")],
@@ -93,11 +93,11 @@ struct StoreTrfUnit {
 #[must_use]
 pub fn contiguous_load(op: OpRef<'_>) -> bool {
     let Some(store) = StoreTrf::cast(op) else { return false };
-    let collect = super::exec::before(op).filter(|collect| collect.is(&super::collect::COLLECT));
+    let collect = crate::order::before(op).filter(|collect| collect.is(&super::collect::COLLECT));
     let bytes = |bytes: Result<i64, Diagnostic>| u64::try_from(bytes.ok()?).ok();
     let stored =
         bytes(store.rows()).zip(bytes(store.row_bytes())).and_then(|(rows, row)| rows.checked_mul(row));
-    let read = collect.and_then(super::exec::before).and_then(contiguous_fetch);
+    let read = collect.and_then(crate::order::before).and_then(contiguous_fetch);
     read.is_some() && read == stored
 }
 

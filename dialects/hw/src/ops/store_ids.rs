@@ -24,7 +24,7 @@ pub static STORE_IDS: OpDecl = OpDecl {
     doc: "Ids go to consecutive words of 32 bits, from `at`, where a later `hw.vector_branch vrf` reads them \
           (book 21).",
     constraints: &[
-        ("C1", "the words lie in the vector register file (book 04)"),
+        ("C1", "the words are in the vector register file (book 04)"),
         ("C2", "the stream's elements have 32 bits"),
     ],
     clauses: &[ClauseDecl::required("at", ClauseKind::Int, "Address of the first byte.")],

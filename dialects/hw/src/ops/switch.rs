@@ -50,7 +50,7 @@ pub static SWITCH: OpDecl = OpDecl {
           (assumed): 2048 cycles for 256 slices, once a command.",
     constraints: &[
         ("C1", "slice1, slice0 and ring are powers of two (book 13)"),
-        ("C2", "the ring lies within a cluster: its slices divide those of a cluster (book 13)"),
+        ("C2", "the ring is within a cluster: its slices divide those of a cluster (book 13)"),
         ("C3", "time0, for inter_transpose slice1 * time0, divides the packets that flow in (book 13)"),
         (
             "C4",

@@ -5,6 +5,7 @@ use crate::build::Build;
 use crate::clauses::machine;
 use crate::loops::{Loops, Written};
 use crate::ops::vector_lanes::How;
+use crate::ways::way_bytes;
 use std::borrow::Cow;
 use std::rc::Rc;
 use visa_engine::place::{Station, rngd};
@@ -50,7 +51,7 @@ pub static VECTOR: OpDecl = OpDecl {
         ("C2", "a constant fits a signed 32-bit integer; that of a float is its bit pattern"),
         ("C3", "the stage has the operation, for elements of the stream's format (book 21)"),
         ("C4", "the loops fit the sequencer, with accesses of one packet (book 07)"),
-        ("C5", "every address lies in the vector register file (book 04)"),
+        ("C5", "every address is in the vector register file (book 04)"),
         ("C6", "the loops make one access for each packet"),
         ("C7", "a packet is 8 elements, in the stages fp and fp_div 4 (book 21)"),
         (
@@ -319,12 +320,6 @@ pub(crate) fn register_file(
     written.sequencer("C4", &[flit / 2, flit])?;
     written.within("C5", machine.memory.vrf_bytes, "the vector register file")?;
     written.loops("C5")
-}
-
-/// Bytes of a packet at `stage`: 8 lanes of 32 bits, or 4.
-pub(crate) fn way_bytes(stage: VectorStage, machine: &Machine) -> u64 {
-    let wide = machine.limits.flit_bytes;
-    if stage.is_narrow() { wide / 2 } else { wide }
 }
 
 /// How a stash is read in packets of another width than it was written in.

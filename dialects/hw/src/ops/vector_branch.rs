@@ -1,10 +1,11 @@
 //! `hw.vector_branch`: gives every element of a stream its execution id (book 21).
 
-use super::vector::{register_file, way_bytes};
+use super::vector::register_file;
 use crate::attrs::{COMPARISONS, PROGRAM};
 use crate::build::Build;
 use crate::clauses::given;
 use crate::loops::Loops;
+use crate::ways::way_bytes;
 use visa_engine::place::{Station, rngd};
 use visa_engine::shadow::Shadow;
 use visa_engine::{
@@ -41,7 +42,7 @@ pub static VECTOR_BRANCH: OpDecl = OpDecl {
         ("C2", "`toggle` is pairs of at least 1 and at least 2"),
         ("C3", "there are 4 comparisons at most"),
         ("C4", "the loops fit the sequencer, with accesses of one packet (book 07)"),
-        ("C5", "every address lies in the vector register file (book 04)"),
+        ("C5", "every address is in the vector register file (book 04)"),
         ("C6", "the loops make one access for each packet"),
         ("C7", "a packet is 8 elements of i32 or f32 (book 21)"),
     ],

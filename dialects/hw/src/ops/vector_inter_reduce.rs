@@ -1,9 +1,9 @@
 //! `hw.vector_inter_reduce`: the inter-slice block of the Vector Engine (book 25).
 
-use super::vector::way_bytes;
 use crate::build::Build;
 use crate::clauses::{at_least, machine};
 use crate::route::Pick;
+use crate::ways::way_bytes;
 use std::ops::Range;
 use visa_engine::place::rngd;
 use visa_engine::shadow::Shadow;

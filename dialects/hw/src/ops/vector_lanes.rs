@@ -1,8 +1,8 @@
 //! `hw.vector_lanes`: the Narrow and Widen stages of the Vector Engine, and what becomes of valid counts there
 //! (books 21, 24).
 
-use super::vector::way_bytes;
 use crate::build::Build;
+use crate::ways::way_bytes;
 use visa_engine::place::{Station, rngd};
 use visa_engine::shadow::Shadow;
 use visa_engine::{

@@ -1,11 +1,11 @@
 //! `hw.vector_reduce`: the reduction within a slice, in the Vector Engine (book 22).
 
 use super::accumulate::{inner, numbered};
-use super::vector::way_bytes;
 use crate::attrs::PROGRAM;
 use crate::build::Build;
 use crate::clauses::machine;
 use crate::loops::{Loops, Written};
+use crate::ways::way_bytes;
 use visa_engine::place::{Station, rngd};
 use visa_engine::shadow::Shadow;
 use visa_engine::{

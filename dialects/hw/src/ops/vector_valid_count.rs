@@ -1,10 +1,10 @@
 //! `hw.vector_valid_count`: the Valid Count Generator at the entry of the Vector Engine (book 24).
 
-use super::vector::way_bytes;
 use crate::attrs::{COUNTERS, GATES};
 use crate::build::Build;
 use crate::clauses::{at_least, machine};
 use crate::valid_count::{CountDim, Counters, Gates, ValidCount};
+use crate::ways::way_bytes;
 use visa_engine::place::{Station, rngd};
 use visa_engine::{Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};

@@ -1,8 +1,8 @@
 //! `hw.vector_zip`: makes one stream of two groups whose packets alternate (book 21, two-group mode).
 
-use super::vector::way_bytes;
 use crate::build::Build;
 use crate::clauses::one_of;
+use crate::ways::way_bytes;
 use visa_engine::place::{Station, rngd};
 use visa_engine::shadow::Shadow;
 use visa_engine::{
@@ -47,7 +47,7 @@ pub static VECTOR_ZIP: OpDecl = OpDecl {
             ClauseKind::Word(&ARG_MODE_NAMES),
             "The arguments; if absent group 0, then group 1.",
         ),
-        ClauseDecl::required("apart", ClauseKind::Int, "Packets of a group that stand together."),
+        ClauseDecl::required("apart", ClauseKind::Int, "Packets of a group that are together."),
     ],
     traits: &[Trait::Inside("hw.exec")],
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
@@ -65,7 +65,7 @@ struct VectorZipUnit {
     name: &'static str,
     stage: VectorStage,
     mode: &'static ArgMode,
-    /// Packets of a group that stand together.
+    /// Packets of a group that are together.
     apart: usize,
 }
 

@@ -487,7 +487,7 @@ fn exec_order_and_context() {
     outside("hw.exec-C4", &vectors(["AddFxp", "SubFxp"]));
 }
 
-/// An operation of the sequencer level stands where its hw counterpart does: one of the stage fxp not after one
+/// An operation of the sequencer level has the position of its hw counterpart: one of the stage fxp not after one
 /// of the stage clip.
 #[test]
 fn the_sequencer_level_keeps_the_order_of_stages() {
@@ -587,7 +587,7 @@ fn dma_writes() {
     outside("hw.dma-C5", &dma("tensor, from hbm, to dm, loops [8 : 1 -> 1] : 8 @ -1 -> 0"));
 }
 
-/// Chips stand 2^40 bytes apart on the HBM side of a PCIe transfer, and only there.
+/// Chips are 2^40 bytes apart on the HBM side of a PCIe transfer, and only there.
 #[test]
 fn dma_chips() {
     let chips =
@@ -621,7 +621,7 @@ fn what_is_touched_outside_is_named() {
         &buffer("space hbm, dtype i4, shape [8], layout [8 : 1 -> 1] : 1 @ 0 -> 103079215104"),
         "touches half bytes 103079215104 to 103079215112",
     );
-    // Chips stand as far apart for half bytes: twice the number.
+    // Chips are as far apart for half bytes: twice the number.
     inside(&buffer("space hbm, dtype i4, shape [8], layout [2 : 0 -> 2199023255552, 8 : 1 -> 1] : 1"));
     outside(
         "hw.buffer-C3",

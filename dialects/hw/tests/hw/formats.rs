@@ -174,7 +174,7 @@ fn i9_is_shifted_by_its_nominal_size() {
     assert_eq!(found, (0..64).chain(32..96).collect::<Vec<i32>>());
 }
 
-/// 16 rows of 16 elements: what stands in row r and column c of the input stands in row c, column r of the output.
+/// 16 rows of 16 elements: what is in row r and column c of the input is in row c, column r of the output.
 #[test]
 fn transposed_half_bytes() {
     let element = |row: usize, column: usize| ((row * 3 + column * 5) % 16) as u8;

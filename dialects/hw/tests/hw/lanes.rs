@@ -78,7 +78,7 @@ fn only_ids_of_lanes_with_elements_are_uncertain() {
     assert_eq!(undefined(&out.lanes.expect("ids").id_marks), [0, 1, 8, 13]);
 }
 
-/// An id of the second packet is undefined: the three elements of the first stand where they stand, what follows
+/// An id of the second packet is undefined: the three elements of the first are where they are, what follows
 /// is uncertain.
 #[test]
 fn an_uncertain_count_leaves_the_packets_before_it() {

@@ -164,7 +164,7 @@ fn an_undefined_weight_marks_its_row() {
     assert_eq!((at, chain), (words(4).chain(words(12)).collect(), vec![3]));
 }
 
-/// The same beside zeros, which make the product zero, whatever number stands there; but not beside an infinity.
+/// The same beside zeros, which make the product zero, whatever number is there; but not beside an infinity.
 #[test]
 fn a_defined_zero_hides_what_is_undefined() {
     let finite = with_weights(holes(&[0; 64], &[]), Some(3));
@@ -315,7 +315,7 @@ fn packing_keeps_what_counts_say() {
     assert_eq!(memory.dm.bytes()[128..136], [0xaa; 8]);
 }
 
-/// The counts stand at address 0, before what is packed.
+/// The counts are at address 0, before what is packed.
 #[test]
 fn counts_may_stand_at_the_start() {
     let stages = "hw.fetch i8, packet 8, loops [16 : 1] : 8 @ 64; hw.collect flits 1; hw.commit_packed most 5, \

@@ -49,7 +49,7 @@ fn fetch_masks_before_it_converts() {
     let smallest =
         "hw.fetch i8, packet 8, to i32, mask [dim 0, valid [6], value 128], loops [1 : 0, 8 : 1] : 8";
     assert_eq!(i32s(&fetched(smallest, 1, &bytes).bytes), [1, 2, 3, 4, 5, 6, -128, -128]);
-    // Elements of two bytes that stand 4 bytes apart.
+    // Elements of two bytes that are 4 bytes apart.
     let apart = "hw.fetch bf16, packet 8, mask [dim 0, left 1, valid [3], value 258], loops [1 : 0, 4 : 4, 2 : 1] \
                  : 2";
     assert_eq!(fetched(apart, 1, &bytes).bytes, [2, 1, 5, 6, 9, 10, 2, 1]);
@@ -75,7 +75,7 @@ fn fetch_converts() {
     assert_eq!((stream.dtype, stream.packet), (DType::Bf16, 8));
 }
 
-/// An i8 pattern is an unsigned index: -1 is 255. Beyond a table stands 0.
+/// An i8 pattern is an unsigned index: -1 is 255. Beyond a table is 0.
 #[test]
 fn fetch_looks_up() {
     let table = (0..=255).map(|index| format!("{:#04x}", 255 - index)).collect::<Vec<_>>().join(", ");
@@ -194,7 +194,7 @@ fn switch_gives_what_nothing_wrote_for_an_inactive_slice() {
     let switch = "hw.switch broadcast01, slice1 1, slice0 2, time0 1";
     assert_eq!(routed(switch, &[&[7, 8], &[]], 0).as_deref(), Some(&[7, 0x77, 8, 0x77][..]));
     assert_eq!(routed(switch, &[&[], &[7, 8]], 1).as_deref(), Some(&[0x77, 7, 0x77, 8][..]));
-    // A ring that lies outside the inputs.
+    // A ring that is outside the inputs.
     assert_eq!(routed(switch, &[&[7, 8], &[1, 2]], 2), None);
 }
 

@@ -80,15 +80,9 @@ pub(super) fn cut<'t>(def: &BodyDef, text: &'t str) -> Vec<&'t str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decl::BodyError;
 
     const fn body(name: &'static str, syntax: &'static str) -> BodyDef {
-        BodyDef {
-            name,
-            syntax,
-            doc: "",
-            parse: |_| Err(BodyError { code: String::new(), message: String::new(), range: None, fix: None }),
-        }
+        BodyDef { name, syntax, ..BodyDef::BASE }
     }
 
     static DTYPE: BodyDef = body("t.dtype", "i8 | bf16");

@@ -21,29 +21,56 @@ pub enum Kind {
     Full,
 }
 
-/// A conversion of everything below some blocks.
+/// In which order operations are converted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Each before those after it and before what its regions hold: it takes values that are converted.
+    Forward,
+    /// Each after those after it and after what its regions hold: nothing uses what it gives any more. For
+    /// conversions to operations that give no values.
+    Backward,
+}
+
+/// A conversion of everything below some blocks. Its patterns see a state of type `S`, such as analyses of the module
+/// as it was before.
 #[derive(Clone, Debug)]
-pub struct Conversion<'p> {
+pub struct Conversion<'p, S: 'static = ()> {
     /// What it is called in messages, e.g. the pass.
     pub name: &'p str,
     /// What is legal after it.
     pub target: &'p ConversionTarget,
     /// How operations become legal.
-    pub patterns: &'p [&'static ConversionPattern],
+    pub patterns: &'p [&'static ConversionPattern<S>],
     /// How types change.
     pub types: TypeConverter,
     /// Whether what the target says nothing of may stay.
     pub kind: Kind,
+    /// In which order operations are converted.
+    pub order: Order,
+    /// What the patterns know besides the module.
+    pub state: &'p S,
 }
 
-impl Conversion<'_> {
-    /// Converts, each operation before those after it and before what its regions hold. Returns how often each
-    /// pattern was applied.
+impl<'p> Conversion<'p> {
+    /// A partial conversion that keeps types, forward, by patterns that know the module alone.
+    #[must_use]
+    pub fn new(
+        name: &'p str,
+        target: &'p ConversionTarget,
+        patterns: &'p [&'static ConversionPattern],
+    ) -> Self {
+        let (types, kind, order) = (TypeConverter::default(), Kind::Partial, Order::Forward);
+        Self { name, target, patterns, types, kind, order, state: &() }
+    }
+}
+
+impl<S: 'static> Conversion<'_, S> {
+    /// Converts. Returns how often each pattern was applied.
     ///
     /// # Errors
     /// Every operation that stays although it is illegal, with the reason of each pattern for it; what a pattern
-    /// refuses; and uses of converted values by operations that stay, where nothing is materialized. The module is
-    /// then as far converted as it could be.
+    /// refuses; and uses of converted values by operations that stay, where nothing is materialized; in the order of
+    /// the module. The module is then as far converted as it could be.
     pub fn run(
         &self,
         ctx: &Context,
@@ -54,6 +81,7 @@ impl Conversion<'_> {
             rewriter: Rewriter::new(ctx, module),
             types: self.types,
             converted: HashMap::default(),
+            state: self.state,
         };
         let mut run = Run {
             conversion: self,
@@ -61,12 +89,16 @@ impl Conversion<'_> {
             applied: BTreeMap::new(),
             errors: Vec::new(),
             made: HashSet::new(),
+            stayed: HashSet::new(),
         };
         blocks.iter().for_each(|&block| run.block(block));
         if run.errors.is_empty() {
             run.restore_types();
         }
-        let (applied, errors) = (run.applied, run.errors);
+        let (applied, mut errors) = (run.applied, run.errors);
+        if self.order == Order::Backward {
+            errors.reverse();
+        }
         if !errors.is_empty() {
             return Err(errors);
         }
@@ -106,30 +138,55 @@ impl Conversion<'_> {
         reasons.iter().fold(error, note)
     }
 
-    fn patterns_for(&self, op: OpRef<'_>) -> Vec<&'static ConversionPattern> {
-        let mut patterns: Vec<_> =
-            self.patterns.iter().filter(|pattern| op.is(pattern.root)).copied().collect();
+    fn patterns_for(&self, op: OpRef<'_>) -> Vec<&'static ConversionPattern<S>> {
+        let fits = |pattern: &&&ConversionPattern<S>| pattern.root.is_none_or(|root| op.is(root));
+        let mut patterns: Vec<_> = self.patterns.iter().filter(fits).copied().collect();
         patterns.sort_by_key(|pattern| Reverse(pattern.benefit));
         patterns
     }
 }
 
-struct Run<'a, 'p> {
-    conversion: &'a Conversion<'p>,
-    converter: Converter<'a>,
+struct Run<'a, 'p, S: 'static> {
+    conversion: &'a Conversion<'p, S>,
+    converter: Converter<'a, S>,
     applied: BTreeMap<&'static str, u64>,
     errors: Vec<Diagnostic>,
     /// Operations that patterns made or changed: they take converted values.
     made: HashSet<OpId>,
+    /// Illegal operations that are there for good.
+    stayed: HashSet<OpId>,
 }
 
-impl Run<'_, '_> {
+impl<S: 'static> Run<'_, '_, S> {
     fn block(&mut self, block: BlockId) {
-        for op in self.module().ops(block).to_vec() {
-            for made in self.legalize(op) {
-                self.converter.op(made).regions().to_vec().into_iter().for_each(|region| self.block(region));
+        let mut ops = self.module().ops(block).to_vec();
+        match self.conversion.order {
+            Order::Forward => {
+                for op in ops {
+                    self.legalize(op).into_iter().for_each(|made| self.regions(made));
+                }
+            }
+            Order::Backward => {
+                ops.reverse();
+                for op in ops {
+                    self.regions(op);
+                    self.legalize(op);
+                }
             }
         }
+    }
+
+    fn regions(&mut self, op: OpId) {
+        self.converter.op(op).regions().to_vec().into_iter().for_each(|region| self.block(region));
+    }
+
+    /// Whether something stays that uses what an operation gives, or is in it. Then the operation stays too, if
+    /// nothing else is wrong with it: an error of its own would follow from the other one.
+    fn follows(&self, op: OpId) -> bool {
+        let view = self.converter.op(op);
+        let mut inside = view.regions().iter().flat_map(|&region| self.module().ops(region));
+        let mut users = view.results().iter().flat_map(|&result| self.module().uses(result));
+        inside.any(|op| self.stayed.contains(op)) || users.any(|op| self.stayed.contains(op))
     }
 
     fn module(&self) -> &Module {
@@ -159,7 +216,8 @@ impl Run<'_, '_> {
             match self.convert(op, &why) {
                 Ok(made) => waiting.extend(made.into_iter().rev()),
                 Err(error) => {
-                    self.errors.push(error);
+                    self.errors.extend(error);
+                    self.stayed.insert(op);
                     there.push(op);
                 }
             }
@@ -167,17 +225,18 @@ impl Run<'_, '_> {
         there
     }
 
-    /// Converts an operation. Returns what it became, itself included if it is still there.
-    fn convert(&mut self, op: OpId, why: &str) -> Result<Vec<OpId>, Diagnostic> {
+    /// Converts an operation. Returns what it became, itself included if it is still there. There is no error where
+    /// that of another operation says enough.
+    fn convert(&mut self, op: OpId, why: &str) -> Result<Vec<OpId>, Option<Diagnostic>> {
         let patterns = self.conversion.patterns_for(self.converter.op(op));
         let mut reasons = Vec::new();
         if !patterns.is_empty() {
             let operands = match self.operands(op) {
                 Ok(operands) => operands,
                 Err(NoMatch::Because(why)) => {
-                    return Err(self.conversion.stays(self.converter.op(op), &why, &[]));
+                    return Err(Some(self.conversion.stays(self.converter.op(op), &why, &[])));
                 }
-                Err(NoMatch::Refused(error)) => return Err(*error),
+                Err(NoMatch::Refused(error)) => return Err(Some(*error)),
             };
             for pattern in patterns {
                 match self.apply(pattern, op, &operands)? {
@@ -186,13 +245,14 @@ impl Run<'_, '_> {
                 }
             }
         }
-        Err(self.conversion.stays(self.converter.op(op), why, &reasons))
+        let error = || self.conversion.stays(self.converter.op(op), why, &reasons);
+        Err((!self.follows(op)).then(error))
     }
 
     /// Tries a pattern. Returns why it does not match, if it does not.
     fn apply(
         &mut self,
-        pattern: &'static ConversionPattern,
+        pattern: &'static ConversionPattern<S>,
         op: OpId,
         operands: &[ValueId],
     ) -> Result<Option<String>, Diagnostic> {
@@ -215,7 +275,7 @@ impl Run<'_, '_> {
     }
 
     /// What an operation became by a pattern.
-    fn became(&mut self, pattern: &'static ConversionPattern, op: OpId) -> Vec<OpId> {
+    fn became(&mut self, pattern: &'static ConversionPattern<S>, op: OpId) -> Vec<OpId> {
         *self.applied.entry(pattern.name).or_default() += 1;
         let mut made = self.converter.rewriter.take_created();
         made.push(op);

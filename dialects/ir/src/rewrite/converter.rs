@@ -8,39 +8,41 @@ use std::collections::HashMap;
 use std::fmt;
 
 /// Converts an operation, or says why it does not match. It is given the operands with their converted types.
-pub type ConvertFn = fn(&mut Converter<'_>, OpId, &[ValueId]) -> Result<(), NoMatch>;
+pub type ConvertFn<S = ()> = fn(&mut Converter<'_, S>, OpId, &[ValueId]) -> Result<(), NoMatch>;
 
-/// A rewrite of an illegal operation into legal ones, declared as data.
-pub struct ConversionPattern {
+/// A rewrite of an illegal operation into legal ones, declared as data. It sees the state `S` of the conversion.
+pub struct ConversionPattern<S: 'static = ()> {
     /// Its name, for messages and statistics.
     pub name: &'static str,
     /// What it does and why that keeps the meaning, in one line.
     pub summary: &'static str,
-    /// The operation that it converts.
-    pub root: &'static OpDecl,
+    /// The operation that it converts; it is tried on every illegal one if there is none.
+    pub root: Option<&'static OpDecl>,
     /// Of several patterns for an operation, the one with the greatest benefit is tried first; of equal ones, the
     /// one that was given first.
     pub benefit: u32,
     /// What it does.
-    pub convert: ConvertFn,
+    pub convert: ConvertFn<S>,
 }
 
-impl fmt::Debug for ConversionPattern {
+impl<S> fmt::Debug for ConversionPattern<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)
     }
 }
 
 /// A module while conversion patterns change it.
-pub struct Converter<'a> {
+pub struct Converter<'a, S = ()> {
     /// For all changes but replacements and arguments.
     pub rewriter: Rewriter<'a>,
+    /// What the conversion knows besides the module.
+    pub state: &'a S,
     pub(super) types: TypeConverter,
     /// Values whose type was converted, with the type that they had.
     pub(super) converted: HashMap<ValueId, TypeId, Fast>,
 }
 
-impl Converter<'_> {
+impl<S> Converter<'_, S> {
     /// A view of an operation.
     #[must_use]
     pub fn op(&self, id: OpId) -> OpRef<'_> {
@@ -83,6 +85,18 @@ impl Converter<'_> {
         let values = self.op(made).results().to_vec();
         self.replace(op, &values).inspect_err(|_| self.rewriter.erase(made))?;
         Ok(made)
+    }
+
+    /// Whether nothing uses some values any more, so that what gives them may go.
+    ///
+    /// # Errors
+    /// What still uses one.
+    pub fn unused(&self, values: &[ValueId]) -> Result<(), NoMatch> {
+        let module = self.rewriter.module();
+        match values.iter().flat_map(|&value| module.uses(value)).next() {
+            None => Ok(()),
+            Some(&user) => Err(NoMatch::because(format!("`{}` uses what it gives", self.op(user).name()))),
+        }
     }
 
     /// Gives the arguments of a block their converted types.

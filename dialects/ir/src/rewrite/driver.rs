@@ -6,10 +6,12 @@ use crate::context::Context;
 use crate::decl::OpDecl;
 use crate::diag::{Diagnostic, counted};
 use crate::effects;
+use crate::hash::Fast;
 use crate::module::{BlockId, Module, OpId, OpRef};
 use crate::span::Span;
+use std::borrow::Cow;
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Most rewrites of a run, unless it says otherwise: no kernel needs as many, and patterns that undo each other
 /// reach them at once.
@@ -29,11 +31,13 @@ pub struct Greedy<'p> {
     pub erase_unused: bool,
     /// Most rewrites. A run that needs more stops with an error.
     pub max_rewrites: u64,
+    /// Whether [`Outcome::missed`] is kept.
+    pub explain: bool,
 }
 
 impl Default for Greedy<'_> {
     fn default() -> Self {
-        Self { patterns: &[], declared: true, erase_unused: true, max_rewrites: MAX_REWRITES }
+        Self { patterns: &[], declared: true, erase_unused: true, max_rewrites: MAX_REWRITES, explain: false }
     }
 }
 
@@ -46,6 +50,19 @@ pub struct Outcome {
     pub erased: u64,
     /// How often each pattern was applied, by name.
     pub patterns: BTreeMap<&'static str, u64>,
+    /// Why patterns do not match what is left, in the order of the module; if [`Greedy::explain`] asks for it.
+    pub missed: Vec<Missed>,
+}
+
+/// Why a pattern does not match an operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missed {
+    /// The operation.
+    pub op: OpId,
+    /// The name of the pattern.
+    pub pattern: &'static str,
+    /// What it says.
+    pub why: Cow<'static, str>,
 }
 
 impl Outcome {
@@ -70,12 +87,18 @@ impl Greedy<'_> {
             work: Worklist::of(&ops),
             outcome: Outcome::default(),
             fired: BTreeMap::new(),
+            missed: HashMap::default(),
             rewrites: 0,
         };
         while let Some(op) = run.work.pop() {
             run.visit(op)?;
         }
-        Ok(run.outcome)
+        let Run { mut outcome, mut missed, .. } = run;
+        if self.explain {
+            let left = blocks.iter().flat_map(|&block| module.walk(block));
+            outcome.missed = left.filter_map(|op| missed.remove(&op)).flatten().collect();
+        }
+        Ok(outcome)
     }
 
     /// The patterns for an operation, in the order in which they are tried.
@@ -101,6 +124,8 @@ struct Run<'a, 'p> {
     work: Worklist,
     outcome: Outcome,
     fired: Fired,
+    /// What was said of each operation the last time that it was looked at.
+    missed: HashMap<OpId, Vec<Missed>, Fast>,
     rewrites: u64,
 }
 
@@ -120,17 +145,27 @@ impl Run<'_, '_> {
             self.outcome.folds += 1;
             return self.rewritten(format!("the fold of `{name}`"), span);
         }
+        let mut missed = Vec::new();
         for pattern in self.greedy.patterns_for(self.rewriter.op(id).decl()) {
-            if self.apply(pattern, id)? {
+            let Some(why) = self.apply(pattern, id)? else {
                 *self.outcome.patterns.entry(pattern.name).or_default() += 1;
+                self.missed.remove(&id);
                 return self.rewritten(format!("pattern `{}`", pattern.name), span);
-            }
+            };
+            missed.push(Missed { op: id, pattern: pattern.name, why });
+        }
+        if self.greedy.explain {
+            self.missed.insert(id, missed);
         }
         Ok(())
     }
 
-    /// Tries a pattern. Returns whether it matched.
-    fn apply(&mut self, pattern: &'static RewritePattern, id: OpId) -> Result<bool, Diagnostic> {
+    /// Tries a pattern. Returns why it does not match, if it does not.
+    fn apply(
+        &mut self,
+        pattern: &'static RewritePattern,
+        id: OpId,
+    ) -> Result<Option<Cow<'static, str>>, Diagnostic> {
         let (span, before) = (self.rewriter.op(id).span(), self.rewriter.changes());
         let matched = (pattern.rewrite)(&mut self.rewriter, id);
         let changed = self.rewriter.changes() != before;
@@ -139,12 +174,12 @@ impl Run<'_, '_> {
             Err(Diagnostic::error("pattern", span, message))
         };
         match matched {
-            Ok(()) if changed => Ok(true),
+            Ok(()) if changed => Ok(None),
             Ok(()) => broken("says that it rewrote this operation, but changed nothing"),
             Err(NoMatch::Refused(error)) => {
                 Err(error.note(format!("found by pattern `{}`", pattern.name), None))
             }
-            Err(NoMatch::Because(_)) if !changed => Ok(false),
+            Err(NoMatch::Because(why)) if !changed => Ok(Some(why)),
             Err(NoMatch::Because(why)) => {
                 broken(&format!("says that it does not match ({why}), but changed something"))
             }

@@ -11,9 +11,9 @@ pub mod target;
 pub mod types;
 mod worklist;
 
-pub use conversion::{Conversion, Kind};
+pub use conversion::{Conversion, Kind, Order};
 pub use converter::{ConversionPattern, ConvertFn, Converter};
-pub use driver::{Greedy, MAX_REWRITES, NOT_CONVERGED, Outcome};
+pub use driver::{Greedy, MAX_REWRITES, Missed, NOT_CONVERGED, Outcome};
 pub use fold::{Fold, FoldFn};
 pub use pattern::{NoMatch, RewriteFn, RewritePattern};
 pub use rewriter::Rewriter;

@@ -36,7 +36,7 @@ impl fmt::Debug for RewritePattern {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoMatch {
     /// It is for other operations than this one. The reason is shown where an operation has to be rewritten and no
-    /// pattern does.
+    /// pattern does, and where somebody asks ([`Greedy::explain`](super::Greedy::explain)).
     Because(Cow<'static, str>),
     /// It is for this one, but the input is wrong: the run stops with this error.
     Refused(Box<Diagnostic>),

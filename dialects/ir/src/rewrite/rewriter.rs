@@ -184,6 +184,12 @@ impl<'a> Rewriter<'a> {
         self.changed(to);
     }
 
+    /// Erases the arguments of a block. They must have no uses left.
+    pub fn erase_arguments(&mut self, block: BlockId) {
+        self.changes += 1;
+        self.module.erase_arguments(block);
+    }
+
     fn made(&mut self, op: OpId) -> OpId {
         self.created.push(op);
         self.changed(op);

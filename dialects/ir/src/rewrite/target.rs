@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
 
-/// Whether an operation may stand after a conversion.
+/// Whether an operation may be after a conversion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Legality {
     /// It may.

@@ -16,7 +16,7 @@ pub type MaterializeFn = fn(&mut Rewriter<'_>, ValueId, TypeId, OpId) -> Option<
 pub struct TypeConverter {
     /// The functions, in the order in which they are asked.
     pub types: &'static [ConvertTypeFn],
-    /// What stands between operations that are converted and those that are not, in both directions.
+    /// What is between operations that are converted and those that are not, in both directions.
     pub materialize: Option<MaterializeFn>,
 }
 

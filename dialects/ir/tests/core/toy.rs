@@ -39,9 +39,9 @@ fn sizes(text: &str) -> Result<Rc<dyn Body>, BodyError> {
 }
 
 pub(crate) static TENSOR: BodyDef =
-    BodyDef { name: "toy.tensor", syntax: "[SIZE, ...]", doc: "A tensor.", parse: sizes };
+    BodyDef { name: "toy.tensor", syntax: "[SIZE, ...]", doc: "A tensor.", parse: sizes, ..BodyDef::BASE };
 pub(crate) static TILE: BodyDef =
-    BodyDef { name: "toy.tile", syntax: "[SIZE, ...]", doc: "A tile.", parse: sizes };
+    BodyDef { name: "toy.tile", syntax: "[SIZE, ...]", doc: "A tile.", parse: sizes, ..BodyDef::BASE };
 
 const ANY: &[&str] = &["toy.tensor"];
 

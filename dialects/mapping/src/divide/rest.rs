@@ -30,7 +30,7 @@ pub(super) fn leftover(placed: &Placed, used: &Used) -> Vec<Placed> {
         }
     };
     for (number, &(factor, live)) in steps.iter().enumerate() {
-        // What lies below the step is left over where it is a factor.
+        // What is below the step is left over where it is a factor.
         if factor > done && factor.is_multiple_of(done) {
             push(done, factor / done, factor / done);
             done = factor;

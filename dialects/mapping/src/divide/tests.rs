@@ -117,7 +117,7 @@ fn slices_that_are_not_held() {
         ("[A / 2]", "[A @ 1 = 1]", "it does not hold `A @ 1`"),
         ("[A % 4, B]", "[A @ 4]", "it does not hold `A @ 4`"),
         ("[A % 4, B]", "[A @ 2 = 4]", "it does not hold `A @ 4`"),
-        // 2, 3 lie in the first block, 4, 5 in the second.
+        // 2, 3 are in the first block, 4, 5 in the second.
         ("[A / 4, B, A % 4]", "[A @ 2 = 4]", "steps along A run from one of its blocks of 4 into the next"),
         (
             "[A / 4, B, A % 4]",

@@ -107,7 +107,7 @@ fn what_cannot_be_gathered_says_why() {
     // 2 and 1 are 3, in the block of 4; 3 and 1 are 4, in the next.
     assert_eq!(
         refused("[A / 4, C, A % 4]", "[A @ (2, 3, 0), A @ (0, 1, 1)]"),
-        "`A @ (2, 3, 0)`, `A @ (0, 1, 1)` cannot be read by offset tables: their entries stand at no sum of an \
+        "`A @ (2, 3, 0)`, `A @ (0, 1, 1)` cannot be read by offset tables: their entries are at no sum of an \
          offset each"
     );
 }

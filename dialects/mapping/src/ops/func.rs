@@ -132,7 +132,7 @@ pub(crate) fn declare(op: OpRef<'_>, axes: &mut Axes) {
     }
 }
 
-/// The axes and aliases that stand above `op`.
+/// The axes and aliases that are above `op`.
 fn declared_above(op: OpRef<'_>) -> Axes {
     let mut axes = Axes::new();
     for &id in op.module.ops(op.block()) {

@@ -24,7 +24,7 @@ pub static TABLE: OpDecl = OpDecl {
             "C2",
             "there are 1 to 2^n values for a `from` of n bits; elements beyond the last one may not be looked up",
         ),
-        ("C3", "every value lies in the format `to`; of an integer format it is an integer"),
+        ("C3", "every value is in the format `to`; of an integer format it is an integer"),
     ],
     clauses: &[
         ClauseDecl::lead("name", ClauseKind::Symbol, "the table"),

@@ -67,7 +67,7 @@ pub static TILE: OpDecl = OpDecl {
             "C2",
             "the source holds, at every live position of the view, that index moved by the tile's first (book 03)",
         ),
-        ("C3", "the tile lies inside `along`, and starts with an element"),
+        ("C3", "the tile is inside `along`, and starts with an element"),
         ("C4", "a view of 4-bit elements, of which two share a byte, starts at a whole byte"),
     ],
     clauses: &[
@@ -130,7 +130,7 @@ pub static RESHAPE: OpDecl = OpDecl {
     constraints: &[
         ("C1", CHIPS),
         ("C2", "view and source have the same size, live positions and padding"),
-        ("C3", "each index stands at one position, in the source and in the view"),
+        ("C3", "each index is at one position, in the source and in the view"),
         ("C4", "axes of `element`, old or new, occur in no other dimension of the tensor"),
     ],
     patterns: &[&MERGE_RESHAPES],
@@ -156,7 +156,7 @@ pub static WINDOW: OpDecl = OpDecl {
             "view and source have the same size, live positions and padding, where all of a sliding term counts \
              as live",
         ),
-        ("C3", "each index stands at one position, in the source and in the view"),
+        ("C3", "each index is at one position, in the source and in the view"),
         ("C4", "axes of `element`, old or new, occur in no other dimension of the tensor"),
     ],
     interfaces: &[Interface(&ViewKind::Window)],
@@ -277,7 +277,7 @@ fn undecided(op: OpRef<'_>, error: MapError) -> Diagnostic {
     mapping_error(error, op.clause_span("element"))
 }
 
-/// A view stands at an address, which is a byte's.
+/// A view is at an address, which is a byte's.
 fn check_whole_byte(op: OpRef<'_>, kind: ViewKind, start: u64) -> Result<(), Diagnostic> {
     let dtype = source(op)?.dtype;
     if dtype.bits() >= 8 || start.is_multiple_of(2) {
@@ -288,7 +288,7 @@ fn check_whole_byte(op: OpRef<'_>, kind: ViewKind, start: u64) -> Result<(), Dia
     Err(op.clause_error(constraint, "element", message).fix(Some("start it at an even element".to_owned())))
 }
 
-/// Slices and tiles: what the view holds stands in the source, `start` positions further.
+/// Slices and tiles: what the view holds is in the source, `start` positions further.
 fn check_part(op: OpRef<'_>, kind: ViewKind, axes: &Axes) -> Result<(), Diagnostic> {
     let start = view::start(op, kind, axes)?;
     check_whole_byte(op, kind, start)?;

@@ -6,7 +6,7 @@ use crate::plan::{Loop, Plan, PlanError};
 use visa_loops::{Entry, Stride};
 use visa_mapping::{Cell, Digits, Expr, PadKind, count_effort};
 
-/// What stands in data memory where a plan writes.
+/// What is in data memory where a plan writes.
 pub(super) struct Held<'a> {
     pub(super) digits: &'a Digits,
     /// Where the part that is written starts, in elements.
@@ -17,7 +17,7 @@ pub(super) struct Held<'a> {
 
 /// Whether a plan is safe, told from digits alone: every loop moves within digits of `target`, in each digit they
 /// write no position twice, and they end before padding that may not be written, or before any padding if other
-/// elements lie there. `false` says nothing.
+/// elements are there. `false` says nothing.
 pub(super) fn by_digits(plan: &Plan, target: &Digits, within_others: bool) -> bool {
     let Ok(base) = u64::try_from(plan.base) else { return false };
     let Some(mut loops) =
@@ -119,7 +119,7 @@ pub(super) fn by_position(plan: &Plan, target: &Digits, held: &Held<'_>) -> Resu
     Ok(())
 }
 
-/// Whether a position lies in the live part of every digit.
+/// Whether a position is in the live part of every digit.
 fn within(digits: &Digits, mut at: u64) -> bool {
     digits.iter().all(|digit| {
         let own = at % digit.extent;
@@ -157,7 +157,7 @@ fn positions(
     Ok(written)
 }
 
-/// Goes to the next position of a loop nest, outermost loop first; `false` behind the last one.
+/// Goes to the next position of a loop nest, outermost loop first; `false` after the last one.
 fn advance(loops: &[Loop], counts: &mut [u64], at: &mut i64) -> bool {
     for (Loop { entry: Entry { limit, stride }, .. }, count) in loops.iter().zip(counts).rev() {
         *at = at.saturating_sub(stride.distance(*count));
@@ -238,7 +238,7 @@ mod tests {
         for loops in [&[(3, 6), (6, 1)][..], &[(6, 3), (3, 1)], &[(18, 1)]] {
             assert_eq!(both("[B, A]", &plan(0, loops)), (true, true), "{loops:?}");
         }
-        // Padding behind A may be written, zeros may not.
+        // Padding after A may be written, zeros may not.
         assert_eq!(both("[B, A # 8]", &plan(0, &[(3, 8), (8, 1)])), (true, true));
         assert_eq!(both("[B, A # 8 {0}]", &plan(0, &[(3, 8), (8, 1)])), (false, false));
         // The last packet runs over the end, two loops write position 2, a loop starts too late.

@@ -33,6 +33,7 @@ pub static EXPRESSION: BodyDef = BodyDef {
           clamp relu relu6 leaky_relu silu gelu gelu_tanh softplus mish hard_sigmoid elu`). A number has the \
           format of what it meets.",
     parse: |text| Ok(Rc::new(Expression::parse(text)?) as Rc<dyn Body>),
+    ..BodyDef::BASE
 };
 
 /// An expression and the names of its operands.

@@ -204,7 +204,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What stands so far, the sign behind it, and what follows.
+/// What has been read, the sign after it, and what follows.
 fn joined(before: Option<Term>, sign: Option<&str>, next: Term) -> Term {
     match (before, sign) {
         (Some(before), Some(sign)) => Term::Call(sign.into(), vec![before, next]),
@@ -246,11 +246,11 @@ fn syntax(error: &pest::error::Error<Rule>) -> BodyError {
         pest::error::ErrorVariant::CustomError { .. } => &[],
     };
     let mut expected: BTreeSet<&str> = positives.iter().map(in_words).collect();
-    // Behind a name there may always be arguments.
+    // After a name there may always be arguments.
     if expected.len() > 1 {
         expected.remove("`(`");
     }
-    // Where an expression may stand, so may a sign in front of it.
+    // Where an expression may be, so may a sign in front of it.
     let message = match expected.contains("an expression") {
         true => "expected an expression: a number, a name, a call or brackets".to_owned(),
         false => format!("expected {}", expected.into_iter().collect::<Vec<_>>().join(" or ")),

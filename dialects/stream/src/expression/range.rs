@@ -77,7 +77,7 @@ impl Range {
 /// Sums, products and quotients of numbers, in whatever order and grouping they are computed.
 #[derive(Clone, Copy, Debug)]
 struct Regrouped {
-    /// What they are without rounding lies between these.
+    /// What they are without rounding is between these.
     low: f64,
     high: f64,
     /// The same of the absolute values, each difference a sum: no rounding loses more than its part of this.

@@ -22,7 +22,7 @@ pub(super) struct Counted<'a> {
 }
 
 impl Counted<'_> {
-    /// Iterations of the innermost loop whose position lies below `end`, in iteration t of the outer one.
+    /// Iterations of the innermost loop whose position is below `end`, in iteration t of the outer one.
     fn below(&self, end: u64, t: u64) -> u64 {
         let first = self.start.saturating_add(self.stride.saturating_mul(t));
         let room = end.saturating_sub(first);
@@ -49,14 +49,14 @@ impl Counted<'_> {
         let (text, last) = (&self.term.text, self.steps - 1);
         if last > 0 && self.left(1) > 0 {
             return Err(format!(
-                "{} of `{text}` stand before its elements, but the innermost loop has {}",
+                "{} of `{text}` come before its elements, but the innermost loop has {}",
                 counted(self.term.left, "position"),
                 self.innermost
             ));
         }
         if last > 0 && self.right(last - 1) > 0 {
             return Err(format!(
-                "{} of `{text}` stand behind its elements, but the innermost loop has {}",
+                "{} of `{text}` come after its elements, but the innermost loop has {}",
                 counted(self.term.size - self.term.left - self.term.live, "position"),
                 self.innermost
             ));
@@ -64,7 +64,7 @@ impl Counted<'_> {
         let masked = self.right(last);
         if masked > most {
             return Err(format!(
-                "{} are masked behind those of `{text}`, at most {most} at once",
+                "{} are masked after those of `{text}`, at most {most} at once",
                 counted(masked, "element")
             ));
         }

@@ -79,7 +79,7 @@ fn walk(plan: &Plan, mask: Option<&Mask>) -> Vec<(i64, bool)> {
     (0..total).map(visit).collect()
 }
 
-/// Checks a plan position by position: zero padding is masked, elements are read where they stand.
+/// Checks a plan position by position: zero padding is masked, elements are read where they are.
 fn check(case: &Case, plan: &Plan, mask: Option<&Mask>) {
     let found = walk(plan, mask);
     let cells = case.cells();

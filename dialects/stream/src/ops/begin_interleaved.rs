@@ -143,7 +143,7 @@ pub fn axis_of(fetch: OpRef<'_>) -> Option<std::rc::Rc<Expr>> {
 /// # Errors
 /// If it is not.
 pub fn without_axis(axis: &Expr, time: &Expr, axes: &Axes) -> Result<Expr, PlanError> {
-    // As it is written, so that padded and gathered terms, which are no digits, may stand before the axis.
+    // As it is written, so that padded and gathered terms, which are no digits, may be before the axis.
     if let Expr::Pair(terms) = time
         && let Some((last, outer)) = terms.split_last()
         && last == axis

@@ -24,13 +24,13 @@ use visa_numerics::{Bits, DType, Guards};
 #[visa_ir::view(CommitPacked)]
 pub static DECL: OpDecl = OpDecl {
     name: "stream.commit_packed",
-    summary: "Ends a pipeline: writes the elements of each flit that counts or a filter keep, one behind the \
+    summary: "Ends a pipeline: writes the elements of each flit that counts or a filter keep, one after the \
               other.",
     doc: "Of each flit the leading elements are kept, as many as its count says: from none, for a count below 0, \
           to all live ones. What is kept is written without gaps, in the order of the stream, each slice by \
           itself (book 09, valid count packing). The result has one axis, the number of the element in that \
           order; beyond what is kept, it is undefined.\n\n\
-          Behind `stream.vector_filter` there are no counts: what the filter keeps of each flit is written (book \
+          After `stream.vector_filter` there are no counts: what the filter keeps of each flit is written (book \
           35, section 2.3).\n\n\
           Writes have 8 bytes; the last one is filled up with zeros.",
     constraints: &[
@@ -89,7 +89,7 @@ pub static OPS: &[&OpDecl] = &[&DECL];
 pub struct Packing {
     /// Live elements of a packet.
     pub most: u64,
-    /// Elements from the count of a packet to that of the next; 0 where one count holds for all. None behind a
+    /// Elements from the count of a packet to that of the next; 0 where one count holds for all. None after a
     /// filter.
     pub stride: Option<u64>,
     /// Elements that the result has room for.
@@ -139,7 +139,7 @@ fn check_counted(op: OpRef<'_>, source: &Tensor, counted: bool) -> Result<(), Di
     let filtered = source.kind.def.name == FILTERED.def.name;
     if counted && filtered {
         return Err(op
-            .error("C1", "counts behind a filter, which has its own")
+            .error("C1", "counts after a filter, which has its own")
             .fix(Some("leave out the counts".to_owned())));
     }
     if !counted && !filtered {

@@ -16,7 +16,7 @@ use visa_ir::verify::VerifyCx;
 use visa_machine::Machine;
 use visa_mapping::attrs::MAP;
 use visa_mapping::facts::{check_mappings, machine, mapping_error};
-use visa_mapping::view::{self, InPlace, part_start};
+use visa_mapping::view::{self, part_start};
 use visa_mapping::{Axes, DM, Dim, Expr, Index, Tensor, describe, first_missing, make, operand};
 
 /// `stream.commit_view`.
@@ -24,9 +24,9 @@ use visa_mapping::{Axes, DM, Dim, Expr, Index, Tensor, describe, first_missing, 
 pub static DECL: OpDecl = OpDecl {
     name: "stream.commit_view",
     summary: "Ends a pipeline: overwrites a part of a tensor in data memory.",
-    doc: "The result is `tensor` with the elements that `element` holds replaced by the stream's. It stands where \
-          `tensor` stood, in place: whatever still needs `tensor` behind this operation, the pipeline itself \
-          included, overlaps the result and is refused. The part has the tensor's own indices, and pads inner \
+    doc: "The result is `tensor` with the elements that `element` holds replaced by the stream's. It has the \
+          address of `tensor`: if anything still needs `tensor` after this operation, the pipeline itself \
+          included, it overlaps the result and is refused. The part has the tensor's own indices, and pads inner \
           terms to the tensor's sizes, like `tm.slice`: `[A @ 1024, B]` of `[A, B]`, `[A, B @ 8 = 8 # 32]` of \
           `[A, B = 32]`. Only slices that the stream holds are written; `slice` leaves out more of them (slice \
           bitmap).",
@@ -66,11 +66,11 @@ pub static DECL: OpDecl = OpDecl {
         ),
     ],
     results: &["tensor"],
-    effects: Effects::Are(&[writes(Target::Memory("tm.dm"))]),
+    effects: Effects::Are(&[writes(Target::Operand("tensor"))]),
     infer: Some(infer),
     verify: Some(verify),
     example: "%z = stream.commit_view %n, %y element [A @ 1024, B]",
-    interfaces: &[Interface(&rngd::COMMIT), Interface(&Meaning::Overwrite(part)), Interface(&InPlace(1))],
+    interfaces: &[Interface(&rngd::COMMIT), Interface(&Meaning::Overwrite(part))],
     ..OpDecl::BASE
 };
 

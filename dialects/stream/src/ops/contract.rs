@@ -56,7 +56,7 @@ pub static ALIGN_DECL: OpDecl = OpDecl {
         (
             "C8",
             "masked padding of the stream is zero, and zeros that the packet claims are zeros of the stream or of \
-             the register file, or those behind a single flit (book 15, 17)",
+             the register file, or those after a single flit (book 15, 17)",
         ),
     ],
     operands: &[
@@ -93,7 +93,7 @@ pub static CONTRACT_DECL: OpDecl = OpDecl {
     summary: "Multiplies element by element and sums within each packet by the reduction tree.",
     doc: "Sums are widened: integers to i32, f8 and bf16 to f32. Each level of the tree adds neighbours (book 19, \
           docs/numerics.md). With `op max` the tree takes the greatest of the products instead, and so does the \
-          accumulator behind it.",
+          accumulator after it.",
     constraints: &[
         (
             "C1",
@@ -266,7 +266,7 @@ fn register_read(
     let streamed = zeros(&[&source.dim(Dim::Time), &source.dim(Dim::Packet)])?;
     let (held, mut claimed) = (zeros(&[&element])?, zeros(&[&packet])?);
     claimed.retain(|term| streamed.iter().all(|own| own.term != term.term));
-    // Behind a single flit the adapter puts zeros itself (book 17).
+    // After a single flit the adapter puts zeros itself (book 17).
     let flit = source.dtype.elements(machine(op.ctx).limits.flit_bytes);
     let whole = packet.expanded(axes).map_err(wrong)?;
     claimed.retain(|term| term.term != whole || term.left > 0 || term.live != flit);

@@ -38,7 +38,7 @@ pub static DECL: OpDecl = OpDecl {
           greatest number of the tensor's format, converted with the others: the identity of a maximum or minimum \
           (book 22). A padded term such as `B # 92 {left 0} # 96 {0}`, best under an alias, may be cut into time \
           and packet anywhere: `{P} / 32` and `{P} % 32`. Its parts then count its positions, up to the end of \
-          the pipeline or to where the zeros behind are forgotten. A sliding term, `$(W:1, F:1)` of a \
+          the pipeline or to where the zeros at the end are forgotten. A sliding term, `$(W:1, F:1)` of a \
           `tm.window`, is read as one in the same way; the aligner takes it apart.",
     constraints: &[
         ("C1", "the output packet is a multiple of 8 bytes (book 08)"),
@@ -57,7 +57,7 @@ pub static DECL: OpDecl = OpDecl {
         ("C5", "`table` names a `tm.table` for the tensor's format; tables belong to main (book 08)"),
         (
             "C6",
-            "zero points are subtracted behind a conversion of an integer of up to 8 bits to a wider one, and lie \
+            "zero points are subtracted after a conversion of an integer of up to 8 bits to a wider one, and are \
              in the range of the latter; one for each of two interleaved tensors, or one for all (book 08)",
         ),
         (
@@ -76,12 +76,12 @@ pub static DECL: OpDecl = OpDecl {
         ("C10", "padding before the elements is read from the slice's memory, masked or not (book 08)"),
         (
             "C11",
-            "zero padding is zero behind the adapter: some number of the tensor's format becomes zero by the \
+            "zero padding is zero after the adapter: some number of the tensor's format becomes zero by the \
              table and every zero point (book 08: pad_value)",
         ),
         (
             "C12",
-            "`pad` masks something; and the least or greatest number of the tensor's format stays that behind the \
+            "`pad` masks something; and the least or greatest number of the tensor's format stays that after the \
              adapter: no table, an exact conversion, no zero point that makes it wrap (book 08, 22)",
         ),
     ],
@@ -184,12 +184,12 @@ fn check_pad(op: OpRef<'_>, adapter: &Adapter, masks: bool) -> Result<(), Diagno
         return Ok(());
     }
     if pad == Pad::Zero {
-        let message = "zero padding is not zero behind the table and the zero points: no number becomes zero by \
+        let message = "zero padding is not zero after the table and the zero points: no number becomes zero by \
                        all of them";
         return Err(op.clause_error("C11", "packet", message.to_owned()));
     }
     let message = format!(
-        "the {pad} number of `{}` is another behind the table, the conversion and the zero points",
+        "the {pad} number of `{}` is another after the table, the conversion and the zero points",
         adapter.from
     );
     Err(op.clause_error("C12", "pad", message))

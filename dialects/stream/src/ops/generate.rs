@@ -109,7 +109,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     if digits.live_count() == Some(1) && first && strict.is_none() {
         return Ok(());
     }
-    let message = format!("`{element}` is not one element and don't-care padding behind it, as `[1 # 2]`");
+    let message = format!("`{element}` is not one element and don't-care padding after it, as `[1 # 2]`");
     Err(op.clause_error("C5", "element", message))
 }
 

@@ -26,7 +26,7 @@ pub static DECL: OpDecl = OpDecl {
     doc: "The topology takes the slices as [slice2, slice1, slice0] and makes of slice | time (book 13), \
           outermost first; a number stands for a broadcast, in whose place may stand axes that the tensor does \
           not depend on:\n\n\
-          | topology | time before | slice behind | time behind |\n\
+          | topology | time before | slice after | time after |\n\
           |---|---|---|---|\n\
           | `forwarding` | time | as before | as before |\n\
           | `broadcast01` | [time1, time0] | [slice2, n1, n0] | [time1, slice1, time0, slice0] |\n\

@@ -24,7 +24,7 @@ use visa_mapping::{Axes, Cell, Dim, Equality, Expr, Map, PadKind, Tensor, equal,
 pub static DECL: OpDecl = OpDecl {
     name: "stream.transpose",
     summary: "Swaps the rows and columns of the matrices that time and packet make up.",
-    doc: "Innermost in time stand the rows of a matrix (in_rows), within a row the flits that hold its columns \
+    doc: "Innermost in time are the rows of a matrix (in_rows), within a row the flits that hold its columns \
           (packets_per_col); of each flit the first 8 elements, 16 of 4 bits, are columns (in_cols). Out come the \
           columns, one a time step: the first ones (out_rows), each with its rows at the start of a flit. Rows, \
           columns and how many are kept follow from the two mappings; where several fit, the fewest columns. Up \
@@ -38,7 +38,7 @@ pub static DECL: OpDecl = OpDecl {
         ("C2", "it has 8, 16 or 32 columns, 16 or 32 of 4 bits (book 27: in_cols)"),
         (
             "C3",
-            "the input comes in flits; what one holds behind its first 8 elements (16 of 4 bits) is padding, \
+            "the input comes in flits; what one holds after its first 8 elements (16 of 4 bits) is padding, \
              which is left out (book 27: unpack)",
         ),
         ("C4", "at most all columns are kept, and those left out at the end are padding (book 27: trim)"),
@@ -161,7 +161,7 @@ fn matrix(
     Ok(found)
 }
 
-/// C3: nothing but padding stands where the engine does not look.
+/// C3: nothing but padding is where the engine does not look.
 fn check_unpacked(
     op: OpRef<'_>,
     source: &Tensor,
@@ -320,7 +320,7 @@ impl Search<'_> {
         Expr::pair([time.modulo(matrix.packets), packet.resize(self.shape.elements)])
     }
 
-    /// [time, packet] behind the engine.
+    /// [time, packet] after the engine.
     fn transposed(&self, matrix: Matrix) -> Expr {
         let time = self.source.dim(Dim::Time);
         let rows = time.clone().stride(matrix.packets).modulo(matrix.rows);

@@ -83,7 +83,7 @@ const CONSTRAINTS: &[(&str, &str)] = &[
         "every operand that the mode reads is given, as a constant or as a value; no other is (book 21: pairs of \
          operands)",
     ),
-    ("C3", "the stages stand in the engine's order, and each ALU is used once a pass (book 21)"),
+    ("C3", "the stages follow the engine's order, and each ALU is used once a pass (book 21)"),
     ("C4", "the register file lies in the same chips, clusters and slices, in the same format"),
     ("C5", "the register file holds every element asked for, a packet at a time (book 21)"),
     ("C6", "a constant lies in the stream's format"),
@@ -205,7 +205,7 @@ pub static FP_DECL: OpDecl = OpDecl {
 #[visa_ir::view(VectorFpDiv: Alu)]
 pub static FP_DIV_DECL: OpDecl = OpDecl {
     name: "stream.vector_fp_div",
-    summary: "A division of every element, behind the reduction, 4 lanes wide.",
+    summary: "A division of every element, after the reduction, 4 lanes wide.",
     operands: &[OperandDecl::one("stream", WAY4), OperandDecl::optional("operand", VALUE)],
     clauses: &[
         ClauseDecl::lead("op", ClauseKind::Word(&FP_DIV_NAMES), OPERATION),
@@ -254,7 +254,7 @@ const WIDTH: ClauseDecl = ClauseDecl::required(
 
 const WIDTH_CONSTRAINTS: &[(&str, &str)] = &[
     ("C1", "the operation works on the stream's format (book 21)"),
-    ("C3", "the stages stand in the engine's order, and each is used once a pass (book 21)"),
+    ("C3", "the stages follow the engine's order, and each is used once a pass (book 21)"),
     ("C6", "the integer width is 0 to 31"),
 ];
 
@@ -372,7 +372,7 @@ fn check_running(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     }
 }
 
-/// C4 and C5: operand `index` of `op` lies in the stream's slices and holds what each packet of so many lanes asks
+/// C4 and C5: operand `index` of `op` is in the stream's slices and holds what each packet of so many lanes asks
 /// for.
 ///
 /// # Errors

@@ -40,7 +40,7 @@ pub static DECL: OpDecl = OpDecl {
         ("C3", "whether the coordinate along `axis` is odd depends on the position in time and packet alone"),
         ("C4", "the register file is i32 and lies in the same chips, clusters and slices"),
         ("C5", "the register file holds every element asked for, a packet at a time"),
-        ("C6", "not behind an inter-slice reduction that stands behind stages of its pass (book 20)"),
+        ("C6", "not after an inter-slice reduction that follows stages of its pass (book 20)"),
     ],
     operands: &[
         OperandDecl::one("stream", &["stream.init", "stream.inter"]),
@@ -106,7 +106,7 @@ fn check_place(op: OpRef<'_>) -> Result<(), Diagnostic> {
         None => Ok(()),
         Some(before) => {
             let message = "the pass has been through its stages, and then through the inter-slice block";
-            let fix = "go on with `stream.vector_final`, or reduce between slices first, right behind \
+            let fix = "go on with `stream.vector_final`, or reduce between slices first, right after \
                        `stream.vector_init`";
             Err(op
                 .error("C6", message)

@@ -33,7 +33,7 @@ pub static DECL: OpDecl = OpDecl {
             "every guard holds for an execution id that the branch mode gives and that no guard before it takes",
         ),
         ("C3", "the live elements of a packet are its first"),
-        ("C4", "not behind two-group mode in the same pass (book 21)"),
+        ("C4", "not after two-group mode in the same pass (book 21)"),
     ],
     operands: &[OperandDecl::one("stream", &["stream.vector"])],
     clauses: &[ClauseDecl::required(
@@ -81,7 +81,7 @@ fn check_packet(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
 fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     check_packet(op, cx)?;
     if let Some(unzip) = unzip(op) {
-        let error = op.error("C4", "there is no filter in two-group mode, nor behind it");
+        let error = op.error("C4", "there is no filter in two-group mode, nor after it");
         return Err(error.note("which begins here", Some(unzip.span())));
     }
     let keep = kept(op)?;

@@ -27,14 +27,14 @@ pub static DECL: OpDecl = OpDecl {
     summary: "Reduces a factor of the slices to one.",
     doc: "A factor of the slice mapping is reduced where the result's holds something else in its place (book \
           25). With slice [A, R] and time [C], n slices in R:\n\n\
-          | rule | slice behind | time behind | each slice of a group ends up with |\n\
+          | rule | slice after | time after | each slice of a group ends up with |\n\
           |---|---|---|---|\n\
           | dummy | [A, 1 # n] | [C] | the first slice the result, the others nothing that counts |\n\
           | broadcast | [A, X] | [C] | the result; X is an axis that the tensor does not depend on, or a number |\n\
           | promotion | [A, C] | [1] | its part of the result: C, of n positions, leaves time |\n\n\
           Elements are reduced in the order of the slices, the group's first slice first (docs/numerics.md). \
           Chip, cluster and packet stay.\n\n\
-          It stands first in a pass, and then `stream.vector_branch` may follow, or behind the stages of 8 lanes, \
+          It comes first in a pass, and then `stream.vector_branch` may follow, or after the stages of 8 lanes, \
           and then only `stream.vector_final` follows.",
     constraints: &[
         (
@@ -43,7 +43,7 @@ pub static DECL: OpDecl = OpDecl {
              (book 25)",
         ),
         ("C2", "the slice mapping has 256 positions (book 25)"),
-        ("C3", "what a reduced factor's slices hold behind follows one of the three rules (book 25)"),
+        ("C3", "what a reduced factor's slices hold afterwards follows one of the three rules (book 25)"),
         ("C4", "some factor of the slices is reduced"),
         ("C5", "every slice of a group holds elements: padding would be reduced with them"),
         (
@@ -52,7 +52,7 @@ pub static DECL: OpDecl = OpDecl {
         ),
         (
             "C7",
-            "it stands first, or behind branch, logic, fxp, fxp_to_fp, widen, fp_to_fxp or clip, once a pass \
+            "it comes first, or after branch, logic, fxp, fxp_to_fp, widen, fp_to_fxp or clip, once a pass \
              (book 25)",
         ),
         (
@@ -95,8 +95,8 @@ pub static DECL: OpDecl = OpDecl {
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&DECL];
 
-/// The stages that it may stand behind (book 25).
-const BEHIND: [VectorStage; 7] = [
+/// The stages that it may follow (book 25).
+const AFTER: [VectorStage; 7] = [
     VectorStage::Branch,
     VectorStage::Logic,
     VectorStage::Fxp,
@@ -178,8 +178,8 @@ fn check_place(op: OpRef<'_>) -> Result<(), Diagnostic> {
         return Err(error.note("they are reduced here", Some(first.span())).fix(Some(fix)));
     }
     match stage_before(op) {
-        Some(stage) if !BEHIND.contains(&stage) => {
-            Err(op.error("C7", format!("slices cannot be reduced behind the stage {stage}")))
+        Some(stage) if !AFTER.contains(&stage) => {
+            Err(op.error("C7", format!("slices cannot be reduced after the stage {stage}")))
         }
         Some(_) | None => Ok(()),
     }
@@ -190,7 +190,7 @@ fn of_pass(op: OpRef<'_>) -> Option<OpRef<'_>> {
     earlier(op).last()?.operand_def(0).filter(|first| first.is(&DECL))
 }
 
-/// Whether `op`, an inter-slice reduction, stands behind stages of its pass.
+/// Whether `op`, an inter-slice reduction, follows stages of its pass.
 #[must_use]
 pub fn stands_last(op: OpRef<'_>) -> bool {
     op.is(&DECL) && earlier(op).next().is_some()

@@ -46,7 +46,7 @@ pub static DECL: OpDecl = OpDecl {
             "at most 8 accumulator slots: positions of other factors inside the outermost factor of the axis in \
              time (book 22)",
         ),
-        ("C6", "the stages stand in the engine's order, and each is used once a pass (book 21)"),
+        ("C6", "the stages follow the engine's order, and each is used once a pass (book 21)"),
         (
             "C7",
             "padding of the axis is the identity element, or a valid count excludes it (books 22, 23, 24)",
@@ -109,7 +109,7 @@ impl StagePlan for ReducePlan {
     }
 }
 
-/// The operation that enters the block of stages that `op` stands in: where the Valid Count Generator works.
+/// The operation that enters the block of stages that `op` is in: where the Valid Count Generator works.
 fn entry(op: OpRef<'_>) -> Option<OpRef<'_>> {
     earlier(op).find(|&earlier| station(earlier) == Some(VectorStage::Branch))
 }
@@ -138,7 +138,7 @@ pub fn in_chain<'a>(chain: &[OpRef<'a>]) -> Option<OpRef<'a>> {
     chain.iter().copied().find(|op| op.is(&DECL))
 }
 
-/// Whether the Valid Count Generator stands before `op`: the entry of the block in which `reduce` stands.
+/// Whether the Valid Count Generator is before `op`: the entry of the block in which `reduce` is.
 #[must_use]
 pub fn enters(op: OpRef<'_>, reduce: OpRef<'_>) -> bool {
     entry(reduce).is_some_and(|entry| entry.id == op.id)

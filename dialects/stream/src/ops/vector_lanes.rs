@@ -33,7 +33,7 @@ pub static SPLIT_DECL: OpDecl = OpDecl {
     constraints: &[
         ("C1", "the packet has 4 lanes"),
         ("C2", "[time, packet] is the stream's (book 21)"),
-        ("C3", "the stages stand in the engine's order (book 21)"),
+        ("C3", "the stages follow the engine's order (book 21)"),
     ],
     operands: &[OperandDecl::one("stream", &["stream.vector", "stream.pair"])],
     clauses: &[TIME, PACKET],
@@ -60,7 +60,7 @@ pub static TRIM_DECL: OpDecl = OpDecl {
     constraints: &[
         ("C1", "the packet has 4 lanes"),
         ("C2", "the packet is the lower half of the stream's (book 21)"),
-        ("C3", "the stages stand in the engine's order (book 21)"),
+        ("C3", "the stages follow the engine's order (book 21)"),
         ("C4", "the upper half of the stream's packet holds no element (book 24)"),
     ],
     operands: &[OperandDecl::one("stream", &["stream.vector", "stream.pair"])],
@@ -88,7 +88,7 @@ pub static CONCAT_DECL: OpDecl = OpDecl {
     constraints: &[
         ("C1", "the packet has 8 lanes"),
         ("C2", "[time, packet] is the stream's (book 21)"),
-        ("C3", "the stages stand in the engine's order (book 21)"),
+        ("C3", "the stages follow the engine's order (book 21)"),
     ],
     operands: &[OperandDecl::one("stream", &["stream.vector4", "stream.pair4"])],
     clauses: &[TIME, PACKET],
@@ -114,8 +114,8 @@ pub static PAD_DECL: OpDecl = OpDecl {
     doc: "Undoes `stream.vector_trim` (book 21).",
     constraints: &[
         ("C1", "the packet has 8 lanes"),
-        ("C2", "the packet is the stream's, with don't-care padding behind it (book 21)"),
-        ("C3", "the stages stand in the engine's order (book 21)"),
+        ("C2", "the packet is the stream's, with don't-care padding after it (book 21)"),
+        ("C3", "the stages follow the engine's order (book 21)"),
     ],
     operands: &[OperandDecl::one("stream", &["stream.vector4", "stream.pair4"])],
     clauses: &[PACKET],

@@ -35,10 +35,10 @@ pub static UNZIP_DECL: OpDecl = OpDecl {
           element's execution id is its group, so that `when [0xxx: 10]` applies to group 0 with the operand 10 \
           and leaves group 1 as it is, and `when [0xxx: 10, 1xxx: 20]` gives each its own. An ALU counts as used \
           whichever group uses it. A `_zip` operation ends the mode; there is no stash and no filter in it, nor \
-          behind it in the same pass (book 21).",
+          after it in the same pass (book 21).",
     constraints: &[
         ("C1", "`axis` is an axis of 2 positions"),
-        ("C2", "it stands innermost in time, whole: packets of the two groups alternate (book 21)"),
+        ("C2", "it is innermost in time, whole: packets of the two groups alternate (book 21)"),
     ],
     operands: &[OperandDecl::one("stream", &["stream.init"])],
     clauses: &[ClauseDecl::required(
@@ -85,7 +85,7 @@ pub const BASE: OpDecl = OpDecl {
           group 1, Mode10 the other way round; Mode00 and Mode11 take one group twice (book 21).",
     constraints: &[
         ("C1", "the operation has two arguments, of the stream's format (book 21)"),
-        ("C2", "the stages stand in the engine's order, and each ALU is used once a pass (book 21)"),
+        ("C2", "the stages follow the engine's order, and each ALU is used once a pass (book 21)"),
         ("C3", "time is the stream's, without the axis of the groups"),
         ("C4", "the mode has two arguments (book 21)"),
     ],
@@ -276,7 +276,7 @@ fn verify_zip(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     apart(op, axes).map(drop)
 }
 
-/// Packets of group 0 that stand in front of those of group 1: 1, or 2 where packets have been split. C3.
+/// Packets of group 0 that are in front of those of group 1: 1, or 2 where packets have been split. C3.
 fn apart(op: OpRef<'_>, axes: &Axes) -> Result<u64, Diagnostic> {
     let Some(result) = op.result_type::<Tensor>(0) else { return Ok(1) };
     let (old, new) = (input(op)?.dim(Dim::Time), result.dim(Dim::Time));
@@ -284,12 +284,12 @@ fn apart(op: OpRef<'_>, axes: &Axes) -> Result<u64, Diagnostic> {
     let refuse = |why| op.clause_error("C3", "time", why);
     let group = digits_of(&Expr::Axis(name.clone()), axes).map_err(refuse)?;
     let (was, is) = (digits_of(&old, axes).map_err(refuse)?, digits_of(&new, axes).map_err(refuse)?);
-    let behind = |apart: &u64| -> Option<Digits> {
+    let after = |apart: &u64| -> Option<Digits> {
         let (inner, rest) = was.split(*apart).ok()?;
         let (found, outer) = rest.split(group.size()).ok()?;
         Digits::concat(&outer, &inner).ok().filter(|_| found == group)
     };
-    let found = [1, 2].into_iter().find(|apart| behind(apart).as_ref() == Some(&is));
+    let found = [1, 2].into_iter().find(|apart| after(apart).as_ref() == Some(&is));
     found.ok_or_else(|| refuse(format!("time `{new}` is not `{old}` without `{name}`")))
 }
 

@@ -22,8 +22,8 @@ pub static DECL: OpDecl = OpDecl {
           narrower or wider since: split and joined, or trimmed and padded (book 21).",
     constraints: &[
         ("C1", "the stash is written once a pass (book 21)"),
-        ("C2", "behind branch, logic, fxp, narrow, fp, fp_div or clip (book 21)"),
-        ("C3", "not in two-group mode, nor behind it in the same pass (book 21)"),
+        ("C2", "after branch, logic, fxp, narrow, fp, fp_div or clip (book 21)"),
+        ("C3", "not in two-group mode, nor after it in the same pass (book 21)"),
     ],
     operands: &[OperandDecl::one("stream", &["stream.vector", "stream.vector4"])],
     results: &["stream"],
@@ -60,14 +60,14 @@ fn verify(op: OpRef<'_>) -> Result<(), Diagnostic> {
         return Err(op.error("C1", message).note("which was stashed here", Some(first.span())));
     }
     if let Some(unzip) = unzip(op) {
-        let error = op.error("C3", "there is no stash in two-group mode, nor behind it");
+        let error = op.error("C3", "there is no stash in two-group mode, nor after it");
         return Err(error.note("which begins here", Some(unzip.span())));
     }
     match stage_before(op) {
         Some(stage) if !STASHABLE.contains(&stage) => {
             let message = format!("the stash cannot take what comes out of the stage {stage}");
             let fix =
-                "stash before it, or behind the next operation of logic, fxp, narrow, fp, fp_div or clip";
+                "stash before it, or after the next operation of logic, fxp, narrow, fp, fp_div or clip";
             Err(op.error("C2", message).fix(Some(fix.to_owned())))
         }
         Some(_) | None => Ok(()),

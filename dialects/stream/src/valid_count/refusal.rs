@@ -16,7 +16,7 @@ pub struct Refusal {
 }
 
 impl Placement<'_> {
-    /// A refusal: where the axis lies, and why that is none of the generator's patterns.
+    /// A refusal: where the axis is, and why that is none of the generator's patterns.
     fn refuse(&self, why: &str, fix: Option<String>) -> Refusal {
         let lies = |dim: &Dim| {
             let map = self.entry.dim(*dim);
@@ -91,7 +91,7 @@ impl Placement<'_> {
 
     pub(super) fn no_prefix(&self) -> Refusal {
         self.refuse(
-            "a valid count takes leading lanes only, and padding stands before elements in the packet",
+            "a valid count takes leading lanes only, and padding is before elements in the packet",
             None,
         )
     }

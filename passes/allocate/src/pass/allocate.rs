@@ -12,7 +12,7 @@ use visa_ir::open::{self, Opening};
 use visa_ir::verify::VerifyCx;
 use visa_mapping::facts::{DeclaredAxes, Support, machine};
 use visa_mapping::ops::func::{FUNC, Func, addresses};
-use visa_pass::{Level, OptionKind, OptionType, OptionValue, Pass, PassCx, PassOptions};
+use visa_pass::{Configured, Level, OptionKind, OptionType, OptionValue, Pass, PassCx};
 
 visa_pass::options! {
     /// What can be chosen.
@@ -49,7 +49,6 @@ pub static PASS: Pass = Pass {
           the least memory is looked for instead (docs/choosing.md).\n\n\
           A tensor that nothing uses gets an address too: it is written. Open clauses that types depend on have \
           to be closed before, as sizes follow from types.",
-    options: Settings::DECLS,
     preserves: Preserved::Only(&[AnalysisKind::of::<DeclaredAxes>(), AnalysisKind::of::<Support>()]),
     takes: Level::Tensor,
     gives: Level::Tensor,
@@ -65,44 +64,45 @@ pub static PASS: Pass = Pass {
     ],
     open: true,
     closes: Some(Opening::Address),
-    run,
-    ..Pass::BASE
+    ..Pass::with::<Settings>()
 };
 
-fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
-    if open::first(cx.ctx, cx.module, |opening| opening == Opening::Address).is_none() {
-        return Ok(());
-    }
-    sized(cx)?;
-    let (axes, support) = (cx.analysis::<DeclaredAxes>(), cx.analysis::<Support>());
-    let machine = machine(cx.ctx);
-    let Settings { reuse } = cx.chosen();
-    let given = Given { axes: &axes, support: &support, machine: &machine, reuse };
-    let mut demands = Demands { candidate: cx.module.clone(), known: HashMap::new() };
-    let mut errors = Vec::new();
-    let mut used: BTreeMap<&'static str, u64> = BTreeMap::new();
-    for id in cx.module.ops(cx.module.body()).to_vec() {
-        let func = cx.module.op(cx.ctx, id);
-        if !func.is(&FUNC) {
-            continue;
+impl Configured for Settings {
+    fn run(self, cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
+        if open::first(cx.ctx, cx.module, |opening| opening == Opening::Address).is_none() {
+            return Ok(());
         }
-        let ctx = cx.ctx;
-        let found = plan(func, &given, &mut |placed| demands.of(ctx, placed));
-        match found {
-            Ok(plan) => {
-                for (space, Used { end, live }) in &plan.used {
-                    for (statistic, bytes) in space.statistics.into_iter().zip([*end, *live]) {
-                        let most = used.entry(statistic).or_default();
-                        *most = (*most).max(bytes);
-                    }
-                }
-                errors.extend(write(cx, id, &plan).err());
+        sized(cx)?;
+        let (axes, support) = (cx.analysis::<DeclaredAxes>(), cx.analysis::<Support>());
+        let machine = machine(cx.ctx);
+        let Settings { reuse } = self;
+        let given = Given { axes: &axes, support: &support, machine: &machine, reuse };
+        let mut demands = Demands { candidate: cx.module.clone(), known: HashMap::new() };
+        let mut errors = Vec::new();
+        let mut used: BTreeMap<&'static str, u64> = BTreeMap::new();
+        for id in cx.module.ops(cx.module.body()).to_vec() {
+            let func = cx.module.op(cx.ctx, id);
+            if !func.is(&FUNC) {
+                continue;
             }
-            Err(found) => errors.extend(found),
+            let ctx = cx.ctx;
+            let found = plan(func, &given, &mut |placed| demands.of(ctx, placed));
+            match found {
+                Ok(plan) => {
+                    for (space, Used { end, live }) in &plan.used {
+                        for (statistic, bytes) in space.statistics.into_iter().zip([*end, *live]) {
+                            let most = used.entry(statistic).or_default();
+                            *most = (*most).max(bytes);
+                        }
+                    }
+                    errors.extend(write(cx, id, &plan).err());
+                }
+                Err(found) => errors.extend(found),
+            }
         }
+        used.into_iter().for_each(|(statistic, bytes)| cx.count(statistic, bytes));
+        if errors.is_empty() { Ok(()) } else { Err(errors) }
     }
-    used.into_iter().for_each(|(statistic, bytes)| cx.count(statistic, bytes));
-    if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
 /// Refuses a module in which some types are not known yet.
@@ -129,7 +129,7 @@ struct Demands {
     known: HashMap<(&'static str, TypeId), u64>,
 }
 
-/// Coarsest alignment that is tried. A tensor that stands at no multiple of less can only stand at 0, or nowhere.
+/// Coarsest alignment that is tried. A tensor that is at no multiple of less can only be at 0, or nowhere.
 const MAX_ALIGN: u64 = 1 << 16;
 
 impl Demands {

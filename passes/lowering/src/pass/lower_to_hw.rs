@@ -8,8 +8,7 @@ use visa_ir::decl::{BodyDef, OpDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpId, OpRef, OpSpec, ValueId};
 use visa_ir::rewrite::{
-    Conversion, ConversionPattern, ConversionTarget, Converter, Greedy, Kind, NoMatch, RewritePattern,
-    TypeConverter,
+    Conversion, ConversionPattern, ConversionTarget, Converter, Greedy, NoMatch, RewritePattern,
 };
 use visa_ir::verify::has_errors;
 use visa_loops::{Mask, PairedProgram, Program};
@@ -57,7 +56,7 @@ static PATTERNS: [&ConversionPattern; 6] = [
 
 const fn counterpart(root: &'static OpDecl) -> ConversionPattern {
     let summary = "becomes its hw counterpart: the same loops in bytes, within the machine's limits";
-    ConversionPattern { name: root.name, summary, root, benefit: 1, convert: become_counterpart }
+    ConversionPattern { name: root.name, summary, root: Some(root), benefit: 1, convert: become_counterpart }
 }
 
 fn become_counterpart(cx: &mut Converter<'_>, id: OpId, _: &[ValueId]) -> Result<(), NoMatch> {
@@ -67,9 +66,8 @@ fn become_counterpart(cx: &mut Converter<'_>, id: OpId, _: &[ValueId]) -> Result
 
 fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     let target = ConversionTarget::new().illegal_dialect("seq").legal_dialect("hw");
-    let (name, types, blocks) = (PASS.name, TypeConverter::default(), cx.blocks());
-    let conversion = Conversion { name, target: &target, patterns: &PATTERNS, types, kind: Kind::Partial };
-    let applied = conversion.run(cx.ctx, cx.module, &blocks)?;
+    let blocks = cx.blocks();
+    let applied = Conversion::new(PASS.name, &target, &PATTERNS).run(cx.ctx, cx.module, &blocks)?;
     cx.count("programs", applied.values().sum());
     shorten_loads(cx).map_err(|error| vec![error])?;
     // Alignment and capacity show in bytes only, and the verifiers of hw know them: a kernel that breaks them is

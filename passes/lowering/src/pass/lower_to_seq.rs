@@ -4,14 +4,18 @@ use crate::slices::Slices;
 use crate::stages::{self, StageCx};
 use crate::{access, buffers, origin};
 use std::collections::HashMap;
-use visa_ir::context::{Attr, TypeId};
+use std::rc::Rc;
+use visa_ir::context::{Attr, Context, TypeId};
 use visa_ir::diag::Diagnostic;
-use visa_ir::module::{BlockId, OpId, OpRef, OpSpec, ValueId};
-use visa_ir::rewrite::{Conversion, ConversionTarget, Kind, TypeConverter};
-use visa_ir::verify::Analysis;
+use visa_ir::module::{BlockId, OpRef, OpSpec, ValueId};
+use visa_ir::rewrite::{
+    Conversion, ConversionPattern, ConversionTarget, Converter, Kind, NoMatch, Order, TypeConverter,
+};
 use visa_loops::{PairedEntry, PairedProgram};
+use visa_machine::Machine;
 use visa_mapping::facts::{DeclaredAxes, Support, machine};
 use visa_mapping::ops::call;
+use visa_mapping::ops::func::{FUNC, RETURN};
 use visa_mapping::ops::transfer::is_transfer;
 use visa_mapping::{Dim, Tensor, transfer};
 use visa_pass::{Level, Pass, PassCx};
@@ -29,7 +33,7 @@ pub static PASS: Pass = Pass {
           operation stands.\n\n\
           Warns of a *forgotten axis* (`forgotten-axis`): elements of an operand differ along an axis that no \
           mapping of the result mentions, and nothing reduces or slices it. What is kept is its first coordinate. \
-          `A = 1` in the mapping says that this is meant. Behind this pass, `--lint` makes it an error.",
+          `A = 1` in the mapping says that this is meant. After this pass, `--lint` makes it an error.",
     takes: Level::Tensor,
     gives: Level::Sequencer,
     statistics: &[("pipelines", "pipelines lowered"), ("transfers", "transfers lowered")],
@@ -37,46 +41,186 @@ pub static PASS: Pass = Pass {
     ..Pass::BASE
 };
 
-/// Host tensors are placed one behind the other at multiples of this, in bytes.
+/// Host tensors are placed one after the other at multiples of this, in bytes.
 const HOST_ALIGN: i64 = 4096;
 
 fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     inlined(cx)?;
-    let axes = DeclaredAxes::build(cx.ctx, cx.module);
-    let support = Support::build(cx.ctx, cx.module);
-    let mut errors = Vec::new();
-    for id in cx.module.ops(cx.module.body()).to_vec() {
-        let op = cx.module.op(cx.ctx, id);
-        if !op.is(&visa_mapping::ops::func::FUNC) {
-            continue;
-        }
-        match plan_function(op, &axes, &support) {
-            Ok(function) => emit(cx, id, function),
-            Err(found) => errors.extend(found),
-        }
-    }
-    if !errors.is_empty() {
-        return Err(errors);
-    }
-    // Uses come after definitions, so erasing from the end never leaves a use behind.
-    for id in cx.module.ops(cx.module.body()).to_vec().into_iter().rev() {
-        if cx.module.op(cx.ctx, id).level() == Level::Tensor {
-            cx.module.erase(id);
-        }
-    }
-    let target = ConversionTarget::new().illegal_dialect("tm").illegal_dialect("stream");
-    conversion(&target).check(cx.ctx, cx.module, &cx.blocks())
-}
-
-/// What is left where only the target is asked: the patterns are in `lower/`.
-fn conversion(target: &ConversionTarget) -> Conversion<'_> {
-    Conversion {
+    let kernels = Kernels::of(cx);
+    let warnings = kernels.warnings(cx);
+    let tensor_level = cx.ctx.dialects().filter(|dialect| dialect.level == Level::Tensor);
+    let target =
+        tensor_level.fold(ConversionTarget::new(), |target, dialect| target.illegal_dialect(dialect.name));
+    let conversion = Conversion {
         name: PASS.name,
-        target,
-        patterns: &[],
+        target: &target,
+        patterns: &PATTERNS,
         types: TypeConverter::default(),
         kind: Kind::Partial,
+        order: Order::Backward,
+        state: &kernels,
+    };
+    let blocks = cx.blocks();
+    let applied = conversion.run(cx.ctx, cx.module, &blocks)?;
+    let times = |pattern: &ConversionPattern<Kernels>| applied.get(pattern.name).copied().unwrap_or(0);
+    cx.count("pipelines", times(&PIPELINE));
+    cx.count("transfers", times(&TRANSFER));
+    warnings.into_iter().for_each(|warning| cx.report(warning));
+    Ok(())
+}
+
+/// A pipeline is found backwards from its end, so what ends one goes before the rest of it.
+static PATTERNS: [&ConversionPattern<Kernels>; 5] = [&KERNEL, &RESULTS, &TRANSFER, &PIPELINE, &MEANT];
+
+const BASE: ConversionPattern<Kernels> =
+    ConversionPattern { name: "", summary: "", root: None, benefit: 2, convert: |_, _, _| Ok(()) };
+
+static KERNEL: ConversionPattern<Kernels> = ConversionPattern {
+    name: "kernel",
+    summary: "a kernel becomes a program of its commands; its arguments become buffers",
+    root: Some(&FUNC),
+    convert: |cx, id, _| {
+        let (func, stage) = (cx.op(id), cx.state.stage(cx.rewriter.ctx));
+        let program = header(&stage, func)?;
+        let mut buffers = Vec::new();
+        for &arg in func.regions().iter().flat_map(|&block| func.module.args(block)) {
+            let name = func.module.value_name(arg).map_or_else(|| "arg".to_owned(), |name| name.to_string());
+            buffers.push(buffer(&stage, func, arg, &name, true)?);
+        }
+        func.regions().iter().try_for_each(|&block| cx.unused(func.module.args(block)))?;
+        let program = cx.rewriter.insert_before(id, program);
+        cx.rewriter.move_region(id, program);
+        for block in cx.op(program).regions().to_vec() {
+            in_front(cx, block, std::mem::take(&mut buffers));
+            cx.rewriter.erase_arguments(block);
+        }
+        cx.rewriter.erase(id);
+        Ok(())
+    },
+    ..BASE
+};
+
+static RESULTS: ConversionPattern<Kernels> = ConversionPattern {
+    name: "results",
+    summary: "what a kernel returns becomes buffers",
+    root: Some(&RETURN),
+    convert: |cx, id, _| {
+        let (op, stage) = (cx.op(id), cx.state.stage(cx.rewriter.ctx));
+        let func = op.parent().ok_or_else(|| op.error("C0", "it is in no function"))?;
+        let results = op.operands().iter().enumerate().map(|(index, &value)| {
+            buffer(&stage, func, value, &result_name(index, op.operands().len()), false)
+        });
+        let (buffers, block) = (results.collect::<Result<_, _>>()?, op.block());
+        in_front(cx, block, buffers);
+        cx.rewriter.erase(id);
+        Ok(())
+    },
+    ..BASE
+};
+
+static TRANSFER: ConversionPattern<Kernels> = ConversionPattern {
+    name: "transfer",
+    summary: "a transfer becomes a command that walks its source and its result",
+    convert: |cx, id, _| {
+        let (op, stage) = (cx.op(id), cx.state.stage(cx.rewriter.ctx));
+        if !is_transfer(op) {
+            return Err(NoMatch::because("it is no transfer"));
+        }
+        let command = dma(&stage, op)?;
+        cx.unused(op.results())?;
+        cx.rewriter.insert_before(id, command);
+        cx.rewriter.erase(id);
+        Ok(())
+    },
+    ..BASE
+};
+
+static PIPELINE: ConversionPattern<Kernels> = ConversionPattern {
+    name: "pipeline",
+    summary: "a pipeline becomes a command that holds an operation an engine, where its last operation stands",
+    convert: |cx, id, _| {
+        let (op, stage) = (cx.op(id), cx.state.stage(cx.rewriter.ctx));
+        if !ends_pipeline(op) {
+            return Err(NoMatch::because("no pipeline ends in it"));
+        }
+        let (command, engines) = exec(&stage, op)?;
+        cx.unused(op.results())?;
+        let command = cx.rewriter.insert_before(id, command);
+        let block = cx.rewriter.add_region(command);
+        for engine in engines {
+            cx.rewriter.append(block, engine);
+        }
+        cx.rewriter.erase(id);
+        Ok(())
+    },
+    ..BASE
+};
+
+static MEANT: ConversionPattern<Kernels> = ConversionPattern {
+    name: "meant",
+    summary: "what nothing uses any more is in the loops of what used it: axes, tables, views, streams",
+    benefit: 1,
+    convert: |cx, id, _| {
+        cx.unused(cx.op(id).results())?;
+        cx.rewriter.erase(id);
+        Ok(())
+    },
+    ..BASE
+};
+
+/// Inserts operations in front of all others of a block.
+fn in_front(cx: &mut Converter<'_, Kernels>, block: BlockId, specs: Vec<OpSpec>) {
+    let first = cx.rewriter.module().ops(block).first().copied();
+    for spec in specs {
+        match first {
+            Some(first) => cx.rewriter.insert_before(first, spec),
+            None => cx.rewriter.append(block, spec),
+        };
     }
+}
+
+/// The kernels of a module as they were before any of them was lowered.
+struct Kernels {
+    axes: Rc<DeclaredAxes>,
+    support: Rc<Support>,
+    machine: Rc<Machine>,
+    /// Where each tensor at rest is, in bytes.
+    addresses: HashMap<ValueId, i64>,
+}
+
+impl Kernels {
+    fn of(cx: &PassCx<'_>) -> Self {
+        let (axes, support) = (cx.analysis::<DeclaredAxes>(), cx.analysis::<Support>());
+        let addresses = functions(cx).flat_map(|func| addresses(func, &axes)).collect();
+        Self { axes, support, machine: machine(cx.ctx), addresses }
+    }
+
+    /// What lowering one stage needs to know.
+    fn stage<'a>(&'a self, ctx: &'a Context) -> StageCx<'a> {
+        let Self { axes, support, machine, addresses } = self;
+        StageCx { ctx, axes: &axes.0, machine, support, addresses }
+    }
+
+    /// What their authors may not have meant.
+    fn warnings(&self, cx: &PassCx<'_>) -> Vec<Diagnostic> {
+        let inside = functions(cx).flat_map(|func| {
+            let ops = func.regions().iter().flat_map(move |&block| func.module.ops(block));
+            ops.map(move |&id| func.other(id))
+        });
+        let of = |op: OpRef<'_>| {
+            let unstored = if is_command(op) { None } else { unstored(op) };
+            forgotten::warnings(op, &self.support, &self.axes.0)
+                .into_iter()
+                .chain(unstored)
+                .collect::<Vec<_>>()
+        };
+        inside.flat_map(of).collect()
+    }
+}
+
+fn functions<'a>(cx: &'a PassCx<'_>) -> impl Iterator<Item = OpRef<'a>> {
+    let ops = cx.module.ops(cx.module.body()).iter().map(|&id| cx.module.op(cx.ctx, id));
+    ops.filter(|op| op.is(&FUNC))
 }
 
 /// Refuses calls: a program has no functions.
@@ -95,71 +239,12 @@ fn inlined(cx: &PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     if refused.is_empty() { Ok(()) } else { Err(refused) }
 }
 
-/// What a function becomes, before any of it is written into the module.
-struct Function {
-    program: OpSpec,
-    buffers: Vec<OpSpec>,
-    commands: Vec<Command>,
-    warnings: Vec<Diagnostic>,
-}
-
-enum Command {
-    Dma(OpSpec),
-    Exec(OpSpec, Vec<OpSpec>),
-}
-
-fn plan_function(
-    func: OpRef<'_>,
-    axes: &DeclaredAxes,
-    support: &Support,
-) -> Result<Function, Vec<Diagnostic>> {
-    let machine = machine(func.ctx);
-    let addresses = addresses(func, axes);
-    let cx = StageCx { ctx: func.ctx, axes: &axes.0, machine: &machine, support, addresses: &addresses };
-    let mut errors = Vec::new();
-    let mut function = Function {
-        program: header(&cx, func).map_err(|error| vec![error])?,
-        buffers: Vec::new(),
-        commands: Vec::new(),
-        warnings: Vec::new(),
-    };
-    let block = func.regions().first().copied();
-    let args = block.map_or(&[][..], |block| func.module.args(block));
-    for &arg in args {
-        let name = func.module.value_name(arg).map_or_else(|| "arg".to_owned(), |name| name.to_string());
-        collect(buffer(&cx, func, arg, &name, true), &mut function.buffers, &mut errors);
-    }
-    for &id in block.map_or(&[][..], |block| func.module.ops(block)) {
-        let op = func.other(id);
-        function.warnings.extend(forgotten::warnings(op, support, &axes.0));
-        match command(&cx, op) {
-            Ok(Some(command)) => function.commands.push(command),
-            Ok(None) => function.warnings.extend(unstored(op)),
-            Err(error) => errors.push(error),
-        }
-        if op.is(&visa_mapping::ops::func::RETURN) {
-            for (index, &value) in op.operands().iter().enumerate() {
-                let name = result_name(index, op.operands().len());
-                collect(buffer(&cx, func, value, &name, false), &mut function.buffers, &mut errors);
-            }
-        }
-    }
-    if errors.is_empty() { Ok(function) } else { Err(errors) }
-}
-
-fn collect(found: Result<OpSpec, Diagnostic>, into: &mut Vec<OpSpec>, errors: &mut Vec<Diagnostic>) {
-    match found {
-        Ok(spec) => into.push(spec),
-        Err(error) => errors.push(error),
-    }
-}
-
 /// What result `index` of `count` is called in data files and reports.
 fn result_name(index: usize, count: usize) -> String {
     if count == 1 { "out".into() } else { format!("out{index}") }
 }
 
-/// The address of every tensor at rest: as written, for host tensors one behind the other, and for a view some
+/// The address of every tensor at rest: as written, for host tensors one after the other, and for a view some
 /// positions into its source.
 fn addresses(func: OpRef<'_>, axes: &DeclaredAxes) -> HashMap<ValueId, i64> {
     let mut addresses = HashMap::new();
@@ -238,16 +323,16 @@ fn space(tensor: &Tensor) -> &'static str {
     tensor.kind.def.name.trim_start_matches("tm.")
 }
 
-/// The command that `op` stands for: a transfer, or the end of a pipeline.
-fn command(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<Command>, Diagnostic> {
-    if is_transfer(op) {
-        return dma(cx, op).map(|spec| Some(Command::Dma(spec)));
-    }
+/// Whether `op` stands for a command: a transfer, or the end of a pipeline.
+fn is_command(op: OpRef<'_>) -> bool {
+    is_transfer(op) || ends_pipeline(op)
+}
+
+fn ends_pipeline(op: OpRef<'_>) -> bool {
     let ends = op.result_type::<Tensor>(0).is_some_and(|tensor| !tensor.kind.stream);
     let stream = op.operand_type::<Tensor>(0).is_some_and(|tensor| tensor.kind.stream);
     // A number is written to data memory without a stream.
-    let generated = op.is(&generate::DECL);
-    if ends && stream || generated { exec(cx, op).map(Some) } else { Ok(None) }
+    ends && stream || op.is(&generate::DECL)
 }
 
 /// A stream that nobody takes further is work without an effect.
@@ -294,7 +379,7 @@ fn dma(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
 }
 
 /// The pipeline that ends in `last`.
-fn exec(cx: &StageCx<'_>, last: OpRef<'_>) -> Result<Command, Diagnostic> {
+fn exec(cx: &StageCx<'_>, last: OpRef<'_>) -> Result<(OpSpec, Vec<OpSpec>), Diagnostic> {
     let chain: Vec<_> = Pipeline::up_to(last).ops.into_iter().map(|id| last.other(id)).collect();
     let mut ops = Vec::new();
     for &op in &chain {
@@ -325,7 +410,7 @@ fn exec(cx: &StageCx<'_>, last: OpRef<'_>) -> Result<Command, Diagnostic> {
         .fused(chain.iter().copied())
         .clause("context", cx.ctx.attr(Attr::Str(unit)))
         .clause("slices", cx.ctx.attr(Attr::Ints(slices.ranges().into())));
-    Ok(Command::Exec(spec, ops))
+    Ok((spec, ops))
 }
 
 /// The type of the stream that a pipeline's end takes; of what it writes, if it takes none.
@@ -345,32 +430,4 @@ fn written(cx: &StageCx<'_>, last: OpRef<'_>, entering: &Slices) -> Result<Slice
         written.meet(&*Slices::holding(cx, last, last.module.ty(result))?);
     }
     Ok(written)
-}
-
-/// Writes the function's program into the module, in front of the function.
-fn emit(cx: &mut PassCx<'_>, func: OpId, function: Function) {
-    let program = cx.module.insert_before(func, function.program);
-    let body: BlockId = cx.module.add_region(program);
-    for buffer in function.buffers {
-        cx.module.append(body, buffer);
-    }
-    for command in function.commands {
-        match command {
-            Command::Dma(spec) => {
-                cx.module.append(body, spec);
-                cx.count("transfers", 1);
-            }
-            Command::Exec(spec, stages) => {
-                let exec = cx.module.append(body, spec);
-                let block = cx.module.add_region(exec);
-                for stage in stages {
-                    cx.module.append(block, stage);
-                }
-                cx.count("pipelines", 1);
-            }
-        }
-    }
-    for warning in function.warnings {
-        cx.report(warning);
-    }
 }

@@ -51,7 +51,7 @@ pub struct CandidatePipeline<'a> {
     exec: BlockId,
     machine: Rc<Machine>,
     axes: Rc<DeclaredAxes>,
-    /// Where the tensors that the pipeline reads stand.
+    /// Where the tensors that the pipeline reads are.
     addresses: HashMap<ValueId, i64>,
     /// What was chosen, operation by operation.
     stages: Vec<Placed>,
@@ -107,7 +107,7 @@ pub fn close_addresses(ctx: &Context, module: &mut Module, id: OpId) {
     }
 }
 
-/// Where the tensors in data memory stand that an operation reads. Where that is open, in the middle: padding in
+/// Where the tensors in data memory are that an operation reads. Where that is open, in the middle: padding in
 /// front of a tensor is read from the memory before it (book 08), and whoever chooses the address leaves room for
 /// that.
 fn addresses(begin: OpRef<'_>, machine: &Machine) -> Result<HashMap<ValueId, i64>, Diagnostic> {
@@ -290,7 +290,7 @@ impl<'a> CandidatePipeline<'a> {
         Ok(of)
     }
 
-    /// Where the next operation stands; `None` for the last one: what reads its tensor has a say in it.
+    /// Where the next operation is; `None` for the last one: what reads its tensor has a say in it.
     fn moment(&self) -> Option<Moment> {
         let stage = self.stages.len();
         (stage + 1 < self.chain.len()).then(|| Moment { past: self.past(), waiting: self.waiting[stage] })
@@ -411,7 +411,7 @@ impl<'a> CandidatePipeline<'a> {
         self.stages.last().map_or_else(|| Rc::new(Made::nothing()), |placed| placed.made.clone())
     }
 
-    /// What a question about a command says of it, where it would stand.
+    /// What a question about a command says of it, where it would be.
     fn ask<T>(&mut self, command: &OpSpec, question: impl FnOnce(OpRef<'_>) -> T) -> T {
         let id = self.commands.append(self.exec, command.clone());
         let answer = question(self.commands.op(self.ctx, id));

@@ -44,7 +44,7 @@ pub struct Goal {
     pub rows: bool,
     /// Whether the stream meets a register file, which brings axes of its own.
     pub pairs: bool,
-    /// Whether the stream is summed, or stands in a register file that sums are made with, or is masked with a
+    /// Whether the stream is summed, or is in a register file that sums are made with, or is masked with a
     /// number: padding must be masked.
     pub sums: bool,
     /// Axes of integers after which a register file that the stream meets holds zeros: products there are zero,

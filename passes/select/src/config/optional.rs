@@ -26,7 +26,7 @@ struct Engine {
     decl: &'static OpDecl,
     /// The clauses that are left open.
     clauses: &'static [&'static str],
-    /// Whether it may stand between two operations of a pipeline.
+    /// Whether it may be between two operations of a pipeline.
     fits: fn(pipeline: &[OpRef<'_>], before: OpRef<'_>, after: OpRef<'_>) -> bool,
 }
 

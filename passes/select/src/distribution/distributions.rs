@@ -374,7 +374,7 @@ impl Group<'_> {
     fn mappings(&self, cluster: Option<Digit>, mut slice: Vec<Digit>) -> Option<(Expr, Expr)> {
         let topology = &self.machine.topology;
         let (clusters, all) = (topology.clusters_per_chip, topology.slices_per_cluster);
-        // What lies within another digit must end where that one steps.
+        // What is within another digit must end where that one steps.
         let inner = slice.iter().skip(1).map(|digit| digit.extent).product::<u64>();
         if !all.is_multiple_of(inner) {
             slice.iter_mut().skip(1).for_each(|digit| digit.extent = digit.live.next_power_of_two());

@@ -1,4 +1,4 @@
-//! What a kernel says of where its tensors may lie: the axes of its results and of what is loaded, and what slices
+//! What a kernel says of where its tensors may be: the axes of its results and of what is loaded, and what slices
 //! must hold of them.
 
 use crate::config::goal::{names, reduced_within};
@@ -191,7 +191,7 @@ pub(super) fn met(ops: &[OpRef<'_>]) -> BTreeMap<OpId, Expr> {
     found
 }
 
-/// The load of a tensor that stands in data memory or in a register file.
+/// The load of a tensor that is in data memory or in a register file.
 fn loaded(op: OpRef<'_>, mut value: ValueId) -> Option<OpId> {
     loop {
         let made = op.module.def_op(value).map(|id| op.other(id))?;

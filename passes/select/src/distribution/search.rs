@@ -238,7 +238,7 @@ impl Search<'_> {
     /// Gives every load its distribution.
     ///
     /// # Errors
-    /// That a load cannot move its tensor there, or that a view has no meaning of what lies so.
+    /// That a load cannot move its tensor there, or that a view is illegal with this distribution.
     fn write(&self, module: &mut Module, distribution: &[Load]) -> Result<(), Diagnostic> {
         for (load, maps) in distribution {
             let op = module.op(self.ctx, *load);

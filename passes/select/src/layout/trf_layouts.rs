@@ -159,7 +159,7 @@ fn shared_inside(rest: &[Digit], partner: &Partner, axes: &Axes) -> Vec<Parts> {
     all.iter().filter_map(|order| parts(order.split_at(order.len() - 1), axes)).collect()
 }
 
-/// Zeros after each element, for what lies between the elements of a window (book 15). A load may only be able to
+/// Zeros after each element, for what is between the elements of a window (book 15). A load may only be able to
 /// fetch the zeros after one of the axes.
 fn apart(rest: &[Digit], partner: &Partner, axes: &Axes) -> Vec<Parts> {
     let all = with_shared_inside(rest, partner);

@@ -13,7 +13,7 @@ use crate::rules::ruleset::RuleSet;
 use visa_ir::diag::{Diagnostic, Severity};
 use visa_ir::open::Opening;
 use visa_ir::span::Span;
-use visa_pass::{Level, OutputName, Pass, PassCx, PassOptions};
+use visa_pass::{Configured, Level, OutputName, Pass, PassCx};
 
 visa_pass::options! {
     /// What can be chosen.
@@ -44,7 +44,6 @@ pub static PASS: Pass = Pass {
           Extraction is exact: cycles are those of the busiest engine and the latencies, so a class keeps the \
           Pareto front of its ways. Pipelines that share tensors of open layout are extracted together, by an \
           integer program. Pipelines are chosen in program order; what is written stays as it is.",
-    options: Settings::DECLS,
     takes: Level::Tensor,
     gives: Level::Tensor,
     open: true,
@@ -91,23 +90,23 @@ pub static PASS: Pass = Pass {
         ),
         ("cycles-best", "cycles of the chosen ones"),
     ],
-    run,
-    ..Pass::BASE
+    ..Pass::with::<Settings>()
 };
 
-fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
-    let clock = cx.ctx.data::<Clock>();
-    let before = Phase::ALL.map(|phase| clock.spent(phase));
-    let ran = chosen(cx);
-    cx.ctx.data::<Watch>().tell(None);
-    for (phase, before) in Phase::ALL.into_iter().zip(before) {
-        cx.spend(phase.name(), clock.spent(phase) - before);
+impl Configured for Settings {
+    fn run(self, cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
+        let clock = cx.ctx.data::<Clock>();
+        let before = Phase::ALL.map(|phase| clock.spent(phase));
+        let ran = chosen(cx, &self);
+        cx.ctx.data::<Watch>().tell(None);
+        for (phase, before) in Phase::ALL.into_iter().zip(before) {
+            cx.spend(phase.name(), clock.spent(phase) - before);
+        }
+        ran
     }
-    ran
 }
 
-fn chosen(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
-    let settings: Settings = cx.chosen();
+fn chosen(cx: &mut PassCx<'_>, settings: &Settings) -> Result<(), Vec<Diagnostic>> {
     let budget = budget(cx, settings.budget)?;
     let mut dump = Dump::to(&settings.dump.0).map_err(|refused| vec![refused])?;
     if settings.advise || settings.apply {

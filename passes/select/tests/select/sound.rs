@@ -92,7 +92,7 @@ pub(crate) fn configurations(
     found
 }
 
-/// Whether some way leads from each class to the end of the pipeline: sources stand in front of what is made of them.
+/// Whether some way leads from each class to the end of the pipeline: sources are in front of what is made of them.
 fn leads_on(choice: &Choice) -> Vec<bool> {
     let classes = &choice.graph.classes;
     let mut leads = vec![false; classes.len()];

@@ -11,7 +11,7 @@
 //!   and cut wherever a fetch can, and for a contraction the register file's own terms too;
 //! - **collect** and **cast**: the only way that there is;
 //! - **align**: one or two flits a packet, the register file's own terms in every order, at every place in time;
-//!   of a window every number of shifts a packet, or zeros for what lies between its elements;
+//!   of a window every number of shifts a packet, or zeros for what is between its elements;
 //! - **contract**: every depth of the tree that adds nothing of the result, with all sums, the live ones and as
 //!   many as the accumulator has columns;
 //! - **accumulate**: both modes, time without what is summed;

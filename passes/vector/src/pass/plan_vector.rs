@@ -6,7 +6,7 @@ use visa_ir::analysis::{AnalysisKind, Preserved};
 use visa_ir::diag::{Diagnostic, Severity};
 use visa_ir::verify::has_errors;
 use visa_mapping::facts::DeclaredAxes;
-use visa_pass::{Level, Pass, PassCx, PassOptions};
+use visa_pass::{Configured, Level, Pass, PassCx};
 use visa_stream::ops::vector_expr;
 
 visa_pass::options! {
@@ -28,7 +28,6 @@ pub static PASS: Pass = Pass {
           Between passes a value is committed to data memory and fetched again; one that another operation takes \
           as its operand is loaded into the vector register file. Their addresses are open, for `allocate` to \
           choose.",
-    options: Settings::DECLS,
     preserves: Preserved::Only(&[AnalysisKind::of::<DeclaredAxes>()]),
     takes: Level::Tensor,
     open: true,
@@ -46,71 +45,71 @@ pub static PASS: Pass = Pass {
             "plans that may have more passes than there must be, because the search stopped at its bound",
         ),
     ],
-    run,
-    ..Pass::BASE
+    ..Pass::with::<Settings>()
 };
 
-fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
-    let expressions = cx.module.walk_all().into_iter();
-    let expressions: Vec<_> =
-        expressions.filter(|&id| cx.module.op(cx.ctx, id).is(&vector_expr::DECL)).collect();
-    if expressions.is_empty() {
-        return Ok(());
-    }
-    let settings: Settings = cx.chosen();
-    let axes = cx.analysis::<DeclaredAxes>();
-    let planner = Planner::new().map_err(|error| vec![error])?;
-    let mut errors = Vec::new();
-    let mut several = None;
-    for id in expressions {
-        let span = cx.module.op(cx.ctx, id).span();
-        let outcome = match planner.plan(cx.ctx, cx.module, &axes.0, id) {
-            Ok(outcome) => outcome,
-            Err(error) => {
-                errors.push(error);
-                continue;
-            }
-        };
-        let statistics = outcome.statistics;
-        cx.count("expressions", 1);
-        cx.count("passes", outcome.passes as u64);
-        cx.count("operations", outcome.operations as u64);
-        cx.count("e-classes", statistics.e_classes as u64);
-        cx.count("e-nodes", statistics.e_nodes as u64);
-        cx.count("iterations", statistics.iterations as u64);
-        cx.count(if statistics.saturated { "saturated" } else { "bounded" }, 1);
-        several = several.or((outcome.passes > 1).then_some(span));
-        let remark = |message: String| Diagnostic {
-            severity: Severity::Remark,
-            ..Diagnostic::error("plan-vector", span, message)
-        };
-        let plural = if outcome.passes == 1 { "pass" } else { "passes" };
-        if settings.explain {
-            let remark = remark(format!("the expression takes {} {plural}", outcome.passes));
-            cx.report(outcome.lines.iter().fold(remark, |remark, line| remark.note(line, None)));
+impl Configured for Settings {
+    fn run(self, cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
+        let expressions = cx.module.walk_all().into_iter();
+        let expressions: Vec<_> =
+            expressions.filter(|&id| cx.module.op(cx.ctx, id).is(&vector_expr::DECL)).collect();
+        if expressions.is_empty() {
+            return Ok(());
         }
-        if !outcome.fewest {
-            cx.count("greedy", 1);
-            let message = format!(
-                "the expression takes {} {plural}, perhaps more than it must: the search stopped at its bound",
-                outcome.passes
-            );
-            cx.report(remark(message));
-        }
-    }
-    if !errors.is_empty() {
-        return Err(errors);
-    }
-    infer_again(cx)?;
-    // How a value may lie between passes is for the operations to say that store and fetch it.
-    if let Some(span) = several {
-        let found = cx.verify();
-        if has_errors(&found) {
-            let note = |error: Diagnostic| {
-                error.note("a value of this expression lies in memory between passes", Some(span))
+        let axes = cx.analysis::<DeclaredAxes>();
+        let planner = Planner::new().map_err(|error| vec![error])?;
+        let mut errors = Vec::new();
+        let mut several = None;
+        for id in expressions {
+            let span = cx.module.op(cx.ctx, id).span();
+            let outcome = match planner.plan(cx.ctx, cx.module, &axes.0, id) {
+                Ok(outcome) => outcome,
+                Err(error) => {
+                    errors.push(error);
+                    continue;
+                }
             };
-            return Err(found.into_iter().map(note).collect());
+            let statistics = outcome.statistics;
+            cx.count("expressions", 1);
+            cx.count("passes", outcome.passes as u64);
+            cx.count("operations", outcome.operations as u64);
+            cx.count("e-classes", statistics.e_classes as u64);
+            cx.count("e-nodes", statistics.e_nodes as u64);
+            cx.count("iterations", statistics.iterations as u64);
+            cx.count(if statistics.saturated { "saturated" } else { "bounded" }, 1);
+            several = several.or((outcome.passes > 1).then_some(span));
+            let remark = |message: String| Diagnostic {
+                severity: Severity::Remark,
+                ..Diagnostic::error("plan-vector", span, message)
+            };
+            let plural = if outcome.passes == 1 { "pass" } else { "passes" };
+            if self.explain {
+                let remark = remark(format!("the expression takes {} {plural}", outcome.passes));
+                cx.report(outcome.lines.iter().fold(remark, |remark, line| remark.note(line, None)));
+            }
+            if !outcome.fewest {
+                cx.count("greedy", 1);
+                let message = format!(
+                    "the expression takes {} {plural}, perhaps more than it must: the search stopped at its bound",
+                    outcome.passes
+                );
+                cx.report(remark(message));
+            }
         }
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        infer_again(cx)?;
+        // How a value may be between passes is for the operations to say that store and fetch it.
+        if let Some(span) = several {
+            let found = cx.verify();
+            if has_errors(&found) {
+                let note = |error: Diagnostic| {
+                    error.note("a value of this expression is in memory between passes", Some(span))
+                };
+                return Err(found.into_iter().map(note).collect());
+            }
+        }
+        Ok(())
     }
-    Ok(())
 }

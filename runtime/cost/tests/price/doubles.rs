@@ -129,7 +129,7 @@ pub(crate) fn dma(from: Space, to: Space, loops: &str) -> CommandKind {
     CommandKind::Dma(Dma { pcie, from, to, loops: loops.parse().unwrap() })
 }
 
-/// The price on RNGD; command `n` stands at byte `n`.
+/// The price on RNGD; command `n` is at byte `n`.
 pub(crate) fn report(chips: usize, kinds: Vec<CommandKind>) -> Report {
     let command = |(at, kind)| Command { span: Span::new(at..at + 1), kind };
     let commands = kinds.into_iter().enumerate().map(command).collect();

@@ -52,7 +52,7 @@ fn the_chain_names_every_operation_from_the_first_read_on() {
     let report = report(vec![copy(4, 8, 64), copy(0, 8, 72)], true).unwrap();
     assert_eq!(report.index, [0, 4]);
     assert_eq!(names(&report), ["test.fetch", "test.add", "test.store", "hw.dma"]);
-    // The doubles stand at 100, 102 and 103; the last transfer is command 3.
+    // The doubles are at 100, 102 and 103; the last transfer is command 3.
     let spans: Vec<_> = report.chain.iter().map(|step| step.span).collect();
     assert_eq!(spans, [span(100), span(102), span(103), span(3)]);
     assert_eq!(report.origin, Origin::NeverWritten);

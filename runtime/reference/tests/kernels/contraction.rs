@@ -71,7 +71,7 @@ fn half_a_packet() {
     }
 }
 
-/// Padding within a group is a product of +0.0, whatever lies there.
+/// Padding within a group is a product of +0.0, whatever is there.
 #[test]
 fn padding_is_positive_zero() {
     let flits = "time [A # 32 / 16], packet [A # 32 % 16]";

@@ -467,7 +467,7 @@ fn interleaved_streams_hold_both_tensors() {
         ("A @ 1 = 2, C / 2, I", "C % 2, D, B = 3"),
     ] {
         let whole = format!("[{time}, {packet}]");
-        // The axis of the two stands last in time; it is none of the enumerator's.
+        // The axis of the two is last in time; it is none of the enumerator's.
         let major = world.cells(
             &Expr::parse(&format!("[{}]", time.trim_end_matches('I').trim_end_matches(", ")))
                 .unwrap_or(Expr::Literal(1)),

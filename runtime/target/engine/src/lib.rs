@@ -6,6 +6,7 @@ pub mod cost;
 pub mod memory;
 pub mod place;
 pub mod read_cache;
+pub mod running;
 pub mod shadow;
 pub mod stage;
 pub mod stream;
@@ -14,6 +15,7 @@ pub mod wire;
 
 pub use cost::{BankUse, Engine, StageCost, TreeUse};
 pub use memory::{Access, Bank, SliceMemory, Space};
-pub use stage::{Exchange, Map, RunCx, Stage, Store, Unit};
+pub use running::RunCx;
+pub use stage::{Exchange, Map, Stage, Store, Unit};
 pub use stream::{Lanes, Operand, Stash, Stream};
 pub use wire::{Flow, Mismatch, Wire};

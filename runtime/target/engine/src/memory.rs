@@ -13,7 +13,7 @@ pub struct SliceMemory {
     /// Tensor register file, row after row (`row * trf_bytes_per_row + address`).
     pub trf: Bank,
     /// The same with the sideband bits of i5 and i9, which the file holds beside its bytes (book 19): such elements
-    /// stand here, at [`DType::wire_scale`] times their address.
+    /// are here, at [`DType::wire_scale`] times their address.
     pub trf_extended: Bank,
     /// Vector register file.
     pub vrf: Bank,

@@ -3,34 +3,11 @@
 
 use crate::cost::{BankUse, StageCost, TreeUse};
 use crate::memory::{Access, SliceMemory};
-use crate::shadow::{Marker, ShadowLog};
+use crate::running::RunCx;
 use crate::stream::Stream;
 use crate::wire::{Flow, Mismatch, Wire};
 use std::ops::{Deref, Range};
 use visa_machine::Machine;
-
-/// What a running stage knows besides its slice.
-#[derive(Clone, Copy)]
-pub struct RunCx<'a> {
-    /// The machine.
-    pub machine: &'a Machine,
-    /// In shadow mode, where marks are made.
-    pub shadow: Option<&'a ShadowLog>,
-    /// The number of the operation whose stage runs, for its marks.
-    pub op: u32,
-    /// The chip that it runs on.
-    pub chip: usize,
-    /// The slice that it runs in, counted through the chip's clusters.
-    pub slice: usize,
-}
-
-impl<'a> RunCx<'a> {
-    /// Makes the marks of the running stage, in shadow mode.
-    #[must_use]
-    pub fn marker(&self) -> Option<Marker<'a>> {
-        self.shadow.map(|log| Marker::new(log, self.op))
-    }
-}
 
 /// One engine's configuration in a command, ready to run: what every stage has.
 pub trait Unit: Send + Sync {

@@ -1,8 +1,8 @@
 //! The stream of packets between two engines of one slice, and what travels beside it.
 
 use crate::memory::Bank;
+use crate::running::RunCx;
 use crate::shadow::Shadow;
-use crate::stage::RunCx;
 use std::sync::Arc;
 use visa_numerics::DType;
 

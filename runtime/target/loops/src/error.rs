@@ -30,7 +30,7 @@ pub mod code {
     pub const ELEMENT: &str = "A2";
     /// A3: the program cannot be cut into accesses of the wanted size.
     pub const ACCESS: &str = "A3";
-    /// A4: a loop, packet or base of 4-bit elements stands at half a byte.
+    /// A4: a loop, packet or base of 4-bit elements is at half a byte.
     pub const HALF_BYTE: &str = "A4";
 }
 

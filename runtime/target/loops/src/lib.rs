@@ -6,6 +6,7 @@
 
 mod addresses;
 mod error;
+mod fit;
 mod limits;
 mod mask;
 mod merge;
@@ -13,6 +14,7 @@ mod program;
 mod retile;
 mod sizes;
 mod stride;
+mod table;
 mod text;
 
 pub use addresses::Addresses;

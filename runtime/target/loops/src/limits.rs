@@ -8,6 +8,7 @@ use crate::merge::{merged, split_entry};
 use crate::program::{Loop, PairedProgram, Program};
 use crate::sizes::{gcd, largest_divisor};
 use crate::stride::Stride;
+use crate::table::check_table;
 use crate::text::EntryList;
 
 /// What one sequencer can do. The caller fills it from the machine description, with the packet sizes
@@ -29,7 +30,7 @@ impl SequencerLimits {
     }
 }
 
-/// Every rule that a byte program breaks, as it stands (nothing is merged first), in this order:
+/// Every rule that a byte program breaks, as it is (nothing is merged first), in this order:
 ///
 /// - S1: 1 to `limits.entries` entries.
 /// - S2: each entry's limit is 1 to `limits.limit`.
@@ -174,15 +175,4 @@ fn check_strides<const SIDES: usize, L: Loop<SIDES>>(
 /// S6.
 fn check_tables<const SIDES: usize, L: Loop<SIDES>>(entries: &[L]) -> Vec<SeqError> {
     entries.iter().filter_map(check_table).collect()
-}
-
-/// S6 of one entry.
-pub(crate) fn check_table<const SIDES: usize, L: Loop<SIDES>>(entry: &L) -> Option<SeqError> {
-    let counts = entry.strides().into_iter().filter_map(Stride::table).map(|table| table.len() as u64);
-    let wrong = counts.filter(|&count| count != entry.limit()).last()?;
-    let message = format!(
-        "the table of an entry of {} has {wrong} offsets, expected one for each iteration",
-        counted(entry.limit(), "iteration")
-    );
-    Some(SeqError::new(code::TABLE, message).with_fix(format!("write {wrong} for {}", entry.limit())))
 }

@@ -30,7 +30,7 @@ pub fn innermost(entries: &[Entry], element_bits: u64) -> usize {
 }
 
 impl Mask {
-    /// The same mask once a loop stands at `index` that did not before.
+    /// The same mask after a loop has been inserted at `index`.
     #[must_use]
     pub fn below(self, index: usize) -> Self {
         let moved = |entry: usize| entry + usize::from(entry >= index);
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn book_08_case_1() {
-        // Two of A = 32: 96 bytes each, the first 2 and the last 4 masked. What lies between two of A touches.
+        // Two of A = 32: 96 bytes each, the first 2 and the last 4 masked. What is between two of A touches.
         let found = masked("[dim 1, left 2, valid [28]]", "[2 : 96, 3 : 32, 32 : 1] : 32", 8);
         assert_eq!(found, [(0, 2), (92, 98), (188, 192)]);
     }

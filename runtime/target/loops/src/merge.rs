@@ -1,7 +1,5 @@
-//! Merging adjacent entries, and making a program fit the sequencer's entries (book 07).
+//! Merging adjacent entries, and splitting one (book 07).
 
-use crate::error::SeqError;
-use crate::limits::{SequencerLimits, check_entries};
 use crate::program::{Loop, PairedProgram, Program};
 
 /// Merged limits stay literals of the text form.
@@ -17,15 +15,6 @@ impl Program {
     pub fn merge(&mut self) {
         self.entries = merged(&self.entries);
     }
-
-    /// The same addresses in as few entries as the sequencer has, each within its limit: merges
-    /// everything, then splits entries above the limit into exact factors. An error (S1, S2) where
-    /// that does not suffice. The innermost factor stays a multiple of the packet.
-    pub fn fit(&self, limits: &SequencerLimits) -> Result<Self, SeqError> {
-        let fitted = Self { entries: fitted(&self.entries, self.packet, limits), ..self.clone() };
-        first_error(check_entries(&fitted.entries, self.packet, &fitted, limits))?;
-        Ok(fitted)
-    }
 }
 
 impl PairedProgram {
@@ -33,17 +22,6 @@ impl PairedProgram {
     pub fn merge(&mut self) {
         self.entries = merged(&self.entries);
     }
-
-    /// [`Program::fit`] for both sides.
-    pub fn fit(&self, limits: &SequencerLimits) -> Result<Self, SeqError> {
-        let fitted = Self { entries: fitted(&self.entries, self.packet, limits), ..self.clone() };
-        first_error(check_entries(&fitted.entries, self.packet, &fitted, limits))?;
-        Ok(fitted)
-    }
-}
-
-fn first_error(errors: Vec<SeqError>) -> Result<(), SeqError> {
-    errors.into_iter().next().map_or(Ok(()), Err)
 }
 
 /// One pass suffices: a merged pair continues its outer neighbour exactly when its outer half did,
@@ -76,19 +54,6 @@ pub(crate) fn merge_pair<const SIDES: usize, L: Loop<SIDES>>(outer: &L, inner: &
         .all(|(s1, s2)| i128::from(s1) == i128::from(inner.limit()) * i128::from(s2));
     let limit = outer.limit().checked_mul(inner.limit()).filter(|&limit| limit <= MAX_LIMIT)?;
     continues.then(|| L::even(limit, strides))
-}
-
-/// Merged entries, those above the limit split where they have fitting factors.
-fn fitted<const SIDES: usize, L: Loop<SIDES>>(
-    entries: &[L],
-    packet: u64,
-    limits: &SequencerLimits,
-) -> Vec<L> {
-    let merged = merged(entries);
-    let pieces = |index: usize| {
-        split_entry(&merged, index, packet, limits.limit).unwrap_or_else(|| vec![merged[index].clone()])
-    };
-    (0..merged.len()).flat_map(pieces).collect()
 }
 
 /// The nested loops of at most `max` iterations that entry `index` splits into. The innermost entry

@@ -126,7 +126,7 @@ impl Stride {
     }
 
     /// Two iterations, the earlier first, that are nearer than `least`: of a broadcast or a table. Of a table the
-    /// nearest two, wherever they stand; strides other than 0 are not looked at.
+    /// nearest two, wherever they are; strides other than 0 are not looked at.
     #[must_use]
     pub fn clash(&self, limit: u64, least: u64) -> Option<Range<u64>> {
         match self {

@@ -9,10 +9,10 @@ use pest::error::{Error as PestError, ErrorVariant, InputLocation};
 use pest::iterators::Pair;
 
 use crate::error::{SeqError, code};
-use crate::limits::check_table;
 use crate::mask::Mask;
 use crate::program::{Entry, Loop, PairedEntry, PairedProgram, Program};
 use crate::stride::Stride;
+use crate::table::check_table;
 
 /// Most entries of a program in text. It bounds the work on hostile input and leaves room for
 /// programs that are yet to be merged to the hardware's 8.

@@ -16,7 +16,7 @@ use crate::{DType, ROWS};
 /// A value of every row.
 type Lanes<T> = [T; ROWS];
 
-/// A value whose vectors each lie in one line of the processor's cache: measured, a load across two costs a GEMM a
+/// A value whose vectors each are in one line of the processor's cache: measured, a load across two costs a GEMM a
 /// tenth.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(32))]
@@ -149,7 +149,7 @@ fn elements_held(dtype: DType, bytes: usize) -> usize {
 /// packets, which meet neighbouring addresses, are read one after the other.
 pub const TABLES: usize = 8;
 
-/// The accesses of one address, and what stands there.
+/// The accesses of one address, and what is there.
 pub type Meeting<'a, T> = (&'a [u32], &'a Table<T>);
 
 /// Adds, for each access of `meetings`, the products of the packet that it meets with the table, in trees.
@@ -304,7 +304,7 @@ fn tree<T: Summand, const FLUSH: bool, const BLOCK: usize>(
     waiting[level]
 }
 
-/// Levels over blocks: a tree has 7 levels at most (book 19), and 3 of them lie in a block. A few more than the
+/// Levels over blocks: a tree has 7 levels at most (book 19), and 3 of them are in a block. A few more than the
 /// tree needs: a power of two lets the loop above keep its sums in registers, which makes it four times as fast.
 const MAX_LEVELS: usize = 8;
 

@@ -33,7 +33,7 @@ impl std::error::Error for KindError {}
 /// ([`DType::wire_scale`]).
 ///
 /// # Panics
-/// If the element lies outside `bytes`: callers check ranges once for a whole access.
+/// If the element is outside `bytes`: callers check ranges once for a whole access.
 #[inline]
 pub fn load(dtype: DType, bytes: &[u8], index: usize) -> Bits {
     match dtype {
@@ -63,7 +63,7 @@ pub(crate) fn nibbles(byte: u8) -> [i32; 2] {
 /// i5 and i9 as a stream holds them ([`DType::wire_scale`]).
 ///
 /// # Panics
-/// If the element lies outside `bytes`: callers check ranges once for a whole access.
+/// If the element is outside `bytes`: callers check ranges once for a whole access.
 #[inline]
 pub fn store(dtype: DType, bytes: &mut [u8], index: usize, bits: Bits) {
     match dtype {

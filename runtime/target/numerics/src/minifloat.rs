@@ -65,7 +65,7 @@ impl Minifloat {
     #[inline(always)]
     pub(crate) fn widen(&self, bits: Bits) -> f32 {
         let magnitude = bits & (self.sign() - 1);
-        // The fields stand where f32 has them, but for the bias, which a factor makes up for: a subnormal of this
+        // The fields are where f32 has them, but for the bias, which a factor makes up for: a subnormal of this
         // format is then a subnormal of f32, and the product is exact.
         let rebias = f32::from_bits(((2 * F32_BIAS - self.bias) as u32) << F32_FRACTION);
         let finite = f32::from_bits(magnitude << (F32_FRACTION - self.fraction)) * rebias;

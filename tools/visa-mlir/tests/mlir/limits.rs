@@ -21,7 +21,7 @@ fn these_mistakes_are_taken() {
         (last.as_str(), ""),
     ] {
         assert!(text.contains(from), "`{from}` is not in:\n{text}");
-        // The type of a result stands at its uses too.
+        // The type of a result is at its uses too.
         let wrong = if from.starts_with("->") {
             text.replace(&from[3..], &to[3..])
         } else {

@@ -15,7 +15,7 @@ pub(super) fn equal(query: &Query) -> Result<Answer, Refusal> {
     })
 }
 
-/// Whether the left mapping may stand where the right one is asked for.
+/// Whether the left mapping may be where the right one is asked for.
 pub(super) fn refines(query: &Query) -> Result<Answer, Refusal> {
     let (axes, [left, right]) = query.mappings()?;
     Ok(match visa_mapping::refines(&left, &right, &axes) {

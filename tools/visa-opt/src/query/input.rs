@@ -58,7 +58,7 @@ pub(super) fn mapping(name: &str, text: &str, axes: &Axes) -> Result<Expr, Refus
     Ok(mapping)
 }
 
-/// Reads `text`, which stands at `place` of the source.
+/// Reads `text`, which is at `place` of the source.
 fn parsed(source: &Source, place: Span, text: &str) -> Result<Expr, Refusal> {
     Expr::parse(text).map_err(|error| {
         let span = error.range.clone().map_or(place, |range| place.part(range));

@@ -8,9 +8,10 @@ use visa_ir::diag::{Diagnostic, Severity};
 use visa_ir::effects::Effects;
 use visa_ir::open::Opening;
 use visa_opt::{Io, Registry};
-use visa_pass::{Level, OptionKind, OptionType, OptionValue, Output, OutputName, Pass, PassCx, PassOptions};
+use visa_pass::{Configured, Level, OptionKind, OptionType, OptionValue, Output, OutputName, Pass, PassCx};
 
-static SIZED: BodyDef = BodyDef { name: "toy.sized", syntax: "SIZE", doc: "A size.", parse: size };
+static SIZED: BodyDef =
+    BodyDef { name: "toy.sized", syntax: "SIZE", doc: "A size.", parse: size, ..BodyDef::BASE };
 
 fn size(text: &str) -> Result<Rc<dyn Body>, BodyError> {
     let refused =
@@ -132,33 +133,33 @@ visa_pass::options! {
 static SET: Pass = Pass {
     name: "set",
     summary: "sets every constant",
-    options: Settings::DECLS,
     statistics: &[("set", "constants set")],
     open: true,
-    run: set,
-    ..Pass::BASE
+    ..Pass::with::<Settings>()
 };
 
-fn set(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
-    let Settings { value, twice, mode, note } = cx.chosen();
-    let value = value * if twice { 2 } else { 1 };
-    let attr = cx.ctx.attr(visa_ir::context::Attr::Int(value));
-    for id in cx.module.walk_all() {
-        let op = cx.module.op(cx.ctx, id);
-        if !op.is(&CONST) || mode == Mode::None {
-            continue;
+impl Configured for Settings {
+    fn run(self, cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
+        let Settings { value, twice, mode, note } = self;
+        let value = value * if twice { 2 } else { 1 };
+        let attr = cx.ctx.attr(visa_ir::context::Attr::Int(value));
+        for id in cx.module.walk_all() {
+            let op = cx.module.op(cx.ctx, id);
+            if !op.is(&CONST) || mode == Mode::None {
+                continue;
+            }
+            if !note.is_empty() {
+                let remark = Diagnostic {
+                    severity: Severity::Remark,
+                    ..Diagnostic::error("set", op.span(), note.clone())
+                };
+                cx.report(remark);
+            }
+            cx.module.set_clause(id, "value", Some(attr));
+            cx.count("set", 1);
         }
-        if !note.is_empty() {
-            let remark = Diagnostic {
-                severity: Severity::Remark,
-                ..Diagnostic::error("set", op.span(), note.clone())
-            };
-            cx.report(remark);
-        }
-        cx.module.set_clause(id, "value", Some(attr));
-        cx.count("set", 1);
+        Ok(())
     }
-    Ok(())
 }
 
 static PANIC: Pass = Pass { name: "boom", summary: "panics", run: |_| panic!("out of luck"), ..Pass::BASE };
@@ -197,21 +198,22 @@ visa_pass::options! {
     struct ToText { to: String = ("to", "", "a text") }
 }
 
-static DUMP: Pass = Pass {
-    name: "dump",
-    summary: "writes a file",
-    options: ToFile::DECLS,
-    run: |cx| dump(cx, cx.chosen::<ToFile>().to.0),
-    ..Pass::BASE
-};
+static DUMP: Pass = Pass { name: "dump", summary: "writes a file", ..Pass::with::<ToFile>() };
+
+impl Configured for ToFile {
+    fn run(self, cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
+        dump(cx, self.to.0)
+    }
+}
+
 /// It does not declare that its option names a file.
-static SNEAK: Pass = Pass {
-    name: "sneak",
-    summary: "writes a file",
-    options: ToText::DECLS,
-    run: |cx| dump(cx, cx.chosen::<ToText>().to),
-    ..Pass::BASE
-};
+static SNEAK: Pass = Pass { name: "sneak", summary: "writes a file", ..Pass::with::<ToText>() };
+
+impl Configured for ToText {
+    fn run(self, cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
+        dump(cx, self.to)
+    }
+}
 
 fn dump(cx: &mut PassCx<'_>, name: String) -> Result<(), Vec<Diagnostic>> {
     cx.write(Output { name, bytes: b"dumped".to_vec() });
@@ -258,7 +260,7 @@ impl Ran {
         &self.out
     }
 
-    /// Fails unless the run did not hold, and all of `parts` stand on standard error, in this order.
+    /// Fails unless the run did not hold, and all of `parts` are on standard error, in this order.
     #[track_caller]
     pub(crate) fn refused(&self, parts: &[&str]) {
         assert_eq!(self.code, 1, "{}\n{}", self.out, self.err);

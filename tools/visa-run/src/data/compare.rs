@@ -98,7 +98,7 @@ pub fn near(dtype: DType, left: Bits, right: Bits, ulps: u32) -> bool {
     ulps > 0 && dtype.is_float() && distance(dtype, left, right) <= u64::from(ulps)
 }
 
-/// How many numbers of a floating-point format lie between two, counting one of them; both zeros are one number.
+/// How many numbers of a floating-point format are between two, counting one of them; both zeros are one number.
 fn distance(dtype: DType, left: Bits, right: Bits) -> u64 {
     match (to_f64(dtype, left).is_nan(), to_f64(dtype, right).is_nan()) {
         (true, true) => return 0,

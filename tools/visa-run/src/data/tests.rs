@@ -166,7 +166,7 @@ fn a_shape_past_memory_is_refused() {
 #[test]
 fn floats_round_to_nearest_even() {
     const TIE: f32 = 1.0 / 256.0;
-    // In bf16, 1 + 2^-8 lies halfway between 0x3f80 (1, even) and 0x3f81; 1 + 3 * 2^-8 between 0x3f81 and
+    // In bf16, 1 + 2^-8 is halfway between 0x3f80 (1, even) and 0x3f81; 1 + 3 * 2^-8 between 0x3f81 and
     // 0x3f82 (even).
     let file = npy_of("<f4", "(4,)", &f32s(&[1.0 + TIE, 1.0 + 3.0 * TIE, -1.5, 1.0 + TIE + f32::EPSILON]));
     let expected = vec![0x80, 0x3f, 0x82, 0x3f, 0xc0, 0xbf, 0x81, 0x3f];

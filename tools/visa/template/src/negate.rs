@@ -9,7 +9,7 @@ use visa::ir::effects::Effects;
 use visa::ir::module::{OpRef, OpSpec};
 use visa::ir::verify::VerifyCx;
 use visa::numerics::{Bits, DType};
-use visa::pass::{Level, Pass, PassCx, PassOptions, options};
+use visa::pass::{Configured, Level, Pass, PassCx, options};
 use visa::stream::lower::{LowerStage, StageCx};
 use visa::stream::meaning::{Function, Meaning};
 use visa::stream::{VECTOR, chain};
@@ -51,8 +51,8 @@ fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> 
 }
 
 options! {
-    /// What can be chosen.
-    struct Chosen {
+    /// The pass is its options.
+    struct Cancel {
         most: i64 = ("most", "1000", "most pairs that are removed"),
     }
 }
@@ -61,26 +61,26 @@ pub(crate) static CANCEL: Pass = Pass {
     name: "my-cancel",
     summary: "removes pairs of negations",
     doc: "-(-x) is x for every x, the least integer included, because negation wraps.",
-    options: Chosen::DECLS,
     takes: Level::Tensor,
     gives: Level::Tensor,
     statistics: &[("pairs", "pairs of negations removed")],
-    run: cancel,
-    ..Pass::BASE
+    ..Pass::with::<Cancel>()
 };
 
-fn cancel(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
-    let Chosen { most } = cx.chosen();
-    let mut removed = 0;
-    for id in cx.module.walk_all() {
-        let Some(outer) = Negate::cast(cx.module.op(cx.ctx, id)).filter(|_| removed < most) else { continue };
-        let negated = outer.stream().map_err(|error| vec![error])?;
-        let Some(inner) = negated.made_by().and_then(Negate::cast) else { continue };
-        let (negated_twice, plain) = (outer.results()[0], inner.operands()[0]);
-        cx.module.replace_uses(negated_twice, plain);
-        cx.module.erase(id);
-        cx.count("pairs", 1);
-        removed += 1;
+impl Configured for Cancel {
+    fn run(self, cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
+        let mut removed = 0;
+        for id in cx.module.walk_all() {
+            let outer = Negate::cast(cx.module.op(cx.ctx, id)).filter(|_| removed < self.most);
+            let Some(outer) = outer else { continue };
+            let negated = outer.stream().map_err(|error| vec![error])?;
+            let Some(inner) = negated.made_by().and_then(Negate::cast) else { continue };
+            let (negated_twice, plain) = (outer.results()[0], inner.operands()[0]);
+            cx.module.replace_uses(negated_twice, plain);
+            cx.module.erase(id);
+            cx.count("pairs", 1);
+            removed += 1;
+        }
+        Ok(())
     }
-    Ok(())
 }

@@ -10,7 +10,7 @@ use visa_stream::ops;
 /// The rules of this file.
 pub static RULES: &[&Rule] = &[&CUT, &AS_IT_IS];
 
-/// Packets of every size that a commit keeps, whatever lies in them.
+/// Packets of every size that a commit keeps, whatever is in them.
 pub(super) static CUT: Rule = Rule {
     name: "cut",
     equation: "fetch [T], [P] = fetch [T, P # n / m], [P # n % m] where m divides n",

@@ -110,7 +110,7 @@ fn named(site: &Site<'_>) -> Vec<Made> {
 }
 
 /// Whether packets stay in their slices: these hold what is wanted, or nothing says what, and nothing of theirs is
-/// to be summed or to lie in the layout at the end. Another topology takes longer, and so does what follows.
+/// to be summed or to be in the layout at the end. Another topology takes longer, and so does what follows.
 fn stays(site: &Site<'_>, slice: &Expr, wanted: Option<&Expr>, free: &dyn Fn(AxisId) -> bool) -> bool {
     let fits = wanted.is_none_or(|wanted| same(slice, wanted, free, site.axes).is_ok());
     fits && !sums_slices(site, slice) && lost(site, slice).is_empty()
@@ -141,7 +141,7 @@ fn streams_layout(site: &Site<'_>, time: &Expr) -> bool {
     site.goal.layout.as_ref().is_none_or(|layout| counts(layout) == counts(&stream))
 }
 
-/// Whether the slices hold an axis that the result lacks. A layout within a slice does not say what lies in slices.
+/// Whether the slices hold an axis that the result lacks. A layout within a slice does not say what is in slices.
 fn sums_slices(site: &Site<'_>, slice: &Expr) -> bool {
     if site.goal.places && site.goal.summed.is_none() {
         return false;

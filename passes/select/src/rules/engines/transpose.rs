@@ -1,4 +1,4 @@
-//! The transpose engine: rows and columns of small matrices change places, so that what lies in time comes to lie
+//! The transpose engine: rows and columns of small matrices are exchanged, so that what is in time comes to be
 //! in flits (book 27).
 
 use crate::rules::rule::{Proposal, Rule, Site};
@@ -38,13 +38,13 @@ fn transposed(site: &Site<'_>, shape: &TransposeShape, packets: u64, rows: u64) 
     let map = Map::new(&columns, site.axes).ok()?;
     let live = |at: &u64| matches!(map.cell(*at), Some(Cell::Live(_) | Cell::Shared(_)));
     let trimmed = columns.clone().resize((0..map.size()).rev().find(live)? + 1);
-    // Where the last one stands within a row of padded flits, no digits say what is left: all are kept.
+    // Where the last one is within a row of padded flits, no digits say what is left: all are kept.
     let columns = if site.digits(&trimmed).is_some() { trimmed } else { columns };
     Some(site.cut(Expr::pair([outer, columns]), row.pad(shape.alignment, PadKind::Top)))
 }
 
-/// Whether the rows may lie in flits: innermost the stream must then hold what lies innermost in the layout that
-/// is wanted, for a write has at least 8 bytes that lie side by side (book 09).
+/// Whether the rows may be in flits: innermost the stream must then hold what is innermost in the layout that
+/// is wanted, for a write has at least 8 bytes that are side by side (book 09).
 fn fits_layout(site: &Site<'_>, row: &Expr) -> bool {
     let digits = |map: &Expr| -> Vec<Digit> {
         let digits = site.digits(map);

@@ -42,7 +42,7 @@ pub(super) fn number(wanted: &Num, found: u64, slots: &mut Slots) -> bool {
     match wanted {
         Num::Is(n) => *n == found,
         Num::Var(slot) => bind(*slot, Piece::Number(found), slots),
-        // The parser lets no computed number stand on the left side.
+        // The parser allows no computed number on the left side.
         Num::Size(_) | Num::First(_) | Num::Count(_) | Num::Of(..) => false,
     }
 }
@@ -83,7 +83,7 @@ fn slide(terms: &[(Term, Num)], rest: Option<usize>, own: &[(Expr, u64)], slots:
     }
 }
 
-/// What an operator stands on, and its number.
+/// What an operator is on, and its number.
 fn operand(expr: &Expr, operator: Operator) -> Option<(&Expr, u64)> {
     match (operator, expr) {
         (Operator::Resize, Expr::Resize { inner, size }) => Some((inner, *size)),

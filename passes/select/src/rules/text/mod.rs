@@ -30,7 +30,7 @@ pub struct TextRule {
     pub doc: String,
     /// The rule's own text, on one line.
     pub text: String,
-    /// Where it stands in its file, as a byte range.
+    /// Where it is in its file, as a byte range.
     pub range: Range<usize>,
     /// The operation whose clauses it proposes.
     pub op: &'static OpDecl,

@@ -84,7 +84,7 @@ fn side(
             return Err(unknown_clause(decl, &name));
         };
         if side.iter().any(|(known, _)| *known == clause.name) {
-            let message = format!("`{}` stands twice on this side", clause.name);
+            let message = format!("`{}` occurs twice on this side", clause.name);
             return Err(error("rule-clause", &name, message));
         }
         side.push((clause.name, given(reader, clause, value)?));

@@ -1,7 +1,7 @@
 //! The two conversions between fixed and floating point (book 21, docs/numerics.md).
 //!
 //! A fixed-point number of integer width w is an i32 that counts units of 2^(w - 31): with w = 31 it is an
-//! integer, with w = 0 it lies between -1 and 1.
+//! integer, with w = 0 it is between -1 and 1.
 
 use super::{Alu, AluOp, Apply, VectorStage};
 use crate::{Bits, DType, canonical, flush};

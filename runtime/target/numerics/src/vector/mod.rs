@@ -87,7 +87,7 @@ pub const ALU_STAGES: [&str; 7] = ["logic", "fxp", "fxp_to_fp", "fp", "fp_div", 
 
 /// An ALU, which one pass through the vector engine can use once (book 21).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-#[allow(missing_docs)] // Their names are the book's, and what each computes stands in the rows that use it.
+#[allow(missing_docs)] // Their names are the book's, and what each computes is in the rows that use it.
 pub enum Alu {
     LogicAnd,
     LogicOr,

@@ -1,0 +1,98 @@
+//! Skewed axes (book 03): with `B' = B - A`, a tensor is a function of A and B, or just as well of A and B', and B
+//! = (B' + A) mod |B|. A value is a function of what its type is written in; where a type is written in other
+//! axes, the value is turned.
+
+use std::borrow::Cow;
+
+use visa_ir::diag::Diagnostic;
+use visa_ir::span::Span;
+use visa_mapping::AxisId;
+
+use crate::MAX_ELEMENTS;
+use crate::coverage::Coverage;
+use crate::skew::Skewed;
+use crate::tensor::{Axis, Logical, element_count, offset, unflatten};
+
+impl Logical {
+    /// The same tensor where a type holds it, in the axes that the type is written in: along an axis that the type
+    /// does not mention, coordinate 0.
+    pub(crate) fn narrow(&self, to: &Coverage, span: Span) -> Result<Self, Diagnostic> {
+        written_as(self, to, span)?.within(to, span).map(Self::trimmed)
+    }
+}
+
+/// The tensor as a function of the axes that the type is written in: of B' where it mentions that, otherwise of B.
+fn written_as<'a>(tensor: &'a Logical, to: &Coverage, span: Span) -> Result<Cow<'a, Logical>, Diagnostic> {
+    let mut turned = Cow::Borrowed(tensor);
+    for skew in to.skewed().iter().filter(|skew| !to.mentions(skew.axis)) {
+        if turned.axis(skew.axis).is_some() {
+            turned = Cow::Owned(skew.turn(&turned, Direction::Back, span)?);
+        }
+    }
+    for skew in to.skewed().iter().filter(|skew| to.mentions(skew.axis)) {
+        if turned.axis(skew.of).is_some() {
+            turned = Cow::Owned(skew.turn(&turned, Direction::Into, span)?);
+        }
+    }
+    Ok(turned)
+}
+
+/// From B to B', or from B' to B.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    Into,
+    Back,
+}
+
+impl Skewed {
+    fn turn(&self, tensor: &Logical, direction: Direction, span: Span) -> Result<Logical, Diagnostic> {
+        let (from, to) = match direction {
+            Direction::Into => (self.of, self.axis),
+            Direction::Back => (self.axis, self.of),
+        };
+        let count = |size: u64| usize::try_from(size).ok().filter(|&count| count as u64 <= MAX_ELEMENTS);
+        let (Some(size), Some(by_size)) = (count(self.size), count(self.by_size)) else {
+            let message =
+                format!("more than {MAX_ELEMENTS} coordinates of a skewed axis, the most that are evaluated");
+            return Err(Diagnostic::error("too-large", span, message));
+        };
+        let mut axes = tensor.axes.clone();
+        let Some(own) = axes.iter_mut().find(|axis| axis.id == from) else { return Ok(tensor.clone()) };
+        *own = Axis { id: to, held: vec![true; size] };
+        if tensor.axis(self.by).is_none() {
+            axes.push(Axis { id: self.by, held: vec![true; by_size] });
+        }
+        let place = |id: AxisId| {
+            axes.iter().position(|axis| axis.id == id).expect("both axes are among them by the lines above")
+        };
+        let (turned, by) = (place(to), place(self.by));
+        let source = |at: &[usize]| -> Option<usize> {
+            let steps = at[by] % size;
+            let old = match direction {
+                Direction::Into => (at[turned] + steps) % size,
+                Direction::Back => (at[turned] + size - steps) % size,
+            };
+            let coordinate =
+                |id: AxisId| axes.iter().zip(at).find(|(axis, _)| axis.id == id).map(|(_, &at)| at);
+            let mut index = Vec::with_capacity(tensor.axes.len());
+            for axis in &tensor.axes {
+                let here = if axis.id == from { old } else { coordinate(axis.id)? };
+                axis.held.get(here).filter(|held| **held)?;
+                index.push(here);
+            }
+            let flat = offset(&tensor.strides(tensor.axes.iter().map(|axis| axis.id)), &index);
+            tensor.is_defined(flat).then_some(flat)
+        };
+        let extents: Vec<usize> = axes.iter().map(|axis| axis.held.len()).collect();
+        let all = element_count(&extents, span)?;
+        let (mut data, mut defined) = (vec![0; all], vec![false; all]);
+        let mut at = Vec::new();
+        for flat in 0..all {
+            unflatten(flat, &extents, &mut at);
+            if let Some(source) = source(&at) {
+                (data[flat], defined[flat]) = (tensor.at(source), true);
+            }
+        }
+        Ok(Logical::partial(tensor.dtype, axes, data, defined).trimmed())
+    }
+}
