@@ -8,9 +8,12 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::rc::Rc;
 
-/// The answers known so far, by the types of question and answer; part of a context.
+/// The answers known so far; part of a context.
 #[derive(Default)]
-pub(crate) struct Memo(RefCell<HashMap<(TypeId, TypeId), Rc<dyn Any>, Fast>>);
+pub(crate) struct Memo(RefCell<Kinds>);
+
+/// Answers by the types of question and answer.
+type Kinds = HashMap<(TypeId, TypeId), Rc<dyn Any>, Fast>;
 
 /// The answers to questions of one type.
 type Answers<Q, A> = RefCell<HashMap<Q, Rc<A>, Fast>>;

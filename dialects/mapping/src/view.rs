@@ -48,7 +48,7 @@ pub fn changed(op: OpRef<'_>) -> Option<ValueId> {
 
 /// How the tensor of a view follows from that of its source.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Meaning {
+pub enum Semantics {
     /// The element at x is the source's at x.
     Same,
     /// The element at x is the source's at x plus this.
@@ -84,12 +84,12 @@ pub fn origin(op: OpRef<'_>, value: ValueId) -> Option<OpRef<'_>> {
 ///
 /// # Errors
 /// A tile whose index or dimension is no position, or an axis that is not declared.
-pub fn meaning(op: OpRef<'_>, kind: ViewKind, axes: &Axes) -> Result<Meaning, Diagnostic> {
+pub fn meaning(op: OpRef<'_>, kind: ViewKind, axes: &Axes) -> Result<Semantics, Diagnostic> {
     Ok(match kind {
-        ViewKind::Slice | ViewKind::Padding => Meaning::Same,
-        ViewKind::Tile => Meaning::Shifted(tile_start(op, axes)?),
-        ViewKind::Reshape | ViewKind::Window => Meaning::Relabelled(element(op)?, own_element(op)?),
-        ViewKind::Transpose => Meaning::Renamed(renaming(op, axes)?),
+        ViewKind::Slice | ViewKind::Padding => Semantics::Same,
+        ViewKind::Tile => Semantics::Shifted(tile_start(op, axes)?),
+        ViewKind::Reshape | ViewKind::Window => Semantics::Relabelled(element(op)?, own_element(op)?),
+        ViewKind::Transpose => Semantics::Renamed(renaming(op, axes)?),
     })
 }
 

@@ -1,7 +1,7 @@
 //! Axes that a result lacks although elements differ along them: nothing reduces, slices or masks the axis, and
 //! what is kept is its first coordinate. Legal, and nearly always a mistake of the mapping.
 
-use crate::meaning::Meaning;
+use crate::semantics::Semantics;
 use std::sync::Arc;
 use visa_ir::diag::{Diagnostic, Severity};
 use visa_ir::module::OpRef;
@@ -47,26 +47,26 @@ fn says(mentioned: &[Arc<str>], name: &str, axes: &Axes) -> bool {
 
 /// Whether the operation makes one element of several, or is an explicit part of its operand or other axes for it.
 fn takes_axes_away(op: OpRef<'_>) -> bool {
-    let reduces = match op.decl().and_then(|decl| decl.interface::<Meaning>()) {
+    let reduces = match op.decl().and_then(|decl| decl.interface::<Semantics>()) {
         Some(
-            Meaning::Pack(_)
-            | Meaning::SumPacket(_)
-            | Meaning::SumTime
-            | Meaning::ReduceSlices(_)
-            | Meaning::Zip(_)
-            | Meaning::Reduce(_),
+            Semantics::Pack(_)
+            | Semantics::SumPacket(_)
+            | Semantics::SumTime
+            | Semantics::ReduceSlices(_)
+            | Semantics::Zip(_)
+            | Semantics::Reduce(_),
         ) => true,
         Some(
-            Meaning::Same
-            | Meaning::Constant(_)
-            | Meaning::Fetch(_)
-            | Meaning::Ids
-            | Meaning::Interleave(_)
-            | Meaning::Pair
-            | Meaning::Overwrite(_)
-            | Meaning::Elementwise(_)
-            | Meaning::Expression(_)
-            | Meaning::Branch(_),
+            Semantics::Same
+            | Semantics::Constant(_)
+            | Semantics::Fetch(_)
+            | Semantics::Ids
+            | Semantics::Interleave(_)
+            | Semantics::Pair
+            | Semantics::Overwrite(_)
+            | Semantics::Elementwise(_)
+            | Semantics::Expression(_)
+            | Semantics::Branch(_),
         )
         | None => false,
     };

@@ -1,9 +1,9 @@
 //! Shift-reuse: how the stream adapter takes a sliding window apart (book 15, 17; docs/compute.md).
 //!
 //! The adapter collects up to three flits and emits from them, for each shift s = 0, 1, ..., the 64 bytes that
-//! start s distances further. So position p of the packet with number s holds what the collected flits hold at `p
-//! + s * distance`. The flits hold a sliding term, such as `$(W:1, F:1)`: W and F are where their strides put
-//! them, W = w, F = f at w + f. Dividing the computation by that placement says where each of its loops goes:
+//! start s distances further. So position p of packet s holds what the collected flits hold at p and s distances.
+//! The flits hold a sliding term, such as `$(W:1, F:1)`: W and F are where their strides put them, W = w, F = f at
+//! w + f. Dividing the computation by that placement says where each of its loops goes:
 //! those of the packet have to stay where they are, and those after the stream's own time are the shifts.
 
 use crate::plan::digits_of;

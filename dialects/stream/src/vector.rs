@@ -3,7 +3,7 @@
 
 use crate::branch::GivesIds;
 use crate::chain::{input, next};
-use crate::meaning::Function;
+use crate::semantics::Function;
 use crate::{PAIR, PAIR4, VECTOR, VECTOR4};
 use std::sync::Arc;
 use visa_ir::diag::{Diagnostic, counted};

@@ -11,11 +11,11 @@ use visa_mapping::{Axes, Digits, Expr, digits};
 use super::language::{Node, Piece, assemble};
 
 /// The e-graph of mappings.
-pub(crate) type Graph = EGraph<Node, Meaning>;
+pub(crate) type Graph = EGraph<Node, Semantics>;
 
 /// The analysis: it makes sure that only equals are merged.
 #[derive(Clone)]
-pub(crate) struct Meaning {
+pub(crate) struct Semantics {
     /// The axes of the mappings.
     pub(crate) axes: Arc<Axes>,
     /// The rule that is being applied.
@@ -65,7 +65,7 @@ pub(crate) struct Facts {
     pub(crate) digits: Option<Rc<Digits>>,
 }
 
-impl Meaning {
+impl Semantics {
     /// Nothing known yet.
     #[must_use]
     pub(crate) fn new(axes: Arc<Axes>) -> Self {
@@ -84,7 +84,7 @@ impl Meaning {
 /// The suffix of the name of a rule that is used from right to left.
 pub(crate) const REVERSED: &str = " (reversed)";
 
-impl Analysis<Node> for Meaning {
+impl Analysis<Node> for Semantics {
     type Data = Known;
 
     fn make(graph: &mut Graph, node: &Node, _id: Id) -> Known {

@@ -6,12 +6,12 @@
 
 use egg::{Applier, ENodeOrVar, Id, Pattern, PatternAst, RecExpr, Rewrite, Subst, Symbol, Var};
 
-use super::analysis::{Graph, Meaning, REVERSED};
+use super::analysis::{Graph, REVERSED, Semantics};
 use super::language::{Head, Node, Piece};
 use super::rule::{Condition, Kind, Num, Operator, Rule, Term};
 
 /// The rewrites of a rule: one, or two with `<=>`.
-pub(crate) fn compile(rule: &Rule) -> Result<Vec<Rewrite<Node, Meaning>>, String> {
+pub(crate) fn compile(rule: &Rule) -> Result<Vec<Rewrite<Node, Semantics>>, String> {
     let mut all = vec![rewrite(rule, rule.name.clone())?];
     if rule.both_ways {
         all.push(rewrite(&rule.reversed(), format!("{}{REVERSED}", rule.name))?);
@@ -19,7 +19,7 @@ pub(crate) fn compile(rule: &Rule) -> Result<Vec<Rewrite<Node, Meaning>>, String
     Ok(all)
 }
 
-fn rewrite(rule: &Rule, name: String) -> Result<Rewrite<Node, Meaning>, String> {
+fn rewrite(rule: &Rule, name: String) -> Result<Rewrite<Node, Semantics>, String> {
     let slots = rule.scope.0.len();
     let (left, _) = pattern(&rule.left, slots);
     let (right, computed) = pattern(&rule.right, slots);
@@ -35,7 +35,7 @@ struct Build {
     right: Pattern<Node>,
 }
 
-impl Applier<Node, Meaning> for Build {
+impl Applier<Node, Semantics> for Build {
     fn apply_one(
         &self,
         graph: &mut Graph,

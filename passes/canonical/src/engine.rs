@@ -8,7 +8,7 @@ use std::time::Duration;
 use egg::{Extractor, Id, RecExpr, Runner, SimpleScheduler, StopReason};
 use visa_mapping::{Axes, Digits, Equality, Expr, MapError, digits, equal, joined, rebuild};
 
-use super::analysis::{Conflict, Graph, Meaning};
+use super::analysis::{Conflict, Graph, Semantics};
 use super::extract::Text;
 use super::language::{Node, Piece, lower};
 use super::ruleset::RuleSet;
@@ -142,7 +142,7 @@ fn shortest(seed: &Expr, axes: &Arc<Axes>, rules: &RuleSet) -> Result<Canonical,
         let statistics = Statistics { e_classes: 0, e_nodes: 0, iterations: 0, stop: Stop::NodeLimit };
         return Ok(Canonical { expr: seed.clone(), statistics });
     }
-    let graph = Graph::new(Meaning::new(axes.clone()));
+    let graph = Graph::new(Semantics::new(axes.clone()));
     let (graph, roots, statistics) = saturate(graph, &[lower(seed)], rules)?;
     let expr = best(&graph, roots[0]).unwrap_or_else(|| seed.clone());
     Ok(Canonical { expr, statistics })
@@ -176,7 +176,7 @@ pub(crate) fn saturate(
     terms: &[RecExpr<Node>],
     rules: &RuleSet,
 ) -> Result<(Graph, Vec<Id>, Statistics), CanonicalError> {
-    let runner = Runner::<Node, Meaning, ()>::new(Meaning::new(graph.analysis.axes.clone()))
+    let runner = Runner::<Node, Semantics, ()>::new(Semantics::new(graph.analysis.axes.clone()))
         .with_egraph(graph)
         .with_iter_limit(MAX_ITERATIONS)
         .with_node_limit(MAX_E_NODES)

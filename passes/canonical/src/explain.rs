@@ -6,7 +6,7 @@ use std::sync::Arc;
 use egg::{FlatTerm, Symbol};
 use visa_mapping::{Axes, Expr, joined};
 
-use super::analysis::{Graph, Meaning, REVERSED};
+use super::analysis::{Graph, REVERSED, Semantics};
 use super::engine::{CanonicalError, MAX_SEED_NODES, best, saturate};
 use super::language::{Node, Piece, assemble, lower};
 use super::ruleset::RuleSet;
@@ -99,7 +99,7 @@ pub fn explain(from: &Expr, to: &Expr, axes: &Axes, rules: &RuleSet) -> Result<E
         explanation.steps.push(Step { expr: to, reason: Reason::NormalForm });
         return Ok(explanation);
     }
-    let graph = Graph::new(Meaning::new(Arc::new(axes.clone()))).with_explanations_enabled();
+    let graph = Graph::new(Semantics::new(Arc::new(axes.clone()))).with_explanations_enabled();
     let (mut graph, roots, _) = saturate(graph, &[lower(&from), lower(&to)], rules)?;
     let connected = graph.find(roots[0]) == graph.find(roots[1]);
     let near = if connected { to.clone() } else { best(&graph, roots[0]).unwrap_or_else(|| from.clone()) };

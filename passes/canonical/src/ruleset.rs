@@ -4,7 +4,7 @@ use egg::Rewrite;
 use visa_ir::diag::Diagnostic;
 use visa_ir::span::Span;
 
-use super::analysis::Meaning;
+use super::analysis::Semantics;
 use super::compile::compile;
 use super::language::Node;
 use super::parse::{SHAPE, parse};
@@ -18,7 +18,7 @@ pub const BUILTIN: &str = include_str!("mapping.rules");
 #[derive(Clone, Debug)]
 pub struct RuleSet {
     rules: Vec<Rule>,
-    rewrites: Vec<Rewrite<Node, Meaning>>,
+    rewrites: Vec<Rewrite<Node, Semantics>>,
 }
 
 /// What the check of one rule covered.
@@ -110,7 +110,7 @@ impl RuleSet {
         if findings.is_empty() { Ok(reports) } else { Err(findings) }
     }
 
-    pub(crate) fn rewrites(&self) -> &[Rewrite<Node, Meaning>] {
+    pub(crate) fn rewrites(&self) -> &[Rewrite<Node, Semantics>] {
         &self.rewrites
     }
 }

@@ -15,7 +15,6 @@ use visa_stream::branch::BranchMode;
 use visa_stream::chain::ends;
 pub use visa_stream::lower::{LowerStage, StageCx};
 use visa_stream::mask::Mask;
-use visa_stream::meaning::ContractionKind;
 use visa_stream::ops::commit::CommitPlan;
 use visa_stream::ops::commit_packed::Packing;
 use visa_stream::ops::commit_view::PartPlan;
@@ -27,6 +26,7 @@ use visa_stream::ops::{self, begin_interleaved, contract, fetch, vector_alu, vec
 use visa_stream::pad::Pad;
 use visa_stream::plan::{self, Plan, TimeLoop};
 use visa_stream::reduce::Reduction;
+use visa_stream::semantics::ContractionKind;
 use visa_stream::snoop::Snooping;
 use visa_stream::valid_count::Counting;
 use visa_stream::vector::Arguments;

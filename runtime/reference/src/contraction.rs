@@ -11,8 +11,8 @@ use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::span::Span;
 use visa_mapping::facts::{digits_of, mapping_error};
 use visa_mapping::{Axes, AxisId, Cell, Dim, Expr, Index, Map, Tensor};
-use visa_stream::meaning::ContractionKind;
 use visa_stream::plan::tree_depth;
+use visa_stream::semantics::ContractionKind;
 
 use crate::MAX_ELEMENTS;
 use crate::coverage::{Coverage, complement, coordinates};

@@ -11,7 +11,7 @@ use visa_ir::span::Span;
 use visa_ir::verify::Analysis;
 use visa_mapping::facts::{DeclaredAxes, mapping_error};
 use visa_mapping::ops::call;
-use visa_mapping::view::{Meaning as View, ViewKind};
+use visa_mapping::view::{Semantics as View, ViewKind};
 use visa_mapping::{ArrayLayout, Axes, Dim, Expr, Tensor};
 use visa_numerics::{
     Bits, DType, Guards, LookupTable, ReduceOp, SumOrder, engine_cast, fetch_cast, load, pattern, store,
@@ -20,7 +20,7 @@ use visa_numerics::{
 use visa_stream::adapter::Adapter;
 use visa_stream::branch::{BranchMode, GROUP_BIT};
 use visa_stream::expression::Dag;
-use visa_stream::meaning::{ContractionKind, Function, Meaning, Reduced, Zip};
+use visa_stream::semantics::{ContractionKind, Function, Reduced, Semantics, Zip};
 
 use crate::contraction::{Contraction, Pair};
 use crate::coverage::Coverage;
@@ -190,23 +190,23 @@ impl Run<'_> {
             return self.view(op, kind, &to).map(Value::Tensor);
         }
         Ok(match meaning(op)? {
-            Meaning::Same => Value::Tensor(converted(op, self.held(op, 0, &to)?, to.dtype)?),
-            Meaning::Constant(bits) => Value::Tensor(Logical::new(to.dtype, Vec::new(), vec![bits(op)?])),
-            Meaning::Fetch(adapter) => Value::Tensor(self.fetched(op, &to, &adapter(op)?)?),
-            Meaning::Pack(filter) => Value::Tensor(self.packed(op, &to, filter(op)?)?),
-            Meaning::Ids => Value::Tensor(self.logged(op, &to)?),
-            Meaning::Interleave(axis) => Value::Tensor(self.interleaved(op, &to, &axis(op)?)?),
-            Meaning::Pair => {
+            Semantics::Same => Value::Tensor(converted(op, self.held(op, 0, &to)?, to.dtype)?),
+            Semantics::Constant(bits) => Value::Tensor(Logical::new(to.dtype, Vec::new(), vec![bits(op)?])),
+            Semantics::Fetch(adapter) => Value::Tensor(self.fetched(op, &to, &adapter(op)?)?),
+            Semantics::Pack(filter) => Value::Tensor(self.packed(op, &to, filter(op)?)?),
+            Semantics::Ids => Value::Tensor(self.logged(op, &to)?),
+            Semantics::Interleave(axis) => Value::Tensor(self.interleaved(op, &to, &axis(op)?)?),
+            Semantics::Pair => {
                 let (left, right) = (self.even(op, 0, &to)?, self.even(op, 1, &to)?);
                 Value::Pair(Rc::new(Pair { left, right, tensor: to }))
             }
-            Meaning::SumPacket(reduction) => match self.operand(op, 0)? {
+            Semantics::SumPacket(reduction) => match self.operand(op, 0)? {
                 Value::Pair(pair) => Value::Sums(Rc::clone(pair), to, reduction(op)),
                 Value::Tensor(_) | Value::Sums(..) => {
                     return Err(op.error("C0", "the operand is no pair of tensors"));
                 }
             },
-            Meaning::SumTime => match self.operand(op, 0)? {
+            Semantics::SumTime => match self.operand(op, 0)? {
                 Value::Sums(pair, sums, reduction) => {
                     let (axes, span) = (self.axes, op.span());
                     let contraction =
@@ -217,15 +217,15 @@ impl Run<'_> {
                     return Err(op.error("C0", "the operand is no partial sums"));
                 }
             },
-            Meaning::Overwrite(part) => Value::Tensor(self.overwritten(op, &to, &part(op)?)?),
-            Meaning::ReduceSlices(reduction) => {
+            Semantics::Overwrite(part) => Value::Tensor(self.overwritten(op, &to, &part(op)?)?),
+            Semantics::ReduceSlices(reduction) => {
                 Value::Tensor(self.slices_reduced(op, &to, reduction(op)?)?)
             }
-            Meaning::Elementwise(function) => Value::Tensor(self.elementwise(op, &to, &function(op)?)?),
-            Meaning::Expression(dag) => Value::Tensor(self.expression(op, &to, &dag(op)?)?),
-            Meaning::Zip(zip) => Value::Tensor(self.zipped(op, &to, &zip(op)?)?),
-            Meaning::Branch(_) => Value::Tensor(self.with_ids(op, &to)?),
-            Meaning::Reduce(reduced) => Value::Tensor(self.reduced(op, &to, reduced(op, self.axes)?)?),
+            Semantics::Elementwise(function) => Value::Tensor(self.elementwise(op, &to, &function(op)?)?),
+            Semantics::Expression(dag) => Value::Tensor(self.expression(op, &to, &dag(op)?)?),
+            Semantics::Zip(zip) => Value::Tensor(self.zipped(op, &to, &zip(op)?)?),
+            Semantics::Branch(_) => Value::Tensor(self.with_ids(op, &to)?),
+            Semantics::Reduce(reduced) => Value::Tensor(self.reduced(op, &to, reduced(op, self.axes)?)?),
         })
     }
 
@@ -462,10 +462,10 @@ impl Run<'_> {
     /// The execution ids beside the result of `op`: those that it gives, or those beside its stream.
     fn ids(&self, op: OpRef<'_>) -> Result<Option<Logical>, Diagnostic> {
         let Some(to) = op.result_type::<Tensor>(0).filter(|to| to.kind.stream) else { return Ok(None) };
-        let mode = match op.decl().and_then(|decl| decl.interface::<Meaning>()) {
-            Some(Meaning::Branch(mode)) => mode(op)?,
+        let mode = match op.decl().and_then(|decl| decl.interface::<Semantics>()) {
+            Some(Semantics::Branch(mode)) => mode(op)?,
             // One element of several has none of their ids.
-            Some(Meaning::Reduce(_)) => return Ok(None),
+            Some(Semantics::Reduce(_)) => return Ok(None),
             Some(_) | None => {
                 let before = op.operands().first().and_then(|stream| self.ids.get(stream));
                 let Some(ids) = before else { return Ok(None) };
@@ -556,9 +556,9 @@ fn no_ids() -> Logical {
 }
 
 /// What an operation means. The transfers of the tm dialect are below the stream dialect, which has the word for it.
-pub(crate) fn meaning(op: OpRef<'_>) -> Result<Meaning, Diagnostic> {
-    let declared = op.decl().and_then(|decl| decl.interface::<Meaning>()).copied();
-    let transfer = is_transfer(op).then_some(Meaning::Same);
+pub(crate) fn meaning(op: OpRef<'_>) -> Result<Semantics, Diagnostic> {
+    let declared = op.decl().and_then(|decl| decl.interface::<Semantics>()).copied();
+    let transfer = is_transfer(op).then_some(Semantics::Same);
     declared.or(transfer).ok_or_else(|| {
         let message =
             format!("`{}` has no logical meaning: only tm and stream operations can be evaluated", op);

@@ -12,8 +12,8 @@ use visa_mapping::{Tensor, operand};
 use visa_numerics::Bits;
 use visa_stream::branch::BranchMode;
 use visa_stream::expression::{Dag, Range};
-use visa_stream::meaning::Meaning;
 use visa_stream::ops::vector_expr::VectorExpr;
+use visa_stream::semantics::Semantics;
 
 use crate::evaluate::{LogicalResult, Run, Value, meaning};
 use crate::tensor::Logical;
@@ -64,7 +64,7 @@ impl Run<'_> {
     pub(crate) fn slack(&self, op: OpRef<'_>) -> Result<Option<Slack>, Diagnostic> {
         let view = visa_mapping::view::kind(op).is_some();
         let expression = match meaning(op) {
-            Ok(Meaning::Expression(dag)) if !view => Some(dag(op)?),
+            Ok(Semantics::Expression(dag)) if !view => Some(dag(op)?),
             Ok(_) | Err(_) => None,
         };
         let fast = expression.is_some() && VectorExpr::cast(op).is_some_and(|expression| expression.fast());
@@ -109,25 +109,25 @@ impl Run<'_> {
         // A narrower integer wraps, and a table or zero point is of integers.
         let converts = from == to || from.is_some_and(|from| from.is_float());
         Ok(match meaning(op)? {
-            Meaning::Same => converts,
-            Meaning::Fetch(_) => from.is_some_and(|from| from.is_float()),
-            Meaning::Interleave(_) | Meaning::Overwrite(_) => true,
-            Meaning::Branch(mode) => match mode(op)? {
+            Semantics::Same => converts,
+            Semantics::Fetch(_) => from.is_some_and(|from| from.is_float()),
+            Semantics::Interleave(_) | Semantics::Overwrite(_) => true,
+            Semantics::Branch(mode) => match mode(op)? {
                 BranchMode::Unconditional | BranchMode::ValidCount | BranchMode::AxisToggle(_) => true,
                 BranchMode::Comparison(_) => false,
                 BranchMode::RegisterFile => !is_loose(1),
             },
-            Meaning::Reduce(reduced) => reduced(op, self.axes)?.row.increasing,
-            Meaning::ReduceSlices(row) => row(op)?.increasing,
-            Meaning::Constant(_)
-            | Meaning::Pack(_)
-            | Meaning::Ids
-            | Meaning::Pair
-            | Meaning::SumPacket(_)
-            | Meaning::SumTime
-            | Meaning::Elementwise(_)
-            | Meaning::Expression(_)
-            | Meaning::Zip(_) => false,
+            Semantics::Reduce(reduced) => reduced(op, self.axes)?.row.increasing,
+            Semantics::ReduceSlices(row) => row(op)?.increasing,
+            Semantics::Constant(_)
+            | Semantics::Pack(_)
+            | Semantics::Ids
+            | Semantics::Pair
+            | Semantics::SumPacket(_)
+            | Semantics::SumTime
+            | Semantics::Elementwise(_)
+            | Semantics::Expression(_)
+            | Semantics::Zip(_) => false,
         })
     }
 

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use visa_numerics::{Bits, DType, SumOrder, add, canonical, mul, to_f64};
-use visa_stream::meaning::ContractionKind;
+use visa_stream::semantics::ContractionKind;
 
 /// An accumulator's number.
 pub(crate) trait Number: Copy + Send + Sync {

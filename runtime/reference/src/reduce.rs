@@ -9,7 +9,7 @@ use visa_ir::span::Span;
 use visa_mapping::facts::mapping_error;
 use visa_mapping::{Axes, AxisId, Cell, Dim, Expr, Index, Map, Tensor, without_zeros};
 use visa_numerics::{Bits, ReduceOp};
-use visa_stream::meaning::Reduced;
+use visa_stream::semantics::Reduced;
 
 use crate::MAX_ELEMENTS;
 use crate::coverage::Coverage;

@@ -7,7 +7,7 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::span::Span;
 use visa_mapping::{Axes, AxisId, Dim, Index, Tensor};
 use visa_numerics::{Bits, Slot};
-use visa_stream::meaning::Function;
+use visa_stream::semantics::Function;
 
 use crate::coverage::Coverage;
 use crate::packing::{element, live};

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use visa_ir::diag::Diagnostic;
 use visa_mapping::{AxisId, Index};
 use visa_numerics::{Bits, DType, SumOrder};
-use visa_stream::meaning::ContractionKind;
+use visa_stream::semantics::ContractionKind;
 
 use crate::contraction::{Contraction, Group, Part};
 use crate::order::{Accumulator, Number};

@@ -6,7 +6,9 @@ use crate::digits::digits;
 use crate::error::MapError;
 use crate::facts::{DeclaredAxes, check_mappings, mapping_error};
 use crate::tensor::{Dim, Tensor, make};
-use crate::view::{self, ELEMENT, Meaning, ViewKind, element, own_element, renamed, renamed_axes, renaming};
+use crate::view::{
+    self, ELEMENT, Semantics, ViewKind, element, own_element, renamed, renamed_axes, renaming,
+};
 use crate::{
     Axes, AxisId, Digit, Expr, Opaque, Placement, Refinement, describe, first_missing, first_unlike,
     padded_terms, place, place_expr, refines,
@@ -293,8 +295,8 @@ fn check_part(op: OpRef<'_>, kind: ViewKind, axes: &Axes) -> Result<(), Diagnost
     let start = view::start(op, kind, axes)?;
     check_whole_byte(op, kind, start)?;
     let shift = match view::meaning(op, kind, axes)? {
-        Meaning::Shifted(shift) => shift,
-        Meaning::Same | Meaning::Relabelled(..) | Meaning::Renamed(_) => Index::new(),
+        Semantics::Shifted(shift) => shift,
+        Semantics::Same | Semantics::Relabelled(..) | Semantics::Renamed(_) => Index::new(),
     };
     let (part, whole) = (own_element(op)?, element(op)?);
     let missing = first_missing(&part, &shift, &whole, start, axes).map_err(|error| undecided(op, error))?;

@@ -2,7 +2,7 @@
 
 use crate::BEGIN;
 use crate::chain::{input, with_dims};
-use crate::meaning::Meaning;
+use crate::semantics::Semantics;
 use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
@@ -26,7 +26,7 @@ pub static DECL: OpDecl = OpDecl {
     effects: Effects::PURE,
     infer: Some(infer),
     example: "%b = stream.begin main %x",
-    interfaces: &[Interface(&rngd::NONE), Interface(&Meaning::Same)],
+    interfaces: &[Interface(&rngd::NONE), Interface(&Semantics::Same)],
     ..OpDecl::BASE
 };
 

@@ -2,8 +2,8 @@
 
 use crate::BEGIN;
 use crate::chain::{axes, check_same, input, with_dims};
-use crate::meaning::Meaning;
 use crate::plan::{Loop, Plan, PlanError, digits_of};
+use crate::semantics::Semantics;
 use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
@@ -52,7 +52,7 @@ pub static DECL: OpDecl = OpDecl {
     example: "%b = stream.begin_interleaved main %lhs, %rhs axis [I]",
     interfaces: &[
         Interface(&rngd::NONE),
-        Interface(&Meaning::Interleave(axis_name)),
+        Interface(&Semantics::Interleave(axis_name)),
         Interface(&Introduces("axis")),
     ],
     ..OpDecl::BASE

@@ -2,8 +2,8 @@
 
 use crate::CAST;
 use crate::chain::{axes, check_same, input, main_only, next};
-use crate::meaning::Meaning;
 use crate::pipeline;
+use crate::semantics::Semantics;
 use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
@@ -41,7 +41,7 @@ pub static DECL: OpDecl = OpDecl {
     infer: Some(infer),
     verify: Some(verify),
     example: "%n = stream.cast bf16 %a packet [1 # 16]",
-    interfaces: &[Interface(&rngd::CAST), Interface(&Meaning::Same)],
+    interfaces: &[Interface(&rngd::CAST), Interface(&Semantics::Same)],
     ..OpDecl::BASE
 };
 

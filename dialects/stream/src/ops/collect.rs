@@ -2,8 +2,8 @@
 
 use crate::COLLECT;
 use crate::chain::{axes, check_same, input, next, packet_bytes};
-use crate::meaning::Meaning;
 use crate::pipeline;
+use crate::semantics::Semantics;
 use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
@@ -35,7 +35,7 @@ pub static DECL: OpDecl = OpDecl {
     infer: Some(infer),
     verify: Some(verify),
     example: "%c = stream.collect %f time [J / 16], packet [J % 16]",
-    interfaces: &[Interface(&rngd::COLLECT), Interface(&Meaning::Same)],
+    interfaces: &[Interface(&rngd::COLLECT), Interface(&Semantics::Same)],
     ..OpDecl::BASE
 };
 

@@ -2,10 +2,10 @@
 
 use crate::chain::{axes, check_stored, ends, input, with_dims};
 use crate::commit::{Write, zeros_kept};
-use crate::meaning::Meaning;
 use crate::pipeline;
 use crate::plan::Plan;
 use crate::planner::{Planner, StagePlan, planned};
+use crate::semantics::Semantics;
 use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
@@ -63,7 +63,7 @@ pub static DECL: OpDecl = OpDecl {
     infer: Some(infer),
     verify: Some(verify),
     example: "%y = stream.commit %n at 8192, element [1 # 4]",
-    interfaces: &[Interface(&rngd::COMMIT), Interface(&Meaning::Same)],
+    interfaces: &[Interface(&rngd::COMMIT), Interface(&Semantics::Same)],
     ..OpDecl::BASE
 };
 

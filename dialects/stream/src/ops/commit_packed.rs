@@ -3,11 +3,11 @@
 
 use crate::FILTERED;
 use crate::chain::{axes, check_same, check_stored, input, packet_bytes, with_dims};
-use crate::meaning::Meaning;
 use crate::ops::vector_filter;
 use crate::pipeline;
 use crate::plan::digits_of;
 use crate::planner::{Planner, StagePlan, planned};
+use crate::semantics::Semantics;
 use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
@@ -75,7 +75,7 @@ pub static DECL: OpDecl = OpDecl {
     example: "%y = stream.commit_packed %c, %n at 4096, element [P]",
     interfaces: &[
         Interface(&rngd::PACK),
-        Interface(&Meaning::Pack(filter)),
+        Interface(&Semantics::Pack(filter)),
         Interface(&Introduces("element")),
     ],
     ..OpDecl::BASE

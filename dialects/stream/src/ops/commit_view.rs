@@ -2,11 +2,11 @@
 
 use crate::chain::{axes, input};
 use crate::commit::{Whole, Write, zeros_kept};
-use crate::meaning::Meaning;
 use crate::ops::commit::check_slices;
 use crate::pipeline;
 use crate::plan::Plan;
 use crate::planner::{Planner, StagePlan, planned};
+use crate::semantics::Semantics;
 use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
@@ -70,7 +70,7 @@ pub static DECL: OpDecl = OpDecl {
     infer: Some(infer),
     verify: Some(verify),
     example: "%z = stream.commit_view %n, %y element [A @ 1024, B]",
-    interfaces: &[Interface(&rngd::COMMIT), Interface(&Meaning::Overwrite(part))],
+    interfaces: &[Interface(&rngd::COMMIT), Interface(&Semantics::Overwrite(part))],
     ..OpDecl::BASE
 };
 

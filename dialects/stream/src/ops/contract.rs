@@ -1,12 +1,12 @@
 //! `stream.align`, `stream.contract`, `stream.accumulate`: the contraction engine (book 15 to 19).
 
 use crate::chain::{axes, check_place, check_same, ends, input, main_only, next, packet_bytes, with_dims};
-use crate::meaning::{ContractionKind, Meaning};
 use crate::pad::Pad;
 use crate::padding::padding_kept;
 use crate::pipeline;
 use crate::plan::{self, Plan, Shared, TimeLoop};
 use crate::planner::{Planner, StagePlan, planned};
+use crate::semantics::{ContractionKind, Semantics};
 use crate::shift::{Shifts, Windows};
 use crate::{ACCUMULATE, ALIGN, CONTRACT};
 use std::collections::BTreeSet;
@@ -82,7 +82,7 @@ pub static ALIGN_DECL: OpDecl = OpDecl {
     infer: Some(infer_align),
     verify: Some(verify_align),
     example: "%p = stream.align %c, %w time [J / 32], packet [J % 32]",
-    interfaces: &[Interface(&rngd::ALIGN), Interface(&Meaning::Pair)],
+    interfaces: &[Interface(&rngd::ALIGN), Interface(&Semantics::Pair)],
     ..OpDecl::BASE
 };
 
@@ -129,7 +129,7 @@ pub static CONTRACT_DECL: OpDecl = OpDecl {
     infer: Some(infer_contract),
     verify: Some(verify_contract),
     example: "%t = stream.contract %p packet [1]",
-    interfaces: &[Interface(&rngd::CONTRACT), Interface(&Meaning::SumPacket(reduction))],
+    interfaces: &[Interface(&rngd::CONTRACT), Interface(&Semantics::SumPacket(reduction))],
     ..OpDecl::BASE
 };
 
@@ -169,7 +169,7 @@ pub static ACCUMULATE_DECL: OpDecl = OpDecl {
     infer: Some(infer_accumulate),
     verify: Some(verify_accumulate),
     example: "%a = stream.accumulate interleaved %t time [1], packet [1 # 8]",
-    interfaces: &[Interface(&rngd::ACCUMULATE), Interface(&Meaning::SumTime)],
+    interfaces: &[Interface(&rngd::ACCUMULATE), Interface(&Semantics::SumTime)],
     ..OpDecl::BASE
 };
 

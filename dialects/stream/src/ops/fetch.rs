@@ -5,11 +5,11 @@ use crate::adapter::Adapter;
 use crate::adapter_clauses::adapter;
 use crate::chain::{axes, ends, next, packet_bytes};
 use crate::mask::{Mask, Reading};
-use crate::meaning::Meaning;
 use crate::ops::begin_interleaved;
 use crate::pad::{PADS, Pad};
 use crate::plan::Plan;
 use crate::planner::{Planner, StagePlan, planned};
+use crate::semantics::Semantics;
 use std::rc::Rc;
 use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
@@ -108,7 +108,7 @@ pub static DECL: OpDecl = OpDecl {
     infer: Some(infer),
     verify: Some(verify),
     example: "%f = stream.fetch %b time [J / 16], packet [J % 16]",
-    interfaces: &[Interface(&rngd::FETCH), Interface(&Meaning::Fetch(adapter))],
+    interfaces: &[Interface(&rngd::FETCH), Interface(&Semantics::Fetch(adapter))],
     ..OpDecl::BASE
 };
 

@@ -2,7 +2,7 @@
 
 use crate::chain::axes;
 use crate::lower::{LowerStage, StageCx};
-use crate::meaning::Meaning;
+use crate::semantics::Semantics;
 use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl};
 use visa_ir::diag::{Diagnostic, counted};
@@ -60,7 +60,7 @@ pub static DECL: OpDecl = OpDecl {
     example: "%n = stream.generate 5, at 4096, dtype i32, cluster [1 # 2], slice [1 # 256], element [1 # 2]",
     interfaces: &[
         Interface(&rngd::GENERATE),
-        Interface(&Meaning::Constant(bits)),
+        Interface(&Semantics::Constant(bits)),
         Interface(&LowerStage(lower)),
     ],
     ..OpDecl::BASE

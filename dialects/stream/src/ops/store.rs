@@ -1,9 +1,9 @@
 //! `stream.to_trf` and `stream.to_vrf`: a pipeline ends in a register file (book 18, 20).
 
 use crate::chain::{axes, check_same, check_stored, input, with_dims};
-use crate::meaning::Meaning;
 use crate::padding::check_zeros;
 use crate::pipeline;
+use crate::semantics::Semantics;
 use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
@@ -52,7 +52,7 @@ pub static TO_TRF: OpDecl = OpDecl {
     infer: Some(infer_trf),
     verify: Some(verify_trf),
     example: "%w = stream.to_trf %c at full, row [1], element [J]",
-    interfaces: &[Interface(&rngd::LOAD), Interface(&Meaning::Same)],
+    interfaces: &[Interface(&rngd::LOAD), Interface(&Semantics::Same)],
     ..OpDecl::BASE
 };
 
@@ -81,7 +81,7 @@ pub static TO_VRF: OpDecl = OpDecl {
     infer: Some(infer_vrf),
     verify: Some(verify_vrf),
     example: "%v = stream.to_vrf %c at 0, element [A % 8]",
-    interfaces: &[Interface(&rngd::LOAD), Interface(&Meaning::Same)],
+    interfaces: &[Interface(&rngd::LOAD), Interface(&Semantics::Same)],
     ..OpDecl::BASE
 };
 

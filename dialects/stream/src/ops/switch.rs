@@ -2,9 +2,9 @@
 
 use crate::SWITCH;
 use crate::chain::{axes, check_skewed, input, next, with_dims};
-use crate::meaning::Meaning;
 use crate::pipeline;
 use crate::planner::planned;
+use crate::semantics::Semantics;
 use crate::snoop::Snooping;
 use crate::topology::{TOPOLOGIES, Topology, same};
 use visa_engine::place::rngd;
@@ -92,7 +92,7 @@ pub static DECL: OpDecl = OpDecl {
     infer: Some(infer),
     verify: Some(verify),
     example: "%s = stream.switch broadcast01 %f slice1 256, slice0 1, time0 1, slice [I], time [1 # 256]",
-    interfaces: &[Interface(&rngd::SWITCH), Interface(&Meaning::Same)],
+    interfaces: &[Interface(&rngd::SWITCH), Interface(&Semantics::Same)],
     ..OpDecl::BASE
 };
 

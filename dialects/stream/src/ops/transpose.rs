@@ -5,9 +5,9 @@ use crate::chain::{
     axes, check_same, check_skewed, check_stored, ends, input, main_only, next, packet_bytes,
 };
 use crate::lower::{LowerStage, StageCx};
-use crate::meaning::Meaning;
 use crate::pipeline;
 use crate::planner::{Planner, StagePlan, planned};
+use crate::semantics::Semantics;
 use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
@@ -69,7 +69,7 @@ pub static DECL: OpDecl = OpDecl {
     infer: Some(|op| next(op, &TRANSPOSE, None)),
     verify: Some(verify),
     example: "%t = stream.transpose %c time [C, E], packet [D # 32]",
-    interfaces: &[Interface(&rngd::TRANSPOSE), Interface(&Meaning::Same), Interface(&LowerStage(lower))],
+    interfaces: &[Interface(&rngd::TRANSPOSE), Interface(&Semantics::Same), Interface(&LowerStage(lower))],
     ..OpDecl::BASE
 };
 

@@ -2,8 +2,8 @@
 
 use crate::chain::{axes, input, main_only, next, packet_bytes};
 use crate::lower::LowerStage;
-use crate::meaning::Meaning;
 use crate::pipeline;
+use crate::semantics::Semantics;
 use crate::{FINAL, INIT};
 use visa_engine::place::rngd;
 use visa_ir::decl::{Interface, OpDecl, OperandDecl};
@@ -28,7 +28,7 @@ pub static INIT_DECL: OpDecl = OpDecl {
     example: "%i = stream.vector_init %c",
     interfaces: &[
         Interface(&rngd::ENTRY),
-        Interface(&Meaning::Same),
+        Interface(&Semantics::Same),
         Interface(&LowerStage(|_, _| Ok(None))),
     ],
     ..OpDecl::BASE
@@ -47,7 +47,7 @@ pub static FINAL_DECL: OpDecl = OpDecl {
     example: "%o = stream.vector_final %x",
     interfaces: &[
         Interface(&rngd::VECTOR),
-        Interface(&Meaning::Same),
+        Interface(&Semantics::Same),
         Interface(&LowerStage(|_, _| Ok(None))),
     ],
     ..OpDecl::BASE

@@ -2,10 +2,10 @@
 
 use crate::attrs::GUARDS;
 use crate::chain::{axes, check_place, check_same, input};
-use crate::meaning::Meaning;
 use crate::ops::vector_stash::check_stashed;
 use crate::plan::{self, Plan, Shared};
 use crate::planner::{Planner, StagePlan, planned};
+use crate::semantics::Semantics;
 use crate::vector::{
     Arguments, Station, arguments, check_alu, check_order, function, next_stage, row, station,
 };
@@ -141,7 +141,7 @@ pub static LOGIC_DECL: OpDecl = OpDecl {
     example: "%x = stream.vector_logic BitAnd %b constant 255",
     interfaces: &[
         Interface(&rngd::VECTOR),
-        Interface(&Meaning::Elementwise(function)),
+        Interface(&Semantics::Elementwise(function)),
         Interface(&Station(VectorStage::Logic)),
     ],
     ..BASE
@@ -162,7 +162,7 @@ pub static FXP_DECL: OpDecl = OpDecl {
     example: "%x = stream.vector_fxp AddFxp %b constant 1",
     interfaces: &[
         Interface(&rngd::VECTOR),
-        Interface(&Meaning::Elementwise(function)),
+        Interface(&Semantics::Elementwise(function)),
         Interface(&Station(VectorStage::Fxp)),
     ],
     ..BASE
@@ -195,7 +195,7 @@ pub static FP_DECL: OpDecl = OpDecl {
     example: "%x = stream.vector_fp FmaF %n constant 2, constant1 0.5",
     interfaces: &[
         Interface(&rngd::VECTOR),
-        Interface(&Meaning::Elementwise(function)),
+        Interface(&Semantics::Elementwise(function)),
         Interface(&Station(VectorStage::Float)),
     ],
     ..BASE
@@ -218,7 +218,7 @@ pub static FP_DIV_DECL: OpDecl = OpDecl {
     example: "%x = stream.vector_fp_div DivF %n constant 3",
     interfaces: &[
         Interface(&rngd::VECTOR),
-        Interface(&Meaning::Elementwise(function)),
+        Interface(&Semantics::Elementwise(function)),
         Interface(&Station(VectorStage::FpDiv)),
     ],
     ..BASE
@@ -239,7 +239,7 @@ pub static CLIP_DECL: OpDecl = OpDecl {
     example: "%x = stream.vector_clip Max %b constant 0",
     interfaces: &[
         Interface(&rngd::VECTOR),
-        Interface(&Meaning::Elementwise(function)),
+        Interface(&Semantics::Elementwise(function)),
         Interface(&Station(VectorStage::Clip)),
     ],
     ..BASE
@@ -274,7 +274,7 @@ pub static FXP_TO_FP_DECL: OpDecl = OpDecl {
     example: "%x = stream.vector_fxp_to_fp %b int_width 31",
     interfaces: &[
         Interface(&rngd::VECTOR),
-        Interface(&Meaning::Elementwise(function)),
+        Interface(&Semantics::Elementwise(function)),
         Interface(&Station(VectorStage::FxpToFp)),
     ],
     ..BASE
@@ -296,7 +296,7 @@ pub static FP_TO_FXP_DECL: OpDecl = OpDecl {
     example: "%x = stream.vector_fp_to_fxp %b int_width 31",
     interfaces: &[
         Interface(&rngd::VECTOR),
-        Interface(&Meaning::Elementwise(function)),
+        Interface(&Semantics::Elementwise(function)),
         Interface(&Station(VectorStage::FpToFxp)),
     ],
     ..BASE

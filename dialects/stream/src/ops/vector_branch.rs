@@ -4,9 +4,9 @@ use crate::VECTOR;
 use crate::attrs::COMPARISONS;
 use crate::branch::{self, BranchMode, GIVES_OWN};
 use crate::chain::{axes, input, next};
-use crate::meaning::Meaning;
 use crate::ops::vector_alu::{lanes, verify_register_file};
 use crate::ops::vector_inter;
+use crate::semantics::Semantics;
 use crate::vector::Station;
 use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
@@ -70,7 +70,7 @@ pub static DECL: OpDecl = OpDecl {
     example: "%b = stream.vector_branch comparison %i compare [less 0, greater 255]",
     interfaces: &[
         Interface(&rngd::VECTOR),
-        Interface(&Meaning::Branch(branch::mode)),
+        Interface(&Semantics::Branch(branch::mode)),
         Interface(&Station(VectorStage::Branch)),
         Interface(&Introduces("axis")),
         GIVES_OWN,

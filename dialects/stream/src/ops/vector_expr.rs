@@ -4,9 +4,9 @@ use crate::FINAL;
 use crate::chain::{axes, input, main_only, next, packet_bytes};
 use crate::expression::{Dag, EXPRESSION, Expression};
 use crate::lower::LowerStage;
-use crate::meaning::Meaning;
 use crate::ops::vector_alu::verify_register_file;
 use crate::pipeline;
+use crate::semantics::Semantics;
 use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
@@ -54,7 +54,7 @@ pub static DECL: OpDecl = OpDecl {
     example: "%o = stream.vector_expr [x, b: max(x + b, 0)] %c, %b",
     interfaces: &[
         Interface(&rngd::ENTRY),
-        Interface(&Meaning::Expression(meaning)),
+        Interface(&Semantics::Expression(meaning)),
         Interface(&LowerStage(|_, op| Err(unplanned(op)))),
     ],
     ..OpDecl::BASE

@@ -3,9 +3,9 @@
 use crate::FILTERED;
 use crate::attrs::GUARDS;
 use crate::chain::{axes, input, next};
-use crate::meaning::Meaning;
 use crate::ops::vector_pair::unzip;
 use crate::plan::digits_of;
+use crate::semantics::Semantics;
 use crate::vector::Station;
 use crate::vector::ids_before;
 use visa_engine::place::rngd;
@@ -48,7 +48,7 @@ pub static DECL: OpDecl = OpDecl {
     example: "%f = stream.vector_filter %x keep [xxx1]",
     interfaces: &[
         Interface(&rngd::FILTER),
-        Interface(&Meaning::Same),
+        Interface(&Semantics::Same),
         Interface(&Station(VectorStage::Filter)),
     ],
     ..OpDecl::BASE

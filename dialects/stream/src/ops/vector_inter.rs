@@ -4,8 +4,8 @@ use crate::INTER;
 use crate::chain::{axes, input, next};
 use crate::inter_slice::{InterSlice, Reduction};
 use crate::lower::{LowerStage, StageCx};
-use crate::meaning::Meaning;
 use crate::planner::planned;
+use crate::semantics::Semantics;
 use crate::vector::{earlier, stage_before};
 use std::collections::BTreeSet;
 use visa_engine::place::rngd;
@@ -86,7 +86,7 @@ pub static DECL: OpDecl = OpDecl {
     example: "%r = stream.vector_inter_slice_reduce Add %i slice [A / 8, 1 # 4]",
     interfaces: &[
         Interface(&rngd::VECTOR),
-        Interface(&Meaning::ReduceSlices(reduction)),
+        Interface(&Semantics::ReduceSlices(reduction)),
         Interface(&LowerStage(lower)),
     ],
     ..OpDecl::BASE

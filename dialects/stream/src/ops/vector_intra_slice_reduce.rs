@@ -3,9 +3,9 @@
 use crate::VECTOR4;
 use crate::branch::GIVES_NONE;
 use crate::chain::{axes, next};
-use crate::meaning::{Meaning, Reduced};
 use crate::planner::{Planner, StagePlan, planned};
 use crate::reduce::{Reduction, axis_of, padding_is_identity, reduction};
+use crate::semantics::{Reduced, Semantics};
 use crate::valid_count::{Counting, Placement, counting};
 use crate::vector::{Station, check_order, earlier, station};
 use visa_engine::place::rngd;
@@ -66,7 +66,7 @@ pub static DECL: OpDecl = OpDecl {
     example: "%r = stream.vector_intra_slice_reduce Max %n axis [R], time [1], packet [1 # 4]",
     interfaces: &[
         Interface(&rngd::VECTOR),
-        Interface(&Meaning::Reduce(meaning)),
+        Interface(&Semantics::Reduce(meaning)),
         Interface(&Station(VectorStage::Reduce)),
         GIVES_NONE,
     ],

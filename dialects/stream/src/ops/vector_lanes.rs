@@ -3,8 +3,8 @@
 
 use crate::chain::{axes, check_same, input};
 use crate::lower::LowerStage;
-use crate::meaning::Meaning;
 use crate::plan;
+use crate::semantics::Semantics;
 use crate::vector::{Station, check_order, next_stage, station};
 use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
@@ -44,7 +44,7 @@ pub static SPLIT_DECL: OpDecl = OpDecl {
     example: "%n = stream.vector_split %x time [A / 4 % 2], packet [A % 4]",
     interfaces: &[
         Interface(&rngd::VECTOR),
-        Interface(&Meaning::Same),
+        Interface(&Semantics::Same),
         Interface(&Station(VectorStage::Narrow)),
         Interface(&LowerStage(|cx, op| Ok(Some(cx.word(cx.spec("hw.vector_lanes", op)?, "how", "split"))))),
     ],
@@ -72,7 +72,7 @@ pub static TRIM_DECL: OpDecl = OpDecl {
     example: "%n = stream.vector_trim %x packet [A % 2 # 4]",
     interfaces: &[
         Interface(&rngd::VECTOR),
-        Interface(&Meaning::Same),
+        Interface(&Semantics::Same),
         Interface(&Station(VectorStage::Narrow)),
         Interface(&LowerStage(|cx, op| Ok(Some(cx.word(cx.spec("hw.vector_lanes", op)?, "how", "trim"))))),
     ],
@@ -99,7 +99,7 @@ pub static CONCAT_DECL: OpDecl = OpDecl {
     example: "%w = stream.vector_concat %n time [1], packet [A % 8]",
     interfaces: &[
         Interface(&rngd::VECTOR),
-        Interface(&Meaning::Same),
+        Interface(&Semantics::Same),
         Interface(&Station(VectorStage::Widen)),
         Interface(&LowerStage(|cx, op| Ok(Some(cx.word(cx.spec("hw.vector_lanes", op)?, "how", "concat"))))),
     ],
@@ -126,7 +126,7 @@ pub static PAD_DECL: OpDecl = OpDecl {
     example: "%w = stream.vector_pad %n packet [A % 2 # 8]",
     interfaces: &[
         Interface(&rngd::VECTOR),
-        Interface(&Meaning::Same),
+        Interface(&Semantics::Same),
         Interface(&Station(VectorStage::Widen)),
         Interface(&LowerStage(|cx, op| Ok(Some(cx.word(cx.spec("hw.vector_lanes", op)?, "how", "pad"))))),
     ],

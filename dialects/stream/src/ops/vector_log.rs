@@ -3,7 +3,7 @@
 use crate::VECTOR;
 use crate::chain::{axes, check_same, input, with_dims};
 use crate::lower::LowerStage;
-use crate::meaning::Meaning;
+use crate::semantics::Semantics;
 use visa_engine::place::rngd;
 use visa_ir::context::Attr;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
@@ -43,7 +43,7 @@ pub static DECL: OpDecl = OpDecl {
     example: "%ids = stream.vector_log %b at 0, element [A % 8]",
     interfaces: &[
         Interface(&rngd::STORE_IDS),
-        Interface(&Meaning::Ids),
+        Interface(&Semantics::Ids),
         Interface(&LowerStage(|cx, op| {
             let at = cx.ctx.attr(Attr::Int(op.int("at").unwrap_or(0)));
             Ok(Some(cx.spec("hw.store_ids", op)?.clause("at", at)))

@@ -4,9 +4,9 @@
 use crate::branch::{BranchMode, GIVES_NONE, GROUP_BIT, GivesIds, toggles};
 use crate::chain::{axes, input, next, with_dims};
 use crate::lower::{LowerStage, StageCx};
-use crate::meaning::{Function, Meaning, Zip};
 use crate::ops::begin_interleaved::without_axis;
 use crate::plan::digits_of;
+use crate::semantics::{Function, Semantics, Zip};
 use crate::vector::{Station, check_alu, check_order, earlier, row, station};
 use crate::{PAIR, VECTOR, VECTOR4};
 use std::sync::Arc;
@@ -53,7 +53,7 @@ pub static UNZIP_DECL: OpDecl = OpDecl {
     example: "%p = stream.vector_unzip %i axis [I]",
     interfaces: &[
         Interface(&rngd::VECTOR),
-        Interface(&Meaning::Branch(|op| axis(op).map(BranchMode::AxisToggle))),
+        Interface(&Semantics::Branch(|op| axis(op).map(BranchMode::AxisToggle))),
         Interface(&Station(VectorStage::Branch)),
         Interface(&GivesIds(|_| 1 | 1 << (1 << GROUP_BIT))),
         Interface(&LowerStage(lower_unzip)),
@@ -106,7 +106,7 @@ pub static LOGIC_ZIP_DECL: OpDecl = OpDecl {
     example: "%x = stream.vector_logic_zip BitXor %p",
     interfaces: &[
         Interface(&rngd::VECTOR),
-        Interface(&Meaning::Zip(zip)),
+        Interface(&Semantics::Zip(zip)),
         Interface(&Station(VectorStage::Logic)),
         Interface(&LowerStage(lower_zip)),
         GIVES_NONE,
@@ -123,7 +123,7 @@ pub static FXP_ZIP_DECL: OpDecl = OpDecl {
     example: "%x = stream.vector_fxp_zip SubFxp %p mode Mode10",
     interfaces: &[
         Interface(&rngd::VECTOR),
-        Interface(&Meaning::Zip(zip)),
+        Interface(&Semantics::Zip(zip)),
         Interface(&Station(VectorStage::Fxp)),
         Interface(&LowerStage(lower_zip)),
         GIVES_NONE,
@@ -141,7 +141,7 @@ pub static FP_ZIP_DECL: OpDecl = OpDecl {
     example: "%x = stream.vector_fp_zip MulF0 %n",
     interfaces: &[
         Interface(&rngd::VECTOR),
-        Interface(&Meaning::Zip(zip)),
+        Interface(&Semantics::Zip(zip)),
         Interface(&Station(VectorStage::Float)),
         Interface(&LowerStage(lower_zip)),
         GIVES_NONE,
@@ -158,7 +158,7 @@ pub static CLIP_ZIP_DECL: OpDecl = OpDecl {
     example: "%x = stream.vector_clip_zip Max %p",
     interfaces: &[
         Interface(&rngd::VECTOR),
-        Interface(&Meaning::Zip(zip)),
+        Interface(&Semantics::Zip(zip)),
         Interface(&Station(VectorStage::Clip)),
         Interface(&LowerStage(lower_zip)),
         GIVES_NONE,

@@ -2,8 +2,8 @@
 
 use crate::chain::{input, next_same};
 use crate::lower::LowerStage;
-use crate::meaning::Meaning;
 use crate::ops::vector_pair::unzip;
+use crate::semantics::Semantics;
 use crate::vector::{earlier, stage_before};
 use visa_engine::place::rngd;
 use visa_ir::decl::{Interface, OpDecl, OperandDecl};
@@ -33,7 +33,7 @@ pub static DECL: OpDecl = OpDecl {
     example: "%s = stream.vector_stash %b",
     interfaces: &[
         Interface(&rngd::VECTOR),
-        Interface(&Meaning::Same),
+        Interface(&Semantics::Same),
         Interface(&LowerStage(|cx, op| cx.spec("hw.vector_stash", op).map(Some))),
     ],
     ..OpDecl::BASE

@@ -26,10 +26,10 @@ use visa_mapping::facts;
 use visa_mapping::facts::DeclaredAxes;
 use visa_mapping::ops::transfer::is_transfer;
 use visa_mapping::{Axes, Equality, Expr, PadKind, Tensor, equal_streams};
-use visa_stream::meaning;
 use visa_stream::ops::switch;
 use visa_stream::ops::switch::Switch;
 use visa_stream::ops::{collect, commit, fetch};
+use visa_stream::semantics;
 
 /// Why two tensors with other layouts count as one.
 const LAYOUT: &str = "layout";
@@ -99,7 +99,7 @@ impl Advice {
         if choice.best.time.cycles() >= written.time.cycles() {
             return Err(Silent::NothingCheaper);
         }
-        if ops(module).iter().any(|op| meaning::sums(*op)) && brings_padding(ctx, module, &choice) {
+        if ops(module).iter().any(|op| semantics::sums(*op)) && brings_padding(ctx, module, &choice) {
             return Err(Silent::NothingCheaper);
         }
         let (changed, better) = applied(ctx, module, &choice, &axes).ok_or(Silent::DoesNotFit)?;

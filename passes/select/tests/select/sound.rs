@@ -28,18 +28,18 @@ fn arguments(program: &Program) -> BTreeMap<String, Vec<u8>> {
 }
 
 /// What a kernel means: the logical evaluator's result for one configuration of it.
-pub(crate) struct Meaning(Vec<visa_reference::LogicalResult>);
+pub(crate) struct Semantics(Vec<visa_reference::LogicalResult>);
 
 /// The meaning of a closed module.
-pub(crate) fn meaning(ctx: &Context, module: &Module) -> Meaning {
+pub(crate) fn meaning(ctx: &Context, module: &Module) -> Semantics {
     let program = whole::compile(ctx, module.clone()).expect("a legal module");
     let options = visa_reference::Options { sum_order: ctx.data::<Machine>().sum_order };
-    Meaning(evaluate(ctx, module, Some(&program.name), &arguments(&program), options).expect("a meaning"))
+    Semantics(evaluate(ctx, module, Some(&program.name), &arguments(&program), options).expect("a meaning"))
 }
 
 /// Whether a closed module, lowered and interpreted, has the results that are meant; none if it is not legal as a
 /// whole.
-pub(crate) fn means(ctx: &Context, module: Module, meaning: &Meaning) -> Option<bool> {
+pub(crate) fn means(ctx: &Context, module: Module, meaning: &Semantics) -> Option<bool> {
     let program = whole::compile(ctx, module).ok()?;
     let machine = ctx.data::<Machine>();
     let options = Options { threads: Some(1), ..Options::default() };

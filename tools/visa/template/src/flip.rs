@@ -15,7 +15,7 @@ use visa::machine::Machine;
 use visa::mapping::tensor_kind;
 use visa::numerics::{Bits, DType, load, store};
 use visa::stream::lower::{LowerStage, StageCx};
-use visa::stream::meaning::{Function, Meaning};
+use visa::stream::semantics::{Function, Semantics};
 use visa::stream::{chain, pipeline};
 
 pub(crate) static OPS: &[&OpDecl] = &[&FLIP, &HW_FLIP];
@@ -62,7 +62,7 @@ static FLIP: OpDecl = OpDecl {
     example: "%f = my.flip %c key 255",
     interfaces: &[
         Interface(&FLIPPER),
-        Interface(&Meaning::Elementwise(|op| Ok(Function::with_constant(flip, key(op)?)))),
+        Interface(&Semantics::Elementwise(|op| Ok(Function::with_constant(flip, key(op)?)))),
         Interface(&LowerStage(lower)),
     ],
     ..KEYED

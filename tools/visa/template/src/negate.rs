@@ -11,7 +11,7 @@ use visa::ir::verify::VerifyCx;
 use visa::numerics::{Bits, DType};
 use visa::pass::{Configured, Level, Pass, PassCx, options};
 use visa::stream::lower::{LowerStage, StageCx};
-use visa::stream::meaning::{Function, Meaning};
+use visa::stream::semantics::{Function, Semantics};
 use visa::stream::{VECTOR, chain};
 
 pub(crate) static OPS: &[&OpDecl] = &[&NEGATE];
@@ -30,7 +30,7 @@ static NEGATE: OpDecl = OpDecl {
     example: "%n = my.negate %x",
     interfaces: &[
         Interface(&rngd::VECTOR),
-        Interface(&Meaning::Elementwise(|_| Ok(Function::unary(Bits::wrapping_neg)))),
+        Interface(&Semantics::Elementwise(|_| Ok(Function::unary(Bits::wrapping_neg)))),
         Interface(&LowerStage(lower)),
     ],
     ..OpDecl::BASE

@@ -12,7 +12,7 @@ use visa_numerics::{Apply, ArgMode, Bits, Guards, ReduceOp, default_mode};
 
 /// The logical meaning of an operation, declared as an interface.
 #[derive(Clone, Copy)]
-pub enum Meaning {
+pub enum Semantics {
     /// The same tensor in another place or order, its elements converted to the result's format.
     Same,
     /// The same number at every index.
@@ -51,10 +51,12 @@ pub enum Meaning {
 /// Whether an operation adds elements up or takes the greatest of them, padding included.
 #[must_use]
 pub fn sums(op: OpRef<'_>) -> bool {
-    let meaning = op.decl().and_then(|decl| decl.interface::<Meaning>());
+    let meaning = op.decl().and_then(|decl| decl.interface::<Semantics>());
     matches!(
         meaning,
-        Some(Meaning::SumPacket(_) | Meaning::SumTime | Meaning::Reduce(_) | Meaning::ReduceSlices(_))
+        Some(
+            Semantics::SumPacket(_) | Semantics::SumTime | Semantics::Reduce(_) | Semantics::ReduceSlices(_)
+        )
     )
 }
 
