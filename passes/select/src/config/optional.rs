@@ -67,7 +67,7 @@ pub enum At {
 ///
 /// # Errors
 /// As of [`crate::config::choice::choose`]; the module then has the engines.
-pub fn choose(
+pub(crate) fn choose(
     ctx: &Context,
     module: &mut Module,
     chain: &[OpId],
@@ -120,7 +120,7 @@ fn insert(
 }
 
 /// Puts an engine in front of an operation of a pipeline, with all its clauses open.
-pub fn put(ctx: &Context, module: &mut Module, decl: &'static OpDecl, before: OpId) -> Option<OpId> {
+pub(crate) fn put(ctx: &Context, module: &mut Module, decl: &'static OpDecl, before: OpId) -> Option<OpId> {
     let engine = ENGINES.iter().find(|engine| std::ptr::eq(engine.decl, decl))?;
     let after = module.op(ctx, before);
     let &source = after.operands().first()?;
@@ -134,7 +134,7 @@ pub fn put(ctx: &Context, module: &mut Module, decl: &'static OpDecl, before: Op
 }
 
 /// Takes an operation out of its pipeline: what follows takes what it takes.
-pub fn remove(ctx: &Context, module: &mut Module, id: OpId) {
+pub(crate) fn remove(ctx: &Context, module: &mut Module, id: OpId) {
     let op = module.op(ctx, id);
     let (source, made) = (op.operands()[0], op.results()[0]);
     module.replace_uses(made, source);

@@ -18,7 +18,7 @@ use visa_ir::span::Span;
 use visa_stream::ops::{contract, vector_inter};
 
 /// The code of findings about the budget.
-pub const BUDGET: &str = "select-budget";
+pub(crate) const BUDGET: &str = "select-budget";
 
 /// Most things that were cut that a warning lists.
 const LISTED: usize = 8;
@@ -27,7 +27,7 @@ const LISTED: usize = 8;
 const NEAREST: usize = 4;
 
 /// An open clause that no rule closes.
-pub fn unruled(op: OpRef<'_>, rules: &RuleSet) -> Diagnostic {
+pub(crate) fn unruled(op: OpRef<'_>, rules: &RuleSet) -> Diagnostic {
     let clause = open_clauses(op).next().unwrap_or_default();
     let able = rules.operations();
     let message =
@@ -37,13 +37,13 @@ pub fn unruled(op: OpRef<'_>, rules: &RuleSet) -> Diagnostic {
 }
 
 /// A pipeline whose tensor is not known.
-pub fn unknown_source(op: OpRef<'_>) -> Diagnostic {
+pub(crate) fn unknown_source(op: OpRef<'_>) -> Diagnostic {
     let message = format!("the layout of the tensor that `{}` takes is open, and nothing chooses it", op);
     Diagnostic::error("select-configs", op.span(), message).fix("write the layout of the tensor".to_owned())
 }
 
 /// No configuration is legal: how far they came, and the limits that the ones that came farthest broke.
-pub fn none_legal(ops: &[OpRef<'_>], graph: &Graph, goal: &Goal, budget: &Budget) -> Diagnostic {
+pub(crate) fn none_legal(ops: &[OpRef<'_>], graph: &Graph, goal: &Goal, budget: &Budget) -> Diagnostic {
     if graph.cut {
         return none_in_time(ops, graph, budget);
     }
@@ -130,7 +130,7 @@ fn more(budget: &Budget) -> String {
 }
 
 /// An error, with what to do about the budget that had ended by then.
-pub fn ended(error: Diagnostic, budget: &Budget) -> Diagnostic {
+pub(crate) fn ended(error: Diagnostic, budget: &Budget) -> Diagnostic {
     let note = format!(
         "the budget ({}) ended; a distribution that was not tried may be legal",
         counted(budget.most(), "unit")
@@ -140,7 +140,7 @@ pub fn ended(error: Diagnostic, budget: &Budget) -> Diagnostic {
 }
 
 /// What the budget cut of a function, as a warning; `None` if that is nothing.
-pub fn cut(function: Span, budget: &Budget) -> Option<Diagnostic> {
+pub(crate) fn cut(function: Span, budget: &Budget) -> Option<Diagnostic> {
     let cut = budget.take_cut();
     if cut.is_empty() {
         return None;
@@ -180,7 +180,7 @@ pub fn cut(function: Span, budget: &Budget) -> Option<Diagnostic> {
 }
 
 /// Where a bound left out what rules of a text propose: a remark an operation.
-pub fn limits(graph: &Graph, ops: &[OpRef<'_>]) -> Vec<Diagnostic> {
+pub(crate) fn limits(graph: &Graph, ops: &[OpRef<'_>]) -> Vec<Diagnostic> {
     let limits = graph.limits.iter().map(|(&stage, (rule, bound))| {
         let op = ops[stage];
         let message =
@@ -191,7 +191,7 @@ pub fn limits(graph: &Graph, ops: &[OpRef<'_>]) -> Vec<Diagnostic> {
 }
 
 /// The choice as text: each operation with its rule and the cycles of its engine.
-pub fn explained(choice: &Choice) -> String {
+pub(crate) fn explained(choice: &Choice) -> String {
     let mut text = String::new();
     let steps = choice.best.steps(&choice.graph);
     let width = steps.iter().map(|step| step.head.as_str().chars().count()).max().unwrap_or(0);
@@ -226,7 +226,7 @@ fn refused(graph: &Graph) -> String {
 }
 
 /// How layouts that pipelines share were chosen, as text.
-pub fn shared(shared: &Shared) -> String {
+pub(crate) fn shared(shared: &Shared) -> String {
     let Shared { pipelines, layouts, ways, cycles, bounded, at: _, taken: _ } = shared;
     let limit = if *bounded { "; there were more layouts than are tried" } else { "" };
     format!(
@@ -238,14 +238,14 @@ pub fn shared(shared: &Shared) -> String {
 
 /// egg's proof that the most expensive way on the front of this tensor and the best one make the same tensor, in our
 /// syntax.
-pub fn proof(choice: &mut Choice) -> Option<String> {
+pub(crate) fn proof(choice: &mut Choice) -> Option<String> {
     let start = choice.peer.clone();
     proof_from(choice, &start)
 }
 
 /// egg's proof that the configuration `start` and the best one make the same tensor, in our syntax; `None` if the
 /// e-graph does not have them in one class.
-pub fn proof_from(choice: &mut Choice, start: &extract::Way) -> Option<String> {
+pub(crate) fn proof_from(choice: &mut Choice, start: &extract::Way) -> Option<String> {
     let (first, last) = (start.path.last()?.0, choice.best.path.last()?.0);
     let id = |class: usize| choice.graph.egraph.find(choice.graph.classes[class].id);
     if id(first) != id(last) {

@@ -24,13 +24,13 @@ use visa_mapping::view;
 use visa_stream::pipeline;
 
 /// Most layouts of a committed tensor that its readers are chosen for: the cheapest to make.
-pub const MOST_LAYOUTS: usize = 4;
+pub(crate) const MOST_LAYOUTS: usize = 4;
 
 /// Most combinations of layouts that a pipeline is chosen for: those of the cheapest layouts.
-pub const MOST_COMBINATIONS: usize = 32;
+pub(crate) const MOST_COMBINATIONS: usize = 32;
 
 /// Candidates (e-nodes, and what was refused) of a pipeline after which no further combination is tried.
-pub const MOST_CANDIDATES: u64 = 20_000;
+pub(crate) const MOST_CANDIDATES: u64 = 20_000;
 
 /// What was found for pipelines that share tensors.
 #[derive(Clone)]
@@ -52,7 +52,7 @@ pub struct Shared {
 }
 
 /// The ends of pipelines, in program order: those in a group share tensors whose type is not known yet.
-pub fn groups(ctx: &Context, module: &Module) -> Vec<Vec<OpId>> {
+pub(crate) fn groups(ctx: &Context, module: &Module) -> Vec<Vec<OpId>> {
     let ends = module.walk_all().into_iter().filter(|&id| pipeline::ends(module.op(ctx, id)));
     let mut groups: Vec<Vec<OpId>> = Vec::new();
     for end in ends {
@@ -130,7 +130,7 @@ struct Group<'a> {
 ///
 /// # Errors
 /// That a pipeline has no legal configuration whatever the layouts, or that no layouts suit all.
-pub fn choose_layouts(
+pub(crate) fn choose_layouts(
     ctx: &Context,
     module: &mut Module,
     ends: &[OpId],

@@ -23,7 +23,7 @@ use visa_stream::ops::begin;
 use visa_stream::pipeline;
 
 /// What was chosen for pipelines that share tensors.
-pub struct Found {
+pub(crate) struct Found {
     /// Their layouts.
     pub shared: Shared,
     /// The loads of register files whose tensor is the one that was to stream by, and the other way round.
@@ -35,7 +35,7 @@ pub struct Found {
 ///
 /// # Errors
 /// As of [`sharing::choose_layouts`], for the tensors as they are written.
-pub fn choose_layouts(
+pub(crate) fn choose_layouts(
     ctx: &Context,
     module: &mut Module,
     ends: &[OpId],
