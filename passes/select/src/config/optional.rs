@@ -3,21 +3,14 @@
 //! taken away again.
 
 use super::candidate::context;
-use crate::config::choice::Choice;
-use crate::config::choice::choose_for;
-use crate::config::goal::Goal;
-use crate::config::graph::{Candidate, open_clauses};
-use crate::config::memo::Means;
+use crate::config::graph::open_clauses;
 use crate::rules::ruleset::RuleSet;
 use std::collections::BTreeSet;
 use visa_engine::place::rngd;
 use visa_ir::context::{Attr, Context};
 use visa_ir::decl::OpDecl;
-use visa_ir::diag::Diagnostic;
 use visa_ir::module::{Module, OpId, OpRef, OpSpec};
 use visa_ir::open::{unknown, untyped};
-use visa_ir::verify::Analysis;
-use visa_mapping::facts::DeclaredAxes;
 use visa_stream::ops::{collect, commit, fetch, switch, transpose};
 use visa_stream::pipeline;
 
@@ -62,43 +55,8 @@ pub enum At {
     Added(&'static OpDecl, OpId),
 }
 
-/// As [`crate::config::choice::choose`], with the engines that the pipeline may have put into the module:
-/// [`Choice::apply`] takes away those that the choice lacks. What was `found` before is tried first.
-///
-/// # Errors
-/// As of [`crate::config::choice::choose`]; the module then has the engines.
-pub(crate) fn choose(
-    ctx: &Context,
-    module: &mut Module,
-    chain: &[OpId],
-    means: &Means<'_>,
-    found: &[(At, Candidate)],
-) -> Result<Choice, Diagnostic> {
-    let (longer, optional) = insert(ctx, module, chain, means.rules);
-    let ops: Vec<OpRef<'_>> = longer.iter().map(|&id| module.op(ctx, id)).collect();
-    let axes = DeclaredAxes::build(ctx, module);
-    let seed = match found.is_empty() {
-        true => Vec::new(),
-        false => {
-            ops.iter().enumerate().map(|(stage, op)| seed(*op, longer.get(stage + 1), chain, found)).collect()
-        }
-    };
-    let goal = Goal { optional, seed, ..Goal::of(&ops, &axes.0) };
-    choose_for(ctx, module, &longer, means, &goal)
-}
-
-/// What was found for an operation, which is one of `chain` or added in front of `after`; no clauses if nothing was.
-fn seed(op: OpRef<'_>, after: Option<&OpId>, chain: &[OpId], found: &[(At, Candidate)]) -> Candidate {
-    let is_it = |at: &At| match at {
-        At::Written(id) => *id == op.id,
-        At::Added(decl, before) => !chain.contains(&op.id) && op.is(decl) && after == Some(before),
-    };
-    let own = found.iter().find(|(at, _)| is_it(at));
-    own.map_or_else(|| (None, [].into()), |(_, candidate)| candidate.clone())
-}
-
 /// Puts engines into the pipeline `chain`: its operations with them, and the numbers of those.
-fn insert(
+pub(crate) fn insert(
     ctx: &Context,
     module: &mut Module,
     chain: &[OpId],

@@ -7,7 +7,7 @@ use crate::distribution::distributions::{CLAUSES, Distribution, Load, distributi
 use crate::driver::{Chosen, Driver};
 use crate::effort::budget::{Budget, Cut};
 use crate::effort::clock::{Clock, Phase};
-use crate::explain::report;
+use crate::explain::refused;
 use crate::rules::ruleset::RuleSet;
 use std::cell::OnceCell;
 use std::rc::Rc;
@@ -103,7 +103,7 @@ pub(crate) fn function(
     let Search { best, refused, tried, .. } = search;
     let Some(mut best) = best else {
         let error = nowhere(module.op(ctx, first), tried, refused);
-        return Err(if budget.exhausted() { report::ended(error, budget) } else { error });
+        return Err(if budget.exhausted() { refused::ended(error, budget) } else { error });
     };
     best.choices.push(Chosen::Distribution(tried));
     Ok(best)

@@ -6,7 +6,6 @@
 
 use crate::config::candidate::Clauses;
 use crate::config::choice::Choice;
-use crate::config::choice::chain;
 use crate::config::choice::choose_for;
 use crate::config::extract::Way;
 use crate::config::goal::Goal;
@@ -29,6 +28,7 @@ use visa_mapping::{Axes, Equality, Expr, PadKind, Tensor, equal_streams};
 use visa_stream::ops::switch;
 use visa_stream::ops::switch::Switch;
 use visa_stream::ops::{collect, commit, fetch};
+use visa_stream::pipeline::Pipeline;
 use visa_stream::semantics;
 
 /// Why two tensors with other layouts count as one.
@@ -141,7 +141,7 @@ pub(crate) fn ends(ctx: &Context, module: &Module) -> Vec<OpId> {
 /// The operations of the pipeline that ends in `end`.
 #[must_use]
 pub(crate) fn pipeline(ctx: &Context, module: &Module, end: OpId) -> Vec<OpId> {
-    chain(module.op(ctx, end))
+    Pipeline::up_to(module.op(ctx, end)).ops
 }
 
 /// Whether all that reads the tensor that an operation makes says itself which layout it makes of it.

@@ -2,4 +2,5 @@
 
 pub(crate) mod advise;
 pub(crate) mod dump;
+pub(crate) mod refused;
 pub(crate) mod report;

@@ -3,7 +3,7 @@
 //! and an integer program takes the layouts that cost the least together.
 
 use crate::config::candidate::Clauses;
-use crate::config::choice::chain;
+use crate::config::choice::choose_with_optional;
 use crate::config::graph::{Candidate, open_clauses};
 use crate::config::memo::Means;
 use crate::config::optional::{self, At};
@@ -56,7 +56,7 @@ pub(crate) fn groups(ctx: &Context, module: &Module) -> Vec<Vec<OpId>> {
     let ends = module.walk_all().into_iter().filter(|&id| pipeline::ends(module.op(ctx, id)));
     let mut groups: Vec<Vec<OpId>> = Vec::new();
     for end in ends {
-        let makers = makers(ctx, module, &chain(module.op(ctx, end)));
+        let makers = makers(ctx, module, &pipeline::Pipeline::up_to(module.op(ctx, end)).ops);
         let (mut own, others): (Vec<_>, Vec<_>) =
             groups.into_iter().partition(|group| group.iter().any(|end| makers.contains(end)));
         let mut group: Vec<OpId> = own.drain(..).flatten().collect();
@@ -176,7 +176,7 @@ pub(crate) fn choose_layouts(
 
 impl<'a> Group<'a> {
     fn new(ctx: &'a Context, module: &'a Module, ends: &[OpId], means: &'a Means<'a>) -> Self {
-        let chains = ends.iter().map(|&end| chain(module.op(ctx, end)));
+        let chains = ends.iter().map(|&end| pipeline::Pipeline::up_to(module.op(ctx, end)).ops);
         let mut pipelines: Vec<Pipeline> = Vec::new();
         for chain in chains {
             let makers = makers(ctx, module, &chain);
@@ -311,7 +311,7 @@ impl<'a> Group<'a> {
     fn ends(&self, number: usize, module: &Module, takes: &[usize]) -> Result<Found, Diagnostic> {
         let pipeline = &self.pipelines[number];
         let mut module = module.clone();
-        let choice = optional::choose(self.ctx, &mut module, &pipeline.chain, self.means, &[])?;
+        let choice = choose_with_optional(self.ctx, &mut module, &pipeline.chain, self.means, &[])?;
         let at = |stage: usize| match &choice.chain[stage..] {
             [added, before, ..] if !pipeline.chain.contains(added) => module
                 .op(self.ctx, *added)
