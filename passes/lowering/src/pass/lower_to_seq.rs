@@ -21,6 +21,7 @@ use visa_mapping::ops::transfer::is_transfer;
 use visa_mapping::{Dim, Tensor, ops, transfer};
 use visa_pass::{Level, Pass, PassCx};
 use visa_stream::forgotten;
+use visa_stream::lower::LowerStage;
 use visa_stream::ops::{commit_view, generate};
 use visa_stream::pipeline::Pipeline;
 
@@ -52,6 +53,10 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     let tensor_level = cx.ctx.dialects().filter(|dialect| dialect.level == Level::Tensor);
     let target =
         tensor_level.fold(ConversionTarget::new(), |target, dialect| target.illegal_dialect(dialect.name));
+    // A dialect of several levels says it operation by operation.
+    let declared = cx.ctx.dialects().flat_map(|dialect| dialect.ops.iter().copied().flatten().copied());
+    let stages = declared.filter(|decl| decl.interface::<LowerStage>().is_some());
+    let target = stages.fold(target, ConversionTarget::illegal_op);
     let conversion = Conversion {
         name: PASS.name,
         target: &target,

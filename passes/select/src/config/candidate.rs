@@ -34,7 +34,7 @@ use visa_stream::pipeline;
 use visa_stream::unmasked;
 
 /// The clauses that a choice gives an operation, and those that it takes away.
-pub type Clauses = Rc<[(&'static str, Option<AttrId>)]>;
+pub(crate) type Clauses = Rc<[(&'static str, Option<AttrId>)]>;
 
 /// A candidate: a copy of the pipeline whose first operations have been given their clauses.
 pub struct CandidatePipeline<'a> {
@@ -87,7 +87,7 @@ struct Placed {
 }
 
 /// Gives open addresses some value: no configuration depends on which.
-pub fn close_addresses(ctx: &Context, module: &mut Module, id: OpId) {
+pub(crate) fn close_addresses(ctx: &Context, module: &mut Module, id: OpId) {
     let open: Vec<_> =
         open::clauses(module.op(ctx, id)).filter(|clause| clause.opening == Opening::Address).collect();
     for clause in open {
