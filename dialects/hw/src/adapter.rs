@@ -1,7 +1,8 @@
 //! The Fetch Adapter (book 08): what happens to each element between data memory and the packets, in pipeline order:
 //! table indexing, conversion, zero-point subtraction. Batching is the packet itself.
 
-use crate::clauses::{in_sub_context, machine};
+use crate::clauses::machine;
+use crate::ops::exec::in_sub_context;
 use crate::ops::fetch::Fetch;
 use visa_engine::shadow::{Marker, Shadow};
 use visa_ir::diag::{Diagnostic, counted};

@@ -1,6 +1,5 @@
 //! Checks of clauses' values: numbers in range, or a diagnostic.
 
-use crate::ops::exec;
 use std::rc::Rc;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
@@ -9,17 +8,6 @@ use visa_machine::Machine;
 /// The machine whose limits hold.
 pub(crate) fn machine(op: OpRef<'_>) -> Rc<Machine> {
     op.ctx.data()
-}
-
-/// Whether the operation is in the sub context of the Tensor Unit.
-///
-/// # Errors
-/// If it is inside no `hw.exec`, or inside one that does not say its context.
-pub(crate) fn in_sub_context(op: OpRef<'_>) -> Result<bool, Diagnostic> {
-    let run = op.parent().ok_or_else(|| {
-        Diagnostic::error("structure", op.span(), format!("`{op}` is not inside `{}`", exec::EXEC.name))
-    })?;
-    Ok(!exec::in_main(run)?)
 }
 
 /// The value of a clause that may be absent, where `constraint` wants it.

@@ -16,6 +16,7 @@ mod gather;
 mod greatest;
 mod loops;
 mod mask;
+mod memories;
 mod number;
 mod order;
 pub mod ops {

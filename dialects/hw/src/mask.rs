@@ -1,6 +1,7 @@
 //! Masking in the fetch adapter (book 08): the checks of a mask, and what it does to the bytes of a stream.
 
-use crate::clauses::{in_sub_context, machine};
+use crate::clauses::machine;
+use crate::ops::exec::in_sub_context;
 use crate::ops::fetch::Fetch;
 use std::ops::Range;
 use std::sync::OnceLock;

@@ -1,5 +1,5 @@
 //! What an operation of a pipeline becomes on the level below. Its declaration says so as an interface, beside its
-//! logical meaning ([`crate::meaning`]); the lowering pass asks. Operations below are named by text and made from
+//! logical meaning ([`crate::semantics`]); the lowering pass asks. Operations below are named by text and made from
 //! the context, so that this crate does not depend on theirs.
 
 use crate::planner::{Planner, StagePlan};

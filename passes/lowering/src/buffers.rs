@@ -18,16 +18,16 @@ pub struct BufferPlan {
 /// read from its first place.
 ///
 /// # Errors
-/// If the tensor does not hold whole axes.
+/// If the tensor does not hold whole axes, or more elements than can be counted.
 pub fn plan(tensor: &Tensor, address: i64, argument: bool, axes: &Axes) -> Result<BufferPlan, String> {
     let array = array_layout(tensor, axes)?;
     let mut stride = 1_i64;
     let mut strides = Vec::new();
     for &(axis, extent) in array.dims.iter().rev() {
         strides.push((axis, stride));
-        stride = stride.saturating_mul(i64::try_from(extent).unwrap_or(i64::MAX));
+        stride = times(stride, extent)?;
     }
-    let element = i64::try_from(tensor.dtype.align()).unwrap_or(i64::MAX);
+    let element = tensor.dtype.align().cast_signed();
     let byte = byte_units(tensor.dtype);
     let mut entries = Vec::new();
     for (dim, unit) in [(Dim::Element, element), (Dim::Chip, byte * CHIP_STRIDE)] {
@@ -37,7 +37,7 @@ pub fn plan(tensor: &Tensor, address: i64, argument: bool, axes: &Axes) -> Resul
             let digit = placed.digit;
             let step = strides.iter().find(|(axis, _)| Some(*axis) == digit.axis).map(|&(_, stride)| stride);
             let read = match step {
-                Some(stride) => stride.saturating_mul(i64::try_from(digit.stride).unwrap_or(i64::MAX)),
+                Some(stride) => times(stride, digit.stride)?,
                 None if argument && digit.live > 1 => 0,
                 None => continue,
             };
@@ -52,6 +52,12 @@ pub fn plan(tensor: &Tensor, address: i64, argument: bool, axes: &Axes) -> Resul
         PairedProgram { entries, packet: 1, read_base: 0, write_base: address.saturating_mul(byte) };
     layout.merge();
     Ok(BufferPlan { shape: array.shape, layout })
+}
+
+/// The elements of `count` steps.
+fn times(step: i64, count: u64) -> Result<i64, String> {
+    let steps = i64::try_from(count).ok().and_then(|count| step.checked_mul(count));
+    steps.ok_or_else(|| "its elements are too many to count in a signed 64-bit integer".to_owned())
 }
 
 /// Where a view is, in bytes: its source's address and the bytes before its first position. `None` if either

@@ -1,6 +1,7 @@
 //! What the lowering passes share: from tensors and mappings to loops and addresses.
 
 pub mod access;
+pub mod address;
 pub mod buffers;
 pub mod origin;
 pub mod slices;

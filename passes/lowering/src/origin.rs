@@ -13,8 +13,9 @@ use visa_stream::plan::Plan;
 #[must_use]
 pub fn refused(op: OpRef<'_>, plan: &Plan, dtype: DType, error: &AccessError) -> Diagnostic {
     let mut found = error.diagnostic(op.span()).note(entries(&plan.loops, "elements"), None);
-    if let (AccessError::Size { .. }, (run, Some(end))) = (error, plan.run()) {
-        let bytes = dtype.bytes(run).unwrap_or(u64::MAX);
+    if let (AccessError::Size { .. }, (run, Some(end))) = (error, plan.run())
+        && let Some(bytes) = dtype.bytes(run)
+    {
         found = found.note(format!("the contiguous run of {} ends at {end}", counted(bytes, "byte")), None);
     }
     found

@@ -1,25 +1,30 @@
 //! One engine of a pipeline at a time: from a stream operation to its seq or hw counterpart.
 
 use crate::access::{self, AccessError, Accessor};
-use crate::origin;
+use crate::{address, origin};
+use std::rc::Rc;
 use visa_hw::valid_count as hw;
 use visa_ir::context::Attr;
 use visa_ir::decl::OpDecl;
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::{OpRef, OpSpec, ValueId};
+use visa_ir::view::{self, Text, required};
 use visa_loops::{Entry, Program};
+use visa_mapping::facts::mapping_error;
 use visa_mapping::{Dim, Tensor, Unit, operand};
 use visa_numerics::{DType, VectorStage, default_mode, pattern};
 use visa_stream::adapter::Adapter;
 use visa_stream::branch::BranchMode;
-use visa_stream::chain::ends;
+use visa_stream::chain::{ends, packet_bytes};
 pub use visa_stream::lower::{LowerStage, StageCx};
 use visa_stream::mask::Mask;
 use visa_stream::ops::commit::CommitPlan;
-use visa_stream::ops::commit_packed::Packing;
+use visa_stream::ops::commit_packed::{CommitPacked, Packing};
 use visa_stream::ops::commit_view::PartPlan;
-use visa_stream::ops::contract::{Accumulation, AlignPlan, TreeDepth};
-use visa_stream::ops::fetch::FetchPlan;
+use visa_stream::ops::contract::{Accumulate, Accumulation, Align, AlignPlan, TreeDepth};
+use visa_stream::ops::fetch::{Fetch, FetchPlan};
+use visa_stream::ops::store::{ToTrf, ToVrf};
+use visa_stream::ops::switch::Switch;
 use visa_stream::ops::vector_alu::RegisterReads;
 use visa_stream::ops::vector_intra_slice_reduce::{self as intra_slice, ReducePlan};
 use visa_stream::ops::{self, begin_interleaved, contract, fetch, vector_alu, vector_filter};
@@ -78,6 +83,17 @@ pub fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnost
     }
 }
 
+/// The context that runs the pipeline that starts so. One that does not say it is generate mode, a command of the
+/// sub context (book 09).
+///
+/// # Errors
+/// If it says it in another way than with a word.
+pub fn context(first: OpRef<'_>) -> Result<Rc<str>, Diagnostic> {
+    const CONTEXT: &str = "context";
+    let says = first.decl().is_some_and(|decl| decl.clause(CONTEXT).is_some());
+    if says { required::<Text>(&first, CONTEXT) } else { Ok("sub".into()) }
+}
+
 fn loops(cx: &StageCx<'_>, spec: OpSpec, elements: Program) -> OpSpec {
     cx.body(spec, "loops", &visa_sequencer::PROGRAM, elements)
 }
@@ -130,18 +146,25 @@ fn placed(
     source: &Tensor,
 ) -> Result<((Plan, i64), Option<visa_loops::Mask>), Diagnostic> {
     let FetchPlan { plan, mask, adapter, between } = fetch;
-    let value =
-        u64::from(pattern(adapter.from, adapter.masked(Pad::of(fetch::Fetch::of(op)?)?).unwrap_or(0)));
-    let mask = mask.clone().map(|mask| mask_registers(mask, value));
-    let tensors = op.operand_def(0).map_or(&[][..], |begin| begin.operands());
-    let base = cx.base(tensors.first(), source);
+    let mask = mask.clone().map(|mask| Ok::<_, Diagnostic>(mask_registers(mask, masked(op, adapter)?)));
+    let mask = mask.transpose()?;
+    let begin = Fetch::of(op)?.stream()?.made_by().ok_or_else(|| op.error("C0", "no beginning"))?;
+    let base = address::in_elements(cx, op, view::operand(&begin, 0, "tensor")?)?;
     check_start(op, plan, base, source.dtype)?;
     let Some(axis) = between else { return Ok(((plan.clone(), base), mask)) };
-    let second = cx.base(tensors.get(1), source);
+    let second = address::in_elements(cx, op, view::operand(&begin, 1, "tensor")?)?;
     check_start(op, plan, second, source.dtype)?;
     let mask = mask.map(|mask| mask.below(plan.time().len()));
     let plan = begin_interleaved::alternating(plan.clone(), axis, second.saturating_sub(base));
     Ok(((plan, base), mask))
+}
+
+/// The bits in data memory of what masked elements become.
+fn masked(op: OpRef<'_>, adapter: &Adapter) -> Result<u64, Diagnostic> {
+    let bits = adapter.masked(Pad::of(Fetch::of(op)?)?).ok_or_else(|| {
+        op.clause_error("C12", "pad", "no number of data memory becomes what the padding is masked with")
+    })?;
+    Ok(u64::from(pattern(adapter.from, bits)))
 }
 
 /// The way out for a fetch of the sub context that the main context could do.
@@ -168,7 +191,8 @@ fn starts(plan: &Plan) -> Option<Program> {
 }
 
 /// What an operation reads of each tensor in data memory that it fetches: the tensor, and the bytes from the first
-/// to one past the last, counted as its address is. Nothing for what is no fetch, and for one that has no plan.
+/// to one past the last, counted as its address is. Nothing for what is no fetch, for one that has no plan, and for
+/// a tensor that has no address.
 #[must_use]
 pub fn reads(cx: &StageCx<'_>, op: OpRef<'_>) -> Vec<(ValueId, (i64, i64))> {
     if !op.is(&fetch::DECL) {
@@ -178,7 +202,8 @@ pub fn reads(cx: &StageCx<'_>, op: OpRef<'_>) -> Vec<(ValueId, (i64, i64))> {
     let plan = &fetch.plan;
     let bytes = |elements: i64| elements.saturating_mul(i64::from(source.dtype.bits()));
     let extent = |tensor: &ValueId| {
-        let (start, end) = program(plan, cx.base(Some(tensor), &source)).extent().ok()?;
+        let base = address::in_elements(cx, op, op.value(*tensor)).ok()?;
+        let (start, end) = program(plan, base).extent().ok()?;
         let end = end.saturating_add(plan.furthest());
         // 4-bit elements share bytes.
         Some((*tensor, (bytes(start).div_euclid(8), bytes(end).saturating_add(7).div_euclid(8))))
@@ -224,16 +249,17 @@ fn check_start(op: OpRef<'_>, plan: &Plan, base: i64, dtype: DType) -> Result<()
 }
 
 fn switch(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
-    let topology = op.word("topology").unwrap_or_default();
-    let mut spec = cx.word(cx.spec("hw.switch", op)?, "topology", &topology);
+    let op = Switch::of(op)?;
+    let topology = op.topology()?;
+    let mut spec = cx.word(cx.spec("hw.switch", *op)?, "topology", &topology);
     if &*topology == "custom" {
-        let Snooping { ring, rows } = &*cx.plan::<Snooping>(op)?;
+        let Snooping { ring, rows } = &*cx.plan::<Snooping>(*op)?;
         spec = cx.int(spec, "ring", *ring as u64);
         let rows = rows.clone();
         return Ok(Some(cx.body(spec, "snoop", &visa_hw::snoop::SNOOP, visa_hw::snoop::Snoop { rows })));
     }
-    for clause in ["slice1", "slice0", "time0"] {
-        if let Some(value) = op.int(clause) {
+    for (clause, value) in [("slice1", op.slice1()?), ("slice0", op.slice0()?), ("time0", op.time0()?)] {
+        if let Some(value) = value {
             spec = spec.clause(clause, cx.ctx.attr(Attr::Int(value)));
         }
     }
@@ -242,29 +268,39 @@ fn switch(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic>
 
 fn collect(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
     let (source, _) = ends(op)?;
-    let bytes = source.dim_bytes(Dim::Packet, cx.axes).unwrap_or(0);
-    let flits = bytes.div_ceil(cx.machine.limits.flit_bytes);
+    let flits = packet_bytes(op, &source, cx.axes)?.div_ceil(cx.machine.limits.flit_bytes);
     Ok(Some(cx.int(cx.spec("hw.collect", op)?, "flits", flits)))
 }
 
 fn to_trf(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
     let (_, result) = ends(op)?;
-    let spec = cx.word(cx.spec("hw.store_trf", op)?, "region", &op.word("at").unwrap_or_default());
-    let spec = cx.int(spec, "rows", result.dim(Dim::Row).size(cx.axes).unwrap_or(1));
-    Ok(Some(cx.int(spec, "row_bytes", result.dim_bytes(Dim::Element, cx.axes).unwrap_or(0))))
+    let spec = cx.word(cx.spec("hw.store_trf", op)?, "region", &ToTrf::of(op)?.at()?);
+    let spec = cx.int(spec, "rows", positions(cx, op, &result, Dim::Row)?);
+    let row_bytes = result.bytes(positions(cx, op, &result, Dim::Element)?);
+    let row_bytes =
+        row_bytes.ok_or_else(|| op.clause_error("C3", "element", "too many elements to count"))?;
+    Ok(Some(cx.int(spec, "row_bytes", row_bytes)))
+}
+
+/// The positions of a dimension of what `op` takes or gives.
+fn positions(cx: &StageCx<'_>, op: OpRef<'_>, tensor: &Tensor, dim: Dim) -> Result<u64, Diagnostic> {
+    tensor.dim(dim).size(cx.axes).map_err(|error| mapping_error(error, op.clause_span(dim.name())))
 }
 
 fn to_vrf(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
-    let at = cx.ctx.attr(Attr::Int(op.int("at").unwrap_or(0)));
+    let at = cx.ctx.attr(Attr::Int(ToVrf::of(op)?.at()?));
     Ok(Some(cx.spec("hw.store_vrf", op)?.clause("at", at)))
 }
 
 fn align(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
     let (source, _) = ends(op)?;
-    let weights = operand(op, 1).ok_or_else(|| op.error("C0", "no register-file operand"))?;
+    let file = Align::of(op)?.weights()?;
+    let weights = file.of_type::<Tensor>()?;
     let AlignPlan { shifts, read } = &*cx.plan::<AlignPlan>(op)?;
     let elements = accessed(cx, op, (read, 0), source.dtype, Accessor::Align)?;
-    let half = op.operand_def(1).and_then(|store| store.word("at")).unwrap_or_else(|| "full".into());
+    let store = file.made_by().ok_or_else(|| op.error("C0", "nothing stores its register-file operand"))?;
+    // An open half may become the whole file.
+    let half = ToTrf::of(store)?.at_unless_auto()?.unwrap_or_else(|| "full".into());
     let mut spec = cx.body(cx.spec("seq.align", op)?, "dtype", &visa_sequencer::DTYPE, source.dtype);
     spec = cx.word(spec, "region", &half);
     spec = cx.int(spec, "flits", shifts.flits);
@@ -272,7 +308,7 @@ fn align(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> 
         spec = cx.int(cx.int(spec, "shifts", shifts.count), "distance", shifts.distance);
     }
     spec = cx.int(spec, "repeat", shifts.repeat);
-    spec = cx.int(spec, "rows", weights.dim(Dim::Row).size(cx.axes).unwrap_or(1));
+    spec = cx.int(spec, "rows", positions(cx, op, &weights, Dim::Row)?);
     Ok(Some(loops(cx, spec, elements)))
 }
 
@@ -293,23 +329,23 @@ fn kind(cx: &StageCx<'_>, spec: OpSpec, op: OpRef<'_>) -> Result<OpSpec, Diagnos
 
 fn accumulate(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
     let (source, _) = ends(op)?;
-    let slots = slots(&cx.plan::<Accumulation>(op)?.0);
-    let size = |dim: Dim| source.dim(dim).size(cx.axes).unwrap_or(1);
-    let mut spec = cx.word(cx.spec("hw.accumulate", op)?, "kind", &op.word("mode").unwrap_or_default());
+    let slots = slots(op, &cx.plan::<Accumulation>(op)?.0)?;
+    let mut spec = cx.word(cx.spec("hw.accumulate", op)?, "kind", &Accumulate::of(op)?.mode()?);
     spec = kind(cx, spec, op)?;
-    spec = cx.int(spec, "rows", size(Dim::Row));
-    spec = cx.int(spec, "columns", size(Dim::Packet));
+    spec = cx.int(spec, "rows", positions(cx, op, &source, Dim::Row)?);
+    spec = cx.int(spec, "columns", positions(cx, op, &source, Dim::Packet)?);
     Ok(Some(spec.clause("slots", cx.ctx.body_attr(&visa_hw::attrs::PROGRAM, slots))))
 }
 
 /// The slot of each step: loops that are summed stay on theirs, the others number them in the order they come out.
-fn slots(loops: &[TimeLoop]) -> Program {
+fn slots(op: OpRef<'_>, loops: &[TimeLoop]) -> Result<Program, Diagnostic> {
     let mut entries = Vec::new();
     let mut slots = 1_i64;
     for time in loops.iter().rev() {
         let stride = if time.summed { 0 } else { slots };
         if !time.summed {
-            slots = slots.saturating_mul(i64::try_from(time.limit).unwrap_or(i64::MAX));
+            let more = i64::try_from(time.limit).ok().and_then(|limit| slots.checked_mul(limit));
+            slots = more.ok_or_else(|| op.error("C0", "the steps of its time are too many to count"))?;
         }
         entries.push(Entry::new(time.limit, stride));
     }
@@ -319,7 +355,7 @@ fn slots(loops: &[TimeLoop]) -> Program {
     entries.reverse();
     let mut slots = Program { entries, packet: 1, base: 0 };
     slots.merge();
-    slots
+    Ok(slots)
 }
 
 fn reduce(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
@@ -327,7 +363,7 @@ fn reduce(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic>
     let Reduction { row, loops, tree, .. } = &reduce.reduction;
     let spec = cx.word(cx.spec("hw.vector_reduce", op)?, "op", row.name);
     let spec = cx.word(spec, "lanes", if *tree { "tree" } else { "apart" });
-    Ok(Some(spec.clause("slots", cx.ctx.body_attr(&visa_hw::attrs::PROGRAM, slots(loops)))))
+    Ok(Some(spec.clause("slots", cx.ctx.body_attr(&visa_hw::attrs::PROGRAM, slots(op, loops)?))))
 }
 
 /// The Valid Count Generator in front of `op`, if a reduction of its pipeline needs it there.
@@ -370,7 +406,8 @@ fn branch(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic>
         BranchMode::AxisToggle(axis) => {
             let toggles = visa_stream::branch::toggles(op, &source, &axis, cx.axes)?;
             let pairs = toggles.iter().flat_map(|toggle| [toggle.apart, toggle.limit]);
-            let pairs: Vec<i64> = pairs.map(|number| i64::try_from(number).unwrap_or(i64::MAX)).collect();
+            let pairs: Result<Vec<i64>, _> = pairs.map(i64::try_from).collect();
+            let pairs = pairs.map_err(|_| op.error("C0", "its axis is too long to toggle along"))?;
             start("toggle")?.clause("toggle", cx.ctx.attr(Attr::Ints(pairs.into())))
         }
         BranchMode::ValidCount => start("valid_count")?,
@@ -379,8 +416,7 @@ fn branch(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic>
             cx.body(start("comparison")?, "compare", &visa_sequencer::COMPARISONS, comparisons)
         }
         BranchMode::RegisterFile => {
-            let file = operand(op, 1).ok_or_else(|| op.error("C1", "no register file"))?;
-            let program = vector_operand(cx, op, 1, &file)?;
+            let program = vector_operand(cx, op, 1)?;
             cx.body(cx.spec("seq.vector_branch", op)?, "loops", &visa_sequencer::PROGRAM, program)
         }
     }))
@@ -414,7 +450,7 @@ fn alu(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
         let [loops, stash] = if at == 0 { ["loops", "stash"] } else { ["loops1", "stash1"] };
         spec = match value.kind.stream {
             true => spec.clause(stash, cx.ctx.attr(Attr::Unit)),
-            false => cx.body(spec, loops, &visa_sequencer::PROGRAM, vector_operand(cx, op, at + 1, value)?),
+            false => cx.body(spec, loops, &visa_sequencer::PROGRAM, vector_operand(cx, op, at + 1)?),
         };
     }
     Ok(Some(spec))
@@ -426,17 +462,12 @@ fn filter(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic>
     let (source, _) = ends(op)?;
     let digits = plan::digits_of(&source.dim(Dim::Packet), cx.axes).map_err(|why| op.error("C3", why))?;
     let lanes = cx.machine.limits.vector_lanes;
-    let live = digits.live_count().unwrap_or(lanes);
+    let live = digits.live_count().ok_or_else(|| op.error("C3", "no count of the packet's live elements"))?;
     Ok(Some(if live < lanes { cx.int(spec, "lanes", live) } else { spec }))
 }
 
 /// How operand `index` is read from the vector register file.
-fn vector_operand(
-    cx: &StageCx<'_>,
-    op: OpRef<'_>,
-    index: usize,
-    file: &Tensor,
-) -> Result<Program, Diagnostic> {
+fn vector_operand(cx: &StageCx<'_>, op: OpRef<'_>, index: usize) -> Result<Program, Diagnostic> {
     let reads = cx.plan::<RegisterReads>(op)?;
     let mut plan = reads.of(index).cloned().ok_or_else(|| op.error("C0", "no register file"))?;
     // A packet is read whole; lanes beyond the live ones read on into what follows and are padding.
@@ -445,7 +476,7 @@ fn vector_operand(
         inner.entry.limit = lanes;
     }
     plan.packet = lanes;
-    let base = cx.base(op.operands().get(index), file);
+    let base = address::in_elements(cx, op, view::operand(&op, index, "register file")?)?;
     accessed(cx, op, (&plan, base), DType::I32, Accessor::Vector)
 }
 
@@ -479,8 +510,8 @@ fn commit_view(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagno
 
 /// The commit that writes in these loops.
 fn write_loops(cx: &StageCx<'_>, op: OpRef<'_>, plan: &Plan) -> Result<Option<OpSpec>, Diagnostic> {
-    let (source, result) = ends(op)?;
-    let base = cx.base(op.results().first(), &result);
+    let (source, _) = ends(op)?;
+    let base = address::in_elements(cx, op, view::result(&op, 0, "tensor")?)?;
     let accessor = Accessor::Commit { sub: source.unit == Some(Unit::Sub) };
     let elements = accessed(cx, op, (plan, base), source.dtype, accessor)?;
     let spec = cx.body(cx.spec("seq.commit", op)?, "dtype", &visa_sequencer::DTYPE, source.dtype);
@@ -490,15 +521,14 @@ fn write_loops(cx: &StageCx<'_>, op: OpRef<'_>, plan: &Plan) -> Result<Option<Op
 fn lower_commit_packed(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
     let (_, result) = ends(op)?;
     let packing = cx.plan::<Packing>(op)?;
-    let address =
-        |value: Option<&ValueId>| value.and_then(|value| cx.addresses.get(value)).copied().unwrap_or(0);
-    let counts = u64::try_from(address(op.operands().get(1))).unwrap_or(0);
+    let commit = CommitPacked::of(op)?;
     let run = Entry::new(packing.room.saturating_mul(result.dtype.align()), 1);
-    let base = address(op.results().first());
+    let base = address::of(cx, op, commit.result_tensor()?)?;
     let loops = Program { entries: vec![run], packet: cx.machine.limits.commit_size_sub, base };
     let mut spec = cx.int(cx.spec("hw.commit_packed", op)?, "most", packing.most);
     if let Some(stride) = packing.stride {
-        spec = cx.int(spec, "counts", counts);
+        let counts = commit.counts().ok_or_else(|| op.error("C1", "no counts"))?;
+        spec = spec.clause("counts", cx.ctx.attr(Attr::Int(address::of(cx, op, counts)?)));
         spec = cx.int(spec, "stride", stride * DType::I32.align());
     }
     Ok(Some(cx.body(spec, "loops", &visa_hw::attrs::PROGRAM, loops)))

@@ -2,14 +2,13 @@
 //! Pipelines that share tensors are chosen together.
 
 use crate::config::choice::Choice;
-use crate::config::choice::chain;
+use crate::config::choice::choose_with_optional;
 use crate::config::graph::{Candidate, open_clauses};
 use crate::config::memo::Means;
-use crate::config::optional;
 use crate::config::optional::At;
 use crate::distribution::search;
 use crate::effort::budget::Budget;
-use crate::explain::report;
+use crate::explain::refused;
 use crate::layout::sharing::{self, Shared};
 use crate::layout::stationary;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,6 +19,7 @@ use visa_ir::open::{self, Opening};
 use visa_ir::span::Span;
 use visa_mapping::ops::func::FUNC;
 use visa_stream::pipeline;
+use visa_stream::pipeline::Pipeline;
 
 /// Something that was chosen.
 pub enum Chosen {
@@ -48,7 +48,7 @@ pub struct Driver<'a> {
 /// The operations of all pipelines of a module.
 pub fn in_pipelines(ctx: &Context, module: &Module) -> BTreeSet<OpId> {
     let ends = module.walk_all().into_iter().filter(|&id| pipeline::ends(module.op(ctx, id)));
-    ends.flat_map(|end| chain(module.op(ctx, end))).collect()
+    ends.flat_map(|end| Pipeline::up_to(module.op(ctx, end)).ops).collect()
 }
 
 /// That the stream of an operation with something open ends nowhere: any choice would do.
@@ -92,7 +92,7 @@ impl Driver<'_> {
         let Means { rules, budget, .. } = *self.means;
         budget.begin();
         let found = search::function(self.ctx, module, function, self.means);
-        let cut = report::cut(module.op(self.ctx, function).span(), budget);
+        let cut = refused::cut(module.op(self.ctx, function).span(), budget);
         let narrower = cut
             .is_some()
             .then(|| search::function(self.ctx, module, function, &Means::new(rules, narrow)).ok());
@@ -137,11 +137,11 @@ impl Driver<'_> {
     /// Chooses what is open of the pipeline that ends in `end`. If the budget has ended, what was `found` before
     /// is all that there is time for.
     fn close(&mut self, module: &mut Module, end: OpId, found: &[(At, Candidate)]) -> Result<(), Diagnostic> {
-        let chain = chain(module.op(self.ctx, end));
+        let chain = Pipeline::up_to(module.op(self.ctx, end)).ops;
         if chain.iter().all(|&id| open_clauses(module.op(self.ctx, id)).next().is_none()) {
             return Ok(());
         }
-        let choice = optional::choose(self.ctx, module, &chain, self.means, found)?;
+        let choice = choose_with_optional(self.ctx, module, &chain, self.means, found)?;
         choice.apply(self.ctx, module)?;
         (self.tell)(Chosen::Pipeline(Box::new(choice)));
         Ok(())

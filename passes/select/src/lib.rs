@@ -1,16 +1,16 @@
 //! The best configuration of a pipeline, by e-graph: rules propose clauses, the verifiers refuse, and the cost
 //! function of the report decides. docs/choosing.md is the user's side of it.
 //!
-//! Rooms: [`rules`] propose; [`config`] chooses for one pipeline; [`layout`] chooses what pipelines share;
-//! [`distribution`] chooses which parts of tensors slices hold; [`explain`] says why; [`effort`] bounds and
+//! Rooms: [`rules`] propose; [`config`] chooses for one pipeline; `layout` chooses what pipelines share;
+//! [`distribution`] chooses which parts of tensors slices hold; `explain` says why; [`effort`] bounds and
 //! measures the work. [`driver`] goes through a kernel.
 
 pub mod config;
 pub mod distribution;
 pub mod driver;
 pub mod effort;
-pub mod explain;
-pub mod layout;
+mod explain;
+mod layout;
 pub mod rules;
 
 /// The passes of this crate, a module a file.

@@ -11,12 +11,12 @@ use visa_ir::decl::OpDecl;
 use visa_ir::infer::infer_all;
 use visa_ir::module::{Module, OpId};
 use visa_mapping::Dim;
-use visa_select::config::choice::chain;
 use visa_select::config::choice::choose;
 use visa_select::rules::rule::{Rule, Site};
 use visa_select::rules::ruleset::RuleSet;
 use visa_stream::ops::vector_pair;
 use visa_stream::ops::{switch, transpose};
+use visa_stream::pipeline::Pipeline;
 use visa_support::setting;
 
 /// The kernel of a case and its open pipeline; none if DMA cannot bring its tensors.
@@ -143,7 +143,7 @@ fn what_rules_of_kernels_propose_leaves_results_as_they_are() {
         for function in 0..functions(&ctx, &module).len() {
             let written = whole::choose(&ctx, alone(&ctx, &module, function)).expect("a choice");
             for end in whole::ends(&ctx, &written) {
-                let chain = chain(written.op(&ctx, end));
+                let chain = Pipeline::up_to(written.op(&ctx, end)).ops;
                 let open = with_holes(&ctx, &written, &chain[..chain.len() - 1]);
                 let choice = match choose(&ctx, &open, &chain, &rules) {
                     Ok(choice) => choice,

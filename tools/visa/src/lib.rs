@@ -43,7 +43,7 @@ pub use visa_select as select;
 pub use visa_sequencer as sequencer;
 pub use visa_stream as stream;
 
-/// The IR core. Its attributes [`macro@view`](ir::view) and [`macro@clause`](ir::clause) make code that names it as
+/// The IR core. Its attributes [`view`](macro@ir::view) and [`clause`](macro@ir::clause) make code that names it as
 /// `visa::ir`.
 pub mod ir {
     pub use visa_ir::*;

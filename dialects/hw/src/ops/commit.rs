@@ -2,9 +2,10 @@
 
 use crate::attrs::PROGRAM;
 use crate::build::Build;
-use crate::clauses::{in_sub_context, machine, one_of};
+use crate::clauses::{machine, one_of};
 use crate::loops::{Loops, Written, overwrites};
 use crate::ops::exec;
+use crate::ops::exec::in_sub_context;
 use std::ops::Range;
 use std::rc::Rc;
 use visa_engine::place::rngd;

@@ -3,6 +3,7 @@
 use crate::attrs::PAIRED;
 use crate::clauses::machine;
 use crate::loops::{limits, overwrites};
+use crate::memories::{Memories, SPACE, between_chips, space};
 use crate::ops::program::program_chips;
 use crate::program::{self, CHIP_STRIDE};
 use visa_engine::Space;
@@ -10,7 +11,7 @@ use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::module::OpRef;
-use visa_loops::{Entry, PairedEntry, PairedProgram, Program, Stride, check_paired, misaligned};
+use visa_loops::{PairedEntry, PairedProgram, Program, Stride, check_paired, misaligned};
 use visa_machine::Machine;
 
 /// The operations of this file.
@@ -62,21 +63,6 @@ pub static DMA: OpDecl = OpDecl {
     example: "hw.dma tensor, from hbm, to dm, loops [256 : 4096 -> 524288, 4096 : 1 -> 1] : 4096",
     ..OpDecl::BASE
 };
-
-const SPACE: &[&str] = &["host", "hbm", "dm"];
-
-/// The memory that a clause names.
-pub(crate) fn space(op: OpRef<'_>, clause: &str, name: &str) -> Result<Space, Diagnostic> {
-    match name {
-        "host" => Ok(Space::Host),
-        "hbm" => Ok(Space::Hbm),
-        "dm" => Ok(Space::Dm),
-        other => {
-            let message = format!("there is no memory `{other}`, expected one of `{}`", SPACE.join("`, `"));
-            Err(Diagnostic::error("clause-kind", op.clause_span(clause), message))
-        }
-    }
-}
 
 /// The transfer that the operation describes.
 pub(crate) fn read(op: OpRef<'_>) -> Result<program::Dma, Diagnostic> {
@@ -152,12 +138,6 @@ fn sequencer(op: OpRef<'_>, machine: &Machine, pcie: bool, loops: &PairedProgram
     Ok(())
 }
 
-/// Whether iterations go from chip to chip, `chip_stride` apart. A table does not: chips are as far apart as their
-/// numbers.
-fn between_chips(stride: &Stride, chip_stride: i64) -> bool {
-    stride.fixed().is_some_and(|stride| stride != 0 && stride % chip_stride == 0)
-}
-
 /// C3.
 fn aligned(op: OpRef<'_>, write: &Program, align: u64) -> Result<(), Diagnostic> {
     if !write.packet.is_multiple_of(align) {
@@ -168,90 +148,5 @@ fn aligned(op: OpRef<'_>, write: &Program, align: u64) -> Result<(), Diagnostic>
     match misaligned(write, align) {
         Some(message) => Err(op.clause_error("C3", "loops", format!("the write side: {message}"))),
         None => Ok(()),
-    }
-}
-
-/// What the sides of a transfer, or of a buffer, are checked against.
-pub(crate) struct Memories<'a> {
-    pub(crate) op: OpRef<'a>,
-    pub(crate) machine: &'a Machine,
-    /// Chips that an HBM address counts, [`CHIP_STRIDE`] apart.
-    pub(crate) chips: u64,
-    /// Units of an address that make a byte: 2 where it counts half bytes, otherwise 1.
-    pub(crate) per_byte: u64,
-}
-
-impl Memories<'_> {
-    /// Bytes of `space`, of one chip.
-    fn capacity(&self, space: Space) -> u64 {
-        match space {
-            Space::Host => CHIP_STRIDE.cast_unsigned(),
-            Space::Hbm => self.machine.memory.hbm_bytes,
-            Space::Dm => self.machine.dm_bytes_per_chip(),
-            Space::Trf => self.machine.memory.trf_rows * self.machine.memory.trf_bytes_per_row,
-            Space::Vrf => self.machine.memory.vrf_bytes,
-        }
-    }
-
-    /// Chips that an address of `space` can name.
-    fn chips(&self, space: Space) -> u64 {
-        match space {
-            Space::Hbm => self.chips,
-            Space::Host | Space::Dm | Space::Trf | Space::Vrf => 1,
-        }
-    }
-
-    /// C5.
-    pub(crate) fn check(&self, side: &Program, space: Space) -> Result<(), Diagnostic> {
-        self.inside(side, space).map_err(|message| self.op.clause_error("C5", "loops", message))
-    }
-
-    /// Whether every address of one side is in `space`; else what is wrong.
-    pub(crate) fn inside(&self, side: &Program, space: Space) -> Result<(), String> {
-        let per_chip = self.chips(space) > 1;
-        let chip_stride = CHIP_STRIDE * self.per_byte.cast_signed();
-        let is_chip = |entry: &&Entry| per_chip && between_chips(&entry.stride, chip_stride);
-        let base_chip = if per_chip { side.base.div_euclid(chip_stride) } else { 0 };
-        let chip_entries = side.entries.iter().filter(is_chip);
-        let chips = Program {
-            entries: chip_entries
-                .filter_map(|entry| {
-                    Some(Entry { limit: entry.limit, stride: entry.stride.divided(chip_stride)? })
-                })
-                .collect(),
-            packet: 1,
-            base: base_chip,
-        };
-        let local = Program {
-            entries: side.entries.iter().filter(|entry| !is_chip(entry)).cloned().collect(),
-            packet: side.packet,
-            base: side.base - base_chip * chip_stride,
-        };
-        let (capacity, unit) = (
-            self.capacity(space).saturating_mul(self.per_byte),
-            if self.per_byte == 1 { "bytes" } else { "half bytes" },
-        );
-        for (program, most, what) in [(local, capacity, unit), (chips, self.chips(space), "chips")] {
-            let (start, end) = program.extent().map_err(|error| error.message)?;
-            if start < 0 || end.cast_unsigned() > most {
-                return Err(format!(
-                    "`{side}` touches {what} {start} to {end} of {space:?}, expected 0 to {most}"
-                ));
-            }
-        }
-        Ok(())
-    }
-
-    /// C4, by counting: more bytes than the memory holds must overlap.
-    fn no_more_than_fits(&self, write: &Program, space: Space) -> Result<(), Diagnostic> {
-        let most = self.capacity(space).saturating_mul(self.chips(space));
-        match write.steps() {
-            Some(steps) if steps <= most => Ok(()),
-            Some(_) | None => {
-                let message =
-                    format!("`{write}` writes more than the {} of {space:?}", counted(most, "byte"));
-                Err(self.op.clause_error("C4", "loops", message))
-            }
-        }
     }
 }

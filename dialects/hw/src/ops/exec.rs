@@ -75,6 +75,17 @@ pub(crate) fn in_main(op: OpRef<'_>) -> Result<bool, Diagnostic> {
     Ok(&*Exec::of(op)?.context()? == "main")
 }
 
+/// Whether the operation is in the sub context of the Tensor Unit.
+///
+/// # Errors
+/// If it is inside no `hw.exec`, or inside one that does not say its context.
+pub fn in_sub_context(op: OpRef<'_>) -> Result<bool, Diagnostic> {
+    let run = op.parent().ok_or_else(|| {
+        Diagnostic::error("structure", op.span(), format!("`{op}` is not inside `{}`", EXEC.name))
+    })?;
+    Ok(!in_main(run)?)
+}
+
 /// The run that the operation describes.
 pub(crate) fn read(op: OpRef<'_>) -> Result<program::Exec, Diagnostic> {
     let main = in_main(op)?;

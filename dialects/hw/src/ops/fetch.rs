@@ -3,9 +3,10 @@
 use crate::adapter::Adapter;
 use crate::attrs::{DTYPE, MASK, PROGRAM, TABLE};
 use crate::build::Build;
-use crate::clauses::{at_least, in_sub_context, machine};
+use crate::clauses::{at_least, machine};
 use crate::loops::{Loops, Written};
 use crate::mask::Masking;
+use crate::ops::exec::in_sub_context;
 use std::ops::Range;
 use visa_engine::place::rngd;
 use visa_engine::shadow::{Marker, Shadow};

@@ -1,8 +1,8 @@
 //! `hw.program` and `hw.buffer`: an entry and the arrays that it is called with.
 
-use super::dma::{Memories, space};
 use crate::attrs::{DTYPE, PAIRED};
 use crate::clauses::{at_least, machine};
+use crate::memories::{Memories, space};
 use crate::program;
 use std::collections::BTreeMap;
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};

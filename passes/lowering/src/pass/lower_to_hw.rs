@@ -2,6 +2,7 @@
 
 use crate::access::{self, Accesses, Accessor};
 use std::rc::Rc;
+use visa_hw::ops::exec;
 use visa_hw::ops::store;
 use visa_ir::context::Attr;
 use visa_ir::decl::{BodyDef, OpDecl};
@@ -11,10 +12,11 @@ use visa_ir::rewrite::{
     Conversion, ConversionPattern, ConversionTarget, Converter, Greedy, NoMatch, RewritePattern,
 };
 use visa_ir::verify::has_errors;
-use visa_loops::{Mask, PairedProgram, Program};
+use visa_loops::Program;
 use visa_machine::Machine;
-use visa_numerics::{DType, LookupTable};
+use visa_numerics::DType;
 use visa_pass::{Level, Pass, PassCx};
+use visa_sequencer::ops::stages::{Align, Commit, Fetch, Vector, VectorBranch};
 use visa_sequencer::ops::{dma as seq_dma, stages};
 
 /// The pass.
@@ -113,7 +115,7 @@ pub fn shortened(op: OpRef<'_>) -> Option<OpSpec> {
     }
     let mut short = OpSpec::at(&store::STORE_TRF, op);
     for clause in ["region", "rows", "row_bytes"] {
-        short = short.clause(clause, op.ctx.attr(op.attr(clause).unwrap_or(Attr::Unit)));
+        short = short.clause(clause, op.ctx.attr(op.attr(clause)?));
     }
     Some(short.clause("load", op.ctx.attr(Attr::Str("short".into()))))
 }
@@ -133,59 +135,57 @@ fn body(op: OpRef<'_>, def: &'static BodyDef, value: impl visa_ir::decl::Body) -
     op.ctx.body_attr(def, value)
 }
 
-fn int(op: OpRef<'_>, value: u64) -> visa_ir::module::AttrId {
-    op.ctx.attr(Attr::Int(i64::try_from(value).unwrap_or(i64::MAX)))
+fn int(op: OpRef<'_>, value: u64) -> Result<visa_ir::module::AttrId, Diagnostic> {
+    let too_large = |_| op.error("C0", format!("`{value}` is too large to write"));
+    Ok(op.ctx.attr(Attr::Int(i64::try_from(value).map_err(too_large)?)))
+}
+
+/// The count that a clause holds.
+fn count(op: OpRef<'_>, clause: &str, value: i64) -> Result<u64, Diagnostic> {
+    let negative = |_| op.clause_error("C0", clause, format!("`{clause}` is {value}, which is no count"));
+    u64::try_from(value).map_err(negative)
 }
 
 fn machine(op: OpRef<'_>) -> Rc<Machine> {
     op.ctx.data()
 }
 
-fn dtype(op: OpRef<'_>, clause: &str) -> Result<DType, Diagnostic> {
-    op.body::<DType>(clause)
-        .map(|dtype| *dtype)
-        .ok_or_else(|| op.clause_error("C0", clause, "no number format"))
-}
-
-fn in_sub(op: OpRef<'_>) -> bool {
-    op.parent().and_then(|exec| exec.word("context")).as_deref() == Some("sub")
-}
-
-/// The program of `op`, over elements.
-fn program(op: OpRef<'_>) -> Result<Rc<Program>, Diagnostic> {
-    op.body::<Program>("loops").ok_or_else(|| op.clause_error("C0", "loops", "no sequencer program"))
-}
-
-/// The accesses of `op` in bytes.
-fn accesses(op: OpRef<'_>, dtype: DType, accessor: Accessor) -> Result<Rc<Accesses>, Diagnostic> {
-    accessor.known(op.ctx, &*program(op)?, dtype).map_err(|error| error.diagnostic(op.span()))
+/// The accesses of `op` in bytes, which runs `elements` over elements.
+fn accesses(
+    op: OpRef<'_>,
+    elements: &Program,
+    dtype: DType,
+    accessor: Accessor,
+) -> Result<Rc<Accesses>, Diagnostic> {
+    accessor.known(op.ctx, elements, dtype).map_err(|error| error.diagnostic(op.span()))
 }
 
 fn fetch(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
-    let from = dtype(op, "dtype")?;
-    let to = op.body::<DType>("to").map(|dtype| *dtype);
-    let table = op.body::<LookupTable>("table");
+    let fetch = Fetch::of(op)?;
+    let from = *fetch.dtype()?;
+    let to = fetch.to()?.map(|dtype| *dtype);
+    let table = fetch.table()?;
     let grown = to.or(table.as_ref().map(|table| table.to));
-    let mask = op.body::<Mask>("mask").map(|mask| (*mask).clone());
-    let accessor = Accessor::Fetch { to: grown, sub: in_sub(op), mask };
-    let Accesses { program, mask, packet, .. } = &*accesses(op, from, accessor)?;
+    let mask = fetch.mask()?.map(|mask| (*mask).clone());
+    let accessor = Accessor::Fetch { to: grown, sub: exec::in_sub_context(op)?, mask };
+    let Accesses { program, mask, packet, .. } = &*accesses(op, &*fetch.loops()?, from, accessor)?;
     let mut lowered = spec(op, "hw.fetch")?
         .clause("dtype", body(op, &visa_hw::attrs::DTYPE, from))
-        .clause("packet", int(op, *packet));
+        .clause("packet", int(op, *packet)?);
     if let Some(table) = table {
         lowered = lowered.clause("table", body(op, &visa_hw::attrs::TABLE, (*table).clone()));
     }
     if let Some(to) = to {
         lowered = lowered.clause("to", body(op, &visa_hw::attrs::DTYPE, to));
     }
-    if let Some(zero) = op.attr("zero") {
-        lowered = lowered.clause("zero", op.ctx.attr(zero));
+    if let Some(zero) = fetch.zero()? {
+        lowered = lowered.clause("zero", op.ctx.attr(Attr::Ints(zero)));
     }
     if let Some(mask) = mask {
         lowered = lowered.clause("mask", body(op, &visa_hw::attrs::MASK, mask.clone()));
     }
     lowered = lowered.clause("loops", body(op, &visa_hw::attrs::PROGRAM, program.clone()));
-    if let Some(starts) = op.body::<Program>("starts") {
+    if let Some(starts) = fetch.starts()? {
         lowered = lowered.clause(
             "starts",
             body(
@@ -200,20 +200,22 @@ fn fetch(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
 
 fn align(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let machine = machine(op);
-    let dtype = dtype(op, "dtype")?;
-    let program = accesses(op, dtype, Accessor::Align)?.program.clone();
-    let count = |clause: &str| op.int(clause).and_then(|count| u64::try_from(count).ok());
-    let data = (count("flits").unwrap_or(1) * machine.limits.flit_bytes).min(machine.limits.mac_width_bytes);
-    let copied = |lowered: OpSpec, clause: &'static str| {
-        lowered.clause(clause, op.ctx.attr(op.attr(clause).unwrap_or(Attr::Int(1))))
-    };
-    let mut lowered = copied(copied(spec(op, "hw.align")?, "region"), "flits");
-    if let (Some(shifts), Some(distance)) = (count("shifts"), count("distance")) {
-        let bytes = distance.saturating_mul(u64::from(dtype.bits())) / 8;
-        lowered = lowered.clause("shifts", int(op, shifts)).clause("shift_bytes", int(op, bytes));
+    let align = Align::of(op)?;
+    let dtype = *align.dtype()?;
+    let program = accesses(op, &*align.loops()?, dtype, Accessor::Align)?.program.clone();
+    let flits = align.flits()?;
+    let data = count(op, "flits", flits)?.saturating_mul(machine.limits.flit_bytes);
+    let data = data.min(machine.limits.mac_width_bytes);
+    let number = |value: i64| op.ctx.attr(Attr::Int(value));
+    let mut lowered = spec(op, "hw.align")?
+        .clause("region", op.ctx.attr(Attr::Str(align.region()?)))
+        .clause("flits", number(flits));
+    if let (Some(shifts), Some(distance)) = (align.shifts()?, align.distance()?) {
+        let bytes = count(op, "distance", distance)?.saturating_mul(u64::from(dtype.bits())) / 8;
+        lowered = lowered.clause("shifts", number(shifts)).clause("shift_bytes", int(op, bytes)?);
     }
-    lowered = copied(copied(lowered, "repeat"), "rows");
-    Ok(lowered.clause("data", int(op, data)).clause("loops", body(op, &visa_hw::attrs::PROGRAM, program)))
+    lowered = lowered.clause("repeat", number(align.repeat()?)).clause("rows", number(align.rows()?));
+    Ok(lowered.clause("data", int(op, data)?).clause("loops", body(op, &visa_hw::attrs::PROGRAM, program)))
 }
 
 fn vector(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
@@ -223,41 +225,41 @@ fn vector(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
             lowered = lowered.clause(clause, op.ctx.attr(value));
         }
     }
-    for (from, to) in [("loops", "vrf"), ("loops1", "vrf1")] {
-        let Some(elements) = op.body::<Program>(from) else { continue };
-        let accesses = Accessor::Vector.known(op.ctx, &elements, DType::I32);
-        let accesses = accesses.map_err(|error| error.diagnostic(op.span()))?;
+    let vector = Vector::of(op)?;
+    for (elements, to) in [(vector.loops()?, "vrf"), (vector.loops1()?, "vrf1")] {
+        let Some(elements) = elements else { continue };
+        let accesses = accesses(op, &elements, DType::I32, Accessor::Vector)?;
         lowered = lowered.clause(to, body(op, &visa_hw::attrs::PROGRAM, accesses.program.clone()));
     }
     Ok(lowered)
 }
 
 fn vector_branch(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
-    let program = accesses(op, DType::I32, Accessor::Vector)?.program.clone();
+    let loops = VectorBranch::of(op)?.loops()?;
+    let program = accesses(op, &loops, DType::I32, Accessor::Vector)?.program.clone();
     let lowered = spec(op, "hw.vector_branch")?.clause("mode", op.ctx.attr(Attr::Str("vrf".into())));
     Ok(lowered.clause("vrf", body(op, &visa_hw::attrs::PROGRAM, program)))
 }
 
 fn commit(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
-    let Accesses { program, packet, .. } =
-        &*accesses(op, dtype(op, "dtype")?, Accessor::Commit { sub: in_sub(op) })?;
-    let lowered = spec(op, "hw.commit")?.clause("bytes", int(op, *packet));
+    let commit = Commit::of(op)?;
+    let accessor = Accessor::Commit { sub: exec::in_sub_context(op)? };
+    let Accesses { program, packet, .. } = &*accesses(op, &*commit.loops()?, *commit.dtype()?, accessor)?;
+    let lowered = spec(op, "hw.commit")?.clause("bytes", int(op, *packet)?);
     let lowered = lowered.clause("loops", body(op, &visa_hw::attrs::PROGRAM, program.clone()));
-    Ok(match op.attr("slices") {
-        Some(slices) => lowered.clause("slices", op.ctx.attr(slices)),
+    Ok(match commit.slices()? {
+        Some(slices) => lowered.clause("slices", op.ctx.attr(Attr::Ints(slices))),
         None => lowered,
     })
 }
 
 fn dma(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let machine = machine(op);
-    let program = op
-        .body::<PairedProgram>("loops")
-        .ok_or_else(|| op.clause_error("C0", "loops", "no sequencer program"))?;
-    let program = access::dma(&program, &machine).map_err(|error| error.diagnostic(op.span()))?;
+    let dma = seq_dma::Dma::of(op)?;
+    let program = access::dma(&*dma.loops()?, &machine).map_err(|error| error.diagnostic(op.span()))?;
     let mut lowered = spec(op, "hw.dma")?;
-    for clause in ["engine", "from", "to"] {
-        lowered = lowered.clause(clause, op.ctx.attr(op.attr(clause).unwrap_or(Attr::Unit)));
+    for (clause, word) in [("engine", dma.engine()?), ("from", dma.from()?), ("to", dma.to()?)] {
+        lowered = lowered.clause(clause, op.ctx.attr(Attr::Str(word)));
     }
     Ok(lowered.clause("loops", body(op, &visa_hw::attrs::PAIRED, program)))
 }

@@ -2,7 +2,7 @@
 
 use crate::slices::Slices;
 use crate::stages::{self, StageCx};
-use crate::{access, buffers, origin};
+use crate::{access, address, buffers, origin};
 use std::collections::HashMap;
 use std::rc::Rc;
 use visa_ir::context::{Attr, Context, TypeId};
@@ -11,15 +11,17 @@ use visa_ir::module::{BlockId, OpRef, OpSpec, ValueId};
 use visa_ir::rewrite::{
     Conversion, ConversionPattern, ConversionTarget, Converter, Kind, NoMatch, Order, TypeConverter,
 };
+use visa_ir::view;
 use visa_loops::{PairedEntry, PairedProgram};
 use visa_machine::Machine;
-use visa_mapping::facts::{DeclaredAxes, Support, machine};
-use visa_mapping::ops::call;
-use visa_mapping::ops::func::{FUNC, RETURN};
+use visa_mapping::facts::{DeclaredAxes, Support, machine, mapping_error, written_place};
+use visa_mapping::ops::call::Call;
+use visa_mapping::ops::func::{FUNC, Func, RETURN};
 use visa_mapping::ops::transfer::is_transfer;
-use visa_mapping::{Dim, Tensor, transfer};
+use visa_mapping::{Dim, Tensor, ops, transfer};
 use visa_pass::{Level, Pass, PassCx};
 use visa_stream::forgotten;
+use visa_stream::lower::LowerStage;
 use visa_stream::ops::{commit_view, generate};
 use visa_stream::pipeline::Pipeline;
 
@@ -46,11 +48,15 @@ const HOST_ALIGN: i64 = 4096;
 
 fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     inlined(cx)?;
-    let kernels = Kernels::of(cx);
+    let kernels = Kernels::of(cx).map_err(|error| vec![error])?;
     let warnings = kernels.warnings(cx);
     let tensor_level = cx.ctx.dialects().filter(|dialect| dialect.level == Level::Tensor);
     let target =
         tensor_level.fold(ConversionTarget::new(), |target, dialect| target.illegal_dialect(dialect.name));
+    // A dialect of several levels says it operation by operation.
+    let declared = cx.ctx.dialects().flat_map(|dialect| dialect.ops.iter().copied().flatten().copied());
+    let stages = declared.filter(|decl| decl.interface::<LowerStage>().is_some());
+    let target = stages.fold(target, ConversionTarget::illegal_op);
     let conversion = Conversion {
         name: PASS.name,
         target: &target,
@@ -189,10 +195,13 @@ struct Kernels {
 }
 
 impl Kernels {
-    fn of(cx: &PassCx<'_>) -> Self {
+    fn of(cx: &PassCx<'_>) -> Result<Self, Diagnostic> {
         let (axes, support) = (cx.analysis::<DeclaredAxes>(), cx.analysis::<Support>());
-        let addresses = functions(cx).flat_map(|func| addresses(func, &axes)).collect();
-        Self { axes, support, machine: machine(cx.ctx), addresses }
+        let mut all = HashMap::new();
+        for func in functions(cx) {
+            all.extend(addresses(func, &axes)?);
+        }
+        Ok(Self { axes, support, machine: machine(cx.ctx), addresses: all })
     }
 
     /// What lowering one stage needs to know.
@@ -225,18 +234,18 @@ fn functions<'a>(cx: &'a PassCx<'_>) -> impl Iterator<Item = OpRef<'a>> {
 
 /// Refuses calls: a program has no functions.
 fn inlined(cx: &PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
-    let calls = cx.walk().into_iter().map(|id| cx.module.op(cx.ctx, id)).filter(|op| op.is(&call::CALL));
-    let refused = calls.map(|op| {
-        let callee = op.symbol("callee").map_or_else(String::new, |name| format!(" `@{name}`"));
-        let error = Diagnostic::error(
-            "lower-to-seq",
-            op.span(),
-            format!("the call of{callee} cannot be lowered: a program has no functions"),
-        );
-        error.fix("run `inline` before".to_owned())
-    });
-    let refused: Vec<_> = refused.collect();
+    let calls = cx.walk().into_iter().filter_map(|id| Call::cast(cx.module.op(cx.ctx, id)));
+    let refused: Vec<_> = calls.map(refused).collect();
     if refused.is_empty() { Ok(()) } else { Err(refused) }
+}
+
+fn refused(call: Call<'_>) -> Diagnostic {
+    let callee = match call.callee() {
+        Ok(callee) => callee,
+        Err(error) => return error,
+    };
+    let message = format!("the call of `@{callee}` cannot be lowered: a program has no functions");
+    Diagnostic::error("lower-to-seq", call.span(), message).fix("run `inline` before".to_owned())
 }
 
 /// What result `index` of `count` is called in data files and reports.
@@ -245,27 +254,26 @@ fn result_name(index: usize, count: usize) -> String {
 }
 
 /// The address of every tensor at rest: as written, for host tensors one after the other, and for a view some
-/// positions into its source.
-fn addresses(func: OpRef<'_>, axes: &DeclaredAxes) -> HashMap<ValueId, i64> {
+/// positions into its source. One whose address is open has none.
+fn addresses(func: OpRef<'_>, axes: &DeclaredAxes) -> Result<HashMap<ValueId, i64>, Diagnostic> {
     let mut addresses = HashMap::new();
     let mut host = 0_i64;
     let mut place = |addresses: &mut HashMap<ValueId, i64>, value: ValueId, given: Option<i64>| {
-        let Some(tensor) = func.ctx.type_value::<Tensor>(func.module.ty(value)) else { return };
+        let Some(tensor) = func.ctx.type_value::<Tensor>(func.module.ty(value)) else { return Ok(()) };
         if tensor.kind.def.name == "tm.host" {
             addresses.insert(value, host);
-            let bytes = tensor.dim_bytes(Dim::Element, &axes.0).and_then(|bytes| i64::try_from(bytes).ok());
-            let end = host.saturating_add(bytes.unwrap_or(0));
-            host = end.saturating_add(HOST_ALIGN - 1) / HOST_ALIGN * HOST_ALIGN;
+            host = after(func, value, &tensor, host, axes)?;
         } else if let Some(address) = given {
             addresses.insert(value, address);
         }
+        Ok(())
     };
-    let Some(&block) = func.regions().first() else { return addresses };
-    let written = func.ints("at");
-    let mut hbm = written.iter().copied();
+    let Some(&block) = func.regions().first() else { return Ok(addresses) };
+    let written = ops::func::addresses(Func::of(func)?)?;
+    let mut hbm = written.into_iter().flatten();
     for &arg in func.module.args(block) {
         let in_hbm = func.ctx.type_name(func.module.ty(arg)) == "tm.hbm";
-        place(&mut addresses, arg, if in_hbm { hbm.next() } else { None });
+        place(&mut addresses, arg, if in_hbm { hbm.next().flatten() } else { None })?;
     }
     for &id in func.module.ops(block) {
         let op = func.other(id);
@@ -274,19 +282,38 @@ fn addresses(func: OpRef<'_>, axes: &DeclaredAxes) -> HashMap<ValueId, i64> {
         } else if let Some(before) = visa_mapping::view::changed(op) {
             addresses.get(&before).copied()
         } else {
-            op.int("at")
+            written_place(op)?.0
         };
         for &result in op.results() {
-            place(&mut addresses, result, address);
+            place(&mut addresses, result, address)?;
         }
     }
-    addresses
+    Ok(addresses)
+}
+
+/// Where the host tensor after `tensor` is, which is at `host`.
+fn after(
+    func: OpRef<'_>,
+    value: ValueId,
+    tensor: &Tensor,
+    host: i64,
+    axes: &DeclaredAxes,
+) -> Result<i64, Diagnostic> {
+    let span = func.module.value_span(value);
+    let positions = tensor.dim(Dim::Element).size(&axes.0).map_err(|error| mapping_error(error, span))?;
+    let bytes = tensor.bytes(positions).and_then(|bytes| i64::try_from(bytes).ok());
+    let end = bytes.and_then(|bytes| host.checked_add(bytes)?.checked_add(HOST_ALIGN - 1));
+    end.map(|end| end / HOST_ALIGN * HOST_ALIGN).ok_or_else(|| {
+        let message = "the host tensors take more bytes than a signed 64-bit address counts";
+        Diagnostic::error("lower-to-seq", span, message)
+    })
 }
 
 fn header(cx: &StageCx<'_>, func: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
-    let name = cx.ctx.attr(Attr::Symbol(func.symbol("name").unwrap_or_else(|| "kernel".into())));
-    let chips = cx.ctx.attr(Attr::Int(func.int("chips").unwrap_or(1)));
-    Ok(cx.spec("hw.program", func)?.clause("name", name).clause("chips", chips))
+    let func = Func::of(func)?;
+    let name = cx.ctx.attr(Attr::Symbol(func.name()?));
+    let chips = cx.ctx.attr(Attr::Int(func.chips()?));
+    Ok(cx.spec("hw.program", *func)?.clause("name", name).clause("chips", chips))
 }
 
 fn buffer(
@@ -303,10 +330,10 @@ fn buffer(
         .ctx
         .type_value::<Tensor>(func.module.ty(value))
         .ok_or_else(|| refuse("it is no tensor".into()))?;
-    let address = cx.addresses.get(&value).copied().unwrap_or(0);
+    let address = address::of(cx, func, func.value(value))?;
     let plan = buffers::plan(&tensor, address, argument, cx.axes).map_err(refuse)?;
-    let shape: Vec<i64> =
-        plan.shape.iter().map(|&extent| i64::try_from(extent).unwrap_or(i64::MAX)).collect();
+    let shape: Result<Vec<i64>, _> = plan.shape.iter().copied().map(i64::try_from).collect();
+    let shape = shape.map_err(|_| refuse("an axis is too long to write".into()))?;
     let text = |text: &str| cx.ctx.attr(Attr::Str(text.into()));
     let decl = cx.spec("hw.buffer", func)?;
     Ok(decl
@@ -358,13 +385,11 @@ fn dma(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
         read: step.read.clone(),
         write: step.write.into(),
     });
-    let address =
-        |value: Option<&ValueId>| value.and_then(|value| cx.addresses.get(value)).copied().unwrap_or(0);
     let program = PairedProgram {
         entries: entries.collect(),
         packet: 1,
-        read_base: address(Some(&value)).saturating_add(plan.read_base),
-        write_base: address(op.results().first()).saturating_add(plan.write_base),
+        read_base: address::of(cx, op, view::operand(&op, 0, "source")?)?.saturating_add(plan.read_base),
+        write_base: address::of(cx, op, view::result(&op, 0, "tensor")?)?.saturating_add(plan.write_base),
     };
     access::dma(&program, cx.machine)
         .map_err(|error| error.diagnostic(op.span()).note(origin::entries(&plan.loops, "bytes"), None))?;
@@ -403,12 +428,10 @@ fn exec(cx: &StageCx<'_>, last: OpRef<'_>) -> Result<(OpSpec, Vec<OpSpec>), Diag
         // The slice bitmap (book 09): slices that only send, or whose part is not wanted, keep what they have.
         ops.push(commit.clause("slices", cx.ctx.attr(Attr::Ints(written.ranges().into()))));
     }
-    // What has no beginning is a command of the sub context (book 09, generate mode).
-    let unit = chain[0].word("context").unwrap_or_else(|| "sub".into());
     let spec = cx
         .spec("hw.exec", last)?
         .fused(chain.iter().copied())
-        .clause("context", cx.ctx.attr(Attr::Str(unit)))
+        .clause("context", cx.ctx.attr(Attr::Str(stages::context(chain[0])?)))
         .clause("slices", cx.ctx.attr(Attr::Ints(slices.ranges().into())));
     Ok((spec, ops))
 }

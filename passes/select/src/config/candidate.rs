@@ -21,10 +21,9 @@ use visa_ir::infer::result_types;
 use visa_ir::module::{AttrId, BlockId, Module, OpId, OpRef, OpSpec, TypeId, ValueId};
 use visa_ir::open::{self, Opening};
 use visa_ir::verify::{Analysis, VerifyCx};
-use visa_ir::view::{Text, required};
 use visa_lowering::StageCx;
 use visa_lowering::passes::lower_to_hw;
-use visa_lowering::stages;
+use visa_lowering::stages::{self, context};
 use visa_machine::Machine;
 use visa_mapping::facts::written_place;
 use visa_mapping::facts::{DeclaredAxes, Names, Support, machine};
@@ -35,7 +34,7 @@ use visa_stream::pipeline;
 use visa_stream::unmasked;
 
 /// The clauses that a choice gives an operation, and those that it takes away.
-pub type Clauses = Rc<[(&'static str, Option<AttrId>)]>;
+pub(crate) type Clauses = Rc<[(&'static str, Option<AttrId>)]>;
 
 /// A candidate: a copy of the pipeline whose first operations have been given their clauses.
 pub struct CandidatePipeline<'a> {
@@ -88,7 +87,7 @@ struct Placed {
 }
 
 /// Gives open addresses some value: no configuration depends on which.
-pub fn close_addresses(ctx: &Context, module: &mut Module, id: OpId) {
+pub(crate) fn close_addresses(ctx: &Context, module: &mut Module, id: OpId) {
     let open: Vec<_> =
         open::clauses(module.op(ctx, id)).filter(|clause| clause.opening == Opening::Address).collect();
     for clause in open {
@@ -107,25 +106,20 @@ pub fn close_addresses(ctx: &Context, module: &mut Module, id: OpId) {
     }
 }
 
-/// Where the tensors in data memory are that an operation reads. Where that is open, in the middle: padding in
-/// front of a tensor is read from the memory before it (book 08), and whoever chooses the address leaves room for
-/// that.
-fn addresses(begin: OpRef<'_>, machine: &Machine) -> Result<HashMap<ValueId, i64>, Diagnostic> {
+/// Where the tensors are that a pipeline reads and writes. One in data memory whose address is open is in the middle:
+/// padding in front of a tensor is read from the memory before it (book 08), and whoever chooses the address leaves
+/// room for that. Others are at 0: no configuration depends on where they are.
+fn addresses(chain: &[OpRef<'_>], machine: &Machine) -> Result<HashMap<ValueId, i64>, Diagnostic> {
+    let others = chain.iter().flat_map(|op| op.operands().iter().chain(op.results()));
+    let mut addresses: HashMap<_, _> = others.map(|&value| (value, 0)).collect();
+    let begin = chain[0];
     // A slice has 2^24 bytes at most.
     let middle = (machine.memory.dm_bytes_per_slice / 2).cast_signed();
-    let place = |&tensor: &ValueId| {
+    for &tensor in begin.operands() {
         let written = view::origin(begin, tensor).map(written_place).transpose()?;
-        Ok((tensor, written.and_then(|(address, _)| address).unwrap_or(middle)))
-    };
-    begin.operands().iter().map(place).collect()
-}
-
-/// The context that runs the pipeline that starts so. One that does not say it is generate mode, a command of the
-/// sub context (book 09).
-pub(crate) fn context(first: OpRef<'_>) -> Result<Rc<str>, Diagnostic> {
-    const CONTEXT: &str = "context";
-    let says = first.decl().is_some_and(|decl| decl.clause(CONTEXT).is_some());
-    if says { required::<Text>(&first, CONTEXT) } else { Ok("sub".into()) }
+        addresses.insert(tensor, written.and_then(|(address, _)| address).unwrap_or(middle));
+    }
+    Ok(addresses)
 }
 
 impl<'a> CandidatePipeline<'a> {
@@ -156,7 +150,8 @@ impl<'a> CandidatePipeline<'a> {
         chain.iter().for_each(|&id| close_addresses(ctx, &mut module, id));
         let axes = Rc::new(DeclaredAxes::build(ctx, &module));
         let support = Rc::new(Support::build(ctx, &module));
-        let addresses = addresses(written.op(ctx, chain[0]), &machine)?;
+        let ops: Vec<_> = chain.iter().map(|&id| written.op(ctx, id)).collect();
+        let addresses = addresses(&ops, &machine)?;
         let waiting = chain.iter().enumerate().map(|(stage, &id)| {
             let op = written.op(ctx, id);
             means.memo.waiting(op, &op.operands()[stage.min(1)..], &support)

@@ -3,12 +3,12 @@
 use crate::config::candidate::CandidatePipeline;
 use crate::config::extract::{self, Extraction, Way};
 use crate::config::goal::Goal;
-use crate::config::graph::{self, Graph};
+use crate::config::graph::{self, Candidate, Graph};
 use crate::config::memo::Means;
-use crate::config::optional;
+use crate::config::optional::{self, At};
 use crate::effort::budget::{Budget, Cut};
 use crate::effort::clock::{Clock, Phase};
-use crate::explain::report;
+use crate::explain::refused;
 use crate::rules::ruleset::RuleSet;
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
@@ -17,8 +17,7 @@ use visa_ir::module::{Module, OpId, OpRef};
 use visa_ir::span::Span;
 use visa_ir::verify::Analysis;
 use visa_mapping::facts::DeclaredAxes;
-use visa_mapping::{Tensor, operand};
-use visa_stream::pipeline;
+use visa_mapping::operand;
 
 /// A choice for one pipeline.
 pub struct Choice {
@@ -61,29 +60,6 @@ impl Choice {
     }
 }
 
-/// The operations of the pipeline that ends in `last`, first to last: what streams flow through.
-pub fn chain(last: OpRef<'_>) -> Vec<OpId> {
-    let mut chain = vec![last.id];
-    let mut op = last;
-    while let Some(before) = op.operand_def(0) {
-        let stream =
-            before.results().first().and_then(|&value| op.ctx.type_value::<Tensor>(op.module.ty(value)));
-        let open = before
-            .results()
-            .first()
-            .is_some_and(|&value| visa_ir::open::is_unknown(op.ctx, op.module.ty(value)));
-        let flows = |op: OpRef<'_>| pipeline::contains(op) && !pipeline::ends(op);
-        let is_stream = stream.map_or(open && flows(before), |tensor| tensor.kind.stream);
-        if !is_stream {
-            break;
-        }
-        chain.push(before.id);
-        op = before;
-    }
-    chain.reverse();
-    chain
-}
-
 /// The cheapest legal choice for the pipeline `chain` of a module, however much work that is.
 ///
 /// # Errors
@@ -93,6 +69,41 @@ pub fn choose(ctx: &Context, module: &Module, chain: &[OpId], rules: &RuleSet) -
     let axes = DeclaredAxes::build(ctx, module);
     let budget = Budget::unlimited();
     choose_for(ctx, module, chain, &Means::new(rules, &budget), &Goal::of(&ops, &axes.0))
+}
+
+/// As [`choose`], with the engines that the pipeline may have put into the module:
+/// [`Choice::apply`] takes away those that the choice lacks. What was `found` before is tried first.
+///
+/// # Errors
+/// As of [`choose`]; the module then has the engines.
+pub(crate) fn choose_with_optional(
+    ctx: &Context,
+    module: &mut Module,
+    chain: &[OpId],
+    means: &Means<'_>,
+    found: &[(At, Candidate)],
+) -> Result<Choice, Diagnostic> {
+    let (longer, optional) = optional::insert(ctx, module, chain, means.rules);
+    let ops: Vec<OpRef<'_>> = longer.iter().map(|&id| module.op(ctx, id)).collect();
+    let axes = DeclaredAxes::build(ctx, module);
+    let seed = match found.is_empty() {
+        true => Vec::new(),
+        false => {
+            ops.iter().enumerate().map(|(stage, op)| seed(*op, longer.get(stage + 1), chain, found)).collect()
+        }
+    };
+    let goal = Goal { optional, seed, ..Goal::of(&ops, &axes.0) };
+    choose_for(ctx, module, &longer, means, &goal)
+}
+
+/// What was found for an operation, which is one of `chain` or added in front of `after`; no clauses if nothing was.
+fn seed(op: OpRef<'_>, after: Option<&OpId>, chain: &[OpId], found: &[(At, Candidate)]) -> Candidate {
+    let is_it = |at: &At| match at {
+        At::Written(id) => *id == op.id,
+        At::Added(decl, before) => !chain.contains(&op.id) && op.is(decl) && after == Some(before),
+    };
+    let own = found.iter().find(|(at, _)| is_it(at));
+    own.map_or_else(|| (None, [].into()), |(_, candidate)| candidate.clone())
 }
 
 /// The cheapest legal choice for the pipeline `chain` of a module that is to make what `goal` says.
@@ -108,10 +119,10 @@ pub fn choose_for(
 ) -> Result<Choice, Diagnostic> {
     let ops: Vec<OpRef<'_>> = chain.iter().map(|&id| module.op(ctx, id)).collect();
     if let Some(op) = ops.iter().find(|op| unruled(**op, means.rules)) {
-        return Err(report::unruled(*op, means.rules));
+        return Err(refused::unruled(*op, means.rules));
     }
     if let Some(op) = ops.iter().find(|op| operand(**op, 0).is_none() && op.id == chain[0]) {
-        return Err(report::unknown_source(*op));
+        return Err(refused::unknown_source(*op));
     }
     let mut candidate = CandidatePipeline::new(ctx, module, chain, means)?;
     let graph = Graph::grow(&mut candidate, means.rules, goal);
@@ -121,10 +132,10 @@ pub fn choose_for(
     let extracted = ctx.data::<Clock>().time(Phase::Extract, || extract::extract(&graph, chain.len()));
     match extracted {
         Some(Extraction { best, peer, most_expensive, ends }) => {
-            let (at, limits) = (ops[0].span(), report::limits(&graph, &ops));
+            let (at, limits) = (ops[0].span(), refused::limits(&graph, &ops));
             Ok(Choice { chain: chain.to_vec(), at, limits, graph, best, peer, most_expensive, ends })
         }
-        None => Err(report::none_legal(&ops, &graph, goal, means.budget)),
+        None => Err(refused::none_legal(&ops, &graph, goal, means.budget)),
     }
 }
 

@@ -68,7 +68,7 @@ fn insert(front: &mut Vec<Way>, way: Way) {
 
 /// What an e-graph comes to.
 #[derive(Clone, Debug)]
-pub struct Extraction {
+pub(crate) struct Extraction {
     /// The cheapest way to the end of the pipeline.
     pub best: Way,
     /// The most expensive way on the front of the same tensor.
@@ -80,7 +80,7 @@ pub struct Extraction {
 }
 
 /// The cheapest way to the end of a pipeline of `stages` operations, with what it is measured by.
-pub fn extract(graph: &Graph, stages: usize) -> Option<Extraction> {
+pub(crate) fn extract(graph: &Graph, stages: usize) -> Option<Extraction> {
     let fronts = fronts(graph);
     let ways = || graph.ends(stages).flat_map(|class| fronts[class].iter());
     let best = ways().min_by(|left, right| left.compare(right))?.clone();

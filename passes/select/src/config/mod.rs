@@ -1,9 +1,9 @@
 //! The configuration of one pipeline: what it is to make, what may be written, and the cheapest of it.
 
-pub mod candidate;
+pub(crate) mod candidate;
 pub mod choice;
-pub mod extract;
+pub(crate) mod extract;
 pub mod goal;
 pub mod graph;
-pub mod memo;
-pub mod optional;
+pub(crate) mod memo;
+pub(crate) mod optional;

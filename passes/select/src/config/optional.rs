@@ -2,22 +2,15 @@
 //! with all their clauses open; one e-graph holds the ways with them and without, and what the best way lacks is
 //! taken away again.
 
-use super::candidate::context;
-use crate::config::choice::Choice;
-use crate::config::choice::choose_for;
-use crate::config::goal::Goal;
-use crate::config::graph::{Candidate, open_clauses};
-use crate::config::memo::Means;
+use crate::config::graph::open_clauses;
 use crate::rules::ruleset::RuleSet;
 use std::collections::BTreeSet;
 use visa_engine::place::rngd;
 use visa_ir::context::{Attr, Context};
 use visa_ir::decl::OpDecl;
-use visa_ir::diag::Diagnostic;
 use visa_ir::module::{Module, OpId, OpRef, OpSpec};
 use visa_ir::open::{unknown, untyped};
-use visa_ir::verify::Analysis;
-use visa_mapping::facts::DeclaredAxes;
+use visa_lowering::stages::context;
 use visa_stream::ops::{collect, commit, fetch, switch, transpose};
 use visa_stream::pipeline;
 
@@ -62,43 +55,8 @@ pub enum At {
     Added(&'static OpDecl, OpId),
 }
 
-/// As [`crate::config::choice::choose`], with the engines that the pipeline may have put into the module:
-/// [`Choice::apply`] takes away those that the choice lacks. What was `found` before is tried first.
-///
-/// # Errors
-/// As of [`crate::config::choice::choose`]; the module then has the engines.
-pub fn choose(
-    ctx: &Context,
-    module: &mut Module,
-    chain: &[OpId],
-    means: &Means<'_>,
-    found: &[(At, Candidate)],
-) -> Result<Choice, Diagnostic> {
-    let (longer, optional) = insert(ctx, module, chain, means.rules);
-    let ops: Vec<OpRef<'_>> = longer.iter().map(|&id| module.op(ctx, id)).collect();
-    let axes = DeclaredAxes::build(ctx, module);
-    let seed = match found.is_empty() {
-        true => Vec::new(),
-        false => {
-            ops.iter().enumerate().map(|(stage, op)| seed(*op, longer.get(stage + 1), chain, found)).collect()
-        }
-    };
-    let goal = Goal { optional, seed, ..Goal::of(&ops, &axes.0) };
-    choose_for(ctx, module, &longer, means, &goal)
-}
-
-/// What was found for an operation, which is one of `chain` or added in front of `after`; no clauses if nothing was.
-fn seed(op: OpRef<'_>, after: Option<&OpId>, chain: &[OpId], found: &[(At, Candidate)]) -> Candidate {
-    let is_it = |at: &At| match at {
-        At::Written(id) => *id == op.id,
-        At::Added(decl, before) => !chain.contains(&op.id) && op.is(decl) && after == Some(before),
-    };
-    let own = found.iter().find(|(at, _)| is_it(at));
-    own.map_or_else(|| (None, [].into()), |(_, candidate)| candidate.clone())
-}
-
 /// Puts engines into the pipeline `chain`: its operations with them, and the numbers of those.
-fn insert(
+pub(crate) fn insert(
     ctx: &Context,
     module: &mut Module,
     chain: &[OpId],
@@ -120,7 +78,7 @@ fn insert(
 }
 
 /// Puts an engine in front of an operation of a pipeline, with all its clauses open.
-pub fn put(ctx: &Context, module: &mut Module, decl: &'static OpDecl, before: OpId) -> Option<OpId> {
+pub(crate) fn put(ctx: &Context, module: &mut Module, decl: &'static OpDecl, before: OpId) -> Option<OpId> {
     let engine = ENGINES.iter().find(|engine| std::ptr::eq(engine.decl, decl))?;
     let after = module.op(ctx, before);
     let &source = after.operands().first()?;
@@ -134,7 +92,7 @@ pub fn put(ctx: &Context, module: &mut Module, decl: &'static OpDecl, before: Op
 }
 
 /// Takes an operation out of its pipeline: what follows takes what it takes.
-pub fn remove(ctx: &Context, module: &mut Module, id: OpId) {
+pub(crate) fn remove(ctx: &Context, module: &mut Module, id: OpId) {
     let op = module.op(ctx, id);
     let (source, made) = (op.operands()[0], op.results()[0]);
     module.replace_uses(made, source);

@@ -1,5 +1,5 @@
 //! The distribution of tensors: which parts clusters and slices hold.
 
 pub mod distributions;
-pub mod given;
-pub mod search;
+pub(crate) mod given;
+pub(crate) mod search;

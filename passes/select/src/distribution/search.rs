@@ -7,7 +7,7 @@ use crate::distribution::distributions::{CLAUSES, Distribution, Load, distributi
 use crate::driver::{Chosen, Driver};
 use crate::effort::budget::{Budget, Cut};
 use crate::effort::clock::{Clock, Phase};
-use crate::explain::report;
+use crate::explain::refused;
 use crate::rules::ruleset::RuleSet;
 use std::cell::OnceCell;
 use std::rc::Rc;
@@ -29,16 +29,16 @@ use visa_pass::{Options, PassCx};
 use visa_vector::passes::plan_vector;
 
 /// Most distributions that a kernel is chosen for: those of the lowest estimates that can be loaded.
-pub const MOST_DISTRIBUTIONS: usize = 24;
+pub(crate) const MOST_DISTRIBUTIONS: usize = 24;
 
 /// After so many distributions in a row that are no better, the search stops.
-pub const PATIENCE: usize = 8;
+pub(crate) const PATIENCE: usize = 8;
 
 /// After so many distributions that allow no legal choice, only the one that spreads nothing is still tried.
-pub const MOST_REFUSED: usize = 32;
+pub(crate) const MOST_REFUSED: usize = 32;
 
 /// A function of which all is chosen.
-pub struct Kernel {
+pub(crate) struct Kernel {
     /// The module with it.
     pub module: Module,
     /// What was chosen.
@@ -58,7 +58,7 @@ impl Kernel {
     }
 
     /// Its cycles; most of all if it cannot be lowered.
-    pub fn cycles(&self, ctx: &Context, function: OpId) -> u64 {
+    pub(crate) fn cycles(&self, ctx: &Context, function: OpId) -> u64 {
         *self.cycles.get_or_init(|| cycles(ctx, &self.module, function).unwrap_or(u64::MAX))
     }
 }
@@ -68,7 +68,7 @@ impl Kernel {
 ///
 /// # Errors
 /// What has no legal choice.
-pub fn function(
+pub(crate) fn function(
     ctx: &Context,
     module: &Module,
     function: OpId,
@@ -103,7 +103,7 @@ pub fn function(
     let Search { best, refused, tried, .. } = search;
     let Some(mut best) = best else {
         let error = nowhere(module.op(ctx, first), tried, refused);
-        return Err(if budget.exhausted() { report::ended(error, budget) } else { error });
+        return Err(if budget.exhausted() { refused::ended(error, budget) } else { error });
     };
     best.choices.push(Chosen::Distribution(tried));
     Ok(best)
@@ -265,7 +265,7 @@ impl Search<'_> {
 ///
 /// # Errors
 /// That it cannot be lowered.
-pub fn cycles(ctx: &Context, module: &Module, function: OpId) -> Result<u64, Diagnostic> {
+pub(crate) fn cycles(ctx: &Context, module: &Module, function: OpId) -> Result<u64, Diagnostic> {
     let name = Func::of(module.op(ctx, function))?.name()?;
     ctx.data::<Clock>().time(Phase::Price, || priced(ctx, &mut module.clone(), Some(&name)))
 }

@@ -8,7 +8,7 @@ use visa_ir::span::Span;
 use visa_mapping::effort;
 
 /// Units of work of the option `budget`, if it is not given: about 10 s (docs/benchmarks.md has the measurements).
-pub const DEFAULT: &str = "300000";
+pub(crate) const DEFAULT: &str = "300000";
 
 /// So many terms, runs and positions that the mapping algebra looks at are a unit: most candidates take fewer.
 const EFFORT: u64 = 200;
@@ -17,7 +17,7 @@ const EFFORT: u64 = 200;
 const RESERVE: u64 = 4;
 
 /// Most candidates of an operation that a narrow search tries.
-pub const WIDTH: usize = 6;
+pub(crate) const WIDTH: usize = 6;
 
 /// The work that a module may be, and what it was so far. A candidate is a unit when it is proposed, and one more
 /// when it is verified, lowered and priced. Where mappings are long or have to be compared position by position,

@@ -1,5 +1,5 @@
 //! How much work choosing may be, where its time goes, and who is told.
 
-pub mod budget;
-pub mod clock;
+pub(crate) mod budget;
+pub(crate) mod clock;
 pub mod watch;

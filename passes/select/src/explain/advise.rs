@@ -6,7 +6,6 @@
 
 use crate::config::candidate::Clauses;
 use crate::config::choice::Choice;
-use crate::config::choice::chain;
 use crate::config::choice::choose_for;
 use crate::config::extract::Way;
 use crate::config::goal::Goal;
@@ -29,6 +28,7 @@ use visa_mapping::{Axes, Equality, Expr, PadKind, Tensor, equal_streams};
 use visa_stream::ops::switch;
 use visa_stream::ops::switch::Switch;
 use visa_stream::ops::{collect, commit, fetch};
+use visa_stream::pipeline::Pipeline;
 use visa_stream::semantics;
 
 /// Why two tensors with other layouts count as one.
@@ -43,7 +43,7 @@ enum Silent {
 }
 
 /// A cheaper pipeline.
-pub struct Advice {
+pub(crate) struct Advice {
     /// The choice.
     pub choice: Choice,
     /// What was written, in the same e-graph.
@@ -58,7 +58,7 @@ impl Advice {
     /// The cheaper pipeline that makes what the pipeline `chain` makes; `None` if there is none, or if something
     /// of `chain` is open.
     #[must_use]
-    pub fn on(
+    pub(crate) fn on(
         ctx: &Context,
         module: &Module,
         chain: &[OpId],
@@ -108,7 +108,7 @@ impl Advice {
     }
 
     /// The advice as a remark: what both take, the chain of rewrites, and the operations to write.
-    pub fn remark(&mut self, ctx: &Context, module: &Module) -> Diagnostic {
+    pub(crate) fn remark(&mut self, ctx: &Context, module: &Module) -> Diagnostic {
         let (found, best) = (self.written.time.cycles(), self.choice.best.time.cycles());
         let message =
             format!("this pipeline takes {}; the same tensor can be made in {best}", counted(found, "cycle"));
@@ -127,7 +127,7 @@ impl Advice {
 
 /// The operations that pipelines end in, in program order.
 #[must_use]
-pub fn ends(ctx: &Context, module: &Module) -> Vec<OpId> {
+pub(crate) fn ends(ctx: &Context, module: &Module) -> Vec<OpId> {
     let stream = |op: OpRef<'_>, value| {
         op.ctx.type_value::<Tensor>(op.module.ty(value)).is_some_and(|tensor| tensor.kind.stream)
     };
@@ -140,8 +140,8 @@ pub fn ends(ctx: &Context, module: &Module) -> Vec<OpId> {
 
 /// The operations of the pipeline that ends in `end`.
 #[must_use]
-pub fn pipeline(ctx: &Context, module: &Module, end: OpId) -> Vec<OpId> {
-    chain(module.op(ctx, end))
+pub(crate) fn pipeline(ctx: &Context, module: &Module, end: OpId) -> Vec<OpId> {
+    Pipeline::up_to(module.op(ctx, end)).ops
 }
 
 /// Whether all that reads the tensor that an operation makes says itself which layout it makes of it.

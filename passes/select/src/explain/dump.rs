@@ -11,7 +11,7 @@ use visa_pass::Output;
 
 /// How an e-graph is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub(crate) enum Form {
     /// `.json`
     Json,
     /// `.dot`
@@ -32,7 +32,7 @@ impl Form {
 
 /// The e-graphs of a run, and the file to write them to.
 #[derive(Debug)]
-pub struct Dump {
+pub(crate) struct Dump {
     /// The file's name up to the dot of its ending.
     stem: String,
     form: Form,
@@ -44,7 +44,7 @@ impl Dump {
     ///
     /// # Errors
     /// A path that ends neither in `.json` nor in `.dot`.
-    pub fn to(path: &str) -> Result<Option<Self>, Diagnostic> {
+    pub(crate) fn to(path: &str) -> Result<Option<Self>, Diagnostic> {
         if path.is_empty() {
             return Ok(None);
         }
@@ -63,7 +63,7 @@ impl Dump {
     ///
     /// # Errors
     /// One that has no JSON.
-    pub fn add(&mut self, ctx: &Context, choice: &Choice) -> Result<(), Diagnostic> {
+    pub(crate) fn add(&mut self, ctx: &Context, choice: &Choice) -> Result<(), Diagnostic> {
         let text = match self.form {
             Form::Dot => choice.graph.egraph.dot().to_string(),
             Form::Json => {
@@ -77,7 +77,7 @@ impl Dump {
     }
 
     /// The files: of several pipelines each its own, with the pipeline's number, from 1, in its name.
-    pub fn outputs(self) -> impl Iterator<Item = Output> {
+    pub(crate) fn outputs(self) -> impl Iterator<Item = Output> {
         let Self { stem, form, graphs } = self;
         let several = graphs.len() > 1;
         graphs.into_iter().enumerate().map(move |(at, text)| {

@@ -1,5 +1,6 @@
 //! What is said of a choice.
 
-pub mod advise;
-pub mod dump;
-pub mod report;
+pub(crate) mod advise;
+pub(crate) mod dump;
+pub(crate) mod refused;
+pub(crate) mod report;

@@ -1,197 +1,16 @@
-//! What is said of a choice: why it was made, and why there is none.
+//! Why a choice was made: its steps, and the rules that prove them.
 
 use crate::config::choice::Choice;
 use crate::config::extract;
-use crate::config::goal::Goal;
-use crate::config::graph::{Graph, open_clauses};
-use crate::effort::budget::{Budget, Cut};
+use crate::config::graph::Graph;
+use crate::explain::refused;
 use crate::layout::sharing::Shared;
-use crate::rules::ruleset::RuleSet;
 use egg::{RecExpr, SymbolLang};
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use visa_ir::decl::ClauseDecl;
-use visa_ir::diag::{Diagnostic, Severity, counted};
-use visa_ir::module::OpRef;
-use visa_ir::open::{self, Opening};
-use visa_ir::span::Span;
-use visa_stream::ops::{contract, vector_inter};
-
-/// The code of findings about the budget.
-pub const BUDGET: &str = "select-budget";
-
-/// Most things that were cut that a warning lists.
-const LISTED: usize = 8;
-
-/// How many near misses an error names.
-const NEAREST: usize = 4;
-
-/// An open clause that no rule closes.
-pub fn unruled(op: OpRef<'_>, rules: &RuleSet) -> Diagnostic {
-    let clause = open_clauses(op).next().unwrap_or_default();
-    let able = rules.operations();
-    let message =
-        format!("no rule chooses `{clause}` of `{}`; there are rules for `{}`", op, able.join("`, `"));
-    let written = open_decls(op).next().map(ClauseDecl::in_place_of_auto);
-    Diagnostic::error("select-configs", op.clause_span(clause), message).fix(written)
-}
-
-/// A pipeline whose tensor is not known.
-pub fn unknown_source(op: OpRef<'_>) -> Diagnostic {
-    let message = format!("the layout of the tensor that `{}` takes is open, and nothing chooses it", op);
-    Diagnostic::error("select-configs", op.span(), message).fix("write the layout of the tensor".to_owned())
-}
-
-/// No configuration is legal: how far they came, and the limits that the ones that came farthest broke.
-pub fn none_legal(ops: &[OpRef<'_>], graph: &Graph, goal: &Goal, budget: &Budget) -> Diagnostic {
-    if graph.cut {
-        return none_in_time(ops, graph, budget);
-    }
-    // What need not be there stops nothing.
-    let stops = |stage: &usize| !goal.optional.contains(stage);
-    let farthest = graph.refusals.keys().map(|(stage, _)| *stage).filter(stops).max();
-    let reached = graph.classes.iter().map(|class| class.stage + 1).max().unwrap_or(0);
-    let reached = (reached..ops.len()).find(stops).unwrap_or(ops.len() - 1);
-    let stage = farthest.filter(|stage| *stage >= reached).unwrap_or(reached);
-    let op = ops[stage];
-    let mut message = format!("no configuration of this pipeline is legal: none of `{}`", op);
-    let tried: u64 =
-        graph.refusals.iter().filter(|((at, _), _)| *at == stage).map(|(_, refused)| refused.count).sum();
-    let _ = write!(message, ", {tried} tried");
-    let mut error = Diagnostic::error("select-configs", op.span(), message);
-    let own = graph.refusals.iter().filter(|((at, _), _)| *at == stage);
-    for ((_, code), refused) in own.take(NEAREST) {
-        let (text, finding) = &refused.example;
-        error = error
-            .note(format!("`{text}` breaks {code}: {} ({} in all)", finding.message, refused.count), None);
-    }
-    if let Some((rule, bound)) = graph.limits.get(&stage) {
-        error = error
-            .note(format!("rules of the text stop here after {bound}: `{rule}` has more to propose"), None);
-    }
-    let sums = op.is(&contract::CONTRACT_DECL) || op.is(&contract::ACCUMULATE_DECL);
-    let between = op.is(&vector_inter::DECL);
-    if between && !goal.knows_sums() && op.attr("over").is_none() {
-        error = error
-            .fix("nothing says what is reduced: give the reduction `over [..]`, or write the layout of the tensor \
-                  at the end".to_owned());
-    } else if sums && !goal.knows_sums() {
-        error = error.fix(
-            "nothing says what is summed: give the contraction `over [..]`, or write the layout of the tensor at \
-             the end"
-                .to_owned(),
-        );
-    } else if graph.disagreeing > 0 {
-        error = error.note(
-            format!("{} proposals disagree with the clauses that are written", graph.disagreeing),
-            None,
-        );
-    }
-    match error.fix {
-        Some(_) => error,
-        None => {
-            error.fix(write_some(&[op]).map(|some| format!("{some}, or change what is written around it")))
-        }
-    }
-}
-
-/// What to write of open operations; `None` if none is open.
-fn write_some(ops: &[OpRef<'_>]) -> Option<String> {
-    let open = ops.iter().filter_map(|op| {
-        let clauses: Vec<String> = open_decls(*op).map(|clause| format!("`{}`", clause.example())).collect();
-        (!clauses.is_empty()).then(|| format!("{} of `{}`", clauses.join(", "), op))
-    });
-    let open: Vec<String> = open.collect();
-    (!open.is_empty()).then(|| format!("write values in place of `auto`, as in {}", open.join("; ")))
-}
-
-/// The declarations of an operation's open clauses that are no addresses.
-fn open_decls(op: OpRef<'_>) -> impl Iterator<Item = &'static ClauseDecl> {
-    open::clauses(op).filter(|clause| clause.opening == Opening::Configuration)
-}
-
-/// The budget ended before any configuration was legal: what would be quickest to write is where the fewest
-/// candidates were legal.
-fn none_in_time(ops: &[OpRef<'_>], graph: &Graph, budget: &Budget) -> Diagnostic {
-    let reached = graph.classes.iter().map(|class| class.stage + 1).max().unwrap_or(0).min(ops.len() - 1);
-    let message = format!(
-        "the budget ({}) ended before a legal configuration of this pipeline was found: none of `{}` yet",
-        counted(budget.most(), "unit"),
-        ops[reached]
-    );
-    let error = Diagnostic::error(BUDGET, ops[reached].span(), message);
-    let some = write_some(ops).map(|some| format!(", or {some}")).unwrap_or_default();
-    error.fix(format!("{}{some}", more(budget)))
-}
-
-/// How to give more of a budget.
-fn more(budget: &Budget) -> String {
-    format!("give it more, as in `--select-configs=budget={}`", budget.most().saturating_mul(4))
-}
-
-/// An error, with what to do about the budget that had ended by then.
-pub fn ended(error: Diagnostic, budget: &Budget) -> Diagnostic {
-    let note = format!(
-        "the budget ({}) ended; a distribution that was not tried may be legal",
-        counted(budget.most(), "unit")
-    );
-    let fix = format!("{}, or write `cluster`, `slice` and `element` of the tensors", more(budget));
-    Diagnostic { code: BUDGET.to_owned(), ..error }.note(note, None).fix(fix)
-}
-
-/// What the budget cut of a function, as a warning; `None` if that is nothing.
-pub fn cut(function: Span, budget: &Budget) -> Option<Diagnostic> {
-    let cut = budget.take_cut();
-    if cut.is_empty() {
-        return None;
-    }
-    let message = format!(
-        "choosing stopped at its budget ({}, option `budget`): the cheapest that was found is kept",
-        counted(budget.most(), "unit")
-    );
-    let warning = Diagnostic { severity: Severity::Warning, ..Diagnostic::error(BUDGET, function, message) };
-    let noted = cut.iter().take(LISTED).fold(warning, |warning, cut| {
-        let (text, span) = match *cut {
-            Cut::Distributions(compared) => (
-                format!(
-                    "distributions of its tensors that the whole kernel was chosen for: {compared}; there are more"
-                ),
-                None,
-            ),
-            Cut::Pipeline(end) => {
-                ("not all configurations of the pipeline that ends here were tried".to_owned(), Some(end))
-            }
-            Cut::Layouts(end) => (
-                "not all layouts of what the pipeline that ends here reads or makes were tried".to_owned(),
-                Some(end),
-            ),
-            Cut::Exchange(load) => (
-                "not tried: to keep the other tensor of this contraction in the register file".to_owned(),
-                Some(load),
-            ),
-        };
-        warning.note(text, span)
-    });
-    let noted = match cut.len().saturating_sub(LISTED) {
-        0 => noted,
-        others => noted.note(format!("and {others} more"), None),
-    };
-    Some(noted.fix(format!("{}, or write what is known", more(budget))))
-}
-
-/// Where a bound left out what rules of a text propose: a remark an operation.
-pub fn limits(graph: &Graph, ops: &[OpRef<'_>]) -> Vec<Diagnostic> {
-    let limits = graph.limits.iter().map(|(&stage, (rule, bound))| {
-        let op = ops[stage];
-        let message =
-            format!("rules of the text stop at `{}` after {bound}: `{rule}` has more to propose", op);
-        Diagnostic { severity: Severity::Remark, ..Diagnostic::error("rule-limit", op.span(), message) }
-    });
-    limits.collect()
-}
+use visa_ir::diag::counted;
 
 /// The choice as text: each operation with its rule and the cycles of its engine.
-pub fn explained(choice: &Choice) -> String {
+pub(crate) fn explained(choice: &Choice) -> String {
     let mut text = String::new();
     let steps = choice.best.steps(&choice.graph);
     let width = steps.iter().map(|step| step.head.as_str().chars().count()).max().unwrap_or(0);
@@ -200,7 +19,7 @@ pub fn explained(choice: &Choice) -> String {
         let _ = writeln!(text, "{:width$}  {:>6} cycles  {rule}", step.head.as_str(), step.time.busiest);
     }
     if !choice.graph.refusals.is_empty() {
-        let _ = writeln!(text, "refused: {}", refused(&choice.graph));
+        let _ = writeln!(text, "refused: {}", refused::refused(&choice.graph));
     }
     let time = choice.best.time;
     let _ = write!(
@@ -213,20 +32,8 @@ pub fn explained(choice: &Choice) -> String {
     text
 }
 
-/// How many candidates broke each limit, most first.
-fn refused(graph: &Graph) -> String {
-    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
-    for ((_, code), refused) in &graph.refusals {
-        *counts.entry(code).or_default() += refused.count;
-    }
-    let mut counts: Vec<(&str, u64)> = counts.into_iter().collect();
-    counts.sort_by_key(|&(code, count)| (std::cmp::Reverse(count), code));
-    let counts: Vec<String> = counts.iter().map(|(code, count)| format!("{count} by {code}")).collect();
-    counts.join(", ")
-}
-
 /// How layouts that pipelines share were chosen, as text.
-pub fn shared(shared: &Shared) -> String {
+pub(crate) fn shared(shared: &Shared) -> String {
     let Shared { pipelines, layouts, ways, cycles, bounded, at: _, taken: _ } = shared;
     let limit = if *bounded { "; there were more layouts than are tried" } else { "" };
     format!(
@@ -238,14 +45,14 @@ pub fn shared(shared: &Shared) -> String {
 
 /// egg's proof that the most expensive way on the front of this tensor and the best one make the same tensor, in our
 /// syntax.
-pub fn proof(choice: &mut Choice) -> Option<String> {
+pub(crate) fn proof(choice: &mut Choice) -> Option<String> {
     let start = choice.peer.clone();
     proof_from(choice, &start)
 }
 
 /// egg's proof that the configuration `start` and the best one make the same tensor, in our syntax; `None` if the
 /// e-graph does not have them in one class.
-pub fn proof_from(choice: &mut Choice, start: &extract::Way) -> Option<String> {
+pub(crate) fn proof_from(choice: &mut Choice, start: &extract::Way) -> Option<String> {
     let (first, last) = (start.path.last()?.0, choice.best.path.last()?.0);
     let id = |class: usize| choice.graph.egraph.find(choice.graph.classes[class].id);
     if id(first) != id(last) {

@@ -7,7 +7,7 @@ use good_lp::{Expression, ProblemVariables, Solution, SolverModel, Variable, con
 
 /// A way to make a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Node {
+pub(crate) struct Node {
     /// What makes the value: exactly one of its ways is taken.
     pub maker: usize,
     /// The value, a number of the maker's own.
@@ -21,7 +21,7 @@ pub struct Node {
 /// One node of each maker, whose values are those that the others take, of the least cost together: their numbers,
 /// by maker. Of choices that cost the same it is any, but the same one every time. `None` if there is none.
 #[must_use]
-pub fn extract(nodes: &[Node], makers: usize) -> Option<Vec<usize>> {
+pub(crate) fn extract(nodes: &[Node], makers: usize) -> Option<Vec<usize>> {
     let mut least = vec![u64::MAX; makers];
     nodes.iter().for_each(|node| least[node.maker] = least[node.maker].min(node.cost));
     let mut problem = ProblemVariables::new();

@@ -4,7 +4,7 @@ use visa_mapping::{Axes, Digit, Digits, Expr, rebuild};
 
 /// The mapping of a list of digits; `None` if there is none, or it has too many positions.
 #[must_use]
-pub fn mapping<'a>(digits: impl IntoIterator<Item = &'a Digit>, axes: &Axes) -> Option<Expr> {
+pub(crate) fn mapping<'a>(digits: impl IntoIterator<Item = &'a Digit>, axes: &Axes) -> Option<Expr> {
     let mut digits = digits.into_iter();
     let whole = digits.try_fold(Digits::unit(), |all, digit| Digits::concat(&all, &Digits::of(*digit)));
     rebuild(&whole.ok()?, axes).ok()
@@ -12,7 +12,7 @@ pub fn mapping<'a>(digits: impl IntoIterator<Item = &'a Digit>, axes: &Axes) -> 
 
 /// Every order of different digits or terms; of more than `most` only their own.
 #[must_use]
-pub fn orders<T: Clone + PartialEq>(digits: &[T], most: usize) -> Vec<Vec<T>> {
+pub(crate) fn orders<T: Clone + PartialEq>(digits: &[T], most: usize) -> Vec<Vec<T>> {
     if digits.len() > most {
         return vec![digits.to_vec()];
     }

@@ -1,8 +1,8 @@
 //! Layouts that pipelines share: of register files and of tensors between pipelines.
 
-pub mod dag;
-pub mod digit_lists;
-pub mod padded;
-pub mod sharing;
-pub mod stationary;
-pub mod trf_layouts;
+pub(crate) mod dag;
+pub(crate) mod digit_lists;
+pub(crate) mod padded;
+pub(crate) mod sharing;
+pub(crate) mod stationary;
+pub(crate) mod trf_layouts;

@@ -8,7 +8,12 @@ use visa_numerics::DType;
 /// A layout whose rows are whole flits; of another one, those with the innermost part padded, with anything or
 /// with zeros.
 #[must_use]
-pub fn whole_flits((outer, inner): (Expr, Expr), dtype: DType, machine: &Machine, axes: &Axes) -> Vec<Expr> {
+pub(crate) fn whole_flits(
+    (outer, inner): (Expr, Expr),
+    dtype: DType,
+    machine: &Machine,
+    axes: &Axes,
+) -> Vec<Expr> {
     let join =
         |inner: Expr| Expr::pair([outer.clone(), inner].into_iter().filter(|part| *part != Expr::Literal(1)));
     let whole = join(inner.clone());

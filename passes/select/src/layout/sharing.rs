@@ -3,7 +3,7 @@
 //! and an integer program takes the layouts that cost the least together.
 
 use crate::config::candidate::Clauses;
-use crate::config::choice::chain;
+use crate::config::choice::choose_with_optional;
 use crate::config::graph::{Candidate, open_clauses};
 use crate::config::memo::Means;
 use crate::config::optional::{self, At};
@@ -24,13 +24,13 @@ use visa_mapping::view;
 use visa_stream::pipeline;
 
 /// Most layouts of a committed tensor that its readers are chosen for: the cheapest to make.
-pub const MOST_LAYOUTS: usize = 4;
+pub(crate) const MOST_LAYOUTS: usize = 4;
 
 /// Most combinations of layouts that a pipeline is chosen for: those of the cheapest layouts.
-pub const MOST_COMBINATIONS: usize = 32;
+pub(crate) const MOST_COMBINATIONS: usize = 32;
 
 /// Candidates (e-nodes, and what was refused) of a pipeline after which no further combination is tried.
-pub const MOST_CANDIDATES: u64 = 20_000;
+pub(crate) const MOST_CANDIDATES: u64 = 20_000;
 
 /// What was found for pipelines that share tensors.
 #[derive(Clone)]
@@ -52,11 +52,11 @@ pub struct Shared {
 }
 
 /// The ends of pipelines, in program order: those in a group share tensors whose type is not known yet.
-pub fn groups(ctx: &Context, module: &Module) -> Vec<Vec<OpId>> {
+pub(crate) fn groups(ctx: &Context, module: &Module) -> Vec<Vec<OpId>> {
     let ends = module.walk_all().into_iter().filter(|&id| pipeline::ends(module.op(ctx, id)));
     let mut groups: Vec<Vec<OpId>> = Vec::new();
     for end in ends {
-        let makers = makers(ctx, module, &chain(module.op(ctx, end)));
+        let makers = makers(ctx, module, &pipeline::Pipeline::up_to(module.op(ctx, end)).ops);
         let (mut own, others): (Vec<_>, Vec<_>) =
             groups.into_iter().partition(|group| group.iter().any(|end| makers.contains(end)));
         let mut group: Vec<OpId> = own.drain(..).flatten().collect();
@@ -130,7 +130,7 @@ struct Group<'a> {
 ///
 /// # Errors
 /// That a pipeline has no legal configuration whatever the layouts, or that no layouts suit all.
-pub fn choose_layouts(
+pub(crate) fn choose_layouts(
     ctx: &Context,
     module: &mut Module,
     ends: &[OpId],
@@ -176,7 +176,7 @@ pub fn choose_layouts(
 
 impl<'a> Group<'a> {
     fn new(ctx: &'a Context, module: &'a Module, ends: &[OpId], means: &'a Means<'a>) -> Self {
-        let chains = ends.iter().map(|&end| chain(module.op(ctx, end)));
+        let chains = ends.iter().map(|&end| pipeline::Pipeline::up_to(module.op(ctx, end)).ops);
         let mut pipelines: Vec<Pipeline> = Vec::new();
         for chain in chains {
             let makers = makers(ctx, module, &chain);
@@ -311,7 +311,7 @@ impl<'a> Group<'a> {
     fn ends(&self, number: usize, module: &Module, takes: &[usize]) -> Result<Found, Diagnostic> {
         let pipeline = &self.pipelines[number];
         let mut module = module.clone();
-        let choice = optional::choose(self.ctx, &mut module, &pipeline.chain, self.means, &[])?;
+        let choice = choose_with_optional(self.ctx, &mut module, &pipeline.chain, self.means, &[])?;
         let at = |stage: usize| match &choice.chain[stage..] {
             [added, before, ..] if !pipeline.chain.contains(added) => module
                 .op(self.ctx, *added)

@@ -2,7 +2,6 @@
 //! that streams by may change places (book 15). What is written of neither pipeline depends on which is which, as
 //! nothing but their operations is.
 
-use crate::config::choice::chain;
 use crate::config::graph::open_clauses;
 use crate::config::memo::Means;
 use crate::distribution::search;
@@ -21,9 +20,10 @@ use visa_ir::open::Opening;
 use visa_mapping::DM;
 use visa_stream::ops::begin;
 use visa_stream::pipeline;
+use visa_stream::pipeline::Pipeline;
 
 /// What was chosen for pipelines that share tensors.
-pub struct Found {
+pub(crate) struct Found {
     /// Their layouts.
     pub shared: Shared,
     /// The loads of register files whose tensor is the one that was to stream by, and the other way round.
@@ -35,7 +35,7 @@ pub struct Found {
 ///
 /// # Errors
 /// As of [`sharing::choose_layouts`], for the tensors as they are written.
-pub fn choose_layouts(
+pub(crate) fn choose_layouts(
     ctx: &Context,
     module: &mut Module,
     ends: &[OpId],
@@ -100,9 +100,9 @@ fn dearer(ctx: &Context, (other, known): (&Module, &Module), load: OpId, means: 
 
 /// The module with the two tensors exchanged; `None` if something is written against it.
 fn exchange(ctx: &Context, module: &Module, load: OpId) -> Option<Module> {
-    let loaded = chain(module.op(ctx, load));
+    let loaded = Pipeline::up_to(module.op(ctx, load)).ops;
     let [reader] = readers(ctx, module, load)[..] else { return None };
-    let reader = chain(module.op(ctx, reader));
+    let reader = Pipeline::up_to(module.op(ctx, reader)).ops;
     let (first, second) = (loaded[0], reader[0]);
     let align = reader.iter().position(|&id| module.op(ctx, id).operands().len() > 1)?;
     let front = loaded.iter().chain(&reader[..=align]);

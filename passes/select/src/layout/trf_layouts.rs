@@ -20,12 +20,12 @@ use visa_stream::ops::store::TO_TRF;
 use visa_stream::ops::switch::DECL as SWITCH_DECL;
 
 /// Whether an operation loads a register file whose layout is open.
-pub fn is_open_load(op: OpRef<'_>) -> bool {
+pub(crate) fn is_open_load(op: OpRef<'_>) -> bool {
     op.is(&TO_TRF) && (is_open(op, "row") || is_open(op, "element"))
 }
 
 /// Whether a clause is open or says this.
-pub fn agrees(op: OpRef<'_>, name: &str, value: &Expr) -> bool {
+pub(crate) fn agrees(op: OpRef<'_>, name: &str, value: &Expr) -> bool {
     is_open(op, name) || written(op, name).is_some_and(|written| *written == *value)
 }
 
@@ -34,7 +34,7 @@ const MOST_ORDERED: usize = 3;
 
 /// Layouts of what the pipeline `loader` loads that the contraction of the pipeline `reader` can read, those with
 /// the most rows first: in rows the inner or outer part of an axis that the stream lacks, in each row the rest.
-pub fn layouts(loader: &[OpRef<'_>], reader: &[OpRef<'_>], cx: &VerifyCx<'_>) -> Vec<(Expr, Expr)> {
+pub(crate) fn layouts(loader: &[OpRef<'_>], reader: &[OpRef<'_>], cx: &VerifyCx<'_>) -> Vec<(Expr, Expr)> {
     let (axes, machine) = (&cx.analysis::<DeclaredAxes>().0, &*machine(cx.ctx));
     let Some(source) = source(loader) else { return Vec::new() };
     let converted = loader.iter().rev().find_map(|op| format(*op));

@@ -8,7 +8,7 @@ use crate::effort::clock::{Clock, Phase};
 use crate::effort::watch::Watch;
 use crate::explain::advise::{Advice, ends, pipeline};
 use crate::explain::dump::Dump;
-use crate::explain::report;
+use crate::explain::{refused, report};
 use crate::rules::ruleset::RuleSet;
 use visa_ir::diag::{Diagnostic, Severity};
 use visa_ir::open::Opening;
@@ -194,7 +194,7 @@ fn advise(
         }
     }
     let first = ends(cx.ctx, cx.module).first().map(|&end| cx.module.op(cx.ctx, end).span());
-    if let Some(cut) = first.and_then(|at| report::cut(at, budget)) {
+    if let Some(cut) = first.and_then(|at| refused::cut(at, budget)) {
         cx.count("budget-limit", 1);
         cx.report(cut);
     }

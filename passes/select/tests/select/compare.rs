@@ -16,10 +16,10 @@ use visa_ir::open::{self, Opening};
 use visa_mapping::Expr;
 use visa_mapping::ops::func::FUNC;
 use visa_mapping::ops::transfer;
-use visa_select::config::choice::chain;
 use visa_select::config::choice::choose;
 use visa_select::rules::ruleset::RuleSet;
 use visa_stream::ops::{cast, collect, commit, contract, fetch, store, switch};
+use visa_stream::pipeline::Pipeline;
 
 /// Slices of a drawn case's machine: rules are the same with fewer, and runs are short.
 pub(crate) const SLICES: u64 = 8;
@@ -141,7 +141,7 @@ const OPEN: [&OpDecl; 7] = [
 /// The module with the clauses of a pipeline open that nothing else depends on, and what `open-clauses` writes
 /// down of their meaning; none if it has an operation that chooses more, or is not legal alone.
 fn with_holes(ctx: &Context, mut module: Module, end: OpId) -> Option<(Module, Vec<OpId>)> {
-    let chain = chain(module.op(ctx, end));
+    let chain = Pipeline::up_to(module.op(ctx, end)).ops;
     whole::compile(ctx, module.clone()).ok()?;
     let all = whole::run(ctx, module.clone(), "open-clauses{distributions=false}").expect("a module to open");
     for &id in &chain {

@@ -11,8 +11,8 @@ use visa_machine::Machine;
 use visa_opt::{load_module, standard_dialects};
 use visa_pass::{Cause, PassManager, Pipeline, Silent};
 use visa_passes::standard_passes;
-use visa_select::config::choice::chain;
 use visa_stream::ops::{commit, commit_view, store};
+use visa_stream::pipeline;
 
 /// RNGD with so many slices a cluster.
 pub(crate) fn context(slices: u64) -> Context {
@@ -74,7 +74,7 @@ pub(crate) fn stages(program: &Program, machine: &Machine, last: Span) -> Vec<(S
 pub(crate) fn open_chains(ctx: &Context, module: &Module) -> Vec<Vec<OpId>> {
     let is_open =
         |id: &OpId| open::clauses(module.op(ctx, *id)).any(|clause| clause.opening == Opening::Configuration);
-    let found = ends(ctx, module).into_iter().map(|last| chain(module.op(ctx, last)));
+    let found = ends(ctx, module).into_iter().map(|last| pipeline::Pipeline::up_to(module.op(ctx, last)).ops);
     found.filter(|chain| chain.iter().any(is_open)).collect()
 }
 

@@ -51,8 +51,8 @@ fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> 
 }
 
 options! {
-    /// What can be chosen.
-    struct Chosen {
+    /// The pass is its options.
+    struct Cancel {
         most: i64 = ("most", "1000", "most pairs that are removed"),
     }
 }
@@ -64,16 +64,15 @@ pub(crate) static CANCEL: Pass = Pass {
     takes: Level::Tensor,
     gives: Level::Tensor,
     statistics: &[("pairs", "pairs of negations removed")],
-    ..Pass::with::<Chosen>()
+    ..Pass::with::<Cancel>()
 };
 
-impl Configured for Chosen {
+impl Configured for Cancel {
     fn run(self, cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
         let mut removed = 0;
         for id in cx.module.walk_all() {
-            let Some(outer) = Negate::cast(cx.module.op(cx.ctx, id)).filter(|_| removed < self.most) else {
-                continue;
-            };
+            let outer = Negate::cast(cx.module.op(cx.ctx, id)).filter(|_| removed < self.most);
+            let Some(outer) = outer else { continue };
             let negated = outer.stream().map_err(|error| vec![error])?;
             let Some(inner) = negated.made_by().and_then(Negate::cast) else { continue };
             let (negated_twice, plain) = (outer.results()[0], inner.operands()[0]);

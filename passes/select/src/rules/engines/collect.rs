@@ -6,7 +6,7 @@ use visa_stream::ops;
 use visa_stream::ops::cast::Cast;
 
 /// The rules of this file.
-pub static RULES: &[&Rule] = &[&FLITS, &PAD];
+pub(crate) static RULES: &[&Rule] = &[&FLITS, &PAD];
 
 /// The Collect Engine has one way to cut a packet.
 pub(super) static FLITS: Rule = Rule {

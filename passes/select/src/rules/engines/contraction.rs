@@ -9,7 +9,7 @@ use visa_mapping::{AxisId, Digit, Dim, Expr, PadKind, operand, rebuild};
 use visa_stream::ops;
 
 /// The rules of this file.
-pub static RULES: &[&Rule] = &[&JOIN, &TREE, &INTERLEAVE, &SEQUENCE];
+pub(crate) static RULES: &[&Rule] = &[&JOIN, &TREE, &INTERLEAVE, &SEQUENCE];
 
 /// One or two flits a packet, repeated for what only the register file has.
 pub(super) static JOIN: Rule = Rule {

@@ -6,7 +6,7 @@ use visa_mapping::{Digit, Dim, Expr, PadKind};
 use visa_stream::ops;
 
 /// The rules of this file.
-pub static RULES: &[&Rule] = &[&IN_ORDER, &IN_LAYOUT, &TAIL, &ROWS, &FILE];
+pub(crate) static RULES: &[&Rule] = &[&IN_ORDER, &IN_LAYOUT, &TAIL, &ROWS, &FILE];
 
 /// Data memory takes the stream as it comes.
 pub(super) static IN_ORDER: Rule = Rule {

@@ -10,7 +10,7 @@ use visa_stream::ops::begin_interleaved;
 use visa_stream::ops::fetch::Fetch;
 
 /// The rules of this file.
-pub static RULES: &[&Rule] = &[&REGROUP, &OVER_FETCH, &MASK];
+pub(crate) static RULES: &[&Rule] = &[&REGROUP, &OVER_FETCH, &MASK];
 
 /// Digits in any order, any of them the packet.
 pub(super) static REGROUP: Rule = Rule {

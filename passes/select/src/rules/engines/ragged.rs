@@ -8,7 +8,7 @@ use visa_mapping::{Dim, Expr, PadKind};
 use visa_stream::ops;
 
 /// The rules of this file.
-pub static RULES: &[&Rule] = &[&CUT, &AS_IT_IS];
+pub(crate) static RULES: &[&Rule] = &[&CUT, &AS_IT_IS];
 
 /// Packets of every size that a commit keeps, whatever is in them.
 pub(super) static CUT: Rule = Rule {

@@ -8,7 +8,7 @@ use visa_mapping::{Dim, Expr, PadKind};
 use visa_stream::ops;
 
 /// The rules of this file.
-pub static RULES: &[&Rule] = &[&WINDOWS, &SHIFTS, &APART];
+pub(crate) static RULES: &[&Rule] = &[&WINDOWS, &SHIFTS, &APART];
 
 /// A window in a packet, and everything else in time, the axes of other windows by themselves.
 pub(super) static WINDOWS: Rule = Rule {
@@ -40,7 +40,7 @@ pub(super) static APART: Rule = Rule {
 const MOST_TERMS: usize = 5;
 
 /// The strides of everything that slides in a mapping.
-pub fn strides(map: &Expr) -> Vec<u64> {
+pub(crate) fn strides(map: &Expr) -> Vec<u64> {
     map.counting().filter_map(Expr::slide).flatten().map(|(_, stride)| *stride).collect()
 }
 

@@ -10,7 +10,7 @@ use visa_stream::ops::switch::Switch;
 use visa_stream::topology::{Topology, same};
 
 /// The rules of this file.
-pub static RULES: &[&Rule] = &[&TOPOLOGY, &BITMAP];
+pub(crate) static RULES: &[&Rule] = &[&TOPOLOGY, &BITMAP];
 
 /// A named topology, with its parameters.
 pub(super) static TOPOLOGY: Rule = Rule {
@@ -174,7 +174,7 @@ fn moved(site: &Site<'_>, slice: &Expr, free: &dyn Fn(AxisId) -> bool) -> Option
 }
 
 /// What slices that hold `held` no longer hold when they hold `kept`, major to minor.
-pub fn leaving(held: &Digits, kept: &Digits, free: &dyn Fn(AxisId) -> bool) -> Vec<Digit> {
+pub(crate) fn leaving(held: &Digits, kept: &Digits, free: &dyn Fn(AxisId) -> bool) -> Vec<Digit> {
     let parts = held.iter().rev().flat_map(|digit| parts(digit, kept));
     let lost = parts.filter(|part| {
         part.axis.is_some_and(|axis| !free(axis)) && !kept.iter().any(|own| covers(own, part))

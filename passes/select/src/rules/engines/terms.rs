@@ -9,7 +9,7 @@ use visa_mapping::{Dim, Expr, PadKind, Side};
 use visa_stream::ops;
 
 /// The rules of this file.
-pub static RULES: &[&Rule] = &[&TERMS];
+pub(crate) static RULES: &[&Rule] = &[&TERMS];
 
 /// The terms of what is read or of what is wanted, whole but for the last one.
 pub(super) static TERMS: Rule = Rule {

@@ -7,7 +7,7 @@ use visa_mapping::{Cell, Digit, Dim, Expr, Map, PadKind};
 use visa_stream::ops;
 
 /// The rules of this file.
-pub static RULES: &[&Rule] = &[&MATRIX];
+pub(crate) static RULES: &[&Rule] = &[&MATRIX];
 
 /// Matrices of every size that the engine takes.
 pub(super) static MATRIX: Rule = Rule {

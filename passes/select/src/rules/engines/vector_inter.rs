@@ -9,7 +9,7 @@ use visa_stream::ops;
 use visa_stream::ops::vector_inter;
 
 /// The rules of this file.
-pub static RULES: &[&Rule] = &[&FREED];
+pub(crate) static RULES: &[&Rule] = &[&FREED];
 
 /// The slices that are freed take what the result has beside, a part of time, or nothing.
 pub(super) static FREED: Rule = Rule {

@@ -6,7 +6,7 @@ use visa_mapping::{Dim, Expr, PadKind};
 use visa_stream::ops;
 
 /// The rules of this file.
-pub static RULES: &[&Rule] = &[&HALVES, &LOWER, &WHOLE, &UPPER];
+pub(crate) static RULES: &[&Rule] = &[&HALVES, &LOWER, &WHOLE, &UPPER];
 
 /// Two packets of each.
 pub(super) static HALVES: Rule = Rule {

@@ -9,7 +9,7 @@ use visa_stream::ops::vector_pair;
 use visa_stream::reduce;
 
 /// The rules of this file.
-pub static RULES: &[&Rule] = &[&WITHOUT, &LOGIC_ZIP, &FXP_ZIP, &FP_ZIP, &CLIP_ZIP];
+pub(crate) static RULES: &[&Rule] = &[&WITHOUT, &LOGIC_ZIP, &FXP_ZIP, &FP_ZIP, &CLIP_ZIP];
 
 /// A reduction within each slice.
 pub(super) static WITHOUT: Rule = Rule {

@@ -1,7 +1,6 @@
 //! The small pipelines that rules are tried on: every engine whose configurations can be compared, several axes
 //! and sizes, formats from 4 to 32 bits, padding, and sizes that fill no flit. Everything is open.
 
-use crate::config::choice::chain;
 use visa_ir::context::Context;
 use visa_ir::module::{Module, OpId};
 use visa_ir::parse::parse;
@@ -9,6 +8,7 @@ use visa_ir::span::Source;
 use visa_ir::verify::has_errors;
 use visa_machine::Machine;
 use visa_stream::pipeline;
+use visa_stream::pipeline::Pipeline;
 
 /// A pipeline.
 #[derive(Clone, Copy, Debug)]
@@ -183,7 +183,7 @@ fn example(ctx: &Context, case: &Case) -> Option<Example> {
     let module = parsed.module;
     // The last operation in front of `tm.return` ends the pipeline.
     let last = module.walk_all().into_iter().rfind(|&id| pipeline::contains(module.op(ctx, id)))?;
-    let chain = chain(module.op(ctx, last));
+    let chain = Pipeline::up_to(module.op(ctx, last)).ops;
     Some(Example { axes: sized(case.axes), module, chain })
 }
 

@@ -1,0 +1,115 @@
+//! The memories that a transfer or a buffer names, and what they can hold.
+
+use crate::program::CHIP_STRIDE;
+use visa_engine::Space;
+use visa_ir::diag::{Diagnostic, counted};
+use visa_ir::module::OpRef;
+use visa_loops::{Entry, Program, Stride};
+use visa_machine::Machine;
+
+/// The words of a clause that names a memory.
+pub(crate) const SPACE: &[&str] = &["host", "hbm", "dm"];
+
+/// The memory that a clause names.
+pub(crate) fn space(op: OpRef<'_>, clause: &str, name: &str) -> Result<Space, Diagnostic> {
+    match name {
+        "host" => Ok(Space::Host),
+        "hbm" => Ok(Space::Hbm),
+        "dm" => Ok(Space::Dm),
+        other => {
+            let message = format!("there is no memory `{other}`, expected one of `{}`", SPACE.join("`, `"));
+            Err(Diagnostic::error("clause-kind", op.clause_span(clause), message))
+        }
+    }
+}
+
+/// What the sides of a transfer, or of a buffer, are checked against.
+pub(crate) struct Memories<'a> {
+    pub(crate) op: OpRef<'a>,
+    pub(crate) machine: &'a Machine,
+    /// Chips that an HBM address counts, [`CHIP_STRIDE`] apart.
+    pub(crate) chips: u64,
+    /// Units of an address that make a byte: 2 where it counts half bytes, otherwise 1.
+    pub(crate) per_byte: u64,
+}
+
+impl Memories<'_> {
+    /// Bytes of `space`, of one chip.
+    fn capacity(&self, space: Space) -> u64 {
+        match space {
+            Space::Host => CHIP_STRIDE.cast_unsigned(),
+            Space::Hbm => self.machine.memory.hbm_bytes,
+            Space::Dm => self.machine.dm_bytes_per_chip(),
+            Space::Trf => self.machine.memory.trf_rows * self.machine.memory.trf_bytes_per_row,
+            Space::Vrf => self.machine.memory.vrf_bytes,
+        }
+    }
+
+    /// Chips that an address of `space` can name.
+    fn chips(&self, space: Space) -> u64 {
+        match space {
+            Space::Hbm => self.chips,
+            Space::Host | Space::Dm | Space::Trf | Space::Vrf => 1,
+        }
+    }
+
+    /// C5.
+    pub(crate) fn check(&self, side: &Program, space: Space) -> Result<(), Diagnostic> {
+        self.inside(side, space).map_err(|message| self.op.clause_error("C5", "loops", message))
+    }
+
+    /// Whether every address of one side is in `space`; else what is wrong.
+    pub(crate) fn inside(&self, side: &Program, space: Space) -> Result<(), String> {
+        let per_chip = self.chips(space) > 1;
+        let chip_stride = CHIP_STRIDE * self.per_byte.cast_signed();
+        let is_chip = |entry: &&Entry| per_chip && between_chips(&entry.stride, chip_stride);
+        let base_chip = if per_chip { side.base.div_euclid(chip_stride) } else { 0 };
+        let chip_entries = side.entries.iter().filter(is_chip);
+        let chips = Program {
+            entries: chip_entries
+                .filter_map(|entry| {
+                    Some(Entry { limit: entry.limit, stride: entry.stride.divided(chip_stride)? })
+                })
+                .collect(),
+            packet: 1,
+            base: base_chip,
+        };
+        let local = Program {
+            entries: side.entries.iter().filter(|entry| !is_chip(entry)).cloned().collect(),
+            packet: side.packet,
+            base: side.base - base_chip * chip_stride,
+        };
+        let (capacity, unit) = (
+            self.capacity(space).saturating_mul(self.per_byte),
+            if self.per_byte == 1 { "bytes" } else { "half bytes" },
+        );
+        for (program, most, what) in [(local, capacity, unit), (chips, self.chips(space), "chips")] {
+            let (start, end) = program.extent().map_err(|error| error.message)?;
+            if start < 0 || end.cast_unsigned() > most {
+                return Err(format!(
+                    "`{side}` touches {what} {start} to {end} of {space:?}, expected 0 to {most}"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// C4, by counting: more bytes than the memory holds must overlap.
+    pub(crate) fn no_more_than_fits(&self, write: &Program, space: Space) -> Result<(), Diagnostic> {
+        let most = self.capacity(space).saturating_mul(self.chips(space));
+        match write.steps() {
+            Some(steps) if steps <= most => Ok(()),
+            Some(_) | None => {
+                let message =
+                    format!("`{write}` writes more than the {} of {space:?}", counted(most, "byte"));
+                Err(self.op.clause_error("C4", "loops", message))
+            }
+        }
+    }
+}
+
+/// Whether iterations go from chip to chip, `chip_stride` apart. A table does not: chips are as far apart as their
+/// numbers.
+pub(crate) fn between_chips(stride: &Stride, chip_stride: i64) -> bool {
+    stride.fixed().is_some_and(|stride| stride != 0 && stride % chip_stride == 0)
+}
