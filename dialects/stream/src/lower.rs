@@ -11,7 +11,7 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, OpSpec, ValueId};
 use visa_machine::Machine;
 use visa_mapping::facts::Support;
-use visa_mapping::{Axes, Tensor};
+use visa_mapping::Axes;
 
 /// An interface that says what an operation of a pipeline becomes inside `hw.exec`: nothing, or one operation.
 /// Those of `stream` whose loops come from a sequencer are lowered in `visa-passes` instead.
@@ -75,12 +75,5 @@ impl StageCx<'_> {
     #[must_use]
     pub fn body(&self, spec: OpSpec, name: &str, def: &'static BodyDef, value: impl Body) -> OpSpec {
         spec.clause(name, self.ctx.body_attr(def, value))
-    }
-
-    /// The address of a tensor at rest, in its elements.
-    #[must_use]
-    pub fn base(&self, value: Option<&ValueId>, tensor: &Tensor) -> i64 {
-        let bytes = value.and_then(|value| self.addresses.get(value)).copied().unwrap_or(0);
-        bytes.saturating_mul(8) / i64::from(tensor.dtype.bits())
     }
 }

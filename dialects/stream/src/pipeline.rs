@@ -4,8 +4,8 @@
 use crate::{ACCUMULATE, ALIGN, CAST, COLLECT, CONTRACT, FETCH, FILTERED, FINAL, SWITCH, TRANSPOSE};
 use visa_engine::place::{After, Place, Places, Then};
 use visa_ir::context::{Context, TypeId};
-use visa_ir::module::{Module, OpId, OpRef};
-use visa_mapping::{Tensor, TensorKind, Unit};
+use visa_ir::module::{OpId, OpRef};
+use visa_mapping::{Tensor, TensorKind};
 
 /// The streams between two engines, in pipeline order.
 static KINDS: [&TensorKind; 10] =
@@ -95,24 +95,6 @@ impl Pipeline {
         }
         ops.reverse();
         Self { ops }
-    }
-
-    /// Every pipeline of a module that ends, in program order.
-    pub fn all<'a>(ctx: &'a Context, module: &'a Module) -> impl Iterator<Item = Self> + 'a {
-        let ops = module.walk_all().into_iter().map(|id| module.op(ctx, id));
-        ops.filter(|op| ends(*op)).map(Self::up_to)
-    }
-
-    /// The operation that begins it, if it begins.
-    #[must_use]
-    pub fn begin<'a>(&self, ctx: &'a Context, module: &'a Module) -> Option<OpRef<'a>> {
-        self.ops.first().map(|&id| module.op(ctx, id)).filter(|op| begins(*op))
-    }
-
-    /// The context that it runs in; none if its types are not known.
-    #[must_use]
-    pub fn context(&self, ctx: &Context, module: &Module) -> Option<Unit> {
-        self.begin(ctx, module)?.result_type::<Tensor>(0)?.unit
     }
 }
 

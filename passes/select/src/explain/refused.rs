@@ -46,8 +46,7 @@ pub(crate) fn none_legal(ops: &[OpRef<'_>], graph: &Graph, goal: &Goal, budget: 
     // What need not be there stops nothing.
     let stops = |stage: &usize| !goal.optional.contains(stage);
     let farthest = graph.refusals.keys().map(|(stage, _)| *stage).filter(stops).max();
-    let reached = graph.classes.iter().map(|class| class.stage + 1).max().unwrap_or(0);
-    let reached = (reached..ops.len()).find(stops).unwrap_or(ops.len() - 1);
+    let reached = (reached(graph)..ops.len()).find(stops).unwrap_or(ops.len() - 1);
     let stage = farthest.filter(|stage| *stage >= reached).unwrap_or(reached);
     let op = ops[stage];
     let mut message = format!("no configuration of this pipeline is legal: none of `{}`", op);
@@ -109,7 +108,7 @@ fn open_decls(op: OpRef<'_>) -> impl Iterator<Item = &'static ClauseDecl> {
 /// The budget ended before any configuration was legal: what would be quickest to write is where the fewest
 /// candidates were legal.
 fn none_in_time(ops: &[OpRef<'_>], graph: &Graph, budget: &Budget) -> Diagnostic {
-    let reached = graph.classes.iter().map(|class| class.stage + 1).max().unwrap_or(0).min(ops.len() - 1);
+    let reached = reached(graph).min(ops.len() - 1);
     let message = format!(
         "the budget ({}) ended before a legal configuration of this pipeline was found: none of `{}` yet",
         counted(budget.most(), "unit"),
@@ -196,4 +195,9 @@ pub(crate) fn refused(graph: &Graph) -> String {
     counts.sort_by_key(|&(code, count)| (std::cmp::Reverse(count), code));
     let counts: Vec<String> = counts.iter().map(|(code, count)| format!("{count} by {code}")).collect();
     counts.join(", ")
+}
+
+/// The first operation of the pipeline that no candidate has passed: the first of all where nothing was legal.
+fn reached(graph: &Graph) -> usize {
+    graph.classes.iter().map(|class| class.stage + 1).max().unwrap_or(0)
 }

@@ -183,7 +183,7 @@ impl<'a> Space<'a> {
         }
         if op.is(&store::TO_TRF) {
             let all = Expr::pair([time, packet]);
-            let size = all.size(self.axes).unwrap_or(0);
+            let Ok(size) = all.size(self.axes) else { return Vec::new() };
             let rows = [1, 2, 4, 8].into_iter().filter(|rows| size.is_multiple_of(*rows));
             let split = |rows: u64| {
                 let (row, element) = (all.clone().stride(size / rows), all.clone().modulo(size / rows));
