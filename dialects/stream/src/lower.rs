@@ -10,8 +10,8 @@ use visa_ir::decl::{Body, BodyDef};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, OpSpec, ValueId};
 use visa_machine::Machine;
-use visa_mapping::facts::Support;
 use visa_mapping::Axes;
+use visa_mapping::facts::Support;
 
 /// An interface that says what an operation of a pipeline becomes inside `hw.exec`: nothing, or one operation.
 /// Those of `stream` whose loops come from a sequencer are lowered in `visa-passes` instead.
