@@ -2,14 +2,13 @@
 //!
 //! `cargo test -p visa-test` runs it; `VISA_BLESS=1 cargo test -p visa-test` accepts the outputs found.
 
-pub mod dialect;
-
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use visa::{Tool, command};
 use visa_lit::Suite;
+use visa_test_dialect::{PASSES, TEST};
 
 /// The environment variable that, when it is `1`, makes a missing mlir-opt a failure instead of a skip.
 pub const REQUIRE_MLIR_VARIABLE: &str = "VISA_REQUIRE_MLIR";
@@ -58,10 +57,16 @@ impl Environment {
     }
 }
 
+/// Everything that comes with visa, dialect `test`, and its passes: what `visa-test-opt` knows.
+#[must_use]
+pub fn tool() -> Tool {
+    PASSES.iter().fold(Tool::standard().dialect(&TEST), |tool, pass| tool.pass(pass))
+}
+
 /// The tests under `root` with everything that the environment offers.
 pub fn suite(root: &Path, environment: &Environment) -> Suite {
     let mut suite = Tool::standard().suite(root).time_limit(TIME_LIMIT);
-    suite = suite.with_builtin("visa-test-opt", command(|args, io| dialect::tool().opt(args, io)));
+    suite = suite.with_builtin("visa-test-opt", command(|args, io| tool().opt(args, io)));
     if let Some(path) = &environment.mlir_opt {
         suite = suite.with_feature("mlir-opt");
         suite = suite.with_substitution("%mlir-opt", &path.to_string_lossy());

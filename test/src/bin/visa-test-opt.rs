@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    visa::process(|args, io| visa_test::dialect::tool().opt(args, io))
+    visa::process(|args, io| visa_test::tool().opt(args, io))
 }

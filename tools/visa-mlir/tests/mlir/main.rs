@@ -22,7 +22,7 @@ fn root() -> PathBuf {
 /// Our dialects, with the one that tests the IR core.
 fn dialects() -> Vec<&'static Dialect> {
     let mut dialects = standard_dialects();
-    dialects.push(&visa_test::dialect::TEST);
+    dialects.push(&visa_test_dialect::TEST);
     dialects
 }
 

@@ -13,7 +13,8 @@ use visa_ir::symbols::Symbols;
 use visa_ir::verify::VerifyCx;
 use visa_pass::{Configured, OptionKind, OptionType, OptionValue, Pass, PassCx};
 
-pub(crate) static PASSES: &[&Pass] = &[
+/// The passes of dialect `test`.
+pub static PASSES: &[&Pass] = &[
     &conversion::CONVERT,
     &ASK,
     &BUILDS,

@@ -1,5 +1,5 @@
-//! Dialect `test`: operations and passes that use, and misuse, each means of the IR core once. The tool
-//! `visa-test-opt` knows them.
+//! Dialect `test`: operations and passes that use, and misuse, each means of the IR core once. `visa-test-opt` knows
+//! them. A crate of its own, so that visa-mlir's tests have the dialect without the rest of the tests.
 
 mod conversion;
 mod numbers;
@@ -7,8 +7,9 @@ mod passes;
 mod regions;
 mod wrong;
 
+pub use passes::PASSES;
+
 use std::rc::Rc;
-use visa::Tool;
 use visa_ir::context::Context;
 use visa_ir::decl::{
     Body, BodyDef, BodyError, ClauseDecl, ClauseKind, Dialect, OpDecl, OperandDecl, Trait, make_type,
@@ -16,12 +17,6 @@ use visa_ir::decl::{
 use visa_ir::diag::Diagnostic;
 use visa_ir::effects::Effects;
 use visa_ir::module::{OpRef, TypeId};
-
-/// Everything that comes with visa, dialect `test`, and its passes.
-#[must_use]
-pub fn tool() -> Tool {
-    passes::PASSES.iter().fold(Tool::standard().dialect(&TEST), |tool, pass| tool.pass(pass))
-}
 
 /// The dialect.
 pub static TEST: Dialect = Dialect {
