@@ -74,14 +74,14 @@ fn zero_points(
         };
         return refuse(format!("{}, expected {expected}", counted(numbers.len(), "zero point")));
     }
-    let Some(row) = cast.and_then(|row| zero_point_cast(row.from, row.to)) else {
+    let row = cast.and_then(|row| zero_point_cast(row.from, row.to));
+    let Some((row, (least, most))) = row.and_then(|row| Some((row, row.to.range()?))) else {
         let found =
             cast.map_or("nothing is converted".to_owned(), |row| format!("{} becomes {}", row.from, row.to));
         return refuse(format!(
             "a zero point is subtracted where an integer of up to 8 bits becomes a wider one; here {found}"
         ));
     };
-    let (least, most) = row.to.range().unwrap_or((0, 0));
     let fits =
         |&zero: &i64| i32::try_from(zero).ok().filter(|zero| (least..=most).contains(zero)).ok_or(zero);
     match numbers.iter().map(fits).collect() {

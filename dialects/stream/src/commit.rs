@@ -7,7 +7,7 @@ use crate::padding::padding_kept;
 use crate::plan::{Access, Factor, Loop, Plan, PlanError, digits_of};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
-use visa_loops::Stride;
+use visa_loops::{Stride, distance};
 use visa_mapping::ops::func::aligned_fix;
 use visa_mapping::{
     Axes, Carries, Digit, Digits, Expr, MapError, Movement, Opaque, PadKind, Padded, Placement, Step, Unit,
@@ -153,7 +153,7 @@ impl Write<'_> {
             match self.check_safe(&plan, &target) {
                 Ok(()) => {
                     let start = self.into.map_or(0, |whole| whole.start);
-                    let base = plan.base.saturating_add(i64::try_from(start).unwrap_or(i64::MAX));
+                    let base = plan.base.saturating_add(distance(start));
                     return Ok(Plan { base, left_over, ..plan });
                 }
                 Err(why) => refused = kept.explain(count, why),
@@ -211,7 +211,7 @@ impl Write<'_> {
                 Movement::Broadcast => {
                     return Err(format!("the packet repeats an element, `{element}` holds it once"));
                 }
-                Movement::Padding => (1, step.extent, Stride::Fixed(i64::try_from(kept).unwrap_or(i64::MAX))),
+                Movement::Padding => (1, step.extent, Stride::Fixed(distance(kept))),
             },
         };
         if inner.iter().skip(full + 1).any(|factor| factor.step.live > 1) {

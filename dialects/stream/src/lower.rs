@@ -9,6 +9,7 @@ use visa_ir::context::{Attr, Context};
 use visa_ir::decl::{Body, BodyDef};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, OpSpec, ValueId};
+use visa_loops::distance;
 use visa_machine::Machine;
 use visa_mapping::Axes;
 use visa_mapping::facts::Support;
@@ -62,7 +63,7 @@ impl StageCx<'_> {
     /// `spec` with an integer clause.
     #[must_use]
     pub fn int(&self, spec: OpSpec, name: &str, value: u64) -> OpSpec {
-        spec.clause(name, self.ctx.attr(Attr::Int(i64::try_from(value).unwrap_or(i64::MAX))))
+        spec.clause(name, self.ctx.attr(Attr::Int(distance(value))))
     }
 
     /// `spec` with a word clause.

@@ -18,7 +18,7 @@ use crate::plan::{self, Access, Across, Loop, Plan, digits_of};
 use counted::Counted;
 use visa_ir::diag::{self, Diagnostic};
 use visa_ir::module::OpRef;
-use visa_loops::{Entry, Stride};
+use visa_loops::{Entry, Stride, distance};
 use visa_machine::Machine;
 use visa_mapping::{
     Axes, AxisId, Carries, Digit, Dim, Division, Expr, Movement, Opaque, PadKind, Padded, Placed, Placement,
@@ -221,7 +221,7 @@ impl<'a> Reading<'a> {
                 "the elements of `{text}` are not evenly spaced in `{element}`: {done} in one loop"
             ))
         })?;
-        let before = stride.saturating_mul(i64::try_from(term.left).unwrap_or(i64::MAX));
+        let before = stride.saturating_mul(distance(term.left));
         let (extent, kind) = (term.size, PadKind::Top);
         let digit = Digit { axis: Some(axis), stride: 1, extent, live: extent, kind, axis_size: extent };
         let mut digits = division.rest;
@@ -252,8 +252,8 @@ impl<'a> Reading<'a> {
             let fix = Some("begin the pipeline with `stream.begin main`, or leave `{0}` out".to_owned());
             return Err(Refused { constraint: "C9", message, fix });
         }
-        let bytes = self.packet.size(self.axes).ok().and_then(|size| self.formats.1.bytes(size));
-        let bytes = bytes.unwrap_or(u64::MAX);
+        let size = self.packet.size(self.axes).map_err(|error| unreadable(error.to_string()))?;
+        let bytes = self.formats.1.bytes(size).ok_or_else(|| unreadable(format!("packet `{}` is over 2^64 bytes", self.packet)))?;
         if bytes > most {
             let (packet, text) = (&self.packet, &masked.term.text);
             let message = format!(

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use visa_ir::diag::counted;
-use visa_loops::{Entry, Stride};
+use visa_loops::{Entry, Stride, distance};
 use visa_mapping::{
     Axes, AxisId, Cell, Crossing, Digits, DivideError, Division, Expr, Gathers, Map, Movement, Placed,
     Placement, Step, crossings, digits, divide_across, flat, loops_of, place, place_expr, step_text,
@@ -84,7 +84,7 @@ impl Plan {
     pub fn run(&self) -> (u64, Option<&Loop>) {
         let mut run = 1_u64;
         for step in self.loops.iter().rev().filter(|step| step.entry.limit > 1) {
-            if step.entry.stride != Stride::Fixed(i64::try_from(run).unwrap_or(i64::MAX)) {
+            if step.entry.stride != Stride::Fixed(distance(run)) {
                 return (run, Some(step));
             }
             run = run.saturating_mul(step.entry.limit);
@@ -160,8 +160,7 @@ impl Order<'_> {
     /// Where the stream holds each index, with a packet of these digits.
     pub(crate) fn stream(&self, packet: Placement) -> Result<Placement, PlanError> {
         let size = self.packet.size(self.axes()).map_err(|error| error.to_string())?;
-        let unit = i64::try_from(size).unwrap_or(i64::MAX);
-        Ok(packet.join(place(&digits_of(&self.time, self.axes())?, unit)))
+        Ok(packet.join(place(&digits_of(&self.time, self.axes())?, distance(size))))
     }
 
     /// The stream divided by the buffer. `done` is what the message says of it.
@@ -182,7 +181,7 @@ impl Order<'_> {
         stream: &Placement,
         packet: u64,
     ) -> (Vec<Factor>, Vec<Factor>) {
-        let packet = i64::try_from(packet).unwrap_or(i64::MAX);
+        let packet = distance(packet);
         let factor = |step: Step| {
             let text = match step.movement {
                 Movement::Padding => PADDING.to_owned(),
@@ -347,9 +346,9 @@ fn over_fetch(below: &[Loop], extent: u64, above: Option<&Factor>) -> i64 {
         if *stride != Stride::Fixed(run) {
             return 0;
         }
-        run = run.saturating_mul(i64::try_from(*limit).unwrap_or(i64::MAX));
+        run = run.saturating_mul(distance(*limit));
     }
-    let end = run.saturating_mul(i64::try_from(extent).unwrap_or(i64::MAX));
+    let end = run.saturating_mul(distance(extent));
     match above.map(|factor| &factor.step.movement) {
         None => run,
         Some(Movement::By(Stride::Fixed(stride))) if *stride == end => run,
@@ -389,7 +388,7 @@ pub fn register_read(
     let mut factors = Vec::new();
     let mut rest = inner.iter().peekable();
     while let Some(Factor { step, text }) = rest.peek() {
-        let apart = i64::try_from(read).unwrap_or(i64::MAX);
+        let apart = distance(read);
         let copied = || shared == Shared::Copied && copies(&buffer, apart, free) >= step.live;
         if step.movement != Movement::By(Stride::Fixed(apart))
             && !(step.movement == Movement::Broadcast && copied())

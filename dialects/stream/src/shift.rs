@@ -8,7 +8,7 @@
 
 use crate::plan::digits_of;
 use visa_ir::diag::counted;
-use visa_loops::Stride;
+use visa_loops::{Stride, distance};
 use visa_mapping::{
     Axes, AxisId, Digit, Digits, Dim, Expr, Movement, Opaque, Padded, Placement, Step, Tensor, divide_exact,
     padded_terms, place, place_expr, without_zeros,
@@ -152,12 +152,12 @@ impl<'a> Windows<'a> {
 
     /// The loops `shifted` over time and those of the packet, divided by the window.
     fn divided(&self, collected: &Collected, shifted: &[Digit]) -> Result<Shifts, String> {
-        let size = i64::try_from(self.packet.size()).unwrap_or(i64::MAX);
+        let size = distance(self.packet.size());
         let mut stream = place(&self.packet, 1);
         let mut weight = size;
         for &digit in shifted {
             stream.digits.push(visa_mapping::Placed { digit, weight });
-            weight = weight.saturating_mul(i64::try_from(digit.extent).unwrap_or(i64::MAX));
+            weight = weight.saturating_mul(distance(digit.extent));
         }
         stream.origin = collected.window.origin.clone();
         let division = divide_exact(&stream, &collected.window, &|_| false, self.axes)

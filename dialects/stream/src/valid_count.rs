@@ -70,17 +70,19 @@ struct Step {
     limit: u64,
     /// How many iterations are live; fewer than `limit` where padding is the loop's own.
     live: u64,
-    /// How far they are apart along the axis; `None` for a loop of something else.
-    stride: Option<u64>,
+    /// How far they are apart along the axis; 0 for a loop of something else.
+    stride: u64,
+    /// Whether it is a loop of the axis.
+    own: bool,
 }
 
 impl Step {
     fn last(&self) -> u64 {
-        self.stride.unwrap_or(0).saturating_mul(self.live - 1)
+        self.stride.saturating_mul(self.live - 1)
     }
 
     fn counts(&self) -> bool {
-        self.stride.is_some_and(|stride| stride > 0)
+        self.stride > 0
     }
 }
 
@@ -108,7 +110,7 @@ impl Placement<'_> {
         for dim in [Dim::Chip, Dim::Cluster] {
             let map = self.dim(dim)?;
             if mentions(&map, self.axis, self.axes)
-                && map.size(self.axes).unwrap_or(2) > 1
+                && !map.size(self.axes).is_ok_and(|size| size <= 1)
                 && self.is_padded()
             {
                 return Err(self.across(dim));
@@ -118,7 +120,7 @@ impl Placement<'_> {
         let packet = self.packet()?;
         let slices = self.slices()?;
         let own = |steps: &[Step]| {
-            steps.iter().filter(|step| step.stride.is_some()).map(|step| step.limit).product::<u64>()
+            steps.iter().filter(|step| step.own).map(|step| step.limit).product::<u64>()
         };
         let lanes = packet.as_ref().map_or(1, |lanes| lanes.iter().flatten().count() as u64);
         let slice_digits =
@@ -142,7 +144,7 @@ impl Placement<'_> {
         let mut steps = Vec::new();
         for factor in factors(&time, self.axis, self.axes).map_err(|why| self.unreadable(why))? {
             if !factor.reduced {
-                steps.push(Step { limit: factor.size, live: factor.size, stride: None });
+                steps.push(Step { limit: factor.size, live: factor.size, stride: 0, own: false });
                 continue;
             }
             let digits = digits_of(&factor.term, self.axes).map_err(|why| self.unreadable(why))?;
@@ -159,7 +161,8 @@ impl Placement<'_> {
                 steps.push(Step {
                     limit: extent,
                     live: if ends { extent } else { live },
-                    stride: Some(stride),
+                    stride,
+                    own: true,
                 });
             }
         }
@@ -268,7 +271,7 @@ impl Builder<'_> {
         }
         let whole = |distance: u64| distance.is_multiple_of(live);
         let packets_apart = self.layout.slices.iter().all(|&(_, coordinate)| whole(coordinate))
-            && self.layout.steps.iter().all(|step| whole(step.stride.unwrap_or(0)));
+            && self.layout.steps.iter().all(|step| whole(step.stride));
         if packets_apart && whole(bound) {
             return self.gate(bound);
         }
@@ -285,7 +288,7 @@ impl Builder<'_> {
             if self.dims.iter().any(|&(other, ..)| other == at) {
                 return Err(self.placement.two_dims());
             }
-            self.dims.push((at, dim, step.stride.unwrap_or(0) / unit));
+            self.dims.push((at, dim, step.stride / unit));
         }
         Ok(())
     }
@@ -315,7 +318,7 @@ impl Builder<'_> {
         if after().any(|steps| steps != live(boundary)) {
             return Err(self.refused(&groups));
         }
-        let unit = self.layout.steps.iter().filter_map(|step| step.stride).fold(0, gcd).max(1);
+        let unit = self.layout.steps.iter().map(|step| step.stride).fold(0, gcd).max(1);
         let valid = match bound.saturating_sub(boundary) {
             0 => 0,
             _ if last == 0 => 1,
@@ -351,8 +354,7 @@ impl Builder<'_> {
         }
         let mut offsets = vec![0];
         for step in own() {
-            let stride = step.stride.unwrap_or(0);
-            let more = (0..step.live).flat_map(|at| offsets.iter().map(move |offset| offset + at * stride));
+            let more = (0..step.live).flat_map(|at| offsets.iter().map(move |offset| offset + at * step.stride));
             offsets = more.collect();
         }
         offsets.sort_unstable();
@@ -364,7 +366,7 @@ impl Builder<'_> {
         if !groups.is_sorted_by_key(|&(_, coordinate)| coordinate) {
             return self.placement.unordered();
         }
-        let strides = || self.layout.steps.iter().filter(|step| step.counts()).filter_map(|step| step.stride);
+        let strides = || self.layout.steps.iter().filter(|step| step.counts()).map(|step| step.stride);
         let least = strides().min().unwrap_or(1);
         let count: u64 =
             self.layout.steps.iter().filter(|step| step.counts()).map(|step| step.limit).product();

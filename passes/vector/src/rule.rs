@@ -198,17 +198,21 @@ mod tests {
                     continue;
                 }
                 compared += 1;
-                let (left, right) = (rule.left.eval(&operands), rule.right.eval(&operands));
+                let (left, right) = (value(&rule.left, &operands), value(&rule.right, &operands));
                 assert_eq!(left, right, "{} {}: {operands:x?}", rule.name, rule.dtype);
             }
             assert!(compared > 10_000, "{}: {compared}", rule.name);
         }
     }
 
+    fn value(side: &Dag, operands: &[u32]) -> u32 {
+        side.eval(operands).expect("an element for each operand")
+    }
+
     /// Every value of a side: what it computes on the way, operands included.
     fn greatest(dag: &Dag, operands: &[u32]) -> f32 {
         let nodes = 0..dag.nodes.len();
-        let values = nodes.map(|root| Dag { nodes: dag.nodes.clone(), root }.eval(operands));
+        let values = nodes.map(|root| value(&Dag { nodes: dag.nodes.clone(), root }, operands));
         values.map(|bits| f32::from_bits(bits).abs()).fold(0.0, f32::max)
     }
 
@@ -224,7 +228,7 @@ mod tests {
                 if !allowed(&rule, &mut operands, &mut patterns) {
                     continue;
                 }
-                let sides = [&rule.left, &rule.right].map(|side| f32::from_bits(side.eval(&operands)));
+                let sides = [&rule.left, &rule.right].map(|side| f32::from_bits(value(side, &operands)));
                 let most = greatest(&rule.left, &operands).max(greatest(&rule.right, &operands));
                 // Where something overflows on the way nothing is promised.
                 if !most.is_finite() || !sides.iter().all(|side| side.is_finite()) {

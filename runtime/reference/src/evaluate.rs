@@ -404,7 +404,9 @@ impl Run<'_> {
     /// A function of one element of each operand.
     fn expression(&self, op: OpRef<'_>, to: &Tensor, dag: &Dag) -> Result<Logical, Diagnostic> {
         let operands = (0..op.operands().len()).map(|index| self.even(op, index, to));
-        self.of_each(op, to, &operands.collect::<Result<Vec<_>, _>>()?, |elements| dag.eval(elements))
+        self.of_each(op, to, &operands.collect::<Result<Vec<_>, _>>()?, |elements| {
+            dag.eval(elements).expect("the verifier reads the expression with these operands")
+        })
     }
 
     /// A function of one element of each of `tensors`.

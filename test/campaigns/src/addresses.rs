@@ -8,7 +8,7 @@ use visa_ir::module::Module;
 use visa_ir::open::{self, Opening, open_up};
 use visa_ir::print::{Form, print};
 use visa_machine::Machine;
-use visa_mapping::ops::func::FUNC;
+use visa_mapping::ops::func::Func;
 use visa_opt::{Io, Registry};
 use visa_pass::{PassManager, Pipeline, Silent};
 use visa_passes::standard_passes;
@@ -77,7 +77,7 @@ fn outcomes(file: &File) -> Vec<Outcome> {
         pass(&ctx, &mut module, "allocate");
         for &id in written.ops(written.body()) {
             let func = written.op(&ctx, id);
-            let Some(name) = func.symbol("name").filter(|_| func.is(&FUNC)) else { continue };
+            let Some(name) = Func::cast(func).and_then(|func| func.name().ok()) else { continue };
             let (chosen, by_hand) =
                 (run_kernel(file, &text, &name, true), run_kernel(file, &closed, &name, false));
             let place = format!("{}: @{name}", file.name);

@@ -57,7 +57,12 @@ static SLOPPY: OpDecl = OpDecl { name: "test.old_sloppy", ..ONE };
 /// Two steps: it becomes an old operation, which another pattern converts.
 static HALF: OpDecl = OpDecl { name: "test.old_half", ..ONE };
 /// Legal where its value is even.
-static EVEN: OpDecl = OpDecl { name: "test.even", ..MAKE };
+#[visa_ir::view(Even)]
+static EVEN: OpDecl = OpDecl {
+    name: "test.even",
+    clauses: &[ClauseDecl::required("value", ClauseKind::Int, "the number")],
+    ..MAKE
+};
 /// Stays, and takes an integer.
 static TAKE: OpDecl = OpDecl {
     name: "test.take",
@@ -133,7 +138,7 @@ static PATTERNS: [&ConversionPattern; 9] = [
         cx.replace_with(id, spec).map(drop)
     }),
     &pattern(&EVEN, |cx, id, _| {
-        let value = cx.op(id).int("value").ok_or_else(|| NoMatch::because("no value"))?;
+        let value = Even::of(cx.op(id))?.value()?;
         let next = value.checked_add(1).ok_or_else(|| NoMatch::because("there is no greater number"))?;
         let next = cx.rewriter.ctx.attr(Attr::Int(next));
         cx.rewriter.set_clause(id, "value", Some(next));
@@ -165,9 +170,9 @@ impl Configured for Settings {
         let new = [&NEW_MAKE, &NEW_ADD, &NEW_BODY, &CAST, &super::FUNC];
         let target = old.into_iter().fold(ConversionTarget::new(), |target, decl| target.illegal_op(decl));
         let target = new.into_iter().fold(target, |target, decl| target.legal_op(decl));
-        let target = target.legal_where(&EVEN, |op| match op.int("value") {
-            Some(value) if value % 2 == 0 => Ok(()),
-            Some(_) | None => Err("its value is odd".into()),
+        let target = target.legal_where(&EVEN, |op| match Even::of(op).and_then(|even| even.value()) {
+            Ok(value) if value % 2 == 0 => Ok(()),
+            Ok(_) | Err(_) => Err("its value is odd".into()),
         });
         let types = TypeConverter { types: &[widened], materialize: materialize.then_some(cast) };
         let kind = if full { Kind::Full } else { Kind::Partial };

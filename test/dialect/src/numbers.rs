@@ -2,7 +2,7 @@
 
 use super::{any, int, same_type};
 use visa_ir::context::Attr;
-use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl};
+use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, OperandDecl};
 use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::module::OpRef;
 use visa_ir::rewrite::{Fold, NoMatch, RewritePattern};
@@ -87,10 +87,11 @@ static CONSTANT_RIGHT: RewritePattern = RewritePattern {
     },
 };
 
+#[visa_ir::view(Scale)]
 static SCALE: OpDecl = OpDecl {
     name: "test.scale",
     summary: "A number, times a factor, perhaps in thousands.",
-    operands: &[any("number")],
+    operands: &[OperandDecl::one("number", &["test.int", "test.wide"])],
     clauses: &[
         ClauseDecl::required("by", ClauseKind::Int, "the factor"),
         ClauseDecl::optional("thousands", ClauseKind::Flag, "whether the factor counts thousands"),
@@ -99,8 +100,9 @@ static SCALE: OpDecl = OpDecl {
     effects: Effects::PURE,
     infer: Some(same_type),
     fold: Some(|op| {
-        let by = op.int("by")?;
-        match (op.flag("thousands"), by) {
+        let scale = Scale::of(op).ok()?;
+        let by = scale.by().ok()?;
+        match (scale.thousands(), by) {
             (true, by) => {
                 let factor = op.ctx.attr(Attr::Int(by.checked_mul(1000)?));
                 Some(Fold::Clauses(vec![("by", Some(factor)), ("thousands", None)]))

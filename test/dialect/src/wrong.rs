@@ -25,16 +25,20 @@ static WIDEN: OpDecl = OpDecl {
     ..BASE
 };
 
+#[visa_ir::view(Grow)]
 static GROW: OpDecl = OpDecl {
     name: "test.grow",
     operands: &[],
     clauses: &[ClauseDecl::required("bits", ClauseKind::Int, "the bits of the result")],
     infer: Some(|op| {
-        let bits = op.int("bits").and_then(|bits| u32::try_from(bits).ok());
+        let bits = u32::try_from(Grow::of(op)?.bits()?).ok();
         let bits = bits.ok_or_else(|| op.error("C0", "`bits` is no number of bits"))?;
         Ok(vec![make_type(op.ctx, &INT, bits)])
     }),
-    fold: Some(|op| Some(Fold::Clauses(vec![("bits", Some(op.ctx.attr(Attr::Int(op.int("bits")? + 1))))]))),
+    fold: Some(|op| {
+        let more = Grow::of(op).ok()?.bits().ok()? + 1;
+        Some(Fold::Clauses(vec![("bits", Some(op.ctx.attr(Attr::Int(more))))]))
+    }),
     ..BASE
 };
 
@@ -44,6 +48,7 @@ static TWO: OpDecl = OpDecl {
     ..BASE
 };
 
+#[visa_ir::view(Spin)]
 static SPIN: OpDecl = OpDecl {
     name: "test.spin",
     clauses: &[ClauseDecl::required("count", ClauseKind::Int, "how often it was rewritten")],
@@ -57,7 +62,7 @@ static COUNT_UP: RewritePattern = RewritePattern {
     root: Some(&SPIN),
     benefit: 1,
     rewrite: |rewriter, id| {
-        let count = rewriter.op(id).int("count").ok_or_else(|| NoMatch::because("no count"))?;
+        let count = Spin::of(rewriter.op(id))?.count()?;
         let next = rewriter.ctx.attr(Attr::Int(count.wrapping_add(1)));
         rewriter.set_clause(id, "count", Some(next));
         Ok(())

@@ -288,6 +288,14 @@ pub(super) fn string(text: &str) -> Option<String> {
     unquote(text.strip_prefix('"')?.strip_suffix('"')?)
 }
 
+/// The text that the string literal at `span` stands for.
+pub(super) fn literal(text: &str, span: Span) -> Result<String, Diagnostic> {
+    string(text).ok_or_else(|| {
+        let message = "a string with an escape that is none, or not UTF-8";
+        Diagnostic::error("wrong-literal", span, message)
+    })
+}
+
 /// The comma-separated items of `[...]`; a comma within a string separates nothing.
 pub(super) fn list(text: &str) -> Option<Vec<&str>> {
     let inside = text.strip_prefix('[')?.strip_suffix(']')?;

@@ -1,6 +1,6 @@
 //! MLIR's generic form: `%r = "dialect.op"(%operands) <{clauses}> ({ regions }) {extra} : (types) -> types`.
 
-use super::build::{body_error, integer, string};
+use super::build::{body_error, integer, literal};
 use super::location::Located;
 use super::{Parser, kept_name};
 use crate::context::{Attr, AttrId};
@@ -173,7 +173,7 @@ impl<'a> Parser<'a> {
                 }
             }
             Rule::string => {
-                pieces.name = string(piece.as_str()).unwrap_or_default();
+                pieces.name = literal(piece.as_str(), span)?;
                 pieces.name_span = Span { start: span.start + 1, end: span.end - 1 };
             }
             Rule::operands => {
@@ -342,7 +342,10 @@ impl<'a> Parser<'a> {
         for entry in pair.into_inner() {
             let mut pieces = entry.into_inner();
             let Some(key) = pieces.next() else { continue };
-            let name = string(key.as_str()).unwrap_or_else(|| key.as_str().to_owned());
+            let name = match key.as_str() {
+                quoted if quoted.starts_with('"') => literal(quoted, span_of(&key, base))?,
+                bare => bare.to_owned(),
+            };
             let (value, span) = match pieces.next() {
                 Some(attr) => (self.generic_attr(attr.clone(), base)?, span_of(&attr, base)),
                 None => (self.ctx.attr(Attr::Unit), span_of(&key, base)),
@@ -369,8 +372,9 @@ impl<'a> Parser<'a> {
                 Attr::Ints(values?.into())
             }
             Rule::array => {
-                let values = inner.into_inner().filter_map(|item| string(item.as_str()).map(Into::into));
-                Attr::Strs(values.collect::<Vec<_>>().into())
+                let read = |item: Pair<'_, Rule>| literal(item.as_str(), span_of(&item, base)).map(Into::into);
+                let values: Result<Vec<_>, _> = inner.into_inner().map(read).collect();
+                Attr::Strs(values?.into())
             }
             Rule::auto => Attr::Auto,
             Rule::open_array => {
@@ -381,7 +385,7 @@ impl<'a> Parser<'a> {
                 let values: Result<Vec<_>, _> = inner.into_inner().map(read).collect();
                 Attr::OpenInts(values?.into())
             }
-            Rule::string => Attr::Str(string(inner.as_str()).unwrap_or_default().into()),
+            Rule::string => Attr::Str(literal(inner.as_str(), span_of(&inner, base))?.into()),
             Rule::symbol => Attr::Symbol(inner.as_str()[1..].into()),
             Rule::unit => Attr::Unit,
             Rule::body_attr => return self.body_attr(inner, base),

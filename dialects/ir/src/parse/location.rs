@@ -1,6 +1,6 @@
 //! Locations: `loc(...)` after an operation, an argument or the module, and aliases, `#name = loc(...)`.
 
-use super::build::string;
+use super::build::literal;
 use super::generic::{GenericGrammar, Rule};
 use super::{Parser, limits};
 use crate::diag::{Diagnostic, nearest};
@@ -217,13 +217,15 @@ impl<'a> Parser<'a> {
                 Location::CallSite { callee, caller }
             }
             Rule::name => {
-                let name = literal(&piece(pieces.next(), span)?, whole)?;
+                let name = piece(pieces.next(), span)?;
+                let name = literal(name.as_str(), span_in(&name, whole))?;
                 let child = pieces.next().map(|child| self.build_location(child, whole)).transpose()?;
                 let known = |child: &LocId| self.ctx.location_data(*child) != Location::Unknown;
                 Location::Name(name.into(), child.filter(known))
             }
             Rule::file => {
-                let file = literal(&piece(pieces.next(), span)?, whole)?.into();
+                let file = piece(pieces.next(), span)?;
+                let file = literal(file.as_str(), span_in(&file, whole))?.into();
                 let start = place(piece(pieces.next(), span)?, whole, None)?;
                 let end = pieces.next().map(|end| place(end, whole, Some(start.0))).transpose()?;
                 Location::File { file, start, end: end.unwrap_or(start) }
@@ -245,13 +247,6 @@ fn span_in(pair: &Pair<'_, Rule>, whole: Span) -> Span {
 /// A piece that the grammar has in every location of its kind, which is at `span`.
 fn piece(pair: Option<Pair<'_, Rule>>, span: Span) -> Result<Pair<'_, Rule>, Diagnostic> {
     pair.ok_or_else(|| Diagnostic::error("syntax", span, "a part of this location is missing"))
-}
-
-fn literal(pair: &Pair<'_, Rule>, whole: Span) -> Result<String, Diagnostic> {
-    string(pair.as_str()).ok_or_else(|| {
-        let message = "a string with an escape that is none, or not UTF-8";
-        Diagnostic::error("wrong-literal", span_in(pair, whole), message)
-    })
 }
 
 /// A line and a column; where only the column is written, on `line`.

@@ -92,6 +92,31 @@ fn wrong_literals() {
     inside("%m = \"toy.make\"() <{size = \"4\"}> : () -> !toy.tensor<[4]>", "wrong-literal", "\"4\"", None);
 }
 
+/// A string that says nothing is not read as an empty one, nor left out of its list.
+#[test]
+fn a_string_with_a_wrong_escape_is_refused() {
+    let make = |clauses: &str| {
+        format!("%m = \"toy.make\"() <{{size = 4 : i64, {clauses}}}> : () -> !toy.tensor<[4]>")
+    };
+    for wrong in [r#""\zz""#, r#""\FF""#, r#""\4""#] {
+        inside(&make(&format!("mode = {wrong}")), "wrong-literal", wrong, None);
+        inside(&make(&format!("names = [\"a\", {wrong}]")), "wrong-literal", wrong, None);
+        inside(&make(&format!("{wrong} = 4 : i64")), "wrong-literal", wrong, None);
+        inside(&format!("{wrong}() : () -> ()"), "wrong-literal", wrong, None);
+        inside(
+            &format!("%m = toy.make size 4, names [{wrong}]"),
+            "wrong-literal",
+            &format!("[{wrong}]"),
+            None,
+        );
+    }
+    let ctx = context();
+    crate::toy::good(
+        &ctx,
+        &format!("toy.func @f() {{\n  {}\n  toy.return\n}}\n", make(r#"names = ["\41", ""]"#)),
+    );
+}
+
 #[test]
 fn integers_are_signed_64_bit() {
     let size = |text: &str| format!("%m = toy.make size {text}");

@@ -95,12 +95,17 @@ impl Function {
         alu_ops().filter(move |op| op.from == dtype && self.operations.contains(&op.name))
     }
 
-    /// Its value for arguments of the format `dtype`; `None` if it does not take that.
+    /// Its value for arguments of the format `dtype`; `None` if it does not take that, or another number of them.
     #[must_use]
     pub fn apply(&self, dtype: DType, args: &[Bits]) -> Option<Bits> {
         let row = self.rows(dtype).next()?;
-        let at = |index: usize| args.get(index).copied().unwrap_or(0);
-        Some(row.apply.eval(default_mode(row.apply.arity()), at(0), [at(1), at(2)]))
+        let mut ports = [0; 3];
+        if args.len() != self.arity {
+            return None;
+        }
+        ports.get_mut(..self.arity)?.copy_from_slice(args);
+        let [stream, others @ ..] = ports;
+        Some(row.apply.eval(default_mode(row.apply.arity()), stream, others))
     }
 
     /// The formats that it takes.

@@ -308,7 +308,7 @@ mod tests {
 
     fn value(text: &str, operands: &[f32]) -> f32 {
         let bits: Vec<Bits> = operands.iter().map(|operand| operand.to_bits()).collect();
-        f32::from_bits(dag(text).eval(&bits))
+        f32::from_bits(dag(text).eval(&bits).expect(text))
     }
 
     fn fast(text: &str, operands: &[f32]) -> [f32; 2] {
@@ -469,7 +469,7 @@ mod tests {
                 let within = |x: f32, at: f32| around(x)[0] + (around(x)[1] - around(x)[0]) * at;
                 for at in [0.0, 0.3, 0.9, 1.0] {
                     let operands = [within(middle[0], at).to_bits(), within(middle[1], 1.0 - at).to_bits()];
-                    let found = f32::from_bits(dag.eval(&operands));
+                    let found = f32::from_bits(dag.eval(&operands).expect(text));
                     let inside = (low..=high).contains(&found) || [low, high] == ANYTHING;
                     assert!(inside, "{text} {middle:?}: {found} in {low} to {high}");
                 }

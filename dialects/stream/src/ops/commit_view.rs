@@ -1,6 +1,6 @@
 //! `stream.commit_view`: the commit engine overwrites a part of a tensor in data memory (book 09).
 
-use crate::chain::{axes, input};
+use crate::chain::{given, axes, input};
 use crate::commit::{Whole, Write, zeros_kept};
 use crate::ops::commit::check_slices;
 use crate::pipeline;
@@ -91,9 +91,7 @@ fn infer(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
 /// If an operand is no tensor.
 pub fn part(op: OpRef<'_>) -> Result<Tensor, Diagnostic> {
     let source = input(op)?;
-    let clause = |dim: Dim| Some((dim, (*op.body::<Expr>(dim.name())?).clone()));
-    let given: Vec<_> = [Dim::Slice, Dim::Element].into_iter().filter_map(clause).collect();
-    Tensor::build(&DM, None, source.dtype, &given, &source)
+    Tensor::build(&DM, None, source.dtype, &given(op, &[Dim::Slice, Dim::Element]), &source)
         .map_err(|dim| op.error("C2", format!("the {dim} mapping is not known")))
 }
 

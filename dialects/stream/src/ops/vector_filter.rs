@@ -62,8 +62,7 @@ pub static OPS: &[&OpDecl] = &[&DECL];
 /// # Errors
 /// If it has none.
 pub fn kept(op: OpRef<'_>) -> Result<Guards<Bits>, Diagnostic> {
-    let keep = op.body::<Guards<Number>>("keep").ok_or_else(|| op.error("C1", "no guards"))?;
-    keep.try_map(|_| Err(op.clause_error("C1", "keep", "a guard of a filter has no operand")))
+    VectorFilter::of(op)?.keep()?.try_map(|_| Err(op.clause_error("C1", "keep", "a guard of a filter has no operand")))
 }
 
 /// C3.

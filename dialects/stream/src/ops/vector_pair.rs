@@ -18,6 +18,7 @@ use visa_ir::effects::Effects;
 use visa_ir::module::{OpRef, OpSpec, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_ir::view::SharedClause;
+use visa_loops::distance;
 use visa_mapping::attrs::MAP;
 use visa_mapping::facts::check_mappings;
 use visa_mapping::{Axes, Digits, Dim, Expr, Tensor};
@@ -210,7 +211,7 @@ fn verify_unzip(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
 fn lower_unzip(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
     let toggles = toggles(op, &*input(op)?, &axis(op)?, cx.axes)?;
     let numbers = toggles.iter().flat_map(|toggle| [toggle.apart, toggle.limit]);
-    let numbers: Vec<i64> = numbers.map(|number| i64::try_from(number).unwrap_or(i64::MAX)).collect();
+    let numbers: Vec<i64> = numbers.map(distance).collect();
     let spec = cx.word(cx.spec("hw.vector_branch", op)?, "mode", "toggle");
     Ok(Some(spec.clause("toggle", cx.ctx.attr(Attr::Ints(numbers.into())))))
 }

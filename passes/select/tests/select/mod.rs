@@ -1,5 +1,7 @@
 //! What the tests and the bench of `select-configs` share: cases, whole modules, and the search without an e-graph.
 
+#![expect(clippy::disallowed_methods, reason = "clauses are compared whatever they are called")]
+
 pub(crate) mod brute;
 pub(crate) mod cases;
 pub(crate) mod compare;

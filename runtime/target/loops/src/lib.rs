@@ -23,5 +23,5 @@ pub use limits::{SequencerLimits, check, check_paired};
 pub use mask::{Mask, innermost};
 pub use program::{Entry, PairedEntry, PairedProgram, Program};
 pub use sizes::{CommitSize, commit_size, contiguous, contiguous_paired, fetch_size, misaligned};
-pub use stride::Stride;
+pub use stride::{Stride, distance};
 pub use text::MAX_TEXT_ENTRIES;

@@ -17,6 +17,13 @@ pub enum Stride {
 /// The offsets of a table that a message shows.
 const SHOWN: usize = 8;
 
+/// The distance of that many units, as strides have it. Beyond 2^63 it is the farthest there is: mappings end at 2^62, so
+/// no stride is that long.
+#[must_use]
+pub fn distance(units: u64) -> i64 {
+    i64::try_from(units).unwrap_or(i64::MAX)
+}
+
 impl From<i64> for Stride {
     fn from(stride: i64) -> Self {
         Self::Fixed(stride)
@@ -61,7 +68,7 @@ impl Stride {
     #[must_use]
     pub fn distance(&self, at: u64) -> i64 {
         match self {
-            Self::Fixed(stride) => stride.saturating_mul(i64::try_from(at).unwrap_or(i64::MAX)),
+            Self::Fixed(stride) => stride.saturating_mul(distance(at)),
             Self::Table(_) => self.offset(at),
         }
     }

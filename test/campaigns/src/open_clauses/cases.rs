@@ -3,7 +3,7 @@
 use crate::files::{Files, context, files, read};
 use visa_ir::context::Context;
 use visa_ir::module::Module;
-use visa_mapping::ops::func::FUNC;
+use visa_mapping::ops::func::Func;
 use visa_pass::{Cause, PassManager, Pipeline, Silent};
 use visa_passes::standard_passes;
 
@@ -27,7 +27,7 @@ impl Case {
         let mut module = read(ctx, &self.text).expect("a module that was read before");
         for id in module.ops(module.body()).to_vec() {
             let op = module.op(ctx, id);
-            if op.is(&FUNC) && op.symbol("name").is_none_or(|name| *name != *self.function) {
+            if Func::cast(op).is_some_and(|func| func.name().is_ok_and(|name| *name != *self.function)) {
                 module.erase(id);
             }
         }
@@ -42,7 +42,7 @@ pub(crate) fn cases(wanted: Files<'_>) -> Vec<Case> {
         for text in file.texts() {
             let Some(module) = read(&ctx, text) else { continue };
             let ops = module.ops(module.body()).iter().map(|&id| module.op(&ctx, id));
-            for function in ops.filter(|op| op.is(&FUNC)).filter_map(|op| op.symbol("name")) {
+            for function in ops.filter_map(Func::cast).filter_map(|func| func.name().ok()) {
                 cases.push(Case {
                     name: format!("{} @{function}", file.name),
                     text: text.to_owned(),

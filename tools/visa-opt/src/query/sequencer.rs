@@ -179,7 +179,6 @@ fn text(asked: &Access, found: &Found) -> String {
     }
     let (size, count) = found.accesses();
     let Found { plan, merged, mask, contiguous, packet, program } = found;
-    let cycles = program.accesses().unwrap_or(0);
     let _ = writeln!(text, "merged: {merged}\ncontiguous: {}", counted(*contiguous, "byte"));
     let _ = match asked.commit {
         true => writeln!(
@@ -193,6 +192,7 @@ fn text(asked: &Access, found: &Found) -> String {
     if let Some(mask) = mask {
         let _ = writeln!(text, "mask: {mask}");
     }
+    let cycles = program.accesses().map_or_else(|| "over 2^64".to_owned(), |cycles| cycles.to_string());
     let _ = writeln!(text, "in bytes: {program}\ncycles: {cycles}\nleft over: {}", plan.left_over);
     text
 }

@@ -35,6 +35,7 @@ static RETURN: OpDecl = OpDecl {
     effects: Effects::PURE,
     ..OpDecl::BASE
 };
+#[visa_ir::view(Const)]
 static CONST: OpDecl = OpDecl {
     name: "toy.const",
     summary: "a constant",
@@ -43,8 +44,8 @@ static CONST: OpDecl = OpDecl {
     results: &["result"],
     effects: Effects::PURE,
     infer: Some(|op| Ok(vec![make_type(op.ctx, &SIZED, 1_u32)])),
-    verify: Some(|op, _| match op.int("value") {
-        Some(13) => Err(op.clause_error("C1", "value", "the value is 13").fix("write 12".to_owned())),
+    verify: Some(|op, _| match Const::of(op)?.value()? {
+        13 => Err(op.clause_error("C1", "value", "the value is 13").fix("write 12".to_owned())),
         _ => Ok(()),
     }),
     ..OpDecl::BASE

@@ -46,11 +46,10 @@ pub(super) fn generate(
     element: &dyn Fn(u64) -> u32,
 ) -> Result<Vec<u8>, DataError> {
     let needed = array_bytes(dtype, shape).unwrap_or(u64::MAX);
-    if needed > bound {
-        return Err(DataError::new(super::too_large(needed, bound)));
-    }
+    let count = byte_count(shape, 1).filter(|_| needed <= bound);
+    let count = count.ok_or_else(|| DataError::new(super::too_large(needed, bound)))?;
     let mut bytes = zeros(dtype, shape)?;
-    for index in 0..byte_count(shape, 1).unwrap_or(0) {
+    for index in 0..count {
         store(dtype, &mut bytes, index as usize, element(index));
     }
     Ok(bytes)

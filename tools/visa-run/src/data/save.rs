@@ -72,7 +72,8 @@ pub(super) fn file_bytes<'a>(dtype: DType, shape: &[u64], bytes: &'a [u8]) -> Co
         }
         // The last byte may hold one element only.
         DType::I4 => {
-            let count = byte_count(shape, 1).unwrap_or(0).min(dtype.elements(bytes.len() as u64));
+            let held = dtype.elements(bytes.len() as u64);
+            let count = byte_count(shape, 1).map_or(held, |count| count.min(held));
             (0..count as usize).map(|index| load(dtype, bytes, index) as u8).collect()
         }
         DType::F8e4m3 | DType::F8e5m2 => {
