@@ -112,7 +112,7 @@ fn parse<P: Body + FromStr<Err = SeqError>>(text: &str) -> Result<Rc<dyn Body>, 
 pub static DIALECT: Dialect = Dialect {
     name: "seq",
     level: visa_ir::level::Level::Sequencer,
-    doc: "Sequencer programs. An operation here stands inside an `hw.program` or `hw.exec` and says in elements \
+    doc: "Sequencer programs. An operation here is inside an `hw.program` or `hw.exec` and says in elements \
           what its hw counterpart says in bytes: loops before they are merged, cut to the sizes of the machine \
           and checked against its limits. Axes are gone; addresses, limits and strides are left.",
     ops: crate::ops::OPS,

@@ -253,7 +253,11 @@ impl<'a> Reading<'a> {
             return Err(Refused { constraint: "C9", message, fix });
         }
         let size = self.packet.size(self.axes).map_err(|error| unreadable(error.to_string()))?;
-        let bytes = self.formats.1.bytes(size).ok_or_else(|| unreadable(format!("packet `{}` is over 2^64 bytes", self.packet)))?;
+        let bytes = self
+            .formats
+            .1
+            .bytes(size)
+            .ok_or_else(|| unreadable(format!("packet `{}` is over 2^64 bytes", self.packet)))?;
         if bytes > most {
             let (packet, text) = (&self.packet, &masked.term.text);
             let message = format!(

@@ -407,7 +407,7 @@ pub fn register_read(
     let reads = |factor: &&Factor| matches!(factor.step.movement, Movement::By(_));
     if let Some(Factor { step, text }) = rest.find(|factor| reads(factor) && factor.step.live > 1) {
         return Err(format!(
-            "packet `{packet}` is not contiguous in `{element}`: a loop of {} stands apart from the {} read at \
+            "packet `{packet}` is not contiguous in `{element}`: a loop of {} is apart from the {} read at \
              once, `{text}` (book 18)",
             step.live,
             counted(read, "element")

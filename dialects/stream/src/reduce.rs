@@ -214,7 +214,7 @@ fn check_slots(op: OpRef<'_>, loops: &[TimeLoop], factors: &[Factor]) -> Result<
     let kept = Expr::pair(inner().map(|(_, factor)| factor.term.clone()));
     let outer = Expr::pair([factors[outermost].term.clone()]);
     let message = format!(
-        "`{kept}` lies within the outermost reduced factor `{outer}`: {}, at most {most}",
+        "`{kept}` is within the outermost reduced factor `{outer}`: {}, at most {most}",
         counted(slots, "accumulator slot")
     );
     let fix = format!(

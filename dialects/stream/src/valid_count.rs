@@ -119,9 +119,8 @@ impl Placement<'_> {
         let (steps, start) = self.steps()?;
         let packet = self.packet()?;
         let slices = self.slices()?;
-        let own = |steps: &[Step]| {
-            steps.iter().filter(|step| step.own).map(|step| step.limit).product::<u64>()
-        };
+        let own =
+            |steps: &[Step]| steps.iter().filter(|step| step.own).map(|step| step.limit).product::<u64>();
         let lanes = packet.as_ref().map_or(1, |lanes| lanes.iter().flatten().count() as u64);
         let slice_digits =
             self.slice_digits().map_or(1, |digits| digits.iter().map(|(_, digit)| digit.extent).product());
@@ -158,12 +157,7 @@ impl Placement<'_> {
                 let Digit { extent, live, stride, .. } = *digit;
                 // What ends with the axis the bound on coordinates says already.
                 let ends = digit.axis.is_some() && stride.saturating_mul(live) >= self.axes.size(self.axis);
-                steps.push(Step {
-                    limit: extent,
-                    live: if ends { extent } else { live },
-                    stride,
-                    own: true,
-                });
+                steps.push(Step { limit: extent, live: if ends { extent } else { live }, stride, own: true });
             }
         }
         Ok((steps, start))
@@ -354,7 +348,8 @@ impl Builder<'_> {
         }
         let mut offsets = vec![0];
         for step in own() {
-            let more = (0..step.live).flat_map(|at| offsets.iter().map(move |offset| offset + at * step.stride));
+            let more =
+                (0..step.live).flat_map(|at| offsets.iter().map(move |offset| offset + at * step.stride));
             offsets = more.collect();
         }
         offsets.sort_unstable();

@@ -26,7 +26,7 @@ pub static GENERATE: OpDecl = OpDecl {
     name: "hw.generate",
     summary: "writes one number to data memory",
     doc: "The immediate-to-memory command of the sub context (book 09): 4 bytes in every active slice. No engine \
-          before the Commit Engine takes part, so it stands alone.",
+          before the Commit Engine takes part, so it is alone.",
     constraints: &[
         ("C1", "the number has 32 bits (book 09)"),
         ("C2", "the address is a multiple of 4, and in the slice's data memory"),

@@ -45,7 +45,7 @@ pub static PROGRAM: OpDecl = OpDecl {
 pub static BUFFER: OpDecl = OpDecl {
     name: "hw.buffer",
     summary: "an argument or a result of a program",
-    doc: "Where a C-order array stands. The layout's read side is the element's number in the array, its write \
+    doc: "Where a C-order array is. The layout's read side is the element's number in the array, its write \
           side the byte address of the element in host memory or HBM, chips 2^40 bytes apart; the packet is one \
           element. For i4, of which two share a byte, the write side counts half bytes.",
     constraints: &[

@@ -372,7 +372,8 @@ impl<'a> Parser<'a> {
                 Attr::Ints(values?.into())
             }
             Rule::array => {
-                let read = |item: Pair<'_, Rule>| literal(item.as_str(), span_of(&item, base)).map(Into::into);
+                let read =
+                    |item: Pair<'_, Rule>| literal(item.as_str(), span_of(&item, base)).map(Into::into);
                 let values: Result<Vec<_>, _> = inner.into_inner().map(read).collect();
                 Attr::Strs(values?.into())
             }

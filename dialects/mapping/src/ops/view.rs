@@ -41,7 +41,7 @@ const CHIPS: &str = "chip, cluster and slice mappings are those of the source";
 pub static SLICE: OpDecl = OpDecl {
     name: "tm.slice",
     summary: "A part of a tensor, under its own indices.",
-    doc: "The view starts where the source holds the first index of `element`, and holds what stands there (book \
+    doc: "The view starts where the source holds the first index of `element`, and holds what is there (book \
           33, segmentation). `[A @ 1024, B]` of `[A, B]` is the part from A = 1024 on. A part of an inner axis \
           keeps the source's distances by padding: `[A, B @ 2 = 2 # 4]`. What that padding covers is the rest of \
           the source, so a view is read, never written.",

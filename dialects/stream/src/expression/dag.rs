@@ -238,7 +238,11 @@ mod tests {
             ("[x: hard_sigmoid(x)]", f(9.0), f(1.0)),
         ] {
             let dag = dag(text, &[DType::F32]).expect(text);
-            assert_eq!(f32::from_bits(dag.eval(&[x]).expect("one operand")), f32::from_bits(expected), "{text}");
+            assert_eq!(
+                f32::from_bits(dag.eval(&[x]).expect("one operand")),
+                f32::from_bits(expected),
+                "{text}"
+            );
             assert_eq!(dag.eval(&[x]).expect("one operand"), expected, "{text}");
         }
         let int = |x: i32| x.cast_unsigned();

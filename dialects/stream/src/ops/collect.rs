@@ -19,7 +19,7 @@ use visa_mapping::{Dim, Expr, PadKind, Tensor};
 pub static DECL: OpDecl = OpDecl {
     name: "stream.collect",
     summary: "Pads each packet to whole flits of 32 bytes and delivers one flit a time step.",
-    doc: "What lies beyond the first flit of a packet moves into time, innermost. Padding bytes are zero.",
+    doc: "What is beyond the first flit of a packet moves into time, innermost. Padding bytes are zero.",
     constraints: &[
         ("C1", "the output packet is exactly one flit: 32 bytes (book 14)"),
         ("C2", "[time, packet] is the input's [time, packet padded to whole flits] (book 14)"),

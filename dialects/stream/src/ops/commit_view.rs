@@ -1,6 +1,6 @@
 //! `stream.commit_view`: the commit engine overwrites a part of a tensor in data memory (book 09).
 
-use crate::chain::{given, axes, input};
+use crate::chain::{axes, given, input};
 use crate::commit::{Whole, Write, zeros_kept};
 use crate::ops::commit::check_slices;
 use crate::pipeline;

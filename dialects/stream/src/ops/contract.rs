@@ -51,7 +51,7 @@ pub static ALIGN_DECL: OpDecl = OpDecl {
         ("C6", "main context only (book 12)"),
         (
             "C7",
-            "of a stream that slides, each window lies in one to three flits, and [time, packet] is the stream's \
+            "of a stream that slides, each window is in one to three flits, and [time, packet] is the stream's \
              time, then one loop of shifts by whole bytes, then time broadcast; the packet's elements stand as in \
              the window, and each index of it is taken once (book 15, 17)",
         ),
@@ -149,7 +149,7 @@ pub static ACCUMULATE_DECL: OpDecl = OpDecl {
         (
             "C3",
             "buffer: interleaved align_up(row, 8) x inner <= 1024 and inner <= 128; sequential align_up(packet, \
-             32) x inner <= 1024 and inner <= 32, inner being what lies within the outermost summed loop (book \
+             32) x inner <= 1024 and inner <= 32, inner being what is within the outermost summed loop (book \
              19)",
         ),
         ("C4", "where the contraction says `over`, its axes are left out whole, and no others (ours)"),

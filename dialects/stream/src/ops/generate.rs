@@ -28,7 +28,7 @@ pub static DECL: OpDecl = OpDecl {
           A bank of data memory is 8 bytes wide: this writes half of one (book 11).",
     constraints: &[
         ("C1", "the format has 32 bits: i32 or f32 (book 09)"),
-        ("C2", "the number lies in the format; of i32 it is an integer"),
+        ("C2", "the number is in the format; of i32 it is an integer"),
         ("C3", "the address is a multiple of 4 and the tensor fits a slice (book 04)"),
         (
             "C4",

@@ -84,9 +84,9 @@ const CONSTRAINTS: &[(&str, &str)] = &[
          operands)",
     ),
     ("C3", "the stages follow the engine's order, and each ALU is used once a pass (book 21)"),
-    ("C4", "the register file lies in the same chips, clusters and slices, in the same format"),
+    ("C4", "the register file is in the same chips, clusters and slices, in the same format"),
     ("C5", "the register file holds every element asked for, a packet at a time (book 21)"),
-    ("C6", "a constant lies in the stream's format"),
+    ("C6", "a constant is of the stream's format"),
     (
         "C7",
         "the stash was written in this pass and is read once; it holds the stream's elements in their order, in \
@@ -263,7 +263,7 @@ const WIDTH_CONSTRAINTS: &[(&str, &str)] = &[
 pub static FXP_TO_FP_DECL: OpDecl = OpDecl {
     name: "stream.vector_fxp_to_fp",
     summary: "Converts i32, a fixed-point number, to f32, 8 lanes wide.",
-    doc: "With an integer width of 31 the number is an integer, with 0 it lies between -1 and 1 (book 21; \
+    doc: "With an integer width of 31 the number is an integer, with 0 it is between -1 and 1 (book 21; \
           docs/numerics.md).",
     constraints: WIDTH_CONSTRAINTS,
     operands: &[OperandDecl::one("stream", WAY8)],
@@ -285,7 +285,7 @@ pub static FXP_TO_FP_DECL: OpDecl = OpDecl {
 pub static FP_TO_FXP_DECL: OpDecl = OpDecl {
     name: "stream.vector_fp_to_fxp",
     summary: "Converts f32 to i32, a fixed-point number, 8 lanes wide.",
-    doc: "With an integer width of 31 the number is an integer, with 0 it lies between -1 and 1 (book 21; \
+    doc: "With an integer width of 31 the number is an integer, with 0 it is between -1 and 1 (book 21; \
           docs/numerics.md).",
     constraints: WIDTH_CONSTRAINTS,
     operands: &[OperandDecl::one("stream", WAY8)],

@@ -38,7 +38,7 @@ pub static DECL: OpDecl = OpDecl {
         ("C1", "`axis`, `compare` and the register file are there in their modes and in no other"),
         ("C2", "there are 4 comparisons at most, with numbers of the stream's format"),
         ("C3", "whether the coordinate along `axis` is odd depends on the position in time and packet alone"),
-        ("C4", "the register file is i32 and lies in the same chips, clusters and slices"),
+        ("C4", "the register file is i32 and is in the same chips, clusters and slices"),
         ("C5", "the register file holds every element asked for, a packet at a time"),
         ("C6", "not after an inter-slice reduction that follows stages of its pass (book 20)"),
     ],

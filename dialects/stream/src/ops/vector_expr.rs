@@ -36,7 +36,7 @@ pub static DECL: OpDecl = OpDecl {
             "C3",
             "every function takes its arguments' format, and numbers lie in it (book 21); 64 operations at most",
         ),
-        ("C4", "a register file lies in the same chips, clusters and slices"),
+        ("C4", "a register file is in the same chips, clusters and slices"),
         ("C5", "a register file holds every element asked for, a packet at a time (book 21)"),
     ],
     operands: &[

@@ -62,7 +62,9 @@ pub static OPS: &[&OpDecl] = &[&DECL];
 /// # Errors
 /// If it has none.
 pub fn kept(op: OpRef<'_>) -> Result<Guards<Bits>, Diagnostic> {
-    VectorFilter::of(op)?.keep()?.try_map(|_| Err(op.clause_error("C1", "keep", "a guard of a filter has no operand")))
+    VectorFilter::of(op)?
+        .keep()?
+        .try_map(|_| Err(op.clause_error("C1", "keep", "a guard of a filter has no operand")))
 }
 
 /// C3.

@@ -27,7 +27,7 @@ impl Placement<'_> {
         let name = self.name();
         let size = self.axes.size(self.axis);
         let message = format!(
-            "padding of {name} ({}) would be reduced, and no valid count excludes it: {name} lies in {}; {why}",
+            "padding of {name} ({}) would be reduced, and no valid count excludes it: {name} is in {}; {why}",
             counted(size, "element"),
             dims.join(", ")
         );

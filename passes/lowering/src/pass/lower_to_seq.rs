@@ -143,7 +143,7 @@ static TRANSFER: ConversionPattern<Kernels> = ConversionPattern {
 
 static PIPELINE: ConversionPattern<Kernels> = ConversionPattern {
     name: "pipeline",
-    summary: "a pipeline becomes a command that holds an operation an engine, where its last operation stands",
+    summary: "a pipeline becomes a command that holds an operation an engine, where its last operation is",
     convert: |cx, id, _| {
         let (op, stage) = (cx.op(id), cx.state.stage(cx.rewriter.ctx));
         if !ends_pipeline(op) {

@@ -99,7 +99,7 @@ impl Program {
     fn halved(&self, mut entries: Vec<Entry>) -> Result<Self, SeqError> {
         let half = |found: String, expected: &str| {
             let message =
-                format!("`{self}` of 4-bit elements stands at half a byte: {found}, expected {expected}");
+                format!("`{self}` of 4-bit elements is at half a byte: {found}, expected {expected}");
             let fix =
                 "keep pairs of elements that share a byte together, innermost in both mappings".to_owned();
             Err(SeqError::new(code::HALF_BYTE, message).with_fix(Some(fix)))
