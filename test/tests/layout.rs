@@ -216,6 +216,34 @@ fn files_import_each_other_only_where_the_architecture_says_why() {
     );
 }
 
+/// A library or program without tests says `test = false` or `doctest = false`, so that it is not built a second time for
+/// none. Nothing that it has since is left out by that.
+#[test]
+fn what_is_not_built_for_tests_has_none() {
+    let tests = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let root = tests.parent().expect("the repository");
+    let mut sources = vec![tests.join("src")];
+    for folder in FOLDERS {
+        crates(&root.join(folder), &mut sources);
+    }
+    for src in sources {
+        let manifest = fs::read_to_string(src.with_file_name("Cargo.toml")).expect("a manifest");
+        let library =
+            manifest.split("[lib]\n").nth(1).and_then(|rest| rest.split("\n[").next()).unwrap_or_default();
+        let says = |line: &str| library.lines().any(|found| found == line);
+        let mut files = BTreeMap::new();
+        modules(&src, &src, &mut files);
+        for file in files.values() {
+            let text = fs::read_to_string(file).expect("a file");
+            let example = ["/// ```\n", "//! ```\n"].iter().any(|&fence| text.contains(fence))
+                && !text.contains("```text");
+            let file = file.display();
+            assert!(!(says("test = false") && text.contains("#[test]")), "{file} has tests that nobody runs");
+            assert!(!(says("doctest = false") && example), "{file} has examples that nobody runs");
+        }
+    }
+}
+
 #[test]
 fn a_circle_is_found() {
     let folder = tempfile::tempdir().expect("a folder");
