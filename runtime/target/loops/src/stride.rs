@@ -17,8 +17,8 @@ pub enum Stride {
 /// The offsets of a table that a message shows.
 const SHOWN: usize = 8;
 
-/// The distance of that many units, as strides have it. Beyond 2^63 it is the farthest there is: mappings end at 2^62, so
-/// no stride is that long.
+/// The distance of that many units, as strides have it. Beyond 2^63 it is the farthest there is: mappings end at 2^62,
+/// so no stride is that long.
 #[must_use]
 pub fn distance(units: u64) -> i64 {
     i64::try_from(units).unwrap_or(i64::MAX)
