@@ -109,6 +109,12 @@ impl fmt::Display for Tensor {
 }
 
 impl Tensor {
+    /// Whether it is of that kind.
+    #[must_use]
+    pub fn is(&self, kind: &'static TensorKind) -> bool {
+        std::ptr::eq(self.kind, kind)
+    }
+
     /// A type of `kind`, its dimensions taken by name from `given`, then from `base`.
     ///
     /// # Errors

@@ -33,12 +33,7 @@ const INSIDE: [[&TensorKind; 2]; 2] = [[&VECTOR, &VECTOR4], [&PAIR, &PAIR4]];
 
 /// Whether `op` gives a stream between stages of the vector engine.
 fn inside(op: OpRef<'_>) -> bool {
-    op.result_type::<Tensor>(0)
-        .is_some_and(|tensor| INSIDE.as_flattened().iter().any(|kind| is(&tensor, kind)))
-}
-
-fn is(tensor: &Tensor, kind: &TensorKind) -> bool {
-    tensor.kind.def.name == kind.def.name
+    op.result_type::<Tensor>(0).is_some_and(|tensor| INSIDE.as_flattened().iter().any(|kind| tensor.is(kind)))
 }
 
 /// The type after a stage: that of operand 0, of 8 lanes or 4, with the dimensions that clauses give.
@@ -47,7 +42,7 @@ fn is(tensor: &Tensor, kind: &TensorKind) -> bool {
 /// If operand 0 is no tensor, or a dimension is neither inherited nor given.
 pub fn next_stage(op: OpRef<'_>, narrow: bool, dtype: Option<DType>) -> Result<Vec<TypeId>, Diagnostic> {
     let source = input(op)?;
-    let pair = INSIDE[1].iter().any(|kind| is(&source, kind));
+    let pair = INSIDE[1].iter().any(|kind| source.is(kind));
     next(op, INSIDE[usize::from(pair)][usize::from(narrow)], dtype)
 }
 

@@ -9,7 +9,7 @@ use visa_ir::span::Span;
 use visa_ir::verify::Analysis;
 use visa_mapping::facts::DeclaredAxes;
 use visa_mapping::ops::func::{Func, RETURN};
-use visa_mapping::{ArrayLayout, Axes, AxisId, Tensor, array_layout, skewed_axes};
+use visa_mapping::{ArrayLayout, Axes, AxisId, HBM, HOST, Tensor, array_layout, skewed_axes};
 use visa_numerics::DType;
 
 /// An argument or result of a kernel.
@@ -186,8 +186,7 @@ fn port(
 ) -> Result<Port, Diagnostic> {
     let ty = module.ty(value);
     let refuse = |why: String| Diagnostic::error("array-layout", span, format!("{role} `{name}`: {why}"));
-    let tensor =
-        ctx.type_value::<Tensor>(ty).filter(|tensor| ["tm.host", "tm.hbm"].contains(&tensor.kind.def.name));
+    let tensor = ctx.type_value::<Tensor>(ty).filter(|tensor| tensor.is(&HOST) || tensor.is(&HBM));
     let tensor = tensor
         .ok_or_else(|| refuse(format!("type `{}`, expected `!tm.host` or `!tm.hbm`", ctx.type_text(ty))))?;
     let layout = array_layout(&tensor, axes).map_err(refuse)?;

@@ -6,6 +6,8 @@ use crate::flags::{Flags, named, source};
 use crate::kernel::{self, Refused};
 use crate::output::{Document, ResultEntry};
 use std::collections::BTreeMap;
+use visa_hw::ops::contract::CONTRACT;
+use visa_hw::ops::fetch::FETCH;
 use visa_hw::program::{Buffer, Program};
 use visa_interpreter::{Interpreter, Options, UndefinedReport};
 use visa_ir::context::Context;
@@ -496,11 +498,11 @@ fn undefined(ctx: &Context, kernel: Option<&Module>, report: &UndefinedReport) -
     for step in report.chain.iter().skip(1) {
         finding = finding.note(format!("then through {}", step.name), Some(step.span));
     }
-    let sum = report.chain.iter().find(|step| step.name == "hw.contract");
+    let sum = report.chain.iter().find(|step| step.name == CONTRACT.name);
     let (Some(sum), Some(kernel)) = (sum, kernel) else { return finding };
     let axes = DeclaredAxes::build(ctx, kernel).0;
     let ops = kernel.walk_all().into_iter().map(|id| kernel.op(ctx, id));
-    let fetched = report.chain.iter().find(|step| step.name == "hw.fetch");
+    let fetched = report.chain.iter().find(|step| step.name == FETCH.name);
     let fetch = fetched.and_then(|step| ops.into_iter().find(|op| op.span() == step.span));
     let Some(unmasked) = fetch.and_then(|fetch| of_fetch(fetch, &axes).into_iter().next()) else {
         return finding;

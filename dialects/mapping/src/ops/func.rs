@@ -3,7 +3,7 @@
 use crate::attrs::{AxisSizes, MAP, SIZES};
 use crate::facts::{DeclaredAxes, check_overlaps, check_skew, machine, mapping_error};
 use crate::tensor::{Dim, Tensor};
-use crate::{Axes, Expr};
+use crate::{Axes, Expr, HBM, HOST};
 use visa_ir::context::Attr;
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, OperandDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
@@ -166,30 +166,28 @@ fn verify_func(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
             map.size(&axes.0).map_err(|error| mapping_error(error, span))?;
         }
         check_skew(&tensor, &axes.0, span)?;
-        match tensor.kind.def.name {
-            "tm.host" => {}
-            "tm.hbm" => {
-                let address = match addresses.as_ref().map(|addresses| (addresses.get(hbm), addresses.len()))
-                {
-                    Some((Some(&address), _)) => address,
-                    Some((None, count)) => {
-                        let message =
-                            format!("{} for {}", counted(count, "address"), counted(hbm + 1, "HBM argument"));
-                        return Err(op
-                            .clause_error("C2", "at", message)
-                            .fix(Some("write `at [0, ...]` with an address for each".to_owned())));
-                    }
-                    None => None,
-                };
-                hbm += 1;
-                check_chips(&tensor, chips, &axes.0, span)?;
-                check_place(op, "at", &tensor, address, machine.memory.hbm_bytes, &axes.0, "C5")?;
-            }
-            other => {
-                let message = format!("argument in `!{other}`, expected `!tm.host` or `!tm.hbm`");
-                return Err(Diagnostic::error("tm.func-C1", span, message));
-            }
+        if tensor.is(&HOST) {
+            continue;
         }
+        if !tensor.is(&HBM) {
+            let message =
+                format!("argument in `!{}`, expected `!tm.host` or `!tm.hbm`", tensor.kind.def.name);
+            return Err(Diagnostic::error("tm.func-C1", span, message));
+        }
+        let address = match addresses.as_ref().map(|addresses| (addresses.get(hbm), addresses.len())) {
+            Some((Some(&address), _)) => address,
+            Some((None, count)) => {
+                let message =
+                    format!("{} for {}", counted(count, "address"), counted(hbm + 1, "HBM argument"));
+                return Err(op
+                    .clause_error("C2", "at", message)
+                    .fix(Some("write `at [0, ...]` with an address for each".to_owned())));
+            }
+            None => None,
+        };
+        hbm += 1;
+        check_chips(&tensor, chips, &axes.0, span)?;
+        check_place(op, "at", &tensor, address, machine.memory.hbm_bytes, &axes.0, "C5")?;
     }
     if let Some(addresses) = addresses.filter(|addresses| addresses.len() != hbm) {
         let message = format!("{} for {}", counted(addresses.len(), "address"), counted(hbm, "HBM argument"));

@@ -132,7 +132,7 @@ fn packing(op: OpRef<'_>, axes: &Axes) -> Result<Packing, Diagnostic> {
 
 /// C1.
 fn check_counted(op: OpRef<'_>, source: &Tensor, counted: bool) -> Result<(), Diagnostic> {
-    let filtered = source.kind.def.name == FILTERED.def.name;
+    let filtered = source.is(&FILTERED);
     if counted && filtered {
         return Err(op
             .error("C1", "counts after a filter, which has its own")

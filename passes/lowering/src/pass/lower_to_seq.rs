@@ -18,7 +18,7 @@ use visa_mapping::facts::{DeclaredAxes, Support, machine, mapping_error, written
 use visa_mapping::ops::call::Call;
 use visa_mapping::ops::func::{FUNC, Func, RETURN};
 use visa_mapping::ops::transfer::is_transfer;
-use visa_mapping::{Dim, Tensor, ops, transfer};
+use visa_mapping::{DM, Dim, HBM, HOST, Tensor, ops, transfer};
 use visa_pass::{Level, Pass, PassCx};
 use visa_stream::forgotten;
 use visa_stream::lower::LowerStage;
@@ -260,7 +260,7 @@ fn addresses(func: OpRef<'_>, axes: &DeclaredAxes) -> Result<HashMap<ValueId, i6
     let mut host = 0_i64;
     let mut place = |addresses: &mut HashMap<ValueId, i64>, value: ValueId, given: Option<i64>| {
         let Some(tensor) = func.ctx.type_value::<Tensor>(func.module.ty(value)) else { return Ok(()) };
-        if tensor.kind.def.name == "tm.host" {
+        if tensor.is(&HOST) {
             addresses.insert(value, host);
             host = after(func, value, &tensor, host, axes)?;
         } else if let Some(address) = given {
@@ -272,7 +272,7 @@ fn addresses(func: OpRef<'_>, axes: &DeclaredAxes) -> Result<HashMap<ValueId, i6
     let written = ops::func::addresses(Func::of(func)?)?;
     let mut hbm = written.into_iter().flatten();
     for &arg in func.module.args(block) {
-        let in_hbm = func.ctx.type_name(func.module.ty(arg)) == "tm.hbm";
+        let in_hbm = func.value(arg).of_type::<Tensor>()?.is(&HBM);
         place(&mut addresses, arg, if in_hbm { hbm.next().flatten() } else { None })?;
     }
     for &id in func.module.ops(block) {
@@ -393,7 +393,7 @@ fn dma(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     };
     access::dma(&program, cx.machine)
         .map_err(|error| error.diagnostic(op.span()).note(origin::entries(&plan.loops, "bytes"), None))?;
-    let host = source.kind.def.name == "tm.host" || result.kind.def.name == "tm.host";
+    let host = source.is(&HOST) || result.is(&HOST);
     let text = |text: &str| cx.ctx.attr(Attr::Str(text.into()));
     Ok(cx
         .spec("seq.dma", op)?
@@ -419,7 +419,7 @@ fn exec(cx: &StageCx<'_>, last: OpRef<'_>) -> Result<(OpSpec, Vec<OpSpec>), Diag
             slices.join(&*Slices::holding(cx, last, op.module.ty(stream))?);
         }
     }
-    let ends_in_dm = last.result_type::<Tensor>(0).is_some_and(|tensor| tensor.kind.def.name == "tm.dm");
+    let ends_in_dm = last.result_type::<Tensor>(0).is_some_and(|tensor| tensor.is(&DM));
     let written = written(cx, last, &entering)?;
     if ends_in_dm
         && written != slices

@@ -309,7 +309,7 @@ fn takes(room: &mut [u64], size: u64) -> bool {
 fn named(op: OpRef<'_>, axes: &Axes) -> Vec<Vec<Digit>> {
     let axis = written(op, "axis").filter(|_| op.is(&BRANCH_DECL)).map(|axis| (*axis).clone());
     let files = (1..op.operands().len()).filter_map(|at| operand(op, at));
-    let held = files.filter(|file| file.kind.def.name == VRF.def.name).map(|file| file.dim(Dim::Element));
+    let held = files.filter(|file| file.is(&VRF)).map(|file| file.dim(Dim::Element));
     let asked = axis.into_iter().chain(held).filter_map(|map| digits(&map, axes).ok());
     let live = |digit: &Digit| Digit { extent: digit.live, ..*digit };
     asked.map(|own| own.iter().rev().filter(|digit| digit.axis.is_some()).map(live).collect()).collect()
