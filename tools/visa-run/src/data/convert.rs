@@ -46,10 +46,12 @@ pub(super) fn generate(
     element: &dyn Fn(u64) -> u32,
 ) -> Result<Vec<u8>, DataError> {
     let needed = array_bytes(dtype, shape).unwrap_or(u64::MAX);
-    let count = byte_count(shape, 1).filter(|_| needed <= bound);
-    let count = count.ok_or_else(|| DataError::new(super::too_large(needed, bound)))?;
+    if needed > bound {
+        return Err(DataError::new(super::too_large(needed, bound)));
+    }
     let mut bytes = zeros(dtype, shape)?;
-    for index in 0..count {
+    // It fits, since there are the bytes for it.
+    for index in 0..shape.iter().product() {
         store(dtype, &mut bytes, index as usize, element(index));
     }
     Ok(bytes)
