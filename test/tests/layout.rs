@@ -142,11 +142,9 @@ fn modules(folder: &Path, src: &Path, found: &mut BTreeMap<Names, PathBuf>) {
 
 /// The file that a path of the module `of` leads to; none for the crate's own.
 fn target<'a>(path: &[String], of: &[String], files: &'a BTreeMap<Names, PathBuf>) -> Option<&'a Names> {
-    let mut names: Names = match path[0].as_str() {
-        "crate" => Vec::new(),
-        "super" => of[..of.len().saturating_sub(1)].to_vec(),
-        _ => of.to_vec(),
-    };
+    let own = of.len();
+    let kept = if path[0] == "crate" { 0 } else { own.saturating_sub(usize::from(path[0] == "super")) };
+    let mut names = of[..kept].to_vec();
     for name in &path[1..] {
         match name.as_str() {
             "super" => drop(names.pop()),

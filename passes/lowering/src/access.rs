@@ -8,7 +8,7 @@ use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::span::Span;
 use visa_loops::{
     Entry, Mask, PairedProgram, Program, SeqError, SequencerLimits, Stride, check, commit_size, contiguous,
-    contiguous_paired, fetch_size, innermost, misaligned,
+    contiguous_paired, dma_packet, fetch_size, innermost, misaligned,
 };
 use visa_machine::Machine;
 use visa_numerics::DType;
@@ -317,8 +317,7 @@ pub fn dma(program: &PairedProgram, machine: &Machine) -> Result<PairedProgram, 
     let mut program = program.clone();
     program.merge();
     let run = contiguous_paired(&program);
-    let most = machine.limits.dma_packet_max_bytes;
-    let size = (1..=most.min(run)).rev().find(|size| run.is_multiple_of(*size)).unwrap_or(1);
+    let size = dma_packet(run, machine.limits.dma_packet_max_bytes);
     Ok(program.retile(size)?.fit(&limits(machine, &[size]))?)
 }
 

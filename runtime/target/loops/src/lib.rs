@@ -22,6 +22,6 @@ pub use error::{SeqError, code};
 pub use limits::{SequencerLimits, check, check_paired};
 pub use mask::{Mask, innermost};
 pub use program::{Entry, PairedEntry, PairedProgram, Program};
-pub use sizes::{CommitSize, commit_size, contiguous, contiguous_paired, fetch_size, misaligned};
+pub use sizes::{CommitSize, commit_size, contiguous, contiguous_paired, dma_packet, fetch_size, misaligned};
 pub use stride::{Stride, distance};
 pub use text::MAX_TEXT_ENTRIES;

@@ -19,6 +19,16 @@ pub fn contiguous_paired(program: &PairedProgram) -> u64 {
     run(&program.entries)
 }
 
+/// The packet of a DMA that moves runs of `run` bytes: the largest part of at most `most` bytes that divides the run
+/// (book 10). One byte of a prime that is larger.
+pub fn dma_packet(run: u64, most: u64) -> u64 {
+    let mut packet = most.min(run).max(1);
+    while !run.is_multiple_of(packet) {
+        packet -= 1;
+    }
+    packet
+}
+
 fn run<const SIDES: usize, L: Loop<SIDES>>(entries: &[L]) -> u64 {
     let mut outwards = entries.iter().rev().filter(|entry| !entry.is_idle());
     let Some(mut run) = outwards.next().filter(|entry| entry.fixed() == Some([1; SIDES])).cloned() else {

@@ -1,8 +1,9 @@
 //! Which channels of HBM a transfer asks.
 
 use crate::hbm::{HBM_CHANNELS, channel};
-use crate::requests::{REQUEST_BYTES, request_count, requests};
+use crate::requests::{request_count, requests};
 use visa_loops::{Entry, Program, SeqError, Stride};
+use visa_machine::Machine;
 
 /// Most requests that are looked at one by one.
 const MOST: usize = 1 << 16;
@@ -37,9 +38,9 @@ impl Channels {
 ///
 /// # Errors
 /// If an address does not fit in 64 bits, or is before 0.
-pub fn channels(program: &Program) -> Result<Channels, SeqError> {
-    let all = requests(program)?;
-    if let (Some(bits), Some(count)) = (bits(program), request_count(program)) {
+pub fn channels(program: &Program, machine: &Machine) -> Result<Channels, SeqError> {
+    let all = requests(program, machine)?;
+    if let (Some(bits), Some(count)) = (bits(program, machine), request_count(program, machine)) {
         return Ok(spread(program.base.cast_unsigned(), &bits, count));
     }
     let mut found = Channels { requests: [0; HBM_CHANNELS as usize], complete: true };
@@ -55,9 +56,10 @@ pub fn channels(program: &Program) -> Result<Channels, SeqError> {
 
 /// The address bits that change from request to request, each of them alone and in all combinations. `None` if they
 /// do not change so.
-fn bits(program: &Program) -> Option<Vec<u64>> {
+fn bits(program: &Program, machine: &Machine) -> Option<Vec<u64>> {
     let mut loops = packets(program)?;
-    loops.push((program.packet.div_ceil(REQUEST_BYTES), REQUEST_BYTES));
+    let most = machine.limits.dma_request_bytes;
+    loops.push((program.packet.div_ceil(most), most));
     let mut bits = Vec::new();
     let mut taken = program.base.cast_unsigned();
     for (limit, stride) in loops {
@@ -124,13 +126,13 @@ mod tests {
     }
 
     fn of(text: &str) -> Channels {
-        channels(&program(text)).expect(text)
+        channels(&program(text), &Machine::rngd()).expect(text)
     }
 
     /// The same request by request.
     fn enumerated(program: &Program) -> Vec<u64> {
         let mut counts = vec![0; HBM_CHANNELS as usize];
-        for request in requests(program).expect("addresses") {
+        for request in requests(program, &Machine::rngd()).expect("addresses") {
             counts[channel(request.address) as usize] += 1;
         }
         counts
@@ -153,8 +155,8 @@ mod tests {
             let text =
                 format!("[256 : 1024, 4 : 256, 32 : {}, 2 : {}, 256 : 1] : 256 @ {base}", 1 << 21, 1 << 26);
             let program = program(&text);
-            assert_eq!(request_count(&program), Some(65_536));
-            let found = channels(&program).expect("addresses");
+            assert_eq!(request_count(&program, &Machine::rngd()), Some(65_536));
+            let found = channels(&program, &Machine::rngd()).expect("addresses");
             total.iter_mut().zip(found.requests).for_each(|(total, more)| *total += more);
         }
         assert_eq!(total, [16_384; 32]);
@@ -187,10 +189,10 @@ mod tests {
             let packet = run >> random.below(13).min(run.trailing_zeros() as usize);
             let base = random.under(1 << 32) & !(packet - 1) & 0_u64.wrapping_sub(random.under(2));
             let program = program(&format!("[{}, {run} : 1] : {packet} @ {base}", loops.join(", ")));
-            closed += u64::from(bits(&program).is_some());
-            let found = channels(&program).expect("addresses");
+            closed += u64::from(bits(&program, &Machine::rngd()).is_some());
+            let found = channels(&program, &Machine::rngd()).expect("addresses");
             assert!(!found.complete || found.requests.to_vec() == enumerated(&program), "{program}");
-            assert!(found.complete || bits(&program).is_none(), "{program}");
+            assert!(found.complete || bits(&program, &Machine::rngd()).is_none(), "{program}");
         }
         assert!(closed > 200, "{closed} programs have a closed form");
     }

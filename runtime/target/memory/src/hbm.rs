@@ -1,7 +1,10 @@
-//! The address map of HBM (book 11, "Address Space in a Chip").
+//! The address map of RNGD's HBM (book 11, "Address Space in a Chip").
 
 /// HBM of a chip, bytes: 2 stacks, 16 channels, 3 slices, 4 bank groups, 4 banks, 16 K rows of 2 KB.
 pub const HBM_BYTES: u64 = 48 << 30;
+
+/// Bytes of a row that are read or written together: bits 0 to 7 of an address.
+pub const HBM_UNIT: u64 = 256;
 
 /// Channels of a chip, both stacks together.
 pub const HBM_CHANNELS: u64 = 32;
@@ -95,7 +98,14 @@ impl HbmPlace {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use visa_machine::Machine;
     use visa_support::Random;
+
+    #[test]
+    fn the_map_is_that_of_the_machine() {
+        let machine = Machine::rngd();
+        assert_eq!((machine.memory.hbm_bytes, machine.hbm_channels()), (HBM_BYTES, HBM_CHANNELS));
+    }
 
     /// H1. As many places as addresses, and each has its own.
     #[test]
@@ -139,7 +149,7 @@ mod tests {
     #[test]
     fn bits_of_the_table() {
         let zero = HbmPlace { stack: 0, channel: 0, slice: 0, bank_group: 0, bank: 0, row: 0, byte: 0 };
-        for bit in 0..36 {
+        for bit in 0_u32..36 {
             let xor = if (9..=28).contains(&bit) { 1 << ((bit - 9) % 4) } else { 0 };
             let place = HbmPlace { channel: xor, ..zero };
             let expected = match bit {
@@ -153,7 +163,7 @@ mod tests {
                 20 => HbmPlace { slice: 1, ..place },
                 21..=33 => HbmPlace { row: 1 << (bit - 21), ..place },
                 34 => HbmPlace { slice: 2, ..place },
-                _ => HbmPlace { row: 1 << 13, ..place },
+                35.. => HbmPlace { row: 1 << 13, ..place },
             };
             assert_eq!(HbmPlace::of(1 << bit), Some(expected), "bit {bit}");
         }

@@ -1,12 +1,10 @@
-//! Where addresses are in HBM and data memory, and what a transfer asks of the memories (books 10, 11): the leaf that
-//! every memory model has in common. Nothing here has a price.
+//! Where addresses are in HBM, and what a transfer asks of a memory (books 10, 11): the leaf that every memory model
+//! has in common. Nothing here has a price.
 
 mod channels;
-mod dm;
 mod hbm;
 mod requests;
 
 pub use channels::{Channels, channels};
-pub use dm::DmPlace;
-pub use hbm::{HBM_BYTES, HBM_CHANNELS, HbmPlace, channel};
-pub use requests::{REQUEST_BYTES, Request, Requests, packet, request_count, requests};
+pub use hbm::{HBM_BYTES, HBM_CHANNELS, HBM_UNIT, HbmPlace, channel};
+pub use requests::{Request, Requests, request_count, requests};

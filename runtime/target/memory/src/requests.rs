@@ -1,30 +1,29 @@
 //! The requests that a DMA engine makes of a memory (book 10, "Packet size and internal DMA requests").
 
+use crate::hbm::HBM_UNIT;
 use visa_loops::{Program, SeqError};
-
-/// Most bytes of a request.
-pub const REQUEST_BYTES: u64 = 256;
+use visa_machine::Machine;
 
 /// A request to read or write bytes that are side by side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Request {
     /// Address of the first byte.
     pub address: u64,
-    /// How many; from 1 to [`REQUEST_BYTES`].
+    /// How many; at least 1.
     pub bytes: u64,
 }
 
 impl Request {
-    /// Whether it goes over a boundary of 256 bytes: a read of HBM that does takes two transfers (book 11).
+    /// Whether it goes over a boundary of [`HBM_UNIT`]: a read of HBM that does takes two transfers (book 11).
     #[must_use]
     pub fn crosses(&self) -> bool {
-        self.address % REQUEST_BYTES + self.bytes > REQUEST_BYTES
+        self.address % HBM_UNIT + self.bytes > HBM_UNIT
     }
 
-    /// Whether it is less than a whole unit of 256 bytes: HBM writes such a unit by reading it first (book 11).
+    /// Whether it leaves out a part of a unit: HBM writes such a unit by reading it first (book 11).
     #[must_use]
     pub fn is_partial(&self) -> bool {
-        self.bytes < REQUEST_BYTES || !self.address.is_multiple_of(REQUEST_BYTES)
+        self.bytes < HBM_UNIT || !self.address.is_multiple_of(HBM_UNIT)
     }
 }
 
@@ -34,21 +33,25 @@ impl Request {
 pub struct Requests<'a> {
     packets: visa_loops::Addresses<'a>,
     packet: u64,
+    /// Most bytes of a request.
+    most: u64,
     /// What is left of a packet: its first byte, and how many.
     left: (u64, u64),
 }
 
-/// The requests of a program in bytes: each of its packets in parts of [`REQUEST_BYTES`] from its first byte on.
+/// The requests of a program in bytes: each of its packets in parts of
+/// `limits.dma_request_bytes` from its first byte on.
 ///
 /// # Errors
 /// If an address does not fit in 64 bits, or is before 0.
-pub fn requests(program: &Program) -> Result<Requests<'_>, SeqError> {
+pub fn requests<'a>(program: &'a Program, machine: &Machine) -> Result<Requests<'a>, SeqError> {
     let (first, end) = program.extent()?;
     // Those of an empty program are its base.
     if first < 0 || end < first {
         return Err(before_zero(program, first));
     }
-    Ok(Requests { packets: program.addresses(), packet: program.packet, left: (0, 0) })
+    let most = machine.limits.dma_request_bytes;
+    Ok(Requests { packets: program.addresses(), packet: program.packet, most, left: (0, 0) })
 }
 
 fn before_zero(program: &Program, first: i64) -> SeqError {
@@ -69,7 +72,7 @@ impl Iterator for Requests<'_> {
             self.left = (self.packets.next()?.cast_unsigned(), self.packet);
         }
         let (address, left) = self.left;
-        let bytes = left.min(REQUEST_BYTES);
+        let bytes = left.min(self.most);
         self.left = (address + bytes, left - bytes);
         Some(Request { address, bytes })
     }
@@ -78,26 +81,22 @@ impl Iterator for Requests<'_> {
 /// How many requests a program makes: a packet of n bytes becomes ceil(n / 256). `None` past 64 bits, or where the
 /// packet does not divide the steps.
 #[must_use]
-pub fn request_count(program: &Program) -> Option<u64> {
-    program.accesses()?.checked_mul(program.packet.div_ceil(REQUEST_BYTES))
-}
-
-/// The largest packet that takes `run` bytes, which are side by side, in equal parts of at most `most` bytes. 1 for a
-/// prime that is larger (D9).
-#[must_use]
-pub fn packet(run: u64, most: u64) -> u64 {
-    (1..=most.min(run)).rev().find(|size| run.is_multiple_of(*size)).unwrap_or(1)
+pub fn request_count(program: &Program, machine: &Machine) -> Option<u64> {
+    program.accesses()?.checked_mul(program.packet.div_ceil(machine.limits.dma_request_bytes))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use visa_loops::dma_packet;
 
     fn list(text: &str) -> Vec<(u64, u64)> {
         let program: Program = text.parse().expect(text);
-        let found: Vec<_> =
-            requests(&program).expect(text).map(|request| (request.address, request.bytes)).collect();
-        assert_eq!(request_count(&program), Some(found.len() as u64), "{text}");
+        let found: Vec<_> = requests(&program, &Machine::rngd())
+            .expect(text)
+            .map(|request| (request.address, request.bytes))
+            .collect();
+        assert_eq!(request_count(&program, &Machine::rngd()), Some(found.len() as u64), "{text}");
         found
     }
 
@@ -114,13 +113,13 @@ mod tests {
     #[test]
     fn book_10_odd_packets() {
         let of = |run: u64| {
-            let text = format!("[{run} : 1] : {}", packet(run, 4096));
+            let text = format!("[{run} : 1] : {}", dma_packet(run, 4096));
             list(&text).len()
         };
-        assert_eq!((packet(4095, 4096), of(4095)), (4095, 16));
-        assert_eq!((packet(4099, 4096), of(4099)), (1, 4099));
+        assert_eq!((dma_packet(4095, 4096), of(4095)), (4095, 16));
+        assert_eq!((dma_packet(4099, 4096), of(4099)), (1, 4099));
         assert_eq!(of(4096) + of(3), 17);
-        assert_eq!((packet(4096, 4096), packet(4097, 4096), packet(8192, 4096)), (4096, 241, 4096));
+        assert_eq!([4096, 4097, 8192].map(|run| dma_packet(run, 4096)), [4096, 241, 4096]);
     }
 
     #[test]
@@ -136,14 +135,16 @@ mod tests {
     #[test]
     fn book_11_leftover() {
         let program: Program = "[2800 : 1] : 2800".parse().expect("a program");
-        let partial: Vec<_> = requests(&program).expect("addresses").filter(Request::is_partial).collect();
+        let partial: Vec<_> =
+            requests(&program, &Machine::rngd()).expect("addresses").filter(Request::is_partial).collect();
         assert_eq!(partial, [Request { address: 2560, bytes: 240 }]);
-        assert_eq!(request_count(&program), Some(11));
+        assert_eq!(request_count(&program, &Machine::rngd()), Some(11));
     }
 
     #[test]
     fn addresses_before_0_and_past_64_bits_are_refused() {
-        let wrong = |text: &str| requests(&text.parse().expect(text)).expect_err(text).message;
+        let wrong =
+            |text: &str| requests(&text.parse().expect(text), &Machine::rngd()).expect_err(text).message;
         assert!(wrong("[2 : -8, 8 : 1] : 8").contains("begins at address -8"));
         assert!(list("[2 : -8, 8 : 1] : 8 @ 8").len() == 2);
         assert!(wrong(&format!("[3 : {}, 8 : 1] : 8", i64::MAX / 2 + 1)).contains("64-bit"));
@@ -153,9 +154,9 @@ mod tests {
     #[test]
     fn requests_are_made_as_they_are_asked_for() {
         let program: Program = "[268435456 : 4096, 4096 : 1] : 4096".parse().expect("a program");
-        assert_eq!(request_count(&program), Some(1 << 32));
+        assert_eq!(request_count(&program, &Machine::rngd()), Some(1 << 32));
         assert_eq!(
-            requests(&program).expect("addresses").nth(17).map(|request| request.address),
+            requests(&program, &Machine::rngd()).expect("addresses").nth(17).map(|request| request.address),
             Some(17 * 256)
         );
     }
