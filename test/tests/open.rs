@@ -23,6 +23,9 @@ use visa_test::Environment;
 /// The least number of modules with holes: a wrong path must not pass for a good result.
 const LEAST_MODULES: usize = 100;
 
+/// Files whose modules one run of mlir-opt reads.
+const FILES_A_RUN: usize = 16;
+
 /// A module's operations get holes in so many parts, each by itself: an open operation after a closed one, and the
 /// other way round.
 const PARTS: usize = 3;
@@ -75,53 +78,71 @@ fn sources(folder: &str) -> Vec<PathBuf> {
     paths
 }
 
-/// What mlir-opt prints for `text`.
-fn through_mlir(program: &Path, text: &str) -> String {
+/// What mlir-opt prints for each of `texts`.
+fn through_mlir(program: &Path, texts: &[String]) -> Vec<String> {
     let mut command = Command::new(program);
-    command.arg("--allow-unregistered-dialect");
+    command.args(["--allow-unregistered-dialect", "--split-input-file"]);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("mlir-opt starts");
     let mut stdin = child.stdin.take().expect("a pipe");
-    let input = text.to_owned();
+    let input = texts.join("\n// -----\n");
     let writer = thread::spawn(move || stdin.write_all(input.as_bytes()));
     let output = child.wait_with_output().expect("mlir-opt ends");
     writer.join().expect("the writer ends").expect("mlir-opt reads its input");
-    assert!(output.status.success(), "{}\n{text}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).expect("mlir-opt prints UTF-8")
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let printed = String::from_utf8(output.stdout).expect("mlir-opt prints UTF-8");
+    printed.split("// -----\n").map(str::to_owned).collect()
 }
 
-/// Opens what a file's modules have, in every way, and says how many modules that were.
-fn check_file(path: &Path, mlir_opt: Option<&Path>) -> usize {
+/// Opens what a file's modules have, in every way. Returns them with every clause open.
+fn check_file(ctx: &Context, path: &Path) -> Vec<Open> {
     let text = fs::read_to_string(path).expect("a readable file");
     let place = path.display().to_string();
-    let ctx = Context::new(&visa::Registry::standard().dialects);
-    let mut count = 0;
+    let mut found = Vec::new();
     for text in text.split("// -----\n") {
-        let Some(module) = read(&ctx, text).filter(|module| verify(&ctx, module).is_empty()) else {
+        let Some(module) = read(ctx, text).filter(|module| verify(ctx, module).is_empty()) else {
             continue;
         };
-        let all = with_holes(&ctx, &module, |_, _| true);
-        if open::first(&ctx, &all, |_| true).is_none() {
+        let all = with_holes(ctx, &module, |_, _| true);
+        if open::first(ctx, &all, |_| true).is_none() {
             continue;
         }
-        count += 1;
-        let generic = check_open(&ctx, &all, &place);
-        check_refused(&ctx, &all, &place);
-        check_open(&ctx, &with_holes(&ctx, &module, |_, clause| clause.opening == Opening::Address), &place);
+        let generic = check_open(ctx, &all, &place);
+        check_refused(ctx, &all, &place);
+        check_open(ctx, &with_holes(ctx, &module, |_, clause| clause.opening == Opening::Address), &place);
         let ids = module.walk_all();
         for part in 0..PARTS {
             let ids: BTreeSet<_> = ids.iter().skip(part).step_by(PARTS).collect();
-            let some = with_holes(&ctx, &module, |op, _| ids.contains(&op.id));
-            check_open(&ctx, &some, &place);
-            check_refused(&ctx, &some, &place);
+            let some = with_holes(ctx, &module, |op, _| ids.contains(&op.id));
+            check_open(ctx, &some, &place);
+            check_refused(ctx, &some, &place);
         }
-        if let Some(program) = mlir_opt {
-            let printed = through_mlir(program, &generic);
-            let back = read(&ctx, &printed).unwrap_or_else(|| panic!("{place}: does not parse:\n{printed}"));
-            assert!(same(&ctx, &all, &back), "{place}: mlir-opt's text is another module:\n{printed}");
+        found.push(Open { module: all, generic, place: place.clone() });
+    }
+    found
+}
+
+/// A module with every clause open, and its generic form.
+struct Open {
+    module: Module,
+    generic: String,
+    place: String,
+}
+
+/// Checks some files, and says how many modules they have.
+fn check_files(paths: &[PathBuf], mlir_opt: Option<&Path>) -> usize {
+    let ctx = Context::new(&visa::Registry::standard().dialects);
+    let found: Vec<_> = paths.iter().flat_map(|path| check_file(&ctx, path)).collect();
+    if let (Some(program), false) = (mlir_opt, found.is_empty()) {
+        let texts: Vec<_> = found.iter().map(|open| open.generic.clone()).collect();
+        let printed = through_mlir(program, &texts);
+        assert_eq!(printed.len(), found.len(), "mlir-opt prints another number of modules");
+        for (Open { module, place, .. }, printed) in found.iter().zip(&printed) {
+            let back = read(&ctx, printed).unwrap_or_else(|| panic!("{place}: does not parse:\n{printed}"));
+            assert!(same(&ctx, module, &back), "{place}: mlir-opt's text is another module:\n{printed}");
         }
     }
-    count
+    found.len()
 }
 
 #[test]
@@ -132,6 +153,7 @@ fn open_modules_verify_print_and_parse_and_are_not_lowered() {
     }
     let folders = ["kernels", "book", "dialects/mapping", "dialects/stream"];
     let files: Vec<_> = folders.iter().flat_map(|folder| sources(folder)).collect();
-    let count: usize = files.par_iter().map(|path| check_file(path, environment.mlir_opt.as_deref())).sum();
+    let groups = files.par_chunks(FILES_A_RUN);
+    let count: usize = groups.map(|paths| check_files(paths, environment.mlir_opt.as_deref())).sum();
     assert!(count >= LEAST_MODULES, "{count} modules, expected at least {LEAST_MODULES}");
 }

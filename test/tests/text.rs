@@ -23,6 +23,9 @@ const SKIPPED: [&str; 2] = ["fuzz", "target"];
 /// The modules that must at least be found: a wrong path must not pass for a good result.
 const LEAST_MODULES: usize = 100;
 
+/// Files whose modules one run of mlir-opt reads: it takes longer to start than to read any of them.
+const FILES_A_RUN: usize = 16;
+
 fn visa_files(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("a readable folder") {
         let path = entry.expect("a readable entry").path();
@@ -79,8 +82,8 @@ fn located(ctx: &Context, module: &Module, form: Form, text: &str) -> String {
     print_located(ctx, module, form, &Source::new("text", text.to_owned()))
 }
 
-/// One run of mlir-opt over all modules of a file.
-fn through_mlir(program: &Path, flags: &[&str], texts: &[String], place: &str) -> Vec<String> {
+/// One run of mlir-opt over `texts`.
+fn through_mlir(program: &Path, flags: &[&str], texts: &[String]) -> Vec<String> {
     let mut command = Command::new(program);
     command.args(["--allow-unregistered-dialect", "--split-input-file"]).args(flags);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -91,7 +94,7 @@ fn through_mlir(program: &Path, flags: &[&str], texts: &[String], place: &str) -
     let writer = thread::spawn(move || std::io::Write::write_all(&mut stdin, input.as_bytes()));
     let output = child.wait_with_output().expect("mlir-opt ends");
     writer.join().expect("the writer ends").expect("mlir-opt reads its input");
-    assert!(output.status.success(), "{place}: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     modules(&String::from_utf8(output.stdout).expect("mlir-opt prints UTF-8"))
 }
 
@@ -106,14 +109,21 @@ fn nameless(ctx: &Context, module: &Module, text: &str) -> String {
     located(ctx, &module, Form::Pretty, text)
 }
 
+/// A module of a file.
+struct Found {
+    module: Module,
+    text: String,
+    place: String,
+}
+
 /// Sends modules through mlir-opt, without and with locations.
-fn check_mlir(ctx: &Context, program: &Path, found: &[(Module, String)], place: &str) {
-    let plain: Vec<_> = found.iter().map(|(module, _)| print(ctx, module, Form::Generic)).collect();
-    let full: Vec<_> = found.iter().map(|(module, text)| located(ctx, module, Form::Generic, text)).collect();
-    for (texts, flags) in [(&plain, &[][..]), (&full, &["--mlir-print-debuginfo"][..])] {
-        let printed = through_mlir(program, flags, texts, place);
-        assert_eq!(printed.len(), found.len(), "{place}: mlir-opt prints another number of modules");
-        for ((module, text), printed) in found.iter().zip(&printed) {
+fn check_mlir(ctx: &Context, program: &Path, found: &[Found]) {
+    let plain: Vec<_> = found.iter().map(|found| print(ctx, &found.module, Form::Generic)).collect();
+    let full = found.iter().map(|found| located(ctx, &found.module, Form::Generic, &found.text));
+    for (texts, flags) in [(plain, &[][..]), (full.collect(), &["--mlir-print-debuginfo"][..])] {
+        let printed = through_mlir(program, flags, &texts);
+        assert_eq!(printed.len(), found.len(), "mlir-opt prints another number of modules");
+        for (Found { module, text, place }, printed) in found.iter().zip(&printed) {
             let back = read(ctx, printed)
                 .unwrap_or_else(|| panic!("{place}: mlir-opt's text does not parse:\n{printed}"));
             assert!(same(ctx, module, &back), "{place}: mlir-opt's text is another module:\n{printed}");
@@ -125,22 +135,27 @@ fn check_mlir(ctx: &Context, program: &Path, found: &[(Module, String)], place: 
     }
 }
 
-/// Checks the modules of one file that parse, and says how many they are.
-fn check_file(path: &Path, mlir_opt: Option<&Path>) -> usize {
+/// The modules of a file that parse.
+fn modules_of(ctx: &Context, path: &Path) -> Vec<Found> {
     // Files that are no text are bad input on purpose.
-    let Ok(text) = fs::read_to_string(path) else { return 0 };
+    let Ok(text) = fs::read_to_string(path) else { return Vec::new() };
     let place = path.display().to_string();
+    let found = modules(&text).into_iter();
+    found.filter_map(|text| Some(Found { module: read(ctx, &text)?, text, place: place.clone() })).collect()
+}
+
+/// Checks the modules of some files that parse, and says how many they are.
+fn check_files(paths: &[PathBuf], mlir_opt: Option<&Path>) -> usize {
     let ctx = Context::new(&visa::Registry::standard().dialects);
-    let found = modules(&text).into_iter().filter_map(|text| Some((read(&ctx, &text)?, text)));
-    let found: Vec<(Module, String)> = found.collect();
-    for (module, text) in &found {
+    let found: Vec<_> = paths.iter().flat_map(|path| modules_of(&ctx, path)).collect();
+    for Found { module, text, place } in &found {
         for form in [Form::Pretty, Form::Generic] {
-            check_form(&ctx, module, form, &place);
-            check_locations(&ctx, module, text, form, &place);
+            check_form(&ctx, module, form, place);
+            check_locations(&ctx, module, text, form, place);
         }
     }
     if let (Some(program), false) = (mlir_opt, found.is_empty()) {
-        check_mlir(&ctx, program, &found, &place);
+        check_mlir(&ctx, program, &found);
     }
     found.len()
 }
@@ -157,7 +172,8 @@ fn every_file_prints_and_parses_to_itself_and_through_mlir_opt() {
     }
     let mut files = Vec::new();
     visa_files(Path::new(env!("CARGO_MANIFEST_DIR")), &mut files);
-    let count: usize = files.par_iter().map(|path| check_file(path, environment.mlir_opt.as_deref())).sum();
+    let groups = files.par_chunks(FILES_A_RUN);
+    let count: usize = groups.map(|paths| check_files(paths, environment.mlir_opt.as_deref())).sum();
     assert!(
         count >= LEAST_MODULES,
         "{count} modules in {} files, expected at least {LEAST_MODULES}",

@@ -18,6 +18,8 @@ pub enum Files<'a> {
     With(&'a str),
     /// Those with these names.
     Named(&'a [&'a str]),
+    /// All but those with these names.
+    Except(&'a [&'a str]),
 }
 
 impl Files<'_> {
@@ -27,6 +29,7 @@ impl Files<'_> {
             Files::All => true,
             Files::With(word) => name.contains(word),
             Files::Named(names) => names.contains(&name),
+            Files::Except(names) => !names.contains(&name),
         }
     }
 }
@@ -87,8 +90,8 @@ pub(crate) fn files(folders: &[&str], wanted: Files<'_>) -> Vec<File> {
         File { name, machine: machine(&text), text }
     };
     let files: Vec<File> = named.map(file).collect();
-    if let Files::Named(names) = wanted {
-        let is_there = |name: &&&str| files.iter().any(|file| file.name == **name);
+    if let Files::Named(names) | Files::Except(names) = wanted {
+        let is_there = |name: &&&str| paths.iter().any(|path| stem(path) == **name);
         let missing: Vec<_> = names.iter().filter(|name| !is_there(name)).collect();
         assert!(missing.is_empty(), "there are no files {missing:?} in {folders:?}");
     }
