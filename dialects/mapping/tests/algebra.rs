@@ -459,8 +459,11 @@ proptest! {
         let two = Expr::pair([e.clone().stride(coarse), e.clone().modulo(coarse)]);
         let middle = e.clone().stride(fine).modulo(coarse / fine);
         let three = Expr::pair([e.clone().stride(coarse), middle, e.clone().modulo(fine)]);
-        // Of what does not start with the empty index, a single position is more than nothing: E % 1 is not 1.
-        let empty = map(&e, &axes, 0) == Some(Cell::Live(Index::new()));
+        // A single position is no part, and is read once for each term. That is nothing where the first position of E,
+        // read twice, is the empty index. It is not where a slice starts in a mapping that both readings share.
+        let first = e.clone().modulo(1);
+        let twice = cells(&Expr::pair([first.clone(), first]), &axes).unwrap();
+        let empty = twice == [Cell::Live(Index::new())];
         let (outer, middle, inner) = (size / coarse, coarse / fine, fine);
         let proper = |sizes: &[u64]| empty || !sizes.contains(&1);
         let three_parts = [(&two, proper(&[outer, coarse])), (&three, proper(&[outer, middle, inner]))];

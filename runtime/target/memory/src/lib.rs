@@ -2,9 +2,11 @@
 //! has in common. Nothing here has a price.
 
 mod channels;
+mod descriptor;
 mod hbm;
 mod requests;
 
 pub use channels::{Channels, channels};
+pub use descriptor::{Descriptor, Engine, Medium, Memory, Transfer};
 pub use hbm::{HBM_BYTES, HBM_CHANNELS, HBM_UNIT, HbmPlace, channel};
 pub use requests::{Request, Requests, request_count, requests};

@@ -1,0 +1,75 @@
+//! What the DMA engines are told to do (book 10, "DMA Command Syntax").
+
+use visa_loops::{PairedProgram, Program};
+
+/// A kind of memory that a DMA reads or writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Medium {
+    /// Memory of the host. It is reached by PCIe.
+    Host,
+    /// High-bandwidth memory of a chip.
+    Hbm,
+    /// Data memory of a chip: `slice * (bytes of a slice's memory) + byte`, slices counted through its clusters.
+    Dm,
+    /// Scratchpad memory of a chip: `PE * (bytes of a PE's memory) + byte`, PEs counted through its clusters.
+    Spm,
+}
+
+/// A memory: of which kind, and of which chip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Memory {
+    /// The kind.
+    pub medium: Medium,
+    /// The chip; 0 for the host.
+    pub chip: u64,
+}
+
+/// One command of a DMA engine. It costs a start-up.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Descriptor {
+    /// Memory read.
+    pub from: Memory,
+    /// Memory written.
+    pub to: Memory,
+    /// Byte addresses of both sides, and the packet.
+    pub loops: PairedProgram,
+}
+
+impl Descriptor {
+    /// The side that reads, in bytes.
+    #[must_use]
+    pub fn read(&self) -> Program {
+        self.loops.read()
+    }
+
+    /// The side that writes, in bytes.
+    #[must_use]
+    pub fn write(&self) -> Program {
+        self.loops.write()
+    }
+
+    /// Whether it leaves the chip: by PCIe.
+    #[must_use]
+    pub fn by_pcie(&self) -> bool {
+        let host = self.from.medium == Medium::Host || self.to.medium == Medium::Host;
+        host || self.from.chip != self.to.chip
+    }
+}
+
+/// A DMA engine: each PE of a cluster has one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Engine {
+    /// The chip.
+    pub chip: u64,
+    /// The cluster of the chip.
+    pub cluster: u64,
+    /// The PE of the cluster.
+    pub pe: u64,
+}
+
+/// A transfer: what each engine does, one descriptor after the other. Engines work at the same time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Transfer {
+    /// Engines that have something to do, each with its descriptors.
+    pub engines: Vec<(Engine, Vec<Descriptor>)>,
+}
