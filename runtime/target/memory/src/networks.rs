@@ -41,9 +41,8 @@ impl Networks {
         let all = request_count(program, machine).ok_or_else(|| too_many(program))?;
         let mut found = Self { busy: queues.busy, issue: queues.next, estimated: all.saturating_sub(MOST) };
         if found.estimated > 0 {
-            let scaled = |cycles: u64| scale(cycles, all, MOST);
-            found.issue = scaled(found.issue);
-            found.busy = found.busy.into_iter().map(scaled).collect();
+            let cycles = std::iter::once(&mut found.issue).chain(&mut found.busy);
+            cycles.for_each(|cycles| *cycles = scale(*cycles, all, MOST));
         }
         Ok(found)
     }
