@@ -47,10 +47,12 @@ pub struct Price {
     pub pcie: BTreeMap<u64, u64>,
     /// Requests of both sides.
     pub requests: u64,
+    /// Bytes that they are for.
+    pub bytes: u64,
     /// Those of them that are not looked at but taken to be like the others of their side.
     pub estimated: u64,
-    /// Bytes that the descriptors name, each side once.
-    pub bytes: u64,
+    /// Bytes of HBM that the descriptors name, those of both sides.
+    pub hbm_bytes: u64,
 }
 
 /// Prices a transfer.
@@ -70,8 +72,9 @@ pub fn book(transfer: &Transfer, machine: &Machine) -> Result<Price, SeqError> {
         networks: BTreeMap::new(),
         pcie: BTreeMap::new(),
         requests: 0,
-        estimated: 0,
         bytes: 0,
+        estimated: 0,
+        hbm_bytes: 0,
     };
     let startup = machine.timing.dma_startup_cycles;
     for (engine, descriptors) in &transfer.engines {
@@ -96,10 +99,12 @@ impl Price {
         let read = self.side(descriptor.from, &descriptor.read(), Access::Read, machine)?;
         let write = self.side(descriptor.to, &descriptor.write(), Access::Write, machine)?;
         let bytes = descriptor.loops.steps().ok_or_else(|| too_many(&descriptor.read()))?;
-        self.bytes = self.bytes.saturating_add(bytes);
+        self.bytes = self.bytes.saturating_add(bytes.saturating_mul(2));
+        let ends = [descriptor.from, descriptor.to];
+        let in_hbm = ends.iter().filter(|end| end.medium == Medium::Hbm).count() as u64;
+        self.hbm_bytes = self.hbm_bytes.saturating_add(bytes.saturating_mul(in_hbm));
         if descriptor.by_pcie() {
-            let ends = [descriptor.from, descriptor.to].into_iter();
-            for chip in ends.filter(|end| end.medium != Medium::Host).map(|end| end.chip) {
+            for chip in ends.iter().filter(|end| end.medium != Medium::Host).map(|end| end.chip) {
                 let carried = self.pcie.entry(chip).or_default();
                 *carried = carried.saturating_add(bytes);
             }
@@ -166,7 +171,8 @@ impl Price {
 
 /// What a channel takes for what it is asked: it transfers units while it opens rows in other banks, and reads what is
 /// written in part before it.
-pub(crate) fn channel_cycles(load: &ChannelLoad, machine: &Machine) -> (u64, Bound) {
+#[must_use]
+pub fn channel_cycles(load: &ChannelLoad, machine: &Machine) -> (u64, Bound) {
     let timing = &machine.timing;
     let again = load.partial.saturating_mul(timing.hbm_partial_write_times - 1);
     let bytes =

@@ -158,6 +158,16 @@ impl Channels {
         self.loads.iter().filter(|load| load.transfers > 0).count()
     }
 
+    /// Which bits of a channel's number are the same in all channels that have a request, the stack the highest: what
+    /// leaves the other channels out.
+    #[must_use]
+    pub fn constant_bits(&self) -> Vec<u32> {
+        let used = || self.loads.iter().zip(0_u64..).filter(|(load, _)| load.transfers > 0).map(|(_, at)| at);
+        let first = used().next();
+        let constant = |bit: &u32| first.is_some_and(|first| used().all(|at| (at ^ first) >> bit & 1 == 0));
+        (0..HBM_CHANNELS.ilog2()).filter(constant).collect()
+    }
+
     /// All channels together.
     #[must_use]
     pub fn total(&self) -> ChannelLoad {
@@ -233,6 +243,7 @@ mod tests {
         let engines = (0..8)
             .map(|engine| of(&format!("[8 : 512, 32 : 4096, 2 : 131072, 256 : 1] : 256 @ {}", engine << 18)));
         let total = engines.fold(Channels::none(), |total, engine| total.plus(&engine));
+        assert_eq!((total.constant_bits(), total.used()), (vec![4], 16));
         assert_eq!(transfers(&total)[..16], [256; 16]);
         assert_eq!(transfers(&total)[16..], [0; 16]);
     }

@@ -45,6 +45,12 @@ pub fn channel(address: u64) -> u64 {
     bits(address, 8, 1) << 4 | channel
 }
 
+/// The bits of an address whose XOR is a bit of [`channel`], the lowest first.
+#[must_use]
+pub fn channel_bits(bit: u32) -> Vec<u32> {
+    (0..36).filter(|&at| channel(1 << at) >> bit & 1 == 1).collect()
+}
+
 impl HbmPlace {
     /// Banks of a chip: of each of 3 slices of a channel 16.
     pub const BANKS: usize = HBM_CHANNELS as usize * 3 * 16;

@@ -1,8 +1,6 @@
 //! What a side of a transfer asks of data memory: its networks (DMNs) and the queues of its slices (book 11, "Data
 //! Memory").
 
-use std::collections::VecDeque;
-
 use crate::linear::Linear;
 use crate::requests::{request_count, requests};
 use crate::scale::{MOST, scale, too_many};
@@ -10,7 +8,7 @@ use visa_loops::{Program, SeqError};
 use visa_machine::Machine;
 
 /// Requests of a regular side that are followed one by one. What the second half of them takes, all that come after take.
-const SAMPLE: u64 = 1 << 10;
+const SAMPLE: u64 = 1 << 9;
 
 /// What a side of a transfer, or several, ask of the data memory of a chip.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,8 +51,10 @@ struct Queues {
     /// Bytes of a slice's memory, and slices of a network.
     sizes: (u64, u64),
     bytes_per_cycle: u64,
-    /// Of each slice, when its last requests are done, the oldest first: as many as its queue holds.
-    done: Vec<VecDeque<u64>>,
+    /// When the requests are done that a slice's queue holds: as many a slice as fit, the oldest at its turn.
+    done: Vec<u64>,
+    /// The oldest of each slice.
+    oldest: Vec<usize>,
     /// When each network has done all that it was asked for.
     free: Vec<u64>,
     busy: Vec<u64>,
@@ -66,11 +66,11 @@ impl Queues {
     fn new(machine: &Machine) -> Self {
         let slices = machine.slices_per_chip();
         let networks = machine.pes_per_chip() * machine.topology.dmns_per_pe;
-        let full = VecDeque::from(vec![0; machine.limits.dm_queue_requests as usize]);
         Self {
             sizes: (machine.memory.dm_bytes_per_slice, slices / networks),
             bytes_per_cycle: machine.timing.dm_bytes_per_cycle_per_dmn,
-            done: vec![full; slices as usize],
+            done: vec![0; (slices * machine.limits.dm_queue_requests) as usize],
+            oldest: vec![0; slices as usize],
             free: vec![0; networks as usize],
             busy: vec![0; networks as usize],
             next: 0,
@@ -84,7 +84,7 @@ impl Queues {
 
     /// The slice and the network of an address. One past the end is in the last of each.
     fn place(&self, address: u64) -> (usize, usize) {
-        let slice = (address / self.sizes.0).min(self.done.len() as u64 - 1);
+        let slice = (address / self.sizes.0).min(self.oldest.len() as u64 - 1);
         (slice as usize, (slice / self.sizes.1) as usize)
     }
 
@@ -92,11 +92,12 @@ impl Queues {
     fn ask(&mut self, address: u64, bytes: u64) {
         let (slice, network) = self.place(address);
         let cycles = bytes.div_ceil(self.bytes_per_cycle);
-        let queue = &mut self.done[slice];
-        let at = self.next.max(queue[0]);
+        let room = self.done.len() / self.oldest.len();
+        let oldest = &mut self.done[slice * room + self.oldest[slice]];
+        let at = self.next.max(*oldest);
         let done = at.max(self.free[network]) + cycles;
-        queue.pop_front();
-        queue.push_back(done);
+        *oldest = done;
+        self.oldest[slice] = (self.oldest[slice] + 1) % room;
         self.free[network] = done;
         self.busy[network] += cycles;
         self.next = at + 1;
