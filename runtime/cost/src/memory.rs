@@ -8,8 +8,7 @@ use visa_ir::diag::{Diagnostic, counted};
 use visa_loops::{SeqError, Stride, code};
 use visa_machine::Machine;
 use visa_memory::{
-    Bound, Channels, Descriptor, Engine, HBM_UNIT, Medium, Memory, Price, Transfer, book, channel_bits,
-    channel_cycles,
+    Bound, Channels, Descriptor, Engine, HBM_UNIT, Medium, Memory, Price, Transfer, book, channel_cycles,
 };
 
 use crate::command::Work;
@@ -213,7 +212,7 @@ fn reason(price: &Price, machine: &Machine) -> String {
             }
             text
         }
-        Bound::Channel => channels_in_words(&total),
+        Bound::Channel => total.in_words(),
         Bound::Rows => format!(
             "{} of {} go to another row of their bank, and other banks do not hide them",
             loads.exposed,
@@ -232,24 +231,4 @@ fn reason(price: &Price, machine: &Machine) -> String {
         }
         Bound::Pcie => format!("PCIe carries {} bytes a cycle", machine.timing.pcie_bytes_per_cycle),
     }
-}
-
-/// How many channels work, and which bits of an address leave the others out.
-fn channels_in_words(asked: &Channels) -> String {
-    let all = asked.loads.len();
-    let constant = asked.constant_bits();
-    if constant.is_empty() {
-        return format!("all {all} channels of HBM work");
-    }
-    if asked.used() == 1 {
-        return format!("all requests go to one of {all} channels of HBM");
-    }
-    let bits = constant.iter().map(|&bit| match channel_bits(bit).as_slice() {
-        [only] => format!("bit {only} never changes"),
-        several => {
-            let several: Vec<_> = several.iter().map(u32::to_string).collect();
-            format!("the XOR of bits {} never changes", several.join(", "))
-        }
-    });
-    format!("{}: {} of {all} channels of HBM", bits.collect::<Vec<_>>().join(", "), asked.used())
 }
