@@ -3,6 +3,7 @@
 
 mod channels;
 mod descriptor;
+pub mod detailed;
 mod hbm;
 mod requests;
 

@@ -1,0 +1,325 @@
+//! One channel of HBM: its command queue, its banks, and the bus on which commands follow one another (book 11).
+//!
+//! All times here are HBM cycles. The controller serves by FR-FCFS: of the commands whose row is open, the one that the
+//! bus can take first, and of several the oldest. A bank changes its row when no waiting command wants the open one;
+//! it opens the row of its oldest command. So a command that finds its row open goes before older ones that do not, and
+//! banks change rows while others transfer.
+
+use super::timing::Timing;
+use crate::hbm::{HBM_UNIT, HbmPlace};
+
+/// Slices, bank groups and banks of a channel (book 11).
+const SLICES: usize = 3;
+const GROUPS: usize = SLICES * 4;
+const BANKS: usize = GROUPS * 4;
+
+/// Whether memory is read or written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// Read.
+    Read,
+    /// Written.
+    Write,
+}
+
+impl Direction {
+    const fn other(self) -> Self {
+        match self {
+            Self::Read => Self::Write,
+            Self::Write => Self::Read,
+        }
+    }
+}
+
+/// What was asked of a channel, and what it did for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ChannelTotals {
+    /// Requests to read, each of one unit of 256 bytes or a part of it.
+    pub reads: u64,
+    /// Requests to write.
+    pub writes: u64,
+    /// Requests that found their row open.
+    pub row_hits: u64,
+    /// Requests for which another row was closed (conflicts).
+    pub row_switches: u64,
+    /// Requests that opened the first row of their bank.
+    pub row_opens: u64,
+    /// Writes of a part of a unit, which read it first.
+    pub read_modify_writes: u64,
+    /// Bytes that were asked for.
+    pub bytes_asked: u64,
+    /// Bytes that went over the bus: whole units, and both ways for a read-modify-write.
+    pub bytes_moved: u64,
+}
+
+impl ChannelTotals {
+    /// Requests of both kinds.
+    #[must_use]
+    pub const fn requests(&self) -> u64 {
+        self.reads + self.writes
+    }
+}
+
+/// A request for bytes of one unit.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Piece {
+    pub(super) place: HbmPlace,
+    pub(super) bytes: u64,
+    pub(super) direction: Direction,
+}
+
+/// A request in the queue.
+#[derive(Clone, Copy, Debug)]
+struct Waiting<T> {
+    bank: u8,
+    row: u16,
+    direction: Direction,
+    modify: bool,
+    /// Commands not yet sent.
+    left: u64,
+    /// Who waits for it.
+    owner: T,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Bank {
+    row: Option<u16>,
+    /// When the open row takes its first command.
+    usable: u64,
+    /// When the open row may be closed.
+    closable: u64,
+    /// Waiting requests for the open row.
+    wanted: u32,
+}
+
+/// The bus: when it took its last commands.
+#[derive(Clone, Debug)]
+struct Bus {
+    /// The last command.
+    last: u64,
+    /// Its slice; [`SLICES`] before the first command.
+    slice: usize,
+    /// First cycle for the next command of each bank group, by that group's own last one.
+    groups: [u64; GROUPS],
+    /// First cycle for the next command in each direction.
+    turned: [u64; 2],
+}
+
+/// A channel, for requests of owners `T`.
+#[derive(Clone, Debug)]
+pub(super) struct Channel<T> {
+    timing: Timing,
+    banks: [Bank; BANKS],
+    bus: Bus,
+    /// Oldest first.
+    queue: Vec<Waiting<T>>,
+    /// Commands of the queue.
+    queued: u64,
+    /// All before this cycle is settled.
+    now: u64,
+    /// The next command: which request's, and when.
+    next: Option<(usize, u64)>,
+    totals: ChannelTotals,
+}
+
+/// The channel of a chip, the stack the highest bit.
+pub(super) const fn channel_of(place: &HbmPlace) -> usize {
+    (place.stack * 16 + place.channel) as usize
+}
+
+/// The bank of a channel.
+const fn bank_of(place: &HbmPlace) -> usize {
+    ((place.slice * 4 + place.bank_group) * 4 + place.bank) as usize
+}
+
+impl Bus {
+    const fn new() -> Self {
+        Self { last: 0, slice: SLICES, groups: [0; GROUPS], turned: [0; 2] }
+    }
+
+    /// No command can come earlier.
+    const fn soonest(&self, timing: &Timing) -> u64 {
+        if self.slice == SLICES { 0 } else { self.last + timing.ccd_other_group }
+    }
+
+    /// The first cycle for a command in a bank. Of the gaps to earlier commands only those to the last one, to the
+    /// last one in the bank group and to the last one in the other direction can bind.
+    fn free(&self, timing: &Timing, bank: usize, direction: Direction) -> u64 {
+        let gap = match self.slice {
+            SLICES => 0,
+            slice if slice == bank / 16 => timing.ccd_other_group,
+            _other => timing.ccd_other_slice,
+        };
+        (self.last + gap).max(self.groups[bank / 4]).max(self.turned[direction as usize])
+    }
+
+    /// Takes a command that is done with the bus, but for the gaps, in cycle `time`.
+    fn take(&mut self, timing: &Timing, bank: usize, direction: Direction, time: u64) {
+        self.last = time;
+        self.slice = bank / 16;
+        self.groups[bank / 4] = time + timing.ccd_same_group;
+        let turn = match direction {
+            Direction::Read => timing.read_to_write,
+            Direction::Write => timing.write_to_read,
+        };
+        self.turned[direction.other() as usize] = time + turn;
+    }
+}
+
+impl<T: Copy> Channel<T> {
+    pub(super) fn new(timing: &Timing) -> Self {
+        Self {
+            timing: *timing,
+            banks: [Bank::default(); BANKS],
+            bus: Bus::new(),
+            queue: Vec::with_capacity(timing.queue_commands as usize),
+            queued: 0,
+            now: 0,
+            next: None,
+            totals: ChannelTotals::default(),
+        }
+    }
+
+    pub(super) const fn totals(&self) -> &ChannelTotals {
+        &self.totals
+    }
+
+    /// The cycle of the next command; `None` where nothing waits.
+    pub(super) fn next(&self) -> Option<u64> {
+        self.next.map(|(_, time)| time)
+    }
+
+    /// Commands of a unit.
+    const fn commands(&self) -> u64 {
+        HBM_UNIT / self.timing.command_bytes
+    }
+
+    /// Whether the queue has room for a request, as it has when it is empty.
+    pub(super) fn has_room(&self) -> bool {
+        self.queue.is_empty() || self.queued + self.commands() <= self.timing.queue_commands
+    }
+
+    /// Takes a request in cycle `now`, which is not before the one before, and up to which [`Channel::advance`] came.
+    pub(super) fn push(&mut self, piece: &Piece, now: u64, owner: T) {
+        debug_assert!(self.has_room() && now >= self.now);
+        self.now = now;
+        let bank = bank_of(&piece.place);
+        let modify = piece.direction == Direction::Write && piece.bytes < HBM_UNIT;
+        self.count(piece, modify);
+        let waiting = Waiting {
+            bank: bank as u8,
+            row: piece.place.row as u16,
+            direction: piece.direction,
+            modify,
+            left: self.commands(),
+            owner,
+        };
+        self.queue.push(waiting);
+        self.queued += waiting.left;
+        let state = &mut self.banks[bank];
+        if state.row == Some(waiting.row) {
+            state.wanted += 1;
+            self.totals.row_hits += 1;
+        } else if state.wanted == 0 {
+            self.open(bank, now);
+        } else {
+            // Another row is open and wanted: this one waits.
+            return;
+        }
+        let time = self.first_time(&waiting);
+        if self.next.is_none_or(|(_, next)| time < next) {
+            self.next = Some((self.queue.len() - 1, time));
+        }
+    }
+
+    fn count(&mut self, piece: &Piece, modify: bool) {
+        match piece.direction {
+            Direction::Read => self.totals.reads += 1,
+            Direction::Write => self.totals.writes += 1,
+        }
+        self.totals.read_modify_writes += u64::from(modify);
+        self.totals.bytes_asked += piece.bytes;
+        self.totals.bytes_moved += HBM_UNIT << u32::from(modify);
+    }
+
+    /// Opens the row of the oldest request for a bank from cycle `now` on, if there is one.
+    fn open(&mut self, bank: usize, now: u64) {
+        let mut wanting = self.queue.iter().filter(|waiting| usize::from(waiting.bank) == bank);
+        let Some(first) = wanting.next() else { return };
+        let row = first.row;
+        let more = wanting.filter(|waiting| waiting.row == row).count();
+        let state = &mut self.banks[bank];
+        state.usable = match state.row {
+            Some(_) => state.closable.max(now) + self.timing.row_close + self.timing.row_open,
+            None => now + self.timing.row_open,
+        };
+        match state.row {
+            Some(_) => self.totals.row_switches += 1,
+            None => self.totals.row_opens += 1,
+        }
+        self.totals.row_hits += more as u64;
+        state.row = Some(row);
+        state.wanted = 1 + more as u32;
+    }
+
+    /// The first cycle in which a request whose row is open can send a command.
+    fn first_time(&self, waiting: &Waiting<T>) -> u64 {
+        let bank = usize::from(waiting.bank);
+        self.bus.free(&self.timing, bank, waiting.direction).max(self.banks[bank].usable).max(self.now)
+    }
+
+    /// The command that comes first, by FR-FCFS.
+    fn choose(&self) -> Option<(usize, u64)> {
+        // Nothing is earlier, so the first that reaches it is the oldest.
+        let soonest = self.now.max(self.bus.soonest(&self.timing));
+        let mut best: Option<(usize, u64)> = None;
+        for (at, waiting) in self.queue.iter().enumerate() {
+            if self.banks[usize::from(waiting.bank)].row != Some(waiting.row) {
+                continue;
+            }
+            let time = self.first_time(waiting);
+            if best.is_none_or(|(_, best)| time < best) {
+                best = Some((at, time));
+                if time <= soonest {
+                    break;
+                }
+            }
+        }
+        best
+    }
+
+    /// Sends all commands of cycles before `until`; `done` is told who has all data, and when.
+    pub(super) fn advance(&mut self, until: u64, mut done: impl FnMut(T, u64)) {
+        while let Some((at, time)) = self.next.filter(|&(_, time)| time < until) {
+            if let Some((owner, end)) = self.send(at, time) {
+                done(owner, end);
+            }
+            self.next = self.choose();
+        }
+    }
+
+    /// Sends a command; says who has all data with it, and when.
+    fn send(&mut self, at: usize, time: u64) -> Option<(T, u64)> {
+        self.now = time;
+        let waiting = &mut self.queue[at];
+        let bank = usize::from(waiting.bank);
+        // A read-modify-write sends all of its commands while it has the channel.
+        let (sent, last) = match waiting.modify {
+            true => (waiting.left, time + self.timing.read_modify_write - self.timing.ccd_other_group),
+            false => (1, time),
+        };
+        waiting.left -= sent;
+        self.queued -= sent;
+        self.bus.take(&self.timing, bank, waiting.direction, last);
+        self.banks[bank].closable = last + self.timing.row_idle;
+        if waiting.left > 0 {
+            return None;
+        }
+        let owner = self.queue.remove(at).owner;
+        self.banks[bank].wanted -= 1;
+        if self.banks[bank].wanted == 0 {
+            self.open(bank, time);
+        }
+        Some((owner, last + self.timing.burst))
+    }
+}
