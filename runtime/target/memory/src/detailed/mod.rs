@@ -10,6 +10,8 @@ mod dram;
 mod engine;
 mod error;
 mod link;
+#[cfg(test)]
+mod oracle;
 mod pieces;
 mod run;
 mod stream;
