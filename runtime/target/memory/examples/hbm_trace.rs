@@ -1,0 +1,138 @@
+//! Streams of HBM requests, for the comparison with another simulator (`test/peers/dram`).
+//!
+//! `hbm_trace list` prints their names. `hbm_trace trace NAME` writes one, a request of 256 bytes a line: channel,
+//! slice, bank group, bank, row, the unit of the row, and R or W. `hbm_trace ours NAME` prints what the detailed model
+//! says of the same stream: HBM cycles, requests, row openings, row switches.
+
+#![expect(clippy::print_stdout, reason = "its output")]
+
+use std::io::{BufWriter, Write};
+
+use visa_loops::Program;
+use visa_machine::Machine;
+use visa_memory::detailed::{ChannelTotals, Direction, Timing, stream};
+use visa_memory::{HBM_BYTES, HBM_UNIT, HbmPlace, Request, requests};
+use visa_support::Random;
+
+/// Requests of a stream that has no number of its own.
+const COUNT: u64 = 1 << 16;
+
+type Stream = Box<dyn Iterator<Item = (u64, Direction)>>;
+
+fn reads(addresses: impl Iterator<Item = u64> + 'static) -> Stream {
+    Box::new(addresses.map(|address| (address, Direction::Read)))
+}
+
+/// Every `stride` bytes through HBM, and from its start again one unit further on.
+fn strided(stride: u64) -> Stream {
+    let around = HBM_BYTES / stride;
+    reads((0..COUNT).map(move |at| at % around * stride + at / around * HBM_UNIT))
+}
+
+/// The reads of eight engines, which take turns.
+fn engines(program: impl Fn(u64) -> String) -> Stream {
+    let programs = (0..8).map(|engine| {
+        let program: Program = program(engine).parse().expect("a program");
+        // The requests borrow the program, and are all that is left of it.
+        let program: &'static Program = Box::leak(Box::new(program));
+        requests(program, &Machine::rngd()).expect("addresses")
+    });
+    let mut programs: Vec<_> = programs.collect();
+    let mut turn = 0;
+    reads(std::iter::from_fn(move || {
+        turn += 1;
+        programs[(turn - 1) % 8].next().map(|request| request.address)
+    }))
+}
+
+/// Random units, of which `writes` of 8 are written.
+fn random(writes: u64) -> Stream {
+    let mut random = Random(0x5eed);
+    Box::new((0..COUNT).map(move |_| {
+        let address = random.under(HBM_BYTES / HBM_UNIT) * HBM_UNIT;
+        (address, if random.under(8) < writes { Direction::Write } else { Direction::Read })
+    }))
+}
+
+/// Two sequences `apart` bytes apart, which take turns; the second one reads or writes.
+fn two(apart: u64, second: Direction) -> Stream {
+    Box::new((0..COUNT).map(move |at| match at % 2 {
+        0 => (at / 2 * HBM_UNIT, Direction::Read),
+        _ => (at / 2 * HBM_UNIT + apart, second),
+    }))
+}
+
+/// Random rows of a bank, all of one channel.
+fn one_bank(rows: u64) -> Stream {
+    let mut random = Random(0x5eed);
+    let mut place = HbmPlace { stack: 0, channel: 0, slice: 0, bank_group: 0, bank: 0, row: 0, byte: 0 };
+    let mut at = 0;
+    reads(std::iter::from_fn(move || {
+        // A unit is not asked for again while it may still wait: a simulator may answer both at once.
+        (place.row, place.byte) = (random.under(rows), at % 8 << 8);
+        at += 1;
+        (at <= COUNT / 8).then(|| place.address())
+    }))
+}
+
+fn streams() -> Vec<(String, Stream)> {
+    let mut all = vec![("sequential".to_owned(), strided(HBM_UNIT))];
+    all.extend((9..=28).map(|bit| (format!("stride-{bit}"), strided(1 << bit))));
+    all.push(("random".to_owned(), random(0)));
+    all.push(("random-writes".to_owned(), random(3)));
+    all.push(("one-bank".to_owned(), one_bank(1 << 14)));
+    all.push(("two-streams".to_owned(), two(1 << 30, Direction::Read)));
+    all.push(("two-streams-other-bank".to_owned(), two((1 << 30) + (1 << 18), Direction::Read)));
+    all.push(("copy".to_owned(), two(1 << 30, Direction::Write)));
+    all.push(("copy-other-bank".to_owned(), two((1 << 30) + (1 << 18), Direction::Write)));
+    let d4 = |_| "[256 : 65536, 4 : 256, 32 : 1024, 2 : 32768, 256 : 1] : 256".to_owned();
+    let d4: Program = d4(0).parse().expect("a program");
+    let d4: &'static Program = Box::leak(Box::new(d4));
+    let d4 = requests(d4, &Machine::rngd()).expect("addresses");
+    all.push(("book-10-example-2".to_owned(), reads(d4.map(|request| request.address))));
+    let d6 = |engine| format!("[256 : 1024, 4 : 256, 32 : 2097152, 2 : 67108864, 256 : 1] : 256 @ {}", engine << 18);
+    all.push(("book-10-example-4".to_owned(), engines(d6)));
+    let d7 = |engine| format!("[8 : 512, 32 : 4096, 2 : 131072, 256 : 1] : 256 @ {}", engine << 18);
+    all.push(("book-10-example-5".to_owned(), engines(d7)));
+    all
+}
+
+fn trace(stream: Stream) -> std::io::Result<()> {
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    for (address, direction) in stream {
+        let place = HbmPlace::of(address).expect("an address of HBM");
+        let HbmPlace { stack, channel, slice, bank_group, bank, row, byte } = place;
+        let kind = match direction {
+            Direction::Read => 'R',
+            Direction::Write => 'W',
+        };
+        let channel = stack * 16 + channel;
+        writeln!(out, "{channel} {slice} {bank_group} {bank} {row} {} {kind}", byte / HBM_UNIT)?;
+    }
+    out.flush()
+}
+
+fn ours(found: Stream) {
+    let timing = Timing::of(&Machine::rngd());
+    let requests = found.map(|(address, direction)| (Request { address, bytes: HBM_UNIT }, direction));
+    let found = stream(requests, &timing).expect("addresses of HBM");
+    let sum = |of: fn(&ChannelTotals) -> u64| found.channels.iter().map(of).sum::<u64>();
+    let requests = sum(ChannelTotals::requests);
+    let opens = sum(|totals| totals.row_opens);
+    println!("{} {requests} {opens} {}", found.hbm_cycles, sum(|totals| totals.row_switches));
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let arguments: Vec<_> = std::env::args().skip(1).collect();
+    let find = |name: &str| {
+        let found = streams().into_iter().find(|(other, _)| other == name);
+        found.map(|(_, stream)| stream).ok_or_else(|| format!("{name} is no stream: `hbm_trace list` names them"))
+    };
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["list"] => streams().iter().for_each(|(name, _)| println!("{name}")),
+        ["trace", name] => trace(find(name)?)?,
+        ["ours", name] => ours(find(name)?),
+        _ => return Err("expected `list`, `trace NAME` or `ours NAME`".into()),
+    }
+    Ok(())
+}
