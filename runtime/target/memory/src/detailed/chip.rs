@@ -12,8 +12,8 @@ use visa_machine::Machine;
 /// Who made a request: which engine, and which of its requests in flight.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Owner {
-    pub(super) engine: usize,
-    pub(super) slot: usize,
+    pub(super) engine: u32,
+    pub(super) slot: u32,
 }
 
 /// What a memory says to a request.
@@ -51,6 +51,8 @@ pub(super) struct Chip {
     hbm: Vec<Channel<Owner>>,
     /// Channels that have something to do, a bit each.
     waiting: u64,
+    /// The HBM cycle in which each of them has.
+    due: [u64; HBM_CHANNELS as usize],
     dm: Dm,
     spm: Vec<Link>,
     spm_bytes: u64,
@@ -68,6 +70,7 @@ impl Chip {
             timing: *timing,
             hbm: (0..HBM_CHANNELS).map(|_| Channel::new(timing)).collect(),
             waiting: 0,
+            due: [u64::MAX; HBM_CHANNELS as usize],
             dm: Dm::new(machine, timing, chip, claims),
             spm: vec![spm; machine.pes_per_chip() as usize],
             spm_bytes: machine.memory.spm_bytes_per_pe,
@@ -130,6 +133,7 @@ impl Chip {
         }
         channel.push(&Piece { place, bytes: piece.bytes, direction }, self.timing.hbm_cycle(now), owner);
         self.waiting |= 1 << at;
+        self.due[at] = channel.next().unwrap_or(u64::MAX);
         Answer::UnderWay
     }
 
@@ -137,17 +141,18 @@ impl Chip {
     pub(super) fn settle(&mut self, now: u64, mut done: impl FnMut(Owner, u64)) {
         let until = self.timing.hbm_cycle(now);
         for at in ones(self.waiting) {
-            let channel = &mut self.hbm[at];
-            channel.advance(until, |owner, time| done(owner, self.timing.engine_cycle(time)));
-            if channel.next().is_none() {
-                self.waiting &= !(1 << at);
+            if self.due[at] < until {
+                let channel = &mut self.hbm[at];
+                channel.advance(until, |owner, time| done(owner, self.timing.engine_cycle(time)));
+                self.due[at] = channel.next().unwrap_or(u64::MAX);
+                self.waiting &= !(u64::from(self.due[at] == u64::MAX) << at);
             }
         }
     }
 
     /// The first cycle in which HBM has done more; [`u64::MAX`] if it has nothing to do.
     pub(super) fn next(&self) -> u64 {
-        let next = ones(self.waiting).filter_map(|at| self.hbm[at].next()).min();
+        let next = ones(self.waiting).map(|at| self.due[at]).min();
         next.map_or(u64::MAX, |time| self.timing.engine_cycle_after(time))
     }
 }

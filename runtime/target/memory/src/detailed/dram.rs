@@ -1,8 +1,8 @@
 //! One channel of HBM: its command queue, its banks, and the bus on which commands follow one another (book 11).
 //!
 //! All times here are HBM cycles. The controller serves by FR-FCFS: of the commands whose row is open, the one that the
-//! bus can take first, and of several the oldest. A bank changes its row when no waiting command wants the open one;
-//! it opens the row of its oldest command. So a command that finds its row open goes before older ones that do not, and
+//! bus can take first, and of several the oldest. A bank closes its row when it may and no waiting command wants it,
+//! and opens that of its oldest command. So a command that finds its row open goes before older ones that do not, and
 //! banks change rows while others transfer.
 
 use super::timing::Timing;
@@ -72,11 +72,13 @@ pub(super) struct Piece {
 #[derive(Clone, Copy, Debug)]
 struct Waiting<T> {
     bank: u8,
+    /// Whether its row is open, or is being opened.
+    is_open: bool,
     row: u16,
     direction: Direction,
     modify: bool,
     /// Commands not yet sent.
-    left: u64,
+    left: u16,
     /// Who waits for it.
     owner: T,
 }
@@ -89,7 +91,9 @@ struct Bank {
     /// When the open row may be closed.
     closable: u64,
     /// Waiting requests for the open row.
-    wanted: u32,
+    wanted: u16,
+    /// All waiting requests.
+    waiting: u16,
 }
 
 /// The bus: when it took its last commands.
@@ -115,6 +119,8 @@ pub(super) struct Channel<T> {
     queue: Vec<Waiting<T>>,
     /// Commands of the queue.
     queued: u64,
+    /// Banks whose open row nobody wants, but another: when they close it, the latest first.
+    turns: Vec<(u64, usize)>,
     /// All before this cycle is settled.
     now: u64,
     /// The next command: which request's, and when.
@@ -174,6 +180,7 @@ impl<T: Copy> Channel<T> {
             bus: Bus::new(),
             queue: Vec::with_capacity(timing.queue_commands as usize),
             queued: 0,
+            turns: Vec::new(),
             now: 0,
             next: None,
             totals: ChannelTotals::default(),
@@ -184,9 +191,13 @@ impl<T: Copy> Channel<T> {
         &self.totals
     }
 
-    /// The cycle of the next command; `None` where nothing waits.
+    /// The next cycle in which it does something; `None` where nothing waits.
     pub(super) fn next(&self) -> Option<u64> {
-        self.next.map(|(_, time)| time)
+        let command = self.next.map(|(_, time)| time);
+        match (command, self.turns.last()) {
+            (Some(command), Some(&(turn, _))) => Some(command.min(turn)),
+            (command, turn) => command.or(turn.map(|&(turn, _)| turn)),
+        }
     }
 
     /// Commands of a unit.
@@ -206,29 +217,38 @@ impl<T: Copy> Channel<T> {
         let bank = bank_of(&piece.place);
         let modify = piece.direction == Direction::Write && piece.bytes < HBM_UNIT;
         self.count(piece, modify);
+        let commands = self.commands();
+        let state = &mut self.banks[bank];
+        let row = piece.place.row as u16;
         let waiting = Waiting {
             bank: bank as u8,
-            row: piece.place.row as u16,
+            is_open: state.row == Some(row),
+            row,
             direction: piece.direction,
             modify,
-            left: self.commands(),
+            left: commands as u16,
             owner,
         };
         self.queue.push(waiting);
-        self.queued += waiting.left;
-        let state = &mut self.banks[bank];
-        if state.row == Some(waiting.row) {
+        self.queued += commands;
+        state.waiting += 1;
+        if waiting.is_open {
+            if state.wanted == 0 {
+                self.turns.retain(|&(_, other)| other != bank);
+            }
             state.wanted += 1;
             self.totals.row_hits += 1;
-        } else if state.wanted == 0 {
-            self.open(bank, now);
-        } else {
-            // Another row is open and wanted: this one waits.
-            return;
+            self.offer(self.queue.len() - 1);
+        } else if state.wanted == 0 && state.waiting == 1 {
+            self.leave_row(bank);
         }
-        let time = self.first_time(&waiting);
-        if self.next.is_none_or(|(_, next)| time < next) {
-            self.next = Some((self.queue.len() - 1, time));
+    }
+
+    /// Notes a request as the one that sends the next command, if it is.
+    fn offer(&mut self, at: usize) {
+        let time = self.first_time(&self.queue[at]);
+        if self.next.is_none_or(|(next, earliest)| (time, at) < (earliest, next)) {
+            self.next = Some((at, time));
         }
     }
 
@@ -242,24 +262,45 @@ impl<T: Copy> Channel<T> {
         self.totals.bytes_moved += HBM_UNIT << u32::from(modify);
     }
 
-    /// Opens the row of the oldest request for a bank from cycle `now` on, if there is one.
-    fn open(&mut self, bank: usize, now: u64) {
-        let mut wanting = self.queue.iter().filter(|waiting| usize::from(waiting.bank) == bank);
-        let Some(first) = wanting.next() else { return };
-        let row = first.row;
-        let more = wanting.filter(|waiting| waiting.row == row).count();
-        let state = &mut self.banks[bank];
-        state.usable = match state.row {
-            Some(_) => state.closable.max(now) + self.timing.row_close + self.timing.row_open,
-            None => now + self.timing.row_open,
-        };
-        match state.row {
-            Some(_) => self.totals.row_switches += 1,
-            None => self.totals.row_opens += 1,
+    /// Lets a bank whose open row nobody wants, or that has none, go to the row that somebody wants.
+    fn leave_row(&mut self, bank: usize) {
+        let state = &self.banks[bank];
+        if state.row.is_none() {
+            self.totals.row_opens += 1;
+            self.open(bank, self.now + self.timing.row_open);
+            return;
         }
-        self.totals.row_hits += more as u64;
-        state.row = Some(row);
-        state.wanted = 1 + more as u32;
+        let time = state.closable.max(self.now);
+        let later = self.turns.partition_point(|&(other, _)| other > time);
+        self.turns.insert(later, (time, bank));
+    }
+
+    /// Closes the open row of a bank in cycle `time`, and opens the one that is wanted.
+    fn turn(&mut self, bank: usize, time: u64) {
+        self.now = time;
+        self.totals.row_switches += 1;
+        self.open(bank, time + self.timing.row_close + self.timing.row_open);
+    }
+
+    /// Opens the row of the oldest request for a bank, which is usable in a cycle.
+    fn open(&mut self, bank: usize, usable: u64) {
+        let mut row = None;
+        for at in 0..self.queue.len() {
+            let waiting = &mut self.queue[at];
+            if usize::from(waiting.bank) != bank || row.is_some_and(|row| row != waiting.row) {
+                continue;
+            }
+            waiting.is_open = true;
+            let state = &mut self.banks[bank];
+            if row.is_none() {
+                row = Some(waiting.row);
+                *state = Bank { row, usable, ..*state };
+            } else {
+                self.totals.row_hits += 1;
+            }
+            state.wanted += 1;
+            self.offer(at);
+        }
     }
 
     /// The first cycle in which a request whose row is open can send a command.
@@ -274,7 +315,7 @@ impl<T: Copy> Channel<T> {
         let soonest = self.now.max(self.bus.soonest(&self.timing));
         let mut best: Option<(usize, u64)> = None;
         for (at, waiting) in self.queue.iter().enumerate() {
-            if self.banks[usize::from(waiting.bank)].row != Some(waiting.row) {
+            if !waiting.is_open {
                 continue;
             }
             let time = self.first_time(waiting);
@@ -288,13 +329,24 @@ impl<T: Copy> Channel<T> {
         best
     }
 
-    /// Sends all commands of cycles before `until`; `done` is told who has all data, and when.
+    /// Does all of cycles before `until`; `done` is told who has all data, and when.
     pub(super) fn advance(&mut self, until: u64, mut done: impl FnMut(T, u64)) {
-        while let Some((at, time)) = self.next.filter(|&(_, time)| time < until) {
-            if let Some((owner, end)) = self.send(at, time) {
-                done(owner, end);
+        loop {
+            let turn = self.turns.last().copied().filter(|&(time, _)| time < until);
+            let command = self.next.filter(|&(_, time)| time < until);
+            match (command, turn) {
+                (Some((at, time)), turn) if turn.is_none_or(|(turn, _)| time <= turn) => {
+                    if let Some((owner, end)) = self.send(at, time) {
+                        done(owner, end);
+                    }
+                    self.next = self.choose();
+                }
+                (_, Some((time, bank))) => {
+                    self.turns.pop();
+                    self.turn(bank, time);
+                }
+                (_, None) => return,
             }
-            self.next = self.choose();
         }
     }
 
@@ -309,16 +361,18 @@ impl<T: Copy> Channel<T> {
             false => (1, time),
         };
         waiting.left -= sent;
-        self.queued -= sent;
+        self.queued -= u64::from(sent);
         self.bus.take(&self.timing, bank, waiting.direction, last);
         self.banks[bank].closable = last + self.timing.row_idle;
         if waiting.left > 0 {
             return None;
         }
         let owner = self.queue.remove(at).owner;
-        self.banks[bank].wanted -= 1;
-        if self.banks[bank].wanted == 0 {
-            self.open(bank, time);
+        let state = &mut self.banks[bank];
+        state.wanted -= 1;
+        state.waiting -= 1;
+        if state.wanted == 0 && state.waiting > 0 {
+            self.leave_row(bank);
         }
         Some((owner, last + self.timing.burst))
     }

@@ -74,7 +74,7 @@ struct Work<'a> {
 pub(super) struct Runner<'a> {
     commands: std::slice::Iter<'a, Command>,
     machine: &'a Machine,
-    number: usize,
+    number: u32,
     work: Option<Work<'a>>,
     /// The first cycle of the descriptor under way.
     start: u64,
@@ -175,7 +175,7 @@ impl<'a> Work<'a> {
     }
 
     /// See [`Runner::step`].
-    fn step(&mut self, now: u64, chips: &mut [Chip], slots: &mut [Slot], engine: usize) -> u64 {
+    fn step(&mut self, now: u64, chips: &mut [Chip], slots: &mut [Slot], engine: u32) -> u64 {
         let depth = slots.len() as u64;
         let at = |number: u64| (number % depth) as usize;
         // Data are sent on in order, each as soon as it is known when they have been read.
@@ -187,14 +187,14 @@ impl<'a> Work<'a> {
         if self.write.issued < self.arrived {
             let slot = at(self.write.issued);
             next = match self.write.begun || slots[slot].is_done(now) {
-                true => self.write.issue(now, chips, Owner { engine, slot }, &mut slots[slot]),
+                true => self.write.issue(now, chips, Owner { engine, slot: slot as u32 }, &mut slots[slot]),
                 false => slots[slot].at,
             };
         }
         let has_room = self.read.issued - self.retired < depth;
         if has_room {
             let slot = at(self.read.issued);
-            next = next.min(self.read.issue(now, chips, Owner { engine, slot }, &mut slots[slot]));
+            next = next.min(self.read.issue(now, chips, Owner { engine, slot: slot as u32 }, &mut slots[slot]));
         }
         // Only a request that leaves makes room for another, or is the last.
         if (!has_room || self.read.rest.is_none()) && self.retired < self.write.issued {
@@ -207,7 +207,7 @@ impl<'a> Work<'a> {
 }
 
 impl<'a> Runner<'a> {
-    pub(super) fn new(commands: &'a [Command], machine: &'a Machine, in_flight: usize, number: usize) -> Self {
+    pub(super) fn new(commands: &'a [Command], machine: &'a Machine, in_flight: usize, number: u32) -> Self {
         Self {
             commands: commands.iter(),
             machine,
@@ -224,8 +224,8 @@ impl<'a> Runner<'a> {
     }
 
     /// Part of a request in a slot is done in cycle `at`.
-    pub(super) fn done(&mut self, slot: usize, at: u64) {
-        let slot = &mut self.slots[slot];
+    pub(super) fn done(&mut self, slot: u32, at: u64) {
+        let slot = &mut self.slots[slot as usize];
         slot.open -= 1;
         slot.at = slot.at.max(at);
     }

@@ -38,7 +38,7 @@ impl Slow {
         self.rows.get(&bank(place)).is_some_and(|&(row, _)| row == place.row)
     }
 
-    /// Banks whose row nobody wants go to the row of the oldest command that wants them.
+    /// Banks whose row nobody wants go to the row of the oldest command that wants them, if they may.
     fn turn_rows(&mut self, cycle: u64, timing: &Timing) {
         for at in 0..self.waiting.len() {
             let place = self.waiting[at].place;
@@ -48,9 +48,10 @@ impl Slow {
             }
             let last = self.sent.iter().rev().find(|(_, command)| bank(&command.place) == bank(&place));
             let ready = match (self.rows.contains_key(&bank(&place)), last) {
-                (true, Some((last, _))) => {
+                (true, Some((last, _))) if cycle < last + timing.row_idle => continue,
+                (true, Some(_)) => {
                     self.switches += 1;
-                    cycle.max(last + timing.row_idle) + timing.row_close + timing.row_open
+                    cycle + timing.row_close + timing.row_open
                 }
                 (true, None) => panic!("a row was opened for nothing"),
                 (false, _) => {
@@ -106,7 +107,6 @@ fn slow(requests: &[(Request, Direction)], timing: &Timing) -> (u64, u64, u64) {
             }
             let command = Command { place, direction, request: given };
             channel.waiting.extend((0..commands).map(|_| command));
-            channel.turn_rows(cycle, timing);
             given += 1;
         }
         for channel in &mut channels {
@@ -161,7 +161,7 @@ fn events_and_single_cycles_agree() {
                 write_to_read: random.under(30),
                 row_idle: random.under(12),
                 row_close: random.under(30),
-                row_open: random.under(30),
+                row_open: 1 + random.under(30),
                 ..timing
             };
         }

@@ -42,7 +42,7 @@ pub fn simulate(
     let mut runners: Vec<_> = commands
         .iter()
         .enumerate()
-        .map(|(number, work)| Runner::new(work, machine, timing.in_flight, number))
+        .map(|(number, work)| Runner::new(work, machine, timing.in_flight, number as u32))
         .collect();
     run(&mut chips, &mut runners)?;
     let totals: Vec<_> = runners.iter().map(|runner| *runner.totals()).collect();
@@ -58,7 +58,7 @@ fn run(chips: &mut [Chip], runners: &mut [Runner<'_>]) -> Result<(), DetailedErr
     let mut now = 0;
     loop {
         for chip in &mut *chips {
-            chip.settle(now, |Owner { engine, slot }, at| runners[engine].done(slot, at));
+            chip.settle(now, |Owner { engine, slot }, at| runners[engine as usize].done(slot, at));
         }
         let mut next = u64::MAX;
         // Each cycle another engine is the first to ask.
