@@ -193,3 +193,110 @@ impl DmnTotals {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SLICE: u64 = 512 << 10;
+
+    fn dm(claims: &[Claim]) -> Dm {
+        let machine = Machine::rngd();
+        Dm::new(&machine, &Timing::of(&machine), 0, claims)
+    }
+
+    fn piece(slice: u64, byte: u64, bytes: u64) -> Request {
+        Request { address: slice * SLICE + byte, bytes }
+    }
+
+    /// B3: a network moves 256 bytes in two cycles, so that two in turn take a request a cycle.
+    #[test]
+    fn two_networks_in_turn() {
+        let mut dm = dm(&[]);
+        for at in 0..64 {
+            let slice = at % 2 * 32 + at / 2;
+            assert_eq!(dm.access(at, piece(slice, 0, 256), Direction::Read), Ok(at + 2));
+        }
+        let totals: Vec<_> = dm.networks().collect();
+        assert_eq!((totals[0], totals[1], totals[2].reads), (totals[1], totals[0], 0));
+        assert_eq!((totals[0].reads, totals[0].bytes, totals[0].busy, totals[0].longest), (32, 32 * 256, 64, 2));
+    }
+
+    /// B3: one alone takes a request every two cycles.
+    #[test]
+    fn one_network_alone() {
+        let mut dm = dm(&[]);
+        for at in 0..32 {
+            assert_eq!(dm.access(0, piece(at, 0, 256), Direction::Write), Ok(2 * at + 2));
+        }
+        assert_eq!(dm.networks().next().map(|totals| (totals.writes, totals.longest)), Some((32, 64)));
+    }
+
+    /// Book 11: two entries a slice. The third request waits until the first is done; nothing has changed until then.
+    #[test]
+    fn a_slice_holds_two_requests() {
+        let mut dm = dm(&[]);
+        let mut ask = |now| dm.access(now, piece(5, 0, 256), Direction::Read);
+        assert_eq!([ask(0), ask(0), ask(0), ask(1), ask(2), ask(3)], [Ok(2), Ok(4), Err(2), Err(2), Ok(6), Err(4)]);
+        assert_eq!(dm.networks().next().map(|totals| totals.reads), Some(3));
+    }
+
+    /// B1: 128 consecutive bytes are in all 16 banks.
+    #[test]
+    fn banks_of_a_request() {
+        let accesses = |byte, bytes| {
+            let mut dm = dm(&[]);
+            dm.access(0, piece(1, byte, bytes), Direction::Read).expect("room");
+            dm.into_accesses()[16..32].to_vec()
+        };
+        assert_eq!(accesses(0, 128), [1; 16]);
+        assert_eq!(accesses(4096 + 64, 128), [1; 16]);
+        assert_eq!(accesses(128, 256), [2; 16]);
+        assert_eq!(accesses(8, 16), [0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(accesses(127, 2), [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
+    }
+
+    /// Book 10: a write of a part of a word triples the time.
+    #[test]
+    fn parts_of_words() {
+        let cycles = |byte, bytes, direction| dm(&[]).access(0, piece(0, byte, bytes), direction);
+        assert_eq!(cycles(0, 8, Direction::Write), Ok(1));
+        assert_eq!(cycles(4, 8, Direction::Write), Ok(3));
+        assert_eq!(cycles(0, 4, Direction::Write), Ok(3));
+        assert_eq!(cycles(0, 252, Direction::Write), Ok(6));
+        assert_eq!(cycles(4, 8, Direction::Read), Ok(1));
+        assert_eq!(cycles(0, 136, Direction::Read), Ok(2));
+    }
+
+    /// Book 11: whoever else accesses a bank goes first.
+    #[test]
+    fn others_go_before_a_dma() {
+        let claim = |by| Claim { by, chip: 0, slice: 3, banks: 1 << 4, cycles: 5..30 };
+        let end = |claims: &[Claim], now, byte, bytes| dm(claims).access(now, piece(3, byte, bytes), Direction::Read);
+        for by in [Requester::MainFetch, Requester::MainCommit, Requester::SubFetch, Requester::SubCommit] {
+            assert_eq!(end(&[claim(by)], 4, 0, 256), Ok(32), "{by:?}");
+            // It is done before, or comes after, or wants other banks.
+            assert_eq!(end(&[claim(by)], 3, 0, 256), Ok(5));
+            assert_eq!(end(&[claim(by)], 30, 0, 256), Ok(32));
+            assert_eq!(end(&[claim(by)], 5, 40, 88), Ok(6));
+        }
+        assert_eq!(end(&[claim(Requester::Dma)], 4, 0, 256), Ok(6));
+        let chip = Claim { chip: 1, ..claim(Requester::MainFetch) };
+        let slice = Claim { slice: 2, ..claim(Requester::MainFetch) };
+        assert_eq!(end(&[chip, slice], 4, 0, 256), Ok(6));
+        // Two in a row, given in another order.
+        let later = Claim { cycles: 31..40, ..claim(Requester::SubCommit) };
+        assert_eq!(end(&[later, claim(Requester::MainFetch)], 4, 0, 256), Ok(42));
+    }
+
+    /// What waits for a bank holds up its slice, not the network.
+    #[test]
+    fn the_network_goes_on() {
+        let claim = Claim { by: Requester::MainFetch, chip: 0, slice: 0, banks: 1, cycles: 0..5000 };
+        let mut dm = dm(&[claim]);
+        assert_eq!(dm.access(0, piece(0, 0, 256), Direction::Read), Ok(5002));
+        assert_eq!(dm.access(0, piece(1, 0, 256), Direction::Read), Ok(4));
+        // Longer than the network waits (book 11: 4096 cycles).
+        assert_eq!(dm.networks().next().map(|totals| totals.longest), Some(5002));
+    }
+}
