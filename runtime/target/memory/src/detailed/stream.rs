@@ -137,7 +137,7 @@ mod tests {
     fn two_rows_in_turn() {
         let requests: Vec<_> = (0..10).map(|at| unit(0, 0, at % 2, at / 2)).collect();
         let short = reads(&requests, &Timing { queue_commands: 4, ..book() });
-        // A request comes in the cycle after the last command of the one before, within the 8 that a row stays open.
+        // A request comes in the cycle after the last command of the one before, when the row may not be closed yet.
         assert_eq!((short.hbm_cycles, rows(&short)), (30 + 9 * 80 + 12 + 2, (0, 1, 9)));
         let found = reads(&requests, &book());
         assert_eq!((found.hbm_cycles, rows(&found)), (30 + 19 * 4 + 68 + 19 * 4 + 2, (8, 1, 1)));
