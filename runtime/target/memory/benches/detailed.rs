@@ -43,7 +43,9 @@ fn main() {
     let sequence = |count: u64, stride: u64| {
         (0..count).map(move |at| (Request { address: at * stride % (48 << 30), bytes: 256 }, Direction::Read))
     };
-    for (name, stride) in [("stream, in sequence", 256), ("stream, one channel", 1 << 13), ("stream, stride 2^21", 1 << 21)] {
+    for (name, stride) in
+        [("stream, in sequence", 256), ("stream, one channel", 1 << 13), ("stream, stride 2^21", 1 << 21)]
+    {
         report(name, || {
             stream(sequence(1 << 20, stride), &timing).expect("addresses of HBM");
             1 << 20

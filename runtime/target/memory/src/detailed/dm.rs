@@ -149,8 +149,8 @@ impl Dm {
         let words = self.words(piece);
         let cycles = ((words.end - words.start) * self.bank_width).div_ceil(self.bytes_per_cycle);
         let whole = |at: u64| at.is_multiple_of(self.bank_width);
-        let modify = direction == Direction::Write
-            && !(whole(piece.address) && whole(piece.address + piece.bytes));
+        let modify =
+            direction == Direction::Write && !(whole(piece.address) && whole(piece.address + piece.bytes));
         if modify { cycles * self.timing.bank_modify } else { cycles }
     }
 
@@ -219,7 +219,10 @@ mod tests {
         }
         let totals: Vec<_> = dm.networks().collect();
         assert_eq!((totals[0], totals[1], totals[2].reads), (totals[1], totals[0], 0));
-        assert_eq!((totals[0].reads, totals[0].bytes, totals[0].busy, totals[0].longest), (32, 32 * 256, 64, 2));
+        assert_eq!(
+            (totals[0].reads, totals[0].bytes, totals[0].busy, totals[0].longest),
+            (32, 32 * 256, 64, 2)
+        );
     }
 
     /// B3: one alone takes a request every two cycles.
@@ -237,7 +240,10 @@ mod tests {
     fn a_slice_holds_two_requests() {
         let mut dm = dm(&[]);
         let mut ask = |now| dm.access(now, piece(5, 0, 256), Direction::Read);
-        assert_eq!([ask(0), ask(0), ask(0), ask(1), ask(2), ask(3)], [Ok(2), Ok(4), Err(2), Err(2), Ok(6), Err(4)]);
+        assert_eq!(
+            [ask(0), ask(0), ask(0), ask(1), ask(2), ask(3)],
+            [Ok(2), Ok(4), Err(2), Err(2), Ok(6), Err(4)]
+        );
         assert_eq!(dm.networks().next().map(|totals| totals.reads), Some(3));
     }
 
@@ -272,7 +278,9 @@ mod tests {
     #[test]
     fn others_go_before_a_dma() {
         let claim = |by| Claim { by, chip: 0, slice: 3, banks: 1 << 4, cycles: 5..30 };
-        let end = |claims: &[Claim], now, byte, bytes| dm(claims).access(now, piece(3, byte, bytes), Direction::Read);
+        let end = |claims: &[Claim], now, byte, bytes| {
+            dm(claims).access(now, piece(3, byte, bytes), Direction::Read)
+        };
         for by in [Requester::MainFetch, Requester::MainCommit, Requester::SubFetch, Requester::SubCommit] {
             assert_eq!(end(&[claim(by)], 4, 0, 256), Ok(32), "{by:?}");
             // It is done before, or comes after, or wants other banks.

@@ -239,7 +239,7 @@ impl<T: Copy> Channel<T> {
             state.wanted += 1;
             self.totals.row_hits += 1;
             self.offer(self.queue.len() - 1);
-        } else if state.wanted == 0 && state.waiting == 1 {
+        } else if state.waiting == 1 {
             self.leave_row(bank);
         }
     }

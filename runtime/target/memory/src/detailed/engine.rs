@@ -194,7 +194,8 @@ impl<'a> Work<'a> {
         let has_room = self.read.issued - self.retired < depth;
         if has_room {
             let slot = at(self.read.issued);
-            next = next.min(self.read.issue(now, chips, Owner { engine, slot: slot as u32 }, &mut slots[slot]));
+            next =
+                next.min(self.read.issue(now, chips, Owner { engine, slot: slot as u32 }, &mut slots[slot]));
         }
         // Only a request that leaves makes room for another, or is the last.
         if (!has_room || self.read.rest.is_none()) && self.retired < self.write.issued {

@@ -1,7 +1,7 @@
 //! HBM once more, in another way: one cycle after the other, every command alone, every rule looked up in the list of
 //! all commands sent. It is what the event model is compared with.
 
-use super::dram::Direction;
+use super::dram::{ChannelTotals, Direction};
 use super::stream::stream;
 use super::timing::Timing;
 use crate::hbm::{HBM_CHANNELS, HBM_UNIT, HbmPlace};
@@ -122,7 +122,8 @@ fn slow(requests: &[(Request, Direction)], timing: &Timing) -> (u64, u64, u64) {
         assert!(of_request.values().all(|&count| count == commands));
     }
     let sum = |count: fn(&Slow) -> u64| channels.iter().map(count).sum();
-    let last = channels.iter().flat_map(|channel| channel.sent.last()).map(|(cycle, _)| cycle + timing.burst).max();
+    let last =
+        channels.iter().flat_map(|channel| channel.sent.last()).map(|(cycle, _)| cycle + timing.burst).max();
     (last.unwrap_or(0), sum(|channel| channel.opens), sum(|channel| channel.switches))
 }
 
@@ -167,7 +168,7 @@ fn events_and_single_cycles_agree() {
         }
         let requests = random_stream(&mut random);
         let found = stream(requests.iter().copied(), &timing).expect("addresses");
-        let sum = |count: fn(&super::ChannelTotals) -> u64| found.channels.iter().map(count).sum::<u64>();
+        let sum = |count: fn(&ChannelTotals) -> u64| found.channels.iter().map(count).sum::<u64>();
         let opens = sum(|totals| totals.row_opens);
         let switches = sum(|totals| totals.row_switches);
         assert_eq!((found.hbm_cycles, opens, switches), slow(&requests, &timing), "case {case}: {timing:?}");

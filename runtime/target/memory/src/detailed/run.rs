@@ -153,7 +153,10 @@ mod tests {
 
     /// `cycles` is not below `least`, and not much above it.
     fn near(cycles: u64, least: u64, percent: u64) {
-        assert!((least..=least + least * percent / 100).contains(&cycles), "{cycles} cycles, at least {least}");
+        assert!(
+            (least..=least + least * percent / 100).contains(&cycles),
+            "{cycles} cycles, at least {least}"
+        );
     }
 
     /// D3, book 10, example 1: 64 reads and 64 writes. The book adds them, which makes 628; here they overlap, and
@@ -208,9 +211,12 @@ mod tests {
                 vec![descriptor(hbm(), dm(), &text)]
             })))
         };
-        let rows = format!("256 : 1024 -> 1024, 4 : 256 -> 256, 32 : 2097152 -> {SLICE}, 2 : 67108864 -> {DMN}");
+        let rows =
+            format!("256 : 1024 -> 1024, 4 : 256 -> 256, 32 : 2097152 -> {SLICE}, 2 : 67108864 -> {DMN}");
         let found = run(&rows);
-        assert!(found.chips[0].channels.iter().all(|totals| totals.requests() == 16_384 && totals.row_hits == 0));
+        assert!(
+            found.chips[0].channels.iter().all(|totals| totals.requests() == 16_384 && totals.row_hits == 0)
+        );
         assert!((500 + 2048 * 80 * 2 / 3..655_860).contains(&found.cycles), "{}", found.cycles);
         let order = format!(
             "64 : 2097152 -> 4096, 16 : 16384 -> 256, 16 : 1024 -> {}, 2 : 512 -> {SLICE}, 2 : 256 -> {DMN}",
@@ -282,7 +288,10 @@ mod tests {
             one(hbm(), dm(), &text)
         };
         let (aligned, crossing) = (run(0), run(8));
-        assert_eq!((sum(&aligned, |totals| totals.reads), sum(&crossing, |totals| totals.reads)), (512, 1024));
+        assert_eq!(
+            (sum(&aligned, |totals| totals.reads), sum(&crossing, |totals| totals.reads)),
+            (512, 1024)
+        );
         assert_eq!(crossing.engines[0].1.requests, 512);
         near(aligned.cycles, 500 + 512, 5);
         near(crossing.cycles, 500 + 1024, 5);
@@ -387,7 +396,9 @@ mod tests {
         let mut random = Random(0x0bad_cafe_0123_4567);
         for case in 0..300 {
             let works: Vec<_> = (0..1 + random.below(4))
-                .map(|engine| (0..1 + random.below(2)).map(|_| random_work(&mut random, engine as u64)).collect())
+                .map(|engine| {
+                    (0..1 + random.below(2)).map(|_| random_work(&mut random, engine as u64)).collect()
+                })
                 .collect();
             let found = run(&transfer(works.clone()));
             let mut asked = [[0; 2]; 2];

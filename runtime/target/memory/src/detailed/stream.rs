@@ -178,7 +178,8 @@ mod tests {
         assert_eq!((found.channels[0].reads, found.channels[16].reads), (1, 1));
         // In sequence they take twice as long as aligned ones.
         let run = |first: u64| {
-            let requests: Vec<_> = (0..4096).map(|at| Request { address: first + at * 256, bytes: 256 }).collect();
+            let requests: Vec<_> =
+                (0..4096).map(|at| Request { address: first + at * 256, bytes: 256 }).collect();
             reads(&requests, &book()).hbm_cycles
         };
         let (aligned, crossing) = (run(0), run(8));
