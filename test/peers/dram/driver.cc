@@ -65,6 +65,8 @@ int main(int argc, char** argv) {
         while (more && usage(request.channel) + 4 <= queue) {
             for (int command = 0; command < 4; command++) {
                 memory.AddTransaction(request.address + 64 * command, request.write);
+                // From the queue of transactions to that of commands, which it else does one a cycle.
+                channels[request.channel]->ScheduleTransaction();
             }
             more = Next(request);
         }

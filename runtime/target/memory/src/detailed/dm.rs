@@ -304,6 +304,8 @@ mod tests {
         let mut dm = dm(&[claim]);
         assert_eq!(dm.access(0, piece(0, 0, 256), Direction::Read), Ok(5002));
         assert_eq!(dm.access(0, piece(1, 0, 256), Direction::Read), Ok(4));
+        assert_eq!(dm.access(9, piece(0, 128, 128), Direction::Read), Ok(5001));
+        assert_eq!(dm.access(10, piece(0, 128, 128), Direction::Read), Err(5001));
         // Longer than the network waits (book 11: 4096 cycles).
         assert_eq!(dm.networks().next().map(|totals| totals.longest), Some(5002));
     }

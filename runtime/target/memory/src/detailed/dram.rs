@@ -151,10 +151,12 @@ impl Bus {
     /// The first cycle for a command in a bank. Of the gaps to earlier commands only those to the last one, to the
     /// last one in the bank group and to the last one in the other direction can bind.
     fn free(&self, timing: &Timing, bank: usize, direction: Direction) -> u64 {
-        let gap = match self.slice {
-            SLICES => 0,
-            slice if slice == bank / 16 => timing.ccd_other_group,
-            _other => timing.ccd_other_slice,
+        let gap = if self.slice == SLICES {
+            0
+        } else if self.slice == bank / 16 {
+            timing.ccd_other_group
+        } else {
+            timing.ccd_other_slice
         };
         (self.last + gap).max(self.groups[bank / 4]).max(self.turned[direction as usize])
     }

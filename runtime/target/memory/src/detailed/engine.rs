@@ -215,13 +215,19 @@ impl<'a> Runner<'a> {
             number,
             work: None,
             start: 0,
-            slots: vec![Slot::default(); in_flight],
+            // It has at least one request, whatever the figures say.
+            slots: vec![Slot::default(); in_flight.max(1)],
             totals: EngineTotals::default(),
         }
     }
 
     pub(super) const fn totals(&self) -> &EngineTotals {
         &self.totals
+    }
+
+    /// Whether all is done that it has to do.
+    pub(super) fn has_ended(&self) -> bool {
+        self.work.is_none() && self.commands.as_slice().is_empty()
     }
 
     /// Part of a request in a slot is done in cycle `at`.

@@ -20,6 +20,18 @@ pub enum DetailedError {
         /// Bytes of the memory.
         bytes: u64,
     },
+    /// Packets that are not side by side in both memories.
+    Packet {
+        /// Bytes of a packet.
+        packet: u64,
+        /// Bytes that lie side by side on both sides.
+        run: u64,
+    },
+    /// A model in which something waits for what never happens, such as room in a queue of no entries.
+    Stuck {
+        /// The engine cycle after which nothing happens.
+        cycle: u64,
+    },
     /// A chip that the system does not have.
     NoChip {
         /// The chip.
@@ -47,6 +59,15 @@ impl fmt::Display for DetailedError {
                     Medium::Spm => "scratchpad memory",
                 };
                 write!(f, "the transfer ends at byte {end} of {name}, which has {bytes} bytes a chip")
+            }
+            Self::Packet { packet, run } => {
+                write!(
+                    f,
+                    "packets have {packet} bytes, expected a divisor of the {run} that lie side by side"
+                )
+            }
+            Self::Stuck { cycle } => {
+                write!(f, "the transfer does not end: nothing happens after cycle {cycle}")
             }
             Self::NoChip { chip, chips } => {
                 write!(f, "chip {chip} does not exist, expected one below {chips}")

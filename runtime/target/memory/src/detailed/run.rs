@@ -5,9 +5,9 @@ use super::dm::Claim;
 use super::engine::{Command, EngineTotals, Runner};
 use super::error::DetailedError;
 use super::timing::Timing;
-use crate::descriptor::{Engine, Medium, Memory, Transfer};
+use crate::descriptor::{Descriptor, Engine, Medium, Memory, Transfer};
 use crate::hbm::HBM_BYTES;
-use visa_loops::Program;
+use visa_loops::{Program, contiguous_paired};
 use visa_machine::Machine;
 
 /// What a transfer takes.
@@ -24,13 +24,17 @@ pub struct Detailed {
 /// Carries out a transfer, request by request. `claims` is what other engines do in data memory meanwhile.
 ///
 /// # Errors
-/// If a program has no addresses, or goes beyond its memory, or a chip does not exist.
+/// If a program has no addresses, goes beyond its memory or has no whole packets, if a chip does not exist, or if the
+/// figures of the model let the transfer wait for ever.
 pub fn simulate(
     transfer: &Transfer,
     machine: &Machine,
     timing: &Timing,
     claims: &[Claim],
 ) -> Result<Detailed, DetailedError> {
+    for descriptor in transfer.engines.iter().flat_map(|(_, work)| work) {
+        check_packet(descriptor)?;
+    }
     let commands: Vec<Vec<Command>> =
         transfer.engines.iter().map(|(_, work)| work.iter().map(Command::new).collect()).collect();
     let mut last = 0;
@@ -70,10 +74,17 @@ fn run(chips: &mut [Chip], runners: &mut [Runner<'_>]) -> Result<(), DetailedErr
             next = next.min(chip.next());
         }
         if next == u64::MAX {
-            return Ok(());
+            let ended = runners.iter().all(Runner::has_ended);
+            return if ended { Ok(()) } else { Err(DetailedError::Stuck { cycle: now }) };
         }
         now = next;
     }
+}
+
+/// Whether packets are bytes side by side, as requests are.
+fn check_packet(descriptor: &Descriptor) -> Result<(), DetailedError> {
+    let (packet, run) = (descriptor.loops.packet, contiguous_paired(&descriptor.loops));
+    if packet > 0 && run.is_multiple_of(packet) { Ok(()) } else { Err(DetailedError::Packet { packet, run }) }
 }
 
 /// Whether a program stays within its memory.
@@ -100,7 +111,6 @@ fn check(memory: Memory, program: &Program, machine: &Machine) -> Result<(), Det
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::descriptor::Descriptor;
     use crate::detailed::{ChannelTotals, Requester};
     use visa_support::Random;
 
@@ -366,8 +376,22 @@ mod tests {
         assert!(found.contains("of scratchpad memory, which has 32768"), "{found}");
         let found = refused(hbm(), on(Medium::Dm, 8), "[256 : 1 -> 1] : 256");
         assert_eq!(found, "chip 8 does not exist, expected one below 8");
+        let found = refused(hbm(), dm(), "[8 : 512 -> 256, 256 : 1 -> 1] : 512");
+        assert_eq!(found, "packets have 512 bytes, expected a divisor of the 256 that lie side by side");
+        assert!(refused(hbm(), dm(), "[4 : 1 -> 2] : 4").contains("a divisor of the 1 that"));
+        assert!(refused(hbm(), dm(), "[4 : 1 -> 1] : 0").contains("have 0 bytes"));
         let found = refused(hbm(), dm(), "[256 : 1 -> 1] : 256 @ -1 -> 0");
         assert!(found.contains("begins at address -1"), "{found}");
+    }
+
+    /// Without a queue data memory takes nothing.
+    #[test]
+    fn a_model_that_does_not_end() {
+        let machine = Machine::rngd();
+        let work = transfer([vec![descriptor(hbm(), dm(), "[256 : 1 -> 1] : 256")]]);
+        let timing = Timing { slice_queue: 0, ..Timing::of(&machine) };
+        let error = simulate(&work, &machine, &timing, &[]).expect_err("no room").to_string();
+        assert!(error.contains("nothing happens after cycle 5"), "{error}");
     }
 
     /// A transfer of an engine between random memories, and how many requests it makes.
