@@ -72,8 +72,8 @@ fn main() {
         "HBM to DM, 8 engines (book 10, example 4)",
         of(transfer(8, Medium::Hbm, Medium::Dm, |engine| {
             format!(
-                "[256 : 1024 -> 1024, 4 : 256 -> 256, 32 : 2097152 -> {slice}, 2 : 67108864 -> {}, 256 : 1 -> 1] : 256 \
-                 @ {} -> {}",
+                "[256 : 1024 -> 1024, 4 : 256 -> 256, 32 : 2097152 -> {slice}, 2 : 67108864 -> {}, 256 : 1 -> 1] \
+                 : 256 @ {} -> {}",
                 32 * slice,
                 engine << 18,
                 engine * 64 * slice

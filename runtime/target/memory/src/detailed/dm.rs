@@ -119,19 +119,22 @@ impl Dm {
     pub(super) fn access(&mut self, now: u64, piece: Request, direction: Direction) -> Result<u64, u64> {
         let slice = piece.address / self.slice_bytes;
         let depth = self.timing.slice_queue;
-        let place = slice as usize * depth;
-        // Places are taken in turn, so that the one that is free first is the least.
-        let (place, free) = (place..place + depth)
-            .map(|place| (place, self.queues[place]))
-            .fold((place, u64::MAX), |least, other| if other.1 < least.1 { other } else { least });
+        let first = slice as usize * depth;
+        let queue = &self.queues[first..first + depth];
+        // The place that is free first, and when the slice has done all that it was given.
+        let Some((place, &free)) = queue.iter().enumerate().min_by_key(|&(_, free)| free) else {
+            return Err(u64::MAX);
+        };
         if free > now {
             return Err(free);
         }
+        let before = queue.iter().copied().fold(now, u64::max);
         let cycles = self.cycles(piece, direction);
         let start = self.networks[(slice / self.slices_per_network) as usize].free.max(now);
         // What waits for a bank waits in the queue of its slice: the network moves other data meanwhile.
-        let end = self.unclaimed(slice, piece, start..start + cycles).end;
-        self.queues[place] = end;
+        let begin = start.max(before);
+        let end = self.unclaimed(slice, piece, begin..begin + cycles).end;
+        self.queues[first + place] = end;
         self.count(slice, piece);
         let network = &mut self.networks[(slice / self.slices_per_network) as usize];
         network.free = start + cycles;
@@ -304,8 +307,8 @@ mod tests {
         let mut dm = dm(&[claim]);
         assert_eq!(dm.access(0, piece(0, 0, 256), Direction::Read), Ok(5002));
         assert_eq!(dm.access(0, piece(1, 0, 256), Direction::Read), Ok(4));
-        assert_eq!(dm.access(9, piece(0, 128, 128), Direction::Read), Ok(5001));
-        assert_eq!(dm.access(10, piece(0, 128, 128), Direction::Read), Err(5001));
+        assert_eq!(dm.access(9, piece(0, 128, 128), Direction::Read), Ok(5003));
+        assert_eq!(dm.access(10, piece(0, 128, 128), Direction::Read), Err(5002));
         // Longer than the network waits (book 11: 4096 cycles).
         assert_eq!(dm.networks().next().map(|totals| totals.longest), Some(5002));
     }

@@ -1,9 +1,9 @@
 //! One channel of HBM: its command queue, its banks, and the bus on which commands follow one another (book 11).
 //!
-//! All times here are HBM cycles. The controller serves by FR-FCFS: of the commands whose row is open, the one that the
-//! bus can take first, and of several the oldest. A bank closes its row when it may and no waiting command wants it,
-//! and opens that of its oldest command. So a command that finds its row open goes before older ones that do not, and
-//! banks change rows while others transfer.
+//! All times here are HBM cycles. The controller serves by FR-FCFS: of the commands whose row is open, the one that
+//! the bus can take first, and of several the oldest. A bank closes its row when it may and no waiting command wants
+//! it, and opens that of its oldest command. So a command that finds its row open goes before older ones that do not,
+//! and banks change rows while others transfer.
 
 use super::timing::Timing;
 use crate::hbm::{HBM_UNIT, HbmPlace};
