@@ -225,6 +225,11 @@ impl<'a> Runner<'a> {
         &self.totals
     }
 
+    /// Requests of the descriptor under way whose reads have been issued.
+    pub(super) fn reads(&self) -> u64 {
+        self.work.as_ref().map_or(0, |work| work.read.issued)
+    }
+
     /// Whether all is done that it has to do.
     pub(super) fn has_ended(&self) -> bool {
         self.work.is_none() && self.commands.as_slice().is_empty()
