@@ -37,51 +37,81 @@ pub fn simulate(
     }
     let commands: Vec<Vec<Command>> =
         transfer.engines.iter().map(|(_, work)| work.iter().map(Command::new).collect()).collect();
-    let mut last = 0;
-    for (memory, program) in commands.iter().flatten().flat_map(Command::sides) {
-        check(memory, program, machine)?;
-        last = last.max(memory.chip);
-    }
-    let mut chips: Vec<_> = (0..=last).map(|chip| Chip::new(machine, timing, chip, claims)).collect();
-    let mut runners: Vec<_> = commands
-        .iter()
-        .enumerate()
-        .map(|(number, work)| Runner::new(work, machine, timing.in_flight, number as u32))
-        .collect();
-    run(&mut chips, &mut runners)?;
-    let totals: Vec<_> = runners.iter().map(|runner| *runner.totals()).collect();
+    let mut system = System::new(&commands, machine, timing, claims)?;
+    system.run()?;
+    let totals: Vec<_> = system.runners.iter().map(|runner| *runner.totals()).collect();
     Ok(Detailed {
         cycles: totals.iter().map(|totals| totals.end).fold(0, u64::max),
-        chips: chips.into_iter().map(Chip::totals).collect(),
+        chips: system.chips.into_iter().map(Chip::totals).collect(),
         engines: transfer.engines.iter().map(|(engine, _)| *engine).zip(totals).collect(),
     })
 }
 
-/// Lets all engines and memories work until none has anything to do.
-fn run(chips: &mut [Chip], runners: &mut [Runner<'_>]) -> Result<(), DetailedError> {
-    let mut now = 0;
-    // Who could not read asks first the next time, so that nobody waits for ever.
-    let mut order: Vec<_> = (0..runners.len()).collect();
-    let (mut first, mut last) = (Vec::new(), Vec::new());
-    loop {
-        for chip in &mut *chips {
-            chip.settle(now, |Owner { engine, slot }, at| runners[engine as usize].done(slot, at));
+/// The chips, and the engines that work on them.
+struct System<'a> {
+    chips: Vec<Chip>,
+    runners: Vec<Runner<'a>>,
+    /// In which order engines ask. Who could not read asks first the next time, so that nobody waits for ever.
+    order: Vec<usize>,
+}
+
+impl<'a> System<'a> {
+    fn new(
+        commands: &'a [Vec<Command>],
+        machine: &'a Machine,
+        timing: &Timing,
+        claims: &[Claim],
+    ) -> Result<Self, DetailedError> {
+        let mut last = 0;
+        for (memory, program) in commands.iter().flatten().flat_map(Command::sides) {
+            check(memory, program, machine)?;
+            last = last.max(memory.chip);
+        }
+        let runner = |(number, work): (usize, &'a Vec<Command>)| {
+            Runner::new(work, machine, timing.in_flight, number as u32)
+        };
+        Ok(Self {
+            chips: (0..=last).map(|chip| Chip::new(machine, timing, chip, claims)).collect(),
+            runners: commands.iter().enumerate().map(runner).collect(),
+            order: (0..commands.len()).collect(),
+        })
+    }
+
+    /// Lets all engines and memories work until none has anything to do.
+    fn run(&mut self) -> Result<(), DetailedError> {
+        let mut now = 0;
+        loop {
+            let next = self.cycle(now)?;
+            if next == u64::MAX {
+                let ended = self.runners.iter().all(Runner::has_ended);
+                return if ended { Ok(()) } else { Err(DetailedError::Stuck { cycle: now }) };
+            }
+            now = next;
+        }
+    }
+
+    /// What happens until a cycle, and in it. Returns the next cycle in which something happens, [`u64::MAX`] if
+    /// nothing does.
+    fn cycle(&mut self, now: u64) -> Result<u64, DetailedError> {
+        for chip in &mut self.chips {
+            chip.settle(now, |Owner { engine, slot }, at| self.runners[engine as usize].done(slot, at));
         }
         let mut next = u64::MAX;
-        for engine in order.drain(..) {
-            let reads = runners[engine].reads();
-            next = next.min(runners[engine].step(now, chips)?);
-            if runners[engine].reads() == reads { first.push(engine) } else { last.push(engine) }
+        let mut waiting = 0;
+        for at in 0..self.order.len() {
+            let runner = &mut self.runners[self.order[at]];
+            let reads = runner.reads();
+            next = next.min(runner.step(now, &mut self.chips)?);
+            if runner.reads() == reads {
+                // It goes behind those that wait already, and before those that have been served.
+                self.order[waiting..=at].rotate_right(1);
+                waiting += 1;
+            }
         }
-        order.extend(first.drain(..).chain(last.drain(..)));
-        for chip in &*chips {
+        for chip in &self.chips {
             next = next.min(chip.next());
         }
-        if next == u64::MAX {
-            let ended = runners.iter().all(Runner::has_ended);
-            return if ended { Ok(()) } else { Err(DetailedError::Stuck { cycle: now }) };
-        }
-        now = next;
+        Ok(next)
     }
 }
 
@@ -387,6 +417,38 @@ mod tests {
         assert!(refused(hbm(), dm(), "[4 : 1 -> 1] : 0").contains("have 0 bytes"));
         let found = refused(hbm(), dm(), "[256 : 1 -> 1] : 256 @ -1 -> 0");
         assert!(found.contains("begins at address -1"), "{found}");
+    }
+
+    /// No cycle in which something happens is left out: to look at every cycle changes nothing.
+    #[test]
+    fn every_cycle_has_been_looked_at() {
+        let machine = Machine::rngd();
+        let mut random = Random(0x5eed_0123_4567_89ab);
+        for case in 0..60 {
+            let works: Vec<Vec<_>> = (0..1 + random.below(4))
+                .map(|engine| {
+                    (0..1 + random.below(2)).map(|_| random_work(&mut random, engine as u64)).collect()
+                })
+                .collect();
+            // Few requests in flight make engines wait for one another.
+            let timing = Timing { in_flight: random.of(&[1, 2, 5, 128]), ..Timing::of(&machine) };
+            let found = simulate(&transfer(works.clone()), &machine, &timing, &[]).expect("a transfer");
+            let commands: Vec<Vec<_>> =
+                works.iter().map(|work| work.iter().map(Command::new).collect()).collect();
+            let mut system = System::new(&commands, &machine, &timing, &[]).expect("a transfer");
+            let mut now = 0;
+            while !system.runners.iter().all(Runner::has_ended) {
+                system.cycle(now).expect("a cycle");
+                now += 1;
+            }
+            let ends: Vec<_> = system.runners.iter().map(|runner| *runner.totals()).collect();
+            assert_eq!(
+                found.engines.iter().map(|(_, totals)| *totals).collect::<Vec<_>>(),
+                ends,
+                "case {case}"
+            );
+            assert_eq!(found.chips, system.chips.into_iter().map(Chip::totals).collect::<Vec<_>>());
+        }
     }
 
     /// Without a queue data memory takes nothing.
