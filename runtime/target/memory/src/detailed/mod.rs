@@ -11,10 +11,11 @@
 //!   FR-FCFS.
 //! - Data memory: two requests in the queue of a slice, and 128 bytes a cycle of a network. A [`Claim`] is what a
 //!   Fetch or Commit Engine does in a bank meanwhile, which goes first.
-//! - Scratchpad memories and PCIe are bandwidths with a queue. Memory of the host is as fast as PCIe.
+//! - Scratchpad memories and PCIe are bandwidths with a queue. A chip sends 30 bytes a cycle by PCIe, and receives as
+//!   many. Memory of the host is as fast as PCIe.
 //!
-//! What no book has a figure for takes no time: refresh, the way through the network on chip, and the latency from a
-//! command of HBM to its data. Requests for the same bytes do not wait for each other.
+//! What no book has a figure for takes no time: refresh, the way through the network on chip, be it near or far, and
+//! the latency from a command of HBM to its data. Requests for the same bytes do not wait for each other.
 //!
 //! [`stream`] is HBM alone. `test/peers/dram` compares it with another simulator.
 
