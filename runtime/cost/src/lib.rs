@@ -6,6 +6,7 @@
 mod command;
 mod conflicts;
 mod footprint;
+mod memory;
 mod pipeline;
 mod price;
 mod report;
@@ -13,6 +14,7 @@ mod schedule;
 mod text;
 mod transfer;
 
+pub use memory::{ChannelReport, MemoryModel, MemoryReport};
 pub use pipeline::PipelineTime;
 pub use price::price;
 pub use report::{
