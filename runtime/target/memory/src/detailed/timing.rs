@@ -1,9 +1,10 @@
-//! The figures of the model that the machine's description does not have.
+//! The figures of the model.
 
+use crate::hbm::HBM_UNIT;
 use visa_machine::{Assumption, Machine};
 
-/// Counts and times of the model, all of them data. What the description of the machine has is not repeated: bytes a
-/// cycle of engines, data memory, scratchpads and PCIe, and the start-up of a command.
+/// Counts and times of the model that the description of the machine does not have, or has in another form. Bytes a
+/// cycle of data memory, scratchpads and PCIe, and the start-up of a command, are the machine's.
 ///
 /// An HBM cycle is one of [`Timing::hbm_mhz`]; an engine cycle is one of `timing.clock_ghz` of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +26,8 @@ pub struct Timing {
     /// HBM cycles from a command to the next in the same bank group (book 11, tCCD).
     pub ccd_same_group: u64,
     /// HBM cycles from the last command of a row until the row may be closed. Book 11 has the sum of this and the two
-    /// below, 60 to 75; how it divides is assumed.
+    /// below, 60 to 75, of which this is the middle; how it divides is assumed. The book model has another figure,
+    /// `timing.hbm_row_switch_cycles` of the machine: that of book 10's example.
     pub row_idle: u64,
     /// HBM cycles of closing a row; see [`Timing::row_idle`].
     pub row_close: u64,
@@ -36,10 +38,10 @@ pub struct Timing {
     pub read_to_write: u64,
     /// The same from a write to the next read.
     pub write_to_read: u64,
-    /// HBM cycles that a read-modify-write has its channel for itself, its row being open (book 11: about 50 times
-    /// the 8 cycles of a whole write).
+    /// HBM cycles that a read-modify-write has its channel for itself, its row being open: those of a whole write times
+    /// `timing.hbm_partial_write_times` of the machine (book 11).
     pub read_modify_write: u64,
-    /// Requests that the command queue of a slice of data memory holds (book 11).
+    /// Requests that the command queue of a slice of data memory holds: `limits.dm_queue_requests` of the machine.
     pub slice_queue: usize,
     /// How many times as long a write to data memory takes that begins or ends within the width of a bank (book 10:
     /// a read-modify-write triples the time).
@@ -61,7 +63,7 @@ pub const ASSUMED: &[Assumption] = &[
     },
     Assumption {
         field: "detailed.read_modify_write",
-        why: "book 11 gives about 50 times an aligned write; the channel is taken to do nothing else meanwhile",
+        why: "book 11 has only how much longer a partial write takes; its channel is taken to do nothing else",
     },
     Assumption {
         field: "detailed.in_flight",
@@ -73,15 +75,17 @@ impl Timing {
     /// The figures of the books, for a machine.
     #[must_use]
     pub fn of(machine: &Machine) -> Self {
-        let slice_queue = 2;
+        let slice_queue = machine.limits.dm_queue_requests as usize;
         let slices = machine.topology.dmns_per_pe * machine.slices_per_dmn();
+        let (command_bytes, ccd_other_group) = (64, 2);
+        let unit = HBM_UNIT / command_bytes * ccd_other_group;
         Self {
             hbm_mhz: 1500,
             engine_mhz: (machine.timing.clock_ghz * 1000.0).round() as u64,
-            command_bytes: 64,
+            command_bytes,
             burst: 2,
             queue_commands: 64,
-            ccd_other_group: 2,
+            ccd_other_group,
             ccd_other_slice: 3,
             ccd_same_group: 4,
             row_idle: 8,
@@ -89,7 +93,7 @@ impl Timing {
             row_open: 30,
             read_to_write: 0,
             write_to_read: 0,
-            read_modify_write: 400,
+            read_modify_write: machine.timing.hbm_partial_write_times * unit,
             slice_queue,
             bank_modify: 3,
             in_flight: slices as usize * slice_queue,
