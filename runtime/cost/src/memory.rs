@@ -21,9 +21,9 @@ use crate::report::EngineCycles;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MemoryModel {
     /// A start-up, then bytes at the rate of the narrowest place on the way. All engines share every transfer.
-    #[default]
     Flat,
     /// Requests, by the closed forms of books 10 and 11: engines, channels and rows of HBM, networks of data memory.
+    #[default]
     Book,
     /// Requests, one by one: queues, open rows, banks and links as events.
     Detailed,

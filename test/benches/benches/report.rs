@@ -52,14 +52,14 @@ fn report(criterion: &mut Criterion) {
         ratio(&format!("{name} of {COMMANDS} commands"), large, "a quarter of them", small);
     };
     measure("price", &|(program, _)| {
-        drop(black_box(visa_cost::price(program, &machine, MemoryModel::Flat).expect("a price")))
+        drop(black_box(visa_cost::price(program, &machine, MemoryModel::default()).expect("a price")))
     });
     measure("price and text", &|(program, source)| {
-        let report = visa_cost::price(program, &machine, MemoryModel::Flat).expect("a price");
+        let report = visa_cost::price(program, &machine, MemoryModel::default()).expect("a price");
         black_box(report.text(|span| Some(source.line(span.range().start))));
     });
     measure("price and JSON", &|(program, _)| {
-        let report = visa_cost::price(program, &machine, MemoryModel::Flat).expect("a price");
+        let report = visa_cost::price(program, &machine, MemoryModel::default()).expect("a price");
         black_box(serde_json::to_string_pretty(&report).expect("a report has JSON"));
     });
 }
