@@ -10,6 +10,7 @@ mod pipeline;
 mod price;
 mod report;
 mod schedule;
+mod scratchpads;
 mod text;
 mod transfer;
 

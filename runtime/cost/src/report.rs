@@ -133,6 +133,12 @@ pub struct Traffic {
     pub dm_read: u64,
     /// Written to data memory.
     pub dm_written: u64,
+    /// Read from scratchpad memory; not in JSON where it is 0.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub spm_read: u64,
+    /// Written to scratchpad memory; not in JSON where it is 0.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub spm_written: u64,
     /// Read from HBM.
     pub hbm_read: u64,
     /// Written to HBM.
@@ -150,6 +156,8 @@ impl Traffic {
         Self {
             dm_read: self.dm_read.saturating_add(other.dm_read),
             dm_written: self.dm_written.saturating_add(other.dm_written),
+            spm_read: self.spm_read.saturating_add(other.spm_read),
+            spm_written: self.spm_written.saturating_add(other.spm_written),
             hbm_read: self.hbm_read.saturating_add(other.hbm_read),
             hbm_written: self.hbm_written.saturating_add(other.hbm_written),
             host_read: self.host_read.saturating_add(other.host_read),
@@ -230,6 +238,12 @@ pub struct Assumed {
     pub field: &'static str,
     /// Why it is assumed.
     pub why: &'static str,
+}
+
+/// What serde asks for takes a reference.
+#[expect(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(bytes: &u64) -> bool {
+    *bytes == 0
 }
 
 fn span_bytes<S: Serializer>(span: &Span, serializer: S) -> Result<S::Ok, S::Error> {

@@ -125,6 +125,7 @@ fn traffic(bytes: &Traffic) -> String {
         ("host", bytes.host_read, bytes.host_written),
         ("HBM", bytes.hbm_read, bytes.hbm_written),
         ("DM", bytes.dm_read, bytes.dm_written),
+        ("SPM", bytes.spm_read, bytes.spm_written),
     ];
     let moved = sides.iter().filter(|(_, read, written)| *read > 0 || *written > 0);
     moved

@@ -37,8 +37,8 @@ impl OptionType for Reuse {
 pub static PASS: Pass = Pass {
     name: "allocate",
     summary: "gives open addresses a value",
-    doc: "Every `at auto` becomes an address of HBM, of data memory or of the vector register file, or a half of \
-          the tensor register file. Tensors that are needed at the same time share no byte; a tensor is needed \
+    doc: "Every `at auto` becomes an address of HBM, of data memory, of scratchpad memory or of the vector \
+          register file, or a half of the tensor register file. Tensors that are needed at the same time share no byte; a tensor is needed \
           from the operation that makes it to the last one that reads it, through views, and through a pipeline \
           up to its end. Addresses that are written stay, and nothing is put on them while they are needed. \
           Addresses are multiples of what the operation that makes the tensor demands, which its verifier is \
@@ -59,6 +59,8 @@ pub static PASS: Pass = Pass {
         ("hbm-live", "most bytes of HBM that are needed at the same time: the least that is possible"),
         ("dm-bytes", "the same of a slice's data memory"),
         ("dm-live", "the same of a slice's data memory"),
+        ("spm-bytes", "the same of a PE's scratchpad memory"),
+        ("spm-live", "the same of a PE's scratchpad memory"),
         ("vrf-bytes", "the same of the vector register file"),
         ("vrf-live", "the same of the vector register file"),
     ],
