@@ -211,7 +211,7 @@ fn reduces_a_part(op: OpRef<'_>, axes: &Axes) -> bool {
 fn loads_a_part(load: OpRef<'_>, axes: &Axes) -> bool {
     let (source, result) = (operand(load, 0), load.result_type::<Tensor>(0));
     let held = |tensor: Option<std::rc::Rc<Tensor>>, dims: &[Dim]| reaches(&*tensor?, dims, axes);
-    let there = held(source, &[Dim::Element]);
+    let there = held(source, &[Dim::Cluster, Dim::Slice, Dim::Pe, Dim::Element]);
     let here = held(result, &[Dim::Cluster, Dim::Slice, Dim::Element]);
     let (Some(there), Some(here)) = (there, here) else { return true };
     there.iter().any(|(axis, reach)| here.get(axis) != Some(reach))

@@ -2,7 +2,7 @@
 //! hold, and what that costs at least.
 
 use crate::distribution::given::{
-    Part, cuts, elements, held_of_reduced, left_out, met, reach, reaches, reduced, source, whole,
+    Part, cuts, elements, held_of_reduced, layout, left_out, met, reach, reaches, reduced, source, whole,
 };
 use crate::layout::digit_lists::mapping;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,7 +17,7 @@ use visa_mapping::facts;
 use visa_mapping::facts::machine;
 use visa_mapping::ops::func::RETURN;
 use visa_mapping::ops::transfer::{TO_DM, TO_HBM};
-use visa_mapping::{Axes, AxisId, Digit, Digits, Dim, Expr, PadKind, Tensor, digits, operand};
+use visa_mapping::{Axes, AxisId, Digit, Digits, Expr, PadKind, Tensor, digits, operand};
 use visa_stream::ops::commit_packed::DECL as PACKED;
 use visa_stream::ops::contract::CONTRACT_DECL;
 use visa_stream::ops::generate;
@@ -433,21 +433,21 @@ impl Group<'_> {
         fetched.saturating_add(products / flit.saturating_mul(self.machine.memory.trf_rows).max(1))
     }
 
-    /// What a slice holds of a tensor, in its order in HBM.
+    /// What a slice holds of a tensor, in the order in which it is loaded.
     fn held(&self, tensor: &Tensor, spread: &[Digit]) -> Option<Held> {
-        let element = tensor.dim(Dim::Element);
+        let element = layout(tensor);
         let names: Vec<AxisId> =
             element.axis_names(self.axes).iter().filter_map(|name| self.axes.id(name)).collect();
         let mut spread =
             spread.iter().filter(|part| part.axis.is_some_and(|axis| names.contains(&axis))).peekable();
-        let layout = digits(&element, self.axes).ok().filter(|layout| layout.offset().is_empty());
-        let Some(layout) = layout else {
+        let found = digits(&element, self.axes).ok().filter(|found| found.offset().is_empty());
+        let Some(found) = found else {
             let count = element.size(self.axes).ok()?;
             let bytes = tensor.bytes(count)?;
             let held = Held { element, padded: None, count, bytes, digits: Vec::new() };
             return spread.peek().is_none().then_some(held);
         };
-        let mut digits: Vec<Digit> = layout.iter().filter(|digit| digit.axis.is_some()).copied().collect();
+        let mut digits: Vec<Digit> = found.iter().filter(|digit| digit.axis.is_some()).copied().collect();
         for part in spread {
             digits = digits.iter().map(|digit| without(digit, part)).collect::<Option<Vec<_>>>()?.concat();
         }
@@ -455,8 +455,8 @@ impl Group<'_> {
         digits.retain(|digit| digit.extent > 1);
         let flit = tensor.dtype.elements(self.machine.limits.flit_bytes);
         let mut rows = digits.clone();
-        // A row of one element is as long as it is in HBM: padding that both sides have moves along.
-        rows.extend(layout.iter().next().filter(|row| digits.is_empty() && row.axis.is_none()));
+        // A row of one element is as long as it is there: padding that both sides have moves along.
+        rows.extend(found.iter().next().filter(|row| digits.is_empty() && row.axis.is_none()));
         let row = rows.first_mut().filter(|row| !row.live.is_multiple_of(flit));
         let is_short = row.is_some();
         if let Some(row) = row.filter(|row| row.axis.is_some()) {

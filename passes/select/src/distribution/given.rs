@@ -7,7 +7,7 @@ use visa_ir::module::{OpId, OpRef, ValueId};
 use visa_mapping::facts::{mappings, written};
 use visa_mapping::ops::transfer::{TO_DM, TO_HBM, is_transfer};
 use visa_mapping::view::ViewKind;
-use visa_mapping::{Axes, AxisId, Digit, Digits, Dim, Expr, digits, operand, view};
+use visa_mapping::{Axes, AxisId, Digit, Digits, Dim, Expr, Tensor, digits, operand, view};
 use visa_stream::ops::commit_view;
 use visa_stream::ops::vector_inter;
 use visa_stream::pipeline;
@@ -130,9 +130,20 @@ pub(super) fn elements(layout: &Expr, axes: &Axes) -> u64 {
         .map_or(0, |layout| layout.iter().map(|digit| digit.live).fold(1, u64::saturating_mul))
 }
 
-/// The layout in HBM of what an operation loads.
+/// The layout of what an operation loads, where it is.
 pub(super) fn source(load: OpRef<'_>) -> Option<Expr> {
-    operand(load, 0).map(|tensor| tensor.dim(Dim::Element))
+    operand(load, 0).map(|tensor| layout(&tensor))
+}
+
+/// The layout of a tensor at rest within a chip: of HBM its element mapping, otherwise those of clusters and of slices
+/// or PEs too.
+pub(super) fn layout(tensor: &Tensor) -> Expr {
+    let dims = tensor.kind.dims.iter().filter(|&&dim| dim != Dim::Chip);
+    let maps: Vec<Expr> = dims.map(|&dim| tensor.dim(dim)).collect();
+    match maps.as_slice() {
+        [element] => element.clone(),
+        maps => Expr::pair(maps.iter().cloned()),
+    }
 }
 
 /// The axes of some layouts, outermost first, and how many coordinates of each they hold.
