@@ -4,7 +4,7 @@ use super::func::{aligned_fix, check_chips, check_place, chips_of};
 use crate::attrs::MAP;
 use crate::facts::{DeclaredAxes, Support, check_mappings, machine};
 use crate::tensor::{Dim, Tensor, TensorKind, make};
-use crate::{AxisId, DM, Expr, HBM, HOST, SPM, Transfer, TransferLoop, transfer};
+use crate::{Axes, AxisId, DM, Expr, HBM, HOST, SPM, Transfer, TransferLoop, transfer};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::{Effects, Target, allocates, reads, writes};
@@ -447,8 +447,22 @@ fn check_transfer(
 ) -> Result<Transfer, Diagnostic> {
     let axes = &cx.analysis::<DeclaredAxes>().0;
     let free = free_axes(op, cx, 0);
-    transfer(source, result, &free, axes, &machine(op.ctx))
-        .map_err(|error| op.clause_error(constraint, "element", error.to_string()))
+    transfer(source, result, &free, axes, &machine(op.ctx)).map_err(|error| {
+        op.clause_error(constraint, "element", error.to_string()).fix(kept_on_chips(source, result, axes))
+    })
+}
+
+/// The fix where a chip is to hold of an axis what other chips have of it.
+fn kept_on_chips(source: &Tensor, result: &Tensor, axes: &Axes) -> Option<String> {
+    result.map(Dim::Chip)?;
+    let within = |tensor: &Tensor| -> Vec<_> {
+        let dims = tensor.kind.dims.iter().filter(|&&dim| dim != Dim::Chip);
+        dims.flat_map(|&dim| tensor.dim(dim).axis_names(axes)).collect()
+    };
+    let (held, asked) = (within(source), within(result));
+    let on_chips = source.map(Dim::Chip)?.axis_names(axes);
+    let axis = on_chips.iter().find(|axis| asked.contains(axis) && !held.contains(axis))?;
+    Some(format!("leave `{axis}` to the chips: a tensor DMA moves what each chip has itself (book 10)"))
 }
 
 /// How far apart a loop's iterations are, in words: `4 bytes apart`.

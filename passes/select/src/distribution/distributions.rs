@@ -12,12 +12,12 @@ use visa_ir::effects::{self, EffectKind};
 use visa_ir::module::{OpId, OpRef, ValueId};
 use visa_ir::open::is_open;
 use visa_machine::Machine;
-use visa_mapping::DM;
 use visa_mapping::facts;
 use visa_mapping::facts::machine;
 use visa_mapping::ops::func::RETURN;
 use visa_mapping::ops::transfer::{TO_DM, TO_HBM};
 use visa_mapping::{Axes, AxisId, Digit, Digits, Expr, PadKind, Tensor, digits, operand};
+use visa_mapping::{DM, HBM};
 use visa_stream::ops::commit_packed::DECL as PACKED;
 use visa_stream::ops::contract::CONTRACT_DECL;
 use visa_stream::ops::generate;
@@ -391,16 +391,17 @@ impl Group<'_> {
     fn distribution(&self, cluster: &Expr, slice: &Expr) -> Option<Distribution> {
         let (mut distribution, mut padded, mut all) = (Distribution::none(), Vec::new(), Vec::new());
         // Two elements a byte at least: the format of a result may not be known yet.
-        let stores = self.stored.iter().map(|elements| self.transfer(elements.div_ceil(2)));
+        let stores = self.stored.iter().map(|elements| self.transfer(elements.div_ceil(2), true));
         distribution.transfers = stores.fold(0, u64::saturating_add);
         for &load in &self.loads {
             let slice = self.met.get(&load).unwrap_or(slice);
             let spread = [digits(cluster, self.axes).ok()?, digits(slice, self.axes).ok()?];
             let spread: Vec<Digit> = spread.iter().flat_map(|part| part.iter().copied()).collect();
-            let held = self.held(&*operand(self.function.other(load), 0)?, &spread)?;
+            let source = operand(self.function.other(load), 0)?;
+            let held = self.held(&source, &spread)?;
             let slices = spread.iter().fold(1_u64, |all, digit| all.saturating_mul(digit.live));
-            distribution.transfers =
-                distribution.transfers.saturating_add(self.transfer(held.bytes.saturating_mul(slices)));
+            let moved = self.transfer(held.bytes.saturating_mul(slices), source.is(&HBM));
+            distribution.transfers = distribution.transfers.saturating_add(moved);
             distribution.slices = distribution.slices.max(slices);
             distribution.terms = distribution.terms.max(spread.len());
             let at = |element: &Expr| (load, [cluster.clone(), slice.clone(), element.clone()]);
@@ -468,11 +469,12 @@ impl Group<'_> {
         Some(Held { element, padded, count, bytes, digits })
     }
 
-    /// Cycles to transfer so many bytes (book 10).
-    fn transfer(&self, bytes: u64) -> u64 {
+    /// Cycles to transfer so many bytes at least, between data memory and HBM or within the clusters (book 10).
+    fn transfer(&self, bytes: u64, with_hbm: bool) -> u64 {
         let (timing, topology) = (&self.machine.timing, &self.machine.topology);
         let engines = topology.dma_engines_per_chip.saturating_mul(timing.dma_bytes_per_cycle);
-        let rate = timing.hbm_bytes_per_cycle.min(self.machine.dm_bytes_per_cycle()).min(engines);
+        let clusters = self.machine.dm_bytes_per_cycle().min(engines);
+        let rate = if with_hbm { timing.hbm_bytes_per_cycle.min(clusters) } else { clusters };
         timing.dma_startup_cycles.saturating_add(bytes.div_ceil(rate.max(1)))
     }
 }
