@@ -135,12 +135,32 @@ fn placed(
 /// `free` names the axes that the tensor does not depend on. Chips take part where one side is host memory;
 /// otherwise each chip does the same in its own.
 ///
+/// Between memories of the clusters each copy is made of the copy in its place, where the source holds them all.
+///
 /// Padding that follows the elements of a row on both sides moves along, as it is, where the row alone is no whole
 /// number of the bytes that the destination is written in (book 10).
 ///
 /// # Errors
 /// Where `from` does not hold an element of `to`, or an order has no loop nest.
 pub fn transfer(
+    from: &Tensor,
+    to: &Tensor,
+    free: &dyn Fn(AxisId) -> bool,
+    axes: &Axes,
+    machine: &Machine,
+) -> Result<Transfer, TransferError> {
+    if is_sram(from) && is_sram(to) {
+        let held = from.axis_names(axes);
+        let lacking = |axis: AxisId| free(axis) && held.iter().all(|name| **name != *axes.name(axis));
+        if let Ok(found) = moved(from, to, &lacking, axes, machine) {
+            return Ok(found);
+        }
+    }
+    moved(from, to, free, axes, machine)
+}
+
+/// The transfer that copies along the axes that are `free`.
+fn moved(
     from: &Tensor,
     to: &Tensor,
     free: &dyn Fn(AxisId) -> bool,
@@ -227,10 +247,14 @@ fn ordered(
     if byte_units(from.dtype) == 1 { Ok(transfer) } else { transfer.halved() }
 }
 
-/// What a memory is written in, in the units of [`placed`]: bytes of data memory and scratchpad memory, which are
-/// SRAM, in groups (book 10), others one by one.
+/// Whether a tensor is in SRAM that a DMA reads and writes, the memories of the clusters (book 06).
+fn is_sram(tensor: &Tensor) -> bool {
+    tensor.is(&DM) || tensor.is(&SPM)
+}
+
+/// What a memory is written in, in the units of [`placed`]: bytes of SRAM in groups (book 10), others one by one.
 fn write_group(to: &Tensor, machine: &Machine) -> u64 {
-    let bytes = if to.is(&DM) || to.is(&SPM) { machine.limits.dma_dm_align } else { 1 };
+    let bytes = if is_sram(to) { machine.limits.dma_dm_align } else { 1 };
     bytes.saturating_mul(byte_units(to.dtype).cast_unsigned())
 }
 
