@@ -2,7 +2,7 @@
 //! hold, and what that costs at least.
 
 use crate::distribution::given::{
-    Part, cuts, elements, held_of_reduced, layout, left_out, met, reach, reaches, reduced, source, whole,
+    Part, cuts, elements, held_of_reduced, left_out, met, reach, reaches, reduced, source, whole,
 };
 use crate::layout::digit_lists::mapping;
 use std::collections::{BTreeMap, BTreeSet};
@@ -77,6 +77,8 @@ struct Group<'a> {
     machine: Rc<Machine>,
     /// The loads with an open distribution.
     loads: Vec<OpId>,
+    /// The layout of what each of them loads.
+    sources: BTreeMap<OpId, Expr>,
     /// Clusters and slices that are written of another load.
     written: Option<(Expr, Expr)>,
     /// The slices of loads that a stream meets after an operation that gives its slices.
@@ -194,7 +196,7 @@ impl<'a> Group<'a> {
         let made = ops.iter().filter(|op| op.is(&generate::DECL));
         let results = ops.iter().filter(|op| op.is(&TO_HBM)).filter_map(|op| map(*op, "element"));
         let results: Vec<Expr> = results.collect();
-        let loaded = ops.iter().filter(|op| op.is(&TO_DM)).filter_map(|op| source(*op));
+        let loaded = ops.iter().filter(|op| op.is(&TO_DM)).filter_map(|op| source(*op, axes));
         let kept = reaches(results.iter().cloned(), axes);
         let loaded = reaches(loaded, axes);
         let reduced = reduced(ops, &kept, &loaded, axes);
@@ -217,6 +219,7 @@ impl<'a> Group<'a> {
             axes,
             machine: machine(function.ctx),
             loads: open.iter().map(|op| op.id).collect(),
+            sources: open.iter().filter_map(|op| Some((op.id, source(*op, axes)?))).collect(),
             written: closed.iter().chain(&open).chain(made).find_map(spread),
             met: met(ops),
             stored: results.iter().map(|layout| elements(layout, axes)).collect(),
@@ -398,7 +401,7 @@ impl Group<'_> {
             let spread = [digits(cluster, self.axes).ok()?, digits(slice, self.axes).ok()?];
             let spread: Vec<Digit> = spread.iter().flat_map(|part| part.iter().copied()).collect();
             let source = operand(self.function.other(load), 0)?;
-            let held = self.held(&source, &spread)?;
+            let held = self.held(&source, self.sources.get(&load)?, &spread)?;
             let slices = spread.iter().fold(1_u64, |all, digit| all.saturating_mul(digit.live));
             let moved = self.transfer(held.bytes.saturating_mul(slices), source.is(&HBM));
             distribution.transfers = distribution.transfers.saturating_add(moved);
@@ -435,8 +438,8 @@ impl Group<'_> {
     }
 
     /// What a slice holds of a tensor, in the order in which it is loaded.
-    fn held(&self, tensor: &Tensor, spread: &[Digit]) -> Option<Held> {
-        let element = layout(tensor);
+    fn held(&self, tensor: &Tensor, source: &Expr, spread: &[Digit]) -> Option<Held> {
+        let element = source.clone();
         let names: Vec<AxisId> =
             element.axis_names(self.axes).iter().filter_map(|name| self.axes.id(name)).collect();
         let mut spread =
