@@ -68,6 +68,26 @@ pub struct Dma {
     pub to: Space,
     /// Byte addresses; the packet is contiguous on both sides.
     pub loops: PairedProgram,
+    /// How many of the outermost loops count engines of a chip. They work at the same time, each on an iteration.
+    pub engine_loops: usize,
+}
+
+impl Dma {
+    /// What each engine does: the loops with the bases that its iteration of the outer ones has.
+    pub fn by_engine(&self) -> impl Iterator<Item = PairedProgram> + '_ {
+        let (outer, inner) = self.loops.entries.split_at(self.engine_loops);
+        let all = outer.iter().map(|entry| entry.limit).product::<u64>();
+        (0..all).map(move |engine| {
+            let mut own = PairedProgram { entries: inner.to_vec(), ..self.loops.clone() };
+            let mut rest = engine;
+            for entry in outer.iter().rev() {
+                own.read_base += entry.read.offset(rest % entry.limit);
+                own.write_base += entry.write.offset(rest % entry.limit);
+                rest /= entry.limit;
+            }
+            own
+        })
+    }
 }
 
 /// Which context of the Tensor Unit.

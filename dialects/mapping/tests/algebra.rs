@@ -147,10 +147,6 @@ fn gathers(expr: &Expr) -> bool {
     matches!(expr, Expr::Gather { .. }) || expr.children().into_iter().any(gathers)
 }
 
-fn slices(expr: &Expr) -> bool {
-    matches!(expr, Expr::Slice { .. }) || expr.children().into_iter().any(slices)
-}
-
 /// The mapping without terms and operators that do nothing.
 fn tidy(expr: &Expr, axes: &Axes) -> Option<Expr> {
     let size = expr.size(axes).ok()?;
@@ -464,8 +460,10 @@ proptest! {
         let middle = e.clone().stride(fine).modulo(coarse / fine);
         let three = Expr::pair([e.clone().stride(coarse), middle, e.clone().modulo(fine)]);
         // A single position is no part: it is read once for each term. That adds nothing where E starts with the empty
-        // index, and with the first position of all that it shares with itself: a slice of it starts further on.
-        let empty = map(&e, &axes, 0) == Some(Cell::Live(Index::new())) && !slices(&e);
+        // index and holds no part that both readings would share.
+        let mut shared = Wholes::new();
+        parts(&e, &axes, &mut shared);
+        let empty = map(&e, &axes, 0) == Some(Cell::Live(Index::new())) && shared.is_empty();
         let (outer, middle, inner) = (size / coarse, coarse / fine, fine);
         let proper = |sizes: &[u64]| empty || !sizes.contains(&1);
         let three_parts = [(&two, proper(&[outer, coarse])), (&three, proper(&[outer, middle, inner]))];

@@ -3,6 +3,7 @@
 pub mod access;
 pub mod address;
 pub mod buffers;
+pub mod engines;
 pub mod origin;
 pub mod slices;
 pub mod stages;

@@ -11,6 +11,7 @@ use visa_machine::Machine;
 use visa_numerics::DType;
 
 use crate::footprint::{Region, exec_regions};
+use crate::memory::MemoryReport;
 use crate::pipeline::PipelineTime;
 use crate::report::{EngineCycles, Resource, Traffic};
 
@@ -39,6 +40,8 @@ pub(crate) struct Work {
     pub(crate) bank_writes: u64,
     /// Cycles among `cycles` that its writes wait for reads of the other context.
     pub(crate) stalls: u64,
+    /// Of a transfer, by a model of requests: what it asks of the memories.
+    pub(crate) memory: Option<MemoryReport>,
 }
 
 /// Prices a run: engines are one pipeline, so it takes as long as the busiest, after the pipeline has filled.
@@ -109,6 +112,7 @@ pub(crate) fn exec_work(exec: &Exec, span: Span, machine: &Machine, chips: usize
         bank_reads,
         bank_writes,
         stalls: 0,
+        memory: None,
     }
 }
 
@@ -156,6 +160,7 @@ pub(crate) mod tests {
             bank_reads: None,
             bank_writes: 0,
             stalls: 0,
+            memory: None,
         }
     }
 }

@@ -6,6 +6,7 @@
 mod command;
 mod conflicts;
 mod footprint;
+mod memory;
 mod pipeline;
 mod price;
 mod report;
@@ -14,6 +15,7 @@ mod scratchpads;
 mod text;
 mod transfer;
 
+pub use memory::{ChannelReport, MemoryModel, MemoryReport};
 pub use pipeline::PipelineTime;
 pub use price::price;
 pub use report::{

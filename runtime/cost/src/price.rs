@@ -3,39 +3,41 @@
 use std::collections::BTreeMap;
 
 use visa_hw::program::{CommandKind, Program};
+use visa_ir::diag::Diagnostic;
 use visa_machine::{ASSUMED, Machine};
 use visa_numerics::DType;
 
 use crate::command::{Work, exec_work};
 use crate::conflicts::schedule_with_stalls;
+use crate::memory::MemoryModel;
 use crate::report::{Assumed, Busy, CommandReport, ContractionReport, Report, Resource, Totals, Traffic};
 use crate::schedule::Slot;
 use crate::transfer::dma_work;
 
-/// Prices a verified program on `machine`.
-#[must_use]
-pub fn price(program: &Program, machine: &Machine) -> Report {
-    let mut works: Vec<Work> = program
-        .commands
-        .iter()
-        .map(|command| match &command.kind {
-            CommandKind::Dma(dma) => dma_work(dma, command.span, machine, program.chips),
-            CommandKind::Exec(exec) => exec_work(exec, command.span, machine, program.chips),
-        })
-        .collect();
+/// Prices a verified program on `machine`, its transfers by `model`.
+///
+/// # Errors
+/// A transfer for which the model has no price: an address outside of its map of HBM.
+pub fn price(program: &Program, machine: &Machine, model: MemoryModel) -> Result<Report, Diagnostic> {
+    let works = program.commands.iter().map(|command| match &command.kind {
+        CommandKind::Dma(dma) => dma_work(dma, command.span, machine, program.chips, model),
+        CommandKind::Exec(exec) => Ok(exec_work(exec, command.span, machine, program.chips)),
+    });
+    let mut works = works.collect::<Result<Vec<Work>, _>>()?;
     let slots = schedule_with_stalls(&mut works);
     let totals = totals(&works, &slots, machine, program.chips);
     let assumptions = assumptions(&works);
     let commands = works.into_iter().zip(slots).enumerate();
-    Report {
+    Ok(Report {
         program: program.name.clone(),
         machine: machine.name.clone(),
+        memory_model: model.name(),
         chips: program.chips,
         clock_ghz: machine.timing.clock_ghz,
         commands: commands.map(|(index, (work, slot))| command_report(index, work, slot)).collect(),
         totals,
         assumptions,
-    }
+    })
 }
 
 fn command_report(index: usize, work: Work, slot: Slot) -> CommandReport {
@@ -52,6 +54,7 @@ fn command_report(index: usize, work: Work, slot: Slot) -> CommandReport {
         bytes: work.bytes,
         macs: sum(work.macs.values()),
         contraction,
+        memory: work.memory,
         stalls: work.stalls,
         start: slot.start,
         end: slot.end,

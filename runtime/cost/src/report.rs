@@ -1,5 +1,6 @@
 //! What a report holds. Cycles are of the machine's clock.
 
+use crate::memory::MemoryReport;
 use serde::{Serialize, Serializer};
 use visa_ir::span::Span;
 
@@ -10,6 +11,8 @@ pub struct Report {
     pub program: String,
     /// The machine's name.
     pub machine: String,
+    /// How memories are priced: a [`MemoryModel`](crate::MemoryModel)'s name.
+    pub memory_model: &'static str,
     /// Chips that run it, in lockstep.
     pub chips: usize,
     /// Clock, GHz.
@@ -79,6 +82,9 @@ pub struct CommandReport {
     /// Of a contraction: how it uses the Reducer and the register file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contraction: Option<ContractionReport>,
+    /// Of a transfer, by a model of requests: what it asks of the memories.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemoryReport>,
     /// Cycles among `cycles` in which its writes to the tensor register file wait for reads of a contraction (book
     /// 18).
     pub stalls: u64,

@@ -5,6 +5,7 @@ use visa_ir::diag::counted;
 
 use visa_ir::span::Span;
 
+use crate::memory::{ChannelReport, MemoryReport};
 use crate::report::{CommandReport, ContractionReport, Report, Traffic};
 
 /// Heads of the columns, and whether they hold numbers (aligned right).
@@ -56,6 +57,7 @@ impl Report {
         let mut rows =
             vec![("total", time), ("busy", busy), ("work", work), ("bytes", traffic(&totals.bytes))];
         for command in &self.commands {
+            rows.extend(command.memory.as_ref().map(|found| ("memory", memory(command.index, found))));
             rows.extend(command.contraction.map(|found| ("reducer", reducer(command.index, &found))));
             if command.stalls > 0 {
                 let stalls = format!(
@@ -104,6 +106,36 @@ fn table(text: &mut String, rows: &[Row]) {
         );
         push_line(text, &cells.collect::<Vec<_>>().join("  "));
     }
+}
+
+/// What a transfer asks of the memories, and why it takes so long.
+fn memory(index: usize, found: &MemoryReport) -> String {
+    let mut parts = vec![counted(found.requests, "request")];
+    if found.estimated > 0 {
+        parts.push(format!("{} of them taken to be like the others", found.estimated));
+    }
+    if !found.channels.is_empty() {
+        let sum = |of: fn(&ChannelReport) -> u64| found.channels.iter().map(of).sum::<u64>();
+        let used = found.channels.iter().filter(|channel| channel.transfers > 0).count();
+        let most = found.channels.iter().map(|channel| channel.transfers).fold(0, u64::max);
+        parts.push(format!("{} of HBM moved for {}", counted(found.hbm_moved, "byte"), found.hbm_asked));
+        let transfers = sum(|channel| channel.transfers);
+        let even = percent(transfers, most.saturating_mul(found.channels.len() as u64));
+        parts.push(format!("{used} of {} channels ({even} even)", found.channels.len()));
+        parts.push(format!("{} row hits", percent(sum(|channel| channel.row_hits), transfers)));
+        let switches = sum(|channel| channel.switches);
+        if switches > 0 {
+            let exposed = sum(|channel| channel.exposed);
+            parts.push(format!("{} ({exposed} not hidden)", counted(switches, "row switch")));
+        }
+        if sum(|channel| channel.partial) > 0 {
+            parts.push(counted(sum(|channel| channel.partial), "partial write"));
+        }
+    }
+    let most = found.engines.iter().copied().fold(0, u64::max);
+    let even = percent(found.engines.iter().sum(), most.saturating_mul(found.engines.len() as u64));
+    parts.push(format!("{} ({even} even)", counted(found.engines.len(), "engine")));
+    format!("{index}: {}; {}", parts.join(", "), found.reason)
 }
 
 /// How a contraction uses the Reducer.

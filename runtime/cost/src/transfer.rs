@@ -1,20 +1,40 @@
-//! The price of a DMA transfer (book 10): start-up, then bytes at the rate of the narrowest place on the way.
+//! The price of a DMA transfer (books 10, 11).
 
 use std::collections::BTreeMap;
 
 use visa_engine::Space;
 use visa_hw::program::Dma;
+use visa_ir::diag::Diagnostic;
 use visa_ir::span::Span;
 use visa_machine::Machine;
 
 use crate::command::{Work, first_of_busiest};
 use crate::footprint::dma_regions;
+use crate::memory::{MemoryModel, book_work};
 use crate::report::{EngineCycles, Resource, Traffic};
 use crate::scratchpads;
 
-/// Prices a transfer. All chips move at once, each its own bytes. A memory that is read and written carries the bytes
-/// twice, as its reads and writes share one bandwidth (book 11).
-pub(crate) fn dma_work(dma: &Dma, span: Span, machine: &Machine, chips: usize) -> Work {
+/// Prices a transfer. All chips move at once, each its own bytes.
+///
+/// # Errors
+/// What the model has no address for.
+pub(crate) fn dma_work(
+    dma: &Dma,
+    span: Span,
+    machine: &Machine,
+    chips: usize,
+    model: MemoryModel,
+) -> Result<Work, Diagnostic> {
+    let flat = flat_work(dma, span, machine, chips);
+    match model {
+        MemoryModel::Flat => Ok(flat),
+        MemoryModel::Book => book_work(dma, flat, machine),
+    }
+}
+
+/// Prices a transfer by a start-up and the rate of the narrowest place on the way. A memory that is read and written
+/// carries the bytes twice, as its reads and writes share one bandwidth (book 11).
+fn flat_work(dma: &Dma, span: Span, machine: &Machine, chips: usize) -> Work {
     // As all that follows: a price that is more than `u64::MAX` is that.
     let units = dma.loops.steps().unwrap_or(u64::MAX);
     let chips = chips.max(1) as u64;
@@ -43,6 +63,7 @@ pub(crate) fn dma_work(dma: &Dma, span: Span, machine: &Machine, chips: usize) -
         bank_reads: None,
         bank_writes: 0,
         stalls: 0,
+        memory: None,
     }
 }
 

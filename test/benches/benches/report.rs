@@ -11,6 +11,7 @@ use std::hint::black_box;
 
 use common::{compiled, median, ratio};
 use criterion::{Criterion, criterion_group, criterion_main};
+use visa_cost::MemoryModel;
 use visa_hw::program::Program;
 use visa_ir::span::Source;
 use visa_machine::Machine;
@@ -50,13 +51,15 @@ fn report(criterion: &mut Criterion) {
         let large = median(&mut group, &format!("{name}, {COMMANDS} commands"), || work(&many));
         ratio(&format!("{name} of {COMMANDS} commands"), large, "a quarter of them", small);
     };
-    measure("price", &|(program, _)| drop(black_box(visa_cost::price(program, &machine))));
+    measure("price", &|(program, _)| {
+        drop(black_box(visa_cost::price(program, &machine, MemoryModel::Flat).expect("a price")))
+    });
     measure("price and text", &|(program, source)| {
-        let report = visa_cost::price(program, &machine);
+        let report = visa_cost::price(program, &machine, MemoryModel::Flat).expect("a price");
         black_box(report.text(|span| Some(source.line(span.range().start))));
     });
     measure("price and JSON", &|(program, _)| {
-        let report = visa_cost::price(program, &machine);
+        let report = visa_cost::price(program, &machine, MemoryModel::Flat).expect("a price");
         black_box(serde_json::to_string_pretty(&report).expect("a report has JSON"));
     });
 }

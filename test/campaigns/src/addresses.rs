@@ -3,6 +3,7 @@
 
 use crate::Settings;
 use crate::files::{File, files, read};
+use visa_cost::MemoryModel;
 use visa_ir::context::Context;
 use visa_ir::module::Module;
 use visa_ir::open::{self, Opening, open_up};
@@ -37,7 +38,8 @@ fn cycles(ctx: &Context, module: &Module, entry: &str) -> u64 {
     let mut module = module.clone();
     pass(ctx, &mut module, "lower-to-seq,lower-to-hw");
     let program = visa_hw::compile(ctx, &module, Some(entry)).expect("a program");
-    visa_cost::price(&program, &ctx.data::<Machine>()).totals.cycles
+    let report = visa_cost::price(&program, &ctx.data::<Machine>(), MemoryModel::Flat);
+    report.expect("a price").totals.cycles
 }
 
 /// Runs and checks a kernel through the tool: its exit code, what it says of the results, and the first line of

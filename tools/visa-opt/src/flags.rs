@@ -6,6 +6,7 @@ use crate::query::{self, Query};
 use crate::render::Renderer;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use visa_cost::MemoryModel;
 use visa_pass::Pass;
 
 /// What was asked for.
@@ -42,6 +43,7 @@ pub(crate) struct Flags {
     pub(crate) reproducer_outputs: Option<String>,
     pub(crate) renderer: Renderer,
     pub(crate) machine: Option<String>,
+    pub(crate) memory_model: MemoryModel,
     pub(crate) mapping_rules: Option<String>,
     pub(crate) rules: Option<String>,
     pub(crate) docs: Option<String>,
@@ -140,6 +142,7 @@ fn flags(matches: &ArgMatches, by_flags: Option<String>) -> Flags {
         reproducer_outputs: text("reproducer-outputs"),
         renderer: renderer(matches),
         machine: text("machine"),
+        memory_model: matches.get_one("memory-model").copied().unwrap_or_default(),
         mapping_rules: text("mapping-rules"),
         rules: text("rules"),
         docs: text("docs"),
@@ -208,7 +211,7 @@ fn pipeline_flags() -> [Arg; 8] {
     ]
 }
 
-fn input_flags() -> [Arg; 10] {
+fn input_flags() -> [Arg; 11] {
     [
         flag("split-input-file", "Treat the parts between lines `// -----` as modules of their own"),
         flag(
@@ -233,6 +236,14 @@ fn input_flags() -> [Arg; 10] {
             "NAME|FILE",
             "Machine that limits are read from: rngd, rngd-s or a description (JSON); the default is rngd",
         ),
+        value(
+            "memory-model",
+            "MODEL",
+            "How select-configs prices transfers: `flat` by a start-up and a bandwidth, `book` by the requests that \
+             memories are asked for",
+        )
+        .value_parser(value_parser!(MemoryModel))
+        .default_value(MemoryModel::default().name()),
         value(
             "mapping-rules",
             "FILE",

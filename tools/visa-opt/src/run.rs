@@ -123,6 +123,7 @@ impl<'a> Driver<'a> {
             let machine = load_machine(self.io, name).map_err(|finding| (None, vec![finding]))?;
             ctx.set_data(machine);
         }
+        ctx.set_data(self.flags.memory_model);
         if let Some(file) = &self.flags.mapping_rules {
             ctx.set_data(rules::load(self.io, file)?);
         }

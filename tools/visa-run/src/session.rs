@@ -6,6 +6,7 @@ use crate::flags::{Flags, named, source};
 use crate::kernel::{self, Refused};
 use crate::output::{Document, ResultEntry};
 use std::collections::BTreeMap;
+use visa_cost::MemoryModel;
 use visa_hw::ops::contract::CONTRACT;
 use visa_hw::ops::fetch::FETCH;
 use visa_hw::program::{Buffer, Program};
@@ -64,6 +65,7 @@ impl<'a> Session<'a> {
             ctx.set_data(machine);
         }
         self.rules(&mut ctx)?;
+        ctx.set_data(self.flags.memory_model);
         if self.io.progress {
             ctx.set_data(on_terminal());
         }
@@ -85,7 +87,9 @@ impl<'a> Session<'a> {
             Some(module) => Some(self.check(&ctx, &module, &program, &machine, &arguments, &finished)?),
             None => None,
         };
-        let report = visa_cost::price(&program, &machine);
+        let model = *ctx.data::<MemoryModel>();
+        let report =
+            visa_cost::price(&program, &machine, model).map_err(|finding| self.refuse(vec![finding]))?;
         let summaries = self.summaries(&program, &finished);
         let expected = self.expectations(&program, &finished)?;
         self.save(&program, &outputs, &finished)?;

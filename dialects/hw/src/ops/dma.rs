@@ -26,7 +26,8 @@ pub static DMA: OpDecl = OpDecl {
           `tensor` is the DMA of a chip, the same on every chip in lockstep; `pcie` moves between host and HBM, \
           and its HBM side counts chips 2^40 bytes apart. A data memory address is `slice * (bytes of a slice's \
           memory) + byte`, a scratchpad memory address `PE * (bytes of a PE's memory) + byte`, slices and PEs \
-          counted through the chip's clusters.",
+          counted through the chip's clusters. Engines work at the same time. They are counted through the PEs of \
+          the chip's clusters.",
     constraints: &[
         (
             "C1",
@@ -35,8 +36,8 @@ pub static DMA: OpDecl = OpDecl {
         ),
         (
             "C2",
-            "the loops fit the sequencer: at most 8 entries of at most 65536, packets of at most 4096 bytes (book \
-             10)",
+            "the loops of an engine fit its sequencer: at most 8 entries of at most 65536, packets of at most 4096 \
+             bytes (book 10)",
         ),
         (
             "C3",
@@ -49,6 +50,11 @@ pub static DMA: OpDecl = OpDecl {
              moved than the memory holds: nothing is written twice",
         ),
         ("C5", "every address is in its memory"),
+        (
+            "C6",
+            "the engines are those of a chip, and as many as the outermost loops have iterations; one of them has \
+             PCIe (book 10)",
+        ),
     ],
     clauses: &[
         ClauseDecl::lead("engine", ClauseKind::Word(&["tensor", "pcie"]), "The engine."),
@@ -59,11 +65,17 @@ pub static DMA: OpDecl = OpDecl {
             ClauseKind::body::<PairedProgram>(&PAIRED),
             "Byte addresses, read side and write side.",
         ),
+        ClauseDecl::optional(
+            "engines",
+            ClauseKind::Int,
+            "How many engines share the transfer: each has an iteration of the outermost loops; 1 if absent.",
+        ),
     ],
     traits: &[Trait::Inside("hw.program")],
     effects: Effects::Are(&[reads(Target::Clause("from")), writes(Target::Clause("to"))]),
     verify: Some(|op, _| read(op).map(drop)),
-    example: "hw.dma tensor, from hbm, to dm, loops [256 : 4096 -> 524288, 4096 : 1 -> 1] : 4096",
+    example: "hw.dma tensor, from hbm, to dm, loops [8 : 131072 -> 16777216, 32 : 4096 -> 524288, 4096 : 1 -> 1] \
+              : 4096, engines 8",
     ..OpDecl::BASE
 };
 
@@ -82,7 +94,8 @@ pub(crate) fn read(op: OpRef<'_>) -> Result<program::Dma, Diagnostic> {
         return Err(op.clause_error("C1", "engine", message).fix(fix));
     }
     let loops = op.loops()?;
-    sequencer(*op, &machine, pcie, &loops)?;
+    let engine_loops = engine_loops(op, &machine, pcie, &loops)?;
+    sequencer(*op, &machine, pcie, &loops, engine_loops)?;
     let write = loops.write();
     if is_sram(to) {
         aligned(*op, &write, machine.limits.dma_dm_align)?;
@@ -99,7 +112,37 @@ pub(crate) fn read(op: OpRef<'_>) -> Result<program::Dma, Diagnostic> {
     memory.check(&loops.read(), from)?;
     memory.check(&write, to)?;
     memory.no_more_than_fits(&write, to)?;
-    Ok(program::Dma { pcie, from, to, loops: (*loops).clone() })
+    Ok(program::Dma { pcie, from, to, loops: (*loops).clone(), engine_loops })
+}
+
+/// C6: how many of the outermost loops count engines.
+fn engine_loops(
+    op: Dma<'_>,
+    machine: &Machine,
+    pcie: bool,
+    loops: &PairedProgram,
+) -> Result<usize, Diagnostic> {
+    let Some(engines) = op.engines()? else { return Ok(0) };
+    let most = if pcie { 1 } else { machine.topology.dma_engines_per_chip };
+    let Some(engines) = u64::try_from(engines).ok().filter(|engines| (1..=most).contains(engines)) else {
+        let of = if pcie { "PCIe" } else { "a chip" };
+        let message = format!("{} share the transfer, {of} has {most}", counted(engines, "engine"));
+        return Err(op.clause_error("C6", "engines", message));
+    };
+    let mut iterations = 1_u64;
+    let outer = loops.entries.iter().map(|entry| entry.limit).map(|limit| {
+        iterations = iterations.saturating_mul(limit);
+        iterations
+    });
+    let counts: Vec<u64> = std::iter::once(1).chain(outer).collect();
+    counts.iter().position(|&count| count == engines).ok_or_else(|| {
+        let message = format!(
+            "{} share the transfer, but no outermost loops of `{loops}` have {engines} iterations together",
+            counted(engines, "engine")
+        );
+        let fix = format!("split the outermost loop so that one of {engines} iterations is outside");
+        op.clause_error("C6", "engines", message).fix(Some(fix))
+    })
 }
 
 /// C1: the engine that moves from one memory to another, if one does. Scratchpad memory and data memory stay within
@@ -121,8 +164,15 @@ fn is_sram(space: Space) -> bool {
 }
 
 /// C2. A stride between chips is no register of a DMA engine: each chip's HBM has a link of its own.
-fn sequencer(op: OpRef<'_>, machine: &Machine, pcie: bool, loops: &PairedProgram) -> Result<(), Diagnostic> {
+fn sequencer(
+    op: OpRef<'_>,
+    machine: &Machine,
+    pcie: bool,
+    loops: &PairedProgram,
+    engine_loops: usize,
+) -> Result<(), Diagnostic> {
     let mut registers = loops.clone();
+    registers.entries.drain(..engine_loops);
     if pcie {
         let between = |stride: &Stride| between_chips(stride, CHIP_STRIDE);
         registers.entries.retain(|entry| !between(&entry.read) && !between(&entry.write));
@@ -135,12 +185,10 @@ fn sequencer(op: OpRef<'_>, machine: &Machine, pcie: bool, loops: &PairedProgram
     if let Some(error) = error {
         return Err(op.clause_error("C2", "loops", error.message).fix(error.fix));
     }
-    if loops.entries.len() > limits.entries {
-        let message = format!(
-            "`{loops}` has {}, expected at most {}",
-            counted(loops.entries.len(), "entry"),
-            limits.entries
-        );
+    let entries = loops.entries.len() - engine_loops;
+    if entries > limits.entries {
+        let message =
+            format!("`{loops}` has {}, expected at most {}", counted(entries, "entry"), limits.entries);
         return Err(op.clause_error("C2", "loops", message));
     }
     let contiguous = loops

@@ -1,6 +1,7 @@
 //! From loops over elements to commands in bytes: merging, access sizes, the limits of the machine.
 
 use crate::access::{self, Accesses, Accessor};
+use crate::engines::share;
 use std::rc::Rc;
 use visa_hw::ops::exec;
 use visa_hw::ops::store;
@@ -14,6 +15,7 @@ use visa_ir::rewrite::{
 use visa_ir::verify::has_errors;
 use visa_loops::Program;
 use visa_machine::Machine;
+use visa_memory::Medium;
 use visa_numerics::DType;
 use visa_pass::{Level, Pass, PassCx};
 use visa_sequencer::ops::stages::{Align, Commit, Fetch, Vector, VectorBranch};
@@ -257,9 +259,19 @@ fn dma(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let machine = machine(op);
     let dma = seq_dma::Dma::of(op)?;
     let program = access::dma(&*dma.loops()?, &machine).map_err(|error| error.diagnostic(op.span()))?;
+    let medium = |clause: &str, word: &str| {
+        Medium::named(word)
+            .ok_or_else(|| op.clause_error("C0", clause, format!("there is no memory `{word}`")))
+    };
+    let (from, to) = (medium("from", &dma.from()?)?, medium("to", &dma.to()?)?);
+    let shared = share(&program, from, to, &machine);
     let mut lowered = spec(op, "hw.dma")?;
     for (clause, word) in [("engine", dma.engine()?), ("from", dma.from()?), ("to", dma.to()?)] {
         lowered = lowered.clause(clause, op.ctx.attr(Attr::Str(word)));
     }
-    Ok(lowered.clause("loops", body(op, &visa_hw::attrs::PAIRED, program)))
+    let lowered = lowered.clause("loops", body(op, &visa_hw::attrs::PAIRED, shared.loops));
+    Ok(match shared.engines {
+        1 => lowered,
+        engines => lowered.clause("engines", int(op, engines)?),
+    })
 }

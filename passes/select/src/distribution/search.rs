@@ -12,6 +12,7 @@ use crate::rules::ruleset::RuleSet;
 use std::cell::OnceCell;
 use std::rc::Rc;
 use visa_allocate::passes::allocate;
+use visa_cost::MemoryModel;
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::infer::infer_all;
@@ -278,7 +279,8 @@ fn priced(ctx: &Context, module: &mut Module, name: Option<&str>) -> Result<u64,
         (pass.run)(&mut cx).map_err(first)?;
     }
     let program = visa_hw::compile(ctx, module, name).map_err(first)?;
-    Ok(visa_cost::price(&program, &machine(ctx)).totals.cycles)
+    let model = ctx.data::<MemoryModel>();
+    Ok(visa_cost::price(&program, &machine(ctx), *model)?.totals.cycles)
 }
 
 /// The first of some findings.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use visa_cost::{Report, price};
+use visa_cost::{MemoryModel, Report, price};
 use visa_engine::{
     Access, BankUse, Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Store, Stream,
     TreeUse, Unit, Wire,
@@ -126,12 +126,17 @@ pub(crate) fn busy(context: Context, access: impl Fn(Fixed) -> Fixed) -> Command
 
 pub(crate) fn dma(from: Space, to: Space, loops: &str) -> CommandKind {
     let pcie = from == Space::Host || to == Space::Host;
-    CommandKind::Dma(Dma { pcie, from, to, loops: loops.parse().unwrap() })
+    CommandKind::Dma(Dma { pcie, from, to, loops: loops.parse().unwrap(), engine_loops: 0 })
 }
 
 /// The price on RNGD; command `n` is at byte `n`.
 pub(crate) fn report(chips: usize, kinds: Vec<CommandKind>) -> Report {
     let command = |(at, kind)| Command { span: Span::new(at..at + 1), kind };
     let commands = kinds.into_iter().enumerate().map(command).collect();
-    price(&Program { name: "test".to_owned(), chips, buffers: Vec::new(), commands }, &Machine::rngd())
+    price(
+        &Program { name: "test".to_owned(), chips, buffers: Vec::new(), commands },
+        &Machine::rngd(),
+        MemoryModel::Flat,
+    )
+    .expect("the flat model has a price for all")
 }

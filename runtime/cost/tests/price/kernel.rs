@@ -1,6 +1,6 @@
 //! A whole kernel from hw text, priced by hand.
 
-use visa_cost::{Report, Wait, Why, price};
+use visa_cost::{MemoryModel, Report, Wait, Why, price};
 use visa_ir::context::Context;
 use visa_ir::parse::parse;
 use visa_ir::span::Source;
@@ -36,7 +36,7 @@ fn priced(text: &str) -> Report {
     let parsed = parse(&ctx, &Source::new("test", text), 0..text.len());
     assert!(parsed.diagnostics.is_empty(), "{:?}", parsed.diagnostics);
     let program = visa_hw::compile(&ctx, &parsed.module, None).unwrap_or_else(|errors| panic!("{errors:?}"));
-    price(&program, &Machine::rngd())
+    price(&program, &Machine::rngd(), MemoryModel::Flat).expect("a price")
 }
 
 #[test]

@@ -42,6 +42,7 @@ pub(crate) fn dma(from: Space, to: Space, loops: &str) -> CommandKind {
         from,
         to,
         loops: loops.parse().unwrap(),
+        engine_loops: 0,
     })
 }
 

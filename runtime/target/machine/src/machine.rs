@@ -119,6 +119,11 @@ pub struct Limits {
     pub dma_packet_max_bytes: u64,
     /// Unit into which a DMA engine splits its packets, bytes (book 10).
     pub dma_request_bytes: u64,
+    /// Requests that wait in the queue of a slice's data memory (book 11).
+    pub dm_queue_requests: u64,
+    /// Requests that an engine reads before it writes into HBM, and so the most of a transfer whose reads and writes add
+    /// up (book 10, examples 1 and 6). Assumed.
+    pub dma_read_ahead: u64,
     /// Elements of 8 bits and more that the Transpose Engine takes of a flit (book 27: elements_per_packet).
     pub transpose_elements: u64,
     /// Most rows of a matrix that the Transpose Engine takes, in bytes of one column (book 27: in_rows times the
@@ -179,6 +184,10 @@ pub struct Timing {
     pub spm_bytes_per_cycle: u64,
     /// Bytes a cycle between chips (book 10). Assumed.
     pub pcie_bytes_per_cycle: u64,
+    /// Cycles of a channel of HBM for a request of another row than the open one (book 10, example 4). Assumed.
+    pub hbm_row_switch_cycles: u64,
+    /// How many times longer a channel of HBM takes for a write of a part of its unit (book 11). Assumed.
+    pub hbm_partial_write_times: u64,
     /// Cycles that an element takes longer through the Fetch Adapter for a table lookup (book 08 has no figure).
     /// Assumed.
     pub fetch_table_cycles: u64,
@@ -231,6 +240,18 @@ pub const ASSUMED: &[Assumption] = &[
     Assumption {
         field: "timing.pcie_bytes_per_cycle",
         why: "book 10 gives bytes a cycle without the link's clock; taken to be the chip's",
+    },
+    Assumption {
+        field: "limits.dma_read_ahead",
+        why: "book 10's examples 1 and 6 add up reads and writes of up to 128 requests; the value is theirs",
+    },
+    Assumption {
+        field: "timing.hbm_row_switch_cycles",
+        why: "book 11 gives 40 to 50 ns for another row; the value is that of book 10's example 4",
+    },
+    Assumption {
+        field: "timing.hbm_partial_write_times",
+        why: "book 11 gives the cost of writing a part of a unit as roughly 50 times that of the whole",
     },
     Assumption {
         field: "timing.fetch_table_cycles",
@@ -394,6 +415,8 @@ impl Default for Limits {
             dma_dm_align: 8,
             dma_packet_max_bytes: 4096,
             dma_request_bytes: 256,
+            dm_queue_requests: 2,
+            dma_read_ahead: 128,
             transpose_elements: 8,
             transpose_row_bytes: 8,
             transpose_columns: vec![8, 16, 32],
@@ -427,6 +450,8 @@ impl Default for Timing {
             dm_bytes_per_cycle_per_dmn: 128,
             spm_bytes_per_cycle: 128,
             pcie_bytes_per_cycle: 30,
+            hbm_row_switch_cycles: 40,
+            hbm_partial_write_times: 50,
             fetch_table_cycles: 1,
             fetch_cast_cycles: 2,
             generate_cycles: 1,

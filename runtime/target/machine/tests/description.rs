@@ -7,9 +7,10 @@ use visa_machine::{ASSUMED, Machine, MachineError};
 use visa_numerics::SumOrder;
 
 /// Fields that may be zero: latencies.
-const MAY_BE_ZERO: [&str; 10] = [
+const MAY_BE_ZERO: [&str; 11] = [
     "/limits/valid_count_gates",
     "/timing/dma_startup_cycles",
+    "/timing/hbm_row_switch_cycles",
     "/timing/fetch_table_cycles",
     "/timing/fetch_cast_cycles",
     "/timing/bitmap_word_cycles",
@@ -132,6 +133,10 @@ fn limits_at_their_edges() {
         ("/timing/clock_ghz", json!(100.0), json!(100.5)),
         ("/timing/clock_ghz", json!(0.001), json!(0.0009)),
         ("/timing/dma_startup_cycles", json!(0), json!(1_048_577)),
+        ("/timing/hbm_row_switch_cycles", json!(1_048_576), json!(1_048_577)),
+        ("/timing/hbm_partial_write_times", json!(1), json!(0)),
+        ("/limits/dm_queue_requests", json!(1024), json!(1025)),
+        ("/limits/dma_read_ahead", json!(1), json!(0)),
         ("/sum_order", json!("tree"), json!("pairs")),
         ("/name", json!("x"), json!("")),
     ] {
@@ -234,7 +239,7 @@ fn rngd_in_numbers() {
                    "commit_size_sub": 8, "commit_stride_align": 8, "dma_dm_align": 8,
                    "transpose_elements": 8, "transpose_row_bytes": 8, "transpose_columns": [8, 16, 32],
                    "transpose_buffer_columns": 16,
-                   "dma_packet_max_bytes": 4096, "dma_request_bytes": 256,
+                   "dma_packet_max_bytes": 4096, "dma_request_bytes": 256, "dm_queue_requests": 2, "dma_read_ahead": 128,
                    "mac_width_bytes": 64, "shift_buffer_bytes": 96,
                    "reg_read_sizes": [1, 2, 4, 8, 16, 32, 64], "trf_wide_align": 64,
                    "row_counts": [1, 2, 4, 8], "accumulator_slots": 1024, "accumulator_columns": 32,
@@ -243,7 +248,7 @@ fn rngd_in_numbers() {
                    "dm_bank_starvation": 64},
         "timing": {"clock_ghz": 1.0, "dma_startup_cycles": 500, "dma_bytes_per_cycle": 256,
                    "hbm_bytes_per_cycle": 1536, "dm_bytes_per_cycle_per_dmn": 128, "spm_bytes_per_cycle": 128,
-                   "pcie_bytes_per_cycle": 30, "fetch_table_cycles": 1, "fetch_cast_cycles": 2, "generate_cycles": 1,
+                   "pcie_bytes_per_cycle": 30, "hbm_row_switch_cycles": 40, "hbm_partial_write_times": 50, "fetch_table_cycles": 1, "fetch_cast_cycles": 2, "generate_cycles": 1,
                    "shift_reuse_cycles": 1, "trf_load_setup_cycles": 16, "tree_level_cycles": 1,
                    "alu_latency_cycles": 1, "inter_slice_cycles": 1, "bitmap_word_cycles": 1},
         "sum_order": "tree"

@@ -15,6 +15,28 @@ pub enum Medium {
     Spm,
 }
 
+impl Medium {
+    /// All kinds.
+    pub const ALL: [Self; 4] = [Self::Host, Self::Hbm, Self::Dm, Self::Spm];
+
+    /// Its name, as texts have it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Host => "host",
+            Self::Hbm => "hbm",
+            Self::Dm => "dm",
+            Self::Spm => "spm",
+        }
+    }
+
+    /// The kind of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|medium| medium.name() == name)
+    }
+}
+
 /// A memory: of which kind, and of which chip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Memory {

@@ -45,7 +45,16 @@ pub fn channel(address: u64) -> u64 {
     bits(address, 8, 1) << 4 | channel
 }
 
+/// The bits of an address whose XOR is a bit of [`channel`], the lowest first.
+#[must_use]
+pub fn channel_bits(bit: u32) -> Vec<u32> {
+    (0..36).filter(|&at| channel(1 << at) >> bit & 1 == 1).collect()
+}
+
 impl HbmPlace {
+    /// Banks of a chip: of each of 3 slices of a channel 16.
+    pub const BANKS: usize = HBM_CHANNELS as usize * 3 * 16;
+
     /// The place of an address; `None` from [`HBM_BYTES`] on.
     ///
     /// Bits 34 and 35 are never both 1 below 48 GiB. Where bit 34 is 1, the slice is the third, and bit 20, which
@@ -87,10 +96,22 @@ impl HbmPlace {
         address | ((channel(address) % 16) ^ self.channel) << 9
     }
 
-    /// The bank that it is in, one of 1536 of a chip: only one row of a bank is open at a time.
+    /// The channel that it is in, one of [`HBM_CHANNELS`] of a chip.
+    #[must_use]
+    pub fn channel_of_chip(&self) -> u64 {
+        self.stack * 16 + self.channel
+    }
+
+    /// The channel of a bank of the chip.
+    #[must_use]
+    pub fn channel_of_bank(bank: u64) -> u64 {
+        bank / (3 * 16)
+    }
+
+    /// The bank that it is in, one of [`Self::BANKS`] of a chip: only one row of a bank is open at a time.
     #[must_use]
     pub fn bank_of_chip(&self) -> u64 {
-        let channel = self.stack * 16 + self.channel;
+        let channel = self.channel_of_chip();
         ((channel * 3 + self.slice) * 4 + self.bank_group) * 4 + self.bank
     }
 }

@@ -6,6 +6,7 @@ use crate::files::Files;
 use crate::shared;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
+use visa_cost::MemoryModel;
 use visa_hw::program::Program;
 use visa_ir::context::Context;
 use visa_ir::module::Module;
@@ -25,8 +26,9 @@ enum Outcome {
 fn program(ctx: &Context, module: &Module) -> Result<(Program, u64), String> {
     let lowered = passes(ctx, module.clone(), "lower-to-seq,lower-to-hw")?;
     let program = visa_hw::compile(ctx, &lowered, None).map_err(|findings| format!("{findings:?}"))?;
-    let cycles = visa_cost::price(&program, &ctx.data::<Machine>()).totals.cycles;
-    Ok((program, cycles))
+    let report = visa_cost::price(&program, &ctx.data::<Machine>(), MemoryModel::Flat);
+    let report = report.map_err(|finding| format!("{finding:?}"))?;
+    Ok((program, report.totals.cycles))
 }
 
 fn outcome(case: &Case, opening: &str) -> Result<Outcome, String> {

@@ -1,0 +1,256 @@
+//! What a transfer asks of the memories, as a price and as a report (books 10, 11).
+
+use serde::Serialize;
+use std::str::FromStr;
+use visa_engine::Space;
+use visa_hw::program::{CHIP_STRIDE, Dma};
+use visa_ir::diag::{Diagnostic, counted};
+use visa_loops::{SeqError, Stride, code};
+use visa_machine::Machine;
+use visa_memory::{
+    Bound, Channels, Descriptor, Engine, HBM_UNIT, Medium, Memory, Price, Transfer, book, channel_bits,
+    channel_cycles,
+};
+
+use crate::command::Work;
+use crate::report::EngineCycles;
+
+/// How memories are priced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MemoryModel {
+    /// A start-up, then bytes at the rate of the narrowest place on the way. All engines share every transfer.
+    #[default]
+    Flat,
+    /// Requests, by the closed forms of books 10 and 11: engines, channels and rows of HBM, networks of data memory.
+    Book,
+}
+
+impl MemoryModel {
+    /// All models, in the order of their detail.
+    pub const ALL: [Self; 2] = [Self::Flat, Self::Book];
+
+    /// Its name, as flags have it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Flat => "flat",
+            Self::Book => "book",
+        }
+    }
+}
+
+impl FromStr for MemoryModel {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|model| model.name() == name);
+        found.ok_or_else(|| {
+            let names = Self::ALL.map(Self::name).join("` and `");
+            format!("there is no model `{name}`: the models are `{names}`")
+        })
+    }
+}
+
+/// What a transfer asks of the memories of a chip.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MemoryReport {
+    /// Why it takes as long as it does.
+    pub reason: String,
+    /// Requests of both sides.
+    pub requests: u64,
+    /// Those of them that were not looked at but taken to be like the others of their side.
+    pub estimated: u64,
+    /// Cycles of each engine that works, start-ups included.
+    pub engines: Vec<u64>,
+    /// What each channel of HBM is asked for; empty where HBM takes no part.
+    pub channels: Vec<ChannelReport>,
+    /// Bytes of HBM that the transfer names.
+    pub hbm_asked: u64,
+    /// Bytes that HBM transfers for them, in units of 256.
+    pub hbm_moved: u64,
+    /// Busy cycles of each network of data memory; empty where it takes no part.
+    pub networks: Vec<u64>,
+}
+
+/// What a channel of HBM is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ChannelReport {
+    /// Units of 256 bytes.
+    pub transfers: u64,
+    /// Those whose row was open.
+    pub row_hits: u64,
+    /// Those that go to another row of a bank.
+    pub switches: u64,
+    /// Switches that other banks do not hide.
+    pub exposed: u64,
+    /// Units of which a part is written.
+    pub partial: u64,
+    /// Cycles that it takes.
+    pub cycles: u64,
+}
+
+/// A transfer's price by the `book` model; `flat` has what the models have in common.
+///
+/// # Errors
+/// If an address is outside of RNGD's map of HBM.
+pub(crate) fn book_work(dma: &Dma, flat: Work, machine: &Machine) -> Result<Work, Diagnostic> {
+    let price = table(dma, machine).and_then(|transfer| book(&transfer, machine)).map_err(|error| {
+        let message = format!("the `book` model has no price for it: {}", error.message);
+        Diagnostic::error("memory-model", flat.span, message).fix(Some("choose the `flat` model".to_owned()))
+    })?;
+    let mut assumed = flat.assumed.clone();
+    assumed.extend([
+        "limits.dma_read_ahead",
+        "timing.hbm_row_switch_cycles",
+        "timing.hbm_partial_write_times",
+    ]);
+    let report = MemoryReport {
+        reason: reason(&price, machine),
+        requests: price.requests,
+        estimated: price.estimated,
+        engines: price.engines.iter().map(|(_, cycles)| *cycles).collect(),
+        channels: price.hbm.values().flat_map(|asked| channels(asked, machine)).collect(),
+        hbm_asked: price.hbm_bytes,
+        hbm_moved: price.hbm.values().map(|asked| asked.total().transfers.saturating_mul(HBM_UNIT)).sum(),
+        networks: price.networks.values().flatten().copied().collect(),
+    };
+    Ok(Work {
+        cycles: price.cycles,
+        bottleneck: name(price.bound),
+        engines: busy(&price, machine),
+        memory: Some(report),
+        assumed,
+        ..flat
+    })
+}
+
+/// What each engine of a chip is told to do. Chips are alike, so this is one of them.
+fn table(dma: &Dma, machine: &Machine) -> Result<Transfer, SeqError> {
+    let (from, to) = (memory(dma.from)?, memory(dma.to)?);
+    let pes = machine.topology.pes_per_cluster;
+    let engines = dma.by_engine().zip(0..).map(|(mut loops, engine)| {
+        loops.entries.retain(|entry| !counts_chips(&entry.read) && !counts_chips(&entry.write));
+        (Engine { chip: 0, cluster: engine / pes, pe: engine % pes }, vec![Descriptor { from, to, loops }])
+    });
+    Ok(Transfer { engines: engines.collect() })
+}
+
+/// Whether a loop of PCIe goes from chip to chip.
+fn counts_chips(stride: &Stride) -> bool {
+    stride.fixed().is_some_and(|stride| stride != 0 && stride % CHIP_STRIDE == 0)
+}
+
+fn memory(space: Space) -> Result<Memory, SeqError> {
+    let medium = match space {
+        Space::Host => Medium::Host,
+        Space::Hbm => Medium::Hbm,
+        Space::Dm => Medium::Dm,
+        Space::Spm => Medium::Spm,
+        Space::Trf | Space::Vrf => {
+            let message = "a DMA engine has no way to the register files".to_owned();
+            return Err(SeqError { code: code::ADDRESS, message, fix: None, range: None });
+        }
+    };
+    Ok(Memory { medium, chip: 0 })
+}
+
+fn channels(asked: &Channels, machine: &Machine) -> Vec<ChannelReport> {
+    let report = asked.loads.iter().map(|load| ChannelReport {
+        transfers: load.transfers,
+        row_hits: load.transfers.saturating_sub(load.switches),
+        switches: load.switches,
+        exposed: load.exposed,
+        partial: load.partial,
+        cycles: channel_cycles(load, machine).0,
+    });
+    report.collect()
+}
+
+/// What is busy for how long: the busiest of each kind.
+fn busy(price: &Price, machine: &Machine) -> Vec<EngineCycles> {
+    let startup = machine.timing.dma_startup_cycles;
+    let channel = |asked: &Channels| asked.loads.iter().map(|load| channel_cycles(load, machine).0).max();
+    let hbm = price.hbm.values().filter_map(channel).max().map(|cycles| ("hbm", cycles));
+    let dm = price.networks.values().flatten().copied().max().map(|cycles| ("dm", cycles));
+    let link = |bytes: &u64| ("pcie", bytes.div_ceil(machine.timing.pcie_bytes_per_cycle));
+    let pcie = price.pcie.values().max().map(link);
+    let engine = price.engines.iter().map(|(_, cycles)| ("dma", cycles.saturating_sub(startup))).max();
+    let all = [hbm, dm, pcie, engine].into_iter().flatten();
+    all.map(|(engine, cycles)| EngineCycles { engine, cycles }).collect()
+}
+
+const fn name(bound: Bound) -> &'static str {
+    match bound {
+        Bound::Startup => "startup",
+        Bound::Engine => "dma",
+        Bound::Channel => "hbm",
+        Bound::Rows => "hbm rows",
+        Bound::PartialWrites => "hbm parts",
+        Bound::Network => "dm",
+        Bound::Pcie => "pcie",
+    }
+}
+
+/// Why a transfer takes as long as it does, in words.
+fn reason(price: &Price, machine: &Machine) -> String {
+    let total = price.hbm.values().fold(Channels::none(), |sum, asked| sum.plus(asked));
+    let loads = total.total();
+    match price.bound {
+        Bound::Startup => {
+            format!(
+                "the slowest engine starts for longer than it moves: {} a descriptor",
+                counted(machine.timing.dma_startup_cycles, "cycle")
+            )
+        }
+        Bound::Engine => {
+            let all = machine.topology.dma_engines_per_chip;
+            let some = price.engines.len();
+            let bytes = price.bytes / price.requests.max(1);
+            let mut text =
+                format!("{some} of {all} engines work, and make a request of {bytes} bytes a cycle");
+            if loads.transfers > total.requests {
+                let over = loads.transfers - total.requests;
+                text.push_str(&format!(", of which {over} go over a boundary of {HBM_UNIT} bytes in HBM"));
+            }
+            text
+        }
+        Bound::Channel => channels_in_words(&total),
+        Bound::Rows => format!(
+            "{} of {} go to another row of their bank, and other banks do not hide them",
+            loads.exposed,
+            counted(loads.transfers, "request")
+        ),
+        Bound::PartialWrites => format!(
+            "{} of {} write a part of {HBM_UNIT} bytes of HBM, which are read first",
+            loads.partial,
+            counted(loads.transfers, "request")
+        ),
+        Bound::Network => {
+            let all = price.networks.values().flatten();
+            let used = all.clone().filter(|&&busy| busy > 0).count();
+            let rate = machine.timing.dm_bytes_per_cycle_per_dmn;
+            format!("{used} of {} networks of data memory, each of {rate} bytes a cycle", all.count())
+        }
+        Bound::Pcie => format!("PCIe carries {} bytes a cycle", machine.timing.pcie_bytes_per_cycle),
+    }
+}
+
+/// How many channels work, and which bits of an address leave the others out.
+fn channels_in_words(asked: &Channels) -> String {
+    let all = asked.loads.len();
+    let constant = asked.constant_bits();
+    if constant.is_empty() {
+        return format!("all {all} channels of HBM work");
+    }
+    if asked.used() == 1 {
+        return format!("all requests go to one of {all} channels of HBM");
+    }
+    let bits = constant.iter().map(|&bit| match channel_bits(bit).as_slice() {
+        [only] => format!("bit {only} never changes"),
+        several => {
+            let several: Vec<_> = several.iter().map(u32::to_string).collect();
+            format!("the XOR of bits {} never changes", several.join(", "))
+        }
+    });
+    format!("{}: {} of {all} channels of HBM", bits.collect::<Vec<_>>().join(", "), asked.used())
+}
