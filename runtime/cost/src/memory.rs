@@ -172,10 +172,11 @@ fn busy(price: &Price, machine: &Machine) -> Vec<EngineCycles> {
     let channel = |asked: &Channels| asked.loads.iter().map(|load| channel_cycles(load, machine).0).max();
     let hbm = price.hbm.values().filter_map(channel).max().map(|cycles| ("hbm", cycles));
     let dm = price.networks.values().flatten().copied().max().map(|cycles| ("dm", cycles));
+    let spm = price.scratchpads.values().flatten().copied().max().map(|cycles| ("spm", cycles));
     let link = |bytes: &u64| ("pcie", bytes.div_ceil(machine.timing.pcie_bytes_per_cycle));
     let pcie = price.pcie.values().max().map(link);
     let engine = price.engines.iter().map(|(_, cycles)| ("dma", cycles.saturating_sub(startup))).max();
-    let all = [hbm, dm, pcie, engine].into_iter().flatten();
+    let all = [hbm, dm, spm, pcie, engine].into_iter().flatten();
     all.map(|(engine, cycles)| EngineCycles { engine, cycles }).collect()
 }
 
@@ -187,6 +188,7 @@ const fn name(bound: Bound) -> &'static str {
         Bound::Rows => "hbm rows",
         Bound::PartialWrites => "hbm parts",
         Bound::Network => "dm",
+        Bound::Scratchpad => "spm",
         Bound::Pcie => "pcie",
     }
 }
@@ -230,6 +232,12 @@ fn reason(price: &Price, machine: &Machine) -> String {
             let used = all.clone().filter(|&&busy| busy > 0).count();
             let rate = machine.timing.dm_bytes_per_cycle_per_dmn;
             format!("{used} of {} networks of data memory, each of {rate} bytes a cycle", all.count())
+        }
+        Bound::Scratchpad => {
+            let all = price.scratchpads.values().flatten();
+            let used = all.clone().filter(|&&busy| busy > 0).count();
+            let rate = machine.timing.spm_bytes_per_cycle;
+            format!("{used} of {} scratchpad memories, each of {rate} bytes a cycle", all.count())
         }
         Bound::Pcie => format!("PCIe carries {} bytes a cycle", machine.timing.pcie_bytes_per_cycle),
     }

@@ -79,7 +79,7 @@ fn ways(dma: &Dma, machine: &Machine, bytes: u64) -> Vec<EngineCycles> {
             ways.push(EngineCycles { engine, cycles: cycles(bytes.saturating_mul(times), rate) });
         }
     }
-    let spm = scratchpads::cycles(dma, bytes, machine);
+    let spm = scratchpads::cycles(dma, machine);
     ways.extend(spm.map(|cycles| EngineCycles { engine: "spm", cycles }));
     if dma.pcie {
         ways.push(EngineCycles { engine: "pcie", cycles: cycles(bytes, timing.pcie_bytes_per_cycle) });
