@@ -93,8 +93,8 @@ fn halves(entry: &PairedEntry, most: u64, whole: u64) -> Option<(PairedEntry, Pa
 fn interleaved(plain: &Shared, from: Medium, to: Medium, machine: &Machine) -> Option<Shared> {
     let request = machine.limits.dma_request_bytes;
     let mut loops = plain.loops.clone();
-    let run =
-        loops.entries.pop().filter(|run| run.limit == loops.packet && run.limit.is_multiple_of(request))?;
+    let contiguous = |run: &PairedEntry| (run.read.fixed(), run.write.fixed()) == (Some(1), Some(1));
+    let run = loops.entries.pop().filter(|run| contiguous(run) && run.limit.is_multiple_of(request))?;
     let outermost = plain.loops.entries.iter().scan(1, |count, entry| {
         *count *= entry.limit;
         Some(*count)
@@ -139,4 +139,110 @@ fn cycles(shared: &Shared, from: Medium, to: Medium, machine: &Machine) -> Optio
     let all = price.hbm.values().flat_map(|asked| asked.loads);
     let work = all.map(|load| channel_cycles(&load, machine).0).sum::<u64>();
     Some(price.cycles.max(work.saturating_mul(shared.engines) / machine.hbm_channels()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+    use visa_support::Random;
+
+    const SLICE: u64 = 1 << 19;
+
+    fn shared(text: &str, from: Medium, to: Medium) -> (String, u64) {
+        let found = share(&text.parse().expect(text), from, to, &Machine::rngd());
+        (found.loops.to_string(), found.engines)
+    }
+
+    /// Both sides of each group of 8 bytes that is moved.
+    fn moved(program: &PairedProgram) -> BTreeSet<(i64, i64)> {
+        let (read, write) = (program.read(), program.write());
+        let packets = read.addresses().zip(write.addresses());
+        let groups = (0..program.packet.cast_signed()).step_by(8);
+        packets.flat_map(|(from, to)| groups.clone().map(move |at| (from + at, to + at))).collect()
+    }
+
+    #[test]
+    fn slices_are_split_before_rows() {
+        let text = format!("[16 : 64 -> 64, 256 : 1024 -> {SLICE}, 64 : 1 -> 1] : 64");
+        let far = 32 * SLICE;
+        let expected = format!("[8 : 32768 -> {far}, 16 : 64 -> 64, 32 : 1024 -> {SLICE}, 64 : 1 -> 1] : 64");
+        assert_eq!(shared(&text, Medium::Hbm, Medium::Dm), (expected, 8));
+    }
+
+    #[test]
+    fn what_is_contiguous_is_split_between_packets() {
+        let expected = "[8 : 8192 -> 8192, 8192 : 1 -> 1] : 4096 @ 0 -> 65536".to_owned();
+        let text = "[65536 : 1 -> 1] : 4096 @ 0 -> 65536";
+        assert_eq!(shared(text, Medium::Hbm, Medium::Hbm), (expected, 8));
+        let whole = "[4096 : 1 -> 1] : 4096 @ 0 -> 65536";
+        assert_eq!(shared(whole, Medium::Hbm, Medium::Hbm), (whole.to_owned(), 1));
+    }
+
+    #[test]
+    fn as_many_engines_as_divide_the_loops() {
+        let engines = |text: &str| shared(text, Medium::Hbm, Medium::Dm).1;
+        let rows = |count: u64| format!("[{count} : 64 -> {SLICE}, 64 : 1 -> 1] : 64");
+        assert_eq!([1, 2, 3, 7, 8, 9, 11, 12].map(|count| engines(&rows(count))), [1, 2, 3, 7, 8, 3, 1, 6]);
+        assert_eq!(engines(&format!("[3 : 64 -> {SLICE}, 2 : 32 -> 8192, 32 : 1 -> 1] : 32")), 6);
+        assert_eq!(engines(&format!("[2 : (0, 64) -> {SLICE}, 64 : 1 -> 1] : 64")), 1);
+    }
+
+    #[test]
+    fn pcie_has_one_engine() {
+        let text = "[8 : 64 -> 128, 64 : 1 -> 1] : 64";
+        assert_eq!(shared(text, Medium::Host, Medium::Hbm), (text.to_owned(), 1));
+        assert_eq!(shared(text, Medium::Hbm, Medium::Host), (text.to_owned(), 1));
+    }
+
+    /// 512 slices: an engine has both networks of its PE, and alternates between them.
+    #[test]
+    fn requests_go_from_network_to_network_where_that_is_faster() {
+        let text = format!("[512 : 4096 -> {SLICE}, 4096 : 1 -> 1] : 4096");
+        let far = 32 * SLICE;
+        let expected = format!(
+            "[8 : 262144 -> {}, 16 : 256 -> 256, 32 : 4096 -> {SLICE}, 2 : 131072 -> {far}, 256 : 1 -> 1] : 256",
+            2 * far
+        );
+        assert_eq!(shared(&text, Medium::Hbm, Medium::Dm), (expected, 8));
+        // Slices of one cluster are one network for each engine, which is what takes the time.
+        let one = format!("[256 : 4096 -> {SLICE}, 4096 : 1 -> 1] : 4096");
+        let plain = format!("[8 : 131072 -> {far}, 32 : 4096 -> {SLICE}, 4096 : 1 -> 1] : 4096");
+        assert_eq!(shared(&one, Medium::Hbm, Medium::Dm), (plain, 8));
+    }
+
+    /// However a transfer is shared, the same bytes go to the same places.
+    #[test]
+    fn the_same_bytes_are_moved() {
+        let mut random = Random(0xd3a);
+        let machine = Machine::rngd();
+        let media = [Medium::Hbm, Medium::Dm];
+        let (mut several, mut in_turn) = (0, 0);
+        for _ in 0..400 {
+            let packet = [8, 24, 256, 512, 1024][random.below(5)];
+            let run = packet * (1 + random.under(4));
+            let rows = 1 + random.under(3);
+            let (slices, far) = ([1 + random.under(12), 96, 512][random.below(3)], run * rows);
+            let order = random.below(2);
+            let mut loops = [
+                format!("{slices} : {far} -> {SLICE}"),
+                format!("{rows} : {run} -> {}", run.next_multiple_of(8)),
+            ];
+            loops.swap(0, order);
+            let text = format!("[{}, {run} : 1 -> 1] : {packet}", loops.join(", "));
+            let program: PairedProgram = text.parse().expect("a program");
+            let (from, to) = (media[random.below(2)], media[random.below(2)]);
+            let found = share(&program, from, to, &machine);
+            assert_eq!(moved(&found.loops), moved(&program), "{program}: {}", found.loops);
+            let mut outer = 1;
+            let engines = found.loops.entries.iter().take_while(|entry| {
+                outer *= entry.limit;
+                outer <= found.engines
+            });
+            assert_eq!(engines.map(|entry| entry.limit).product::<u64>(), found.engines, "{}", found.loops);
+            several += u64::from(found.engines > 1);
+            in_turn += u64::from(found.loops.packet != program.packet);
+        }
+        assert!(several > 200 && in_turn > 5, "{several} are shared, {in_turn} go from slice to slice");
+    }
 }

@@ -1,6 +1,5 @@
 //! What a transfer asks of the memories, as a price and as a report (books 10, 11).
 
-use serde::Serialize;
 use std::str::FromStr;
 use visa_engine::Space;
 use visa_hw::program::{CHIP_STRIDE, Dma};
@@ -8,12 +7,11 @@ use visa_ir::diag::{Diagnostic, counted};
 use visa_loops::{SeqError, Stride, code};
 use visa_machine::Machine;
 use visa_memory::{
-    Bound, Channels, Descriptor, Engine, HBM_UNIT, Medium, Memory, Price, Transfer, book, channel_bits,
-    channel_cycles,
+    Bound, Channels, Descriptor, Engine, HBM_UNIT, Medium, Memory, Price, Transfer, book, channel_cycles,
 };
 
 use crate::command::Work;
-use crate::report::EngineCycles;
+use crate::report::{ChannelReport, EngineCycles, MemoryReport};
 
 /// How memories are priced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,44 +47,6 @@ impl FromStr for MemoryModel {
             format!("there is no model `{name}`: the models are `{names}`")
         })
     }
-}
-
-/// What a transfer asks of the memories of a chip.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct MemoryReport {
-    /// Why it takes as long as it does.
-    pub reason: String,
-    /// Requests of both sides.
-    pub requests: u64,
-    /// Those of them that were not looked at but taken to be like the others of their side.
-    pub estimated: u64,
-    /// Cycles of each engine that works, start-ups included.
-    pub engines: Vec<u64>,
-    /// What each channel of HBM is asked for; empty where HBM takes no part.
-    pub channels: Vec<ChannelReport>,
-    /// Bytes of HBM that the transfer names.
-    pub hbm_asked: u64,
-    /// Bytes that HBM transfers for them, in units of 256.
-    pub hbm_moved: u64,
-    /// Busy cycles of each network of data memory; empty where it takes no part.
-    pub networks: Vec<u64>,
-}
-
-/// What a channel of HBM is asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct ChannelReport {
-    /// Units of 256 bytes.
-    pub transfers: u64,
-    /// Those whose row was open.
-    pub row_hits: u64,
-    /// Those that go to another row of a bank.
-    pub switches: u64,
-    /// Switches that other banks do not hide.
-    pub exposed: u64,
-    /// Units of which a part is written.
-    pub partial: u64,
-    /// Cycles that it takes.
-    pub cycles: u64,
 }
 
 /// A transfer's price by the `book` model; `flat` has what the models have in common.
@@ -216,7 +176,7 @@ fn reason(price: &Price, machine: &Machine) -> String {
             }
             text
         }
-        Bound::Channel => channels_in_words(&total),
+        Bound::Channel => total.in_words(),
         Bound::Rows => format!(
             "{} of {} go to another row of their bank, and other banks do not hide them",
             loads.exposed,
@@ -241,24 +201,4 @@ fn reason(price: &Price, machine: &Machine) -> String {
         }
         Bound::Pcie => format!("PCIe carries {} bytes a cycle", machine.timing.pcie_bytes_per_cycle),
     }
-}
-
-/// How many channels work, and which bits of an address leave the others out.
-fn channels_in_words(asked: &Channels) -> String {
-    let all = asked.loads.len();
-    let constant = asked.constant_bits();
-    if constant.is_empty() {
-        return format!("all {all} channels of HBM work");
-    }
-    if asked.used() == 1 {
-        return format!("all requests go to one of {all} channels of HBM");
-    }
-    let bits = constant.iter().map(|&bit| match channel_bits(bit).as_slice() {
-        [only] => format!("bit {only} never changes"),
-        several => {
-            let several: Vec<_> = several.iter().map(u32::to_string).collect();
-            format!("the XOR of bits {} never changes", several.join(", "))
-        }
-    });
-    format!("{}: {} of {all} channels of HBM", bits.collect::<Vec<_>>().join(", "), asked.used())
 }

@@ -1,6 +1,5 @@
 //! What a report holds. Cycles are of the machine's clock.
 
-use crate::memory::MemoryReport;
 use serde::{Serialize, Serializer};
 use visa_ir::span::Span;
 
@@ -94,6 +93,44 @@ pub struct CommandReport {
     pub end: u64,
     /// What kept it from starting earlier; empty where it starts in cycle 0.
     pub waits: Vec<Wait>,
+}
+
+/// What a transfer asks of the memories of a chip.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MemoryReport {
+    /// Why it takes as long as it does.
+    pub reason: String,
+    /// Requests of both sides.
+    pub requests: u64,
+    /// Those of them that were not looked at but taken to be like the others of their side.
+    pub estimated: u64,
+    /// Cycles of each engine that works, start-ups included.
+    pub engines: Vec<u64>,
+    /// What each channel of HBM is asked for; empty where HBM takes no part.
+    pub channels: Vec<ChannelReport>,
+    /// Bytes of HBM that the transfer names.
+    pub hbm_asked: u64,
+    /// Bytes that HBM transfers for them, in units of 256.
+    pub hbm_moved: u64,
+    /// Busy cycles of each network of data memory; empty where it takes no part.
+    pub networks: Vec<u64>,
+}
+
+/// What a channel of HBM is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ChannelReport {
+    /// Units of 256 bytes.
+    pub transfers: u64,
+    /// Those whose row was open.
+    pub row_hits: u64,
+    /// Those that go to another row of a bank.
+    pub switches: u64,
+    /// Switches that other banks do not hide.
+    pub exposed: u64,
+    /// Units of which a part is written.
+    pub partial: u64,
+    /// Cycles that it takes.
+    pub cycles: u64,
 }
 
 /// How a contraction uses the Reducer and the register file (books 18, 19). All slices are alike.

@@ -5,8 +5,7 @@ use visa_ir::diag::counted;
 
 use visa_ir::span::Span;
 
-use crate::memory::{ChannelReport, MemoryReport};
-use crate::report::{CommandReport, ContractionReport, Report, Traffic};
+use crate::report::{ChannelReport, CommandReport, ContractionReport, MemoryReport, Report, Traffic};
 
 /// Heads of the columns, and whether they hold numbers (aligned right).
 const COLUMNS: [(&str, bool); 9] = [

@@ -3,6 +3,7 @@
 mod conflicts;
 mod doubles;
 mod kernel;
+mod memory;
 mod order;
 mod rates;
 mod shown;

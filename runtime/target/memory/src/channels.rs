@@ -1,6 +1,6 @@
 //! What a side of a transfer asks of the channels of HBM.
 
-use crate::hbm::{HBM_CHANNELS, HBM_UNIT, HbmPlace, channel};
+use crate::hbm::{HBM_CHANNELS, HBM_UNIT, HbmPlace, channel, channel_bits};
 use crate::linear::Linear;
 use crate::requests::{Request, request_count, requests};
 use crate::rows::{OpenRows, switches, turns};
@@ -73,7 +73,7 @@ impl Channels {
     /// What the requests of a program in bytes ask.
     ///
     /// Where loops have powers of two, and no two of them change the same bit of an address, no request is looked at:
-    /// requests are spread evenly over the channels that those bits reach, and [`switches`] counts the rows. Else at
+    /// requests are spread evenly over the channels that those bits reach, and switches of rows are counted in the same way. Else at
     /// most 65,536 are.
     ///
     /// # Errors
@@ -166,6 +166,26 @@ impl Channels {
         let first = used().next();
         let constant = |bit: &u32| first.is_some_and(|first| used().all(|at| (at ^ first) >> bit & 1 == 0));
         (0..HBM_CHANNELS.ilog2()).filter(constant).collect()
+    }
+
+    /// How many channels work, and which bits of an address leave the others out.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        let (all, used, constant) = (self.loads.len(), self.used(), self.constant_bits());
+        if used == 1 {
+            return format!("all requests go to one of {all} channels of HBM");
+        }
+        if constant.is_empty() {
+            return format!("{used} of {all} channels of HBM work");
+        }
+        let bits = constant.iter().map(|&bit| match channel_bits(bit).as_slice() {
+            [only] => format!("bit {only} never changes"),
+            several => {
+                let several: Vec<_> = several.iter().map(u32::to_string).collect();
+                format!("the XOR of bits {} never changes", several.join(", "))
+            }
+        });
+        format!("{}: {used} of {all} channels of HBM", bits.collect::<Vec<_>>().join(", "))
     }
 
     /// All channels together.

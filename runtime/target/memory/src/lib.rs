@@ -3,6 +3,7 @@
 mod book;
 mod channels;
 mod descriptor;
+pub mod detailed;
 mod hbm;
 mod linear;
 mod networks;
