@@ -66,17 +66,19 @@ pub static TO_HBM: OpDecl = OpDecl {
 const ON_CHIP: &[&str] = &["tm.hbm", "tm.dm", "tm.spm"];
 
 /// C5 of the transfers into SRAM.
-const RUNS: &str = "what is contiguous on both sides, and every distance between such runs, is a multiple of 8 bytes (book 10)";
+const RUNS: &str = "what is contiguous on both sides, and every distance between such runs, is a multiple of 8 \
+                    bytes (book 10)";
 
 /// `tm.to_dm`.
 #[visa_ir::view(ToDm)]
 pub static TO_DM: OpDecl = OpDecl {
     name: "tm.to_dm",
     summary: "Moves a tensor to data memory.",
-    doc: "From HBM, scratchpad memory, or data memory in another layout. Each chip moves its own part by tensor DMA (book 10). A gathered term of `element`, `R @ (3, 1, 5)`, is \
-          read by an offset table (book 07). Along an axis that the tensor does not depend on, every position \
-          gets a copy. Padding that follows a row on both sides moves along, as it is, where the row alone is no \
-          multiple of 8 bytes. At which distances data memory and scratchpad memory are read is free.",
+    doc: "From HBM, scratchpad memory, or data memory in another layout. Each chip moves its own part by \
+          tensor DMA (book 10). A gathered term of `element`, `R @ (3, 1, 5)`, is read by an offset table \
+          (book 07). Along an axis that the tensor does not depend on, every position gets a copy. Padding \
+          that follows a row on both sides moves along, as it is, where the row alone is no multiple of 8 \
+          bytes. At which distances data memory and scratchpad memory are read is free.",
     constraints: &[
         ("C1", "the address is a multiple of the element size and the tensor fits a slice (book 04)"),
         ("C2", "the source holds every element of the result (book 07)"),

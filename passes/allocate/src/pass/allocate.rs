@@ -38,11 +38,11 @@ pub static PASS: Pass = Pass {
     name: "allocate",
     summary: "gives open addresses a value",
     doc: "Every `at auto` becomes an address of HBM, of data memory, of scratchpad memory or of the vector \
-          register file, or a half of the tensor register file. Tensors that are needed at the same time share no byte; a tensor is needed \
-          from the operation that makes it to the last one that reads it, through views, and through a pipeline \
-          up to its end. Addresses that are written stay, and nothing is put on them while they are needed. \
-          Addresses are multiples of what the operation that makes the tensor demands, which its verifier is \
-          asked.\n\n\
+          register file, or a half of the tensor register file. Tensors that are needed at the same time \
+          share no byte; a tensor is needed from the operation that makes it to the last one that reads it, \
+          through views, and through a pipeline up to its end. Addresses that are written stay, and nothing \
+          is put on them while they are needed. Addresses are multiples of what the operation that makes the \
+          tensor demands, which its verifier is asked.\n\n\
           Memory is there to be used: as long as all tensors of a memory fit side by side, each has bytes of its \
           own, so that no command waits for another one that the kernel does not make it wait for. Where they do \
           not fit, bytes are used again that have not been needed for as long as possible. With `reuse=always`, \

@@ -132,8 +132,8 @@ pub(super) fn elements(layout: &Expr, axes: &Axes) -> u64 {
         .map_or(0, |layout| layout.iter().map(|digit| digit.live).fold(1, u64::saturating_mul))
 }
 
-/// The layout of what an operation loads within a chip: in HBM its element mapping; in other memories those of clusters
-/// and of slices or PEs too, without what is there in copies.
+/// The layout of what an operation loads within a chip: in HBM its element mapping; in other memories those of
+/// clusters and of slices or PEs too, without what is there in copies.
 pub(super) fn source(load: OpRef<'_>, axes: &Axes) -> Option<Expr> {
     let tensor = operand(load, 0)?;
     if tensor.is(&HBM) {
