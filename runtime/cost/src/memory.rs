@@ -1,11 +1,14 @@
 //! What a transfer asks of the memories, as a price and as a report (books 10, 11).
 
+use std::fmt::Display;
 use std::str::FromStr;
 use visa_engine::Space;
 use visa_hw::program::{CHIP_STRIDE, Dma};
 use visa_ir::diag::{Diagnostic, counted};
+use visa_ir::span::Span;
 use visa_loops::{SeqError, Stride, code};
 use visa_machine::Machine;
+use visa_memory::detailed::{ChannelTotals, Detailed, Timing, simulate};
 use visa_memory::{
     Bound, Channels, Descriptor, Engine, HBM_UNIT, Medium, Memory, Price, Transfer, book, channel_cycles,
 };
@@ -21,11 +24,13 @@ pub enum MemoryModel {
     Flat,
     /// Requests, by the closed forms of books 10 and 11: engines, channels and rows of HBM, networks of data memory.
     Book,
+    /// Requests, one by one: queues, open rows, banks and links as events.
+    Detailed,
 }
 
 impl MemoryModel {
     /// All models, in the order of their detail.
-    pub const ALL: [Self; 2] = [Self::Flat, Self::Book];
+    pub const ALL: [Self; 3] = [Self::Flat, Self::Book, Self::Detailed];
 
     /// Its name, as flags have it.
     #[must_use]
@@ -33,6 +38,7 @@ impl MemoryModel {
         match self {
             Self::Flat => "flat",
             Self::Book => "book",
+            Self::Detailed => "detailed",
         }
     }
 }
@@ -43,10 +49,67 @@ impl FromStr for MemoryModel {
     fn from_str(name: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|model| model.name() == name);
         found.ok_or_else(|| {
-            let names = Self::ALL.map(Self::name).join("` and `");
+            let names = Self::ALL.map(Self::name).join("`, `");
             format!("there is no model `{name}`: the models are `{names}`")
         })
     }
+}
+
+/// A transfer's price by the `detailed` model. Why it takes so long is said in the words of the `book` model.
+///
+/// # Errors
+/// If an address is outside of RNGD's map of HBM.
+pub(crate) fn detailed_work(dma: &Dma, flat: Work, machine: &Machine) -> Result<Work, Diagnostic> {
+    let (span, timing) = (flat.span, Timing::of(machine));
+    let refuse = |message: &dyn Display| refuse(MemoryModel::Detailed, span, message);
+    let transfer = table(dma, machine).map_err(|error| refuse(&error.message))?;
+    let found = simulate(&transfer, machine, &timing, &[]).map_err(|error| refuse(&error))?;
+    let book = book_work(dma, flat, machine)?;
+    let engines: Vec<_> = found.engines.iter().map(|(_, totals)| totals.end).collect();
+    let all = |of: fn(&ChannelTotals) -> u64| {
+        found.chips.iter().flat_map(|chip| &chip.channels).map(of).sum::<u64>()
+    };
+    let memory = book.memory.map(|report| MemoryReport {
+        estimated: 0,
+        channels: if report.channels.is_empty() { Vec::new() } else { simulated_channels(&found) },
+        hbm_asked: all(|channel| channel.bytes_asked),
+        hbm_moved: all(|channel| channel.bytes_moved),
+        networks: found.chips.iter().flat_map(|chip| &chip.dmns).map(|network| network.busy).collect(),
+        engines,
+        ..report
+    });
+    let startup = machine.timing.dma_startup_cycles;
+    let mut assumed = book.assumed;
+    assumed.retain(|field| !REPLACED.contains(field));
+    assumed.extend(visa_memory::detailed::ASSUMED.iter().map(|assumption| assumption.field));
+    Ok(Work {
+        cycles: found.cycles,
+        bottleneck: if startup > found.cycles.saturating_sub(startup) { "startup" } else { book.bottleneck },
+        memory,
+        assumed,
+        ..book
+    })
+}
+
+/// Figures of the `book` model that the `detailed` one has others for.
+const REPLACED: [&str; 2] = ["limits.dma_read_ahead", "timing.hbm_row_switch_cycles"];
+
+fn simulated_channels(found: &Detailed) -> Vec<ChannelReport> {
+    let channels = found.chips.iter().flat_map(|chip| &chip.channels);
+    let report = channels.map(|channel| ChannelReport {
+        transfers: channel.requests(),
+        row_hits: channel.row_hits,
+        switches: channel.row_switches,
+        exposed: None,
+        partial: channel.read_modify_writes,
+        cycles: None,
+    });
+    report.collect()
+}
+
+fn refuse(model: MemoryModel, span: Span, message: &dyn Display) -> Diagnostic {
+    let message = format!("the `{}` model has no price for it: {message}", model.name());
+    Diagnostic::error("memory-model", span, message).fix(Some("choose the `flat` model".to_owned()))
 }
 
 /// A transfer's price by the `book` model; `flat` has what the models have in common.
@@ -54,10 +117,9 @@ impl FromStr for MemoryModel {
 /// # Errors
 /// If an address is outside of RNGD's map of HBM.
 pub(crate) fn book_work(dma: &Dma, flat: Work, machine: &Machine) -> Result<Work, Diagnostic> {
-    let price = table(dma, machine).and_then(|transfer| book(&transfer, machine)).map_err(|error| {
-        let message = format!("the `book` model has no price for it: {}", error.message);
-        Diagnostic::error("memory-model", flat.span, message).fix(Some("choose the `flat` model".to_owned()))
-    })?;
+    let price = table(dma, machine)
+        .and_then(|transfer| book(&transfer, machine))
+        .map_err(|error| refuse(MemoryModel::Book, flat.span, &error.message))?;
     let mut assumed = flat.assumed.clone();
     assumed.extend([
         "limits.dma_read_ahead",
@@ -119,9 +181,9 @@ fn channels(asked: &Channels, machine: &Machine) -> Vec<ChannelReport> {
         transfers: load.transfers,
         row_hits: load.transfers.saturating_sub(load.switches),
         switches: load.switches,
-        exposed: load.exposed,
+        exposed: Some(load.exposed),
         partial: load.partial,
-        cycles: channel_cycles(load, machine).0,
+        cycles: Some(channel_cycles(load, machine).0),
     });
     report.collect()
 }

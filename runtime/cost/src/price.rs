@@ -115,7 +115,8 @@ fn share_of_peak(macs: &BTreeMap<DType, u64>, cycles: u64, machine: &Machine, ch
 /// The assumed fields of the machine description that prices of these commands are made of.
 fn assumptions(works: &[Work]) -> Vec<Assumed> {
     let is_used = |field: &str| works.iter().any(|work| work.assumed.contains(&field));
-    let used = ASSUMED.iter().filter(|assumption| is_used(assumption.field));
+    let all = ASSUMED.iter().chain(visa_memory::detailed::ASSUMED);
+    let used = all.filter(|assumption| is_used(assumption.field));
     used.map(|assumption| Assumed { field: assumption.field, why: assumption.why }).collect()
 }
 

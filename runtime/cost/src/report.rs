@@ -125,12 +125,14 @@ pub struct ChannelReport {
     pub row_hits: u64,
     /// Those that go to another row of a bank.
     pub switches: u64,
-    /// Switches that other banks do not hide.
-    pub exposed: u64,
+    /// Switches that other banks do not hide, by the `book` model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exposed: Option<u64>,
     /// Units of which a part is written.
     pub partial: u64,
-    /// Cycles that it takes.
-    pub cycles: u64,
+    /// Cycles that it takes, by the `book` model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cycles: Option<u64>,
 }
 
 /// How a contraction uses the Reducer and the register file (books 18, 19). All slices are alike.

@@ -124,8 +124,9 @@ fn memory(index: usize, found: &MemoryReport) -> String {
         parts.push(format!("{} row hits", percent(sum(|channel| channel.row_hits), transfers)));
         let switches = sum(|channel| channel.switches);
         if switches > 0 {
-            let exposed = sum(|channel| channel.exposed);
-            parts.push(format!("{} ({exposed} not hidden)", counted(switches, "row switch")));
+            let exposed: Option<u64> = found.channels.iter().map(|channel| channel.exposed).sum();
+            let exposed = exposed.map(|exposed| format!(" ({exposed} not hidden)")).unwrap_or_default();
+            parts.push(format!("{}{exposed}", counted(switches, "row switch")));
         }
         if sum(|channel| channel.partial) > 0 {
             parts.push(counted(sum(|channel| channel.partial), "partial write"));

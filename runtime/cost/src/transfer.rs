@@ -10,7 +10,7 @@ use visa_machine::Machine;
 
 use crate::command::{Work, first_of_busiest};
 use crate::footprint::dma_regions;
-use crate::memory::{MemoryModel, book_work};
+use crate::memory::{MemoryModel, book_work, detailed_work};
 use crate::report::{EngineCycles, Resource, Traffic};
 use crate::scratchpads;
 
@@ -29,6 +29,7 @@ pub(crate) fn dma_work(
     match model {
         MemoryModel::Flat => Ok(flat),
         MemoryModel::Book => book_work(dma, flat, machine),
+        MemoryModel::Detailed => detailed_work(dma, flat, machine),
     }
 }
 

@@ -240,7 +240,7 @@ fn input_flags() -> [Arg; 11] {
             "memory-model",
             "MODEL",
             "How select-configs prices transfers: `flat` by a start-up and a bandwidth, `book` by the requests that \
-             memories are asked for",
+             memories are asked for, `detailed` by following each of them",
         )
         .value_parser(value_parser!(MemoryModel))
         .default_value(MemoryModel::default().name()),

@@ -62,8 +62,8 @@ pub(crate) struct Flags {
     /// Another machine than RNGD: rngd-s, or a description.
     #[arg(long, value_name = "NAME|FILE.json")]
     pub(crate) machine: Option<String>,
-    /// How transfers are priced, in reports and for choosing: `flat` by a start-up and a bandwidth, `book` by the
-    /// requests that memories are asked for.
+    /// How transfers are priced, in reports and for choosing: `flat` by a start-up and a bandwidth, `book` by
+    /// the requests that memories are asked for, `detailed` by following each of them.
     #[arg(long, value_name = "MODEL", default_value = MemoryModel::default().name())]
     pub(crate) memory_model: MemoryModel,
     /// Order in which a contraction adds, instead of the machine's: a tree's levels, or one product after the other.

@@ -113,7 +113,7 @@ fn totals_are_counted_by_channel_and_network() {
         |at: usize| (found.channels[at].transfers, found.channels[at].row_hits, found.channels[at].cycles);
     assert_eq!(
         (found.channels.len(), channel(0), channel(15), channel(16)),
-        (32, (256, 256, 1366), (256, 256, 1366), (0, 0, 0))
+        (32, (256, 256, Some(1366)), (256, 256, Some(1366)), (0, 0, Some(0)))
     );
 }
 
@@ -147,5 +147,28 @@ fn models_have_names() {
     assert_eq!("book".parse(), Ok(MemoryModel::Book));
     assert!(MemoryModel::ALL.iter().all(|model| model.name().parse() == Ok(*model)));
     let wrong = "Book".parse::<MemoryModel>().expect_err("no model");
-    assert_eq!(wrong, "there is no model `Book`: the models are `flat` and `book`");
+    assert_eq!(wrong, "there is no model `Book`: the models are `flat`, `book`, `detailed`");
+}
+
+/// D3 by requests: 64 reads and then 64 writes, of which some go on at the same time. No model is below the start-up and
+/// a request a cycle.
+#[test]
+fn requests_are_followed_one_by_one() {
+    let loops = "[8 : 2048 -> 256, 8 : 256 -> 2048, 256 : 1 -> 1] : 256 @ 0 -> 16384";
+    let found = by(MemoryModel::Detailed, dma(Hbm, Hbm, loops, 0)).expect("a price");
+    let command = &found.commands[0];
+    assert!((500 + 64..500 + 128 + 64).contains(&command.cycles), "{}", command.cycles);
+    let report = command.memory.as_ref().expect("a report of memories");
+    assert_eq!((report.requests, report.hbm_asked, report.hbm_moved), (128, 32 << 10, 32 << 10));
+    assert!(report.channels.iter().all(|channel| channel.transfers == 4 && channel.cycles.is_none()));
+    assert_eq!(report.engines, [command.cycles]);
+    let assumed = |field: &str| found.assumptions.iter().any(|assumption| assumption.field == field);
+    assert!(assumed("detailed.in_flight") && !assumed("limits.dma_read_ahead"));
+}
+
+#[test]
+fn what_is_past_the_end_has_no_price_by_requests() {
+    let past = by(MemoryModel::Detailed, dma(Hbm, Dm, "[8 : 1 -> 1] : 8 @ 51539607552 -> 0", 0))
+        .expect_err("no address");
+    assert!(past.message.starts_with("the `detailed` model has no price for it: "), "{}", past.message);
 }

@@ -1,5 +1,5 @@
-//! `cargo bench -p visa-memory --bench detailed`: requests a second of the detailed memory model on one core. The goal
-//! is 5 million.
+//! `cargo bench -p visa-memory --bench models`: requests a second of the detailed memory model on one core, of which the
+//! goal is 5 million, and microseconds that the book model takes for a descriptor, of which the goal is at most 20.
 
 #![expect(clippy::print_stdout, reason = "a benchmark's report")]
 
@@ -9,7 +9,7 @@ use std::time::Instant;
 use visa_loops::PairedProgram;
 use visa_machine::Machine;
 use visa_memory::detailed::{Direction, Timing, simulate, stream};
-use visa_memory::{Descriptor, Engine, Medium, Memory, Request, Transfer};
+use visa_memory::{Descriptor, Engine, Medium, Memory, Request, Transfer, book};
 
 /// Runs of each, of some milliseconds. The best counts: other work on the machine only adds time.
 const RUNS: usize = 60;
@@ -37,7 +37,37 @@ fn report(name: &str, mut run: impl FnMut() -> u64) {
     println!("{name:<44} {:6.2} million requests a second", rates[RUNS - 1] / 1e6);
 }
 
+/// The book model's time for a transfer of one descriptor.
+fn report_book(name: &str, from: Medium, to: Medium, text: &str) {
+    let (machine, transfer) = (Machine::rngd(), transfer(1, from, to, |_| text.to_owned()));
+    let each = (0..20 * RUNS).map(|_| {
+        let start = Instant::now();
+        black_box(book(&transfer, &machine).expect("a price"));
+        start.elapsed().as_secs_f64()
+    });
+    let least = each.fold(f64::INFINITY, f64::min);
+    println!("{name:<44} {:6.2} microseconds a descriptor", least * 1e6);
+}
+
+fn books() {
+    let slice = 512 << 10;
+    let to_slices = format!(
+        "[256 : 65536 -> 256, 4 : 256 -> 65536, 32 : 1024 -> {slice}, 2 : 32768 -> {}, 256 : 1 -> 1] : 256",
+        32 * slice
+    );
+    report_book("book, HBM to DM (book 10, example 2)", Medium::Hbm, Medium::Dm, &to_slices);
+    let rows = "[256 : 65536 -> 256, 256 : 256 -> 65536, 256 : 1 -> 1] : 256 @ 0 -> 16777216";
+    report_book("book, HBM to HBM (book 10, internals)", Medium::Hbm, Medium::Hbm, rows);
+    let within = format!(
+        "[256 : 256 -> 1024, 4 : 65536 -> 256, 32 : {slice} -> {slice}, 256 : 1 -> 1] : 256 @ 0 -> 262144"
+    );
+    report_book("book, DM to DM", Medium::Dm, Medium::Dm, &within);
+    let odd = "[65536 : 768 -> 256, 256 : 1 -> 1] : 256 @ 0 -> 1073741824";
+    report_book("book, 65,536 requests looked at", Medium::Hbm, Medium::Hbm, odd);
+}
+
 fn main() {
+    books();
     let machine = Machine::rngd();
     let timing = Timing::of(&machine);
     let sequence = |count: u64, stride: u64| {
