@@ -8,7 +8,7 @@ use visa_loops::{Entry, Program, Stride};
 use visa_machine::Machine;
 
 /// The words of a clause that names a memory.
-pub(crate) const SPACE: &[&str] = &["host", "hbm", "dm"];
+pub(crate) const SPACE: &[&str] = &["host", "hbm", "dm", "spm"];
 
 /// The memory that a clause names.
 pub(crate) fn space(op: OpRef<'_>, clause: &str, name: &str) -> Result<Space, Diagnostic> {
@@ -16,6 +16,7 @@ pub(crate) fn space(op: OpRef<'_>, clause: &str, name: &str) -> Result<Space, Di
         "host" => Ok(Space::Host),
         "hbm" => Ok(Space::Hbm),
         "dm" => Ok(Space::Dm),
+        "spm" => Ok(Space::Spm),
         other => {
             let message = format!("there is no memory `{other}`, expected one of `{}`", SPACE.join("`, `"));
             Err(Diagnostic::error("clause-kind", op.clause_span(clause), message))
@@ -40,6 +41,7 @@ impl Memories<'_> {
             Space::Host => CHIP_STRIDE.cast_unsigned(),
             Space::Hbm => self.machine.memory.hbm_bytes,
             Space::Dm => self.machine.dm_bytes_per_chip(),
+            Space::Spm => self.machine.spm_bytes_per_chip(),
             Space::Trf => self.machine.memory.trf_rows * self.machine.memory.trf_bytes_per_row,
             Space::Vrf => self.machine.memory.vrf_bytes,
         }
@@ -49,7 +51,7 @@ impl Memories<'_> {
     fn chips(&self, space: Space) -> u64 {
         match space {
             Space::Hbm => self.chips,
-            Space::Host | Space::Dm | Space::Trf | Space::Vrf => 1,
+            Space::Host | Space::Dm | Space::Spm | Space::Trf | Space::Vrf => 1,
         }
     }
 

@@ -56,7 +56,8 @@ pub enum CommandKind {
     Exec(Exec),
 }
 
-/// A DMA transfer. DM addresses are `slice * dm_bytes_per_slice + byte`, slices counted through the chip's clusters.
+/// A DMA transfer. DM addresses are `slice * dm_bytes_per_slice + byte`, SPM addresses `PE * spm_bytes_per_pe + byte`,
+/// slices and PEs counted through the chip's clusters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dma {
     /// Which engine: the tensor DMA of the chip, or PCIe to the host.

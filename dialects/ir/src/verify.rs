@@ -5,9 +5,10 @@ pub use crate::analysis::Analysis;
 use crate::context::Context;
 use crate::decl::{Arity, ClauseDecl, OpDecl, Presence, Trait};
 use crate::diag::{Diagnostic, Severity, counted};
+use crate::effects::{EffectKind, Effects, Target};
 use crate::hash::Fast;
 use crate::infer::result_types;
-use crate::module::{BlockId, Module, OpId, OpRef, ValueDef, ValueId};
+use crate::module::{BlockId, Module, OpId, OpRef, TypeId, ValueDef, ValueId};
 use crate::open;
 use crate::parse::limits::MAX_ERRORS;
 use crate::span::Span;
@@ -179,10 +180,26 @@ pub(crate) fn operand_types(op: OpRef<'_>, decl: &OpDecl) -> Result<(), Diagnost
             );
             let defined = Some(op.module.value_span(value));
             return Err(Diagnostic::error("operand-types", op.span(), message)
-                .note("the operand is made here", defined));
+                .note("the operand is made here", defined)
+                .fix(made_of(op.ctx, ty, &wanted.types.names())));
         }
     }
     Ok(())
+}
+
+/// The fix for a value in a memory where one of `wanted` is expected: the operation that puts it there.
+fn made_of(ctx: &Context, ty: TypeId, wanted: &[&str]) -> Option<String> {
+    let takes = |decl: &OpDecl| decl.operands.first().is_some_and(|first| first.types.takes(ctx, ty));
+    let makes = |decl: &OpDecl, name: &str| match decl.effects {
+        Effects::Are(effects) => effects.iter().any(|effect| {
+            effect.kind == EffectKind::Allocate && matches!(effect.on, Target::Memory(own) if own == name)
+        }),
+        Effects::Undeclared | Effects::OfBody | Effects::Declares => false,
+    };
+    let decls = ctx.dialects().flat_map(|dialect| dialect.ops.iter().copied().flatten());
+    let mut decls = decls.filter(|decl| decl.results.len() == 1 && takes(decl));
+    let (decl, made) = decls.find_map(|decl| Some((decl, wanted.iter().find(|name| makes(decl, name))?)))?;
+    Some(format!("`{}` makes a `!{made}` of it", decl.name))
 }
 
 /// Checks a block: definitions before uses, counts, types, clauses, places and terminators.

@@ -269,8 +269,8 @@ pub fn check_skew(tensor: &Tensor, axes: &Axes, span: Span) -> Result<(), Diagno
     Ok(())
 }
 
-/// The bytes of its memory that a tensor occupies (book 04): of a chip's HBM, of a slice's data memory or vector
-/// register file, of a row's tensor register file. `None` where it has no address.
+/// The bytes of its memory that a tensor occupies (book 04): of a chip's HBM, of a PE's scratchpad memory, of a
+/// slice's data memory or vector register file, of a row's tensor register file. `None` where it has no address.
 #[must_use]
 pub fn occupied(
     tensor: &Tensor,

@@ -91,6 +91,11 @@ tensor_kind!(
     "A tensor in the data memory of the slices (book 04)."
 );
 tensor_kind!(
+    /// Scratchpad memory.
+    SPM, "tm.spm", "DTYPE, CHIP, CLUSTER, PE, ELEMENT", false, [Chip, Cluster, Pe, Element],
+    "A tensor in the scratchpad memories of the processing elements (book 10, 11)."
+);
+tensor_kind!(
     /// Tensor register file.
     TRF, "tm.trf", "DTYPE, CHIP, CLUSTER, SLICE, ROW, ELEMENT", false, [Chip, Cluster, Slice, Row, Element],
     "A tensor in the tensor register files (book 18): each row holds its own elements."
@@ -110,6 +115,6 @@ pub static DIALECT: visa_ir::decl::Dialect = visa_ir::decl::Dialect {
           every dimension of the memory. A transfer keeps the tensor and changes its mapping (book 05); along an \
           axis that the tensor does not depend on, it broadcasts.",
     ops: ops::OPS,
-    types: &[&HOST.def, &HBM.def, &DM.def, &TRF.def, &VRF.def],
+    types: &[&HOST.def, &HBM.def, &DM.def, &SPM.def, &TRF.def, &VRF.def],
     attrs: &[&attrs::MAP, &attrs::DTYPE, &attrs::SIZES, &numbers::NUMBER, &numbers::NUMBERS],
 };

@@ -26,6 +26,8 @@ pub enum Dim {
     Cluster,
     /// Slices of a cluster.
     Slice,
+    /// Processing elements of a cluster, each with a scratchpad memory.
+    Pe,
     /// Rows of the contraction engine.
     Row,
     /// Positions within a memory, in elements.
@@ -44,6 +46,7 @@ impl Dim {
             Self::Chip => "chip",
             Self::Cluster => "cluster",
             Self::Slice => "slice",
+            Self::Pe => "pe",
             Self::Row => "row",
             Self::Element => "element",
             Self::Time => "time",

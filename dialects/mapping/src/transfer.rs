@@ -8,8 +8,8 @@ use crate::gather::Gathers;
 use crate::placement::times;
 use crate::tensor::{Dim, Tensor};
 use crate::{
-    Axes, AxisId, Crossing, Expr, PadKind, Placed, Placement, crossings, digits, divide_across, place,
-    place_expr,
+    Axes, AxisId, Crossing, DM, Expr, PadKind, Placed, Placement, SPM, crossings, digits, divide_across,
+    place, place_expr,
 };
 use std::fmt;
 use visa_ir::diag::counted;
@@ -88,8 +88,9 @@ enum Access {
     Write,
 }
 
-/// Where a memory tensor holds each index, in bytes, or for 4-bit elements in half bytes: element within a slice
-/// or chip, then slices (`dm_bytes_per_slice` apart, clusters one after another), then, if `chips`, chips.
+/// Where a memory tensor holds each index, in bytes, or for 4-bit elements in half bytes: element within a slice, PE
+/// or chip, then slices or PEs (as far apart as each has memory, clusters one after another), then, if `chips`,
+/// chips.
 fn placed(
     tensor: &Tensor,
     gathers: &mut Gathers<'_>,
@@ -97,13 +98,18 @@ fn placed(
     chips: bool,
     access: Access,
 ) -> Result<Placement, TransferError> {
-    let slice = times(1, machine.memory.dm_bytes_per_slice);
     let element = times(1, tensor.dtype.align());
     let byte = byte_units(tensor.dtype);
+    let (part, bytes, of_cluster) = if tensor.is(&SPM) {
+        (Dim::Pe, machine.memory.spm_bytes_per_pe, machine.topology.pes_per_cluster)
+    } else {
+        (Dim::Slice, machine.memory.dm_bytes_per_slice, machine.topology.slices_per_cluster)
+    };
+    let bytes = times(byte, bytes);
     let units = [
         (Dim::Element, element),
-        (Dim::Slice, times(byte, machine.memory.dm_bytes_per_slice)),
-        (Dim::Cluster, times(times(slice, machine.topology.slices_per_cluster), byte.cast_unsigned())),
+        (part, bytes),
+        (Dim::Cluster, times(bytes, of_cluster)),
         (Dim::Chip, byte * CHIP_STRIDE),
     ];
     let mut all = Placement::default();
@@ -129,12 +135,32 @@ fn placed(
 /// `free` names the axes that the tensor does not depend on. Chips take part where one side is host memory;
 /// otherwise each chip does the same in its own.
 ///
+/// Between memories of the clusters each copy is made of the copy in its place, where the source holds them all.
+///
 /// Padding that follows the elements of a row on both sides moves along, as it is, where the row alone is no whole
 /// number of the bytes that the destination is written in (book 10).
 ///
 /// # Errors
 /// Where `from` does not hold an element of `to`, or an order has no loop nest.
 pub fn transfer(
+    from: &Tensor,
+    to: &Tensor,
+    free: &dyn Fn(AxisId) -> bool,
+    axes: &Axes,
+    machine: &Machine,
+) -> Result<Transfer, TransferError> {
+    if is_sram(from) && is_sram(to) {
+        let held = from.axis_names(axes);
+        let lacking = |axis: AxisId| free(axis) && held.iter().all(|name| **name != *axes.name(axis));
+        if let Ok(found) = moved(from, to, &lacking, axes, machine) {
+            return Ok(found);
+        }
+    }
+    moved(from, to, free, axes, machine)
+}
+
+/// The transfer that copies along the axes that are `free`.
+fn moved(
     from: &Tensor,
     to: &Tensor,
     free: &dyn Fn(AxisId) -> bool,
@@ -221,10 +247,14 @@ fn ordered(
     if byte_units(from.dtype) == 1 { Ok(transfer) } else { transfer.halved() }
 }
 
-/// What a memory is written in, in the units of [`placed`]: bytes of data memory in groups (book 10), others one
-/// by one.
+/// Whether a tensor is in SRAM that a DMA reads and writes, the memories of the clusters (book 06).
+fn is_sram(tensor: &Tensor) -> bool {
+    tensor.is(&DM) || tensor.is(&SPM)
+}
+
+/// What a memory is written in, in the units of [`placed`]: bytes of SRAM in groups (book 10), others one by one.
 fn write_group(to: &Tensor, machine: &Machine) -> u64 {
-    let bytes = if to.map(Dim::Slice).is_some() { machine.limits.dma_dm_align } else { 1 };
+    let bytes = if is_sram(to) { machine.limits.dma_dm_align } else { 1 };
     bytes.saturating_mul(byte_units(to.dtype).cast_unsigned())
 }
 

@@ -4,20 +4,74 @@
 use std::collections::BTreeSet;
 use visa_loops::Stride;
 use visa_machine::Machine;
-use visa_mapping::{Axes, Cell, DM, Expr, HBM, Map, PadKind, Tensor, Transfer, parse_tensor, transfer};
+use visa_mapping::{
+    Axes, Cell, DM, Expr, HBM, Map, PadKind, SPM, Tensor, TensorKind, Transfer, parse_tensor, transfer,
+};
 
 const ROWS: u64 = 2;
 
-/// Rows of K elements, padded on both sides.
+/// A memory, and how it holds the rows.
+#[derive(Clone, Copy)]
+struct Place {
+    kind: &'static TensorKind,
+    /// Bytes of its parts, slices or PEs.
+    bytes: u64,
+    /// Mappings before that of elements: where all rows are in one part, and where each is in its own.
+    one: &'static str,
+    each: Option<&'static str>,
+}
+
+impl Place {
+    const HBM: Self = Self { kind: &HBM, bytes: 1 << 40, one: "[1]", each: None };
+    const DM: Self = Self {
+        kind: &DM,
+        bytes: 512 << 10,
+        one: "[1], [1 # 2], [1 # 256]",
+        each: Some("[1], [1 # 2], [A # 256]"),
+    };
+    const SPM: Self = Self {
+        kind: &SPM,
+        bytes: 4 << 10,
+        one: "[1], [1 # 2], [1 # 4]",
+        each: Some("[1], [1 # 2], [A # 4]"),
+    };
+}
+
+/// What one side of a transfer holds: rows of K elements, padded.
+#[derive(Clone)]
+struct Side {
+    place: Place,
+    /// The mapping of a row.
+    row: String,
+    /// Whether each row is in a part of its own.
+    apart: bool,
+}
+
+impl Side {
+    /// All rows in one part.
+    fn whole(place: Place, row: &str) -> Self {
+        Self { place, row: row.to_owned(), apart: false }
+    }
+
+    fn element(&self) -> String {
+        if self.apart { format!("[{}]", self.row) } else { format!("[A, {}]", self.row) }
+    }
+
+    fn tensor(&self, dtype: &str) -> Tensor {
+        let parts = if self.apart { self.place.each.unwrap() } else { self.place.one };
+        let text = format!("{dtype}, {parts}, {}", self.element());
+        let parsed = parse_tensor(self.place.kind, &text).unwrap().into_any();
+        parsed.downcast_ref::<Tensor>().unwrap().clone()
+    }
+}
+
+/// A transfer of rows.
 struct Case {
     dtype: &'static str,
     bytes: u64,
     k: u64,
-    /// The element mapping in HBM.
-    source: String,
-    /// The element mapping in data memory, under slices along A or not.
-    target: String,
-    in_slices: bool,
+    source: Side,
+    target: Side,
 }
 
 impl Case {
@@ -29,48 +83,48 @@ impl Case {
     }
 
     fn transfer(&self) -> Transfer {
-        let slice = if self.in_slices { "[A # 256]" } else { "[1 # 256]" };
-        let from = parse_tensor(&HBM, &format!("{}, [1], {}", self.dtype, self.source)).unwrap().into_any();
-        let text = format!("{}, [1], [1 # 2], {slice}, {}", self.dtype, self.target);
-        let to = parse_tensor(&DM, &text).unwrap().into_any();
-        let (from, to) = (from.downcast_ref::<Tensor>().unwrap(), to.downcast_ref::<Tensor>().unwrap());
-        transfer(from, to, &|_| false, &self.axes(), &Machine::rngd()).unwrap()
+        let [from, to] = [&self.source, &self.target].map(|side| side.tensor(self.dtype));
+        transfer(&from, &to, &|_| false, &self.axes(), &Machine::rngd()).unwrap()
     }
 
-    /// The cells of an element mapping.
-    fn cells(&self, element: &str) -> Vec<Cell> {
-        let map = Map::new(&Expr::parse(element).unwrap(), &self.axes()).unwrap();
+    /// The cells of a side's element mapping.
+    fn cells(&self, side: &Side) -> Vec<Cell> {
+        let map = Map::new(&Expr::parse(&side.element()).unwrap(), &self.axes()).unwrap();
         (0..map.size()).map(|position| map.cell(position).unwrap()).collect()
+    }
+
+    /// What a byte of a side holds.
+    fn cell(&self, side: &Side, cells: &[Cell], byte: u64) -> Cell {
+        let (part, offset) = (byte / side.place.bytes, byte % side.place.bytes);
+        let mut cell = cells[usize::try_from(offset / self.bytes).unwrap()].clone();
+        if let (Cell::Live(index), true) = (&mut cell, side.apart) {
+            index.add(self.axes().id("A").unwrap(), part);
+        }
+        cell
     }
 
     /// Checks every byte that is moved; gives how many are padding.
     fn check(&self) -> u64 {
-        let slice_bytes = Machine::rngd().memory.dm_bytes_per_slice;
-        let axes = self.axes();
-        let row = axes.id("A").unwrap();
+        let names = || format!("{} -> {}", self.source.element(), self.target.element());
         let (source, target) = (self.cells(&self.source), self.cells(&self.target));
         let (mut written, mut live, mut padding) = (BTreeSet::new(), 0, 0);
         for (read, write) in walk(&self.transfer()) {
-            assert!(written.insert(write), "{}: byte {write} is written twice", self.target);
-            let cell = |cells: &[Cell], byte: u64| cells[usize::try_from(byte / self.bytes).unwrap()].clone();
+            assert!(written.insert(write), "{}: byte {write} is written twice", names());
             assert_eq!(read % self.bytes, write % self.bytes);
-            match (cell(&source, read), cell(&target, write % slice_bytes)) {
-                (Cell::Live(from), Cell::Live(mut to)) => {
-                    if self.in_slices {
-                        to.add(row, write / slice_bytes);
-                    }
-                    assert_eq!(from, to, "{} -> {}", self.source, self.target);
+            match (self.cell(&self.source, &source, read), self.cell(&self.target, &target, write)) {
+                (Cell::Live(from), Cell::Live(to)) => {
+                    assert_eq!(from, to, "{}", names());
                     live += 1;
                 }
                 (Cell::Pad(from), Cell::Pad(to)) => {
                     let allowed = to == PadKind::Top || (from, to) == (PadKind::Zero, PadKind::Zero);
-                    assert!(allowed, "{} -> {}", self.source, self.target);
+                    assert!(allowed, "{}", names());
                     padding += 1;
                 }
-                (from, to) => panic!("{} -> {}: {from:?} becomes {to:?}", self.source, self.target),
+                (from, to) => panic!("{}: {from:?} becomes {to:?}", names()),
             }
         }
-        assert_eq!(live, ROWS * self.k * self.bytes, "{} -> {}", self.source, self.target);
+        assert_eq!(live, ROWS * self.k * self.bytes, "{}", names());
         padding
     }
 }
@@ -92,33 +146,38 @@ fn walk(transfer: &Transfer) -> Vec<(u64, u64)> {
         .collect()
 }
 
+/// Where rows are read, and where they are written: one in five of the pairs, others each time.
+fn places(time: usize) -> Vec<[(Place, bool); 2]> {
+    let sources = [(Place::HBM, false), (Place::DM, true), (Place::SPM, false), (Place::SPM, true)];
+    let targets =
+        [(Place::DM, false), (Place::DM, true), (Place::SPM, false), (Place::SPM, true), (Place::HBM, false)];
+    let all = sources.iter().flat_map(|source| targets.map(|target| [*source, target]));
+    all.skip(time % 5).step_by(5).collect()
+}
+
 #[test]
 fn padding_moves_along_where_it_must_and_may() {
+    let mut time = 0;
     for (dtype, bytes) in [("i8", 1), ("bf16", 2), ("f32", 4)] {
         for k in [1, 3, 4, 5, 8, 9] {
             for (source, target) in pairs(k, 10) {
                 for (from, to) in
                     [("", ""), ("", " {0}"), (" {0}", " {0}"), (" {0}", ""), ("", " {!}"), (" {!}", "")]
                 {
-                    for in_slices in [false, true] {
-                        let row = |size: u64, kind: &str| format!("K # {size}{kind}");
-                        let target_row = row(target, to);
-                        let case = Case {
-                            dtype,
-                            bytes,
-                            k,
-                            source: format!("[A, {}]", row(source, from)),
-                            target: if in_slices {
-                                format!("[{target_row}]")
-                            } else {
-                                format!("[A, {target_row}]")
-                            },
-                            in_slices,
+                    time += 1;
+                    for [read, written] in places(time) {
+                        let side = |(place, apart): (Place, bool), size: u64, kind: &str| Side {
+                            place,
+                            row: format!("K # {size}{kind}"),
+                            apart,
                         };
-                        assert_eq!(
-                            case.check(),
-                            expected(k * bytes, source * bytes, target * bytes, from, to)
-                        );
+                        let (source_side, target_side) =
+                            (side(read, source, from), side(written, target, to));
+                        let case = Case { dtype, bytes, k, source: source_side, target: target_side };
+                        // HBM is written byte by byte.
+                        let group = if std::ptr::eq(written.0.kind, &HBM) { 1 } else { 8 };
+                        let padding = expected(k * bytes, source * bytes, target * bytes, group, (from, to));
+                        assert_eq!(case.check(), padding);
                     }
                 }
             }
@@ -131,41 +190,31 @@ fn pairs(k: u64, most: u64) -> impl Iterator<Item = (u64, u64)> {
     (k..=most).flat_map(move |source| (k..=most).map(move |target| (source, target)))
 }
 
-/// Bytes of padding that move along: to the next 8 bytes of each row, if both sides have them and the destination
+/// Bytes of padding that move along: to the end of a group of each row, if both sides have them and the destination
 /// takes what the source holds.
-fn expected(row: u64, source: u64, target: u64, from: &str, to: &str) -> u64 {
-    let filled = row.next_multiple_of(8);
+fn expected(row: u64, source: u64, target: u64, group: u64, (from, to): (&str, &str)) -> u64 {
+    let filled = row.next_multiple_of(group);
     let takes = to.is_empty() || (from, to) == (" {0}", " {0}");
     if filled <= source && filled <= target && takes { ROWS * (filled - row) } else { 0 }
+}
+
+/// Rows of 8 elements of bf16 from HBM into data memory.
+fn rows(source: &str, target: &str) -> Case {
+    let (source, target) = (Side::whole(Place::HBM, source), Side::whole(Place::DM, target));
+    Case { dtype: "bf16", bytes: 2, k: 8, source, target }
 }
 
 #[test]
 fn elements_of_the_source_are_no_padding() {
     // The destination's padding is where the source has K = 5.
-    let case = Case {
-        dtype: "bf16",
-        bytes: 2,
-        k: 8,
-        source: "[A, K]".to_owned(),
-        target: "[A, K = 5 # 8]".to_owned(),
-        in_slices: false,
-    };
-    let moved = walk(&case.transfer());
+    let moved = walk(&rows("K", "K = 5 # 8").transfer());
     assert_eq!(moved.len() as u64, ROWS * 5 * 2);
 }
 
 #[test]
 fn padding_moves_along_from_the_same_start_only() {
-    let case = |target: &str| Case {
-        dtype: "bf16",
-        bytes: 2,
-        k: 8,
-        source: "[A, K @ 1 # 8]".to_owned(),
-        target: target.to_owned(),
-        in_slices: false,
-    };
     // K = 1 to 7 and one of padding, on both sides.
-    assert_eq!(walk(&case("[A, K @ 1 # 8]").transfer()).len() as u64, ROWS * 8 * 2);
+    assert_eq!(walk(&rows("K @ 1 # 8", "K @ 1 # 8").transfer()).len() as u64, ROWS * 8 * 2);
     // K = 2 to 7; what follows is K = 0 of the next row.
-    assert_eq!(walk(&case("[A, K @ 2 # 8]").transfer()).len() as u64, ROWS * 6 * 2);
+    assert_eq!(walk(&rows("K @ 1 # 8", "K @ 2 # 8").transfer()).len() as u64, ROWS * 6 * 2);
 }

@@ -9,7 +9,7 @@ pub struct Space {
     pub types: &'static str,
     /// What it is called in messages.
     pub name: &'static str,
-    /// Its bytes: of a chip, or of a slice.
+    /// Its bytes: of a chip, of a slice, or of a PE.
     pub capacity: fn(&Machine) -> u64,
     /// Alignments that are better than what is demanded, coarsest first.
     pub roomy: fn(&Machine) -> Vec<u64>,
@@ -18,7 +18,7 @@ pub struct Space {
 }
 
 /// Those memories. Host tensors have no addresses in a kernel, and the tensor register file has halves instead.
-pub static SPACES: [Space; 3] = [
+pub static SPACES: [Space; 4] = [
     Space {
         types: "tm.hbm",
         name: "HBM",
@@ -37,6 +37,14 @@ pub static SPACES: [Space; 3] = [
             vec![banks, machine.limits.flit_bytes]
         },
         statistics: ["dm-bytes", "dm-live"],
+    },
+    Space {
+        types: "tm.spm",
+        name: "SPM",
+        capacity: |machine| machine.memory.spm_bytes_per_pe,
+        // The book names no unit that it is read or written in (book 11).
+        roomy: |_| Vec::new(),
+        statistics: ["spm-bytes", "spm-live"],
     },
     Space {
         types: "tm.vrf",

@@ -37,7 +37,7 @@ pub struct Placed {
     pub tensor: Rc<Tensor>,
     /// Its name, for messages.
     pub name: String,
-    /// Its bytes: of a chip, a slice, or a row of the tensor register file.
+    /// Its bytes: of a chip, a slice, a PE, or a row of the tensor register file.
     pub bytes: u64,
     /// The first and the last operation between which its bytes must not change.
     pub live: (usize, usize),

@@ -10,7 +10,7 @@ use visa_mapping::attrs::MAP;
 use visa_mapping::facts::written;
 use visa_mapping::facts::{DeclaredAxes, Support};
 use visa_mapping::ops::transfer::TO_DM;
-use visa_mapping::{Axes, AxisId, Dim, Expr, Tensor, digits, operand, skewed_axes};
+use visa_mapping::{Axes, AxisId, DM, Dim, Expr, Tensor, digits, operand, skewed_axes, view};
 use visa_pass::{Configured, Pass, PassCx};
 use visa_select::config::goal::{names, reduced_within};
 use visa_select::distribution::distributions::CLAUSES;
@@ -47,8 +47,8 @@ pub static PASS: Pass = Pass {
           that leaves elements out, starts within an axis, writes values that run along the stream, or is read by \
           nothing; the layout of a register file that holds copies in which values run; every clause that names a \
           skewed axis, with the loads of its tensors; and a stream that ends nowhere. The distribution of a \
-          tensor stays if a load moves a part of it, or elements one by one, if a result is made of it that \
-          nothing reads, or if slices hold a part of an axis that is reduced in each.",
+          tensor stays if a load moves a part of it, or elements one by one, if it is moved within data memory, \
+          if a result is made of it that nothing reads, or if slices hold a part of an axis that is reduced in each.",
     statistics: &[
         ("opened", "clauses that became `auto`"),
         ("stated", "clauses that were added to keep the meaning"),
@@ -139,7 +139,7 @@ fn meant(op: OpRef<'_>, axes: &Axes, support: &Support) -> Vec<(OpId, &'static s
     if op.is(&switch::DECL) || op.is(&vector_inter::DECL) && reduced(op, axes).is_none() {
         return vec![(op.id, "slice")];
     }
-    if op.is(&TO_DM) && loads_a_part(op, axes) {
+    if op.is(&TO_DM) && (loads_a_part(op, axes) || is_moved_within(op)) {
         return CLAUSES.map(|name| (op.id, name)).into();
     }
     if op.is(&TO_VRF) && runs_in_copies(op, axes, support) {
@@ -211,10 +211,25 @@ fn reduces_a_part(op: OpRef<'_>, axes: &Axes) -> bool {
 fn loads_a_part(load: OpRef<'_>, axes: &Axes) -> bool {
     let (source, result) = (operand(load, 0), load.result_type::<Tensor>(0));
     let held = |tensor: Option<std::rc::Rc<Tensor>>, dims: &[Dim]| reaches(&*tensor?, dims, axes);
-    let there = held(source, &[Dim::Element]);
+    let there = held(source, &[Dim::Cluster, Dim::Slice, Dim::Pe, Dim::Element]);
     let here = held(result, &[Dim::Cluster, Dim::Slice, Dim::Element]);
     let (Some(there), Some(here)) = (there, here) else { return true };
     there.iter().any(|(axis, reach)| here.get(axis) != Some(reach))
+}
+
+/// Whether a load moves a tensor from data memory to data memory, or makes one that is moved so: two distributions,
+/// of which each would follow from the other.
+fn is_moved_within(load: OpRef<'_>) -> bool {
+    let from_dm = operand(load, 0).is_some_and(|source| source.is(&DM));
+    from_dm || load.results().iter().any(|&result| is_loaded(load, result))
+}
+
+/// Whether a load reads a tensor, through views.
+fn is_loaded(op: OpRef<'_>, tensor: ValueId) -> bool {
+    op.module.uses(tensor).iter().map(|&id| op.other(id)).any(|user| {
+        let viewed = view::kind(user).is_some() && user.results().iter().any(|&view| is_loaded(user, view));
+        user.is(&TO_DM) || viewed
+    })
 }
 
 /// Whether a switch leaves out some of what slices and stream hold.
@@ -270,7 +285,7 @@ fn reduced(op: OpRef<'_>, axes: &Axes) -> Option<Vec<AxisId>> {
 fn only_moved(op: OpRef<'_>) -> bool {
     let users = op.results().iter().flat_map(|&result| op.module.uses(result)).map(|&user| op.other(user));
     users.into_iter().all(|user| match pipeline::contains(user) {
-        false => visa_mapping::view::kind(user).is_none(),
+        false => view::kind(user).is_none(),
         true => user.operands().len() == 1 && !pipeline::begins(user) && only_moved(user),
     })
 }

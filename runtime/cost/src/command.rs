@@ -11,9 +11,8 @@ use visa_machine::Machine;
 use visa_numerics::DType;
 
 use crate::footprint::{Region, exec_regions};
-use crate::memory::MemoryReport;
 use crate::pipeline::PipelineTime;
-use crate::report::{EngineCycles, Resource, Traffic};
+use crate::report::{EngineCycles, MemoryReport, Resource, Traffic};
 
 /// A command priced by itself, before it has its place in the schedule.
 #[derive(Clone, Debug)]

@@ -18,7 +18,7 @@ pub(crate) struct Region {
     pub(crate) space: Space,
     pub(crate) write: bool,
     pub(crate) bytes: Range<u64>,
-    /// The slices whose memory it is; host memory and HBM are one memory, "slice" 0.
+    /// The slices whose memory it is, of scratchpad memory the PEs; host memory and HBM are one memory, "slice" 0.
     pub(crate) slices: Vec<Range<u64>>,
 }
 
@@ -72,11 +72,15 @@ pub(crate) fn dma_regions(dma: &Dma, machine: &Machine) -> Vec<Region> {
         let unit = match space {
             Space::Host => i64::MAX,
             Space::Hbm => CHIP_STRIDE,
-            // A slice has 2^24 bytes at most.
+            // A PE and a slice have 2^24 bytes each at most.
+            Space::Spm => machine.memory.spm_bytes_per_pe.cast_signed(),
             Space::Dm | Space::Trf | Space::Vrf => machine.memory.dm_bytes_per_slice.cast_signed(),
         };
         let (units, bytes) = fold(&side, unit);
-        let slices = if space == Space::Dm { units } else { 0..1 };
+        let slices = match space {
+            Space::Dm | Space::Spm => units,
+            Space::Host | Space::Hbm | Space::Trf | Space::Vrf => 0..1,
+        };
         Region { space, write, bytes, slices: vec![slices] }
     };
     sides.into_iter().map(region).collect()

@@ -11,13 +11,14 @@ mod pipeline;
 mod price;
 mod report;
 mod schedule;
+mod scratchpads;
 mod text;
 mod transfer;
 
-pub use memory::{ChannelReport, MemoryModel, MemoryReport};
+pub use memory::MemoryModel;
 pub use pipeline::PipelineTime;
 pub use price::price;
 pub use report::{
-    Assumed, Busy, CommandReport, ContractionReport, EngineCycles, Report, Resource, Totals, Traffic, Wait,
-    Why,
+    Assumed, Busy, ChannelReport, CommandReport, ContractionReport, EngineCycles, MemoryReport, Report,
+    Resource, Totals, Traffic, Wait, Why,
 };

@@ -1,6 +1,5 @@
 //! What a transfer asks of the memories, as a price and as a report (books 10, 11).
 
-use serde::Serialize;
 use std::fmt::Display;
 use std::str::FromStr;
 use visa_engine::Space;
@@ -15,7 +14,7 @@ use visa_memory::{
 };
 
 use crate::command::Work;
-use crate::report::EngineCycles;
+use crate::report::{ChannelReport, EngineCycles, MemoryReport};
 
 /// How memories are priced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,46 +53,6 @@ impl FromStr for MemoryModel {
             format!("there is no model `{name}`: the models are `{names}`")
         })
     }
-}
-
-/// What a transfer asks of the memories of a chip.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct MemoryReport {
-    /// Why it takes as long as it does.
-    pub reason: String,
-    /// Requests of both sides.
-    pub requests: u64,
-    /// Those of them that were not looked at but taken to be like the others of their side.
-    pub estimated: u64,
-    /// Cycles of each engine that works, start-ups included.
-    pub engines: Vec<u64>,
-    /// What each channel of HBM is asked for; empty where HBM takes no part.
-    pub channels: Vec<ChannelReport>,
-    /// Bytes of HBM that the transfer names.
-    pub hbm_asked: u64,
-    /// Bytes that HBM transfers for them, in units of 256.
-    pub hbm_moved: u64,
-    /// Busy cycles of each network of data memory; empty where it takes no part.
-    pub networks: Vec<u64>,
-}
-
-/// What a channel of HBM is asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct ChannelReport {
-    /// Units of 256 bytes.
-    pub transfers: u64,
-    /// Those whose row was open.
-    pub row_hits: u64,
-    /// Those that go to another row of a bank.
-    pub switches: u64,
-    /// Switches that other banks do not hide, by the `book` model.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub exposed: Option<u64>,
-    /// Units of which a part is written.
-    pub partial: u64,
-    /// Cycles that it takes, by the `book` model.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cycles: Option<u64>,
 }
 
 /// A transfer's price by the `detailed` model. Why it takes so long is said in the words of the `book` model.
@@ -208,6 +167,7 @@ fn memory(space: Space) -> Result<Memory, SeqError> {
         Space::Host => Medium::Host,
         Space::Hbm => Medium::Hbm,
         Space::Dm => Medium::Dm,
+        Space::Spm => Medium::Spm,
         Space::Trf | Space::Vrf => {
             let message = "a DMA engine has no way to the register files".to_owned();
             return Err(SeqError { code: code::ADDRESS, message, fix: None, range: None });
@@ -234,10 +194,11 @@ fn busy(price: &Price, machine: &Machine) -> Vec<EngineCycles> {
     let channel = |asked: &Channels| asked.loads.iter().map(|load| channel_cycles(load, machine).0).max();
     let hbm = price.hbm.values().filter_map(channel).max().map(|cycles| ("hbm", cycles));
     let dm = price.networks.values().flatten().copied().max().map(|cycles| ("dm", cycles));
+    let spm = price.scratchpads.values().flatten().copied().max().map(|cycles| ("spm", cycles));
     let link = |bytes: &u64| ("pcie", bytes.div_ceil(machine.timing.pcie_bytes_per_cycle));
     let pcie = price.pcie.values().max().map(link);
     let engine = price.engines.iter().map(|(_, cycles)| ("dma", cycles.saturating_sub(startup))).max();
-    let all = [hbm, dm, pcie, engine].into_iter().flatten();
+    let all = [hbm, dm, spm, pcie, engine].into_iter().flatten();
     all.map(|(engine, cycles)| EngineCycles { engine, cycles }).collect()
 }
 
@@ -249,6 +210,7 @@ const fn name(bound: Bound) -> &'static str {
         Bound::Rows => "hbm rows",
         Bound::PartialWrites => "hbm parts",
         Bound::Network => "dm",
+        Bound::Scratchpad => "spm",
         Bound::Pcie => "pcie",
     }
 }
@@ -292,6 +254,12 @@ fn reason(price: &Price, machine: &Machine) -> String {
             let used = all.clone().filter(|&&busy| busy > 0).count();
             let rate = machine.timing.dm_bytes_per_cycle_per_dmn;
             format!("{used} of {} networks of data memory, each of {rate} bytes a cycle", all.count())
+        }
+        Bound::Scratchpad => {
+            let all = price.scratchpads.values().flatten();
+            let used = all.clone().filter(|&&busy| busy > 0).count();
+            let rate = machine.timing.spm_bytes_per_cycle;
+            format!("{used} of {} scratchpad memories, each of {rate} bytes a cycle", all.count())
         }
         Bound::Pcie => format!("PCIe carries {} bytes a cycle", machine.timing.pcie_bytes_per_cycle),
     }

@@ -1,6 +1,5 @@
 //! What a report holds. Cycles are of the machine's clock.
 
-use crate::memory::MemoryReport;
 use serde::{Serialize, Serializer};
 use visa_ir::span::Span;
 
@@ -96,6 +95,46 @@ pub struct CommandReport {
     pub waits: Vec<Wait>,
 }
 
+/// What a transfer asks of the memories of a chip.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MemoryReport {
+    /// Why it takes as long as it does.
+    pub reason: String,
+    /// Requests of both sides.
+    pub requests: u64,
+    /// Those of them that were not looked at but taken to be like the others of their side.
+    pub estimated: u64,
+    /// Cycles of each engine that works, start-ups included.
+    pub engines: Vec<u64>,
+    /// What each channel of HBM is asked for; empty where HBM takes no part.
+    pub channels: Vec<ChannelReport>,
+    /// Bytes of HBM that the transfer names.
+    pub hbm_asked: u64,
+    /// Bytes that HBM transfers for them, in units of 256.
+    pub hbm_moved: u64,
+    /// Busy cycles of each network of data memory; empty where it takes no part.
+    pub networks: Vec<u64>,
+}
+
+/// What a channel of HBM is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ChannelReport {
+    /// Units of 256 bytes.
+    pub transfers: u64,
+    /// Those whose row was open.
+    pub row_hits: u64,
+    /// Those that go to another row of a bank.
+    pub switches: u64,
+    /// Switches that other banks do not hide, by the `book` model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exposed: Option<u64>,
+    /// Units of which a part is written.
+    pub partial: u64,
+    /// Cycles that it takes, by the `book` model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cycles: Option<u64>,
+}
+
 /// How a contraction uses the Reducer and the register file (books 18, 19). All slices are alike.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ContractionReport {
@@ -139,6 +178,12 @@ pub struct Traffic {
     pub dm_read: u64,
     /// Written to data memory.
     pub dm_written: u64,
+    /// Read from scratchpad memory; not in JSON where it is 0.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub spm_read: u64,
+    /// Written to scratchpad memory; not in JSON where it is 0.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub spm_written: u64,
     /// Read from HBM.
     pub hbm_read: u64,
     /// Written to HBM.
@@ -156,6 +201,8 @@ impl Traffic {
         Self {
             dm_read: self.dm_read.saturating_add(other.dm_read),
             dm_written: self.dm_written.saturating_add(other.dm_written),
+            spm_read: self.spm_read.saturating_add(other.spm_read),
+            spm_written: self.spm_written.saturating_add(other.spm_written),
             hbm_read: self.hbm_read.saturating_add(other.hbm_read),
             hbm_written: self.hbm_written.saturating_add(other.hbm_written),
             host_read: self.host_read.saturating_add(other.host_read),
@@ -236,6 +283,12 @@ pub struct Assumed {
     pub field: &'static str,
     /// Why it is assumed.
     pub why: &'static str,
+}
+
+/// What serde asks for takes a reference.
+#[expect(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(bytes: &u64) -> bool {
+    *bytes == 0
 }
 
 fn span_bytes<S: Serializer>(span: &Span, serializer: S) -> Result<S::Ok, S::Error> {

@@ -5,8 +5,7 @@ use visa_ir::diag::counted;
 
 use visa_ir::span::Span;
 
-use crate::memory::{ChannelReport, MemoryReport};
-use crate::report::{CommandReport, ContractionReport, Report, Traffic};
+use crate::report::{ChannelReport, CommandReport, ContractionReport, MemoryReport, Report, Traffic};
 
 /// Heads of the columns, and whether they hold numbers (aligned right).
 const COLUMNS: [(&str, bool); 9] = [
@@ -158,6 +157,7 @@ fn traffic(bytes: &Traffic) -> String {
         ("host", bytes.host_read, bytes.host_written),
         ("HBM", bytes.hbm_read, bytes.hbm_written),
         ("DM", bytes.dm_read, bytes.dm_written),
+        ("SPM", bytes.spm_read, bytes.spm_written),
     ];
     let moved = sides.iter().filter(|(_, read, written)| *read > 0 || *written > 0);
     moved

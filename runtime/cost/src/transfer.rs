@@ -12,6 +12,7 @@ use crate::command::{Work, first_of_busiest};
 use crate::footprint::dma_regions;
 use crate::memory::{MemoryModel, book_work, detailed_work};
 use crate::report::{EngineCycles, Resource, Traffic};
+use crate::scratchpads;
 
 /// Prices a transfer. All chips move at once, each its own bytes.
 ///
@@ -79,6 +80,8 @@ fn ways(dma: &Dma, machine: &Machine, bytes: u64) -> Vec<EngineCycles> {
             ways.push(EngineCycles { engine, cycles: cycles(bytes.saturating_mul(times), rate) });
         }
     }
+    let spm = scratchpads::cycles(dma, machine);
+    ways.extend(spm.map(|cycles| EngineCycles { engine: "spm", cycles }));
     if dma.pcie {
         ways.push(EngineCycles { engine: "pcie", cycles: cycles(bytes, timing.pcie_bytes_per_cycle) });
     } else {
@@ -99,6 +102,7 @@ fn read(space: Space, bytes: u64) -> Traffic {
         Space::Host => Traffic { host_read: bytes, ..none },
         Space::Hbm => Traffic { hbm_read: bytes, ..none },
         Space::Dm => Traffic { dm_read: bytes, ..none },
+        Space::Spm => Traffic { spm_read: bytes, ..none },
         Space::Trf | Space::Vrf => none,
     }
 }
@@ -109,6 +113,7 @@ fn written(space: Space, bytes: u64) -> Traffic {
         Space::Host => Traffic { host_written: bytes, ..none },
         Space::Hbm => Traffic { hbm_written: bytes, ..none },
         Space::Dm => Traffic { dm_written: bytes, ..none },
+        Space::Spm => Traffic { spm_written: bytes, ..none },
         Space::Trf | Space::Vrf => none,
     }
 }
@@ -118,6 +123,7 @@ fn space_name(space: Space) -> &'static str {
         Space::Host => "host",
         Space::Hbm => "hbm",
         Space::Dm => "dm",
+        Space::Spm => "spm",
         Space::Trf => "trf",
         Space::Vrf => "vrf",
     }

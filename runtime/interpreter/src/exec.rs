@@ -219,7 +219,7 @@ fn bank(memory: &SliceMemory, space: Space) -> &Bank {
     match space {
         Space::Trf => &memory.trf,
         Space::Vrf => &memory.vrf,
-        Space::Host | Space::Hbm | Space::Dm => &memory.dm,
+        Space::Host | Space::Hbm | Space::Dm | Space::Spm => &memory.dm,
     }
 }
 

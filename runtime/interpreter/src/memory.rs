@@ -1,4 +1,4 @@
-//! The memories of all chips: host memory and HBM sparse in pages, data memory a bank a slice.
+//! The memories of all chips: host memory, HBM and scratchpad memory sparse in pages, data memory a bank a slice.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use visa_machine::Machine;
 use crate::error::RunError;
 use crate::runs::Copy;
 
-/// Bytes of a page of host memory or HBM.
+/// Bytes of a page of host memory, HBM or scratchpad memory.
 pub const PAGE_BYTES: usize = 64 << 10;
 
 /// Bytes resident for each byte of a simulated memory: the byte, and its mark in shadow mode.
@@ -213,16 +213,18 @@ fn split(at: u64, length: usize, unit: u64) -> impl Iterator<Item = (u64, usize,
     })
 }
 
-/// Every memory of a run. An HBM address holds its chip ([`CHIP_STRIDE`] apart).
+/// Every memory of a run. An address of HBM or scratchpad memory holds its chip ([`CHIP_STRIDE`] apart).
 #[derive(Debug)]
 pub(crate) struct Memories {
     host: PagedMemory,
     pub(crate) hbm: PagedMemory,
+    spm: PagedMemory,
     /// The slices of each chip.
     pub(crate) chips: Vec<Vec<SliceMemory>>,
     pub(crate) budget: Budget,
     pub(crate) shadow: bool,
     pub(crate) dm_bytes_per_slice: u64,
+    spm_bytes_per_chip: u64,
 }
 
 /// A memory that a transfer reads or writes, seen from a chip.
@@ -238,10 +240,12 @@ impl Memories {
         Self {
             host: PagedMemory::new(shadow),
             hbm: PagedMemory::new(shadow),
+            spm: PagedMemory::new(shadow),
             chips: vec![vec![SliceMemory::default(); slices]; chips],
             budget: Budget::new(bound),
             shadow,
             dm_bytes_per_slice: machine.memory.dm_bytes_per_slice,
+            spm_bytes_per_chip: machine.spm_bytes_per_chip(),
         }
     }
 
@@ -253,6 +257,7 @@ impl Memories {
             Space::Hbm if linear_chips => chip * self.chips.len() as u64,
             Space::Hbm => chip,
             Space::Dm => self.chips.first().map_or(0, Vec::len) as u64 * self.dm_bytes_per_slice,
+            Space::Spm => self.spm_bytes_per_chip,
             Space::Trf | Space::Vrf => 0,
         }
     }
@@ -262,6 +267,7 @@ impl Memories {
         match place.space {
             Space::Host => self.host.read(at, length, out),
             Space::Hbm => self.hbm.read(chip_base(place.chip) + at, length, out),
+            Space::Spm => self.spm.read(chip_base(place.chip) + at, length, out),
             Space::Dm => {
                 for (slice, offset, count) in split(at, length, self.dm_bytes_per_slice) {
                     let bank = &self.chips[place.chip][slice as usize].dm;
@@ -280,6 +286,7 @@ impl Memories {
         match place.space {
             Space::Host => self.host.write(at, chunk, &mut self.budget),
             Space::Hbm => self.hbm.write(chip_base(place.chip) + at, chunk, &mut self.budget),
+            Space::Spm => self.spm.write(chip_base(place.chip) + at, chunk, &mut self.budget),
             Space::Dm => self.write_dm(place.chip, at, chunk),
             Space::Trf | Space::Vrf => Ok(()),
         }

@@ -19,6 +19,7 @@ pub mod mutate;
 pub mod open_clauses;
 pub mod pipelines;
 mod shared;
+pub mod transfers;
 pub mod transposes;
 
 use files::Files;

@@ -1,7 +1,9 @@
 //! The campaigns by name.
 
 use crate::commands::{CODE_MUTANTS, DECIDE, EXPRESSIONS, FUZZ, SELECT, Step};
-use crate::{Settings, addresses, compute, contractions, mutants, open_clauses, pipelines, transposes};
+use crate::{
+    Settings, addresses, compute, contractions, mutants, open_clauses, pipelines, transfers, transposes,
+};
 
 /// What a campaign does.
 #[derive(Clone, Copy)]
@@ -76,6 +78,12 @@ pub const CAMPAIGNS: &[Campaign] = &[
         "random contractions and convolutions from their loops: lowered and run as the evaluator says",
         100_000,
         |settings| contractions::KERNELS.run(settings),
+    ),
+    drawn(
+        "transfers",
+        "random chains of transfers between memories: lowered and run as the evaluator says",
+        100_000,
+        |settings| transfers::KERNELS.run(settings),
     ),
     drawn(
         "transposes",

@@ -47,6 +47,11 @@ fn contractions() {
 }
 
 #[test]
+fn transfers() {
+    cases("transfers", 2_000);
+}
+
+#[test]
 fn transposes() {
     cases("transposes", u64::MAX);
 }
@@ -80,6 +85,7 @@ fn every_campaign_is_a_function_with_a_part_or_a_command() {
         "pipelines",
         "compute",
         "contractions",
+        "transfers",
         "transposes",
         "addresses",
         "open-clauses",

@@ -25,12 +25,14 @@ pub static DMA: OpDecl = OpDecl {
     doc: "The loops' read and write side iterate together; each access moves `packet` contiguous bytes (book 10). \
           `tensor` is the DMA of a chip, the same on every chip in lockstep; `pcie` moves between host and HBM, \
           and its HBM side counts chips 2^40 bytes apart. A data memory address is `slice * (bytes of a slice's \
-          memory) + byte`, slices counted through the chip's clusters. Engines work at the same time. They are \
-          counted through the PEs of the chip's clusters.",
+          memory) + byte`, a scratchpad memory address `PE * (bytes of a PE's memory) + byte`, slices and PEs \
+          counted through the chip's clusters. Engines work at the same time. They are counted through the PEs of \
+          the chip's clusters.",
     constraints: &[
         (
             "C1",
-            "`tensor` moves between HBM and data memory or within either, `pcie` between host and HBM (book 10)",
+            "`tensor` moves from HBM, data memory and scratchpad memory to each of them, `pcie` between host and \
+             HBM (book 10)",
         ),
         (
             "C2",
@@ -39,7 +41,8 @@ pub static DMA: OpDecl = OpDecl {
         ),
         (
             "C3",
-            "writes to data memory are aligned: base, strides and packet are multiples of 8 bytes (book 10)",
+            "writes to data memory and scratchpad memory are aligned: base, strides and packet are multiples of 8 \
+             bytes (book 10)",
         ),
         (
             "C4",
@@ -82,21 +85,19 @@ pub(crate) fn read(op: OpRef<'_>) -> Result<program::Dma, Diagnostic> {
     let machine = machine(*op);
     let pcie = &*op.engine()? == "pcie";
     let (from, to) = (space(*op, "from", &op.from()?)?, space(*op, "to", &op.to()?)?);
-    let allowed = match (from, to) {
-        (Space::Host, Space::Hbm) | (Space::Hbm, Space::Host) => pcie,
-        (Space::Hbm | Space::Dm, Space::Hbm | Space::Dm) => !pcie,
-        (Space::Host | Space::Hbm | Space::Dm | Space::Trf | Space::Vrf, _) => false,
-    };
-    if !allowed {
-        let (engine, from, to) = (op.engine()?, op.from()?, op.to()?);
-        let message = format!("`{engine}` does not move from {from} to {to}");
-        return Err(op.clause_error("C1", "engine", message));
+    if engine(from, to) != Some(&op.engine()?) {
+        let message = format!("`{}` does not move from {} to {}", op.engine()?, op.from()?, op.to()?);
+        let fix = match engine(from, to) {
+            Some(other) => format!("write `{other}`"),
+            None => "move it through HBM: only HBM is reached from the host".to_owned(),
+        };
+        return Err(op.clause_error("C1", "engine", message).fix(fix));
     }
     let loops = op.loops()?;
     let engine_loops = engine_loops(op, &machine, pcie, &loops)?;
     sequencer(*op, &machine, pcie, &loops, engine_loops)?;
     let write = loops.write();
-    if to == Space::Dm {
+    if is_sram(to) {
         aligned(*op, &write, machine.limits.dma_dm_align)?;
     }
     if let Some(message) = overwrites(&write) {
@@ -142,6 +143,24 @@ fn engine_loops(
         let fix = format!("split the outermost loop so that one of {engines} iterations is outside");
         op.clause_error("C6", "engines", message).fix(Some(fix))
     })
+}
+
+/// C1: the engine that moves from one memory to another, if one does. Scratchpad memory and data memory stay within
+/// their chip.
+fn engine(from: Space, to: Space) -> Option<&'static str> {
+    match (from, to) {
+        (Space::Host, Space::Hbm) | (Space::Hbm, Space::Host) => Some("pcie"),
+        (Space::Hbm | Space::Dm | Space::Spm, Space::Hbm | Space::Dm | Space::Spm) => Some("tensor"),
+        (Space::Host | Space::Hbm | Space::Dm | Space::Spm | Space::Trf | Space::Vrf, _) => None,
+    }
+}
+
+/// Whether a memory is SRAM that a DMA writes, in whole groups of bytes (book 10).
+fn is_sram(space: Space) -> bool {
+    match space {
+        Space::Dm | Space::Spm => true,
+        Space::Host | Space::Hbm | Space::Trf | Space::Vrf => false,
+    }
 }
 
 /// C2. A stride between chips is no register of a DMA engine: each chip's HBM has a link of its own.

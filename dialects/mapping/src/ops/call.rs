@@ -39,6 +39,8 @@ pub static CALL: OpDecl = OpDecl {
         writes(Target::Memory("tm.host")),
         allocates(Target::Memory("tm.dm")),
         writes(Target::Memory("tm.dm")),
+        allocates(Target::Memory("tm.spm")),
+        writes(Target::Memory("tm.spm")),
         allocates(Target::Memory("tm.trf")),
         writes(Target::Memory("tm.trf")),
         allocates(Target::Memory("tm.vrf")),

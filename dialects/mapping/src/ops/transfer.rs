@@ -1,10 +1,10 @@
-//! `tm.to_hbm`, `tm.to_dm`, `tm.to_host`: transfers of whole tensors by the DMA engines.
+//! `tm.to_hbm`, `tm.to_dm`, `tm.to_spm`, `tm.to_host`: transfers of whole tensors by the DMA engines.
 
 use super::func::{aligned_fix, check_chips, check_place, chips_of};
 use crate::attrs::MAP;
 use crate::facts::{DeclaredAxes, Support, check_mappings, machine};
 use crate::tensor::{Dim, Tensor, TensorKind, make};
-use crate::{AxisId, DM, Expr, HBM, HOST, Transfer, TransferLoop, transfer};
+use crate::{Axes, AxisId, DM, Expr, HBM, HOST, SPM, Transfer, TransferLoop, transfer};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::{Effects, Target, allocates, reads, writes};
@@ -28,14 +28,14 @@ pub fn is_transfer(op: OpRef<'_>) -> bool {
 pub static TO_HBM: OpDecl = OpDecl {
     name: "tm.to_hbm",
     summary: "Moves a tensor to HBM.",
-    doc: "From host memory by PCIe DMA, from data memory by tensor DMA (book 10). From data memory the chip \
-          mapping is that of the source.",
+    doc: "From host memory by PCIe DMA, from HBM, data memory and scratchpad memory by tensor DMA, within each \
+          chip (book 10): the chip mapping is then that of the source.",
     constraints: &[
         ("C1", "the address is a multiple of the element size and the tensor fits (book 04)"),
         ("C2", "the source holds every element of the result (book 07)"),
-        ("C3", "from data memory, `chip` is not given: each chip moves its own"),
+        ("C3", "only from host memory is `chip` given: otherwise each chip moves its own"),
     ],
-    operands: &[OperandDecl::one("source", &["tm.host", "tm.dm"])],
+    operands: &[OperandDecl::one("source", &["tm.host", "tm.hbm", "tm.dm", "tm.spm"])],
     clauses: &[
         ClauseDecl::required("at", ClauseKind::Int, "HBM address, in bytes").open_address(),
         ClauseDecl::optional(
@@ -62,27 +62,31 @@ pub static TO_HBM: OpDecl = OpDecl {
     ..OpDecl::BASE
 };
 
+/// The memories that the tensor DMA of a chip reads.
+const ON_CHIP: &[&str] = &["tm.hbm", "tm.dm", "tm.spm"];
+
+/// C5 of the transfers into SRAM.
+const RUNS: &str = "what is contiguous on both sides, and every distance between such runs, is a multiple of 8 \
+                    bytes (book 10)";
+
 /// `tm.to_dm`.
 #[visa_ir::view(ToDm)]
 pub static TO_DM: OpDecl = OpDecl {
     name: "tm.to_dm",
-    summary: "Moves a tensor from HBM to data memory.",
-    doc: "Each chip moves its own part by tensor DMA (book 10). A gathered term of `element`, `R @ (3, 1, 5)`, is \
-          read by an offset table (book 07). Along an axis that the tensor does not depend on, every position \
-          gets a copy. Padding that follows a row on both sides moves along, as it is, where the row alone is no \
-          multiple of 8 bytes.",
+    summary: "Moves a tensor to data memory.",
+    doc: "From HBM, scratchpad memory, or data memory in another layout. Each chip moves its own part by \
+          tensor DMA (book 10). A gathered term of `element`, `R @ (3, 1, 5)`, is read by an offset table \
+          (book 07). Along an axis that the tensor does not depend on, every position gets a copy. Padding \
+          that follows a row on both sides moves along, as it is, where the row alone is no multiple of 8 \
+          bytes. At which distances data memory and scratchpad memory are read is free.",
     constraints: &[
         ("C1", "the address is a multiple of the element size and the tensor fits a slice (book 04)"),
         ("C2", "the source holds every element of the result (book 07)"),
         ("C3", "the cluster mapping has as many positions as a chip has clusters: 2 (book 04)"),
         ("C4", "the slice mapping has as many positions as a cluster has slices: 256 (book 04)"),
-        (
-            "C5",
-            "what is contiguous on both sides, and every distance between such runs, is a multiple of 8 bytes \
-             (book 10)",
-        ),
+        ("C5", RUNS),
     ],
-    operands: &[OperandDecl::one("source", &["tm.hbm"])],
+    operands: &[OperandDecl::one("source", ON_CHIP)],
     clauses: &[
         ClauseDecl::required("at", ClauseKind::Int, "address in every slice, in bytes").open_address(),
         ClauseDecl::required("cluster", ClauseKind::body::<Expr>(&MAP), "which part each cluster holds")
@@ -104,6 +108,50 @@ pub static TO_DM: OpDecl = OpDecl {
     infer: Some(infer_dm),
     verify: Some(verify_dm),
     example: "%d = tm.to_dm %h at 0, cluster [1 # 2], slice [I], element [J]",
+    interfaces: &[Interface(&MovesTensor)],
+    ..OpDecl::BASE
+};
+
+/// `tm.to_spm`.
+#[visa_ir::view(ToSpm)]
+pub static TO_SPM: OpDecl = OpDecl {
+    name: "tm.to_spm",
+    summary: "Moves a tensor to scratchpad memory.",
+    doc: "From HBM, data memory, or scratchpad memory in another layout. Each PE has a scratchpad memory of its own, \
+          a small one, which only the DMA engines read and write (book 10, 11): to compute with a tensor that is \
+          there, move it to data memory. Each chip moves its own part. Gathered terms, copies, padding and \
+          distances are as in `tm.to_dm`.",
+    constraints: &[
+        (
+            "C1",
+            "the address is a multiple of the element size and the tensor fits a PE's scratchpad memory (book 04)",
+        ),
+        ("C2", "the source holds every element of the result (book 07)"),
+        ("C3", "the cluster mapping has as many positions as a chip has clusters: 2 (book 04)"),
+        ("C4", "the PE mapping has as many positions as a cluster has PEs: 4 (book 10)"),
+        ("C5", RUNS),
+    ],
+    operands: &[OperandDecl::one("source", ON_CHIP)],
+    clauses: &[
+        ClauseDecl::required("at", ClauseKind::Int, "address in every PE's scratchpad memory, in bytes")
+            .open_address(),
+        ClauseDecl::required("cluster", ClauseKind::body::<Expr>(&MAP), "which part each cluster holds"),
+        ClauseDecl::required("pe", ClauseKind::body::<Expr>(&MAP), "which part each PE of a cluster holds"),
+        ClauseDecl::required(
+            "element",
+            ClauseKind::body::<Expr>(&MAP),
+            "the layout within a PE's scratchpad memory, in elements",
+        ),
+    ],
+    results: &["tensor"],
+    effects: Effects::Are(&[
+        reads(Target::Operand("source")),
+        allocates(Target::Memory("tm.spm")),
+        writes(Target::Memory("tm.spm")),
+    ]),
+    infer: Some(infer_spm),
+    verify: Some(verify_spm),
+    example: "%s = tm.to_spm %h at 0, cluster [1 # 2], pe [I], element [J]",
     interfaces: &[Interface(&MovesTensor)],
     ..OpDecl::BASE
 };
@@ -135,7 +183,7 @@ pub static TO_HOST: OpDecl = OpDecl {
 };
 
 /// The operations of this file.
-pub static OPS: &[&OpDecl] = &[&TO_HBM, &TO_DM, &TO_HOST];
+pub static OPS: &[&OpDecl] = &[&TO_HBM, &TO_DM, &TO_SPM, &TO_HOST];
 
 /// The result's type: dimensions as given by clauses, then from the source.
 fn infer(
@@ -169,6 +217,13 @@ fn infer_dm(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
     infer(*op, &DM, op.source()?, &given)
 }
 
+fn infer_spm(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
+    let op = ToSpm::of(op)?;
+    let (cluster, pe, element) = (op.cluster()?, op.pe()?, op.element()?);
+    let given = [(Dim::Cluster, &*cluster), (Dim::Pe, &*pe), (Dim::Element, &*element)];
+    infer(*op, &SPM, op.source()?, &given)
+}
+
 fn infer_host(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
     let op = ToHost::of(op)?;
     infer(*op, &HOST, op.source()?, &[(Dim::Element, &*op.element()?)])
@@ -191,72 +246,154 @@ fn verify_hbm(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
 }
 
 fn verify_dm(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
-    let axes = &cx.analysis::<DeclaredAxes>().0;
-    check_mappings(op, axes)?;
-    let op = ToDm::of(op)?;
-    let (source, result) = (op.source()?.of_type::<Tensor>()?, op.result_tensor()?.of_type::<Tensor>()?);
-    let machine = machine(op.ctx);
-    check_dimension(*op, &result, Dim::Cluster, machine.topology.clusters_per_chip, axes, "C3")?;
-    check_dimension(*op, &result, Dim::Slice, machine.topology.slices_per_cluster, axes, "C4")?;
-    let at = op.at_unless_auto()?;
-    check_place(*op, "at", &result, at, machine.memory.dm_bytes_per_slice, axes, "C1")?;
-    let transfer = check_transfer(*op, cx, "C2", &source, &result)?;
-    check_alignment(op, &transfer.loops, machine.limits.dma_dm_align)
+    let (op, machine) = (ToDm::of(op)?, machine(op.ctx));
+    let parts = Parts {
+        dim: Dim::Slice,
+        of_cluster: machine.topology.slices_per_cluster,
+        bytes: machine.memory.dm_bytes_per_slice,
+    };
+    verify_sram(*op, cx, [op.source()?, op.result_tensor()?], op.at_unless_auto()?, &parts)
 }
 
-/// Data memory is written in whole groups of bytes: the runs that are contiguous on both sides, and where they start.
-fn check_alignment(op: ToDm<'_>, loops: &[TransferLoop], align: u64) -> Result<(), Diagnostic> {
-    let mut run = 1_u64;
-    let mut rest = loops.iter().rev();
-    let outer = rest.find(|step| {
-        let counts_on = |distance: i64| u64::try_from(distance) == Ok(run);
-        let contiguous = matches!(step.read, Stride::Fixed(read) if counts_on(read)) && counts_on(step.write);
-        if contiguous {
-            run = run.saturating_mul(step.limit);
+fn verify_spm(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
+    let (op, machine) = (ToSpm::of(op)?, machine(op.ctx));
+    let parts = Parts {
+        dim: Dim::Pe,
+        of_cluster: machine.topology.pes_per_cluster,
+        bytes: machine.memory.spm_bytes_per_pe,
+    };
+    verify_sram(*op, cx, [op.source()?, op.result_tensor()?], op.at_unless_auto()?, &parts)
+}
+
+/// The parts of a cluster that have a memory of their own each.
+struct Parts {
+    /// The dimension that counts them.
+    dim: Dim,
+    /// How many a cluster has.
+    of_cluster: u64,
+    /// Bytes of the memory of each.
+    bytes: u64,
+}
+
+/// C1 to C5 of a transfer into data memory or scratchpad memory, at address `at`.
+fn verify_sram(
+    op: OpRef<'_>,
+    cx: &VerifyCx<'_>,
+    [source, result]: [ValueRef<'_>; 2],
+    at: Option<i64>,
+    parts: &Parts,
+) -> Result<(), Diagnostic> {
+    let axes = &cx.analysis::<DeclaredAxes>().0;
+    check_mappings(op, axes)?;
+    let (source, result) = (source.of_type::<Tensor>()?, result.of_type::<Tensor>()?);
+    let machine = machine(op.ctx);
+    check_dimension(op, &result, Dim::Cluster, machine.topology.clusters_per_chip, axes, "C3")?;
+    check_dimension(op, &result, parts.dim, parts.of_cluster, axes, "C4")?;
+    check_place(op, "at", &result, at, parts.bytes, axes, "C1")?;
+    let transfer = check_transfer(op, cx, "C2", &source, &result)?;
+    Runs { op, loops: &transfer.loops, align: machine.limits.dma_dm_align }.check(source.is(&HBM), at)
+}
+
+/// The runs that are contiguous on both sides of a transfer, and where they start. SRAM is written in whole groups of
+/// bytes.
+struct Runs<'a> {
+    op: OpRef<'a>,
+    loops: &'a [TransferLoop],
+    /// Bytes of a group.
+    align: u64,
+}
+
+impl Runs<'_> {
+    /// C5. `from_hbm` says whether the source is read in whole groups too.
+    fn check(&self, from_hbm: bool, at: Option<i64>) -> Result<(), Diagnostic> {
+        let (run, outer) = self.split();
+        self.check_length(run)?;
+        if from_hbm {
+            self.check_reads(run, &outer)?;
         }
-        !contiguous
-    });
-    if !run.is_multiple_of(align) {
-        let message =
-            format!("the transfer writes runs of {}, expected multiples of {align}", counted(run, "byte"));
+        self.check_writes(run, &outer)?;
+        self.check_address(at)
+    }
+
+    /// The bytes of a run, and the loops around it, innermost first.
+    fn split(&self) -> (u64, Vec<&TransferLoop>) {
+        let mut run = 1_u64;
+        let mut rest = self.loops.iter().rev();
+        let outer = rest.find(|step| {
+            let counts_on = |distance: i64| u64::try_from(distance) == Ok(run);
+            let contiguous =
+                matches!(step.read, Stride::Fixed(read) if counts_on(read)) && counts_on(step.write);
+            if contiguous {
+                run = run.saturating_mul(step.limit);
+            }
+            !contiguous
+        });
+        (run, outer.into_iter().chain(rest).collect())
+    }
+
+    fn is_aligned(&self, distance: i64) -> bool {
+        distance.unsigned_abs().is_multiple_of(self.align)
+    }
+
+    /// Bytes of a group, in words.
+    fn group(&self) -> String {
+        counted(self.align, "byte")
+    }
+
+    fn refused(&self, clause: &str, message: String) -> Diagnostic {
+        self.op.clause_error("C5", clause, message)
+    }
+
+    fn check_length(&self, run: u64) -> Result<(), Diagnostic> {
+        if run.is_multiple_of(self.align) {
+            return Ok(());
+        }
+        let message = format!(
+            "the transfer writes runs of {}, expected multiples of {}",
+            counted(run, "byte"),
+            self.align
+        );
         let fix = format!(
             "keep at least {} that are contiguous on both sides innermost in `element`, or pad both sides alike \
              to a multiple of that (`# n`): padding that both have moves along",
-            counted(align, "byte"),
+            self.group(),
         );
-        return Err(op.clause_error("C5", "element", message).fix(Some(fix)));
+        Err(self.refused("element", message).fix(Some(fix)))
     }
-    let outer: Vec<&TransferLoop> = outer.into_iter().chain(rest).collect();
-    let aligned = |distance: i64| distance.unsigned_abs().is_multiple_of(align);
-    let misread = |step: &&&TransferLoop| match &step.read {
-        Stride::Fixed(stride) => !aligned(*stride),
-        Stride::Table(table) => table.iter().any(|&offset| !aligned(offset)),
-    };
-    if let Some(step) = outer.iter().find(misread) {
+
+    fn check_reads(&self, run: u64, outer: &[&TransferLoop]) -> Result<(), Diagnostic> {
+        let misread = |step: &&&TransferLoop| match &step.read {
+            Stride::Fixed(stride) => !self.is_aligned(*stride),
+            Stride::Table(table) => table.iter().any(|&offset| !self.is_aligned(offset)),
+        };
+        let Some(step) = outer.iter().find(misread) else { return Ok(()) };
         let message = format!(
-            "runs of {} are read {}, expected multiples of {align}",
+            "runs of {} are read {}, expected multiples of {}",
             counted(run, "byte"),
-            apart(&step.read)
+            apart(&step.read),
+            self.align
         );
-        let fix = format!("pad the source so that runs start at multiples of {}", counted(align, "byte"));
-        return Err(op.clause_error("C5", "element", message).fix(Some(fix)));
+        let fix = format!("pad the source so that runs start at multiples of {}", self.group());
+        Err(self.refused("element", message).fix(Some(fix)))
     }
-    if let Some(step) = outer.iter().find(|step| !aligned(step.write)) {
+
+    fn check_writes(&self, run: u64, outer: &[&TransferLoop]) -> Result<(), Diagnostic> {
+        let Some(step) = outer.iter().find(|step| !self.is_aligned(step.write)) else { return Ok(()) };
         let message = format!(
-            "runs of {} are written {} apart, expected multiples of {align}",
+            "runs of {} are written {} apart, expected multiples of {}",
             counted(run, "byte"),
-            counted(step.write, "byte")
+            counted(step.write, "byte"),
+            self.align
         );
-        let fix = format!("pad `element` so that runs start at multiples of {}", counted(align, "byte"));
-        return Err(op.clause_error("C5", "element", message).fix(Some(fix)));
+        let fix = format!("pad `element` so that runs start at multiples of {}", self.group());
+        Err(self.refused("element", message).fix(Some(fix)))
     }
-    match op.at_unless_auto()?.filter(|&at| !aligned(at)) {
-        Some(at) => {
-            let message = format!("address {at} is not a multiple of {align}");
-            let fix = i64::try_from(align).ok().and_then(|align| aligned_fix(at, align));
-            Err(op.clause_error("C5", "at", message).fix(fix))
-        }
-        None => Ok(()),
+
+    fn check_address(&self, at: Option<i64>) -> Result<(), Diagnostic> {
+        let Some(at) = at.filter(|&at| !self.is_aligned(at)) else { return Ok(()) };
+        let message = format!("address {at} is not a multiple of {}", self.align);
+        let fix = i64::try_from(self.align).ok().and_then(|align| aligned_fix(at, align));
+        Err(self.refused("at", message).fix(fix))
     }
 }
 
@@ -311,8 +448,22 @@ fn check_transfer(
 ) -> Result<Transfer, Diagnostic> {
     let axes = &cx.analysis::<DeclaredAxes>().0;
     let free = free_axes(op, cx, 0);
-    transfer(source, result, &free, axes, &machine(op.ctx))
-        .map_err(|error| op.clause_error(constraint, "element", error.to_string()))
+    transfer(source, result, &free, axes, &machine(op.ctx)).map_err(|error| {
+        op.clause_error(constraint, "element", error.to_string()).fix(kept_on_chips(source, result, axes))
+    })
+}
+
+/// The fix where a chip is to hold of an axis what other chips have of it.
+fn kept_on_chips(source: &Tensor, result: &Tensor, axes: &Axes) -> Option<String> {
+    result.map(Dim::Chip)?;
+    let within = |tensor: &Tensor| -> Vec<_> {
+        let dims = tensor.kind.dims.iter().filter(|&&dim| dim != Dim::Chip);
+        dims.flat_map(|&dim| tensor.dim(dim).axis_names(axes)).collect()
+    };
+    let (held, asked) = (within(source), within(result));
+    let on_chips = source.map(Dim::Chip)?.axis_names(axes);
+    let axis = on_chips.iter().find(|axis| asked.contains(axis) && !held.contains(axis))?;
+    Some(format!("leave `{axis}` to the chips: a tensor DMA moves what each chip has itself (book 10)"))
 }
 
 /// How far apart a loop's iterations are, in words: `4 bytes apart`.

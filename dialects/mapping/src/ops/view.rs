@@ -24,7 +24,7 @@ use visa_ir::verify::VerifyCx;
 /// What all views have in common.
 #[visa_ir::view(ViewOp)]
 pub const VIEW: OpDecl = OpDecl {
-    operands: &[OperandDecl::one("source", &["tm.hbm", "tm.dm"])],
+    operands: &[OperandDecl::one("source", &["tm.hbm", "tm.dm", "tm.spm"])],
     clauses: &[ELEMENT],
     results: &["view"],
     effects: Effects::PURE,
@@ -34,7 +34,7 @@ pub const VIEW: OpDecl = OpDecl {
     ..OpDecl::BASE
 };
 
-const CHIPS: &str = "chip, cluster and slice mappings are those of the source";
+const CHIPS: &str = "chip, cluster, slice and PE mappings are those of the source";
 
 /// `tm.slice`.
 #[visa_ir::view(Slice: ViewOp)]

@@ -5,7 +5,7 @@ use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
 use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_loops::PairedProgram;
 
-const SPACE: &[&str] = &["host", "hbm", "dm"];
+const SPACE: &[&str] = &["host", "hbm", "dm", "spm"];
 
 /// `seq.dma`.
 #[visa_ir::view(Dma)]

@@ -37,12 +37,12 @@ impl OptionType for Reuse {
 pub static PASS: Pass = Pass {
     name: "allocate",
     summary: "gives open addresses a value",
-    doc: "Every `at auto` becomes an address of HBM, of data memory or of the vector register file, or a half of \
-          the tensor register file. Tensors that are needed at the same time share no byte; a tensor is needed \
-          from the operation that makes it to the last one that reads it, through views, and through a pipeline \
-          up to its end. Addresses that are written stay, and nothing is put on them while they are needed. \
-          Addresses are multiples of what the operation that makes the tensor demands, which its verifier is \
-          asked.\n\n\
+    doc: "Every `at auto` becomes an address of HBM, of data memory, of scratchpad memory or of the vector \
+          register file, or a half of the tensor register file. Tensors that are needed at the same time \
+          share no byte; a tensor is needed from the operation that makes it to the last one that reads it, \
+          through views, and through a pipeline up to its end. Addresses that are written stay, and nothing \
+          is put on them while they are needed. Addresses are multiples of what the operation that makes the \
+          tensor demands, which its verifier is asked.\n\n\
           Memory is there to be used: as long as all tensors of a memory fit side by side, each has bytes of its \
           own, so that no command waits for another one that the kernel does not make it wait for. Where they do \
           not fit, bytes are used again that have not been needed for as long as possible. With `reuse=always`, \
@@ -59,6 +59,8 @@ pub static PASS: Pass = Pass {
         ("hbm-live", "most bytes of HBM that are needed at the same time: the least that is possible"),
         ("dm-bytes", "the same of a slice's data memory"),
         ("dm-live", "the same of a slice's data memory"),
+        ("spm-bytes", "the same of a PE's scratchpad memory"),
+        ("spm-live", "the same of a PE's scratchpad memory"),
         ("vrf-bytes", "the same of the vector register file"),
         ("vrf-live", "the same of the vector register file"),
     ],

@@ -12,12 +12,12 @@ use visa_ir::effects::{self, EffectKind};
 use visa_ir::module::{OpId, OpRef, ValueId};
 use visa_ir::open::is_open;
 use visa_machine::Machine;
-use visa_mapping::DM;
 use visa_mapping::facts;
 use visa_mapping::facts::machine;
 use visa_mapping::ops::func::RETURN;
 use visa_mapping::ops::transfer::{TO_DM, TO_HBM};
-use visa_mapping::{Axes, AxisId, Digit, Digits, Dim, Expr, PadKind, Tensor, digits, operand};
+use visa_mapping::{Axes, AxisId, Digit, Digits, Expr, PadKind, Tensor, digits, operand};
+use visa_mapping::{DM, HBM};
 use visa_stream::ops::commit_packed::DECL as PACKED;
 use visa_stream::ops::contract::CONTRACT_DECL;
 use visa_stream::ops::generate;
@@ -77,6 +77,8 @@ struct Group<'a> {
     machine: Rc<Machine>,
     /// The loads with an open distribution.
     loads: Vec<OpId>,
+    /// The layout of what each of them loads.
+    sources: BTreeMap<OpId, Expr>,
     /// Clusters and slices that are written of another load.
     written: Option<(Expr, Expr)>,
     /// The slices of loads that a stream meets after an operation that gives its slices.
@@ -194,7 +196,7 @@ impl<'a> Group<'a> {
         let made = ops.iter().filter(|op| op.is(&generate::DECL));
         let results = ops.iter().filter(|op| op.is(&TO_HBM)).filter_map(|op| map(*op, "element"));
         let results: Vec<Expr> = results.collect();
-        let loaded = ops.iter().filter(|op| op.is(&TO_DM)).filter_map(|op| source(*op));
+        let loaded = ops.iter().filter(|op| op.is(&TO_DM)).filter_map(|op| source(*op, axes));
         let kept = reaches(results.iter().cloned(), axes);
         let loaded = reaches(loaded, axes);
         let reduced = reduced(ops, &kept, &loaded, axes);
@@ -217,6 +219,7 @@ impl<'a> Group<'a> {
             axes,
             machine: machine(function.ctx),
             loads: open.iter().map(|op| op.id).collect(),
+            sources: open.iter().filter_map(|op| Some((op.id, source(*op, axes)?))).collect(),
             written: closed.iter().chain(&open).chain(made).find_map(spread),
             met: met(ops),
             stored: results.iter().map(|layout| elements(layout, axes)).collect(),
@@ -391,16 +394,17 @@ impl Group<'_> {
     fn distribution(&self, cluster: &Expr, slice: &Expr) -> Option<Distribution> {
         let (mut distribution, mut padded, mut all) = (Distribution::none(), Vec::new(), Vec::new());
         // Two elements a byte at least: the format of a result may not be known yet.
-        let stores = self.stored.iter().map(|elements| self.transfer(elements.div_ceil(2)));
+        let stores = self.stored.iter().map(|elements| self.transfer(elements.div_ceil(2), true));
         distribution.transfers = stores.fold(0, u64::saturating_add);
         for &load in &self.loads {
             let slice = self.met.get(&load).unwrap_or(slice);
             let spread = [digits(cluster, self.axes).ok()?, digits(slice, self.axes).ok()?];
             let spread: Vec<Digit> = spread.iter().flat_map(|part| part.iter().copied()).collect();
-            let held = self.held(&*operand(self.function.other(load), 0)?, &spread)?;
+            let source = operand(self.function.other(load), 0)?;
+            let held = self.held(&source, self.sources.get(&load)?, &spread)?;
             let slices = spread.iter().fold(1_u64, |all, digit| all.saturating_mul(digit.live));
-            distribution.transfers =
-                distribution.transfers.saturating_add(self.transfer(held.bytes.saturating_mul(slices)));
+            let moved = self.transfer(held.bytes.saturating_mul(slices), source.is(&HBM));
+            distribution.transfers = distribution.transfers.saturating_add(moved);
             distribution.slices = distribution.slices.max(slices);
             distribution.terms = distribution.terms.max(spread.len());
             let at = |element: &Expr| (load, [cluster.clone(), slice.clone(), element.clone()]);
@@ -433,21 +437,21 @@ impl Group<'_> {
         fetched.saturating_add(products / flit.saturating_mul(self.machine.memory.trf_rows).max(1))
     }
 
-    /// What a slice holds of a tensor, in its order in HBM.
-    fn held(&self, tensor: &Tensor, spread: &[Digit]) -> Option<Held> {
-        let element = tensor.dim(Dim::Element);
+    /// What a slice holds of a tensor, in the order in which it is loaded.
+    fn held(&self, tensor: &Tensor, source: &Expr, spread: &[Digit]) -> Option<Held> {
+        let element = source.clone();
         let names: Vec<AxisId> =
             element.axis_names(self.axes).iter().filter_map(|name| self.axes.id(name)).collect();
         let mut spread =
             spread.iter().filter(|part| part.axis.is_some_and(|axis| names.contains(&axis))).peekable();
-        let layout = digits(&element, self.axes).ok().filter(|layout| layout.offset().is_empty());
-        let Some(layout) = layout else {
+        let found = digits(&element, self.axes).ok().filter(|found| found.offset().is_empty());
+        let Some(found) = found else {
             let count = element.size(self.axes).ok()?;
             let bytes = tensor.bytes(count)?;
             let held = Held { element, padded: None, count, bytes, digits: Vec::new() };
             return spread.peek().is_none().then_some(held);
         };
-        let mut digits: Vec<Digit> = layout.iter().filter(|digit| digit.axis.is_some()).copied().collect();
+        let mut digits: Vec<Digit> = found.iter().filter(|digit| digit.axis.is_some()).copied().collect();
         for part in spread {
             digits = digits.iter().map(|digit| without(digit, part)).collect::<Option<Vec<_>>>()?.concat();
         }
@@ -455,8 +459,8 @@ impl Group<'_> {
         digits.retain(|digit| digit.extent > 1);
         let flit = tensor.dtype.elements(self.machine.limits.flit_bytes);
         let mut rows = digits.clone();
-        // A row of one element is as long as it is in HBM: padding that both sides have moves along.
-        rows.extend(layout.iter().next().filter(|row| digits.is_empty() && row.axis.is_none()));
+        // A row of one element is as long as it is there: padding that both sides have moves along.
+        rows.extend(found.iter().next().filter(|row| digits.is_empty() && row.axis.is_none()));
         let row = rows.first_mut().filter(|row| !row.live.is_multiple_of(flit));
         let is_short = row.is_some();
         if let Some(row) = row.filter(|row| row.axis.is_some()) {
@@ -468,11 +472,12 @@ impl Group<'_> {
         Some(Held { element, padded, count, bytes, digits })
     }
 
-    /// Cycles to transfer so many bytes (book 10).
-    fn transfer(&self, bytes: u64) -> u64 {
+    /// Cycles to transfer so many bytes at least, between data memory and HBM or within the clusters (book 10).
+    fn transfer(&self, bytes: u64, with_hbm: bool) -> u64 {
         let (timing, topology) = (&self.machine.timing, &self.machine.topology);
         let engines = topology.dma_engines_per_chip.saturating_mul(timing.dma_bytes_per_cycle);
-        let rate = timing.hbm_bytes_per_cycle.min(self.machine.dm_bytes_per_cycle()).min(engines);
+        let clusters = self.machine.dm_bytes_per_cycle().min(engines);
+        let rate = if with_hbm { timing.hbm_bytes_per_cycle.min(clusters) } else { clusters };
         timing.dma_startup_cycles.saturating_add(bytes.div_ceil(rate.max(1)))
     }
 }

@@ -2,12 +2,14 @@
 //! must hold of them.
 
 use crate::config::goal::{names, reduced_within};
+use crate::layout::digit_lists::mapping;
 use std::collections::{BTreeMap, BTreeSet};
 use visa_ir::module::{OpId, OpRef, ValueId};
-use visa_mapping::facts::{mappings, written};
+use visa_ir::verify::Analysis as _;
+use visa_mapping::facts::{Support, mappings, written};
 use visa_mapping::ops::transfer::{TO_DM, TO_HBM, is_transfer};
 use visa_mapping::view::ViewKind;
-use visa_mapping::{Axes, AxisId, Digit, Digits, Dim, Expr, digits, operand, view};
+use visa_mapping::{Axes, AxisId, Digit, Digits, Dim, Expr, HBM, digits, operand, view};
 use visa_stream::ops::commit_view;
 use visa_stream::ops::vector_inter;
 use visa_stream::pipeline;
@@ -32,7 +34,7 @@ pub(super) struct Part {
 pub(super) fn left_out(ops: &[OpRef<'_>], axes: &Axes) -> BTreeMap<AxisId, u64> {
     let mut found = BTreeMap::new();
     for part in ops.iter().filter(|op| view::kind(**op) == Some(ViewKind::Slice)) {
-        let whole = made(*part).filter(|op| op.is(&TO_DM)).and_then(source);
+        let whole = made(*part).filter(|op| op.is(&TO_DM)).and_then(|load| source(load, axes));
         let Some(whole) = whole.and_then(|whole| digits(&whole, axes).ok()) else { continue };
         let Some(own) = written(*part, "element") else { continue };
         let own = names(&own, axes);
@@ -130,9 +132,23 @@ pub(super) fn elements(layout: &Expr, axes: &Axes) -> u64 {
         .map_or(0, |layout| layout.iter().map(|digit| digit.live).fold(1, u64::saturating_mul))
 }
 
-/// The layout in HBM of what an operation loads.
-pub(super) fn source(load: OpRef<'_>) -> Option<Expr> {
-    operand(load, 0).map(|tensor| tensor.dim(Dim::Element))
+/// The layout of what an operation loads within a chip: in HBM its element mapping; in other memories those of
+/// clusters and of slices or PEs too, without what is there in copies.
+pub(super) fn source(load: OpRef<'_>, axes: &Axes) -> Option<Expr> {
+    let tensor = operand(load, 0)?;
+    if tensor.is(&HBM) {
+        return Some(tensor.dim(Dim::Element));
+    }
+    let dims = tensor.kind.dims.iter().filter(|&&dim| dim != Dim::Chip);
+    let whole = Expr::pair(dims.map(|&dim| tensor.dim(dim)));
+    let value = *load.operands().first()?;
+    let support = Support::build(load.ctx, load.module);
+    let is_copied = |digit: &&Digit| digit.axis.is_some_and(|axis| !support.depends(value, axes.name(axis)));
+    let found = digits(&whole, axes).ok().filter(|found| found.offset().is_empty());
+    let Some(found) = found.filter(|found| found.iter().any(|digit| is_copied(&digit))) else {
+        return Some(whole);
+    };
+    mapping(found.iter().rev().filter(|digit| !is_copied(digit)), axes)
 }
 
 /// The axes of some layouts, outermost first, and how many coordinates of each they hold.

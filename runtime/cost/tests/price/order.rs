@@ -2,7 +2,7 @@
 
 use visa_cost::{Report, Wait, Why};
 use visa_engine::Engine;
-use visa_engine::Space::{Dm, Hbm, Host, Trf, Vrf};
+use visa_engine::Space::{Dm, Hbm, Host, Spm, Trf, Vrf};
 use visa_hw::program::CommandKind;
 use visa_hw::program::Context::{Main, Sub};
 
@@ -45,6 +45,20 @@ fn independent_transfers_share_one_queue() {
     assert_eq!((report.totals.cycles, report.totals.microseconds), (1002, 1.002));
     let busy: Vec<u64> = report.totals.busy.iter().map(|busy| busy.cycles).collect();
     assert_eq!(busy, [0, 0, 1002, 501]);
+}
+
+#[test]
+fn transfers_meet_in_the_scratchpad_memory_of_a_pe() {
+    let waits = |read: &str| {
+        let write = dma(Hbm, Spm, "[2 : 64 -> 4096, 64 : 1 -> 1] : 64 @ 0 -> 8192");
+        waits(&report(1, vec![write, dma(Spm, Hbm, read)]), 1)
+    };
+    // PEs 2 and 3 are written, bytes 0 to 64.
+    let (busy, raw) = ((0, Why::Busy), (0, Why::Raw));
+    assert_eq!(waits("[8 : 1 -> 1] : 8 @ 12344 -> 65536"), [busy, raw]);
+    assert_eq!(waits("[8 : 1 -> 1] : 8 @ 12352 -> 65536"), [busy]);
+    assert_eq!(waits("[2 : 4096 -> 8, 8 : 1 -> 1] : 8 @ 0 -> 65536"), [busy]);
+    assert_eq!(waits("[3 : 4096 -> 8, 8 : 1 -> 1] : 8 @ 0 -> 65536"), [busy, raw]);
 }
 
 #[test]

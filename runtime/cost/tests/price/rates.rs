@@ -2,7 +2,7 @@
 
 use visa_cost::{EngineCycles, Traffic};
 use visa_engine::Engine;
-use visa_engine::Space::{Dm, Hbm, Host, Trf};
+use visa_engine::Space::{Dm, Hbm, Host, Spm, Trf};
 use visa_hw::program::Context::{Main, Sub};
 use visa_numerics::DType;
 
@@ -34,6 +34,29 @@ fn a_memory_read_and_written_carries_the_bytes_twice() {
     assert_eq!((command.bytes.hbm_read, command.bytes.hbm_written), (1_536_000, 1_536_000));
     let dm = report(1, vec![dma(Dm, Dm, "[2048000 : 1 -> 1] : 1")]);
     assert_eq!((dm.commands[0].cycles, dm.commands[0].bottleneck), (2500, "dm"));
+}
+
+/// Each scratchpad memory moves 128 bytes a cycle (book 11), however many take part.
+#[test]
+fn scratchpad_memories_have_a_bandwidth_each() {
+    // 32768 bytes into eight: 32768 / (8 * 128) = 32; into one, copies of 4096 out of it: 32768 / 128 = 256.
+    let all = report(1, vec![dma(Hbm, Spm, "[8 : 4096 -> 4096, 4096 : 1 -> 1] : 4096")]);
+    assert_eq!(all.commands[0].engines, engines(&[("hbm", 22), ("spm", 32), ("dma", 16)]));
+    assert_eq!((all.commands[0].cycles, all.commands[0].label.as_str()), (532, "hbm>spm"));
+    let one = report(1, vec![dma(Spm, Dm, "[8 : 0 -> 524288, 4096 : 1 -> 1] : 4096")]);
+    assert_eq!(one.commands[0].engines, engines(&[("dm", 16), ("spm", 256), ("dma", 16)]));
+    assert_eq!((one.commands[0].cycles, one.commands[0].bottleneck), (756, "startup"));
+    let expected = Traffic { spm_read: 32768, dm_written: 32768, ..Traffic::default() };
+    assert_eq!(one.commands[0].bytes, expected);
+}
+
+#[test]
+fn scratchpad_memory_read_and_written_carries_the_bytes_twice() {
+    // 8192 bytes out of two PEs, 32, and into four, 16.
+    let within = report(1, vec![dma(Spm, Spm, "[4 : 2048 -> 4096, 2048 : 1 -> 1] : 2048 @ 0 -> 16384")]);
+    assert_eq!(within.commands[0].engines, engines(&[("spm", 48), ("dma", 4)]));
+    let bytes = within.totals.bytes;
+    assert_eq!((bytes.spm_read, bytes.spm_written, bytes.hbm_read), (8192, 8192, 0));
 }
 
 #[test]

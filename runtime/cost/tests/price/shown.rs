@@ -3,7 +3,7 @@
 use serde_json::json;
 use visa_cost::Report;
 use visa_engine::Engine;
-use visa_engine::Space::{Dm, Hbm, Host, Trf};
+use visa_engine::Space::{Dm, Hbm, Host, Spm, Trf};
 use visa_hw::program::Context::{Main, Sub};
 
 use crate::doubles::{dma, exec, report, stage};
@@ -69,6 +69,22 @@ fn json_names_everything() {
     assert_eq!(value["totals"]["busy"][2], json!({ "resource": "dma", "cycles": 501 }));
     assert_eq!(value["totals"]["bytes"]["hbm_read"], json!(1536));
     assert_eq!(value["commands"][0]["bottleneck"], json!("startup"));
+}
+
+/// What no transfer touches is not in JSON, as it is not in the text.
+#[test]
+fn scratchpad_memory_is_named_where_it_is_used() {
+    let shown = |kinds| {
+        let report = report(1, kinds);
+        let bytes = serde_json::to_value(&report).unwrap()["totals"]["bytes"].clone();
+        (bytes["spm_read"].clone(), bytes["spm_written"].clone(), report.text(|_| None).contains("SPM"))
+    };
+    let without = shown(vec![dma(Hbm, Dm, "[8 : 1 -> 1] : 8")]);
+    assert_eq!(without, (json!(null), json!(null), false));
+    let within = shown(vec![dma(Spm, Spm, "[8 : 1 -> 1] : 8 @ 0 -> 8")]);
+    assert_eq!(within, (json!(8), json!(8), true));
+    let written = shown(vec![dma(Dm, Spm, "[8 : 1 -> 1] : 8")]);
+    assert_eq!(written, (json!(null), json!(8), true));
 }
 
 #[test]

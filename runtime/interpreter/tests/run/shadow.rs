@@ -1,6 +1,6 @@
 //! Shadow mode: which element is undefined, and what it came through.
 
-use visa_engine::Space::{Dm, Hbm};
+use visa_engine::Space::{Dm, Hbm, Spm};
 use visa_hw::program::CommandKind;
 use visa_hw::program::PlacedStage;
 use visa_interpreter::{Origin, UndefinedReport};
@@ -34,6 +34,21 @@ fn copy(from: usize, length: usize, to: usize) -> CommandKind {
 
 fn names(report: &UndefinedReport) -> Vec<&str> {
     report.chain.iter().map(|step| step.name.as_str()).collect()
+}
+
+#[test]
+fn what_scratchpad_memory_never_held_is_undefined() {
+    // 8 bytes there and 16 back, of which the last 8 were never written; they go through slice 0 to the result.
+    let there = || dma(Hbm, Spm, "[8 : 1 -> 1] : 8 @ 0 -> 4096");
+    let back = |length: u64| dma(Spm, Dm, &format!("[{length} : 1 -> 1] : 8 @ 4096 -> 64"));
+    let found = report(vec![there(), back(16)], true).unwrap();
+    assert_eq!(found.index, [1, 0]);
+    assert_eq!(names(&found), ["hw.dma", "hw.dma"]);
+    assert_eq!(found.origin, Origin::NeverWritten);
+    assert_eq!(report(vec![there(), back(8), copy(0, 8, 72)], true), None);
+    // The other PEs hold nothing.
+    let other = dma(Spm, Dm, "[16 : 1 -> 1] : 8 @ 0 -> 64");
+    assert_eq!(report(vec![there(), other], true).unwrap().index, [0, 0]);
 }
 
 #[test]

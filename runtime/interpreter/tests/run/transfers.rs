@@ -1,6 +1,6 @@
 //! Transfers against a plain loop over single bytes.
 
-use visa_engine::Space::{Dm, Hbm, Host};
+use visa_engine::Space::{Dm, Hbm, Host, Spm};
 use visa_hw::program::CHIP_STRIDE;
 use visa_loops::{PairedProgram, Stride};
 use visa_machine::Machine;
@@ -135,6 +135,47 @@ fn pcie_scatters_over_chips_and_the_tensor_dma_runs_on_each() {
     assert_eq!(interpreter.result("on_chips").unwrap().bytes, expected);
 }
 
+/// Rows of a page that go through the scratchpad memories, in any loop order, across the border of two PEs.
+#[test]
+fn scratchpad_memories_are_one_after_the_other() {
+    let buffers = || {
+        vec![
+            buffer(true, "in", Hbm, &[1024], "[1024 : 1 -> 1] : 1"),
+            buffer(false, "out", Hbm, &[1024], "[1024 : 1 -> 1] : 1 @ 0 -> 4096"),
+        ]
+    };
+    let back = "[8 : 4096 -> 128, 128 : 1 -> 1] : 128 @ 0 -> 4096";
+    let (machine, input) = (Machine::rngd(), numbers(1024));
+    let result = |kinds| {
+        let program = program(1, buffers(), kinds);
+        run(&program, &machine, options(1, false), &[("in", &input)]).unwrap().result("out").unwrap().bytes
+    };
+    let to_pes = dma(Hbm, Spm, "[8 : 128 -> 4096, 128 : 1 -> 1] : 128");
+    assert_eq!(result(vec![to_pes, dma(Spm, Hbm, back)]), input);
+    // From the last bytes of PE 0 into the first of PE 1.
+    let across = dma(Hbm, Spm, "[256 : 1 -> 1] : 256 @ 0 -> 3968");
+    let found = result(vec![across, dma(Spm, Hbm, back)]);
+    assert_eq!(found[..128], UNWRITTEN.repeat(16));
+    assert_eq!(found[128..256], input[128..256]);
+    assert_eq!(found[256..], UNWRITTEN.repeat(96));
+}
+
+#[test]
+fn each_chip_has_scratchpad_memory_of_its_own() {
+    let chip = CHIP_STRIDE;
+    let both = |base: u64| format!("[2 : 8 -> {chip}, 8 : 1 -> 1] : 1 @ 0 -> {base}");
+    let buffers =
+        vec![buffer(true, "in", Hbm, &[2, 8], &both(0)), buffer(false, "out", Hbm, &[2, 8], &both(64))];
+    let to_spm = dma(Hbm, Spm, "[8 : 1 -> 1] : 8 @ 0 -> 32760");
+    let reverse = dma(Spm, Hbm, "[8 : -1 -> 1] : 1 @ 32767 -> 64");
+    let program = program(2, buffers, vec![to_spm, reverse]);
+    let machine = Machine::rngd();
+    let input: Vec<u8> = (0..16).collect();
+    let mut interpreter = run(&program, &machine, options(1, false), &[("in", &input)]).unwrap();
+    let expected = [7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8];
+    assert_eq!(interpreter.result("out").unwrap().bytes, expected);
+}
+
 #[test]
 fn a_transfer_outside_its_memory_is_an_error() {
     let machine = Machine::rngd();
@@ -142,6 +183,11 @@ fn a_transfer_outside_its_memory_is_an_error() {
     for (base, ok) in [(chip_dm - 8, true), (chip_dm - 7, false)] {
         let loops = format!("[8 : 1 -> 1] : 8 @ 0 -> {base}");
         let program = program(1, Vec::new(), vec![dma(Hbm, Dm, &loops)]);
+        assert_eq!(run(&program, &machine, options(1, false), &[]).is_ok(), ok, "{base}");
+    }
+    for (base, ok) in [(8 * 4096 - 8, true), (8 * 4096 - 7, false)] {
+        let loops = format!("[8 : 1 -> 1] : 8 @ 0 -> {base}");
+        let program = program(1, Vec::new(), vec![dma(Hbm, Spm, &loops)]);
         assert_eq!(run(&program, &machine, options(1, false), &[]).is_ok(), ok, "{base}");
     }
     // Register files are out of a transfer's reach, and so is a second chip's HBM for the tensor DMA.

@@ -160,6 +160,8 @@ pub enum Space {
     Hbm,
     /// Data memory of a slice.
     Dm,
+    /// Scratchpad memory of a processing element.
+    Spm,
     /// Tensor register file of a slice.
     Trf,
     /// Vector register file of a slice.

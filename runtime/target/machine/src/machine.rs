@@ -112,7 +112,8 @@ pub struct Limits {
     pub commit_size_sub: u64,
     /// A stride of the commit sequencer is a multiple of this many bytes (book 09).
     pub commit_stride_align: u64,
-    /// Addresses and packets of a DMA into data memory are multiples of this many bytes (book 10).
+    /// Addresses and packets of a DMA into data memory or scratchpad memory are multiples of this many bytes (book 10,
+    /// where both are SRAM).
     pub dma_dm_align: u64,
     /// Largest packet of a DMA sequencer, bytes (book 10).
     pub dma_packet_max_bytes: u64,

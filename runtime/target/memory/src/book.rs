@@ -6,6 +6,7 @@ use crate::hbm::HBM_UNIT;
 use crate::networks::Networks;
 use crate::requests::request_count;
 use crate::scale::too_many;
+use crate::scratchpads::Scratchpads;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use visa_loops::{Program, SeqError};
@@ -26,6 +27,8 @@ pub enum Bound {
     PartialWrites,
     /// A network of data memory carries bytes.
     Network,
+    /// A scratchpad memory moves bytes.
+    Scratchpad,
     /// PCIe carries bytes.
     Pcie,
 }
@@ -43,6 +46,8 @@ pub struct Price {
     pub hbm: BTreeMap<u64, Channels>,
     /// Busy cycles of each network of each chip's data memory.
     pub networks: BTreeMap<u64, Vec<u64>>,
+    /// Busy cycles of each scratchpad memory of each chip.
+    pub scratchpads: BTreeMap<u64, Vec<u64>>,
     /// Bytes that each chip's link to others carries.
     pub pcie: BTreeMap<u64, u64>,
     /// Requests of both sides.
@@ -58,8 +63,8 @@ pub struct Price {
 /// Prices a transfer.
 ///
 /// An engine runs its descriptors one after the other. Each starts up, and then makes a request a cycle. Engines work at
-/// the same time, so a transfer takes as long as its slowest engine, or as the busiest channel, network or link that
-/// they share.
+/// the same time, so a transfer takes as long as its slowest engine, or as the busiest channel, network, scratchpad or
+/// link that they share.
 ///
 /// # Errors
 /// If an address is out of its memory, or requests cannot be counted.
@@ -70,6 +75,7 @@ pub fn book(transfer: &Transfer, machine: &Machine) -> Result<Price, SeqError> {
         engines: Vec::new(),
         hbm: BTreeMap::new(),
         networks: BTreeMap::new(),
+        scratchpads: BTreeMap::new(),
         pcie: BTreeMap::new(),
         requests: 0,
         bytes: 0,
@@ -141,8 +147,11 @@ impl Price {
                 asked.issue
             }
             Medium::Spm => {
-                let bytes = program.steps().ok_or_else(|| too_many(program))?;
-                requests.max(bytes.div_ceil(machine.timing.spm_bytes_per_cycle))
+                let asked = Scratchpads::of(program, machine)?;
+                self.estimated = self.estimated.saturating_add(asked.estimated);
+                let sum = self.scratchpads.entry(at.chip).or_insert_with(|| vec![0; asked.busy.len()]);
+                sum.iter_mut().zip(&asked.busy).for_each(|(sum, more)| *sum = sum.saturating_add(*more));
+                requests.max(asked.most())
             }
         })
     }
@@ -155,6 +164,7 @@ impl Price {
             shared.extend(channels.loads.iter().map(|load| channel_cycles(load, machine)));
         }
         shared.extend(self.networks.values().flatten().map(|&busy| (busy, Bound::Network)));
+        shared.extend(self.scratchpads.values().flatten().map(|&busy| (busy, Bound::Scratchpad)));
         let link = |&bytes: &u64| (bytes.div_ceil(machine.timing.pcie_bytes_per_cycle), Bound::Pcie);
         shared.extend(self.pcie.values().map(link));
         for (cycles, bound) in shared {
@@ -304,6 +314,26 @@ mod tests {
         let found = price(engines.collect());
         assert_eq!((found.cycles, found.bound), (655_360 + 500, Bound::Rows));
         assert!(found.engines.iter().all(|(_, cycles)| *cycles == 65_536 + 500));
+    }
+
+    /// A scratchpad memory moves 128 bytes a cycle, for all engines together (book 11).
+    #[test]
+    fn engines_share_a_scratchpad_memory() {
+        let engines = |from: u64| {
+            (0..8).map(move |engine| {
+                let loops = format!(
+                    "[64 : 0 -> {SLICE}, 256 : 1 -> 1] : 256 @ {} -> {}",
+                    engine * from,
+                    engine * CLUSTER / 4
+                );
+                vec![descriptor(Medium::Spm, Medium::Dm, &loops)]
+            })
+        };
+        let found = price(engines(0).collect());
+        assert_eq!((found.cycles, found.bound), (500 + 8 * 128, Bound::Scratchpad));
+        // Each from its own.
+        let found = price(engines(4096).collect());
+        assert_eq!((found.cycles, found.scratchpads[&0].as_slice()), (500 + 128, &[128; 8][..]));
     }
 
     /// D7: 256 requests a channel of 16. A request takes 16/3 cycles, which the book rounds to 5.3: about 1,357.
