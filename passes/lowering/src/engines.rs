@@ -15,9 +15,9 @@ pub struct Shared {
 
 /// A transfer, within a chip shared by as many of its engines as its loops can be split for.
 ///
-/// Slices are split first, so that an engine has slices that are side by side. Between memories of two kinds the loops of
-/// an engine may also go from slice to slice with each request, so that no slice's queue is full: whichever order takes
-/// less by the `book` model is taken.
+/// Slices are split first, so that an engine has slices that are side by side. Between memories of two kinds the
+/// loops of an engine may also go from slice to slice with each request, so that no slice's queue is full:
+/// whichever order takes less by the `book` model is taken.
 pub fn share(program: &PairedProgram, from: Medium, to: Medium, machine: &Machine) -> Shared {
     if from == Medium::Host || to == Medium::Host {
         // PCIe has one engine.
@@ -77,8 +77,8 @@ fn split(program: &PairedProgram, from: Medium, to: Medium, machine: &Machine) -
     Shared { loops, engines }
 }
 
-/// A loop as one over at most `most` engines and the rest of it, which has multiples of `whole` iterations. `None` if it
-/// cannot be split.
+/// A loop as one over at most `most` engines and the rest of it, which has multiples of `whole` iterations.
+/// `None` if it cannot be split.
 fn halves(entry: &PairedEntry, most: u64, whole: u64) -> Option<(PairedEntry, PairedEntry)> {
     let (Stride::Fixed(read), Stride::Fixed(write)) = (&entry.read, &entry.write) else { return None };
     let divides = |count: &u64| entry.limit.is_multiple_of(whole * count);

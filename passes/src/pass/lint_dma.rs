@@ -103,8 +103,8 @@ fn partial_writes(written: &Channels) -> Option<Warning> {
         total.partial,
         counted(total.transfers, "write")
     );
-    let fix = "let at least 256 bytes be contiguous on both sides and start at a multiple of 256: gather rows in a slice \
-               first, or pad them";
+    let fix = "let at least 256 bytes be contiguous on both sides and start at a multiple of 256: gather rows in a \
+               slice first, or pad them";
     (total.partial > 0).then_some(("T1", message, fix))
 }
 
@@ -123,7 +123,7 @@ fn over_boundaries(read: &Channels) -> Option<Warning> {
         "{over} of {} of HBM go over a boundary of {HBM_UNIT} bytes, and take two transfers (book 11)",
         counted(read.requests, "read")
     );
-    let fix = "start rows at multiples of 256 bytes: change the tensor's address, or pad its rows to a multiple of 256";
+    let fix = "start rows at multiples of 256 bytes: change the tensor's address, or pad its rows to such a multiple";
     (over > 0).then_some(("T3", message, fix))
 }
 

@@ -1,6 +1,6 @@
-//! Random chains of transfers between HBM, data memory and scratchpad memory, through lowering, interpreter and logical
-//! evaluator: each puts a tensor into another order, over other clusters, slices and PEs. What the verifier accepts
-//! must check.
+//! Random chains of transfers between HBM, data memory and scratchpad memory, through lowering, interpreter and
+//! logical evaluator: each puts a tensor into another order, over other clusters, slices and PEs. What the
+//! verifier accepts must check.
 
 use crate::kernels::{Feature, Kernels, SLICES};
 use visa_support::Random;

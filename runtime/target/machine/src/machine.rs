@@ -112,8 +112,8 @@ pub struct Limits {
     pub commit_size_sub: u64,
     /// A stride of the commit sequencer is a multiple of this many bytes (book 09).
     pub commit_stride_align: u64,
-    /// Addresses and packets of a DMA into data memory or scratchpad memory are multiples of this many bytes (book 10,
-    /// where both are SRAM).
+    /// Addresses and packets of a DMA into data memory or scratchpad memory are multiples of this many bytes
+    /// (book 10, where both are SRAM).
     pub dma_dm_align: u64,
     /// Largest packet of a DMA sequencer, bytes (book 10).
     pub dma_packet_max_bytes: u64,
@@ -121,8 +121,8 @@ pub struct Limits {
     pub dma_request_bytes: u64,
     /// Requests that wait in the queue of a slice's data memory (book 11).
     pub dm_queue_requests: u64,
-    /// Requests that an engine reads before it writes into HBM, and so the most of a transfer whose reads and writes add
-    /// up (book 10, examples 1 and 6). Assumed.
+    /// Requests that an engine reads before it writes into HBM, and so the most of a transfer whose reads and
+    /// writes add up (book 10, examples 1 and 6). Assumed.
     pub dma_read_ahead: u64,
     /// Elements of 8 bits and more that the Transpose Engine takes of a flit (book 27: elements_per_packet).
     pub transpose_elements: u64,

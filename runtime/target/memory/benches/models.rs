@@ -1,5 +1,6 @@
-//! `cargo bench -p visa-memory --bench models`: requests a second of the detailed memory model on one core, of which the
-//! goal is 5 million, and microseconds that the book model takes for a descriptor, of which the goal is at most 20.
+//! `cargo bench -p visa-memory --bench models`: requests a second of the detailed memory model on one core, of
+//! which the goal is 5 million, and microseconds that the book model takes for a descriptor, of which the goal is
+//! at most 20.
 
 #![expect(clippy::print_stdout, reason = "a benchmark's report")]
 

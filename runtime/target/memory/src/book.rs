@@ -62,9 +62,9 @@ pub struct Price {
 
 /// Prices a transfer.
 ///
-/// An engine runs its descriptors one after the other. Each starts up, and then makes a request a cycle. Engines work at
-/// the same time, so a transfer takes as long as its slowest engine, or as the busiest channel, network, scratchpad or
-/// link that they share.
+/// An engine runs its descriptors one after the other. Each starts up, and then makes a request a cycle. Engines
+/// work at the same time, so a transfer takes as long as its slowest engine, or as the busiest channel, network,
+/// scratchpad or link that they share.
 ///
 /// # Errors
 /// If an address is out of its memory, or requests cannot be counted.
@@ -179,8 +179,8 @@ impl Price {
     }
 }
 
-/// What a channel takes for what it is asked: it transfers units while it opens rows in other banks, and reads what is
-/// written in part before it.
+/// What a channel takes for what it is asked: it transfers units while it opens rows in other banks, and reads
+/// what is written in part before it.
 #[must_use]
 pub fn channel_cycles(load: &ChannelLoad, machine: &Machine) -> (u64, Bound) {
     let timing = &machine.timing;
@@ -200,8 +200,9 @@ pub fn channel_cycles(load: &ChannelLoad, machine: &Machine) -> (u64, Bound) {
 
 /// What both sides of a descriptor take together.
 ///
-/// An engine writes while it reads, with two exceptions. Into HBM it writes when it has read some requests, so that
-/// short transfers read and then write. Where both sides are in the data memory or the scratchpads of one cluster, they share its bandwidth, and add up.
+/// An engine writes while it reads, with two exceptions. Into HBM it writes when it has read some requests, so
+/// that short transfers read and then write. Where both sides are in the data memory or the scratchpads of one
+/// cluster, they share its bandwidth, and add up.
 fn together(descriptor: &Descriptor, read: u64, write: u64, machine: &Machine) -> Result<u64, SeqError> {
     let (sum, longer) = (read.saturating_add(write), read.max(write));
     if descriptor.to.medium == Medium::Hbm {
@@ -289,8 +290,8 @@ mod tests {
     fn book_10_example_3() {
         let loops = |to: u64| {
             format!(
-                "[256 : 256 -> 1024, 4 : 65536 -> 256, 32 : {SLICE} -> {SLICE}, 2 : {NETWORK} -> {NETWORK}, 256 : 1 -> 1] \
-                 : 256 @ 0 -> {to}"
+                "[256 : 256 -> 1024, 4 : 65536 -> 256, 32 : {SLICE} -> {SLICE}, 2 : {NETWORK} -> {NETWORK}, \
+                 256 : 1 -> 1] : 256 @ 0 -> {to}"
             )
         };
         assert_eq!(one(Medium::Dm, Medium::Dm, &loops(4 * 256 * 256)), 131_072 + 500);

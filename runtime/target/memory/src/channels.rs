@@ -72,9 +72,9 @@ impl Channels {
 
     /// What the requests of a program in bytes ask.
     ///
-    /// Where loops have powers of two, and no two of them change the same bit of an address, no request is looked at:
-    /// requests are spread evenly over the channels that those bits reach, and switches of rows are counted in the same way. Else at
-    /// most 65,536 are.
+    /// Where loops have powers of two, and no two of them change the same bit of an address, no request is looked
+    /// at: requests are spread evenly over the channels that those bits reach, and switches of rows are counted
+    /// in the same way. Else at most 65,536 are.
     ///
     /// # Errors
     /// If an address does not fit in 64 bits, is before 0, or past the end of HBM.

@@ -7,7 +7,8 @@ use crate::scale::{MOST, scale, too_many};
 use visa_loops::{Program, SeqError};
 use visa_machine::Machine;
 
-/// Requests of a regular side that are followed one by one. What the second half of them takes, all that come after take.
+/// Requests of a regular side that are followed one by one. What the second half of them takes, all that come
+/// after take.
 const SAMPLE: u64 = 1 << 9;
 
 /// What a side of a transfer, or several, ask of the data memory of a chip.
@@ -24,8 +25,8 @@ pub struct Networks {
 impl Networks {
     /// What the requests of a program in bytes ask; an address is `slice * (bytes of a slice's memory) + byte`.
     ///
-    /// A network carries 128 bytes a cycle, so that a request of 256 takes two. The engine makes one a cycle, as long as
-    /// the queue of the request's slice has room.
+    /// A network carries 128 bytes a cycle, so that a request of 256 takes two. The engine makes one a cycle, as
+    /// long as the queue of the request's slice has room.
     ///
     /// # Errors
     /// If an address does not fit in 64 bits, or is before 0.

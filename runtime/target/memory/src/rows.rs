@@ -9,9 +9,9 @@ const THIRD_SLICE: u64 = 1 << 34;
 
 /// How often requests, in their order, go from one row of a bank to another; all banks together.
 ///
-/// The transfer is taken to go around: the first request of a bank follows its last. So a bank that is asked for one row
-/// has no switch, and one whose every request is for another row has a switch for each. `None` where an address is past
-/// the end of memory.
+/// The transfer is taken to go around: the first request of a bank follows its last. So a bank that is asked for
+/// one row has no switch, and one whose every request is for another row has a switch for each. `None` where an
+/// address is past the end of memory.
 ///
 /// Bank and row of an address are linear in its bits, and so in the bits of a request's number. Requests of one bank
 /// differ by sums of the kernel of the bank's map. In the order of the requests these sums are counted like a binary
@@ -186,8 +186,8 @@ mod tests {
         assert_eq!(closed(&"[2 : 17179869184, 2 : 34359738368, 256 : 1] : 256".parse().expect("text")), None);
     }
 
-    /// D6: requests of a channel stay in a bank. D2's writes, 64 KB apart, go through 16 banks, so that the others transfer
-    /// while one opens a row. A run through memory opens the rows of a bank far apart.
+    /// D6: requests of a channel stay in a bank. D2's writes, 64 KB apart, go through 16 banks, so that the
+    /// others transfer while one opens a row. A run through memory opens the rows of a bank far apart.
     #[test]
     fn banks_in_turn() {
         let of = |text: &str| turns(&Linear::of(&program(text), &Machine::rngd()).expect(text));

@@ -38,8 +38,8 @@ pub struct Timing {
     pub read_to_write: u64,
     /// The same from a write to the next read.
     pub write_to_read: u64,
-    /// HBM cycles that a read-modify-write has its channel for itself, its row being open: those of a whole write times
-    /// `timing.hbm_partial_write_times` of the machine (book 11).
+    /// HBM cycles that a read-modify-write has its channel for itself, its row being open: those of a whole write
+    /// times `timing.hbm_partial_write_times` of the machine (book 11).
     pub read_modify_write: u64,
     /// Requests that the command queue of a slice of data memory holds: `limits.dm_queue_requests` of the machine.
     pub slice_queue: usize,
