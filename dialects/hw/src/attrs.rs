@@ -4,7 +4,7 @@ pub use crate::snoop::SNOOP;
 pub use crate::valid_count::{COUNTERS, GATES};
 use std::rc::Rc;
 use visa_ir::decl::{Body, BodyDef, BodyError};
-use visa_loops::{Mask, PairedProgram, Program, SeqError};
+use visa_loops::{EngineTable, Mask, PairedProgram, Program, SeqError};
 use visa_numerics::{DType, LookupTable};
 pub use visa_sequencer::{COMPARISONS, GUARDS};
 
@@ -38,6 +38,17 @@ pub static PAIRED: BodyDef = BodyDef {
     ..BodyDef::BASE
 };
 
+/// `#hw.engines<[0..3 : [3 : 8 -> 8, 8 : 1 -> 1] : 8, 3 : [8 : 1 -> 1] : 8 @ 24 -> 24]>`: an [`EngineTable`].
+pub static ENGINES: BodyDef = BodyDef {
+    name: "hw.engines",
+    syntax: "[ENGINE : LOOPS, FIRST..END : LOOPS, ...]",
+    doc: "What each engine of a DMA does (book 10): paired loops for an engine, or for all engines from FIRST to \
+          before END, whose outermost loops count them. An engine that comes several times runs one after the \
+          other.",
+    parse: parse_program::<EngineTable>,
+    ..BodyDef::BASE
+};
+
 /// `#hw.table<i8 [0x00, 0x02]>`: a [`LookupTable`].
 pub static TABLE: BodyDef = BodyDef {
     name: "hw.table",
@@ -65,7 +76,8 @@ pub static MASK: BodyDef = BodyDef {
 };
 
 /// Every attribute of the dialect.
-pub(crate) static ATTRS: &[&BodyDef] = &[&DTYPE, &PROGRAM, &PAIRED, &MASK, &SNOOP, &TABLE, &COUNTERS, &GATES];
+pub(crate) static ATTRS: &[&BodyDef] =
+    &[&DTYPE, &PROGRAM, &PAIRED, &ENGINES, &MASK, &SNOOP, &TABLE, &COUNTERS, &GATES];
 
 fn parse_dtype(text: &str) -> Result<Rc<dyn Body>, BodyError> {
     let name = text.trim();

@@ -55,11 +55,6 @@ impl Memories<'_> {
         }
     }
 
-    /// C5.
-    pub(crate) fn check(&self, side: &Program, space: Space) -> Result<(), Diagnostic> {
-        self.inside(side, space).map_err(|message| self.op.clause_error("C5", "loops", message))
-    }
-
     /// Whether every address of one side is in `space`; else what is wrong.
     pub(crate) fn inside(&self, side: &Program, space: Space) -> Result<(), String> {
         let per_chip = self.chips(space) > 1;
@@ -96,17 +91,23 @@ impl Memories<'_> {
         Ok(())
     }
 
-    /// C4, by counting: more bytes than the memory holds must overlap.
-    pub(crate) fn no_more_than_fits(&self, write: &Program, space: Space) -> Result<(), Diagnostic> {
+    /// C4, by counting: more bytes than the memory holds must overlap. `clause` has the programs.
+    pub(crate) fn no_more_than_fits(
+        &self,
+        writes: &[Program],
+        space: Space,
+        clause: &str,
+    ) -> Result<(), Diagnostic> {
         let most = self.capacity(space).saturating_mul(self.chips(space));
-        match write.steps() {
-            Some(steps) if steps <= most => Ok(()),
-            Some(_) | None => {
-                let message =
-                    format!("`{write}` writes more than the {} of {space:?}", counted(most, "byte"));
-                Err(self.op.clause_error("C4", "loops", message))
-            }
+        let steps = writes.iter().try_fold(0_u64, |sum, write| sum.checked_add(write.steps()?));
+        if steps.is_some_and(|steps| steps <= most) {
+            return Ok(());
         }
+        let found: Vec<String> = writes.iter().map(|write| format!("`{write}`")).collect();
+        let writes = if found.len() == 1 { "writes" } else { "write" };
+        let message =
+            format!("{} {writes} more than the {} of {space:?}", found.join(", "), counted(most, "byte"));
+        Err(self.op.clause_error("C4", clause, message))
     }
 }
 

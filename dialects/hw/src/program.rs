@@ -1,5 +1,6 @@
 //! A whole hw program as plain data: what the interpreter runs and the cost model prices.
 
+use std::collections::BTreeMap;
 use std::ops::{Deref, Range};
 use visa_engine::{Access, Space, Stage};
 use visa_ir::span::Span;
@@ -66,27 +67,61 @@ pub struct Dma {
     pub from: Space,
     /// Memory written.
     pub to: Space,
+    /// What the engines of a chip do. They work at the same time.
+    pub parts: Vec<DmaPart>,
+}
+
+/// A part of a transfer: what engines that follow each other do, each on an iteration of the outermost loops.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DmaPart {
+    /// The first engine, counted through the PEs of a chip's clusters.
+    pub first: u64,
+    /// How many of the outermost loops count engines.
+    pub engine_loops: usize,
     /// Byte addresses; the packet is contiguous on both sides.
     pub loops: PairedProgram,
-    /// How many of the outermost loops count engines of a chip. They work at the same time, each on an iteration.
-    pub engine_loops: usize,
+}
+
+impl DmaPart {
+    /// What each engine does: the loops with the bases that its iteration of the outer ones has.
+    pub fn by_engine(&self) -> impl Iterator<Item = (u64, PairedProgram)> + '_ {
+        let outer = &self.loops.entries[..self.engine_loops];
+        let all = outer.iter().map(|entry| entry.limit).product::<u64>();
+        (0..all).map(move |engine| (self.first + engine, self.loops.iteration(self.engine_loops, engine)))
+    }
 }
 
 impl Dma {
-    /// What each engine does: the loops with the bases that its iteration of the outer ones has.
-    pub fn by_engine(&self) -> impl Iterator<Item = PairedProgram> + '_ {
-        let (outer, inner) = self.loops.entries.split_at(self.engine_loops);
-        let all = outer.iter().map(|entry| entry.limit).product::<u64>();
-        (0..all).map(move |engine| {
-            let mut own = PairedProgram { entries: inner.to_vec(), ..self.loops.clone() };
-            let mut rest = engine;
-            for entry in outer.iter().rev() {
-                own.read_base += entry.read.offset(rest % entry.limit);
-                own.write_base += entry.write.offset(rest % entry.limit);
-                rest /= entry.limit;
-            }
-            own
-        })
+    /// A transfer of one part, from the first engine on.
+    #[must_use]
+    pub fn homogeneous(
+        pcie: bool,
+        [from, to]: [Space; 2],
+        loops: PairedProgram,
+        engine_loops: usize,
+    ) -> Self {
+        Self { pcie, from, to, parts: vec![DmaPart { first: 0, engine_loops, loops }] }
+    }
+
+    /// The descriptors of each engine that has any, in the order in which it runs them.
+    #[must_use]
+    pub fn by_engine(&self) -> BTreeMap<u64, Vec<PairedProgram>> {
+        let mut engines: BTreeMap<u64, Vec<PairedProgram>> = BTreeMap::new();
+        for (engine, loops) in self.parts.iter().flat_map(DmaPart::by_engine) {
+            engines.entry(engine).or_default().push(loops);
+        }
+        engines
+    }
+
+    /// Bytes that all engines move together; `None` past 64 bits.
+    #[must_use]
+    pub fn bytes(&self) -> Option<u64> {
+        self.parts.iter().try_fold(0_u64, |sum, part| sum.checked_add(part.loops.steps()?))
+    }
+
+    /// The loops of each part.
+    pub fn programs(&self) -> impl Iterator<Item = &PairedProgram> {
+        self.parts.iter().map(|part| &part.loops)
     }
 }
 

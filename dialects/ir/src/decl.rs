@@ -261,6 +261,12 @@ impl ClauseDecl {
     pub const fn open_address(self) -> Self {
         Self { opening: Opening::Address, ..self }
     }
+
+    /// The clause, an order in which something is done, which may also be `auto`.
+    #[must_use]
+    pub const fn open_order(self) -> Self {
+        Self { opening: Opening::Order, ..self }
+    }
 }
 
 /// Declares one operand.

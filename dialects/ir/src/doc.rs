@@ -65,7 +65,7 @@ fn clause_row(out: &mut String, clause: &ClauseDecl) {
     let kind = clause.kind.describe().replace('|', "\\|");
     let open = match clause.opening {
         Opening::Never => String::new(),
-        Opening::Address | Opening::Configuration => format!(", or `{}`", open::WORD),
+        Opening::Address | Opening::Order | Opening::Configuration => format!(", or `{}`", open::WORD),
     };
     let _ = writeln!(
         out,

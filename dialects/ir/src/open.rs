@@ -1,5 +1,6 @@
 //! Open clauses: the word `auto` for a value that a pass chooses. A declaration says which clauses may be open
-//! ([`ClauseDecl::open`], [`ClauseDecl::open_address`]); everything else about them is here.
+//! ([`ClauseDecl::open`], [`ClauseDecl::open_address`], [`ClauseDecl::open_order`]); everything else about
+//! them is here.
 
 use crate::context::{Attr, Context, TypeId};
 use crate::decl::{ClauseDecl, OpDecl};
@@ -22,6 +23,8 @@ pub enum Opening {
     Never,
     /// A place in a memory: types do not depend on it, and the operation is verified with what there is.
     Address,
+    /// The order in which something is done: types do not depend on it, and what is to be done neither.
+    Order,
     /// A choice that result types may depend on: they are not known, and the operation is not verified.
     Configuration,
 }
@@ -31,6 +34,7 @@ impl fmt::Display for Opening {
         f.write_str(match self {
             Self::Never => "nothing",
             Self::Address => "addresses",
+            Self::Order => "orders",
             Self::Configuration => "configurations",
         })
     }

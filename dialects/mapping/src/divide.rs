@@ -19,7 +19,7 @@
 mod rest;
 
 use crate::placement::times;
-use crate::{Axes, AxisId, Digit, Index, MAX_CHOICES, Placed, Placement};
+use crate::{Axes, AxisId, Digit, Index, MAX_CHOICES, PadKind, Placed, Placement};
 use rest::{Used, counts_once, leftover};
 use std::fmt;
 use visa_ir::diag::counted;
@@ -194,15 +194,23 @@ pub fn digit_text(digit: &Digit, axes: &Axes) -> String {
 /// The factor of the stream that a step counts, in the user's notation.
 #[must_use]
 pub fn step_text(step: &Step, stream: &Placement, axes: &Axes) -> String {
+    digit_text(&step_digit(step, stream), axes)
+}
+
+/// What a step of a stream counts: a part of a digit, without an axis where it counts none.
+#[must_use]
+pub(crate) fn step_digit(step: &Step, stream: &Placement) -> Digit {
     let counted = stream.digits.iter().filter_map(|placed| {
         let steps = u64::try_from(step.at.checked_div(placed.weight)?).ok()?;
         (1..placed.digit.extent).contains(&steps).then_some((placed, steps))
     });
-    let Some((whole, steps)) = counted.max_by_key(|(placed, _)| placed.weight) else {
-        return step.extent.to_string();
-    };
     let (extent, live) = (step.extent, step.live);
-    digit_text(&Digit { stride: whole.digit.stride.saturating_mul(steps), extent, live, ..whole.digit }, axes)
+    match counted.max_by_key(|(placed, _)| placed.weight) {
+        Some((whole, steps)) => {
+            Digit { stride: whole.digit.stride.saturating_mul(steps), extent, live, ..whole.digit }
+        }
+        None => Digit { axis: None, axis_size: 1, stride: 0, extent, live, kind: PadKind::Top },
+    }
 }
 
 /// Divides a stream by a buffer, relaxed: the loops that walk the buffer in the order of the stream. Digits of

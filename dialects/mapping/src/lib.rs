@@ -6,6 +6,7 @@
 //! ([`Tensor`]), whole-tensor transfers, and facts about modules ([`facts`]).
 
 mod across;
+mod aggregate;
 mod array;
 pub mod attrs;
 mod axes;
@@ -33,6 +34,7 @@ mod parse;
 mod placement;
 mod rebuild;
 mod runs;
+mod segments;
 mod skew;
 mod tensor;
 mod transfer;
@@ -45,6 +47,7 @@ pub mod ops {
 }
 
 pub use across::{Divide, divide_across, loops_of};
+pub use aggregate::StreamOrder;
 pub use array::{ArrayLayout, array_layout};
 pub use axes::{Axes, AxisId, MAX_AXES, Skew};
 pub use carry::{Carries, Views, cuts_unevenly, joined};
@@ -70,7 +73,7 @@ pub use rebuild::rebuild;
 pub use runs::{MAX_RUN_NODES, MAX_RUN_STEPS};
 pub use skew::{Crossing, crossings, skewed_axes, skewed_names};
 pub use tensor::{Dim, Tensor, TensorKind, Unit, make, map_error, operand, parse_tensor, tensor_symbols};
-pub use transfer::{CHIP_STRIDE, Transfer, TransferError, TransferLoop, byte_units, flat, transfer};
+pub use transfer::{CHIP_STRIDE, Given, Transfer, TransferError, TransferLoop, byte_units, flat, transfer};
 /// What the code of [`tensor_kind!`] names.
 #[doc(hidden)]
 pub use visa_ir;

@@ -1,15 +1,17 @@
 //! Transfers between memories: the loop nest that reads a tensor in one layout and writes it in another (book 06,
 //! 10).
 
+use crate::aggregate::{Piece, Role, StreamOrder};
 use crate::carry::Carries;
-use crate::divide::{DivideError, Movement, Step, step_text};
+use crate::divide::{DivideError, Division, Movement, Step, digit_text, step_digit};
 use crate::error::MapError;
 use crate::gather::Gathers;
 use crate::placement::times;
+use crate::segments::{Blocks, segments};
 use crate::tensor::{Dim, Tensor};
 use crate::{
-    Axes, AxisId, Crossing, DM, Expr, PadKind, Placed, Placement, SPM, crossings, digits, divide_across,
-    place, place_expr,
+    Axes, AxisId, Crossing, DM, Digit, Expr, PadKind, Placed, Placement, SPM, crossings, digits,
+    divide_across, place, place_expr,
 };
 use std::fmt;
 use visa_ir::diag::counted;
@@ -37,15 +39,28 @@ impl fmt::Display for TransferLoop {
     }
 }
 
-/// The loops of a transfer and where they start, relative to the addresses of the two tensors.
+/// A segment of a transfer: its loops and where they start, relative to the addresses of the two tensors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transfer {
     /// The loops, outermost first; the last one runs over the bytes of an element.
     pub loops: Vec<TransferLoop>,
+    /// Who moves what, if the kernel says so.
+    pub given: Option<Given>,
     /// First byte read.
     pub read_base: i64,
     /// First byte written.
     pub write_base: i64,
+}
+
+/// What the kernel says of the engines of a transfer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Given {
+    /// How many of the outermost loops count engines.
+    pub engine_loops: usize,
+    /// The engine of each of their iterations, in order.
+    pub engines: Vec<u64>,
+    /// Bytes of a packet, if the kernel says that too.
+    pub packet: Option<u64>,
 }
 
 /// Distance between the memories of two chips in host-to-HBM transfers; the hw level has the same figure.
@@ -67,6 +82,35 @@ pub enum TransferError {
     Mapping(String),
     /// 4-bit elements that share a byte on one side do not on the other.
     HalfByte(String),
+    /// The stream that is given does not fit the transfer.
+    Stream {
+        /// The clause at fault: `engines`, `time` or `packet`.
+        clause: &'static str,
+        /// What is wrong.
+        message: String,
+        /// Whether a part of the transfer might fit: a factor ends within a loop.
+        ragged: bool,
+    },
+}
+
+impl TransferError {
+    /// Whether a part of the transfer might have a loop nest.
+    fn is_ragged(&self) -> bool {
+        match self {
+            Self::Divide { error, .. } => matches!(error, DivideError::Incompatible { .. }),
+            Self::Stream { ragged, .. } => *ragged,
+            Self::Mapping(_) | Self::HalfByte(_) => false,
+        }
+    }
+
+    /// The clause that is at fault.
+    #[must_use]
+    pub const fn clause(&self) -> &'static str {
+        match self {
+            Self::Divide { .. } | Self::Mapping(_) | Self::HalfByte(_) => "element",
+            Self::Stream { clause, .. } => clause,
+        }
+    }
 }
 
 impl fmt::Display for TransferError {
@@ -75,7 +119,7 @@ impl fmt::Display for TransferError {
             Self::Divide { wanted, held, error } => {
                 write!(f, "`{wanted}` cannot be read from `{held}`: {error}")
             }
-            Self::Mapping(why) | Self::HalfByte(why) => f.write_str(why),
+            Self::Mapping(why) | Self::HalfByte(why) | Self::Stream { message: why, .. } => f.write_str(why),
         }
     }
 }
@@ -140,23 +184,26 @@ fn placed(
 /// Padding that follows the elements of a row on both sides moves along, as it is, where the row alone is no whole
 /// number of the bytes that the destination is written in (book 10).
 ///
+/// What no single loop nest moves is several segments. `order` is the stream, if the kernel says it.
+///
 /// # Errors
-/// Where `from` does not hold an element of `to`, or an order has no loop nest.
+/// Where `from` does not hold an element of `to`, an order has no loop nest, or the stream does not fit.
 pub fn transfer(
     from: &Tensor,
     to: &Tensor,
     free: &dyn Fn(AxisId) -> bool,
+    order: Option<&StreamOrder>,
     axes: &Axes,
     machine: &Machine,
-) -> Result<Transfer, TransferError> {
+) -> Result<Vec<Transfer>, TransferError> {
     if is_sram(from) && is_sram(to) {
         let held = from.axis_names(axes);
         let lacking = |axis: AxisId| free(axis) && held.iter().all(|name| **name != *axes.name(axis));
-        if let Ok(found) = moved(from, to, &lacking, axes, machine) {
+        if let Ok(found) = moved(from, to, &lacking, order, axes, machine) {
             return Ok(found);
         }
     }
-    moved(from, to, free, axes, machine)
+    moved(from, to, free, order, axes, machine)
 }
 
 /// The transfer that copies along the axes that are `free`.
@@ -164,13 +211,15 @@ fn moved(
     from: &Tensor,
     to: &Tensor,
     free: &dyn Fn(AxisId) -> bool,
+    order: Option<&StreamOrder>,
     axes: &Axes,
     machine: &Machine,
-) -> Result<Transfer, TransferError> {
-    let maps: Vec<&Expr> = from.maps.iter().chain(&to.maps).collect();
+) -> Result<Vec<Transfer>, TransferError> {
+    let given = order.into_iter().flat_map(StreamOrder::maps);
+    let maps: Vec<&Expr> = from.maps.iter().chain(&to.maps).chain(given).collect();
     let refuse = |error: MapError| TransferError::Mapping(error.message);
     let Some(carries) = Carries::new(&maps, axes).map_err(refuse)? else {
-        return ordered([from, to], [from, to], free, axes, machine);
+        return ordered([from, to], [from, to], free, order, axes, machine);
     };
     let view = |tensor: &Tensor| {
         let maps = tensor.maps.iter().map(|map| carries.view(map)).collect::<Result<_, _>>();
@@ -178,14 +227,15 @@ fn moved(
     };
     let views = [&view(from)?, &view(to)?];
     let own = |axis: AxisId| !carries.stands_in(axis) && free(axis);
-    let refused = match ordered(views, [from, to], &own, carries.axes(), machine) {
+    let viewed = order.map(|order| order.map(|map| carries.view(map))).transpose().map_err(refuse)?;
+    let refused = match ordered(views, [from, to], &own, viewed.as_ref(), carries.axes(), machine) {
         Err(refused) => refused,
         found => return found,
     };
     // Where parts of the destination have digits of their own, what they count beyond the composite is padding,
     // which may be written.
     match Carries::new(&from.maps.iter().collect::<Vec<_>>(), axes) {
-        Ok(None) => ordered([from, to], [from, to], free, axes, machine).map_err(|_| refused),
+        Ok(None) => ordered([from, to], [from, to], free, order, axes, machine).map_err(|_| refused),
         Ok(Some(_)) | Err(_) => Err(refused),
     }
 }
@@ -196,9 +246,10 @@ fn ordered(
     [from, to]: [&Tensor; 2],
     written: [&Tensor; 2],
     free: &dyn Fn(AxisId) -> bool,
+    order: Option<&StreamOrder>,
     axes: &Axes,
     machine: &Machine,
-) -> Result<Transfer, TransferError> {
+) -> Result<Vec<Transfer>, TransferError> {
     let chips = from.map(Dim::Chip).is_none() || to.map(Dim::Chip).is_none();
     let divide = |error| TransferError::Divide {
         wanted: whole(written[1], chips),
@@ -218,33 +269,93 @@ fn ordered(
     let target = placed(to, &mut gathers, machine, chips, Access::Write)?;
     let source = placed(from, &mut gathers, machine, chips, Access::Read)?;
     let walked = |target: &Placement| gathers.divide(target, &source, free);
-    let division = match crossings.len() {
-        0 => walked(&target),
-        count => divide_across(&target, &crossings, &vec![0; count], &walked, gathers.axes()),
+    let nest = |target: &Placement| match crossings.len() {
+        0 => walked(target),
+        count => divide_across(target, &crossings, &vec![0; count], &walked, gathers.axes()),
     };
-    let division = division.map_err(divide)?;
-    let mut steps = division.steps;
-    Rows { source: &source, target: &target, group: write_group(to, machine) }
-        .fill(&mut steps, times(1, from.dtype.align()));
-    let mut loops: Vec<TransferLoop> = steps
-        .iter()
-        .filter(|step| step.live > 1)
-        .map(|step| TransferLoop {
+    let cx = SegmentCx {
+        source: &source,
+        whole: &target,
+        group: write_group(to, machine),
+        dtype: from.dtype,
+        order,
+        axes: gathers.axes(),
+    };
+    let make = |target: &Placement| cx.transfer(target, nest(target).map_err(divide)?);
+    segments(target.clone(), &cx.blocks()?, &make, &TransferError::is_ragged)
+}
+
+/// What the loops of a segment are made with.
+struct SegmentCx<'a> {
+    source: &'a Placement,
+    /// The destination, of which a segment is a part.
+    whole: &'a Placement,
+    /// What the destination is written in.
+    group: u64,
+    dtype: DType,
+    order: Option<&'a StreamOrder>,
+    axes: &'a Axes,
+}
+
+impl SegmentCx<'_> {
+    /// Where the target can be cut: the blocks that the source's digits count, and those of the stream.
+    fn blocks(&self) -> Result<Vec<Blocks>, TransferError> {
+        let held = self.source.digits.iter().filter_map(|Placed { digit, .. }| {
+            let axis = digit.axis?;
+            Some(Blocks {
+                axis,
+                start: self.source.start(axis),
+                length: digit.stride.checked_mul(digit.live)?,
+            })
+        });
+        let mut blocks: Vec<Blocks> = held.collect();
+        blocks.extend(self.order.map(|order| order.blocks(self.axes)).transpose()?.into_iter().flatten());
+        Ok(blocks)
+    }
+
+    fn transfer(&self, target: &Placement, division: Division) -> Result<Transfer, TransferError> {
+        let mut steps = division.steps;
+        let element = times(1, self.dtype.align());
+        let live: Vec<u64> = steps.iter().map(|step| step.live).collect();
+        Rows { source: self.source, target, group: self.group }.fill(&mut steps, element);
+        let pieces = steps.iter().zip(live).filter(|(step, _)| step.live > 1).map(|(step, live)| Piece {
+            digit: step_digit(&Step { live, ..step.clone() }, target),
             limit: step.live,
             read: step.movement.read(step.live),
             write: step.at,
-            factor: step_text(step, &target, gathers.axes()),
-        })
-        .collect();
-    loops.reverse();
-    loops.push(TransferLoop {
-        limit: from.dtype.align(),
-        read: Stride::Fixed(1),
-        write: 1,
-        factor: "an element".to_owned(),
-    });
-    let transfer = Transfer { loops, read_base: division.base, write_base: target.base };
-    if byte_units(from.dtype) == 1 { Ok(transfer) } else { transfer.halved() }
+        });
+        let pieces = pieces.collect();
+        let (loops, given) = match self.order {
+            None => (pieces, None),
+            Some(order) => {
+                let found = order.arrange(pieces, [self.whole, target], element, self.axes)?;
+                let count = |role| found.loops.iter().filter(move |ordered| ordered.role == role);
+                let packet = count(Role::Packet)
+                    .fold(self.dtype.align(), |bytes, ordered| bytes * ordered.piece.limit);
+                let given = Given {
+                    engine_loops: count(Role::Engines).count(),
+                    engines: found.engines,
+                    packet: found.packet.then_some(packet),
+                };
+                (found.loops.into_iter().map(|ordered| ordered.piece).collect(), Some(given))
+            }
+        };
+        let mut loops: Vec<TransferLoop> = loops.into_iter().map(|piece| self.counted(piece)).collect();
+        loops.reverse();
+        loops.push(TransferLoop {
+            limit: self.dtype.align(),
+            read: Stride::Fixed(1),
+            write: 1,
+            factor: "an element".to_owned(),
+        });
+        let transfer = Transfer { loops, given, read_base: division.base, write_base: target.base };
+        if byte_units(self.dtype) == 1 { Ok(transfer) } else { transfer.halved() }
+    }
+
+    fn counted(&self, piece: Piece) -> TransferLoop {
+        let factor = digit_text(&Digit { live: piece.limit, ..piece.digit }, self.axes);
+        TransferLoop { limit: piece.limit, read: piece.read, write: piece.write, factor }
+    }
 }
 
 /// Whether a tensor is in SRAM that a DMA reads and writes, the memories of the clusters (book 06).

@@ -3,4 +3,5 @@
 mod algebra;
 mod decide;
 mod laws;
+mod segments;
 mod transfer;

@@ -84,7 +84,10 @@ impl Case {
 
     fn transfer(&self) -> Transfer {
         let [from, to] = [&self.source, &self.target].map(|side| side.tensor(self.dtype));
-        transfer(&from, &to, &|_| false, &self.axes(), &Machine::rngd()).unwrap()
+        let mut segments =
+            transfer(&from, &to, &|_| false, None, &self.axes(), &Machine::rngd()).expect("a transfer");
+        assert_eq!(segments.len(), 1, "{} segments", segments.len());
+        segments.remove(0)
     }
 
     /// The cells of a side's element mapping.

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::str::FromStr;
 use visa_ir::decl::{Body, BodyDef, BodyError, Dialect};
-use visa_loops::{Mask, PairedProgram, Program, SeqError};
+use visa_loops::{EngineTable, Mask, Program, Segments, SeqError};
 use visa_numerics::{Comparisons, DType, Guards, LookupTable};
 
 /// `#seq.program<[8 : 32, 16 : 1] : 16 @ 0>`.
@@ -17,13 +17,23 @@ pub static PROGRAM: BodyDef = BodyDef {
     ..BodyDef::BASE
 };
 
-/// `#seq.paired<[256 : 4096 -> 524288, 4096 : 1 -> 1] : 1>`.
-pub static PAIRED: BodyDef = BodyDef {
-    name: "seq.paired",
-    syntax: "[LIMIT : READ -> WRITE, ...] : PACKET @ READ -> WRITE",
-    doc: "Nested loops that read and write together, in bytes; either side may have an offset table (book 07, \
-          10).",
-    parse: parse::<PairedProgram>,
+/// `#seq.segments<[256 : 4096 -> 524288, 4096 : 1 -> 1] : 1>`.
+pub static SEGMENTS: BodyDef = BodyDef {
+    name: "seq.segments",
+    syntax: "[LIMIT : READ -> WRITE, ...] : PACKET @ READ -> WRITE, or a list of such: [LOOPS, LOOPS, ...]",
+    doc: "Nested loops that read and write together, in elements; either side may have an offset table (book 07, \
+          10). What no single loop nest moves is several segments.",
+    parse: parse::<Segments>,
+    ..BodyDef::BASE
+};
+
+/// `#seq.engines<[0..3 : [3 : 8 -> 8, 8 : 1 -> 1] : 8, 3 : [8 : 1 -> 1] : 8 @ 24 -> 24]>`.
+pub static ENGINES: BodyDef = BodyDef {
+    name: "seq.engines",
+    syntax: "[ENGINE : LOOPS, FIRST..END : LOOPS, ...]",
+    doc: "What each engine of a DMA does (book 10), in elements: loops for an engine, or for all engines from FIRST \
+          to before END, whose outermost loops count them.",
+    parse: parse::<EngineTable>,
     ..BodyDef::BASE
 };
 
@@ -117,5 +127,5 @@ pub static DIALECT: Dialect = Dialect {
           and checked against its limits. Axes are gone; addresses, limits and strides are left.",
     ops: crate::ops::OPS,
     types: &[],
-    attrs: &[&PROGRAM, &PAIRED, &MASK, &DTYPE, &TABLE, &GUARDS, &COMPARISONS],
+    attrs: &[&PROGRAM, &SEGMENTS, &ENGINES, &MASK, &DTYPE, &TABLE, &GUARDS, &COMPARISONS],
 };

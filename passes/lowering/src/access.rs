@@ -7,10 +7,11 @@ use visa_ir::context::Context;
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::span::Span;
 use visa_loops::{
-    Entry, Mask, PairedProgram, Program, SeqError, SequencerLimits, Stride, check, commit_size, contiguous,
-    contiguous_paired, dma_packet, fetch_size, innermost, misaligned,
+    EnginePart, Entry, Mask, PairedEntry, PairedProgram, Program, SeqError, SequencerLimits, Stride, check,
+    commit_size, contiguous, contiguous_paired, dma_packet, fetch_size, innermost, misaligned,
 };
 use visa_machine::Machine;
+use visa_memory::Medium;
 use visa_numerics::DType;
 
 /// Why a fetch cannot be done.
@@ -309,16 +310,58 @@ fn vector(program: &Program, machine: &Machine) -> Result<Program, AccessError> 
     cut(program, program.packet, &limits(machine, &[flit / 2, flit]))
 }
 
-/// The program of a DMA: a packet is the largest contiguous run that a transaction carries (book 10).
+/// The program of a DMA in bytes: a packet is the largest contiguous run that a transaction carries (book 10), in
+/// whole groups of `group` bytes.
 ///
 /// # Errors
 /// A limit of the sequencer.
-pub fn dma(program: &PairedProgram, machine: &Machine) -> Result<PairedProgram, AccessError> {
+pub fn dma(program: &PairedProgram, group: u64, machine: &Machine) -> Result<PairedProgram, AccessError> {
     let mut program = program.clone();
     program.merge();
     let run = contiguous_paired(&program);
-    let size = dma_packet(run, machine.limits.dma_packet_max_bytes);
+    packets(&program, dma_packet(run, machine.limits.dma_packet_max_bytes, group), machine)
+}
+
+/// The program of a DMA in bytes, in packets of so many.
+fn packets(program: &PairedProgram, size: u64, machine: &Machine) -> Result<PairedProgram, AccessError> {
     Ok(program.retile(size)?.fit(&limits(machine, &[size]))?)
+}
+
+/// What engines are given, in bytes: the loops that count them stay, those of each merge.
+///
+/// # Errors
+/// A limit of the sequencer, or outermost loops that do not count the engines.
+pub fn dma_part(part: &EnginePart, dtype: DType, machine: &Machine) -> Result<EnginePart, AccessError> {
+    let count = part.engine_loops().ok_or_else(|| {
+        let message =
+            format!("no outermost loops of `{}` count {}", part.loops, counted(part.count(), "engine"));
+        AccessError::Aligned(message)
+    })?;
+    let (outer, inner) = part.loops.entries.split_at(count);
+    let whole = |entries: &[PairedEntry]| PairedProgram { entries: entries.to_vec(), ..part.loops.clone() };
+    let mut own = whole(inner).in_bytes(dtype)?;
+    let packet = own.packet;
+    own.merge();
+    let mut loops = packets(&own, packet, machine)?;
+    let mut engines = Vec::new();
+    for entry in outer {
+        let scaled =
+            |stride: &Stride| stride.scaled(u64::from(dtype.bits())).and_then(|bits| bits.divided(8));
+        let sides = scaled(&entry.read).zip(scaled(&entry.write));
+        let (read, write) =
+            sides.ok_or_else(|| AccessError::Aligned(format!("engines are `{entry}` apart")))?;
+        engines.push(PairedEntry { limit: entry.limit, read, write });
+    }
+    loops.entries.splice(..0, engines);
+    Ok(EnginePart { engines: part.engines.clone(), loops })
+}
+
+/// The bytes that a DMA writes together: SRAM in groups, and what HBM sends there (book 10).
+pub fn dma_group(to: Medium, machine: &Machine) -> u64 {
+    match to {
+        Medium::Dm | Medium::Spm => machine.limits.dma_dm_align,
+        Medium::Hbm | Medium::Host => 1,
+    }
 }
 
 fn access_size(packet: u64, run: u64, sizes: &[u64]) -> Result<u64, AccessError> {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use visa_ir::module::{OpRef, ValueId};
 use visa_loops::{PairedEntry, PairedProgram};
 use visa_mapping::facts::DeclaredAxes;
-use visa_mapping::{Axes, CHIP_STRIDE, Dim, Tensor, array_layout, byte_units, digits, place};
+use visa_mapping::{Axes, AxisId, CHIP_STRIDE, Dim, Tensor, array_layout, byte_units, digits, place};
 
 /// An argument's or result's array, and the loops from its elements to their bytes.
 pub struct BufferPlan {
@@ -24,6 +24,7 @@ pub fn plan(tensor: &Tensor, address: i64, argument: bool, axes: &Axes) -> Resul
     let mut stride = 1_i64;
     let mut strides = Vec::new();
     for &(axis, extent) in array.dims.iter().rev() {
+        check_parts(tensor, axis, extent, axes)?;
         strides.push((axis, stride));
         stride = times(stride, extent)?;
     }
@@ -52,6 +53,26 @@ pub fn plan(tensor: &Tensor, address: i64, argument: bool, axes: &Axes) -> Resul
         PairedProgram { entries, packet: 1, read_base: 0, write_base: address.saturating_mul(byte) };
     layout.merge();
     Ok(BufferPlan { shape: array.shape, layout })
+}
+
+/// Refuses an axis whose digits count further than it goes: the padding of its last part is amid the elements, where
+/// no single loop nest leaves it out.
+fn check_parts(tensor: &Tensor, axis: AxisId, extent: u64, axes: &Axes) -> Result<(), String> {
+    let mut last = 0_u64;
+    for map in [Dim::Element, Dim::Chip].into_iter().filter_map(|dim| tensor.map(dim)) {
+        let digits = digits(map, axes).map_err(|error| format!("`{map}`: {error}"))?;
+        let own = digits.iter().filter(|digit| digit.axis == Some(axis));
+        last = own.fold(last, |last, digit| last.saturating_add(digit.stride.saturating_mul(digit.live - 1)));
+    }
+    if last < extent {
+        return Ok(());
+    }
+    let name = axes.name(axis);
+    Err(format!(
+        "its parts of {name} count {} coordinates, and {name} has {extent}: what comes in from the host or goes out \
+         holds an axis in parts that divide it",
+        last.saturating_add(1)
+    ))
 }
 
 /// The elements of `count` steps.

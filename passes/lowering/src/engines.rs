@@ -1,29 +1,197 @@
-//! Which engine moves which part of a transfer, and in which order (book 10, "Homogeneous Aggregate Operation").
+//! Which engine moves which part of a transfer, and in which order (book 10, "Homogeneous Aggregate Operation" and
+//! "Heterogeneous Aggregate Operation").
 
-use visa_loops::{PairedEntry, PairedProgram, Stride};
+use visa_loops::{EnginePart, EngineTable, PairedEntry, PairedProgram, Stride, contiguous_paired};
 use visa_machine::Machine;
 use visa_memory::{Descriptor, Engine, Medium, Memory, Transfer, book, channel_cycles};
 
 /// A transfer that several engines share.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Shared {
+struct Shared {
     /// Its outermost loops count the engines.
-    pub loops: PairedProgram,
+    loops: PairedProgram,
     /// How many engines.
-    pub engines: u64,
+    engines: u64,
 }
 
-/// A transfer, within a chip shared by as many of its engines as its loops can be split for.
+/// Deals the segments of a transfer, in bytes, to the engines of a chip; PCIe has one. Whatever takes less by the
+/// `book` model is taken of these:
 ///
-/// Slices are split first, so that an engine has slices that are side by side. Between memories of two kinds the
-/// loops of an engine may also go from slice to slice with each request, so that no slice's queue is full:
-/// whichever order takes less by the `book` model is taken.
-pub fn share(program: &PairedProgram, from: Medium, to: Medium, machine: &Machine) -> Shared {
+/// - A single segment is shared by as many engines as its loops can be split for. Slices are split first, so that an
+///   engine has slices that are side by side. Between memories of two kinds the loops of an engine may also go from
+///   slice to slice with each request, so that no slice's queue is full.
+/// - If no loops divide among all engines, they are dealt unevenly: the last engine has what is left.
+/// - Several segments have engines of their own, more for those that move more; or each is shared by all engines, one
+///   after the other.
+/// - Runs that have no large packet, as primes have none, are cut in two: the most that whole packets carry, and the
+///   rest (book 10).
+#[must_use]
+pub fn deal(segments: &[PairedProgram], [from, to]: [Medium; 2], machine: &Machine) -> EngineTable {
+    let cx = Dealer { from, to, machine };
     if from == Medium::Host || to == Medium::Host {
-        // PCIe has one engine.
-        return Shared { loops: program.clone(), engines: 1 };
+        let alone = segments.iter().map(|loops| EnginePart { engines: 0..1, loops: loops.clone() });
+        return EngineTable(alone.collect());
     }
-    let plain = split(program, from, to, machine);
+    let plain = cx.best(segments);
+    let cut: Vec<_> = segments.iter().flat_map(|program| cx.whole_packets(program)).collect();
+    if cut.len() == segments.len() { plain } else { cx.faster(plain, cx.best(&cut)) }
+}
+
+/// What segments are dealt with.
+struct Dealer<'a> {
+    from: Medium,
+    to: Medium,
+    machine: &'a Machine,
+}
+
+impl Dealer<'_> {
+    fn engines(&self) -> u64 {
+        self.machine.topology.dma_engines_per_chip
+    }
+
+    fn best(&self, segments: &[PairedProgram]) -> EngineTable {
+        let [single] = segments else {
+            return self.faster(self.apart(segments), self.in_turn(segments));
+        };
+        let even = share(single, [self.from, self.to], self.machine);
+        let all = even.engines == self.engines();
+        let even = EngineTable(vec![part(even, 0)]);
+        match self.unevenly(single).filter(|_| !all) {
+            Some(uneven) => self.faster(even, uneven),
+            None => even,
+        }
+    }
+
+    /// The faster of two; the first if they are alike or have no price.
+    fn faster(&self, one: EngineTable, other: EngineTable) -> EngineTable {
+        match (self.cycles(&one), self.cycles(&other)) {
+            (Some(cycles), Some(others)) if others < cycles => other,
+            (_, _) => one,
+        }
+    }
+
+    /// Each segment is shared by all engines, one after the other.
+    fn in_turn(&self, segments: &[PairedProgram]) -> EngineTable {
+        let shared =
+            segments.iter().map(|program| part(share(program, [self.from, self.to], self.machine), 0));
+        EngineTable(shared.collect())
+    }
+
+    /// Each segment has engines of its own. Those that would take longest get one more as long as there are some; if
+    /// there are more segments than engines, each goes to the one that has least to do.
+    fn apart(&self, segments: &[PairedProgram]) -> EngineTable {
+        let size = |program: &PairedProgram| program.steps().unwrap_or(u64::MAX);
+        let engines = self.engines() as usize;
+        if segments.len() > engines {
+            let mut largest_first: Vec<_> = segments.iter().collect();
+            largest_first.sort_by_key(|program| std::cmp::Reverse(size(program)));
+            let mut loads = vec![0_u64; engines];
+            let dealt = largest_first.into_iter().map(|program| {
+                let (engine, _) = (0..).zip(&loads).min_by_key(|(_, load)| **load).unwrap_or((0, &0));
+                loads[engine as usize] = loads[engine as usize].saturating_add(size(program));
+                EnginePart { engines: engine..engine + 1, loops: program.clone() }
+            });
+            return EngineTable(dealt.collect());
+        }
+        let mut most = vec![1_u64; segments.len()];
+        for _ in segments.len()..engines {
+            let load = |at: usize| size(&segments[at]) / most[at];
+            if let Some(at) = (0..segments.len()).max_by_key(|&at| load(at)) {
+                most[at] += 1;
+            }
+        }
+        let mut first = 0;
+        let dealt = segments.iter().zip(most).map(|(program, most)| {
+            let part = part(split(program, [self.from, self.to], most, self.machine), first);
+            first = part.engines.end;
+            part
+        });
+        EngineTable(dealt.collect())
+    }
+
+    /// As many iterations of the first loop that is split for each engine, fewer for the last one. `None` if all
+    /// engines have as many, or no loop has one for each.
+    fn unevenly(&self, program: &PairedProgram) -> Option<EngineTable> {
+        let order = split_order(program, [self.from, self.to], self.machine);
+        let last = program.entries.len().saturating_sub(1);
+        let at = order.into_iter().find(|&at| at != last && program.entries[at].limit > self.engines())?;
+        let entry = &program.entries[at];
+        let (Stride::Fixed(read), Stride::Fixed(write)) = (&entry.read, &entry.write) else { return None };
+        let each = entry.limit.div_ceil(self.engines());
+        let (whole, rest) = (entry.limit / each, entry.limit % each);
+        let far = |stride: &i64, count: u64| stride.checked_mul(i64::try_from(count).ok()?);
+        let own = |limit: u64| {
+            let mut own = program.clone();
+            own.entries[at].limit = limit;
+            own.entries.retain(|entry| entry.limit != 1);
+            own
+        };
+        let mut most = own(each);
+        most.entries.insert(0, PairedEntry::new(whole, far(read, each)?, far(write, each)?));
+        let mut table = EngineTable(vec![EnginePart { engines: 0..whole, loops: most }]);
+        if rest > 0 {
+            let mut left = own(rest);
+            left.read_base = left.read_base.checked_add(far(read, whole * each)?)?;
+            left.write_base = left.write_base.checked_add(far(write, whole * each)?)?;
+            table.0.push(EnginePart { engines: whole..whole + 1, loops: left });
+        }
+        Some(table)
+    }
+
+    /// A run that has no large packet as whole packets and the rest; the program itself if its packets are large.
+    fn whole_packets(&self, program: &PairedProgram) -> Vec<PairedProgram> {
+        let most = self.machine.limits.dma_packet_max_bytes;
+        let run = contiguous_paired(program);
+        if run <= most || program.packet * 2 > most {
+            return vec![program.clone()];
+        }
+        let mut merged = program.clone();
+        merged.merge();
+        let part = |from: u64, length: u64, packet: u64| {
+            let mut own = merged.clone();
+            let innermost = own.entries.last_mut().filter(|entry| entry.limit == run)?;
+            innermost.limit = length;
+            own.read_base = own.read_base.checked_add_unsigned(from)?;
+            own.write_base = own.write_base.checked_add_unsigned(from)?;
+            own.retile(packet).ok()
+        };
+        let whole = run / most * most;
+        let parts = [part(0, whole, most), part(whole, run - whole, run - whole)];
+        let limit = self.machine.limits.sequencer_entries as usize;
+        let parts: Option<Vec<_>> = parts.into_iter().collect();
+        let fits = |parts: &Vec<PairedProgram>| parts.iter().all(|part| part.entries.len() <= limit);
+        parts.filter(fits).unwrap_or_else(|| vec![program.clone()])
+    }
+
+    /// How long it takes by the `book` model. `None` where the model has no price.
+    fn cycles(&self, table: &EngineTable) -> Option<u64> {
+        let memory = |medium| Memory { medium, chip: 0 };
+        let (from, to) = (memory(self.from), memory(self.to));
+        let pes = self.machine.topology.pes_per_cluster;
+        let mut engines: Vec<(Engine, Vec<Descriptor>)> = Vec::new();
+        for part in &table.0 {
+            let outer = part.engine_loops()?;
+            for (number, iteration) in part.engines.clone().zip(0..) {
+                let engine = Engine { chip: 0, cluster: number / pes, pe: number % pes };
+                let descriptor = Descriptor { from, to, loops: part.loops.iteration(outer, iteration) };
+                match engines.iter_mut().find(|(other, _)| *other == engine) {
+                    Some((_, descriptors)) => descriptors.push(descriptor),
+                    None => engines.push((engine, vec![descriptor])),
+                }
+            }
+        }
+        Some(book(&Transfer { engines }, self.machine).ok()?.cycles)
+    }
+}
+
+/// What engines from `first` on share.
+fn part(shared: Shared, first: u64) -> EnginePart {
+    EnginePart { engines: first..first + shared.engines, loops: shared.loops }
+}
+
+/// A segment, shared by as many engines as its loops can be split for, in the faster order.
+fn share(program: &PairedProgram, [from, to]: [Medium; 2], machine: &Machine) -> Shared {
+    let plain = split(program, [from, to], machine.topology.dma_engines_per_chip, machine);
     if from == to {
         return plain;
     }
@@ -49,16 +217,22 @@ fn counts_slices(entry: &PairedEntry, from: Medium, to: Medium, machine: &Machin
     in_dm(entry, from, to).is_some_and(|distance| distance.unsigned_abs() >= slice)
 }
 
-/// Splits loops until every engine has a part: those over slices first, the farthest apart before the others.
-fn split(program: &PairedProgram, from: Medium, to: Medium, machine: &Machine) -> Shared {
+/// Loops in the order in which they are split: those over slices first, the farthest apart before the others.
+fn split_order(program: &PairedProgram, [from, to]: [Medium; 2], machine: &Machine) -> Vec<usize> {
     let mut order: Vec<usize> = (0..program.entries.len()).collect();
     order.sort_by_key(|&at| {
         let entry = &program.entries[at];
         let slices = counts_slices(entry, from, to, machine);
         std::cmp::Reverse(if slices { in_dm(entry, from, to).map(i64::unsigned_abs) } else { None })
     });
+    order
+}
+
+/// Splits loops until each of at most `most` engines has a part.
+fn split(program: &PairedProgram, media: [Medium; 2], most: u64, machine: &Machine) -> Shared {
+    let order = split_order(program, media, machine);
     let (mut outer, mut loops) = (Vec::new(), program.clone());
-    let mut left = machine.topology.dma_engines_per_chip;
+    let mut left = most;
     let last = program.entries.len().saturating_sub(1);
     for at in order {
         // A packet is moved by one engine.
@@ -150,7 +324,7 @@ mod tests {
     const SLICE: u64 = 1 << 19;
 
     fn shared(text: &str, from: Medium, to: Medium) -> (String, u64) {
-        let found = share(&text.parse().expect(text), from, to, &Machine::rngd());
+        let found = share(&text.parse().expect(text), [from, to], &Machine::rngd());
         (found.loops.to_string(), found.engines)
     }
 
@@ -190,9 +364,11 @@ mod tests {
 
     #[test]
     fn pcie_has_one_engine() {
-        let text = "[8 : 64 -> 128, 64 : 1 -> 1] : 64";
-        assert_eq!(shared(text, Medium::Host, Medium::Hbm), (text.to_owned(), 1));
-        assert_eq!(shared(text, Medium::Hbm, Medium::Host), (text.to_owned(), 1));
+        let program: PairedProgram = "[8 : 64 -> 128, 64 : 1 -> 1] : 64".parse().expect("a program");
+        for media in [[Medium::Host, Medium::Hbm], [Medium::Hbm, Medium::Host]] {
+            let found = deal(&[program.clone(), program.clone()], media, &Machine::rngd());
+            assert_eq!(found.to_string(), format!("[0 : {program}, 0 : {program}]"));
+        }
     }
 
     /// 512 slices: an engine has both networks of its PE, and alternates between them.
@@ -232,7 +408,7 @@ mod tests {
             let text = format!("[{}, {run} : 1 -> 1] : {packet}", loops.join(", "));
             let program: PairedProgram = text.parse().expect("a program");
             let (from, to) = (media[random.below(2)], media[random.below(2)]);
-            let found = share(&program, from, to, &machine);
+            let found = share(&program, [from, to], &machine);
             assert_eq!(moved(&found.loops), moved(&program), "{program}: {}", found.loops);
             let mut outer = 1;
             let engines = found.loops.entries.iter().take_while(|entry| {
@@ -244,5 +420,59 @@ mod tests {
             in_turn += u64::from(found.loops.packet != program.packet);
         }
         assert!(several > 200 && in_turn > 5, "{several} are shared, {in_turn} go from slice to slice");
+    }
+
+    fn dealt(segments: &[&str], from: Medium, to: Medium) -> String {
+        let segments: Vec<PairedProgram> = segments.iter().map(|text| text.parse().expect(text)).collect();
+        deal(&segments, [from, to], &Machine::rngd()).to_string()
+    }
+
+    /// 1009 rows are prime: 127 for each of seven engines, and 120 for the last.
+    #[test]
+    fn what_does_not_divide_is_dealt_unevenly() {
+        let rows = "[1009 : 512 -> 1024, 512 : 1 -> 1] : 512";
+        let expected = "[0..7 : [7 : 65024 -> 130048, 127 : 512 -> 1024, 512 : 1 -> 1] : 512, \
+                        7 : [120 : 512 -> 1024, 512 : 1 -> 1] : 512 @ 455168 -> 910336]";
+        assert_eq!(dealt(&[rows], Medium::Hbm, Medium::Hbm), expected);
+    }
+
+    /// D8: three engines take what they would take, and the fourth's segments go to idle ones.
+    #[test]
+    fn segments_have_engines_of_their_own() {
+        let [most, two, one] = [
+            "[3 : 33554432 -> 1024, 2 : 256 -> 256, 32 : 524288 -> 3840, 2 : 16777216 -> 512, 256 : 1 -> 1] : 256",
+            "[2 : 256 -> 256, 32 : 524288 -> 3840, 256 : 1 -> 1] : 256 @ 100663296 -> 3072",
+            "[32 : 524288 -> 3840, 256 : 1 -> 1] : 256 @ 117440512 -> 3584",
+        ];
+        let found = dealt(&[most, two, one], Medium::Dm, Medium::Hbm);
+        let table: EngineTable = found.parse().expect("a table");
+        let engines: Vec<_> = table.0.iter().map(|part| part.engines.clone()).collect();
+        assert_eq!(engines, [0..6, 6..7, 7..8], "{found}");
+    }
+
+    /// D9: 4,099 bytes are a packet of 4,096 and one of 3; short runs stay as they are.
+    #[test]
+    fn primes_are_cut() {
+        let (from, to) = (Medium::Hbm, Medium::Hbm);
+        let prime = "[4099 : 1 -> 1] : 1 @ 0 -> 65536";
+        let expected = "[0 : [4096 : 1 -> 1] : 4096 @ 0 -> 65536, 1 : [3 : 1 -> 1] : 3 @ 4096 -> 69632]";
+        assert_eq!(dealt(&[prime], from, to), expected);
+        let whole = "[4095 : 1 -> 1] : 4095 @ 0 -> 65536";
+        assert_eq!(dealt(&[whole], from, to), format!("[0 : {whole}]"));
+    }
+
+    /// More segments than engines: each to the one that has least to do.
+    #[test]
+    fn many_segments() {
+        let segments: Vec<String> = (0..11)
+            .map(|at| format!("[{} : 64 -> 64, 64 : 1 -> 1] : 64 @ {} -> {}", 3 + at, at << 16, at << 16))
+            .collect();
+        let texts: Vec<&str> = segments.iter().map(String::as_str).collect();
+        let table: EngineTable = dealt(&texts, Medium::Hbm, Medium::Hbm).parse().expect("a table");
+        let all: BTreeSet<_> = table.0.iter().flat_map(|part| moved(&part.loops)).collect();
+        let expected: BTreeSet<_> =
+            segments.iter().flat_map(|text| moved(&text.parse().expect("loops"))).collect();
+        assert_eq!(all, expected);
+        assert!(table.0.iter().all(|part| part.engines.end <= 8));
     }
 }

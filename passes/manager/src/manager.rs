@@ -337,7 +337,8 @@ fn open_clause(
     let op = module.op(ctx, id);
     let message = format!("clause `{}` of `{}` is open (`{}`)", clause.name, op, open::WORD);
     // Sizes follow from configurations, and addresses from sizes.
-    let kinds = [Opening::Configuration, Opening::Address].into_iter().filter(|kind| wanted(*kind));
+    let kinds =
+        [Opening::Configuration, Opening::Address, Opening::Order].into_iter().filter(|kind| wanted(*kind));
     let kinds = kinds.filter(|kind| open::first(ctx, module, |opening| opening == *kind).is_some());
     let closing = kinds.filter_map(|kind| known.iter().find(|pass| pass.closes == Some(kind)));
     let flags: Vec<String> = closing.map(|pass| format!("`--{}`", pass.name)).collect();

@@ -1,8 +1,9 @@
 //! Warns about transfers that the memories serve slowly: the rules of books 10 and 11.
 
-use visa_hw::ops::dma::Dma;
+use std::collections::BTreeMap;
+use visa_hw::ops::dma::{self, Dma};
 use visa_ir::diag::{Diagnostic, Severity, counted};
-use visa_loops::{PairedProgram, Program, SeqError};
+use visa_loops::{EngineTable, PairedProgram, Program, SeqError};
 use visa_machine::Machine;
 use visa_mapping::facts::machine;
 use visa_memory::{Access, Channels, HBM_UNIT, Medium};
@@ -21,7 +22,9 @@ pub static PASS: Pass = Pass {
           - T4: what is contiguous on both sides is shorter than 256 bytes: HBM moves 256 for each of them.\n\
           - T5: the same bytes of HBM are read again and again, for copies in several slices.\n\
           - T6: engines of the chip have nothing to do, while each of the others makes 256 requests or more.\n\
-          - T7: the slices of a cluster have nothing to do, while those of the other take 64 KB or more.\n\n\
+          - T7: the slices of a cluster have nothing to do, while those of the other take 64 KB or more.\n\
+          - T8: one engine ends much later than the others, as it has a descriptor or a loop that they have not \
+          (book 10, example 6).\n\n\
           `visa-run --memory-model book --report text` shows what each costs (docs/memory.md).",
     takes: Level::Hardware,
     gives: Level::Hardware,
@@ -68,29 +71,35 @@ fn warnings(op: Dma<'_>, machine: &Machine) -> Result<Vec<Warning>, Diagnostic> 
     if from == Medium::Host || to == Medium::Host {
         return Ok(Vec::new());
     }
-    let loops = op.loops()?;
-    let asked = |program: &Program, access| {
-        let refuse = |error: SeqError| op.clause_error("C5", "loops", error.message);
-        Channels::of(program, access, machine).map_err(refuse)
+    let (clause, table) = dma::engine_table(op)?;
+    let parts: Vec<&PairedProgram> = table.0.iter().map(|part| &part.loops).collect();
+    let asked = |side: fn(&PairedProgram) -> Program, access| {
+        let refuse = |error: SeqError| op.clause_error("C5", clause, error.message);
+        parts.iter().try_fold(Channels::none(), |sum, loops| {
+            Ok::<_, Diagnostic>(sum.plus(&Channels::of(&side(loops), access, machine).map_err(refuse)?))
+        })
     };
     let mut found = Vec::new();
     if to == Medium::Hbm {
-        let written = asked(&loops.write(), Access::Write)?;
+        let written = asked(PairedProgram::write, Access::Write)?;
         found.extend(partial_writes(&written));
         found.extend(left_out(&written));
     }
     if from == Medium::Hbm {
-        let read = asked(&loops.read(), Access::Read)?;
+        let read = asked(PairedProgram::read, Access::Read)?;
         found.extend(left_out(&read));
         found.extend(over_boundaries(&read));
-        found.extend(copies(&loops));
+        found.extend(parts.iter().find_map(|loops| copies(loops)));
     }
     if from == Medium::Hbm || to == Medium::Hbm {
-        found.extend(short_runs(&loops));
+        found.extend(parts.iter().find_map(|loops| short_runs(loops)));
     }
-    found.extend(idle_engines(&loops, op.engines()?, machine));
+    let engines = EngineLoad::of(&table, machine);
+    found.extend(idle_engines(&engines, machine));
+    found.extend(late_engine(&engines, machine));
     if to == Medium::Dm {
-        found.extend(idle_cluster(&loops.write(), machine));
+        let written: Vec<Program> = parts.iter().map(|loops| loops.write()).collect();
+        found.extend(idle_cluster(&written, machine));
     }
     Ok(found)
 }
@@ -154,28 +163,83 @@ fn copies(loops: &PairedProgram) -> Option<Warning> {
     (copies > 1 && bytes >= MANY_BYTES).then_some(("T5", message, fix))
 }
 
+/// What an engine has to do.
+#[derive(Clone, Copy, Default)]
+struct EngineLoad {
+    descriptors: u64,
+    requests: u64,
+}
+
+impl EngineLoad {
+    /// The engines that have something to do, by number.
+    fn of(table: &EngineTable, machine: &Machine) -> BTreeMap<u64, Self> {
+        let mut engines: BTreeMap<u64, Self> = BTreeMap::new();
+        for part in &table.0 {
+            let packets = part.loops.accesses().unwrap_or(u64::MAX) / part.count().max(1);
+            let packet = part.loops.packet.div_ceil(machine.limits.dma_request_bytes);
+            for engine in part.engines.clone() {
+                let own = engines.entry(engine).or_default();
+                own.descriptors += 1;
+                own.requests = own.requests.saturating_add(packets.saturating_mul(packet));
+            }
+        }
+        engines
+    }
+
+    /// About how many cycles: a start-up for each descriptor, and a cycle for each request (book 10).
+    fn cycles(self, machine: &Machine) -> u64 {
+        let startup = machine.timing.dma_startup_cycles;
+        self.descriptors.saturating_mul(startup).saturating_add(self.requests)
+    }
+
+    fn in_words(self) -> String {
+        format!("{} and {}", counted(self.descriptors, "descriptor"), counted(self.requests, "request"))
+    }
+}
+
 /// T6.
-fn idle_engines(loops: &PairedProgram, engines: Option<i64>, machine: &Machine) -> Option<Warning> {
+fn idle_engines(engines: &BTreeMap<u64, EngineLoad>, machine: &Machine) -> Option<Warning> {
     let all = machine.topology.dma_engines_per_chip;
-    let used = engines.map_or(Some(1), |engines| u64::try_from(engines).ok()).filter(|&used| used < all)?;
-    let packet = loops.packet.div_ceil(machine.limits.dma_request_bytes);
-    let each = loops.accesses()?.saturating_mul(packet) / used.max(1);
+    let used = engines.len() as u64;
+    let each = engines
+        .values()
+        .map(|load| load.requests)
+        .max()
+        .filter(|&each| used < all && each >= MANY_REQUESTS)?;
     let message = format!(
         "{used} of {} of the chip {} to do, with {} each (book 10)",
         counted(all, "DMA engine"),
         if used == 1 { "has something" } else { "have something" },
         counted(each, "request")
     );
-    let fix = "split the outermost loop by a factor of 8, and give it to `engines`";
-    (each >= MANY_REQUESTS).then_some(("T6", message, fix))
+    Some(("T6", message, "split the outermost loop by a factor of 8, and give it to `engines`"))
+}
+
+/// T8.
+fn late_engine(engines: &BTreeMap<u64, EngineLoad>, machine: &Machine) -> Option<Warning> {
+    let cycles = |load: &EngineLoad| load.cycles(machine);
+    let (last, load) = engines.iter().max_by_key(|(_, load)| cycles(load))?;
+    let others = engines.iter().filter(|(engine, _)| *engine != last).map(|(_, load)| load);
+    let next = others.max_by_key(|load| cycles(load))?;
+    let late = cycles(load).saturating_sub(cycles(next));
+    let message = format!(
+        "engine {last} ends about {} after the others: it has {}, another has {} (book 10)",
+        counted(late, "cycle"),
+        load.in_words(),
+        next.in_words()
+    );
+    let fix =
+        "choose sizes that divide evenly among the engines, or give a part of it to an engine that has less";
+    (late >= machine.timing.dma_startup_cycles / 2).then_some(("T8", message, fix))
 }
 
 /// T7.
-fn idle_cluster(write: &Program, machine: &Machine) -> Option<Warning> {
+fn idle_cluster(writes: &[Program], machine: &Machine) -> Option<Warning> {
     let bytes = (machine.topology.slices_per_cluster * machine.memory.dm_bytes_per_slice).cast_signed();
-    let (first, end) = write.extent().ok()?;
-    let (first, last) = (first / bytes, (end - 1).max(first) / bytes);
-    let moved = write.steps()?;
+    let extents = writes.iter().map(|write| write.extent().ok()).collect::<Option<Vec<_>>>()?;
+    let first = extents.iter().map(|(first, _)| first / bytes).min()?;
+    let last = extents.iter().map(|&(first, end)| (end - 1).max(first) / bytes).max()?;
+    let moved = writes.iter().try_fold(0_u64, |sum, write| sum.checked_add(write.steps()?))?;
     let one = machine.topology.clusters_per_chip > 1 && first == last && moved >= MANY_BYTES;
     let message =
         format!("all {} go to cluster {first}: the others have nothing to do", counted(moved, "byte"));

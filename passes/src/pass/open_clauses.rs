@@ -29,6 +29,7 @@ visa_pass::options! {
         addresses: bool = ("addresses", "true", "open the addresses of tensors in memories"),
         configurations: bool = ("configurations", "true", "open the configurations of pipelines, and the layouts \
              of register files and of what is committed"),
+        orders: bool = ("orders", "true", "open which engine of a transfer moves what, and in which order"),
         distributions: bool = ("distributions", "true", "open which part of a tensor each slice of data memory \
              holds, and in what order"),
     }
@@ -59,7 +60,7 @@ pub static PASS: Pass = Pass {
 
 impl Configured for Settings {
     fn run(self, cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
-        let Settings { addresses, configurations, distributions } = self;
+        let Settings { addresses, configurations, orders, distributions } = self;
         let (axes, support) = (cx.analysis::<DeclaredAxes>(), cx.analysis::<Support>());
         let axes = &axes.0;
         let (mut stated, mut kept) = (Vec::new(), Vec::new());
@@ -84,6 +85,7 @@ impl Configured for Settings {
             let wanted = match clause.opening {
                 Opening::Never => false,
                 Opening::Address => addresses,
+                Opening::Order => orders,
                 Opening::Configuration if op.is(&TO_DM) => distributions,
                 Opening::Configuration if pipeline::contains(op) && !pipelines.contains(&op.id) => false,
                 Opening::Configuration => configurations,

@@ -65,9 +65,10 @@ pub(crate) fn exec_regions(exec: &Exec) -> Vec<Region> {
     stages.flat_map(|stage| stage.accesses().into_iter().map(move |access| region(stage, access))).collect()
 }
 
-/// The two regions of a transfer.
+/// The regions of a transfer: two of each part.
 pub(crate) fn dma_regions(dma: &Dma, machine: &Machine) -> Vec<Region> {
-    let sides = [(dma.from, false, dma.loops.read()), (dma.to, true, dma.loops.write())];
+    let sides =
+        dma.programs().flat_map(|loops| [(dma.from, false, loops.read()), (dma.to, true, loops.write())]);
     let region = |(space, write, side): (Space, bool, Program)| {
         let unit = match space {
             Space::Host => i64::MAX,
@@ -83,7 +84,7 @@ pub(crate) fn dma_regions(dma: &Dma, machine: &Machine) -> Vec<Region> {
         };
         Region { space, write, bytes, slices: vec![slices] }
     };
-    sides.into_iter().map(region).collect()
+    sides.map(region).collect()
 }
 
 /// Takes the addresses of `side` apart into multiples of `unit` and offsets below it. Exact (but for gaps) where the

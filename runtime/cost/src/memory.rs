@@ -150,9 +150,12 @@ pub(crate) fn book_work(dma: &Dma, flat: Work, machine: &Machine) -> Result<Work
 fn table(dma: &Dma, machine: &Machine) -> Result<Transfer, SeqError> {
     let (from, to) = (memory(dma.from)?, memory(dma.to)?);
     let pes = machine.topology.pes_per_cluster;
-    let engines = dma.by_engine().zip(0..).map(|(mut loops, engine)| {
-        loops.entries.retain(|entry| !counts_chips(&entry.read) && !counts_chips(&entry.write));
-        (Engine { chip: 0, cluster: engine / pes, pe: engine % pes }, vec![Descriptor { from, to, loops }])
+    let engines = dma.by_engine().into_iter().map(|(engine, descriptors)| {
+        let descriptors = descriptors.into_iter().map(|mut loops| {
+            loops.entries.retain(|entry| !counts_chips(&entry.read) && !counts_chips(&entry.write));
+            Descriptor { from, to, loops }
+        });
+        (Engine { chip: 0, cluster: engine / pes, pe: engine % pes }, descriptors.collect())
     });
     Ok(Transfer { engines: engines.collect() })
 }

@@ -37,7 +37,7 @@ pub(crate) fn dma_work(
 /// carries the bytes twice, as its reads and writes share one bandwidth (book 11).
 fn flat_work(dma: &Dma, span: Span, machine: &Machine, chips: usize) -> Work {
     // As all that follows: a price that is more than `u64::MAX` is that.
-    let units = dma.loops.steps().unwrap_or(u64::MAX);
+    let units = dma.bytes().unwrap_or(u64::MAX);
     let chips = chips.max(1) as u64;
     // PCIe loops count the chips; the tensor DMA's program is one chip's.
     let (chip_bytes, all_bytes) =

@@ -2,7 +2,7 @@
 
 use visa_engine::Space;
 use visa_engine::shadow::{Marker, ShadowLog};
-use visa_hw::program::Dma;
+use visa_hw::program::{Dma, DmaPart};
 
 use crate::error::RunError;
 use crate::memory::{Chunk, Memories, PAGE_BYTES, Place, Scatter, SliceParts};
@@ -16,12 +16,12 @@ pub(crate) fn run(
     op: u32,
     log: Option<&ShadowLog>,
 ) -> Result<(), RunError> {
-    let runs = runs(dma, memories)?;
+    let runs = dma.parts.iter().map(|part| runs(dma, part, memories)).collect::<Result<Vec<_>, _>>()?;
     let chips = if dma.pcie { 1 } else { memories.chips.len() };
     let mut chunk = Chunk::default();
     for chip in 0..chips {
         let (from, to) = (Place { space: dma.from, chip }, Place { space: dma.to, chip });
-        for copy in runs.copies() {
+        for copy in runs.iter().flat_map(Runs::copies) {
             chunk.clear();
             memories.read(from, copy.read, copy.length, &mut chunk);
             if let Some(log) = log {
@@ -33,19 +33,20 @@ pub(crate) fn run(
     Ok(())
 }
 
-fn runs(dma: &Dma, memories: &Memories) -> Result<Runs, RunError> {
+fn runs(dma: &Dma, part: &DmaPart, memories: &Memories) -> Result<Runs, RunError> {
     // Within one memory a later packet may read what an earlier one wrote, so packets stay whole there.
-    let piece = if dma.from == dma.to { dma.loops.packet } else { PAGE_BYTES as u64 };
+    let piece = if dma.from == dma.to { part.loops.packet } else { PAGE_BYTES as u64 };
     let capacity = [memories.capacity(dma.from, dma.pcie), memories.capacity(dma.to, dma.pcie)];
-    Runs::new(&dma.loops, piece, capacity)
+    Runs::new(&part.loops, piece, capacity)
 }
 
 /// The transfer slice by slice, if it is one from HBM to slices that can be cut so.
 pub(crate) fn by_slices(dma: &Dma, memories: &Memories) -> Result<Option<Scatter>, RunError> {
+    let [part] = &dma.parts[..] else { return Ok(None) };
     if dma.pcie || dma.from != Space::Hbm || dma.to != Space::Dm {
         return Ok(None);
     }
-    let runs = runs(dma, memories)?;
+    let runs = runs(dma, part, memories)?;
     let slices = memories.chips.first().map_or(0, Vec::len);
     let cut = by_slice(&runs, slices, memories.dm_bytes_per_slice);
     Ok(cut.map(|(parts, inner)| Scatter { parts, copies: runs.relative(inner) }))

@@ -6,8 +6,12 @@ use crate::kernels::{Feature, Kernels, SLICES};
 use visa_support::Random;
 use visa_support::kernel::{Digit, Kernel, bare};
 
-/// A, B and C are spread and put in order; D is a row, which mostly stays whole; T and U stand for copies.
-const AXES: &str = "A = 4, B = 4, C = 3, D = 16, T = 2, U = 4";
+/// A, B and C are spread and put in order, in halves of four though B has three; D is a row, which mostly stays whole;
+/// T and U stand for copies.
+const AXES: &str = "A = 4, B = 3, C = 3, D = 16, T = 2, U = 4";
+
+/// Engines of a chip.
+const ENGINES: u64 = 8;
 
 /// PEs of a cluster.
 const PES: u64 = 4;
@@ -42,22 +46,29 @@ impl Memory {
     }
 }
 
-/// The axes A, B and C, each whole or split, in any order.
-fn digits(random: &mut Random) -> Vec<Digit> {
+/// The axes A, B and C, each whole or split, in any order. What comes in or goes out has B `whole`.
+fn digits(random: &mut Random, whole: bool) -> Vec<Digit> {
     let mut all = vec![("C".to_owned(), 3)];
-    for axis in ["A", "B"] {
-        if random.below(2) == 0 {
-            all.push((axis.to_owned(), 4));
+    for (axis, padded, size) in [("A", "A", 4), ("B", "B # 4", 3)] {
+        if random.below(2) == 0 || whole && axis == "B" {
+            all.push((axis.to_owned(), size));
         } else {
-            all.extend([(format!("{axis} / 2"), 2), (format!("{axis} % 2"), 2)]);
+            all.extend([(format!("{padded} / 2"), 2), (format!("{padded} % 2"), 2)]);
         }
     }
     random.shuffle(&mut all);
     all
 }
 
-/// Moves some digits into the parts of a cluster or chip, of which there are `room`, or `copies` of all.
-fn spread(random: &mut Random, digits: &mut Vec<Digit>, room: u64, copies: Digit) -> String {
+/// Moves some digits into the parts of a cluster or chip, of which there are `room`, or `copies` of all. What is
+/// `spread` grows by them.
+fn spread(
+    random: &mut Random,
+    digits: &mut Vec<Digit>,
+    room: u64,
+    copies: Digit,
+    spread: &mut Vec<Digit>,
+) -> String {
     let (mut own, mut left) = (Vec::new(), room);
     digits.retain(|digit| {
         let taken = digit.1 <= left && random.below(2) == 0;
@@ -70,6 +81,7 @@ fn spread(random: &mut Random, digits: &mut Vec<Digit>, room: u64, copies: Digit
     if own.is_empty() && random.below(4) == 0 {
         own.push(copies);
     }
+    spread.extend(own.iter().cloned());
     format!("[[{}] # {room}]", bare(&own))
 }
 
@@ -83,13 +95,35 @@ fn element(random: &mut Random, mut digits: Vec<Digit>) -> String {
     bare(&digits)
 }
 
+/// The stream of a transfer that moves rows of `digits`: some go to engines, the others follow in any order.
+fn stream(random: &mut Random, mut digits: Vec<Digit>) -> String {
+    random.shuffle(&mut digits);
+    let (mut engines, mut left) = (Vec::new(), ENGINES);
+    digits.retain(|digit| {
+        let taken = digit.1 <= left && random.below(2) == 0;
+        if taken {
+            left /= digit.1;
+            engines.push(digit.clone());
+        }
+        !taken
+    });
+    let mut text = format!(", engines [{}]", bare(&engines));
+    if random.below(2) == 0 {
+        text.push_str(&format!(", time [{}]", bare(&digits)));
+        if random.below(2) == 0 {
+            text.push_str(", packet [D]");
+        }
+    }
+    text
+}
+
 /// A transfer of `from` as a line, and the name of what it makes.
 fn transfer(random: &mut Random, from: &str, step: u64, slices: u64) -> (String, String) {
     let to = random.of(&Memory::ALL);
     let (name, at) = (format!("{}{step}", to.letter()), to.address(step));
-    let mut digits = digits(random);
+    let (mut digits, mut counted) = (digits(random, false), Vec::new());
     let mut parts = |digits: &mut Vec<Digit>, room: u64, copies: (&str, u64)| {
-        spread(random, digits, room, (copies.0.to_owned(), copies.1))
+        spread(random, digits, room, (copies.0.to_owned(), copies.1), &mut counted)
     };
     let line = match to {
         Memory::Hbm => format!("%{name} = tm.to_hbm %{from} at {at}, "),
@@ -104,7 +138,10 @@ fn transfer(random: &mut Random, from: &str, step: u64, slices: u64) -> (String,
             format!("%{name} = tm.to_spm %{from} at {at}, cluster {cluster}, pe {pe}, ")
         }
     };
-    (format!("{line}element [{}]", element(random, digits)), name)
+    counted.extend(digits.iter().cloned());
+    let element = element(random, digits);
+    let stream = if random.below(3) == 0 { stream(random, counted) } else { String::new() };
+    (format!("{line}element [{element}]{stream}"), name)
 }
 
 /// The pairs of memories, and what shows them. One in a hundred at least must have each and be accepted.
@@ -120,6 +157,9 @@ const FEATURES: &[Feature] = &[
     ("SPM to SPM", &["to_spm %s"]),
     ("copied", &["[[T]", "[[U]"]),
     ("padded", &["D # 20"]),
+    ("given engines", &["engines"]),
+    ("given order", &["time"]),
+    ("given packets", &["packet"]),
 ];
 
 /// Random chains of transfers.
@@ -128,13 +168,13 @@ pub const KERNELS: Kernels =
 
 fn generate(random: &mut Random, slices: u64) -> String {
     let dtype = random.of(&["i4", "i8", "bf16", "f32"]);
-    let array = digits(random);
+    let array = digits(random, true);
     let mut kernel = Kernel::new(AXES).argument("h", dtype, &element(random, array), 0);
     let mut from = "h".to_owned();
     for step in 0..1 + random.under(4) {
         let (line, made) = transfer(random, &from, step, slices);
         (kernel, from) = (kernel.line(&line), made);
     }
-    let result = digits(random);
+    let result = digits(random, true);
     kernel.returns(&from, 1 << 24, &format!("{}, D", bare(&result)))
 }

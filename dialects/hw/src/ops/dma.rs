@@ -1,6 +1,6 @@
 //! `hw.dma`: a transfer between memories (book 10).
 
-use crate::attrs::PAIRED;
+use crate::attrs::{ENGINES, PAIRED};
 use crate::clauses::machine;
 use crate::loops::{limits, overwrites};
 use crate::memories::{Memories, SPACE, between_chips, space};
@@ -11,7 +11,10 @@ use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::module::OpRef;
-use visa_loops::{PairedEntry, PairedProgram, Program, Stride, check_paired, misaligned};
+use visa_loops::{
+    EnginePart, EngineTable, PairedEntry, PairedProgram, Program, Stride, check_paired, first_overlap,
+    misaligned,
+};
 use visa_machine::Machine;
 
 /// The operations of this file.
@@ -55,12 +58,14 @@ pub static DMA: OpDecl = OpDecl {
             "the engines are those of a chip, and as many as the outermost loops have iterations; one of them has \
              PCIe (book 10)",
         ),
+        ("C7", "either `loops` says what the engines do, or `table`"),
+        ("C8", "no two parts of a table write the same bytes"),
     ],
     clauses: &[
         ClauseDecl::lead("engine", ClauseKind::Word(&["tensor", "pcie"]), "The engine."),
         ClauseDecl::required("from", ClauseKind::Word(SPACE), "Memory read."),
         ClauseDecl::required("to", ClauseKind::Word(SPACE), "Memory written."),
-        ClauseDecl::required(
+        ClauseDecl::optional(
             "loops",
             ClauseKind::body::<PairedProgram>(&PAIRED),
             "Byte addresses, read side and write side.",
@@ -68,7 +73,12 @@ pub static DMA: OpDecl = OpDecl {
         ClauseDecl::optional(
             "engines",
             ClauseKind::Int,
-            "How many engines share the transfer: each has an iteration of the outermost loops; 1 if absent.",
+            "How many engines share the `loops`: each has an iteration of the outermost ones; 1 if absent.",
+        ),
+        ClauseDecl::optional(
+            "table",
+            ClauseKind::body::<EngineTable>(&ENGINES),
+            "The loops of each engine, where they differ, in bytes.",
         ),
     ],
     traits: &[Trait::Inside("hw.program")],
@@ -93,56 +103,167 @@ pub(crate) fn read(op: OpRef<'_>) -> Result<program::Dma, Diagnostic> {
         };
         return Err(op.clause_error("C1", "engine", message).fix(fix));
     }
-    let loops = op.loops()?;
-    let engine_loops = engine_loops(op, &machine, pcie, &loops)?;
-    sequencer(*op, &machine, pcie, &loops, engine_loops)?;
-    let write = loops.write();
-    if is_sram(to) {
-        aligned(*op, &write, machine.limits.dma_dm_align)?;
+    let (clause, table) = engine_table(op)?;
+    let chips = if pcie { program_chips(*op)? } else { 1 };
+    let memory = Memories { op: *op, machine: &machine, chips, per_byte: 1 };
+    let cx = PartCx { op: *op, clause, machine: &machine, memory, pcie, from, to };
+    let parts = table.0.iter().map(|part| cx.part(part)).collect::<Result<_, _>>()?;
+    let writes: Vec<_> = table.0.iter().map(|part| part.loops.write()).collect();
+    cx.memory.no_more_than_fits(&writes, to, clause)?;
+    if let Some((one, other)) = first_overlap(&writes) {
+        let message = format!("parts {one} and {other} of the table write the same bytes");
+        return Err(op.clause_error("C8", clause, message));
     }
-    if let Some(message) = overwrites(&write) {
-        return Err(op.clause_error("C4", "loops", message));
-    }
-    let memory = Memories {
-        op: *op,
-        machine: &machine,
-        chips: if pcie { program_chips(*op)? } else { 1 },
-        per_byte: 1,
-    };
-    memory.check(&loops.read(), from)?;
-    memory.check(&write, to)?;
-    memory.no_more_than_fits(&write, to)?;
-    Ok(program::Dma { pcie, from, to, loops: (*loops).clone(), engine_loops })
+    Ok(program::Dma { pcie, from, to, parts })
 }
 
-/// C6: how many of the outermost loops count engines.
-fn engine_loops(
-    op: Dma<'_>,
-    machine: &Machine,
+/// C7: what the engines do, and the clause that says it.
+///
+/// # Errors
+/// If neither clause says it, or both.
+pub fn engine_table(op: Dma<'_>) -> Result<(&'static str, EngineTable), Diagnostic> {
+    match (op.loops()?, op.engines()?, op.table()?) {
+        (Some(loops), engines, None) => {
+            let most = machine(*op).topology.dma_engines_per_chip;
+            let none = |engines: i64| {
+                let message = format!("{} share the transfer, a chip has {most}", counted(engines, "engine"));
+                op.clause_error("C6", "engines", message)
+            };
+            let count = |engines: i64| u64::try_from(engines).ok().filter(|&engines| engines > 0);
+            let engines = engines.map_or(Ok(1), |engines| count(engines).ok_or_else(|| none(engines)))?;
+            Ok(("loops", EngineTable(vec![EnginePart { engines: 0..engines, loops: (*loops).clone() }])))
+        }
+        (None, None, Some(table)) => Ok(("table", (*table).clone())),
+        (None, Some(_), _) => Err(op
+            .clause_error(
+                "C7",
+                "engines",
+                "`engines` says how many share `loops`, which is not given".to_owned(),
+            )
+            .fix(Some("write the engines of a table in front of their loops: `0..8 : [...]`".to_owned()))),
+        (Some(_), _, Some(_)) => {
+            Err(op.clause_error("C7", "table", "`loops` says already what they do".to_owned()))
+        }
+        (None, None, None) => {
+            Err(op.error("C7", "neither `loops` nor `table` says what the engines do".to_owned()))
+        }
+    }
+}
+
+/// What the parts of a transfer are checked against.
+struct PartCx<'a> {
+    op: OpRef<'a>,
+    /// The clause that the parts are in.
+    clause: &'static str,
+    machine: &'a Machine,
+    memory: Memories<'a>,
     pcie: bool,
-    loops: &PairedProgram,
-) -> Result<usize, Diagnostic> {
-    let Some(engines) = op.engines()? else { return Ok(0) };
-    let most = if pcie { 1 } else { machine.topology.dma_engines_per_chip };
-    let Some(engines) = u64::try_from(engines).ok().filter(|engines| (1..=most).contains(engines)) else {
-        let of = if pcie { "PCIe" } else { "a chip" };
-        let message = format!("{} share the transfer, {of} has {most}", counted(engines, "engine"));
-        return Err(op.clause_error("C6", "engines", message));
-    };
-    let mut iterations = 1_u64;
-    let outer = loops.entries.iter().map(|entry| entry.limit).map(|limit| {
-        iterations = iterations.saturating_mul(limit);
-        iterations
-    });
-    let counts: Vec<u64> = std::iter::once(1).chain(outer).collect();
-    counts.iter().position(|&count| count == engines).ok_or_else(|| {
-        let message = format!(
-            "{} share the transfer, but no outermost loops of `{loops}` have {engines} iterations together",
-            counted(engines, "engine")
-        );
-        let fix = format!("split the outermost loop so that one of {engines} iterations is outside");
-        op.clause_error("C6", "engines", message).fix(Some(fix))
-    })
+    from: Space,
+    to: Space,
+}
+
+impl PartCx<'_> {
+    fn refused(&self, constraint: &str, message: String) -> Diagnostic {
+        self.op.clause_error(constraint, self.clause, message)
+    }
+
+    /// C2 to C6 of a part.
+    fn part(&self, part: &EnginePart) -> Result<program::DmaPart, Diagnostic> {
+        let engine_loops = self.engine_loops(part)?;
+        let loops = &part.loops;
+        self.sequencer(loops, engine_loops)?;
+        let write = loops.write();
+        if is_sram(self.to) {
+            self.aligned(&write)?;
+        }
+        if let Some(message) = overwrites(&write) {
+            return Err(self.refused("C4", message));
+        }
+        for (side, space) in [(loops.read(), self.from), (write, self.to)] {
+            self.memory.inside(&side, space).map_err(|message| self.refused("C5", message))?;
+        }
+        Ok(program::DmaPart { first: part.engines.start, engine_loops, loops: loops.clone() })
+    }
+
+    /// C6: how many of the outermost loops count engines.
+    fn engine_loops(&self, part: &EnginePart) -> Result<usize, Diagnostic> {
+        let (engines, loops) = (part.count(), &part.loops);
+        let refused = |message: String| {
+            let clause = if self.clause == "loops" { "engines" } else { self.clause };
+            self.op.clause_error("C6", clause, message)
+        };
+        let most = if self.pcie { 1 } else { self.machine.topology.dma_engines_per_chip };
+        let of = if self.pcie { "PCIe" } else { "a chip" };
+        if engines > most {
+            return Err(refused(format!(
+                "{} share the transfer, {of} has {most}",
+                counted(engines, "engine")
+            )));
+        }
+        if part.engines.end > most {
+            let last = part.engines.end - 1;
+            return Err(refused(format!("there is no engine {last}: {of} has {most}, counted from 0")));
+        }
+        part.engine_loops().ok_or_else(|| {
+            let message = format!(
+                "{} share the transfer, but no outermost loops of `{loops}` have {engines} iterations together",
+                counted(engines, "engine")
+            );
+            let fix = format!("split the outermost loop so that one of {engines} iterations is outside");
+            refused(message).fix(Some(fix))
+        })
+    }
+
+    /// C2. A stride between chips is no register of a DMA engine: each chip's HBM has a link of its own.
+    fn sequencer(&self, loops: &PairedProgram, engine_loops: usize) -> Result<(), Diagnostic> {
+        let mut registers = loops.clone();
+        registers.entries.drain(..engine_loops);
+        if self.pcie {
+            let between = |stride: &Stride| between_chips(stride, CHIP_STRIDE);
+            registers.entries.retain(|entry| !between(&entry.read) && !between(&entry.write));
+            if registers.entries.is_empty() {
+                registers.entries.push(PairedEntry::new(1, 1, 1));
+            }
+        }
+        let limits = limits(self.machine, &[]);
+        let packet_max = self.machine.limits.dma_packet_max_bytes;
+        if let Some(error) = check_paired(&registers, &limits, packet_max).into_iter().next() {
+            return Err(self.refused("C2", error.message).fix(error.fix));
+        }
+        let entries = loops.entries.len() - engine_loops;
+        if entries > limits.entries {
+            let found = counted(entries, "entry");
+            return Err(
+                self.refused("C2", format!("`{loops}` has {found}, expected at most {}", limits.entries))
+            );
+        }
+        let contiguous = loops
+            .entries
+            .last()
+            .is_some_and(|entry| (entry.read.fixed(), entry.write.fixed()) == (Some(1), Some(1)));
+        if loops.packet > 1 && !contiguous {
+            let message = format!(
+                "the innermost entry of `{loops}` is not contiguous on both sides: expected strides 1 -> 1, or \
+                 packets of 1"
+            );
+            return Err(self.refused("C2", message));
+        }
+        Ok(())
+    }
+
+    /// C3.
+    fn aligned(&self, write: &Program) -> Result<(), Diagnostic> {
+        let align = self.machine.limits.dma_dm_align;
+        if !write.packet.is_multiple_of(align) {
+            let message =
+                format!("a packet is {}, expected a multiple of {align}", counted(write.packet, "byte"));
+            return Err(self.refused("C3", message));
+        }
+        match misaligned(write, align) {
+            Some(message) => Err(self.refused("C3", format!("the write side: {message}"))),
+            None => Ok(()),
+        }
+    }
 }
 
 /// C1: the engine that moves from one memory to another, if one does. Scratchpad memory and data memory stay within
@@ -160,60 +281,5 @@ fn is_sram(space: Space) -> bool {
     match space {
         Space::Dm | Space::Spm => true,
         Space::Host | Space::Hbm | Space::Trf | Space::Vrf => false,
-    }
-}
-
-/// C2. A stride between chips is no register of a DMA engine: each chip's HBM has a link of its own.
-fn sequencer(
-    op: OpRef<'_>,
-    machine: &Machine,
-    pcie: bool,
-    loops: &PairedProgram,
-    engine_loops: usize,
-) -> Result<(), Diagnostic> {
-    let mut registers = loops.clone();
-    registers.entries.drain(..engine_loops);
-    if pcie {
-        let between = |stride: &Stride| between_chips(stride, CHIP_STRIDE);
-        registers.entries.retain(|entry| !between(&entry.read) && !between(&entry.write));
-        if registers.entries.is_empty() {
-            registers.entries.push(PairedEntry::new(1, 1, 1));
-        }
-    }
-    let limits = limits(machine, &[]);
-    let error = check_paired(&registers, &limits, machine.limits.dma_packet_max_bytes).into_iter().next();
-    if let Some(error) = error {
-        return Err(op.clause_error("C2", "loops", error.message).fix(error.fix));
-    }
-    let entries = loops.entries.len() - engine_loops;
-    if entries > limits.entries {
-        let message =
-            format!("`{loops}` has {}, expected at most {}", counted(entries, "entry"), limits.entries);
-        return Err(op.clause_error("C2", "loops", message));
-    }
-    let contiguous = loops
-        .entries
-        .last()
-        .is_some_and(|entry| (entry.read.fixed(), entry.write.fixed()) == (Some(1), Some(1)));
-    if loops.packet > 1 && !contiguous {
-        let message = format!(
-            "the innermost entry of `{loops}` is not contiguous on both sides: expected strides 1 -> 1, or \
-             packets of 1"
-        );
-        return Err(op.clause_error("C2", "loops", message));
-    }
-    Ok(())
-}
-
-/// C3.
-fn aligned(op: OpRef<'_>, write: &Program, align: u64) -> Result<(), Diagnostic> {
-    if !write.packet.is_multiple_of(align) {
-        let message =
-            format!("a packet is {}, expected a multiple of {align}", counted(write.packet, "byte"));
-        return Err(op.clause_error("C3", "loops", message));
-    }
-    match misaligned(write, align) {
-        Some(message) => Err(op.clause_error("C3", "loops", format!("the write side: {message}"))),
-        None => Ok(()),
     }
 }

@@ -4,13 +4,16 @@ use super::func::{aligned_fix, check_chips, check_place, chips_of};
 use crate::attrs::MAP;
 use crate::facts::{DeclaredAxes, Support, check_mappings, machine};
 use crate::tensor::{Dim, Tensor, TensorKind, make};
-use crate::{Axes, AxisId, DM, Expr, HBM, HOST, SPM, Transfer, TransferLoop, transfer};
+use crate::{
+    Axes, AxisId, DM, Expr, Given, HBM, HOST, SPM, StreamOrder, Transfer, TransferError, TransferLoop,
+    transfer,
+};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::{Effects, Target, allocates, reads, writes};
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
-use visa_ir::view::ValueRef;
+use visa_ir::view::{BodyOf, ValueRef, unless_auto};
 use visa_loops::Stride;
 
 /// The interface of an operation that moves a whole tensor from one memory to another.
@@ -34,6 +37,7 @@ pub static TO_HBM: OpDecl = OpDecl {
         ("C1", "the address is a multiple of the element size and the tensor fits (book 04)"),
         ("C2", "the source holds every element of the result (book 07)"),
         ("C3", "only from host memory is `chip` given: otherwise each chip moves its own"),
+        ("C4", STREAM),
     ],
     operands: &[OperandDecl::one("source", &["tm.host", "tm.hbm", "tm.dm", "tm.spm"])],
     clauses: &[
@@ -48,6 +52,9 @@ pub static TO_HBM: OpDecl = OpDecl {
             ClauseKind::body::<Expr>(&MAP),
             "the layout in a chip's HBM, in elements",
         ),
+        ENGINES,
+        TIME,
+        PACKET,
     ],
     results: &["tensor"],
     effects: Effects::Are(&[
@@ -62,12 +69,44 @@ pub static TO_HBM: OpDecl = OpDecl {
     ..OpDecl::BASE
 };
 
+/// Which axes count engines.
+#[visa_ir::clause]
+pub(crate) const ENGINES: ClauseDecl = ClauseDecl::optional(
+    "engines",
+    ClauseKind::body::<Expr>(&MAP),
+    "which axes go to which DMA engine of a chip; one engine if only `time` or `packet` is there",
+)
+.open_order();
+
+/// The order in which an engine moves its packets.
+#[visa_ir::clause]
+pub(crate) const TIME: ClauseDecl = ClauseDecl::optional(
+    "time",
+    ClauseKind::body::<Expr>(&MAP),
+    "in which order an engine moves its packets; that of the destination if only another of the three is there",
+)
+.open_order();
+
+/// What a packet holds.
+#[visa_ir::clause]
+pub(crate) const PACKET: ClauseDecl = ClauseDecl::optional(
+    "packet",
+    ClauseKind::body::<Expr>(&MAP),
+    "what a packet holds; the most that it can if only another of the three is there",
+)
+.open_order();
+
 /// The memories that the tensor DMA of a chip reads.
 const ON_CHIP: &[&str] = &["tm.hbm", "tm.dm", "tm.spm"];
 
 /// C5 of the transfers into SRAM.
 const RUNS: &str = "what is contiguous on both sides, and every distance between such runs, is a multiple of 8 \
                     bytes (book 10)";
+
+/// C4 or C6 of the transfers that have a stream.
+const STREAM: &str = "`engines`, `time` and `packet` together count each element of the destination once; a chip \
+                      has 8 engines, PCIe has one; a packet is contiguous on both sides, at most 4096 bytes, and \
+                      of whole groups of 8 bytes where SRAM is written (book 10)";
 
 /// `tm.to_dm`.
 #[visa_ir::view(ToDm)]
@@ -85,6 +124,7 @@ pub static TO_DM: OpDecl = OpDecl {
         ("C3", "the cluster mapping has as many positions as a chip has clusters: 2 (book 04)"),
         ("C4", "the slice mapping has as many positions as a cluster has slices: 256 (book 04)"),
         ("C5", RUNS),
+        ("C6", STREAM),
     ],
     operands: &[OperandDecl::one("source", ON_CHIP)],
     clauses: &[
@@ -98,6 +138,9 @@ pub static TO_DM: OpDecl = OpDecl {
             "the layout within a slice, in elements",
         )
         .open(),
+        ENGINES,
+        TIME,
+        PACKET,
     ],
     results: &["tensor"],
     effects: Effects::Are(&[
@@ -130,6 +173,7 @@ pub static TO_SPM: OpDecl = OpDecl {
         ("C3", "the cluster mapping has as many positions as a chip has clusters: 2 (book 04)"),
         ("C4", "the PE mapping has as many positions as a cluster has PEs: 4 (book 10)"),
         ("C5", RUNS),
+        ("C6", STREAM),
     ],
     operands: &[OperandDecl::one("source", ON_CHIP)],
     clauses: &[
@@ -142,6 +186,9 @@ pub static TO_SPM: OpDecl = OpDecl {
             ClauseKind::body::<Expr>(&MAP),
             "the layout within a PE's scratchpad memory, in elements",
         ),
+        ENGINES,
+        TIME,
+        PACKET,
     ],
     results: &["tensor"],
     effects: Effects::Are(&[
@@ -242,7 +289,7 @@ fn verify_hbm(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     check_chips(&result, chips_of(*op)?, axes, op.clause_span("chip"))?;
     let capacity = machine(op.ctx).memory.hbm_bytes;
     check_place(*op, "at", &result, op.at_unless_auto()?, capacity, axes, "C1")?;
-    check_transfer(*op, cx, "C2", &source, &result).map(drop)
+    check_transfer(*op, cx, ["C2", "C4"], &source, &result).map(drop)
 }
 
 fn verify_dm(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
@@ -290,8 +337,11 @@ fn verify_sram(
     check_dimension(op, &result, Dim::Cluster, machine.topology.clusters_per_chip, axes, "C3")?;
     check_dimension(op, &result, parts.dim, parts.of_cluster, axes, "C4")?;
     check_place(op, "at", &result, at, parts.bytes, axes, "C1")?;
-    let transfer = check_transfer(op, cx, "C2", &source, &result)?;
-    Runs { op, loops: &transfer.loops, align: machine.limits.dma_dm_align }.check(source.is(&HBM), at)
+    let segments = check_transfer(op, cx, ["C2", "C6"], &source, &result)?;
+    let align = machine.limits.dma_dm_align;
+    segments
+        .iter()
+        .try_for_each(|segment| Runs { op, loops: &segment.loops, align }.check(source.is(&HBM), at))
 }
 
 /// The runs that are contiguous on both sides of a transfer, and where they start. SRAM is written in whole groups of
@@ -401,7 +451,7 @@ fn verify_host(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     check_mappings(op, &cx.analysis::<DeclaredAxes>().0)?;
     let op = ToHost::of(op)?;
     let (source, result) = (op.source()?.of_type::<Tensor>()?, op.result_tensor()?.of_type::<Tensor>()?);
-    check_transfer(*op, cx, "C1", &source, &result).map(drop)
+    check_transfer(*op, cx, ["C1", "C1"], &source, &result).map(drop)
 }
 
 /// Checks that a dimension has exactly `count` positions (book 04).
@@ -438,19 +488,94 @@ pub fn free_axes<'a>(op: OpRef<'a>, cx: &VerifyCx<'_>, index: usize) -> impl Fn(
     move |axis| value.is_none_or(|value| !support.depends(value, axes.0.name(axis)))
 }
 
-/// The loops of the transfer.
+/// The segments of the transfer: constraint 0 is that the source holds what is asked for, 1 is that of the stream.
 fn check_transfer(
     op: OpRef<'_>,
     cx: &VerifyCx<'_>,
-    constraint: &str,
+    constraints: [&str; 2],
     source: &Tensor,
     result: &Tensor,
-) -> Result<Transfer, Diagnostic> {
+) -> Result<Vec<Transfer>, Diagnostic> {
     let axes = &cx.analysis::<DeclaredAxes>().0;
     let free = free_axes(op, cx, 0);
-    transfer(source, result, &free, axes, &machine(op.ctx)).map_err(|error| {
-        op.clause_error(constraint, "element", error.to_string()).fix(kept_on_chips(source, result, axes))
-    })
+    let machine = machine(op.ctx);
+    let order = stream_order(op)?;
+    let segments = transfer(source, result, &free, order.as_ref(), axes, &machine).map_err(|error| {
+        let clause = error.clause();
+        let [held, stream] = constraints;
+        let refused = |constraint| op.clause_error(constraint, clause, error.to_string());
+        match error {
+            TransferError::Stream { .. } => refused(stream),
+            TransferError::Divide { .. } | TransferError::Mapping(_) | TransferError::HalfByte(_) => {
+                refused(held).fix(kept_on_chips(source, result, axes))
+            }
+        }
+    })?;
+    let host = source.is(&HOST) || result.is(&HOST);
+    let sram = result.is(&DM) || result.is(&SPM);
+    let limits = StreamLimits {
+        op,
+        constraint: constraints[1],
+        engines: if host { 1 } else { machine.topology.dma_engines_per_chip },
+        packet: machine.limits.dma_packet_max_bytes,
+        group: if sram { machine.limits.dma_dm_align } else { 1 },
+    };
+    segments.iter().filter_map(|segment| segment.given.as_ref()).try_for_each(|given| limits.check(given))?;
+    Ok(segments)
+}
+
+/// What the machine asks of a stream.
+struct StreamLimits<'a> {
+    op: OpRef<'a>,
+    constraint: &'a str,
+    engines: u64,
+    /// Most bytes of a packet.
+    packet: u64,
+    /// Bytes that are written together.
+    group: u64,
+}
+
+impl StreamLimits<'_> {
+    fn check(&self, given: &Given) -> Result<(), Diagnostic> {
+        let refused = |clause: &str, message: String| self.op.clause_error(self.constraint, clause, message);
+        if let Some(engine) = given.engines.iter().find(|&&engine| engine >= self.engines) {
+            let message = format!(
+                "there is no engine {engine}, only {}, counted from 0",
+                counted(self.engines, "engine")
+            );
+            return Err(refused("engines", message));
+        }
+        let Some(packet) = given.packet else { return Ok(()) };
+        if packet > self.packet {
+            let message =
+                format!("a packet has {}, expected at most {}", counted(packet, "byte"), self.packet);
+            let fix = "leave the outer factors of it to `time`".to_owned();
+            return Err(refused("packet", message).fix(Some(fix)));
+        }
+        if !packet.is_multiple_of(self.group) {
+            let message =
+                format!("a packet has {}, expected a multiple of {}", counted(packet, "byte"), self.group);
+            return Err(refused("packet", message));
+        }
+        Ok(())
+    }
+}
+
+/// The stream that a transfer is given; none while all of it is open.
+///
+/// # Errors
+/// A clause of another kind.
+pub fn stream_order(op: OpRef<'_>) -> Result<Option<StreamOrder>, Diagnostic> {
+    let given = |clause: &str| -> Result<Option<Expr>, Diagnostic> {
+        let declared = op.decl().is_some_and(|decl| decl.clause(clause).is_some());
+        let map = if declared { unless_auto::<BodyOf<Expr>>(&op, clause)? } else { None };
+        Ok(map.map(|map| (*map).clone()))
+    };
+    let (engines, time, packet) = (given(ENGINES.name)?, given(TIME.name)?, given(PACKET.name)?);
+    if engines.is_none() && time.is_none() && packet.is_none() {
+        return Ok(None);
+    }
+    Ok(Some(StreamOrder { engines: engines.unwrap_or(Expr::Literal(1)), time, packet }))
 }
 
 /// The fix where a chip is to hold of an axis what other chips have of it.

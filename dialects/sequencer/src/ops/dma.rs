@@ -1,9 +1,12 @@
 //! `seq.dma`: a transfer between memories.
 
-use crate::dialect::PAIRED;
+use crate::dialect::{DTYPE, ENGINES, SEGMENTS};
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
+use visa_ir::diag::Diagnostic;
 use visa_ir::effects::{Effects, Target, reads, writes};
-use visa_loops::PairedProgram;
+use visa_ir::module::OpRef;
+use visa_loops::{EngineTable, Segments};
+use visa_numerics::DType;
 
 const SPACE: &[&str] = &["host", "hbm", "dm", "spm"];
 
@@ -11,19 +14,57 @@ const SPACE: &[&str] = &["host", "hbm", "dm", "spm"];
 #[visa_ir::view(Dma)]
 pub static DMA: OpDecl = OpDecl {
     name: "seq.dma",
-    summary: "Moves bytes from one memory to another in nested loops that read and write together.",
-    doc: "A loop for each digit of the destination, not yet merged (book 10).",
+    summary: "Moves elements from one memory to another in nested loops that read and write together.",
+    doc: "A loop for each digit of the destination, not yet merged (book 10). `loops` leaves it to the lowering \
+          which engine moves what, and in which order; `table` is what the kernel says of that.",
+    constraints: &[("C1", "there are either `loops` or a `table`")],
     clauses: &[
         ClauseDecl::lead("engine", ClauseKind::Word(&["tensor", "pcie"]), "which DMA engine"),
         ClauseDecl::required("from", ClauseKind::Word(SPACE), "memory read"),
         ClauseDecl::required("to", ClauseKind::Word(SPACE), "memory written"),
-        ClauseDecl::required("loops", ClauseKind::body::<PairedProgram>(&PAIRED), "addresses in bytes"),
+        ClauseDecl::optional(
+            "dtype",
+            ClauseKind::body::<DType>(&DTYPE),
+            "the format of an element; without it, loops count bytes",
+        ),
+        ClauseDecl::optional("loops", ClauseKind::body::<Segments>(&SEGMENTS), "addresses in elements"),
+        ClauseDecl::optional(
+            "table",
+            ClauseKind::body::<EngineTable>(&ENGINES),
+            "addresses in elements, of each engine, in the order in which it moves",
+        ),
     ],
     traits: &[Trait::Inside("hw.program")],
     effects: Effects::Are(&[reads(Target::Clause("from")), writes(Target::Clause("to"))]),
-    example: "seq.dma tensor, from hbm, to dm, loops [256 : 4096 -> 524288, 2048 : 2 -> 2, 2 : 1 -> 1] : 1",
+    verify: Some(|op, _| work(op).map(drop)),
+    example: "seq.dma tensor, from hbm, to dm, dtype bf16, loops [256 : 2048 -> 262144, 2048 : 1 -> 1] : 1",
     ..OpDecl::BASE
 };
 
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&DMA];
+
+/// What a transfer moves, and who does.
+#[derive(Clone, Debug)]
+pub enum Work {
+    /// Whichever engines.
+    Any(Segments),
+    /// These engines.
+    Given(EngineTable),
+}
+
+/// The work of a `seq.dma`.
+///
+/// # Errors
+/// If it has neither `loops` nor a `table`, or both.
+pub fn work(op: OpRef<'_>) -> Result<Work, Diagnostic> {
+    let op = Dma::of(op)?;
+    match (op.loops()?, op.table()?) {
+        (Some(loops), None) => Ok(Work::Any((*loops).clone())),
+        (None, Some(table)) => Ok(Work::Given((*table).clone())),
+        (Some(_), Some(_)) => {
+            Err(op.clause_error("C1", "table", "`loops` says already what is moved".to_owned()))
+        }
+        (None, None) => Err(op.error("C1", "neither `loops` nor `table` says what is moved".to_owned())),
+    }
+}

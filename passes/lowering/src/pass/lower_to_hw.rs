@@ -1,7 +1,7 @@
 //! From loops over elements to commands in bytes: merging, access sizes, the limits of the machine.
 
-use crate::access::{self, Accesses, Accessor};
-use crate::engines::share;
+use crate::access::{self, AccessError, Accesses, Accessor};
+use crate::engines::deal;
 use std::rc::Rc;
 use visa_hw::ops::exec;
 use visa_hw::ops::store;
@@ -13,7 +13,7 @@ use visa_ir::rewrite::{
     Conversion, ConversionPattern, ConversionTarget, Converter, Greedy, NoMatch, RewritePattern,
 };
 use visa_ir::verify::has_errors;
-use visa_loops::Program;
+use visa_loops::{EngineTable, Program};
 use visa_machine::Machine;
 use visa_memory::Medium;
 use visa_numerics::DType;
@@ -258,20 +258,39 @@ fn commit(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
 fn dma(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let machine = machine(op);
     let dma = seq_dma::Dma::of(op)?;
-    let program = access::dma(&*dma.loops()?, &machine).map_err(|error| error.diagnostic(op.span()))?;
     let medium = |clause: &str, word: &str| {
         Medium::named(word)
             .ok_or_else(|| op.clause_error("C0", clause, format!("there is no memory `{word}`")))
     };
     let (from, to) = (medium("from", &dma.from()?)?, medium("to", &dma.to()?)?);
-    let shared = share(&program, from, to, &machine);
+    let dtype = dma.dtype()?.map_or(DType::I8, |dtype| *dtype);
+    let refused = |error: AccessError| error.diagnostic(op.span());
+    let table = match seq_dma::work(op)? {
+        seq_dma::Work::Any(segments) => {
+            let group = access::dma_group(to, &machine);
+            let programs = segments.0.iter().map(|segment| {
+                let bytes = segment.in_bytes(dtype).map_err(AccessError::from)?;
+                access::dma(&bytes, group, &machine)
+            });
+            deal(&programs.collect::<Result<Vec<_>, _>>().map_err(refused)?, [from, to], &machine)
+        }
+        seq_dma::Work::Given(table) => {
+            let parts = table.0.iter().map(|part| access::dma_part(part, dtype, &machine));
+            EngineTable(parts.collect::<Result<_, _>>().map_err(refused)?)
+        }
+    };
     let mut lowered = spec(op, "hw.dma")?;
     for (clause, word) in [("engine", dma.engine()?), ("from", dma.from()?), ("to", dma.to()?)] {
         lowered = lowered.clause(clause, op.ctx.attr(Attr::Str(word)));
     }
-    let lowered = lowered.clause("loops", body(op, &visa_hw::attrs::PAIRED, shared.loops));
-    Ok(match shared.engines {
-        1 => lowered,
-        engines => lowered.clause("engines", int(op, engines)?),
-    })
+    match &table.0[..] {
+        [part] if part.engines.start == 0 => {
+            let lowered = lowered.clause("loops", body(op, &visa_hw::attrs::PAIRED, part.loops.clone()));
+            Ok(match part.count() {
+                1 => lowered,
+                engines => lowered.clause("engines", int(op, engines)?),
+            })
+        }
+        _ => Ok(lowered.clause("table", body(op, &visa_hw::attrs::ENGINES, table))),
+    }
 }

@@ -126,7 +126,7 @@ pub(crate) fn busy(context: Context, access: impl Fn(Fixed) -> Fixed) -> Command
 
 pub(crate) fn dma(from: Space, to: Space, loops: &str) -> CommandKind {
     let pcie = from == Space::Host || to == Space::Host;
-    CommandKind::Dma(Dma { pcie, from, to, loops: loops.parse().unwrap(), engine_loops: 0 })
+    CommandKind::Dma(Dma::homogeneous(pcie, [from, to], loops.parse().unwrap(), 0))
 }
 
 /// The price on RNGD; command `n` is at byte `n`.

@@ -11,7 +11,7 @@ const SLICE: u64 = 1 << 19;
 
 fn dma(from: Space, to: Space, loops: &str, engine_loops: usize) -> CommandKind {
     let pcie = from == Host || to == Host;
-    CommandKind::Dma(Dma { pcie, from, to, loops: loops.parse().expect(loops), engine_loops })
+    CommandKind::Dma(Dma::homogeneous(pcie, [from, to], loops.parse().expect(loops), engine_loops))
 }
 
 fn by(model: MemoryModel, kind: CommandKind) -> Result<Report, Diagnostic> {

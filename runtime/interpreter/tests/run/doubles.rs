@@ -37,13 +37,8 @@ pub(crate) fn buffer(argument: bool, name: &str, space: Space, shape: &[u64], la
 }
 
 pub(crate) fn dma(from: Space, to: Space, loops: &str) -> CommandKind {
-    CommandKind::Dma(Dma {
-        pcie: from == Space::Host || to == Space::Host,
-        from,
-        to,
-        loops: loops.parse().unwrap(),
-        engine_loops: 0,
-    })
+    let pcie = from == Space::Host || to == Space::Host;
+    CommandKind::Dma(Dma::homogeneous(pcie, [from, to], loops.parse().unwrap(), 0))
 }
 
 /// A run on ranges of slices, first and one past the last.

@@ -5,11 +5,13 @@
 //! sequence, rewrites that keep that sequence, and the hardware's limits as rules S1 to S6.
 
 mod addresses;
+mod engines;
 mod error;
 mod fit;
 mod limits;
 mod mask;
 mod merge;
+mod overlap;
 mod program;
 mod retile;
 mod sizes;
@@ -18,10 +20,12 @@ mod table;
 mod text;
 
 pub use addresses::Addresses;
+pub use engines::{EnginePart, EngineTable, Segments};
 pub use error::{SeqError, code};
 pub use limits::{SequencerLimits, check, check_paired};
 pub use mask::{Mask, innermost};
+pub use overlap::first_overlap;
 pub use program::{Entry, PairedEntry, PairedProgram, Program};
 pub use sizes::{CommitSize, commit_size, contiguous, contiguous_paired, dma_packet, fetch_size, misaligned};
 pub use stride::{Stride, distance};
-pub use text::MAX_TEXT_ENTRIES;
+pub use text::{MAX_TEXT_ENTRIES, MAX_TEXT_PARTS};

@@ -2,7 +2,7 @@
 
 use crate::error::{SeqError, code};
 use crate::merge::{merge_pair, merged, scaled};
-use crate::program::{Entry, Loop, PairedProgram, Program};
+use crate::program::{Entry, Loop, PairedEntry, PairedProgram, Program};
 use crate::stride::Stride;
 use visa_numerics::DType;
 use visa_words::counted;
@@ -20,13 +20,15 @@ pub fn contiguous_paired(program: &PairedProgram) -> u64 {
 }
 
 /// The packet of a DMA that moves runs of `run` bytes: the largest part of at most `most` bytes that divides the run
-/// (book 10). One byte of a prime that is larger.
-pub fn dma_packet(run: u64, most: u64) -> u64 {
-    let mut packet = most.min(run).max(1);
-    while !run.is_multiple_of(packet) {
+/// (book 10), in whole groups of `group` bytes where the run is. One group of a prime number of them that is larger.
+pub fn dma_packet(run: u64, most: u64, group: u64) -> u64 {
+    let group = if run.is_multiple_of(group.max(1)) { group.max(1) } else { 1 };
+    let groups = run / group;
+    let mut packet = (most / group).min(groups).max(1);
+    while !groups.is_multiple_of(packet) {
         packet -= 1;
     }
-    packet
+    packet * group
 }
 
 fn run<const SIDES: usize, L: Loop<SIDES>>(entries: &[L]) -> u64 {
@@ -164,6 +166,27 @@ impl PairedProgram {
         };
         element_size(element_bytes)?;
         bytes().ok_or_else(|| too_large(&self.to_string(), element_bytes))
+    }
+
+    /// The byte program of a program over elements of `dtype`: [`PairedProgram::to_bytes`], and for 4-bit elements,
+    /// of which two share a byte, half of everything.
+    ///
+    /// # Errors
+    /// Numbers past 64 bits (A1), or a place that is half a byte (A4).
+    pub fn in_bytes(&self, dtype: DType) -> Result<Self, SeqError> {
+        if dtype.bits() != 4 {
+            return self.to_bytes(u64::from(dtype.bits()) / 8);
+        }
+        let merged = Self { entries: merged(&self.entries), ..self.clone() };
+        let (read, write) = (merged.read().in_bytes_apart(dtype)?, merged.write().in_bytes_apart(dtype)?);
+        let pairs = read.entries.into_iter().zip(write.entries);
+        let entries = pairs.map(|(read, write)| PairedEntry {
+            limit: read.limit,
+            read: read.stride,
+            write: write.stride,
+        });
+        let entries = entries.collect();
+        Ok(Self { entries, packet: read.packet, read_base: read.base, write_base: write.base })
     }
 }
 

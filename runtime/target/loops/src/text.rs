@@ -8,6 +8,7 @@ use pest::Parser;
 use pest::error::{Error as PestError, ErrorVariant, InputLocation};
 use pest::iterators::Pair;
 
+use crate::engines::{EnginePart, EngineTable, Segments};
 use crate::error::{SeqError, code};
 use crate::mask::Mask;
 use crate::program::{Entry, Loop, PairedEntry, PairedProgram, Program};
@@ -145,6 +146,81 @@ impl FromStr for PairedProgram {
     }
 }
 
+/// Most parts of a table in text. Each engine has at least one descriptor; it bounds the work on hostile input.
+pub const MAX_TEXT_PARTS: usize = 1024;
+
+/// Errors carry byte ranges of the text parsed.
+impl FromStr for EngineTable {
+    type Err = SeqError;
+
+    fn from_str(text: &str) -> Result<Self, SeqError> {
+        let example =
+            "write it like `[0..3 : [3 : 8 -> 8, 8 : 1 -> 1] : 8, 3 : [8 : 1 -> 1] : 8 @ 24 -> 24]`";
+        let pairs = Grammar::parse(Rule::engine_table_text, text)
+            .map_err(|error| syntax_error(text, &error, example))?;
+        let parts = pairs.filter(|pair| pair.as_rule() == Rule::engine_table).flat_map(Pair::into_inner);
+        let mut table = Self(Vec::new());
+        for part in parts.filter(|part| part.as_rule() == Rule::engine_part) {
+            check_count(table.0.len(), &part)?;
+            table.0.push(parse_part(part)?);
+        }
+        Ok(table)
+    }
+}
+
+/// Errors carry byte ranges of the text parsed.
+impl FromStr for Segments {
+    type Err = SeqError;
+
+    fn from_str(text: &str) -> Result<Self, SeqError> {
+        let example =
+            "write it like `[8 : 1 -> 1] : 1`, or several: `[[8 : 1 -> 1] : 1, [3 : 1 -> 1] : 1 @ 8 -> 8]`";
+        let pairs =
+            Grammar::parse(Rule::segments_text, text).map_err(|error| syntax_error(text, &error, example))?;
+        let mut segments = Self(Vec::new());
+        for part in pairs.filter(|part| part.as_rule() == Rule::paired_program) {
+            check_count(segments.0.len(), &part)?;
+            segments.0.push(paired(part)?);
+        }
+        Ok(segments)
+    }
+}
+
+fn check_count(before: usize, part: &Pair<'_, Rule>) -> Result<(), SeqError> {
+    if before < MAX_TEXT_PARTS {
+        return Ok(());
+    }
+    let message = format!("part {MAX_TEXT_PARTS} is one too many, expected at most {MAX_TEXT_PARTS}");
+    Err(SeqError::new(code::TEXT_ENTRIES, message).at(range(part)))
+}
+
+fn paired(pair: Pair<'_, Rule>) -> Result<PairedProgram, SeqError> {
+    let (entries, packet, [read_base, write_base]) = program(pair.into_inner())?;
+    Ok(PairedProgram { entries, packet, read_base, write_base })
+}
+
+fn parse_part(part: Pair<'_, Rule>) -> Result<EnginePart, SeqError> {
+    let (whole, mut numbers, mut loops) = (range(&part), Vec::new(), None);
+    for inner in part.into_inner() {
+        match inner.as_rule() {
+            Rule::count => numbers.push(literal(&inner)?.cast_unsigned()),
+            Rule::paired_program => loops = Some(paired(inner)?),
+            _ => {}
+        }
+    }
+    let engines = match numbers[..] {
+        [first] => first..first.saturating_add(1),
+        [first, end] if first < end => first..end,
+        _ => {
+            let message = "a range of engines is empty".to_owned();
+            return Err(SeqError::new(code::SYNTAX, message).at(whole));
+        }
+    };
+    let loops =
+        loops.ok_or_else(|| SeqError::new(code::SYNTAX, "a part has no loops".to_owned()).at(whole))?;
+    Ok(EnginePart { engines, loops })
+}
+
 /// Entries, packet and bases of a text that is one program.
 fn parse<const SIDES: usize, L: Loop<SIDES>>(
     rule: Rule,
@@ -152,11 +228,18 @@ fn parse<const SIDES: usize, L: Loop<SIDES>>(
     example: &str,
 ) -> Result<(Vec<L>, u64, [i64; SIDES]), SeqError> {
     let pairs = Grammar::parse(rule, text).map_err(|error| syntax_error(text, &error, example))?;
+    program(pairs.filter(|pair| pair.as_rule() != Rule::EOI).flat_map(Pair::into_inner))
+}
+
+/// Entries, packet and bases of a program.
+fn program<'i, const SIDES: usize, L: Loop<SIDES>>(
+    parts: impl Iterator<Item = Pair<'i, Rule>>,
+) -> Result<(Vec<L>, u64, [i64; SIDES]), SeqError> {
     let mut entries = Vec::new();
     let mut packet = 0;
     let mut bases = [0; SIDES];
     let mut sides = bases.iter_mut();
-    for part in pairs.filter(|pair| pair.as_rule() != Rule::EOI).flat_map(Pair::into_inner) {
+    for part in parts {
         match part.as_rule() {
             Rule::entry | Rule::paired_entry if entries.len() == MAX_TEXT_ENTRIES => {
                 return Err(too_many_entries(&part));
@@ -269,6 +352,10 @@ fn described(rule: Rule) -> &'static str {
     match rule {
         Rule::program | Rule::program_text => "a sequencer program",
         Rule::paired_program | Rule::paired_program_text => "a paired sequencer program",
+        Rule::engine_table | Rule::engine_table_text => "a table of engines",
+        Rule::segments | Rule::segments_text => "loops, or a list of them",
+        Rule::engine_part => "a part `engines : loops`",
+        Rule::to => "`..`",
         Rule::mask | Rule::mask_text => "a mask",
         Rule::dim => "`dim`",
         Rule::left => "`left`",

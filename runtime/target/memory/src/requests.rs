@@ -113,13 +113,13 @@ mod tests {
     #[test]
     fn book_10_odd_packets() {
         let of = |run: u64| {
-            let text = format!("[{run} : 1] : {}", dma_packet(run, 4096));
+            let text = format!("[{run} : 1] : {}", dma_packet(run, 4096, 1));
             list(&text).len()
         };
-        assert_eq!((dma_packet(4095, 4096), of(4095)), (4095, 16));
-        assert_eq!((dma_packet(4099, 4096), of(4099)), (1, 4099));
+        assert_eq!((dma_packet(4095, 4096, 1), of(4095)), (4095, 16));
+        assert_eq!((dma_packet(4099, 4096, 1), of(4099)), (1, 4099));
         assert_eq!(of(4096) + of(3), 17);
-        assert_eq!([4096, 4097, 8192].map(|run| dma_packet(run, 4096)), [4096, 241, 4096]);
+        assert_eq!([4096, 4097, 8192].map(|run| dma_packet(run, 4096, 1)), [4096, 241, 4096]);
     }
 
     #[test]

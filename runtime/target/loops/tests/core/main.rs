@@ -3,6 +3,7 @@
 mod book;
 mod limits;
 mod oracle;
+mod overlap;
 mod rewrites;
 mod sizes;
 mod text;

@@ -1,6 +1,8 @@
 //! The text form: round trips, and every way for it to be wrong.
 
-use visa_loops::{Entry, MAX_TEXT_ENTRIES, PairedEntry, PairedProgram, Program, SeqError};
+use visa_loops::{
+    EngineTable, Entry, MAX_TEXT_ENTRIES, PairedEntry, PairedProgram, Program, Segments, SeqError,
+};
 
 use crate::{paired, program};
 
@@ -191,4 +193,59 @@ fn an_indirect_entry_visits_its_offsets() {
     let gather = program("[2 : 10, 2 : (7, -3)] : 1");
     assert_eq!(gather.positions().collect::<Vec<_>>(), [7, -3, 17, 7]);
     assert_eq!(gather.extent(), Ok((-3, 18)));
+}
+
+#[test]
+fn tables_and_segments_print_as_they_are_read() {
+    let table = "[0..3 : [3 : 8 -> 8, 8 : 1 -> 1] : 8, 3 : [8 : 1 -> 1] : 8 @ 24 -> 24]";
+    assert_eq!(table.parse::<EngineTable>().expect(table).to_string(), table);
+    assert_eq!(
+        "[5..6:[1:1->1]:1]".parse::<EngineTable>().expect("one").to_string(),
+        "[5 : [1 : 1 -> 1] : 1]"
+    );
+    for text in ["[8 : 1 -> 1] : 1", "[[8 : 1 -> 1] : 1, [3 : 1 -> 1] : 1 @ 8 -> 8]"] {
+        assert_eq!(text.parse::<Segments>().expect(text).to_string(), text);
+    }
+}
+
+#[test]
+fn tables_that_are_none() {
+    let refused = |text: &str| text.parse::<EngineTable>().expect_err(text);
+    for text in [
+        "",
+        "[]",
+        "[0 [8 : 1 -> 1] : 8]",
+        "[0..: [8 : 1 -> 1] : 8]",
+        "[-1 : [8 : 1 -> 1] : 8]",
+        "[0 : [8 : 1] : 8]",
+    ] {
+        assert_eq!(refused(text).code, "P1", "{text}");
+    }
+    for text in ["[3..3 : [8 : 1 -> 1] : 8]", "[3..2 : [8 : 1 -> 1] : 8]"] {
+        let error = refused(text);
+        assert_eq!(
+            (error.message.as_str(), error.range),
+            ("a range of engines is empty", Some(1..text.len() - 1))
+        );
+    }
+    assert_eq!(refused("[99999999999999999999 : [8 : 1 -> 1] : 8]").code, "P2");
+    let many = |count: usize| format!("[{}]", vec!["0 : [8 : 1 -> 1] : 8"; count].join(", "));
+    assert!(many(1024).parse::<EngineTable>().is_ok());
+    assert_eq!(refused(&many(1025)).code, "P3");
+    for text in ["[[8 : 1 -> 1] : 1]", "[]", "[[8 : 1 -> 1] : 1,]"] {
+        assert!(text.parse::<Segments>().is_err(), "{text}");
+    }
+}
+
+#[test]
+fn iterations_begin_where_the_loops_come_to() {
+    let part: EngineTable =
+        "[2..8 : [3 : 100 -> 10, 2 : 7 -> 1, 8 : 1 -> 1] : 8 @ 5 -> 6]".parse().expect("a table");
+    let part = &part.0[0];
+    assert_eq!((part.count(), part.engine_loops()), (6, Some(2)));
+    assert_eq!(part.loops.iteration(2, 5).to_string(), "[8 : 1 -> 1] : 8 @ 212 -> 27");
+    assert_eq!(part.loops.iteration(2, 2).to_string(), "[8 : 1 -> 1] : 8 @ 105 -> 16");
+    assert_eq!(part.loops.iteration(0, 0), part.loops);
+    let odd: EngineTable = "[0..4 : [3 : 100 -> 10, 8 : 1 -> 1] : 8]".parse().expect("a table");
+    assert_eq!(odd.0[0].engine_loops(), None);
 }
