@@ -94,7 +94,7 @@ pub(crate) fn read(op: OpRef<'_>) -> Result<program::Dma, Diagnostic> {
         return Err(op.clause_error("C1", "engine", message).fix(fix));
     }
     let loops = op.loops()?;
-    let engine_loops = engine_loops(op, &machine, pcie, &loops)?;
+    let engine_loops = engine_loops(*op, op.engines()?, &machine, pcie, &loops)?;
     sequencer(*op, &machine, pcie, &loops, engine_loops)?;
     let write = loops.write();
     if is_sram(to) {
@@ -116,13 +116,14 @@ pub(crate) fn read(op: OpRef<'_>) -> Result<program::Dma, Diagnostic> {
 }
 
 /// C6: how many of the outermost loops count engines.
-fn engine_loops(
-    op: Dma<'_>,
+pub(super) fn engine_loops(
+    op: OpRef<'_>,
+    engines: Option<i64>,
     machine: &Machine,
     pcie: bool,
     loops: &PairedProgram,
 ) -> Result<usize, Diagnostic> {
-    let Some(engines) = op.engines()? else { return Ok(0) };
+    let Some(engines) = engines else { return Ok(0) };
     let most = if pcie { 1 } else { machine.topology.dma_engines_per_chip };
     let Some(engines) = u64::try_from(engines).ok().filter(|engines| (1..=most).contains(engines)) else {
         let of = if pcie { "PCIe" } else { "a chip" };
@@ -156,7 +157,7 @@ fn engine(from: Space, to: Space) -> Option<&'static str> {
 }
 
 /// Whether a memory is SRAM that a DMA writes, in whole groups of bytes (book 10).
-fn is_sram(space: Space) -> bool {
+pub(super) fn is_sram(space: Space) -> bool {
     match space {
         Space::Dm | Space::Spm => true,
         Space::Host | Space::Hbm | Space::Trf | Space::Vrf => false,
@@ -164,7 +165,7 @@ fn is_sram(space: Space) -> bool {
 }
 
 /// C2. A stride between chips is no register of a DMA engine: each chip's HBM has a link of its own.
-fn sequencer(
+pub(super) fn sequencer(
     op: OpRef<'_>,
     machine: &Machine,
     pcie: bool,
@@ -206,7 +207,7 @@ fn sequencer(
 }
 
 /// C3.
-fn aligned(op: OpRef<'_>, write: &Program, align: u64) -> Result<(), Diagnostic> {
+pub(super) fn aligned(op: OpRef<'_>, write: &Program, align: u64) -> Result<(), Diagnostic> {
     if !write.packet.is_multiple_of(align) {
         let message =
             format!("a packet is {}, expected a multiple of {align}", counted(write.packet, "byte"));
