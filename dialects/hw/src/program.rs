@@ -3,7 +3,7 @@
 use std::ops::{Deref, Range};
 use visa_engine::{Access, Space, Stage};
 use visa_ir::span::Span;
-use visa_loops::{PairedProgram, Program as Loops};
+use visa_loops::{Entry, PairedProgram, Program as Loops, Stride};
 use visa_numerics::DType;
 
 /// Distance in bytes between the memories of two chips in a buffer's layout and in a PCIe transfer.
@@ -135,6 +135,27 @@ impl Indexed {
         let outer = PairedProgram { entries: outer.to_vec(), packet: 1, ..loops.clone() };
         let inner = PairedProgram { entries: inner.to_vec(), read_base: 0, write_base: 0, ..loops.clone() };
         (outer, inner)
+    }
+
+    /// All that may be read, whichever rows are chosen.
+    #[must_use]
+    pub fn reads(&self) -> Loops {
+        self.reach(self.dma.loops.read(), Direction::Gather)
+    }
+
+    /// All that may be written, whichever rows are chosen.
+    #[must_use]
+    pub fn writes(&self) -> Loops {
+        self.reach(self.dma.loops.write(), Direction::Scatter)
+    }
+
+    /// One side, with a loop over all rows if it is the table's.
+    fn reach(&self, mut side: Loops, table: Direction) -> Loops {
+        if self.direction == table {
+            let stride = Stride::Fixed(self.distance.cast_signed());
+            side.entries.insert(0, Entry { limit: self.count, stride });
+        }
+        side
     }
 
     /// What an index of 1 counts, in bytes: in HBM a byte, in scratchpad memory a row.

@@ -8,6 +8,7 @@ mod buffers;
 mod dma;
 mod error;
 mod exec;
+mod indexed;
 mod interpreter;
 mod local;
 mod memory;
@@ -16,6 +17,7 @@ mod runs;
 
 pub use error::RunError;
 pub use exec::MAX_THREADS;
+pub use indexed::{IndexError, IndexPlace};
 pub use interpreter::{Interpreter, Options};
 pub use memory::PAGE_BYTES;
 pub use result::{Origin, ResultData, Step, UndefinedReport};

@@ -131,9 +131,8 @@ pub(crate) fn read(op: OpRef<'_>) -> Result<program::Indexed, Diagnostic> {
     let inside = |clause: &str, side: &Program, space: Space| {
         all.inside(side, space).map_err(|message| op.clause_error("C5", clause, message))
     };
-    let (read, write) = (reach(&indexed, Direction::Gather), reach(&indexed, Direction::Scatter));
-    inside("loops", &read, from)?;
-    inside("loops", &write, to)?;
+    inside("loops", &indexed.reads(), from)?;
+    inside("loops", &indexed.writes(), to)?;
     inside("indices", &indices, indexed.index)?;
     all.no_more_than_fits(&loops.write(), to)?;
     Ok(indexed)
@@ -204,18 +203,4 @@ fn check_writes(op: DmaIndexed<'_>, indexed: &program::Indexed) -> Result<(), Di
         Some(message) => Err(op.clause_error("C4", "loops", message)),
         None => Ok(()),
     }
-}
-
-/// All that one side may touch, whichever rows are chosen: the table's side with a loop over its rows.
-fn reach(indexed: &program::Indexed, side: Direction) -> Program {
-    let loops = &indexed.dma.loops;
-    let mut program = match side {
-        Direction::Gather => loops.read(),
-        Direction::Scatter => loops.write(),
-    };
-    if side == indexed.direction {
-        let distance = Stride::Fixed(i64::try_from(indexed.distance).unwrap_or(i64::MAX));
-        program.entries.insert(0, Entry { limit: indexed.count, stride: distance });
-    }
-    program
 }
