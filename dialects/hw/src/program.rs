@@ -127,6 +127,12 @@ impl Indexed {
         self.indices.entries.len().saturating_sub(1)
     }
 
+    /// How many of the loops that count engines read an index.
+    #[must_use]
+    pub fn engines_with_indices(&self) -> usize {
+        self.index_loops().min(self.dma.engine_loops)
+    }
+
     /// The loops outside of a row, which read indices, and those of a row.
     #[must_use]
     pub fn split(&self) -> (PairedProgram, PairedProgram) {

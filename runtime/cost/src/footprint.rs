@@ -67,23 +67,27 @@ pub(crate) fn exec_regions(exec: &Exec) -> Vec<Region> {
 
 /// The two regions of a transfer.
 pub(crate) fn dma_regions(dma: &Dma, machine: &Machine) -> Vec<Region> {
-    let sides = [(dma.from, false, dma.loops.read()), (dma.to, true, dma.loops.write())];
-    let region = |(space, write, side): (Space, bool, Program)| {
-        let unit = match space {
-            Space::Host => i64::MAX,
-            Space::Hbm => CHIP_STRIDE,
-            // A PE and a slice have 2^24 bytes each at most.
-            Space::Spm => machine.memory.spm_bytes_per_pe.cast_signed(),
-            Space::Dm | Space::Trf | Space::Vrf => machine.memory.dm_bytes_per_slice.cast_signed(),
-        };
-        let (units, bytes) = fold(&side, unit);
-        let slices = match space {
-            Space::Dm | Space::Spm => units,
-            Space::Host | Space::Hbm | Space::Trf | Space::Vrf => 0..1,
-        };
-        Region { space, write, bytes, slices: vec![slices] }
+    vec![
+        region(dma.from, false, &dma.loops.read(), machine),
+        region(dma.to, true, &dma.loops.write(), machine),
+    ]
+}
+
+/// What a side of a transfer touches.
+pub(crate) fn region(space: Space, write: bool, side: &Program, machine: &Machine) -> Region {
+    let unit = match space {
+        Space::Host => i64::MAX,
+        Space::Hbm => CHIP_STRIDE,
+        // A PE and a slice have 2^24 bytes each at most.
+        Space::Spm => machine.memory.spm_bytes_per_pe.cast_signed(),
+        Space::Dm | Space::Trf | Space::Vrf => machine.memory.dm_bytes_per_slice.cast_signed(),
     };
-    sides.into_iter().map(region).collect()
+    let (units, bytes) = fold(side, unit);
+    let slices = match space {
+        Space::Dm | Space::Spm => units,
+        Space::Host | Space::Hbm | Space::Trf | Space::Vrf => 0..1,
+    };
+    Region { space, write, bytes, slices: vec![slices] }
 }
 
 /// Takes the addresses of `side` apart into multiples of `unit` and offsets below it. Exact (but for gaps) where the
