@@ -10,7 +10,7 @@ use visa_support::kernel::{Digit, Kernel, bare};
 const AXES: &str = "A = 4, B = 4, C = 3, D = 16, T = 2, U = 4";
 
 /// PEs of a cluster.
-const PES: u64 = 4;
+pub(crate) const PES: u64 = 4;
 
 /// A memory that a transfer reads or writes.
 #[derive(Clone, Copy)]
@@ -57,7 +57,7 @@ fn digits(random: &mut Random) -> Vec<Digit> {
 }
 
 /// Moves some digits into the parts of a cluster or chip, of which there are `room`, or `copies` of all.
-fn spread(random: &mut Random, digits: &mut Vec<Digit>, room: u64, copies: Digit) -> String {
+pub(crate) fn spread(random: &mut Random, digits: &mut Vec<Digit>, room: u64, copies: Digit) -> String {
     let (mut own, mut left) = (Vec::new(), room);
     digits.retain(|digit| {
         let taken = digit.1 <= left && random.below(2) == 0;

@@ -75,10 +75,7 @@ pub static GATHER_TO_HBM: OpDecl = OpDecl {
         ON_CHIPS,
         GATHERED,
     ],
-    operands: &[
-        OperandDecl::one("table", &["tm.hbm"]),
-        OperandDecl::one("index", &["tm.hbm", "tm.spm"]),
-    ],
+    operands: &[OperandDecl::one("table", &["tm.hbm"]), OperandDecl::one("index", &["tm.hbm", "tm.spm"])],
     clauses: &[
         ALONG,
         ClauseDecl::required("at", ClauseKind::Int, "HBM address, in bytes").open_address(),
@@ -118,10 +115,7 @@ pub static GATHER_TO_DM: OpDecl = OpDecl {
         ("C7", "the slice mapping has as many positions as a cluster has slices: 256 (book 04)"),
         ("C8", RUNS),
     ],
-    operands: &[
-        OperandDecl::one("table", &["tm.hbm"]),
-        OperandDecl::one("index", &["tm.hbm", "tm.spm"]),
-    ],
+    operands: &[OperandDecl::one("table", &["tm.hbm"]), OperandDecl::one("index", &["tm.hbm", "tm.spm"])],
     clauses: &[
         ALONG,
         ClauseDecl::required("at", ClauseKind::Int, "address in every slice, in bytes").open_address(),
@@ -166,10 +160,7 @@ pub static GATHER_TO_SPM: OpDecl = OpDecl {
         ("C7", "the PE mapping has as many positions as a cluster has PEs: 4 (book 10)"),
         ("C8", RUNS),
     ],
-    operands: &[
-        OperandDecl::one("table", &["tm.hbm"]),
-        OperandDecl::one("index", &["tm.hbm", "tm.spm"]),
-    ],
+    operands: &[OperandDecl::one("table", &["tm.hbm"]), OperandDecl::one("index", &["tm.hbm", "tm.spm"])],
     clauses: &[
         ALONG,
         ClauseDecl::required("at", ClauseKind::Int, "address in every PE's scratchpad memory, in bytes")
@@ -299,12 +290,8 @@ pub fn plan(op: OpRef<'_>, support: &Support, axes: &Axes, machine: &Machine) ->
     let first = Operand { tensor: &first, free: &first_free };
     let index = Operand { tensor: &index, free: &index_free };
     let (found, clause) = match indexing(op) {
-        Some(Indexing::Gather) => {
-            (gather(first, index, &*result(op)?, along, axes, machine), "element")
-        }
-        Some(Indexing::Scatter) => {
-            (scatter(first, index, &*tensor(op, 2)?, along, axes, machine), "along")
-        }
+        Some(Indexing::Gather) => (gather(first, index, &*result(op)?, along, axes, machine), "element"),
+        Some(Indexing::Scatter) => (scatter(first, index, &*tensor(op, 2)?, along, axes, machine), "along"),
         None => return Err(op.error("C0", "no rows are chosen")),
     };
     found.map_err(|error| op.clause_error("C5", clause, error.to_string()))
@@ -383,7 +370,8 @@ fn check_index(op: OpRef<'_>, table: &Tensor, axes: &Axes) -> Result<(), Diagnos
         return Err(op.clause_error("C3", "along", message));
     }
     if table.dim(Dim::Chip).axis_names(axes).iter().any(|own| **own == *name) {
-        let message = format!("{name} is spread over chips, and a tensor DMA stays within its chip (book 10)");
+        let message =
+            format!("{name} is spread over chips, and a tensor DMA stays within its chip (book 10)");
         let fix = "choose rows along an axis that each chip has whole".to_owned();
         return Err(op.clause_error("C3", "along", message).fix(fix));
     }
@@ -408,8 +396,9 @@ fn check_copies(op: OpRef<'_>, tensor: &Tensor, what: &str, table: &Tensor) -> R
     if matches!(map, Expr::Literal(_)) || !matches!(copies, Expr::Literal(_)) {
         return Ok(());
     }
-    let message =
-        format!("the table is the same on every chip, {what} is on chips by `{map}`: its copies would differ");
+    let message = format!(
+        "the table is the same on every chip, {what} is on chips by `{map}`: its copies would differ"
+    );
     Err(op.error("C4", message).fix("distribute the table like what is written".to_owned()))
 }
 
@@ -420,8 +409,8 @@ fn check_lacks(op: OpRef<'_>, tensor: &Tensor, what: &str, axes: &Axes) -> Resul
     if tensor.axis_names(axes).iter().all(|own| **own != *name) {
         return Ok(());
     }
-    let message = format!("{what} has the axis {name}, along which rows are chosen");
-    let fix = format!("give it an axis of its own, which counts the chosen rows, in place of {name}");
+    let message = format!("{name}, along which rows are chosen, is an axis of {what}");
+    let fix = format!("write an axis that counts the chosen rows in place of {name}");
     Err(op.clause_error("C3", "along", message).fix(fix))
 }
 
