@@ -11,8 +11,8 @@ use crate::gather::{Gathers, is_gathered};
 use crate::placement::times;
 use crate::transfer::{Access, placed, whole};
 use crate::{
-    Axes, AxisId, Digit, Division, Expr, Placed, Placement, Tensor, TransferError, TransferLoop,
-    byte_units, digit_text, divide,
+    Axes, AxisId, Digit, Division, Expr, Placed, Placement, Tensor, TransferError, TransferLoop, byte_units,
+    digit_text, divide,
 };
 use visa_ir::diag::counted;
 use visa_loops::Stride;
@@ -137,12 +137,7 @@ fn names(tensor: &Tensor, axes: &Axes) -> Vec<AxisId> {
 }
 
 /// Where a tensor is within its chip.
-fn at(
-    tensor: &Tensor,
-    axes: &Axes,
-    machine: &Machine,
-    access: Access,
-) -> Result<Placement, TransferError> {
+fn at(tensor: &Tensor, axes: &Axes, machine: &Machine, access: Access) -> Result<Placement, TransferError> {
     placed(tensor, &mut Gathers::new(axes), machine, false, access)
 }
 
@@ -163,13 +158,17 @@ fn check_forms(tensors: &[&Tensor], axes: &Axes) -> Result<(), TransferError> {
             let skewed = map.axis_names(axes);
             let skewed = skewed.iter().find(|name| axes.id(name).and_then(|id| axes.skew(id)).is_some());
             if let Some(name) = skewed {
-                return refuse(format!("`{map}`: {name} is skewed, and rows are read in loops without wrapping"));
+                return refuse(format!(
+                    "`{map}`: {name} is skewed, and rows are read in loops without wrapping"
+                ));
             }
         }
         let maps: Vec<&Expr> = tensor.maps.iter().collect();
         if Carries::new(&maps, axes).map_err(|error| TransferError::Mapping(error.message))?.is_some() {
             let map = whole(tensor, true);
-            return refuse(format!("`{map}`: its parts carry into each other, and rows have no place of their own"));
+            return refuse(format!(
+                "`{map}`: its parts carry into each other, and rows have no place of their own"
+            ));
         }
     }
     Ok(())
@@ -197,7 +196,9 @@ impl Table {
         let name = axes.name(along);
         let refuse = |why: String| {
             let within = whole(tensor, false);
-            Err(TransferError::Mapping(format!("rows of `{within}` along {name} have no even distance: {why}")))
+            Err(TransferError::Mapping(format!(
+                "rows of `{within}` along {name} have no even distance: {why}"
+            )))
         };
         let first = rest.start(along);
         if first != 0 {

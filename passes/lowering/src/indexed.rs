@@ -39,7 +39,8 @@ pub(crate) fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<OpSpec, Diagnosti
         let count = i64::try_from(count).map_err(|_| op.error("C0", "a table of too many rows to write"))?;
         Ok::<_, Diagnostic>(cx.ctx.attr(Attr::Int(count)))
     };
-    let memory = |value: view::ValueRef<'_>| Ok::<_, Diagnostic>(text(address::space(&*value.of_type::<Tensor>()?)));
+    let memory =
+        |value: view::ValueRef<'_>| Ok::<_, Diagnostic>(text(address::space(&*value.of_type::<Tensor>()?)));
     Ok(cx
         .spec("seq.dma_indexed", op)?
         .clause("direction", text(direction))
@@ -128,7 +129,8 @@ fn within(row: (PairedEntry, Entry), most: u64) -> Vec<(PairedEntry, Entry)> {
     if row.0.limit <= most {
         return vec![row];
     }
-    split(&row, most).map_or_else(|| vec![row], |(far, near)| [within(far, most), within(near, most)].concat())
+    split(&row, most)
+        .map_or_else(|| vec![row], |(far, near)| [within(far, most), within(near, most)].concat())
 }
 
 /// A loop over indices as one of at most `most` iterations and the rest of it.

@@ -77,11 +77,7 @@ pub(crate) fn work(
 ///
 /// # Errors
 /// If an address is outside of RNGD's map of HBM.
-fn detailed_work(
-    transfer: &Transfer,
-    flat: Work,
-    machine: &Machine,
-) -> Result<Work, Diagnostic> {
+fn detailed_work(transfer: &Transfer, flat: Work, machine: &Machine) -> Result<Work, Diagnostic> {
     let (span, timing) = (flat.span, Timing::of(machine));
     let refuse = |message: &dyn Display| refuse(MemoryModel::Detailed, span, message);
     let found = simulate(transfer, machine, &timing, &[]).map_err(|error| refuse(&error))?;
@@ -138,8 +134,8 @@ fn refuse(model: MemoryModel, span: Span, message: &dyn Display) -> Diagnostic {
 /// # Errors
 /// If an address is outside of RNGD's map of HBM.
 fn book_work(transfer: &Transfer, flat: Work, machine: &Machine) -> Result<Work, Diagnostic> {
-    let price = book(transfer, machine)
-        .map_err(|error| refuse(MemoryModel::Book, flat.span, &error.message))?;
+    let price =
+        book(transfer, machine).map_err(|error| refuse(MemoryModel::Book, flat.span, &error.message))?;
     let mut assumed = flat.assumed.clone();
     assumed.extend([
         "limits.dma_read_ahead",

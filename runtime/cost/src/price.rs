@@ -22,9 +22,7 @@ use crate::transfer::dma_work;
 pub fn price(program: &Program, machine: &Machine, model: MemoryModel) -> Result<Report, Diagnostic> {
     let works = program.commands.iter().map(|command| match &command.kind {
         CommandKind::Dma(dma) => dma_work(dma, command.span, machine, program.chips, model),
-        CommandKind::Indexed(transfer) => {
-            indexed_work(transfer, command.span, machine, program.chips, model)
-        }
+        CommandKind::Indexed(transfer) => indexed_work(transfer, command.span, machine, program.chips, model),
         CommandKind::Exec(exec) => Ok(exec_work(exec, command.span, machine, program.chips)),
     });
     let mut works = works.collect::<Result<Vec<Work>, _>>()?;

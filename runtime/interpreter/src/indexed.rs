@@ -146,7 +146,8 @@ fn copies(transfer: &Indexed, memories: &Memories) -> Result<Vec<Copy>, RunError
     for (what, side, capacity) in sides {
         let (from, to) = side.extent().map_err(|error| RunError::Address(error.to_string()))?;
         if from < 0 || to.cast_unsigned() > capacity {
-            let message = format!("`{side}` {what} addresses {from} to {to}, expected within 0 to {capacity}");
+            let message =
+                format!("`{side}` {what} addresses {from} to {to}, expected within 0 to {capacity}");
             return Err(RunError::Address(message));
         }
     }

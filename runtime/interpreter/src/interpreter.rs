@@ -102,7 +102,9 @@ impl<'a> Interpreter<'a> {
             let cx = ExecCx { machine: self.machine, log, chip: 0, first_op: op };
             let group = Group::of(&commands[done..], memories, cx)?;
             let (ran, ops) = match &command.kind {
-                CommandKind::Dma(_) | CommandKind::Indexed(_) | CommandKind::Exec(_) if group.commands() > 0 => {
+                CommandKind::Dma(_) | CommandKind::Indexed(_) | CommandKind::Exec(_)
+                    if group.commands() > 0 =>
+                {
                     self.pool.install(|| group.run(memories));
                     (group.commands(), group.ops)
                 }

@@ -44,10 +44,8 @@ impl Run<'_> {
         let (index, old) = (self.tensor_of(index, span)?, self.tensor_of(old, span)?);
         let choice = Choice::of(op, 2, along, self.axes)?;
         let whole = Coverage::new(to, self.axes, span)?;
-        let axes: Vec<Axis> = whole
-            .axes()
-            .map(|id| Axis { id, held: whole.held(id, saturated(self.axes.size(id))) })
-            .collect();
+        let axes: Vec<Axis> =
+            whole.axes().map(|id| Axis { id, held: whole.held(id, saturated(self.axes.size(id))) }).collect();
         let named = Named::new(&choice.rows(index)?, index, &axes, along);
         let ids = || axes.iter().map(|axis| axis.id);
         let (olds, news) = (old.strides(ids()), rows.strides(ids()));
@@ -200,7 +198,8 @@ impl Named {
         let of_index = |id: AxisId| index.axes.iter().position(|axis| axis.id == id);
         let is_key = |axis: &Axis| axis.id == along || of_index(axis.id).is_some();
         let keys: Vec<usize> = (0..table.len()).filter(|&at| is_key(&table[at])).collect();
-        let others = (0..index.axes.len()).filter(|&at| table.iter().all(|axis| axis.id != index.axes[at].id));
+        let others =
+            (0..index.axes.len()).filter(|&at| table.iter().all(|axis| axis.id != index.axes[at].id));
         let others: Vec<usize> = others.collect();
         let extents: Vec<usize> = index.axes.iter().map(|axis| axis.held.len()).collect();
         let (mut rows, mut at) = (BTreeMap::new(), Vec::new());

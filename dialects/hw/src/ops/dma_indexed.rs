@@ -79,7 +79,11 @@ pub static DMA_INDEXED: OpDecl = OpDecl {
             ClauseKind::body::<Program>(&PROGRAM),
             "Byte addresses of the indices.",
         ),
-        ClauseDecl::required("distance", ClauseKind::Int, "How far the rows of the table are apart, in bytes."),
+        ClauseDecl::required(
+            "distance",
+            ClauseKind::Int,
+            "How far the rows of the table are apart, in bytes.",
+        ),
         ClauseDecl::required("count", ClauseKind::Int, "The rows of the table."),
         ClauseDecl::optional(
             "engines",

@@ -54,8 +54,8 @@ const AXIS: (&str, &str) = (
 );
 const ON_CHIPS: (&str, &str) = (
     "C4",
-    "table and index are on chips alike, or one of them is the same on every chip; a scatter leaves copies of its table \
-     alike",
+    "table and index are on chips alike, or one of them is the same on every chip; a scatter leaves copies of its \
+     table alike",
 );
 
 /// What a gather asks of its operands.

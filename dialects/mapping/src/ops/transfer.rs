@@ -66,8 +66,8 @@ pub static TO_HBM: OpDecl = OpDecl {
 pub(super) const ON_CHIP: &[&str] = &["tm.hbm", "tm.dm", "tm.spm"];
 
 /// C5 of the transfers into SRAM.
-pub(super) const RUNS: &str = "what is contiguous on both sides, and every distance between such runs, is a multiple of 8 \
-                    bytes (book 10)";
+pub(super) const RUNS: &str = "what is contiguous on both sides, and every distance between such runs, is a \
+                               multiple of 8 bytes (book 10)";
 
 /// `tm.to_dm`.
 #[visa_ir::view(ToDm)]

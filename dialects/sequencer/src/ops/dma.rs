@@ -33,7 +33,11 @@ pub static DMA_INDEXED: OpDecl = OpDecl {
     doc: "A loop for each digit of what is written, not yet merged (book 07, 10). The outermost loops go with those \
           of `indices` but its last one, one to one.",
     clauses: &[
-        ClauseDecl::lead("direction", ClauseKind::Word(&["gather", "scatter"]), "whether the table is read or written"),
+        ClauseDecl::lead(
+            "direction",
+            ClauseKind::Word(&["gather", "scatter"]),
+            "whether the table is read or written",
+        ),
         ClauseDecl::required("from", ClauseKind::Word(SPACE), "memory read"),
         ClauseDecl::required("to", ClauseKind::Word(SPACE), "memory written"),
         ClauseDecl::required(

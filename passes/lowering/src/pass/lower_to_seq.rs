@@ -31,9 +31,9 @@ pub static PASS: Pass = Pass {
     name: "lower-to-seq",
     summary: "lowers tensors and streams to sequencer programs over elements",
     doc: "A kernel becomes an `hw.program`: its arguments and results become buffers, a transfer becomes \
-          `seq.dma` or `seq.dma_indexed`, and each pipeline becomes an `hw.exec` that holds an operation an engine. Loops come from \
-          term-by-term division of the stream's mapping by the buffer's (book 07). A pipeline runs where its last \
-          operation stands.\n\n\
+          `seq.dma` or `seq.dma_indexed`, and each pipeline becomes an `hw.exec` that holds an operation an engine. \
+          Loops come from term-by-term division of the stream's mapping by the buffer's (book 07). A pipeline runs \
+          where its last operation stands.\n\n\
           Warns of a *forgotten axis* (`forgotten-axis`): elements of an operand differ along an axis that no \
           mapping of the result mentions, and nothing reduces or slices it. What is kept is its first coordinate. \
           `A = 1` in the mapping says that this is meant. After this pass, `--lint` makes it an error.",
