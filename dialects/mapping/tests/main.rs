@@ -2,5 +2,6 @@
 
 mod algebra;
 mod decide;
+mod indexed;
 mod laws;
 mod transfer;

@@ -86,92 +86,149 @@ fn moved(
     }
 }
 
-/// The rows that are chosen: for a scatter without repetition among those of one table.
-fn rows(random: &mut Random, count: u64, is_scatter: bool, repeats: bool) -> Vec<u64> {
-    if !is_scatter || repeats {
-        return (0..count).map(|_| random.under(ROWS)).collect();
+/// What a kernel is like.
+struct Shape {
+    dtype: &'static str,
+    /// Bytes of an element.
+    bytes: u64,
+    is_scatter: bool,
+    repeats: bool,
+    /// The axes of the index, B first if it is one of them.
+    axes: Vec<(&'static str, u64)>,
+    /// The table's layout.
+    table: Vec<Digit>,
+    /// Whether the index is in scratchpad memory.
+    in_spm: bool,
+}
+
+impl Shape {
+    fn draw(random: &mut Random, shadow: bool) -> Self {
+        let (dtype, bytes) = random.of(&[("i8", 1), ("bf16", 2), ("f32", 4)]);
+        let is_scatter = random.below(2) == 0;
+        let repeats = is_scatter && !shadow && random.below(4) == 0;
+        let mut axes = vec![("T", 3), ("U", 4)];
+        axes.truncate(1 + random.below(2));
+        let in_common = random.below(3) == 0;
+        if in_common {
+            axes.insert(0, ("B", 2));
+        }
+        let padded = random.below(6) == 0;
+        let mut of_table = vec![if padded { digit("V # 32", 32) } else { digit("V", ROWS) }];
+        if in_common || random.below(3) == 0 {
+            of_table.push(digit("B", 2));
+        }
+        let table = layout(random, of_table);
+        Self { dtype, bytes, is_scatter, repeats, axes, table, in_spm: random.below(2) == 0 }
     }
-    let mut all: Vec<u64> = (0..ROWS).collect();
-    random.shuffle(&mut all);
-    all.truncate(usize::try_from(count).expect("few indices"));
-    all
+
+    /// Whether index and table have an axis in common.
+    fn in_common(&self) -> bool {
+        self.axes.iter().any(|(name, _)| *name == "B")
+    }
+
+    /// Whether the table has more than one set of rows.
+    fn has_b(&self) -> bool {
+        self.table.iter().any(|(name, _)| name == "B")
+    }
+
+    /// What an index counts from row to row.
+    fn unit(&self) -> u64 {
+        let after = self.table.iter().skip_while(|(name, _)| !name.starts_with('V')).skip(1);
+        if self.in_spm { 1 } else { after.map(|(_, size)| size).product::<u64>() * self.bytes }
+    }
+
+    /// The indices: for a scatter without repetition among those of one table.
+    fn indices(&self, random: &mut Random) -> Vec<u64> {
+        let of_one: u64 = self.axes.iter().filter(|(name, _)| *name != "B").map(|(_, size)| size).product();
+        let of_table = |random: &mut Random| -> Vec<u64> {
+            if !self.is_scatter || self.repeats {
+                return (0..of_one).map(|_| random.under(ROWS)).collect();
+            }
+            let mut all: Vec<u64> = (0..ROWS).collect();
+            random.shuffle(&mut all);
+            all.into_iter().zip(0..of_one).map(|(row, _)| row).collect()
+        };
+        let tables = if self.in_common() { 2 } else { 1 };
+        let rows = (0..tables).flat_map(|_| of_table(random));
+        rows.map(|row| row * self.unit()).collect()
+    }
+
+    /// The digits of what is moved by the index, but for those of a row.
+    fn of_rows(&self, random: &mut Random) -> Vec<Digit> {
+        let mut digits = of_index(random, &self.axes);
+        if self.has_b() && !self.in_common() {
+            digits.push(digit("B", 2));
+        }
+        digits
+    }
 }
 
 fn generate(random: &mut Random, slices: u64, shadow: bool) -> Case {
-    let (dtype, bytes) = random.of(&[("i8", 1), ("bf16", 2), ("f32", 4)]);
-    let is_scatter = random.below(2) == 0;
-    let repeats = is_scatter && !shadow && random.below(4) == 0;
-    let in_common = random.below(3) == 0;
-    let mut axes = vec![("T", 3), ("U", 4)];
-    axes.truncate(1 + random.below(2));
-    if in_common {
-        axes.push(("B", 2));
-    }
-    let padded = random.below(6) == 0;
-    let mut of_table = vec![digit(if padded { "V # 32" } else { "V" }, if padded { 32 } else { ROWS })];
-    if in_common || random.below(3) == 0 {
-        of_table.push(digit("B", 2));
-    }
-    let has_b = of_table.len() > 1;
-    let table = layout(random, of_table);
-    let after = table.iter().skip_while(|(name, _)| !name.starts_with('V')).skip(1);
-    let distance = after.map(|(_, size)| size).product::<u64>() * bytes;
-    let in_spm = random.below(2) == 0;
-    // Of the array of indices B is the outermost axis: rows of one table follow each other.
-    let array: Vec<&(&str, u64)> = axes
-        .iter()
-        .filter(|(name, _)| *name == "B")
-        .chain(axes.iter().filter(|(name, _)| *name != "B"))
-        .collect();
-    let of_one: u64 = array.iter().filter(|(name, _)| *name != "B").map(|(_, size)| size).product();
-    let tables = if in_common { 2 } else { 1 };
-    let chosen = (0..tables).flat_map(|_| rows(random, of_one, is_scatter, repeats)).collect::<Vec<_>>();
-    let unit = if in_spm { 1 } else { distance };
-    let element: Vec<Digit> = array.iter().map(|&&(name, size)| digit(name, size)).collect();
-    let mut kernel = Kernel::new(AXES).argument("t", dtype, &bare(&table), 0).argument(
+    let shape = Shape::draw(random, shadow);
+    let indices = shape.indices(random);
+    let array: Vec<Digit> = shape.axes.iter().map(|&(name, size)| digit(name, size)).collect();
+    let kernel = Kernel::new(AXES).argument("t", shape.dtype, &bare(&shape.table), 0).argument(
         "i",
         "i32",
-        &bare(&element),
+        &bare(&array),
         1 << 18,
     );
-    let mut index = "i".to_owned();
-    if in_spm {
-        let mut own = of_index(random, &axes);
-        let cluster = spread(random, &mut own, 2, digit("X", 2));
-        let pe = spread(random, &mut own, PES, digit("Y", 4));
-        // A whole number of 8 bytes, and a padding that moves along.
-        let line = format!("%s = tm.to_hbm %i at {}, element [{}]", 1 << 19, bare(&own_order(&own, &axes)));
-        kernel = kernel
-            .line(&line)
-            .line(&format!("%n = tm.to_spm %s at 64, cluster {cluster}, pe {pe}, element [{}]", bare(&own)));
-        index = "n".to_owned();
-    }
-    let mut of_rows = of_index(random, &axes);
-    if has_b && !in_common {
-        of_rows.push(digit("B", 2));
-    }
+    let (kernel, index) = if shape.in_spm { staged(random, kernel, &shape) } else { (kernel, "i") };
     let memory = random.of(&["hbm", "dm", "spm"]);
-    let result: String;
-    if is_scatter {
-        // One axis of the index may be missing: its rows are then the same.
-        if axes.len() > 1 && !in_common && random.below(3) == 0 {
-            of_rows.retain(|(name, _)| !name.starts_with('U'));
-        }
-        let given = layout(random, of_rows.clone());
-        kernel = kernel.argument("x", dtype, &bare(&given), 1 << 20);
-        kernel = kernel.line(&moved(random, &format!("to_{memory}"), "r", "%x", of_rows, slices));
-        kernel = kernel.line(&format!("%c = tm.scatter %r, %{index}, %t along [V]"));
-        result = if has_b { "B, V, D".to_owned() } else { "V, D".to_owned() };
-    } else {
-        let from = format!("%t, %{index} along [V],");
-        let all = of_rows.clone();
-        kernel = kernel.line(&moved(random, &format!("gather_to_{memory}"), "c", &from, of_rows, slices));
-        result = format!("{}, D", bare(&all));
+    let text = match shape.is_scatter {
+        true => scattered(random, kernel, &shape, (index, memory), slices),
+        false => gathered(random, kernel, &shape, (index, memory), slices),
+    };
+    let extents = array.iter().map(|(_, size)| *size).collect();
+    Case { text, shape: extents, indices, is_scatter: shape.is_scatter, repeats: shape.repeats }
+}
+
+/// Brings the index to scratchpad memory, by an order in HBM in which it has runs of 8 bytes mostly.
+fn staged(random: &mut Random, kernel: Kernel, shape: &Shape) -> (Kernel, &'static str) {
+    let mut own = of_index(random, &shape.axes);
+    let cluster = spread(random, &mut own, 2, digit("X", 2));
+    let pe = spread(random, &mut own, PES, digit("Y", 4));
+    let order = bare(&own_order(&own, &shape.axes));
+    let kernel = kernel.line(&format!("%s = tm.to_hbm %i at {}, element [{order}]", 1 << 19));
+    let own = bare(&own);
+    let line = format!("%n = tm.to_spm %s at 64, cluster {cluster}, pe {pe}, element [{own}]");
+    (kernel.line(&line), "n")
+}
+
+fn gathered(
+    random: &mut Random,
+    kernel: Kernel,
+    shape: &Shape,
+    (index, memory): (&str, &str),
+    slices: u64,
+) -> String {
+    let digits = shape.of_rows(random);
+    let result = format!("{}, D", bare(&digits));
+    let from = format!("%t, %{index} along [V],");
+    let line = moved(random, &format!("gather_to_{memory}"), "c", &from, digits, slices);
+    kernel.line(&line).returns("c", 1 << 22, &result)
+}
+
+fn scattered(
+    random: &mut Random,
+    kernel: Kernel,
+    shape: &Shape,
+    (index, memory): (&str, &str),
+    slices: u64,
+) -> String {
+    let mut digits = shape.of_rows(random);
+    // Rows that lack an axis of the index are the same along it.
+    if shape.axes.len() > 1 && !shape.in_common() && random.below(3) == 0 {
+        digits.retain(|(name, _)| !name.starts_with('U'));
     }
-    let indices = chosen.iter().map(|row| row * unit).collect();
-    let shape = array.iter().map(|&&(_, size)| size).collect();
-    let text = kernel.returns("c", 1 << 22, &result);
-    Case { text, shape, indices, is_scatter, repeats }
+    let given = layout(random, digits.clone());
+    let line = moved(random, &format!("to_{memory}"), "r", "%x", digits, slices);
+    let result = if shape.has_b() { "B, V, D" } else { "V, D" };
+    kernel
+        .argument("x", shape.dtype, &bare(&given), 1 << 20)
+        .line(&line)
+        .line(&format!("%c = tm.scatter %r, %{index}, %t along [V]"))
+        .returns("c", 1 << 22, result)
 }
 
 /// The digits of an index in an order in which a transfer into scratchpad memory has its runs.
