@@ -3,31 +3,69 @@
 
 use std::collections::BTreeSet;
 use visa_machine::Machine;
-use visa_mapping::{Axes, Cell, HBM, Index, Indexed, Map, Operand, Tensor, gather, parse_tensor, scatter};
+use visa_mapping::{
+    Axes, AxisId, Cell, HBM, Index, Indexed, Map, Operand, Tensor, gather, parse_tensor, scatter,
+};
 use visa_support::Random;
 
 const AXES: [(&str, u64); 5] = [("V", 7), ("B", 2), ("T", 3), ("U", 4), ("D", 6)];
 
 fn axes() -> Axes {
     let mut axes = Axes::new();
-    AXES.iter().for_each(|(name, size)| axes.declare(name, *size).unwrap());
+    for (name, size) in AXES {
+        axes.declare(name, size).unwrap();
+    }
     axes
 }
 
-fn tensor(dtype: &str, element: &str) -> Tensor {
-    let parsed = parse_tensor(&HBM, &format!("{dtype}, [1], [{element}]")).unwrap().into_any();
-    parsed.downcast_ref::<Tensor>().unwrap().clone()
+/// A tensor in HBM, with the index of each of its positions that has one.
+struct Held<'a> {
+    tensor: Tensor,
+    cells: Vec<Option<Index>>,
+    axes: &'a Axes,
 }
 
-/// The index that an element at a byte of a tensor has.
-fn held(tensor: &Tensor, byte: i64) -> Index {
-    let map = Map::new(&tensor.maps[1], &axes()).unwrap();
-    let (byte, size) = (u64::try_from(byte).unwrap(), tensor.dtype.align());
-    assert_eq!(byte % size, 0);
-    match map.cell(byte / size) {
-        Some(Cell::Live(index)) => index,
-        other => panic!("byte {byte} of {tensor} is {other:?}"),
+impl<'a> Held<'a> {
+    fn new(dtype: &str, element: &str, axes: &'a Axes) -> Self {
+        let parsed = parse_tensor(&HBM, &format!("{dtype}, [1], [{element}]")).unwrap().into_any();
+        let tensor = parsed.downcast_ref::<Tensor>().unwrap().clone();
+        let map = Map::new(&tensor.maps[1], axes).unwrap();
+        let cells = (0..map.size()).map(|position| match map.cell(position) {
+            Some(Cell::Live(index)) => Some(index),
+            Some(Cell::Pad(_) | Cell::Shared(_)) | None => None,
+        });
+        Self { cells: cells.collect(), tensor, axes }
     }
+
+    /// The index that the element at a byte has.
+    fn at(&self, byte: i64) -> &Index {
+        let (byte, size) = (usize::try_from(byte).unwrap(), self.tensor.dtype.align() as usize);
+        assert_eq!(byte % size, 0);
+        self.cells[byte / size]
+            .as_ref()
+            .unwrap_or_else(|| panic!("byte {byte} of {} is padding", self.tensor))
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.tensor.axis_names(self.axes).iter().any(|own| **own == *name)
+    }
+
+    /// The axes that it does not have.
+    fn free(&self) -> impl Fn(AxisId) -> bool + use<'a> {
+        let (own, axes) = (self.tensor.axis_names(self.axes), self.axes);
+        move |axis| own.iter().all(|name| **name != *axes.name(axis))
+    }
+}
+
+/// The coordinates along each axis but V of what several tensors hold at the same step; they agree on it.
+fn agreed(sides: &[(&Held<'_>, &Index)], ids: &[AxisId]) -> Vec<Option<u64>> {
+    let along = |(id, (name, _)): (&AxisId, &(&str, u64))| {
+        let own = sides.iter().filter(|(side, _)| side.has(name)).map(|(_, index)| index.get(*id));
+        let own: BTreeSet<u64> = own.collect();
+        assert!(own.len() <= 1, "{name} is {own:?}");
+        own.first().copied()
+    };
+    ids.iter().zip(&AXES).skip(1).map(along).collect()
 }
 
 /// What each step reads, writes and takes as its index.
@@ -64,105 +102,77 @@ fn layout(random: &mut Random, names: &[&str]) -> String {
     digits.join(", ")
 }
 
-/// Coordinates along an axis.
-fn at(index: &Index, name: &str) -> u64 {
-    index.get(axes().id(name).unwrap())
-}
-
-fn has(tensor: &Tensor, name: &str) -> bool {
-    tensor.axis_names(&axes()).iter().any(|own| **own == *name)
-}
-
-/// Whether two tensors say the same of an axis that both have.
-fn agree(name: &str, sides: &[(&Tensor, &Index)]) -> Option<u64> {
-    let own: BTreeSet<u64> =
-        sides.iter().filter(|(tensor, _)| has(tensor, name)).map(|(_, index)| at(index, name)).collect();
-    assert!(own.len() <= 1, "{name} is {own:?} in {sides:?}");
-    own.first().copied()
-}
-
-fn free<'a>(tensor: &Tensor, axes: &'a Axes) -> impl Fn(visa_mapping::AxisId) -> bool + use<'a> {
-    let own = tensor.axis_names(axes);
-    move |axis| own.iter().all(|name| **name != *axes.name(axis))
-}
+/// As many random layouts as are tried in each direction.
+const CASES: u64 = 400;
 
 #[test]
 fn every_step_of_a_gather_is_of_one_index_and_one_place_of_a_row() {
     let (mut random, axes, machine) = (Random(41), axes(), Machine::rngd());
+    let ids = AXES.map(|(name, _)| axes.id(name).unwrap());
     let (mut planned, mut in_common) = (0, 0);
-    for _ in 0..1_500 {
+    for _ in 0..CASES {
         let common = random.below(2) == 0;
-        let of_table: &[&str] = if random.below(2) == 0 || common { &["V", "B", "D"] } else { &["V", "D"] };
+        let of_table: &[&str] = if common || random.below(2) == 0 { &["V", "B", "D"] } else { &["V", "D"] };
         let of_index: &[&str] = if common { &["B", "T", "U"] } else { &["T", "U"] };
-        let of_result: Vec<&str> = AXES.iter().map(|(name, _)| *name).filter(|name| *name != "V").collect();
-        let of_result: Vec<&str> =
-            of_result.into_iter().filter(|name| of_table.contains(name) || of_index.contains(name)).collect();
-        let table = tensor("bf16", &layout(&mut random, of_table));
-        let index = tensor("i32", &layout(&mut random, of_index));
-        let result = tensor("bf16", &layout(&mut random, &of_result));
-        let (of_table, of_index) = (free(&table, &axes), free(&index, &axes));
-        let [first, second] =
-            [Operand { tensor: &table, free: &of_table }, Operand { tensor: &index, free: &of_index }];
-        let along = axes.id("V").unwrap();
-        let Ok(plan) = gather(first, second, &result, along, &axes, &machine) else { continue };
+        let own = |name: &&str| *name != "V" && (of_table.contains(name) || of_index.contains(name));
+        let of_result: Vec<&str> = AXES.iter().map(|(name, _)| *name).filter(own).collect();
+        let table = Held::new("bf16", &layout(&mut random, of_table), &axes);
+        let index = Held::new("i32", &layout(&mut random, of_index), &axes);
+        let result = Held::new("bf16", &layout(&mut random, &of_result), &axes);
+        let (of_table, of_index) = (table.free(), index.free());
+        let from = Operand { tensor: &table.tensor, free: &of_table };
+        let by = Operand { tensor: &index.tensor, free: &of_index };
+        let Ok(plan) = gather(from, by, &result.tensor, ids[0], &axes, &machine) else { continue };
         let mut written = BTreeSet::new();
         for [read, write, by] in walk(&plan, 2) {
-            assert!(written.insert(write), "{result}: byte {write} is written twice");
-            let [row, chosen, made] = [held(&table, read), held(&index, by), held(&result, write)];
-            assert_eq!(at(&row, "V"), 0);
-            let second = held(&table, read + plan.distance);
-            assert_eq!((at(&second, "V"), at(&second, "D")), (1, at(&row, "D")));
-            for (name, _) in &AXES[1..] {
-                agree(name, &[(&table, &row), (&index, &chosen), (&result, &made)]);
-            }
+            assert!(written.insert(write), "{}: byte {write} is written twice", result.tensor);
+            let row = table.at(read);
+            assert_eq!((row.get(ids[0]), table.at(read + plan.distance).get(ids[0])), (0, 1));
+            agreed(&[(&table, row), (&index, index.at(by)), (&result, result.at(write))], &ids);
         }
-        let all: u64 =
-            AXES[1..].iter().filter(|(name, _)| has(&result, name)).map(|(_, size)| size).product();
-        assert_eq!((written.len() as u64, plan.count), (all, 7), "{table}, {index} -> {result}");
+        let all = result.cells.iter().flatten().count();
+        assert_eq!((written.len(), plan.count), (all, 7), "{} of {}", result.tensor, table.tensor);
         planned += 1;
         in_common += u64::from(common);
     }
-    assert!(planned > 500 && in_common > 150, "{planned} have loops, {in_common} an axis in common");
+    assert!(planned > 100 && in_common > 30, "{planned} have loops, {in_common} an axis in common");
 }
 
 #[test]
 fn every_step_of_a_scatter_is_of_one_index_and_one_place_of_a_row() {
     let (mut random, axes, machine) = (Random(43), axes(), Machine::rngd());
+    let ids = AXES.map(|(name, _)| axes.id(name).unwrap());
     let (mut planned, mut lacking) = (0, 0);
-    for _ in 0..1_500 {
-        let common = random.below(2) == 0;
+    for _ in 0..CASES {
+        let (common, lacks) = (random.below(2) == 0, random.below(3) == 0);
         let (of_table, of_index): (&[&str], &[&str]) =
             if common { (&["V", "B", "D"], &["B", "T", "U"]) } else { (&["V", "D"], &["T", "U"]) };
-        let lacks = random.below(3) == 0;
         let of_rows: &[&str] = match (common, lacks) {
             (true, true) => &["B", "T", "D"],
             (true, false) => &["B", "T", "U", "D"],
             (false, true) => &["T", "D"],
             (false, false) => &["T", "U", "D"],
         };
-        let table = tensor("f32", &layout(&mut random, of_table));
-        let index = tensor("i32", &layout(&mut random, of_index));
-        let rows = tensor("f32", &layout(&mut random, of_rows));
-        let (of_rows, of_index) = (free(&rows, &axes), free(&index, &axes));
-        let [first, second] =
-            [Operand { tensor: &rows, free: &of_rows }, Operand { tensor: &index, free: &of_index }];
-        let along = axes.id("V").unwrap();
-        let Ok(plan) = scatter(first, second, &table, along, &axes, &machine) else { continue };
+        let table = Held::new("f32", &layout(&mut random, of_table), &axes);
+        let index = Held::new("i32", &layout(&mut random, of_index), &axes);
+        let rows = Held::new("f32", &layout(&mut random, of_rows), &axes);
+        let (of_rows, of_index) = (rows.free(), index.free());
+        let from = Operand { tensor: &rows.tensor, free: &of_rows };
+        let by = Operand { tensor: &index.tensor, free: &of_index };
+        let Ok(plan) = scatter(from, by, &table.tensor, ids[0], &axes, &machine) else { continue };
         let mut seen = BTreeSet::new();
         for [read, write, by] in walk(&plan, 4) {
-            let [given, chosen, made] = [held(&rows, read), held(&index, by), held(&table, write)];
-            assert_eq!(at(&made, "V"), 0);
-            assert_eq!(at(&held(&table, write + plan.distance), "V"), 1);
-            let sides = [(&rows, &given), (&index, &chosen), (&table, &made)];
-            let place: Vec<_> = AXES[1..].iter().map(|(name, _)| agree(name, &sides)).collect();
-            assert!(seen.insert(place), "{rows}, {index}: visited twice");
+            let made = table.at(write);
+            assert_eq!((made.get(ids[0]), table.at(write + plan.distance).get(ids[0])), (0, 1));
+            let place = agreed(&[(&rows, rows.at(read)), (&index, index.at(by)), (&table, made)], &ids);
+            assert!(seen.insert(place), "{}: visited twice", rows.tensor);
         }
-        let all: u64 = if common { 2 * 3 * 4 * 6 } else { 3 * 4 * 6 };
-        assert_eq!((seen.len() as u64, plan.count), (all, 7), "{rows}, {index} -> {table}");
+        let all = if common { 2 * 3 * 4 * 6 } else { 3 * 4 * 6 };
+        assert_eq!((seen.len(), plan.count), (all, 7), "{} into {}", rows.tensor, table.tensor);
         planned += 1;
         lacking += u64::from(lacks);
     }
-    assert!(planned > 500 && lacking > 100, "{planned} have loops, {lacking} rows without an axis");
+    assert!(planned > 100 && lacking > 25, "{planned} have loops, {lacking} rows without an axis");
 }
 
 /// Rows are counted up to the padding after them.
@@ -170,13 +180,12 @@ fn every_step_of_a_scatter_is_of_one_index_and_one_place_of_a_row() {
 fn the_rows_of_a_table() {
     let (axes, machine) = (axes(), Machine::rngd());
     let found = |element: &str| {
-        let (table, index) = (tensor("i8", element), tensor("i32", "T"));
-        let result = tensor("i8", "T, D");
-        let (of_table, of_index) = (free(&table, &axes), free(&index, &axes));
-        let along = axes.id("V").unwrap();
-        let [first, second] =
-            [Operand { tensor: &table, free: &of_table }, Operand { tensor: &index, free: &of_index }];
-        let plan = gather(first, second, &result, along, &axes, &machine);
+        let (table, index) = (Held::new("i8", element, &axes), Held::new("i32", "T", &axes));
+        let result = Held::new("i8", "T, D", &axes);
+        let (of_table, of_index) = (table.free(), index.free());
+        let from = Operand { tensor: &table.tensor, free: &of_table };
+        let by = Operand { tensor: &index.tensor, free: &of_index };
+        let plan = gather(from, by, &result.tensor, axes.id("V").unwrap(), &axes, &machine);
         plan.map(|plan| (plan.distance, plan.count)).map_err(|error| error.to_string())
     };
     assert_eq!(found("V, D"), Ok((6, 7)));
@@ -184,6 +193,6 @@ fn the_rows_of_a_table() {
     assert_eq!(found("V = 5, D"), Ok((6, 5)));
     assert_eq!(found("D, V"), Ok((1, 7)));
     assert_eq!(found("D / 3, V # 8, D % 3"), Ok((3, 7)));
-    assert_eq!(found("V # 8 / 4, D, V # 8 % 4").unwrap_err().matches("V is in 2 parts").count(), 1);
-    assert_eq!(found("V @ 2, D").unwrap_err().matches("the first is 2, expected 0").count(), 1);
+    assert!(found("V # 8 / 4, D, V # 8 % 4").unwrap_err().contains("V is in 2 parts"));
+    assert!(found("V @ 2, D").unwrap_err().contains("the first is 2, expected 0"));
 }
