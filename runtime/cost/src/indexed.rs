@@ -171,6 +171,6 @@ fn spread(transfer: &Indexed, mut loops: PairedProgram, start: i64) -> PairedPro
 fn row(transfer: &Indexed, index: i64) -> i64 {
     let number = index.wrapping_sub(transfer.indices.base).cast_unsigned() / INDEX_BYTES;
     let fraction = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let row = (u128::from(fraction) * u128::from(transfer.count) >> 64) as u64;
+    let row = ((u128::from(fraction) * u128::from(transfer.count)) >> 64) as u64;
     row.wrapping_mul(transfer.distance).cast_signed()
 }

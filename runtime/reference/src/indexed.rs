@@ -125,7 +125,7 @@ impl<'a> Choice<'a> {
             if !held || !index.is_defined(flat) {
                 return Ok(None);
             }
-            let value = i64::from((bits as u32).cast_signed());
+            let value = i64::from(bits.cast_signed());
             self.row(value).map(Some).ok_or_else(|| self.outside(value, index, &at))
         };
         index.elements().iter().enumerate().map(row).collect()
