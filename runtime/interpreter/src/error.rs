@@ -1,6 +1,6 @@
 //! Why a run stopped.
 
-use crate::indexed::IndexError;
+use crate::index_error::IndexError;
 use std::fmt;
 use visa_ir::diag::counted;
 use visa_ir::span::Span;

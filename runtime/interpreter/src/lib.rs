@@ -8,6 +8,7 @@ mod buffers;
 mod dma;
 mod error;
 mod exec;
+mod index_error;
 mod indexed;
 mod interpreter;
 mod local;
@@ -17,7 +18,7 @@ mod runs;
 
 pub use error::RunError;
 pub use exec::MAX_THREADS;
-pub use indexed::{IndexError, IndexPlace};
+pub use index_error::{IndexError, IndexPlace};
 pub use interpreter::{Interpreter, Options};
 pub use memory::PAGE_BYTES;
 pub use result::{Origin, ResultData, Step, UndefinedReport};
