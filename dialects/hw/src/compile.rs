@@ -1,6 +1,6 @@
 //! From the IR to plain data.
 
-use crate::ops::{dma, exec, program};
+use crate::ops::{dma, dma_indexed, exec, program};
 use crate::program::{Command, CommandKind, Program};
 use visa_ir::context::Context;
 use visa_ir::diag::{Diagnostic, nearest};
@@ -66,6 +66,8 @@ fn build(op: OpRef<'_>) -> Result<Program, Vec<Diagnostic>> {
             program::read(inner).map(|buffer| buffers.push(buffer))
         } else if inner.is(&dma::DMA) {
             dma::read(inner).map(CommandKind::Dma).map(&mut command)
+        } else if inner.is(&dma_indexed::DMA_INDEXED) {
+            dma_indexed::read(inner).map(CommandKind::Indexed).map(&mut command)
         } else if inner.is(&exec::EXEC) {
             exec::read(inner).map(CommandKind::Exec).map(&mut command)
         } else {

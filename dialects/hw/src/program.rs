@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::{Deref, Range};
 use visa_engine::{Access, Space, Stage};
 use visa_ir::span::Span;
-use visa_loops::PairedProgram;
+use visa_loops::{Entry, PairedProgram, Program as Loops, Stride};
 use visa_numerics::DType;
 
 /// Distance in bytes between the memories of two chips in a buffer's layout and in a PCIe transfer.
@@ -53,6 +53,8 @@ pub struct Command {
 pub enum CommandKind {
     /// A transfer between memories, the same on every chip.
     Dma(Dma),
+    /// A transfer of the rows of a table that indices choose, the same on every chip.
+    Indexed(Indexed),
     /// A run of a Tensor Unit context.
     Exec(Exec),
 }
@@ -122,6 +124,95 @@ impl Dma {
     /// The loops of each part.
     pub fn programs(&self) -> impl Iterator<Item = &PairedProgram> {
         self.parts.iter().map(|part| &part.loops)
+    }
+}
+
+/// Which side of an indexed transfer is the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// The side that is read.
+    Gather,
+    /// The side that is written.
+    Scatter,
+}
+
+/// A transfer of the rows of a table that indices in memory choose. Each iteration of the outermost loops reads an
+/// index, and what it says is added to the addresses of the table's side.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Indexed {
+    /// Memory read.
+    pub from: Space,
+    /// Memory written.
+    pub to: Space,
+    /// What the engines do if every index chooses row 0.
+    pub part: DmaPart,
+    /// Which side is the table.
+    pub direction: Direction,
+    /// The memory that the indices are in.
+    pub index: Space,
+    /// Where the indices are, as byte addresses: its loops but the last, which is over the 4 bytes of an index, are
+    /// those of the outermost loops of `part`.
+    pub indices: Loops,
+    /// How far the rows of the table are apart, in bytes.
+    pub distance: u64,
+    /// The rows of the table.
+    pub count: u64,
+}
+
+impl Indexed {
+    /// How many of the outermost loops read an index.
+    #[must_use]
+    pub fn index_loops(&self) -> usize {
+        self.indices.entries.len().saturating_sub(1)
+    }
+
+    /// How many of the loops that count engines read an index.
+    #[must_use]
+    pub fn engines_with_indices(&self) -> usize {
+        self.index_loops().min(self.part.engine_loops)
+    }
+
+    /// The loops outside of a row, which read indices, and those of a row.
+    #[must_use]
+    pub fn split(&self) -> (PairedProgram, PairedProgram) {
+        let loops = &self.part.loops;
+        let (outer, inner) = loops.entries.split_at(self.index_loops());
+        let outer = PairedProgram { entries: outer.to_vec(), packet: 1, ..loops.clone() };
+        let inner = PairedProgram { entries: inner.to_vec(), read_base: 0, write_base: 0, ..loops.clone() };
+        (outer, inner)
+    }
+
+    /// All that may be read, whichever rows are chosen.
+    #[must_use]
+    pub fn reads(&self) -> Loops {
+        self.reach(self.part.loops.read(), Direction::Gather)
+    }
+
+    /// All that may be written, whichever rows are chosen.
+    #[must_use]
+    pub fn writes(&self) -> Loops {
+        self.reach(self.part.loops.write(), Direction::Scatter)
+    }
+
+    /// One side, with a loop over all rows if it is the table's.
+    fn reach(&self, mut side: Loops, table: Direction) -> Loops {
+        if self.direction == table {
+            let stride = Stride::Fixed(self.distance.cast_signed());
+            side.entries.insert(0, Entry { limit: self.count, stride });
+        }
+        side
+    }
+
+    /// The transfer as it is if every index chooses row 0.
+    #[must_use]
+    pub fn unindexed(&self) -> Dma {
+        Dma { pcie: false, from: self.from, to: self.to, parts: vec![self.part.clone()] }
+    }
+
+    /// What an index of 1 counts, in bytes: in HBM a byte, in scratchpad memory a row.
+    #[must_use]
+    pub fn unit(&self) -> u64 {
+        if self.index == Space::Spm { self.distance } else { 1 }
     }
 }
 

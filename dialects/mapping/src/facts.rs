@@ -324,7 +324,8 @@ pub fn check_overlaps(
             continue;
         };
         live.retain(|earlier| earlier.until >= resident.from);
-        live.iter().for_each(|earlier| overlap(earlier, &resident, report));
+        let needed = live.iter().filter(|earlier| !is_spent(func, earlier.value, resident.before));
+        needed.for_each(|earlier| overlap(earlier, &resident, report));
         live.push(resident);
     }
     Ok(())
@@ -338,6 +339,7 @@ fn check_changed(func: OpRef<'_>, later: &Placement, all: &[Placement], report: 
         all.iter().find(|earlier| earlier.value == before)
     };
     let needed = std::iter::successors(before(later), |placed| before(placed));
+    let needed = needed.filter(|earlier| !is_spent(func, earlier.value, later.before));
     for earlier in needed.filter(|earlier| earlier.until >= later.from) {
         let [earlier_name, later_name] = [earlier, later].map(|placed| name_of(func, placed.value));
         let span = func.module.value_span(later.value);
@@ -350,6 +352,12 @@ fn check_changed(func: OpRef<'_>, later: &Placement, all: &[Placement], report: 
                 .fix(Some(read_after(&later_name))),
         );
     }
+}
+
+/// Whether a tensor is needed for nothing but to become another one in place: then positions do not matter, of which
+/// an argument and the first operation share one.
+fn is_spent(func: OpRef<'_>, earlier: ValueId, before: Option<ValueId>) -> bool {
+    before == Some(earlier) && func.module.uses(earlier).len() == 1
 }
 
 fn name_of(func: OpRef<'_>, value: ValueId) -> String {

@@ -266,7 +266,7 @@ fn started(stream: &Placement, index: &Index, axes: &Axes) -> Placement {
     stream.clone().join(start)
 }
 
-fn is_gathered(map: &Expr, axes: &Axes) -> bool {
+pub(crate) fn is_gathered(map: &Expr, axes: &Axes) -> bool {
     match map {
         Expr::Gather { .. } => true,
         Expr::Alias(name) => axes.alias(name).is_ok_and(|mapping| is_gathered(mapping, axes)),

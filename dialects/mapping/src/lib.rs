@@ -25,6 +25,7 @@ mod expr;
 pub mod facts;
 mod gather;
 mod grammar;
+mod indexed;
 mod inverse;
 mod limits;
 mod normal;
@@ -64,6 +65,7 @@ pub use equal::{
 pub use error::MapError;
 pub use expr::{Expr, MAX_SHARED, PadKind, Side};
 pub use gather::{Gathers, MAX_PICKS};
+pub use indexed::{Indexed, IndexedLoop, Operand, gather, scatter};
 pub use inverse::{Inverse, inverse};
 pub use limits::{MAX_DEPTH, MAX_NODES, MAX_SIZE};
 pub use normal::normalize;

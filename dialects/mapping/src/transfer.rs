@@ -127,7 +127,7 @@ impl fmt::Display for TransferError {
 /// Whether a tensor is read or written. A position that several indices share can be read as each of them, but not
 /// written.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Access {
+pub(crate) enum Access {
     Read,
     Write,
 }
@@ -135,7 +135,7 @@ enum Access {
 /// Where a memory tensor holds each index, in bytes, or for 4-bit elements in half bytes: element within a slice, PE
 /// or chip, then slices or PEs (as far apart as each has memory, clusters one after another), then, if `chips`,
 /// chips.
-fn placed(
+pub(crate) fn placed(
     tensor: &Tensor,
     gathers: &mut Gathers<'_>,
     machine: &Machine,
@@ -433,7 +433,7 @@ fn ends_with(placed: &Placed, step: &Step) -> bool {
 }
 
 /// The dimensions of a tensor that take part in a transfer, as messages show them.
-fn whole(tensor: &Tensor, chips: bool) -> Expr {
+pub(crate) fn whole(tensor: &Tensor, chips: bool) -> Expr {
     let dims = tensor.kind.dims.iter().filter(|&&dim| chips || dim != Dim::Chip);
     flat(dims.map(|&dim| tensor.dim(dim)))
 }

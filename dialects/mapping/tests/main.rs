@@ -2,6 +2,7 @@
 
 mod algebra;
 mod decide;
+mod indexed;
 mod laws;
 mod segments;
 mod transfer;

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::str::FromStr;
 use visa_ir::decl::{Body, BodyDef, BodyError, Dialect};
-use visa_loops::{EngineTable, Mask, Program, Segments, SeqError};
+use visa_loops::{EngineTable, Mask, PairedProgram, Program, Segments, SeqError};
 use visa_numerics::{Comparisons, DType, Guards, LookupTable};
 
 /// `#seq.program<[8 : 32, 16 : 1] : 16 @ 0>`.
@@ -14,6 +14,16 @@ pub static PROGRAM: BodyDef = BodyDef {
           loop the offset in elements of each; the elements of a packet; the first address in elements (0 if left \
           out) (book 07).",
     parse: parse::<Program>,
+    ..BodyDef::BASE
+};
+
+/// `#seq.paired<[256 : 4096 -> 524288, 4096 : 1 -> 1] : 1>`.
+pub static PAIRED: BodyDef = BodyDef {
+    name: "seq.paired",
+    syntax: "[LIMIT : READ -> WRITE, ...] : PACKET @ READ -> WRITE",
+    doc: "Nested loops that read and write together, in bytes; either side may have an offset table (book 07, \
+          10).",
+    parse: parse::<PairedProgram>,
     ..BodyDef::BASE
 };
 
@@ -127,5 +137,5 @@ pub static DIALECT: Dialect = Dialect {
           and checked against its limits. Axes are gone; addresses, limits and strides are left.",
     ops: crate::ops::OPS,
     types: &[],
-    attrs: &[&PROGRAM, &SEGMENTS, &ENGINES, &MASK, &DTYPE, &TABLE, &GUARDS, &COMPARISONS],
+    attrs: &[&PROGRAM, &PAIRED, &SEGMENTS, &ENGINES, &MASK, &DTYPE, &TABLE, &GUARDS, &COMPARISONS],
 };

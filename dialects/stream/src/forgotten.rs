@@ -6,7 +6,8 @@ use std::sync::Arc;
 use visa_ir::diag::{Diagnostic, Severity};
 use visa_ir::module::OpRef;
 use visa_mapping::facts::{Support, written};
-use visa_mapping::{Axes, Expr, Tensor, place_expr, view};
+use visa_mapping::ops::indexed::{Indexing, along, indexing};
+use visa_mapping::{Axes, AxisId, Expr, Tensor, place_expr, view};
 
 /// The code of the warning.
 pub const CODE: &str = "forgotten-axis";
@@ -27,8 +28,9 @@ pub fn warnings(op: OpRef<'_>, support: &Support, axes: &Axes) -> Vec<Diagnostic
         let (Some(tensor), Some(names)) = (op.operand_type::<Tensor>(index), support.axes(operand)) else {
             continue;
         };
-        let lacking =
-            names.iter().filter(|name| !says(&mentioned, name, axes) && tells_apart(&tensor, name, axes));
+        let lacking = names.iter().filter(|name| {
+            !says(&mentioned, name, axes) && tells_apart(&tensor, name, axes) && !is_chosen(op, name, axes)
+        });
         for name in lacking {
             if found.iter().all(|(other, _)| other != name) {
                 found.push((name.clone(), index));
@@ -43,6 +45,17 @@ pub fn warnings(op: OpRef<'_>, support: &Support, axes: &Axes) -> Vec<Diagnostic
 fn says(mentioned: &[Arc<str>], name: &str, axes: &Axes) -> bool {
     let of = |name: &str| axes.id(name).map(|id| axes.skew(id).map_or(id, |skew| skew.of));
     of(name).is_some_and(|id| mentioned.iter().any(|other| of(other) == Some(id)))
+}
+
+/// Whether an index says where along the axis elements are.
+fn is_chosen(op: OpRef<'_>, name: &str, axes: &Axes) -> bool {
+    let chosen = |along: AxisId| axes.name(along) == name;
+    match indexing(op) {
+        Some(Indexing::Gather) => along(op, axes).is_ok_and(chosen),
+        // Its verifier looks after the axes of rows and index.
+        Some(Indexing::Scatter) => true,
+        None => false,
+    }
 }
 
 /// Whether the operation makes one element of several, or is an explicit part of its operand or other axes for it.

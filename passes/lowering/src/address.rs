@@ -28,3 +28,8 @@ pub fn in_elements(cx: &StageCx<'_>, op: OpRef<'_>, tensor: ValueRef<'_>) -> Res
     let dtype = tensor.of_type::<Tensor>()?.dtype;
     Ok(of(cx, op, tensor)?.saturating_mul(8) / i64::from(dtype.bits()))
 }
+
+/// The memory of a tensor, as clauses have it.
+pub(crate) fn space(tensor: &Tensor) -> &'static str {
+    tensor.kind.def.name.trim_start_matches("tm.")
+}

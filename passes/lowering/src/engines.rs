@@ -203,7 +203,7 @@ fn share(program: &PairedProgram, [from, to]: [Medium; 2], machine: &Machine) ->
 }
 
 /// The distance of a side in data memory; the source's, if both are.
-fn in_dm(entry: &PairedEntry, from: Medium, to: Medium) -> Option<i64> {
+pub(crate) fn in_dm(entry: &PairedEntry, from: Medium, to: Medium) -> Option<i64> {
     match (from == Medium::Dm, to == Medium::Dm) {
         (true, _) => entry.read.fixed(),
         (false, true) => entry.write.fixed(),
@@ -212,7 +212,7 @@ fn in_dm(entry: &PairedEntry, from: Medium, to: Medium) -> Option<i64> {
 }
 
 /// Whether iterations are in different slices.
-fn counts_slices(entry: &PairedEntry, from: Medium, to: Medium, machine: &Machine) -> bool {
+pub(crate) fn counts_slices(entry: &PairedEntry, from: Medium, to: Medium, machine: &Machine) -> bool {
     let slice = machine.memory.dm_bytes_per_slice;
     in_dm(entry, from, to).is_some_and(|distance| distance.unsigned_abs() >= slice)
 }
@@ -253,7 +253,7 @@ fn split(program: &PairedProgram, media: [Medium; 2], most: u64, machine: &Machi
 
 /// A loop as one over at most `most` engines and the rest of it, which has multiples of `whole` iterations.
 /// `None` if it cannot be split.
-fn halves(entry: &PairedEntry, most: u64, whole: u64) -> Option<(PairedEntry, PairedEntry)> {
+pub(crate) fn halves(entry: &PairedEntry, most: u64, whole: u64) -> Option<(PairedEntry, PairedEntry)> {
     let (Stride::Fixed(read), Stride::Fixed(write)) = (&entry.read, &entry.write) else { return None };
     let divides = |count: &u64| entry.limit.is_multiple_of(whole * count);
     let count = (2..=most).rev().find(divides)?;

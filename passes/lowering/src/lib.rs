@@ -4,6 +4,7 @@ pub mod access;
 pub mod address;
 pub mod buffers;
 pub mod engines;
+mod indexed;
 pub mod origin;
 pub mod slices;
 pub mod stages;

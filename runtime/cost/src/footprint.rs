@@ -69,22 +69,24 @@ pub(crate) fn exec_regions(exec: &Exec) -> Vec<Region> {
 pub(crate) fn dma_regions(dma: &Dma, machine: &Machine) -> Vec<Region> {
     let sides =
         dma.programs().flat_map(|loops| [(dma.from, false, loops.read()), (dma.to, true, loops.write())]);
-    let region = |(space, write, side): (Space, bool, Program)| {
-        let unit = match space {
-            Space::Host => i64::MAX,
-            Space::Hbm => CHIP_STRIDE,
-            // A PE and a slice have 2^24 bytes each at most.
-            Space::Spm => machine.memory.spm_bytes_per_pe.cast_signed(),
-            Space::Dm | Space::Trf | Space::Vrf => machine.memory.dm_bytes_per_slice.cast_signed(),
-        };
-        let (units, bytes) = fold(&side, unit);
-        let slices = match space {
-            Space::Dm | Space::Spm => units,
-            Space::Host | Space::Hbm | Space::Trf | Space::Vrf => 0..1,
-        };
-        Region { space, write, bytes, slices: vec![slices] }
+    sides.map(|(space, write, side)| region(space, write, &side, machine)).collect()
+}
+
+/// What a side of a transfer touches.
+pub(crate) fn region(space: Space, write: bool, side: &Program, machine: &Machine) -> Region {
+    let unit = match space {
+        Space::Host => i64::MAX,
+        Space::Hbm => CHIP_STRIDE,
+        // A PE and a slice have 2^24 bytes each at most.
+        Space::Spm => machine.memory.spm_bytes_per_pe.cast_signed(),
+        Space::Dm | Space::Trf | Space::Vrf => machine.memory.dm_bytes_per_slice.cast_signed(),
     };
-    sides.map(region).collect()
+    let (units, bytes) = fold(side, unit);
+    let slices = match space {
+        Space::Dm | Space::Spm => units,
+        Space::Host | Space::Hbm | Space::Trf | Space::Vrf => 0..1,
+    };
+    Region { space, write, bytes, slices: vec![slices] }
 }
 
 /// Takes the addresses of `side` apart into multiples of `unit` and offsets below it. Exact (but for gaps) where the

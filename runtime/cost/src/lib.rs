@@ -6,6 +6,7 @@
 mod command;
 mod conflicts;
 mod footprint;
+mod indexed;
 mod memory;
 mod pipeline;
 mod price;

@@ -55,16 +55,33 @@ impl FromStr for MemoryModel {
     }
 }
 
+/// A transfer's price by a model; `flat` is that of the simplest. `requested` makes what each engine is told to do.
+///
+/// # Errors
+/// If an address is outside of RNGD's map of HBM, or a memory out of the engines' reach.
+pub(crate) fn work(
+    model: MemoryModel,
+    flat: Work,
+    machine: &Machine,
+    requested: impl Fn() -> Result<Transfer, SeqError>,
+) -> Result<Work, Diagnostic> {
+    let transfer = || requested().map_err(|error| refuse(model, flat.span, &error.message));
+    match model {
+        MemoryModel::Flat => Ok(flat),
+        MemoryModel::Book => book_work(&transfer()?, flat, machine),
+        MemoryModel::Detailed => detailed_work(&transfer()?, flat, machine),
+    }
+}
+
 /// A transfer's price by the `detailed` model. Why it takes so long is said in the words of the `book` model.
 ///
 /// # Errors
 /// If an address is outside of RNGD's map of HBM.
-pub(crate) fn detailed_work(dma: &Dma, flat: Work, machine: &Machine) -> Result<Work, Diagnostic> {
+fn detailed_work(transfer: &Transfer, flat: Work, machine: &Machine) -> Result<Work, Diagnostic> {
     let (span, timing) = (flat.span, Timing::of(machine));
     let refuse = |message: &dyn Display| refuse(MemoryModel::Detailed, span, message);
-    let transfer = table(dma, machine).map_err(|error| refuse(&error.message))?;
-    let found = simulate(&transfer, machine, &timing, &[]).map_err(|error| refuse(&error))?;
-    let book = book_work(dma, flat, machine)?;
+    let found = simulate(transfer, machine, &timing, &[]).map_err(|error| refuse(&error))?;
+    let book = book_work(transfer, flat, machine)?;
     let engines: Vec<_> = found.engines.iter().map(|(_, totals)| totals.end).collect();
     let all = |of: fn(&ChannelTotals) -> u64| {
         found.chips.iter().flat_map(|chip| &chip.channels).map(of).sum::<u64>()
@@ -116,10 +133,9 @@ fn refuse(model: MemoryModel, span: Span, message: &dyn Display) -> Diagnostic {
 ///
 /// # Errors
 /// If an address is outside of RNGD's map of HBM.
-pub(crate) fn book_work(dma: &Dma, flat: Work, machine: &Machine) -> Result<Work, Diagnostic> {
-    let price = table(dma, machine)
-        .and_then(|transfer| book(&transfer, machine))
-        .map_err(|error| refuse(MemoryModel::Book, flat.span, &error.message))?;
+fn book_work(transfer: &Transfer, flat: Work, machine: &Machine) -> Result<Work, Diagnostic> {
+    let price =
+        book(transfer, machine).map_err(|error| refuse(MemoryModel::Book, flat.span, &error.message))?;
     let mut assumed = flat.assumed.clone();
     assumed.extend([
         "limits.dma_read_ahead",
@@ -147,7 +163,7 @@ pub(crate) fn book_work(dma: &Dma, flat: Work, machine: &Machine) -> Result<Work
 }
 
 /// What each engine of a chip is told to do. Chips are alike, so this is one of them.
-fn table(dma: &Dma, machine: &Machine) -> Result<Transfer, SeqError> {
+pub(crate) fn table(dma: &Dma, machine: &Machine) -> Result<Transfer, SeqError> {
     let (from, to) = (memory(dma.from)?, memory(dma.to)?);
     let pes = machine.topology.pes_per_cluster;
     let engines = dma.by_engine().into_iter().map(|(engine, descriptors)| {
@@ -165,7 +181,7 @@ fn counts_chips(stride: &Stride) -> bool {
     stride.fixed().is_some_and(|stride| stride != 0 && stride % CHIP_STRIDE == 0)
 }
 
-fn memory(space: Space) -> Result<Memory, SeqError> {
+pub(crate) fn memory(space: Space) -> Result<Memory, SeqError> {
     let medium = match space {
         Space::Host => Medium::Host,
         Space::Hbm => Medium::Hbm,

@@ -9,6 +9,7 @@ use visa_numerics::DType;
 
 use crate::command::{Work, exec_work};
 use crate::conflicts::schedule_with_stalls;
+use crate::indexed::{self, indexed_work};
 use crate::memory::MemoryModel;
 use crate::report::{Assumed, Busy, CommandReport, ContractionReport, Report, Resource, Totals, Traffic};
 use crate::schedule::Slot;
@@ -21,6 +22,7 @@ use crate::transfer::dma_work;
 pub fn price(program: &Program, machine: &Machine, model: MemoryModel) -> Result<Report, Diagnostic> {
     let works = program.commands.iter().map(|command| match &command.kind {
         CommandKind::Dma(dma) => dma_work(dma, command.span, machine, program.chips, model),
+        CommandKind::Indexed(transfer) => indexed_work(transfer, command.span, machine, program.chips, model),
         CommandKind::Exec(exec) => Ok(exec_work(exec, command.span, machine, program.chips)),
     });
     let mut works = works.collect::<Result<Vec<Work>, _>>()?;
@@ -115,7 +117,7 @@ fn share_of_peak(macs: &BTreeMap<DType, u64>, cycles: u64, machine: &Machine, ch
 /// The assumed fields of the machine description that prices of these commands are made of.
 fn assumptions(works: &[Work]) -> Vec<Assumed> {
     let is_used = |field: &str| works.iter().any(|work| work.assumed.contains(&field));
-    let all = ASSUMED.iter().chain(visa_memory::detailed::ASSUMED);
+    let all = ASSUMED.iter().chain(visa_memory::detailed::ASSUMED).chain(indexed::ASSUMED);
     let used = all.filter(|assumption| is_used(assumption.field));
     used.map(|assumption| Assumed { field: assumption.field, why: assumption.why }).collect()
 }

@@ -10,7 +10,7 @@ use visa_machine::Machine;
 
 use crate::command::{Work, first_of_busiest};
 use crate::footprint::dma_regions;
-use crate::memory::{MemoryModel, book_work, detailed_work};
+use crate::memory::{self, MemoryModel};
 use crate::report::{EngineCycles, Resource, Traffic};
 use crate::scratchpads;
 
@@ -25,17 +25,12 @@ pub(crate) fn dma_work(
     chips: usize,
     model: MemoryModel,
 ) -> Result<Work, Diagnostic> {
-    let flat = flat_work(dma, span, machine, chips);
-    match model {
-        MemoryModel::Flat => Ok(flat),
-        MemoryModel::Book => book_work(dma, flat, machine),
-        MemoryModel::Detailed => detailed_work(dma, flat, machine),
-    }
+    memory::work(model, flat_work(dma, span, machine, chips), machine, || memory::table(dma, machine))
 }
 
 /// Prices a transfer by a start-up and the rate of the narrowest place on the way. A memory that is read and written
 /// carries the bytes twice, as its reads and writes share one bandwidth (book 11).
-fn flat_work(dma: &Dma, span: Span, machine: &Machine, chips: usize) -> Work {
+pub(crate) fn flat_work(dma: &Dma, span: Span, machine: &Machine, chips: usize) -> Work {
     // As all that follows: a price that is more than `u64::MAX` is that.
     let units = dma.bytes().unwrap_or(u64::MAX);
     let chips = chips.max(1) as u64;
@@ -92,11 +87,11 @@ fn ways(dma: &Dma, machine: &Machine, bytes: u64) -> Vec<EngineCycles> {
 }
 
 /// A machine description has no rate of 0.
-fn cycles(bytes: u64, bytes_per_cycle: u64) -> u64 {
+pub(crate) fn cycles(bytes: u64, bytes_per_cycle: u64) -> u64 {
     bytes.div_ceil(bytes_per_cycle.max(1))
 }
 
-fn read(space: Space, bytes: u64) -> Traffic {
+pub(crate) fn read(space: Space, bytes: u64) -> Traffic {
     let none = Traffic::default();
     match space {
         Space::Host => Traffic { host_read: bytes, ..none },

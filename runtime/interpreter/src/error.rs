@@ -1,7 +1,9 @@
 //! Why a run stopped.
 
+use crate::index_error::IndexError;
 use std::fmt;
 use visa_ir::diag::counted;
+use visa_ir::span::Span;
 
 /// What can go wrong in a run of a verified program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,8 +39,32 @@ pub enum RunError {
     },
     /// An access is outside its memory; the verifier refuses such programs.
     Address(String),
+    /// An index chooses no row, or one that another has chosen.
+    Index {
+        /// Where the transfer is declared.
+        span: Span,
+        /// What is wrong with which index.
+        error: IndexError,
+    },
     /// The threads could not be started.
     Threads(String),
+}
+
+impl RunError {
+    /// Where in the kernel the run stopped, if it was at one of its commands.
+    #[must_use]
+    pub fn span(&self) -> Span {
+        match self {
+            Self::Index { span, .. } => *span,
+            Self::UnknownBuffer { .. }
+            | Self::ArgumentSize { .. }
+            | Self::MissingArguments(_)
+            | Self::NotRun
+            | Self::MemoryBound { .. }
+            | Self::Address(_)
+            | Self::Threads(_) => Span::default(),
+        }
+    }
 }
 
 impl fmt::Display for RunError {
@@ -63,6 +89,7 @@ impl fmt::Display for RunError {
                 counted(*needed, "byte")
             ),
             Self::Address(message) => f.write_str(message),
+            Self::Index { error, .. } => write!(f, "{error}"),
             Self::Threads(message) => write!(f, "the threads could not be started: {message}"),
         }
     }

@@ -11,6 +11,7 @@ use crate::buffers;
 use crate::dma;
 use crate::error::RunError;
 use crate::exec::{self, ExecCx, Growth, MAX_THREADS};
+use crate::indexed;
 use crate::local::Group;
 use crate::memory::{Chunk, Memories};
 use crate::result::{Origin, ResultData, Step, UndefinedReport, coordinates};
@@ -101,12 +102,18 @@ impl<'a> Interpreter<'a> {
             let cx = ExecCx { machine: self.machine, log, chip: 0, first_op: op };
             let group = Group::of(&commands[done..], memories, cx)?;
             let (ran, ops) = match &command.kind {
-                CommandKind::Dma(_) | CommandKind::Exec(_) if group.commands() > 0 => {
+                CommandKind::Dma(_) | CommandKind::Indexed(_) | CommandKind::Exec(_)
+                    if group.commands() > 0 =>
+                {
                     self.pool.install(|| group.run(memories));
                     (group.commands(), group.ops)
                 }
                 CommandKind::Dma(dma) => {
                     self.pool.install(|| dma::run(dma, memories, op, log))?;
+                    (1, 1)
+                }
+                CommandKind::Indexed(transfer) => {
+                    indexed::run(transfer, command.span, memories, op, log)?;
                     (1, 1)
                 }
                 CommandKind::Exec(exec) => {
@@ -170,9 +177,8 @@ impl<'a> Interpreter<'a> {
 /// The operations of a command that shadow marks can name.
 fn ops(kind: &CommandKind, span: visa_ir::span::Span) -> Vec<Op> {
     match kind {
-        CommandKind::Dma(_) => {
-            vec![Op { step: Step { name: "hw.dma".to_owned(), span, excludes: None }, is_switch: false }]
-        }
+        CommandKind::Dma(_) => vec![transfer("hw.dma", span)],
+        CommandKind::Indexed(_) => vec![transfer("hw.dma_indexed", span)],
         CommandKind::Exec(exec) => {
             let stages = exec.stages.iter().map(|stage| Op {
                 step: Step { name: stage.name.to_owned(), span: stage.span, excludes: stage.excludes() },
@@ -181,4 +187,8 @@ fn ops(kind: &CommandKind, span: visa_ir::span::Span) -> Vec<Op> {
             stages.collect()
         }
     }
+}
+
+fn transfer(name: &str, span: visa_ir::span::Span) -> Op {
+    Op { step: Step { name: name.to_owned(), span, excludes: None }, is_switch: false }
 }

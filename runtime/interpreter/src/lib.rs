@@ -8,6 +8,8 @@ mod buffers;
 mod dma;
 mod error;
 mod exec;
+mod index_error;
+mod indexed;
 mod interpreter;
 mod local;
 mod memory;
@@ -16,6 +18,7 @@ mod runs;
 
 pub use error::RunError;
 pub use exec::MAX_THREADS;
+pub use index_error::{IndexError, IndexPlace};
 pub use interpreter::{Interpreter, Options};
 pub use memory::PAGE_BYTES;
 pub use result::{Origin, ResultData, Step, UndefinedReport};

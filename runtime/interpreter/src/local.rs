@@ -96,6 +96,6 @@ fn work<'a>(
             growth.take(memories, &reaches, 0)?;
             Ok(Some((Work::Scatter(scatter), 1)))
         }
-        CommandKind::Exec(_) | CommandKind::Dma(_) => Ok(None),
+        CommandKind::Exec(_) | CommandKind::Dma(_) | CommandKind::Indexed(_) => Ok(None),
     }
 }

@@ -225,6 +225,8 @@ pub(crate) struct Memories {
     pub(crate) shadow: bool,
     pub(crate) dm_bytes_per_slice: u64,
     spm_bytes_per_chip: u64,
+    /// Bytes of a PE's scratchpad memory.
+    pub(crate) spm_bytes_per_pe: u64,
 }
 
 /// A memory that a transfer reads or writes, seen from a chip.
@@ -246,6 +248,7 @@ impl Memories {
             shadow,
             dm_bytes_per_slice: machine.memory.dm_bytes_per_slice,
             spm_bytes_per_chip: machine.spm_bytes_per_chip(),
+            spm_bytes_per_pe: machine.memory.spm_bytes_per_pe,
         }
     }
 

@@ -40,9 +40,14 @@ impl Runs {
                 return Err(RunError::Address(message));
             }
         }
+        Ok(Self::of(program, piece))
+    }
+
+    /// The same of a program whose addresses are known to be in their memories.
+    pub(crate) fn of(program: &PairedProgram, piece: u64) -> Self {
         let run = contiguous_paired(program);
         let program = PairedProgram { packet: run, ..program.clone() };
-        Ok(Self { read: program.read(), write: program.write(), run, piece: piece.max(1) })
+        Self { read: program.read(), write: program.write(), run, piece: piece.max(1) }
     }
 
     /// Every copy, in loop order.

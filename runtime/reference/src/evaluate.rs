@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
+use visa_mapping::ops::indexed::{Indexing, indexing};
 use visa_mapping::ops::transfer::is_transfer;
 
 use visa_ir::context::Context;
@@ -188,6 +189,11 @@ impl Run<'_> {
         let to = op.result_type::<Tensor>(0).ok_or_else(|| op.error("C0", "the result is no tensor"))?;
         if let Some(kind) = visa_mapping::view::kind(op) {
             return self.view(op, kind, &to).map(Value::Tensor);
+        }
+        match indexing(op) {
+            Some(Indexing::Gather) => return self.gathered(op, &to).map(Value::Tensor),
+            Some(Indexing::Scatter) => return self.scattered(op, &to).map(Value::Tensor),
+            None => {}
         }
         Ok(match meaning(op)? {
             Semantics::Same => Value::Tensor(converted(op, self.held(op, 0, &to)?, to.dtype)?),
@@ -530,7 +536,7 @@ impl Run<'_> {
     }
 
     /// An operand as far as the type `to` holds it.
-    fn held(&self, op: OpRef<'_>, index: usize, to: &Tensor) -> Result<Logical, Diagnostic> {
+    pub(crate) fn held(&self, op: OpRef<'_>, index: usize, to: &Tensor) -> Result<Logical, Diagnostic> {
         match self.operand(op, index)? {
             Value::Tensor(tensor) => tensor.narrow(&Coverage::new(to, self.axes, op.span())?, op.span()),
             Value::Pair(_) | Value::Sums(..) => Err(op.error("C0", "the operand is no tensor")),
@@ -542,7 +548,7 @@ impl Run<'_> {
         self.held(op, index, to).map(Logical::even)
     }
 
-    fn tensor_of(&self, value: ValueId, span: Span) -> Result<&Logical, Diagnostic> {
+    pub(crate) fn tensor_of(&self, value: ValueId, span: Span) -> Result<&Logical, Diagnostic> {
         match self.values.get(&value) {
             Some(Value::Tensor(tensor)) => Ok(tensor),
             Some(Value::Pair(_) | Value::Sums(..)) | None => {

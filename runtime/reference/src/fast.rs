@@ -8,6 +8,7 @@ use std::collections::HashMap;
 
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, ValueId};
+use visa_mapping::ops::indexed::indexing;
 use visa_mapping::{Tensor, operand};
 use visa_numerics::Bits;
 use visa_stream::branch::BranchMode;
@@ -108,6 +109,10 @@ impl Run<'_> {
         let is_loose = |index: usize| op.operands().get(index).is_some_and(|id| self.slack.contains_key(id));
         // A narrower integer wraps, and a table or zero point is of integers.
         let converts = from == to || from.is_some_and(|from| from.is_float());
+        // Rows are moved as they are, to where the index says.
+        if indexing(op).is_some() {
+            return Ok(!is_loose(1));
+        }
         Ok(match meaning(op)? {
             Semantics::Same => converts,
             Semantics::Fetch(_) => from.is_some_and(|from| from.is_float()),

@@ -13,6 +13,7 @@ mod coverage;
 mod evaluate;
 mod fast;
 mod gathered;
+mod indexed;
 mod interface;
 mod order;
 mod packing;

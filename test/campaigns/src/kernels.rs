@@ -67,11 +67,12 @@ const WRONG: [&str; 6] = [
     "error[shadow]",
 ];
 
-/// Runs the kernel; whether it was accepted. A refusal must name a rule of the kernel.
-fn run_kernel(name: &str, text: &str, machine: &str, shadow: bool) -> bool {
+/// Runs the kernel with more flags; whether it was accepted. A refusal must name a rule of the kernel.
+pub(crate) fn run_kernel(name: &str, text: &str, machine: &str, shadow: bool, more: &[&str]) -> bool {
     let mut io = Io::buffered(text.to_owned(), ".");
     let mut flags = vec!["-", "--check", "--threads", "1", "--machine", machine];
     flags.extend(shadow.then_some("--shadow"));
+    flags.extend(more);
     let flags: Vec<String> = flags.into_iter().map(str::to_owned).collect();
     if visa_run::run(&Registry::standard(), &flags, &mut io) == 0 {
         return true;
@@ -83,7 +84,7 @@ fn run_kernel(name: &str, text: &str, machine: &str, shadow: bool) -> bool {
 }
 
 /// Machines with these slices, as files.
-fn machines(folder: &Path, slices: &[u64]) -> Vec<PathBuf> {
+pub(crate) fn machines(folder: &Path, slices: &[u64]) -> Vec<PathBuf> {
     let machine = |&slices: &u64| {
         let mut machine = Machine::rngd();
         machine.topology.slices_per_cluster = slices;
@@ -117,7 +118,7 @@ impl Kernels {
             };
             let text = (self.generate)(&mut random, slices[size]);
             let title = format!("{name}, seed {seed}, case {case}");
-            if run_kernel(&title, &text, &machines[size].to_string_lossy(), case.is_multiple_of(4)) {
+            if run_kernel(&title, &text, &machines[size].to_string_lossy(), case.is_multiple_of(4), &[]) {
                 tally.accept(&text, features);
             } else {
                 tally.refused += 1;

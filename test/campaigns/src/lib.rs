@@ -18,6 +18,7 @@ pub mod mutants;
 pub mod mutate;
 pub mod open_clauses;
 pub mod pipelines;
+pub mod rows;
 mod shared;
 pub mod transfers;
 pub mod transposes;

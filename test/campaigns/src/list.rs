@@ -2,7 +2,7 @@
 
 use crate::commands::{CODE_MUTANTS, DECIDE, EXPRESSIONS, FUZZ, SELECT, Step};
 use crate::{
-    Settings, addresses, compute, contractions, mutants, open_clauses, pipelines, transfers, transposes,
+    Settings, addresses, compute, contractions, mutants, open_clauses, pipelines, rows, transfers, transposes,
 };
 
 /// What a campaign does.
@@ -84,6 +84,12 @@ pub const CAMPAIGNS: &[Campaign] = &[
         "random chains of transfers between memories: lowered and run as the evaluator says",
         100_000,
         |settings| transfers::KERNELS.run(settings),
+    ),
+    drawn(
+        "rows",
+        "random gathers and scatters by index tensors: lowered and run as the evaluator says",
+        100_000,
+        rows::run,
     ),
     drawn(
         "transposes",

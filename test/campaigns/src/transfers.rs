@@ -14,7 +14,7 @@ const AXES: &str = "A = 4, B = 3, C = 3, D = 16, T = 2, U = 4";
 const ENGINES: u64 = 8;
 
 /// PEs of a cluster.
-const PES: u64 = 4;
+pub(crate) const PES: u64 = 4;
 
 /// A memory that a transfer reads or writes.
 #[derive(Clone, Copy)]
@@ -60,15 +60,14 @@ fn digits(random: &mut Random, whole: bool) -> Vec<Digit> {
     all
 }
 
-/// Moves some digits into the parts of a cluster or chip, of which there are `room`, or `copies` of all. What is
-/// `spread` grows by them.
-fn spread(
+/// Moves some digits into the parts of a cluster or chip, of which there are `room`, or `copies` of all. The mapping,
+/// and what is in it.
+pub(crate) fn spread(
     random: &mut Random,
     digits: &mut Vec<Digit>,
     room: u64,
     copies: Digit,
-    spread: &mut Vec<Digit>,
-) -> String {
+) -> (String, Vec<Digit>) {
     let (mut own, mut left) = (Vec::new(), room);
     digits.retain(|digit| {
         let taken = digit.1 <= left && random.below(2) == 0;
@@ -81,8 +80,7 @@ fn spread(
     if own.is_empty() && random.below(4) == 0 {
         own.push(copies);
     }
-    spread.extend(own.iter().cloned());
-    format!("[[{}] # {room}]", bare(&own))
+    (format!("[[{}] # {room}]", bare(&own)), own)
 }
 
 /// The layout of one memory: the digits, and mostly whole rows innermost.
@@ -123,7 +121,9 @@ fn transfer(random: &mut Random, from: &str, step: u64, slices: u64) -> (String,
     let (name, at) = (format!("{}{step}", to.letter()), to.address(step));
     let (mut digits, mut counted) = (digits(random, false), Vec::new());
     let mut parts = |digits: &mut Vec<Digit>, room: u64, copies: (&str, u64)| {
-        spread(random, digits, room, (copies.0.to_owned(), copies.1), &mut counted)
+        let (map, own) = spread(random, digits, room, (copies.0.to_owned(), copies.1));
+        counted.extend(own);
+        map
     };
     let line = match to {
         Memory::Hbm => format!("%{name} = tm.to_hbm %{from} at {at}, "),

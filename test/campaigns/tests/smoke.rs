@@ -52,6 +52,11 @@ fn transfers() {
 }
 
 #[test]
+fn rows() {
+    cases("rows", 2_000);
+}
+
+#[test]
 fn transposes() {
     cases("transposes", u64::MAX);
 }
@@ -86,6 +91,7 @@ fn every_campaign_is_a_function_with_a_part_or_a_command() {
         "compute",
         "contractions",
         "transfers",
+        "rows",
         "transposes",
         "addresses",
         "open-clauses",

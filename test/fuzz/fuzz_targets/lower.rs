@@ -85,6 +85,7 @@ fn steps(program: &Program, machine: &Machine) -> u64 {
     let layouts = program.buffers.iter().map(|buffer| buffer.layout.steps().unwrap_or(u64::MAX));
     let commands = program.commands.iter().map(|command| match &command.kind {
         CommandKind::Dma(dma) => dma.bytes().unwrap_or(u64::MAX),
+        CommandKind::Indexed(indexed) => indexed.part.loops.steps().unwrap_or(u64::MAX),
         CommandKind::Exec(exec) => {
             let slices: u64 = exec.slices.iter().map(|range| range.len() as u64).sum();
             let mut flow = Flow { packets: 0, packet: 0 };

@@ -30,6 +30,8 @@ Both ways of running this script go through those lines too.
 
 `fast.*.npy` are the values of fast expressions, which kernels come near to, in numbers of their format.
 
+`embedding.*.npy`, `paged_kv.*.npy` and `moe_dispatch.*.npy` are indices of rows, some of them wrong, and the rows that they choose.
+
 `counts_*.npy` are the valid counts of book 24's tables (test/book/v5-*.visa, v6-*.visa).
 
 Arithmetic: a product of two bf16 values is exact in f32. Within each 32-element packet along the contracted
@@ -446,6 +448,60 @@ def lines(arrays):
     return b"".join(f"{name}: ".encode() + summary(np.ascontiguousarray(array)) for name, array in arrays.items())
 
 
+def routed(experts, blocks, block):
+    """Where each of a token's experts has its place: by expert, in blocks of so many tokens (book 35, 3.3)."""
+    counts = np.bincount(experts.ravel(), minlength=experts.max() + 1)
+    starts = np.cumsum(-(-counts // block)) - -(-counts // block)
+    seen = np.zeros(counts.size, np.int64)
+    places = np.empty(experts.shape, np.int32)
+    for at in np.ndindex(experts.shape):
+        expert = experts[at]
+        places[at] = starts[expert] * block + seen[expert]
+        seen[expert] += 1
+    assert places.max() < blocks * block
+    return places
+
+
+def rows_by_index():
+    """Indices of embedding.visa, paged_kv.visa and moe_dispatch.visa, and what their kernels make of rand:1 and rand:2."""
+    ids = (splitmix64(21, 64) % 1000).astype(np.int32).reshape(4, 16)
+    words = rand_bf16(1, 1000, 128)
+    pages = (splitmix64(22, 8) % 32).astype(np.int32).reshape(2, 4)
+    pages[1, 2] = pages[0, 1]  # two sequences that begin alike share a page
+    pool = rand_bf16(1, 32, 16, 2, 32)
+    slots = np.array([37, 411, 0, 511], np.int32)
+    cache = rand_bf16(1, 512, 2, 32)
+    cache[slots] = rand_bf16(2, 4, 2, 32)
+    experts = np.argsort(splitmix64(23, 16 * 8).reshape(16, 8), axis=1)[:, :2]
+    places = routed(experts, 12, 4)
+    tokens, blocks = rand_bf16(1, 16, 64), np.zeros((48, 64), np.float32)
+    blocks[places] = tokens[:, None, :]
+    outside, between = ids.copy(), ids * 256
+    outside[0, 9], between[0, 9] = 1000, 130
+    negative = ids * 256
+    negative[0, 9] = -256
+    twice = slots.copy()
+    twice[3] = 37
+    return {
+        "embedding.ids": ids,
+        "embedding.offsets": ids * np.int32(256),
+        "embedding.outside": outside,
+        "embedding.between": between,
+        "embedding.negative": negative,
+        "embedding.out": words[ids],
+        "embedding.transposed": np.moveaxis(words[ids], 2, 0),
+        "paged_kv.pages": pages,
+        "paged_kv.out": pool[pages],
+        "paged_kv.slots": slots,
+        "paged_kv.offsets": slots * np.int32(128),
+        "paged_kv.twice": twice,
+        "paged_kv.cache": cache,
+        "moe_dispatch.places": places,
+        "moe_dispatch.out0": blocks,
+        "moe_dispatch.out1": blocks[places],
+    }
+
+
 def files():
     """Every file, by name."""
     lhs_f32, rhs = rand_f32(3, 2048), rand_bf16(2, 2048)
@@ -490,6 +546,7 @@ def files():
         "top_k.ids.npy": npy(np.repeat(branch_ids(16)[:, None], 16, axis=1)),
         "top_k.out0.npy": npy(top_k(top_k_scores(), 4)[0]),
         "top_k.out1.npy": npy(top_k(top_k_scores(), 4)[1]),
+        **{f"{name}.npy": npy(np.ascontiguousarray(array)) for name, array in rows_by_index().items()},
         "v1.x.npy": npy(np.arange(512, dtype=np.int32) - 356),
         **{f"gemm_auto.{name}.npy": npy(array) for name, array in gemm_auto_operands().items()},
         "lhs_f32.npy": npy(lhs_f32),

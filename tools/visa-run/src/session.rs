@@ -308,7 +308,9 @@ impl<'a> Session<'a> {
             }
             Ok(finished)
         };
-        attempt().map_err(|error: visa_interpreter::RunError| self.stop("run", error.to_string()))
+        attempt().map_err(|error: visa_interpreter::RunError| {
+            self.refuse(vec![Diagnostic::error("run", error.span(), error.to_string())])
+        })
     }
 
     /// Reports the results that depend on undefined data.

@@ -106,10 +106,21 @@ pub(crate) fn read(op: OpRef<'_>) -> Result<program::Dma, Diagnostic> {
     let (clause, table) = engine_table(op)?;
     let chips = if pcie { program_chips(*op)? } else { 1 };
     let memory = Memories { op: *op, machine: &machine, chips, per_byte: 1 };
-    let cx = PartCx { op: *op, clause, machine: &machine, memory, pcie, from, to };
-    let parts = table.0.iter().map(|part| cx.part(part)).collect::<Result<_, _>>()?;
+    let cx = PartCx { op: *op, clause, machine: &machine, pcie, to };
+    let mut parts = Vec::new();
+    for part in &table.0 {
+        let part = cx.part(part)?;
+        let (read, write) = (part.loops.read(), part.loops.write());
+        if let Some(message) = overwrites(&write) {
+            return Err(cx.refused("C4", message));
+        }
+        for (side, space) in [(read, from), (write, to)] {
+            memory.inside(&side, space).map_err(|message| cx.refused("C5", message))?;
+        }
+        parts.push(part);
+    }
     let writes: Vec<_> = table.0.iter().map(|part| part.loops.write()).collect();
-    cx.memory.no_more_than_fits(&writes, to, clause)?;
+    memory.no_more_than_fits(&writes, to, clause)?;
     if let Some((one, other)) = first_overlap(&writes) {
         let message = format!("parts {one} and {other} of the table write the same bytes");
         return Err(op.clause_error("C8", clause, message));
@@ -124,13 +135,7 @@ pub(crate) fn read(op: OpRef<'_>) -> Result<program::Dma, Diagnostic> {
 pub fn engine_table(op: Dma<'_>) -> Result<(&'static str, EngineTable), Diagnostic> {
     match (op.loops()?, op.engines()?, op.table()?) {
         (Some(loops), engines, None) => {
-            let most = machine(*op).topology.dma_engines_per_chip;
-            let none = |engines: i64| {
-                let message = format!("{} share the transfer, a chip has {most}", counted(engines, "engine"));
-                op.clause_error("C6", "engines", message)
-            };
-            let count = |engines: i64| u64::try_from(engines).ok().filter(|&engines| engines > 0);
-            let engines = engines.map_or(Ok(1), |engines| count(engines).ok_or_else(|| none(engines)))?;
+            let engines = engine_count(*op, engines)?;
             Ok(("loops", EngineTable(vec![EnginePart { engines: 0..engines, loops: (*loops).clone() }])))
         }
         (None, None, Some(table)) => Ok(("table", (*table).clone())),
@@ -150,16 +155,24 @@ pub fn engine_table(op: Dma<'_>) -> Result<(&'static str, EngineTable), Diagnost
     }
 }
 
+/// C6: how many engines share loops; 1 if that is not given.
+pub(super) fn engine_count(op: OpRef<'_>, engines: Option<i64>) -> Result<u64, Diagnostic> {
+    let Some(engines) = engines else { return Ok(1) };
+    u64::try_from(engines).ok().filter(|&engines| engines > 0).ok_or_else(|| {
+        let most = machine(op).topology.dma_engines_per_chip;
+        let message = format!("{} share the transfer, a chip has {most}", counted(engines, "engine"));
+        op.clause_error("C6", "engines", message)
+    })
+}
+
 /// What the parts of a transfer are checked against.
-struct PartCx<'a> {
-    op: OpRef<'a>,
+pub(super) struct PartCx<'a> {
+    pub(super) op: OpRef<'a>,
     /// The clause that the parts are in.
-    clause: &'static str,
-    machine: &'a Machine,
-    memory: Memories<'a>,
-    pcie: bool,
-    from: Space,
-    to: Space,
+    pub(super) clause: &'static str,
+    pub(super) machine: &'a Machine,
+    pub(super) pcie: bool,
+    pub(super) to: Space,
 }
 
 impl PartCx<'_> {
@@ -167,20 +180,13 @@ impl PartCx<'_> {
         self.op.clause_error(constraint, self.clause, message)
     }
 
-    /// C2 to C6 of a part.
-    fn part(&self, part: &EnginePart) -> Result<program::DmaPart, Diagnostic> {
+    /// C2, C3 and C6 of a part.
+    pub(super) fn part(&self, part: &EnginePart) -> Result<program::DmaPart, Diagnostic> {
         let engine_loops = self.engine_loops(part)?;
         let loops = &part.loops;
         self.sequencer(loops, engine_loops)?;
-        let write = loops.write();
         if is_sram(self.to) {
-            self.aligned(&write)?;
-        }
-        if let Some(message) = overwrites(&write) {
-            return Err(self.refused("C4", message));
-        }
-        for (side, space) in [(loops.read(), self.from), (write, self.to)] {
-            self.memory.inside(&side, space).map_err(|message| self.refused("C5", message))?;
+            self.aligned(&loops.write())?;
         }
         Ok(program::DmaPart { first: part.engines.start, engine_loops, loops: loops.clone() })
     }

@@ -97,11 +97,11 @@ pub(crate) const PACKET: ClauseDecl = ClauseDecl::optional(
 .open_order();
 
 /// The memories that the tensor DMA of a chip reads.
-const ON_CHIP: &[&str] = &["tm.hbm", "tm.dm", "tm.spm"];
+pub(super) const ON_CHIP: &[&str] = &["tm.hbm", "tm.dm", "tm.spm"];
 
 /// C5 of the transfers into SRAM.
-const RUNS: &str = "what is contiguous on both sides, and every distance between such runs, is a multiple of 8 \
-                    bytes (book 10)";
+pub(super) const RUNS: &str = "what is contiguous on both sides, and every distance between such runs, is a \
+                               multiple of 8 bytes (book 10)";
 
 /// C4 or C6 of the transfers that have a stream.
 const STREAM: &str = "`engines`, `time` and `packet` together count each element of the destination once; a chip \
@@ -339,23 +339,28 @@ fn verify_sram(
     check_place(op, "at", &result, at, parts.bytes, axes, "C1")?;
     let segments = check_transfer(op, cx, ["C2", "C6"], &source, &result)?;
     let align = machine.limits.dma_dm_align;
-    segments
-        .iter()
-        .try_for_each(|segment| Runs { op, loops: &segment.loops, align }.check(source.is(&HBM), at))
+    let runs = |segment: &Transfer| {
+        Runs { op, constraint: "C5", loops: &segment.loops, around: &[], align }.check(source.is(&HBM), at)
+    };
+    segments.iter().try_for_each(runs)
 }
 
 /// The runs that are contiguous on both sides of a transfer, and where they start. SRAM is written in whole groups of
 /// bytes.
-struct Runs<'a> {
-    op: OpRef<'a>,
-    loops: &'a [TransferLoop],
+pub(super) struct Runs<'a> {
+    pub(super) op: OpRef<'a>,
+    /// What is broken where they are not whole groups.
+    pub(super) constraint: &'static str,
+    pub(super) loops: &'a [TransferLoop],
+    /// Loops around those, none of which continues a run.
+    pub(super) around: &'a [TransferLoop],
     /// Bytes of a group.
-    align: u64,
+    pub(super) align: u64,
 }
 
 impl Runs<'_> {
-    /// C5. `from_hbm` says whether the source is read in whole groups too.
-    fn check(&self, from_hbm: bool, at: Option<i64>) -> Result<(), Diagnostic> {
+    /// Whether they are whole groups. `from_hbm` says whether the source is read in whole groups too.
+    pub(super) fn check(&self, from_hbm: bool, at: Option<i64>) -> Result<(), Diagnostic> {
         let (run, outer) = self.split();
         self.check_length(run)?;
         if from_hbm {
@@ -378,7 +383,7 @@ impl Runs<'_> {
             }
             !contiguous
         });
-        (run, outer.into_iter().chain(rest).collect())
+        (run, outer.into_iter().chain(rest).chain(self.around).collect())
     }
 
     fn is_aligned(&self, distance: i64) -> bool {
@@ -391,7 +396,7 @@ impl Runs<'_> {
     }
 
     fn refused(&self, clause: &str, message: String) -> Diagnostic {
-        self.op.clause_error("C5", clause, message)
+        self.op.clause_error(self.constraint, clause, message)
     }
 
     fn check_length(&self, run: u64) -> Result<(), Diagnostic> {

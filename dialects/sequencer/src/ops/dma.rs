@@ -1,11 +1,11 @@
-//! `seq.dma`: a transfer between memories.
+//! `seq.dma`, `seq.dma_indexed`: transfers between memories.
 
-use crate::dialect::{DTYPE, ENGINES, SEGMENTS};
+use crate::dialect::{DTYPE, ENGINES, PAIRED, PROGRAM, SEGMENTS};
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
 use visa_ir::diag::Diagnostic;
 use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::module::OpRef;
-use visa_loops::{EngineTable, Segments};
+use visa_loops::{EngineTable, PairedProgram, Program, Segments};
 use visa_numerics::DType;
 
 const SPACE: &[&str] = &["host", "hbm", "dm", "spm"];
@@ -41,8 +41,48 @@ pub static DMA: OpDecl = OpDecl {
     ..OpDecl::BASE
 };
 
+/// `seq.dma_indexed`.
+#[visa_ir::view(DmaIndexed)]
+pub static DMA_INDEXED: OpDecl = OpDecl {
+    name: "seq.dma_indexed",
+    summary: "Moves the rows of a table in HBM that indices in memory choose.",
+    doc: "A loop for each digit of what is written, not yet merged (book 07, 10). The outermost loops go with those \
+          of `indices` but its last one, one to one.",
+    clauses: &[
+        ClauseDecl::lead(
+            "direction",
+            ClauseKind::Word(&["gather", "scatter"]),
+            "whether the table is read or written",
+        ),
+        ClauseDecl::required("from", ClauseKind::Word(SPACE), "memory read"),
+        ClauseDecl::required("to", ClauseKind::Word(SPACE), "memory written"),
+        ClauseDecl::required(
+            "loops",
+            ClauseKind::body::<PairedProgram>(&PAIRED),
+            "addresses in bytes, for row 0 of the table",
+        ),
+        ClauseDecl::required("index", ClauseKind::Word(&["hbm", "spm"]), "memory that the indices are in"),
+        ClauseDecl::required(
+            "indices",
+            ClauseKind::body::<Program>(&PROGRAM),
+            "where the indices are, in bytes",
+        ),
+        ClauseDecl::required("distance", ClauseKind::Int, "how far the rows are apart, in bytes"),
+        ClauseDecl::required("count", ClauseKind::Int, "the rows of the table"),
+    ],
+    traits: &[Trait::Inside("hw.program")],
+    effects: Effects::Are(&[
+        reads(Target::Clause("from")),
+        reads(Target::Clause("index")),
+        writes(Target::Clause("to")),
+    ]),
+    example: "seq.dma_indexed gather, from hbm, to dm, loops [8 : 0 -> 524288, 32 : 2 -> 2, 2 : 1 -> 1] : 1, index \
+              spm, indices [8 : 4, 4 : 1] : 4 @ 0, distance 64, count 1000",
+    ..OpDecl::BASE
+};
+
 /// The operations of this file.
-pub static OPS: &[&OpDecl] = &[&DMA];
+pub static OPS: &[&OpDecl] = &[&DMA, &DMA_INDEXED];
 
 /// What a transfer moves, and who does.
 #[derive(Clone, Debug)]

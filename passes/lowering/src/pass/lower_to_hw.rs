@@ -2,6 +2,7 @@
 
 use crate::access::{self, AccessError, Accesses, Accessor};
 use crate::engines::deal;
+use crate::indexed;
 use std::rc::Rc;
 use visa_hw::ops::exec;
 use visa_hw::ops::store;
@@ -40,22 +41,24 @@ pub static PASS: Pass = Pass {
 type LowerFn = fn(OpRef<'_>) -> Result<OpSpec, Diagnostic>;
 
 /// Every operation of seq, and what makes its hw counterpart.
-const LOWERINGS: [(&OpDecl, LowerFn); 6] = [
+const LOWERINGS: [(&OpDecl, LowerFn); 7] = [
     (&stages::FETCH, fetch),
     (&stages::ALIGN, align),
     (&stages::VECTOR, vector),
     (&stages::VECTOR_BRANCH, vector_branch),
     (&stages::COMMIT, commit),
     (&seq_dma::DMA, dma),
+    (&seq_dma::DMA_INDEXED, dma_indexed),
 ];
 
-static PATTERNS: [&ConversionPattern; 6] = [
+static PATTERNS: [&ConversionPattern; 7] = [
     &counterpart(&stages::FETCH),
     &counterpart(&stages::ALIGN),
     &counterpart(&stages::VECTOR),
     &counterpart(&stages::VECTOR_BRANCH),
     &counterpart(&stages::COMMIT),
     &counterpart(&seq_dma::DMA),
+    &counterpart(&seq_dma::DMA_INDEXED),
 ];
 
 const fn counterpart(root: &'static OpDecl) -> ConversionPattern {
@@ -255,14 +258,39 @@ fn commit(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     })
 }
 
+/// The memory that a clause names.
+fn medium(op: OpRef<'_>, clause: &str, word: &str) -> Result<Medium, Diagnostic> {
+    Medium::named(word).ok_or_else(|| op.clause_error("C0", clause, format!("there is no memory `{word}`")))
+}
+
+fn dma_indexed(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
+    let machine = machine(op);
+    let dma = seq_dma::DmaIndexed::of(op)?;
+    let (from, to) = (medium(op, "from", &dma.from()?)?, medium(op, "to", &dma.to()?)?);
+    let (loops, indices) =
+        indexed::accesses(&*dma.loops()?, &*dma.indices()?, access::dma_group(to, &machine), &machine)
+            .map_err(|error| error.diagnostic(op.span()))?;
+    let shared = indexed::share(loops, indices, [from, to], &machine);
+    let mut lowered = spec(op, "hw.dma_indexed")?;
+    for (clause, word) in [("direction", dma.direction()?), ("from", dma.from()?), ("to", dma.to()?)] {
+        lowered = lowered.clause(clause, op.ctx.attr(Attr::Str(word)));
+    }
+    lowered = lowered
+        .clause("loops", body(op, &visa_hw::attrs::PAIRED, shared.loops))
+        .clause("index", op.ctx.attr(Attr::Str(dma.index()?)))
+        .clause("indices", body(op, &visa_hw::attrs::PROGRAM, shared.indices))
+        .clause("distance", op.ctx.attr(Attr::Int(dma.distance()?)))
+        .clause("count", op.ctx.attr(Attr::Int(dma.count()?)));
+    Ok(match shared.engines {
+        1 => lowered,
+        engines => lowered.clause("engines", int(op, engines)?),
+    })
+}
+
 fn dma(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let machine = machine(op);
     let dma = seq_dma::Dma::of(op)?;
-    let medium = |clause: &str, word: &str| {
-        Medium::named(word)
-            .ok_or_else(|| op.clause_error("C0", clause, format!("there is no memory `{word}`")))
-    };
-    let (from, to) = (medium("from", &dma.from()?)?, medium("to", &dma.to()?)?);
+    let (from, to) = (medium(op, "from", &dma.from()?)?, medium(op, "to", &dma.to()?)?);
     let dtype = dma.dtype()?.map_or(DType::I8, |dtype| *dtype);
     let refused = |error: AccessError| error.diagnostic(op.span());
     let table = match seq_dma::work(op)? {

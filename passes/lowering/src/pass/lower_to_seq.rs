@@ -2,7 +2,7 @@
 
 use crate::slices::Slices;
 use crate::stages::{self, StageCx};
-use crate::{access, address, buffers, origin};
+use crate::{access, address, buffers, indexed, origin};
 use std::collections::HashMap;
 use std::rc::Rc;
 use visa_ir::context::{Attr, Context, TypeId};
@@ -19,8 +19,9 @@ use visa_machine::Machine;
 use visa_mapping::facts::{DeclaredAxes, Support, machine, mapping_error, written_place};
 use visa_mapping::ops::call::Call;
 use visa_mapping::ops::func::{FUNC, Func, RETURN};
+use visa_mapping::ops::indexed::indexing;
 use visa_mapping::ops::transfer::{is_transfer, stream_order};
-use visa_mapping::{DM, Dim, Given, HBM, HOST, SPM, Tensor, Transfer, TransferLoop, ops, transfer};
+use visa_mapping::{DM, Dim, Given, HBM, HOST, Tensor, Transfer, TransferLoop, ops, transfer};
 use visa_numerics::DType;
 use visa_pass::{Level, Pass, PassCx};
 use visa_stream::forgotten;
@@ -33,9 +34,9 @@ pub static PASS: Pass = Pass {
     name: "lower-to-seq",
     summary: "lowers tensors and streams to sequencer programs over elements",
     doc: "A kernel becomes an `hw.program`: its arguments and results become buffers, a transfer becomes \
-          `seq.dma`, and each pipeline becomes an `hw.exec` that holds an operation an engine. Loops come from \
-          term-by-term division of the stream's mapping by the buffer's (book 07). A pipeline runs where its last \
-          operation stands.\n\n\
+          `seq.dma` or `seq.dma_indexed`, and each pipeline becomes an `hw.exec` that holds an operation an engine. \
+          Loops come from term-by-term division of the stream's mapping by the buffer's (book 07). A pipeline runs \
+          where its last operation stands.\n\n\
           Warns of a *forgotten axis* (`forgotten-axis`): elements of an operand differ along an axis that no \
           mapping of the result mentions, and nothing reduces or slices it. What is kept is its first coordinate. \
           `A = 1` in the mapping says that this is meant. After this pass, `--lint` makes it an error.",
@@ -73,13 +74,14 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     let applied = conversion.run(cx.ctx, cx.module, &blocks)?;
     let times = |pattern: &ConversionPattern<Kernels>| applied.get(pattern.name).copied().unwrap_or(0);
     cx.count("pipelines", times(&PIPELINE));
-    cx.count("transfers", times(&TRANSFER));
+    cx.count("transfers", times(&TRANSFER) + times(&INDEXED));
     warnings.into_iter().for_each(|warning| cx.report(warning));
     Ok(())
 }
 
 /// A pipeline is found backwards from its end, so what ends one goes before the rest of it.
-static PATTERNS: [&ConversionPattern<Kernels>; 5] = [&KERNEL, &RESULTS, &TRANSFER, &PIPELINE, &MEANT];
+static PATTERNS: [&ConversionPattern<Kernels>; 6] =
+    [&KERNEL, &RESULTS, &TRANSFER, &INDEXED, &PIPELINE, &MEANT];
 
 const BASE: ConversionPattern<Kernels> =
     ConversionPattern { name: "", summary: "", root: None, benefit: 2, convert: |_, _, _| Ok(()) };
@@ -136,6 +138,23 @@ static TRANSFER: ConversionPattern<Kernels> = ConversionPattern {
             return Err(NoMatch::because("it is no transfer"));
         }
         let command = dma(&stage, op)?;
+        cx.unused(op.results())?;
+        cx.rewriter.insert_before(id, command);
+        cx.rewriter.erase(id);
+        Ok(())
+    },
+    ..BASE
+};
+
+static INDEXED: ConversionPattern<Kernels> = ConversionPattern {
+    name: "indexed",
+    summary: "a transfer of rows that an index chooses becomes a command that walks table, index and rows",
+    convert: |cx, id, _| {
+        let (op, stage) = (cx.op(id), cx.state.stage(cx.rewriter.ctx));
+        if indexing(op).is_none() {
+            return Err(NoMatch::because("it chooses no rows"));
+        }
+        let command = indexed::lower(&stage, op)?;
         cx.unused(op.results())?;
         cx.rewriter.insert_before(id, command);
         cx.rewriter.erase(id);
@@ -343,19 +362,15 @@ fn buffer(
         .located(func.module.value_location(cx.ctx, value))
         .clause("name", text(name))
         .clause("role", text(if argument { "arg" } else { "result" }))
-        .clause("space", text(space(&tensor)))
+        .clause("space", text(address::space(&tensor)))
         .clause("dtype", cx.ctx.body_attr(&visa_hw::attrs::DTYPE, tensor.dtype))
         .clause("shape", cx.ctx.attr(Attr::Ints(shape.into())))
         .clause("layout", cx.ctx.body_attr(&visa_hw::attrs::PAIRED, plan.layout)))
 }
 
-fn space(tensor: &Tensor) -> &'static str {
-    tensor.kind.def.name.trim_start_matches("tm.")
-}
-
 /// Whether `op` stands for a command: a transfer, or the end of a pipeline.
 fn is_command(op: OpRef<'_>) -> bool {
-    is_transfer(op) || ends_pipeline(op)
+    is_transfer(op) || indexing(op).is_some() || ends_pipeline(op)
 }
 
 fn ends_pipeline(op: OpRef<'_>) -> bool {
@@ -391,7 +406,7 @@ fn dma(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     };
     let (mut any, mut given) = (Vec::new(), Vec::new());
     for segment in &segments {
-        let group = if result.is(&DM) || result.is(&SPM) { cx.machine.limits.dma_dm_align } else { 1 };
+        let group = access::dma_group(indexed::medium(&result), cx.machine);
         let program = start.elements(op, segment)?;
         let bytes = program.in_bytes(source.dtype).map_err(access::AccessError::from);
         bytes.and_then(|bytes| access::dma(&bytes, group, cx.machine)).map_err(|error| {
@@ -407,8 +422,8 @@ fn dma(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let lowered = cx
         .spec("seq.dma", op)?
         .clause("engine", text(if host { "pcie" } else { "tensor" }))
-        .clause("from", text(space(&source)))
-        .clause("to", text(space(&result)))
+        .clause("from", text(address::space(&source)))
+        .clause("to", text(address::space(&result)))
         .clause("dtype", cx.ctx.body_attr(&visa_sequencer::DTYPE, source.dtype));
     Ok(if order.is_some() {
         lowered.clause("table", cx.ctx.body_attr(&visa_sequencer::ENGINES, EngineTable(given)))

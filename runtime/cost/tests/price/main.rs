@@ -2,6 +2,7 @@
 
 mod conflicts;
 mod doubles;
+mod indexed;
 mod kernel;
 mod memory;
 mod order;

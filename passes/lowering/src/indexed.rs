@@ -1,0 +1,220 @@
+//! Transfers of the rows that an index chooses (book 07, 34, 35): their loops, and which engine runs which of them.
+
+use crate::access::{self, AccessError, limits};
+use crate::engines::{counts_slices, halves, in_dm};
+use crate::{StageCx, address, origin};
+use visa_hw::ops::dma_indexed::INDEX_BYTES;
+use visa_ir::context::Attr;
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::{OpRef, OpSpec};
+use visa_ir::view;
+use visa_loops::{Entry, PairedEntry, PairedProgram, Program, Stride};
+use visa_machine::Machine;
+use visa_mapping::ops::indexed::{Indexing, indexing, plan};
+use visa_mapping::{DM, HOST, Indexed, SPM, Tensor, TransferLoop};
+use visa_memory::Medium;
+
+/// The `seq` counterpart of an operation that moves the rows that an index chooses.
+///
+/// # Errors
+/// If it has no loops, or a tensor has no address.
+pub(crate) fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
+    let plan = plan(op, cx.support, cx.axes, cx.machine)?;
+    let direction = match indexing(op) {
+        Some(Indexing::Gather) => "gather",
+        Some(Indexing::Scatter) => "scatter",
+        None => return Err(op.error("C0", "it chooses no rows")),
+    };
+    let first = view::operand(&op, 0, if direction == "gather" { "table" } else { "rows" })?;
+    let (index, result) = (view::operand(&op, 1, "index")?, view::result(&op, 0, "tensor")?);
+    let loops = loops(&plan, [address::of(cx, op, first)?, address::of(cx, op, result)?]);
+    let indices = indices(&plan, address::of(cx, op, index)?);
+    let group = access::dma_group(medium(&*result.of_type::<Tensor>()?), cx.machine);
+    accesses(&loops, &indices, group, cx.machine).map_err(|error| {
+        let steps: Vec<TransferLoop> =
+            plan.rows.iter().map(|row| &row.step).chain(&plan.loops).cloned().collect();
+        error.diagnostic(op.span()).note(origin::entries(&steps, "bytes"), None)
+    })?;
+    let text = |text: &str| cx.ctx.attr(Attr::Str(text.into()));
+    let count = |count: u64| {
+        let count = i64::try_from(count).map_err(|_| op.error("C0", "a table of too many rows to write"))?;
+        Ok::<_, Diagnostic>(cx.ctx.attr(Attr::Int(count)))
+    };
+    let memory =
+        |value: view::ValueRef<'_>| Ok::<_, Diagnostic>(text(address::space(&*value.of_type::<Tensor>()?)));
+    Ok(cx
+        .spec("seq.dma_indexed", op)?
+        .clause("direction", text(direction))
+        .clause("from", memory(first)?)
+        .clause("to", memory(result)?)
+        .clause("loops", cx.ctx.body_attr(&visa_sequencer::PAIRED, loops))
+        .clause("index", memory(index)?)
+        .clause("indices", cx.ctx.body_attr(&visa_sequencer::PROGRAM, indices))
+        .clause("distance", cx.ctx.attr(Attr::Int(plan.distance)))
+        .clause("count", count(plan.count)?))
+}
+
+/// The memory that a tensor is in.
+pub(crate) fn medium(tensor: &Tensor) -> Medium {
+    if tensor.is(&DM) {
+        Medium::Dm
+    } else if tensor.is(&SPM) {
+        Medium::Spm
+    } else if tensor.is(&HOST) {
+        Medium::Host
+    } else {
+        Medium::Hbm
+    }
+}
+
+/// The loops of both sides, the addresses of whose tensors are given.
+fn loops(plan: &Indexed, [read, write]: [i64; 2]) -> PairedProgram {
+    let steps = plan.rows.iter().map(|row| &row.step).chain(&plan.loops);
+    let entry = |step: &TransferLoop| PairedEntry {
+        limit: step.limit,
+        read: step.read.clone(),
+        write: step.write.into(),
+    };
+    PairedProgram {
+        entries: steps.map(entry).collect(),
+        packet: 1,
+        read_base: read.saturating_add(plan.read_base),
+        write_base: write.saturating_add(plan.write_base),
+    }
+}
+
+/// The loops over the indices, the address of whose tensor is given.
+fn indices(plan: &Indexed, address: i64) -> Program {
+    let rows = plan.rows.iter().map(|row| Entry::new(row.step.limit, row.index));
+    Program {
+        entries: rows.chain([Entry::new(INDEX_BYTES, 1)]).collect(),
+        packet: INDEX_BYTES,
+        base: address.saturating_add(plan.index_base),
+    }
+}
+
+/// The same loops merged and cut to what a sequencer runs: those that read indices among themselves, and those of a
+/// row, of which a packet is the largest contiguous run that a transaction carries, in whole groups of `group` bytes
+/// (book 10).
+///
+/// # Errors
+/// A limit of the sequencer.
+pub(crate) fn accesses(
+    loops: &PairedProgram,
+    indices: &Program,
+    group: u64,
+    machine: &Machine,
+) -> Result<(PairedProgram, Program), AccessError> {
+    let over_indices = indices.entries.len().saturating_sub(1);
+    let (outer, inner) = loops.entries.split_at(over_indices.min(loops.entries.len()));
+    let row = access::dma(&PairedProgram { entries: inner.to_vec(), ..loops.clone() }, group, machine)?;
+    let mut rows: Vec<(PairedEntry, Entry)> = Vec::new();
+    for next in outer.iter().cloned().zip(indices.entries.iter().cloned()) {
+        match rows.last().and_then(|last| merged(last, &next)) {
+            Some(both) => {
+                rows.pop();
+                rows.push(both);
+            }
+            None => rows.push(next),
+        }
+    }
+    let most = limits(machine, &[]).limit;
+    let rows = rows.into_iter().flat_map(|row| within(row, most));
+    let (mut entries, mut over): (Vec<_>, Vec<_>) = rows.unzip();
+    // A loop within a row that has nothing to do is left out, unless it is the only one.
+    entries.extend(row.entries);
+    over.extend(indices.entries.last().cloned());
+    Ok((PairedProgram { entries, ..row }, Program { entries: over, ..indices.clone() }))
+}
+
+/// Two loops over indices as one, where the inner one goes on in the outer.
+fn merged(outer: &(PairedEntry, Entry), inner: &(PairedEntry, Entry)) -> Option<(PairedEntry, Entry)> {
+    let goes_on = |outer: &Stride, stride: &Stride| {
+        let end = i64::try_from(inner.0.limit).ok()?.checked_mul(stride.fixed()?)?;
+        (outer.fixed()? == end).then_some(())
+    };
+    goes_on(&outer.0.read, &inner.0.read)?;
+    goes_on(&outer.0.write, &inner.0.write)?;
+    goes_on(&outer.1.stride, &inner.1.stride)?;
+    let limit = outer.0.limit.checked_mul(inner.0.limit)?;
+    Some((PairedEntry { limit, ..inner.0.clone() }, Entry { limit, ..inner.1.clone() }))
+}
+
+/// A loop over indices as loops of at most so many iterations, where it has factors.
+fn within(row: (PairedEntry, Entry), most: u64) -> Vec<(PairedEntry, Entry)> {
+    if row.0.limit <= most {
+        return vec![row];
+    }
+    split(&row, most)
+        .map_or_else(|| vec![row], |(far, near)| [within(far, most), within(near, most)].concat())
+}
+
+/// A loop over indices as one of at most `most` iterations and the rest of it.
+fn split(row: &(PairedEntry, Entry), most: u64) -> Option<((PairedEntry, Entry), (PairedEntry, Entry))> {
+    let (far, near) = halves(&row.0, most, 1)?;
+    let stride = row.1.stride.fixed()?.checked_mul(i64::try_from(near.limit).ok()?)?;
+    let index = Entry::new(far.limit, stride);
+    let rest = Entry { limit: near.limit, ..row.1.clone() };
+    Some(((far, index), (near, rest)))
+}
+
+/// A transfer that several engines share.
+pub(crate) struct Shared {
+    /// Its outermost loops count the engines.
+    pub(crate) loops: PairedProgram,
+    /// The indices, of which an engine reads its own.
+    pub(crate) indices: Program,
+    /// How many engines.
+    pub(crate) engines: u64,
+}
+
+/// The transfer within a chip, shared by as many of its engines as its loops can be split for: those over slices
+/// first, as in a transfer without indices, then those over indices. Engines that share a row each read its index.
+pub(crate) fn share(
+    loops: PairedProgram,
+    indices: Program,
+    [from, to]: [Medium; 2],
+    machine: &Machine,
+) -> Shared {
+    let over_indices = indices.entries.len().saturating_sub(1);
+    let still = |entry: &PairedEntry| Entry::new(entry.limit, 0);
+    let own = indices.entries.iter().take(over_indices).cloned().map(Some).chain(std::iter::repeat(None));
+    let mut rows: Vec<(PairedEntry, Option<Entry>)> = loops.entries.iter().cloned().zip(own).collect();
+    let mut order: Vec<usize> = (0..rows.len()).collect();
+    order.sort_by_key(|&at| {
+        let entry = &rows[at].0;
+        let slices = counts_slices(entry, from, to, machine);
+        std::cmp::Reverse(if slices { in_dm(entry, from, to).map(i64::unsigned_abs) } else { None })
+    });
+    let (mut outer, mut left) = (Vec::new(), machine.topology.dma_engines_per_chip);
+    let last = rows.len().saturating_sub(1);
+    for at in order {
+        // A packet is moved by one engine.
+        let whole = if at == last { loops.packet } else { 1 };
+        let Some((far, near)) = halves(&rows[at].0, left, whole) else { continue };
+        let index = rows[at].1.clone().unwrap_or_else(|| still(&rows[at].0));
+        let Some(near_limit) = i64::try_from(near.limit).ok() else { continue };
+        let Some(stride) = index.stride.fixed().and_then(|stride| stride.checked_mul(near_limit)) else {
+            continue;
+        };
+        left /= far.limit;
+        outer.push((far.clone(), Entry::new(far.limit, stride)));
+        rows[at].1 = rows[at].1.take().map(|index| Entry { limit: near.limit, ..index });
+        rows[at].0 = near;
+    }
+    let engines = outer.iter().map(|(entry, _)| entry.limit).product();
+    let (mut entries, mut over): (Vec<_>, Vec<_>) = outer.into_iter().unzip();
+    for (entry, index) in rows.into_iter().filter(|(entry, _)| entry.limit != 1) {
+        over.extend(index);
+        entries.push(entry);
+    }
+    if over.len() == entries.len() {
+        entries.push(PairedEntry::new(1, 1, 1));
+    }
+    over.extend(indices.entries.last().cloned());
+    Shared {
+        loops: PairedProgram { entries, ..loops },
+        indices: Program { entries: over, ..indices },
+        engines,
+    }
+}

@@ -1,0 +1,176 @@
+//! The price of a transfer of the rows that indices choose (book 07, 34, 35).
+//!
+//! Which rows those are is known at run time alone. They are taken to be spread over the table, by a fixed sequence:
+//! then all models of transfers have a price for it, each in its own way.
+
+use visa_engine::Space;
+use visa_hw::ops::dma_indexed::INDEX_BYTES;
+use visa_hw::program::{Direction, Indexed};
+use visa_ir::diag::Diagnostic;
+use visa_ir::span::Span;
+use visa_loops::{Entry, PairedEntry, PairedProgram, Program, SeqError, Stride, contiguous, dma_packet};
+use visa_machine::{Assumption, Machine};
+use visa_memory::{
+    Access, Channels, Descriptor, Engine, Scratchpads, Transfer, channel_cycles, request_count,
+};
+
+use crate::command::Work;
+use crate::footprint::region;
+use crate::memory::{self, MemoryModel, memory};
+use crate::report::EngineCycles;
+use crate::transfer::{cycles, flat_work, read};
+
+/// What prices rest on that no field of a machine description has.
+pub(crate) const ASSUMED: &[Assumption] = &[
+    Assumption {
+        field: "indexed.rows",
+        why: "which rows are chosen is known at run time alone; they are taken to be spread over the table",
+    },
+    Assumption {
+        field: "indexed.order",
+        why: "no book says when indices are read; an engine is taken to read its own before it moves rows",
+    },
+];
+
+/// Most rows of an engine that are looked at; the others are taken to be the same ones again.
+const MOST: u64 = 1 << 16;
+
+/// Prices the transfer: its indices, then its rows. All chips move at once, each its own bytes.
+///
+/// # Errors
+/// What the model has no address for.
+pub(crate) fn indexed_work(
+    transfer: &Indexed,
+    span: Span,
+    machine: &Machine,
+    chips: usize,
+    model: MemoryModel,
+) -> Result<Work, Diagnostic> {
+    let mut flat = flat_work(&transfer.unindexed(), span, machine, chips);
+    let name = match transfer.direction {
+        Direction::Gather => "gather",
+        Direction::Scatter => "scatter",
+    };
+    flat.label = format!("{name} {}", flat.label);
+    flat.regions = vec![
+        region(transfer.index, false, &transfer.indices, machine),
+        region(transfer.from, false, &transfer.reads(), machine),
+        region(transfer.to, true, &transfer.writes(), machine),
+    ];
+    flat.assumed.push("indexed.order");
+    if model != MemoryModel::Flat {
+        flat.assumed.push("indexed.rows");
+    }
+    let mut work = memory::work(model, flat, machine, || requested(transfer, machine))?;
+    let index = index_cycles(transfer, machine, model)
+        .map_err(|error| Diagnostic::error("memory-model", span, error.message))?;
+    let bytes = index_bytes(transfer).saturating_mul(chips.max(1) as u64);
+    work.bytes = work.bytes.plus(read(transfer.index, bytes));
+    if index > work.cycles {
+        work.bottleneck = "index";
+    }
+    work.cycles = work.cycles.saturating_add(index);
+    work.engines.push(EngineCycles { engine: "index", cycles: index });
+    Ok(work)
+}
+
+/// The loops over different indices of some of the loops, and their bytes.
+fn different(transfer: &Indexed, from: usize) -> Program {
+    let loops = transfer.indices.entries.iter().skip(from);
+    let entries = loops.filter(|entry| entry.stride != Stride::Fixed(0)).cloned().collect();
+    let mut program = Program { entries, ..transfer.indices.clone() };
+    program.merge();
+    let packet = dma_packet(contiguous(&program), u64::MAX, 1);
+    program.retile(packet).unwrap_or(program)
+}
+
+/// Bytes of the indices that a chip reads.
+fn index_bytes(transfer: &Indexed) -> u64 {
+    different(transfer, 0).steps().unwrap_or(u64::MAX)
+}
+
+/// How long the engines of a chip read their indices.
+fn index_cycles(transfer: &Indexed, machine: &Machine, model: MemoryModel) -> Result<u64, SeqError> {
+    let all = different(transfer, 0);
+    let bytes = index_bytes(transfer);
+    if model == MemoryModel::Flat {
+        return Ok(match transfer.index {
+            Space::Spm => Scratchpads::of(&all, machine)?.most(),
+            Space::Hbm | Space::Host | Space::Dm | Space::Trf | Space::Vrf => {
+                cycles(bytes, machine.timing.hbm_bytes_per_cycle)
+            }
+        });
+    }
+    // An engine makes a request a cycle.
+    let own = different(transfer, transfer.part.engine_loops);
+    let requests = request_count(&own, machine).unwrap_or(u64::MAX);
+    let busy = match transfer.index {
+        Space::Spm => Scratchpads::of(&all, machine)?.most(),
+        Space::Hbm | Space::Host | Space::Dm | Space::Trf | Space::Vrf => {
+            let asked = Channels::of(&all, Access::Read, machine)?;
+            asked.loads.iter().map(|load| channel_cycles(load, machine).0).fold(0, u64::max)
+        }
+    };
+    Ok(requests.max(busy))
+}
+
+/// What each engine of a chip is told to do, where the rows that indices choose are spread over the table. Chips are
+/// alike, so this is one of them.
+fn requested(transfer: &Indexed, machine: &Machine) -> Result<Transfer, SeqError> {
+    let (from, to) = (memory(transfer.from)?, memory(transfer.to)?);
+    let pes = machine.topology.pes_per_cluster;
+    let (engines, _) = transfer.indices.entries.split_at(transfer.engines_with_indices());
+    let starts = Program { entries: engines.to_vec(), packet: 1, base: transfer.indices.base };
+    // Engines whose loops read no index of their own share one.
+    let shared: u64 = transfer.part.loops.entries[engines.len()..]
+        .iter()
+        .take(transfer.part.engine_loops - engines.len())
+        .map(|entry| entry.limit)
+        .product();
+    let starts = starts.addresses().flat_map(|start| std::iter::repeat_n(start, shared as usize));
+    let engine = |((engine, loops), start): ((u64, PairedProgram), i64)| {
+        let place = Engine { chip: 0, cluster: engine / pes, pe: engine % pes };
+        (place, vec![Descriptor { from, to, loops: spread(transfer, loops, start) }])
+    };
+    Ok(Transfer { engines: transfer.part.by_engine().zip(starts).map(engine).collect() })
+}
+
+/// The loops of an engine whose indices begin at `start`, with rows in the place of indices: as many of the inner
+/// loops over indices as make [`MOST`] rows become one with the places of these rows.
+fn spread(transfer: &Indexed, mut loops: PairedProgram, start: i64) -> PairedProgram {
+    let first = transfer.engines_with_indices();
+    let over: &[Entry] = &transfer.indices.entries[first..transfer.index_loops()];
+    let mut rows = 1_u64;
+    let inner = over.iter().rev().take_while(|entry| {
+        rows = rows.saturating_mul(entry.limit);
+        rows <= MOST
+    });
+    let inner = over.len() - inner.count();
+    let chosen: Vec<PairedEntry> = loops.entries.drain(inner..over.len()).collect();
+    let walk = PairedProgram { entries: chosen, packet: 1, read_base: 0, write_base: 0 };
+    let indices = Program { entries: over[inner..].to_vec(), packet: 1, base: start };
+    let (mut reads, mut writes) = (Vec::new(), Vec::new());
+    for ((read, write), index) in
+        walk.read().addresses().zip(walk.write().addresses()).zip(indices.addresses())
+    {
+        let row = row(transfer, index);
+        let (at_read, at_write) = match transfer.direction {
+            Direction::Gather => (row, 0),
+            Direction::Scatter => (0, row),
+        };
+        reads.push(read.wrapping_add(at_read));
+        writes.push(write.wrapping_add(at_write));
+    }
+    let entry = PairedEntry { limit: reads.len() as u64, read: reads.into(), write: writes.into() };
+    loops.entries.insert(inner, entry);
+    loops
+}
+
+/// Where the row is that the index at an address is taken to choose: as far through the table as the fraction of the
+/// index's number times the golden ratio, which no two numbers have in common and which leaves no gaps.
+fn row(transfer: &Indexed, index: i64) -> i64 {
+    let number = index.wrapping_sub(transfer.indices.base).cast_unsigned() / INDEX_BYTES;
+    let fraction = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let row = ((u128::from(fraction) * u128::from(transfer.count)) >> 64) as u64;
+    row.wrapping_mul(transfer.distance).cast_signed()
+}
