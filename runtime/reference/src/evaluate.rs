@@ -217,7 +217,16 @@ impl Run<'_> {
                     return Err(op.error("C0", "the operand is no partial sums"));
                 }
             },
-            Semantics::Overwrite(part) => Value::Tensor(self.overwritten(op, &to, &part(op)?)?),
+            Semantics::Overwrite(part) => {
+                let part = part(op)?;
+                let tensors = [self.even(op, 0, &part)?, self.even(op, 1, &to)?];
+                Value::Tensor(self.overwritten(op, &to, &part, tensors)?)
+            }
+            Semantics::OverwriteWith(replaced) => {
+                let (part, bits) = replaced(op)?;
+                let number = Logical::new(to.dtype, Vec::new(), vec![bits]);
+                Value::Tensor(self.overwritten(op, &to, &part, [number, self.even(op, 0, &to)?])?)
+            }
             Semantics::ReduceSlices(reduction) => {
                 Value::Tensor(self.slices_reduced(op, &to, reduction(op)?)?)
             }
@@ -246,14 +255,25 @@ impl Run<'_> {
         seen.narrow(&Coverage::new(to, self.axes, span)?, span)
     }
 
-    /// Operand 1 where `part` does not hold the element, operand 0 where it does.
-    fn overwritten(&self, op: OpRef<'_>, to: &Tensor, part: &Tensor) -> Result<Logical, Diagnostic> {
+    /// The new tensor where `part` holds the element, the old one where it does not.
+    fn overwritten(
+        &self,
+        op: OpRef<'_>,
+        to: &Tensor,
+        part: &Tensor,
+        [new, old]: [Logical; 2],
+    ) -> Result<Logical, Diagnostic> {
         let span = op.span();
-        let (new, old) = (self.even(op, 0, part)?, self.even(op, 1, to)?);
         let (part, whole) = (Coverage::new(part, self.axes, span)?, Coverage::new(to, self.axes, span)?);
         let mut axes = old.axes.clone();
-        for axis in new.axes.iter().filter(|axis| old.axis(axis.id).is_none()) {
-            axes.push(Axis { id: axis.id, held: whole.held(axis.id, axis.held.len()) });
+        // Along an axis along which the old tensor is the same everywhere, the result differs where the new one does,
+        // or where the part ends.
+        for id in part.axes().chain(new.axes.iter().map(|axis| axis.id)) {
+            let held = whole.held(id, saturated(self.axes.size(id)));
+            let differs = new.axis(id).is_some() || part.held(id, held.len()) != held;
+            if differs && axes.iter().all(|axis| axis.id != id) {
+                axes.push(Axis { id, held });
+            }
         }
         let inside = |axis: &Axis| match new.axis(axis.id) {
             Some(own) => own.held.clone(),

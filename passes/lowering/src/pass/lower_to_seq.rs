@@ -22,8 +22,8 @@ use visa_mapping::{DM, Dim, HBM, HOST, Tensor, ops, transfer};
 use visa_pass::{Level, Pass, PassCx};
 use visa_stream::forgotten;
 use visa_stream::lower::LowerStage;
-use visa_stream::ops::{commit_view, generate};
-use visa_stream::pipeline::Pipeline;
+use visa_stream::ops::{commit_view, fill_view};
+use visa_stream::pipeline::{Pipeline, generates};
 
 /// The pass.
 pub static PASS: Pass = Pass {
@@ -359,7 +359,7 @@ fn ends_pipeline(op: OpRef<'_>) -> bool {
     let ends = op.result_type::<Tensor>(0).is_some_and(|tensor| !tensor.kind.stream);
     let stream = op.operand_type::<Tensor>(0).is_some_and(|tensor| tensor.kind.stream);
     // A number is written to data memory without a stream.
-    ends && stream || op.is(&generate::DECL)
+    ends && stream || generates(op)
 }
 
 /// A stream that nobody takes further is work without an effect.
@@ -411,7 +411,11 @@ fn exec(cx: &StageCx<'_>, last: OpRef<'_>) -> Result<(OpSpec, Vec<OpSpec>), Diag
         ops.extend(stages::valid_count(cx, op, &chain)?);
         ops.extend(stages::lower(cx, op)?);
     }
-    let entering = Slices::holding(cx, last, entering(last)?)?;
+    let entering = match last.is(&fill_view::DECL) {
+        // The part alone takes part.
+        true => Rc::new(Slices::of(cx, last, &fill_view::part(last)?)?),
+        false => Slices::holding(cx, last, entering(last)?)?,
+    };
     // A slice that takes part anywhere is active: it may hold something between two exchanges only.
     let mut slices = (*entering).clone();
     for &op in &chain[..chain.len() - 1] {
