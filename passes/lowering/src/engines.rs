@@ -19,10 +19,6 @@ pub struct Shared {
 /// loops of an engine may also go from slice to slice with each request, so that no slice's queue is full:
 /// whichever order takes less by the `book` model is taken.
 pub fn share(program: &PairedProgram, from: Medium, to: Medium, machine: &Machine) -> Shared {
-    if from == Medium::Host || to == Medium::Host {
-        // PCIe has one engine.
-        return Shared { loops: program.clone(), engines: 1 };
-    }
     let plain = split(program, from, to, machine);
     if from == to {
         return plain;
@@ -186,13 +182,6 @@ mod tests {
         assert_eq!([1, 2, 3, 7, 8, 9, 11, 12].map(|count| engines(&rows(count))), [1, 2, 3, 7, 8, 3, 1, 6]);
         assert_eq!(engines(&format!("[3 : 64 -> {SLICE}, 2 : 32 -> 8192, 32 : 1 -> 1] : 32")), 6);
         assert_eq!(engines(&format!("[2 : (0, 64) -> {SLICE}, 64 : 1 -> 1] : 64")), 1);
-    }
-
-    #[test]
-    fn pcie_has_one_engine() {
-        let text = "[8 : 64 -> 128, 64 : 1 -> 1] : 64";
-        assert_eq!(shared(text, Medium::Host, Medium::Hbm), (text.to_owned(), 1));
-        assert_eq!(shared(text, Medium::Hbm, Medium::Host), (text.to_owned(), 1));
     }
 
     /// 512 slices: an engine has both networks of its PE, and alternates between them.

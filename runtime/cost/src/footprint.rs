@@ -76,6 +76,7 @@ pub(crate) fn dma_regions(dma: &Dma, machine: &Machine) -> Vec<Region> {
             Space::Spm => machine.memory.spm_bytes_per_pe.cast_signed(),
             Space::Dm | Space::Trf | Space::Vrf => machine.memory.dm_bytes_per_slice.cast_signed(),
         };
+        let side = if dma.pcie && space == Space::Dm { on_a_chip(side) } else { side };
         let (units, bytes) = fold(&side, unit);
         let slices = match space {
             Space::Dm | Space::Spm => units,
@@ -84,6 +85,13 @@ pub(crate) fn dma_regions(dma: &Dma, machine: &Machine) -> Vec<Region> {
         Region { space, write, bytes, slices: vec![slices] }
     };
     sides.into_iter().map(region).collect()
+}
+
+/// The addresses of a side of PCIe without the chips that they count.
+fn on_a_chip(mut side: Program) -> Program {
+    side.entries.retain(|entry| entry.stride.divided(CHIP_STRIDE).is_none());
+    side.base = side.base.rem_euclid(CHIP_STRIDE);
+    side
 }
 
 /// Takes the addresses of `side` apart into multiples of `unit` and offsets below it. Exact (but for gaps) where the

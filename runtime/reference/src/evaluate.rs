@@ -10,7 +10,7 @@ use visa_ir::module::{Module, OpRef, ValueId};
 use visa_ir::span::Span;
 use visa_ir::verify::Analysis;
 use visa_mapping::facts::{DeclaredAxes, mapping_error};
-use visa_mapping::ops::call;
+use visa_mapping::ops::{call, chip_shuffle};
 use visa_mapping::view::{Semantics as View, ViewKind};
 use visa_mapping::{ArrayLayout, Axes, Dim, Expr, Tensor};
 use visa_numerics::{
@@ -29,6 +29,7 @@ use crate::interface::{Kernel, Port};
 use crate::packing::{Kept, Packing};
 use crate::reduce::Reduction;
 use crate::running::{self, Running};
+use crate::shuffle;
 use crate::slices::Slices;
 use crate::sum::contract;
 use crate::tensor::{Axis, Logical, element_count, offset, saturated, unflatten, union, union_axes};
@@ -188,6 +189,12 @@ impl Run<'_> {
         let to = op.result_type::<Tensor>(0).ok_or_else(|| op.error("C0", "the result is no tensor"))?;
         if let Some(kind) = visa_mapping::view::kind(op) {
             return self.view(op, kind, &to).map(Value::Tensor);
+        }
+        if op.is(&chip_shuffle::CHIP_SHUFFLE) {
+            let shuffle = chip_shuffle::shuffle(op, self.axes)?;
+            let held = Coverage::new(&to, self.axes, op.span())?;
+            return shuffle::shuffled(&self.held(op, 0, &to)?, &shuffle, &held, self.axes, op.span())
+                .map(Value::Tensor);
         }
         Ok(match meaning(op)? {
             Semantics::Same => Value::Tensor(converted(op, self.held(op, 0, &to)?, to.dtype)?),

@@ -18,6 +18,7 @@ mod order;
 mod packing;
 mod reduce;
 mod running;
+mod shuffle;
 mod skew;
 mod slices;
 mod sum;

@@ -578,6 +578,20 @@ def fill():
     return {"RANDOM": x, "AROUND": around, "NUMPY": again}
 
 
+def chip_shuffle():
+    return {"REDUCED": np.broadcast_to(wrap(rand_i32(1, 4, 256, 8).astype(np.int64).sum(axis=0)), (4, 256, 8))}
+
+
+def dm_views():
+    x = rand_i32(1, 256, 4, 8)
+    return {
+        "RANDOM out0": x[:, 1:3],
+        "RANDOM out1": x[:, 2:4],
+        "RANDOM out2": x[:, :, 2:6],
+        "RANDOM out3": x.reshape(256, 32),
+    }
+
+
 def storage_formats():
     u8 = lambda seed, *shape: splitmix64(seed, int(np.prod(shape))).astype(np.uint8).reshape(shape)
     x, w = rand_f8("f8e4m3", 1, 128, 256), rand_f4(2, 128, 256)
@@ -605,7 +619,7 @@ FILES = {
     **{
         function.__name__: function
         for function in [
-            commit_packed, commit_view, conditional, contract_formats, contract_formats_in_time, contract_truncated, cumsum, fast,
+            chip_shuffle, commit_packed, commit_view, conditional, contract_formats, contract_formats_in_time, contract_truncated, cumsum, dm_views, fast,
             fetch_casts_rngd_s, fill, filter, fma_values, four_chips, gather, gemm_auto, gemm_expr, generate, i4, inter_slice, interleaved,
             lane_copies, masked_adapter, masked_cast, masked_dot, masked_interleaved, masked_one_side, masked_reduce, masked_store,
             movement, movement_combined, padded_rows, ragged_padding, reduce_max, reduce_scatter, slice_bitmap, slices, split_reduce,

@@ -1,7 +1,7 @@
 //! From loops over elements to commands in bytes: merging, access sizes, the limits of the machine.
 
 use crate::access::{self, Accesses, Accessor};
-use crate::engines::share;
+use crate::engines::{Shared, share};
 use std::rc::Rc;
 use visa_hw::ops::exec;
 use visa_hw::ops::store;
@@ -264,7 +264,12 @@ fn dma(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
             .ok_or_else(|| op.clause_error("C0", clause, format!("there is no memory `{word}`")))
     };
     let (from, to) = (medium("from", &dma.from()?)?, medium("to", &dma.to()?)?);
-    let shared = share(&program, from, to, &machine);
+    let shared = if &*dma.engine()? == "pcie" {
+        // PCIe has one engine.
+        Shared { loops: program, engines: 1 }
+    } else {
+        share(&program, from, to, &machine)
+    };
     let mut lowered = spec(op, "hw.dma")?;
     for (clause, word) in [("engine", dma.engine()?), ("from", dma.from()?), ("to", dma.to()?)] {
         lowered = lowered.clause(clause, op.ctx.attr(Attr::Str(word)));

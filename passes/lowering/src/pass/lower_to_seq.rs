@@ -16,9 +16,10 @@ use visa_loops::{PairedEntry, PairedProgram};
 use visa_machine::Machine;
 use visa_mapping::facts::{DeclaredAxes, Support, machine, mapping_error, written_place};
 use visa_mapping::ops::call::Call;
+use visa_mapping::ops::chip_shuffle::{self, CHIP_SHUFFLE};
 use visa_mapping::ops::func::{FUNC, Func, RETURN};
 use visa_mapping::ops::transfer::is_transfer;
-use visa_mapping::{DM, Dim, HBM, HOST, Tensor, ops, transfer};
+use visa_mapping::{DM, Dim, HBM, HOST, Tensor, leaves_chip, ops, transfer};
 use visa_pass::{Level, Pass, PassCx};
 use visa_stream::forgotten;
 use visa_stream::lower::LowerStage;
@@ -378,8 +379,12 @@ fn dma(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     };
     let value = op.operands()[0];
     let free = |axis| !cx.support.depends(value, cx.axes.name(axis));
-    let plan = transfer(&source, &result, &free, cx.axes, cx.machine)
-        .map_err(|error| op.clause_error("C2", "element", error.to_string()))?;
+    let shuffles = op.is(&CHIP_SHUFFLE);
+    let plan = match shuffles {
+        true => chip_shuffle::plan(op, cx.axes, cx.machine)?,
+        false => transfer(&source, &result, &free, cx.axes, cx.machine)
+            .map_err(|error| op.clause_error("C2", "element", error.to_string()))?,
+    };
     let entries = plan.loops.iter().map(|step| PairedEntry {
         limit: step.limit,
         read: step.read.clone(),
@@ -393,11 +398,11 @@ fn dma(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     };
     access::dma(&program, cx.machine)
         .map_err(|error| error.diagnostic(op.span()).note(origin::entries(&plan.loops, "bytes"), None))?;
-    let host = source.is(&HOST) || result.is(&HOST);
+    let pcie = shuffles || leaves_chip(&source, &result);
     let text = |text: &str| cx.ctx.attr(Attr::Str(text.into()));
     Ok(cx
         .spec("seq.dma", op)?
-        .clause("engine", text(if host { "pcie" } else { "tensor" }))
+        .clause("engine", text(if pcie { "pcie" } else { "tensor" }))
         .clause("from", text(space(&source)))
         .clause("to", text(space(&result)))
         .clause("loops", cx.ctx.body_attr(&visa_sequencer::PAIRED, program)))
