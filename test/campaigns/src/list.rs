@@ -2,7 +2,8 @@
 
 use crate::commands::{CODE_MUTANTS, DECIDE, EXPRESSIONS, FUZZ, SELECT, Step};
 use crate::{
-    Settings, addresses, compute, contractions, mutants, open_clauses, pipelines, transfers, transposes,
+    Settings, addresses, chips, compute, contractions, mutants, open_clauses, pipelines, transfers,
+    transposes,
 };
 
 /// What a campaign does.
@@ -84,6 +85,12 @@ pub const CAMPAIGNS: &[Campaign] = &[
         "random chains of transfers between memories: lowered and run as the evaluator says",
         100_000,
         |settings| transfers::KERNELS.run(settings),
+    ),
+    drawn(
+        "chips",
+        "random shuffles and transfers between chips, and fills: lowered and run as the evaluator says",
+        100_000,
+        |settings| chips::KERNELS.run(settings),
     ),
     drawn(
         "transposes",

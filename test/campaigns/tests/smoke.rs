@@ -52,6 +52,11 @@ fn transfers() {
 }
 
 #[test]
+fn chips() {
+    cases("chips", 2_000);
+}
+
+#[test]
 fn transposes() {
     cases("transposes", u64::MAX);
 }

@@ -1,7 +1,7 @@
 //! `stream.fill`: the sub context makes a tensor that is one number everywhere (book 09, generate mode).
 
 use crate::chain::axes;
-use crate::fill::{Fill, word};
+use crate::fill::{FROM_ITS_START, Fill, word};
 use crate::planner::{Planner, StagePlan, planned};
 use crate::semantics::Semantics;
 use visa_engine::place::rngd;
@@ -113,9 +113,10 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     check_dimension(op, &result, Dim::Cluster, machine.topology.clusters_per_chip, axes, "C4")?;
     check_dimension(op, &result, Dim::Slice, machine.topology.slices_per_cluster, axes, "C4")?;
     let plan = planned::<FillPlan>(op, cx)?;
-    // While the address is open, the places within the tensor can be looked at.
-    let at = if let Some(at) = at { at } else { 0 };
-    plan.0.at(at, &machine).map(drop).map_err(|why| op.clause_error("C5", "element", why))
+    plan.0
+        .at(at.unwrap_or(FROM_ITS_START), &machine)
+        .map(drop)
+        .map_err(|why| op.clause_error("C5", "element", why))
 }
 
 /// Where the fill of a tensor writes, from the tensor's first byte on.

@@ -2,7 +2,7 @@
 //! mode).
 
 use crate::chain::{axes, given};
-use crate::fill::{Fill, word};
+use crate::fill::{FROM_ITS_START, Fill, word};
 use crate::ops::commit::check_slices;
 use crate::ops::commit_view::check_held;
 use crate::planner::{Planner, StagePlan, planned};
@@ -126,7 +126,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         return Ok(());
     }
     let plan = planned::<FillViewPlan>(op, cx)?;
-    plan.0.at(0, &machine).map(drop).map_err(|why| op.clause_error("C4", "element", why))
+    plan.0.at(FROM_ITS_START, &machine).map(drop).map_err(|why| op.clause_error("C4", "element", why))
 }
 
 /// Where the fill of a part writes, from the tensor's first byte on.
