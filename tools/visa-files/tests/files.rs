@@ -233,8 +233,11 @@ fn child() {
 
 fn child_writes(path: &Path, signal: i32, shell: &str) -> std::process::ExitStatus {
     let program = std::env::current_exe().expect("this program");
-    let mut command = Command::new("sh");
-    command.args(["-c", &format!("{shell} exec \"$0\" --exact child")]).arg(program);
+    // As `nohup` starts the tests, they ignore SIGHUP, and a process of theirs would.
+    let mut command = Command::new("env");
+    command
+        .args(["--default-signal", "sh", "-c", &format!("{shell} exec \"$0\" --exact child")])
+        .arg(program);
     command.env(CHILD, path).env("VISA_FILES_SIGNAL", signal.to_string());
     command.output().expect("a process").status
 }
