@@ -175,7 +175,7 @@ fn engine(op: Dma<'_>, pcie: bool, ends: [Space; 2], loops: &PairedProgram) -> R
 /// Whether a transfer goes from chip to chip.
 fn counts_chips(loops: &PairedProgram) -> bool {
     let between = |stride: &Stride| between_chips(stride, CHIP_STRIDE);
-    let chip = |base: i64| base.div_euclid(CHIP_STRIDE);
+    let chip = |base: i64| base / CHIP_STRIDE;
     chip(loops.read_base) != chip(loops.write_base)
         || loops.entries.iter().any(|entry| between(&entry.read) || between(&entry.write))
 }
