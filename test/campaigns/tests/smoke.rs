@@ -91,6 +91,7 @@ fn every_campaign_is_a_function_with_a_part_or_a_command() {
         "compute",
         "contractions",
         "transfers",
+        "chips",
         "transposes",
         "addresses",
         "open-clauses",
