@@ -131,8 +131,8 @@ fn placed(
     Ok(all)
 }
 
-/// Whether a transfer is one of PCIe: one side is host memory, or chips hold other parts after it than before. Otherwise
-/// each chip does the same in its own memories.
+/// Whether a transfer is one of PCIe: one side is host memory, or chips hold other parts after it than before.
+/// Otherwise each chip does the same in its own memories.
 #[must_use]
 pub fn leaves_chip(from: &Tensor, to: &Tensor) -> bool {
     from.map(Dim::Chip).is_none() || from.map(Dim::Chip) != to.map(Dim::Chip)

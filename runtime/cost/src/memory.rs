@@ -162,8 +162,8 @@ fn table(dma: &Dma, machine: &Machine) -> Result<Transfer, SeqError> {
     Ok(Transfer { engines: engines.collect() })
 }
 
-/// What the PCIe engine of each chip is told to do: a descriptor for each pair of chips and place, as one names one chip
-/// on either side. The chip that is written to has it.
+/// What the PCIe engine of each chip is told to do: a descriptor for each pair of chips and place, as one names one
+/// chip on either side. The chip that is written to has it.
 fn between_chips(dma: &Dma, from: Memory, to: Memory) -> Result<Transfer, SeqError> {
     let (outer, inner): (Vec<PairedEntry>, Vec<PairedEntry>) = dma
         .loops

@@ -80,7 +80,8 @@ fn step(random: &mut Random, from: Held, number: u64, slices: u64) -> (String, H
                     if spread.is_empty() { "1".to_owned() } else { format!("[{}]", spread.join(", ")) };
                 let at = number * 4096;
                 format!(
-                    "%{name} = tm.to_dm %{source} at {at}, {given}cluster [1 # 2], slice [{slice} # {slices}], element {}",
+                    "%{name} = tm.to_dm %{source} at {at}, {given}cluster [1 # 2], slice [{slice} # {slices}], \
+                     element {}",
                     text(&outer, "D")
                 )
             } else {

@@ -76,7 +76,8 @@ pub static TO_DM: OpDecl = OpDecl {
     name: "tm.to_dm",
     summary: "Moves a tensor to data memory.",
     doc: "From HBM, scratchpad memory, or data memory in another layout. Each chip moves its own part by \
-          tensor DMA; with another `chip` than the source's, PCIe DMA moves between chips (book 10). A gathered term of `element`, `R @ (3, 1, 5)`, is read by an offset table \
+          tensor DMA; with another `chip` than the source's, PCIe DMA moves between chips (book 10). \
+          A gathered term of `element`, `R @ (3, 1, 5)`, is read by an offset table \
           (book 07). Along an axis that the tensor does not depend on, every position gets a copy. Padding \
           that follows a row on both sides moves along, as it is, where the row alone is no multiple of 8 \
           bytes. At which distances data memory and scratchpad memory are read is free.",

@@ -45,5 +45,6 @@ pub use vector::{
     arg_mode, arg_modes, default_mode, reduce_op, reduce_ops,
 };
 
-/// A scalar as raw bits: integers extended to 32 bits by their sign, or by zeros if they have none; floats in the low bits.
+/// A scalar as raw bits: integers extended to 32 bits by their sign, or by zeros if they have none; floats in the low
+/// bits.
 pub type Bits = u32;
